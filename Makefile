@@ -1,0 +1,14 @@
+# Every target is a step of .ci/run, or a short go command; .ci/run alone runs all the checks.
+.PHONY: all check test race crash fuzz cross bench cover
+
+all: check test
+
+check test race crash cross fuzz: ## the steps of .ci/run; CRASH_POINTS and FUZZ_TIME make them longer
+	.ci/run $@
+
+bench: ## compares Stoat with other engines; see bench/README.md
+	cd bench && go run . -profile quick
+
+cover: ## what the tests of all packages reach together
+	go test -coverpkg=./... -coverprofile=cover.out ./...
+	go tool cover -func=cover.out

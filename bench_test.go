@@ -1,0 +1,167 @@
+package stoat_test
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+)
+
+const benchEntries = 100_000
+
+// benchKey returns the i-th key.
+func benchKey(i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(i)) }
+
+// loaded returns a database of benchEntries entries with values of 100 bytes, in a memtable or in
+// tables.
+func loaded(b *testing.B, flush bool) *stoat.DB {
+	b.Helper()
+	db := memory(b)
+	value := make([]byte, 100)
+	update(b, db, func(tx *stoat.Tx) {
+		for i := range benchEntries {
+			ok(b, tx.Put(benchKey(i), value))
+		}
+	})
+	if flush {
+		ok(b, db.Flush())
+	}
+	return db
+}
+
+// inMemtableAndTable runs fn with a database in each of the two states.
+func inMemtableAndTable(b *testing.B, fn func(b *testing.B, db *stoat.DB)) {
+	b.Helper()
+	for name, flush := range map[string]bool{"memtable": false, "table": true} {
+		db := loaded(b, flush)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			fn(b, db)
+		})
+	}
+}
+
+func BenchmarkView(b *testing.B) {
+	db := memory(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		ok(b, db.View(func(*stoat.Tx) error { return nil }))
+	}
+}
+
+func BenchmarkViewGet(b *testing.B) {
+	inMemtableAndTable(b, func(b *testing.B, db *stoat.DB) {
+		key := make([]byte, 8)
+		get := func(tx *stoat.Tx) error { _, err := tx.Get(key); return err }
+		for i := 0; b.Loop(); i++ {
+			binary.BigEndian.PutUint64(key, uint64(i*7919%benchEntries))
+			ok(b, db.View(get))
+		}
+	})
+}
+
+func BenchmarkGet(b *testing.B) {
+	inMemtableAndTable(b, func(b *testing.B, db *stoat.DB) {
+		tx := begin(b, db, false)
+		key := make([]byte, 8)
+		for i := 0; b.Loop(); i++ {
+			binary.BigEndian.PutUint64(key, uint64(i*7919%benchEntries))
+			_, err := tx.Get(key)
+			ok(b, err)
+		}
+	})
+}
+
+func BenchmarkBeginRollback(b *testing.B) {
+	db := memory(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		tx, err := db.Begin(false)
+		ok(b, err)
+		ok(b, tx.Rollback())
+	}
+}
+
+func BenchmarkScan(b *testing.B) {
+	inMemtableAndTable(b, func(b *testing.B, db *stoat.DB) {
+		for b.Loop() {
+			n := 0
+			view(b, db, func(tx *stoat.Tx) {
+				for range tx.Scan(stoat.Range{}) {
+					n++
+				}
+			})
+			equal(b, n, benchEntries)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchEntries, "ns/entry")
+	})
+}
+
+func BenchmarkKeys(b *testing.B) {
+	inMemtableAndTable(b, func(b *testing.B, db *stoat.DB) {
+		for b.Loop() {
+			n := 0
+			view(b, db, func(tx *stoat.Tx) {
+				for range tx.Keys(stoat.Range{}) {
+					n++
+				}
+			})
+			equal(b, n, benchEntries)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchEntries, "ns/entry")
+	})
+}
+
+func BenchmarkScanOne(b *testing.B) {
+	inMemtableAndTable(b, func(b *testing.B, db *stoat.DB) {
+		tx := begin(b, db, false)
+		key := benchKey(benchEntries / 2)
+		for b.Loop() {
+			for range tx.Scan(stoat.Range{Start: key, Limit: 1}) {
+				continue
+			}
+		}
+	})
+}
+
+func BenchmarkCursorNext(b *testing.B) {
+	inMemtableAndTable(b, func(b *testing.B, db *stoat.DB) {
+		c := begin(b, db, false).Cursor()
+		for b.Loop() {
+			if k, _ := c.Next(); k == nil {
+				c.First()
+			}
+		}
+	})
+}
+
+// BenchmarkPut measures one Put in a transaction of 5,000.
+func BenchmarkPut(b *testing.B) {
+	const batch = 5000
+	db := memory(b)
+	value := make([]byte, 400)
+	b.ReportAllocs()
+	var tx *stoat.Tx
+	for i := 0; b.Loop(); i++ {
+		if i%batch == 0 {
+			if tx != nil {
+				ok(b, tx.Commit())
+			}
+			tx = begin(b, db, true)
+		}
+		ok(b, tx.Put(benchKey(i), value))
+	}
+	ok(b, tx.Commit())
+}
+
+// BenchmarkUpdatePut measures a transaction of one Put, synced.
+func BenchmarkUpdatePut(b *testing.B) {
+	db, err := stoat.Open(b.TempDir(), nil)
+	ok(b, err)
+	value := make([]byte, 400)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		ok(b, db.Put(benchKey(i), value))
+	}
+	ok(b, db.Close())
+}

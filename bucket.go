@@ -1,0 +1,135 @@
+package stoat
+
+import (
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
+
+// Bucket is a named key space within another one, or within the root bucket, which is the [Tx]
+// itself. Buckets nest to any depth. The keys of a bucket, its buckets and its sequence are its own;
+// a key and a bucket may have the same name. A bucket costs no more than an entry.
+//
+// A Bucket belongs to its transaction, and is no safer for concurrent use. Once the transaction
+// dropped it, or a bucket that holds it, it returns [ErrBucketNotFound].
+type Bucket struct {
+	space
+}
+
+// Bucket returns the bucket of that name within this one, or [ErrBucketNotFound].
+func (s *space) Bucket(name []byte) (*Bucket, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	id, ok, err := s.bucketID(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, fmt.Errorf("bucket %q: %w", name, ErrBucketNotFound)
+	}
+	return s.child(id), nil
+}
+
+// CreateBucket creates a bucket within this one; the error is [ErrBucketExists] if there is one of
+// that name. A name has 1 to 65,535 bytes.
+func (s *space) CreateBucket(name []byte) (*Bucket, error) {
+	if err := s.checkWrite(); err != nil {
+		return nil, err
+	}
+	_, ok, err := s.bucketID(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case ok:
+		return nil, fmt.Errorf("bucket %q: %w", name, ErrBucketExists)
+	}
+	return s.createBucket(name)
+}
+
+// CreateBucketIfNotExists returns the bucket of that name within this one, and creates it first if
+// need be.
+func (s *space) CreateBucketIfNotExists(name []byte) (*Bucket, error) {
+	if err := s.checkWrite(); err != nil {
+		return nil, err
+	}
+	id, ok, err := s.bucketID(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case ok:
+		return s.child(id), nil
+	}
+	return s.createBucket(name)
+}
+
+// DeleteBucket drops the bucket of that name with everything in it; the error is
+// [ErrBucketNotFound] if there is none. The cost does not grow with the contents, whose disk space
+// comes free in the background. A bucket created later under the same name is empty.
+func (s *space) DeleteBucket(name []byte) error {
+	if err := s.checkWrite(); err != nil {
+		return err
+	}
+	id, ok, err := s.bucketID(name)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return fmt.Errorf("bucket %q: %w", name, ErrBucketNotFound)
+	}
+	tx := s.tx
+	tx.delete(s.catalogKey(name))
+	tx.scratch = keyspace.AppendDropped(tx.scratch[:0], id)
+	tx.put(tx.scratch, nil)
+	if tx.dropped == nil {
+		tx.dropped = make(map[uint64]struct{})
+	}
+	tx.dropped[id] = struct{}{}
+	return nil
+}
+
+// bucketID returns the id of a bucket within this one.
+func (s *space) bucketID(name []byte) (id uint64, ok bool, err error) {
+	if err := checkKey(name); err != nil {
+		return 0, false, err
+	}
+	value, ok, err := s.tx.get(s.catalogKey(name))
+	if err == nil && ok {
+		id, err = parseNumber(value)
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("look up bucket %q: %w", name, err)
+	}
+	return id, ok, nil
+}
+
+// createBucket creates a bucket that is known not to exist.
+func (s *space) createBucket(name []byte) (*Bucket, error) {
+	tx := s.tx
+	tx.scratch = keyspace.AppendNextID(tx.scratch[:0])
+	id, err := tx.number(tx.scratch, keyspace.RootID+1)
+	if err != nil {
+		return nil, fmt.Errorf("create bucket %q: %w", name, err)
+	}
+	tx.putNumber(tx.scratch, id+1)
+	tx.putNumber(s.catalogKey(name), id)
+	return s.child(id), nil
+}
+
+// child returns the handle of the bucket id within this one.
+func (s *space) child(id uint64) *Bucket {
+	b := &Bucket{space{tx: s.tx, born: s.born, id: id}}
+	if s.id != keyspace.RootID {
+		b.parent = s
+	}
+	b.setPrefix()
+	return b
+}
+
+// catalogKey returns the internal key of the entry of a bucket within this one, valid until the
+// scratch is used again.
+func (s *space) catalogKey(name []byte) []byte {
+	k := keyspace.AppendCatalog(s.tx.scratch[:0], s.id)
+	s.tx.scratch = append(k, name...)
+	return s.tx.scratch
+}

@@ -1,0 +1,256 @@
+package stoat_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/model"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+var (
+	crashPoints = flag.Int("crash.points", 3000, "about how many crashes to recover from")
+	crashSeed   = flag.Uint64("crash.seed", 1, "seed of the workloads and of what a crash keeps")
+	crashOnly   = flag.String("crash.only", "", "the one crash to make, as workload/operation/variant")
+)
+
+// TestCrash_recoversAPrefix crashes the file system at the operations of each workload: before each
+// of them, copies of the disk are made that keep nothing of what was not synced, all of it, or a
+// random part, and the database is recovered from them. It must be in the state after some commit,
+// none older than promised, and it must take a write and another crash.
+//
+// Background work makes the numbers of operations shift a little from run to run; a failure names
+// its crash so that it can be made again, with -count if need be.
+func TestCrash_recoversAPrefix(t *testing.T) {
+	only, _, _ := strings.Cut(*crashOnly, "/")
+	for _, w := range workloads {
+		if only != "" && only != w.name {
+			continue
+		}
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			c := newCrasher(t, w, *crashPoints/len(workloads))
+			if err := c.play(); err != nil {
+				t.Fatal(err)
+			}
+			if c.err != nil {
+				t.Fatalf("crash %s: %v\nagain with -run TestCrash_recoversAPrefix -crash.seed %d "+
+					"-crash.only '%s'", c.failed, c.err, *crashSeed, c.failed)
+			}
+			t.Logf("recovered from %d crashes at %d operations", c.points, c.at)
+		})
+	}
+}
+
+// crasher crashes copies of a workload's disk while it runs.
+type crasher struct {
+	workload
+	disk     *disk
+	line     *timeline
+	variants int     // different crashes at an operation
+	share    float64 // how many of them are made
+
+	mu     sync.Mutex // operations come from background goroutines too
+	at     int        // operations so far
+	points int        // crashes so far
+	failed string     // the crash that failed first
+	err    error      // how
+}
+
+// newCrasher returns a crasher that makes about this many crashes.
+func newCrasher(t *testing.T, w workload, points int) *crasher {
+	t.Helper()
+	dry := &crasher{workload: w}
+	if err := dry.play(); err != nil {
+		t.Fatalf("without a crash: %v", err)
+	}
+	c := &crasher{workload: w, variants: max(4, points/dry.at+1)}
+	c.share = float64(points) / float64(dry.at*c.variants)
+	return c
+}
+
+// play runs the workload with crashes at its operations and at its end.
+func (c *crasher) play() error {
+	c.disk, c.line = newDisk(), newTimeline()
+	r := &runner{
+		workload: c.workload,
+		seed:     *crashSeed,
+		fs:       c.disk.tapped(c.before),
+		line:     c.line,
+		tolerate: func(err error) error { return err },
+	}
+	if err := r.start(); err != nil {
+		return err
+	}
+	return c.before(operation{mutates: true})
+}
+
+// before makes the crashes that are due before an operation on the disk.
+func (c *crasher) before(op operation) error {
+	if !op.mutates {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for v := range c.variants {
+		name := fmt.Sprintf("%s/%d/%s", c.name, c.at, variant(v))
+		rng := dice(name)
+		due := rng.Float64() < c.share
+		if *crashOnly != "" {
+			due = name == *crashOnly
+		}
+		if !due || c.err != nil {
+			continue
+		}
+		c.points++
+		if err := c.crash(v, rng); err != nil {
+			c.failed, c.err = name, err
+		}
+	}
+	c.at++
+	return nil
+}
+
+// variant names what a crash keeps of what was not synced.
+func variant(v int) string {
+	switch v {
+	case keepNone:
+		return "none"
+	case keepAll:
+		return "all"
+	}
+	return fmt.Sprint("random-", v)
+}
+
+// dice returns the random numbers of the crash with this name.
+func dice(name string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return rand.New(rand.NewPCG(*crashSeed, h.Sum64()))
+}
+
+// crash copies what one crash leaves of the disk, and recovers it. What was acknowledged before the
+// copy must be in it; what began before its end may.
+func (c *crasher) crash(v int, rng *rand.Rand) error {
+	acked, synced, _ := c.line.marks()
+	left := c.disk.crash(v, rng)
+	_, _, begun := c.line.marks()
+	p := promise{oldest: synced, newest: begun}
+	if v == keepAll { // the process died, the system did not
+		p.oldest = acked
+	}
+	if rng.IntN(8) == 0 {
+		return c.crashRecovery(left, p, rng)
+	}
+	return c.recover(left, p, rng)
+}
+
+// recover opens what a crash left, checks it, writes to it and crashes it again.
+func (c *crasher) recover(left *disk, p promise, rng *rand.Rand) error {
+	db, got, err := recovered(left, c.workload)
+	if err != nil {
+		return err
+	}
+	found, err := c.line.match(got, p)
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	want := c.line.state(found).Clone()
+	err = db.Update(func(tx *stoat.Tx) error {
+		return twin{tx, want}.put("written after the crash", fmt.Sprint(found))
+	})
+	if err == nil && c.options.Sync == stoat.SyncNever {
+		err = db.Sync()
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write after recovery of commit %d: %w", found, err), db.Close())
+	}
+	again := left.crash(rng.IntN(3), rng)
+	if err := db.Close(); err != nil {
+		return fmt.Errorf("close after recovery: %w", err)
+	}
+	if err := clean(left); err != nil {
+		return err
+	}
+	if err := c.holds(again, want); err != nil {
+		return fmt.Errorf("after a second crash: %w", err)
+	}
+	if err := c.holds(left.crash(keepNone, rng), want); err != nil {
+		return fmt.Errorf("after Close: %w", err)
+	}
+	return nil
+}
+
+// holds checks that the database on a disk is in one state and no other.
+func (c *crasher) holds(fs vfs.FS, want *model.Bucket) error {
+	db, got, err := recovered(fs, c.workload)
+	if err != nil {
+		return err
+	}
+	if d := model.Diff(got, want); d != "" {
+		err = errors.New(d)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// crashRecovery recovers what a crash left, and crashes that at each operation. Whatever recovery
+// did by then, the state that it found must be found again.
+func (c *crasher) crashRecovery(left *disk, p promise, rng *rand.Rand) error {
+	db, got, err := recovered(left.crash(keepAll, rng), c.workload)
+	if err != nil {
+		return err
+	}
+	found, err := c.line.match(got, p)
+	if err := errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	var failed error
+	fs := left.tapped(func(op operation) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if !op.mutates || failed != nil {
+			return nil
+		}
+		c.points++
+		failed = c.holds(left.crash(rng.IntN(3), rng), c.line.state(found))
+		return nil
+	})
+	if db, _, err = recovered(fs, c.workload); err == nil {
+		err = db.Close()
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if err := errors.Join(err, failed); err != nil {
+		return fmt.Errorf("crash during the recovery of commit %d: %w", found, err)
+	}
+	return nil
+}
+
+// clean checks that a closed database has left one manifest and no log.
+func clean(fs vfs.FS) error {
+	names, err := fs.List("db")
+	if err != nil {
+		return err
+	}
+	manifests := 0
+	for _, name := range names {
+		if strings.HasSuffix(name, ".log") {
+			return fmt.Errorf("%s is left after Close", name)
+		}
+		if strings.HasPrefix(name, "MANIFEST-") {
+			manifests++
+		}
+	}
+	if manifests != 1 {
+		return fmt.Errorf("%d manifests are left after Close: %q", manifests, names)
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package stoat
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+// DB is an open database. It is safe for concurrent use.
+type DB struct {
+	engine *engine.Engine
+	// views holds finished transactions of View for reuse. Only those are reused: whatever a stale
+	// handle of one might do, it cannot write.
+	views sync.Pool
+}
+
+// Open opens the database in the directory dir, and creates both if need be: the directory with
+// mode 0700, files with 0600. Nil options are the defaults. A database is open for writing once at
+// a time; if it is open elsewhere, the error is [ErrLocked].
+//
+// Opening after a clean Close reads one small file; after a crash it also replays the log.
+func Open(dir string, opts *Options) (*DB, error) {
+	return open(vfs.OS(), dir, opts, engine.Tuning{})
+}
+
+// OpenMemory returns an empty database that lives in memory only: the same engine, with nothing on
+// disk and nothing kept after Close.
+func OpenMemory(opts *Options) (*DB, error) {
+	o, err := opts.engine()
+	if err == nil && o.ReadOnly {
+		err = fmt.Errorf("there would be nothing in it: %w", ErrReadOnly)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open database in memory: %w", err)
+	}
+	o.Volatile = true
+	return start(memfs.New(), "memory", o)
+}
+
+// open is Open on any file system, with an engine tuned for the occasion.
+func open(fs vfs.FS, dir string, opts *Options, t engine.Tuning) (*DB, error) {
+	o, err := opts.engine()
+	if err != nil {
+		return nil, openError(dir, err)
+	}
+	o.Tuning = t
+	return start(fs, dir, o)
+}
+
+func start(fs vfs.FS, dir string, o engine.Options) (*DB, error) {
+	e, err := engine.Open(fs, dir, o)
+	if err != nil {
+		return nil, openError(dir, err)
+	}
+	db := &DB{engine: e}
+	db.views.New = func() any { return newTx() }
+	return db, nil
+}
+
+// View runs fn with a read-only transaction: a snapshot of everything committed so far. It waits
+// for nobody, nobody waits for it, and it allocates nothing. It returns what fn returns or, if that
+// is nil, [Tx.Err].
+//
+// The transaction ends when fn returns. It must not be used afterwards, nor may anything that came
+// from it: View reuses transactions. If reading a mapped file fails inside fn, View returns the
+// error; any other panic of fn goes on after the end of the transaction. View and Update may be
+// called inside View.
+func (db *DB) View(fn func(tx *Tx) error) (err error) {
+	snap, err := db.engine.Snapshot()
+	if err != nil {
+		return err
+	}
+	tx := db.views.Get().(*Tx)
+	tx.begin(snap, nil)
+	tx.managed, tx.reused = true, true
+	faults := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(faults)
+		tx.rollback()
+		db.views.Put(tx)
+		if r := recover(); r != nil {
+			if err = faultError(r); err == nil {
+				panic(r)
+			}
+		}
+	}()
+	if err = fn(tx); err == nil {
+		err = tx.err
+	}
+	return err
+}
+
+// Update runs fn with a writable transaction and commits it if fn returns nil and [Tx.Err] is nil.
+// Otherwise it rolls back and returns that error. When Update returns nil, the writes are visible
+// to every later transaction and, under [SyncAlways], durable.
+//
+// There is one writable transaction at a time, and Update waits for its turn. Concurrent Updates
+// are fine, and share syncs; Update or Begin(true) inside Update, on the same goroutine, waits for
+// ever. Inside fn, [Tx.Commit] is an error, and [Tx.Rollback] makes Update return [ErrTxClosed] if
+// fn returns nil.
+//
+// If fn panics, Update rolls back and the panic goes on. If reading a mapped file fails inside fn,
+// Update rolls back and returns the error.
+func (db *DB) Update(fn func(tx *Tx) error) (err error) {
+	tx, err := db.Begin(true)
+	if err != nil {
+		return err
+	}
+	tx.managed = true
+	faults := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(faults)
+		tx.rollback()
+		if r := recover(); r != nil {
+			if err = faultError(r); err == nil {
+				panic(r)
+			}
+		}
+	}()
+	if err = fn(tx); err != nil {
+		return err
+	}
+	return tx.commit()
+}
+
+// faultError returns the error for a recovered fault of a memory map, or nil if that is not what was
+// recovered.
+func faultError(recovered any) error {
+	fault, ok := recovered.(interface {
+		runtime.Error
+		Addr() uintptr
+	})
+	if !ok {
+		return nil
+	}
+	return fmt.Errorf("read a mapped file: %w", fault)
+}
+
+// Begin starts a transaction that the caller must end with [Tx.Commit] or [Tx.Rollback]. Prefer
+// [DB.View] and [DB.Update], which cannot forget it, and which turn a failure to read a mapped file
+// into an error where a transaction of Begin panics.
+//
+// A read-only transaction is a snapshot; while it is open, the files it can see stay on disk. A
+// writable one waits for its turn, and no other can write before it has ended.
+func (db *DB) Begin(writable bool) (*Tx, error) {
+	tx := newTx()
+	if !writable {
+		snap, err := db.engine.Snapshot()
+		if err != nil {
+			return nil, err
+		}
+		tx.begin(snap, nil)
+		return tx, nil
+	}
+	w, err := db.engine.Begin()
+	if err != nil {
+		return nil, err
+	}
+	tx.begin(nil, w)
+	return tx, nil
+}
+
+// Get returns a copy of the value of key in the root bucket, in a transaction of its own. The error
+// is [ErrNotFound] if there is none.
+func (db *DB) Get(key []byte) (value []byte, err error) {
+	err = db.View(func(tx *Tx) error {
+		v, err := tx.Get(key)
+		value = bytes.Clone(v)
+		return err
+	})
+	return value, err
+}
+
+// Put stores value under key in the root bucket, in a transaction of its own. Many writes in one
+// [DB.Update] cost far less than as many calls of Put.
+func (db *DB) Put(key, value []byte) error {
+	return db.Update(func(tx *Tx) error { return tx.Put(key, value) })
+}
+
+// Delete removes key from the root bucket, in a transaction of its own. It returns nil if there is
+// no such key.
+func (db *DB) Delete(key []byte) error {
+	return db.Update(func(tx *Tx) error { return tx.Delete(key) })
+}
+
+// Sync makes everything durable that was committed before the call.
+func (db *DB) Sync() error { return db.engine.Sync() }
+
+// Flush writes what is in memory to tables. The database does so by itself; Flush makes the next
+// Open after a crash faster, and memory free sooner.
+func (db *DB) Flush() error { return db.engine.Flush() }
+
+// Close makes every commit durable and releases the directory. Read-only transactions still open
+// may go on until they end; everything else gets [ErrClosed]. Closing again does nothing.
+func (db *DB) Close() error { return db.engine.Close() }

@@ -1,0 +1,294 @@
+package stoat_test
+
+import (
+	"errors"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+var errTest = errors.New("error of the test")
+
+func TestOpen_keepsWhatWasCommitted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "db")
+	for i, opts := range []*stoat.Options{nil, {Sync: stoat.SyncNever}, {Compression: stoat.CompressionZstd}} {
+		db, err := stoat.Open(dir, opts)
+		ok(t, err)
+		if i > 0 {
+			view(t, db, func(tx *stoat.Tx) {
+				wantKeys(t, tx, "a", "b")
+				wantKeys(t, bucket(t, bucket(t, tx, "b"), "c"), "d")
+			})
+		}
+		update(t, db, func(tx *stoat.Tx) {
+			put(t, tx, "a", "b")
+			b, err := tx.CreateBucketIfNotExists([]byte("b"))
+			ok(t, err)
+			c, err := b.CreateBucketIfNotExists([]byte("c"))
+			ok(t, err)
+			put(t, c, "d")
+		})
+		ok(t, db.Close())
+	}
+}
+
+func TestOpen_lockedDirectorySaysWhoAndWhatToDo(t *testing.T) {
+	dir := t.TempDir()
+	db, err := stoat.Open(dir, nil)
+	ok(t, err)
+	defer func() { ok(t, db.Close()) }()
+	_, err = stoat.Open(dir, nil)
+	wantErr(t, err, stoat.ErrLocked)
+	for _, part := range []string{dir, "LockTimeout"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error %q does not mention %s", err, part)
+		}
+	}
+}
+
+func TestOpen_readOnlyNeedsADatabase(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "absent")
+	_, err := stoat.Open(dir, &stoat.Options{ReadOnly: true})
+	if err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("error %v, want one that names %s", err, dir)
+	}
+}
+
+func TestOpen_readOnlyReadsAndRefusesToWrite(t *testing.T) {
+	fs := memfs.New()
+	db := openOn(t, fs, nil)
+	update(t, db, func(tx *stoat.Tx) { put(t, tx, "a") })
+	ok(t, db.Close())
+	db = openOn(t, fs, &stoat.Options{ReadOnly: true})
+	view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx, "a") })
+	wantErr(t, db.Put([]byte("b"), nil), stoat.ErrReadOnly)
+	_, err := db.Begin(true)
+	wantErr(t, err, stoat.ErrReadOnly)
+	ok(t, db.Close())
+}
+
+func TestOpen_refusesSenselessOptions(t *testing.T) {
+	tests := map[string]stoat.Options{
+		"Sync":        {Sync: 9},
+		"Compression": {Compression: 9},
+		"MemoryLimit": {MemoryLimit: -1},
+		"LockTimeout": {LockTimeout: -time.Second},
+	}
+	for name, opts := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, open := range []func() (*stoat.DB, error){
+				func() (*stoat.DB, error) { return stoat.Open(t.TempDir(), &opts) },
+				func() (*stoat.DB, error) { return stoat.OpenMemory(&opts) },
+			} {
+				if _, err := open(); err == nil || !strings.Contains(err.Error(), name) {
+					t.Errorf("error %v, want one that names %s", err, name)
+				}
+			}
+		})
+	}
+}
+
+func TestOpenMemory_readOnlyIsRefused(t *testing.T) {
+	_, err := stoat.OpenMemory(&stoat.Options{ReadOnly: true})
+	wantErr(t, err, stoat.ErrReadOnly)
+}
+
+func TestUpdate_errorRollsBack(t *testing.T) {
+	db := memory(t)
+	wantErr(t, db.Update(func(tx *stoat.Tx) error {
+		put(t, tx, "a")
+		return errTest
+	}), errTest)
+	view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx) })
+	update(t, db, func(tx *stoat.Tx) { put(t, tx, "b") })
+}
+
+func TestUpdate_panicRollsBackAndGoesOn(t *testing.T) {
+	db := memory(t)
+	func() {
+		defer func() { equal(t, recover(), any(errTest)) }()
+		_ = db.Update(func(tx *stoat.Tx) error {
+			put(t, tx, "a")
+			panic(errTest)
+		})
+	}()
+	view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx) })
+	update(t, db, func(tx *stoat.Tx) { put(t, tx, "b") })
+}
+
+func TestUpdate_goexitRollsBack(t *testing.T) {
+	db := memory(t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = db.Update(func(tx *stoat.Tx) error {
+			put(t, tx, "a")
+			runtime.Goexit()
+			return nil
+		})
+	}()
+	<-done
+	view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx) })
+	update(t, db, func(tx *stoat.Tx) { put(t, tx, "b") })
+}
+
+func TestView_panicEndsTheTransactionAndGoesOn(t *testing.T) {
+	db := memory(t)
+	var stale *stoat.Tx
+	func() {
+		defer func() { equal(t, recover(), any(errTest)) }()
+		_ = db.View(func(tx *stoat.Tx) error {
+			stale = tx
+			panic(errTest)
+		})
+	}()
+	wantErr(t, reads["Get"](stale), stoat.ErrTxClosed)
+}
+
+// fault is what the runtime panics with when memory behind a map cannot be read.
+type fault struct{}
+
+func (fault) Error() string { return "unexpected fault address" }
+func (fault) RuntimeError() {}
+func (fault) Addr() uintptr { return 1 }
+
+func TestViewAndUpdate_turnAFaultIntoAnError(t *testing.T) {
+	db := memory(t)
+	failing := func(*stoat.Tx) error { panic(fault{}) }
+	wantErr(t, db.View(failing), fault{})
+	wantErr(t, db.Update(failing), fault{})
+	update(t, db, func(tx *stoat.Tx) { put(t, tx, "a") })
+}
+
+func TestView_returnsWhatTheFunctionReturns(t *testing.T) {
+	wantErr(t, memory(t).View(func(*stoat.Tx) error { return errTest }), errTest)
+}
+
+func TestViewAndUpdate_returnTheErrorOfALoop(t *testing.T) {
+	db := withBucket(t)
+	wantErr(t, db.Update(func(tx *stoat.Tx) error {
+		b := bucket(t, tx, "b")
+		ok(t, tx.DeleteBucket([]byte("b")))
+		keysOf(b.Keys(stoat.Range{}))
+		return nil
+	}), stoat.ErrBucketNotFound)
+	view(t, db, func(tx *stoat.Tx) { wantKeys(t, bucket(t, tx, "b"), "a") })
+}
+
+func TestUpdate_commitInsideIsAnError(t *testing.T) {
+	db := memory(t)
+	update(t, db, func(tx *stoat.Tx) {
+		put(t, tx, "a")
+		if err := tx.Commit(); err == nil || !strings.Contains(err.Error(), "Update") {
+			t.Errorf("error %v, want one that says who commits", err)
+		}
+		put(t, tx, "b")
+	})
+	view(t, db, func(tx *stoat.Tx) {
+		wantKeys(t, tx, "a", "b")
+		equal(t, tx.Commit() != nil, true)
+		wantKeys(t, tx, "a", "b")
+	})
+}
+
+func TestUpdate_rollbackInsideDiscardsAndIsReported(t *testing.T) {
+	db := memory(t)
+	rolledBack := func(result error) error {
+		return db.Update(func(tx *stoat.Tx) error {
+			put(t, tx, "a")
+			ok(t, tx.Rollback())
+			wantErr(t, tx.Put([]byte("b"), nil), stoat.ErrTxClosed)
+			return result
+		})
+	}
+	wantErr(t, rolledBack(nil), stoat.ErrTxClosed)
+	wantErr(t, rolledBack(errTest), errTest)
+	view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx) })
+}
+
+func TestView_rollbackInsideEndsTheTransaction(t *testing.T) {
+	view(t, withBucket(t), func(tx *stoat.Tx) {
+		ok(t, tx.Rollback())
+		wantErr(t, reads["Get"](tx), stoat.ErrTxClosed)
+	})
+}
+
+func TestView_nestsWithUpdateInside(t *testing.T) {
+	db := memory(t)
+	view(t, db, func(outer *stoat.Tx) {
+		update(t, db, func(tx *stoat.Tx) { put(t, tx, "a") })
+		view(t, db, func(inner *stoat.Tx) { wantKeys(t, inner, "a") })
+		wantKeys(t, outer)
+	})
+}
+
+func TestDB_oneShotFormsWorkOnTheRoot(t *testing.T) {
+	db := memory(t)
+	ok(t, db.Put([]byte("a"), []byte("1")))
+	v, err := db.Get([]byte("a"))
+	ok(t, err)
+	equal(t, string(v), "1")
+	v[0] = 'x'
+	v, err = db.Get([]byte("a"))
+	ok(t, err)
+	equal(t, string(v), "1")
+	ok(t, db.Delete([]byte("a")))
+	ok(t, db.Delete([]byte("a")))
+	_, err = db.Get([]byte("a"))
+	wantErr(t, err, stoat.ErrNotFound)
+	wantErr(t, db.Put(nil, nil), stoat.ErrInvalidKey)
+	wantErr(t, db.Delete(nil), stoat.ErrInvalidKey)
+}
+
+func TestClose_everythingButOpenReadersGetsErrClosed(t *testing.T) {
+	db := withBucket(t)
+	reader := begin(t, db, false)
+	ok(t, db.Close())
+	ok(t, db.Close())
+	wantKeys(t, reader, "a")
+	nothing := func(*stoat.Tx) error { t.Error("transaction in a closed database"); return nil }
+	_, getErr := db.Get([]byte("a"))
+	_, readErr := db.Begin(false)
+	_, writeErr := db.Begin(true)
+	for name, err := range map[string]error{
+		"View":         db.View(nothing),
+		"Update":       db.Update(nothing),
+		"Begin(false)": readErr,
+		"Begin(true)":  writeErr,
+		"Get":          getErr,
+		"Put":          db.Put([]byte("a"), nil),
+		"Delete":       db.Delete([]byte("a")),
+		"Sync":         db.Sync(),
+		"Flush":        db.Flush(),
+	} {
+		t.Run(name, func(t *testing.T) { wantErr(t, err, stoat.ErrClosed) })
+	}
+	wantKeys(t, reader, "a")
+}
+
+func TestFlush_changesNothingThatCanBeRead(t *testing.T) {
+	db := withBucket(t)
+	reader := begin(t, db, false)
+	ok(t, db.Flush())
+	update(t, db, func(tx *stoat.Tx) { ok(t, tx.Delete([]byte("a"))); put(t, tx, "z") })
+	wantKeys(t, reader, "a")
+	ok(t, db.Flush())
+	view(t, db, func(tx *stoat.Tx) {
+		wantKeys(t, tx, "z")
+		wantKeys(t, bucket(t, tx, "b"), "a")
+	})
+	wantKeys(t, reader, "a")
+	wantKeys(t, bucket(t, reader, "b"), "a")
+}
+
+func TestSync_makesUnsyncedCommitsDurable(t *testing.T) {
+	db := openOn(t, memfs.New(), &stoat.Options{Sync: stoat.SyncNever})
+	ok(t, db.Put([]byte("a"), []byte("v-a")))
+	ok(t, db.Sync())
+	ok(t, db.Close())
+}

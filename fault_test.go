@@ -1,0 +1,135 @@
+package stoat_test
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// TestCrashFault_keepsWhatWasAcknowledged lets an operation of each workload fail, once or from then
+// on, with a full disk or a broken one: each operation in turn, or as many as -crash.points allows.
+// There must be no panic, every error must say what it is, reading must go on, and opening the
+// database again on a healthy disk must find every commit that was acknowledged.
+func TestCrashFault_keepsWhatWasAcknowledged(t *testing.T) {
+	if *crashOnly != "" {
+		t.Skip("-crash.only is about another test")
+	}
+	for _, w := range workloads {
+		if w.parallel {
+			continue // which commit failed would be anyone's guess
+		}
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			healthy := &fault{workload: w}
+			if err := healthy.play(); err != nil {
+				t.Fatalf("without a fault: %v", err)
+			}
+			total := int(healthy.operations.Load())
+			runs := max(1, *crashPoints/20/len(workloads))
+			step := max(1, total/runs)
+			for n := 1 + int(*crashSeed)%step; n <= total; n += step {
+				for _, f := range faults(w, int64(n)) {
+					if err := f.play(); err != nil {
+						t.Fatalf("operation %d of %d fails %s: %v", n, total, f.name, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+var errBroken = errors.New("input/output error on purpose")
+
+// fault is a workload on a disk with one fault.
+type fault struct {
+	workload
+	name       string
+	first      int64 // the first operation to fail; 0 for none
+	forever    bool  // and all after it
+	cause      error
+	operations atomic.Int64
+	line       *timeline
+	runner     *runner
+}
+
+func faults(w workload, n int64) []*fault {
+	return []*fault{
+		{workload: w, first: n, cause: errBroken, name: "once"},
+		{workload: w, first: n, cause: vfs.ErrNoSpace, name: "for lack of space"},
+		{workload: w, first: n, cause: errBroken, forever: true, name: "like all after it"},
+	}
+}
+
+// play runs the workload and then recovers it on the healthy disk, with and without a crash.
+func (f *fault) play() error {
+	disk := newDisk()
+	f.line = newTimeline()
+	f.runner = &runner{
+		workload: f.workload,
+		seed:     *crashSeed,
+		fs:       disk.tapped(f.before),
+		line:     f.line,
+		tolerate: f.tolerate,
+	}
+	if err := f.runner.start(); err != nil && !errors.Is(err, errStop) {
+		return err
+	}
+	acked, synced, begun := f.line.marks()
+	crashed := disk.crash(keepNone, dice(f.workload.name))
+	if err := f.finds(crashed, promise{synced, begun}); err != nil {
+		return fmt.Errorf("after a crash: %w", err)
+	}
+	if err := f.finds(disk, promise{acked, begun}); err != nil {
+		return fmt.Errorf("opened again: %w", err)
+	}
+	return nil
+}
+
+// before fails an operation if it is its turn.
+func (f *fault) before(operation) error {
+	n := f.operations.Add(1)
+	if f.first > 0 && (n == f.first || n > f.first && f.forever) {
+		return f.cause
+	}
+	return nil
+}
+
+// tolerate wants an error to be one that the user can recognise, and a poisoned database to be
+// readable still.
+func (f *fault) tolerate(err error) error {
+	if !errors.Is(err, stoat.ErrPoisoned) {
+		if errors.Is(err, f.cause) {
+			return nil
+		}
+		return fmt.Errorf("an error of no known kind: %w", err)
+	}
+	_, synced, begun := f.line.marks()
+	got, err := dumpDB(f.runner.db)
+	if errors.Is(err, stoat.ErrClosed) || f.forever && errors.Is(err, f.cause) {
+		return errStop
+	}
+	if err == nil {
+		_, err = f.line.match(got, promise{synced, begun})
+	}
+	if err != nil {
+		return fmt.Errorf("reading a poisoned database: %w", err)
+	}
+	if err := f.runner.db.Put([]byte("k"), nil); !errors.Is(err, stoat.ErrPoisoned) {
+		return fmt.Errorf("writing to a poisoned database: %v, want %w", err, stoat.ErrPoisoned)
+	}
+	return errStop
+}
+
+// finds opens the database on a healthy disk.
+func (f *fault) finds(disk vfs.FS, p promise) error {
+	db, got, err := recovered(disk, f.workload)
+	if err != nil {
+		return err
+	}
+	_, err = f.line.match(got, p)
+	return errors.Join(err, db.Close())
+}

@@ -1,0 +1,90 @@
+package arch
+
+import (
+	"fmt"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// exceptions maps "path: rule" to the reason why the file may break the rule. A reason states what
+// was weighed; an exception that is no longer needed fails the test.
+var exceptions = map[string]string{}
+
+// rule is one thing that source files must not do.
+type rule struct {
+	name  string
+	check func(f *file, report reporter)
+	at    string // the path that the samples are given, if it matters
+	bad   string // code that breaks the rule, once; a package clause is added if missing
+	good  string // code that comes close and does not
+}
+
+// reporter takes one finding: where it is, and what to do about it.
+type reporter func(pos token.Pos, format string, args ...any)
+
+// rules returns all rules.
+func rules() []rule { return slices.Concat(declRules, callRules, textRules) }
+
+func TestRules_hold(t *testing.T) {
+	used := map[string]bool{}
+	files := load(t)
+	for _, r := range rules() {
+		for _, f := range files {
+			for _, finding := range findings(r, f) {
+				key := f.path + ": " + r.name
+				if exceptions[key] != "" {
+					used[key] = true
+					continue
+				}
+				t.Errorf("%s [%s]", finding, r.name)
+			}
+		}
+	}
+	for key := range exceptions {
+		if !used[key] {
+			t.Errorf("the exception %q is not needed any more; remove it", key)
+		}
+	}
+}
+
+func TestRules_catchWhatTheyForbid(t *testing.T) {
+	for _, r := range rules() {
+		t.Run(r.name, func(t *testing.T) {
+			if got := findings(r, sample(t, r, r.bad)); len(got) != 1 {
+				t.Errorf("%d findings in the bad sample, want 1: %q", len(got), got)
+			}
+			if got := findings(r, sample(t, r, r.good)); len(got) != 0 {
+				t.Errorf("the good sample is found bad: %q", got)
+			}
+		})
+	}
+}
+
+// findings applies a rule to a file.
+func findings(r rule, f *file) []string {
+	var all []string
+	r.check(f, func(pos token.Pos, format string, args ...any) {
+		message := fmt.Sprintf(format, args...)
+		all = append(all, fmt.Sprintf("%s:%d: %s", f.path, f.line(pos), message))
+	})
+	return all
+}
+
+// sample parses the sample code of a rule.
+func sample(t *testing.T, r rule, code string) *file {
+	t.Helper()
+	path := r.at
+	if path == "" {
+		path = "internal/sample/sample.go"
+	}
+	if !strings.Contains(code, "package sample") {
+		code = "package sample\n\n" + code + "\n"
+	}
+	f, err := parse(path, []byte(code))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}

@@ -1,0 +1,38 @@
+// Package corrupt names damage found in a file: which file, where, and what is wrong with it.
+//
+// Every parser of Stoat reports bytes that it cannot trust through this package, so that one
+// errors.Is with [Err] recognises damage of any kind. Errors are immutable and safe for concurrent
+// use. The package decides nothing: whether damage is a torn tail or corruption is for the reader
+// of the file to say.
+package corrupt
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Err is the sentinel that every [Error] matches with errors.Is.
+var Err = errors.New("corrupt data")
+
+// ErrFormat reports a file or folder that is not Stoat's, or is of a format newer than this code.
+var ErrFormat = errors.New("unknown format")
+
+// Error is damage at one place of one file.
+type Error struct {
+	File   string // the file's name, as opened
+	Offset int64  // where the damaged unit starts, in bytes
+	Reason string // what is wrong, in a few words
+}
+
+// New returns an [Error] whose reason is formatted as by fmt.Sprintf.
+func New(file string, offset int64, format string, args ...any) error {
+	return &Error{File: file, Offset: offset, Reason: fmt.Sprintf(format, args...)}
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	return fmt.Sprintf("corrupt data in %s at offset %d: %s", e.File, e.Offset, e.Reason)
+}
+
+// Is reports whether target is [Err].
+func (e *Error) Is(target error) bool { return target == Err }

@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"sync"
+
+	"github.com/stoatdb/stoat/internal/memtable"
+	"github.com/stoatdb/stoat/internal/wal"
+)
+
+// pipeline takes commits from "appended to the log" to "durable and visible".
+//
+// Plainly: a commit is appended, the log is synced, the commit's tree is published, and the caller
+// returns. To share syncs, whoever finds none in progress leads: it writes and syncs all that was
+// appended so far, publishes the newest tree that is covered, and wakes the rest. While it does,
+// others append for the next leader. Two invariants survive: trees are published in commit order,
+// and (with syncs on) never before they are durable.
+type pipeline struct {
+	mu      sync.Mutex
+	changed sync.Cond // on mu; something below has changed
+
+	log     *wal.Segment // of the active memtable; nil until its first commit; set under e.turn
+	queue   []appended   // not yet published, in commit order
+	written uint64       // newest commit that the system has
+	synced  uint64       // newest commit that is durable
+	leading bool         // somebody writes or syncs, or replaces log
+	err     error        // why nothing more will be written
+}
+
+// appended is a commit in the log's queue, with the tree that it makes.
+type appended struct {
+	commit uint64
+	root   memtable.Root
+}
+
+// append hands over a commit. The caller holds the writer lock, so that commits come in order.
+func (p *pipeline) append(frames [][]byte, commit uint64, root memtable.Root) {
+	p.mu.Lock()
+	p.log.Append(frames, commit)
+	p.queue = append(p.queue, appended{commit, root})
+	p.mu.Unlock()
+}
+
+// wait returns when commit is written (and durable, if sync is set), leading if nobody does.
+func (e *Engine) wait(commit uint64, sync bool) error {
+	p := &e.pipeline
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		switch {
+		case p.synced >= commit || !sync && p.written >= commit:
+			return nil
+		case p.err != nil:
+			return p.err
+		case p.leading:
+			p.changed.Wait()
+		default:
+			e.leadLocked(sync)
+		}
+	}
+}
+
+// leadLocked writes and perhaps syncs everything appended so far and publishes it. The caller holds
+// the pipeline's mutex, which is released meanwhile.
+func (e *Engine) leadLocked(sync bool) {
+	p := &e.pipeline
+	p.leading = true
+	log := p.log
+	p.mu.Unlock()
+	through, err := log.Flush(sync)
+	e.syncs.Add(1)
+	p.mu.Lock()
+	p.leading = false
+	if err != nil {
+		p.err = e.poison(err)
+	} else {
+		e.coverLocked(through, sync)
+	}
+	p.changed.Broadcast()
+}
+
+// coverLocked records that all commits up to through are in the log, and makes the newest of them
+// what readers see.
+func (e *Engine) coverLocked(through uint64, synced bool) {
+	p := &e.pipeline
+	p.written = max(p.written, through)
+	if synced {
+		p.synced = max(p.synced, through)
+	}
+	n := 0
+	for n < len(p.queue) && p.queue[n].commit <= through {
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	e.publishRoot(p.queue[n-1].root)
+	rest := copy(p.queue, p.queue[n:])
+	clear(p.queue[rest:])
+	p.queue = p.queue[:rest]
+}

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+func dataKey(format string, args ...any) []byte {
+	return fmt.Appendf(keyspace.AppendPrefix(nil, 0), format, args...)
+}
+
+func mustOpen(t testing.TB, files vfs.FS, o Options) *Engine {
+	t.Helper()
+	e, err := Open(files, "db", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+func commit(e *Engine, key, value []byte) error {
+	w, err := e.Begin()
+	if err != nil {
+		return err
+	}
+	w.Put(key, value)
+	return w.Commit()
+}
+
+func get(t testing.TB, e *Engine, key []byte) (string, bool) {
+	t.Helper()
+	s, err := e.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, ok, err := s.Get(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(value), ok
+}
+
+func TestCommit_isInvisibleUntilItsSyncIsDone(t *testing.T) {
+	var e *Engine
+	key := dataKey("key")
+	var seen atomic.Bool
+	files := faultfs.New(memfs.New(), func(op faultfs.Op) error {
+		if op.Kind == faultfs.Sync && e != nil {
+			_, ok := get(t, e, key)
+			seen.Store(ok)
+		}
+		return nil
+	})
+	e = mustOpen(t, files, Options{})
+	if err := commit(e, key, []byte("value")); err != nil {
+		t.Fatal(err)
+	}
+	if seen.Load() {
+		t.Error("a reader saw the commit while it was being synced")
+	}
+	if value, ok := get(t, e, key); !ok || value != "value" {
+		t.Errorf("after the commit the value is %q, %v", value, ok)
+	}
+}
+
+func TestCommit_sharesSyncs(t *testing.T) {
+	const commits = 200
+	var e *Engine
+	waiting := make(chan struct{})
+	var once sync.Once
+	files := faultfs.New(memfs.New(), func(op faultfs.Op) error {
+		if op.Kind == faultfs.Sync && e != nil {
+			once.Do(func() { <-waiting }) // hold the first sync until all others have appended
+		}
+		return nil
+	})
+	e = mustOpen(t, files, Options{})
+	var done sync.WaitGroup
+	for i := range commits {
+		done.Go(func() {
+			if err := commit(e, dataKey("%03d", i), []byte("v")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for e.committed.Load() < commits {
+		e.mu.Lock()
+		e.mu.Unlock() //nolint:staticcheck // only to let others run
+	}
+	close(waiting)
+	done.Wait()
+	if got := e.Stats().Syncs; got > 2 {
+		t.Errorf("%d concurrent commits took %d syncs, want at most 2", commits, got)
+	}
+	for i := range commits {
+		if _, ok := get(t, e, dataKey("%03d", i)); !ok {
+			t.Errorf("commit %d is lost", i)
+		}
+	}
+}
+
+func TestCommit_afterAFailedSyncPoisons(t *testing.T) {
+	broken := errors.New("the disk is broken")
+	var fail atomic.Bool
+	files := faultfs.New(memfs.New(), func(op faultfs.Op) error {
+		if fail.Load() && op.Kind == faultfs.Sync {
+			return broken
+		}
+		return nil
+	})
+	e := mustOpen(t, files, Options{})
+	if err := commit(e, dataKey("a"), nil); err != nil {
+		t.Fatal(err)
+	}
+	fail.Store(true)
+	err := commit(e, dataKey("b"), nil)
+	if !errors.Is(err, ErrPoisoned) || !errors.Is(err, broken) {
+		t.Errorf("commit with a failing sync gives %v", err)
+	}
+	fail.Store(false)
+	if err := commit(e, dataKey("c"), nil); !errors.Is(err, ErrPoisoned) {
+		t.Errorf("a later commit gives %v, want ErrPoisoned", err)
+	}
+	if _, ok := get(t, e, dataKey("a")); !ok {
+		t.Error("readers no longer see what was durable")
+	}
+	if _, ok := get(t, e, dataKey("b")); ok {
+		t.Error("readers see a commit that failed")
+	}
+}

@@ -1,0 +1,156 @@
+// Package engine runs the database: it orders commits, publishes superversions, schedules flushes
+// and merges, installs their edits, and recovers.
+//
+// It is the only package with goroutines and the database mutex. What it adds to the packages below
+// is order: which state follows which, what is durable when, and who waits for whom. Readers take
+// no lock: a superversion is one atomic load. Writers take turns by the writer lock. Background
+// goroutines exist only while there is work for them.
+//
+// Lock order: Engine.writer, Engine.turn, Engine.installing, pipeline.mu, Engine.mu. No file is
+// read or written under pipeline.mu or Engine.mu.
+package engine
+
+import (
+	"errors"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/memtable"
+	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/table"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/wal"
+)
+
+// Engine is an open database. Safe for concurrent use.
+type Engine struct {
+	fs       vfs.FS
+	dir      string
+	options  Options
+	database [16]byte     // the identity that all its files carry
+	lock     vfs.Lock     // nil when read-only
+	cache    *table.Cache // decoded blocks
+
+	current  atomic.Pointer[superversion.Superversion] // what readers see; nil once closed
+	state    atomic.Pointer[superversion.Superversion] // the same, but kept after closing
+	closed   atomic.Bool
+	poisoned atomic.Pointer[poison]
+	counters
+
+	writer sync.Mutex         // held by the one write transaction
+	mem    *memtable.Memtable // the active memtable; replaced under writer and turn
+
+	turn      sync.Mutex    // held while a commit is appended or the active memtable is replaced
+	newest    memtable.Root // the active memtable with all appended commits
+	logNumber uint64        // of the active memtable's log segment; 0 if it has none
+	committed atomic.Uint64 // newest appended commit; written under turn
+	pipeline  pipeline
+
+	installing sync.Mutex        // held while an edit is recorded and published
+	journal    *manifest.Journal // nil until the first edit
+	journalAt  uint64            // number of the newest manifest file
+	logs       []uint64          // live log segments besides the active one, oldest first
+	numbers    atomic.Uint64     // the next file number
+
+	mu       sync.Mutex // guards the fields below; see publish
+	sealed   []sealed   // on their way to tables, oldest first
+	flushing bool       // a goroutine flushes
+	merging  bool       // a goroutine merges
+	stalled  error      // why the last flush failed; nil after a success
+	moved    sync.Cond  // on mu; something above has changed
+
+	stop chan struct{}  // closed by Close
+	jobs sync.WaitGroup // the background goroutines
+}
+
+// sealed is a full memtable.
+type sealed struct {
+	root       memtable.Root
+	bytes      int64
+	log        uint64 // its last log segment
+	lastCommit uint64
+}
+
+// newEngine returns an engine without state, for recovery to fill.
+func newEngine(fs vfs.FS, dir string, o Options) *Engine {
+	e := &Engine{fs: fs, dir: dir, options: o, stop: make(chan struct{})}
+	e.moved.L = &e.mu
+	e.pipeline.changed.L = &e.pipeline.mu
+	e.cache = table.NewCache(o.MemoryLimit)
+	e.mem = memtable.New(wal.HeaderBytes)
+	return e
+}
+
+// Snapshot returns what a reader sees from now on.
+func (e *Engine) Snapshot() (*superversion.Superversion, error) {
+	if s := e.current.Load(); s != nil {
+		return s, nil
+	}
+	return nil, ErrClosed
+}
+
+// publish makes a changed copy of the state the newest. It is the only way the state changes.
+func (e *Engine) publish(change func(next *superversion.Superversion)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.publishLocked(change)
+}
+
+func (e *Engine) publishLocked(change func(next *superversion.Superversion)) {
+	next := *e.state.Load()
+	change(&next)
+	e.state.Store(&next)
+	if !e.closed.Load() {
+		e.current.Store(&next)
+	}
+	e.moved.Broadcast()
+}
+
+// publishRoot makes root the newest memtable that readers see.
+func (e *Engine) publishRoot(root memtable.Root) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	next := *e.state.Load()
+	next.Mem = root
+	e.state.Store(&next)
+	if !e.closed.Load() {
+		e.current.Store(&next)
+	}
+}
+
+// nextNumber hands out a file number.
+func (e *Engine) nextNumber() uint64 { return e.numbers.Add(1) - 1 }
+
+// openTable returns the reader of a table of the manifest.
+func (e *Engine) openTable(t *manifest.Table) *table.Table {
+	return table.New(table.Config{
+		FS:       e.fs,
+		Path:     filepath.Join(e.dir, run.Name(t.Number)),
+		Number:   t.Number,
+		Database: e.database,
+		Size:     int64(t.Size),
+		Cache:    e.cache,
+	})
+}
+
+// Sync returns when everything committed so far is durable.
+func (e *Engine) Sync() error {
+	if err := e.writable(); err != nil {
+		if errors.Is(err, ErrReadOnly) {
+			return nil
+		}
+		return err
+	}
+	return e.drain()
+}
+
+// drain makes everything appended so far durable.
+func (e *Engine) drain() error {
+	if e.options.Volatile {
+		return nil
+	}
+	return e.wait(e.committed.Load(), true)
+}

@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of this package, found with errors.Is.
+var (
+	// ErrClosed reports use of a closed database.
+	ErrClosed = errors.New("database is closed")
+	// ErrReadOnly reports a write to a database that was opened for reading.
+	ErrReadOnly = errors.New("database is read-only")
+	// ErrPoisoned reports that a write or sync of the log or the manifest has failed before, so
+	// that it is unknown what a crash would leave. Reading goes on; opening the database again
+	// recovers what is durable.
+	ErrPoisoned = errors.New("database no longer accepts writes after a failed one; close and open it again")
+)
+
+// poison is the failure that ended all writing.
+type poison struct{ cause error }
+
+// Error implements error.
+func (p *poison) Error() string { return fmt.Sprintf("%v (cause: %v)", ErrPoisoned, p.cause) }
+
+// Is reports whether target is ErrPoisoned.
+func (p *poison) Is(target error) bool { return target == ErrPoisoned }
+
+// Unwrap returns the failure itself.
+func (p *poison) Unwrap() error { return p.cause }
+
+// poison ends all writing: pending and later commits fail, readers go on. The first cause stays.
+func (e *Engine) poison(cause error) error {
+	if cause == nil {
+		return nil
+	}
+	if e.poisoned.CompareAndSwap(nil, &poison{cause: cause}) {
+		e.options.Logger.Error("writes stopped", "dir", e.dir, "err", cause)
+	}
+	return e.poisoned.Load()
+}
+
+// writable returns why the database cannot be written, or nil.
+func (e *Engine) writable() error {
+	if e.closed.Load() {
+		return ErrClosed
+	}
+	if e.options.ReadOnly {
+		return ErrReadOnly
+	}
+	if p := e.poisoned.Load(); p != nil {
+		return p
+	}
+	return nil
+}

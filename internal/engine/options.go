@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Compression says which blocks are compressed.
+type Compression uint8
+
+const (
+	CompressionAuto Compression = iota // blocks that are likely to stay, where it saves enough
+	CompressionNone                    // no block
+	CompressionZstd                    // every block where it saves enough
+)
+
+// Options says how a database is opened. The zero value is the default.
+type Options struct {
+	ReadOnly    bool          // never write, take no lock
+	NoSync      bool          // a commit is durable only at Sync, Close or when the system pleases
+	Volatile    bool          // keep no log: the file system does not outlive the process
+	MemoryLimit int64         // bytes for memtables and decoded blocks together
+	Compression Compression   //
+	LockTimeout time.Duration // how long Open waits for another process
+	Logger      *slog.Logger  // background events; nil is silent
+	Tuning      Tuning
+}
+
+// Tuning holds sizes that are constants to users. Tests shrink them to make rare paths hot. A zero
+// field is the default.
+type Tuning struct {
+	MemtableBytes int64         // a memtable is sealed at this size
+	TableBytes    int64         // a table is closed at this size
+	BlockBytes    int           // as in table.WriterOptions
+	YoungRuns     int           // so many young runs start a merge
+	JournalBytes  int64         // the manifest is written anew after growing by this much
+	IdleAfter     time.Duration // without commits for so long, merges tidy up
+}
+
+const (
+	defaultMemoryLimit  = 128 << 20
+	defaultTableBytes   = 32 << 20
+	defaultYoungRuns    = 4
+	defaultJournalBytes = 256 << 10
+	defaultIdleAfter    = 200 * time.Millisecond
+
+	// memtableShare of the memory limit is one memtable's size: one that fills, and one that is
+	// being flushed in the room that decoded blocks have otherwise.
+	memtableShare = 2
+	minMemtable   = 1 << 20
+	// cacheShare of the memory limit is what decoded blocks may always use.
+	cacheShare = 8
+)
+
+// withDefaults returns o with every zero field set.
+func (o Options) withDefaults() Options {
+	setDefault(&o.MemoryLimit, defaultMemoryLimit)
+	t := &o.Tuning
+	setDefault(&t.MemtableBytes, max(o.MemoryLimit/memtableShare, minMemtable))
+	setDefault(&t.TableBytes, defaultTableBytes)
+	setDefault(&t.YoungRuns, defaultYoungRuns)
+	setDefault(&t.JournalBytes, defaultJournalBytes)
+	setDefault(&t.IdleAfter, defaultIdleAfter)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

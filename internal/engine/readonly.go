@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/manifest"
+)
+
+// openRetries bounds how often a read-only open starts over because a writer in another process
+// has replaced files under it.
+const openRetries = 20
+
+// openReadOnly takes a picture of the files without a lock. All tables are opened at once, so that
+// a writer who removes them later does no harm.
+func (e *Engine) openReadOnly() error {
+	var err error
+	for range openRetries {
+		err = e.loadReadOnly()
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, corrupt.Err) {
+			break
+		}
+		if _, surveyErr := survey(e.fs, e.dir); surveyErr != nil {
+			break // the folder itself is missing
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("open %s read-only: %w", e.dir, err)
+	}
+	return nil
+}
+
+func (e *Engine) loadReadOnly() error {
+	found, err := survey(e.fs, e.dir)
+	if err != nil {
+		return err
+	}
+	state, err := manifest.Load(e.fs, e.dir)
+	if err != nil {
+		return err
+	}
+	version, full, err := e.replay(state, found.logs)
+	if err != nil {
+		return err
+	}
+	e.publishRecovered(version, full)
+	levels := e.state.Load().Levels
+	for t := range version.Tables() {
+		if h, ok := levels.Handle(t.Number); ok {
+			if err := h.Table.Open(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/batch"
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/memtable"
+	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/wal"
+)
+
+// lockRetry is how often Open looks whether another process has released the lock.
+const lockRetry = 10 * time.Millisecond
+
+// Open opens the database in dir, creating it if dir is missing or empty. What is in the log goes
+// into sealed memtables, which are flushed in the background. A folder that is not a database, or
+// a damaged one, is left as it is.
+func Open(files vfs.FS, dir string, o Options) (*Engine, error) {
+	e := newEngine(files, dir, o.withDefaults())
+	if o.ReadOnly {
+		return e, e.openReadOnly()
+	}
+	if err := e.openWritable(); err != nil {
+		if e.lock != nil {
+			err = errors.Join(err, e.lock.Close())
+		}
+		return nil, err
+	}
+	e.mu.Lock()
+	e.setPaceLocked()
+	e.startJobsLocked()
+	e.mu.Unlock()
+	return e, nil
+}
+
+func (e *Engine) openWritable() error {
+	found, err := survey(e.fs, e.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := e.fs.MkdirAll(e.dir); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	if e.lock, err = acquire(e.fs, filepath.Join(e.dir, lockName), e.options.LockTimeout); err != nil {
+		return fmt.Errorf("open %s: %w", e.dir, err)
+	}
+	if found, err = survey(e.fs, e.dir); err != nil {
+		return err
+	}
+	if err := e.load(found); err != nil {
+		return err
+	}
+	return e.lock.Announce()
+}
+
+// load reads the manifest and the log of a locked folder, or makes a new database in it.
+func (e *Engine) load(found files) error {
+	e.numbers.Store(found.highest + 1)
+	state, err := manifest.Load(e.fs, e.dir)
+	if errors.Is(err, fs.ErrNotExist) && len(found.tables)+len(found.logs) == 0 {
+		var identity [16]byte
+		if _, err := rand.Read(identity[:]); err != nil {
+			return err
+		}
+		err := e.create(identity)
+		e.removeAll(found.manifests, manifest.Name)
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("open %s: %w", e.dir, err)
+	}
+	e.journalAt = state.Number
+	version, full, err := e.replay(state, found.logs)
+	if err != nil {
+		return err
+	}
+	if err := e.makeDurable(full); err != nil {
+		return err
+	}
+	e.publishRecovered(version, full)
+	e.removeOrphans(version, found, full)
+	return nil
+}
+
+// replay reads the log segments that the manifest does not cover, each into a sealed memtable.
+func (e *Engine) replay(state *manifest.State, logs []uint64) (*manifest.Version, []sealed, error) {
+	e.database = state.Database
+	version := state.Version
+	e.numbers.Store(max(e.numbers.Load(), version.NextNumber))
+	last := version.LastCommit
+	var full []sealed
+	for _, number := range logs {
+		if number < version.LogNumber {
+			continue
+		}
+		table := memtable.New(wal.HeaderBytes)
+		var root memtable.Root
+		apply := func(commit uint64, payloads [][]byte) (err error) {
+			if commit != last+1 {
+				return corrupt.New(filepath.Join(e.dir, wal.Name(number)), 0,
+					"commit %d follows commit %d", commit, last)
+			}
+			last = commit
+			root, err = applyCommit(table, payloads)
+			return err
+		}
+		if _, err := wal.Replay(e.fs, e.dir, number, e.database, last, apply); err != nil {
+			return nil, nil, err
+		}
+		if root.Len() > 0 {
+			full = append(full, sealed{root: root, bytes: table.Bytes(), log: number, lastCommit: last})
+		}
+	}
+	e.committed.Store(last)
+	e.pipeline.written, e.pipeline.synced = last, last
+	return version, full, nil
+}
+
+// applyCommit puts one commit's entries into a memtable.
+func applyCommit(table *memtable.Memtable, payloads [][]byte) (memtable.Root, error) {
+	edit := table.Begin()
+	for _, payload := range payloads {
+		err := batch.Decode(payload, func(kind keyspace.Kind, key, value []byte) {
+			if kind == keyspace.KindDelete {
+				edit.Delete(key)
+			} else {
+				edit.Put(key, value)
+			}
+		})
+		if err != nil {
+			edit.Rollback()
+			return memtable.Root{}, err
+		}
+	}
+	return edit.Commit(), nil
+}
+
+// makeDurable syncs the replayed log segments: they may hold commits that a killed process wrote
+// but never synced, and what is built on them must not outlive them.
+func (e *Engine) makeDurable(full []sealed) error {
+	for _, f := range full {
+		file, err := e.fs.Open(filepath.Join(e.dir, wal.Name(f.log)))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(file.Sync(), file.Close()); err != nil {
+			return fmt.Errorf("sync recovered log %06d: %w", f.log, err)
+		}
+		e.logs = append(e.logs, f.log)
+	}
+	if len(full) == 0 {
+		return nil
+	}
+	return e.fs.SyncDir(e.dir)
+}
+
+// removeOrphans removes what a crash has left behind: files that no manifest refers to.
+func (e *Engine) removeOrphans(version *manifest.Version, found files, full []sealed) {
+	live := make(map[uint64]bool)
+	for t := range version.Tables() {
+		live[t.Number] = true
+	}
+	for _, f := range full {
+		live[f.log] = true
+	}
+	live[e.journalAt] = true
+	isLive := func(number uint64) bool { return live[number] }
+	e.removeAll(slices.DeleteFunc(found.tables, isLive), run.Name)
+	e.removeAll(slices.DeleteFunc(found.logs, isLive), wal.Name)
+	e.removeAll(slices.DeleteFunc(found.manifests, isLive), manifest.Name)
+}
+
+func (e *Engine) removeAll(numbers []uint64, name func(uint64) string) {
+	for _, number := range numbers {
+		e.removeFile(name(number))
+	}
+}
+
+// acquire takes the lock, waiting for another process at most timeout.
+func acquire(files vfs.FS, name string, timeout time.Duration) (vfs.Lock, error) {
+	for deadline := time.Now().Add(timeout); ; time.Sleep(lockRetry) {
+		lock, err := files.Lock(name)
+		if err == nil || !errors.Is(err, vfs.ErrLocked) || !time.Now().Before(deadline) {
+			return lock, err
+		}
+	}
+}

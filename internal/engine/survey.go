@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/wal"
+)
+
+const (
+	lockName    = "LOCK"
+	tableSuffix = ".table"
+)
+
+// files is what a database folder holds: numbers by kind of file, ascending.
+type files struct {
+	tables, logs, manifests []uint64
+	highest                 uint64 // of all numbers
+}
+
+// survey lists a database folder. A folder that holds other things but no manifest is not ours.
+func survey(fs vfs.FS, dir string) (files, error) {
+	names, err := fs.List(dir)
+	if err != nil {
+		return files{}, err
+	}
+	var found files
+	var foreign string
+	for _, name := range names {
+		number := uint64(0)
+		if n, ok := manifest.ParseName(name); ok {
+			found.manifests, number = append(found.manifests, n), n
+		} else if n, ok := wal.ParseName(name); ok {
+			found.logs, number = append(found.logs, n), n
+		} else if n, ok := parseTableName(name); ok {
+			found.tables, number = append(found.tables, n), n
+		} else if name != lockName {
+			foreign = name
+		}
+		found.highest = max(found.highest, number)
+	}
+	if foreign != "" && len(found.manifests) == 0 {
+		return files{}, fmt.Errorf("open %s: the folder holds %q and no Stoat database; "+
+			"choose an empty folder: %w", dir, foreign, corrupt.ErrFormat)
+	}
+	for _, numbers := range [][]uint64{found.tables, found.logs, found.manifests} {
+		slices.Sort(numbers)
+	}
+	return found, nil
+}
+
+func parseTableName(name string) (uint64, bool) {
+	digits, ok := strings.CutSuffix(name, tableSuffix)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	return n, err == nil && run.Name(n) == name
+}

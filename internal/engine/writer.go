@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/memtable"
+	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/wal"
+)
+
+// Writer is a write transaction: a private tree on top of the newest commit. It holds the writer
+// lock until Commit or Rollback, exactly one of which must be called. Not safe for concurrent use.
+type Writer struct {
+	engine *Engine
+	base   *superversion.Superversion // what lies below the memtable
+	edit   *memtable.Edit
+}
+
+// Begin waits for its turn and starts a write transaction.
+func (e *Engine) Begin() (*Writer, error) {
+	if err := e.writable(); err != nil {
+		return nil, err
+	}
+	e.writer.Lock()
+	if err := e.prepare(); err != nil {
+		e.writer.Unlock()
+		return nil, err
+	}
+	return &Writer{engine: e, base: e.state.Load(), edit: e.mem.Begin()}, nil
+}
+
+// prepare makes the active memtable ready for a transaction. The caller holds the writer lock.
+func (e *Engine) prepare() error {
+	if err := e.writable(); err != nil {
+		return err
+	}
+	if e.mem.Bytes() < e.options.Tuning.MemtableBytes {
+		return nil
+	}
+	if err := e.waitForRoom(); err != nil {
+		return err
+	}
+	return e.seal()
+}
+
+// Get returns the value of key as this transaction sees it. The value is valid and unchanged until
+// the transaction ends.
+func (w *Writer) Get(key []byte) (value []byte, ok bool, err error) {
+	if value, kind, ok := w.edit.Peek().Get(key); ok {
+		return value, kind == keyspace.KindPut, nil
+	}
+	return w.base.GetBelow(key)
+}
+
+// Put sets key to value. Both are copied.
+func (w *Writer) Put(key, value []byte) { w.edit.Put(key, value) }
+
+// Delete removes key.
+func (w *Writer) Delete(key []byte) { w.edit.Delete(key) }
+
+// Snapshot returns what the transaction sees now; later writes do not change it. It must not be
+// used after Rollback.
+func (w *Writer) Snapshot() *superversion.Superversion {
+	return &superversion.Superversion{
+		Mem: w.edit.Root(), Sealed: w.base.Sealed, Levels: w.base.Levels,
+	}
+}
+
+// Rollback ends the transaction and undoes all its writes.
+func (w *Writer) Rollback() {
+	w.edit.Rollback()
+	w.engine.writer.Unlock()
+}
+
+// Commit ends the transaction and returns when its writes are durable, or, without syncs, when the
+// system has them. On error nothing of it was or will be visible, unless the error is ErrPoisoned:
+// then opening the database again tells.
+func (w *Writer) Commit() error {
+	e := w.engine
+	if w.edit.Empty() {
+		w.Rollback()
+		return nil
+	}
+	commit, size, err := w.append()
+	if err != nil {
+		w.Rollback()
+		return err
+	}
+	e.writer.Unlock()
+	e.pace(size)
+	if e.options.Volatile {
+		return nil
+	}
+	return e.wait(commit, !e.options.NoSync)
+}
+
+// append puts the transaction's writes into the log's queue and makes its tree the newest.
+func (w *Writer) append() (commit uint64, size int64, err error) {
+	e := w.engine
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	frames := w.edit.Frames()
+	size = frameBytes(frames)
+	if err := e.reserve(size); err != nil {
+		return 0, 0, err
+	}
+	commit = e.committed.Load() + 1
+	e.newest = w.edit.Commit()
+	e.committed.Store(commit)
+	if e.options.Volatile {
+		e.publishRoot(e.newest)
+	} else {
+		e.pipeline.append(frames, commit, e.newest)
+	}
+	e.activeBytes.Store(e.mem.Bytes())
+	e.divideMemory()
+	return commit, size, nil
+}
+
+// reserve makes sure that the log exists and has room, so that a full disk fails a commit before
+// anything of it is written. The caller holds e.turn.
+func (e *Engine) reserve(size int64) error {
+	if err := e.writable(); err != nil || e.options.Volatile {
+		return err
+	}
+	p := &e.pipeline
+	if p.log == nil {
+		number := e.nextNumber()
+		log, err := wal.Create(e.fs, e.dir, number, e.database)
+		if err != nil {
+			return err
+		}
+		p.mu.Lock()
+		p.log = log
+		p.mu.Unlock()
+		e.logNumber = number
+	}
+	return p.log.Reserve(size)
+}
+
+// pace lets a commit of size bytes take as long as the flushes and merges behind it need, so that
+// writers slow down smoothly before they would have to stop. The caller holds no lock.
+func (e *Engine) pace(size int64) {
+	if perByte := e.paceNanos.Load(); perByte > 0 {
+		time.Sleep(min(time.Duration(size*perByte), maxPause))
+	}
+}
+
+// maxPause bounds how long one commit is held back.
+const maxPause = 100 * time.Millisecond
+
+func frameBytes(frames [][]byte) (n int64) {
+	for _, f := range frames {
+		n += int64(len(f))
+	}
+	return n
+}

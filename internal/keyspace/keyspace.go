@@ -1,0 +1,138 @@
+// Package keyspace says what an entry is and how buckets become ordered keys.
+//
+// All buckets share one ordered key space. A key of it (an internal key) starts with a space byte:
+//
+//	0x01 parent-id name   a bucket: its name in its parent; the value is its id as a uvarint
+//	0x02 id               a bucket's sequence; the value is a uvarint
+//	0x03 id               a dropped bucket; lives in the log and the memtable only
+//	0x04                  the next bucket id; the value is a uvarint
+//	0x10…0x18 id-bytes    user data: 0x10 + n, then the id as n big-endian bytes, then the user's key
+//
+// where parent-id and id are encoded as in user data: a length byte and n big-endian bytes with no
+// leading zero. The root bucket has id 0, so that its keys cost one byte. Ids are never reused. The
+// encoding preserves order: all keys of one bucket are neighbours, in the order of the user's keys,
+// and all catalog entries sort before all data. All functions are pure.
+package keyspace
+
+import "encoding/binary"
+
+// Kind says what an entry does to its key. The numbers are stored on disk and never reused.
+type Kind uint8
+
+const (
+	KindPut    Kind = 1 // the key has the value
+	KindDelete Kind = 2 // the key is absent, whatever older runs say: a tombstone
+)
+
+// Valid reports whether k is a kind that this version knows.
+func (k Kind) Valid() bool { return k == KindPut || k == KindDelete }
+
+// RootID is the id of the bucket that always exists.
+const RootID uint64 = 0
+
+// MaxPrefixBytes is the longest prefix that a bucket's id puts before the keys in it.
+const MaxPrefixBytes = 9
+
+const (
+	spaceCatalog  = 0x01
+	spaceSequence = 0x02
+	spaceDropped  = 0x03
+	spaceNextID   = 0x04
+	spaceData     = 0x10
+)
+
+// AppendPrefix appends the prefix of all user keys in the bucket id.
+func AppendPrefix(dst []byte, id uint64) []byte { return appendID(dst, spaceData, id) }
+
+// AppendCatalog appends the prefix of the catalog entries of all buckets within parent; with a name
+// after it, it is the key of that bucket's entry.
+func AppendCatalog(dst []byte, parent uint64) []byte {
+	return appendID(append(dst, spaceCatalog), 0, parent)
+}
+
+// AppendSequence appends the key of the sequence of the bucket id.
+func AppendSequence(dst []byte, id uint64) []byte {
+	return appendID(append(dst, spaceSequence), 0, id)
+}
+
+// AppendDropped appends the key that says the bucket id was dropped.
+func AppendDropped(dst []byte, id uint64) []byte {
+	return appendID(append(dst, spaceDropped), 0, id)
+}
+
+// AppendNextID appends the key under which the next bucket id is kept.
+func AppendNextID(dst []byte) []byte { return append(dst, spaceNextID) }
+
+// Successor returns the smallest key that is greater than every key with the given prefix, in a new
+// slice, or nil if there is none (the prefix is empty or all 0xFF).
+func Successor(prefix []byte) []byte {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] != 0xFF {
+			next := append([]byte(nil), prefix[:i+1]...)
+			next[i]++
+			return next
+		}
+	}
+	return nil
+}
+
+// BucketOf returns the id of the bucket that an internal key belongs to: the bucket whose data,
+// sequence or children it holds. ok is false for keys that belong to none and for malformed ones.
+func BucketOf(key []byte) (id uint64, ok bool) {
+	if len(key) == 0 {
+		return 0, false
+	}
+	switch space := key[0]; {
+	case space == spaceCatalog || space == spaceSequence:
+		id, _, ok = parseID(key[1:], 0)
+	case space >= spaceData && space <= spaceData+8:
+		id, _, ok = parseID(key, spaceData)
+	}
+	return id, ok
+}
+
+// ParseDropped returns the bucket id of a key made by [AppendDropped].
+func ParseDropped(key []byte) (id uint64, ok bool) {
+	if len(key) == 0 || key[0] != spaceDropped {
+		return 0, false
+	}
+	id, _, ok = parseID(key[1:], 0)
+	return id, ok
+}
+
+// DroppedRange returns the range of internal keys that holds every key made by [AppendDropped].
+func DroppedRange() (first, end []byte) { return []byte{spaceDropped}, []byte{spaceNextID} }
+
+// Ranges returns the three ranges [first, end) of internal keys that can hold anything of the
+// buckets first to last: their data, their sequences, and the catalog entries of their children.
+func Ranges(first, last uint64) [3][2][]byte {
+	var r [3][2][]byte
+	for i, appendKey := range []func([]byte, uint64) []byte{AppendPrefix, AppendSequence, AppendCatalog} {
+		r[i] = [2][]byte{appendKey(nil, first), Successor(appendKey(nil, last))}
+	}
+	return r
+}
+
+func appendID(dst []byte, base byte, id uint64) []byte {
+	if id == 0 {
+		return append(dst, base)
+	}
+	var be [8]byte
+	binary.BigEndian.PutUint64(be[:], id)
+	i := 0
+	for be[i] == 0 {
+		i++
+	}
+	return append(append(dst, base+byte(8-i)), be[i:]...)
+}
+
+func parseID(p []byte, base byte) (id uint64, rest []byte, ok bool) {
+	if len(p) == 0 || p[0] < base || p[0] > base+8 || len(p) < 1+int(p[0]-base) {
+		return 0, nil, false
+	}
+	n := int(p[0] - base)
+	for _, b := range p[1 : 1+n] {
+		id = id<<8 | uint64(b)
+	}
+	return id, p[1+n:], true
+}

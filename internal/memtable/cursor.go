@@ -1,0 +1,179 @@
+package memtable
+
+import (
+	"github.com/stoatdb/stoat/internal/batch"
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
+
+// Cursor walks the entries of a [Root] in key order, tombstones included, in both directions. It
+// must be initialised with Init; from then on no method allocates. Not safe for concurrent use. Keys
+// and values alias the memtable and must not be modified. Moving past either end leaves the cursor
+// on no entry: it has to be positioned anew.
+type Cursor struct {
+	i, n   int // index in leaf, and its number of entries; both 0 if leaf is nil
+	leaf   *leaf
+	chunks batch.Chunks
+	top    node
+	path   path
+}
+
+// Init makes c a cursor over r that is on no entry.
+func (c *Cursor) Init(r Root) {
+	c.chunks, c.top = r.chunks, r.top
+	c.leave()
+}
+
+// First moves to the first entry and reports whether there is one.
+func (c *Cursor) First() bool {
+	c.path.height = 0
+	return c.enter(c.top, false)
+}
+
+// Last moves to the last entry and reports whether there is one.
+func (c *Cursor) Last() bool {
+	c.path.height = 0
+	return c.enter(c.top, true)
+}
+
+// Seek moves to the first entry whose key is not below key and reports whether there is one.
+func (c *Cursor) Seek(key []byte) bool {
+	c.seek(key)
+	if c.i < c.n {
+		return true
+	}
+	return c.nextLeaf()
+}
+
+// SeekBefore moves to the last entry whose key is below key and reports whether there is one.
+func (c *Cursor) SeekBefore(key []byte) bool {
+	c.seek(key)
+	return c.Prev()
+}
+
+// Next moves to the next entry and reports whether there is one.
+func (c *Cursor) Next() bool {
+	if i := c.i + 1; i < c.n {
+		c.i = i
+		return true
+	}
+	return c.nextLeaf()
+}
+
+// Prev moves to the entry before and reports whether there is one.
+func (c *Cursor) Prev() bool {
+	if c.i > 0 {
+		c.i--
+		return true
+	}
+	return c.prevLeaf()
+}
+
+// Valid reports whether the cursor is on an entry. The other accessors require that it is.
+func (c *Cursor) Valid() bool { return c.leaf != nil }
+
+// Key returns the current entry's key.
+func (c *Cursor) Key() []byte { return c.chunks.Key(c.leaf.refs[c.i]) }
+
+// Value returns the current entry's value, as [Root.Get] does.
+func (c *Cursor) Value() []byte { return c.chunks.Value(c.leaf.refs[c.i]) }
+
+// Kind returns the current entry's kind.
+func (c *Cursor) Kind() keyspace.Kind { return c.leaf.refs[c.i].Kind() }
+
+// WindowFirst returns the smallest key of the leaf that the cursor is in.
+func (c *Cursor) WindowFirst() []byte { return c.chunks.Key(c.leaf.refs[0]) }
+
+// WindowLast returns the largest key of the leaf that the cursor is in.
+func (c *Cursor) WindowLast() []byte { return c.chunks.Key(c.leaf.refs[c.n-1]) }
+
+// Ahead returns how many entries of the leaf lie beyond the current one, in the given direction.
+func (c *Cursor) Ahead(reverse bool) int {
+	if reverse {
+		return c.i
+	}
+	return c.n - 1 - c.i
+}
+
+// leave puts the cursor on no entry.
+func (c *Cursor) leave() bool {
+	c.leaf, c.i, c.n = nil, 0, 0
+	return false
+}
+
+// enter moves to the first entry below n, or to the last. The path must lead to n.
+func (c *Cursor) enter(n node, last bool) bool {
+	for n.inner != nil {
+		i := 0
+		if last {
+			i = int(n.inner.count) - 1
+		}
+		c.path.push(n.inner, i)
+		n = n.inner.kids[i]
+	}
+	if n.leaf == nil {
+		return c.leave()
+	}
+	c.leaf, c.i, c.n = n.leaf, 0, int(n.leaf.count)
+	if last {
+		c.i = c.n - 1
+	}
+	return true
+}
+
+func (c *Cursor) nextLeaf() bool {
+	for c.leaf != nil && c.path.height > 0 {
+		s := &c.path.steps[c.path.height-1]
+		if s.at+1 < int(s.inner.count) {
+			s.at++
+			return c.enter(s.inner.kids[s.at], false)
+		}
+		c.path.height--
+	}
+	return c.leave()
+}
+
+func (c *Cursor) prevLeaf() bool {
+	for c.leaf != nil && c.path.height > 0 {
+		s := &c.path.steps[c.path.height-1]
+		if s.at > 0 {
+			s.at--
+			return c.enter(s.inner.kids[s.at], true)
+		}
+		c.path.height--
+	}
+	return c.leave()
+}
+
+// seek moves to the leaf that key belongs to and to the first entry in it whose key is not below
+// key, which may be the one behind the last.
+func (c *Cursor) seek(key []byte) {
+	c.path.height = 0
+	at, prefix := c.top, 0
+	for at.inner != nil {
+		prefix = max(prefix, int(at.inner.prefix))
+		i := at.inner.route(c.chunks, key)
+		c.path.push(at.inner, i)
+		at = at.inner.kids[i]
+	}
+	if at.leaf == nil {
+		c.leave()
+		return
+	}
+	// As in Edit.descend: the way was right if key has all prefixes on it.
+	if at.leaf.shared(c.chunks, key) < prefix {
+		at = c.seekSlowly(key)
+	}
+	c.leaf, c.i, c.n = at.leaf, at.leaf.seek(c.chunks, key), int(at.leaf.count)
+}
+
+// seekSlowly finds the leaf that a key belongs to which lacks the prefix of a node on its way.
+func (c *Cursor) seekSlowly(key []byte) node {
+	c.path.height = 0
+	at := c.top
+	for at.inner != nil {
+		i := at.inner.seek(c.chunks, key)
+		c.path.push(at.inner, i)
+		at = at.inner.kids[i]
+	}
+	return at
+}

@@ -1,0 +1,230 @@
+package memtable
+
+import (
+	"github.com/stoatdb/stoat/internal/batch"
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
+
+// Edit is one transaction's changes to a memtable: a private tree and a batch. It ends with Commit
+// or Rollback and must not be used afterwards. Not safe for concurrent use.
+type Edit struct {
+	m       *Memtable
+	owner   uint64 // of the nodes that may be changed in place
+	top     node
+	count   int
+	written bool
+	nodes   int64 // of the memtable when the edit began
+}
+
+// maxHeight bounds the number of inner nodes above a leaf. Only nodes at the right edge of the tree
+// are less than half full, so that a tree this high has more than (fanout/2)^maxHeight leaves.
+const maxHeight = 12
+
+// path leads from the top to a leaf: the inner nodes, and which child of each comes next.
+type path struct {
+	steps  [maxHeight]step
+	height int
+}
+
+// step is one inner node of a path.
+type step struct {
+	inner *inner
+	at    int
+}
+
+func (p *path) push(n *inner, at int) {
+	p.steps[p.height] = step{n, at}
+	p.height++
+}
+
+// rightmost reports whether the rest of the path leads to the right edge of the tree.
+func (p *path) rightmost() bool {
+	for _, s := range p.steps[:p.height] {
+		if s.at+1 < int(s.inner.count) {
+			return false
+		}
+	}
+	return true
+}
+
+// Put sets the value of key. Both are copied. The limits are those of [batch.Arena.Append].
+func (e *Edit) Put(key, value []byte) {
+	e.insert(key, e.m.arena.Append(keyspace.KindPut, key, value))
+}
+
+// Delete writes a tombstone for key, whether there is such an entry or not.
+func (e *Edit) Delete(key []byte) {
+	e.insert(key, e.m.arena.Append(keyspace.KindDelete, key, nil))
+}
+
+// Empty reports whether nothing was written.
+func (e *Edit) Empty() bool { return !e.written }
+
+// Peek returns the tree as it is now. It is valid until the next Put or Delete, which change it.
+func (e *Edit) Peek() Root { return Root{top: e.top, chunks: e.m.arena.Chunks(), count: e.count} }
+
+// Root returns a snapshot with the writes so far; later writes copy the nodes that they touch. It
+// is valid forever if the edit commits, and until Rollback if it does not.
+func (e *Edit) Root() Root {
+	e.owner = e.m.newOwner()
+	return e.Peek()
+}
+
+// Frames returns the log image of the writes so far, as [batch.Arena.Frames] does.
+func (e *Edit) Frames() [][]byte { return e.m.arena.Frames() }
+
+// Commit makes the edit's tree the memtable's newest root and returns it.
+func (e *Edit) Commit() Root {
+	e.m.arena.Commit()
+	e.m.root = e.Peek()
+	return e.m.root
+}
+
+// Rollback gives back the memory of everything written, and makes all roots taken from the edit
+// invalid.
+func (e *Edit) Rollback() {
+	e.m.arena.Rollback()
+	e.m.nodes = e.nodes
+}
+
+// insert makes ref the entry of key.
+func (e *Edit) insert(key []byte, ref batch.Ref) {
+	e.written = true
+	if e.top == (node{}) {
+		e.top.leaf = newLeaf(e.owner, key, ref)
+		e.m.nodes += leafBytes
+		e.count++
+		return
+	}
+	chunks := e.m.arena.Chunks()
+	var p path
+	l := e.descend(&p, chunks, key)
+	k := head(key, int(l.prefix))
+	i, found := l.find(chunks, key, k)
+	if found {
+		l.refs[i] = ref
+		return
+	}
+	e.count++
+	if int(l.count) < e.m.leafMax {
+		l.insert(i, k, ref)
+		return
+	}
+	e.add(&p, chunks, node{leaf: e.split(chunks, l, i, key, ref)})
+}
+
+// descend returns the leaf that key belongs to, with the path to it in p. It makes all nodes on the
+// way the edit's own and shortens their prefixes to what key has of them.
+func (e *Edit) descend(p *path, chunks batch.Chunks, key []byte) *leaf {
+	at, prefix := &e.top, 0
+	for at.inner != nil {
+		n := e.own(at)
+		prefix = max(prefix, int(n.prefix))
+		i := n.route(chunks, key)
+		p.push(n, i)
+		at = &n.kids[i]
+	}
+	// The way was right if key has the prefixes of all inner nodes on it. The leaf's prefix, which is
+	// no shorter, shows that.
+	shared := at.leaf.shared(chunks, key)
+	if shared < prefix {
+		at = e.descendSlowly(p, chunks, key)
+		shared = at.leaf.shared(chunks, key)
+	}
+	l := e.ownLeaf(at)
+	if shared < int(l.prefix) {
+		l.shorten(chunks, shared)
+	}
+	return l
+}
+
+// descendSlowly descends to the leaf's slot with a key that lacks the prefix of an inner node on its
+// way.
+func (e *Edit) descendSlowly(p *path, chunks batch.Chunks, key []byte) *node {
+	at := &e.top
+	p.height = 0
+	for at.inner != nil {
+		n := e.own(at)
+		n.fit(chunks, key)
+		i := n.route(chunks, key)
+		p.push(n, i)
+		at = &n.kids[i]
+	}
+	return at
+}
+
+// own returns the inner node in the slot at, after replacing it by a copy if it is not the edit's.
+func (e *Edit) own(at *node) *inner {
+	if at.inner.owner != e.owner {
+		n := *at.inner
+		n.owner = e.owner
+		at.inner = &n
+	}
+	return at.inner
+}
+
+// ownLeaf is own for a leaf.
+func (e *Edit) ownLeaf(at *node) *leaf {
+	if at.leaf.owner != e.owner {
+		l := *at.leaf
+		l.owner = e.owner
+		at.leaf = &l
+	}
+	return at.leaf
+}
+
+// split makes room in the full leaf l for an entry whose place is at index i, inserts it, and
+// returns the new leaf to the right of l. Where keys ascend, l is left full instead of half full.
+func (e *Edit) split(chunks batch.Chunks, l *leaf, i int, key []byte, ref batch.Ref) *leaf {
+	e.m.nodes += leafBytes
+	n := int(l.count)
+	cut := n / 2
+	if ascending := i > 0 && i == int(l.next); ascending {
+		cut = i
+	}
+	if cut == n {
+		return newLeaf(e.owner, key, ref)
+	}
+	right := l.splitAt(chunks, cut)
+	if i > cut {
+		l, i = right, i-cut
+	}
+	l.shorten(chunks, l.shared(chunks, key))
+	l.insert(i, head(key, int(l.prefix)), ref)
+	return right
+}
+
+// add inserts kid to the right of the child that the path leads to, splitting nodes as needed. Where
+// keys ascend at the end of the tree, nodes are left full but for one instead of half full.
+func (e *Edit) add(p *path, chunks batch.Chunks, kid node) {
+	for p.height > 0 {
+		p.height--
+		n, i := p.steps[p.height].inner, p.steps[p.height].at+1
+		if int(n.count) < e.m.innerMax {
+			n.insert(chunks, i, kid)
+			return
+		}
+		cut := int(n.count) / 2
+		if i == int(n.count) && p.rightmost() {
+			cut = i - 1
+		}
+		kid = node{inner: e.splitInner(chunks, n, cut, i, kid)}
+	}
+	e.top = node{inner: newInner(chunks, e.owner, e.top, kid)}
+	e.m.nodes += innerBytes
+}
+
+// splitInner moves the children of the full node n from index cut on to a new node to the right of
+// it, inserts a child whose place was at index i of n, and returns the new node.
+func (e *Edit) splitInner(chunks batch.Chunks, n *inner, cut, i int, kid node) *inner {
+	e.m.nodes += innerBytes
+	right := n.splitAt(cut)
+	if i > cut {
+		right.insert(chunks, i-cut, kid)
+	} else {
+		n.insert(chunks, i, kid)
+	}
+	n.lengthen(chunks)
+	right.lengthen(chunks)
+	return right
+}

@@ -1,0 +1,105 @@
+package memtable
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// fanout is the capacity of a node, in whole lines of heads. Larger nodes make gets and scans
+// faster, smaller ones make edits of one key cheaper.
+const (
+	fanout    = 56
+	lineHeads = 8 // heads in a cache line
+)
+
+// heads are the ascending heads of a node's keys. Unused ones, behind the used ones, are noHead.
+type heads [fanout]uint64
+
+// noHead fills unused heads: no head is greater, so that a search need not know how many are used.
+const noHead = ^uint64(0)
+
+// head returns the 8 bytes of key after the first skip ones, as an integer that orders like them.
+// Missing bytes count as zeros, so equal heads say nothing about the rest of the keys. A key shorter
+// than skip has head 0.
+func head(key []byte, skip int) uint64 {
+	if len(key) >= skip+8 {
+		return binary.BigEndian.Uint64(key[skip:])
+	}
+	if len(key) >= 8 { // shift the skipped bytes out of the last 8
+		return binary.BigEndian.Uint64(key[len(key)-8:]) << (8 * uint(skip+8-len(key)))
+	}
+	var h uint64
+	for i := range 8 {
+		h <<= 8
+		if skip+i < len(key) {
+			h |= uint64(key[skip+i])
+		}
+	}
+	return h
+}
+
+// rank returns how many heads are below k. It counts in two steps, the last head of each line and
+// then one line, because counting waits neither for branches nor for one cache miss after the other.
+func (h *heads) rank(k uint64) int {
+	line := below(h[7], k) + below(h[15], k) + below(h[23], k) + below(h[31], k) +
+		below(h[39], k) + below(h[47], k) + below(h[55], k)
+	if line == fanout/lineHeads {
+		return fanout
+	}
+	l := (*[lineHeads]uint64)(h[line*lineHeads:])
+	return int(line*lineHeads + below(l[0], k) + below(l[1], k) + below(l[2], k) + below(l[3], k) +
+		below(l[4], k) + below(l[5], k) + below(l[6], k))
+}
+
+// below returns 1 if h < k and 0 if not, without a branch.
+func below(h, k uint64) uint64 {
+	_, borrow := bits.Sub64(h, k, 0)
+	return borrow
+}
+
+// run returns the end of the run of heads equal to h[i] among the first n.
+func (h *heads) run(i, n int) int {
+	end := i + 1
+	for end < n && h[end] == h[i] {
+		end++
+	}
+	return end
+}
+
+// insert puts k at index i of n used heads.
+func (h *heads) insert(i, n int, k uint64) {
+	copy(h[i+1:n+1], h[i:n])
+	h[i] = k
+}
+
+// cut makes the heads from index n on unused.
+func (h *heads) cut(n int) {
+	for i := n; i < fanout; i++ {
+		h[i] = noHead
+	}
+}
+
+// shorten turns the first n heads, taken after the first from bytes of their keys, into the heads
+// after the first to bytes. All keys start with the first from bytes of key; to is less than from.
+func (h *heads) shorten(n int, key []byte, from, to int) {
+	front := head(key[:from], to)
+	drop := 8 * uint(from-to)
+	for i := range n {
+		h[i] = front | h[i]>>drop
+	}
+}
+
+// sharedPrefix returns how many leading bytes a and b have in common.
+func sharedPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		if x := binary.BigEndian.Uint64(a[i:]) ^ binary.BigEndian.Uint64(b[i:]); x != 0 {
+			return i + bits.LeadingZeros64(x)/8
+		}
+	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,132 @@
+package memtable
+
+import (
+	"bytes"
+
+	"github.com/stoatdb/stoat/internal/batch"
+)
+
+// inner is a node that holds nodes, at least two, all of one height, in key order.
+//
+// It holds no keys. The children but the first are told apart by their smallest keys, which never
+// change: entries are not removed, and a smaller key belongs to the child before.
+type inner struct {
+	owner  uint64
+	prefix int32 // all keys below have at least this many leading bytes in common
+	count  int32 // of children
+
+	kids  [fanout]node
+	heads heads // heads[i] is of the smallest key below kids[i+1]
+}
+
+// node is a leaf or an inner node: one of the two is not nil, or the tree is empty.
+type node struct {
+	inner *inner
+	leaf  *leaf
+}
+
+// smallest returns the smallest key below n.
+func (n node) smallest(chunks batch.Chunks) []byte {
+	for n.inner != nil {
+		n = n.inner.kids[0]
+	}
+	return chunks.Key(n.leaf.refs[0])
+}
+
+// largest returns the largest key below n.
+func (n node) largest(chunks batch.Chunks) []byte {
+	for n.inner != nil {
+		n = n.inner.kids[n.inner.count-1]
+	}
+	return chunks.Key(n.leaf.refs[n.leaf.count-1])
+}
+
+// newInner returns a node with the children left and right, in order.
+func newInner(chunks batch.Chunks, owner uint64, left, right node) *inner {
+	n := &inner{owner: owner, count: 2}
+	n.kids[0], n.kids[1] = left, right
+	n.heads.cut(0)
+	n.lengthen(chunks)
+	n.heads[0] = head(right.smallest(chunks), int(n.prefix))
+	return n
+}
+
+// route returns the index of the child that key belongs to, if key starts with the node's prefix;
+// otherwise it returns any child's.
+func (n *inner) route(chunks batch.Chunks, key []byte) int {
+	k := head(key, int(n.prefix))
+	i := n.heads.rank(k)
+	if last := int(n.count) - 1; i < last && n.heads[i] == k {
+		return n.routeIn(chunks, key, i, n.heads.run(i, last))
+	}
+	return i
+}
+
+// routeIn is route among the children from index lo to hi, comparing whole keys.
+func (n *inner) routeIn(chunks batch.Chunks, key []byte, lo, hi int) int {
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		if bytes.Compare(key, n.kids[mid+1].smallest(chunks)) < 0 {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return lo
+}
+
+// seek is route for any key.
+func (n *inner) seek(chunks batch.Chunks, key []byte) int {
+	first := node{inner: n}.smallest(chunks)
+	if shared := sharedPrefix(first, key); shared < int(n.prefix) {
+		if shared == len(key) || key[shared] < first[shared] {
+			return 0
+		}
+		return int(n.count) - 1
+	}
+	return n.route(chunks, key)
+}
+
+// fit shortens the prefix to what the keys below share with key.
+func (n *inner) fit(chunks batch.Chunks, key []byte) {
+	first := node{inner: n}.smallest(chunks)
+	if shared := sharedPrefix(first, key); shared < int(n.prefix) {
+		n.heads.shorten(int(n.count)-1, first, int(n.prefix), shared)
+		n.prefix = int32(shared)
+	}
+}
+
+// insert puts a child at index i, which is not 0. There must be room, and the child's keys must
+// start with the node's prefix.
+func (n *inner) insert(chunks batch.Chunks, i int, kid node) {
+	n.heads.insert(i-1, int(n.count)-1, head(kid.smallest(chunks), int(n.prefix)))
+	copy(n.kids[i+1:n.count+1], n.kids[i:n.count])
+	n.kids[i] = kid
+	n.count++
+}
+
+// splitAt moves the children from index i on to a new node and returns it. A side that is left with
+// one child must be given another at once, and then lengthened.
+func (n *inner) splitAt(i int) *inner {
+	right := &inner{owner: n.owner, prefix: n.prefix, count: n.count - int32(i)}
+	copy(right.kids[:], n.kids[i:n.count])
+	copy(right.heads[:], n.heads[i:n.count-1])
+	right.heads.cut(int(right.count) - 1)
+	clear(n.kids[i:n.count])
+	n.count = int32(i)
+	n.heads.cut(i - 1)
+	return right
+}
+
+// lengthen makes the prefix as long as the keys below allow.
+func (n *inner) lengthen(chunks batch.Chunks) {
+	at := node{inner: n}
+	shared := int32(sharedPrefix(at.smallest(chunks), at.largest(chunks)))
+	if shared == n.prefix {
+		return
+	}
+	n.prefix = shared
+	for i := range n.count - 1 {
+		n.heads[i] = head(n.kids[i+1].smallest(chunks), int(shared))
+	}
+}

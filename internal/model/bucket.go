@@ -1,0 +1,158 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Entry is a key with its value.
+type Entry struct {
+	Key, Value string
+}
+
+// Bucket is a key space with a sequence and the buckets within it.
+type Bucket struct {
+	entries  []Entry // sorted by key
+	children []child // sorted by name
+	sequence uint64
+}
+
+// child is a bucket under its name.
+type child struct {
+	name   string
+	bucket *Bucket
+}
+
+// Get returns the value of key.
+func (b *Bucket) Get(key string) (value string, ok bool) {
+	i, ok := b.find(key)
+	if !ok {
+		return "", false
+	}
+	return b.entries[i].Value, true
+}
+
+// Put gives key the value.
+func (b *Bucket) Put(key, value string) {
+	i, ok := b.find(key)
+	if ok {
+		b.entries[i].Value = value
+		return
+	}
+	b.entries = slices.Insert(b.entries, i, Entry{key, value})
+}
+
+// Delete makes key absent.
+func (b *Bucket) Delete(key string) {
+	if i, ok := b.find(key); ok {
+		b.entries = slices.Delete(b.entries, i, i+1)
+	}
+}
+
+// DeleteRange makes all keys in [start, end) absent; an empty end is no bound.
+func (b *Bucket) DeleteRange(start, end string) {
+	b.entries = slices.DeleteFunc(b.entries, func(e Entry) bool { return within(e.Key, start, end) })
+}
+
+// Scan returns the entries whose keys are in [start, end) in key order, or against it if reverse,
+// and no more than limit of them. An empty end is no bound, a limit of 0 no limit.
+func (b *Bucket) Scan(start, end string, reverse bool, limit int) []Entry {
+	var found []Entry
+	for _, e := range b.entries {
+		if within(e.Key, start, end) {
+			found = append(found, e)
+		}
+	}
+	if reverse {
+		slices.Reverse(found)
+	}
+	if limit > 0 && len(found) > limit {
+		found = found[:limit]
+	}
+	return found
+}
+
+// Len returns the number of keys.
+func (b *Bucket) Len() int { return len(b.entries) }
+
+// Bucket returns the child bucket with the name, or nil.
+func (b *Bucket) Bucket(name string) *Bucket {
+	if i, ok := b.findChild(name); ok {
+		return b.children[i].bucket
+	}
+	return nil
+}
+
+// CreateBucket returns a new child bucket with the name, or nil if there is one already.
+func (b *Bucket) CreateBucket(name string) *Bucket {
+	i, ok := b.findChild(name)
+	if ok {
+		return nil
+	}
+	created := &Bucket{}
+	b.children = slices.Insert(b.children, i, child{name, created})
+	return created
+}
+
+// DeleteBucket removes the child bucket with the name and reports whether there was one.
+func (b *Bucket) DeleteBucket(name string) bool {
+	i, ok := b.findChild(name)
+	if ok {
+		b.children = slices.Delete(b.children, i, i+1)
+	}
+	return ok
+}
+
+// Buckets returns the names of the child buckets in order.
+func (b *Bucket) Buckets() []string {
+	names := make([]string, len(b.children))
+	for i, c := range b.children {
+		names[i] = c.name
+	}
+	return names
+}
+
+// Sequence returns the sequence's last number, 0 if there was none.
+func (b *Bucket) Sequence() uint64 { return b.sequence }
+
+// SetSequence sets the sequence's last number.
+func (b *Bucket) SetSequence(n uint64) { b.sequence = n }
+
+// NextSequence returns the sequence's next number.
+func (b *Bucket) NextSequence() uint64 {
+	b.sequence++
+	return b.sequence
+}
+
+// Clone returns a copy that shares nothing that can change.
+func (b *Bucket) Clone() *Bucket {
+	copied := &Bucket{entries: slices.Clone(b.entries), sequence: b.sequence}
+	for _, c := range b.children {
+		copied.children = append(copied.children, child{c.name, c.bucket.Clone()})
+	}
+	return copied
+}
+
+// Equal reports whether two buckets hold the same, all the way down.
+func (b *Bucket) Equal(other *Bucket) bool {
+	return b.sequence == other.sequence && slices.Equal(b.entries, other.entries) &&
+		slices.EqualFunc(b.children, other.children, func(x, y child) bool {
+			return x.name == y.name && x.bucket.Equal(y.bucket)
+		})
+}
+
+func (b *Bucket) find(key string) (int, bool) {
+	return slices.BinarySearchFunc(b.entries, key, func(e Entry, key string) int {
+		return cmp.Compare(e.Key, key)
+	})
+}
+
+func (b *Bucket) findChild(name string) (int, bool) {
+	return slices.BinarySearchFunc(b.children, name, func(c child, name string) int {
+		return cmp.Compare(c.name, name)
+	})
+}
+
+func within(key, start, end string) bool {
+	return key >= start && (end == "" || key < end)
+}

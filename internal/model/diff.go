@@ -1,0 +1,45 @@
+package model
+
+import "fmt"
+
+// Diff says where two buckets first differ, in words for a test's log, or "" if they are equal.
+func Diff(got, want *Bucket) string { return diff("/", got, want) }
+
+func diff(path string, got, want *Bucket) string {
+	if got.sequence != want.sequence {
+		return fmt.Sprintf("%s: sequence %d, want %d", path, got.sequence, want.sequence)
+	}
+	for i := range max(len(got.entries), len(want.entries)) {
+		switch {
+		case i >= len(want.entries) || i < len(got.entries) && got.entries[i].Key < want.entries[i].Key:
+			return fmt.Sprintf("%s: key %q should not be there", path, got.entries[i].Key)
+		case i >= len(got.entries) || got.entries[i].Key > want.entries[i].Key:
+			return fmt.Sprintf("%s: key %q is missing", path, want.entries[i].Key)
+		case got.entries[i] != want.entries[i]:
+			return fmt.Sprintf("%s: key %q has value %s, want %s", path, got.entries[i].Key,
+				brief(got.entries[i].Value), brief(want.entries[i].Value))
+		}
+	}
+	for i := range max(len(got.children), len(want.children)) {
+		switch {
+		case i >= len(want.children) ||
+			i < len(got.children) && got.children[i].name < want.children[i].name:
+			return fmt.Sprintf("%s: bucket %q should not be there", path, got.children[i].name)
+		case i >= len(got.children) || got.children[i].name > want.children[i].name:
+			return fmt.Sprintf("%s: bucket %q is missing", path, want.children[i].name)
+		}
+		below := fmt.Sprintf("%s%q/", path, got.children[i].name)
+		if d := diff(below, got.children[i].bucket, want.children[i].bucket); d != "" {
+			return d
+		}
+	}
+	return ""
+}
+
+// brief quotes a value, shortened to its length and first bytes if it is long.
+func brief(value string) string {
+	if len(value) <= 24 {
+		return fmt.Sprintf("%q", value)
+	}
+	return fmt.Sprintf("%q… (%d bytes)", value[:16], len(value))
+}

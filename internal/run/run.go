@@ -1,0 +1,161 @@
+// Package run writes one sorted run: a stream of entries in key order, cut into tables.
+//
+// Flushes and merges read different things and decide differently what to keep; what they write is
+// the same, and it is here. A [Writer] is not safe for concurrent use. It syncs the tables but not
+// the directory, and it does not tell the manifest: the job returns the tables in an edit.
+package run
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/table"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// Config says where a run is written and how.
+type Config struct {
+	FS         vfs.FS
+	Dir        string
+	Database   [16]byte
+	NextNumber func() uint64 // hands out file numbers
+	TableBytes int64         // a table is closed when it has this many bytes
+	BlockBytes int           // as in [table.WriterOptions]
+	Compress   bool          // compress blocks that shrink
+	Filter     bool          // give each table a filter: not worth it in the bottom run
+
+	// Dropped reports whether a bucket was dropped; what belongs to it is left out. DropEpoch is
+	// the manifest's epoch that Dropped knows. A nil Dropped knows of no dropped bucket.
+	Dropped   func(id uint64) bool
+	DropEpoch uint64
+}
+
+// Writer writes one run.
+type Writer struct {
+	config Config
+	tables []*manifest.Table
+	number uint64 // of the open table
+	file   vfs.File
+	table  *table.Writer // nil between tables
+
+	bucket uint64 // the bucket that the last entry belongs to
+	gone   bool   // that bucket was dropped
+}
+
+// Name returns the name of the table file with the given number.
+func Name(number uint64) string { return fmt.Sprintf("%06d.table", number) }
+
+// NewWriter returns a writer that has created nothing yet.
+func NewWriter(c Config) *Writer { return &Writer{config: c} }
+
+// Add appends an entry, unless it belongs to a dropped bucket or only says that one was dropped.
+// Keys must be strictly increasing. It reports whether the entry completed a table, which is where a
+// job may stop without having wasted much.
+func (w *Writer) Add(kind keyspace.Kind, key, value []byte) (completed bool, err error) {
+	if w.leftOut(key) {
+		return false, nil
+	}
+	if w.table == nil {
+		if err := w.open(); err != nil {
+			return false, err
+		}
+	}
+	if err := w.table.Add(kind, key, value); err != nil {
+		return false, fmt.Errorf("write table %06d: %w", w.number, err)
+	}
+	if w.table.Size() < w.config.TableBytes {
+		return false, nil
+	}
+	return true, w.close()
+}
+
+// Finish completes the last table and returns all of them. An empty run has none.
+func (w *Writer) Finish() ([]*manifest.Table, error) {
+	if w.table != nil {
+		if err := w.close(); err != nil {
+			return nil, err
+		}
+	}
+	return w.tables, nil
+}
+
+// Abort removes every file that the writer has made.
+func (w *Writer) Abort() error {
+	var errs []error
+	if w.table != nil {
+		w.table = nil
+		errs = append(errs, w.file.Close(), w.remove(w.number))
+	}
+	for _, t := range w.tables {
+		errs = append(errs, w.remove(t.Number))
+	}
+	w.tables = nil
+	return errors.Join(errs...)
+}
+
+// leftOut reports whether key has no place in a table. Keys of one bucket are neighbours, so the
+// answer for the last bucket is nearly always the answer.
+func (w *Writer) leftOut(key []byte) bool {
+	if _, marker := keyspace.ParseDropped(key); marker {
+		return true
+	}
+	if w.config.Dropped == nil {
+		return false
+	}
+	id, ok := keyspace.BucketOf(key)
+	if !ok {
+		return false
+	}
+	if id != w.bucket {
+		w.bucket, w.gone = id, w.config.Dropped(id)
+	}
+	return w.gone
+}
+
+func (w *Writer) remove(number uint64) error {
+	return w.config.FS.Remove(filepath.Join(w.config.Dir, Name(number)))
+}
+
+func (w *Writer) open() error {
+	c := w.config
+	w.number = c.NextNumber()
+	file, err := c.FS.Create(filepath.Join(c.Dir, Name(w.number)))
+	if err != nil {
+		return fmt.Errorf("create table %06d: %w", w.number, err)
+	}
+	w.file = file
+	w.table = table.NewWriter(file, table.WriterOptions{
+		Number:     w.number,
+		Database:   c.Database,
+		Compress:   c.Compress,
+		Filter:     c.Filter,
+		BlockBytes: c.BlockBytes,
+	})
+	return nil
+}
+
+func (w *Writer) close() error {
+	s, err := w.table.Finish()
+	if err != nil {
+		return fmt.Errorf("write table %06d: %w", w.number, err)
+	}
+	w.table = nil
+	w.tables = append(w.tables, &manifest.Table{
+		Number:     w.number,
+		Size:       s.Size,
+		Entries:    s.Entries,
+		Tombstones: s.Tombstones,
+		RawBytes:   s.RawBytes,
+		DropEpoch:  w.config.DropEpoch,
+		Compressed: s.Compressed,
+		Smallest:   s.Smallest,
+		Largest:    s.Largest,
+	})
+	if err := w.file.Close(); err != nil {
+		return fmt.Errorf("close table %06d: %w", w.number, err)
+	}
+	return nil
+}

@@ -1,0 +1,309 @@
+package superversion
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
+
+// Cursor walks the entries of a superversion in key order, in both directions, within bounds.
+//
+// It merges the runs. The cursor of the run whose key comes next is the winner; as long as the rest
+// of the winner's leaf or block lies before every other run's key and within the bounds, entries
+// are taken from it without any comparison. That is nearly always so, because one run holds nearly
+// all data or runs do not interleave.
+//
+// The zero Cursor must be initialised with Init. It keeps its superversion alive. Not safe for
+// concurrent use. Keys and values are valid as long as the superversion is reachable, and must not
+// be modified.
+type Cursor struct {
+	snapshot     *Superversion
+	sources      []source // newest first, so that the lower index wins among equal keys
+	lower, upper []byte   // [lower, upper); a nil upper is no bound
+	shared       int      // bytes that all keys within the bounds have in common
+	tombstones   bool     // yield tombstones too: for merges
+
+	winner   *source // at the current entry; nil if the cursor is not on one
+	runnerUp *source // the next in line; nil if no other source is live
+	free     int     // entries after the current one that need no comparison
+	reverse  bool    // the direction of travel that the sources are positioned for
+	err      error
+}
+
+// Init makes c a cursor over the entries of s whose keys are in [lower, upper), on none of them. A
+// keysOnly cursor reads no values; Value must not be called.
+func (c *Cursor) Init(s *Superversion, lower, upper []byte, keysOnly bool) {
+	*c = Cursor{snapshot: s, sources: c.sources[:0], lower: lower, upper: upper}
+	c.shared = sharedPrefix(lower, upper)
+	c.addMemtables(s)
+	for _, run := range s.Levels.Young {
+		c.addRun(run, keysOnly)
+	}
+	c.addRun(s.Levels.Bottom, keysOnly)
+}
+
+// InitMerge makes c a cursor over all entries of the given runs, newest run first, that yields
+// tombstones too. It is what merges read.
+func (c *Cursor) InitMerge(runs []Run) {
+	*c = Cursor{tombstones: true}
+	for _, run := range runs {
+		c.addRun(run, false)
+	}
+}
+
+func (c *Cursor) addMemtables(s *Superversion) {
+	if s.Mem.Len() > 0 {
+		c.sources = append(c.sources, source{})
+		c.sources[len(c.sources)-1].mem.Init(s.Mem)
+	}
+	for _, root := range s.Sealed {
+		if root.Len() > 0 {
+			c.sources = append(c.sources, source{})
+			c.sources[len(c.sources)-1].mem.Init(root)
+		}
+	}
+}
+
+func (c *Cursor) addRun(run Run, keysOnly bool) {
+	if len(run) > 0 && run.overlaps(c.lower, c.upper) {
+		c.sources = append(c.sources, source{run: run, keysOnly: keysOnly})
+	}
+}
+
+// First moves to the first entry and reports whether there is one.
+func (c *Cursor) First() bool { return c.Seek(c.lower) }
+
+// Last moves to the last entry and reports whether there is one.
+func (c *Cursor) Last() bool {
+	if c.upper != nil {
+		return c.SeekBefore(c.upper)
+	}
+	return c.position(true, (*source).last)
+}
+
+// Seek moves to the first entry whose key is not below key and reports whether there is one.
+func (c *Cursor) Seek(key []byte) bool {
+	if bytes.Compare(key, c.lower) < 0 {
+		key = c.lower
+	}
+	return c.position(false, func(s *source) bool { return s.seek(key) })
+}
+
+// SeekBefore moves to the last entry whose key is below key and reports whether there is one.
+func (c *Cursor) SeekBefore(key []byte) bool {
+	if c.upper != nil && bytes.Compare(key, c.upper) > 0 {
+		key = c.upper
+	}
+	return c.position(true, func(s *source) bool { return s.seekBefore(key) })
+}
+
+// Next moves to the next entry and reports whether there is one. Once there is none, the cursor has
+// to be positioned anew.
+func (c *Cursor) Next() bool {
+	if c.reverse {
+		return c.turn(false)
+	}
+	return c.advance()
+}
+
+// Prev moves to the entry before and reports whether there is one. Once there is none, the cursor
+// has to be positioned anew.
+func (c *Cursor) Prev() bool {
+	if !c.reverse {
+		return c.turn(true)
+	}
+	return c.advance()
+}
+
+// Valid reports whether the cursor is on an entry.
+func (c *Cursor) Valid() bool { return c.winner != nil }
+
+// Key returns the current entry's key.
+func (c *Cursor) Key() []byte { return c.winner.currentKey() }
+
+// Value returns the current entry's value.
+func (c *Cursor) Value() []byte { return c.winner.value() }
+
+// Kind returns the current entry's kind.
+func (c *Cursor) Kind() keyspace.Kind { return c.winner.kind() }
+
+// Err returns the error that ended the last move, or nil if it simply met the end.
+func (c *Cursor) Err() error { return c.err }
+
+// position puts every source in place with move and finds the first entry in the given direction.
+func (c *Cursor) position(reverse bool, move func(*source) bool) bool {
+	c.reverse, c.err = reverse, nil
+	for i := range c.sources {
+		s := &c.sources[i]
+		s.err = nil
+		if !c.settle(s, move(s)) {
+			return false
+		}
+	}
+	c.choose()
+	return c.skipTombstones()
+}
+
+// turn changes the direction of travel and moves one entry in it.
+func (c *Cursor) turn(reverse bool) bool {
+	if c.winner == nil {
+		return false
+	}
+	key := c.winner.currentKey()
+	if reverse {
+		return c.position(true, func(s *source) bool { return s.seekBefore(key) })
+	}
+	return c.position(false, func(s *source) bool {
+		return s.seek(key) && (!bytes.Equal(s.currentKey(), key) || s.next())
+	})
+}
+
+// advance moves to the next entry in the direction of travel.
+func (c *Cursor) advance() bool {
+	if c.winner == nil {
+		return false
+	}
+	return c.step() && c.skipTombstones()
+}
+
+// skipTombstones moves on until the current entry is one to yield.
+func (c *Cursor) skipTombstones() bool {
+	for c.winner != nil {
+		if c.tombstones || c.winner.kind() == keyspace.KindPut {
+			return true
+		}
+		if !c.step() {
+			return false
+		}
+	}
+	return false
+}
+
+// step takes the winner one entry on and finds the new winner. It reports false on error.
+func (c *Cursor) step() bool {
+	s := c.winner
+	if c.free > 0 {
+		c.free--
+		return c.move(s)
+	}
+	if !c.settle(s, c.move(s)) {
+		return false
+	}
+	if !s.live || c.runnerUp != nil && !c.before(s, c.runnerUp) {
+		c.choose()
+		return c.err == nil
+	}
+	c.setFree()
+	return true
+}
+
+func (c *Cursor) move(s *source) bool {
+	if c.reverse {
+		return s.prev()
+	}
+	return s.next()
+}
+
+// settle records where a move has left s: on an entry within the bounds, or out of the running. It
+// reports false on error, which ends the cursor.
+func (c *Cursor) settle(s *source, ok bool) bool {
+	s.live = false
+	if !ok {
+		if s.err != nil {
+			c.err, c.winner = s.err, nil
+		}
+		return s.err == nil
+	}
+	s.key = s.currentKey()
+	if c.reverse {
+		s.live = bytes.Compare(s.key, c.lower) >= 0
+	} else {
+		s.live = c.upper == nil || bytes.Compare(s.key, c.upper) < 0
+	}
+	if s.live {
+		s.head = head(s.key, c.shared)
+	}
+	return true
+}
+
+// choose finds the winner among the live sources, moves shadowed entries of its key out of the way
+// in the others, and finds the runner-up.
+func (c *Cursor) choose() {
+	c.winner, c.runnerUp, c.free = nil, nil, 0
+	for i := range c.sources {
+		if s := &c.sources[i]; s.live && (c.winner == nil || c.before(s, c.winner)) {
+			c.winner = s
+		}
+	}
+	if c.winner == nil {
+		return
+	}
+	for i := range c.sources {
+		s := &c.sources[i]
+		if !s.live || s == c.winner {
+			continue
+		}
+		if s.head == c.winner.head && bytes.Equal(s.key, c.winner.key) {
+			if !c.settle(s, c.move(s)) {
+				return
+			}
+			if !s.live {
+				continue
+			}
+		}
+		if c.runnerUp == nil || c.before(s, c.runnerUp) {
+			c.runnerUp = s
+		}
+	}
+	c.setFree()
+}
+
+// setFree finds out whether the rest of the winner's leaf or block can be taken without looking.
+func (c *Cursor) setFree() {
+	edge := c.winner.windowEdge(c.reverse)
+	within := c.upper == nil || bytes.Compare(edge, c.upper) < 0
+	if c.reverse {
+		within = bytes.Compare(edge, c.lower) >= 0
+	}
+	if within && (c.runnerUp == nil || c.ordered(edge, c.runnerUp.key)) {
+		c.free = c.winner.ahead(c.reverse)
+	}
+}
+
+// before reports whether a's key comes strictly before b's in the direction of travel.
+func (c *Cursor) before(a, b *source) bool {
+	if a.head != b.head {
+		return (a.head < b.head) != c.reverse
+	}
+	return c.ordered(a.key, b.key)
+}
+
+func (c *Cursor) ordered(a, b []byte) bool {
+	order := bytes.Compare(a, b)
+	return order < 0 && !c.reverse || order > 0 && c.reverse
+}
+
+// head returns the first 8 bytes of key after the first shared ones as an integer that orders like
+// them; equal heads say nothing.
+func head(key []byte, shared int) uint64 {
+	key = key[shared:]
+	if len(key) >= 8 {
+		return binary.BigEndian.Uint64(key)
+	}
+	var padded [8]byte
+	copy(padded[:], key)
+	return binary.BigEndian.Uint64(padded[:])
+}
+
+// sharedPrefix returns how many leading bytes all keys in [lower, upper) have in common.
+func sharedPrefix(lower, upper []byte) int {
+	n := 0
+	for n < len(lower) && n < len(upper) && lower[n] == upper[n] {
+		n++
+	}
+	if n < len(lower) && n+1 == len(upper) && lower[n]+1 == upper[n] {
+		n++ // upper is the successor of lower's first n+1 bytes
+	}
+	return n
+}

@@ -1,0 +1,141 @@
+package superversion
+
+import (
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/memtable"
+	"github.com/stoatdb/stoat/internal/table"
+)
+
+// source is a position in one sorted run or memtable: one input of a [Cursor]. A concrete switch
+// between the two kinds costs a predictable branch where an interface would cost a call.
+type source struct {
+	run      Run // the tables of a run; nil for a memtable
+	keysOnly bool
+	at       int // index in run of the table that tab is in
+	tab      table.Cursor
+	mem      memtable.Cursor
+
+	live bool   // positioned on an entry
+	key  []byte // the entry's key, when live
+	head uint64 // the first 8 bytes of key after the cursor's common prefix
+	err  error
+}
+
+// enter moves to the table at index i and positions there with move. Tables that turn out empty of
+// what move looks for are passed in direction step.
+func (s *source) enter(i, step int, move, next func(*table.Cursor) bool) bool {
+	for ; i >= 0 && i < len(s.run); i, move = i+step, next {
+		s.at = i
+		s.tab.Init(s.run[i].Table, s.keysOnly)
+		if move(&s.tab) {
+			return true
+		}
+		if s.err = s.tab.Err(); s.err != nil {
+			return false
+		}
+	}
+	return false
+}
+
+func (s *source) first() bool {
+	if s.run == nil {
+		return s.mem.First()
+	}
+	return s.enter(0, 1, (*table.Cursor).First, (*table.Cursor).First)
+}
+
+func (s *source) last() bool {
+	if s.run == nil {
+		return s.mem.Last()
+	}
+	return s.enter(len(s.run)-1, -1, (*table.Cursor).Last, (*table.Cursor).Last)
+}
+
+// seek moves to the first entry whose key is not below key.
+func (s *source) seek(key []byte) bool {
+	if s.run == nil {
+		return s.mem.Seek(key)
+	}
+	seek := func(c *table.Cursor) bool { return c.Seek(key) }
+	return s.enter(s.run.search(key), 1, seek, (*table.Cursor).First)
+}
+
+// seekBefore moves to the last entry whose key is below key.
+func (s *source) seekBefore(key []byte) bool {
+	if s.run == nil {
+		return s.mem.SeekBefore(key)
+	}
+	seek := func(c *table.Cursor) bool { return c.SeekBefore(key) }
+	return s.enter(min(s.run.search(key), len(s.run)-1), -1, seek, (*table.Cursor).Last)
+}
+
+func (s *source) next() bool {
+	if s.run == nil {
+		return s.mem.Next()
+	}
+	if s.tab.Next() {
+		return true
+	}
+	if s.err = s.tab.Err(); s.err != nil {
+		return false
+	}
+	return s.enter(s.at+1, 1, (*table.Cursor).First, (*table.Cursor).First)
+}
+
+func (s *source) prev() bool {
+	if s.run == nil {
+		return s.mem.Prev()
+	}
+	if s.tab.Prev() {
+		return true
+	}
+	if s.err = s.tab.Err(); s.err != nil {
+		return false
+	}
+	return s.enter(s.at-1, -1, (*table.Cursor).Last, (*table.Cursor).Last)
+}
+
+func (s *source) currentKey() []byte {
+	if s.run == nil {
+		return s.mem.Key()
+	}
+	return s.tab.Key()
+}
+
+func (s *source) value() []byte {
+	if s.run == nil {
+		return s.mem.Value()
+	}
+	return s.tab.Value()
+}
+
+func (s *source) kind() keyspace.Kind {
+	if s.run == nil {
+		return s.mem.Kind()
+	}
+	return s.tab.Kind()
+}
+
+// windowEdge returns the key at the far end, in the direction of travel, of the leaf or block that
+// the source is in.
+func (s *source) windowEdge(reverse bool) []byte {
+	switch {
+	case s.run == nil && reverse:
+		return s.mem.WindowFirst()
+	case s.run == nil:
+		return s.mem.WindowLast()
+	case reverse:
+		return s.tab.WindowFirst()
+	default:
+		return s.tab.WindowLast()
+	}
+}
+
+// ahead returns how many entries of the current leaf or block lie beyond the current one in the
+// direction of travel.
+func (s *source) ahead(reverse bool) int {
+	if s.run == nil {
+		return s.mem.Ahead(reverse)
+	}
+	return s.tab.Ahead(reverse)
+}

@@ -1,0 +1,71 @@
+// Package vfs is the only package that touches the operating system.
+//
+// An [FS] is a small file system: flat directories of files that are created once, written by
+// [File.WriteAt], synced, and then only read or removed. [OS] is the real one; the packages memfs
+// and faultfs below it hold one in memory that can crash and one that fails on request. Nothing is
+// ever written through a memory map, so that a full disk is an error and never a signal.
+//
+// An FS is safe for concurrent use, and so is a File, as far as the calls concern different byte
+// ranges. Names are paths in the platform's form; List returns base names.
+package vfs
+
+import (
+	"errors"
+	"io"
+)
+
+// Errors of this package, found with errors.Is.
+var (
+	// ErrLocked reports that another process, or another handle in this one, holds the lock.
+	ErrLocked = errors.New("database is locked")
+	// ErrNoSpace reports that the device or the quota is full.
+	ErrNoSpace = errors.New("no space left on device")
+	// ErrNoMap reports that this file cannot be mapped here; read it with ReadAt instead.
+	ErrNoMap = errors.New("memory map not supported")
+)
+
+// FS is a file system. Missing names are reported as fs.ErrNotExist, taken ones as fs.ErrExist.
+type FS interface {
+	// Create makes a new, empty file (mode 0600) that can be read and written.
+	Create(name string) (File, error)
+	// Open opens an existing file for reading only.
+	Open(name string) (File, error)
+	// Remove deletes a file. Handles and maps of it stay usable where the platform allows.
+	Remove(name string) error
+	// List returns the base names in dir, sorted.
+	List(dir string) ([]string, error)
+	// MkdirAll makes dir and its parents (mode 0700) durably; it is nil if dir exists.
+	MkdirAll(dir string) error
+	// SyncDir makes the creations and removals in dir so far durable.
+	SyncDir(dir string) error
+	// Lock takes the exclusive lock that the file name stands for, creating the file if need be
+	// but changing no byte of it; if it is taken, the error is ErrLocked with the owner's process id.
+	Lock(name string) (Lock, error)
+}
+
+// Lock is an exclusive lock on a directory, held until Close.
+type Lock interface {
+	io.Closer
+	// Announce writes this process's id into the lock file, for the message others get.
+	Announce() error
+}
+
+// File is an open file.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	// Sync makes everything written so far durable, with the size needed to read it back. After a
+	// failed Sync the state of the file is unknown; it must not be retried.
+	Sync() error
+	// Size returns the current length in bytes.
+	Size() (int64, error)
+	// Truncate sets the length.
+	Truncate(size int64) error
+	// Preallocate makes the file at least size bytes long, with zeros and, where the platform can,
+	// with blocks reserved, so that writing there changes no metadata. It never shrinks a file.
+	Preallocate(size int64) error
+	// Map returns the first size bytes, read-only, until unmap is called; they stay valid after
+	// Close. The error is ErrNoMap where maps are not supported.
+	Map(size int64) (data []byte, unmap func() error, err error)
+}

@@ -1,0 +1,95 @@
+package stoat
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/engine"
+)
+
+// Options says how to open a database. The zero value, and a nil *Options, is the default.
+// Open copies what it needs.
+type Options struct {
+	// ReadOnly opens the files as they are, takes no lock and writes nothing; any number of
+	// processes can do so. The database must exist, and shows the state at the time of opening.
+	// Default: false, which excludes other writers and lets this process be one.
+	ReadOnly bool
+
+	// Sync says when a commit is durable. Default: SyncAlways. SyncNever makes commits as fast as
+	// memory and loses the last of them, in whole transactions, when the system crashes.
+	Sync SyncMode
+
+	// MemoryLimit is the number of bytes for memtables and decoded blocks together. More memory
+	// means fewer, larger flushes and more reads without decoding; less memory suits small
+	// machines. Default: 0, which stands for 128 MiB.
+	MemoryLimit int64
+
+	// Compression chooses how tables store values. Default: CompressionAuto. CompressionNone makes
+	// flushes and first reads cheaper and files larger.
+	Compression Compression
+
+	// LockTimeout is how long Open waits while another process has the database open. Default: 0,
+	// which fails at once with ErrLocked. Waiting smooths restarts, and delays the report that
+	// another process still runs.
+	LockTimeout time.Duration
+
+	// Logger receives events of the background work: flushes, merges, recovery and failures.
+	// Default: nil, which is silent.
+	Logger *slog.Logger
+}
+
+// SyncMode says when a commit is durable.
+type SyncMode uint8
+
+const (
+	// SyncAlways makes every commit durable before it returns. Concurrent commits share syncs.
+	SyncAlways SyncMode = iota
+	// SyncNever returns from a commit at once; it is durable after [DB.Sync], after [DB.Close], or
+	// when the system pleases. A crash keeps a prefix of the commits, never a part of one.
+	SyncNever
+)
+
+// Compression chooses how tables store values.
+type Compression uint8
+
+const (
+	// CompressionAuto compresses where it saves enough, and only what is likely to stay.
+	CompressionAuto Compression = iota
+	// CompressionNone stores every block as it is.
+	CompressionNone
+	// CompressionZstd compresses with Zstandard wherever it saves enough.
+	CompressionZstd
+)
+
+// compressions is immutable.
+var compressions = [...]engine.Compression{
+	CompressionAuto: engine.CompressionAuto,
+	CompressionNone: engine.CompressionNone,
+	CompressionZstd: engine.CompressionZstd,
+}
+
+// engine returns the engine's form of o, which may be nil.
+func (o *Options) engine() (engine.Options, error) {
+	if o == nil {
+		o = new(Options)
+	}
+	switch {
+	case o.Sync > SyncNever:
+		return engine.Options{}, fmt.Errorf("unknown Options.Sync %d", o.Sync)
+	case int(o.Compression) >= len(compressions):
+		return engine.Options{}, fmt.Errorf("unknown Options.Compression %d", o.Compression)
+	case o.MemoryLimit < 0:
+		return engine.Options{}, fmt.Errorf("negative Options.MemoryLimit %d", o.MemoryLimit)
+	case o.LockTimeout < 0:
+		return engine.Options{}, fmt.Errorf("negative Options.LockTimeout %v", o.LockTimeout)
+	}
+	return engine.Options{
+		ReadOnly:    o.ReadOnly,
+		NoSync:      o.Sync == SyncNever,
+		MemoryLimit: o.MemoryLimit,
+		Compression: compressions[o.Compression],
+		LockTimeout: o.LockTimeout,
+		Logger:      o.Logger,
+	}, nil
+}

@@ -1,0 +1,193 @@
+package stoat_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/stoatdb/stoat"
+)
+
+// player makes random operations on twins. The same seed makes the same operations.
+type player struct {
+	rng  *rand.Rand
+	keys int  // how many different keys there are
+	long bool // now and then, a value of tens of kilobytes
+}
+
+func newPlayer(seed uint64) *player {
+	p := &player{rng: rand.New(rand.NewPCG(seed, 1))}
+	p.keys = 1 << (2 + p.rng.IntN(9))
+	p.long = p.rng.IntN(4) == 0
+	return p
+}
+
+// chance is true once in n times.
+func (p *player) chance(n int) bool { return p.rng.IntN(n) == 0 }
+
+// key returns one of p.keys keys of many shapes: short, little-endian, with long common prefixes,
+// with 0x00 and 0xFF at the ends, and a few long ones.
+func (p *player) key() string {
+	n := p.rng.IntN(p.keys)
+	switch n % 8 {
+	case 0:
+		return string(binary.LittleEndian.AppendUint64(nil, uint64(n)))
+	case 1:
+		return string(binary.BigEndian.AppendUint64(nil, uint64(n)))
+	case 2:
+		return fmt.Sprintf("a long common prefix/and then some/%d", n)
+	case 3:
+		return string([]byte{0xFF, 0xFF, byte(n), byte(n >> 8)})
+	case 4:
+		return string([]byte{byte(n >> 3), 0})
+	case 5:
+		return strings.Repeat("\x00", 1+n%5) + fmt.Sprint(n)
+	case 6:
+		return strings.Repeat("x", 1+n*n%400)
+	}
+	return fmt.Sprint(n)
+}
+
+// value returns a value that may compress well or not at all.
+func (p *player) value() string {
+	var size int
+	switch n := p.rng.IntN(100); {
+	case n < 8:
+		return ""
+	case n < 65:
+		size = 1 + p.rng.IntN(30)
+	case n < 95:
+		size = 30 + p.rng.IntN(400)
+	case n < 99 || !p.long:
+		size = 500 + p.rng.IntN(5000)
+	default:
+		size = 10_000 + p.rng.IntN(60_000)
+	}
+	if p.chance(2) {
+		return strings.Repeat(string(rune('a'+p.rng.IntN(26)))+"bc", size/3+1)[:size]
+	}
+	value := make([]byte, 0, size+8)
+	for len(value) < size {
+		value = binary.LittleEndian.AppendUint64(value, p.rng.Uint64())
+	}
+	return string(value[:size])
+}
+
+// name returns one of a few bucket names.
+func (p *player) name() string { return string(rune('a' + p.rng.IntN(4))) }
+
+// pick returns a bucket that exists, most often the root.
+func (p *player) pick(root twin) (twin, error) {
+	at := root
+	for range 3 {
+		if p.chance(2) {
+			break
+		}
+		child, ok, err := at.child(p.name())
+		if err != nil {
+			return at, err
+		}
+		if !ok {
+			break
+		}
+		at = child
+	}
+	return at, nil
+}
+
+// write does n random operations, reads among them, in a writable transaction.
+func (p *player) write(root twin, n int) error {
+	for range n {
+		t, err := p.pick(root)
+		if err != nil {
+			return err
+		}
+		switch op := p.rng.IntN(100); {
+		case op < 50:
+			err = t.put(p.key(), p.value())
+		case op < 72:
+			err = t.delete(p.key())
+		case op < 78:
+			err = p.swap(t)
+		case op < 84:
+			_, err = t.create(p.name())
+		case op < 87:
+			err = t.drop(p.name())
+		case op < 90:
+			err = t.sequence(uint64(max(0, p.rng.IntN(60)-50)))
+		default:
+			err = p.readOne(t, func() error { return p.disturb(t) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// swap compares and swaps, half of the time with the right old value.
+func (p *player) swap(t twin) error {
+	key, old, absent := p.key(), p.value(), false
+	if p.chance(2) {
+		var ok bool
+		old, ok = t.ref.Get(key)
+		absent = !ok
+	}
+	return t.swap(key, old, p.value(), absent, p.chance(3))
+}
+
+// disturb now and then writes to a bucket that is being read.
+func (p *player) disturb(t twin) error {
+	switch {
+	case p.chance(8):
+		return t.put(p.key(), p.value())
+	case p.chance(8):
+		return t.delete(p.key())
+	}
+	return nil
+}
+
+// read does n random reads in a transaction that does not write.
+func (p *player) read(root twin, n int) error {
+	for range n {
+		t, err := p.pick(root)
+		if err == nil {
+			err = p.readOne(t, func() error { return nil })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readOne does one random read and calls meanwhile between its steps.
+func (p *player) readOne(t twin, meanwhile func() error) error {
+	switch op := p.rng.IntN(10); {
+	case op < 5:
+		return t.get(p.key())
+	case op < 7:
+		return t.scan(p.scanRange(), meanwhile)
+	case op < 9:
+		return t.walk(p.rng, 1+p.rng.IntN(30), p.key, meanwhile)
+	}
+	return t.buckets()
+}
+
+func (p *player) scanRange() stoat.Range {
+	r := stoat.Range{Reverse: p.chance(2)}
+	if !p.chance(3) {
+		r.Start = []byte(p.key())
+	}
+	if !p.chance(3) {
+		r.End = []byte(p.key())
+	}
+	if p.chance(3) {
+		r = stoat.Prefix([]byte(p.key())[:1])
+	}
+	if p.chance(3) {
+		r.Limit = 1 + p.rng.IntN(10)
+	}
+	return r
+}

@@ -1,0 +1,129 @@
+package stoat
+
+import (
+	"iter"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/superversion"
+)
+
+// Scan returns a loop over the keys of this bucket in r and their values, in key order. A loop sees
+// the bucket as it is when the loop starts, with all that the transaction wrote before; writing
+// during the loop is safe and does not change what it sees. The slices are valid until the
+// transaction ends and must not be modified.
+//
+// An error ends the loop early and is kept in [Tx.Err].
+func (s *space) Scan(r Range) iter.Seq2[[]byte, []byte] {
+	from := *s
+	return func(yield func(key, value []byte) bool) {
+		w := walk{from: from}
+		for ok := w.start(&r, false); ok; ok = w.next() {
+			if !yield(w.key(), w.value()) {
+				break
+			}
+		}
+		w.finish()
+	}
+}
+
+// Keys is [Tx.Scan] without the values, and never reads one.
+func (s *space) Keys(r Range) iter.Seq[[]byte] {
+	from := *s
+	return func(yield func(key []byte) bool) {
+		w := walk{from: from}
+		for ok := w.start(&r, true); ok; ok = w.next() {
+			if !yield(w.key()) {
+				break
+			}
+		}
+		w.finish()
+	}
+}
+
+// Buckets returns a loop over the names of the buckets within this one, in order. In all else it is
+// like [Tx.Keys].
+func (s *space) Buckets() iter.Seq[[]byte] {
+	from := *s
+	return func(yield func(name []byte) bool) {
+		w := walk{from: from}
+		for ok := w.startBuckets(); ok; ok = w.next() {
+			if !yield(w.key()) {
+				break
+			}
+		}
+		w.finish()
+	}
+}
+
+// walk is one pass of a loop over a frozen snapshot. It holds the bucket by value: the root of a
+// reused Tx would not know any more which transaction the loop belongs to.
+type walk struct {
+	from    space
+	cursor  superversion.Cursor
+	strip   int // the bytes of an internal key before what the user sees
+	left    int // entries that may still follow; negative if there is no limit
+	reverse bool
+	err     error
+}
+
+// start moves to the first entry of r and reports whether there is one.
+func (w *walk) start(r *Range, keysOnly bool) bool {
+	prefix := w.from.prefix[:w.from.prefixBytes]
+	lower, upper, ok := r.bounds(prefix)
+	if !ok {
+		w.err = w.from.check()
+		return false
+	}
+	w.strip, w.left, w.reverse = len(prefix), r.Limit-1, r.Reverse
+	return w.init(lower, upper, keysOnly)
+}
+
+// startBuckets moves to the first catalog entry and reports whether there is one.
+func (w *walk) startBuckets() bool {
+	prefix := keyspace.AppendCatalog(nil, w.from.id)
+	w.strip, w.left = len(prefix), -1
+	return w.init(prefix, keyspace.Successor(prefix), true)
+}
+
+func (w *walk) init(lower, upper []byte, keysOnly bool) bool {
+	if w.err = w.from.check(); w.err != nil {
+		return false
+	}
+	w.cursor.Init(w.from.tx.snapshot(), lower, upper, keysOnly)
+	if w.reverse {
+		return w.cursor.Last()
+	}
+	return w.cursor.First()
+}
+
+// next moves to the next entry and reports whether there is one. The body of the loop may have ended
+// the transaction, which frees what the entries are made of.
+func (w *walk) next() bool {
+	if w.from.ended() {
+		w.err = ErrTxClosed
+		return false
+	}
+	if w.left == 0 {
+		return false
+	}
+	w.left--
+	if w.reverse {
+		return w.cursor.Prev()
+	}
+	return w.cursor.Next()
+}
+
+func (w *walk) key() []byte { return clip(w.cursor.Key()[w.strip:]) }
+
+func (w *walk) value() []byte { return clip(w.cursor.Value()) }
+
+// finish records what went wrong. The finished transaction of a View is left alone, for it may serve
+// another one by now.
+func (w *walk) finish() {
+	if w.err == nil {
+		w.err = w.cursor.Err()
+	}
+	if w.err != nil && !(w.from.ended() && w.from.tx.reused) {
+		w.from.tx.fail(w.err)
+	}
+}

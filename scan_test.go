@@ -1,0 +1,178 @@
+package stoat_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+)
+
+// scanCases are ranges over the keys a, b, ba, bb, c, and what they hold.
+var scanCases = map[string]struct {
+	r    stoat.Range
+	want []string
+}{
+	"everything":           {stoat.Range{}, []string{"a", "b", "ba", "bb", "c"}},
+	"start at a key":       {stoat.Range{Start: []byte("ba")}, []string{"ba", "bb", "c"}},
+	"start between":        {stoat.Range{Start: []byte("b\x00")}, []string{"ba", "bb", "c"}},
+	"start above":          {stoat.Range{Start: []byte("d")}, nil},
+	"start far above":      {stoat.Range{Start: []byte("\xff\xff\xff")}, nil},
+	"end at a key":         {stoat.Range{End: []byte("ba")}, []string{"a", "b"}},
+	"end above":            {stoat.Range{End: []byte("\xff\xff")}, []string{"a", "b", "ba", "bb", "c"}},
+	"end below":            {stoat.Range{End: []byte("\x00")}, nil},
+	"empty end is none":    {stoat.Range{Start: []byte("bb"), End: []byte{}}, []string{"bb", "c"}},
+	"both":                 {stoat.Range{Start: []byte("b"), End: []byte("c")}, []string{"b", "ba", "bb"}},
+	"start at end":         {stoat.Range{Start: []byte("b"), End: []byte("b")}, nil},
+	"start beyond end":     {stoat.Range{Start: []byte("c"), End: []byte("a")}, nil},
+	"limit":                {stoat.Range{Limit: 2}, []string{"a", "b"}},
+	"limit as many":        {stoat.Range{Limit: 5}, []string{"a", "b", "ba", "bb", "c"}},
+	"limit beyond":         {stoat.Range{Limit: 9}, []string{"a", "b", "ba", "bb", "c"}},
+	"limit negative":       {stoat.Range{Limit: -1}, []string{"a", "b", "ba", "bb", "c"}},
+	"limit of a range":     {stoat.Range{Start: []byte("b"), Limit: 2}, []string{"b", "ba"}},
+	"reverse":              {stoat.Range{Reverse: true}, []string{"c", "bb", "ba", "b", "a"}},
+	"reverse, start":       {stoat.Range{Reverse: true, Start: []byte("bb")}, []string{"c", "bb"}},
+	"reverse, end":         {stoat.Range{Reverse: true, End: []byte("ba")}, []string{"b", "a"}},
+	"reverse, end between": {stoat.Range{Reverse: true, End: []byte("bb\x00"), Limit: 1}, []string{"bb"}},
+	"reverse, limit":       {stoat.Range{Reverse: true, Limit: 3}, []string{"c", "bb", "ba"}},
+	"prefix":               {stoat.Prefix([]byte("b")), []string{"b", "ba", "bb"}},
+	"prefix of one":        {stoat.Prefix([]byte("bb")), []string{"bb"}},
+	"prefix of none":       {stoat.Prefix([]byte("bc")), nil},
+	"prefix of all":        {stoat.Prefix(nil), []string{"a", "b", "ba", "bb", "c"}},
+}
+
+// checkScans compares all scan cases with what s, which holds their keys, returns.
+func checkScans(t *testing.T, s keySpace) {
+	t.Helper()
+	for name, test := range scanCases {
+		t.Run(name, func(t *testing.T) {
+			equalKeys(t, keysOf(s.Keys(test.r)), test.want)
+			var got []string
+			for k, v := range s.Scan(test.r) {
+				got = append(got, string(k))
+				equal(t, string(v), "v-"+string(k))
+			}
+			equalKeys(t, got, test.want)
+		})
+	}
+}
+
+// surround puts buckets with keys of their own before and after s in the order of ids.
+func surround(t *testing.T, tx *stoat.Tx, name string) *stoat.Bucket {
+	t.Helper()
+	put(t, create(t, tx, name+" before"), "a", "b", "zz")
+	b := create(t, tx, name)
+	put(t, create(t, tx, name+" after"), "a", "b", "zz")
+	return b
+}
+
+func TestScan_ownWritesInAnyRange(t *testing.T) {
+	inEachSpace(t, func(t *testing.T, s keySpace) {
+		put(t, s, "c", "a", "bb", "b", "ba")
+		checkScans(t, s)
+	})
+}
+
+func TestScan_committedWritesInAnyRange(t *testing.T) {
+	db := memory(t)
+	update(t, db, func(tx *stoat.Tx) {
+		put(t, tx, "a", "b", "c", "gone")
+		put(t, surround(t, tx, "x"), "a", "b", "c", "gone")
+	})
+	ok(t, db.Flush())
+	update(t, db, func(tx *stoat.Tx) {
+		for _, s := range []keySpace{tx, bucket(t, tx, "x")} {
+			ok(t, s.Delete([]byte("gone")))
+			put(t, s, "ba", "b")
+		}
+	})
+	update(t, db, func(tx *stoat.Tx) {
+		for _, s := range []keySpace{tx, bucket(t, tx, "x")} {
+			put(t, s, "bb")
+			checkScans(t, s) // from a table, a memtable, and the transaction
+		}
+	})
+	view(t, db, func(tx *stoat.Tx) {
+		checkScans(t, tx)
+		checkScans(t, bucket(t, tx, "x"))
+	})
+	ok(t, db.Flush())
+	view(t, db, func(tx *stoat.Tx) {
+		checkScans(t, tx)
+		checkScans(t, bucket(t, tx, "x"))
+	})
+}
+
+func TestScan_seesWritesUpToItsStartOnly(t *testing.T) {
+	inEachSpace(t, func(t *testing.T, s keySpace) {
+		put(t, s, "a", "b", "c")
+		loop := s.Keys(stoat.Range{})
+		put(t, s, "d")
+		var seen []string
+		for k := range loop {
+			seen = append(seen, string(k))
+			put(t, s, string(k)+"+", "e")
+			ok(t, s.Delete([]byte("c")))
+		}
+		equalKeys(t, seen, []string{"a", "b", "c", "d"})
+		equalKeys(t, keysOf(loop), []string{"a", "a+", "b", "b+", "c+", "d", "d+", "e"})
+	})
+}
+
+func TestScan_deletingWhileScanningEmptiesTheBucket(t *testing.T) {
+	inEachSpace(t, func(t *testing.T, s keySpace) {
+		const n = 5000
+		for i := range n {
+			put(t, s, fmt.Sprintf("%04d", i))
+		}
+		visited := 0
+		for k, v := range s.Scan(stoat.Range{}) {
+			equal(t, string(v), "v-"+string(k))
+			ok(t, s.Delete(k))
+			visited++
+		}
+		equal(t, visited, n)
+		wantKeys(t, s)
+	})
+}
+
+func TestScan_stopsWhenTheLoopDoes(t *testing.T) {
+	inEachSpace(t, func(t *testing.T, s keySpace) {
+		put(t, s, "a", "b", "c")
+		for k := range s.Scan(stoat.Range{}) {
+			equal(t, string(k), "a")
+			break
+		}
+	})
+}
+
+func TestScan_loopsNest(t *testing.T) {
+	inEachSpace(t, func(t *testing.T, s keySpace) {
+		put(t, s, "a", "b", "c")
+		var seen []string
+		for outer := range s.Scan(stoat.Range{}) {
+			for inner := range s.Keys(stoat.Range{Reverse: true, Limit: 2}) {
+				seen = append(seen, string(outer)+string(inner))
+			}
+		}
+		equalKeys(t, seen, []string{"ac", "ab", "bc", "bb", "cc", "cb"})
+	})
+}
+
+func TestBuckets_listsNamesInOrder(t *testing.T) {
+	db := memory(t)
+	names := []string{"b", "a\x00", "\xff\xff", "a", "ab"}
+	update(t, db, func(tx *stoat.Tx) {
+		for _, name := range names {
+			create(t, create(t, tx, name), "inner "+name)
+		}
+		slices.Sort(names)
+		equalKeys(t, keysOf(tx.Buckets()), names)
+		for name := range tx.Buckets() {
+			equalKeys(t, keysOf(bucket(t, tx, string(name)).Buckets()),
+				[]string{"inner " + string(name)})
+			ok(t, tx.DeleteBucket(name))
+		}
+		equalKeys(t, keysOf(tx.Buckets()), nil)
+	})
+}

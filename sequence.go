@@ -1,0 +1,78 @@
+package stoat
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
+
+// NextSequence returns the next number of this bucket's sequence: 1, 2, 3, and so on. Each bucket
+// has its own, and so has the root. The step is part of the transaction: rolled back, the number
+// comes again.
+func (s *space) NextSequence() (uint64, error) {
+	if err := s.checkWrite(); err != nil {
+		return 0, err
+	}
+	n, err := s.tx.number(s.sequenceKey(), 0)
+	if err != nil {
+		return 0, fmt.Errorf("read sequence: %w", err)
+	}
+	if n == math.MaxUint64 {
+		return 0, fmt.Errorf("sequence after %d: %w", n, ErrTooLarge)
+	}
+	s.tx.putNumber(s.sequenceKey(), n+1)
+	return n + 1, nil
+}
+
+// Sequence returns the number that NextSequence returned last, or 0.
+func (s *space) Sequence() (uint64, error) {
+	if err := s.check(); err != nil {
+		return 0, err
+	}
+	n, err := s.tx.number(s.sequenceKey(), 0)
+	if err != nil {
+		return 0, fmt.Errorf("read sequence: %w", err)
+	}
+	return n, nil
+}
+
+// SetSequence makes n+1 the number that NextSequence returns next.
+func (s *space) SetSequence(n uint64) error {
+	if err := s.checkWrite(); err != nil {
+		return err
+	}
+	s.tx.putNumber(s.sequenceKey(), n)
+	return nil
+}
+
+// sequenceKey returns the internal key of the sequence, valid until the scratch is used again.
+func (s *space) sequenceKey() []byte {
+	s.tx.scratch = keyspace.AppendSequence(s.tx.scratch[:0], s.id)
+	return s.tx.scratch
+}
+
+// number returns the number stored under an internal key, or absent if there is none.
+func (tx *Tx) number(key []byte, absent uint64) (uint64, error) {
+	value, ok, err := tx.get(key)
+	if err != nil || !ok {
+		return absent, err
+	}
+	return parseNumber(value)
+}
+
+// putNumber stores a number under an internal key.
+func (tx *Tx) putNumber(key []byte, n uint64) {
+	var buf [binary.MaxVarintLen64]byte
+	tx.put(key, binary.AppendUvarint(buf[:0], n))
+}
+
+// parseNumber decodes a value that putNumber stored.
+func parseNumber(value []byte) (uint64, error) {
+	n, size := binary.Uvarint(value)
+	if size <= 0 || size != len(value) {
+		return 0, fmt.Errorf("number %x: %w", value, ErrCorrupt)
+	}
+	return n, nil
+}

@@ -1,0 +1,167 @@
+package stoat
+
+import (
+	"bytes"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
+
+// space is a bucket as seen from a transaction, root or not: what Tx and Bucket have in common.
+// It remembers the generation of its transaction, so that it is recognised as stale when the Tx
+// serves another View. Like its transaction it is not safe for concurrent use.
+type space struct {
+	tx     *Tx
+	born   uint64 // the generation of tx that it belongs to
+	id     uint64
+	parent *space // nil in the root and right below it
+
+	prefix      [keyspace.MaxPrefixBytes]byte // of the internal keys
+	prefixBytes uint8
+}
+
+// setPrefix computes the prefix from the id.
+func (s *space) setPrefix() {
+	s.prefixBytes = uint8(len(keyspace.AppendPrefix(s.prefix[:0], s.id)))
+}
+
+// ended reports whether the transaction is over.
+func (s *space) ended() bool { return s.born != s.tx.generation }
+
+// check returns an error unless the bucket can be read.
+func (s *space) check() error {
+	if s.ended() {
+		return ErrTxClosed
+	}
+	if s.tx.dropped != nil {
+		return s.checkDropped()
+	}
+	return nil
+}
+
+// checkDropped returns an error if this transaction dropped the bucket or one that holds it.
+func (s *space) checkDropped() error {
+	for b := s; b != nil; b = b.parent {
+		if _, dropped := s.tx.dropped[b.id]; dropped {
+			return ErrBucketNotFound
+		}
+	}
+	return nil
+}
+
+// checkWrite returns an error unless the bucket can be written.
+func (s *space) checkWrite() error {
+	if !s.ended() && !s.tx.writable {
+		return ErrReadOnly
+	}
+	return s.check()
+}
+
+// key returns the internal key of the user's key, valid until the next call of key.
+func (s *space) key(user []byte) []byte {
+	k := append(s.tx.scratch[:0], s.prefix[:s.prefixBytes]...)
+	k = append(k, user...)
+	s.tx.scratch = k
+	return k
+}
+
+// lookup returns the value of key.
+func (s *space) lookup(key []byte) (value []byte, ok bool, err error) {
+	if err := checkKey(key); err != nil {
+		return nil, false, err
+	}
+	return s.tx.get(s.key(key))
+}
+
+// clip returns b such that it is not nil and appending to it copies it.
+func clip(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b[:len(b):len(b)]
+}
+
+// Get returns the value of key in this bucket, or [ErrNotFound]. The slice is valid until the
+// transaction ends and must not be modified; that of an empty value is empty and not nil.
+func (s *space) Get(key []byte) ([]byte, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	value, ok, err := s.lookup(key)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, ErrNotFound
+	}
+	return clip(value), nil
+}
+
+// Has reports whether key is in this bucket.
+func (s *space) Has(key []byte) (bool, error) {
+	if err := s.check(); err != nil {
+		return false, err
+	}
+	_, ok, err := s.lookup(key)
+	return ok, err
+}
+
+// Put stores value under key in this bucket, in place of any earlier value. Both are copied. A key
+// has 1 to 65,535 bytes, else the error is [ErrInvalidKey] or [ErrTooLarge]; a value has at most
+// 1 GiB, else it is ErrTooLarge. A nil value is stored as an empty one.
+func (s *space) Put(key, value []byte) error {
+	if err := s.checkWrite(); err != nil {
+		return err
+	}
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	if err := checkValue(value); err != nil {
+		return err
+	}
+	s.tx.put(s.key(key), value)
+	return nil
+}
+
+// Delete removes key from this bucket. It reads nothing, and returns nil if there is no such key.
+func (s *space) Delete(key []byte) error {
+	if err := s.checkWrite(); err != nil {
+		return err
+	}
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	s.tx.delete(s.key(key))
+	return nil
+}
+
+// CompareAndSwap stores new under key if the value of key is old, and reports whether it did. A nil
+// old stands for an absent key; an empty old that is not nil, for an empty value. A nil new is
+// stored as an empty value.
+func (s *space) CompareAndSwap(key, old, new []byte) (swapped bool, err error) {
+	if err := s.checkWrite(); err != nil {
+		return false, err
+	}
+	if err := checkValue(new); err != nil {
+		return false, err
+	}
+	value, ok, err := s.lookup(key)
+	if err != nil || ok != (old != nil) || !bytes.Equal(value, old) {
+		return false, err
+	}
+	s.tx.put(s.key(key), new)
+	return true, nil
+}
+
+// CompareAndDelete removes key if its value is old, and reports whether it did. A nil old, which
+// stands for an absent key, removes nothing.
+func (s *space) CompareAndDelete(key, old []byte) (deleted bool, err error) {
+	if err := s.checkWrite(); err != nil {
+		return false, err
+	}
+	value, ok, err := s.lookup(key)
+	if err != nil || !ok || old == nil || !bytes.Equal(value, old) {
+		return false, err
+	}
+	s.tx.delete(s.key(key))
+	return true, nil
+}

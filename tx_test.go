@@ -1,0 +1,216 @@
+package stoat_test
+
+import (
+	"testing"
+
+	"github.com/stoatdb/stoat"
+)
+
+// reads is one call of every method of a key space that reads.
+var reads = map[string]func(s keySpace) error{
+	"Get":      func(s keySpace) error { _, err := s.Get([]byte("a")); return err },
+	"Has":      func(s keySpace) error { _, err := s.Has([]byte("a")); return err },
+	"Bucket":   func(s keySpace) error { _, err := s.Bucket([]byte("a")); return err },
+	"Sequence": func(s keySpace) error { _, err := s.Sequence(); return err },
+	"First":    func(s keySpace) error { c := s.Cursor(); c.First(); return c.Err() },
+	"Last":     func(s keySpace) error { c := s.Cursor(); c.Last(); return c.Err() },
+	"Seek":     func(s keySpace) error { c := s.Cursor(); c.Seek(nil); return c.Err() },
+	"Next":     func(s keySpace) error { c := s.Cursor(); c.Next(); return c.Err() },
+	"Prev":     func(s keySpace) error { c := s.Cursor(); c.Prev(); return c.Err() },
+}
+
+// writes is one call of every method of a key space that writes.
+var writes = map[string]func(s keySpace) error{
+	"Put":    func(s keySpace) error { return s.Put([]byte("a"), nil) },
+	"Delete": func(s keySpace) error { return s.Delete([]byte("a")) },
+	"CompareAndSwap": func(s keySpace) error {
+		_, err := s.CompareAndSwap([]byte("a"), nil, nil)
+		return err
+	},
+	"CompareAndDelete": func(s keySpace) error {
+		_, err := s.CompareAndDelete([]byte("a"), []byte("x"))
+		return err
+	},
+	"CreateBucket": func(s keySpace) error { _, err := s.CreateBucket([]byte("a")); return err },
+	"CreateBucketIfNotExists": func(s keySpace) error {
+		_, err := s.CreateBucketIfNotExists([]byte("a"))
+		return err
+	},
+	"DeleteBucket": func(s keySpace) error { return s.DeleteBucket([]byte("a")) },
+	"NextSequence": func(s keySpace) error { _, err := s.NextSequence(); return err },
+	"SetSequence":  func(s keySpace) error { return s.SetSequence(1) },
+}
+
+// loops is one loop of every kind, which must not run.
+var loops = map[string]func(t *testing.T, s keySpace){
+	"Scan": func(t *testing.T, s keySpace) {
+		for k := range s.Scan(stoat.Range{}) {
+			t.Errorf("key %q", k)
+		}
+	},
+	"Scan of nothing": func(t *testing.T, s keySpace) {
+		for k := range s.Scan(stoat.Range{Start: []byte("b"), End: []byte("a")}) {
+			t.Errorf("key %q", k)
+		}
+	},
+	"Keys":    func(t *testing.T, s keySpace) { equalKeys(t, keysOf(s.Keys(stoat.Range{})), nil) },
+	"Buckets": func(t *testing.T, s keySpace) { equalKeys(t, keysOf(s.Buckets()), nil) },
+}
+
+// withBucket returns a database whose root and bucket "b" have the key "a".
+func withBucket(t *testing.T) *stoat.DB {
+	t.Helper()
+	db := memory(t)
+	update(t, db, func(tx *stoat.Tx) {
+		put(t, tx, "a")
+		put(t, create(t, tx, "b"), "a")
+	})
+	return db
+}
+
+func TestTx_finishedTransactionReturnsErrTxClosed(t *testing.T) {
+	ends := map[string]func(tx *stoat.Tx) error{"Commit": (*stoat.Tx).Commit, "Rollback": (*stoat.Tx).Rollback}
+	for name, end := range ends {
+		for _, writable := range []bool{false, true} {
+			tx := begin(t, withBucket(t), writable)
+			spaces := []keySpace{tx, bucket(t, tx, "b")}
+			c := tx.Cursor()
+			c.First()
+			ok(t, end(tx))
+			for _, s := range spaces {
+				for call, read := range reads {
+					t.Run(name+"/"+call, func(t *testing.T) { wantErr(t, read(s), stoat.ErrTxClosed) })
+				}
+				for call, write := range writes {
+					t.Run(name+"/"+call, func(t *testing.T) { wantErr(t, write(s), stoat.ErrTxClosed) })
+				}
+			}
+			k, v := c.Next()
+			equal(t, k == nil && v == nil, true)
+			wantErr(t, c.Err(), stoat.ErrTxClosed)
+			wantErr(t, tx.Commit(), stoat.ErrTxClosed)
+			ok(t, tx.Rollback())
+		}
+	}
+}
+
+func TestTx_loopOverFinishedTransactionIsKeptInErr(t *testing.T) {
+	for name, loop := range loops {
+		t.Run(name, func(t *testing.T) {
+			tx := begin(t, withBucket(t), false)
+			b := bucket(t, tx, "b")
+			ok(t, tx.Rollback())
+			ok(t, tx.Err())
+			loop(t, b)
+			wantErr(t, tx.Err(), stoat.ErrTxClosed)
+		})
+	}
+}
+
+func TestTx_loopStopsWhenItsBodyEndsTheTransaction(t *testing.T) {
+	db := memory(t)
+	update(t, db, func(tx *stoat.Tx) { put(t, tx, "a", "b", "c") })
+	tx := begin(t, db, true)
+	var seen []string
+	for k := range tx.Keys(stoat.Range{}) {
+		seen = append(seen, string(k))
+		ok(t, tx.Rollback())
+	}
+	equalKeys(t, seen, []string{"a"})
+	wantErr(t, tx.Err(), stoat.ErrTxClosed)
+}
+
+func TestTx_handlesOfAViewDoNotReachTheNext(t *testing.T) {
+	db := withBucket(t)
+	var tx *stoat.Tx
+	var b *stoat.Bucket
+	var cursors []*stoat.Cursor
+	var loop func(yield func([]byte) bool)
+	view(t, db, func(first *stoat.Tx) {
+		tx, b, loop = first, bucket(t, first, "b"), first.Keys(stoat.Range{})
+		cursors = []*stoat.Cursor{first.Cursor(), first.Cursor()}
+		cursors[0].First()
+	})
+	wantErr(t, reads["Get"](tx), stoat.ErrTxClosed)
+	for range 10 { // so that one of them is likely to be given the same Tx
+		view(t, db, func(*stoat.Tx) {
+			wantErr(t, reads["Get"](b), stoat.ErrTxClosed)
+			for _, c := range cursors {
+				c.First()
+				wantErr(t, c.Err(), stoat.ErrTxClosed)
+			}
+			equalKeys(t, keysOf(loop), nil)
+		})
+	}
+}
+
+func TestTx_readOnlyTransactionReturnsErrReadOnly(t *testing.T) {
+	view(t, withBucket(t), func(tx *stoat.Tx) {
+		equal(t, tx.Writable(), false)
+		for name, write := range writes {
+			t.Run(name, func(t *testing.T) {
+				wantErr(t, write(tx), stoat.ErrReadOnly)
+				wantErr(t, write(bucket(t, tx, "b")), stoat.ErrReadOnly)
+			})
+		}
+		put := tx.Put(nil, nil)
+		wantErr(t, put, stoat.ErrReadOnly)
+		wantKeys(t, tx, "a")
+	})
+}
+
+func TestTx_seesItsWritesAndNobodyElseDoes(t *testing.T) {
+	db := withBucket(t)
+	before := begin(t, db, false)
+	tx := begin(t, db, true)
+	equal(t, tx.Writable(), true)
+	put(t, tx, "c")
+	ok(t, tx.Delete([]byte("a")))
+	put(t, bucket(t, tx, "b"), "c")
+	wantKeys(t, tx, "c")
+	wantKeys(t, bucket(t, tx, "b"), "a", "c")
+	view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx, "a") })
+	ok(t, tx.Commit())
+	view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx, "c") })
+	wantKeys(t, before, "a")
+	wantKeys(t, bucket(t, before, "b"), "a")
+}
+
+func TestTx_rollbackDiscardsEverything(t *testing.T) {
+	db := withBucket(t)
+	tx := begin(t, db, true)
+	put(t, tx, "c")
+	put(t, create(t, tx, "new"), "c")
+	ok(t, tx.DeleteBucket([]byte("b")))
+	_, err := tx.NextSequence()
+	ok(t, err)
+	ok(t, tx.Rollback())
+	view(t, db, func(tx *stoat.Tx) {
+		wantKeys(t, tx, "a")
+		wantKeys(t, bucket(t, tx, "b"), "a")
+		equalKeys(t, keysOf(tx.Buckets()), []string{"b"})
+		n, err := tx.Sequence()
+		ok(t, err)
+		equal(t, n, 0)
+	})
+}
+
+func TestTx_commitOfAReadOnlyTransactionEndsIt(t *testing.T) {
+	tx := begin(t, withBucket(t), false)
+	ok(t, tx.Commit())
+	wantErr(t, reads["Get"](tx), stoat.ErrTxClosed)
+	equal(t, tx.Writable(), false)
+}
+
+func TestTx_errorOfALoopFailsTheCommit(t *testing.T) {
+	db := withBucket(t)
+	tx := begin(t, db, true)
+	b := bucket(t, tx, "b")
+	put(t, tx, "c")
+	ok(t, tx.DeleteBucket([]byte("b")))
+	equalKeys(t, keysOf(b.Keys(stoat.Range{})), nil)
+	wantErr(t, tx.Err(), stoat.ErrBucketNotFound)
+	wantErr(t, tx.Commit(), stoat.ErrBucketNotFound)
+	wantErr(t, reads["Get"](tx), stoat.ErrTxClosed)
+	view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx, "a") })
+}
