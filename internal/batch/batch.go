@@ -9,8 +9,8 @@
 // writes, so that a value is copied once. A batch becomes one or more frames, each contiguous in
 // one chunk of the arena and with room in front for the log's frame header.
 //
-// One writer at a time uses an Arena. What it has returned, [Ref] and [Chunks], is immutable and safe
-// for concurrent use. [Decode] is pure.
+// One writer at a time uses an Arena. What it has returned, [Ref] and [Chunks], is immutable and
+// safe for concurrent use. [Decode] is pure.
 //
 // The package knows nothing of files, checksums, or which of two entries wins.
 package batch
@@ -30,9 +30,9 @@ const (
 )
 
 // Decode calls fn for each entry of a frame's payload, in the order in which they were written. The
-// slices alias payload; value is nil for a tombstone. It accepts exactly what an [Arena] writes: the
-// first byte that it would have written otherwise ends it with an error that matches corrupt.Err,
-// with fn called for the entries before.
+// slices alias payload; value is nil for a tombstone. It accepts exactly what an [Arena] writes:
+// the first entry that it would have written otherwise ends it with an error that matches
+// corrupt.Err, with fn called for the entries before.
 func Decode(payload []byte, fn func(kind keyspace.Kind, key, value []byte)) error {
 	rest := payload
 	for len(rest) > 0 {

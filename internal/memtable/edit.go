@@ -17,7 +17,7 @@ type Edit struct {
 }
 
 // maxHeight bounds the number of inner nodes above a leaf. Only nodes at the right edge of the tree
-// are less than half full, so that a tree this high has more than (fanout/2)^maxHeight leaves.
+// are less than half full, so that a tree this high has (innerFanout/2)^maxHeight leaves or more.
 const maxHeight = 12
 
 // path leads from the top to a leaf: the inner nodes, and which child of each comes next.
@@ -60,7 +60,8 @@ func (e *Edit) Delete(key []byte) {
 // Empty reports whether nothing was written.
 func (e *Edit) Empty() bool { return !e.written }
 
-// Peek returns the tree as it is now. It is valid until the next Put or Delete, which change it.
+// Peek returns the tree as it is now. It is valid until the next Put or Delete, which change it;
+// values that it returned stay valid until Rollback.
 func (e *Edit) Peek() Root { return Root{top: e.top, chunks: e.m.arena.Chunks(), count: e.count} }
 
 // Root returns a snapshot with the writes so far; later writes copy the nodes that they touch. It
@@ -138,8 +139,8 @@ func (e *Edit) descend(p *path, chunks batch.Chunks, key []byte) *leaf {
 	return l
 }
 
-// descendSlowly descends to the leaf's slot with a key that lacks the prefix of an inner node on its
-// way.
+// descendSlowly descends to the leaf's slot with a key that lacks the prefix of an inner node on
+// its way.
 func (e *Edit) descendSlowly(p *path, chunks batch.Chunks, key []byte) *node {
 	at := &e.top
 	p.height = 0
@@ -183,6 +184,7 @@ func (e *Edit) split(chunks batch.Chunks, l *leaf, i int, key []byte, ref batch.
 		cut = i
 	}
 	if cut == n {
+		l.lengthen(chunks) // it was shortened for key
 		return newLeaf(e.owner, key, ref)
 	}
 	right := l.splitAt(chunks, cut)
@@ -194,8 +196,8 @@ func (e *Edit) split(chunks batch.Chunks, l *leaf, i int, key []byte, ref batch.
 	return right
 }
 
-// add inserts kid to the right of the child that the path leads to, splitting nodes as needed. Where
-// keys ascend at the end of the tree, nodes are left full but for one instead of half full.
+// add inserts kid to the right of the child that the path leads to, splitting nodes as needed.
+// Where keys ascend at the end of the tree, nodes are left full but for one instead of half full.
 func (e *Edit) add(p *path, chunks batch.Chunks, kid node) {
 	for p.height > 0 {
 		p.height--

@@ -5,21 +5,22 @@ import (
 	"math/bits"
 )
 
-// fanout is the capacity of a node, in whole lines of heads. Larger nodes make gets and scans
-// faster, smaller ones make edits of one key cheaper.
+// The capacity of nodes, in entries and in children. Larger nodes make gets and scans faster,
+// smaller ones make edits of one key cheaper.
 const (
-	fanout    = 56
-	lineHeads = 8 // heads in a cache line
+	lineHeads   = 8 // heads in a cache line
+	fanout      = 7 * lineHeads
+	innerFanout = fanout + 1 // the first child has no head
 )
 
 // heads are the ascending heads of a node's keys. Unused ones, behind the used ones, are noHead.
 type heads [fanout]uint64
 
-// noHead fills unused heads: no head is greater, so that a search need not know how many are used.
+// noHead fills unused heads. No head is greater: a search need not know how many are used.
 const noHead = ^uint64(0)
 
 // head returns the 8 bytes of key after the first skip ones, as an integer that orders like them.
-// Missing bytes count as zeros, so equal heads say nothing about the rest of the keys. A key shorter
+// Missing bytes count as zeros, so that equal heads leave the order of keys open. A key shorter
 // than skip has head 0.
 func head(key []byte, skip int) uint64 {
 	if len(key) >= skip+8 {
@@ -39,7 +40,7 @@ func head(key []byte, skip int) uint64 {
 }
 
 // rank returns how many heads are below k. It counts in two steps, the last head of each line and
-// then one line, because counting waits neither for branches nor for one cache miss after the other.
+// then one line, because counting waits neither for branches nor for cache misses in a row.
 func (h *heads) rank(k uint64) int {
 	line := below(h[7], k) + below(h[15], k) + below(h[23], k) + below(h[31], k) +
 		below(h[39], k) + below(h[47], k) + below(h[55], k)
@@ -80,7 +81,7 @@ func (h *heads) cut(n int) {
 }
 
 // shorten turns the first n heads, taken after the first from bytes of their keys, into the heads
-// after the first to bytes. All keys start with the first from bytes of key; to is less than from.
+// after the first to bytes. All keys start with the first from bytes of key; to is at most from.
 func (h *heads) shorten(n int, key []byte, from, to int) {
 	front := head(key[:from], to)
 	drop := 8 * uint(from-to)

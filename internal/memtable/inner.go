@@ -14,9 +14,10 @@ type inner struct {
 	owner  uint64
 	prefix int32 // all keys below have at least this many leading bytes in common
 	count  int32 // of children
+	kids   [innerFanout]node
 
-	kids  [fanout]node
-	heads heads // heads[i] is of the smallest key below kids[i+1]
+	heads      *heads // heads[i] is of the smallest key below kids[i+1]
+	headsOwner uint64 // if not owner, the heads are shared with the node that this is a copy of
 }
 
 // node is a leaf or an inner node: one of the two is not nil, or the tree is empty.
@@ -43,12 +44,21 @@ func (n node) largest(chunks batch.Chunks) []byte {
 
 // newInner returns a node with the children left and right, in order.
 func newInner(chunks batch.Chunks, owner uint64, left, right node) *inner {
-	n := &inner{owner: owner, count: 2}
+	n := &inner{owner: owner, prefix: -1, count: 2, heads: new(heads), headsOwner: owner}
 	n.kids[0], n.kids[1] = left, right
 	n.heads.cut(0)
 	n.lengthen(chunks)
-	n.heads[0] = head(right.smallest(chunks), int(n.prefix))
 	return n
+}
+
+// ownHeads makes the heads the node's own, so that they may be changed. Most edits replace children
+// and leave the heads as they are.
+func (n *inner) ownHeads() *heads {
+	if n.headsOwner != n.owner {
+		h := *n.heads
+		n.heads, n.headsOwner = &h, n.owner
+	}
+	return n.heads
 }
 
 // route returns the index of the child that key belongs to, if key starts with the node's prefix;
@@ -91,7 +101,7 @@ func (n *inner) seek(chunks batch.Chunks, key []byte) int {
 func (n *inner) fit(chunks batch.Chunks, key []byte) {
 	first := node{inner: n}.smallest(chunks)
 	if shared := sharedPrefix(first, key); shared < int(n.prefix) {
-		n.heads.shorten(int(n.count)-1, first, int(n.prefix), shared)
+		n.ownHeads().shorten(int(n.count)-1, first, int(n.prefix), shared)
 		n.prefix = int32(shared)
 	}
 }
@@ -99,7 +109,7 @@ func (n *inner) fit(chunks batch.Chunks, key []byte) {
 // insert puts a child at index i, which is not 0. There must be room, and the child's keys must
 // start with the node's prefix.
 func (n *inner) insert(chunks batch.Chunks, i int, kid node) {
-	n.heads.insert(i-1, int(n.count)-1, head(kid.smallest(chunks), int(n.prefix)))
+	n.ownHeads().insert(i-1, int(n.count)-1, head(kid.smallest(chunks), int(n.prefix)))
 	copy(n.kids[i+1:n.count+1], n.kids[i:n.count])
 	n.kids[i] = kid
 	n.count++
@@ -108,13 +118,14 @@ func (n *inner) insert(chunks batch.Chunks, i int, kid node) {
 // splitAt moves the children from index i on to a new node and returns it. A side that is left with
 // one child must be given another at once, and then lengthened.
 func (n *inner) splitAt(i int) *inner {
-	right := &inner{owner: n.owner, prefix: n.prefix, count: n.count - int32(i)}
+	right := &inner{owner: n.owner, prefix: n.prefix, count: n.count - int32(i),
+		heads: new(heads), headsOwner: n.owner}
 	copy(right.kids[:], n.kids[i:n.count])
 	copy(right.heads[:], n.heads[i:n.count-1])
 	right.heads.cut(int(right.count) - 1)
 	clear(n.kids[i:n.count])
 	n.count = int32(i)
-	n.heads.cut(i - 1)
+	n.ownHeads().cut(i - 1)
 	return right
 }
 
@@ -126,7 +137,8 @@ func (n *inner) lengthen(chunks batch.Chunks) {
 		return
 	}
 	n.prefix = shared
+	h := n.ownHeads()
 	for i := range n.count - 1 {
-		n.heads[i] = head(n.kids[i+1].smallest(chunks), int(shared))
+		h[i] = head(n.kids[i+1].smallest(chunks), int(shared))
 	}
 }

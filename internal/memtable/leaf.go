@@ -110,8 +110,8 @@ func (l *leaf) insert(i int, k uint64, ref batch.Ref) {
 	l.next = int16(i + 1)
 }
 
-// splitAt moves the entries from index i on, of which there is at least one on either side, to a new
-// leaf and returns it.
+// splitAt moves the entries from index i on to a new leaf and returns it. Neither leaf may end up
+// empty.
 func (l *leaf) splitAt(chunks batch.Chunks, i int) *leaf {
 	right := &leaf{owner: l.owner, prefix: l.prefix, count: l.count - int16(i), lead: l.lead}
 	copy(right.heads[:], l.heads[i:l.count])

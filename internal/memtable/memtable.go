@@ -1,16 +1,16 @@
 // Package memtable is the copy-on-write B+tree that holds the newest writes in memory.
 //
-// A [Memtable] is an arena of encoded entries and a tree over them. Leaves hold, for each entry, its
-// key's head (the first 8 bytes after what all keys of the leaf start with) and a reference into the
-// arena: no pointers, so that a search compares integers within one node and the garbage collector
-// does not look inside. Inner nodes hold heads and children. Entries are replaced but never removed;
-// a deletion is an entry too.
+// A [Memtable] is an arena of encoded entries and a tree over them. Leaves hold, for each entry,
+// its key's head (the first 8 bytes after what all keys of the leaf start with) and a reference
+// into the arena: no pointers, so that a search compares integers within one node and the garbage
+// collector does not look inside. Inner nodes hold heads and children. Entries are replaced but
+// never removed; a deletion is an entry too.
 //
 // Each node belongs to the edit that made it. An [Edit] changes its own nodes in place and copies
 // any other on first touch, so that every [Root] ever taken stays as it was: a Root is a snapshot,
-// and what it costs is the nodes that were copied since. Roots are immutable and safe for concurrent
-// use, with each other and with an edit under way; a [Cursor] belongs to one goroutine; everything
-// else belongs to the one writer.
+// and what it costs is the nodes that were copied since. Roots are immutable and safe for
+// concurrent use, with each other and with an edit under way; a [Cursor] belongs to one goroutine;
+// everything else belongs to the one writer.
 //
 // The package does not decide who may see a root, write anything to disk, or merge with older data.
 package memtable
@@ -20,21 +20,22 @@ import "github.com/stoatdb/stoat/internal/batch"
 // What a node takes in memory: its fields rounded up to the allocator's size class.
 const (
 	leafBytes  = 1408
-	innerBytes = 1408
+	innerBytes = 1024 + 448 // the node, and its heads
 )
 
-// Memtable is an arena and the newest committed tree over its entries. One writer at a time uses it.
+// Memtable is an arena and the newest committed tree over its entries. One writer at a time uses
+// it.
 type Memtable struct {
 	arena *batch.Arena
 	root  Root
 	owner uint64 // the last owner handed out
 	nodes int64  // memory of the newest tree's nodes, including those of the edit under way
 
-	leafMax, innerMax int // at most fanout; less in tests, to make splits common
+	leafMax, innerMax int // the fan-out; less in tests, to make splits common
 }
 
 // New returns an empty memtable whose log frames start with headroom bytes for the log's use.
-func New(headroom int) *Memtable { return newSized(headroom, fanout, fanout) }
+func New(headroom int) *Memtable { return newSized(headroom, fanout, innerFanout) }
 
 // newSized is New with at most leafMax entries a leaf (2 or more) and innerMax children an inner
 // node (4 or more).
