@@ -45,7 +45,9 @@ func BenchmarkView(b *testing.B) {
 	db := memory(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		ok(b, db.View(func(*stoat.Tx) error { return nil }))
+		if err := db.View(func(*stoat.Tx) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
@@ -55,7 +57,9 @@ func BenchmarkViewGet(b *testing.B) {
 		get := func(tx *stoat.Tx) error { _, err := tx.Get(key); return err }
 		for i := 0; b.Loop(); i++ {
 			binary.BigEndian.PutUint64(key, uint64(i*7919%benchEntries))
-			ok(b, db.View(get))
+			if err := db.View(get); err != nil {
+				b.Fatal(err)
+			}
 		}
 	})
 }
@@ -66,8 +70,9 @@ func BenchmarkGet(b *testing.B) {
 		key := make([]byte, 8)
 		for i := 0; b.Loop(); i++ {
 			binary.BigEndian.PutUint64(key, uint64(i*7919%benchEntries))
-			_, err := tx.Get(key)
-			ok(b, err)
+			if _, err := tx.Get(key); err != nil {
+				b.Fatal(err)
+			}
 		}
 	})
 }
@@ -77,8 +82,9 @@ func BenchmarkBeginRollback(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		tx, err := db.Begin(false)
-		ok(b, err)
-		ok(b, tx.Rollback())
+		if err != nil || tx.Rollback() != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
@@ -139,7 +145,7 @@ func BenchmarkCursorNext(b *testing.B) {
 func BenchmarkPut(b *testing.B) {
 	const batch = 5000
 	db := memory(b)
-	value := make([]byte, 400)
+	key, value := make([]byte, 8), make([]byte, 400)
 	b.ReportAllocs()
 	var tx *stoat.Tx
 	for i := 0; b.Loop(); i++ {
@@ -147,9 +153,14 @@ func BenchmarkPut(b *testing.B) {
 			if tx != nil {
 				ok(b, tx.Commit())
 			}
-			tx = begin(b, db, true)
+			var err error
+			tx, err = db.Begin(true)
+			ok(b, err)
 		}
-		ok(b, tx.Put(benchKey(i), value))
+		binary.BigEndian.PutUint64(key, uint64(i))
+		if err := tx.Put(key, value); err != nil {
+			b.Fatal(err)
+		}
 	}
 	ok(b, tx.Commit())
 }

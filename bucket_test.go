@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -196,4 +198,29 @@ func TestCreateBucket_idsAreNotReused(t *testing.T) {
 		})
 		ok(t, db.Close())
 	}
+}
+
+func TestBucket_damagedEntryIsCorrupt(t *testing.T) {
+	fs := memfs.New()
+	e, err := engine.Open(fs, "db", engine.Options{})
+	ok(t, err)
+	w, err := e.Begin()
+	ok(t, err)
+	entry := keyspace.AppendCatalog(nil, keyspace.RootID)
+	w.Put(append(entry, "truncated"...), []byte{0x80})
+	w.Put(append(entry, "too long"...), []byte{1, 2})
+	w.Put(append(entry, "empty"...), nil)
+	w.Put(keyspace.AppendSequence(nil, keyspace.RootID), []byte{0x80})
+	ok(t, w.Commit())
+	ok(t, e.Close())
+	db := openOn(t, fs, nil)
+	view(t, db, func(tx *stoat.Tx) {
+		for _, name := range []string{"truncated", "too long", "empty"} {
+			_, err := tx.Bucket([]byte(name))
+			wantErr(t, err, stoat.ErrCorrupt)
+		}
+		_, err := tx.Sequence()
+		wantErr(t, err, stoat.ErrCorrupt)
+	})
+	ok(t, db.Close())
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/model"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
 var (
@@ -49,10 +51,35 @@ func TestCrash_recoversAPrefix(t *testing.T) {
 	}
 }
 
+// liar is a disk that says it has synced files, and has not.
+type liar struct{ vfs.FS }
+
+func (l liar) Create(name string) (vfs.File, error) {
+	f, err := l.FS.Create(name)
+	return liarFile{f}, err
+}
+
+type liarFile struct{ vfs.File }
+
+func (liarFile) Sync() error { return nil }
+
+// TestCrash_noticesADiskThatLies tests the test: without syncs, commits get lost.
+func TestCrash_noticesADiskThatLies(t *testing.T) {
+	w := workload{name: "lied-to", tuning: lazy, run: puts}
+	c := &crasher{workload: w, variants: 3, share: 1, lie: true}
+	if err := c.play(); err != nil {
+		t.Fatal(err)
+	}
+	if c.err == nil {
+		t.Errorf("%d crashes of a disk that does not sync have lost nothing", c.points)
+	}
+}
+
 // crasher crashes copies of a workload's disk while it runs.
 type crasher struct {
 	workload
-	disk     *disk
+	disk     *memfs.FS
+	lie      bool // the disk does not sync
 	line     *timeline
 	variants int     // different crashes at an operation
 	share    float64 // how many of them are made
@@ -78,23 +105,27 @@ func newCrasher(t *testing.T, w workload, points int) *crasher {
 
 // play runs the workload with crashes at its operations and at its end.
 func (c *crasher) play() error {
-	c.disk, c.line = newDisk(), newTimeline()
+	c.disk, c.line = memfs.NewCrashable(), newTimeline()
+	var disk vfs.FS = c.disk
+	if c.lie {
+		disk = liar{disk}
+	}
 	r := &runner{
 		workload: c.workload,
 		seed:     *crashSeed,
-		fs:       c.disk.tapped(c.before),
+		fs:       faultfs.New(disk, c.before),
 		line:     c.line,
 		tolerate: func(err error) error { return err },
 	}
 	if err := r.start(); err != nil {
 		return err
 	}
-	return c.before(operation{mutates: true})
+	return c.before(faultfs.Op{Kind: faultfs.Sync})
 }
 
 // before makes the crashes that are due before an operation on the disk.
-func (c *crasher) before(op operation) error {
-	if !op.mutates {
+func (c *crasher) before(op faultfs.Op) error {
+	if !op.Kind.Mutates() {
 		return nil
 	}
 	c.mu.Lock()
@@ -118,7 +149,24 @@ func (c *crasher) before(op operation) error {
 	return nil
 }
 
-// variant names what a crash keeps of what was not synced.
+// What a crash keeps of what was not synced; higher numbers keep a random part.
+const (
+	keepNone = iota
+	keepAll
+)
+
+// powerCut returns a copy of the disk as a crash leaves it.
+func powerCut(disk *memfs.FS, v int, rng *rand.Rand) *memfs.FS {
+	switch v {
+	case keepNone:
+		return disk.CrashKeepNone()
+	case keepAll:
+		return disk.CrashKeepAll()
+	}
+	return disk.Crash(rng)
+}
+
+// variant names what a crash keeps.
 func variant(v int) string {
 	switch v {
 	case keepNone:
@@ -140,20 +188,20 @@ func dice(name string) *rand.Rand {
 // copy must be in it; what began before its end may.
 func (c *crasher) crash(v int, rng *rand.Rand) error {
 	acked, synced, _ := c.line.marks()
-	left := c.disk.crash(v, rng)
+	left := powerCut(c.disk, v, rng)
 	_, _, begun := c.line.marks()
 	p := promise{oldest: synced, newest: begun}
 	if v == keepAll { // the process died, the system did not
 		p.oldest = acked
 	}
-	if rng.IntN(8) == 0 {
+	if rng.IntN(32) == 0 {
 		return c.crashRecovery(left, p, rng)
 	}
 	return c.recover(left, p, rng)
 }
 
 // recover opens what a crash left, checks it, writes to it and crashes it again.
-func (c *crasher) recover(left *disk, p promise, rng *rand.Rand) error {
+func (c *crasher) recover(left *memfs.FS, p promise, rng *rand.Rand) error {
 	db, got, err := recovered(left, c.workload)
 	if err != nil {
 		return err
@@ -172,7 +220,7 @@ func (c *crasher) recover(left *disk, p promise, rng *rand.Rand) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("write after recovery of commit %d: %w", found, err), db.Close())
 	}
-	again := left.crash(rng.IntN(3), rng)
+	again := powerCut(left, rng.IntN(3), rng)
 	if err := db.Close(); err != nil {
 		return fmt.Errorf("close after recovery: %w", err)
 	}
@@ -182,7 +230,7 @@ func (c *crasher) recover(left *disk, p promise, rng *rand.Rand) error {
 	if err := c.holds(again, want); err != nil {
 		return fmt.Errorf("after a second crash: %w", err)
 	}
-	if err := c.holds(left.crash(keepNone, rng), want); err != nil {
+	if err := c.holds(powerCut(left, keepNone, rng), want); err != nil {
 		return fmt.Errorf("after Close: %w", err)
 	}
 	return nil
@@ -202,8 +250,8 @@ func (c *crasher) holds(fs vfs.FS, want *model.Bucket) error {
 
 // crashRecovery recovers what a crash left, and crashes that at each operation. Whatever recovery
 // did by then, the state that it found must be found again.
-func (c *crasher) crashRecovery(left *disk, p promise, rng *rand.Rand) error {
-	db, got, err := recovered(left.crash(keepAll, rng), c.workload)
+func (c *crasher) crashRecovery(left *memfs.FS, p promise, rng *rand.Rand) error {
+	db, got, err := recovered(powerCut(left, keepAll, rng), c.workload)
 	if err != nil {
 		return err
 	}
@@ -213,14 +261,14 @@ func (c *crasher) crashRecovery(left *disk, p promise, rng *rand.Rand) error {
 	}
 	var mu sync.Mutex
 	var failed error
-	fs := left.tapped(func(op operation) error {
+	fs := faultfs.New(left, func(op faultfs.Op) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if !op.mutates || failed != nil {
+		if !op.Kind.Mutates() || failed != nil {
 			return nil
 		}
 		c.points++
-		failed = c.holds(left.crash(rng.IntN(3), rng), c.line.state(found))
+		failed = c.holds(powerCut(left, rng.IntN(3), rng), c.line.state(found))
 		return nil
 	})
 	if db, _, err = recovered(fs, c.workload); err == nil {

@@ -59,7 +59,11 @@ func start(fs vfs.FS, dir string, o engine.Options) (*DB, error) {
 		return nil, openError(dir, err)
 	}
 	db := &DB{engine: e}
-	db.views.New = func() any { return newTx() }
+	db.views.New = func() any {
+		tx := newTx()
+		tx.managed, tx.reused = true, true
+		return tx
+	}
 	return db, nil
 }
 
@@ -78,7 +82,6 @@ func (db *DB) View(fn func(tx *Tx) error) (err error) {
 	}
 	tx := db.views.Get().(*Tx)
 	tx.begin(snap, nil)
-	tx.managed, tx.reused = true, true
 	faults := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(faults)

@@ -150,18 +150,18 @@ func TestView_panicEndsTheTransactionAndGoesOn(t *testing.T) {
 	wantErr(t, reads["Get"](stale), stoat.ErrTxClosed)
 }
 
-// fault is what the runtime panics with when memory behind a map cannot be read.
-type fault struct{}
+// mapFault is what the runtime panics with when memory behind a map cannot be read.
+type mapFault struct{}
 
-func (fault) Error() string { return "unexpected fault address" }
-func (fault) RuntimeError() {}
-func (fault) Addr() uintptr { return 1 }
+func (mapFault) Error() string { return "unexpected fault address" }
+func (mapFault) RuntimeError() {}
+func (mapFault) Addr() uintptr { return 1 }
 
 func TestViewAndUpdate_turnAFaultIntoAnError(t *testing.T) {
 	db := memory(t)
-	failing := func(*stoat.Tx) error { panic(fault{}) }
-	wantErr(t, db.View(failing), fault{})
-	wantErr(t, db.Update(failing), fault{})
+	failing := func(*stoat.Tx) error { panic(mapFault{}) }
+	wantErr(t, db.View(failing), mapFault{})
+	wantErr(t, db.Update(failing), mapFault{})
 	update(t, db, func(tx *stoat.Tx) { put(t, tx, "a") })
 }
 
@@ -291,4 +291,22 @@ func TestSync_makesUnsyncedCommitsDurable(t *testing.T) {
 	ok(t, db.Put([]byte("a"), []byte("v-a")))
 	ok(t, db.Sync())
 	ok(t, db.Close())
+}
+
+func TestStats_countsWhatHappened(t *testing.T) {
+	db := openOn(t, memfs.New(), nil)
+	update(t, db, func(tx *stoat.Tx) { put(t, tx, "a", "b", "c") })
+	s := db.Stats()
+	equal(t, s.Commits, 1)
+	equal(t, s.Entries, 3)
+	equal(t, s.Tables, 0)
+	equal(t, s.Syncs > 0 && s.MemtableBytes > 0, true)
+	ok(t, db.Flush())
+	s = db.Stats()
+	equal(t, s.Flushes, 1)
+	equal(t, s.Entries, 3)
+	equal(t, s.Tables, 1)
+	equal(t, s.TableBytes > 0 && s.RawBytes > 0, true)
+	ok(t, db.Close())
+	equal(t, db.Stats().Tables, 1)
 }

@@ -3,15 +3,19 @@ package stoat_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// TestCrashFault_keepsWhatWasAcknowledged lets an operation of each workload fail, once or from then
-// on, with a full disk or a broken one: each operation in turn, or as many as -crash.points allows.
+// TestCrashFault_keepsWhatWasAcknowledged lets an operation of each workload fail, once or from
+// then on, with a full disk or a broken one: each in turn, or as many as -crash.points allows.
 // There must be no panic, every error must say what it is, reading must go on, and opening the
 // database again on a healthy disk must find every commit that was acknowledged.
 func TestCrashFault_keepsWhatWasAcknowledged(t *testing.T) {
@@ -50,6 +54,7 @@ type fault struct {
 	name       string
 	first      int64 // the first operation to fail; 0 for none
 	forever    bool  // and all after it
+	short      bool  // a write is done by half
 	cause      error
 	operations atomic.Int64
 	line       *timeline
@@ -59,19 +64,19 @@ type fault struct {
 func faults(w workload, n int64) []*fault {
 	return []*fault{
 		{workload: w, first: n, cause: errBroken, name: "once"},
-		{workload: w, first: n, cause: vfs.ErrNoSpace, name: "for lack of space"},
+		{workload: w, first: n, cause: vfs.ErrNoSpace, short: true, name: "for lack of space"},
 		{workload: w, first: n, cause: errBroken, forever: true, name: "like all after it"},
 	}
 }
 
 // play runs the workload and then recovers it on the healthy disk, with and without a crash.
 func (f *fault) play() error {
-	disk := newDisk()
+	disk := memfs.NewCrashable()
 	f.line = newTimeline()
 	f.runner = &runner{
 		workload: f.workload,
 		seed:     *crashSeed,
-		fs:       disk.tapped(f.before),
+		fs:       faultfs.New(disk, f.before),
 		line:     f.line,
 		tolerate: f.tolerate,
 	}
@@ -79,7 +84,7 @@ func (f *fault) play() error {
 		return err
 	}
 	acked, synced, begun := f.line.marks()
-	crashed := disk.crash(keepNone, dice(f.workload.name))
+	crashed := disk.CrashKeepNone()
 	if err := f.finds(crashed, promise{synced, begun}); err != nil {
 		return fmt.Errorf("after a crash: %w", err)
 	}
@@ -90,9 +95,12 @@ func (f *fault) play() error {
 }
 
 // before fails an operation if it is its turn.
-func (f *fault) before(operation) error {
+func (f *fault) before(op faultfs.Op) error {
 	n := f.operations.Add(1)
 	if f.first > 0 && (n == f.first || n > f.first && f.forever) {
+		if op.Kind == faultfs.WriteAt && f.short {
+			return &faultfs.ShortWrite{Bytes: op.Bytes / 2, Err: f.cause}
+		}
 		return f.cause
 	}
 	return nil
@@ -122,6 +130,54 @@ func (f *fault) tolerate(err error) error {
 		return fmt.Errorf("writing to a poisoned database: %v, want %w", err, stoat.ErrPoisoned)
 	}
 	return errStop
+}
+
+// TestCrashFault_fullDiskIsNoDisaster fills a disk until commits fail for lack of space. Reading must
+// go on, nothing that was acknowledged may be lost, and with new space writing must go on too,
+// without opening the database again.
+func TestCrashFault_fullDiskIsNoDisaster(t *testing.T) {
+	quota, disk := faultfs.NewQuota(200<<10), memfs.NewCrashable()
+	r := &runner{
+		workload: workload{name: "full disk", tuning: lazy},
+		fs:       faultfs.New(disk, quota.Hook),
+		line:     newTimeline(),
+		tolerate: func(err error) error { return err },
+	}
+	ok(t, r.open())
+	written := 0
+	write := func() error {
+		return r.update(func(t twin) error {
+			written++
+			return t.put(fmt.Sprint("key-", written), strings.Repeat(fmt.Sprint(written), 500))
+		})
+	}
+	var err error
+	for err == nil && written < 10_000 {
+		err = write()
+	}
+	wantErr(t, err, stoat.ErrNoSpace)
+	if errors.Is(err, stoat.ErrPoisoned) {
+		t.Fatalf("a full disk poisons the database: %v", err)
+	}
+	got, err := dumpDB(r.db)
+	ok(t, err)
+	acked, _, begun := r.line.marks()
+	_, err = r.line.match(got, promise{acked, begun})
+	ok(t, err)
+
+	quota.Add(10 << 20)
+	deadline := time.After(30 * time.Second)
+	retry := time.NewTicker(10 * time.Millisecond)
+	defer retry.Stop()
+	for err = write(); err != nil; err = write() {
+		select {
+		case <-retry.C:
+		case <-deadline:
+			t.Fatalf("with space again, writing still fails: %v", err)
+		}
+	}
+	ok(t, r.reopen())
+	ok(t, r.close())
 }
 
 // finds opens the database on a healthy disk.

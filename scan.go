@@ -17,10 +17,8 @@ func (s *space) Scan(r Range) iter.Seq2[[]byte, []byte] {
 	from := *s
 	return func(yield func(key, value []byte) bool) {
 		w := walk{from: from}
-		for ok := w.start(&r, false); ok; ok = w.next() {
-			if !yield(w.key(), w.value()) {
-				break
-			}
+		if w.start(&r, false) {
+			w.run(yield)
 		}
 		w.finish()
 	}
@@ -31,10 +29,8 @@ func (s *space) Keys(r Range) iter.Seq[[]byte] {
 	from := *s
 	return func(yield func(key []byte) bool) {
 		w := walk{from: from}
-		for ok := w.start(&r, true); ok; ok = w.next() {
-			if !yield(w.key()) {
-				break
-			}
+		if w.start(&r, true) {
+			w.run(func(key, _ []byte) bool { return yield(key) })
 		}
 		w.finish()
 	}
@@ -46,10 +42,8 @@ func (s *space) Buckets() iter.Seq[[]byte] {
 	from := *s
 	return func(yield func(name []byte) bool) {
 		w := walk{from: from}
-		for ok := w.startBuckets(); ok; ok = w.next() {
-			if !yield(w.key()) {
-				break
-			}
+		if w.startBuckets() {
+			w.run(func(name, _ []byte) bool { return yield(name) })
 		}
 		w.finish()
 	}
@@ -61,7 +55,7 @@ type walk struct {
 	from    space
 	cursor  superversion.Cursor
 	strip   int // the bytes of an internal key before what the user sees
-	left    int // entries that may still follow; negative if there is no limit
+	left    int // entries to yield; negative if there is no limit
 	reverse bool
 	err     error
 }
@@ -74,7 +68,10 @@ func (w *walk) start(r *Range, keysOnly bool) bool {
 		w.err = w.from.check()
 		return false
 	}
-	w.strip, w.left, w.reverse = len(prefix), r.Limit-1, r.Reverse
+	w.strip, w.left, w.reverse = len(prefix), r.Limit, r.Reverse
+	if w.left == 0 {
+		w.left = -1
+	}
 	return w.init(lower, upper, keysOnly)
 }
 
@@ -96,26 +93,23 @@ func (w *walk) init(lower, upper []byte, keysOnly bool) bool {
 	return w.cursor.First()
 }
 
-// next moves to the next entry and reports whether there is one. The body of the loop may have ended
-// the transaction, which frees what the entries are made of.
-func (w *walk) next() bool {
-	if w.from.ended() {
-		w.err = ErrTxClosed
-		return false
+// run yields the current entry and those after it. The body of the loop may end the transaction,
+// which frees what the entries are made of.
+func (w *walk) run(yield func(key, value []byte) bool) {
+	one := func(key, value []byte) bool {
+		if !yield(key, value) {
+			return false
+		}
+		if w.from.ended() {
+			w.err = ErrTxClosed
+			return false
+		}
+		w.left--
+		return w.left != 0
 	}
-	if w.left == 0 {
-		return false
+	for w.cursor.Walk(w.strip, one) {
 	}
-	w.left--
-	if w.reverse {
-		return w.cursor.Prev()
-	}
-	return w.cursor.Next()
 }
-
-func (w *walk) key() []byte { return clip(w.cursor.Key()[w.strip:]) }
-
-func (w *walk) value() []byte { return clip(w.cursor.Value()) }
 
 // finish records what went wrong. The finished transaction of a View is left alone, for it may serve
 // another one by now.

@@ -176,3 +176,43 @@ func TestBuckets_listsNamesInOrder(t *testing.T) {
 		equalKeys(t, keysOf(tx.Buckets()), nil)
 	})
 }
+
+func TestScan_slicesStayUntilTheTransactionEnds(t *testing.T) {
+	const n = 2000
+	db := memory(t)
+	update(t, db, func(tx *stoat.Tx) {
+		for i := range n {
+			put(t, tx, fmt.Sprintf("%05d", i))
+		}
+	})
+	check := func(tx *stoat.Tx) {
+		t.Helper()
+		var keys, values [][]byte
+		for k, v := range tx.Scan(stoat.Range{}) {
+			keys, values = append(keys, k), append(values, v)
+		}
+		c := tx.Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			keys, values = append(keys, k), append(values, v)
+		}
+		for k := range tx.Keys(stoat.Range{}) {
+			v, err := tx.Get(k)
+			ok(t, err)
+			keys, values = append(keys, k), append(values, v)
+		}
+		equal(t, len(keys), 3*n)
+		for i := range keys {
+			want := fmt.Sprintf("%05d", i%n)
+			if string(keys[i]) != want || string(values[i]) != "v-"+want {
+				t.Fatalf("entry %d became %s: %s", i, keys[i], values[i])
+			}
+		}
+	}
+	view(t, db, check)
+	ok(t, db.Flush())
+	view(t, db, check)
+	update(t, db, func(tx *stoat.Tx) {
+		put(t, tx, "00007")
+		check(tx)
+	})
+}

@@ -89,7 +89,8 @@ func (t twin) swap(key, old, value string, absent, remove bool) error {
 // scan compares a range; meanwhile is called during the loop, after the model was asked.
 func (t twin) scan(r stoat.Range, meanwhile func() error) error {
 	want := t.ref.Scan(string(r.Start), string(r.End), r.Reverse, max(r.Limit, 0))
-	what := fmt.Sprintf("scan %.20q to %.20q, reverse %t, limit %d", r.Start, r.End, r.Reverse, r.Limit)
+	what := fmt.Sprintf("scan %.20q to %.20q, reverse %t, limit %d",
+		r.Start, r.End, r.Reverse, r.Limit)
 	n := 0
 	for key, value := range t.db.Scan(r) {
 		got := model.Entry{Key: string(key), Value: string(value)}
@@ -108,7 +109,7 @@ func (t twin) scan(r stoat.Range, meanwhile func() error) error {
 	want = t.ref.Scan(string(r.Start), string(r.End), r.Reverse, max(r.Limit, 0))
 	for key := range t.db.Keys(r) {
 		if n == len(want) || string(key) != want[n].Key {
-			return disagree(fmt.Sprintf("keys of %s: %d", what, n), fmt.Sprintf("%.40q", key), at(want, n))
+			return disagree(fmt.Sprintf("keys of %s: %d", what, n), string(key), at(want, n))
 		}
 		n++
 	}

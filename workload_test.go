@@ -82,6 +82,9 @@ func (r *runner) start() error {
 	if err == nil {
 		return r.close()
 	}
+	if r.db == nil { // it could not be opened again
+		return err
+	}
 	if closeErr := r.db.Close(); closeErr != nil && !errors.Is(err, errStop) {
 		err = errors.Join(err, closeErr)
 	}
@@ -259,7 +262,8 @@ func largeValues(r *runner) error {
 			for k := range value {
 				value[k] = byte(p.rng.Uint32())
 			}
-			return errors.Join(t.put(fmt.Sprint("k", i%6), string(value)), t.put(fmt.Sprint("s", i), "small"))
+			err := t.put(fmt.Sprint("k", i%6), string(value))
+			return errors.Join(err, t.put(fmt.Sprint("s", i), "small"))
 		})
 		return errors.Join(err, every(5, i, r.sync))
 	})
@@ -316,7 +320,9 @@ func churn(r *runner) error {
 func reopens(r *runner) error {
 	return times(24, func(i int) error {
 		err := r.update(func(t twin) error {
-			return times(4, func(k int) error { return t.put(fmt.Sprint(i*7%13, k), strings.Repeat("r", 60)) })
+			return times(4, func(k int) error {
+				return t.put(fmt.Sprint(i*7%13, k), strings.Repeat("r", 60))
+			})
 		})
 		return errors.Join(err, every(4, i, r.reopen))
 	})

@@ -28,6 +28,7 @@ type Arena struct {
 	bytes    int64  // in all chunks
 
 	frames []frame // of the current batch
+	taken  int     // so many of them were handed out and are complete
 	begun  mark
 }
 
@@ -45,7 +46,7 @@ func NewArena(headroom int) *Arena { return &Arena{headroom: headroom, current: 
 
 // Begin starts a batch. The one before must have been committed or rolled back.
 func (a *Arena) Begin() {
-	a.frames = a.frames[:0]
+	a.frames, a.taken = a.frames[:0], 0
 	a.begun = mark{len(a.chunks), a.current, a.tail, a.bytes}
 }
 
@@ -78,28 +79,30 @@ func (a *Arena) Append(kind keyspace.Kind, key, value []byte) Ref {
 	return ref
 }
 
-// Frames returns the frames of the current batch, oldest first, each with its headroom. None is
-// empty. They alias the arena; the caller may write to the headroom and nothing else.
-func (a *Arena) Frames() [][]byte {
-	if len(a.frames) == 0 {
+// Take returns the frames of the current batch that it has not returned before, oldest first, each
+// with its headroom, and completes them: what is appended next starts a new frame. None is empty.
+// They alias the arena; the caller may write to the headroom and nothing else.
+func (a *Arena) Take() [][]byte {
+	if a.taken == len(a.frames) {
 		return nil
 	}
-	frames := make([][]byte, len(a.frames))
-	for i, f := range a.frames {
-		frames[i] = a.chunks[f.chunk][f.start:f.end:f.end]
+	frames := make([][]byte, 0, len(a.frames)-a.taken)
+	for _, f := range a.frames[a.taken:] {
+		frames = append(frames, a.chunks[f.chunk][f.start:f.end])
 	}
+	a.taken = len(a.frames)
 	return frames
 }
 
 // Commit ends the batch and makes its bytes permanent.
-func (a *Arena) Commit() { a.frames = a.frames[:0] }
+func (a *Arena) Commit() { a.frames, a.taken = a.frames[:0], 0 }
 
 // Rollback ends the batch and gives its space back. Nothing may use its refs or frames any more.
 func (a *Arena) Rollback() {
 	clear(a.chunks[a.begun.chunks:])
 	a.chunks = a.chunks[:a.begun.chunks]
 	a.current, a.tail, a.bytes = a.begun.current, a.begun.tail, a.begun.bytes
-	a.frames = a.frames[:0]
+	a.frames, a.taken = a.frames[:0], 0
 }
 
 // Chunks returns the arena's memory, which resolves all refs handed out so far.
@@ -111,7 +114,7 @@ func (a *Arena) Bytes() int64 { return a.bytes }
 // frameFor returns the frame to append an entry of n bytes to, with room for it. The pointer is
 // valid until the next call.
 func (a *Arena) frameFor(n int) *frame {
-	if last := len(a.frames) - 1; last >= 0 && a.frames[last].chunk == a.current &&
+	if last := len(a.frames) - 1; last >= a.taken && a.frames[last].chunk == a.current &&
 		n <= len(a.chunks[a.current])-a.tail {
 		return &a.frames[last]
 	}

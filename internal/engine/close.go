@@ -23,13 +23,13 @@ func (e *Engine) Close() error {
 	e.current.Store(nil)
 	e.moved.Broadcast()
 	e.mu.Unlock()
+	e.turn.Lock() // a commit that is under way ends before; none begins after
+	defer e.turn.Unlock()
 	close(e.stop)
 	e.jobs.Wait()
 	if e.options.ReadOnly {
 		return nil
 	}
-	e.turn.Lock() // a commit that is under way ends before; none begins after
-	defer e.turn.Unlock()
 	var errs []error
 	if e.poisoned.Load() == nil && !e.options.Volatile {
 		errs = append(errs, e.settle())

@@ -32,12 +32,51 @@ type appended struct {
 	root   memtable.Root
 }
 
-// append hands over a commit. The caller holds the writer lock, so that commits come in order.
+// append hands over the last frames of a commit. The caller holds e.turn, so that commits come in
+// order.
 func (p *pipeline) append(frames [][]byte, commit uint64, root memtable.Root) {
 	p.mu.Lock()
-	p.log.Append(frames, commit)
+	p.log.Append(frames, commit, true)
 	p.queue = append(p.queue, appended{commit, root})
 	p.mu.Unlock()
+}
+
+// stream hands over frames of a transaction that goes on, and has them written meanwhile, so that
+// little is left to do when it commits. The caller holds e.turn.
+func (e *Engine) stream(frames [][]byte, commit uint64) {
+	p := &e.pipeline
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.log.Append(frames, commit, false)
+	if p.leading || p.err != nil {
+		return // who leads now may or may not take them along; the next one does
+	}
+	p.leading = true
+	e.jobs.Go(func() {
+		p.mu.Lock()
+		e.leadLocked(!e.options.NoSync)
+		p.mu.Unlock()
+	})
+}
+
+// abandon returns when no frame of a transaction that is rolled back is needed any more. The caller
+// holds the writer lock.
+func (e *Engine) abandon() {
+	p := &e.pipeline
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.await()
+	if p.log != nil {
+		e.leadLocked(false) // a failure shows in the next commit
+		p.log.Abort()
+	}
+}
+
+// await returns when nobody leads. The caller holds the mutex.
+func (p *pipeline) await() {
+	for p.leading {
+		p.changed.Wait()
+	}
 }
 
 // wait returns when commit is written (and durable, if sync is set), leading if nobody does.

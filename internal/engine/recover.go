@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/batch"
-	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
@@ -106,16 +105,13 @@ func (e *Engine) replay(state *manifest.State, logs []uint64) (*manifest.Version
 		}
 		table := memtable.New(wal.HeaderBytes)
 		var root memtable.Root
-		apply := func(commit uint64, payloads [][]byte) (err error) {
-			if commit != last+1 {
-				return corrupt.New(filepath.Join(e.dir, wal.Name(number)), 0,
-					"commit %d follows commit %d", commit, last)
-			}
-			last = commit
+		apply := func(_ uint64, payloads [][]byte) (err error) {
 			root, err = applyCommit(table, payloads)
 			return err
 		}
-		if _, err := wal.Replay(e.fs, e.dir, number, e.database, last, apply); err != nil {
+		var err error
+		last, err = wal.Replay(e.fs, e.dir, number, e.database, last, apply)
+		if err != nil {
 			return nil, nil, err
 		}
 		if root.Len() > 0 {

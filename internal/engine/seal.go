@@ -69,9 +69,7 @@ func (e *Engine) addSealedLocked(full sealed) {
 func (e *Engine) closeLog() error {
 	p := &e.pipeline
 	p.mu.Lock()
-	for p.leading {
-		p.changed.Wait()
-	}
+	p.await()
 	log := p.log
 	p.log = nil
 	p.mu.Unlock()

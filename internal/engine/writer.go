@@ -15,7 +15,18 @@ type Writer struct {
 	engine *Engine
 	base   *superversion.Superversion // what lies below the memtable
 	edit   *memtable.Edit
+
+	pending  int  // at least the log's bytes since frames were taken last
+	streamed bool // some frames are in the log's queue, or written
 }
+
+const (
+	// streamBytes is how much a transaction writes before that is handed to the log while the
+	// transaction goes on.
+	streamBytes = 512 << 10
+	// entryOverhead is the most that an entry takes in the log besides its key and value.
+	entryOverhead = 16 + wal.HeaderBytes
+)
 
 // Begin waits for its turn and starts a write transaction.
 func (e *Engine) Begin() (*Writer, error) {
@@ -54,10 +65,32 @@ func (w *Writer) Get(key []byte) (value []byte, ok bool, err error) {
 }
 
 // Put sets key to value. Both are copied.
-func (w *Writer) Put(key, value []byte) { w.edit.Put(key, value) }
+func (w *Writer) Put(key, value []byte) {
+	w.edit.Put(key, value)
+	w.wrote(len(key) + len(value))
+}
 
 // Delete removes key.
-func (w *Writer) Delete(key []byte) { w.edit.Delete(key) }
+func (w *Writer) Delete(key []byte) {
+	w.edit.Delete(key)
+	w.wrote(len(key))
+}
+
+// wrote counts an entry and hands what was written to the log when it is much. If the log does not
+// take it now, Commit will find out why.
+func (w *Writer) wrote(bytes int) {
+	if w.pending += bytes + entryOverhead; w.pending < streamBytes || w.engine.options.Volatile {
+		return
+	}
+	e := w.engine
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	if e.reserve(int64(w.pending)) == nil {
+		e.stream(w.edit.TakeFrames(), e.committed.Load()+1)
+		w.streamed = true
+	}
+	w.pending = 0
+}
 
 // Snapshot returns what the transaction sees now; later writes do not change it. It must not be
 // used after Rollback.
@@ -69,6 +102,9 @@ func (w *Writer) Snapshot() *superversion.Superversion {
 
 // Rollback ends the transaction and undoes all its writes.
 func (w *Writer) Rollback() {
+	if w.streamed {
+		w.engine.abandon()
+	}
 	w.edit.Rollback()
 	w.engine.writer.Unlock()
 }
@@ -100,7 +136,7 @@ func (w *Writer) append() (commit uint64, size int64, err error) {
 	e := w.engine
 	e.turn.Lock()
 	defer e.turn.Unlock()
-	frames := w.edit.Frames()
+	frames := w.edit.TakeFrames()
 	size = frameBytes(frames)
 	if err := e.reserve(size); err != nil {
 		return 0, 0, err

@@ -177,3 +177,23 @@ func (c *Cursor) seekSlowly(key []byte) node {
 	}
 	return at
 }
+
+// Walk calls yield for the current entry and the n after it, or before it if reverse, all of which
+// must be in the same leaf. It leaves out tombstones, and of each key the first strip bytes. It ends
+// on the last of them; if yield returns false, on that entry, and returns false.
+func (c *Cursor) Walk(n int, reverse bool, strip int, yield func(key, value []byte) bool) bool {
+	step, end := 1, c.i+n
+	if reverse {
+		step, end = -1, c.i-n
+	}
+	for refs, chunks := &c.leaf.refs, c.chunks; ; c.i += step {
+		if ref := refs[c.i]; ref.Kind() == keyspace.KindPut {
+			if !yield(chunks.Key(ref)[strip:], chunks.Value(ref)) {
+				return false
+			}
+		}
+		if c.i == end {
+			return true
+		}
+	}
+}

@@ -71,8 +71,9 @@ func (e *Edit) Root() Root {
 	return e.Peek()
 }
 
-// Frames returns the log image of the writes so far, as [batch.Arena.Frames] does.
-func (e *Edit) Frames() [][]byte { return e.m.arena.Frames() }
+// TakeFrames returns the log image of the writes since it was called last, as [batch.Arena.Take]
+// does.
+func (e *Edit) TakeFrames() [][]byte { return e.m.arena.Take() }
 
 // Commit makes the edit's tree the memtable's newest root and returns it.
 func (e *Edit) Commit() Root {

@@ -215,7 +215,7 @@ func (s *subject) checkFrames() {
 		s.t.Fatalf("Empty = %v after %d writes", s.edit.Empty(), len(s.log))
 	}
 	var got []entry
-	for _, frame := range s.edit.Frames() {
+	for _, frame := range s.edit.TakeFrames() {
 		copy(frame[:headroom], "the log owns this much of a frame")
 		err := batch.Decode(frame[headroom:], func(kind keyspace.Kind, key, value []byte) {
 			got = append(got, entry{string(key), string(value), kind})

@@ -139,3 +139,12 @@ func (s *source) ahead(reverse bool) int {
 	}
 	return s.tab.Ahead(reverse)
 }
+
+// walk calls yield for the current entry and the n beyond it in the direction of travel, all of
+// which must be in the same leaf or block; see [memtable.Cursor.Walk].
+func (s *source) walk(n int, reverse bool, strip int, yield func(key, value []byte) bool) bool {
+	if s.run == nil {
+		return s.mem.Walk(n, reverse, strip, yield)
+	}
+	return s.tab.Walk(n, reverse, strip, yield)
+}

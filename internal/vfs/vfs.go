@@ -39,11 +39,12 @@ type FS interface {
 	// SyncDir makes the creations and removals in dir so far durable.
 	SyncDir(dir string) error
 	// Lock takes the exclusive lock that the file name stands for, creating the file if need be
-	// but changing no byte of it; if it is taken, the error is ErrLocked with the owner's process id.
+	// but changing no byte of it. It does not wait: if the lock is taken, the error is ErrLocked
+	// with the owner's process id, as far as the owner has announced it.
 	Lock(name string) (Lock, error)
 }
 
-// Lock is an exclusive lock on a directory, held until Close.
+// Lock is an exclusive lock on a directory, held until Close or the end of the process.
 type Lock interface {
 	io.Closer
 	// Announce writes this process's id into the lock file, for the message others get.
@@ -55,17 +56,20 @@ type File interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
-	// Sync makes everything written so far durable, with the size needed to read it back. After a
-	// failed Sync the state of the file is unknown; it must not be retried.
+	// Sync makes everything written so far durable, through whichever handle, with the size needed
+	// to read it back. It works on files opened for reading too. After a failed Sync the state of
+	// the file is unknown; it must not be retried.
 	Sync() error
 	// Size returns the current length in bytes.
 	Size() (int64, error)
-	// Truncate sets the length.
+	// Truncate sets the length. What it adds reads as zeros.
 	Truncate(size int64) error
 	// Preallocate makes the file at least size bytes long, with zeros and, where the platform can,
-	// with blocks reserved, so that writing there changes no metadata. It never shrinks a file.
+	// with blocks reserved, so that writing there changes no metadata and finds no full disk. It
+	// never shrinks a file. After an error the file may have grown in part.
 	Preallocate(size int64) error
 	// Map returns the first size bytes, read-only, until unmap is called; they stay valid after
-	// Close. The error is ErrNoMap where maps are not supported.
+	// Close and Remove. A file must neither be written nor shrunk in that range while it is mapped,
+	// and it is an error if it is shorter. The error is ErrNoMap where maps are not supported.
 	Map(size int64) (data []byte, unmap func() error, err error)
 }

@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+)
+
+// badgerStore is Badger.
+type badgerStore struct {
+	db    *badger.DB
+	order Order
+}
+
+func badgerEngines() []Engine {
+	with := func(name, settings string, c options.CompressionType) Engine {
+		return Engine{
+			Name:     name,
+			Module:   "github.com/dgraph-io/badger/v4",
+			Settings: "SyncWrites on (off with -sync never), no logger" + settings,
+			Open: func(dir string, o Options) (Store, error) {
+				return openBadger(dir, o, c)
+			},
+		}
+	}
+	return []Engine{
+		with("badger", ", Compression none", options.None),
+		with("badger-snappy", "", options.Snappy),
+		with("badger-zstd", ", Compression zstd (level 1)", options.ZSTD),
+	}
+}
+
+func openBadger(dir string, o Options, c options.CompressionType) (Store, error) {
+	db, err := badger.Open(badger.DefaultOptions(dir).
+		WithSyncWrites(o.Sync).
+		WithCompression(c).
+		WithLogger(nil))
+	if err != nil {
+		return nil, err
+	}
+	return &badgerStore{db: db, order: o.Order}, nil
+}
+
+func (s *badgerStore) Append(values [][]byte) error {
+	return s.db.Update(func(txn *badger.Txn) error {
+		next, err := s.next(txn)
+		if err != nil {
+			return err
+		}
+		keys := make([]byte, KeyBytes*len(values)) // the transaction keeps what it is given
+		for i, value := range values {
+			key := keys[i*KeyBytes : (i+1)*KeyBytes]
+			s.order.Put(key, next)
+			if err := txn.Set(key, value); err != nil {
+				return err
+			}
+			next++
+		}
+		return txn.Set(counterKey(), binary.LittleEndian.AppendUint64(nil, next))
+	})
+}
+
+// next returns the next sequence number.
+func (s *badgerStore) next(txn *badger.Txn) (next uint64, err error) {
+	item, err := txn.Get(counterKey())
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	err = item.Value(func(value []byte) error {
+		next, err = counter(value)
+		return err
+	})
+	return next, err
+}
+
+func (s *badgerStore) Put(key, value []byte, _ bool) error {
+	return s.db.Update(func(txn *badger.Txn) error { return txn.Set(key, value) })
+}
+
+func (s *badgerStore) View() error {
+	return s.db.View(func(*badger.Txn) error { return nil })
+}
+
+func (s *badgerStore) Get(key []byte) (size int, err error) {
+	err = s.db.View(func(txn *badger.Txn) error {
+		item, err := txn.Get(key)
+		if err != nil {
+			return err
+		}
+		return item.Value(func(value []byte) error {
+			size = len(value)
+			return nil
+		})
+	})
+	return size, err
+}
+
+func (s *badgerStore) GetMany(keys [][]byte) (size int, err error) {
+	err = s.db.View(func(txn *badger.Txn) error {
+		add := func(value []byte) error {
+			size += len(value)
+			return nil
+		}
+		for _, key := range keys {
+			item, err := txn.Get(key)
+			if err != nil {
+				return err
+			}
+			if err := item.Value(add); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return size, err
+}
+
+func (s *badgerStore) Iterate(start []byte, n int, touch bool) (w Walk, err error) {
+	err = s.db.View(func(txn *badger.Txn) error {
+		visit := func(value []byte) error {
+			w.Bytes += len(value)
+			if touch {
+				w.Sum += Touch(value)
+			}
+			return nil
+		}
+		it := txn.NewIterator(badger.DefaultIteratorOptions)
+		defer it.Close()
+		for it.Seek(start); it.Valid() && w.Entries < n; it.Next() {
+			w.Entries++
+			if err := it.Item().Value(visit); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return w, err
+}
+
+func (s *badgerStore) Each(fn func(key, value []byte) error) error {
+	return s.db.View(func(txn *badger.Txn) error {
+		it := txn.NewIterator(badger.DefaultIteratorOptions)
+		defer it.Close()
+		for it.Rewind(); it.Valid(); it.Next() {
+			key := it.Item().Key()
+			if bytes.Equal(key, counterKey()) {
+				return nil
+			}
+			err := it.Item().Value(func(value []byte) error { return fn(key, value) })
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *badgerStore) Close() error { return s.db.Close() }

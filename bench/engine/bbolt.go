@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"errors"
+	"path/filepath"
+
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+	"go.etcd.io/bbolt"
+)
+
+// bboltStore is bbolt, with the messages in one bucket.
+type bboltStore struct {
+	db    *bbolt.DB
+	order Order
+	codec codec
+}
+
+// codec compresses each value on its own, outside the engine. The zero value stores them as they
+// are. Its functions are safe for concurrent use.
+type codec struct {
+	encode func(value []byte) []byte
+	decode func(stored []byte) ([]byte, error)
+}
+
+func bboltEngines() []Engine {
+	plain := Engine{
+		Name:     "bbolt",
+		Module:   "go.etcd.io/bbolt",
+		Settings: "none",
+		Open: func(dir string, o Options) (Store, error) {
+			return openBbolt(dir, o, codec{})
+		},
+	}
+	bySnappy, byZstd := plain, plain
+	bySnappy.Name, bySnappy.Extra = "bbolt-snappy", true
+	bySnappy.Settings = "none; each value compressed outside the engine"
+	bySnappy.Open = func(dir string, o Options) (Store, error) {
+		return openBbolt(dir, o, snappyCodec())
+	}
+	byZstd.Name, byZstd.Extra, byZstd.Settings = "bbolt-zstd", true, bySnappy.Settings
+	byZstd.Open = func(dir string, o Options) (Store, error) {
+		c, err := zstdCodec()
+		if err != nil {
+			return nil, err
+		}
+		return openBbolt(dir, o, c)
+	}
+	return []Engine{plain, bySnappy, byZstd}
+}
+
+func snappyCodec() codec {
+	return codec{
+		encode: func(value []byte) []byte { return snappy.Encode(nil, value) },
+		decode: func(stored []byte) ([]byte, error) { return snappy.Decode(nil, stored) },
+	}
+}
+
+func zstdCodec() (codec, error) {
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		return codec{}, err
+	}
+	r, err := zstd.NewReader(nil)
+	if err != nil {
+		return codec{}, err
+	}
+	return codec{
+		encode: func(value []byte) []byte { return w.EncodeAll(value, nil) },
+		decode: func(stored []byte) ([]byte, error) { return r.DecodeAll(stored, nil) },
+	}, nil
+}
+
+func openBbolt(dir string, o Options, c codec) (Store, error) {
+	options := *bbolt.DefaultOptions
+	options.NoSync = !o.Sync
+	db, err := bbolt.Open(filepath.Join(dir, "bbolt.db"), 0o600, &options)
+	if err != nil {
+		return nil, err
+	}
+	return &bboltStore{db: db, order: o.Order, codec: c}, nil
+}
+
+func (s *bboltStore) Append(values [][]byte) error {
+	return s.db.Update(func(tx *bbolt.Tx) error {
+		bucket, err := tx.CreateBucketIfNotExists(bboltBucket())
+		if err != nil {
+			return err
+		}
+		var key [KeyBytes]byte
+		for _, value := range values {
+			next, err := bucket.NextSequence()
+			if err != nil {
+				return err
+			}
+			s.order.Put(key[:], next-1)
+			if err := bucket.Put(key[:], s.stored(value)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *bboltStore) Put(key, value []byte, crowd bool) error {
+	put := func(tx *bbolt.Tx) error {
+		bucket, err := tx.CreateBucketIfNotExists(bboltBucket())
+		if err != nil {
+			return err
+		}
+		return bucket.Put(key, s.stored(value))
+	}
+	if crowd {
+		return s.db.Batch(put)
+	}
+	return s.db.Update(put)
+}
+
+func (s *bboltStore) View() error {
+	return s.db.View(func(*bbolt.Tx) error { return nil })
+}
+
+func (s *bboltStore) Get(key []byte) (size int, err error) {
+	err = s.view(func(bucket *bbolt.Bucket) error {
+		value, err := s.get(bucket, key)
+		size = len(value)
+		return err
+	})
+	return size, err
+}
+
+func (s *bboltStore) GetMany(keys [][]byte) (size int, err error) {
+	err = s.view(func(bucket *bbolt.Bucket) error {
+		for _, key := range keys {
+			value, err := s.get(bucket, key)
+			if err != nil {
+				return err
+			}
+			size += len(value)
+		}
+		return nil
+	})
+	return size, err
+}
+
+func (s *bboltStore) Iterate(start []byte, n int, touch bool) (w Walk, err error) {
+	err = s.view(func(bucket *bbolt.Bucket) error {
+		cursor := bucket.Cursor()
+		for key, stored := cursor.Seek(start); key != nil && w.Entries < n; key, stored = cursor.Next() {
+			value, err := s.value(stored)
+			if err != nil {
+				return err
+			}
+			w.Entries++
+			w.Bytes += len(value)
+			if touch {
+				w.Sum += Touch(value)
+			}
+		}
+		return nil
+	})
+	return w, err
+}
+
+func (s *bboltStore) Each(fn func(key, value []byte) error) error {
+	return s.view(func(bucket *bbolt.Bucket) error {
+		return bucket.ForEach(func(key, stored []byte) error {
+			value, err := s.value(stored)
+			if err != nil {
+				return err
+			}
+			return fn(key, value)
+		})
+	})
+}
+
+func (s *bboltStore) Close() error { return s.db.Close() }
+
+// view runs fn with the bucket, in a read transaction.
+func (s *bboltStore) view(fn func(bucket *bbolt.Bucket) error) error {
+	return s.db.View(func(tx *bbolt.Tx) error {
+		bucket := tx.Bucket(bboltBucket())
+		if bucket == nil {
+			return errors.New("no bucket")
+		}
+		return fn(bucket)
+	})
+}
+
+func (s *bboltStore) get(bucket *bbolt.Bucket, key []byte) ([]byte, error) {
+	stored := bucket.Get(key)
+	if stored == nil {
+		return nil, errors.New("no such key")
+	}
+	return s.value(stored)
+}
+
+// stored returns what to store for a value.
+func (s *bboltStore) stored(value []byte) []byte {
+	if s.codec.encode == nil {
+		return value
+	}
+	return s.codec.encode(value)
+}
+
+// value returns the value for what is stored.
+func (s *bboltStore) value(stored []byte) ([]byte, error) {
+	if s.codec.decode == nil {
+		return stored, nil
+	}
+	return s.codec.decode(stored)
+}
+
+func bboltBucket() []byte { return []byte("messages") }

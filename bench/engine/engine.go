@@ -1,0 +1,153 @@
+// Package engine puts every database that the benchmark compares behind one small interface.
+//
+// An engine is one file with one type that implements [Store], and one entry in [All] for each of
+// its settings. Loops over entries are written in the engine's own terms, inside the methods, so
+// that no engine pays for an interface call per entry. Adapters do what the engine's documentation
+// tells a user to do, copy nothing that need not be copied, and tune nothing.
+//
+// A Store is safe for concurrent use of Put; everything else is called by one goroutine at a time.
+package engine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Engine is one database in one setting.
+type Engine struct {
+	Name     string // as in the flag -engine; what follows a dash names the setting
+	Module   string // path of the Go module
+	Settings string // every setting that is not the engine's default
+	Extra    bool   // measured only if named
+	Open     func(dir string, o Options) (Store, error)
+}
+
+// Options are what all engines are opened with.
+type Options struct {
+	Sync  bool  // a commit is durable before it returns
+	Order Order // how sequence numbers become keys
+}
+
+// Store is an open database. Every method is a transaction of its own.
+type Store interface {
+	// Append stores values, each under the next sequence number, in one transaction. The numbers
+	// start with 0 and come from the database: from its own sequence if it has one, else from a
+	// counter under a key of the adapter. The caller may reuse the values afterwards.
+	Append(values [][]byte) error
+
+	// Put stores one pair. A crowd is many goroutines that do so at once: an engine that has a
+	// call for this occasion uses it.
+	Put(key, value []byte, crowd bool) error
+
+	// View starts a read transaction and ends it.
+	View() error
+
+	// Get reads one value in the engine's shortest way and returns its length.
+	Get(key []byte) (int, error)
+
+	// GetMany reads many values in one read transaction and returns the sum of their lengths. A
+	// key without a value is an error.
+	GetMany(keys [][]byte) (int, error)
+
+	// Iterate seeks to start and steps over n entries from there; there must be as many. It looks
+	// at no byte of the values unless it is to touch them.
+	Iterate(start []byte, n int, touch bool) (Walk, error)
+
+	// Each calls fn with every pair in key order. It is not measured, and need not be fast.
+	Each(fn func(key, value []byte) error) error
+
+	// Close makes everything durable.
+	Close() error
+}
+
+// Walk is what [Store.Iterate] has seen.
+type Walk struct {
+	Entries int
+	Bytes   int // of the values
+	Sum     int // of the [Touch] bytes, if they were to be touched
+}
+
+// Touch returns the byte in the middle of a value, or 0 if it is empty.
+func Touch(value []byte) int {
+	if len(value) == 0 {
+		return 0
+	}
+	return int(value[len(value)/2])
+}
+
+// Order says how a sequence number becomes a key of [KeyBytes] bytes.
+type Order string
+
+const (
+	BigEndian    Order = "be" // key order is the order of the numbers
+	LittleEndian Order = "le" // consecutive numbers are scattered over the key space
+)
+
+// KeyBytes is the length of a key.
+const KeyBytes = 8
+
+// Put encodes a sequence number as a key.
+func (o Order) Put(key []byte, sequence uint64) {
+	if o == LittleEndian {
+		binary.LittleEndian.PutUint64(key, sequence)
+		return
+	}
+	binary.BigEndian.PutUint64(key, sequence)
+}
+
+// counterKey returns the key under which an adapter keeps the next sequence number if the engine
+// has no sequence of its own. It sorts behind all keys of [KeyBytes] bytes.
+func counterKey() []byte { return bytes.Repeat([]byte{0xff}, KeyBytes+1) }
+
+// errShort is the error of an adapter's counter that has not the right length.
+var errShort = errors.New("counter has not 8 bytes")
+
+// counter decodes a value that was stored under [counterKey].
+func counter(value []byte) (uint64, error) {
+	if len(value) != 8 {
+		return 0, errShort
+	}
+	return binary.LittleEndian.Uint64(value), nil
+}
+
+// All returns every engine, in the order of the tables.
+func All() []Engine {
+	engines := []Engine{stoatEngine()}
+	engines = append(engines, bboltEngines()...)
+	engines = append(engines, badgerEngines()...)
+	return append(engines, pebbleEngines()...)
+}
+
+// Select returns the engines with the given names, separated by commas; without names, all but the
+// extra ones.
+func Select(names string) ([]Engine, error) {
+	var chosen []Engine
+	if names == "" {
+		for _, e := range All() {
+			if !e.Extra {
+				chosen = append(chosen, e)
+			}
+		}
+		return chosen, nil
+	}
+	for _, name := range strings.Split(names, ",") {
+		e, err := find(name)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, e)
+	}
+	return chosen, nil
+}
+
+func find(name string) (Engine, error) {
+	for _, e := range All() {
+		if e.Name == name {
+			return e, nil
+		}
+	}
+	return Engine{}, fmt.Errorf("no engine %q", name)
+}

@@ -1,0 +1,103 @@
+package engine
+
+import "github.com/stoatdb/stoat"
+
+// stoatStore is Stoat, with the messages in the root bucket.
+type stoatStore struct {
+	db    *stoat.DB
+	order Order
+}
+
+func stoatEngine() Engine {
+	return Engine{
+		Name:     "stoat",
+		Module:   "github.com/stoatdb/stoat",
+		Settings: "none",
+		Open:     openStoat,
+	}
+}
+
+func openStoat(dir string, o Options) (Store, error) {
+	mode := stoat.SyncAlways
+	if !o.Sync {
+		mode = stoat.SyncNever
+	}
+	db, err := stoat.Open(dir, &stoat.Options{Sync: mode})
+	if err != nil {
+		return nil, err
+	}
+	return &stoatStore{db: db, order: o.Order}, nil
+}
+
+func (s *stoatStore) Append(values [][]byte) error {
+	return s.db.Update(func(tx *stoat.Tx) error {
+		var key [KeyBytes]byte
+		for _, value := range values {
+			next, err := tx.NextSequence()
+			if err != nil {
+				return err
+			}
+			s.order.Put(key[:], next-1)
+			if err := tx.Put(key[:], value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *stoatStore) Put(key, value []byte, _ bool) error { return s.db.Put(key, value) }
+
+func (s *stoatStore) View() error {
+	return s.db.View(func(*stoat.Tx) error { return nil })
+}
+
+func (s *stoatStore) Get(key []byte) (size int, err error) {
+	err = s.db.View(func(tx *stoat.Tx) error {
+		value, err := tx.Get(key)
+		size = len(value)
+		return err
+	})
+	return size, err
+}
+
+func (s *stoatStore) GetMany(keys [][]byte) (size int, err error) {
+	err = s.db.View(func(tx *stoat.Tx) error {
+		for _, key := range keys {
+			value, err := tx.Get(key)
+			if err != nil {
+				return err
+			}
+			size += len(value)
+		}
+		return nil
+	})
+	return size, err
+}
+
+func (s *stoatStore) Iterate(start []byte, n int, touch bool) (w Walk, err error) {
+	err = s.db.View(func(tx *stoat.Tx) error {
+		for _, value := range tx.Scan(stoat.Range{Start: start, Limit: n}) {
+			w.Entries++
+			w.Bytes += len(value)
+			if touch {
+				w.Sum += Touch(value)
+			}
+		}
+		return tx.Err()
+	})
+	return w, err
+}
+
+func (s *stoatStore) Each(fn func(key, value []byte) error) error {
+	return s.db.View(func(tx *stoat.Tx) error {
+		for key, value := range tx.Scan(stoat.Range{}) {
+			if err := fn(key, value); err != nil {
+				return err
+			}
+		}
+		return tx.Err()
+	})
+}
+
+func (s *stoatStore) Close() error { return s.db.Close() }

@@ -1,0 +1,76 @@
+// Package machine tells what the operating system knows: what this process has used, what a
+// directory takes on disk, and what the machine is.
+//
+// Everything is read when asked for and nothing is kept. Where the system does not tell (all but
+// Linux, so far) a number is zero and a text empty.
+package machine
+
+import (
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Usage is what this process has used since it started.
+type Usage struct {
+	CPU     time.Duration // of user and system together
+	Written int64         // bytes handed to the block device, or about to be; not on tmpfs
+	Peak    int64         // most bytes resident at once
+	Anon    int64         // bytes resident now that are no mapped file
+	File    int64         // bytes of mapped files resident now
+}
+
+// Now returns the usage so far.
+func Now() (Usage, error) { return usage() }
+
+// Anonymous returns size zero bytes outside the Go heap if the system can, so that they neither
+// show in the collector's pace nor take memory before they are written to.
+func Anonymous(size int) ([]byte, error) { return anonymous(size) }
+
+// SyncDisks waits until what other processes wrote is on disk.
+func SyncDisks() { syncDisks() }
+
+// Size is what a directory takes.
+type Size struct {
+	Apparent  int64 // sum of the files' lengths
+	Allocated int64 // blocks on disk
+}
+
+// SizeOf adds up the files under dir.
+func SizeOf(dir string) (Size, error) {
+	var total Size
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		total.Apparent += info.Size()
+		total.Allocated += allocated(info)
+		return nil
+	})
+	return total, err
+}
+
+// Description is what a report says about the machine.
+type Description struct {
+	CPU        string
+	CPUs       int
+	Memory     int64
+	System     string // operating system, architecture, and its version
+	FileSystem string // type of the file system of the measured directory
+	Go         string
+}
+
+// Describe describes the machine, with the file system that dir is on.
+func Describe(dir string) Description {
+	d := describe(dir)
+	d.CPUs = runtime.GOMAXPROCS(0)
+	d.System = strings.TrimSpace(runtime.GOOS + "/" + runtime.GOARCH + " " + d.System)
+	d.Go = runtime.Version()
+	return d
+}

@@ -1,0 +1,15 @@
+//go:build !linux
+
+package machine
+
+import "io/fs"
+
+func usage() (Usage, error) { return Usage{}, nil }
+
+func anonymous(size int) ([]byte, error) { return make([]byte, size), nil }
+
+func syncDisks() {}
+
+func allocated(fs.FileInfo) int64 { return 0 }
+
+func describe(string) Description { return Description{} }

@@ -1,0 +1,40 @@
+package runner
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// Child is the part of the child process: it reads one job, does it, and writes what it measures.
+func Child(in io.Reader, out io.Writer, find func(name string) (suite.Suite, error)) error {
+	var job suite.Job
+	if err := json.NewDecoder(in).Decode(&job); err != nil {
+		return fmt.Errorf("read the job: %w", err)
+	}
+	s, err := find(job.Suite)
+	if err != nil {
+		return err
+	}
+	engines, err := engine.Select(job.Engine)
+	if err != nil {
+		return err
+	}
+	lines := json.NewEncoder(out)
+	var broken error
+	err = s.Run(job, engines[0], func(row, state string, values ...float64) {
+		if broken != nil || len(values) == 0 {
+			return
+		}
+		broken = lines.Encode(suite.Measurement{
+			Engine: job.Engine, Round: job.Round, Row: row, State: state, Values: values,
+		})
+	})
+	if err == nil {
+		err = broken
+	}
+	return err
+}

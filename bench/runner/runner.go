@@ -1,0 +1,152 @@
+// Package runner runs suites: every engine in every round in a fresh child process, one at a time,
+// with the engines taking turns within a round.
+//
+// The child is the same program, called with one argument. It reads its job as JSON from standard
+// input and writes each measurement as one line of JSON to standard output as soon as it has it. A
+// child that dies or hangs is noted, what it has measured is kept, and the run goes on.
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/bench/machine"
+	"github.com/stoatdb/stoat/bench/report"
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// ChildArgument is the argument that makes the program a child.
+const ChildArgument = "child"
+
+// Runner runs the children.
+type Runner struct {
+	Suite    suite.Suite
+	Engines  []engine.Engine
+	Settings suite.Settings
+	Dir      string        // where the databases are made; on the storage to be measured
+	Timeout  time.Duration // after which a child is taken to hang
+	Progress io.Writer
+}
+
+// Run returns what was measured. If ctx is done, it stops the child and returns what there is, with
+// the context's error.
+func (r *Runner) Run(ctx context.Context) (*report.Result, error) {
+	result := report.New(r.Suite, r.Engines, r.Settings, machine.Describe(r.Dir))
+	for round := 1; round <= r.Settings.Rounds; round++ {
+		for _, task := range r.Suite.Tasks(r.Settings) {
+			if round > task.Rounds {
+				continue
+			}
+			for _, e := range r.Engines {
+				job := suite.Job{
+					Settings: r.Settings,
+					Suite:    r.Suite.Name,
+					Task:     task.Name,
+					Engine:   e.Name,
+					Round:    round,
+				}
+				if err := r.turn(ctx, job, result); err != nil {
+					return result, err
+				}
+			}
+		}
+	}
+	return result, nil
+}
+
+// turn does one job and adds the outcome to the result. It returns only errors that end the run.
+func (r *Runner) turn(ctx context.Context, job suite.Job, result *report.Result) (err error) {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	job.Dir, err = os.MkdirTemp(r.Dir, "stoat-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(job.Dir)) }()
+	machine.SyncDisks()
+	fmt.Fprintf(r.Progress, "round %d of %d  %-9s %-14s",
+		job.Round, job.Rounds, job.Task, job.Engine)
+	start := time.Now()
+	measurements, err := r.child(ctx, job)
+	result.Measurements = append(result.Measurements, measurements...)
+	fmt.Fprintf(r.Progress, " %6.1fs", time.Since(start).Seconds())
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(r.Progress, "  interrupted")
+		return ctx.Err()
+	case err != nil:
+		fmt.Fprintln(r.Progress, "  failed")
+		result.Failures = append(result.Failures, report.Failure{
+			Engine: job.Engine, Task: job.Task, Round: job.Round, Error: err.Error(),
+		})
+	default:
+		fmt.Fprintln(r.Progress)
+	}
+	return nil
+}
+
+// child runs one child process and returns what it has measured, even if it fails in the end.
+func (r *Runner) child(ctx context.Context, job suite.Job) ([]suite.Measurement, error) {
+	input, err := json.Marshal(job)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	var output bytes.Buffer
+	var complaints tail
+	cmd := exec.CommandContext(ctx, self, ChildArgument)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &output, &complaints
+	cmd.WaitDelay = 10 * time.Second
+	failure := cmd.Run()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		failure = fmt.Errorf("no end after %v", r.Timeout)
+	} else if failure != nil {
+		failure = fmt.Errorf("%w: %s", failure, complaints.String())
+	}
+	measurements, err := decode(&output)
+	return measurements, errors.Join(failure, err)
+}
+
+// decode reads measurements up to the end, or to a line that the child did not finish.
+func decode(from io.Reader) (measurements []suite.Measurement, err error) {
+	lines := json.NewDecoder(from)
+	for {
+		var m suite.Measurement
+		err := lines.Decode(&m)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return measurements, nil
+		}
+		if err != nil {
+			return measurements, fmt.Errorf("read the child's answer: %w", err)
+		}
+		measurements = append(measurements, m)
+	}
+}
+
+// tail is a writer that keeps the end of what was written.
+type tail struct{ kept []byte }
+
+// tailBytes is how much a tail keeps.
+const tailBytes = 2000
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.kept = append(t.kept, b...)
+	t.kept = t.kept[max(0, len(t.kept)-tailBytes):]
+	return len(b), nil
+}
+
+func (t *tail) String() string { return string(bytes.TrimSpace(t.kept)) }

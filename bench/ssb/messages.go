@@ -1,0 +1,112 @@
+package ssb
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/stoatdb/stoat/bench/machine"
+)
+
+// Names of the data sets.
+const (
+	dataMessages = "messages" // JSON texts like those of a social network's log
+	dataRandom   = "random"   // bytes that no compression makes smaller
+)
+
+// valueBytes is the length of a value of the random data set, and more than that of a message.
+const valueBytes = 1000
+
+// generator makes one data set's values, one after the other. One seed gives one data set.
+type generator struct {
+	random *rand.ChaCha8
+	kind   string
+	raw    [valueBytes]byte
+}
+
+func newGenerator(kind string, seed uint64) (*generator, error) {
+	if kind != dataMessages && kind != dataRandom {
+		return nil, fmt.Errorf("no data set %q", kind)
+	}
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	return &generator{random: rand.NewChaCha8(key), kind: kind}, nil
+}
+
+// append appends the next value to dst.
+func (g *generator) append(dst []byte) []byte {
+	if g.kind == dataRandom {
+		return append(dst, g.bytes(valueBytes)...)
+	}
+	dst = append(dst, "{\n\t\"previous\": \"%"...)
+	dst = base64.StdEncoding.AppendEncode(dst, g.bytes(32))
+	dst = append(dst, ".sha256\",\n\t\"author\": \"@"...)
+	dst = base64.StdEncoding.AppendEncode(dst, g.bytes(32))
+	dst = append(dst, ".ed25519\",\n\t\"sequence\": "...)
+	dst = strconv.AppendUint(dst, g.random.Uint64()%10_000, 10)
+	dst = append(dst, ",\n\t\"timestamp\": "...)
+	dst = strconv.AppendUint(dst, g.random.Uint64(), 10)
+	dst = append(dst, ",\n\t\"hash\": \"sha256\",\n\t\"content\": {\n\t\t\"type\": \"post\",\n"...)
+	dst = append(dst, "\t\t\"text\": \""...)
+	dst = base64.StdEncoding.AppendEncode(dst, g.bytes(100))
+	return append(dst, "\"\n\t}\n}"...)
+}
+
+// bytes returns n random bytes, valid until the next call.
+func (g *generator) bytes(n int) []byte {
+	b := g.raw[:n]
+	_, _ = g.random.Read(b) // never fails
+	return b
+}
+
+// messages holds values, each under its sequence number, in one buffer outside the Go heap.
+type messages struct {
+	buf  []byte
+	ends []int
+}
+
+// newMessages returns room for n values.
+func newMessages(n int) (*messages, error) {
+	buf, err := machine.Anonymous(n * valueBytes)
+	if err != nil {
+		return nil, fmt.Errorf("make room for %d messages: %w", n, err)
+	}
+	return &messages{buf: buf[:0], ends: make([]int, 0, n)}, nil
+}
+
+// fill replaces the values by as many new ones as there is room for.
+func (m *messages) fill(g *generator) {
+	m.buf, m.ends = m.buf[:0], m.ends[:0]
+	for range cap(m.ends) {
+		m.buf = g.append(m.buf)
+		m.ends = append(m.ends, len(m.buf))
+	}
+}
+
+func (m *messages) len() int { return len(m.ends) }
+
+func (m *messages) start(i int) int {
+	if i == 0 {
+		return 0
+	}
+	return m.ends[i-1]
+}
+
+// value returns the value with the sequence number i.
+func (m *messages) value(i int) []byte {
+	start, end := m.start(i), m.ends[i]
+	return m.buf[start:end:end]
+}
+
+// size returns the length of the value with the sequence number i.
+func (m *messages) size(i int) int { return m.ends[i] - m.start(i) }
+
+// appendValues appends to dst the values from the sequence number i up to j, without j.
+func (m *messages) appendValues(dst [][]byte, i, j int) [][]byte {
+	for ; i < j; i++ {
+		dst = append(dst, m.value(i))
+	}
+	return dst
+}

@@ -1,0 +1,189 @@
+package ssb
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/stoatdb/stoat/bench/engine"
+)
+
+// choice prepares one operation, with keys drawn from random, and returns it. Only the operation is
+// timed.
+type choice func(random *rand.Rand) (operation func() error)
+
+// reads measures the read rows in one state. In the state reopened each row has a freshly opened
+// database.
+func (r *run) reads(state string) error {
+	rows := []struct {
+		name   string
+		choose choice
+	}{
+		{"read_random", r.getRandom},
+		{"read_sequential", r.getSequential},
+		{"read_iterate", func(random *rand.Rand) func() error { return r.iterate(random, false) }},
+		{"read_iterate_touch", func(random *rand.Rand) func() error { return r.iterate(random, true) }},
+	}
+	for _, row := range rows {
+		if !r.job.Wants(row.name) {
+			continue
+		}
+		if state == reopened {
+			if err := r.reopen(); err != nil {
+				return err
+			}
+		}
+		if err := r.sample(row.name, state, 1, row.choose); err != nil {
+			return fmt.Errorf("%s: %w", row.name, err)
+		}
+	}
+	return nil
+}
+
+// shortReads measures transactions that are too short to be timed one by one.
+func (r *run) shortReads() error {
+	if r.job.Wants("begin_rollback") {
+		view := func(*rand.Rand) func() error { return r.views }
+		if err := r.sample("begin_rollback", "", r.plan.calls, view); err != nil {
+			return err
+		}
+	}
+	if r.job.Wants("get_one") {
+		return r.sample("get_one", "", r.plan.calls, r.getEach)
+	}
+	return nil
+}
+
+// sample times one operation after the other, each of which makes so many calls, and records the
+// time of one call.
+func (r *run) sample(row, state string, calls int, choose choice) error {
+	random := r.random(row, state)
+	samples := make([]float64, 0, r.plan.reads)
+	for range r.plan.reads {
+		operation := choose(random)
+		start := time.Now()
+		if err := operation(); err != nil {
+			return err
+		}
+		samples = append(samples, since(start)/float64(calls))
+	}
+	r.record(row, state, samples...)
+	return nil
+}
+
+// random returns the source of a row's choices, the same for all engines.
+func (r *run) random(row, state string) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %s %d", row, state, r.job.Round)
+	return rand.New(rand.NewPCG(r.job.Seed, h.Sum64()))
+}
+
+func (r *run) reopen() error {
+	if err := r.store.Close(); err != nil {
+		return err
+	}
+	return r.open("main")
+}
+
+// prepareReads makes what the choices need, so that they need no memory later.
+func (r *run) prepareReads() {
+	r.sorted = make([]uint32, r.data.len())
+	for i := range r.sorted {
+		r.sorted[i] = uint32(i)
+	}
+	if r.job.Order == engine.LittleEndian {
+		slices.SortFunc(r.sorted, func(i, j uint32) int {
+			return cmp.Compare(bits.ReverseBytes32(i), bits.ReverseBytes32(j))
+		})
+	}
+	r.keys = make([][]byte, max(r.plan.batch, r.plan.calls))
+	for i := range r.keys {
+		r.keys[i] = make([]byte, engine.KeyBytes)
+	}
+}
+
+func (r *run) getRandom(random *rand.Rand) func() error {
+	return r.getMany(func(int) int { return random.IntN(r.data.len()) })
+}
+
+func (r *run) getSequential(*rand.Rand) func() error {
+	return r.getMany(func(i int) int { return i })
+}
+
+// getMany prepares one transaction that gets the messages that pick returns.
+func (r *run) getMany(pick func(i int) int) func() error {
+	keys := r.keys[:r.plan.batch]
+	want := r.pick(keys, pick)
+	return func() error {
+		got, err := r.store.GetMany(keys)
+		return compare(got, want, err)
+	}
+}
+
+// getEach prepares many transactions of one random get.
+func (r *run) getEach(random *rand.Rand) func() error {
+	keys := r.keys[:r.plan.calls]
+	want := r.pick(keys, func(int) int { return random.IntN(r.data.len()) })
+	return func() error {
+		var got int
+		for _, key := range keys {
+			size, err := r.store.Get(key)
+			if err != nil {
+				return err
+			}
+			got += size
+		}
+		return compare(got, want, nil)
+	}
+}
+
+// pick sets the keys, and returns the sum of the lengths of their values.
+func (r *run) pick(keys [][]byte, pick func(i int) int) (size int) {
+	for i, key := range keys {
+		sequence := pick(i)
+		r.job.Order.Put(key, uint64(sequence))
+		size += r.data.size(sequence)
+	}
+	return size
+}
+
+// iterate prepares a seek to a random key that has enough others behind it, and the steps.
+func (r *run) iterate(random *rand.Rand, touch bool) func() error {
+	steps := r.plan.batch
+	first := random.IntN(len(r.sorted) - steps + 1)
+	start := r.keys[0]
+	r.job.Order.Put(start, uint64(r.sorted[first]))
+	var want int
+	for _, sequence := range r.sorted[first : first+steps] {
+		want += r.data.size(int(sequence))
+	}
+	return func() error {
+		walk, err := r.store.Iterate(start, steps, touch)
+		if err == nil && walk.Entries != steps {
+			err = fmt.Errorf("stepped over %d entries instead of %d", walk.Entries, steps)
+		}
+		return compare(walk.Bytes, want, err)
+	}
+}
+
+// views starts and ends many transactions that do nothing.
+func (r *run) views() error {
+	for range r.plan.calls {
+		if err := r.store.View(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare returns the error of a read, or one that says that it got other values than were written.
+func compare(got, want int, err error) error {
+	if err == nil && got != want {
+		err = fmt.Errorf("values of %d bytes instead of %d", got, want)
+	}
+	return err
+}

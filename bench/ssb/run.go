@@ -1,0 +1,180 @@
+package ssb
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/bench/machine"
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// run is one job under way.
+type run struct {
+	job       suite.Job
+	plan      plan
+	engine    engine.Engine
+	record    suite.Record
+	generator *generator
+
+	store  engine.Store
+	data   *messages
+	sorted []uint32      // the sequence numbers of data in the order of their keys
+	keys   [][]byte      // of the read that is being made; reused
+	base   machine.Usage // just before the engine is opened
+	extra  int           // messages put beyond those of data
+}
+
+// messages is the task of that name.
+func (r *run) messages() error {
+	steps := []struct {
+		name string
+		do   func() error
+	}{
+		{"generate", r.generate},
+		{"load", r.load},
+		{"read after load", func() error { return r.reads(loaded) }},
+		{"settle", r.settle},
+		{"read after settling", func() error { return r.reads(settled) }},
+		{"short transactions", r.shortReads},
+		{"close", r.closeAndWeigh},
+		{"open again and again", r.openings},
+		{"read after reopening", func() error { return r.reads(reopened) }},
+		{"resources", func() error { return r.resources("total") }},
+		{"put", r.puts},
+		{"close at the end", func() error { return r.store.Close() }},
+		{"append and generate", r.appendGenerated},
+	}
+	for _, step := range steps {
+		if err := step.do(); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	return nil
+}
+
+// size is the task of that name.
+func (r *run) size() error {
+	batch, err := newMessages(r.plan.sizeBatch)
+	if err != nil {
+		return err
+	}
+	if err := r.open("size"); err != nil {
+		return err
+	}
+	var values [][]byte
+	for left := r.plan.sizeMessages; left > 0; left -= len(values) {
+		batch.fill(r.generator)
+		values = batch.appendValues(values[:0], 0, min(batch.len(), left))
+		if err := r.store.Append(values); err != nil {
+			return fmt.Errorf("append with %d to go: %w", left, err)
+		}
+	}
+	if err := r.store.Close(); err != nil {
+		return err
+	}
+	return r.weigh("size", r.plan.sizeMessages)
+}
+
+// generate makes the messages, and notes what that has cost.
+func (r *run) generate() (err error) {
+	if r.data, err = newMessages(r.plan.messages); err != nil {
+		return err
+	}
+	r.data.fill(r.generator)
+	r.prepareReads()
+	debug.FreeOSMemory()
+	r.base, err = machine.Now()
+	return err
+}
+
+// settle leaves the engine alone, so that it can do what it has put off.
+func (r *run) settle() error {
+	time.Sleep(r.plan.settle)
+	return nil
+}
+
+// closeAndWeigh measures the first Close, and what is on disk then.
+func (r *run) closeAndWeigh() error {
+	start := time.Now()
+	if err := r.store.Close(); err != nil {
+		return err
+	}
+	if r.job.Wants("close") {
+		r.record("close", "", since(start))
+	}
+	if r.job.Profile == profileFull || !r.job.Wants("size") {
+		return nil // the other task measures the size, or nobody wants it
+	}
+	return r.weigh("main", r.plan.messages)
+}
+
+// weigh measures the size on disk of the closed database in the folder name.
+func (r *run) weigh(name string, messages int) error {
+	size, err := machine.SizeOf(filepath.Join(r.job.Dir, name))
+	if err != nil {
+		return err
+	}
+	r.record("size", "apparent", float64(size.Apparent)/float64(messages))
+	r.record("size", "allocated", float64(size.Allocated)/float64(messages))
+	return nil
+}
+
+// openings measures Open, and leaves the database open.
+func (r *run) openings() error {
+	var samples []float64
+	for range r.plan.opens {
+		start := time.Now()
+		if err := r.open("main"); err != nil {
+			return err
+		}
+		samples = append(samples, since(start))
+		if err := r.store.Close(); err != nil {
+			return err
+		}
+	}
+	if r.job.Wants("open") {
+		r.record("open", "", samples...)
+	}
+	return r.open("main")
+}
+
+// open opens the database in the folder name.
+func (r *run) open(name string) (err error) {
+	dir := filepath.Join(r.job.Dir, name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	r.store, err = r.engine.Open(dir, engine.Options{Sync: r.job.Sync, Order: r.job.Order})
+	return err
+}
+
+// resources records what the engine has used since it was opened first, and up to this state.
+func (r *run) resources(state string) error {
+	now, err := machine.Now()
+	if err != nil {
+		return err
+	}
+	if r.job.Wants("cpu") {
+		r.record("cpu", state, float64(now.CPU-r.base.CPU))
+	}
+	if r.job.Wants("written") {
+		r.record("written", state, float64(now.Written-r.base.Written))
+	}
+	if state != "total" || !r.job.Wants("memory") {
+		return nil
+	}
+	base := r.base.Anon + r.base.File
+	r.record("memory", "base", float64(base))
+	r.record("memory", "peak", float64(now.Peak))
+	r.record("memory", "own", float64(now.Peak-base))
+	r.record("memory", "anon", float64(now.Anon))
+	r.record("memory", "file", float64(now.File))
+	return nil
+}
+
+// since returns the nanoseconds since start.
+func since(start time.Time) float64 { return float64(time.Since(start)) }

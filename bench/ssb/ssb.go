@@ -1,0 +1,140 @@
+// Package ssb is the suite that appends to and reads from a log of messages.
+//
+// A child process does one of two tasks. "messages" loads the messages and measures everything that
+// can be measured on the way; its steps are the lines of [run.messages]. "size" loads ten times as
+// many in smaller batches and measures only the size on disk; the full profile has it, while the
+// quick one takes the size in the first task.
+//
+// Keys, values and random choices are made before the clock starts. All that is read is compared
+// with what was written by its length.
+package ssb
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// Names of the tasks.
+const (
+	taskMessages = "messages"
+	taskSize     = "size"
+)
+
+// The conditions under which the read rows are measured.
+const (
+	loaded   = "loaded"   // right after the load
+	settled  = "settled"  // after doing nothing for a while
+	reopened = "reopened" // after Close and Open, for each row anew
+)
+
+// profileFull is the profile with the study's own sizes.
+const profileFull = "full"
+
+// Suite returns the suite.
+func Suite() suite.Suite {
+	return suite.Suite{
+		Name:  "ssb",
+		About: "appending and reading a log of messages",
+		Rows:  rows(),
+		Tasks: tasks,
+		Run:   runJob,
+	}
+}
+
+func rows() []suite.Row {
+	const ns, bytes, perSecond = suite.Nanoseconds, suite.Bytes, suite.PerSecond
+	read := func(name, about string) suite.Row {
+		states := []string{loaded, settled, reopened}
+		return suite.Row{Name: name, Unit: ns, States: states, Cold: reopened, About: about}
+	}
+	return []suite.Row{
+		{Name: "append", Unit: ns, About: "5,000 messages in one transaction"},
+		{Name: "append_generate", Unit: ns, About: "the same, and making the messages"},
+		read("read_random", "5,000 gets of random keys in one transaction"),
+		read("read_sequential", "5,000 gets of consecutive keys from the first message"),
+		read("read_iterate", "seek to a random key and 5,000 steps"),
+		read("read_iterate_touch", "the same, looking at one byte of each value"),
+		{Name: "begin_rollback", Unit: ns, About: "a read transaction that does nothing"},
+		{Name: "get_one", Unit: ns, About: "one get in a transaction of its own"},
+		{Name: "put_one", Unit: ns, About: "one message in a transaction of its own"},
+		{Name: "put_parallel", Unit: perSecond, States: []string{"1", "64"},
+			About: "commits of one message each, by 1 and by 64 goroutines"},
+		{Name: "open", Unit: ns, About: "opening the closed database"},
+		{Name: "close", Unit: ns, About: "the first Close, after settling"},
+		{Name: "size", Unit: bytes, States: []string{"apparent", "allocated"},
+			About: "bytes on disk per message after Close"},
+		{Name: "memory", Unit: bytes, States: []string{"base", "peak", "own", "anon", "file"},
+			About: "resident: before the engine opens; at most; the difference; and at the end"},
+		{Name: "cpu", Unit: ns, States: []string{"load", "total"},
+			About: "processor time from Open to the last append, and to the end of reading"},
+		{Name: "written", Unit: bytes, States: []string{"load", "total"},
+			About: "bytes written to the device, likewise"},
+	}
+}
+
+func tasks(s suite.Settings) []suite.Task {
+	size := suite.Task{Name: taskSize, Rounds: 1}
+	if s.Profile != profileFull || !s.Wants("size") {
+		return []suite.Task{{Name: taskMessages, Rounds: s.Rounds}}
+	}
+	if len(s.Rows) == 1 {
+		return []suite.Task{size}
+	}
+	return []suite.Task{{Name: taskMessages, Rounds: s.Rounds}, size}
+}
+
+// plan is how much of everything a job does.
+type plan struct {
+	messages     int
+	sizeMessages int           // of the task "size"
+	batch        int           // messages of one append, and gets or steps of one read
+	sizeBatch    int           // messages of one append of the task "size"
+	generated    int           // samples of append_generate
+	reads        int           // samples of a read row in one state
+	calls        int           // calls that make one sample of the shortest operations
+	puts         int           // samples of put_one
+	crowds       int           // samples of put_parallel
+	crowdPuts    int           // puts of each goroutine in a sample of put_parallel
+	opens        int           // samples of open
+	settle       time.Duration // how long doing nothing takes
+}
+
+// newPlan returns the plan of the user's settings.
+func newPlan(s suite.Settings) plan {
+	p := plan{
+		messages:     s.Messages,
+		sizeMessages: 10 * s.Messages,
+		batch:        min(5_000, s.Messages),
+		sizeBatch:    min(1_000, s.Messages),
+		generated:    5,
+		reads:        10,
+		calls:        1_000,
+		puts:         50,
+		crowds:       3,
+		crowdPuts:    16,
+		opens:        3,
+		settle:       2 * time.Second,
+	}
+	if s.Profile == profileFull {
+		p.generated, p.reads, p.puts, p.crowds, p.opens = 20, 30, 200, 5, 5
+	}
+	return p
+}
+
+func runJob(job suite.Job, e engine.Engine, record suite.Record) error {
+	g, err := newGenerator(job.Data, job.Seed)
+	if err != nil {
+		return err
+	}
+	r := &run{job: job, plan: newPlan(job.Settings), engine: e, record: record, generator: g}
+	switch job.Task {
+	case taskMessages:
+		return r.messages()
+	case taskSize:
+		return r.size()
+	}
+	return fmt.Errorf("no task %q", job.Task)
+}

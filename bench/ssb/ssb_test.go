@@ -1,0 +1,185 @@
+package ssb
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// tiny is a plan that takes no time.
+func tiny() plan {
+	return plan{
+		messages: 250, sizeMessages: 120, batch: 100, sizeBatch: 50, generated: 2, reads: 3,
+		calls: 10, puts: 3, crowds: 2, crowdPuts: 1, opens: 2,
+	}
+}
+
+func tinyJob(t testing.TB, task string, order engine.Order) suite.Job {
+	t.Helper()
+	return suite.Job{
+		Task: task,
+		Dir:  t.TempDir(),
+		Settings: suite.Settings{
+			Profile: "quick", Rounds: 1, Messages: 250, Seed: 1, Order: order, Data: dataMessages,
+		},
+	}
+}
+
+// do runs a job and returns what it recorded, by row and state.
+func do(t testing.TB, job suite.Job, e engine.Engine) (map[string][]float64, error) {
+	t.Helper()
+	g, err := newGenerator(job.Data, job.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples := make(map[string][]float64)
+	r := &run{job: job, plan: tiny(), engine: e, generator: g}
+	r.record = func(row, state string, values ...float64) {
+		name := strings.TrimSuffix(row+"/"+state, "/")
+		samples[name] = append(samples[name], values...)
+	}
+	if job.Task == taskSize {
+		return samples, r.size()
+	}
+	return samples, r.messages()
+}
+
+func TestMessagesTask_measuresEveryRowOfEveryEngine(t *testing.T) {
+	for _, e := range engine.All() {
+		for _, order := range []engine.Order{engine.BigEndian, engine.LittleEndian} {
+			t.Run(e.Name+"/"+string(order), func(t *testing.T) {
+				t.Parallel()
+				samples, err := do(t, tinyJob(t, taskMessages, order), e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, row := range rows() {
+					states := row.States
+					if len(states) == 0 {
+						states = []string{""}
+					}
+					for _, state := range states {
+						name := strings.TrimSuffix(row.Name+"/"+state, "/")
+						if len(samples[name]) == 0 {
+							t.Errorf("no samples of %s", name)
+						}
+						delete(samples, name)
+					}
+				}
+				for name := range samples {
+					t.Errorf("samples of %s, which is no row", name)
+				}
+			})
+		}
+	}
+}
+
+func TestMessagesTask_measuresOnlyWhatIsWanted(t *testing.T) {
+	e, err := engine.Select("bbolt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows() {
+		job := tinyJob(t, taskMessages, engine.BigEndian)
+		job.Rows = []string{row.Name}
+		samples, err := do(t, job, e[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range samples {
+			if got, _, _ := strings.Cut(name, "/"); got != row.Name {
+				t.Errorf("samples of %s, but only %s was wanted", name, row.Name)
+			}
+		}
+		if len(samples) == 0 {
+			t.Errorf("no samples of %s", row.Name)
+		}
+	}
+}
+
+func TestSizeTask_measuresBytesPerMessage(t *testing.T) {
+	e, err := engine.Select("bbolt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples, err := do(t, tinyJob(t, taskSize, engine.BigEndian), e[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	apparent := samples["size/apparent"]
+	if len(apparent) != 1 || apparent[0] < 397 || apparent[0] > 4*397 {
+		t.Errorf("%v bytes per message", apparent)
+	}
+}
+
+func TestTasks_measureTheSizeOnce(t *testing.T) {
+	for _, c := range []struct {
+		profile string
+		rows    []string
+		want    string
+	}{
+		{"quick", nil, "messages"},
+		{"full", nil, "messages size"},
+		{"full", []string{"append"}, "messages"},
+		{"full", []string{"size"}, "size"},
+		{"full", []string{"append", "size"}, "messages size"},
+	} {
+		var names []string
+		for _, task := range tasks(suite.Settings{Profile: c.profile, Rounds: 5, Rows: c.rows}) {
+			names = append(names, task.Name)
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("%s %v: tasks %s instead of %s", c.profile, c.rows, got, c.want)
+		}
+	}
+}
+
+// liar is a store that answers with something that was not written.
+type liar struct {
+	engine.Store
+	lie string
+}
+
+func (l liar) GetMany(keys [][]byte) (int, error) {
+	size, err := l.Store.GetMany(keys)
+	if l.lie == "GetMany" {
+		size++
+	}
+	return size, err
+}
+
+func (l liar) Get(key []byte) (int, error) {
+	size, err := l.Store.Get(key)
+	if l.lie == "Get" {
+		size++
+	}
+	return size, err
+}
+
+func (l liar) Iterate(start []byte, n int, touch bool) (engine.Walk, error) {
+	w, err := l.Store.Iterate(start, n, touch)
+	if l.lie == "Iterate" {
+		w.Entries--
+	}
+	return w, err
+}
+
+func TestMessagesTask_noticesWrongAnswers(t *testing.T) {
+	e, err := engine.Select("bbolt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	honest := e[0].Open
+	for _, lie := range []string{"GetMany", "Get", "Iterate"} {
+		e[0].Open = func(dir string, o engine.Options) (engine.Store, error) {
+			s, err := honest(dir, o)
+			return liar{s, lie}, err
+		}
+		_, err := do(t, tinyJob(t, taskMessages, engine.BigEndian), e[0])
+		if err == nil || !strings.Contains(err.Error(), "instead of") {
+			t.Errorf("%s lied, and the error is %v", lie, err)
+		}
+	}
+}

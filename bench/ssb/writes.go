@@ -1,0 +1,125 @@
+package ssb
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/stoatdb/stoat/bench/engine"
+)
+
+// load appends all messages to a new database, and leaves it open.
+func (r *run) load() error {
+	if err := r.open("main"); err != nil {
+		return err
+	}
+	var samples []float64
+	values := make([][]byte, 0, r.plan.batch)
+	for i := 0; i < r.data.len(); i += len(values) {
+		values = r.data.appendValues(values[:0], i, min(i+r.plan.batch, r.data.len()))
+		start := time.Now()
+		if err := r.store.Append(values); err != nil {
+			return fmt.Errorf("append after %d messages: %w", i, err)
+		}
+		if len(values) == r.plan.batch { // a shorter last one does not compare
+			samples = append(samples, since(start))
+		}
+	}
+	if r.job.Wants("append") {
+		r.record("append", "", samples...)
+	}
+	return r.resources("load")
+}
+
+// appendGenerated appends to another new database, and makes the messages while the clock runs.
+func (r *run) appendGenerated() error {
+	if !r.job.Wants("append_generate") {
+		return nil
+	}
+	if err := r.open("generated"); err != nil {
+		return err
+	}
+	batch, err := newMessages(r.plan.batch)
+	if err != nil {
+		return err
+	}
+	var samples []float64
+	values := make([][]byte, 0, r.plan.batch)
+	for range r.plan.generated {
+		start := time.Now()
+		batch.fill(r.generator)
+		values = batch.appendValues(values[:0], 0, batch.len())
+		if err := r.store.Append(values); err != nil {
+			return err
+		}
+		samples = append(samples, since(start))
+	}
+	r.record("append_generate", "", samples...)
+	return r.store.Close()
+}
+
+// puts measures transactions of one message each, on top of the loaded ones.
+func (r *run) puts() error {
+	if r.job.Wants("put_one") {
+		samples := make([]float64, 0, r.plan.puts)
+		for range r.plan.puts {
+			key, value := r.nextPair()
+			start := time.Now()
+			if err := r.store.Put(key, value, false); err != nil {
+				return err
+			}
+			samples = append(samples, since(start))
+		}
+		r.record("put_one", "", samples...)
+	}
+	if !r.job.Wants("put_parallel") {
+		return nil
+	}
+	for _, workers := range []int{1, 64} {
+		var samples []float64
+		for range r.plan.crowds {
+			rate, err := r.crowd(workers, r.plan.crowdPuts)
+			if err != nil {
+				return err
+			}
+			samples = append(samples, rate)
+		}
+		r.record("put_parallel", strconv.Itoa(workers), samples...)
+	}
+	return nil
+}
+
+// crowd lets some goroutines put some messages each, and returns the commits per second.
+func (r *run) crowd(workers, puts int) (float64, error) {
+	type pair struct{ key, value []byte }
+	pairs := make([]pair, workers*puts)
+	for i := range pairs {
+		pairs[i].key, pairs[i].value = r.nextPair()
+	}
+	errs := make([]error, workers)
+	var wait sync.WaitGroup
+	start := time.Now()
+	for w := range workers {
+		wait.Go(func() {
+			for _, p := range pairs[w*puts : (w+1)*puts] {
+				if errs[w] = r.store.Put(p.key, p.value, workers > 1); errs[w] != nil {
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	elapsed := time.Since(start)
+	return float64(len(pairs)) / elapsed.Seconds(), errors.Join(errs...)
+}
+
+// nextPair returns a key behind all others and a message.
+func (r *run) nextPair() (key, value []byte) {
+	key = make([]byte, engine.KeyBytes)
+	r.job.Order.Put(key, uint64(r.data.len()+r.extra))
+	value = r.data.value(r.extra % r.data.len())
+	r.extra++
+	return key, value
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+)
+
+func delCommand() *command {
+	flags := newFlags()
+	from := bucketFlag(flags)
+	f := new(format)
+	f.inputFlags(flags)
+	return &command{
+		name:      "del",
+		arguments: "DB KEY...",
+		summary:   "delete keys",
+		details: `
+All keys go in one transaction. Keys that are not there are named, and make the
+exit code 3; the others are deleted all the same.`,
+		min: 2, max: unlimited,
+		flags: flags,
+		run: func(s *stdio, args []string) error {
+			return del(s, args[0], *from, f, args[1:])
+		},
+	}
+}
+
+func del(s *stdio, db string, from path, f *format, args []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	keys := make([][]byte, len(args))
+	for i, arg := range args {
+		var err error
+		if keys[i], err = f.decode(arg); err != nil {
+			return err
+		}
+	}
+	// Opening for writing would create the database, and finding the bucket is all that is asked.
+	err := view(db, func(tx *stoat.Tx) error {
+		_, err := from.find(tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var missing [][]byte
+	err = update(db, func(tx *stoat.Tx) error {
+		b, err := from.find(tx)
+		if err != nil {
+			return err
+		}
+		missing, err = delKeys(b, keys)
+		return err
+	})
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	for _, key := range missing[:len(missing)-1] {
+		fmt.Fprintf(s.err, "stoat: %s: %v\n", quote(key), stoat.ErrNotFound)
+	}
+	return fmt.Errorf("%s: %w", quote(missing[len(missing)-1]), stoat.ErrNotFound)
+}
+
+// delKeys deletes the keys and returns those that were not there.
+func delKeys(b bucket, keys [][]byte) (missing [][]byte, err error) {
+	for _, key := range keys {
+		there, err := b.Has(key)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			missing = append(missing, key)
+			continue
+		}
+		if err := b.Delete(key); err != nil {
+			return nil, err
+		}
+	}
+	return missing, nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/stoatdb/stoat"
+)
+
+func dumpCommand() *command {
+	return &command{
+		name:      "dump",
+		arguments: "DB [FILE]",
+		summary:   "write all there is as lines of JSON",
+		details: `
+Without FILE, or if it is -, the dump goes to standard output. FILE appears, in
+place of an earlier one, when it is complete. The dump is one snapshot: what
+others write meanwhile is not in it. Its lines are
+
+  {"stoat":1}                                       first: the format's version
+  {"bucket":["a","b"],"sequence":7}                 a bucket, before its entries
+  {"bucket":["a","b"],"key":"text","value":"text"}  an entry
+  {"end":true}                                      last: the dump is complete
+
+"bucket" is left out in the root bucket, whose own line is there only if its
+sequence is not 0. Where bytes are not valid UTF-8, base64 stands in their
+place, in "bucket64", "key64" and "value64".`,
+		min: 1, max: 2,
+		flags: newFlags(),
+		run: func(s *stdio, args []string) error {
+			if len(args) == 1 || args[1] == "-" {
+				return dump(context.Background(), s, args[0], s.out)
+			}
+			return dumpFile(s, args[0], args[1])
+		},
+	}
+}
+
+func dumpFile(s *stdio, db, name string) error {
+	ctx, stop := interruptible()
+	defer stop()
+	f, err := createOutfile(name)
+	if err != nil {
+		return err
+	}
+	if err := dump(ctx, s, db, f); err != nil {
+		return errors.Join(err, f.discard())
+	}
+	return f.finish()
+}
+
+// dump writes the whole database to w.
+func dump(ctx context.Context, s *stdio, dir string, w io.Writer) error {
+	db, err := open(dir, &stoat.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	stats := db.Stats()
+	d := &dumper{
+		ctx:      ctx,
+		w:        w,
+		progress: newProgress(s, "dump", int64(stats.RawBytes)+stats.MemtableBytes),
+	}
+	err = db.View(func(tx *stoat.Tx) error {
+		if err := (&record{Stoat: dumpVersion}).write(w); err != nil {
+			return err
+		}
+		if err := d.bucket(tx, nil); err != nil {
+			return err
+		}
+		if err := tx.Err(); err != nil {
+			return err
+		}
+		return (&record{End: true}).write(w)
+	})
+	d.progress.finish()
+	return errors.Join(err, db.Close())
+}
+
+// dumper writes the records of one dump.
+type dumper struct {
+	ctx      context.Context
+	w        io.Writer
+	progress *progress
+}
+
+// bucket writes a bucket and all that is in it.
+func (d *dumper) bucket(b bucket, at path) error {
+	if sequence, err := b.Sequence(); err != nil || len(at) > 0 || sequence > 0 {
+		if err := errors.Join(err, writeBucket(d.w, at, b)); err != nil {
+			return err
+		}
+	}
+	for key, value := range b.Scan(stoat.Range{}) {
+		if err := entryRecord(at, key, value).write(d.w); err != nil {
+			return err
+		}
+		if err := interrupted(d.ctx); err != nil {
+			return err
+		}
+		d.progress.add(int64(len(key) + len(value)))
+	}
+	for name := range b.Buckets() {
+		child, err := b.Bucket(name)
+		if err != nil {
+			return fmt.Errorf("bucket %s: %w", at.String(), err)
+		}
+		if err := d.bucket(child, append(slices.Clip(at), string(name))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

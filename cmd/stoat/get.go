@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+)
+
+func getCommand() *command {
+	flags := newFlags()
+	from := bucketFlag(flags)
+	f := new(format)
+	f.flags(flags)
+	return &command{
+		name:      "get",
+		arguments: "DB KEY",
+		summary:   "print the value of a key",
+		details: `
+The value is printed byte for byte, without a newline after it; on a terminal,
+a value that is no plain text is quoted. If there is no such key, the exit code
+is 3.`,
+		min: 2, max: 2,
+		flags: flags,
+		run: func(s *stdio, args []string) error {
+			return get(s, args[0], *from, f, args[1])
+		},
+	}
+}
+
+func get(s *stdio, db string, from path, f *format, arg string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	key, err := f.decode(arg)
+	if err != nil {
+		return err
+	}
+	return view(db, func(tx *stoat.Tx) error {
+		b, err := from.find(tx)
+		if err != nil {
+			return err
+		}
+		value, err := b.Get(key)
+		if errors.Is(err, stoat.ErrNotFound) {
+			return fmt.Errorf("%s: %w", quote(key), err)
+		}
+		if err != nil {
+			return err
+		}
+		if f.json {
+			return entryRecord(from, key, value).write(s.out)
+		}
+		_, err = s.out.WriteString(f.document(value, s.outTerminal))
+		return err
+	})
+}

@@ -1,0 +1,43 @@
+package main
+
+import "fmt"
+
+func helpCommand() *command {
+	return &command{
+		name:      "help",
+		arguments: "[COMMAND]",
+		summary:   "say what there is, or all about one command",
+		max:       1,
+		flags:     newFlags(),
+		run: func(s *stdio, args []string) error {
+			if len(args) == 0 {
+				overview(s)
+				return nil
+			}
+			c := lookup(args[0])
+			if c == nil {
+				return usagef("there is no command %q", args[0])
+			}
+			c.help(s.out)
+			return nil
+		},
+	}
+}
+
+// overview lists the commands.
+func overview(s *stdio) {
+	fmt.Fprint(s.out, "Stoat is an embedded key-value database; this is its command line.\n\n"+
+		"usage: stoat COMMAND [flags] [arguments]\n\n")
+	for _, c := range commands() {
+		if !c.hidden {
+			fmt.Fprintf(s.out, "  %-8s %s\n", c.name, c.summary)
+		}
+	}
+	fmt.Fprint(s.out, `
+DB is the directory of a database. The commands that read leave it untouched and
+can run while another process has it open; they see the state when they start.
+
+"stoat help COMMAND" says more. Exit codes: 0 fine, 1 an error, 2 a mistake in
+the arguments, 3 key not found.
+`)
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/stoatdb/stoat"
+)
+
+// open opens the database in dir and says what to do if that fails.
+func open(dir string, opts *stoat.Options) (*stoat.DB, error) {
+	if dir == "" {
+		return nil, usagef("the name of the database is empty")
+	}
+	db, err := stoat.Open(dir, opts)
+	if err == nil {
+		return db, nil
+	}
+	inner := errors.Unwrap(err) // without the advice meant for programmers
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no database at %s: check the path, or create one with "+
+			"\"stoat put %s KEY VALUE\"", dir, dir)
+	case errors.Is(err, stoat.ErrLocked):
+		return nil, fmt.Errorf("%s: %w: end that process first; the commands that only read work "+
+			"meanwhile", dir, inner)
+	case errors.Is(err, stoat.ErrNoSpace):
+		return nil, fmt.Errorf("%s: %w: make room on its disk first", dir, inner)
+	}
+	return nil, err
+}
+
+// view runs fn with a snapshot of an existing database, and changes nothing.
+func view(dir string, fn func(tx *stoat.Tx) error) error {
+	db, err := open(dir, &stoat.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.View(fn), db.Close())
+}
+
+// update runs fn with a writable transaction of the database, which is created if need be.
+func update(dir string, fn func(tx *stoat.Tx) error) error {
+	db, err := open(dir, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Update(fn), db.Close())
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/stoatdb/stoat"
+)
+
+// valueBytesMax is the largest value that a database takes.
+const valueBytesMax = 1 << 30
+
+func putCommand() *command {
+	flags := newFlags()
+	into := bucketFlag(flags)
+	f := new(format)
+	f.inputFlags(flags)
+	return &command{
+		name:      "put",
+		arguments: "DB KEY VALUE",
+		summary:   "store a value under a key",
+		details: `
+The database and the bucket are created if need be. VALUE - stands for what is
+on standard input, all of it; with -hex or -base64 that is decoded too. When the
+command ends, the value is safe on the disk.`,
+		min: 3, max: 3,
+		flags: flags,
+		run: func(s *stdio, args []string) error {
+			return put(s, args[0], *into, f, args[1], args[2])
+		},
+	}
+}
+
+func put(s *stdio, db string, into path, f *format, keyArg, valueArg string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	key, err := f.decode(keyArg)
+	if err != nil {
+		return err
+	}
+	value, err := readValue(s, f, valueArg)
+	if err != nil {
+		return err
+	}
+	return update(db, func(tx *stoat.Tx) error {
+		b, err := into.create(tx)
+		if err != nil {
+			return err
+		}
+		return b.Put(key, value)
+	})
+}
+
+// readValue returns the value that an argument stands for.
+func readValue(s *stdio, f *format, arg string) ([]byte, error) {
+	if arg != "-" {
+		return f.decode(arg)
+	}
+	inputMax := int64(valueBytesMax)
+	if f.hex || f.base64 {
+		inputMax = 2*valueBytesMax + 2
+	}
+	value, err := io.ReadAll(io.LimitReader(s.in, inputMax+1))
+	if err != nil {
+		return nil, fmt.Errorf("read standard input: %w", err)
+	}
+	if int64(len(value)) > inputMax {
+		return nil, fmt.Errorf("standard input: %w: a value has at most 1 GiB", stoat.ErrTooLarge)
+	}
+	if f.hex || f.base64 {
+		return f.decode(string(bytes.TrimSpace(value)))
+	}
+	return value, nil
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+)
+
+// selection is the flags that choose keys of a bucket, in the order in which they are printed.
+type selection struct {
+	in                 *path
+	prefix, start, end string
+	reverse            bool
+	limit              int
+	format             format
+}
+
+// selectionHelp says what scan and keys have in common.
+const selectionHelp = `
+-prefix, -start and -end narrow the range together. Keys and values are printed
+byte for byte; on a terminal, those that are no plain text are quoted. Programs
+should read -json, which keeps apart whatever the bytes are:
+
+  {"bucket":["a","b"],"key":"text","value":"text"}
+
+"bucket" is left out in the root bucket; "key64" and "value64" hold base64 where
+the bytes are not valid UTF-8.`
+
+// selectionFlags adds the flags of a selection.
+func selectionFlags(flags *flag.FlagSet) *selection {
+	c := &selection{in: bucketFlag(flags)}
+	flags.StringVar(&c.prefix, "prefix", "", "only keys that begin with `P`")
+	flags.StringVar(&c.start, "start", "", "only keys from `S` on")
+	flags.StringVar(&c.end, "end", "", "only keys below `E`")
+	flags.BoolVar(&c.reverse, "reverse", false, "from the last key to the first")
+	flags.IntVar(&c.limit, "limit", 0, "stop after `N` keys; 0 means no limit")
+	c.format.flags(flags)
+	return c
+}
+
+// keyRange returns the range of keys that the flags ask for.
+func (c *selection) keyRange() (stoat.Range, error) {
+	if err := c.format.check(); err != nil {
+		return stoat.Range{}, err
+	}
+	if c.limit < 0 {
+		return stoat.Range{}, usagef("-limit %d is negative; 0 means no limit", c.limit)
+	}
+	var bounds [3][]byte
+	for i, arg := range []string{c.prefix, c.start, c.end} {
+		var err error
+		if bounds[i], err = c.format.decode(arg); err != nil {
+			return stoat.Range{}, err
+		}
+	}
+	r := narrow(stoat.Prefix(bounds[0]), bounds[1], bounds[2])
+	r.Reverse, r.Limit = c.reverse, c.limit
+	return r, nil
+}
+
+// narrow returns the part of r from start on and below end, which have no effect if empty.
+func narrow(r stoat.Range, start, end []byte) stoat.Range {
+	if bytes.Compare(start, r.Start) > 0 {
+		r.Start = start
+	}
+	if len(end) > 0 && (len(r.End) == 0 || bytes.Compare(end, r.End) < 0) {
+		r.End = end
+	}
+	return r
+}
+
+// scan prints the entries of the selection.
+func (c *selection) scan(s *stdio, db string) error {
+	return c.read(db, func(b bucket, r stoat.Range) error {
+		for key, value := range b.Scan(r) {
+			if err := c.print(s, key, value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// keys prints the keys of the selection.
+func (c *selection) keys(s *stdio, db string) error {
+	return c.read(db, func(b bucket, r stoat.Range) error {
+		for key := range b.Keys(r) {
+			if err := c.print(s, key, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// read runs fn with the bucket and the range of the selection.
+func (c *selection) read(db string, fn func(b bucket, r stoat.Range) error) error {
+	r, err := c.keyRange()
+	if err != nil {
+		return err
+	}
+	return view(db, func(tx *stoat.Tx) error {
+		b, err := c.in.find(tx)
+		if err != nil {
+			return err
+		}
+		return fn(b, r)
+	})
+}
+
+// print writes an entry, or a key alone if value is nil.
+func (c *selection) print(s *stdio, key, value []byte) error {
+	if c.format.json {
+		return entryRecord(*c.in, key, value).write(s.out)
+	}
+	line := c.format.item(key, s.outTerminal)
+	if value != nil {
+		line += "\t" + c.format.item(value, s.outTerminal)
+	}
+	_, err := fmt.Fprintln(s.out, line)
+	return err
+}

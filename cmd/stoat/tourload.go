@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// loadReport is how the files got into the database.
+type loadReport struct {
+	Files          int     `json:"files"`
+	Bytes          int64   `json:"bytes"`
+	Commits        int     `json:"commits"` // each of them synced
+	Seconds        float64 `json:"seconds"` // with reading the files
+	ReadSeconds    float64 `json:"readSeconds"`
+	BytesPerSecond float64 `json:"bytesPerSecond"`
+}
+
+// sizeReport is how large the closed database is.
+type sizeReport struct {
+	CloseSeconds  float64 `json:"closeSeconds"`
+	OpenSeconds   float64 `json:"openSeconds"`
+	DatabaseBytes int64   `json:"databaseBytes"`
+	DatabaseFiles int     `json:"databaseFiles"`
+	FolderBytes   int64   `json:"folderBytes"` // the sum of the lengths of the files
+}
+
+// load stores all files in synced transactions.
+func (t *tour) load() error {
+	if err := t.open(nil); err != nil {
+		return err
+	}
+	b := batch{db: t.db}
+	bar := newProgress(t.s, "load", t.tree.bytes)
+	started := time.Now()
+	reading, err := t.store(&b, bar)
+	if err == nil {
+		err = b.commit()
+	}
+	took := time.Since(started)
+	b.rollback()
+	bar.finish()
+	if err != nil {
+		return err
+	}
+	t.report.Skipped = t.tree.skipped
+	t.report.Load = loadReport{
+		Files:          len(t.tree.files),
+		Bytes:          t.tree.bytes,
+		Commits:        b.commits,
+		Seconds:        took.Seconds(),
+		ReadSeconds:    reading.Seconds(),
+		BytesPerSecond: per(t.tree.bytes, took),
+	}
+	what := fmt.Sprintf("%s, %s", counted(int64(len(t.tree.files)), "file"),
+		byteText(float64(t.tree.bytes)))
+	rate := byteText(per(t.tree.bytes, took)) + "/s"
+	if err := t.row("1", "load", what, durationText(took), rate); err != nil {
+		return err
+	}
+	if err := t.row("", "", "of that, reading the folder", durationText(reading), ""); err != nil {
+		return err
+	}
+	return t.row("", "", counted(int64(b.commits), "commit")+", each synced", "", "")
+}
+
+// store writes all files into the batch, and returns the time that reading them took. Files that
+// cannot be read are taken off the list.
+func (t *tour) store(b *batch, bar *progress) (reading time.Duration, err error) {
+	var stored []sourceFile
+	var bytes int64
+	for _, f := range t.tree.files {
+		if err := interrupted(t.ctx); err != nil {
+			return reading, err
+		}
+		started := time.Now()
+		data, err := t.tree.read(f)
+		reading += time.Since(started)
+		if err != nil {
+			t.tree.skipped.Unreadable++
+			continue
+		}
+		tx, err := b.begin()
+		if err != nil {
+			return reading, err
+		}
+		if err := tx.Put([]byte(f.name), data); err != nil {
+			return reading, fmt.Errorf("store %s: %w", f.name, err)
+		}
+		if _, err := b.wrote(len(f.name) + len(data)); err != nil {
+			return reading, err
+		}
+		f.size = int64(len(data))
+		stored = append(stored, f)
+		bytes += f.size
+		bar.add(f.size)
+	}
+	if len(stored) == 0 {
+		return reading, fmt.Errorf("%s has no files that can be read", t.tree.base)
+	}
+	t.tree.files, t.tree.bytes = stored, bytes
+	return reading, nil
+}
+
+// size closes the database, which leaves it at rest, measures it, and opens it again.
+func (t *tour) size() error {
+	started := time.Now()
+	if err := t.close(); err != nil {
+		return err
+	}
+	closing := time.Since(started)
+	files, size, err := diskUsage(t.dir)
+	if err != nil {
+		return err
+	}
+	started = time.Now()
+	if err := t.open(nil); err != nil {
+		return err
+	}
+	opening := time.Since(started)
+	t.report.Size = sizeReport{
+		CloseSeconds:  closing.Seconds(),
+		OpenSeconds:   opening.Seconds(),
+		DatabaseBytes: size,
+		DatabaseFiles: files,
+		FolderBytes:   t.tree.bytes,
+	}
+	err = t.row("2", "size on disk",
+		fmt.Sprintf("%s in %s", byteText(float64(size)), counted(int64(files), "file")), "",
+		fmt.Sprintf("%.0f %% of folder", 100*float64(size)/float64(max(1, t.tree.bytes))))
+	if err != nil {
+		return err
+	}
+	if err := t.row("", "close", "", durationText(closing), ""); err != nil {
+		return err
+	}
+	return t.row("", "open", "", durationText(opening), "")
+}

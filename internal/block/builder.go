@@ -1,0 +1,176 @@
+package block
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
+
+// keepBytes is the capacity up to which a builder keeps its buffers for the next block.
+const keepBytes = 1 << 20
+
+// Builder collects the entries of one block. The zero Builder is empty. Not safe for concurrent use.
+type Builder struct {
+	keys, values       []byte
+	keyEnds, valueEnds []uint32 // where each entry's key and value end
+	tombstones         [MaxEntries / 8]byte
+	deleted            int
+}
+
+// Add appends an entry and copies its key and value. Keys must be strictly increasing, a tombstone
+// has no value, and there must be fewer than [MaxEntries].
+func (b *Builder) Add(kind keyspace.Kind, key, value []byte) {
+	if kind == keyspace.KindDelete {
+		i := len(b.keyEnds)
+		b.tombstones[i/8] |= 1 << (i % 8)
+		b.deleted++
+	}
+	b.keys = append(b.keys, key...)
+	b.values = append(b.values, value...)
+	b.keyEnds = append(b.keyEnds, uint32(len(b.keys)))
+	b.valueEnds = append(b.valueEnds, uint32(len(b.values)))
+}
+
+// Len returns the number of entries.
+func (b *Builder) Len() int { return len(b.keyEnds) }
+
+// KeyBytes returns the length of all keys together.
+func (b *Builder) KeyBytes() int { return len(b.keys) }
+
+// ValueBytes returns the length of all values together.
+func (b *Builder) ValueBytes() int { return len(b.values) }
+
+// Reset empties the builder.
+func (b *Builder) Reset() {
+	keep := func(p []byte) []byte {
+		if cap(p) > keepBytes {
+			return nil
+		}
+		return p[:0]
+	}
+	*b = Builder{
+		keys:      keep(b.keys),
+		values:    keep(b.values),
+		keyEnds:   b.keyEnds[:0],
+		valueEnds: b.valueEnds[:0],
+	}
+}
+
+// Key returns key i. It is valid until the next Reset.
+func (b *Builder) Key(i int) []byte {
+	start := uint32(0)
+	if i > 0 {
+		start = b.keyEnds[i-1]
+	}
+	return b.keys[start:b.keyEnds[i]]
+}
+
+// AppendKeys appends the key part. The builder must not be empty.
+func (b *Builder) AppendKeys(dst []byte) []byte {
+	n, from := b.Len(), len(dst)
+	h := keyHeader{form: formFixed, count: n, prefix: shared(b.Key(0), b.Key(n-1))}
+	if b.deleted > 0 {
+		h.flags = flagTombstones
+	}
+	if length, same := b.sameLength(); same {
+		h.suffix = b.sharedSuffix(length - h.prefix)
+		h.middle = length - h.prefix - h.suffix
+		dst = b.appendFixed(dst, h)
+	} else {
+		h.form = formVariable
+		h.middle = len(b.keys) - n*h.prefix
+		dst = b.appendVariable(dst, h)
+	}
+	first := b.Key(0)
+	dst = append(dst, first[:h.prefix]...)
+	dst = append(dst, first[len(first)-h.suffix:]...)
+	if b.deleted > 0 {
+		dst = append(dst, b.tombstones[:(n+7)/8]...)
+	}
+	return seal(dst, from)
+}
+
+// sameLength returns the length of all keys, if they have the same.
+func (b *Builder) sameLength() (length int, same bool) {
+	length = len(b.Key(0))
+	for i := range b.keyEnds {
+		if len(b.Key(i)) != length {
+			return 0, false
+		}
+	}
+	return length, true
+}
+
+// sharedSuffix returns how many of the last most bytes all keys share; they have the same length.
+func (b *Builder) sharedSuffix(most int) int {
+	first := b.Key(0)
+	for i := 1; i < b.Len() && most > 0; i++ {
+		key := b.Key(i)
+		n := 0
+		for n < most && key[len(key)-1-n] == first[len(first)-1-n] {
+			n++
+		}
+		most = n
+	}
+	if b.Len() == 1 {
+		return 0
+	}
+	return most
+}
+
+// appendFixed appends the header and the columns of form 1.
+func (b *Builder) appendFixed(dst []byte, h keyHeader) []byte {
+	middle := func(i int) []byte { return b.Key(i)[h.prefix : h.prefix+h.middle] }
+	headBytes := min(h.middle, headBytesMax)
+	base := headOf(middle(0), headBytes)
+	last := headOf(middle(h.count-1), headBytes) - base
+	counting := true
+	for i := 0; i < h.count && counting; i++ {
+		counting = headOf(middle(i), headBytes)-base == uint64(i)
+	}
+	if !counting {
+		h.width = (bits.Len64(last) + 7) / 8
+	}
+	dst = h.append(dst)
+	for i := range h.count {
+		dst = appendUint(dst, headOf(middle(i), headBytes)-base, h.width)
+	}
+	dst = binary.LittleEndian.AppendUint64(dst, base)
+	for i := range h.count {
+		dst = append(dst, middle(i)[headBytes:]...)
+	}
+	return dst
+}
+
+// appendVariable appends the header and the columns of form 2.
+func (b *Builder) appendVariable(dst []byte, h keyHeader) []byte {
+	h.width = 2
+	if h.middle > math.MaxUint16 {
+		h.width = 4
+	}
+	dst = h.append(dst)
+	for i := range h.count {
+		head := headOf(b.Key(i)[h.prefix:], variableHeadBytes)
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(head))
+	}
+	end := 0
+	for i := range h.count {
+		end += len(b.Key(i)) - h.prefix
+		dst = appendUint(dst, uint64(end), h.width)
+	}
+	for i := range h.count {
+		dst = append(dst, b.Key(i)[h.prefix:]...)
+	}
+	return dst
+}
+
+// shared returns how many leading bytes a and b have in common.
+func shared(a, b []byte) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

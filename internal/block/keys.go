@@ -1,0 +1,238 @@
+package block
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
+
+const (
+	formFixed    = 1
+	formVariable = 2
+
+	flagTombstones = 1
+
+	keyHeaderBytes    = 20
+	headBytesMax      = 8 // of a middle in form 1
+	variableHeadBytes = 4 // of a middle in form 2
+)
+
+// Keys is a key part, ready to be searched in place. It refers to the bytes it was parsed from. It
+// is immutable and safe for concurrent use.
+type Keys struct {
+	prefix, suffix []byte
+	count          int
+	variable       bool
+
+	heads     []byte // form 1: the heads and the base; form 2: the heads
+	width     int    // form 1: bytes of a head; form 2: bytes of an end
+	mask      uint64 // the low width bytes
+	base      uint64
+	headBytes int    // bytes of a middle that are in its head
+	restBytes int    // bytes of a middle that are not
+	rest      []byte // form 1: the rests; form 2: the middles
+	ends      []byte // form 2
+
+	tombstones []byte // nil if there are none
+}
+
+// keyHeader is the head of a key part.
+type keyHeader struct {
+	form, width, flags            int
+	count, prefix, suffix, middle int
+}
+
+func (h keyHeader) append(dst []byte) []byte {
+	dst = append(dst, byte(h.form), byte(h.width), byte(h.flags), 0)
+	for _, n := range [...]int{h.count, h.prefix, h.suffix, h.middle} {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(n))
+	}
+	return dst
+}
+
+// ParseKeys verifies the key part p, which must not change afterwards.
+func ParseKeys(p []byte) (Keys, error) {
+	p, err := verify(p)
+	if err != nil {
+		return Keys{}, err
+	}
+	if len(p) < keyHeaderBytes {
+		return Keys{}, errShort
+	}
+	number := func(at int) int { return int(binary.LittleEndian.Uint32(p[at:])) }
+	h := keyHeader{
+		form: int(p[0]), width: int(p[1]), flags: int(p[2]),
+		count: number(4), prefix: number(8), suffix: number(12), middle: number(16),
+	}
+	negative := h.prefix|h.suffix|h.middle < 0 // beyond what 32-bit platforms can address
+	if p[3] != 0 || h.flags&^flagTombstones != 0 || h.count < 1 || h.count > MaxEntries || negative {
+		return Keys{}, fmt.Errorf("key part header is % x", p[:keyHeaderBytes])
+	}
+	k := Keys{count: h.count, width: h.width}
+	r := &cutter{rest: p[keyHeaderBytes:]}
+	switch {
+	case h.form == formFixed && h.width <= headBytesMax:
+		err = k.parseFixed(r, h)
+	case h.form == formVariable && (h.width == 2 || h.width == 4) && h.suffix == 0:
+		err = k.parseVariable(r, h)
+	default:
+		err = fmt.Errorf("key part header is % x", p[:keyHeaderBytes])
+	}
+	if err != nil {
+		return Keys{}, err
+	}
+	k.prefix, k.suffix = r.cut(h.prefix, 1), r.cut(h.suffix, 1)
+	if h.flags&flagTombstones != 0 {
+		k.tombstones = r.cut((h.count+7)/8, 1)
+	}
+	if r.short || len(r.rest) > 0 {
+		return Keys{}, fmt.Errorf("key part of %d bytes does not hold what its header says", len(p))
+	}
+	return k, nil
+}
+
+func (k *Keys) parseFixed(r *cutter, h keyHeader) error {
+	k.headBytes = min(h.middle, headBytesMax)
+	k.restBytes = h.middle - k.headBytes
+	k.mask = 1<<(8*k.width) - 1
+	k.heads = r.cut(h.count*h.width+8, 1)
+	k.rest = r.cut(k.restBytes, h.count)
+	if r.short {
+		return errShort
+	}
+	k.base = binary.LittleEndian.Uint64(k.heads[h.count*h.width:])
+	most := uint64(1)<<(8*k.headBytes) - 1 // all ones for 8 bytes
+	if last := k.delta(h.count - 1); k.base > most || last > most-k.base {
+		return fmt.Errorf("heads go beyond %d bytes", k.headBytes)
+	}
+	return nil
+}
+
+func (k *Keys) parseVariable(r *cutter, h keyHeader) error {
+	k.variable, k.headBytes = true, variableHeadBytes
+	k.heads = r.cut(variableHeadBytes, h.count)
+	k.ends = r.cut(h.width, h.count)
+	k.rest = r.cut(h.middle, 1)
+	if r.short {
+		return errShort
+	}
+	before := 0
+	for i := range h.count {
+		end := k.end(i)
+		if end < before || end > h.middle {
+			return fmt.Errorf("key %d ends at %d of %d", i, end, h.middle)
+		}
+		before = end
+	}
+	if before != h.middle {
+		return fmt.Errorf("keys end at %d of %d", before, h.middle)
+	}
+	return nil
+}
+
+// cutter takes pieces off the front of a buffer and remembers if it ran short.
+type cutter struct {
+	rest  []byte
+	short bool
+}
+
+// cut returns the next n pieces of size bytes each. Both are below 1<<33.
+func (c *cutter) cut(size, n int) []byte {
+	if c.short || n > 0 && size > len(c.rest)/n {
+		c.short = true
+		return nil
+	}
+	p := c.rest[: n*size : n*size]
+	c.rest = c.rest[n*size:]
+	return p
+}
+
+// Len returns the number of keys.
+func (k *Keys) Len() int { return k.count }
+
+// Kind returns what entry i does.
+func (k *Keys) Kind(i int) keyspace.Kind { return KindAt(k.tombstones, i) }
+
+// Tombstones returns the bitmap for [KindAt].
+func (k *Keys) Tombstones() []byte { return k.tombstones }
+
+// KindAt returns the kind of entry i by a bitmap of tombstones, which is nil if there are none.
+func KindAt(tombstones []byte, i int) keyspace.Kind {
+	if tombstones != nil && tombstones[i/8]>>(i%8)&1 != 0 {
+		return keyspace.KindDelete
+	}
+	return keyspace.KindPut
+}
+
+// delta returns head i of form 1, minus base.
+func (k *Keys) delta(i int) uint64 {
+	if k.width == 0 {
+		return uint64(i)
+	}
+	return binary.LittleEndian.Uint64(k.heads[i*k.width:]) & k.mask
+}
+
+// end returns where middle i of form 2 ends.
+func (k *Keys) end(i int) int {
+	if k.width == 2 {
+		return int(binary.LittleEndian.Uint16(k.ends[2*i:]))
+	}
+	return int(binary.LittleEndian.Uint32(k.ends[4*i:]))
+}
+
+// middle returns middle i of form 2.
+func (k *Keys) middle(i int) []byte {
+	start := 0
+	if i > 0 {
+		start = k.end(i - 1)
+	}
+	return k.rest[start:k.end(i)]
+}
+
+// Expand returns all keys in full, in new memory.
+func (k *Keys) Expand() Column {
+	if k.variable {
+		return k.expandVariable()
+	}
+	// Every key starts as prefix and suffix, copied in doubling steps; the middles go in between.
+	size := len(k.prefix) + k.headBytes + k.restBytes + len(k.suffix)
+	data := make([]byte, k.count*size)
+	copy(data, k.prefix)
+	copy(data[size-len(k.suffix):], k.suffix)
+	for n := size; n < len(data); n *= 2 {
+		copy(data[n:], data[:n])
+	}
+	for i := range k.count {
+		middle := data[i*size+len(k.prefix):][:k.headBytes+k.restBytes]
+		head := (k.base + k.delta(i)) << (64 - 8*uint(k.headBytes))
+		for j := range k.headBytes {
+			middle[j] = byte(head >> 56)
+			head <<= 8
+		}
+		if k.restBytes > 0 {
+			copy(middle[k.headBytes:], k.restAt(i))
+		}
+	}
+	return Column{data: data, size: size}
+}
+
+func (k *Keys) expandVariable() Column {
+	data := make([]byte, 0, k.count*len(k.prefix)+len(k.rest))
+	ends := make([]uint32, 1, k.count+1)
+	for i := range k.count {
+		data = append(data, k.prefix...)
+		data = append(data, k.middle(i)...)
+		ends = append(ends, uint32(len(data)))
+	}
+	return Column{data: data, ends: ends}
+}
+
+// outside returns the index at which a key that lacks the prefix would be.
+func (k *Keys) outside(key []byte) int {
+	if bytes.Compare(key, k.prefix) < 0 {
+		return 0
+	}
+	return k.count
+}

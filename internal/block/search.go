@@ -1,0 +1,129 @@
+package block
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
+
+// Search returns the index of the first key that is not below key, which may be Len, and whether it
+// is key.
+func (k *Keys) Search(key []byte) (index int, exact bool) {
+	n := len(k.prefix)
+	if len(key) < n || string(key[:n]) != string(k.prefix) {
+		return k.outside(key), false
+	}
+	if k.variable {
+		return k.searchVariable(key[n:])
+	}
+	return k.searchFixed(key[n:])
+}
+
+// searchFixed searches form 1 for a key without the prefix.
+func (k *Keys) searchFixed(key []byte) (index int, exact bool) {
+	head := headOf(key, k.headBytes)
+	if head < k.base {
+		return 0, false
+	}
+	head -= k.base
+	i := k.lowerBound(head)
+	if i == k.count || k.delta(i) != head || len(key) < k.headBytes {
+		return i, false
+	}
+	tail := key[k.headBytes:]
+	if k.restBytes > 0 {
+		if i = k.searchRests(i, head, tail); i == k.count || len(tail) < k.restBytes {
+			return i, false
+		}
+		if rest := k.restAt(i); k.delta(i) != head || string(rest) != string(tail[:k.restBytes]) {
+			return i, false
+		}
+		tail = tail[k.restBytes:]
+	}
+	switch bytes.Compare(tail, k.suffix) {
+	case 0:
+		return i, true
+	case 1:
+		return i + 1, false
+	default:
+		return i, false
+	}
+}
+
+// lowerBound returns the index of the first head that is not below head. The loop has no branch that
+// depends on the keys, because it would be guessed wrong every other time.
+func (k *Keys) lowerBound(head uint64) int {
+	if k.width == 0 {
+		return int(min(head, uint64(k.count)))
+	}
+	heads, width, mask := k.heads, k.width, k.mask
+	i := 0
+	for n := k.count; n > 0; {
+		half := (n + 1) / 2
+		_, below := bits.Sub64(binary.LittleEndian.Uint64(heads[(i+half-1)*width:])&mask, head, 0)
+		i += half & -int(below)
+		n -= half
+	}
+	return i
+}
+
+// searchRests returns the first index from i on whose head is above head, or whose rest is not
+// below tail.
+func (k *Keys) searchRests(i int, head uint64, tail []byte) int {
+	end := k.count
+	for i < end {
+		mid := int(uint(i+end) / 2)
+		if k.delta(mid) > head || bytes.Compare(k.restAt(mid), cutTo(tail, k.restBytes)) >= 0 {
+			end = mid
+		} else {
+			i = mid + 1
+		}
+	}
+	return i
+}
+
+func (k *Keys) restAt(i int) []byte { return k.rest[i*k.restBytes : (i+1)*k.restBytes] }
+
+// searchVariable searches form 2 for a key without the prefix.
+func (k *Keys) searchVariable(key []byte) (index int, exact bool) {
+	head := headOf(key, variableHeadBytes)
+	i := 0
+	for n := k.count; n > 0; {
+		half := (n + 1) / 2
+		_, below := bits.Sub64(k.headAt(i+half-1), head, 0)
+		i += half & -int(below)
+		n -= half
+	}
+	end := k.count
+	for i < end {
+		mid := int(uint(i+end) / 2)
+		if k.headAt(mid) > head || bytes.Compare(k.middle(mid), key) >= 0 {
+			end = mid
+		} else {
+			i = mid + 1
+		}
+	}
+	return i, i < k.count && string(k.middle(i)) == string(key)
+}
+
+// headAt returns head i of form 2.
+func (k *Keys) headAt(i int) uint64 { return uint64(binary.LittleEndian.Uint32(k.heads[4*i:])) }
+
+// headOf returns the first n bytes of p, 8 at most, as a big-endian integer. A p that is shorter is
+// padded with zeros.
+func headOf(p []byte, n int) uint64 {
+	if len(p) >= 8 {
+		return binary.BigEndian.Uint64(p) >> (64 - 8*uint(n))
+	}
+	head := uint64(0)
+	for _, b := range p[:min(n, len(p))] {
+		head = head<<8 | uint64(b)
+	}
+	if len(p) < n {
+		head <<= 8 * uint(n-len(p))
+	}
+	return head
+}
+
+// cutTo returns p without what lies beyond its first n bytes.
+func cutTo(p []byte, n int) []byte { return p[:min(n, len(p))] }

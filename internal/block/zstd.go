@@ -1,0 +1,111 @@
+package block
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxExpansion is the most that zstd can expand its input: a block of it has at least 4 bytes and
+// holds at most 128 KiB.
+const maxExpansion = 128 << 10 / 4
+
+// Compressor compresses value blocks. Not safe for concurrent use.
+type Compressor struct {
+	encoder *zstd.Encoder
+}
+
+// NewCompressor returns a compressor. It takes about a megabyte, so blocks should share one.
+//
+// The fastest level compresses text of random characters as well as the higher levels, at two to
+// twenty times their speed.
+func NewCompressor() (*Compressor, error) {
+	encoder, err := zstd.NewWriter(nil,
+		zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderConcurrency(1),
+		zstd.WithLowerEncoderMem(true),
+		zstd.WithEncoderCRC(false)) // the block has its own
+	if err != nil {
+		return nil, fmt.Errorf("set up zstd: %w", err)
+	}
+	return &Compressor{encoder: encoder}, nil
+}
+
+func (c *Compressor) append(dst, p []byte) []byte {
+	return c.encoder.EncodeAll(p, dst)
+}
+
+// Decompressor decodes compressed value blocks. Safe for concurrent use.
+type Decompressor struct {
+	decoder *zstd.Decoder
+	err     error // why there is no decoder
+}
+
+// NewDecompressor returns a decompressor. Blocks should share one.
+func NewDecompressor() *Decompressor {
+	decoder, err := zstd.NewReader(nil,
+		zstd.WithDecoderConcurrency(0), // one for each core
+		zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(1<<31),
+		zstd.WithDecodeAllCapLimit(true)) // never more than the buffer it is given
+	return &Decompressor{decoder: decoder, err: err}
+}
+
+// decode returns what the frame p holds, which must be size bytes.
+func (d *Decompressor) decode(p []byte, size int) ([]byte, error) {
+	if d.err != nil {
+		return nil, fmt.Errorf("set up zstd: %w", d.err)
+	}
+	if size/maxExpansion > len(p) {
+		return nil, fmt.Errorf("%d bytes cannot hold %d", len(p), size)
+	}
+	values, err := d.decoder.DecodeAll(p, make([]byte, 0, size))
+	if err != nil {
+		return nil, fmt.Errorf("zstd: %w", err)
+	}
+	return values, nil
+}
+
+// looksRandom reports whether compressing the values is most likely a waste. It costs about a
+// microsecond: it samples 1 KiB spread over the values and counts how often two samples are equal,
+// which for random bytes is once in 256 pairs. Values whose neighbours start alike are not random,
+// however random each is in itself; random bytes that repeat within one value are not recognised.
+func (b *Builder) looksRandom() bool {
+	const words = 128
+	if len(b.values) < words*8 {
+		return len(b.values) < 64
+	}
+	if b.neighboursAlike() {
+		return false
+	}
+	var counts [256]uint16
+	stride := len(b.values) / words
+	for i := range words {
+		for w, n := binary.LittleEndian.Uint64(b.values[i*stride:]), 0; n < 8; n++ {
+			counts[byte(w)]++
+			w >>= 8
+		}
+	}
+	pairs := 0
+	for _, n := range counts {
+		pairs += int(n) * (int(n) - 1)
+	}
+	// For n random bytes, n² / 256 with a deviation of about 2 %. A quarter more means that they
+	// have less than 7.7 bits each: compression may save the least that it must.
+	const n = words * 8
+	return pairs < n*n/256*5/4
+}
+
+// neighboursAlike reports whether any of the first values starts with the same 8 bytes as the next.
+func (b *Builder) neighboursAlike() bool {
+	start := uint32(0)
+	for _, end := range b.valueEnds[:min(16, len(b.valueEnds)-1)] {
+		if start+8 <= end && int(end)+8 <= len(b.values) &&
+			string(b.values[start:start+8]) == string(b.values[end:end+8]) {
+			return true
+		}
+		start = end
+	}
+	return false
+}

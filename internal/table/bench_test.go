@@ -1,0 +1,134 @@
+package table
+
+import (
+	"math/rand"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/filter"
+)
+
+const benchEntries = 100_000
+
+func benchTable(b *testing.B, o WriterOptions) (*Table, []entry) {
+	entries := messages(benchEntries, rand.New(rand.NewSource(1)))
+	table := openTable(b, o, NewCache(1<<30), entries)
+	var c Cursor
+	c.Init(table, false)
+	for ok := c.First(); ok; ok = c.Next() {
+	}
+	if c.Err() != nil {
+		b.Fatal(c.Err())
+	}
+	return table, entries
+}
+
+func eachCodec(b *testing.B, run func(b *testing.B, table *Table, entries []entry)) {
+	for _, mode := range []struct {
+		name string
+		o    WriterOptions
+	}{
+		{"raw", WriterOptions{}},
+		{"zstd", WriterOptions{Compress: true}},
+		{"filtered", WriterOptions{Filter: true}},
+	} {
+		b.Run(mode.name, func(b *testing.B) {
+			table, entries := benchTable(b, mode.o)
+			b.ReportAllocs()
+			run(b, table, entries)
+		})
+	}
+}
+
+// shuffledKeys returns the keys in random order, laid out so that fetching one costs nothing.
+func shuffledKeys(entries []entry) [][]byte {
+	buffer := make([]byte, 0, len(entries)*len(entries[0].key))
+	keys := make([][]byte, len(entries))
+	for i, at := range rand.New(rand.NewSource(2)).Perm(len(entries)) {
+		start := len(buffer)
+		buffer = append(buffer, entries[at].key...)
+		keys[i] = buffer[start:len(buffer):len(buffer)]
+	}
+	return keys
+}
+
+func BenchmarkGet(b *testing.B) {
+	eachCodec(b, func(b *testing.B, table *Table, entries []entry) {
+		keys, i := shuffledKeys(entries), 0
+		for b.Loop() {
+			key := keys[i]
+			if i++; i == len(keys) {
+				i = 0
+			}
+			if _, _, ok, _ := table.Get(key, filter.Hash(key)); !ok {
+				b.Fatalf("%x is missing", key)
+			}
+		}
+	})
+}
+
+func BenchmarkScan(b *testing.B) {
+	eachCodec(b, func(b *testing.B, table *Table, _ []entry) {
+		var c Cursor
+		c.Init(table, false)
+		total, ok := 0, false
+		for b.Loop() {
+			if ok = ok && c.Next(); !ok {
+				ok = c.First()
+			}
+			total += len(c.Key()) + len(c.Value())
+		}
+	})
+}
+
+func BenchmarkScanKeys(b *testing.B) {
+	eachCodec(b, func(b *testing.B, table *Table, _ []entry) {
+		var c Cursor
+		c.Init(table, true)
+		total, ok := 0, false
+		for b.Loop() {
+			if ok = ok && c.Next(); !ok {
+				ok = c.First()
+			}
+			total += len(c.Key())
+		}
+	})
+}
+
+func BenchmarkSeek(b *testing.B) {
+	eachCodec(b, func(b *testing.B, table *Table, entries []entry) {
+		keys, i := shuffledKeys(entries), 0
+		var c Cursor
+		c.Init(table, false)
+		for b.Loop() {
+			if !c.Seek(keys[i]) {
+				b.Fatal("nothing found")
+			}
+			if i++; i == len(keys) {
+				i = 0
+			}
+		}
+	})
+}
+
+func BenchmarkWrite(b *testing.B) {
+	entries := messages(benchEntries/10, rand.New(rand.NewSource(1)))
+	for _, mode := range []struct {
+		name string
+		o    WriterOptions
+	}{
+		{"raw", WriterOptions{}},
+		{"raw+filter", WriterOptions{Filter: true}},
+		{"zstd16K", WriterOptions{Compress: true, BlockBytes: 16 << 10}},
+		{"zstd32K", WriterOptions{Compress: true, BlockBytes: 32 << 10}},
+		{"zstd64K", WriterOptions{Compress: true, BlockBytes: 64 << 10}},
+	} {
+		b.Run(mode.name, func(b *testing.B) {
+			var s Summary
+			for b.Loop() {
+				s = writeTable(b, newFS(b), testPath, mode.o, entries)
+			}
+			b.SetBytes(int64(s.RawBytes))
+			b.ReportMetric(float64(s.Size)/float64(len(entries)), "B/entry")
+		})
+	}
+}

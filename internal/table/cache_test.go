@@ -1,0 +1,226 @@
+package table
+
+import (
+	"math/rand"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/filter"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// readAll looks up all entries.
+func readAll(t testing.TB, table *Table, entries []entry) {
+	t.Helper()
+	for _, e := range entries {
+		checkEntry(t, table, e)
+	}
+}
+
+func TestCache_staysWithinItsLimit(t *testing.T) {
+	entries := messages(5000, rand.New(rand.NewSource(1)))
+	cache := NewCache(200 << 10)
+	table := openTable(t, WriterOptions{Compress: true}, cache, entries)
+	for _, e := range entries {
+		checkEntry(t, table, e)
+		if got := cache.Bytes(); got > 200<<10 {
+			t.Fatalf("the cache holds %d bytes of %d", got, 200<<10)
+		}
+	}
+	if cache.Bytes() < 100<<10 {
+		t.Errorf("the cache holds only %d bytes", cache.Bytes())
+	}
+	cache.SetLimit(1 << 10)
+	if cache.Bytes() > 1<<10 {
+		t.Errorf("with a lower limit it holds %d bytes", cache.Bytes())
+	}
+	cache.SetLimit(0)
+	if cache.Bytes() != 0 || len(cache.ring) != 0 {
+		t.Errorf("emptied, it holds %d bytes in %d units", cache.Bytes(), len(cache.ring))
+	}
+	for i := range table.reader.Load().slots {
+		s := &table.reader.Load().slots[i]
+		if s.keys.Load() != nil || s.values.Load() != nil || s.flat.Load() != nil {
+			t.Fatalf("block %d is still in memory", i)
+		}
+	}
+	readAll(t, table, entries[:100])
+}
+
+func TestCache_countsNoBytesOfAMap(t *testing.T) {
+	entries := shapes(rand.New(rand.NewSource(1)))["large values"]
+	cache := NewCache(1 << 30)
+	table := openTable(t, WriterOptions{}, cache, entries)
+	readAll(t, table, entries)
+	if got := cache.Bytes(); got > 10_000 {
+		t.Errorf("raw values in a map count for %d bytes", got)
+	}
+}
+
+func TestCache_keepsWhatIsUsed(t *testing.T) {
+	entries := messages(5000, rand.New(rand.NewSource(1)))
+	cache := NewCache(200 << 10)
+	table := openTable(t, WriterOptions{Compress: true}, cache, entries)
+	checkEntry(t, table, entries[0])
+	slot := &table.reader.Load().slots[0]
+	loaded := slot.values.Load()
+	for _, e := range entries { // passes 2 MB through 200 KB, using block 0 all the time
+		checkEntry(t, table, e)
+		checkEntry(t, table, entries[1])
+	}
+	if slot.values.Load() != loaded {
+		t.Error("the block in use was evicted")
+	}
+}
+
+func TestCache_servesManyReadersWhileEvicting(t *testing.T) {
+	const readers = 4
+	entries := messages(1500, rand.New(rand.NewSource(1)))
+	cache := NewCache(50 << 10)
+	o := WriterOptions{Compress: true, Filter: true, BlockBytes: 4 << 10}
+	tables := []*Table{openTable(t, o, cache, entries), openTable(t, o, cache, entries)}
+	var wg sync.WaitGroup
+	for seed := range int64(readers) {
+		wg.Go(func() {
+			rng := rand.New(rand.NewSource(seed))
+			var c Cursor
+			for range 400 {
+				table, at := tables[rng.Intn(2)], rng.Intn(len(entries)-100)
+				e := entries[at]
+				value, _, ok, err := table.Get(e.key, filter.Hash(e.key))
+				if !ok || err != nil || string(value) != string(e.value) {
+					t.Errorf("Get of entry %d: %v, %v", at, ok, err)
+					return
+				}
+				c.Init(table, rng.Intn(4) == 0)
+				for ok, end := c.Seek(e.key), at+rng.Intn(100); at < end; ok, at = c.Next(), at+1 {
+					if !ok || string(c.Key()) != string(entries[at].key) ||
+						!c.keysOnly && string(c.Value()) != string(entries[at].value) {
+						t.Errorf("the cursor lost entry %d: %v", at, c.Err())
+						return
+					}
+				}
+				if rng.Intn(100) == 0 {
+					cache.SetLimit(int64(rng.Intn(100 << 10)))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	cache.SetLimit(0)
+	if cache.Bytes() != 0 {
+		t.Errorf("emptied, the cache holds %d bytes", cache.Bytes())
+	}
+}
+
+// countingFS counts maps and open files.
+type countingFS struct {
+	vfs.FS
+	maps, files atomic.Int64
+	released    chan struct{} // told of every unmap and close
+}
+
+type countingFile struct {
+	vfs.File
+	fs *countingFS
+}
+
+func (fs *countingFS) Open(name string) (vfs.File, error) {
+	f, err := fs.FS.Open(name)
+	fs.files.Add(1)
+	return &countingFile{f, fs}, err
+}
+
+func (f *countingFile) Close() error {
+	f.fs.files.Add(-1)
+	f.fs.released <- struct{}{}
+	return f.File.Close()
+}
+
+func (f *countingFile) Map(size int64) ([]byte, func() error, error) {
+	p, unmap, err := f.File.Map(size)
+	if err == nil {
+		f.fs.maps.Add(1)
+	}
+	return p, func() error {
+		f.fs.maps.Add(-1)
+		f.fs.released <- struct{}{}
+		return unmap()
+	}, err
+}
+
+// collect runs the garbage collector until something is released.
+func collect(t *testing.T, fs *countingFS) {
+	t.Helper()
+	deadline := time.NewTimer(10 * time.Second)
+	defer deadline.Stop()
+	for {
+		runtime.GC()
+		select {
+		case <-fs.released:
+			return
+		case <-deadline.C:
+			t.Fatal("nothing was released")
+		default:
+			runtime.Gosched()
+		}
+	}
+}
+
+func TestTable_letsItsFileGoWhenUnreachable(t *testing.T) {
+	entries := messages(1000, rand.New(rand.NewSource(1)))
+	for _, noMap := range []bool{false, true} {
+		memory := newFS(t)
+		s := writeTable(t, memory, testPath, WriterOptions{Compress: true, Filter: true}, entries)
+		if noMap {
+			memory = noMapFS{memory}
+		}
+		fs := &countingFS{FS: memory, released: make(chan struct{}, 10)}
+		cache := NewCache(1 << 30)
+		var c Cursor
+		c.Init(New(Config{FS: fs, Path: testPath, Number: 7, Database: testDatabase(),
+			Size: int64(s.Size), Cache: cache}), false)
+		n := 0
+		for ok := c.First(); ok; ok = c.Next() {
+			n++
+		}
+		readAll(t, c.table, entries)
+		if !noMap {
+			<-fs.released // the file is closed once it is mapped
+		}
+		runtime.GC()
+		if open := fs.maps.Load() + fs.files.Load(); open != 1 || n != len(entries) {
+			t.Fatalf("no map %v: %d maps and files are open, %d entries were read", noMap, open, n)
+		}
+		runtime.KeepAlive(&c)
+		c = Cursor{}
+		collect(t, fs)
+		if open := fs.maps.Load() + fs.files.Load(); open != 0 || cache.Bytes() != 0 {
+			t.Errorf("no map %v: %d maps and files are still open, the cache holds %d bytes", noMap,
+				open, cache.Bytes())
+		}
+	}
+}
+
+func TestOpenReader_closesTheFileOfADamagedTable(t *testing.T) {
+	entries, image := smallTable(t)
+	image[len(image)-1] ^= 1
+	for _, noMap := range []bool{false, true} {
+		table := tableOf(t, image, int64(len(image)), NewCache(1<<20))
+		memory := table.config.FS
+		if noMap {
+			memory = noMapFS{memory}
+		}
+		fs := &countingFS{FS: memory, released: make(chan struct{}, 10)}
+		table.config.FS = fs
+		if _, _, _, err := table.Get(entries[0].key, 0); !damaged(err) {
+			t.Errorf("Get says %v", err)
+		}
+		if open := fs.maps.Load() + fs.files.Load(); open != 0 {
+			t.Errorf("no map %v: %d maps and files are open", noMap, open)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package table
+
+import (
+	"runtime"
+
+	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
+
+// Cursor walks the entries of a [Table] in key order, tombstones included, in both directions. It
+// must be initialised with Init. It holds the current block, so that moving within a block and
+// looking at entries is indexing. Not safe for concurrent use.
+//
+// Keys and values must not be modified. Keys stay valid forever; values as long as the table is
+// reachable. Moving past either end, or into a block that cannot be read, leaves the cursor on no
+// entry: it has to be positioned anew.
+type Cursor struct {
+	at, count  int // index in the block, and its number of entries; both 0 if on no entry
+	keys       block.Column
+	values     block.Column
+	tombstones []byte
+	block      int
+	reader     *reader
+	table      *Table
+	err        error
+	keysOnly   bool
+}
+
+// Init makes c a cursor over t that is on no entry. A keysOnly cursor reads no values; Value must
+// not be called.
+func (c *Cursor) Init(t *Table, keysOnly bool) { *c = Cursor{table: t, keysOnly: keysOnly} }
+
+// First moves to the first entry and reports whether there is one.
+func (c *Cursor) First() bool { return c.open() && c.enter(0, false) }
+
+// Last moves to the last entry and reports whether there is one.
+func (c *Cursor) Last() bool { return c.open() && c.enter(len(c.reader.slots)-1, true) }
+
+// Seek moves to the first entry whose key is not below key and reports whether there is one.
+func (c *Cursor) Seek(key []byte) bool {
+	b, i, ok := c.search(key)
+	switch {
+	case !ok:
+		return false
+	case b < 0:
+		return c.enter(0, false)
+	case !c.enter(b, false):
+		return false
+	case i == c.count:
+		return c.nextBlock()
+	}
+	c.at = i
+	return true
+}
+
+// SeekBefore moves to the last entry whose key is below key and reports whether there is one.
+func (c *Cursor) SeekBefore(key []byte) bool {
+	b, i, ok := c.search(key)
+	switch {
+	case !ok:
+		return false
+	case b < 0:
+		return c.leave()
+	case !c.enter(b, false):
+		return false
+	case i == 0:
+		return c.prevBlock()
+	}
+	c.at = i - 1
+	return true
+}
+
+// Next moves to the next entry and reports whether there is one.
+func (c *Cursor) Next() bool {
+	if i := c.at + 1; i < c.count {
+		c.at = i
+		return true
+	}
+	return c.nextBlock()
+}
+
+// Prev moves to the entry before and reports whether there is one.
+func (c *Cursor) Prev() bool {
+	if c.at > 0 {
+		c.at--
+		return true
+	}
+	return c.prevBlock()
+}
+
+// Valid reports whether the cursor is on an entry. The other accessors require that it is.
+func (c *Cursor) Valid() bool { return c.count > 0 }
+
+// Key returns the current entry's key.
+func (c *Cursor) Key() []byte { return c.keys.At(c.at) }
+
+// Value returns the current entry's value; a tombstone's is empty.
+func (c *Cursor) Value() []byte { return c.values.At(c.at) }
+
+// Kind returns what the current entry does.
+func (c *Cursor) Kind() keyspace.Kind { return block.KindAt(c.tombstones, c.at) }
+
+// WindowFirst returns the smallest key of the block that the cursor is in.
+func (c *Cursor) WindowFirst() []byte { return c.keys.At(0) }
+
+// WindowLast returns the largest key of the block that the cursor is in.
+func (c *Cursor) WindowLast() []byte { return c.keys.At(c.count - 1) }
+
+// Ahead returns how many entries of the block lie beyond the current one, in the given direction.
+func (c *Cursor) Ahead(reverse bool) int {
+	if reverse {
+		return c.at
+	}
+	return c.count - 1 - c.at
+}
+
+// Err returns the error that ended the last move, or nil if it simply met the end.
+func (c *Cursor) Err() error { return c.err }
+
+// open opens the table and forgets the last error.
+func (c *Cursor) open() bool {
+	if c.reader == nil {
+		if c.reader, c.err = c.table.opened(); c.err != nil {
+			return c.leave()
+		}
+	}
+	c.err = nil
+	return true
+}
+
+// search finds key as [reader.search] does. If ok is false, the cursor has an error.
+func (c *Cursor) search(key []byte) (b, i int, ok bool) {
+	if !c.open() {
+		return 0, 0, false
+	}
+	b, _, i, _, c.err = c.reader.search(key)
+	runtime.KeepAlive(c)
+	if c.err != nil {
+		return 0, 0, c.leave()
+	}
+	return b, i, true
+}
+
+// leave puts the cursor on no entry.
+func (c *Cursor) leave() bool {
+	c.at, c.count = 0, 0
+	return false
+}
+
+func (c *Cursor) nextBlock() bool {
+	if c.count > 0 && c.block+1 < len(c.reader.slots) {
+		return c.enter(c.block+1, false)
+	}
+	return c.leave()
+}
+
+func (c *Cursor) prevBlock() bool {
+	if c.count > 0 && c.block > 0 {
+		return c.enter(c.block-1, true)
+	}
+	return c.leave()
+}
+
+// enter moves to the first entry of block b, or to the last.
+func (c *Cursor) enter(b int, last bool) bool {
+	c.leave()
+	keys, err := c.reader.keys(b)
+	if err != nil {
+		c.err = err
+		return false
+	}
+	if !c.keysOnly {
+		values, err := c.reader.values(b, keys.Len())
+		if err != nil {
+			c.err = err
+			return false
+		}
+		c.values = *values
+	}
+	c.keys = *c.reader.flat(b, keys)
+	c.tombstones = keys.Tombstones()
+	c.block, c.count = b, keys.Len()
+	if last {
+		c.at = c.count - 1
+	}
+	runtime.KeepAlive(c)
+	return true
+}

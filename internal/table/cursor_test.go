@@ -1,0 +1,172 @@
+package table
+
+import (
+	"bytes"
+	"math/rand"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
+
+// checkAt fails the test unless the cursor is on entry i, or on none if i is not an entry.
+func checkAt(t testing.TB, c *Cursor, ok bool, entries []entry, i int) {
+	t.Helper()
+	if want := i >= 0 && i < len(entries); ok != want || c.Valid() != want || c.Err() != nil {
+		t.Fatalf("move to entry %d of %d says %v, valid is %v (%v)", i, len(entries), ok, c.Valid(),
+			c.Err())
+	}
+	if !ok {
+		return
+	}
+	e := entries[i]
+	if !bytes.Equal(c.Key(), e.key) || c.Kind() != e.kind {
+		t.Fatalf("on %.40x (%d), want entry %d, %.40x (%d)", c.Key(), c.Kind(), i, e.key, e.kind)
+	}
+	if !c.keysOnly && !bytes.Equal(c.Value(), e.value) {
+		t.Fatalf("value of entry %d is %.40x, want %.40x", i, c.Value(), e.value)
+	}
+	if ahead := c.Ahead(false); !bytes.Equal(c.WindowLast(), entries[i+ahead].key) {
+		t.Fatalf("the window ends with %.40x, not %d entries on", c.WindowLast(), ahead)
+	}
+	if back := c.Ahead(true); !bytes.Equal(c.WindowFirst(), entries[i-back].key) {
+		t.Fatalf("the window starts with %.40x, not %d entries back", c.WindowFirst(), back)
+	}
+}
+
+func TestCursor_walksBothWays(t *testing.T) {
+	eachShape(t, func(t *testing.T, table *Table, entries []entry, _ *rand.Rand) {
+		var c Cursor
+		for _, keysOnly := range []bool{false, true} {
+			c.Init(table, keysOnly)
+			i := 0
+			for ok := c.First(); ; ok = c.Next() {
+				checkAt(t, &c, ok, entries, i)
+				if i++; !ok {
+					break
+				}
+			}
+			i = len(entries) - 1
+			for ok := c.Last(); ; ok = c.Prev() {
+				checkAt(t, &c, ok, entries, i)
+				if i--; !ok {
+					break
+				}
+			}
+		}
+	})
+}
+
+func TestCursor_seeksLikeASortedSlice(t *testing.T) {
+	eachShape(t, func(t *testing.T, table *Table, entries []entry, rng *rand.Rand) {
+		var c Cursor
+		c.Init(table, rng.Intn(2) == 0)
+		for _, key := range probes(entries, rng) {
+			at, _ := position(entries, key)
+			checkAt(t, &c, c.Seek(key), entries, at)
+			if c.Valid() {
+				checkAt(t, &c, c.Prev(), entries, at-1)
+			}
+			checkAt(t, &c, c.SeekBefore(key), entries, at-1)
+			if c.Valid() {
+				checkAt(t, &c, c.Next(), entries, at)
+			}
+		}
+	})
+}
+
+func TestCursor_isOnNoEntryBeyondTheEnds(t *testing.T) {
+	table := mode{limit: 1 << 20}.open(t, puts("a", "b"))
+	var c Cursor
+	c.Init(table, false)
+	if c.Valid() || c.Next() || c.Prev() {
+		t.Error("a new cursor is on an entry")
+	}
+	c.Last()
+	if c.Next() || c.Next() || c.Prev() || c.Valid() {
+		t.Error("the cursor came back from behind the last entry")
+	}
+	c.First()
+	if c.Prev() || c.Prev() || c.Next() || c.Valid() {
+		t.Error("the cursor came back from before the first entry")
+	}
+}
+
+func TestCursor_keepsKeysWhenItMovesOn(t *testing.T) {
+	entries := shapes(rand.New(rand.NewSource(1)))["counters"]
+	m := mode{o: WriterOptions{BlockBytes: 100}, limit: 0}
+	var c Cursor
+	c.Init(m.open(t, entries), true)
+	var keys [][]byte
+	for ok := c.First(); ok; ok = c.Next() {
+		keys = append(keys, c.Key())
+	}
+	for i, key := range keys {
+		if !bytes.Equal(key, entries[i].key) {
+			t.Fatalf("key %d has become %x", i, key)
+		}
+	}
+}
+
+func TestCursor_ofKeysReadsNoValues(t *testing.T) {
+	cache := NewCache(1 << 20)
+	table := openTable(t, WriterOptions{Compress: true}, cache, messages(500, rand.New(rand.NewSource(1))))
+	var c Cursor
+	c.Init(table, true)
+	n := 0
+	for ok := c.First(); ok; ok = c.Next() {
+		n++
+	}
+	for i := range c.reader.slots {
+		if c.reader.slots[i].values.Load() != nil {
+			t.Fatalf("the values of block %d were read", i)
+		}
+	}
+	if n != 500 || c.Err() != nil {
+		t.Errorf("%d keys, error %v", n, c.Err())
+	}
+}
+
+func TestWalk_yieldsTheRestOfABlock(t *testing.T) {
+	entries := shapes(rand.New(rand.NewSource(1)))["tombstones"]
+	table := mode{o: WriterOptions{BlockBytes: 1000}, limit: 1 << 20}.open(t, entries)
+	for _, reverse := range []bool{false, true} {
+		var c Cursor
+		c.Init(table, false)
+		step, at, ok := 1, 0, c.First()
+		if reverse {
+			step, at, ok = -1, len(entries)-1, c.Last()
+		}
+		move := c.Next
+		if reverse {
+			move = c.Prev
+		}
+		for ; ok; ok = move() {
+			end := at + step*c.Ahead(reverse)
+			all := c.Walk(c.Ahead(reverse), reverse, 1, func(key, value []byte) bool {
+				for entries[at].kind == keyspace.KindDelete {
+					at += step
+				}
+				e := entries[at]
+				if !bytes.Equal(key, e.key[1:]) || !bytes.Equal(value, e.value) {
+					t.Fatalf("yields %x, %x, want %x, %x", key, value, e.key[1:], e.value)
+				}
+				at += step
+				return true
+			})
+			if !all {
+				t.Fatal("Walk says that it was stopped")
+			}
+			at = end + step
+		}
+	}
+	var c Cursor
+	c.Init(table, true)
+	c.Seek(entries[1].key)
+	c.Walk(c.Ahead(false), false, 0, func(key, value []byte) bool {
+		if value != nil {
+			t.Errorf("a cursor of keys yields the value %x", value)
+		}
+		return !bytes.Equal(key, entries[4].key)
+	})
+	checkAt(t, &c, true, entries, 4)
+}

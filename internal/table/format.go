@@ -1,0 +1,148 @@
+package table
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/corrupt"
+)
+
+const (
+	magic   = "STOATTAB"
+	version = 1
+
+	headerBytes     = 48
+	footerBytes     = 88
+	fenceBytes      = 8
+	placeBytes      = 8
+	spanBytes       = 12
+	propertiesBytes = 32
+)
+
+// identity says which file this is.
+type identity struct {
+	number   uint64
+	database [16]byte
+}
+
+// append appends what header and footer start with.
+func (id identity) append(dst []byte) []byte {
+	dst = append(dst, magic...)
+	dst = binary.LittleEndian.AppendUint32(dst, version)
+	dst = binary.LittleEndian.AppendUint32(dst, 0)
+	dst = binary.LittleEndian.AppendUint64(dst, id.number)
+	return append(dst, id.database[:]...)
+}
+
+// header returns the header of the file.
+func (id identity) header() []byte {
+	p := id.append(make([]byte, 0, headerBytes))
+	p = binary.LittleEndian.AppendUint32(p, 0)
+	return seal(p)
+}
+
+// seal appends the checksum of p.
+func seal(p []byte) []byte { return binary.LittleEndian.AppendUint32(p, checksum.Of(p)) }
+
+// sealed reports whether p ends with the checksum of what precedes it.
+func sealed(p []byte) bool {
+	n := len(p) - checksum.Size
+	return checksum.Of(p[:n]) == binary.LittleEndian.Uint32(p[n:])
+}
+
+// checkHeader reports what is wrong with a header, or nil. Only bytes that say that they are another
+// program's, or another version's, are of unknown format; everything else is damage.
+func (id identity) checkHeader(path string, p []byte) error {
+	if string(p[:len(magic)]) != magic {
+		return fmt.Errorf("%s is not a table: %w", path, corrupt.ErrFormat)
+	}
+	if !sealed(p) {
+		return corrupt.New(path, 0, "checksum of the header does not match")
+	}
+	if v := binary.LittleEndian.Uint32(p[len(magic):]); v != version {
+		return fmt.Errorf("%s has version %d, written by a newer version of Stoat: %w", path, v,
+			corrupt.ErrFormat)
+	}
+	if string(p) != string(id.header()) {
+		return corrupt.New(path, 0, "header belongs to another file")
+	}
+	return nil
+}
+
+// footer says where the sections of the file lie. Each ends where the next starts, and the last
+// before the footer.
+type footer struct {
+	keys, filter, index uint64 // offsets
+	blocks, spans       uint32
+	filterSum, indexSum uint32 // checksums of whole sections
+}
+
+func (f footer) append(dst []byte, id identity) []byte {
+	start := len(dst)
+	dst = id.append(dst)
+	for _, offset := range [...]uint64{f.keys, f.filter, f.index} {
+		dst = binary.LittleEndian.AppendUint64(dst, offset)
+	}
+	for _, n := range [...]uint32{f.blocks, f.spans, f.filterSum, f.indexSum, 0} {
+		dst = binary.LittleEndian.AppendUint32(dst, n)
+	}
+	return append(dst[:start], seal(dst[start:])...)
+}
+
+// parseFooter parses the footer of a file of size bytes.
+func parseFooter(p []byte, id identity, size uint64) (footer, error) {
+	const sections = 40
+	if !sealed(p) {
+		return footer{}, errors.New("checksum of the footer does not match")
+	}
+	if string(p[:sections]) != string(id.append(nil)) {
+		return footer{}, errors.New("footer belongs to another file")
+	}
+	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(p[sections+at:]) }
+	u32 := func(at int) uint32 { return binary.LittleEndian.Uint32(p[sections+24+at:]) }
+	f := footer{
+		keys: u64(0), filter: u64(8), index: u64(16),
+		blocks: u32(0), spans: u32(4), filterSum: u32(8), indexSum: u32(12),
+	}
+	end := size - footerBytes
+	ordered := headerBytes <= f.keys && f.keys <= f.filter && f.filter <= f.index && f.index <= end
+	if !ordered || u32(16) != 0 {
+		return footer{}, errors.New("sections are not where they can be")
+	}
+	least := uint64(f.blocks)*(fenceBytes+placeBytes) + uint64(f.spans)*spanBytes + propertiesBytes
+	if f.spans < 1 || f.spans > f.blocks || f.blocks > math.MaxInt32 || least > end-f.index {
+		return footer{}, fmt.Errorf("%d blocks and %d spans do not fit", f.blocks, f.spans)
+	}
+	return f, nil
+}
+
+// properties is what a table says about itself.
+type properties struct {
+	entries, tombstones, rawBytes uint64
+	compressed                    bool
+}
+
+func (p properties) append(dst []byte) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, p.entries)
+	dst = binary.LittleEndian.AppendUint64(dst, p.tombstones)
+	dst = binary.LittleEndian.AppendUint64(dst, p.rawBytes)
+	flags := uint64(0)
+	if p.compressed {
+		flags = 1
+	}
+	return binary.LittleEndian.AppendUint64(dst, flags)
+}
+
+func parseProperties(p []byte) (properties, error) {
+	if len(p) != propertiesBytes {
+		return properties{}, fmt.Errorf("properties have %d bytes", len(p))
+	}
+	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(p[at:]) }
+	if u64(24) > 1 || u64(8) > u64(0) {
+		return properties{}, fmt.Errorf("properties are % x", p)
+	}
+	return properties{u64(0), u64(8), u64(16), u64(24) == 1}, nil
+}

@@ -1,0 +1,254 @@
+package table
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/filter"
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+// entry is one entry of a table under test.
+type entry struct {
+	key, value []byte
+	kind       keyspace.Kind
+}
+
+const testPath = "/db/000007.table"
+
+func testDatabase() [16]byte { return [16]byte{0xDB, 1, 2, 3} }
+
+// writeTable writes a table with the given entries to a file of fs.
+func writeTable(t testing.TB, fs vfs.FS, path string, o WriterOptions, entries []entry) Summary {
+	t.Helper()
+	f, err := fs.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Number, o.Database = 7, testDatabase()
+	w := NewWriter(f, o)
+	for _, e := range entries {
+		if err := w.Add(e.kind, e.key, e.value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := w.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, err := f.Size()
+	if err != nil || uint64(size) != s.Size {
+		t.Fatalf("size is %d, summary says %d (%v)", size, s.Size, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// newFS returns a file system with the directory of testPath.
+func newFS(t testing.TB) vfs.FS {
+	t.Helper()
+	fs := memfs.New()
+	if err := fs.MkdirAll("/db"); err != nil {
+		t.Fatal(err)
+	}
+	return fs
+}
+
+// openTable returns a table with the given entries in a memory file system.
+func openTable(t testing.TB, o WriterOptions, cache *Cache, entries []entry) *Table {
+	t.Helper()
+	fs := newFS(t)
+	s := writeTable(t, fs, testPath, o, entries)
+	return New(Config{
+		FS: fs, Path: testPath, Number: 7, Database: testDatabase(), Size: int64(s.Size), Cache: cache,
+	})
+}
+
+// puts returns entries with the given keys, sorted, and short values that name them.
+func puts(keys ...string) []entry {
+	slices.Sort(keys)
+	entries := make([]entry, 0, len(keys))
+	for _, key := range slices.Compact(keys) {
+		value := fmt.Appendf(nil, "value of %q", key[:min(len(key), 20)])
+		entries = append(entries, entry{[]byte(key), value, keyspace.KindPut})
+	}
+	return entries
+}
+
+// messages returns n entries of about 397 bytes of JSON each, under 9-byte counters.
+func messages(n int, rng *rand.Rand) []entry {
+	random := func(n int) string {
+		p := make([]byte, n)
+		rng.Read(p)
+		return base64.StdEncoding.EncodeToString(p)
+	}
+	entries := make([]entry, n)
+	for i := range entries {
+		key := binary.BigEndian.AppendUint64([]byte{0x10}, uint64(i))
+		value := fmt.Appendf(nil, "{\n\t\"previous\": \"%%%s.sha256\",\n\t\"author\": \"@%s.ed25519\","+
+			"\n\t\"sequence\": %d,\n\t\"timestamp\": %d,\n\t\"hash\": \"sha256\",\n\t\"content\": {"+
+			"\n\t\t\"type\": \"post\",\n\t\t\"text\": \"%s\"\n\t}\n}",
+			random(32), random(32), rng.Intn(10000), rng.Uint64(), random(100))
+		entries[i] = entry{key, value, keyspace.KindPut}
+	}
+	return entries
+}
+
+// checkEntry fails the test unless Get finds e.
+func checkEntry(t testing.TB, table *Table, e entry) {
+	t.Helper()
+	value, kind, ok, err := table.Get(e.key, filter.Hash(e.key))
+	if err != nil || !ok || kind != e.kind || !bytes.Equal(value, e.value) {
+		t.Fatalf("Get(%.40q) = %.40q, %d, %v, %v; want %.40q, %d", e.key, value, kind, ok, err,
+			e.value, e.kind)
+	}
+}
+
+// noMapFS is a file system without maps.
+type noMapFS struct{ vfs.FS }
+
+type noMapFile struct{ vfs.File }
+
+func (fs noMapFS) Open(name string) (vfs.File, error) {
+	f, err := fs.FS.Open(name)
+	return noMapFile{f}, err
+}
+
+func (noMapFile) Map(int64) ([]byte, func() error, error) { return nil, nil, vfs.ErrNoMap }
+
+// mode is a way to write and read a table.
+type mode struct {
+	name  string
+	o     WriterOptions
+	noMap bool
+	limit int64 // of the cache
+}
+
+func modes() []mode {
+	return []mode{
+		{"raw", WriterOptions{}, false, 1 << 30},
+		{"filter", WriterOptions{Filter: true}, false, 1 << 30},
+		{"zstd", WriterOptions{Compress: true}, false, 1 << 30},
+		{"tiny blocks", WriterOptions{BlockBytes: 50, Compress: true}, false, 1 << 30},
+		{"no map", WriterOptions{BlockBytes: 500, Filter: true}, true, 1 << 30},
+		{"no cache", WriterOptions{BlockBytes: 300, Compress: true, Filter: true}, true, 0},
+	}
+}
+
+// open returns a table with the given entries, written and read in this mode.
+func (m mode) open(t testing.TB, entries []entry) *Table {
+	t.Helper()
+	fs := newFS(t)
+	s := writeTable(t, fs, testPath, m.o, entries)
+	if m.noMap {
+		fs = noMapFS{fs}
+	}
+	return New(Config{
+		FS: fs, Path: testPath, Number: 7, Database: testDatabase(), Size: int64(s.Size),
+		Cache: NewCache(m.limit),
+	})
+}
+
+// shapes returns entries of many shapes: of keys, of values, and with tombstones.
+func shapes(rng *rand.Rand) map[string][]entry {
+	random := func(n int) []byte {
+		p := make([]byte, n)
+		rng.Read(p)
+		return p
+	}
+	of := func(n int, value func(i int) []byte, key func(i int) string) []entry {
+		keys := make([]string, n)
+		for i := range keys {
+			keys[i] = key(i)
+		}
+		entries := puts(keys...)
+		for i := range entries {
+			entries[i].value = value(i)
+		}
+		return entries
+	}
+	text := func(i int) []byte { return bytes.Repeat([]byte("some text "), i%30) }
+	counter := func(prefix string) func(i int) string {
+		return func(i int) string { return prefix + string(binary.BigEndian.AppendUint64(nil, uint64(i))) }
+	}
+	all := map[string][]entry{
+		"one":            puts("only"),
+		"one, empty":     {{[]byte{}, []byte{}, keyspace.KindPut}},
+		"one byte":       of(256, text, func(i int) string { return string([]byte{byte(i)}) }),
+		"counters":       of(1200, text, counter("\x10")),
+		"sparse":         of(900, text, func(i int) string { return counter("\x10")(i * 7919) }),
+		"random keys":    of(900, text, func(int) string { return string(random(16)) }),
+		"random lengths": of(900, text, func(int) string { return string(random(rng.Intn(30))) }),
+		"few letters": of(900, text, func(int) string {
+			key := make([]byte, rng.Intn(20))
+			for i := range key {
+				key[i] = "\x00\x01a\xff"[rng.Intn(4)]
+			}
+			return string(key)
+		}),
+		"little-endian": of(900, text, func(i int) string {
+			return string(binary.LittleEndian.AppendUint64([]byte{0x10}, uint64(i)))
+		}),
+		"prefixes of one another": of(600, text, func(i int) string { return string(make([]byte, i)) }),
+		"long keys": of(8, text, func(i int) string {
+			return string(append(make([]byte, 65_534), byte(i)))
+		}),
+		"large values":       of(6, func(i int) []byte { return random(i * 20_000) }, counter("")),
+		"large text":         of(5, func(i int) []byte { return bytes.Repeat([]byte("text"), i*20_000) }, counter("")),
+		"tiny random values": of(1200, func(int) []byte { return random(8) }, counter("")),
+	}
+	mixed := append(of(300, text, counter("\x01catalog")), of(900, text, counter("\x11\x05"))...)
+	mixed = append(mixed, of(900, text, counter("\x11\x09the/same/long/path/"))...)
+	all["mixed prefixes"] = append(mixed, of(2, text, counter("\x12"))...)
+	graves := of(1000, text, counter("\x10"))
+	for i := range graves {
+		if i%3 == 0 || i > 800 {
+			graves[i].kind, graves[i].value = keyspace.KindDelete, []byte{}
+		}
+	}
+	all["tombstones"] = graves
+	return all
+}
+
+// probes returns keys at and around those of the entries, and far from them.
+func probes(entries []entry, rng *rand.Rand) [][]byte {
+	all := [][]byte{{}, {0}, {0xFF}, bytes.Repeat([]byte{0xFF}, 40)}
+	for range min(300, 2*len(entries)) {
+		key := entries[rng.Intn(len(entries))].key
+		all = append(all, key, append(bytes.Clone(key), 0), append(bytes.Clone(key), 0xFF))
+		if len(key) > 0 {
+			at := len(key) - 1 - rng.Intn(min(len(key), 12))
+			up, down := bytes.Clone(key), bytes.Clone(key)
+			up[at]++
+			down[at]--
+			all = append(all, key[:at], up, down)
+		}
+	}
+	return all
+}
+
+// readFile returns the first size bytes of a file.
+func readFile(t testing.TB, fs vfs.FS, path string, size int64) []byte {
+	t.Helper()
+	f, err := fs.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := make([]byte, size)
+	if _, err := f.ReadAt(p, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}

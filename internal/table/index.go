@@ -1,0 +1,200 @@
+package table
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// tiesMax is how many neighbouring blocks may have the same fence before they get a span of their
+// own: their key parts have to be searched to tell them apart.
+const tiesMax = 4
+
+// index says which block a key belongs to and where the blocks lie. It is immutable.
+type index struct {
+	fences []uint64 // of each block, its first key's 8 bytes after its span's prefix
+	places []place  // of each block; one more says where the last ends
+	spans  []span
+	properties
+}
+
+// place says where the two parts of a block start in the file.
+type place struct {
+	values, keys uint64
+}
+
+// span is a sequence of blocks whose first keys have a prefix in common.
+type span struct {
+	first  int    // its first block
+	key    []byte // that block's first key
+	prefix int    // bytes of key that are the prefix
+}
+
+// newSpans appends the spans and the fences of blocks with the given first keys, the first of which
+// is block at. A span with many equal fences is split around those of its blocks that have one more
+// byte in common with them, until the 8 bytes after the prefix tell blocks apart.
+func newSpans(spans []span, fences []uint64, firsts [][]byte, at int) ([]span, []uint64) {
+	if len(firsts) == 0 {
+		return spans, fences
+	}
+	s := span{first: at, key: firsts[0], prefix: sharedPrefix(firsts[0], firsts[len(firsts)-1])}
+	heads := make([]uint64, len(firsts))
+	ties, last, from := 0, 0, 0 // the longest sequence of equal heads and where it ends
+	for i, first := range firsts {
+		heads[i] = head(first[s.prefix:])
+		if heads[i] != heads[from] {
+			from = i
+		}
+		if i-from > ties {
+			ties, last = i-from, i
+		}
+	}
+	if ties < tiesMax {
+		return append(spans, s), append(fences, heads...)
+	}
+	next := firsts[last][:s.prefix+1] // the last of equal heads belongs to no key that ends here
+	start, end := last, last+1
+	for start > 0 && bytes.HasPrefix(firsts[start-1], next) {
+		start--
+	}
+	for end < len(firsts) && bytes.HasPrefix(firsts[end], next) {
+		end++
+	}
+	spans, fences = newSpans(spans, fences, firsts[:start], at)
+	spans, fences = newSpans(spans, fences, firsts[start:end], at+start)
+	return newSpans(spans, fences, firsts[end:], at+end)
+}
+
+// append appends the section.
+func (x *index) append(dst []byte) []byte {
+	for _, fence := range x.fences {
+		dst = binary.LittleEndian.AppendUint64(dst, fence)
+	}
+	for i, p := range x.places[:len(x.fences)] {
+		next := x.places[i+1]
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(next.values-p.values))
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(next.keys-p.keys))
+	}
+	for _, s := range x.spans {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(s.first))
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(s.prefix))
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.key)))
+	}
+	for _, s := range x.spans {
+		dst = append(dst, s.key...)
+	}
+	return x.properties.append(dst)
+}
+
+// parseIndex parses the section p of the file with footer f, copying all it keeps.
+func parseIndex(p []byte, f footer) (*index, error) {
+	n, m := int(f.blocks), int(f.spans)
+	x := &index{
+		fences: make([]uint64, n),
+		places: make([]place, n+1),
+		spans:  make([]span, m),
+	}
+	for i := range x.fences {
+		x.fences[i] = binary.LittleEndian.Uint64(p[i*fenceBytes:])
+	}
+	p = p[n*fenceBytes:]
+	x.places[0] = place{values: headerBytes, keys: f.keys}
+	for i := range n {
+		x.places[i+1] = place{
+			values: x.places[i].values + uint64(binary.LittleEndian.Uint32(p[i*placeBytes:])),
+			keys:   x.places[i].keys + uint64(binary.LittleEndian.Uint32(p[i*placeBytes+4:])),
+		}
+	}
+	if x.places[n] != (place{values: f.keys, keys: f.filter}) {
+		return nil, errors.New("blocks do not fill their sections")
+	}
+	rest, err := x.parseSpans(p[n*placeBytes:])
+	if err != nil {
+		return nil, err
+	}
+	x.properties, err = parseProperties(rest)
+	return x, err
+}
+
+// parseSpans parses the spans and returns what follows them.
+func (x *index) parseSpans(p []byte) (rest []byte, err error) {
+	keys := bytes.Clone(p[len(x.spans)*spanBytes:])
+	taken := 0
+	for i := range x.spans {
+		u32 := func(at int) uint32 { return binary.LittleEndian.Uint32(p[i*spanBytes+at:]) }
+		first, prefix, length := u32(0), u32(4), u32(8)
+		inOrder := i == 0 && first == 0 || i > 0 && int64(first) > int64(x.spans[i-1].first)
+		if !inOrder || int64(first) >= int64(len(x.fences)) || prefix > length ||
+			int64(length) > int64(len(keys)-taken) {
+			return nil, fmt.Errorf("span %d is % x", i, p[i*spanBytes:][:spanBytes])
+		}
+		key := keys[taken : taken+int(length) : taken+int(length)]
+		x.spans[i] = span{first: int(first), key: key, prefix: int(prefix)}
+		taken += int(length)
+	}
+	return keys[taken:], nil
+}
+
+// find returns the last block whose first key is not above key, as far as fences can tell: it is that
+// block or one behind it with the same fence. It returns −1 if key is below all keys.
+func (x *index) find(key []byte) int {
+	i := x.spanOf(key)
+	if i < 0 {
+		return -1
+	}
+	s := &x.spans[i]
+	end := len(x.fences)
+	if i+1 < len(x.spans) {
+		end = x.spans[i+1].first
+	}
+	if len(key) < s.prefix || string(key[:s.prefix]) != string(s.key[:s.prefix]) {
+		return end - 1 // not below s.key, so above all that have the prefix
+	}
+	h := head(key[s.prefix:])
+	fences := x.fences[s.first:end]
+	at := 0
+	for n := len(fences); n > 1; {
+		// Where h is not below the fence, at += half: without a branch, which would be guessed wrong
+		// every other time.
+		half := n / 2
+		_, below := bits.Sub64(h, fences[at+half], 0)
+		at += half & (int(below) - 1)
+		n -= half
+	}
+	return s.first + at
+}
+
+// spanOf returns the last span that does not start above key, or −1.
+func (x *index) spanOf(key []byte) int {
+	i, end := 0, len(x.spans)
+	for i < end {
+		mid := int(uint(i+end) / 2)
+		if bytes.Compare(x.spans[mid].key, key) <= 0 {
+			i = mid + 1
+		} else {
+			end = mid
+		}
+	}
+	return i - 1
+}
+
+// head returns the first 8 bytes of p as a big-endian integer, padded with zeros.
+func head(p []byte) uint64 {
+	if len(p) >= 8 {
+		return binary.BigEndian.Uint64(p)
+	}
+	var padded [8]byte
+	copy(padded[:], p)
+	return binary.BigEndian.Uint64(padded[:])
+}
+
+// sharedPrefix returns how many leading bytes a and b have in common.
+func sharedPrefix(a, b []byte) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,284 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/filter"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// reader is an open table file. What it has read stays in memory until the cache evicts it; what a
+// map covers is used in place. The file is let go when nothing reaches the reader. Safe for
+// concurrent use.
+type reader struct {
+	path   string
+	file   vfs.File // nil if the file is mapped
+	data   []byte   // the map
+	cache  *Cache
+	footer footer
+	index  *index
+	slots  []slots // of each block
+
+	filter   atomic.Pointer[filter.Filter] // nil until first used
+	filterMu sync.Mutex                    // held while the filter is read
+}
+
+// slots is what of a block is in memory. It lies apart from the reader, so that the cache does not
+// keep the reader reachable.
+type slots struct {
+	keys   slot[block.Keys]
+	flat   slot[block.Column] // the keys in full, for cursors
+	values slot[block.Column]
+}
+
+// fault is the panic that an I/O error in a map becomes.
+type fault interface {
+	runtime.Error
+	Addr() uintptr
+}
+
+// openReader opens the table of c.
+func openReader(c Config) (*reader, error) {
+	file, err := c.FS.Open(c.Path)
+	if err != nil {
+		return nil, err
+	}
+	size, err := file.Size()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if size != c.Size || size < headerBytes+footerBytes {
+		err := corrupt.New(c.Path, 0, "file has %d bytes, want %d", size, c.Size)
+		return nil, errors.Join(err, file.Close())
+	}
+	r := &reader{path: c.Path, file: file, cache: c.Cache}
+	release := file.Close
+	data, unmap, err := file.Map(size)
+	switch {
+	case err == nil:
+		r.file, r.data, release = nil, data, unmap
+		if err := file.Close(); err != nil {
+			return nil, errors.Join(err, unmap())
+		}
+	case !errors.Is(err, vfs.ErrNoMap):
+		return nil, errors.Join(err, file.Close())
+	}
+	if err := r.load(identity{c.Number, c.Database}, uint64(size)); err != nil {
+		return nil, errors.Join(err, release())
+	}
+	runtime.AddCleanup(r, (*hold).release, &hold{c.Cache, r.slots, release})
+	return r, nil
+}
+
+// hold is what a reader must give back.
+type hold struct {
+	cache *Cache
+	slots []slots
+	give  func() error // unmaps or closes the file
+}
+
+// release gives everything back. Units go before the map that they may point into.
+func (h *hold) release() {
+	for i := range h.slots {
+		if u := h.slots[i].keys.Load(); u != nil {
+			h.cache.remove(u)
+		}
+		if u := h.slots[i].flat.Load(); u != nil {
+			h.cache.remove(u)
+		}
+		if u := h.slots[i].values.Load(); u != nil {
+			h.cache.remove(u)
+		}
+	}
+	_ = h.give() // nobody is left to tell, and nothing was written
+}
+
+// load reads header, footer and index.
+func (r *reader) load(id identity, size uint64) error {
+	err := r.read(0, headerBytes, func(p []byte) error { return id.checkHeader(r.path, p) })
+	if err != nil {
+		return err
+	}
+	err = r.read(size-footerBytes, size, func(p []byte) error {
+		r.footer, err = parseFooter(p, id, size)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = r.read(r.footer.index, size-footerBytes, func(p []byte) error {
+		if checksum.Of(p) != r.footer.indexSum {
+			return errors.New("checksum of the index does not match")
+		}
+		r.index, err = parseIndex(p, r.footer)
+		return err
+	})
+	if err == nil {
+		r.slots = make([]slots, len(r.index.fences))
+	}
+	return err
+}
+
+// read calls parse with the bytes of the file in [from, to), which are in new memory if the file is
+// not mapped. A plain error of parse becomes damage at from. The bytes of a map are touched for the
+// first time here, so that an I/O error in them is an error and no crash.
+func (r *reader) read(from, to uint64, parse func(p []byte) error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case fault:
+			err = fmt.Errorf("read %s at offset %d: %w", r.path, from, x)
+		default:
+			panic(x)
+		}
+	}()
+	var p []byte
+	if r.file == nil {
+		p = r.data[from:to:to]
+	} else {
+		p = make([]byte, to-from)
+		if _, err := r.file.ReadAt(p, int64(from)); err != nil {
+			return fmt.Errorf("read %s at offset %d: %w", r.path, from, err)
+		}
+	}
+	err = parse(p)
+	if err != nil && !errors.Is(err, corrupt.Err) && !errors.Is(err, corrupt.ErrFormat) {
+		err = corrupt.New(r.path, int64(from), "%v", err)
+	}
+	return err
+}
+
+// mayContain asks the filter, if there is one.
+func (r *reader) mayContain(hash uint64) (bool, error) {
+	if r.footer.filter == r.footer.index {
+		return true, nil
+	}
+	f := r.filter.Load()
+	if f == nil {
+		var err error
+		if f, err = r.loadFilter(); err != nil {
+			return false, err
+		}
+	}
+	return f.Contains(hash), nil
+}
+
+func (r *reader) loadFilter() (*filter.Filter, error) {
+	r.filterMu.Lock()
+	defer r.filterMu.Unlock()
+	if f := r.filter.Load(); f != nil {
+		return f, nil
+	}
+	var f filter.Filter
+	err := r.read(r.footer.filter, r.footer.index, func(p []byte) (err error) {
+		if checksum.Of(p) != r.footer.filterSum {
+			return errors.New("checksum of the filter does not match")
+		}
+		f, err = filter.Parse(p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.filter.Store(&f)
+	return &f, nil
+}
+
+// search returns the first entry whose key is not below key among those of the block that key
+// belongs to, and whether it has that key; it may be behind the block's last. The block is −1 if key
+// is below all keys.
+func (r *reader) search(key []byte) (b int, keys *block.Keys, i int, exact bool, err error) {
+	for b = r.index.find(key); b >= 0; b-- {
+		if keys, err = r.keys(b); err != nil {
+			return b, nil, 0, false, err
+		}
+		if i, exact = keys.Search(key); i > 0 || exact {
+			return b, keys, i, exact, nil
+		}
+	}
+	return -1, nil, 0, false, nil
+}
+
+// keys returns the key part of block b.
+func (r *reader) keys(b int) (*block.Keys, error) {
+	if u := r.slots[b].keys.Load(); u != nil {
+		u.touch()
+		return &u.item, nil
+	}
+	return r.loadKeys(b)
+}
+
+func (r *reader) loadKeys(b int) (*block.Keys, error) {
+	from, to := r.index.places[b].keys, r.index.places[b+1].keys
+	u := &unit[block.Keys]{home: &r.slots[b].keys, bytes: unitBytes}
+	err := r.read(from, to, func(p []byte) (err error) {
+		u.item, err = block.ParseKeys(p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if r.file != nil {
+		u.bytes += int64(to - from)
+	}
+	return settle(r.cache, u), nil
+}
+
+// flat returns the keys of block b in full.
+func (r *reader) flat(b int, keys *block.Keys) *block.Column {
+	if u := r.slots[b].flat.Load(); u != nil {
+		u.touch()
+		return &u.item
+	}
+	u := &unit[block.Column]{home: &r.slots[b].flat, item: keys.Expand()}
+	u.bytes = int64(unitBytes + u.item.IndexBytes() + u.item.DataBytes())
+	return settle(r.cache, u)
+}
+
+// values returns the values of block b, which has count entries.
+func (r *reader) values(b, count int) (*block.Column, error) {
+	if u := r.slots[b].values.Load(); u != nil {
+		u.touch()
+		return &u.item, nil
+	}
+	return r.loadValues(b, count)
+}
+
+func (r *reader) loadValues(b, count int) (*block.Column, error) {
+	from, to := r.index.places[b].values, r.index.places[b+1].values
+	u := &unit[block.Column]{home: &r.slots[b].values}
+	onHeap := false
+	err := r.read(from, to, func(p []byte) (err error) {
+		u.item, onHeap, err = block.ParseValues(p, count, r.cache.decompressor)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	u.bytes = int64(unitBytes + u.item.IndexBytes())
+	if onHeap || r.file != nil {
+		u.bytes += int64(u.item.DataBytes())
+	}
+	return settle(r.cache, u), nil
+}
+
+// settle puts a new unit in its slot and in the cache's charge, unless another goroutine was faster,
+// and returns what is in the slot now.
+func settle[T any](c *Cache, u *unit[T]) *T {
+	for !u.home.CompareAndSwap(nil, u) {
+		if other := u.home.Load(); other != nil {
+			return &other.item
+		}
+	}
+	c.add(u)
+	return &u.item
+}

@@ -1,0 +1,119 @@
+// Package table is sorted tables: immutable files of entries in key order.
+//
+// A [Writer] writes one, a [Table] looks keys up in it, a [Cursor] walks it, and a [Cache] bounds the
+// memory that all of them keep decoded blocks in. The file, with all integers little-endian, is
+//
+//	header            48 bytes: what file this is
+//	value blocks      one after the other, as in package block
+//	key section       the key part of each block, one after the other
+//	filter            optional, as in package filter
+//	index
+//	  fences          u64 a block: 8 bytes of its first key, after its span's prefix
+//	  places          u32, u32 a block: the lengths of its value block and its key part
+//	  spans           u32, u32, u32 each: first block, prefix length, length of the first key
+//	  span keys       the first keys of the spans' first blocks, one after the other
+//	  properties      32 bytes: u64 entries, u64 tombstones, u64 bytes of keys and values,
+//	                  u64 flags: 1 if any block is compressed
+//	footer            88 bytes: where the sections are, and the checksums of filter and index
+//
+// Header and footer start with magic, version u32, 0 u32, number u64 and the database's id [16]byte.
+// A fence is a big-endian integer, padded with zeros. Blocks whose first keys have a long prefix in
+// common form a span, so that the 8 bytes after the prefix tell them apart; a table has one span,
+// except where keys of different shapes meet. A lookup finds the span, the block by the fences, the
+// entry by the block's key part, and only then touches a value.
+//
+// Files are read through a map where the platform has one, in place if a block is not compressed.
+// Every byte is verified by a checksum when it is first brought in. Tables and caches are safe for
+// concurrent use, writers and cursors are not. Nothing needs to be closed: a file is let go when its
+// Table, and all cursors on it, are unreachable. The package knows nothing of other tables, chooses
+// no sizes, and interprets no keys.
+package table
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// Config says which file a table is.
+type Config struct {
+	FS       vfs.FS
+	Path     string
+	Number   uint64
+	Database [16]byte
+	Size     int64 // the file's length, as the writer's Summary has it
+	Cache    *Cache
+}
+
+// Table reads one table file. The file is opened by the first use. Safe for concurrent use.
+type Table struct {
+	config Config
+	reader atomic.Pointer[reader] // nil until first used
+	mu     sync.Mutex             // held while the file is opened
+}
+
+// New returns a table without touching its file.
+func New(c Config) *Table { return &Table{config: c} }
+
+// Get returns what the table has for key, whose [filter.Hash] is hash; ok is false if that is
+// nothing. The value may be part of a memory map: it must not be modified, nor used when t is
+// unreachable. Get allocates nothing if the block is in memory.
+func (t *Table) Get(key []byte, hash uint64) (value []byte, kind keyspace.Kind, ok bool, err error) {
+	r, err := t.opened()
+	if err != nil {
+		return nil, 0, false, err
+	}
+	value, kind, ok, err = r.get(key, hash)
+	runtime.KeepAlive(r)
+	return value, kind, ok, err
+}
+
+func (r *reader) get(key []byte, hash uint64) (value []byte, kind keyspace.Kind, ok bool, err error) {
+	if ok, err = r.mayContain(hash); !ok {
+		return nil, 0, false, err
+	}
+	b, keys, i, exact, err := r.search(key)
+	if !exact {
+		return nil, 0, false, err
+	}
+	if kind = keys.Kind(i); kind == keyspace.KindDelete {
+		return nil, kind, true, nil
+	}
+	values, err := r.values(b, keys.Len())
+	if err != nil {
+		return nil, 0, false, err
+	}
+	return values.At(i), kind, true, nil
+}
+
+// Open opens the file now, so that the table stays readable when the file is removed.
+func (t *Table) Open() error {
+	_, err := t.opened()
+	return err
+}
+
+// opened returns the reader, opening the file if that has not been done yet.
+func (t *Table) opened() (*reader, error) {
+	if r := t.reader.Load(); r != nil {
+		return r, nil
+	}
+	return t.open()
+}
+
+func (t *Table) open() (*reader, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r := t.reader.Load(); r != nil {
+		return r, nil
+	}
+	r, err := openReader(t.config)
+	if err != nil {
+		return nil, fmt.Errorf("open table %06d: %w", t.config.Number, err)
+	}
+	t.reader.Store(r)
+	return r, nil
+}

@@ -1,0 +1,162 @@
+package table
+
+import (
+	"bytes"
+	"errors"
+	"math/rand"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// newWriter returns a writer to a new file of a memory file system.
+func newWriter(t testing.TB, o WriterOptions) *Writer {
+	t.Helper()
+	f, err := newFS(t).Create(testPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewWriter(f, o)
+}
+
+func TestFinish_summarisesTheTable(t *testing.T) {
+	w := newWriter(t, WriterOptions{Compress: true})
+	add := func(kind keyspace.Kind, key string, value []byte) {
+		if err := w.Add(kind, []byte(key), value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(keyspace.KindPut, "a", make([]byte, 1000))
+	add(keyspace.KindDelete, "bb", []byte("ignored"))
+	add(keyspace.KindPut, "ccc", []byte("value"))
+	s, err := w.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Entries != 3 || s.Tombstones != 1 || s.RawBytes != 6+1005 || !s.Compressed ||
+		string(s.Smallest) != "a" || string(s.Largest) != "ccc" {
+		t.Errorf("summary is %+v", s)
+	}
+}
+
+func TestWriter_refusesMisuse(t *testing.T) {
+	put := keyspace.KindPut
+	for name, add := range map[string]func(w *Writer) error{
+		"no entries":    func(*Writer) error { return nil },
+		"equal keys":    func(w *Writer) error { return errors.Join(w.Add(put, []byte("a"), nil), w.Add(put, []byte("a"), nil)) },
+		"falling keys":  func(w *Writer) error { return errors.Join(w.Add(put, []byte("b"), nil), w.Add(put, []byte("a"), nil)) },
+		"unknown kind":  func(w *Writer) error { return w.Add(9, []byte("a"), nil) },
+		"the kind zero": func(w *Writer) error { return w.Add(0, []byte("a"), nil) },
+	} {
+		w := newWriter(t, WriterOptions{})
+		err := add(w)
+		if name == "no entries" {
+			_, err = w.Finish()
+		}
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if _, err := w.Finish(); err == nil {
+			t.Errorf("%s: Finish does not remember", name)
+		}
+		if err := w.Add(put, []byte("z"), nil); err == nil {
+			t.Errorf("%s: Add does not remember", name)
+		}
+	}
+}
+
+// failingFile fails all writes after the first ones.
+type failingFile struct {
+	vfs.File
+	left int
+}
+
+func (f *failingFile) WriteAt(p []byte, off int64) (int, error) {
+	if f.left--; f.left < 0 {
+		return 0, vfs.ErrNoSpace
+	}
+	return f.File.WriteAt(p, off)
+}
+
+func TestWriter_reportsAFullDisk(t *testing.T) {
+	entries := messages(3000, rand.New(rand.NewSource(1)))
+	for left := range 4 {
+		file, err := newFS(t).Create(testPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := NewWriter(&failingFile{file, left}, WriterOptions{})
+		for _, e := range entries {
+			if err = w.Add(e.kind, e.key, e.value); err != nil {
+				break
+			}
+		}
+		if _, finishErr := w.Finish(); !errors.Is(finishErr, vfs.ErrNoSpace) {
+			t.Errorf("after %d writes Finish says %v, Add said %v", left, finishErr, err)
+		}
+	}
+}
+
+func TestSize_isCloseToTheFinalOne(t *testing.T) {
+	for _, o := range []WriterOptions{{}, {Filter: true}, {Compress: true}} {
+		w := newWriter(t, o)
+		for _, e := range messages(2000, rand.New(rand.NewSource(1))) {
+			if err := w.Add(e.kind, e.key, e.value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := w.Size()
+		s, err := w.Finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := before - int64(s.Size); diff < -2000 || diff > defaultBlockBytes {
+			t.Errorf("%+v: Size says %d before the end, the file has %d", o, before, s.Size)
+		}
+	}
+}
+
+func TestWriter_isDeterministic(t *testing.T) {
+	entries := messages(500, rand.New(rand.NewSource(1)))
+	var images [2][]byte
+	for i := range images {
+		fs := newFS(t)
+		s := writeTable(t, fs, testPath, WriterOptions{Compress: true, Filter: true}, entries)
+		images[i] = readFile(t, fs, testPath, int64(s.Size))
+	}
+	if !bytes.Equal(images[0], images[1]) {
+		t.Error("the same entries give different files")
+	}
+}
+
+// A message of 397 bytes has 174 that are not predictable; these limits keep the format honest.
+func TestWriter_takesFewBytesForMessages(t *testing.T) {
+	const n = 10_000
+	entries := messages(n, rand.New(rand.NewSource(1)))
+	for _, c := range []struct {
+		o    WriterOptions
+		most float64
+	}{
+		{WriterOptions{Compress: true}, 195},
+		{WriterOptions{Compress: true, Filter: true}, 196.5},
+		{WriterOptions{Compress: true, BlockBytes: 16 << 10}, 198.5},
+		{WriterOptions{}, 400},
+	} {
+		s := writeTable(t, newFS(t), testPath, c.o, entries)
+		if got := float64(s.Size) / n; got > c.most {
+			t.Errorf("%+v: %.2f bytes a message, want at most %.2f", c.o, got, c.most)
+		}
+	}
+}
+
+func TestWriter_cutsBlocksByKeysToo(t *testing.T) {
+	entries := shapes(rand.New(rand.NewSource(1)))["long keys"]
+	table := openTable(t, WriterOptions{}, NewCache(1<<30), entries)
+	if err := table.Open(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(table.reader.Load().slots); n != len(entries) {
+		t.Errorf("%d blocks for %d keys of 64 KiB", n, len(entries))
+	}
+}

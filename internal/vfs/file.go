@@ -1,0 +1,49 @@
+package vfs
+
+import "os"
+
+// osFile is an open file of the operating system.
+type osFile struct {
+	file *os.File
+}
+
+// newFile wraps the result of openFile.
+func newFile(file *os.File, err error) (File, error) {
+	if err != nil {
+		return nil, asNoSpace(err)
+	}
+	return osFile{file}, nil
+}
+
+func (f osFile) ReadAt(p []byte, off int64) (int, error) { return f.file.ReadAt(p, off) }
+
+func (f osFile) WriteAt(p []byte, off int64) (int, error) {
+	n, err := f.file.WriteAt(p, off)
+	return n, asNoSpace(err)
+}
+
+func (f osFile) Close() error { return asNoSpace(f.file.Close()) }
+
+func (f osFile) Sync() error { return asNoSpace(datasync(f.file)) }
+
+func (f osFile) Size() (int64, error) {
+	info, err := f.file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (f osFile) Truncate(size int64) error { return asNoSpace(f.file.Truncate(size)) }
+
+func (f osFile) Preallocate(size int64) error {
+	old, err := f.Size()
+	if err != nil || size <= old {
+		return err
+	}
+	return asNoSpace(extend(f.file, old, size))
+}
+
+func (f osFile) Map(size int64) (data []byte, unmap func() error, err error) {
+	return mapFile(f.file, size)
+}

@@ -1,0 +1,67 @@
+package vfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// errTaken is what lockFile returns if another handle has the lock.
+var errTaken = errors.New("lock is taken")
+
+// osLock is a lock of the operating system on a file that tells who holds it: its first line is the
+// process id of the last holder that announced itself.
+type osLock struct {
+	file *os.File
+}
+
+func (osFS) Lock(name string) (Lock, error) {
+	file, err := openFile(name, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, asNoSpace(err)
+	}
+	err = lockFile(file)
+	if err == nil {
+		return osLock{file}, nil
+	}
+	if errors.Is(err, errTaken) {
+		err = taken(name, owner(file))
+	}
+	return nil, errors.Join(err, file.Close())
+}
+
+func (l osLock) Announce() error {
+	line := strconv.AppendInt(nil, int64(os.Getpid()), 10)
+	line = append(line, '\n')
+	if _, err := l.file.WriteAt(line, 0); err != nil {
+		return asNoSpace(err)
+	}
+	return asNoSpace(l.file.Truncate(int64(len(line))))
+}
+
+func (l osLock) Close() error { return errors.Join(unlockFile(l.file), l.file.Close()) }
+
+// taken returns the error for a lock that the process pid holds; 0 stands for an unknown process.
+func taken(name string, pid int) error {
+	switch pid {
+	case 0:
+		return fmt.Errorf("lock %s: %w by another process", name, ErrLocked)
+	case os.Getpid():
+		return fmt.Errorf("lock %s: %w: already open in this process", name, ErrLocked)
+	}
+	return fmt.Errorf("lock %s: %w by process %d", name, ErrLocked, pid)
+}
+
+// owner returns the process id in a lock file, or 0 if there is none.
+func owner(file *os.File) int {
+	var buf [24]byte
+	n, _ := file.ReadAt(buf[:], 0) // a file too short or unreadable names nobody
+	line, _, _ := strings.Cut(string(buf[:n]), "\n")
+	pid, err := strconv.Atoi(line)
+	if err != nil || pid < 0 {
+		return 0
+	}
+	return pid
+}

@@ -1,0 +1,7 @@
+//go:build !windows
+
+package vfs
+
+import "syscall"
+
+const errFull = syscall.ENOSPC

@@ -1,0 +1,34 @@
+package vfs_test
+
+import (
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+func TestOS_reportsAFullDevice(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	full.Close()
+	l, err := vfs.OS().Lock("/dev/full")
+	ok(t, err)
+	defer l.Close()
+	wantErr(t, l.Announce(), vfs.ErrNoSpace)
+}
+
+func TestPreallocate_reservesBlocks(t *testing.T) {
+	s := system{vfs.OS(), t.TempDir()}
+	f := create(t, s, "file", "content")
+	ok(t, f.Preallocate(1<<20))
+	info, err := os.Stat(s.path("file"))
+	ok(t, err)
+	if stat, isStat := info.Sys().(*syscall.Stat_t); isStat && stat.Blocks < 2048 {
+		t.Skipf("%d blocks: this file system cannot preallocate", stat.Blocks)
+	}
+	ok(t, f.Truncate(7))
+	wantContent(t, f, "content")
+}

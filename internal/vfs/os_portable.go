@@ -1,0 +1,38 @@
+//go:build !windows && (!unix || aix)
+
+package vfs
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// held is the set of the absolute names that are locked in this process; platforms without locks
+// between processes have nothing better. The variable is immutable, the set guards itself.
+var held = new(sync.Map)
+
+func lockFile(f *os.File) error {
+	name, err := filepath.Abs(f.Name())
+	if err != nil {
+		return err
+	}
+	if _, taken := held.LoadOrStore(name, true); taken {
+		return errTaken
+	}
+	return nil
+}
+
+func unlockFile(f *os.File) error {
+	name, err := filepath.Abs(f.Name())
+	if err != nil {
+		return err
+	}
+	if _, ok := held.LoadAndDelete(name); !ok {
+		return os.ErrClosed
+	}
+	return nil
+}
+
+// syncDir does nothing: directories cannot be synced everywhere.
+func syncDir(string) error { return nil }

@@ -1,0 +1,82 @@
+package vfs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// openFile opens a file so that it can be removed while it is open, which the standard library does
+// not. Of flag it knows O_RDONLY, O_RDWR, O_CREATE and O_EXCL.
+func openFile(name string, flag int) (*os.File, error) {
+	access := uint32(windows.GENERIC_READ)
+	if flag&os.O_RDWR != 0 {
+		access |= windows.GENERIC_WRITE
+	}
+	disposition := uint32(windows.OPEN_EXISTING)
+	if flag&os.O_EXCL != 0 {
+		disposition = windows.CREATE_NEW
+	} else if flag&os.O_CREATE != 0 {
+		disposition = windows.OPEN_ALWAYS
+	}
+	const share = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
+	path, err := windows.UTF16PtrFromString(name)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	handle, err := windows.CreateFile(path, access, share, nil, disposition,
+		windows.FILE_ATTRIBUTE_NORMAL, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(handle), name), nil
+}
+
+// datasync opens files a second time that are open for reading only: those Windows refuses to
+// flush.
+func datasync(f *os.File) error {
+	err := f.Sync()
+	if !errors.Is(err, windows.ERROR_ACCESS_DENIED) {
+		return err
+	}
+	writable, err := openFile(f.Name(), os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writable.Sync(), writable.Close())
+}
+
+// extend only grows the file; blocks are found when it is written.
+func extend(f *os.File, _, size int64) error { return f.Truncate(size) }
+
+// syncDir does nothing: directories cannot be flushed, NTFS journals them.
+func syncDir(string) error { return nil }
+
+// lockedByte returns the place that is locked in a lock file. It lies far beyond the end, because
+// a locked range cannot be read by others.
+func lockedByte() *windows.Overlapped {
+	return &windows.Overlapped{OffsetHigh: 0x7fff_ffff}
+}
+
+func lockFile(f *os.File) error {
+	err := windows.LockFileEx(windows.Handle(f.Fd()),
+		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, lockedByte())
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
+		return errTaken
+	}
+	return os.NewSyscallError("LockFileEx", err)
+}
+
+// unlockFile does not leave it to closing, after which Windows takes its time.
+func unlockFile(f *os.File) error {
+	err := windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, lockedByte())
+	return os.NewSyscallError("UnlockFileEx", err)
+}
+
+func isFull(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) ||
+		errors.Is(err, windows.ERROR_HANDLE_DISK_FULL) ||
+		errors.Is(err, windows.ERROR_DISK_QUOTA_EXCEEDED)
+}

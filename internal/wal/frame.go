@@ -1,0 +1,96 @@
+package wal
+
+import (
+	"encoding/binary"
+
+	"github.com/stoatdb/stoat/internal/checksum"
+)
+
+// HeaderBytes is the room that a frame leaves for the log in front of its payload.
+const HeaderBytes = 32
+
+const (
+	magic           = "STOATLOG"
+	version         = 1
+	fileHeaderBytes = 48
+	fileSumAt       = fileHeaderBytes - checksum.Size
+
+	kindAt = 24 // of a frame's kind in its header
+)
+
+// kind says which part of a transaction a frame is. Zero is none, so that zeros are no frame.
+type kind uint32
+
+const (
+	whole kind = iota + 1
+	first
+	middle
+	last
+)
+
+// kindOf returns the kind of a frame that starts its transaction, ends it, both, or neither.
+func kindOf(starts, ends bool) kind {
+	switch {
+	case starts && ends:
+		return whole
+	case starts:
+		return first
+	case ends:
+		return last
+	}
+	return middle
+}
+
+func (k kind) valid() bool  { return k >= whole && k <= last }
+func (k kind) starts() bool { return k == whole || k == first }
+func (k kind) ends() bool   { return k == whole || k == last }
+
+// newFileHeader returns the header of a segment file, and the seed of its frames.
+func newFileHeader(number uint64, database [16]byte) (header [fileHeaderBytes]byte, seed uint32) {
+	copy(header[:], magic)
+	binary.LittleEndian.PutUint32(header[8:], version)
+	binary.LittleEndian.PutUint64(header[16:], number)
+	copy(header[24:], database[:])
+	seed = checksum.Of(header[:fileSumAt])
+	binary.LittleEndian.PutUint32(header[fileSumAt:], seed)
+	return header, seed
+}
+
+// frameHeader is what precedes a frame's payload, without its own checksum.
+type frameHeader struct {
+	length     uint32 // of the payload
+	commit     uint64
+	synced     uint64
+	kind       kind
+	payloadSum uint32
+}
+
+// put writes h over the first HeaderBytes of p, as the header of a frame at the offset at.
+func (h frameHeader) put(p []byte, seed uint32, at int64) {
+	binary.LittleEndian.PutUint32(p[4:], h.length)
+	binary.LittleEndian.PutUint64(p[8:], h.commit)
+	binary.LittleEndian.PutUint64(p[16:], h.synced)
+	binary.LittleEndian.PutUint32(p[kindAt:], uint32(h.kind))
+	binary.LittleEndian.PutUint32(p[28:], h.payloadSum)
+	binary.LittleEndian.PutUint32(p, headerSum(p, seed, at))
+}
+
+// parseFrameHeader decodes the header that p starts with, if it was sealed for the offset at.
+func parseFrameHeader(p []byte, seed uint32, at int64) (h frameHeader, ok bool) {
+	if binary.LittleEndian.Uint32(p) != headerSum(p, seed, at) {
+		return frameHeader{}, false
+	}
+	return frameHeader{
+		length:     binary.LittleEndian.Uint32(p[4:]),
+		commit:     binary.LittleEndian.Uint64(p[8:]),
+		synced:     binary.LittleEndian.Uint64(p[16:]),
+		kind:       kind(binary.LittleEndian.Uint32(p[kindAt:])),
+		payloadSum: binary.LittleEndian.Uint32(p[28:]),
+	}, true
+}
+
+// headerSum returns the checksum of a frame's header. The seed ties it to the file and the offset:
+// under another one, the same bytes never have the same sum.
+func headerSum(p []byte, seed uint32, at int64) uint32 {
+	return checksum.Extend(seed^uint32(at)^uint32(at>>32), p[checksum.Size:HeaderBytes])
+}

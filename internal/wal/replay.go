@@ -1,0 +1,215 @@
+package wal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// replay is the state of reading one segment.
+type replay struct {
+	window
+	seed uint32
+
+	newest uint64 // commit replayed, or not to be replayed
+	next   uint64 // the number that the next frame must have; 0 before the first frame
+
+	// The transaction being read.
+	open     bool
+	start    int64    // where its first frame lies
+	spans    []span   // its payloads
+	payloads [][]byte // the same in memory; kept for its capacity
+}
+
+// span is a range of the file.
+type span struct{ from, to int64 }
+
+// Replay calls fn with each finished transaction of a segment whose number is above after, in
+// order: its number, which is one more than the one before, and the payloads of its frames, which
+// are valid during the call. It returns the last number, or after if there was none.
+//
+// It stops at the first invalid frame: there the writing was cut off. If a valid one further on
+// says that the bytes in between had been durable, they were damaged later, and the error matches
+// corrupt.Err. A segment that was cut off before its header was durable holds nothing. Memory is
+// bounded by the largest transaction.
+func Replay(
+	fs vfs.FS, dir string, number uint64, database [16]byte, after uint64,
+	fn func(commit uint64, payloads [][]byte) error,
+) (last uint64, err error) {
+	path := filepath.Join(dir, Name(number))
+	file, err := fs.Open(path)
+	if err != nil {
+		return after, fmt.Errorf("open log %06d: %w", number, err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	size, err := file.Size()
+	if err != nil {
+		return after, fmt.Errorf("open log %06d: %w", number, err)
+	}
+	header, seed := newFileHeader(number, database)
+	r := &replay{window: window{file: file, name: path, size: size}, seed: seed, newest: after}
+	begun, err := r.checkFileHeader(header[:])
+	for at := int64(fileHeaderBytes); begun && err == nil; {
+		at, begun, err = r.frame(at, fn)
+	}
+	return r.newest, err
+}
+
+// checkFileHeader compares the file's header with the one that it should have. begun is false if it
+// was never completely written.
+func (r *replay) checkFileHeader(want []byte) (begun bool, err error) {
+	got, err := r.view(0, min(fileHeaderBytes, r.size))
+	if err != nil {
+		return false, err
+	}
+	same := 0
+	for same < len(got) && got[same] == want[same] {
+		same++
+	}
+	if same == len(want) {
+		return true, nil
+	}
+	if len(bytes.Trim(got[same:], "\x00")) == 0 {
+		return false, r.checkTail(0)
+	}
+	if same < len(magic) {
+		return false, fmt.Errorf("%s is no log of Stoat: %w", r.name, corrupt.ErrFormat)
+	}
+	if len(got) < len(want) ||
+		checksum.Of(got[:fileSumAt]) != binary.LittleEndian.Uint32(got[fileSumAt:]) {
+		return false, corrupt.New(r.name, 0, "checksum of the header does not match")
+	}
+	if v := binary.LittleEndian.Uint32(got[len(magic):]); v != version {
+		return false, fmt.Errorf("%s has version %d, written by a newer version of Stoat: %w",
+			r.name, v, corrupt.ErrFormat)
+	}
+	return false, corrupt.New(r.name, 0, "header belongs to another file")
+}
+
+// frame reads the frame at the offset at and, if it ends a transaction, replays that. It returns
+// where the next frame starts; more is false at the end of the log.
+func (r *replay) frame(
+	at int64, fn func(commit uint64, payloads [][]byte) error,
+) (next int64, more bool, err error) {
+	h, ok, err := r.read(at)
+	if err != nil {
+		return at, false, err
+	}
+	if !ok {
+		return at, false, r.checkTail(at)
+	}
+	if err := r.checkOrder(h, at); err != nil {
+		return at, false, err
+	}
+	if h.kind.starts() {
+		r.open, r.start, r.spans = true, at, r.spans[:0]
+	}
+	payload := at + HeaderBytes
+	next = payload + int64(h.length)
+	r.spans = append(r.spans, span{payload, next})
+	if h.kind.ends() {
+		err = r.commit(h.commit, next, fn)
+	}
+	return next, true, err
+}
+
+// read reads the frame at the offset at. The transaction that it may continue stays in the window.
+func (r *replay) read(at int64) (h frameHeader, ok bool, err error) {
+	from := at
+	if r.open {
+		from = r.start
+	}
+	end := at + HeaderBytes
+	if end > r.size {
+		return h, false, nil
+	}
+	p, err := r.view(from, end)
+	if err != nil {
+		return h, false, err
+	}
+	h, ok = parseFrameHeader(p[at-from:], r.seed, at)
+	if !ok || int64(h.length) > r.size-end {
+		return h, false, nil
+	}
+	p, err = r.view(from, end+int64(h.length))
+	if err != nil {
+		return h, false, err
+	}
+	return h, checksum.Of(p[end-from:]) == h.payloadSum, nil
+}
+
+// checkOrder returns an error if a valid frame is not one that can be written at this place.
+func (r *replay) checkOrder(h frameHeader, at int64) error {
+	switch {
+	case !h.kind.valid():
+		return corrupt.New(r.name, at, "unknown kind %d of frame", h.kind)
+	case h.synced > uint64(at):
+		return corrupt.New(r.name, at, "%d bytes before it were durable", h.synced)
+	case r.next == 0 && (h.commit == 0 || h.commit-1 > r.newest):
+		return corrupt.New(r.name, at, "commit %d follows commit %d", h.commit, r.newest)
+	case r.next != 0 && h.commit != r.next:
+		return corrupt.New(r.name, at, "commit %d in the place of commit %d", h.commit, r.next)
+	case !r.open && !h.kind.starts():
+		return corrupt.New(r.name, at, "commit %d has no first frame", h.commit)
+	}
+	r.next = h.commit
+	return nil
+}
+
+// commit ends the transaction being read, which ends at the offset end, and replays it if it is new.
+func (r *replay) commit(
+	number uint64, end int64, fn func(commit uint64, payloads [][]byte) error,
+) error {
+	r.open, r.next = false, number+1
+	if number <= r.newest {
+		return nil
+	}
+	p, err := r.view(r.start, end)
+	if err != nil {
+		return err
+	}
+	r.payloads = r.payloads[:0]
+	for _, s := range r.spans {
+		r.payloads = append(r.payloads, p[s.from-r.start:s.to-r.start:s.to-r.start])
+	}
+	if err := fn(number, r.payloads); err != nil {
+		return fmt.Errorf("replay commit %d of %s: %w", number, r.name, err)
+	}
+	r.newest = number
+	return nil
+}
+
+// checkTail returns an error if the bytes at the offset at, which are no valid frame, were durable
+// once. It looks for headers that say so at every place behind, which takes linear time.
+func (r *replay) checkTail(at int64) error {
+	for from := at + 1; r.size-from >= HeaderBytes; {
+		p, err := r.view(from, min(from+windowBytes, r.size))
+		if err != nil {
+			return err
+		}
+		for i := 0; i+HeaderBytes <= len(p); i++ {
+			word := binary.LittleEndian.Uint64(p[i+kindAt:])
+			if word == 0 {
+				i += 7 // none of these eight bytes is a kind
+				continue
+			}
+			if !kind(word).valid() {
+				continue
+			}
+			place := from + int64(i)
+			h, ok := parseFrameHeader(p[i:], r.seed, place)
+			if ok && h.synced > uint64(at) && h.synced <= uint64(place) {
+				return corrupt.New(r.name, at, "invalid frame, though by the one at offset %d the "+
+					"first %d bytes were durable", place, h.synced)
+			}
+		}
+		from += int64(len(p)) - HeaderBytes + 1
+	}
+	return nil
+}

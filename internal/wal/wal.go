@@ -1,0 +1,57 @@
+// Package wal is the write-ahead log: transactions as frames in segment files, appended, synced,
+// and replayed after a crash.
+//
+// A segment belongs to one memtable. All integers are little-endian. The file starts with
+//
+//	 0  magic     "STOATLOG"
+//	 8  version   u32, 1
+//	12  zero      u32
+//	16  number    u64, the number in the file's name
+//	24  database  16 bytes, the database's identity
+//	40  zero      u32
+//	44  checksum  u32, CRC-32C of the 44 bytes before
+//
+// and frames follow, back to back. The transaction that is commit n is one or more of them:
+//
+//	 0  checksum  u32, CRC-32C of the next 28 bytes, seeded with segment and place
+//	 4  length    u32, of the payload in bytes
+//	 8  commit    u64, n
+//	16  synced    u64, so many bytes of the file were durable when the frame was sealed
+//	24  kind      u32: the whole transaction (1), or its first (2), a middle (3), its last frame (4)
+//	28  payload's checksum  u32, CRC-32C
+//	32  payload   entries, as in package batch
+//
+// The seed is the checksum of the file header, xored with the two halves of the frame's offset, so
+// that a frame is valid in its place only: nothing stale replays, nor a copy of a log that is in a
+// value. A header has a checksum of its own so that a length can be trusted before the payload is
+// read, and so that looking for frames behind damage takes linear time.
+//
+// Large transactions are written while they run, so the frames of one that was rolled back may
+// stand in the log: the start of a transaction discards an unfinished one before it. The numbers of
+// finished ones are consecutive. Preallocated zeros may follow the last frame.
+//
+// A [Segment] is written by one appender and one flusher at a time, which may run concurrently;
+// [Replay] is a function. The package does not decide when to sync, elects no leader and publishes
+// nothing; that is the engine's part.
+package wal
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const nameSuffix = ".log"
+
+// Name returns the name of the segment with the given number.
+func Name(number uint64) string { return fmt.Sprintf("%06d%s", number, nameSuffix) }
+
+// ParseName returns the number of the segment that a file name stands for.
+func ParseName(name string) (number uint64, ok bool) {
+	digits, ok := strings.CutSuffix(name, nameSuffix)
+	if !ok {
+		return 0, false
+	}
+	number, err := strconv.ParseUint(digits, 10, 64)
+	return number, err == nil && Name(number) == name
+}
