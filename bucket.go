@@ -7,8 +7,8 @@ import (
 )
 
 // Bucket is a named key space within another one, or within the root bucket, which is the [Tx]
-// itself. Buckets nest to any depth. The keys of a bucket, its buckets and its sequence are its own;
-// a key and a bucket may have the same name. A bucket costs no more than an entry.
+// itself. Buckets nest to any depth. The keys of a bucket, its buckets and its sequence are its
+// own; a key and a bucket may have the same name. A bucket costs no more than an entry.
 //
 // A Bucket belongs to its transaction, and is no safer for concurrent use. Once the transaction
 // dropped it, or a bucket that holds it, it returns [ErrBucketNotFound].

@@ -5,10 +5,10 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
-// Cursor moves over the keys of one bucket, in both directions. It stands on a key, before the first
-// or after the last. Every method that moves it returns the key and the value that it comes to
-// stand on; both are nil if it ran off an end, from where it can come back: Prev after the end is
-// the last key, and Next before the beginning, where a new cursor stands, is the first.
+// Cursor moves over the keys of one bucket, in both directions. It stands on a key, before the
+// first or after the last. Every method that moves it returns the key and the value that it comes
+// to stand on; both are nil if it ran off an end, from where it can come back: Prev after the end
+// is the last key, and Next before the beginning, where a new cursor stands, is the first.
 //
 // In a writable transaction First, Last and Seek see all that it wrote before. Next and Prev go on
 // in what that call saw: writes made since do not disturb them, and do not appear.

@@ -47,7 +47,7 @@ func OpenMemory(opts *Options) (*DB, error) {
 func open(fs vfs.FS, dir string, opts *Options, t engine.Tuning) (*DB, error) {
 	o, err := opts.engine()
 	if err != nil {
-		return nil, openError(dir, err)
+		return nil, fmt.Errorf("open database %s: %w", dir, err)
 	}
 	o.Tuning = t
 	return start(fs, dir, o)
@@ -56,7 +56,7 @@ func open(fs vfs.FS, dir string, opts *Options, t engine.Tuning) (*DB, error) {
 func start(fs vfs.FS, dir string, o engine.Options) (*DB, error) {
 	e, err := engine.Open(fs, dir, o)
 	if err != nil {
-		return nil, openError(dir, err)
+		return nil, openError(dir, o.ReadOnly, err)
 	}
 	db := &DB{engine: e}
 	db.views.New = func() any {
@@ -132,8 +132,8 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 	return tx.commit()
 }
 
-// faultError returns the error for a recovered fault of a memory map, or nil if that is not what was
-// recovered.
+// faultError returns the error for a recovered fault of a memory map, or nil if that is not what
+// was recovered.
 func faultError(recovered any) error {
 	fault, ok := recovered.(interface {
 		runtime.Error

@@ -16,7 +16,9 @@ var errTest = errors.New("error of the test")
 
 func TestOpen_keepsWhatWasCommitted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "db")
-	for i, opts := range []*stoat.Options{nil, {Sync: stoat.SyncNever}, {Compression: stoat.CompressionZstd}} {
+	for i, opts := range []*stoat.Options{
+		nil, {Sync: stoat.SyncNever}, {Compression: stoat.CompressionZstd},
+	} {
 		db, err := stoat.Open(dir, opts)
 		ok(t, err)
 		if i > 0 {

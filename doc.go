@@ -1,8 +1,8 @@
 // Package stoat is an embedded, ordered, transactional key-value database.
 //
 // A database is a directory, opened by one process at a time with [Open]; [OpenMemory] makes one
-// without a disk. It holds keys and values, both byte slices, in byte order of the keys, and buckets
-// of more keys and buckets:
+// without a disk. It holds keys and values, both byte slices, in byte order of the keys, and
+// buckets of more keys and buckets:
 //
 //	db, err := stoat.Open("my.db", nil)
 //	if err != nil {
@@ -31,16 +31,16 @@
 //
 // # Buckets
 //
-// The transaction itself is the root bucket. What can be done with a [Tx] as a key space can be done
-// with a [Bucket]: both have the same methods for keys, loops, cursors, nested buckets and
+// The transaction itself is the root bucket. What can be done with a [Tx] as a key space can be
+// done with a [Bucket]: both have the same methods for keys, loops, cursors, nested buckets and
 // sequences. Scans and cursors show the keys of one bucket, never buckets or what is in them.
 //
 // # Lifetimes and concurrency
 //
-// A [DB] is safe for concurrent use. A Tx, its buckets, cursors and loops belong to one goroutine at
-// a time. Byte slices that come from a transaction are valid until it ends and must not be modified,
-// for they may be the database's own memory; copy what is kept longer. Byte slices passed in are
-// copied where needed, and may be reused at once.
+// A [DB] is safe for concurrent use. A Tx, its buckets, cursors and loops belong to one goroutine
+// at a time. Byte slices that come from a transaction are valid until it ends and must not be
+// modified, for they may be the database's own memory; copy what is kept longer. Byte slices passed
+// in are copied where needed, and may be reused at once.
 //
 // # Errors
 //

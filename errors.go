@@ -83,20 +83,18 @@ func checkValue(value []byte) error {
 }
 
 // openError returns err with the directory that it is about and what to do.
-func openError(dir string, err error) error {
+func openError(dir string, readOnly bool, err error) error {
 	advice := ""
 	switch {
 	case errors.Is(err, ErrLocked):
 		advice = " (close it there, set Options.LockTimeout to wait, or set Options.ReadOnly to share)"
-	case errors.Is(err, ErrFormat):
-		advice = " (choose another directory, or use the version of Stoat that wrote this one)"
 	case errors.Is(err, ErrCorrupt):
 		advice = " (keep a copy of the directory and restore a backup)"
 	case errors.Is(err, ErrNoSpace):
 		advice = " (free some space, or set Options.ReadOnly)"
 	case errors.Is(err, fs.ErrPermission):
 		advice = " (the directory and its files must be this user's to read and write)"
-	case errors.Is(err, fs.ErrNotExist):
+	case readOnly && errors.Is(err, fs.ErrNotExist):
 		advice = " (open it without Options.ReadOnly to create a database)"
 	}
 	return fmt.Errorf("open database %s: %w%s", dir, err, advice)

@@ -132,8 +132,8 @@ func (f *fault) tolerate(err error) error {
 	return errStop
 }
 
-// TestCrashFault_fullDiskIsNoDisaster fills a disk until commits fail for lack of space. Reading must
-// go on, nothing that was acknowledged may be lost, and with new space writing must go on too,
+// TestCrashFault_fullDiskIsNoDisaster fills a disk until commits fail for lack of space. Reading
+// must go on, nothing that was acknowledged may be lost, and with new space writing must go on too,
 // without opening the database again.
 func TestCrashFault_fullDiskIsNoDisaster(t *testing.T) {
 	quota, disk := faultfs.NewQuota(200<<10), memfs.NewCrashable()

@@ -145,8 +145,14 @@ func (h *history) update() error {
 		}
 		return err
 	}
-	ref := h.ref.Begin()
-	err := h.db.Update(func(tx *stoat.Tx) error { return h.write(twin{tx, ref.Root()}, n) })
+	ref, much := h.ref.Begin(), h.long && h.chance(20)
+	err := h.db.Update(func(tx *stoat.Tx) error {
+		root := twin{tx, ref.Root()}
+		if much {
+			return errors.Join(h.writeMuch(root), h.write(root, n))
+		}
+		return h.write(root, n)
+	})
 	if err == nil {
 		ref.Commit()
 	}

@@ -126,6 +126,21 @@ func (p *player) write(root twin, n int) error {
 	return nil
 }
 
+// writeMuch writes so much that a transaction does not wait for its end with the log.
+func (p *player) writeMuch(t twin) error {
+	block := make([]byte, 0, 16<<10)
+	for len(block) < cap(block) {
+		block = binary.LittleEndian.AppendUint64(block, p.rng.Uint64())
+	}
+	for range 45 {
+		p.rng.Shuffle(8, func(i, j int) { block[i], block[j] = block[j], block[i] })
+		if err := t.put(fmt.Sprint("much", p.rng.IntN(60)), string(block)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // swap compares and swaps, half of the time with the right old value.
 func (p *player) swap(t twin) error {
 	key, old, absent := p.key(), p.value(), false

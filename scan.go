@@ -93,26 +93,34 @@ func (w *walk) init(lower, upper []byte, keysOnly bool) bool {
 	return w.cursor.First()
 }
 
-// run yields the current entry and those after it. The body of the loop may end the transaction,
-// which frees what the entries are made of.
+// run yields the current entry and those after it. The body of the loop may end the transaction. In
+// a read-only one, what the loop sees stays readable even then, so that it is enough to stop after
+// the current leaf or block; the end of a writable one frees what the entries are made of.
 func (w *walk) run(yield func(key, value []byte) bool) {
-	one := func(key, value []byte) bool {
-		if !yield(key, value) {
-			return false
+	one := yield
+	if w.from.tx.writable || w.left > 0 {
+		one = func(key, value []byte) bool {
+			if !yield(key, value) {
+				return false
+			}
+			w.left--
+			return w.left != 0 && w.goesOn()
 		}
-		if w.from.ended() {
-			w.err = ErrTxClosed
-			return false
-		}
-		w.left--
-		return w.left != 0
 	}
-	for w.cursor.Walk(w.strip, one) {
+	for w.cursor.Walk(w.strip, one) && w.goesOn() {
 	}
 }
 
-// finish records what went wrong. The finished transaction of a View is left alone, for it may serve
-// another one by now.
+// goesOn reports whether the transaction is still there.
+func (w *walk) goesOn() bool {
+	if w.from.ended() {
+		w.err = ErrTxClosed
+	}
+	return w.err == nil
+}
+
+// finish records what went wrong. The finished transaction of a View is left alone, for it may
+// serve another one by now.
 func (w *walk) finish() {
 	if w.err == nil {
 		w.err = w.cursor.Err()

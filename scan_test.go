@@ -8,37 +8,41 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// scanCases are ranges over the keys a, b, ba, bb, c, and what they hold.
+// allKeys is immutable.
+var allKeys = []string{"a", "b", "ba", "bb", "c"}
+
+// scanCases are ranges over the keys in allKeys, and what they hold.
 var scanCases = map[string]struct {
 	r    stoat.Range
 	want []string
 }{
-	"everything":           {stoat.Range{}, []string{"a", "b", "ba", "bb", "c"}},
-	"start at a key":       {stoat.Range{Start: []byte("ba")}, []string{"ba", "bb", "c"}},
-	"start between":        {stoat.Range{Start: []byte("b\x00")}, []string{"ba", "bb", "c"}},
-	"start above":          {stoat.Range{Start: []byte("d")}, nil},
-	"start far above":      {stoat.Range{Start: []byte("\xff\xff\xff")}, nil},
-	"end at a key":         {stoat.Range{End: []byte("ba")}, []string{"a", "b"}},
-	"end above":            {stoat.Range{End: []byte("\xff\xff")}, []string{"a", "b", "ba", "bb", "c"}},
-	"end below":            {stoat.Range{End: []byte("\x00")}, nil},
-	"empty end is none":    {stoat.Range{Start: []byte("bb"), End: []byte{}}, []string{"bb", "c"}},
-	"both":                 {stoat.Range{Start: []byte("b"), End: []byte("c")}, []string{"b", "ba", "bb"}},
-	"start at end":         {stoat.Range{Start: []byte("b"), End: []byte("b")}, nil},
-	"start beyond end":     {stoat.Range{Start: []byte("c"), End: []byte("a")}, nil},
-	"limit":                {stoat.Range{Limit: 2}, []string{"a", "b"}},
-	"limit as many":        {stoat.Range{Limit: 5}, []string{"a", "b", "ba", "bb", "c"}},
-	"limit beyond":         {stoat.Range{Limit: 9}, []string{"a", "b", "ba", "bb", "c"}},
-	"limit negative":       {stoat.Range{Limit: -1}, []string{"a", "b", "ba", "bb", "c"}},
-	"limit of a range":     {stoat.Range{Start: []byte("b"), Limit: 2}, []string{"b", "ba"}},
-	"reverse":              {stoat.Range{Reverse: true}, []string{"c", "bb", "ba", "b", "a"}},
-	"reverse, start":       {stoat.Range{Reverse: true, Start: []byte("bb")}, []string{"c", "bb"}},
-	"reverse, end":         {stoat.Range{Reverse: true, End: []byte("ba")}, []string{"b", "a"}},
-	"reverse, end between": {stoat.Range{Reverse: true, End: []byte("bb\x00"), Limit: 1}, []string{"bb"}},
-	"reverse, limit":       {stoat.Range{Reverse: true, Limit: 3}, []string{"c", "bb", "ba"}},
-	"prefix":               {stoat.Prefix([]byte("b")), []string{"b", "ba", "bb"}},
-	"prefix of one":        {stoat.Prefix([]byte("bb")), []string{"bb"}},
-	"prefix of none":       {stoat.Prefix([]byte("bc")), nil},
-	"prefix of all":        {stoat.Prefix(nil), []string{"a", "b", "ba", "bb", "c"}},
+	"everything":        {stoat.Range{}, allKeys},
+	"start at a key":    {stoat.Range{Start: []byte("ba")}, []string{"ba", "bb", "c"}},
+	"start between":     {stoat.Range{Start: []byte("b\x00")}, []string{"ba", "bb", "c"}},
+	"start above":       {stoat.Range{Start: []byte("d")}, nil},
+	"start far above":   {stoat.Range{Start: []byte("\xff\xff\xff")}, nil},
+	"end at a key":      {stoat.Range{End: []byte("ba")}, []string{"a", "b"}},
+	"end above":         {stoat.Range{End: []byte("\xff\xff")}, allKeys},
+	"end below":         {stoat.Range{End: []byte("\x00")}, nil},
+	"empty end is none": {stoat.Range{Start: []byte("bb"), End: []byte{}}, []string{"bb", "c"}},
+	"both":              {stoat.Range{Start: []byte("b"), End: []byte("c")}, allKeys[1:4]},
+	"start at end":      {stoat.Range{Start: []byte("b"), End: []byte("b")}, nil},
+	"start beyond end":  {stoat.Range{Start: []byte("c"), End: []byte("a")}, nil},
+	"limit":             {stoat.Range{Limit: 2}, []string{"a", "b"}},
+	"limit as many":     {stoat.Range{Limit: 5}, allKeys},
+	"limit beyond":      {stoat.Range{Limit: 9}, allKeys},
+	"limit negative":    {stoat.Range{Limit: -1}, allKeys},
+	"limit of a range":  {stoat.Range{Start: []byte("b"), Limit: 2}, []string{"b", "ba"}},
+	"reverse":           {stoat.Range{Reverse: true}, []string{"c", "bb", "ba", "b", "a"}},
+	"reverse, start":    {stoat.Range{Reverse: true, Start: []byte("bb")}, []string{"c", "bb"}},
+	"reverse, end":      {stoat.Range{Reverse: true, End: []byte("ba")}, []string{"b", "a"}},
+	"reverse, end between": {stoat.Range{Reverse: true, End: []byte("bb\x00")},
+		[]string{"bb", "ba", "b", "a"}},
+	"reverse, limit": {stoat.Range{Reverse: true, Limit: 3}, []string{"c", "bb", "ba"}},
+	"prefix":         {stoat.Prefix([]byte("b")), []string{"b", "ba", "bb"}},
+	"prefix of one":  {stoat.Prefix([]byte("bb")), []string{"bb"}},
+	"prefix of none": {stoat.Prefix([]byte("bc")), nil},
+	"prefix of all":  {stoat.Prefix(nil), allKeys},
 }
 
 // checkScans compares all scan cases with what s, which holds their keys, returns.

@@ -71,6 +71,8 @@ func TestGet_emptyValueIsNotNil(t *testing.T) {
 			check(tx)
 		})
 		view(t, db, check)
+		ok(t, db.Flush())
+		view(t, db, check)
 		v, err := db.Get([]byte("k"))
 		ok(t, err)
 		equal(t, v != nil, true)
@@ -97,17 +99,32 @@ func TestGet_valueSurvivesLaterWrites(t *testing.T) {
 	})
 }
 
-func TestGet_appendingToTheValueChangesNothing(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
-		put(t, s, "a", "b", "c")
+func TestGet_appendingToTheSlicesChangesNothing(t *testing.T) {
+	check := func(t *testing.T, s keySpace) {
+		t.Helper()
 		for k, v := range s.Scan(stoat.Range{}) {
 			_, _ = append(k, "overwritten"...), append(v, "overwritten"...)
+			v, err := s.Get(k)
+			ok(t, err)
+			_ = append(v, "overwritten"...)
 		}
-		v, err := s.Get([]byte("a"))
-		ok(t, err)
-		_ = append(v, "overwritten"...)
+		for k := range s.Keys(stoat.Range{}) {
+			_ = append(k, "overwritten"...)
+		}
+		c := s.Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			_, _ = append(k, "overwritten"...), append(v, "overwritten"...)
+		}
 		wantKeys(t, s, "a", "b", "c")
+	}
+	inEachSpace(t, func(t *testing.T, s keySpace) {
+		put(t, s, "a", "b", "c")
+		check(t, s)
 	})
+	db := memory(t)
+	update(t, db, func(tx *stoat.Tx) { put(t, tx, "a", "b", "c") })
+	ok(t, db.Flush())
+	view(t, db, func(tx *stoat.Tx) { check(t, tx) })
 }
 
 func TestDelete_removesTheKey(t *testing.T) {

@@ -69,7 +69,10 @@ func withBucket(t *testing.T) *stoat.DB {
 }
 
 func TestTx_finishedTransactionReturnsErrTxClosed(t *testing.T) {
-	ends := map[string]func(tx *stoat.Tx) error{"Commit": (*stoat.Tx).Commit, "Rollback": (*stoat.Tx).Rollback}
+	ends := map[string]func(tx *stoat.Tx) error{
+		"Commit":   (*stoat.Tx).Commit,
+		"Rollback": (*stoat.Tx).Rollback,
+	}
 	for name, end := range ends {
 		for _, writable := range []bool{false, true} {
 			tx := begin(t, withBucket(t), writable)

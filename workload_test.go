@@ -33,6 +33,7 @@ var (
 		MemtableBytes: 2 << 10, TableBytes: 4 << 10, BlockBytes: 512, YoungRuns: 2,
 		JournalBytes: 1 << 10, IdleAfter: time.Hour,
 	}
+	large    = engine.Tuning{MemtableBytes: 1 << 20, TableBytes: 256 << 10, YoungRuns: 2}
 	roomy    = engine.Tuning{IdleAfter: time.Hour}
 	unsynced = stoat.Options{Sync: stoat.SyncNever}
 )
@@ -47,6 +48,8 @@ var workloads = []workload{
 	{name: "sequences", tuning: lazy, run: sequences},
 	{name: "large-values", tuning: lazy, run: largeValues},
 	{name: "large-values-unsynced", options: unsynced, tuning: lazy, run: largeValues},
+	{name: "huge-transactions", tuning: large, run: hugeTransactions},
+	{name: "huge-transactions-unsynced", options: unsynced, tuning: large, run: hugeTransactions},
 	{name: "aborts", tuning: eager, run: aborts},
 	{name: "flushes", tuning: roomy, run: flushes},
 	{name: "churn", tuning: eager, run: churn},
@@ -152,6 +155,22 @@ func (r *runner) update(fn func(t twin) error) error {
 	}
 	if commit > 0 && !errors.Is(err, stoat.ErrPoisoned) {
 		r.line.retract()
+	}
+	return r.tolerate(err)
+}
+
+var errAbort = errors.New("rolled back on purpose")
+
+// abort does a transaction and rolls it back.
+func (r *runner) abort(fn func(t twin) error) error {
+	err := r.db.Update(func(tx *stoat.Tx) error {
+		if err := fn(twin{tx, r.line.newest().Clone()}); err != nil {
+			return errors.Join(tx.Err(), err)
+		}
+		return errAbort
+	})
+	if errors.Is(err, errAbort) {
+		return nil
 	}
 	return r.tolerate(err)
 }
@@ -269,7 +288,20 @@ func largeValues(r *runner) error {
 	})
 }
 
-var errAbort = errors.New("rolled back on purpose")
+// hugeTransactions commits and rolls back transactions so large that much of them is in the log
+// long before they end, with small ones in between.
+func hugeTransactions(r *runner) error {
+	p := newPlayer(r.seed)
+	return times(4, func(i int) error {
+		write := func(t twin) error { return p.writeMuch(t) }
+		end := r.update
+		if i%3 == 1 {
+			end = r.abort
+		}
+		err := end(write)
+		return errors.Join(err, r.update(func(t twin) error { return t.put("small", fmt.Sprint(i)) }))
+	})
+}
 
 // aborts rolls back more than it commits.
 func aborts(r *runner) error {
@@ -280,16 +312,7 @@ func aborts(r *runner) error {
 		if i%3 == 0 {
 			return r.update(write)
 		}
-		err := r.db.Update(func(tx *stoat.Tx) error {
-			if err := write(twin{tx, r.line.newest().Clone()}); err != nil {
-				return err
-			}
-			return errAbort
-		})
-		if errors.Is(err, errAbort) {
-			return nil
-		}
-		return r.tolerate(err)
+		return r.abort(write)
 	})
 }
 

@@ -53,8 +53,10 @@ func (r *Result) Table(w io.Writer, s suite.Suite) {
 			r.line(w, l, group, peers)
 		}
 	}
-	fmt.Fprintf(w, "\nMedians of all samples. %s is the best peer, and ratio is what %s needs for each "+
-		"unit\nof what that peer needs: below 1, %s is better.\n", best, us, us)
+	fmt.Fprintf(w, `
+Medians of all samples. %[1]s marks the best peer; ratio is what %[2]s needs for a
+unit, of what that peer needs: below 1, %[2]s is better.
+`, best, us)
 	for _, f := range r.Failures {
 		fmt.Fprintf(w, "\nfailed: %s, %s, round %d: %s\n", f.Engine, f.Task, f.Round, f.Error)
 	}
@@ -77,7 +79,7 @@ func (r *Result) header(w io.Writer) {
 	}
 	fmt.Fprintf(w, "Suite %s, %s, %s profile, %d round(s), %s\n",
 		r.Suite, r.Started.Format("2006-01-02 15:04 MST"), s.Profile, s.Rounds, durability)
-	fmt.Fprintf(w, "%d %s values, %s keys, seed %d\n", s.Messages, s.Data, s.Order, s.Seed)
+	fmt.Fprintf(w, "%d values (%s), %s keys, seed %d\n", s.Messages, s.Data, s.Order, s.Seed)
 	fmt.Fprintf(w, "%s, %d CPUs, %s memory\n", m.CPU, m.CPUs, format(float64(m.Memory), suite.Bytes))
 	fmt.Fprintf(w, "%s, %s, %s\n", m.System, m.FileSystem, m.Go)
 }

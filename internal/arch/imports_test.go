@@ -19,7 +19,7 @@ const policy = `
 	internal/corrupt:      std
 	internal/checksum:     std
 	internal/keyspace:     std
-	internal/filter:       internal/corrupt, github.com/FastFilter/xorfilter
+	internal/filter:       github.com/FastFilter/xorfilter
 
 	internal/vfs:          golang.org/x/sys
 	internal/vfs/memfs:    internal/vfs
@@ -30,16 +30,15 @@ const policy = `
 	internal/wal:          internal/vfs, internal/checksum, internal/corrupt
 	internal/manifest:     internal/vfs, internal/checksum, internal/corrupt, internal/keyspace
 
-	internal/block:        internal/keyspace, internal/checksum, internal/corrupt,
-	                       github.com/klauspost/compress
+	internal/block:        internal/keyspace, internal/checksum, github.com/klauspost/compress
 	internal/table:        internal/keyspace, internal/checksum, internal/corrupt, internal/vfs,
 	                       internal/block, internal/filter
 
 	internal/superversion: internal/keyspace, internal/filter, internal/memtable,
 	                       internal/manifest, internal/table
 	internal/run:          internal/keyspace, internal/vfs, internal/manifest, internal/table
-	internal/flush:        internal/keyspace, internal/memtable, internal/manifest,
-	                       internal/superversion, internal/run
+	internal/flush:        internal/keyspace, internal/corrupt, internal/memtable,
+	                       internal/manifest, internal/superversion, internal/run
 	internal/merge:        internal/keyspace, internal/manifest, internal/superversion, internal/run
 	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/batch,
 	                       internal/memtable, internal/wal, internal/manifest, internal/table,

@@ -33,3 +33,11 @@ func (c Chunks) Value(r Ref) []byte {
 	end := start + r.valueBytes
 	return c[r.chunk][start:end:end]
 }
+
+// Entry returns both key and value of r's entry.
+func (c Chunks) Entry(r Ref) (key, value []byte) {
+	chunk := c[r.chunk]
+	middle := r.offset + r.keyAndKind>>8
+	end := middle + r.valueBytes
+	return chunk[r.offset:middle:middle], chunk[middle:end:end]
+}

@@ -1,7 +1,7 @@
 // Package block is one value block and its key part, and the codecs by number.
 //
-// A table keeps keys apart from values: up to [MaxEntries] neighbouring entries have their values in
-// one value block and their keys in one key part, at the same indexes. A key part is searched in
+// A table keeps keys apart from values: up to [MaxEntries] neighbouring entries have their values
+// in one value block and their keys in one key part, at the same indexes. A key part is searched in
 // place ([Keys]); a value block is either used in place or decoded as a whole ([ParseValues]).
 //
 // A key part, with all integers little-endian, is

@@ -11,7 +11,8 @@ import (
 // keepBytes is the capacity up to which a builder keeps its buffers for the next block.
 const keepBytes = 1 << 20
 
-// Builder collects the entries of one block. The zero Builder is empty. Not safe for concurrent use.
+// Builder collects the entries of one block. The zero Builder is empty. Not safe for concurrent
+// use.
 type Builder struct {
 	keys, values       []byte
 	keyEnds, valueEnds []uint32 // where each entry's key and value end

@@ -50,8 +50,8 @@ func (k *Keys) searchFixed(key []byte) (index int, exact bool) {
 	}
 }
 
-// lowerBound returns the index of the first head that is not below head. The loop has no branch that
-// depends on the keys, because it would be guessed wrong every other time.
+// lowerBound returns the index of the first head that is not below head. The loop has no branch
+// that depends on the keys, because it would be guessed wrong every other time.
 func (k *Keys) lowerBound(head uint64) int {
 	if k.width == 0 {
 		return int(min(head, uint64(k.count)))

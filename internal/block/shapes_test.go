@@ -40,7 +40,7 @@ func shapes(rng *rand.Rand) []shape {
 		of("one byte", 256, func(i int) []byte { return []byte{byte(i)} }),
 		of("counters", 512, counter),
 		of("counters from 250", 100, func(i int) []byte { return counter(250 + i) }),
-		of("every third", 300, func(i int) []byte { return counter(1<<40 + 3*i) }),
+		of("every third", 300, func(i int) []byte { return counter(1<<20 + 3*i) }),
 		of("last counters", 10, func(i int) []byte {
 			return binary.BigEndian.AppendUint64(nil, ^uint64(i))
 		}),

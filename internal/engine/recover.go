@@ -43,24 +43,45 @@ func Open(files vfs.FS, dir string, o Options) (*Engine, error) {
 }
 
 func (e *Engine) openWritable() error {
-	found, err := survey(e.fs, e.dir)
+	lock := filepath.Join(e.dir, lockName)
+	var err error
+	e.lock, err = acquire(e.fs, lock, e.options.LockTimeout)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := e.fs.MkdirAll(e.dir); err != nil {
+		if err := e.makeFolder(lock); err != nil {
 			return err
 		}
-	} else if err != nil {
-		return err
+		e.lock, err = acquire(e.fs, lock, e.options.LockTimeout)
 	}
-	if e.lock, err = acquire(e.fs, filepath.Join(e.dir, lockName), e.options.LockTimeout); err != nil {
+	if err != nil {
 		return fmt.Errorf("open %s: %w", e.dir, err)
 	}
-	if found, err = survey(e.fs, e.dir); err != nil {
+	found, err := survey(e.fs, e.dir)
+	if err != nil {
 		return err
 	}
 	if err := e.load(found); err != nil {
 		return err
 	}
 	return e.lock.Announce()
+}
+
+// makeFolder makes the folder and the lock file in it, unless the folder is not ours.
+func (e *Engine) makeFolder(lock string) error {
+	if _, err := survey(e.fs, e.dir); errors.Is(err, fs.ErrNotExist) {
+		if err := e.fs.MkdirAll(e.dir); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	file, err := e.fs.Create(lock)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another process was faster
+	}
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // load reads the manifest and the log of a locked folder, or makes a new database in it.

@@ -182,17 +182,20 @@ func (c *Cursor) seekSlowly(key []byte) node {
 // must be in the same leaf. It leaves out tombstones, and of each key the first strip bytes. It ends
 // on the last of them; if yield returns false, on that entry, and returns false.
 func (c *Cursor) Walk(n int, reverse bool, strip int, yield func(key, value []byte) bool) bool {
-	step, end := 1, c.i+n
+	step, i, end := 1, c.i, c.i+n
 	if reverse {
 		step, end = -1, c.i-n
 	}
-	for refs, chunks := &c.leaf.refs, c.chunks; ; c.i += step {
-		if ref := refs[c.i]; ref.Kind() == keyspace.KindPut {
-			if !yield(chunks.Key(ref)[strip:], chunks.Value(ref)) {
+	c.i = end
+	for refs, chunks := &c.leaf.refs, c.chunks; ; i += step {
+		if ref := refs[i]; ref.Kind() == keyspace.KindPut {
+			key, value := chunks.Entry(ref)
+			if !yield(key[strip:], value) {
+				c.i = i
 				return false
 			}
 		}
-		if c.i == end {
+		if i == end {
 			return true
 		}
 	}

@@ -98,8 +98,8 @@ func (c *Cache) remove(u resident) {
 	}
 }
 
-// evictLocked makes the units fit the limit. It ends, even if readers use all units all the time and
-// make them hot as fast as the hand cools them.
+// evictLocked makes the units fit the limit. It ends, even if readers use all units all the time
+// and make them hot as fast as the hand cools them.
 func (c *Cache) evictLocked() {
 	for passed := 0; c.bytes.Load() > c.limit.Load() && len(c.ring) > 0; {
 		if c.hand >= len(c.ring) {

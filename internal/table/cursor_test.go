@@ -109,7 +109,8 @@ func TestCursor_keepsKeysWhenItMovesOn(t *testing.T) {
 
 func TestCursor_ofKeysReadsNoValues(t *testing.T) {
 	cache := NewCache(1 << 20)
-	table := openTable(t, WriterOptions{Compress: true}, cache, messages(500, rand.New(rand.NewSource(1))))
+	entries := messages(500, rand.New(rand.NewSource(1)))
+	table := openTable(t, WriterOptions{Compress: true}, cache, entries)
 	var c Cursor
 	c.Init(table, true)
 	n := 0

@@ -36,8 +36,8 @@ func damaged(err error) bool {
 	return errors.Is(err, corrupt.Err) || errors.Is(err, corrupt.ErrFormat)
 }
 
-// checkRightOrDamaged reads everything in every way and fails the test unless each answer is right or
-// reports damage. It returns whether all were right.
+// checkRightOrDamaged reads everything in every way and fails the test unless each answer is right
+// or reports damage. It returns whether all were right.
 func checkRightOrDamaged(t testing.TB, table *Table, entries []entry, what string, at int) bool {
 	t.Helper()
 	right := true
@@ -78,7 +78,8 @@ func smallTable(t testing.TB) ([]entry, []byte) {
 	entries = append(entries, puts("\x11a", "\x11bbb", "\x11bcc")...)
 	entries[3].kind, entries[3].value = keyspace.KindDelete, []byte{}
 	fs := newFS(t)
-	s := writeTable(t, fs, testPath, WriterOptions{BlockBytes: 900, Compress: true, Filter: true}, entries)
+	o := WriterOptions{BlockBytes: 900, Compress: true, Filter: true}
+	s := writeTable(t, fs, testPath, o, entries)
 	return entries, readFile(t, fs, testPath, int64(s.Size))
 }
 
@@ -144,7 +145,8 @@ func TestTable_refusesAnotherFile(t *testing.T) {
 func TestTable_namesFileAndOffsetOfDamage(t *testing.T) {
 	entries, image := smallTable(t)
 	image[headerBytes+5] ^= 1
-	_, _, _, err := tableOf(t, image, int64(len(image)), NewCache(1<<20)).Get(entries[0].key, filter.Hash(entries[0].key))
+	table := tableOf(t, image, int64(len(image)), NewCache(1<<20))
+	_, _, _, err := table.Get(entries[0].key, filter.Hash(entries[0].key))
 	var damage *corrupt.Error
 	if !errors.As(err, &damage) || damage.File != testPath || damage.Offset != headerBytes {
 		t.Errorf("error is %v", err)

@@ -53,8 +53,8 @@ func sealed(p []byte) bool {
 	return checksum.Of(p[:n]) == binary.LittleEndian.Uint32(p[n:])
 }
 
-// checkHeader reports what is wrong with a header, or nil. Only bytes that say that they are another
-// program's, or another version's, are of unknown format; everything else is damage.
+// checkHeader reports what is wrong with a header, or nil. Only bytes that say that they are
+// another program's, or another version's, are of unknown format; everything else is damage.
 func (id identity) checkHeader(path string, p []byte) error {
 	if string(p[:len(magic)]) != magic {
 		return fmt.Errorf("%s is not a table: %w", path, corrupt.ErrFormat)

@@ -178,7 +178,9 @@ func shapes(rng *rand.Rand) map[string][]entry {
 	}
 	text := func(i int) []byte { return bytes.Repeat([]byte("some text "), i%30) }
 	counter := func(prefix string) func(i int) string {
-		return func(i int) string { return prefix + string(binary.BigEndian.AppendUint64(nil, uint64(i))) }
+		return func(i int) string {
+			return string(binary.BigEndian.AppendUint64([]byte(prefix), uint64(i)))
+		}
 	}
 	all := map[string][]entry{
 		"one":            puts("only"),
@@ -202,8 +204,10 @@ func shapes(rng *rand.Rand) map[string][]entry {
 		"long keys": of(8, text, func(i int) string {
 			return string(append(make([]byte, 65_534), byte(i)))
 		}),
-		"large values":       of(6, func(i int) []byte { return random(i * 20_000) }, counter("")),
-		"large text":         of(5, func(i int) []byte { return bytes.Repeat([]byte("text"), i*20_000) }, counter("")),
+		"large values": of(6, func(i int) []byte { return random(i * 20_000) }, counter("")),
+		"large text": of(5, func(i int) []byte {
+			return bytes.Repeat([]byte("text"), i*20_000)
+		}, counter("")),
 		"tiny random values": of(1200, func(int) []byte { return random(8) }, counter("")),
 	}
 	mixed := append(of(300, text, counter("\x01catalog")), of(900, text, counter("\x11\x05"))...)

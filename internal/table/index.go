@@ -137,8 +137,8 @@ func (x *index) parseSpans(p []byte) (rest []byte, err error) {
 	return keys[taken:], nil
 }
 
-// find returns the last block whose first key is not above key, as far as fences can tell: it is that
-// block or one behind it with the same fence. It returns −1 if key is below all keys.
+// find returns the last block whose first key is not above key, as far as fences can tell: it is
+// that block or one behind it with the same fence. It returns −1 if key is below all keys.
 func (x *index) find(key []byte) int {
 	i := x.spanOf(key)
 	if i < 0 {

@@ -73,8 +73,8 @@ func TestFind_isNeverFarOff(t *testing.T) {
 	}
 }
 
-// checkFind fails the test unless find returns, for each key, the last block that starts at or below
-// it, or one close behind it with the same fence.
+// checkFind fails the test unless find returns, for each key, the last block that starts at or
+// below it, or one close behind it with the same fence.
 func checkFind(t *testing.T, x *index, firsts, keys [][]byte) {
 	t.Helper()
 	for _, key := range keys {

@@ -12,6 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/filter"
+	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -157,6 +158,27 @@ func (r *reader) read(from, to uint64, parse func(p []byte) error) (err error) {
 	return err
 }
 
+// get looks a key up, as [Table.Get] does.
+func (r *reader) get(
+	key []byte, hash uint64,
+) (value []byte, kind keyspace.Kind, ok bool, err error) {
+	if ok, err = r.mayContain(hash); !ok {
+		return nil, 0, false, err
+	}
+	b, keys, i, exact, err := r.search(key)
+	if !exact {
+		return nil, 0, false, err
+	}
+	if kind = keys.Kind(i); kind == keyspace.KindDelete {
+		return nil, kind, true, nil
+	}
+	values, err := r.values(b, keys.Len())
+	if err != nil {
+		return nil, 0, false, err
+	}
+	return values.At(i), kind, true, nil
+}
+
 // mayContain asks the filter, if there is one.
 func (r *reader) mayContain(hash uint64) (bool, error) {
 	if r.footer.filter == r.footer.index {
@@ -194,8 +216,8 @@ func (r *reader) loadFilter() (*filter.Filter, error) {
 }
 
 // search returns the first entry whose key is not below key among those of the block that key
-// belongs to, and whether it has that key; it may be behind the block's last. The block is −1 if key
-// is below all keys.
+// belongs to, and whether it has that key; it may be behind the block's last. The block is −1 if
+// key is below all keys.
 func (r *reader) search(key []byte) (b int, keys *block.Keys, i int, exact bool, err error) {
 	for b = r.index.find(key); b >= 0; b-- {
 		if keys, err = r.keys(b); err != nil {
@@ -271,8 +293,8 @@ func (r *reader) loadValues(b, count int) (*block.Column, error) {
 	return settle(r.cache, u), nil
 }
 
-// settle puts a new unit in its slot and in the cache's charge, unless another goroutine was faster,
-// and returns what is in the slot now.
+// settle puts a new unit in its slot and in the cache's charge, unless another goroutine was
+// faster, and returns what is in the slot now.
 func settle[T any](c *Cache, u *unit[T]) *T {
 	for !u.home.CompareAndSwap(nil, u) {
 		if other := u.home.Load(); other != nil {

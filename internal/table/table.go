@@ -1,7 +1,7 @@
 // Package table is sorted tables: immutable files of entries in key order.
 //
-// A [Writer] writes one, a [Table] looks keys up in it, a [Cursor] walks it, and a [Cache] bounds the
-// memory that all of them keep decoded blocks in. The file, with all integers little-endian, is
+// A [Writer] writes one, a [Table] looks keys up in it, a [Cursor] walks it, and a [Cache] bounds
+// the memory that all of them keep decoded blocks in. The file, with all integers little-endian, is
 //
 //	header            48 bytes: what file this is
 //	value blocks      one after the other, as in package block
@@ -16,17 +16,17 @@
 //	                  u64 flags: 1 if any block is compressed
 //	footer            88 bytes: where the sections are, and the checksums of filter and index
 //
-// Header and footer start with magic, version u32, 0 u32, number u64 and the database's id [16]byte.
-// A fence is a big-endian integer, padded with zeros. Blocks whose first keys have a long prefix in
-// common form a span, so that the 8 bytes after the prefix tell them apart; a table has one span,
-// except where keys of different shapes meet. A lookup finds the span, the block by the fences, the
-// entry by the block's key part, and only then touches a value.
+// Header and footer start with magic, version u32, 0 u32, number u64 and the database's id
+// [16]byte. A fence is a big-endian integer, padded with zeros. Blocks whose first keys have a long
+// prefix in common form a span, so that the 8 bytes after the prefix tell them apart; a table has
+// one span, except where keys of different shapes meet. A lookup finds the span, the block by the
+// fences, the entry by the block's key part, and only then touches a value.
 //
 // Files are read through a map where the platform has one, in place if a block is not compressed.
 // Every byte is verified by a checksum when it is first brought in. Tables and caches are safe for
-// concurrent use, writers and cursors are not. Nothing needs to be closed: a file is let go when its
-// Table, and all cursors on it, are unreachable. The package knows nothing of other tables, chooses
-// no sizes, and interprets no keys.
+// concurrent use, writers and cursors are not. Nothing needs to be closed: a file is let go when
+// its Table, and all cursors on it, are unreachable. The package knows nothing of other tables,
+// chooses no sizes, and interprets no keys.
 package table
 
 import (
@@ -62,32 +62,16 @@ func New(c Config) *Table { return &Table{config: c} }
 // Get returns what the table has for key, whose [filter.Hash] is hash; ok is false if that is
 // nothing. The value may be part of a memory map: it must not be modified, nor used when t is
 // unreachable. Get allocates nothing if the block is in memory.
-func (t *Table) Get(key []byte, hash uint64) (value []byte, kind keyspace.Kind, ok bool, err error) {
+func (t *Table) Get(
+	key []byte, hash uint64,
+) (value []byte, kind keyspace.Kind, ok bool, err error) {
 	r, err := t.opened()
 	if err != nil {
 		return nil, 0, false, err
 	}
 	value, kind, ok, err = r.get(key, hash)
-	runtime.KeepAlive(r)
+	runtime.KeepAlive(r) // and with it the map, until nothing in it is looked at any more
 	return value, kind, ok, err
-}
-
-func (r *reader) get(key []byte, hash uint64) (value []byte, kind keyspace.Kind, ok bool, err error) {
-	if ok, err = r.mayContain(hash); !ok {
-		return nil, 0, false, err
-	}
-	b, keys, i, exact, err := r.search(key)
-	if !exact {
-		return nil, 0, false, err
-	}
-	if kind = keys.Kind(i); kind == keyspace.KindDelete {
-		return nil, kind, true, nil
-	}
-	values, err := r.values(b, keys.Len())
-	if err != nil {
-		return nil, 0, false, err
-	}
-	return values.At(i), kind, true, nil
 }
 
 // Open opens the file now, so that the table stays readable when the file is removed.

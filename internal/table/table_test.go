@@ -13,7 +13,9 @@ import (
 )
 
 // eachShape runs a test on entries of all shapes in all modes.
-func eachShape(t *testing.T, run func(t *testing.T, table *Table, entries []entry, rng *rand.Rand)) {
+func eachShape(
+	t *testing.T, run func(t *testing.T, table *Table, entries []entry, rng *rand.Rand),
+) {
 	const seed = 1
 	all := shapes(rand.New(rand.NewSource(seed)))
 	for _, m := range modes() {

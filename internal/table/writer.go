@@ -41,8 +41,8 @@ type Summary struct {
 	Largest    []byte // key
 }
 
-// Writer writes a table file front to back. Only value blocks are streamed; the rest, a few per cent,
-// is kept until Finish. Not safe for concurrent use. The first error is permanent.
+// Writer writes a table file front to back. Only value blocks are streamed; the rest, a few per
+// cent, is kept until Finish. Not safe for concurrent use. The first error is permanent.
 type Writer struct {
 	file       vfs.File
 	options    WriterOptions

@@ -43,9 +43,13 @@ func TestFinish_summarisesTheTable(t *testing.T) {
 func TestWriter_refusesMisuse(t *testing.T) {
 	put := keyspace.KindPut
 	for name, add := range map[string]func(w *Writer) error{
-		"no entries":    func(*Writer) error { return nil },
-		"equal keys":    func(w *Writer) error { return errors.Join(w.Add(put, []byte("a"), nil), w.Add(put, []byte("a"), nil)) },
-		"falling keys":  func(w *Writer) error { return errors.Join(w.Add(put, []byte("b"), nil), w.Add(put, []byte("a"), nil)) },
+		"no entries": func(*Writer) error { return nil },
+		"equal keys": func(w *Writer) error {
+			return errors.Join(w.Add(put, []byte("a"), nil), w.Add(put, []byte("a"), nil))
+		},
+		"falling keys": func(w *Writer) error {
+			return errors.Join(w.Add(put, []byte("b"), nil), w.Add(put, []byte("a"), nil))
+		},
 		"unknown kind":  func(w *Writer) error { return w.Add(9, []byte("a"), nil) },
 		"the kind zero": func(w *Writer) error { return w.Add(0, []byte("a"), nil) },
 	} {

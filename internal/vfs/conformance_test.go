@@ -369,6 +369,10 @@ func TestMap_refusesMoreThanThereIs(t *testing.T) {
 
 func TestLock_excludesASecondHolder(t *testing.T) {
 	everywhere(t, func(t *testing.T, s system) {
+		_, err := s.Lock(s.path("LOCK"))
+		wantErr(t, err, fs.ErrNotExist)
+		ok(t, create(t, s, "LOCK", "").Close())
+		ok(t, create(t, s, "ANOTHER", "").Close())
 		l, err := s.Lock(s.path("LOCK"))
 		ok(t, err)
 		_, err = s.Lock(s.path("LOCK"))

@@ -18,7 +18,7 @@ type osLock struct {
 }
 
 func (osFS) Lock(name string) (Lock, error) {
-	file, err := openFile(name, os.O_RDWR|os.O_CREATE)
+	file, err := openFile(name, os.O_RDWR)
 	if err != nil {
 		return nil, asNoSpace(err)
 	}

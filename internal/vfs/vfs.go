@@ -38,9 +38,9 @@ type FS interface {
 	MkdirAll(dir string) error
 	// SyncDir makes the creations and removals in dir so far durable.
 	SyncDir(dir string) error
-	// Lock takes the exclusive lock that the file name stands for, creating the file if need be
-	// but changing no byte of it. It does not wait: if the lock is taken, the error is ErrLocked
-	// with the owner's process id, as far as the owner has announced it.
+	// Lock takes the exclusive lock that an existing file stands for, changing no byte of it. It
+	// does not wait: if the lock is taken, the error is ErrLocked with the owner's process id, as
+	// far as the owner has announced it.
 	Lock(name string) (Lock, error)
 }
 

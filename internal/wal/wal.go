@@ -52,6 +52,6 @@ func ParseName(name string) (number uint64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	number, err := strconv.ParseUint(digits, 10, 64)
+	number, err := strconv.ParseUint(digits, 10, 63)
 	return number, err == nil && Name(number) == name
 }

@@ -60,9 +60,9 @@ func script(f vfs.FS) error {
 	buf := make([]byte, 4)
 	steps := []func() error{
 		func() error { return f.MkdirAll("db") },
-		func() (err error) { lock, err = f.Lock("db/LOCK"); return err },
-		func() error { return lock.Announce() },
 		func() (err error) { file, err = f.Create("db/file"); return err },
+		func() (err error) { lock, err = f.Lock("db/file"); return err },
+		func() error { return lock.Announce() },
 		func() error { return file.Preallocate(100) },
 		func() error { _, err := file.WriteAt([]byte("0123456789"), 2); return err },
 		func() error { return file.Truncate(12) },
@@ -93,12 +93,12 @@ func TestNew_callsTheHookBeforeEachOperation(t *testing.T) {
 	})
 	ok(t, script(f))
 	want := []string{
-		"0: mkdir db", "1: lock db/LOCK", "2: announce db/LOCK", "3: create db/file",
+		"0: mkdir db", "1: create db/file", "2: lock db/file", "3: announce db/file",
 		"4: preallocate db/file, 100 bytes", "5: write db/file, 10 bytes at 2",
 		"6: truncate db/file, 12 bytes", "7: sync db/file", "8: sync directory db",
 		"9: close db/file", "10: open db/file", "11: size db/file",
 		"12: read db/file, 4 bytes at 3", "13: map db/file, 12 bytes", "14: list db",
-		"15: remove db/file", "16: close db/LOCK",
+		"15: remove db/file", "16: close db/file",
 	}
 	if !slices.Equal(seen, want) {
 		t.Errorf("operations\n%s\nwant\n%s", strings.Join(seen, "\n"), strings.Join(want, "\n"))
@@ -157,13 +157,13 @@ func TestClose_thatFailsClosesAllTheSame(t *testing.T) {
 		}
 		return nil
 	})
-	l, err := f.Lock("LOCK")
+	file := create(t, f, "file")
+	l, err := f.Lock("file")
 	ok(t, err)
 	wantErr(t, l.Close(), errBroken)
-	l, err = inner.Lock("LOCK")
+	l, err = inner.Lock("file")
 	ok(t, err)
 	ok(t, l.Close())
-	file := create(t, f, "file")
 	wantErr(t, file.Close(), errBroken)
 	wantErr(t, file.Sync(), fs.ErrClosed)
 }

@@ -306,6 +306,7 @@ func TestCrash_isIndependentOfTheOriginal(t *testing.T) {
 
 func TestCrash_releasesLocks(t *testing.T) {
 	f := newDisk(t)
+	create(t, f, "db/LOCK", "", true)
 	held, err := f.Lock("db/LOCK")
 	ok(t, err)
 	after := f.CrashKeepNone()

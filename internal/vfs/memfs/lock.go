@@ -31,7 +31,7 @@ func (f *FS) Lock(name string) (vfs.Lock, error) {
 	}
 	n := f.dirs[dir][base].now
 	if n == nil {
-		n = f.add(dir, base)
+		return nil, &fs.PathError{Op: "lock", Path: name, Err: fs.ErrNotExist}
 	}
 	f.locks[path] = true
 	return &lock{fs: f, path: path, file: n}, nil

@@ -1,0 +1,169 @@
+package manifest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+)
+
+// The least that an item of a list takes.
+const (
+	minTableBytes = 9 // seven numbers and the lengths of two keys
+	minRunBytes   = 1 + minTableBytes
+	minDropBytes  = 3
+)
+
+func decodeVersion(p []byte) (*Version, error) {
+	v := new(Version)
+	d := decoder{rest: p}
+	for d.field() {
+		switch d.tag {
+		case tagLogNumber:
+			v.LogNumber = d.number()
+		case tagLastCommit:
+			v.LastCommit = d.number()
+		case tagNextNumber:
+			v.NextNumber = d.number()
+		case tagDropEpoch:
+			v.DropEpoch = d.number()
+		case tagYoung:
+			v.Young = make([]Run, d.count(minRunBytes))
+			for i := range v.Young {
+				v.Young[i].Tables = d.tables()
+			}
+		case tagBottom:
+			v.Bottom.Tables = d.tables()
+		case tagDropped:
+			v.Dropped = make([]Drop, d.count(minDropBytes))
+			for i := range v.Dropped {
+				v.Dropped[i] = Drop{d.number(), d.number(), d.number()}
+			}
+		default:
+			d.unknown("field", d.tag)
+		}
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	return v, v.check()
+}
+
+func decodeEdit(p []byte) (*Edit, error) {
+	e := new(Edit)
+	d := decoder{rest: p}
+	for d.field() {
+		switch d.tag {
+		case tagLogNumber:
+			e.LogNumber = d.number()
+		case tagLastCommit:
+			e.LastCommit = d.number()
+		case tagNextNumber:
+			e.NextNumber = d.number()
+		case tagAddYoung:
+			e.AddYoung = d.tables()
+		case tagAddBottom:
+			e.AddBottom = d.tables()
+		case tagRemove:
+			e.Remove = d.numbers()
+		case tagDrop:
+			e.Drop = d.numbers()
+		default:
+			d.unknown("field", d.tag)
+		}
+	}
+	return e, d.err
+}
+
+// decoder reads a payload. After an error it reads zeros.
+type decoder struct {
+	rest []byte
+	tag  uint64 // of the current field
+	err  error
+}
+
+// field starts the next field, if there is one.
+func (d *decoder) field() bool {
+	if d.err != nil || len(d.rest) == 0 {
+		return false
+	}
+	before := d.tag
+	d.tag = d.number()
+	if d.err == nil && d.tag <= before {
+		d.fail(fmt.Errorf("field %d follows field %d", d.tag, before))
+	}
+	return d.err == nil
+}
+
+func (d *decoder) number() uint64 {
+	n, size := binary.Uvarint(d.rest)
+	if size <= 0 {
+		d.fail(errors.New("invalid number"))
+		return 0
+	}
+	d.rest = d.rest[size:]
+	return n
+}
+
+// count reads how many items follow, each of which takes at least minBytes.
+func (d *decoder) count(minBytes int) int {
+	n := d.number()
+	if n > uint64(len(d.rest)/minBytes) {
+		d.fail(fmt.Errorf("%d items do not fit into %d bytes", n, len(d.rest)))
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) numbers() []uint64 {
+	numbers := make([]uint64, d.count(1))
+	for i := range numbers {
+		numbers[i] = d.number()
+	}
+	return numbers
+}
+
+func (d *decoder) tables() []*Table {
+	n := d.count(minTableBytes)
+	tables := make([]*Table, 0, n)
+	for range n {
+		t := &Table{
+			Number: d.number(), Size: d.number(), Entries: d.number(), Tombstones: d.number(),
+			RawBytes: d.number(), DropEpoch: d.number(),
+		}
+		flags := d.number()
+		if flags > flagCompressed {
+			d.unknown("flags", flags)
+		}
+		t.Compressed = flags == flagCompressed
+		smallest, largest := d.bytes(), d.bytes()
+		both := append(append(make([]byte, 0, len(smallest)+len(largest)), smallest...), largest...)
+		t.Smallest, t.Largest = both[:len(smallest):len(smallest)], both[len(smallest):]
+		if d.err != nil {
+			return nil
+		}
+		tables = append(tables, t)
+	}
+	return tables
+}
+
+func (d *decoder) bytes() []byte {
+	n := d.count(1)
+	p := d.rest[:n]
+	d.rest = d.rest[n:]
+	return p
+}
+
+// unknown fails because of what a newer version must have written.
+func (d *decoder) unknown(what string, n uint64) {
+	d.fail(fmt.Errorf("%s %d, written by a newer version of Stoat: %w", what, n, corrupt.ErrFormat))
+}
+
+// fail makes err the error, unless there is one, and ends the payload.
+func (d *decoder) fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+	d.rest = nil
+}

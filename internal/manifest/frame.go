@@ -1,0 +1,82 @@
+package manifest
+
+import (
+	"encoding/binary"
+
+	"github.com/stoatdb/stoat/internal/checksum"
+)
+
+const (
+	magic       = "STOATMAN"
+	version     = 1
+	headerBytes = 48
+	databaseAt  = 24
+	sumAt       = headerBytes - checksum.Size
+
+	frameHeaderBytes = 12
+
+	// maxFileBytes bounds what is read into memory at once: more than a million tables.
+	maxFileBytes = 1 << 30
+)
+
+// newHeader returns the header of a manifest, and the seed of its frames.
+func newHeader(number uint64, database [16]byte) (header [headerBytes]byte, seed uint32) {
+	copy(header[:], magic)
+	binary.LittleEndian.PutUint32(header[8:], version)
+	binary.LittleEndian.PutUint64(header[16:], number)
+	copy(header[databaseAt:], database[:])
+	seed = checksum.Of(header[:sumAt])
+	binary.LittleEndian.PutUint32(header[sumAt:], seed)
+	return header, seed
+}
+
+// startFrame appends room for a frame's header. The payload is to be appended next, and then the
+// frame to be sealed.
+func startFrame(dst []byte) []byte { return append(dst, make([]byte, frameHeaderBytes)...) }
+
+// sealFrame fills in the header of a frame that will lie at the offset at.
+func sealFrame(frame []byte, seed uint32, at int64) {
+	payload := frame[frameHeaderBytes:]
+	binary.LittleEndian.PutUint32(frame[4:], uint32(len(payload)))
+	binary.LittleEndian.PutUint32(frame[8:], checksum.Of(payload))
+	binary.LittleEndian.PutUint32(frame, frameSum(frame, seed, at))
+}
+
+// frameSum returns the checksum of a frame's header, which ties it to the file and the offset.
+func frameSum(frame []byte, seed uint32, at int64) uint32 {
+	return checksum.Extend(seed^uint32(at), frame[checksum.Size:frameHeaderBytes])
+}
+
+// frameEnd returns where the frame at the offset at ends, which may be beyond the data, or false if
+// its header is not valid.
+func frameEnd(data []byte, seed uint32, at int64) (end int64, ok bool) {
+	if int64(len(data))-at < frameHeaderBytes {
+		return 0, false
+	}
+	p := data[at:]
+	if binary.LittleEndian.Uint32(p) != frameSum(p, seed, at) {
+		return 0, false
+	}
+	return at + frameHeaderBytes + int64(binary.LittleEndian.Uint32(p[4:])), true
+}
+
+// readFrame returns the payload of the frame at the offset at and where it ends, or false if the
+// frame is not valid.
+func readFrame(data []byte, seed uint32, at int64) (payload []byte, end int64, ok bool) {
+	end, ok = frameEnd(data, seed, at)
+	if !ok || end > int64(len(data)) {
+		return nil, 0, false
+	}
+	payload = data[at+frameHeaderBytes : end]
+	return payload, end, checksum.Of(payload) == binary.LittleEndian.Uint32(data[at+8:])
+}
+
+// findFrame returns the offset of the first valid frame behind the offset at.
+func findFrame(data []byte, seed uint32, at int64) (found int64, ok bool) {
+	for found = at + 1; int64(len(data))-found >= frameHeaderBytes; found++ {
+		if _, _, ok := readFrame(data, seed, found); ok {
+			return found, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,105 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// Journal is a manifest file that is being written. It is for one goroutine at a time.
+type Journal struct {
+	file   vfs.File
+	name   string
+	seed   uint32
+	size   int64
+	buffer []byte // of the last frame
+	err    error  // the first failed write or sync, which is final
+}
+
+// Create starts a manifest with the version v, durably.
+//
+// If the error matches vfs.ErrNoSpace, there is no such manifest. After another one it is unknown
+// whether the manifest is complete; nothing may be built on the one before until that is known.
+func Create(
+	fs vfs.FS, dir string, number uint64, database [16]byte, v *Version,
+) (*Journal, error) {
+	name := Name(number)
+	if err := v.check(); err != nil {
+		return nil, fmt.Errorf("create %s: %w", name, err)
+	}
+	path := filepath.Join(dir, name)
+	file, err := fs.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("create %s: %w", name, err)
+	}
+	header, seed := newHeader(number, database)
+	image := appendVersion(startFrame(header[:]), v)
+	sealFrame(image[headerBytes:], seed, headerBytes)
+	j := &Journal{file: file, name: name, seed: seed}
+	if err := j.reserve(len(image)); err != nil {
+		return nil, errors.Join(err, file.Close(), fs.Remove(path))
+	}
+	if err := j.write(image); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if err := fs.SyncDir(dir); err != nil {
+		err = fmt.Errorf("sync the folder of %s: %v", name, err) // see write
+		return nil, errors.Join(err, file.Close())
+	}
+	return j, nil
+}
+
+// Append records an edit, durably. The edit must fit the version that the manifest describes.
+//
+// If the error matches vfs.ErrNoSpace, nothing has changed, and it may be tried again. After another
+// one it is unknown whether the edit is recorded, and the journal takes no more.
+func (j *Journal) Append(e *Edit) error {
+	if j.err != nil {
+		return j.err
+	}
+	j.buffer = appendEdit(startFrame(j.buffer[:0]), e)
+	if err := j.reserve(len(j.buffer)); err != nil {
+		return err
+	}
+	sealFrame(j.buffer, j.seed, j.size)
+	return j.write(j.buffer)
+}
+
+// Size returns the length of what was written, in bytes.
+func (j *Journal) Size() int64 { return j.size }
+
+// Close closes the file. All of it is durable.
+func (j *Journal) Close() error {
+	if err := j.file.Close(); err != nil {
+		return fmt.Errorf("close %s: %w", j.name, err)
+	}
+	return nil
+}
+
+// reserve makes sure that there is room for n more bytes, so that a full disk does not fail a write.
+func (j *Journal) reserve(n int) error {
+	if int64(n) > maxFileBytes-j.size {
+		return fmt.Errorf("write %s: %d bytes after %d are too many", j.name, n, j.size)
+	}
+	if err := j.file.Preallocate(j.size + int64(n)); err != nil {
+		return fmt.Errorf("write %s: %w", j.name, err)
+	}
+	return nil
+}
+
+// write appends p and syncs. Its errors are not wrapped, because callers take one that matches
+// vfs.ErrNoSpace for one of reserve.
+func (j *Journal) write(p []byte) error {
+	_, err := j.file.WriteAt(p, j.size)
+	if err == nil {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		j.err = fmt.Errorf("write %s: %v", j.name, err)
+		return j.err
+	}
+	j.size += int64(len(p))
+	return nil
+}

@@ -1,0 +1,214 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// State is what a manifest says.
+type State struct {
+	Number   uint64   // of the manifest
+	Database [16]byte // the identity of the database
+	Version  *Version // with all edits applied
+	Torn     bool     // the last edit was not completely written; it is not in Version
+}
+
+// Load reads the manifest in dir that counts: the highest numbered one that is complete, that is,
+// whose header and version are valid. Higher ones that are not complete were cut off while they were
+// created.
+//
+// If there is no manifest, or only the beginning of the first, the error matches fs.ErrNotExist.
+// Bytes that were valid once, as a valid frame behind them shows, are damage.
+func Load(files vfs.FS, dir string) (*State, error) {
+	names, err := files.List(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", dir, err)
+	}
+	var numbers []uint64
+	for _, name := range names {
+		if number, ok := ParseName(name); ok {
+			numbers = append(numbers, number)
+		}
+	}
+	slices.Sort(numbers)
+	var incomplete []*image
+	for _, number := range slices.Backward(numbers) {
+		m, err := readImage(files, dir, number)
+		if err != nil {
+			return nil, err
+		}
+		state, err := m.load()
+		if err != nil {
+			return nil, err
+		}
+		if state == nil {
+			incomplete = append(incomplete, m)
+			continue
+		}
+		for _, above := range incomplete {
+			if err := above.checkUnused(state.Database); err != nil {
+				return nil, err
+			}
+		}
+		return state, nil
+	}
+	for _, m := range incomplete {
+		if err := m.checkCutOff(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("no manifest in %s: %w", dir, fs.ErrNotExist)
+}
+
+// image is a manifest file in memory.
+type image struct {
+	path   string
+	number uint64
+	data   []byte
+
+	begun    bool // the header is valid
+	database [16]byte
+	seed     uint32
+}
+
+func readImage(files vfs.FS, dir string, number uint64) (*image, error) {
+	m := &image{path: filepath.Join(dir, Name(number)), number: number}
+	file, err := files.Open(m.path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", Name(number), err)
+	}
+	err = m.read(file)
+	return m, errors.Join(err, file.Close())
+}
+
+func (m *image) read(file vfs.File) error {
+	size, err := file.Size()
+	if err != nil {
+		return fmt.Errorf("read %s: %w", m.path, err)
+	}
+	if size > maxFileBytes {
+		return corrupt.New(m.path, maxFileBytes, "the file has %d bytes", size)
+	}
+	m.data = make([]byte, size)
+	n, err := file.ReadAt(m.data, 0)
+	if n == len(m.data) {
+		return nil
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("read %s: %w", m.path, err)
+}
+
+// load returns what the manifest says, or nil if it is not complete.
+func (m *image) load() (*State, error) {
+	if err := m.parseHeader(); err != nil || !m.begun {
+		return nil, err
+	}
+	payload, at, ok := readFrame(m.data, m.seed, headerBytes)
+	if !ok {
+		return nil, nil
+	}
+	v, err := decodeVersion(payload)
+	if err != nil {
+		return nil, m.damage(headerBytes, err)
+	}
+	state := &State{Number: m.number, Database: m.database, Version: v}
+	for at < int64(len(m.data)) {
+		payload, end, ok := readFrame(m.data, m.seed, at)
+		if !ok {
+			state.Torn = true
+			return state, m.checkTail(at)
+		}
+		if state.Version, err = apply(state.Version, payload); err != nil {
+			return nil, m.damage(at, err)
+		}
+		at = end
+	}
+	return state, nil
+}
+
+func apply(v *Version, payload []byte) (*Version, error) {
+	e, err := decodeEdit(payload)
+	if err != nil {
+		return nil, err
+	}
+	return v.Apply(e)
+}
+
+// parseHeader sets what follows from the header, if it is valid. It is an error if the header says
+// that the file is not this manifest.
+func (m *image) parseHeader() error {
+	p := bytes.TrimRight(m.data[:min(len(m.data), len(magic))], "\x00")
+	if string(p) != magic[:len(p)] {
+		return fmt.Errorf("%s is no manifest of Stoat: %w", m.path, corrupt.ErrFormat)
+	}
+	if len(m.data) < headerBytes {
+		return nil
+	}
+	p = m.data[:headerBytes]
+	if checksum.Of(p[:sumAt]) != binary.LittleEndian.Uint32(p[sumAt:]) {
+		return nil
+	}
+	if v := binary.LittleEndian.Uint32(p[len(magic):]); v != version {
+		return fmt.Errorf("%s has version %d, written by a newer version of Stoat: %w",
+			m.path, v, corrupt.ErrFormat)
+	}
+	database := [16]byte(p[databaseAt:])
+	want, seed := newHeader(m.number, database)
+	if !bytes.Equal(p, want[:]) {
+		return corrupt.New(m.path, 0, "header belongs to another file")
+	}
+	m.begun, m.database, m.seed = true, database, seed
+	return nil
+}
+
+// checkTail returns an error if there is a valid frame behind the offset at: each was written after
+// those before it were durable.
+func (m *image) checkTail(at int64) error {
+	if found, ok := findFrame(m.data, m.seed, at); ok {
+		return corrupt.New(m.path, at, "invalid, followed by a valid frame at offset %d", found)
+	}
+	return nil
+}
+
+// checkUnused returns an error if an incomplete manifest has edits, and so was complete once. Its
+// header may be damaged; the identity is that of a lower manifest.
+func (m *image) checkUnused(database [16]byte) error {
+	_, m.seed = newHeader(m.number, database)
+	return m.checkTail(headerBytes)
+}
+
+// checkCutOff returns an error unless an incomplete manifest ends, but for zeros, before its version
+// does.
+func (m *image) checkCutOff() error {
+	at, size, end := int64(0), int64(len(bytes.TrimRight(m.data, "\x00"))), int64(headerBytes)
+	if m.begun {
+		at, end = headerBytes, headerBytes+frameHeaderBytes
+		if frame, ok := frameEnd(m.data, m.seed, at); ok {
+			size, end = int64(len(m.data)), frame
+		}
+	}
+	if size >= end {
+		return corrupt.New(m.path, at, "checksum does not match")
+	}
+	return nil
+}
+
+// damage makes an error of what is wrong with a frame whose checksum is right.
+func (m *image) damage(at int64, err error) error {
+	if errors.Is(err, corrupt.ErrFormat) {
+		return fmt.Errorf("%s: %w", m.path, err)
+	}
+	return corrupt.New(m.path, at, "%v", err)
+}

@@ -1,0 +1,50 @@
+// Package manifest is the record of which files make up the database: the version, the edits to it,
+// and their journal.
+//
+// A [Version] says which tables are live, in which runs, where the log starts, and which dropped
+// buckets still have garbage in tables. An [Edit] is a change of it. A [Journal] is the file
+// MANIFEST-000012: a header, a frame with a whole version, and a frame for each edit since, in
+// order. It needs no other file to be read; the highest numbered complete one counts, so that there
+// is no pointer to it. A new one is started by [Create], never renamed.
+//
+// All integers are little-endian or uvarints. The header is
+//
+//	 0  magic     "STOATMAN"
+//	 8  version   u32, 1
+//	12  zero      u32
+//	16  number    u64, the number in the file's name
+//	24  database  16 bytes, the database's identity
+//	40  zero      u32
+//	44  checksum  u32, CRC-32C of the 44 bytes before
+//
+// and a frame
+//
+//	 0  checksum  u32, CRC-32C of the next 8 bytes, seeded with the header's checksum and the offset
+//	 4  length    u32, of the payload in bytes
+//	 8  payload's checksum  u32, CRC-32C
+//	12  payload   fields: a tag and a value each, in the order of their tags
+//
+// A version is immutable once it is made. A Journal is for one goroutine at a time. The package
+// neither removes files nor decides what becomes of the tables.
+package manifest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const namePrefix = "MANIFEST-"
+
+// Name returns the name of the manifest with the given number.
+func Name(number uint64) string { return fmt.Sprintf("%s%06d", namePrefix, number) }
+
+// ParseName returns the number of the manifest that a file name stands for.
+func ParseName(name string) (number uint64, ok bool) {
+	digits, ok := strings.CutPrefix(name, namePrefix)
+	if !ok {
+		return 0, false
+	}
+	number, err := strconv.ParseUint(digits, 10, 63)
+	return number, err == nil && Name(number) == name
+}

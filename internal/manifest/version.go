@@ -1,0 +1,78 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// Version is the set of live files at one moment. It is immutable: [Version.Apply] makes a new one.
+type Version struct {
+	Young  []Run // runs that were flushed and not merged yet, newest first; none is empty
+	Bottom Run   // older than all of Young
+
+	LogNumber  uint64 // log segments below it are not needed
+	LastCommit uint64 // the newest commit that is in tables
+	NextNumber uint64 // no file has this number or a higher one
+
+	Dropped   []Drop // buckets that tables may hold garbage of, by id; none overlap
+	DropEpoch uint64 // the newest epoch in which buckets were dropped
+}
+
+// Tables returns all tables, those of the youngest run first.
+func (v *Version) Tables() iter.Seq[*Table] {
+	return func(yield func(*Table) bool) {
+		for _, r := range v.Young {
+			for _, t := range r.Tables {
+				if !yield(t) {
+					return
+				}
+			}
+		}
+		for _, t := range v.Bottom.Tables {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// IsDropped reports whether the bucket was dropped and tables may still hold something of it.
+func (v *Version) IsDropped(id uint64) bool { return isDropped(v.Dropped, id) }
+
+// check returns an error if v is not a version that could have been made.
+func (v *Version) check() error {
+	for _, r := range v.Young {
+		if len(r.Tables) == 0 {
+			return errors.New("a young run is empty")
+		}
+		if err := r.check(); err != nil {
+			return err
+		}
+	}
+	if err := v.Bottom.check(); err != nil {
+		return err
+	}
+	var numbers []uint64
+	for t := range v.Tables() {
+		if t.DropEpoch > v.DropEpoch {
+			return fmt.Errorf("table %06d is of epoch %d, after %d", t.Number, t.DropEpoch, v.DropEpoch)
+		}
+		numbers = append(numbers, t.Number)
+	}
+	slices.Sort(numbers)
+	if len(slices.Compact(numbers)) < len(numbers) {
+		return errors.New("two tables have the same number")
+	}
+	return v.checkDrops()
+}
+
+func (v *Version) checkDrops() error {
+	for i, d := range v.Dropped {
+		if d.First > d.Last || d.Epoch > v.DropEpoch || i > 0 && d.First <= v.Dropped[i-1].Last {
+			return fmt.Errorf("dropped buckets %d to %d are out of order", d.First, d.Last)
+		}
+	}
+	return nil
+}
