@@ -139,7 +139,7 @@ func measure(args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Check(c.settings.Rows); err != nil {
+	if err := s.Check(c.settings); err != nil {
 		return err
 	}
 	engines, err := engine.Select(c.engines)
@@ -153,6 +153,9 @@ func measure(args []string) error {
 		Progress: os.Stderr,
 	}
 	result, failure := r.Run(ctx)
+	if errors.Is(failure, context.Canceled) {
+		failure = errors.New("interrupted")
+	}
 	if c.json != "" {
 		failure = errors.Join(failure, result.Write(c.json))
 	}

@@ -39,6 +39,7 @@ func Suite() suite.Suite {
 		Name:  "ssb",
 		About: "appending and reading a log of messages",
 		Rows:  rows(),
+		Data:  []string{dataMessages, dataRandom},
 		Tasks: tasks,
 		Run:   runJob,
 	}

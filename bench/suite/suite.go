@@ -16,6 +16,7 @@ type Suite struct {
 	Name  string
 	About string
 	Rows  []Row
+	Data  []string // names of the data sets
 	// Tasks returns what to do with each engine; each task is a child process of its own.
 	Tasks func(s Settings) []Task
 	// Run does one job, in a fresh process.
@@ -89,9 +90,12 @@ type Measurement struct {
 // Record takes the samples of a row.
 type Record func(row, state string, values ...float64)
 
-// Check returns an error if there is no row of one of the names.
-func (s Suite) Check(rows []string) error {
-	for _, name := range rows {
+// Check returns an error if the suite has not got what the settings name.
+func (s Suite) Check(o Settings) error {
+	if !slices.Contains(s.Data, o.Data) {
+		return fmt.Errorf("suite %s has no data set %q", s.Name, o.Data)
+	}
+	for _, name := range o.Rows {
 		if !slices.ContainsFunc(s.Rows, func(r Row) bool { return r.Name == name }) {
 			return fmt.Errorf("suite %s has no row %q", s.Name, name)
 		}

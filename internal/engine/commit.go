@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/stoatdb/stoat/internal/memtable"
@@ -94,6 +95,9 @@ func (e *Engine) wait(commit uint64, sync bool) error {
 			p.changed.Wait()
 		default:
 			e.leadLocked(sync)
+			if covered := p.synced >= commit || !sync && p.written >= commit; !covered && p.err == nil {
+				p.err = e.poison(fmt.Errorf("the log was written, but not up to commit %d", commit))
+			}
 		}
 	}
 }

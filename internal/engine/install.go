@@ -25,11 +25,14 @@ func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Sup
 		// The tables' names must be durable before the manifest refers to them.
 		err = e.fs.SyncDir(e.dir)
 	}
+	if err == nil {
+		err = e.record(edit, version)
+		if err != nil && !errors.Is(err, manifest.ErrUnchanged) {
+			return e.poison(err)
+		}
+	}
 	if err != nil {
 		return errors.Join(err, e.discard(edit))
-	}
-	if err := e.record(edit, version); err != nil {
-		return e.poison(err)
 	}
 	levels := superversion.NewLevels(version, old, e.openTable)
 	e.mu.Lock()
@@ -61,7 +64,7 @@ func (e *Engine) record(edit *manifest.Edit, outcome *manifest.Version) error {
 	e.journal, e.journalAt = next, number
 	if old != nil {
 		if err := old.Close(); err != nil {
-			return err
+			e.options.Logger.Warn("close obsolete manifest", "dir", e.dir, "err", err)
 		}
 	}
 	e.removeFile(manifest.Name(previous))
@@ -111,7 +114,7 @@ func (e *Engine) create(identity [16]byte) error {
 	version := &manifest.Version{NextNumber: number + 1}
 	journal, err := manifest.Create(e.fs, e.dir, number, identity, version)
 	if err != nil {
-		return fmt.Errorf("create database in %s: %w", e.dir, err)
+		return fmt.Errorf("create database: %w", err)
 	}
 	e.journal, e.journalAt = journal, number
 	e.publishRecovered(version, nil)

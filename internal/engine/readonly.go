@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -26,10 +25,7 @@ func (e *Engine) openReadOnly() error {
 			break // the folder itself is missing
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("open %s read-only: %w", e.dir, err)
-	}
-	return nil
+	return err
 }
 
 func (e *Engine) loadReadOnly() error {
@@ -37,7 +33,7 @@ func (e *Engine) loadReadOnly() error {
 	if err != nil {
 		return err
 	}
-	state, err := manifest.Load(e.fs, e.dir)
+	state, err := manifest.LoadAmong(e.fs, e.dir, found.manifests)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (e *Engine) openWritable() error {
 		e.lock, err = acquire(e.fs, lock, e.options.LockTimeout)
 	}
 	if err != nil {
-		return fmt.Errorf("open %s: %w", e.dir, err)
+		return err
 	}
 	found, err := survey(e.fs, e.dir)
 	if err != nil {
@@ -87,7 +87,7 @@ func (e *Engine) makeFolder(lock string) error {
 // load reads the manifest and the log of a locked folder, or makes a new database in it.
 func (e *Engine) load(found files) error {
 	e.numbers.Store(found.highest + 1)
-	state, err := manifest.Load(e.fs, e.dir)
+	state, err := manifest.LoadAmong(e.fs, e.dir, found.manifests)
 	if errors.Is(err, fs.ErrNotExist) && len(found.tables)+len(found.logs) == 0 {
 		var identity [16]byte
 		if _, err := rand.Read(identity[:]); err != nil {
@@ -98,7 +98,7 @@ func (e *Engine) load(found files) error {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("open %s: %w", e.dir, err)
+		return err
 	}
 	e.journalAt = state.Number
 	version, full, err := e.replay(state, found.logs)

@@ -46,8 +46,8 @@ func survey(fs vfs.FS, dir string) (files, error) {
 		found.highest = max(found.highest, number)
 	}
 	if foreign != "" && len(found.manifests) == 0 {
-		return files{}, fmt.Errorf("open %s: the folder holds %q and no Stoat database; "+
-			"choose an empty folder: %w", dir, foreign, corrupt.ErrFormat)
+		return files{}, fmt.Errorf("the folder holds %q and no Stoat database; "+
+			"choose an empty folder: %w", foreign, corrupt.ErrFormat)
 	}
 	for _, numbers := range [][]uint64{found.tables, found.logs, found.manifests} {
 		slices.Sort(numbers)

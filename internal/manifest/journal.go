@@ -8,6 +8,9 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
+// ErrUnchanged is matched by an error that has changed nothing on the disk that counts.
+var ErrUnchanged = errors.New("the manifest is unchanged")
+
 // Journal is a manifest file that is being written. It is for one goroutine at a time.
 type Journal struct {
 	file   vfs.File
@@ -20,7 +23,7 @@ type Journal struct {
 
 // Create starts a manifest with the version v, durably.
 //
-// If the error matches vfs.ErrNoSpace, there is no such manifest. After another one it is unknown
+// If the error matches [ErrUnchanged], there is no such manifest. After another one it is unknown
 // whether the manifest is complete; nothing may be built on the one before until that is known.
 func Create(
 	fs vfs.FS, dir string, number uint64, database [16]byte, v *Version,
@@ -32,7 +35,7 @@ func Create(
 	path := filepath.Join(dir, name)
 	file, err := fs.Create(path)
 	if err != nil {
-		return nil, fmt.Errorf("create %s: %w", name, err)
+		return nil, fmt.Errorf("create %s: %w; %w", name, err, ErrUnchanged)
 	}
 	header, seed := newHeader(number, database)
 	image := appendVersion(startFrame(header[:]), v)
@@ -45,7 +48,7 @@ func Create(
 		return nil, errors.Join(err, file.Close())
 	}
 	if err := fs.SyncDir(dir); err != nil {
-		err = fmt.Errorf("sync the folder of %s: %v", name, err) // see write
+		err = fmt.Errorf("sync the folder of %s: %w", name, err)
 		return nil, errors.Join(err, file.Close())
 	}
 	return j, nil
@@ -53,8 +56,8 @@ func Create(
 
 // Append records an edit, durably. The edit must fit the version that the manifest describes.
 //
-// If the error matches vfs.ErrNoSpace, nothing has changed, and it may be tried again. After another
-// one it is unknown whether the edit is recorded, and the journal takes no more.
+// If the error matches [ErrUnchanged], it may be tried again. After another one it is unknown
+// whether the edit is recorded, and the journal takes no more.
 func (j *Journal) Append(e *Edit) error {
 	if j.err != nil {
 		return j.err
@@ -78,26 +81,26 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// reserve makes sure that there is room for n more bytes, so that a full disk does not fail a write.
+// reserve makes sure that there is room for n more bytes, so that a full disk fails no write.
 func (j *Journal) reserve(n int) error {
 	if int64(n) > maxFileBytes-j.size {
-		return fmt.Errorf("write %s: %d bytes after %d are too many", j.name, n, j.size)
+		return fmt.Errorf("write %s: %d bytes after %d are too many; %w",
+			j.name, n, j.size, ErrUnchanged)
 	}
 	if err := j.file.Preallocate(j.size + int64(n)); err != nil {
-		return fmt.Errorf("write %s: %w", j.name, err)
+		return fmt.Errorf("write %s: %w; %w", j.name, err, ErrUnchanged)
 	}
 	return nil
 }
 
-// write appends p and syncs. Its errors are not wrapped, because callers take one that matches
-// vfs.ErrNoSpace for one of reserve.
+// write appends p and syncs.
 func (j *Journal) write(p []byte) error {
 	_, err := j.file.WriteAt(p, j.size)
 	if err == nil {
 		err = j.file.Sync()
 	}
 	if err != nil {
-		j.err = fmt.Errorf("write %s: %v", j.name, err)
+		j.err = fmt.Errorf("write %s: %w", j.name, err)
 		return j.err
 	}
 	j.size += int64(len(p))

@@ -24,8 +24,8 @@ type State struct {
 }
 
 // Load reads the manifest in dir that counts: the highest numbered one that is complete, that is,
-// whose header and version are valid. Higher ones that are not complete were cut off while they were
-// created.
+// whose header and version are valid. Higher ones that are not complete were cut off while they
+// were created.
 //
 // If there is no manifest, or only the beginning of the first, the error matches fs.ErrNotExist.
 // Bytes that were valid once, as a valid frame behind them shows, are damage.
@@ -41,6 +41,12 @@ func Load(files vfs.FS, dir string) (*State, error) {
 		}
 	}
 	slices.Sort(numbers)
+	return LoadAmong(files, dir, numbers)
+}
+
+// LoadAmong is Load for a caller that has listed dir: numbers are those of the manifests in it,
+// ascending.
+func LoadAmong(files vfs.FS, dir string, numbers []uint64) (*State, error) {
 	var incomplete []*image
 	for _, number := range slices.Backward(numbers) {
 		m, err := readImage(files, dir, number)
@@ -189,8 +195,8 @@ func (m *image) checkUnused(database [16]byte) error {
 	return m.checkTail(headerBytes)
 }
 
-// checkCutOff returns an error unless an incomplete manifest ends, but for zeros, before its version
-// does.
+// checkCutOff returns an error unless an incomplete manifest ends, but for zeros, before its
+// version does.
 func (m *image) checkCutOff() error {
 	at, size, end := int64(0), int64(len(bytes.TrimRight(m.data, "\x00"))), int64(headerBytes)
 	if m.begun {

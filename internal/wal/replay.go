@@ -162,7 +162,7 @@ func (r *replay) checkOrder(h frameHeader, at int64) error {
 	return nil
 }
 
-// commit ends the transaction being read, which ends at the offset end, and replays it if it is new.
+// commit replays the transaction being read, which ends at the offset end, if it is new.
 func (r *replay) commit(
 	number uint64, end int64, fn func(commit uint64, payloads [][]byte) error,
 ) error {

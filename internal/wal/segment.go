@@ -122,9 +122,9 @@ func validLength(frame int) bool {
 // Abort says that the transaction whose frames were appended last will not be finished.
 func (s *Segment) Abort() { s.open = false }
 
-// Flush writes everything queued and, if sync is set, makes all of it durable. It returns the newest
-// commit whose last frame it or a Flush before it wrote, 0 if there is none. The first failure is
-// final: nothing is written or synced after it, since it is unknown what the disk holds.
+// Flush writes everything queued and, if sync is set, makes all of it durable. It returns the
+// newest commit whose last frame it or a Flush before it wrote, 0 if there is none. The first
+// failure is final: nothing is written or synced after it, since it is unknown what the disk holds.
 func (s *Segment) Flush(sync bool) (through uint64, err error) {
 	s.mu.Lock()
 	queue, err := s.queue, s.err
@@ -211,8 +211,8 @@ func (s *Segment) sync() error {
 }
 
 // Close gives back what was preallocated and not used, and closes the file. What is queued and not
-// flushed is lost. There is no need to sync: whether the file ends or zeros follow, replay reads the
-// same. After a failure the file is left as it is.
+// flushed is lost. There is no need to sync: whether the file ends or zeros follow, replay reads
+// the same. After a failure the file is left as it is.
 func (s *Segment) Close() error {
 	var err error
 	if s.failure() == nil {

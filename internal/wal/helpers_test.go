@@ -1,0 +1,180 @@
+package wal
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+const (
+	testDir    = "db"
+	testNumber = 13
+)
+
+// testDatabase is immutable.
+var testDatabase = [16]byte{0xDA, 0x7A, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+
+// commit is a transaction that was written or replayed.
+type commit struct {
+	number   uint64
+	payloads [][]byte
+}
+
+func (c commit) equal(d commit) bool {
+	return c.number == d.number && slices.EqualFunc(c.payloads, d.payloads, bytes.Equal)
+}
+
+// isPrefix reports whether got is how want starts.
+func isPrefix(got, want []commit) bool {
+	return len(got) <= len(want) && slices.EqualFunc(got, want[:len(got)], commit.equal)
+}
+
+func newFS(t testing.TB) *memfs.FS {
+	t.Helper()
+	fs := memfs.NewCrashable()
+	check(t, fs.MkdirAll(testDir))
+	return fs
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// frames returns payloads with room for headers.
+func frames(payloads ...[]byte) [][]byte {
+	var all [][]byte
+	for _, p := range payloads {
+		all = append(all, append(make([]byte, HeaderBytes), p...))
+	}
+	return all
+}
+
+func create(t testing.TB, fs vfs.FS) *Segment {
+	t.Helper()
+	s, err := Create(fs, testDir, testNumber, testDatabase)
+	check(t, err)
+	return s
+}
+
+// appendCommits appends, flushes and perhaps syncs each commit.
+func appendCommits(t testing.TB, s *Segment, sync bool, commits ...commit) {
+	t.Helper()
+	for _, c := range commits {
+		s.Append(frames(c.payloads...), c.number, true)
+		through, err := s.Flush(sync)
+		check(t, err)
+		if through != c.number {
+			t.Fatalf("flushed through commit %d, want %d", through, c.number)
+		}
+	}
+}
+
+// logImage returns a log file with the commits.
+func logImage(t testing.TB, sync bool, commits ...commit) []byte {
+	t.Helper()
+	fs := newFS(t)
+	s := create(t, fs)
+	appendCommits(t, s, sync, commits...)
+	check(t, s.Close())
+	return readFile(t, fs)
+}
+
+func readFile(t testing.TB, fs vfs.FS) []byte {
+	t.Helper()
+	f, err := fs.Open(filepath.Join(testDir, Name(testNumber)))
+	check(t, err)
+	size, err := f.Size()
+	check(t, err)
+	data := make([]byte, size)
+	if n, err := f.ReadAt(data, 0); n < len(data) {
+		t.Fatal(err)
+	}
+	check(t, f.Close())
+	return data
+}
+
+func replayFile(fs vfs.FS, after uint64) (commits []commit, last uint64, err error) {
+	last, err = Replay(fs, testDir, testNumber, testDatabase, after,
+		func(number uint64, payloads [][]byte) error {
+			c := commit{number: number}
+			for _, p := range payloads {
+				c.payloads = append(c.payloads, bytes.Clone(p))
+			}
+			commits = append(commits, c)
+			return nil
+		})
+	return commits, last, err
+}
+
+func replayImage(t testing.TB, image []byte, after uint64) (commits []commit, err error) {
+	t.Helper()
+	fs := memfs.New()
+	check(t, fs.MkdirAll(testDir))
+	f, err := fs.Create(filepath.Join(testDir, Name(testNumber)))
+	check(t, err)
+	_, err = f.WriteAt(image, 0)
+	check(t, err)
+	check(t, f.Close())
+	commits, last, err := replayFile(fs, after)
+	want := after
+	if len(commits) > 0 {
+		want = commits[len(commits)-1].number
+	}
+	if last != want {
+		t.Fatalf("Replay returns %d after commit %d", last, want)
+	}
+	return commits, err
+}
+
+// isDamage reports whether err is one that damage may cause.
+func isDamage(err error) bool {
+	return errors.Is(err, corrupt.Err) || errors.Is(err, corrupt.ErrFormat)
+}
+
+// someCommits returns the commits 1 to n, with one to three small payloads each.
+func someCommits(n int) []commit {
+	commits := make([]commit, n)
+	for i := range commits {
+		commits[i].number = uint64(i + 1)
+		for j := range i%3 + 1 {
+			payload := bytes.Repeat([]byte{byte('a' + i), byte(j)}, 3+i*5)
+			commits[i].payloads = append(commits[i].payloads, payload)
+		}
+	}
+	return commits
+}
+
+// ends returns where in the file each commit ends.
+func ends(commits []commit) []int {
+	var all []int
+	at := fileHeaderBytes
+	for _, c := range commits {
+		for _, p := range c.payloads {
+			at += HeaderBytes + len(p)
+		}
+		all = append(all, at)
+	}
+	return all
+}
+
+// newRand returns random numbers whose seed is logged if the test fails.
+func newRand(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("seed %d", seed)
+		}
+	})
+	return rand.New(rand.NewPCG(seed, 0))
+}
