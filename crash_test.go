@@ -32,13 +32,19 @@ var (
 // its crash so that it can be made again, with -count if need be.
 func TestCrash_recoversAPrefix(t *testing.T) {
 	only, _, _ := strings.Cut(*crashOnly, "/")
+	total := 0
+	for _, w := range workloads {
+		total += dryRun(t, w)
+	}
+	variants := max(3, *crashPoints/total)
+	share := float64(*crashPoints) / float64(total*variants)
 	for _, w := range workloads {
 		if only != "" && only != w.name {
 			continue
 		}
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			c := newCrasher(t, w, *crashPoints/len(workloads))
+			c := &crasher{workload: w, variants: variants, share: share}
 			if err := c.play(); err != nil {
 				t.Fatal(err)
 			}
@@ -91,16 +97,14 @@ type crasher struct {
 	err    error      // how
 }
 
-// newCrasher returns a crasher that makes about this many crashes.
-func newCrasher(t *testing.T, w workload, points int) *crasher {
+// dryRun runs a workload without a crash and returns how many operations it makes.
+func dryRun(t *testing.T, w workload) int {
 	t.Helper()
-	dry := &crasher{workload: w}
-	if err := dry.play(); err != nil {
-		t.Fatalf("without a crash: %v", err)
+	c := &crasher{workload: w}
+	if err := c.play(); err != nil {
+		t.Fatalf("%s without a crash: %v", w.name, err)
 	}
-	c := &crasher{workload: w, variants: max(4, points/dry.at+1)}
-	c.share = float64(points) / float64(dry.at*c.variants)
-	return c
+	return c.at
 }
 
 // play runs the workload with crashes at its operations and at its end.
@@ -194,7 +198,7 @@ func (c *crasher) crash(v int, rng *rand.Rand) error {
 	if v == keepAll { // the process died, the system did not
 		p.oldest = acked
 	}
-	if rng.IntN(32) == 0 {
+	if rng.IntN(64) == 0 {
 		return c.crashRecovery(left, p, rng)
 	}
 	return c.recover(left, p, rng)

@@ -33,7 +33,7 @@ func TestCrashFault_keepsWhatWasAcknowledged(t *testing.T) {
 				t.Fatalf("without a fault: %v", err)
 			}
 			total := int(healthy.operations.Load())
-			runs := max(1, *crashPoints/20/len(workloads))
+			runs := max(1, *crashPoints/8/len(workloads))
 			step := max(1, total/runs)
 			for n := 1 + int(*crashSeed)%step; n <= total; n += step {
 				for _, f := range faults(w, int64(n)) {

@@ -69,7 +69,7 @@ func (w *walk) start(r *Range, keysOnly bool) bool {
 		return false
 	}
 	w.strip, w.left, w.reverse = len(prefix), r.Limit, r.Reverse
-	if w.left == 0 {
+	if w.left <= 0 {
 		w.left = -1
 	}
 	return w.init(lower, upper, keysOnly)
@@ -97,17 +97,18 @@ func (w *walk) init(lower, upper []byte, keysOnly bool) bool {
 // a read-only one, what the loop sees stays readable even then, so that it is enough to stop after
 // the current leaf or block; the end of a writable one frees what the entries are made of.
 func (w *walk) run(yield func(key, value []byte) bool) {
-	one := yield
-	if w.from.tx.writable || w.left > 0 {
-		one = func(key, value []byte) bool {
-			if !yield(key, value) {
-				return false
-			}
-			w.left--
-			return w.left != 0 && w.goesOn()
-		}
+	each := yield
+	if w.from.tx.writable {
+		each = func(key, value []byte) bool { return yield(key, value) && w.goesOn() }
 	}
-	for w.cursor.Walk(w.strip, one) && w.goesOn() {
+	for {
+		calls, more := w.cursor.Walk(w.strip, w.left, each)
+		if !more || !w.goesOn() {
+			return
+		}
+		if w.left > 0 {
+			w.left -= calls
+		}
 	}
 }
 

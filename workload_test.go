@@ -219,7 +219,7 @@ func transactions(r *runner) error {
 }
 
 func overwrites(r *runner) error {
-	return times(60, func(i int) error {
+	return times(30, func(i int) error {
 		return r.update(func(t twin) error {
 			if i%7 == 6 {
 				return t.delete(fmt.Sprint(i % 5))
@@ -231,7 +231,7 @@ func overwrites(r *runner) error {
 
 // nestedBuckets creates, fills and drops buckets within buckets, and creates them again.
 func nestedBuckets(r *runner) error {
-	return times(50, func(i int) error {
+	return times(25, func(i int) error {
 		outer, inner := fmt.Sprint("outer-", i%3), fmt.Sprint("inner-", i%2)
 		return r.update(func(t twin) error {
 			if i%8 == 7 {
@@ -256,7 +256,7 @@ func nestedBuckets(r *runner) error {
 }
 
 func sequences(r *runner) error {
-	return times(60, func(i int) error {
+	return times(40, func(i int) error {
 		return r.update(func(t twin) error {
 			b, err := t.create(fmt.Sprint(i % 2))
 			if err != nil {
@@ -305,7 +305,7 @@ func hugeTransactions(r *runner) error {
 
 // aborts rolls back more than it commits.
 func aborts(r *runner) error {
-	return times(60, func(i int) error {
+	return times(36, func(i int) error {
 		write := func(t twin) error {
 			return times(4, func(k int) error { return t.put(fmt.Sprint(i, k), strings.Repeat("a", i)) })
 		}
@@ -328,26 +328,26 @@ func flushes(r *runner) error {
 // churn makes enough commits that every kind of background work happens many times.
 func churn(r *runner) error {
 	p := newPlayer(r.seed)
-	return times(150, func(i int) error {
+	return times(50, func(i int) error {
 		err := r.update(func(t twin) error {
-			key := fmt.Sprintf("key-%03d", p.rng.IntN(100))
+			key := fmt.Sprintf("key-%03d", p.rng.IntN(40))
 			if p.chance(4) {
 				return t.delete(key)
 			}
 			return t.put(key, strings.Repeat(fmt.Sprint(i), 20+p.rng.IntN(20)))
 		})
-		return errors.Join(err, every(30, i, r.sync))
+		return errors.Join(err, every(15, i, r.sync))
 	})
 }
 
 func reopens(r *runner) error {
-	return times(24, func(i int) error {
+	return times(15, func(i int) error {
 		err := r.update(func(t twin) error {
 			return times(4, func(k int) error {
 				return t.put(fmt.Sprint(i*7%13, k), strings.Repeat("r", 60))
 			})
 		})
-		return errors.Join(err, every(4, i, r.reopen))
+		return errors.Join(err, every(3, i, r.reopen))
 	})
 }
 
@@ -355,10 +355,10 @@ func reopens(r *runner) error {
 func randomTransactions(r *runner) error {
 	p := newPlayer(r.seed)
 	p.keys, p.long = 64, true
-	return times(40, func(i int) error {
+	return times(25, func(i int) error {
 		err := r.update(func(t twin) error { return p.write(t, 1+p.rng.IntN(15)) })
 		err = errors.Join(err, every(11, i, r.sync), every(17, i, r.flush))
-		return errors.Join(err, every(25, i, r.reopen))
+		return errors.Join(err, every(20, i, r.reopen))
 	})
 }
 
@@ -368,7 +368,7 @@ func parallel(r *runner) error {
 	errs := make([]error, 4)
 	for w := range errs {
 		writers.Go(func() {
-			errs[w] = times(30, func(i int) error {
+			errs[w] = times(12, func(i int) error {
 				return r.update(func(t twin) error {
 					return errors.Join(t.sequence(0), t.put(fmt.Sprint(w, "-", i%9), strings.Repeat("p", 40)))
 				})

@@ -84,7 +84,7 @@ func parse(args []string) (*choices, error) {
 	f.StringVar(&c.engines, "engine", "", "engines, separated by commas (default see list)")
 	f.StringVar(&s.Profile, "profile", "full", "quick or full")
 	f.IntVar(&s.Rounds, "rounds", 0, "fresh processes for each engine (default 5, quick 1)")
-	f.IntVar(&s.Messages, "n", 100_000, "messages; the size row of the full profile has ten times as many")
+	f.IntVar(&s.Messages, "n", 100_000, "messages; ten times as many for the size in the full profile")
 	f.Uint64Var(&s.Seed, "seed", 1, "seed of the data and of the random choices")
 	f.StringVar(&s.Data, "data", "messages", "data set: messages or random")
 	f.StringVar(&c.order, "order", "be", "keys: be (big-endian) or le (little-endian)")

@@ -180,8 +180,11 @@ func (c *Cursor) seekSlowly(key []byte) node {
 
 // Walk calls yield for the current entry and the n after it, or before it if reverse, all of which
 // must be in the same leaf. It leaves out tombstones, and of each key the first strip bytes. It ends
-// on the last of them; if yield returns false, on that entry, and returns false.
-func (c *Cursor) Walk(n int, reverse bool, strip int, yield func(key, value []byte) bool) bool {
+// on the last of them, or on the one for which yield returned false, and returns how often it called
+// yield and whether yield wants more.
+func (c *Cursor) Walk(
+	n int, reverse bool, strip int, yield func(key, value []byte) bool,
+) (calls int, more bool) {
 	step, i, end := 1, c.i, c.i+n
 	if reverse {
 		step, end = -1, c.i-n
@@ -190,13 +193,14 @@ func (c *Cursor) Walk(n int, reverse bool, strip int, yield func(key, value []by
 	for refs, chunks := &c.leaf.refs, c.chunks; ; i += step {
 		if ref := refs[i]; ref.Kind() == keyspace.KindPut {
 			key, value := chunks.Entry(ref)
+			calls++
 			if !yield(key[strip:], value) {
 				c.i = i
-				return false
+				return calls, false
 			}
 		}
 		if i == end {
-			return true
+			return calls, true
 		}
 	}
 }

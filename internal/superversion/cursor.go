@@ -117,13 +117,20 @@ func (c *Cursor) Prev() bool {
 }
 
 // Walk calls yield for the current entry and for those that follow it in the direction of travel and
-// need no comparison, each key without its first strip bytes, and moves behind them. It reports
-// whether there is an entry and yield wants more. It is the fast way through many entries: a call
-// of yield is all that an entry costs beyond finding where its bytes are.
-func (c *Cursor) Walk(strip int, yield func(key, value []byte) bool) bool {
+// need no comparison, but for limit entries at most, unless that is negative. Of each key it leaves
+// out the first strip bytes. It moves on behind them, and returns how often it called yield and
+// whether it is on an entry and yield wants more. It is the fast way through many entries: one costs
+// a call of yield, and finding where its bytes are.
+func (c *Cursor) Walk(
+	strip, limit int, yield func(key, value []byte) bool,
+) (calls int, more bool) {
 	n := c.free
-	c.free = 0
-	return c.winner.walk(n, c.reverse, strip, yield) && c.advance()
+	if limit >= 0 {
+		n = min(n, limit-1)
+	}
+	c.free -= n
+	calls, more = c.winner.walk(n, c.reverse, strip, yield)
+	return calls, more && calls != limit && c.advance()
 }
 
 // Valid reports whether the cursor is on an entry.

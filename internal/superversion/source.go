@@ -142,7 +142,9 @@ func (s *source) ahead(reverse bool) int {
 
 // walk calls yield for the current entry and the n beyond it in the direction of travel, all of
 // which must be in the same leaf or block; see [memtable.Cursor.Walk].
-func (s *source) walk(n int, reverse bool, strip int, yield func(key, value []byte) bool) bool {
+func (s *source) walk(
+	n int, reverse bool, strip int, yield func(key, value []byte) bool,
+) (calls int, more bool) {
 	if s.run == nil {
 		return s.mem.Walk(n, reverse, strip, yield)
 	}

@@ -143,7 +143,9 @@ func TestWalk_yieldsTheRestOfABlock(t *testing.T) {
 		}
 		for ; ok; ok = move() {
 			end := at + step*c.Ahead(reverse)
-			all := c.Walk(c.Ahead(reverse), reverse, 1, func(key, value []byte) bool {
+			called := 0
+			calls, all := c.Walk(c.Ahead(reverse), reverse, 1, func(key, value []byte) bool {
+				called++
 				for entries[at].kind == keyspace.KindDelete {
 					at += step
 				}
@@ -154,8 +156,8 @@ func TestWalk_yieldsTheRestOfABlock(t *testing.T) {
 				at += step
 				return true
 			})
-			if !all {
-				t.Fatal("Walk says that it was stopped")
+			if !all || calls != called {
+				t.Fatalf("Walk says %d calls, more %v, after %d calls", calls, all, called)
 			}
 			at = end + step
 		}

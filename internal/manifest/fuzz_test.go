@@ -1,0 +1,51 @@
+package manifest
+
+import "testing"
+
+// FuzzLoad loads any bytes behind a valid header.
+func FuzzLoad(f *testing.F) {
+	data, _ := imageOf(f, &Version{NextNumber: 2}, someEdits())
+	f.Add(data[headerBytes:])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, in []byte) {
+		header, _ := newHeader(testNumber, testDatabase)
+		checkAny(t, append(header[:], in...))
+	})
+}
+
+// FuzzDecode loads a version and an edit of any content, with valid checksums.
+func FuzzDecode(f *testing.F) {
+	edits := someEdits()
+	for i, v := range outcomes(f, edits)[:len(edits)] {
+		f.Add(appendVersion(nil, v), appendEdit(nil, edits[i]))
+	}
+	f.Fuzz(func(t *testing.T, version, edit []byte) {
+		header, seed := newHeader(testNumber, testDatabase)
+		data := append(startFrame(header[:]), version...)
+		sealFrame(data[headerBytes:], seed, headerBytes)
+		at := len(data)
+		data = append(startFrame(data), edit...)
+		sealFrame(data[at:], seed, int64(at))
+		checkAny(t, data)
+	})
+}
+
+// checkAny loads a manifest of any content. What is loaded must be a valid version that is loaded
+// again when it is written.
+func checkAny(t *testing.T, data []byte) {
+	t.Helper()
+	s, err := loadImage(t, data)
+	if err != nil {
+		if !isDamage(err) && !isMissing(err) {
+			t.Fatal(err)
+		}
+		return
+	}
+	check(t, s.Version.check())
+	files := newFS(t)
+	write(t, files, testNumber, s.Version, nil)
+	again, err := Load(files, testDir)
+	if err != nil || text(again.Version) != text(s.Version) {
+		t.Fatalf("%s is loaded as %+v: %v", text(s.Version), again, err)
+	}
+}

@@ -1,0 +1,171 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+const (
+	testDir    = "db"
+	testNumber = 12
+)
+
+// testDatabase is immutable.
+var testDatabase = [16]byte{0xDA, 0x7A, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newFS(t testing.TB) *memfs.FS {
+	t.Helper()
+	files := memfs.NewCrashable()
+	check(t, files.MkdirAll(testDir))
+	return files
+}
+
+// tableOf returns a table with these keys of the bucket 7.
+func tableOf(number uint64, smallest, largest string) *Table {
+	prefix := keyspace.AppendPrefix(nil, 7)
+	key := func(s string) []byte { return append(prefix[:len(prefix):len(prefix)], s...) }
+	return &Table{
+		Number: number, Size: 4096 * number, Entries: 300, Tombstones: 3, RawBytes: 1 << 20,
+		Compressed: number%2 == 0, Smallest: key(smallest), Largest: key(largest),
+	}
+}
+
+func numbers(r Run) (all []uint64) {
+	for _, t := range r.Tables {
+		all = append(all, t.Number)
+	}
+	return all
+}
+
+// someEdits returns edits that follow each other, from an empty version on.
+func someEdits() []*Edit {
+	moved := tableOf(20, "a", "c")
+	late := tableOf(31, "m", "z")
+	late.DropEpoch = 1
+	return []*Edit{
+		{AddYoung: []*Table{moved, tableOf(21, "d", "k")}, LogNumber: 3, LastCommit: 9, NextNumber: 22},
+		{AddYoung: []*Table{tableOf(23, "b", "x")}, LogNumber: 4, LastCommit: 17, NextNumber: 24},
+		{Drop: []uint64{7, 8, 9, 300}},
+		{Remove: []uint64{20, 21}, AddBottom: []*Table{tableOf(30, "d", "k"), moved}, NextNumber: 31},
+		{Remove: []uint64{23}, AddBottom: []*Table{late}, NextNumber: 32},
+	}
+}
+
+// outcomes returns the versions before and after each of the edits.
+func outcomes(t testing.TB, edits []*Edit) []*Version {
+	t.Helper()
+	versions := []*Version{{NextNumber: 2}}
+	for _, e := range edits {
+		versions = append(versions, applied(t, versions[len(versions)-1], e))
+	}
+	return versions
+}
+
+func applied(t testing.TB, v *Version, e *Edit) *Version {
+	t.Helper()
+	next, err := v.Apply(e)
+	check(t, err)
+	return next
+}
+
+// text returns what v says, so that versions can be compared.
+func text(v *Version) string {
+	runs := func(runs ...Run) (s string) {
+		for _, r := range runs {
+			s += "["
+			for _, t := range r.Tables {
+				s += fmt.Sprintf("%+v ", *t)
+			}
+			s += "]"
+		}
+		return s
+	}
+	return fmt.Sprintf("young %s bottom %s log %d last %d next %d dropped %v epoch %d", runs(v.Young...),
+		runs(v.Bottom), v.LogNumber, v.LastCommit, v.NextNumber, v.Dropped, v.DropEpoch)
+}
+
+// write writes a manifest with the version v and the edits, and closes it.
+func write(t testing.TB, files vfs.FS, number uint64, v *Version, edits []*Edit) {
+	t.Helper()
+	j, err := Create(files, testDir, number, testDatabase, v)
+	check(t, err)
+	for _, e := range edits {
+		check(t, j.Append(e))
+	}
+	check(t, j.Close())
+}
+
+// imageOf returns the file of a manifest, and where each of its frames ends.
+func imageOf(t testing.TB, v *Version, edits []*Edit) (data []byte, ends []int) {
+	t.Helper()
+	files := newFS(t)
+	j, err := Create(files, testDir, testNumber, testDatabase, v)
+	check(t, err)
+	ends = append(ends, int(j.Size()))
+	for _, e := range edits {
+		check(t, j.Append(e))
+		ends = append(ends, int(j.Size()))
+	}
+	check(t, j.Close())
+	f, err := files.Open(filepath.Join(testDir, Name(testNumber)))
+	check(t, err)
+	data = make([]byte, j.Size())
+	_, err = f.ReadAt(data, 0)
+	check(t, err)
+	return data, ends
+}
+
+// putFile writes a file.
+func putFile(t testing.TB, files vfs.FS, name string, data []byte) {
+	t.Helper()
+	f, err := files.Create(filepath.Join(testDir, name))
+	check(t, err)
+	_, err = f.WriteAt(data, 0)
+	check(t, err)
+	check(t, f.Sync())
+	check(t, f.Close())
+}
+
+// loadImage loads a folder with just this manifest.
+func loadImage(t testing.TB, data []byte) (*State, error) {
+	t.Helper()
+	files := memfs.New()
+	check(t, files.MkdirAll(testDir))
+	putFile(t, files, Name(testNumber), data)
+	return Load(files, testDir)
+}
+
+// isDamage reports whether err is one that damage may cause.
+func isDamage(err error) bool {
+	return errors.Is(err, corrupt.Err) || errors.Is(err, corrupt.ErrFormat)
+}
+
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// newRand returns random numbers whose seed is logged if the test fails.
+func newRand(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("seed %d", seed)
+		}
+	})
+	return rand.New(rand.NewPCG(seed, 0))
+}
