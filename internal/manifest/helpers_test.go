@@ -96,8 +96,9 @@ func text(v *Version) string {
 		}
 		return s
 	}
-	return fmt.Sprintf("young %s bottom %s log %d last %d next %d dropped %v epoch %d", runs(v.Young...),
-		runs(v.Bottom), v.LogNumber, v.LastCommit, v.NextNumber, v.Dropped, v.DropEpoch)
+	return fmt.Sprintf("young %s bottom %s log %d last %d next %d dropped %v epoch %d",
+		runs(v.Young...), runs(v.Bottom), v.LogNumber, v.LastCommit, v.NextNumber, v.Dropped,
+		v.DropEpoch)
 }
 
 // write writes a manifest with the version v and the edits, and closes it.

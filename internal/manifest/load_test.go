@@ -330,7 +330,8 @@ func BenchmarkLoad(b *testing.B) {
 	files := newFS(b)
 	v := &Version{NextNumber: 50}
 	for i := range 3 {
-		v.Bottom.Tables = append(v.Bottom.Tables, tableOf(uint64(i+1), string(rune('a'+i)), string(rune('a'+i))))
+		key := string(rune('a' + i))
+		v.Bottom.Tables = append(v.Bottom.Tables, tableOf(uint64(i+1), key, key))
 	}
 	write(b, files, testNumber, v, []*Edit{{LogNumber: 3}, {LastCommit: 4}})
 	b.ReportAllocs()

@@ -32,13 +32,10 @@ func (osFS) Lock(name string) (Lock, error) {
 	return nil, errors.Join(err, file.Close())
 }
 
+// Announce writes a line of fixed length, so that it never has to cut off the rest of another.
 func (l osLock) Announce() error {
-	line := strconv.AppendInt(nil, int64(os.Getpid()), 10)
-	line = append(line, '\n')
-	if _, err := l.file.WriteAt(line, 0); err != nil {
-		return asNoSpace(err)
-	}
-	return asNoSpace(l.file.Truncate(int64(len(line))))
+	_, err := l.file.WriteAt(fmt.Appendf(nil, "%-19d\n", os.Getpid()), 0)
+	return asNoSpace(err)
 }
 
 func (l osLock) Close() error { return errors.Join(unlockFile(l.file), l.file.Close()) }
@@ -59,7 +56,7 @@ func owner(file *os.File) int {
 	var buf [24]byte
 	n, _ := file.ReadAt(buf[:], 0) // a file too short or unreadable names nobody
 	line, _, _ := strings.Cut(string(buf[:n]), "\n")
-	pid, err := strconv.Atoi(line)
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
 	if err != nil || pid < 0 {
 		return 0
 	}

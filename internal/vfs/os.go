@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -25,15 +26,13 @@ func (osFS) Open(name string) (File, error) { return newFile(openFile(name, os.O
 func (osFS) Remove(name string) error { return os.Remove(name) }
 
 func (osFS) List(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir) // sorted
+	folder, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
-	}
-	return names, nil
+	names, err := folder.Readdirnames(-1)
+	slices.Sort(names)
+	return names, errors.Join(err, folder.Close())
 }
 
 func (s osFS) MkdirAll(dir string) error {

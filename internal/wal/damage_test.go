@@ -98,13 +98,16 @@ func TestReplay_takesAHoleForATornTailUnlessItWasDurable(t *testing.T) {
 	}
 }
 
-func TestReplay_findsWhatFollowsALargeHole(t *testing.T) {
-	for _, hole := range []int{windowBytes - 100, windowBytes, 2*windowBytes + 17} {
-		want := []commit{{1, [][]byte{make([]byte, hole)}}, {2, [][]byte{[]byte("later")}}}
-		image := logImage(t, true, want...)
-		clear(image[fileHeaderBytes : fileHeaderBytes+HeaderBytes])
-		if _, err := replayImage(t, image, 0); !errors.Is(err, corrupt.Err) {
-			t.Errorf("hole of %d bytes: %v", hole, err)
+// The frame behind the hole lies at every place relative to what is skipped or read at once.
+func TestReplay_findsWhatFollowsAHole(t *testing.T) {
+	for _, base := range []int{0, windowBytes - 2*HeaderBytes, 2*windowBytes - 3*HeaderBytes} {
+		for hole := base; hole < base+3*HeaderBytes; hole++ {
+			want := []commit{{1, [][]byte{make([]byte, hole)}}, {2, [][]byte{[]byte("later")}}}
+			image := logImage(t, true, want...)
+			clear(image[fileHeaderBytes : fileHeaderBytes+HeaderBytes])
+			if _, err := replayImage(t, image, 0); !errors.Is(err, corrupt.Err) {
+				t.Errorf("hole of %d bytes: %v", hole, err)
+			}
 		}
 	}
 }
@@ -181,7 +184,8 @@ func TestReplay_ignoresStaleFrames(t *testing.T) {
 	at := len(image)
 	own := logImage(t, true, append(slices.Clone(want), commit{4, [][]byte{[]byte("stale")}})...)
 	stale := own[at:]
-	if got, err := replayImage(t, append(bytes.Clone(image), stale...), 0); err != nil || len(got) != 4 {
+	got, err := replayImage(t, append(bytes.Clone(image), stale...), 0)
+	if err != nil || len(got) != 4 {
 		t.Fatalf("the frame itself: replayed %d commits: %v", len(got), err)
 	}
 	foreign := func(number uint64, database [16]byte, at int) []byte {
