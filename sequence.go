@@ -15,14 +15,14 @@ func (s *space) NextSequence() (uint64, error) {
 	if err := s.checkWrite(); err != nil {
 		return 0, err
 	}
-	n, err := s.tx.number(s.sequenceKey(), 0)
+	n, err := s.Sequence()
 	if err != nil {
-		return 0, fmt.Errorf("read sequence: %w", err)
+		return 0, err
 	}
 	if n == math.MaxUint64 {
 		return 0, fmt.Errorf("sequence after %d: %w", n, ErrTooLarge)
 	}
-	s.tx.putNumber(s.sequenceKey(), n+1)
+	s.tx.sequence = sequence{bucket: s.id, n: n + 1, known: true, changed: true}
 	return n + 1, nil
 }
 
@@ -31,10 +31,15 @@ func (s *space) Sequence() (uint64, error) {
 	if err := s.check(); err != nil {
 		return 0, err
 	}
-	n, err := s.tx.number(s.sequenceKey(), 0)
+	if last := &s.tx.sequence; last.known && last.bucket == s.id {
+		return last.n, nil
+	}
+	s.tx.storeSequence()
+	n, err := s.tx.number(s.tx.sequenceKey(s.id), 0)
 	if err != nil {
 		return 0, fmt.Errorf("read sequence: %w", err)
 	}
+	s.tx.sequence = sequence{bucket: s.id, n: n, known: true}
 	return n, nil
 }
 
@@ -43,14 +48,31 @@ func (s *space) SetSequence(n uint64) error {
 	if err := s.checkWrite(); err != nil {
 		return err
 	}
-	s.tx.putNumber(s.sequenceKey(), n)
+	s.tx.storeSequence()
+	s.tx.sequence = sequence{bucket: s.id, n: n, known: true, changed: true}
 	return nil
 }
 
-// sequenceKey returns the internal key of the sequence, valid until the scratch is used again.
-func (s *space) sequenceKey() []byte {
-	s.tx.scratch = keyspace.AppendSequence(s.tx.scratch[:0], s.id)
-	return s.tx.scratch
+// sequence is the number of the bucket whose sequence a transaction used last. It is stored when
+// another bucket's is used, and at the commit: a step costs no write of its own.
+type sequence struct {
+	bucket, n      uint64
+	known, changed bool
+}
+
+// storeSequence writes the sequence used last, if it has changed.
+func (tx *Tx) storeSequence() {
+	if last := tx.sequence; last.changed {
+		tx.putNumber(tx.sequenceKey(last.bucket), last.n)
+	}
+	tx.sequence = sequence{}
+}
+
+// sequenceKey returns the internal key of a bucket's sequence, valid until the scratch is used
+// again.
+func (tx *Tx) sequenceKey(bucket uint64) []byte {
+	tx.scratch = keyspace.AppendSequence(tx.scratch[:0], bucket)
+	return tx.scratch
 }
 
 // number returns the number stored under an internal key, or absent if there is none.

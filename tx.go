@@ -27,6 +27,7 @@ type Tx struct {
 	scratch    []byte // the internal key in use
 	err        error
 	dropped    map[uint64]struct{} // the ids of buckets dropped here
+	sequence   sequence
 
 	writable bool
 	managed  bool // View or Update ends it
@@ -50,7 +51,7 @@ func (tx *Tx) begin(snap *superversion.Superversion, w *engine.Writer) {
 // end makes tx a finished transaction and lets go of all that it holds.
 func (tx *Tx) end() {
 	tx.generation++
-	tx.snap, tx.w, tx.dropped = nil, nil, nil
+	tx.snap, tx.w, tx.dropped, tx.sequence = nil, nil, nil, sequence{}
 }
 
 // Commit ends the transaction and makes its writes visible to every later one and, under
@@ -72,6 +73,7 @@ func (tx *Tx) commit() error {
 		tx.rollback()
 		return tx.err
 	}
+	tx.storeSequence()
 	w := tx.w
 	tx.end()
 	return w.Commit()

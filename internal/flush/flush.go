@@ -5,8 +5,11 @@
 package flush
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"path/filepath"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/keyspace"
@@ -29,11 +32,8 @@ type Job struct {
 	LastCommit uint64 // the newest commit in Root
 }
 
-// Run writes the tables and returns the edit that adds them.
-//
-// A memtable beyond the keys of all tables goes straight into the bottom run, where a merge would
-// put it: keys that only grow are written once. A gap between tables would not do, since a merge
-// that is under way may fill it.
+// Run writes the tables and returns the edit that adds them. Catalog and data go to tables of their
+// own, so that a catalog entry in every memtable does not tie the data to it.
 func (j Job) Run() (*manifest.Edit, error) {
 	edit := &manifest.Edit{LogNumber: j.LogNumber, LastCommit: j.LastCommit}
 	drop, err := j.droppedBuckets()
@@ -41,21 +41,78 @@ func (j Job) Run() (*manifest.Edit, error) {
 		return nil, err
 	}
 	edit.Drop = drop
-	bottom := j.outside()
-	w := run.NewWriter(j.output(bottom, drop))
-	if err := j.write(w, bottom); err != nil {
-		return nil, errors.Join(err, w.Abort())
+	data := keyspace.FirstData()
+	for _, p := range []part{{nil, data}, {data, nil}} {
+		if err := j.write(edit, p); err != nil {
+			return nil, errors.Join(err, j.discard(edit))
+		}
+	}
+	return edit, nil
+}
+
+// part is the memtable's keys in [first, end); a nil end is no bound.
+type part struct{ first, end []byte }
+
+// holds reports whether the cursor is on an entry of the part.
+func (p part) holds(c *memtable.Cursor) bool {
+	return c.Valid() && (p.end == nil || bytes.Compare(c.Key(), p.end) < 0)
+}
+
+// write writes one part of the memtable and adds its tables to edit.
+//
+// A part beyond the keys of all tables goes straight into the bottom run, where a merge would put
+// it: keys that only grow are written once. A gap between tables would not do, since a merge that is
+// under way may fill it. Nothing is older than the bottom run, so tombstones have nothing to hide
+// there.
+func (j Job) write(edit *manifest.Edit, p part) error {
+	bottom := j.outside(p)
+	w := run.NewWriter(j.output(bottom, edit.Drop))
+	var c memtable.Cursor
+	c.Init(j.Root)
+	for c.Seek(p.first); p.holds(&c); c.Next() {
+		if bottom && c.Kind() == keyspace.KindDelete {
+			continue
+		}
+		if _, err := w.Add(c.Kind(), c.Key(), c.Value()); err != nil {
+			return errors.Join(err, w.Abort())
+		}
 	}
 	tables, err := w.Finish()
 	if err != nil {
-		return nil, errors.Join(err, w.Abort())
+		return errors.Join(err, w.Abort())
 	}
 	if bottom {
-		edit.AddBottom = tables
+		edit.AddBottom = append(edit.AddBottom, tables...)
 	} else {
-		edit.AddYoung = tables
+		edit.AddYoung = append(edit.AddYoung, tables...)
 	}
-	return edit, nil
+	return nil
+}
+
+// discard removes the tables of an edit that will not be.
+func (j Job) discard(edit *manifest.Edit) error {
+	var errs []error
+	for _, t := range slices.Concat(edit.AddYoung, edit.AddBottom) {
+		errs = append(errs, j.Output.FS.Remove(filepath.Join(j.Output.Dir, run.Name(t.Number))))
+	}
+	return errors.Join(errs...)
+}
+
+// outside reports whether the part's keys lie beyond those of all tables.
+func (j Job) outside(p part) bool {
+	var c memtable.Cursor
+	c.Init(j.Root)
+	c.Seek(p.first)
+	if !p.holds(&c) {
+		return true
+	}
+	first := c.Key()
+	if p.end == nil {
+		c.Last()
+	} else {
+		c.SeekBefore(p.end)
+	}
+	return j.Levels.Outside(first, c.Key())
 }
 
 // output completes the configuration of the run to write.
@@ -76,34 +133,6 @@ func (j Job) output(bottom bool, drop []uint64) run.Config {
 		output.Dropped = func(id uint64) bool { return now[id] || version.IsDropped(id) }
 	}
 	return output
-}
-
-// write copies the memtable's entries. Nothing is older than the bottom run, so that tombstones
-// have nothing to hide there.
-func (j Job) write(w *run.Writer, bottom bool) error {
-	var c memtable.Cursor
-	c.Init(j.Root)
-	for ok := c.First(); ok; ok = c.Next() {
-		if bottom && c.Kind() == keyspace.KindDelete {
-			continue
-		}
-		if _, err := w.Add(c.Kind(), c.Key(), c.Value()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// outside reports whether the memtable's keys lie beyond those of all tables.
-func (j Job) outside() bool {
-	var c memtable.Cursor
-	c.Init(j.Root)
-	if !c.First() {
-		return true
-	}
-	first := c.Key()
-	c.Last()
-	return j.Levels.Outside(first, c.Key())
 }
 
 // droppedBuckets returns the buckets that the memtable says were dropped, with all buckets within

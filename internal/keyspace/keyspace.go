@@ -103,6 +103,12 @@ func ParseDropped(key []byte) (id uint64, ok bool) {
 // DroppedRange returns the range of internal keys that holds every key made by [AppendDropped].
 func DroppedRange() (first, end []byte) { return []byte{spaceDropped}, []byte{spaceNextID} }
 
+// FirstData returns the smallest key that user data can have: the catalog lies below it.
+func FirstData() []byte { return []byte{spaceData} }
+
+// IsData reports whether an internal key is that of user data.
+func IsData(key []byte) bool { return len(key) > 0 && key[0] >= spaceData }
+
 // Ranges returns the three ranges [first, end) of internal keys that can hold anything of the
 // buckets first to last: their data, their sequences, and the catalog entries of their children.
 func Ranges(first, last uint64) [3][2][]byte {

@@ -1,7 +1,8 @@
 // Package run writes one sorted run: a stream of entries in key order, cut into tables.
 //
 // Flushes and merges read different things and decide differently what to keep; what they write is
-// the same, and it is here. A [Writer] is not safe for concurrent use. It syncs the tables but not
+// the same, and it is here. No table has both catalog entries and user data, so that jobs on one do
+// not involve the other. A [Writer] is not safe for concurrent use. It syncs the tables but not
 // the directory, and it does not tell the manifest: the job returns the tables in an edit.
 package run
 
@@ -40,6 +41,7 @@ type Writer struct {
 	number uint64 // of the open table
 	file   vfs.File
 	table  *table.Writer // nil between tables
+	data   bool          // the open table holds user data, and no catalog entries
 
 	bucket uint64 // the bucket that the last entry belongs to
 	gone   bool   // that bucket was dropped
@@ -58,10 +60,16 @@ func (w *Writer) Add(kind keyspace.Kind, key, value []byte) (completed bool, err
 	if w.leftOut(key) {
 		return false, nil
 	}
+	if data := keyspace.IsData(key); w.table != nil && data != w.data {
+		if err := w.close(); err != nil {
+			return false, err
+		}
+	}
 	if w.table == nil {
 		if err := w.open(); err != nil {
 			return false, err
 		}
+		w.data = keyspace.IsData(key)
 	}
 	if err := w.table.Add(kind, key, value); err != nil {
 		return false, fmt.Errorf("write table %06d: %w", w.number, err)

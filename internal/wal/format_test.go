@@ -10,7 +10,7 @@ import (
 
 // The format's description, and the heading of the example in it.
 const (
-	formatFile    = "../../docs/format-log.md"
+	formatFile    = "../../docs/format.md"
 	formatHeading = "### A small segment"
 )
 

@@ -123,6 +123,24 @@ func TestReplay_skipsPreallocatedZeros(t *testing.T) {
 	}
 }
 
+func TestReplay_readsAFileThatIsBeingClosed(t *testing.T) {
+	disk := newFS(t)
+	s := create(t, disk)
+	check(t, s.Reserve(1<<20))
+	appendCommits(t, s, true, someCommits(5)...)
+	closed := false
+	got, _, err := replayFile(faultfs.New(disk, func(op faultfs.Op) error {
+		if op.Kind == faultfs.ReadAt && !closed {
+			closed = true
+			return s.Close()
+		}
+		return nil
+	}), 0)
+	if err != nil || !closed || len(got) != 5 {
+		t.Errorf("replayed %d commits: %v", len(got), err)
+	}
+}
+
 func TestReplay_discardsAnUnfinishedTransaction(t *testing.T) {
 	disk := newFS(t)
 	s := create(t, disk)

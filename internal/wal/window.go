@@ -45,12 +45,10 @@ func (w *window) slide(from, to int64) error {
 	w.base, w.data = from, slices.Grow(w.data[:kept], int(to-from)-kept)
 	more := w.data[kept : to-from]
 	n, err := w.file.ReadAt(more, from+int64(kept))
-	if n < len(more) {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
+	if n < len(more) && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read %s at offset %d: %w", w.name, from+int64(kept), err)
 	}
+	clear(more[n:]) // a writer has closed the file meanwhile, and cut zeros off
 	w.data = w.data[:to-from]
 	return nil
 }
