@@ -200,5 +200,6 @@ func (db *DB) Sync() error { return db.engine.Sync() }
 func (db *DB) Flush() error { return db.engine.Flush() }
 
 // Close makes every commit durable and releases the directory. Read-only transactions still open
-// may go on until they end; everything else gets [ErrClosed]. Closing again does nothing.
+// may go on until they end; everything else gets [ErrClosed]. If it fails, the directory is
+// released all the same, and commits that were not synced may be lost. Closing again does nothing.
 func (db *DB) Close() error { return db.engine.Close() }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -289,9 +290,31 @@ func TestFlush_changesNothingThatCanBeRead(t *testing.T) {
 }
 
 func TestSync_makesUnsyncedCommitsDurable(t *testing.T) {
-	db := openOn(t, memfs.New(), &stoat.Options{Sync: stoat.SyncNever})
+	disk := memfs.NewCrashable()
+	db := openOn(t, disk, &stoat.Options{Sync: stoat.SyncNever})
 	ok(t, db.Put([]byte("a"), []byte("v-a")))
 	ok(t, db.Sync())
+	ok(t, db.Put([]byte("b"), []byte("v-b")))
+	crashed := openOn(t, disk.CrashKeepNone(), nil)
+	view(t, crashed, func(tx *stoat.Tx) { wantKeys(t, tx, "a") })
+	ok(t, crashed.Close())
+	ok(t, db.Close())
+}
+
+func TestClose_saysThatUnsyncedCommitsMayBeLost(t *testing.T) {
+	broken := errors.New("broken on purpose")
+	disk := faultfs.New(memfs.New(), func(op faultfs.Op) error {
+		if op.Kind == faultfs.Sync && strings.HasSuffix(op.Name, ".log") {
+			return broken
+		}
+		return nil
+	})
+	db := openOn(t, disk, &stoat.Options{Sync: stoat.SyncNever})
+	ok(t, db.Put([]byte("a"), []byte("v-a")))
+	wantErr(t, db.Sync(), stoat.ErrPoisoned)
+	err := db.Close()
+	wantErr(t, err, stoat.ErrPoisoned)
+	wantErr(t, err, broken)
 	ok(t, db.Close())
 }
 

@@ -10,7 +10,10 @@ import (
 
 // exceptions maps "path: rule" to the reason why the file may break the rule. A reason states what
 // was weighed; an exception that is no longer needed fails the test.
-var exceptions = map[string]string{}
+var exceptions = map[string]string{
+	"internal/vfs/os_portable.go: mutable globals": "the locks of a process are one set by nature, " +
+		"and where these platforms have nothing else, all its databases must share it",
+}
 
 // rule is one thing that source files must not do.
 type rule struct {

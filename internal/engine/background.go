@@ -27,7 +27,8 @@ func (e *Engine) startJobsLocked() {
 		e.flushing = true
 		e.jobs.Go(e.flushLoop)
 	}
-	if _, ok := pick(e.state.Load().Levels.Version, e.options.Tuning.YoungRuns, true); ok && !e.merging {
+	version := e.state.Load().Levels.Version
+	if _, ok := pick(version, e.options.Tuning.YoungRuns, true); ok && !e.merging {
 		e.merging = true
 		e.jobs.Go(e.mergeLoop)
 	}
@@ -105,7 +106,8 @@ func (e *Engine) flushOne(oldest sealed, final bool) error {
 		return fmt.Errorf("flush: %w", err)
 	}
 	e.flushes.Add(1)
-	e.options.Logger.Info("flushed", "dir", e.dir, "entries", oldest.root.Len(), "took", time.Since(start))
+	e.options.Logger.Info("flushed", "dir", e.dir, "entries", oldest.root.Len(),
+		"took", time.Since(start))
 	return nil
 }
 

@@ -13,7 +13,8 @@ const tidyBytes = 16 << 20
 
 // Close ends the database: no more begins and commits, background work stops, memtables become
 // tables and the log goes, so that the next Open replays nothing. If flushing fails, the log stays
-// and the next Open replays it. Snapshots that readers hold stay readable. Close is idempotent.
+// and the next Open replays it. Of a poisoned database it returns why, because commits that
+// were not synced may be lost. Snapshots that readers hold stay readable. Close is idempotent.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	if e.closed.Swap(true) {
@@ -30,11 +31,7 @@ func (e *Engine) Close() error {
 	if e.options.ReadOnly {
 		return nil
 	}
-	var errs []error
-	if e.poisoned.Load() == nil && !e.options.Volatile {
-		errs = append(errs, e.settle())
-	}
-	errs = append(errs, e.closeLog())
+	errs := []error{e.settle(), e.closeLog()}
 	if e.journal != nil {
 		errs = append(errs, e.journal.Close())
 	}
@@ -47,6 +44,12 @@ func (e *Engine) Close() error {
 
 // settle writes all memtables into tables and merges what is small. The caller holds e.turn.
 func (e *Engine) settle() error {
+	if p := e.poisoned.Load(); p != nil {
+		return p
+	}
+	if e.options.Volatile {
+		return nil
+	}
 	if err := e.drain(); err != nil {
 		return err
 	}

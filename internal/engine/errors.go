@@ -14,7 +14,8 @@ var (
 	// ErrPoisoned reports that a write or sync of the log or the manifest has failed before, so
 	// that it is unknown what a crash would leave. Reading goes on; opening the database again
 	// recovers what is durable.
-	ErrPoisoned = errors.New("database no longer accepts writes after a failed one; close and open it again")
+	ErrPoisoned = errors.New("database no longer accepts writes after a failed one; " +
+		"close and open it again")
 )
 
 // poison is the failure that ended all writing.

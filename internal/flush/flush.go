@@ -61,9 +61,9 @@ func (p part) holds(c *memtable.Cursor) bool {
 // write writes one part of the memtable and adds its tables to edit.
 //
 // A part beyond the keys of all tables goes straight into the bottom run, where a merge would put
-// it: keys that only grow are written once. A gap between tables would not do, since a merge that is
-// under way may fill it. Nothing is older than the bottom run, so tombstones have nothing to hide
-// there.
+// it: keys that only grow are written once. A gap between tables would not do, since a merge that
+// is under way may fill it. Nothing is older than the bottom run, so tombstones have nothing to
+// hide there.
 func (j Job) write(edit *manifest.Edit, p part) error {
 	bottom := j.outside(p)
 	w := run.NewWriter(j.output(bottom, edit.Drop))

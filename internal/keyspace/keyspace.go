@@ -113,7 +113,8 @@ func IsData(key []byte) bool { return len(key) > 0 && key[0] >= spaceData }
 // buckets first to last: their data, their sequences, and the catalog entries of their children.
 func Ranges(first, last uint64) [3][2][]byte {
 	var r [3][2][]byte
-	for i, appendKey := range []func([]byte, uint64) []byte{AppendPrefix, AppendSequence, AppendCatalog} {
+	kinds := [...]func([]byte, uint64) []byte{AppendPrefix, AppendSequence, AppendCatalog}
+	for i, appendKey := range kinds {
 		r[i] = [2][]byte{appendKey(nil, first), Successor(appendKey(nil, last))}
 	}
 	return r

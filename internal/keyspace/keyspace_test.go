@@ -39,7 +39,9 @@ func TestBucketOf_recognisesEveryKeyOfABucket(t *testing.T) {
 }
 
 func TestBucketOf_refusesWhatIsNoKeyOfABucket(t *testing.T) {
-	for _, key := range [][]byte{nil, {}, AppendNextID(nil), AppendDropped(nil, 7), {0x12, 1}, {0x19}, {1}, {1, 9}} {
+	for _, key := range [][]byte{
+		nil, {}, AppendNextID(nil), AppendDropped(nil, 7), {0x12, 1}, {0x19}, {1}, {1, 9},
+	} {
 		if id, ok := BucketOf(key); ok {
 			t.Errorf("BucketOf(%x) = %d, want none", key, id)
 		}

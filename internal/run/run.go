@@ -54,8 +54,8 @@ func Name(number uint64) string { return fmt.Sprintf("%06d.table", number) }
 func NewWriter(c Config) *Writer { return &Writer{config: c} }
 
 // Add appends an entry, unless it belongs to a dropped bucket or only says that one was dropped.
-// Keys must be strictly increasing. It reports whether the entry completed a table, which is where a
-// job may stop without having wasted much.
+// Keys must be strictly increasing. It reports whether the entry completed a table, which is where
+// a job may stop without having wasted much.
 func (w *Writer) Add(kind keyspace.Kind, key, value []byte) (completed bool, err error) {
 	if w.leftOut(key) {
 		return false, nil

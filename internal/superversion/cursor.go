@@ -116,11 +116,11 @@ func (c *Cursor) Prev() bool {
 	return c.advance()
 }
 
-// Walk calls yield for the current entry and for those that follow it in the direction of travel and
-// need no comparison, but for limit entries at most, unless that is negative. Of each key it leaves
-// out the first strip bytes. It moves on behind them, and returns how often it called yield and
-// whether it is on an entry and yield wants more. It is the fast way through many entries: one costs
-// a call of yield, and finding where its bytes are.
+// Walk calls yield for the current entry and for those that follow it in the direction of travel
+// and need no comparison, but for limit entries at most, unless that is negative. Of each key it
+// leaves out the first strip bytes. It moves on behind them, and returns how often it called yield
+// and whether it is on an entry and yield wants more. It is the fast way through many entries: one
+// costs a call of yield, and finding where its bytes are.
 func (c *Cursor) Walk(
 	strip, limit int, yield func(key, value []byte) bool,
 ) (calls int, more bool) {

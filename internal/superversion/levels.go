@@ -26,7 +26,9 @@ type Levels struct {
 
 // NewLevels returns the levels of version. Tables that old has open are taken over, so that their
 // maps and blocks stay; open makes the readers of the others. old may be nil.
-func NewLevels(version *manifest.Version, old *Levels, open func(*manifest.Table) *table.Table) *Levels {
+func NewLevels(
+	version *manifest.Version, old *Levels, open func(*manifest.Table) *table.Table,
+) *Levels {
 	known := make(map[uint64]*table.Table)
 	old.each(func(h Handle) { known[h.Meta.Number] = h.Table })
 	newRun := func(tables []*manifest.Table) Run {

@@ -13,8 +13,8 @@ import (
 func OS() FS { return osFS{} }
 
 // osFS is the operating system's file system. What differs between platforms is in the functions
-// openFile, syncDir, lockFile, unlockFile, datasync, extend, mapFile and isFull, each of which
-// every platform has in one of the files os_*.go and map_*.go.
+// openFile, openDir, syncDir, lockFile, unlockFile, datasync, extend, mapFile and isFull, each of
+// which every platform has in one of the files os_*.go and map_*.go.
 type osFS struct{}
 
 func (osFS) Create(name string) (File, error) {
@@ -26,7 +26,7 @@ func (osFS) Open(name string) (File, error) { return newFile(openFile(name, os.O
 func (osFS) Remove(name string) error { return os.Remove(name) }
 
 func (osFS) List(dir string) ([]string, error) {
-	folder, err := os.Open(dir)
+	folder, err := openDir(dir)
 	if err != nil {
 		return nil, err
 	}

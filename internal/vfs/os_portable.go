@@ -9,8 +9,10 @@ import (
 )
 
 // held is the set of the absolute names that are locked in this process; platforms without locks
-// between processes have nothing better. The variable is immutable, the set guards itself.
+// between processes have nothing better. The set guards itself.
 var held = new(sync.Map)
+
+func openFile(name string, flag int) (*os.File, error) { return os.OpenFile(name, flag, 0o600) }
 
 func lockFile(f *os.File) error {
 	name, err := filepath.Abs(f.Name())
@@ -33,6 +35,8 @@ func unlockFile(f *os.File) error {
 	}
 	return nil
 }
+
+func openDir(name string) (*os.File, error) { return os.Open(name) }
 
 // syncDir does nothing: directories cannot be synced everywhere.
 func syncDir(string) error { return nil }

@@ -80,3 +80,5 @@ func isFull(err error) bool {
 		errors.Is(err, windows.ERROR_HANDLE_DISK_FULL) ||
 		errors.Is(err, windows.ERROR_DISK_QUOTA_EXCEEDED)
 }
+
+func openDir(name string) (*os.File, error) { return os.Open(name) }
