@@ -255,6 +255,7 @@ func globalsNotAssigned(f *file, report reporter) {
 	if f.test {
 		return
 	}
+	//lint:ignore SA1019 within one file, what the parser itself resolves is enough
 	globals := map[*ast.Object]bool{}
 	each(f, func(d *ast.GenDecl, spec ast.Spec, _ string) {
 		if s, ok := spec.(*ast.ValueSpec); ok && d.Tok == token.VAR {

@@ -178,9 +178,7 @@ func (e *Engine) mergeOne(in inputs, cancelled func() bool) error {
 	if len(levels.Version.Dropped) > 0 {
 		job.Output.Dropped = levels.Version.IsDropped
 	}
-	for _, young := range levels.Young[len(levels.Young)-in.young:] {
-		job.Young = append(job.Young, young)
-	}
+	job.Young = levels.Young[len(levels.Young)-in.young:]
 	for _, t := range in.bottom {
 		h, ok := levels.Handle(t.Number)
 		if !ok {

@@ -55,7 +55,7 @@ type Engine struct {
 	logs       []uint64          // live log segments besides the active one, oldest first
 	numbers    atomic.Uint64     // the next file number
 
-	mu       sync.Mutex // guards the fields below; see publish
+	mu       sync.Mutex // guards the fields below, and writing state and current
 	sealed   []sealed   // on their way to tables, oldest first
 	flushing bool       // a goroutine flushes
 	merging  bool       // a goroutine merges
@@ -92,32 +92,28 @@ func (e *Engine) Snapshot() (*superversion.Superversion, error) {
 	return nil, ErrClosed
 }
 
-// publish makes a changed copy of the state the newest. It is the only way the state changes.
-func (e *Engine) publish(change func(next *superversion.Superversion)) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.publishLocked(change)
-}
-
+// publishLocked makes a changed copy of the state the newest, in one step for readers.
 func (e *Engine) publishLocked(change func(next *superversion.Superversion)) {
 	next := *e.state.Load()
 	change(&next)
-	e.state.Store(&next)
-	if !e.closed.Load() {
-		e.current.Store(&next)
-	}
+	e.storeLocked(&next)
 	e.moved.Broadcast()
 }
 
-// publishRoot makes root the newest memtable that readers see.
+// publishRoot makes root the newest memtable that readers see, which nobody waits for.
 func (e *Engine) publishRoot(root memtable.Root) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	next := *e.state.Load()
 	next.Mem = root
-	e.state.Store(&next)
+	e.storeLocked(&next)
+}
+
+// storeLocked replaces the state; a closed engine shows it to nobody new.
+func (e *Engine) storeLocked(next *superversion.Superversion) {
+	e.state.Store(next)
 	if !e.closed.Load() {
-		e.current.Store(&next)
+		e.current.Store(next)
 	}
 }
 

@@ -37,13 +37,6 @@ func (s *source) enter(i, step int, move, next func(*table.Cursor) bool) bool {
 	return false
 }
 
-func (s *source) first() bool {
-	if s.run == nil {
-		return s.mem.First()
-	}
-	return s.enter(0, 1, (*table.Cursor).First, (*table.Cursor).First)
-}
-
 func (s *source) last() bool {
 	if s.run == nil {
 		return s.mem.Last()

@@ -82,11 +82,21 @@ func TestCursor_isOnNoEntryBeyondTheEnds(t *testing.T) {
 		t.Error("a new cursor is on an entry")
 	}
 	c.Last()
-	if c.Next() || c.Next() || c.Prev() || c.Valid() {
+	for step := range 2 {
+		if c.Next() || c.Valid() {
+			t.Errorf("step %d from the last entry finds one", step)
+		}
+	}
+	if c.Prev() || c.Valid() {
 		t.Error("the cursor came back from behind the last entry")
 	}
 	c.First()
-	if c.Prev() || c.Prev() || c.Next() || c.Valid() {
+	for step := range 2 {
+		if c.Prev() || c.Valid() {
+			t.Errorf("step %d back from the first entry finds one", step)
+		}
+	}
+	if c.Next() || c.Valid() {
 		t.Error("the cursor came back from before the first entry")
 	}
 }
