@@ -84,7 +84,7 @@ func fillValues(all [][]byte) *Builder {
 
 func TestParseValues_returnsWhatWasAdded(t *testing.T) {
 	const seed = 1
-	d := NewDecompressor()
+	d := new(Decompressor)
 	for _, c := range []*Compressor{nil, newCompressor(t)} {
 		for _, v := range valueShapes(rand.New(rand.NewSource(seed))) {
 			p, compressed := fillValues(v.all).AppendValues([]byte("before"), c)
@@ -107,7 +107,7 @@ func TestParseValues_returnsWhatWasAdded(t *testing.T) {
 
 func TestParseValues_doesNotCopyRawValues(t *testing.T) {
 	p, _ := fillValues([][]byte{[]byte("first"), []byte("second")}).AppendValues(nil, nil)
-	column, _, err := ParseValues(p, 2, NewDecompressor())
+	column, _, err := ParseValues(p, 2, new(Decompressor))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestParseValues_doesNotCopyRawValues(t *testing.T) {
 }
 
 func TestParseValues_refusesEveryFlippedByte(t *testing.T) {
-	d, c := NewDecompressor(), newCompressor(t)
+	d, c := new(Decompressor), newCompressor(t)
 	for _, v := range valueShapes(rand.New(rand.NewSource(1))) {
 		p, _ := fillValues(v.all).AppendValues(nil, c)
 		for at := range min(len(p), 500) {
@@ -132,7 +132,7 @@ func TestParseValues_refusesEveryFlippedByte(t *testing.T) {
 }
 
 func TestParseValues_refusesLies(t *testing.T) {
-	d := NewDecompressor()
+	d := new(Decompressor)
 	raw, _ := fillValues([][]byte{[]byte("ab"), []byte("abcd")}).AppendValues(nil, nil)
 	same, _ := fillValues([][]byte{[]byte("ab"), []byte("cd")}).AppendValues(nil, nil)
 	zipped, _ := fillValues([][]byte{make([]byte, 500)}).AppendValues(nil, newCompressor(t))
@@ -168,7 +168,7 @@ func TestParseValues_allocatesNoMoreThanZstdCanHold(t *testing.T) {
 	p, _ := fillValues([][]byte{make([]byte, 500)}).AppendValues(nil, newCompressor(t))
 	binary.LittleEndian.PutUint32(p[4:], 1<<30)
 	binary.LittleEndian.PutUint32(p[8:], 1<<30)
-	p, d := reseal(p), NewDecompressor()
+	p, d := reseal(p), new(Decompressor)
 	allocated := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
@@ -190,7 +190,7 @@ func FuzzParseValues(f *testing.F) {
 			}
 		}
 	}
-	d := NewDecompressor()
+	d := new(Decompressor)
 	f.Fuzz(func(t *testing.T, p []byte, count int) {
 		column, _, err := ParseValues(reseal(p), count, d)
 		if err != nil {
@@ -233,7 +233,7 @@ func BenchmarkParseValues(b *testing.B) {
 		}
 		raw, _ := builder.AppendValues(nil, nil)
 		zipped, _ := builder.AppendValues(nil, newCompressor(b))
-		d := NewDecompressor()
+		d := new(Decompressor)
 		for name, p := range map[string][]byte{"raw": raw, "zstd": zipped} {
 			b.Run(fmt.Sprintf("%s/%dK", name, size>>10), func(b *testing.B) {
 				b.SetBytes(int64(builder.ValueBytes()))

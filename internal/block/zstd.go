@@ -3,6 +3,7 @@ package block
 import (
 	"encoding/binary"
 	"fmt"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -36,24 +37,25 @@ func (c *Compressor) append(dst, p []byte) []byte {
 	return c.encoder.EncodeAll(p, dst)
 }
 
-// Decompressor decodes compressed value blocks. Safe for concurrent use.
+// Decompressor decodes compressed value blocks. Blocks should share one: the first use sets it up.
+// The zero Decompressor is ready. Safe for concurrent use.
 type Decompressor struct {
+	setUp   sync.Once
 	decoder *zstd.Decoder
 	err     error // why there is no decoder
 }
 
-// NewDecompressor returns a decompressor. Blocks should share one.
-func NewDecompressor() *Decompressor {
-	decoder, err := zstd.NewReader(nil,
+func (d *Decompressor) start() {
+	d.decoder, d.err = zstd.NewReader(nil,
 		zstd.WithDecoderConcurrency(0), // one for each core
 		zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxMemory(1<<31),
 		zstd.WithDecodeAllCapLimit(true)) // never more than the buffer it is given
-	return &Decompressor{decoder: decoder, err: err}
 }
 
 // decode returns what the frame p holds, which must be size bytes.
 func (d *Decompressor) decode(p []byte, size int) ([]byte, error) {
+	d.setUp.Do(d.start)
 	if d.err != nil {
 		return nil, fmt.Errorf("set up zstd: %w", d.err)
 	}

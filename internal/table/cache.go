@@ -52,7 +52,7 @@ type resident interface {
 //
 // Safe for concurrent use.
 type Cache struct {
-	decompressor *block.Decompressor
+	decompressor block.Decompressor
 	limit, bytes atomic.Int64
 
 	mu   sync.Mutex
@@ -62,7 +62,7 @@ type Cache struct {
 
 // NewCache returns a cache that holds up to limit bytes.
 func NewCache(limit int64) *Cache {
-	c := &Cache{decompressor: block.NewDecompressor()}
+	c := new(Cache)
 	c.limit.Store(limit)
 	return c
 }

@@ -280,7 +280,7 @@ func (r *reader) loadValues(b, count int) (*block.Column, error) {
 	u := &unit[block.Column]{home: &r.slots[b].values}
 	onHeap := false
 	err := r.read(from, to, func(p []byte) (err error) {
-		u.item, onHeap, err = block.ParseValues(p, count, r.cache.decompressor)
+		u.item, onHeap, err = block.ParseValues(p, count, &r.cache.decompressor)
 		return err
 	})
 	if err != nil {
