@@ -111,16 +111,16 @@ func newPlan(s suite.Settings) plan {
 		batch:        min(5_000, s.Messages),
 		sizeBatch:    min(1_000, s.Messages),
 		generated:    5,
-		reads:        10,
+		reads:        40,
 		calls:        1_000,
 		puts:         50,
 		crowds:       3,
 		crowdPuts:    16,
-		opens:        3,
+		opens:        20,
 		settle:       2 * time.Second,
 	}
 	if s.Profile == profileFull {
-		p.generated, p.reads, p.puts, p.crowds, p.opens = 20, 30, 200, 5, 5
+		p.generated, p.reads, p.puts, p.crowds = 20, 100, 200, 5
 	}
 	return p
 }
