@@ -41,3 +41,11 @@ func (c Chunks) Entry(r Ref) (key, value []byte) {
 	end := middle + r.valueBytes
 	return chunk[r.offset:middle:middle], chunk[middle:end:end]
 }
+
+// Tail returns r's entry without the first strip bytes of its key.
+func (c Chunks) Tail(r Ref, strip int) (key, value []byte) {
+	chunk := c[r.chunk]
+	middle := r.offset + r.keyAndKind>>8
+	end := middle + r.valueBytes
+	return chunk[int(r.offset)+strip : middle : middle], chunk[middle:end:end]
+}

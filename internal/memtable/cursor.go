@@ -185,22 +185,35 @@ func (c *Cursor) seekSlowly(key []byte) node {
 func (c *Cursor) Walk(
 	n int, reverse bool, strip int, yield func(key, value []byte) bool,
 ) (calls int, more bool) {
-	step, i, end := 1, c.i, c.i+n
 	if reverse {
-		step, end = -1, c.i-n
+		return c.walkBack(n, strip, yield)
 	}
-	c.i = end
-	for refs, chunks := &c.leaf.refs, c.chunks; ; i += step {
-		if ref := refs[i]; ref.Kind() == keyspace.KindPut {
-			key, value := chunks.Entry(ref)
-			calls++
-			if !yield(key[strip:], value) {
-				c.i = i
-				return calls, false
-			}
-		}
-		if i == end {
-			return calls, true
+	chunks, refs, hidden := c.chunks, c.leaf.refs[c.i:c.i+n+1], 0
+	for k := range refs {
+		if refs[k].Kind() != keyspace.KindPut {
+			hidden++
+		} else if !yield(chunks.Tail(refs[k], strip)) {
+			c.i += k
+			return k + 1 - hidden, false
 		}
 	}
+	c.i += n
+	return n + 1 - hidden, true
+}
+
+// walkBack is Walk in reverse.
+func (c *Cursor) walkBack(
+	n, strip int, yield func(key, value []byte) bool,
+) (calls int, more bool) {
+	chunks, refs, hidden := c.chunks, c.leaf.refs[c.i-n:c.i+1], 0
+	c.i -= n
+	for k := n; k >= 0; k-- {
+		if refs[k].Kind() != keyspace.KindPut {
+			hidden++
+		} else if !yield(chunks.Tail(refs[k], strip)) {
+			c.i += k
+			return n + 1 - k - hidden, false
+		}
+	}
+	return n + 1 - hidden, true
 }
