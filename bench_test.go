@@ -2,9 +2,16 @@ package stoat_test
 
 import (
 	"encoding/binary"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
 const benchEntries = 100_000
@@ -175,4 +182,37 @@ func BenchmarkUpdatePut(b *testing.B) {
 		ok(b, db.Put(benchKey(i), value))
 	}
 	ok(b, db.Close())
+}
+
+// BenchmarkCommit measures commits of one Put by one and by many goroutines, on a disk whose sync
+// takes 100 µs.
+func BenchmarkCommit(b *testing.B) {
+	for _, goroutines := range []int{1, 64} {
+		b.Run(fmt.Sprint(goroutines), func(b *testing.B) {
+			db := openOn(b, faultfs.New(memfs.New(), func(op faultfs.Op) error {
+				if op.Kind == faultfs.Sync { // a sleep so short may take a millisecond
+					for start := time.Now(); time.Since(start) < 100*time.Microsecond; {
+						runtime.Gosched()
+					}
+				}
+				return nil
+			}), nil)
+			value := make([]byte, 400)
+			var next atomic.Int64
+			var writers sync.WaitGroup
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range goroutines {
+				writers.Go(func() {
+					for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+						ok(b, db.Put(benchKey(int(i)), value))
+					}
+				})
+			}
+			writers.Wait()
+			b.ReportMetric(float64(b.N)/float64(db.Stats().Syncs), "commits/sync")
+			b.StopTimer()
+			ok(b, db.Close())
+		})
+	}
 }

@@ -1,0 +1,263 @@
+package run
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/manifest"
+)
+
+func TestName_hasSixDigitsAtLeast(t *testing.T) {
+	for number, want := range map[uint64]string{
+		0: "000000.table", 12: "000012.table", 999_999: "999999.table", 1_234_567: "1234567.table",
+	} {
+		if got := Name(number); got != want {
+			t.Errorf("Name(%d) = %q, want %q", number, got, want)
+		}
+	}
+}
+
+func TestWriter_cutsTablesAtTheirSize(t *testing.T) {
+	for _, size := range []int64{600, 1500, 6000} {
+		c := config(newFS(t))
+		c.TableBytes = size
+		w := NewWriter(c)
+		completed, err := add(w, numbered(1, 500))
+		check(t, err)
+		tables, err := w.Finish()
+		check(t, err)
+		if len(tables) < 3 || completed != len(tables) && completed != len(tables)-1 {
+			t.Fatalf("size %d: %d tables, %d completed", size, len(tables), completed)
+		}
+		for i, meta := range tables {
+			// The writer knows the size but for an entry and what is appended at the end.
+			small := i < completed && int64(meta.Size) < size*9/10
+			if small || int64(meta.Size) > size*11/10+200 {
+				t.Errorf("size %d: table %d of %d has %d bytes", size, i, len(tables), meta.Size)
+			}
+		}
+	}
+}
+
+func TestWriter_startsATableOnlyForAnEntry(t *testing.T) {
+	c := config(newFS(t))
+	c.TableBytes = 1
+	w := NewWriter(c)
+	completed, err := add(w, numbered(1, 3))
+	check(t, err)
+	tables, err := w.Finish()
+	check(t, err)
+	if files := list(t, c.FS); completed != 3 || len(tables) != 3 || len(files) != 3 {
+		t.Errorf("3 entries in tables of 1 byte: %d completed, %d tables, files %v", completed,
+			len(tables), files)
+	}
+}
+
+func TestWriter_recordsWhatTablesHold(t *testing.T) {
+	c := config(newFS(t))
+	c.DropEpoch = 9
+	entries := numbered(1, 200)
+	tables := write(t, c, entries)
+	if got := readAll(t, c.FS, tables); !slices.Equal(got, entries) {
+		t.Fatalf("%d entries come back of %d, or others", len(got), len(entries))
+	}
+	for i, meta := range tables {
+		if meta.Number != uint64(5+i) {
+			t.Errorf("table %d has number %d, want %d", i, meta.Number, 5+i)
+		}
+		got, want := fmt.Sprintf("%+v", *meta), fmt.Sprintf("%+v", described(t, c, meta))
+		if got != want {
+			t.Errorf("table %d is recorded as\n%s, it is\n%s", i, got, want)
+		}
+	}
+}
+
+// described returns what should be recorded about an uncompressed table of the epoch 9, from what
+// is in its file.
+func described(t testing.TB, c Config, meta *manifest.Table) manifest.Table {
+	t.Helper()
+	f, err := c.FS.Open(filepath.Join(testDir, Name(meta.Number)))
+	check(t, err)
+	size, err := f.Size()
+	check(t, err)
+	entries := read(t, c.FS, meta)
+	want := manifest.Table{
+		Number: meta.Number, Size: uint64(size), Entries: uint64(len(entries)), DropEpoch: 9,
+		Smallest: []byte(entries[0].key), Largest: []byte(entries[len(entries)-1].key),
+	}
+	for _, e := range entries {
+		want.RawBytes += uint64(len(e.key) + len(e.value))
+		if e.kind == keyspace.KindDelete {
+			want.Tombstones++
+		}
+	}
+	return want
+}
+
+func TestWriter_returnsARunThatAVersionAccepts(t *testing.T) {
+	tables := write(t, config(newFS(t)), append(puts(catalogKey(0, "a"), nextIDKey()),
+		numbered(1, 100)...))
+	for _, edit := range []*manifest.Edit{{AddYoung: tables}, {AddBottom: tables}} {
+		if _, err := new(manifest.Version).Apply(edit); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestWriter_keepsCatalogAndDataApart(t *testing.T) {
+	c := config(newFS(t))
+	catalog := puts(catalogKey(0, "a"), catalogKey(0, "b"), sequenceKey(3), nextIDKey())
+	data := puts(dataKey(0, "x"), dataKey(3, "y"))
+	tables := write(t, c, slices.Concat(catalog, data))
+	if len(tables) != 2 {
+		t.Fatalf("%d tables, want 2", len(tables))
+	}
+	if got := read(t, c.FS, tables[0]); !slices.Equal(got, catalog) {
+		t.Errorf("the first table holds %v", got)
+	}
+	if got := read(t, c.FS, tables[1]); !slices.Equal(got, data) {
+		t.Errorf("the second table holds %v", got)
+	}
+}
+
+func TestWriter_refusesKeysThatDoNotAscend(t *testing.T) {
+	for name, keys := range map[string][]string{
+		"equal":                     {dataKey(7, "b"), dataKey(7, "b")},
+		"falling":                   {dataKey(7, "b"), dataKey(7, "a")},
+		"back to an earlier bucket": {dataKey(7, "b"), dataKey(8, "a"), dataKey(7, "c")},
+	} {
+		w := NewWriter(config(newFS(t)))
+		_, err := add(w, puts(keys...))
+		if err == nil || !strings.Contains(err.Error(), "table 000005") {
+			t.Errorf("%s keys: Add says %v, want an error that names the table", name, err)
+		}
+		if _, err := w.Finish(); err == nil {
+			t.Errorf("%s keys: Finish has forgotten the error", name)
+		}
+		check(t, w.Abort())
+	}
+}
+
+func TestWriter_leavesOutDroppedBuckets(t *testing.T) {
+	entries := puts(
+		catalogKey(0, "a"), catalogKey(3, "b"), catalogKey(4, "c"),
+		sequenceKey(3), sequenceKey(4), sequenceKey(300), nextIDKey(),
+		dataKey(0, "d"), dataKey(3, "e"), dataKey(3, "f"), dataKey(4, "g"), dataKey(300, "h"),
+		dataKey(301, "i"),
+	)
+	want := puts(catalogKey(0, "a"), catalogKey(4, "c"), sequenceKey(4), nextIDKey(),
+		dataKey(0, "d"), dataKey(4, "g"), dataKey(301, "i"))
+	c := config(newFS(t))
+	c.Dropped = func(id uint64) bool { return id == 3 || id == 300 }
+	tables := write(t, c, entries)
+	if got := readAll(t, c.FS, tables); !slices.Equal(got, want) {
+		t.Errorf("the tables hold %v, want %v", got, want)
+	}
+}
+
+func TestWriter_leavesOutWhatSaysThatABucketWasDropped(t *testing.T) {
+	c := config(newFS(t))
+	tables := write(t, c, puts(catalogKey(0, "a"), droppedKey(3), droppedKey(4), nextIDKey()))
+	want := puts(catalogKey(0, "a"), nextIDKey())
+	if got := readAll(t, c.FS, tables); !slices.Equal(got, want) {
+		t.Errorf("the tables hold %v, want %v", got, want)
+	}
+}
+
+func TestWriter_writesNothingForAnEmptyRun(t *testing.T) {
+	for name, entries := range map[string][]entry{
+		"no entries":   nil,
+		"all left out": puts(catalogKey(3, "a"), droppedKey(3), dataKey(3, "b")),
+	} {
+		c := config(newFS(t))
+		c.Dropped = func(id uint64) bool { return id == 3 }
+		if tables := write(t, c, entries); len(tables) > 0 {
+			t.Errorf("%s: %d tables", name, len(tables))
+		}
+		if names := list(t, c.FS); len(names) > 0 {
+			t.Errorf("%s: files %v", name, names)
+		}
+		if n := c.NextNumber(); n != 5 {
+			t.Errorf("%s: file numbers were used up to %d", name, n)
+		}
+	}
+}
+
+func TestWriter_givesFiltersWhenAsked(t *testing.T) {
+	for _, filtered := range []bool{false, true} {
+		c := config(newFS(t))
+		c.TableBytes, c.Filter = 1<<20, filtered
+		meta := write(t, c, numbered(1, 200))[0]
+		found := foundWithoutHash(t, c.FS, meta)
+		if filtered && found > 50 || !filtered && found != 200 {
+			t.Errorf("filter %v: %d of 200 entries are found with a wrong hash", filtered, found)
+		}
+	}
+}
+
+func TestWriter_compressesWhenAsked(t *testing.T) {
+	var sizes [2]uint64
+	for i, compress := range []bool{false, true} {
+		c := config(newFS(t))
+		c.TableBytes, c.BlockBytes, c.Compress = 1<<20, 0, compress
+		meta := write(t, c, numbered(1, 200))[0]
+		if meta.Compressed != compress {
+			t.Errorf("compress %v: the table is recorded as compressed: %v", compress, meta.Compressed)
+		}
+		sizes[i] = meta.Size
+	}
+	if sizes[1] >= sizes[0]/2 {
+		t.Errorf("compression makes %d bytes of %d", sizes[1], sizes[0])
+	}
+}
+
+func TestAbort_removesAllFiles(t *testing.T) {
+	for _, n := range []int{0, 1, 200} {
+		c := config(newFS(t))
+		w := NewWriter(c)
+		_, err := add(w, numbered(1, n))
+		check(t, err)
+		if before := list(t, c.FS); n > 0 && len(before) == 0 {
+			t.Fatal("there is nothing to remove")
+		}
+		check(t, w.Abort())
+		if names := list(t, c.FS); len(names) > 0 {
+			t.Errorf("%d entries: files %v are left", n, names)
+		}
+		check(t, w.Abort()) // there is nothing more to do
+	}
+}
+
+func TestAbort_removesFinishedTables(t *testing.T) {
+	c := config(newFS(t))
+	w := NewWriter(c)
+	_, err := add(w, numbered(1, 200))
+	check(t, err)
+	_, err = w.Finish()
+	check(t, err)
+	check(t, w.Abort())
+	if names := list(t, c.FS); len(names) > 0 {
+		t.Errorf("files %v are left", names)
+	}
+}
+
+func TestAbort_leavesFilesThatAreNotTheWriters(t *testing.T) {
+	c := config(newFS(t))
+	f, err := c.FS.Create(filepath.Join(testDir, Name(5)))
+	check(t, err)
+	check(t, f.Close())
+	w := NewWriter(c)
+	_, err = add(w, numbered(1, 1))
+	if !strings.Contains(fmt.Sprint(err), fs.ErrExist.Error()) {
+		t.Errorf("Add says %v where the file is there already", err)
+	}
+	check(t, w.Abort())
+	if names := list(t, c.FS); !slices.Equal(names, []string{Name(5)}) {
+		t.Errorf("files %v are left", names)
+	}
+}
