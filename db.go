@@ -3,7 +3,6 @@ package stoat
 import (
 	"bytes"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"sync"
 
@@ -88,7 +87,7 @@ func (db *DB) View(fn func(tx *Tx) error) (err error) {
 		tx.rollback()
 		db.views.Put(tx)
 		if r := recover(); r != nil {
-			if err = faultError(r); err == nil {
+			if err = vfs.FaultError(r); err == nil {
 				panic(r)
 			}
 		}
@@ -104,9 +103,9 @@ func (db *DB) View(fn func(tx *Tx) error) (err error) {
 // to every later transaction and, under [SyncAlways], durable.
 //
 // There is one writable transaction at a time, and Update waits for its turn. Concurrent Updates
-// are fine, and share syncs; Update or Begin(true) inside Update, on the same goroutine, waits for
-// ever. Inside fn, [Tx.Commit] is an error, and [Tx.Rollback] makes Update return [ErrTxClosed] if
-// fn returns nil.
+// are fine, and share syncs; another write or Flush of the same DB inside Update, on the same
+// goroutine, waits for ever. Inside fn, [Tx.Commit] is an error, and [Tx.Rollback] makes Update
+// return [ErrTxClosed] if fn returns nil.
 //
 // If fn panics, Update rolls back and the panic goes on. If reading a mapped file fails inside fn,
 // Update rolls back and returns the error.
@@ -121,7 +120,7 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 		debug.SetPanicOnFault(faults)
 		tx.rollback()
 		if r := recover(); r != nil {
-			if err = faultError(r); err == nil {
+			if err = vfs.FaultError(r); err == nil {
 				panic(r)
 			}
 		}
@@ -132,22 +131,9 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 	return tx.commit()
 }
 
-// faultError returns the error for a recovered fault of a memory map, or nil if that is not what
-// was recovered.
-func faultError(recovered any) error {
-	fault, ok := recovered.(interface {
-		runtime.Error
-		Addr() uintptr
-	})
-	if !ok {
-		return nil
-	}
-	return fmt.Errorf("read a mapped file: %w", fault)
-}
-
 // Begin starts a transaction that the caller must end with [Tx.Commit] or [Tx.Rollback]. Prefer
-// [DB.View] and [DB.Update], which cannot forget it, and which turn a failure to read a mapped file
-// into an error where a transaction of Begin panics.
+// [DB.View] and [DB.Update], which cannot forget it, and which turn a failure to read a mapped
+// file, as when a disk breaks, into an error; in a transaction of Begin it ends the program.
 //
 // A read-only transaction is a snapshot; while it is open, the files it can see stay on disk. A
 // writable one waits for its turn, and no other can write before it has ended.
@@ -195,8 +181,9 @@ func (db *DB) Delete(key []byte) error {
 // Sync makes everything durable that was committed before the call.
 func (db *DB) Sync() error { return db.engine.Sync() }
 
-// Flush writes what is in memory to tables. The database does so by itself; Flush makes the next
-// Open after a crash faster, and memory free sooner.
+// Flush writes what is in memory to tables, after the writable transaction that is open. The
+// database does so by itself; Flush makes the next Open after a crash faster, and memory free
+// sooner.
 func (db *DB) Flush() error { return db.engine.Flush() }
 
 // Close makes every commit durable and releases the directory. Read-only transactions still open

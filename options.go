@@ -20,9 +20,10 @@ type Options struct {
 	// memory and loses the last of them, in whole transactions, when the system crashes.
 	Sync SyncMode
 
-	// MemoryLimit is the number of bytes for memtables and decoded blocks together. More memory
-	// means fewer, larger flushes and more reads without decoding; less memory suits small
-	// machines. Default: 0, which stands for 128 MiB.
+	// MemoryLimit is the number of bytes for memtables and decoded blocks together, at least 2 MiB.
+	// More memory means fewer, larger flushes and more reads without decoding; less memory suits
+	// small machines. What one transaction writes, and what waits while flushes lag behind, can
+	// exceed it. Default: 0, which stands for 128 MiB.
 	MemoryLimit int64
 
 	// Compression chooses how tables store values. Default: CompressionAuto. CompressionNone makes
@@ -35,7 +36,7 @@ type Options struct {
 	LockTimeout time.Duration
 
 	// Logger receives events of the background work: flushes, merges, recovery and failures.
-	// Default: nil, which is silent.
+	// Its handler must not use the database. Default: nil, which is silent.
 	Logger *slog.Logger
 }
 

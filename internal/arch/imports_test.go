@@ -37,9 +37,10 @@ const policy = `
 	internal/superversion: internal/keyspace, internal/filter, internal/memtable,
 	                       internal/manifest, internal/table
 	internal/run:          internal/keyspace, internal/vfs, internal/manifest, internal/table
-	internal/flush:        internal/keyspace, internal/corrupt, internal/memtable,
+	internal/flush:        internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
 	                       internal/manifest, internal/superversion, internal/run
-	internal/merge:        internal/keyspace, internal/manifest, internal/superversion, internal/run
+	internal/merge:        internal/keyspace, internal/vfs, internal/manifest,
+	                       internal/superversion, internal/run
 	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/batch,
 	                       internal/memtable, internal/wal, internal/manifest, internal/table,
 	                       internal/superversion, internal/run, internal/flush, internal/merge

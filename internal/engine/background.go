@@ -27,10 +27,20 @@ func (e *Engine) startJobsLocked() {
 		e.flushing = true
 		e.jobs.Go(e.flushLoop)
 	}
-	version := e.state.Load().Levels.Version
-	if _, ok := pick(version, e.options.Tuning.YoungRuns, true); ok && !e.merging {
+	version, youngRuns := e.state.Load().Levels.Version, e.options.Tuning.YoungRuns
+	if _, ok := pick(version, youngRuns, true); ok && !e.merging {
 		e.merging = true
 		e.jobs.Go(e.mergeLoop)
+	} else if _, ok := pick(version, youngRuns, false); ok {
+		poke(e.due)
+	}
+}
+
+// poke puts an item into a channel that holds one.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 
@@ -45,36 +55,39 @@ func (e *Engine) flushLoop() {
 			return
 		}
 		oldest := e.sealed[0]
+		e.trying = true
 		e.mu.Unlock()
 		err := e.flushOne(oldest, false)
-		e.setStalled(err)
+		e.tried(err)
 		if err == nil {
 			pause = retryMin
 			continue
 		}
 		e.options.Logger.Warn("flush will be tried again", "dir", e.dir, "after", pause, "err", err)
-		if !e.sleep(pause) {
-			continue
+		if e.sleep(pause, e.hurry) {
+			pause = min(2*pause, retryMax)
 		}
-		pause = min(2*pause, retryMax)
 	}
 }
 
-// setStalled records how the last flush went and wakes writers who wait for room.
-func (e *Engine) setStalled(err error) {
+// tried records how a flush went and wakes writers who wait for room.
+func (e *Engine) tried(err error) {
 	e.mu.Lock()
-	e.stalled = err
+	e.stalled, e.trying = err, false
+	e.attempts++
 	e.moved.Broadcast()
 	e.mu.Unlock()
 }
 
-// sleep returns after d, or false at once when the engine closes.
-func (e *Engine) sleep(d time.Duration) bool {
+// sleep returns true after d, and false at once when wake has an item or the engine closes.
+func (e *Engine) sleep(d time.Duration, wake <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
+	case <-wake:
+		return false
 	case <-e.stop:
 		return false
 	}
@@ -132,7 +145,7 @@ func (e *Engine) mergeLoop() {
 			return
 		}
 		seen := e.committed.Load()
-		if idle && (!e.sleep(e.options.Tuning.IdleAfter) || e.committed.Load() != seen) {
+		if idle && (!e.sleep(e.options.Tuning.IdleAfter, e.due) || e.committed.Load() != seen) {
 			continue
 		}
 		err := e.mergeOne(inputs, func() bool {
@@ -143,7 +156,7 @@ func (e *Engine) mergeLoop() {
 			continue
 		}
 		e.options.Logger.Warn("merge will be tried again", "dir", e.dir, "after", pause, "err", err)
-		e.sleep(pause)
+		e.sleep(pause, nil)
 		pause = min(2*pause, retryMax)
 	}
 }

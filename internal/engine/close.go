@@ -14,13 +14,16 @@ const tidyBytes = 16 << 20
 // Close ends the database: no more begins and commits, background work stops, memtables become
 // tables and the log goes, so that the next Open replays nothing. If flushing fails, the log stays
 // and the next Open replays it. Of a poisoned database it returns why, because commits that
-// were not synced may be lost. Snapshots that readers hold stay readable. Close is idempotent.
-func (e *Engine) Close() error {
+// were not synced may be lost. Snapshots that readers hold stay readable. Closing again waits for
+// the end and returns nil.
+func (e *Engine) Close() (err error) {
+	e.closing.Do(func() { err = e.close() })
+	return err
+}
+
+func (e *Engine) close() error {
 	e.mu.Lock()
-	if e.closed.Swap(true) {
-		e.mu.Unlock()
-		return nil
-	}
+	e.closed.Store(true)
 	e.current.Store(nil)
 	e.moved.Broadcast()
 	e.mu.Unlock()
@@ -31,7 +34,10 @@ func (e *Engine) Close() error {
 	if e.options.ReadOnly {
 		return nil
 	}
-	errs := []error{e.settle(), e.closeLog()}
+	errs := []error{e.settle()}
+	e.closeLog()
+	e.keepReadable()
+	e.removeGarbage()
 	if e.journal != nil {
 		errs = append(errs, e.journal.Close())
 	}
@@ -53,12 +59,10 @@ func (e *Engine) settle() error {
 	if err := e.drain(); err != nil {
 		return err
 	}
-	if err := e.closeLog(); err != nil {
-		return err
-	}
+	e.closeLog()
 	if e.newest.Len() > 0 {
 		full := sealed{
-			root: e.newest, bytes: e.mem.Bytes(), log: e.logNumber, lastCommit: e.committed.Load(),
+			root: e.newest, bytes: e.activeBytes.Load(), log: e.logNumber, lastCommit: e.committed.Load(),
 		}
 		e.newest = memtable.Root{}
 		e.mu.Lock()
@@ -70,10 +74,34 @@ func (e *Engine) settle() error {
 			return err
 		}
 	}
+	e.tidy()
+	return e.sealManifest()
+}
+
+// tidy merges what is small. It is no loss if that fails.
+func (e *Engine) tidy() {
 	version := e.state.Load().Levels.Version
 	in, ok := pick(version, 1, true)
 	if !ok || in.bytes(version) > tidyBytes {
-		return nil
+		return
 	}
-	return e.mergeOne(in, func() bool { return false })
+	if err := e.mergeOne(in, func() bool { return false }); err != nil {
+		e.options.Logger.Warn("merge while closing", "dir", e.dir, "err", err)
+	}
+}
+
+// keepReadable opens all tables, for readers that go on: once the lock is released, another process
+// may remove the files.
+func (e *Engine) keepReadable() {
+	if e.options.Volatile {
+		return
+	}
+	levels := e.state.Load().Levels
+	for t := range levels.Version.Tables() {
+		if h, ok := levels.Handle(t.Number); ok {
+			if err := h.Table.Open(); err != nil {
+				e.options.Logger.Warn("open table for readers", "dir", e.dir, "err", err)
+			}
+		}
+	}
 }

@@ -68,7 +68,7 @@ func (e *Engine) abandon() {
 	defer p.mu.Unlock()
 	p.await()
 	if p.log != nil {
-		e.leadLocked(false) // a failure shows in the next commit
+		e.leadLocked(!e.options.NoSync) // a failure shows in the next commit
 		p.log.Abort()
 	}
 }
@@ -106,15 +106,21 @@ func (e *Engine) wait(commit uint64, sync bool) error {
 // the pipeline's mutex, which is released meanwhile.
 func (e *Engine) leadLocked(sync bool) {
 	p := &e.pipeline
+	if poison := e.poisoned.Load(); poison != nil {
+		p.err, p.leading = poison, false
+		p.changed.Broadcast()
+		return
+	}
 	p.leading = true
 	log := p.log
 	p.mu.Unlock()
 	through, err := log.Flush(sync)
 	e.syncs.Add(1)
+	err = e.poison(err)
 	p.mu.Lock()
 	p.leading = false
 	if err != nil {
-		p.err = e.poison(err)
+		p.err = err
 	} else {
 		e.coverLocked(through, sync)
 	}

@@ -73,6 +73,60 @@ func TestCommit_isInvisibleUntilItsSyncIsDone(t *testing.T) {
 	}
 }
 
+func TestRollback_publishesNothingThatIsNotDurable(t *testing.T) {
+	for range 20 { // the rollback is not always the first to go on
+		held, let := make(chan struct{}), make(chan struct{})
+		var syncs atomic.Int64
+		e := mustOpen(t, faultfs.New(memfs.New(), func(op faultfs.Op) error {
+			if !is(faultfs.Sync, ".log")(op) {
+				return nil
+			}
+			if syncs.Add(1) > 1 {
+				return errBroken
+			}
+			close(held)
+			<-let
+			return nil
+		}), calm())
+		var done sync.WaitGroup
+		done.Go(func() { ok(t, commit(e, dataKey("first"), nil)) })
+		<-held
+		done.Go(func() {
+			if err := commit(e, dataKey("second"), nil); !errors.Is(err, ErrPoisoned) {
+				t.Errorf("a commit whose sync failed gives %v", err)
+			}
+		})
+		for e.committed.Load() < 2 {
+			runtime.Gosched()
+		}
+		w := writeLarge(t, e)
+		done.Go(w.Rollback)
+		close(let)
+		done.Wait()
+		if _, ok := get(t, e, dataKey("second")); ok {
+			t.Fatal("a commit is visible that was never durable")
+		}
+	}
+}
+
+func TestSync_besideCommitsDoesNoHarm(t *testing.T) {
+	e := mustOpen(t, memfs.New(), calm())
+	var stop atomic.Bool
+	var done sync.WaitGroup
+	for range 3 {
+		done.Go(func() {
+			for !stop.Load() {
+				ok(t, e.Sync())
+			}
+		})
+	}
+	for i := range 3000 {
+		ok(t, commit(e, dataKey("%d", i), nil))
+	}
+	stop.Store(true)
+	done.Wait()
+}
+
 func TestCommit_sharesSyncs(t *testing.T) {
 	const commits = 200
 	var e *Engine

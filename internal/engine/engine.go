@@ -40,7 +40,7 @@ type Engine struct {
 	poisoned atomic.Pointer[poison]
 	counters
 
-	writer sync.Mutex         // held by the one write transaction
+	writer writerLock         // held by the one write transaction
 	mem    *memtable.Memtable // the active memtable; replaced under writer and turn
 
 	turn      sync.Mutex    // held while a commit is appended or the active memtable is replaced
@@ -52,18 +52,25 @@ type Engine struct {
 	installing sync.Mutex        // held while an edit is recorded and published
 	journal    *manifest.Journal // nil until the first edit
 	journalAt  uint64            // number of the newest manifest file
+	edits      int               // in it, behind the version that it starts with
 	logs       []uint64          // live log segments besides the active one, oldest first
+	garbage    []string          // files that nothing refers to and that could not be removed
 	numbers    atomic.Uint64     // the next file number
 
 	mu       sync.Mutex // guards the fields below, and writing state and current
 	sealed   []sealed   // on their way to tables, oldest first
 	flushing bool       // a goroutine flushes
 	merging  bool       // a goroutine merges
+	trying   bool       // a flush is under way
+	attempts int        // flushes that have ended, well or not
 	stalled  error      // why the last flush failed; nil after a success
 	moved    sync.Cond  // on mu; something above has changed
 
-	stop chan struct{}  // closed by Close
-	jobs sync.WaitGroup // the background goroutines
+	hurry   chan struct{}  // holds an item: a failed flush is to be tried again at once
+	due     chan struct{}  // holds an item: there is a merge that cannot wait until nobody commits
+	stop    chan struct{}  // closed by Close
+	jobs    sync.WaitGroup // the background goroutines
+	closing sync.Once
 }
 
 // sealed is a full memtable.
@@ -76,7 +83,9 @@ type sealed struct {
 
 // newEngine returns an engine without state, for recovery to fill.
 func newEngine(fs vfs.FS, dir string, o Options) *Engine {
-	e := &Engine{fs: fs, dir: dir, options: o, stop: make(chan struct{})}
+	e := &Engine{fs: fs, dir: dir, options: o}
+	e.writer = make(writerLock, 1)
+	e.hurry, e.due, e.stop = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 	e.moved.L = &e.mu
 	e.pipeline.changed.L = &e.pipeline.mu
 	e.cache = table.NewCache(o.MemoryLimit)

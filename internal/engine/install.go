@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
@@ -21,6 +24,9 @@ func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Sup
 	old := e.state.Load().Levels
 	edit.NextNumber = e.numbers.Load()
 	version, err := old.Version.Apply(edit)
+	if p := e.poisoned.Load(); p != nil {
+		err = p // nothing is written any more
+	}
 	if err == nil {
 		// The tables' names must be durable before the manifest refers to them.
 		err = e.fs.SyncDir(e.dir)
@@ -32,7 +38,8 @@ func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Sup
 		}
 	}
 	if err != nil {
-		return errors.Join(err, e.discard(edit))
+		e.discard(edit)
+		return err
 	}
 	levels := superversion.NewLevels(version, old, e.openTable)
 	e.mu.Lock()
@@ -48,11 +55,31 @@ func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Sup
 }
 
 // record appends edit to the manifest, or starts a new manifest with its outcome: always the first
-// time after opening, because the end of the old one may be torn, and when it has grown long.
+// time after opening, because the end of the old one may be torn, when it has grown long, and when
+// closing.
 func (e *Engine) record(edit *manifest.Edit, outcome *manifest.Version) error {
-	if e.journal != nil && e.journal.Size() < e.options.Tuning.JournalBytes {
-		return e.journal.Append(edit)
+	long := e.journal == nil || e.journal.Size() >= e.options.Tuning.JournalBytes
+	if long || e.closed.Load() {
+		return e.startManifest(outcome)
 	}
+	e.edits++
+	return e.journal.Append(edit)
+}
+
+// sealManifest makes the manifest one without edits. Were it cut short later, that would be seen; a
+// missing edit at the end is what a crash leaves, too.
+func (e *Engine) sealManifest() error {
+	e.installing.Lock()
+	defer e.installing.Unlock()
+	if e.edits == 0 {
+		return nil
+	}
+	version := *e.state.Load().Levels.Version
+	return e.startManifest(&version)
+}
+
+// startManifest replaces the manifest by a new one that says outcome.
+func (e *Engine) startManifest(outcome *manifest.Version) error {
 	number := e.nextNumber()
 	outcome.NextNumber = number + 1
 	next, err := manifest.Create(e.fs, e.dir, number, e.database, outcome)
@@ -61,7 +88,7 @@ func (e *Engine) record(edit *manifest.Edit, outcome *manifest.Version) error {
 	}
 	old := e.journal
 	previous := e.journalAt
-	e.journal, e.journalAt = next, number
+	e.journal, e.journalAt, e.edits = next, number, 0
 	if old != nil {
 		if err := old.Close(); err != nil {
 			e.options.Logger.Warn("close obsolete manifest", "dir", e.dir, "err", err)
@@ -72,19 +99,16 @@ func (e *Engine) record(edit *manifest.Edit, outcome *manifest.Version) error {
 }
 
 // discard removes the files of an edit that was not installed.
-func (e *Engine) discard(edit *manifest.Edit) error {
-	var errs []error
-	for _, tables := range [][]*manifest.Table{edit.AddYoung, edit.AddBottom} {
-		for _, t := range tables {
-			errs = append(errs, e.fs.Remove(filepath.Join(e.dir, run.Name(t.Number))))
-		}
+func (e *Engine) discard(edit *manifest.Edit) {
+	for _, t := range slices.Concat(edit.AddYoung, edit.AddBottom) {
+		e.removeFile(run.Name(t.Number))
 	}
-	return errors.Join(errs...)
 }
 
 // removeObsolete unlinks what an installed edit replaced. Readers of older superversions may still
 // need the tables: they are open by then, and stay readable. The caller holds e.installing.
 func (e *Engine) removeObsolete(edit *manifest.Edit, old *superversion.Levels, logNumber uint64) {
+	e.removeGarbage()
 	for _, number := range edit.Remove {
 		if h, ok := old.Handle(number); ok {
 			if err := h.Table.Open(); err != nil {
@@ -99,25 +123,41 @@ func (e *Engine) removeObsolete(edit *manifest.Edit, old *superversion.Levels, l
 	}
 }
 
-// removeFile unlinks a file that nothing refers to. A failure costs disk space until the database
-// is opened again, no more.
+// removeFile unlinks a file that nothing refers to. If that fails, the next install or Close tries
+// again. The caller holds e.installing, or is alone.
 func (e *Engine) removeFile(name string) {
-	if err := e.fs.Remove(filepath.Join(e.dir, name)); err != nil {
+	err := e.fs.Remove(filepath.Join(e.dir, name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		e.options.Logger.Warn("remove obsolete file", "dir", e.dir, "file", name, "err", err)
+		e.garbage = append(e.garbage, name)
 	}
 }
 
-// create starts an empty database in e.dir, which exists and is locked.
-func (e *Engine) create(identity [16]byte) error {
-	e.database = identity
+// removeGarbage tries again to remove what could not be removed. The caller holds e.installing, or
+// is alone.
+func (e *Engine) removeGarbage() {
+	names := e.garbage
+	e.garbage = nil
+	for _, name := range names {
+		e.removeFile(name)
+	}
+}
+
+// create starts an empty database in e.dir, which is locked and holds nothing but manifests that a
+// crash cut off.
+func (e *Engine) create(cutOff []uint64) error {
+	if _, err := rand.Read(e.database[:]); err != nil {
+		return err
+	}
 	number := e.nextNumber()
 	version := &manifest.Version{NextNumber: number + 1}
-	journal, err := manifest.Create(e.fs, e.dir, number, identity, version)
+	journal, err := manifest.Create(e.fs, e.dir, number, e.database, version)
 	if err != nil {
 		return fmt.Errorf("create database: %w", err)
 	}
 	e.journal, e.journalAt = journal, number
 	e.publishRecovered(version, nil)
+	e.removeAll(cutOff, manifest.Name)
 	return nil
 }
 

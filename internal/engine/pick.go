@@ -53,25 +53,43 @@ func pick(v *manifest.Version, youngRuns int, idle bool) (inputs, bool) {
 }
 
 // overlapped returns the bottom tables within the span of all young runs. Tables in a gap between
-// young tables count: the merge's output may fill it.
+// young tables count: the merge's output may fill it. Catalog and data never share a table, so each
+// has a span of its own.
 func overlapped(v *manifest.Version) []*manifest.Table {
-	var smallest, largest []byte
+	var catalog, data span
 	for _, r := range v.Young {
-		first, last := r.Tables[0].Smallest, r.Tables[len(r.Tables)-1].Largest
-		if smallest == nil || bytes.Compare(first, smallest) < 0 {
-			smallest = first
-		}
-		if largest == nil || bytes.Compare(last, largest) > 0 {
-			largest = last
+		for _, t := range r.Tables {
+			if keyspace.IsData(t.Smallest) {
+				data.add(t)
+			} else {
+				catalog.add(t)
+			}
 		}
 	}
 	var tables []*manifest.Table
 	for _, t := range v.Bottom.Tables {
-		if overlaps(t, smallest, largest) {
+		if catalog.meets(t) || data.meets(t) {
 			tables = append(tables, t)
 		}
 	}
 	return tables
+}
+
+// span is the keys from the smallest to the largest of some tables. The zero span has none.
+type span struct{ smallest, largest []byte }
+
+func (s *span) add(t *manifest.Table) {
+	if s.smallest == nil || bytes.Compare(t.Smallest, s.smallest) < 0 {
+		s.smallest = t.Smallest
+	}
+	if s.largest == nil || bytes.Compare(t.Largest, s.largest) > 0 {
+		s.largest = t.Largest
+	}
+}
+
+func (s *span) meets(t *manifest.Table) bool {
+	return s.smallest != nil &&
+		bytes.Compare(t.Smallest, s.largest) <= 0 && bytes.Compare(s.smallest, t.Largest) <= 0
 }
 
 // holdsDropped reports whether t may hold anything of a bucket that was dropped after it was
@@ -88,10 +106,6 @@ func holdsDropped(v *manifest.Version, t *manifest.Table) bool {
 		}
 	}
 	return false
-}
-
-func overlaps(t *manifest.Table, first, last []byte) bool {
-	return bytes.Compare(t.Smallest, last) <= 0 && bytes.Compare(first, t.Largest) <= 0
 }
 
 func runBytes(r manifest.Run) (n uint64) {

@@ -108,3 +108,21 @@ func TestPick_takesEveryBottomTableThatItsOutputMayTouch(t *testing.T) {
 		t.Errorf("picked bottom tables %v, want %v", numbers, want)
 	}
 }
+
+func TestPick_leavesTheDataBetweenCatalogAndDataAlone(t *testing.T) {
+	catalog := func(number uint64) *manifest.Table {
+		key := keyspace.AppendCatalog(nil, 1)
+		return &manifest.Table{Number: number, Size: 1, Entries: 1, Smallest: key, Largest: key}
+	}
+	version := manifest.Version{
+		Young: []manifest.Run{{Tables: []*manifest.Table{
+			catalog(8), tableOf(9, 1, "x", "z"),
+		}}},
+		Bottom: manifest.Run{Tables: []*manifest.Table{
+			catalog(1), tableOf(2, 1, "a", "m"), tableOf(3, 1, "n", "y"),
+		}},
+	}
+	if got := outcome(pick(&version, 4, true)); got != "young 1 bottom [1 3]" {
+		t.Errorf("picked %s", got)
+	}
+}

@@ -2,10 +2,10 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
-	"github.com/stoatdb/stoat/internal/manifest"
 )
 
 // openRetries bounds how often a read-only open starts over because a writer in another process
@@ -33,9 +33,12 @@ func (e *Engine) loadReadOnly() error {
 	if err != nil {
 		return err
 	}
-	state, err := manifest.LoadAmong(e.fs, e.dir, found.manifests)
+	state, err := e.loadManifest(found)
 	if err != nil {
 		return err
+	}
+	if state == nil {
+		return fmt.Errorf("no database in %s: %w", e.dir, fs.ErrNotExist)
 	}
 	version, full, err := e.replay(state, found.logs)
 	if err != nil {

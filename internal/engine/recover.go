@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/batch"
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
@@ -27,13 +27,13 @@ const lockRetry = 10 * time.Millisecond
 func Open(files vfs.FS, dir string, o Options) (*Engine, error) {
 	e := newEngine(files, dir, o.withDefaults())
 	if o.ReadOnly {
-		return e, e.openReadOnly()
+		if err := e.openReadOnly(); err != nil {
+			return nil, err
+		}
+		return e, nil
 	}
 	if err := e.openWritable(); err != nil {
-		if e.lock != nil {
-			err = errors.Join(err, e.lock.Close())
-		}
-		return nil, err
+		return nil, errors.Join(err, e.abandonOpen())
 	}
 	e.mu.Lock()
 	e.setPaceLocked()
@@ -65,13 +65,27 @@ func (e *Engine) openWritable() error {
 	return e.lock.Announce()
 }
 
-// makeFolder makes the folder and the lock file in it, unless the folder is not ours.
+// abandonOpen lets go of what a failed openWritable has taken.
+func (e *Engine) abandonOpen() error {
+	var errs []error
+	if e.journal != nil {
+		errs = append(errs, e.journal.Close())
+	}
+	if e.lock != nil {
+		errs = append(errs, e.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// makeFolder makes the folder and the lock file in it, unless the folder holds what is not ours.
 func (e *Engine) makeFolder(lock string) error {
-	if _, err := survey(e.fs, e.dir); errors.Is(err, fs.ErrNotExist) {
-		if err := e.fs.MkdirAll(e.dir); err != nil {
-			return err
-		}
-	} else if err != nil {
+	found, err := survey(e.fs, e.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = e.fs.MkdirAll(e.dir)
+	} else if err == nil {
+		_, err = e.loadManifest(found)
+	}
+	if err != nil {
 		return err
 	}
 	file, err := e.fs.Create(lock)
@@ -87,17 +101,14 @@ func (e *Engine) makeFolder(lock string) error {
 // load reads the manifest and the log of a locked folder, or makes a new database in it.
 func (e *Engine) load(found files) error {
 	e.numbers.Store(found.highest + 1)
-	state, err := manifest.LoadAmong(e.fs, e.dir, found.manifests)
-	if errors.Is(err, fs.ErrNotExist) && len(found.tables)+len(found.logs) == 0 {
-		var identity [16]byte
-		if _, err := rand.Read(identity[:]); err != nil {
-			return err
-		}
-		err := e.create(identity)
-		e.removeAll(found.manifests, manifest.Name)
+	state, err := e.loadManifest(found)
+	if err != nil {
 		return err
 	}
-	if err != nil {
+	if state == nil {
+		return e.create(found.manifests)
+	}
+	if err := e.wantTables(state.Version, found.tables); err != nil {
 		return err
 	}
 	e.journalAt = state.Number
@@ -110,6 +121,35 @@ func (e *Engine) load(found files) error {
 	}
 	e.publishRecovered(version, full)
 	e.removeOrphans(version, found, full)
+	return nil
+}
+
+// loadManifest reads the manifest of a folder. It returns nil for a folder without one if that is
+// empty, but for the beginning of a manifest: a new database.
+func (e *Engine) loadManifest(found files) (*manifest.State, error) {
+	state, err := manifest.LoadAmong(e.fs, e.dir, found.manifests)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return state, err
+	}
+	if found.foreign != "" {
+		return nil, fmt.Errorf("the folder holds %q and no Stoat database; "+
+			"choose an empty folder: %w", found.foreign, corrupt.ErrFormat)
+	}
+	if len(found.tables)+len(found.logs) > 0 {
+		return nil, corrupt.New(e.dir, 0, "the folder has tables or logs and no manifest; "+
+			"restore the file MANIFEST-*")
+	}
+	return nil, nil
+}
+
+// wantTables returns an error if a table of the manifest is missing.
+func (e *Engine) wantTables(version *manifest.Version, found []uint64) error {
+	for t := range version.Tables() {
+		if _, ok := slices.BinarySearch(found, t.Number); !ok {
+			return corrupt.New(filepath.Join(e.dir, run.Name(t.Number)), 0,
+				"the file is missing; restore it from a copy")
+		}
+	}
 	return nil
 }
 

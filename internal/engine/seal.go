@@ -11,20 +11,45 @@ import (
 // maxSealed bounds the memtables that wait for their flush; a writer that fills one more waits too.
 const maxSealed = 3
 
-// waitForRoom returns when another memtable may be sealed. If flushes fail, it says why.
+// waitForRoom returns when another memtable may be sealed: when there are not too many, and those
+// and the active one fit the memory limit, or there is no other. If flushes fail, it says why.
 func (e *Engine) waitForRoom() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for len(e.sealed) >= maxSealed {
+	for n := len(e.sealed); n > 0; n = len(e.sealed) {
+		fits := e.sealedBytes.Load()+e.mem.Bytes() <= e.options.MemoryLimit
+		if n < maxSealed && fits {
+			break
+		}
+		if err := e.awaitFlushLocked(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitFlushLocked returns after something has moved. If flushes fail, it has the oldest memtable's
+// tried once more at once, and returns why that one fails too.
+func (e *Engine) awaitFlushLocked() error {
+	if err := e.writable(); err != nil {
+		return err
+	}
+	if e.stalled == nil {
+		e.moved.Wait()
+		return nil
+	}
+	fresh := e.attempts + 1
+	if e.trying {
+		fresh++ // that one may have met the trouble before it ended
+	}
+	for e.stalled != nil && e.attempts < fresh {
+		poke(e.hurry)
+		e.moved.Wait()
 		if err := e.writable(); err != nil {
 			return err
 		}
-		if e.stalled != nil {
-			return e.stalled
-		}
-		e.moved.Wait()
 	}
-	return nil
+	return e.stalled
 }
 
 // seal replaces the active memtable by an empty one and starts its flush. All commits in it are
@@ -33,14 +58,12 @@ func (e *Engine) waitForRoom() error {
 func (e *Engine) seal() error {
 	e.turn.Lock()
 	defer e.turn.Unlock()
-	if e.newest.Len() == 0 {
-		return nil
-	}
 	if err := e.drain(); err != nil {
 		return err
 	}
-	if err := e.closeLog(); err != nil {
-		return e.poison(err)
+	e.closeLog()
+	if e.newest.Len() == 0 {
+		return nil
 	}
 	full := sealed{
 		root: e.newest, bytes: e.mem.Bytes(), log: e.logNumber, lastCommit: e.committed.Load(),
@@ -65,8 +88,9 @@ func (e *Engine) addSealedLocked(full sealed) {
 	e.setPaceLocked()
 }
 
-// closeLog ends the active log segment, all of which is durable. The caller holds e.turn.
-func (e *Engine) closeLog() error {
+// closeLog ends the active log segment, all of which is durable or, if the database is poisoned, as
+// durable as it will be. One without a commit goes. The caller holds e.turn.
+func (e *Engine) closeLog() {
 	p := &e.pipeline
 	p.mu.Lock()
 	p.await()
@@ -74,12 +98,29 @@ func (e *Engine) closeLog() error {
 	p.log = nil
 	p.mu.Unlock()
 	if log == nil {
-		return nil
+		return
+	}
+	if err := log.Close(); err != nil { // what is needed of it is durable
+		e.options.Logger.Warn("close log", "dir", e.dir, "err", err)
 	}
 	e.installing.Lock()
+	defer e.installing.Unlock()
+	if e.newest.Len() == 0 && e.poisoned.Load() == nil {
+		e.removeFile(wal.Name(e.logNumber))
+		e.logNumber = 0
+		return
+	}
 	e.logs = append(e.logs, e.logNumber)
-	e.installing.Unlock()
-	return log.Close()
+}
+
+// logBytes returns the size of the active log segment. The caller holds the writer lock.
+func (e *Engine) logBytes() int64 {
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	if e.pipeline.log == nil {
+		return 0
+	}
+	return e.pipeline.log.Size()
 }
 
 // divideMemory gives decoded blocks what the memtables leave of the memory limit.
@@ -111,25 +152,23 @@ func (e *Engine) Flush() error {
 	if err := e.writable(); err != nil {
 		return err
 	}
-	e.writer.Lock()
+	if err := e.writer.lock(e.stop); err != nil {
+		return err
+	}
 	err := e.waitForRoom()
 	if err == nil {
 		err = e.seal()
 	}
-	e.writer.Unlock()
+	e.writer.unlock()
 	if err != nil {
 		return err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for len(e.sealed) > 0 {
-		if err := e.writable(); err != nil {
+		if err := e.awaitFlushLocked(); err != nil {
 			return err
 		}
-		if e.stalled != nil {
-			return e.stalled
-		}
-		e.moved.Wait()
 	}
 	return nil
 }

@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -22,16 +20,16 @@ const (
 type files struct {
 	tables, logs, manifests []uint64
 	highest                 uint64 // of all numbers
+	foreign                 string // a name that is none of ours, if there is one
 }
 
-// survey lists a database folder. A folder that holds other things but no manifest is not ours.
+// survey lists a database folder.
 func survey(fs vfs.FS, dir string) (files, error) {
 	names, err := fs.List(dir)
 	if err != nil {
 		return files{}, err
 	}
 	var found files
-	var foreign string
 	for _, name := range names {
 		number := uint64(0)
 		if n, ok := manifest.ParseName(name); ok {
@@ -41,13 +39,9 @@ func survey(fs vfs.FS, dir string) (files, error) {
 		} else if n, ok := parseTableName(name); ok {
 			found.tables, number = append(found.tables, n), n
 		} else if name != lockName {
-			foreign = name
+			found.foreign = name
 		}
 		found.highest = max(found.highest, number)
-	}
-	if foreign != "" && len(found.manifests) == 0 {
-		return files{}, fmt.Errorf("the folder holds %q and no Stoat database; "+
-			"choose an empty folder: %w", foreign, corrupt.ErrFormat)
 	}
 	for _, numbers := range [][]uint64{found.tables, found.logs, found.manifests} {
 		slices.Sort(numbers)

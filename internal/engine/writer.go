@@ -20,12 +20,31 @@ type Writer struct {
 	streamed bool // some frames are in the log's queue, or written
 }
 
+// writerLock is the lock of write transactions. Unlike a mutex it is no trap at the end: who waits
+// for it when the engine closes gets ErrClosed, though its holder may never let go. Whoever holds
+// it has an item in the channel, which has room for one.
+type writerLock chan struct{}
+
+func (l writerLock) lock(stop <-chan struct{}) error {
+	select {
+	case l <- struct{}{}:
+		return nil
+	case <-stop:
+		return ErrClosed
+	}
+}
+
+func (l writerLock) unlock() { <-l }
+
 const (
 	// streamBytes is how much a transaction writes before that is handed to the log while the
 	// transaction goes on.
 	streamBytes = 512 << 10
 	// entryOverhead is the most that an entry takes in the log besides its key and value.
 	entryOverhead = 16 + wal.HeaderBytes
+	// rolledBackShare is how many times the size of a full memtable a log segment may have. It grows
+	// beyond one only by transactions that were streamed and rolled back.
+	rolledBackShare = 2
 )
 
 // Begin waits for its turn and starts a write transaction.
@@ -33,9 +52,11 @@ func (e *Engine) Begin() (*Writer, error) {
 	if err := e.writable(); err != nil {
 		return nil, err
 	}
-	e.writer.Lock()
+	if err := e.writer.lock(e.stop); err != nil {
+		return nil, err
+	}
 	if err := e.prepare(); err != nil {
-		e.writer.Unlock()
+		e.writer.unlock()
 		return nil, err
 	}
 	return &Writer{engine: e, base: e.state.Load(), edit: e.mem.Begin()}, nil
@@ -46,7 +67,8 @@ func (e *Engine) prepare() error {
 	if err := e.writable(); err != nil {
 		return err
 	}
-	if e.mem.Bytes() < e.options.Tuning.MemtableBytes {
+	limit := e.options.Tuning.MemtableBytes
+	if e.mem.Bytes() < limit && e.logBytes() < rolledBackShare*limit {
 		return nil
 	}
 	if err := e.waitForRoom(); err != nil {
@@ -106,7 +128,7 @@ func (w *Writer) Rollback() {
 		w.engine.abandon()
 	}
 	w.edit.Rollback()
-	w.engine.writer.Unlock()
+	w.engine.writer.unlock()
 }
 
 // Commit ends the transaction and returns when its writes are durable, or, without syncs, when the
@@ -123,7 +145,7 @@ func (w *Writer) Commit() error {
 		w.Rollback()
 		return err
 	}
-	e.writer.Unlock()
+	e.writer.unlock()
 	e.pace(size)
 	if e.options.Volatile {
 		return nil
@@ -143,12 +165,12 @@ func (w *Writer) append() (commit uint64, size int64, err error) {
 	}
 	commit = e.committed.Load() + 1
 	e.newest = w.edit.Commit()
-	e.committed.Store(commit)
 	if e.options.Volatile {
 		e.publishRoot(e.newest)
 	} else {
 		e.pipeline.append(frames, commit, e.newest)
 	}
+	e.committed.Store(commit) // not before it is in the queue, where Sync expects it
 	e.activeBytes.Store(e.mem.Bytes())
 	e.divideMemory()
 	return commit, size, nil
@@ -172,7 +194,11 @@ func (e *Engine) reserve(size int64) error {
 		p.mu.Unlock()
 		e.logNumber = number
 	}
-	return p.log.Reserve(size)
+	err := p.log.Reserve(size)
+	if p.log.Err() != nil {
+		return e.poison(err)
+	}
+	return err
 }
 
 // pace lets a commit of size bytes take as long as the flushes and merges behind it need, so that

@@ -17,6 +17,7 @@ import (
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // Job is a memtable on its way to tables. All memtables sealed before it must have been flushed.
@@ -36,11 +37,13 @@ type Job struct {
 // own, so that a catalog entry in every memtable does not tie the data to it.
 func (j Job) Run() (*manifest.Edit, error) {
 	edit := &manifest.Edit{LogNumber: j.LogNumber, LastCommit: j.LastCommit}
-	drop, err := j.droppedBuckets()
+	err := vfs.CatchFaults(func() (err error) {
+		edit.Drop, err = j.droppedBuckets()
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	edit.Drop = drop
 	data := keyspace.FirstData()
 	for _, p := range []part{{nil, data}, {data, nil}} {
 		if err := j.write(edit, p); err != nil {

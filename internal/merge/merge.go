@@ -12,6 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // ErrCancelled reports that the job was told to stop; it has removed its files.
@@ -31,7 +32,7 @@ type Job struct {
 // older than the bottom run, so tombstones end here.
 func (j Job) Run() (*manifest.Edit, error) {
 	w := run.NewWriter(j.Output)
-	if err := j.write(w); err != nil {
+	if err := vfs.CatchFaults(func() error { return j.write(w) }); err != nil {
 		return nil, errors.Join(err, w.Abort())
 	}
 	tables, err := w.Finish()

@@ -34,22 +34,40 @@ func namesAFile(err error) bool {
 	return false
 }
 
+// handles is the files that are open, by name.
+type handles map[string]bool
+
+// watch returns a hook that does as inner does, and keeps h up to date.
+func (h handles) watch(inner faultfs.Hook) faultfs.Hook {
+	return func(op faultfs.Op) error {
+		err := inner(op)
+		switch {
+		case op.Kind == faultfs.Create && err == nil:
+			h[op.Name] = true
+		case op.Kind == faultfs.Close: // it closes even if it fails
+			delete(h, op.Name)
+		}
+		return err
+	}
+}
+
 func TestWriter_leavesNoFileWhenAnOperationFails(t *testing.T) {
 	for name, hook := range map[string]func(int64, error) faultfs.Hook{
 		"failure": faultfs.FailAt, "short write": faultfs.ShortWriteAt,
 	} {
 		n := int64(0)
 		for ; ; n++ {
-			disk := newFS(t)
-			err, abortErr := attempt(faultfs.New(disk, hook(n, errFault)))
+			disk, open := newFS(t), handles{}
+			err, abortErr := attempt(faultfs.New(disk, open.watch(hook(n, errFault))))
 			if err == nil {
 				break
 			}
 			if !errors.Is(err, errFault) || !namesAFile(err) {
 				t.Errorf("%s of operation %d: the error is %v", name, n, err)
 			}
-			if names := list(t, disk); abortErr != nil || len(names) > 0 {
-				t.Errorf("%s of operation %d: files %v are left (%v)", name, n, names, abortErr)
+			if names := list(t, disk); abortErr != nil || len(names)+len(open) > 0 {
+				t.Errorf("%s of operation %d: files %v are left, and open %v (%v)", name, n, names, open,
+					abortErr)
 			}
 		}
 		if n < 20 {
@@ -78,22 +96,19 @@ func TestWriter_leavesNoFileOnAFullDisk(t *testing.T) {
 }
 
 func TestWriter_syncsEachTableOnceItIsWritten(t *testing.T) {
-	open, synced := map[string]bool{}, map[string]bool{}
-	files := faultfs.New(newFS(t), func(op faultfs.Op) error {
+	open, synced := handles{}, map[string]bool{}
+	files := faultfs.New(newFS(t), open.watch(func(op faultfs.Op) error {
 		switch op.Kind {
-		case faultfs.Create:
-			open[op.Name] = true
 		case faultfs.WriteAt:
 			synced[op.Name] = false
 		case faultfs.Sync:
 			synced[op.Name] = true
-		case faultfs.Close:
-			delete(open, op.Name)
+		case faultfs.Create, faultfs.Close:
 		default:
 			return fmt.Errorf("%v is not for a run's writer to do", op.Kind)
 		}
 		return nil
-	})
+	}))
 	tables := write(t, config(files), numbered(1, 100))
 	if len(open) > 0 || len(synced) != len(tables) {
 		t.Errorf("%d tables, %d of them written, %v not closed", len(tables), len(synced), open)

@@ -7,6 +7,7 @@
 package run
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -66,6 +67,10 @@ func (w *Writer) Add(kind keyspace.Kind, key, value []byte) (completed bool, err
 		}
 	}
 	if w.table == nil {
+		if n := len(w.tables); n > 0 && bytes.Compare(key, w.tables[n-1].Largest) <= 0 {
+			return false, fmt.Errorf("a key is not above those of table %06d, which comes before it",
+				w.tables[n-1].Number)
+		}
 		if err := w.open(); err != nil {
 			return false, err
 		}

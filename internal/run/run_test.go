@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -216,6 +217,18 @@ func TestWriter_compressesWhenAsked(t *testing.T) {
 	}
 }
 
+func TestWriter_writesBlocksOfTheirSize(t *testing.T) {
+	var sizes [2]uint64
+	for i, block := range []int{50, 5000} {
+		c := config(newFS(t))
+		c.TableBytes, c.BlockBytes = 1<<20, block
+		sizes[i] = write(t, c, numbered(1, 200))[0].Size
+	}
+	if sizes[0] < sizes[1]*5/4 { // each block takes space in the index
+		t.Errorf("tables have %d bytes with small blocks, %d with large ones", sizes[0], sizes[1])
+	}
+}
+
 func TestAbort_removesAllFiles(t *testing.T) {
 	for _, n := range []int{0, 1, 200} {
 		c := config(newFS(t))
@@ -253,11 +266,21 @@ func TestAbort_leavesFilesThatAreNotTheWriters(t *testing.T) {
 	check(t, f.Close())
 	w := NewWriter(c)
 	_, err = add(w, numbered(1, 1))
-	if !strings.Contains(fmt.Sprint(err), fs.ErrExist.Error()) {
+	if !errors.Is(err, fs.ErrExist) {
 		t.Errorf("Add says %v where the file is there already", err)
 	}
 	check(t, w.Abort())
 	if names := list(t, c.FS); !slices.Equal(names, []string{Name(5)}) {
 		t.Errorf("files %v are left", names)
+	}
+}
+
+func TestWriter_refusesKeysThatDoNotAscendFromTableToTable(t *testing.T) {
+	for _, second := range []string{"a", "b"} {
+		c := config(newFS(t))
+		c.TableBytes = 1
+		if _, err := add(NewWriter(c), puts(dataKey(7, "b"), dataKey(7, second))); err == nil {
+			t.Errorf("%q behind %q is no error", second, "b")
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -38,12 +37,6 @@ type slots struct {
 	keys   slot[block.Keys]
 	flat   slot[block.Column] // the keys in full, for cursors
 	values slot[block.Column]
-}
-
-// fault is the panic that an I/O error in a map becomes.
-type fault interface {
-	runtime.Error
-	Addr() uintptr
 }
 
 // openReader opens the table of c.
@@ -132,16 +125,15 @@ func (r *reader) load(id identity, size uint64) error {
 // not mapped. A plain error of parse becomes damage at from. The bytes of a map are touched for the
 // first time here, so that an I/O error in them is an error and no crash.
 func (r *reader) read(from, to uint64, parse func(p []byte) error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		switch x := recover().(type) {
-		case nil:
-		case fault:
-			err = fmt.Errorf("read %s at offset %d: %w", r.path, from, x)
-		default:
-			panic(x)
-		}
-	}()
+	err = vfs.CatchFaults(func() error { return r.readPart(from, to, parse) })
+	if errors.Is(err, vfs.ErrFault) {
+		err = fmt.Errorf("%s at offset %d: %w", r.path, from, err)
+	}
+	return err
+}
+
+// readPart is read without the care for faults.
+func (r *reader) readPart(from, to uint64, parse func(p []byte) error) error {
 	var p []byte
 	if r.file == nil {
 		p = r.data[from:to:to]
@@ -151,7 +143,7 @@ func (r *reader) read(from, to uint64, parse func(p []byte) error) (err error) {
 			return fmt.Errorf("read %s at offset %d: %w", r.path, from, err)
 		}
 	}
-	err = parse(p)
+	err := parse(p)
 	if err != nil && !errors.Is(err, corrupt.Err) && !errors.Is(err, corrupt.ErrFormat) {
 		err = corrupt.New(r.path, int64(from), "%v", err)
 	}

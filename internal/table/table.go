@@ -30,11 +30,14 @@
 package table
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -95,6 +98,9 @@ func (t *Table) open() (*reader, error) {
 		return r, nil
 	}
 	r, err := openReader(t.config)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = corrupt.New(t.config.Path, 0, "the file is missing; restore it from a copy")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open table %06d: %w", t.config.Number, err)
 	}

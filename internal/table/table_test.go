@@ -3,11 +3,11 @@ package table
 import (
 	"bytes"
 	"errors"
-	"io/fs"
 	"math/rand"
 	"slices"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/filter"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -78,7 +78,7 @@ func TestTable_opensItsFileWhenFirstUsed(t *testing.T) {
 	fsys := newFS(t)
 	table := New(Config{FS: fsys, Path: testPath, Number: 7, Database: testDatabase(), Size: 1,
 		Cache: NewCache(0)})
-	if _, _, _, err := table.Get([]byte("k"), 0); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, _, err := table.Get([]byte("k"), 0); !errors.Is(err, corrupt.Err) {
 		t.Errorf("Get of a missing file says %v", err)
 	}
 	var c Cursor
@@ -87,7 +87,7 @@ func TestTable_opensItsFileWhenFirstUsed(t *testing.T) {
 		"First": c.First, "Last": c.Last,
 		"Seek": func() bool { return c.Seek([]byte("k")) },
 	} {
-		if move() || c.Valid() || !errors.Is(c.Err(), fs.ErrNotExist) {
+		if move() || c.Valid() || !errors.Is(c.Err(), corrupt.Err) {
 			t.Errorf("%s of a missing file: valid %v, error %v", name, c.Valid(), c.Err())
 		}
 	}

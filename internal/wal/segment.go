@@ -73,7 +73,7 @@ func Create(fs vfs.FS, dir string, number uint64, database [16]byte) (*Segment, 
 // Reserve makes sure that the disk has room for frames of size bytes in all, and for the empty
 // frame that may have to end a transaction. A failure leaves the log as it was.
 func (s *Segment) Reserve(size int64) error {
-	if err := s.failure(); err != nil {
+	if err := s.Err(); err != nil {
 		return err
 	}
 	need := s.end + size + HeaderBytes
@@ -92,6 +92,9 @@ func (s *Segment) Reserve(size int64) error {
 	s.reserved = to
 	return nil
 }
+
+// Size returns how long the segment is with all that was appended. It is for the appender to call.
+func (s *Segment) Size() int64 { return s.end }
 
 // Append queues frames of the transaction that will be the given commit; ends says that there are
 // no more, and only then may frames be empty. A frame starts with HeaderBytes bytes for Flush to
@@ -215,7 +218,7 @@ func (s *Segment) sync() error {
 // the same. After a failure the file is left as it is.
 func (s *Segment) Close() error {
 	var err error
-	if s.failure() == nil {
+	if s.Err() == nil {
 		err = s.file.Truncate(s.written)
 	}
 	if err = errors.Join(err, s.file.Close()); err != nil {
@@ -233,7 +236,8 @@ func (s *Segment) fail(err error) {
 	}
 }
 
-func (s *Segment) failure() error {
+// Err returns the failure after which nothing more is written, or nil.
+func (s *Segment) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err

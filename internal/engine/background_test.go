@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+// overlap flushes tables that overlap, so that n young runs lie over the bottom run.
+func overlap(t testing.TB, e *Engine, n int) {
+	t.Helper()
+	for range n + 1 {
+		mustCommit(t, e, "a", "z")
+		ok(t, e.Flush())
+	}
+}
+
+// settled reports whether nothing is left to merge. The caller holds e.mu.
+func (e *Engine) settled() bool { return len(e.state.Load().Levels.Young) == 0 }
+
+func TestMerge_tidiesUpAfterCommitsStop(t *testing.T) {
+	disk := memfs.NewCrashable()
+	e := mustOpen(t, disk, Options{Tuning: Tuning{IdleAfter: time.Microsecond, YoungRuns: 100}})
+	overlap(t, e, 2)
+	waitFor(e, e.settled)
+	if tables := named(t, disk, tableSuffix); len(tables) != 1 {
+		t.Errorf("tables %v, want one", tables)
+	}
+	wantWords(t, e, "a", "z")
+	wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), "a", "z")
+}
+
+func TestMerge_thatTidiesUpWaitsForAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const idle = time.Minute
+		disk := memfs.New()
+		e := mustOpen(t, disk, Options{Tuning: Tuning{IdleAfter: idle, YoungRuns: 100}})
+		overlap(t, e, 2)
+		for range 5 {
+			<-time.After(idle / 2)
+			mustCommit(t, e, "b")
+			synctest.Wait()
+			if e.Stats().Merges > 0 {
+				t.Fatal("a merge did not wait although there were commits")
+			}
+		}
+		<-time.After(2*idle + 1)
+		synctest.Wait()
+		if s := e.Stats(); s.Merges != 1 || s.YoungRuns != 0 {
+			t.Errorf("after a pause: %+v", s)
+		}
+		ok(t, e.Close())
+	})
+}
+
+func TestMerge_ofManyRunsNeedsNoPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const idle = time.Minute
+		e := mustOpen(t, memfs.New(), Options{Tuning: Tuning{IdleAfter: idle, YoungRuns: 2}})
+		overlap(t, e, 2)
+		for range 5 {
+			<-time.After(idle / 2)
+			mustCommit(t, e, "b")
+		}
+		synctest.Wait()
+		if s := e.Stats(); s.Merges == 0 || s.YoungRuns > 0 {
+			t.Errorf("there was no pause: %+v", s)
+		}
+		wantWords(t, e, "a", "b", "z")
+		ok(t, e.Close())
+	})
+}
+
+func TestMerge_thatIsDueDoesNotWaitForAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := mustOpen(t, memfs.New(), Options{Tuning: Tuning{IdleAfter: time.Hour, YoungRuns: 2}})
+		start := time.Now()
+		for _, word := range []string{"b", "a", "c"} {
+			mustCommit(t, e, "a", "c", word)
+			ok(t, e.Flush())
+			synctest.Wait()
+		}
+		if s := e.Stats(); s.Merges == 0 || time.Since(start) > time.Second {
+			t.Errorf("after %v: %+v", time.Since(start), s)
+		}
+		ok(t, e.Close())
+	})
+}
+
+func TestMerge_atOpenTidiesUpWhatWasLeft(t *testing.T) {
+	disk := killed(t)
+	e := mustOpen(t, disk, Options{Tuning: Tuning{IdleAfter: time.Microsecond}})
+	waitFor(e, func() bool { return e.settled() && len(e.sealed) == 0 })
+	if logs := named(t, disk, ".log"); len(logs) > 0 {
+		t.Errorf("%v are left", logs)
+	}
+	wantWords(t, e, allWords...)
+}
+
+// TestFlush_thatFailsIsTriedAgain fails the first two flushes at each operation on tables.
+func TestFlush_thatFailsIsTriedAgain(t *testing.T) {
+	for _, kind := range []faultfs.Kind{faultfs.Create, faultfs.WriteAt, faultfs.Sync} {
+		synctest.Test(t, func(t *testing.T) {
+			disk := memfs.NewCrashable()
+			var failures atomic.Int64
+			files := faultfs.New(disk, func(op faultfs.Op) error {
+				if is(kind, tableSuffix)(op) && failures.Add(1) <= 2 {
+					return errBroken
+				}
+				return nil
+			})
+			e := mustOpen(t, files, calm())
+			mustCommit(t, e, "a")
+			err := e.Flush()
+			if !errors.Is(err, errBroken) || errors.Is(err, ErrPoisoned) {
+				t.Errorf("the failed %v gives %v", kind, err)
+			}
+			mustCommit(t, e, "b")
+			if tables := named(t, disk, tableSuffix); len(tables) > 0 {
+				t.Errorf("after the failed %v %v are left", kind, tables)
+			}
+			waitFor(e, func() bool { return len(e.sealed) == 0 })
+			if got := e.Stats().Flushes; failures.Load() < 3 || got != 1 {
+				t.Errorf("%d flushes after %d attempts", got, failures.Load())
+			}
+			ok(t, e.Flush())
+			wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), "a", "b")
+			ok(t, e.Close())
+		})
+	}
+}
+
+func TestMerge_thatFailsIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := memfs.NewCrashable()
+		files, broken := failing(disk, errBroken, is(faultfs.Sync, tableSuffix))
+		e := mustOpen(t, files, Options{Tuning: Tuning{IdleAfter: time.Hour, YoungRuns: 100}})
+		overlap(t, e, 2)
+		before := named(t, disk, tableSuffix)
+		broken.Store(true)
+		<-time.After(2 * time.Hour)
+		synctest.Wait()
+		if after := named(t, disk, tableSuffix); !slices.Equal(after, before) {
+			t.Errorf("after a failed merge the tables are %v, before it %v", after, before)
+		}
+		wantWords(t, e, "a", "z")
+		mustCommit(t, e, "b")
+		broken.Store(false)
+		waitFor(e, e.settled)
+		wantWords(t, e, "a", "b", "z")
+		ok(t, e.Close())
+	})
+}
+
+func TestMerge_keepsSnapshotsReadable(t *testing.T) {
+	disk := memfs.New()
+	e := mustOpen(t, disk, Options{Tuning: Tuning{IdleAfter: time.Microsecond, YoungRuns: 100}})
+	const rounds = 10
+	for i := range rounds {
+		for _, key := range []string{"a", "z"} {
+			ok(t, commit(e, dataKey("%s", key), fmt.Appendf(nil, "%s%d", key, i)))
+		}
+		ok(t, e.Flush())
+		snapshot, err := e.Snapshot()
+		ok(t, err)
+		waitFor(e, e.settled)
+		want := fmt.Sprintf("a%d,z%d", i, i)
+		if got := strings.Join(wordsIn(t, snapshot), ","); got != want {
+			t.Errorf("the snapshot has %s, want %s", got, want)
+		}
+	}
+	if tables := named(t, disk, tableSuffix); len(tables) != 1 {
+		t.Errorf("tables %v, want one", tables)
+	}
+}
+
+// TestClose_endsAJobThatIsToBeTriedAgain closes during the pause before another attempt.
+func TestClose_endsAJobThatIsToBeTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := memfs.NewCrashable()
+		files, broken := failing(disk, errBroken, is(faultfs.Create, tableSuffix))
+		e := mustOpen(t, files, calm())
+		mustCommit(t, e, "a")
+		broken.Store(true)
+		if err := e.Flush(); !errors.Is(err, errBroken) {
+			t.Errorf("Flush gives %v", err)
+		}
+		synctest.Wait()
+		broken.Store(false)
+		before := time.Now()
+		ok(t, e.Close())
+		if !time.Now().Equal(before) {
+			t.Error("Close waited for the next attempt")
+		}
+		if logs := named(t, disk, ".log"); len(logs) > 0 {
+			t.Errorf("%v are left", logs)
+		}
+		wantWords(t, mustOpen(t, disk, calm()), "a")
+	})
+}
+
+func TestOpen_waitsForALock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := memfs.New()
+		first := mustOpen(t, disk, calm())
+		var done sync.WaitGroup
+		done.Go(func() {
+			o := calm()
+			o.LockTimeout = time.Hour
+			second, err := Open(disk, "db", o)
+			ok(t, err)
+			wantWords(t, second, "a")
+			ok(t, second.Close())
+		})
+		<-time.After(time.Minute)
+		mustCommit(t, first, "a")
+		ok(t, first.Close())
+		done.Wait()
+	})
+}

@@ -1,0 +1,298 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+func TestClose_leavesNothingToReplay(t *testing.T) {
+	for name, use := range map[string]func(e *Engine){
+		"nothing":    func(*Engine) {},
+		"one commit": func(e *Engine) { mustCommit(t, e, "a") },
+		"tables":     func(e *Engine) { mustCommit(t, e, "a"); ok(t, e.Flush()) },
+		"tables and a log": func(e *Engine) {
+			mustCommit(t, e, "a")
+			ok(t, e.Flush())
+			mustCommit(t, e, "b")
+		},
+		"an open write":     func(e *Engine) { mustCommit(t, e, "a"); _, _ = e.Begin() },
+		"commits, no syncs": func(e *Engine) { e.options.NoSync = true; mustCommit(t, e, "a", "b") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := memfs.NewCrashable()
+			e := mustOpen(t, disk, calm())
+			use(e)
+			want := wordsOf(t, e)
+			ok(t, e.Close())
+			if logs := named(t, disk, ".log"); len(logs) > 0 {
+				t.Errorf("%v are left", logs)
+			}
+			after := image(t, disk)
+			again := mustOpen(t, disk, calm())
+			wantWords(t, again, want...)
+			ok(t, again.Close())
+			wantImage(t, disk, after)
+			wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), want...)
+		})
+	}
+}
+
+func TestClose_leavesASmallDatabaseInOneTable(t *testing.T) {
+	disk := memfs.New()
+	e := mustOpen(t, disk, calm())
+	mustCommit(t, e, "a", "c")
+	ok(t, e.Flush())
+	mustCommit(t, e, "b")
+	ok(t, e.Flush())
+	mustCommit(t, e, "bb")
+	ok(t, e.Close())
+	if tables := named(t, disk, tableSuffix); len(tables) != 1 {
+		t.Errorf("tables %v, want one", tables)
+	}
+	wantWords(t, mustOpen(t, disk, calm()), "a", "b", "bb", "c")
+}
+
+func TestClose_endsEverythingButReading(t *testing.T) {
+	e := mustOpen(t, memfs.New(), calm())
+	mustCommit(t, e, "a")
+	before, err := e.Snapshot()
+	ok(t, err)
+	w, err := e.Begin()
+	ok(t, err)
+	w.Put(dataKey("b"), []byte("b"))
+	ok(t, e.Close())
+	_, snapshotErr := e.Snapshot()
+	for call, err := range map[string]error{
+		"Commit of a begun transaction": w.Commit(),
+		"Begin":                         commit(e, dataKey("c"), nil),
+		"Flush":                         e.Flush(),
+		"Sync":                          e.Sync(),
+		"Snapshot":                      snapshotErr,
+	} {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("%s gives %v, want ErrClosed", call, err)
+		}
+	}
+	if got := strings.Join(wordsIn(t, before), ","); got != "a" {
+		t.Errorf("the snapshot has %q", got)
+	}
+	ok(t, e.Close())
+}
+
+func TestClose_keepsSnapshotsWhoseTablesAreMergedAway(t *testing.T) {
+	disk := killed(t)
+	e := mustOpen(t, disk, calm())
+	ok(t, e.Flush())
+	snapshot, err := e.Snapshot()
+	ok(t, err)
+	before := named(t, disk, tableSuffix)
+	ok(t, e.Close())
+	after := named(t, disk, tableSuffix)
+	if slices.Contains(after, before[0]) || slices.Contains(after, before[1]) {
+		t.Fatalf("of the tables %v there are %v, so that nothing is tested", before, after)
+	}
+	runtime.GC()
+	if got := strings.Join(wordsIn(t, snapshot), ","); got != strings.Join(allWords, ",") {
+		t.Errorf("the snapshot has %q", got)
+	}
+}
+
+func TestClose_endsTheWaitForAWriterThatNeverEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := mustOpen(t, memfs.New(), calm())
+		w, err := e.Begin()
+		ok(t, err)
+		waiting := make(chan error, 2)
+		go func() { _, err := e.Begin(); waiting <- err }()
+		go func() { waiting <- e.Flush() }()
+		synctest.Wait()
+		ok(t, e.Close())
+		for range 2 {
+			if err := <-waiting; !errors.Is(err, ErrClosed) {
+				t.Errorf("error %v, want ErrClosed", err)
+			}
+		}
+		w.Rollback()
+	})
+}
+
+func TestClose_leavesNoLogOfARollback(t *testing.T) {
+	disk := memfs.New()
+	e := mustOpen(t, disk, calm())
+	writeLarge(t, e).Rollback()
+	ok(t, e.Close())
+	if logs := named(t, disk, ".log"); len(logs) > 0 {
+		t.Errorf("%v are left", logs)
+	}
+}
+
+func TestClose_keepsSnapshotsOfTablesThatOthersRemove(t *testing.T) {
+	disk := closed(t, "a", "c")
+	e := mustOpen(t, disk, calm())
+	snapshot, err := e.Snapshot() // it has opened no table yet
+	ok(t, err)
+	ok(t, e.Close())
+	before := named(t, disk, tableSuffix)
+	other := mustOpen(t, disk, calm())
+	mustCommit(t, other, "b")
+	ok(t, other.Close())
+	if after := named(t, disk, tableSuffix); slices.Contains(after, before[0]) {
+		t.Fatalf("of the tables %v there are %v, so that nothing is tested", before, after)
+	}
+	if got := strings.Join(wordsIn(t, snapshot), ","); got != "a,c" {
+		t.Errorf("the snapshot has %q", got)
+	}
+}
+
+func TestClose_isNotAboutTidying(t *testing.T) {
+	files, broken := failing(closed(t, "a", "c"), errBroken, is(faultfs.Open, tableSuffix))
+	e := mustOpen(t, files, calm())
+	mustCommit(t, e, "b")
+	broken.Store(true)
+	ok(t, e.Close())
+	broken.Store(false)
+	wantWords(t, mustOpen(t, files, calm()), "a", "b", "c")
+}
+
+func TestClose_thatCannotFlushLeavesTheLog(t *testing.T) {
+	disk := memfs.NewCrashable()
+	files, broken := failing(disk, vfs.ErrNoSpace, is(faultfs.Create, tableSuffix))
+	e := mustOpen(t, files, calm())
+	mustCommit(t, e, "a", "b")
+	broken.Store(true)
+	wantNoSpace(t, e.Close())
+	if logs := named(t, disk, ".log"); len(logs) != 1 {
+		t.Errorf("logs %v, want one", logs)
+	}
+	ok(t, e.Close())
+	wantWords(t, mustOpen(t, disk, calm()), "a", "b")
+}
+
+func TestClose_waitsForCommitsUnderWay(t *testing.T) {
+	hold, syncing := make(chan struct{}), make(chan struct{})
+	var slow atomic.Bool
+	disk := memfs.NewCrashable()
+	files := faultfs.New(disk, func(op faultfs.Op) error {
+		if slow.Load() && op.Kind == faultfs.Sync && slow.Swap(false) {
+			close(syncing)
+			<-hold
+		}
+		return nil
+	})
+	e := mustOpen(t, files, calm())
+	slow.Store(true)
+	done := make(chan error, 2)
+	go func() { done <- commit(e, dataKey("a"), []byte("a")) }()
+	<-syncing
+	go func() { done <- e.Close() }()
+	for !e.closed.Load() {
+		runtime.Gosched()
+	}
+	close(hold)
+	ok(t, <-done)
+	ok(t, <-done)
+	wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), "a")
+}
+
+// race is a database that many goroutines use until it is closed.
+type race struct {
+	*Engine
+	acknowledged [4]atomic.Int64 // commits of each writer
+	done         sync.WaitGroup
+}
+
+// use calls fn until the database is closed.
+func (r *race) use(t *testing.T, fn func() error) {
+	r.done.Go(func() {
+		for {
+			if err := fn(); errors.Is(err, ErrClosed) {
+				return
+			} else if err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+}
+
+// read checks that a snapshot stays the same.
+func (r *race) read() error {
+	s, err := r.Snapshot()
+	if err != nil {
+		return err
+	}
+	count := func() (n int, err error) {
+		var c superversion.Cursor
+		c.Init(s, dataKey(""), nil, false)
+		for ok := c.First(); ok; ok = c.Next() {
+			n++
+		}
+		return n, c.Err()
+	}
+	before, err := count()
+	if err != nil {
+		return err
+	}
+	runtime.Gosched()
+	if after, err := count(); err != nil || after != before {
+		return fmt.Errorf("a snapshot had %d entries, then %d: %w", before, after, err)
+	}
+	return nil
+}
+
+func TestClose_racesWithEverything(t *testing.T) {
+	for round := range 20 {
+		disk := memfs.NewCrashable()
+		o := Options{NoSync: round%2 == 0, Tuning: Tuning{MemtableBytes: 40 << 10, IdleAfter: 1}}
+		r := &race{Engine: mustOpen(t, disk, o)}
+		for writer := range r.acknowledged {
+			r.use(t, func() error {
+				n := &r.acknowledged[writer]
+				word := fmt.Sprintf("%d %06d", writer, n.Load())
+				err := commit(r.Engine, dataKey("%s", word), []byte(word))
+				if err == nil {
+					n.Add(1)
+				}
+				return err
+			})
+		}
+		r.use(t, r.Flush)
+		r.use(t, r.Sync)
+		r.use(t, r.read)
+		r.use(t, func() error { r.Stats(); _, err := r.Snapshot(); return err })
+		for r.acknowledged[0].Load() < int64(round) && !t.Failed() {
+			runtime.Gosched()
+		}
+		for range 3 {
+			r.done.Go(func() {
+				if err := r.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		r.done.Wait()
+		if t.Failed() {
+			return
+		}
+		e := mustOpen(t, disk.CrashKeepNone(), calm())
+		for writer := range r.acknowledged {
+			for i := range r.acknowledged[writer].Load() {
+				if _, ok := get(t, e, dataKey("%d %06d", writer, i)); !ok {
+					t.Fatalf("round %d: commit %d of writer %d is lost", round, i, writer)
+				}
+			}
+		}
+	}
+}

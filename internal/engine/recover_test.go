@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+func TestOpen_replaysLogsOverTables(t *testing.T) {
+	disk := killed(t)
+	if logs := named(t, disk, ".log"); len(logs) != 2 {
+		t.Fatalf("logs %v, want two", logs)
+	}
+	e := mustOpen(t, disk, calm())
+	wantWords(t, e, allWords...)
+	mustCommit(t, e, "log f")
+	again := mustOpen(t, disk.CrashKeepNone(), calm())
+	wantWords(t, again, slices.Insert(slices.Clone(allWords), 3, "log f")...)
+	if got := again.Stats().Commits; got != 7 {
+		t.Errorf("%d commits, want 7", got)
+	}
+}
+
+func TestOpen_makesReplayedCommitsDurable(t *testing.T) {
+	disk := memfs.NewCrashable()
+	o := calm()
+	o.NoSync = true
+	e := mustOpen(t, disk, o)
+	mustCommit(t, e, "a", "b")
+	_ = e.poison(errBroken) // so that Close does as little as the end of the process
+	if err := e.Close(); !errors.Is(err, ErrPoisoned) {
+		t.Fatal(err)
+	}
+	if names := named(t, disk.CrashKeepNone(), ".log"); len(names) > 0 {
+		t.Fatalf("%v is durable without a sync", names)
+	}
+	wantWords(t, mustOpen(t, unflushed(disk), calm()), "a", "b")
+	wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), "a", "b")
+}
+
+// unflushed keeps what is replayed from a disk in its logs, by taking no tables.
+func unflushed(disk vfs.FS) vfs.FS {
+	files, broken := failing(disk, errBroken, is(faultfs.Create, tableSuffix))
+	broken.Store(true)
+	return files
+}
+
+func TestOpen_replaysUpToATornTail(t *testing.T) {
+	dead := killed(t)
+	name := named(t, dead, ".log")[1]
+	whole := trimmed(content(t, dead, name))
+	last := len("log e") + len(dataKey("log e")) + 3 // its kind and lengths
+	for _, cut := range []int{1, last, last + 1, last + 31} {
+		t.Run(fmt.Sprint(cut), func(t *testing.T) {
+			disk := dead.CrashKeepAll()
+			put(t, disk, name, whole[:len(whole)-cut])
+			e := mustOpen(t, disk, calm())
+			want := slices.DeleteFunc(slices.Clone(allWords), func(s string) bool {
+				return s == "log e"
+			})
+			wantWords(t, e, want...)
+			mustCommit(t, e, "z")
+			wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), append(want, "z")...)
+		})
+	}
+}
+
+// trimmed returns a log without the zeros that were preallocated.
+func trimmed(log []byte) []byte { return []byte(strings.TrimRight(string(log), "\x00")) }
+
+func TestOpen_removesWhatACrashedJobLeft(t *testing.T) {
+	disk := killed(t)
+	want := unflushedImage(t, disk)
+	put(t, disk, "000901.table", []byte("half a table"))
+	put(t, disk, "000902.table", nil)
+	put(t, disk, "000000.log", []byte("an old log"))
+	put(t, disk, "MANIFEST-000000", []byte("an old manifest"))
+	put(t, disk, "MANIFEST-000903", []byte("STOATMAN"))
+	for _, name := range []string{
+		"notes.txt", "904.table", "000905.table.bak", "905.log", "MANIFEST-9", "MANIFEST-000906~",
+	} {
+		put(t, disk, name, []byte("of the user"))
+		want[name] = []byte("of the user")
+	}
+	e := mustOpen(t, unflushed(disk), calm())
+	wantImage(t, disk, want)
+	wantWords(t, e, allWords...)
+	if next := e.nextNumber(); next <= 903 {
+		t.Errorf("the next file is number %d, though there was one numbered 903", next)
+	}
+}
+
+// unflushedImage returns what a disk holds after it was opened and nothing could be flushed.
+func unflushedImage(t *testing.T, disk *memfs.FS) map[string][]byte {
+	t.Helper()
+	mustOpen(t, unflushed(disk.CrashKeepAll()), calm())
+	return image(t, disk)
+}
+
+func TestOpen_ofAnEmptyFolderMakesADatabase(t *testing.T) {
+	for _, names := range [][]string{{}, {lockName}, {lockName, "MANIFEST-000007"}} {
+		disk := memfs.NewCrashable()
+		ok(t, disk.MkdirAll("db"))
+		for _, name := range names {
+			put(t, disk, name, []byte("STOAT"))
+		}
+		mustOpen(t, disk, calm())
+		if got := named(t, disk, ""); len(got) != 2 || got[0] != lockName {
+			t.Errorf("of %v a database with the files %v was made", names, got)
+		}
+		e := mustOpen(t, disk.CrashKeepNone(), calm())
+		mustCommit(t, e, "a")
+		wantWords(t, e, "a")
+	}
+}
+
+// TestOpen_afterCrashesInARow crashes again and again, soon after each opening.
+func TestOpen_afterCrashesInARow(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	disk := memfs.NewCrashable()
+	var want []string
+	for round := range 40 {
+		o := calm()
+		o.Tuning.MemtableBytes = 1 + rng.Int64N(40<<10)
+		e := mustOpen(t, disk, o)
+		wantWords(t, e, want...)
+		for i := range rng.IntN(6) {
+			want = append(want, fmt.Sprintf("%03d-%d", round, i))
+			mustCommit(t, e, want[len(want)-1])
+		}
+		if rng.IntN(4) == 0 {
+			ok(t, e.Flush())
+		}
+		disk = disk.Crash(rng)
+		if t.Failed() {
+			return
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package flush
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+)
+
+// mixture returns a store, and writes whose flush reads tables of it and writes several to both
+// runs: of the catalog and of data.
+func mixture(t testing.TB) (*store, writes) {
+	t.Helper()
+	s := newStore(t)
+	s.flush(family())
+	w := puts()
+	for id := uint64(1000); id < 1100; id++ {
+		w.bucket(0, id)
+	}
+	w.drop(0, 2)
+	return s, w
+}
+
+// inverted is a mixture whose catalog goes to the bottom and its data to a young run.
+func inverted(t testing.TB) (*store, writes) {
+	t.Helper()
+	s := newStore(t)
+	s.flush(span(1, 50))
+	w := span(10, 40)
+	for id := uint64(1000); id < 1030; id++ {
+		w[catalogKey(0, id)] = []byte("an entry")
+	}
+	return s, w
+}
+
+func TestRun_leavesNoFileWhenAnOperationFails(t *testing.T) {
+	for name, hook := range map[string]func(int64, error) faultfs.Hook{
+		"failure": faultfs.FailAt, "short write": faultfs.ShortWriteAt,
+	} {
+		for _, fill := range []func(testing.TB) (*store, writes){mixture, inverted} {
+			s, w := fill(t)
+			before, n := s.list(), int64(0)
+			for ; failsCleanly(s, w, hook(n, errFault), before); n++ {
+			}
+			if names := s.list(); n < 15 || len(names) < len(before)+4 {
+				t.Errorf("%s: only %d operations could fail, for files %v", name, n, names)
+			}
+		}
+	}
+}
+
+// failsCleanly reports whether a flush of w fails with the hook; if so, it has to leave the files
+// as they were before.
+func failsCleanly(s *store, w writes, hook faultfs.Hook, before []string) bool {
+	s.t.Helper()
+	edit, err := s.with(faultfs.New(s.files, hook)).job(w).Run()
+	if err == nil {
+		return false
+	}
+	if edit != nil || !errors.Is(err, errFault) || !strings.Contains(err.Error(), "table") {
+		s.t.Errorf("Run returns %v, %v", edit, err)
+	}
+	if names := s.list(); !slices.Equal(names, before) {
+		s.t.Fatalf("after %v: files %v are left of %v", err, names, before)
+	}
+	return true
+}
+
+func TestRun_leavesNoFileOnAFullDisk(t *testing.T) {
+	s, w := mixture(t)
+	before := s.list()
+	for space := int64(0); ; space += 600 {
+		files := faultfs.New(s.files, faultfs.NewQuota(space).Hook)
+		_, err := s.with(files).job(w).Run()
+		if err == nil {
+			if space < 3000 {
+				t.Errorf("everything fits into %d bytes", space)
+			}
+			return
+		}
+		if names := s.list(); !errors.Is(err, vfs.ErrNoSpace) || !slices.Equal(names, before) {
+			t.Fatalf("with %d bytes: files %v are left of %v, the error is %v", space, names, before,
+				err)
+		}
+	}
+}
+
+func TestRun_createsFilesAndDoesNothingElse(t *testing.T) {
+	s, w := mixture(t)
+	created := 0
+	files := faultfs.New(s.files, func(op faultfs.Op) error {
+		switch op.Kind {
+		case faultfs.Create:
+			created++
+		case faultfs.SyncDir, faultfs.Remove, faultfs.Truncate, faultfs.MkdirAll, faultfs.Lock:
+			t.Errorf("the job does %v", op)
+		}
+		return nil
+	})
+	edit := s.with(files).flush(w)
+	if n := len(edit.AddYoung) + len(edit.AddBottom); n != created {
+		t.Errorf("%d files are created, %d tables are in the edit", created, n)
+	}
+}

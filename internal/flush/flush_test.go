@@ -1,0 +1,221 @@
+package flush
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/manifest"
+)
+
+// span returns writes to the keys first to last of the bucket 7, with a tombstone for every fourth.
+func span(first, last int) writes {
+	w := writes{}
+	for i := first; i <= last; i++ {
+		key := dataKey(7, fmt.Sprintf("key%04d", i))
+		if w[key] = fmt.Appendf(nil, "value %d", i); i%4 == 0 {
+			w[key] = nil
+		}
+	}
+	return w
+}
+
+// withoutTombstones returns the puts of w.
+func withoutTombstones(w writes) writes {
+	w = maps.Clone(w)
+	maps.DeleteFunc(w, func(_ string, v []byte) bool { return v == nil })
+	return w
+}
+
+func TestRun_putsCatalogAndDataIntoTablesOfTheirOwn(t *testing.T) {
+	s := newStore(t)
+	w := span(1, 100)
+	w.bucket(0, 7)
+	w[string(keyspace.AppendNextID(nil))] = []byte{8}
+	edit := s.flush(w)
+	if len(edit.AddYoung) > 0 || len(edit.AddBottom) < 3 {
+		t.Fatalf("%d young and %d bottom tables", len(edit.AddYoung), len(edit.AddBottom))
+	}
+	for i, meta := range edit.AddBottom {
+		catalog := !keyspace.IsData(meta.Largest)
+		if catalog != (i == 0) || catalog == keyspace.IsData(meta.Smallest) {
+			t.Errorf("table %d is from %q to %q", i, meta.Smallest, meta.Largest)
+		}
+	}
+	checkSame(t, "tables", s.read(edit.AddBottom), withoutTombstones(w))
+}
+
+func TestRun_choosesTheRun(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		first, last int
+		bottom      bool
+	}{
+		{"above all tables", 800, 899, true},
+		{"below all tables", 1, 99, true},
+		{"between tables", 301, 399, false},
+		{"across a table's end", 250, 350, false},
+		{"around all tables", 1, 899, false},
+		{"from the last key on", 699, 750, false},
+		{"up to the first key", 50, 101, false},
+		{"within a young run", 501, 599, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStore(t)
+			s.flush(span(101, 299))
+			s.flush(span(401, 601))
+			s.flush(span(499, 699)) // overlaps: a young run
+			if n := len(s.version.Young); n != 1 {
+				t.Fatalf("there are %d young runs", n)
+			}
+			edit := s.flush(span(c.first, c.last))
+			checkRun(t, s, edit, span(c.first, c.last), c.bottom)
+		})
+	}
+}
+
+// checkRun fails the test unless edit puts w into the bottom run, without tombstones and filters,
+// or else into a young run, with both.
+func checkRun(t *testing.T, s *store, edit *manifest.Edit, w writes, bottom bool) {
+	t.Helper()
+	tables, none := edit.AddYoung, edit.AddBottom
+	if bottom {
+		tables, none, w = edit.AddBottom, edit.AddYoung, withoutTombstones(w)
+	}
+	if len(tables) == 0 || len(none) > 0 {
+		t.Fatalf("%d young and %d bottom tables", len(edit.AddYoung), len(edit.AddBottom))
+	}
+	checkSame(t, "tables", s.read(tables), w)
+	if n := entries(tables); n != uint64(len(w)) {
+		t.Errorf("%d entries are recorded, want %d", n, len(w))
+	}
+	for _, meta := range tables {
+		if s.filtered(meta) == bottom {
+			t.Errorf("table %06d, bottom %v, has a filter: %v", meta.Number, bottom, !bottom)
+		}
+	}
+}
+
+func TestRun_choosesTheRunOfEachPart(t *testing.T) {
+	s := newStore(t)
+	first := span(100, 199)
+	first.bucket(0, 3)
+	first.bucket(0, 9)
+	s.flush(first)
+	second := writes{}
+	second.bucket(0, 4)
+	delete(second, dataKey(4, "key"))
+	maps.Copy(second, puts(dataKey(12, "new")))
+	edit := s.flush(second)
+	if len(edit.AddYoung) != 1 || keyspace.IsData(edit.AddYoung[0].Largest) {
+		t.Errorf("the catalog, within the others, goes to %v", edit.AddYoung)
+	}
+	if len(edit.AddBottom) != 1 || !keyspace.IsData(edit.AddBottom[0].Smallest) {
+		t.Errorf("the data, behind all others, goes to %v", edit.AddBottom)
+	}
+}
+
+func TestRun_doesNotTieTheCatalogToTheData(t *testing.T) {
+	s := newStore(t)
+	s.flush(span(1, 50))
+	w := span(20, 30)
+	w[string(keyspace.AppendSequence(nil, 7))] = []byte{1}
+	edit := s.flush(w)
+	if len(edit.AddBottom) != 1 || keyspace.IsData(edit.AddBottom[0].Largest) {
+		t.Errorf("the catalog, below all others, goes to the bottom as %v", edit.AddBottom)
+	}
+	checkSame(t, "young tables", s.read(edit.AddYoung), span(20, 30))
+}
+
+func TestRun_returnsTheNumbersItWasGiven(t *testing.T) {
+	s := newStore(t)
+	j := s.job(span(1, 10))
+	j.LogNumber, j.LastCommit = 17, 170
+	edit := s.run(j)
+	if edit.LogNumber != 17 || edit.LastCommit != 170 || len(edit.Drop)+len(edit.Remove) > 0 {
+		t.Errorf("the edit is %+v", edit)
+	}
+}
+
+func TestRun_ofNothingWritesNothing(t *testing.T) {
+	for name, w := range map[string]writes{"empty": {}, "only tombstones": {dataKey(1, "k"): nil}} {
+		s := newStore(t)
+		edit := s.flush(w)
+		if len(edit.AddYoung)+len(edit.AddBottom) > 0 || len(s.list()) > 0 || edit.LogNumber != 1 {
+			t.Errorf("%s: the edit is %+v, and there are files %v", name, edit, s.list())
+		}
+	}
+}
+
+func TestRun_compressesWhatItIsToldTo(t *testing.T) {
+	w := writes{dataKey(1, "key"): make([]byte, 3000)}
+	for _, c := range []struct{ young, bottom, wantYoung, wantBottom bool }{
+		{false, false, false, false}, {false, true, false, true}, {true, false, true, true},
+	} {
+		s := newStore(t)
+		for i, want := range []bool{c.wantBottom, c.wantYoung} { // the second overlaps the first
+			j := s.job(w)
+			j.CompressYoung, j.CompressBottom = c.young, c.bottom
+			edit := s.run(j)
+			tables := [][]*manifest.Table{edit.AddBottom, edit.AddYoung}[i]
+			if len(tables) != 1 || tables[0].Compressed != want {
+				t.Errorf("%+v: flush %d gives %+v", c, i, edit)
+			}
+		}
+	}
+}
+
+// randomWrites returns writes to a few buckets, in a range of keys that may or may not overlap
+// others.
+func randomWrites(rng *rand.Rand) writes {
+	w := writes{}
+	bucket, low, width := uint64(rng.IntN(3)), rng.IntN(2000), 1+rng.IntN(300)
+	for range rng.IntN(120) {
+		key := dataKey(bucket, fmt.Sprintf("%04d", low+rng.IntN(width)))
+		if rng.IntN(6) == 0 {
+			key = catalogKey(bucket, uint64(10+rng.IntN(500)))
+		}
+		if w[key] = fmt.Appendf([]byte{}, "%x", rng.Uint64()); rng.IntN(4) == 0 {
+			w[key] = nil
+		}
+	}
+	return w
+}
+
+func TestRun_leavesTablesThatSayWhatWasWritten(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	young, bottom := 0, 0
+	for range 30 {
+		s, want := newStore(t), writes{}
+		for range 8 {
+			w := randomWrites(rng)
+			j := s.job(w)
+			j.Output.TableBytes, j.Output.BlockBytes = int64(rng.IntN(4000)), 1+rng.IntN(300)
+			edit := s.run(j)
+			young, bottom = young+len(edit.AddYoung), bottom+len(edit.AddBottom)
+			maps.Copy(want, w)
+			want = withoutTombstones(want)
+			checkSame(t, fmt.Sprintf("seed %d", seed), s.visible(), want)
+		}
+	}
+	if min(young, bottom) < 100 {
+		t.Errorf("seed %d: only %d young and %d bottom tables", seed, young, bottom)
+	}
+}
+
+func TestRun_readsItsMemtableInOrder(t *testing.T) {
+	s := newStore(t)
+	edit := s.flush(span(1, 300))
+	var keys []string
+	for _, meta := range edit.AddBottom {
+		keys = append(keys, string(meta.Smallest), string(meta.Largest))
+	}
+	if len(keys) < 4 || !slices.IsSorted(keys) {
+		t.Errorf("the tables' bounds are %q", keys)
+	}
+}
