@@ -2,6 +2,7 @@ package stoat_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -166,6 +167,43 @@ func TestViewAndUpdate_turnAFaultIntoAnError(t *testing.T) {
 	wantErr(t, db.View(failing), mapFault{})
 	wantErr(t, db.Update(failing), mapFault{})
 	update(t, db, func(tx *stoat.Tx) { put(t, tx, "a") })
+}
+
+// A file that shrinks under its map faults when it is touched, as an unreadable sector does.
+func TestClose_survivesAFaultInItsMerge(t *testing.T) {
+	dir := t.TempDir()
+	db, err := stoat.Open(dir, &stoat.Options{Compression: stoat.CompressionNone})
+	ok(t, err)
+	value := make([]byte, 40_000)
+	update(t, db, func(tx *stoat.Tx) {
+		for i := range 100 {
+			ok(t, tx.Put(benchKey(i), value))
+		}
+	})
+	ok(t, db.Flush())
+	view(t, db, func(tx *stoat.Tx) {
+		for range tx.Scan(stoat.Range{}) { // now all blocks are known to be good
+			continue
+		}
+	})
+	tables, err := filepath.Glob(filepath.Join(dir, "*.table"))
+	ok(t, err)
+	equal(t, len(tables), 1)
+	ok(t, os.Truncate(tables[0], 4096))
+	if err := db.View(func(tx *stoat.Tx) error {
+		v, err := tx.Get(benchKey(99))
+		if err == nil {
+			equal(t, v[39_999], 0)
+		}
+		return err
+	}); err == nil {
+		t.Skip("files are not mapped here")
+	}
+	ok(t, db.Put(benchKey(50), []byte("new")))
+	ok(t, db.Close())
+	if left, err := filepath.Glob(filepath.Join(dir, "*.table")); err != nil || len(left) != 2 {
+		t.Errorf("tables %v (%v), want the old one and that of the last commit", left, err)
+	}
 }
 
 func TestView_returnsWhatTheFunctionReturns(t *testing.T) {

@@ -79,7 +79,7 @@ func (c *command) parse(args []string) (positional []string, err error) {
 		return nil, err
 	}
 	if n := len(positional); n < c.min || n > c.max {
-		return nil, fmt.Errorf("%d arguments, usage: %s", n, c.usage())
+		return nil, fmt.Errorf("%s, usage: %s", counted(int64(n), "argument"), c.usage())
 	}
 	return positional, nil
 }

@@ -33,7 +33,7 @@ func del(s *stdio, db string, from path, f *format, args []string) error {
 	keys := make([][]byte, len(args))
 	for i, arg := range args {
 		var err error
-		if keys[i], err = f.decode(arg); err != nil {
+		if keys[i], err = f.decodeKey(arg); err != nil {
 			return err
 		}
 	}

@@ -32,6 +32,7 @@ place, in "bucket64", "key64" and "value64".`,
 		flags: newFlags(),
 		run: func(s *stdio, args []string) error {
 			if len(args) == 1 || args[1] == "-" {
+				s.errTerminal = s.errTerminal && !s.outTerminal // a bar would mix with the lines
 				return dump(context.Background(), s, args[0], s.out)
 			}
 			return dumpFile(s, args[0], args[1])
@@ -65,7 +66,7 @@ func dump(ctx context.Context, s *stdio, dir string, w io.Writer) error {
 		progress: newProgress(s, "dump", int64(stats.RawBytes)+stats.MemtableBytes),
 	}
 	err = db.View(func(tx *stoat.Tx) error {
-		if err := (&record{Stoat: dumpVersion}).write(w); err != nil {
+		if err := headerRecord().write(w); err != nil {
 			return err
 		}
 		if err := d.bucket(tx, nil); err != nil {

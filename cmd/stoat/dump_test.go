@@ -160,11 +160,14 @@ func TestLoad_refusesWhatIsNoDump(t *testing.T) {
 	dir := t.TempDir()
 	for _, text := range []string{
 		"", "\n", "hello\n", "{}\n", `{"key":"a","value":"b"}` + "\n", `{"stoat":0}`,
-		`{"stoat":1,"end":true}`, `{"stoat":1}{"stoat":1}`,
+		`{"stoat":1,"end":true}`, `{"stoat":1}{"stoat":1}`, `{"stoat":-5}`, `{"stoat":1.5}`,
+		`{"stoat":null}`, `{"Stoat":1}`, `{"stoat":2,"stoat":1}`, `{"stoat":1,"key":null}`,
 	} {
-		fails(t, execute(t, text, "load", filepath.Join(dir, "db")), exitError, "line 1")
+		db := filepath.Join(dir, "db")
+		fails(t, execute(t, text, "load", db), exitError, "standard input line 1: ", "dump")
 	}
-	fails(t, execute(t, `{"stoat":2}`, "load", filepath.Join(dir, "db")), exitError, "newer version")
+	fails(t, execute(t, `{"stoat":2}`, "load", filepath.Join(dir, "db")), exitError, "line 1: ",
+		"made by a newer stoat")
 	fails(t, execute(t, "", "load", filepath.Join(dir, "db"), filepath.Join(dir, "none")), exitError,
 		"none")
 	if names, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || names != nil {
@@ -203,6 +206,48 @@ func TestLoad_namesTheBadLineAndLoadsNothingOfItsBatch(t *testing.T) {
 			equal(t, output(t, "scan", db), "")
 		})
 	}
+}
+
+func TestLoad_refusesWhatPackageJSONLetsPass(t *testing.T) {
+	for _, c := range []struct{ line, complaint string }{
+		{`{"key":"a","value":"\ud800"}`, `\ud800 is half a character`},
+		{`{"key":"a","value":"\uDFFF"}`, `\uDFFF is half a character`},
+		{`{"key":"a","value":"\ud800\ud800"}`, `\ud800 is half a character`},
+		{`{"key":"a","value":"\ud800x\udc00"}`, `\ud800 is half a character`},
+		{`{"key":"\ud83d\ude00\udE00","value":"b"}`, `\udE00 is half a character`},
+		{`{"bucket":["\ud800\\udc00"],"sequence":1}`, `\ud800 is half a character`},
+		{`{"key":"a","key":"a","value":"b"}`, `"key" stands there twice`},
+		{`{"key":"a","value":"b","value" : "c"}`, `"value" stands there twice`},
+		{`{"bucket":["a"],"bucket":["b"],"sequence":1}`, `"bucket" stands there twice`},
+		{`{"end":true,"end":true}`, `"end" stands there twice`},
+		{`{"key":"a","value":"b","Value":"c"}`, `"Value" is no field of a dump`},
+		{`{"key":"a","Value":"b"}`, `"Value" is no field of a dump`},
+		{`{"KEY":"a","value":"b"}`, `"KEY" is no field of a dump`},
+		{`{"\u006bey":"a","value":"b"}`, `"\\u006bey" is no field of a dump`},
+		{`{"key":"a","value":"b","":1}`, `"" is no field of a dump`},
+		{`{"key":"a","value":"b","x":{"key":"a"}}`, `"x" is no field of a dump`},
+		{`{"key":"a","value":"b","bucket":null}`, "null or false"},
+		{`{"key":"a","value":"b","end":false}`, "null or false"},
+		{`{"stoat":0,"key":"a","value":"b"}`, "neither"},
+	} {
+		text := `{"stoat":1}` + "\n" + `{"key":"good","value":"1"}` + "\n" + c.line + "\n{\"end\":true}\n"
+		db := filepath.Join(t.TempDir(), "db")
+		t.Run(c.line, func(t *testing.T) {
+			fails(t, execute(t, text, "load", db), exitError, "standard input line 3: "+c.complaint,
+				"before line 2 are loaded")
+			equal(t, output(t, "scan", db), "")
+		})
+	}
+}
+
+func TestLoad_readsEveryEscape(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "db")
+	text := `{"stoat":1}` + "\n" + `{ "key" : "\ud83d\uDE00\u00e4\ufffd" , ` +
+		`"value":"\\ud800 \"key\":null \/\b\f\n\r\t" }` + "\n" + `{"end":true}` + "\n"
+	if r := execute(t, text, "load", db); r.code != exitOK {
+		t.Fatal(r.err)
+	}
+	equal(t, output(t, "scan", db), "😀ä\ufffd\t\\ud800 \"key\":null /\b\f\n\r\t\n")
 }
 
 func TestLoad_keepsWhatWasLoadedBeforeTheError(t *testing.T) {
@@ -270,4 +315,23 @@ func FuzzParseRecord(f *testing.F) {
 		}
 		equal(t, strings.Join(s.path(), "/"), strings.Join(r.path(), "/"))
 	})
+}
+
+func BenchmarkParseRecord(b *testing.B) {
+	for _, size := range []int{20, 2000} {
+		value := strings.Repeat("a line of text,\n\"ü\"", size/20)
+		var line bytes.Buffer
+		if err := entryRecord(path{"a"}, []byte("some/key"), []byte(value)).write(&line); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			b.SetBytes(int64(line.Len()))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := parseRecord(line.Bytes()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stoatdb/stoat"
@@ -26,7 +30,6 @@ func TestGet_exitsWith3WithoutTheKey(t *testing.T) {
 	fails(t, execute(t, "", "get", db, "dog"), exitNotFound, `"dog"`, "not found")
 	fails(t, execute(t, "", "get", db, "deep"), exitNotFound, `"deep"`)
 	fails(t, execute(t, "", "get", "-bucket", "a/x", db, "deep"), exitError, "no bucket a/x")
-	fails(t, execute(t, "", "get", db, ""), exitError, "invalid key")
 }
 
 func TestPut_readsTheValueFromStandardInput(t *testing.T) {
@@ -78,4 +81,35 @@ func TestDel_deletesKeysAndNamesTheMissing(t *testing.T) {
 	equal(t, output(t, "keys", "-bucket", "a/b", db), "")
 	equal(t, output(t, "keys", "-bucket", "a/c", db), "deep\n")
 	fails(t, execute(t, "", "del", "-bucket", "x", db, "deep"), exitError, "no bucket x")
+}
+
+func TestEntry_anEmptyKeyIsAMistake(t *testing.T) {
+	db := sample(t)
+	all := output(t, "dump", db)
+	for _, args := range [][]string{
+		{"get", db, ""},
+		{"get", "-hex", db, ""},
+		{"get", "-base64", "-bucket", "a", db, ""},
+		{"put", db, "", "value"},
+		{"put", db, "", "-"},
+		{"del", db, ""},
+		{"del", db, "ant", ""},
+	} {
+		fails(t, execute(t, "value", args...), exitUsage, "keys are never empty", "stoat help "+args[0])
+	}
+	equal(t, output(t, "dump", db), all)
+	none := filepath.Join(t.TempDir(), "none.db")
+	fails(t, execute(t, "", "put", none, "", "value"), exitUsage, "keys are never empty")
+	if _, err := os.Stat(none); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("put without a key created %s (%v)", none, err)
+	}
+}
+
+func TestPut_doesNotRepeatALongMistake(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "db")
+	r := execute(t, strings.Repeat("no hex ", 10_000), "put", "-hex", db, "00", "-")
+	fails(t, r, exitUsage, "no hex", "69999 bytes")
+	if len(r.err) > 500 {
+		t.Errorf("a message of %d bytes", len(r.err))
+	}
 }

@@ -55,9 +55,18 @@ func (f *format) decode(arg string) ([]byte, error) {
 		b = []byte(arg)
 	}
 	if err != nil {
-		return nil, usagef("%q: %v", arg, err)
+		return nil, usagef("%s: %v", quote([]byte(arg)), err)
 	}
 	return b, nil
+}
+
+// decodeKey returns the key that an argument stands for.
+func (f *format) decodeKey(arg string) ([]byte, error) {
+	key, err := f.decode(arg)
+	if err == nil && len(key) == 0 {
+		err = usagef("the key is empty: keys are never empty")
+	}
+	return key, err
 }
 
 // encoded reports whether the output is hexadecimal or base64.

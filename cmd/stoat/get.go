@@ -32,7 +32,7 @@ func get(s *stdio, db string, from path, f *format, arg string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	key, err := f.decode(arg)
+	key, err := f.decodeKey(arg)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,7 @@
 package main
 
+import "fmt"
+
 func keysCommand() *command {
 	flags := newFlags()
 	c := selectionFlags(flags)
@@ -7,8 +9,9 @@ func keysCommand() *command {
 		name:      "keys",
 		arguments: "DB",
 		summary:   "print keys, in order, without reading a value",
-		details:   "Each line is a key.\n" + selectionHelp,
-		min:       1, max: 1,
+		details: "Each line is a key.\n" +
+			fmt.Sprintf(selectionHelp, `{"bucket":["a","b"],"key":"text"}`),
+		min: 1, max: 1,
 		flags: flags,
 		run:   func(s *stdio, args []string) error { return c.keys(s, args[0]) },
 	}

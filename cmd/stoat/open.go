@@ -19,7 +19,9 @@ func open(dir string, opts *stoat.Options) (*stoat.DB, error) {
 	}
 	inner := errors.Unwrap(err) // without the advice meant for programmers
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, stoat.ErrCorrupt):
+		return nil, fmt.Errorf("the database at %s is damaged: %w", dir, inner) // run says what to do
+	case errors.Is(err, fs.ErrNotExist) && opts != nil && opts.ReadOnly:
 		return nil, fmt.Errorf("there is no database at %s: check the path, or create one with "+
 			"\"stoat put %s KEY VALUE\"", dir, dir)
 	case errors.Is(err, stoat.ErrLocked):

@@ -36,7 +36,7 @@ func put(s *stdio, db string, into path, f *format, keyArg, valueArg string) err
 	if err := f.check(); err != nil {
 		return err
 	}
-	key, err := f.decode(keyArg)
+	key, err := f.decodeKey(keyArg)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -15,7 +18,7 @@ const dumpVersion = 1
 // record is one line of a dump: the header, a bucket, an entry, or the end. Entries and buckets are
 // also what other commands print as JSON.
 type record struct {
-	Stoat    int      `json:"stoat,omitempty"` // the header: the version of the format
+	Stoat    *int     `json:"stoat,omitempty"` // the header: the version of the format
 	Bucket   []string `json:"bucket,omitempty"`
 	Bucket64 [][]byte `json:"bucket64,omitempty"` // instead, if a name is not valid UTF-8
 	Sequence *uint64  `json:"sequence,omitempty"` // of a bucket
@@ -24,6 +27,11 @@ type record struct {
 	Value    *string  `json:"value,omitempty"`
 	Value64  []byte   `json:"value64,omitempty"` // instead, if it is not valid UTF-8
 	End      bool     `json:"end,omitempty"`     // the last line
+}
+
+// fieldNames are the names of the fields of a record. It is immutable.
+var fieldNames = [...]string{
+	"stoat", "bucket", "bucket64", "sequence", "key", "key64", "value", "value64", "end",
 }
 
 // kind says what a record is.
@@ -35,6 +43,12 @@ const (
 	entryKind
 	endKind
 )
+
+// headerRecord returns the record that is first in a dump.
+func headerRecord() *record {
+	version := dumpVersion
+	return &record{Stoat: &version}
+}
 
 // entryRecord returns the record of a key and its value, or of the key alone if value is nil.
 func entryRecord(in path, key, value []byte) *record {
@@ -94,23 +108,88 @@ func (r *record) write(w io.Writer) error {
 // parseRecord returns the record on a line.
 func parseRecord(line []byte) (*record, error) {
 	if !utf8.Valid(line) {
-		return nil, errors.New("not valid UTF-8")
+		return nil, errors.New("not valid UTF-8: such bytes stand in a dump as base64")
 	}
 	r := new(record)
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(r); err != nil {
-		return nil, err
+	if err := json.Unmarshal(line, r); err != nil {
+		return nil, fmt.Errorf("not what dump writes: %w", err)
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one JSON object on the line")
+	return r, checkStrict(line)
+}
+
+// checkStrict returns an error for what package json lets pass and dump never writes: names that
+// are unknown, in the wrong case or repeated, null and false, and halves of characters. The line
+// must be valid JSON.
+func checkStrict(line []byte) error {
+	var seen [len(fieldNames)]bool
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case 'n', 'f':
+			return errors.New("null or false as a value: leave that field out")
+		case '"':
+			text, err := literal(line[i+1:])
+			if err != nil {
+				return err
+			}
+			i += len(text) + 1 // the closing quote
+			if !bytes.HasPrefix(bytes.TrimLeft(line[i+1:], " \t\r\n"), []byte(":")) {
+				continue // no name
+			}
+			n := slices.IndexFunc(fieldNames[:], func(name string) bool { return name == string(text) })
+			if n < 0 {
+				return fmt.Errorf("%s is no field of a dump: \"stoat help dump\" has their names, "+
+					"all in lower case", quote(text))
+			}
+			if seen[n] {
+				return fmt.Errorf("%q stands there twice: leave one of them", text)
+			}
+			seen[n] = true
+		}
 	}
-	return r, nil
+	return nil
+}
+
+// literal returns what precedes the closing quote of a JSON string, with escapes as they stand.
+func literal(s []byte) ([]byte, error) {
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '"':
+			return s[:i], nil
+		case s[i] == '\\' && s[i+1] == 'u':
+			size, err := runeEscape(s[i:])
+			if err != nil {
+				return nil, err
+			}
+			i += size - 1
+		case s[i] == '\\':
+			i++
+		}
+	}
+	return nil, io.ErrUnexpectedEOF
+}
+
+// runeEscape returns the size of the escape that s begins with: of one like \u00e4, or of two that
+// are one character. Package json takes half of such a pair for U+FFFD.
+func runeEscape(s []byte) (size int, err error) {
+	const one, pair = len(`\u0000`), 2 * len(`\u0000`)
+	unit := func(at int) rune {
+		n, _ := strconv.ParseUint(string(s[at+2:at+one]), 16, 16) // valid JSON has four digits
+		return rune(n)
+	}
+	if !utf16.IsSurrogate(unit(0)) {
+		return one, nil
+	}
+	if bytes.HasPrefix(s[one:], []byte(`\u`)) &&
+		utf16.DecodeRune(unit(0), unit(one)) != utf8.RuneError {
+		return pair, nil
+	}
+	return 0, fmt.Errorf("%s is half a character: write what is not UTF-8 as base64, like \"key64\"",
+		s[:one])
 }
 
 // kind returns what the record is; the error says what about it makes no sense.
 func (r *record) kind() (kind, error) {
-	header, bucket, end := r.Stoat != 0, r.Sequence != nil, r.End
+	header, bucket, end := r.Stoat != nil, r.Sequence != nil, r.End
 	hasKey, hasValue := r.Key != nil || r.Key64 != nil, r.Value != nil || r.Value64 != nil
 	hasPath := r.Bucket != nil || r.Bucket64 != nil
 	switch {
@@ -131,11 +210,12 @@ func (r *record) kind() (kind, error) {
 
 // checkHeader returns an error unless the record is the header of a dump that this program reads.
 func (r *record) checkHeader() error {
-	if k, err := r.kind(); err != nil || k != headerKind {
-		return errors.New("not a dump of Stoat, which starts with {\"stoat\":1}")
+	if k, err := r.kind(); err != nil || k != headerKind || *r.Stoat < dumpVersion {
+		return fmt.Errorf("not a dump, which starts with {\"stoat\":%d}: load what \"stoat dump\" has "+
+			"written", dumpVersion)
 	}
-	if r.Stoat > dumpVersion {
-		return fmt.Errorf("version %d of the format; load it with a newer version of stoat", r.Stoat)
+	if *r.Stoat > dumpVersion {
+		return fmt.Errorf("a dump of version %d, made by a newer stoat: load it with that one", *r.Stoat)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ const (
 	exitError    = 1
 	exitUsage    = 2
 	exitNotFound = 3
+	exitDamaged  = 4
 )
 
 // usageError is a mistake in the arguments.
@@ -33,10 +34,14 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if flushErr := s.out.Flush(); err == nil && flushErr != nil {
 		err = fmt.Errorf("write the output: %w", flushErr)
 	}
+	code := exitCode(err)
+	if code == exitDamaged {
+		err = fmt.Errorf("%w; keep a copy of the folder, then restore a backup or load a dump", err)
+	}
 	if err != nil {
 		fmt.Fprintf(stderr, "stoat: %v\n", err)
 	}
-	return exitCode(err)
+	return code
 }
 
 func exitCode(err error) int {
@@ -46,6 +51,8 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.As(err, &usage):
 		return exitUsage
+	case errors.Is(err, stoat.ErrCorrupt):
+		return exitDamaged
 	case errors.Is(err, stoat.ErrNotFound):
 		return exitNotFound
 	}

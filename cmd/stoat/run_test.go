@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -48,6 +49,12 @@ func TestRun_refusesWrongArguments(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestRun_countsTheArguments(t *testing.T) {
+	fails(t, execute(t, "", "get", "db"), exitUsage,
+		"get: 1 argument, usage: stoat get [flags] DB KEY")
+	fails(t, execute(t, "", "scan"), exitUsage, "scan: 0 arguments, usage")
 }
 
 func TestRun_takesFlagsAnywhere(t *testing.T) {
@@ -103,10 +110,93 @@ func TestRun_reportsAMissingDatabaseAndCreatesNone(t *testing.T) {
 	}
 }
 
+func TestRun_takesAFolderWithoutADatabaseForAMissingOne(t *testing.T) {
+	empty, locked := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(locked, "LOCK"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, db := range []string{empty, locked} {
+		fails(t, execute(t, "", "scan", db), exitError, "no database at "+db, "stoat put")
+	}
+}
+
+// fileOf returns a file of the database that matches the pattern.
+func fileOf(t testing.TB, db, pattern string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(db, pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no %s in %s (%v)", pattern, db, err)
+	}
+	return files[0]
+}
+
+func remove(t testing.TB, file string) {
+	t.Helper()
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flip changes a bit in the middle of a file.
+func flip(t testing.TB, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 1
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRun_saysThatADatabaseIsDamaged(t *testing.T) {
+	for _, c := range []struct {
+		file   string
+		damage func(t testing.TB, file string)
+	}{
+		{"*.table", remove},
+		{"MANIFEST-*", remove},
+		{"MANIFEST-*", flip},
+	} {
+		db := sample(t)
+		c.damage(t, fileOf(t, db, c.file))
+		for _, args := range [][]string{
+			{"get", db, "ant"},
+			{"put", db, "ant", "1"},
+			{"del", db, "ant"},
+			{"scan", db},
+			{"keys", db},
+			{"buckets", db},
+			{"stats", db},
+			{"dump", db},
+			{"load", db},
+		} {
+			r := execute(t, `{"stoat":1}`, args...)
+			fails(t, r, exitDamaged, "database at "+db+" is damaged: ", "restore a backup")
+			if strings.Contains(r.err, "no database") {
+				t.Errorf("stoat %q: %s", args, r.err)
+			}
+		}
+	}
+}
+
+func TestRun_saysWhatToDoAboutDamageFoundLater(t *testing.T) {
+	db := sample(t)
+	file := fileOf(t, db, "*.table")
+	flip(t, file)
+	fails(t, execute(t, "", "dump", db), exitDamaged, "corrupt data in "+file, "restore a backup")
+}
+
 func TestHelp_saysAllAboutEachCommand(t *testing.T) {
 	overview := output(t, "help")
 	equal(t, output(t, "-h"), overview)
 	equal(t, output(t, "--help"), overview)
+	for _, line := range strings.Split(overview, "\n") {
+		if len(line) > 80 {
+			t.Errorf("help has a line of %d columns: %s", len(line), line)
+		}
+	}
 	for _, c := range commands() {
 		text := output(t, "help", c.name)
 		equal(t, output(t, c.name, "-h"), text)

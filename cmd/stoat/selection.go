@@ -17,13 +17,13 @@ type selection struct {
 	format             format
 }
 
-// selectionHelp says what scan and keys have in common.
+// selectionHelp says what scan and keys have in common, around the JSON that each prints.
 const selectionHelp = `
 -prefix, -start and -end narrow the range together. Keys and values are printed
 byte for byte; on a terminal, those that are no plain text are quoted. Programs
 should read -json, which keeps apart whatever the bytes are:
 
-  {"bucket":["a","b"],"key":"text","value":"text"}
+  %s
 
 "bucket" is left out in the root bucket; "key64" and "value64" hold base64 where
 the bytes are not valid UTF-8.`

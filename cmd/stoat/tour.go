@@ -25,7 +25,7 @@ The tour stores every file of the source tree of the Go toolchain under its
 path, reads them back in several ways, kills a process that writes, and compares
 all files with the folder, byte for byte. The folder is only read. The database
 is in a temporary directory and removed at the end. If anything is not as it
-should be, the exit code is 1 and the file is named.`,
+should be, the exit code is not 0 and the file is named.`,
 		flags: flags,
 		run: func(s *stdio, _ []string) error {
 			ctx, stop := interruptible()
@@ -213,6 +213,9 @@ func (t *tour) footer() error {
 	if err := t.say("All is as it should be.", green); err != nil || !t.keep {
 		return err
 	}
-	return t.say(fmt.Sprintf("The database is kept: stoat keys %s -prefix %s -limit 10", t.dir,
-		t.tree.prefix()), plain)
+	text := "The database is kept: stoat keys " + t.dir
+	if prefix := t.tree.prefix(); prefix != "" {
+		text += " -prefix " + prefix
+	}
+	return t.say(text+" -limit 10", plain)
 }

@@ -109,6 +109,19 @@ func TestTour_keepsTheDatabaseOnDemand(t *testing.T) {
 	fails(t, execute(t, "", "tour", "-dir", dir, "-keep", db), exitError, "exists already")
 }
 
+func TestTour_saysHowToReadAFolderWithoutFolders(t *testing.T) {
+	t.Setenv(asCommand, "1")
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := filepath.Join(t.TempDir(), "kept.db")
+	text := output(t, "tour", "-dir", dir, "-keep", db)
+	if want := "stoat keys " + db + " -limit 10\n"; !strings.HasSuffix(text, want) {
+		t.Errorf("the tour ends with %q, want %q", text[max(0, len(text)-200):], want)
+	}
+}
+
 func TestTour_refusesAFolderWithoutFiles(t *testing.T) {
 	empty := t.TempDir()
 	fails(t, execute(t, "", "tour", "-dir", empty), exitError, "no files")

@@ -118,7 +118,10 @@ func (t *tour) prefixScan() error {
 	}
 	r.Seconds = took.Seconds()
 	t.report.Prefix = r
-	what := countText(int64(r.Keys)) + " in " + prefix
+	what := counted(int64(r.Keys), "key")
+	if prefix != "" {
+		what = countText(int64(r.Keys)) + " in " + prefix
+	}
 	err = t.row("4", "prefix scan", what, durationText(took), byteText(per(r.Bytes, took))+"/s")
 	if err != nil {
 		return err
