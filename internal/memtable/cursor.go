@@ -86,6 +86,24 @@ func (c *Cursor) WindowFirst() []byte { return c.chunks.Key(c.leaf.refs[0]) }
 // WindowLast returns the largest key of the leaf that the cursor is in.
 func (c *Cursor) WindowLast() []byte { return c.chunks.Key(c.leaf.refs[c.n-1]) }
 
+// Smallest returns the first key of all, wherever the cursor is. The root must not be empty.
+func (c *Cursor) Smallest() []byte {
+	at := c.top
+	for at.inner != nil {
+		at = at.inner.kids[0]
+	}
+	return c.chunks.Key(at.leaf.refs[0])
+}
+
+// Largest returns the last key of all, wherever the cursor is. The root must not be empty.
+func (c *Cursor) Largest() []byte {
+	at := c.top
+	for at.inner != nil {
+		at = at.inner.kids[at.inner.count-1]
+	}
+	return c.chunks.Key(at.leaf.refs[at.leaf.count-1])
+}
+
 // Ahead returns how many entries of the leaf lie beyond the current one, in the given direction.
 func (c *Cursor) Ahead(reverse bool) int {
 	if reverse {

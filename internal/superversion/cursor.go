@@ -26,6 +26,7 @@ type Cursor struct {
 
 	winner   *source // at the current entry; nil if the cursor is not on one
 	runnerUp *source // the next in line; nil if no other source is live
+	alone    bool    // no other source is live
 	free     int     // entries after the current one that need no comparison
 	reverse  bool    // the direction of travel that the sources are positioned for
 	err      error
@@ -153,7 +154,7 @@ func (c *Cursor) position(reverse bool, move func(*source) bool) bool {
 	c.reverse, c.err = reverse, nil
 	for i := range c.sources {
 		s := &c.sources[i]
-		s.err = nil
+		s.err, s.measured = nil, false
 		if !c.settle(s, move(s)) {
 			return false
 		}
@@ -204,7 +205,12 @@ func (c *Cursor) step() bool {
 		c.free--
 		return c.move(s)
 	}
-	if !c.settle(s, c.move(s)) {
+	ok := c.move(s)
+	if ok && c.alone && c.holds(s) {
+		c.free = s.ahead(c.reverse)
+		return true
+	}
+	if !c.settle(s, ok) {
 		return false
 	}
 	if !s.live || c.runnerUp != nil && !c.before(s, c.runnerUp) {
@@ -213,6 +219,20 @@ func (c *Cursor) step() bool {
 	}
 	c.setFree()
 	return true
+}
+
+// holds reports whether all that lies ahead of s is within the bounds, as it is for a cursor over all
+// of the one bucket that there is. Nothing is compared then, so that keys are not even looked at.
+func (c *Cursor) holds(s *source) bool {
+	if !s.measured {
+		s.measured = true
+		if c.reverse {
+			s.within = bytes.Compare(s.smallest(), c.lower) >= 0
+		} else {
+			s.within = c.upper == nil || bytes.Compare(s.largest(), c.upper) < 0
+		}
+	}
+	return s.within
 }
 
 func (c *Cursor) move(s *source) bool {
@@ -247,7 +267,7 @@ func (c *Cursor) settle(s *source, ok bool) bool {
 // choose finds the winner among the live sources, moves shadowed entries of its key out of the way
 // in the others, and finds the runner-up.
 func (c *Cursor) choose() {
-	c.winner, c.runnerUp, c.free = nil, nil, 0
+	c.winner, c.runnerUp, c.free, c.alone = nil, nil, 0, false
 	for i := range c.sources {
 		if s := &c.sources[i]; s.live && (c.winner == nil || c.before(s, c.winner)) {
 			c.winner = s
@@ -273,6 +293,7 @@ func (c *Cursor) choose() {
 			c.runnerUp = s
 		}
 	}
+	c.alone = c.runnerUp == nil
 	c.setFree()
 }
 

@@ -15,6 +15,8 @@ type source struct {
 	tab      table.Cursor
 	mem      memtable.Cursor
 
+	measured, within bool // whether it is known, and so, that all that lies ahead is in the bounds
+
 	live bool   // positioned on an entry
 	key  []byte // the entry's key, when live
 	head uint64 // the first 8 bytes of key after the cursor's common prefix
@@ -107,6 +109,22 @@ func (s *source) kind() keyspace.Kind {
 		return s.mem.Kind()
 	}
 	return s.tab.Kind()
+}
+
+// smallest returns the first key that the source has at all.
+func (s *source) smallest() []byte {
+	if s.run == nil {
+		return s.mem.Smallest()
+	}
+	return s.run[0].Meta.Smallest
+}
+
+// largest returns the last key that the source has at all.
+func (s *source) largest() []byte {
+	if s.run == nil {
+		return s.mem.Largest()
+	}
+	return s.run[len(s.run)-1].Meta.Largest
 }
 
 // windowEdge returns the key at the far end, in the direction of travel, of the leaf or block that

@@ -12,26 +12,43 @@ import (
 func (c *Cursor) Walk(
 	n int, reverse bool, strip int, yield func(key, value []byte) bool,
 ) (calls int, more bool) {
-	step, i, end := 1, c.at, c.at+n
 	if reverse {
-		step, end = -1, c.at-n
+		return c.walkBack(n, strip, yield)
 	}
-	c.at = end
-	keys, values, tombstones := c.keys, c.values, c.tombstones
-	for ; ; i += step {
-		if block.KindAt(tombstones, i) == keyspace.KindPut {
-			var value []byte
-			if !c.keysOnly {
-				value = values.At(i)
-			}
-			calls++
-			if !yield(keys.At(i)[strip:], value) {
-				c.at = i
-				return calls, false
-			}
-		}
-		if i == end {
-			return calls, true
+	first, hidden := c.at, 0
+	c.at += n
+	for i := first; i <= first+n; i++ {
+		if block.KindAt(c.tombstones, i) != keyspace.KindPut {
+			hidden++
+		} else if !yield(c.keys.At(i)[strip:], c.valueAt(i)) {
+			c.at = i
+			return i - first + 1 - hidden, false
 		}
 	}
+	return n + 1 - hidden, true
+}
+
+// walkBack is Walk in reverse.
+func (c *Cursor) walkBack(
+	n, strip int, yield func(key, value []byte) bool,
+) (calls int, more bool) {
+	first, hidden := c.at, 0
+	c.at -= n
+	for i := first; i >= first-n; i-- {
+		if block.KindAt(c.tombstones, i) != keyspace.KindPut {
+			hidden++
+		} else if !yield(c.keys.At(i)[strip:], c.valueAt(i)) {
+			c.at = i
+			return first - i + 1 - hidden, false
+		}
+	}
+	return n + 1 - hidden, true
+}
+
+// valueAt returns a value of the block, or nil if the cursor reads none.
+func (c *Cursor) valueAt(i int) []byte {
+	if c.keysOnly {
+		return nil
+	}
+	return c.values.At(i)
 }
