@@ -15,6 +15,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
+const tableSuffix = ".table"
+
 var errBroken = errors.New("broken on purpose")
 
 // calm is options with which nothing is merged before the database is closed.

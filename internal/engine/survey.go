@@ -2,8 +2,6 @@ package engine
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
@@ -11,10 +9,7 @@ import (
 	"github.com/stoatdb/stoat/internal/wal"
 )
 
-const (
-	lockName    = "LOCK"
-	tableSuffix = ".table"
-)
+const lockName = "LOCK"
 
 // files is what a database folder holds: numbers by kind of file, ascending.
 type files struct {
@@ -36,7 +31,7 @@ func survey(fs vfs.FS, dir string) (files, error) {
 			found.manifests, number = append(found.manifests, n), n
 		} else if n, ok := wal.ParseName(name); ok {
 			found.logs, number = append(found.logs, n), n
-		} else if n, ok := parseTableName(name); ok {
+		} else if n, ok := run.ParseName(name); ok {
 			found.tables, number = append(found.tables, n), n
 		} else if name != lockName {
 			found.foreign = name
@@ -47,13 +42,4 @@ func survey(fs vfs.FS, dir string) (files, error) {
 		slices.Sort(numbers)
 	}
 	return found, nil
-}
-
-func parseTableName(name string) (uint64, bool) {
-	digits, ok := strings.CutSuffix(name, tableSuffix)
-	if !ok {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(digits, 10, 64)
-	return n, err == nil && run.Name(n) == name
 }

@@ -30,8 +30,9 @@ package manifest
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
+
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 const namePrefix = "MANIFEST-"
@@ -45,6 +46,5 @@ func ParseName(name string) (number uint64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	number, err := strconv.ParseUint(digits, 10, 63)
-	return number, err == nil && Name(number) == name
+	return vfs.ParseNumber(digits)
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
@@ -48,8 +49,19 @@ type Writer struct {
 	gone   bool   // that bucket was dropped
 }
 
+const nameSuffix = ".table"
+
 // Name returns the name of the table file with the given number.
-func Name(number uint64) string { return fmt.Sprintf("%06d.table", number) }
+func Name(number uint64) string { return fmt.Sprintf("%06d%s", number, nameSuffix) }
+
+// ParseName returns the number of the table that a file name stands for.
+func ParseName(name string) (number uint64, ok bool) {
+	digits, ok := strings.CutSuffix(name, nameSuffix)
+	if !ok {
+		return 0, false
+	}
+	return vfs.ParseNumber(digits)
+}
 
 // NewWriter returns a writer that has created nothing yet.
 func NewWriter(c Config) *Writer { return &Writer{config: c} }

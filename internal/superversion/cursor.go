@@ -221,8 +221,9 @@ func (c *Cursor) step() bool {
 	return true
 }
 
-// holds reports whether all that lies ahead of s is within the bounds, as it is for a cursor over all
-// of the one bucket that there is. Nothing is compared then, so that keys are not even looked at.
+// holds reports whether all that lies ahead of s is within the bounds, as it is for a cursor over
+// all of the one bucket that there is. Nothing is compared then, so that keys are not even looked
+// at.
 func (c *Cursor) holds(s *source) bool {
 	if !s.measured {
 		s.measured = true

@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -32,9 +33,15 @@ func (osFS) Lock(name string) (Lock, error) {
 	return nil, errors.Join(err, file.Close())
 }
 
+// lineBytes is the length of the line with the process id.
+const lineBytes = 20
+
 // Announce writes a line of fixed length, so that it never has to cut off the rest of another.
 func (l osLock) Announce() error {
-	_, err := l.file.WriteAt(fmt.Appendf(nil, "%-19d\n", os.Getpid()), 0)
+	line := bytes.Repeat([]byte{' '}, lineBytes)
+	strconv.AppendInt(line[:0], int64(os.Getpid()), 10)
+	line[lineBytes-1] = '\n'
+	_, err := l.file.WriteAt(line, 0)
 	return asNoSpace(err)
 }
 

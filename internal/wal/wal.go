@@ -37,8 +37,9 @@ package wal
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
+
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 const nameSuffix = ".log"
@@ -52,6 +53,5 @@ func ParseName(name string) (number uint64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	number, err := strconv.ParseUint(digits, 10, 63)
-	return number, err == nil && Name(number) == name
+	return vfs.ParseNumber(digits)
 }
