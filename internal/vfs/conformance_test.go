@@ -35,11 +35,12 @@ func (s system) path(elem ...string) string {
 func everywhere(t *testing.T, test func(t *testing.T, s system)) {
 	noFault := func(faultfs.Op) error { return nil }
 	systems := map[string]func() vfs.FS{
-		"OS":        vfs.OS,
-		"memory":    func() vfs.FS { return memfs.New() },
-		"crashable": func() vfs.FS { return memfs.NewCrashable() },
-		"fault":     func() vfs.FS { return faultfs.New(memfs.New(), noFault) },
-		"fault OS":  func() vfs.FS { return faultfs.New(vfs.OS(), noFault) },
+		"OS":               vfs.OS,
+		"OS writing zeros": vfs.WritingZeros,
+		"memory":           func() vfs.FS { return memfs.New() },
+		"crashable":        func() vfs.FS { return memfs.NewCrashable() },
+		"fault":            func() vfs.FS { return faultfs.New(memfs.New(), noFault) },
+		"fault OS":         func() vfs.FS { return faultfs.New(vfs.OS(), noFault) },
 	}
 	for name, make := range systems {
 		t.Run(name, func(t *testing.T) {
@@ -231,6 +232,48 @@ func TestPreallocate_growsAndNeverShrinks(t *testing.T) {
 		wantContent(t, f, "contentmore"+want[11:])
 		ok(t, f.Truncate(11))
 		wantContent(t, f, "contentmore")
+	})
+}
+
+func TestPreallocate_addsZerosOfAnyLength(t *testing.T) {
+	everywhere(t, func(t *testing.T, s system) {
+		f := create(t, s, "file", "content")
+		want := "content"
+		for _, more := range []int{1, 4095, 65_536, 65_537, 1 << 20, 3_000_001} {
+			want += strings.Repeat("\x00", more)
+			ok(t, f.Preallocate(int64(len(want))))
+			wantContent(t, f, want)
+			write(t, f, "x", int64(len(want)))
+			want += "x"
+		}
+	})
+}
+
+func TestPreallocate_mayRunWhileBytesBelowAreWritten(t *testing.T) {
+	everywhere(t, func(t *testing.T, s system) {
+		const size, writers, step = 4 * 10_007, 4, 100_003
+		f := create(t, s, "file", strings.Repeat("-", size))
+		var done sync.WaitGroup
+		for i := range writers {
+			done.Go(func() {
+				part := bytes.Repeat([]byte{byte('a' + i)}, 7)
+				for at := i * size / writers; at < (i+1)*size/writers; at += len(part) {
+					n := min(len(part), (i+1)*size/writers-at)
+					if _, err := f.WriteAt(part[:n], int64(at)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		for n := int64(1); n <= 20; n++ {
+			ok(t, f.Preallocate(size+n*step))
+		}
+		done.Wait()
+		want := ""
+		for i := range writers {
+			want += strings.Repeat(string(rune('a'+i)), size/writers)
+		}
+		wantContent(t, f, want+strings.Repeat("\x00", 20*step))
 	})
 }
 

@@ -36,12 +36,29 @@ func (f osFile) Size() (int64, error) {
 
 func (f osFile) Truncate(size int64) error { return asNoSpace(f.file.Truncate(size)) }
 
-func (f osFile) Preallocate(size int64) error {
+func (f osFile) Preallocate(size int64) error { return f.preallocate(size, extend) }
+
+// preallocate is Preallocate with the function that adds the bytes from old to size.
+func (f osFile) preallocate(size int64, extend func(f *os.File, old, size int64) error) error {
 	old, err := f.Size()
 	if err != nil || size <= old {
 		return err
 	}
 	return asNoSpace(extend(f.file, old, size))
+}
+
+// writeZeros is the extend of file systems that reserve no blocks on request: it makes them find
+// blocks by writing zeros, to the new bytes only, since the old ones may be written meanwhile.
+func writeZeros(f *os.File, old, size int64) error {
+	zeros := make([]byte, min(size-old, 256<<10))
+	for old < size {
+		n, err := f.WriteAt(zeros[:min(size-old, int64(len(zeros)))], old)
+		if err != nil {
+			return err
+		}
+		old += int64(n)
+	}
+	return nil
 }
 
 func (f osFile) Map(size int64) (data []byte, unmap func() error, err error) {

@@ -12,13 +12,13 @@ func datasync(f *os.File) error {
 	return control(f, "fdatasync", unix.Fdatasync)
 }
 
-// extend reserves blocks for the bytes from old to size. File systems that cannot only grow.
+// extend reserves blocks for the bytes from old to size, on file systems that can.
 func extend(f *os.File, old, size int64) error {
 	err := control(f, "fallocate", func(fd int) error {
 		return unix.Fallocate(fd, 0, old, size-old)
 	})
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
-		return f.Truncate(size)
+		return writeZeros(f, old, size)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
@@ -48,8 +49,22 @@ func datasync(f *os.File) error {
 	return errors.Join(writable.Sync(), writable.Close())
 }
 
-// extend only grows the file; blocks are found when it is written.
-func extend(f *os.File, _, size int64) error { return f.Truncate(size) }
+// extend allocates clusters for size bytes, on file systems that can, and makes them part of the
+// file, which would give them back otherwise when it is closed.
+func extend(f *os.File, old, size int64) error {
+	allocation := size // a FILE_ALLOCATION_INFO
+	err := windows.SetFileInformationByHandle(windows.Handle(f.Fd()), windows.FileAllocationInfo,
+		(*byte)(unsafe.Pointer(&allocation)), uint32(unsafe.Sizeof(allocation)))
+	switch {
+	case err == nil:
+		return f.Truncate(size)
+	case errors.Is(err, windows.ERROR_INVALID_FUNCTION),
+		errors.Is(err, windows.ERROR_INVALID_PARAMETER),
+		errors.Is(err, windows.ERROR_NOT_SUPPORTED):
+		return writeZeros(f, old, size)
+	}
+	return &fs.PathError{Op: "allocate", Path: f.Name(), Err: err}
+}
 
 // syncDir does nothing: directories cannot be flushed, NTFS journals them.
 func syncDir(string) error { return nil }

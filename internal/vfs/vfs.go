@@ -64,9 +64,10 @@ type File interface {
 	Size() (int64, error)
 	// Truncate sets the length. What it adds reads as zeros.
 	Truncate(size int64) error
-	// Preallocate makes the file at least size bytes long, with zeros and, where the platform can,
-	// with blocks reserved, so that writing there changes no metadata and finds no full disk. It
-	// never shrinks a file. After an error the file may have grown in part.
+	// Preallocate makes the file at least size bytes long, with zeros for which the disk has blocks,
+	// so that writing there finds no full disk and, where blocks can be reserved, changes no
+	// metadata. The bytes added must not be written meanwhile; others may be. It never shrinks a
+	// file. After an error the file may have grown in part.
 	Preallocate(size int64) error
 	// Map returns the first size bytes, read-only, until unmap is called; they stay valid after
 	// Close and Remove. A file must neither be written nor shrunk in that range while it is mapped,
