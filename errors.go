@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -55,18 +56,12 @@ var (
 var errManaged = errors.New(
 	"commit of a transaction that View or Update manages: return nil from the function instead")
 
-// Limits of what is stored.
-const (
-	maxKeyBytes   = 65_535
-	maxValueBytes = 1 << 30
-)
-
 // checkKey returns an error unless key can be a key or a bucket name.
 func checkKey(key []byte) error {
 	if len(key) == 0 {
 		return ErrInvalidKey
 	}
-	if len(key) > maxKeyBytes {
+	if len(key) > keyspace.MaxKeyBytes {
 		return fmt.Errorf("key or bucket name of %d bytes, the limit is 65,535: %w",
 			len(key), ErrTooLarge)
 	}
@@ -75,7 +70,7 @@ func checkKey(key []byte) error {
 
 // checkValue returns an error unless value can be stored.
 func checkValue(value []byte) error {
-	if len(value) > maxValueBytes {
+	if len(value) > keyspace.MaxValueBytes {
 		return fmt.Errorf("value of %d bytes, the limit is 1 GiB (1,073,741,824): %w",
 			len(value), ErrTooLarge)
 	}

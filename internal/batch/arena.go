@@ -50,8 +50,9 @@ func (a *Arena) Begin() {
 	a.begun = mark{len(a.chunks), a.current, a.tail, a.bytes}
 }
 
-// Append copies an entry into the current batch. The key has 1 to [MaxKeyBytes] bytes, the value at
-// most [MaxValueBytes]; the value of a tombstone is ignored.
+// Append copies an entry into the current batch. The key has 1 to
+// [keyspace.MaxInternalKeyBytes] bytes, the value at most [keyspace.MaxValueBytes]; the value of a
+// tombstone is ignored.
 func (a *Arena) Append(kind keyspace.Kind, key, value []byte) Ref {
 	if kind == keyspace.KindDelete {
 		value = nil

@@ -22,13 +22,6 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// Limits of an entry. They are what a [Ref] can hold, above what the API accepts; an entry also
-// has to fit into a frame, whose length has 32 bits.
-const (
-	MaxKeyBytes   = 1<<24 - 1
-	MaxValueBytes = 1<<31 - 1
-)
-
 // Decode calls fn for each entry of a frame's payload, in the order in which they were written. The
 // slices alias payload; value is nil for a tombstone. It accepts exactly what an [Arena] writes:
 // the first entry that it would have written otherwise ends it with an error that matches
@@ -53,14 +46,14 @@ func decode(p []byte, fn func(kind keyspace.Kind, key, value []byte)) (n int, re
 	}
 	at := 1
 	keyBytes, n := uvarint(p[at:])
-	if n == 0 || keyBytes == 0 || keyBytes > MaxKeyBytes {
+	if n == 0 || keyBytes == 0 || keyBytes > keyspace.MaxInternalKeyBytes {
 		return 0, "invalid key length"
 	}
 	at += n
 	var valueBytes uint64
 	if kind == keyspace.KindPut {
 		valueBytes, n = uvarint(p[at:])
-		if n == 0 || valueBytes > MaxValueBytes {
+		if n == 0 || valueBytes > keyspace.MaxValueBytes {
 			return 0, "invalid value length"
 		}
 		at += n

@@ -3,6 +3,7 @@ package batch
 import (
 	"bytes"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -65,7 +66,7 @@ func randomEntries(r *rand.Rand, n int) []entry {
 		e := entry{keyspace.KindPut, strings.Repeat("k", 1+r.IntN(40)), strings.Repeat("v", r.IntN(300))}
 		switch r.IntN(40) {
 		case 0:
-			e.key = strings.Repeat("K", 60_000+r.IntN(6_000))
+			e.key = strings.Repeat("K", 60_000+r.IntN(keyspace.MaxInternalKeyBytes-60_000+1))
 		case 1:
 			e.value = strings.Repeat("V", largeBytes-100+r.IntN(200))
 		case 2:
@@ -231,9 +232,9 @@ func TestDecode_refusesWhatAnArenaNeverWrites(t *testing.T) {
 		"long form of a length":  "\x01\x81\x00\x00k",
 		"length without an end":  "\x01\x81",
 		"length above 64 bits":   "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x00k",
-		"key longer than any":    "\x01\x80\x80\x80\x08\x00" + strings.Repeat("k", 1<<24),
-		"value longer than any":  "\x01\x01\x80\x80\x80\x80\x08kv",
-		"sum of lengths is huge": "\x01\xff\xff\xff\x07\xff\xff\xff\xff\x07kv",
+		"key longer than any":    "\x01\x8a\x80\x04\x00" + strings.Repeat("k", 65_546),
+		"value longer than any":  "\x01\x01\x81\x80\x80\x80\x04k" + strings.Repeat("v", 100),
+		"sum of lengths is huge": "\x01\x89\x80\x04\x80\x80\x80\x80\x04kv",
 	}
 	good := "\x01\x01\x01kv"
 	for name, payload := range tests {
@@ -244,6 +245,38 @@ func TestDecode_refusesWhatAnArenaNeverWrites(t *testing.T) {
 			t.Errorf("%s: error %v after %d entries, want damage at %d after 1", name, err, calls,
 				len(good))
 		}
+	}
+}
+
+func TestDecode_takesTheLongestKeyAndValue(t *testing.T) {
+	longest := "\x01\x89\x80\x04\x80\x80\x80\x80\x04" // the lengths of a put
+	_, reason := decode([]byte(longest), func(keyspace.Kind, []byte, []byte) {})
+	if reason != "entry is cut off" {
+		t.Errorf("lengths at the limits: %q, want them to pass", reason)
+	}
+}
+
+// A frame of the largest entry, and every place in it, must be a number that 32 bits hold, for the
+// log and for refs, and that an int of a 32-bit platform holds.
+func TestLimits_fitIntoTheFieldsOfFrameAndRef(t *testing.T) {
+	const lengths = 1 + 3 + 5 // kind, length of key, length of value
+	const frame = headroom + lengths + keyspace.MaxInternalKeyBytes + keyspace.MaxValueBytes
+	if uint64(frame) > math.MaxInt32 {
+		t.Errorf("a frame may have %d bytes", uint64(frame))
+	}
+	if got := uvarintLen(keyspace.MaxInternalKeyBytes) + uvarintLen(keyspace.MaxValueBytes); got != 8 {
+		t.Errorf("the lengths of the largest entry take %d bytes, want 8", got)
+	}
+	ref := Ref{
+		offset:     headroom + lengths,
+		keyAndKind: keyspace.MaxInternalKeyBytes<<8 | uint32(keyspace.KindPut),
+		valueBytes: keyspace.MaxValueBytes,
+	}
+	if ref.KeyLen() != keyspace.MaxInternalKeyBytes || ref.Kind() != keyspace.KindPut {
+		t.Errorf("a ref holds a key of %d bytes", ref.KeyLen())
+	}
+	if end := ref.offset + uint32(ref.KeyLen()) + ref.valueBytes; end != frame {
+		t.Errorf("the value ends at %d, want %d", end, uint64(frame))
 	}
 }
 

@@ -3,18 +3,52 @@ package filter
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/rand"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/FastFilter/xorfilter"
 )
 
+func TestHash_isTheOneThatTheFormatDescribes(t *testing.T) {
+	const file = "../../docs/format.md"
+	doc, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(doc), "| bytes | hash |\n| ---: | --- |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	key, rows := firstBytes(), 0
+	for row := range strings.Lines(table) {
+		var n int
+		var want uint64
+		if _, err := fmt.Sscanf(row, "| %d | `%x` |", &n, &want); err != nil {
+			t.Fatalf("%s: %q: %v", file, row, err)
+		}
+		if got := Hash(key[:n]); got != want {
+			t.Errorf("Hash of %d bytes = %016x, but %s says %016x", n, got, file, want)
+		}
+		rows++
+	}
+	if rows == 0 {
+		t.Errorf("%s has no table of hashes", file)
+	}
+}
+
+// firstBytes returns the bytes 0, 1, 2, ….
+func firstBytes() []byte {
+	p := make([]byte, 200)
+	for i := range p {
+		p[i] = byte(i)
+	}
+	return p
+}
+
 // Hashes are on disk, so these must never change. The keys are prefixes of the bytes 0, 1, 2, ….
 func TestHash_isStable(t *testing.T) {
-	key := make([]byte, 200)
-	for i := range key {
-		key[i] = byte(i)
-	}
+	key := firstBytes()
 	for _, want := range []struct {
 		length int
 		hash   uint64

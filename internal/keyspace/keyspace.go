@@ -30,8 +30,18 @@ func (k Kind) Valid() bool { return k == KindPut || k == KindDelete }
 // RootID is the id of the bucket that always exists.
 const RootID uint64 = 0
 
-// MaxPrefixBytes is the longest prefix that a bucket's id puts before the keys in it.
-const MaxPrefixBytes = 9
+// Limits of what is stored.
+const (
+	// MaxPrefixBytes is the longest prefix that a bucket's id puts before the keys in it.
+	MaxPrefixBytes = 9
+	// MaxKeyBytes is the longest key of a user, and the longest name of a bucket.
+	MaxKeyBytes = 65_535
+	// MaxInternalKeyBytes is the longest internal key: the name of a bucket, behind the space byte
+	// and the id of its parent.
+	MaxInternalKeyBytes = 1 + MaxPrefixBytes + MaxKeyBytes
+	// MaxValueBytes is the longest value.
+	MaxValueBytes = 1 << 30
+)
 
 const (
 	spaceCatalog  = 0x01

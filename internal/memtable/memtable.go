@@ -15,12 +15,16 @@
 // The package does not decide who may see a root, write anything to disk, or merge with older data.
 package memtable
 
-import "github.com/stoatdb/stoat/internal/batch"
+import (
+	"math/bits"
+
+	"github.com/stoatdb/stoat/internal/batch"
+)
 
 // What a node takes in memory: its fields rounded up to the allocator's size class.
 const (
-	leafBytes  = 1408
-	innerBytes = 1024 + 448 // the node, and its heads
+	leafBytes  = 1408                         // no pointers in it
+	innerBytes = 512*(bits.UintSize/32) + 448 // the node, nearly all pointers, and its heads
 )
 
 // Memtable is an arena and the newest committed tree over its entries. One writer at a time uses

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/checksum"
@@ -83,7 +82,7 @@ func (w *Writer) Add(kind keyspace.Kind, key, value []byte) error {
 	if w.entries > 0 && bytes.Compare(key, w.largest) <= 0 {
 		return w.fail(fmt.Errorf("add key %q after %q", key, w.largest))
 	}
-	if len(key) > math.MaxInt32/2 || len(value) > math.MaxInt32/2 {
+	if len(key) > keyspace.MaxInternalKeyBytes || len(value) > keyspace.MaxValueBytes {
 		return w.fail(fmt.Errorf("add key of %d and value of %d bytes", len(key), len(value)))
 	}
 	if kind == keyspace.KindDelete {
@@ -111,9 +110,9 @@ func (w *Writer) Add(kind keyspace.Kind, key, value []byte) error {
 // Size returns how large the file would be if it were finished now, as far as can be told: the
 // current block counts as if it were not compressed.
 func (w *Writer) Size() int64 {
-	n := int(w.offset) + len(w.buffer) + len(w.keys) + w.block.ValueBytes() + w.block.KeyBytes()
+	n := len(w.buffer) + len(w.keys) + w.block.ValueBytes() + w.block.KeyBytes()
 	n += len(w.places)*(fenceBytes+placeBytes) + len(w.hashes)*9/8 + footerBytes
-	return int64(n)
+	return int64(w.offset) + int64(n)
 }
 
 // Finish writes what is left and syncs the file. A table has one entry at least.
@@ -150,10 +149,13 @@ func (w *Writer) Finish() (Summary, error) {
 
 // full reports whether the block has no room for another entry of this size.
 func (w *Writer) full(key, value int) bool {
-	b := &w.block
+	b, limit := &w.block, w.options.BlockBytes
 	return b.Len() == block.MaxEntries || b.Len() > 0 &&
-		(b.ValueBytes()+value > w.options.BlockBytes || b.KeyBytes()+key > w.options.BlockBytes)
+		(exceeds(b.ValueBytes(), value, limit) || exceeds(b.KeyBytes(), key, limit))
 }
+
+// exceeds reports whether used + more, which need not fit into an int, is above limit.
+func exceeds(used, more, limit int) bool { return more > limit-used }
 
 // endBlock appends the block's two parts to where they belong, and writes if there is enough.
 func (w *Writer) endBlock() error {
