@@ -18,9 +18,12 @@ type badgerStore struct {
 func badgerEngines() []Engine {
 	with := func(name, settings string, c options.CompressionType) Engine {
 		return Engine{
-			Name:     name,
-			Module:   "github.com/dgraph-io/badger/v4",
-			Settings: "SyncWrites with -sync always, no logger, no PrefetchValues" + settings,
+			About: About{
+				Name:     name,
+				Module:   "github.com/dgraph-io/badger/v4",
+				Settings: "SyncWrites with -sync always, no logger, no PrefetchValues" + settings,
+			},
+			ValueFiles: "*.vlog",
 			Open: func(dir string, o Options) (Store, error) {
 				return openBadger(dir, o, c)
 			},
@@ -141,6 +144,63 @@ func (s *badgerStore) Iterate(start []byte, n int, touch bool) (w Walk, err erro
 		return nil
 	})
 	return w, err
+}
+
+func (s *badgerStore) Write(pairs []Pair) error {
+	return s.db.Update(func(txn *badger.Txn) error {
+		for _, p := range pairs {
+			var err error
+			if p.Value == nil {
+				err = txn.Delete(p.Key)
+			} else {
+				err = txn.Set(p.Key, p.Value)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *badgerStore) Copy(key, buf []byte) (value []byte, found bool, err error) {
+	value = buf[:0]
+	err = s.db.View(func(txn *badger.Txn) error {
+		item, err := txn.Get(key)
+		if errors.Is(err, badger.ErrKeyNotFound) {
+			return nil
+		}
+		if err == nil {
+			value, err = item.ValueCopy(value)
+			found = err == nil
+		}
+		return err
+	})
+	return value, found, err
+}
+
+func (s *badgerStore) CopyAll(n int, keysOnly bool) (Walk, error) {
+	var c copier
+	err := s.db.View(func(txn *badger.Txn) error {
+		it := txn.NewIterator(badgerIteration())
+		defer it.Close()
+		for it.Rewind(); it.Valid() && c.walk.Entries < n; it.Next() {
+			key := it.Item().Key()
+			if keysOnly {
+				c.copy(key, nil)
+				continue
+			}
+			err := it.Item().Value(func(value []byte) error {
+				c.copy(key, value)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return c.walk, err
 }
 
 func (s *badgerStore) Each(fn func(key, value []byte) error) error {

@@ -25,9 +25,7 @@ type codec struct {
 
 func bboltEngines() []Engine {
 	plain := Engine{
-		Name:     "bbolt",
-		Module:   "go.etcd.io/bbolt",
-		Settings: "none",
+		About: About{Name: "bbolt", Module: "go.etcd.io/bbolt", Settings: "none"},
 		Open: func(dir string, o Options) (Store, error) {
 			return openBbolt(dir, o, codec{})
 		},
@@ -160,6 +158,60 @@ func (s *bboltStore) Iterate(start []byte, n int, touch bool) (w Walk, err error
 		return nil
 	})
 	return w, err
+}
+
+func (s *bboltStore) Write(pairs []Pair) error {
+	return s.db.Update(func(tx *bbolt.Tx) error {
+		bucket, err := tx.CreateBucketIfNotExists(bboltBucket())
+		if err != nil {
+			return err
+		}
+		for _, p := range pairs {
+			if p.Value == nil {
+				err = bucket.Delete(p.Key)
+			} else {
+				err = bucket.Put(p.Key, s.stored(p.Value))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *bboltStore) Copy(key, buf []byte) (value []byte, found bool, err error) {
+	value = buf[:0]
+	err = s.view(func(bucket *bbolt.Bucket) error {
+		stored := bucket.Get(key)
+		if stored == nil {
+			return nil
+		}
+		v, err := s.value(stored)
+		value, found = append(value, v...), err == nil
+		return err
+	})
+	return value, found, err
+}
+
+func (s *bboltStore) CopyAll(n int, keysOnly bool) (Walk, error) {
+	var c copier
+	err := s.view(func(bucket *bbolt.Bucket) error {
+		cursor := bucket.Cursor()
+		for key, stored := cursor.First(); key != nil && c.walk.Entries < n; key, stored = cursor.Next() {
+			if keysOnly {
+				c.copy(key, nil)
+				continue
+			}
+			value, err := s.value(stored)
+			if err != nil {
+				return err
+			}
+			c.copy(key, value)
+		}
+		return nil
+	})
+	return c.walk, err
 }
 
 func (s *bboltStore) Each(fn func(key, value []byte) error) error {

@@ -5,7 +5,8 @@
 // that no engine pays for an interface call per entry. Adapters do what the engine's documentation
 // tells a user to do, copy nothing that need not be copied, and tune nothing.
 //
-// A Store is safe for concurrent use of Put; everything else is called by one goroutine at a time.
+// A Store is safe for concurrent use of Put and Copy; everything else is called by one goroutine at a
+// time.
 package engine
 
 import (
@@ -13,16 +14,23 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strings"
 )
 
-// Engine is one database in one setting.
-type Engine struct {
+// About describes one database in one setting.
+type About struct {
 	Name     string // as in the flag -engine; what follows a dash names the setting
 	Module   string // path of the Go module
+	Version  string // if it is not that of the module
 	Settings string // every setting that is not the engine's default
 	Extra    bool   // measured only if named
-	Open     func(dir string, o Options) (Store, error)
+	Missing  string // why it cannot run here, and what to do; empty if it can
+}
+
+// Engine is one database in one setting, with the way to open it.
+type Engine struct {
+	About
+	ValueFiles string // pattern of the files that hold values and no keys, if there are such
+	Open       func(dir string, o Options) (Store, error)
 }
 
 // Options are what all engines are opened with.
@@ -56,6 +64,15 @@ type Store interface {
 	// at no byte of the values unless it is to touch them.
 	Iterate(start []byte, n int, touch bool) (Walk, error)
 
+	// Write stores pairs and, for those whose value is nil, deletes what is under the key, in one
+	// transaction. The caller may reuse keys and values afterwards.
+	Write(pairs []Pair) error
+	// Copy reads one value in a transaction of its own, and copies it over buf, which it may replace
+	// by a longer one. An absent key is no error.
+	Copy(key, buf []byte) (value []byte, found bool, err error)
+	// CopyAll copies the first n entries, or all if there are fewer, one over the other: only their
+	// keys if it is told so. Then the engine need not read values.
+	CopyAll(n int, keysOnly bool) (Walk, error)
 	// Each calls fn with every pair in key order. It is not measured, and need not be fast.
 	Each(fn func(key, value []byte) error) error
 
@@ -63,10 +80,13 @@ type Store interface {
 	Close() error
 }
 
-// Walk is what [Store.Iterate] has seen.
+// Pair is a key and its value.
+type Pair struct{ Key, Value []byte }
+
+// Walk is what [Store.Iterate] or [Store.CopyAll] has seen.
 type Walk struct {
 	Entries int
-	Bytes   int // of the values
+	Bytes   int // of the values, and for CopyAll of the keys too
 	Sum     int // of the [Touch] bytes, if they were to be touched
 }
 
@@ -121,33 +141,37 @@ func All() []Engine {
 	return append(engines, pebbleEngines()...)
 }
 
-// Select returns the engines with the given names, separated by commas; without names, all but the
-// extra ones.
-func Select(names string) ([]Engine, error) {
-	var chosen []Engine
-	if names == "" {
-		for _, e := range All() {
-			if !e.Extra {
-				chosen = append(chosen, e)
-			}
-		}
-		return chosen, nil
-	}
-	for _, name := range strings.Split(names, ",") {
-		e, err := find(name)
-		if err != nil {
-			return nil, err
-		}
-		chosen = append(chosen, e)
-	}
-	return chosen, nil
-}
-
-func find(name string) (Engine, error) {
+// Find returns the engine of the name, if it can run here.
+func Find(name string) (Engine, error) {
 	for _, e := range All() {
-		if e.Name == name {
+		switch {
+		case e.Name != name:
+		case e.Missing != "":
+			return Engine{}, fmt.Errorf("engine %s: %s", name, e.Missing)
+		default:
 			return e, nil
 		}
 	}
 	return Engine{}, fmt.Errorf("no engine %q", name)
+}
+
+// Abouts returns the descriptions of all engines.
+func Abouts() []About {
+	var all []About
+	for _, e := range All() {
+		all = append(all, e.About)
+	}
+	return all
+}
+
+// copier copies entries one over the other.
+type copier struct {
+	buf  []byte
+	walk Walk
+}
+
+func (c *copier) copy(key, value []byte) {
+	c.buf = append(append(c.buf[:0], key...), value...)
+	c.walk.Entries++
+	c.walk.Bytes += len(c.buf)
 }

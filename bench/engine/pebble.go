@@ -18,9 +18,11 @@ type pebbleStore struct {
 
 func pebbleEngines() []Engine {
 	plain := Engine{
-		Name:     "pebble",
-		Module:   "github.com/cockroachdb/pebble/v2",
-		Settings: "silent logger; compression is Snappy by default",
+		About: About{
+			Name:     "pebble",
+			Module:   "github.com/cockroachdb/pebble/v2",
+			Settings: "silent logger; compression is Snappy by default",
+		},
 		Open: func(dir string, o Options) (Store, error) {
 			return openPebble(dir, o, &pebble.Options{})
 		},
@@ -139,6 +141,51 @@ func (s *pebbleStore) Iterate(start []byte, n int, touch bool) (w Walk, err erro
 		}
 	}
 	return w, it.Close()
+}
+
+func (s *pebbleStore) Write(pairs []Pair) error {
+	batch := s.db.NewBatch()
+	for _, p := range pairs {
+		var err error
+		if p.Value == nil {
+			err = batch.Delete(p.Key, nil)
+		} else {
+			err = batch.Set(p.Key, p.Value, nil)
+		}
+		if err != nil {
+			return errors.Join(err, batch.Close())
+		}
+	}
+	return errors.Join(batch.Commit(s.write), batch.Close())
+}
+
+func (s *pebbleStore) Copy(key, buf []byte) (value []byte, found bool, err error) {
+	stored, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return buf[:0], false, nil
+	}
+	if err != nil {
+		return buf[:0], false, err
+	}
+	return append(buf[:0], stored...), true, closer.Close()
+}
+
+func (s *pebbleStore) CopyAll(n int, keysOnly bool) (Walk, error) {
+	var c copier
+	it, err := s.db.NewIter(nil)
+	if err != nil {
+		return c.walk, err
+	}
+	for ok := it.First(); ok && c.walk.Entries < n; ok = it.Next() {
+		var value []byte
+		if !keysOnly {
+			if value, err = it.ValueAndErr(); err != nil {
+				return c.walk, errors.Join(err, it.Close())
+			}
+		}
+		c.copy(it.Key(), value)
+	}
+	return c.walk, it.Close()
 }
 
 func (s *pebbleStore) Each(fn func(key, value []byte) error) error {

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/stoatdb/stoat"
+import (
+	"errors"
+
+	"github.com/stoatdb/stoat"
+)
 
 // stoatStore is Stoat, with the messages in the root bucket.
 type stoatStore struct {
@@ -9,12 +13,8 @@ type stoatStore struct {
 }
 
 func stoatEngine() Engine {
-	return Engine{
-		Name:     "stoat",
-		Module:   "github.com/stoatdb/stoat",
-		Settings: "none",
-		Open:     openStoat,
-	}
+	about := About{Name: "stoat", Module: "github.com/stoatdb/stoat", Settings: "none"}
+	return Engine{About: about, Open: openStoat}
 }
 
 func openStoat(dir string, o Options) (Store, error) {
@@ -87,6 +87,53 @@ func (s *stoatStore) Iterate(start []byte, n int, touch bool) (w Walk, err error
 		return tx.Err()
 	})
 	return w, err
+}
+
+func (s *stoatStore) Write(pairs []Pair) error {
+	return s.db.Update(func(tx *stoat.Tx) error {
+		for _, p := range pairs {
+			err := error(nil)
+			if p.Value == nil {
+				err = tx.Delete(p.Key)
+			} else {
+				err = tx.Put(p.Key, p.Value)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *stoatStore) Copy(key, buf []byte) (value []byte, found bool, err error) {
+	value = buf[:0]
+	err = s.db.View(func(tx *stoat.Tx) error {
+		stored, err := tx.Get(key)
+		if errors.Is(err, stoat.ErrNotFound) {
+			return nil
+		}
+		value, found = append(value, stored...), err == nil
+		return err
+	})
+	return value, found, err
+}
+
+func (s *stoatStore) CopyAll(n int, keysOnly bool) (Walk, error) {
+	var c copier
+	err := s.db.View(func(tx *stoat.Tx) error {
+		if keysOnly {
+			for key := range tx.Keys(stoat.Range{Limit: n}) {
+				c.copy(key, nil)
+			}
+		} else {
+			for key, value := range tx.Scan(stoat.Range{Limit: n}) {
+				c.copy(key, value)
+			}
+		}
+		return tx.Err()
+	})
+	return c.walk, err
 }
 
 func (s *stoatStore) Each(fn func(key, value []byte) error) error {

@@ -58,17 +58,19 @@ func SizeOf(dir string) (Size, error) {
 
 // Description is what a report says about the machine.
 type Description struct {
-	CPU        string
-	CPUs       int
-	Memory     int64
-	System     string // operating system, architecture, and its version
-	FileSystem string // type of the file system of the measured directory
-	Go         string
+	CPU    string
+	CPUs   int
+	Memory int64
+	System string // operating system, architecture, and its version
+	Go     string
 }
 
-// Describe describes the machine, with the file system that dir is on.
-func Describe(dir string) Description {
-	d := describe(dir)
+// FileSystem returns the type of the file system that dir is on.
+func FileSystem(dir string) string { return fileSystem(dir) }
+
+// Describe describes the machine.
+func Describe() Description {
+	d := describe()
 	d.CPUs = runtime.GOMAXPROCS(0)
 	d.System = strings.TrimSpace(runtime.GOOS + "/" + runtime.GOARCH + " " + d.System)
 	d.Go = runtime.Version()

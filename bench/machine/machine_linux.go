@@ -52,16 +52,15 @@ func allocated(info fs.FileInfo) int64 {
 	return stat.Blocks * 512
 }
 
-func describe(dir string) Description {
+func describe() Description {
 	cpu, _ := os.ReadFile("/proc/cpuinfo")
 	memory, _ := os.ReadFile("/proc/meminfo")
 	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	_, model, _ := strings.Cut(line(string(cpu), "model name"), ":")
 	return Description{
-		CPU:        strings.TrimSpace(model),
-		Memory:     kibibytes(string(memory), "MemTotal:"),
-		System:     strings.TrimSpace(string(release)),
-		FileSystem: fileSystem(dir),
+		CPU:    strings.TrimSpace(model),
+		Memory: kibibytes(string(memory), "MemTotal:"),
+		System: strings.TrimSpace(string(release)),
 	}
 }
 

@@ -22,7 +22,7 @@ func sample() (suite.Suite, *Result) {
 	r := &Result{Suite: "test", Settings: suite.Settings{Profile: "quick", Rounds: 2, Sync: true}}
 	add := func(engine string, round int, row, state string, values ...float64) {
 		r.Measurements = append(r.Measurements, suite.Measurement{
-			Engine: engine, Round: round, Row: row, State: state, Values: values,
+			Engine: engine, Round: round, At: suite.At{Row: row, State: state}, Values: values,
 		})
 	}
 	names := []string{"stoat", "a", "b", "b-fast", "c", "d", "e", "f", "g-slow"}
@@ -97,7 +97,7 @@ func TestQuantile_ofFewSamples(t *testing.T) {
 		{[]float64{4, 1, 3, 2}, 0.75, 3},
 		{[]float64{4, 1, 3, 2}, 0.99, 4},
 	} {
-		if got := quantile(c.samples, c.share); got != c.want {
+		if got := Quantile(c.samples, c.share); got != c.want {
 			t.Errorf("quantile %v of %v is %v, not %v", c.share, c.samples, got, c.want)
 		}
 	}
@@ -127,7 +127,9 @@ func TestFormat_keepsThreeDigitsInSixCharacters(t *testing.T) {
 }
 
 func TestResult_survivesItsFile(t *testing.T) {
-	_, r := sample()
+	_, result := sample()
+	r := New()
+	r.Results = append(r.Results, result)
 	path := filepath.Join(t.TempDir(), "result.json")
 	if err := r.Write(path); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,8 @@
-// Package report holds what a run has measured, and prints it.
+// Package report holds what a run has measured, and shows it: as a table on a terminal, as a page,
+// and as a sheet of comma-separated values.
 //
-// A [Result] is plain data with a form in JSON. Tables are made from it and from nothing else, so
-// that a file prints as the run did.
+// A [Report] is plain data with a form in JSON. Everything else is made from it and from nothing
+// else, so that a file shows what the run did.
 package report
 
 import (
@@ -17,14 +18,25 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// Result is what one run has measured.
+// schema is the version of the form in JSON.
+const schema = 1
+
+// Report is what one run of the program has measured.
+type Report struct {
+	Schema  int
+	Started time.Time
+	Machine machine.Description
+	Notes   []string `json:",omitempty"` // what was left out, and why
+	Results []*Result
+}
+
+// Result is what was measured of one suite, in one place and with one durability.
 type Result struct {
 	Suite        string
-	Started      time.Time
-	Machine      machine.Description
+	FileSystem   string // of the place
 	Settings     suite.Settings
 	Engines      []Engine
-	Failures     []Failure
+	Failures     []Failure `json:",omitempty"`
 	Measurements []suite.Measurement
 }
 
@@ -40,19 +52,17 @@ type Failure struct {
 	Error        string
 }
 
-// New returns a result without measurements.
-func New(s suite.Suite, engines []engine.Engine, o suite.Settings, m machine.Description) *Result {
-	return &Result{
-		Suite:    s.Name,
-		Started:  time.Now().UTC().Truncate(time.Second),
-		Machine:  m,
-		Settings: o,
-		Engines:  Describe(engines),
+// New returns a report without results, of a run that starts now.
+func New() *Report {
+	return &Report{
+		Schema:  schema,
+		Started: time.Now().UTC().Truncate(time.Second),
+		Machine: machine.Describe(),
 	}
 }
 
 // Describe returns the engines with their versions.
-func Describe(engines []engine.Engine) []Engine {
+func Describe(engines []engine.About) []Engine {
 	versions := make(map[string]string)
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {
@@ -64,58 +74,82 @@ func Describe(engines []engine.Engine) []Engine {
 	}
 	var described []Engine
 	for _, e := range engines {
-		described = append(described, Engine{e.Name, versions[e.Module], e.Settings})
+		version := e.Version
+		if version == "" {
+			version = versions[e.Module]
+		}
+		described = append(described, Engine{e.Name, version, e.Settings})
 	}
 	return described
 }
 
-// Read reads a result from a file.
-func Read(path string) (*Result, error) {
+// Read reads a report from a file.
+func Read(path string) (*Report, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	r := new(Result)
+	r := new(Report)
 	if err := json.Unmarshal(b, r); err != nil {
-		return nil, fmt.Errorf("read result %s: %w", path, err)
+		return nil, fmt.Errorf("read report %s: %w", path, err)
+	}
+	if r.Schema != schema {
+		return nil, fmt.Errorf("read report %s: schema %d instead of %d; measure again", path, r.Schema, schema)
 	}
 	return r, nil
 }
 
-// Write writes the result to a file.
-func (r *Result) Write(path string) error {
-	b, err := json.Marshal(r)
-	if err != nil {
-		return err
+// Failures returns how many children did not finish their jobs.
+func (r *Report) Failures() (n int) {
+	for _, result := range r.Results {
+		n += len(result.Failures)
 	}
-	return os.WriteFile(path, append(b, '\n'), 0o644)
+	return n
 }
 
-// samples returns an engine's samples of a row in one state, of all rounds.
-func (r *Result) samples(engine, row, state string) []float64 {
-	var all []float64
+// find returns the place of an engine's samples among the measurements, in the order taken.
+func (r *Result) find(engine string, at suite.At) (found []suite.Measurement) {
 	for _, m := range r.Measurements {
-		if m.Engine == engine && m.Row == row && m.State == state {
-			all = append(all, m.Values...)
+		if m.Engine == engine && m.At == at {
+			found = append(found, m)
 		}
+	}
+	return found
+}
+
+// samples returns an engine's samples of all rounds.
+func (r *Result) samples(engine string, at suite.At) []float64 {
+	var all []float64
+	for _, m := range r.find(engine, at) {
+		all = append(all, m.Values...)
 	}
 	return all
 }
 
 // firsts returns the first sample of each round.
-func (r *Result) firsts(engine, row, state string) []float64 {
+func (r *Result) firsts(engine string, at suite.At) []float64 {
 	var firsts []float64
-	for _, m := range r.Measurements {
-		if m.Engine == engine && m.Row == row && m.State == state && len(m.Values) > 0 {
+	for _, m := range r.find(engine, at) {
+		if len(m.Values) > 0 {
 			firsts = append(firsts, m.Values[0])
 		}
 	}
 	return firsts
 }
 
-// quantile returns the smallest sample that at least this share of the samples does not exceed; for
+// furthest returns the highest place on a row's axis at which anything was measured.
+func (r *Result) furthest(row string) (x float64) {
+	for _, m := range r.Measurements {
+		if m.Row == row {
+			x = max(x, m.X)
+		}
+	}
+	return x
+}
+
+// Quantile returns the smallest sample that at least this share of the samples does not exceed; for
 // a half of an even number of samples, the mean of the two in the middle.
-func quantile(samples []float64, share float64) float64 {
+func Quantile(samples []float64, share float64) float64 {
 	sorted := slices.Sorted(slices.Values(samples))
 	n := len(sorted)
 	if share == 0.5 && n%2 == 0 {
@@ -128,4 +162,5 @@ func quantile(samples []float64, share float64) float64 {
 	return sorted[min(max(index, 0), n-1)]
 }
 
-func median(samples []float64) float64 { return quantile(samples, 0.5) }
+// Median returns the median of the samples.
+func Median(samples []float64) float64 { return Quantile(samples, 0.5) }

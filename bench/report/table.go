@@ -26,10 +26,10 @@ const best = "*"
 
 // line is one line of the table: a row in one state or, if it has no unit, the title above several.
 type line struct {
-	label      string
-	unit       suite.Unit
-	row, state string
-	cold       bool // only the first sample of each round
+	label string
+	unit  suite.Unit
+	at    suite.At
+	cold  bool // only the first sample of each round
 }
 
 // Table writes the medians of all engines.
@@ -72,16 +72,17 @@ func chunks(names []string, size int) func(yield func([]string) bool) {
 
 // header writes what was measured, and where.
 func (r *Result) header(w io.Writer) {
-	m, s := r.Machine, r.Settings
+	s := r.Settings
 	durability := "synced"
 	if !s.Sync {
 		durability = "not synced"
 	}
-	fmt.Fprintf(w, "Suite %s, %s, %s profile, %d round(s), %s\n",
-		r.Suite, r.Started.Format("2006-01-02 15:04 MST"), s.Profile, s.Rounds, durability)
-	fmt.Fprintf(w, "%d values (%s), %s keys, seed %d\n", s.Messages, s.Data, s.Order, s.Seed)
-	fmt.Fprintf(w, "%s, %d CPUs, %s memory\n", m.CPU, m.CPUs, format(float64(m.Memory), suite.Bytes))
-	fmt.Fprintf(w, "%s, %s, %s\n", m.System, m.FileSystem, m.Go)
+	place := r.FileSystem
+	if s.Storage != "" {
+		place = s.Storage + " (" + r.FileSystem + ")"
+	}
+	fmt.Fprintf(w, "Suite %s: %s profile, %d round(s), %s, on %s, seed %d\n",
+		r.Suite, s.Profile, s.Rounds, durability, place, s.Seed)
 }
 
 // lines returns the lines of the table that have samples.
@@ -93,11 +94,16 @@ func (r *Result) lines(s suite.Suite) []line {
 		if len(states) == 0 {
 			states = []string{""}
 		}
-		for _, state := range states {
-			found = append(found, line{"  " + state, row.Unit, row.Name, state, false})
+		at := suite.At{Row: row.Name}
+		if row.Axis != "" {
+			at.X = r.furthest(row.Name)
+		}
+		for _, at.State = range states {
+			found = append(found, line{"  " + at.State, row.Unit, at, false})
 		}
 		if row.Cold != "" {
-			found = append(found, line{"  cold", row.Unit, row.Name, row.Cold, true})
+			at.State = row.Cold
+			found = append(found, line{"  cold", row.Unit, at, true})
 		}
 		found = slices.DeleteFunc(found, func(l line) bool { return !r.measured(l) })
 		switch {
@@ -115,9 +121,9 @@ func (r *Result) lines(s suite.Suite) []line {
 // values returns an engine's samples for a line.
 func (r *Result) values(l line, engine string) []float64 {
 	if l.cold {
-		return r.firsts(engine, l.row, l.state)
+		return r.firsts(engine, l.at)
 	}
-	return r.samples(engine, l.row, l.state)
+	return r.samples(engine, l.at)
 }
 
 // measured reports whether any engine has samples.
@@ -154,7 +160,7 @@ func (r *Result) line(w io.Writer, l line, names, peers []string) {
 	for _, name := range names {
 		cell, mark := "-", " "
 		if samples := r.values(l, name); len(samples) > 0 {
-			cell = format(median(samples), l.unit)
+			cell = format(Median(samples), l.unit)
 		}
 		if name == winner {
 			mark = best
@@ -163,7 +169,7 @@ func (r *Result) line(w io.Writer, l line, names, peers []string) {
 	}
 	ratio := "-"
 	if ours := r.values(l, us); winner != "" && len(ours) > 0 {
-		ratio = ratioOf(median(ours), median(r.values(l, winner)), l.unit)
+		ratio = ratioOf(Median(ours), Median(r.values(l, winner)), l.unit)
 	}
 	fmt.Fprintf(w, "%s%*s\n", text, ratioWidth, ratio)
 }
@@ -177,7 +183,7 @@ func (r *Result) bestOf(l line, names []string) string {
 		if len(samples) == 0 {
 			continue
 		}
-		cost := median(samples)
+		cost := Median(samples)
 		if l.unit == suite.PerSecond {
 			cost = -cost
 		}
@@ -206,7 +212,7 @@ func (r *Result) Details(w io.Writer, s suite.Suite) {
 		if l.unit == "" || l.cold {
 			continue
 		}
-		fmt.Fprintf(w, "\n%-30s%8s%8s%8s%8s%8s%8s\n", strings.TrimSuffix(l.row+", "+l.state, ", "),
+		fmt.Fprintf(w, "\n%-30s%8s%8s%8s%8s%8s%8s\n", strings.TrimSuffix(l.at.Row+", "+l.at.State, ", "),
 			"samples", "first", "min", "median", "p75", "p99")
 		for _, e := range r.Engines {
 			samples := r.values(l, e.Name)
@@ -215,8 +221,8 @@ func (r *Result) Details(w io.Writer, s suite.Suite) {
 			}
 			fmt.Fprintf(w, "  %-28s%8d", e.Name, len(samples))
 			for _, v := range []float64{
-				median(r.firsts(e.Name, l.row, l.state)), slices.Min(samples), median(samples),
-				quantile(samples, 0.75), quantile(samples, 0.99),
+				Median(r.firsts(e.Name, l.at)), slices.Min(samples), Median(samples),
+				Quantile(samples, 0.75), Quantile(samples, 0.99),
 			} {
 				fmt.Fprintf(w, "%8s", format(v, l.unit))
 			}

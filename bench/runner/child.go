@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/stoatdb/stoat/bench/engine"
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
@@ -19,18 +18,14 @@ func Child(in io.Reader, out io.Writer, find func(name string) (suite.Suite, err
 	if err != nil {
 		return err
 	}
-	engines, err := engine.Select(job.Engine)
-	if err != nil {
-		return err
-	}
 	lines := json.NewEncoder(out)
 	var broken error
-	err = s.Run(job, engines[0], func(row, state string, values ...float64) {
+	err = s.Run(job, func(at suite.At, values ...float64) {
 		if broken != nil || len(values) == 0 {
 			return
 		}
 		broken = lines.Encode(suite.Measurement{
-			Engine: job.Engine, Round: job.Round, Row: row, State: state, Values: values,
+			Engine: job.Engine, Round: job.Round, At: at, Values: values,
 		})
 	})
 	if err == nil {

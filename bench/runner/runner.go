@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat/bench/engine"
@@ -29,23 +30,24 @@ const ChildArgument = "child"
 // Runner runs the children.
 type Runner struct {
 	Suite    suite.Suite
-	Engines  []engine.Engine
+	Engines  []engine.About
 	Settings suite.Settings
 	Dir      string        // where the databases are made; on the storage to be measured
 	Timeout  time.Duration // after which a child is taken to hang
 	Progress io.Writer
 }
 
-// Run returns what was measured. If ctx is done, it stops the child and returns what there is, with
-// the context's error.
-func (r *Runner) Run(ctx context.Context) (*report.Result, error) {
-	result := report.New(r.Suite, r.Engines, r.Settings, machine.Describe(r.Dir))
+// Run adds what it measures to the result. If ctx is done, it stops the child and returns the
+// context's error.
+func (r *Runner) Run(ctx context.Context, result *report.Result) error {
+	engines := slices.Clone(r.Engines)
 	for round := 1; round <= r.Settings.Rounds; round++ {
 		for _, task := range r.Suite.Tasks(r.Settings) {
 			if round > task.Rounds {
 				continue
 			}
-			for _, e := range r.Engines {
+			var failed []string
+			for _, e := range engines {
 				job := suite.Job{
 					Settings: r.Settings,
 					Suite:    r.Suite.Name,
@@ -53,28 +55,36 @@ func (r *Runner) Run(ctx context.Context) (*report.Result, error) {
 					Engine:   e.Name,
 					Round:    round,
 				}
-				if err := r.turn(ctx, job, result); err != nil {
-					return result, err
+				done, err := r.turn(ctx, job, result)
+				if err != nil {
+					return err
+				}
+				if task.Gate && !done {
+					failed = append(failed, e.Name)
 				}
 			}
+			engines = slices.DeleteFunc(engines, func(e engine.About) bool {
+				return slices.Contains(failed, e.Name)
+			})
 		}
 	}
-	return result, nil
+	return nil
 }
 
-// turn does one job and adds the outcome to the result. It returns only errors that end the run.
-func (r *Runner) turn(ctx context.Context, job suite.Job, result *report.Result) (err error) {
+// turn does one job, adds the outcome to the result, and reports whether the job was finished. It
+// returns only errors that end the run.
+func (r *Runner) turn(ctx context.Context, job suite.Job, result *report.Result) (done bool, err error) {
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 	job.Dir, err = os.MkdirTemp(r.Dir, "stoat-bench-")
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(job.Dir)) }()
 	machine.SyncDisks()
-	fmt.Fprintf(r.Progress, "round %d of %d  %-9s %-14s",
-		job.Round, job.Rounds, job.Task, job.Engine)
+	fmt.Fprintf(r.Progress, "round %d of %d  %-10s %-12s %-16s",
+		job.Round, job.Rounds, job.Suite, job.Task, job.Engine)
 	start := time.Now()
 	measurements, err := r.child(ctx, job)
 	result.Measurements = append(result.Measurements, measurements...)
@@ -82,7 +92,7 @@ func (r *Runner) turn(ctx context.Context, job suite.Job, result *report.Result)
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintln(r.Progress, "  interrupted")
-		return ctx.Err()
+		return false, ctx.Err()
 	case err != nil:
 		fmt.Fprintln(r.Progress, "  failed")
 		result.Failures = append(result.Failures, report.Failure{
@@ -90,8 +100,9 @@ func (r *Runner) turn(ctx context.Context, job suite.Job, result *report.Result)
 		})
 	default:
 		fmt.Fprintln(r.Progress)
+		done = true
 	}
-	return nil
+	return done, nil
 }
 
 // child runs one child process and returns what it has measured, even if it fails in the end.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/bench/report"
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
@@ -26,21 +27,23 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// findSuite returns a suite whose name says what goes wrong with bbolt.
+// findSuite returns a suite whose name says what goes wrong with the engine "bad".
 func findSuite(name string) (suite.Suite, error) {
 	return suite.Suite{
 		Name: name,
 		Rows: []suite.Row{{Name: "row", Unit: suite.Nanoseconds}},
 		Tasks: func(s suite.Settings) []suite.Task {
-			return []suite.Task{{Name: "every", Rounds: s.Rounds}, {Name: "once", Rounds: 1}}
+			once := suite.Task{Name: "once", Rounds: 1, Gate: name == "gate"}
+			return []suite.Task{{Name: "every", Rounds: s.Rounds}, once}
 		},
-		Run: func(job suite.Job, e engine.Engine, record suite.Record) error {
-			record("row", job.Task, float64(job.Round))
-			if e.Name != "bbolt" {
+		Engines: func() []engine.About { return []engine.About{{Name: "good"}, {Name: "bad"}} },
+		Run: func(job suite.Job, record suite.Record) error {
+			record(suite.At{Row: "row", State: job.Task}, float64(job.Round))
+			if job.Engine != "bad" {
 				return nil
 			}
 			switch name {
-			case "error":
+			case "error", "gate":
 				return errors.New("out of luck")
 			case "exit":
 				os.Exit(3)
@@ -58,27 +61,23 @@ func newRunner(t testing.TB, name string) *Runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engines, err := engine.Select("badger,bbolt")
-	if err != nil {
-		t.Fatal(err)
-	}
 	return &Runner{
-		Suite: s, Engines: engines, Settings: suite.Settings{Rounds: 2}, Dir: t.TempDir(),
+		Suite: s, Engines: s.Engines(), Settings: suite.Settings{Rounds: 2}, Dir: t.TempDir(),
 		Timeout: time.Minute, Progress: io.Discard,
 	}
 }
 
 func TestRun_letsEnginesTakeTurns(t *testing.T) {
 	r := newRunner(t, "fine")
-	result, err := r.Run(t.Context())
-	if err != nil {
+	result := new(report.Result)
+	if err := r.Run(t.Context(), result); err != nil {
 		t.Fatal(err)
 	}
 	var turns []string
 	for _, m := range result.Measurements {
 		turns = append(turns, fmt.Sprint(m.Engine, " ", m.State, " ", m.Values[0]))
 	}
-	want := "badger every 1, bbolt every 1, badger once 1, bbolt once 1, badger every 2, bbolt every 2"
+	want := "good every 1, bad every 1, good once 1, bad once 1, good every 2, bad every 2"
 	if got := strings.Join(turns, ", "); got != want {
 		t.Errorf("turns %s\ninstead of %s", got, want)
 	}
@@ -98,8 +97,8 @@ func TestRun_goesOnAfterAChildFails(t *testing.T) {
 				r.Timeout = 2 * time.Second
 				r.Settings.Rounds = 1
 			}
-			result, err := r.Run(t.Context())
-			if err != nil {
+			result := new(report.Result)
+			if err := r.Run(t.Context(), result); err != nil {
 				t.Fatal(err)
 			}
 			turns := 2 * (r.Settings.Rounds + 1)
@@ -110,18 +109,35 @@ func TestRun_goesOnAfterAChildFails(t *testing.T) {
 				t.Fatalf("%d failures of %d turns", len(result.Failures), turns)
 			}
 			f := result.Failures[0]
-			if f.Engine != "bbolt" || f.Task != "every" || !strings.Contains(f.Error, want) {
+			if f.Engine != "bad" || f.Task != "every" || !strings.Contains(f.Error, want) {
 				t.Errorf("%+v, which does not say %q", f, want)
 			}
 		})
 	}
 }
 
+func TestRun_dropsAnEngineThatFailsAGate(t *testing.T) {
+	r := newRunner(t, "gate")
+	r.Settings.Rounds = 3
+	result := new(report.Result)
+	if err := r.Run(t.Context(), result); err != nil {
+		t.Fatal(err)
+	}
+	turns := make(map[string]int)
+	for _, m := range result.Measurements {
+		turns[m.Engine]++
+	}
+	if turns["good"] != 4 || turns["bad"] != 2 {
+		t.Errorf("turns %v; the bad one should have one before the gate, and the gate", turns)
+	}
+}
+
 func TestRun_returnsWhatThereIsWhenInterrupted(t *testing.T) {
 	r := newRunner(t, "hang")
 	ctx, cancel := context.WithCancel(t.Context())
-	r.Progress = onText{"bbolt", cancel}
-	result, err := r.Run(ctx)
+	r.Progress = onText{"bad", cancel}
+	result := new(report.Result)
+	err := r.Run(ctx, result)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}

@@ -17,7 +17,7 @@ type run struct {
 	job       suite.Job
 	plan      plan
 	engine    engine.Engine
-	record    suite.Record
+	out       suite.Record
 	generator *generator
 
 	store  engine.Store
@@ -106,7 +106,7 @@ func (r *run) closeAndWeigh() error {
 	if r.job.Wants("close") {
 		r.record("close", "", since(start))
 	}
-	if r.job.Profile == profileFull || !r.job.Wants("size") {
+	if r.job.Profile != suite.Quick || !r.job.Wants("size") {
 		return nil // the other task measures the size, or nobody wants it
 	}
 	return r.weigh("main", r.plan.messages)
@@ -174,6 +174,11 @@ func (r *run) resources(state string) error {
 	r.record("memory", "anon", float64(now.Anon))
 	r.record("memory", "file", float64(now.File))
 	return nil
+}
+
+// record hands over samples of a row in one state.
+func (r *run) record(row, state string, values ...float64) {
+	r.out(suite.At{Row: row, State: state}, values...)
 }
 
 // since returns the nanoseconds since start.

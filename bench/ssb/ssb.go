@@ -10,12 +10,16 @@
 package ssb
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"github.com/stoatdb/stoat/bench/engine"
 	"github.com/stoatdb/stoat/bench/suite"
 )
+
+// studyMessages is how many messages the study had.
+const studyMessages = 100_000
 
 // Names of the tasks.
 const (
@@ -30,18 +34,16 @@ const (
 	reopened = "reopened" // after Close and Open, for each row anew
 )
 
-// profileFull is the profile with the study's own sizes.
-const profileFull = "full"
-
 // Suite returns the suite.
 func Suite() suite.Suite {
 	return suite.Suite{
-		Name:  "ssb",
-		About: "appending and reading a log of messages",
-		Rows:  rows(),
-		Data:  []string{dataMessages, dataRandom},
-		Tasks: tasks,
-		Run:   runJob,
+		Name:    "ssb",
+		About:   "appending and reading a log of messages",
+		Rows:    rows(),
+		Data:    []string{dataMessages, dataRandom},
+		Engines: engine.Abouts,
+		Tasks:   tasks,
+		Run:     runJob,
 	}
 }
 
@@ -78,7 +80,7 @@ func rows() []suite.Row {
 
 func tasks(s suite.Settings) []suite.Task {
 	size := suite.Task{Name: taskSize, Rounds: 1}
-	if s.Profile != profileFull || !s.Wants("size") {
+	if s.Profile == suite.Quick || !s.Wants("size") {
 		return []suite.Task{{Name: taskMessages, Rounds: s.Rounds}}
 	}
 	if len(s.Rows) == 1 {
@@ -105,11 +107,12 @@ type plan struct {
 
 // newPlan returns the plan of the user's settings.
 func newPlan(s suite.Settings) plan {
+	n := cmp.Or(s.N, studyMessages)
 	p := plan{
-		messages:     s.Messages,
-		sizeMessages: 10 * s.Messages,
-		batch:        min(5_000, s.Messages),
-		sizeBatch:    min(1_000, s.Messages),
+		messages:     n,
+		sizeMessages: 10 * n,
+		batch:        min(5_000, n),
+		sizeBatch:    min(1_000, n),
 		generated:    5,
 		reads:        40,
 		calls:        1_000,
@@ -119,18 +122,22 @@ func newPlan(s suite.Settings) plan {
 		opens:        20,
 		settle:       2 * time.Second,
 	}
-	if s.Profile == profileFull {
+	if s.Profile != suite.Quick {
 		p.generated, p.reads, p.puts, p.crowds = 20, 100, 200, 5
 	}
 	return p
 }
 
-func runJob(job suite.Job, e engine.Engine, record suite.Record) error {
-	g, err := newGenerator(job.Data, job.Seed)
+func runJob(job suite.Job, record suite.Record) error {
+	e, err := engine.Find(job.Engine)
 	if err != nil {
 		return err
 	}
-	r := &run{job: job, plan: newPlan(job.Settings), engine: e, record: record, generator: g}
+	g, err := newGenerator(cmp.Or(job.Data, dataMessages), job.Seed)
+	if err != nil {
+		return err
+	}
+	r := &run{job: job, plan: newPlan(job.Settings), engine: e, out: record, generator: g}
 	switch job.Task {
 	case taskMessages:
 		return r.messages()

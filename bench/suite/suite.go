@@ -7,6 +7,7 @@ package suite
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/stoatdb/stoat/bench/engine"
 )
@@ -16,11 +17,13 @@ type Suite struct {
 	Name  string
 	About string
 	Rows  []Row
-	Data  []string // names of the data sets
+	Data  []string // names of the data sets; empty if there is one only
+	// Engines returns what the suite can measure, in the order of the tables.
+	Engines func() []engine.About
 	// Tasks returns what to do with each engine; each task is a child process of its own.
 	Tasks func(s Settings) []Task
 	// Run does one job, in a fresh process.
-	Run func(job Job, e engine.Engine, record Record) error
+	Run func(job Job, record Record) error
 }
 
 // Row is one quantity that a suite measures, under one or several conditions.
@@ -29,6 +32,7 @@ type Row struct {
 	Unit   Unit
 	States []string // the conditions, in the order of the report; empty if there is one only
 	Cold   string   // the state whose first sample of each round is reported on its own
+	Axis   string   // what [At.X] counts, if the row is measured along it; else empty
 	About  string   // what one sample is
 }
 
@@ -42,16 +46,24 @@ const (
 	PerSecond   Unit = "/s"
 )
 
+// Profiles. The large one is for data beyond memory.
+const (
+	Quick = "quick"
+	Full  = "full"
+	Large = "large"
+)
+
 // Settings are what the user has chosen. They are the same for all engines and rounds.
 type Settings struct {
-	Profile  string // "quick" or "full"
-	Rounds   int
-	Messages int
-	Seed     uint64
-	Order    engine.Order
-	Data     string   // name of the data set
-	Sync     bool     // every commit is durable before it returns
-	Rows     []string // names of the rows to measure; empty for all
+	Profile string
+	Rounds  int
+	N       int `json:",omitempty"` // entries in place of the profile's, unless 0
+	Seed    uint64
+	Order   engine.Order
+	Data    string   `json:",omitempty"` // name of the data set; empty for the suite's first
+	Sync    bool     // every commit is durable before it returns
+	Storage string   `json:",omitempty"` // the name that the user gave to the place measured
+	Rows    []string `json:",omitempty"` // names of the rows to measure; empty for all
 }
 
 // Wants reports whether one of the rows is to be measured.
@@ -65,7 +77,8 @@ func (s Settings) Wants(rows ...string) bool {
 // Task is one child process's part of a suite.
 type Task struct {
 	Name   string
-	Rounds int // it takes part in the first rounds only
+	Rounds int  // it takes part in the first rounds only
+	Gate   bool // an engine that fails it is not measured
 }
 
 // Job is what a child process is told to do, with one engine in one round.
@@ -78,27 +91,55 @@ type Job struct {
 	Dir    string // exists, is empty, and is removed afterwards
 }
 
+// At says what samples are of.
+type At struct {
+	Row   string
+	State string  `json:",omitempty"`
+	X     float64 `json:",omitempty"` // the place on the row's axis, if it has one
+}
+
 // Measurement is what a child process answers: the samples of a row under one condition.
 type Measurement struct {
 	Engine string
 	Round  int
-	Row    string
-	State  string
+	At
 	Values []float64 // in the order taken
 }
 
-// Record takes the samples of a row.
-type Record func(row, state string, values ...float64)
+// Record takes samples.
+type Record func(at At, values ...float64)
+
+// Row returns the row of the name.
+func (s Suite) Row(name string) (Row, bool) {
+	for _, r := range s.Rows {
+		if r.Name == name {
+			return r, true
+		}
+	}
+	return Row{}, false
+}
 
 // Check returns an error if the suite has not got what the settings name.
 func (s Suite) Check(o Settings) error {
-	if !slices.Contains(s.Data, o.Data) {
-		return fmt.Errorf("suite %s has no data set %q", s.Name, o.Data)
+	if o.Data != "" && !slices.Contains(s.Data, o.Data) {
+		return fmt.Errorf("suite %s has no data set %q, but %s", s.Name, o.Data, names(s.Data))
+	}
+	var known []string
+	for _, r := range s.Rows {
+		known = append(known, r.Name)
 	}
 	for _, name := range o.Rows {
-		if !slices.ContainsFunc(s.Rows, func(r Row) bool { return r.Name == name }) {
-			return fmt.Errorf("suite %s has no row %q", s.Name, name)
+		if _, ok := s.Row(name); !ok {
+			return fmt.Errorf("suite %s has no row %q, but %s", s.Name, name, names(known))
 		}
 	}
 	return nil
+}
+
+// names lists what there is to choose from.
+func names(known []string) string {
+	if len(known) == 0 {
+		return "none at all"
+	}
+	return strings.Join(known, ", ")
 }

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// choices are the flags, checked.
+type choices struct {
+	suites   []suite.Suite
+	engines  []string // names; empty for all but the extra ones
+	places   []place
+	syncs    []bool
+	settings suite.Settings // what is the same for all results
+	out      string
+	timeout  time.Duration
+	json     bool
+	details  bool
+}
+
+// place is a folder on a storage to measure.
+type place struct{ name, dir string }
+
+// parse parses the flags.
+func parse(args []string) (*choices, error) {
+	c := new(choices)
+	s := &c.settings
+	var suites, rows, engines, storage, durability, order string
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.StringVar(&suites, "suite", "", "suites to run, separated by commas (default all)")
+	f.StringVar(&rows, "op", "", "rows to measure, separated by commas (default all)")
+	f.StringVar(&engines, "engine", "", "engines, separated by commas (default see list)")
+	f.StringVar(&s.Profile, "profile", suite.Quick, "quick, full or large")
+	f.IntVar(&s.Rounds, "rounds", 0, "fresh processes for each engine (default 5, quick 1)")
+	f.IntVar(&s.N, "n", 0, "entries, in place of the profile's own numbers")
+	f.Uint64Var(&s.Seed, "seed", 1, "seed of the data and of the random choices")
+	f.StringVar(&s.Data, "data", "", "data set of the suite ssb: messages or random")
+	f.StringVar(&order, "order", "be", "keys of the suite ssb: be (big-endian) or le (little-endian)")
+	f.StringVar(&durability, "sync", "always", "commits are durable: always, never or both")
+	f.StringVar(&storage, "storage", "", "folders to measure in: NAME=DIR,NAME=DIR or DIR (default -out)")
+	f.StringVar(&c.out, "out", "out", "folder for report.html, results.json and results.csv")
+	f.DurationVar(&c.timeout, "timeout", 15*time.Minute, "when to give up on an engine's turn")
+	f.BoolVar(&c.json, "json", false, "print results.json in place of tables")
+	f.BoolVar(&c.details, "details", false, "print the distribution of the samples, too")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q; %s", f.Arg(0), usage)
+	}
+	s.Rows, c.engines = split(rows), split(engines)
+	if err := c.complete(order); err != nil {
+		return nil, err
+	}
+	if err := c.chooseSync(durability); err != nil {
+		return nil, err
+	}
+	if err := c.choosePlaces(storage); err != nil {
+		return nil, err
+	}
+	return c, c.chooseSuites(split(suites))
+}
+
+// split returns the parts of a list with commas, none of an empty one.
+func split(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ",")
+}
+
+// complete checks the settings and fills in what follows from them.
+func (c *choices) complete(order string) error {
+	s := &c.settings
+	rounds, ok := map[string]int{suite.Quick: 1, suite.Full: 5, suite.Large: 1}[s.Profile]
+	if !ok {
+		return fmt.Errorf("-profile %q is none of quick, full, large", s.Profile)
+	}
+	if s.Rounds == 0 {
+		s.Rounds = rounds
+	}
+	s.Order = engine.Order(order)
+	switch {
+	case s.Rounds < 0:
+		return fmt.Errorf("-rounds %d is negative", s.Rounds)
+	case s.N < 0:
+		return fmt.Errorf("-n %d is negative", s.N)
+	case s.Order != engine.BigEndian && s.Order != engine.LittleEndian:
+		return fmt.Errorf("-order %q is neither be nor le", order)
+	}
+	return nil
+}
+
+func (c *choices) chooseSync(durability string) error {
+	c.syncs = map[string][]bool{"always": {true}, "never": {false}, "both": {true, false}}[durability]
+	if c.syncs == nil {
+		return fmt.Errorf("-sync %q is none of always, never, both", durability)
+	}
+	return nil
+}
+
+func (c *choices) choosePlaces(storage string) error {
+	for _, part := range split(storage) {
+		name, dir, ok := strings.Cut(part, "=")
+		if !ok {
+			name, dir = "", part
+		}
+		if dir == "" {
+			return fmt.Errorf("-storage %q names no folder; give NAME=DIR", part)
+		}
+		if slices.ContainsFunc(c.places, func(p place) bool { return p.name == name }) {
+			return fmt.Errorf("-storage has two places named %q", name)
+		}
+		c.places = append(c.places, place{name, dir})
+	}
+	if len(c.places) == 0 {
+		c.places = []place{{"", c.out}}
+	}
+	return nil
+}
+
+// chooseSuites takes the named suites that have any of the rows and engines wanted. A row or engine
+// that none of them has is an error.
+func (c *choices) chooseSuites(names []string) error {
+	chosen := suites()
+	if names != nil {
+		chosen = nil
+		for _, name := range names {
+			s, err := findSuite(name)
+			if err != nil {
+				return err
+			}
+			chosen = append(chosen, s)
+		}
+	}
+	if c.settings.Data != "" {
+		chosen = slices.DeleteFunc(chosen, func(s suite.Suite) bool { return len(s.Data) == 0 })
+	}
+	var rows, engines []string
+	for _, s := range chosen {
+		var has []string
+		for _, row := range s.Rows {
+			has = append(has, row.Name)
+		}
+		rows = append(rows, has...)
+		for _, e := range s.Engines() {
+			engines = append(engines, e.Name)
+		}
+		if c.settings.Rows == nil || intersect(has, c.settings.Rows) {
+			c.suites = append(c.suites, s)
+		}
+	}
+	if err := allKnown("row", c.settings.Rows, rows); err != nil {
+		return err
+	}
+	return allKnown("engine", c.engines, engines)
+}
+
+func intersect(a, b []string) bool {
+	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
+}
+
+// allKnown returns an error that says what there is, unless all names are known.
+func allKnown(what string, names, known []string) error {
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			slices.Sort(known)
+			known = slices.Compact(known)
+			return fmt.Errorf("no %s %q, but %s", what, name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// enginesOf returns the engines of a suite that are to be measured, and notes on those that cannot.
+func (c *choices) enginesOf(s suite.Suite) (engines []engine.About, notes []string) {
+	for _, e := range s.Engines() {
+		wanted := !e.Extra
+		if c.engines != nil {
+			wanted = slices.Contains(c.engines, e.Name)
+		}
+		switch {
+		case !wanted:
+		case e.Missing != "":
+			notes = append(notes, fmt.Sprintf("%s is not measured: %s", e.Name, e.Missing))
+		default:
+			engines = append(engines, e)
+		}
+	}
+	return engines, notes
+}

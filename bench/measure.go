@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/stoatdb/stoat/bench/machine"
+	"github.com/stoatdb/stoat/bench/report"
+	"github.com/stoatdb/stoat/bench/runner"
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// measure runs what the flags say, and shows and keeps whatever was measured, also if it was
+// interrupted.
+func measure(args []string) error {
+	c, err := parse(args)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.out, 0o755); err != nil {
+		return fmt.Errorf("make the folder of the report: %w", err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	r := report.New()
+	failure := c.runAll(ctx, r)
+	if errors.Is(failure, context.Canceled) {
+		r.Notes = append(r.Notes, "The run was interrupted.")
+		failure = errors.New("interrupted")
+	}
+	failure = errors.Join(failure, c.show(r))
+	if n := r.Failures(); n > 0 {
+		failure = errors.Join(failure, fmt.Errorf("%d turns failed; their errors are in the report", n))
+	}
+	return failure
+}
+
+// runAll measures each suite in each place with each durability.
+func (c *choices) runAll(ctx context.Context, r *report.Report) error {
+	for _, place := range c.places {
+		for _, s := range c.suites {
+			engines, notes := c.enginesOf(s)
+			for _, note := range notes {
+				if !slices.Contains(r.Notes, note) {
+					r.Notes = append(r.Notes, note)
+				}
+			}
+			for _, sync := range c.syncs {
+				settings := c.settings
+				settings.Sync, settings.Storage = sync, place.name
+				settings.Rows = rowsOf(s, settings.Rows)
+				result := &report.Result{
+					Suite:      s.Name,
+					FileSystem: machine.FileSystem(place.dir),
+					Settings:   settings,
+					Engines:    report.Describe(engines),
+				}
+				r.Results = append(r.Results, result)
+				run := runner.Runner{
+					Suite: s, Engines: engines, Settings: settings, Dir: place.dir, Timeout: c.timeout,
+					Progress: os.Stderr,
+				}
+				if err := run.Run(ctx, result); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// rowsOf returns those of the wanted rows that the suite has.
+func rowsOf(s suite.Suite, wanted []string) []string {
+	return slices.DeleteFunc(slices.Clone(wanted), func(name string) bool {
+		_, ok := s.Row(name)
+		return !ok
+	})
+}
+
+// show writes the report's files and prints what was measured.
+func (c *choices) show(r *report.Report) error {
+	path := filepath.Join(c.out, "results.json")
+	err := r.Write(path)
+	if c.json {
+		return errors.Join(err, json.NewEncoder(os.Stdout).Encode(r))
+	}
+	err = errors.Join(err, r.Text(os.Stdout, findSuite, c.details))
+	if err == nil {
+		fmt.Printf("\nReport: %s\n", path)
+	}
+	return err
+}

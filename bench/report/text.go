@@ -1,0 +1,41 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// Text writes the tables of all results, and with details the distributions behind them.
+func (r *Report) Text(w io.Writer, find func(name string) (suite.Suite, error), details bool) error {
+	m := r.Machine
+	fmt.Fprintf(w, "%s, %d CPUs, %s memory\n", m.CPU, m.CPUs, format(float64(m.Memory), suite.Bytes))
+	fmt.Fprintf(w, "%s, %s, %s\n", m.System, m.Go, r.Started.Format("2006-01-02 15:04 MST"))
+	for _, note := range r.Notes {
+		fmt.Fprintln(w, note)
+	}
+	for _, result := range r.Results {
+		s, err := find(result.Suite)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+		result.Table(w, s)
+		if details {
+			result.Details(w, s)
+		}
+	}
+	return nil
+}
+
+// Write writes the report to a file.
+func (r *Report) Write(path string) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(b, '\n'), 0o644)
+}
