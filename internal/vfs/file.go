@@ -26,6 +26,8 @@ func (f osFile) Close() error { return asNoSpace(f.file.Close()) }
 
 func (f osFile) Sync() error { return asNoSpace(datasync(f.file)) }
 
+func (f osFile) StartSync(offset, n int64) { startSync(f.file, offset, n) }
+
 func (f osFile) Size() (int64, error) {
 	info, err := f.file.Stat()
 	if err != nil {

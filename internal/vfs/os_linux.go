@@ -12,6 +12,12 @@ func datasync(f *os.File) error {
 	return control(f, "fdatasync", unix.Fdatasync)
 }
 
+func startSync(f *os.File, offset, n int64) {
+	_ = control(f, "sync_file_range", func(fd int) error { // Sync will meet the same error
+		return unix.SyncFileRange(fd, offset, n, unix.SYNC_FILE_RANGE_WRITE)
+	})
+}
+
 // extend reserves blocks for the bytes from old to size, on file systems that can.
 func extend(f *os.File, old, size int64) error {
 	err := control(f, "fallocate", func(fd int) error {

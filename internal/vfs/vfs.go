@@ -60,6 +60,9 @@ type File interface {
 	// to read it back. It works on files opened for reading too. After a failed Sync the state of
 	// the file is unknown; it must not be retried.
 	Sync() error
+	// StartSync asks the system to begin to bring n bytes from offset on to the disk, so that Sync
+	// has less to do later. It does not wait and promises nothing; what goes wrong shows in Sync.
+	StartSync(offset, n int64)
 	// Size returns the current length in bytes.
 	Size() (int64, error)
 	// Truncate sets the length. What it adds reads as zeros.

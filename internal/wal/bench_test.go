@@ -10,8 +10,8 @@ import (
 // BenchmarkCommit appends and flushes one frame at a time to a real disk.
 func BenchmarkCommit(b *testing.B) {
 	for _, size := range []int{100, 4096, 2 << 20} {
-		for _, sync := range []bool{false, true} {
-			b.Run(fmt.Sprintf("%d/sync=%v", size, sync), func(b *testing.B) {
+		for _, reach := range []Reach{Written, Durable} {
+			b.Run(fmt.Sprintf("%d/sync=%v", size, reach == Durable), func(b *testing.B) {
 				s, err := Create(vfs.OS(), b.TempDir(), testNumber, testDatabase)
 				check(b, err)
 				batch := frames(make([]byte, size-HeaderBytes))
@@ -20,7 +20,7 @@ func BenchmarkCommit(b *testing.B) {
 				for number := uint64(1); b.Loop(); number++ {
 					check(b, s.Reserve(int64(size)))
 					s.Append(batch, number, true)
-					_, err := s.Flush(sync)
+					_, err := s.Flush(reach)
 					check(b, err)
 				}
 				check(b, s.Close())
@@ -48,7 +48,7 @@ func BenchmarkFlush(b *testing.B) {
 					}
 					s.Append([][]byte{frame}, number, true)
 				}
-				_, err := s.Flush(false)
+				_, err := s.Flush(Written)
 				check(b, err)
 			}
 			check(b, s.Close())
@@ -68,7 +68,7 @@ func BenchmarkReplay(b *testing.B) {
 			batch := frames(make([]byte, size-HeaderBytes))
 			for number := uint64(1); !zeros && number <= total/size; number++ {
 				s.Append(batch, number, true)
-				_, err = s.Flush(false)
+				_, err = s.Flush(Written)
 				check(b, err)
 			}
 			b.SetBytes(total)

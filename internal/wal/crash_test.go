@@ -59,7 +59,7 @@ func (w *crasher) run(fs *faultfs.FS) {
 		}
 		if w.rng.IntN(5) == 0 {
 			s.Append(frames(c.payloads...), c.number, false)
-			_, err := s.Flush(w.rng.IntN(2) == 0)
+			_, err := s.Flush(Reach(w.rng.IntN(3)))
 			check(w.t, err)
 			s.Abort()
 		}
@@ -68,10 +68,10 @@ func (w *crasher) run(fs *faultfs.FS) {
 		if w.rng.IntN(3) == 0 {
 			continue
 		}
-		sync := w.rng.IntN(2) == 0
-		_, err := s.Flush(sync)
+		reach := Reach(w.rng.IntN(3))
+		_, err := s.Flush(reach)
 		check(w.t, err)
-		if sync {
+		if reach == Durable {
 			w.durable = len(w.written)
 		}
 	}

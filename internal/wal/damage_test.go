@@ -23,7 +23,7 @@ func seal(image []byte, at int, change func(h *frameHeader)) {
 
 func TestReplay_endsWhereTheFileIsCutOff(t *testing.T) {
 	want := someCommits(6)
-	image := logImage(t, true, want...)
+	image := logImage(t, Durable, want...)
 	whole := ends(want)
 	for cut := range image {
 		n := 0
@@ -44,10 +44,10 @@ func TestReplay_endsWhereTheFileIsCutOff(t *testing.T) {
 
 func TestReplay_neverReturnsDamagedBytes(t *testing.T) {
 	want := someCommits(6)
-	for _, sync := range []bool{true, false} {
-		image := logImage(t, sync, want...)
+	for _, reach := range []Reach{Durable, Written} {
+		image := logImage(t, reach, want...)
 		durable := 0 // as the last frame says
-		if sync {
+		if reach == Durable {
 			durable = ends(want)[4]
 		}
 		for i := range image {
@@ -70,7 +70,7 @@ func TestReplay_neverReturnsDamagedBytes(t *testing.T) {
 
 func TestReplay_saysWhereTheDamageIs(t *testing.T) {
 	want := someCommits(4)
-	image := logImage(t, true, want...)
+	image := logImage(t, Durable, want...)
 	at := ends(want)[1] // where commit 3 starts
 	image[at+HeaderBytes] ^= 1
 	_, err := replayImage(t, image, 0)
@@ -82,7 +82,7 @@ func TestReplay_saysWhereTheDamageIs(t *testing.T) {
 
 func TestReplay_takesAHoleForATornTailUnlessItWasDurable(t *testing.T) {
 	want := someCommits(5)
-	image := logImage(t, false, want...)
+	image := logImage(t, Written, want...)
 	whole := ends(want)
 	clear(image[whole[1]:whole[2]]) // commit 3
 	if got, err := replayImage(t, image, 0); err != nil || len(got) != 2 {
@@ -103,7 +103,7 @@ func TestReplay_findsWhatFollowsAHole(t *testing.T) {
 	for _, base := range []int{0, windowBytes - 2*HeaderBytes, 2*windowBytes - 3*HeaderBytes} {
 		for hole := base; hole < base+3*HeaderBytes; hole++ {
 			want := []commit{{1, [][]byte{make([]byte, hole)}}, {2, [][]byte{[]byte("later")}}}
-			image := logImage(t, true, want...)
+			image := logImage(t, Durable, want...)
 			clear(image[fileHeaderBytes : fileHeaderBytes+HeaderBytes])
 			if _, err := replayImage(t, image, 0); !errors.Is(err, corrupt.Err) {
 				t.Errorf("hole of %d bytes: %v", hole, err)
@@ -115,18 +115,18 @@ func TestReplay_findsWhatFollowsAHole(t *testing.T) {
 func TestReplay_takesALostHeaderForACrashUnlessItWasDurable(t *testing.T) {
 	const sector = 512
 	want := []commit{{1, [][]byte{make([]byte, sector)}}, {2, [][]byte{[]byte("later")}}}
-	for _, sync := range []bool{false, true} {
-		image := logImage(t, sync, want...)
+	for _, reach := range []Reach{Written, Durable} {
+		image := logImage(t, reach, want...)
 		clear(image[:sector])
 		got, err := replayImage(t, image, 0)
-		if len(got) > 0 || errors.Is(err, corrupt.Err) != sync {
-			t.Errorf("synced %v: replayed %d commits: %v", sync, len(got), err)
+		if len(got) > 0 || errors.Is(err, corrupt.Err) != (reach == Durable) {
+			t.Errorf("reach %d: replayed %d commits: %v", reach, len(got), err)
 		}
 	}
 }
 
 func TestReplay_refusesOtherFiles(t *testing.T) {
-	image := logImage(t, true, someCommits(2)...)
+	image := logImage(t, Durable, someCommits(2)...)
 	sum := func(p []byte) {
 		binary.LittleEndian.PutUint32(p[fileSumAt:], checksum.Of(p[:fileSumAt]))
 	}
@@ -153,7 +153,7 @@ func TestReplay_refusesOtherFiles(t *testing.T) {
 
 func TestReplay_refusesFramesThatCannotFollow(t *testing.T) {
 	want := []commit{{1, frames([]byte("a"))}, {2, frames([]byte("b"), []byte("c"))}}
-	image := logImage(t, false, want...)
+	image := logImage(t, Written, want...)
 	at := ends(want)[0]
 	for name, change := range map[string]func(h *frameHeader){
 		"commit of before":    func(h *frameHeader) { h.commit = 1 },
@@ -180,9 +180,9 @@ func TestReplay_refusesFramesThatCannotFollow(t *testing.T) {
 // the next frame would be.
 func TestReplay_ignoresStaleFrames(t *testing.T) {
 	want := someCommits(3)
-	image := logImage(t, true, want...)
+	image := logImage(t, Durable, want...)
 	at := len(image)
-	own := logImage(t, true, append(slices.Clone(want), commit{4, [][]byte{[]byte("stale")}})...)
+	own := logImage(t, Durable, append(slices.Clone(want), commit{4, [][]byte{[]byte("stale")}})...)
 	stale := own[at:]
 	got, err := replayImage(t, append(bytes.Clone(image), stale...), 0)
 	if err != nil || len(got) != 4 {
@@ -213,9 +213,9 @@ func TestReplay_ignoresStaleFrames(t *testing.T) {
 
 // A value that is a copy of the log does not make a torn frame before it damage.
 func TestReplay_ignoresALogWithinALog(t *testing.T) {
-	inner := logImage(t, true, someCommits(6)...)
+	inner := logImage(t, Durable, someCommits(6)...)
 	want := []commit{{1, [][]byte{[]byte("torn")}}, {2, [][]byte{inner}}}
-	image := logImage(t, false, want...)
+	image := logImage(t, Written, want...)
 	image[fileHeaderBytes] ^= 1
 	if got, err := replayImage(t, image, 0); err != nil || len(got) != 0 {
 		t.Errorf("replayed %d commits: %v", len(got), err)
@@ -223,7 +223,7 @@ func TestReplay_ignoresALogWithinALog(t *testing.T) {
 }
 
 func TestReplay_allocatesByNoLengthThatItHasNotChecked(t *testing.T) {
-	image := logImage(t, true, commit{1, [][]byte{[]byte("a")}})
+	image := logImage(t, Durable, commit{1, [][]byte{[]byte("a")}})
 	seal(image, fileHeaderBytes, func(h *frameHeader) { h.length = math.MaxUint32 })
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -43,7 +43,7 @@ func FuzzReplay(f *testing.F) {
 // FuzzReplay_raw replays any bytes behind a valid header.
 func FuzzReplay_raw(f *testing.F) {
 	f.Add([]byte{})
-	f.Add(logImage(f, true, someCommits(4)...)[fileHeaderBytes:])
+	f.Add(logImage(f, Durable, someCommits(4)...)[fileHeaderBytes:])
 	f.Add(make([]byte, 3*HeaderBytes))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		header, _ := newFileHeader(testNumber, testDatabase)
@@ -72,7 +72,7 @@ func checkAny(t *testing.T, image []byte) {
 			rest = after
 		}
 	}
-	again, err := replayImage(t, logImage(t, true, got...), 0)
+	again, err := replayImage(t, logImage(t, Durable, got...), 0)
 	if err != nil || len(again) != len(got) || !isPrefix(again, got) {
 		t.Fatalf("written again, %d commits replay as %d: %v", len(got), len(again), err)
 	}

@@ -67,11 +67,11 @@ func create(t testing.TB, fs vfs.FS) *Segment {
 }
 
 // appendCommits appends, flushes and perhaps syncs each commit.
-func appendCommits(t testing.TB, s *Segment, sync bool, commits ...commit) {
+func appendCommits(t testing.TB, s *Segment, reach Reach, commits ...commit) {
 	t.Helper()
 	for _, c := range commits {
 		s.Append(frames(c.payloads...), c.number, true)
-		through, err := s.Flush(sync)
+		through, err := s.Flush(reach)
 		check(t, err)
 		if through != c.number {
 			t.Fatalf("flushed through commit %d, want %d", through, c.number)
@@ -80,11 +80,11 @@ func appendCommits(t testing.TB, s *Segment, sync bool, commits ...commit) {
 }
 
 // logImage returns a log file with the commits.
-func logImage(t testing.TB, sync bool, commits ...commit) []byte {
+func logImage(t testing.TB, reach Reach, commits ...commit) []byte {
 	t.Helper()
 	fs := newFS(t)
 	s := create(t, fs)
-	appendCommits(t, s, sync, commits...)
+	appendCommits(t, s, reach, commits...)
 	check(t, s.Close())
 	return readFile(t, fs)
 }

@@ -33,7 +33,7 @@ func scribble(t testing.TB, s *Segment, rng *rand.Rand, n int) (finished []commi
 			s.Append(frames(payloads...), c.number, !abandoned && part == parts-1)
 			c.payloads = append(c.payloads, payloads...)
 			if abandoned || rng.IntN(2) == 0 {
-				_, err := s.Flush(rng.IntN(3) == 0)
+				_, err := s.Flush(Reach(rng.IntN(3)))
 				check(t, err)
 			}
 		}
@@ -43,7 +43,7 @@ func scribble(t testing.TB, s *Segment, rng *rand.Rand, n int) (finished []commi
 		}
 		finished = append(finished, c)
 	}
-	_, err := s.Flush(false)
+	_, err := s.Flush(Written)
 	check(t, err)
 	return finished
 }
@@ -70,7 +70,7 @@ func TestReplay_returnsWhatWasAppended(t *testing.T) {
 func TestReplay_startsWhereTheSegmentBefore(t *testing.T) {
 	fs := newFS(t)
 	s := create(t, fs)
-	appendCommits(t, s, true, commit{8, frames([]byte("x"))}, commit{9, frames([]byte("y"))})
+	appendCommits(t, s, Durable, commit{8, frames([]byte("x"))}, commit{9, frames([]byte("y"))})
 	if got, last, err := replayFile(fs, 7); err != nil || len(got) != 2 || last != 9 {
 		t.Errorf("after 7: replayed %d commits through %d: %v", len(got), last, err)
 	}
@@ -85,7 +85,7 @@ func TestReplay_startsWhereTheSegmentBefore(t *testing.T) {
 func TestReplay_passesErrorsOn(t *testing.T) {
 	disk := newFS(t)
 	s := create(t, disk)
-	appendCommits(t, s, true, someCommits(3)...)
+	appendCommits(t, s, Durable, someCommits(3)...)
 	last, err := Replay(disk, testDir, testNumber, testDatabase, 0,
 		func(number uint64, _ [][]byte) error {
 			if number == 2 {
@@ -114,7 +114,7 @@ func TestReplay_passesErrorsOn(t *testing.T) {
 }
 
 func TestReplay_skipsPreallocatedZeros(t *testing.T) {
-	image := logImage(t, true, someCommits(5)...)
+	image := logImage(t, Durable, someCommits(5)...)
 	for _, zeros := range []int{1, 7, HeaderBytes - 1, HeaderBytes, windowBytes + 3, 3 << 20} {
 		got, err := replayImage(t, append(bytes.Clone(image), make([]byte, zeros)...), 0)
 		if err != nil || len(got) != 5 {
@@ -127,7 +127,7 @@ func TestReplay_readsAFileThatIsBeingClosed(t *testing.T) {
 	disk := newFS(t)
 	s := create(t, disk)
 	check(t, s.Reserve(1<<20))
-	appendCommits(t, s, true, someCommits(5)...)
+	appendCommits(t, s, Durable, someCommits(5)...)
 	closed := false
 	got, _, err := replayFile(faultfs.New(disk, func(op faultfs.Op) error {
 		if op.Kind == faultfs.ReadAt && !closed {
@@ -144,16 +144,16 @@ func TestReplay_readsAFileThatIsBeingClosed(t *testing.T) {
 func TestReplay_discardsAnUnfinishedTransaction(t *testing.T) {
 	disk := newFS(t)
 	s := create(t, disk)
-	appendCommits(t, s, true, someCommits(2)...)
+	appendCommits(t, s, Durable, someCommits(2)...)
 	s.Append(frames([]byte("not "), []byte("finished")), 3, false)
-	_, err := s.Flush(true)
+	_, err := s.Flush(Durable)
 	check(t, err)
 	if got, last, err := replayFile(disk, 0); err != nil || len(got) != 2 || last != 2 {
 		t.Errorf("replayed %d commits through %d: %v", len(got), last, err)
 	}
 	s.Abort()
 	want := commit{3, [][]byte{[]byte("finished")}}
-	appendCommits(t, s, true, want)
+	appendCommits(t, s, Durable, want)
 	got, _, err := replayFile(disk, 0)
 	if err != nil || len(got) != 3 || !got[2].equal(want) {
 		t.Errorf("replayed %q: %v", got, err)

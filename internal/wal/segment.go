@@ -52,6 +52,16 @@ type queued struct {
 	kind   kind
 }
 
+// Reach is how far Flush takes the frames.
+type Reach uint8
+
+// Each includes those before it.
+const (
+	Written Reach = iota // the system has them
+	Started              // and begins to bring them to the disk, so that syncing takes less time later
+	Durable              // they are on the disk
+)
+
 // Create makes a new segment file. Its name becomes durable with the first sync.
 func Create(fs vfs.FS, dir string, number uint64, database [16]byte) (*Segment, error) {
 	path := filepath.Join(dir, Name(number))
@@ -125,10 +135,11 @@ func validLength(frame int) bool {
 // Abort says that the transaction whose frames were appended last will not be finished.
 func (s *Segment) Abort() { s.open = false }
 
-// Flush writes everything queued and, if sync is set, makes all of it durable. It returns the
-// newest commit whose last frame it or a Flush before it wrote, 0 if there is none. The first
-// failure is final: nothing is written or synced after it, since it is unknown what the disk holds.
-func (s *Segment) Flush(sync bool) (through uint64, err error) {
+// Flush writes everything queued, and takes it and what was written before as far as reach says. It
+// returns the newest commit whose last frame it or a Flush before it wrote, 0 if there is none. The
+// first failure is final: nothing is written or synced after it, since it is unknown what the disk
+// holds.
+func (s *Segment) Flush(reach Reach) (through uint64, err error) {
 	s.mu.Lock()
 	queue, err := s.queue, s.err
 	s.queue, s.spare = s.spare[:0], nil
@@ -136,8 +147,12 @@ func (s *Segment) Flush(sync bool) (through uint64, err error) {
 	if err == nil {
 		err = s.write(queue)
 	}
-	if err == nil && sync {
+	switch {
+	case err != nil:
+	case reach == Durable:
 		err = s.sync()
+	case reach == Started:
+		s.file.StartSync(s.synced, s.written-s.synced)
 	}
 	clear(queue) // lets go of the frames
 	s.spare = queue

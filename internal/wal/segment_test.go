@@ -46,7 +46,7 @@ func TestFlush_writesFramesThatAreNeighboursAtOnce(t *testing.T) {
 	s.Append([][]byte{chunk[HeaderBytes+10 : 2*HeaderBytes+20], other}, 2, true)
 	s.Append([][]byte{chunk[2*HeaderBytes+20:]}, 3, true)
 	lengths = nil
-	through, err := s.Flush(false)
+	through, err := s.Flush(Written)
 	check(t, err)
 	want := []int{2*HeaderBytes + 20, HeaderBytes + 7, HeaderBytes + 10}
 	if through != 3 || !slices.Equal(lengths, want) {
@@ -61,12 +61,12 @@ func TestFlush_endsATransactionOfWhichAllFramesWereAppended(t *testing.T) {
 	fs := newFS(t)
 	s := create(t, fs)
 	s.Append(frames([]byte("a")), 1, false)
-	if through, err := s.Flush(true); err != nil || through != 0 {
+	if through, err := s.Flush(Durable); err != nil || through != 0 {
 		t.Fatalf("flushed through commit %d: %v", through, err)
 	}
 	s.Append(frames([]byte("b")), 1, false)
 	s.Append(nil, 1, true)
-	if through, err := s.Flush(true); err != nil || through != 1 {
+	if through, err := s.Flush(Durable); err != nil || through != 1 {
 		t.Fatalf("flushed through commit %d: %v", through, err)
 	}
 	commits, _, err := replayFile(fs, 0)
@@ -79,8 +79,8 @@ func TestFlush_endsATransactionOfWhichAllFramesWereAppended(t *testing.T) {
 
 func TestFlush_returnsTheNewestCommitWhenNothingIsQueued(t *testing.T) {
 	s := create(t, newFS(t))
-	appendCommits(t, s, false, someCommits(3)...)
-	if through, err := s.Flush(true); err != nil || through != 3 {
+	appendCommits(t, s, Written, someCommits(3)...)
+	if through, err := s.Flush(Durable); err != nil || through != 3 {
 		t.Errorf("flushed through commit %d: %v", through, err)
 	}
 }
@@ -94,8 +94,8 @@ func TestFlush_syncsOnceForWhatIsDurable(t *testing.T) {
 		return nil
 	})
 	s := create(t, fs)
-	appendCommits(t, s, true, someCommits(2)...)
-	_, err := s.Flush(true)
+	appendCommits(t, s, Durable, someCommits(2)...)
+	_, err := s.Flush(Durable)
 	check(t, err)
 	want := []faultfs.Kind{faultfs.Sync, faultfs.SyncDir, faultfs.Sync}
 	if !slices.Equal(synced, want) {
@@ -124,7 +124,7 @@ func TestFlush_failsForGoodAfterTheFirstFailure(t *testing.T) {
 			armed = true
 			s.Append(frames([]byte("a")), 1, true)
 			for range 2 {
-				if _, err := s.Flush(true); !errors.Is(err, errFault) {
+				if _, err := s.Flush(Durable); !errors.Is(err, errFault) {
 					t.Errorf("Flush returns %v", err)
 				}
 				s.Append(frames([]byte("b")), 2, true)
@@ -140,7 +140,7 @@ func TestFlush_failsForGoodAfterTheFirstFailure(t *testing.T) {
 func TestFlush_failsForFramesWithoutRoomForAHeader(t *testing.T) {
 	s := create(t, newFS(t))
 	s.Append([][]byte{make([]byte, HeaderBytes-1)}, 1, true)
-	if _, err := s.Flush(false); err == nil {
+	if _, err := s.Flush(Written); err == nil {
 		t.Error("a short frame is written")
 	}
 }
@@ -154,13 +154,13 @@ func TestReserve_survivesAFullDisk(t *testing.T) {
 	}
 	quota.Add(100 + HeaderBytes)
 	check(t, s.Reserve(100)) // there is room for just this
-	appendCommits(t, s, true, commit{1, [][]byte{make([]byte, 100-HeaderBytes)}})
+	appendCommits(t, s, Durable, commit{1, [][]byte{make([]byte, 100-HeaderBytes)}})
 	if err := s.Reserve(100); !errors.Is(err, vfs.ErrNoSpace) {
 		t.Fatalf("Reserve on a full disk returns %v", err)
 	}
 	quota.Add(64 << 20)
 	check(t, s.Reserve(100))
-	appendCommits(t, s, true, commit{2, [][]byte{[]byte("later")}})
+	appendCommits(t, s, Durable, commit{2, [][]byte{[]byte("later")}})
 	check(t, s.Close())
 	if commits, _, err := replayFile(fs, 0); err != nil || len(commits) != 2 {
 		t.Errorf("replayed %d commits: %v", len(commits), err)
@@ -179,7 +179,7 @@ func TestReserve_growsTheFileInGrowingSteps(t *testing.T) {
 	for commit := uint64(1); s.end < 64<<20; commit++ {
 		check(t, s.Reserve(1<<20))
 		s.Append(frames(make([]byte, 1<<20-HeaderBytes)), commit, true)
-		_, err := s.Flush(false)
+		_, err := s.Flush(Written)
 		check(t, err)
 	}
 	if len(sizes) > 12 {
@@ -192,7 +192,7 @@ func TestClose_givesBackWhatWasPreallocated(t *testing.T) {
 	s := create(t, fs)
 	check(t, s.Reserve(100_000))
 	commits := someCommits(4)
-	appendCommits(t, s, true, commits...)
+	appendCommits(t, s, Durable, commits...)
 	check(t, s.Close())
 	if got, want := len(readFile(t, fs)), ends(commits)[3]; got != want {
 		t.Errorf("the file has %d bytes, want %d", got, want)
@@ -224,7 +224,7 @@ func TestSegment_appendsWhileItFlushes(t *testing.T) {
 		}
 	})
 	for through := uint64(0); through < n; {
-		next, err := s.Flush(through%2 == 0)
+		next, err := s.Flush(Reach(through % 3))
 		check(t, err)
 		if next < through {
 			t.Fatalf("commit %d after %d", next, through)
@@ -246,7 +246,7 @@ func TestFlush_allocatesNothing(t *testing.T) {
 	allocs := testing.AllocsPerRun(200, func() {
 		number++
 		s.Append(batch, number, true)
-		if _, err := s.Flush(false); err != nil {
+		if _, err := s.Flush(Written); err != nil {
 			t.Error(err)
 		}
 	})

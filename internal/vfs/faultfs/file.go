@@ -63,6 +63,9 @@ func (f *file) Size() (int64, error) {
 	return f.inner.Size()
 }
 
+// StartSync implements vfs.File. It is no operation that can fail.
+func (f *file) StartSync(offset, n int64) { f.inner.StartSync(offset, n) }
+
 // Truncate implements vfs.File.
 func (f *file) Truncate(size int64) error {
 	if err := f.before(Truncate, size, 0); err != nil {
