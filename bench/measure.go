@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -30,6 +31,7 @@ func measure(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	r := report.New()
+	r.Notes = c.limits()
 	failure := c.runAll(ctx, r)
 	if errors.Is(failure, context.Canceled) {
 		r.Notes = append(r.Notes, "The run was interrupted.")
@@ -40,6 +42,21 @@ func measure(args []string) error {
 		failure = errors.Join(failure, fmt.Errorf("%d turns failed; their errors are in the report", n))
 	}
 	return failure
+}
+
+// limits returns notes on what cannot be measured because of the system.
+func (c *choices) limits() (notes []string) {
+	if c.settings.Profile != suite.Large {
+		return nil
+	}
+	lift, err := machine.CapMemory(math.MaxInt32)
+	if err == nil {
+		err = lift()
+	}
+	if err != nil {
+		notes = append(notes, fmt.Sprintf("Nothing is read with capped memory: %v", err))
+	}
+	return notes
 }
 
 // runAll measures each suite in each place with each durability.

@@ -29,6 +29,21 @@ func Now() (Usage, error) { return usage() }
 // show in the collector's pace nor take memory before they are written to.
 func Anonymous(size int) ([]byte, error) { return anonymous(size) }
 
+// CapMemory lets the system give this process so many bytes of memory from now on, its share of the
+// page cache included, until lift is called. What it has already does not count. The error says why
+// the system does not permit it.
+func CapMemory(bytes int64) (lift func() error, err error) { return capMemory(bytes) }
+
+// DropCache makes the system forget the pages of all files under dir.
+func DropCache(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		return dropCache(path)
+	})
+}
+
 // SyncDisks waits until what other processes wrote is on disk.
 func SyncDisks() { syncDisks() }
 

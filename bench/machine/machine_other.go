@@ -2,7 +2,10 @@
 
 package machine
 
-import "io/fs"
+import (
+	"errors"
+	"io/fs"
+)
 
 func usage() (Usage, error) { return Usage{}, nil }
 
@@ -13,5 +16,11 @@ func syncDisks() {}
 func allocated(fs.FileInfo) int64 { return 0 }
 
 func describe() Description { return Description{} }
+
+func capMemory(int64) (func() error, error) {
+	return nil, errors.New("only Linux can cap the memory of a process")
+}
+
+func dropCache(string) error { return nil }
 
 func fileSystem(string) string { return "" }

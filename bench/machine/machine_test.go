@@ -67,3 +67,29 @@ func TestDescribe_namesTheSystem(t *testing.T) {
 		t.Errorf("%+v, file system %q", d, fs)
 	}
 }
+
+func TestCapMemory_canBeLiftedAndSetAgain(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := DropCache(dir); err != nil {
+		t.Error(err)
+	}
+	lift, err := CapMemory(64 << 20)
+	if err != nil {
+		t.Skip(err)
+	}
+	if _, err := CapMemory(64 << 20); err == nil {
+		t.Error("two caps at once")
+	}
+	if err := lift(); err != nil {
+		t.Fatal(err)
+	}
+	if lift, err = CapMemory(128 << 20); err != nil {
+		t.Fatal(err)
+	}
+	if err := lift(); err != nil {
+		t.Error(err)
+	}
+}

@@ -2,6 +2,7 @@ package ssb
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/bits"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/bench/machine"
+	"github.com/stoatdb/stoat/bench/suite"
 )
 
 // choice prepares one operation, with keys drawn from random, and returns it. Only the operation is
@@ -32,7 +35,7 @@ func (r *run) reads(state string) error {
 		if !r.job.Wants(row.name) {
 			continue
 		}
-		if state == reopened {
+		if state == reopened || state == capped {
 			if err := r.reopen(); err != nil {
 				return err
 			}
@@ -42,6 +45,23 @@ func (r *run) reads(state string) error {
 		}
 	}
 	return nil
+}
+
+// readsCapped measures the read rows while this process may have less memory than there is data. The
+// data in memory that answers are compared with does not count.
+func (r *run) readsCapped() (err error) {
+	if r.job.Profile != suite.Large {
+		return nil
+	}
+	lift, err := machine.CapMemory(max(int64(len(r.data.buf)/memoryShare), leastMemory))
+	if err != nil {
+		return nil // the system does not permit it, which the report says
+	}
+	defer func() { err = errors.Join(err, lift()) }()
+	if err := machine.DropCache(r.job.Dir); err != nil {
+		return err
+	}
+	return r.reads(capped)
 }
 
 // shortReads measures transactions that are too short to be timed one by one.

@@ -43,6 +43,7 @@ func (r *run) messages() error {
 		{"close", r.closeAndWeigh},
 		{"open again and again", r.openings},
 		{"read after reopening", func() error { return r.reads(reopened) }},
+		{"read with little memory", r.readsCapped},
 		{"resources", func() error { return r.resources("total") }},
 		{"put", r.puts},
 		{"close at the end", func() error { return r.store.Close() }},
@@ -106,7 +107,7 @@ func (r *run) closeAndWeigh() error {
 	if r.job.Wants("close") {
 		r.record("close", "", since(start))
 	}
-	if r.job.Profile != suite.Quick || !r.job.Wants("size") {
+	if r.job.Profile == suite.Full || !r.job.Wants("size") {
 		return nil // the other task measures the size, or nobody wants it
 	}
 	return r.weigh("main", r.plan.messages)

@@ -3,7 +3,7 @@
 // A child process does one of two tasks. "messages" loads the messages and measures everything that
 // can be measured on the way; its steps are the lines of [run.messages]. "size" loads ten times as
 // many in smaller batches and measures only the size on disk; the full profile has it, while the
-// quick one takes the size in the first task.
+// others take the size in the first task.
 //
 // Keys, values and random choices are made before the clock starts. All that is read is compared
 // with what was written by its length.
@@ -18,8 +18,17 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// studyMessages is how many messages the study had.
-const studyMessages = 100_000
+const (
+	studyMessages = 100_000   // as many as the study had
+	largeMessages = 4_000_000 // of the large profile; 1.6 GB
+)
+
+// Capped memory has room for one in memoryShare bytes of the data, but for leastMemory, without which
+// a process cannot run.
+const (
+	memoryShare = 4
+	leastMemory = 64 << 20
+)
 
 // Names of the tasks.
 const (
@@ -32,6 +41,7 @@ const (
 	loaded   = "loaded"   // right after the load
 	settled  = "settled"  // after doing nothing for a while
 	reopened = "reopened" // after Close and Open, for each row anew
+	capped   = "capped"   // likewise, with less memory than data; in the large profile only
 )
 
 // Suite returns the suite.
@@ -50,7 +60,7 @@ func Suite() suite.Suite {
 func rows() []suite.Row {
 	const ns, bytes, perSecond = suite.Nanoseconds, suite.Bytes, suite.PerSecond
 	read := func(name, about string) suite.Row {
-		states := []string{loaded, settled, reopened}
+		states := []string{loaded, settled, reopened, capped}
 		return suite.Row{Name: name, Unit: ns, States: states, Cold: reopened, About: about}
 	}
 	return []suite.Row{
@@ -80,7 +90,7 @@ func rows() []suite.Row {
 
 func tasks(s suite.Settings) []suite.Task {
 	size := suite.Task{Name: taskSize, Rounds: 1}
-	if s.Profile == suite.Quick || !s.Wants("size") {
+	if s.Profile != suite.Full || !s.Wants("size") {
 		return []suite.Task{{Name: taskMessages, Rounds: s.Rounds}}
 	}
 	if len(s.Rows) == 1 {
@@ -108,6 +118,9 @@ type plan struct {
 // newPlan returns the plan of the user's settings.
 func newPlan(s suite.Settings) plan {
 	n := cmp.Or(s.N, studyMessages)
+	if s.N == 0 && s.Profile == suite.Large {
+		n = largeMessages
+	}
 	p := plan{
 		messages:     n,
 		sizeMessages: 10 * n,

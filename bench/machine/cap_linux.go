@@ -1,0 +1,96 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// hierarchy is one of the two generations of control groups.
+type hierarchy struct {
+	root  string // where it is mounted
+	limit string // name of the file with the limit
+	mark  string // what a line of /proc/self/cgroup about it has before the group
+}
+
+func hierarchies() []hierarchy {
+	return []hierarchy{
+		{"/sys/fs/cgroup", "memory.max", "0::"},
+		{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", ":memory:"},
+	}
+}
+
+// capMemory makes a control group of its own for this process.
+func capMemory(bytes int64) (lift func() error, err error) {
+	var errs []error
+	for _, h := range hierarchies() {
+		lift, err := h.join(bytes)
+		if err == nil {
+			return lift, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, fmt.Errorf("no control group for memory: %w", errors.Join(errs...))
+}
+
+// join makes a group with the limit, moves this process there, and returns how to move it back.
+func (h hierarchy) join(bytes int64) (lift func() error, err error) {
+	const members = "cgroup.procs"
+	home, err := h.home()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(home, members)); err != nil {
+		return nil, err
+	}
+	self := strconv.Itoa(os.Getpid())
+	group := filepath.Join(h.root, "stoat-bench-"+self)
+	if err := os.Mkdir(group, 0o755); err != nil {
+		return nil, err
+	}
+	set := func(dir, file, value string) error {
+		return os.WriteFile(filepath.Join(dir, file), []byte(value), 0o644)
+	}
+	lift = func() error {
+		return errors.Join(set(home, members, self), os.Remove(group))
+	}
+	if err := set(group, h.limit, strconv.FormatInt(bytes, 10)); err != nil {
+		return nil, errors.Join(err, os.Remove(group))
+	}
+	if err := set(group, members, self); err != nil {
+		return nil, errors.Join(err, os.Remove(group))
+	}
+	return lift, nil
+}
+
+// home returns the folder of the group that this process is in.
+func (h hierarchy) home() (string, error) {
+	groups, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(groups)) {
+		if _, group, ok := strings.Cut(strings.TrimSpace(line), h.mark); ok {
+			return filepath.Join(h.root, group), nil
+		}
+	}
+	return "", fmt.Errorf("this process is in no group below %s", h.root)
+}
+
+func dropCache(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) {
+		return err
+	}
+	return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
+}
