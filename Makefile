@@ -1,5 +1,5 @@
 # Every target is a step of .ci/run, or a short go command; .ci/run alone runs all the checks.
-.PHONY: all check test race crash fuzz cross bench cover
+.PHONY: all check test race crash fuzz cross bench bench-cgo cover
 
 all: check test
 
@@ -8,6 +8,9 @@ check test race crash cross fuzz: ## the steps of .ci/run; CRASH_POINTS and FUZZ
 
 bench: ## compares Stoat with other engines; see bench/README.md
 	cd bench && go run . -profile quick
+
+bench-cgo: ## the same with LMDB and RocksDB; needs gcc, g++, liblmdb-dev and librocksdb-dev
+	cd bench && CGO_ENABLED=1 go run -tags lmdb,rocksdb . -profile quick
 
 cover: ## what the tests of all packages reach together
 	go test -coverpkg=./... -coverprofile=cover.out ./...

@@ -152,6 +152,9 @@ func (c *choices) chooseSuites(names []string) error {
 		for _, e := range s.Engines() {
 			engines = append(engines, e.Name)
 		}
+		if err := s.Check(suite.Settings{Data: c.settings.Data}); err != nil {
+			return err
+		}
 		if c.settings.Rows == nil || intersect(has, c.settings.Rows) {
 			c.suites = append(c.suites, s)
 		}

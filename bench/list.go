@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/stoatdb/stoat/bench/engine"
 	"github.com/stoatdb/stoat/bench/report"
@@ -17,7 +18,7 @@ Below each engine stands every setting that is not the engine's default.
 	for _, s := range suites() {
 		fmt.Fprintf(w, "\nSuite %s, %s\n", s.Name, s.About)
 		for _, row := range s.Rows {
-			fmt.Fprintf(w, "  %-19s%s\n", row.Name, row.About)
+			entry(w, row.Name, row.About)
 		}
 		fmt.Fprintf(w, "\nEngines of %s\n", s.Name)
 		for _, e := range s.Engines() {
@@ -35,8 +36,22 @@ func listEngine(w io.Writer, e engine.About) {
 	if e.Missing != "" {
 		version = "not here: " + e.Missing
 	}
-	fmt.Fprintf(w, "  %-17s%s\n", e.Name, version)
+	entry(w, e.Name, version)
 	if e.Settings != "" && e.Missing == "" {
-		fmt.Fprintf(w, "  %-17s%s\n", "", e.Settings)
+		entry(w, "", e.Settings)
 	}
+}
+
+// entry prints a name and, in a column beside it, a text.
+func entry(w io.Writer, name, text string) {
+	const column, width = 21, 80
+	line := fmt.Sprintf("  %-*s", column-3, name)
+	for _, word := range strings.Fields(text) {
+		if len(line)+1+len(word) > width {
+			fmt.Fprintln(w, line)
+			line = strings.Repeat(" ", column-1)
+		}
+		line += " " + word
+	}
+	fmt.Fprintln(w, line)
 }

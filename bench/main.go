@@ -15,9 +15,11 @@ import (
 	"os/signal"
 	"strings"
 
+	"github.com/stoatdb/stoat/bench/items"
 	"github.com/stoatdb/stoat/bench/report"
 	"github.com/stoatdb/stoat/bench/runner"
 	"github.com/stoatdb/stoat/bench/ssb"
+	"github.com/stoatdb/stoat/bench/strategies"
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
@@ -55,7 +57,9 @@ func run(args []string) error {
 }
 
 // suites returns all suites, in the order of the report.
-func suites() []suite.Suite { return []suite.Suite{ssb.Suite()} }
+func suites() []suite.Suite {
+	return []suite.Suite{ssb.Suite(), strategies.Suite(), items.Suite()}
+}
 
 func findSuite(name string) (suite.Suite, error) {
 	var known []string

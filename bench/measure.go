@@ -25,8 +25,10 @@ func measure(args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(c.out, 0o755); err != nil {
-		return fmt.Errorf("make the folder of the report: %w", err)
+	for _, p := range append(c.places, place{"", c.out}) {
+		if err := os.MkdirAll(p.dir, 0o755); err != nil {
+			return fmt.Errorf("make the folder of databases or reports: %w", err)
+		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

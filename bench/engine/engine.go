@@ -19,7 +19,7 @@ import (
 // About describes one database in one setting.
 type About struct {
 	Name     string // as in the flag -engine; what follows a dash names the setting
-	Module   string // path of the Go module
+	Module   string // path of the Go module, unless the engine is a library of the system
 	Version  string // if it is not that of the module
 	Settings string // every setting that is not the engine's default
 	Extra    bool   // measured only if named
@@ -76,7 +76,7 @@ type Store interface {
 	// Each calls fn with every pair in key order. It is not measured, and need not be fast.
 	Each(fn func(key, value []byte) error) error
 
-	// Close makes everything durable.
+	// Close writes out what is still in memory only, so that reopening finds everything.
 	Close() error
 }
 
@@ -138,7 +138,10 @@ func All() []Engine {
 	engines := []Engine{stoatEngine()}
 	engines = append(engines, bboltEngines()...)
 	engines = append(engines, badgerEngines()...)
-	return append(engines, pebbleEngines()...)
+	engines = append(engines, pebbleEngines()...)
+	engines = append(engines, goleveldbEngine())
+	engines = append(engines, sqliteEngines()...)
+	return append(engines, lmdbEngine(), rocksdbEngine())
 }
 
 // Find returns the engine of the name, if it can run here.

@@ -17,31 +17,33 @@ type pebbleStore struct {
 }
 
 func pebbleEngines() []Engine {
-	plain := Engine{
-		About: About{
-			Name:     "pebble",
-			Module:   "github.com/cockroachdb/pebble/v2",
-			Settings: "silent logger; compression is Snappy by default",
-		},
-		Open: func(dir string, o Options) (Store, error) {
-			return openPebble(dir, o, &pebble.Options{})
-		},
+	with := func(name, settings string, c *block.CompressionProfile) Engine {
+		return Engine{
+			About: About{
+				Name:     name,
+				Module:   "github.com/cockroachdb/pebble/v2",
+				Settings: "silent logger" + settings,
+			},
+			Open: func(dir string, o Options) (Store, error) {
+				return openPebble(dir, o, c)
+			},
+		}
 	}
-	byZstd := plain
-	byZstd.Name = "pebble-zstd"
-	byZstd.Settings = "silent logger, Compression zstd (level 3) on all levels"
-	byZstd.Open = func(dir string, o Options) (Store, error) {
-		options := &pebble.Options{}
-		options.ApplyCompressionSettings(func() pebble.DBCompressionSettings {
-			return pebble.UniformDBCompressionSettings(block.ZstdCompression)
-		})
-		return openPebble(dir, o, options)
+	return []Engine{
+		with("pebble-none", ", no compression on any level", block.NoCompression),
+		with("pebble", "; compression is Snappy by default", nil),
+		with("pebble-zstd", ", Compression zstd (level 3) on all levels", block.ZstdCompression),
 	}
-	return []Engine{plain, byZstd}
 }
 
-func openPebble(dir string, o Options, options *pebble.Options) (Store, error) {
-	options.Logger = silent{}
+// openPebble opens a database with one compression on all levels, or with Pebble's own choice.
+func openPebble(dir string, o Options, c *block.CompressionProfile) (Store, error) {
+	options := &pebble.Options{Logger: silent{}}
+	if c != nil {
+		options.ApplyCompressionSettings(func() pebble.DBCompressionSettings {
+			return pebble.UniformDBCompressionSettings(c)
+		})
+	}
 	db, err := pebble.Open(dir, options)
 	if err != nil {
 		return nil, err

@@ -107,46 +107,6 @@ func (r *Report) Failures() (n int) {
 	return n
 }
 
-// find returns the place of an engine's samples among the measurements, in the order taken.
-func (r *Result) find(engine string, at suite.At) (found []suite.Measurement) {
-	for _, m := range r.Measurements {
-		if m.Engine == engine && m.At == at {
-			found = append(found, m)
-		}
-	}
-	return found
-}
-
-// samples returns an engine's samples of all rounds.
-func (r *Result) samples(engine string, at suite.At) []float64 {
-	var all []float64
-	for _, m := range r.find(engine, at) {
-		all = append(all, m.Values...)
-	}
-	return all
-}
-
-// firsts returns the first sample of each round.
-func (r *Result) firsts(engine string, at suite.At) []float64 {
-	var firsts []float64
-	for _, m := range r.find(engine, at) {
-		if len(m.Values) > 0 {
-			firsts = append(firsts, m.Values[0])
-		}
-	}
-	return firsts
-}
-
-// furthest returns the highest place on a row's axis at which anything was measured.
-func (r *Result) furthest(row string) (x float64) {
-	for _, m := range r.Measurements {
-		if m.Row == row {
-			x = max(x, m.X)
-		}
-	}
-	return x
-}
-
 // Quantile returns the smallest sample that at least this share of the samples does not exceed; for
 // a half of an even number of samples, the mean of the two in the middle.
 func Quantile(samples []float64, share float64) float64 {
@@ -164,3 +124,12 @@ func Quantile(samples []float64, share float64) float64 {
 
 // Median returns the median of the samples.
 func Median(samples []float64) float64 { return Quantile(samples, 0.5) }
+
+// Mean returns the average of the samples.
+func Mean(samples []float64) float64 {
+	var mean float64
+	for i, v := range samples {
+		mean += (v - mean) / float64(i+1) // so that no sum of huge samples overflows
+	}
+	return mean
+}

@@ -10,56 +10,61 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// The table is 80 columns wide: a label, one column for us and six for peers, and the ratio.
+// The table is 80 columns wide: a label, one column for us and six for others, and the ratio.
 const (
 	labelWidth  = 17
 	columnWidth = 8 // a space, six characters, and the mark
 	ratioWidth  = 7
-	tablePeers  = 6
+	tableOthers = 6
 )
-
-// us is the engine that is compared with the best of the others.
-const us = "stoat"
 
 // best marks the best of our peers.
 const best = "*"
 
-// line is one line of the table: a row in one state or, if it has no unit, the title above several.
-type line struct {
-	label string
-	unit  suite.Unit
-	at    suite.At
-	cold  bool // only the first sample of each round
-}
-
-// Table writes the medians of all engines.
+// Table writes the medians of all engines, in as many tables as it takes.
 func (r *Result) Table(w io.Writer, s suite.Suite) {
-	r.header(w)
-	var peers []string
-	for _, e := range r.Engines {
-		if e.Name != us {
-			peers = append(peers, e.Name)
-		}
+	f := NewFigures(r)
+	fmt.Fprintf(w, "Suite %s: %s profile, %d round(s), %s, on %s, seed %d\n",
+		r.Suite, r.Settings.Profile, r.Settings.Rounds, r.Durability(), r.Place(), r.Settings.Seed)
+	others := f.Engines()
+	main, ok := f.Main()
+	if ok {
+		others = others[1:]
 	}
-	lines := r.lines(s)
-	ours := slices.ContainsFunc(r.Engines, func(e Engine) bool { return e.Name == us })
-	for group := range chunks(peers, tablePeers) {
-		if ours {
-			group = append([]string{us}, group...)
+	for group := range chunks(others, tableOthers) {
+		if ok {
+			group = append([]string{main}, group...)
 		}
 		fmt.Fprintln(w)
 		columnHeads(w, group)
-		for _, l := range lines {
-			r.line(w, l, group, peers)
-		}
+		table(w, f, s, group)
 	}
 	fmt.Fprintf(w, `
 Medians of all samples. %[1]s marks the best peer; ratio is what %[2]s needs for a
 unit, of what that peer needs: below 1, %[2]s is better.
 `, best, us)
+	if left := overTime(f, s); len(left) > 0 {
+		fmt.Fprintf(w, "Over time, and so not in a table but in the HTML report: %s.\n", strings.Join(left, ", "))
+	}
 	for _, f := range r.Failures {
 		fmt.Fprintf(w, "\nfailed: %s, %s, round %d: %s\n", f.Engine, f.Task, f.Round, f.Error)
 	}
+}
+
+// Place returns the name that the user gave to the place measured, and its file system.
+func (r *Result) Place() string {
+	if r.Settings.Storage == "" {
+		return r.FileSystem
+	}
+	return r.Settings.Storage + " (" + r.FileSystem + ")"
+}
+
+// Durability says whether every commit was durable when it returned.
+func (r *Result) Durability() string {
+	if r.Settings.Sync {
+		return "synced"
+	}
+	return "not synced"
 }
 
 // chunks is slices.Chunk that yields one empty chunk of nothing.
@@ -70,163 +75,142 @@ func chunks(names []string, size int) func(yield func([]string) bool) {
 	return slices.Chunk(names, size)
 }
 
-// header writes what was measured, and where.
-func (r *Result) header(w io.Writer) {
-	s := r.Settings
-	durability := "synced"
-	if !s.Sync {
-		durability = "not synced"
-	}
-	place := r.FileSystem
-	if s.Storage != "" {
-		place = s.Storage + " (" + r.FileSystem + ")"
-	}
-	fmt.Fprintf(w, "Suite %s: %s profile, %d round(s), %s, on %s, seed %d\n",
-		r.Suite, s.Profile, s.Rounds, durability, place, s.Seed)
-}
-
-// lines returns the lines of the table that have samples.
-func (r *Result) lines(s suite.Suite) []line {
-	var lines []line
-	for _, row := range s.Rows {
-		var found []line
-		states := row.States
-		if len(states) == 0 {
-			states = []string{""}
-		}
-		at := suite.At{Row: row.Name}
-		if row.Axis != "" {
-			at.X = r.furthest(row.Name)
-		}
-		for _, at.State = range states {
-			found = append(found, line{"  " + at.State, row.Unit, at, false})
-		}
-		if row.Cold != "" {
-			at.State = row.Cold
-			found = append(found, line{"  cold", row.Unit, at, true})
-		}
-		found = slices.DeleteFunc(found, func(l line) bool { return !r.measured(l) })
-		switch {
-		case len(found) == 0:
-		case len(row.States) == 0:
-			found[0].label = row.Name
-			lines = append(lines, found[0])
-		default:
-			lines = append(append(lines, line{label: row.Name}), found...)
-		}
-	}
-	return lines
-}
-
-// values returns an engine's samples for a line.
-func (r *Result) values(l line, engine string) []float64 {
-	if l.cold {
-		return r.firsts(engine, l.at)
-	}
-	return r.samples(engine, l.at)
-}
-
-// measured reports whether any engine has samples.
-func (r *Result) measured(l line) bool {
-	return slices.ContainsFunc(r.Engines, func(e Engine) bool { return len(r.values(l, e.Name)) > 0 })
-}
-
-// columnHeads writes the engines' names, on two lines if one has a setting.
+// columnHeads writes the engines' names, each over as many lines as it takes.
 func columnHeads(w io.Writer, names []string) {
-	upper := fmt.Sprintf("%-*s", labelWidth, "")
-	lower := upper
+	var heads [][]string
+	depth := 1
 	for _, name := range names {
-		first, second, ok := strings.Cut(name, "-")
-		if !ok {
-			first, second = "", name
+		head := wrap(name, columnWidth-1)
+		heads = append(heads, head)
+		depth = max(depth, len(head))
+	}
+	for i := range depth {
+		text := strings.Repeat(" ", labelWidth)
+		for _, head := range heads {
+			part := ""
+			if from := depth - len(head); i >= from {
+				part = head[i-from]
+			}
+			text += fmt.Sprintf("%*s ", columnWidth-1, part)
 		}
-		upper += fmt.Sprintf("%*s ", columnWidth-1, first)
-		lower += fmt.Sprintf("%*s ", columnWidth-1, second)
+		if i == depth-1 {
+			text += fmt.Sprintf("%*s", ratioWidth, "ratio")
+		}
+		fmt.Fprintln(w, strings.TrimRight(text, " "))
 	}
-	if upper = strings.TrimRight(upper, " "); upper != "" {
-		fmt.Fprintln(w, upper)
-	}
-	fmt.Fprintf(w, "%s%*s\n", lower, ratioWidth, "ratio")
 }
 
-// line writes one line: the medians of the named engines, and the ratio to the best of the peers.
-func (r *Result) line(w io.Writer, l line, names, peers []string) {
-	if l.unit == "" {
-		fmt.Fprintln(w, l.label)
-		return
+// wrap returns the parts of a name between dashes, and in pieces if they are longer than width.
+func wrap(name string, width int) []string {
+	var pieces []string
+	for _, part := range strings.Split(name, "-") {
+		for piece := range slices.Chunk([]rune(part), width) {
+			pieces = append(pieces, string(piece))
+		}
 	}
-	winner := r.bestOf(l, peers)
-	text := fmt.Sprintf("%-*s", labelWidth, l.label)
+	return pieces
+}
+
+// table writes the lines of a table of the named engines.
+func table(w io.Writer, f *Figures, s suite.Suite, names []string) {
+	var row string
+	for _, l := range f.Lines(s) {
+		label := l.Row.Name
+		if len(l.Row.States) > 0 || l.Row.Axis != "" {
+			if row != label {
+				fmt.Fprintln(w, title(l))
+			}
+			row, label = label, "  "+l.State()
+		}
+		if utf8.RuneCountInString(label) >= labelWidth {
+			fmt.Fprintln(w, label)
+			label = ""
+		}
+		tableLine(w, f, l, label, names)
+	}
+}
+
+// title returns what stands above the lines of a row: its name and the place on its axis.
+func title(l Line) string {
+	if l.Row.Axis == "" {
+		return l.Row.Name
+	}
+	return fmt.Sprintf("%s, at %s %s", l.Row.Name, Count(l.At.X), l.Row.Axis)
+}
+
+// tableLine writes the medians of the named engines, and the ratio to the best of all peers.
+func tableLine(w io.Writer, f *Figures, l Line, label string, names []string) {
+	winner := f.Best(l)
+	text := label + strings.Repeat(" ", labelWidth-utf8.RuneCountInString(label))
 	for _, name := range names {
 		cell, mark := "-", " "
-		if samples := r.values(l, name); len(samples) > 0 {
-			cell = format(Median(samples), l.unit)
+		if samples := f.Samples(name, l); len(samples) > 0 {
+			cell = format(Median(samples), l.Row.Unit)
 		}
 		if name == winner {
 			mark = best
 		}
-		text += strings.Repeat(" ", columnWidth-1-utf8.RuneCountInString(cell)) + cell + mark
+		text += strings.Repeat(" ", max(0, columnWidth-1-utf8.RuneCountInString(cell))) + cell + mark
 	}
 	ratio := "-"
-	if ours := r.values(l, us); winner != "" && len(ours) > 0 {
-		ratio = ratioOf(Median(ours), Median(r.values(l, winner)), l.unit)
+	if main, ok := f.Main(); ok {
+		if v, ok := f.Ratio(main, l); ok {
+			ratio = Digits(v)
+		}
 	}
 	fmt.Fprintf(w, "%s%*s\n", text, ratioWidth, ratio)
 }
 
-// bestOf returns the best of the engines, or nothing if none has samples.
-func (r *Result) bestOf(l line, names []string) string {
-	var winner string
-	var least float64
-	for _, name := range names {
-		samples := r.values(l, name)
-		if len(samples) == 0 {
-			continue
-		}
-		cost := Median(samples)
-		if l.unit == suite.PerSecond {
-			cost = -cost
-		}
-		if winner == "" || cost < least {
-			winner, least = name, cost
+// overTime returns the names of the rows that tables leave out.
+func overTime(f *Figures, s suite.Suite) []string {
+	var names []string
+	for _, row := range s.Rows {
+		measured := func(state string) bool { return len(f.Places(row.Name, state)) > 0 }
+		if row.Axis == TimeAxis && slices.ContainsFunc(states(row), measured) {
+			names = append(names, row.Name)
 		}
 	}
-	return winner
-}
-
-// ratioOf returns our cost for each unit of the other's.
-func ratioOf(ours, other float64, unit suite.Unit) string {
-	if unit == suite.PerSecond {
-		ours, other = other, ours
-	}
-	if other == 0 {
-		return "-"
-	}
-	return digits(ours / other)
+	return names
 }
 
 // Details writes the distribution of the samples behind each line of the table. The first sample is
 // that of each round, and of several rounds their median.
 func (r *Result) Details(w io.Writer, s suite.Suite) {
-	for _, l := range r.lines(s) {
-		if l.unit == "" || l.cold {
+	f := NewFigures(r)
+	for _, l := range f.Lines(s) {
+		if l.Cold {
 			continue
 		}
-		fmt.Fprintf(w, "\n%-30s%8s%8s%8s%8s%8s%8s\n", strings.TrimSuffix(l.at.Row+", "+l.at.State, ", "),
+		heading := title(l)
+		if l.At.State != "" {
+			heading += ", " + l.At.State
+		}
+		if utf8.RuneCountInString(heading) > 29 {
+			fmt.Fprintf(w, "\n%s", heading)
+			heading = ""
+		}
+		fmt.Fprintf(w, "\n%-30s%8s%8s%8s%8s%8s%8s\n", heading,
 			"samples", "first", "min", "median", "p75", "p99")
-		for _, e := range r.Engines {
-			samples := r.values(l, e.Name)
-			if len(samples) == 0 {
-				continue
-			}
-			fmt.Fprintf(w, "  %-28s%8d", e.Name, len(samples))
-			for _, v := range []float64{
-				Median(r.firsts(e.Name, l.at)), slices.Min(samples), Median(samples),
-				Quantile(samples, 0.75), Quantile(samples, 0.99),
-			} {
-				fmt.Fprintf(w, "%8s", format(v, l.unit))
-			}
-			fmt.Fprintln(w)
+		for _, name := range f.Engines() {
+			detail(w, f, l, name)
 		}
 	}
+}
+
+// detail writes the distribution of one engine's samples, if there are any.
+func detail(w io.Writer, f *Figures, l Line, name string) {
+	samples := f.Samples(name, l)
+	if len(samples) == 0 {
+		return
+	}
+	first := l
+	first.Cold = true
+	fmt.Fprintf(w, "  %-28s%8d", name, len(samples))
+	for _, v := range []float64{
+		Median(f.Samples(name, first)), slices.Min(samples), Median(samples),
+		Quantile(samples, 0.75), Quantile(samples, 0.99),
+	} {
+		fmt.Fprintf(w, "%8s", format(v, l.Row.Unit))
+	}
+	fmt.Fprintln(w)
 }

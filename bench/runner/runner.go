@@ -83,7 +83,7 @@ func (r *Runner) turn(ctx context.Context, job suite.Job, result *report.Result)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(job.Dir)) }()
 	machine.SyncDisks()
-	fmt.Fprintf(r.Progress, "round %d of %d  %-10s %-12s %-16s",
+	fmt.Fprintf(r.Progress, "round %d of %d  %-10s %-19s %-13s",
 		job.Round, job.Rounds, job.Suite, job.Task, job.Engine)
 	start := time.Now()
 	measurements, err := r.child(ctx, job)

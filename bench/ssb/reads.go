@@ -111,19 +111,25 @@ func (r *run) reopen() error {
 
 // prepareReads makes what the choices need, so that they need no memory later.
 func (r *run) prepareReads() {
-	r.sorted = make([]uint32, r.data.len())
-	for i := range r.sorted {
-		r.sorted[i] = uint32(i)
-	}
-	if r.job.Order == engine.LittleEndian {
-		slices.SortFunc(r.sorted, func(i, j uint32) int {
-			return cmp.Compare(bits.ReverseBytes32(i), bits.ReverseBytes32(j))
-		})
-	}
+	r.sorted = inKeyOrder(r.job.Order, r.data.len())
 	r.keys = make([][]byte, max(r.plan.batch, r.plan.calls))
 	for i := range r.keys {
 		r.keys[i] = make([]byte, engine.KeyBytes)
 	}
+}
+
+// inKeyOrder returns the sequence numbers below n in the order of their keys.
+func inKeyOrder(order engine.Order, n int) []uint32 {
+	numbers := make([]uint32, n)
+	for i := range numbers {
+		numbers[i] = uint32(i)
+	}
+	if order == engine.LittleEndian {
+		slices.SortFunc(numbers, func(i, j uint32) int {
+			return cmp.Compare(bits.ReverseBytes32(i), bits.ReverseBytes32(j))
+		})
+	}
+	return numbers
 }
 
 func (r *run) getRandom(random *rand.Rand) func() error {

@@ -1,6 +1,7 @@
 // Package ssb is the suite that appends to and reads from a log of messages.
 //
-// A child process does one of two tasks. "messages" loads the messages and measures everything that
+// A child process does one of three tasks. "conformance" makes sure that the engine returns what it
+// was given; one that does not is not measured. "messages" loads the messages and measures everything that
 // can be measured on the way; its steps are the lines of [run.messages]. "size" loads ten times as
 // many in smaller batches and measures only the size on disk; the full profile has it, while the
 // others take the size in the first task.
@@ -14,6 +15,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stoatdb/stoat/bench/conformance"
 	"github.com/stoatdb/stoat/bench/engine"
 	"github.com/stoatdb/stoat/bench/suite"
 )
@@ -32,6 +34,7 @@ const (
 
 // Names of the tasks.
 const (
+	taskConform  = "conformance"
 	taskMessages = "messages"
 	taskSize     = "size"
 )
@@ -89,14 +92,15 @@ func rows() []suite.Row {
 }
 
 func tasks(s suite.Settings) []suite.Task {
-	size := suite.Task{Name: taskSize, Rounds: 1}
-	if s.Profile != suite.Full || !s.Wants("size") {
-		return []suite.Task{{Name: taskMessages, Rounds: s.Rounds}}
+	all := []suite.Task{{Name: taskConform, Rounds: 1, Gate: true}}
+	sizeApart := s.Profile == suite.Full && s.Wants("size")
+	if !sizeApart || len(s.Rows) != 1 {
+		all = append(all, suite.Task{Name: taskMessages, Rounds: s.Rounds})
 	}
-	if len(s.Rows) == 1 {
-		return []suite.Task{size}
+	if sizeApart {
+		all = append(all, suite.Task{Name: taskSize, Rounds: 1})
 	}
-	return []suite.Task{{Name: taskMessages, Rounds: s.Rounds}, size}
+	return all
 }
 
 // plan is how much of everything a job does.
@@ -110,7 +114,8 @@ type plan struct {
 	calls        int           // calls that make one sample of the shortest operations
 	puts         int           // samples of put_one
 	crowds       int           // samples of put_parallel
-	crowdPuts    int           // puts of each goroutine in a sample of put_parallel
+	crowdPuts    int           // puts of each goroutine in a sample of put_parallel, at most
+	crowdTime    time.Duration // after which a goroutine makes no more
 	opens        int           // samples of open
 	settle       time.Duration // how long doing nothing takes
 }
@@ -132,11 +137,13 @@ func newPlan(s suite.Settings) plan {
 		puts:         50,
 		crowds:       3,
 		crowdPuts:    16,
+		crowdTime:    300 * time.Millisecond,
 		opens:        20,
 		settle:       2 * time.Second,
 	}
 	if s.Profile != suite.Quick {
 		p.generated, p.reads, p.puts, p.crowds = 20, 100, 200, 5
+		p.crowdTime = time.Second
 	}
 	return p
 }
@@ -152,6 +159,8 @@ func runJob(job suite.Job, record suite.Record) error {
 	}
 	r := &run{job: job, plan: newPlan(job.Settings), engine: e, out: record, generator: g}
 	switch job.Task {
+	case taskConform:
+		return conformance.Check(e, job.Dir)
 	case taskMessages:
 		return r.messages()
 	case taskSize:

@@ -3,6 +3,7 @@ package ssb
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stoatdb/stoat/bench/engine"
 	"github.com/stoatdb/stoat/bench/machine"
@@ -13,7 +14,7 @@ import (
 func tiny() plan {
 	return plan{
 		messages: 250, sizeMessages: 120, batch: 100, sizeBatch: 50, generated: 2, reads: 3,
-		calls: 10, puts: 3, crowds: 2, crowdPuts: 1, opens: 2,
+		calls: 10, puts: 3, crowds: 2, crowdPuts: 1, crowdTime: time.Minute, opens: 2,
 	}
 }
 
@@ -147,11 +148,11 @@ func TestTasks_measureTheSizeOnce(t *testing.T) {
 		rows    []string
 		want    string
 	}{
-		{"quick", nil, "messages"},
-		{"full", nil, "messages size"},
-		{"full", []string{"append"}, "messages"},
-		{"full", []string{"size"}, "size"},
-		{"full", []string{"append", "size"}, "messages size"},
+		{"quick", nil, "conformance messages"},
+		{"full", nil, "conformance messages size"},
+		{"full", []string{"append"}, "conformance messages"},
+		{"full", []string{"size"}, "conformance size"},
+		{"full", []string{"append", "size"}, "conformance messages size"},
 	} {
 		var names []string
 		for _, task := range tasks(suite.Settings{Profile: c.profile, Rounds: 5, Rows: c.rows}) {

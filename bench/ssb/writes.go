@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stoatdb/stoat/bench/engine"
@@ -91,7 +92,8 @@ func (r *run) puts() error {
 	return nil
 }
 
-// crowd lets some goroutines put some messages each, and returns the commits per second.
+// crowd lets some goroutines put some messages each, or fewer if that takes too long, and returns
+// the commits per second.
 func (r *run) crowd(workers, puts int) (float64, error) {
 	type pair struct{ key, value []byte }
 	pairs := make([]pair, workers*puts)
@@ -99,6 +101,7 @@ func (r *run) crowd(workers, puts int) (float64, error) {
 		pairs[i].key, pairs[i].value = r.nextPair()
 	}
 	errs := make([]error, workers)
+	var done atomic.Int64
 	var wait sync.WaitGroup
 	start := time.Now()
 	for w := range workers {
@@ -107,12 +110,15 @@ func (r *run) crowd(workers, puts int) (float64, error) {
 				if errs[w] = r.store.Put(p.key, p.value, workers > 1); errs[w] != nil {
 					return
 				}
+				if done.Add(1); time.Since(start) > r.plan.crowdTime {
+					return
+				}
 			}
 		})
 	}
 	wait.Wait()
 	elapsed := time.Since(start)
-	return float64(len(pairs)) / elapsed.Seconds(), errors.Join(errs...)
+	return float64(done.Load()) / elapsed.Seconds(), errors.Join(errs...)
 }
 
 // nextPair returns a key behind all others and a message.

@@ -1,0 +1,99 @@
+package items
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// item is a document.
+type item struct {
+	ID    string   `json:"-"` // the last part of its path
+	Title string   `json:"title"`
+	Count int      `json:"count"`
+	Tags  []string `json:"tags"` // a set; its order is kept
+}
+
+// idBytes is how many random bytes an id is made of. It has twice as many characters.
+const idBytes = 10
+
+// newItem returns the item with the number i, under a random id.
+func newItem(random *rand.Rand, i int) item {
+	var id [idBytes]byte
+	for j := range id {
+		id[j] = byte(random.Uint32())
+	}
+	return item{
+		ID:    hex.EncodeToString(id[:]),
+		Title: fmt.Sprintf("Item %d", i),
+		Count: i,
+		Tags:  []string{fmt.Sprintf("tag%d", i), fmt.Sprintf("category%d", i%5)},
+	}
+}
+
+// newItems returns the items with the numbers from 0 up to n.
+func newItems(random *rand.Rand, n int) []item {
+	all := make([]item, n)
+	for i := range all {
+		all[i] = newItem(random, i)
+	}
+	return all
+}
+
+// newRandom returns the source of one purpose's choices. One seed and purpose give one series.
+func newRandom(seed uint64, purpose string) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(purpose)) // never fails
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
+
+// join returns the path of an item.
+func join(repository, id string) string { return repository + "/" + id }
+
+// split returns the path of the repository and the id in an item's path.
+func split(path string) (repository, id string, err error) {
+	slash := strings.LastIndexByte(path, '/')
+	if slash < 0 {
+		return "", "", fmt.Errorf("path %q has no slash before the id", path)
+	}
+	return path[:slash], path[slash+1:], nil
+}
+
+// query says which items are wanted.
+type query struct {
+	above   int    // the count is greater than that
+	below   int    // the count is less than that, unless 0
+	tag     string // among the tags, unless empty
+	byCount bool   // the greatest count first, else in any order
+}
+
+// counts reports whether an item with this count may be wanted.
+func (q query) counts(count int) bool {
+	return count > q.above && (q.below == 0 || count < q.below)
+}
+
+// tags reports whether an item with these tags may be wanted.
+func (q query) tags(tags []string) bool { return q.tag == "" || slices.Contains(tags, q.tag) }
+
+// sort puts what was found into the wanted order.
+func (q query) sort(found []item) {
+	if q.byCount {
+		slices.SortFunc(found, func(a, b item) int { return cmp.Compare(b.Count, a.Count) })
+	}
+}
+
+// find returns those of the items that are wanted.
+func (q query) find(items []item) []item {
+	var found []item
+	for _, it := range items {
+		if q.counts(it.Count) && q.tags(it.Tags) {
+			found = append(found, it)
+		}
+	}
+	q.sort(found)
+	return found
+}

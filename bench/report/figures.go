@@ -1,0 +1,205 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// us is the engine that is compared with the best of the others.
+const us = "stoat"
+
+// TimeAxis is the axis of rows that show how something goes on. Engines reach different ends of it,
+// so that tables, which compare at the same place, leave such rows out.
+const TimeAxis = "seconds"
+
+// Ours reports whether the engine is this project's, in whatever setting. All others are peers.
+func Ours(engine string) bool { return engine == us || strings.HasPrefix(engine, us+"-") }
+
+// Line is one line of a table: a row under one condition.
+type Line struct {
+	Row  suite.Row
+	At   suite.At
+	Cold bool // only the first sample of each round
+}
+
+// State returns the name of the condition, or nothing if the row has one only.
+func (l Line) State() string {
+	if l.Cold {
+		return "cold"
+	}
+	return l.At.State
+}
+
+// Figures are the samples of a result, found by what they are of. They do not change.
+type Figures struct {
+	engines []string
+	rounds  map[source][][]float64
+	places  map[suite.At][]float64 // the places on the axis, by an At without one
+}
+
+// source is what samples come from.
+type source struct {
+	engine string
+	at     suite.At
+}
+
+// NewFigures returns the figures of a result, which must not change as long as they are used.
+func NewFigures(r *Result) *Figures {
+	f := &Figures{rounds: make(map[source][][]float64), places: make(map[suite.At][]float64)}
+	for _, e := range r.Engines {
+		if Ours(e.Name) {
+			f.engines = append(f.engines, e.Name)
+		}
+	}
+	slices.SortStableFunc(f.engines, func(a, b string) int { // the plain one first
+		return strings.Compare(strings.TrimPrefix(a, us), strings.TrimPrefix(b, us))
+	})
+	for _, e := range r.Engines {
+		if !Ours(e.Name) {
+			f.engines = append(f.engines, e.Name)
+		}
+	}
+	for _, m := range r.Measurements {
+		if len(m.Values) == 0 {
+			continue
+		}
+		from := source{m.Engine, m.At}
+		f.rounds[from] = append(f.rounds[from], m.Values)
+		where := suite.At{Row: m.Row, State: m.State}
+		f.places[where] = append(f.places[where], m.X)
+	}
+	for where, xs := range f.places {
+		slices.Sort(xs)
+		f.places[where] = slices.Compact(xs)
+	}
+	return f
+}
+
+// Engines returns the names of all engines, ours first.
+func (f *Figures) Engines() []string { return f.engines }
+
+// Main returns the engine whose ratio to the best peer is told: the first of ours.
+func (f *Figures) Main() (name string, ok bool) {
+	if len(f.engines) == 0 || !Ours(f.engines[0]) {
+		return "", false
+	}
+	return f.engines[0], true
+}
+
+// Places returns the places on a row's axis at which anything was measured, in ascending order.
+func (f *Figures) Places(row, state string) []float64 {
+	return f.places[suite.At{Row: row, State: state}]
+}
+
+// Samples returns an engine's samples of all rounds, in the order taken.
+func (f *Figures) Samples(engine string, l Line) []float64 {
+	var all []float64
+	for _, values := range f.rounds[source{engine, l.At}] {
+		if l.Cold {
+			values = values[:1]
+		}
+		all = append(all, values...)
+	}
+	return all
+}
+
+// Rounds returns of how many rounds an engine has samples.
+func (f *Figures) Rounds(engine string, l Line) int { return len(f.rounds[source{engine, l.At}]) }
+
+// Best returns the peer with the best median, or nothing if no peer has samples.
+func (f *Figures) Best(l Line) string {
+	var winner string
+	var least float64
+	for _, name := range f.engines {
+		samples := f.Samples(name, l)
+		if Ours(name) || len(samples) == 0 {
+			continue
+		}
+		cost := Median(samples)
+		if l.Row.Unit == suite.PerSecond {
+			cost = -cost
+		}
+		if winner == "" || cost < least {
+			winner, least = name, cost
+		}
+	}
+	return winner
+}
+
+// Ratio returns what the engine needs for a unit of what the best peer needs: below 1, the engine
+// is better. There is none if one of them has no samples, or a median of zero to divide by.
+func (f *Figures) Ratio(engine string, l Line) (ratio float64, ok bool) {
+	cost, other := f.Samples(engine, l), f.Samples(f.Best(l), l)
+	if len(cost) == 0 || len(other) == 0 {
+		return 0, false
+	}
+	a, b := Median(cost), Median(other)
+	if l.Row.Unit == suite.PerSecond {
+		a, b = b, a
+	}
+	if b == 0 {
+		return 0, false
+	}
+	return a / b, true
+}
+
+// Lines returns the lines of the tables that have samples, in the order of the suite. Of a row with
+// an axis it is the furthest place that was reached.
+func (f *Figures) Lines(s suite.Suite) []Line {
+	var lines []Line
+	for _, row := range s.Rows {
+		if row.Axis == TimeAxis {
+			continue
+		}
+		var x float64
+		for _, state := range states(row) {
+			if xs := f.Places(row.Name, state); len(xs) > 0 {
+				x = max(x, xs[len(xs)-1])
+			}
+		}
+		lines = append(lines, f.linesAt(row, x)...)
+	}
+	return lines
+}
+
+// AllLines returns the lines of every place on every axis.
+func (f *Figures) AllLines(s suite.Suite) []Line {
+	var lines []Line
+	for _, row := range s.Rows {
+		var xs []float64
+		for _, state := range states(row) {
+			xs = append(xs, f.Places(row.Name, state)...)
+		}
+		slices.Sort(xs)
+		for _, x := range slices.Compact(xs) {
+			lines = append(lines, f.linesAt(row, x)...)
+		}
+	}
+	return lines
+}
+
+// linesAt returns the lines of a row at one place of its axis that have samples.
+func (f *Figures) linesAt(row suite.Row, x float64) []Line {
+	var lines []Line
+	for _, state := range states(row) {
+		at := suite.At{Row: row.Name, State: state, X: x}
+		lines = append(lines, Line{Row: row, At: at})
+	}
+	if row.Cold != "" {
+		at := suite.At{Row: row.Name, State: row.Cold, X: x}
+		lines = append(lines, Line{Row: row, At: at, Cold: true})
+	}
+	return slices.DeleteFunc(lines, func(l Line) bool {
+		return !slices.ContainsFunc(f.engines, func(e string) bool { return f.Rounds(e, l) > 0 })
+	})
+}
+
+// states returns the states of a row, of which one without states has one.
+func states(row suite.Row) []string {
+	if len(row.States) == 0 {
+		return []string{""}
+	}
+	return row.States
+}

@@ -1,0 +1,100 @@
+package strategies
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// Data is a set of records to measure the strategies with. It is used by one goroutine at a time.
+type Data struct {
+	schema *Schema
+	fill   func(r Record, id int) // makes r the record of that number; there is no end to them
+	sum    int                    // the field that is added up
+	update int                    // the field that is updated
+}
+
+// block is a stretch of records, as they are to be and as they were read.
+type block struct {
+	data      *Data
+	ids       []int
+	want, got []Record
+}
+
+// blockRecords is how many records are made, or compared, at a time.
+const blockRecords = 500
+
+func newBlock(d *Data) *block {
+	return &block{
+		data: d,
+		ids:  make([]int, 0, blockRecords),
+		want: d.schema.newRecords(blockRecords),
+		got:  d.schema.newRecords(blockRecords),
+	}
+}
+
+// consecutive makes the block that of the records first, first + 1 and so on, up to n, and returns
+// those to be written.
+func (b *block) consecutive(first, n int) []Record {
+	b.ids = b.ids[:0]
+	for id := first; id < min(n, first+blockRecords); id++ {
+		b.ids = append(b.ids, id)
+	}
+	return b.make()
+}
+
+// choose makes the block one of random records of n, at most left of them.
+func (b *block) choose(random *rand.Rand, n, left int) {
+	b.ids = b.ids[:0]
+	for range min(left, blockRecords) {
+		b.ids = append(b.ids, random.IntN(n))
+	}
+	b.make()
+}
+
+// make makes the records of the block's numbers.
+func (b *block) make() []Record {
+	for i, id := range b.ids {
+		b.data.fill(b.want[i], id)
+	}
+	return b.want[:len(b.ids)]
+}
+
+// room returns as many records to read into as are in the block.
+func (b *block) room() []Record {
+	room := b.got[:len(b.ids)]
+	for _, r := range room {
+		r.clear()
+	}
+	return room
+}
+
+// neighbours returns, for each record of n in the block, the one behind it, and changes the block
+// to what it is with the updated field of that one.
+func (b *block) neighbours(n int) []Record {
+	field := b.data.update
+	next := b.room()
+	for i, id := range b.ids {
+		b.data.fill(next[i], (id+1)%n)
+		copyField(b.want[i].fields[field], next[i].fields[field])
+	}
+	return next
+}
+
+// check returns an error if what was read is not what was to be read.
+func (b *block) check() error {
+	for i, id := range b.ids {
+		if f := b.want[i].difference(b.got[i]); f >= 0 {
+			name := b.data.schema.names[f]
+			return fmt.Errorf("record %d has another %s than was written", id, name)
+		}
+	}
+	return nil
+}
+
+// sum returns the sum of the field that is added up, and of so far, in the order of the records.
+func (b *block) sum(soFar float64) float64 {
+	for i := range b.ids {
+		soFar += number(b.want[i].fields[b.data.sum])
+	}
+	return soFar
+}

@@ -1,0 +1,56 @@
+package strategies
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/stoatdb/stoat/bench/engine"
+)
+
+// DB is an open key-value database with nested buckets. It is used by one goroutine at a time.
+type DB interface {
+	// View runs fn with the root bucket in a read transaction.
+	View(fn func(root Bucket) error) error
+	// Update runs fn with the root bucket in a write transaction, and commits it if fn returns nil.
+	Update(fn func(root Bucket) error) error
+	// Close makes everything durable.
+	Close() error
+}
+
+// Bucket is a key space in a transaction. What it returns is valid until the transaction ends, and
+// must not be modified.
+type Bucket interface {
+	// Get returns the value of a key, or nil if there is none.
+	Get(key []byte) ([]byte, error)
+	// Put stores a pair. The key may be reused at once; the value must stay as it is until the
+	// transaction ends.
+	Put(key, value []byte) error
+	// Delete removes a key; an absent one is no error.
+	Delete(key []byte) error
+	// Scan returns a loop over the pairs from start up to end, without end; an empty end is none.
+	Scan(start, end []byte) iter.Seq2[[]byte, []byte]
+	// Bucket returns the bucket of that name in this one; an absent one is an error.
+	Bucket(name []byte) (Bucket, error)
+	// CreateBucket creates a bucket in this one.
+	CreateBucket(name []byte) (Bucket, error)
+}
+
+// open opens the database of the engine in the folder dir, which exists. A synced one makes each
+// commit durable before it returns.
+func open(engine, dir string, synced bool) (DB, error) {
+	switch engine {
+	case "stoat":
+		return openStoat(dir, synced)
+	case "bbolt":
+		return openBbolt(dir, synced)
+	}
+	return nil, fmt.Errorf("no engine %q", engine)
+}
+
+// engines returns the engines that have nested buckets.
+func engines() []engine.About {
+	return slices.DeleteFunc(engine.Abouts(), func(a engine.About) bool {
+		return a.Name != "stoat" && a.Name != "bbolt"
+	})
+}

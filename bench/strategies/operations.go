@@ -1,0 +1,187 @@
+package strategies
+
+import "fmt"
+
+// single writes records in a transaction each: all, or a sample on top of those that are there.
+func (r *run) single() error {
+	var w stopwatch
+	end := r.count + r.plan.singles
+	for r.count < end {
+		records := r.block.consecutive(r.count, end)
+		w.start()
+		for i, record := range records {
+			err := r.db.Update(func(root Bucket) error {
+				return r.layout.write(root, r.block.ids[i], record)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		w.stop()
+		r.written()
+	}
+	r.record(rowSingle, w.each(r.plan.singles))
+	return r.db.View(r.checkSum)
+}
+
+// bulk writes all records in one transaction.
+func (r *run) bulk() error {
+	var w stopwatch
+	w.start()
+	err := r.db.Update(func(root Bucket) error {
+		w.stop()
+		for r.count < r.plan.n {
+			records := r.block.consecutive(r.count, r.plan.n)
+			w.start()
+			for i, record := range records {
+				if err := r.layout.write(root, r.block.ids[i], record); err != nil {
+					return err
+				}
+			}
+			w.stop()
+			r.written()
+		}
+		w.start()
+		return nil
+	})
+	w.stop()
+	if err != nil {
+		return err
+	}
+	r.record(rowBulk, w.each(r.plan.n))
+	return nil
+}
+
+// written counts the records of the block.
+func (r *run) written() {
+	r.sum = r.block.sum(r.sum)
+	r.count += len(r.block.ids)
+}
+
+// read reads random records, half as many as there are.
+func (r *run) read() error {
+	if !r.job.Wants(rowRead) {
+		return nil
+	}
+	count := max(1, r.plan.n/2)
+	for sample := range r.plan.reads {
+		var w stopwatch
+		random := r.random(rowRead, sample)
+		for left := count; left > 0; left -= len(r.block.ids) {
+			r.block.choose(random, r.plan.n, left)
+			if err := r.readBlock(&w); err != nil {
+				return err
+			}
+		}
+		r.record(rowRead, w.each(count))
+	}
+	return nil
+}
+
+// readBlock reads the records of the block, in a transaction each.
+func (r *run) readBlock(w *stopwatch) error {
+	into := r.block.room()
+	w.start()
+	for i, id := range r.block.ids {
+		err := r.db.View(func(root Bucket) error { return r.layout.read(root, id, into[i]) })
+		if err != nil {
+			return err
+		}
+	}
+	w.stop()
+	return r.block.check()
+}
+
+// readMany reads the third of the records that is in the middle, in one transaction.
+func (r *run) readMany() error {
+	if !r.job.Wants(rowReadMany) {
+		return nil
+	}
+	count := max(1, r.plan.n/3)
+	first := (r.plan.n - count) / 2
+	for range r.plan.reads {
+		var w stopwatch
+		w.start()
+		err := r.db.View(func(root Bucket) error {
+			w.stop()
+			for id := first; id < first+count; id += len(r.block.ids) {
+				r.block.consecutive(id, first+count)
+				into := r.block.room()
+				w.start()
+				if err := r.layout.readMany(root, id, into); err != nil {
+					return err
+				}
+				w.stop()
+				if err := r.block.check(); err != nil {
+					return err
+				}
+			}
+			w.start()
+			return nil
+		})
+		w.stop()
+		if err != nil {
+			return err
+		}
+		r.record(rowReadMany, w.each(count))
+	}
+	return nil
+}
+
+// fieldSum adds up one field of all records.
+func (r *run) fieldSum() error {
+	if !r.job.Wants(rowSum) {
+		return nil
+	}
+	for range r.plan.reads {
+		var w stopwatch
+		w.start()
+		err := r.db.View(r.checkSum)
+		w.stop()
+		if err != nil {
+			return err
+		}
+		r.record(rowSum, w.each(r.count))
+	}
+	return nil
+}
+
+// checkSum returns an error if the sum is not that of what was written. Both are added up in the
+// same order, so that they are equal to the last bit.
+func (r *run) checkSum(root Bucket) error {
+	sum, err := r.layout.sum(root, r.count, r.data.sum)
+	if err == nil && sum != r.sum {
+		name := r.data.schema.names[r.data.sum]
+		err = fmt.Errorf("the sum of %s is %v instead of %v", name, sum, r.sum)
+	}
+	return err
+}
+
+// update sets a field of random records to that of their neighbours, in a transaction each, and
+// reads them afterwards.
+func (r *run) update() error {
+	if !r.job.Wants(rowUpdate) {
+		return nil
+	}
+	var w, unused stopwatch
+	random := r.random(rowUpdate, 0)
+	for left := r.plan.updates; left > 0; left -= len(r.block.ids) {
+		r.block.choose(random, r.plan.n, left)
+		from := r.block.neighbours(r.plan.n)
+		w.start()
+		for i, id := range r.block.ids {
+			err := r.db.Update(func(root Bucket) error {
+				return r.layout.update(root, id, r.data.update, from[i])
+			})
+			if err != nil {
+				return err
+			}
+		}
+		w.stop()
+		if err := r.readBlock(&unused); err != nil {
+			return err
+		}
+	}
+	r.record(rowUpdate, w.each(r.plan.updates))
+	return nil
+}

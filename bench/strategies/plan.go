@@ -1,0 +1,52 @@
+package strategies
+
+import "github.com/stoatdb/stoat/bench/suite"
+
+// counts returns the numbers of records to measure with.
+func counts(s suite.Settings) []int {
+	switch {
+	case s.N > 0:
+		return []int{s.N}
+	case s.Profile == suite.Quick:
+		return []int{100, 1_000, 10_000}
+	}
+	return []int{
+		10, 100, 1_000, 10_000, 25_000, 50_000,
+		75_000, 100_000, 250_000, 500_000, 750_000, 1_000_000,
+	}
+}
+
+// plan is how much of everything a job does.
+type plan struct {
+	n       int
+	cycles  int  // each makes one sample of what is written
+	reads   int  // samples of a read row in a cycle
+	singles int  // transactions of write_single
+	onTop   bool // they add to the n records that are there already
+	updates int  // transactions of update
+}
+
+// newPlan returns the plan for n records. Where a transaction is slow, many of them are measured by
+// a sample.
+func newPlan(s suite.Settings, n int) plan {
+	p := plan{n: n, cycles: 1, reads: 1, singles: n, updates: max(1, n/2)}
+	most, sample, slow := 25_000, 10_000, s.Sync
+	if s.Profile == suite.Quick {
+		most, sample, slow = 250, 200, true
+	}
+	if slow && n > most {
+		p.singles, p.onTop, p.updates = sample, true, min(sample, p.updates)
+	}
+	if n <= 1_000 {
+		p.reads = 3
+	}
+	switch {
+	case s.Profile == suite.Quick && n <= 100:
+		p.cycles = 2
+	case s.Profile != suite.Quick && n <= 1_000:
+		p.cycles = 10
+	case s.Profile != suite.Quick && n <= 10_000:
+		p.cycles = 3
+	}
+	return p
+}

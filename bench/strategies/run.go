@@ -1,0 +1,156 @@
+package strategies
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/stoatdb/stoat/bench/machine"
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// run is one job under way.
+type run struct {
+	job    suite.Job
+	plan   plan
+	data   *Data
+	layout layout
+	open   func(dir string) (DB, error)
+	out    func(row string, values ...float64)
+
+	block *block
+	cycle int
+	dir   string  // of the database
+	db    DB      // nil while it is closed
+	count int     // records in the database
+	sum   float64 // of the field that is added up, of these
+}
+
+// Measure measures a strategy with n records, with the job's engine and settings.
+func Measure(job suite.Job, data *Data, strategy string, n int, record suite.Record) error {
+	s, err := findStrategy(strategy)
+	if err != nil {
+		return err
+	}
+	r := &run{
+		job:    job,
+		plan:   newPlan(job.Settings, n),
+		data:   data,
+		layout: s.make(data.schema),
+		block:  newBlock(data),
+		open:   func(dir string) (DB, error) { return open(job.Engine, dir, job.Sync) },
+		out: func(row string, values ...float64) {
+			record(suite.At{Row: row, State: strategy, X: float64(n)}, values...)
+		},
+	}
+	return r.all()
+}
+
+// all does all cycles.
+func (r *run) all() error {
+	for r.cycle = 1; r.cycle <= r.plan.cycles; r.cycle++ {
+		if r.job.Wants(rowSingle) && !r.plan.onTop {
+			if err := r.fresh(r.single); err != nil {
+				return err
+			}
+		}
+		loaded := []string{
+			rowBulk, rowRead, rowReadMany, rowSum, rowUpdate, rowStorage, rowAllocated,
+		}
+		if r.plan.onTop {
+			loaded = append(loaded, rowSingle)
+		}
+		if r.job.Wants(loaded...) {
+			if err := r.fresh(r.bulkAndRest); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bulkAndRest measures all rows that need a loaded database.
+func (r *run) bulkAndRest() error {
+	steps := []struct {
+		row string
+		do  func() error
+	}{
+		{rowBulk, r.bulk},
+		{"close", r.closeAndWeigh},
+		{"open", r.reopen},
+		{rowRead, r.read},
+		{rowReadMany, r.readMany},
+		{rowSum, r.fieldSum},
+		{rowUpdate, r.update},
+	}
+	for _, step := range steps {
+		if err := step.do(); err != nil {
+			return fmt.Errorf("%s: %w", step.row, err)
+		}
+	}
+	if r.plan.onTop && r.job.Wants(rowSingle) {
+		return r.single()
+	}
+	return nil
+}
+
+// fresh runs fn with an empty database, and removes it.
+func (r *run) fresh(fn func() error) (err error) {
+	r.dir = filepath.Join(r.job.Dir, "db")
+	r.count, r.sum = 0, 0
+	if err := os.Mkdir(r.dir, 0o700); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close(), os.RemoveAll(r.dir)) }()
+	if err := r.reopen(); err != nil {
+		return err
+	}
+	return fn()
+}
+
+// reopen opens the database, which is closed.
+func (r *run) reopen() (err error) {
+	r.db, err = r.open(r.dir)
+	return err
+}
+
+// close closes the database if it is open.
+func (r *run) close() error {
+	if r.db == nil {
+		return nil
+	}
+	err := r.db.Close()
+	r.db = nil
+	return err
+}
+
+// closeAndWeigh leaves the database closed.
+func (r *run) closeAndWeigh() error {
+	if err := r.close(); err != nil {
+		return err
+	}
+	size, err := machine.SizeOf(r.dir)
+	if err != nil {
+		return err
+	}
+	r.record(rowStorage, float64(size.Apparent)/float64(r.count))
+	r.record(rowAllocated, float64(size.Allocated)/float64(r.count))
+	return nil
+}
+
+// record hands over samples of a row, if they are wanted.
+func (r *run) record(row string, values ...float64) {
+	if r.job.Wants(row) {
+		r.out(row, values...)
+	}
+}
+
+// random returns the source of a row's choices, the same for all engines and strategies.
+func (r *run) random(row string, sample int) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %d %d %d %d", row, r.plan.n, r.job.Round, r.cycle, sample)
+	return rand.New(rand.NewPCG(r.job.Seed, h.Sum64()))
+}

@@ -1,0 +1,92 @@
+// Package strategies is the suite that compares ways to lay a record out in a key-value database.
+//
+// The strategies are written once, against [Bucket], and run on every engine that has nested
+// buckets. A child process measures one strategy with one number of records; the lines of
+// [run.cycle] are what it does, as often as [plan] says, each time with an empty database.
+//
+// Records are made a block at a time while the clock stands, also within a transaction, and what
+// was read is compared with them in the same pauses. [Measure] takes any [Data]: that of the study,
+// which is [Users], or somebody's own.
+package strategies
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// Names of the rows.
+const (
+	rowSingle    = "write_single"
+	rowBulk      = "write_bulk"
+	rowRead      = "read"
+	rowReadMany  = "readmany"
+	rowSum       = "fieldsum"
+	rowUpdate    = "update"
+	rowStorage   = "storage"
+	rowAllocated = "storage_blocks"
+)
+
+// Suite returns the suite.
+func Suite() suite.Suite {
+	return suite.Suite{
+		Name:    "strategies",
+		About:   "laying a record of 15 fields out in a key-value database",
+		Rows:    rows(),
+		Engines: engines,
+		Tasks:   tasks,
+		Run:     runJob,
+	}
+}
+
+func rows() []suite.Row {
+	var states []string
+	for _, s := range Strategies() {
+		states = append(states, s.Name)
+	}
+	row := func(name string, unit suite.Unit, about string) suite.Row {
+		return suite.Row{Name: name, Unit: unit, States: states, Axis: "records", About: about}
+	}
+	const ns, bytes = suite.Nanoseconds, suite.Bytes
+	return []suite.Row{
+		row(rowSingle, ns, "a record in a transaction of its own, into an empty database; beyond "+
+			"25,000 synced (quick: 250) a sample of 10,000 (quick: 200) on top of the others"),
+		row(rowBulk, ns, "a record, of all in one transaction"),
+		row(rowRead, ns, "a random record, decoded, in a transaction of its own; after reopening, "+
+			"as are the next two"),
+		row(rowReadMany, ns, "a record, of the middle third in one transaction, decoded"),
+		row(rowSum, ns, "a record, of all whose balances are added up in one transaction"),
+		row(rowUpdate, ns, "login_count of a random record in a transaction of its own; half as "+
+			"many as there are records, or the sample"),
+		row(rowStorage, bytes, "length of the files, for a record, after write_bulk and Close"),
+		row(rowAllocated, bytes, "their blocks on disk, likewise"),
+	}
+}
+
+// tasks returns a task for each strategy and number of records.
+func tasks(s suite.Settings) []suite.Task {
+	var all []suite.Task
+	for _, n := range counts(s) {
+		for _, strategy := range Strategies() {
+			all = append(all, suite.Task{Name: taskName(strategy.Name, n), Rounds: s.Rounds})
+		}
+	}
+	return all
+}
+
+func taskName(strategy string, n int) string { return fmt.Sprintf("%s/%d", strategy, n) }
+
+func runJob(job suite.Job, record suite.Record) error {
+	strategy, count, _ := strings.Cut(job.Task, "/")
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 1 {
+		return fmt.Errorf("no task %q", job.Task)
+	}
+	data, err := Users(job.Seed)
+	if err != nil {
+		return err
+	}
+	return Measure(job, data, strategy, n, record)
+}
