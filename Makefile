@@ -7,10 +7,10 @@ check test race crash cross fuzz: ## the steps of .ci/run; CRASH_POINTS and FUZZ
 	.ci/run $@
 
 bench: ## compares Stoat with other engines; see bench/README.md
-	cd bench && go run . -profile quick
+	go run -C bench .
 
 bench-cgo: ## the same with LMDB and RocksDB; needs gcc, g++, liblmdb-dev and librocksdb-dev
-	cd bench && CGO_ENABLED=1 go run -tags lmdb,rocksdb . -profile quick
+	CGO_ENABLED=1 go run -C bench -tags lmdb,rocksdb .
 
 cover: ## what the tests of all packages reach together
 	go test -coverpkg=./... -coverprofile=cover.out ./...

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/bench/external"
+	"github.com/stoatdb/stoat/bench/ssb"
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
@@ -17,6 +22,7 @@ type choices struct {
 	engines  []string // names; empty for all but the extra ones
 	places   []place
 	syncs    []bool
+	programs []external.Program
 	settings suite.Settings // what is the same for all results
 	out      string
 	timeout  time.Duration
@@ -36,6 +42,7 @@ func parse(args []string) (*choices, error) {
 	f.StringVar(&suites, "suite", "", "suites to run, separated by commas (default all)")
 	f.StringVar(&rows, "op", "", "rows to measure, separated by commas (default all)")
 	f.StringVar(&engines, "engine", "", "engines, separated by commas (default see list)")
+	f.Func("external", "a program as an engine, as NAME=COMMAND; repeatable", c.addProgram)
 	f.StringVar(&s.Profile, "profile", suite.Quick, "quick, full or large")
 	f.IntVar(&s.Rounds, "rounds", 0, "fresh processes for each engine (default 5, quick 1)")
 	f.IntVar(&s.N, "n", 0, "entries, in place of the profile's own numbers")
@@ -48,7 +55,13 @@ func parse(args []string) (*choices, error) {
 	f.DurationVar(&c.timeout, "timeout", 15*time.Minute, "when to give up on an engine's turn")
 	f.BoolVar(&c.json, "json", false, "print results.json in place of tables")
 	f.BoolVar(&c.details, "details", false, "print the distribution of the samples, too")
+	f.SetOutput(io.Discard)
 	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Println("Compares Stoat with other embedded databases. Flags:")
+			f.SetOutput(os.Stdout)
+			f.PrintDefaults()
+		}
 		return nil, err
 	}
 	if f.NArg() > 0 {
@@ -65,6 +78,29 @@ func parse(args []string) (*choices, error) {
 		return nil, err
 	}
 	return c, c.chooseSuites(split(suites))
+}
+
+// addProgram adds an external engine.
+func (c *choices) addProgram(text string) error {
+	p, err := external.Parse(text)
+	if err != nil {
+		return err
+	}
+	for _, s := range suites() {
+		if slices.ContainsFunc(s.Engines(), func(e engine.About) bool { return e.Name == p.Name }) {
+			return fmt.Errorf("%s is the name of an engine that is built in; choose another", p.Name)
+		}
+	}
+	if slices.ContainsFunc(c.programs, func(o external.Program) bool { return o.Name == p.Name }) {
+		return fmt.Errorf("%s is the name of two external engines", p.Name)
+	}
+	c.programs = append(c.programs, p)
+	return nil
+}
+
+// plan returns what external engines do in a suite, or nil if there is nothing.
+func plan(s suite.Suite) external.Plan {
+	return map[string]external.Plan{"ssb": ssb.External}[s.Name]
 }
 
 // split returns the parts of a list with commas, none of an empty one.
@@ -149,7 +185,7 @@ func (c *choices) chooseSuites(names []string) error {
 			has = append(has, row.Name)
 		}
 		rows = append(rows, has...)
-		for _, e := range s.Engines() {
+		for _, e := range c.all(s) {
 			engines = append(engines, e.Name)
 		}
 		if err := s.Check(suite.Settings{Data: c.settings.Data}); err != nil {
@@ -181,9 +217,20 @@ func allKnown(what string, names, known []string) error {
 	return nil
 }
 
+// all returns the engines of a suite, with the external ones that it has work for.
+func (c *choices) all(s suite.Suite) []engine.About {
+	engines := s.Engines()
+	if plan(s) != nil {
+		for _, p := range c.programs {
+			engines = append(engines, p.About())
+		}
+	}
+	return engines
+}
+
 // enginesOf returns the engines of a suite that are to be measured, and notes on those that cannot.
 func (c *choices) enginesOf(s suite.Suite) (engines []engine.About, notes []string) {
-	for _, e := range s.Engines() {
+	for _, e := range c.all(s) {
 		wanted := !e.Extra
 		if c.engines != nil {
 			wanted = slices.Contains(c.engines, e.Name)
@@ -194,6 +241,12 @@ func (c *choices) enginesOf(s suite.Suite) (engines []engine.About, notes []stri
 			notes = append(notes, fmt.Sprintf("%s is not measured: %s", e.Name, e.Missing))
 		default:
 			engines = append(engines, e)
+		}
+	}
+	for _, p := range c.programs {
+		if plan(s) == nil {
+			notes = append(notes, fmt.Sprintf(
+				"%s is not measured in suite %s, which has no work for programs.", p.Name, s.Name))
 		}
 	}
 	return engines, notes

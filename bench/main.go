@@ -3,6 +3,7 @@
 //	go run . [flags]       run suites, print tables, and write a report
 //	go run . list          show the engines, their versions and their settings
 //	go run . report FILE   print the tables of a result, with details
+//	go run . compare OLD NEW   print what has changed between two results
 //
 // README.md says what is measured, and how.
 package main
@@ -15,6 +16,7 @@ import (
 	"os/signal"
 	"strings"
 
+	"github.com/stoatdb/stoat/bench/compare"
 	"github.com/stoatdb/stoat/bench/items"
 	"github.com/stoatdb/stoat/bench/report"
 	"github.com/stoatdb/stoat/bench/runner"
@@ -24,7 +26,7 @@ import (
 )
 
 // usage is what somebody reads who asked for a command that is none.
-const usage = "usage: bench [flags] | bench list | bench report FILE"
+const usage = "usage: bench [flags] | list | report FILE | compare OLD NEW"
 
 func main() {
 	if err := run(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -48,6 +50,8 @@ func run(args []string) error {
 	case command == "list":
 		list(os.Stdout)
 		return nil
+	case command == "compare":
+		return compare.Command(args[1:], os.Stdout, findSuite)
 	case command == "report" && len(args) == 2:
 		return printFile(os.Stdout, args[1])
 	case command != "" && !strings.HasPrefix(command, "-"):

@@ -65,6 +65,11 @@ func TestBench_saysWhatIsWrongWithItsArguments(t *testing.T) {
 		{"-storage a=x,a=y", `-storage has two places named "a"`},
 		{"-storage " + file + "/x -out " + t.TempDir(), "not a directory"},
 		{"-out " + file + "/x", "not a directory"},
+		{"-external log", `external engine "log" is not NAME=COMMAND`},
+		{"-no", "flag provided but not defined: -no"},
+		{"-external bbolt=x", "bbolt is the name of an engine that is built in"},
+		{"compare " + file, "usage: bench compare"},
+		{"compare " + file + " " + file, "read report " + file},
 		{"more", `no command "more"; usage:`},
 		{"-rounds 1 more", `unexpected argument "more"; usage:`},
 		{"report " + file, "read report " + file},
@@ -92,6 +97,12 @@ func TestBench_measuresAndReports(t *testing.T) {
 	r, err := report.Read(filepath.Join(out, "results.json"))
 	if err != nil || len(r.Results) != 1 || len(r.Results[0].Measurements) == 0 || r.Failures() > 0 {
 		t.Errorf("report %+v: %v", r, err)
+	}
+	for name, want := range map[string]string{"report.html": "</html>", "results.csv": "bbolt"} {
+		b, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("%s: %v, without %s in it", name, err, want)
+		}
 	}
 	left, err := filepath.Glob(filepath.Join(out, "stoat-bench-*"))
 	if err != nil || len(left) > 0 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/signal"
@@ -12,8 +13,10 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/stoatdb/stoat/bench/external"
 	"github.com/stoatdb/stoat/bench/machine"
 	"github.com/stoatdb/stoat/bench/report"
+	"github.com/stoatdb/stoat/bench/report/page"
 	"github.com/stoatdb/stoat/bench/runner"
 	"github.com/stoatdb/stoat/bench/suite"
 )
@@ -63,13 +66,23 @@ func (c *choices) limits() (notes []string) {
 
 // runAll measures each suite in each place with each durability.
 func (c *choices) runAll(ctx context.Context, r *report.Report) error {
+	note := func(text string) {
+		if !slices.Contains(r.Notes, text) {
+			r.Notes = append(r.Notes, text)
+		}
+	}
+	programs := make(map[string]external.Program)
+	for _, p := range c.programs {
+		programs[p.Name] = p
+	}
 	for _, place := range c.places {
 		for _, s := range c.suites {
 			engines, notes := c.enginesOf(s)
-			for _, note := range notes {
-				if !slices.Contains(r.Notes, note) {
-					r.Notes = append(r.Notes, note)
-				}
+			for _, n := range notes {
+				note(n)
+			}
+			if len(engines) == 0 {
+				continue
 			}
 			for _, sync := range c.syncs {
 				settings := c.settings
@@ -84,7 +97,7 @@ func (c *choices) runAll(ctx context.Context, r *report.Report) error {
 				r.Results = append(r.Results, result)
 				run := runner.Runner{
 					Suite: s, Engines: engines, Settings: settings, Dir: place.dir, Timeout: c.timeout,
-					Progress: os.Stderr,
+					Progress: os.Stderr, External: programs, Plan: plan(s), Note: note,
 				}
 				if err := run.Run(ctx, result); err != nil {
 					return err
@@ -105,14 +118,39 @@ func rowsOf(s suite.Suite, wanted []string) []string {
 
 // show writes the report's files and prints what was measured.
 func (c *choices) show(r *report.Report) error {
-	path := filepath.Join(c.out, "results.json")
-	err := r.Write(path)
+	err := writeFiles(r, c.out)
 	if c.json {
 		return errors.Join(err, json.NewEncoder(os.Stdout).Encode(r))
 	}
 	err = errors.Join(err, r.Text(os.Stdout, findSuite, c.details))
 	if err == nil {
-		fmt.Printf("\nReport: %s\n", path)
+		fmt.Printf("\nReport: %s\n", filepath.Join(c.out, pageName))
 	}
 	return err
+}
+
+// pageName is the name of the report for people.
+const pageName = "report.html"
+
+// writeFiles writes the report in its three forms into a folder. It tries all of them.
+func writeFiles(r *report.Report, dir string) error {
+	var errs []error
+	for name, write := range map[string]func(w io.Writer) error{
+		"results.json": r.JSON,
+		"results.csv":  func(w io.Writer) error { return r.CSV(w, findSuite) },
+		pageName:       func(w io.Writer) error { return page.Write(w, r, findSuite) },
+	} {
+		if err := writeFile(filepath.Join(dir, name), write); err != nil {
+			errs = append(errs, fmt.Errorf("write the report: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func writeFile(path string, write func(w io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// CSV writes one line for each engine, row, state and place on an axis that has samples. Numbers are
-// in the row's own unit and not rounded.
+// CSV writes one line for each engine, row, state and place on an axis that has samples. Numbers
+// are in the row's own unit and not rounded.
 func (r *Report) CSV(w io.Writer, find func(name string) (suite.Suite, error)) error {
 	lines := csv.NewWriter(w)
 	if err := lines.Write(csvHeader()); err != nil {
@@ -55,8 +55,8 @@ func csvLine(r *Result, f *Figures, l Line, name string) []string {
 		ratio = strconv.FormatFloat(v, 'g', 4, 64)
 	}
 	return []string{
-		r.Suite, r.Settings.Storage, strconv.FormatBool(r.Settings.Sync), name, l.At.Row, l.State(), x,
-		strconv.Itoa(len(samples)), strconv.Itoa(f.Rounds(name, l)),
+		r.Suite, r.Settings.Storage, strconv.FormatBool(r.Settings.Sync), name, l.At.Row, l.State(),
+		x, strconv.Itoa(len(samples)), strconv.Itoa(f.Rounds(name, l)),
 		number(Median(samples)), number(Mean(samples)), number(slices.Min(samples)),
 		number(Quantile(samples, 0.75)), number(Quantile(samples, 0.99)),
 		number(Quantile(samples, 0.995)), string(l.Row.Unit), ratio,

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -129,7 +130,7 @@ func (f *Figures) Best(l Line) string {
 }
 
 // Ratio returns what the engine needs for a unit of what the best peer needs: below 1, the engine
-// is better. There is none if one of them has no samples, or a median of zero to divide by.
+// is better. There is none if one of them has no samples, or if the other's median is zero.
 func (f *Figures) Ratio(engine string, l Line) (ratio float64, ok bool) {
 	cost, other := f.Samples(engine, l), f.Samples(f.Best(l), l)
 	if len(cost) == 0 || len(other) == 0 {
@@ -139,10 +140,8 @@ func (f *Figures) Ratio(engine string, l Line) (ratio float64, ok bool) {
 	if l.Row.Unit == suite.PerSecond {
 		a, b = b, a
 	}
-	if b == 0 {
-		return 0, false
-	}
-	return a / b, true
+	ratio = a / b
+	return ratio, !math.IsInf(ratio, 0) && !math.IsNaN(ratio)
 }
 
 // Lines returns the lines of the tables that have samples, in the order of the suite. Of a row with

@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"errors"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -131,7 +133,8 @@ func TestResult_survivesItsFile(t *testing.T) {
 	r := New()
 	r.Results = append(r.Results, result)
 	path := filepath.Join(t.TempDir(), "result.json")
-	if err := r.Write(path); err != nil {
+	var file bytes.Buffer
+	if err := errors.Join(r.JSON(&file), os.WriteFile(path, file.Bytes(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	got, err := Read(path)

@@ -94,7 +94,8 @@ func Read(path string) (*Report, error) {
 		return nil, fmt.Errorf("read report %s: %w", path, err)
 	}
 	if r.Schema != schema {
-		return nil, fmt.Errorf("read report %s: schema %d instead of %d; measure again", path, r.Schema, schema)
+		return nil, fmt.Errorf("read report %s: schema %d instead of %d; measure again", path,
+			r.Schema, schema)
 	}
 	return r, nil
 }
@@ -113,7 +114,7 @@ func Quantile(samples []float64, share float64) float64 {
 	sorted := slices.Sorted(slices.Values(samples))
 	n := len(sorted)
 	if share == 0.5 && n%2 == 0 {
-		return (sorted[n/2-1] + sorted[n/2]) / 2
+		return sorted[n/2-1]/2 + sorted[n/2]/2 // their sum may be too large
 	}
 	index := int(share * float64(n))
 	if float64(index) == share*float64(n) {

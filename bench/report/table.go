@@ -44,7 +44,8 @@ Medians of all samples. %[1]s marks the best peer; ratio is what %[2]s needs for
 unit, of what that peer needs: below 1, %[2]s is better.
 `, best, us)
 	if left := overTime(f, s); len(left) > 0 {
-		fmt.Fprintf(w, "Over time, and so not in a table but in the HTML report: %s.\n", strings.Join(left, ", "))
+		fmt.Fprintf(w, "Over time, and so not in a table but in the HTML report: %s.\n",
+			strings.Join(left, ", "))
 	}
 	for _, f := range r.Failures {
 		fmt.Fprintf(w, "\nfailed: %s, %s, round %d: %s\n", f.Engine, f.Task, f.Round, f.Error)
@@ -150,7 +151,8 @@ func tableLine(w io.Writer, f *Figures, l Line, label string, names []string) {
 		if name == winner {
 			mark = best
 		}
-		text += strings.Repeat(" ", max(0, columnWidth-1-utf8.RuneCountInString(cell))) + cell + mark
+		padding := max(0, columnWidth-1-utf8.RuneCountInString(cell))
+		text += strings.Repeat(" ", padding) + cell + mark
 	}
 	ratio := "-"
 	if main, ok := f.Main(); ok {

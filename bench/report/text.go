@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/stoatdb/stoat/bench/suite"
 )
@@ -31,11 +30,5 @@ func (r *Report) Text(w io.Writer, find func(name string) (suite.Suite, error), 
 	return nil
 }
 
-// Write writes the report to a file.
-func (r *Report) Write(path string) error {
-	b, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(b, '\n'), 0o644)
-}
+// JSON writes the report in the form that [Read] reads.
+func (r *Report) JSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }

@@ -4,6 +4,8 @@
 // The child is the same program, called with one argument. It reads its job as JSON from standard
 // input and writes each measurement as one line of JSON to standard output as soon as it has it. A
 // child that dies or hangs is noted, what it has measured is kept, and the run goes on.
+//
+// An engine may be a program of its own; then that takes the child's place.
 package runner
 
 import (
@@ -19,9 +21,11 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/bench/external"
 	"github.com/stoatdb/stoat/bench/machine"
 	"github.com/stoatdb/stoat/bench/report"
 	"github.com/stoatdb/stoat/bench/suite"
+	"github.com/stoatdb/stoat/bench/tail"
 )
 
 // ChildArgument is the argument that makes the program a child.
@@ -35,6 +39,10 @@ type Runner struct {
 	Dir      string        // where the databases are made; on the storage to be measured
 	Timeout  time.Duration // after which a child is taken to hang
 	Progress io.Writer
+
+	External map[string]external.Program // those of the engines that are programs, by name
+	Plan     external.Plan               // what they do in this suite
+	Note     func(text string)           // takes what was not measured, and why; may be nil
 }
 
 // Run adds what it measures to the result. If ctx is done, it stops the child and returns the
@@ -71,9 +79,17 @@ func (r *Runner) Run(ctx context.Context, result *report.Result) error {
 	return nil
 }
 
+func (r *Runner) note(text string) {
+	if r.Note != nil {
+		r.Note(text)
+	}
+}
+
 // turn does one job, adds the outcome to the result, and reports whether the job was finished. It
 // returns only errors that end the run.
-func (r *Runner) turn(ctx context.Context, job suite.Job, result *report.Result) (done bool, err error) {
+func (r *Runner) turn(
+	ctx context.Context, job suite.Job, result *report.Result,
+) (done bool, err error) {
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
@@ -86,13 +102,18 @@ func (r *Runner) turn(ctx context.Context, job suite.Job, result *report.Result)
 	fmt.Fprintf(r.Progress, "round %d of %d  %-10s %-19s %-13s",
 		job.Round, job.Rounds, job.Suite, job.Task, job.Engine)
 	start := time.Now()
-	measurements, err := r.child(ctx, job)
+	measurements, err := r.do(ctx, job)
 	result.Measurements = append(result.Measurements, measurements...)
 	fmt.Fprintf(r.Progress, " %6.1fs", time.Since(start).Seconds())
+	var unsupported *external.Unsupported
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintln(r.Progress, "  interrupted")
 		return false, ctx.Err()
+	case errors.As(err, &unsupported):
+		fmt.Fprintln(r.Progress, "  not supported")
+		r.note(fmt.Sprintf("%s is not measured in suite %s, %s: %s",
+			job.Engine, job.Suite, job.Task, unsupported.Reason))
 	case err != nil:
 		fmt.Fprintln(r.Progress, "  failed")
 		result.Failures = append(result.Failures, report.Failure{
@@ -105,7 +126,18 @@ func (r *Runner) turn(ctx context.Context, job suite.Job, result *report.Result)
 	return done, nil
 }
 
-// child runs one child process and returns what it has measured, even if it fails in the end.
+// do does one job in a process of its own, the engine's or a child. It returns what that has
+// measured, even if it fails in the end.
+func (r *Runner) do(ctx context.Context, job suite.Job) ([]suite.Measurement, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	if program, ok := r.External[job.Engine]; ok {
+		return program.Turn(ctx, r.Plan, job)
+	}
+	return r.child(ctx, job)
+}
+
+// child runs one child process and returns what it has measured.
 func (r *Runner) child(ctx context.Context, job suite.Job) ([]suite.Measurement, error) {
 	input, err := json.Marshal(job)
 	if err != nil {
@@ -115,10 +147,8 @@ func (r *Runner) child(ctx context.Context, job suite.Job) ([]suite.Measurement,
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
-	defer cancel()
 	var output bytes.Buffer
-	var complaints tail
+	var complaints tail.Writer
 	cmd := exec.CommandContext(ctx, self, ChildArgument)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &output, &complaints
 	cmd.WaitDelay = 10 * time.Second
@@ -147,17 +177,3 @@ func decode(from io.Reader) (measurements []suite.Measurement, err error) {
 		measurements = append(measurements, m)
 	}
 }
-
-// tail is a writer that keeps the end of what was written.
-type tail struct{ kept []byte }
-
-// tailBytes is how much a tail keeps.
-const tailBytes = 2000
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.kept = append(t.kept, b...)
-	t.kept = t.kept[max(0, len(t.kept)-tailBytes):]
-	return len(b), nil
-}
-
-func (t *tail) String() string { return string(bytes.TrimSpace(t.kept)) }

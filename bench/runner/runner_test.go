@@ -6,17 +6,23 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/bench/external"
 	"github.com/stoatdb/stoat/bench/report"
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
 // TestMain lets the test binary be the child, too.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == other {
+		fmt.Println(os.Args[2])
+		return
+	}
 	if len(os.Args) > 1 && os.Args[1] == ChildArgument {
 		if err := Child(os.Stdin, os.Stdout, findSuite); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -143,6 +149,76 @@ func TestRun_returnsWhatThereIsWhenInterrupted(t *testing.T) {
 	}
 	if len(result.Measurements) == 0 || len(result.Failures) != 0 {
 		t.Errorf("%v, %v", result.Measurements, result.Failures)
+	}
+}
+
+// other is the argument that makes the test binary an engine that is a program of its own.
+const other = "other"
+
+// newMixed returns a runner whose engine "bad" is a program that answers with a text.
+func newMixed(t testing.TB, answer string) (r *Runner, notes *[]string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, notes = newRunner(t, "gate"), new([]string)
+	r.Settings.Rounds = 3
+	r.External = map[string]external.Program{
+		"bad": {Name: "bad", Command: []string{self, other, answer}},
+	}
+	r.Plan = func(suite.Job) ([]external.Script, error) {
+		step := external.Step{Do: external.Opens, Count: 1, Batch: 1, At: suite.At{Row: "row"}}
+		return []external.Script{{Steps: []external.Step{step}}}, nil
+	}
+	r.Note = func(text string) { *notes = append(*notes, text) }
+	return r, notes
+}
+
+func TestRun_letsAProgramTakeTurns(t *testing.T) {
+	r, notes := newMixed(t, `{"step":0,"samples":[5]}`)
+	result := new(report.Result)
+	if err := r.Run(t.Context(), result); err != nil {
+		t.Fatal(err)
+	}
+	var values []float64
+	for _, m := range result.Measurements {
+		if m.Engine == "bad" {
+			values = append(values, m.Values...)
+		}
+	}
+	if !slices.Equal(values, []float64{5, 5, 5, 5}) || len(result.Failures) > 0 || *notes != nil {
+		t.Errorf("samples %v, %v, notes %q", values, result.Failures, *notes)
+	}
+}
+
+func TestRun_goesOnAfterAProgramAnswersNonsense(t *testing.T) {
+	r, _ := newMixed(t, "hello")
+	result := new(report.Result)
+	if err := r.Run(t.Context(), result); err != nil {
+		t.Fatal(err)
+	}
+	want := `engine bad: line 1 of its answer is not JSON: "hello"`
+	if len(result.Failures) != 2 || result.Failures[0].Error != want {
+		t.Errorf("%+v; it should fail before the gate, and at the gate", result.Failures)
+	}
+	if len(result.Measurements) != 4 {
+		t.Errorf("%d measurements of the good one", len(result.Measurements))
+	}
+}
+
+func TestRun_notesWhatProgramsCannotDo(t *testing.T) {
+	r, notes := newMixed(t, `{"unsupported":"too new"}`)
+	want := []string{
+		"bad is not measured in suite gate, every: too new",
+		"bad is not measured in suite gate, once: too new",
+	}
+	result := new(report.Result)
+	if err := r.Run(t.Context(), result); err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Failures) > 0 || !slices.Equal(*notes, want) {
+		t.Errorf("%+v, notes %q instead of %q", result.Failures, *notes, want)
 	}
 }
 

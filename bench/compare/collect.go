@@ -1,0 +1,75 @@
+package compare
+
+import (
+	"fmt"
+
+	"github.com/stoatdb/stoat/bench/report"
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// samples are all samples of a row in a report, by the round they were taken in.
+type samples struct {
+	unit    suite.Unit
+	numbers []int
+	values  [][]float64
+}
+
+// add adds samples of a round.
+func (s *samples) add(round int, values []float64) {
+	for i, number := range s.numbers {
+		if number == round {
+			s.values[i] = append(s.values[i], values...)
+			return
+		}
+	}
+	s.numbers = append(s.numbers, round)
+	s.values = append(s.values, append([]float64(nil), values...))
+}
+
+func (s *samples) rounds() [][]float64 { return s.values }
+
+// collection is what a report holds, in its order.
+type collection struct {
+	order []Key
+	rows  map[Key]*samples
+}
+
+func (c *collection) add(key Key, unit suite.Unit, round int, values []float64) {
+	s := c.rows[key]
+	if s == nil {
+		s = &samples{unit: unit}
+		c.rows[key] = s
+		c.order = append(c.order, key)
+	}
+	s.add(round, values)
+}
+
+// collect returns the samples of a report, and notes on what it has left out.
+func collect(
+	r *report.Report, find func(name string) (suite.Suite, error),
+) (c collection, notes []string) {
+	c.rows = make(map[Key]*samples)
+	for _, result := range r.Results {
+		s, err := find(result.Suite)
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("Suite %s is not compared: %v.", result.Suite, err))
+			continue
+		}
+		for _, m := range result.Measurements {
+			row, ok := s.Row(m.Row)
+			if !ok || len(m.Values) == 0 || row.Axis == report.TimeAxis {
+				continue // no two runs have samples at the same time
+			}
+			key := Key{
+				Suite: result.Suite, Storage: result.Settings.Storage, Sync: result.Settings.Sync,
+				Engine: m.Engine, At: m.At,
+			}
+			c.add(key, row.Unit, m.Round, m.Values)
+			if row.Cold != "" && row.Cold == m.State {
+				key.Cold = true
+				c.add(key, row.Unit, m.Round, m.Values[:1])
+			}
+		}
+	}
+	return c, notes
+}

@@ -1,0 +1,288 @@
+// Package compare tells whether a build is slower than another: it holds two reports of the same
+// suites against each other, row by row.
+//
+// The unit of observation is the round, because a fresh process differs from the next by more than
+// the samples within one do. Each round counts with its median. A row has changed if
+//
+//   - the Mann-Whitney U test of the rounds says so (two-sided, p below [Alpha]),
+//   - the medians differ by more than a least share worth a word ([Least]),
+//   - and by more than twice the spread between the rounds of a run,
+//   - and by more than the machine alone seems to do between two runs ([Comparison.Margin]).
+//
+// The first alone would give a false alarm in one of twenty rows even if two runs differed by
+// nothing but chance, and more often on a real machine, where all rounds of a run have something in
+// common.
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoatdb/stoat/bench/machine"
+	"github.com/stoatdb/stoat/bench/report"
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+const (
+	Alpha     = 0.05 // the share of false alarms of a test
+	Least     = 0.02 // relative change below which nobody wants to know
+	MinRounds = 4    // with fewer in a report, a row cannot be judged
+)
+
+// spreads is how many times the spread between rounds a change has to exceed.
+const spreads = 2
+
+// Comparison is what two reports say together.
+type Comparison struct {
+	Old, New         Side
+	Least            float64 // relative change that was taken to be worth a word
+	Margin           float64 // change that only one of twenty unchanged peers' rows exceeded, or 0
+	Notes            []string
+	Pairs            []Pair // in the order of the old report
+	OnlyOld, OnlyNew []Key
+}
+
+// Side is where and when a report was made.
+type Side struct {
+	Started time.Time
+	Machine machine.Description
+}
+
+// Key says which samples of a report are meant.
+type Key struct {
+	Suite   string
+	Storage string `json:",omitempty"`
+	Sync    bool
+	Engine  string
+	suite.At
+	Cold bool `json:",omitempty"` // the first sample of each round alone
+}
+
+// Pair is a row that both reports have.
+type Pair struct {
+	Key
+	Unit                 suite.Unit
+	OldRounds, NewRounds int
+	Old, New             float64 // medians of the rounds' medians
+	Ratio                float64 // New/Old, or 0 if one of them is not positive
+	Low, High            float64 // interval of the ratio; 0 if there is none
+	P                    float64 // of the test, or 1 if there are not enough rounds
+	Spread               float64 // between the rounds of a run: relative standard deviation
+	Verdict              Verdict
+	Peer                 bool // the engine has the same version and settings in both reports
+}
+
+// Verdict is the answer to whether a row has changed.
+type Verdict string
+
+const (
+	Worse   Verdict = "worse"
+	Better  Verdict = "better"
+	Same    Verdict = "no change"
+	Unknown Verdict = "cannot tell" // not enough rounds
+)
+
+// Compare compares two reports. The suites that find returns give the rows their units; of a suite
+// that it does not know nothing is compared but a note made.
+func Compare(
+	old, new *report.Report, find func(name string) (suite.Suite, error),
+) *Comparison {
+	c := &Comparison{Old: side(old), New: side(new)}
+	if c.Old.Machine != c.New.Machine {
+		c.Notes = append(c.Notes, "The machines differ; so may everything else.")
+	}
+	before, unknown := collect(old, find)
+	after, alsoUnknown := collect(new, find)
+	for _, note := range slices.Concat(unknown, alsoUnknown, differences(old, new)) {
+		if !slices.Contains(c.Notes, note) {
+			c.Notes = append(c.Notes, note)
+		}
+	}
+	peers := peersOf(old, new)
+	for _, key := range before.order {
+		a, b := before.rows[key], after.rows[key]
+		if b == nil {
+			c.OnlyOld = append(c.OnlyOld, key)
+			continue
+		}
+		p := measure(a.rounds(), b.rounds())
+		p.Key, p.Unit = key, a.unit
+		p.Peer = peers[key.Engine]
+		c.Pairs = append(c.Pairs, p)
+	}
+	for _, key := range after.order {
+		if before.rows[key] == nil {
+			c.OnlyNew = append(c.OnlyNew, key)
+		}
+	}
+	c.Judge(Least)
+	return c
+}
+
+func side(r *report.Report) Side { return Side{r.Started, r.Machine} }
+
+// measure returns everything about a row but what it is and whether it has changed.
+func measure(old, new [][]float64) Pair {
+	before, after := medians(old), medians(new)
+	p := Pair{
+		OldRounds: len(old), NewRounds: len(new),
+		Old: report.Median(before), New: report.Median(after),
+		P: 1, Spread: spread(before, after),
+	}
+	if p.Old > 0 && p.New > 0 {
+		p.Ratio = p.New / p.Old
+	}
+	if p.enough() {
+		p.P = mannWhitney(before, after)
+		p.Low, p.High = interval(before, after)
+	} else {
+		p.Low, p.High = bootstrap(old, new)
+	}
+	return p
+}
+
+// medians returns the median of each round.
+func medians(rounds [][]float64) []float64 {
+	var m []float64
+	for _, samples := range rounds {
+		m = append(m, report.Median(samples))
+	}
+	return m
+}
+
+// enough reports whether both reports have enough rounds.
+func (p Pair) enough() bool { return min(p.OldRounds, p.NewRounds) >= MinRounds }
+
+// Effect returns by how much of the lesser median the greater exceeds it.
+func (p Pair) Effect() float64 {
+	switch {
+	case p.Old == p.New:
+		return 0
+	case p.Ratio == 0:
+		return math.Inf(1)
+	}
+	return max(p.Ratio, 1/p.Ratio) - 1
+}
+
+// worse reports whether the new median is the worse one.
+func (p Pair) worse() bool { return (p.New > p.Old) != (p.Unit == suite.PerSecond) }
+
+// Judge gives each pair its verdict. Changes of no more than the share least do not count.
+func (c *Comparison) Judge(least float64) {
+	c.Least = least
+	c.Margin = c.margin()
+	for i := range c.Pairs {
+		p := &c.Pairs[i]
+		switch {
+		case !p.enough():
+			p.Verdict = Unknown
+		case !p.exceeds(max(least, c.Margin)):
+			p.Verdict = Same
+		case p.worse():
+			p.Verdict = Worse
+		default:
+			p.Verdict = Better
+		}
+	}
+}
+
+// exceeds reports whether a row has changed by more than a share, as far as it can tell by itself.
+func (p Pair) exceeds(share float64) bool {
+	return p.P < Alpha && p.Effect() > max(share, spreads*p.Spread)
+}
+
+// fewestPeers is how many rows of unchanged engines say something about the machine.
+const fewestPeers = 20
+
+// margin returns the least change that only a share of [Alpha] of the unchanged engines' rows
+// exceeds. What these rows show was done by the machine, so it may have done the same elsewhere.
+func (c *Comparison) margin() float64 {
+	var rows int
+	var effects []float64
+	for _, p := range c.Pairs {
+		if !p.Peer || !p.enough() {
+			continue
+		}
+		rows++
+		if effect := p.Effect(); p.exceeds(0) && !math.IsInf(effect, 1) {
+			effects = append(effects, effect)
+		}
+	}
+	allowed := int(Alpha * float64(rows))
+	if rows < fewestPeers || len(effects) <= allowed {
+		return 0
+	}
+	slices.Sort(effects)
+	return effects[len(effects)-1-allowed]
+}
+
+// peersOf returns the engines whose code is the same in both reports: they come from a released
+// module, and have the same version and settings.
+func peersOf(old, new *report.Report) map[string]bool {
+	const changed = "changed"
+	known := make(map[string]string)
+	for _, r := range []*report.Report{old, new} {
+		for _, result := range r.Results {
+			for _, e := range result.Engines {
+				text := e.Version + " " + e.Settings
+				if was, ok := known[e.Name]; ok && was != text || !released(e.Version) {
+					text = changed
+				}
+				known[e.Name] = text
+			}
+		}
+	}
+	peers := make(map[string]bool)
+	for name, text := range known {
+		peers[name] = text != changed
+	}
+	return peers
+}
+
+// released reports whether a text is the version of a release.
+func released(version string) bool {
+	version = strings.TrimPrefix(version, "v")
+	return version != "" && version[0] >= '0' && version[0] <= '9'
+}
+
+// differences returns a note for each suite that was not measured the same way in both reports.
+func differences(old, new *report.Report) []string {
+	var notes []string
+	for _, a := range old.Results {
+		for _, b := range new.Results {
+			s, t := a.Settings, b.Settings
+			if a.Suite != b.Suite || s.Storage != t.Storage || s.Sync != t.Sync {
+				continue
+			}
+			for _, d := range []struct {
+				what     string
+				old, new string
+			}{
+				{"file system", a.FileSystem, b.FileSystem},
+				{"profile", s.Profile, t.Profile},
+				{"-n", fmt.Sprint(s.N), fmt.Sprint(t.N)},
+				{"seed", fmt.Sprint(s.Seed), fmt.Sprint(t.Seed)},
+				{"order", string(s.Order), string(t.Order)},
+				{"data", s.Data, t.Data},
+			} {
+				if d.old != d.new {
+					notes = append(notes, fmt.Sprintf(
+						"Suite %s does not compare: its %s was %s and is %s.",
+						a.Suite, d.what, name(d.old), name(d.new)))
+				}
+			}
+		}
+	}
+	return notes
+}
+
+// name returns a setting, or a word for the one without a name.
+func name(setting string) string {
+	if setting == "" {
+		return "the default"
+	}
+	return setting
+}
