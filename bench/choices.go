@@ -52,7 +52,8 @@ func parse(args []string) (*choices, error) {
 	f.StringVar(&durability, "sync", "always", "commits are durable: always, never or both")
 	f.StringVar(&storage, "storage", "", "folders to measure in: NAME=DIR,NAME=DIR or DIR (default -out)")
 	f.StringVar(&c.out, "out", "out", "folder for report.html, results.json and results.csv")
-	f.DurationVar(&c.timeout, "timeout", 15*time.Minute, "when to give up on an engine's turn")
+	f.DurationVar(&c.timeout, "timeout", 0,
+		"when to give up on an engine's turn (default 3h, quick 15m)")
 	f.BoolVar(&c.json, "json", false, "print results.json in place of tables")
 	f.BoolVar(&c.details, "details", false, "print the distribution of the samples, too")
 	f.SetOutput(io.Discard)
@@ -120,6 +121,12 @@ func (c *choices) complete(order string) error {
 	}
 	if s.Rounds == 0 {
 		s.Rounds = rounds
+	}
+	if c.timeout == 0 {
+		c.timeout = 3 * time.Hour
+		if s.Profile == suite.Quick {
+			c.timeout = 15 * time.Minute
+		}
 	}
 	s.Order = engine.Order(order)
 	switch {

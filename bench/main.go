@@ -18,6 +18,7 @@ import (
 
 	"github.com/stoatdb/stoat/bench/compare"
 	"github.com/stoatdb/stoat/bench/items"
+	"github.com/stoatdb/stoat/bench/load"
 	"github.com/stoatdb/stoat/bench/report"
 	"github.com/stoatdb/stoat/bench/runner"
 	"github.com/stoatdb/stoat/bench/ssb"
@@ -62,7 +63,7 @@ func run(args []string) error {
 
 // suites returns all suites, in the order of the report.
 func suites() []suite.Suite {
-	return []suite.Suite{ssb.Suite(), strategies.Suite(), items.Suite()}
+	return []suite.Suite{ssb.Suite(), strategies.Suite(), items.Suite(), load.Suite()}
 }
 
 func findSuite(name string) (suite.Suite, error) {

@@ -83,7 +83,11 @@ func (r *run) shortReads() error {
 func (r *run) sample(row, state string, calls int, choose choice) error {
 	random := r.random(row, state)
 	samples := make([]float64, 0, r.plan.reads)
+	begun := time.Now()
 	for range r.plan.reads {
+		if len(samples) >= leastReads && time.Since(begun) > r.plan.readTime {
+			break
+		}
 		operation := choose(random)
 		start := time.Now()
 		if err := operation(); err != nil {

@@ -103,6 +103,9 @@ func tasks(s suite.Settings) []suite.Task {
 	return all
 }
 
+// leastReads is how many samples of a read row there are, whatever they take.
+const leastReads = 5
+
 // plan is how much of everything a job does.
 type plan struct {
 	messages     int
@@ -110,7 +113,8 @@ type plan struct {
 	batch        int           // messages of one append, and gets or steps of one read
 	sizeBatch    int           // messages of one append of the task "size"
 	generated    int           // samples of append_generate
-	reads        int           // samples of a read row in one state
+	reads        int           // samples of a read row in one state, at most
+	readTime     time.Duration // after which there are no more samples, but for leastReads
 	calls        int           // calls that make one sample of the shortest operations
 	puts         int           // samples of put_one
 	crowds       int           // samples of put_parallel
@@ -133,17 +137,18 @@ func newPlan(s suite.Settings) plan {
 		sizeBatch:    min(1_000, n),
 		generated:    5,
 		reads:        40,
+		readTime:     300 * time.Millisecond,
 		calls:        1_000,
 		puts:         50,
 		crowds:       3,
 		crowdPuts:    16,
 		crowdTime:    300 * time.Millisecond,
 		opens:        20,
-		settle:       2 * time.Second,
+		settle:       500 * time.Millisecond,
 	}
 	if s.Profile != suite.Quick {
 		p.generated, p.reads, p.puts, p.crowds = 20, 100, 200, 5
-		p.crowdTime = time.Second
+		p.crowdTime, p.readTime, p.settle = time.Second, time.Minute, 2*time.Second
 	}
 	return p
 }

@@ -1,0 +1,110 @@
+package load
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/stoatdb/stoat/bench/machine"
+)
+
+// keyBytes is the length of a key.
+const keyBytes = len("vsz=00000-k=0000000000")
+
+// entrySet knows which numbers are present and what their values are. It is safe for concurrent use
+// as long as nothing is changed.
+type entrySet struct {
+	size    int    // of a value
+	numbers uint32 // all are below
+	present int
+	seed    uint64
+	random  []byte // what the values are cut from
+	states  []byte // of each number: how often it was written, modulo 128, and the flag alive
+	prefix  string // of the keys
+}
+
+// alive is the flag of a number that is present.
+const alive = 0x80
+
+// newEntrySet returns a set without entries, for n numbers and values of size bytes that are cut
+// from so many random bytes.
+func newEntrySet(n, size, random int, seed uint64) (*entrySet, error) {
+	if n > math.MaxUint32 {
+		return nil, fmt.Errorf("%d entries are more than this suite can number; give -n", n)
+	}
+	s := &entrySet{
+		size: size, numbers: uint32(n), seed: seed, prefix: fmt.Sprintf("vsz=%05d-k=", size),
+	}
+	var err error
+	if s.random, err = machine.Anonymous(random); err != nil {
+		return nil, fmt.Errorf("make room for random bytes: %w", err)
+	}
+	if s.states, err = machine.Anonymous(n); err != nil {
+		return nil, fmt.Errorf("make room for the states of %d entries: %w", n, err)
+	}
+	clear(s.states) // so that they take memory from now on
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	_, _ = rand.NewChaCha8(key).Read(s.random) // never fails
+	return s, nil
+}
+
+// put makes a number present with the next one of its values, and returns where that is cut from.
+func (s *entrySet) put(number uint32) (at uint32) {
+	state := s.states[number]
+	if state&alive == 0 {
+		s.present++
+	}
+	state = (state + 1) | alive
+	s.states[number] = state
+	return s.at(number, state)
+}
+
+// remove makes a number absent, if it is not.
+func (s *entrySet) remove(number uint32) {
+	if s.states[number]&alive != 0 {
+		s.present--
+	}
+	s.states[number] &^= alive
+}
+
+// last returns whether a number is present, and the last bytes of its value.
+func (s *entrySet) last(number uint32) (last uint32, present bool) {
+	state := s.states[number]
+	if state&alive == 0 {
+		return 0, false
+	}
+	return lastBytes(s.value(s.at(number, state))), true
+}
+
+// at returns where the value of a number in a state is cut from.
+func (s *entrySet) at(number uint32, state byte) uint32 {
+	x := s.seed ^ uint64(number)<<8 ^ uint64(state)
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd // the finalizer of MurmurHash3
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	return uint32(x >> 32 * uint64(len(s.random)-s.size+1) >> 32)
+}
+
+// value returns the value that is cut from there.
+func (s *entrySet) value(at uint32) []byte {
+	end := int(at) + s.size
+	return s.random[at:end:end]
+}
+
+// putKey writes the key of a number.
+func (s *entrySet) putKey(key []byte, number uint32) {
+	digits := key[copy(key, s.prefix):keyBytes]
+	for i := len(digits) - 1; i >= 0; i-- {
+		digits[i] = '0' + byte(number%10)
+		number /= 10
+	}
+}
+
+// bytes returns the length of the keys and values that are present.
+func (s *entrySet) bytes() int { return s.present * (keyBytes + s.size) }
+
+// lastBytes returns the last bytes of a value as a number.
+func lastBytes(value []byte) uint32 {
+	return binary.LittleEndian.Uint32(value[len(value)-4:])
+}

@@ -1,0 +1,186 @@
+package load
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/bench/machine"
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// run is one job under way.
+type run struct {
+	job    suite.Job
+	plan   plan
+	engine engine.Engine
+	out    suite.Record
+
+	store  engine.Store
+	set    *entrySet
+	script script
+	loaded *writes       // of the load
+	base   machine.Usage // just before the engine is opened
+}
+
+// all does the whole job. The database is closed between the parts, so that none depends on which
+// others are wanted.
+func (r *run) all() error {
+	if err := r.steps("load", r.prepare, r.open, r.load, r.close, r.weigh); err != nil {
+		return err
+	}
+	if r.wantsMemory() || r.job.Wants("get_1", "get_128", "iterate", "iterate_keys") {
+		if err := r.steps("read", r.open, r.reads, r.close, r.memory); err != nil {
+			return err
+		}
+	}
+	if r.job.Round > r.plan.churnRounds {
+		return nil
+	}
+	again := r.job.Wants("churn_get", "churn_iterate")
+	only := r.job.Wants("churn", "churn_settled", "churn_size", "churn_cpu", "churn_written")
+	if !again && !only {
+		return nil
+	}
+	if err := r.steps("churn", r.open, r.churn, r.close, r.weighChurned); err != nil || !again {
+		return err
+	}
+	return r.steps("read after the churn", r.open, r.readsAgain, r.close)
+}
+
+func (r *run) wantsMemory() bool { return r.job.Wants("memory_peak", "memory_own") }
+
+// steps does one step after the other.
+func (r *run) steps(part string, steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return fmt.Errorf("%s: %w", part, err)
+		}
+	}
+	return nil
+}
+
+// prepare draws up the load, and notes what that has cost.
+func (r *run) prepare() (err error) {
+	if err := r.checkDisk(); err != nil {
+		return err
+	}
+	if r.script, err = newScript(r.plan.room()); err != nil {
+		return err
+	}
+	r.set, err = newEntrySet(r.plan.entries, r.plan.size, r.plan.random, r.job.Seed)
+	if err != nil {
+		return err
+	}
+	r.loaded = r.newWrites("load", r.plan.entries, false)
+	debug.FreeOSMemory()
+	r.base, err = machine.Now()
+	return err
+}
+
+// checkDisk returns an error if the disk is too small for the large profile, so that the engine
+// does not fill it.
+func (r *run) checkDisk() error {
+	if r.job.Profile != suite.Large {
+		return nil
+	}
+	const factor = 2 // of the data, while files are rewritten
+	free := freeDisk(r.job.Dir)
+	if need := factor * r.plan.presentBytes(); free > 0 && need > free {
+		return fmt.Errorf("%d GB free on disk, but %d entries may take %d GB; give a smaller -n",
+			free/1e9, r.plan.entries, need/1e9)
+	}
+	return nil
+}
+
+// open opens the database.
+func (r *run) open() (err error) {
+	if err := os.MkdirAll(r.dir(), 0o700); err != nil {
+		return err
+	}
+	r.store, err = r.engine.Open(r.dir(), engine.Options{Sync: r.job.Sync, Order: r.job.Order})
+	return err
+}
+
+func (r *run) close() error { return r.store.Close() }
+
+func (r *run) dir() string { return filepath.Join(r.job.Dir, "main") }
+
+// weigh measures what the closed database takes on disk after the load.
+func (r *run) weigh() error {
+	size, err := machine.SizeOf(r.dir())
+	if err != nil {
+		return err
+	}
+	entries := float64(r.set.present)
+	r.record("size", float64(size.Apparent)/entries)
+	r.record("size_allocated", float64(size.Allocated)/entries)
+	if r.engine.ValueFiles == "" {
+		return nil
+	}
+	values, err := sizeOfFiles(r.dir(), r.engine.ValueFiles)
+	if err != nil {
+		return err
+	}
+	r.record("size_values", float64(values)/entries)
+	return nil
+}
+
+// weighChurned measures it after the churn.
+func (r *run) weighChurned() error {
+	size, err := machine.SizeOf(r.dir())
+	if err != nil {
+		return err
+	}
+	if live := r.set.bytes(); live > 0 {
+		r.record("churn_size", float64(size.Apparent)/float64(live))
+	}
+	return nil
+}
+
+// memory records what was resident so far.
+func (r *run) memory() error {
+	now, err := machine.Now()
+	if err != nil {
+		return err
+	}
+	r.record("memory_peak", float64(now.Peak))
+	r.record("memory_own", float64(now.Peak-r.base.Anon-r.base.File))
+	return nil
+}
+
+// resources records what was used since then, without what this suite has computed itself.
+func (r *run) resources(cpu, written string, then machine.Usage, own time.Duration) error {
+	now, err := machine.Now()
+	if err != nil {
+		return err
+	}
+	r.record(cpu, float64(max(0, now.CPU-then.CPU-own)))
+	r.record(written, float64(now.Written-then.Written))
+	return nil
+}
+
+// record hands over the samples of a row, if they are wanted.
+func (r *run) record(row string, values ...float64) { r.recordAt(row, 0, values...) }
+
+// recordAt hands over the samples of a row at a place on its axis.
+func (r *run) recordAt(row string, x float64, values ...float64) {
+	if r.job.Wants(row) && len(values) > 0 {
+		r.out(suite.At{Row: row, State: r.job.Task, X: x}, values...)
+	}
+}
+
+// random returns the source of the choices for a purpose, the same for all engines.
+func (r *run) random(purpose string) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %s", purpose, r.job.Task)
+	return rand.New(rand.NewPCG(r.job.Seed, h.Sum64()))
+}
+
+// since returns the nanoseconds since start.
+func since(start time.Time) float64 { return float64(time.Since(start)) }

@@ -1,0 +1,86 @@
+package load
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat/bench/machine"
+)
+
+const ms = time.Millisecond
+
+// fakeTime is a clock that only sleeping moves on, and a process that does what work says: it is
+// given the time and returns what the process has used by then.
+type fakeTime struct {
+	at   time.Duration
+	work func(at time.Duration) machine.Usage
+}
+
+func (f *fakeTime) settler() settler {
+	return settler{
+		quiet: 200 * ms,
+		step:  10 * ms,
+		limit: 3000 * ms,
+		meter: func() (machine.Usage, error) { return f.work(f.at), nil },
+		sleep: func(d time.Duration) { f.at += d },
+		now:   func() time.Time { return time.Unix(0, 0).Add(f.at) },
+	}
+}
+
+func TestSettler_findsTheEndOfTheWork(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		work     func(at time.Duration) machine.Usage
+		from, to time.Duration // the work ends between
+	}{
+		{"nothing to do", func(time.Duration) machine.Usage {
+			return machine.Usage{CPU: time.Second, Written: 5}
+		}, 0, 0},
+		{"computing", func(at time.Duration) machine.Usage {
+			return machine.Usage{CPU: min(at, 1000*ms)}
+		}, 980 * ms, 1000 * ms},
+		{"writing", func(at time.Duration) machine.Usage {
+			return machine.Usage{Written: int64(min(at, 500*ms)/ms) << 20}
+		}, 490 * ms, 500 * ms},
+		{"pauses shorter than the wait", func(at time.Duration) machine.Usage {
+			return machine.Usage{Written: int64(min(at, 900*ms)/(150*ms)) << 20}
+		}, 900 * ms, 900 * ms},
+		{"a pause longer than the wait", func(at time.Duration) machine.Usage {
+			return machine.Usage{CPU: at / (300 * ms) * 100 * ms}
+		}, 0, 0},
+		{"little things now and then", func(at time.Duration) machine.Usage {
+			return machine.Usage{CPU: at / (100 * ms) * 5 * ms, Written: int64(at/(100*ms)) << 12}
+		}, 0, 0},
+		{"no end", func(at time.Duration) machine.Usage {
+			return machine.Usage{CPU: at}
+		}, 2980 * ms, 3000 * ms},
+	} {
+		f := &fakeTime{work: c.work}
+		worked, err := f.settler().wait()
+		if err != nil || worked < c.from || worked > c.to {
+			t.Errorf("%s: worked %v: %v", c.name, worked, err)
+		}
+		if want := min(worked+200*ms, 3000*ms); f.at != want {
+			t.Errorf("%s: waited %v instead of %v", c.name, f.at, want)
+		}
+	}
+}
+
+func TestSettler_returnsTheErrorOfItsSource(t *testing.T) {
+	broken := errors.New("no usage")
+	for first := range 2 {
+		f := &fakeTime{}
+		s := f.settler()
+		calls := 0
+		s.meter = func() (machine.Usage, error) {
+			if calls++; calls > first {
+				return machine.Usage{}, broken
+			}
+			return machine.Usage{}, nil
+		}
+		if _, err := s.wait(); !errors.Is(err, broken) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
