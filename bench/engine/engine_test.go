@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/binary"
 	"strings"
 	"testing"
@@ -99,5 +100,26 @@ func TestFind_knowsEveryEngineOnce(t *testing.T) {
 	}
 	if _, err := Find("nothing"); err == nil {
 		t.Error("an unknown engine is no error")
+	}
+}
+
+func TestSQLite_hasTheSettingsThatItsNameSays(t *testing.T) {
+	for name, journal := range map[string]string{"sqlite": "delete", "sqlite-wal": "wal"} {
+		for sync, level := range map[bool]int{true: 2, false: 0} {
+			e, err := Find(name)
+			must(t, err)
+			store := open(t, e, t.TempDir(), Options{Sync: sync, Order: BigEndian}).(*sqliteStore)
+			for _, db := range []*sql.DB{store.writer, store.reader} {
+				var mode string
+				var synchronous, timeout int
+				must(t, db.QueryRow("PRAGMA journal_mode").Scan(&mode))
+				must(t, db.QueryRow("PRAGMA synchronous").Scan(&synchronous))
+				must(t, db.QueryRow("PRAGMA busy_timeout").Scan(&timeout))
+				if mode != journal || synchronous != level || timeout != 10_000 {
+					t.Errorf("%s, synced %v: %s, %d, %d", name, sync, mode, synchronous, timeout)
+				}
+			}
+			must(t, store.Close())
+		}
 	}
 }

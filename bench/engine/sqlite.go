@@ -63,17 +63,16 @@ func openSQLite(dir string, o Options, journal string) (_ Store, err error) {
 	return s, nil
 }
 
-// sqliteSource returns the name of a database with its settings, as both drivers understand it.
+// sqliteSource returns the name of a database with its settings.
 func sqliteSource(path, journal string, sync bool) string {
-	settings := url.Values{
-		"_busy_timeout": {"10000"},
-		"_journal_mode": {journal},
-		"_synchronous":  {"FULL"},
-	}
+	synchronous := "FULL"
 	if !sync {
-		settings.Set("_synchronous", "OFF")
+		synchronous = "OFF"
 	}
 	file := url.URL{Path: filepath.ToSlash(path)}
+	settings := sqliteSettings([][2]string{
+		{"busy_timeout", "10000"}, {"journal_mode", journal}, {"synchronous", synchronous},
+	})
 	return "file:" + file.EscapedPath() + "?" + settings.Encode()
 }
 

@@ -2,13 +2,26 @@
 
 package engine
 
-import "github.com/mattn/go-sqlite3"
+import (
+	"net/url"
+
+	"github.com/mattn/go-sqlite3"
+)
 
 // The driver of SQLite: the C library itself.
 const (
 	sqliteModule = "github.com/mattn/go-sqlite3"
 	sqliteDriver = "sqlite3"
 )
+
+// sqliteSettings returns the part of a source that sets pragmas.
+func sqliteSettings(pragmas [][2]string) url.Values {
+	settings := make(url.Values)
+	for _, p := range pragmas {
+		settings.Set("_"+p[0], p[1])
+	}
+	return settings
+}
 
 // sqliteVersion returns the version of the library that the driver has.
 func sqliteVersion() string {

@@ -3,6 +3,8 @@
 package engine
 
 import (
+	"net/url"
+
 	_ "modernc.org/sqlite" // registers the driver
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -13,6 +15,15 @@ const (
 	sqliteModule = "modernc.org/sqlite"
 	sqliteDriver = "sqlite"
 )
+
+// sqliteSettings returns the part of a source that sets pragmas.
+func sqliteSettings(pragmas [][2]string) url.Values {
+	settings := make(url.Values)
+	for _, p := range pragmas {
+		settings.Add("_pragma", p[0]+"("+p[1]+")")
+	}
+	return settings
+}
 
 // sqliteVersion returns the version of the library that was translated.
 func sqliteVersion() string { return sqlite3.SQLITE_VERSION }
