@@ -50,7 +50,7 @@ func parse(args []string) (*choices, error) {
 	f.StringVar(&s.Data, "data", "", "data set of the suite ssb: messages or random")
 	f.StringVar(&order, "order", "be", "keys of the suite ssb: be (big-endian) or le (little-endian)")
 	f.StringVar(&durability, "sync", "always", "commits are durable: always, never or both")
-	f.StringVar(&storage, "storage", "", "folders to measure in: NAME=DIR,NAME=DIR or DIR (default -out)")
+	f.StringVar(&storage, "storage", "", "folders to measure in, as NAME=DIR,NAME=DIR (default -out)")
 	f.StringVar(&c.out, "out", "out", "folder for report.html, results.json and results.csv")
 	f.DurationVar(&c.timeout, "timeout", 0,
 		"when to give up on an engine's turn (default 3h, quick 15m)")

@@ -78,6 +78,7 @@ type Pair struct {
 // Verdict is the answer to whether a row has changed.
 type Verdict string
 
+// The verdicts.
 const (
 	Worse   Verdict = "worse"
 	Better  Verdict = "better"

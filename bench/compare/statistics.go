@@ -12,8 +12,8 @@ import (
 const maxExact = 40
 
 // mannWhitney returns the probability that two samples from one distribution have rank sums at
-// least as far from what is expected as those of a and b, given the ties that there are. It is exact
-// for up to [maxExact] observations, and an approximation by the normal distribution beyond.
+// least as far from what is expected as those of a and b, given the ties that there are. It is
+// exact for up to [maxExact] observations, and an approximation by the normal distribution beyond.
 func mannWhitney(a, b []float64) float64 {
 	ranks, ties := doubledRanks(slices.Concat(a, b))
 	var sum int

@@ -57,10 +57,10 @@ func (c *Comparison) header(w io.Writer) {
 		m := side.Machine
 		text := fmt.Sprintf("%s  %s, %d CPUs, %s, %s", side.Started.Format("2006-01-02 15:04"),
 			m.CPU, m.CPUs, m.System, m.Go)
-		paragraph(w, side.name+"  "+text)
+		report.Paragraph(w, side.name+"  "+text)
 	}
 	for _, note := range c.Notes {
-		paragraph(w, note)
+		report.Paragraph(w, note)
 	}
 }
 
@@ -74,7 +74,7 @@ func (c *Comparison) rule(w io.Writer) {
 			"changed the engines that are the same in both reports.", 100*c.Margin)
 	}
 	fmt.Fprintln(w)
-	paragraph(w, text)
+	report.Paragraph(w, text)
 }
 
 // with returns the pairs with a verdict, the greatest change first within a suite's result.
@@ -116,12 +116,12 @@ func (c *Comparison) unknown(w io.Writer, all bool) {
 		rounds = fmt.Sprintf("%d rounds", few)
 	}
 	fmt.Fprintln(w)
-	paragraph(w, fmt.Sprintf("%s: cannot tell in %d of %d rows; measure with -rounds 5. One "+
+	report.Paragraph(w, fmt.Sprintf("%s: cannot tell in %d of %d rows; measure with -rounds 5. One "+
 		"process says nothing about the next.", rounds, len(found), len(c.Pairs)))
 	if !all {
 		found = slices.DeleteFunc(found, func(p Pair) bool { return !p.apart(c.Least) })
 		if len(found) > 0 {
-			paragraph(w, "Within the processes that were measured, these differ (with the "+
+			report.Paragraph(w, "Within the processes that were measured, these differ (with the "+
 				"interval that their samples give):")
 		}
 	}
@@ -261,24 +261,4 @@ func percent(share float64) string {
 		return fmt.Sprintf("×%.0f", share+1)
 	}
 	return "×10⁴.."
-}
-
-// paragraph writes a text on lines of up to 80 columns.
-func paragraph(w io.Writer, text string) {
-	var width int
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case width+1+n > 80:
-			fmt.Fprintln(w)
-			width = 0
-		default:
-			fmt.Fprint(w, " ")
-			width++
-		}
-		fmt.Fprint(w, word)
-		width += n
-	}
-	fmt.Fprintln(w)
 }

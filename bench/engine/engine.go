@@ -5,8 +5,8 @@
 // that no engine pays for an interface call per entry. Adapters do what the engine's documentation
 // tells a user to do, copy nothing that need not be copied, and tune nothing.
 //
-// A Store is safe for concurrent use of Put and Copy; everything else is called by one goroutine at a
-// time.
+// A Store is safe for concurrent use of Put and Copy; everything else is called by one goroutine at
+// a time.
 package engine
 
 import (

@@ -59,6 +59,7 @@ type Unsupported struct {
 	Reason string
 }
 
+// Error says which engine does not support the job, and why.
 func (u *Unsupported) Error() string {
 	return fmt.Sprintf("engine %s: not supported: %s", u.Engine, u.Reason)
 }

@@ -47,8 +47,8 @@ func (r *run) reads(state string) error {
 	return nil
 }
 
-// readsCapped measures the read rows while this process may have less memory than there is data. The
-// data in memory that answers are compared with does not count.
+// readsCapped measures the read rows while this process may have less memory than there is data.
+// The data in memory that answers are compared with does not count.
 func (r *run) readsCapped() (err error) {
 	if r.job.Profile != suite.Large {
 		return nil

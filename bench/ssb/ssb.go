@@ -1,10 +1,10 @@
 // Package ssb is the suite that appends to and reads from a log of messages.
 //
 // A child process does one of three tasks. "conformance" makes sure that the engine returns what it
-// was given; one that does not is not measured. "messages" loads the messages and measures everything that
-// can be measured on the way; its steps are the lines of [run.messages]. "size" loads ten times as
-// many in smaller batches and measures only the size on disk; the full profile has it, while the
-// others take the size in the first task.
+// was given; one that does not is not measured. "messages" loads the messages and measures
+// everything that can be measured on the way; its steps are the lines of [run.messages]. "size"
+// loads ten times as many in smaller batches and measures only the size on disk; the full profile
+// has it, while the others take the size in the first task.
 //
 // Keys, values and random choices are made before the clock starts. All that is read is compared
 // with what was written by its length.
@@ -25,8 +25,8 @@ const (
 	largeMessages = 4_000_000 // of the large profile; 1.6 GB
 )
 
-// Capped memory has room for one in memoryShare bytes of the data, but for leastMemory, without which
-// a process cannot run.
+// Capped memory has room for one in memoryShare bytes of the data, but at least for leastMemory,
+// without which a process cannot run.
 const (
 	memoryShare = 4
 	leastMemory = 64 << 20

@@ -13,8 +13,9 @@ import (
 // tiny is a plan that takes no time.
 func tiny() plan {
 	return plan{
-		messages: 250, sizeMessages: 120, batch: 100, sizeBatch: 50, generated: 2, reads: 3, readTime: time.Minute,
-		calls: 10, puts: 3, crowds: 2, crowdPuts: 1, crowdTime: time.Minute, opens: 2,
+		messages: 250, sizeMessages: 120, batch: 100, sizeBatch: 50, generated: 2, reads: 3,
+		readTime: time.Minute,
+		calls:    10, puts: 3, crowds: 2, crowdPuts: 1, crowdTime: time.Minute, opens: 2,
 	}
 }
 

@@ -10,6 +10,7 @@ type Writer struct{ kept []byte }
 // Bytes is how much a Writer keeps.
 const Bytes = 2000
 
+// Write keeps the end of what was written so far.
 func (w *Writer) Write(b []byte) (int, error) {
 	w.kept = append(w.kept, b...)
 	w.kept = w.kept[max(0, len(w.kept)-Bytes):]

@@ -70,7 +70,7 @@ var declRules = []rule{
 
 func TestPackages_haveOneComment(t *testing.T) {
 	comments := map[string][]string{}
-	for _, f := range load(t) {
+	for _, f := range load(t, library) {
 		if f.test {
 			continue
 		}

@@ -48,19 +48,29 @@ func parse(path string, text []byte) (*file, error) {
 	return &file{path, pkg, strings.HasSuffix(path, "_test.go"), text, set, tree}, nil
 }
 
-// load parses every Go file of the module, whatever its build constraints, leaving out folders that
+// The modules of this repository, by their folders.
+const (
+	library   = "."
+	benchmark = "bench"
+)
+
+// load parses every Go file of a module, whatever its build constraints, leaving out folders that
 // are modules of their own.
-func load(t *testing.T) []*file {
+func load(t *testing.T, module string) []*file {
 	t.Helper()
 	var files []*file
 	root := filepath.Join("..", "..")
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	top := filepath.Join(root, module)
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		name, err := filepath.Rel(root, path)
 		if err != nil {
 			return err
+		}
+		if d.IsDir() && path == top {
+			return nil
 		}
 		if d.IsDir() {
 			return skip(path, d.Name())
@@ -90,9 +100,6 @@ func load(t *testing.T) []*file {
 
 // skip returns fs.SkipDir for folders that are no part of the module.
 func skip(path, name string) error {
-	if path == filepath.Join("..", "..") {
-		return nil
-	}
 	if name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
 		return fs.SkipDir
 	}

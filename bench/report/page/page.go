@@ -19,9 +19,13 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
+// markup is the template; immutable.
+//
 //go:embed page.html
 var markup string
 
+// style is the page's style sheet; immutable.
+//
 //go:embed page.css
 var style string
 
