@@ -1,21 +1,25 @@
 // Command bench compares Stoat with other embedded databases.
 //
-//	go run . [flags]       run suites, print tables, and write a report
-//	go run . list          show the engines, their versions and their settings
-//	go run . report FILE   print the tables of a result, with details
-//	go run . compare OLD NEW   print what has changed between two results
+//	go run . [flags]           run suites, print tables, and write a report
+//	go run . list              show the engines, their versions and their settings
+//	go run . report FILE       print the tables of a results.json, with details
+//	go run . compare OLD NEW   print what has changed between two results.json
+//	go run . advise FILE       say how to store your own records
 //
 // README.md says what is measured, and how.
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 
+	"github.com/stoatdb/stoat/bench/advise"
 	"github.com/stoatdb/stoat/bench/compare"
 	"github.com/stoatdb/stoat/bench/items"
 	"github.com/stoatdb/stoat/bench/load"
@@ -27,7 +31,7 @@ import (
 )
 
 // usage is what somebody reads who asked for a command that is none.
-const usage = "usage: bench [flags] | list | report FILE | compare OLD NEW"
+const usage = "usage: bench [flags] | list | report FILE | compare OLD NEW | advise FILE"
 
 func main() {
 	if err := run(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -51,6 +55,10 @@ func run(args []string) error {
 	case command == "list":
 		list(os.Stdout)
 		return nil
+	case command == advise.Name:
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		return advise.Command(ctx, args[1:], os.Stdout, os.Stderr)
 	case command == "compare":
 		return compare.Command(args[1:], os.Stdout, findSuite)
 	case command == "report" && len(args) == 2:
@@ -66,7 +74,11 @@ func suites() []suite.Suite {
 	return []suite.Suite{ssb.Suite(), strategies.Suite(), items.Suite(), load.Suite()}
 }
 
+// findSuite returns the suite of the name. The advisor has one that is not for choosing.
 func findSuite(name string) (suite.Suite, error) {
+	if name == advise.Name {
+		return advise.Suite(), nil
+	}
 	var known []string
 	for _, s := range suites() {
 		if s.Name == name {

@@ -68,6 +68,8 @@ func TestBench_saysWhatIsWrongWithItsArguments(t *testing.T) {
 		{"-external log", `external engine "log" is not NAME=COMMAND`},
 		{"-no", "flag provided but not defined: -no"},
 		{"-external bbolt=x", "bbolt is the name of an engine that is built in"},
+		{"advise " + file, "line 1"},
+		{"advise " + file + "2", "no such file"},
 		{"compare " + file, "usage: bench compare"},
 		{"compare " + file + " " + file, "read report " + file},
 		{"more", `no command "more"; usage:`},

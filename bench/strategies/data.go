@@ -3,6 +3,7 @@ package strategies
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 )
 
 // Data is a set of records to measure the strategies with. It is used by one goroutine at a time.
@@ -11,6 +12,11 @@ type Data struct {
 	fill   func(r Record, id int) // makes r the record of that number; there is no end to them
 	sum    int                    // the field that is added up
 	update int                    // the field that is updated
+}
+
+// Fields returns the names of all fields, of the one that is added up, and of the one updated.
+func (d *Data) Fields() (names []string, sum, update string) {
+	return slices.Clone(d.schema.names), d.schema.names[d.sum], d.schema.names[d.update]
 }
 
 // block is a stretch of records, as they are to be and as they were read.

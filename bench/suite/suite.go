@@ -61,6 +61,7 @@ type Settings struct {
 	Seed    uint64
 	Order   engine.Order
 	Data    string   `json:",omitempty"` // name of the data set; empty for the suite's first
+	Input   string   `json:",omitempty"` // file with the user's own data; empty if there is none
 	Sync    bool     // every commit is durable before it returns
 	Storage string   `json:",omitempty"` // the name that the user gave to the place measured
 	Rows    []string `json:",omitempty"` // names of the rows to measure; empty for all
