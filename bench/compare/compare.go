@@ -6,7 +6,7 @@
 //
 //   - the Mann-Whitney U test of the rounds says so (two-sided, p below [Alpha]),
 //   - the medians differ by more than a least share worth a word ([Least]),
-//   - and by more than twice the spread between the rounds of a run,
+//   - and by more than three times the standard error that the spread between rounds leaves,
 //   - and by more than the machine alone seems to do between two runs ([Comparison.Margin]).
 //
 // The first alone would give a false alarm in one of twenty rows even if two runs differed by
@@ -32,8 +32,8 @@ const (
 	MinRounds = 4    // with fewer in a report, a row cannot be judged
 )
 
-// spreads is how many times the spread between rounds a change has to exceed.
-const spreads = 2
+// standardErrors is how many times its standard error a change has to exceed.
+const standardErrors = 3
 
 // Comparison is what two reports say together.
 type Comparison struct {
@@ -192,7 +192,12 @@ func (c *Comparison) Judge(least float64) {
 
 // exceeds reports whether a row has changed by more than a share, as far as it can tell by itself.
 func (p Pair) exceeds(share float64) bool {
-	return p.P < Alpha && p.Effect() > max(share, spreads*p.Spread)
+	return p.P < Alpha && p.Effect() > max(share, standardErrors*p.standardError())
+}
+
+// standardError returns that of the difference between the two medians, as a share of them.
+func (p Pair) standardError() float64 {
+	return p.Spread * math.Sqrt(1/float64(p.OldRounds)+1/float64(p.NewRounds))
 }
 
 // fewestPeers is how many rows of unchanged engines say something about the machine.

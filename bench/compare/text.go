@@ -67,8 +67,8 @@ func (c *Comparison) header(w io.Writer) {
 // rule says what counts as a change.
 func (c *Comparison) rule(w io.Writer) {
 	text := fmt.Sprintf("Medians of the rounds' medians, and a 95 %% interval of the change. "+
-		"Changed is what the Mann-Whitney U test says (p < %v) and exceeds %.3g %%, and twice "+
-		"the spread between the rounds of a run.", Alpha, 100*c.Least)
+		"Changed is what the Mann-Whitney U test says (p < %v) and exceeds %.3g %%, and three "+
+		"times the standard error that the spread between rounds leaves.", Alpha, 100*c.Least)
 	if c.Margin > c.Least {
 		text += fmt.Sprintf(" It must exceed %.1f %%, too: by so much the machine alone has "+
 			"changed the engines that are the same in both reports.", 100*c.Margin)
