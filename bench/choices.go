@@ -20,7 +20,7 @@ import (
 type choices struct {
 	suites   []suite.Suite
 	engines  []string // names; empty for all but the extra ones
-	places   []place
+	places   []place  // those that were named; if none was, prepare makes one of out
 	syncs    []bool
 	programs []external.Program
 	settings suite.Settings // what is the same for all results
@@ -33,30 +33,13 @@ type choices struct {
 // place is a folder on a storage to measure.
 type place struct{ name, dir string }
 
+// textFlags are the flags that mean nothing before the others are known.
+type textFlags struct{ suites, rows, engines, order, durability, storage string }
+
 // parse parses the flags.
 func parse(args []string) (*choices, error) {
-	c := new(choices)
-	s := &c.settings
-	var suites, rows, engines, storage, durability, order string
-	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.StringVar(&suites, "suite", "", "suites to run, separated by commas (default all)")
-	f.StringVar(&rows, "op", "", "rows to measure, separated by commas (default all)")
-	f.StringVar(&engines, "engine", "", "engines, separated by commas (default see list)")
-	f.Func("external", "a program as an engine, as NAME=COMMAND; repeatable", c.addProgram)
-	f.StringVar(&s.Profile, "profile", suite.Quick, "quick, full or large")
-	f.IntVar(&s.Rounds, "rounds", 0, "fresh processes for each engine (default 5, quick 1)")
-	f.IntVar(&s.N, "n", 0, "entries, in place of the profile's own numbers")
-	f.Uint64Var(&s.Seed, "seed", 1, "seed of the data and of the random choices")
-	f.StringVar(&s.Data, "data", "", "data set of the suite ssb: messages or random")
-	f.StringVar(&order, "order", "be", "keys of the suite ssb: be (big-endian) or le (little-endian)")
-	f.StringVar(&durability, "sync", "always", "commits are durable: always, never or both")
-	f.StringVar(&storage, "storage", "", "folders to measure in, as NAME=DIR,NAME=DIR (default -out)")
-	f.StringVar(&c.out, "out", "out", "folder for report.html, results.json and results.csv")
-	f.DurationVar(&c.timeout, "timeout", 0,
-		"when to give up on an engine's turn (default 3h, quick 15m)")
-	f.BoolVar(&c.json, "json", false, "print results.json in place of tables")
-	f.BoolVar(&c.details, "details", false, "print the distribution of the samples, too")
-	f.SetOutput(io.Discard)
+	c, t := new(choices), new(textFlags)
+	f := c.flags(t)
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Println("Compares Stoat with other embedded databases. Flags:")
@@ -68,17 +51,47 @@ func parse(args []string) (*choices, error) {
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q; %s", f.Arg(0), usage)
 	}
-	s.Rows, c.engines = split(rows), split(engines)
-	if err := c.complete(order); err != nil {
+	c.settings.Rows, c.engines = split(t.rows), split(t.engines)
+	if err := c.complete(t.order); err != nil {
 		return nil, err
 	}
-	if err := c.chooseSync(durability); err != nil {
+	if err := c.chooseSync(t.durability); err != nil {
 		return nil, err
 	}
-	if err := c.choosePlaces(storage); err != nil {
+	if err := c.choosePlaces(t.storage); err != nil {
 		return nil, err
 	}
-	return c, c.chooseSuites(split(suites))
+	if err := c.chooseSuites(split(t.suites)); err != nil {
+		return nil, err
+	}
+	return c, c.anyEngine()
+}
+
+// flags returns the flags, which set the choices and the texts.
+func (c *choices) flags(t *textFlags) *flag.FlagSet {
+	s := &c.settings
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.StringVar(&t.suites, "suite", "", "suites to run, separated by commas (default all)")
+	f.StringVar(&t.rows, "op", "", "rows to measure, separated by commas (default all)")
+	f.StringVar(&t.engines, "engine", "", "engines, separated by commas (default see list)")
+	f.Func("external", "a program as an engine, as NAME=COMMAND; repeatable", c.addProgram)
+	f.StringVar(&s.Profile, "profile", suite.Quick, "quick, full or large")
+	f.IntVar(&s.Rounds, "rounds", 0, "fresh processes for each engine (default 5, quick 1)")
+	f.IntVar(&s.N, "n", 0, "entries, in place of the profile's own numbers")
+	f.Uint64Var(&s.Seed, "seed", 1, "seed of the data and of the random choices")
+	f.StringVar(&s.Data, "data", "", "data set of the suite ssb: messages or random")
+	f.StringVar(&t.order, "order", "be",
+		"keys of the suite ssb: be (big-endian) or le (little-endian)")
+	f.StringVar(&t.durability, "sync", "always", "commits are durable: always, never or both")
+	f.StringVar(&t.storage, "storage", "",
+		"folders to measure in, as NAME=DIR,NAME=DIR (default -out)")
+	f.StringVar(&c.out, "out", "out", "folder for report.html, results.json and results.csv")
+	f.DurationVar(&c.timeout, "timeout", 0,
+		"when to give up on an engine's turn (default 3h, quick 15m)")
+	f.BoolVar(&c.json, "json", false, "print results.json in place of tables")
+	f.BoolVar(&c.details, "details", false, "print the distribution of the samples, too")
+	f.SetOutput(io.Discard)
+	return f
 }
 
 // addProgram adds an external engine.
@@ -89,7 +102,8 @@ func (c *choices) addProgram(text string) error {
 	}
 	for _, s := range suites() {
 		if slices.ContainsFunc(s.Engines(), func(e engine.About) bool { return e.Name == p.Name }) {
-			return fmt.Errorf("%s is the name of an engine that is built in; choose another", p.Name)
+			return fmt.Errorf("%s is the name of an engine that is built in; choose another",
+				p.Name)
 		}
 	}
 	if slices.ContainsFunc(c.programs, func(o external.Program) bool { return o.Name == p.Name }) {
@@ -141,7 +155,9 @@ func (c *choices) complete(order string) error {
 }
 
 func (c *choices) chooseSync(durability string) error {
-	c.syncs = map[string][]bool{"always": {true}, "never": {false}, "both": {true, false}}[durability]
+	c.syncs = map[string][]bool{
+		"always": {true}, "never": {false}, "both": {true, false},
+	}[durability]
 	if c.syncs == nil {
 		return fmt.Errorf("-sync %q is none of always, never, both", durability)
 	}
@@ -162,9 +178,6 @@ func (c *choices) choosePlaces(storage string) error {
 		}
 		c.places = append(c.places, place{name, dir})
 	}
-	if len(c.places) == 0 {
-		c.places = []place{{"", c.out}}
-	}
 	return nil
 }
 
@@ -184,6 +197,9 @@ func (c *choices) chooseSuites(names []string) error {
 	}
 	if c.settings.Data != "" {
 		chosen = slices.DeleteFunc(chosen, func(s suite.Suite) bool { return len(s.Data) == 0 })
+		if len(chosen) == 0 {
+			return fmt.Errorf("-data %q: none of the suites has data sets", c.settings.Data)
+		}
 	}
 	var rows, engines []string
 	for _, s := range chosen {
@@ -233,6 +249,25 @@ func (c *choices) all(s suite.Suite) []engine.About {
 		}
 	}
 	return engines
+}
+
+// anyEngine returns an error that says why nothing can be measured, unless something can.
+func (c *choices) anyEngine() error {
+	var missing, unknown []string
+	for _, s := range c.suites {
+		engines, notes := c.enginesOf(s)
+		if len(engines) > 0 {
+			return nil
+		}
+		missing = append(missing, notes...)
+		names := strings.Join(c.engines, ", ")
+		unknown = append(unknown, fmt.Sprintf("suite %s has no engine %s", s.Name, names))
+	}
+	if len(missing) == 0 {
+		missing = unknown
+	}
+	slices.Sort(missing)
+	return fmt.Errorf("nothing can be measured: %s", strings.Join(slices.Compact(missing), "; "))
 }
 
 // enginesOf returns the engines of a suite that are to be measured, and notes on those that cannot.

@@ -52,21 +52,38 @@ func run(args []string) error {
 		out := os.Stdout
 		os.Stdout = os.Stderr
 		return runner.Child(os.Stdin, out, findSuite)
+	case command == "list" && len(args) > 1:
+		return fmt.Errorf("list takes no arguments, but has %q", args[1])
 	case command == "list":
 		list(os.Stdout)
 		return nil
 	case command == advise.Name:
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		ctx, stop := untilStopped()
 		defer stop()
 		return advise.Command(ctx, args[1:], os.Stdout, os.Stderr)
 	case command == "compare":
 		return compare.Command(args[1:], os.Stdout, findSuite)
-	case command == "report" && len(args) == 2:
+	case command == "report" && len(args) != 2:
+		return fmt.Errorf("report needs one results.json, but has %d; usage: bench report FILE",
+			len(args)-1)
+	case command == "report":
 		return printFile(os.Stdout, args[1])
 	case command != "" && !strings.HasPrefix(command, "-"):
 		return fmt.Errorf("no command %q; %s", command, usage)
 	}
 	return measure(args)
+}
+
+// untilStopped returns a context that is done when somebody wants the program to stop. A signal
+// that it was started to ignore, as with nohup, stays ignored.
+func untilStopped() (context.Context, context.CancelFunc) {
+	signals := []os.Signal{syscall.SIGTERM}
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signals = append(signals, s)
+		}
+	}
+	return signal.NotifyContext(context.Background(), signals...)
 }
 
 // suites returns all suites, in the order of the report.

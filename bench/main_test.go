@@ -2,14 +2,19 @@ package main
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
+	signals "os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/stoatdb/stoat/bench/engine"
 	"github.com/stoatdb/stoat/bench/report"
 )
 
@@ -51,6 +56,7 @@ func TestBench_saysWhatIsWrongWithItsArguments(t *testing.T) {
 	if err := os.WriteFile(file, []byte("no report"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	gone := filepath.Join(t.TempDir(), "gone")
 	for _, c := range []struct{ args, want string }{
 		{"-suite poems", `no suite "poems", but ssb, `},
 		{"-engine oracle", `no engine "oracle", but badger, badger-snappy, `},
@@ -64,7 +70,16 @@ func TestBench_saysWhatIsWrongWithItsArguments(t *testing.T) {
 		{"-storage fast=", `-storage "fast=" names no folder; give NAME=DIR`},
 		{"-storage a=x,a=y", `-storage has two places named "a"`},
 		{"-storage " + file + "/x -out " + t.TempDir(), "not a directory"},
+		{"-storage " + file + " -out " + t.TempDir(), "not a directory"},
+		{"-storage " + gone + " -out " + gone, "no place to measure in, -storage " + gone + ": "},
+		{"-storage a=" + gone + " -out " + t.TempDir(), "no such file or directory"},
 		{"-out " + file + "/x", "not a directory"},
+		{"-op fieldsum -engine badger", "suite strategies has no engine badger"},
+		{"-suite items -data messages", `-data "messages": none of the suites has data sets`},
+		{"list ssb", `list takes no arguments, but has "ssb"`},
+		{"report", "usage: bench report FILE"},
+		{"report a b", "report needs one results.json, but has 2"},
+		{"advise -no", "flag provided but not defined: -no"},
 		{"-external log", `external engine "log" is not NAME=COMMAND`},
 		{"-no", "flag provided but not defined: -no"},
 		{"-external bbolt=x", "bbolt is the name of an engine that is built in"},
@@ -83,6 +98,59 @@ func TestBench_saysWhatIsWrongWithItsArguments(t *testing.T) {
 	}
 }
 
+func TestBench_makesNoPlaceThatWasNamed(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "gone")
+	refused(t, "-storage", gone, "-out", filepath.Join(t.TempDir(), "out"))
+	if _, err := os.Stat(gone); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a folder was made: %v", err)
+	}
+}
+
+func TestBench_saysWhyAnEngineCannotBeMeasured(t *testing.T) {
+	if _, err := engine.Find("lmdb"); err == nil {
+		t.Skip("it can be here")
+	}
+	text := refused(t, "-engine", "lmdb", "-out", t.TempDir())
+	if !strings.Contains(text, "nothing can be measured: lmdb is not measured: built without") {
+		t.Error(text)
+	}
+}
+
+func TestBench_noticesFirstThatTheReportCannotBeWritten(t *testing.T) {
+	const out = "/proc" // nobody, not even root, can make a file there
+	if _, err := os.Stat(filepath.Join(out, "self")); err != nil {
+		t.Skip(err)
+	}
+	text := refused(t, "-out", out, "-storage", t.TempDir())
+	if !strings.Contains(text, "no place for the report, -out /proc: ") {
+		t.Error(text)
+	}
+}
+
+func TestReplaceFile_keepsTheOldOneUntilTheNewOneIsWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for _, c := range []struct {
+		text, want string
+		err        error
+	}{
+		{"first", "first", nil}, {"half", "first", errors.New("disk full")}, {"new", "new", nil},
+	} {
+		err := replaceFile(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, c.text)
+			return errors.Join(err, c.err)
+		})
+		if !errors.Is(err, c.err) {
+			t.Errorf("error %v instead of %v", err, c.err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != c.want {
+			t.Errorf("%q instead of %q: %v", got, c.want, err)
+		}
+	}
+	if names, err := os.ReadDir(filepath.Dir(path)); err != nil || len(names) != 1 {
+		t.Errorf("left: %v, %v", names, err)
+	}
+}
+
 func TestBench_measuresAndReports(t *testing.T) {
 	out := t.TempDir()
 	cmd := bench(t, "-suite", "ssb", "-engine", "stoat,bbolt", "-op", "append,read_random",
@@ -97,7 +165,7 @@ func TestBench_measuresAndReports(t *testing.T) {
 		}
 	}
 	r, err := report.Read(filepath.Join(out, "results.json"))
-	if err != nil || len(r.Results) != 1 || len(r.Results[0].Measurements) == 0 || r.Failures() > 0 {
+	if err != nil || len(r.Results) != 1 || empty(r) || r.Failures() > 0 {
 		t.Errorf("report %+v: %v", r, err)
 	}
 	for name, want := range map[string]string{"report.html": "</html>", "results.csv": "bbolt"} {
@@ -112,9 +180,13 @@ func TestBench_measuresAndReports(t *testing.T) {
 	}
 }
 
-func TestBench_leavesAReportWhenInterrupted(t *testing.T) {
+// ended starts a run without an end, sends it a signal in round 3, and returns the report that it
+// leaves.
+func ended(t testing.TB, signal os.Signal) *report.Report {
+	t.Helper()
 	out := t.TempDir()
-	cmd := bench(t, "-suite", "ssb", "-engine", "bbolt", "-n", "5000", "-rounds", "1000", "-out", out)
+	cmd := bench(t, "-suite", "ssb", "-engine", "bbolt", "-op", "append", "-n", "5000",
+		"-rounds", "1000", "-out", out)
 	progress, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +194,8 @@ func TestBench_leavesAReportWhenInterrupted(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	defer timer.Stop()
 	buf := make([]byte, 4096)
 	for seen := ""; !strings.Contains(seen, "round 3 "); {
 		n, err := progress.Read(buf)
@@ -130,16 +204,14 @@ func TestBench_leavesAReportWhenInterrupted(t *testing.T) {
 		}
 		seen += string(buf[:n])
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := cmd.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
-	defer timer.Stop()
 	for err = nil; err == nil; {
 		_, err = progress.Read(buf)
 	}
 	if err := cmd.Wait(); err == nil {
-		t.Error("an interrupted run is no failure")
+		t.Error("a run that was stopped is no failure")
 	}
 	r, err := report.Read(filepath.Join(out, "results.json"))
 	if err != nil || len(r.Results) != 1 {
@@ -149,8 +221,30 @@ func TestBench_leavesAReportWhenInterrupted(t *testing.T) {
 	for _, m := range r.Results[0].Measurements {
 		rounds[m.Round] = true
 	}
-	if !rounds[1] || !rounds[2] || !strings.Contains(fmt.Sprint(r.Notes), "interrupted") {
-		t.Errorf("rounds %v, notes %v", rounds, r.Notes)
+	if !rounds[1] || !rounds[2] {
+		t.Errorf("rounds %v", rounds)
+	}
+	return r
+}
+
+func TestBench_leavesAReportWhenStopped(t *testing.T) {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			if signals.Ignored(signal) {
+				t.Skip("the test was started to ignore it, and so is the program")
+			}
+			if r := ended(t, signal); !slices.Equal(r.Notes, []string{"The run was interrupted."}) {
+				t.Errorf("notes %q", r.Notes)
+			}
+		})
+	}
+}
+
+func TestBench_leavesResultsWhenKilled(t *testing.T) {
+	r := ended(t, os.Kill)
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "had not ended") {
+		t.Errorf("notes %q", r.Notes)
 	}
 }
 
@@ -162,7 +256,7 @@ func TestList_fitsInto80Columns(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, want := range []string{"Suite ssb", "Suite strategies", "Suite items", "lmdb", "rocksdb"} {
+	for _, want := range []string{"Suite ssb", "Suite strategies", "Suite items", "lmdb"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

@@ -2,21 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"syscall"
 
 	"github.com/stoatdb/stoat/bench/external"
 	"github.com/stoatdb/stoat/bench/machine"
 	"github.com/stoatdb/stoat/bench/report"
-	"github.com/stoatdb/stoat/bench/report/page"
 	"github.com/stoatdb/stoat/bench/runner"
 	"github.com/stoatdb/stoat/bench/suite"
 )
@@ -28,25 +24,43 @@ func measure(args []string) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range append(c.places, place{"", c.out}) {
-		if err := os.MkdirAll(p.dir, 0o755); err != nil {
-			return fmt.Errorf("make the folder of databases or reports: %w", err)
-		}
+	if err := c.prepare(); err != nil {
+		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilStopped()
 	defer stop()
+	// Whoever reads the progress may be gone before the end, which is no reason to die.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	r := report.New()
 	r.Notes = c.limits()
 	failure := c.runAll(ctx, r)
 	if errors.Is(failure, context.Canceled) {
-		r.Notes = append(r.Notes, "The run was interrupted.")
+		note(r, "The run was interrupted.")
 		failure = errors.New("interrupted")
 	}
 	failure = errors.Join(failure, c.show(r))
 	if n := r.Failures(); n > 0 {
-		failure = errors.Join(failure, fmt.Errorf("%d turns failed; their errors are in the report", n))
+		failed := fmt.Errorf("%d turns failed; their errors are in the report", n)
+		failure = errors.Join(failure, failed)
+	}
+	if failure == nil && empty(r) {
+		return errors.New("nothing was measured; the notes in the report say why")
 	}
 	return failure
+}
+
+// note adds a note to the report, unless that has it.
+func note(r *report.Report, text string) {
+	if !slices.Contains(r.Notes, text) {
+		r.Notes = append(r.Notes, text)
+	}
+}
+
+// empty reports whether nothing at all was measured.
+func empty(r *report.Report) bool {
+	return !slices.ContainsFunc(r.Results, func(result *report.Result) bool {
+		return len(result.Measurements) > 0
+	})
 }
 
 // limits returns notes on what cannot be measured because of the system.
@@ -66,40 +80,10 @@ func (c *choices) limits() (notes []string) {
 
 // runAll measures each suite in each place with each durability.
 func (c *choices) runAll(ctx context.Context, r *report.Report) error {
-	note := func(text string) {
-		if !slices.Contains(r.Notes, text) {
-			r.Notes = append(r.Notes, text)
-		}
-	}
-	programs := make(map[string]external.Program)
-	for _, p := range c.programs {
-		programs[p.Name] = p
-	}
 	for _, place := range c.places {
 		for _, s := range c.suites {
-			engines, notes := c.enginesOf(s)
-			for _, n := range notes {
-				note(n)
-			}
-			if len(engines) == 0 {
-				continue
-			}
 			for _, sync := range c.syncs {
-				settings := c.settings
-				settings.Sync, settings.Storage = sync, place.name
-				settings.Rows = rowsOf(s, settings.Rows)
-				result := &report.Result{
-					Suite:      s.Name,
-					FileSystem: machine.FileSystem(place.dir),
-					Settings:   settings,
-					Engines:    report.Describe(engines),
-				}
-				r.Results = append(r.Results, result)
-				run := runner.Runner{
-					Suite: s, Engines: engines, Settings: settings, Dir: place.dir, Timeout: c.timeout,
-					Progress: os.Stderr, External: programs, Plan: plan(s), Note: note,
-				}
-				if err := run.Run(ctx, result); err != nil {
+				if err := c.runSuite(ctx, r, s, place, sync); err != nil {
 					return err
 				}
 			}
@@ -108,49 +92,44 @@ func (c *choices) runAll(ctx context.Context, r *report.Report) error {
 	return nil
 }
 
+// runSuite measures a suite in one place with one durability, which is one result.
+func (c *choices) runSuite(
+	ctx context.Context, r *report.Report, s suite.Suite, at place, sync bool,
+) error {
+	engines, notes := c.enginesOf(s)
+	for _, n := range notes {
+		note(r, n)
+	}
+	if len(engines) == 0 {
+		return nil
+	}
+	settings := c.settings
+	settings.Sync, settings.Storage = sync, at.name
+	settings.Rows = rowsOf(s, settings.Rows)
+	result := &report.Result{
+		Suite:      s.Name,
+		FileSystem: machine.FileSystem(at.dir),
+		Settings:   settings,
+		Engines:    report.Describe(engines),
+	}
+	r.Results = append(r.Results, result)
+	programs := make(map[string]external.Program)
+	for _, p := range c.programs {
+		programs[p.Name] = p
+	}
+	run := runner.Runner{
+		Suite: s, Engines: engines, Settings: settings, Dir: at.dir, Timeout: c.timeout,
+		Progress: os.Stderr, External: programs, Plan: plan(s),
+		Note:  func(text string) { note(r, text) },
+		Added: func() { c.save(r) },
+	}
+	return run.Run(ctx, result)
+}
+
 // rowsOf returns those of the wanted rows that the suite has.
 func rowsOf(s suite.Suite, wanted []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(name string) bool {
 		_, ok := s.Row(name)
 		return !ok
 	})
-}
-
-// show writes the report's files and prints what was measured.
-func (c *choices) show(r *report.Report) error {
-	err := writeFiles(r, c.out)
-	if c.json {
-		return errors.Join(err, json.NewEncoder(os.Stdout).Encode(r))
-	}
-	err = errors.Join(err, r.Text(os.Stdout, findSuite, c.details))
-	if err == nil {
-		fmt.Printf("\nReport: %s\n", filepath.Join(c.out, pageName))
-	}
-	return err
-}
-
-// pageName is the name of the report for people.
-const pageName = "report.html"
-
-// writeFiles writes the report in its three forms into a folder. It tries all of them.
-func writeFiles(r *report.Report, dir string) error {
-	var errs []error
-	for name, write := range map[string]func(w io.Writer) error{
-		"results.json": r.JSON,
-		"results.csv":  func(w io.Writer) error { return r.CSV(w, findSuite) },
-		pageName:       func(w io.Writer) error { return page.Write(w, r, findSuite) },
-	} {
-		if err := writeFile(filepath.Join(dir, name), write); err != nil {
-			errs = append(errs, fmt.Errorf("write the report: %w", err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func writeFile(path string, write func(w io.Writer) error) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
 }

@@ -39,9 +39,10 @@ type choices struct {
 }
 
 // Command is the command advise with its arguments. It prints the answer to stdout and its progress
-// to stderr. If ctx is done before the end, it prints what was measured, and no advice.
+// to stderr. If it cannot measure to the end, as when ctx is done, it prints what was measured, and
+// no advice.
 func Command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	c, err := parse(args, stderr)
+	c, err := parse(args, stdout)
 	if err != nil {
 		return err
 	}
@@ -60,23 +61,38 @@ func Command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return err
 }
 
-// parse parses the flags, which may stand before and after the file.
-func parse(args []string, stderr io.Writer) (*choices, error) {
-	c := new(choices)
-	var bolt, durability, engines string
+// textFlags are the flags that mean nothing before the others are known.
+type textFlags struct{ bolt, durability, engines string }
+
+// flags returns the flags, which set the choices and the texts.
+func (c *choices) flags(t *textFlags) *flag.FlagSet {
 	f := flag.NewFlagSet("bench advise", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.StringVar(&bolt, "bolt", "", "bbolt database with the data, in place of a file of JSON lines")
+	f.StringVar(&t.bolt, "bolt", "",
+		"bbolt database with the data, in place of a file of JSON lines")
 	f.IntVar(&c.limits.pairs, "n", 0, "records to measure with, from the beginning of the file "+
 		"(default 100000, or 256 MiB)")
 	f.IntVar(&c.rounds, "rounds", 3, "fresh processes for each layout and engine")
-	f.StringVar(&durability, "sync", "always", "commits are durable: always or never")
+	f.StringVar(&t.durability, "sync", "always", "commits are durable: always or never")
 	f.StringVar(&c.storage, "storage", "", "folder to measure in (default that of the file)")
-	f.StringVar(&engines, "engine", "", "engines, separated by commas (default see bench list)")
+	f.StringVar(&t.engines, "engine", "", "engines, separated by commas (default see bench list)")
 	f.BoolVar(&c.json, "json", false, "print JSON in place of tables")
+	f.SetOutput(io.Discard)
+	return f
+}
+
+// parse parses the flags, which may stand before and after the file. If they ask for help, it
+// prints that.
+func parse(args []string, stdout io.Writer) (*choices, error) {
+	c, t := new(choices), new(textFlags)
+	f := c.flags(t)
 	var files []string
 	for rest := args; ; rest = f.Args()[1:] {
 		if err := f.Parse(rest); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				fmt.Fprintln(stdout, usage)
+				f.SetOutput(stdout)
+				f.PrintDefaults()
+			}
 			return nil, err
 		}
 		if f.NArg() == 0 {
@@ -84,18 +100,18 @@ func parse(args []string, stderr io.Writer) (*choices, error) {
 		}
 		files = append(files, f.Arg(0))
 	}
-	if bolt != "" {
-		files = append(files, bolt)
+	if t.bolt != "" {
+		files = append(files, t.bolt)
 		c.in.bolt = true
 	}
 	if len(files) != 1 {
 		return nil, errors.New(usage)
 	}
-	c.in.path, c.sync = files[0], durability == "always"
-	if engines != "" {
-		c.engines = strings.Split(engines, ",")
+	c.in.path, c.sync = files[0], t.durability == "always"
+	if t.engines != "" {
+		c.engines = strings.Split(t.engines, ",")
 	}
-	return c, c.complete(durability)
+	return c, c.complete(t.durability)
 }
 
 // complete checks the flags and fills in what follows from them.
@@ -158,26 +174,15 @@ func (c *choices) answer(ctx context.Context, progress io.Writer) (*answer, erro
 		return nil, fmt.Errorf("make the folder to measure in: %w", err)
 	}
 	a.FileSystem = machine.FileSystem(c.storage)
-	a.Settings = suite.Settings{
-		Profile: suite.Quick,
-		Rounds:  c.rounds,
-		N:       a.Subject.Pairs,
-		Seed:    1,
-		Order:   engine.BigEndian,
-		Data:    dataObjects,
-		Input:   c.in.path,
-		Sync:    c.sync,
-	}
-	if c.in.bolt {
-		a.Settings.Data = dataBolt
-	}
+	a.Settings = c.settings(a.Subject.Pairs)
 	err = c.measure(ctx, a, engines, progress)
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		a.Notes = append(a.Notes, "The run was interrupted, so that there is no advice.")
 		return a, errors.New("interrupted")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("measure in %s (-storage names another folder): %w", c.storage, err)
+	case err != nil:
+		a.Notes = append(a.Notes, "The run ended with an error, so that there is no advice.")
+		return a, fmt.Errorf("measure in %s (-storage names another folder): %w", c.storage, err)
 	}
 	f := findings{
 		layouts: a.Layouts, engines: a.Engines, pairs: a.Subject.Pairs, space: a.Subject.space(),
@@ -187,6 +192,24 @@ func (c *choices) answer(ctx context.Context, progress io.Writer) (*answer, erro
 	}
 	a.Advice = f.advice()
 	return a, nil
+}
+
+// settings returns the settings for so many pairs.
+func (c *choices) settings(pairs int) suite.Settings {
+	s := suite.Settings{
+		Profile: suite.Quick,
+		Rounds:  c.rounds,
+		N:       pairs,
+		Seed:    1,
+		Order:   engine.BigEndian,
+		Data:    dataObjects,
+		Input:   c.in.path,
+		Sync:    c.sync,
+	}
+	if c.in.bolt {
+		s.Data = dataBolt
+	}
+	return s
 }
 
 // survey finds out what the data is. Lines must be records; of a database, what is none is not.
@@ -260,6 +283,7 @@ func (c *choices) run(
 	r := runner.Runner{
 		Suite: Suite(), Engines: engines, Settings: settings, Dir: c.storage, Timeout: timeout,
 		Progress: progress,
+		Note:     func(text string) { a.Notes = append(a.Notes, text) },
 	}
 	err := r.Run(ctx, result)
 	a.Failures = append(a.Failures, result.Failures...)

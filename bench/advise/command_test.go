@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -180,6 +182,35 @@ func TestCommand_goesOnAfterAFailure(t *testing.T) {
 	}
 	expect(t, out.String(), "- Store each record as", "No engine could be measured",
 		"failed: stoat, values")
+}
+
+func TestCommand_printsWhatThereIsAfterAnError(t *testing.T) {
+	path, storage := file(t, people(10)), filepath.Join(t.TempDir(), "storage")
+	var out bytes.Buffer
+	args := []string{path, "-engine", "stoat,bbolt", "-sync", "never", "-rounds", "1",
+		"-storage", storage}
+	vanish := onText{"values", func() {
+		ok(t, os.RemoveAll(storage))
+		ok(t, os.WriteFile(storage, nil, 0o600)) // or a child would make it again
+	}}
+	err := Command(t.Context(), args, &out, vanish)
+	if err == nil || !strings.Contains(err.Error(), "measure in "+storage) {
+		t.Errorf("error %v", err)
+	}
+	expect(t, out.String(), "How to lay the records out", "error, so that there is no advice",
+		"not:Advice")
+}
+
+func TestCommand_printsHelpToStandardOutput(t *testing.T) {
+	var out, progress bytes.Buffer
+	err := Command(t.Context(), []string{"-h"}, &out, &progress)
+	if !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("error %v", err)
+	}
+	expect(t, out.String(), "usage: bench advise", "-rounds")
+	if progress.Len() > 0 {
+		t.Errorf("complaints %s", progress.String())
+	}
 }
 
 // onText is a writer that does something once it is given a text.

@@ -44,12 +44,16 @@ func (c *collection) add(key Key, unit suite.Unit, round int, values []float64) 
 	s.add(round, values)
 }
 
-// collect returns the samples of a report, and notes on what it has left out.
+// collect returns the samples of a report, but none of the results to leave out, and notes on the
+// suites that find does not know.
 func collect(
-	r *report.Report, find func(name string) (suite.Suite, error),
+	r *report.Report, leave map[conditions]bool, find func(name string) (suite.Suite, error),
 ) (c collection, notes []string) {
 	c.rows = make(map[Key]*samples)
 	for _, result := range r.Results {
+		if leave[conditionsOf(result)] {
+			continue
+		}
 		s, err := find(result.Suite)
 		if err != nil {
 			notes = append(notes, fmt.Sprintf("Suite %s is not compared: %v.", result.Suite, err))

@@ -17,23 +17,64 @@ import (
 // usage is what somebody reads who gave no two files.
 const usage = "usage: bench compare [-all] [-json] [-least 2%] [-fail 10%] OLD NEW"
 
+// orders are the arguments, checked.
+type orders struct {
+	old, new    string // paths
+	all, inJSON bool
+	least       share
+	limit       share
+}
+
 // Command is the command compare with its arguments. It returns an error if it cannot compare, and
-// with the flag -fail also if a row has become worse by more than that.
+// with the flag -fail also if a row has become worse by more than that, or if there was no row that
+// it could judge.
 func Command(
 	args []string, stdout io.Writer, find func(name string) (suite.Suite, error),
 ) error {
-	var all, inJSON bool
-	var least, limit share
-	least.value = Least
+	o, err := parse(args, stdout)
+	if err != nil {
+		return err
+	}
+	old, err := report.Read(o.old)
+	if err != nil {
+		return err
+	}
+	new, err := report.Read(o.new)
+	if err != nil {
+		return err
+	}
+	c := Compare(old, new, find)
+	c.Judge(o.least.value)
+	if !o.inJSON {
+		c.Text(stdout, o.all)
+	} else if err := json.NewEncoder(stdout).Encode(c); err != nil {
+		return err
+	}
+	if !o.limit.given {
+		return nil
+	}
+	return c.check(o.limit)
+}
+
+// parse parses the arguments. Flags may stand before, between and behind the files. If the user
+// asks for help, it is printed, and the error is [flag.ErrHelp].
+func parse(args []string, stdout io.Writer) (*orders, error) {
+	o := &orders{least: share{value: Least}}
 	f := flag.NewFlagSet("bench compare", flag.ContinueOnError)
-	f.BoolVar(&all, "all", false, "print the rows without a change, too")
-	f.BoolVar(&inJSON, "json", false, "print JSON in place of tables")
-	f.Var(&least, "least", "relative change that is worth a word")
-	f.Var(&limit, "fail", "end with status 1 if a row is worse by more than this")
+	f.BoolVar(&o.all, "all", false, "print the rows without a change, too")
+	f.BoolVar(&o.inJSON, "json", false, "print JSON in place of tables")
+	f.Var(&o.least, "least", "relative change that is worth a word")
+	f.Var(&o.limit, "fail", "end with status 1 if a row is worse by more than this")
+	f.SetOutput(io.Discard)
 	var files []string
 	for rest := args; ; rest = f.Args()[1:] {
 		if err := f.Parse(rest); err != nil {
-			return err
+			if errors.Is(err, flag.ErrHelp) {
+				fmt.Fprintln(stdout, usage)
+				f.SetOutput(stdout)
+				f.PrintDefaults()
+			}
+			return nil, err
 		}
 		if f.NArg() == 0 {
 			break
@@ -41,26 +82,21 @@ func Command(
 		files = append(files, f.Arg(0))
 	}
 	if len(files) != 2 {
-		return errors.New(usage)
+		return nil, errors.New(usage)
 	}
-	old, err := report.Read(files[0])
-	if err != nil {
-		return err
-	}
-	new, err := report.Read(files[1])
-	if err != nil {
-		return err
-	}
-	c := Compare(old, new, find)
-	c.Judge(least.value)
-	if inJSON {
-		if err := json.NewEncoder(stdout).Encode(c); err != nil {
-			return err
-		}
-	} else {
-		c.Text(stdout, all)
-	}
-	if n := c.beyond(limit.value); limit.value > 0 && n > 0 {
+	o.old, o.new = files[0], files[1]
+	return o, nil
+}
+
+// check returns an error if a row is worse by more than the limit, or if no row was judged.
+func (c *Comparison) check(limit share) error {
+	switch n := c.beyond(limit.value); {
+	case len(c.Pairs) == 0:
+		return errors.New("judged nothing: the reports have no row in common that compares")
+	case c.judged() == 0:
+		return fmt.Errorf("judged nothing: both reports need %d rounds; measure with -rounds 5",
+			MinRounds)
+	case n > 0:
 		return fmt.Errorf("worse by more than %s in %d row(s)", limit.String(), n)
 	}
 	return nil
@@ -77,14 +113,17 @@ func (c *Comparison) beyond(share float64) (n int) {
 }
 
 // share is a flag: a percentage, with or without its sign.
-type share struct{ value float64 }
+type share struct {
+	value float64
+	given bool
+}
 
 func (s *share) Set(text string) error {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
 	if err != nil || v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return errors.New("no percentage such as 10%")
 	}
-	s.value = v / 100
+	s.value, s.given = v/100, true
 	return nil
 }
 

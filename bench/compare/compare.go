@@ -6,19 +6,20 @@
 //
 //   - the Mann-Whitney U test of the rounds says so (two-sided, p below [Alpha]),
 //   - the medians differ by more than a least share worth a word ([Least]),
-//   - and by more than three times the standard error that the spread between rounds leaves,
+//   - and by more than three times the standard error that the spread between rounds leaves, where
+//     a round that went wrong does not count as spread,
 //   - and by more than the machine alone seems to do between two runs ([Comparison.Margin]).
 //
 // The first alone would give a false alarm in one of twenty rows even if two runs differed by
 // nothing but chance, and more often on a real machine, where all rounds of a run have something in
 // common.
+//
+// Results with other settings say nothing about each other, and are not judged.
 package compare
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/stoatdb/stoat/bench/machine"
@@ -70,7 +71,7 @@ type Pair struct {
 	Ratio                float64 // New/Old, or 0 if one of them is not positive
 	Low, High            float64 // interval of the ratio; 0 if there is none
 	P                    float64 // of the test, or 1 if there are not enough rounds
-	Spread               float64 // between the rounds of a run: relative standard deviation
+	Spread               float64 // between the rounds of a run: a relative standard deviation
 	Verdict              Verdict
 	Peer                 bool // the engine has the same version and settings in both reports
 }
@@ -86,8 +87,9 @@ const (
 	Unknown Verdict = "cannot tell" // not enough rounds
 )
 
-// Compare compares two reports. The suites that find returns give the rows their units; of a suite
-// that it does not know nothing is compared but a note made.
+// Compare compares two reports. The suites that find returns give the rows their units. A suite
+// that it does not know, or that was not measured the same way twice, is not compared; a note says
+// so.
 func Compare(
 	old, new *report.Report, find func(name string) (suite.Suite, error),
 ) *Comparison {
@@ -95,9 +97,10 @@ func Compare(
 	if c.Old.Machine != c.New.Machine {
 		c.Notes = append(c.Notes, "The machines differ; so may everything else.")
 	}
-	before, unknown := collect(old, find)
-	after, alsoUnknown := collect(new, find)
-	for _, note := range slices.Concat(unknown, alsoUnknown, differences(old, new)) {
+	apart, notes := unlike(old, new)
+	before, unknown := collect(old, apart, find)
+	after, alsoUnknown := collect(new, apart, find)
+	for _, note := range slices.Concat(unknown, alsoUnknown, notes) {
 		if !slices.Contains(c.Notes, note) {
 			c.Notes = append(c.Notes, note)
 		}
@@ -111,7 +114,7 @@ func Compare(
 		}
 		p := measure(a.rounds(), b.rounds())
 		p.Key, p.Unit = key, a.unit
-		p.Peer = peers[key.Engine]
+		p.Peer = peers[source{key.Suite, key.Engine}]
 		c.Pairs = append(c.Pairs, p)
 	}
 	for _, key := range after.order {
@@ -190,6 +193,9 @@ func (c *Comparison) Judge(least float64) {
 	}
 }
 
+// judged returns how many rows have a verdict other than [Unknown].
+func (c *Comparison) judged() int { return len(c.Pairs) - len(c.with(Unknown)) }
+
 // exceeds reports whether a row has changed by more than a share, as far as it can tell by itself.
 func (p Pair) exceeds(share float64) bool {
 	return p.P < Alpha && p.Effect() > max(share, standardErrors*p.standardError())
@@ -223,72 +229,4 @@ func (c *Comparison) margin() float64 {
 	}
 	slices.Sort(effects)
 	return effects[len(effects)-1-allowed]
-}
-
-// peersOf returns the engines whose code is the same in both reports: they come from a released
-// module, and have the same version and settings.
-func peersOf(old, new *report.Report) map[string]bool {
-	const changed = "changed"
-	known := make(map[string]string)
-	for _, r := range []*report.Report{old, new} {
-		for _, result := range r.Results {
-			for _, e := range result.Engines {
-				text := e.Version + " " + e.Settings
-				if was, ok := known[e.Name]; ok && was != text || !released(e.Version) {
-					text = changed
-				}
-				known[e.Name] = text
-			}
-		}
-	}
-	peers := make(map[string]bool)
-	for name, text := range known {
-		peers[name] = text != changed
-	}
-	return peers
-}
-
-// released reports whether a text is the version of a release.
-func released(version string) bool {
-	version = strings.TrimPrefix(version, "v")
-	return version != "" && version[0] >= '0' && version[0] <= '9'
-}
-
-// differences returns a note for each suite that was not measured the same way in both reports.
-func differences(old, new *report.Report) []string {
-	var notes []string
-	for _, a := range old.Results {
-		for _, b := range new.Results {
-			s, t := a.Settings, b.Settings
-			if a.Suite != b.Suite || s.Storage != t.Storage || s.Sync != t.Sync {
-				continue
-			}
-			for _, d := range []struct {
-				what     string
-				old, new string
-			}{
-				{"file system", a.FileSystem, b.FileSystem},
-				{"profile", s.Profile, t.Profile},
-				{"-n", fmt.Sprint(s.N), fmt.Sprint(t.N)},
-				{"seed", fmt.Sprint(s.Seed), fmt.Sprint(t.Seed)},
-				{"order", string(s.Order), string(t.Order)},
-				{"data", s.Data, t.Data},
-			} {
-				if d.old != d.new {
-					notes = append(notes, fmt.Sprintf(
-						"Suite %s does not compare: its %s was %s and is %s.",
-						a.Suite, d.what, name(d.old), name(d.new)))
-				}
-			}
-		}
-	}
-	return notes
-}
-
-// name returns a setting, or a word for the one without a name.
-func name(setting string) string {
-	if setting == "" {
-		return "the default"
-	}
-	return setting
 }

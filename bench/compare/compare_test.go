@@ -2,12 +2,8 @@ package compare
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -105,6 +101,25 @@ func TestCompare_catchesASlowDownOfAFifth(t *testing.T) {
 		}
 	}
 	if caught < trials*9/10 {
+		t.Errorf("seed %d: caught in %d of %d trials", seed, caught, trials)
+	}
+}
+
+func TestCompare_seesAChangeBesideABadRound(t *testing.T) {
+	const seed, trials = 3, 200
+	random := rand.New(rand.NewPCG(seed, seed))
+	var caught int
+	for range trials {
+		old, new := newReport(), newReport()
+		slow := around(random, 1200)
+		slow[0] *= 3
+		add(old, "ours", "row1", around(random, 1000)...)
+		add(new, "ours", "row1", slow...)
+		if verdict(t, old, new) == Worse {
+			caught++
+		}
+	}
+	if caught < trials*8/10 {
 		t.Errorf("seed %d: caught in %d of %d trials", seed, caught, trials)
 	}
 }
@@ -263,69 +278,5 @@ func TestText_saysPlainlyThatNothingHasChanged(t *testing.T) {
 	Compare(newReport(), newReport(), find).Text(&out, false)
 	if !strings.Contains(out.String(), "no row in common") {
 		t.Error(out.String())
-	}
-}
-
-func TestCompare_notesOtherSettings(t *testing.T) {
-	old, new := newReport(), newReport()
-	old.Results[0].Settings.Profile, new.Results[0].Settings.Profile = "quick", "full"
-	want := "Suite test does not compare: its profile was quick and is full."
-	if c := Compare(old, new, find); len(c.Notes) != 1 || c.Notes[0] != want {
-		t.Errorf("notes %q", c.Notes)
-	}
-}
-
-// files writes two reports and returns their paths.
-func files(t testing.TB, old, new *report.Report) (string, string) {
-	t.Helper()
-	var paths []string
-	for _, r := range []*report.Report{old, new} {
-		path := filepath.Join(t.TempDir(), "results.json")
-		var file bytes.Buffer
-		if err := errors.Join(r.JSON(&file), os.WriteFile(path, file.Bytes(), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-		paths = append(paths, path)
-	}
-	return paths[0], paths[1]
-}
-
-func TestCommand_failsBeyondALimitOnly(t *testing.T) {
-	old, new := mixed()
-	a, b := files(t, old, new)
-	var out bytes.Buffer
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{a, b}, ""},
-		{[]string{a, b, "-fail", "120%"}, ""},
-		{[]string{"-fail", "10%", a, b}, "worse by more than 10% in 1 row(s)"},
-		{[]string{"-fail", "10%", "-least", "150%", a, b}, ""},
-		{[]string{"-fail", "much", a, b}, "no percentage"},
-		{[]string{a}, "usage"},
-		{[]string{a, b + "c"}, "no such file"},
-	} {
-		err := Command(c.args, &out, find)
-		if c.want == "" && err != nil || c.want != "" &&
-			(err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%q: error %v, not %q", c.args, err, c.want)
-		}
-	}
-}
-
-func TestCommand_printsJSON(t *testing.T) {
-	old, new := mixed()
-	a, b := files(t, old, new)
-	var out bytes.Buffer
-	if err := Command([]string{"-json", a, b}, &out, find); err != nil {
-		t.Fatal(err)
-	}
-	var c Comparison
-	if err := json.Unmarshal(out.Bytes(), &c); err != nil {
-		t.Fatal(err)
-	}
-	if len(c.Pairs) != 4 || c.Pairs[0].Row != "row1" || c.Pairs[0].Verdict != Worse {
-		t.Errorf("%+v", c.Pairs)
 	}
 }

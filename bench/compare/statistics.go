@@ -101,8 +101,8 @@ func normalTail(distance float64, a, b int, ties float64) float64 {
 }
 
 // interval returns an interval that holds the ratio of new to old in 95 of 100 cases at least: the
-// shifts, on a logarithmic scale, that the test would not reject. It is zero if there are values
-// that are not positive.
+// shifts, on a logarithmic scale, that the test would not reject. Both sides have at least
+// [MinRounds] values. It is zero if there are values that are not positive.
 func interval(old, new []float64) (low, high float64) {
 	var ratios []float64
 	for _, a := range old {
@@ -114,15 +114,14 @@ func interval(old, new []float64) (low, high float64) {
 		}
 	}
 	slices.Sort(ratios)
-	outside := critical(len(old), len(new)) + 1
-	if outside < 0 || 2*outside >= len(ratios) {
-		return ratios[0], ratios[len(ratios)-1]
-	}
+	// A shift just above the k-th ratio puts k pairs in the wrong order, counted from 1, and the
+	// test rejects it up to the critical number.
+	outside := critical(len(old), len(new))
 	return ratios[outside], ratios[len(ratios)-1-outside]
 }
 
 // critical returns the largest number of pairs in the wrong order with which a one-sided test
-// rejects at half of [Alpha], or -1.
+// rejects at half of [Alpha], or -1 if there is none.
 func critical(n, m int) int {
 	if n+m > maxExact {
 		deviation := math.Sqrt(float64(n*m*(n+m+1)) / 12)
@@ -147,23 +146,42 @@ func critical(n, m int) int {
 	return -1
 }
 
-// spread returns the standard deviation between the rounds of a run, of both runs together and each
-// as a share of its mean.
+// scale is how many times as large as the median of its deviations the standard deviation of a
+// normal distribution is.
+const scale = 1.4826
+
+// spread estimates the standard deviation between the rounds of a run, as a share of their median,
+// from both runs together. A few rounds that went wrong do not make it large.
+//
+// It is the lesser of two: the standard deviation, and the scaled median of the deviations from
+// each run's own median, which is less exact but does not see such rounds. The least deviation of
+// each run does not count there, being next to nothing because the run's median was made from it.
+// If most rounds are the same, so that the median is zero, it is the standard deviation.
 func spread(old, new []float64) float64 {
 	var squares float64
+	var deviations []float64
 	for _, rounds := range [][]float64{old, new} {
-		var mean float64
-		for _, v := range rounds {
-			mean += v / float64(len(rounds))
-		}
-		if mean <= 0 {
+		middle := report.Median(rounds)
+		if middle <= 0 {
 			continue
 		}
+		var own []float64
 		for _, v := range rounds {
-			squares += (v/mean - 1) * (v/mean - 1)
+			d := math.Abs(v/middle - 1)
+			own = append(own, d)
+			squares += d * d
 		}
+		slices.Sort(own)
+		deviations = append(deviations, own[1:]...)
 	}
-	return math.Sqrt(squares / float64(max(1, len(old)+len(new)-2)))
+	if len(deviations) == 0 {
+		return 0
+	}
+	deviation := math.Sqrt(squares / float64(len(deviations)))
+	if robust := scale * report.Median(deviations); robust > 0 {
+		return min(deviation, robust)
+	}
+	return deviation
 }
 
 // resamples is how often the bootstrap draws.

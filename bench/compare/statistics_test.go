@@ -2,7 +2,9 @@ package compare
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -127,10 +129,104 @@ func TestCritical_isThatOfTheTables(t *testing.T) {
 	}
 }
 
+// coverage returns in what share of the orders that the values of two samples from one distribution
+// can be in, the ratios from the k-th to the k-th from the end hold 1.
+func coverage(n, m, k int) float64 {
+	var inside, all int
+	for choice := range 1 << (n + m) {
+		if bits.OnesCount(uint(choice)) != n {
+			continue
+		}
+		var below, seen int // pairs with a ratio below 1, and values of the new sample so far
+		for i := range n + m {
+			if choice>>i&1 == 1 {
+				below += seen
+			} else {
+				seen++
+			}
+		}
+		all++
+		if below >= k && n*m-below >= k {
+			inside++
+		}
+	}
+	return float64(inside) / float64(all)
+}
+
+func TestInterval_isTheNarrowestThatHolds95Of100(t *testing.T) {
+	for _, c := range []struct {
+		old, new []float64
+		index    int // of the lower end among the ratios, counted from 1
+		coverage float64
+	}{
+		{[]float64{1, 1, 1, 1}, []float64{1, 2, 4, 8}, 1, 1 - 2.0/70},
+		{[]float64{1, 16, 256, 4096}, []float64{1, 2, 4, 8}, 1, 1 - 2.0/70},
+		{[]float64{1, 1, 1, 1, 1}, []float64{1, 2, 4, 8, 16}, 3, 1 - 8.0/252},
+		{[]float64{1, 32, 1024, 32768, 1048576}, []float64{1, 2, 4, 8, 16}, 3, 1 - 8.0/252},
+	} {
+		var ratios []float64
+		for _, a := range c.old {
+			for _, b := range c.new {
+				ratios = append(ratios, b/a)
+			}
+		}
+		slices.Sort(ratios)
+		low, high := interval(c.old, c.new)
+		if low != ratios[c.index-1] || high != ratios[len(ratios)-c.index] {
+			t.Errorf("%v and %v: %v to %v is not from the ratio %d to the last but %d",
+				c.old, c.new, low, high, c.index, c.index-1)
+		}
+		n, m := len(c.old), len(c.new)
+		if got := coverage(n, m, c.index); math.Abs(got-c.coverage) > 1e-12 {
+			t.Errorf("%d and %d: coverage %v instead of %v", n, m, got, c.coverage)
+		}
+		if next := coverage(n, m, c.index+1); next >= 1-Alpha {
+			t.Errorf("%d and %d: a narrower interval has coverage %v, too", n, m, next)
+		}
+	}
+}
+
+func TestSpread_isThatOfTheRoundsInTheMiddle(t *testing.T) {
+	calm := []float64{98, 99, 100, 101, 102}
+	for _, c := range []struct {
+		name      string
+		old, new  []float64
+		low, high float64
+	}{
+		{"calm", calm, calm, 0.015, 0.03},
+		{"one bad round", calm, []float64{98, 99, 100, 101, 1000}, 0.015, 0.03},
+		{"a bad round each", []float64{98, 99, 100, 101, 1000}, []float64{1, 99, 100, 101, 102},
+			0.01, 0.03},
+		{"all the same", []float64{7, 7, 7, 7}, []float64{8, 8, 8, 8}, 0, 0},
+		{"most the same", []float64{100, 100, 100, 100, 140}, []float64{100, 100, 100, 100, 100},
+			0.1, 0.2},
+		{"nothing", []float64{0, 0, 0, 0}, []float64{0, 0, 0, 0}, 0, 0},
+	} {
+		if got := spread(c.old, c.new); got < c.low || got > c.high {
+			t.Errorf("%s: %v is not from %v to %v", c.name, got, c.low, c.high)
+		}
+	}
+}
+
+func TestSpread_isTheStandardDeviationOfManyRounds(t *testing.T) {
+	const seed = 7
+	random := rand.New(rand.NewPCG(seed, seed))
+	draw := func(mean float64) []float64 {
+		values := make([]float64, 1000)
+		for i := range values {
+			values[i] = mean * (1 + 0.05*random.NormFloat64())
+		}
+		return values
+	}
+	if got := spread(draw(1), draw(1000)); got < 0.045 || got > 0.055 {
+		t.Errorf("seed %d: %v instead of 0.05", seed, got)
+	}
+}
+
 func TestInterval_holdsTheRatioOfMedians(t *testing.T) {
 	old, new := []float64{100, 101, 99, 102, 98}, []float64{120, 121, 119, 122, 118}
 	low, high := interval(old, new)
-	if low < 1.17 || low > 1.2 || high < 1.2 || high > 1.23 {
+	if low < 1.16 || low > 1.2 || high < 1.2 || high > 1.24 {
 		t.Errorf("%v to %v", low, high)
 	}
 	if low, high := interval([]float64{0, 1, 1, 1}, []float64{1, 1, 1, 1}); low != 0 || high != 0 {

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/stoatdb/stoat/bench/report"
-	"github.com/stoatdb/stoat/bench/suite"
 )
 
 // The table is 80 columns wide.
@@ -29,7 +28,7 @@ func (c *Comparison) Text(w io.Writer, all bool) {
 	c.section(w, Worse, "Worse (slower, larger) in %d of %d rows", total)
 	c.section(w, Better, "Better (faster, smaller) in %d of %d rows", total)
 	same := c.with(Same)
-	judged := total - len(c.with(Unknown))
+	judged := c.judged()
 	switch {
 	case len(same) > 0 && all:
 		c.section(w, Same, "No change in %d of %d rows", total)
@@ -42,7 +41,7 @@ func (c *Comparison) Text(w io.Writer, all bool) {
 	keys(w, "Only in the old report", c.OnlyOld, all)
 	keys(w, "Only in the new report", c.OnlyNew, all)
 	if total == 0 {
-		fmt.Fprintln(w, "\nThe reports have no row in common.")
+		fmt.Fprintln(w, "\nThe reports have no row in common that compares.")
 	}
 	if judged > 0 {
 		c.rule(w)
@@ -177,8 +176,10 @@ func (p Pair) line(w io.Writer) {
 	if p.Low > 0 {
 		between = percent(p.Low-1) + " " + percent(p.High-1)
 	}
-	text := pad(label, labelWidth) + left(value(p.Old, p.Unit), valueWidth) +
-		left(value(p.New, p.Unit), valueWidth) + left(change, changeWidth) + left(between, 13)
+	text := pad(label, labelWidth) +
+		left(report.Format(p.Old, p.Unit), valueWidth) +
+		left(report.Format(p.New, p.Unit), valueWidth) +
+		left(change, changeWidth) + left(between, 13)
 	fmt.Fprintln(w, strings.TrimRight(text, " "))
 }
 
@@ -240,12 +241,6 @@ func pad(text string, width int) string {
 
 func left(text string, width int) string {
 	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text))) + text
-}
-
-// value returns a median in at most seven characters.
-func value(v float64, unit suite.Unit) string {
-	number, name := report.Scale(v, unit)
-	return number + strings.TrimSuffix(strings.TrimSuffix(name, "iB"), "/s")
 }
 
 // percent returns a share as a percentage with a sign, or as a factor, in at most six characters.

@@ -29,10 +29,11 @@ func sqliteEngines() []Engine {
 	with := func(name, journal, settings string) Engine {
 		return Engine{
 			About: About{
-				Name:     name,
-				Module:   sqliteModule,
-				Version:  sqliteVersion() + ", " + sqliteModule,
-				Settings: settings + "busy_timeout 10 s; one connection for writing, and readers",
+				Name:    name,
+				Module:  sqliteModule,
+				Version: sqliteVersion() + ", " + sqliteModule,
+				Settings: settings + "busy_timeout 10 s; a table WITHOUT ROWID; one connection for " +
+					"writing, and readers",
 			},
 			Open: func(dir string, o Options) (Store, error) {
 				return openSQLite(dir, o, journal)
@@ -40,7 +41,8 @@ func sqliteEngines() []Engine {
 		}
 	}
 	return []Engine{
-		with("sqlite", "DELETE", ""),
+		with("sqlite", "DELETE", "synchronous FULL, which leaves the last commit undone if the power "+
+			"fails before the folder is written; "),
 		with("sqlite-wal", "WAL", "journal_mode WAL, "),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/bench/machine"
+	"github.com/stoatdb/stoat/bench/process"
 	"github.com/stoatdb/stoat/bench/suite"
 	"github.com/stoatdb/stoat/bench/tail"
 )
@@ -63,33 +64,39 @@ func (p Program) perform(
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(append(input, '\n')), &output, &complaints
 	cmd.WaitDelay = time.Second
 	start := time.Now()
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("engine %s cannot be started: %w", p.Name, err)
+	failure := process.Run(cmd)
+	if cmd.Process == nil {
+		return fmt.Errorf("engine %s cannot be started: %w", p.Name, failure)
 	}
-	failure := cmd.Wait()
-	elapsed := time.Since(start).Round(time.Second / 10)
-	nonsense := output.finish()
-	switch {
-	case output.err != nil:
-		err = output.err
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		err = fmt.Errorf("no end after %v, %s", elapsed, output.where())
-	case ctx.Err() != nil:
+	err = output.verdict(ctx, failure, time.Since(start))
+	interrupted := errors.Is(ctx.Err(), context.Canceled) && output.err == nil
+	switch said := complaints.String(); {
+	case interrupted:
 		return ctx.Err()
-	case failure != nil:
-		err = fmt.Errorf("%w, %s", failure, output.where())
-	case output.unsupported != "":
+	case err == nil && output.unsupported != "":
 		return &Unsupported{p.Name, output.unsupported}
-	default:
-		err = nonsense
-	}
-	if err == nil {
+	case err == nil:
 		return nil
-	}
-	if said := complaints.String(); said != "" {
+	case said == "":
+		return fmt.Errorf("engine %s: %w", p.Name, err)
+	default:
 		return fmt.Errorf("engine %s: %w; it complained: %s", p.Name, err, said)
 	}
-	return fmt.Errorf("engine %s: %w", p.Name, err)
+}
+
+// verdict returns what is wrong with a process that has ended: with its answers, that it had to be
+// stopped, or its own failure.
+func (a *answers) verdict(ctx context.Context, failure error, elapsed time.Duration) error {
+	nonsense := a.finish()
+	switch {
+	case a.err != nil:
+		return a.err
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("no end after %v, %s", elapsed.Round(time.Second/10), a.where())
+	case failure != nil:
+		return fmt.Errorf("%w, %s", failure, a.where())
+	}
+	return nonsense
 }
 
 // where says how far the answers go.

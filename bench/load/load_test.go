@@ -16,7 +16,8 @@ func tiny(v valueSize) plan {
 	return plan{
 		size: v.bytes, entries: 150, batch: 40, script: 130, random: 1 << 20, gets: 3, calls: 80,
 		crowds: 2, crowdGets: 1, walks: 2, walk: 1000, churn: 3, churnRounds: 1,
-		settler: settler{meter: machine.Now, now: time.Now}, // does not wait
+		settler:    settler{meter: machine.Now, now: time.Now}, // does not wait
+		churnWaits: true,
 	}
 }
 
@@ -49,6 +50,22 @@ func do(t testing.TB, job suite.Job, p plan, e engine.Engine) (map[string][]floa
 	return samples, r.all()
 }
 
+// told reports whether the system tells what the row needs.
+func told(t testing.TB, row string) bool {
+	t.Helper()
+	u, err := machine.Now()
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch row {
+	case "memory_peak", "memory_own", "cpu", "churn_cpu", "load_settled", "churn_settled":
+		return u.CPU > 0
+	case "written", "churn_written":
+		return u.WrittenKnown
+	}
+	return true
+}
+
 func TestJob_measuresEveryRowOfEveryEngine(t *testing.T) {
 	for _, e := range engine.All() {
 		if e.Missing != "" {
@@ -66,7 +83,7 @@ func TestJob_measuresEveryRowOfEveryEngine(t *testing.T) {
 						t.Errorf("row %s has no state %s", row.Name, v.name)
 					}
 					optional := row.Name == "size_values" && e.ValueFiles == ""
-					if len(samples[row.Name]) == 0 && !optional {
+					if len(samples[row.Name]) == 0 && !optional && told(t, row.Name) {
 						t.Errorf("no samples of %s", row.Name)
 					}
 					delete(samples, row.Name)
@@ -82,6 +99,9 @@ func TestJob_measuresEveryRowOfEveryEngine(t *testing.T) {
 func TestJob_measuresOnlyWhatIsWanted(t *testing.T) {
 	v := valueSizes()[0]
 	for _, row := range rows() {
+		if !told(t, row.Name) {
+			continue
+		}
 		job, e := tinyJob(t, v), honest()
 		job.Rows = []string{row.Name}
 		samples, err := do(t, job, tiny(v), e)
@@ -137,6 +157,83 @@ func TestJob_walksNoFurtherThanItIsTold(t *testing.T) {
 	p := tiny(v)
 	p.walk = 10
 	if _, err := do(t, tinyJob(t, v), p, honest()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestJob_countsCloseAsSettledWork(t *testing.T) {
+	if !told(t, "load_settled") {
+		t.Skip("the system does not tell")
+	}
+	v := valueSizes()[0]
+	p := tiny(v)
+	samples, err := do(t, tinyJob(t, v), p, honest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	closing, n := samples["close"][0], float64(p.entries)
+	if closing <= 0 || samples["load_settled"][0]*n < samples["load"][0]*n+closing-1 {
+		t.Errorf("samples %v", samples)
+	}
+	if samples["churn_settled"][0] <= samples["churn"][0] {
+		t.Errorf("samples %v", samples)
+	}
+}
+
+func TestJob_recordsNoEndOfWorkThatHasNone(t *testing.T) {
+	v := valueSizes()[0]
+	p := tiny(v)
+	p.settler.quiet = time.Second // of which the limit leaves nothing
+	samples, err := do(t, tinyJob(t, v), p, honest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, want := range map[string]bool{
+		"load": true, "close": true, "churn": true, "load_settled": false, "churn_settled": false,
+	} {
+		if got := len(samples[row]) > 0; got != want {
+			t.Errorf("%s: recorded is %t", row, got)
+		}
+	}
+}
+
+func TestJob_waitsAfterTheChurnOnlyIfToldSo(t *testing.T) {
+	v := valueSizes()[0]
+	p := tiny(v)
+	p.churnWaits = false
+	samples, err := do(t, tinyJob(t, v), p, honest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(samples["churn"]) == 0 || len(samples["churn_settled"]) > 0 {
+		t.Errorf("samples %v", samples)
+	}
+	for profile, want := range map[string]bool{suite.Quick: false, suite.Full: true} {
+		if newPlan(suite.Settings{Profile: profile, Rounds: 1}, v, 0).churnWaits != want {
+			t.Errorf("profile %s: waiting is not %t", profile, want)
+		}
+	}
+}
+
+func TestJob_recordsNothingThatTheSystemDoesNotTell(t *testing.T) {
+	var rows []string
+	r := &run{out: func(at suite.At, _ ...float64) { rows = append(rows, at.Row) }}
+	for now, want := range map[machine.Usage]string{
+		{}:                           "",
+		{CPU: 1}:                     "cpu",
+		{CPU: 1, WrittenKnown: true}: "cpu written",
+	} {
+		rows = nil
+		r.used("cpu", "written", machine.Usage{}, now, 0)
+		if got := strings.Join(rows, " "); got != want {
+			t.Errorf("%+v: %q", now, got)
+		}
+	}
+}
+
+func TestJob_checksConformance(t *testing.T) {
+	job := suite.Job{Task: taskConform, Engine: "stoat", Dir: t.TempDir()}
+	if err := runJob(job, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -198,8 +295,12 @@ func TestPlan_largeIsTwiceTheMemory(t *testing.T) {
 	}
 }
 
-func TestTasks_areOneForEachSize(t *testing.T) {
+func TestTasks_areTheCheckAndOneForEachSize(t *testing.T) {
 	got := tasks(suite.Settings{Rounds: 4})
+	if first := (suite.Task{Name: taskConform, Rounds: 1, Gate: true}); got[0] != first {
+		t.Errorf("task %+v", got[0])
+	}
+	got = got[1:]
 	for i, v := range valueSizes() {
 		if got[i].Name != v.name || got[i].Rounds != 4 {
 			t.Errorf("task %+v", got[i])

@@ -31,7 +31,7 @@ type run struct {
 // all does the whole job. The database is closed between the parts, so that none depends on which
 // others are wanted.
 func (r *run) all() error {
-	if err := r.steps("load", r.prepare, r.open, r.load, r.close, r.weigh); err != nil {
+	if err := r.steps("load", r.prepare, r.open, r.load, r.weigh); err != nil {
 		return err
 	}
 	if r.wantsMemory() || r.job.Wants("get_1", "get_128", "iterate", "iterate_keys") {
@@ -47,7 +47,7 @@ func (r *run) all() error {
 	if !again && !only {
 		return nil
 	}
-	if err := r.steps("churn", r.open, r.churn, r.close, r.weighChurned); err != nil || !again {
+	if err := r.steps("churn", r.open, r.churn, r.weighChurned); err != nil || !again {
 		return err
 	}
 	return r.steps("read after the churn", r.open, r.readsAgain, r.close)
@@ -143,16 +143,22 @@ func (r *run) weighChurned() error {
 	return nil
 }
 
-// memory records what was resident so far.
+// memory records what was resident so far, if the system tells.
 func (r *run) memory() error {
 	now, err := machine.Now()
 	if err != nil {
 		return err
 	}
+	if !tells(now) {
+		return nil
+	}
 	r.record("memory_peak", float64(now.Peak))
 	r.record("memory_own", float64(now.Peak-r.base.Anon-r.base.File))
 	return nil
 }
+
+// tells reports whether the system tells what a process uses: this one has computed already.
+func tells(u machine.Usage) bool { return u.CPU > 0 }
 
 // resources records what was used since then, without what this suite has computed itself.
 func (r *run) resources(cpu, written string, then machine.Usage, own time.Duration) error {
@@ -160,9 +166,18 @@ func (r *run) resources(cpu, written string, then machine.Usage, own time.Durati
 	if err != nil {
 		return err
 	}
-	r.record(cpu, float64(max(0, now.CPU-then.CPU-own)))
-	r.record(written, float64(now.Written-then.Written))
+	r.used(cpu, written, then, now, own)
 	return nil
+}
+
+// used records the difference between then and now, as far as the system tells.
+func (r *run) used(cpu, written string, then, now machine.Usage, own time.Duration) {
+	if tells(now) {
+		r.record(cpu, float64(max(0, now.CPU-then.CPU-own)))
+	}
+	if now.WrittenKnown {
+		r.record(written, float64(now.Written-then.Written))
+	}
 }
 
 // record hands over the samples of a row, if they are wanted.

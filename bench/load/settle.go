@@ -11,7 +11,7 @@ import (
 type settler struct {
 	quiet time.Duration // how long next to nothing must have happened
 	step  time.Duration // how often to look, which itself takes some 100 µs
-	limit time.Duration // after which work is taken to have no end
+	limit time.Duration // after which it gives up
 	meter func() (machine.Usage, error)
 	sleep func(time.Duration)
 	now   func() time.Time
@@ -30,12 +30,13 @@ type reading struct {
 	usage machine.Usage
 }
 
-// wait returns how long the work went on since the call, which is less than it has waited.
-func (s settler) wait() (worked time.Duration, err error) {
+// wait returns how long the work went on since the call, which is less than it has waited, and
+// whether it has ended before the limit.
+func (s settler) wait() (worked time.Duration, ended bool, err error) {
 	start := s.now()
 	first, err := s.meter()
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	readings := []reading{{0, first}} // since the end of the work, as far as one can tell
 	for {
@@ -44,13 +45,13 @@ func (s settler) wait() (worked time.Duration, err error) {
 			readings = readings[1:]
 		}
 		worked = readings[0].at
-		if last.at-worked >= s.quiet || last.at >= s.limit {
-			return worked, nil
+		if ended = last.at-worked >= s.quiet; ended || last.at >= s.limit {
+			return worked, ended, nil
 		}
 		s.sleep(s.step)
 		usage, err := s.meter()
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		readings = append(readings, reading{s.now().Sub(start), usage})
 	}

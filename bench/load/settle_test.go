@@ -33,33 +33,34 @@ func TestSettler_findsTheEndOfTheWork(t *testing.T) {
 		name     string
 		work     func(at time.Duration) machine.Usage
 		from, to time.Duration // the work ends between
+		endless  bool
 	}{
 		{"nothing to do", func(time.Duration) machine.Usage {
 			return machine.Usage{CPU: time.Second, Written: 5}
-		}, 0, 0},
+		}, 0, 0, false},
 		{"computing", func(at time.Duration) machine.Usage {
 			return machine.Usage{CPU: min(at, 1000*ms)}
-		}, 980 * ms, 1000 * ms},
+		}, 980 * ms, 1000 * ms, false},
 		{"writing", func(at time.Duration) machine.Usage {
 			return machine.Usage{Written: int64(min(at, 500*ms)/ms) << 20}
-		}, 490 * ms, 500 * ms},
+		}, 490 * ms, 500 * ms, false},
 		{"pauses shorter than the wait", func(at time.Duration) machine.Usage {
 			return machine.Usage{Written: int64(min(at, 900*ms)/(150*ms)) << 20}
-		}, 900 * ms, 900 * ms},
+		}, 900 * ms, 900 * ms, false},
 		{"a pause longer than the wait", func(at time.Duration) machine.Usage {
 			return machine.Usage{CPU: at / (300 * ms) * 100 * ms}
-		}, 0, 0},
+		}, 0, 0, false},
 		{"little things now and then", func(at time.Duration) machine.Usage {
 			return machine.Usage{CPU: at / (100 * ms) * 5 * ms, Written: int64(at/(100*ms)) << 12}
-		}, 0, 0},
+		}, 0, 0, false},
 		{"no end", func(at time.Duration) machine.Usage {
 			return machine.Usage{CPU: at}
-		}, 2980 * ms, 3000 * ms},
+		}, 2980 * ms, 3000 * ms, true},
 	} {
 		f := &fakeTime{work: c.work}
-		worked, err := f.settler().wait()
-		if err != nil || worked < c.from || worked > c.to {
-			t.Errorf("%s: worked %v: %v", c.name, worked, err)
+		worked, ended, err := f.settler().wait()
+		if err != nil || worked < c.from || worked > c.to || ended == c.endless {
+			t.Errorf("%s: worked %v, ended %t: %v", c.name, worked, ended, err)
 		}
 		if want := min(worked+200*ms, 3000*ms); f.at != want {
 			t.Errorf("%s: waited %v instead of %v", c.name, f.at, want)
@@ -79,7 +80,7 @@ func TestSettler_returnsTheErrorOfItsSource(t *testing.T) {
 			}
 			return machine.Usage{}, nil
 		}
-		if _, err := s.wait(); !errors.Is(err, broken) {
+		if _, _, err := s.wait(); !errors.Is(err, broken) {
 			t.Errorf("error %v", err)
 		}
 	}

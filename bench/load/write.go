@@ -12,44 +12,71 @@ import (
 // batchSamples is how many samples of load_batch are kept at most.
 const batchSamples = 1_000
 
-// load makes the writes of the load.
+// load makes the writes of the load, and closes the database.
 func (r *run) load() error {
 	w := r.loaded
-	batches, err := r.write(w)
+	d, err := r.writeAndClose(w, true)
 	if err != nil {
 		return err
 	}
-	worked, err := r.plan.settler.wait()
-	if err != nil {
-		return err
+	r.record("load", float64(d.written)/float64(w.total))
+	if d.ended {
+		r.record("load_settled", float64(d.settled)/float64(w.total))
 	}
-	elapsed := total(batches)
-	r.record("load", float64(elapsed)/float64(w.total))
-	r.record("load_settled", float64(elapsed+worked)/float64(w.total))
-	r.recordBatches(batches)
-	r.recordCurve(batches)
+	r.record("close", float64(d.closing))
+	r.recordBatches(d.batches)
+	r.recordCurve(d.batches)
 	return r.resources("cpu", "written", r.base, w.drawn)
 }
 
-// churn overwrites and deletes random entries.
+// churn overwrites and deletes random entries, and closes the database.
 func (r *run) churn() error {
 	w := r.newWrites("churn", r.plan.churn*r.plan.entries, true)
 	before, err := machine.Now()
 	if err != nil {
 		return err
 	}
-	batches, err := r.write(w)
+	d, err := r.writeAndClose(w, r.plan.churnWaits)
 	if err != nil {
 		return err
 	}
-	worked, err := r.plan.settler.wait()
-	if err != nil {
-		return err
+	r.record("churn", float64(d.written)/float64(w.total))
+	if d.ended {
+		r.record("churn_settled", float64(d.settled)/float64(w.total))
 	}
-	elapsed := total(batches)
-	r.record("churn", float64(elapsed)/float64(w.total))
-	r.record("churn_settled", float64(elapsed+worked)/float64(w.total))
 	return r.resources("churn_cpu", "churn_written", before, w.drawn)
+}
+
+// durations are what writes have taken.
+type durations struct {
+	batches []batch
+	written time.Duration // to the last acknowledged batch
+	closing time.Duration
+	settled time.Duration // to the end of background work, and closing
+	ended   bool          // the end of the background work is known, and so is settled
+}
+
+// writeAndClose makes the writes and closes the database, after it has waited for the end of the
+// background work if it is told so. An engine that puts work off does it in Close at the latest.
+func (r *run) writeAndClose(w *writes, wait bool) (d durations, err error) {
+	if d.batches, err = r.write(w); err != nil {
+		return d, err
+	}
+	d.written = total(d.batches)
+	var worked time.Duration
+	if wait {
+		if worked, d.ended, err = r.plan.settler.wait(); err != nil {
+			return d, err
+		}
+	}
+	start := time.Now()
+	if err := r.close(); err != nil {
+		return d, err
+	}
+	d.closing = time.Since(start)
+	d.settled = d.written + worked + d.closing
+	d.ended = d.ended && tells(r.base)
+	return d, nil
 }
 
 // writes is a number of random writes, of which as many are drawn up as a script has room for.
@@ -76,15 +103,16 @@ func (w *writes) next(r *run) {
 	r.script.drawWrites(r.set, w.random, w.part, w.deletes)
 }
 
-// batch is what it took to write some entries in one transaction.
+// batch is what it took to write some entries in one transaction, or, with no entries, to draw up
+// the next part of them.
 type batch struct {
 	entries int
 	elapsed time.Duration
 }
 
-// write makes the writes.
+// write makes the writes. The clock runs while it draws some up.
 func (r *run) write(w *writes) ([]batch, error) {
-	batches := make([]batch, 0, w.total/r.plan.batch+w.total/r.script.room()+1)
+	batches := make([]batch, 0, w.total/r.plan.batch+2*(w.total/r.script.room()+1))
 	pairs := make([]engine.Pair, 0, r.plan.batch)
 	for w.part > 0 {
 		last := time.Now()
@@ -97,8 +125,11 @@ func (r *run) write(w *writes) ([]batch, error) {
 			batches = append(batches, batch{len(pairs), now.Sub(last)})
 			last = now
 		}
-		w.next(r)
-		w.drawn += time.Since(last)
+		if w.next(r); w.part > 0 {
+			drawn := time.Since(last)
+			w.drawn += drawn
+			batches = append(batches, batch{0, drawn})
+		}
 	}
 	return batches, nil
 }

@@ -50,7 +50,7 @@ func (h hierarchy) join(bytes int64) (lift func() error, err error) {
 		return nil, err
 	}
 	self := strconv.Itoa(os.Getpid())
-	group := filepath.Join(h.root, "stoat-bench-"+self)
+	group := h.group(os.Getpid())
 	if err := os.Mkdir(group, 0o755); err != nil {
 		return nil, err
 	}
@@ -69,6 +69,11 @@ func (h hierarchy) join(bytes int64) (lift func() error, err error) {
 	return lift, nil
 }
 
+// group returns the folder of the group that a process makes.
+func (h hierarchy) group(pid int) string {
+	return filepath.Join(h.root, "stoat-bench-"+strconv.Itoa(pid))
+}
+
 // home returns the folder of the group that this process is in.
 func (h hierarchy) home() (string, error) {
 	groups, err := os.ReadFile("/proc/self/cgroup")
@@ -81,6 +86,17 @@ func (h hierarchy) home() (string, error) {
 		}
 	}
 	return "", fmt.Errorf("this process is in no group below %s", h.root)
+}
+
+func removeCap(pid int) error {
+	var errs []error
+	for _, h := range hierarchies() {
+		// Looked for first, because where nothing can be written the error would be about that.
+		if _, err := os.Stat(h.group(pid)); err == nil {
+			errs = append(errs, os.Remove(h.group(pid)))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func dropCache(path string) error {

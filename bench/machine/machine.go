@@ -20,6 +20,8 @@ type Usage struct {
 	Peak    int64         // most bytes resident at once
 	Anon    int64         // bytes resident now that are no mapped file
 	File    int64         // bytes of mapped files resident now
+
+	WrittenKnown bool // some containers hide what was written
 }
 
 // Now returns the usage so far.
@@ -34,7 +36,12 @@ func Anonymous(size int) ([]byte, error) { return anonymous(size) }
 // the system does not permit it.
 func CapMemory(bytes int64) (lift func() error, err error) { return capMemory(bytes) }
 
-// DropCache makes the system forget the pages of all files under dir.
+// RemoveCap removes what is left of the cap of a process that has died without lifting it. It does
+// nothing if there was none.
+func RemoveCap(pid int) error { return removeCap(pid) }
+
+// DropCache makes the system forget the pages of all files under dir. Those that a process has
+// mapped stay.
 func DropCache(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {

@@ -28,7 +28,7 @@ func usage() (Usage, error) {
 	}
 	// Some containers forbid reading it; the rest is useful all the same.
 	if io, err := os.ReadFile("/proc/self/io"); err == nil {
-		u.Written = number(string(io), "write_bytes:")
+		u.Written, u.WrittenKnown = number(string(io), "write_bytes:"), true
 	}
 	return u, nil
 }

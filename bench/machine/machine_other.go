@@ -21,6 +21,8 @@ func capMemory(int64) (func() error, error) {
 	return nil, errors.New("only Linux can cap the memory of a process")
 }
 
+func removeCap(int) error { return nil }
+
 func dropCache(string) error { return nil }
 
 func fileSystem(string) string { return "" }

@@ -3,7 +3,6 @@ package report
 import (
 	"encoding/csv"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/stoatdb/stoat/bench/suite"
@@ -40,13 +39,14 @@ func (r *Report) CSV(w io.Writer, find func(name string) (suite.Suite, error)) e
 // csvHeader returns the names of the columns.
 func csvHeader() []string {
 	return []string{"suite", "storage", "sync", "engine", "row", "state", "x", "samples", "rounds",
-		"median", "mean", "min", "p75", "p99", "p995", "unit", "ratio_to_best_peer"}
+		"median", "mean", "best", "p75", "p99", "p995", "unit", "ratio_to_best_peer"}
 }
 
 // csvLine returns one engine's figures of a line.
 func csvLine(r *Result, f *Figures, l Line, name string) []string {
 	samples := f.Samples(name, l)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	within := func(share float64) string { return number(Within(samples, share, l.Row.Unit)) }
 	x, ratio := "", ""
 	if l.Row.Axis != "" {
 		x = number(l.At.X)
@@ -57,8 +57,7 @@ func csvLine(r *Result, f *Figures, l Line, name string) []string {
 	return []string{
 		r.Suite, r.Settings.Storage, strconv.FormatBool(r.Settings.Sync), name, l.At.Row, l.State(),
 		x, strconv.Itoa(len(samples)), strconv.Itoa(f.Rounds(name, l)),
-		number(Median(samples)), number(Mean(samples)), number(slices.Min(samples)),
-		number(Quantile(samples, 0.75)), number(Quantile(samples, 0.99)),
-		number(Quantile(samples, 0.995)), string(l.Row.Unit), ratio,
+		number(Median(samples)), number(Mean(samples)), within(0), within(0.75), within(0.99),
+		within(0.995), string(l.Row.Unit), ratio,
 	}
 }

@@ -36,6 +36,7 @@ func (l Line) State() string {
 // Figures are the samples of a result, found by what they are of. They do not change.
 type Figures struct {
 	engines []string
+	failed  map[string]bool // engines, of some turn or other
 	rounds  map[source][][]float64
 	places  map[suite.At][]float64 // the places on the axis, by an At without one
 }
@@ -48,19 +49,14 @@ type source struct {
 
 // NewFigures returns the figures of a result, which must not change as long as they are used.
 func NewFigures(r *Result) *Figures {
-	f := &Figures{rounds: make(map[source][][]float64), places: make(map[suite.At][]float64)}
-	for _, e := range r.Engines {
-		if Ours(e.Name) {
-			f.engines = append(f.engines, e.Name)
-		}
+	f := &Figures{
+		engines: oursFirst(r.Engines),
+		failed:  make(map[string]bool),
+		rounds:  make(map[source][][]float64),
+		places:  make(map[suite.At][]float64),
 	}
-	slices.SortStableFunc(f.engines, func(a, b string) int { // the plain one first
-		return strings.Compare(strings.TrimPrefix(a, us), strings.TrimPrefix(b, us))
-	})
-	for _, e := range r.Engines {
-		if !Ours(e.Name) {
-			f.engines = append(f.engines, e.Name)
-		}
+	for _, failure := range r.Failures {
+		f.failed[failure.Engine] = true
 	}
 	for _, m := range r.Measurements {
 		if len(m.Values) == 0 {
@@ -78,8 +74,42 @@ func NewFigures(r *Result) *Figures {
 	return f
 }
 
+// oursFirst returns the names of the engines, ours first, and of these the plain one.
+func oursFirst(engines []Engine) []string {
+	var names []string
+	for _, e := range engines {
+		if Ours(e.Name) {
+			names = append(names, e.Name)
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		return strings.Compare(strings.TrimPrefix(a, us), strings.TrimPrefix(b, us))
+	})
+	for _, e := range engines {
+		if !Ours(e.Name) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
 // Engines returns the names of all engines, ours first.
 func (f *Figures) Engines() []string { return f.engines }
+
+// Failed marks engines that failed in some turns, so that what is shown of them is not all that was
+// to be measured.
+const Failed = "†"
+
+// Label returns an engine's name, with the mark [Failed] if it failed in some turns.
+func (f *Figures) Label(engine string) string {
+	if f.failed[engine] {
+		return engine + Failed
+	}
+	return engine
+}
+
+// AnyFailed reports whether any engine failed in some turns.
+func (f *Figures) AnyFailed() bool { return len(f.failed) > 0 }
 
 // Main returns the engine whose ratio to the best peer is told: the first of ours.
 func (f *Figures) Main() (name string, ok bool) {
@@ -109,13 +139,17 @@ func (f *Figures) Samples(engine string, l Line) []float64 {
 // Rounds returns of how many rounds an engine has samples.
 func (f *Figures) Rounds(engine string, l Line) int { return len(f.rounds[source{engine, l.At}]) }
 
-// Best returns the peer with the best median, or nothing if no peer has samples.
+// Best returns the peer with the best median, or nothing if no peer has samples or the line ranks
+// nobody. Peers that failed in some turns do not take part.
 func (f *Figures) Best(l Line) string {
+	if slices.Contains(l.Row.Unranked, l.At.State) {
+		return ""
+	}
 	var winner string
 	var least float64
 	for _, name := range f.engines {
 		samples := f.Samples(name, l)
-		if Ours(name) || len(samples) == 0 {
+		if Ours(name) || f.failed[name] || len(samples) == 0 {
 			continue
 		}
 		cost := Median(samples)
@@ -130,7 +164,8 @@ func (f *Figures) Best(l Line) string {
 }
 
 // Ratio returns what the engine needs for a unit of what the best peer needs: below 1, the engine
-// is better. There is none if one of them has no samples, or if the other's median is zero.
+// is better. There is none if the engine has no samples, if there is no best peer, or if that
+// one's median is zero.
 func (f *Figures) Ratio(engine string, l Line) (ratio float64, ok bool) {
 	cost, other := f.Samples(engine, l), f.Samples(f.Best(l), l)
 	if len(cost) == 0 || len(other) == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// format returns a value with three digits and a short unit, in at most six characters.
-func format(v float64, unit suite.Unit) string {
+// Format returns a value with three digits and a short unit, in at most six characters.
+func Format(v float64, unit suite.Unit) string {
 	number, name := Scale(v, unit)
 	return number + strings.TrimSuffix(strings.TrimSuffix(name, "iB"), "/s")
 }

@@ -121,7 +121,7 @@ func TestFormat_keepsThreeDigitsInSixCharacters(t *testing.T) {
 		{1 << 20, suite.Bytes, "1.00M"},
 		{12_345, suite.PerSecond, "12.3k"},
 	} {
-		got := format(c.value, c.unit)
+		got := Format(c.value, c.unit)
 		if got != c.want || utf8.RuneCountInString(got) > 6 {
 			t.Errorf("%v %s is %q, not %q", c.value, c.unit, got, c.want)
 		}

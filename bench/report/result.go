@@ -123,6 +123,19 @@ func Quantile(samples []float64, share float64) float64 {
 	return sorted[min(max(index, 0), n-1)]
 }
 
+// Within returns the best value that at least this share of the samples are not worse than: the
+// quantile if less is better, and counted from the other end if the samples are rates.
+func Within(samples []float64, share float64, unit suite.Unit) float64 {
+	if unit != suite.PerSecond {
+		return Quantile(samples, share)
+	}
+	costs := make([]float64, len(samples))
+	for i, v := range samples {
+		costs[i] = -v
+	}
+	return -Quantile(costs, share)
+}
+
 // Median returns the median of the samples.
 func Median(samples []float64) float64 { return Quantile(samples, 0.5) }
 

@@ -36,19 +36,22 @@ func (r *Result) Table(w io.Writer, s suite.Suite) {
 			group = append([]string{main}, group...)
 		}
 		fmt.Fprintln(w)
-		columnHeads(w, group)
+		columnHeads(w, f, group)
 		table(w, f, s, group)
 	}
 	fmt.Fprintf(w, `
 Medians of all samples. %[1]s marks the best peer; ratio is what %[2]s needs for a
 unit, of what that peer needs: below 1, %[2]s is better.
 `, best, us)
+	if f.AnyFailed() {
+		fmt.Fprintf(w, "%s failed in some turns, see below, and is no best peer.\n", Failed)
+	}
 	if left := overTime(f, s); len(left) > 0 {
 		fmt.Fprintf(w, "Over time, and so not in a table but in the HTML report: %s.\n",
 			strings.Join(left, ", "))
 	}
-	for _, f := range r.Failures {
-		fmt.Fprintf(w, "\nfailed: %s, %s, round %d: %s\n", f.Engine, f.Task, f.Round, f.Error)
+	for _, e := range r.Failures {
+		fmt.Fprintf(w, "\nfailed: %s, %s, round %d: %s\n", e.Engine, e.Task, e.Round, e.Error)
 	}
 }
 
@@ -77,11 +80,11 @@ func chunks(names []string, size int) func(yield func([]string) bool) {
 }
 
 // columnHeads writes the engines' names, each over as many lines as it takes.
-func columnHeads(w io.Writer, names []string) {
+func columnHeads(w io.Writer, f *Figures, names []string) {
 	var heads [][]string
 	depth := 1
 	for _, name := range names {
-		head := wrap(name, columnWidth-1)
+		head := wrap(f.Label(name), columnWidth-1)
 		heads = append(heads, head)
 		depth = max(depth, len(head))
 	}
@@ -146,7 +149,7 @@ func tableLine(w io.Writer, f *Figures, l Line, label string, names []string) {
 	for _, name := range names {
 		cell, mark := "-", " "
 		if samples := f.Samples(name, l); len(samples) > 0 {
-			cell = format(Median(samples), l.Row.Unit)
+			cell = Format(Median(samples), l.Row.Unit)
 		}
 		if name == winner {
 			mark = best
@@ -176,7 +179,8 @@ func overTime(f *Figures, s suite.Suite) []string {
 }
 
 // Details writes the distribution of the samples behind each line of the table. The first sample is
-// that of each round, and of several rounds their median.
+// that of each round, and of several rounds their median. Quantiles go from the best to the worst:
+// 99 % of the samples are not worse than p99.
 func (r *Result) Details(w io.Writer, s suite.Suite) {
 	f := NewFigures(r)
 	for _, l := range f.Lines(s) {
@@ -192,7 +196,7 @@ func (r *Result) Details(w io.Writer, s suite.Suite) {
 			heading = ""
 		}
 		fmt.Fprintf(w, "\n%-30s%8s%8s%8s%8s%8s%8s\n", heading,
-			"samples", "first", "min", "median", "p75", "p99")
+			"samples", "first", "best", "median", "p75", "p99")
 		for _, name := range f.Engines() {
 			detail(w, f, l, name)
 		}
@@ -207,12 +211,13 @@ func detail(w io.Writer, f *Figures, l Line, name string) {
 	}
 	first := l
 	first.Cold = true
-	fmt.Fprintf(w, "  %-28s%8d", name, len(samples))
+	unit := l.Row.Unit
+	fmt.Fprintf(w, "  %-28s%8d", f.Label(name), len(samples))
 	for _, v := range []float64{
-		Median(f.Samples(name, first)), slices.Min(samples), Median(samples),
-		Quantile(samples, 0.75), Quantile(samples, 0.99),
+		Median(f.Samples(name, first)), Within(samples, 0, unit), Median(samples),
+		Within(samples, 0.75, unit), Within(samples, 0.99, unit),
 	} {
-		fmt.Fprintf(w, "%8s", format(v, l.Row.Unit))
+		fmt.Fprintf(w, "%8s", Format(v, unit))
 	}
 	fmt.Fprintln(w)
 }

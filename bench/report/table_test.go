@@ -111,6 +111,59 @@ func TestFigures_haveNoRatioToNothing(t *testing.T) {
 	}
 }
 
+func TestFigures_rankNobodyWhereNothingIsCompared(t *testing.T) {
+	s, r := sample()
+	s.Rows[1].Unranked = []string{"again"}
+	f := NewFigures(r)
+	for _, l := range f.Lines(s) {
+		_, ok := f.Ratio("stoat", l)
+		ranked := l.At.State != "again"
+		if ok != ranked || (f.Best(l) != "") != ranked {
+			t.Errorf("%v: best %q, has a ratio: %t", l.At, f.Best(l), ok)
+		}
+	}
+}
+
+func TestFigures_takeNoEngineThatFailedForTheBest(t *testing.T) {
+	s, r := sample()
+	r.Failures = []Failure{{"a", "messages", 2, "out of luck"}}
+	f := NewFigures(r)
+	for _, l := range f.Lines(s) {
+		if best := f.Best(l); best != "b" {
+			t.Errorf("%v: best %q", l.At, best)
+		}
+	}
+	var out bytes.Buffer
+	r.Table(&out, s)
+	r.Details(&out, s)
+	for _, want := range []string{
+		"              stoat      a†       b    fast       c       d       e   ratio\n",
+		"\n† failed in some turns, see below, and is no best peer.\n",
+		"\n  a† ",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestWithin_goesFromTheBestToTheWorst(t *testing.T) {
+	samples := []float64{30, 10, 50, 20, 40}
+	for _, c := range []struct {
+		unit  suite.Unit
+		share float64
+		want  float64
+	}{
+		{suite.Nanoseconds, 0, 10}, {suite.Nanoseconds, 0.75, 40}, {suite.Nanoseconds, 0.99, 50},
+		{suite.PerSecond, 0, 50}, {suite.PerSecond, 0.75, 20}, {suite.PerSecond, 0.99, 10},
+		{suite.PerSecond, 0.5, 30},
+	} {
+		if got := Within(samples, c.share, c.unit); got != c.want {
+			t.Errorf("%v of %s: %v, not %v", c.share, c.unit, got, c.want)
+		}
+	}
+}
+
 func TestDigits_keepHugeAndTinyNumbersShort(t *testing.T) {
 	for v, want := range map[float64]string{
 		0: "0", 1.234: "1.23", -1.234: "-1.23", 99999: "99999", 123456: "1e5",

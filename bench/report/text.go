@@ -15,7 +15,8 @@ func (r *Report) Text(
 	w io.Writer, find func(name string) (suite.Suite, error), details bool,
 ) error {
 	m := r.Machine
-	fmt.Fprintf(w, "%s, %d CPUs, %s memory\n", m.CPU, m.CPUs, format(float64(m.Memory), suite.Bytes))
+	memory := Format(float64(m.Memory), suite.Bytes)
+	fmt.Fprintf(w, "%s, %d CPUs, %s memory\n", m.CPU, m.CPUs, memory)
 	fmt.Fprintf(w, "%s, %s, %s\n", m.System, m.Go, r.Started.Format("2006-01-02 15:04 MST"))
 	for _, note := range r.Notes {
 		Paragraph(w, note)

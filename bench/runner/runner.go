@@ -23,6 +23,7 @@ import (
 	"github.com/stoatdb/stoat/bench/engine"
 	"github.com/stoatdb/stoat/bench/external"
 	"github.com/stoatdb/stoat/bench/machine"
+	"github.com/stoatdb/stoat/bench/process"
 	"github.com/stoatdb/stoat/bench/report"
 	"github.com/stoatdb/stoat/bench/suite"
 	"github.com/stoatdb/stoat/bench/tail"
@@ -43,6 +44,7 @@ type Runner struct {
 	External map[string]external.Program // those of the engines that are programs, by name
 	Plan     external.Plan               // what they do in this suite
 	Note     func(text string)           // takes what was not measured, and why; may be nil
+	Added    func()                      // called when the result has more; may be nil
 }
 
 // Run adds what it measures to the result. If ctx is done, it stops the child and returns the
@@ -66,6 +68,9 @@ func (r *Runner) Run(ctx context.Context, result *report.Result) error {
 				done, err := r.turn(ctx, job, result)
 				if err != nil {
 					return err
+				}
+				if r.Added != nil {
+					r.Added()
 				}
 				if task.Gate && !done {
 					failed = append(failed, e.Name)
@@ -97,7 +102,7 @@ func (r *Runner) turn(
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(job.Dir)) }()
+	defer r.remove(job.Dir)
 	machine.SyncDisks()
 	fmt.Fprintf(r.Progress, "round %d of %d  %-10s %-19s %-13s",
 		job.Round, job.Rounds, job.Suite, job.Task, job.Engine)
@@ -126,6 +131,13 @@ func (r *Runner) turn(
 	return done, nil
 }
 
+// remove removes the folder of a job. If that cannot be, the next ones have others.
+func (r *Runner) remove(dir string) {
+	if err := os.RemoveAll(dir); err != nil {
+		r.note(fmt.Sprintf("The databases in %s are left: %v", dir, err))
+	}
+}
+
 // do does one job in a process of its own, the engine's or a child. It returns what that has
 // measured, even if it fails in the end.
 func (r *Runner) do(ctx context.Context, job suite.Job) ([]suite.Measurement, error) {
@@ -152,7 +164,12 @@ func (r *Runner) child(ctx context.Context, job suite.Job) ([]suite.Measurement,
 	cmd := exec.CommandContext(ctx, self, ChildArgument)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &output, &complaints
 	cmd.WaitDelay = 10 * time.Second
-	failure := cmd.Run()
+	failure := process.Run(cmd)
+	if cmd.Process != nil {
+		if err := machine.RemoveCap(cmd.Process.Pid); err != nil {
+			r.note(fmt.Sprintf("The memory cap of a child is left: %v", err))
+		}
+	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		failure = fmt.Errorf("no end after %v", r.Timeout)
 	} else if failure != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +56,10 @@ func findSuite(name string) (suite.Suite, error) {
 				os.Exit(3)
 			case "hang":
 				select {}
+			case "litter":
+				locked := filepath.Join(job.Dir, "locked")
+				return errors.Join(
+					os.MkdirAll(filepath.Join(locked, "file"), 0o700), os.Chmod(locked, 0o500))
 			}
 			return nil
 		},
@@ -76,6 +81,8 @@ func newRunner(t testing.TB, name string) *Runner {
 func TestRun_letsEnginesTakeTurns(t *testing.T) {
 	r := newRunner(t, "fine")
 	result := new(report.Result)
+	var added []int
+	r.Added = func() { added = append(added, len(result.Measurements)) }
 	if err := r.Run(t.Context(), result); err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +93,9 @@ func TestRun_letsEnginesTakeTurns(t *testing.T) {
 	want := "good every 1, bad every 1, good once 1, bad once 1, good every 2, bad every 2"
 	if got := strings.Join(turns, ", "); got != want {
 		t.Errorf("turns %s\ninstead of %s", got, want)
+	}
+	if grown := []int{1, 2, 3, 4, 5, 6}; !slices.Equal(added, grown) {
+		t.Errorf("measurements after the turns: %v", added)
 	}
 	left, err := os.ReadDir(r.Dir)
 	if err != nil || len(left) > 0 {
@@ -119,6 +129,34 @@ func TestRun_goesOnAfterAChildFails(t *testing.T) {
 				t.Errorf("%+v, which does not say %q", f, want)
 			}
 		})
+	}
+}
+
+func TestRun_goesOnIfAFolderCannotBeRemoved(t *testing.T) {
+	if os.Geteuid() <= 0 {
+		t.Skip("this user can remove everything")
+	}
+	r := newRunner(t, "litter")
+	t.Cleanup(func() {
+		folders, err := filepath.Glob(filepath.Join(r.Dir, "*", "locked"))
+		if err != nil {
+			t.Error(err)
+		}
+		for _, folder := range folders {
+			if err := os.Chmod(folder, 0o700); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	var notes []string
+	r.Note = func(text string) { notes = append(notes, text) }
+	result := new(report.Result)
+	if err := r.Run(t.Context(), result); err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Measurements) != 6 || len(result.Failures) > 0 || len(notes) != 3 ||
+		!strings.Contains(notes[0], r.Dir) {
+		t.Errorf("%v, %v, notes %q", result.Measurements, result.Failures, notes)
 	}
 }
 

@@ -153,19 +153,23 @@ func (r *run) open(name string) (err error) {
 	return err
 }
 
-// resources records what the engine has used since it was opened first, and up to this state.
+// resources records what the engine has used since it was opened first, and up to this state. What
+// the system does not tell is not recorded.
 func (r *run) resources(state string) error {
 	now, err := machine.Now()
 	if err != nil {
 		return err
 	}
-	if r.job.Wants("cpu") {
+	if state == "total" && !r.plan.evenReads {
+		now.CPU, now.WrittenKnown = 0, false // of engines that did not do the same
+	}
+	if r.job.Wants("cpu") && now.CPU > 0 {
 		r.record("cpu", state, float64(now.CPU-r.base.CPU))
 	}
-	if r.job.Wants("written") {
+	if r.job.Wants("written") && now.WrittenKnown {
 		r.record("written", state, float64(now.Written-r.base.Written))
 	}
-	if state != "total" || !r.job.Wants("memory") {
+	if state != "total" || !r.job.Wants("memory") || now.Peak == 0 {
 		return nil
 	}
 	base := r.base.Anon + r.base.File

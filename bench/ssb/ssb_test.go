@@ -14,7 +14,7 @@ import (
 func tiny() plan {
 	return plan{
 		messages: 250, sizeMessages: 120, batch: 100, sizeBatch: 50, generated: 2, reads: 3,
-		readTime: time.Minute,
+		readTime: time.Minute, evenReads: true,
 		calls:    10, puts: 3, crowds: 2, crowdPuts: 1, crowdTime: time.Minute, opens: 2,
 	}
 }
@@ -49,6 +49,22 @@ func do(t testing.TB, job suite.Job, e engine.Engine) (map[string][]float64, err
 	return samples, r.messages()
 }
 
+// untold reports whether the system does not tell what the row is about.
+func untold(t testing.TB, row string) bool {
+	t.Helper()
+	usage, err := machine.Now()
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch row {
+	case "cpu", "memory":
+		return usage.CPU == 0
+	case "written":
+		return !usage.WrittenKnown
+	}
+	return false
+}
+
 func TestMessagesTask_measuresEveryRowOfEveryEngine(t *testing.T) {
 	for _, e := range engine.All() {
 		if e.Missing != "" {
@@ -67,7 +83,7 @@ func TestMessagesTask_measuresEveryRowOfEveryEngine(t *testing.T) {
 						states = []string{""}
 					}
 					for _, state := range states {
-						if state == capped {
+						if state == capped || untold(t, row.Name) {
 							continue
 						}
 						name := strings.TrimSuffix(row.Name+"/"+state, "/")
@@ -122,7 +138,7 @@ func TestMessagesTask_measuresOnlyWhatIsWanted(t *testing.T) {
 				t.Errorf("samples of %s, but only %s was wanted", name, row.Name)
 			}
 		}
-		if len(samples) == 0 {
+		if len(samples) == 0 && !untold(t, row.Name) {
 			t.Errorf("no samples of %s", row.Name)
 		}
 	}

@@ -29,20 +29,37 @@ type block struct {
 // blockRecords is how many records are made, or compared, at a time.
 const blockRecords = 500
 
-func newBlock(d *Data) *block {
-	return &block{
-		data: d,
-		ids:  make([]int, 0, blockRecords),
-		want: d.schema.newRecords(blockRecords),
-		got:  d.schema.newRecords(blockRecords),
+// newBlock returns a block with room for n records.
+func newBlock(d *Data, n int) *block {
+	return &block{data: d, ids: make([]int, 0, n), want: d.schema.newRecords(n)}
+}
+
+// What is made ahead of a transaction at most.
+const (
+	aheadRecords = 250_000
+	aheadBytes   = 256_000_000
+)
+
+// ahead returns how many of n records to make ahead, so that they take about so many bytes at most,
+// judged by the first ones.
+func (d *Data) ahead(n, bytes int) int {
+	const few = 20
+	const overhead = 32 // of a field in memory, about
+	record, size := d.schema.newRecord(), 0
+	for id := range few {
+		d.fill(record, id)
+		for _, f := range record.fields {
+			size += overhead + textSize(f)
+		}
 	}
+	return min(n, aheadRecords, max(1, few*bytes/size))
 }
 
 // consecutive makes the block that of the records first, first + 1 and so on, up to n, and returns
 // those to be written.
 func (b *block) consecutive(first, n int) []Record {
 	b.ids = b.ids[:0]
-	for id := first; id < min(n, first+blockRecords); id++ {
+	for id := first; id < min(n, first+len(b.want)); id++ {
 		b.ids = append(b.ids, id)
 	}
 	return b.make()
@@ -51,7 +68,7 @@ func (b *block) consecutive(first, n int) []Record {
 // choose makes the block one of random records of n, at most left of them.
 func (b *block) choose(random *rand.Rand, n, left int) {
 	b.ids = b.ids[:0]
-	for range min(left, blockRecords) {
+	for range min(left, len(b.want)) {
 		b.ids = append(b.ids, random.IntN(n))
 	}
 	b.make()
@@ -67,6 +84,9 @@ func (b *block) make() []Record {
 
 // room returns as many records to read into as are in the block.
 func (b *block) room() []Record {
+	if b.got == nil {
+		b.got = b.data.schema.newRecords(len(b.want))
+	}
 	room := b.got[:len(b.ids)]
 	for _, r := range room {
 		r.clear()

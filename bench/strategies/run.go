@@ -20,6 +20,7 @@ type run struct {
 	layout layout
 	open   func(dir string) (DB, error)
 	out    func(row string, values ...float64)
+	ahead  int // bytes of records that are made ahead of write_bulk
 
 	block *block
 	cycle int
@@ -35,18 +36,29 @@ func Measure(job suite.Job, data *Data, strategy string, n int, record suite.Rec
 	if err != nil {
 		return err
 	}
-	r := &run{
-		job:    job,
-		plan:   newPlan(job.Settings, n),
-		data:   data,
-		layout: s.make(data.schema),
-		block:  newBlock(data),
-		open:   func(dir string) (DB, error) { return open(job.Engine, dir, job.Sync) },
-		out: func(row string, values ...float64) {
-			record(suite.At{Row: row, State: strategy, X: float64(n)}, values...)
-		},
+	r := newRun(job, newPlan(job.Settings, n), data, s)
+	r.open = opener(job)
+	r.out = func(row string, values ...float64) {
+		record(suite.At{Row: row, State: strategy, X: float64(n)}, values...)
 	}
 	return r.all()
+}
+
+// newRun returns a run that lacks the functions to open a database and to hand over samples.
+func newRun(job suite.Job, p plan, data *Data, s Strategy) *run {
+	return &run{
+		job:    job,
+		plan:   p,
+		data:   data,
+		layout: s.make(data.schema),
+		block:  newBlock(data, blockRecords),
+		ahead:  aheadBytes,
+	}
+}
+
+// opener returns the function that opens the job's engine.
+func opener(job suite.Job) func(dir string) (DB, error) {
+	return func(dir string) (DB, error) { return open(job.Engine, dir, job.Sync) }
 }
 
 // all does all cycles.
@@ -58,7 +70,7 @@ func (r *run) all() error {
 			}
 		}
 		loaded := []string{
-			rowBulk, rowRead, rowReadMany, rowSum, rowUpdate, rowStorage, rowAllocated,
+			rowBulk, rowClose, rowRead, rowReadMany, rowSum, rowUpdate, rowStorage, rowAllocated,
 		}
 		if r.plan.onTop {
 			loaded = append(loaded, rowSingle)
@@ -79,7 +91,7 @@ func (r *run) bulkAndRest() error {
 		do  func() error
 	}{
 		{rowBulk, r.bulk},
-		{"close", r.closeAndWeigh},
+		{rowClose, r.closeAndWeigh},
 		{"open", r.reopen},
 		{rowRead, r.read},
 		{rowReadMany, r.readMany},
@@ -129,9 +141,14 @@ func (r *run) close() error {
 
 // closeAndWeigh leaves the database closed.
 func (r *run) closeAndWeigh() error {
-	if err := r.close(); err != nil {
+	var w stopwatch
+	w.start()
+	err := r.close()
+	w.stop()
+	if err != nil {
 		return err
 	}
+	r.record(rowClose, w.each(r.count))
 	size, err := machine.SizeOf(r.dir)
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func newSchema(structure reflect.Type) (*Schema, error) {
 // newRecord returns a record of zero values.
 func (s *Schema) newRecord() Record {
 	pointer := reflect.New(s.structure)
-	r := Record{whole: pointer.Interface()}
+	r := Record{whole: pointer.Interface(), fields: make([]field, 0, len(s.names))}
 	for i := range s.names {
 		r.fields = append(r.fields, pointer.Elem().Field(i).Addr().Interface())
 	}

@@ -286,6 +286,14 @@ func (b lyingBucket) Scan(start, end []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// openLiar returns a function that opens bbolt as a liar.
+func openLiar(lie string) func(dir string) (DB, error) {
+	return func(dir string) (DB, error) {
+		db, err := open("bbolt", dir, false)
+		return liar{db, lie}, err
+	}
+}
+
 func TestMeasure_noticesWrongAnswers(t *testing.T) {
 	for _, c := range []struct{ lie, strategy, row string }{
 		{"get", "binary", rowRead},
@@ -303,17 +311,35 @@ func TestMeasure_noticesWrongAnswers(t *testing.T) {
 		ok(t, err)
 		job := tinyJob(t, "bbolt", 12)
 		job.Rows = []string{c.row}
-		r := &run{
-			job: job, plan: newPlan(job.Settings, 12), data: d, layout: s.make(d.schema),
-			block: newBlock(d), out: func(string, ...float64) {},
-			open: func(dir string) (DB, error) {
-				db, err := open("bbolt", dir, false)
-				return liar{db, c.lie}, err
-			},
-		}
+		r := newRun(job, newPlan(job.Settings, 12), d, s)
+		r.open, r.out = openLiar(c.lie), func(string, ...float64) {}
 		if err := r.all(); err == nil {
 			t.Errorf("%+v: no error", c)
 		}
+	}
+}
+
+func TestMeasure_writesInBulkMoreThanItMakesAhead(t *testing.T) {
+	d := users(t, 1)
+	const n = 11
+	for _, c := range []struct{ bytes, want int }{{1, 1}, {3000, 4}, {aheadBytes, n}} {
+		if got := d.ahead(n, c.bytes); got != c.want {
+			t.Errorf("%d records are made ahead in %d bytes", got, c.bytes)
+		}
+		for _, s := range Strategies() {
+			job := tinyJob(t, "bbolt", n)
+			r := newRun(job, newPlan(job.Settings, n), d, s)
+			r.open, r.out, r.ahead = opener(job), func(string, ...float64) {}, c.bytes
+			if err := r.all(); err != nil { // it adds up the field of all records
+				t.Errorf("%s, %d bytes: %v", s.Name, c.bytes, err)
+			}
+		}
+	}
+}
+
+func TestData_makesNoMoreAheadThanItsLimit(t *testing.T) {
+	if got := users(t, 1).ahead(1_000_000, aheadBytes); got != aheadRecords {
+		t.Errorf("%d records are made ahead", got)
 	}
 }
 
@@ -328,7 +354,11 @@ func TestTasks_takeTheCountsOfTheProfile(t *testing.T) {
 			"10 100 1000 10000 25000 50000 75000 100000 250000 500000 750000 1000000"},
 	} {
 		var counts []string
-		for _, task := range tasks(c.settings) {
+		all := tasks(c.settings)
+		if first := (suite.Task{Name: taskConform, Rounds: 1, Gate: true}); all[0] != first {
+			t.Errorf("%+v: the first task is %+v", c.settings, all[0])
+		}
+		for _, task := range all[1:] {
 			_, n, _ := strings.Cut(task.Name, "/")
 			counts = append(counts, n)
 		}

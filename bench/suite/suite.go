@@ -34,6 +34,9 @@ type Row struct {
 	Cold   string   // the state whose first sample of each round is reported on its own
 	Axis   string   // what [At.X] counts, if the row is measured along it; else empty
 	About  string   // what one sample is
+	// Unranked are the states in which no engine is better than another: a part of something else,
+	// or nothing that the engine does.
+	Unranked []string
 }
 
 // Unit is the unit of the samples of a row.

@@ -1,21 +1,38 @@
-// Package tail keeps the end of what a process complains about.
+// Package tail keeps both ends of what a process complains about: a panic gives its reason first,
+// and most others last.
 package tail
 
-import "bytes"
+import (
+	"bytes"
+	"fmt"
+)
 
-// Writer is an [io.Writer] that keeps the last bytes written to it. It is not safe for concurrent
-// use.
-type Writer struct{ kept []byte }
+// Writer is an [io.Writer] that keeps the first and the last bytes written to it. It is not safe
+// for concurrent use.
+type Writer struct {
+	first, last []byte
+	dropped     int // bytes between them
+}
 
-// Bytes is how much a Writer keeps.
-const Bytes = 2000
+// Bytes is how much a Writer keeps of each end.
+const Bytes = 1000
 
-// Write keeps the end of what was written so far.
+// Write keeps the ends of what was written so far.
 func (w *Writer) Write(b []byte) (int, error) {
-	w.kept = append(w.kept, b...)
-	w.kept = w.kept[max(0, len(w.kept)-Bytes):]
+	n := min(len(b), Bytes-len(w.first))
+	w.first = append(w.first, b[:n]...)
+	w.last = append(w.last, b[n:]...)
+	over := max(0, len(w.last)-Bytes)
+	w.last = w.last[over:]
+	w.dropped += over
 	return len(b), nil
 }
 
-// String returns what was kept, without the space around it.
-func (w *Writer) String() string { return string(bytes.TrimSpace(w.kept)) }
+// String returns what was kept, without the space around it, and says where something is missing.
+func (w *Writer) String() string {
+	text := bytes.Clone(w.first)
+	if w.dropped > 0 {
+		text = fmt.Appendf(text, "\n[%d bytes left out]\n", w.dropped)
+	}
+	return string(bytes.TrimSpace(append(text, w.last...)))
+}

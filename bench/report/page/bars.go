@@ -60,7 +60,7 @@ func (v *view) barChart(l report.Line) barChart {
 		value := report.Median(samples)
 		values = append(values, value)
 		c.Engine = append(c.Engine, bar{
-			Name: name, Value: show(value, l.Row.Unit),
+			Name: v.Label(name), Value: show(value, l.Row.Unit),
 			Ours: report.Ours(name), Best: name == winner,
 		})
 	}

@@ -106,7 +106,7 @@ func (v *view) facets(g group) []facet {
 	var all []facet
 	if len(engines) < len(states) {
 		for _, name := range engines {
-			f := facet{title: name, ours: report.Ours(name)}
+			f := facet{title: v.Label(name), ours: report.Ours(name)}
 			for _, state := range states {
 				f.add(trace{name: state}, v, g, name, state)
 			}
@@ -117,7 +117,7 @@ func (v *view) facets(g group) []facet {
 	for _, state := range states {
 		f := facet{title: state}
 		for _, name := range engines {
-			f.add(trace{name: name, ours: report.Ours(name)}, v, g, name, state)
+			f.add(trace{name: v.Label(name), ours: report.Ours(name)}, v, g, name, state)
 		}
 		all = append(all, f)
 	}

@@ -1,15 +1,12 @@
 package page
 
-import (
-	"slices"
-
-	"github.com/stoatdb/stoat/bench/report"
-)
+import "github.com/stoatdb/stoat/bench/report"
 
 // medians is the table of all engines' medians.
 type medians struct {
 	Heads  []head
 	Groups []medianGroup
+	Failed string // the mark of engines that failed in some turns, if there are any
 }
 
 // head is the head of an engine's column.
@@ -42,7 +39,10 @@ type cell struct {
 func (v *view) medians(lines []report.Line) medians {
 	var m medians
 	for _, name := range v.Engines() {
-		m.Heads = append(m.Heads, head{name, report.Ours(name)})
+		m.Heads = append(m.Heads, head{v.Label(name), report.Ours(name)})
+	}
+	if v.AnyFailed() {
+		m.Failed = report.Failed
 	}
 	for _, g := range groups(lines) {
 		all := medianGroup{Title: g.title(), About: g.row.About}
@@ -92,7 +92,7 @@ type distribution struct {
 	Name    string
 	Ours    bool
 	Samples int
-	Figures []string // average, minimum, median, p75, p99, p99.5
+	Figures []string // average, best, median, p75, p99, p99.5
 }
 
 func (v *view) spreads(lines []report.Line) []spread {
@@ -114,13 +114,14 @@ func (v *view) spreadPart(l report.Line) spreadPart {
 		if len(samples) == 0 {
 			continue
 		}
-		d := distribution{Name: name, Ours: report.Ours(name), Samples: len(samples)}
+		unit := l.Row.Unit
+		d := distribution{Name: v.Label(name), Ours: report.Ours(name), Samples: len(samples)}
 		for _, figure := range []float64{
-			report.Mean(samples), slices.Min(samples), report.Median(samples),
-			report.Quantile(samples, 0.75), report.Quantile(samples, 0.99),
-			report.Quantile(samples, 0.995),
+			report.Mean(samples), report.Within(samples, 0, unit), report.Median(samples),
+			report.Within(samples, 0.75, unit), report.Within(samples, 0.99, unit),
+			report.Within(samples, 0.995, unit),
 		} {
-			d.Figures = append(d.Figures, show(figure, l.Row.Unit))
+			d.Figures = append(d.Figures, show(figure, unit))
 		}
 		part.Engines = append(part.Engines, d)
 	}

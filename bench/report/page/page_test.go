@@ -197,6 +197,43 @@ func TestWrite_ofPeersOnlyComparesNothing(t *testing.T) {
 	}
 }
 
+func TestWrite_marksEnginesThatFailed(t *testing.T) {
+	r := sampleReport() // lmdb failed in the first result
+	page := render(t, r)
+	if !strings.Contains(page, "lmdb†</th>") || !strings.Contains(page, "† failed in some turns") {
+		t.Error("no mark, or nothing about it")
+	}
+	for _, result := range r.Results {
+		result.Failures = nil
+	}
+	if page := render(t, r); strings.Contains(page, "†") {
+		t.Error("a mark in a report without failures")
+	}
+}
+
+func TestWrite_comparesNothingInUnrankedStates(t *testing.T) {
+	r := sampleReport()
+	size := sampleSuites()[0].Rows[4]
+	s := suite.Suite{Name: "ssb", Rows: []suite.Row{size}}
+	s.Rows[0].Unranked = []string{"allocated"}
+	v := &view{report.NewFigures(r.Results[0]), s}
+	all := v.versus(v.Lines(s))
+	if !strings.HasPrefix(all.Summary, "Of 1 lines") || len(all.Groups[0].Lines) != 1 {
+		t.Errorf("%+v", all)
+	}
+	for _, l := range v.medians(v.Lines(s)).Groups[0].Lines {
+		var stars int
+		for _, c := range l.Cells {
+			if c.Best {
+				stars++
+			}
+		}
+		if ranked := l.Label == "apparent"; ranked != (stars == 1) || ranked != (l.Ratio != "–") {
+			t.Errorf("%s: %d stars, ratio %s", l.Label, stars, l.Ratio)
+		}
+	}
+}
+
 func TestWrite_failsForUnknownSuitesAndFullDisks(t *testing.T) {
 	r := &report.Report{Results: []*report.Result{{Suite: "unheard"}}}
 	err := Write(io.Discard, r, findSample)

@@ -1,0 +1,101 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stoatdb/stoat/bench/report"
+)
+
+// conditions are what results have in common that are held against each other.
+type conditions struct {
+	suite   string
+	storage string
+	sync    bool
+}
+
+func conditionsOf(r *report.Result) conditions {
+	return conditions{r.Suite, r.Settings.Storage, r.Settings.Sync}
+}
+
+// unlike returns which results were not measured the same way in both reports, with a note for each
+// difference.
+func unlike(old, new *report.Report) (apart map[conditions]bool, notes []string) {
+	apart = make(map[conditions]bool)
+	for _, a := range old.Results {
+		for _, b := range new.Results {
+			if conditionsOf(a) != conditionsOf(b) {
+				continue
+			}
+			if found := differences(a, b); len(found) > 0 {
+				apart[conditionsOf(a)] = true
+				notes = append(notes, found...)
+			}
+		}
+	}
+	return apart, notes
+}
+
+// differences returns a note for each difference between the ways two results were measured.
+func differences(old, new *report.Result) []string {
+	s, t := old.Settings, new.Settings
+	var notes []string
+	for _, d := range []struct {
+		what     string
+		old, new string
+	}{
+		{"file system", old.FileSystem, new.FileSystem},
+		{"profile", s.Profile, t.Profile},
+		{"-n", fmt.Sprint(s.N), fmt.Sprint(t.N)},
+		{"seed", fmt.Sprint(s.Seed), fmt.Sprint(t.Seed)},
+		{"order", string(s.Order), string(t.Order)},
+		{"data", s.Data, t.Data},
+	} {
+		if d.old != d.new {
+			notes = append(notes, fmt.Sprintf("Suite %s does not compare: its %s was %s and is %s.",
+				old.Suite, d.what, name(d.old), name(d.new)))
+		}
+	}
+	return notes
+}
+
+// name returns a setting, or a word for the one without a name.
+func name(setting string) string {
+	if setting == "" {
+		return "the default"
+	}
+	return setting
+}
+
+// source is an engine in a suite, where it has the settings that the suite gives it.
+type source struct{ suite, engine string }
+
+// peersOf returns the engines whose code is the same in both reports: they come from a released
+// module, and have the same version and settings wherever the suite was measured.
+func peersOf(old, new *report.Report) map[source]bool {
+	const changed = "changed"
+	known := make(map[source]string)
+	for _, r := range []*report.Report{old, new} {
+		for _, result := range r.Results {
+			for _, e := range result.Engines {
+				from := source{result.Suite, e.Name}
+				text := e.Version + " " + e.Settings
+				if was, ok := known[from]; ok && was != text || !released(e.Version) {
+					text = changed
+				}
+				known[from] = text
+			}
+		}
+	}
+	peers := make(map[source]bool)
+	for from, text := range known {
+		peers[from] = text != changed
+	}
+	return peers
+}
+
+// released reports whether a text is the version of a release.
+func released(version string) bool {
+	version = strings.TrimPrefix(version, "v")
+	return version != "" && version[0] >= '0' && version[0] <= '9'
+}

@@ -1,0 +1,46 @@
+package compare
+
+import (
+	"testing"
+
+	"github.com/stoatdb/stoat/bench/report"
+)
+
+func TestCompare_notesOtherSettings(t *testing.T) {
+	old, new := newReport(), newReport()
+	old.Results[0].Settings.Profile, new.Results[0].Settings.Profile = "quick", "full"
+	want := "Suite test does not compare: its profile was quick and is full."
+	add(old, "ours", "row1", 1, 2, 3, 4)
+	add(new, "ours", "row1", 10, 20, 30, 40)
+	c := Compare(old, new, find)
+	if len(c.Notes) != 1 || c.Notes[0] != want {
+		t.Errorf("notes %q", c.Notes)
+	}
+	if len(c.Pairs)+len(c.OnlyOld)+len(c.OnlyNew) > 0 {
+		t.Errorf("rows of it are judged: %+v", c)
+	}
+}
+
+func TestPeersOf_areThoseWithTheSameSettingsInASuite(t *testing.T) {
+	newReport := func(items string) *report.Report {
+		r := report.New()
+		for suite, settings := range map[string]string{"ssb": "-", "items": items} {
+			r.Results = append(r.Results, &report.Result{Suite: suite, Engines: []report.Engine{
+				{Name: "peer", Version: "v1.2.3", Settings: settings},
+				{Name: "ours", Version: "this source tree"},
+			}})
+		}
+		return r
+	}
+	peers := peersOf(newReport("journal"), newReport("journal"))
+	if !peers[source{"ssb", "peer"}] || !peers[source{"items", "peer"}] {
+		t.Errorf("other settings in another suite: %v", peers)
+	}
+	peers = peersOf(newReport("journal"), newReport("none"))
+	if !peers[source{"ssb", "peer"}] || peers[source{"items", "peer"}] {
+		t.Errorf("other settings in one suite: %v", peers)
+	}
+	if peers[source{"ssb", "ours"}] {
+		t.Errorf("an engine of the source tree: %v", peers)
+	}
+}

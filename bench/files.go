@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/stoatdb/stoat/bench/report"
+	"github.com/stoatdb/stoat/bench/report/page"
+)
+
+// Names of the report's files.
+const (
+	jsonName = "results.json"
+	csvName  = "results.csv"
+	pageName = "report.html"
+)
+
+// prepare makes the folder of the report, and makes sure that files can be made wherever they have
+// to be, before hours are spent. A place to measure in that was named must be there: to make it
+// would hide that a disk is not mounted.
+func (c *choices) prepare() error {
+	for _, p := range c.places {
+		if err := writable(p.dir); err != nil {
+			return fmt.Errorf("no place to measure in, -storage %s: %w", p.dir, err)
+		}
+	}
+	err := os.MkdirAll(c.out, 0o755)
+	if err == nil {
+		err = writable(c.out)
+	}
+	if err != nil {
+		return fmt.Errorf("no place for the report, -out %s: %w", c.out, err)
+	}
+	if len(c.places) == 0 {
+		c.places = []place{{"", c.out}}
+	}
+	return nil
+}
+
+// writable returns an error unless a file can be made in the folder.
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, "stoat-bench-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// save keeps what was measured so far, for the case that this process dies. If it cannot, there may
+// be room again at the end.
+func (c *choices) save(r *report.Report) {
+	sofar := *r
+	sofar.Notes = append(slices.Clone(r.Notes), "The run had not ended when this was saved.")
+	if err := replaceFile(filepath.Join(c.out, jsonName), sofar.JSON); err != nil {
+		note(r, fmt.Sprintf("Results could not be saved during the run: %v", err))
+	}
+}
+
+// show writes the report's files and prints what was measured.
+func (c *choices) show(r *report.Report) error {
+	err := writeFiles(r, c.out)
+	if c.json {
+		return errors.Join(err, json.NewEncoder(os.Stdout).Encode(r))
+	}
+	err = errors.Join(err, r.Text(os.Stdout, findSuite, c.details))
+	if err == nil {
+		fmt.Printf("\nReport: %s\n", filepath.Join(c.out, pageName))
+	}
+	return err
+}
+
+// writeFiles writes the report in its three forms into a folder. It tries all of them.
+func writeFiles(r *report.Report, dir string) error {
+	var errs []error
+	for name, write := range map[string]func(w io.Writer) error{
+		jsonName: r.JSON,
+		csvName:  func(w io.Writer) error { return r.CSV(w, findSuite) },
+		pageName: func(w io.Writer) error { return page.Write(w, r, findSuite) },
+	} {
+		if err := replaceFile(filepath.Join(dir, name), write); err != nil {
+			errs = append(errs, fmt.Errorf("write the report: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// replaceFile writes a file. Whatever goes wrong, the one that was there stays until the new one is
+// whole.
+func replaceFile(path string, write func(w io.Writer) error) error {
+	f, err := os.Create(path + ".new")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(write(f), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package strategies
+
+import (
+	"fmt"
+
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// taskConform is the name of the task before those of the strategies.
+const taskConform = "conformance"
+
+// conform returns the first wrong answer of an engine. With each strategy it writes a few records,
+// reopens the database, and goes through all that is measured, but keeps no samples.
+func conform(job suite.Job, data *Data, open func(dir string) (DB, error)) error {
+	job.Rows = nil
+	p := plan{n: 12, cycles: 1, reads: 3, singles: 3, onTop: true, updates: 4}
+	for _, s := range Strategies() {
+		r := newRun(job, p, data, s)
+		r.open, r.out = open, func(string, ...float64) {}
+		if err := r.all(); err != nil {
+			return fmt.Errorf("strategy %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
