@@ -15,7 +15,7 @@ func tiny() plan {
 	return plan{
 		messages: 250, sizeMessages: 120, batch: 100, sizeBatch: 50, generated: 2, reads: 3,
 		readTime: time.Minute, evenReads: true,
-		calls:    10, puts: 3, crowds: 2, crowdPuts: 1, crowdTime: time.Minute, opens: 2,
+		calls: 10, puts: 3, crowds: 2, crowdPuts: 1, crowdTime: time.Minute, opens: 2,
 	}
 }
 
