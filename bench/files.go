@@ -69,9 +69,18 @@ func (c *choices) show(r *report.Report) error {
 	}
 	err = errors.Join(err, r.Text(os.Stdout, findSuite, c.details))
 	if err == nil {
-		fmt.Printf("\nReport: %s\n", filepath.Join(c.out, pageName))
+		fmt.Printf("\nReport: %s\n", c.reportPath())
 	}
 	return err
+}
+
+// reportPath returns the path of the report for people, whatever folder the reader is in.
+func (c *choices) reportPath() string {
+	path := filepath.Join(c.out, pageName)
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	return path
 }
 
 // writeFiles writes the report in its three forms into a folder. It tries all of them.
