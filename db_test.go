@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -197,6 +198,9 @@ func TestClose_survivesAFaultInItsMerge(t *testing.T) {
 		}
 		return err
 	}); err == nil {
+		if runtime.GOOS == "linux" && strconv.IntSize == 64 {
+			t.Fatal("a value was read from behind the end of its file")
+		}
 		t.Skip("files are not mapped here")
 	}
 	ok(t, db.Put(benchKey(50), []byte("new")))

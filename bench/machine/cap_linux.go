@@ -3,6 +3,7 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,12 +32,18 @@ func capMemory(bytes int64) (lift func() error, err error) {
 	var errs []error
 	for _, h := range hierarchies() {
 		lift, err := h.join(bytes)
-		if err == nil {
-			return lift, nil
+		if !denied(err) {
+			return lift, err
 		}
 		errs = append(errs, err)
 	}
-	return nil, fmt.Errorf("no control group for memory: %w", errors.Join(errs...))
+	return nil, fmt.Errorf("%w: %w", ErrNoCap, errors.Join(errs...))
+}
+
+// denied reports whether an error says that there is no such control group, or not for this user.
+func denied(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) ||
+		errors.Is(err, syscall.EROFS)
 }
 
 // join makes a group with the limit, moves this process there, and returns how to move it back.
@@ -85,7 +92,7 @@ func (h hierarchy) home() (string, error) {
 			return filepath.Join(h.root, group), nil
 		}
 	}
-	return "", fmt.Errorf("this process is in no group below %s", h.root)
+	return "", fmt.Errorf("group of this process below %s: %w", h.root, fs.ErrNotExist)
 }
 
 func removeCap(pid int) error {

@@ -6,6 +6,7 @@
 package machine
 
 import (
+	"errors"
 	"io/fs"
 	"path/filepath"
 	"runtime"
@@ -31,9 +32,12 @@ func Now() (Usage, error) { return usage() }
 // show in the collector's pace nor take memory before they are written to.
 func Anonymous(size int) ([]byte, error) { return anonymous(size) }
 
+// ErrNoCap reports a system that does not let this process cap its memory.
+var ErrNoCap = errors.New("memory cannot be capped here")
+
 // CapMemory lets the system give this process so many bytes of memory from now on, its share of the
-// page cache included, until lift is called. What it has already does not count. The error says why
-// the system does not permit it.
+// page cache included, until lift is called. What it has already does not count. The error matches
+// [ErrNoCap] if the system has no such thing, or not for this user.
 func CapMemory(bytes int64) (lift func() error, err error) { return capMemory(bytes) }
 
 // RemoveCap removes what is left of the cap of a process that has died without lifting it. It does

@@ -3,7 +3,6 @@
 package machine
 
 import (
-	"errors"
 	"io/fs"
 )
 
@@ -18,7 +17,7 @@ func allocated(fs.FileInfo) int64 { return 0 }
 func describe() Description { return Description{} }
 
 func capMemory(int64) (func() error, error) {
-	return nil, errors.New("only Linux can cap the memory of a process")
+	return nil, ErrNoCap
 }
 
 func removeCap(int) error { return nil }

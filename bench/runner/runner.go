@@ -45,6 +45,8 @@ type Runner struct {
 	Plan     external.Plan               // what they do in this suite
 	Note     func(text string)           // takes what was not measured, and why; may be nil
 	Added    func()                      // called when the result has more; may be nil
+
+	erase func(dir string) error // removes the folder of a job; nil for os.RemoveAll
 }
 
 // Run adds what it measures to the result. If ctx is done, it stops the child and returns the
@@ -133,7 +135,11 @@ func (r *Runner) turn(
 
 // remove removes the folder of a job. If that cannot be, the next ones have others.
 func (r *Runner) remove(dir string) {
-	if err := os.RemoveAll(dir); err != nil {
+	erase := r.erase
+	if erase == nil {
+		erase = os.RemoveAll
+	}
+	if err := erase(dir); err != nil {
 		r.note(fmt.Sprintf("The databases in %s are left: %v", dir, err))
 	}
 }

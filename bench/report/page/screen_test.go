@@ -48,7 +48,7 @@ func picture(t *testing.T, browser, file string, width, height int, dark bool) i
 	out, err := exec.CommandContext(ctx, browser, arguments...).CombinedOutput()
 	b, readErr := os.ReadFile(shot)
 	if err = errors.Join(err, readErr); err != nil {
-		t.Skipf("the browser does not run here: %v\n%s", err, out)
+		t.Fatalf("the browser at %s does not work: %v\n%s", browser, err, out)
 	}
 	img, err := png.Decode(bytes.NewReader(b))
 	if err != nil {
@@ -91,7 +91,7 @@ func TestPage_needsNoScrollingToTheSideOnAPhone(t *testing.T) {
 		"file://"+filepath.Join(dir, "frame.html")).Output()
 	_, answer, ok := bytes.Cut(out, []byte(`<p id="answer">`))
 	if err != nil || !ok || !bytes.HasPrefix(answer, []byte("excess ")) {
-		t.Skipf("the browser does not run here: %v", err)
+		t.Fatalf("the browser at %s does not answer: %v, %.200s", path, err, out)
 	}
 	if !bytes.HasPrefix(answer, []byte("excess 0.")) {
 		t.Errorf("the page is wider than the phone: %.20s", answer)
