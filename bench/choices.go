@@ -272,19 +272,7 @@ func (c *choices) anyEngine() error {
 
 // enginesOf returns the engines of a suite that are to be measured, and notes on those that cannot.
 func (c *choices) enginesOf(s suite.Suite) (engines []engine.About, notes []string) {
-	for _, e := range c.all(s) {
-		wanted := !e.Extra
-		if c.engines != nil {
-			wanted = slices.Contains(c.engines, e.Name)
-		}
-		switch {
-		case !wanted:
-		case e.Missing != "":
-			notes = append(notes, fmt.Sprintf("%s is not measured: %s", e.Name, e.Missing))
-		default:
-			engines = append(engines, e)
-		}
-	}
+	engines, notes = engine.Choose(c.all(s), c.engines)
 	for _, p := range c.programs {
 		if plan(s) == nil {
 			notes = append(notes, fmt.Sprintf(

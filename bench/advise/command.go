@@ -137,18 +137,8 @@ func (c *choices) chosen() (engines []engine.About, notes []string, err error) {
 	var known []string
 	for _, e := range engine.Abouts() {
 		known = append(known, e.Name)
-		wanted := !e.Extra
-		if c.engines != nil {
-			wanted = slices.Contains(c.engines, e.Name)
-		}
-		switch {
-		case !wanted:
-		case e.Missing != "":
-			notes = append(notes, fmt.Sprintf("%s is not measured: %s", e.Name, e.Missing))
-		default:
-			engines = append(engines, e)
-		}
 	}
+	engines, notes = engine.Choose(engine.Abouts(), c.engines)
 	for _, name := range c.engines {
 		if !slices.Contains(known, name) {
 			return nil, nil, fmt.Errorf("no engine %q, but %s", name, strings.Join(known, ", "))

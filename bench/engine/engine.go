@@ -14,6 +14,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // About describes one database in one setting.
@@ -156,6 +157,25 @@ func Find(name string) (Engine, error) {
 		}
 	}
 	return Engine{}, fmt.Errorf("no engine %q", name)
+}
+
+// Choose returns those of the engines that can run here: the named ones or, without names, all but
+// the extra ones. Missing says of the others why they cannot.
+func Choose(all []About, names []string) (chosen []About, missing []string) {
+	for _, e := range all {
+		wanted := !e.Extra
+		if names != nil {
+			wanted = slices.Contains(names, e.Name)
+		}
+		switch {
+		case !wanted:
+		case e.Missing != "":
+			missing = append(missing, fmt.Sprintf("%s is not measured: %s", e.Name, e.Missing))
+		default:
+			chosen = append(chosen, e)
+		}
+	}
+	return chosen, missing
 }
 
 // Abouts returns the descriptions of all engines.

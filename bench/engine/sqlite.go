@@ -30,8 +30,8 @@ func sqliteEngines() []Engine {
 		return Engine{
 			About: About{
 				Name:    name,
-				Module:  sqliteModule,
-				Version: sqliteVersion() + ", " + sqliteModule,
+				Module:  SQLiteModule,
+				Version: SQLiteVersion() + ", " + SQLiteModule,
 				Settings: settings + "busy_timeout 10 s; a table WITHOUT ROWID; one connection for " +
 					"writing, and readers",
 			},
@@ -50,11 +50,11 @@ func sqliteEngines() []Engine {
 func openSQLite(dir string, o Options, journal string) (_ Store, err error) {
 	source := sqliteSource(filepath.Join(dir, "sqlite.db"), journal, o.Sync)
 	s := &sqliteStore{order: o.Order}
-	if s.writer, err = sql.Open(sqliteDriver, source); err != nil {
+	if s.writer, err = sql.Open(SQLiteDriver, source); err != nil {
 		return nil, err
 	}
 	s.writer.SetMaxOpenConns(1)
-	if s.reader, err = sql.Open(sqliteDriver, source); err != nil {
+	if s.reader, err = sql.Open(SQLiteDriver, source); err != nil {
 		return nil, errors.Join(err, s.writer.Close())
 	}
 	s.reader.SetMaxOpenConns(runtime.GOMAXPROCS(0))

@@ -8,10 +8,10 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// The driver of SQLite: the C library itself.
+// The driver of SQLite: its module, and its name in database/sql. It is the C library itself.
 const (
-	sqliteModule = "github.com/mattn/go-sqlite3"
-	sqliteDriver = "sqlite3"
+	SQLiteModule = "github.com/mattn/go-sqlite3"
+	SQLiteDriver = "sqlite3"
 )
 
 // sqliteSettings returns the part of a source that sets pragmas.
@@ -23,8 +23,8 @@ func sqliteSettings(pragmas [][2]string) url.Values {
 	return settings
 }
 
-// sqliteVersion returns the version of the library that the driver has.
-func sqliteVersion() string {
+// SQLiteVersion returns the version of the library that the driver has.
+func SQLiteVersion() string {
 	version, _, _ := sqlite3.Version()
 	return version
 }

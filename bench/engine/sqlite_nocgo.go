@@ -10,10 +10,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// The driver of SQLite without cgo: the C library translated into Go.
+// The driver of SQLite: its module, and its name in database/sql. Without cgo it is the C library
+// translated into Go.
 const (
-	sqliteModule = "modernc.org/sqlite"
-	sqliteDriver = "sqlite"
+	SQLiteModule = "modernc.org/sqlite"
+	SQLiteDriver = "sqlite"
 )
 
 // sqliteSettings returns the part of a source that sets pragmas.
@@ -25,5 +26,5 @@ func sqliteSettings(pragmas [][2]string) url.Values {
 	return settings
 }
 
-// sqliteVersion returns the version of the library that was translated.
-func sqliteVersion() string { return sqlite3.SQLITE_VERSION }
+// SQLiteVersion returns the version of the library that was translated.
+func SQLiteVersion() string { return sqlite3.SQLITE_VERSION }

@@ -26,8 +26,8 @@ func sqliteImplementations() []implementation {
 		return implementation{
 			About: engine.About{
 				Name:     name,
-				Module:   sqliteModule,
-				Version:  sqliteVersion() + ", " + sqliteModule,
+				Module:   engine.SQLiteModule,
+				Version:  engine.SQLiteVersion() + ", " + engine.SQLiteModule,
 				Settings: settings + "synchronous OFF with -sync never; a table a repository",
 			},
 			open: func(dir string, sync bool) (store, error) {
@@ -43,7 +43,7 @@ func sqliteImplementations() []implementation {
 
 func openSQLite(dir, journal string, sync bool) (store, error) {
 	file := url.URL{Path: filepath.ToSlash(filepath.Join(dir, "items.db"))}
-	db, err := sql.Open(sqliteDriver, "file:"+file.EscapedPath())
+	db, err := sql.Open(engine.SQLiteDriver, "file:"+file.EscapedPath())
 	if err != nil {
 		return nil, err
 	}
