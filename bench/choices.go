@@ -1,15 +1,14 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/stoatdb/stoat/bench/arguments"
 	"github.com/stoatdb/stoat/bench/engine"
 	"github.com/stoatdb/stoat/bench/external"
 	"github.com/stoatdb/stoat/bench/ssb"
@@ -40,16 +39,12 @@ type textFlags struct{ suites, rows, engines, order, durability, storage string 
 func parse(args []string) (*choices, error) {
 	c, t := new(choices), new(textFlags)
 	f := c.flags(t)
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Println("Compares Stoat with other embedded databases. Flags:")
-			f.SetOutput(os.Stdout)
-			f.PrintDefaults()
-		}
+	operands, err := arguments.Parse(f, args, usage, os.Stdout)
+	if err != nil {
 		return nil, err
 	}
-	if f.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q; %s", f.Arg(0), usage)
+	if len(operands) > 0 {
+		return nil, fmt.Errorf("unexpected argument %q; %s", operands[0], usage)
 	}
 	c.settings.Rows, c.engines = split(t.rows), split(t.engines)
 	if err := c.complete(t.order); err != nil {
@@ -90,7 +85,6 @@ func (c *choices) flags(t *textFlags) *flag.FlagSet {
 		"when to give up on an engine's turn (default 3h, quick 15m)")
 	f.BoolVar(&c.json, "json", false, "print results.json in place of tables")
 	f.BoolVar(&c.details, "details", false, "print the distribution of the samples, too")
-	f.SetOutput(io.Discard)
 	return f
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stoatdb/stoat/bench/arguments"
 	"github.com/stoatdb/stoat/bench/engine"
 	"github.com/stoatdb/stoat/bench/machine"
 	"github.com/stoatdb/stoat/bench/report"
@@ -76,7 +77,6 @@ func (c *choices) flags(t *textFlags) *flag.FlagSet {
 	f.StringVar(&c.storage, "storage", "", "folder to measure in (default that of the file)")
 	f.StringVar(&t.engines, "engine", "", "engines, separated by commas (default see bench list)")
 	f.BoolVar(&c.json, "json", false, "print JSON in place of tables")
-	f.SetOutput(io.Discard)
 	return f
 }
 
@@ -85,20 +85,9 @@ func (c *choices) flags(t *textFlags) *flag.FlagSet {
 func parse(args []string, stdout io.Writer) (*choices, error) {
 	c, t := new(choices), new(textFlags)
 	f := c.flags(t)
-	var files []string
-	for rest := args; ; rest = f.Args()[1:] {
-		if err := f.Parse(rest); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				fmt.Fprintln(stdout, usage)
-				f.SetOutput(stdout)
-				f.PrintDefaults()
-			}
-			return nil, err
-		}
-		if f.NArg() == 0 {
-			break
-		}
-		files = append(files, f.Arg(0))
+	files, err := arguments.Parse(f, args, usage, stdout)
+	if err != nil {
+		return nil, err
 	}
 	if t.bolt != "" {
 		files = append(files, t.bolt)

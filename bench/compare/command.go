@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stoatdb/stoat/bench/arguments"
 	"github.com/stoatdb/stoat/bench/report"
 	"github.com/stoatdb/stoat/bench/suite"
 )
@@ -65,21 +66,9 @@ func parse(args []string, stdout io.Writer) (*orders, error) {
 	f.BoolVar(&o.inJSON, "json", false, "print JSON in place of tables")
 	f.Var(&o.least, "least", "relative change that is worth a word")
 	f.Var(&o.limit, "fail", "end with status 1 if a row is worse by more than this")
-	f.SetOutput(io.Discard)
-	var files []string
-	for rest := args; ; rest = f.Args()[1:] {
-		if err := f.Parse(rest); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				fmt.Fprintln(stdout, usage)
-				f.SetOutput(stdout)
-				f.PrintDefaults()
-			}
-			return nil, err
-		}
-		if f.NArg() == 0 {
-			break
-		}
-		files = append(files, f.Arg(0))
+	files, err := arguments.Parse(f, args, usage, stdout)
+	if err != nil {
+		return nil, err
 	}
 	if len(files) != 2 {
 		return nil, errors.New(usage)
