@@ -78,9 +78,13 @@ func (s *space) DeleteBucket(name []byte) error {
 		return fmt.Errorf("bucket %q: %w", name, ErrBucketNotFound)
 	}
 	tx := s.tx
-	tx.delete(s.catalogKey(name))
+	if err := tx.delete(s.catalogKey(name)); err != nil {
+		return err
+	}
 	tx.scratch = keyspace.AppendDropped(tx.scratch[:0], id)
-	tx.put(tx.scratch, nil)
+	if err := tx.put(tx.scratch, nil); err != nil {
+		return err
+	}
 	if tx.dropped == nil {
 		tx.dropped = make(map[uint64]struct{})
 	}
@@ -111,8 +115,12 @@ func (s *space) createBucket(name []byte) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create bucket %q: %w", name, err)
 	}
-	tx.putNumber(tx.scratch, id+1)
-	tx.putNumber(s.catalogKey(name), id)
+	if err := tx.putNumber(tx.scratch, id+1); err != nil {
+		return nil, err
+	}
+	if err := tx.putNumber(s.catalogKey(name), id); err != nil {
+		return nil, err
+	}
 	return s.child(id), nil
 }
 

@@ -9,12 +9,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/model"
+	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/internal/wal"
 )
 
 var (
@@ -194,27 +199,30 @@ func (c *crasher) crash(v int, rng *rand.Rand) error {
 	acked, synced, _ := c.line.marks()
 	left := powerCut(c.disk, v, rng)
 	_, _, begun := c.line.marks()
+	clock := c.line.clock.Stopped() // no earlier than any moment that the database has seen
 	p := promise{oldest: synced, newest: begun}
 	if v == keepAll { // the process died, the system did not
 		p.oldest = acked
 	}
 	if rng.IntN(64) == 0 {
-		return c.crashRecovery(left, p, rng)
+		return c.crashRecovery(left, p, clock, rng)
 	}
-	return c.recover(left, p, rng)
+	return c.recover(left, p, clock, rng)
 }
 
 // recover opens what a crash left, checks it, writes to it and crashes it again.
-func (c *crasher) recover(left *memfs.FS, p promise, rng *rand.Rand) error {
-	db, got, err := recovered(left, c.workload)
+func (c *crasher) recover(
+	left *memfs.FS, p promise, clock *model.Clock, rng *rand.Rand,
+) error {
+	db, got, err := recovered(left, c.workload, clock)
 	if err != nil {
 		return err
 	}
-	found, err := c.line.match(got, p)
+	found, err := c.line.match(got, p, clock)
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
-	want := c.line.state(found).Clone()
+	want := c.line.state(found).By(clock)
 	err = db.Update(func(tx *stoat.Tx) error {
 		return twin{tx, want}.put("written after the crash", fmt.Sprint(found))
 	})
@@ -224,6 +232,7 @@ func (c *crasher) recover(left *memfs.FS, p promise, rng *rand.Rand) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("write after recovery of commit %d: %w", found, err), db.Close())
 	}
+	clock.Advance(time.Duration(rng.IntN(30)) * time.Millisecond)
 	again := powerCut(left, rng.IntN(3), rng)
 	if err := db.Close(); err != nil {
 		return fmt.Errorf("close after recovery: %w", err)
@@ -231,22 +240,22 @@ func (c *crasher) recover(left *memfs.FS, p promise, rng *rand.Rand) error {
 	if err := clean(left); err != nil {
 		return err
 	}
-	if err := c.holds(again, want); err != nil {
+	if err := c.holds(again, want, clock); err != nil {
 		return fmt.Errorf("after a second crash: %w", err)
 	}
-	if err := c.holds(powerCut(left, keepNone, rng), want); err != nil {
+	if err := c.holds(powerCut(left, keepNone, rng), want, clock); err != nil {
 		return fmt.Errorf("after Close: %w", err)
 	}
 	return nil
 }
 
 // holds checks that the database on a disk is in one state and no other.
-func (c *crasher) holds(fs vfs.FS, want *model.Bucket) error {
-	db, got, err := recovered(fs, c.workload)
+func (c *crasher) holds(fs vfs.FS, want *model.Bucket, clock *model.Clock) error {
+	db, got, err := recovered(fs, c.workload, clock)
 	if err != nil {
 		return err
 	}
-	if d := model.Diff(got, want); d != "" {
+	if d := model.Diff(got, want.By(clock)); d != "" {
 		err = errors.New(d)
 	}
 	return errors.Join(err, db.Close())
@@ -254,12 +263,14 @@ func (c *crasher) holds(fs vfs.FS, want *model.Bucket) error {
 
 // crashRecovery recovers what a crash left, and crashes that at each operation. Whatever recovery
 // did by then, the state that it found must be found again.
-func (c *crasher) crashRecovery(left *memfs.FS, p promise, rng *rand.Rand) error {
-	db, got, err := recovered(powerCut(left, keepAll, rng), c.workload)
+func (c *crasher) crashRecovery(
+	left *memfs.FS, p promise, clock *model.Clock, rng *rand.Rand,
+) error {
+	db, got, err := recovered(powerCut(left, keepAll, rng), c.workload, clock)
 	if err != nil {
 		return err
 	}
-	found, err := c.line.match(got, p)
+	found, err := c.line.match(got, p, clock)
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
 	}
@@ -272,10 +283,10 @@ func (c *crasher) crashRecovery(left *memfs.FS, p promise, rng *rand.Rand) error
 			return nil
 		}
 		c.points++
-		failed = c.holds(powerCut(left, rng.IntN(3), rng), c.line.state(found))
+		failed = c.holds(powerCut(left, rng.IntN(3), rng), c.line.state(found), clock)
 		return nil
 	})
-	if db, _, err = recovered(fs, c.workload); err == nil {
+	if db, _, err = recovered(fs, c.workload, clock); err == nil {
 		err = db.Close()
 	}
 	mu.Lock()
@@ -286,23 +297,33 @@ func (c *crasher) crashRecovery(left *memfs.FS, p promise, rng *rand.Rand) error
 	return nil
 }
 
-// clean checks that a closed database has left one manifest and no log.
+// clean checks that a closed database has left one manifest, the files that it names, and no other,
+// but for the lock.
 func clean(fs vfs.FS) error {
-	names, err := fs.List("db")
+	state, err := manifest.Load(fs, "db")
 	if err != nil {
 		return err
 	}
-	manifests := 0
+	wanted := map[string]bool{manifest.Name(state.Number): true, "LOCK": true}
+	for t := range state.Version.Tables() {
+		wanted[run.Name(t.Number)] = true
+	}
+	for _, f := range state.Version.ValueFiles {
+		if f.Log {
+			wanted[wal.Name(f.Number)] = true
+		} else {
+			wanted[valuelog.Name(f.Number)] = true
+		}
+	}
+	names, err := fs.List("db")
 	for _, name := range names {
-		if strings.HasSuffix(name, ".log") {
+		if !wanted[name] {
 			return fmt.Errorf("%s is left after Close", name)
 		}
-		if strings.HasPrefix(name, "MANIFEST-") {
-			manifests++
-		}
+		delete(wanted, name)
 	}
-	if manifests != 1 {
-		return fmt.Errorf("%d manifests are left after Close: %q", manifests, names)
+	if delete(wanted, "LOCK"); len(wanted) > 0 {
+		return fmt.Errorf("after Close, of the manifest's files these are missing: %v", wanted)
 	}
-	return nil
+	return err
 }

@@ -119,6 +119,11 @@ func (c *Cursor) arrive(ok bool, end place) (key, value []byte) {
 		c.place, c.err = end, c.cursor.Err()
 		return nil, nil
 	}
+	value, err := c.cursor.Value()
+	if err != nil {
+		c.place, c.err = end, err
+		return nil, nil
+	}
 	c.place = onKey
-	return clip(c.cursor.Key()[c.in.prefixBytes:]), clip(c.cursor.Value())
+	return clip(c.cursor.Key()[c.in.prefixBytes:]), clip(value)
 }

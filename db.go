@@ -2,6 +2,7 @@ package stoat
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -185,6 +186,12 @@ func (db *DB) Sync() error { return db.engine.Sync() }
 // database does so by itself; Flush makes the next Open after a crash faster, and memory free
 // sooner.
 func (db *DB) Flush() error { return db.engine.Flush() }
+
+// Compact writes everything committed before the call into one sorted run, with large values in the
+// order of their keys, in as little disk space as it can. The database needs no such call: use it to
+// make the files small and scans fast at once, such as before a database is copied or only read. It
+// writes up to all of the data anew. When ctx ends, it stops and keeps what is done.
+func (db *DB) Compact(ctx context.Context) error { return db.engine.Compact(ctx) }
 
 // Close makes every commit durable and releases the directory. Read-only transactions still open
 // may go on until they end; everything else gets [ErrClosed]. If it fails, the directory is

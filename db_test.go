@@ -173,7 +173,9 @@ func TestViewAndUpdate_turnAFaultIntoAnError(t *testing.T) {
 // A file that shrinks under its map faults when it is touched, as an unreadable sector does.
 func TestClose_survivesAFaultInItsMerge(t *testing.T) {
 	dir := t.TempDir()
-	db, err := stoat.Open(dir, &stoat.Options{Compression: stoat.CompressionNone})
+	db, err := stoat.Open(dir, &stoat.Options{
+		Compression: stoat.CompressionNone, ValueThreshold: -1,
+	})
 	ok(t, err)
 	value := make([]byte, 40_000)
 	update(t, db, func(tx *stoat.Tx) {

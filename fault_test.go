@@ -121,7 +121,7 @@ func (f *fault) tolerate(err error) error {
 		return errStop
 	}
 	if err == nil {
-		_, err = f.line.match(got, promise{synced, begun})
+		_, err = f.line.match(got, promise{synced, begun}, f.line.clock)
 	}
 	if err != nil {
 		return fmt.Errorf("reading a poisoned database: %w", err)
@@ -162,7 +162,7 @@ func TestCrashFault_fullDiskIsNoDisaster(t *testing.T) {
 	got, err := dumpDB(r.db)
 	ok(t, err)
 	acked, _, begun := r.line.marks()
-	_, err = r.line.match(got, promise{acked, begun})
+	_, err = r.line.match(got, promise{acked, begun}, r.line.clock)
 	ok(t, err)
 
 	quota.Add(10 << 20)
@@ -182,10 +182,10 @@ func TestCrashFault_fullDiskIsNoDisaster(t *testing.T) {
 
 // finds opens the database on a healthy disk.
 func (f *fault) finds(disk vfs.FS, p promise) error {
-	db, got, err := recovered(disk, f.workload)
+	db, got, err := recovered(disk, f.workload, f.line.clock)
 	if err != nil {
 		return err
 	}
-	_, err = f.line.match(got, p)
+	_, err = f.line.match(got, p, f.line.clock)
 	return errors.Join(err, db.Close())
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
@@ -16,7 +17,9 @@ type keySpace interface {
 	Get(key []byte) ([]byte, error)
 	Has(key []byte) (bool, error)
 	Put(key, value []byte) error
+	PutTTL(key, value []byte, ttl time.Duration) error
 	Delete(key []byte) error
+	DeleteRange(r stoat.Range) error
 	CompareAndSwap(key, old, new []byte) (swapped bool, err error)
 	CompareAndDelete(key, old []byte) (deleted bool, err error)
 	Scan(r stoat.Range) iter.Seq2[[]byte, []byte]

@@ -30,6 +30,12 @@ type Options struct {
 	// flushes and first reads cheaper and files larger.
 	Compression Compression
 
+	// ValueThreshold is the size in bytes from which a value is not copied by merges: it stays where
+	// its commit wrote it, in the log, until too much around it is garbage. A smaller threshold makes
+	// loads of values above it faster and scans over them slower, until Compact puts them in order.
+	// At least 64; less than 0 keeps all values in tables. Default: 0, which stands for 2 KiB.
+	ValueThreshold int
+
 	// LockTimeout is how long Open waits while another process has the database open. Default: 0,
 	// which fails at once with ErrLocked. Waiting smooths restarts, and delays the report that
 	// another process still runs.
@@ -39,6 +45,10 @@ type Options struct {
 	// Its handler must not use the database. Default: nil, which is silent.
 	Logger *slog.Logger
 }
+
+// minValueThreshold is the least size of a value outside of tables: less would make its pointer a
+// good part of it.
+const minValueThreshold = 64
 
 // SyncMode says when a commit is durable.
 type SyncMode uint8
@@ -82,15 +92,19 @@ func (o *Options) engine() (engine.Options, error) {
 		return engine.Options{}, fmt.Errorf("unknown Options.Compression %d", o.Compression)
 	case o.MemoryLimit < 0:
 		return engine.Options{}, fmt.Errorf("negative Options.MemoryLimit %d", o.MemoryLimit)
+	case o.ValueThreshold > 0 && o.ValueThreshold < minValueThreshold:
+		return engine.Options{}, fmt.Errorf("Options.ValueThreshold %d, it must be 0, at least %d, or "+
+			"less than 0", o.ValueThreshold, minValueThreshold)
 	case o.LockTimeout < 0:
 		return engine.Options{}, fmt.Errorf("negative Options.LockTimeout %v", o.LockTimeout)
 	}
 	return engine.Options{
-		ReadOnly:    o.ReadOnly,
-		NoSync:      o.Sync == SyncNever,
-		MemoryLimit: o.MemoryLimit,
-		Compression: compressions[o.Compression],
-		LockTimeout: o.LockTimeout,
-		Logger:      o.Logger,
+		ReadOnly:       o.ReadOnly,
+		NoSync:         o.Sync == SyncNever,
+		MemoryLimit:    o.MemoryLimit,
+		ValueThreshold: o.ValueThreshold,
+		Compression:    compressions[o.Compression],
+		LockTimeout:    o.LockTimeout,
+		Logger:         o.Logger,
 	}, nil
 }

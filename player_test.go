@@ -5,19 +5,22 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/model"
 )
 
 // player makes random operations on twins. The same seed makes the same operations.
 type player struct {
-	rng  *rand.Rand
-	keys int  // how many different keys there are
-	long bool // now and then, a value of tens of kilobytes
+	rng   *rand.Rand
+	clock *model.Clock // moved on between operations
+	keys  int          // how many different keys there are
+	long  bool         // now and then, a value of tens of kilobytes
 }
 
-func newPlayer(seed uint64) *player {
-	p := &player{rng: rand.New(rand.NewPCG(seed, 1))}
+func newPlayer(seed uint64, clock *model.Clock) *player {
+	p := &player{rng: rand.New(rand.NewPCG(seed, 1)), clock: clock}
 	p.keys = 1 << (2 + p.rng.IntN(9))
 	p.long = p.rng.IntN(4) == 0
 	return p
@@ -104,10 +107,16 @@ func (p *player) write(root twin, n int) error {
 			return err
 		}
 		switch op := p.rng.IntN(100); {
-		case op < 50:
+		case op < 40:
 			err = t.put(p.key(), p.value())
-		case op < 72:
+		case op < 50:
+			err = t.putTTL(p.key(), p.value(), p.ttl())
+		case op < 67:
 			err = t.delete(p.key())
+		case op < 70:
+			err = t.deleteRange(p.deletedRange())
+		case op < 72:
+			p.wait()
 		case op < 78:
 			err = p.swap(t)
 		case op < 84:
@@ -141,6 +150,33 @@ func (p *player) writeMuch(t twin) error {
 	return nil
 }
 
+// ttl returns a time to live that passes soon, or late, or not at all.
+func (p *player) ttl() time.Duration {
+	switch p.rng.IntN(4) {
+	case 0:
+		return time.Duration(1 + p.rng.Int64N(int64(3*time.Millisecond)))
+	case 1:
+		return time.Hour
+	}
+	return time.Duration(1+p.rng.IntN(100)) * time.Millisecond
+}
+
+// wait lets time pass.
+func (p *player) wait() { p.clock.Advance(time.Duration(1+p.rng.IntN(20)) * time.Millisecond) }
+
+// deletedRange returns a range to delete: most often of few keys, and sometimes all.
+func (p *player) deletedRange() stoat.Range {
+	if p.chance(3) {
+		return p.scanRange()
+	}
+	key := p.key()
+	r := stoat.Range{Start: []byte(key), End: []byte(key[:1] + "\xff"), Reverse: p.chance(2)}
+	if p.chance(2) {
+		r.Limit = 1 + p.rng.IntN(5)
+	}
+	return r
+}
+
 // swap compares and swaps, half of the time with the right old value.
 func (p *player) swap(t twin) error {
 	key, old, absent := p.key(), p.value(), false
@@ -159,6 +195,8 @@ func (p *player) disturb(t twin) error {
 		return t.put(p.key(), p.value())
 	case p.chance(8):
 		return t.delete(p.key())
+	case p.chance(16):
+		return t.deleteRange(p.deletedRange())
 	}
 	return nil
 }

@@ -34,7 +34,9 @@ func (s *space) Sequence() (uint64, error) {
 	if last := &s.tx.sequence; last.known && last.bucket == s.id {
 		return last.n, nil
 	}
-	s.tx.storeSequence()
+	if err := s.tx.storeSequence(); err != nil {
+		return 0, err
+	}
 	n, err := s.tx.number(s.tx.sequenceKey(s.id), 0)
 	if err != nil {
 		return 0, fmt.Errorf("read sequence: %w", err)
@@ -48,7 +50,9 @@ func (s *space) SetSequence(n uint64) error {
 	if err := s.checkWrite(); err != nil {
 		return err
 	}
-	s.tx.storeSequence()
+	if err := s.tx.storeSequence(); err != nil {
+		return err
+	}
 	s.tx.sequence = sequence{bucket: s.id, n: n, known: true, changed: true}
 	return nil
 }
@@ -61,11 +65,12 @@ type sequence struct {
 }
 
 // storeSequence writes the sequence used last, if it has changed.
-func (tx *Tx) storeSequence() {
+func (tx *Tx) storeSequence() (err error) {
 	if last := tx.sequence; last.changed {
-		tx.putNumber(tx.sequenceKey(last.bucket), last.n)
+		err = tx.putNumber(tx.sequenceKey(last.bucket), last.n)
 	}
 	tx.sequence = sequence{}
+	return err
 }
 
 // sequenceKey returns the internal key of a bucket's sequence, valid until the scratch is used
@@ -85,9 +90,9 @@ func (tx *Tx) number(key []byte, absent uint64) (uint64, error) {
 }
 
 // putNumber stores a number under an internal key.
-func (tx *Tx) putNumber(key []byte, n uint64) {
+func (tx *Tx) putNumber(key []byte, n uint64) error {
 	var buf [binary.MaxVarintLen64]byte
-	tx.put(key, binary.AppendUvarint(buf[:0], n))
+	return tx.put(key, binary.AppendUvarint(buf[:0], n))
 }
 
 // parseNumber decodes a value that putNumber stored.

@@ -2,6 +2,8 @@ package stoat
 
 import (
 	"bytes"
+	"fmt"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -101,8 +103,10 @@ func (s *space) Has(key []byte) (bool, error) {
 	if err := s.check(); err != nil {
 		return false, err
 	}
-	_, ok, err := s.lookup(key)
-	return ok, err
+	if err := checkKey(key); err != nil {
+		return false, err
+	}
+	return s.tx.has(s.key(key))
 }
 
 // Put stores value under key in this bucket, in place of any earlier value. Both are copied. A key
@@ -118,8 +122,26 @@ func (s *space) Put(key, value []byte) error {
 	if err := checkValue(value); err != nil {
 		return err
 	}
-	s.tx.put(s.key(key), value)
-	return nil
+	return s.tx.put(s.key(key), value)
+}
+
+// PutTTL is Put for a value that the database removes by itself when ttl, which is more than 0, has
+// passed. From that moment on the key is absent for every transaction; only a loop that has met an
+// expiring value goes on by the moment of that. Its disk space comes free in the background.
+func (s *space) PutTTL(key, value []byte, ttl time.Duration) error {
+	if err := s.checkWrite(); err != nil {
+		return err
+	}
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	if err := checkValue(value); err != nil {
+		return err
+	}
+	if ttl <= 0 {
+		return fmt.Errorf("time to live %v: it must be more than 0; use Put for a value that stays", ttl)
+	}
+	return s.tx.putUntil(s.key(key), value, s.tx.w.After(ttl))
 }
 
 // Delete removes key from this bucket. It reads nothing, and returns nil if there is no such key.
@@ -130,8 +152,47 @@ func (s *space) Delete(key []byte) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	s.tx.delete(s.key(key))
-	return nil
+	return s.tx.delete(s.key(key))
+}
+
+// DeleteRange removes the keys of this bucket that are in r, as if by Delete. Unless r has a Limit,
+// its cost does not grow with their number, and neither does that of later reads. Buckets within
+// this one stay.
+func (s *space) DeleteRange(r Range) error {
+	if err := s.checkWrite(); err != nil {
+		return err
+	}
+	span, ok, err := s.span(r)
+	if !ok {
+		return err
+	}
+	s.tx.snap = nil
+	return s.tx.wrote(s.tx.w.DeleteRange(span))
+}
+
+// span returns the internal keys from the first to the last that r stands for; ok is false if it
+// stands for none.
+func (s *space) span(r Range) (span keyspace.Span, ok bool, err error) {
+	lower, upper, ok := r.bounds(s.prefix[:s.prefixBytes])
+	if !ok || r.Limit <= 0 {
+		return keyspace.Span{Start: lower, End: upper}, ok, nil
+	}
+	n := 0
+	var last []byte
+	for key := range s.Keys(r) {
+		n, last = n+1, key
+	}
+	if err := s.tx.Err(); err != nil || n == 0 {
+		return keyspace.Span{}, false, err
+	}
+	if n < r.Limit {
+		return keyspace.Span{Start: lower, End: upper}, true, nil
+	}
+	last = bytes.Clone(s.key(last))
+	if r.Reverse {
+		return keyspace.Span{Start: last, End: upper}, true, nil
+	}
+	return keyspace.Span{Start: lower, End: append(last, 0)}, true, nil
 }
 
 // CompareAndSwap stores new under key if the value of key is old, and reports whether it did. A nil
@@ -148,7 +209,9 @@ func (s *space) CompareAndSwap(key, old, new []byte) (swapped bool, err error) {
 	if err != nil || ok != (old != nil) || !bytes.Equal(value, old) {
 		return false, err
 	}
-	s.tx.put(s.key(key), new)
+	if err := s.tx.put(s.key(key), new); err != nil {
+		return false, err
+	}
 	return true, nil
 }
 
@@ -162,6 +225,8 @@ func (s *space) CompareAndDelete(key, old []byte) (deleted bool, err error) {
 	if err != nil || !ok || old == nil || !bytes.Equal(value, old) {
 		return false, err
 	}
-	s.tx.delete(s.key(key))
+	if err := s.tx.delete(s.key(key)); err != nil {
+		return false, err
+	}
 	return true, nil
 }

@@ -9,8 +9,10 @@ import (
 
 // timeline is the states that a database goes through, one a commit, and what it has promised about
 // them. It is the oracle: whatever is recovered or read must be one of these states, and none older
-// than promised. Safe for concurrent use.
+// than promised. What has expired is no longer in any of them. Safe for concurrent use.
 type timeline struct {
+	clock *model.Clock // by which entries expire
+
 	mu     sync.Mutex
 	states []*model.Bucket // after commit i; states[0] is empty; never changed
 	acked  int             // the newest commit that has returned
@@ -18,7 +20,8 @@ type timeline struct {
 }
 
 func newTimeline() *timeline {
-	return &timeline{states: []*model.Bucket{{}}}
+	clock := model.NewClock()
+	return &timeline{clock: clock, states: []*model.Bucket{model.New(clock).Root()}}
 }
 
 // promise is the range of states that are allowed.
@@ -71,22 +74,23 @@ func (l *timeline) marks() (acked, synced, begun int) {
 	return l.acked, l.synced, len(l.states) - 1
 }
 
-// match returns which of the promised states got is, preferring the newest.
-func (l *timeline) match(got *model.Bucket, p promise) (int, error) {
+// match returns which of the promised states got is by the clock, preferring the newest.
+func (l *timeline) match(got *model.Bucket, p promise, clock *model.Clock) (int, error) {
 	l.mu.Lock()
 	states := l.states
 	l.mu.Unlock()
 	for i := p.newest; i >= p.oldest; i-- {
-		if got.Equal(states[i]) {
+		if got.Equal(states[i].By(clock)) {
 			return i, nil
 		}
 	}
 	for i := p.oldest - 1; i >= 0; i-- {
-		if got.Equal(states[i]) {
+		if got.Equal(states[i].By(clock)) {
 			return 0, fmt.Errorf("the state is that of commit %d, want one of %d to %d: "+
 				"lost commits", i, p.oldest, p.newest)
 		}
 	}
 	return 0, fmt.Errorf("the state is that of no commit; compared with commit %d: %s; with %d: %s",
-		p.oldest, model.Diff(got, states[p.oldest]), p.newest, model.Diff(got, states[p.newest]))
+		p.oldest, model.Diff(got, states[p.oldest].By(clock)),
+		p.newest, model.Diff(got, states[p.newest].By(clock)))
 }

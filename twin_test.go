@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/model"
@@ -37,6 +38,27 @@ func (t twin) delete(key string) error {
 		return fmt.Errorf("delete %.40q: %w", key, err)
 	}
 	return nil
+}
+
+func (t twin) putTTL(key, value string, ttl time.Duration) error {
+	t.ref.PutTTL(key, value, ttl)
+	if err := t.db.PutTTL([]byte(key), []byte(value), ttl); err != nil {
+		return fmt.Errorf("put %.40q for %v: %w", key, ttl, err)
+	}
+	return nil
+}
+
+func (t twin) deleteRange(r stoat.Range) error {
+	t.ref.DeleteRange(string(r.Start), string(r.End), r.Reverse, max(r.Limit, 0))
+	if err := t.db.DeleteRange(r); err != nil {
+		return fmt.Errorf("delete %s: %w", describe(r), err)
+	}
+	return nil
+}
+
+// describe says what a range is.
+func describe(r stoat.Range) string {
+	return fmt.Sprintf("%.20q to %.20q, reverse %t, limit %d", r.Start, r.End, r.Reverse, r.Limit)
 }
 
 func (t twin) get(key string) error {
@@ -89,8 +111,7 @@ func (t twin) swap(key, old, value string, absent, remove bool) error {
 // scan compares a range; meanwhile is called during the loop, after the model was asked.
 func (t twin) scan(r stoat.Range, meanwhile func() error) error {
 	want := t.ref.Scan(string(r.Start), string(r.End), r.Reverse, max(r.Limit, 0))
-	what := fmt.Sprintf("scan %.20q to %.20q, reverse %t, limit %d",
-		r.Start, r.End, r.Reverse, r.Limit)
+	what := "scan " + describe(r)
 	n := 0
 	for key, value := range t.db.Scan(r) {
 		got := model.Entry{Key: string(key), Value: string(value)}

@@ -73,7 +73,10 @@ func (tx *Tx) commit() error {
 		tx.rollback()
 		return tx.err
 	}
-	tx.storeSequence()
+	if err := tx.storeSequence(); err != nil {
+		tx.rollback()
+		return err
+	}
 	w := tx.w
 	tx.end()
 	return w.Commit()
@@ -120,16 +123,37 @@ func (tx *Tx) get(key []byte) (value []byte, ok bool, err error) {
 	return tx.snap.Get(key)
 }
 
-// put stores an internal key.
-func (tx *Tx) put(key, value []byte) {
+// has reports whether there is such an internal key.
+func (tx *Tx) has(key []byte) (bool, error) {
+	if tx.w != nil {
+		return tx.w.Has(key)
+	}
+	e, ok, err := tx.snap.Find(key)
+	return ok && tx.snap.Levels.Exists(e), err
+}
+
+// put stores an internal key for ever.
+func (tx *Tx) put(key, value []byte) error { return tx.putUntil(key, value, 0) }
+
+// putUntil stores an internal key until a moment in milliseconds since 1970.
+func (tx *Tx) putUntil(key, value []byte, until uint64) error {
 	tx.snap = nil
-	tx.w.Put(key, value)
+	return tx.wrote(tx.w.Put(key, value, until))
 }
 
 // delete removes an internal key.
-func (tx *Tx) delete(key []byte) {
+func (tx *Tx) delete(key []byte) error {
 	tx.snap = nil
-	tx.w.Delete(key)
+	return tx.wrote(tx.w.Delete(key))
+}
+
+// wrote keeps the error of a write, so that the transaction cannot be committed: what memory could
+// not hold was not written to disk, either.
+func (tx *Tx) wrote(err error) error {
+	if err != nil {
+		tx.fail(err)
+	}
+	return err
 }
 
 // snapshot returns what the transaction sees now, frozen.

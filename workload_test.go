@@ -1,10 +1,9 @@
 package stoat_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/stoatdb/stoat"
@@ -23,7 +22,8 @@ type workload struct {
 }
 
 // Sizes so small that sealing, flushing, merging and new manifests happen all the time, at once or
-// only when due.
+// only when due. A transaction that writes half a memtable goes to tables: a handful of entries
+// do when eager or lazy, and none but the largest when large or roomy.
 var (
 	eager = engine.Tuning{
 		MemtableBytes: 1 << 10, TableBytes: 1 << 10, BlockBytes: 128, YoungRuns: 2,
@@ -33,9 +33,23 @@ var (
 		MemtableBytes: 2 << 10, TableBytes: 4 << 10, BlockBytes: 512, YoungRuns: 2,
 		JournalBytes: 1 << 10, IdleAfter: time.Hour,
 	}
+	// scattered has log segments and value files of a few values, and any garbage is too much.
+	scattered = engine.Tuning{
+		MemtableBytes: 4 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2,
+		JournalBytes: 1 << 10, IdleAfter: time.Nanosecond, ValueBytes: 1 << 10, Garbage: 1,
+	}
+	// unspilled lets transactions of some kilobytes stay in memory, and merges at once.
+	unspilled = engine.Tuning{
+		MemtableBytes: 32 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2,
+		JournalBytes: 1 << 10, IdleAfter: time.Nanosecond, ValueBytes: 2 << 10, Garbage: 1,
+	}
 	large    = engine.Tuning{MemtableBytes: 1 << 20, TableBytes: 256 << 10, YoungRuns: 2}
+	larger   = engine.Tuning{MemtableBytes: 4 << 20, TableBytes: 256 << 10, YoungRuns: 2}
 	roomy    = engine.Tuning{IdleAfter: time.Hour}
 	unsynced = stoat.Options{Sync: stoat.SyncNever}
+	outside  = stoat.Options{ValueThreshold: 64} // values of 64 bytes and more are outside of tables
+
+	unsyncedOutside = stoat.Options{Sync: stoat.SyncNever, ValueThreshold: 64}
 )
 
 var workloads = []workload{
@@ -43,13 +57,15 @@ var workloads = []workload{
 	{name: "puts-unsynced", options: unsynced, tuning: roomy, run: puts},
 	{name: "transactions", tuning: lazy, run: transactions},
 	{name: "transactions-unsynced", options: unsynced, tuning: lazy, run: transactions},
+	{name: "transactions-in-memory", tuning: unspilled, run: transactions},
 	{name: "overwrites", tuning: eager, run: overwrites},
 	{name: "buckets", tuning: eager, run: nestedBuckets},
 	{name: "sequences", tuning: lazy, run: sequences},
 	{name: "large-values", tuning: lazy, run: largeValues},
 	{name: "large-values-unsynced", options: unsynced, tuning: lazy, run: largeValues},
-	{name: "huge-transactions", tuning: large, run: hugeTransactions},
-	{name: "huge-transactions-unsynced", options: unsynced, tuning: large, run: hugeTransactions},
+	{name: "huge-transactions", tuning: larger, run: hugeTransactions},
+	{name: "huge-transactions-unsynced", options: unsynced, tuning: larger, run: hugeTransactions},
+	{name: "huge-transactions-in-tables", tuning: large, run: hugeTransactions},
 	{name: "aborts", tuning: eager, run: aborts},
 	{name: "flushes", tuning: roomy, run: flushes},
 	{name: "churn", tuning: eager, run: churn},
@@ -58,6 +74,19 @@ var workloads = []workload{
 	{name: "reopens-unsynced", options: unsynced, tuning: eager, run: reopens},
 	{name: "random", tuning: lazy, run: randomTransactions},
 	{name: "random-unsynced", options: unsynced, tuning: eager, run: randomTransactions},
+	{name: "random-in-memory", options: outside, tuning: unspilled, run: randomTransactions},
+	{name: "random-outside", options: unsyncedOutside, tuning: scattered, run: randomTransactions},
+	{name: "ranges", tuning: eager, run: ranges},
+	{name: "ranges-in-memory", options: unsyncedOutside, tuning: unspilled, run: ranges},
+	{name: "expiry", tuning: unspilled, run: expiry},
+	{name: "expiry-outside", options: unsyncedOutside, tuning: scattered, run: expiry},
+	{name: "outside", options: outside, tuning: scattered, run: outsideValues},
+	{name: "outside-unsynced", options: unsyncedOutside, tuning: scattered, run: outsideValues},
+	{name: "outside-in-memory", options: outside, tuning: unspilled, run: outsideValues},
+	{name: "compactions", options: outside, tuning: scattered, run: compactions},
+	{name: "compactions-unsynced", options: unsyncedOutside, tuning: roomy, run: compactions},
+	{name: "spills", options: outside, tuning: scattered, run: spills},
+	{name: "spills-unsynced", options: unsynced, tuning: scattered, run: spills},
 	{name: "parallel", tuning: lazy, parallel: true, run: parallel},
 }
 
@@ -95,6 +124,7 @@ func (r *runner) start() error {
 }
 
 func (r *runner) open() (err error) {
+	r.tuning.Now = r.line.clock.Now
 	if r.db, err = stoat.OpenFS(r.fs, "db", &r.options, r.tuning); err == nil {
 		return nil
 	}
@@ -110,6 +140,10 @@ func (r *runner) close() error { return r.durable(r.db.Close) }
 func (r *runner) flush() error { return r.durable(r.db.Flush) }
 
 func (r *runner) sync() error { return r.durable(r.db.Sync) }
+
+func (r *runner) compact() error {
+	return r.durable(func() error { return r.db.Compact(context.Background()) })
+}
 
 // durable calls fn, which makes durable all that was acknowledged before.
 func (r *runner) durable(fn func() error) error {
@@ -134,7 +168,7 @@ func (r *runner) reopen() error {
 	if err != nil {
 		return r.tolerate(err)
 	}
-	_, err = r.line.match(got, promise{acked, begun})
+	_, err = r.line.match(got, promise{acked, begun}, r.line.clock)
 	return err
 }
 
@@ -175,212 +209,14 @@ func (r *runner) abort(fn func(t twin) error) error {
 	return r.tolerate(err)
 }
 
-// times calls fn with 0 to n-1, until it fails.
-func times(n int, fn func(i int) error) error {
-	for i := range n {
-		if err := fn(i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// player returns what makes the workload's random operations.
+func (r *runner) player() *player { return newPlayer(r.seed, r.line.clock) }
 
-// every calls fn if i+1 is a multiple of n.
-func every(n, i int, fn func() error) error {
-	if (i+1)%n != 0 {
-		return nil
-	}
-	return fn()
-}
-
-func puts(r *runner) error {
-	return times(40, func(i int) error {
-		err := r.update(func(t twin) error { return t.put(fmt.Sprint(i), strings.Repeat("v", i)) })
-		return errors.Join(err, every(9, i, r.sync))
-	})
-}
-
-// transactions writes many keys at once, the same number in each transaction under a common name,
-// and takes half of the older ones away.
-func transactions(r *runner) error {
-	return times(25, func(i int) error {
-		err := r.update(func(t twin) error {
-			return times(20, func(k int) error {
-				if i > 2 && k%2 == 0 {
-					if err := t.delete(fmt.Sprintf("tx-%d-%d", i-3, k)); err != nil {
-						return err
-					}
-				}
-				return t.put(fmt.Sprintf("tx-%d-%d", i, k), fmt.Sprint(i*k))
-			})
-		})
-		return errors.Join(err, every(10, i, r.sync))
-	})
-}
-
-func overwrites(r *runner) error {
-	return times(30, func(i int) error {
-		return r.update(func(t twin) error {
-			if i%7 == 6 {
-				return t.delete(fmt.Sprint(i % 5))
-			}
-			return t.put(fmt.Sprint(i%5), strings.Repeat(fmt.Sprint(i), 30))
-		})
-	})
-}
-
-// nestedBuckets creates, fills and drops buckets within buckets, and creates them again.
-func nestedBuckets(r *runner) error {
-	return times(25, func(i int) error {
-		outer, inner := fmt.Sprint("outer-", i%3), fmt.Sprint("inner-", i%2)
-		return r.update(func(t twin) error {
-			if i%8 == 7 {
-				return t.drop(outer)
-			}
-			o, err := t.create(outer)
-			if err != nil {
-				return err
-			}
-			if i%5 == 4 {
-				return o.drop(inner)
-			}
-			b, err := o.create(inner)
-			if err != nil {
-				return err
-			}
-			return times(5, func(k int) error {
-				return errors.Join(b.put(fmt.Sprint(k), fmt.Sprint(i)), o.put(fmt.Sprint(k, i), "o"))
-			})
-		})
-	})
-}
-
-func sequences(r *runner) error {
-	return times(40, func(i int) error {
-		return r.update(func(t twin) error {
-			b, err := t.create(fmt.Sprint(i % 2))
-			if err != nil {
-				return err
-			}
-			set := uint64(0)
-			if i%20 == 19 {
-				set = uint64(i * i)
-			}
-			return errors.Join(b.sequence(set), t.sequence(0))
-		})
-	})
-}
-
-// largeValues writes values that are larger than a memtable, a table and a chunk of the log.
-func largeValues(r *runner) error {
-	p := newPlayer(r.seed)
-	return times(16, func(i int) error {
-		err := r.update(func(t twin) error {
-			size := 1 << (10 + i%9)
-			value := make([]byte, size)
-			for k := range value {
-				value[k] = byte(p.rng.Uint32())
-			}
-			err := t.put(fmt.Sprint("k", i%6), string(value))
-			return errors.Join(err, t.put(fmt.Sprint("s", i), "small"))
-		})
-		return errors.Join(err, every(5, i, r.sync))
-	})
-}
-
-// hugeTransactions commits and rolls back transactions so large that much of them is in the log
-// long before they end, with small ones in between.
-func hugeTransactions(r *runner) error {
-	p := newPlayer(r.seed)
-	return times(4, func(i int) error {
-		write := func(t twin) error { return p.writeMuch(t) }
-		end := r.update
-		if i%3 == 1 {
-			end = r.abort
-		}
-		err := end(write)
-		return errors.Join(err, r.update(func(t twin) error { return t.put("small", fmt.Sprint(i)) }))
-	})
-}
-
-// aborts rolls back more than it commits.
-func aborts(r *runner) error {
-	return times(36, func(i int) error {
-		write := func(t twin) error {
-			return times(4, func(k int) error { return t.put(fmt.Sprint(i, k), strings.Repeat("a", i)) })
-		}
-		if i%3 == 0 {
-			return r.update(write)
-		}
-		return r.abort(write)
-	})
-}
-
-func flushes(r *runner) error {
-	return times(20, func(i int) error {
-		err := r.update(func(t twin) error {
-			return times(5, func(k int) error { return t.put(fmt.Sprint(i*k%17), fmt.Sprint(i)) })
-		})
-		return errors.Join(err, every(2, i, r.flush))
-	})
-}
-
-// churn makes enough commits that every kind of background work happens many times.
-func churn(r *runner) error {
-	p := newPlayer(r.seed)
-	return times(50, func(i int) error {
-		err := r.update(func(t twin) error {
-			key := fmt.Sprintf("key-%03d", p.rng.IntN(40))
-			if p.chance(4) {
-				return t.delete(key)
-			}
-			return t.put(key, strings.Repeat(fmt.Sprint(i), 20+p.rng.IntN(20)))
-		})
-		return errors.Join(err, every(15, i, r.sync))
-	})
-}
-
-func reopens(r *runner) error {
-	return times(15, func(i int) error {
-		err := r.update(func(t twin) error {
-			return times(4, func(k int) error {
-				return t.put(fmt.Sprint(i*7%13, k), strings.Repeat("r", 60))
-			})
-		})
-		return errors.Join(err, every(3, i, r.reopen))
-	})
-}
-
-// randomTransactions does everything that there is.
-func randomTransactions(r *runner) error {
-	p := newPlayer(r.seed)
-	p.keys, p.long = 64, true
-	return times(25, func(i int) error {
-		err := r.update(func(t twin) error { return p.write(t, 1+p.rng.IntN(15)) })
-		err = errors.Join(err, every(11, i, r.sync), every(17, i, r.flush))
-		return errors.Join(err, every(20, i, r.reopen))
-	})
-}
-
-// parallel commits from several goroutines at once, so that they share syncs.
-func parallel(r *runner) error {
-	var writers sync.WaitGroup
-	errs := make([]error, 4)
-	for w := range errs {
-		writers.Go(func() {
-			errs[w] = times(12, func(i int) error {
-				return r.update(func(t twin) error {
-					return errors.Join(t.sequence(0), t.put(fmt.Sprint(w, "-", i%9), strings.Repeat("p", 40)))
-				})
-			})
-		})
-	}
-	writers.Wait()
-	return errors.Join(errs...)
-}
-
-// recovered opens a database on fs, and returns it with what is in it.
-func recovered(fs vfs.FS, w workload) (*stoat.DB, *model.Bucket, error) {
+// recovered opens a database on fs, and returns it with what is in it by the clock.
+func recovered(
+	fs vfs.FS, w workload, clock *model.Clock,
+) (*stoat.DB, *model.Bucket, error) {
+	w.tuning.Now = clock.Now
 	db, err := stoat.OpenFS(fs, "db", &w.options, w.tuning)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open: %w", err)

@@ -29,20 +29,22 @@ const policy = `
 	internal/memtable:     internal/keyspace, internal/batch
 	internal/wal:          internal/vfs, internal/checksum, internal/corrupt
 	internal/manifest:     internal/vfs, internal/checksum, internal/corrupt, internal/keyspace
+	internal/valuelog:     internal/vfs, internal/checksum, internal/corrupt
 
 	internal/block:        internal/keyspace, internal/checksum, github.com/klauspost/compress
 	internal/table:        internal/keyspace, internal/checksum, internal/corrupt, internal/vfs,
 	                       internal/block, internal/filter
 
-	internal/superversion: internal/keyspace, internal/filter, internal/memtable,
-	                       internal/manifest, internal/table
-	internal/run:          internal/keyspace, internal/vfs, internal/manifest, internal/table
+	internal/superversion: internal/keyspace, internal/corrupt, internal/filter,
+	                       internal/memtable, internal/manifest, internal/valuelog, internal/table
+	internal/run:          internal/keyspace, internal/vfs, internal/manifest, internal/valuelog,
+	                       internal/table
 	internal/flush:        internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
-	                       internal/manifest, internal/superversion, internal/run
+	                       internal/manifest, internal/valuelog, internal/superversion, internal/run
 	internal/merge:        internal/keyspace, internal/vfs, internal/manifest,
 	                       internal/superversion, internal/run
-	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/batch,
-	                       internal/memtable, internal/wal, internal/manifest, internal/table,
+	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
+	                       internal/wal, internal/manifest, internal/valuelog, internal/table,
 	                       internal/superversion, internal/run, internal/flush, internal/merge
 
 	.:                     internal/keyspace, internal/corrupt, internal/vfs, internal/vfs/memfs,

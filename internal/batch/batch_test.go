@@ -1,15 +1,11 @@
 package batch
 
 import (
-	"bytes"
-	"errors"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
@@ -18,15 +14,40 @@ const headroom = 28
 // entry is a decoded entry, or one to encode.
 type entry struct {
 	kind       keyspace.Kind
+	until      uint64
 	key, value string
 }
+
+func put(key, value string) entry { return entry{keyspace.KindPut, 0, key, value} }
+
+func putUntil(until uint64, key, value string) entry {
+	return entry{keyspace.KindPut, until, key, value}
+}
+
+func tombstone(key string) entry { return entry{keyspace.KindDelete, 0, key, ""} }
+
+func deleteRange(from, to string) entry { return entry{keyspace.KindDeleteRange, 0, from, to} }
 
 func appendAll(a *Arena, entries []entry) []Ref {
 	refs := make([]Ref, len(entries))
 	for i, e := range entries {
-		refs[i] = a.Append(e.kind, []byte(e.key), []byte(e.value))
+		refs[i] = a.Append(e.kind, e.until, []byte(e.key), []byte(e.value))
 	}
 	return refs
+}
+
+// resolve returns the entry that r refers to.
+func resolve(chunks Chunks, r Ref) entry {
+	return entry{r.Kind(), chunks.Until(r), string(chunks.Key(r)), string(chunks.Value(r))}
+}
+
+// decode returns the entries of a payload, and what ends it too early.
+func decode(payload []byte) ([]entry, error) {
+	a := NewArena(0)
+	a.Begin()
+	var all []entry
+	err := a.Replay(payload, 0, func(r Ref) { all = append(all, resolve(a.Chunks(), r)) })
+	return all, err
 }
 
 func decodeAll(t testing.TB, frames [][]byte) []entry {
@@ -36,12 +57,11 @@ func decodeAll(t testing.TB, frames [][]byte) []entry {
 		if len(f) <= headroom {
 			t.Fatalf("frame of %d bytes", len(f))
 		}
-		err := Decode(f[headroom:], func(kind keyspace.Kind, key, value []byte) {
-			all = append(all, entry{kind, string(key), string(value)})
-		})
+		entries, err := decode(f[headroom:])
 		if err != nil {
 			t.Fatal(err)
 		}
+		all = append(all, entries...)
 	}
 	return all
 }
@@ -50,11 +70,12 @@ func checkRefs(t testing.TB, chunks Chunks, refs []Ref, want []entry) {
 	t.Helper()
 	for i, r := range refs {
 		key, value := chunks.Key(r), chunks.Value(r)
-		if got := (entry{r.Kind(), string(key), string(value)}); got != want[i] {
+		if got := resolve(chunks, r); got != want[i] {
 			t.Fatalf("ref %d resolves to %.50q, want %.50q", i, got, want[i])
 		}
-		if r.KeyLen() != len(key) || cap(key) != len(key) || cap(value) != len(value) || value == nil {
-			t.Fatalf("ref %d: wrong length, spare capacity, or a nil value", i)
+		if r.Expires() != (want[i].until != 0) || r.KeyLen() != len(key) || cap(key) != len(key) ||
+			cap(value) != len(value) || value == nil {
+			t.Fatalf("ref %d: wrong length or expiry, spare capacity, or a nil value", i)
 		}
 	}
 }
@@ -63,18 +84,22 @@ func checkRefs(t testing.TB, chunks Chunks, refs []Ref, want []entry) {
 func randomEntries(r *rand.Rand, n int) []entry {
 	entries := make([]entry, n)
 	for i := range entries {
-		e := entry{keyspace.KindPut, strings.Repeat("k", 1+r.IntN(40)), strings.Repeat("v", r.IntN(300))}
+		e := put(strings.Repeat("k", 1+r.IntN(40)), strings.Repeat("v", r.IntN(300)))
 		switch r.IntN(40) {
 		case 0:
 			e.key = strings.Repeat("K", 60_000+r.IntN(keyspace.MaxInternalKeyBytes-60_000+1))
 		case 1:
-			e.value = strings.Repeat("V", largeBytes-100+r.IntN(200))
+			e.value = strings.Repeat("V", maxChunkBytes/largeShare-100+r.IntN(200))
 		case 2:
 			e.value = strings.Repeat("W", maxChunkBytes-100+r.IntN(200))
 		case 3:
 			e.value = strings.Repeat("x", minChunkBytes-100+r.IntN(200))
 		case 4, 5, 6:
-			e.kind, e.value = keyspace.KindDelete, ""
+			e = tombstone(e.key)
+		case 7, 8, 9:
+			e.until = r.Uint64()
+		case 10, 11, 12:
+			e = deleteRange(e.key, e.key+"\x00")
 		}
 		entries[i] = e
 	}
@@ -97,7 +122,7 @@ func TestArena_keepsEveryCommittedBatch(t *testing.T) {
 		entries := randomEntries(r, r.IntN(12))
 		got := appendAll(a, entries)
 		before := a.Bytes()
-		frames := a.Take()
+		frames := a.Take(0)
 		for _, f := range frames {
 			copy(f[:headroom], strings.Repeat("H", headroom))
 		}
@@ -106,7 +131,7 @@ func TestArena_keepsEveryCommittedBatch(t *testing.T) {
 		}
 		if r.IntN(3) == 0 {
 			a.Rollback()
-			if a.Bytes() > before || len(a.Take()) != 0 {
+			if a.Bytes() > before || len(a.Take(0)) != 0 {
 				t.Fatalf("rolled back from %d to %d bytes", before, a.Bytes())
 			}
 			continue
@@ -126,10 +151,10 @@ func TestRollback_returnsToWhereTheBatchBegan(t *testing.T) {
 		a.Commit()
 
 		a.Begin()
-		bytes, chunks, current, tail := a.bytes, len(a.chunks), a.current, a.tail
+		bytes, mark := a.bytes, a.Mark()
 		appendAll(a, randomEntries(r, 20))
 		a.Rollback()
-		if a.bytes != bytes || len(a.chunks) != chunks || a.current != current || a.tail != tail {
+		if a.bytes != bytes || a.Mark() != mark {
 			t.Fatal("the arena differs from before the batch")
 		}
 	}
@@ -147,14 +172,14 @@ func TestTake_completesFramesWhileTheBatchGoesOn(t *testing.T) {
 		appendAll(a, entries)
 		want = append(want, entries...)
 		if r.IntN(2) == 0 {
-			frames = append(frames, a.Take()...)
+			frames = append(frames, a.Take(0)...)
 		}
 	}
-	frames = append(frames, a.Take()...)
+	frames = append(frames, a.Take(0)...)
 	if got := decodeAll(t, frames); !slices.Equal(got, want) {
 		t.Fatalf("seed %d: the frames hold %d entries, want the %d appended", seed, len(got), len(want))
 	}
-	if again := a.Take(); len(again) != 0 {
+	if again := a.Take(0); len(again) != 0 {
 		t.Errorf("%d frames are handed out twice", len(again))
 	}
 }
@@ -164,8 +189,8 @@ func TestTake_ofSmallBatchesAdjoin(t *testing.T) {
 	var end int
 	for i := range 20 {
 		a.Begin()
-		appendAll(a, []entry{{keyspace.KindPut, "key", "value"}, {keyspace.KindDelete, "key", ""}})
-		if n := len(a.Take()); n != 1 {
+		appendAll(a, []entry{put("key", "value"), tombstone("key")})
+		if n := len(a.Take(0)); n != 1 {
 			t.Fatalf("%d frames, want 1", n)
 		}
 		if a.frames[0].start != end || a.frames[0].chunk != 0 {
@@ -177,15 +202,16 @@ func TestTake_ofSmallBatchesAdjoin(t *testing.T) {
 }
 
 func TestArena_holdsLittleMoreThanItsEntries(t *testing.T) {
-	sizes := map[string]int{"small": 100, "quarter": largeBytes - 100, "large": largeBytes + 1,
-		"most of a chunk": maxChunkBytes * 3 / 4, "several chunks": 3*maxChunkBytes + 5}
+	sizes := map[string]int{"small": 100, "quarter": maxChunkBytes/largeShare - 100,
+		"large": maxChunkBytes/largeShare + 1, "most of a chunk": maxChunkBytes * 3 / 4,
+		"several chunks": 3*maxChunkBytes + 5}
 	for name, size := range sizes {
 		a := NewArena(headroom)
 		total := 0
 		value := make([]byte, size)
 		for total < 32<<20 {
 			a.Begin()
-			a.Append(keyspace.KindPut, []byte("key"), value)
+			a.Append(keyspace.KindPut, 0, []byte("key"), value)
 			a.Commit()
 			total += size + headroom
 		}
@@ -201,7 +227,7 @@ func TestArena_isSmallWhenNew(t *testing.T) {
 		t.Errorf("an empty arena holds %d bytes", a.Bytes())
 	}
 	a.Begin()
-	a.Append(keyspace.KindPut, []byte("key"), []byte("value"))
+	a.Append(keyspace.KindPut, 0, []byte("key"), []byte("value"))
 	if a.Bytes() != minChunkBytes {
 		t.Errorf("an arena of one entry holds %d bytes, want %d", a.Bytes(), minChunkBytes)
 	}
@@ -212,108 +238,10 @@ func TestAppend_reusesItsMemory(t *testing.T) {
 	key, value := []byte("key"), make([]byte, 100)
 	allocs := testing.AllocsPerRun(100, func() {
 		a.Begin()
-		a.Append(keyspace.KindPut, key, value)
+		a.Append(keyspace.KindPut, 1<<40, key, value)
 		a.Commit()
 	})
 	if allocs >= 1 {
 		t.Errorf("%v allocations an entry, want less than 1", allocs)
 	}
-}
-
-func TestDecode_refusesWhatAnArenaNeverWrites(t *testing.T) {
-	tests := map[string]string{
-		"kind 0":                 "\x00\x01\x00k",
-		"unknown kind":           "\x03\x01\x00k",
-		"nothing behind kind":    "\x01",
-		"no key":                 "\x01\x00\x00",
-		"no value length":        "\x01\x01",
-		"key cut off":            "\x02\x02k",
-		"value cut off":          "\x01\x01\x02kv",
-		"long form of a length":  "\x01\x81\x00\x00k",
-		"length without an end":  "\x01\x81",
-		"length above 64 bits":   "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x00k",
-		"key longer than any":    "\x01\x8a\x80\x04\x00" + strings.Repeat("k", 65_546),
-		"value longer than any":  "\x01\x01\x81\x80\x80\x80\x04k" + strings.Repeat("v", 100),
-		"sum of lengths is huge": "\x01\x89\x80\x04\x80\x80\x80\x80\x04kv",
-	}
-	good := "\x01\x01\x01kv"
-	for name, payload := range tests {
-		calls := 0
-		err := Decode([]byte(good+payload), func(keyspace.Kind, []byte, []byte) { calls++ })
-		var damage *corrupt.Error
-		if !errors.As(err, &damage) || damage.Offset != int64(len(good)) || calls != 1 {
-			t.Errorf("%s: error %v after %d entries, want damage at %d after 1", name, err, calls,
-				len(good))
-		}
-	}
-}
-
-func TestDecode_takesTheLongestKeyAndValue(t *testing.T) {
-	longest := "\x01\x89\x80\x04\x80\x80\x80\x80\x04" // the lengths of a put
-	_, reason := decode([]byte(longest), func(keyspace.Kind, []byte, []byte) {})
-	if reason != "entry is cut off" {
-		t.Errorf("lengths at the limits: %q, want them to pass", reason)
-	}
-}
-
-// A frame of the largest entry, and every place in it, must be a number that 32 bits hold, for the
-// log and for refs, and that an int of a 32-bit platform holds.
-func TestLimits_fitIntoTheFieldsOfFrameAndRef(t *testing.T) {
-	const lengths = 1 + 3 + 5 // kind, length of key, length of value
-	const frame = headroom + lengths + keyspace.MaxInternalKeyBytes + keyspace.MaxValueBytes
-	if uint64(frame) > math.MaxInt32 {
-		t.Errorf("a frame may have %d bytes", uint64(frame))
-	}
-	if got := uvarintLen(keyspace.MaxInternalKeyBytes) + uvarintLen(keyspace.MaxValueBytes); got != 8 {
-		t.Errorf("the lengths of the largest entry take %d bytes, want 8", got)
-	}
-	ref := Ref{
-		offset:     headroom + lengths,
-		keyAndKind: keyspace.MaxInternalKeyBytes<<8 | uint32(keyspace.KindPut),
-		valueBytes: keyspace.MaxValueBytes,
-	}
-	if ref.KeyLen() != keyspace.MaxInternalKeyBytes || ref.Kind() != keyspace.KindPut {
-		t.Errorf("a ref holds a key of %d bytes", ref.KeyLen())
-	}
-	if end := ref.offset + uint32(ref.KeyLen()) + ref.valueBytes; end != frame {
-		t.Errorf("the value ends at %d, want %d", end, uint64(frame))
-	}
-}
-
-func TestDecode_givesTombstonesNoValue(t *testing.T) {
-	err := Decode([]byte("\x02\x01k\x01\x01\x00k"), func(kind keyspace.Kind, _, value []byte) {
-		if (value == nil) != (kind == keyspace.KindDelete) {
-			t.Errorf("value of kind %d is %v", kind, value)
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// FuzzDecode checks that Decode accepts only what encodes to the same bytes again.
-func FuzzDecode(f *testing.F) {
-	a := NewArena(0)
-	a.Begin()
-	appendAll(a, []entry{
-		{keyspace.KindPut, "key", "value"},
-		{keyspace.KindDelete, "\x00", ""},
-		{keyspace.KindPut, strings.Repeat("k", 300), ""},
-	})
-	f.Add(a.Take()[0])
-	f.Add([]byte("\x01\x81\x00\x00k"))
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		a := NewArena(0)
-		a.Begin()
-		err := Decode(payload, func(kind keyspace.Kind, key, value []byte) {
-			a.Append(kind, key, value)
-		})
-		again := bytes.Join(a.Take(), nil)
-		if err == nil && !bytes.Equal(again, payload) {
-			t.Errorf("decoded %x, which encodes to %x", payload, again)
-		}
-		if err != nil && (!errors.Is(err, corrupt.Err) || !bytes.HasPrefix(payload, again)) {
-			t.Errorf("error %v for %x after %x", err, payload, again)
-		}
-	})
 }

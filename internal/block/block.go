@@ -8,7 +8,7 @@
 //
 //	form              u8   1: keys of one length, 2: keys of different lengths
 //	width             u8   bytes of a head (form 1: 0 to 8) or of an end (form 2: 2 or 4)
-//	flags             u8   1: a bitmap of tombstones follows; other bits are 0
+//	flags             u8   1: kinds follow, 2: expiries follow; other bits are 0
 //	reserved          u8   0
 //	count             u32
 //	prefix length     u32
@@ -16,7 +16,8 @@
 //	middle length     u32  of each middle (form 1), of all together (form 2)
 //	columns           see below
 //	prefix, suffix
-//	tombstones        (count+7)/8 bytes, bit i%8 of byte i/8 is entry i
+//	kinds             count × u8, as in package keyspace; without them every entry is a put
+//	expiries          count × u64: milliseconds since 1970, or 0 for an entry that stays
 //	checksum          u32  CRC-32C of everything before
 //
 // where a key is prefix + middle + suffix. The columns of form 1 split a middle into a head, its
@@ -45,9 +46,10 @@
 //	values            one after the other, as the codec has them
 //	checksum          u32  CRC-32C of everything before
 //
-// A tombstone has an empty value. Parsed parts are immutable and safe for concurrent use, as are a
-// [Decompressor]'s methods; a [Builder] and a [Compressor] are not. The package does no I/O and
-// knows neither where a block lies nor which blocks are worth keeping.
+// A tombstone has an empty value, and that of a pointer is the pointer. Parsed parts are immutable
+// and safe for concurrent use, as are a [Decompressor]'s methods; a [Builder] and a [Compressor] are
+// not. The package does no I/O and knows neither where a block lies nor which blocks are worth
+// keeping.
 package block
 
 import (

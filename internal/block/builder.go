@@ -16,20 +16,21 @@ const keepBytes = 1 << 20
 type Builder struct {
 	keys, values       []byte
 	keyEnds, valueEnds []uint32 // where each entry's key and value end
-	tombstones         [MaxEntries / 8]byte
-	deleted            int
+	kinds              []byte   // of each entry
+	untils             []uint64 // of each entry
+	mixed              bool     // some entry is not a put
+	expires            bool     // some entry expires
 }
 
 // Add appends an entry and copies its key and value. Keys must be strictly increasing, a tombstone
 // has no value, and there must be fewer than [MaxEntries].
-func (b *Builder) Add(kind keyspace.Kind, key, value []byte) {
-	if kind == keyspace.KindDelete {
-		i := len(b.keyEnds)
-		b.tombstones[i/8] |= 1 << (i % 8)
-		b.deleted++
-	}
+func (b *Builder) Add(key []byte, e keyspace.Entry) {
+	b.kinds = append(b.kinds, byte(e.Kind))
+	b.untils = append(b.untils, e.Until)
+	b.mixed = b.mixed || e.Kind != keyspace.KindPut
+	b.expires = b.expires || e.Until != 0
 	b.keys = append(b.keys, key...)
-	b.values = append(b.values, value...)
+	b.values = append(b.values, e.Value...)
 	b.keyEnds = append(b.keyEnds, uint32(len(b.keys)))
 	b.valueEnds = append(b.valueEnds, uint32(len(b.values)))
 }
@@ -56,6 +57,8 @@ func (b *Builder) Reset() {
 		values:    keep(b.values),
 		keyEnds:   b.keyEnds[:0],
 		valueEnds: b.valueEnds[:0],
+		kinds:     b.kinds[:0],
+		untils:    b.untils[:0],
 	}
 }
 
@@ -72,8 +75,11 @@ func (b *Builder) Key(i int) []byte {
 func (b *Builder) AppendKeys(dst []byte) []byte {
 	n, from := b.Len(), len(dst)
 	h := keyHeader{form: formFixed, count: n, prefix: shared(b.Key(0), b.Key(n-1))}
-	if b.deleted > 0 {
-		h.flags = flagTombstones
+	if b.mixed {
+		h.flags |= flagKinds
+	}
+	if b.expires {
+		h.flags |= flagExpiries
 	}
 	if length, same := b.sameLength(); same {
 		h.suffix = b.sharedSuffix(length - h.prefix)
@@ -87,8 +93,13 @@ func (b *Builder) AppendKeys(dst []byte) []byte {
 	first := b.Key(0)
 	dst = append(dst, first[:h.prefix]...)
 	dst = append(dst, first[len(first)-h.suffix:]...)
-	if b.deleted > 0 {
-		dst = append(dst, b.tombstones[:(n+7)/8]...)
+	if b.mixed {
+		dst = append(dst, b.kinds...)
+	}
+	if b.expires {
+		for _, until := range b.untils {
+			dst = binary.LittleEndian.AppendUint64(dst, until)
+		}
 	}
 	return seal(dst, from)
 }

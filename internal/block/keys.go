@@ -12,7 +12,11 @@ const (
 	formFixed    = 1
 	formVariable = 2
 
-	flagTombstones = 1
+	flagKinds    = 1
+	flagExpiries = 2
+	knownFlags   = flagKinds | flagExpiries
+
+	expiryBytes = 8
 
 	keyHeaderBytes    = 20
 	headBytesMax      = 8 // of a middle in form 1
@@ -35,7 +39,9 @@ type Keys struct {
 	rest      []byte // form 1: the rests; form 2: the middles
 	ends      []byte // form 2
 
-	tombstones []byte // nil if there are none
+	kinds    []byte // of each entry; nil if all are puts
+	expiries []byte // of each entry; nil if none expires
+	plain    bool   // see Plain
 }
 
 // keyHeader is the head of a key part.
@@ -67,7 +73,7 @@ func ParseKeys(p []byte) (Keys, error) {
 		count: number(4), prefix: number(8), suffix: number(12), middle: number(16),
 	}
 	negative := h.prefix|h.suffix|h.middle < 0 // beyond what 32-bit platforms can address
-	if p[3] != 0 || h.flags&^flagTombstones != 0 || h.count < 1 || h.count > MaxEntries || negative {
+	if p[3] != 0 || h.flags&^knownFlags != 0 || h.count < 1 || h.count > MaxEntries || negative {
 		return Keys{}, fmt.Errorf("key part header is % x", p[:keyHeaderBytes])
 	}
 	k := Keys{count: h.count, width: h.width}
@@ -84,13 +90,33 @@ func ParseKeys(p []byte) (Keys, error) {
 		return Keys{}, err
 	}
 	k.prefix, k.suffix = r.cut(h.prefix, 1), r.cut(h.suffix, 1)
-	if h.flags&flagTombstones != 0 {
-		k.tombstones = r.cut((h.count+7)/8, 1)
+	if err := k.parseKinds(r, h.flags); err != nil {
+		return Keys{}, err
 	}
 	if r.short || len(r.rest) > 0 {
 		return Keys{}, fmt.Errorf("key part of %d bytes does not hold what its header says", len(p))
 	}
 	return k, nil
+}
+
+func (k *Keys) parseKinds(r *cutter, flags int) error {
+	k.plain = flags&flagExpiries == 0
+	if flags&flagKinds != 0 {
+		k.kinds = r.cut(1, k.count)
+	}
+	for _, b := range k.kinds {
+		switch keyspace.Kind(b) {
+		case keyspace.KindPut, keyspace.KindDelete:
+		case keyspace.KindPointer:
+			k.plain = false
+		default:
+			return fmt.Errorf("entry of kind %d", b)
+		}
+	}
+	if flags&flagExpiries != 0 {
+		k.expiries = r.cut(expiryBytes, k.count)
+	}
+	return nil
 }
 
 func (k *Keys) parseFixed(r *cutter, h keyHeader) error {
@@ -153,17 +179,28 @@ func (c *cutter) cut(size, n int) []byte {
 func (k *Keys) Len() int { return k.count }
 
 // Kind returns what entry i does.
-func (k *Keys) Kind(i int) keyspace.Kind { return KindAt(k.tombstones, i) }
+func (k *Keys) Kind(i int) keyspace.Kind { return KindAt(k.kinds, i) }
 
-// Tombstones returns the bitmap for [KindAt].
-func (k *Keys) Tombstones() []byte { return k.tombstones }
-
-// KindAt returns the kind of entry i by a bitmap of tombstones, which is nil if there are none.
-func KindAt(tombstones []byte, i int) keyspace.Kind {
-	if tombstones != nil && tombstones[i/8]>>(i%8)&1 != 0 {
-		return keyspace.KindDelete
+// Until returns when entry i expires, in milliseconds since 1970, or 0 if it does not.
+func (k *Keys) Until(i int) uint64 {
+	if k.expiries == nil {
+		return 0
 	}
-	return keyspace.KindPut
+	return binary.LittleEndian.Uint64(k.expiries[i*expiryBytes:])
+}
+
+// Plain reports whether every entry is a put with its value or a tombstone, and none expires.
+func (k *Keys) Plain() bool { return k.plain }
+
+// Kinds returns the kinds for [KindAt].
+func (k *Keys) Kinds() []byte { return k.kinds }
+
+// KindAt returns the kind of entry i by the kinds of all, which are nil if all are puts.
+func KindAt(kinds []byte, i int) keyspace.Kind {
+	if kinds == nil {
+		return keyspace.KindPut
+	}
+	return keyspace.Kind(kinds[i])
 }
 
 // delta returns head i of form 1, minus base.

@@ -57,22 +57,49 @@ func TestSearch_agreesWithASortedSlice(t *testing.T) {
 	}
 }
 
-func TestKeys_rememberTombstones(t *testing.T) {
+func TestKeys_rememberKindsAndExpiries(t *testing.T) {
 	keys := shapes(rand.New(rand.NewSource(1)))[3].keys
-	k := parse(t, fill(keys, func(i int) []byte {
-		if i%3 == 0 {
-			return nil
+	const put, gone, pointer = keyspace.KindPut, keyspace.KindDelete, keyspace.KindPointer
+	for _, c := range []struct {
+		name    string
+		kinds   []keyspace.Kind
+		expires bool
+		plain   bool
+	}{
+		{"puts", []keyspace.Kind{put}, false, true},
+		{"tombstones", []keyspace.Kind{gone, put, put}, false, true},
+		{"pointers", []keyspace.Kind{put, pointer}, false, false},
+		{"expiring puts", []keyspace.Kind{put}, true, false},
+		{"everything", []keyspace.Kind{pointer, gone, put}, true, false},
+	} {
+		until := func(i int) uint64 {
+			if !c.expires || i%4 == 0 {
+				return 0
+			}
+			return 1_700_000_000_000 + uint64(i)
 		}
-		return []byte("v")
-	}))
-	for i := range keys {
-		want := keyspace.KindPut
-		if i%3 == 0 {
-			want = keyspace.KindDelete
+		var b Builder
+		for i, key := range keys {
+			b.Add(key, keyspace.Entry{Kind: c.kinds[i%len(c.kinds)], Until: until(i)})
 		}
-		if k.Kind(i) != want || KindAt(k.Tombstones(), i) != want {
-			t.Fatalf("kind %d is %d, want %d", i, k.Kind(i), want)
+		k := parse(t, &b)
+		if k.Plain() != c.plain {
+			t.Errorf("%s: plain is %v", c.name, k.Plain())
 		}
+		for i := range keys {
+			want := c.kinds[i%len(c.kinds)]
+			if k.Kind(i) != want || KindAt(k.Kinds(), i) != want || k.Until(i) != until(i) {
+				t.Fatalf("%s: entry %d is of kind %d until %d", c.name, i, k.Kind(i), k.Until(i))
+			}
+		}
+	}
+}
+
+func TestParseKeys_refusesUnknownKinds(t *testing.T) {
+	var b Builder
+	b.Add([]byte("k"), keyspace.Entry{Kind: keyspace.KindDeleteRange})
+	if _, err := ParseKeys(b.AppendKeys(nil)); err == nil {
+		t.Error("a key part with a range deletion is accepted")
 	}
 }
 
@@ -107,7 +134,7 @@ func TestReset_leavesNothing(t *testing.T) {
 	keys := [][]byte{[]byte("a"), []byte("b")}
 	b := fill(keys, func(int) []byte { return nil })
 	b.Reset()
-	b.Add(keyspace.KindPut, []byte("c"), []byte("value"))
+	b.Add([]byte("c"), keyspace.Entry{Kind: keyspace.KindPut, Value: []byte("value")})
 	fresh := fill([][]byte{[]byte("c")}, func(int) []byte { return []byte("value") })
 	if got, want := b.AppendKeys(nil), fresh.AppendKeys(nil); !bytes.Equal(got, want) {
 		t.Errorf("key part is % x, want % x", got, want)
@@ -182,9 +209,10 @@ func FuzzParseKeys(f *testing.F) {
 		}
 		for i := range k.Len() {
 			k.Search(flat.At(i))
-			if !k.Kind(i).Valid() {
-				t.Fatalf("kind %d", k.Kind(i))
+			if kind := k.Kind(i); kind < keyspace.KindPut || kind > keyspace.KindPointer {
+				t.Fatalf("kind %d", kind)
 			}
+			k.Until(i)
 		}
 	})
 }

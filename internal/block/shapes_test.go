@@ -102,7 +102,7 @@ func fill(keys [][]byte, value func(i int) []byte) *Builder {
 		if v == nil {
 			kind = keyspace.KindDelete
 		}
-		b.Add(kind, key, v)
+		b.Add(key, keyspace.Entry{Kind: kind, Value: v})
 	}
 	return b
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math/rand"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 // values are the values of one block under test.
@@ -229,7 +231,8 @@ func BenchmarkParseValues(b *testing.B) {
 	for _, size := range []int{16 << 10, 32 << 10, 64 << 10} {
 		builder := fillValues(nil)
 		for i := 0; builder.ValueBytes() < size-400; i++ {
-			builder.Add(1, binary.BigEndian.AppendUint16(nil, uint16(i)), message(rng))
+			builder.Add(binary.BigEndian.AppendUint16(nil, uint16(i)),
+				keyspace.Entry{Kind: keyspace.KindPut, Value: message(rng)})
 		}
 		raw, _ := builder.AppendValues(nil, nil)
 		zipped, _ := builder.AppendValues(nil, newCompressor(b))

@@ -3,9 +3,11 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/flush"
+	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/merge"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
@@ -28,12 +30,36 @@ func (e *Engine) startJobsLocked() {
 		e.jobs.Go(e.flushLoop)
 	}
 	version, youngRuns := e.state.Load().Levels.Version, e.options.Tuning.YoungRuns
-	if _, ok := pick(version, youngRuns, true); ok && !e.merging {
+	if _, ok := e.picker(youngRuns, true).pick(version); ok && !e.merging {
 		e.merging = true
 		e.jobs.Go(e.mergeLoop)
-	} else if _, ok := pick(version, youngRuns, false); ok {
+	} else if _, ok := e.picker(youngRuns, false).pick(version); ok {
 		poke(e.due)
 	}
+	e.wakeLaterLocked(version)
+}
+
+// wakeLaterLocked makes sure that there is a look at what to merge when a table will be stale.
+func (e *Engine) wakeLaterLocked(version *manifest.Version) {
+	at, now := uint64(0), e.now()
+	for t := range version.Tables() {
+		if t.StaleAt > now && (at == 0 || t.StaleAt < at) {
+			at = t.StaleAt
+		}
+	}
+	if at == 0 || at == e.wakeAt {
+		return
+	}
+	if e.wake != nil {
+		e.wake.Stop()
+	}
+	e.wakeAt = at
+	e.wake = time.AfterFunc(time.Duration(at-now+1)*time.Millisecond, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.wakeAt = 0
+		e.startJobsLocked()
+	})
 }
 
 // poke puts an item into a channel that holds one.
@@ -97,17 +123,7 @@ func (e *Engine) sleep(d time.Duration, wake <-chan struct{}) bool {
 // its tables as they will stay until the database is opened again.
 func (e *Engine) flushOne(oldest sealed, final bool) error {
 	start := time.Now()
-	compression := e.options.Compression
-	job := flush.Job{
-		Root:           oldest.root,
-		Levels:         e.state.Load().Levels,
-		Output:         e.output(),
-		CompressYoung:  compression == CompressionZstd || final && compression == CompressionAuto,
-		CompressBottom: compression != CompressionNone,
-		LogNumber:      oldest.log + 1,
-		LastCommit:     oldest.lastCommit,
-	}
-	edit, err := job.Run()
+	edit, err := e.flushJob(oldest, e.state.Load().Levels, final).Run()
 	if err != nil {
 		return fmt.Errorf("flush: %w", err)
 	}
@@ -124,6 +140,24 @@ func (e *Engine) flushOne(oldest sealed, final bool) error {
 	return nil
 }
 
+// flushJob returns the job that writes a memtable on top of levels.
+func (e *Engine) flushJob(full sealed, levels *superversion.Levels, final bool) flush.Job {
+	compression := e.options.Compression
+	job := flush.Job{
+		Root:           full.root,
+		Levels:         levels,
+		Output:         e.output(),
+		CompressYoung:  compression == CompressionZstd || final && compression == CompressionAuto,
+		CompressBottom: compression != CompressionNone,
+		LastCommit:     full.lastCommit,
+	}
+	if full.log > 0 {
+		job.LogNumber = full.log + 1
+		job.Log = manifest.ValueFile{Number: full.log, Size: uint64(full.logBytes), Log: true}
+	}
+	return job
+}
+
 // output returns what all jobs' outputs have in common.
 func (e *Engine) output() run.Config {
 	return run.Config{
@@ -133,6 +167,10 @@ func (e *Engine) output() run.Config {
 		NextNumber: e.nextNumber,
 		TableBytes: e.options.Tuning.TableBytes,
 		BlockBytes: e.options.Tuning.BlockBytes,
+		Values: run.Values{
+			Separate:  e.options.ValueThreshold,
+			FileBytes: e.options.Tuning.ValueBytes,
+		},
 	}
 }
 
@@ -140,7 +178,7 @@ func (e *Engine) output() run.Config {
 // the commits.
 func (e *Engine) mergeLoop() {
 	for pause := retryMin; ; {
-		inputs, idle, ok := e.nextMerge()
+		next, idle, ok := e.nextMerge()
 		if !ok {
 			return
 		}
@@ -148,7 +186,7 @@ func (e *Engine) mergeLoop() {
 		if idle && (!e.sleep(e.options.Tuning.IdleAfter, e.due) || e.committed.Load() != seen) {
 			continue
 		}
-		err := e.mergeOne(inputs, func() bool {
+		err := e.mergeOne(next, func() bool {
 			return e.closed.Load() || idle && e.committed.Load() != seen
 		})
 		if err == nil || errors.Is(err, merge.ErrCancelled) {
@@ -163,43 +201,36 @@ func (e *Engine) mergeLoop() {
 
 // nextMerge returns what to merge next, and whether it can wait until nobody commits. If there is
 // nothing, the merging goroutine has ended.
-func (e *Engine) nextMerge() (next inputs, idle, ok bool) {
+func (e *Engine) nextMerge() (next plan, idle, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	version, youngRuns := e.state.Load().Levels.Version, e.options.Tuning.YoungRuns
-	if e.closed.Load() || e.poisoned.Load() != nil {
+	if e.closed.Load() || e.poisoned.Load() != nil || e.yield {
 		e.merging = false
-		return inputs{}, false, false
+		e.moved.Broadcast()
+		return plan{}, false, false
 	}
-	if next, ok = pick(version, youngRuns, false); ok {
+	if next, ok = e.picker(youngRuns, false).pick(version); ok {
 		return next, false, true
 	}
-	if next, ok = pick(version, youngRuns, true); ok {
+	if next, ok = e.picker(youngRuns, true).pick(version); ok {
 		return next, true, true
 	}
 	e.merging = false
-	return inputs{}, false, false
+	return plan{}, false, false
 }
 
-// mergeOne merges the picked tables into the bottom run.
-func (e *Engine) mergeOne(in inputs, cancelled func() bool) error {
+// picker returns what decides about merges now.
+func (e *Engine) picker(youngRuns int, idle bool) picker {
+	return picker{
+		youngRuns: youngRuns, idle: idle, garbage: uint64(e.options.Tuning.Garbage), now: e.now(),
+	}
+}
+
+// mergeOne does what was picked.
+func (e *Engine) mergeOne(p plan, cancelled func() bool) error {
 	start := time.Now()
-	levels := e.state.Load().Levels
-	job := merge.Job{Output: e.output(), Cancelled: cancelled}
-	job.Output.Compress = e.options.Compression != CompressionNone
-	job.Output.DropEpoch = levels.Version.DropEpoch
-	if len(levels.Version.Dropped) > 0 {
-		job.Output.Dropped = levels.Version.IsDropped
-	}
-	job.Young = levels.Young[len(levels.Young)-in.young:]
-	for _, t := range in.bottom {
-		h, ok := levels.Handle(t.Number)
-		if !ok {
-			return fmt.Errorf("merge: table %06d is not there", t.Number)
-		}
-		job.Bottom = append(job.Bottom, h)
-	}
-	edit, err := job.Run()
+	edit, err := e.mergeJob(p, cancelled).Run()
 	if err != nil {
 		return fmt.Errorf("merge: %w", err)
 	}
@@ -207,7 +238,49 @@ func (e *Engine) mergeOne(in inputs, cancelled func() bool) error {
 		return fmt.Errorf("merge: %w", err)
 	}
 	e.merges.Add(1)
-	e.options.Logger.Info("merged", "dir", e.dir, "young", in.young, "bottom", len(in.bottom),
-		"took", time.Since(start))
+	e.options.Logger.Info("merged", "dir", e.dir, "why", p.why, "young", p.young.Count,
+		"bottom", len(p.bottom), "took", time.Since(start))
 	return nil
+}
+
+// mergeJob returns the job that does what was picked of the current version.
+func (e *Engine) mergeJob(p plan, cancelled func() bool) merge.Job {
+	levels := e.state.Load().Levels
+	job := merge.Job{
+		Levels: levels, Young: p.young, Bottom: p.bottom, ToBottom: p.toBottom, Now: e.now(), Output: e.output(),
+		Cancelled: cancelled,
+	}
+	out := &job.Output
+	out.Filter = !p.toBottom
+	out.Compress = e.options.Compression == CompressionZstd ||
+		p.toBottom && e.options.Compression == CompressionAuto
+	out.DropEpoch = levels.Version.DropEpoch
+	if len(levels.Version.Dropped) > 0 {
+		out.Dropped = levels.Version.IsDropped
+	}
+	if len(p.relocate) > 0 {
+		out.Values.Relocate = func(file uint64) bool {
+			_, found := slices.BinarySearch(p.relocate, file)
+			return found
+		}
+	}
+	if p.clear {
+		return job // the tables go as they are
+	}
+	end := len(levels.Young) - p.young.Older
+	job.Inputs = slices.Clone(levels.Young[end-p.young.Count : end])
+	if p.toBottom {
+		in := make(map[uint64]bool, len(p.bottom))
+		for _, number := range p.bottom {
+			in[number] = true
+		}
+		job.Inputs = append(job.Inputs,
+			levels.Bottom.Only(func(t *manifest.Table) bool { return in[t.Number] }))
+		for _, t := range levels.Version.Bottom.Tables {
+			if !in[t.Number] {
+				out.Cuts = append(out.Cuts, t.Smallest)
+			}
+		}
+	}
+	return job
 }

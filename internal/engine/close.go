@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat/internal/memtable"
+	"github.com/stoatdb/stoat/internal/superversion"
 )
 
 // tidyBytes is how much a closing database merges at most, so that a small one is left as one
@@ -59,10 +60,11 @@ func (e *Engine) settle() error {
 	if err := e.drain(); err != nil {
 		return err
 	}
-	e.closeLog()
-	if e.newest.Len() > 0 {
+	logBytes := e.closeLog()
+	if !e.newest.Empty() {
 		full := sealed{
-			root: e.newest, bytes: e.activeBytes.Load(), log: e.logNumber, lastCommit: e.committed.Load(),
+			root: e.newest, bytes: e.activeBytes.Load(), log: e.logNumber, logBytes: logBytes,
+			lastCommit: e.committed.Load(),
 		}
 		e.newest = memtable.Root{}
 		e.mu.Lock()
@@ -81,27 +83,34 @@ func (e *Engine) settle() error {
 // tidy merges what is small. It is no loss if that fails.
 func (e *Engine) tidy() {
 	version := e.state.Load().Levels.Version
-	in, ok := pick(version, 1, true)
-	if !ok || in.bytes(version) > tidyBytes {
+	p, ok := e.picker(1, true).pick(version)
+	if !ok || p.bytes(version) > tidyBytes {
 		return
 	}
-	if err := e.mergeOne(in, func() bool { return false }); err != nil {
+	if err := e.mergeOne(p, func() bool { return false }); err != nil {
 		e.options.Logger.Warn("merge while closing", "dir", e.dir, "err", err)
 	}
 }
 
-// keepReadable opens all tables, for readers that go on: once the lock is released, another process
+// keepReadable opens all files, for readers that go on: once the lock is released, another process
 // may remove the files.
 func (e *Engine) keepReadable() {
 	if e.options.Volatile {
 		return
 	}
 	levels := e.state.Load().Levels
-	for t := range levels.Version.Tables() {
-		if h, ok := levels.Handle(t.Number); ok {
-			if err := h.Table.Open(); err != nil {
-				e.options.Logger.Warn("open table for readers", "dir", e.dir, "err", err)
-			}
-		}
+	if err := openAll(levels); err != nil {
+		e.options.Logger.Warn("open files for readers", "dir", e.dir, "err", err)
 	}
+}
+
+// openAll opens every file of the levels, so that all stay readable when they are removed. After an
+// error it goes on with the rest.
+func openAll(levels *superversion.Levels) error {
+	var errs []error
+	levels.Each(func(h superversion.Handle) { errs = append(errs, h.Table.Open()) })
+	for _, f := range levels.Version.ValueFiles {
+		errs = append(errs, levels.Values(f.Number).Open())
+	}
+	return errors.Join(errs...)
 }

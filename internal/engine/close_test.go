@@ -71,7 +71,7 @@ func TestClose_endsEverythingButReading(t *testing.T) {
 	ok(t, err)
 	w, err := e.Begin()
 	ok(t, err)
-	w.Put(dataKey("b"), []byte("b"))
+	w.Put(dataKey("b"), []byte("b"), 0)
 	ok(t, e.Close())
 	_, snapshotErr := e.Snapshot()
 	for call, err := range map[string]error{

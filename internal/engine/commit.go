@@ -76,6 +76,14 @@ func (e *Engine) abandon() {
 	}
 }
 
+// skip records that the given commit, the newest, is durable without the log. The caller holds
+// e.turn, and nothing is in the queue.
+func (p *pipeline) skip(commit uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.written, p.synced = commit, commit
+}
+
 // await returns when nobody leads. The caller holds the mutex.
 func (p *pipeline) await() {
 	for p.leading {

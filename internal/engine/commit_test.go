@@ -33,7 +33,7 @@ func commit(e *Engine, key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	w.Put(key, value)
+	w.Put(key, value, 0)
 	return w.Commit()
 }
 
@@ -113,7 +113,7 @@ func TestStream_publishesNothingThatIsNotDurable(t *testing.T) {
 	e := mustOpen(t, memfs.New(), calm())
 	first, err := e.Begin()
 	ok(t, err)
-	first.Put(dataKey("first"), []byte("value"))
+	first.Put(dataKey("first"), []byte("value"), 0)
 	number, _, err := first.append()
 	ok(t, err)
 	e.writer.unlock() // and before it waits for its sync, another transaction comes

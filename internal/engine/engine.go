@@ -12,13 +12,12 @@ package engine
 
 import (
 	"errors"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
-	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/table"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -57,14 +56,17 @@ type Engine struct {
 	garbage    []string          // files that nothing refers to and that could not be removed
 	numbers    atomic.Uint64     // the next file number
 
-	mu       sync.Mutex // guards the fields below, and writing state and current
-	sealed   []sealed   // on their way to tables, oldest first
-	flushing bool       // a goroutine flushes
-	merging  bool       // a goroutine merges
-	trying   bool       // a flush is under way
-	attempts int        // flushes that have ended, well or not
-	stalled  error      // why the last flush failed; nil after a success
-	moved    sync.Cond  // on mu; something above has changed
+	mu       sync.Mutex  // guards the fields below, and writing state and current
+	sealed   []sealed    // on their way to tables, oldest first
+	flushing bool        // a goroutine flushes
+	merging  bool        // a goroutine merges
+	yield    bool        // it is to stop, because Compact waits
+	trying   bool        // a flush is under way
+	attempts int         // flushes that have ended, well or not
+	stalled  error       // why the last flush failed; nil after a success
+	wake     *time.Timer // looks at what to merge at wakeAt; nil if that was never needed
+	wakeAt   uint64      // in milliseconds since 1970
+	moved    sync.Cond   // on mu; something above has changed
 
 	hurry   chan struct{}  // holds an item: a failed flush is to be tried again at once
 	due     chan struct{}  // holds an item: there is a merge that cannot wait until nobody commits
@@ -77,7 +79,8 @@ type Engine struct {
 type sealed struct {
 	root       memtable.Root
 	bytes      int64
-	log        uint64 // its last log segment
+	log        uint64 // its log segment
+	logBytes   int64  // the segment's size
 	lastCommit uint64
 }
 
@@ -89,9 +92,12 @@ func newEngine(fs vfs.FS, dir string, o Options) *Engine {
 	e.moved.L = &e.mu
 	e.pipeline.changed.L = &e.pipeline.mu
 	e.cache = table.NewCache(o.MemoryLimit)
-	e.mem = memtable.New(wal.HeaderBytes)
+	e.mem = newMemtable()
 	return e
 }
+
+// newMemtable returns an empty memtable whose arena leaves room for the headers of the log.
+func newMemtable() *memtable.Memtable { return memtable.New(wal.HeaderBytes) }
 
 // Snapshot returns what a reader sees from now on.
 func (e *Engine) Snapshot() (*superversion.Superversion, error) {
@@ -128,18 +134,6 @@ func (e *Engine) storeLocked(next *superversion.Superversion) {
 
 // nextNumber hands out a file number.
 func (e *Engine) nextNumber() uint64 { return e.numbers.Add(1) - 1 }
-
-// openTable returns the reader of a table of the manifest.
-func (e *Engine) openTable(t *manifest.Table) *table.Table {
-	return table.New(table.Config{
-		FS:       e.fs,
-		Path:     filepath.Join(e.dir, run.Name(t.Number)),
-		Number:   t.Number,
-		Database: e.database,
-		Size:     int64(t.Size),
-		Cache:    e.cache,
-	})
-}
 
 // Sync returns when everything committed so far is durable.
 func (e *Engine) Sync() error {

@@ -20,7 +20,9 @@ const tableSuffix = ".table"
 var errBroken = errors.New("broken on purpose")
 
 // calm is options with which nothing is merged before the database is closed.
-func calm() Options { return Options{Tuning: Tuning{IdleAfter: time.Hour, YoungRuns: 100}} }
+func calm() Options {
+	return Options{Tuning: Tuning{IdleAfter: time.Hour, YoungRuns: 100, SpillBytes: 1 << 30}}
+}
 
 func ok(t testing.TB, err error) {
 	t.Helper()
@@ -146,7 +148,11 @@ func wordsIn(t testing.TB, s *superversion.Superversion) []string {
 	var c superversion.Cursor
 	c.Init(s, dataKey(""), nil, false)
 	for ok := c.First(); ok; ok = c.Next() {
-		words = append(words, string(c.Value()))
+		value, err := c.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		words = append(words, string(value))
 	}
 	ok(t, c.Err())
 	return words

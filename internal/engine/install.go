@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
-	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
-	"github.com/stoatdb/stoat/internal/wal"
 )
 
 // install makes a job's edit durable, then visible, then removes the files that it made obsolete.
@@ -41,7 +38,7 @@ func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Sup
 		e.discard(edit)
 		return err
 	}
-	levels := superversion.NewLevels(version, old, e.openTable)
+	levels := superversion.NewLevels(version, old, e.opener())
 	e.mu.Lock()
 	e.publishLocked(func(next *superversion.Superversion) {
 		next.Levels = levels
@@ -50,7 +47,7 @@ func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Sup
 	e.setPaceLocked()
 	e.startJobsLocked()
 	e.mu.Unlock()
-	e.removeObsolete(edit, old, version.LogNumber)
+	e.removeObsolete(old, version)
 	return nil
 }
 
@@ -98,31 +95,6 @@ func (e *Engine) startManifest(outcome *manifest.Version) error {
 	return nil
 }
 
-// discard removes the files of an edit that was not installed.
-func (e *Engine) discard(edit *manifest.Edit) {
-	for _, t := range slices.Concat(edit.AddYoung, edit.AddBottom) {
-		e.removeFile(run.Name(t.Number))
-	}
-}
-
-// removeObsolete unlinks what an installed edit replaced. Readers of older superversions may still
-// need the tables: they are open by then, and stay readable. The caller holds e.installing.
-func (e *Engine) removeObsolete(edit *manifest.Edit, old *superversion.Levels, logNumber uint64) {
-	e.removeGarbage()
-	for _, number := range edit.Remove {
-		if h, ok := old.Handle(number); ok {
-			if err := h.Table.Open(); err != nil {
-				e.options.Logger.Warn("open obsolete table", "err", err)
-			}
-		}
-		e.removeFile(run.Name(number))
-	}
-	for len(e.logs) > 0 && e.logs[0] < logNumber {
-		e.removeFile(wal.Name(e.logs[0]))
-		e.logs = e.logs[1:]
-	}
-}
-
 // removeFile unlinks a file that nothing refers to. If that fails, the next install or Close tries
 // again. The caller holds e.installing, or is alone.
 func (e *Engine) removeFile(name string) {
@@ -163,7 +135,7 @@ func (e *Engine) create(cutOff []uint64) error {
 
 // publishRecovered makes the first state.
 func (e *Engine) publishRecovered(version *manifest.Version, full []sealed) {
-	s := &superversion.Superversion{Levels: superversion.NewLevels(version, nil, e.openTable)}
+	s := &superversion.Superversion{Levels: superversion.NewLevels(version, nil, e.opener())}
 	for _, f := range full {
 		s.Sealed = append([]memtable.Root{f.root}, s.Sealed...)
 	}

@@ -16,30 +16,41 @@ const (
 
 // Options says how a database is opened. The zero value is the default.
 type Options struct {
-	ReadOnly    bool          // never write, take no lock
-	NoSync      bool          // a commit is durable only at Sync, Close or when the system pleases
-	Volatile    bool          // keep no log: the file system does not outlive the process
-	MemoryLimit int64         // bytes for memtables and decoded blocks together
-	Compression Compression   //
-	LockTimeout time.Duration // how long Open waits for another process
-	Logger      *slog.Logger  // background events; nil is silent
-	Tuning      Tuning
+	ReadOnly    bool        // never write, take no lock
+	NoSync      bool        // a commit is durable only at Sync, Close or when the system pleases
+	Volatile    bool        // keep no log: the file system does not outlive the process
+	MemoryLimit int64       // bytes for memtables and decoded blocks together
+	Compression Compression //
+	// ValueThreshold is the size from which values stay in the log or go to value files; less than 0
+	// keeps all in tables.
+	ValueThreshold int
+	LockTimeout    time.Duration // how long Open waits for another process
+	Logger         *slog.Logger  // background events; nil is silent
+	Tuning         Tuning
 }
 
 // Tuning holds sizes that are constants to users. Tests shrink them to make rare paths hot. A zero
 // field is the default.
 type Tuning struct {
 	MemtableBytes int64         // a memtable is sealed at this size
+	SpillBytes    int64         // a transaction keeps so much in memory
 	TableBytes    int64         // a table is closed at this size
 	BlockBytes    int           // as in table.WriterOptions
+	ValueBytes    int64         // a value file is closed at this size
+	Garbage       int64         // so much garbage in value files is of no concern
 	YoungRuns     int           // so many young runs start a merge
 	JournalBytes  int64         // the manifest is written anew after growing by this much
 	IdleAfter     time.Duration // without commits for so long, merges tidy up
+
+	Now func() time.Time // the clock by which entries expire
 }
 
 const (
 	defaultMemoryLimit  = 128 << 20
 	defaultTableBytes   = 32 << 20
+	defaultValueBytes   = 64 << 20
+	defaultGarbage      = 32 << 20
+	defaultThreshold    = 2 << 10
 	defaultYoungRuns    = 4
 	defaultJournalBytes = 256 << 10
 	defaultIdleAfter    = 200 * time.Millisecond
@@ -48,6 +59,9 @@ const (
 	// being flushed in the room that decoded blocks have otherwise.
 	memtableShare = 2
 	minMemtable   = 1 << 20
+	// spillShare of a memtable, as a divisor, is what a transaction writes before that goes to tables:
+	// so much is being filled, and so much being written, beside the memtable of all others.
+	spillShare = 2
 	// cacheShare of the memory limit is what decoded blocks may always use.
 	cacheShare = 8
 )
@@ -57,7 +71,14 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MemoryLimit, defaultMemoryLimit)
 	t := &o.Tuning
 	setDefault(&t.MemtableBytes, max(o.MemoryLimit/memtableShare, minMemtable))
+	setDefault(&t.SpillBytes, max(t.MemtableBytes/spillShare, 1))
 	setDefault(&t.TableBytes, defaultTableBytes)
+	setDefault(&t.ValueBytes, defaultValueBytes)
+	setDefault(&t.Garbage, defaultGarbage)
+	setDefault(&o.ValueThreshold, defaultThreshold)
+	if t.Now == nil {
+		t.Now = time.Now
+	}
 	setDefault(&t.YoungRuns, defaultYoungRuns)
 	setDefault(&t.JournalBytes, defaultJournalBytes)
 	setDefault(&t.IdleAfter, defaultIdleAfter)

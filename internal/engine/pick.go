@@ -2,115 +2,250 @@ package engine
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 )
 
-// inputs is what to merge: the oldest young runs, and tables of the bottom run.
-type inputs struct {
-	young  int // how many of the oldest young runs
-	bottom []*manifest.Table
+// plan is a merge to do: what it reads, and where its output belongs.
+type plan struct {
+	why      string
+	young    manifest.YoungRuns
+	bottom   []uint64 // numbers of tables of the bottom run
+	toBottom bool     // the output is part of the bottom run, else it is one young run
+	clear    bool     // the bottom tables hold nothing that counts, and go unread
+	relocate []uint64 // value files whose values are written anew, by number
 }
 
-// bytes returns how much there is to read.
-func (in inputs) bytes(v *manifest.Version) (n uint64) {
-	for _, r := range v.Young[len(v.Young)-in.young:] {
-		n += runBytes(r)
+// bytes returns how much there is to read in tables.
+func (p plan) bytes(v *manifest.Version) (n uint64) {
+	runs, _, err := p.young.Of(v)
+	if err != nil {
+		return 0
 	}
-	return n + runBytes(manifest.Run{Tables: in.bottom})
+	for _, r := range runs {
+		n += r.Bytes()
+	}
+	for _, t := range v.Bottom.Tables {
+		if slices.Contains(p.bottom, t.Number) {
+			n += t.Size
+		}
+	}
+	return n
 }
 
-// A merge rewrites the bottom tables that the young runs overlap, so it pays to wait for more young
-// bytes the larger the bottom run is; but every young run makes reads slower.
+// picker decides what to merge next. Its methods are pure functions of the manifest's version.
+//
+// Young runs make reads slower, and merging them into the bottom run rewrites what they overlap of
+// it. So they wait until they are as large as the bottom run, which makes a growing database write
+// each byte about twice in all its merges. Should they become too many before that, some are merged
+// with each other: those for which the fewest bytes are written for each run that is saved, which
+// are neighbours of about the same size.
+type picker struct {
+	youngRuns int    // so many young runs are worth a merge
+	idle      bool   // nobody commits: pick also what merely tidies up
+	garbage   uint64 // bytes of garbage in value files that are of no concern
+	now       uint64 // milliseconds since 1970
+}
+
 const (
-	bottomShare  = 4 // young runs of a quarter of the bottom run are worth a merge
-	maxYoungRuns = 3 // times youngRuns: then they are merged whatever it costs
+	// tooMany, times youngRuns, is how many young runs are merged whatever it costs.
+	tooMany = 3
+	// tidyShare of the bottom run's bytes, as a divisor, is worth to be merged into it when there is
+	// nothing else to do; any run is while the bottom run has no more than tidyBottom bytes.
+	tidyShare  = 16
+	tidyBottom = 256 << 20
+	// valueShare of the bytes of all values, as a divisor, are worth a merge that finds out which
+	// values are garbage, if it writes less than an equal share of them.
+	valueShare = 4
 )
 
-// pick decides what to merge next. It is a pure function of the manifest's version. With idle set
-// it also picks what merely tidies up: any young run, and bottom tables that hold data of dropped
-// buckets.
-func pick(v *manifest.Version, youngRuns int, idle bool) (inputs, bool) {
-	var young, bottom uint64
+// pick returns the most urgent merge, if there is one to do.
+func (p picker) pick(v *manifest.Version) (plan, bool) {
+	choices := []func(*manifest.Version) (plan, bool){
+		p.covered, p.grown, p.shadowed, p.crowded, p.reclaim, p.stale,
+	}
+	if p.idle {
+		choices = append(choices, p.tidy, p.dropped)
+	}
+	for _, choose := range choices {
+		if next, ok := choose(v); ok {
+			return next, true
+		}
+	}
+	return plan{}, false
+}
+
+// covered picks the bottom tables of which newer range deletions and dropped buckets leave nothing.
+func (p picker) covered(v *manifest.Version) (plan, bool) {
+	var deleted keyspace.Spans
 	for _, r := range v.Young {
-		young += runBytes(r)
+		if len(r.Deleted) > 0 {
+			deleted = deleted.With(r.Deleted...)
+		}
 	}
-	bottom = runBytes(v.Bottom)
-	n := len(v.Young)
-	due := n >= youngRuns && (young >= bottom/bottomShare || n >= maxYoungRuns*youngRuns)
-	if due || idle && n > 0 {
-		return inputs{young: n, bottom: overlapped(v)}, true
+	next := plan{why: "deleted", toBottom: true, clear: true}
+	for _, t := range v.Bottom.Tables {
+		if deleted.Covers(t.Smallest, t.Largest) || withinDropped(v, t) {
+			next.bottom = append(next.bottom, t.Number)
+		}
 	}
-	if idle {
-		for _, t := range v.Bottom.Tables {
-			if holdsDropped(v, t) {
-				return inputs{bottom: []*manifest.Table{t}}, true
+	return next, len(next.bottom) > 0
+}
+
+// grown picks all young runs once they are as large as the bottom run.
+func (p picker) grown(v *manifest.Version) (plan, bool) {
+	if len(v.Young) < p.youngRuns || youngBytes(v) < v.Bottom.Bytes() {
+		return plan{}, false
+	}
+	return intoBottom("grown", v), true
+}
+
+// shadowed picks all young runs when many of the values are theirs: merging finds the older values
+// of the same keys, which are garbage, and costs little where values are large.
+func (p picker) shadowed(v *manifest.Version) (plan, bool) {
+	var young, all uint64
+	for i, r := range append(slices.Clone(v.Young), v.Bottom) {
+		for _, t := range r.Tables {
+			for _, share := range t.Values {
+				all += share.Bytes
+				if i < len(v.Young) {
+					young += share.Bytes
+				}
 			}
 		}
 	}
-	return inputs{}, false
+	cost := youngBytes(v) + v.Bottom.Bytes()
+	if young < p.garbage || young < (all-young)/valueShare || cost > young/valueShare || young == all {
+		return plan{}, false
+	}
+	return intoBottom("shadowed", v), true
 }
 
-// overlapped returns the bottom tables within the span of all young runs. Tables in a gap between
-// young tables count: the merge's output may fill it. Catalog and data never share a table, so each
-// has a span of its own.
-func overlapped(v *manifest.Version) []*manifest.Table {
-	var catalog, data span
+// crowded picks neighbours among too many young runs, or all of them and the bottom run, whichever
+// saves a run at the least cost.
+func (p picker) crowded(v *manifest.Version) (plan, bool) {
+	n := len(v.Young)
+	if n < tooMany*p.youngRuns || n < 2 {
+		return plan{}, false
+	}
+	next := intoBottom("crowded", v)
+	least := float64(next.bytes(v)) / float64(n)
+	for newest := range n {
+		bytes := v.Young[newest].Bytes()
+		for oldest := newest + 1; oldest < n; oldest++ {
+			bytes += v.Young[oldest].Bytes()
+			count := oldest - newest + 1
+			if cost := float64(bytes) / float64(count-1); count >= p.youngRuns && cost < least {
+				least = cost
+				next = plan{why: "crowded", young: manifest.YoungRuns{Older: n - 1 - oldest, Count: count}}
+			}
+		}
+	}
+	return next, true
+}
+
+// stale picks a bottom table of which a good part has expired.
+func (p picker) stale(v *manifest.Version) (plan, bool) {
+	for _, t := range v.Bottom.Tables {
+		if t.StaleAt != 0 && t.StaleAt <= p.now {
+			return plan{why: "expired", bottom: []uint64{t.Number}, toBottom: true}, true
+		}
+	}
+	return plan{}, false
+}
+
+// tidy picks young runs while nobody waits: to merge them into the bottom run if that is small or
+// they are not, or if much of them is deletions or has expired, and else with each other.
+func (p picker) tidy(v *manifest.Version) (plan, bool) {
+	n := len(v.Young)
+	if n == 0 {
+		return plan{}, false
+	}
+	worth := v.Bottom.Bytes() <= tidyBottom || youngBytes(v) >= v.Bottom.Bytes()/tidyShare
 	for _, r := range v.Young {
 		for _, t := range r.Tables {
-			if keyspace.IsData(t.Smallest) {
-				data.add(t)
-			} else {
-				catalog.add(t)
-			}
+			worth = worth || t.StaleAt != 0 && t.StaleAt <= p.now
 		}
 	}
-	var tables []*manifest.Table
+	if worth {
+		return intoBottom("tidy", v), true
+	}
+	return plan{why: "tidy", young: manifest.YoungRuns{Count: n}}, n > 1
+}
+
+// dropped picks a bottom table that holds data of dropped buckets.
+func (p picker) dropped(v *manifest.Version) (plan, bool) {
 	for _, t := range v.Bottom.Tables {
-		if catalog.meets(t) || data.meets(t) {
-			tables = append(tables, t)
+		if holdsDropped(v, t) {
+			return plan{why: "dropped", bottom: []uint64{t.Number}, toBottom: true}, true
 		}
 	}
-	return tables
+	return plan{}, false
 }
 
-// span is the keys from the smallest to the largest of some tables. The zero span has none.
-type span struct{ smallest, largest []byte }
-
-func (s *span) add(t *manifest.Table) {
-	if s.smallest == nil || bytes.Compare(t.Smallest, s.smallest) < 0 {
-		s.smallest = t.Smallest
-	}
-	if s.largest == nil || bytes.Compare(t.Largest, s.largest) > 0 {
-		s.largest = t.Largest
-	}
-}
-
-func (s *span) meets(t *manifest.Table) bool {
-	return s.smallest != nil &&
-		bytes.Compare(t.Smallest, s.largest) <= 0 && bytes.Compare(s.smallest, t.Largest) <= 0
-}
-
-// holdsDropped reports whether t may hold anything of a bucket that was dropped after it was
-// written.
-func holdsDropped(v *manifest.Version, t *manifest.Table) bool {
-	for _, d := range v.Dropped {
-		if t.DropEpoch >= d.Epoch {
-			continue
+// intoBottom returns the merge of all young runs into the bottom run.
+func intoBottom(why string, v *manifest.Version) plan {
+	next := plan{why: why, young: manifest.YoungRuns{Count: len(v.Young)}, toBottom: true}
+	for _, t := range v.Bottom.Tables {
+		if overlapped(v, t) {
+			next.bottom = append(next.bottom, t.Number)
 		}
-		for _, r := range keyspace.Ranges(d.First, d.Last) {
-			if bytes.Compare(t.Largest, r[0]) >= 0 && bytes.Compare(t.Smallest, r[1]) < 0 {
-				return true
-			}
+	}
+	return next
+}
+
+// overlapped reports whether a young run may have or delete a key within t.
+func overlapped(v *manifest.Version, t *manifest.Table) bool {
+	for _, r := range v.Young {
+		i, _ := slices.BinarySearchFunc(r.Tables, t.Smallest, func(y *manifest.Table, key []byte) int {
+			return bytes.Compare(y.Largest, key)
+		})
+		if i < len(r.Tables) && bytes.Compare(r.Tables[i].Smallest, t.Largest) <= 0 {
+			return true
+		}
+		if r.Deleted.Meets(t.Smallest, t.Largest) {
+			return true
 		}
 	}
 	return false
 }
 
-func runBytes(r manifest.Run) (n uint64) {
-	for _, t := range r.Tables {
-		n += t.Size
+func youngBytes(v *manifest.Version) (n uint64) {
+	for _, r := range v.Young {
+		n += r.Bytes()
 	}
 	return n
+}
+
+// holdsDropped reports whether t may hold anything of a bucket that was dropped after it was
+// written.
+func holdsDropped(v *manifest.Version, t *manifest.Table) bool {
+	return droppedRange(v, t, func(r [2][]byte) bool {
+		return bytes.Compare(t.Largest, r[0]) >= 0 && bytes.Compare(t.Smallest, r[1]) < 0
+	})
+}
+
+// withinDropped reports whether all of t belongs to buckets that were dropped after it was written.
+func withinDropped(v *manifest.Version, t *manifest.Table) bool {
+	return droppedRange(v, t, func(r [2][]byte) bool {
+		return bytes.Compare(t.Smallest, r[0]) >= 0 && bytes.Compare(t.Largest, r[1]) < 0
+	})
+}
+
+// droppedRange reports whether a range of what was dropped after t was written fulfils the
+// condition.
+func droppedRange(v *manifest.Version, t *manifest.Table, holds func(r [2][]byte) bool) bool {
+	for _, d := range v.Dropped {
+		if t.DropEpoch >= d.Epoch {
+			continue
+		}
+		for _, r := range keyspace.Ranges(d.First, d.Last) {
+			if holds(r) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
@@ -25,29 +26,53 @@ func runsOf(tables ...*manifest.Table) (runs []manifest.Run) {
 	return runs
 }
 
-// outcome describes what pick decided, in one line.
-func outcome(in inputs, ok bool) string {
+// deletion returns a young run that deletes the keys [first, end) of the root bucket.
+func deletion(first, end string) manifest.Run {
+	prefix := string(keyspace.AppendPrefix(nil, 0))
+	return manifest.Run{Deleted: keyspace.Spans{
+		{Start: []byte(prefix + first), End: []byte(prefix + end)},
+	}}
+}
+
+// outcome describes what was picked, in one line.
+func outcome(next plan, ok bool) string {
 	if !ok {
 		return "nothing"
 	}
-	var numbers []uint64
-	for _, t := range in.bottom {
-		numbers = append(numbers, t.Number)
+	s := next.why
+	if n := next.young.Count; n > 0 {
+		s += fmt.Sprintf(" young %d..%d", next.young.Older, next.young.Older+n-1)
 	}
-	return fmt.Sprintf("young %d bottom %v", in.young, numbers)
+	if len(next.bottom) > 0 {
+		s += fmt.Sprintf(" bottom %v", next.bottom)
+	}
+	if len(next.relocate) > 0 {
+		s += fmt.Sprintf(" files %v", next.relocate)
+	}
+	if next.clear {
+		s += " unread"
+	} else if next.toBottom {
+		s += " down"
+	}
+	return s
 }
+
+const testMB = 1 << 20
 
 func TestPick_decides(t *testing.T) {
 	bottom := manifest.Run{Tables: []*manifest.Table{
-		tableOf(1, 1000, "a", "c"), tableOf(2, 1000, "d", "f"), tableOf(3, 1000, "x", "z"),
+		tableOf(1, 1000*testMB, "a", "c"), tableOf(2, 1000*testMB, "d", "f"),
+		tableOf(3, 1000*testMB, "x", "z"),
 	}}
 	small := func(n int) []manifest.Run {
 		var tables []*manifest.Table
 		for i := range n {
-			tables = append(tables, tableOf(uint64(10+i), 1, "e", "g"))
+			tables = append(tables, tableOf(uint64(10+i), testMB, "e", "g"))
 		}
 		return runsOf(tables...)
 	}
+	expiring := tableOf(4, 1, "n", "p")
+	expiring.StaleAt = 1000
 	for _, c := range []struct {
 		name    string
 		version manifest.Version
@@ -56,73 +81,149 @@ func TestPick_decides(t *testing.T) {
 	}{
 		{"an empty database", manifest.Version{}, "nothing", "nothing"},
 		{"one run", manifest.Version{Bottom: bottom}, "nothing", "nothing"},
-		{"few young runs", manifest.Version{Young: small(2), Bottom: bottom},
-			"nothing", "young 2 bottom [2]"},
-		{"young runs that are small beside what they overlap",
-			manifest.Version{Young: small(5), Bottom: bottom}, "nothing", "young 5 bottom [2]"},
-		{"young runs that slow reads down",
+		{"few young runs above a small bottom run",
+			manifest.Version{Young: small(2), Bottom: manifest.Run{Tables: []*manifest.Table{
+				tableOf(1, 5*testMB, "a", "c"), tableOf(2, 5*testMB, "d", "f")}}},
+			"nothing", "tidy young 0..1 bottom [2] down"},
+		{"few young runs above a large bottom run",
+			manifest.Version{Young: small(2), Bottom: bottom}, "nothing", "tidy young 0..1"},
+		{"too many young runs that are small beside what they overlap",
 			manifest.Version{Young: small(12), Bottom: bottom},
-			"young 12 bottom [2]", "young 12 bottom [2]"},
-		{"young runs of a quarter of the bottom run",
+			"crowded young 0..11", "crowded young 0..11"},
+		{"many young runs that overlap nothing",
 			manifest.Version{Young: runsOf(
-				tableOf(10, 300, "g", "h"), tableOf(11, 300, "b", "c"),
-				tableOf(12, 300, "g", "h"), tableOf(13, 300, "g", "h")), Bottom: bottom},
-			"young 4 bottom [1 2]", "young 4 bottom [1 2]"},
-		{"a gap that the merge may fill",
+				tableOf(10, 900*testMB, "g", "h"), tableOf(11, 900*testMB, "g", "h"),
+				tableOf(12, 900*testMB, "g", "h"), tableOf(13, 300*testMB, "g", "h")),
+				Bottom: bottom},
+			"grown young 0..3 down", "grown young 0..3 down"},
+		{"a gap between what young runs overlap",
 			manifest.Version{
-				Young:  runsOf(tableOf(10, 1, "b", "b"), tableOf(11, 1, "y", "y")),
+				Young:  runsOf(tableOf(10, 200*testMB, "b", "b"), tableOf(11, testMB, "y", "y")),
 				Bottom: bottom,
 			},
-			"nothing", "young 2 bottom [1 2 3]"},
-		{"a dropped bucket that a table may hold",
+			"nothing", "tidy young 0..1 bottom [1 3] down"},
+		{"a deletion of some tables and a part of another",
+			manifest.Version{Young: []manifest.Run{deletion("a", "e")}, Bottom: bottom},
+			"deleted bottom [1] unread", "deleted bottom [1] unread"},
+		{"a dropped bucket of which nothing is left in a table",
 			manifest.Version{Bottom: bottom, DropEpoch: 1,
 				Dropped: []manifest.Drop{{First: 0, Last: 0, Epoch: 1}}},
-			"nothing", "young 0 bottom [1]"},
+			"deleted bottom [1 2 3] unread", "deleted bottom [1 2 3] unread"},
 		{"a dropped bucket that no table can hold",
 			manifest.Version{Bottom: bottom, DropEpoch: 1,
 				Dropped: []manifest.Drop{{First: 7, Last: 9, Epoch: 1}}},
 			"nothing", "nothing"},
+		{"entries that have expired",
+			manifest.Version{Bottom: manifest.Run{Tables: []*manifest.Table{expiring}}},
+			"expired bottom [4] down", "expired bottom [4] down"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := outcome(pick(&c.version, 4, false)); got != c.busy {
+			p := picker{youngRuns: 4, now: 1000}
+			if got := outcome(p.pick(&c.version)); got != c.busy {
 				t.Errorf("while busy: %s, want %s", got, c.busy)
 			}
-			if got := outcome(pick(&c.version, 4, true)); got != c.idle {
+			p.idle = true
+			if got := outcome(p.pick(&c.version)); got != c.idle {
 				t.Errorf("when idle: %s, want %s", got, c.idle)
 			}
 		})
 	}
 }
 
-func TestPick_takesEveryBottomTableThatItsOutputMayTouch(t *testing.T) {
+func TestPick_takesEveryBottomTableThatYoungOnesTouch(t *testing.T) {
 	version := manifest.Version{Young: runsOf(tableOf(9, 1, "c", "x"))}
 	for i, edge := range []string{"a", "b", "c", "d", "w", "x", "y"} {
 		version.Bottom.Tables = append(version.Bottom.Tables, tableOf(uint64(i), 1, edge, edge))
 	}
-	in, _ := pick(&version, 4, true)
-	var numbers []uint64
-	for _, t := range in.bottom {
-		numbers = append(numbers, t.Number)
-	}
-	if want := []uint64{2, 3, 4, 5}; !slices.Equal(numbers, want) {
-		t.Errorf("picked bottom tables %v, want %v", numbers, want)
+	next, _ := picker{youngRuns: 4, idle: true}.pick(&version)
+	if want := []uint64{2, 3, 4, 5}; !slices.Equal(next.bottom, want) {
+		t.Errorf("picked bottom tables %v, want %v", next.bottom, want)
 	}
 }
 
-func TestPick_leavesTheDataBetweenCatalogAndDataAlone(t *testing.T) {
-	catalog := func(number uint64) *manifest.Table {
-		key := keyspace.AppendCatalog(nil, 1)
-		return &manifest.Table{Number: number, Size: 1, Entries: 1, Smallest: key, Largest: key}
+func TestPick_splitsATableThatIsPartlyOfADroppedBucket(t *testing.T) {
+	both := tableOf(1, 1, "a", "c")
+	both.Largest = append(keyspace.AppendPrefix(nil, 5), 'z')
+	version := manifest.Version{Bottom: manifest.Run{Tables: []*manifest.Table{both}}, DropEpoch: 1,
+		Dropped: []manifest.Drop{{First: 5, Last: 5, Epoch: 1}}}
+	if got := outcome(picker{youngRuns: 4}.pick(&version)); got != "nothing" {
+		t.Errorf("while busy: %s", got)
 	}
-	version := manifest.Version{
-		Young: []manifest.Run{{Tables: []*manifest.Table{
-			catalog(8), tableOf(9, 1, "x", "z"),
-		}}},
-		Bottom: manifest.Run{Tables: []*manifest.Table{
-			catalog(1), tableOf(2, 1, "a", "m"), tableOf(3, 1, "n", "y"),
-		}},
+	if got := outcome(picker{youngRuns: 4, idle: true}.pick(&version)); got != "dropped bottom [1] down" {
+		t.Errorf("when idle: %s", got)
 	}
-	if got := outcome(pick(&version, 4, true)); got != "young 1 bottom [1 3]" {
-		t.Errorf("picked %s", got)
+}
+
+// loading is a load of equal flushes over one range of keys, as the picker sees it: merges are done
+// at once and lose nothing.
+type loading struct {
+	version manifest.Version
+	next    uint64
+	written uint64 // by merges
+	runs    int    // most at a time
+	lines   []string
+}
+
+func (l *loading) flush(t *testing.T, size uint64) {
+	l.next++
+	run := runsOf(tableOf(l.next, size, "a", "z"))
+	l.apply(t, &manifest.Edit{AddYoung: run})
+	for {
+		next, ok := picker{youngRuns: 4}.pick(&l.version)
+		if !ok {
+			return
+		}
+		l.lines = append(l.lines, fmt.Sprintf("%d: %s", l.next, outcome(next, ok)))
+		bytes := next.bytes(&l.version)
+		l.written += bytes
+		l.next++
+		merged := tableOf(l.next, bytes, "a", "z")
+		edit := &manifest.Edit{RemoveYoung: next.young, Remove: next.bottom}
+		if next.toBottom {
+			edit.AddBottom = []*manifest.Table{merged}
+		} else {
+			edit.AddYoung = runsOf(merged)
+		}
+		l.apply(t, edit)
+	}
+}
+
+func (l *loading) apply(t *testing.T, edit *manifest.Edit) {
+	t.Helper()
+	version, err := l.version.Apply(edit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.version = *version
+	l.runs = max(l.runs, len(version.Young))
+}
+
+func TestPick_mergesALoadLikeThis(t *testing.T) {
+	var l loading
+	for range 24 {
+		l.flush(t, 64*testMB)
+	}
+	want := `
+4: grown young 0..3 down
+9: grown young 0..3 bottom [5] down
+18: grown young 0..7 bottom [10] down
+30: crowded young 0..11 bottom [19] down`
+	got := "\n" + strings.Join(l.lines, "\n")
+	if !strings.HasPrefix(got, want[:strings.LastIndex(want, "\n")]) {
+		t.Errorf("the picker decided:%s", got)
+	}
+}
+
+func TestPick_boundsTheRunsAndWhatALoadWrites(t *testing.T) {
+	for _, flushes := range []int{16, 64, 256, 1024} {
+		var l loading
+		for range flushes {
+			l.flush(t, 64*testMB)
+		}
+		amplification := float64(l.written) / float64(flushes*64*testMB)
+		t.Logf("%d flushes: %.1f times written, at most %d young runs", flushes, amplification, l.runs)
+		if l.runs > 12 || amplification > 8 {
+			t.Errorf("%d flushes: %d young runs, %.1f times written", flushes, l.runs, amplification)
+		}
 	}
 }

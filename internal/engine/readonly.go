@@ -45,13 +45,5 @@ func (e *Engine) loadReadOnly() error {
 		return err
 	}
 	e.publishRecovered(version, full)
-	levels := e.state.Load().Levels
-	for t := range version.Tables() {
-		if h, ok := levels.Handle(t.Number); ok {
-			if err := h.Table.Open(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return openAll(e.state.Load().Levels)
 }

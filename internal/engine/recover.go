@@ -8,12 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stoatdb/stoat/internal/batch"
 	"github.com/stoatdb/stoat/internal/corrupt"
-	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/wal"
 )
@@ -108,7 +107,7 @@ func (e *Engine) load(found files) error {
 	if state == nil {
 		return e.create(found.manifests)
 	}
-	if err := e.wantTables(state.Version, found.tables); err != nil {
+	if err := e.wantFiles(state.Version, found); err != nil {
 		return err
 	}
 	e.journalAt = state.Number
@@ -135,19 +134,30 @@ func (e *Engine) loadManifest(found files) (*manifest.State, error) {
 		return nil, fmt.Errorf("the folder holds %q and no Stoat database; "+
 			"choose an empty folder: %w", found.foreign, corrupt.ErrFormat)
 	}
-	if len(found.tables)+len(found.logs) > 0 {
-		return nil, corrupt.New(e.dir, 0, "the folder has tables or logs and no manifest; "+
+	if len(found.tables)+len(found.logs)+len(found.values) > 0 {
+		return nil, corrupt.New(e.dir, 0, "the folder has data and no manifest; "+
 			"restore the file MANIFEST-*")
 	}
 	return nil, nil
 }
 
-// wantTables returns an error if a table of the manifest is missing.
-func (e *Engine) wantTables(version *manifest.Version, found []uint64) error {
+// wantFiles returns an error if a table or a value file of the manifest is missing.
+func (e *Engine) wantFiles(version *manifest.Version, found files) error {
+	missing := func(name string) error {
+		return corrupt.New(filepath.Join(e.dir, name), 0, "the file is missing; restore it from a copy")
+	}
 	for t := range version.Tables() {
-		if _, ok := slices.BinarySearch(found, t.Number); !ok {
-			return corrupt.New(filepath.Join(e.dir, run.Name(t.Number)), 0,
-				"the file is missing; restore it from a copy")
+		if _, ok := slices.BinarySearch(found.tables, t.Number); !ok {
+			return missing(run.Name(t.Number))
+		}
+	}
+	for _, f := range version.ValueFiles {
+		among := found.values
+		if f.Log {
+			among = found.logs
+		}
+		if _, ok := slices.BinarySearch(among, f.Number); !ok {
+			return missing(valueName(f))
 		}
 	}
 	return nil
@@ -166,7 +176,7 @@ func (e *Engine) replay(state *manifest.State, logs []uint64) (*manifest.Version
 		}
 		table := memtable.New(wal.HeaderBytes)
 		var root memtable.Root
-		apply := func(_ uint64, payloads [][]byte) (err error) {
+		apply := func(_ uint64, payloads []wal.Payload) (err error) {
 			root, err = applyCommit(table, payloads)
 			return err
 		}
@@ -175,8 +185,12 @@ func (e *Engine) replay(state *manifest.State, logs []uint64) (*manifest.Version
 		if err != nil {
 			return nil, nil, err
 		}
-		if root.Len() > 0 {
-			full = append(full, sealed{root: root, bytes: table.Bytes(), log: number, lastCommit: last})
+		if !root.Empty() {
+			f := sealed{root: root, bytes: table.Bytes(), log: number, lastCommit: last}
+			if f.logBytes, err = e.fileSize(wal.Name(number)); err != nil {
+				return nil, nil, err
+			}
+			full = append(full, f)
 		}
 	}
 	e.committed.Store(last)
@@ -184,18 +198,20 @@ func (e *Engine) replay(state *manifest.State, logs []uint64) (*manifest.Version
 	return version, full, nil
 }
 
+func (e *Engine) fileSize(name string) (int64, error) {
+	file, err := e.fs.Open(filepath.Join(e.dir, name))
+	if err != nil {
+		return 0, err
+	}
+	size, err := file.Size()
+	return size, errors.Join(err, file.Close())
+}
+
 // applyCommit puts one commit's entries into a memtable.
-func applyCommit(table *memtable.Memtable, payloads [][]byte) (memtable.Root, error) {
+func applyCommit(table *memtable.Memtable, payloads []wal.Payload) (memtable.Root, error) {
 	edit := table.Begin()
 	for _, payload := range payloads {
-		err := batch.Decode(payload, func(kind keyspace.Kind, key, value []byte) {
-			if kind == keyspace.KindDelete {
-				edit.Delete(key)
-			} else {
-				edit.Put(key, value)
-			}
-		})
-		if err != nil {
+		if err := edit.Replay(payload.Bytes, payload.At); err != nil {
 			edit.Rollback()
 			return memtable.Root{}, err
 		}
@@ -228,12 +244,16 @@ func (e *Engine) removeOrphans(version *manifest.Version, found files, full []se
 	for t := range version.Tables() {
 		live[t.Number] = true
 	}
+	for _, f := range version.ValueFiles {
+		live[f.Number] = true
+	}
 	for _, f := range full {
 		live[f.log] = true
 	}
 	live[e.journalAt] = true
 	isLive := func(number uint64) bool { return live[number] }
 	e.removeAll(slices.DeleteFunc(found.tables, isLive), run.Name)
+	e.removeAll(slices.DeleteFunc(found.values, isLive), valuelog.Name)
 	e.removeAll(slices.DeleteFunc(found.logs, isLive), wal.Name)
 	e.removeAll(slices.DeleteFunc(found.manifests, isLive), manifest.Name)
 }

@@ -61,14 +61,15 @@ func (e *Engine) seal() error {
 	if err := e.drain(); err != nil {
 		return err
 	}
-	e.closeLog()
-	if e.newest.Len() == 0 {
+	logBytes := e.closeLog()
+	if e.newest.Empty() {
 		return nil
 	}
 	full := sealed{
-		root: e.newest, bytes: e.mem.Bytes(), log: e.logNumber, lastCommit: e.committed.Load(),
+		root: e.newest, bytes: e.mem.Bytes(), log: e.logNumber, logBytes: logBytes,
+		lastCommit: e.committed.Load(),
 	}
-	e.mem, e.newest, e.logNumber = memtable.New(wal.HeaderBytes), memtable.Root{}, 0
+	e.mem, e.newest, e.logNumber = newMemtable(), memtable.Root{}, 0
 	e.activeBytes.Store(0)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -89,8 +90,8 @@ func (e *Engine) addSealedLocked(full sealed) {
 }
 
 // closeLog ends the active log segment, all of which is durable or, if the database is poisoned, as
-// durable as it will be. One without a commit goes. The caller holds e.turn.
-func (e *Engine) closeLog() {
+// durable as it will be, and returns how much of it is. One without a commit goes. The caller holds e.turn.
+func (e *Engine) closeLog() (size int64) {
 	p := &e.pipeline
 	p.mu.Lock()
 	p.await()
@@ -98,19 +99,21 @@ func (e *Engine) closeLog() {
 	p.log = nil
 	p.mu.Unlock()
 	if log == nil {
-		return
+		return 0
 	}
+	size = log.Durable()
 	if err := log.Close(); err != nil { // what is needed of it is durable
 		e.options.Logger.Warn("close log", "dir", e.dir, "err", err)
 	}
 	e.installing.Lock()
 	defer e.installing.Unlock()
-	if e.newest.Len() == 0 && e.poisoned.Load() == nil {
+	if e.newest.Empty() && e.poisoned.Load() == nil {
 		e.removeFile(wal.Name(e.logNumber))
 		e.logNumber = 0
-		return
+		return 0
 	}
 	e.logs = append(e.logs, e.logNumber)
+	return size
 }
 
 // logBytes returns the size of the active log segment. The caller holds the writer lock.
@@ -163,12 +166,5 @@ func (e *Engine) Flush() error {
 	if err != nil {
 		return err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for len(e.sealed) > 0 {
-		if err := e.awaitFlushLocked(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return e.awaitFlushed()
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/wal"
 )
@@ -13,9 +14,9 @@ const lockName = "LOCK"
 
 // files is what a database folder holds: numbers by kind of file, ascending.
 type files struct {
-	tables, logs, manifests []uint64
-	highest                 uint64 // of all numbers
-	foreign                 string // a name that is none of ours, if there is one
+	tables, values, logs, manifests []uint64
+	highest                         uint64 // of all numbers
+	foreign                         string // a name that is none of ours, if there is one
 }
 
 // survey lists a database folder.
@@ -33,12 +34,14 @@ func survey(fs vfs.FS, dir string) (files, error) {
 			found.logs, number = append(found.logs, n), n
 		} else if n, ok := run.ParseName(name); ok {
 			found.tables, number = append(found.tables, n), n
+		} else if n, ok := valuelog.ParseName(name); ok {
+			found.values, number = append(found.values, n), n
 		} else if name != lockName {
 			found.foreign = name
 		}
 		found.highest = max(found.highest, number)
 	}
-	for _, numbers := range [][]uint64{found.tables, found.logs, found.manifests} {
+	for _, numbers := range [][]uint64{found.tables, found.values, found.logs, found.manifests} {
 		slices.Sort(numbers)
 	}
 	return found, nil

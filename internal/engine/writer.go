@@ -16,8 +16,11 @@ type Writer struct {
 	base   *superversion.Superversion // what lies below the memtable
 	edit   *memtable.Edit
 
-	pending  int  // at least the log's bytes since frames were taken last
-	streamed bool // some frames are in the log's queue, or written
+	pending  int    // at least the log's bytes since frames were taken last
+	waiting  int    // those of them since the log was last asked to take them
+	streamed bool   // some frames are in the log's queue, or written
+	written  int64  // at least the bytes written since Begin, or since the last spill
+	spill    *spill // what has left memory; nil while that is nothing
 }
 
 // writerLock is the lock of write transactions. Unlike a mutex it is no trap at the end: who waits
@@ -41,7 +44,7 @@ const (
 	// transaction goes on.
 	streamBytes = 512 << 10
 	// entryOverhead is the most that an entry takes in the log besides its key and value.
-	entryOverhead = 16 + wal.HeaderBytes
+	entryOverhead = 24 + wal.HeaderBytes
 	// rolledBackShare is how many times the size of a full memtable a log segment may have. It grows
 	// beyond one only by transactions that were streamed and rolled back.
 	rolledBackShare = 2
@@ -80,38 +83,78 @@ func (e *Engine) prepare() error {
 // Get returns the value of key as this transaction sees it. The value is valid and unchanged until
 // the transaction ends.
 func (w *Writer) Get(key []byte) (value []byte, ok bool, err error) {
-	if value, kind, ok := w.edit.Peek().Get(key); ok {
-		return value, kind == keyspace.KindPut, nil
+	e, ok, err := w.find(key)
+	if !ok {
+		return nil, false, err
 	}
-	return w.base.GetBelow(key)
+	return w.base.Levels.Value(e)
 }
 
-// Put sets key to value. Both are copied.
-func (w *Writer) Put(key, value []byte) {
-	w.edit.Put(key, value)
-	w.wrote(len(key) + len(value))
+// Has reports whether there is such a key as this transaction sees it. It reads no value.
+func (w *Writer) Has(key []byte) (bool, error) {
+	e, ok, err := w.find(key)
+	return ok && w.base.Levels.Exists(e), err
+}
+
+func (w *Writer) find(key []byte) (keyspace.Entry, bool, error) {
+	if e, ok := w.edit.Peek().Get(key); ok {
+		return e, true, nil
+	}
+	return w.base.FindBelow(key)
+}
+
+// Put sets key to value, both of which are copied, until a moment in milliseconds since 1970; 0
+// stands for ever.
+func (w *Writer) Put(key, value []byte, until uint64) error {
+	w.edit.PutUntil(key, value, until)
+	return w.wrote(len(key) + len(value))
 }
 
 // Delete removes key.
-func (w *Writer) Delete(key []byte) {
+func (w *Writer) Delete(key []byte) error {
 	w.edit.Delete(key)
-	w.wrote(len(key))
+	return w.wrote(len(key))
 }
 
-// wrote counts an entry and hands what was written to the log when it is much. If the log does not
-// take it now, Commit will find out why.
-func (w *Writer) wrote(bytes int) {
-	if w.pending += bytes + entryOverhead; w.pending < streamBytes || w.engine.options.Volatile {
+// DeleteRange removes all keys of the span, which has both bounds and is not empty.
+func (w *Writer) DeleteRange(span keyspace.Span) error {
+	w.edit.DeleteRange(span)
+	return w.wrote(len(span.Start) + len(span.End))
+}
+
+// After returns the moment that lies d ahead, in milliseconds since 1970.
+func (w *Writer) After(d time.Duration) uint64 {
+	return uint64(w.engine.options.Tuning.Now().Add(d + time.Millisecond - 1).UnixMilli())
+}
+
+// wrote counts an entry. When much was written, it goes to the log, and when that is too much for
+// memory, to tables. An error is one of tables; the transaction can only be rolled back then.
+func (w *Writer) wrote(bytes int) error {
+	bytes += entryOverhead
+	if w.written += int64(bytes); w.written >= w.engine.options.Tuning.SpillBytes {
+		return w.toTables()
+	}
+	w.pending += bytes
+	if w.waiting += bytes; w.waiting >= streamBytes && w.spill == nil {
+		w.stream()
+	}
+	return nil
+}
+
+// stream hands what was written to the log. If the log does not take it now, Commit will find out
+// why.
+func (w *Writer) stream() {
+	e := w.engine
+	if e.options.Volatile {
 		return
 	}
-	e := w.engine
 	e.turn.Lock()
 	defer e.turn.Unlock()
 	if e.reserve(int64(w.pending)) == nil {
-		e.stream(w.edit.TakeFrames(), e.committed.Load()+1)
-		w.streamed = true
+		e.stream(w.edit.TakeFrames(e.pipeline.log.Size()), e.committed.Load()+1)
+		w.streamed, w.pending = true, 0
 	}
-	w.pending = 0
+	w.waiting = 0
 }
 
 // Snapshot returns what the transaction sees now; later writes do not change it. It must not be
@@ -127,7 +170,11 @@ func (w *Writer) Rollback() {
 	if w.streamed {
 		w.engine.abandon()
 	}
-	w.edit.Rollback()
+	if w.spill != nil {
+		w.spill.discard()
+	} else {
+		w.edit.Rollback()
+	}
 	w.engine.writer.unlock()
 }
 
@@ -136,6 +183,9 @@ func (w *Writer) Rollback() {
 // then opening the database again tells.
 func (w *Writer) Commit() error {
 	e := w.engine
+	if w.spill != nil {
+		return w.commitTables()
+	}
 	if w.edit.Empty() {
 		w.Rollback()
 		return nil
@@ -158,16 +208,17 @@ func (w *Writer) append() (commit uint64, size int64, err error) {
 	e := w.engine
 	e.turn.Lock()
 	defer e.turn.Unlock()
-	frames := w.edit.TakeFrames()
-	size = frameBytes(frames)
+	size = int64(w.pending)
 	if err := e.reserve(size); err != nil {
 		return 0, 0, err
 	}
 	commit = e.committed.Load() + 1
-	e.newest = w.edit.Commit()
 	if e.options.Volatile {
+		e.newest = w.edit.Commit()
 		e.publishRoot(e.newest)
 	} else {
+		frames := w.edit.TakeFrames(e.pipeline.log.Size())
+		e.newest = w.edit.Commit()
 		e.pipeline.append(frames, commit, e.newest)
 	}
 	e.committed.Store(commit) // not before it is in the queue, where Sync expects it
@@ -211,10 +262,3 @@ func (e *Engine) pace(size int64) {
 
 // maxPause bounds how long one commit is held back.
 const maxPause = 100 * time.Millisecond
-
-func frameBytes(frames [][]byte) (n int64) {
-	for _, f := range frames {
-		n += int64(len(f))
-	}
-	return n
-}

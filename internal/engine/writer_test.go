@@ -28,7 +28,7 @@ func writeLarge(t testing.TB, e *Engine) *Writer {
 	w, err := e.Begin()
 	ok(t, err)
 	for _, word := range largeWords {
-		w.Put(dataKey("large %s", word[:1]), []byte(word))
+		w.Put(dataKey("large %s", word[:1]), []byte(word), 0)
 	}
 	return w
 }
@@ -141,10 +141,10 @@ func TestWriter_rollsBackWhatWaitsToBeStreamed(t *testing.T) {
 	w, err := e.Begin()
 	ok(t, err)
 	slow.Store(true)
-	w.Put(dataKey("piece"), make([]byte, streamBytes))
+	w.Put(dataKey("piece"), make([]byte, streamBytes), 0)
 	<-writing
 	for _, word := range largeWords {
-		w.Put(dataKey("large %s", word[:1]), []byte(word))
+		w.Put(dataKey("large %s", word[:1]), []byte(word), 0)
 	}
 	close(hold)
 	w.Rollback()

@@ -82,11 +82,11 @@ func TestRun_writesNothingOfDroppedBuckets(t *testing.T) {
 	w.drop(0, 2)
 	edit := s.flush(w)
 	want := only(w, 0, 6)
-	checkSame(t, "tables", s.read(slices.Concat(edit.AddYoung, edit.AddBottom)), want)
-	if n := entries(slices.Concat(edit.AddYoung, edit.AddBottom)); n != uint64(len(want)) {
+	checkSame(t, "tables", s.read(tables(edit)), want)
+	if n := entries(tables(edit)); n != uint64(len(want)) {
 		t.Errorf("%d entries are recorded, want %d", n, len(want))
 	}
-	for _, meta := range slices.Concat(edit.AddYoung, edit.AddBottom) {
+	for _, meta := range tables(edit) {
 		if meta.DropEpoch != 1 {
 			t.Errorf("table %06d is of epoch %d, want 1", meta.Number, meta.DropEpoch)
 		}
@@ -113,18 +113,17 @@ func TestRun_knowsOfEarlierDrops(t *testing.T) {
 	s.flush(drop)
 	w := merged(only(family(), 4, 5), puts(dataKey(2, "a"), dataKey(6, "b")))
 	edit := s.flush(w)
-	tables := slices.Concat(edit.AddYoung, edit.AddBottom)
-	checkSame(t, "tables", s.read(tables), puts(dataKey(2, "a"), dataKey(6, "b")))
-	for _, meta := range tables {
+	checkSame(t, "tables", s.read(tables(edit)), puts(dataKey(2, "a"), dataKey(6, "b")))
+	for _, meta := range tables(edit) {
 		if meta.DropEpoch != 1 || len(edit.Drop) > 0 {
 			t.Errorf("table %06d is of epoch %d, dropped are %v", meta.Number, meta.DropEpoch, edit.Drop)
 		}
 	}
 	last := puts(dataKey(4, "c"))
 	last.drop(0, 6)
-	if edit = s.flush(last); len(s.read(edit.AddYoung)) != 1 || s.version.DropEpoch != 2 {
+	if edit = s.flush(last); len(s.read(young(edit))) != 1 || s.version.DropEpoch != 2 {
 		t.Errorf("with drops old and new, %q are written, in epoch %d",
-			s.read(edit.AddYoung), s.version.DropEpoch)
+			s.read(young(edit)), s.version.DropEpoch)
 	}
 }
 

@@ -1,35 +1,34 @@
 // Package flush is the job that turns a sealed memtable into tables.
 //
-// A [Job] is a function from its fields to a manifest edit; it creates table files and changes no
-// other state. The engine installs the edit, or removes the files if it cannot.
+// A [Job] is a function from its fields to a manifest edit; it creates files and changes no other
+// state. The engine installs the edit, or removes the files if it cannot.
 package flush
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"path/filepath"
-	"slices"
 
-	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // Job is a memtable on its way to tables. All memtables sealed before it must have been flushed.
 type Job struct {
-	Root   memtable.Root        // what to write
+	Root   memtable.Root        // what to write; nobody writes the memtable any more
+	Log    manifest.ValueFile   // its log segment, which holds its values; zero if it has none
 	Levels *superversion.Levels // what there is already
 	Output run.Config           // Compress, Filter and the drops are the job's to set
 
 	CompressYoung  bool // compress a run that merges will read again soon
 	CompressBottom bool // compress a run that is likely to stay
 
-	LogNumber  uint64 // log segments below this are no longer needed afterwards
+	LogNumber  uint64 // log segments below this are no longer needed for recovery afterwards
 	LastCommit uint64 // the newest commit in Root
 }
 
@@ -44,123 +43,151 @@ func (j Job) Run() (*manifest.Edit, error) {
 	if err != nil {
 		return nil, err
 	}
+	young := manifest.Run{}
 	data := keyspace.FirstData()
-	for _, p := range []part{{nil, data}, {data, nil}} {
-		if err := j.write(edit, p); err != nil {
-			return nil, errors.Join(err, j.discard(edit))
+	for _, p := range []part{{nil, data, nil}, {data, nil, j.Root.Deleted()}} {
+		if err := j.write(edit, &young, p); err != nil {
+			return nil, errors.Join(err, j.discard(edit, young))
 		}
+	}
+	if len(young.Tables)+len(young.Deleted) > 0 {
+		edit.AddYoung = []manifest.Run{young}
 	}
 	return edit, nil
 }
 
-// part is the memtable's keys in [first, end); a nil end is no bound.
-type part struct{ first, end []byte }
+// part is the memtable's keys in [first, end), where a nil end is no bound, and the ranges in it
+// that the memtable deletes.
+type part struct {
+	first, end []byte
+	deleted    keyspace.Spans
+}
 
 // holds reports whether the cursor is on an entry of the part.
 func (p part) holds(c *memtable.Cursor) bool {
 	return c.Valid() && (p.end == nil || bytes.Compare(c.Key(), p.end) < 0)
 }
 
-// write writes one part of the memtable and adds its tables to edit.
+// write writes one part of the memtable and adds its tables to edit or to the young run.
 //
 // A part beyond the keys of all tables goes straight into the bottom run, where a merge would put
 // it: keys that only grow are written once. A gap between tables would not do, since a merge that
 // is under way may fill it. Nothing is older than the bottom run, so tombstones have nothing to
 // hide there.
-func (j Job) write(edit *manifest.Edit, p part) error {
+func (j Job) write(edit *manifest.Edit, young *manifest.Run, p part) error {
 	bottom := j.outside(p)
-	w := run.NewWriter(j.output(bottom, edit.Drop))
+	w := run.NewWriter(j.Config(bottom, edit.Drop))
+	values := j.values()
 	var c memtable.Cursor
 	c.Init(j.Root)
 	for c.Seek(p.first); p.holds(&c); c.Next() {
-		if bottom && c.Kind() == keyspace.KindDelete {
+		if c.Kind() == keyspace.KindDelete && (bottom || p.deleted.Contains(c.Key())) {
 			continue
 		}
-		if _, err := w.Add(c.Kind(), c.Key(), c.Value()); err != nil {
+		if _, err := w.Add(c.Key(), values.entry(&c)); err != nil {
 			return errors.Join(err, w.Abort())
 		}
 	}
-	tables, err := w.Finish()
+	output, err := w.Finish()
 	if err != nil {
 		return errors.Join(err, w.Abort())
 	}
-	if bottom {
-		edit.AddBottom = append(edit.AddBottom, tables...)
-	} else {
-		edit.AddYoung = append(edit.AddYoung, tables...)
+	edit.AddValues = append(edit.AddValues, output.Values...)
+	if values.inLog && len(output.Tables) > 0 {
+		edit.AddValues = append(edit.AddValues, j.Log)
 	}
+	if bottom {
+		edit.AddBottom = append(edit.AddBottom, output.Tables...)
+		return nil
+	}
+	young.Tables = append(young.Tables, output.Tables...)
+	young.Deleted = p.deleted
 	return nil
 }
 
-// discard removes the tables of an edit that will not be.
-func (j Job) discard(edit *manifest.Edit) error {
+// values decides where large values stay.
+type values struct {
+	least   int // from this size on they are large
+	log     uint64
+	inLog   bool // they stay in the log segment
+	pointer [valuelog.PointerBytes]byte
+}
+
+// values leaves large values in the log segment if they are at least half of it: else most of the
+// segment would be garbage at once, and they are better written to a value file.
+func (j Job) values() *values {
+	v := &values{least: j.Output.Values.Separate, log: j.Log.Number}
+	if v.least <= 0 || j.Log.Number == 0 {
+		return v
+	}
+	var c memtable.Cursor
+	c.Init(j.Root)
+	large := uint64(0)
+	for ok := c.First(); ok; ok = c.Next() {
+		if n := len(c.Value()); n >= v.least && c.Kind() == keyspace.KindPut {
+			large += uint64(n)
+		}
+	}
+	v.inLog = large >= j.Log.Size/2
+	return v
+}
+
+// entry returns the current entry for the table. Its value is valid until the next call.
+func (v *values) entry(c *memtable.Cursor) keyspace.Entry {
+	e := keyspace.Entry{Kind: c.Kind()}
+	if e.Kind == keyspace.KindDelete {
+		return e // what the cursor has of it otherwise may be what was deleted
+	}
+	e.Value, e.Until = c.Value(), c.Until()
+	if !v.inLog || e.Kind != keyspace.KindPut || len(e.Value) < v.least {
+		return e
+	}
+	if offset, ok := c.LogOffset(); ok {
+		p := valuelog.NewPointer(v.log, uint64(offset), e.Value)
+		e.Kind, e.Value = keyspace.KindPointer, p.Append(v.pointer[:0])
+	}
+	return e
+}
+
+// discard removes the files of an edit that will not be.
+func (j Job) discard(edit *manifest.Edit, young manifest.Run) error {
 	var errs []error
-	for _, t := range slices.Concat(edit.AddYoung, edit.AddBottom) {
-		errs = append(errs, j.Output.FS.Remove(filepath.Join(j.Output.Dir, run.Name(t.Number))))
+	remove := func(name string) {
+		errs = append(errs, j.Output.FS.Remove(filepath.Join(j.Output.Dir, name)))
+	}
+	for _, t := range append(young.Tables, edit.AddBottom...) {
+		remove(run.Name(t.Number))
+	}
+	for _, f := range edit.AddValues {
+		if !f.Log {
+			remove(valuelog.Name(f.Number))
+		}
 	}
 	return errors.Join(errs...)
 }
 
-// outside reports whether the part's keys lie beyond those of all tables.
+// outside reports whether all that the part has or deletes lies beyond the keys of all tables.
 func (j Job) outside(p part) bool {
 	var c memtable.Cursor
 	c.Init(j.Root)
-	c.Seek(p.first)
-	if !p.holds(&c) {
-		return true
-	}
-	first := c.Key()
-	if p.end == nil {
-		c.Last()
-	} else {
-		c.SeekBefore(p.end)
-	}
-	return j.Levels.Outside(first, c.Key())
-}
-
-// output completes the configuration of the run to write.
-func (j Job) output(bottom bool, drop []uint64) run.Config {
-	output := j.Output
-	output.Filter = !bottom
-	output.Compress = j.CompressYoung || bottom && j.CompressBottom
-	version := j.Levels.Version
-	output.DropEpoch = version.DropEpoch
-	if len(drop) > 0 {
-		output.DropEpoch++
-	}
-	if len(drop)+len(version.Dropped) > 0 {
-		now := make(map[uint64]bool, len(drop))
-		for _, id := range drop {
-			now[id] = true
+	var first, last []byte
+	if c.Seek(p.first); p.holds(&c) {
+		first = c.Key()
+		if p.end == nil {
+			c.Last()
+		} else {
+			c.SeekBefore(p.end)
 		}
-		output.Dropped = func(id uint64) bool { return now[id] || version.IsDropped(id) }
+		last = c.Key()
 	}
-	return output
-}
-
-// droppedBuckets returns the buckets that the memtable says were dropped, with all buckets within
-// them, however deep: their contents become garbage together.
-func (j Job) droppedBuckets() ([]uint64, error) {
-	snapshot := &superversion.Superversion{Mem: j.Root, Levels: j.Levels}
-	var c superversion.Cursor
-	var ids []uint64
-	first, end := keyspace.DroppedRange()
-	c.Init(snapshot, first, end, true)
-	for ok := c.First(); ok; ok = c.Next() {
-		if id, ok := keyspace.ParseDropped(c.Key()); ok {
-			ids = append(ids, id)
+	if n := len(p.deleted); n > 0 {
+		start, end := p.deleted[0].Start, p.deleted[n-1].End
+		if first == nil || bytes.Compare(start, first) < 0 {
+			first = start
+		}
+		if bytes.Compare(end, last) > 0 {
+			last = end
 		}
 	}
-	for i := 0; i < len(ids) && c.Err() == nil; i++ {
-		catalog := keyspace.AppendCatalog(nil, ids[i])
-		c.Init(snapshot, catalog, keyspace.Successor(catalog), false)
-		for ok := c.First(); ok; ok = c.Next() {
-			child, n := binary.Uvarint(c.Value())
-			if n <= 0 {
-				return nil, corrupt.New("catalog", 0, "bucket %q has no valid id", c.Key())
-			}
-			ids = append(ids, child)
-		}
-	}
-	return ids, c.Err()
+	return first == nil || j.Levels.Outside(first, last)
 }

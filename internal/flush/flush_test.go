@@ -3,7 +3,6 @@ package flush
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -81,12 +80,12 @@ func TestRun_choosesTheRun(t *testing.T) {
 // or else into a young run, with both.
 func checkRun(t *testing.T, s *store, edit *manifest.Edit, w writes, bottom bool) {
 	t.Helper()
-	tables, none := edit.AddYoung, edit.AddBottom
+	tables, none := young(edit), edit.AddBottom
 	if bottom {
-		tables, none, w = edit.AddBottom, edit.AddYoung, withoutTombstones(w)
+		tables, none, w = edit.AddBottom, young(edit), withoutTombstones(w)
 	}
 	if len(tables) == 0 || len(none) > 0 {
-		t.Fatalf("%d young and %d bottom tables", len(edit.AddYoung), len(edit.AddBottom))
+		t.Fatalf("%d young and %d bottom tables", len(young(edit)), len(edit.AddBottom))
 	}
 	checkSame(t, "tables", s.read(tables), w)
 	if n := entries(tables); n != uint64(len(w)) {
@@ -110,8 +109,8 @@ func TestRun_choosesTheRunOfEachPart(t *testing.T) {
 	delete(second, dataKey(4, "key"))
 	maps.Copy(second, puts(dataKey(12, "new")))
 	edit := s.flush(second)
-	if len(edit.AddYoung) != 1 || keyspace.IsData(edit.AddYoung[0].Largest) {
-		t.Errorf("the catalog, within the others, goes to %v", edit.AddYoung)
+	if y := young(edit); len(y) != 1 || keyspace.IsData(y[0].Largest) {
+		t.Errorf("the catalog, within the others, goes to %v", y)
 	}
 	if len(edit.AddBottom) != 1 || !keyspace.IsData(edit.AddBottom[0].Smallest) {
 		t.Errorf("the data, behind all others, goes to %v", edit.AddBottom)
@@ -127,7 +126,7 @@ func TestRun_doesNotTieTheCatalogToTheData(t *testing.T) {
 	if len(edit.AddBottom) != 1 || keyspace.IsData(edit.AddBottom[0].Largest) {
 		t.Errorf("the catalog, below all others, goes to the bottom as %v", edit.AddBottom)
 	}
-	checkSame(t, "young tables", s.read(edit.AddYoung), span(20, 30))
+	checkSame(t, "young tables", s.read(young(edit)), span(20, 30))
 }
 
 func TestRun_returnsTheNumbersItWasGiven(t *testing.T) {
@@ -160,51 +159,11 @@ func TestRun_compressesWhatItIsToldTo(t *testing.T) {
 			j := s.job(w)
 			j.CompressYoung, j.CompressBottom = c.young, c.bottom
 			edit := s.run(j)
-			tables := [][]*manifest.Table{edit.AddBottom, edit.AddYoung}[i]
+			tables := [][]*manifest.Table{edit.AddBottom, young(edit)}[i]
 			if len(tables) != 1 || tables[0].Compressed != want {
 				t.Errorf("%+v: flush %d gives %+v", c, i, edit)
 			}
 		}
-	}
-}
-
-// randomWrites returns writes to a few buckets, in a range of keys that may or may not overlap
-// others.
-func randomWrites(rng *rand.Rand) writes {
-	w := writes{}
-	bucket, low, width := uint64(rng.IntN(3)), rng.IntN(2000), 1+rng.IntN(300)
-	for range rng.IntN(120) {
-		key := dataKey(bucket, fmt.Sprintf("%04d", low+rng.IntN(width)))
-		if rng.IntN(6) == 0 {
-			key = catalogKey(bucket, uint64(10+rng.IntN(500)))
-		}
-		if w[key] = fmt.Appendf([]byte{}, "%x", rng.Uint64()); rng.IntN(4) == 0 {
-			w[key] = nil
-		}
-	}
-	return w
-}
-
-func TestRun_leavesTablesThatSayWhatWasWritten(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
-	young, bottom := 0, 0
-	for range 30 {
-		s, want := newStore(t), writes{}
-		for range 8 {
-			w := randomWrites(rng)
-			j := s.job(w)
-			j.Output.TableBytes, j.Output.BlockBytes = int64(rng.IntN(4000)), 1+rng.IntN(300)
-			edit := s.run(j)
-			young, bottom = young+len(edit.AddYoung), bottom+len(edit.AddBottom)
-			maps.Copy(want, w)
-			want = withoutTombstones(want)
-			checkSame(t, fmt.Sprintf("seed %d", seed), s.visible(), want)
-		}
-	}
-	if min(young, bottom) < 100 {
-		t.Errorf("seed %d: only %d young and %d bottom tables", seed, young, bottom)
 	}
 }
 

@@ -17,13 +17,17 @@ import (
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/table"
+	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/internal/wal"
 )
 
 const testDir = "db"
 
 var errFault = errors.New("injected fault")
+
+func testDatabase() [16]byte { return [16]byte{0xDA, 8} }
 
 func check(t testing.TB, err error) {
 	t.Helper()
@@ -84,6 +88,8 @@ type store struct {
 	files   vfs.FS
 	version *manifest.Version
 	numbers uint64 // of files, handed out so far
+	values  run.Values
+	now     uint64
 }
 
 func newStore(t testing.TB) *store {
@@ -97,24 +103,43 @@ func newStore(t testing.TB) *store {
 func (s *store) job(w writes) Job {
 	return Job{
 		Root:   w.root(),
-		Levels: superversion.NewLevels(s.version, nil, s.open),
+		Levels: s.levels(),
 		Output: run.Config{
-			FS: s.files, Dir: testDir, TableBytes: 600, BlockBytes: 100,
-			NextNumber: func() uint64 { s.numbers++; return s.numbers },
+			FS: s.files, Dir: testDir, Database: testDatabase(), TableBytes: 600, BlockBytes: 100,
+			NextNumber: s.nextNumber, Values: s.values,
 		},
 		LogNumber: s.version.LogNumber + 1, LastCommit: s.version.LastCommit + 5,
 	}
 }
 
-func (s *store) open(meta *manifest.Table) *table.Table {
-	return table.New(table.Config{
-		FS: s.files, Path: s.path(meta), Number: meta.Number, Size: int64(meta.Size),
-		Cache: table.NewCache(1 << 20),
+func (s *store) nextNumber() uint64 {
+	s.numbers++
+	return s.numbers
+}
+
+// levels returns the store's version, ready to be read.
+func (s *store) levels() *superversion.Levels {
+	return superversion.NewLevels(s.version, nil, superversion.Opener{
+		Table: s.open, Values: s.openValues, Now: func() uint64 { return s.now },
 	})
 }
 
-func (s *store) path(meta *manifest.Table) string {
-	return filepath.Join(testDir, run.Name(meta.Number))
+func (s *store) open(meta *manifest.Table) *table.Table {
+	return table.New(table.Config{
+		FS: s.files, Path: filepath.Join(testDir, run.Name(meta.Number)), Number: meta.Number,
+		Database: testDatabase(), Size: int64(meta.Size), Cache: table.NewCache(1 << 20),
+	})
+}
+
+func (s *store) openValues(f manifest.ValueFile) *valuelog.File {
+	name := valuelog.Name(f.Number)
+	if f.Log {
+		name = wal.Name(f.Number)
+	}
+	return valuelog.New(valuelog.Config{
+		FS: s.files, Path: filepath.Join(testDir, name), Number: f.Number, Database: testDatabase(),
+		Size: int64(f.Size), Log: f.Log,
+	})
 }
 
 // run runs a job and makes its outcome the store's version.
@@ -147,19 +172,33 @@ func (s *store) list() []string {
 	return names
 }
 
-// read returns what the tables hold.
-func (s *store) read(tables []*manifest.Table) writes {
+// stored returns what the tables hold, as it stands there.
+func (s *store) stored(tables []*manifest.Table) map[string]keyspace.Entry {
 	s.t.Helper()
-	w := writes{}
+	all := map[string]keyspace.Entry{}
 	for _, meta := range tables {
 		var c table.Cursor
 		c.Init(s.open(meta), false)
 		for ok := c.First(); ok; ok = c.Next() {
-			if w[string(c.Key())] = nil; c.Kind() == keyspace.KindPut {
-				w[string(c.Key())] = append([]byte{}, c.Value()...)
+			all[string(c.Key())] = keyspace.Entry{
+				Value: append([]byte{}, c.Value()...), Until: c.Until(), Kind: c.Kind(),
 			}
 		}
 		check(s.t, c.Err())
+	}
+	return all
+}
+
+// read returns what the tables, which the version has, say.
+func (s *store) read(tables []*manifest.Table) writes {
+	s.t.Helper()
+	w, levels := writes{}, s.levels()
+	for key, e := range s.stored(tables) {
+		if w[key] = nil; e.Kind != keyspace.KindDelete {
+			value, err := levels.Resolve(e)
+			check(s.t, err)
+			w[key] = append([]byte{}, value...)
+		}
 	}
 	return w
 }
@@ -169,10 +208,11 @@ func (s *store) visible() writes {
 	s.t.Helper()
 	w := writes{}
 	var c superversion.Cursor
-	levels := superversion.NewLevels(s.version, nil, s.open)
-	c.Init(&superversion.Superversion{Levels: levels}, nil, nil, false)
+	c.Init(&superversion.Superversion{Levels: s.levels()}, nil, nil, false)
 	for ok := c.First(); ok; ok = c.Next() {
-		w[string(c.Key())] = append([]byte{}, c.Value()...)
+		value, err := c.Value()
+		check(s.t, err)
+		w[string(c.Key())] = append([]byte{}, value...)
 	}
 	check(s.t, c.Err())
 	return w
@@ -185,7 +225,7 @@ func (s *store) filtered(meta *manifest.Table) bool {
 	keys := slices.Collect(maps.Keys(s.read([]*manifest.Table{meta})))
 	found := 0
 	for _, key := range keys {
-		_, _, ok, err := s.open(meta).Get([]byte(key), ^filter.Hash([]byte(key)))
+		_, ok, err := s.open(meta).Get([]byte(key), ^filter.Hash([]byte(key)))
 		check(s.t, err)
 		if ok {
 			found++
@@ -207,6 +247,19 @@ func checkSame(t testing.TB, what string, got, want writes) {
 		}
 	}
 	t.Fatalf("%s: %d keys, want %d", what, len(got), len(want))
+}
+
+// young returns the tables of the young run that an edit adds, if it adds one.
+func young(edit *manifest.Edit) []*manifest.Table {
+	if len(edit.AddYoung) == 0 {
+		return nil
+	}
+	return edit.AddYoung[0].Tables
+}
+
+// tables returns all tables that an edit adds.
+func tables(edit *manifest.Edit) []*manifest.Table {
+	return slices.Concat(young(edit), edit.AddBottom)
 }
 
 func entries(tables []*manifest.Table) (n uint64) {

@@ -20,12 +20,20 @@ import "encoding/binary"
 type Kind uint8
 
 const (
-	KindPut    Kind = 1 // the key has the value
-	KindDelete Kind = 2 // the key is absent, whatever older runs say: a tombstone
+	KindPut     Kind = 1 // the key has the value
+	KindDelete  Kind = 2 // the key is absent, whatever older runs say: a tombstone
+	KindPointer Kind = 3 // the key has a value that lies in another file; in tables only
+	// KindDeleteRange says that all keys from this one up to the value, which is a key and not
+	// included, are absent, whatever was written before; in the log and the memtable only.
+	KindDeleteRange Kind = 4
 )
 
-// Valid reports whether k is a kind that this version knows.
-func (k Kind) Valid() bool { return k == KindPut || k == KindDelete }
+// Entry is what a memtable or a table has for a key.
+type Entry struct {
+	Value []byte // empty for a tombstone
+	Until uint64 // the key is absent from then on, in milliseconds since 1970; 0 stands for never
+	Kind  Kind
+}
 
 // RootID is the id of the bucket that always exists.
 const RootID uint64 = 0

@@ -1,8 +1,9 @@
 package manifest
 
 import (
+	"bytes"
 	"fmt"
-	"math/rand/v2"
+	"math"
 	"slices"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestApply_putsTheNewestRunFirst(t *testing.T) {
 func TestApply_movesAndSortsTables(t *testing.T) {
 	v := outcomes(t, someEdits()[:4])[4]
 	if len(v.Young) != 1 || !slices.Equal(numbers(v.Young[0]), []uint64{23}) {
-		t.Errorf("a run that is left empty stays: %s", text(v))
+		t.Errorf("the oldest young run stays: %s", text(v))
 	}
 	if !slices.Equal(numbers(v.Bottom), []uint64{20, 30}) {
 		t.Errorf("bottom run is %v", numbers(v.Bottom))
@@ -64,20 +65,37 @@ func TestApply_refusesWhatDoesNotFit(t *testing.T) {
 	future := tableOf(40, "A", "B")
 	future.DropEpoch = 1
 	v := outcomes(t, someEdits()[:2])[2]
-	v = applied(t, v, &Edit{Remove: []uint64{20}, AddBottom: []*Table{tableOf(20, "a", "c")}})
+	oldest := YoungRuns{Count: 1}
+	v = applied(t, v, &Edit{RemoveYoung: oldest, AddBottom: []*Table{tableOf(20, "a", "c")}})
+	twice := runOf(tableOf(40, "a", "b"), tableOf(40, "c", "d"))
+	overlapping := runOf(tableOf(40, "a", "c"), tableOf(41, "c", "d"))
+	deleting := func(spans ...keyspace.Span) []Run { return []Run{{Deleted: spans}} }
 	for name, e := range map[string]*Edit{
 		"remove a missing table":   {Remove: []uint64{99}},
-		"remove a table twice":     {Remove: []uint64{23, 23}},
-		"number of another table":  {AddYoung: []*Table{tableOf(23, "p", "q")}},
-		"two tables of one number": {AddYoung: []*Table{tableOf(40, "a", "b"), tableOf(40, "c", "d")}},
-		"unsorted young run":       {AddYoung: []*Table{tableOf(40, "c", "d"), tableOf(41, "a", "b")}},
-		"overlap in a young run":   {AddYoung: []*Table{tableOf(40, "a", "c"), tableOf(41, "c", "d")}},
+		"remove a table twice":     {Remove: []uint64{20, 20}},
+		"remove a young table":     {Remove: []uint64{23}},
+		"too many young runs":      {RemoveYoung: YoungRuns{Count: 2}},
+		"young runs above all":     {RemoveYoung: YoungRuns{Older: 1, Count: 1}},
+		"no young runs above all":  {RemoveYoung: YoungRuns{Older: 2}},
+		"fewer than no young runs": {RemoveYoung: YoungRuns{Older: 1, Count: -1}},
+		"young runs below all":     {RemoveYoung: YoungRuns{Older: -1, Count: 1}},
+		"a sum that overflows":     {RemoveYoung: YoungRuns{math.MaxInt, math.MaxInt}},
+		"number of another table":  {AddYoung: runOf(tableOf(23, "p", "q"))},
+		"two tables of one number": {AddYoung: twice},
+		"unsorted young run":       {AddYoung: runOf(tableOf(40, "c", "d"), tableOf(41, "a", "b"))},
+		"overlap in a young run":   {AddYoung: overlapping},
+		"empty young run":          {AddYoung: []Run{{}}},
+		"unsorted deletions":       {AddYoung: deleting(deletion("c", "d"), deletion("a", "b"))},
+		"overlapping deletions":    {AddYoung: deleting(deletion("a", "c"), deletion("b", "d"))},
+		"deletions that touch":     {AddYoung: deleting(deletion("a", "b"), deletion("b", "c"))},
+		"deletion of nothing":      {AddYoung: deleting(deletion("a", "a"))},
+		"deletion behind the end":  {AddYoung: deleting(deletion("a", ""), deletion("b", "c"))},
 		"overlap in the bottom":    {AddBottom: []*Table{tableOf(40, "c", "d")}},
 		"ends before it starts":    {AddBottom: []*Table{tableOf(40, "y", "x")}},
 		"log goes back":            {LogNumber: 3},
 		"commits go back":          {LastCommit: 16},
 		"numbers go back":          {NextNumber: 23},
-		"epoch to come":            {AddYoung: []*Table{future}},
+		"epoch to come":            {AddYoung: runOf(future)},
 	} {
 		if next, err := v.Apply(e); err == nil {
 			t.Errorf("%s: applied: %s", name, text(next))
@@ -87,7 +105,7 @@ func TestApply_refusesWhatDoesNotFit(t *testing.T) {
 }
 
 func TestApply_mergesDroppedBucketsIntoRanges(t *testing.T) {
-	v := &Version{Bottom: Run{[]*Table{{
+	v := &Version{Bottom: Run{Tables: []*Table{{
 		Number: 1, Smallest: keyspace.AppendCatalog(nil, 0), Largest: keyspace.AppendPrefix(nil, 1<<40),
 	}}}}
 	v = applied(t, v, &Edit{Drop: []uint64{9, 7, 300, 8, 9}})
@@ -129,110 +147,79 @@ func TestApply_keepsDroppedBucketsWhileAnythingOfThemIsLeft(t *testing.T) {
 		"sequence": keyspace.AppendSequence(nil, 7),
 		"children": append(keyspace.AppendCatalog(nil, 7), "child"...),
 	} {
-		v := applied(t, &Version{}, &Edit{AddYoung: []*Table{{Number: 1, Smallest: key, Largest: key}}})
+		table := &Table{Number: 1, Smallest: key, Largest: key}
+		v := applied(t, &Version{}, &Edit{AddYoung: runOf(table)})
 		if v = applied(t, v, &Edit{Drop: []uint64{6, 7, 8}}); len(v.Dropped) != 1 {
 			t.Errorf("%s: dropped are %v", name, v.Dropped)
 		}
-		if v = applied(t, v, &Edit{Remove: []uint64{1}}); len(v.Dropped) != 0 {
+		if v = applied(t, v, &Edit{RemoveYoung: YoungRuns{Count: 1}}); len(v.Dropped) != 0 {
 			t.Errorf("%s: dropped are %v without tables", name, v.Dropped)
 		}
-		v = applied(t, v, &Edit{AddYoung: []*Table{{Number: 2, Smallest: key, Largest: key}}})
+		v = applied(t, v, &Edit{AddYoung: runOf(table)})
 		if v = applied(t, v, &Edit{Drop: []uint64{5, 8}}); len(v.Dropped) != 0 {
 			t.Errorf("%s: dropped are %v, which no table holds", name, v.Dropped)
 		}
 	}
 }
 
-// TestApply_agreesWithAPlainModel applies random edits and compares with a set of tables and a set
-// of dropped buckets.
-func TestApply_agreesWithAPlainModel(t *testing.T) {
-	rng := newRand(t)
-	for range 20 {
-		v, next := &Version{}, uint64(1)
-		live := map[uint64]*Table{}
-		dropped := map[uint64]uint64{}
-		for range 60 {
-			e := randomEdit(rng, v, &next)
-			v = applied(t, v, e)
-			for _, n := range e.Remove {
-				delete(live, n)
-			}
-			for _, added := range slices.Concat(e.AddYoung, e.AddBottom) {
-				live[added.Number] = added
-			}
-			for _, id := range e.Drop {
-				if dropped[id] == 0 {
-					dropped[id] = v.DropEpoch
-				}
-			}
-			compare(t, v, live, dropped)
-		}
+func TestApply_replacesYoungRunsWhereTheyWere(t *testing.T) {
+	v := &Version{}
+	for i := range uint64(5) {
+		v = applied(t, v, &Edit{AddYoung: runOf(tableOf(i+1, "a", "b"))})
+	}
+	merge := &Edit{
+		RemoveYoung: YoungRuns{Older: 1, Count: 2},
+		AddYoung:    append(runOf(tableOf(11, "a", "b")), runOf(tableOf(10, "a", "b"))...),
+	}
+	v = applied(t, v, &Edit{AddYoung: runOf(tableOf(6, "a", "b"))}) // a flush meanwhile
+	v = applied(t, v, merge)
+	var got []uint64
+	for _, r := range v.Young {
+		got = append(got, numbers(r)...)
+	}
+	if want := []uint64{6, 5, 4, 11, 10, 1}; !slices.Equal(got, want) {
+		t.Errorf("young runs are %v, want %v", got, want)
 	}
 }
 
-// randomEdit returns an edit that fits v.
-func randomEdit(rng *rand.Rand, v *Version, next *uint64) *Edit {
-	newTables := func(n int) (tables []*Table) {
-		for i := range n {
-			id := uint64(i*10 + rng.IntN(5))
-			tables = append(tables, &Table{
-				Number:    *next,
-				DropEpoch: v.DropEpoch,
-				Smallest:  append(keyspace.AppendPrefix(nil, id), 'a'),
-				Largest:   append(keyspace.AppendPrefix(nil, id+uint64(rng.IntN(5))), 'z'),
-			})
-			*next++
-		}
-		return tables
+func TestApply_takesARunThatOnlyDeletes(t *testing.T) {
+	v := applied(t, &Version{}, &Edit{AddYoung: runOf(tableOf(1, "d", "f"))})
+	v = applied(t, v, &Edit{AddYoung: []Run{{Deleted: keyspace.Spans{deletion("a", "c")}}}})
+	newest := v.Young[0]
+	if len(v.Young) != 2 || newest.Bytes() != 0 || len(newest.Deleted) != 1 {
+		t.Errorf("young runs are %s", text(v))
 	}
-	e := &Edit{}
-	switch rng.IntN(3) {
-	case 0:
-		e.AddYoung = newTables(rng.IntN(4))
-	case 1: // merge everything
-		for table := range v.Tables() {
-			e.Remove = append(e.Remove, table.Number)
-		}
-		e.AddBottom = newTables(rng.IntN(5))
-		rng.Shuffle(len(e.AddBottom), func(i, j int) {
-			e.AddBottom[i], e.AddBottom[j] = e.AddBottom[j], e.AddBottom[i]
-		})
-	case 2:
-		for range rng.IntN(4) {
-			e.Drop = append(e.Drop, uint64(rng.IntN(60)))
-		}
+	decoded, err := decodeVersion(appendVersion(nil, v))
+	if err != nil || text(decoded) != text(v) {
+		t.Errorf("it is decoded as %+v: %v", decoded, err)
 	}
-	return e
+	v = applied(t, v, &Edit{RemoveYoung: YoungRuns{Older: 1, Count: 1}})
+	if len(v.Young) != 1 || v.Young[0].Deleted != nil {
+		t.Errorf("it stays: %s", text(v))
+	}
 }
 
-func compare(t *testing.T, v *Version, live map[uint64]*Table, dropped map[uint64]uint64) {
-	t.Helper()
-	n := 0
-	for table := range v.Tables() {
-		if live[table.Number] != table {
-			t.Fatalf("table %d is not live", table.Number)
+func TestSpan_coversTablesAndDeletions(t *testing.T) {
+	tables := []*Table{tableOf(1, "d", "f"), tableOf(2, "h", "k")}
+	two := keyspace.Spans{deletion("a", "b"), deletion("c", "e")}
+	for name, c := range map[string]struct {
+		run  Run
+		want keyspace.Span
+	}{
+		"tables":           {Run{Tables: tables}, deletion("d", "k")},
+		"deletions":        {Run{Deleted: two}, deletion("a", "e")},
+		"deletions within": {Run{tables, keyspace.Spans{deletion("e", "g")}}, deletion("d", "k")},
+		"deletions around": {Run{tables, keyspace.Spans{deletion("a", "z")}}, deletion("a", "z")},
+		"no bound":         {Run{tables, keyspace.Spans{deletion("e", "")}}, deletion("d", "")},
+	} {
+		first, last, ok := c.run.Span()
+		if !ok || !bytes.Equal(first, c.want.Start) || !bytes.Equal(last, c.want.End) ||
+			(last == nil) != (c.want.End == nil) {
+			t.Errorf("%s: %q to %q, %v", name, first, last, ok)
 		}
-		n++
 	}
-	if n != len(live) {
-		t.Fatalf("%d tables, want %d", n, len(live))
-	}
-	check(t, v.check())
-	for id, epoch := range dropped {
-		single := Drop{id, id, epoch}
-		if v.mayHold(single) && !v.IsDropped(id) {
-			t.Fatalf("bucket %d is forgotten, but a table may hold it: %s", id, text(v))
-		}
-	}
-	for _, d := range v.Dropped {
-		if !v.mayHold(d) {
-			t.Fatalf("%v is kept for nothing: %s", d, text(v))
-		}
-		for id := d.First; id <= d.Last; id++ {
-			if dropped[id] == 0 {
-				t.Fatalf("bucket %d was never dropped", id)
-			}
-		}
+	if first, last, ok := (Run{}).Span(); ok {
+		t.Errorf("an empty run spans %q to %q", first, last)
 	}
 }
 

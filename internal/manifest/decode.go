@@ -1,18 +1,24 @@
 package manifest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 // The least that an item of a list takes.
 const (
 	minTableBytes = 9 // seven numbers and the lengths of two keys
-	minRunBytes   = 1 + minTableBytes
+	minRunBytes   = 2 // two counts
 	minDropBytes  = 3
+	minValueBytes = 3
+	minShareBytes = 3
+	minSpanBytes  = 2
 )
 
 func decodeVersion(p []byte) (*Version, error) {
@@ -29,10 +35,7 @@ func decodeVersion(p []byte) (*Version, error) {
 		case tagDropEpoch:
 			v.DropEpoch = d.number()
 		case tagYoung:
-			v.Young = make([]Run, d.count(minRunBytes))
-			for i := range v.Young {
-				v.Young[i].Tables = d.tables()
-			}
+			v.Young = d.runs()
 		case tagBottom:
 			v.Bottom.Tables = d.tables()
 		case tagDropped:
@@ -40,12 +43,18 @@ func decodeVersion(p []byte) (*Version, error) {
 			for i := range v.Dropped {
 				v.Dropped[i] = Drop{d.number(), d.number(), d.number()}
 			}
+		case tagValues:
+			v.ValueFiles = d.valueFiles()
 		default:
 			d.unknown("field", d.tag)
 		}
 	}
 	if d.err != nil {
 		return nil, d.err
+	}
+	var err error
+	if v.ValueFiles, err = v.withValues(v.ValueFiles); err != nil {
+		return nil, err
 	}
 	return v, v.check()
 }
@@ -62,13 +71,19 @@ func decodeEdit(p []byte) (*Edit, error) {
 		case tagNextNumber:
 			e.NextNumber = d.number()
 		case tagAddYoung:
-			e.AddYoung = d.tables()
+			e.AddYoung = d.runs()
 		case tagAddBottom:
 			e.AddBottom = d.tables()
 		case tagRemove:
 			e.Remove = d.numbers()
 		case tagDrop:
 			e.Drop = d.numbers()
+		case tagAddValues:
+			e.AddValues = d.valueFiles()
+		case tagYoungOlder:
+			e.RemoveYoung.Older = d.small()
+		case tagRemoveYoung:
+			e.RemoveYoung.Count = d.small()
 		default:
 			d.unknown("field", d.tag)
 		}
@@ -133,19 +148,74 @@ func (d *decoder) tables() []*Table {
 			RawBytes: d.number(), DropEpoch: d.number(),
 		}
 		flags := d.number()
-		if flags > flagCompressed {
+		if flags > knownFlags {
 			d.unknown("flags", flags)
 		}
-		t.Compressed = flags == flagCompressed
+		t.Compressed = flags&flagCompressed != 0
 		smallest, largest := d.bytes(), d.bytes()
 		both := append(append(make([]byte, 0, len(smallest)+len(largest)), smallest...), largest...)
 		t.Smallest, t.Largest = both[:len(smallest):len(smallest)], both[len(smallest):]
+		if flags&flagStale != 0 {
+			t.StaleAt = d.number()
+		}
+		if flags&flagValues != 0 {
+			for range d.count(minShareBytes) {
+				t.Values = append(t.Values, ValueShare{d.number(), d.number(), d.number()})
+			}
+		}
+		if flags&flagBuckets != 0 {
+			for range d.count(minShareBytes) {
+				t.Buckets = append(t.Buckets, BucketShare{d.number(), d.number(), d.number()})
+			}
+		}
 		if d.err != nil {
 			return nil
 		}
 		tables = append(tables, t)
 	}
 	return tables
+}
+
+func (d *decoder) runs() []Run {
+	runs := make([]Run, d.count(minRunBytes))
+	for i := range runs {
+		runs[i].Tables = d.tables()
+		for range d.count(minSpanBytes) {
+			start, end := bytes.Clone(d.bytes()), bytes.Clone(d.bytes())
+			if len(end) == 0 {
+				end = nil // no bound
+			}
+			runs[i].Deleted = append(runs[i].Deleted, keyspace.Span{Start: start, End: end})
+		}
+		if len(runs[i].Tables) == 0 {
+			runs[i].Tables = nil
+		}
+	}
+	return runs
+}
+
+func (d *decoder) valueFiles() []ValueFile {
+	files := make([]ValueFile, d.count(minValueBytes))
+	for i := range files {
+		files[i] = ValueFile{Number: d.number(), Size: d.number()}
+		switch log := d.number(); log {
+		case 0, 1:
+			files[i].Log = log == 1
+		default:
+			d.unknown("kind of value file", log)
+		}
+	}
+	return files
+}
+
+// small reads a number that is an index or a count of something in memory.
+func (d *decoder) small() int {
+	n := d.number()
+	if n > math.MaxInt32 {
+		d.fail(fmt.Errorf("%d is too many", n))
+		return 0
+	}
+	return int(n)
 }
 
 func (d *decoder) bytes() []byte {

@@ -13,16 +13,26 @@ const (
 	tagYoung     = 5 // runs: a count, and tables for each
 	tagBottom    = 6 // tables
 	tagDropped   = 7 // a count, and first, last, and epoch for each
+	tagValues    = 8 // value files: a count, and number, size, and whether it is a log for each
 
 	// Only in an edit.
-	tagAddYoung  = 16 // tables
-	tagAddBottom = 17 // tables
-	tagRemove    = 18 // numbers: a count, and each
-	tagDrop      = 19 // numbers
+	tagAddYoung    = 16 // runs
+	tagAddBottom   = 17 // tables
+	tagRemove      = 18 // numbers: a count, and each
+	tagDrop        = 19 // numbers
+	tagAddValues   = 20 // value files
+	tagYoungOlder  = 21 // the older and the count of the young runs to remove
+	tagRemoveYoung = 22
 )
 
-// flagCompressed is the only flag of a table so far. Others would announce fields that follow.
-const flagCompressed = 1
+// Flags of a table. All but the first announce a field that follows, in this order.
+const (
+	flagCompressed = 1
+	flagStale      = 2 // when it will be stale
+	flagValues     = 4 // a count, and file, count and bytes for each value file it points into
+	flagBuckets    = 8 // a count, and id, entries and bytes for each bucket in it
+	knownFlags     = flagCompressed | flagStale | flagValues | flagBuckets
+)
 
 func appendVersion(dst []byte, v *Version) []byte {
 	dst = appendNumber(dst, tagLogNumber, v.LogNumber)
@@ -30,19 +40,14 @@ func appendVersion(dst []byte, v *Version) []byte {
 	dst = appendNumber(dst, tagNextNumber, v.NextNumber)
 	dst = appendNumber(dst, tagDropEpoch, v.DropEpoch)
 	dst = appendCount(dst, tagYoung, len(v.Young))
-	for _, r := range v.Young {
-		dst = binary.AppendUvarint(dst, uint64(len(r.Tables)))
-		dst = appendTables(dst, r.Tables)
-	}
+	dst = appendRuns(dst, v.Young)
 	dst = appendCount(dst, tagBottom, len(v.Bottom.Tables))
 	dst = appendTables(dst, v.Bottom.Tables)
 	dst = appendCount(dst, tagDropped, len(v.Dropped))
 	for _, d := range v.Dropped {
-		for _, n := range [...]uint64{d.First, d.Last, d.Epoch} {
-			dst = binary.AppendUvarint(dst, n)
-		}
+		dst = appendUvarints(dst, d.First, d.Last, d.Epoch)
 	}
-	return dst
+	return appendValueFiles(dst, tagValues, v.ValueFiles)
 }
 
 func appendEdit(dst []byte, e *Edit) []byte {
@@ -50,11 +55,14 @@ func appendEdit(dst []byte, e *Edit) []byte {
 	dst = appendNumber(dst, tagLastCommit, e.LastCommit)
 	dst = appendNumber(dst, tagNextNumber, e.NextNumber)
 	dst = appendCount(dst, tagAddYoung, len(e.AddYoung))
-	dst = appendTables(dst, e.AddYoung)
+	dst = appendRuns(dst, e.AddYoung)
 	dst = appendCount(dst, tagAddBottom, len(e.AddBottom))
 	dst = appendTables(dst, e.AddBottom)
 	dst = appendNumbers(dst, tagRemove, e.Remove)
-	return appendNumbers(dst, tagDrop, e.Drop)
+	dst = appendNumbers(dst, tagDrop, e.Drop)
+	dst = appendValueFiles(dst, tagAddValues, e.AddValues)
+	dst = appendNumber(dst, tagYoungOlder, uint64(e.RemoveYoung.Older))
+	return appendNumber(dst, tagRemoveYoung, uint64(e.RemoveYoung.Count))
 }
 
 // appendNumber appends a field, unless it is zero.
@@ -76,20 +84,77 @@ func appendNumbers(dst []byte, tag uint64, numbers []uint64) []byte {
 	return dst
 }
 
-func appendTables(dst []byte, tables []*Table) []byte {
-	for _, t := range tables {
-		var flags uint64
-		if t.Compressed {
-			flags = flagCompressed
+func appendUvarints(dst []byte, numbers ...uint64) []byte {
+	for _, n := range numbers {
+		dst = binary.AppendUvarint(dst, n)
+	}
+	return dst
+}
+
+func appendBytes(dst, p []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(p))), p...)
+}
+
+func appendValueFiles(dst []byte, tag uint64, files []ValueFile) []byte {
+	dst = appendCount(dst, tag, len(files))
+	for _, f := range files {
+		log := uint64(0)
+		if f.Log {
+			log = 1
 		}
-		for _, n := range [...]uint64{
-			t.Number, t.Size, t.Entries, t.Tombstones, t.RawBytes, t.DropEpoch, flags,
-		} {
-			dst = binary.AppendUvarint(dst, n)
-		}
-		for _, key := range [...][]byte{t.Smallest, t.Largest} {
-			dst = append(binary.AppendUvarint(dst, uint64(len(key))), key...)
+		dst = appendUvarints(dst, f.Number, f.Size, log)
+	}
+	return dst
+}
+
+func appendRuns(dst []byte, runs []Run) []byte {
+	for _, r := range runs {
+		dst = binary.AppendUvarint(dst, uint64(len(r.Tables)))
+		dst = appendTables(dst, r.Tables)
+		dst = binary.AppendUvarint(dst, uint64(len(r.Deleted)))
+		for _, d := range r.Deleted {
+			dst = appendBytes(appendBytes(dst, d.Start), d.End)
 		}
 	}
 	return dst
+}
+
+func appendTables(dst []byte, tables []*Table) []byte {
+	for _, t := range tables {
+		dst = appendUvarints(dst, t.Number, t.Size, t.Entries, t.Tombstones, t.RawBytes, t.DropEpoch,
+			tableFlags(t))
+		dst = appendBytes(appendBytes(dst, t.Smallest), t.Largest)
+		if t.StaleAt != 0 {
+			dst = appendUvarints(dst, t.StaleAt)
+		}
+		if len(t.Values) > 0 {
+			dst = appendUvarints(dst, uint64(len(t.Values)))
+			for _, s := range t.Values {
+				dst = appendUvarints(dst, s.File, s.Count, s.Bytes)
+			}
+		}
+		if len(t.Buckets) > 0 {
+			dst = appendUvarints(dst, uint64(len(t.Buckets)))
+			for _, s := range t.Buckets {
+				dst = appendUvarints(dst, s.Bucket, s.Entries, s.Bytes)
+			}
+		}
+	}
+	return dst
+}
+
+func tableFlags(t *Table) (flags uint64) {
+	if t.Compressed {
+		flags |= flagCompressed
+	}
+	if t.StaleAt != 0 {
+		flags |= flagStale
+	}
+	if len(t.Values) > 0 {
+		flags |= flagValues
+	}
+	if len(t.Buckets) > 0 {
+		flags |= flagBuckets
+	}
+	return flags
 }

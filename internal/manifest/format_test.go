@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -47,11 +48,17 @@ func exampleVersion() *Version { return &Version{LogNumber: 13, LastCommit: 200,
 
 func exampleEdit() *Edit {
 	return &Edit{
-		LogNumber: 15, LastCommit: 202, NextNumber: 16,
-		AddYoung: []*Table{{
-			Number: 14, Size: 300, Entries: 2, Tombstones: 1, RawBytes: 5, Compressed: true,
-			Smallest: []byte("\x10a"), Largest: []byte("\x10b"),
+		LogNumber: 15, LastCommit: 203, NextNumber: 16,
+		AddYoung: []Run{{
+			Tables: []*Table{{
+				Number: 14, Size: 300, Entries: 2, Tombstones: 1, RawBytes: 28, Compressed: true,
+				Smallest: []byte("\x10a"), Largest: []byte("\x10b"), StaleAt: 1_767_225_600_000,
+				Values:  []ValueShare{{File: 13, Count: 1, Bytes: 5000}},
+				Buckets: []BucketShare{{Bucket: 0, Entries: 1, Bytes: 5002}},
+			}},
+			Deleted: keyspace.Spans{{Start: []byte("\x10c"), End: []byte("\x10d")}},
 		}},
+		AddValues: []ValueFile{{Number: 13, Size: 5169, Log: true}},
 	}
 }
 
@@ -67,6 +74,53 @@ func TestFormat_exampleIsWhatIsWritten(t *testing.T) {
 	check(t, err)
 	if !bytes.Equal(got, example(t)) {
 		t.Errorf("the example in %s should be\n%s", formatFile, hex.Dump(got))
+	}
+}
+
+// Manifests on disk look like this, so this must never change. Together with the example these are
+// all fields.
+func TestFormat_fieldsStayWhatTheyAre(t *testing.T) {
+	table := &Table{
+		Number: 4, Size: 64, Entries: 1, RawBytes: 3, DropEpoch: 1,
+		Smallest: []byte("b"), Largest: []byte("b"), Values: []ValueShare{{5, 1, 10}},
+	}
+	version := &Version{
+		Young:     []Run{{Deleted: keyspace.Spans{{Start: []byte("a")}}}},
+		Bottom:    Run{Tables: []*Table{table}},
+		LogNumber: 13, LastCommit: 200, NextNumber: 14,
+		ValueFiles: []ValueFile{{Number: 5, Size: 100, Live: 10, Count: 1}},
+		Dropped:    []Drop{{First: 7, Last: 9, Epoch: 2}}, DropEpoch: 2,
+	}
+	edit := &Edit{
+		RemoveYoung: YoungRuns{Older: 2, Count: 3},
+		AddBottom:   []*Table{table}, Remove: []uint64{6, 300},
+		AddValues: []ValueFile{{Number: 5, Size: 100}}, Drop: []uint64{9},
+	}
+	const (
+		tableHex   = "04400100030104" + "01620162" + "0105010a"
+		numbersHex = "010d" + "02c801" + "030e" + "0402"
+		runHex     = "00" + "01" + "016100"
+	)
+	for _, c := range []struct {
+		got  []byte
+		want string
+	}{
+		{
+			appendVersion(nil, version),
+			numbersHex + "0501" + runHex + "0601" + tableHex + "0701070902" + "0801056400",
+		},
+		{
+			appendEdit(nil, edit),
+			"1101" + tableHex + "120206ac02" + "130109" + "1401056400" + "1502" + "1603",
+		},
+	} {
+		if got := hex.EncodeToString(c.got); got != c.want {
+			t.Errorf("encoded as %s, want %s", got, c.want)
+		}
+	}
+	decoded, err := decodeVersion(appendVersion(nil, version))
+	if err != nil || text(decoded) != text(version) {
+		t.Errorf("decoded as %+v: %v", decoded, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -53,17 +54,61 @@ func numbers(r Run) (all []uint64) {
 	return all
 }
 
-// someEdits returns edits that follow each other, from an empty version on.
+// runOf returns one run, as edits have it.
+func runOf(tables ...*Table) []Run { return []Run{{Tables: tables}} }
+
+// deletion returns a range deletion in the bucket 7; without an end, of everything behind.
+func deletion(start, end string) keyspace.Span {
+	prefix := keyspace.AppendPrefix(nil, 7)
+	s := keyspace.Span{Start: append(prefix[:len(prefix):len(prefix)], start...)}
+	if end != "" {
+		s.End = append(prefix, end...)
+	}
+	return s
+}
+
+// someEdits returns edits that follow each other, from an empty version on. All fields are used.
 func someEdits() []*Edit {
-	moved := tableOf(20, "a", "c")
-	late := tableOf(31, "m", "z")
+	moved, flushed, late := tableOf(20, "a", "c"), tableOf(23, "b", "x"), tableOf(31, "m", "z")
+	moved.Values = []ValueShare{{File: 2, Count: 3, Bytes: 900}}
+	flushed.Values = []ValueShare{{2, 1, 50}, {3, 200, 70_000}}
 	late.DropEpoch = 1
+	late.Values = []ValueShare{{32, 170, 60_000}}
+	expiring, full := tableOf(33, "b", "d"), tableOf(35, "a", "c")
+	expiring.StaleAt = 1_700_000_000_000
+	expiring.Buckets = []BucketShare{{Bucket: 0, Entries: 9, Bytes: 200}, {7, 1, 5}}
+	full.StaleAt, full.Buckets = 5, []BucketShare{{7, 297, 1 << 20}}
+	full.Values = []ValueShare{{2, 1, 10}, {32, 1, 0}}
+	first := ValueFile{Number: 2, Size: 2000, Log: true}
 	return []*Edit{
-		{AddYoung: []*Table{moved, tableOf(21, "d", "k")}, LogNumber: 3, LastCommit: 9, NextNumber: 22},
-		{AddYoung: []*Table{tableOf(23, "b", "x")}, LogNumber: 4, LastCommit: 17, NextNumber: 24},
+		{
+			AddYoung: runOf(moved, tableOf(21, "d", "k")), AddValues: []ValueFile{first},
+			LogNumber: 3, LastCommit: 9, NextNumber: 22,
+		},
+		{
+			AddYoung: []Run{{
+				Tables:  []*Table{flushed},
+				Deleted: keyspace.Spans{deletion("c", "cc"), deletion("e", "q")},
+			}},
+			AddValues: []ValueFile{{Number: 3, Size: 90_000, Log: true}, first},
+			LogNumber: 4, LastCommit: 17, NextNumber: 24,
+		},
 		{Drop: []uint64{7, 8, 9, 300}},
-		{Remove: []uint64{20, 21}, AddBottom: []*Table{tableOf(30, "d", "k"), moved}, NextNumber: 31},
-		{Remove: []uint64{23}, AddBottom: []*Table{late}, NextNumber: 32},
+		{
+			RemoveYoung: YoungRuns{Older: 0, Count: 1},
+			AddBottom:   []*Table{tableOf(30, "d", "k"), moved}, NextNumber: 31,
+		},
+		{
+			RemoveYoung: YoungRuns{Older: 0, Count: 1}, AddBottom: []*Table{late},
+			AddValues: []ValueFile{{Number: 32, Size: 60_100}}, NextNumber: 33,
+		},
+		{AddYoung: []Run{{Deleted: keyspace.Spans{deletion("b", "d"), deletion("y", "")}}}},
+		{AddYoung: runOf(expiring), NextNumber: 34},
+		{
+			AddYoung:   slices.Concat(runOf(tableOf(34, "a", "a")), runOf(tableOf(36, "a", "b"))),
+			NextNumber: 37,
+		},
+		{RemoveYoung: YoungRuns{Older: 1, Count: 2}, AddYoung: runOf(full), Remove: []uint64{30}},
 	}
 }
 
@@ -92,13 +137,16 @@ func text(v *Version) string {
 			for _, t := range r.Tables {
 				s += fmt.Sprintf("%+v ", *t)
 			}
+			for _, d := range r.Deleted {
+				s += fmt.Sprintf("deleted %q to %q (%v) ", d.Start, d.End, d.End != nil)
+			}
 			s += "]"
 		}
 		return s
 	}
-	return fmt.Sprintf("young %s bottom %s log %d last %d next %d dropped %v epoch %d",
-		runs(v.Young...), runs(v.Bottom), v.LogNumber, v.LastCommit, v.NextNumber, v.Dropped,
-		v.DropEpoch)
+	return fmt.Sprintf("young %s bottom %s values %+v log %d last %d next %d dropped %v epoch %d",
+		runs(v.Young...), runs(v.Bottom), v.ValueFiles, v.LogNumber, v.LastCommit, v.NextNumber,
+		v.Dropped, v.DropEpoch)
 }
 
 // write writes a manifest with the version v and the edits, and closes it.

@@ -39,7 +39,7 @@ func TestLoad_recoversAfterACrash(t *testing.T) {
 	edits := someEdits()
 	for i := range 40 { // with long keys, so that a version takes several sectors
 		long := tableOf(uint64(100+i), "a", strings.Repeat("k", 200))
-		edits = append(edits, &Edit{AddYoung: []*Table{long}})
+		edits = append(edits, &Edit{AddYoung: runOf(long)})
 	}
 	versions := outcomes(t, edits)
 	var texts []string

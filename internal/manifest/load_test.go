@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 )
 
@@ -120,7 +121,8 @@ func TestLoad_neverUsesDamagedBytes(t *testing.T) {
 }
 
 func TestLoad_reportsADamagedVersion(t *testing.T) {
-	data, _ := imageOf(t, outcomes(t, someEdits())[3], nil)
+	edits := someEdits()
+	data, _ := imageOf(t, outcomes(t, edits)[len(edits)], nil)
 	for i := range data {
 		damaged := bytes.Clone(data)
 		damaged[i] ^= 0x10
@@ -234,9 +236,13 @@ func withEdit(t testing.TB, v *Version, payload []byte) []byte {
 
 func TestLoad_refusesEditsItDoesNotUnderstand(t *testing.T) {
 	v := applied(t, &Version{}, someEdits()[0])
-	young := appendTables([]byte{tagAddYoung, 1}, []*Table{{Number: 40, Smallest: []byte("k")}})
+	young := appendRuns([]byte{tagAddYoung, 1}, runOf(&Table{Number: 40, Largest: []byte("k")}))
 	flagged := bytes.Clone(young)
-	flagged[2+6] = 2
+	flagged[3+6] = knownFlags + 1
+	stretched := bytes.Clone(young)
+	stretched[3+8] = 9
+	shared := bytes.Clone(young[:len(young)-1])
+	shared[3+6] = flagValues
 	for _, c := range []struct {
 		name    string
 		payload []byte
@@ -249,9 +255,20 @@ func TestLoad_refusesEditsItDoesNotUnderstand(t *testing.T) {
 		{"fields out of order", []byte{tagLastCommit, 50, tagLogNumber, 50}, corrupt.Err},
 		{"no value", []byte{tagLogNumber}, corrupt.Err},
 		{"long number", bytes.Repeat([]byte{0x80}, 12), corrupt.Err},
-		{"fewer tables than said", append([]byte{tagAddYoung, 2}, young[2:]...), corrupt.Err},
-		{"more tables than bytes", []byte{tagAddYoung, 255, 255, 255, 255, 15, 0}, corrupt.Err},
-		{"key longer than the rest", append(young[:len(young)-1:len(young)-1], 9), corrupt.Err},
+		{"unknown kind of value file", []byte{tagAddValues, 1, 2, 50, 2}, corrupt.ErrFormat},
+		{"fewer runs than said", append([]byte{tagAddYoung, 2}, young[2:]...), corrupt.Err},
+		{"fewer tables than said", append([]byte{tagAddYoung, 1, 2}, young[3:]...), corrupt.Err},
+		{"more tables than bytes", []byte{tagAddBottom, 255, 255, 255, 255, 15, 0}, corrupt.Err},
+		{"key longer than the rest", stretched, corrupt.Err},
+		{"no deletions", young[:len(young)-1], corrupt.Err},
+		{"fewer deletions than said", append(young[:len(young)-1:len(young)-1], 1), corrupt.Err},
+		{"share of a missing file", append(bytes.Clone(shared), 1, 9, 1, 50, 0), corrupt.Err},
+		{"fewer shares than said", append(bytes.Clone(shared), 2, 9, 1, 50, 0), corrupt.Err},
+		{"young runs that are not there", []byte{tagRemoveYoung, 2}, corrupt.Err},
+		{"young runs above all", []byte{tagYoungOlder, 1, tagRemoveYoung, 1}, corrupt.Err},
+		{"highest numbers of young runs", []byte{tagYoungOlder, 255, 255, 255, 255, 7, tagRemoveYoung,
+			255, 255, 255, 255, 7}, corrupt.Err},
+		{"higher ones", []byte{tagYoungOlder, 255, 255, 255, 255, 15}, corrupt.Err},
 		{"table that is not there", []byte{tagRemove, 1, 99}, corrupt.Err},
 		{"log number that goes back", []byte{tagLogNumber, 1}, corrupt.Err},
 	} {
@@ -266,9 +283,10 @@ func TestLoad_refusesEditsItDoesNotUnderstand(t *testing.T) {
 func TestLoad_refusesInvalidVersions(t *testing.T) {
 	a, b := tableOf(1, "a", "c"), tableOf(2, "b", "d")
 	for name, v := range map[string]*Version{
-		"overlap":           {Bottom: Run{[]*Table{a, b}}},
-		"same number twice": {Bottom: Run{[]*Table{a}}, Young: []Run{{[]*Table{a}}}},
-		"empty young run":   {Young: []Run{{}, {[]*Table{a}}}},
+		"overlap":           {Bottom: Run{Tables: []*Table{a, b}}},
+		"same number twice": {Bottom: Run{Tables: []*Table{a}}, Young: runOf(a)},
+		"empty young run":   {Young: append([]Run{{}}, runOf(a)...)},
+		"empty deletion":    {Young: []Run{{Deleted: keyspace.Spans{deletion("a", "a")}}}},
 		"unsorted drops":    {Dropped: []Drop{{5, 6, 1}, {6, 7, 1}}, DropEpoch: 1},
 		"drop of no epoch":  {Dropped: []Drop{{5, 6, 2}}, DropEpoch: 1},
 	} {
@@ -285,16 +303,20 @@ func TestLoad_refusesInvalidVersions(t *testing.T) {
 }
 
 func TestLoad_allocatesByNoCountThatItHasNotChecked(t *testing.T) {
-	for _, tag := range []byte{tagYoung, tagBottom, tagDropped} {
+	table := []byte{tagBottom, 1, 7, 0, 0, 0, 0, 0}
+	for _, start := range [][]byte{
+		{tagYoung}, {tagBottom}, {tagDropped}, {tagValues}, {tagYoung, 1}, {tagYoung, 1, 0},
+		append(bytes.Clone(table), flagValues, 0, 0), append(bytes.Clone(table), flagBuckets, 0, 0),
+	} {
 		header, seed := newHeader(testNumber, testDatabase)
-		data := append(startFrame(header[:]), tag, 255, 255, 255, 255, 15)
+		data := append(append(startFrame(header[:]), start...), 255, 255, 255, 255, 15)
 		sealFrame(data[headerBytes:], seed, headerBytes)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, err := loadImage(t, data)
 		runtime.ReadMemStats(&after)
 		if bytes := after.TotalAlloc - before.TotalAlloc; !isDamage(err) || bytes > 1<<20 {
-			t.Errorf("field %d: %d bytes allocated: %v", tag, bytes, err)
+			t.Errorf("count after % x: %d bytes allocated: %v", start, bytes, err)
 		}
 	}
 }

@@ -1,11 +1,12 @@
 // Package manifest is the record of which files make up the database: the version, the edits to it,
 // and their journal.
 //
-// A [Version] says which tables are live, in which runs, where the log starts, and which dropped
-// buckets still have garbage in tables. An [Edit] is a change of it. A [Journal] is the file
-// MANIFEST-000012: a header, a frame with a whole version, and a frame for each edit since, in
-// order. It needs no other file to be read; the highest numbered complete one counts, so that there
-// is no pointer to it. A new one is started by [Create], never renamed.
+// A [Version] says which tables are live, in which runs, which files with values they point into,
+// where the log starts, and which dropped buckets still have garbage in tables. An [Edit] is a
+// change of it. A [Journal] is the file MANIFEST-000012: a header, a frame with a whole version,
+// and a frame for each edit since, in order. It needs no other file to be read; the highest
+// numbered complete one counts, so that there is no pointer to it. A new one is started by
+// [Create], never renamed.
 //
 // All integers are little-endian or uvarints. The header is
 //

@@ -3,6 +3,8 @@ package manifest
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 // Table describes a table file. Immutable.
@@ -16,14 +18,76 @@ type Table struct {
 	Compressed bool   // some blocks may be compressed
 	Smallest   []byte // the first key
 	Largest    []byte // the last key
+
+	// StaleAt is when a good part of the table will have expired, so that rewriting it pays, in
+	// milliseconds since 1970; 0 is never.
+	StaleAt uint64
+	Values  []ValueShare  // what it points to in value files, by file
+	Buckets []BucketShare // what it holds of each bucket, by id; nil if it holds many buckets
+}
+
+// ValueShare is what a table points to in one value file. Immutable.
+type ValueShare struct {
+	File, Count, Bytes uint64
+}
+
+// BucketShare is what a table holds of one bucket: entries that are no tombstones, and the bytes of
+// their keys and values, wherever those lie. Immutable.
+type BucketShare struct {
+	Bucket, Entries, Bytes uint64
+}
+
+// checkShares returns an error if shares are out of order, or if one has no values.
+func (t *Table) checkShares() error {
+	for i, s := range t.Values {
+		if s.Count == 0 || i > 0 && s.File <= t.Values[i-1].File {
+			return fmt.Errorf("table %06d: share %d of value files is out of order", t.Number, i)
+		}
+	}
+	for i, s := range t.Buckets {
+		if i > 0 && s.Bucket <= t.Buckets[i-1].Bucket {
+			return fmt.Errorf("table %06d: share %d of buckets is out of order", t.Number, i)
+		}
+	}
+	return nil
 }
 
 // Run is tables in the order of their keys, which do not overlap. Immutable.
 type Run struct {
 	Tables []*Table
+	// Deleted is the keys that were deleted as ranges. They hide what is older than the run, and
+	// nothing that is in it. The bottom run has none.
+	Deleted keyspace.Spans
 }
 
-// check returns an error if tables are out of order.
+// Bytes returns the size of the run's tables.
+func (r Run) Bytes() (n uint64) {
+	for _, t := range r.Tables {
+		n += t.Size
+	}
+	return n
+}
+
+// Span returns the smallest and the largest key that the run has an entry or a deletion for; ok is
+// false if it is empty. A nil last is no bound.
+func (r Run) Span() (first, last []byte, ok bool) {
+	if n := len(r.Tables); n > 0 {
+		first, last, ok = r.Tables[0].Smallest, r.Tables[n-1].Largest, true
+	}
+	if n := len(r.Deleted); n > 0 {
+		start, end := r.Deleted[0].Start, r.Deleted[n-1].End
+		if !ok || bytes.Compare(start, first) < 0 {
+			first = start
+		}
+		if !ok || end == nil || bytes.Compare(end, last) > 0 {
+			last = end
+		}
+		ok = true
+	}
+	return first, last, ok
+}
+
+// check returns an error if tables or deletions are out of order.
 func (r Run) check() error {
 	for i, t := range r.Tables {
 		if bytes.Compare(t.Smallest, t.Largest) > 0 {
@@ -31,6 +95,15 @@ func (r Run) check() error {
 		}
 		if i > 0 && bytes.Compare(r.Tables[i-1].Largest, t.Smallest) >= 0 {
 			return fmt.Errorf("tables %06d and %06d overlap", r.Tables[i-1].Number, t.Number)
+		}
+		if err := t.checkShares(); err != nil {
+			return err
+		}
+	}
+	for i, d := range r.Deleted {
+		if d.End != nil && bytes.Compare(d.Start, d.End) >= 0 ||
+			i > 0 && (r.Deleted[i-1].End == nil || bytes.Compare(r.Deleted[i-1].End, d.Start) >= 0) {
+			return fmt.Errorf("range deletion %d is out of order", i)
 		}
 	}
 	return nil

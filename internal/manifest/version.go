@@ -12,6 +12,8 @@ type Version struct {
 	Young  []Run // runs that were flushed and not merged yet, newest first; none is empty
 	Bottom Run   // older than all of Young
 
+	ValueFiles []ValueFile // those that tables point into, by number
+
 	LogNumber  uint64 // log segments below it are not needed
 	LastCommit uint64 // the newest commit that is in tables
 	NextNumber uint64 // no file has this number or a higher one
@@ -44,7 +46,7 @@ func (v *Version) IsDropped(id uint64) bool { return isDropped(v.Dropped, id) }
 // check returns an error if v is not a version that could have been made.
 func (v *Version) check() error {
 	for _, r := range v.Young {
-		if len(r.Tables) == 0 {
+		if len(r.Tables)+len(r.Deleted) == 0 {
 			return errors.New("a young run is empty")
 		}
 		if err := r.check(); err != nil {
@@ -54,6 +56,9 @@ func (v *Version) check() error {
 	if err := v.Bottom.check(); err != nil {
 		return err
 	}
+	if len(v.Bottom.Deleted) > 0 {
+		return errors.New("the bottom run deletes ranges, though nothing is below it")
+	}
 	var numbers []uint64
 	for t := range v.Tables() {
 		if t.DropEpoch > v.DropEpoch {
@@ -61,9 +66,12 @@ func (v *Version) check() error {
 		}
 		numbers = append(numbers, t.Number)
 	}
+	for _, f := range v.ValueFiles {
+		numbers = append(numbers, f.Number)
+	}
 	slices.Sort(numbers)
 	if len(slices.Compact(numbers)) < len(numbers) {
-		return errors.New("two tables have the same number")
+		return errors.New("two files have the same number")
 	}
 	return v.checkDrops()
 }

@@ -69,7 +69,7 @@ func BenchmarkGet_random(b *testing.B) {
 		probes := shuffled(keys)
 		i := 0
 		for b.Loop() {
-			if value, _, _ := r.Get(probes[i]); len(value) != 397 {
+			if e, _ := r.Get(probes[i]); len(e.Value) != 397 {
 				b.Fatal("lost")
 			}
 			if i++; i == len(probes) {
@@ -84,7 +84,7 @@ func BenchmarkGet_sequential(b *testing.B) {
 		r := load(New(28), keys)
 		i := 0
 		for b.Loop() {
-			if value, _, _ := r.Get(keys[i]); len(value) != 397 {
+			if e, _ := r.Get(keys[i]); len(e.Value) != 397 {
 				b.Fatal("lost")
 			}
 			if i++; i == len(keys) {
@@ -99,7 +99,7 @@ func BenchmarkGet_absent(b *testing.B) {
 		r := load(New(28), keys[:benchEntries])
 		i := benchEntries
 		for b.Loop() {
-			if _, _, ok := r.Get(keys[i]); ok {
+			if _, ok := r.Get(keys[i]); ok {
 				b.Fatal("found")
 			}
 			if i++; i == len(keys) {

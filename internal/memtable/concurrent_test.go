@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 // TestRoot_isReadWhileAnEditGoesOn lets readers check that each published root is one whole commit:
@@ -34,13 +36,19 @@ func TestRoot_isReadWhileAnEditGoesOn(t *testing.T) {
 			}
 		})
 	}
-	m := newSized(headroom, 8, 8)
+	m := newTiny(8, 8)
 	for commit := range 300 {
 		e := m.Begin()
 		generation := fmt.Append(nil, commit)
 		e.Put([]byte("a"), generation)
 		for range r.IntN(30) {
 			e.Put(fmt.Appendf(nil, "k%03d", r.IntN(1000)), bytes.Repeat(generation, r.IntN(200)))
+		}
+		if r.IntN(4) == 0 {
+			from := r.IntN(1000)
+			e.DeleteRange(keyspace.Span{Start: fmt.Appendf(nil, "k%03d", from),
+				End: fmt.Appendf(nil, "k%03d~", min(from+r.IntN(300), 999))})
+			e.PutUntil(fmt.Appendf(nil, "k%03d", from), generation, 1)
 		}
 		if r.IntN(3) == 0 {
 			e.Rollback()
@@ -60,11 +68,12 @@ func TestRoot_isReadWhileAnEditGoesOn(t *testing.T) {
 }
 
 func checkWhole(r Root) error {
-	first, _, _ := r.Get([]byte("a"))
-	last, _, _ := r.Get([]byte("z"))
-	if len(first) == 0 || !bytes.Equal(first, last) {
-		return fmt.Errorf("commit %q reads as %q at its end", first, last)
+	first, _ := r.Get([]byte("a"))
+	last, _ := r.Get([]byte("z"))
+	if len(first.Value) == 0 || !bytes.Equal(first.Value, last.Value) {
+		return fmt.Errorf("commit %q reads as %q at its end", first.Value, last.Value)
 	}
+	deleted := r.Deleted()
 	var c Cursor
 	c.Init(r)
 	n := 0
@@ -75,6 +84,12 @@ func checkWhole(r Root) error {
 		}
 		if !c.Valid() || len(bytes.Trim(c.Value(), "0123456789")) > 0 {
 			return fmt.Errorf("value of %q: %q", c.Key(), c.Value())
+		}
+		if e, ok := r.Get(c.Key()); !ok || e.Kind != c.Kind() {
+			return fmt.Errorf("%q is of kind %d, and for the cursor %d", c.Key(), e.Kind, c.Kind())
+		}
+		if c.Kind() == keyspace.KindDelete && !deleted.Contains(c.Key()) {
+			return fmt.Errorf("%q is hidden outside the ranges deleted", c.Key())
 		}
 		before = c.Key()
 		n++

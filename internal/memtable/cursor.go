@@ -5,14 +5,18 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// Cursor walks the entries of a [Root] in key order, tombstones included, in both directions. It
-// must be initialised with Init. Moving past either end leaves it on no entry: it has to be
-// positioned anew. Keys and values alias the memtable and must not be modified. No method
-// allocates. Not safe for concurrent use; a copy is a cursor of its own.
+// Cursor walks the entries of a [Root] in key order, in both directions: all of them, tombstones
+// and those that a range deletion hides included. It must be initialised with Init. Moving past
+// either end leaves it on no entry: it has to be positioned anew. Keys and values alias the
+// memtable and must not be modified. No method allocates. Not safe for concurrent use; a copy is a
+// cursor of its own.
 type Cursor struct {
 	i, n   int // index in leaf, and its number of entries; both 0 if leaf is nil
 	leaf   *leaf
 	chunks batch.Chunks
+	extras *extras
+	near   int // the index of a fragment near the key that was looked for last
+	places *batch.Places
 	top    node
 	path   path
 }
@@ -20,6 +24,7 @@ type Cursor struct {
 // Init makes c a cursor over r that is on no entry.
 func (c *Cursor) Init(r Root) {
 	c.chunks, c.top = r.chunks, r.top
+	c.extras, c.near, c.places = r.extras, 0, r.places
 	c.leave()
 }
 
@@ -74,11 +79,41 @@ func (c *Cursor) Valid() bool { return c.leaf != nil }
 // Key returns the current entry's key.
 func (c *Cursor) Key() []byte { return c.chunks.Key(c.leaf.refs[c.i]) }
 
-// Value returns the current entry's value, as [Root.Get] does.
+// Value returns the current entry's value, empty but not nil if there are no bytes in it. Of a
+// hidden entry it is what was written: ask Kind first.
 func (c *Cursor) Value() []byte { return c.chunks.Value(c.leaf.refs[c.i]) }
 
-// Kind returns the current entry's kind.
-func (c *Cursor) Kind() keyspace.Kind { return c.leaf.refs[c.i].Kind() }
+// Until returns when the current entry expires, in milliseconds since 1970, or 0 if never. Of a
+// hidden entry it is what was written: ask Kind first.
+func (c *Cursor) Until() uint64 { return c.chunks.Until(c.leaf.refs[c.i]) }
+
+// Kind returns the current entry's kind: that of a tombstone if a range deletion hides the entry.
+func (c *Cursor) Kind() keyspace.Kind {
+	if c.extras != nil {
+		return c.kindAmongExtras()
+	}
+	return c.leaf.refs[c.i].Kind()
+}
+
+// kindAmongExtras is Kind where an entry may be hidden.
+func (c *Cursor) kindAmongExtras() keyspace.Kind {
+	ref, deleted := c.leaf.refs[c.i], c.extras.deleted
+	i, covered := deleted.covering(c.chunks.Key(ref), c.near)
+	c.near = i
+	if covered && ref.Before(deleted[i].mark) {
+		return keyspace.KindDelete
+	}
+	return ref.Kind()
+}
+
+// Plain reports whether every entry of the root is a tombstone or a put that stays for ever, and
+// none is hidden. It holds wherever the cursor is.
+func (c *Cursor) Plain() bool { return c.extras == nil }
+
+// LogOffset returns where in the log file the current entry's value lies, as it was written. ok is
+// false if its frame was never taken. It may be called only if nobody writes to the memtable any
+// more: it answers for the memtable as it is, not as it was when the root was taken.
+func (c *Cursor) LogOffset() (offset int64, ok bool) { return c.places.Value(c.leaf.refs[c.i]) }
 
 // WindowFirst returns the smallest key of the leaf that the cursor is in.
 func (c *Cursor) WindowFirst() []byte { return c.chunks.Key(c.leaf.refs[0]) }
@@ -86,7 +121,7 @@ func (c *Cursor) WindowFirst() []byte { return c.chunks.Key(c.leaf.refs[0]) }
 // WindowLast returns the largest key of the leaf that the cursor is in.
 func (c *Cursor) WindowLast() []byte { return c.chunks.Key(c.leaf.refs[c.n-1]) }
 
-// Smallest returns the first key of all, wherever the cursor is. The root must not be empty.
+// Smallest returns the first key of all, wherever the cursor is. The root must have entries.
 func (c *Cursor) Smallest() []byte {
 	at := c.top
 	for at.inner != nil {
@@ -95,7 +130,7 @@ func (c *Cursor) Smallest() []byte {
 	return c.chunks.Key(at.leaf.refs[0])
 }
 
-// Largest returns the last key of all, wherever the cursor is. The root must not be empty.
+// Largest returns the last key of all, wherever the cursor is. The root must have entries.
 func (c *Cursor) Largest() []byte {
 	at := c.top
 	for at.inner != nil {
@@ -199,7 +234,7 @@ func (c *Cursor) seekSlowly(key []byte) node {
 // Walk calls yield for the current entry and the n after it, or before it if reverse, all of which
 // must be in the same leaf. It leaves out tombstones, and of each key the first strip bytes. It
 // ends on the last of them, or on the one for which yield returned false, and returns how often it
-// called yield and whether yield wants more.
+// called yield and whether yield wants more. The cursor must be Plain.
 func (c *Cursor) Walk(
 	n int, reverse bool, strip int, yield func(key, value []byte) bool,
 ) (calls int, more bool) {

@@ -12,6 +12,7 @@ type Edit struct {
 	owner   uint64 // of the nodes that may be changed in place
 	top     node
 	count   int
+	extras  *extras
 	written bool
 	nodes   int64 // of the memtable when the edit began
 }
@@ -49,20 +50,43 @@ func (p *path) rightmost() bool {
 
 // Put sets the value of key. Both are copied. The limits are those of [batch.Arena.Append].
 func (e *Edit) Put(key, value []byte) {
-	e.insert(key, e.m.arena.Append(keyspace.KindPut, key, value))
+	e.insert(key, e.m.arena.Append(keyspace.KindPut, 0, key, value))
+}
+
+// PutUntil is Put for an entry that expires, in milliseconds since 1970, or never if until is 0.
+func (e *Edit) PutUntil(key, value []byte, until uint64) {
+	e.apply(e.m.arena.Append(keyspace.KindPut, until, key, value))
 }
 
 // Delete writes a tombstone for key, whether there is such an entry or not.
 func (e *Edit) Delete(key []byte) {
-	e.insert(key, e.m.arena.Append(keyspace.KindDelete, key, nil))
+	e.insert(key, e.m.arena.Append(keyspace.KindDelete, 0, key, nil))
+}
+
+// DeleteRange makes all keys in the span absent, here and in older runs. The span has both bounds,
+// which are copied, and is not empty; its start is a key. The cost does not depend on what lies in
+// the span.
+func (e *Edit) DeleteRange(span keyspace.Span) {
+	e.apply(e.m.arena.Append(keyspace.KindDeleteRange, 0, span.Start, span.End))
+}
+
+// Replay does again what a frame's payload says, which lies in a log file at the offset at. The
+// payload is copied. On an error, which is that of [batch.Arena.Replay], the edit must be rolled
+// back. The frame counts as taken.
+func (e *Edit) Replay(payload []byte, at int64) error {
+	return e.m.arena.Replay(payload, at, e.apply)
 }
 
 // Empty reports whether nothing was written.
 func (e *Edit) Empty() bool { return !e.written }
 
-// Peek returns the tree as it is now. It is valid until the next Put or Delete, which change it;
-// values that it returned stay valid until Rollback.
-func (e *Edit) Peek() Root { return Root{top: e.top, chunks: e.m.arena.Chunks(), count: e.count} }
+// Peek returns the tree as it is now. It is valid until the next write, which changes it; values
+// that it returned stay valid until Rollback.
+func (e *Edit) Peek() Root {
+	arena := e.m.arena
+	return Root{top: e.top, chunks: arena.Chunks(), count: e.count, extras: e.extras,
+		places: arena.Places()}
+}
 
 // Root returns a snapshot with the writes so far; later writes copy the nodes that they touch. It
 // is valid forever if the edit commits, and until Rollback if it does not.
@@ -71,9 +95,9 @@ func (e *Edit) Root() Root {
 	return e.Peek()
 }
 
-// TakeFrames returns the log image of the writes since it was called last, as [batch.Arena.Take]
-// does.
-func (e *Edit) TakeFrames() [][]byte { return e.m.arena.Take() }
+// TakeFrames returns the log image of the writes since it was called last, which will lie in the
+// log file from the offset at on, as [batch.Arena.Take] does.
+func (e *Edit) TakeFrames(at int64) [][]byte { return e.m.arena.Take(at) }
 
 // Commit makes the edit's tree the memtable's newest root and returns it.
 func (e *Edit) Commit() Root {
@@ -87,6 +111,18 @@ func (e *Edit) Commit() Root {
 func (e *Edit) Rollback() {
 	e.m.arena.Rollback()
 	e.m.nodes = e.nodes
+}
+
+// apply does what the entry says that was appended last.
+func (e *Edit) apply(ref batch.Ref) {
+	if ref.Kind() == keyspace.KindDeleteRange {
+		e.hide(ref)
+		return
+	}
+	if ref.Expires() && e.extras == nil {
+		e.ownExtras() // now the tree is no plain one
+	}
+	e.insert(e.m.arena.Chunks().Key(ref), ref)
 }
 
 // insert makes ref the entry of key.

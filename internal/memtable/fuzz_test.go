@@ -7,12 +7,13 @@ import "testing"
 func FuzzEdit(f *testing.F) {
 	f.Add([]byte("\x08a\x08b\x08c\x11ab\x03\x0cd\x04\x08a\x05\x01a"))
 	f.Add([]byte("\x10ab\x18abc\x20abcd\x05\x18ab\x00\x03\x20ab\x00\x00\x04"))
+	f.Add([]byte("\x08a\x09b\x08c\x0fa\x0fc\x08b\x05\x0fb\x04\x09c\x0fd\x03\x0fa"))
 	f.Add([]byte("\x58long prefix\x60long prefix1\x60long prefix2\x05\x06\x58long prefiy\x04"))
 	f.Fuzz(func(t *testing.T, program []byte) {
-		s := newSubject(t, newSized(headroom, 3, 4))
+		s := newSubject(t, newTiny(3, 4))
 		var probes []string
-		prefix := ""
-		for len(program) > 0 && len(s.log) < 500 {
+		prefix, last := "", ""
+		for len(program) > 0 && len(probes) < 1000 {
 			op, n := program[0]&7, int(program[0]>>3)
 			n = min(n, len(program)-1)
 			key := string(program[1 : 1+n])
@@ -27,14 +28,17 @@ func FuzzEdit(f *testing.F) {
 			case op == 6: // a prefix for the keys to come
 				prefix = key
 			case n == 0:
-			case op < 2:
+			case op == 0:
 				s.put(prefix+key, key)
+			case op == 1:
+				s.putUntil(prefix+key, key+prefix, uint64(n))
 			case op == 2:
 				s.delete(prefix + key)
 			default:
-				s.put(key+prefix+prefix, "")
+				s.deleteRange(prefix+key, last+key)
 			}
 			probes = append(probes, key, prefix+key)
+			last = prefix + key
 		}
 		s.check(probes)
 	})

@@ -6,13 +6,18 @@
 // collector does not look inside. Inner nodes hold heads and children. Entries are replaced but
 // never removed; a deletion is an entry too.
 //
+// A range deletion is none, and touches none: its cost does not depend on what it deletes. Beside
+// the tree there is a sorted list of the spans deleted, each with the moment when it was, which
+// hides the entries in it that are older. Positions in the arena tell which are.
+//
 // Each node belongs to the edit that made it. An [Edit] changes its own nodes in place and copies
 // any other on first touch, so that every [Root] ever taken stays as it was: a Root is a snapshot,
-// and what it costs is the nodes that were copied since. Roots are immutable and safe for
-// concurrent use, with each other and with an edit under way; a [Cursor] belongs to one goroutine;
-// everything else belongs to the one writer.
+// and what it costs is the nodes that were copied since. The list of spans is copied likewise, as a
+// whole. Roots are immutable and safe for concurrent use, with each other and with an edit under
+// way; a [Cursor] belongs to one goroutine; everything else belongs to the one writer.
 //
-// The package does not decide who may see a root, write anything to disk, or merge with older data.
+// The package does not decide who may see a root or what has expired, write anything to disk, or
+// merge with older data.
 package memtable
 
 import (
@@ -33,25 +38,28 @@ type Memtable struct {
 	arena *batch.Arena
 	root  Root
 	owner uint64 // the last owner handed out
-	nodes int64  // memory of the newest tree's nodes, including those of the edit under way
+	nodes int64  // memory of the newest tree's nodes and fragments, of an edit's under way if any
 
 	leafMax, innerMax int // the fan-out; less in tests, to make splits common
 }
 
 // New returns an empty memtable whose log frames start with headroom bytes for the log's use.
-func New(headroom int) *Memtable { return newSized(headroom, fanout, innerFanout) }
+func New(headroom int) *Memtable {
+	return newSized(batch.NewArena(headroom), fanout, innerFanout)
+}
 
-// newSized is New with at most leafMax entries a leaf (2 or more) and innerMax children an inner
-// node (4 or more).
-func newSized(headroom, leafMax, innerMax int) *Memtable {
-	return &Memtable{arena: batch.NewArena(headroom), leafMax: leafMax, innerMax: innerMax}
+// newSized returns an empty memtable with an empty arena, at most leafMax entries a leaf (2 or
+// more) and innerMax children an inner node (4 or more).
+func newSized(arena *batch.Arena, leafMax, innerMax int) *Memtable {
+	return &Memtable{arena: arena, leafMax: leafMax, innerMax: innerMax}
 }
 
 // Begin starts an edit on top of the newest committed root. There is one edit at a time: the one
 // before must have been committed or rolled back.
 func (m *Memtable) Begin() *Edit {
 	m.arena.Begin()
-	return &Edit{m: m, owner: m.newOwner(), top: m.root.top, count: m.root.count, nodes: m.nodes}
+	return &Edit{m: m, owner: m.newOwner(), top: m.root.top, count: m.root.count,
+		extras: m.root.extras, nodes: m.nodes}
 }
 
 // Bytes returns about how much memory the arena and the newest tree hold. Nodes that only older

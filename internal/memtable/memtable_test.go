@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 // keyShapes make keys that are hard in different ways.
@@ -68,10 +70,15 @@ func randomValue(r *rand.Rand) string {
 }
 
 func TestEdit_agreesWithTheModel(t *testing.T) {
-	sizes := []struct{ leafMax, innerMax int }{{2, 4}, {3, 5}, {8, 8}, {fanout, innerFanout}}
+	memtables := map[string]func() *Memtable{
+		"2":   func() *Memtable { return newTiny(2, 4) },
+		"3":   func() *Memtable { return newTiny(3, 5) },
+		"8":   func() *Memtable { return newTiny(8, 8) },
+		"max": func() *Memtable { return New(headroom) },
+	}
 	for name, key := range keyShapes() {
-		for _, size := range sizes {
-			t.Run(fmt.Sprintf("%s/%d", name, size.leafMax), func(t *testing.T) {
+		for size, memtable := range memtables {
+			t.Run(fmt.Sprintf("%s/%s", name, size), func(t *testing.T) {
 				steps := 800
 				if name == "longest" {
 					steps = 60
@@ -82,21 +89,28 @@ func TestEdit_agreesWithTheModel(t *testing.T) {
 						t.Logf("seed %d", seed)
 					}
 				}()
-				s := newSubject(t, newSized(headroom, size.leafMax, size.innerMax))
-				s.runRandom(rand.New(rand.NewPCG(seed, 0)), key, steps)
+				r := rand.New(rand.NewPCG(seed, 0))
+				s := newSubject(t, memtable())
+				s.runRandom(r, key, steps, r.IntN(4) == 0)
 			})
 		}
 	}
 }
 
-// runRandom makes random operations with keys from key.
-func (s *subject) runRandom(r *rand.Rand, key func(r *rand.Rand) string, steps int) {
+// runRandom makes random operations with keys from key, plain ones only if so wanted.
+func (s *subject) runRandom(r *rand.Rand, key func(r *rand.Rand) string, steps int, plain bool) {
 	for range steps {
 		switch n := r.IntN(100); {
-		case n < 70:
+		case n < 60 || plain && n < 70:
 			s.put(key(r), randomValue(r))
-		case n < 90:
+		case n < 66:
+			s.putUntil(key(r), randomValue(r), 1+r.Uint64()>>1)
+		case n < 70:
+			s.deleteRange(key(r), key(r))
+		case n < 88:
 			s.delete(key(r))
+		case n < 90:
+			s.take()
 		case n < 92:
 			s.snapshot()
 		case n < 96:
@@ -115,7 +129,7 @@ func (s *subject) runRandom(r *rand.Rand, key func(r *rand.Rand) string, steps i
 	for range 200 {
 		probes = append(probes, key(r))
 	}
-	for k := range s.working {
+	for k := range s.working.entries {
 		probes = append(probes, k, k+"\x00", k[:len(k)-1], k[:len(k)/2]+"~")
 		if len(probes) > 1000 {
 			break
@@ -144,6 +158,104 @@ func TestPut_ascendingKeysFillTheLeavesOfManyBuckets(t *testing.T) {
 	r := e.Commit()
 	if perLeaf := float64(r.Len()) / float64(leaves(r.top)); perLeaf < 0.9*fanout {
 		t.Errorf("%.1f entries a leaf, want nearly %d", perLeaf, fanout)
+	}
+}
+
+func TestDeleteRange_touchesNoEntry(t *testing.T) {
+	m := New(headroom)
+	r := load(m, ascending(10_000))
+	e := m.Begin()
+	e.DeleteRange(keyspace.Span{Start: []byte("0"), End: []byte("1")})
+	if e.Empty() || e.top != r.top || m.Bytes() != m.arena.Bytes()+e.nodes+fragmentBytes {
+		t.Error("the tree was changed, or the range deletion does not count")
+	}
+	e.Rollback()
+	if after := m.Begin().Commit(); after.extras != nil || m.Bytes() != m.arena.Bytes()+m.nodes {
+		t.Error("something of the range deletion is left after the rollback")
+	}
+}
+
+// A range deletion is copied on first touch like a node, and within an edit added in place.
+func TestDeleteRange_copiesOthersOnceAnEdit(t *testing.T) {
+	m := New(headroom)
+	keys := ascending(4_000)
+	deleteAll := func() Root {
+		e := m.Begin()
+		for i := 0; i < len(keys); i += 2 {
+			e.DeleteRange(keyspace.Span{Start: keys[i], End: keys[i+1]})
+		}
+		return e.Commit()
+	}
+	before := deleteAll()
+	if n := len(before.extras.deleted); n != len(keys)/2 || len(before.Deleted()) != n {
+		t.Fatalf("%d fragments, want %d", n, len(keys)/2)
+	}
+	allocs := testing.AllocsPerRun(3, func() { deleteAll() })
+	if chunks := 20.0; allocs > chunks {
+		t.Errorf("%v allocations for %d range deletions", allocs, len(keys)/2)
+	}
+}
+
+func TestCursor_knowsNoPlaceInTheLogOfWhatWasNeverTaken(t *testing.T) {
+	m := New(headroom)
+	e := m.Begin()
+	e.Put([]byte("a"), []byte("taken"))
+	e.TakeFrames(1000)
+	e.Put([]byte("b"), []byte("not taken"))
+	var c Cursor
+	c.Init(e.Commit())
+	c.First()
+	if at, ok := c.LogOffset(); !ok || at != 1000+headroom+4 {
+		t.Errorf("the value taken lies at %d, %v", at, ok)
+	}
+	c.Next()
+	if at, ok := c.LogOffset(); ok {
+		t.Errorf("the value that was not taken lies at %d", at)
+	}
+}
+
+func TestCursor_forgetsTheRootBefore(t *testing.T) {
+	m := New(headroom)
+	load(m, ascending(100))
+	e := m.Begin()
+	e.DeleteRange(keyspace.Span{Start: []byte("00000010"), End: []byte("00000020")})
+	few := e.Root()
+	for i := range 30 {
+		key := fmt.Appendf(nil, "000000%d", 20+2*i)
+		e.DeleteRange(keyspace.Span{Start: key, End: append(key, '0')})
+	}
+	many := e.Commit()
+	var c Cursor
+	c.Init(many)
+	if c.Last(); c.Plain() || c.Kind() != keyspace.KindPut {
+		t.Error("the last entry is hidden")
+	}
+	c.Init(few)
+	if c.Seek([]byte("00000015")); c.Kind() != keyspace.KindDelete {
+		t.Error("an entry deleted is not hidden")
+	}
+	c.Init(Root{})
+	if !c.Plain() || c.First() {
+		t.Error("the empty root is not plain and empty")
+	}
+}
+
+func TestReplay_refusesDamage(t *testing.T) {
+	m := newTiny(2, 4)
+	e := m.Begin()
+	e.Put([]byte("a"), []byte("value"))
+	before := e.Commit()
+	for _, good := range []string{"", "\x01\x01\x01bv", "\x04\x01\x01ab\x81\x01\x00until...c"} {
+		e := m.Begin()
+		err := e.Replay([]byte(good+"\x03\x01k"), 0)
+		if want := fmt.Sprintf("offset %d:", len(good)); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one at %s", err, want)
+		}
+		e.Rollback()
+	}
+	if after := m.Begin().Commit(); !reflect.DeepEqual(before, after) {
+		t.Error("something is left after the rollback")
 	}
 }
 
@@ -178,6 +290,9 @@ func TestNodes_haveTheCountedSize(t *testing.T) {
 		t.Fatalf("%d bytes have no size class", size)
 		return 0
 	}
+	if size := reflect.TypeFor[fragment]().Size(); size > fragmentBytes {
+		t.Errorf("a fragment has %d bytes, want at most %d", size, fragmentBytes)
+	}
 	if size := rounded(reflect.TypeFor[leaf]().Size()); size != leafBytes {
 		t.Errorf("a leaf has %d bytes, want %d", size, leafBytes)
 	}
@@ -190,26 +305,34 @@ func TestNodes_haveTheCountedSize(t *testing.T) {
 
 func TestReads_doNotAllocate(t *testing.T) {
 	keys := ascending(10_000)
-	r := load(New(headroom), keys)
-	var c Cursor
-	i := 0
-	allocs := testing.AllocsPerRun(1000, func() {
-		key := keys[i%len(keys)]
-		i += 77
-		r.Get(key)
-		c.Init(r)
-		c.Seek(key)
-		c.Next()
-		if !bytes.Equal(key, c.Key()) {
-			c.SeekBefore(key)
+	m := New(headroom)
+	plain := load(m, keys)
+	e := m.Begin()
+	for i := 0; i < len(keys); i += 100 {
+		e.DeleteRange(keyspace.Span{Start: keys[i], End: keys[i+50]})
+	}
+	for name, r := range map[string]Root{"plain": plain, "ranges deleted": e.Commit()} {
+		var c Cursor
+		i := 0
+		allocs := testing.AllocsPerRun(1000, func() {
+			key := keys[i%len(keys)]
+			i += 77
+			r.Get(key)
+			r.Deleted()
+			c.Init(r)
+			c.Seek(key)
+			c.Next()
+			if c.Kind(); !bytes.Equal(key, c.Key()) {
+				c.SeekBefore(key)
+			}
+		})
+		if allocs != 0 {
+			t.Errorf("%s: %v allocations, want none", name, allocs)
 		}
-	})
-	if allocs != 0 {
-		t.Errorf("%v allocations, want none", allocs)
 	}
 }
 
 func TestRoot_zeroIsEmpty(t *testing.T) {
-	checkRoot(t, Root{}, model{}, []string{"", "a"})
-	checkRoot(t, New(headroom).Begin().Commit(), model{}, []string{"", "a"})
+	checkRoot(t, Root{}, newModel(), []string{"", "a"})
+	checkRoot(t, New(headroom).Begin().Commit(), newModel(), []string{"", "a"})
 }

@@ -1,6 +1,9 @@
 package memtable
 
 import (
+	"bytes"
+	"maps"
+	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -12,27 +15,75 @@ import (
 
 const headroom = 28
 
+// newTiny returns a memtable whose chunks and nodes are small.
+func newTiny(leafMax, innerMax int) *Memtable {
+	return newSized(batch.NewSizedArena(headroom, 1<<8, 1<<12), leafMax, innerMax)
+}
+
 // entry is what the model keeps for a key.
 type entry struct {
 	key   string
 	value string
+	until uint64
 	kind  keyspace.Kind
 }
 
+// span is a range deletion in the model.
+type span struct{ start, end string }
+
 // model is the obviously right memtable: a map.
-type model map[string]entry
+type model struct {
+	entries map[string]entry
+	deleted []span // every range deletion there was
+}
+
+func newModel() model { return model{entries: map[string]entry{}} }
 
 func (m model) clone() model {
-	c := make(model, len(m))
-	for key, e := range m {
-		c[key] = e
+	return model{entries: maps.Clone(m.entries), deleted: slices.Clone(m.deleted)}
+}
+
+// deleteRange makes tombstones of all entries in the span.
+func (m *model) deleteRange(s span) {
+	for key := range m.entries {
+		if s.start <= key && key < s.end {
+			m.entries[key] = entry{key: key, kind: keyspace.KindDelete}
+		}
 	}
-	return c
+	m.deleted = append(m.deleted, s)
+}
+
+// isDeleted reports whether key is in any range deletion.
+func (m model) isDeleted(key string) bool {
+	return slices.ContainsFunc(m.deleted, func(s span) bool {
+		return s.start <= key && key < s.end
+	})
+}
+
+// get returns what a memtable should say of key.
+func (m model) get(key string) (e entry, ok bool) {
+	if e, ok = m.entries[key]; ok {
+		return e, true
+	}
+	if m.isDeleted(key) {
+		return entry{key: key, kind: keyspace.KindDelete}, true
+	}
+	return entry{key: key}, false
+}
+
+// plain reports whether a cursor over the same entries may be Plain.
+func (m model) plain() bool {
+	for _, e := range m.entries {
+		if e.until != 0 {
+			return false
+		}
+	}
+	return len(m.deleted) == 0
 }
 
 func (m model) sorted() []entry {
-	all := make([]entry, 0, len(m))
-	for _, e := range m {
+	all := make([]entry, 0, len(m.entries))
+	for _, e := range m.entries {
 		all = append(all, e)
 	}
 	slices.SortFunc(all, func(a, b entry) int { return strings.Compare(a.key, b.key) })
@@ -47,8 +98,15 @@ func checkRoot(t testing.TB, r Root, m model, probes []string) {
 	if r.Len() != len(want) {
 		t.Fatalf("Len = %d, want %d", r.Len(), len(want))
 	}
+	if empty := len(want)+len(m.deleted) == 0; r.Empty() != empty {
+		t.Fatalf("Empty = %v, want %v", r.Empty(), empty)
+	}
+	checkDeleted(t, r, m)
 	var c Cursor
 	c.Init(r)
+	if c.Plain() && !m.plain() {
+		t.Fatal("a cursor is plain though something expires or a range was deleted")
+	}
 	if c.Valid() || c.Next() || c.Prev() || c.Valid() {
 		t.Fatal("a cursor is on an entry before it was positioned")
 	}
@@ -73,13 +131,28 @@ func checkRoot(t testing.TB, r Root, m model, probes []string) {
 	}
 }
 
+// checkDeleted compares the deleted keys with the model's.
+func checkDeleted(t testing.TB, r Root, m model) {
+	t.Helper()
+	var want keyspace.Spans
+	for _, s := range m.deleted {
+		want = want.With(keyspace.Span{Start: []byte(s.start), End: []byte(s.end)})
+	}
+	if got := r.Deleted(); !reflect.DeepEqual(got, want) || (got == nil) != (len(m.deleted) == 0) {
+		t.Fatalf("deleted are %.200q, want %.200q", got, want)
+	}
+}
+
 // checkEntry checks that c is on want[i].
 func checkEntry(t testing.TB, c *Cursor, want []entry, i int) {
 	t.Helper()
 	if i < 0 || i >= len(want) {
 		t.Fatalf("cursor is on %q, entry %d of %d", c.Key(), i, len(want))
 	}
-	got := entry{string(c.Key()), string(c.Value()), c.Kind()}
+	got := entry{string(c.Key()), string(c.Value()), c.Until(), c.Kind()}
+	if got.kind == keyspace.KindDelete {
+		got.value, got.until = "", 0 // if it is hidden, the cursor has them
+	}
 	if !c.Valid() || got != want[i] {
 		t.Fatalf("entry %d is %.60q, want %.60q", i, got, want[i])
 	}
@@ -95,13 +168,12 @@ func checkEntry(t testing.TB, c *Cursor, want []entry, i int) {
 
 func checkGet(t testing.TB, r Root, m model, key string) {
 	t.Helper()
-	value, kind, ok := r.Get([]byte(key))
-	e, want := m[key]
-	if ok != want || string(value) != e.value || kind != e.kind {
-		t.Fatalf("Get(%.60q) = %.60q, %v, %v, want %.60q, %v, %v", key, value, kind, ok, e.value,
-			e.kind, want)
+	got, ok := r.Get([]byte(key))
+	want, wantOK := m.get(key)
+	if ok != wantOK || (entry{key, string(got.Value), got.Until, got.Kind}) != want {
+		t.Fatalf("Get(%.60q) = %.60q, %v, want %.60q, %v", key, got, ok, want, wantOK)
 	}
-	if ok && (value == nil || cap(value) != len(value)) {
+	if got.Kind == keyspace.KindPut && got.Value == nil || cap(got.Value) != len(got.Value) {
 		t.Fatalf("Get(%.60q) returns nil or spare capacity", key)
 	}
 }
@@ -141,7 +213,7 @@ type snapshot struct {
 	want model
 }
 
-// subject runs the same operations on a memtable and on the model.
+// subject runs the same operations on a memtable, on the model, and, by its log, on a replica.
 type subject struct {
 	t         testing.TB
 	m         *Memtable
@@ -150,38 +222,65 @@ type subject struct {
 	pending   []snapshot // taken from the edit under way
 	edit      *Edit
 	working   model
-	log       []entry // the entries of the edit, in order
+	log       []entry // the entries of the edit that are in no frame taken, in order
+
+	file    []byte // what is in the log
+	replica *Memtable
+	replay  *Edit // as far as frames of the edit were taken
 }
 
 func newSubject(t testing.TB, m *Memtable) *subject {
-	s := &subject{t: t, m: m, committed: model{}}
+	s := &subject{t: t, m: m, replica: newTiny(m.leafMax, m.innerMax), committed: newModel()}
+	s.file = []byte("the file's header")
 	s.begin()
 	return s
 }
 
 func (s *subject) begin() {
-	s.edit, s.working = s.m.Begin(), s.committed.clone()
+	s.edit, s.replay, s.working = s.m.Begin(), s.replica.Begin(), s.committed.clone()
 	s.pending, s.log = nil, nil
 }
 
 func (s *subject) put(key, value string) {
-	s.write(entry{key, value, keyspace.KindPut})
+	s.write(entry{key, value, 0, keyspace.KindPut})
 }
 
-func (s *subject) delete(key string) { s.write(entry{key, "", keyspace.KindDelete}) }
+func (s *subject) putUntil(key, value string, until uint64) {
+	s.write(entry{key, value, until, keyspace.KindPut})
+}
+
+func (s *subject) delete(key string) { s.write(entry{key, "", 0, keyspace.KindDelete}) }
 
 func (s *subject) write(e entry) {
 	k, v := []byte(e.key), []byte(e.value)
-	if e.kind == keyspace.KindPut {
-		s.edit.Put(k, v)
-	} else {
+	switch {
+	case e.kind == keyspace.KindDelete:
 		s.edit.Delete(k)
+	case e.until != 0 || len(k)%8 == 0: // until may be 0, too
+		s.edit.PutUntil(k, v, e.until)
+	default:
+		s.edit.Put(k, v)
 	}
 	clear(k) // the memtable must have copied both
 	clear(v)
-	s.working[e.key] = e
+	s.working.entries[e.key] = e
 	s.log = append(s.log, e)
 	checkGet(s.t, s.edit.Peek(), s.working, e.key)
+}
+
+// deleteRange deletes the keys between two, in either order, and the lower of them.
+func (s *subject) deleteRange(a, b string) {
+	if a == b {
+		b += "\x00"
+	}
+	start, end := []byte(min(a, b)), []byte(max(a, b))
+	s.log = append(s.log, entry{string(start), string(end), 0, keyspace.KindDeleteRange})
+	s.working.deleteRange(span{string(start), string(end)})
+	s.edit.DeleteRange(keyspace.Span{Start: start, End: end})
+	clear(start)
+	clear(end)
+	checkGet(s.t, s.edit.Peek(), s.working, a)
+	checkGet(s.t, s.edit.Peek(), s.working, b)
 }
 
 func (s *subject) snapshot() {
@@ -190,8 +289,12 @@ func (s *subject) snapshot() {
 
 func (s *subject) commit() {
 	s.t.Helper()
-	s.checkFrames()
+	s.take()
+	if written := len(s.working.deleted) > len(s.committed.deleted); written && s.edit.Empty() {
+		s.t.Fatal("an edit is empty after a range deletion")
+	}
 	root := s.edit.Commit()
+	s.replay.Commit()
 	s.committed = s.working
 	s.snapshots = append(s.snapshots, s.pending...)
 	s.snapshots = append(s.snapshots, snapshot{root, s.committed.clone()})
@@ -204,28 +307,55 @@ func (s *subject) rollback() {
 		checkRoot(s.t, p.root, p.want, nil)
 	}
 	s.edit.Rollback()
+	s.replay.Rollback()
 	s.begin()
 	checkRoot(s.t, s.edit.Peek(), s.committed, nil)
+	checkRoot(s.t, s.replay.Peek(), s.committed, nil)
 }
 
-// checkFrames checks that the frames decode to what was written.
-func (s *subject) checkFrames() {
+// take takes frames, checks that they decode to what was written, and replays them.
+func (s *subject) take() {
 	s.t.Helper()
-	if s.edit.Empty() != (len(s.log) == 0) {
-		s.t.Fatalf("Empty = %v after %d writes", s.edit.Empty(), len(s.log))
+	if len(s.log) > 0 && s.edit.Empty() {
+		s.t.Fatalf("the edit is empty after %d writes", len(s.log))
 	}
 	var got []entry
-	for _, frame := range s.edit.TakeFrames() {
+	decoder := batch.NewArena(0)
+	for _, frame := range s.edit.TakeFrames(int64(len(s.file))) {
 		copy(frame[:headroom], "the log owns this much of a frame")
-		err := batch.Decode(frame[headroom:], func(kind keyspace.Kind, key, value []byte) {
-			got = append(got, entry{string(key), string(value), kind})
+		payload := bytes.Clone(frame[headroom:])
+		decoder.Begin()
+		err := decoder.Replay(payload, 0, func(r batch.Ref) {
+			chunks := decoder.Chunks()
+			got = append(got, entry{string(chunks.Key(r)), string(chunks.Value(r)),
+				chunks.Until(r), r.Kind()})
 		})
 		if err != nil {
 			s.t.Fatal(err)
 		}
+		decoder.Rollback()
+		if err := s.replay.Replay(payload, int64(len(s.file)+headroom)); err != nil {
+			s.t.Fatal(err)
+		}
+		clear(payload) // the memtable must have copied it
+		s.file = append(s.file, frame...)
 	}
 	if !slices.Equal(got, s.log) {
 		s.t.Fatalf("%d entries in the frames differ from the %d written", len(got), len(s.log))
+	}
+	s.log = nil
+}
+
+// checkPlaces checks that all values of a memtable whose frames were all taken are where it says.
+func (s *subject) checkPlaces(r Root) {
+	s.t.Helper()
+	var c Cursor
+	c.Init(r)
+	for ok := c.First(); ok; ok = c.Next() {
+		at, ok := c.LogOffset()
+		if !ok || !bytes.HasPrefix(s.file[at:], c.Value()) {
+			s.t.Fatalf("the value of %.60q is not at offset %d of the log: %v", c.Key(), at, ok)
+		}
 	}
 }
 
@@ -233,18 +363,23 @@ func (s *subject) checkFrames() {
 func (s *subject) check(probes []string) {
 	s.t.Helper()
 	checkRoot(s.t, s.edit.Peek(), s.working, probes)
-	checkNodes(s.t, s.m, s.edit.top)
+	checkNodes(s.t, s.m, s.edit.Peek())
+	s.take()
+	checkRoot(s.t, s.replay.Peek(), s.working, probes)
+	checkNodes(s.t, s.replica, s.replay.Peek())
+	s.checkPlaces(s.edit.Peek())
+	s.checkPlaces(s.replay.Peek())
 	for _, snap := range append(s.snapshots, s.pending...) {
 		checkRoot(s.t, snap.root, snap.want, nil)
 	}
 }
 
-// checkNodes checks what the code relies on in every node below top, and that their memory is
-// counted.
-func checkNodes(t testing.TB, m *Memtable, top node) {
+// checkNodes checks what the code relies on in every node of the newest tree and in its fragments,
+// and that their memory is counted.
+func checkNodes(t testing.TB, m *Memtable, r Root) {
 	t.Helper()
-	chunks := m.arena.Chunks()
-	var bytes int64
+	top, chunks := r.top, m.arena.Chunks()
+	bytes := checkFragments(t, r)
 	var visit func(n node) (keys []string)
 	visit = func(n node) (keys []string) {
 		if l := n.leaf; l != nil {
@@ -282,6 +417,22 @@ func checkNodes(t testing.TB, m *Memtable, top node) {
 	if want := m.arena.Bytes() + bytes; m.Bytes() != want {
 		t.Fatalf("Bytes = %d, want %d", m.Bytes(), want)
 	}
+}
+
+// checkFragments checks that fragments are in order, and returns what memory is counted for them.
+func checkFragments(t testing.TB, r Root) int64 {
+	t.Helper()
+	if r.extras == nil {
+		return 0
+	}
+	last := ""
+	for i, f := range r.extras.deleted {
+		if string(f.Start) >= string(f.End) || i > 0 && string(f.Start) < last {
+			t.Fatalf("fragment %d is %.60q", i, f.Span)
+		}
+		last = string(f.End)
+	}
+	return int64(len(r.extras.deleted)) * fragmentBytes
 }
 
 func checkHeads(t testing.TB, got heads, keys []string, prefix int) {

@@ -11,31 +11,51 @@ type Root struct {
 	top    node
 	chunks batch.Chunks
 	count  int
+	extras *extras       // nil if no key range was deleted and no entry expires
+	places *batch.Places // of the memtable, not of this snapshot of it
 }
 
-// Len returns the number of entries, tombstones included.
+// Len returns the number of entries, tombstones and hidden ones included, range deletions not.
 func (r Root) Len() int { return r.count }
 
-// Get returns the entry of key. The value aliases the memtable, must not be modified, and is empty
-// but not nil if there are no bytes in it. Get does not allocate.
-func (r Root) Get(key []byte) (value []byte, kind keyspace.Kind, ok bool) {
+// Empty reports whether there are neither entries nor range deletions.
+func (r Root) Empty() bool {
+	return r.count == 0 && (r.extras == nil || len(r.extras.deleted) == 0)
+}
+
+// Deleted returns the keys that older runs have nothing to say about: those in ranges that were
+// deleted, whatever was put there since. It is nil if there are none, and must not be modified.
+func (r Root) Deleted() keyspace.Spans {
+	if r.extras == nil {
+		return nil
+	}
+	return r.extras.deletedSpans()
+}
+
+// Get returns the entry of key: a tombstone if key is in a range that was deleted and was not
+// written since. Whether the entry has expired is for the caller to say. The value aliases the
+// memtable, must not be modified, and for a put without bytes is empty but not nil. Get does not
+// allocate.
+func (r Root) Get(key []byte) (e keyspace.Entry, ok bool) {
 	at := r.top
 	for at.inner != nil {
 		at = at.inner.kids[at.inner.route(r.chunks, key)]
 	}
-	l := at.leaf
-	if l == nil {
-		return nil, 0, false
-	}
+	var ref batch.Ref
+	found := false
 	// On the way, no node's prefix was compared with key. A key that lacks one is in no leaf below
 	// that node, so it makes no difference which leaf is searched for it: the leaf lacks it.
-	if l.shared(r.chunks, key) < int(l.prefix) {
-		return nil, 0, false
+	if l := at.leaf; l != nil && l.shared(r.chunks, key) >= int(l.prefix) {
+		var i int
+		if i, found = l.find(r.chunks, key, head(key, int(l.prefix))); found {
+			ref = l.refs[i]
+		}
 	}
-	i, found := l.find(r.chunks, key, head(key, int(l.prefix)))
+	if r.extras != nil {
+		return r.extras.entry(r.chunks, key, ref, found)
+	}
 	if !found {
-		return nil, 0, false
+		return keyspace.Entry{}, false
 	}
-	ref := l.refs[i]
-	return r.chunks.Value(ref), ref.Kind(), true
+	return keyspace.Entry{Value: r.chunks.Value(ref), Kind: ref.Kind()}, true
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 )
@@ -24,14 +26,24 @@ func (u unmapped) Open(name string) (vfs.File, error) {
 
 func (unmappedFile) Map(int64) ([]byte, func() error, error) { return nil, nil, vfs.ErrNoMap }
 
-// mixture returns a store with inputs whose merge makes several tables.
+// mixture returns a store with inputs whose merge makes several tables, and value files.
 func mixture(t testing.TB) *store {
 	t.Helper()
 	s := newStore(t)
-	s.bottom(puts("old", keys(1, 30)...))
-	s.young(puts("new", keys(20, 40)...))
-	s.young(deletes(keys(5, 10)...))
+	s.values = run.Values{Separate: 60, FileBytes: 300}
+	long := strings.Repeat("long ", 12)
+	s.bottom(puts("old", keys(1, 30)...).over(puts(long, keys(31, 45)...)))
+	s.young(puts("new", keys(20, 32)...).over(puts(long+"new", keys(25, 30)...)))
+	s.young(expiring(now, "gone", keys(5, 10)...), between(12, 14))
 	return s
+}
+
+// all returns a job that merges all that there is, and writes all values anew.
+func (s *store) all() Job {
+	s.t.Helper()
+	j := s.intoBottom(s.youngJob(0, 2), func(*manifest.Table) bool { return true })
+	j.Output.Values.Relocate = func(uint64) bool { return true }
+	return j
 }
 
 func TestRun_leavesNoFileWhenAnOperationFails(t *testing.T) {
@@ -42,14 +54,14 @@ func TestRun_leavesNoFileWhenAnOperationFails(t *testing.T) {
 		before := s.list()
 		for n := int64(0); ; n++ {
 			files := unmapped{faultfs.New(s.files, hook(n, errFault))}
-			edit, err := s.with(files).job(2).Run()
+			edit, err := s.with(files).all().Run()
 			if err == nil {
-				if n < 50 || len(edit.AddBottom) < 3 {
+				if n < 50 || len(edit.AddBottom) < 3 || len(edit.AddValues) < 3 {
 					t.Errorf("%s: only %d operations could fail, for %+v", name, n, edit)
 				}
 				break
 			}
-			if edit != nil || !errors.Is(err, errFault) || !strings.Contains(err.Error(), "table") {
+			if edit != nil || !errors.Is(err, errFault) || !namesAFile(err) {
 				t.Errorf("%s of operation %d: Run returns %v, %v", name, n, edit, err)
 			}
 			if names := s.list(); !slices.Equal(names, before) {
@@ -59,20 +71,32 @@ func TestRun_leavesNoFileWhenAnOperationFails(t *testing.T) {
 	}
 }
 
+// namesAFile reports whether err says which kind of file it is about.
+func namesAFile(err error) bool {
+	for _, kind := range []string{"table 0", "value file 0", "values 0", ".table", ".values"} {
+		if strings.Contains(err.Error(), kind) {
+			return true
+		}
+	}
+	return false
+}
+
 func TestRun_failsWhereAMapFails(t *testing.T) {
 	s := mixture(t)
-	before := s.list()
+	before, unlucky := s.list(), ""
 	files := faultfs.New(s.files, func(op faultfs.Op) error {
-		if op.Kind == faultfs.Map && strings.HasSuffix(op.Name, before[1]) {
+		if op.Kind == faultfs.Map && strings.HasSuffix(op.Name, unlucky) {
 			return errFault
 		}
 		return nil
 	})
-	if edit, err := s.with(files).job(2).Run(); edit != nil || !errors.Is(err, errFault) {
-		t.Errorf("Run returns %v, %v", edit, err)
-	}
-	if names := s.list(); !slices.Equal(names, before) {
-		t.Errorf("files %v are left of %v", names, before)
+	for _, unlucky = range before {
+		if edit, err := s.with(files).all().Run(); edit != nil || !errors.Is(err, errFault) {
+			t.Errorf("where %s cannot be mapped, Run returns %v, %v", unlucky, edit, err)
+		}
+		if names := s.list(); !slices.Equal(names, before) {
+			t.Errorf("files %v are left of %v", names, before)
+		}
 	}
 }
 
@@ -81,7 +105,7 @@ func TestRun_leavesNoFileOnAFullDisk(t *testing.T) {
 	before := s.list()
 	for space := int64(0); ; space += 300 {
 		files := faultfs.New(s.files, faultfs.NewQuota(space).Hook)
-		_, err := s.with(files).job(2).Run()
+		_, err := s.with(files).all().Run()
 		if err == nil {
 			if space < 1500 {
 				t.Errorf("everything fits into %d bytes", space)
@@ -104,9 +128,10 @@ func TestRun_stopsAtDamage(t *testing.T) {
 			s := mixture(t)
 			s.flip(path, at)
 			before := s.list()
-			edit, err := s.job(2).Run()
+			edit, err := s.all().Run()
 			if err == nil {
-				whole.checkHarmless(s, edit.AddBottom, name, at)
+				s.apply(edit)
+				whole.checkHarmless(s, name, at)
 				continue
 			}
 			if !errors.Is(err, corrupt.Err) && !errors.Is(err, corrupt.ErrFormat) {
@@ -132,7 +157,8 @@ func TestRun_createsFilesAndDoesNothingElse(t *testing.T) {
 		return nil
 	})
 	other := s.with(files)
-	if edit := other.run(other.job(2)); len(edit.AddBottom) != created {
-		t.Errorf("%d files are created, %d tables are in the edit", created, len(edit.AddBottom))
+	edit := other.run(other.all())
+	if n := len(edit.AddBottom) + len(edit.AddValues); n != created || len(edit.AddValues) < 3 {
+		t.Errorf("%d files are created, %d are in the edit %+v", created, n, edit)
 	}
 }

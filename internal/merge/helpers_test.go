@@ -14,13 +14,19 @@ import (
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/table"
+	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-const testDir = "db"
+const (
+	testDir = "db"
+	now     = 1000 // when all merges of tests take place
+)
 
 var errFault = errors.New("injected fault")
+
+func testDatabase() [16]byte { return [16]byte{0xDA, 9} }
 
 func check(t testing.TB, err error) {
 	t.Helper()
@@ -29,54 +35,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// writes is what one run says: a nil value is a tombstone.
-type writes map[string][]byte
-
-// puts returns writes that put the value, and the key, under each of the keys.
-func puts(value string, keys ...string) writes {
-	w := writes{}
-	for _, key := range keys {
-		w[key] = []byte(value + " of " + key)
-	}
-	return w
-}
-
-// deletes returns tombstones for the keys.
-func deletes(keys ...string) writes {
-	w := writes{}
-	for _, key := range keys {
-		w[key] = nil
-	}
-	return w
-}
-
-// over returns what both say, where they differ w.
-func (w writes) over(older writes) writes {
-	older = maps.Clone(older)
-	maps.Copy(older, w)
-	return older
-}
-
-// visible returns what a reader sees of w: all but the tombstones.
-func (w writes) visible() writes {
-	w = maps.Clone(w)
-	maps.DeleteFunc(w, func(_ string, v []byte) bool { return v == nil })
-	return w
-}
-
-func dataKey(bucket uint64, key string) string {
-	return string(keyspace.AppendPrefix(nil, bucket)) + key
-}
-
-// keys returns the keys of the bucket 7 with the numbers from first to last.
-func keys(first, last int) (all []string) {
-	for i := first; i <= last; i++ {
-		all = append(all, dataKey(7, fmt.Sprintf("key%04d", i)))
-	}
-	return all
-}
-
-// store is the tables of a database.
+// store is the files of a database.
 type store struct {
 	t          testing.TB
 	files      vfs.FS
@@ -84,6 +43,7 @@ type store struct {
 	numbers    uint64 // of files, handed out so far
 	tableBytes int64
 	blockBytes int
+	values     run.Values
 }
 
 func newStore(t testing.TB) *store {
@@ -97,37 +57,49 @@ func newStore(t testing.TB) *store {
 
 func (s *store) config() run.Config {
 	return run.Config{
-		FS: s.files, Dir: testDir, TableBytes: s.tableBytes, BlockBytes: s.blockBytes,
+		FS: s.files, Dir: testDir, Database: testDatabase(), TableBytes: s.tableBytes,
+		BlockBytes: s.blockBytes, Values: s.values,
 		NextNumber: func() uint64 { s.numbers++; return s.numbers },
 	}
 }
 
-func (s *store) path(number uint64) string { return filepath.Join(testDir, run.Name(number)) }
-
 func (s *store) open(meta *manifest.Table) *table.Table {
 	return table.New(table.Config{
-		FS: s.files, Path: s.path(meta.Number), Number: meta.Number, Size: int64(meta.Size),
-		Cache: table.NewCache(1 << 20),
+		FS: s.files, Path: filepath.Join(testDir, run.Name(meta.Number)), Number: meta.Number,
+		Database: testDatabase(), Size: int64(meta.Size), Cache: table.NewCache(1 << 20),
 	})
 }
 
-// write writes the tables of a run.
-func (s *store) write(w writes, filter bool) []*manifest.Table {
+func (s *store) openValues(f manifest.ValueFile) *valuelog.File {
+	return valuelog.New(valuelog.Config{
+		FS: s.files, Path: filepath.Join(testDir, valuelog.Name(f.Number)), Number: f.Number,
+		Database: testDatabase(), Size: int64(f.Size),
+	})
+}
+
+func (s *store) levels() *superversion.Levels {
+	return superversion.NewLevels(s.version, nil, superversion.Opener{
+		Table: s.open, Values: s.openValues, Now: func() uint64 { return now },
+	})
+}
+
+// write writes the files of a run.
+func (s *store) write(w writes, filter bool) run.Output {
 	s.t.Helper()
 	c := s.config()
 	c.Filter = filter
 	writer := run.NewWriter(c)
 	for _, key := range slices.Sorted(maps.Keys(w)) {
-		kind := keyspace.KindPut
-		if w[key] == nil {
-			kind = keyspace.KindDelete
+		e := keyspace.Entry{Kind: keyspace.KindPut, Value: w[key].value, Until: w[key].until}
+		if w[key].value == nil {
+			e.Kind = keyspace.KindDelete
 		}
-		_, err := writer.Add(kind, []byte(key), w[key])
+		_, err := writer.Add([]byte(key), e)
 		check(s.t, err)
 	}
-	tables, err := writer.Finish()
+	output, err := writer.Finish()
 	check(s.t, err)
-	return tables
+	return output
 }
 
 func (s *store) apply(edit *manifest.Edit) {
@@ -137,40 +109,61 @@ func (s *store) apply(edit *manifest.Edit) {
 	s.version = version
 }
 
-// young adds a young run, newer than all others.
-func (s *store) young(w writes) {
+// young adds a young run, newer than all others, that deletes the spans of what is older.
+func (s *store) young(w writes, deleted ...keyspace.Span) {
 	s.t.Helper()
-	s.apply(&manifest.Edit{AddYoung: s.write(w, true)})
+	output := s.write(w, true)
+	added := manifest.Run{Tables: output.Tables, Deleted: keyspace.Spans(nil).With(deleted...)}
+	s.apply(&manifest.Edit{AddYoung: []manifest.Run{added}, AddValues: output.Values})
 }
 
 // bottom adds tables to the bottom run.
 func (s *store) bottom(w writes) {
 	s.t.Helper()
-	s.apply(&manifest.Edit{AddBottom: s.write(w, false)})
+	output := s.write(w, false)
+	s.apply(&manifest.Edit{AddBottom: output.Tables, AddValues: output.Values})
 }
 
-func (s *store) levels() *superversion.Levels {
-	return superversion.NewLevels(s.version, nil, s.open)
-}
-
-// job returns a job for the n oldest young runs and the bottom tables that they span.
+// job returns a job that merges the n oldest young runs into the bottom run.
 func (s *store) job(n int) Job {
-	levels := s.levels()
-	j := Job{
-		Young: levels.Young[len(levels.Young)-n:], Output: s.config(),
-		Cancelled: func() bool { return false },
-	}
-	j.Output.Dropped, j.Output.DropEpoch = s.version.IsDropped, s.version.DropEpoch
-	var bounds []string
-	for _, r := range j.Young {
-		bounds = append(bounds, string(r[0].Meta.Smallest), string(r[len(r)-1].Meta.Largest))
-	}
-	for _, h := range levels.Bottom {
-		if n > 0 && string(h.Meta.Smallest) <= slices.Max(bounds) &&
-			string(h.Meta.Largest) >= slices.Min(bounds) {
-			j.Bottom = append(j.Bottom, h)
+	j := s.youngJob(0, n)
+	runs, _, err := j.Young.Of(s.version)
+	check(s.t, err)
+	return s.intoBottom(j, func(meta *manifest.Table) bool {
+		return slices.ContainsFunc(runs, func(r manifest.Run) bool {
+			return r.Deleted.Meets(meta.Smallest, meta.Largest) ||
+				slices.ContainsFunc(r.Tables, func(y *manifest.Table) bool {
+					return bytes.Compare(y.Smallest, meta.Largest) <= 0 &&
+						bytes.Compare(meta.Smallest, y.Largest) <= 0
+				})
+		})
+	})
+}
+
+// intoBottom adds the bottom tables to a job that are to be its inputs.
+func (s *store) intoBottom(j Job, input func(*manifest.Table) bool) Job {
+	j.ToBottom, j.Output.Filter = true, false
+	j.Inputs = append(j.Inputs, j.Levels.Bottom.Only(input))
+	for _, meta := range s.version.Bottom.Tables {
+		if input(meta) {
+			j.Bottom = append(j.Bottom, meta.Number)
+		} else {
+			j.Output.Cuts = append(j.Output.Cuts, meta.Smallest)
 		}
 	}
+	return j
+}
+
+// youngJob returns a job that merges n young runs, above so many older ones, into one.
+func (s *store) youngJob(older, n int) Job {
+	j := Job{
+		Levels: s.levels(), Young: manifest.YoungRuns{Older: older, Count: n}, Output: s.config(),
+		Now: now, Cancelled: func() bool { return false },
+	}
+	end := len(j.Levels.Young) - older
+	j.Inputs = slices.Clone(j.Levels.Young[end-n : end])
+	j.Output.Filter = true
+	j.Output.Dropped, j.Output.DropEpoch = s.version.IsDropped, s.version.DropEpoch
 	return j
 }
 
@@ -198,17 +191,20 @@ func (s *store) list() []string {
 	return names
 }
 
-// read returns what the tables hold.
+// read returns what the tables, which the version has, say.
 func (s *store) read(tables []*manifest.Table) writes {
 	s.t.Helper()
-	w := writes{}
+	w, levels := writes{}, s.levels()
 	for _, meta := range tables {
 		var c table.Cursor
 		c.Init(s.open(meta), false)
 		for ok := c.First(); ok; ok = c.Next() {
-			if w[string(c.Key())] = nil; c.Kind() == keyspace.KindPut {
-				w[string(c.Key())] = append([]byte{}, c.Value()...)
+			if w[string(c.Key())] = (cell{}); c.Kind() == keyspace.KindDelete {
+				continue
 			}
+			value, err := levels.Resolve(keyspace.Entry{Value: c.Value(), Kind: c.Kind()})
+			check(s.t, err)
+			w[string(c.Key())] = cell{append([]byte{}, value...), c.Until()}
 		}
 		check(s.t, c.Err())
 	}
@@ -220,32 +216,52 @@ func (s *store) state() writes {
 	s.t.Helper()
 	all := s.read(s.version.Bottom.Tables)
 	for _, r := range slices.Backward(s.version.Young) {
-		all = s.read(r.Tables).over(all)
+		all = s.read(r.Tables).over(all.without(r.Deleted...))
 	}
-	maps.DeleteFunc(all, func(key string, _ []byte) bool {
+	maps.DeleteFunc(all, func(key string, _ cell) bool {
 		id, ok := keyspace.BucketOf([]byte(key))
 		return ok && s.version.IsDropped(id)
 	})
 	return all
 }
 
-// checkSame fails the test unless both say the same.
-func checkSame(t testing.TB, what string, got, want writes) {
-	t.Helper()
-	for _, key := range slices.Sorted(maps.Keys(want)) {
-		v, ok := got[key]
-		if !ok || !bytes.Equal(v, want[key]) || (v == nil) != (want[key] == nil) {
-			t.Fatalf("%s: %q is %q, %v, want %q", what, key, v, ok, want[key])
-		}
-	}
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d keys, want %d", what, len(got), len(want))
-	}
-}
-
 func numbers(tables []*manifest.Table) (all []uint64) {
 	for _, meta := range tables {
 		all = append(all, meta.Number)
+	}
+	return all
+}
+
+func dataKey(bucket uint64, key string) string {
+	return string(keyspace.AppendPrefix(nil, bucket)) + key
+}
+
+// keys returns the keys of the bucket 7 with the numbers from first to last.
+func keys(first, last int) (all []string) {
+	for i := first; i <= last; i++ {
+		all = append(all, dataKey(7, fmt.Sprintf("key%04d", i)))
+	}
+	return all
+}
+
+// between returns the span that has these keys and no others.
+func between(first, last int) keyspace.Span {
+	return keyspace.Span{Start: []byte(keys(first, first)[0]), End: []byte(keys(last+1, last+1)[0])}
+}
+
+func dropping(ids ...uint64) *manifest.Edit { return &manifest.Edit{Drop: ids} }
+
+// keys returns the keys that the tables mention.
+func (s *store) keys(tables []*manifest.Table) map[string]bool {
+	s.t.Helper()
+	all := map[string]bool{}
+	for _, meta := range tables {
+		var c table.Cursor
+		c.Init(s.open(meta), true)
+		for ok := c.First(); ok; ok = c.Next() {
+			all[string(c.Key())] = true
+		}
+		check(s.t, c.Err())
 	}
 	return all
 }

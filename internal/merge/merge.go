@@ -1,12 +1,12 @@
-// Package merge is the job that turns young runs into the bottom run.
+// Package merge is the job that turns young runs into fewer: into the bottom run, or into one young
+// run.
 //
-// A [Job] is a function from its inputs to a manifest edit; it creates table files and changes no
-// other state. The engine picks the inputs and installs the edit.
+// A [Job] is a function from its inputs to a manifest edit; it creates files and changes no other
+// state. The engine picks the inputs and installs the edit.
 package merge
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
@@ -18,44 +18,65 @@ import (
 // ErrCancelled reports that the job was told to stop; it has removed its files.
 var ErrCancelled = errors.New("merge cancelled")
 
-// Job is young runs and tables of the bottom run on their way to new tables of the bottom run.
+// Job is young runs, and perhaps tables of the bottom run, on their way to new tables.
 type Job struct {
-	Young  []superversion.Run // the oldest young runs, newest of them first
-	Bottom superversion.Run   // every bottom table that their key range touches
-	Output run.Config         // Filter must be unset: the bottom run has none
+	Levels *superversion.Levels
+	Inputs []superversion.Run // newest first; with ToBottom the tables of the bottom run come last
+	Young  manifest.YoungRuns // which of the young runs the inputs are
+	Bottom []uint64           // the numbers of the inputs' bottom tables
+	Output run.Config         // Values.Read is the job's to set
+
+	// ToBottom says that the output belongs to the bottom run. Then the inputs are the oldest young
+	// runs, or none, and every bottom table that their keys and deletions touch, and the output has
+	// no filter.
+	ToBottom bool
+	Now      uint64 // what has expired by then is not written; in milliseconds since 1970
 
 	// Cancelled is asked after each table; once it says yes, the job ends with ErrCancelled.
 	Cancelled func() bool
 }
 
 // Run writes the tables and returns the edit that puts them in place of the inputs. Nothing is
-// older than the bottom run, so tombstones end here.
+// older than the bottom run, so that tombstones and deleted ranges end there.
 func (j Job) Run() (*manifest.Edit, error) {
+	var c superversion.Cursor
+	j.Output.Values.Read = c.Value
 	w := run.NewWriter(j.Output)
-	if err := vfs.CatchFaults(func() error { return j.write(w) }); err != nil {
+	if err := vfs.CatchFaults(func() error { return j.write(w, &c) }); err != nil {
 		return nil, errors.Join(err, w.Abort())
 	}
-	tables, err := w.Finish()
+	output, err := w.Finish()
 	if err != nil {
 		return nil, errors.Join(err, w.Abort())
 	}
-	edit := &manifest.Edit{AddBottom: tables}
-	for _, input := range j.inputs() {
-		for _, h := range input {
-			edit.Remove = append(edit.Remove, h.Meta.Number)
+	edit := &manifest.Edit{RemoveYoung: j.Young, Remove: j.Bottom, AddValues: output.Values}
+	if j.ToBottom {
+		edit.AddBottom = output.Tables
+		return edit, nil
+	}
+	merged := manifest.Run{Tables: output.Tables}
+	for _, input := range j.Inputs {
+		if len(input.Deleted) > 0 {
+			merged.Deleted = merged.Deleted.With(input.Deleted...)
 		}
+	}
+	if len(merged.Tables)+len(merged.Deleted) > 0 {
+		edit.AddYoung = []manifest.Run{merged}
 	}
 	return edit, nil
 }
 
-func (j Job) write(w *run.Writer) error {
-	var c superversion.Cursor
-	c.InitMerge(j.inputs())
+func (j Job) write(w *run.Writer, c *superversion.Cursor) error {
+	c.InitMerge(j.Levels, j.Inputs)
 	for ok := c.First(); ok; ok = c.Next() {
-		if c.Kind() == keyspace.KindDelete {
+		e := c.Entry()
+		if e.Until != 0 && e.Until <= j.Now {
+			e = keyspace.Entry{Kind: keyspace.KindDelete} // which hides what is older as well
+		}
+		if e.Kind == keyspace.KindDelete && j.ToBottom {
 			continue
 		}
-		completed, err := w.Add(c.Kind(), c.Key(), c.Value())
+		completed, err := w.Add(c.Key(), e)
 		if err != nil {
 			return err
 		}
@@ -64,9 +85,4 @@ func (j Job) write(w *run.Writer) error {
 		}
 	}
 	return c.Err()
-}
-
-// inputs returns all runs to read, newest first.
-func (j Job) inputs() []superversion.Run {
-	return append(slices.Clip(j.Young), j.Bottom)
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // Entry is a key with its value.
@@ -10,11 +11,18 @@ type Entry struct {
 	Key, Value string
 }
 
+// stored is an entry that may expire.
+type stored struct {
+	Entry
+	until int64 // from then on it is absent, in milliseconds since 1970; 0 stands for never
+}
+
 // Bucket is a key space with a sequence and the buckets within it.
 type Bucket struct {
-	entries  []Entry // sorted by key
-	children []child // sorted by name
+	entries  []stored // sorted by key; some may have expired
+	children []child  // sorted by name
 	sequence uint64
+	clock    *Clock // nil if no entry expires
 }
 
 // child is a bucket under its name.
@@ -26,20 +34,19 @@ type child struct {
 // Get returns the value of key.
 func (b *Bucket) Get(key string) (value string, ok bool) {
 	i, ok := b.find(key)
-	if !ok {
+	if !ok || b.expired(b.entries[i]) {
 		return "", false
 	}
 	return b.entries[i].Value, true
 }
 
-// Put gives key the value.
-func (b *Bucket) Put(key, value string) {
-	i, ok := b.find(key)
-	if ok {
-		b.entries[i].Value = value
-		return
-	}
-	b.entries = slices.Insert(b.entries, i, Entry{key, value})
+// Put gives key the value, for ever.
+func (b *Bucket) Put(key, value string) { b.put(stored{Entry: Entry{key, value}}) }
+
+// PutTTL gives key the value until ttl, rounded up to whole milliseconds, has passed on the clock,
+// which the bucket must have.
+func (b *Bucket) PutTTL(key, value string, ttl time.Duration) {
+	b.put(stored{Entry{key, value}, b.clock.after(ttl)})
 }
 
 // Delete makes key absent.
@@ -49,9 +56,11 @@ func (b *Bucket) Delete(key string) {
 	}
 }
 
-// DeleteRange makes all keys in [start, end) absent; an empty end is no bound.
-func (b *Bucket) DeleteRange(start, end string) {
-	b.entries = slices.DeleteFunc(b.entries, func(e Entry) bool { return within(e.Key, start, end) })
+// DeleteRange makes all keys absent that Scan would return.
+func (b *Bucket) DeleteRange(start, end string, reverse bool, limit int) {
+	for _, e := range b.Scan(start, end, reverse, limit) {
+		b.Delete(e.Key)
+	}
 }
 
 // Scan returns the entries whose keys are in [start, end) in key order, or against it if reverse,
@@ -59,8 +68,8 @@ func (b *Bucket) DeleteRange(start, end string) {
 func (b *Bucket) Scan(start, end string, reverse bool, limit int) []Entry {
 	var found []Entry
 	for _, e := range b.entries {
-		if within(e.Key, start, end) {
-			found = append(found, e)
+		if within(e.Key, start, end) && !b.expired(e) {
+			found = append(found, e.Entry)
 		}
 	}
 	if reverse {
@@ -73,7 +82,7 @@ func (b *Bucket) Scan(start, end string, reverse bool, limit int) []Entry {
 }
 
 // Len returns the number of keys.
-func (b *Bucket) Len() int { return len(b.entries) }
+func (b *Bucket) Len() int { return len(b.all()) }
 
 // Bucket returns the child bucket with the name, or nil.
 func (b *Bucket) Bucket(name string) *Bucket {
@@ -89,7 +98,7 @@ func (b *Bucket) CreateBucket(name string) *Bucket {
 	if ok {
 		return nil
 	}
-	created := &Bucket{}
+	created := &Bucket{clock: b.clock}
 	b.children = slices.Insert(b.children, i, child{name, created})
 	return created
 }
@@ -124,25 +133,45 @@ func (b *Bucket) NextSequence() uint64 {
 	return b.sequence
 }
 
-// Clone returns a copy that shares nothing that can change.
-func (b *Bucket) Clone() *Bucket {
-	copied := &Bucket{entries: slices.Clone(b.entries), sequence: b.sequence}
+// Clone returns a copy that shares nothing that can change but the clock.
+func (b *Bucket) Clone() *Bucket { return b.By(b.clock) }
+
+// By is Clone with another clock, for what the bucket is at another time.
+func (b *Bucket) By(clock *Clock) *Bucket {
+	copied := &Bucket{entries: slices.Clone(b.entries), sequence: b.sequence, clock: clock}
 	for _, c := range b.children {
-		copied.children = append(copied.children, child{c.name, c.bucket.Clone()})
+		copied.children = append(copied.children, child{c.name, c.bucket.By(clock)})
 	}
 	return copied
 }
 
-// Equal reports whether two buckets hold the same, all the way down.
+// Equal reports whether two buckets hold the same, all the way down, each by its clock.
 func (b *Bucket) Equal(other *Bucket) bool {
-	return b.sequence == other.sequence && slices.Equal(b.entries, other.entries) &&
+	return b.sequence == other.sequence && slices.Equal(b.all(), other.all()) &&
 		slices.EqualFunc(b.children, other.children, func(x, y child) bool {
 			return x.name == y.name && x.bucket.Equal(y.bucket)
 		})
 }
 
+// all returns the entries that have not expired.
+func (b *Bucket) all() []Entry { return b.Scan("", "", false, 0) }
+
+// expired reports whether the time of an entry has passed.
+func (b *Bucket) expired(e stored) bool {
+	return e.until != 0 && e.until <= b.clock.Now().UnixMilli()
+}
+
+func (b *Bucket) put(e stored) {
+	i, ok := b.find(e.Key)
+	if ok {
+		b.entries[i] = e
+		return
+	}
+	b.entries = slices.Insert(b.entries, i, e)
+}
+
 func (b *Bucket) find(key string) (int, bool) {
-	return slices.BinarySearchFunc(b.entries, key, func(e Entry, key string) int {
+	return slices.BinarySearchFunc(b.entries, key, func(e stored, key string) int {
 		return cmp.Compare(e.Key, key)
 	})
 }

@@ -11,7 +11,7 @@ type Cursor struct {
 
 // Cursor returns a cursor over the bucket's entries as they are now, before the first.
 func (b *Bucket) Cursor() *Cursor {
-	return &Cursor{entries: b.Scan("", "", false, 0), at: -1}
+	return &Cursor{entries: b.all(), at: -1}
 }
 
 // First moves to the first entry.

@@ -9,16 +9,8 @@ func diff(path string, got, want *Bucket) string {
 	if got.sequence != want.sequence {
 		return fmt.Sprintf("%s: sequence %d, want %d", path, got.sequence, want.sequence)
 	}
-	for i := range max(len(got.entries), len(want.entries)) {
-		switch {
-		case i >= len(want.entries) || i < len(got.entries) && got.entries[i].Key < want.entries[i].Key:
-			return fmt.Sprintf("%s: key %q should not be there", path, got.entries[i].Key)
-		case i >= len(got.entries) || got.entries[i].Key > want.entries[i].Key:
-			return fmt.Sprintf("%s: key %q is missing", path, want.entries[i].Key)
-		case got.entries[i] != want.entries[i]:
-			return fmt.Sprintf("%s: key %q has value %s, want %s", path, got.entries[i].Key,
-				brief(got.entries[i].Value), brief(want.entries[i].Value))
-		}
+	if d := diffEntries(path, got.all(), want.all()); d != "" {
+		return d
 	}
 	for i := range max(len(got.children), len(want.children)) {
 		switch {
@@ -31,6 +23,22 @@ func diff(path string, got, want *Bucket) string {
 		below := fmt.Sprintf("%s%q/", path, got.children[i].name)
 		if d := diff(below, got.children[i].bucket, want.children[i].bucket); d != "" {
 			return d
+		}
+	}
+	return ""
+}
+
+// diffEntries is diff for the entries of two buckets.
+func diffEntries(path string, got, want []Entry) string {
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(want) || i < len(got) && got[i].Key < want[i].Key:
+			return fmt.Sprintf("%s: key %q should not be there", path, got[i].Key)
+		case i >= len(got) || got[i].Key > want[i].Key:
+			return fmt.Sprintf("%s: key %q is missing", path, want[i].Key)
+		case got[i] != want[i]:
+			return fmt.Sprintf("%s: key %q has value %s, want %s", path, got[i].Key,
+				brief(got[i].Value), brief(want[i].Value))
 		}
 	}
 	return ""

@@ -4,10 +4,12 @@
 // A [DB] holds one committed tree of buckets. A [Bucket] is a sorted slice of entries, a sorted
 // slice of child buckets, and a sequence. Beginning a transaction clones the whole tree, committing
 // puts the clone in its place; a committed tree is never changed again, so it is its own snapshot.
-// Keys and values are strings, which nothing can change behind the model's back.
+// Keys and values are strings, which nothing can change behind the model's back. An entry that
+// expires stays in its trees, and whoever reads looks at the [Clock]: from one moment on it is
+// absent in all of them.
 //
-// Nothing here is safe for concurrent use. The package knows no files, no errors and no limits:
-// what it cannot do it answers with false or nil.
+// Nothing else here is safe for concurrent use. The package knows no files, no errors and no
+// limits: what it cannot do it answers with false or nil.
 package model
 
 // DB is a database in its last committed state.
@@ -15,8 +17,8 @@ type DB struct {
 	committed *Bucket
 }
 
-// New returns an empty database.
-func New() *DB { return &DB{committed: &Bucket{}} }
+// New returns an empty database whose entries expire by the clock; it may be nil if none do.
+func New(clock *Clock) *DB { return &DB{committed: &Bucket{clock: clock}} }
 
 // Root returns the root bucket of the last committed state. It must not be changed, and it never
 // changes: it is a snapshot.

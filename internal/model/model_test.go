@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // three returns a bucket with the keys b, d and f.
@@ -65,9 +66,78 @@ func TestScan_keepsBoundsOrderAndLimit(t *testing.T) {
 
 func TestDeleteRange_includesStartAndNotEnd(t *testing.T) {
 	b := three()
-	b.DeleteRange("b", "f")
+	b.DeleteRange("b", "f", false, 0)
 	if got := keys(b.Scan("", "", false, 0)); got != "f" {
 		t.Errorf("%q is left", got)
+	}
+}
+
+func TestDeleteRange_removesWhatScanReturns(t *testing.T) {
+	for _, c := range []struct {
+		reverse bool
+		limit   int
+		want    string
+	}{
+		{false, 0, ""}, {false, 1, "df"}, {false, 2, "f"}, {true, 1, "bd"}, {true, 3, ""},
+	} {
+		b := three()
+		b.DeleteRange("", "", c.reverse, c.limit)
+		if got := keys(b.Scan("", "", false, 0)); got != c.want {
+			t.Errorf("%+v: %q is left", c, got)
+		}
+	}
+}
+
+// expiring returns a bucket with the keys b, d and f, of which d expires in 2 ms.
+func expiring() (*Bucket, *Clock) {
+	clock := NewClock()
+	b := three().By(clock)
+	b.PutTTL("d", "4", time.Millisecond+1)
+	return b, clock
+}
+
+func TestPutTTL_makesTheKeyAbsentFromItsMomentOn(t *testing.T) {
+	b, clock := expiring()
+	snapshot, earlier := b.Clone(), b.By(clock.Stopped())
+	clock.Advance(time.Millisecond)
+	if v, ok := b.Get("d"); v != "4" || !ok || b.Len() != 3 {
+		t.Errorf("1 ms too early d is %q, %t", v, ok)
+	}
+	clock.Advance(time.Millisecond)
+	for name, bucket := range map[string]*Bucket{"bucket": b, "snapshot": snapshot} {
+		if _, ok := bucket.Get("d"); ok || bucket.Len() != 2 {
+			t.Errorf("d is still in the %s", name)
+		}
+		if got := keys(bucket.Scan("", "", false, 2)); got != "bf" {
+			t.Errorf("%q is in the %s", got, name)
+		}
+		if e, ok := bucket.Cursor().Seek("c"); e.Key != "f" || !ok {
+			t.Errorf("behind c comes %q in the %s", e.Key, name)
+		}
+	}
+	if _, ok := earlier.Get("d"); !ok {
+		t.Error("by a clock that stands, d has expired")
+	}
+	if Diff(b, earlier) != `/: key "d" is missing` || b.Equal(earlier) || !b.Equal(snapshot) {
+		t.Error("buckets are not compared by their clocks")
+	}
+}
+
+func TestPutTTL_endsWithALaterPut(t *testing.T) {
+	b, clock := expiring()
+	b.Put("d", "stays")
+	clock.Advance(time.Hour)
+	if v, ok := b.Get("d"); v != "stays" || !ok {
+		t.Errorf("d is %q, %t", v, ok)
+	}
+	b.CreateBucket("in").PutTTL("k", "v", time.Second)
+	clock.Advance(time.Second)
+	if b.Bucket("in").Len() != 0 {
+		t.Error("a bucket within has another clock")
+	}
+	b.Bucket("in").PutTTL("k", "again", time.Second)
+	if v, _ := b.Bucket("in").Get("k"); v != "again" {
+		t.Error("an expired key cannot be put again")
 	}
 }
 
@@ -87,7 +157,7 @@ func TestBucket_agreesWithAMap(t *testing.T) {
 		}
 	}
 	for i, key := range slices.Sorted(maps.Keys(want)) {
-		if b.Len() != len(want) || b.entries[i] != (Entry{key, want[key]}) {
+		if b.Len() != len(want) || b.entries[i].Entry != (Entry{key, want[key]}) {
 			t.Fatalf("seed %d: entry %d is %v, want %s: %s", seed, i, b.entries[i], key, want[key])
 		}
 	}
@@ -123,7 +193,7 @@ func TestCursor_doesNotSeeLaterWrites(t *testing.T) {
 }
 
 func TestTx_isPrivateUntilCommitted(t *testing.T) {
-	db := New()
+	db := New(nil)
 	before := db.Root()
 	tx := db.Begin()
 	inner := tx.Root().CreateBucket("x").CreateBucket("y")

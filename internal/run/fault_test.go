@@ -11,10 +11,19 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 )
 
-// attempt writes a run of several tables, of catalog and of data, and aborts it if that fails.
+// mixture returns entries for several tables, of catalog and of data, and several value files.
+func mixture() []entry {
+	all := slices.Concat(puts(catalogKey(0, "a"), nextIDKey()), numbered(1, 100))
+	for i := range 20 {
+		all = append(all, valued(1000+i, separate+i))
+	}
+	return all
+}
+
+// attempt writes a run of a mixture and aborts it if that fails.
 func attempt(files vfs.FS) (writeErr, abortErr error) {
-	w := NewWriter(config(files))
-	_, err := add(w, slices.Concat(puts(catalogKey(0, "a"), nextIDKey()), numbered(1, 100)))
+	w := NewWriter(withValues(files))
+	_, err := add(w, mixture())
 	if err == nil {
 		_, err = w.Finish()
 	}
@@ -24,10 +33,11 @@ func attempt(files vfs.FS) (writeErr, abortErr error) {
 	return err, w.Abort()
 }
 
-// namesAFile reports whether err says in its first words which table it is about.
+// namesAFile reports whether err says in its first words which file it is about.
 func namesAFile(err error) bool {
 	for n := range uint64(40) {
-		if strings.Contains(err.Error(), fmt.Sprintf(" table %06d: ", n)) {
+		if strings.Contains(err.Error(), fmt.Sprintf(" table %06d: ", n)) ||
+			strings.Contains(err.Error(), fmt.Sprintf(" value file %06d: ", n)) {
 			return true
 		}
 	}
@@ -70,7 +80,7 @@ func TestWriter_leavesNoFileWhenAnOperationFails(t *testing.T) {
 					abortErr)
 			}
 		}
-		if n < 20 {
+		if n < 50 {
 			t.Errorf("%s: only %d operations could fail", name, n)
 		}
 	}
@@ -95,7 +105,7 @@ func TestWriter_leavesNoFileOnAFullDisk(t *testing.T) {
 	}
 }
 
-func TestWriter_syncsEachTableOnceItIsWritten(t *testing.T) {
+func TestWriter_syncsEachFileOnceItIsWritten(t *testing.T) {
 	open, synced := handles{}, map[string]bool{}
 	files := faultfs.New(newFS(t), open.watch(func(op faultfs.Op) error {
 		switch op.Kind {
@@ -109,9 +119,10 @@ func TestWriter_syncsEachTableOnceItIsWritten(t *testing.T) {
 		}
 		return nil
 	}))
-	tables := write(t, config(files), numbered(1, 100))
-	if len(open) > 0 || len(synced) != len(tables) {
-		t.Errorf("%d tables, %d of them written, %v not closed", len(tables), len(synced), open)
+	output := write(t, withValues(files), mixture())
+	n := len(output.Tables) + len(output.Values)
+	if len(open) > 0 || len(synced) != n || len(output.Values) < 5 {
+		t.Errorf("%d files, %d of them written, %v not closed", n, len(synced), open)
 	}
 	for name, ok := range synced {
 		if !ok {
@@ -121,22 +132,22 @@ func TestWriter_syncsEachTableOnceItIsWritten(t *testing.T) {
 }
 
 func TestAbort_goesOnWhenAFileCannotBeRemoved(t *testing.T) {
-	disk := newFS(t)
-	w := NewWriter(config(faultfs.New(disk, func(op faultfs.Op) error {
-		if op.Kind == faultfs.Remove && strings.HasSuffix(op.Name, Name(6)) {
-			return errFault
+	for i := range 12 {
+		disk, stuck := newFS(t), ""
+		w := NewWriter(withValues(faultfs.New(disk, func(op faultfs.Op) error {
+			if op.Kind == faultfs.Remove && strings.HasSuffix(op.Name, stuck) {
+				return errFault
+			}
+			return nil
+		})))
+		_, err := add(w, mixture())
+		check(t, err)
+		stuck = list(t, disk)[i]
+		if err := w.Abort(); !errors.Is(err, errFault) || !strings.Contains(err.Error(), stuck) {
+			t.Errorf("Abort says %v of %s", err, stuck)
 		}
-		return nil
-	})))
-	_, err := add(w, numbered(1, 100))
-	check(t, err)
-	if n := len(list(t, disk)); n < 4 {
-		t.Fatalf("only %d tables", n)
-	}
-	if err := w.Abort(); !errors.Is(err, errFault) || !strings.Contains(err.Error(), Name(6)) {
-		t.Errorf("Abort says %v", err)
-	}
-	if names := list(t, disk); !slices.Equal(names, []string{Name(6)}) {
-		t.Errorf("files %v are left", names)
+		if names := list(t, disk); !slices.Equal(names, []string{stuck}) {
+			t.Errorf("files %v are left, want %s", names, stuck)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/table"
+	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -24,6 +25,26 @@ func testDatabase() [16]byte { return [16]byte{0xDA, 7} }
 type entry struct {
 	kind       keyspace.Kind
 	key, value string
+	until      uint64
+}
+
+func put(key, value string) entry { return entry{kind: keyspace.KindPut, key: key, value: value} }
+
+// size returns how much of a table the entry counts for, wherever its value lies.
+func (e entry) size() uint64 {
+	if e.kind == keyspace.KindPointer {
+		return uint64(len(e.key)) + uint64(e.pointer().Length)
+	}
+	return uint64(len(e.key) + len(e.value))
+}
+
+// pointer returns what the entry points to: nothing if its value is no pointer.
+func (e entry) pointer() valuelog.Pointer {
+	p, err := valuelog.ParsePointer([]byte(e.value))
+	if err != nil {
+		return valuelog.Pointer{}
+	}
+	return p
 }
 
 func check(t testing.TB, err error) {
@@ -74,7 +95,7 @@ func nextIDKey() string { return string(keyspace.AppendNextID(nil)) }
 // puts returns an entry for each of the keys.
 func puts(keys ...string) (all []entry) {
 	for _, key := range keys {
-		all = append(all, entry{keyspace.KindPut, key, fmt.Sprintf("value of %q", key)})
+		all = append(all, put(key, fmt.Sprintf("value of %q", key)))
 	}
 	return all
 }
@@ -83,7 +104,7 @@ func puts(keys ...string) (all []entry) {
 // fifth a tombstone.
 func numbered(first, n int) (all []entry) {
 	for i := first; i < first+n; i++ {
-		e := entry{keyspace.KindPut, dataKey(7, fmt.Sprintf("key%05d", i)), fmt.Sprintf("%050d", i)}
+		e := put(dataKey(7, fmt.Sprintf("key%05d", i)), fmt.Sprintf("%050d", i))
 		if i%5 == 0 {
 			e.kind, e.value = keyspace.KindDelete, ""
 		}
@@ -95,7 +116,10 @@ func numbered(first, n int) (all []entry) {
 // add adds entries and returns how many tables they completed.
 func add(w *Writer, entries []entry) (completed int, err error) {
 	for _, e := range entries {
-		done, err := w.Add(e.kind, []byte(e.key), []byte(e.value))
+		key, value := []byte(e.key), []byte(e.value)
+		done, err := w.Add(key, keyspace.Entry{Value: value, Until: e.until, Kind: e.kind})
+		clear(key) // the writer must have copied both
+		clear(value)
 		if err != nil {
 			return completed, err
 		}
@@ -107,14 +131,24 @@ func add(w *Writer, entries []entry) (completed int, err error) {
 }
 
 // write writes a whole run.
-func write(t testing.TB, c Config, entries []entry) []*manifest.Table {
+func write(t testing.TB, c Config, entries []entry) Output {
 	t.Helper()
 	w := NewWriter(c)
 	_, err := add(w, entries)
 	check(t, err)
-	tables, err := w.Finish()
+	output, err := w.Finish()
 	check(t, err)
-	return tables
+	return output
+}
+
+// writeTables writes a whole run that has no value files.
+func writeTables(t testing.TB, c Config, entries []entry) []*manifest.Table {
+	t.Helper()
+	output := write(t, c, entries)
+	if len(output.Values) > 0 {
+		t.Fatalf("value files %v were written", output.Values)
+	}
+	return output.Tables
 }
 
 func open(files vfs.FS, meta *manifest.Table) *table.Table {
@@ -130,7 +164,7 @@ func read(t testing.TB, files vfs.FS, meta *manifest.Table) (all []entry) {
 	var c table.Cursor
 	c.Init(open(files, meta), false)
 	for ok := c.First(); ok; ok = c.Next() {
-		all = append(all, entry{c.Kind(), string(c.Key()), string(c.Value())})
+		all = append(all, entry{c.Kind(), string(c.Key()), string(c.Value()), c.Until()})
 	}
 	check(t, c.Err())
 	return all
@@ -149,7 +183,7 @@ func readAll(t testing.TB, files vfs.FS, tables []*manifest.Table) (all []entry)
 func foundWithoutHash(t testing.TB, files vfs.FS, meta *manifest.Table) (found int) {
 	t.Helper()
 	for _, e := range read(t, files, meta) {
-		_, _, ok, err := open(files, meta).Get([]byte(e.key), ^filter.Hash([]byte(e.key)))
+		_, ok, err := open(files, meta).Get([]byte(e.key), ^filter.Hash([]byte(e.key)))
 		check(t, err)
 		if ok {
 			found++

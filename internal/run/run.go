@@ -1,8 +1,9 @@
-// Package run writes one sorted run: a stream of entries in key order, cut into tables.
+// Package run writes one sorted run: a stream of entries in key order, cut into tables, and the large
+// values among them, cut into value files.
 //
 // Flushes and merges read different things and decide differently what to keep; what they write is
 // the same, and it is here. No table has both catalog entries and user data, so that jobs on one do
-// not involve the other. A [Writer] is not safe for concurrent use. It syncs the tables but not
+// not involve the other. A [Writer] is not safe for concurrent use. It syncs the files but not
 // the directory, and it does not tell the manifest: the job returns the tables in an edit.
 package run
 
@@ -29,11 +30,19 @@ type Config struct {
 	BlockBytes int           // as in [table.WriterOptions]
 	Compress   bool          // compress blocks that shrink
 	Filter     bool          // give each table a filter: not worth it in the bottom run
+	Values     Values
+	Cuts       [][]byte // no table reaches from below one of these keys to it or beyond; in order
 
 	// Dropped reports whether a bucket was dropped; what belongs to it is left out. DropEpoch is
 	// the manifest's epoch that Dropped knows. A nil Dropped knows of no dropped bucket.
 	Dropped   func(id uint64) bool
 	DropEpoch uint64
+}
+
+// Output is the files of a finished run.
+type Output struct {
+	Tables []*manifest.Table
+	Values []manifest.ValueFile
 }
 
 // Writer writes one run.
@@ -44,6 +53,8 @@ type Writer struct {
 	file   vfs.File
 	table  *table.Writer // nil between tables
 	data   bool          // the open table holds user data, and no catalog entries
+	shares shares        // of the open table
+	values valueWriter
 
 	bucket uint64 // the bucket that the last entry belongs to
 	gone   bool   // that bucket was dropped
@@ -64,16 +75,22 @@ func ParseName(name string) (number uint64, ok bool) {
 }
 
 // NewWriter returns a writer that has created nothing yet.
-func NewWriter(c Config) *Writer { return &Writer{config: c} }
+func NewWriter(c Config) *Writer { return &Writer{config: c, values: valueWriter{config: c}} }
 
 // Add appends an entry, unless it belongs to a dropped bucket or only says that one was dropped.
 // Keys must be strictly increasing. It reports whether the entry completed a table, which is where
 // a job may stop without having wasted much.
-func (w *Writer) Add(kind keyspace.Kind, key, value []byte) (completed bool, err error) {
+func (w *Writer) Add(key []byte, e keyspace.Entry) (completed bool, err error) {
 	if w.leftOut(key) {
 		return false, nil
 	}
-	if data := keyspace.IsData(key); w.table != nil && data != w.data {
+	if e.Kind == keyspace.KindDelete {
+		e = keyspace.Entry{Kind: e.Kind}
+	}
+	if e, err = w.values.place(e); err != nil {
+		return false, err
+	}
+	if cut := w.passesCut(key); w.table != nil && (cut || keyspace.IsData(key) != w.data) {
 		if err := w.close(); err != nil {
 			return false, err
 		}
@@ -88,8 +105,11 @@ func (w *Writer) Add(kind keyspace.Kind, key, value []byte) (completed bool, err
 		}
 		w.data = keyspace.IsData(key)
 	}
-	if err := w.table.Add(kind, key, value); err != nil {
+	if err := w.table.Add(key, e); err != nil {
 		return false, fmt.Errorf("write table %06d: %w", w.number, err)
+	}
+	if err := w.shares.add(key, e); err != nil {
+		return false, err
 	}
 	if w.table.Size() < w.config.TableBytes {
 		return false, nil
@@ -97,14 +117,17 @@ func (w *Writer) Add(kind keyspace.Kind, key, value []byte) (completed bool, err
 	return true, w.close()
 }
 
-// Finish completes the last table and returns all of them. An empty run has none.
-func (w *Writer) Finish() ([]*manifest.Table, error) {
+// Finish completes the last files and returns all of them. An empty run has none.
+func (w *Writer) Finish() (Output, error) {
 	if w.table != nil {
 		if err := w.close(); err != nil {
-			return nil, err
+			return Output{}, err
 		}
 	}
-	return w.tables, nil
+	if err := w.values.finish(); err != nil {
+		return Output{}, err
+	}
+	return Output{w.tables, w.values.files}, nil
 }
 
 // Abort removes every file that the writer has made.
@@ -118,7 +141,7 @@ func (w *Writer) Abort() error {
 		errs = append(errs, w.remove(t.Number))
 	}
 	w.tables = nil
-	return errors.Join(errs...)
+	return errors.Join(append(errs, w.values.abort())...)
 }
 
 // leftOut reports whether key has no place in a table. Keys of one bucket are neighbours, so the
@@ -140,6 +163,14 @@ func (w *Writer) leftOut(key []byte) bool {
 	return w.gone
 }
 
+// passesCut reports whether key is the first at or beyond a cut.
+func (w *Writer) passesCut(key []byte) (passed bool) {
+	for len(w.config.Cuts) > 0 && bytes.Compare(key, w.config.Cuts[0]) >= 0 {
+		w.config.Cuts, passed = w.config.Cuts[1:], true
+	}
+	return passed
+}
+
 func (w *Writer) remove(number uint64) error {
 	return w.config.FS.Remove(filepath.Join(w.config.Dir, Name(number)))
 }
@@ -151,7 +182,7 @@ func (w *Writer) open() error {
 	if err != nil {
 		return fmt.Errorf("create table %06d: %w", w.number, err)
 	}
-	w.file = file
+	w.file, w.shares = file, shares{}
 	w.table = table.NewWriter(file, table.WriterOptions{
 		Number:     w.number,
 		Database:   c.Database,
@@ -168,7 +199,7 @@ func (w *Writer) close() error {
 		return fmt.Errorf("write table %06d: %w", w.number, err)
 	}
 	w.table = nil
-	w.tables = append(w.tables, &manifest.Table{
+	meta := &manifest.Table{
 		Number:     w.number,
 		Size:       s.Size,
 		Entries:    s.Entries,
@@ -178,7 +209,9 @@ func (w *Writer) close() error {
 		Compressed: s.Compressed,
 		Smallest:   s.Smallest,
 		Largest:    s.Largest,
-	})
+	}
+	w.shares.describe(meta)
+	w.tables = append(w.tables, meta)
 	if err := w.file.Close(); err != nil {
 		return fmt.Errorf("close table %06d: %w", w.number, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 )
 
@@ -30,8 +29,9 @@ func TestWriter_cutsTablesAtTheirSize(t *testing.T) {
 		w := NewWriter(c)
 		completed, err := add(w, numbered(1, 500))
 		check(t, err)
-		tables, err := w.Finish()
+		output, err := w.Finish()
 		check(t, err)
+		tables := output.Tables
 		if len(tables) < 3 || completed != len(tables) && completed != len(tables)-1 {
 			t.Fatalf("size %d: %d tables, %d completed", size, len(tables), completed)
 		}
@@ -51,8 +51,9 @@ func TestWriter_startsATableOnlyForAnEntry(t *testing.T) {
 	w := NewWriter(c)
 	completed, err := add(w, numbered(1, 3))
 	check(t, err)
-	tables, err := w.Finish()
+	output, err := w.Finish()
 	check(t, err)
+	tables := output.Tables
 	if files := list(t, c.FS); completed != 3 || len(tables) != 3 || len(files) != 3 {
 		t.Errorf("3 entries in tables of 1 byte: %d completed, %d tables, files %v", completed,
 			len(tables), files)
@@ -63,7 +64,7 @@ func TestWriter_recordsWhatTablesHold(t *testing.T) {
 	c := config(newFS(t))
 	c.DropEpoch = 9
 	entries := numbered(1, 200)
-	tables := write(t, c, entries)
+	tables := writeTables(t, c, entries)
 	if got := readAll(t, c.FS, tables); !slices.Equal(got, entries) {
 		t.Fatalf("%d entries come back of %d, or others", len(got), len(entries))
 	}
@@ -78,32 +79,12 @@ func TestWriter_recordsWhatTablesHold(t *testing.T) {
 	}
 }
 
-// described returns what should be recorded about an uncompressed table of the epoch 9, from what
-// is in its file.
-func described(t testing.TB, c Config, meta *manifest.Table) manifest.Table {
-	t.Helper()
-	f, err := c.FS.Open(filepath.Join(testDir, Name(meta.Number)))
-	check(t, err)
-	size, err := f.Size()
-	check(t, err)
-	entries := read(t, c.FS, meta)
-	want := manifest.Table{
-		Number: meta.Number, Size: uint64(size), Entries: uint64(len(entries)), DropEpoch: 9,
-		Smallest: []byte(entries[0].key), Largest: []byte(entries[len(entries)-1].key),
-	}
-	for _, e := range entries {
-		want.RawBytes += uint64(len(e.key) + len(e.value))
-		if e.kind == keyspace.KindDelete {
-			want.Tombstones++
-		}
-	}
-	return want
-}
-
 func TestWriter_returnsARunThatAVersionAccepts(t *testing.T) {
-	tables := write(t, config(newFS(t)), append(puts(catalogKey(0, "a"), nextIDKey()),
+	tables := writeTables(t, config(newFS(t)), append(puts(catalogKey(0, "a"), nextIDKey()),
 		numbered(1, 100)...))
-	for _, edit := range []*manifest.Edit{{AddYoung: tables}, {AddBottom: tables}} {
+	for _, edit := range []*manifest.Edit{
+		{AddYoung: []manifest.Run{{Tables: tables}}}, {AddBottom: tables},
+	} {
 		if _, err := new(manifest.Version).Apply(edit); err != nil {
 			t.Error(err)
 		}
@@ -114,7 +95,7 @@ func TestWriter_keepsCatalogAndDataApart(t *testing.T) {
 	c := config(newFS(t))
 	catalog := puts(catalogKey(0, "a"), catalogKey(0, "b"), sequenceKey(3), nextIDKey())
 	data := puts(dataKey(0, "x"), dataKey(3, "y"))
-	tables := write(t, c, slices.Concat(catalog, data))
+	tables := writeTables(t, c, slices.Concat(catalog, data))
 	if len(tables) != 2 {
 		t.Fatalf("%d tables, want 2", len(tables))
 	}
@@ -155,7 +136,7 @@ func TestWriter_leavesOutDroppedBuckets(t *testing.T) {
 		dataKey(0, "d"), dataKey(4, "g"), dataKey(301, "i"))
 	c := config(newFS(t))
 	c.Dropped = func(id uint64) bool { return id == 3 || id == 300 }
-	tables := write(t, c, entries)
+	tables := writeTables(t, c, entries)
 	if got := readAll(t, c.FS, tables); !slices.Equal(got, want) {
 		t.Errorf("the tables hold %v, want %v", got, want)
 	}
@@ -163,7 +144,7 @@ func TestWriter_leavesOutDroppedBuckets(t *testing.T) {
 
 func TestWriter_leavesOutWhatSaysThatABucketWasDropped(t *testing.T) {
 	c := config(newFS(t))
-	tables := write(t, c, puts(catalogKey(0, "a"), droppedKey(3), droppedKey(4), nextIDKey()))
+	tables := writeTables(t, c, puts(catalogKey(0, "a"), droppedKey(3), droppedKey(4), nextIDKey()))
 	want := puts(catalogKey(0, "a"), nextIDKey())
 	if got := readAll(t, c.FS, tables); !slices.Equal(got, want) {
 		t.Errorf("the tables hold %v, want %v", got, want)
@@ -177,7 +158,7 @@ func TestWriter_writesNothingForAnEmptyRun(t *testing.T) {
 	} {
 		c := config(newFS(t))
 		c.Dropped = func(id uint64) bool { return id == 3 }
-		if tables := write(t, c, entries); len(tables) > 0 {
+		if tables := writeTables(t, c, entries); len(tables) > 0 {
 			t.Errorf("%s: %d tables", name, len(tables))
 		}
 		if names := list(t, c.FS); len(names) > 0 {
@@ -193,7 +174,7 @@ func TestWriter_givesFiltersWhenAsked(t *testing.T) {
 	for _, filtered := range []bool{false, true} {
 		c := config(newFS(t))
 		c.TableBytes, c.Filter = 1<<20, filtered
-		meta := write(t, c, numbered(1, 200))[0]
+		meta := writeTables(t, c, numbered(1, 200))[0]
 		found := foundWithoutHash(t, c.FS, meta)
 		if filtered && found > 50 || !filtered && found != 200 {
 			t.Errorf("filter %v: %d of 200 entries are found with a wrong hash", filtered, found)
@@ -206,7 +187,7 @@ func TestWriter_compressesWhenAsked(t *testing.T) {
 	for i, compress := range []bool{false, true} {
 		c := config(newFS(t))
 		c.TableBytes, c.BlockBytes, c.Compress = 1<<20, 0, compress
-		meta := write(t, c, numbered(1, 200))[0]
+		meta := writeTables(t, c, numbered(1, 200))[0]
 		if meta.Compressed != compress {
 			t.Errorf("compress %v: the table is recorded as compressed: %v", compress, meta.Compressed)
 		}
@@ -222,7 +203,7 @@ func TestWriter_writesBlocksOfTheirSize(t *testing.T) {
 	for i, block := range []int{50, 5000} {
 		c := config(newFS(t))
 		c.TableBytes, c.BlockBytes = 1<<20, block
-		sizes[i] = write(t, c, numbered(1, 200))[0].Size
+		sizes[i] = writeTables(t, c, numbered(1, 200))[0].Size
 	}
 	if sizes[0] < sizes[1]*5/4 { // each block takes space in the index
 		t.Errorf("tables have %d bytes with small blocks, %d with large ones", sizes[0], sizes[1])

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/memtable"
 )
 
 // Cursor walks the entries of a superversion in key order, in both directions, within bounds.
@@ -22,7 +23,9 @@ type Cursor struct {
 	sources      []source // newest first, so that the lower index wins among equal keys
 	lower, upper []byte   // [lower, upper); a nil upper is no bound
 	shared       int      // bytes that all keys within the bounds have in common
-	tombstones   bool     // yield tombstones too: for merges
+	keysOnly     bool     // values are not read
+	all          bool     // yield what is deleted or expired, too: for merges
+	now          uint64   // by which entries have expired; 0 until the first that can
 
 	winner   *source // at the current entry; nil if the cursor is not on one
 	runnerUp *source // the next in line; nil if no other source is live
@@ -35,41 +38,51 @@ type Cursor struct {
 // Init makes c a cursor over the entries of s whose keys are in [lower, upper), on none of them. A
 // keysOnly cursor reads no values; Value must not be called.
 func (c *Cursor) Init(s *Superversion, lower, upper []byte, keysOnly bool) {
-	*c = Cursor{snapshot: s, sources: c.sources[:0], lower: lower, upper: upper}
+	*c = Cursor{snapshot: s, sources: c.sources[:0], lower: lower, upper: upper, keysOnly: keysOnly}
 	c.shared = sharedPrefix(lower, upper)
-	c.addMemtables(s)
-	for _, run := range s.Levels.Young {
-		c.addRun(run, keysOnly)
-	}
-	c.addRun(s.Levels.Bottom, keysOnly)
-}
-
-// InitMerge makes c a cursor over all entries of the given runs, newest run first, that yields
-// tombstones too. It is what merges read.
-func (c *Cursor) InitMerge(runs []Run) {
-	*c = Cursor{tombstones: true}
-	for _, run := range runs {
-		c.addRun(run, false)
-	}
-}
-
-func (c *Cursor) addMemtables(s *Superversion) {
-	if s.Mem.Len() > 0 {
-		c.sources = append(c.sources, source{})
-		c.sources[len(c.sources)-1].mem.Init(s.Mem)
-	}
+	hidden := c.addMemtable(s.Mem, nil)
 	for _, root := range s.Sealed {
-		if root.Len() > 0 {
-			c.sources = append(c.sources, source{})
-			c.sources[len(c.sources)-1].mem.Init(root)
-		}
+		hidden = c.addMemtable(root, hidden)
+	}
+	for i := range s.Levels.Young {
+		c.addRun(&s.Levels.Young[i], hidden)
+	}
+	c.addRun(&s.Levels.Bottom, hidden)
+}
+
+// InitMerge makes c a cursor over all entries of the given runs of l, newest run first, that yields
+// whatever they say: what merges read.
+func (c *Cursor) InitMerge(l *Levels, runs []Run) {
+	*c = Cursor{all: true, snapshot: &Superversion{Levels: l}}
+	for i := range runs {
+		c.addRun(&runs[i], nil)
 	}
 }
 
-func (c *Cursor) addRun(run Run, keysOnly bool) {
-	if len(run) > 0 && run.overlaps(c.lower, c.upper) {
-		c.sources = append(c.sources, source{run: run, keysOnly: keysOnly})
+// addMemtable adds a source of which newer ones delete the spans in hidden, and returns what is
+// hidden of older ones.
+func (c *Cursor) addMemtable(root memtable.Root, hidden keyspace.Spans) keyspace.Spans {
+	if root.Len() > 0 {
+		c.sources = append(c.sources, source{hidden: hidden, keysOnly: c.keysOnly})
+		c.sources[len(c.sources)-1].mem.Init(root)
 	}
+	if deleted := root.Deleted(); deleted != nil {
+		hidden = hidden.With(deleted...)
+	}
+	return hidden
+}
+
+func (c *Cursor) addRun(run *Run, hidden keyspace.Spans) {
+	if !run.overlaps(c.lower, c.upper) {
+		return
+	}
+	switch {
+	case hidden == nil:
+		hidden = run.hidden
+	case run.hidden != nil:
+		hidden = hidden.With(run.hidden...)
+	}
+	c.sources = append(c.sources, source{run: run, hidden: hidden, keysOnly: c.keysOnly})
 }
 
 // First moves to the first entry and reports whether there is one.
@@ -125,6 +138,9 @@ func (c *Cursor) Prev() bool {
 func (c *Cursor) Walk(
 	strip, limit int, yield func(key, value []byte) bool,
 ) (calls int, more bool) {
+	if !c.winner.plain() {
+		return c.walkEntries(strip, limit, yield)
+	}
 	n := c.free
 	if limit >= 0 {
 		n = min(n, limit-1)
@@ -140,11 +156,16 @@ func (c *Cursor) Valid() bool { return c.winner != nil }
 // Key returns the current entry's key.
 func (c *Cursor) Key() []byte { return c.winner.currentKey() }
 
-// Value returns the current entry's value.
-func (c *Cursor) Value() []byte { return c.winner.value() }
+// Value returns the current entry's value, wherever it lies.
+func (c *Cursor) Value() ([]byte, error) {
+	if c.winner.plain() {
+		return c.winner.value(), nil
+	}
+	return c.fetch()
+}
 
-// Kind returns the current entry's kind.
-func (c *Cursor) Kind() keyspace.Kind { return c.winner.kind() }
+// Entry returns what is stored for the current key: of a cursor for merges, whatever it says.
+func (c *Cursor) Entry() keyspace.Entry { return c.winner.entry() }
 
 // Err returns the error that ended the last move, or nil if it simply met the end.
 func (c *Cursor) Err() error { return c.err }
@@ -155,12 +176,14 @@ func (c *Cursor) position(reverse bool, move func(*source) bool) bool {
 	for i := range c.sources {
 		s := &c.sources[i]
 		s.err, s.measured = nil, false
-		if !c.settle(s, move(s)) {
+		ok := move(s)
+		s.fetched = prefetchAfter
+		if !c.settle(s, ok) {
 			return false
 		}
 	}
 	c.choose()
-	return c.skipTombstones()
+	return c.skipAbsent()
 }
 
 // turn changes the direction of travel and moves one entry in it.
@@ -182,13 +205,13 @@ func (c *Cursor) advance() bool {
 	if c.winner == nil {
 		return false
 	}
-	return c.step() && c.skipTombstones()
+	return c.step() && c.skipAbsent()
 }
 
-// skipTombstones moves on until the current entry is one to yield.
-func (c *Cursor) skipTombstones() bool {
+// skipAbsent moves on until the current entry is one to yield.
+func (c *Cursor) skipAbsent() bool {
 	for c.winner != nil {
-		if c.tombstones || c.winner.kind() == keyspace.KindPut {
+		if c.all || c.exists() {
 			return true
 		}
 		if !c.step() {
@@ -221,13 +244,15 @@ func (c *Cursor) step() bool {
 	return true
 }
 
-// holds reports whether all that lies ahead of s is within the bounds, as it is for a cursor over
-// all of the one bucket that there is. Nothing is compared then, so that keys are not even looked
+// holds reports whether all that lies ahead of s is within the bounds and not deleted, as it is for a
+// cursor over all of the one bucket that there is. Nothing is compared then, so that keys are not even looked
 // at.
 func (c *Cursor) holds(s *source) bool {
 	if !s.measured {
 		s.measured = true
-		if c.reverse {
+		if s.hidden != nil {
+			s.within = false
+		} else if c.reverse {
 			s.within = bytes.Compare(s.smallest(), c.lower) >= 0
 		} else {
 			s.within = c.upper == nil || bytes.Compare(s.largest(), c.upper) < 0
@@ -247,6 +272,9 @@ func (c *Cursor) move(s *source) bool {
 // reports false on error, which ends the cursor.
 func (c *Cursor) settle(s *source, ok bool) bool {
 	s.live = false
+	if ok && s.hidden != nil {
+		ok = c.leaveHidden(s)
+	}
 	if !ok {
 		if s.err != nil {
 			c.err, c.winner = s.err, nil
@@ -305,7 +333,7 @@ func (c *Cursor) setFree() {
 	if c.reverse {
 		within = bytes.Compare(edge, c.lower) >= 0
 	}
-	if within && (c.runnerUp == nil || c.ordered(edge, c.runnerUp.key)) {
+	if within && c.winner.clear(edge, c.reverse) && (c.runnerUp == nil || c.ordered(edge, c.runnerUp.key)) {
 		c.free = c.winner.ahead(c.reverse)
 	}
 }

@@ -1,258 +1,295 @@
 package superversion
 
 import (
-	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/memtable"
-	"github.com/stoatdb/stoat/internal/table"
-	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
-
-// writes is what one run says: a nil value is a tombstone.
-type writes map[string][]byte
-
-func (w writes) keys() []string {
-	keys := make([]string, 0, len(w))
-	for k := range w {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-func rootOf(w writes) memtable.Root {
-	edit := memtable.New(0).Begin()
-	for k, v := range w {
-		if v == nil {
-			edit.Delete([]byte(k))
-		} else {
-			edit.Put([]byte(k), v)
-		}
-	}
-	return edit.Commit()
-}
-
-// levelsBuilder makes tables in memory.
-type levelsBuilder struct {
-	t       testing.TB
-	files   vfs.FS
-	numbers uint64
-	metas   map[uint64]*manifest.Table
-}
-
-func newLevelsBuilder(t testing.TB) *levelsBuilder {
-	return &levelsBuilder{t: t, files: memfs.New(), metas: map[uint64]*manifest.Table{}}
-}
-
-// run writes the run into tables of at most perTable entries.
-func (b *levelsBuilder) run(w writes, perTable int, filter bool) manifest.Run {
-	b.t.Helper()
-	var run manifest.Run
-	for keys := range slices.Chunk(w.keys(), perTable) {
-		b.numbers++
-		f, err := b.files.Create(fmt.Sprint(b.numbers))
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		tw := table.NewWriter(f, table.WriterOptions{
-			Number: b.numbers, Filter: filter, Compress: b.numbers%2 == 0, BlockBytes: 64,
-		})
-		for _, k := range keys {
-			kind := keyspace.KindPut
-			if w[k] == nil {
-				kind = keyspace.KindDelete
-			}
-			if err := tw.Add(kind, []byte(k), w[k]); err != nil {
-				b.t.Fatal(err)
-			}
-		}
-		s, err := tw.Finish()
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		run.Tables = append(run.Tables, &manifest.Table{
-			Number: b.numbers, Size: s.Size, Smallest: s.Smallest, Largest: s.Largest,
-		})
-	}
-	return run
-}
-
-func (b *levelsBuilder) open(meta *manifest.Table) *table.Table {
-	return table.New(table.Config{
-		FS: b.files, Path: fmt.Sprint(meta.Number), Number: meta.Number,
-		Size: int64(meta.Size), Cache: table.NewCache(1 << 20),
-	})
-}
-
-// randomState returns a superversion of random runs, and what it should show.
-func randomState(t testing.TB, rng *rand.Rand) (*Superversion, writes) {
-	t.Helper()
-	visible := writes{}
-	randomRun := func(n int, tombstones bool) writes {
-		w := writes{}
-		low, span := rng.IntN(500), 1+rng.IntN(600) // runs that interleave, and runs that do not
-		for range rng.IntN(n + 1) {
-			key := fmt.Sprintf("k%04d", low+rng.IntN(span))
-			if rng.IntN(8) == 0 {
-				key += "/a longer key with the same start"
-			}
-			if tombstones && rng.IntN(4) == 0 {
-				w[key] = nil
-			} else {
-				w[key] = fmt.Appendf([]byte{}, "%s=%d", key, rng.IntN(1e6))
-			}
-		}
-		for k, v := range w {
-			visible[k] = v
-		}
-		return w
-	}
-	b := newLevelsBuilder(t)
-	version := &manifest.Version{}
-	if w := randomRun(400, false); len(w) > 0 {
-		version.Bottom = b.run(w, 1+rng.IntN(100), false)
-	}
-	for range rng.IntN(4) {
-		if w := randomRun(100, true); len(w) > 0 {
-			version.Young = slices.Insert(version.Young, 0, b.run(w, 1+rng.IntN(100), true))
-		}
-	}
-	s := &Superversion{Levels: NewLevels(version, nil, b.open)}
-	for range rng.IntN(3) {
-		s.Sealed = slices.Insert(s.Sealed, 0, rootOf(randomRun(100, true)))
-	}
-	if rng.IntN(3) > 0 {
-		s.Mem = rootOf(randomRun(100, true))
-	}
-	for k, v := range visible {
-		if v == nil {
-			delete(visible, k)
-		}
-	}
-	return s, visible
-}
-
-func TestGet_findsTheNewestEntry(t *testing.T) {
-	for seed := range uint64(50) {
-		s, want := randomState(t, rand.New(rand.NewPCG(seed, 1)))
-		for i := range 1200 {
-			key := fmt.Sprintf("k%04d", i)
-			value, ok, err := s.Get([]byte(key))
-			if err != nil {
-				t.Fatalf("seed %d: get %s: %v", seed, key, err)
-			}
-			if expected, there := want[key]; ok != there || ok && !bytes.Equal(value, expected) {
-				t.Fatalf("seed %d: get %s: %q, %v; want %q, %v", seed, key, value, ok, expected, there)
-			}
-		}
-	}
-}
 
 // walk is a cursor beside the list that it should show.
 type walk struct {
-	t    testing.TB
-	seed uint64
-	c    Cursor
-	keys []string
-	all  writes
-	at   int // index in keys; -1 if on no entry
+	t        testing.TB
+	c        Cursor
+	keysOnly bool
+	keys     []string
+	values   map[string]string
+	at       int  // index in keys; -1 if on no entry
+	reverse  bool // the direction of travel
+}
+
+// newWalk returns a walk over the keys of s in [lower, upper); an empty upper is no bound.
+func newWalk(t testing.TB, s *state, lower, upper string, keysOnly bool) *walk {
+	w := &walk{t: t, keysOnly: keysOnly, values: s.all().visible(s.disk.now), at: -1}
+	for _, key := range slices.Sorted(maps.Keys(w.values)) {
+		if key >= lower && (upper == "" || key < upper) {
+			w.keys = append(w.keys, key)
+		}
+	}
+	var end []byte
+	if upper != "" {
+		end = []byte(upper)
+	}
+	w.c.Init(s.Superversion, []byte(lower), end, keysOnly)
+	return w
 }
 
 // check compares after a move that should have led to index at of the list.
 func (w *walk) check(move string, ok bool, at int) {
 	w.t.Helper()
 	if err := w.c.Err(); err != nil {
-		w.t.Fatalf("seed %d: %s: %v", w.seed, move, err)
+		w.t.Errorf("%s: %v", move, err)
 	}
 	w.at = at
 	if at < 0 || at >= len(w.keys) {
 		w.at = -1
 	}
 	if ok != (w.at >= 0) || ok != w.c.Valid() {
-		w.t.Fatalf("seed %d: %s gives %v, want index %d of %d", w.seed, move, ok, at, len(w.keys))
+		w.t.Errorf("%s gives %v, want index %d of %d", move, ok, at, len(w.keys))
+		w.at = -1
 	}
-	if !ok {
+	if w.at < 0 {
 		return
 	}
-	if key := string(w.c.Key()); key != w.keys[at] || !bytes.Equal(w.c.Value(), w.all[key]) {
-		w.t.Fatalf("seed %d: %s leads to %q=%q, want %q=%q",
-			w.seed, move, key, w.c.Value(), w.keys[at], w.all[w.keys[at]])
+	key := string(w.c.Key())
+	if key != w.keys[at] {
+		w.t.Errorf("%s leads to %q, want %q", move, key, w.keys[at])
+		return
+	}
+	if w.keysOnly || w.at%3 == 0 { // not to read all values, so that reading ahead is seen
+		return
+	}
+	if value, err := w.c.Value(); err != nil || string(value) != w.values[key] {
+		w.t.Errorf("%s: value of %q is %q, %v; want %q", move, key, value, err, w.values[key])
 	}
 }
 
-// step makes one random move.
+// step makes one random move, or some of a kind.
 func (w *walk) step(rng *rand.Rand) {
 	w.t.Helper()
-	key := fmt.Sprintf("k%04d", rng.IntN(1200))
+	key := randomKey(rng)
 	at, _ := slices.BinarySearch(w.keys, key)
-	switch rng.IntN(12) {
+	switch rng.IntN(14) {
 	case 0:
+		w.reverse = false
 		w.check("first", w.c.First(), 0)
 	case 1:
+		w.reverse = true
 		w.check("last", w.c.Last(), len(w.keys)-1)
-	case 2:
+	case 2, 3:
+		w.reverse = false
 		w.check("seek "+key, w.c.Seek([]byte(key)), at)
-	case 3:
+	case 4, 5:
+		w.reverse = true
 		w.check("seek before "+key, w.c.SeekBefore([]byte(key)), at-1)
-	case 4, 5, 6, 7:
-		for range rng.IntN(40) {
-			if w.at < 0 {
-				return
-			}
+	case 6, 7, 8:
+		for n := rng.IntN(40); n > 0 && w.at >= 0; n-- {
+			w.reverse = false
 			w.check("next", w.c.Next(), w.at+1)
 		}
-	default:
-		for range rng.IntN(40) {
-			if w.at < 0 {
-				return
-			}
+	case 9, 10, 11:
+		for n := rng.IntN(40); n > 0 && w.at >= 0; n-- {
+			w.reverse = true
 			w.check("prev", w.c.Prev(), w.at-1)
 		}
+	default:
+		w.walk(rng)
+	}
+}
+
+// walk yields some entries in the direction of travel.
+func (w *walk) walk(rng *rand.Rand) {
+	w.t.Helper()
+	if w.at < 0 {
+		return
+	}
+	strip, limit, stop, step := rng.IntN(3), -1, -1, 1
+	switch rng.IntN(3) {
+	case 0:
+		limit = 1 + rng.IntN(30)
+	case 1:
+		stop = rng.IntN(30)
+	}
+	if w.reverse {
+		step = -1
+	}
+	what := fmt.Sprintf("walk in steps of %d from %d, limit %d, stop %d", step, w.at, limit, stop)
+	for seen, more := 0, true; more; {
+		var calls int
+		before := seen
+		calls, more = w.c.Walk(strip, limit-max(0, min(limit, seen)), func(key, value []byte) bool {
+			w.yielded(fmt.Sprintf("%s: entry %d", what, seen), w.at+seen*step, strip, key, value)
+			seen++
+			return seen != stop && !w.t.Failed()
+		})
+		if calls != seen-before || limit > 0 && seen > limit {
+			w.t.Errorf("%s: %d calls in place of %d, %d in all", what, calls, seen-before, seen)
+		}
+		if more {
+			continue
+		}
+		if at := w.at + seen*step; seen != limit && seen != stop {
+			w.check(what+": the end", false, at)
+		} else if seen == stop {
+			w.check(what+": stopped", w.c.Valid(), at-step)
+		}
+		w.at = -1 // behind a limit there is no saying
+	}
+}
+
+// yielded compares what a walk yields with index at of the list.
+func (w *walk) yielded(what string, at, strip int, key, value []byte) {
+	w.t.Helper()
+	switch {
+	case at < 0 || at >= len(w.keys):
+		w.t.Errorf("%s: %q behind the end", what, key)
+	case string(key) != w.keys[at][strip:]:
+		w.t.Errorf("%s is %q, want %q", what, key, w.keys[at])
+	case !w.keysOnly && string(value) != w.values[w.keys[at]]:
+		w.t.Errorf("%s: value of %q is %q, want %q", what, key, value, w.values[w.keys[at]])
 	}
 }
 
 func TestCursor_walksLikeASortedList(t *testing.T) {
-	for seed := range uint64(60) {
-		rng := rand.New(rand.NewPCG(seed, 2))
-		s, all := randomState(t, rng)
-		for range 4 {
-			lower, upper := fmt.Sprintf("k%04d", rng.IntN(600)), fmt.Sprintf("k%04d", 400+rng.IntN(800))
+	eachState(t, 80, func(t *testing.T, rng *rand.Rand, s *state) {
+		for range 6 {
+			lower, upper := randomKey(rng), randomKey(rng)
 			if rng.IntN(3) == 0 {
 				lower = ""
 			}
-			if rng.IntN(3) == 0 {
+			switch {
+			case rng.IntN(4) == 0:
+				upper = ""
+			case rng.IntN(3) == 0:
 				upper = "l" // all keys start with k: the shared prefix is not empty
 			}
-			if lower > upper {
-				continue
+			if upper != "" && lower > upper {
+				lower, upper = upper, lower
 			}
-			w := &walk{t: t, seed: seed, all: all, at: -1}
-			for _, k := range all.keys() {
-				if k >= lower && k < upper {
-					w.keys = append(w.keys, k)
+			w := newWalk(t, s, lower, upper, rng.IntN(3) == 0)
+			for range 60 {
+				if w.step(rng); t.Failed() {
+					t.Logf("from %q to %q, keys only: %t", lower, upper, w.keysOnly)
+					return
 				}
 			}
-			w.c.Init(s, []byte(lower), []byte(upper), false)
-			for range 60 {
-				w.step(rng)
-			}
+			s.disk.now += uint64(rng.IntN(10))
+		}
+	})
+}
+
+func TestCursor_goesOnByTheMomentItFirstAsked(t *testing.T) {
+	d, l := newDisk(t), newLayer()
+	for i := range 20 {
+		l.put(fmt.Sprintf("k%02d", i), "v", d.now+uint64(1+i%2))
+	}
+	s := d.only(l)
+	for _, below := range []*Superversion{s, {Mem: l.edit.Root(), Levels: s.Levels}} {
+		d.now = 1000
+		var c Cursor
+		c.Init(below, nil, nil, false)
+		n := 0
+		for ok := c.First(); ok; ok = c.Next() {
+			d.now, n = 2000, n+1
+		}
+		if n != 20 || c.Err() != nil {
+			t.Errorf("%d entries, error %v", n, c.Err())
+		}
+		if c.Init(below, nil, nil, false); c.First() || c.Err() != nil {
+			t.Error("a later loop sees what has expired")
 		}
 	}
 }
 
+func TestInitMerge_yieldsTheNewestEntryWhateverItSays(t *testing.T) {
+	eachState(t, 60, func(t *testing.T, rng *rand.Rand, s *state) {
+		layers := append(slices.Clone(s.young), s.bottom)
+		runs := append(slices.Clone(s.Levels.Young), s.Levels.Bottom)
+		from := rng.IntN(len(runs))
+		to := from + 1 + rng.IntN(len(runs)-from)
+		want := entries{}
+		for _, l := range slices.Backward(layers[from:to]) {
+			l.over(want)
+		}
+		for _, newer := range layers[:from] { // not merged, and what they delete is gone all the same
+			maps.DeleteFunc(want, func(key string, _ keyspace.Entry) bool {
+				return newer.deleted.Contains([]byte(key))
+			})
+		}
+		var c Cursor
+		c.InitMerge(s.Levels, runs[from:to])
+		keys := slices.Sorted(maps.Keys(want))
+		for ok := c.First(); ok; ok = c.Next() {
+			if len(keys) == 0 || string(c.Key()) != keys[0] {
+				t.Errorf("runs %d to %d: %q, want one of %d before the end", from, to, c.Key(), len(keys))
+				return
+			}
+			s.compareEntry(t, keys[0], c.Entry(), want[keys[0]])
+			keys = keys[1:]
+		}
+		if len(keys) > 0 || c.Err() != nil {
+			t.Errorf("runs %d to %d: %d keys are missing, error %v", from, to, len(keys), c.Err())
+		}
+	})
+}
+
+// compareEntry compares an entry whose value may lie elsewhere.
+func (s *state) compareEntry(t *testing.T, key string, got, want keyspace.Entry) {
+	t.Helper()
+	if got.Kind == keyspace.KindPointer {
+		value, err := s.Levels.Resolve(got)
+		if err != nil {
+			t.Error(err)
+		}
+		got.Kind, got.Value = keyspace.KindPut, value
+	}
+	if got.Kind != want.Kind || got.Until != want.Until || string(got.Value) != string(want.Value) {
+		t.Errorf("the entry of %q is %+v, want %+v", key, got, want)
+	}
+}
+
+func TestOnly_keepsWhatNewerRunsDelete(t *testing.T) {
+	eachState(t, 40, func(t *testing.T, rng *rand.Rand, s *state) {
+		bottom := s.Levels.Bottom
+		if len(bottom.Tables) == 0 {
+			return
+		}
+		chosen := bottom.Tables[rng.IntN(len(bottom.Tables))].Meta
+		only := bottom.Only(func(meta *manifest.Table) bool { return meta == chosen })
+		var c Cursor
+		c.InitMerge(s.Levels, []Run{only})
+		n := 0
+		for ok := c.First(); ok; ok = c.Next() {
+			n++
+		}
+		want := 0
+		for key := range s.bottom.written {
+			if key >= string(chosen.Smallest) && key <= string(chosen.Largest) &&
+				!slices.ContainsFunc(s.young, func(l *layer) bool { return l.deleted.Contains([]byte(key)) }) {
+				want++
+			}
+		}
+		if n != want || c.Err() != nil {
+			t.Errorf("%d entries of one table, want %d, error %v", n, want, c.Err())
+		}
+	})
+}
+
 func TestCursor_withoutUpperBoundReachesTheEnd(t *testing.T) {
-	s := &Superversion{Mem: rootOf(writes{"\xff\xff": []byte("last")}), Levels: &Levels{}}
+	l := newLayer()
+	l.put("\xff\xff", "last", 0)
+	s := &Superversion{Mem: l.edit.Commit(), Levels: &Levels{}}
 	var c Cursor
 	c.Init(s, nil, nil, false)
-	if !c.Last() || string(c.Value()) != "last" || c.Next() {
-		t.Error("the last key is not found, or something follows it")
+	if !c.Last() {
+		t.Fatal("the last key is not found")
+	}
+	if value, err := c.Value(); string(value) != "last" || err != nil || c.Next() {
+		t.Error("the last key has another value, or something follows it")
 	}
 }
 

@@ -2,9 +2,12 @@ package superversion
 
 import (
 	"bytes"
+	"slices"
 
+	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/table"
+	"github.com/stoatdb/stoat/internal/valuelog"
 )
 
 // Handle is a table of the manifest together with the reader of its file.
@@ -13,45 +16,82 @@ type Handle struct {
 	Table *table.Table
 }
 
-// Run is one sorted run: tables in key order that do not overlap.
-type Run []Handle
+// Run is one sorted run: tables in key order that do not overlap, and the ranges that it deletes of
+// all that is older.
+type Run struct {
+	Tables  []Handle
+	Deleted keyspace.Spans
+	hidden  keyspace.Spans // what newer runs delete of it
+}
 
-// Levels is the tables of one manifest version, ready to be read. It is immutable and shared by all
-// superversions that are published until the next edit.
+// Levels is the tables of one manifest version, ready to be read, and the value files that they
+// point into. It is immutable and shared by all superversions that are published until the next
+// edit.
 type Levels struct {
 	Version *manifest.Version
 	Young   []Run // newest first
 	Bottom  Run   // one run that is older than all of Young; its tables have no filters
+
+	values map[uint64]*valuelog.File // by number
+	now    func() uint64
 }
 
-// NewLevels returns the levels of version. Tables that old has open are taken over, so that their
+// Opener makes the readers of files, and tells the time.
+type Opener struct {
+	Table  func(*manifest.Table) *table.Table
+	Values func(manifest.ValueFile) *valuelog.File
+	Now    func() uint64 // milliseconds since 1970
+}
+
+// NewLevels returns the levels of version. Files that old has open are taken over, so that their
 // maps and blocks stay; open makes the readers of the others. old may be nil.
-func NewLevels(
-	version *manifest.Version, old *Levels, open func(*manifest.Table) *table.Table,
-) *Levels {
+func NewLevels(version *manifest.Version, old *Levels, open Opener) *Levels {
 	known := make(map[uint64]*table.Table)
-	old.each(func(h Handle) { known[h.Meta.Number] = h.Table })
-	newRun := func(tables []*manifest.Table) Run {
-		run := make(Run, len(tables))
-		for i, meta := range tables {
+	old.Each(func(h Handle) { known[h.Meta.Number] = h.Table })
+	newRun := func(r manifest.Run) Run {
+		run := Run{Tables: make([]Handle, len(r.Tables)), Deleted: r.Deleted}
+		for i, meta := range r.Tables {
 			t := known[meta.Number]
 			if t == nil {
-				t = open(meta)
+				t = open.Table(meta)
 			}
-			run[i] = Handle{Meta: meta, Table: t}
+			run.Tables[i] = Handle{Meta: meta, Table: t}
 		}
 		return run
 	}
-	l := &Levels{Version: version, Bottom: newRun(version.Bottom.Tables)}
-	for _, run := range version.Young {
-		l.Young = append(l.Young, newRun(run.Tables))
+	l := &Levels{Version: version, now: open.Now}
+	var hidden keyspace.Spans
+	for _, r := range version.Young {
+		run := newRun(r)
+		run.hidden = hidden
+		if len(run.Deleted) > 0 {
+			hidden = hidden.With(run.Deleted...)
+		}
+		l.Young = append(l.Young, run)
 	}
+	l.Bottom = newRun(version.Bottom)
+	l.Bottom.hidden = hidden
+	l.takeValues(old, open)
 	return l
 }
 
+func (l *Levels) takeValues(old *Levels, open Opener) {
+	l.values = make(map[uint64]*valuelog.File, len(l.Version.ValueFiles))
+	for _, f := range l.Version.ValueFiles {
+		if old != nil && old.values[f.Number] != nil {
+			l.values[f.Number] = old.values[f.Number]
+		} else {
+			l.values[f.Number] = open.Values(f)
+		}
+	}
+}
+
+// Values returns the reader of a value file, or nil.
+func (l *Levels) Values(number uint64) *valuelog.File { return l.values[number] }
+
 // Handle returns the table with the given number, or false.
 func (l *Levels) Handle(number uint64) (found Handle, ok bool) {
-	l.each(func(h Handle) {
+	l.Each(func(h Handle) {
 		if h.Meta.Number == number {
 			found, ok = h, true
 		}
@@ -59,46 +99,72 @@ func (l *Levels) Handle(number uint64) (found Handle, ok bool) {
 	return found, ok
 }
 
-// Outside reports whether all keys of [first, last] lie below every table's, or above.
+// Outside reports whether all keys of [first, last] lie below all that the runs have or delete, or
+// above.
 func (l *Levels) Outside(first, last []byte) bool {
 	below, above := true, true
-	l.each(func(h Handle) {
-		below = below && bytes.Compare(last, h.Meta.Smallest) < 0
-		above = above && bytes.Compare(h.Meta.Largest, first) < 0
-	})
+	for _, r := range append(slices.Clone(l.Version.Young), l.Version.Bottom) {
+		smallest, largest, ok := r.Span()
+		if !ok {
+			continue
+		}
+		below = below && bytes.Compare(last, smallest) < 0
+		above = above && largest != nil && bytes.Compare(largest, first) < 0
+	}
 	return below || above
 }
 
-// each calls fn for every table; a nil l has none.
-func (l *Levels) each(fn func(Handle)) {
+// Above reports whether all that the runs have or delete lies below key.
+func (l *Levels) Above(key []byte) bool {
+	for _, r := range append(slices.Clone(l.Version.Young), l.Version.Bottom) {
+		if _, largest, ok := r.Span(); ok && (largest == nil || bytes.Compare(largest, key) >= 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// Each calls fn for every table; a nil l has none.
+func (l *Levels) Each(fn func(Handle)) {
 	if l == nil {
 		return
 	}
 	for _, run := range l.Young {
-		for _, h := range run {
+		for _, h := range run.Tables {
 			fn(h)
 		}
 	}
-	for _, h := range l.Bottom {
+	for _, h := range l.Bottom.Tables {
 		fn(h)
 	}
 }
 
+// Only returns the run with just these of its tables.
+func (r Run) Only(keep func(*manifest.Table) bool) Run {
+	only := Run{hidden: r.hidden}
+	for _, h := range r.Tables {
+		if keep(h.Meta) {
+			only.Tables = append(only.Tables, h)
+		}
+	}
+	return only
+}
+
 // find returns the table whose key range holds key, or nil.
-func (r Run) find(key []byte) *Handle {
+func (r *Run) find(key []byte) *Handle {
 	i := r.search(key)
-	if i == len(r) || bytes.Compare(key, r[i].Meta.Smallest) < 0 {
+	if i == len(r.Tables) || bytes.Compare(key, r.Tables[i].Meta.Smallest) < 0 {
 		return nil
 	}
-	return &r[i]
+	return &r.Tables[i]
 }
 
 // search returns the index of the first table whose largest key is not below key.
-func (r Run) search(key []byte) int {
-	lo, hi := 0, len(r)
+func (r *Run) search(key []byte) int {
+	lo, hi := 0, len(r.Tables)
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
-		if bytes.Compare(r[mid].Meta.Largest, key) < 0 {
+		if bytes.Compare(r.Tables[mid].Meta.Largest, key) < 0 {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -108,7 +174,8 @@ func (r Run) search(key []byte) int {
 }
 
 // overlaps reports whether the run may have keys in [lower, upper); a nil upper is no bound.
-func (r Run) overlaps(lower, upper []byte) bool {
+func (r *Run) overlaps(lower, upper []byte) bool {
 	i := r.search(lower)
-	return i < len(r) && (upper == nil || bytes.Compare(r[i].Meta.Smallest, upper) < 0)
+	return i < len(r.Tables) &&
+		(upper == nil || bytes.Compare(r.Tables[i].Meta.Smallest, upper) < 0)
 }

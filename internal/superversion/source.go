@@ -9,13 +9,15 @@ import (
 // source is a position in one sorted run or memtable: one input of a [Cursor]. A concrete switch
 // between the two kinds costs a predictable branch where an interface would cost a call.
 type source struct {
-	run      Run // the tables of a run; nil for a memtable
+	run      *Run           // nil for a memtable
+	hidden   keyspace.Spans // what newer sources delete of this one
 	keysOnly bool
 	at       int // index in run of the table that tab is in
 	tab      table.Cursor
 	mem      memtable.Cursor
 
-	measured, within bool // whether it is known, and so, that all that lies ahead is in the bounds
+	measured, within bool // whether it is known, and so, that all that lies ahead is to be seen
+	fetched          int  // so many values ahead were asked for early
 
 	live bool   // positioned on an entry
 	key  []byte // the entry's key, when live
@@ -26,9 +28,9 @@ type source struct {
 // enter moves to the table at index i and positions there with move. Tables that turn out empty of
 // what move looks for are passed in direction step.
 func (s *source) enter(i, step int, move, next func(*table.Cursor) bool) bool {
-	for ; i >= 0 && i < len(s.run); i, move = i+step, next {
-		s.at = i
-		s.tab.Init(s.run[i].Table, s.keysOnly)
+	for ; i >= 0 && i < len(s.run.Tables); i, move = i+step, next {
+		s.at, s.fetched = i, 0
+		s.tab.Init(s.run.Tables[i].Table, s.keysOnly)
 		if move(&s.tab) {
 			return true
 		}
@@ -43,7 +45,7 @@ func (s *source) last() bool {
 	if s.run == nil {
 		return s.mem.Last()
 	}
-	return s.enter(len(s.run)-1, -1, (*table.Cursor).Last, (*table.Cursor).Last)
+	return s.enter(len(s.run.Tables)-1, -1, (*table.Cursor).Last, (*table.Cursor).Last)
 }
 
 // seek moves to the first entry whose key is not below key.
@@ -61,7 +63,7 @@ func (s *source) seekBefore(key []byte) bool {
 		return s.mem.SeekBefore(key)
 	}
 	seek := func(c *table.Cursor) bool { return c.SeekBefore(key) }
-	return s.enter(min(s.run.search(key), len(s.run)-1), -1, seek, (*table.Cursor).Last)
+	return s.enter(min(s.run.search(key), len(s.run.Tables)-1), -1, seek, (*table.Cursor).Last)
 }
 
 func (s *source) next() bool {
@@ -111,12 +113,52 @@ func (s *source) kind() keyspace.Kind {
 	return s.tab.Kind()
 }
 
+func (s *source) until() uint64 {
+	if s.run == nil {
+		return s.mem.Until()
+	}
+	return s.tab.Until()
+}
+
+// entry returns the current entry, whatever it says; of a source of keys only it has no value.
+func (s *source) entry() keyspace.Entry {
+	e := keyspace.Entry{Kind: s.kind()}
+	if e.Kind == keyspace.KindDelete {
+		return e
+	}
+	e.Until = s.until()
+	if !s.keysOnly {
+		e.Value = s.value()
+	}
+	return e
+}
+
+// plain reports whether walk may be used.
+func (s *source) plain() bool {
+	if s.run == nil {
+		return s.mem.Plain()
+	}
+	return s.tab.Plain()
+}
+
+// clear reports whether nothing from the current key to edge, which lies beyond it in the direction
+// of travel, is deleted by newer sources.
+func (s *source) clear(edge []byte, reverse bool) bool {
+	if s.hidden == nil {
+		return true
+	}
+	if reverse {
+		return !s.hidden.Meets(edge, s.key)
+	}
+	return !s.hidden.Meets(s.key, edge)
+}
+
 // smallest returns the first key that the source has at all.
 func (s *source) smallest() []byte {
 	if s.run == nil {
 		return s.mem.Smallest()
 	}
-	return s.run[0].Meta.Smallest
+	return s.run.Tables[0].Meta.Smallest
 }
 
 // largest returns the last key that the source has at all.
@@ -124,7 +166,7 @@ func (s *source) largest() []byte {
 	if s.run == nil {
 		return s.mem.Largest()
 	}
-	return s.run[len(s.run)-1].Meta.Largest
+	return s.run.Tables[len(s.run.Tables)-1].Meta.Largest
 }
 
 // windowEdge returns the key at the far end, in the direction of travel, of the leaf or block that
@@ -152,7 +194,7 @@ func (s *source) ahead(reverse bool) int {
 }
 
 // walk calls yield for the current entry and the n beyond it in the direction of travel, all of
-// which must be in the same leaf or block; see [memtable.Cursor.Walk].
+// which must be in the same leaf or block, which must be plain; see [memtable.Cursor.Walk].
 func (s *source) walk(
 	n int, reverse bool, strip int, yield func(key, value []byte) bool,
 ) (calls int, more bool) {

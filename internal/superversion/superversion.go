@@ -2,9 +2,11 @@
 //
 // A [Superversion] is a memtable root, the roots of the sealed memtables, and the tables of one
 // manifest version. Between them a key has at most one entry a run, and the newest run that has one
-// decides; there are no sequence numbers, so whoever holds a Superversion holds a snapshot. Nothing
-// here changes after it was made, so that all of it is safe for concurrent use, except that a
-// [Cursor] belongs to one goroutine. Go's collector frees the tables that no Superversion reaches.
+// or deletes a range with the key in it decides; there are no sequence numbers, so whoever holds a
+// Superversion holds a snapshot. Nothing here changes after it was made, so that all of it is safe
+// for concurrent use, except that a [Cursor] belongs to one goroutine. Only expiry is no part of
+// the snapshot: an entry is gone for everybody from its moment on, except in a loop that began
+// before. Go's collector frees the tables and value files that no Superversion reaches.
 //
 // The package reads. Who publishes a new Superversion, and when, is the engine's business.
 package superversion
@@ -23,43 +25,54 @@ type Superversion struct {
 }
 
 // Get returns the value of key. The value is valid as long as s is reachable, and must not be
-// modified. It does not allocate unless a block has to be read.
+// modified. It does not allocate unless something has to be read.
 func (s *Superversion) Get(key []byte) (value []byte, ok bool, err error) {
-	if value, kind, ok := s.Mem.Get(key); ok {
-		return value, kind == keyspace.KindPut, nil
+	e, ok, err := s.Find(key)
+	if !ok {
+		return nil, false, err
 	}
-	return s.GetBelow(key)
+	return s.Levels.Value(e)
 }
 
-// GetBelow is Get without the newest memtable: what key had before the writes in s.Mem.
-func (s *Superversion) GetBelow(key []byte) (value []byte, ok bool, err error) {
+// Find returns the newest entry of key, whatever it says; ok is false if there is none. It does not
+// allocate unless a block has to be read.
+func (s *Superversion) Find(key []byte) (e keyspace.Entry, ok bool, err error) {
+	if e, ok := s.Mem.Get(key); ok {
+		return e, true, nil
+	}
+	return s.FindBelow(key)
+}
+
+// FindBelow is Find without the newest memtable: what key had before the writes in s.Mem.
+func (s *Superversion) FindBelow(key []byte) (e keyspace.Entry, ok bool, err error) {
 	for i := range s.Sealed {
-		if value, kind, ok := s.Sealed[i].Get(key); ok {
-			return value, kind == keyspace.KindPut, nil
+		if e, ok := s.Sealed[i].Get(key); ok {
+			return e, true, nil
 		}
 	}
-	return s.Levels.get(key)
+	return s.Levels.find(key)
 }
 
-// get looks key up in the runs, newest first.
-func (l *Levels) get(key []byte) (value []byte, ok bool, err error) {
+// find looks key up in the runs, newest first.
+func (l *Levels) find(key []byte) (e keyspace.Entry, ok bool, err error) {
 	if len(l.Young) > 0 {
 		hash := filter.Hash(key)
 		for i := range l.Young {
-			h := l.Young[i].find(key)
-			if h == nil {
-				continue
+			run := &l.Young[i]
+			if h := run.find(key); h != nil {
+				e, ok, err := h.Table.Get(key, hash)
+				if ok || err != nil {
+					return e, ok, err
+				}
 			}
-			value, kind, ok, err := h.Table.Get(key, hash)
-			if ok || err != nil {
-				return value, ok && kind == keyspace.KindPut, err
+			if run.Deleted != nil && run.Deleted.Contains(key) {
+				return keyspace.Entry{Kind: keyspace.KindDelete}, true, nil
 			}
 		}
 	}
 	h := l.Bottom.find(key)
 	if h == nil {
-		return nil, false, nil
+		return keyspace.Entry{}, false, nil
 	}
-	value, kind, ok, err := h.Table.Get(key, 0)
-	return value, ok && kind == keyspace.KindPut, err
+	return h.Table.Get(key, 0)
 }

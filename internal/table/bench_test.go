@@ -59,7 +59,7 @@ func BenchmarkGet(b *testing.B) {
 			if i++; i == len(keys) {
 				i = 0
 			}
-			if _, _, ok, _ := table.Get(key, filter.Hash(key)); !ok {
+			if _, ok, _ := table.Get(key, filter.Hash(key)); !ok {
 				b.Fatalf("%x is missing", key)
 			}
 		}

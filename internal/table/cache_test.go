@@ -90,8 +90,8 @@ func TestCache_servesManyReadersWhileEvicting(t *testing.T) {
 			for range 400 {
 				table, at := tables[rng.Intn(2)], rng.Intn(len(entries)-100)
 				e := entries[at]
-				value, _, ok, err := table.Get(e.key, filter.Hash(e.key))
-				if !ok || err != nil || string(value) != string(e.value) {
+				found, ok, err := table.Get(e.key, filter.Hash(e.key))
+				if !ok || err != nil || string(found.Value) != string(e.value) {
 					t.Errorf("Get of entry %d: %v, %v", at, ok, err)
 					return
 				}
@@ -216,7 +216,7 @@ func TestOpenReader_closesTheFileOfADamagedTable(t *testing.T) {
 		}
 		fs := &countingFS{FS: memory, released: make(chan struct{}, 10)}
 		table.config.FS = fs
-		if _, _, _, err := table.Get(entries[0].key, 0); !damaged(err) {
+		if _, _, err := table.Get(entries[0].key, 0); !damaged(err) {
 			t.Errorf("Get says %v", err)
 		}
 		if open := fs.maps.Load() + fs.files.Load(); open != 0 {

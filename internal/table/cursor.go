@@ -15,15 +15,16 @@ import (
 // reachable. Moving past either end, or into a block that cannot be read, leaves the cursor on no
 // entry: it has to be positioned anew.
 type Cursor struct {
-	at, count  int // index in the block, and its number of entries; both 0 if on no entry
-	keys       block.Column
-	values     block.Column
-	tombstones []byte
-	block      int
-	reader     *reader
-	table      *Table
-	err        error
-	keysOnly   bool
+	at, count int // index in the block, and its number of entries; both 0 if on no entry
+	keys      block.Column
+	values    block.Column
+	kinds     []byte
+	parsed    *block.Keys // of the block
+	block     int
+	reader    *reader
+	table     *Table
+	err       error
+	keysOnly  bool
 }
 
 // Init makes c a cursor over t that is on no entry. A keysOnly cursor reads no values; Value must
@@ -94,11 +95,18 @@ func (c *Cursor) Valid() bool { return c.count > 0 }
 // Key returns the current entry's key.
 func (c *Cursor) Key() []byte { return c.keys.At(c.at) }
 
-// Value returns the current entry's value; a tombstone's is empty.
+// Value returns the current entry's value; a tombstone's is empty, a pointer's is the pointer.
 func (c *Cursor) Value() []byte { return c.values.At(c.at) }
 
 // Kind returns what the current entry does.
-func (c *Cursor) Kind() keyspace.Kind { return block.KindAt(c.tombstones, c.at) }
+func (c *Cursor) Kind() keyspace.Kind { return block.KindAt(c.kinds, c.at) }
+
+// Until returns when the current entry expires, in milliseconds since 1970, or 0.
+func (c *Cursor) Until() uint64 { return c.parsed.Until(c.at) }
+
+// Plain reports whether the block that the cursor is in has puts and tombstones only, none of which
+// expires, so that [Cursor.Walk] may be used.
+func (c *Cursor) Plain() bool { return c.parsed.Plain() }
 
 // WindowFirst returns the smallest key of the block that the cursor is in.
 func (c *Cursor) WindowFirst() []byte { return c.keys.At(0) }
@@ -178,11 +186,21 @@ func (c *Cursor) enter(b int, last bool) bool {
 		c.values = *values
 	}
 	c.keys = *c.reader.flat(b, keys)
-	c.tombstones = keys.Tombstones()
+	c.parsed, c.kinds = keys, keys.Kinds()
 	c.block, c.count = b, keys.Len()
 	if last {
 		c.at = c.count - 1
 	}
 	runtime.KeepAlive(c)
 	return true
+}
+
+// Peek returns kind and value of the entry n entries ahead in the block, in the given direction.
+// There must be one, and the cursor must read values.
+func (c *Cursor) Peek(n int, reverse bool) (keyspace.Kind, []byte) {
+	i := c.at + n
+	if reverse {
+		i = c.at - n
+	}
+	return block.KindAt(c.kinds, i), c.values.At(i)
 }

@@ -44,11 +44,11 @@ func checkRightOrDamaged(t testing.TB, table *Table, entries []entry, what strin
 	t.Helper()
 	right := true
 	for i, e := range entries {
-		value, kind, ok, err := table.Get(e.key, filter.Hash(e.key))
+		found, ok, err := table.Get(e.key, filter.Hash(e.key))
 		if err != nil && damaged(err) {
 			right = false
-		} else if err != nil || !ok || kind != e.kind || !bytes.Equal(value, e.value) {
-			t.Fatalf("%s %d: Get of entry %d = %.40q, %d, %v, %v", what, at, i, value, kind, ok, err)
+		} else if err != nil || !ok || found.Kind != e.kind || !bytes.Equal(found.Value, e.value) {
+			t.Fatalf("%s %d: Get of entry %d = %.80v, %v, %v", what, at, i, found, ok, err)
 		}
 	}
 	var c Cursor
@@ -121,7 +121,7 @@ func TestTable_refusesAnotherFile(t *testing.T) {
 	get := func(change func(c *Config)) error {
 		table := tableOf(t, image, int64(len(image)), NewCache(1<<20))
 		change(&table.config)
-		_, _, _, err := table.Get(key, filter.Hash(key))
+		_, _, err := table.Get(key, filter.Hash(key))
 		return err
 	}
 	if err := get(func(c *Config) { c.Number++ }); !errors.Is(err, corrupt.Err) {
@@ -148,7 +148,7 @@ func TestTable_namesFileAndOffsetOfDamage(t *testing.T) {
 	entries, image := smallTable(t)
 	image[headerBytes+5] ^= 1
 	table := tableOf(t, image, int64(len(image)), NewCache(1<<20))
-	_, _, _, err := table.Get(entries[0].key, filter.Hash(entries[0].key))
+	_, _, err := table.Get(entries[0].key, filter.Hash(entries[0].key))
 	var damage *corrupt.Error
 	if !errors.As(err, &damage) || damage.File != testPath || damage.Offset != headerBytes {
 		t.Errorf("error is %v", err)
@@ -173,7 +173,7 @@ func TestTable_reportsAFaultInAMapAsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := entries[len(entries)-1]
-	if _, _, ok, err := table.Get(last.key, filter.Hash(last.key)); ok || err == nil ||
+	if _, ok, err := table.Get(last.key, filter.Hash(last.key)); ok || err == nil ||
 		errors.Is(err, corrupt.Err) {
 		t.Errorf("Get = %v, %v", ok, err)
 	}
@@ -216,7 +216,7 @@ func FuzzTable(f *testing.F) {
 		binary.LittleEndian.PutUint32(tail[84:], checksum.Of(tail[:84]))
 
 		table := tableOf(t, image, int64(len(image)), NewCache(1<<20))
-		if _, _, _, err := table.Get(key, filter.Hash(key)); err != nil && !damaged(err) {
+		if _, _, err := table.Get(key, filter.Hash(key)); err != nil && !damaged(err) {
 			t.Fatal(err)
 		}
 		var c Cursor

@@ -35,7 +35,7 @@ func writeTable(t testing.TB, fs vfs.FS, path string, o WriterOptions, entries [
 	o.Number, o.Database = 7, testDatabase()
 	w := NewWriter(f, o)
 	for _, e := range entries {
-		if err := w.Add(e.kind, e.key, e.value); err != nil {
+		if err := w.Add(e.key, keyspace.Entry{Kind: e.kind, Value: e.value}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,10 +106,9 @@ func messages(n int, rng *rand.Rand) []entry {
 // checkEntry fails the test unless Get finds e.
 func checkEntry(t testing.TB, table *Table, e entry) {
 	t.Helper()
-	value, kind, ok, err := table.Get(e.key, filter.Hash(e.key))
-	if err != nil || !ok || kind != e.kind || !bytes.Equal(value, e.value) {
-		t.Fatalf("Get(%.40q) = %.40q, %d, %v, %v; want %.40q, %d", e.key, value, kind, ok, err,
-			e.value, e.kind)
+	found, ok, err := table.Get(e.key, filter.Hash(e.key))
+	if err != nil || !ok || found.Kind != e.kind || !bytes.Equal(found.Value, e.value) {
+		t.Fatalf("Get(%.40q) = %.80v, %v, %v; want %.40q, %d", e.key, found, ok, err, e.value, e.kind)
 	}
 }
 

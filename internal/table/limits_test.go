@@ -8,17 +8,18 @@ import (
 
 func TestAdd_refusesWhatIsAboveTheLimits(t *testing.T) {
 	tooLong := make([]byte, keyspace.MaxValueBytes+1) // untouched: it costs address space only
+	put := keyspace.Entry{Kind: keyspace.KindPut}
 	w := newWriter(t, WriterOptions{})
-	if err := w.Add(keyspace.KindPut, []byte("k"), tooLong); err == nil {
+	if err := w.Add([]byte("k"), keyspace.Entry{Kind: put.Kind, Value: tooLong}); err == nil {
 		t.Error("a value above the limit was taken")
 	}
 	w = newWriter(t, WriterOptions{})
 	key := tooLong[:keyspace.MaxInternalKeyBytes+1]
-	if err := w.Add(keyspace.KindPut, key, nil); err == nil {
+	if err := w.Add(key, put); err == nil {
 		t.Error("a key above the limit was taken")
 	}
 	w = newWriter(t, WriterOptions{})
-	if err := w.Add(keyspace.KindPut, key[:keyspace.MaxInternalKeyBytes], nil); err != nil {
+	if err := w.Add(key[:keyspace.MaxInternalKeyBytes], put); err != nil {
 		t.Errorf("a key at the limit: %v", err)
 	}
 }

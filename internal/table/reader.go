@@ -151,24 +151,24 @@ func (r *reader) readPart(from, to uint64, parse func(p []byte) error) error {
 }
 
 // get looks a key up, as [Table.Get] does.
-func (r *reader) get(
-	key []byte, hash uint64,
-) (value []byte, kind keyspace.Kind, ok bool, err error) {
+func (r *reader) get(key []byte, hash uint64) (e keyspace.Entry, ok bool, err error) {
 	if ok, err = r.mayContain(hash); !ok {
-		return nil, 0, false, err
+		return keyspace.Entry{}, false, err
 	}
 	b, keys, i, exact, err := r.search(key)
 	if !exact {
-		return nil, 0, false, err
+		return keyspace.Entry{}, false, err
 	}
-	if kind = keys.Kind(i); kind == keyspace.KindDelete {
-		return nil, kind, true, nil
+	e.Kind = keys.Kind(i)
+	if e.Kind == keyspace.KindDelete {
+		return e, true, nil
 	}
 	values, err := r.values(b, keys.Len())
 	if err != nil {
-		return nil, 0, false, err
+		return keyspace.Entry{}, false, err
 	}
-	return values.At(i), kind, true, nil
+	e.Value, e.Until = values.At(i), keys.Until(i)
+	return e, true, nil
 }
 
 // mayContain asks the filter, if there is one.

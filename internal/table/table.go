@@ -65,16 +65,14 @@ func New(c Config) *Table { return &Table{config: c} }
 // Get returns what the table has for key, whose [filter.Hash] is hash; ok is false if that is
 // nothing. The value may be part of a memory map: it must not be modified, nor used when t is
 // unreachable. Get allocates nothing if the block is in memory.
-func (t *Table) Get(
-	key []byte, hash uint64,
-) (value []byte, kind keyspace.Kind, ok bool, err error) {
+func (t *Table) Get(key []byte, hash uint64) (e keyspace.Entry, ok bool, err error) {
 	r, err := t.opened()
 	if err != nil {
-		return nil, 0, false, err
+		return keyspace.Entry{}, false, err
 	}
-	value, kind, ok, err = r.get(key, hash)
+	e, ok, err = r.get(key, hash)
 	runtime.KeepAlive(r) // and with it the map, until nothing in it is looked at any more
-	return value, kind, ok, err
+	return e, ok, err
 }
 
 // Open opens the file now, so that the table stays readable when the file is removed.

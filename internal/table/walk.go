@@ -6,9 +6,10 @@ import (
 )
 
 // Walk calls yield for the current entry and the n after it, or before it if reverse, all of which
-// must be in the same block. It leaves out tombstones, and of each key the first strip bytes;
-// values are nil if the cursor reads none. It ends on the last of them, or on the one for which
-// yield returned false, and returns how often it called yield and whether yield wants more.
+// must be in the same block, which must be plain. It leaves out tombstones, and of each key the
+// first strip bytes; values are nil if the cursor reads none. It ends on the last of them, or on the
+// one for which yield returned false, and returns how often it called yield and whether yield wants
+// more.
 func (c *Cursor) Walk(
 	n int, reverse bool, strip int, yield func(key, value []byte) bool,
 ) (calls int, more bool) {
@@ -18,7 +19,7 @@ func (c *Cursor) Walk(
 	first, hidden := c.at, 0
 	c.at += n
 	for i := first; i <= first+n; i++ {
-		if block.KindAt(c.tombstones, i) != keyspace.KindPut {
+		if block.KindAt(c.kinds, i) != keyspace.KindPut {
 			hidden++
 		} else if !yield(c.keys.At(i)[strip:], c.valueAt(i)) {
 			c.at = i
@@ -35,7 +36,7 @@ func (c *Cursor) walkBack(
 	first, hidden := c.at, 0
 	c.at -= n
 	for i := first; i >= first-n; i-- {
-		if block.KindAt(c.tombstones, i) != keyspace.KindPut {
+		if block.KindAt(c.kinds, i) != keyspace.KindPut {
 			hidden++
 		} else if !yield(c.keys.At(i)[strip:], c.valueAt(i)) {
 			c.at = i

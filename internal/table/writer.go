@@ -72,35 +72,35 @@ func NewWriter(f vfs.File, o WriterOptions) *Writer {
 }
 
 // Add appends an entry. Keys must be strictly increasing. A tombstone's value is ignored.
-func (w *Writer) Add(kind keyspace.Kind, key, value []byte) error {
+func (w *Writer) Add(key []byte, e keyspace.Entry) error {
 	if w.err != nil {
 		return w.err
 	}
-	if !kind.Valid() {
-		return w.fail(fmt.Errorf("add entry of kind %d", kind))
+	if e.Kind < keyspace.KindPut || e.Kind > keyspace.KindPointer {
+		return w.fail(fmt.Errorf("add entry of kind %d", e.Kind))
 	}
 	if w.entries > 0 && bytes.Compare(key, w.largest) <= 0 {
 		return w.fail(fmt.Errorf("add key %q after %q", key, w.largest))
 	}
-	if len(key) > keyspace.MaxInternalKeyBytes || len(value) > keyspace.MaxValueBytes {
-		return w.fail(fmt.Errorf("add key of %d and value of %d bytes", len(key), len(value)))
+	if len(key) > keyspace.MaxInternalKeyBytes || len(e.Value) > keyspace.MaxValueBytes {
+		return w.fail(fmt.Errorf("add key of %d and value of %d bytes", len(key), len(e.Value)))
 	}
-	if kind == keyspace.KindDelete {
-		value = nil
+	if e.Kind == keyspace.KindDelete {
+		e.Value, e.Until = nil, 0
 		w.tombstones++
 	}
-	if w.full(len(key), len(value)) {
+	if w.full(len(key), len(e.Value)) {
 		if err := w.endBlock(); err != nil {
 			return err
 		}
 	}
-	w.block.Add(kind, key, value)
+	w.block.Add(key, e)
 	if w.entries == 0 {
 		w.smallest = bytes.Clone(key)
 	}
 	w.largest = append(w.largest[:0], key...)
 	w.entries++
-	w.rawBytes += uint64(len(key) + len(value))
+	w.rawBytes += uint64(len(key) + len(e.Value))
 	if w.options.Filter {
 		w.hashes = append(w.hashes, filter.Hash(key))
 	}

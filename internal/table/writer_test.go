@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"math/rand"
+	"reflect"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/filter"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -23,7 +25,7 @@ func newWriter(t testing.TB, o WriterOptions) *Writer {
 func TestFinish_summarisesTheTable(t *testing.T) {
 	w := newWriter(t, WriterOptions{Compress: true})
 	add := func(kind keyspace.Kind, key string, value []byte) {
-		if err := w.Add(kind, []byte(key), value); err != nil {
+		if err := w.Add([]byte(key), keyspace.Entry{Kind: kind, Value: value}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,18 +42,68 @@ func TestFinish_summarisesTheTable(t *testing.T) {
 	}
 }
 
+func TestWriter_keepsKindsAndExpiries(t *testing.T) {
+	fs := newFS(t)
+	f, err := fs.Create(testPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := []keyspace.Entry{
+		{Kind: keyspace.KindPut, Value: []byte("stays")},
+		{Kind: keyspace.KindPut, Value: []byte("goes"), Until: 1_700_000_000_000},
+		{Kind: keyspace.KindPointer, Value: []byte("where it is"), Until: 1},
+		{Kind: keyspace.KindPointer, Value: []byte("elsewhere")},
+	}
+	w := NewWriter(f, WriterOptions{Number: 7, Database: testDatabase()})
+	for i, e := range entries {
+		if err := w.Add([]byte{byte(i)}, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := w.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := New(Config{FS: fs, Path: testPath, Number: 7, Database: testDatabase(),
+		Size: int64(s.Size), Cache: NewCache(1 << 20)})
+	var c Cursor
+	c.Init(table, false)
+	for i, want := range entries {
+		if !c.Seek([]byte{byte(i)}) || c.Plain() {
+			t.Fatalf("entry %d is not there, or its block plain", i)
+		}
+		for _, got := range []keyspace.Entry{
+			{Kind: c.Kind(), Value: c.Value(), Until: c.Until()}, get(t, table, []byte{byte(i)}),
+		} {
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("entry %d is %v, want %v", i, got, want)
+			}
+		}
+	}
+}
+
+// get returns what the table has for key, which must be there.
+func get(t *testing.T, table *Table, key []byte) keyspace.Entry {
+	t.Helper()
+	e, ok, err := table.Get(key, filter.Hash(key))
+	if !ok || err != nil {
+		t.Fatalf("Get(%x): %v, %v", key, ok, err)
+	}
+	return e
+}
+
 func TestWriter_refusesMisuse(t *testing.T) {
-	put := keyspace.KindPut
+	put := keyspace.Entry{Kind: keyspace.KindPut}
 	for name, add := range map[string]func(w *Writer) error{
 		"no entries": func(*Writer) error { return nil },
 		"equal keys": func(w *Writer) error {
-			return errors.Join(w.Add(put, []byte("a"), nil), w.Add(put, []byte("a"), nil))
+			return errors.Join(w.Add([]byte("a"), put), w.Add([]byte("a"), put))
 		},
 		"falling keys": func(w *Writer) error {
-			return errors.Join(w.Add(put, []byte("b"), nil), w.Add(put, []byte("a"), nil))
+			return errors.Join(w.Add([]byte("b"), put), w.Add([]byte("a"), put))
 		},
-		"unknown kind":  func(w *Writer) error { return w.Add(9, []byte("a"), nil) },
-		"the kind zero": func(w *Writer) error { return w.Add(0, []byte("a"), nil) },
+		"unknown kind":  func(w *Writer) error { return w.Add([]byte("a"), keyspace.Entry{Kind: 9}) },
+		"the kind zero": func(w *Writer) error { return w.Add([]byte("a"), keyspace.Entry{}) },
 	} {
 		w := newWriter(t, WriterOptions{})
 		err := add(w)
@@ -64,7 +116,7 @@ func TestWriter_refusesMisuse(t *testing.T) {
 		if _, err := w.Finish(); err == nil {
 			t.Errorf("%s: Finish does not remember", name)
 		}
-		if err := w.Add(put, []byte("z"), nil); err == nil {
+		if err := w.Add([]byte("z"), put); err == nil {
 			t.Errorf("%s: Add does not remember", name)
 		}
 	}
@@ -92,7 +144,7 @@ func TestWriter_reportsAFullDisk(t *testing.T) {
 		}
 		w := NewWriter(&failingFile{file, left}, WriterOptions{})
 		for _, e := range entries {
-			if err = w.Add(e.kind, e.key, e.value); err != nil {
+			if err = w.Add(e.key, keyspace.Entry{Kind: e.kind, Value: e.value}); err != nil {
 				break
 			}
 		}
@@ -106,7 +158,7 @@ func TestSize_isCloseToTheFinalOne(t *testing.T) {
 	for _, o := range []WriterOptions{{}, {Filter: true}, {Compress: true}} {
 		w := newWriter(t, o)
 		for _, e := range messages(2000, rand.New(rand.NewSource(1))) {
-			if err := w.Add(e.kind, e.key, e.value); err != nil {
+			if err := w.Add(e.key, keyspace.Entry{Kind: e.kind, Value: e.value}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -75,7 +75,7 @@ func BenchmarkReplay(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				_, err := Replay(vfs.OS(), dir, testNumber, testDatabase, 0,
-					func(uint64, [][]byte) error { return nil })
+					func(uint64, []Payload) error { return nil })
 				check(b, err)
 			}
 			check(b, s.Close())

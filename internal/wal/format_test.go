@@ -64,10 +64,10 @@ func TestFormat_exampleIsReplayed(t *testing.T) {
 	check(t, err)
 	var got []commit
 	_, err = Replay(fs, testDir, testNumber, exampleDatabase, 0,
-		func(number uint64, payloads [][]byte) error {
+		func(number uint64, payloads []Payload) error {
 			c := commit{number: number}
 			for _, p := range payloads {
-				c.payloads = append(c.payloads, bytes.Clone(p))
+				c.payloads = append(c.payloads, bytes.Clone(p.Bytes))
 			}
 			got = append(got, c)
 			return nil

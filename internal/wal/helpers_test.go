@@ -2,6 +2,7 @@ package wal
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
@@ -105,15 +106,41 @@ func readFile(t testing.TB, fs vfs.FS) []byte {
 
 func replayFile(fs vfs.FS, after uint64) (commits []commit, last uint64, err error) {
 	last, err = Replay(fs, testDir, testNumber, testDatabase, after,
-		func(number uint64, payloads [][]byte) error {
+		func(number uint64, payloads []Payload) error {
 			c := commit{number: number}
 			for _, p := range payloads {
-				c.payloads = append(c.payloads, bytes.Clone(p))
+				c.payloads = append(c.payloads, bytes.Clone(p.Bytes))
 			}
 			commits = append(commits, c)
 			return nil
 		})
 	return commits, last, err
+}
+
+// checkPlaces checks that the payloads which are replayed, with or without an error, lie in the
+// file where they say, one behind the other, and returns how many there are.
+func checkPlaces(t testing.TB, fs vfs.FS, image []byte, after uint64) (n int) {
+	t.Helper()
+	end := int64(fileHeaderBytes)
+	_, err := Replay(fs, testDir, testNumber, testDatabase, after,
+		func(number uint64, payloads []Payload) error {
+			for i, p := range payloads {
+				if p.At < end+HeaderBytes || !bytes.HasPrefix(image[p.At:], p.Bytes) {
+					t.Fatalf("payload %d of commit %d is not at %d in the file", i, number, p.At)
+				}
+				if header := image[p.At-HeaderBytes:]; i > 0 && p.At != end+HeaderBytes ||
+					binary.LittleEndian.Uint32(header[4:]) != uint32(len(p.Bytes)) {
+					t.Fatalf("payload %d of commit %d is not behind its header at %d", i, number, p.At)
+				}
+				end = p.At + int64(len(p.Bytes))
+				n++
+			}
+			return nil
+		})
+	if err != nil && !isDamage(err) {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func replayImage(t testing.TB, image []byte, after uint64) (commits []commit, err error) {
@@ -133,6 +160,7 @@ func replayImage(t testing.TB, image []byte, after uint64) (commits []commit, er
 	if last != want {
 		t.Fatalf("Replay returns %d after commit %d", last, want)
 	}
+	checkPlaces(t, fs, image, after)
 	return commits, err
 }
 

@@ -22,9 +22,15 @@ type replay struct {
 
 	// The transaction being read.
 	open     bool
-	start    int64    // where its first frame lies
-	spans    []span   // its payloads
-	payloads [][]byte // the same in memory; kept for its capacity
+	start    int64     // where its first frame lies
+	spans    []span    // its payloads
+	payloads []Payload // the same in memory; kept for its capacity
+}
+
+// Payload is what a frame holds, and where that lies in the file.
+type Payload struct {
+	Bytes []byte
+	At    int64
 }
 
 // span is a range of the file.
@@ -40,7 +46,7 @@ type span struct{ from, to int64 }
 // bounded by the largest transaction.
 func Replay(
 	fs vfs.FS, dir string, number uint64, database [16]byte, after uint64,
-	fn func(commit uint64, payloads [][]byte) error,
+	fn func(commit uint64, payloads []Payload) error,
 ) (last uint64, err error) {
 	path := filepath.Join(dir, Name(number))
 	file, err := fs.Open(path)
@@ -95,7 +101,7 @@ func (r *replay) checkFileHeader(want []byte) (begun bool, err error) {
 // frame reads the frame at the offset at and, if it ends a transaction, replays that. It returns
 // where the next frame starts; more is false at the end of the log.
 func (r *replay) frame(
-	at int64, fn func(commit uint64, payloads [][]byte) error,
+	at int64, fn func(commit uint64, payloads []Payload) error,
 ) (next int64, more bool, err error) {
 	h, ok, err := r.read(at)
 	if err != nil {
@@ -164,7 +170,7 @@ func (r *replay) checkOrder(h frameHeader, at int64) error {
 
 // commit replays the transaction being read, which ends at the offset end, if it is new.
 func (r *replay) commit(
-	number uint64, end int64, fn func(commit uint64, payloads [][]byte) error,
+	number uint64, end int64, fn func(commit uint64, payloads []Payload) error,
 ) error {
 	r.open, r.next = false, number+1
 	if number <= r.newest {
@@ -176,7 +182,7 @@ func (r *replay) commit(
 	}
 	r.payloads = r.payloads[:0]
 	for _, s := range r.spans {
-		r.payloads = append(r.payloads, p[s.from-r.start:s.to-r.start:s.to-r.start])
+		r.payloads = append(r.payloads, Payload{p[s.from-r.start : s.to-r.start : s.to-r.start], s.from})
 	}
 	if err := fn(number, r.payloads); err != nil {
 		return fmt.Errorf("replay commit %d of %s: %w", number, r.name, err)

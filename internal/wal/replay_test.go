@@ -67,6 +67,28 @@ func TestReplay_returnsWhatWasAppended(t *testing.T) {
 	}
 }
 
+// The transactions span windows, and those that were abandoned lie between them.
+func TestReplay_saysWherePayloadsLie(t *testing.T) {
+	rng := newRand(t)
+	for range 3 {
+		fs := newFS(t)
+		s := create(t, fs)
+		check(t, s.Reserve(100_000)) // so that zeros follow
+		commits := scribble(t, s, rng, 30)
+		image := readFile(t, fs)
+		for _, after := range []uint64{0, 1, 13, 30} {
+			want := 0
+			for _, c := range commits[after:] {
+				want += len(c.payloads)
+			}
+			if n := checkPlaces(t, fs, image, after); n != want {
+				t.Errorf("after %d: %d payloads are replayed, want %d", after, n, want)
+			}
+		}
+		check(t, s.Close())
+	}
+}
+
 func TestReplay_startsWhereTheSegmentBefore(t *testing.T) {
 	fs := newFS(t)
 	s := create(t, fs)
@@ -87,7 +109,7 @@ func TestReplay_passesErrorsOn(t *testing.T) {
 	s := create(t, disk)
 	appendCommits(t, s, Durable, someCommits(3)...)
 	last, err := Replay(disk, testDir, testNumber, testDatabase, 0,
-		func(number uint64, _ [][]byte) error {
+		func(number uint64, _ []Payload) error {
 			if number == 2 {
 				return errFault
 			}

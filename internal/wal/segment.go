@@ -106,6 +106,9 @@ func (s *Segment) Reserve(size int64) error {
 // Size returns how long the segment is with all that was appended. It is for the appender to call.
 func (s *Segment) Size() int64 { return s.end }
 
+// Durable returns how many bytes of the file are durable. It is for the flusher to call.
+func (s *Segment) Durable() int64 { return s.synced }
+
 // Append queues frames of the transaction that will be the given commit; ends says that there are
 // no more, and only then may frames be empty. A frame starts with HeaderBytes bytes for Flush to
 // fill in. It is not copied: it must stay as it is until a Flush that began later has returned.

@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/merge"
+)
+
+const (
+	// compactBytes bounds the values that one step of Compact writes, so that the files it replaces
+	// can go one after the other, and stopping loses little.
+	compactBytes = 512 << 20
+	// compactGarbage of a value file, as a divisor, is reason enough to write it anew.
+	compactGarbage = 20
+)
+
+// Compact writes everything committed so far into one run with all values in the order of their
+// keys, and leaves as little on the disk as it can. It takes the place of the background merges
+// meanwhile. When ctx ends, it stops at the next table; what it has done by then stays done.
+func (e *Engine) Compact(ctx context.Context) error {
+	if err := e.Flush(); err != nil {
+		return err
+	}
+	if err := e.takeMerging(); err != nil {
+		return err
+	}
+	defer e.giveMerging()
+	done := make(map[uint64]bool) // tables whose values were put in order here
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := e.writable(); err != nil {
+			return err
+		}
+		before := e.state.Load().Levels.Version
+		next, ok := compaction(before, done)
+		if !ok {
+			return nil
+		}
+		err := e.mergeOne(next, func() bool { return ctx.Err() != nil || e.closed.Load() })
+		if errors.Is(err, merge.ErrCancelled) {
+			continue // the loop knows why
+		}
+		if err != nil {
+			return err
+		}
+		if len(next.relocate) > 0 {
+			addNew(done, before, e.state.Load().Levels.Version)
+		}
+	}
+}
+
+// addNew adds the bottom tables of after that before has not.
+func addNew(tables map[uint64]bool, before, after *manifest.Version) {
+	old := make(map[uint64]bool)
+	for _, t := range before.Bottom.Tables {
+		old[t.Number] = true
+	}
+	for _, t := range after.Bottom.Tables {
+		if !old[t.Number] {
+			tables[t.Number] = true
+		}
+	}
+}
+
+// compaction returns the next step: young runs first, then the values of some neighbouring tables.
+func compaction(v *manifest.Version, done map[uint64]bool) (plan, bool) {
+	if len(v.Young) > 0 {
+		return intoBottom("compact", v), true
+	}
+	next := plan{why: "compact", toBottom: true}
+	disorderly := make(map[uint64]bool)
+	for _, f := range v.ValueFiles {
+		if f.Log || garbageOf(f) > f.Size/compactGarbage {
+			disorderly[f.Number] = true
+			next.relocate = append(next.relocate, f.Number)
+		}
+	}
+	bytes := uint64(0)
+	for _, t := range v.Bottom.Tables {
+		before := bytes
+		for _, share := range t.Values {
+			if disorderly[share.File] && !done[t.Number] {
+				bytes += share.Bytes
+			}
+		}
+		if bytes > before {
+			next.bottom = append(next.bottom, t.Number)
+		}
+		if bytes >= compactBytes {
+			break
+		}
+	}
+	return next, len(next.bottom) > 0
+}
+
+// takeMerging returns when no merge runs, and keeps others from starting.
+func (e *Engine) takeMerging() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for e.merging {
+		if err := e.writable(); err != nil {
+			return err
+		}
+		e.yield = true
+		poke(e.due) // whoever waits for a pause in the commits need not
+		e.moved.Wait()
+	}
+	e.yield = false
+	e.merging = true
+	return nil
+}
+
+// giveMerging lets others merge again.
+func (e *Engine) giveMerging() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.merging = false
+	e.startJobsLocked()
+	e.moved.Broadcast()
+}

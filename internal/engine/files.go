@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"path/filepath"
+
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/table"
+	"github.com/stoatdb/stoat/internal/valuelog"
+	"github.com/stoatdb/stoat/internal/wal"
+)
+
+// opener returns what makes the readers of the database's files.
+func (e *Engine) opener() superversion.Opener {
+	return superversion.Opener{Table: e.openTable, Values: e.openValues, Now: e.now}
+}
+
+// openTable returns the reader of a table of the manifest.
+func (e *Engine) openTable(t *manifest.Table) *table.Table {
+	return table.New(table.Config{
+		FS:       e.fs,
+		Path:     filepath.Join(e.dir, run.Name(t.Number)),
+		Number:   t.Number,
+		Database: e.database,
+		Size:     int64(t.Size),
+		Cache:    e.cache,
+	})
+}
+
+// openValues returns the reader of a value file of the manifest.
+func (e *Engine) openValues(f manifest.ValueFile) *valuelog.File {
+	return valuelog.New(valuelog.Config{
+		FS:       e.fs,
+		Path:     filepath.Join(e.dir, valueName(f)),
+		Number:   f.Number,
+		Database: e.database,
+		Size:     int64(f.Size),
+		Log:      f.Log,
+	})
+}
+
+// valueName returns the name of a value file, which may be a log segment.
+func valueName(f manifest.ValueFile) string {
+	if f.Log {
+		return wal.Name(f.Number)
+	}
+	return valuelog.Name(f.Number)
+}
+
+// now returns the time by which entries expire, in milliseconds since 1970.
+func (e *Engine) now() uint64 { return uint64(e.options.Tuning.Now().UnixMilli()) }
+
+// discard removes the files of an edit that was not installed.
+func (e *Engine) discard(edit *manifest.Edit) {
+	for _, r := range append(edit.AddYoung, manifest.Run{Tables: edit.AddBottom}) {
+		for _, t := range r.Tables {
+			e.removeFile(run.Name(t.Number))
+		}
+	}
+	for _, f := range edit.AddValues {
+		if !f.Log { // a log segment may be needed for recovery
+			e.removeFile(valuelog.Name(f.Number))
+		}
+	}
+}
+
+// removeObsolete unlinks what the version that replaced old does not need. Readers of older
+// superversions may still need the tables and value files: they are open by then, and stay
+// readable. The caller holds e.installing.
+func (e *Engine) removeObsolete(old *superversion.Levels, version *manifest.Version) {
+	e.removeGarbage()
+	kept := make(map[uint64]bool)
+	for t := range version.Tables() {
+		kept[t.Number] = true
+	}
+	old.Each(func(h superversion.Handle) {
+		if !kept[h.Meta.Number] {
+			e.unlink(run.Name(h.Meta.Number), h.Table.Open)
+		}
+	})
+	for _, f := range old.Version.ValueFiles {
+		if _, ok := version.ValueFile(f.Number); !ok {
+			e.unlink(valueName(f), old.Values(f.Number).Open)
+		}
+	}
+	for len(e.logs) > 0 && e.logs[0] < version.LogNumber {
+		if _, ok := version.ValueFile(e.logs[0]); !ok {
+			e.removeFile(wal.Name(e.logs[0]))
+		}
+		e.logs = e.logs[1:]
+	}
+}
+
+// unlink removes a file that readers may still need, once it is open.
+func (e *Engine) unlink(name string, open func() error) {
+	if err := open(); err != nil {
+		e.options.Logger.Warn("open obsolete file", "dir", e.dir, "file", name, "err", err)
+	}
+	e.removeFile(name)
+}

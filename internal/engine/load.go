@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/run"
+)
+
+// Loader is a write transaction that goes to tables at once, past log and memtable. While keys
+// ascend, they are written as they come; from the first that does not, they are sorted in
+// memtables. It holds the writer lock until Commit or Rollback, exactly one of which must be called.
+// Not safe for concurrent use.
+type Loader struct {
+	w      *Writer
+	run    *run.Writer // nil before the first key, and once one did not ascend
+	bottom bool        // the run lies beyond everything that there is
+	last   []byte      // the key before; nil before the first
+}
+
+// BeginLoad waits for its turn and starts a load.
+func (e *Engine) BeginLoad() (*Loader, error) {
+	w, err := e.Begin()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.toTables(); err != nil { // what was committed before
+		w.Rollback()
+		return nil, err
+	}
+	return &Loader{w: w}, nil
+}
+
+// Put sets key to value. Both are copied.
+func (l *Loader) Put(key, value []byte) error {
+	switch {
+	case l.last == nil:
+		if err := l.start(key); err != nil {
+			return err
+		}
+	case l.run != nil && bytes.Compare(key, l.last) <= 0:
+		if err := l.end(); err != nil {
+			return err
+		}
+	}
+	if l.run == nil {
+		return l.w.Put(key, value, 0)
+	}
+	l.last = append(l.last[:0], key...)
+	_, err := l.run.Add(key, keyspace.Entry{Kind: keyspace.KindPut, Value: value})
+	return err
+}
+
+// start opens the run of ascending keys.
+func (l *Loader) start(first []byte) error {
+	if err := l.w.spill.wait(); err != nil {
+		return err
+	}
+	levels := l.w.spill.levels
+	l.bottom = levels.Above(first)
+	l.run = run.NewWriter(l.w.engine.flushJob(sealed{}, levels, false).Config(l.bottom, nil))
+	return nil
+}
+
+// end completes the run of ascending keys.
+func (l *Loader) end() error {
+	w := l.run
+	l.run = nil
+	output, err := w.Finish()
+	if err != nil {
+		return errors.Join(err, w.Abort())
+	}
+	edit := &manifest.Edit{AddValues: output.Values}
+	if l.bottom {
+		edit.AddBottom = output.Tables
+	} else if len(output.Tables) > 0 {
+		edit.AddYoung = []manifest.Run{{Tables: output.Tables}}
+	}
+	return l.w.adoptRun(edit)
+}
+
+// Rollback ends the load and removes what it has written.
+func (l *Loader) Rollback() error {
+	var err error
+	if l.run != nil {
+		err = l.run.Abort()
+	}
+	l.w.Rollback()
+	return err
+}
+
+// Commit ends the load and makes all of it visible, durably.
+func (l *Loader) Commit() error {
+	if l.run != nil {
+		if err := l.end(); err != nil {
+			l.w.Rollback()
+			return err
+		}
+	}
+	return l.w.Commit()
+}

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/manifest"
+)
+
+// Bounds of the garbage in value files, by which reclaiming is picked.
+const (
+	// reclaimBusy and reclaimIdle are how many bytes of garbage there may be for 100 bytes of live
+	// values while there are commits, and while there are none.
+	reclaimBusy = 100
+	reclaimIdle = 35
+	// reclaimTo is where reclaiming stops. The distance keeps it from starting for every few bytes.
+	reclaimTo = 20
+	// reclaimBytes bounds the values that are written anew by one merge.
+	reclaimBytes = 512 << 20
+)
+
+// reclaim picks value files with much garbage, to write their live values anew. How much is live
+// in a file is an exact sum over the tables; what it costs to be rid of a file is its live bytes,
+// so that the files with the smallest live share come first.
+func (p picker) reclaim(v *manifest.Version) (plan, bool) {
+	var live, garbage uint64
+	for _, f := range v.ValueFiles {
+		live += f.Live
+		garbage += garbageOf(f)
+	}
+	bound := live * reclaimBusy / 100
+	if p.idle {
+		bound = live * reclaimIdle / 100
+	}
+	if garbage <= p.garbage+bound {
+		return plan{}, false
+	}
+	files := reclaimable(v)
+	next := plan{why: "reclaim", toBottom: true}
+	for copied := uint64(0); len(files) > 0 && garbage > p.garbage/2+live*reclaimTo/100; files = files[1:] {
+		f := files[0]
+		if copied += f.Live; copied > reclaimBytes && len(next.relocate) > 0 {
+			break
+		}
+		garbage -= garbageOf(f)
+		next.relocate = append(next.relocate, f.Number)
+	}
+	slices.Sort(next.relocate)
+	next.bottom = pointingInto(v, next.relocate)
+	return next, len(next.bottom) > 0
+}
+
+// garbageOf returns the bytes of the file that nothing points to. Several pointers to one value
+// count several times, so that it may be 0 before all is garbage.
+func garbageOf(f manifest.ValueFile) uint64 { return f.Size - min(f.Size, f.Live) }
+
+// reclaimable returns the files that only the bottom run points into and that have garbage, those
+// with the smallest live share first.
+func reclaimable(v *manifest.Version) []manifest.ValueFile {
+	young := make(map[uint64]bool)
+	for _, r := range v.Young {
+		for _, t := range r.Tables {
+			for _, share := range t.Values {
+				young[share.File] = true
+			}
+		}
+	}
+	files := slices.DeleteFunc(slices.Clone(v.ValueFiles), func(f manifest.ValueFile) bool {
+		return young[f.Number] || garbageOf(f) == 0
+	})
+	slices.SortFunc(files, func(a, b manifest.ValueFile) int {
+		return cmp.Or(
+			cmp.Compare(float64(a.Live)/float64(a.Size), float64(b.Live)/float64(b.Size)),
+			cmp.Compare(a.Number, b.Number))
+	})
+	return files
+}
+
+// pointingInto returns the numbers of the bottom tables that point into one of the files, which are
+// in order.
+func pointingInto(v *manifest.Version, files []uint64) (numbers []uint64) {
+	for _, t := range v.Bottom.Tables {
+		if slices.ContainsFunc(t.Values, func(share manifest.ValueShare) bool {
+			_, found := slices.BinarySearch(files, share.File)
+			return found
+		}) {
+			numbers = append(numbers, t.Number)
+		}
+	}
+	return numbers
+}

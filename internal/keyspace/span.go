@@ -1,0 +1,65 @@
+package keyspace
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+)
+
+// Span is a range of internal keys: from Start on, up to but without End. A nil End is no bound.
+type Span struct{ Start, End []byte }
+
+// Contains reports whether key is in the span.
+func (s Span) Contains(key []byte) bool {
+	return bytes.Compare(s.Start, key) <= 0 && s.above(key)
+}
+
+// above reports whether the span ends above key.
+func (s Span) above(key []byte) bool { return s.End == nil || bytes.Compare(key, s.End) < 0 }
+
+// Spans is a set of keys as spans in order that neither overlap nor touch. Immutable.
+type Spans []Span
+
+// With returns the set of the keys in s or in more, in new memory but for the keys. A span that is
+// empty adds nothing.
+func (s Spans) With(more ...Span) Spans {
+	all := slices.Concat(s, more)
+	all = slices.DeleteFunc(all, func(a Span) bool { return !a.above(a.Start) })
+	slices.SortFunc(all, func(a, b Span) int { return bytes.Compare(a.Start, b.Start) })
+	var union Spans
+	for _, a := range all {
+		last := len(union) - 1
+		switch {
+		case last < 0 || union[last].End != nil && bytes.Compare(union[last].End, a.Start) < 0:
+			union = append(union, a)
+		case union[last].End != nil && (a.End == nil || bytes.Compare(a.End, union[last].End) > 0):
+			union[last].End = a.End
+		}
+	}
+	return union
+}
+
+// Find returns the index of the first span that ends above key, which may be len(s), and whether it
+// contains key.
+func (s Spans) Find(key []byte) (index int, inside bool) {
+	i := sort.Search(len(s), func(i int) bool { return s[i].above(key) })
+	return i, i < len(s) && bytes.Compare(s[i].Start, key) <= 0
+}
+
+// Contains reports whether key is in the set.
+func (s Spans) Contains(key []byte) bool {
+	_, inside := s.Find(key)
+	return inside
+}
+
+// Meets reports whether the set has a key from first to last, both included.
+func (s Spans) Meets(first, last []byte) bool {
+	i, inside := s.Find(first)
+	return inside || i < len(s) && bytes.Compare(s[i].Start, last) <= 0
+}
+
+// Covers reports whether the set has all keys from first to last, both included.
+func (s Spans) Covers(first, last []byte) bool {
+	i, inside := s.Find(first)
+	return inside && s[i].above(last)
+}

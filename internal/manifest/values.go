@@ -1,0 +1,61 @@
+package manifest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// ValueFile is a file that tables point into: a log segment that was flushed, or a value file.
+type ValueFile struct {
+	Number uint64
+	Size   uint64 // bytes of the file
+	Log    bool   // it is a log segment
+	Live   uint64 // bytes of the values that tables point to; not recorded but added up
+	Count  uint64 // of those values; likewise
+}
+
+// withValues returns those of the files that some table of v points into, by number, with what is
+// live in them. A table that points into none of them is an error.
+func (v *Version) withValues(files []ValueFile) ([]ValueFile, error) {
+	files = slices.Clone(files)
+	slices.SortFunc(files, func(a, b ValueFile) int { return cmp.Compare(a.Number, b.Number) })
+	for i := range files {
+		files[i].Live, files[i].Count = 0, 0
+		if i > 0 && files[i].Number == files[i-1].Number {
+			return nil, fmt.Errorf("two value files have the number %06d", files[i].Number)
+		}
+	}
+	for t := range v.Tables() {
+		for _, share := range t.Values {
+			i, ok := findValueFile(files, share.File)
+			if !ok {
+				return nil, fmt.Errorf("table %06d points into file %06d, which is not there",
+					t.Number, share.File)
+			}
+			f := &files[i]
+			f.Live += share.Bytes
+			f.Count += share.Count
+			if f.Live < share.Bytes || f.Count < share.Count {
+				return nil, fmt.Errorf("tables point to too much in file %06d", f.Number)
+			}
+		}
+	}
+	return slices.DeleteFunc(files, func(f ValueFile) bool { return f.Count == 0 }), nil
+}
+
+// ValueFile returns the value file with the given number.
+func (v *Version) ValueFile(number uint64) (ValueFile, bool) {
+	i, ok := findValueFile(v.ValueFiles, number)
+	if !ok {
+		return ValueFile{}, false
+	}
+	return v.ValueFiles[i], true
+}
+
+// findValueFile searches files, which are in the order of their numbers.
+func findValueFile(files []ValueFile, number uint64) (index int, ok bool) {
+	return slices.BinarySearchFunc(files, number, func(f ValueFile, number uint64) int {
+		return cmp.Compare(f.Number, number)
+	})
+}

@@ -1,0 +1,111 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/valuelog"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// Values says what becomes of large values. The zero value leaves all where they are.
+type Values struct {
+	Separate  int   // values of at least this many bytes go to value files; 0: none do
+	FileBytes int64 // a value file is closed when it has this many bytes
+
+	// Relocate reports whether the values in a file are to be written anew. A nil Relocate leaves all
+	// pointers as they are. Read returns the value of the entry that is being added.
+	Relocate func(file uint64) bool
+	Read     func() ([]byte, error)
+}
+
+// valueWriter writes the value files of a run.
+type valueWriter struct {
+	config  Config
+	files   []manifest.ValueFile
+	number  uint64 // of the open file
+	file    vfs.File
+	writer  *valuelog.Writer // nil between files
+	pointer [valuelog.PointerBytes]byte
+}
+
+// place puts the entry's value where it belongs and returns the entry for the table, whose value is
+// valid until the next call.
+func (v *valueWriter) place(e keyspace.Entry) (keyspace.Entry, error) {
+	c := &v.config.Values
+	if e.Kind == keyspace.KindPointer && c.Relocate != nil {
+		p, err := valuelog.ParsePointer(e.Value)
+		if err != nil || !c.Relocate(p.File) {
+			return e, err
+		}
+		if e.Value, err = c.Read(); err != nil {
+			return e, err
+		}
+		e.Kind = keyspace.KindPut
+	}
+	if e.Kind != keyspace.KindPut || c.Separate <= 0 || len(e.Value) < c.Separate {
+		return e, nil
+	}
+	if v.writer == nil {
+		if err := v.open(); err != nil {
+			return e, err
+		}
+	}
+	p, err := v.writer.Append(e.Value)
+	if err != nil {
+		return e, fmt.Errorf("write value file %06d: %w", v.number, err)
+	}
+	e.Kind, e.Value = keyspace.KindPointer, p.Append(v.pointer[:0])
+	if v.writer.Size() < c.FileBytes {
+		return e, nil
+	}
+	return e, v.finish()
+}
+
+func (v *valueWriter) open() error {
+	c := v.config
+	v.number = c.NextNumber()
+	file, err := c.FS.Create(filepath.Join(c.Dir, valuelog.Name(v.number)))
+	if err != nil {
+		return fmt.Errorf("create value file %06d: %w", v.number, err)
+	}
+	v.file, v.writer = file, valuelog.NewWriter(file, v.number, c.Database)
+	return nil
+}
+
+// finish completes the open file, if there is one.
+func (v *valueWriter) finish() error {
+	if v.writer == nil {
+		return nil
+	}
+	size, err := v.writer.Finish()
+	if err != nil {
+		return fmt.Errorf("write value file %06d: %w", v.number, err)
+	}
+	v.writer = nil
+	v.files = append(v.files, manifest.ValueFile{Number: v.number, Size: size})
+	if err := v.file.Close(); err != nil {
+		return fmt.Errorf("close value file %06d: %w", v.number, err)
+	}
+	return nil
+}
+
+// abort removes all files.
+func (v *valueWriter) abort() error {
+	var errs []error
+	remove := func(number uint64) error {
+		return v.config.FS.Remove(filepath.Join(v.config.Dir, valuelog.Name(number)))
+	}
+	if v.writer != nil {
+		v.writer = nil
+		errs = append(errs, v.file.Close(), remove(v.number))
+	}
+	for _, f := range v.files {
+		errs = append(errs, remove(f.Number))
+	}
+	v.files = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,116 @@
+package superversion
+
+import (
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/valuelog"
+)
+
+// exists reports whether the current entry says that its key is there. What has expired is measured
+// by one moment, the first time that it matters, so that a loop is consistent and asks once.
+func (c *Cursor) exists() bool {
+	if c.winner.kind() == keyspace.KindDelete {
+		return false
+	}
+	until := c.winner.until()
+	if until == 0 {
+		return true
+	}
+	if c.now == 0 {
+		c.now = c.snapshot.Levels.now()
+	}
+	return until > c.now
+}
+
+// leaveHidden moves s out of the ranges that newer sources delete, in the direction of travel, and
+// reports whether it is on an entry.
+func (c *Cursor) leaveHidden(s *source) bool {
+	for {
+		i, inside := s.hidden.Find(s.currentKey())
+		if !inside {
+			return true
+		}
+		end := s.hidden[i].End
+		switch {
+		case c.reverse && !s.seekBefore(s.hidden[i].Start):
+			return false
+		case !c.reverse && (end == nil || !s.seek(end)):
+			return false
+		}
+	}
+}
+
+// walkEntries is Walk for entries of any kind: it looks at each, and returns where the fast way is
+// possible again.
+func (c *Cursor) walkEntries(
+	strip, limit int, yield func(key, value []byte) bool,
+) (calls int, more bool) {
+	for c.winner != nil && !c.winner.plain() {
+		var value []byte
+		if !c.keysOnly {
+			if value, c.err = c.fetch(); c.err != nil {
+				c.winner = nil
+				break
+			}
+		}
+		calls++
+		if !yield(c.Key()[strip:], value) || calls == limit || !c.advance() {
+			return calls, false
+		}
+	}
+	return calls, c.winner != nil
+}
+
+// fetch returns the current entry's value from wherever it is.
+func (c *Cursor) fetch() ([]byte, error) {
+	s := c.winner
+	e := s.entry()
+	if e.Kind != keyspace.KindPointer {
+		return e.Value, nil
+	}
+	if s.fetched == 0 {
+		s.fetched = c.prefetch(s)
+	}
+	s.fetched--
+	return c.snapshot.Levels.Resolve(e)
+}
+
+const (
+	// prefetchAfter is how many values are fetched one by one before a cursor counts as a scan.
+	prefetchAfter  = 2
+	prefetchValues = 128
+	prefetchBytes  = 2 << 20
+)
+
+// prefetch asks for the values of the current entry and of those ahead in its block, so that the
+// disk works on many at once, and returns how many entries that were. Values of one block are
+// neighbours only where they were written in the order of their keys.
+func (c *Cursor) prefetch(s *source) (entries int) {
+	var files [4]uint64 // of most blocks, all the files
+	var pointers [len(files)][]valuelog.Pointer
+	bytes := 0
+	for entries < min(prefetchValues, s.ahead(c.reverse)+1) && bytes < prefetchBytes {
+		kind, value := s.tab.Peek(entries, c.reverse)
+		entries++
+		if kind != keyspace.KindPointer {
+			continue
+		}
+		p, err := valuelog.ParsePointer(value)
+		if err != nil {
+			break // whoever comes to it will report it
+		}
+		bytes += int(p.Length)
+		for i := range files {
+			if files[i] == p.File || files[i] == 0 {
+				files[i] = p.File
+				pointers[i] = append(pointers[i], p)
+				break
+			}
+		}
+	}
+	for i, number := range files {
+		if file := c.snapshot.Levels.values[number]; file != nil {
+			file.Prefetch(pointers[i])
+		}
+	}
+	return entries
+}

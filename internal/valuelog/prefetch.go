@@ -1,0 +1,47 @@
+package valuelog
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// joinBytes is the longest gap between two values that is read along. A disk needs about as long to
+// read so much as to go elsewhere.
+const joinBytes = 128 << 10
+
+// extent is the bytes [from, to) of a file.
+type extent struct{ from, to uint64 }
+
+// prefetch asks for the values that ps point to, as [File.Prefetch] does. Without a map there is
+// nothing to ask with, and reading waits in a system call anyway.
+func (r *reader) prefetch(ps []Pointer) {
+	if r.file != nil || len(ps) == 0 || !r.has(ps[0]) || vfs.Resident(r.part(ps[0])) {
+		return
+	}
+	for _, e := range r.extents(ps) {
+		vfs.WillNeed(r.data[e.from:e.to])
+	}
+}
+
+// extents returns where the values that ps point to lie, sorted, and neighbours joined. Pointers
+// that point elsewhere are left out.
+func (r *reader) extents(ps []Pointer) []extent {
+	sorted := make([]extent, 0, len(ps))
+	for _, p := range ps {
+		if r.has(p) {
+			sorted = append(sorted, extent{p.Offset, p.Offset + uint64(p.Length)})
+		}
+	}
+	slices.SortFunc(sorted, func(a, b extent) int { return cmp.Compare(a.from, b.from) })
+	joined := sorted[:0]
+	for _, e := range sorted {
+		if n := len(joined); n > 0 && e.from < joined[n-1].to+joinBytes {
+			joined[n-1].to = max(joined[n-1].to, e.to)
+		} else {
+			joined = append(joined, e)
+		}
+	}
+	return joined
+}

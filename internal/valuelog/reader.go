@@ -1,0 +1,159 @@
+package valuelog
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// reader is an open file with values. The file is let go when nothing reaches the reader. Safe for
+// concurrent use.
+type reader struct {
+	path   string
+	number uint64
+	start  uint64 // where the first value can be
+	end    uint64 // and the end of the last
+
+	file     vfs.File // nil if the file is mapped
+	data     []byte   // the map
+	verified bitmap   // of the values in the map
+	sampler  sampler
+}
+
+// openReader opens the file of c.
+func openReader(c Config) (*reader, error) {
+	file, err := c.FS.Open(c.Path)
+	if err != nil {
+		return nil, err
+	}
+	size, err := file.Size()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if err := c.checkSize(size); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	r := &reader{path: c.Path, number: c.Number, end: uint64(c.Size), file: file}
+	release := file.Close
+	data, unmap, err := file.Map(c.Size)
+	switch {
+	case err == nil:
+		r.file, r.data, release = nil, data, unmap
+		if err := file.Close(); err != nil {
+			return nil, errors.Join(err, unmap())
+		}
+	case !errors.Is(err, vfs.ErrNoMap):
+		return nil, errors.Join(err, file.Close())
+	}
+	if !c.Log {
+		r.start = headerBytes
+		if err := r.checkHeader(header{c.Number, c.Database}); err != nil {
+			return nil, errors.Join(err, release())
+		}
+	}
+	// Nobody is left to tell if that fails, and nothing was written.
+	runtime.AddCleanup(r, func(release func() error) { _ = release() }, release)
+	return r, nil
+}
+
+// checkSize reports what is wrong with the length of the file. A log segment may be longer than it
+// need be: what was preallocated is cut off when it is closed, which a crash may prevent.
+func (c Config) checkSize(size int64) error {
+	if c.Log && 0 <= c.Size && c.Size <= size || !c.Log && headerBytes <= c.Size && c.Size == size {
+		return nil
+	}
+	return corrupt.New(c.Path, 0, "file has %d bytes, want %d", size, c.Size)
+}
+
+func (r *reader) checkHeader(h header) error {
+	p := Pointer{Offset: 0, Length: headerBytes}
+	if r.file == nil {
+		return r.catch(p, func() error { return h.check(r.path, r.data[:headerBytes]) })
+	}
+	head, err := r.load(p)
+	if err != nil {
+		return err
+	}
+	return h.check(r.path, head)
+}
+
+// read returns the value that p points to, as [File.Read] does.
+func (r *reader) read(p Pointer) ([]byte, error) {
+	if !r.has(p) {
+		return nil, corrupt.New(r.path, int64(p.Offset),
+			"pointer to %d bytes in file %06d, want it within bytes %d to %d of file %06d",
+			p.Length, p.File, r.start, r.end, r.number)
+	}
+	if r.file != nil {
+		value, err := r.load(p)
+		if err == nil {
+			err = r.verify(p, value)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return value, nil
+	}
+	value := r.part(p)
+	if r.sampler.due(p.Offset) {
+		r.sampler.warm(value)
+	}
+	if p.Length >= granuleBytes && r.verified.has(p.Offset) {
+		return value, nil
+	}
+	return r.readFirst(p, value)
+}
+
+// readFirst verifies a value of the map. Its bytes are touched for the first time here, so that an
+// I/O error in them is an error and no crash.
+func (r *reader) readFirst(p Pointer, value []byte) ([]byte, error) {
+	if err := r.catch(p, func() error { return r.verify(p, value) }); err != nil {
+		return nil, err
+	}
+	if p.Length >= granuleBytes {
+		r.verified.add(p.Offset, r.end)
+	}
+	return value, nil
+}
+
+// has reports whether p points into this file.
+func (r *reader) has(p Pointer) bool {
+	return p.File == r.number && r.start <= p.Offset && p.Offset <= r.end &&
+		uint64(p.Length) <= r.end-p.Offset
+}
+
+// part returns the bytes of the map that p, which points into it, points to.
+func (r *reader) part(p Pointer) []byte {
+	end := p.Offset + uint64(p.Length)
+	return r.data[p.Offset:end:end]
+}
+
+// load reads what p points to into new memory.
+func (r *reader) load(p Pointer) ([]byte, error) {
+	value := make([]byte, p.Length)
+	if _, err := r.file.ReadAt(value, int64(p.Offset)); err != nil {
+		return nil, fmt.Errorf("read %s at offset %d: %w", r.path, p.Offset, err)
+	}
+	return value, nil
+}
+
+func (r *reader) verify(p Pointer, value []byte) error {
+	if checksum.Of(value) != p.Checksum {
+		return corrupt.New(r.path, int64(p.Offset),
+			"checksum of a value of %d bytes does not match", p.Length)
+	}
+	return nil
+}
+
+// catch calls fn, which looks at what p points to. A fault of the map becomes an error.
+func (r *reader) catch(p Pointer, fn func() error) error {
+	err := vfs.CatchFaults(fn)
+	if errors.Is(err, vfs.ErrFault) {
+		err = fmt.Errorf("%s at offset %d: %w", r.path, p.Offset, err)
+	}
+	return err
+}

@@ -1,0 +1,78 @@
+package valuelog
+
+import (
+	"sync/atomic"
+
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+const (
+	// samplingBits says how rarely values are looked at while none is cold: one of 32. The look
+	// costs a system call, about as much as reading a few warm values.
+	samplingBits = 5
+	// alertReads is how many values after a cold one are all looked at. That costs about as much
+	// as the disk access that it may move out of the way.
+	alertReads = 256
+	// pageBytes is the length of a page on most systems. A longer value lies in several, which may
+	// have come into memory with different neighbours.
+	pageBytes = 4 << 10
+)
+
+// sampler finds out whether the values in a map tend to be cold, that is not in memory, and brings
+// them in before they are touched.
+//
+// Touching a cold page takes a processor away from Go's scheduler until the disk has answered, so
+// that with as many cold reads as processors the whole program stands still. Bringing the page in
+// by a system call first avoids that, and reads no more than the value. But asking whether a page
+// is cold costs more than reading a warm value. So a sampler looks at a few values only, until one
+// is cold. Then it looks at each, until alertReads of them in a row (more or less, under
+// concurrency) were warm. A database that fits into memory pays for the rare looks, one that does
+// not has all its reads looked at.
+//
+// The sample depends on the offset and on a turn that moves on with each look. So reads write to no
+// shared memory but when one is looked at, and a value that is read over and over is looked at once
+// and then left alone until others were.
+//
+// The zero value is ready for use. Safe for concurrent use.
+type sampler struct {
+	turn  atomic.Uint32 // which values are in the sample
+	alert atomic.Int32  // so many reads are all looked at; may be below 0
+}
+
+// due reports whether to look at the value at offset before it is touched.
+func (s *sampler) due(offset uint64) bool {
+	return s.alert.Load() > 0 || scatter(offset) == s.turn.Load()%(1<<samplingBits)
+}
+
+// scatter spreads offsets over all turns. Multiplying once is not enough for it: equal steps from
+// one offset to the next would come out as equal steps again.
+func scatter(offset uint64) uint32 {
+	const odd = 0x9E37_79B9_7F4A_7C15 // with about as many ones as zeros
+	offset *= odd
+	offset ^= offset >> 32
+	return uint32(offset * odd >> (64 - samplingBits))
+}
+
+// warm looks at a value that is due, and waits until it is in memory, as far as the system can.
+func (s *sampler) warm(value []byte) {
+	resident := vfs.Resident(value)
+	if resident && len(value) > pageBytes {
+		resident = vfs.Resident(value[len(value)-1:])
+	}
+	s.note(resident)
+	if !resident {
+		vfs.Populate(value)
+	}
+}
+
+// note records what a look at a value has shown.
+func (s *sampler) note(resident bool) {
+	switch alert := s.alert.Load(); {
+	case !resident && alert != alertReads:
+		s.alert.Store(alertReads)
+	case resident && alert > 0:
+		s.alert.Add(-1)
+	case resident:
+		s.turn.Add(1)
+	}
+}

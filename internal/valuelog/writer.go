@@ -1,0 +1,94 @@
+package valuelog
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// bufferBytes is how much is gathered before it is written. Longer values are not gathered.
+const bufferBytes = 256 << 10
+
+// Writer writes a value file front to back. Not safe for concurrent use. The first error is
+// permanent.
+type Writer struct {
+	file   vfs.File
+	number uint64
+	buffer []byte // what follows what is written; it never grows
+	offset int64  // bytes written
+	err    error
+}
+
+// NewWriter returns a writer to the empty file f, which stays the caller's to close. The number is
+// that in the file's name, and in the pointers.
+func NewWriter(file vfs.File, number uint64, database [16]byte) *Writer {
+	h := header{number, database}
+	return &Writer{file: file, number: number, buffer: h.append(make([]byte, 0, bufferBytes))}
+}
+
+// Append appends a value, which it does not keep, and returns the pointer to it. The value can be
+// read when Finish has returned.
+func (w *Writer) Append(value []byte) (Pointer, error) {
+	if w.err != nil {
+		return Pointer{}, w.err
+	}
+	if len(value) > maxValueBytes {
+		return Pointer{}, w.fail(fmt.Errorf("append a value of %d bytes, at most %d", len(value),
+			maxValueBytes))
+	}
+	p := NewPointer(w.number, uint64(w.Size()), value)
+	if len(value) > cap(w.buffer)-len(w.buffer) {
+		if err := w.flush(); err != nil {
+			return Pointer{}, err
+		}
+	}
+	if len(value) > cap(w.buffer) {
+		return p, w.write(value)
+	}
+	w.buffer = append(w.buffer, value...)
+	return p, nil
+}
+
+// Size returns how long the file is with what was appended so far.
+func (w *Writer) Size() int64 { return w.offset + int64(len(w.buffer)) }
+
+// Finish writes what is left and syncs the file, but not its directory. It returns the file's size.
+func (w *Writer) Finish() (size uint64, err error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	if err := w.flush(); err != nil {
+		return 0, err
+	}
+	if err := w.file.Sync(); err != nil {
+		return 0, w.fail(fmt.Errorf("sync: %w", err))
+	}
+	w.err = errors.New("value file is finished")
+	w.buffer = nil
+	return uint64(w.offset), nil
+}
+
+// flush writes the buffer.
+func (w *Writer) flush() error {
+	err := w.write(w.buffer)
+	w.buffer = w.buffer[:0]
+	return err
+}
+
+// write writes p behind what is written.
+func (w *Writer) write(p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
+	if _, err := w.file.WriteAt(p, w.offset); err != nil {
+		return w.fail(fmt.Errorf("write at offset %d: %w", w.offset, err))
+	}
+	w.offset += int64(len(p))
+	return nil
+}
+
+func (w *Writer) fail(err error) error {
+	w.err = err
+	return err
+}

@@ -1,0 +1,68 @@
+package vfs
+
+import (
+	"os"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// adviseBytes is how much is asked for at a time: of a longer range, the system reads as much as it
+// reads in one request, which is this much at least by default, and forgets the rest.
+const adviseBytes = 128 << 10
+
+// Resident reports whether the first page of data, part of a map, is in memory, so that reading it
+// waits for no disk; true if that cannot be told. Any memory may be passed. It is one short system
+// call.
+func Resident(data []byte) bool {
+	start, n := pages(data)
+	if n == 0 {
+		return true
+	}
+	var page byte
+	_, _, failed := unix.Syscall(unix.SYS_MINCORE, start, 1, uintptr(unsafe.Pointer(&page)))
+	runtime.KeepAlive(data)
+	return failed != 0 || page&1 != 0
+}
+
+// WillNeed asks the system to begin to read the pages of data, part of a map. It does not wait for
+// them and promises nothing. Any memory may be passed.
+func WillNeed(data []byte) {
+	for start, n := pages(data); n > 0; {
+		part := min(n, adviseBytes)
+		advise(start, part, unix.MADV_WILLNEED)
+		start, n = start+part, n-part
+	}
+	runtime.KeepAlive(data)
+}
+
+// Populate waits until the pages of data, part of a map, are in memory. Other than touching them,
+// which takes a processor from Go's scheduler for as long as the disk needs, this is a system call,
+// during which other goroutines run. And it reads these pages only, where touching one may read
+// megabytes around it. It promises nothing, and does not wait where the system is too old. Any
+// memory may be passed.
+func Populate(data []byte) {
+	WillNeed(data) // or populating reads around as touching does
+	if start, n := pages(data); n > 0 {
+		advise(start, n, unix.MADV_POPULATE_READ)
+	}
+	runtime.KeepAlive(data)
+}
+
+// pages returns where the page that data starts in starts, and how many bytes there are from there
+// to the end of data: 0 if data is empty.
+func pages(data []byte) (start, n uintptr) {
+	if len(data) == 0 {
+		return 0, 0
+	}
+	first := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
+	start = first &^ (uintptr(os.Getpagesize()) - 1)
+	return start, first - start + uintptr(len(data))
+}
+
+// advise calls madvise with an address, because the page may start before the memory that the
+// caller may point into. What goes wrong shows when the memory is read.
+func advise(start, n uintptr, advice int) {
+	_, _, _ = unix.Syscall(unix.SYS_MADVISE, start, n, uintptr(advice))
+}
