@@ -18,6 +18,10 @@ import (
 const (
 	retryMin = 100 * time.Millisecond
 	retryMax = 5 * time.Second
+
+	// minLasting is the size from which a merge that tidies up goes on when commits come in again: to
+	// stop would waste too much.
+	minLasting = 64 << 20
 )
 
 // startJobsLocked starts the goroutines that there is work for. Each ends when it finds no more.
@@ -186,8 +190,9 @@ func (e *Engine) mergeLoop() {
 		if idle && (!e.sleep(e.options.Tuning.IdleAfter, e.due) || e.committed.Load() != seen) {
 			continue
 		}
+		small := next.bytes(e.state.Load().Levels.Version) < minLasting && len(next.relocate) == 0
 		err := e.mergeOne(next, func() bool {
-			return e.closed.Load() || idle && e.committed.Load() != seen
+			return e.closed.Load() || idle && small && e.committed.Load() != seen
 		})
 		if err == nil || errors.Is(err, merge.ErrCancelled) {
 			pause = retryMin

@@ -8,13 +8,8 @@ import (
 	"github.com/stoatdb/stoat/internal/merge"
 )
 
-const (
-	// compactBytes bounds the values that one step of Compact writes, so that the files it replaces
-	// can go one after the other, and stopping loses little.
-	compactBytes = 512 << 20
-	// compactGarbage of a value file, as a divisor, is reason enough to write it anew.
-	compactGarbage = 20
-)
+// compactGarbage of a value file, as a divisor, is reason enough for Compact to write it anew.
+const compactGarbage = 20
 
 // Compact writes everything committed so far into one run with all values in the order of their
 // keys, and leaves as little on the disk as it can. It takes the place of the background merges
@@ -71,29 +66,10 @@ func compaction(v *manifest.Version, done map[uint64]bool) (plan, bool) {
 	if len(v.Young) > 0 {
 		return intoBottom("compact", v), true
 	}
-	next := plan{why: "compact", toBottom: true}
-	disorderly := make(map[uint64]bool)
-	for _, f := range v.ValueFiles {
-		if f.Log || garbageOf(f) > f.Size/compactGarbage {
-			disorderly[f.Number] = true
-			next.relocate = append(next.relocate, f.Number)
-		}
-	}
-	bytes := uint64(0)
-	for _, t := range v.Bottom.Tables {
-		before := bytes
-		for _, share := range t.Values {
-			if disorderly[share.File] && !done[t.Number] {
-				bytes += share.Bytes
-			}
-		}
-		if bytes > before {
-			next.bottom = append(next.bottom, t.Number)
-		}
-		if bytes >= compactBytes {
-			break
-		}
-	}
+	next := inOrder(v, func(f manifest.ValueFile) bool {
+		return f.Log || garbageOf(f) > f.Size/compactGarbage
+	}, done)
+	next.why = "compact"
 	return next, len(next.bottom) > 0
 }
 

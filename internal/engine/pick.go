@@ -67,7 +67,7 @@ func (p picker) pick(v *manifest.Version) (plan, bool) {
 		p.covered, p.grown, p.shadowed, p.crowded, p.reclaim, p.stale,
 	}
 	if p.idle {
-		choices = append(choices, p.tidy, p.dropped)
+		choices = append(choices, p.tidy, p.dropped, p.scattered)
 	}
 	for _, choose := range choices {
 		if next, ok := choose(v); ok {

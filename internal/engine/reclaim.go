@@ -15,8 +15,9 @@ const (
 	reclaimIdle = 35
 	// reclaimTo is where reclaiming stops. The distance keeps it from starting for every few bytes.
 	reclaimTo = 20
-	// reclaimBytes bounds the values that are written anew by one merge.
-	reclaimBytes = 512 << 20
+	// reclaimBytes bounds the values that are written anew by one merge, and with them the space
+	// that is taken twice meanwhile.
+	reclaimBytes = 4 << 30
 )
 
 // reclaim picks value files with much garbage, to write their live values anew. How much is live
@@ -48,6 +49,53 @@ func (p picker) reclaim(v *manifest.Version) (plan, bool) {
 	slices.Sort(next.relocate)
 	next.bottom = pointingInto(v, next.relocate)
 	return next, len(next.bottom) > 0
+}
+
+// scattered picks log segments, to bring their values into the order of their keys, once in a
+// value's life: scans are slow until then. It waits until the values are worth the keys that have to
+// be written with them.
+func (p picker) scattered(v *manifest.Version) (plan, bool) {
+	var live uint64
+	for _, f := range v.ValueFiles {
+		if f.Log {
+			live += f.Live
+		}
+	}
+	if len(v.Young) > 0 || live < p.garbage {
+		return plan{}, false
+	}
+	next := inOrder(v, func(f manifest.ValueFile) bool { return f.Log }, nil)
+	next.why = "scattered"
+	return next, len(next.bottom) > 0 && live >= next.bytes(v)
+}
+
+// inOrder returns the merge that writes the values of disorderly files anew, in the order of their
+// keys, of as many neighbouring tables as have so many, without the tables that are done.
+func inOrder(
+	v *manifest.Version, disorderly func(manifest.ValueFile) bool, done map[uint64]bool,
+) plan {
+	next := plan{toBottom: true}
+	for _, f := range v.ValueFiles {
+		if disorderly(f) {
+			next.relocate = append(next.relocate, f.Number)
+		}
+	}
+	bytes := uint64(0)
+	for _, t := range v.Bottom.Tables {
+		before := bytes
+		for _, share := range t.Values {
+			if _, found := slices.BinarySearch(next.relocate, share.File); found && !done[t.Number] {
+				bytes += share.Bytes
+			}
+		}
+		if bytes > before {
+			next.bottom = append(next.bottom, t.Number)
+		}
+		if bytes >= reclaimBytes {
+			break
+		}
+	}
+	return next
 }
 
 // garbageOf returns the bytes of the file that nothing points to. Several pointers to one value

@@ -63,9 +63,16 @@ func TestRun_passesRangeDeletionsOn(t *testing.T) {
 
 func TestRun_ofNothingButDeletionsWritesNoFile(t *testing.T) {
 	for name, fill := range map[string]func(e *memtable.Edit){
-		"no entries":         func(e *memtable.Edit) { e.DeleteRange(between(110, 120)) },
-		"hidden entries":     func(e *memtable.Edit) { e.Put([]byte(numbered(115)), []byte("x")); e.DeleteRange(between(110, 120)) },
-		"tombstones therein": func(e *memtable.Edit) { e.DeleteRange(between(110, 120)); e.Delete([]byte(numbered(119))) },
+		"no entries": func(e *memtable.Edit) { e.DeleteRange(between(110, 120)) },
+		"hidden entries": func(e *memtable.Edit) {
+			e.Put([]byte(numbered(115)), []byte("hidden"))
+			e.PutUntil([]byte(numbered(116)), []byte("hidden"), 5)
+			e.DeleteRange(between(110, 120))
+		},
+		"tombstones therein": func(e *memtable.Edit) {
+			e.DeleteRange(between(110, 120))
+			e.Delete([]byte(numbered(119)))
+		},
 	} {
 		s := newStore(t)
 		s.flush(withoutTombstones(span(101, 200)))
@@ -113,7 +120,7 @@ func TestRun_choosesTheRunByDeletionsToo(t *testing.T) {
 			c.put(e)
 		}))
 		if (len(edit.AddBottom) == 1) != c.bottom || (len(edit.AddYoung) == 0) != c.bottom {
-			t.Errorf("%s: %d bottom tables, young runs %+v", c.name, len(edit.AddBottom), edit.AddYoung)
+			t.Errorf("%s: bottom tables %v, young runs %+v", c.name, edit.AddBottom, edit.AddYoung)
 		}
 		for i := c.first; i < c.end; i++ {
 			delete(want, numbered(i))

@@ -226,7 +226,8 @@ func TestRun_writesLargeValuesThatAreLessThanHalfOfTheLog(t *testing.T) {
 		edit := s.run(j)
 		checkSame(t, "tables", s.read(edit.AddBottom), want)
 		f := s.version.ValueFiles
-		if len(f) != 1 || f[0].Log != c.inLog || f[0].Count != 2 || (s.valueFiles() == 0) != c.inLog {
+		if len(f) != 1 || f[0].Log != c.inLog || f[0].Count != 2 ||
+			(s.valueFiles() == 0) != c.inLog {
 			t.Errorf("%+v: value files are %+v", c, f)
 		}
 	}
@@ -253,9 +254,11 @@ func extend(l *logged, size int64) error {
 func TestRun_countsOnlyWhatIsThereOfTheLog(t *testing.T) {
 	key, others := dataKey(7, "b"), []byte(dataKey(7, "c"))
 	for name, hide := range map[string]func(e *memtable.Edit){
-		"overwritten":   func(e *memtable.Edit) { e.Put(others, []byte("small")) },
-		"deleted":       func(e *memtable.Edit) { e.Delete(others) },
-		"range deleted": func(e *memtable.Edit) { e.DeleteRange(keyspace.Span{Start: others, End: []byte("\xFF")}) },
+		"overwritten": func(e *memtable.Edit) { e.Put(others, []byte("small")) },
+		"deleted":     func(e *memtable.Edit) { e.Delete(others) },
+		"range deleted": func(e *memtable.Edit) {
+			e.DeleteRange(keyspace.Span{Start: others, End: []byte("\xFF")})
+		},
 	} {
 		s := newValueStore(t)
 		l := s.log()

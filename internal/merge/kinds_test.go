@@ -158,7 +158,8 @@ func TestRun_relocatesValues(t *testing.T) {
 		s.values = run.Values{Separate: 60, FileBytes: 400}
 		long := strings.Repeat("long ", 20)
 		s.young(puts(long, keys(1, 30)...).over(expiring(5, long, keys(31, 40)...)))
-		s.young(puts(long+"new", keys(20, 25)...).over(puts("short", keys(26, 27)...)), between(1, 2))
+		short := puts("short", keys(26, 27)...)
+		s.young(puts(long+"new", keys(20, 25)...).over(short), between(1, 2))
 		files := s.version.ValueFiles
 		named := func(n uint64) bool { return n == files[1].Number || n == files[5].Number }
 		before := s.state().visible()
@@ -171,12 +172,12 @@ func TestRun_relocatesValues(t *testing.T) {
 			if named(f.Number) {
 				t.Errorf("%s: file %d is still pointed into", name, f.Number)
 			}
-			if slices.ContainsFunc(files, func(g manifest.ValueFile) bool { return g.Number == f.Number }) {
+			if f.Number <= files[len(files)-1].Number {
 				kept++
 			}
 		}
 		if kept < 4 || len(edit.AddValues) == 0 {
-			t.Errorf("%s: %d of %d files are kept, new are %v", name, kept, len(files), edit.AddValues)
+			t.Errorf("%s: %d of %d files stay, new are %v", name, kept, len(files), edit.AddValues)
 		}
 	}
 }

@@ -32,7 +32,7 @@ type Job struct {
 	ToBottom bool
 	Now      uint64 // what has expired by then is not written; in milliseconds since 1970
 
-	// Cancelled is asked after each table; once it says yes, the job ends with ErrCancelled.
+	// Cancelled is asked after each file; once it says yes, the job ends with ErrCancelled.
 	Cancelled func() bool
 }
 

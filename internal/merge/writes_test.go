@@ -50,7 +50,9 @@ func (w writes) over(older writes) writes {
 func (w writes) without(deleted ...keyspace.Span) writes {
 	w = maps.Clone(w)
 	maps.DeleteFunc(w, func(key string, _ cell) bool {
-		return slices.ContainsFunc(deleted, func(s keyspace.Span) bool { return s.Contains([]byte(key)) })
+		return slices.ContainsFunc(deleted, func(s keyspace.Span) bool {
+			return s.Contains([]byte(key))
+		})
 	})
 	return w
 }

@@ -46,15 +46,18 @@ func TestWriter_cutsTablesWhereItIsToldTo(t *testing.T) {
 func TestWriter_passesCutsWithEntriesThatAreLeftOut(t *testing.T) {
 	c := config(newFS(t))
 	c.Dropped = func(id uint64) bool { return id == 3 }
-	for _, key := range []string{dataKey(2, "b"), dataKey(3, ""), dataKey(3, "b"), dataKey(4, "b")} {
-		c.Cuts = append(c.Cuts, []byte(key))
+	for _, cut := range [...]string{
+		dataKey(2, "b"), dataKey(3, ""), dataKey(3, "b"), dataKey(4, "b"),
+	} {
+		c.Cuts = append(c.Cuts, []byte(cut))
 	}
 	var got []string
 	for _, meta := range writeTables(t, c, puts(dataKey(2, "a"), dataKey(3, "a"), dataKey(3, "c"),
 		dataKey(4, "a"), dataKey(4, "b"))) {
 		got = append(got, string(meta.Smallest))
 	}
-	if want := []string{dataKey(2, "a"), dataKey(4, "a"), dataKey(4, "b")}; !slices.Equal(got, want) {
+	want := []string{dataKey(2, "a"), dataKey(4, "a"), dataKey(4, "b")}
+	if !slices.Equal(got, want) {
 		t.Errorf("tables start at %q, want %q", got, want)
 	}
 }
@@ -79,8 +82,8 @@ func TestWriter_reachesOverNoCut(t *testing.T) {
 		for _, meta := range tables {
 			for _, cut := range cutsAt(numbers...) {
 				if bytes.Compare(meta.Smallest, cut) < 0 && bytes.Compare(cut, meta.Largest) <= 0 {
-					t.Fatalf("seed %d: a table is from %q to %q, over the cut %q", seed, meta.Smallest,
-						meta.Largest, cut)
+					t.Fatalf("seed %d: a table is from %q to %q, over the cut %q", seed,
+						meta.Smallest, meta.Largest, cut)
 				}
 			}
 		}

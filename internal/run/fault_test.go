@@ -76,8 +76,8 @@ func TestWriter_leavesNoFileWhenAnOperationFails(t *testing.T) {
 				t.Errorf("%s of operation %d: the error is %v", name, n, err)
 			}
 			if names := list(t, disk); abortErr != nil || len(names)+len(open) > 0 {
-				t.Errorf("%s of operation %d: files %v are left, and open %v (%v)", name, n, names, open,
-					abortErr)
+				t.Errorf("%s of operation %d: files %v are left, and open %v (%v)", name, n, names,
+					open, abortErr)
 			}
 		}
 		if n < 50 {

@@ -1,5 +1,5 @@
-// Package run writes one sorted run: a stream of entries in key order, cut into tables, and the large
-// values among them, cut into value files.
+// Package run writes one sorted run: a stream of entries in key order, cut into tables, and the
+// large values among them, cut into value files.
 //
 // Flushes and merges read different things and decide differently what to keep; what they write is
 // the same, and it is here. No table has both catalog entries and user data, so that jobs on one do
@@ -78,8 +78,8 @@ func ParseName(name string) (number uint64, ok bool) {
 func NewWriter(c Config) *Writer { return &Writer{config: c, values: valueWriter{config: c}} }
 
 // Add appends an entry, unless it belongs to a dropped bucket or only says that one was dropped.
-// Keys must be strictly increasing. It reports whether the entry completed a table, which is where
-// a job may stop without having wasted much.
+// Keys must be strictly increasing. It reports whether the entry completed a file, which is where a
+// job may look whether it is to go on.
 func (w *Writer) Add(key []byte, e keyspace.Entry) (completed bool, err error) {
 	if w.leftOut(key) {
 		return false, nil
@@ -87,9 +87,11 @@ func (w *Writer) Add(key []byte, e keyspace.Entry) (completed bool, err error) {
 	if e.Kind == keyspace.KindDelete {
 		e = keyspace.Entry{Kind: e.Kind}
 	}
+	files := len(w.values.files)
 	if e, err = w.values.place(e); err != nil {
 		return false, err
 	}
+	completed = len(w.values.files) > files
 	if cut := w.passesCut(key); w.table != nil && (cut || keyspace.IsData(key) != w.data) {
 		if err := w.close(); err != nil {
 			return false, err
@@ -112,7 +114,7 @@ func (w *Writer) Add(key []byte, e keyspace.Entry) (completed bool, err error) {
 		return false, err
 	}
 	if w.table.Size() < w.config.TableBytes {
-		return false, nil
+		return completed, nil
 	}
 	return true, w.close()
 }

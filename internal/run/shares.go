@@ -124,6 +124,8 @@ func (s *shares) staleAt() uint64 {
 
 // describe completes the description of the table.
 func (s *shares) describe(t *manifest.Table) {
-	slices.SortFunc(s.values, func(a, b manifest.ValueShare) int { return cmp.Compare(a.File, b.File) })
+	slices.SortFunc(s.values, func(a, b manifest.ValueShare) int {
+		return cmp.Compare(a.File, b.File)
+	})
 	t.Values, t.Buckets, t.StaleAt = s.values, s.buckets, s.staleAt()
 }

@@ -178,7 +178,7 @@ func TestWriter_describesUpTo16Buckets(t *testing.T) {
 			want = 0
 		}
 		if len(meta.Buckets) != want || (meta.Buckets == nil) != (want == 0) {
-			t.Errorf("of %d buckets, %d are described: %v", buckets, len(meta.Buckets), meta.Buckets)
+			t.Errorf("of %d buckets, these are described: %v", buckets, meta.Buckets)
 		}
 	}
 }

@@ -16,8 +16,8 @@ type Values struct {
 	Separate  int   // values of at least this many bytes go to value files; 0: none do
 	FileBytes int64 // a value file is closed when it has this many bytes
 
-	// Relocate reports whether the values in a file are to be written anew. A nil Relocate leaves all
-	// pointers as they are. Read returns the value of the entry that is being added.
+	// Relocate reports whether the values in a file are to be written anew. A nil Relocate leaves
+	// all pointers as they are. Read returns the value of the entry that is being added.
 	Relocate func(file uint64) bool
 	Read     func() ([]byte, error)
 }

@@ -3,7 +3,6 @@ package run
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -76,7 +75,8 @@ func checkKeyOrder(t testing.TB, files []manifest.ValueFile, entries []entry) {
 			at, end = at+1, valueHeader
 		}
 		if at == len(files) || p.File != files[at].Number || p.Offset != end {
-			t.Fatalf("the value of %q is at %+v, want it at %d of file %d of %v", e.key, p, end, at, files)
+			t.Fatalf("the value of %q is at %+v, want it at %d of file %d of %v", e.key, p, end, at,
+				files)
 		}
 		end += uint64(p.Length)
 	}
@@ -105,7 +105,7 @@ func TestWriter_putsLargeValuesIntoValueFiles(t *testing.T) {
 		got := readAll(t, c.FS, output.Tables)
 		for i, e := range got {
 			if (e.kind == keyspace.KindPointer) != (len(entries[i].value) >= separate) {
-				t.Fatalf("seed %d: a value of %d bytes is of kind %d", seed, len(entries[i].value), e.kind)
+				t.Fatalf("seed %d: %q is of kind %d", seed, entries[i].value, e.kind)
 			}
 		}
 		checkKeyOrder(t, output.Values, got)
@@ -170,7 +170,10 @@ func TestWriter_separatesNothingThatIsLeftOutOrNoValue(t *testing.T) {
 	tables := writeTables(t, c, []entry{put(dataKey(3, "a"), long), tombstone, pointer})
 	want := []entry{{kind: keyspace.KindDelete, key: tombstone.key}, pointer}
 	if got := readAll(t, c.FS, tables); !slices.Equal(got, want) {
-		t.Errorf("the table holds %v, want %v", got, want)
+		t.Errorf("the table holds %q, want %q", got, want)
+	}
+	if meta := writeTables(t, withValues(newFS(t)), []entry{tombstone})[0]; meta.StaleAt != 0 {
+		t.Errorf("a tombstone is recorded to expire at %d", meta.StaleAt)
 	}
 }
 
@@ -240,7 +243,7 @@ func TestWriter_relocatesWhatPointsIntoTheFilesNamed(t *testing.T) {
 	}
 	checkKeyOrder(t, files, own)
 	if got = resolved(t, c.FS, files, got); !slices.Equal(got, want) || len(files) < 10 {
-		t.Errorf("with the value files %v, the tables hold\n%v, want\n%v", files, got, want)
+		t.Errorf("with the value files %v, the tables hold\n%q, want\n%q", files, got, want)
 	}
 }
 
@@ -258,20 +261,21 @@ func TestWriter_relocatesIntoTablesIfNothingIsSeparated(t *testing.T) {
 	output, err := w.Finish()
 	check(t, err)
 	if got := readAll(t, c.FS, output.Tables); !slices.Equal(got, want) || len(output.Values) > 0 {
-		t.Errorf("the tables hold\n%v, want\n%v", got, want)
+		t.Errorf("the tables hold\n%q, want\n%q", got, want)
 	}
 }
 
 func TestWriter_reportsWhatCannotBeRelocated(t *testing.T) {
 	broken := point(3, 901, 200)
 	broken.value = broken.value[1:]
+	unreadable := func() ([]byte, error) { return nil, errFault }
 	for name, c := range map[string]struct {
 		last  entry
 		read  func() ([]byte, error)
 		fault bool
 	}{
-		"unreadable":       {point(3, 901, 200), func() ([]byte, error) { return nil, errFault }, true},
-		"no pointer":       {broken, func() ([]byte, error) { return nil, nil }, false},
+		"unreadable":       {point(3, 901, 200), unreadable, true},
+		"no pointer":       {broken, unreadable, false},
 		"no pointer, kept": {broken, nil, false},
 	} {
 		config := withValues(newFS(t))
@@ -308,9 +312,8 @@ func TestAbort_removesValueFiles(t *testing.T) {
 			for _, name := range list(t, c.FS) {
 				kinds[filepath.Ext(name)]++
 			}
-			if want := map[string]int{".table": kinds[".table"], ".values": (n + 2) / 3}; kinds[".table"] == 0 ||
-				!maps.Equal(kinds, want) {
-				t.Errorf("%d values make files %v, want %v", n, kinds, want)
+			if want := (n + 2) / 3; kinds[".table"] == 0 || kinds[".values"] != want {
+				t.Errorf("%d values make files %v, want %d of values", n, kinds, want)
 			}
 			check(t, w.Abort())
 			if names := list(t, c.FS); len(names) > 0 {

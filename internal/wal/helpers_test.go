@@ -130,7 +130,7 @@ func checkPlaces(t testing.TB, fs vfs.FS, image []byte, after uint64) (n int) {
 				}
 				if header := image[p.At-HeaderBytes:]; i > 0 && p.At != end+HeaderBytes ||
 					binary.LittleEndian.Uint32(header[4:]) != uint32(len(p.Bytes)) {
-					t.Fatalf("payload %d of commit %d is not behind its header at %d", i, number, p.At)
+					t.Fatalf("payload %d of commit %d has no header before %d", i, number, p.At)
 				}
 				end = p.At + int64(len(p.Bytes))
 				n++
