@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	crashPoints = flag.Int("crash.points", 3000, "about how many crashes to recover from")
+	crashPoints = flag.Int("crash.points", 4000, "about how many crashes to recover from")
 	crashSeed   = flag.Uint64("crash.seed", 1, "seed of the workloads and of what a crash keeps")
 	crashOnly   = flag.String("crash.only", "", "the one crash to make, as workload/operation/variant")
 )

@@ -329,3 +329,27 @@ func parallel(r *runner) error {
 	writers.Wait()
 	return errors.Join(errs...)
 }
+
+// parallelSpills commits from several goroutines at once, now and then so much that it goes to
+// tables while other commits wait for a sync.
+func parallelSpills(r *runner) error {
+	var writers sync.WaitGroup
+	errs := make([]error, 4)
+	for w := range errs {
+		writers.Go(func() {
+			errs[w] = times(10, func(i int) error {
+				return r.update(func(t twin) error {
+					n := 1
+					if (i+w)%5 == 0 {
+						n = 30
+					}
+					return times(n, func(k int) error {
+						return t.put(fmt.Sprint(w, "-", (i+k)%40), strings.Repeat(fmt.Sprint(i), 90))
+					})
+				})
+			})
+		})
+	}
+	writers.Wait()
+	return errors.Join(errs...)
+}

@@ -43,7 +43,8 @@ var (
 		MemtableBytes: 32 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2,
 		JournalBytes: 1 << 10, IdleAfter: time.Nanosecond, ValueBytes: 2 << 10, Garbage: 1,
 	}
-	large    = engine.Tuning{MemtableBytes: 1 << 20, TableBytes: 256 << 10, YoungRuns: 2}
+	// large makes a transaction of 700 KB go to the log first and then to tables, larger to the log.
+	large    = engine.Tuning{MemtableBytes: 1200 << 10, TableBytes: 256 << 10, YoungRuns: 2}
 	larger   = engine.Tuning{MemtableBytes: 4 << 20, TableBytes: 256 << 10, YoungRuns: 2}
 	roomy    = engine.Tuning{IdleAfter: time.Hour}
 	unsynced = stoat.Options{Sync: stoat.SyncNever}
@@ -88,6 +89,7 @@ var workloads = []workload{
 	{name: "spills", options: outside, tuning: scattered, run: spills},
 	{name: "spills-unsynced", options: unsynced, tuning: scattered, run: spills},
 	{name: "parallel", tuning: lazy, parallel: true, run: parallel},
+	{name: "parallel-spills", options: outside, tuning: scattered, parallel: true, run: parallelSpills},
 }
 
 // errStop ends a workload early, because the database accepts no more writes.

@@ -84,7 +84,7 @@ func (e *Engine) settle() error {
 func (e *Engine) tidy() {
 	version := e.state.Load().Levels.Version
 	p, ok := e.picker(1, true).pick(version)
-	if !ok || p.bytes(version) > tidyBytes {
+	if !ok || p.bytes(version) > tidyBytes || len(p.relocate) > 0 {
 		return
 	}
 	if err := e.mergeOne(p, func() bool { return false }); err != nil {

@@ -36,6 +36,7 @@ type Engine struct {
 	current  atomic.Pointer[superversion.Superversion] // what readers see; nil once closed
 	state    atomic.Pointer[superversion.Superversion] // the same, but kept after closing
 	closed   atomic.Bool
+	resting  atomic.Bool // a timer waits for a pause in the commits
 	poisoned atomic.Pointer[poison]
 	counters
 

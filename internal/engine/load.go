@@ -35,6 +35,9 @@ func (e *Engine) BeginLoad() (*Loader, error) {
 
 // Put sets key to value. Both are copied.
 func (l *Loader) Put(key, value []byte) error {
+	if err := l.w.engine.writable(); err != nil {
+		return err
+	}
 	switch {
 	case l.last == nil:
 		if err := l.start(key); err != nil {
@@ -66,12 +69,11 @@ func (l *Loader) start(first []byte) error {
 
 // end completes the run of ascending keys.
 func (l *Loader) end() error {
-	w := l.run
-	l.run = nil
-	output, err := w.Finish()
+	output, err := l.run.Finish()
 	if err != nil {
-		return errors.Join(err, w.Abort())
+		return err // Rollback removes the files
 	}
+	l.run = nil
 	edit := &manifest.Edit{AddValues: output.Values}
 	if l.bottom {
 		edit.AddBottom = output.Tables
@@ -85,7 +87,7 @@ func (l *Loader) end() error {
 func (l *Loader) Rollback() error {
 	var err error
 	if l.run != nil {
-		err = l.run.Abort()
+		l.w.engine.whileOpen(func() { err = l.run.Abort() })
 	}
 	l.w.Rollback()
 	return err
@@ -95,8 +97,7 @@ func (l *Loader) Rollback() error {
 func (l *Loader) Commit() error {
 	if l.run != nil {
 		if err := l.end(); err != nil {
-			l.w.Rollback()
-			return err
+			return errors.Join(err, l.Rollback())
 		}
 	}
 	return l.w.Commit()

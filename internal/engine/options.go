@@ -41,6 +41,8 @@ type Tuning struct {
 	YoungRuns     int           // so many young runs start a merge
 	JournalBytes  int64         // the manifest is written anew after growing by this much
 	IdleAfter     time.Duration // without commits for so long, merges tidy up
+	RestAfter     time.Duration // without commits for so long, a large memtable is flushed
+	RestBytes     int64         // from this size on it is large
 
 	Now func() time.Time // the clock by which entries expire
 }
@@ -54,6 +56,8 @@ const (
 	defaultYoungRuns    = 4
 	defaultJournalBytes = 256 << 10
 	defaultIdleAfter    = 200 * time.Millisecond
+	defaultRestAfter    = time.Second
+	defaultRestBytes    = 4 << 20
 
 	// memtableShare of the memory limit is one memtable's size: one that fills, and one that is
 	// being flushed in the room that decoded blocks have otherwise.
@@ -82,6 +86,8 @@ func (o Options) withDefaults() Options {
 	setDefault(&t.YoungRuns, defaultYoungRuns)
 	setDefault(&t.JournalBytes, defaultJournalBytes)
 	setDefault(&t.IdleAfter, defaultIdleAfter)
+	setDefault(&t.RestAfter, defaultRestAfter)
+	setDefault(&t.RestBytes, defaultRestBytes)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

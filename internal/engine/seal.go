@@ -146,7 +146,7 @@ func (e *Engine) setPaceLocked() {
 	lag := max(0, len(e.sealed)-1)
 	lag *= lag
 	young := len(e.state.Load().Levels.Young)
-	lag += max(0, young-2*e.options.Tuning.YoungRuns)
+	lag += max(0, young-2*tooMany*e.options.Tuning.YoungRuns)
 	e.paceNanos.Store(int64(lag) * nanosPerByte)
 }
 

@@ -34,6 +34,9 @@ type written struct {
 
 // toTables moves what is in the transaction's memory to tables and goes on with an empty memtable.
 func (w *Writer) toTables() error {
+	if err := w.engine.writable(); err != nil {
+		return err
+	}
 	if w.spill == nil {
 		if err := w.startSpill(); err != nil {
 			return err
@@ -120,13 +123,25 @@ func (s *spill) add(edit *manifest.Edit) error {
 // discard removes everything written.
 func (s *spill) discard() {
 	_ = s.wait() // whoever discards knows of a failure, or need not know
-	e := s.engine
+	s.engine.whileOpen(func() {
+		for _, edit := range s.edits {
+			s.engine.discard(edit)
+		}
+	})
+	s.shared.Rollback()
+}
+
+// whileOpen calls remove, which removes files that nothing refers to, unless the engine is closed:
+// another process may use their numbers then, and has removed them when it opened the database.
+func (e *Engine) whileOpen(remove func()) {
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	if e.closed.Load() {
+		return
+	}
 	e.installing.Lock()
 	defer e.installing.Unlock()
-	for _, edit := range s.edits {
-		e.discard(edit)
-	}
-	s.shared.Rollback()
+	remove()
 }
 
 // edit returns one edit with all that the transaction did. Of what it dropped, its own tables may
@@ -189,6 +204,9 @@ func (w *Writer) adopt() error {
 	e := w.engine
 	e.turn.Lock()
 	defer e.turn.Unlock()
+	if err := e.writable(); err != nil {
+		return err
+	}
 	if err := e.drain(); err != nil {
 		return err
 	}

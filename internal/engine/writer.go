@@ -37,6 +37,16 @@ func (l writerLock) lock(stop <-chan struct{}) error {
 	}
 }
 
+// tryLock takes the lock if nobody holds it.
+func (l writerLock) tryLock() bool {
+	select {
+	case l <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
 func (l writerLock) unlock() { <-l }
 
 const (
@@ -224,6 +234,7 @@ func (w *Writer) append() (commit uint64, size int64, err error) {
 	e.committed.Store(commit) // not before it is in the queue, where Sync expects it
 	e.activeBytes.Store(e.mem.Bytes())
 	e.divideMemory()
+	e.restLater()
 	return commit, size, nil
 }
 

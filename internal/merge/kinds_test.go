@@ -2,6 +2,7 @@ package merge
 
 import (
 	"bytes"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -195,5 +196,23 @@ func TestRun_keepsPointersAsTheyAre(t *testing.T) {
 	checkSame(t, "state", s.state(), before)
 	if len(edit.AddValues) > 0 || len(s.version.ValueFiles) < len(files)-1 {
 		t.Errorf("value files are %v, were %v", s.version.ValueFiles, files)
+	}
+}
+
+// Where values are large, a table takes long.
+func TestRun_canBeCancelledAfterAValueFile(t *testing.T) {
+	s := newStore(t)
+	s.values, s.tableBytes = run.Values{Separate: 60, FileBytes: 400}, 1<<20
+	s.bottom(puts(strings.Repeat("long ", 20), keys(1, 30)...))
+	s.young(puts("new", keys(1, 1)...))
+	before, calls := s.list(), 0
+	j := s.job(1)
+	j.Output.Values.Relocate = func(uint64) bool { return true }
+	j.Cancelled = func() bool { calls++; return calls == 3 }
+	if edit, err := j.Run(); edit != nil || !errors.Is(err, ErrCancelled) {
+		t.Errorf("Run returns %v, %v", edit, err)
+	}
+	if names := s.list(); !slices.Equal(names, before) {
+		t.Errorf("files %v are left of %v", names, before)
 	}
 }

@@ -323,3 +323,22 @@ func TestAbort_removesValueFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestWriter_reportsWhenAValueFileIsComplete(t *testing.T) {
+	c := withValues(newFS(t))
+	c.TableBytes = 1 << 20
+	w := NewWriter(c)
+	for i := range 20 {
+		n := separate
+		if i%5 == 4 {
+			n = 1
+		}
+		completed, err := add(w, []entry{valued(i, n)})
+		check(t, err)
+		large := i - i/5 // of those before it
+		if want := n == separate && large%3 == 2; (completed == 1) != want {
+			t.Errorf("entry %d, after %d values, has completed %d files", i, large, completed)
+		}
+	}
+	check(t, w.Abort())
+}

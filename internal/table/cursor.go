@@ -25,6 +25,8 @@ type Cursor struct {
 	table     *Table
 	err       error
 	keysOnly  bool
+	moved     bool // it went from one block to the next since it was positioned
+	asked     int  // the last block that was asked for in the direction of that move
 }
 
 // Init makes c a cursor over t that is on no entry. A keysOnly cursor reads no values; Value must
@@ -157,6 +159,7 @@ func (c *Cursor) leave() bool {
 
 func (c *Cursor) nextBlock() bool {
 	if c.count > 0 && c.block+1 < len(c.reader.slots) {
+		c.askAhead(c.block+1, false)
 		return c.enter(c.block+1, false)
 	}
 	return c.leave()
@@ -164,9 +167,17 @@ func (c *Cursor) nextBlock() bool {
 
 func (c *Cursor) prevBlock() bool {
 	if c.count > 0 && c.block > 0 {
+		c.askAhead(c.block-1, true)
 		return c.enter(c.block-1, true)
 	}
 	return c.leave()
+}
+
+// askAhead makes sure that block b and those behind it are on their way to memory.
+func (c *Cursor) askAhead(b int, reverse bool) {
+	if past := reverse && b < c.asked || !reverse && b > c.asked; past || !c.moved {
+		c.moved, c.asked = true, c.reader.prefetch(b, reverse, c.keysOnly)
+	}
 }
 
 // enter moves to the first entry of block b, or to the last.

@@ -27,6 +27,8 @@ type reader struct {
 	index  *index
 	slots  []slots // of each block
 
+	sampler vfs.Sampler // of the values in the map
+
 	filter   atomic.Pointer[filter.Filter] // nil until first used
 	filterMu sync.Mutex                    // held while the filter is read
 }
@@ -137,6 +139,9 @@ func (r *reader) readPart(from, to uint64, parse func(p []byte) error) error {
 	var p []byte
 	if r.file == nil {
 		p = r.data[from:to:to]
+		if !vfs.Resident(p) {
+			vfs.Populate(p) // in one piece, and without a processor
+		}
 	} else {
 		p = make([]byte, to-from)
 		if _, err := r.file.ReadAt(p, int64(from)); err != nil {
@@ -168,6 +173,9 @@ func (r *reader) get(key []byte, hash uint64) (e keyspace.Entry, ok bool, err er
 		return keyspace.Entry{}, false, err
 	}
 	e.Value, e.Until = values.At(i), keys.Until(i)
+	if r.file == nil && r.sampler.Due(uint64(b)<<16|uint64(i)) {
+		r.sampler.Warm(e.Value)
+	}
 	return e, true, nil
 }
 

@@ -21,7 +21,7 @@ type reader struct {
 	file     vfs.File // nil if the file is mapped
 	data     []byte   // the map
 	verified bitmap   // of the values in the map
-	sampler  sampler
+	sampler  vfs.Sampler
 }
 
 // openReader opens the file of c.
@@ -99,8 +99,8 @@ func (r *reader) read(p Pointer) ([]byte, error) {
 		return value, nil
 	}
 	value := r.part(p)
-	if r.sampler.due(p.Offset) {
-		r.sampler.warm(value)
+	if r.sampler.Due(p.Offset) {
+		r.sampler.Warm(value)
 	}
 	if p.Length >= granuleBytes && r.verified.has(p.Offset) {
 		return value, nil

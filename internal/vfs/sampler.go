@@ -1,10 +1,6 @@
-package valuelog
+package vfs
 
-import (
-	"sync/atomic"
-
-	"github.com/stoatdb/stoat/internal/vfs"
-)
+import "sync/atomic"
 
 const (
 	// samplingBits says how rarely values are looked at while none is cold: one of 32. The look
@@ -18,13 +14,13 @@ const (
 	pageBytes = 4 << 10
 )
 
-// sampler finds out whether the values in a map tend to be cold, that is not in memory, and brings
+// Sampler finds out whether the values in a map tend to be cold, that is not in memory, and brings
 // them in before they are touched.
 //
 // Touching a cold page takes a processor away from Go's scheduler until the disk has answered, so
 // that with as many cold reads as processors the whole program stands still. Bringing the page in
 // by a system call first avoids that, and reads no more than the value. But asking whether a page
-// is cold costs more than reading a warm value. So a sampler looks at a few values only, until one
+// is cold costs more than reading a warm value. So a Sampler looks at a few values only, until one
 // is cold. Then it looks at each, until alertReads of them in a row (more or less, under
 // concurrency) were warm. A database that fits into memory pays for the rare looks, one that does
 // not has all its reads looked at.
@@ -34,13 +30,13 @@ const (
 // and then left alone until others were.
 //
 // The zero value is ready for use. Safe for concurrent use.
-type sampler struct {
+type Sampler struct {
 	turn  atomic.Uint32 // which values are in the sample
 	alert atomic.Int32  // so many reads are all looked at; may be below 0
 }
 
-// due reports whether to look at the value at offset before it is touched.
-func (s *sampler) due(offset uint64) bool {
+// Due reports whether to look at the value at offset before it is touched.
+func (s *Sampler) Due(offset uint64) bool {
 	return s.alert.Load() > 0 || scatter(offset) == s.turn.Load()%(1<<samplingBits)
 }
 
@@ -53,20 +49,20 @@ func scatter(offset uint64) uint32 {
 	return uint32(offset * odd >> (64 - samplingBits))
 }
 
-// warm looks at a value that is due, and waits until it is in memory, as far as the system can.
-func (s *sampler) warm(value []byte) {
-	resident := vfs.Resident(value)
+// Warm looks at a value that is due, and waits until it is in memory, as far as the system can.
+func (s *Sampler) Warm(value []byte) {
+	resident := Resident(value)
 	if resident && len(value) > pageBytes {
-		resident = vfs.Resident(value[len(value)-1:])
+		resident = Resident(value[len(value)-1:])
 	}
 	s.note(resident)
 	if !resident {
-		vfs.Populate(value)
+		Populate(value)
 	}
 }
 
 // note records what a look at a value has shown.
-func (s *sampler) note(resident bool) {
+func (s *Sampler) note(resident bool) {
 	switch alert := s.alert.Load(); {
 	case !resident && alert != alertReads:
 		s.alert.Store(alertReads)
