@@ -129,7 +129,7 @@ func (c *crasher) play() error {
 	if err := r.start(); err != nil {
 		return err
 	}
-	return c.before(faultfs.Op{Kind: faultfs.Sync})
+	return errors.Join(c.before(faultfs.Op{Kind: faultfs.Sync}), clean(c.disk))
 }
 
 // before makes the crashes that are due before an operation on the disk.

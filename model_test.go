@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/model"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -236,6 +239,9 @@ func (h *history) reopen() error {
 	if err := h.db.Close(); err != nil {
 		return err
 	}
+	if err := clean(h.fs); err != nil {
+		return err
+	}
 	for _, s := range h.snapshots {
 		if err := s.finish(); err != nil {
 			return fmt.Errorf("after Close: %w", err)
@@ -256,11 +262,48 @@ func TestModel_readersSeeCommittedStates(t *testing.T) {
 		seed = rand.Uint64()
 	}
 	rng := rand.New(rand.NewPCG(seed, 2))
-	line, done := newTimeline(), make(chan struct{})
+	line := newTimeline()
 	db, err := stoat.OpenFS(memfs.New(), "db", randomOptions(rng), randomTuning(rng, line.clock))
-	if err != nil {
-		t.Fatal(err)
+	ok(t, err)
+	stop := startReaders(t, db, line)
+	p := newPlayer(seed, line.clock)
+	for range 300 {
+		if err := playCommit(db, line, p); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+			break
+		}
 	}
+	if stop(); t.Failed() {
+		t.Logf("the seed is %d", seed)
+	}
+	ok(t, db.Close())
+}
+
+// TestModel_readersSeeCommittedStatesOfManyWriters is that beside several writers, some of whose
+// transactions go to tables while others wait for a sync of the log.
+func TestModel_readersSeeCommittedStatesOfManyWriters(t *testing.T) {
+	r := &runner{
+		workload: workload{name: "parallel", options: outside, tuning: unspilled},
+		line:     newTimeline(),
+		tolerate: func(err error) error { return err },
+	}
+	r.fs = faultfs.New(memfs.New(), func(op faultfs.Op) error {
+		if op.Kind == faultfs.Sync && strings.HasSuffix(op.Name, ".log") {
+			letOthersRun()
+		}
+		return nil
+	})
+	ok(t, r.open())
+	stop := startReaders(t, r.db, r.line)
+	err := times(3, func(int) error { return parallelSpills(r) })
+	stop()
+	ok(t, err)
+	ok(t, r.close())
+}
+
+// startReaders starts goroutines that read until stop is called, which waits for them.
+func startReaders(t *testing.T, db *stoat.DB, line *timeline) (stop func()) {
+	done := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 3 {
 		readers.Go(func() {
@@ -271,23 +314,22 @@ func TestModel_readersSeeCommittedStates(t *testing.T) {
 				default:
 				}
 				if err := readOnce(db, line); err != nil {
-					t.Errorf("seed %d: %v", seed, err)
+					t.Error(err)
 					return
 				}
 			}
 		})
 	}
-	p := newPlayer(seed, line.clock)
-	for range 300 {
-		if err := playCommit(db, line, p); err != nil {
-			t.Errorf("seed %d: %v", seed, err)
-			break
-		}
+	return func() {
+		close(done)
+		readers.Wait()
 	}
-	close(done)
-	readers.Wait()
-	if err := db.Close(); err != nil {
-		t.Error(err)
+}
+
+// letOthersRun makes a sync of the log take long, so that other transactions come meanwhile.
+func letOthersRun() {
+	for range 10_000 {
+		runtime.Gosched()
 	}
 }
 

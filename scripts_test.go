@@ -344,7 +344,7 @@ func parallelSpills(r *runner) error {
 						n = 30
 					}
 					return times(n, func(k int) error {
-						return t.put(fmt.Sprint(w, "-", (i+k)%40), strings.Repeat(fmt.Sprint(i), 90))
+						return t.put(fmt.Sprint((i+k)%35), strings.Repeat(fmt.Sprint(w), 600))
 					})
 				})
 			})

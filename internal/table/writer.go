@@ -215,6 +215,7 @@ func (w *Writer) write() error {
 	if _, err := w.file.WriteAt(w.buffer, int64(w.offset)); err != nil {
 		return w.fail(fmt.Errorf("write at offset %d: %w", w.offset, err))
 	}
+	w.file.StartSync(int64(w.offset), int64(len(w.buffer)))
 	w.offset = w.end()
 	if w.buffer = w.buffer[:0]; cap(w.buffer) > 8*bufferBytes {
 		w.buffer = nil
