@@ -188,9 +188,9 @@ func (db *DB) Sync() error { return db.engine.Sync() }
 func (db *DB) Flush() error { return db.engine.Flush() }
 
 // Compact writes everything committed before the call into one sorted run, with large values in the
-// order of their keys, in as little disk space as it can. The database needs no such call: use it to
-// make the files small and scans fast at once, such as before a database is copied or only read. It
-// writes up to all of the data anew. When ctx ends, it stops and keeps what is done.
+// order of their keys, in as little disk space as it can. The database needs no such call: use it
+// to make the files small and scans fast at once, such as before a database is copied or only read.
+// It writes up to all of the data anew. When ctx ends, it stops and keeps what is done.
 func (db *DB) Compact(ctx context.Context) error { return db.engine.Compact(ctx) }
 
 // Close makes every commit durable and releases the directory. Read-only transactions still open

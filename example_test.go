@@ -250,3 +250,28 @@ func ExampleTx_NextSequence() {
 	// 3
 	// <nil>
 }
+
+func ExampleBucket_Stats() {
+	db := exampleDB()
+	defer db.Close()
+
+	err := db.Update(func(tx *stoat.Tx) error {
+		animals, err := tx.CreateBucket([]byte("animals"))
+		if err != nil {
+			return err
+		}
+		if err := animals.Put([]byte("stoat"), []byte("Mustela erminea")); err != nil {
+			return err
+		}
+		stats, err := animals.Stats()
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%d key, %d bytes\n", stats.Keys, stats.Bytes)
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// 1 key, 20 bytes
+	// <nil>
+}

@@ -1,5 +1,7 @@
 package stoat
 
+import "time"
+
 // Stats describes a database at one moment. The numbers are read one after the other while others
 // may write, so that they need not agree to the last.
 type Stats struct {
@@ -8,14 +10,39 @@ type Stats struct {
 	Flushes uint64 // memtables written into tables since opening
 	Merges  uint64 // merges of tables since opening
 
+	// CommittedBytes is the keys and values of what was committed since opening, through the log or
+	// past it, and the keys of deletions. A key counts with the 1 to 9 bytes that stand for its
+	// bucket.
+	CommittedBytes uint64
+	LogBytes       uint64 // written to the log since opening, also for what was rolled back
+	// FlushedBytes is what was written to tables and value files since opening, but for merges: by
+	// flushes, by transactions too large for memory, and by Load; also what was then given up.
+	FlushedBytes uint64
+	MergedBytes  uint64 // written by merges since opening, likewise
+	// Delay is the sum of the times for which commits were held back since opening, so that flushes
+	// and merges keep up.
+	Delay time.Duration
+
+	Entries    uint64 // entries in tables and memtables, older ones of the same key included
+	Tombstones uint64 // those of Entries in tables that say that a key is gone
 	YoungRuns  int    // sorted runs that wait to be merged
+	// DroppedRuns is the number of ranges of dropped buckets whose contents still take space.
+	DroppedRuns int
+
 	Tables     int    // table files
 	TableBytes uint64 // their size
 	RawBytes   uint64 // the keys and values in them, before compression
-	Entries    uint64 // entries in tables and memtables, older ones of the same key included
-	Tombstones uint64 // those of Entries in tables that say that a key is gone
-	// DroppedRuns is the number of ranges of dropped buckets whose contents still take space.
-	DroppedRuns int
+	// ValueFiles is the number of files with large values that lie outside of tables: value files,
+	// and segments of the log that serve as such.
+	ValueFiles     int
+	ValueFileBytes uint64 // their size
+	ValueBytes     uint64 // the values in them that some table points to; the rest is garbage
+	// PendingBytes is what merges have to work on: the tables of young runs, and the garbage in
+	// value files.
+	PendingBytes uint64
+	// LiveBytes is about what merges would leave of TableBytes and ValueFileBytes: the tables of
+	// the largest run, and the values that they point to.
+	LiveBytes uint64
 
 	MemtableBytes int64 // memory of memtables
 	CacheBytes    int64 // memory of decoded blocks
@@ -23,3 +50,54 @@ type Stats struct {
 
 // Stats returns the current numbers. It is cheap, and works on a closed database too.
 func (db *DB) Stats() Stats { return Stats(db.engine.Stats()) }
+
+// WriteAmplification returns how many bytes were written since opening, to the log, to tables and
+// to value files, for each byte of the keys and values committed; 0 before the first commit. It is
+// measured against those and not against the log, because large transactions and [DB.Load] write
+// past the log. It means something after a while of writing: what is in memory is still to be
+// flushed, and young runs are to be merged. Compression makes it smaller.
+func (s Stats) WriteAmplification() float64 {
+	return ratio(s.LogBytes+s.FlushedBytes+s.MergedBytes, s.CommittedBytes)
+}
+
+// SpaceAmplification returns how many bytes the tables and value files take for each byte that they
+// would take if all was merged, as far as that can be told: TableBytes and ValueFileBytes for each
+// one of LiveBytes; 0 without tables. After [DB.Compact] it is close to 1.
+//
+// It compares files with files and not with keys and values, among which compression would hide the
+// garbage; RawBytes tells what compression saves. Which keys of the smaller runs are new is known
+// only when they are merged. Until then all count as newer versions of what is in the largest run,
+// which makes the result too large; and what is deleted of that, or belongs to dropped buckets,
+// counts as live, which makes it too small.
+func (s Stats) SpaceAmplification() float64 {
+	return ratio(s.TableBytes+s.ValueFileBytes, s.LiveBytes)
+}
+
+// ratio returns a / b, and 0 if b is 0.
+func ratio(a, b uint64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+// BucketStats says how much there is in one bucket, without the buckets within it.
+type BucketStats struct {
+	Keys  uint64 // its keys
+	Bytes uint64 // those of its keys and values, before compression
+}
+
+// Stats returns how much there is in this bucket, with what the transaction wrote. It adds up what
+// is known of each table, and reads at most some blocks at the ends of the bucket, and no large
+// value; only entries in memory are counted one by one.
+//
+// The numbers are exact once the database has settled, as after [DB.Compact]. Until then they are
+// too large by what merges will remove: older versions of a key, and what was deleted, by itself or
+// in a range. What has expired may count for longer.
+func (s *space) Stats() (BucketStats, error) {
+	if err := s.check(); err != nil {
+		return BucketStats{}, err
+	}
+	keys, bytes, err := s.tx.snapshot().Measure(s.id)
+	return BucketStats{Keys: keys, Bytes: bytes}, err
+}

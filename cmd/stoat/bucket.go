@@ -26,6 +26,7 @@ type bucket interface {
 	Buckets() iter.Seq[[]byte]
 	Sequence() (uint64, error)
 	SetSequence(n uint64) error
+	Stats() (stoat.BucketStats, error)
 }
 
 // path is the names of a bucket and of those that hold it, outermost first; that of the root is

@@ -29,7 +29,7 @@ func commands() []*command {
 	return []*command{
 		getCommand(), putCommand(), delCommand(),
 		scanCommand(), keysCommand(), bucketsCommand(), statsCommand(),
-		dumpCommand(), loadCommand(),
+		dumpCommand(), loadCommand(), bulkLoadCommand(), compactCommand(),
 		tourCommand(), tourWriterCommand(),
 		helpCommand(), versionCommand(),
 	}

@@ -30,7 +30,7 @@ func overview(s *stdio) {
 		"usage: stoat COMMAND [flags] [arguments]\n\n")
 	for _, c := range commands() {
 		if !c.hidden {
-			fmt.Fprintf(s.out, "  %-8s %s\n", c.name, c.summary)
+			fmt.Fprintf(s.out, "  %-9s  %s\n", c.name, c.summary)
 		}
 	}
 	fmt.Fprint(s.out, `

@@ -40,16 +40,23 @@ the start does no harm.`, countText(batchEntriesMax), batchBytesMax>>20),
 }
 
 func loadFile(s *stdio, db, name string) error {
-	f, err := os.Open(name)
+	f, size, err := openDump(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close() // nothing was written
-	var size int64
+	return load(s, db, name, f, size)
+}
+
+// openDump opens the file of a dump and returns its size, 0 if that is unknown.
+func openDump(name string) (f *os.File, size int64, err error) {
+	if f, err = os.Open(name); err != nil {
+		return nil, 0, err
+	}
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 		size = info.Size()
 	}
-	return load(s, db, name, f, size)
+	return f, size, nil
 }
 
 // load reads a dump of about size bytes into a database. The name is for messages.
@@ -124,7 +131,7 @@ func (l *loader) run() error {
 	}
 	l.loaded = l.lines.number
 	if _, err := l.lines.next(); !errors.Is(err, errCutShort) {
-		return errors.New("there is more after the end of the dump")
+		return errMore
 	}
 	return nil
 }
@@ -140,7 +147,7 @@ func (l *loader) line(line []byte) (end bool, err error) {
 		return true, err
 	}
 	if k == headerKind {
-		return false, errors.New("a second header: load one dump at a time")
+		return false, errSecondHeader
 	}
 	b, err := l.bucket(r.path())
 	if err != nil {
@@ -178,8 +185,12 @@ func (l *loader) bucket(at path) (bucket, error) {
 	return b, nil
 }
 
-// errCutShort reports that a dump has ended before its last line.
-var errCutShort = errors.New("the dump is cut short: its last line is not {\"end\":true}")
+// What can be wrong with the lines of a dump, taken together.
+var (
+	errCutShort     = errors.New("the dump is cut short: its last line is not {\"end\":true}")
+	errMore         = errors.New("there is more after the end of the dump")
+	errSecondHeader = errors.New("a second header: load one dump at a time")
+)
 
 // lineReader reads lines and counts them.
 type lineReader struct {

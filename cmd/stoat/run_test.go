@@ -37,6 +37,8 @@ func TestRun_refusesWrongArguments(t *testing.T) {
 		{"stats"},
 		{"dump"},
 		{"load"},
+		{"bulk-load"},
+		{"compact"},
 		{"tour", "here"},
 		{"help", "gte"},
 		{"version", "1"},
@@ -102,6 +104,7 @@ func TestRun_reportsAMissingDatabaseAndCreatesNone(t *testing.T) {
 		{"buckets", db},
 		{"stats", db},
 		{"dump", db},
+		{"compact", db},
 	} {
 		fails(t, execute(t, "", args...), exitError, "no database at "+db, "stoat put")
 		if files, err := filepath.Glob(filepath.Join(filepath.Dir(db), "*")); err != nil || files != nil {
@@ -171,6 +174,8 @@ func TestRun_saysThatADatabaseIsDamaged(t *testing.T) {
 			{"stats", db},
 			{"dump", db},
 			{"load", db},
+			{"bulk-load", db},
+			{"compact", db},
 		} {
 			r := execute(t, `{"stoat":1}`, args...)
 			fails(t, r, exitDamaged, "database at "+db+" is damaged: ", "restore a backup")

@@ -6,40 +6,64 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/stoatdb/stoat"
 )
 
 // statsReport is what stats prints, as JSON in this form.
 type statsReport struct {
-	Database      string `json:"database"`
-	DiskBytes     int64  `json:"diskBytes"`
-	Files         int    `json:"files"`
-	Commits       uint64 `json:"commits"`
-	Entries       uint64 `json:"entries"`
-	Tombstones    uint64 `json:"tombstones"`
-	Tables        int    `json:"tables"`
-	YoungRuns     int    `json:"youngRuns"`
-	DroppedRuns   int    `json:"droppedRuns"`
-	TableBytes    uint64 `json:"tableBytes"`
-	RawBytes      uint64 `json:"rawBytes"`
-	MemtableBytes int64  `json:"memtableBytes"`
+	Database           string         `json:"database"`
+	DiskBytes          int64          `json:"diskBytes"`
+	Files              int            `json:"files"`
+	Commits            uint64         `json:"commits"`
+	Entries            uint64         `json:"entries"`
+	Tombstones         uint64         `json:"tombstones"`
+	RawBytes           uint64         `json:"rawBytes"`
+	Tables             int            `json:"tables"`
+	TableBytes         uint64         `json:"tableBytes"`
+	ValueFiles         int            `json:"valueFiles"`
+	ValueFileBytes     uint64         `json:"valueFileBytes"`
+	ValueBytes         uint64         `json:"valueBytes"`
+	MemtableBytes      int64          `json:"memtableBytes"`
+	LiveBytes          uint64         `json:"liveBytes"`
+	SpaceAmplification float64        `json:"spaceAmplification"`
+	PendingBytes       uint64         `json:"pendingBytes"`
+	YoungRuns          int            `json:"youngRuns"`
+	DroppedRuns        int            `json:"droppedRuns"`
+	Buckets            []bucketReport `json:"buckets,omitempty"` // nil unless asked for
+}
+
+// bucketReport is what stats prints of a bucket.
+type bucketReport struct {
+	Bucket   []string `json:"bucket,omitempty"`   // absent for the root
+	Bucket64 [][]byte `json:"bucket64,omitempty"` // instead, if a name is not valid UTF-8
+	Keys     uint64   `json:"keys"`
+	Bytes    uint64   `json:"bytes"`
+
+	at path
 }
 
 func statsCommand() *command {
 	flags := newFlags()
+	buckets := flags.Bool("buckets", false, "also count what is in each bucket")
 	asJSON := flags.Bool("json", false, "print one JSON object")
 	return &command{
 		name:      "stats",
 		arguments: "DB",
-		summary:   "print how much there is of what",
+		summary:   "print how much there is of what, and where",
 		details: `
 Entries count older versions of the same key until a merge removes them, and the
-entries that stand for buckets and sequences.`,
+entries that stand for buckets and sequences. The keys and bytes of a bucket are
+without the buckets within it; until a merge they, too, count what is older, or
+was deleted, or has expired. "stoat compact" merges everything.
+
+What was written since opening, and how often, is for a program to ask of its
+own database; here nothing is written.`,
 		min: 1, max: 1,
 		flags: flags,
 		run: func(s *stdio, args []string) error {
-			r, err := measure(args[0])
+			r, err := measure(args[0], *buckets)
 			if err != nil {
 				return err
 			}
@@ -51,50 +75,144 @@ entries that stand for buckets and sequences.`,
 	}
 }
 
-// measure opens the database and returns its numbers.
-func measure(dir string) (statsReport, error) {
+// measure opens the database and returns its numbers, and those of its buckets if asked.
+func measure(dir string, buckets bool) (*statsReport, error) {
 	db, err := open(dir, &stoat.Options{ReadOnly: true})
 	if err != nil {
-		return statsReport{}, err
+		return nil, err
 	}
 	st := db.Stats()
 	files, size, err := diskUsage(dir)
-	return statsReport{
-		Database:      dir,
-		DiskBytes:     size,
-		Files:         files,
-		Commits:       st.Commits,
-		Entries:       st.Entries,
-		Tombstones:    st.Tombstones,
-		Tables:        st.Tables,
-		YoungRuns:     st.YoungRuns,
-		DroppedRuns:   st.DroppedRuns,
-		TableBytes:    st.TableBytes,
-		RawBytes:      st.RawBytes,
-		MemtableBytes: st.MemtableBytes,
-	}, errors.Join(err, db.Close())
+	r := &statsReport{
+		Database:           dir,
+		DiskBytes:          size,
+		Files:              files,
+		Commits:            st.Commits,
+		Entries:            st.Entries,
+		Tombstones:         st.Tombstones,
+		RawBytes:           st.RawBytes,
+		Tables:             st.Tables,
+		TableBytes:         st.TableBytes,
+		ValueFiles:         st.ValueFiles,
+		ValueFileBytes:     st.ValueFileBytes,
+		ValueBytes:         st.ValueBytes,
+		MemtableBytes:      st.MemtableBytes,
+		LiveBytes:          st.LiveBytes,
+		SpaceAmplification: st.SpaceAmplification(),
+		PendingBytes:       st.PendingBytes,
+		YoungRuns:          st.YoungRuns,
+		DroppedRuns:        st.DroppedRuns,
+	}
+	if buckets && err == nil {
+		err = db.View(func(tx *stoat.Tx) error { return r.addBucket(tx, nil) })
+	}
+	return r, errors.Join(err, db.Close())
 }
 
-// print writes the numbers as a table.
-func (r *statsReport) print(s *stdio) error {
-	ratio := ""
-	if r.RawBytes > 0 {
-		ratio = fmt.Sprintf("%.0f %% of the %s put in",
-			100*float64(r.TableBytes)/float64(r.RawBytes), byteText(float64(r.RawBytes)))
+// addBucket adds the numbers of a bucket and of all buckets within it.
+func (r *statsReport) addBucket(b bucket, at path) error {
+	stats, err := b.Stats()
+	if err != nil {
+		return err
 	}
-	t := &table{s, []column{{width: 14}, {width: 14, right: true, look: bold}, {}}}
-	for _, row := range [][3]string{
-		{"on disk", byteText(float64(r.DiskBytes)), counted(int64(r.Files), "file")},
-		{"commits", countText(int64(r.Commits)), "since the database was created"},
-		{"entries", countText(int64(r.Entries)), "with older versions of the same key"},
-		{"tombstones", countText(int64(r.Tombstones)), "entries that say that a key is gone"},
-		{"tables", countText(int64(r.Tables)), ""},
-		{"table bytes", byteText(float64(r.TableBytes)), ratio},
-		{"young runs", countText(int64(r.YoungRuns)), "that wait to be merged"},
-		{"dropped runs", countText(int64(r.DroppedRuns)), "of deleted buckets, still taking space"},
-		{"memtables", byteText(float64(r.MemtableBytes)), "read back from the log"},
-	} {
-		if err := t.row(row[:]...); err != nil {
+	names := new(record)
+	names.setBucket(at)
+	r.Buckets = append(r.Buckets, bucketReport{
+		Bucket: names.Bucket, Bucket64: names.Bucket64,
+		Keys: stats.Keys, Bytes: stats.Bytes, at: at,
+	})
+	for name := range b.Buckets() {
+		child, err := b.Bucket(name)
+		if err != nil {
+			return err
+		}
+		if err := r.addBucket(child, append(slices.Clip(at), string(name))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// print writes the numbers as tables.
+func (r *statsReport) print(s *stdio) error {
+	t := &table{s, []column{{width: 17}, {width: 12, right: true, look: bold}, {}}}
+	for i, section := range r.sections() {
+		if i > 0 {
+			fmt.Fprintln(s.out)
+		}
+		fmt.Fprintln(s.out, s.paint(section.title, bold))
+		for _, row := range section.rows {
+			if err := t.row("  "+row[0], row[1], row[2]); err != nil {
+				return err
+			}
+		}
+	}
+	return r.printBuckets(s)
+}
+
+// statsSection is some of the rows of stats: what each is, its number, and what that says.
+type statsSection struct {
+	title string
+	rows  [][3]string
+}
+
+// sections returns the numbers as they are printed.
+func (r *statsReport) sections() []statsSection {
+	text := func(n uint64) string { return byteText(float64(n)) }
+	count := func(n int) string { return countText(int64(n)) }
+	return []statsSection{
+		{"What is stored", [][3]string{
+			{"commits", countText(int64(r.Commits)), "since the database was created"},
+			{"entries", countText(int64(r.Entries)), "older ones of the same key included"},
+			{"tombstones", countText(int64(r.Tombstones)), "entries that say that a key is gone"},
+			{"in tables", text(r.RawBytes), "keys and values, before compression"},
+			{"large values", text(r.ValueBytes), "outside of tables"},
+		}},
+		{"Where it lies", [][3]string{
+			{"on disk", text(uint64(r.DiskBytes)), counted(int64(r.Files), "file") + " in all"},
+			{"tables", text(r.TableBytes), counted(int64(r.Tables), "file") + share(
+				r.TableBytes, r.RawBytes, "what is in them")},
+			{"value files", text(r.ValueFileBytes), counted(int64(r.ValueFiles), "file") + share(
+				r.ValueBytes, r.ValueFileBytes, "it in use")},
+			{"memtables", text(uint64(r.MemtableBytes)), "of memory, read back from the log"},
+		}},
+		{"What it costs", [][3]string{
+			{"space", significant(r.SpaceAmplification), "bytes in files for each one in use"},
+			{"to be merged", text(r.PendingBytes), "young runs, and garbage in value files"},
+			{"young runs", count(r.YoungRuns), "to search besides the bottom run"},
+			{"dropped runs", count(r.DroppedRuns), "of deleted buckets, still taking space"},
+		}},
+	}
+}
+
+// share returns which share of the whole the part is, to follow a count.
+func share(part, whole uint64, of string) string {
+	if whole == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %.0f %% of %s", 100*float64(part)/float64(whole), of)
+}
+
+// printBuckets writes the table of the buckets, if there is one.
+func (r *statsReport) printBuckets(s *stdio) error {
+	if len(r.Buckets) == 0 {
+		return nil
+	}
+	const pathColumns = 48
+	fmt.Fprintln(s.out)
+	head := &table{s, []column{{pathColumns, false, bold}, {14, true, bold}, {12, true, bold}}}
+	if err := head.row("Bucket", "keys", "bytes"); err != nil {
+		return err
+	}
+	rows := &table{s, []column{{pathColumns, false, plain}, {14, true, plain}, {12, true, plain}}}
+	for _, b := range r.Buckets {
+		name := b.at.String()
+		if name == "" {
+			name = "(root)"
+		}
+		err := rows.row("  "+shorten(name, pathColumns-2), countText(int64(b.Keys)),
+			byteText(float64(b.Bytes)))
+		if err != nil {
 			return err
 		}
 	}

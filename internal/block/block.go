@@ -47,8 +47,8 @@
 //	checksum          u32  CRC-32C of everything before
 //
 // A tombstone has an empty value, and that of a pointer is the pointer. Parsed parts are immutable
-// and safe for concurrent use, as are a [Decompressor]'s methods; a [Builder] and a [Compressor] are
-// not. The package does no I/O and knows neither where a block lies nor which blocks are worth
+// and safe for concurrent use, as are a [Decompressor]'s methods; a [Builder] and a [Compressor]
+// are not. The package does no I/O and knows neither where a block lies nor which blocks are worth
 // keeping.
 package block
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/flush"
@@ -150,7 +151,7 @@ func (e *Engine) flushJob(full sealed, levels *superversion.Levels, final bool) 
 	job := flush.Job{
 		Root:           full.root,
 		Levels:         levels,
-		Output:         e.output(),
+		Output:         e.output(&e.flushed),
 		CompressYoung:  compression == CompressionZstd || final && compression == CompressionAuto,
 		CompressBottom: compression != CompressionNone,
 		LastCommit:     full.lastCommit,
@@ -162,10 +163,11 @@ func (e *Engine) flushJob(full sealed, levels *superversion.Levels, final bool) 
 	return job
 }
 
-// output returns what all jobs' outputs have in common.
-func (e *Engine) output() run.Config {
+// output returns what all jobs' outputs have in common. The bytes that they write are added to
+// count.
+func (e *Engine) output(count *atomic.Uint64) run.Config {
 	return run.Config{
-		FS:         e.fs,
+		FS:         meter{e.fs, count},
 		Dir:        e.dir,
 		Database:   e.database,
 		NextNumber: e.nextNumber,
@@ -252,8 +254,8 @@ func (e *Engine) mergeOne(p plan, cancelled func() bool) error {
 func (e *Engine) mergeJob(p plan, cancelled func() bool) merge.Job {
 	levels := e.state.Load().Levels
 	job := merge.Job{
-		Levels: levels, Young: p.young, Bottom: p.bottom, ToBottom: p.toBottom, Now: e.now(), Output: e.output(),
-		Cancelled: cancelled,
+		Levels: levels, Young: p.young, Bottom: p.bottom, ToBottom: p.toBottom, Now: e.now(),
+		Output: e.output(&e.merged), Cancelled: cancelled,
 	}
 	out := &job.Output
 	out.Filter = !p.toBottom

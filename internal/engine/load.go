@@ -11,8 +11,8 @@ import (
 
 // Loader is a write transaction that goes to tables at once, past log and memtable. While keys
 // ascend, they are written as they come; from the first that does not, they are sorted in
-// memtables. It holds the writer lock until Commit or Rollback, exactly one of which must be called.
-// Not safe for concurrent use.
+// memtables. It holds the writer lock until Commit or Rollback, exactly one of which must be
+// called. Not safe for concurrent use.
 type Loader struct {
 	w      *Writer
 	run    *run.Writer // nil before the first key, and once one did not ascend
@@ -52,6 +52,7 @@ func (l *Loader) Put(key, value []byte) error {
 		return l.w.Put(key, value, 0)
 	}
 	l.last = append(l.last[:0], key...)
+	l.w.bytes += uint64(len(key) + len(value))
 	_, err := l.run.Add(key, keyspace.Entry{Kind: keyspace.KindPut, Value: value})
 	return err
 }

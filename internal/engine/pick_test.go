@@ -149,7 +149,8 @@ func TestPick_splitsATableThatIsPartlyOfADroppedBucket(t *testing.T) {
 	if got := outcome(picker{youngRuns: 4}.pick(&version)); got != "nothing" {
 		t.Errorf("while busy: %s", got)
 	}
-	if got := outcome(picker{youngRuns: 4, idle: true}.pick(&version)); got != "dropped bottom [1] down" {
+	got := outcome(picker{youngRuns: 4, idle: true}.pick(&version))
+	if got != "dropped bottom [1] down" {
 		t.Errorf("when idle: %s", got)
 	}
 }

@@ -38,9 +38,11 @@ func (p picker) reclaim(v *manifest.Version) (plan, bool) {
 	}
 	files := reclaimable(v)
 	next := plan{why: "reclaim", toBottom: true}
-	for copied := uint64(0); len(files) > 0 && garbage > p.garbage/2+live*reclaimTo/100; files = files[1:] {
-		f := files[0]
-		if copied += f.Live; copied > reclaimBytes && len(next.relocate) > 0 {
+	enough := p.garbage/2 + live*reclaimTo/100
+	copied := uint64(0)
+	for _, f := range files {
+		copied += f.Live
+		if garbage <= enough || copied > reclaimBytes && len(next.relocate) > 0 {
 			break
 		}
 		garbage -= garbageOf(f)
@@ -52,8 +54,8 @@ func (p picker) reclaim(v *manifest.Version) (plan, bool) {
 }
 
 // scattered picks log segments, to bring their values into the order of their keys, once in a
-// value's life: scans are slow until then. It waits until the values are worth the keys that have to
-// be written with them.
+// value's life: scans are slow until then. It waits until the values are worth the keys that have
+// to be written with them.
 func (p picker) scattered(v *manifest.Version) (plan, bool) {
 	var live uint64
 	for _, f := range v.ValueFiles {

@@ -15,23 +15,23 @@ func TestRest_flushesALargeMemtableOnceNobodyCommits(t *testing.T) {
 		e := mustOpen(t, memfs.New(), o)
 		for range 10 {
 			mustCommit(t, e, "a")
-			time.Sleep(defaultRestAfter / 2)
+			<-time.After(defaultRestAfter / 2)
 			if n := e.Stats().Flushes; n != 0 {
 				t.Fatalf("%d flushes between commits", n)
 			}
 		}
-		time.Sleep(3 * defaultRestAfter)
+		<-time.After(3 * defaultRestAfter)
 		if s := e.Stats(); s.Flushes != 1 || s.MemtableBytes != 0 {
 			t.Errorf("%d flushes and %d bytes in memtables at rest", s.Flushes, s.MemtableBytes)
 		}
 		mustCommit(t, e, "b")
-		time.Sleep(3 * defaultRestAfter)
+		<-time.After(3 * defaultRestAfter)
 		if n := e.Stats().Flushes; n != 2 {
 			t.Errorf("%d flushes after two pauses", n)
 		}
 		wantWords(t, e, "a", "b")
 		ok(t, e.Close())
-		time.Sleep(3 * defaultRestAfter)
+		<-time.After(3 * defaultRestAfter)
 	})
 }
 
@@ -39,12 +39,12 @@ func TestRest_leavesASmallMemtableAndAnOpenTransactionAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := mustOpen(t, memfs.New(), calm())
 		mustCommit(t, e, "a")
-		time.Sleep(3 * defaultRestAfter)
+		<-time.After(3 * defaultRestAfter)
 		e.options.Tuning.RestBytes = 1
 		mustCommit(t, e, "b")
 		w, err := e.Begin()
 		ok(t, err)
-		time.Sleep(3 * defaultRestAfter)
+		<-time.After(3 * defaultRestAfter)
 		w.Rollback()
 		if n := e.Stats().Flushes; n != 0 {
 			t.Errorf("%d flushes", n)

@@ -90,7 +90,8 @@ func (e *Engine) addSealedLocked(full sealed) {
 }
 
 // closeLog ends the active log segment, all of which is durable or, if the database is poisoned, as
-// durable as it will be, and returns how much of it is. One without a commit goes. The caller holds e.turn.
+// durable as it will be, and returns how much of it is. One without a commit goes. The caller holds
+// e.turn.
 func (e *Engine) closeLog() (size int64) {
 	p := &e.pipeline
 	p.mu.Lock()

@@ -10,11 +10,11 @@ import (
 
 // spill is what a transaction has written to tables, because it did not fit into memory.
 //
-// Plainly: a memtable that is full becomes young runs, as in a flush, that nobody else knows of. The
-// transaction reads through levels of its own, and its commit is one edit of the manifest that adds
-// all its runs: it needs no log. The first memtable is the one that all transactions share, with
-// the commits before; its run has those, too, so that the edit leaves nothing of it in memory. Other
-// commits cannot come in between, because the transaction holds the writer lock.
+// Plainly: a memtable that is full becomes young runs, as in a flush, that nobody else knows of.
+// The transaction reads through levels of its own, and its commit is one edit of the manifest that
+// adds all its runs: it needs no log. The first memtable is the one that all transactions share,
+// with the commits before; its run has those, too, so that the edit leaves nothing of it in memory.
+// Other commits cannot come in between, because the transaction holds the writer lock.
 //
 // One memtable is written while the next is filled.
 type spill struct {
@@ -164,8 +164,8 @@ func (s *spill) edit(epoch uint64) *manifest.Edit {
 	return all
 }
 
-// addRun returns the young runs, newest first, with a newer one. What lies behind the newest of them
-// in key order becomes part of it.
+// addRun returns the young runs, newest first, with a newer one. What lies behind the newest of
+// them in key order becomes part of it.
 func addRun(young []manifest.Run, r manifest.Run) []manifest.Run {
 	if len(young) > 0 {
 		_, last, _ := young[0].Span()
@@ -195,6 +195,7 @@ func (w *Writer) commitTables() error {
 		w.Rollback()
 		return err
 	}
+	e.committedBytes.Add(w.bytes)
 	e.writer.unlock()
 	return nil
 }
@@ -216,7 +217,8 @@ func (w *Writer) adopt() error {
 	if e.logNumber > 0 {
 		edit.LogNumber = e.logNumber + 1
 	}
-	if err := e.install(edit, func(next *superversion.Superversion) { next.Mem = memtable.Root{} }); err != nil {
+	empty := func(next *superversion.Superversion) { next.Mem = memtable.Root{} }
+	if err := e.install(edit, empty); err != nil {
 		w.spill.edits = nil // install has removed the files
 		return err
 	}

@@ -1,13 +1,22 @@
 package engine
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/manifest"
+)
 
 // counters holds what the engine has done since it was opened, and how it stands.
 type counters struct {
 	syncs, flushes, merges atomic.Uint64
-	activeBytes            atomic.Int64 // memory of the active memtable; set under Engine.turn
-	sealedBytes            atomic.Int64 // memory of the sealed memtables; set under Engine.mu
-	paceNanos              atomic.Int64 // how long commits are held back, per byte; likewise
+	committedBytes         atomic.Uint64 // bytes of the keys and values of commits
+	logged                 atomic.Uint64 // bytes of the frames given to the log
+	flushed, merged        atomic.Uint64 // bytes written to tables and value files
+	delayed                atomic.Int64  // nanoseconds that commits were held back
+	activeBytes            atomic.Int64  // memory of the active memtable; set under Engine.turn
+	sealedBytes            atomic.Int64  // memory of the sealed memtables; set under Engine.mu
+	paceNanos              atomic.Int64  // how long commits are held back, per byte; likewise
 }
 
 // Stats describes an engine at one moment.
@@ -17,13 +26,25 @@ type Stats struct {
 	Flushes uint64 // memtables written into tables since opening
 	Merges  uint64 // merges since opening
 
-	YoungRuns   int    // runs that wait to be merged
-	Tables      int    // table files
-	TableBytes  uint64 // their size
-	RawBytes    uint64 // keys and values in them, before compression
+	CommittedBytes uint64        // keys and values of what was committed since opening
+	LogBytes       uint64        // written to the log since opening
+	FlushedBytes   uint64        // written to tables and value files but by merges, since opening
+	MergedBytes    uint64        // written to tables and value files by merges, since opening
+	Delay          time.Duration // for which commits were held back since opening, in sum
+
 	Entries     uint64 // entries in tables and memtables, older ones of the same key included
 	Tombstones  uint64 // those of Entries in tables that say a key is gone
+	YoungRuns   int    // runs that wait to be merged
 	DroppedRuns int    // ranges of dropped buckets whose contents are not all removed yet
+
+	Tables         int    // table files
+	TableBytes     uint64 // their size
+	RawBytes       uint64 // keys and values in them, before compression
+	ValueFiles     int    // files that tables point into
+	ValueFileBytes uint64 // their size
+	ValueBytes     uint64 // values in them that tables point to
+	PendingBytes   uint64 // tables of young runs, and garbage in value files
+	LiveBytes      uint64 // about what merges will leave: the largest run with its values
 
 	MemtableBytes int64 // memory of memtables
 	CacheBytes    int64 // memory of decoded blocks
@@ -32,27 +53,56 @@ type Stats struct {
 // Stats returns the current numbers.
 func (e *Engine) Stats() Stats {
 	state := e.state.Load()
-	version := state.Levels.Version
 	s := Stats{
-		Commits:       e.committed.Load(),
-		Syncs:         e.syncs.Load(),
-		Flushes:       e.flushes.Load(),
-		Merges:        e.merges.Load(),
-		YoungRuns:     len(version.Young),
-		DroppedRuns:   len(version.Dropped),
-		Entries:       uint64(state.Mem.Len()),
-		MemtableBytes: e.activeBytes.Load() + e.sealedBytes.Load(),
-		CacheBytes:    e.cache.Bytes(),
+		Commits:        e.committed.Load(),
+		Syncs:          e.syncs.Load(),
+		Flushes:        e.flushes.Load(),
+		Merges:         e.merges.Load(),
+		CommittedBytes: e.committedBytes.Load(),
+		LogBytes:       e.logged.Load(),
+		FlushedBytes:   e.flushed.Load(),
+		MergedBytes:    e.merged.Load(),
+		Delay:          time.Duration(e.delayed.Load()),
+		Entries:        uint64(state.Mem.Len()),
+		MemtableBytes:  e.activeBytes.Load() + e.sealedBytes.Load(),
+		CacheBytes:     e.cache.Bytes(),
 	}
 	for _, root := range state.Sealed {
 		s.Entries += uint64(root.Len())
 	}
-	for t := range version.Tables() {
+	s.addVersion(state.Levels.Version)
+	return s
+}
+
+// addVersion adds what lies in files.
+func (s *Stats) addVersion(v *manifest.Version) {
+	s.YoungRuns, s.DroppedRuns = len(v.Young), len(v.Dropped)
+	for _, r := range v.Young {
+		s.addRun(r)
+		s.PendingBytes += r.Bytes()
+	}
+	s.addRun(v.Bottom)
+	for _, f := range v.ValueFiles {
+		s.ValueFiles++
+		s.ValueFileBytes += f.Size
+		s.ValueBytes += f.Live
+		s.PendingBytes += garbageOf(f)
+	}
+}
+
+// addRun adds the tables of a run.
+func (s *Stats) addRun(r manifest.Run) {
+	bytes := uint64(0)
+	for _, t := range r.Tables {
 		s.Tables++
 		s.TableBytes += t.Size
 		s.RawBytes += t.RawBytes
 		s.Entries += t.Entries
 		s.Tombstones += t.Tombstones
+		bytes += t.Size
+		for _, share := range t.Values {
+			bytes += share.Bytes
+		}
 	}
-	return s
+	s.LiveBytes = max(s.LiveBytes, bytes)
 }

@@ -20,6 +20,7 @@ type Writer struct {
 	waiting  int    // those of them since the log was last asked to take them
 	streamed bool   // some frames are in the log's queue, or written
 	written  int64  // at least the bytes written since Begin, or since the last spill
+	bytes    uint64 // the bytes of the keys and values written since Begin
 	spill    *spill // what has left memory; nil while that is nothing
 }
 
@@ -140,6 +141,7 @@ func (w *Writer) After(d time.Duration) uint64 {
 // wrote counts an entry. When much was written, it goes to the log, and when that is too much for
 // memory, to tables. An error is one of tables; the transaction can only be rolled back then.
 func (w *Writer) wrote(bytes int) error {
+	w.bytes += uint64(bytes)
 	bytes += entryOverhead
 	if w.written += int64(bytes); w.written >= w.engine.options.Tuning.SpillBytes {
 		return w.toTables()
@@ -161,7 +163,9 @@ func (w *Writer) stream() {
 	e.turn.Lock()
 	defer e.turn.Unlock()
 	if e.reserve(int64(w.pending)) == nil {
-		e.stream(w.edit.TakeFrames(e.pipeline.log.Size()), e.committed.Load()+1)
+		end := e.pipeline.log.Size()
+		e.stream(w.edit.TakeFrames(end), e.committed.Load()+1)
+		e.logged.Add(uint64(e.pipeline.log.Size() - end))
 		w.streamed, w.pending = true, 0
 	}
 	w.waiting = 0
@@ -227,11 +231,14 @@ func (w *Writer) append() (commit uint64, size int64, err error) {
 		e.newest = w.edit.Commit()
 		e.publishRoot(e.newest)
 	} else {
-		frames := w.edit.TakeFrames(e.pipeline.log.Size())
+		end := e.pipeline.log.Size()
+		frames := w.edit.TakeFrames(end)
 		e.newest = w.edit.Commit()
 		e.pipeline.append(frames, commit, e.newest)
+		e.logged.Add(uint64(e.pipeline.log.Size() - end))
 	}
 	e.committed.Store(commit) // not before it is in the queue, where Sync expects it
+	e.committedBytes.Add(w.bytes)
 	e.activeBytes.Store(e.mem.Bytes())
 	e.divideMemory()
 	e.restLater()
@@ -267,7 +274,9 @@ func (e *Engine) reserve(size int64) error {
 // writers slow down smoothly before they would have to stop. The caller holds no lock.
 func (e *Engine) pace(size int64) {
 	if perByte := e.paceNanos.Load(); perByte > 0 {
+		start := time.Now()
 		time.Sleep(min(time.Duration(size*perByte), maxPause))
+		e.delayed.Add(int64(time.Since(start)))
 	}
 }
 

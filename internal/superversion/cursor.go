@@ -244,9 +244,9 @@ func (c *Cursor) step() bool {
 	return true
 }
 
-// holds reports whether all that lies ahead of s is within the bounds and not deleted, as it is for a
-// cursor over all of the one bucket that there is. Nothing is compared then, so that keys are not even looked
-// at.
+// holds reports whether all that lies ahead of s is within the bounds and not deleted, as it is for
+// a cursor over all of the one bucket that there is. Nothing is compared then, so that keys are not
+// even looked at.
 func (c *Cursor) holds(s *source) bool {
 	if !s.measured {
 		s.measured = true
@@ -333,7 +333,8 @@ func (c *Cursor) setFree() {
 	if c.reverse {
 		within = bytes.Compare(edge, c.lower) >= 0
 	}
-	if within && c.winner.clear(edge, c.reverse) && (c.runnerUp == nil || c.ordered(edge, c.runnerUp.key)) {
+	within = within && c.winner.clear(edge, c.reverse)
+	if within && (c.runnerUp == nil || c.ordered(edge, c.runnerUp.key)) {
 		c.free = c.winner.ahead(c.reverse)
 	}
 }

@@ -12,8 +12,8 @@ func (l *Levels) Exists(e keyspace.Entry) bool {
 	return e.Kind != keyspace.KindDelete && (e.Until == 0 || e.Until > l.now())
 }
 
-// Value returns the value that an entry stands for; ok is false if the key is not there. It is valid
-// as long as the Superversion that the entry is from is reachable, and must not be modified.
+// Value returns the value that an entry stands for; ok is false if the key is not there. It is
+// valid as long as the Superversion that the entry is from is reachable, and must not be modified.
 func (l *Levels) Value(e keyspace.Entry) (value []byte, ok bool, err error) {
 	if e.Kind == keyspace.KindPut && e.Until == 0 {
 		return e.Value, true, nil

@@ -6,9 +6,9 @@ import "github.com/stoatdb/stoat/internal/vfs"
 // before is looked at.
 const prefetchBytes = 1 << 20
 
-// prefetch asks for the blocks that a scan comes to from block b on, in the given direction, if they
-// are not in memory, and returns the last block that needs no asking for. The system does not read
-// ahead by itself, because most reads are of one value somewhere.
+// prefetch asks for the blocks that a scan comes to from block b on, in the given direction, if
+// they are not in memory, and returns the last block that needs no asking for. The system does not
+// read ahead by itself, because most reads are of one value somewhere.
 func (r *reader) prefetch(b int, reverse, keysOnly bool) (asked int) {
 	if r.file != nil {
 		return r.farthest(reverse)

@@ -7,9 +7,9 @@ import (
 
 // Walk calls yield for the current entry and the n after it, or before it if reverse, all of which
 // must be in the same block, which must be plain. It leaves out tombstones, and of each key the
-// first strip bytes; values are nil if the cursor reads none. It ends on the last of them, or on the
-// one for which yield returned false, and returns how often it called yield and whether yield wants
-// more.
+// first strip bytes; values are nil if the cursor reads none. It ends on the last of them, or on
+// the one for which yield returned false, and returns how often it called yield and whether yield
+// wants more.
 func (c *Cursor) Walk(
 	n int, reverse bool, strip int, yield func(key, value []byte) bool,
 ) (calls int, more bool) {

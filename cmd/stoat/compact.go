@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoatdb/stoat"
+)
+
+func compactCommand() *command {
+	return &command{
+		name:      "compact",
+		arguments: "DB",
+		summary:   "make the files as small and as fast to scan as can be",
+		details: `
+Writes up to all of the data anew, into one sorted run. The database needs no
+such call: it is of use before the folder is copied, or when it will only be
+read from now on. An interrupt stops it, and keeps what is done.`,
+		min: 1, max: 1,
+		flags: newFlags(),
+		run: func(s *stdio, args []string) error {
+			ctx, stop := interruptible()
+			defer stop()
+			return compact(ctx, s, args[0])
+		},
+	}
+}
+
+// compact compacts an existing database and prints what that did.
+func compact(ctx context.Context, s *stdio, dir string) error {
+	// Opening for writing would create the database.
+	if err := view(dir, func(*stoat.Tx) error { return nil }); err != nil {
+		return err
+	}
+	_, before, err := diskUsage(dir)
+	if err != nil {
+		return err
+	}
+	db, err := open(dir, nil)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(compactWatched(ctx, s, db), db.Close()); err != nil {
+		return err
+	}
+	_, after, err := diskUsage(dir)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s before, %s after\n",
+		byteText(float64(before)), byteText(float64(after)))
+	return err
+}
+
+// compactWatched compacts with a line on a terminal that says how much has been written.
+func compactWatched(ctx context.Context, s *stdio, db *stoat.DB) error {
+	done := make(chan error, 1)
+	go func() { done <- db.Compact(ctx) }()
+	line := newProgress(s, "compact", 0)
+	defer line.finish()
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-done:
+			if err != nil && ctx.Err() != nil {
+				return fmt.Errorf("%w; what was done by then stays done", errInterrupted)
+			}
+			return err
+		case <-ticker.C:
+			line.add(int64(db.Stats().MergedBytes) - line.done)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package superversion
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/memtable"
+	"github.com/stoatdb/stoat/internal/table"
+	"github.com/stoatdb/stoat/internal/valuelog"
+)
+
+// Measure returns how many entries memtables and tables have for the keys of a bucket, and the
+// bytes of these keys, as the user knows them, and of their values. Tombstones do not count; older
+// entries of a key do, and so do those that newer runs delete as a range, or that have expired. It
+// reads only what the tables' descriptions leave open, and no value outside of tables.
+func (s *Superversion) Measure(bucket uint64) (entries, bytes uint64, err error) {
+	m := measure{bucket: bucket, lower: keyspace.AppendPrefix(nil, bucket)}
+	m.upper = keyspace.Successor(m.lower)
+	m.addMemtable(s.Mem)
+	for _, root := range s.Sealed {
+		m.addMemtable(root)
+	}
+	for i := range s.Levels.Young {
+		if err := m.addRun(&s.Levels.Young[i]); err != nil {
+			return 0, 0, err
+		}
+	}
+	if err := m.addRun(&s.Levels.Bottom); err != nil {
+		return 0, 0, err
+	}
+	return m.entries, m.bytes - m.entries*uint64(len(m.lower)), nil
+}
+
+// measure adds up what there is of one bucket.
+type measure struct {
+	bucket         uint64
+	lower, upper   []byte // its keys are in [lower, upper), and start with lower
+	entries, bytes uint64 // of internal keys and values
+}
+
+func (m *measure) add(entries, bytes uint64) {
+	m.entries += entries
+	m.bytes += bytes
+}
+
+// addMemtable counts the entries of a memtable one by one.
+func (m *measure) addMemtable(root memtable.Root) {
+	var c memtable.Cursor
+	c.Init(root)
+	for ok := c.Seek(m.lower); ok && bytes.Compare(c.Key(), m.upper) < 0; ok = c.Next() {
+		if c.Kind() != keyspace.KindDelete {
+			m.add(1, uint64(len(c.Key())+len(c.Value())))
+		}
+	}
+}
+
+// addRun adds what the descriptions of a run's tables say, and counts in those tables that are not
+// described by bucket.
+func (m *measure) addRun(r *Run) error {
+	for _, h := range r.Tables[r.search(m.lower):] {
+		if bytes.Compare(h.Meta.Smallest, m.upper) >= 0 {
+			return nil
+		}
+		if len(h.Meta.Buckets) == 0 {
+			if err := m.count(h.Table); err != nil {
+				return err
+			}
+			continue
+		}
+		i, ok := slices.BinarySearchFunc(h.Meta.Buckets, m.bucket,
+			func(s manifest.BucketShare, id uint64) int { return cmp.Compare(s.Bucket, id) })
+		if ok {
+			m.add(h.Meta.Buckets[i].Entries, h.Meta.Buckets[i].Bytes)
+		}
+	}
+	return nil
+}
+
+// count counts the entries of a table one by one. The blocks are read with their values, because
+// nothing else tells how long those are; it is few blocks, unless one bucket has nearly all of a
+// table with many.
+func (m *measure) count(t *table.Table) error {
+	var c table.Cursor
+	c.Init(t, false)
+	for ok := c.Seek(m.lower); ok && bytes.Compare(c.Key(), m.upper) < 0; ok = c.Next() {
+		size := uint64(len(c.Value()))
+		switch c.Kind() {
+		case keyspace.KindDelete:
+			continue
+		case keyspace.KindPointer:
+			p, err := valuelog.ParsePointer(c.Value())
+			if err != nil {
+				return corrupt.New("a table", 0, "%v", err)
+			}
+			size = uint64(p.Length)
+		}
+		m.add(1, uint64(len(c.Key()))+size)
+	}
+	return c.Err()
+}
