@@ -162,6 +162,9 @@ func (s *space) DeleteRange(r Range) error {
 	if err := s.checkWrite(); err != nil {
 		return err
 	}
+	if longest := max(len(r.Start), len(r.End)); longest > keyspace.MaxKeyBytes {
+		return fmt.Errorf("bound of %d bytes, the limit is 65,535: %w", longest, ErrTooLarge)
+	}
 	span, ok, err := s.span(r)
 	if !ok {
 		return err

@@ -89,7 +89,10 @@ var workloads = []workload{
 	{name: "spills", options: outside, tuning: scattered, run: spills},
 	{name: "spills-unsynced", options: unsynced, tuning: scattered, run: spills},
 	{name: "parallel", tuning: lazy, parallel: true, run: parallel},
-	{name: "parallel-spills", options: outside, tuning: unspilled, parallel: true, run: parallelSpills},
+	{
+		name: "parallel-spills", options: outside, tuning: unspilled, parallel: true,
+		run: parallelSpills,
+	},
 }
 
 // errStop ends a workload early, because the database accepts no more writes.
