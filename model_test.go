@@ -115,8 +115,10 @@ func (h *history) step() error {
 		return h.view()
 	case op < 78:
 		return h.hold()
-	case op < 90:
+	case op < 88:
 		return h.look()
+	case op < 91:
+		return h.load()
 	case op < 94:
 		return h.db.Flush()
 	case op < 95:

@@ -17,6 +17,8 @@ type player struct {
 	clock *model.Clock // moved on between operations
 	keys  int          // how many different keys there are
 	long  bool         // now and then, a value of tens of kilobytes
+
+	loaded int // keys so far that were loaded beyond all others
 }
 
 func newPlayer(seed uint64, clock *model.Clock) *player {

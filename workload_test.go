@@ -88,6 +88,13 @@ var workloads = []workload{
 	{name: "compactions-unsynced", options: unsyncedOutside, tuning: roomy, run: compactions},
 	{name: "spills", options: outside, tuning: scattered, run: spills},
 	{name: "spills-unsynced", options: unsynced, tuning: scattered, run: spills},
+	{name: "loads", options: outside, tuning: scattered, run: loads},
+	{name: "loads-unsynced", options: unsynced, tuning: eager, run: loads},
+	{name: "loads-lazy", options: unsyncedOutside, tuning: lazy, run: loads},
+	{
+		name: "parallel-loads", options: unsyncedOutside, tuning: lazy, parallel: true,
+		run: parallelLoads,
+	},
 	{name: "parallel", tuning: lazy, parallel: true, run: parallel},
 	{
 		name: "parallel-spills", options: outside, tuning: unspilled, parallel: true,

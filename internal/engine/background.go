@@ -201,8 +201,21 @@ func (e *Engine) mergeLoop() {
 			continue
 		}
 		e.options.Logger.Warn("merge will be tried again", "dir", e.dir, "after", pause, "err", err)
-		e.sleep(pause, nil)
+		e.pauseMerging(pause)
 		pause = min(2*pause, retryMax)
+	}
+}
+
+// pauseMerging returns after d, or when Compact waits or the engine closes. That a merge is
+// due does not end it, or one that keeps failing would be tried at every flush.
+func (e *Engine) pauseMerging(d time.Duration) {
+	for end := time.Now().Add(d); !e.sleep(time.Until(end), e.due); {
+		e.mu.Lock()
+		over := e.yield || e.closed.Load()
+		e.mu.Unlock()
+		if over {
+			return
+		}
 	}
 }
 

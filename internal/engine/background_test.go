@@ -161,6 +161,33 @@ func TestMerge_thatFailsIsTriedAgain(t *testing.T) {
 	})
 }
 
+// TestMerge_thatFailsIsNotTriedAtEveryFlush flushes more than should wait for a merge, during the
+// pause before that is tried again.
+func TestMerge_thatFailsIsNotTriedAtEveryFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var attempts atomic.Int64
+		files := faultfs.New(memfs.New(), func(op faultfs.Op) error {
+			if is(faultfs.Open, tableSuffix)(op) {
+				attempts.Add(1)
+				return errBroken
+			}
+			return nil
+		})
+		e := mustOpen(t, files, Options{Tuning: Tuning{IdleAfter: time.Hour, YoungRuns: 2}})
+		overlap(t, e, 3)
+		synctest.Wait()
+		before := attempts.Load()
+		for range 3 {
+			overlap(t, e, 0)
+			synctest.Wait()
+		}
+		if after := attempts.Load(); before == 0 || after != before {
+			t.Errorf("%d attempts before the flushes, %d after", before, after)
+		}
+		ok(t, e.Close())
+	})
+}
+
 func TestMerge_keepsSnapshotsReadable(t *testing.T) {
 	disk := memfs.New()
 	e := mustOpen(t, disk, Options{Tuning: Tuning{IdleAfter: time.Microsecond, YoungRuns: 100}})

@@ -82,7 +82,7 @@ func (e *Engine) takeMerging() error {
 			return err
 		}
 		e.yield = true
-		poke(e.due) // whoever waits for a pause in the commits need not
+		poke(e.due) // whoever waits for a pause in the commits, or to try again, need not
 		e.moved.Wait()
 	}
 	e.yield = false

@@ -2,7 +2,11 @@ package engine
 
 import (
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/faultfs"
@@ -59,6 +63,55 @@ func TestPoison_isWhatCloseReports(t *testing.T) {
 	again := mustOpen(t, disk.CrashKeepNone(), calm())
 	wantWords(t, again, "a")
 	mustCommit(t, again, "c")
+}
+
+// TestPoison_keepsJobsFromTheManifest lets the log fail while a flush or a merge is under way. What
+// that has written must go, and neither the log nor the manifest may change. (Invariant I9)
+func TestPoison_keepsJobsFromTheManifest(t *testing.T) {
+	for name, o := range map[string]Options{
+		"flush": calm(),
+		"merge": {Tuning: Tuning{YoungRuns: 100, IdleAfter: time.Minute}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var holding, broken atomic.Bool
+				held, release := make(chan struct{}, 1), make(chan struct{})
+				disk := memfs.NewCrashable()
+				e := mustOpen(t, faultfs.New(disk, func(op faultfs.Op) error {
+					if holding.Load() && is(faultfs.Create, tableSuffix)(op) {
+						poke(held)
+						<-release
+					}
+					if broken.Load() && is(faultfs.Sync, ".log")(op) {
+						return errBroken
+					}
+					return nil
+				}), o)
+				overlap(t, e, 2)
+				holding.Store(true)
+				var flush sync.WaitGroup
+				if name == "flush" {
+					mustCommit(t, e, "b")
+					flush.Go(func() { _ = e.Flush() }) // the commit below says the same
+				}
+				<-held
+				broken.Store(true)
+				if err := commit(e, dataKey("c"), nil); !errors.Is(err, ErrPoisoned) {
+					t.Errorf("commit on a broken disk gives %v", err)
+				}
+				broken.Store(false)
+				before := image(t, disk)
+				close(release)
+				flush.Wait()
+				synctest.Wait()
+				wantImage(t, disk, before)
+				if err := e.Close(); !errors.Is(err, ErrPoisoned) {
+					t.Errorf("Close gives %v", err)
+				}
+				wantImage(t, disk, before)
+			})
+		})
+	}
 }
 
 func TestPoison_failsEveryCommitThatWaited(t *testing.T) {
