@@ -95,7 +95,7 @@ func TestReclaim_keepsTheFilesNearTheLiveBytes(t *testing.T) {
 				}
 			})
 		}
-		written := db.Stats().LogBytes
+		written := db.Stats().CommittedBytes
 		<-time.After(time.Minute)
 		const live = keys * valueBytes
 		s := db.Stats()

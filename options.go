@@ -20,10 +20,11 @@ type Options struct {
 	// memory and loses the last of them, in whole transactions, when the system crashes.
 	Sync SyncMode
 
-	// MemoryLimit is the number of bytes for memtables and decoded blocks together, at least 2 MiB.
-	// More memory means fewer, larger flushes and more reads without decoding; less memory suits
-	// small machines. What one transaction writes, and what waits while flushes lag behind, can
-	// exceed it. Default: 0, which stands for 128 MiB.
+	// MemoryLimit is the number of bytes for memtables and decoded blocks together, at least 2 MiB,
+	// with the room that Go's collector needs for them: half of it is in use at a time. More memory
+	// means fewer, larger flushes and more reads without decoding; less memory suits small machines.
+	// A transaction that is larger than an eighth of it goes to tables while it runs. Pages of the
+	// files that the system keeps in memory do not count. Default: 0, which stands for 128 MiB.
 	MemoryLimit int64
 
 	// Compression chooses how tables store values. Default: CompressionAuto. CompressionNone makes

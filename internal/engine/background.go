@@ -133,8 +133,9 @@ func (e *Engine) flushOne(oldest sealed, final bool) error {
 		return fmt.Errorf("flush: %w", err)
 	}
 	pop := func(next *superversion.Superversion) {
-		e.sealed = e.sealed[1:]
-		next.Sealed = next.Sealed[: len(next.Sealed)-1 : len(next.Sealed)-1]
+		// Copies, lest the memtable stay reachable through what is behind the slices.
+		e.sealed = slices.Clone(e.sealed[1:])
+		next.Sealed = slices.Clone(next.Sealed[:len(next.Sealed)-1])
 	}
 	if err := e.install(edit, pop); err != nil {
 		return fmt.Errorf("flush: %w", err)

@@ -92,7 +92,7 @@ func newEngine(fs vfs.FS, dir string, o Options) *Engine {
 	e.hurry, e.due, e.stop = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 	e.moved.L = &e.mu
 	e.pipeline.changed.L = &e.pipeline.mu
-	e.cache = table.NewCache(o.MemoryLimit)
+	e.cache = table.NewCache(e.options.heapBytes())
 	e.mem = newMemtable()
 	return e
 }

@@ -59,9 +59,12 @@ const (
 	defaultRestAfter    = time.Second
 	defaultRestBytes    = 4 << 20
 
+	// heapShare of the memory limit is for what is in use: Go's collector lets the heap grow to twice
+	// that before it looks.
+	heapShare = 2
 	// memtableShare of the memory limit is one memtable's size: one that fills, and one that is
 	// being flushed in the room that decoded blocks have otherwise.
-	memtableShare = 2
+	memtableShare = 2 * heapShare
 	minMemtable   = 1 << 20
 	// spillShare of a memtable, as a divisor, is what a transaction writes before that goes to tables:
 	// so much is being filled, and so much being written, beside the memtable of all others.
@@ -93,6 +96,9 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
+
+// heapBytes is how much of the memory limit memtables and decoded blocks may take.
+func (o *Options) heapBytes() int64 { return o.MemoryLimit / heapShare }
 
 func setDefault[T comparable](field *T, value T) {
 	var zero T

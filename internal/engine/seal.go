@@ -17,7 +17,7 @@ func (e *Engine) waitForRoom() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for n := len(e.sealed); n > 0; n = len(e.sealed) {
-		fits := e.sealedBytes.Load()+e.mem.Bytes() <= e.options.MemoryLimit
+		fits := e.sealedBytes.Load()+e.mem.Bytes() <= e.options.heapBytes()
 		if n < maxSealed && fits {
 			break
 		}
@@ -129,7 +129,7 @@ func (e *Engine) logBytes() int64 {
 
 // divideMemory gives decoded blocks what the memtables leave of the memory limit.
 func (e *Engine) divideMemory() {
-	limit := e.options.MemoryLimit
+	limit := e.options.heapBytes()
 	used := e.activeBytes.Load() + e.sealedBytes.Load()
 	e.cache.SetLimit(max(limit-used, limit/cacheShare))
 }

@@ -19,7 +19,8 @@ import (
 // One memtable is written while the next is filled.
 type spill struct {
 	engine  *Engine
-	shared  *memtable.Edit // of the memtable that all transactions share
+	begun   *superversion.Superversion // what the transaction began on, which its reads are still of
+	shared  *memtable.Edit             // of the memtable that all transactions share
 	levels  *superversion.Levels
 	edits   []*manifest.Edit // oldest first
 	writing chan written     // holds the outcome of the job under way; nil if there is none
@@ -58,7 +59,7 @@ func (w *Writer) startSpill() error {
 	if err := e.awaitFlushed(); err != nil {
 		return err
 	}
-	w.spill = &spill{engine: e, shared: w.edit, levels: e.state.Load().Levels}
+	w.spill = &spill{engine: e, begun: w.base, shared: w.edit, levels: e.state.Load().Levels}
 	return nil
 }
 
