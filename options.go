@@ -32,9 +32,10 @@ type Options struct {
 	Compression Compression
 
 	// ValueThreshold is the size in bytes from which a value is not copied by merges: it stays where
-	// its commit wrote it, in the log, until too much around it is garbage. A smaller threshold makes
-	// loads of values above it faster and scans over them slower, until Compact puts them in order.
-	// At least 64; less than 0 keeps all values in tables. Default: 0, which stands for 2 KiB.
+	// its commit wrote it, in the log, until nobody commits and it is moved into the order of keys. A
+	// smaller threshold makes loads faster, and gets and scans of the values above it slower by some
+	// tens of nanoseconds.
+	// At least 64; less than 0 keeps all values in tables. Default: 0, which stands for 1 KiB.
 	ValueThreshold int
 
 	// LockTimeout is how long Open waits while another process has the database open. Default: 0,

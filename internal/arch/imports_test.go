@@ -38,7 +38,7 @@ const policy = `
 	internal/superversion: internal/keyspace, internal/corrupt, internal/filter,
 	                       internal/memtable, internal/manifest, internal/valuelog, internal/table
 	internal/run:          internal/keyspace, internal/vfs, internal/manifest, internal/valuelog,
-	                       internal/table
+	                       internal/block, internal/table
 	internal/flush:        internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
 	                       internal/manifest, internal/valuelog, internal/superversion, internal/run
 	internal/merge:        internal/keyspace, internal/vfs, internal/manifest,

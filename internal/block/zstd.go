@@ -69,22 +69,30 @@ func (d *Decompressor) decode(p []byte, size int) ([]byte, error) {
 	return values, nil
 }
 
-// looksRandom reports whether compressing the values is most likely a waste. It costs about a
-// microsecond: it samples 1 KiB spread over the values and counts how often two samples are equal,
-// which for random bytes is once in 256 pairs. Values whose neighbours start alike are not random,
-// however random each is in itself; random bytes that repeat within one value are not recognised.
+// looksRandom reports whether compressing the values is most likely a waste, as [LooksRandom] does.
+// Values whose neighbours start alike are not random, however random each is in itself.
 func (b *Builder) looksRandom() bool {
-	const words = 128
-	if len(b.values) < words*8 {
-		return len(b.values) < 64
-	}
-	if b.neighboursAlike() {
+	if len(b.values) >= sampleBytes && b.neighboursAlike() {
 		return false
 	}
+	return LooksRandom(b.values)
+}
+
+// sampleBytes is how much of the values is looked at.
+const sampleBytes = 1 << 10
+
+// LooksRandom reports whether compressing p is most likely a waste. It costs about a microsecond:
+// it samples 1 KiB spread over p and counts how often two samples are equal, which for random bytes
+// is once in 256 pairs. Random bytes that repeat are not recognised.
+func LooksRandom(p []byte) bool {
+	const words = sampleBytes / 8
+	if len(p) < words*8 {
+		return len(p) < 64
+	}
 	var counts [256]uint16
-	stride := len(b.values) / words
+	stride := len(p) / words
 	for i := range words {
-		for w, n := binary.LittleEndian.Uint64(b.values[i*stride:]), 0; n < 8; n++ {
+		for w, n := binary.LittleEndian.Uint64(p[i*stride:]), 0; n < 8; n++ {
 			counts[byte(w)]++
 			w >>= 8
 		}

@@ -52,7 +52,7 @@ const (
 	defaultTableBytes   = 32 << 20
 	defaultValueBytes   = 64 << 20
 	defaultGarbage      = 32 << 20
-	defaultThreshold    = 2 << 10
+	defaultThreshold    = 1 << 10
 	defaultYoungRuns    = 4
 	defaultJournalBytes = 256 << 10
 	defaultIdleAfter    = 200 * time.Millisecond

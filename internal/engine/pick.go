@@ -64,10 +64,10 @@ const (
 // pick returns the most urgent merge, if there is one to do.
 func (p picker) pick(v *manifest.Version) (plan, bool) {
 	choices := []func(*manifest.Version) (plan, bool){
-		p.covered, p.grown, p.shadowed, p.crowded, p.reclaim, p.stale,
+		p.covered, p.grown, p.shadowed, p.crowded, p.reclaimBusy, p.stale,
 	}
 	if p.idle {
-		choices = append(choices, p.tidy, p.dropped, p.scattered)
+		choices = append(choices, p.tidy, p.dropped, p.scattered, p.reclaimIdle)
 	}
 	for _, choose := range choices {
 		if next, ok := choose(v); ok {

@@ -9,10 +9,10 @@ import (
 
 // Bounds of the garbage in value files, by which reclaiming is picked.
 const (
-	// reclaimBusy and reclaimIdle are how many bytes of garbage there may be for 100 bytes of live
+	// garbageBusy and garbageIdle are how many bytes of garbage there may be for 100 bytes of live
 	// values while there are commits, and while there are none.
-	reclaimBusy = 100
-	reclaimIdle = 35
+	garbageBusy = 100
+	garbageIdle = 35
 	// reclaimTo is where reclaiming stops. The distance keeps it from starting for every few bytes.
 	reclaimTo = 20
 	// reclaimBytes bounds the values that are written anew by one merge, and with them the space
@@ -20,20 +20,23 @@ const (
 	reclaimBytes = 4 << 30
 )
 
+// reclaimBusy picks what to reclaim whatever else goes on.
+func (p picker) reclaimBusy(v *manifest.Version) (plan, bool) { return p.reclaim(v, garbageBusy) }
+
+// reclaimIdle picks what to reclaim when there is time.
+func (p picker) reclaimIdle(v *manifest.Version) (plan, bool) { return p.reclaim(v, garbageIdle) }
+
 // reclaim picks value files with much garbage, to write their live values anew. How much is live
 // in a file is an exact sum over the tables; what it costs to be rid of a file is its live bytes,
-// so that the files with the smallest live share come first.
-func (p picker) reclaim(v *manifest.Version) (plan, bool) {
+// so that the files with the smallest live share come first. most is how many bytes of garbage
+// there may be for 100 bytes of live values.
+func (p picker) reclaim(v *manifest.Version, most uint64) (plan, bool) {
 	var live, garbage uint64
 	for _, f := range v.ValueFiles {
 		live += f.Live
 		garbage += garbageOf(f)
 	}
-	bound := live * reclaimBusy / 100
-	if p.idle {
-		bound = live * reclaimIdle / 100
-	}
-	if garbage <= p.garbage+bound {
+	if garbage <= p.garbage+live*most/100 {
 		return plan{}, false
 	}
 	files := reclaimable(v)

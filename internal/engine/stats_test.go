@@ -1,10 +1,10 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +16,12 @@ import (
 // largeBytes is the size of a value that lies outside of tables.
 const largeBytes = 5000
 
-func largeValue() []byte { return bytes.Repeat([]byte("l"), largeBytes) }
+// largeValue returns a value that no compression makes smaller.
+func largeValue() []byte {
+	value := make([]byte, largeBytes)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(value) // which always succeeds
+	return value
+}
 
 func TestStats_countWhatFlushesAndMergesWrite(t *testing.T) {
 	o := calm()

@@ -76,8 +76,10 @@ func (p part) holds(c *memtable.Cursor) bool {
 // hide there.
 func (j Job) write(edit *manifest.Edit, young *manifest.Run, p part) error {
 	bottom := j.outside(p)
-	w := run.NewWriter(j.Config(bottom, edit.Drop))
+	config := j.Config(bottom, edit.Drop)
+	w := run.NewWriter(config)
 	values := j.values()
+	values.compress = config.Compress
 	var c memtable.Cursor
 	c.Init(j.Root)
 	for c.Seek(p.first); p.holds(&c); c.Next() {
@@ -107,10 +109,12 @@ func (j Job) write(edit *manifest.Edit, young *manifest.Run, p part) error {
 
 // values decides where large values stay.
 type values struct {
-	least   int // from this size on they are large
-	log     uint64
-	inLog   bool // they stay in the log segment
-	pointer [valuelog.PointerBytes]byte
+	least int // from this size on they are large
+	log   uint64
+	inLog bool // they stay in the log segment
+	// compress says that tables are compressed, so that values that shrink are better in them.
+	compress bool
+	pointer  [valuelog.PointerBytes]byte
 }
 
 // values leaves large values in the log segment if they are at least half of it: else most of the
@@ -139,7 +143,8 @@ func (v *values) entry(c *memtable.Cursor) keyspace.Entry {
 		return e // what the cursor has of it otherwise may be what was deleted
 	}
 	e.Value, e.Until = c.Value(), c.Until()
-	if !v.inLog || e.Kind != keyspace.KindPut || len(e.Value) < v.least {
+	if !v.inLog || e.Kind != keyspace.KindPut || len(e.Value) < v.least ||
+		v.compress && run.Shrinks(e.Value) {
 		return e
 	}
 	if offset, ok := c.LogOffset(); ok {

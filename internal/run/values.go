@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/valuelog"
@@ -13,13 +14,28 @@ import (
 
 // Values says what becomes of large values. The zero value leaves all where they are.
 type Values struct {
-	Separate  int   // values of at least this many bytes go to value files; 0: none do
+	// Separate is the size from which values go to value files; 0: none do. In compressed tables
+	// those stay that shrink.
+	Separate  int
 	FileBytes int64 // a value file is closed when it has this many bytes
 
 	// Relocate reports whether the values in a file are to be written anew. A nil Relocate leaves
 	// all pointers as they are. Read returns the value of the entry that is being added.
 	Relocate func(file uint64) bool
 	Read     func() ([]byte, error)
+}
+
+// Values of these sizes can be worth to be copied by merges for being compressed: of smaller ones
+// one cannot tell, larger ones cost too much.
+const (
+	shrinkLeast = 1 << 10
+	shrinkMost  = 256 << 10
+)
+
+// Shrinks reports whether a large value belongs into the blocks of a compressed table all the same,
+// because it is likely to be much smaller there.
+func Shrinks(value []byte) bool {
+	return len(value) >= shrinkLeast && len(value) <= shrinkMost && !block.LooksRandom(value)
 }
 
 // valueWriter writes the value files of a run.
@@ -46,7 +62,8 @@ func (v *valueWriter) place(e keyspace.Entry) (keyspace.Entry, error) {
 		}
 		e.Kind = keyspace.KindPut
 	}
-	if e.Kind != keyspace.KindPut || c.Separate <= 0 || len(e.Value) < c.Separate {
+	if e.Kind != keyspace.KindPut || c.Separate <= 0 || len(e.Value) < c.Separate ||
+		v.config.Compress && Shrinks(e.Value) {
 		return e, nil
 	}
 	if v.writer == nil {

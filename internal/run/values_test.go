@@ -1,6 +1,8 @@
 package run
 
 import (
+	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +15,7 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
 const (
@@ -341,4 +344,53 @@ func TestWriter_reportsWhenAValueFileIsComplete(t *testing.T) {
 		}
 	}
 	check(t, w.Abort())
+}
+
+func TestShrinks_tellsTextFromNoise(t *testing.T) {
+	noise := make([]byte, 300_000)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
+	text := bytes.Repeat([]byte("values that people write are of few characters; "), 7000)
+	for _, c := range []struct {
+		name  string
+		value []byte
+		want  bool
+	}{
+		{"noise", noise[:5000], false},
+		{"much noise", noise[:shrinkMost], false},
+		{"text", text[:5000], true},
+		{"text that is too short to tell", text[:shrinkLeast-1], false},
+		{"text that is too long to copy", text[:shrinkMost+1], false},
+		{"digits of random bytes", []byte(hex.EncodeToString(noise[:1000])), true},
+	} {
+		if got := Shrinks(c.value); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+func TestAdd_keepsLargeValuesThatShrinkInCompressedTables(t *testing.T) {
+	text := bytes.Repeat([]byte("much the same "), 500)
+	for _, compress := range []bool{false, true} {
+		fs := memfs.New()
+		if err := fs.MkdirAll("db"); err != nil {
+			t.Fatal(err)
+		}
+		number := uint64(0)
+		w := NewWriter(Config{
+			FS: fs, Dir: "db", TableBytes: 1 << 20, Compress: compress,
+			NextNumber: func() uint64 { number++; return number },
+			Values:     Values{Separate: 1000, FileBytes: 1 << 20},
+		})
+		key := append(keyspace.AppendPrefix(nil, 0), 'k')
+		if _, err := w.Add(key, keyspace.Entry{Kind: keyspace.KindPut, Value: text}); err != nil {
+			t.Fatal(err)
+		}
+		output, err := w.Finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if outside := len(output.Values) > 0; outside == compress {
+			t.Errorf("compressed %v: the value is in a value file: %v", compress, outside)
+		}
+	}
 }

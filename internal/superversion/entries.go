@@ -85,10 +85,20 @@ const (
 // disk works on many at once, and returns how many entries that were. Values of one block are
 // neighbours only where they were written in the order of their keys.
 func (c *Cursor) prefetch(s *source) (entries int) {
+	entries = min(prefetchValues, s.ahead(c.reverse)+1)
+	first, err := valuelog.ParsePointer(s.value())
+	if file := c.snapshot.Levels.values[first.File]; err != nil || file == nil || !file.Cold(first) {
+		return entries
+	}
+	return c.prefetchUpTo(s, entries)
+}
+
+// prefetchUpTo asks for the values of at most so many entries, and returns how many those were.
+func (c *Cursor) prefetchUpTo(s *source, most int) (entries int) {
 	var files [4]uint64 // of most blocks, all the files
 	var pointers [len(files)][]valuelog.Pointer
 	bytes := 0
-	for entries < min(prefetchValues, s.ahead(c.reverse)+1) && bytes < prefetchBytes {
+	for entries < most && bytes < prefetchBytes {
 		kind, value := s.tab.Peek(entries, c.reverse)
 		entries++
 		if kind != keyspace.KindPointer {

@@ -17,12 +17,17 @@ type extent struct{ from, to uint64 }
 // prefetch asks for the values that ps point to, as [File.Prefetch] does. Without a map there is
 // nothing to ask with, and reading waits in a system call anyway.
 func (r *reader) prefetch(ps []Pointer) {
-	if r.file != nil || len(ps) == 0 || !r.has(ps[0]) || vfs.Resident(r.part(ps[0])) {
+	if len(ps) == 0 || !r.cold(ps[0]) {
 		return
 	}
 	for _, e := range r.extents(ps) {
 		vfs.WillNeed(r.data[e.from:e.to])
 	}
+}
+
+// cold reports whether a value is in the map and not in memory.
+func (r *reader) cold(p Pointer) bool {
+	return r.file == nil && r.has(p) && !vfs.Resident(r.part(p))
 }
 
 // extents returns where the values that ps point to lie, sorted, and neighbours joined. Pointers
