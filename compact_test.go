@@ -3,6 +3,7 @@ package stoat_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -105,4 +106,39 @@ func TestReclaim_keepsTheFilesNearTheLiveBytes(t *testing.T) {
 		}
 		ok(t, db.Close())
 	})
+}
+
+func TestCompact_racesWithClose(t *testing.T) {
+	for round := range 30 {
+		fs := memfs.New()
+		db := openOn(t, fs, &stoat.Options{ValueThreshold: 64})
+		for i := range 20 {
+			update(t, db, func(tx *stoat.Tx) {
+				for k := range 20 {
+					ok(t, tx.Put(benchKey(k*20+i), make([]byte, 200)))
+				}
+			})
+			if i%5 == 0 {
+				ok(t, db.Flush())
+			}
+		}
+		ended := make(chan error)
+		go func() { ended <- db.Compact(context.Background()) }()
+		if round%2 == 0 {
+			ok(t, db.Flush())
+		}
+		ok(t, db.Close())
+		if err := <-ended; err != nil && !errors.Is(err, stoat.ErrClosed) {
+			t.Fatal(err)
+		}
+		db = openOn(t, fs, nil)
+		n := 0
+		view(t, db, func(tx *stoat.Tx) {
+			for range tx.Scan(stoat.Range{}) {
+				n++
+			}
+		})
+		equal(t, n, 400)
+		ok(t, db.Close())
+	}
 }

@@ -195,7 +195,7 @@ func (e *Engine) mergeLoop() {
 		}
 		small := next.bytes(e.state.Load().Levels.Version) < minLasting && len(next.relocate) == 0
 		err := e.mergeOne(next, func() bool {
-			return e.closed.Load() || idle && small && e.committed.Load() != seen
+			return e.closed.Load() || e.yield.Load() || idle && small && e.committed.Load() != seen
 		})
 		if err == nil || errors.Is(err, merge.ErrCancelled) {
 			pause = retryMin
@@ -212,7 +212,7 @@ func (e *Engine) mergeLoop() {
 func (e *Engine) pauseMerging(d time.Duration) {
 	for end := time.Now().Add(d); !e.sleep(time.Until(end), e.due); {
 		e.mu.Lock()
-		over := e.yield || e.closed.Load()
+		over := e.yield.Load() || e.closed.Load()
 		e.mu.Unlock()
 		if over {
 			return
@@ -226,7 +226,7 @@ func (e *Engine) nextMerge() (next plan, idle, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	version, youngRuns := e.state.Load().Levels.Version, e.options.Tuning.YoungRuns
-	if e.closed.Load() || e.poisoned.Load() != nil || e.yield {
+	if e.closed.Load() || e.poisoned.Load() != nil || e.yield.Load() {
 		e.merging = false
 		e.moved.Broadcast()
 		return plan{}, false, false

@@ -26,6 +26,9 @@ func (e *Engine) close() error {
 	e.mu.Lock()
 	e.closed.Store(true)
 	e.current.Store(nil)
+	if e.wake != nil {
+		e.wake.Stop()
+	}
 	e.moved.Broadcast()
 	e.mu.Unlock()
 	e.turn.Lock() // a commit that is under way ends before; none begins after

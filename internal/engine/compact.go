@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -22,30 +23,35 @@ func (e *Engine) Compact(ctx context.Context) error {
 		return err
 	}
 	defer e.giveMerging()
+	if v := e.state.Load().Levels.Version; len(v.Young) > 0 { // what is flushed from now on can wait
+		if err := e.compactOne(ctx, intoBottom("compact", v)); err != nil {
+			return err
+		}
+	}
 	done := make(map[uint64]bool) // tables whose values were put in order here
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := e.writable(); err != nil {
-			return err
-		}
+	for ctx.Err() == nil {
 		before := e.state.Load().Levels.Version
-		next, ok := compaction(before, done)
+		next, ok := e.compaction(before, done)
 		if !ok {
 			return nil
 		}
-		err := e.mergeOne(next, func() bool { return ctx.Err() != nil || e.closed.Load() })
-		if errors.Is(err, merge.ErrCancelled) {
-			continue // the loop knows why
-		}
-		if err != nil {
+		if err := e.compactOne(ctx, next); err != nil {
 			return err
 		}
 		if len(next.relocate) > 0 {
 			addNew(done, before, e.state.Load().Levels.Version)
 		}
 	}
+	return ctx.Err()
+}
+
+// compactOne does one step of Compact, unless ctx ends first.
+func (e *Engine) compactOne(ctx context.Context, next plan) error {
+	err := e.mergeOne(next, func() bool { return ctx.Err() != nil || e.closed.Load() })
+	if errors.Is(err, merge.ErrCancelled) || err == nil {
+		return cmp.Or(ctx.Err(), e.writable())
+	}
+	return err
 }
 
 // addNew adds the bottom tables of after that before has not.
@@ -61,10 +67,13 @@ func addNew(tables map[uint64]bool, before, after *manifest.Version) {
 	}
 }
 
-// compaction returns the next step: young runs first, then the values of some neighbouring tables.
-func compaction(v *manifest.Version, done map[uint64]bool) (plan, bool) {
-	if len(v.Young) > 0 {
-		return intoBottom("compact", v), true
+// compaction returns the next step: what is garbage, then the values of some neighbouring tables.
+func (e *Engine) compaction(v *manifest.Version, done map[uint64]bool) (plan, bool) {
+	p := e.picker(e.options.Tuning.YoungRuns, true)
+	for _, choose := range []func(*manifest.Version) (plan, bool){p.covered, p.dropped, p.stale} {
+		if next, ok := choose(v); ok {
+			return next, true
+		}
 	}
 	next := inOrder(v, func(f manifest.ValueFile) bool {
 		return f.Log || garbageOf(f) > f.Size/compactGarbage
@@ -81,12 +90,16 @@ func (e *Engine) takeMerging() error {
 		if err := e.writable(); err != nil {
 			return err
 		}
-		e.yield = true
+		e.yield.Store(true)
 		poke(e.due) // whoever waits for a pause in the commits, or to try again, need not
 		e.moved.Wait()
 	}
-	e.yield = false
+	e.yield.Store(false)
+	if e.closed.Load() {
+		return ErrClosed
+	}
 	e.merging = true
+	e.jobs.Add(1) // Close waits
 	return nil
 }
 
@@ -97,4 +110,5 @@ func (e *Engine) giveMerging() {
 	e.merging = false
 	e.startJobsLocked()
 	e.moved.Broadcast()
+	e.jobs.Done()
 }

@@ -61,7 +61,7 @@ type Engine struct {
 	sealed   []sealed    // on their way to tables, oldest first
 	flushing bool        // a goroutine flushes
 	merging  bool        // a goroutine merges
-	yield    bool        // it is to stop, because Compact waits
+	yield    atomic.Bool // it is to stop, because Compact waits
 	trying   bool        // a flush is under way
 	attempts int         // flushes that have ended, well or not
 	stalled  error       // why the last flush failed; nil after a success

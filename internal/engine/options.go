@@ -56,7 +56,7 @@ const (
 	defaultYoungRuns    = 4
 	defaultJournalBytes = 256 << 10
 	defaultIdleAfter    = 200 * time.Millisecond
-	defaultRestAfter    = 2 * defaultIdleAfter
+	defaultRestAfter    = 5 * time.Second
 	defaultRestBytes    = 4 << 20
 
 	// heapShare of the memory limit is for what is in use: Go's collector lets the heap grow to twice

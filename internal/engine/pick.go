@@ -20,6 +20,9 @@ type plan struct {
 
 // bytes returns how much there is to read in tables.
 func (p plan) bytes(v *manifest.Version) (n uint64) {
+	if p.clear {
+		return 0
+	}
 	runs, _, err := p.young.Of(v)
 	if err != nil {
 		return 0
@@ -56,6 +59,8 @@ const (
 	// nothing else to do; any run is while the bottom run has no more than tidyBottom bytes.
 	tidyShare  = 16
 	tidyBottom = 256 << 20
+	// manySpans is how many deleted ranges of young runs are a burden of their own.
+	manySpans = 1000
 	// valueShare of the bytes of all values, as a divisor, are worth a merge that finds out which
 	// values are garbage, if it writes less than an equal share of them.
 	valueShare = 4
@@ -163,7 +168,8 @@ func (p picker) tidy(v *manifest.Version) (plan, bool) {
 	if n == 0 {
 		return plan{}, false
 	}
-	worth := v.Bottom.Bytes() <= tidyBottom || youngBytes(v) >= v.Bottom.Bytes()/tidyShare
+	worth := v.Bottom.Bytes() <= tidyBottom || youngBytes(v) >= v.Bottom.Bytes()/tidyShare ||
+		deletesMuch(v)
 	for _, r := range v.Young {
 		for _, t := range r.Tables {
 			worth = worth || t.StaleAt != 0 && t.StaleAt <= p.now
@@ -173,6 +179,27 @@ func (p picker) tidy(v *manifest.Version) (plan, bool) {
 		return intoBottom("tidy", v), true
 	}
 	return plan{why: "tidy", young: manifest.YoungRuns{Count: n}}, n > 1
+}
+
+// deletesMuch reports whether young runs say of a good part of the bottom run that it is gone.
+func deletesMuch(v *manifest.Version) bool {
+	var tombstones, entries, touched, spans uint64
+	for _, r := range v.Young {
+		spans += uint64(len(r.Deleted))
+		for _, t := range r.Tables {
+			tombstones += t.Tombstones
+		}
+	}
+	for _, t := range v.Bottom.Tables {
+		entries += t.Entries
+		for _, r := range v.Young {
+			if r.Deleted.Meets(t.Smallest, t.Largest) {
+				touched += t.Size
+				break
+			}
+		}
+	}
+	return tombstones > entries/tidyShare || touched > v.Bottom.Bytes()/tidyShare || spans > manySpans
 }
 
 // dropped picks a bottom table that holds data of dropped buckets.

@@ -28,7 +28,11 @@ func (e *Engine) watch(seen uint64) {
 
 // restNow starts the flush of a large memtable, unless somebody is writing.
 func (e *Engine) restNow() {
-	if e.activeBytes.Load() < e.options.Tuning.RestBytes || !e.writer.tryLock() {
+	if e.activeBytes.Load() < e.options.Tuning.RestBytes {
+		return
+	}
+	if !e.writer.tryLock() {
+		e.restLater()
 		return
 	}
 	defer e.writer.unlock()
@@ -36,6 +40,7 @@ func (e *Engine) restNow() {
 	busy := len(e.sealed) > 0 || e.closed.Load()
 	e.mu.Unlock()
 	if busy {
+		e.restLater()
 		return
 	}
 	if err := e.seal(); err != nil {

@@ -47,7 +47,9 @@ func (w *Writer) toTables() error {
 	if err := w.spill.wait(); err != nil {
 		return err
 	}
-	w.spill.start(root)
+	if err := w.spill.start(root); err != nil {
+		return err
+	}
 	w.edit, w.written, w.pending = memtable.New(0).Begin(), 0, 0
 	w.base = &superversion.Superversion{Sealed: []memtable.Root{root}, Levels: w.spill.levels}
 	return nil
@@ -76,14 +78,21 @@ func (e *Engine) awaitFlushed() error {
 }
 
 // start writes root to tables in the background. The job before has ended.
-func (s *spill) start(root memtable.Root) {
-	job := s.engine.flushJob(sealed{root: root}, s.levels, false)
+func (s *spill) start(root memtable.Root) error {
+	e := s.engine
+	job := e.flushJob(sealed{root: root}, s.levels, false)
 	writing := make(chan written, 1)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed.Load() { // it waits for the jobs that it knows
+		return ErrClosed
+	}
 	s.writing = writing
-	s.engine.jobs.Go(func() {
+	e.jobs.Go(func() {
 		edit, err := job.Run()
 		writing <- written{edit, err}
 	})
+	return nil
 }
 
 // wait returns when no job is under way, and why one failed.

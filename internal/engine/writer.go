@@ -181,12 +181,18 @@ func (w *Writer) Snapshot() *superversion.Superversion {
 
 // Rollback ends the transaction and undoes all its writes.
 func (w *Writer) Rollback() {
-	if w.streamed {
-		w.engine.abandon()
-	}
-	if w.spill != nil {
+	switch {
+	case w.spill != nil:
+		if w.streamed {
+			w.engine.abandon()
+		}
 		w.spill.discard()
-	} else {
+	case w.streamed:
+		w.engine.abandon()
+		w.engine.turn.Lock() // Close may be flushing the memtable
+		w.edit.Rollback()
+		w.engine.turn.Unlock()
+	default:
 		w.edit.Rollback()
 	}
 	w.engine.writer.unlock()

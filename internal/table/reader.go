@@ -27,7 +27,8 @@ type reader struct {
 	index  *index
 	slots  []slots // of each block
 
-	sampler vfs.Sampler // of the values in the map
+	inPlace bool        // the file is mapped, and no block is compressed
+	sampler vfs.Sampler // of the values in the map, if they are used in place
 
 	filter   atomic.Pointer[filter.Filter] // nil until first used
 	filterMu sync.Mutex                    // held while the filter is read
@@ -119,6 +120,7 @@ func (r *reader) load(id identity, size uint64) error {
 	})
 	if err == nil {
 		r.slots = make([]slots, len(r.index.fences))
+		r.inPlace = r.file == nil && !r.index.compressed
 	}
 	return err
 }
@@ -173,7 +175,7 @@ func (r *reader) get(key []byte, hash uint64) (e keyspace.Entry, ok bool, err er
 		return keyspace.Entry{}, false, err
 	}
 	e.Value, e.Until = values.At(i), keys.Until(i)
-	if r.file == nil && r.sampler.Due(uint64(b)<<16|uint64(i)) {
+	if r.inPlace && r.sampler.Due(uint64(b)<<16|uint64(i)) {
 		r.sampler.Warm(e.Value)
 	}
 	return e, true, nil

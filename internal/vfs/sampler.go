@@ -3,9 +3,9 @@ package vfs
 import "sync/atomic"
 
 const (
-	// samplingBits says how rarely values are looked at while none is cold: one of 32. The look
-	// costs a system call, about as much as reading a few warm values.
-	samplingBits = 5
+	// samplingBits says how rarely values are looked at while none is cold: one of 256. The look
+	// costs a system call, as much as reading a few warm values.
+	samplingBits = 8
 	// alertReads is how many values after a cold one are all looked at. That costs about as much
 	// as the disk access that it may move out of the way.
 	alertReads = 256
