@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/flush"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/merge"
@@ -19,6 +20,11 @@ import (
 const (
 	retryMin = 100 * time.Millisecond
 	retryMax = 5 * time.Second
+	// retryDamaged is for a merge that met damage: it will meet it again.
+	retryDamaged = 5 * time.Minute
+	// maxWaits, times Tuning.IdleAfter, is how long a merge that tidies up waits for a pause in the
+	// commits. Where commits trickle in all the time, there is none.
+	maxWaits = 50
 
 	// minLasting is the size from which a merge that tidies up goes on when commits come in again: to
 	// stop would waste too much.
@@ -184,26 +190,39 @@ func (e *Engine) output(count *atomic.Uint64) run.Config {
 // mergeLoop merges while there is a reason to; once only tidiness is one, it waits for a pause in
 // the commits.
 func (e *Engine) mergeLoop() {
+	var waits time.Time // since when a merge that tidies up waits for a pause; zero if none does
 	for pause := retryMin; ; {
 		next, idle, ok := e.nextMerge()
 		if !ok {
 			return
 		}
 		seen := e.committed.Load()
-		if idle && (!e.sleep(e.options.Tuning.IdleAfter, e.due) || e.committed.Load() != seen) {
-			continue
+		gentle := false
+		if idle {
+			if waits.IsZero() {
+				waits = time.Now()
+			}
+			quiet := e.sleep(e.options.Tuning.IdleAfter, e.due) && e.committed.Load() == seen
+			if !quiet && time.Since(waits) < maxWaits*e.options.Tuning.IdleAfter {
+				continue
+			}
+			small := next.bytes(e.state.Load().Levels.Version) < minLasting && len(next.relocate) == 0
+			gentle = quiet && small
 		}
-		small := next.bytes(e.state.Load().Levels.Version) < minLasting && len(next.relocate) == 0
+		waits = time.Time{}
 		err := e.mergeOne(next, func() bool {
-			return e.closed.Load() || e.yield.Load() || idle && small && e.committed.Load() != seen
+			return e.closed.Load() || e.yield.Load() || gentle && e.committed.Load() != seen
 		})
 		if err == nil || errors.Is(err, merge.ErrCancelled) {
 			pause = retryMin
 			continue
 		}
+		if errors.Is(err, corrupt.Err) {
+			pause = retryDamaged
+		}
 		e.options.Logger.Warn("merge will be tried again", "dir", e.dir, "after", pause, "err", err)
 		e.pauseMerging(pause)
-		pause = min(2*pause, retryMax)
+		pause = min(2*pause, max(pause, retryMax))
 	}
 }
 

@@ -62,6 +62,24 @@ func TestMerge_thatTidiesUpWaitsForAPause(t *testing.T) {
 	})
 }
 
+func TestMerge_thatTidiesUpDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const idle = time.Minute
+		o := Options{Tuning: Tuning{IdleAfter: idle, RestAfter: 10 * time.Hour, YoungRuns: 100}}
+		e := mustOpen(t, memfs.New(), o)
+		overlap(t, e, 2)
+		for range 2*maxWaits + 4 {
+			<-time.After(idle / 2)
+			mustCommit(t, e, "b")
+		}
+		synctest.Wait()
+		if s := e.Stats(); s.Merges != 1 || s.YoungRuns != 0 {
+			t.Errorf("commits that trickle in keep a merge from being done: %+v", s)
+		}
+		ok(t, e.Close())
+	})
+}
+
 func TestMerge_ofManyRunsNeedsNoPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Minute

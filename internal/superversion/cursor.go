@@ -66,10 +66,14 @@ func (c *Cursor) addMemtable(root memtable.Root, hidden keyspace.Spans) keyspace
 		c.sources = append(c.sources, source{hidden: hidden, keysOnly: c.keysOnly})
 		c.sources[len(c.sources)-1].mem.Init(root)
 	}
-	if deleted := root.Deleted(); deleted != nil {
-		hidden = hidden.With(deleted...)
+	deleted := root.Deleted()
+	switch {
+	case deleted == nil:
+		return hidden
+	case hidden == nil:
+		return deleted
 	}
-	return hidden
+	return hidden.With(deleted...)
 }
 
 func (c *Cursor) addRun(run *Run, hidden keyspace.Spans) {
