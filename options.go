@@ -21,10 +21,11 @@ type Options struct {
 	Sync SyncMode
 
 	// MemoryLimit is the number of bytes for memtables and decoded blocks together, at least 2 MiB,
-	// with the room that Go's collector needs for them: half of it is in use at a time. More memory
-	// means fewer, larger flushes and more reads without decoding; less memory suits small machines.
-	// A transaction that is larger than an eighth of it goes to tables while it runs. Pages of the
-	// files that the system keeps in memory do not count. Default: 0, which stands for 128 MiB.
+	// with the room that Go's collector needs for them: decoded blocks take up to half of it,
+	// memtables three quarters while much is written. More memory means fewer, larger flushes and
+	// more reads without decoding; less memory suits small machines. A transaction that is larger
+	// than a sixth of it goes to tables while it runs. Pages of the files that the system keeps in
+	// memory do not count. Default: 0, which stands for 128 MiB.
 	MemoryLimit int64
 
 	// Compression chooses how tables store values. Default: CompressionAuto. CompressionNone makes

@@ -21,8 +21,8 @@ type Options struct {
 	Volatile    bool        // keep no log: the file system does not outlive the process
 	MemoryLimit int64       // bytes for memtables and decoded blocks together
 	Compression Compression //
-	// ValueThreshold is the size from which values stay in the log or go to value files; less than 0
-	// keeps all in tables.
+	// ValueThreshold is the size from which values stay in the log or go to value files; less than
+	// 0 keeps all in tables.
 	ValueThreshold int
 	LockTimeout    time.Duration // how long Open waits for another process
 	Logger         *slog.Logger  // background events; nil is silent
@@ -59,15 +59,17 @@ const (
 	defaultRestAfter    = 5 * time.Second
 	defaultRestBytes    = 4 << 20
 
-	// heapShare of the memory limit is for what is in use: Go's collector lets the heap grow to twice
-	// that before it looks.
+	// heapShare of the memory limit is for what is in use for long: Go's collector lets the heap
+	// grow to twice that before it looks.
 	heapShare = 2
-	// memtableShare of the memory limit is one memtable's size: one that fills, and one that is
-	// being flushed in the room that decoded blocks have otherwise.
-	memtableShare = 2 * heapShare
+	// memtableShare of the memory limit, in eighths, is one memtable's size, and writeShare that of
+	// one that fills and one that is being flushed, which is soon gone.
+	memtableShare = 3
+	writeShare    = 2 * memtableShare
 	minMemtable   = 1 << 20
-	// spillShare of a memtable, as a divisor, is what a transaction writes before that goes to tables:
-	// so much is being filled, and so much being written, beside the memtable of all others.
+	// spillShare of a memtable, as a divisor, is what a transaction writes before that goes to
+	// tables: so much is being filled, and so much being written, beside the memtable of all
+	// others.
 	spillShare = 2
 	// cacheShare of the memory limit is what decoded blocks may always use.
 	cacheShare = 8
@@ -77,7 +79,7 @@ const (
 func (o Options) withDefaults() Options {
 	setDefault(&o.MemoryLimit, defaultMemoryLimit)
 	t := &o.Tuning
-	setDefault(&t.MemtableBytes, max(o.MemoryLimit/memtableShare, minMemtable))
+	setDefault(&t.MemtableBytes, max(o.MemoryLimit/8*memtableShare, minMemtable))
 	setDefault(&t.SpillBytes, max(t.MemtableBytes/spillShare, 1))
 	setDefault(&t.TableBytes, defaultTableBytes)
 	setDefault(&t.ValueBytes, defaultValueBytes)
@@ -97,7 +99,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// heapBytes is how much of the memory limit memtables and decoded blocks may take.
+// writeBytes is how much of the memory limit memtables may take.
+func (o *Options) writeBytes() int64 { return o.MemoryLimit / 8 * writeShare }
+
+// heapBytes is how much of the memory limit decoded blocks may take, with the memtables.
 func (o *Options) heapBytes() int64 { return o.MemoryLimit / heapShare }
 
 func setDefault[T comparable](field *T, value T) {

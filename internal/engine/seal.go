@@ -17,7 +17,7 @@ func (e *Engine) waitForRoom() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for n := len(e.sealed); n > 0; n = len(e.sealed) {
-		fits := e.sealedBytes.Load()+e.mem.Bytes() <= e.options.heapBytes()
+		fits := e.sealedBytes.Load()+e.mem.Bytes() <= e.options.writeBytes()
 		if n < maxSealed && fits {
 			break
 		}
