@@ -121,11 +121,11 @@ func (p picker) shadowed(v *manifest.Version) (plan, bool) {
 			}
 		}
 	}
-	cost := youngBytes(v) + v.Bottom.Bytes()
-	if young < p.garbage || young < (all-young)/valueShare || cost > young/valueShare || young == all {
+	if young < p.garbage || young < (all-young)/valueShare || young == all {
 		return plan{}, false
 	}
-	return intoBottom("shadowed", v), true
+	next := intoBottom("shadowed", v)
+	return next, next.bytes(v) <= young/valueShare
 }
 
 // crowded picks neighbours among too many young runs, or all of them and the bottom run, whichever

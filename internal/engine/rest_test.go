@@ -35,19 +35,34 @@ func TestRest_flushesALargeMemtableOnceNobodyCommits(t *testing.T) {
 	})
 }
 
-func TestRest_leavesASmallMemtableAndAnOpenTransactionAlone(t *testing.T) {
+func TestRest_leavesASmallMemtableAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := mustOpen(t, memfs.New(), calm())
 		mustCommit(t, e, "a")
 		<-time.After(3 * defaultRestAfter)
-		e.options.Tuning.RestBytes = 1
-		mustCommit(t, e, "b")
+		if n := e.Stats().Flushes; n != 0 {
+			t.Errorf("%d flushes", n)
+		}
+		ok(t, e.Close())
+	})
+}
+
+func TestRest_waitsForATransactionThatIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := calm()
+		o.Tuning.RestBytes = 1
+		e := mustOpen(t, memfs.New(), o)
+		mustCommit(t, e, "a")
 		w, err := e.Begin()
 		ok(t, err)
 		<-time.After(3 * defaultRestAfter)
-		w.Rollback()
 		if n := e.Stats().Flushes; n != 0 {
-			t.Errorf("%d flushes", n)
+			t.Errorf("%d flushes beside a transaction", n)
+		}
+		w.Rollback()
+		<-time.After(3 * defaultRestAfter)
+		if n := e.Stats().Flushes; n != 1 {
+			t.Errorf("%d flushes after the transaction", n)
 		}
 		ok(t, e.Close())
 	})
