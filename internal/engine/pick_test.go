@@ -221,7 +221,7 @@ func TestPick_boundsTheRunsAndWhatALoadWrites(t *testing.T) {
 		for range flushes {
 			l.flush(t, 64*testMB)
 		}
-		amplification := float64(l.written) / float64(flushes*64*testMB)
+		amplification := float64(l.written) / (float64(flushes) * 64 * testMB)
 		t.Logf("%d flushes: %.1f times written, at most %d young runs", flushes, amplification, l.runs)
 		if l.runs > 12 || amplification > 8 {
 			t.Errorf("%d flushes: %d young runs, %.1f times written", flushes, l.runs, amplification)
