@@ -89,16 +89,6 @@ func (l *Levels) takeValues(old *Levels, open Opener) {
 // Values returns the reader of a value file, or nil.
 func (l *Levels) Values(number uint64) *valuelog.File { return l.values[number] }
 
-// Handle returns the table with the given number, or false.
-func (l *Levels) Handle(number uint64) (found Handle, ok bool) {
-	l.Each(func(h Handle) {
-		if h.Meta.Number == number {
-			found, ok = h, true
-		}
-	})
-	return found, ok
-}
-
 // Outside reports whether all keys of [first, last] lie below all that the runs have or delete, or
 // above.
 func (l *Levels) Outside(first, last []byte) bool {

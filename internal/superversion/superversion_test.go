@@ -137,11 +137,11 @@ func TestNewLevels_takesOverOpenFiles(t *testing.T) {
 		t.Errorf("%d value files were opened again", opened)
 	}
 	meta := first.Version.Bottom.Tables[0]
-	before, _ := first.Handle(meta.Number)
-	if after, ok := second.Handle(meta.Number); !ok || after.Table != before.Table {
+	before, _ := handleOf(first, meta.Number)
+	if after, ok := handleOf(second, meta.Number); !ok || after.Table != before.Table {
 		t.Error("a table was opened again")
 	}
-	if _, ok := second.Handle(99); ok || second.Values(99) != nil {
+	if _, ok := handleOf(second, 99); ok || second.Values(99) != nil {
 		t.Error("there is a file 99")
 	}
 }
@@ -172,4 +172,14 @@ func TestLevels_sayWhatLiesOutside(t *testing.T) {
 	if levels.Outside([]byte("q"), []byte("r")) || levels.Above([]byte("q")) {
 		t.Error("a deletion without an end has one")
 	}
+}
+
+// handleOf returns the table with the given number, or false.
+func handleOf(l *Levels, number uint64) (found Handle, ok bool) {
+	l.Each(func(h Handle) {
+		if h.Meta.Number == number {
+			found, ok = h, true
+		}
+	})
+	return found, ok
 }
