@@ -59,6 +59,9 @@ func TestFile_staysReadableWhenRemovedOnceOpened(t *testing.T) {
 		file := New(c)
 		check(t, file.Open())
 		if err := fs.Remove(path); err != nil {
+			if runtime.GOOS == "linux" {
+				t.Fatal(err)
+			}
 			t.Skip(err)
 		}
 		wantValues(t, file, ps, values)
@@ -193,7 +196,7 @@ func TestRead_allocatesNothingOnceVerified(t *testing.T) {
 		file := New(c)
 		wantValues(t, file, ps, values)
 		if file.reader.Load().file != nil {
-			t.Skip("files are not mapped here")
+			return // each read is new memory
 		}
 		for i, p := range ps {
 			n := testing.AllocsPerRun(100, func() {
@@ -237,9 +240,7 @@ func TestRead_reportsAFaultInAMapAsAnError(t *testing.T) {
 	ps, c := writeValues(t, vfs.OS(), path, values)
 	file := New(c)
 	check(t, file.Open())
-	if file.reader.Load().file != nil {
-		t.Skip("files are not mapped here")
-	}
+	wantMap(t, file)
 	check(t, os.Truncate(path, headerBytes))
 	for _, p := range ps[1:] {
 		file.Prefetch([]Pointer{p})

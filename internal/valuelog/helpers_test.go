@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -161,5 +163,17 @@ func wantDamage(t testing.TB, err error, offset int64) {
 	named := errors.As(err, &damage) && filepath.Base(damage.File) == Name(7)
 	if !named || damage.Offset != offset {
 		t.Errorf("error is %v, want damage at offset %d", err, offset)
+	}
+}
+
+// wantMap skips the test where files are not mapped, and fails it where they should be.
+func wantMap(t *testing.T, file *File) {
+	t.Helper()
+	switch {
+	case file.reader.Load().file == nil:
+	case runtime.GOOS == "linux" && strconv.IntSize == 64:
+		t.Fatal("the file is not mapped")
+	default:
+		t.Skip("files are not mapped here")
 	}
 }
