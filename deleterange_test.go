@@ -1,6 +1,10 @@
 package stoat_test
 
 import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,6 +90,90 @@ func TestDeleteRange_costsOneEntryHoweverManyKeys(t *testing.T) {
 	}
 	view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx) })
 	ok(t, db.Close())
+}
+
+// Thousands of small ranges are deleted, in the order of keys and out of it, of what is in tables
+// and what is in memory, and each state of the database must show what is left.
+func TestDeleteRange_ofManySmallRanges(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	db := openOn(t, memfs.New(), nil)
+	const keys = 5000
+	key := func(i int) []byte { return fmt.Appendf(nil, "%05d", i) }
+	var left [keys]bool
+	round := func(puts, deletions int) {
+		update(t, db, func(tx *stoat.Tx) {
+			for range puts {
+				i := rng.IntN(keys)
+				ok(t, tx.Put(key(i), nil))
+				left[i] = true
+			}
+			ascending := rng.IntN(keys)
+			for n := range deletions {
+				from := rng.IntN(keys)
+				if n%2 == 0 {
+					from, ascending = ascending, (ascending+3)%keys
+				}
+				to := min(from+rng.IntN(4), keys)
+				ok(t, tx.DeleteRange(stoat.Range{Start: key(from), End: key(to)}))
+				clear(left[from:to])
+			}
+			wantLeft(t, tx, left[:], key, rng)
+		})
+		view(t, db, func(tx *stoat.Tx) { wantLeft(t, tx, left[:], key, rng) })
+	}
+	round(keys, 0)
+	for range 4 {
+		round(0, 600)
+		round(1000, 100)
+		for range 20 {
+			round(5, 5)
+		}
+		ok(t, db.Flush())
+		view(t, db, func(tx *stoat.Tx) { wantLeft(t, tx, left[:], key, rng) })
+	}
+	round(100, 100)
+	ok(t, db.Compact(context.Background()))
+	view(t, db, func(tx *stoat.Tx) { wantLeft(t, tx, left[:], key, rng) })
+	if s := db.Stats(); s.YoungRuns > 0 || s.Tombstones > 0 {
+		t.Errorf("after compaction there are %d young runs, %d tombstones", s.YoungRuns, s.Tombstones)
+	}
+	ok(t, db.Close())
+}
+
+// wantLeft checks a part of the keys in both directions, and some gets.
+func wantLeft(
+	t *testing.T, tx *stoat.Tx, left []bool, key func(i int) []byte, rng *rand.Rand,
+) {
+	t.Helper()
+	from := rng.IntN(len(left))
+	to := from + rng.IntN(len(left)-from)
+	var want []string
+	for i := from; i < to; i++ {
+		if left[i] {
+			want = append(want, string(key(i)))
+		}
+	}
+	r := stoat.Range{Start: key(from), End: key(to)}
+	for _, r.Reverse = range []bool{false, true} {
+		var got []string
+		for k := range tx.Keys(r) {
+			got = append(got, string(k))
+		}
+		if r.Reverse {
+			slices.Reverse(got)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%d to %d, reverse %v: %d keys, want %d", from, to, r.Reverse, len(got), len(want))
+		}
+	}
+	for range 10 {
+		i := rng.IntN(len(left))
+		if has, err := tx.Has(key(i)); err != nil || has != left[i] {
+			t.Fatalf("key %d is there: %v, %v", i, has, err)
+		}
+	}
 }
 
 func TestDeleteRange_checksItsBounds(t *testing.T) {

@@ -116,7 +116,7 @@ func (p *player) write(root twin, n int) error {
 		case op < 67:
 			err = t.delete(p.key())
 		case op < 70:
-			err = t.deleteRange(p.deletedRange())
+			err = p.deleteRanges(t)
 		case op < 72:
 			p.wait()
 		case op < 78:
@@ -165,6 +165,24 @@ func (p *player) ttl() time.Duration {
 
 // wait lets time pass.
 func (p *player) wait() { p.clock.Advance(time.Duration(1+p.rng.IntN(20)) * time.Millisecond) }
+
+// deleteRanges deletes a range, or now and then many small ones.
+func (p *player) deleteRanges(t twin) error {
+	if !p.chance(4) {
+		return t.deleteRange(p.deletedRange())
+	}
+	for range 1 + p.rng.IntN(40) {
+		key := p.key()
+		r := stoat.Range{Start: []byte(key), End: []byte(key + "\xff")}
+		if p.chance(2) {
+			r.End = []byte(key + "\x00")
+		}
+		if err := t.deleteRange(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // deletedRange returns a range to delete: most often of few keys, and sometimes all.
 func (p *player) deletedRange() stoat.Range {

@@ -52,11 +52,14 @@ func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Sup
 }
 
 // record appends edit to the manifest, or starts a new manifest with its outcome: always the first
-// time after opening, because the end of the old one may be torn, when it has grown long, and when
-// closing.
+// time after opening, because the end of the old one may be torn, when its edits have become more
+// than the version that it starts with, and when closing.
 func (e *Engine) record(edit *manifest.Edit, outcome *manifest.Version) error {
-	long := e.journal == nil || e.journal.Size() >= e.options.Tuning.JournalBytes
-	if long || e.closed.Load() {
+	if e.journal == nil || e.closed.Load() {
+		return e.startManifest(outcome)
+	}
+	start := e.journal.StartSize()
+	if e.journal.Size()-start >= max(start, e.options.Tuning.JournalBytes) {
 		return e.startManifest(outcome)
 	}
 	e.edits++

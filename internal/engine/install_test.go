@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,6 +69,8 @@ func TestInstall_syncsBeforeItBuildsOnIt(t *testing.T) {
 	ok(t, e.Flush())
 	appended := "sync .table; sync directory; sync MANIFEST; remove .log"
 	check("a flush", appended)
+	mustCommit(t, e, "b")
+	ok(t, e.Flush()) // so that the edits are more than the version before them
 	e.options.Tuning.JournalBytes = 1
 	mustCommit(t, e, "b")
 	d.take(e)
@@ -76,7 +79,7 @@ func TestInstall_syncsBeforeItBuildsOnIt(t *testing.T) {
 		"sync directory; remove MANIFEST; remove .log")
 	ok(t, e.Close())
 	check("closing", "sync .table; sync directory; sync MANIFEST; sync directory; "+
-		"remove MANIFEST; remove .table; remove .table")
+		"remove MANIFEST; remove .table; remove .table; remove .table")
 }
 
 func TestInstall_startsANewManifestWhenTheOldOneIsLong(t *testing.T) {
@@ -97,6 +100,30 @@ func TestInstall_startsANewManifestWhenTheOldOneIsLong(t *testing.T) {
 	}
 	if slices.Equal(first, named(t, disk, "MANIFEST-")) {
 		t.Error("there was never a new manifest")
+	}
+	wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), words...)
+}
+
+// A large version is written anew only after as much was written in edits.
+func TestInstall_writesALargeVersionSeldom(t *testing.T) {
+	disk := memfs.NewCrashable()
+	o := calm()
+	o.Tuning.JournalBytes = 200
+	e := mustOpen(t, disk, o)
+	var words []string
+	manifests := map[string]bool{}
+	for i := range 60 {
+		words = append(words, fmt.Sprintf("%02d", i))
+		mustCommit(t, e, words[i])
+		ok(t, e.Flush())
+		waitFor(e, func() bool { return true })
+		manifests[named(t, disk, "MANIFEST-")[0]] = true
+		if start := e.journal.StartSize(); e.journal.Size() > 2*start+1000 {
+			t.Errorf("%d bytes in the manifest, which starts with %d", e.journal.Size(), start)
+		}
+	}
+	if n := len(manifests); n < 3 || n > 9 {
+		t.Errorf("%d manifests were written in %d edits", n, len(words))
 	}
 	wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), words...)
 }

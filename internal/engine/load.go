@@ -84,11 +84,13 @@ func (l *Loader) end() error {
 	return l.w.adoptRun(edit)
 }
 
-// Rollback ends the load and removes what it has written.
+// Rollback ends the load and removes what it has written, unless the engine is closed: then the
+// next Open does.
 func (l *Loader) Rollback() error {
 	var err error
 	if l.run != nil {
 		l.w.engine.whileOpen(func() { err = l.run.Abort() })
+		err = errors.Join(err, l.run.Close())
 	}
 	l.w.Rollback()
 	return err

@@ -39,7 +39,7 @@ type Tuning struct {
 	ValueBytes    int64         // a value file is closed at this size
 	Garbage       int64         // so much garbage in value files is of no concern
 	YoungRuns     int           // so many young runs start a merge
-	JournalBytes  int64         // the manifest is written anew after growing by this much
+	JournalBytes  int64         // the manifest may always grow by this much before it is written anew
 	IdleAfter     time.Duration // without commits for so long, merges tidy up
 	RestAfter     time.Duration // without commits for so long, a large memtable is flushed
 	RestBytes     int64         // from this size on it is large

@@ -59,8 +59,11 @@ const (
 	// nothing else to do; any run is while the bottom run has no more than tidyBottom bytes.
 	tidyShare  = 16
 	tidyBottom = 256 << 20
-	// manySpans is how many deleted ranges of young runs are a burden of their own.
-	manySpans = 1000
+	// manySpans is how many deleted ranges of young runs are worth a merge when there is nothing else
+	// to do, and tooManySpans how many are a burden, in memory and in the manifest, even while there
+	// are commits.
+	manySpans    = 1000
+	tooManySpans = 100 * manySpans
 	// valueShare of the bytes of all values, as a divisor, are worth a merge that finds out which
 	// values are garbage, if it writes less than an equal share of them.
 	valueShare = 4
@@ -69,7 +72,7 @@ const (
 // pick returns the most urgent merge, if there is one to do.
 func (p picker) pick(v *manifest.Version) (plan, bool) {
 	choices := []func(*manifest.Version) (plan, bool){
-		p.covered, p.grown, p.shadowed, p.crowded, p.reclaimBusy, p.stale,
+		p.covered, p.grown, p.burdened, p.shadowed, p.crowded, p.reclaimBusy, p.stale,
 	}
 	if p.idle {
 		choices = append(choices, p.tidy, p.dropped, p.scattered, p.reclaimIdle)
@@ -84,19 +87,34 @@ func (p picker) pick(v *manifest.Version) (plan, bool) {
 
 // covered picks the bottom tables of which newer range deletions and dropped buckets leave nothing.
 func (p picker) covered(v *manifest.Version) (plan, bool) {
-	var deleted keyspace.Spans
-	for _, r := range v.Young {
-		if len(r.Deleted) > 0 {
-			deleted = deleted.With(r.Deleted...)
-		}
-	}
 	next := plan{why: "deleted", toBottom: true, clear: true}
 	for _, t := range v.Bottom.Tables {
-		if deleted.Covers(t.Smallest, t.Largest) || withinDropped(v, t) {
+		if deletesAll(v, t) || withinDropped(v, t) {
 			next.bottom = append(next.bottom, t.Number)
 		}
 	}
 	return next, len(next.bottom) > 0
+}
+
+// deletesAll reports whether young runs delete all keys from t's first to its last as ranges. It is
+// quick unless many ranges join there.
+func deletesAll(v *manifest.Version, t *manifest.Table) bool {
+	key := t.Smallest // the first that is not known to be deleted
+	for inside := true; inside; {
+		inside = false
+		for _, r := range v.Young {
+			i, deleted := r.Deleted.Find(key)
+			if !deleted {
+				continue
+			}
+			end := r.Deleted[i].End
+			if end == nil || bytes.Compare(t.Largest, end) < 0 {
+				return true
+			}
+			key, inside = end, true
+		}
+	}
+	return false
 }
 
 // grown picks all young runs once they are as large as the bottom run.
@@ -105,6 +123,15 @@ func (p picker) grown(v *manifest.Version) (plan, bool) {
 		return plan{}, false
 	}
 	return intoBottom("grown", v), true
+}
+
+// burdened picks all young runs once they delete too many ranges, which only the bottom run can do
+// without.
+func (p picker) burdened(v *manifest.Version) (plan, bool) {
+	if youngSpans(v) <= tooManySpans {
+		return plan{}, false
+	}
+	return intoBottom("ranges", v), true
 }
 
 // shadowed picks all young runs when many of the values are theirs: merging finds the older values
@@ -183,9 +210,11 @@ func (p picker) tidy(v *manifest.Version) (plan, bool) {
 
 // deletesMuch reports whether young runs say of a good part of the bottom run that it is gone.
 func deletesMuch(v *manifest.Version) bool {
-	var tombstones, entries, touched, spans uint64
+	if youngSpans(v) > manySpans {
+		return true
+	}
+	var tombstones, entries, touched uint64
 	for _, r := range v.Young {
-		spans += uint64(len(r.Deleted))
 		for _, t := range r.Tables {
 			tombstones += t.Tombstones
 		}
@@ -199,7 +228,7 @@ func deletesMuch(v *manifest.Version) bool {
 			}
 		}
 	}
-	return tombstones > entries/tidyShare || touched > v.Bottom.Bytes()/tidyShare || spans > manySpans
+	return tombstones > entries/tidyShare || touched > v.Bottom.Bytes()/tidyShare
 }
 
 // dropped picks a bottom table that holds data of dropped buckets.
@@ -242,6 +271,14 @@ func overlapped(v *manifest.Version, t *manifest.Table) bool {
 func youngBytes(v *manifest.Version) (n uint64) {
 	for _, r := range v.Young {
 		n += r.Bytes()
+	}
+	return n
+}
+
+// youngSpans returns how many ranges the young runs delete.
+func youngSpans(v *manifest.Version) (n int) {
+	for _, r := range v.Young {
+		n += len(r.Deleted)
 	}
 	return n
 }

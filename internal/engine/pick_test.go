@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,17 @@ func deletion(first, end string) manifest.Run {
 	}}
 }
 
+// deletions returns a young run that deletes n ranges between the keys d and e of the root bucket.
+func deletions(n int) manifest.Run {
+	prefix := string(keyspace.AppendPrefix(nil, 0))
+	r := manifest.Run{Deleted: make(keyspace.Spans, n)}
+	for i := range r.Deleted {
+		r.Deleted[i].Start = fmt.Appendf(nil, "%sd%06d", prefix, i)
+		r.Deleted[i].End = append(bytes.Clone(r.Deleted[i].Start), '5')
+	}
+	return r
+}
+
 // outcome describes what was picked, in one line.
 func outcome(next plan, ok bool) string {
 	if !ok {
@@ -59,11 +71,40 @@ func outcome(next plan, ok bool) string {
 
 const testMB = 1 << 20
 
-func TestPick_decides(t *testing.T) {
-	bottom := manifest.Run{Tables: []*manifest.Table{
+// largeBottom returns a bottom run of three large tables.
+func largeBottom() manifest.Run {
+	return manifest.Run{Tables: []*manifest.Table{
 		tableOf(1, 1000*testMB, "a", "c"), tableOf(2, 1000*testMB, "d", "f"),
 		tableOf(3, 1000*testMB, "x", "z"),
 	}}
+}
+
+// pickCase is a version and what is to be picked.
+type pickCase struct {
+	name    string
+	version manifest.Version
+	busy    string // what is due although commits come in
+	idle    string // what is tidied when none do
+}
+
+func checkPicks(t *testing.T, cases []pickCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			p := picker{youngRuns: 4, now: 1000}
+			if got := outcome(p.pick(&c.version)); got != c.busy {
+				t.Errorf("while busy: %s, want %s", got, c.busy)
+			}
+			p.idle = true
+			if got := outcome(p.pick(&c.version)); got != c.idle {
+				t.Errorf("when idle: %s, want %s", got, c.idle)
+			}
+		})
+	}
+}
+
+func TestPick_decides(t *testing.T) {
+	bottom := largeBottom()
 	small := func(n int) []manifest.Run {
 		var tables []*manifest.Table
 		for i := range n {
@@ -73,12 +114,7 @@ func TestPick_decides(t *testing.T) {
 	}
 	expiring := tableOf(4, 1, "n", "p")
 	expiring.StaleAt = 1000
-	for _, c := range []struct {
-		name    string
-		version manifest.Version
-		busy    string // what is due although commits come in
-		idle    string // what is tidied when none do
-	}{
+	checkPicks(t, []pickCase{
 		{"an empty database", manifest.Version{}, "nothing", "nothing"},
 		{"one run", manifest.Version{Bottom: bottom}, "nothing", "nothing"},
 		{"few young runs above a small bottom run",
@@ -102,9 +138,6 @@ func TestPick_decides(t *testing.T) {
 				Bottom: bottom,
 			},
 			"nothing", "tidy young 0..1 bottom [1 3] down"},
-		{"a deletion of some tables and a part of another",
-			manifest.Version{Young: []manifest.Run{deletion("a", "e")}, Bottom: bottom},
-			"deleted bottom [1] unread", "deleted bottom [1] unread"},
 		{"a dropped bucket of which nothing is left in a table",
 			manifest.Version{Bottom: bottom, DropEpoch: 1,
 				Dropped: []manifest.Drop{{First: 0, Last: 0, Epoch: 1}}},
@@ -116,18 +149,43 @@ func TestPick_decides(t *testing.T) {
 		{"entries that have expired",
 			manifest.Version{Bottom: manifest.Run{Tables: []*manifest.Table{expiring}}},
 			"expired bottom [4] down", "expired bottom [4] down"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p := picker{youngRuns: 4, now: 1000}
-			if got := outcome(p.pick(&c.version)); got != c.busy {
-				t.Errorf("while busy: %s, want %s", got, c.busy)
-			}
-			p.idle = true
-			if got := outcome(p.pick(&c.version)); got != c.idle {
-				t.Errorf("when idle: %s, want %s", got, c.idle)
-			}
-		})
-	}
+	})
+}
+
+func TestPick_decidesAboutRangeDeletions(t *testing.T) {
+	bottom := largeBottom()
+	uneven := manifest.Run{Tables: []*manifest.Table{
+		bottom.Tables[0], tableOf(2, testMB, "d", "f"), bottom.Tables[2],
+	}}
+	checkPicks(t, []pickCase{
+		{"a deletion of some tables and a part of another",
+			manifest.Version{Young: []manifest.Run{deletion("a", "e")}, Bottom: bottom},
+			"deleted bottom [1] unread", "deleted bottom [1] unread"},
+		{"deletions of several runs that join over tables",
+			manifest.Version{Young: []manifest.Run{
+				deletion("b", "dd"), deletion("dd", "g"), deletion("a", "b")}, Bottom: bottom},
+			"deleted bottom [1 2] unread", "deleted bottom [1 2] unread"},
+		{"deletions of several runs with a gap over a table",
+			manifest.Version{Young: []manifest.Run{
+				deletion("xx", "zz"), deletion("w", "x"), deletion("x5", "y")},
+				Bottom: bottom},
+			"nothing", "tidy young 0..2 bottom [3] down"},
+		{"a deletion that ends with a table's last key",
+			manifest.Version{Young: []manifest.Run{deletion("x", "z")}, Bottom: bottom},
+			"nothing", "tidy young 0..0 bottom [3] down"},
+		{"not many deletions, in a small part of the bottom run",
+			manifest.Version{Young: []manifest.Run{deletions(manySpans)}, Bottom: uneven},
+			"nothing", "nothing"},
+		{"many deletions, in a small part of the bottom run",
+			manifest.Version{Young: []manifest.Run{deletions(manySpans), deletion("m", "n")},
+				Bottom: uneven},
+			"nothing", "tidy young 0..1 bottom [2] down"},
+		{"too many deletions",
+			manifest.Version{
+				Young:  []manifest.Run{deletions(tooManySpans / 2), deletions(tooManySpans/2 + 1)},
+				Bottom: bottom},
+			"ranges young 0..1 bottom [2] down", "ranges young 0..1 bottom [2] down"},
+	})
 }
 
 func TestPick_takesEveryBottomTableThatYoungOnesTouch(t *testing.T) {

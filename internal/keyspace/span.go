@@ -17,6 +17,17 @@ func (s Span) Contains(key []byte) bool {
 // above reports whether the span ends above key.
 func (s Span) above(key []byte) bool { return s.End == nil || bytes.Compare(key, s.End) < 0 }
 
+// Intersect returns the keys that are in both spans.
+func (s Span) Intersect(t Span) Span {
+	if bytes.Compare(s.Start, t.Start) < 0 {
+		s.Start = t.Start
+	}
+	if s.End == nil || t.End != nil && bytes.Compare(t.End, s.End) < 0 {
+		s.End = t.End
+	}
+	return s
+}
+
 // Spans is a set of keys as spans in order that neither overlap nor touch. Immutable.
 type Spans []Span
 
@@ -52,14 +63,24 @@ func (s Spans) Contains(key []byte) bool {
 	return inside
 }
 
+// Around returns the widest span around key whose keys are all in the set, or all not in it, and
+// which it is.
+func (s Spans) Around(key []byte) (span Span, inside bool) {
+	i, inside := s.Find(key)
+	if inside {
+		return s[i], true
+	}
+	if i > 0 {
+		span.Start = s[i-1].End
+	}
+	if i < len(s) {
+		span.End = s[i].Start
+	}
+	return span, false
+}
+
 // Meets reports whether the set has a key from first to last, both included.
 func (s Spans) Meets(first, last []byte) bool {
 	i, inside := s.Find(first)
 	return inside || i < len(s) && bytes.Compare(s[i].Start, last) <= 0
-}
-
-// Covers reports whether the set has all keys from first to last, both included.
-func (s Spans) Covers(first, last []byte) bool {
-	i, inside := s.Find(first)
-	return inside && s[i].above(last)
 }

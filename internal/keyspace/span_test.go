@@ -31,14 +31,15 @@ func TestSpans_agreeWithASetOfKeys(t *testing.T) {
 				t.Fatalf("spans touch: %q", spans)
 			}
 		}
+		checkAround(t, spans, rng.IntN(keys+1), want[:], key)
 		first, last := rng.IntN(keys), rng.IntN(keys+1)
-		meets, covers := false, true
+		meets := false
 		for i := range want {
 			if spans.Contains(key(i)) != want[i] {
 				t.Fatalf("%q contains %q: %v", spans, key(i), !want[i])
 			}
 			if i >= first && i <= last {
-				meets, covers = meets || want[i], covers && want[i]
+				meets = meets || want[i]
 			}
 		}
 		if first > last {
@@ -47,18 +48,57 @@ func TestSpans_agreeWithASetOfKeys(t *testing.T) {
 		if got := spans.Meets(key(first), key(last)); got != meets {
 			t.Fatalf("%q meets %q to %q: %v", spans, key(first), key(last), got)
 		}
-		if want := covers; spans.Covers(key(first), key(last)) && !want {
-			t.Fatalf("%q covers %q to %q", spans, key(first), key(last))
+	}
+}
+
+// checkAround checks that the span around a key has just those neighbours that are in the set, or
+// not, as it is.
+func checkAround(t *testing.T, spans Spans, at int, want []bool, key func(i int) []byte) {
+	t.Helper()
+	first, last := at, at
+	for first > 0 && want[first-1] == want[at] {
+		first--
+	}
+	for last+1 < len(want) && want[last+1] == want[at] {
+		last++
+	}
+	span, inside := spans.Around(key(at))
+	for i := range want {
+		if inside != want[at] || span.Contains(key(i)) != (first <= i && i <= last) {
+			t.Fatalf("%q around %q: %q, %v, want %d to %d", spans, key(at), span, inside, first, last)
 		}
 	}
 }
 
-func TestSpans_coverOneSpanOnly(t *testing.T) {
-	spans := Spans{}.With(Span{[]byte("b"), []byte("d")}, Span{[]byte("d"), []byte("f")})
-	if !spans.Covers([]byte("b"), []byte("e")) || spans.Covers([]byte("b"), []byte("f")) {
-		t.Errorf("%q covers the wrong keys", spans)
+func TestSpan_intersectsAsItsKeysDo(t *testing.T) {
+	bounds := []string{"a", "b", "c", "d"}
+	var all []Span
+	for _, start := range bounds {
+		all = append(all, Span{Start: []byte(start)})
+		for _, end := range bounds {
+			all = append(all, Span{[]byte(start), []byte(end)})
+		}
 	}
-	if !(Spans{{Start: []byte("b")}}).Covers([]byte("c"), []byte("zzz")) {
-		t.Error("a span without end does not cover what follows")
+	all = append(all, Span{}, Span{End: []byte("c")}, Span{End: []byte{}})
+	for _, a := range all {
+		for _, b := range all {
+			both := a.Intersect(b)
+			for _, key := range []string{"", "a", "b", "bb", "c", "d", "e"} {
+				k := []byte(key)
+				if want := a.Contains(k) && b.Contains(k); both.Contains(k) != want {
+					t.Errorf("%q and %q have %q in common: %v, want %v", a, b, key, !want, want)
+				}
+			}
+		}
+	}
+}
+
+func TestSpans_thatAreEmptyHaveNoKey(t *testing.T) {
+	if span, inside := (Spans{}).Around([]byte("a")); inside || span.Start != nil || span.End != nil {
+		t.Errorf("around a key: %q, %v", span, inside)
+	}
+	empty := Spans{}.With(Span{[]byte("b"), []byte("b")}, Span{[]byte("c"), []byte("a")})
+	if len(empty) > 0 || empty.Meets([]byte("a"), []byte("z")) {
+		t.Errorf("%q is not empty", empty)
 	}
 }

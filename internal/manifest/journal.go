@@ -16,6 +16,7 @@ type Journal struct {
 	file   vfs.File
 	name   string
 	seed   uint32
+	start  int64 // the size of what comes before the edits
 	size   int64
 	buffer []byte // of the last frame
 	err    error  // the first failed write or sync, which is final
@@ -47,6 +48,7 @@ func Create(
 	if err := j.write(image); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
+	j.start = j.size
 	if err := fs.SyncDir(dir); err != nil {
 		err = fmt.Errorf("sync the folder of %s: %w", name, err)
 		return nil, errors.Join(err, file.Close())
@@ -72,6 +74,9 @@ func (j *Journal) Append(e *Edit) error {
 
 // Size returns the length of what was written, in bytes.
 func (j *Journal) Size() int64 { return j.size }
+
+// StartSize returns the length of what the manifest starts with: all but the edits.
+func (j *Journal) StartSize() int64 { return j.start }
 
 // Close closes the file. All of it is durable.
 func (j *Journal) Close() error {

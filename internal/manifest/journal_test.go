@@ -181,3 +181,16 @@ func TestSize_isWhatWasWritten(t *testing.T) {
 		t.Errorf("sizes are %v, the file has %d bytes", ends, len(data))
 	}
 }
+
+func TestStartSize_doesNotGrow(t *testing.T) {
+	v := &Version{}
+	j, err := Create(newFS(t), testDir, testNumber, testDatabase, v)
+	check(t, err)
+	start := j.Size()
+	for _, e := range someEdits() {
+		check(t, j.Append(e))
+	}
+	if j.StartSize() != start || j.Size() <= start {
+		t.Errorf("starts with %d of %d bytes, want %d", j.StartSize(), j.Size(), start)
+	}
+}

@@ -15,7 +15,8 @@ type Cursor struct {
 	leaf   *leaf
 	chunks batch.Chunks
 	extras *extras
-	near   int // the index of a fragment near the key that was looked for last
+	near   keyspace.Span // keys that the same range deletion covers, or none
+	mark   batch.Mark    // of the one that covers near; the zero Mark, which hides nothing, if none
 	places *batch.Places
 	top    node
 	path   path
@@ -24,7 +25,8 @@ type Cursor struct {
 // Init makes c a cursor over r that is on no entry.
 func (c *Cursor) Init(r Root) {
 	c.chunks, c.top = r.chunks, r.top
-	c.extras, c.near, c.places = r.extras, 0, r.places
+	c.extras, c.places = r.extras, r.places
+	c.near = keyspace.Span{End: []byte{}} // no key is in it
 	c.leave()
 }
 
@@ -97,10 +99,11 @@ func (c *Cursor) Kind() keyspace.Kind {
 
 // kindAmongExtras is Kind where an entry may be hidden.
 func (c *Cursor) kindAmongExtras() keyspace.Kind {
-	ref, deleted := c.leaf.refs[c.i], c.extras.deleted
-	i, covered := deleted.covering(c.chunks.Key(ref), c.near)
-	c.near = i
-	if covered && ref.Before(deleted[i].mark) {
+	ref := c.leaf.refs[c.i]
+	if key := c.chunks.Key(ref); !c.near.Contains(key) {
+		c.near, c.mark, _ = c.extras.hiding.around(key)
+	}
+	if ref.Before(c.mark) {
 		return keyspace.KindDelete
 	}
 	return ref.Kind()

@@ -1,8 +1,6 @@
 package memtable
 
 import (
-	"sync/atomic"
-
 	"github.com/stoatdb/stoat/internal/batch"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -11,8 +9,8 @@ import (
 // a node it belongs to an edit, which changes it in place, and others copy it.
 type extras struct {
 	owner   uint64
-	deleted fragments
-	spans   atomic.Pointer[keyspace.Spans] // the keys deleted, once somebody has asked
+	hiding  *fragment // which entries are hidden: spans may touch, each with its mark
+	deleted *fragment // the keys deleted, whatever was put there since: spans do not touch
 }
 
 // ownExtras makes the edit's extras its own, so that they may be changed.
@@ -22,8 +20,7 @@ func (e *Edit) ownExtras() *extras {
 	case x == nil:
 		e.extras = &extras{owner: e.owner}
 	case x.owner != e.owner:
-		deleted := append(make(fragments, 0, len(x.deleted)+addMax), x.deleted...)
-		e.extras = &extras{owner: e.owner, deleted: deleted}
+		e.extras = &extras{owner: e.owner, hiding: x.hiding, deleted: x.deleted}
 	}
 	return e.extras
 }
@@ -33,19 +30,23 @@ func (e *Edit) hide(ref batch.Ref) {
 	chunks := e.m.arena.Chunks()
 	span := keyspace.Span{Start: chunks.Key(ref), End: chunks.Value(ref)}
 	x := e.ownExtras()
-	before := len(x.deleted)
-	x.deleted = x.deleted.add(span, e.m.arena.Mark())
-	x.spans.Store(nil)
-	e.m.nodes += int64(len(x.deleted)-before) * fragmentBytes
+	before := x.bytes()
+	x.hiding = e.cover(x.hiding, span, e.m.arena.Mark())
+	x.deleted = e.unite(x.deleted, span)
+	e.m.nodes += x.bytes() - before
 	e.written = true
+}
+
+// bytes returns about how much memory the range deletions take.
+func (x *extras) bytes() int64 {
+	return int64(x.hiding.size()+x.deleted.size()) * fragmentBytes
 }
 
 // entry returns what there is for a key, whose entry in the tree is ref if it was found there.
 func (x *extras) entry(
 	chunks batch.Chunks, key []byte, ref batch.Ref, found bool,
 ) (e keyspace.Entry, ok bool) {
-	if i, covered := x.deleted.covering(key, 0); covered &&
-		(!found || ref.Before(x.deleted[i].mark)) {
+	if _, mark, covered := x.hiding.around(key); covered && (!found || ref.Before(mark)) {
 		return keyspace.Entry{Kind: keyspace.KindDelete}, true
 	}
 	if !found {
@@ -54,14 +55,4 @@ func (x *extras) entry(
 	return keyspace.Entry{
 		Value: chunks.Value(ref), Until: chunks.Until(ref), Kind: ref.Kind(),
 	}, true
-}
-
-// deletedSpans returns the keys deleted. Who asks first puts them together; the others need not.
-func (x *extras) deletedSpans() keyspace.Spans {
-	if spans := x.spans.Load(); spans != nil {
-		return *spans
-	}
-	spans := x.deleted.spans()
-	x.spans.Store(&spans)
-	return spans
 }

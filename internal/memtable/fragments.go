@@ -2,73 +2,184 @@ package memtable
 
 import (
 	"bytes"
-	"slices"
-	"sort"
 
 	"github.com/stoatdb/stoat/internal/batch"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-const (
-	// fragmentBytes is about what a fragment takes in memory.
-	fragmentBytes = 64
-	// addMax is how many fragments a range deletion adds at most: itself, in the middle of another.
-	addMax = 2
-)
+// fragmentBytes is about what a fragment takes in memory.
+const fragmentBytes = 96
 
-// fragment is a span of keys all of whose entries before the mark are hidden.
+// fragment is a span of keys that were deleted, all of whose entries before the mark are hidden. It
+// is a node of a set of such spans, which do not overlap: a treap, that is, a search tree that is
+// balanced because each node's priority, a number as if drawn by lot, is not below those of its
+// children. Like a node of the entries' tree it belongs to an edit, which changes it in place, and
+// others copy it; so that a deletion costs, and copies, about the logarithm of their number.
+//
+// A nil fragment is the empty set. Methods that change a set return it, and nobody may use the one
+// that they were called on any more, unless all of it belongs to other edits.
 type fragment struct {
 	keyspace.Span // with both bounds, in the arena
 	mark          batch.Mark
+	priority      uint32
+	count         int32 // of fragments from here down
+	owner         uint64
+	left, right   *fragment
 }
 
-// fragments is what range deletions have left, in key order. The spans may touch and do not
-// overlap: where range deletions do, the newest counts, which hides more than the others.
-type fragments []fragment
+// newFragment returns a set of one span that is deleted at the moment mark.
+func (e *Edit) newFragment(span keyspace.Span, mark batch.Mark) *fragment {
+	e.m.fragments++
+	return &fragment{
+		Span: span, mark: mark, priority: scatter(e.m.fragments), count: 1, owner: e.owner,
+	}
+}
 
-// add returns f with a span deleted at the moment mark, later than all in f. It reuses f's memory.
-func (f fragments) add(span keyspace.Span, mark batch.Mark) fragments {
-	from := f.find(span.Start, 0)
-	to := from + sort.Search(len(f)-from, func(i int) bool {
-		return bytes.Compare(span.End, f[from+i].Start) <= 0
-	})
-	pieces := [1 + addMax]fragment{1: {span, mark}}
-	first, end := 1, 2
-	if from < to {
-		if left := f[from]; bytes.Compare(left.Start, span.Start) < 0 {
-			left.End = span.Start
-			first, pieces[0] = 0, left
+// scatter returns a number that looks as if drawn by lot, another one for nearly every n.
+func scatter(n uint64) uint32 {
+	n *= 0x9E3779B97F4A7C15
+	n ^= n >> 32
+	n *= 0xD6E8FEB86659FD93
+	return uint32(n >> 32)
+}
+
+// size returns the number of fragments in the set.
+func (f *fragment) size() int {
+	if f == nil {
+		return 0
+	}
+	return int(f.count)
+}
+
+// around returns the widest span around key that one fragment covers, with its mark, or that none
+// does.
+func (f *fragment) around(key []byte) (span keyspace.Span, mark batch.Mark, covered bool) {
+	for f != nil {
+		switch {
+		case bytes.Compare(key, f.Start) < 0:
+			span.End, f = f.Start, f.left
+		case bytes.Compare(f.End, key) <= 0:
+			span.Start, f = f.End, f.right
+		default:
+			return f.Span, f.mark, true
 		}
-		if right := f[to-1]; bytes.Compare(span.End, right.End) < 0 {
-			right.Start = span.End
-			end, pieces[2] = 3, right
+	}
+	return span, batch.Mark{}, false
+}
+
+// appendTo appends all spans to dst, in order.
+func (f *fragment) appendTo(dst keyspace.Spans) keyspace.Spans {
+	if f == nil {
+		return dst
+	}
+	return f.right.appendTo(append(f.left.appendTo(dst), f.Span))
+}
+
+// own returns a copy of f, unless it belongs to owner.
+func (f *fragment) own(owner uint64) *fragment {
+	if f.owner == owner {
+		return f
+	}
+	g := *f
+	g.owner = owner
+	return &g
+}
+
+// with sets the children and returns f, which must be the edit's own.
+func (f *fragment) with(left, right *fragment) *fragment {
+	f.left, f.right = left, right
+	f.count = int32(1 + left.size() + right.size())
+	return f
+}
+
+// split returns the fragments that start below key, and the others. The right edge of the former
+// and the left edge of the latter, from the top down, are the owner's own.
+func (f *fragment) split(owner uint64, key []byte) (below, rest *fragment) {
+	if f == nil {
+		return nil, nil
+	}
+	f = f.own(owner)
+	if bytes.Compare(f.Start, key) < 0 {
+		below, rest = f.right.split(owner, key)
+		return f.with(f.left, below), rest
+	}
+	below, rest = f.left.split(owner, key)
+	return below, f.with(rest, f.right)
+}
+
+// join returns the fragments of f and those of g, which come after them. The right edge of f and
+// the left edge of g must be the edit's own, as split leaves them.
+func (f *fragment) join(g *fragment) *fragment {
+	switch {
+	case f == nil:
+		return g
+	case g == nil:
+		return f
+	case f.priority >= g.priority:
+		return f.with(f.left, f.right.join(g))
+	default:
+		return g.with(f.join(g.left), g.right)
+	}
+}
+
+// first returns the first fragment, or nil.
+func (f *fragment) first() *fragment {
+	for f != nil && f.left != nil {
+		f = f.left
+	}
+	return f
+}
+
+// last returns the last fragment, or nil.
+func (f *fragment) last() *fragment {
+	for f != nil && f.right != nil {
+		f = f.right
+	}
+	return f
+}
+
+// endsAbove reports whether there is such a fragment and it ends above key.
+func (f *fragment) endsAbove(key []byte) bool {
+	return f != nil && bytes.Compare(key, f.End) < 0
+}
+
+// cover returns f with a span deleted at the moment mark, later than all in f. Where spans overlap,
+// the newest counts, because it hides more than the others: of those what lies outside stays.
+func (e *Edit) cover(f *fragment, span keyspace.Span, mark batch.Mark) *fragment {
+	below, rest := f.split(e.owner, span.Start)
+	within, above := rest.split(e.owner, span.End)
+	before, last := below.last(), within.last()
+	if last == nil {
+		last = before
+	}
+	if last.endsAbove(span.End) {
+		right := e.newFragment(keyspace.Span{Start: span.End, End: last.End}, last.mark)
+		above = right.join(above)
+	}
+	if before.endsAbove(span.Start) {
+		before.End = span.Start
+	}
+	return below.join(e.newFragment(span, mark)).join(above)
+}
+
+// unite returns f with a span in place of all that it overlaps or touches, and what they cover. The
+// marks of such a set say nothing.
+func (e *Edit) unite(f *fragment, span keyspace.Span) *fragment {
+	below, rest := f.split(e.owner, span.Start)
+	if before := below.last(); before != nil && bytes.Compare(before.End, span.Start) >= 0 {
+		span.Start = before.Start
+		if before.endsAbove(span.End) {
+			span.End = before.End
 		}
+		below, _ = below.split(e.owner, before.Start)
 	}
-	return slices.Replace(f, from, to, pieces[first:end]...)
-}
-
-// covering returns the index of the fragment that key is in. If there is none, ok is false and i
-// is where to look near for the next key.
-func (f fragments) covering(key []byte, near int) (i int, ok bool) {
-	i = f.find(key, near)
-	return i, i < len(f) && bytes.Compare(f[i].Start, key) <= 0
-}
-
-// find returns the index of the first fragment that ends above key, which may be len(f). It is
-// quickest if that is near.
-func (f fragments) find(key []byte, near int) int {
-	if (near == 0 || bytes.Compare(f[near-1].End, key) <= 0) &&
-		(near == len(f) || bytes.Compare(key, f[near].End) < 0) {
-		return near
+	within, above := rest.split(e.owner, span.End)
+	if last := within.last(); last.endsAbove(span.End) {
+		span.End = last.End
 	}
-	return sort.Search(len(f), func(i int) bool { return bytes.Compare(key, f[i].End) < 0 })
-}
-
-// spans returns the deleted keys.
-func (f fragments) spans() keyspace.Spans {
-	all := make([]keyspace.Span, len(f))
-	for i := range f {
-		all[i] = f[i].Span
+	if next := above.first(); next != nil && bytes.Equal(next.Start, span.End) {
+		span.End = next.End
+		_, above = above.split(e.owner, next.End)
 	}
-	return keyspace.Spans(nil).With(all...)
+	return below.join(e.newFragment(span, batch.Mark{})).join(above)
 }

@@ -7,8 +7,9 @@
 // never removed; a deletion is an entry too.
 //
 // A range deletion is none, and touches none: its cost does not depend on what it deletes. Beside
-// the tree there is a sorted list of the spans deleted, each with the moment when it was, which
-// hides the entries in it that are older. Positions in the arena tell which are.
+// the tree there is one of the spans deleted, each with the moment when it was, which hides the
+// entries in it that are older. Positions in the arena tell which are. One more has the same spans
+// without these moments, those that touch as one: what is deleted of older runs.
 //
 // Each node belongs to the edit that made it. An [Edit] changes its own nodes in place and copies
 // any other on first touch, so that every [Root] ever taken stays as it was: a Root is a snapshot,
@@ -39,6 +40,8 @@ type Memtable struct {
 	root  Root
 	owner uint64 // the last owner handed out
 	nodes int64  // memory of the newest tree's nodes and fragments, of an edit's under way if any
+
+	fragments uint64 // so many were made
 
 	leafMax, innerMax int // the fan-out; less in tests, to make splits common
 }

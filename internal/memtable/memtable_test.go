@@ -91,22 +91,32 @@ func TestEdit_agreesWithTheModel(t *testing.T) {
 				}()
 				r := rand.New(rand.NewPCG(seed, 0))
 				s := newSubject(t, memtable())
-				s.runRandom(r, key, steps, r.IntN(4) == 0)
+				s.runRandom(r, key, steps, r.IntN(4))
 			})
 		}
 	}
 }
 
-// runRandom makes random operations with keys from key, plain ones only if so wanted.
-func (s *subject) runRandom(r *rand.Rand, key func(r *rand.Rand) string, steps int, plain bool) {
+// runRandom makes random operations with keys from key: of taste 0 plain ones only, of taste 1 many
+// range deletions.
+func (s *subject) runRandom(r *rand.Rand, key func(r *rand.Rand) string, steps, taste int) {
+	before := "a bound"
+	bound := func() string { // is often that of another range, so that ranges touch
+		if r.IntN(3) > 0 {
+			before = key(r)
+		}
+		return before
+	}
 	for range steps {
 		switch n := r.IntN(100); {
-		case n < 60 || plain && n < 70:
+		case taste == 1 && n < 30:
+			s.deleteRange(bound(), bound())
+		case n < 60 || taste == 0 && n < 70:
 			s.put(key(r), randomValue(r))
 		case n < 66:
 			s.putUntil(key(r), randomValue(r), 1+r.Uint64()>>1)
 		case n < 70:
-			s.deleteRange(key(r), key(r))
+			s.deleteRange(bound(), bound())
 		case n < 88:
 			s.delete(key(r))
 		case n < 90:
@@ -166,33 +176,12 @@ func TestDeleteRange_touchesNoEntry(t *testing.T) {
 	r := load(m, ascending(10_000))
 	e := m.Begin()
 	e.DeleteRange(keyspace.Span{Start: []byte("0"), End: []byte("1")})
-	if e.Empty() || e.top != r.top || m.Bytes() != m.arena.Bytes()+e.nodes+fragmentBytes {
+	if e.Empty() || e.top != r.top || m.Bytes() != m.arena.Bytes()+e.nodes+2*fragmentBytes {
 		t.Error("the tree was changed, or the range deletion does not count")
 	}
 	e.Rollback()
 	if after := m.Begin().Commit(); after.extras != nil || m.Bytes() != m.arena.Bytes()+m.nodes {
 		t.Error("something of the range deletion is left after the rollback")
-	}
-}
-
-// A range deletion is copied on first touch like a node, and within an edit added in place.
-func TestDeleteRange_copiesOthersOnceAnEdit(t *testing.T) {
-	m := New(headroom)
-	keys := ascending(4_000)
-	deleteAll := func() Root {
-		e := m.Begin()
-		for i := 0; i < len(keys); i += 2 {
-			e.DeleteRange(keyspace.Span{Start: keys[i], End: keys[i+1]})
-		}
-		return e.Commit()
-	}
-	before := deleteAll()
-	if n := len(before.extras.deleted); n != len(keys)/2 || len(before.Deleted()) != n {
-		t.Fatalf("%d fragments, want %d", n, len(keys)/2)
-	}
-	allocs := testing.AllocsPerRun(3, func() { deleteAll() })
-	if chunks := 20.0; allocs > chunks {
-		t.Errorf("%v allocations for %d range deletions", allocs, len(keys)/2)
 	}
 }
 
@@ -318,7 +307,7 @@ func TestReads_doNotAllocate(t *testing.T) {
 			key := keys[i%len(keys)]
 			i += 77
 			r.Get(key)
-			r.Deleted()
+			r.Around(key)
 			c.Init(r)
 			c.Seek(key)
 			c.Next()

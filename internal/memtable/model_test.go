@@ -101,7 +101,7 @@ func checkRoot(t testing.TB, r Root, m model, probes []string) {
 	if empty := len(want)+len(m.deleted) == 0; r.Empty() != empty {
 		t.Fatalf("Empty = %v, want %v", r.Empty(), empty)
 	}
-	checkDeleted(t, r, m)
+	checkDeleted(t, r, m, probes)
 	var c Cursor
 	c.Init(r)
 	if c.Plain() && !m.plain() {
@@ -131,8 +131,8 @@ func checkRoot(t testing.TB, r Root, m model, probes []string) {
 	}
 }
 
-// checkDeleted compares the deleted keys with the model's.
-func checkDeleted(t testing.TB, r Root, m model) {
+// checkDeleted compares the deleted keys with the model's, and what is said around the probes.
+func checkDeleted(t testing.TB, r Root, m model, probes []string) {
 	t.Helper()
 	var want keyspace.Spans
 	for _, s := range m.deleted {
@@ -140,6 +140,14 @@ func checkDeleted(t testing.TB, r Root, m model) {
 	}
 	if got := r.Deleted(); !reflect.DeepEqual(got, want) || (got == nil) != (len(m.deleted) == 0) {
 		t.Fatalf("deleted are %.200q, want %.200q", got, want)
+	}
+	for _, key := range probes {
+		span, deleted := r.Around([]byte(key))
+		wantSpan, wantDeleted := want.Around([]byte(key))
+		if !reflect.DeepEqual(span, wantSpan) || deleted != wantDeleted {
+			t.Fatalf("around %.60q: %.60q, %v, want %.60q, %v", key, span, deleted, wantSpan,
+				wantDeleted)
+		}
 	}
 }
 
@@ -417,22 +425,6 @@ func checkNodes(t testing.TB, m *Memtable, r Root) {
 	if want := m.arena.Bytes() + bytes; m.Bytes() != want {
 		t.Fatalf("Bytes = %d, want %d", m.Bytes(), want)
 	}
-}
-
-// checkFragments checks that fragments are in order, and returns what memory is counted for them.
-func checkFragments(t testing.TB, r Root) int64 {
-	t.Helper()
-	if r.extras == nil {
-		return 0
-	}
-	last := ""
-	for i, f := range r.extras.deleted {
-		if string(f.Start) >= string(f.End) || i > 0 && string(f.Start) < last {
-			t.Fatalf("fragment %d is %.60q", i, f.Span)
-		}
-		last = string(f.End)
-	}
-	return int64(len(r.extras.deleted)) * fragmentBytes
 }
 
 func checkHeads(t testing.TB, got heads, keys []string, prefix int) {

@@ -20,16 +20,27 @@ func (r Root) Len() int { return r.count }
 
 // Empty reports whether there are neither entries nor range deletions.
 func (r Root) Empty() bool {
-	return r.count == 0 && (r.extras == nil || len(r.extras.deleted) == 0)
+	return r.count == 0 && (r.extras == nil || r.extras.deleted == nil)
 }
 
 // Deleted returns the keys that older runs have nothing to say about: those in ranges that were
-// deleted, whatever was put there since. It is nil if there are none, and must not be modified.
+// deleted, whatever was put there since. It is nil if there are none. Each call puts them together
+// anew; [Root.Around] is the way to ask for some keys.
 func (r Root) Deleted() keyspace.Spans {
-	if r.extras == nil {
+	if r.extras == nil || r.extras.deleted == nil {
 		return nil
 	}
-	return r.extras.deletedSpans()
+	return r.extras.deleted.appendTo(make(keyspace.Spans, 0, r.extras.deleted.size()))
+}
+
+// Around returns the widest span around key whose keys are all among the deleted ones, as Deleted
+// has them, or all not, and which it is. It does not allocate; its bounds must not be modified.
+func (r Root) Around(key []byte) (span keyspace.Span, deleted bool) {
+	if r.extras == nil {
+		return keyspace.Span{}, false
+	}
+	span, _, deleted = r.extras.deleted.around(key)
+	return span, deleted
 }
 
 // Get returns the entry of key: a tombstone if key is in a range that was deleted and was not

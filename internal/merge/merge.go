@@ -54,12 +54,11 @@ func (j Job) Run() (*manifest.Edit, error) {
 		edit.AddBottom = output.Tables
 		return edit, nil
 	}
-	merged := manifest.Run{Tables: output.Tables}
+	var deleted []keyspace.Span
 	for _, input := range j.Inputs {
-		if len(input.Deleted) > 0 {
-			merged.Deleted = merged.Deleted.With(input.Deleted...)
-		}
+		deleted = append(deleted, input.Deleted...)
 	}
+	merged := manifest.Run{Tables: output.Tables, Deleted: keyspace.Spans(nil).With(deleted...)}
 	if len(merged.Tables)+len(merged.Deleted) > 0 {
 		edit.AddYoung = []manifest.Run{merged}
 	}

@@ -69,13 +69,17 @@ func (sh shape) spans(rng *rand.Rand) (deleted []keyspace.Span) {
 	if sh.deletions == 0 || rng.IntN(sh.deletions) > 0 {
 		return nil
 	}
-	for range 1 + rng.IntN(3) {
+	n, width := 1+rng.IntN(3), 2*sh.span
+	if rng.IntN(3) == 0 { // many small ones
+		n, width = 60, 4
+	}
+	for range n {
 		bucket, low := uint64(rng.IntN(sh.buckets)), rng.IntN(1000)
 		s := keyspace.Span{
 			Start: []byte(dataKey(bucket, fmt.Sprintf("%04d", low))),
-			End:   []byte(dataKey(bucket, fmt.Sprintf("%04d", low+1+rng.IntN(2*sh.span)))),
+			End:   []byte(dataKey(bucket, fmt.Sprintf("%04d", low+1+rng.IntN(width)))),
 		}
-		if rng.IntN(8) == 0 {
+		if n < 4 && rng.IntN(8) == 0 {
 			s.End = keyspace.Successor([]byte(dataKey(bucket, "")))
 		}
 		deleted = append(deleted, s)

@@ -151,3 +151,20 @@ func TestAbort_goesOnWhenAFileCannotBeRemoved(t *testing.T) {
 		}
 	}
 }
+
+func TestClose_closesFilesAndLeavesThem(t *testing.T) {
+	disk, open := newFS(t), handles{}
+	w := NewWriter(withValues(faultfs.New(disk, open.watch(func(faultfs.Op) error { return nil }))))
+	_, err := add(w, mixture())
+	check(t, err)
+	before := list(t, disk)
+	if len(open) != 2 {
+		t.Fatalf("%v are open, want a table and a value file", open)
+	}
+	check(t, w.Close())
+	if after := list(t, disk); len(open) > 0 || !slices.Equal(before, after) {
+		t.Errorf("%v are open, files %v are left of %v", open, after, before)
+	}
+	check(t, w.Close())
+	check(t, NewWriter(withValues(disk)).Close())
+}

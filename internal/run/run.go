@@ -146,6 +146,16 @@ func (w *Writer) Abort() error {
 	return errors.Join(append(errs, w.values.abort())...)
 }
 
+// Close closes the open files and leaves all that was written where it is. It is for who may not
+// remove files, in place of Finish and Abort; behind those there is nothing for it to do.
+func (w *Writer) Close() error {
+	var err error
+	if w.table != nil {
+		w.table, err = nil, w.file.Close()
+	}
+	return errors.Join(err, w.values.close())
+}
+
 // leftOut reports whether key has no place in a table. Keys of one bucket are neighbours, so the
 // answer for the last bucket is nearly always the answer.
 func (w *Writer) leftOut(key []byte) bool {

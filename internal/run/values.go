@@ -110,6 +110,15 @@ func (v *valueWriter) finish() error {
 	return nil
 }
 
+// close closes the open file.
+func (v *valueWriter) close() error {
+	if v.writer == nil {
+		return nil
+	}
+	v.writer = nil
+	return v.file.Close()
+}
+
 // abort removes all files.
 func (v *valueWriter) abort() error {
 	var errs []error

@@ -20,12 +20,14 @@ import (
 // be modified.
 type Cursor struct {
 	snapshot     *Superversion
-	sources      []source // newest first, so that the lower index wins among equal keys
-	lower, upper []byte   // [lower, upper); a nil upper is no bound
-	shared       int      // bytes that all keys within the bounds have in common
-	keysOnly     bool     // values are not read
-	all          bool     // yield what is deleted or expired, too: for merges
-	now          uint64   // by which entries have expired; 0 until the first that can
+	sources      []source   // newest first, so that the lower index wins among equal keys
+	deletions    []deletion // newest first: what is deleted as ranges within the bounds
+	runs         int        // so many runs that delete ranges were looked at
+	lower, upper []byte     // [lower, upper); a nil upper is no bound
+	shared       int        // bytes that all keys within the bounds have in common
+	keysOnly     bool       // values are not read
+	all          bool       // yield what is deleted or expired, too: for merges
+	now          uint64     // by which entries have expired; 0 until the first that can
 
 	winner   *source // at the current entry; nil if the cursor is not on one
 	runnerUp *source // the next in line; nil if no other source is live
@@ -38,55 +40,53 @@ type Cursor struct {
 // Init makes c a cursor over the entries of s whose keys are in [lower, upper), on none of them. A
 // keysOnly cursor reads no values; Value must not be called.
 func (c *Cursor) Init(s *Superversion, lower, upper []byte, keysOnly bool) {
-	*c = Cursor{snapshot: s, sources: c.sources[:0], lower: lower, upper: upper, keysOnly: keysOnly}
+	*c = Cursor{
+		snapshot: s, sources: c.sources[:0], deletions: c.deletions[:0],
+		lower: lower, upper: upper, keysOnly: keysOnly,
+	}
 	c.shared = sharedPrefix(lower, upper)
-	hidden := c.addMemtable(s.Mem, nil)
-	for _, root := range s.Sealed {
-		hidden = c.addMemtable(root, hidden)
+	c.addMemtable(&s.Mem)
+	for i := range s.Sealed {
+		c.addMemtable(&s.Sealed[i])
 	}
 	for i := range s.Levels.Young {
-		c.addRun(&s.Levels.Young[i], hidden)
+		c.addRun(&s.Levels.Young[i])
 	}
-	c.addRun(&s.Levels.Bottom, hidden)
+	c.addRun(&s.Levels.Bottom)
 }
 
 // InitMerge makes c a cursor over all entries of the given runs of l, newest run first, that yields
-// whatever they say: what merges read.
+// whatever they say: what merges read. What newer runs of l delete as ranges is left out.
 func (c *Cursor) InitMerge(l *Levels, runs []Run) {
 	*c = Cursor{all: true, snapshot: &Superversion{Levels: l}}
 	for i := range runs {
-		c.addRun(&runs[i], nil)
+		c.addRun(&runs[i])
 	}
 }
 
-// addMemtable adds a source of which newer ones delete the spans in hidden, and returns what is
-// hidden of older ones.
-func (c *Cursor) addMemtable(root memtable.Root, hidden keyspace.Spans) keyspace.Spans {
+func (c *Cursor) addMemtable(root *memtable.Root) {
 	if root.Len() > 0 {
-		c.sources = append(c.sources, source{hidden: hidden, keysOnly: c.keysOnly})
-		c.sources[len(c.sources)-1].mem.Init(root)
+		c.addSource(nil)
+		c.sources[len(c.sources)-1].mem.Init(*root)
 	}
-	deleted := root.Deleted()
-	switch {
-	case deleted == nil:
-		return hidden
-	case hidden == nil:
-		return deleted
-	}
-	return hidden.With(deleted...)
+	c.addDeletion(deletion{root: root})
 }
 
-func (c *Cursor) addRun(run *Run, hidden keyspace.Spans) {
-	if !run.overlaps(c.lower, c.upper) {
-		return
+func (c *Cursor) addRun(run *Run) {
+	for _, spans := range run.newer[c.runs:] {
+		c.addDeletion(deletion{spans: spans})
 	}
-	switch {
-	case hidden == nil:
-		hidden = run.hidden
-	case run.hidden != nil:
-		hidden = hidden.With(run.hidden...)
+	c.runs = len(run.newer)
+	if run.overlaps(c.lower, c.upper) {
+		c.addSource(run)
 	}
-	c.sources = append(c.sources, source{run: run, hidden: hidden, keysOnly: c.keysOnly})
+}
+
+// addSource adds a source, of a run or a memtable, that is older than the deletions so far.
+func (c *Cursor) addSource(run *Run) {
+	s := source{run: run, newer: len(c.deletions), keysOnly: c.keysOnly}
+	s.gap.End = []byte{} // no key is in it yet
+	c.sources = append(c.sources, s)
 }
 
 // First moves to the first entry and reports whether there is one.
@@ -254,7 +254,7 @@ func (c *Cursor) step() bool {
 func (c *Cursor) holds(s *source) bool {
 	if !s.measured {
 		s.measured = true
-		if s.hidden != nil {
+		if s.newer > 0 {
 			s.within = false
 		} else if c.reverse {
 			s.within = bytes.Compare(s.smallest(), c.lower) >= 0
@@ -276,8 +276,8 @@ func (c *Cursor) move(s *source) bool {
 // reports false on error, which ends the cursor.
 func (c *Cursor) settle(s *source, ok bool) bool {
 	s.live = false
-	if ok && s.hidden != nil {
-		ok = c.leaveHidden(s)
+	if ok && s.newer > 0 {
+		ok = c.leaveDeleted(s)
 	}
 	if !ok {
 		if s.err != nil {
@@ -337,7 +337,7 @@ func (c *Cursor) setFree() {
 	if c.reverse {
 		within = bytes.Compare(edge, c.lower) >= 0
 	}
-	within = within && c.winner.clear(edge, c.reverse)
+	within = within && (c.winner.newer == 0 || c.winner.gap.Contains(edge))
 	if within && (c.runnerUp == nil || c.ordered(edge, c.runnerUp.key)) {
 		c.free = c.winner.ahead(c.reverse)
 	}

@@ -21,24 +21,6 @@ func (c *Cursor) exists() bool {
 	return until > c.now
 }
 
-// leaveHidden moves s out of the ranges that newer sources delete, in the direction of travel, and
-// reports whether it is on an entry.
-func (c *Cursor) leaveHidden(s *source) bool {
-	for {
-		i, inside := s.hidden.Find(s.currentKey())
-		if !inside {
-			return true
-		}
-		end := s.hidden[i].End
-		switch {
-		case c.reverse && !s.seekBefore(s.hidden[i].Start):
-			return false
-		case !c.reverse && (end == nil || !s.seek(end)):
-			return false
-		}
-	}
-}
-
 // walkEntries is Walk for entries of any kind: it looks at each, and returns where the fast way is
 // possible again.
 func (c *Cursor) walkEntries(

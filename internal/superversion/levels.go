@@ -21,7 +21,7 @@ type Handle struct {
 type Run struct {
 	Tables  []Handle
 	Deleted keyspace.Spans
-	hidden  keyspace.Spans // what newer runs delete of it
+	newer   []keyspace.Spans // what newer runs delete of it, newest first; none is empty
 }
 
 // Levels is the tables of one manifest version, ready to be read, and the value files that they
@@ -60,17 +60,17 @@ func NewLevels(version *manifest.Version, old *Levels, open Opener) *Levels {
 		return run
 	}
 	l := &Levels{Version: version, now: open.Now}
-	var hidden keyspace.Spans
+	var newer []keyspace.Spans
 	for _, r := range version.Young {
 		run := newRun(r)
-		run.hidden = hidden
+		run.newer = newer
 		if len(run.Deleted) > 0 {
-			hidden = hidden.With(run.Deleted...)
+			newer = append(newer, run.Deleted)
 		}
 		l.Young = append(l.Young, run)
 	}
 	l.Bottom = newRun(version.Bottom)
-	l.Bottom.hidden = hidden
+	l.Bottom.newer = newer
 	l.takeValues(old, open)
 	return l
 }
@@ -131,7 +131,7 @@ func (l *Levels) Each(fn func(Handle)) {
 
 // Only returns the run with just these of its tables.
 func (r Run) Only(keep func(*manifest.Table) bool) Run {
-	only := Run{hidden: r.hidden}
+	only := Run{newer: r.newer}
 	for _, h := range r.Tables {
 		if keep(h.Meta) {
 			only.Tables = append(only.Tables, h)

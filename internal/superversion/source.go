@@ -9,8 +9,9 @@ import (
 // source is a position in one sorted run or memtable: one input of a [Cursor]. A concrete switch
 // between the two kinds costs a predictable branch where an interface would cost a call.
 type source struct {
-	run      *Run           // nil for a memtable
-	hidden   keyspace.Spans // what newer sources delete of this one
+	run      *Run          // nil for a memtable
+	newer    int           // so many of the cursor's deletions are newer
+	gap      keyspace.Span // around the current key: none of those deletes any of its keys
 	keysOnly bool
 	at       int // index in run of the table that tab is in
 	tab      table.Cursor
@@ -139,18 +140,6 @@ func (s *source) plain() bool {
 		return s.mem.Plain()
 	}
 	return s.tab.Plain()
-}
-
-// clear reports whether nothing from the current key to edge, which lies beyond it in the direction
-// of travel, is deleted by newer sources.
-func (s *source) clear(edge []byte, reverse bool) bool {
-	if s.hidden == nil {
-		return true
-	}
-	if reverse {
-		return !s.hidden.Meets(edge, s.key)
-	}
-	return !s.hidden.Meets(s.key, edge)
 }
 
 // smallest returns the first key that the source has at all.

@@ -146,6 +146,7 @@ func randomKey(rng *rand.Rand) string {
 // as a [Cursor.Walk] takes without looking.
 func (d *disk) randomLayer(rng *rand.Rand, n int, bottom bool) *layer {
 	l, plain := newLayer(), rng.IntN(2) == 0
+	small := rng.IntN(2) == 0                   // many ranges are deleted, of a key or two
 	low, span := rng.IntN(300), 1+rng.IntN(400) // layers that interleave, and layers that do not
 	for range rng.IntN(n + 1) {
 		key := fmt.Sprintf("k%03d", low+rng.IntN(span))
@@ -161,6 +162,9 @@ func (d *disk) randomLayer(rng *rand.Rand, n int, bottom bool) *layer {
 			until = d.now - 50 + uint64(rng.IntN(100))
 		}
 		switch op := rng.IntN(20); {
+		case small && !bottom && op%2 == 0:
+			start := fmt.Sprintf("k%03d", low+rng.IntN(span))
+			l.deleteRange(start, start+[]string{"/", "~"}[rng.IntN(2)])
 		case bottom || op < 14:
 			l.put(key, value, until)
 		case plain || op < 18:

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+// created notes which of the files that were created are still open, by name. Safe for concurrent
+// use.
+type created struct {
+	mu   sync.Mutex
+	open map[string]bool
+}
+
+func (c *created) note(op faultfs.Op) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch op.Kind {
+	case faultfs.Create:
+		c.open[op.Name] = true
+	case faultfs.Close:
+		delete(c.open, op.Name)
+	}
+	return nil
+}
+
+func (c *created) names() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Join(slices.Sorted(maps.Keys(c.open)), ", ")
+}
+
+func TestLoader_afterCloseLeavesNoFileOpen(t *testing.T) {
+	large := bytes.Repeat([]byte("large"), 1000) // goes to a value file
+	for name, end := range map[string]func(l *Loader) error{
+		"rollback": (*Loader).Rollback,
+		"commit": func(l *Loader) error {
+			if err := l.Commit(); !errors.Is(err, ErrClosed) {
+				return errors.New("the commit is not refused")
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := memfs.New()
+			c := created{open: map[string]bool{}}
+			e := mustOpen(t, faultfs.New(disk, c.note), calm())
+			mustCommit(t, e, "before")
+			l, err := e.BeginLoad()
+			ok(t, err)
+			ok(t, l.Put(dataKey("a"), []byte("a")))
+			ok(t, l.Put(dataKey("b"), large))
+			if !strings.Contains(c.names(), tableSuffix) {
+				t.Fatalf("open are %s, so that nothing is tested", c.names())
+			}
+			ok(t, e.Close())
+			before := named(t, disk, "")
+			ok(t, end(l))
+			if names := c.names(); names != "" {
+				t.Errorf("%s are open", names)
+			}
+			if after := named(t, disk, ""); !slices.Equal(after, before) {
+				t.Errorf("after Close there are %v, and later %v", before, after)
+			}
+			again := mustOpen(t, disk, calm())
+			wantWords(t, again, "before")
+			if tables := named(t, disk, tableSuffix); len(tables) != 1 {
+				t.Errorf("tables %v, want one", tables)
+			}
+		})
+	}
+}
