@@ -34,10 +34,11 @@ type Keys struct {
 	width     int    // form 1: bytes of a head; form 2: bytes of an end
 	mask      uint64 // the low width bytes
 	base      uint64
-	headBytes int    // bytes of a middle that are in its head
-	restBytes int    // bytes of a middle that are not
-	rest      []byte // form 1: the rests; form 2: the middles
-	ends      []byte // form 2
+	slope     float64 // form 1: heads times this is about an index
+	headBytes int     // bytes of a middle that are in its head
+	restBytes int     // bytes of a middle that are not
+	rest      []byte  // form 1: the rests; form 2: the middles
+	ends      []byte  // form 2
 
 	kinds    []byte // of each entry; nil if all are puts
 	expiries []byte // of each entry; nil if none expires
@@ -130,9 +131,11 @@ func (k *Keys) parseFixed(r *cutter, h keyHeader) error {
 	}
 	k.base = binary.LittleEndian.Uint64(k.heads[h.count*h.width:])
 	most := uint64(1)<<(8*k.headBytes) - 1 // all ones for 8 bytes
-	if last := k.delta(h.count - 1); k.base > most || last > most-k.base {
+	last := k.delta(h.count - 1)
+	if k.base > most || last > most-k.base {
 		return fmt.Errorf("heads go beyond %d bytes", k.headBytes)
 	}
+	k.slope = float64(h.count) / (float64(last) + 1)
 	return nil
 }
 

@@ -6,6 +6,10 @@ import (
 	"math/bits"
 )
 
+// guessed is how many heads around the place where one would be in an even spread are looked at
+// before the others: of hundreds of random ones, nearly all are within.
+const guessed = 32
+
 // Search returns the index of the first key that is not below key, which may be Len, and whether it
 // is key.
 func (k *Keys) Search(key []byte) (index int, exact bool) {
@@ -50,15 +54,34 @@ func (k *Keys) searchFixed(key []byte) (index int, exact bool) {
 	}
 }
 
-// lowerBound returns the index of the first head that is not below head. The loop has no branch
-// that depends on the keys, because it would be guessed wrong every other time.
+// lowerBound returns the index of the first head that is not below head. It looks around the place
+// where the head would be if all were evenly spread, as counters and random numbers are: that is one
+// or two cache lines in place of one for each step of the first half of a binary search.
 func (k *Keys) lowerBound(head uint64) int {
 	if k.width == 0 {
 		return int(min(head, uint64(k.count)))
 	}
+	from, to := 0, k.count
+	if guess := float64(head) * k.slope; to > 2*guessed && guess < float64(to) {
+		lo := max(int(guess)-guessed/2, 1)
+		hi := min(lo+guessed, to-1)
+		switch {
+		case k.delta(lo-1) >= head:
+			to = lo - 1
+		case k.delta(hi) < head:
+			from = hi + 1
+		default:
+			from, to = lo, hi
+		}
+	}
+	return k.bisect(from, to-from, head)
+}
+
+// bisect returns the index of the first of n heads from i on that is not below head, or i+n. The
+// loop has no branch that depends on the keys, because it would be guessed wrong every other time.
+func (k *Keys) bisect(i, n int, head uint64) int {
 	heads, width, mask := k.heads, k.width, k.mask
-	i := 0
-	for n := k.count; n > 0; {
+	for n > 0 {
 		half := (n + 1) / 2
 		_, below := bits.Sub64(binary.LittleEndian.Uint64(heads[(i+half-1)*width:])&mask, head, 0)
 		i += half & -int(below)
