@@ -55,8 +55,8 @@ func (k *Keys) searchFixed(key []byte) (index int, exact bool) {
 }
 
 // lowerBound returns the index of the first head that is not below head. It looks around the place
-// where the head would be if all were evenly spread, as counters and random numbers are: that is one
-// or two cache lines in place of one for each step of the first half of a binary search.
+// where the head would be if all were evenly spread, as counters and random numbers are: that is
+// one or two cache lines in place of one for each step of the first half of a binary search.
 func (k *Keys) lowerBound(head uint64) int {
 	if k.width == 0 {
 		return int(min(head, uint64(k.count)))
