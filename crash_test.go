@@ -37,10 +37,12 @@ var (
 // its crash so that it can be made again, with -count if need be.
 func TestCrash_recoversAPrefix(t *testing.T) {
 	only, _, _ := strings.Cut(*crashOnly, "/")
-	total := 0
+	total, seen := 0, newKept()
 	for _, w := range workloads {
+		w.options.Logger = seen.logger()
 		total += dryRun(t, w)
 	}
+	seen.check(t)
 	variants := max(3, *crashPoints/total)
 	share := float64(*crashPoints) / float64(total*variants)
 	for _, w := range workloads {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -34,10 +35,14 @@ func TestModel_randomHistories(t *testing.T) {
 	if testing.Short() {
 		histories = max(1, histories/4)
 	}
+	seen := newKept()
 	for i := range uint64(histories) {
-		if err := runHistory(seed + i); err != nil {
+		if err := runHistory(seed+i, seen.logger()); err != nil {
 			t.Fatalf("again with -run TestModel_randomHistories -seed %d -histories 1: %v", seed+i, err)
 		}
+	}
+	if histories > 10 {
+		seen.check(t)
 	}
 }
 
@@ -47,6 +52,7 @@ type history struct {
 	fs        vfs.FS
 	db        *stoat.DB
 	ref       *model.DB
+	logger    *slog.Logger
 	snapshots []snapshot
 }
 
@@ -56,9 +62,11 @@ type snapshot struct {
 	ref *model.Bucket
 }
 
-func runHistory(seed uint64) error {
+func runHistory(seed uint64, logger *slog.Logger) error {
 	clock := model.NewClock()
-	h := &history{player: newPlayer(seed, clock), fs: memfs.New(), ref: model.New(clock)}
+	h := &history{
+		player: newPlayer(seed, clock), fs: memfs.New(), ref: model.New(clock), logger: logger,
+	}
 	if err := h.open(); err != nil {
 		return err
 	}
@@ -75,7 +83,9 @@ func runHistory(seed uint64) error {
 
 // open opens the database with random options and sizes so small that everything happens often.
 func (h *history) open() (err error) {
-	h.db, err = stoat.OpenFS(h.fs, "db", randomOptions(h.rng), randomTuning(h.rng, h.clock))
+	options := randomOptions(h.rng)
+	options.Logger = h.logger
+	h.db, err = stoat.OpenFS(h.fs, "db", options, randomTuning(h.rng, h.clock))
 	if err != nil {
 		return err
 	}
@@ -100,6 +110,7 @@ func randomTuning(rng *rand.Rand, clock *model.Clock) engine.Tuning {
 		ValueBytes:    1 << (8 + rng.IntN(8)),
 		Garbage:       int64(rng.IntN(2)), // 1 byte, or so much that there is never too much
 		YoungRuns:     1 + rng.IntN(4),
+		OwnRuns:       1 + rng.IntN(4),
 		JournalBytes:  1 << (6 + rng.IntN(8)),
 		IdleAfter:     time.Duration(1 + rng.IntN(2)*int(time.Second)),
 		Now:           clock.Now,

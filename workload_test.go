@@ -26,7 +26,7 @@ type workload struct {
 // do when eager or lazy, and none but the largest when large or roomy.
 var (
 	eager = engine.Tuning{
-		MemtableBytes: 1 << 10, TableBytes: 1 << 10, BlockBytes: 128, YoungRuns: 2,
+		MemtableBytes: 1 << 10, TableBytes: 1 << 10, BlockBytes: 128, YoungRuns: 2, OwnRuns: 2,
 		JournalBytes: 200, IdleAfter: time.Nanosecond,
 	}
 	lazy = engine.Tuning{
@@ -35,7 +35,7 @@ var (
 	}
 	// scattered has log segments and value files of a few values, and any garbage is too much.
 	scattered = engine.Tuning{
-		MemtableBytes: 4 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2,
+		MemtableBytes: 4 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2, OwnRuns: 2,
 		JournalBytes: 1 << 10, IdleAfter: time.Nanosecond, ValueBytes: 1 << 10, Garbage: 1,
 	}
 	// unspilled lets transactions of some kilobytes stay in memory, and merges at once.

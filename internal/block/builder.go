@@ -71,6 +71,16 @@ func (b *Builder) Key(i int) []byte {
 	return b.keys[start:b.keyEnds[i]]
 }
 
+// Entry returns entry i without its key. Its value is valid until the next Reset.
+func (b *Builder) Entry(i int) keyspace.Entry {
+	start := uint32(0)
+	if i > 0 {
+		start = b.valueEnds[i-1]
+	}
+	value := b.values[start:b.valueEnds[i]]
+	return keyspace.Entry{Kind: keyspace.Kind(b.kinds[i]), Value: value, Until: b.untils[i]}
+}
+
 // AppendKeys appends the key part. The builder must not be empty.
 func (b *Builder) AppendKeys(dst []byte) []byte {
 	n, from := b.Len(), len(dst)

@@ -74,13 +74,35 @@ type valueHeader struct {
 // ParseValues verifies the value block p and returns its values, of which there must be count. They
 // alias p, which must not change afterwards, unless decoded is true: then they are in new memory.
 func ParseValues(p []byte, count int, d *Decompressor) (values Column, decoded bool, err error) {
-	if p, err = verify(p); err != nil {
+	h, lengths, data, err := parseValueHeader(p, count)
+	if err != nil {
 		return Column{}, false, err
 	}
-	if len(p) < valueHeaderBytes {
-		return Column{}, false, errShort
+	if values, err = h.index(lengths); err != nil {
+		return Column{}, false, err
 	}
-	h := valueHeader{
+	values.data = data
+	if h.codec == codecZstd {
+		if values.data, err = d.decode(data, int(h.size)); err != nil {
+			return Column{}, false, err
+		}
+	}
+	if len(values.data) != int(h.size) {
+		return Column{}, false, fmt.Errorf("values have %d bytes, want %d", len(values.data), h.size)
+	}
+	return values, h.codec == codecZstd, nil
+}
+
+// parseValueHeader verifies the value block p of count values and returns its header, the lengths,
+// and the values as the codec has them.
+func parseValueHeader(p []byte, count int) (h valueHeader, lengths, data []byte, err error) {
+	if p, err = verify(p); err != nil {
+		return valueHeader{}, nil, nil, err
+	}
+	if len(p) < valueHeaderBytes {
+		return valueHeader{}, nil, nil, errShort
+	}
+	h = valueHeader{
 		codec:    int(p[0]),
 		width:    int(p[1]),
 		count:    int(binary.LittleEndian.Uint16(p[2:])),
@@ -89,26 +111,15 @@ func ParseValues(p []byte, count int, d *Decompressor) (values Column, decoded b
 	}
 	widthOK := h.width <= 2 || h.width == 4
 	if h.codec > codecZstd || !widthOK || h.count != count || h.size > math.MaxInt32 {
-		return Column{}, false, fmt.Errorf("value block header is % x", p[:valueHeaderBytes])
+		err := fmt.Errorf("value block header is % x", p[:valueHeaderBytes])
+		return valueHeader{}, nil, nil, err
 	}
 	r := cutter{rest: p[valueHeaderBytes:]}
-	lengths := r.cut(h.width, h.count)
+	lengths = r.cut(h.width, h.count)
 	if r.short {
-		return Column{}, false, errShort
+		return valueHeader{}, nil, nil, errShort
 	}
-	if values, err = h.index(lengths); err != nil {
-		return Column{}, false, err
-	}
-	values.data = r.rest
-	if h.codec == codecZstd {
-		if values.data, err = d.decode(r.rest, int(h.size)); err != nil {
-			return Column{}, false, err
-		}
-	}
-	if len(values.data) != int(h.size) {
-		return Column{}, false, fmt.Errorf("values have %d bytes, want %d", len(values.data), h.size)
-	}
-	return values, h.codec == codecZstd, nil
+	return h, lengths, r.rest, nil
 }
 
 // index returns a column that knows where each value lies, but has no data yet.

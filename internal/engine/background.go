@@ -20,8 +20,6 @@ import (
 const (
 	retryMin = 100 * time.Millisecond
 	retryMax = 5 * time.Second
-	// retryDamaged is for a merge that met damage: it will meet it again.
-	retryDamaged = 5 * time.Minute
 	// maxWaits, times Tuning.IdleAfter, is how long a merge that tidies up waits for a pause in the
 	// commits. Where commits trickle in all the time, there is none.
 	maxWaits = 50
@@ -50,12 +48,18 @@ func (e *Engine) startJobsLocked() {
 	e.wakeLaterLocked(version)
 }
 
-// wakeLaterLocked makes sure that there is a look at what to merge when a table will be stale.
+// wakeLaterLocked makes sure that there is a look at what to merge when a table will be stale, and
+// when what is damaged is to be tried again.
 func (e *Engine) wakeLaterLocked(version *manifest.Version) {
 	at, now := uint64(0), e.now()
 	for t := range version.Tables() {
 		if t.StaleAt > now && (at == 0 || t.StaleAt < at) {
 			at = t.StaleAt
+		}
+	}
+	for _, due := range e.damagedFiles() {
+		if due > now && (at == 0 || due < at) {
+			at = due
 		}
 	}
 	if at == 0 || at == e.wakeAt {
@@ -217,6 +221,12 @@ func (e *Engine) mergeLoop() {
 			pause = retryMin
 			continue
 		}
+		if e.setAside(err, next) {
+			e.options.Logger.Warn("merge met damage", "dir", e.dir, "again after", retryDamaged,
+				"err", err)
+			pause = retryMin
+			continue
+		}
 		if errors.Is(err, corrupt.Err) {
 			pause = retryDamaged
 		}
@@ -257,6 +267,7 @@ func (e *Engine) nextMerge() (next plan, idle, ok bool) {
 		return next, true, true
 	}
 	e.merging = false
+	e.wakeLaterLocked(version)
 	return plan{}, false, false
 }
 
@@ -264,13 +275,17 @@ func (e *Engine) nextMerge() (next plan, idle, ok bool) {
 func (e *Engine) picker(youngRuns int, idle bool) picker {
 	return picker{
 		youngRuns: youngRuns, idle: idle, garbage: uint64(e.options.Tuning.Garbage), now: e.now(),
+		damaged: e.damagedFiles(),
 	}
 }
 
 // mergeOne does what was picked.
 func (e *Engine) mergeOne(p plan, cancelled func() bool) error {
 	start := time.Now()
-	edit, err := e.mergeJob(p, cancelled).Run()
+	var kept merge.Kept
+	job := e.mergeJob(p, e.state.Load().Levels, cancelled)
+	job.Kept = &kept
+	edit, err := job.Run()
 	if err != nil {
 		return fmt.Errorf("merge: %w", err)
 	}
@@ -279,13 +294,15 @@ func (e *Engine) mergeOne(p plan, cancelled func() bool) error {
 	}
 	e.merges.Add(1)
 	e.options.Logger.Info("merged", "dir", e.dir, "why", p.why, "young", p.young.Count,
-		"bottom", len(p.bottom), "took", time.Since(start))
+		"bottom", len(p.bottom), "moved", kept.Tables, "copied", kept.Blocks,
+		"took", time.Since(start))
 	return nil
 }
 
-// mergeJob returns the job that does what was picked of the current version.
-func (e *Engine) mergeJob(p plan, cancelled func() bool) merge.Job {
-	levels := e.state.Load().Levels
+// mergeJob returns the job that does what was picked of levels.
+func (e *Engine) mergeJob(
+	p plan, levels *superversion.Levels, cancelled func() bool,
+) merge.Job {
 	job := merge.Job{
 		Levels: levels, Young: p.young, Bottom: p.bottom, ToBottom: p.toBottom, Now: e.now(),
 		Output: e.output(&e.merged), Cancelled: cancelled,

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -183,23 +185,24 @@ func TestMerge_thatFailsIsTriedAgain(t *testing.T) {
 // pause before that is tried again.
 func TestMerge_thatFailsIsNotTriedAtEveryFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var attempts atomic.Int64
-		files := faultfs.New(memfs.New(), func(op faultfs.Op) error {
-			if is(faultfs.Open, tableSuffix)(op) {
-				attempts.Add(1)
-				return errBroken
-			}
-			return nil
+		files, broken := failing(memfs.New(), errBroken, is(faultfs.Open, tableSuffix))
+		broken.Store(true)
+		var logged bytes.Buffer
+		attempts := func() int {
+			return strings.Count(logged.String(), "merge will be tried again")
+		}
+		e := mustOpen(t, files, Options{
+			Logger: slog.New(slog.NewTextHandler(&logged, nil)),
+			Tuning: Tuning{IdleAfter: time.Hour, YoungRuns: 2},
 		})
-		e := mustOpen(t, files, Options{Tuning: Tuning{IdleAfter: time.Hour, YoungRuns: 2}})
 		overlap(t, e, 3)
 		synctest.Wait()
-		before := attempts.Load()
+		before := attempts()
 		for range 3 {
 			overlap(t, e, 0)
 			synctest.Wait()
 		}
-		if after := attempts.Load(); before == 0 || after != before {
+		if after := attempts(); before == 0 || after != before {
 			t.Errorf("%d attempts before the flushes, %d after", before, after)
 		}
 		ok(t, e.Close())

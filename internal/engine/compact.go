@@ -14,12 +14,12 @@ const compactGarbage = 20
 
 // Compact writes everything committed so far into one run with all values in the order of their
 // keys, and leaves as little on the disk as it can. It takes the place of the background merges
-// meanwhile. When ctx ends, it stops at the next table; what it has done by then stays done.
+// meanwhile. When ctx ends, it stops soon; what it has done by then stays done.
 func (e *Engine) Compact(ctx context.Context) error {
 	if err := e.Flush(); err != nil {
 		return err
 	}
-	if err := e.takeMerging(); err != nil {
+	if err := e.takeMerging(ctx); err != nil {
 		return err
 	}
 	defer e.giveMerging()
@@ -56,10 +56,7 @@ func (e *Engine) compactOne(ctx context.Context, next plan) error {
 
 // addNew adds the bottom tables of after that before has not.
 func addNew(tables map[uint64]bool, before, after *manifest.Version) {
-	old := make(map[uint64]bool)
-	for _, t := range before.Bottom.Tables {
-		old[t.Number] = true
-	}
+	old := numbersOf(before)
 	for _, t := range after.Bottom.Tables {
 		if !old[t.Number] {
 			tables[t.Number] = true
@@ -70,6 +67,7 @@ func addNew(tables map[uint64]bool, before, after *manifest.Version) {
 // compaction returns the next step: what is garbage, then the values of some neighbouring tables.
 func (e *Engine) compaction(v *manifest.Version, done map[uint64]bool) (plan, bool) {
 	p := e.picker(e.options.Tuning.YoungRuns, true)
+	p.damaged = nil // whoever compacts is to know of it
 	for _, choose := range []func(*manifest.Version) (plan, bool){p.covered, p.dropped, p.stale} {
 		if next, ok := choose(v); ok {
 			return next, true
@@ -77,16 +75,23 @@ func (e *Engine) compaction(v *manifest.Version, done map[uint64]bool) (plan, bo
 	}
 	next := inOrder(v, func(f manifest.ValueFile) bool {
 		return f.Log || garbageOf(f) > f.Size/compactGarbage
-	}, done)
+	}, func(t *manifest.Table) bool { return done[t.Number] })
 	next.why = "compact"
 	return next, len(next.bottom) > 0
 }
 
-// takeMerging returns when no merge runs, and keeps others from starting.
-func (e *Engine) takeMerging() error {
+// takeMerging returns when no merge runs, and keeps others from starting. If ctx ends before, it
+// returns why, and others go on.
+func (e *Engine) takeMerging(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.moved.Broadcast()
+	})
+	defer stop()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for e.merging {
+	for e.merging && ctx.Err() == nil {
 		if err := e.writable(); err != nil {
 			return err
 		}
@@ -95,6 +100,11 @@ func (e *Engine) takeMerging() error {
 		e.moved.Wait()
 	}
 	e.yield.Store(false)
+	if err := ctx.Err(); err != nil {
+		e.startJobsLocked() // the merge that was told to stop may have stopped
+		e.moved.Broadcast() // another Compact that waits says again that it does
+		return err
+	}
 	if e.closed.Load() {
 		return ErrClosed
 	}

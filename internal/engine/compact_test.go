@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -42,6 +43,30 @@ func TestCompact_doesNotWaitForAMergeThatIsToBeTriedAgain(t *testing.T) {
 			t.Errorf("after Compact: %+v", s)
 		}
 		wantWords(t, e, "a", "z")
+		ok(t, e.Close())
+	})
+}
+
+func TestCompact_thatWaitsHeedsItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := mustOpen(t, memfs.New(), Options{Tuning: Tuning{IdleAfter: time.Hour, YoungRuns: 100}})
+		ok(t, e.takeMerging(t.Context())) // as a merge that takes long
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		before := time.Now()
+		if err := e.Compact(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Compact gives %v", err)
+		}
+		if waited := time.Since(before); waited != time.Minute {
+			t.Errorf("Compact took %v", waited)
+		}
+		overlap(t, e, 2)
+		e.giveMerging()
+		<-time.After(2 * time.Hour)
+		synctest.Wait()
+		if s := e.Stats(); s.YoungRuns > 0 || s.Merges != 1 {
+			t.Errorf("after Compact gave up: %+v", s)
+		}
 		ok(t, e.Close())
 	})
 }

@@ -69,6 +69,8 @@ type Engine struct {
 	wakeAt   uint64      // in milliseconds since 1970
 	moved    sync.Cond   // on mu; something above has changed
 
+	damaged atomic.Pointer[damaged] // what merges leave alone for a while; written under mu
+
 	hurry   chan struct{}  // holds an item: a failed flush is to be tried again at once
 	due     chan struct{}  // holds an item: there is a merge that cannot wait until nobody commits
 	stop    chan struct{}  // closed by Close

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
@@ -51,11 +52,15 @@ func valueName(f manifest.ValueFile) string {
 // now returns the time by which entries expire, in milliseconds since 1970.
 func (e *Engine) now() uint64 { return uint64(e.options.Tuning.Now().UnixMilli()) }
 
-// discard removes the files of an edit that was not installed.
+// discard removes the files of an edit that was not installed, but not the tables that it was to
+// move. The caller holds e.installing.
 func (e *Engine) discard(edit *manifest.Edit) {
-	for _, r := range append(edit.AddYoung, manifest.Run{Tables: edit.AddBottom}) {
+	kept := numbersOf(e.state.Load().Levels.Version)
+	for _, r := range append(slices.Clip(edit.AddYoung), manifest.Run{Tables: edit.AddBottom}) {
 		for _, t := range r.Tables {
-			e.removeFile(run.Name(t.Number))
+			if !kept[t.Number] {
+				e.removeFile(run.Name(t.Number))
+			}
 		}
 	}
 	for _, f := range edit.AddValues {
@@ -70,10 +75,18 @@ func (e *Engine) discard(edit *manifest.Edit) {
 // readable. The caller holds e.installing.
 func (e *Engine) removeObsolete(old *superversion.Levels, version *manifest.Version) {
 	e.removeGarbage()
-	kept := make(map[uint64]bool)
-	for t := range version.Tables() {
-		kept[t.Number] = true
+	e.removeUnneeded(old, version)
+	for len(e.logs) > 0 && e.logs[0] < version.LogNumber {
+		if _, ok := version.ValueFile(e.logs[0]); !ok {
+			e.removeFile(wal.Name(e.logs[0]))
+		}
+		e.logs = e.logs[1:]
 	}
+}
+
+// removeUnneeded unlinks the tables and value files of old that version does not name.
+func (e *Engine) removeUnneeded(old *superversion.Levels, version *manifest.Version) {
+	kept := numbersOf(version)
 	old.Each(func(h superversion.Handle) {
 		if !kept[h.Meta.Number] {
 			e.unlink(run.Name(h.Meta.Number), h.Table.Open)
@@ -84,12 +97,15 @@ func (e *Engine) removeObsolete(old *superversion.Levels, version *manifest.Vers
 			e.unlink(valueName(f), old.Values(f.Number).Open)
 		}
 	}
-	for len(e.logs) > 0 && e.logs[0] < version.LogNumber {
-		if _, ok := version.ValueFile(e.logs[0]); !ok {
-			e.removeFile(wal.Name(e.logs[0]))
-		}
-		e.logs = e.logs[1:]
+}
+
+// numbersOf returns the numbers of the version's tables.
+func numbersOf(version *manifest.Version) map[uint64]bool {
+	numbers := make(map[uint64]bool)
+	for t := range version.Tables() {
+		numbers[t.Number] = true
 	}
+	return numbers
 }
 
 // unlink removes a file that readers may still need, once it is open.

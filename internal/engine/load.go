@@ -7,6 +7,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // Loader is a write transaction that goes to tables at once, past log and memtable. While keys
@@ -17,6 +18,7 @@ type Loader struct {
 	w      *Writer
 	run    *run.Writer // nil before the first key, and once one did not ascend
 	bottom bool        // the run lies beyond everything that there is
+	limit  []byte      // where the gap ends that the run lies in; nil for no bound
 	last   []byte      // the key before; nil before the first
 }
 
@@ -47,6 +49,13 @@ func (l *Loader) Put(key, value []byte) error {
 		if err := l.end(); err != nil {
 			return err
 		}
+	case l.limit != nil && bytes.Compare(key, l.limit) >= 0:
+		if err := l.end(); err != nil {
+			return err
+		}
+		if err := l.start(key); err != nil {
+			return err
+		}
 	}
 	if l.run == nil {
 		return l.w.Put(key, value, 0)
@@ -64,7 +73,15 @@ func (l *Loader) start(first []byte) error {
 	}
 	levels := l.w.spill.levels
 	l.bottom = levels.Above(first)
-	l.run = run.NewWriter(l.w.engine.flushJob(sealed{}, levels, false).Config(l.bottom, nil))
+	var gap bool
+	err := vfs.CatchFaults(func() (err error) {
+		l.limit, gap, err = levels.Gap(first)
+		return err
+	})
+	if !gap || err != nil { // what cannot be read may hold something
+		l.limit, gap = nil, false
+	}
+	l.run = run.NewWriter(l.w.engine.flushJob(sealed{}, levels, false).Config(l.bottom || gap, nil))
 	return nil
 }
 
@@ -74,7 +91,7 @@ func (l *Loader) end() error {
 	if err != nil {
 		return err // Rollback removes the files
 	}
-	l.run = nil
+	l.run, l.limit = nil, nil
 	edit := &manifest.Edit{AddValues: output.Values}
 	if l.bottom {
 		edit.AddBottom = output.Tables

@@ -39,6 +39,7 @@ type Tuning struct {
 	ValueBytes    int64         // a value file is closed at this size
 	Garbage       int64         // so much garbage in value files is of no concern
 	YoungRuns     int           // so many young runs start a merge
+	OwnRuns       int           // a large transaction has no more runs for long
 	JournalBytes  int64         // the manifest may always grow by this much before it is written anew
 	IdleAfter     time.Duration // without commits for so long, merges tidy up
 	RestAfter     time.Duration // without commits for so long, a large memtable is flushed
@@ -54,6 +55,7 @@ const (
 	defaultGarbage      = 32 << 20
 	defaultThreshold    = 1 << 10
 	defaultYoungRuns    = 4
+	defaultOwnRuns      = 16 // reads look into each of them, and merges compare their keys
 	defaultJournalBytes = 256 << 10
 	defaultIdleAfter    = 200 * time.Millisecond
 	defaultRestAfter    = 5 * time.Second
@@ -89,6 +91,7 @@ func (o Options) withDefaults() Options {
 		t.Now = time.Now
 	}
 	setDefault(&t.YoungRuns, defaultYoungRuns)
+	setDefault(&t.OwnRuns, defaultOwnRuns)
 	setDefault(&t.JournalBytes, defaultJournalBytes)
 	setDefault(&t.IdleAfter, defaultIdleAfter)
 	setDefault(&t.RestAfter, defaultRestAfter)

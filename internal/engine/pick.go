@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"math"
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
@@ -50,6 +51,7 @@ type picker struct {
 	idle      bool   // nobody commits: pick also what merely tidies up
 	garbage   uint64 // bytes of garbage in value files that are of no concern
 	now       uint64 // milliseconds since 1970
+	damaged   damaged
 }
 
 const (
@@ -69,8 +71,19 @@ const (
 	valueShare = 4
 )
 
-// pick returns the most urgent merge, if there is one to do.
+// pick returns the most urgent merge, if there is one to do. Those that read what is damaged come
+// last, and only when it is time to try again.
 func (p picker) pick(v *manifest.Version) (plan, bool) {
+	next, ok := p.choose(v)
+	if ok || len(p.damaged) == 0 {
+		return next, ok
+	}
+	p.damaged = p.damaged.resting(p.now)
+	return p.choose(v)
+}
+
+// choose is pick among the merges that read nothing damaged.
+func (p picker) choose(v *manifest.Version) (plan, bool) {
 	choices := []func(*manifest.Version) (plan, bool){
 		p.covered, p.grown, p.burdened, p.shadowed, p.crowded, p.reclaimBusy, p.stale,
 	}
@@ -78,7 +91,7 @@ func (p picker) pick(v *manifest.Version) (plan, bool) {
 		choices = append(choices, p.tidy, p.dropped, p.scattered, p.reclaimIdle)
 	}
 	for _, choose := range choices {
-		if next, ok := choose(v); ok {
+		if next, ok := choose(v); ok && !p.avoids(next, v) {
 			return next, true
 		}
 	}
@@ -164,24 +177,42 @@ func (p picker) crowded(v *manifest.Version) (plan, bool) {
 	}
 	next := intoBottom("crowded", v)
 	least := float64(next.bytes(v)) / float64(n)
-	for newest := range n {
-		bytes := v.Young[newest].Bytes()
-		for oldest := newest + 1; oldest < n; oldest++ {
-			bytes += v.Young[oldest].Bytes()
+	if p.avoids(next, v) {
+		least = math.Inf(1)
+	}
+	for start, end := 0, 0; start < n; start = end + 1 {
+		for end = start; end < n && !p.avoidsRun(v.Young[end]); end++ {
+		}
+		young, cost := cheapest(v.Young[start:end], p.youngRuns)
+		if young.Older += n - end; cost < least {
+			least = cost
+			next = plan{why: "crowded", young: young}
+		}
+	}
+	return next, !math.IsInf(least, 1)
+}
+
+// cheapest returns the neighbours, fewest or more of the runs, whose merge costs the fewest bytes
+// for each run that it saves, and how many those are; infinitely many if there are too few runs.
+func cheapest(runs []manifest.Run, fewest int) (young manifest.YoungRuns, cost float64) {
+	cost = math.Inf(1)
+	for newest := range runs {
+		bytes := runs[newest].Bytes()
+		for oldest := newest + 1; oldest < len(runs); oldest++ {
+			bytes += runs[oldest].Bytes()
 			count := oldest - newest + 1
-			if cost := float64(bytes) / float64(count-1); count >= p.youngRuns && cost < least {
-				least = cost
-				next = plan{why: "crowded", young: manifest.YoungRuns{Older: n - 1 - oldest, Count: count}}
+			if c := float64(bytes) / float64(count-1); count >= fewest && c < cost {
+				young, cost = manifest.YoungRuns{Older: len(runs) - 1 - oldest, Count: count}, c
 			}
 		}
 	}
-	return next, true
+	return young, cost
 }
 
 // stale picks a bottom table of which a good part has expired.
 func (p picker) stale(v *manifest.Version) (plan, bool) {
 	for _, t := range v.Bottom.Tables {
-		if t.StaleAt != 0 && t.StaleAt <= p.now {
+		if t.StaleAt != 0 && t.StaleAt <= p.now && !p.damaged.has(t.Number) {
 			return plan{why: "expired", bottom: []uint64{t.Number}, toBottom: true}, true
 		}
 	}
@@ -202,8 +233,8 @@ func (p picker) tidy(v *manifest.Version) (plan, bool) {
 			worth = worth || t.StaleAt != 0 && t.StaleAt <= p.now
 		}
 	}
-	if worth {
-		return intoBottom("tidy", v), true
+	if next := intoBottom("tidy", v); worth && !p.avoids(next, v) {
+		return next, true
 	}
 	return plan{why: "tidy", young: manifest.YoungRuns{Count: n}}, n > 1
 }
@@ -234,7 +265,7 @@ func deletesMuch(v *manifest.Version) bool {
 // dropped picks a bottom table that holds data of dropped buckets.
 func (p picker) dropped(v *manifest.Version) (plan, bool) {
 	for _, t := range v.Bottom.Tables {
-		if holdsDropped(v, t) {
+		if v.MayHoldDropped(t) && !p.damaged.has(t.Number) {
 			return plan{why: "dropped", bottom: []uint64{t.Number}, toBottom: true}, true
 		}
 	}
@@ -283,30 +314,14 @@ func youngSpans(v *manifest.Version) (n int) {
 	return n
 }
 
-// holdsDropped reports whether t may hold anything of a bucket that was dropped after it was
-// written.
-func holdsDropped(v *manifest.Version, t *manifest.Table) bool {
-	return droppedRange(v, t, func(r [2][]byte) bool {
-		return bytes.Compare(t.Largest, r[0]) >= 0 && bytes.Compare(t.Smallest, r[1]) < 0
-	})
-}
-
 // withinDropped reports whether all of t belongs to buckets that were dropped after it was written.
 func withinDropped(v *manifest.Version, t *manifest.Table) bool {
-	return droppedRange(v, t, func(r [2][]byte) bool {
-		return bytes.Compare(t.Smallest, r[0]) >= 0 && bytes.Compare(t.Largest, r[1]) < 0
-	})
-}
-
-// droppedRange reports whether a range of what was dropped after t was written fulfils the
-// condition.
-func droppedRange(v *manifest.Version, t *manifest.Table, holds func(r [2][]byte) bool) bool {
 	for _, d := range v.Dropped {
 		if t.DropEpoch >= d.Epoch {
 			continue
 		}
 		for _, r := range keyspace.Ranges(d.First, d.Last) {
-			if holds(r) {
+			if bytes.Compare(t.Smallest, r[0]) >= 0 && bytes.Compare(t.Largest, r[1]) < 0 {
 				return true
 			}
 		}

@@ -39,7 +39,7 @@ func (p picker) reclaim(v *manifest.Version, most uint64) (plan, bool) {
 	if garbage <= p.garbage+live*most/100 {
 		return plan{}, false
 	}
-	files := reclaimable(v)
+	files := p.reclaimable(v)
 	next := plan{why: "reclaim", toBottom: true}
 	enough := p.garbage/2 + live*reclaimTo/100
 	copied := uint64(0)
@@ -69,15 +69,17 @@ func (p picker) scattered(v *manifest.Version) (plan, bool) {
 	if len(v.Young) > 0 || live < p.garbage {
 		return plan{}, false
 	}
-	next := inOrder(v, func(f manifest.ValueFile) bool { return f.Log }, nil)
+	next := inOrder(v, func(f manifest.ValueFile) bool {
+		return f.Log && !p.damaged.has(f.Number)
+	}, p.avoidsTable)
 	next.why = "scattered"
 	return next, len(next.bottom) > 0 && live >= next.bytes(v)
 }
 
 // inOrder returns the merge that writes the values of disorderly files anew, in the order of their
-// keys, of as many neighbouring tables as have so many, without the tables that are done.
+// keys, of as many neighbouring tables as have so many, without those to skip.
 func inOrder(
-	v *manifest.Version, disorderly func(manifest.ValueFile) bool, done map[uint64]bool,
+	v *manifest.Version, disorderly func(manifest.ValueFile) bool, skip func(*manifest.Table) bool,
 ) plan {
 	next := plan{toBottom: true}
 	for _, f := range v.ValueFiles {
@@ -89,7 +91,7 @@ func inOrder(
 	for _, t := range v.Bottom.Tables {
 		before := bytes
 		for _, share := range t.Values {
-			if _, found := slices.BinarySearch(next.relocate, share.File); found && !done[t.Number] {
+			if _, found := slices.BinarySearch(next.relocate, share.File); found && !skip(t) {
 				bytes += share.Bytes
 			}
 		}
@@ -108,18 +110,26 @@ func inOrder(
 func garbageOf(f manifest.ValueFile) uint64 { return f.Size - min(f.Size, f.Live) }
 
 // reclaimable returns the files that only the bottom run points into and that have garbage, those
-// with the smallest live share first.
-func reclaimable(v *manifest.Version) []manifest.ValueFile {
-	young := make(map[uint64]bool)
+// with the smallest live share first. Neither they nor the tables that point into them are damaged.
+func (p picker) reclaimable(v *manifest.Version) []manifest.ValueFile {
+	needed := make(map[uint64]bool)
+	need := func(t *manifest.Table) {
+		for _, share := range t.Values {
+			needed[share.File] = true
+		}
+	}
 	for _, r := range v.Young {
 		for _, t := range r.Tables {
-			for _, share := range t.Values {
-				young[share.File] = true
-			}
+			need(t)
+		}
+	}
+	for _, t := range v.Bottom.Tables {
+		if p.avoidsTable(t) {
+			need(t)
 		}
 	}
 	files := slices.DeleteFunc(slices.Clone(v.ValueFiles), func(f manifest.ValueFile) bool {
-		return young[f.Number] || garbageOf(f) == 0
+		return needed[f.Number] || p.damaged.has(f.Number) || garbageOf(f) == 0
 	})
 	slices.SortFunc(files, func(a, b manifest.ValueFile) int {
 		return cmp.Or(

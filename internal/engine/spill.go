@@ -1,10 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"sync/atomic"
 
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
+	"github.com/stoatdb/stoat/internal/merge"
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
@@ -16,21 +20,25 @@ import (
 // with the commits before; its run has those, too, so that the edit leaves nothing of it in memory.
 // Other commits cannot come in between, because the transaction holds the writer lock.
 //
-// One memtable is written while the next is filled.
+// One memtable is written while the next is filled. When there are too many runs, some are merged
+// with each other at the same time.
 type spill struct {
 	engine  *Engine
 	begun   *superversion.Superversion // what the transaction began on, which its reads are still of
 	shared  *memtable.Edit             // of the memtable that all transactions share
-	levels  *superversion.Levels
-	edits   []*manifest.Edit // oldest first
-	writing chan written     // holds the outcome of the job under way; nil if there is none
-	err     error            // why a job failed
+	levels  *superversion.Levels       // with the transaction's own runs
+	older   int                        // how many of the young runs are not its own
+	rest    manifest.Edit              // what it adds and drops, but for the young runs
+	writing chan written               // holds the outcome of the job under way; nil if there is none
+	err     error                      // why a job failed
+	stopped atomic.Bool                // no more merges: one has failed, or they are in vain
 }
 
-// written is the outcome of a job.
+// written is the outcome of a job: of a merge of own runs, if there was one, and of the flush of a
+// newer one.
 type written struct {
-	edit *manifest.Edit
-	err  error
+	merged, flushed *manifest.Edit
+	err             error
 }
 
 // toTables moves what is in the transaction's memory to tables and goes on with an empty memtable.
@@ -61,7 +69,10 @@ func (w *Writer) startSpill() error {
 	if err := e.awaitFlushed(); err != nil {
 		return err
 	}
-	w.spill = &spill{engine: e, begun: w.base, shared: w.edit, levels: e.state.Load().Levels}
+	levels := e.state.Load().Levels
+	w.spill = &spill{
+		engine: e, begun: w.base, shared: w.edit, levels: levels, older: len(levels.Version.Young),
+	}
 	return nil
 }
 
@@ -81,6 +92,7 @@ func (e *Engine) awaitFlushed() error {
 func (s *spill) start(root memtable.Root) error {
 	e := s.engine
 	job := e.flushJob(sealed{root: root}, s.levels, false)
+	tidy, crowded := s.mergeJob()
 	writing := make(chan written, 1)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -89,8 +101,12 @@ func (s *spill) start(root memtable.Root) error {
 	}
 	s.writing = writing
 	e.jobs.Go(func() {
-		edit, err := job.Run()
-		writing <- written{edit, err}
+		var w written
+		w.flushed, w.err = job.Run()
+		if w.err == nil && crowded {
+			w.merged = s.merge(tidy)
+		}
+		writing <- w
 	})
 	return nil
 }
@@ -100,8 +116,11 @@ func (s *spill) wait() error {
 	if s.writing != nil {
 		w := <-s.writing
 		s.writing = nil
-		if s.err = w.err; s.err == nil {
-			s.err = s.add(w.edit)
+		s.err = w.err
+		for _, edit := range []*manifest.Edit{w.merged, w.flushed} {
+			if edit != nil {
+				s.err = cmp.Or(s.err, s.add(edit))
+			}
 		}
 	}
 	if s.err != nil {
@@ -120,23 +139,92 @@ func (w *Writer) adoptRun(edit *manifest.Edit) error {
 	return nil
 }
 
-// add makes the transaction see the tables of an edit.
+// add makes the transaction see the tables of an edit. A run that lies behind the newest own one in
+// key order becomes part of it.
 func (s *spill) add(edit *manifest.Edit) error {
-	s.edits = append(s.edits, edit)
-	version, err := s.levels.Version.Apply(edit)
-	if err == nil {
-		s.levels = superversion.NewLevels(version, s.levels, s.engine.opener())
+	s.rest.AddBottom = append(s.rest.AddBottom, edit.AddBottom...)
+	s.rest.AddValues = append(s.rest.AddValues, edit.AddValues...)
+	s.rest.Drop = append(s.rest.Drop, edit.Drop...)
+	change := *edit
+	if own := s.own(); len(own) > 0 && edit.RemoveYoung.Count == 0 && len(edit.AddYoung) == 1 {
+		if joined, ok := join(own[0], edit.AddYoung[0]); ok {
+			change.AddYoung = []manifest.Run{joined}
+			change.RemoveYoung = manifest.YoungRuns{Older: s.older + len(own) - 1, Count: 1}
+		}
 	}
-	return err
+	version, err := s.levels.Version.Apply(&change)
+	if err != nil {
+		s.rest.AddYoung = append(s.rest.AddYoung, edit.AddYoung...) // to be discarded
+		return err
+	}
+	old := s.levels
+	s.levels = superversion.NewLevels(version, old, s.engine.opener())
+	if edit.RemoveYoung.Count > 0 {
+		s.removeMerged(old)
+	}
+	return nil
 }
+
+// own returns the transaction's own young runs, newest first.
+func (s *spill) own() []manifest.Run {
+	return slices.Clip(s.levels.Version.Young[:len(s.levels.Version.Young)-s.older])
+}
+
+// join returns one run with all of two, if the newer one lies behind the older one in key order.
+func join(older, newer manifest.Run) (joined manifest.Run, ok bool) {
+	_, last, _ := older.Span()
+	first, _, _ := newer.Span()
+	if len(older.Deleted)+len(newer.Deleted) > 0 || string(last) >= string(first) {
+		return manifest.Run{}, false
+	}
+	return manifest.Run{Tables: slices.Concat(older.Tables, newer.Tables)}, true
+}
+
+// mergeJob returns the merge of own runs that saves one at the least cost, if there are too many.
+func (s *spill) mergeJob() (job merge.Job, crowded bool) {
+	own, most := s.own(), s.engine.options.Tuning.OwnRuns
+	if len(own) <= most || s.stopped.Load() {
+		return merge.Job{}, false
+	}
+	young, _ := cheapest(own, max(most/2, 2)) // fewer are not worth it
+	young.Older += s.older
+	return s.engine.mergeJob(plan{young: young}, s.levels, func() bool {
+		return s.stopped.Load() || s.engine.closed.Load()
+	}), true
+}
+
+// merge does a merge. If that fails, the runs stay as they are until the transaction is committed.
+func (s *spill) merge(job merge.Job) *manifest.Edit {
+	edit, err := job.Run()
+	if err != nil {
+		s.stopped.Store(true)
+		s.engine.options.Logger.Warn("merge of a large transaction", "dir", s.engine.dir, "err", err)
+		return nil
+	}
+	return edit
+}
+
+// removeMerged removes the files of old that the levels do not need any more. All are the
+// transaction's own, because everything else in old is in the levels, too.
+func (s *spill) removeMerged(old *superversion.Levels) {
+	version := s.levels.Version
+	s.rest.AddValues = slices.DeleteFunc(s.rest.AddValues, func(f manifest.ValueFile) bool {
+		_, needed := version.ValueFile(f.Number)
+		return !needed
+	})
+	s.engine.whileOpen(func() { s.engine.removeUnneeded(old, version) })
+}
+
+// forget leaves everything written alone.
+func (s *spill) forget() { s.rest, s.older = manifest.Edit{}, len(s.levels.Version.Young) }
 
 // discard removes everything written.
 func (s *spill) discard() {
+	s.stopped.Store(true)
 	_ = s.wait() // whoever discards knows of a failure, or need not know
 	s.engine.whileOpen(func() {
-		for _, edit := range s.edits {
-			s.engine.discard(edit)
-		}
+		s.engine.discard(&s.rest)
+		s.engine.discard(&manifest.Edit{AddYoung: s.own()})
 	})
 	s.shared.Rollback()
 }
@@ -157,35 +245,14 @@ func (e *Engine) whileOpen(remove func()) {
 // edit returns one edit with all that the transaction did. Of what it dropped, its own tables may
 // hold something.
 func (s *spill) edit(epoch uint64) *manifest.Edit {
-	all := &manifest.Edit{}
-	for _, edit := range s.edits {
-		for _, r := range append(edit.AddYoung, manifest.Run{Tables: edit.AddBottom}) {
-			for _, t := range r.Tables {
-				t.DropEpoch = epoch
-			}
-		}
-		for _, r := range edit.AddYoung {
-			all.AddYoung = addRun(all.AddYoung, r)
-		}
-		all.AddBottom = append(all.AddBottom, edit.AddBottom...)
-		all.AddValues = append(all.AddValues, edit.AddValues...)
-		all.Drop = append(all.Drop, edit.Drop...)
-	}
-	return all
-}
-
-// addRun returns the young runs, newest first, with a newer one. What lies behind the newest of
-// them in key order becomes part of it.
-func addRun(young []manifest.Run, r manifest.Run) []manifest.Run {
-	if len(young) > 0 {
-		_, last, _ := young[0].Span()
-		first, _, _ := r.Span()
-		if len(r.Deleted)+len(young[0].Deleted) == 0 && string(last) < string(first) {
-			young[0].Tables = append(young[0].Tables, r.Tables...)
-			return young
+	all := s.rest
+	all.AddYoung = s.own()
+	for _, r := range append(all.AddYoung, manifest.Run{Tables: all.AddBottom}) {
+		for _, t := range r.Tables {
+			t.DropEpoch = epoch
 		}
 	}
-	return append([]manifest.Run{r}, young...)
+	return &all
 }
 
 // commitTables ends a transaction that is in tables.
@@ -229,7 +296,7 @@ func (w *Writer) adopt() error {
 	}
 	empty := func(next *superversion.Superversion) { next.Mem = memtable.Root{} }
 	if err := e.install(edit, empty); err != nil {
-		w.spill.edits = nil // install has removed the files
+		w.spill.forget() // install has removed the files
 		return err
 	}
 	e.mem, e.newest = newMemtable(), memtable.Root{}

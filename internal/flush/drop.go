@@ -9,12 +9,13 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
-// Config completes the configuration of the run to write: of the bottom run, or a young one. drop
-// is the buckets that are dropped with it.
-func (j Job) Config(bottom bool, drop []uint64) run.Config {
+// Config completes the configuration of the run to write: one that is likely to stay as it is,
+// because it lies apart from all others, or one that is not. drop is the buckets that are dropped
+// with it.
+func (j Job) Config(stays bool, drop []uint64) run.Config {
 	output := j.Output
-	output.Filter = !bottom
-	output.Compress = j.CompressYoung || bottom && j.CompressBottom
+	output.Filter = !stays
+	output.Compress = j.CompressYoung || stays && j.CompressBottom
 	version := j.Levels.Version
 	output.DropEpoch = version.DropEpoch
 	if len(drop) > 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -67,11 +68,26 @@ func TestRun_leavesNoFileWhenAnOperationFails(t *testing.T) {
 	}
 }
 
-// failsCleanly reports whether a flush of w fails with the hook; if so, it has to leave the files
-// as they were before.
+// failsCleanly reports whether the hook fails an operation of a flush of w; if so, the flush has to
+// fail and leave the files as they were before, unless it only wanted to know what lies around.
 func failsCleanly(s *store, w writes, hook faultfs.Hook, before []string) bool {
 	s.t.Helper()
-	edit, err := s.with(faultfs.New(s.files, hook)).job(w).Run()
+	var failed *faultfs.Op
+	edit, err := s.with(faultfs.New(s.files, func(op faultfs.Op) error {
+		err := hook(op)
+		if err != nil {
+			failed = &op
+		}
+		return err
+	})).job(w).Run()
+	if err == nil && failed != nil && !failed.Kind.Mutates() {
+		for _, name := range s.list() {
+			if !slices.Contains(before, name) {
+				check(s.t, s.files.Remove(filepath.Join(testDir, name)))
+			}
+		}
+		return true
+	}
 	if err == nil {
 		return false
 	}

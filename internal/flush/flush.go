@@ -72,18 +72,25 @@ func (p part) holds(c *memtable.Cursor) bool {
 //
 // A part beyond the keys of all tables goes straight into the bottom run, where a merge would put
 // it: keys that only grow are written once. A gap between tables would not do, since a merge that
-// is under way may fill it. Nothing is older than the bottom run, so tombstones have nothing to
-// hide there.
+// is under way may write a table across it. But what lies in a gap is written as if it belonged to
+// the bottom run, so that a merge need not write it again to move it there: compressing it now
+// takes the time that the merge would take, and each byte is written once, compressed, instead of
+// twice. Either way nothing is older, so tombstones have nothing to hide.
 func (j Job) write(edit *manifest.Edit, young *manifest.Run, p part) error {
-	bottom := j.outside(p)
-	config := j.Config(bottom, edit.Drop)
+	first, last := j.extent(p)
+	bottom := first == nil || j.Levels.Outside(first, last)
+	alone := bottom || j.apart(first, last)
+	config := j.Config(alone, edit.Drop)
+	if alone {
+		config.TableBytes = evenly(config.TableBytes, j.bytes(p))
+	}
 	w := run.NewWriter(config)
 	values := j.values()
 	values.compress = config.Compress
 	var c memtable.Cursor
 	c.Init(j.Root)
 	for c.Seek(p.first); p.holds(&c); c.Next() {
-		if c.Kind() == keyspace.KindDelete && (bottom || p.deleted.Contains(c.Key())) {
+		if c.Kind() == keyspace.KindDelete && (alone || p.deleted.Contains(c.Key())) {
 			continue
 		}
 		if _, err := w.Add(c.Key(), values.entry(&c)); err != nil {
@@ -103,7 +110,9 @@ func (j Job) write(edit *manifest.Edit, young *manifest.Run, p part) error {
 		return nil
 	}
 	young.Tables = append(young.Tables, output.Tables...)
-	young.Deleted = p.deleted
+	if !alone {
+		young.Deleted = p.deleted
+	}
 	return nil
 }
 
@@ -171,11 +180,43 @@ func (j Job) discard(edit *manifest.Edit, young manifest.Run) error {
 	return errors.Join(errs...)
 }
 
-// outside reports whether all that the part has or deletes lies beyond the keys of all tables.
-func (j Job) outside(p part) bool {
+// apart reports whether nothing lies, or is deleted, from first to last. What cannot be read may
+// hold something there, but is no reason for a flush to fail.
+func (j Job) apart(first, last []byte) (apart bool) {
+	err := vfs.CatchFaults(func() error {
+		end, ok, err := j.Levels.Gap(first)
+		apart = ok && (end == nil || bytes.Compare(last, end) < 0)
+		return err
+	})
+	return apart && err == nil
+}
+
+// bytes returns the size of the part's keys and values.
+func (j Job) bytes(p part) (n int64) {
 	var c memtable.Cursor
 	c.Init(j.Root)
-	var first, last []byte
+	for c.Seek(p.first); p.holds(&c); c.Next() {
+		n += int64(len(c.Key()) + len(c.Value()))
+	}
+	return n
+}
+
+// evenly returns the size of tables, near the wanted one, with which so many bytes leave no small
+// last one: as it lies alone, it would stay.
+func evenly(want, bytes int64) int64 {
+	const slack = 16 // for what a table has besides keys and values, as a divisor
+	if want <= 0 || bytes <= want {
+		return want
+	}
+	n := (bytes + want/2) / want
+	return bytes/n + bytes/n/slack + 1
+}
+
+// extent returns the first and the last key that the part has or deletes; first is nil if there is
+// none.
+func (j Job) extent(p part) (first, last []byte) {
+	var c memtable.Cursor
+	c.Init(j.Root)
 	if c.Seek(p.first); p.holds(&c) {
 		first = c.Key()
 		if p.end == nil {
@@ -194,5 +235,5 @@ func (j Job) outside(p part) bool {
 			last = end
 		}
 	}
-	return first == nil || j.Levels.Outside(first, last)
+	return first, last
 }

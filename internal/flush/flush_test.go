@@ -52,15 +52,16 @@ func TestRun_choosesTheRun(t *testing.T) {
 		name        string
 		first, last int
 		bottom      bool
+		alone       bool // as if it belonged to the bottom run
 	}{
-		{"above all tables", 800, 899, true},
-		{"below all tables", 1, 99, true},
-		{"between tables", 301, 399, false},
-		{"across a table's end", 250, 350, false},
-		{"around all tables", 1, 899, false},
-		{"from the last key on", 699, 750, false},
-		{"up to the first key", 50, 101, false},
-		{"within a young run", 501, 599, false},
+		{"above all tables", 800, 899, true, true},
+		{"below all tables", 1, 99, true, true},
+		{"between tables", 301, 399, false, true},
+		{"across a table's end", 250, 350, false, false},
+		{"around all tables", 1, 899, false, false},
+		{"from the last key on", 699, 750, false, false},
+		{"up to the first key", 50, 101, false, false},
+		{"within a young run", 501, 599, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStore(t)
@@ -71,18 +72,21 @@ func TestRun_choosesTheRun(t *testing.T) {
 				t.Fatalf("there are %d young runs", n)
 			}
 			edit := s.flush(span(c.first, c.last))
-			checkRun(t, s, edit, span(c.first, c.last), c.bottom)
+			checkRun(t, s, edit, span(c.first, c.last), c.bottom, c.alone)
 		})
 	}
 }
 
-// checkRun fails the test unless edit puts w into the bottom run, without tombstones and filters,
-// or else into a young run, with both.
-func checkRun(t *testing.T, s *store, edit *manifest.Edit, w writes, bottom bool) {
+// checkRun fails the test unless edit puts w into the bottom run, or else into a young run, without
+// tombstones and filters if it lies alone, or else with both.
+func checkRun(t *testing.T, s *store, edit *manifest.Edit, w writes, bottom, alone bool) {
 	t.Helper()
 	tables, none := young(edit), edit.AddBottom
 	if bottom {
-		tables, none, w = edit.AddBottom, young(edit), withoutTombstones(w)
+		tables, none = edit.AddBottom, young(edit)
+	}
+	if alone {
+		w = withoutTombstones(w)
 	}
 	if len(tables) == 0 || len(none) > 0 {
 		t.Fatalf("%d young and %d bottom tables", len(young(edit)), len(edit.AddBottom))
@@ -92,8 +96,8 @@ func checkRun(t *testing.T, s *store, edit *manifest.Edit, w writes, bottom bool
 		t.Errorf("%d entries are recorded, want %d", n, len(w))
 	}
 	for _, meta := range tables {
-		if s.filtered(meta) == bottom {
-			t.Errorf("table %06d, bottom %v, has a filter: %v", meta.Number, bottom, !bottom)
+		if s.filtered(meta) == alone {
+			t.Errorf("table %06d, alone %v, has a filter: %v", meta.Number, alone, !alone)
 		}
 	}
 }

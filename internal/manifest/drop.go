@@ -57,13 +57,29 @@ func (v *Version) needed(drops []Drop) []Drop {
 func (v *Version) mayHold(d Drop) bool {
 	ranges := keyspace.Ranges(d.First, d.Last)
 	for t := range v.Tables() {
-		if t.DropEpoch >= d.Epoch {
-			continue
+		if t.DropEpoch < d.Epoch && t.meets(ranges) {
+			return true
 		}
-		for _, r := range ranges {
-			if bytes.Compare(r[0], t.Largest) <= 0 && bytes.Compare(t.Smallest, r[1]) < 0 {
-				return true
-			}
+	}
+	return false
+}
+
+// MayHoldDropped reports whether t may hold anything of a bucket that was dropped after it was
+// written.
+func (v *Version) MayHoldDropped(t *Table) bool {
+	for _, d := range v.Dropped {
+		if t.DropEpoch < d.Epoch && t.meets(keyspace.Ranges(d.First, d.Last)) {
+			return true
+		}
+	}
+	return false
+}
+
+// meets reports whether t may have keys in one of the ranges.
+func (t *Table) meets(ranges [3][2][]byte) bool {
+	for _, r := range ranges {
+		if bytes.Compare(r[0], t.Largest) <= 0 && bytes.Compare(t.Smallest, r[1]) < 0 {
+			return true
 		}
 	}
 	return false

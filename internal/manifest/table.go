@@ -15,7 +15,7 @@ type Table struct {
 	Tombstones uint64 // those of Entries that say a key is gone
 	RawBytes   uint64 // keys and values, before compression
 	DropEpoch  uint64 // buckets dropped up to this epoch have nothing in the table
-	Compressed bool   // some blocks may be compressed
+	Compressed bool   // the blocks that shrink are compressed
 	Smallest   []byte // the first key
 	Largest    []byte // the last key
 

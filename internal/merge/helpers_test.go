@@ -176,6 +176,18 @@ func (s *store) run(j Job) *manifest.Edit {
 	return edit
 }
 
+// moved returns the tables that an edit takes from the young runs of a version as they are.
+func moved(edit *manifest.Edit, before *manifest.Version) (tables []*manifest.Table) {
+	for _, r := range before.Young {
+		for _, t := range r.Tables {
+			if slices.Contains(edit.AddBottom, t) {
+				tables = append(tables, t)
+			}
+		}
+	}
+	return tables
+}
+
 // with returns the store on another file system, with the same version.
 func (s *store) with(files vfs.FS) *store {
 	other := *s

@@ -25,7 +25,7 @@ func TestRun_putsOnlyWhatIsThereIntoTheBottomRun(t *testing.T) {
 	want = want.over(puts("old", keys(41, 80)...))
 	j := s.intoBottom(s.youngJob(0, 2), func(*manifest.Table) bool { return true })
 	edit := s.run(j)
-	checkSame(t, "output", s.read(edit.AddBottom), want)
+	checkSame(t, "output", s.read(s.version.Bottom.Tables), want)
 	if len(s.version.Young) > 0 || len(edit.AddYoung) > 0 {
 		t.Errorf("there are young runs %v", s.version.Young)
 	}

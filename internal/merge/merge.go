@@ -15,6 +15,10 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
+// askEvery is how many entries are read until the job asks whether it is cancelled, besides at the
+// end of each file: a merge may leave out all that it reads and never complete one.
+const askEvery = 64 << 10
+
 // ErrCancelled reports that the job was told to stop; it has removed its files.
 var ErrCancelled = errors.New("merge cancelled")
 
@@ -32,13 +36,31 @@ type Job struct {
 	ToBottom bool
 	Now      uint64 // what has expired by then is not written; in milliseconds since 1970
 
-	// Cancelled is asked after each file; once it says yes, the job ends with ErrCancelled.
+	// Cancelled is asked after each file, and every so many entries; once it says yes, the job ends
+	// with ErrCancelled.
 	Cancelled func() bool
+
+	Kept *Kept // if not nil, Run adds to it
 }
 
-// Run writes the tables and returns the edit that puts them in place of the inputs. Nothing is
-// older than the bottom run, so that tombstones and deleted ranges end there.
+// Kept counts what merges have not written anew.
+type Kept struct {
+	Tables int // that became part of the bottom run, or stayed in it, as they are
+	Blocks int // that were copied as they are
+}
+
+// Run writes the tables and returns the edit that puts them in place of the inputs, or moves those
+// that need not be written anew. Nothing is older than the bottom run, so that tombstones and
+// deleted ranges end there.
 func (j Job) Run() (*manifest.Edit, error) {
+	edit := &manifest.Edit{RemoveYoung: j.Young}
+	deleted := j.deleted()
+	if j.Kept == nil {
+		j.Kept = new(Kept)
+	}
+	if err := vfs.CatchFaults(func() error { return j.move(edit) }); err != nil {
+		return nil, err
+	}
 	var c superversion.Cursor
 	j.Output.Values.Read = c.Value
 	w := run.NewWriter(j.Output)
@@ -49,39 +71,90 @@ func (j Job) Run() (*manifest.Edit, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.Abort())
 	}
-	edit := &manifest.Edit{RemoveYoung: j.Young, Remove: j.Bottom, AddValues: output.Values}
+	edit.Remove, edit.AddValues = j.Bottom, output.Values
 	if j.ToBottom {
-		edit.AddBottom = output.Tables
+		edit.AddBottom = append(edit.AddBottom, output.Tables...)
 		return edit, nil
 	}
-	var deleted []keyspace.Span
-	for _, input := range j.Inputs {
-		deleted = append(deleted, input.Deleted...)
-	}
-	merged := manifest.Run{Tables: output.Tables, Deleted: keyspace.Spans(nil).With(deleted...)}
+	merged := manifest.Run{Tables: output.Tables, Deleted: deleted}
 	if len(merged.Tables)+len(merged.Deleted) > 0 {
 		edit.AddYoung = []manifest.Run{merged}
 	}
 	return edit, nil
 }
 
-func (j Job) write(w *run.Writer, c *superversion.Cursor) error {
+// deleted returns what the inputs delete of what is older.
+func (j *Job) deleted() (deleted keyspace.Spans) {
+	for _, input := range j.Inputs {
+		if len(input.Deleted) > 0 {
+			deleted = deleted.With(input.Deleted...)
+		}
+	}
+	return deleted
+}
+
+func (j *Job) write(w *run.Writer, c *superversion.Cursor) error {
 	c.InitMerge(j.Levels, j.Inputs)
-	for ok := c.First(); ok; ok = c.Next() {
-		e := c.Entry()
-		if e.Until != 0 && e.Until <= j.Now {
-			e = keyspace.Entry{Kind: keyspace.KindDelete} // which hides what is older as well
+	read := 0
+	for ok := c.First(); ok; {
+		if read++; read%askEvery == 0 && j.Cancelled() {
+			return ErrCancelled
 		}
-		if e.Kind == keyspace.KindDelete && j.ToBottom {
-			continue
+		copied, completed, err := j.copyBlock(w, c)
+		if !copied && err == nil {
+			completed, err = j.copyEntry(w, c)
 		}
-		completed, err := w.Add(c.Key(), e)
 		if err != nil {
 			return err
 		}
 		if completed && j.Cancelled() {
 			return ErrCancelled
 		}
+		if copied {
+			ok = c.SkipBlock()
+		} else {
+			ok = c.Next()
+		}
 	}
 	return c.Err()
+}
+
+// copyEntry writes the current entry, unless it is one that ends here, and reports whether it has
+// completed a file.
+func (j *Job) copyEntry(w *run.Writer, c *superversion.Cursor) (completed bool, err error) {
+	e, err := c.Entry()
+	if err != nil {
+		return false, err
+	}
+	if e.Until != 0 && e.Until <= j.Now {
+		e = keyspace.Entry{Kind: keyspace.KindDelete} // which hides what is older as well
+	}
+	if e.Kind == keyspace.KindDelete && j.ToBottom {
+		return false, nil
+	}
+	return w.Add(c.Key(), e)
+}
+
+// copyBlock writes the block that the cursor is in as it is, if it is at its start and all of the
+// block is to be written and is compressed as it should be. Only the bottom run takes blocks: the
+// filter of a young run needs every key.
+func (j *Job) copyBlock(
+	w *run.Writer, c *superversion.Cursor,
+) (copied, completed bool, err error) {
+	if !j.ToBottom {
+		return false, false, nil
+	}
+	t := c.Whole()
+	if t == nil || t.Compressed != j.Output.Compress {
+		return false, false, nil
+	}
+	b, err := c.Block()
+	if err != nil {
+		return false, false, err
+	}
+	copied, completed, err = w.AddBlock(b)
+	if copied {
+		j.Kept.Blocks++
+	}
+	return copied, completed, err
 }

@@ -97,7 +97,10 @@ type model struct {
 }
 
 // tally counts what the merges of a test were like.
-type tally struct{ toBottom, toYoung, relocated, deletions, tombstones, cuts int }
+type tally struct {
+	toBottom, toYoung, relocated, deletions, tombstones, cuts, moved int
+	kept                                                             Kept
+}
 
 // fill adds a random run, the first time to the bottom run.
 func (m *model) fill(rng *rand.Rand, sh shape) {
@@ -144,7 +147,8 @@ func (m *model) merge(rng *rand.Rand) {
 	if !ok {
 		return
 	}
-	j.Output.Compress = rng.IntN(2) == 0
+	j.Output.Compress = rng.IntN(4) == 0
+	j.Kept = &m.seen.kept
 	relocate := map[uint64]bool{}
 	for _, f := range m.version.ValueFiles {
 		relocate[f.Number] = rng.IntN(3) == 0
@@ -157,13 +161,15 @@ func (m *model) merge(rng *rand.Rand) {
 	before, removed := m.state(), m.version
 	edit := m.run(j)
 	checkSame(m.t, m.what+": visible", m.state().visible(), before.visible())
-	m.checkTables(edit, relocate)
+	taken := moved(edit, removed)
+	m.checkTables(edit, taken, relocate)
 	if j.ToBottom {
 		m.checkBottom(edit)
 	} else {
 		m.checkYoung(j, edit, removed)
 	}
 	m.seen.cuts += len(j.Output.Cuts)
+	m.seen.moved += len(taken)
 }
 
 // pick returns a merge of the oldest young runs into the bottom run, of neighbours among the young
@@ -187,8 +193,11 @@ func (m *model) pick(rng *rand.Rand) (j Job, ok bool) {
 	return m.intoBottom(m.youngJob(0, 0), func(t *manifest.Table) bool { return t == one }), true
 }
 
-// checkTables checks what holds for all output.
-func (m *model) checkTables(edit *manifest.Edit, relocated map[uint64]bool) {
+// checkTables checks what holds for all output. Of tables that are taken as they are, some entries
+// may have expired.
+func (m *model) checkTables(
+	edit *manifest.Edit, taken []*manifest.Table, relocated map[uint64]bool,
+) {
 	m.t.Helper()
 	tables := slices.Clone(edit.AddBottom)
 	for _, r := range edit.AddYoung {
@@ -204,8 +213,9 @@ func (m *model) checkTables(edit *manifest.Edit, relocated map[uint64]bool) {
 			}
 		}
 	}
+	old := m.read(taken)
 	for key, c := range m.read(tables) {
-		if m.isDropped(key) || c.until != 0 && c.until <= now {
+		if _, ok := old[key]; m.isDropped(key) || !ok && c.until != 0 && c.until <= now {
 			m.t.Fatalf("%s: the output has %q = %q, expired or dropped", m.what, key, c)
 		}
 	}
@@ -306,8 +316,9 @@ func TestRun_leavesWhatAMapWouldHold(t *testing.T) {
 			}
 		})
 	}
+	t.Logf("%+v", *seen)
 	if min(seen.toBottom, seen.toYoung, seen.relocated, seen.deletions, seen.tombstones,
-		seen.cuts) < 10 {
+		seen.cuts, seen.moved, seen.kept.Tables, seen.kept.Blocks) < 10 {
 		t.Errorf("seed %d: merges were only %+v", seed, seen)
 	}
 }

@@ -92,20 +92,8 @@ func (w *Writer) Add(key []byte, e keyspace.Entry) (completed bool, err error) {
 		return false, err
 	}
 	completed = len(w.values.files) > files
-	if cut := w.passesCut(key); w.table != nil && (cut || keyspace.IsData(key) != w.data) {
-		if err := w.close(); err != nil {
-			return false, err
-		}
-	}
-	if w.table == nil {
-		if n := len(w.tables); n > 0 && bytes.Compare(key, w.tables[n-1].Largest) <= 0 {
-			return false, fmt.Errorf("a key is not above those of table %06d, which comes before it",
-				w.tables[n-1].Number)
-		}
-		if err := w.open(); err != nil {
-			return false, err
-		}
-		w.data = keyspace.IsData(key)
+	if err := w.prepare(key); err != nil {
+		return false, err
 	}
 	if err := w.table.Add(key, e); err != nil {
 		return false, fmt.Errorf("write table %06d: %w", w.number, err)
@@ -117,6 +105,24 @@ func (w *Writer) Add(key []byte, e keyspace.Entry) (completed bool, err error) {
 		return completed, nil
 	}
 	return true, w.close()
+}
+
+// prepare makes sure that a table is open in which key may be.
+func (w *Writer) prepare(key []byte) error {
+	if cut := w.passesCut(key); w.table != nil && (cut || keyspace.IsData(key) != w.data) {
+		if err := w.close(); err != nil {
+			return err
+		}
+	}
+	if w.table != nil {
+		return nil
+	}
+	if n := len(w.tables); n > 0 && bytes.Compare(key, w.tables[n-1].Largest) <= 0 {
+		return fmt.Errorf("a key is not above those of table %06d, which comes before it",
+			w.tables[n-1].Number)
+	}
+	w.data = keyspace.IsData(key)
+	return w.open()
 }
 
 // Finish completes the last files and returns all of them. An empty run has none.
@@ -218,7 +224,7 @@ func (w *Writer) close() error {
 		Tombstones: s.Tombstones,
 		RawBytes:   s.RawBytes,
 		DropEpoch:  w.config.DropEpoch,
-		Compressed: s.Compressed,
+		Compressed: w.config.Compress,
 		Smallest:   s.Smallest,
 		Largest:    s.Largest,
 	}

@@ -76,19 +76,28 @@ func (s *shares) addPointer(p valuelog.Pointer) {
 
 func (s *shares) addToBucket(key []byte, size uint64) {
 	id, ok := keyspace.BucketOf(key)
-	if !ok || s.many {
+	if !ok {
 		return
+	}
+	if b := s.bucket(id); b != nil {
+		b.Entries++
+		b.Bytes += size
+	}
+}
+
+// bucket returns the share of a bucket, which comes after all others, or nil if there are too many.
+func (s *shares) bucket(id uint64) *manifest.BucketShare {
+	if s.many {
+		return nil
 	}
 	if n := len(s.buckets); n == 0 || s.buckets[n-1].Bucket != id {
 		if n == maxBuckets {
 			s.many, s.buckets = true, nil
-			return
+			return nil
 		}
 		s.buckets = append(s.buckets, manifest.BucketShare{Bucket: id})
 	}
-	b := &s.buckets[len(s.buckets)-1]
-	b.Entries++
-	b.Bytes += size
+	return &s.buckets[len(s.buckets)-1]
 }
 
 // addExpiry keeps every stride-th expiry, and doubles the stride when those are many.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 
-	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/memtable"
 )
 
@@ -56,11 +55,15 @@ func (c *Cursor) Init(s *Superversion, lower, upper []byte, keysOnly bool) {
 }
 
 // InitMerge makes c a cursor over all entries of the given runs of l, newest run first, that yields
-// whatever they say: what merges read. What newer runs of l delete as ranges is left out.
+// whatever they say: what merges read. What newer runs of l delete as ranges is left out. It goes
+// forwards only, and Value is for entries of which Entry was called.
 func (c *Cursor) InitMerge(l *Levels, runs []Run) {
 	*c = Cursor{all: true, snapshot: &Superversion{Levels: l}}
 	for i := range runs {
 		c.addRun(&runs[i])
+	}
+	for i := range c.sources {
+		c.sources[i].merge = true
 	}
 }
 
@@ -167,9 +170,6 @@ func (c *Cursor) Value() ([]byte, error) {
 	}
 	return c.fetch()
 }
-
-// Entry returns what is stored for the current key: of a cursor for merges, whatever it says.
-func (c *Cursor) Entry() keyspace.Entry { return c.winner.entry() }
 
 // Err returns the error that ended the last move, or nil if it simply met the end.
 func (c *Cursor) Err() error { return c.err }

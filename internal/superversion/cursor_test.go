@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 )
@@ -223,18 +224,57 @@ func TestInitMerge_yieldsTheNewestEntryWhateverItSays(t *testing.T) {
 		var c Cursor
 		c.InitMerge(s.Levels, runs[from:to])
 		keys := slices.Sorted(maps.Keys(want))
-		for ok := c.First(); ok; ok = c.Next() {
+		for ok := c.First(); ok; {
 			if len(keys) == 0 || string(c.Key()) != keys[0] {
 				t.Errorf("runs %d to %d: %q, want one of %d before the end", from, to, c.Key(), len(keys))
 				return
 			}
-			s.compareEntry(t, keys[0], c.Entry(), want[keys[0]])
+			if c.Whole() != nil && rng.IntN(2) == 0 {
+				keys = s.passBlock(t, &c, keys, want)
+				ok = c.SkipBlock()
+				continue
+			}
+			e, err := c.Entry()
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.compareEntry(t, keys[0], e, want[keys[0]])
 			keys = keys[1:]
+			ok = c.Next()
 		}
 		if len(keys) > 0 || c.Err() != nil {
 			t.Errorf("runs %d to %d: %d keys are missing, error %v", from, to, len(keys), c.Err())
 		}
 	})
+}
+
+// passBlock checks that all of the block that the cursor is in is wanted next, and returns the keys
+// behind it.
+func (s *state) passBlock(
+	t *testing.T, c *Cursor, keys []string, want map[string]keyspace.Entry,
+) []string {
+	t.Helper()
+	b, err := c.Block()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := b.Keys.Len()
+	if n > len(keys) || string(b.First) != keys[0] || string(b.Last) != keys[n-1] {
+		t.Fatalf("a block has %q to %q, want them among %q", b.First, b.Last, keys)
+	}
+	values, _, err := block.ParseValues(b.Values, n, new(block.Decompressor))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, key := range keys[:n] {
+		got := keyspace.Entry{Kind: keyspace.KindPut, Value: values.At(i)}
+		if e := want[key]; string(b.Keys.Append(nil, i)) != key || e.Kind == keyspace.KindPointer {
+			t.Errorf("the block has the key %q, want %q", b.Keys.Append(nil, i), key)
+		} else {
+			s.compareEntry(t, key, got, e)
+		}
+	}
+	return keys[n:]
 }
 
 // compareEntry compares an entry whose value may lie elsewhere.

@@ -2,8 +2,39 @@ package superversion
 
 import (
 	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/table"
 	"github.com/stoatdb/stoat/internal/valuelog"
 )
+
+// Entry returns what is stored for the current key, whatever it says. The cursor must be one for
+// merges.
+func (c *Cursor) Entry() (keyspace.Entry, error) {
+	if err := c.winner.tab.Load(); err != nil {
+		return keyspace.Entry{}, err
+	}
+	return c.winner.entry(), nil
+}
+
+// Whole returns the table that the current entry is in if that is the first of a block of which all
+// comes next, nothing is hidden, and all are puts that do not expire; else nil. The cursor must be
+// one for merges.
+func (c *Cursor) Whole() *manifest.Table {
+	if s := c.winner; s.tab.Puts() && c.free == s.ahead(false) {
+		return s.run.Tables[s.at].Meta
+	}
+	return nil
+}
+
+// Block returns the block that the current entry is in.
+func (c *Cursor) Block() (table.Block, error) { return c.winner.tab.Copy() }
+
+// SkipBlock is Next behind the block that the current entry is in, of which all comes next.
+func (c *Cursor) SkipBlock() bool {
+	c.winner.tab.Leave()
+	c.free = 0
+	return c.advance()
+}
 
 // exists reports whether the current entry says that its key is there. What has expired is measured
 // by one moment, the first time that it matters, so that a loop is consistent and asks once.

@@ -30,7 +30,7 @@ type Run struct {
 type Levels struct {
 	Version *manifest.Version
 	Young   []Run // newest first
-	Bottom  Run   // one run that is older than all of Young; its tables have no filters
+	Bottom  Run   // one run that is older than all of Young; nobody asks filters of its tables
 
 	values map[uint64]*valuelog.File // by number
 	now    func() uint64
@@ -127,6 +127,11 @@ func (l *Levels) Each(fn func(Handle)) {
 	for _, h := range l.Bottom.Tables {
 		fn(h)
 	}
+}
+
+// Hides reports whether newer runs delete any of the keys from first to last.
+func (r *Run) Hides(first, last []byte) bool {
+	return slices.ContainsFunc(r.newer, func(s keyspace.Spans) bool { return s.Meets(first, last) })
 }
 
 // Only returns the run with just these of its tables.

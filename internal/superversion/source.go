@@ -13,7 +13,8 @@ type source struct {
 	newer    int           // so many of the cursor's deletions are newer
 	gap      keyspace.Span // around the current key: none of those deletes any of its keys
 	keysOnly bool
-	at       int // index in run of the table that tab is in
+	merge    bool // values are read when they are asked for
+	at       int  // index in run of the table that tab is in
 	tab      table.Cursor
 	mem      memtable.Cursor
 
@@ -31,7 +32,11 @@ type source struct {
 func (s *source) enter(i, step int, move, next func(*table.Cursor) bool) bool {
 	for ; i >= 0 && i < len(s.run.Tables); i, move = i+step, next {
 		s.at, s.fetched = i, 0
-		s.tab.Init(s.run.Tables[i].Table, s.keysOnly)
+		if s.merge {
+			s.tab.InitMerge(s.run.Tables[i].Table)
+		} else {
+			s.tab.Init(s.run.Tables[i].Table, s.keysOnly)
+		}
 		if move(&s.tab) {
 			return true
 		}

@@ -74,5 +74,5 @@ func (l *Levels) find(key []byte) (e keyspace.Entry, ok bool, err error) {
 	if h == nil {
 		return keyspace.Entry{}, false, nil
 	}
-	return h.Table.Get(key, 0)
+	return h.Table.Find(key) // some came with a filter, which would rarely save anything
 }

@@ -25,6 +25,8 @@ type Cursor struct {
 	table     *Table
 	err       error
 	keysOnly  bool
+	lazy      bool // values are not read before Load
+	loaded    bool // those of the block are
 	moved     bool // it went from one block to the next since it was positioned
 	asked     int  // the last block that was asked for in the direction of that move
 }
@@ -32,6 +34,10 @@ type Cursor struct {
 // Init makes c a cursor over t that is on no entry. A keysOnly cursor reads no values; Value must
 // not be called.
 func (c *Cursor) Init(t *Table, keysOnly bool) { *c = Cursor{table: t, keysOnly: keysOnly} }
+
+// InitMerge makes c a cursor over t that is on no entry, and that reads the values of a block only
+// when Load asks for them.
+func (c *Cursor) InitMerge(t *Table) { *c = Cursor{table: t, lazy: true} }
 
 // First moves to the first entry and reports whether there is one.
 func (c *Cursor) First() bool { return c.open() && c.enter(0, false) }
@@ -188,7 +194,7 @@ func (c *Cursor) enter(b int, last bool) bool {
 		c.err = err
 		return false
 	}
-	if !c.keysOnly {
+	if c.loaded = !c.keysOnly && !c.lazy; c.loaded {
 		values, err := c.reader.values(b, keys.Len())
 		if err != nil {
 			c.err = err

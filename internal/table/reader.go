@@ -162,6 +162,11 @@ func (r *reader) get(key []byte, hash uint64) (e keyspace.Entry, ok bool, err er
 	if ok, err = r.mayContain(hash); !ok {
 		return keyspace.Entry{}, false, err
 	}
+	return r.find(key)
+}
+
+// find looks a key up, as [Table.Find] does.
+func (r *reader) find(key []byte) (e keyspace.Entry, ok bool, err error) {
 	b, keys, i, exact, err := r.search(key)
 	if !exact {
 		return keyspace.Entry{}, false, err

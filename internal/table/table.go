@@ -75,6 +75,17 @@ func (t *Table) Get(key []byte, hash uint64) (e keyspace.Entry, ok bool, err err
 	return e, ok, err
 }
 
+// Find is Get without a look at the filter: for tables that are likely to have the key.
+func (t *Table) Find(key []byte) (e keyspace.Entry, ok bool, err error) {
+	r, err := t.opened()
+	if err != nil {
+		return keyspace.Entry{}, false, err
+	}
+	e, ok, err = r.find(key)
+	runtime.KeepAlive(r)
+	return e, ok, err
+}
+
 // Open opens the file now, so that the table stays readable when the file is removed.
 func (t *Table) Open() error {
 	_, err := t.opened()

@@ -51,6 +51,7 @@ type Writer struct {
 	buffer []byte // what follows what is written
 	offset uint64 // bytes written
 	block  block.Builder
+	held   block.Builder // the block before, which is full; empty if that was written
 
 	places   []place // the starts of the blocks so far; keys relative to their section
 	keys     []byte  // the key section so far
@@ -90,7 +91,7 @@ func (w *Writer) Add(key []byte, e keyspace.Entry) error {
 		w.tombstones++
 	}
 	if w.full(len(key), len(e.Value)) {
-		if err := w.endBlock(); err != nil {
+		if err := w.hold(); err != nil {
 			return err
 		}
 	}
@@ -111,6 +112,7 @@ func (w *Writer) Add(key []byte, e keyspace.Entry) error {
 // current block counts as if it were not compressed.
 func (w *Writer) Size() int64 {
 	n := len(w.buffer) + len(w.keys) + w.block.ValueBytes() + w.block.KeyBytes()
+	n += w.held.ValueBytes() + w.held.KeyBytes()
 	n += len(w.places)*(fenceBytes+placeBytes) + len(w.hashes)*9/8 + footerBytes
 	return int64(w.offset) + int64(n)
 }
@@ -123,7 +125,7 @@ func (w *Writer) Finish() (Summary, error) {
 	if w.entries == 0 {
 		return Summary{}, w.fail(errors.New("finish a table without entries"))
 	}
-	if err := w.endBlock(); err != nil {
+	if err := w.endBlocks(); err != nil {
 		return Summary{}, err
 	}
 	if err := w.appendSections(); err != nil {
@@ -157,8 +159,34 @@ func (w *Writer) full(key, value int) bool {
 // exceeds reports whether used + more, which need not fit into an int, is above limit.
 func exceeds(used, more, limit int) bool { return more > limit-used }
 
-// endBlock appends the block's two parts to where they belong, and writes if there is enough.
-func (w *Writer) endBlock() error {
+// endBlocks ends the blocks that are not empty.
+func (w *Writer) endBlocks() error {
+	if err := w.hold(); err != nil {
+		return err
+	}
+	return w.endHeld()
+}
+
+// hold goes on with an empty block and keeps the one before, unless it is large, so that the two
+// can be divided anew; see AddBlock.
+func (w *Writer) hold() error {
+	if err := w.endHeld(); err != nil {
+		return err
+	}
+	w.held, w.block = w.block, w.held
+	if w.held.ValueBytes()+w.held.KeyBytes() > 2*w.options.BlockBytes {
+		return w.endHeld()
+	}
+	return nil
+}
+
+// endHeld appends the two parts of the block that is held, if there is one, to where they belong,
+// and writes if there is enough.
+func (w *Writer) endHeld() error {
+	b := &w.held
+	if b.Len() == 0 {
+		return nil
+	}
 	if w.options.Compress && w.compressor == nil {
 		c, err := block.NewCompressor()
 		if err != nil {
@@ -166,13 +194,23 @@ func (w *Writer) endBlock() error {
 		}
 		w.compressor = c
 	}
-	w.places = append(w.places, place{w.end(), uint64(len(w.keys))})
-	w.firsts = append(w.firsts, bytes.Clone(w.block.Key(0)))
-	w.keys = w.block.AppendKeys(w.keys)
-	buffer, compressed := w.block.AppendValues(w.buffer, w.compressor)
+	w.place(b.Key(0))
+	w.keys = b.AppendKeys(w.keys)
+	buffer, compressed := b.AppendValues(w.buffer, w.compressor)
 	w.buffer = buffer
 	w.compressed = w.compressed || compressed
-	w.block.Reset()
+	b.Reset()
+	return w.writeIfMuch()
+}
+
+// place notes that a block with this first key is appended next.
+func (w *Writer) place(first []byte) {
+	w.places = append(w.places, place{w.end(), uint64(len(w.keys))})
+	w.firsts = append(w.firsts, bytes.Clone(first))
+}
+
+// writeIfMuch writes the buffer if there is enough in it.
+func (w *Writer) writeIfMuch() error {
 	if len(w.buffer) >= bufferBytes {
 		return w.write()
 	}

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+// spilling is calm options with which a transaction leaves memory every few entries.
+func spilling() Options {
+	o := calm()
+	o.Tuning.SpillBytes, o.Tuning.YoungRuns = 4<<10, 1000
+	return o
+}
+
+// shuffled puts so many words in no order and returns them in order.
+func shuffled(t testing.TB, w *Writer, n int) []string {
+	t.Helper()
+	words := make([]string, n)
+	for i := range n {
+		words[i] = fmt.Sprintf("%05d", i*7919%n)
+		ok(t, w.Put(dataKey("%s", words[i]), []byte(words[i]), 0))
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+func TestSpill_mergesItsOwnRuns(t *testing.T) {
+	disk := memfs.NewCrashable()
+	e := mustOpen(t, disk, spilling())
+	mustCommit(t, e, "00000", "zzzzz")
+	w, err := e.Begin()
+	ok(t, err)
+	words := shuffled(t, w, 20_000)
+	s := w.Snapshot()
+	if got := wordsIn(t, s); !slices.Equal(got, append(slices.Clone(words), "zzzzz")) {
+		t.Errorf("the transaction sees %d words", len(got))
+	}
+	if n := len(w.spill.own()); n > defaultOwnRuns+1 {
+		t.Errorf("the transaction has %d runs", n)
+	}
+	ok(t, w.Commit())
+	stats := e.Stats()
+	if stats.YoungRuns > defaultOwnRuns+2 || stats.MergedBytes == 0 {
+		t.Errorf("after the commit: %+v", stats)
+	}
+	if files := named(t, disk, tableSuffix); len(files) != stats.Tables {
+		t.Errorf("there are %d files of tables, want %d", len(files), stats.Tables)
+	}
+	want := append(words, "zzzzz")
+	wantWords(t, e, want...)
+	wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), want...)
+	if got := wordsIn(t, s); len(got) != len(want) {
+		t.Errorf("a snapshot from before the commit has %d words", len(got))
+	}
+	ok(t, e.Close())
+}
+
+func TestSpill_leavesNothingAfterARollback(t *testing.T) {
+	disk := memfs.NewCrashable()
+	e := mustOpen(t, disk, spilling())
+	mustCommit(t, e, "a")
+	ok(t, e.Flush())
+	before := named(t, disk, tableSuffix)
+	w, err := e.Begin()
+	ok(t, err)
+	shuffled(t, w, 20_000)
+	w.Rollback()
+	if after := named(t, disk, tableSuffix); !slices.Equal(after, before) {
+		t.Errorf("tables %v are left of %v", after, before)
+	}
+	wantWords(t, e, "a")
+	ok(t, e.Close())
+}
+
+// Merges of own runs that fail leave them as they are.
+func TestSpill_commitsWithoutItsMerges(t *testing.T) {
+	disk := memfs.NewCrashable()
+	files, broken := failing(disk, errBroken, is(faultfs.Open, tableSuffix))
+	e := mustOpen(t, files, spilling())
+	mustCommit(t, e, "a", "zzzzz")
+	ok(t, e.Flush())
+	w, err := e.Begin()
+	ok(t, err)
+	broken.Store(true)
+	words := shuffled(t, w, 20_000)
+	broken.Store(false)
+	if n := len(w.spill.own()); n <= 2*defaultOwnRuns {
+		t.Errorf("the transaction has only %d runs", n)
+	}
+	ok(t, w.Commit())
+	if s := e.Stats(); len(named(t, disk, tableSuffix)) != s.Tables {
+		t.Errorf("there are tables %v, want %d", named(t, disk, tableSuffix), s.Tables)
+	}
+	wantWords(t, e, append(words, "a", "zzzzz")...)
+	ok(t, e.Close())
+}
+
+// TestDiscard_keepsWhatWasToBeMoved fails to record merges that move tables.
+func TestDiscard_keepsWhatWasToBeMoved(t *testing.T) {
+	disk := memfs.New()
+	files, broken := failing(disk, errBroken, is(faultfs.SyncDir, ""))
+	o := calm()
+	o.Tuning.TableBytes = 1 << 10
+	e := mustOpen(t, files, o)
+	mustCommit(t, e, "0", "z")
+	ok(t, e.Flush())
+	var want []string
+	for i := range 200 {
+		want = append(want, fmt.Sprintf("b%04d", i))
+	}
+	mustCommit(t, e, want...)
+	ok(t, e.Flush())
+	before := named(t, disk, tableSuffix)
+	broken.Store(true)
+	next := intoBottom("test", e.state.Load().Levels.Version)
+	if err := e.mergeOne(next, func() bool { return false }); err == nil {
+		t.Fatal("the merge did not fail")
+	}
+	if after := named(t, disk, tableSuffix); !slices.Equal(after, before) {
+		t.Errorf("tables %v are left of %v", after, before)
+	}
+	broken.Store(false)
+	ok(t, e.mergeOne(next, func() bool { return false }))
+	var kept int
+	for _, name := range named(t, disk, tableSuffix) {
+		if slices.Contains(before, name) {
+			kept++
+		}
+	}
+	if kept == 0 {
+		t.Error("no table was moved, so that nothing is tested")
+	}
+	wantWords(t, e, append(append([]string{"0"}, want...), "z")...)
+	ok(t, e.Close())
+}

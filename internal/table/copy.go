@@ -1,0 +1,124 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+
+	"github.com/stoatdb/stoat/internal/block"
+)
+
+// Block is a whole block of a table, to be added to another one as it is. It is valid as long as
+// the table is reachable.
+type Block struct {
+	First, Last []byte // keys
+	block.Copy
+}
+
+// Load reads the values of the block that the cursor is in, unless that was done. If it fails, the
+// cursor stays where it is.
+func (c *Cursor) Load() error {
+	if c.loaded {
+		return nil
+	}
+	values, err := c.reader.values(c.block, c.count)
+	if err != nil {
+		return err
+	}
+	c.values, c.loaded = *values, true
+	runtime.KeepAlive(c)
+	return nil
+}
+
+// Puts reports whether the cursor is on the first entry of a block all of whose entries are puts
+// with their values, and none expires.
+func (c *Cursor) Puts() bool { return c.at == 0 && c.parsed.Puts() }
+
+// Copy returns the block that the cursor is in. It is verified and not decoded.
+func (c *Cursor) Copy() (b Block, err error) {
+	r, i := c.reader, c.block
+	at, end := r.index.places[i], r.index.places[i+1]
+	var keyPart []byte
+	err = r.read(at.keys, end.keys, func(p []byte) error {
+		keyPart = p
+		return nil
+	})
+	if err != nil {
+		return Block{}, err
+	}
+	b = Block{First: c.WindowFirst(), Last: c.WindowLast()}
+	err = r.read(at.values, end.values, func(p []byte) (err error) {
+		b.Copy, err = block.CheckCopy(keyPart, p)
+		return err
+	})
+	runtime.KeepAlive(c)
+	return b, err
+}
+
+// Leave moves to the last entry of the block that the cursor is in.
+func (c *Cursor) Leave() { c.at = c.count - 1 }
+
+// AddBlock appends a block of another table as it is, all of whose entries must be puts that do not
+// expire and whose keys must be above all others. It reports false, and has done nothing, if the
+// block is small, or if not enough has been added behind the last block that was copied to make a
+// block of its own: then its entries are to be added one by one, lest many merges leave many small
+// blocks. The table must not have a filter.
+func (w *Writer) AddBlock(b Block) (added bool, err error) {
+	if w.err != nil {
+		return false, w.err
+	}
+	if w.entries > 0 && bytes.Compare(b.First, w.largest) <= 0 || w.options.Filter || !b.Keys.Puts() {
+		return false, w.fail(fmt.Errorf("add block with the keys %q to %q after %q", b.First, b.Last,
+			w.largest))
+	}
+	small := w.small(b.Keys.Len(), b.Keys.Bytes(), b.ValueBytes)
+	if small || w.held.Len() == 0 && w.block.Len() > 0 && w.smallBlock() {
+		return false, nil
+	}
+	if w.held.Len() > 0 && w.smallBlock() {
+		w.divide()
+	}
+	if err := w.endBlocks(); err != nil {
+		return false, err
+	}
+	w.place(b.First)
+	w.keys = append(w.keys, b.KeyPart...)
+	w.buffer = append(w.buffer, b.Values...)
+	w.compressed = w.compressed || b.Compressed
+	if w.entries == 0 {
+		w.smallest = bytes.Clone(b.First)
+	}
+	w.largest = append(w.largest[:0], b.Last...)
+	w.entries += uint64(b.Keys.Len())
+	w.rawBytes += uint64(b.Keys.Bytes() + b.ValueBytes)
+	return true, w.writeIfMuch()
+}
+
+// small reports whether this is less than half of a block.
+func (w *Writer) small(entries, keys, values int) bool {
+	return 2*entries < block.MaxEntries && 2*keys < w.options.BlockBytes &&
+		2*values < w.options.BlockBytes
+}
+
+func (w *Writer) smallBlock() bool {
+	b := &w.block
+	return w.small(b.Len(), b.KeyBytes(), b.ValueBytes())
+}
+
+// divide shares the entries of the two blocks evenly between them.
+func (w *Writer) divide() {
+	var first, second block.Builder
+	bytes := w.held.KeyBytes() + w.held.ValueBytes() + w.block.KeyBytes() + w.block.ValueBytes()
+	least := w.held.Len() + w.block.Len() - block.MaxEntries // what the second has no room for
+	for _, from := range [...]*block.Builder{&w.held, &w.block} {
+		for i := range from.Len() {
+			n, to := first.Len(), &second
+			full := n == block.MaxEntries || 2*(first.KeyBytes()+first.ValueBytes()) >= bytes
+			if second.Len() == 0 && (n < max(least, 1) || !full) {
+				to = &first
+			}
+			to.Add(from.Key(i), from.Entry(i))
+		}
+	}
+	w.held, w.block = first, second
+}
