@@ -18,6 +18,7 @@ import (
 type Cursor struct {
 	in     space // by value, as in walk
 	cursor superversion.Cursor
+	values superversion.Scratch       // those that were decoded one by one
 	snap   *superversion.Superversion // what cursor moves over; nil before the first move
 	place  place
 	err    error
@@ -91,7 +92,7 @@ func (c *Cursor) refresh() bool {
 	}
 	if snap := c.in.tx.snapshot(); snap != c.snap {
 		prefix := c.in.prefix[:c.in.prefixBytes]
-		c.cursor.Init(snap, prefix, keyspace.Successor(prefix), false)
+		c.cursor.Init(snap, prefix, keyspace.Successor(prefix), false, &c.values)
 		c.snap = snap
 	}
 	return true

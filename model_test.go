@@ -107,6 +107,7 @@ func randomTuning(rng *rand.Rand, clock *model.Clock) engine.Tuning {
 		MemtableBytes: 1 << (10 + rng.IntN(8)),
 		TableBytes:    1 << (10 + rng.IntN(7)),
 		BlockBytes:    1 << (6 + rng.IntN(8)),
+		SampleBytes:   1 << (8 + rng.IntN(8)),
 		ValueBytes:    1 << (8 + rng.IntN(8)),
 		Garbage:       int64(rng.IntN(2)), // 1 byte, or so much that there is never too much
 		YoungRuns:     1 + rng.IntN(4),

@@ -56,6 +56,9 @@ func (p *player) key() string {
 
 // value returns a value that may compress well or not at all.
 func (p *player) value() string {
+	if p.chance(3) {
+		return p.event("login")
+	}
 	var size int
 	switch n := p.rng.IntN(100); {
 	case n < 8:
@@ -77,6 +80,12 @@ func (p *player) value() string {
 		value = binary.LittleEndian.AppendUint64(value, p.rng.Uint64())
 	}
 	return string(value[:size])
+}
+
+// event returns a value that has much in common with others of its kind.
+func (p *player) event(kind string) string {
+	return fmt.Sprintf(`{"kind":%q,"id":"%016x","count":%d,"text":%q}`, kind, p.rng.Uint64(),
+		p.rng.IntN(1000), strings.Repeat("again ", p.rng.IntN(9)))
 }
 
 // name returns one of a few bucket names.

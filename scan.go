@@ -54,8 +54,9 @@ func (s *space) Buckets() iter.Seq[[]byte] {
 type walk struct {
 	from    space
 	cursor  superversion.Cursor
-	strip   int // the bytes of an internal key before what the user sees
-	left    int // entries to yield; negative if there is no limit
+	values  superversion.Scratch // of the loop's own, because it may outlive the transaction
+	strip   int                  // the bytes of an internal key before what the user sees
+	left    int                  // entries to yield; negative if there is no limit
 	reverse bool
 	err     error
 }
@@ -86,7 +87,7 @@ func (w *walk) init(lower, upper []byte, keysOnly bool) bool {
 	if w.err = w.from.check(); w.err != nil {
 		return false
 	}
-	w.cursor.Init(w.from.tx.snapshot(), lower, upper, keysOnly)
+	w.cursor.Init(w.from.tx.snapshot(), lower, upper, keysOnly, &w.values)
 	if w.reverse {
 		return w.cursor.Last()
 	}

@@ -85,6 +85,12 @@ func ratio(a, b uint64) float64 {
 type BucketStats struct {
 	Keys  uint64 // its keys
 	Bytes uint64 // those of its keys and values, before compression
+
+	// StoredBytes is how many bytes its values take in tables, as far as it is known: of tables
+	// that hold many buckets it is not. ZstdBytes and PatternBytes are how many bytes of values, as
+	// they were, are in them compressed in blocks, and encoded one by one; what is not is stored as
+	// it is, or not in tables.
+	StoredBytes, ZstdBytes, PatternBytes uint64
 }
 
 // Stats returns how much there is in this bucket, with what the transaction wrote. It adds up what
@@ -98,6 +104,9 @@ func (s *space) Stats() (BucketStats, error) {
 	if err := s.check(); err != nil {
 		return BucketStats{}, err
 	}
-	keys, bytes, err := s.tx.snapshot().Measure(s.id)
-	return BucketStats{Keys: keys, Bytes: bytes}, err
+	m, err := s.tx.snapshot().Measure(s.id)
+	return BucketStats{
+		Keys: m.Entries, Bytes: m.Bytes,
+		StoredBytes: m.Stored, ZstdBytes: m.Zstd, PatternBytes: m.Pattern,
+	}, err
 }

@@ -23,8 +23,9 @@ type Tx struct {
 	snap *superversion.Superversion
 	w    *engine.Writer // nil in a read-only transaction
 
-	generation uint64 // the number of transactions that ended in this Tx
-	scratch    []byte // the internal key in use
+	generation uint64               // the number of transactions that ended in this Tx
+	scratch    []byte               // the internal key in use
+	values     superversion.Scratch // those that were decoded one by one
 	err        error
 	dropped    map[uint64]struct{} // the ids of buckets dropped here
 	sequence   sequence
@@ -52,6 +53,7 @@ func (tx *Tx) begin(snap *superversion.Superversion, w *engine.Writer) {
 func (tx *Tx) end() {
 	tx.generation++
 	tx.snap, tx.w, tx.dropped, tx.sequence = nil, nil, nil, sequence{}
+	tx.values.Reset()
 }
 
 // Commit ends the transaction and makes its writes visible to every later one and, under
@@ -118,9 +120,9 @@ func (tx *Tx) fail(err error) {
 // get returns the value of an internal key.
 func (tx *Tx) get(key []byte) (value []byte, ok bool, err error) {
 	if tx.w != nil {
-		return tx.w.Get(key)
+		return tx.w.Get(key, &tx.values)
 	}
-	return tx.snap.Get(key)
+	return tx.snap.Get(key, &tx.values)
 }
 
 // has reports whether there is such an internal key.

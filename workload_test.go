@@ -27,15 +27,18 @@ type workload struct {
 var (
 	eager = engine.Tuning{
 		MemtableBytes: 1 << 10, TableBytes: 1 << 10, BlockBytes: 128, YoungRuns: 2, OwnRuns: 2,
+		SampleBytes:  1 << 10,
 		JournalBytes: 200, IdleAfter: time.Nanosecond,
 	}
 	lazy = engine.Tuning{
 		MemtableBytes: 2 << 10, TableBytes: 4 << 10, BlockBytes: 512, YoungRuns: 2,
+		SampleBytes:  1 << 10,
 		JournalBytes: 1 << 10, IdleAfter: time.Hour,
 	}
 	// scattered has log segments and value files of a few values, and any garbage is too much.
 	scattered = engine.Tuning{
 		MemtableBytes: 4 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2, OwnRuns: 2,
+		SampleBytes:  1 << 10,
 		JournalBytes: 1 << 10, IdleAfter: time.Nanosecond, ValueBytes: 1 << 10, Garbage: 1,
 	}
 	// unspilled lets transactions of some kilobytes stay in memory, and merges at once.
@@ -95,6 +98,8 @@ var workloads = []workload{
 		name: "parallel-loads", options: unsyncedOutside, tuning: lazy, parallel: true,
 		run: parallelLoads,
 	},
+	{name: "events", tuning: lazy, run: events},
+	{name: "events-unsynced", options: unsyncedOutside, tuning: scattered, run: events},
 	{name: "parallel", tuning: lazy, parallel: true, run: parallel},
 	{
 		name: "parallel-spills", options: outside, tuning: unspilled, parallel: true,

@@ -41,6 +41,10 @@ type bucketReport struct {
 	Keys     uint64   `json:"keys"`
 	Bytes    uint64   `json:"bytes"`
 
+	StoredBytes  uint64 `json:"storedBytes"`  // of values in tables
+	ZstdBytes    uint64 `json:"zstdBytes"`    // of values that are compressed there
+	PatternBytes uint64 `json:"patternBytes"` // of values that are encoded one by one there
+
 	at path
 }
 
@@ -119,7 +123,8 @@ func (r *statsReport) addBucket(b bucket, at path) error {
 	names.setBucket(at)
 	r.Buckets = append(r.Buckets, bucketReport{
 		Bucket: names.Bucket, Bucket64: names.Bucket64,
-		Keys: stats.Keys, Bytes: stats.Bytes, at: at,
+		Keys: stats.Keys, Bytes: stats.Bytes, StoredBytes: stats.StoredBytes,
+		ZstdBytes: stats.ZstdBytes, PatternBytes: stats.PatternBytes, at: at,
 	})
 	for name := range b.Buckets() {
 		child, err := b.Bucket(name)
@@ -198,25 +203,45 @@ func (r *statsReport) printBuckets(s *stdio) error {
 	if len(r.Buckets) == 0 {
 		return nil
 	}
-	const pathColumns = 48
+	const pathColumns = 29
 	fmt.Fprintln(s.out)
-	head := &table{s, []column{{pathColumns, false, bold}, {14, true, bold}, {12, true, bold}}}
-	if err := head.row("Bucket", "keys", "bytes"); err != nil {
+	columns := func(l style) []column {
+		return []column{
+			{pathColumns, false, l}, {14, true, l}, {10, true, l}, {10, true, l}, {9, true, l},
+		}
+	}
+	head := &table{s, columns(bold)}
+	if err := head.row("Bucket", "keys", "bytes", "stored", "codec"); err != nil {
 		return err
 	}
-	rows := &table{s, []column{{pathColumns, false, plain}, {14, true, plain}, {12, true, plain}}}
+	rows := &table{s, columns(plain)}
 	for _, b := range r.Buckets {
 		name := b.at.String()
 		if name == "" {
 			name = "(root)"
 		}
 		err := rows.row("  "+shorten(name, pathColumns-2), countText(int64(b.Keys)),
-			byteText(float64(b.Bytes)))
+			byteText(float64(b.Bytes)), byteText(float64(b.StoredBytes)), b.codec())
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// codec returns how most of the bucket's values in tables are stored.
+func (b *bucketReport) codec() string {
+	switch {
+	case b.StoredBytes == 0:
+		return "-"
+	case b.PatternBytes > b.ZstdBytes && b.PatternBytes >= b.Bytes/2:
+		return "pattern"
+	case b.ZstdBytes >= b.Bytes/2:
+		return "zstd"
+	case b.PatternBytes+b.ZstdBytes > 0:
+		return "mixed"
+	}
+	return "raw"
 }
 
 // diskUsage returns the number and the total size of the files in a directory.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -30,7 +31,7 @@ func TestStats_hasAReportThatFitsAScreen(t *testing.T) {
 	for _, part := range []string{
 		"What is stored\n  commits                     9  since",
 		"\nWhere it lies\n", "\nWhat it costs\n",
-		"\nBucket ", "\n  (root)  ", "\n  a/b  ", `s\/t`, "…",
+		"\nBucket ", " codec\n", " raw\n", "\n  (root)  ", "\n  a/b  ", `s\/t`, "…",
 	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("stats lacks %q:\n%s", part, text)
@@ -45,6 +46,11 @@ func TestStats_countsWhatIsInEachBucket(t *testing.T) {
 		t.Errorf("stats of the sample: %+v", r)
 	}
 	text := output(t, "stats", "-json", "-buckets", db)
+	stored := regexp.MustCompile(`,"storedBytes":\d+,"zstdBytes":0,"patternBytes":0`)
+	if found := stored.FindAllString(text, -1); len(found) != 6 {
+		t.Errorf("of %d buckets stats says how they are stored, want 6:\n%s", len(found), text)
+	}
+	text = stored.ReplaceAllString(text, "")
 	want := `"buckets":[{"keys":5,"bytes":30},{"bucket":["a"],"keys":0,"bytes":0},` +
 		`{"bucket":["a","b"],"keys":1,"bytes":8},{"bucket":["a","c"],"keys":1,"bytes":8},` +
 		`{"bucket":["s/t"],"keys":1,"bytes":8},{"bucket64":["/w=="],"keys":1,"bytes":8}]}` + "\n"

@@ -20,6 +20,7 @@ const policy = `
 	internal/checksum:     std
 	internal/keyspace:     std
 	internal/filter:       github.com/FastFilter/xorfilter
+	internal/pattern:      std
 
 	internal/vfs:          golang.org/x/sys
 	internal/vfs/memfs:    internal/vfs
@@ -31,20 +32,22 @@ const policy = `
 	internal/manifest:     internal/vfs, internal/checksum, internal/corrupt, internal/keyspace
 	internal/valuelog:     internal/vfs, internal/checksum, internal/corrupt
 
-	internal/block:        internal/keyspace, internal/checksum, github.com/klauspost/compress
+	internal/block:        internal/keyspace, internal/checksum, internal/pattern,
+	                       github.com/klauspost/compress
 	internal/table:        internal/keyspace, internal/checksum, internal/corrupt, internal/vfs,
 	                       internal/block, internal/filter
 
-	internal/superversion: internal/keyspace, internal/corrupt, internal/filter,
+	internal/superversion: internal/keyspace, internal/corrupt, internal/filter, internal/block,
 	                       internal/memtable, internal/manifest, internal/valuelog, internal/table
-	internal/run:          internal/keyspace, internal/vfs, internal/manifest, internal/valuelog,
-	                       internal/block, internal/table
+	internal/run:          internal/keyspace, internal/corrupt, internal/vfs, internal/manifest,
+	                       internal/valuelog, internal/pattern, internal/block, internal/table
 	internal/flush:        internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
 	                       internal/manifest, internal/valuelog, internal/superversion, internal/run
 	internal/merge:        internal/keyspace, internal/vfs, internal/manifest,
 	                       internal/superversion, internal/run
 	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
-	                       internal/wal, internal/manifest, internal/valuelog, internal/table,
+	                       internal/wal, internal/manifest, internal/valuelog, internal/block,
+	                       internal/table,
 	                       internal/superversion, internal/run, internal/flush, internal/merge
 
 	.:                     internal/keyspace, internal/corrupt, internal/vfs, internal/vfs/memfs,

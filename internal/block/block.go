@@ -2,7 +2,8 @@
 //
 // A table keeps keys apart from values: up to [MaxEntries] neighbouring entries have their values
 // in one value block and their keys in one key part, at the same indexes. A key part is searched in
-// place ([Keys]); a value block is either used in place or decoded as a whole ([ParseValues]).
+// place ([Keys]); a value block is used in place, decoded value by value, or decoded as a whole
+// ([ParseValues]).
 //
 // A key part, with all integers little-endian, is
 //
@@ -37,7 +38,7 @@
 //
 // A value block is
 //
-//	codec             u8   0: raw, 1: zstd; 2 is reserved
+//	codec             u8   0: raw, 1: zstd, 2: pattern
 //	width             u8   bytes of a length: 0, 1, 2 or 4
 //	count             u16
 //	size              u32  of all values, decoded
@@ -45,6 +46,12 @@
 //	lengths           count × width: the length of each value, minus shortest
 //	values            one after the other, as the codec has them
 //	checksum          u32  CRC-32C of everything before
+//
+// where the codec pattern has in the place of the values
+//
+//	dictionary        u64  its number, not 0
+//	width … lengths        as above, of the encoded values
+//	encoded values    one after the other; those of pointers and tombstones are not encoded
 //
 // A tombstone has an empty value, and that of a pointer is the pointer. Parsed parts are immutable
 // and safe for concurrent use, as are a [Decompressor]'s methods; a [Builder] and a [Compressor]

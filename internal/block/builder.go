@@ -14,25 +14,40 @@ const keepBytes = 1 << 20
 // Builder collects the entries of one block. The zero Builder is empty. Not safe for concurrent
 // use.
 type Builder struct {
-	keys, values       []byte
-	keyEnds, valueEnds []uint32 // where each entry's key and value end
+	encoding Encoding
+
+	keys, values       []byte   // values are encoded, if there is an encoder
+	keyEnds, valueEnds []uint32 // where each entry's key and value end; values as they are
+	encodedEnds        []uint32 // where each encoded value ends
 	kinds              []byte   // of each entry
 	untils             []uint64 // of each entry
 	mixed              bool     // some entry is not a put
 	expires            bool     // some entry expires
 }
 
+// Encode says how values are stored from here on. The builder must be empty.
+func (b *Builder) Encode(e Encoding) { b.encoding = e }
+
 // Add appends an entry and copies its key and value. Keys must be strictly increasing, a tombstone
-// has no value, and there must be fewer than [MaxEntries].
+// has no value, there must be fewer than [MaxEntries], and a value that is encoded must be so with
+// the builder's dictionary.
 func (b *Builder) Add(key []byte, e keyspace.Entry) {
 	b.kinds = append(b.kinds, byte(e.Kind))
 	b.untils = append(b.untils, e.Until)
 	b.mixed = b.mixed || e.Kind != keyspace.KindPut
 	b.expires = b.expires || e.Until != 0
 	b.keys = append(b.keys, key...)
-	b.values = append(b.values, e.Value...)
 	b.keyEnds = append(b.keyEnds, uint32(len(b.keys)))
-	b.valueEnds = append(b.valueEnds, uint32(len(b.values)))
+	b.valueEnds = append(b.valueEnds, uint32(b.ValueBytes()+e.Size()))
+	encoder := b.encoding.Encoder
+	if encoder != nil && e.Kind == keyspace.KindPut && e.Dictionary == 0 {
+		b.values = encoder.Append(b.values, e.Value)
+	} else {
+		b.values = append(b.values, e.Value...)
+	}
+	if encoder != nil {
+		b.encodedEnds = append(b.encodedEnds, uint32(len(b.values)))
+	}
 }
 
 // Len returns the number of entries.
@@ -41,10 +56,15 @@ func (b *Builder) Len() int { return len(b.keyEnds) }
 // KeyBytes returns the length of all keys together.
 func (b *Builder) KeyBytes() int { return len(b.keys) }
 
-// ValueBytes returns the length of all values together.
-func (b *Builder) ValueBytes() int { return len(b.values) }
+// ValueBytes returns the length of all values together, as they are.
+func (b *Builder) ValueBytes() int {
+	if len(b.valueEnds) == 0 {
+		return 0
+	}
+	return int(b.valueEnds[len(b.valueEnds)-1])
+}
 
-// Reset empties the builder.
+// Reset empties the builder. The encoding stays.
 func (b *Builder) Reset() {
 	keep := func(p []byte) []byte {
 		if cap(p) > keepBytes {
@@ -53,12 +73,14 @@ func (b *Builder) Reset() {
 		return p[:0]
 	}
 	*b = Builder{
-		keys:      keep(b.keys),
-		values:    keep(b.values),
-		keyEnds:   b.keyEnds[:0],
-		valueEnds: b.valueEnds[:0],
-		kinds:     b.kinds[:0],
-		untils:    b.untils[:0],
+		encoding:    b.encoding,
+		keys:        keep(b.keys),
+		values:      keep(b.values),
+		keyEnds:     b.keyEnds[:0],
+		valueEnds:   b.valueEnds[:0],
+		encodedEnds: b.encodedEnds[:0],
+		kinds:       b.kinds[:0],
+		untils:      b.untils[:0],
 	}
 }
 
@@ -73,12 +95,22 @@ func (b *Builder) Key(i int) []byte {
 
 // Entry returns entry i without its key. Its value is valid until the next Reset.
 func (b *Builder) Entry(i int) keyspace.Entry {
-	start := uint32(0)
-	if i > 0 {
-		start = b.valueEnds[i-1]
+	part := func(ends []uint32) (start, end uint32) {
+		if i > 0 {
+			start = ends[i-1]
+		}
+		return start, ends[i]
 	}
-	value := b.values[start:b.valueEnds[i]]
-	return keyspace.Entry{Kind: keyspace.Kind(b.kinds[i]), Value: value, Until: b.untils[i]}
+	start, end := part(b.valueEnds)
+	e := keyspace.Entry{Kind: keyspace.Kind(b.kinds[i]), Until: b.untils[i]}
+	if encoder := b.encoding.Encoder; encoder != nil {
+		if isEncoded(b.kinds, i) {
+			e.Dictionary, e.Length = encoder.Dictionary.Number, end-start
+		}
+		start, end = part(b.encodedEnds)
+	}
+	e.Value = b.values[start:end]
+	return e
 }
 
 // AppendKeys appends the key part. The builder must not be empty.

@@ -1,7 +1,5 @@
 package block
 
-import "encoding/binary"
-
 // Copy is a block as it lies in a table, verified and not decoded.
 type Copy struct {
 	Keys       Keys   // parsed
@@ -9,7 +7,8 @@ type Copy struct {
 	Values     []byte // the value block as it lies there
 	ValueBytes int    // of all values, decoded
 	Longest    int    // the length of the longest value
-	Compressed bool
+	Codec      Codec
+	Dictionary uint64 // the number of the dictionary that the values are encoded with, or 0
 }
 
 // CheckCopy verifies a key part and a value block that belong together. The copy refers to both,
@@ -19,30 +18,31 @@ func CheckCopy(keyPart, values []byte) (Copy, error) {
 	if err != nil {
 		return Copy{}, err
 	}
-	h, lengths, _, err := parseValueHeader(values, keys.Len())
+	codec, l, r, err := parseHeader(values, keys.Len())
 	if err != nil {
 		return Copy{}, err
 	}
-	return Copy{
-		Keys: keys, KeyPart: keyPart, Values: values, ValueBytes: int(h.size),
-		Longest: h.longest(lengths), Compressed: h.codec == codecZstd,
-	}, nil
+	c := Copy{
+		Keys: keys, KeyPart: keyPart, Values: values, ValueBytes: l.size, Longest: l.longest(),
+		Codec: codec,
+	}
+	if codec == Pattern {
+		e, err := parseEncoded(&r, l)
+		if err != nil {
+			return Copy{}, err
+		}
+		c.Dictionary = e.Dictionary
+	}
+	return c, nil
 }
 
-// longest returns the length of the longest value.
-func (h valueHeader) longest(lengths []byte) int {
-	most := uint32(0)
-	for i := range h.count {
-		switch h.width {
-		case 1:
-			most = max(most, uint32(lengths[i]))
-		case 2:
-			most = max(most, uint32(binary.LittleEndian.Uint16(lengths[2*i:])))
-		case 4:
-			most = max(most, binary.LittleEndian.Uint32(lengths[4*i:]))
-		}
+// longest returns the greatest length.
+func (l *lengths) longest() int {
+	most := uint64(0)
+	for i := range l.count {
+		most = max(most, l.at(i))
 	}
-	return int(h.shortest) + int(most)
+	return int(most)
 }
 
 // Puts reports whether every entry is a put with its value that does not expire.

@@ -2,31 +2,36 @@ package block
 
 import (
 	"bytes"
+	"maps"
 	"math/rand"
+	"slices"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 func TestCheckCopy_knowsWhatTheBlockHas(t *testing.T) {
 	const seed = 1
 	rng := rand.New(rand.NewSource(seed))
-	compressor, err := NewCompressor()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range shapes(rng) {
+	encodings := slices.Collect(maps.Values(encodings(t)))
+	for n, s := range shapes(rng) {
 		for _, longest := range []int{0, 5, 255, 300, 70_000} {
-			b := fill(s.keys, func(i int) []byte {
-				if i == len(s.keys)/2 {
-					return make([]byte, longest)
+			b := new(Builder)
+			b.Encode(encodings[n%len(encodings)])
+			for i, key := range s.keys {
+				size := longest
+				if i != len(s.keys)/2 {
+					size = rng.Intn(min(longest, 300) + 1)
 				}
-				return make([]byte, rng.Intn(min(longest, 300)+1))
-			})
-			values, compressed := b.AppendValues(nil, compressor)
+				b.Add(key, keyspace.Entry{Kind: keyspace.KindPut, Value: make([]byte, size)})
+			}
+			values, codec := appendValues(t, nil, b)
 			c, err := CheckCopy(b.AppendKeys(nil), values)
 			if err != nil {
 				t.Fatalf("%s, seed %d: %v", s.name, seed, err)
 			}
-			if c.ValueBytes != b.ValueBytes() || c.Longest != longest || c.Compressed != compressed ||
+			if c.ValueBytes != b.ValueBytes() || c.Longest != longest || c.Codec != codec ||
+				(c.Dictionary != 0) != (codec == Pattern) ||
 				c.Keys.Bytes() != b.KeyBytes() || !c.Keys.Puts() {
 				t.Errorf("%s, seed %d: values up to %d: %+v", s.name, seed, longest, c)
 			}

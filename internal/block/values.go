@@ -6,41 +6,46 @@ import (
 	"math"
 )
 
-// Codecs of value blocks. The numbers are stored on disk and never reused; 2 is kept for a codec
-// that can decode one value alone.
-const (
-	codecRaw  = 0
-	codecZstd = 1
-)
-
 const valueHeaderBytes = 12
 
 // minSaving is the least part of a block, as a divisor, that compression must save: less is not
 // worth decoding and caching what could be read in place.
 const minSaving = 12
 
-// AppendValues appends the value block. With a compressor it is compressed, if that saves enough.
-func (b *Builder) AppendValues(dst []byte, c *Compressor) (block []byte, compressed bool) {
-	from := len(dst)
-	dst = append(dst, codecRaw)
-	dst = b.appendLengths(dst)
+// AppendValues appends the value block, and returns which codec it has.
+func (b *Builder) AppendValues(dst []byte) ([]byte, Codec, error) {
+	from, codec := len(dst), Raw
+	enough := b.ValueBytes() - b.ValueBytes()/minSaving
+	dst = append(dst, byte(Raw))
+	dst = appendLengths(dst, b.valueEnds)
 	start := len(dst)
-	if c != nil && !b.looksRandom() {
-		dst = c.append(dst, b.values)
-		compressed = len(dst)-start <= len(b.values)-len(b.values)/minSaving
+	switch {
+	case b.encoding.Encoder != nil:
+		dst = b.appendEncoded(dst)
+		if codec = Pattern; len(dst)-start > enough {
+			values, err := b.decoded()
+			if err != nil {
+				return nil, 0, err
+			}
+			dst, codec = append(dst[:start], values...), Raw
+		}
+	case b.encoding.Compressor != nil && !b.looksRandom():
+		dst = b.encoding.Compressor.append(dst, b.values)
+		if codec = Zstd; len(dst)-start > enough {
+			dst, codec = append(dst[:start], b.values...), Raw
+		}
+	default:
+		dst = append(dst, b.values...)
 	}
-	if compressed {
-		dst[from] = codecZstd
-	} else {
-		dst = append(dst[:start], b.values...)
-	}
-	return seal(dst, from), compressed
+	dst[from] = byte(codec)
+	return seal(dst, from), codec, nil
 }
 
-// appendLengths appends the header behind the codec, and the lengths.
-func (b *Builder) appendLengths(dst []byte) []byte {
+// appendLengths appends the header behind the codec, and the lengths of the values with the given
+// ends.
+func appendLengths(dst []byte, ends []uint32) []byte {
 	shortest, longest, before := uint32(math.MaxUint32), uint32(0), uint32(0)
-	for _, end := range b.valueEnds {
+	for _, end := range ends {
 		shortest, longest = min(shortest, end-before), max(longest, end-before)
 		before = end
 	}
@@ -54,98 +59,124 @@ func (b *Builder) appendLengths(dst []byte) []byte {
 		width = 2
 	}
 	dst = append(dst, byte(width))
-	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(b.valueEnds)))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(b.values)))
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(ends)))
+	dst = binary.LittleEndian.AppendUint32(dst, before)
 	dst = binary.LittleEndian.AppendUint32(dst, shortest)
 	before = 0
-	for _, end := range b.valueEnds {
+	for _, end := range ends {
 		dst = appendUint(dst, uint64(end-before-shortest), width)
 		before = end
 	}
 	return dst
 }
 
-// valueHeader is the head of a value block.
-type valueHeader struct {
-	codec, width, count int
-	size, shortest      uint32
+// Values is a parsed value block.
+type Values struct {
+	Codec   Codec
+	Plain   Column  // the values, unless Codec is Pattern; if it is Zstd, they are in new memory
+	Encoded Encoded // the values, if Codec is Pattern
 }
 
 // ParseValues verifies the value block p and returns its values, of which there must be count. They
-// alias p, which must not change afterwards, unless decoded is true: then they are in new memory.
-func ParseValues(p []byte, count int, d *Decompressor) (values Column, decoded bool, err error) {
-	h, lengths, data, err := parseValueHeader(p, count)
+// alias p, which must not change afterwards, unless they had to be decoded.
+func ParseValues(p []byte, count int, d *Decompressor) (v Values, err error) {
+	codec, l, r, err := parseHeader(p, count)
 	if err != nil {
-		return Column{}, false, err
+		return Values{}, err
 	}
-	if values, err = h.index(lengths); err != nil {
-		return Column{}, false, err
+	if v.Codec = codec; codec == Pattern {
+		v.Encoded, err = parseEncoded(&r, l)
+		return v, err
 	}
-	values.data = data
-	if h.codec == codecZstd {
-		if values.data, err = d.decode(data, int(h.size)); err != nil {
-			return Column{}, false, err
+	if v.Plain, err = l.column(); err != nil {
+		return Values{}, err
+	}
+	v.Plain.data = r.rest
+	if codec == Zstd {
+		if v.Plain.data, err = d.decode(r.rest, l.size); err != nil {
+			return Values{}, err
 		}
 	}
-	if len(values.data) != int(h.size) {
-		return Column{}, false, fmt.Errorf("values have %d bytes, want %d", len(values.data), h.size)
+	if len(v.Plain.data) != l.size {
+		return Values{}, fmt.Errorf("values have %d bytes, want %d", len(v.Plain.data), l.size)
 	}
-	return values, h.codec == codecZstd, nil
+	return v, nil
 }
 
-// parseValueHeader verifies the value block p of count values and returns its header, the lengths,
-// and the values as the codec has them.
-func parseValueHeader(p []byte, count int) (h valueHeader, lengths, data []byte, err error) {
+// parseHeader verifies the value block p of count values and returns its codec, their lengths, and
+// what follows.
+func parseHeader(p []byte, count int) (codec Codec, l lengths, r cutter, err error) {
 	if p, err = verify(p); err != nil {
-		return valueHeader{}, nil, nil, err
+		return 0, lengths{}, cutter{}, err
 	}
 	if len(p) < valueHeaderBytes {
-		return valueHeader{}, nil, nil, errShort
+		return 0, lengths{}, cutter{}, errShort
 	}
-	h = valueHeader{
-		codec:    int(p[0]),
-		width:    int(p[1]),
-		count:    int(binary.LittleEndian.Uint16(p[2:])),
-		size:     binary.LittleEndian.Uint32(p[4:]),
-		shortest: binary.LittleEndian.Uint32(p[8:]),
+	if codec = Codec(p[0]); codec > Pattern {
+		return 0, lengths{}, cutter{}, fmt.Errorf("value block header is % x", p[:valueHeaderBytes])
 	}
-	widthOK := h.width <= 2 || h.width == 4
-	if h.codec > codecZstd || !widthOK || h.count != count || h.size > math.MaxInt32 {
-		err := fmt.Errorf("value block header is % x", p[:valueHeaderBytes])
-		return valueHeader{}, nil, nil, err
-	}
-	r := cutter{rest: p[valueHeaderBytes:]}
-	lengths = r.cut(h.width, h.count)
-	if r.short {
-		return valueHeader{}, nil, nil, errShort
-	}
-	return h, lengths, r.rest, nil
+	r = cutter{rest: p[1:]}
+	l, err = parseLengths(&r, count)
+	return codec, l, r, err
 }
 
-// index returns a column that knows where each value lies, but has no data yet.
-func (h valueHeader) index(lengths []byte) (Column, error) {
-	if h.width == 0 {
-		if uint64(h.count)*uint64(h.shortest) != uint64(h.size) {
-			return Column{}, fmt.Errorf("%d values of %d bytes in %d", h.count, h.shortest, h.size)
-		}
-		return Column{size: int(h.shortest)}, nil
+// lengths is the lengths of byte strings that lie in one buffer, one after the other.
+type lengths struct {
+	count, width int
+	size         int // of the buffer
+	shortest     uint32
+	p            []byte // count × width: each length, minus shortest
+}
+
+// parseLengths takes the header behind the codec, and lengths, of which there must be count.
+func parseLengths(r *cutter, count int) (lengths, error) {
+	h := r.cut(valueHeaderBytes-1, 1)
+	if r.short {
+		return lengths{}, errShort
 	}
-	ends := make([]uint32, h.count+1)
-	end := uint64(0)
-	for i := range h.count {
-		end += uint64(h.shortest)
-		switch h.width {
-		case 1:
-			end += uint64(lengths[i])
-		case 2:
-			end += uint64(binary.LittleEndian.Uint16(lengths[2*i:]))
-		default:
-			end += uint64(binary.LittleEndian.Uint32(lengths[4*i:]))
+	size := binary.LittleEndian.Uint32(h[3:])
+	l := lengths{
+		count: count, width: int(h[0]), size: int(size), shortest: binary.LittleEndian.Uint32(h[7:]),
+	}
+	widthOK := l.width <= 2 || l.width == 4
+	if !widthOK || int(binary.LittleEndian.Uint16(h[1:])) != count || size > math.MaxInt32 {
+		return lengths{}, fmt.Errorf("value block header is % x", h)
+	}
+	if l.p = r.cut(l.width, count); r.short {
+		return lengths{}, errShort
+	}
+	return l, nil
+}
+
+// at returns length i.
+func (l *lengths) at(i int) uint64 {
+	switch l.width {
+	case 0:
+		return uint64(l.shortest)
+	case 1:
+		return uint64(l.shortest) + uint64(l.p[i])
+	case 2:
+		return uint64(l.shortest) + uint64(binary.LittleEndian.Uint16(l.p[2*i:]))
+	}
+	return uint64(l.shortest) + uint64(binary.LittleEndian.Uint32(l.p[4*i:]))
+}
+
+// column returns a column that knows where each string lies, but has no data yet.
+func (l *lengths) column() (Column, error) {
+	if l.width == 0 {
+		if uint64(l.count)*uint64(l.shortest) != uint64(l.size) {
+			return Column{}, fmt.Errorf("%d values of %d bytes in %d", l.count, l.shortest, l.size)
 		}
+		return Column{size: int(l.shortest)}, nil
+	}
+	ends := make([]uint32, l.count+1)
+	end := uint64(0)
+	for i := range l.count {
+		end += l.at(i)
 		ends[i+1] = uint32(end)
 	}
-	if end != uint64(h.size) { // as sums only grow, no end before has overflowed either
-		return Column{}, fmt.Errorf("values end at %d of %d", end, h.size)
+	if end != uint64(l.size) { // as sums only grow, no end before has overflowed either
+		return Column{}, fmt.Errorf("values end at %d of %d", end, l.size)
 	}
 	return Column{ends: ends}, nil
 }

@@ -6,9 +6,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand"
+	"strings"
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/pattern"
 )
 
 // values are the values of one block under test.
@@ -75,31 +77,89 @@ func newCompressor(t testing.TB) *Compressor {
 	return c
 }
 
-// fillValues returns a builder with the values under one-byte or two-byte keys.
-func fillValues(all [][]byte) *Builder {
-	keys := make([][]byte, len(all))
-	for i := range keys {
-		keys[i] = binary.BigEndian.AppendUint16(nil, uint16(i))
+// encoder returns an encoder whose dictionary knows messages.
+func encoder(t testing.TB) *Encoder {
+	t.Helper()
+	rng := rand.New(rand.NewSource(7))
+	samples := make([][]byte, 300)
+	for i := range samples {
+		samples[i] = message(rng)
 	}
-	return fill(keys, func(i int) []byte { return all[i] })
+	words := pattern.Train(samples)
+	if words == nil {
+		t.Fatal("no dictionary for messages")
+	}
+	e, err := NewDictionary(9, 0, 0, words.Append(nil)).NewEncoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// encodings returns all the ways to store values.
+func encodings(t testing.TB) map[Codec]Encoding {
+	return map[Codec]Encoding{
+		Raw: {}, Zstd: {Compressor: newCompressor(t)}, Pattern: {Encoder: encoder(t)},
+	}
+}
+
+// fillValues returns a builder with the values under one-byte or two-byte keys.
+func fillValues(all [][]byte, encoding Encoding) *Builder {
+	b := new(Builder)
+	b.Encode(encoding)
+	for i, value := range all {
+		b.Add(binary.BigEndian.AppendUint16(nil, uint16(i)),
+			keyspace.Entry{Kind: keyspace.KindPut, Value: value})
+	}
+	return b
+}
+
+func appendValues(t testing.TB, dst []byte, b *Builder) ([]byte, Codec) {
+	t.Helper()
+	p, codec, err := b.AppendValues(dst)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, codec
+}
+
+// block returns a block of values.
+func valueBlock(t testing.TB, encoding Encoding, all ...[]byte) []byte {
+	t.Helper()
+	p, _ := appendValues(t, nil, fillValues(all, encoding))
+	return p
+}
+
+// column returns all values of a block, decoded.
+func column(t testing.TB, v Values, e *Encoder) Column {
+	t.Helper()
+	if v.Codec != Pattern {
+		return v.Plain
+	}
+	all, err := v.Encoded.Decode(e.Dictionary, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 func TestParseValues_returnsWhatWasAdded(t *testing.T) {
 	const seed = 1
 	d := new(Decompressor)
-	for _, c := range []*Compressor{nil, newCompressor(t)} {
+	for codec, encoding := range encodings(t) {
 		for _, v := range valueShapes(rand.New(rand.NewSource(seed))) {
-			p, compressed := fillValues(v.all).AppendValues([]byte("before"), c)
-			if compressed != (v.wins && c != nil) {
-				t.Errorf("%s: compressed is %v", v.name, compressed)
+			p, got := appendValues(t, []byte("before"), fillValues(v.all, encoding))
+			if codec == Zstd && (got == Zstd) != v.wins || codec != got && got != Raw {
+				t.Errorf("%s: the codec is %v in place of %v", v.name, got, codec)
 			}
-			column, decoded, err := ParseValues(p[len("before"):], len(v.all), d)
-			if err != nil || decoded != compressed {
-				t.Errorf("%s: decoded is %v, error %v", v.name, decoded, err)
+			values, err := ParseValues(p[len("before"):], len(v.all), d)
+			if err != nil || values.Codec != got {
+				t.Errorf("%s: codec %v, error %v", v.name, values.Codec, err)
 				continue
 			}
+			all := column(t, values, encoding.Encoder)
 			for i, want := range v.all {
-				if got := column.At(i); got == nil || !bytes.Equal(got, want) {
+				if got := all.At(i); got == nil || !bytes.Equal(got, want) {
 					t.Errorf("%s: value %d is %.20x, want %.20x, seed %d", v.name, i, got, want, seed)
 				}
 			}
@@ -107,37 +167,95 @@ func TestParseValues_returnsWhatWasAdded(t *testing.T) {
 	}
 }
 
+func TestEncoded_decodesAnyValueAlone(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	e := encoder(t)
+	all := [][]byte{message(rng), {}, message(rng), []byte("pointer"), message(rng)}
+	b := new(Builder)
+	b.Encode(Encoding{Encoder: e})
+	for i, value := range all {
+		b.Add([]byte{byte(i)}, keyspace.Entry{Kind: keyspace.KindPut + keyspace.Kind(2*(i/3%2)*(1-i%3)),
+			Value: value})
+	}
+	p, codec := appendValues(t, nil, b)
+	values, err := ParseValues(p, len(all), nil)
+	if codec != Pattern || err != nil {
+		t.Fatal(codec, err)
+	}
+	for i, want := range all {
+		entry := keyspace.Entry{Kind: KindAt(b.kinds, i)}
+		values.Encoded.Entry(i, &entry)
+		if entry.Kind == keyspace.KindPointer {
+			if entry.Dictionary != 0 || string(entry.Value) != string(want) {
+				t.Errorf("pointer %d is %+v", i, entry)
+			}
+			continue
+		}
+		got, err := e.Dictionary.Decode([]byte("before"), entry.Value, entry.Size())
+		if entry.Dictionary != 9 || err != nil || string(got) != "before"+string(want) {
+			t.Errorf("value %d is %q of dictionary %d, error %v", i, got, entry.Dictionary, err)
+		}
+	}
+	if whole, err := values.Encoded.Decode(e.Dictionary, b.kinds); err != nil {
+		t.Error(err)
+	} else if string(whole.At(3)) != "pointer" || string(whole.At(4)) != string(all[4]) {
+		t.Errorf("decoded as a whole, they end with %q, %q", whole.At(3), whole.At(4))
+	}
+}
+
+func TestBuilder_takesValuesThatAreEncoded(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	e, value := encoder(t), message(rng)
+	entry := keyspace.Entry{
+		Kind: keyspace.KindPut, Value: e.Append(nil, value), Dictionary: 9, Length: uint32(len(value)),
+	}
+	b := new(Builder)
+	b.Encode(Encoding{Encoder: e})
+	b.Add([]byte("key"), entry)
+	if n := b.ValueBytes(); n != len(value) {
+		t.Errorf("the builder has %d bytes of values, want %d", n, len(value))
+	}
+	p, _ := appendValues(t, nil, b)
+	if want := valueBlock(t, Encoding{Encoder: e}, value); string(p) != string(want) {
+		t.Errorf("the block is % x, want % x", p, want)
+	}
+}
+
 func TestParseValues_doesNotCopyRawValues(t *testing.T) {
-	p, _ := fillValues([][]byte{[]byte("first"), []byte("second")}).AppendValues(nil, nil)
-	column, _, err := ParseValues(p, 2, new(Decompressor))
+	p := valueBlock(t, Encoding{}, []byte("first"), []byte("second"))
+	v, err := ParseValues(p, 2, new(Decompressor))
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := bytes.Index(p, []byte("second"))
-	if second := column.At(1); &second[0] != &p[at] || cap(second) != len("second") {
+	if second := v.Plain.At(1); &second[0] != &p[at] || cap(second) != len("second") {
 		t.Error("value does not alias the block, or could be appended to")
 	}
 }
 
 func TestParseValues_refusesEveryFlippedByte(t *testing.T) {
-	d, c := new(Decompressor), newCompressor(t)
-	for _, v := range valueShapes(rand.New(rand.NewSource(1))) {
-		p, _ := fillValues(v.all).AppendValues(nil, c)
-		for at := range min(len(p), 500) {
-			p[at] ^= 0x10
-			if _, _, err := ParseValues(p, len(v.all), d); err == nil {
-				t.Fatalf("%s: flipping byte %d goes unnoticed", v.name, at)
+	d := new(Decompressor)
+	for _, encoding := range encodings(t) {
+		for _, v := range valueShapes(rand.New(rand.NewSource(1))) {
+			p := valueBlock(t, encoding, v.all...)
+			for at := range min(len(p), 500) {
+				p[at] ^= 0x10
+				if _, err := ParseValues(p, len(v.all), d); err == nil {
+					t.Fatalf("%s: flipping byte %d goes unnoticed", v.name, at)
+				}
+				p[at] ^= 0x10
 			}
-			p[at] ^= 0x10
 		}
 	}
 }
 
 func TestParseValues_refusesLies(t *testing.T) {
 	d := new(Decompressor)
-	raw, _ := fillValues([][]byte{[]byte("ab"), []byte("abcd")}).AppendValues(nil, nil)
-	same, _ := fillValues([][]byte{[]byte("ab"), []byte("cd")}).AppendValues(nil, nil)
-	zipped, _ := fillValues([][]byte{make([]byte, 500)}).AppendValues(nil, newCompressor(t))
+	raw := valueBlock(t, Encoding{}, []byte("ab"), []byte("abcd"))
+	same := valueBlock(t, Encoding{}, []byte("ab"), []byte("cd"))
+	zipped := valueBlock(t, Encoding{Compressor: newCompressor(t)}, make([]byte, 500))
+	m := message(rand.New(rand.NewSource(1)))
+	encoded := valueBlock(t, Encoding{Encoder: encoder(t)}, m, m)
 	for _, c := range []struct {
 		name  string
 		p     []byte
@@ -145,8 +263,9 @@ func TestParseValues_refusesLies(t *testing.T) {
 		at    int
 		b     byte
 	}{
-		{"reserved codec", raw, 2, 0, 2},
-		{"not zstd", raw, 2, 0, codecZstd},
+		{"unknown codec", raw, 2, 0, 3},
+		{"not zstd", raw, 2, 0, byte(Zstd)},
+		{"not encoded", raw, 2, 0, byte(Pattern)},
 		{"width of 3", raw, 2, 1, 3},
 		{"other count", raw, 2, 2, 1},
 		{"huge size", raw, 2, 7, 0x7F},
@@ -157,55 +276,106 @@ func TestParseValues_refusesLies(t *testing.T) {
 		{"longer values of one size", same, 2, 8, 3},
 		{"huge values of one size", same, 2, 11, 0x80},
 		{"larger than decoded", zipped, 1, 4, 0xFF},
+		{"no dictionary", encoded, 2, valueHeaderBytes, 0},
+		{"other size", encoded, 2, 4, 1},
+		{"other encoded count", encoded, 2, valueHeaderBytes + dictionaryBytes + 1, 1},
+		{"other encoded size", encoded, 2, valueHeaderBytes + dictionaryBytes + 3, 1},
+		{"longer encoded values", encoded, 2, valueHeaderBytes + dictionaryBytes + 7, 0xFF},
 	} {
 		p := bytes.Clone(c.p)
 		p[c.at] = c.b
-		if _, _, err := ParseValues(reseal(p), c.count, d); err == nil {
+		if _, err := ParseValues(reseal(p), c.count, d); err == nil {
 			t.Errorf("%s: no error", c.name)
 		}
 	}
 }
 
+// allocated returns how many bytes a call takes.
+func allocated(call func()) int64 {
+	return testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for range b.N {
+			call()
+		}
+	}).AllocedBytesPerOp()
+}
+
 func TestParseValues_allocatesNoMoreThanZstdCanHold(t *testing.T) {
-	p, _ := fillValues([][]byte{make([]byte, 500)}).AppendValues(nil, newCompressor(t))
+	p := valueBlock(t, Encoding{Compressor: newCompressor(t)}, make([]byte, 500))
 	binary.LittleEndian.PutUint32(p[4:], 1<<30)
 	binary.LittleEndian.PutUint32(p[8:], 1<<30)
 	p, d := reseal(p), new(Decompressor)
-	allocated := testing.Benchmark(func(b *testing.B) {
-		b.ReportAllocs()
-		for range b.N {
-			if _, _, err := ParseValues(p, 1, d); err == nil {
-				b.Error("no error")
-			}
+	n := allocated(func() {
+		if _, err := ParseValues(p, 1, d); err == nil {
+			t.Error("no error")
 		}
-	}).AllocedBytesPerOp()
-	if allocated > 1<<20 {
-		t.Errorf("%d bytes allocated for a block of %d", allocated, len(p))
+	})
+	if n > 1<<20 {
+		t.Errorf("%d bytes allocated for a block of %d", n, len(p))
+	}
+}
+
+func TestEncoded_allocatesNoMoreThanItsValuesTake(t *testing.T) {
+	e := encoder(t)
+	p := valueBlock(t, Encoding{Encoder: e}, message(rand.New(rand.NewSource(1))))
+	binary.LittleEndian.PutUint32(p[4:], 1<<30)
+	binary.LittleEndian.PutUint32(p[8:], 1<<30)
+	v, err := ParseValues(reseal(p), 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := allocated(func() {
+		if _, err := v.Encoded.Decode(e.Dictionary, nil); err == nil {
+			t.Error("no error when decoded as a whole")
+		}
+		if _, err := e.Dictionary.Decode(nil, v.Encoded.values.At(0), 1<<30); err == nil {
+			t.Error("no error when decoded alone")
+		}
+	})
+	if n > 1<<20 {
+		t.Errorf("%d bytes allocated for a block of %d", n, len(p))
 	}
 }
 
 func FuzzParseValues(f *testing.F) {
-	for _, c := range []*Compressor{nil, newCompressor(f)} {
+	e := encoder(f)
+	for _, encoding := range []Encoding{{}, {Compressor: newCompressor(f)}, {Encoder: e}} {
 		for _, v := range valueShapes(rand.New(rand.NewSource(1))) {
-			if p, _ := fillValues(v.all).AppendValues(nil, c); len(p) < 5000 {
+			if p := valueBlock(f, encoding, v.all...); len(p) < 5000 {
 				f.Add(p, len(v.all))
 			}
 		}
 	}
 	d := new(Decompressor)
 	f.Fuzz(func(t *testing.T, p []byte, count int) {
-		column, _, err := ParseValues(reseal(p), count, d)
+		v, err := ParseValues(reseal(p), count, d)
 		if err != nil {
 			return
 		}
+		all := v.Plain
+		if v.Codec == Pattern {
+			if all, err = v.Encoded.Decode(e.Dictionary, nil); err != nil {
+				return
+			}
+		}
 		total := 0
 		for i := range count {
-			total += len(column.At(i))
+			total += len(all.At(i))
 		}
-		if total != column.DataBytes() {
-			t.Fatalf("values have %d bytes of %d", total, column.DataBytes())
+		if total != all.DataBytes() {
+			t.Fatalf("values have %d bytes of %d", total, all.DataBytes())
 		}
 	})
+}
+
+func TestDictionary_thatIsDamagedIsAnError(t *testing.T) {
+	d := NewDictionary(5, 0, 0, []byte("damaged"))
+	if _, err := d.NewEncoder(); err == nil || !strings.Contains(err.Error(), "dictionary 000005") {
+		t.Errorf("NewEncoder returns %v", err)
+	}
+	if _, err := d.Decode(nil, []byte("x"), 1); err == nil {
+		t.Error("Decode returns no error")
+	}
 }
 
 func BenchmarkAppendValues(b *testing.B) {
@@ -213,14 +383,20 @@ func BenchmarkAppendValues(b *testing.B) {
 		if v.name != "messages" && v.name != "random" {
 			continue
 		}
-		builder, c := fillValues(v.all), newCompressor(b)
-		for name, c := range map[string]*Compressor{"raw": nil, "zstd": c} {
-			b.Run(v.name+"/"+name, func(b *testing.B) {
-				b.SetBytes(int64(builder.ValueBytes()))
+		for codec, encoding := range encodings(b) {
+			b.Run(fmt.Sprintf("%s/%v", v.name, codec), func(b *testing.B) {
+				builder := new(Builder)
+				builder.Encode(encoding)
 				var p []byte
 				for b.Loop() {
-					p, _ = builder.AppendValues(p[:0], c)
+					builder.Reset()
+					for i, value := range v.all {
+						builder.Add([]byte{byte(i)},
+							keyspace.Entry{Kind: keyspace.KindPut, Value: value})
+					}
+					p, _ = appendValues(b, p[:0], builder)
 				}
+				b.SetBytes(int64(builder.ValueBytes()))
 			})
 		}
 	}
@@ -228,24 +404,21 @@ func BenchmarkAppendValues(b *testing.B) {
 
 func BenchmarkParseValues(b *testing.B) {
 	rng := rand.New(rand.NewSource(1))
-	for _, size := range []int{16 << 10, 32 << 10, 64 << 10} {
-		builder := fillValues(nil)
-		for i := 0; builder.ValueBytes() < size-400; i++ {
-			builder.Add(binary.BigEndian.AppendUint16(nil, uint16(i)),
-				keyspace.Entry{Kind: keyspace.KindPut, Value: message(rng)})
-		}
-		raw, _ := builder.AppendValues(nil, nil)
-		zipped, _ := builder.AppendValues(nil, newCompressor(b))
-		d := new(Decompressor)
-		for name, p := range map[string][]byte{"raw": raw, "zstd": zipped} {
-			b.Run(fmt.Sprintf("%s/%dK", name, size>>10), func(b *testing.B) {
-				b.SetBytes(int64(builder.ValueBytes()))
-				for b.Loop() {
-					if _, _, err := ParseValues(p, builder.Len(), d); err != nil {
-						b.Fatal(err)
-					}
+	all := make([][]byte, 82)
+	for i := range all {
+		all[i] = message(rng)
+	}
+	d := new(Decompressor)
+	for codec, encoding := range encodings(b) {
+		p := valueBlock(b, encoding, all...)
+		b.Run(codec.String(), func(b *testing.B) {
+			for b.Loop() {
+				v, err := ParseValues(p, len(all), d)
+				if err != nil {
+					b.Fatal(err)
 				}
-			})
-		}
+				column(b, v, encoding.Encoder)
+			}
+		})
 	}
 }

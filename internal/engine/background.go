@@ -184,6 +184,8 @@ func (e *Engine) output(count *atomic.Uint64) run.Config {
 		NextNumber: e.nextNumber,
 		TableBytes: e.options.Tuning.TableBytes,
 		BlockBytes: e.options.Tuning.BlockBytes,
+		Sample:     e.options.Tuning.SampleBytes,
+		Patterns:   e.options.Compression == CompressionAuto,
 		Values: run.Values{
 			Separate:  e.options.ValueThreshold,
 			FileBytes: e.options.Tuning.ValueBytes,
@@ -311,6 +313,7 @@ func (e *Engine) mergeJob(
 	out.Filter = !p.toBottom
 	out.Compress = e.options.Compression == CompressionZstd ||
 		p.toBottom && e.options.Compression == CompressionAuto
+	out.Dictionaries = levels.Dictionaries()
 	out.DropEpoch = levels.Version.DropEpoch
 	if len(levels.Version.Dropped) > 0 {
 		out.Dropped = levels.Version.IsDropped

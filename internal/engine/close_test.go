@@ -235,7 +235,7 @@ func (r *race) read() error {
 	}
 	count := func() (n int, err error) {
 		var c superversion.Cursor
-		c.Init(s, dataKey(""), nil, false)
+		c.Init(s, dataKey(""), nil, false, nil)
 		for ok := c.First(); ok; ok = c.Next() {
 			n++
 		}

@@ -43,7 +43,7 @@ func get(t testing.TB, e *Engine, key []byte) (string, bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, ok, err := s.Get(key)
+	value, ok, err := s.Get(key, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

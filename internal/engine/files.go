@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
@@ -18,7 +19,7 @@ func (e *Engine) opener() superversion.Opener {
 }
 
 // openTable returns the reader of a table of the manifest.
-func (e *Engine) openTable(t *manifest.Table) *table.Table {
+func (e *Engine) openTable(t *manifest.Table, dictionaries []*block.Dictionary) *table.Table {
 	return table.New(table.Config{
 		FS:       e.fs,
 		Path:     filepath.Join(e.dir, run.Name(t.Number)),
@@ -26,6 +27,8 @@ func (e *Engine) openTable(t *manifest.Table) *table.Table {
 		Database: e.database,
 		Size:     int64(t.Size),
 		Cache:    e.cache,
+
+		Dictionaries: dictionaries,
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
@@ -19,6 +20,10 @@ func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Sup
 	e.installing.Lock()
 	defer e.installing.Unlock()
 	old := e.state.Load().Levels
+	edit.AddDictionaries = slices.DeleteFunc(edit.AddDictionaries, func(d manifest.Dictionary) bool {
+		_, known := old.Version.Dictionary(d.Number)
+		return known
+	})
 	edit.NextNumber = e.numbers.Load()
 	version, err := old.Version.Apply(edit)
 	if p := e.poisoned.Load(); p != nil {

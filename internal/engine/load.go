@@ -92,7 +92,9 @@ func (l *Loader) end() error {
 		return err // Rollback removes the files
 	}
 	l.run, l.limit = nil, nil
-	edit := &manifest.Edit{AddValues: output.Values}
+	edit := &manifest.Edit{
+		AddValues: output.Values, AddDictionaries: output.Dictionaries,
+	}
 	if l.bottom {
 		edit.AddBottom = output.Tables
 	} else if len(output.Tables) > 0 {

@@ -52,7 +52,9 @@ func TestLoader_afterCloseLeavesNoFileOpen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			disk := memfs.New()
 			c := created{open: map[string]bool{}}
-			e := mustOpen(t, faultfs.New(disk, c.note), calm())
+			options := calm()
+			options.Tuning.SampleBytes = 1 // so that entries go to a table at once
+			e := mustOpen(t, faultfs.New(disk, c.note), options)
 			mustCommit(t, e, "before")
 			l, err := e.BeginLoad()
 			ok(t, err)

@@ -36,6 +36,7 @@ type Tuning struct {
 	SpillBytes    int64         // a transaction keeps so much in memory
 	TableBytes    int64         // a table is closed at this size
 	BlockBytes    int           // as in table.WriterOptions
+	SampleBytes   int           // bytes of a bucket's values that decide on their encoding
 	ValueBytes    int64         // a value file is closed at this size
 	Garbage       int64         // so much garbage in value files is of no concern
 	YoungRuns     int           // so many young runs start a merge

@@ -144,6 +144,7 @@ func (w *Writer) adoptRun(edit *manifest.Edit) error {
 func (s *spill) add(edit *manifest.Edit) error {
 	s.rest.AddBottom = append(s.rest.AddBottom, edit.AddBottom...)
 	s.rest.AddValues = append(s.rest.AddValues, edit.AddValues...)
+	s.rest.AddDictionaries = append(s.rest.AddDictionaries, edit.AddDictionaries...)
 	s.rest.Drop = append(s.rest.Drop, edit.Drop...)
 	change := *edit
 	if own := s.own(); len(own) > 0 && edit.RemoveYoung.Count == 0 && len(edit.AddYoung) == 1 {

@@ -93,12 +93,14 @@ func (e *Engine) prepare() error {
 
 // Get returns the value of key as this transaction sees it. The value is valid and unchanged until
 // the transaction ends.
-func (w *Writer) Get(key []byte) (value []byte, ok bool, err error) {
+func (w *Writer) Get(
+	key []byte, scratch *superversion.Scratch,
+) (value []byte, ok bool, err error) {
 	e, ok, err := w.find(key)
 	if !ok {
 		return nil, false, err
 	}
-	return w.base.Levels.Value(e)
+	return w.base.Levels.Value(e, scratch)
 }
 
 // Has reports whether there is such a key as this transaction sees it. It reads no value.

@@ -16,6 +16,7 @@ func (j Job) Config(stays bool, drop []uint64) run.Config {
 	output := j.Output
 	output.Filter = !stays
 	output.Compress = j.CompressYoung || stays && j.CompressBottom
+	output.Dictionaries = j.Levels.Dictionaries()
 	version := j.Levels.Version
 	output.DropEpoch = version.DropEpoch
 	if len(drop) > 0 {
@@ -38,7 +39,7 @@ func (j Job) droppedBuckets() ([]uint64, error) {
 	var c superversion.Cursor
 	var ids []uint64
 	first, end := keyspace.DroppedRange()
-	c.Init(snapshot, first, end, true)
+	c.Init(snapshot, first, end, true, nil)
 	for ok := c.First(); ok; ok = c.Next() {
 		if id, ok := keyspace.ParseDropped(c.Key()); ok {
 			ids = append(ids, id)
@@ -46,7 +47,7 @@ func (j Job) droppedBuckets() ([]uint64, error) {
 	}
 	for i := 0; i < len(ids) && c.Err() == nil; i++ {
 		catalog := keyspace.AppendCatalog(nil, ids[i])
-		c.Init(snapshot, catalog, keyspace.Successor(catalog), false)
+		c.Init(snapshot, catalog, keyspace.Successor(catalog), false, nil)
 		for ok := c.First(); ok; ok = c.Next() {
 			value, err := c.Value()
 			if err != nil {

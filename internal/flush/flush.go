@@ -102,6 +102,7 @@ func (j Job) write(edit *manifest.Edit, young *manifest.Run, p part) error {
 		return errors.Join(err, w.Abort())
 	}
 	edit.AddValues = append(edit.AddValues, output.Values...)
+	edit.AddDictionaries = append(edit.AddDictionaries, output.Dictionaries...)
 	if values.inLog && len(output.Tables) > 0 {
 		edit.AddValues = append(edit.AddValues, j.Log)
 	}

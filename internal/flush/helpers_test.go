@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/filter"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
@@ -124,10 +125,11 @@ func (s *store) levels() *superversion.Levels {
 	})
 }
 
-func (s *store) open(meta *manifest.Table) *table.Table {
+func (s *store) open(meta *manifest.Table, dictionaries []*block.Dictionary) *table.Table {
 	return table.New(table.Config{
 		FS: s.files, Path: filepath.Join(testDir, run.Name(meta.Number)), Number: meta.Number,
 		Database: testDatabase(), Size: int64(meta.Size), Cache: table.NewCache(1 << 20),
+		Dictionaries: dictionaries,
 	})
 }
 
@@ -178,7 +180,7 @@ func (s *store) stored(tables []*manifest.Table) map[string]keyspace.Entry {
 	all := map[string]keyspace.Entry{}
 	for _, meta := range tables {
 		var c table.Cursor
-		c.Init(s.open(meta), false)
+		c.Init(s.open(meta, nil), table.ReadValues)
 		for ok := c.First(); ok; ok = c.Next() {
 			all[string(c.Key())] = keyspace.Entry{
 				Value: append([]byte{}, c.Value()...), Until: c.Until(), Kind: c.Kind(),
@@ -195,7 +197,7 @@ func (s *store) read(tables []*manifest.Table) writes {
 	w, levels := writes{}, s.levels()
 	for key, e := range s.stored(tables) {
 		if w[key] = nil; e.Kind != keyspace.KindDelete {
-			value, err := levels.Resolve(e)
+			value, err := levels.Resolve(e, nil)
 			check(s.t, err)
 			w[key] = append([]byte{}, value...)
 		}
@@ -208,7 +210,7 @@ func (s *store) visible() writes {
 	s.t.Helper()
 	w := writes{}
 	var c superversion.Cursor
-	c.Init(&superversion.Superversion{Levels: s.levels()}, nil, nil, false)
+	c.Init(&superversion.Superversion{Levels: s.levels()}, nil, nil, false, nil)
 	for ok := c.First(); ok; ok = c.Next() {
 		value, err := c.Value()
 		check(s.t, err)
@@ -225,7 +227,7 @@ func (s *store) filtered(meta *manifest.Table) bool {
 	keys := slices.Collect(maps.Keys(s.read([]*manifest.Table{meta})))
 	found := 0
 	for _, key := range keys {
-		_, ok, err := s.open(meta).Get([]byte(key), ^filter.Hash([]byte(key)))
+		_, ok, err := s.open(meta, nil).Get([]byte(key), ^filter.Hash([]byte(key)))
 		check(s.t, err)
 		if ok {
 			found++

@@ -33,6 +33,19 @@ type Entry struct {
 	Value []byte // empty for a tombstone
 	Until uint64 // the key is absent from then on, in milliseconds since 1970; 0 stands for never
 	Kind  Kind
+
+	// Dictionary is not 0 if Value is encoded with the dictionary of that number, as it is on its
+	// way from one table to another; Length is the value's then, as it was.
+	Dictionary uint64
+	Length     uint32
+}
+
+// Size returns the length of the value, as it was before it was encoded.
+func (e Entry) Size() int {
+	if e.Dictionary != 0 {
+		return int(e.Length)
+	}
+	return len(e.Value)
 }
 
 // RootID is the id of the bucket that always exists.

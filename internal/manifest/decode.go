@@ -13,12 +13,14 @@ import (
 
 // The least that an item of a list takes.
 const (
-	minTableBytes = 9 // seven numbers and the lengths of two keys
-	minRunBytes   = 2 // two counts
-	minDropBytes  = 3
-	minValueBytes = 3
-	minShareBytes = 3
-	minSpanBytes  = 2
+	minTableBytes      = 9 // seven numbers and the lengths of two keys
+	minRunBytes        = 2 // two counts
+	minDropBytes       = 3
+	minValueBytes      = 3
+	minShareBytes      = 3
+	minBucketBytes     = 6
+	minDictionaryBytes = 4
+	minSpanBytes       = 2
 )
 
 func decodeVersion(p []byte) (*Version, error) {
@@ -45,6 +47,8 @@ func decodeVersion(p []byte) (*Version, error) {
 			}
 		case tagValues:
 			v.ValueFiles = d.valueFiles()
+		case tagDictionaries:
+			v.Dictionaries = d.dictionaries()
 		default:
 			d.unknown("field", d.tag)
 		}
@@ -54,6 +58,9 @@ func decodeVersion(p []byte) (*Version, error) {
 	}
 	var err error
 	if v.ValueFiles, err = v.withValues(v.ValueFiles); err != nil {
+		return nil, err
+	}
+	if v.Dictionaries, err = v.withDictionaries(v.Dictionaries); err != nil {
 		return nil, err
 	}
 	return v, v.check()
@@ -84,6 +91,8 @@ func decodeEdit(p []byte) (*Edit, error) {
 			e.RemoveYoung.Older = d.small()
 		case tagRemoveYoung:
 			e.RemoveYoung.Count = d.small()
+		case tagAddDictionaries:
+			e.AddDictionaries = d.dictionaries()
 		default:
 			d.unknown("field", d.tag)
 		}
@@ -164,9 +173,14 @@ func (d *decoder) tables() []*Table {
 			}
 		}
 		if flags&flagBuckets != 0 {
-			for range d.count(minShareBytes) {
-				t.Buckets = append(t.Buckets, BucketShare{d.number(), d.number(), d.number()})
+			for range d.count(minBucketBytes) {
+				t.Buckets = append(t.Buckets, BucketShare{
+					d.number(), d.number(), d.number(), d.number(), d.number(), d.number(),
+				})
 			}
+		}
+		if flags&flagDictionaries != 0 {
+			t.Dictionaries = d.numbers()
 		}
 		if d.err != nil {
 			return nil

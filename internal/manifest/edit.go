@@ -17,6 +17,8 @@ type Edit struct {
 	Remove    []uint64    // numbers of tables in the bottom run
 	AddValues []ValueFile // files that the added tables point into and that may be new
 
+	AddDictionaries []Dictionary // that the added tables refer to and that may be new
+
 	LogNumber  uint64 // log segments below it are no longer needed; 0 = as before
 	LastCommit uint64 // the newest commit in tables; 0 = as before
 	NextNumber uint64 // no file has this number or a higher one; 0 = as before
@@ -72,6 +74,11 @@ func (v *Version) Apply(e *Edit) (*Version, error) {
 		next.Dropped = addDrops(v.Dropped, e.Drop, next.DropEpoch)
 	}
 	next.ValueFiles, err = next.withValues(v.mergeValues(e.AddValues))
+	if err != nil {
+		return nil, err
+	}
+	next.Dictionaries, err = next.withDictionaries(
+		slices.Concat(v.Dictionaries, e.AddDictionaries))
 	if err != nil {
 		return nil, err
 	}

@@ -9,29 +9,32 @@ const (
 	tagNextNumber = 3
 
 	// Only in a version.
-	tagDropEpoch = 4
-	tagYoung     = 5 // runs: a count, and tables for each
-	tagBottom    = 6 // tables
-	tagDropped   = 7 // a count, and first, last, and epoch for each
-	tagValues    = 8 // value files: a count, and number, size, and whether it is a log for each
+	tagDropEpoch    = 4
+	tagYoung        = 5 // runs: a count, and tables for each
+	tagBottom       = 6 // tables
+	tagDropped      = 7 // a count, and first, last, and epoch for each
+	tagValues       = 8 // value files: a count, and number, size, and whether it is a log for each
+	tagDictionaries = 9 // dictionaries: a count, and number, bucket, length and bytes for each
 
 	// Only in an edit.
-	tagAddYoung    = 16 // runs
-	tagAddBottom   = 17 // tables
-	tagRemove      = 18 // numbers: a count, and each
-	tagDrop        = 19 // numbers
-	tagAddValues   = 20 // value files
-	tagYoungOlder  = 21 // the older and the count of the young runs to remove
-	tagRemoveYoung = 22
+	tagAddYoung        = 16 // runs
+	tagAddBottom       = 17 // tables
+	tagRemove          = 18 // numbers: a count, and each
+	tagDrop            = 19 // numbers
+	tagAddValues       = 20 // value files
+	tagYoungOlder      = 21 // the older and the count of the young runs to remove
+	tagRemoveYoung     = 22
+	tagAddDictionaries = 23 // dictionaries
 )
 
 // Flags of a table. All but the first announce a field that follows, in this order.
 const (
-	flagCompressed = 1
-	flagStale      = 2 // when it will be stale
-	flagValues     = 4 // a count, and file, count and bytes for each value file it points into
-	flagBuckets    = 8 // a count, and id, entries and bytes for each bucket in it
-	knownFlags     = flagCompressed | flagStale | flagValues | flagBuckets
+	flagCompressed   = 1
+	flagStale        = 2  // when it will be stale
+	flagValues       = 4  // a count, and file, count and bytes for each value file it points into
+	flagBuckets      = 8  // a count, and the six numbers of a share for each bucket in it
+	flagDictionaries = 16 // a count, and the number of each
+	knownFlags       = flagCompressed | flagStale | flagValues | flagBuckets | flagDictionaries
 )
 
 func appendVersion(dst []byte, v *Version) []byte {
@@ -47,7 +50,8 @@ func appendVersion(dst []byte, v *Version) []byte {
 	for _, d := range v.Dropped {
 		dst = appendUvarints(dst, d.First, d.Last, d.Epoch)
 	}
-	return appendValueFiles(dst, tagValues, v.ValueFiles)
+	dst = appendValueFiles(dst, tagValues, v.ValueFiles)
+	return appendDictionaries(dst, tagDictionaries, v.Dictionaries)
 }
 
 func appendEdit(dst []byte, e *Edit) []byte {
@@ -62,7 +66,8 @@ func appendEdit(dst []byte, e *Edit) []byte {
 	dst = appendNumbers(dst, tagDrop, e.Drop)
 	dst = appendValueFiles(dst, tagAddValues, e.AddValues)
 	dst = appendNumber(dst, tagYoungOlder, uint64(e.RemoveYoung.Older))
-	return appendNumber(dst, tagRemoveYoung, uint64(e.RemoveYoung.Count))
+	dst = appendNumber(dst, tagRemoveYoung, uint64(e.RemoveYoung.Count))
+	return appendDictionaries(dst, tagAddDictionaries, e.AddDictionaries)
 }
 
 // appendNumber appends a field, unless it is zero.
@@ -136,8 +141,12 @@ func appendTables(dst []byte, tables []*Table) []byte {
 		if len(t.Buckets) > 0 {
 			dst = appendUvarints(dst, uint64(len(t.Buckets)))
 			for _, s := range t.Buckets {
-				dst = appendUvarints(dst, s.Bucket, s.Entries, s.Bytes)
+				dst = appendUvarints(dst, s.Bucket, s.Entries, s.Bytes, s.Stored, s.Zstd, s.Pattern)
 			}
+		}
+		if len(t.Dictionaries) > 0 {
+			dst = appendUvarints(dst, uint64(len(t.Dictionaries)))
+			dst = appendUvarints(dst, t.Dictionaries...)
 		}
 	}
 	return dst
@@ -155,6 +164,9 @@ func tableFlags(t *Table) (flags uint64) {
 	}
 	if len(t.Buckets) > 0 {
 		flags |= flagBuckets
+	}
+	if len(t.Dictionaries) > 0 {
+		flags |= flagDictionaries
 	}
 	return flags
 }

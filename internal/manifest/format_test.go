@@ -83,21 +83,24 @@ func TestFormat_fieldsStayWhatTheyAre(t *testing.T) {
 	table := &Table{
 		Number: 4, Size: 64, Entries: 1, RawBytes: 3, DropEpoch: 1,
 		Smallest: []byte("b"), Largest: []byte("b"), Values: []ValueShare{{5, 1, 10}},
+		Dictionaries: []uint64{3},
 	}
 	version := &Version{
 		Young:     []Run{{Deleted: keyspace.Spans{{Start: []byte("a")}}}},
 		Bottom:    Run{Tables: []*Table{table}},
 		LogNumber: 13, LastCommit: 200, NextNumber: 14,
-		ValueFiles: []ValueFile{{Number: 5, Size: 100, Live: 10, Count: 1}},
-		Dropped:    []Drop{{First: 7, Last: 9, Epoch: 2}}, DropEpoch: 2,
+		ValueFiles:   []ValueFile{{Number: 5, Size: 100, Live: 10, Count: 1}},
+		Dictionaries: []Dictionary{{3, 1, 2, []byte("d")}},
+		Dropped:      []Drop{{First: 7, Last: 9, Epoch: 2}}, DropEpoch: 2,
 	}
 	edit := &Edit{
 		RemoveYoung: YoungRuns{Older: 2, Count: 3},
 		AddBottom:   []*Table{table}, Remove: []uint64{6, 300},
 		AddValues: []ValueFile{{Number: 5, Size: 100}}, Drop: []uint64{9},
+		AddDictionaries: []Dictionary{{3, 1, 2, []byte("d")}},
 	}
 	const (
-		tableHex   = "04400100030104" + "01620162" + "0105010a"
+		tableHex   = "04400100030114" + "01620162" + "0105010a" + "0103"
 		numbersHex = "010d" + "02c801" + "030e" + "0402"
 		runHex     = "00" + "01" + "016100"
 	)
@@ -107,11 +110,12 @@ func TestFormat_fieldsStayWhatTheyAre(t *testing.T) {
 	}{
 		{
 			appendVersion(nil, version),
-			numbersHex + "0501" + runHex + "0601" + tableHex + "0701070902" + "0801056400",
+			numbersHex + "0501" + runHex + "0601" + tableHex + "0701070902" + "0801056400" +
+				"09010301020164",
 		},
 		{
 			appendEdit(nil, edit),
-			"1101" + tableHex + "120206ac02" + "130109" + "1401056400" + "1502" + "1603",
+			"1101" + tableHex + "120206ac02" + "130109" + "1401056400" + "1502" + "1603" + "17010301020164",
 		},
 	} {
 		if got := hex.EncodeToString(c.got); got != c.want {

@@ -76,9 +76,14 @@ func someEdits() []*Edit {
 	late.Values = []ValueShare{{32, 170, 60_000}}
 	expiring, full := tableOf(33, "b", "d"), tableOf(35, "a", "c")
 	expiring.StaleAt = 1_700_000_000_000
-	expiring.Buckets = []BucketShare{{Bucket: 0, Entries: 9, Bytes: 200}, {7, 1, 5}}
-	full.StaleAt, full.Buckets = 5, []BucketShare{{7, 297, 1 << 20}}
+	expiring.Buckets = []BucketShare{
+		{Bucket: 0, Entries: 9, Bytes: 200},
+		{Bucket: 7, Entries: 1, Bytes: 5, Stored: 4, Zstd: 3, Pattern: 2},
+	}
+	full.StaleAt, full.Buckets = 5, []BucketShare{{Bucket: 7, Entries: 297, Bytes: 1 << 20}}
 	full.Values = []ValueShare{{2, 1, 10}, {32, 1, 0}}
+	words := Dictionary{Number: 28, Bucket: 7, Fit: 440, Data: []byte("words")}
+	late.Dictionaries, full.Dictionaries = []uint64{28}, []uint64{28, 29}
 	first := ValueFile{Number: 2, Size: 2000, Log: true}
 	return []*Edit{
 		{
@@ -100,7 +105,8 @@ func someEdits() []*Edit {
 		},
 		{
 			RemoveYoung: YoungRuns{Older: 0, Count: 1}, AddBottom: []*Table{late},
-			AddValues: []ValueFile{{Number: 32, Size: 60_100}}, NextNumber: 33,
+			AddValues:       []ValueFile{{Number: 32, Size: 60_100}},
+			AddDictionaries: []Dictionary{words}, NextNumber: 33,
 		},
 		{AddYoung: []Run{{Deleted: keyspace.Spans{deletion("b", "d"), deletion("y", "")}}}},
 		{AddYoung: runOf(expiring), NextNumber: 34},
@@ -108,7 +114,10 @@ func someEdits() []*Edit {
 			AddYoung:   slices.Concat(runOf(tableOf(34, "a", "a")), runOf(tableOf(36, "a", "b"))),
 			NextNumber: 37,
 		},
-		{RemoveYoung: YoungRuns{Older: 1, Count: 2}, AddYoung: runOf(full), Remove: []uint64{30}},
+		{
+			RemoveYoung: YoungRuns{Older: 1, Count: 2}, AddYoung: runOf(full), Remove: []uint64{30},
+			AddDictionaries: []Dictionary{{Number: 29}, words},
+		},
 	}
 }
 
@@ -144,9 +153,9 @@ func text(v *Version) string {
 		}
 		return s
 	}
-	return fmt.Sprintf("young %s bottom %s values %+v log %d last %d next %d dropped %v epoch %d",
-		runs(v.Young...), runs(v.Bottom), v.ValueFiles, v.LogNumber, v.LastCommit, v.NextNumber,
-		v.Dropped, v.DropEpoch)
+	return fmt.Sprintf("young %s bottom %s values %+v dictionaries %v log %d last %d next %d "+
+		"dropped %v epoch %d", runs(v.Young...), runs(v.Bottom), v.ValueFiles, v.Dictionaries,
+		v.LogNumber, v.LastCommit, v.NextNumber, v.Dropped, v.DropEpoch)
 }
 
 // write writes a manifest with the version v and the edits, and closes it.

@@ -96,6 +96,7 @@ func (m *model) compare(t *testing.T, v *Version) {
 		t.Fatalf("bottom run is %v", numbers(v.Bottom))
 	}
 	m.compareValues(t, v)
+	m.compareDictionaries(t, v)
 	m.compareDrops(t, v)
 	decoded, err := decodeVersion(appendVersion(nil, v))
 	if err != nil || text(decoded) != text(v) {
@@ -124,6 +125,26 @@ func (m *model) compareValues(t *testing.T, v *Version) {
 	}
 	if !slices.Equal(v.ValueFiles, want) {
 		t.Fatalf("value files are %+v, want %+v", v.ValueFiles, want)
+	}
+}
+
+// compareDictionaries makes sure that v has just those that tables refer to.
+func (m *model) compareDictionaries(t *testing.T, v *Version) {
+	t.Helper()
+	used := map[uint64]bool{}
+	for _, r := range append(m.young, Run{Tables: m.bottom}) {
+		for _, table := range r.Tables {
+			for _, number := range table.Dictionaries {
+				used[number] = true
+			}
+		}
+	}
+	var has []uint64
+	for _, d := range v.Dictionaries {
+		has = append(has, d.Number)
+	}
+	if want := slices.Sorted(maps.Keys(used)); !slices.Equal(has, want) {
+		t.Fatalf("the dictionaries are %v, want %v", has, want)
 	}
 }
 
@@ -232,6 +253,8 @@ func (g *generator) tables(v *Version, e *Edit, n int) (tables []*Table) {
 			Largest:   append(keyspace.AppendPrefix(nil, id+uint64(g.rng.IntN(5))), 'z'),
 			StaleAt:   uint64(g.rng.IntN(2) * 1000),
 			Values:    g.shares(v, e),
+
+			Dictionaries: g.dictionaries(v, e),
 		})
 	}
 	return tables
@@ -253,6 +276,26 @@ func (g *generator) shares(v *Version, e *Edit) (shares []ValueShare) {
 		}
 	}
 	return shares
+}
+
+// dictionaries returns what a new table of the edit e of v refers to: some that there are, which
+// the edit may add once more, and perhaps a new one.
+func (g *generator) dictionaries(v *Version, e *Edit) (numbers []uint64) {
+	for _, d := range slices.Concat(v.Dictionaries, e.AddDictionaries) {
+		if g.rng.IntN(3) == 0 && !slices.Contains(numbers, d.Number) {
+			numbers = append(numbers, d.Number)
+			if g.rng.IntN(2) == 0 {
+				e.AddDictionaries = append(e.AddDictionaries, d)
+			}
+		}
+	}
+	if g.rng.IntN(5) == 0 {
+		d := Dictionary{Number: g.number(), Fit: uint64(g.rng.IntN(60)), Data: []byte{1, 2}}
+		e.AddDictionaries = append(e.AddDictionaries, d)
+		numbers = append(numbers, d.Number)
+	}
+	slices.Sort(numbers)
+	return numbers
 }
 
 func (g *generator) number() uint64 {

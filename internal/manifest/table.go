@@ -24,6 +24,8 @@ type Table struct {
 	StaleAt uint64
 	Values  []ValueShare  // what it points to in value files, by file
 	Buckets []BucketShare // what it holds of each bucket, by id; nil if it holds many buckets
+
+	Dictionaries []uint64 // the numbers of those that its values are encoded with, in order
 }
 
 // ValueShare is what a table points to in one value file. Immutable.
@@ -35,6 +37,10 @@ type ValueShare struct {
 // their keys and values, wherever those lie. Immutable.
 type BucketShare struct {
 	Bucket, Entries, Bytes uint64
+
+	Stored  uint64 // bytes of its value blocks, more or less: those at its ends may be shared
+	Zstd    uint64 // bytes of the values in those of them that are compressed
+	Pattern uint64 // bytes of the values in those of them in which each is encoded alone
 }
 
 // checkShares returns an error if shares are out of order, or if one has no values.
@@ -42,6 +48,11 @@ func (t *Table) checkShares() error {
 	for i, s := range t.Values {
 		if s.Count == 0 || i > 0 && s.File <= t.Values[i-1].File {
 			return fmt.Errorf("table %06d: share %d of value files is out of order", t.Number, i)
+		}
+	}
+	for i, number := range t.Dictionaries {
+		if number == 0 || i > 0 && number <= t.Dictionaries[i-1] {
+			return fmt.Errorf("table %06d: dictionary %d is out of order", t.Number, i)
 		}
 	}
 	for i, s := range t.Buckets {

@@ -71,7 +71,7 @@ func TestApply_refusesSharesThatCannotBe(t *testing.T) {
 	buckets := func(ids ...uint64) *Edit {
 		table := tableOf(40, "a", "b")
 		for _, id := range ids {
-			table.Buckets = append(table.Buckets, BucketShare{id, 1, 1})
+			table.Buckets = append(table.Buckets, BucketShare{Bucket: id, Entries: 1, Bytes: 1})
 		}
 		return &Edit{AddYoung: runOf(table)}
 	}

@@ -12,7 +12,8 @@ type Version struct {
 	Young  []Run // runs that were flushed and not merged yet, newest first; none is empty
 	Bottom Run   // older than all of Young
 
-	ValueFiles []ValueFile // those that tables point into, by number
+	ValueFiles   []ValueFile  // those that tables point into, by number
+	Dictionaries []Dictionary // those that tables refer to, by number
 
 	LogNumber  uint64 // log segments below it are not needed
 	LastCommit uint64 // the newest commit that is in tables
@@ -69,9 +70,12 @@ func (v *Version) check() error {
 	for _, f := range v.ValueFiles {
 		numbers = append(numbers, f.Number)
 	}
+	for _, d := range v.Dictionaries {
+		numbers = append(numbers, d.Number)
+	}
 	slices.Sort(numbers)
 	if len(slices.Compact(numbers)) < len(numbers) {
-		return errors.New("two files have the same number")
+		return errors.New("two files or dictionaries have the same number")
 	}
 	return v.checkDrops()
 }

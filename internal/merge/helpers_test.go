@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
@@ -63,10 +64,11 @@ func (s *store) config() run.Config {
 	}
 }
 
-func (s *store) open(meta *manifest.Table) *table.Table {
+func (s *store) open(meta *manifest.Table, dictionaries []*block.Dictionary) *table.Table {
 	return table.New(table.Config{
 		FS: s.files, Path: filepath.Join(testDir, run.Name(meta.Number)), Number: meta.Number,
 		Database: testDatabase(), Size: int64(meta.Size), Cache: table.NewCache(1 << 20),
+		Dictionaries: dictionaries,
 	})
 }
 
@@ -209,12 +211,12 @@ func (s *store) read(tables []*manifest.Table) writes {
 	w, levels := writes{}, s.levels()
 	for _, meta := range tables {
 		var c table.Cursor
-		c.Init(s.open(meta), false)
+		c.Init(s.open(meta, nil), table.ReadValues)
 		for ok := c.First(); ok; ok = c.Next() {
 			if w[string(c.Key())] = (cell{}); c.Kind() == keyspace.KindDelete {
 				continue
 			}
-			value, err := levels.Resolve(keyspace.Entry{Value: c.Value(), Kind: c.Kind()})
+			value, err := levels.Resolve(keyspace.Entry{Value: c.Value(), Kind: c.Kind()}, nil)
 			check(s.t, err)
 			w[string(c.Key())] = cell{append([]byte{}, value...), c.Until()}
 		}
@@ -269,7 +271,7 @@ func (s *store) keys(tables []*manifest.Table) map[string]bool {
 	all := map[string]bool{}
 	for _, meta := range tables {
 		var c table.Cursor
-		c.Init(s.open(meta), true)
+		c.Init(s.open(meta, nil), table.ReadKeys)
 		for ok := c.First(); ok; ok = c.Next() {
 			all[string(c.Key())] = true
 		}

@@ -71,7 +71,8 @@ func (j Job) Run() (*manifest.Edit, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.Abort())
 	}
-	edit.Remove, edit.AddValues = j.Bottom, output.Values
+	edit.Remove = j.Bottom
+	edit.AddValues, edit.AddDictionaries = output.Values, output.Dictionaries
 	if j.ToBottom {
 		edit.AddBottom = append(edit.AddBottom, output.Tables...)
 		return edit, nil

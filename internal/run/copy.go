@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/table"
 )
@@ -20,6 +21,11 @@ func (w *Writer) AddBlock(b table.Block) (added, completed bool, err error) {
 		w.cutWithin(b.First, b.Last) || w.config.Filter || w.values.separates(b) {
 		return false, false, nil
 	}
+	c := &w.choice
+	if completed, err = w.release(c.bucket != bucket || !c.data); err != nil {
+		return false, false, err
+	}
+	c.bucket, c.data, c.made = bucket, true, false
 	if err := w.prepare(b.First); err != nil {
 		return false, false, err
 	}
@@ -27,11 +33,11 @@ func (w *Writer) AddBlock(b table.Block) (added, completed bool, err error) {
 		if err != nil {
 			err = fmt.Errorf("write table %06d: %w", w.number, err)
 		}
-		return false, false, err
+		return false, completed, err
 	}
-	w.shares.addPuts(bucket, uint64(b.Keys.Len()), uint64(b.Keys.Bytes()+b.ValueBytes))
+	w.shares.addPuts(bucket, w.table.Stored, uint64(b.Keys.Len()), uint64(b.Keys.Bytes()+b.ValueBytes))
 	if w.table.Size() < w.config.TableBytes {
-		return true, false, nil
+		return true, completed, nil
 	}
 	return true, true, w.close()
 }
@@ -52,13 +58,13 @@ func (v *valueWriter) separates(b table.Block) bool {
 	if least <= 0 || b.Longest < least {
 		return false
 	}
-	return !(v.config.Compress && b.Compressed) // where large values are for being compressed
+	return !(v.config.Compress && b.Codec != block.Raw) // where large values are for being compressed
 }
 
 // addPuts counts so many entries of one bucket that neither expire nor point elsewhere.
-func (s *shares) addPuts(bucket, entries, bytes uint64) {
+func (s *shares) addPuts(bucket uint64, stored func() table.Stored, entries, bytes uint64) {
 	s.bytes += bytes
-	if b := s.bucket(bucket); b != nil {
+	if b := s.bucket(bucket, stored); b != nil {
 		b.Entries += entries
 		b.Bytes += bytes
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/filter"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
@@ -151,10 +152,15 @@ func writeTables(t testing.TB, c Config, entries []entry) []*manifest.Table {
 	return output.Tables
 }
 
-func open(files vfs.FS, meta *manifest.Table) *table.Table {
+func open(files vfs.FS, meta *manifest.Table) *table.Table { return openWith(files, meta, nil) }
+
+func openWith(
+	files vfs.FS, meta *manifest.Table, dictionaries []*block.Dictionary,
+) *table.Table {
 	return table.New(table.Config{
 		FS: files, Path: filepath.Join(testDir, Name(meta.Number)), Number: meta.Number,
 		Database: testDatabase(), Size: int64(meta.Size), Cache: table.NewCache(1 << 20),
+		Dictionaries: dictionaries,
 	})
 }
 
@@ -162,7 +168,7 @@ func open(files vfs.FS, meta *manifest.Table) *table.Table {
 func read(t testing.TB, files vfs.FS, meta *manifest.Table) (all []entry) {
 	t.Helper()
 	var c table.Cursor
-	c.Init(open(files, meta), false)
+	c.Init(open(files, meta), table.ReadValues)
 	for ok := c.First(); ok; ok = c.Next() {
 		all = append(all, entry{c.Kind(), string(c.Key()), string(c.Value()), c.Until()})
 	}

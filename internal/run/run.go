@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/table"
@@ -29,6 +30,8 @@ type Config struct {
 	TableBytes int64         // a table is closed when it has this many bytes
 	BlockBytes int           // as in [table.WriterOptions]
 	Compress   bool          // compress blocks that shrink
+	Patterns   bool          // encode values by what those of a bucket have in common
+	Sample     int           // bytes of a bucket's values that decide on that; 0 for the default
 	Filter     bool          // give each table a filter: not worth it in the bottom run
 	Values     Values
 	Cuts       [][]byte // no table reaches from below one of these keys to it or beyond; in order
@@ -37,24 +40,30 @@ type Config struct {
 	// the manifest's epoch that Dropped knows. A nil Dropped knows of no dropped bucket.
 	Dropped   func(id uint64) bool
 	DropEpoch uint64
+
+	Dictionaries []*block.Dictionary // those that there are, by number
 }
 
 // Output is the files of a finished run.
 type Output struct {
-	Tables []*manifest.Table
-	Values []manifest.ValueFile
+	Tables       []*manifest.Table
+	Values       []manifest.ValueFile
+	Dictionaries []manifest.Dictionary // that the tables refer to
 }
 
 // Writer writes one run.
 type Writer struct {
-	config Config
-	tables []*manifest.Table
-	number uint64 // of the open table
-	file   vfs.File
-	table  *table.Writer // nil between tables
-	data   bool          // the open table holds user data, and no catalog entries
-	shares shares        // of the open table
-	values valueWriter
+	config  Config
+	tables  []*manifest.Table
+	number  uint64 // of the open table
+	file    vfs.File
+	table   *table.Writer // nil between tables
+	data    bool          // the open table holds user data, and no catalog entries
+	shares  shares        // of the open table
+	values  valueWriter
+	choice  choice         // of the codec
+	decode  []byte         // memory for values that have to be decoded
+	encoded block.Encoding // how the open table's values are encoded
 
 	bucket uint64 // the bucket that the last entry belongs to
 	gone   bool   // that bucket was dropped
@@ -75,7 +84,12 @@ func ParseName(name string) (number uint64, ok bool) {
 }
 
 // NewWriter returns a writer that has created nothing yet.
-func NewWriter(c Config) *Writer { return &Writer{config: c, values: valueWriter{config: c}} }
+func NewWriter(c Config) *Writer {
+	if c.Sample <= 0 {
+		c.Sample = defaultSample
+	}
+	return &Writer{config: c, values: valueWriter{config: c}}
+}
 
 // Add appends an entry, unless it belongs to a dropped bucket or only says that one was dropped.
 // Keys must be strictly increasing. It reports whether the entry completed a file, which is where a
@@ -91,18 +105,26 @@ func (w *Writer) Add(key []byte, e keyspace.Entry) (completed bool, err error) {
 	if e, err = w.values.place(e); err != nil {
 		return false, err
 	}
-	completed = len(w.values.files) > files
+	completed, err = w.hold(key, e)
+	return completed || len(w.values.files) > files, err
+}
+
+// write adds an entry to a table, as [Writer.Add] does.
+func (w *Writer) write(key []byte, e keyspace.Entry) (completed bool, err error) {
 	if err := w.prepare(key); err != nil {
+		return false, err
+	}
+	if e, err = w.encode(e); err != nil {
+		return false, err
+	}
+	if err := w.shares.add(key, e, w.table.Stored); err != nil {
 		return false, err
 	}
 	if err := w.table.Add(key, e); err != nil {
 		return false, fmt.Errorf("write table %06d: %w", w.number, err)
 	}
-	if err := w.shares.add(key, e); err != nil {
-		return false, err
-	}
 	if w.table.Size() < w.config.TableBytes {
-		return completed, nil
+		return false, nil
 	}
 	return true, w.close()
 }
@@ -125,8 +147,31 @@ func (w *Writer) prepare(key []byte) error {
 	return w.open()
 }
 
+// encode makes the open table encode values as it was chosen, and returns the entry as it can take
+// it.
+func (w *Writer) encode(e keyspace.Entry) (keyspace.Entry, error) {
+	if chosen := w.choice.encoding; chosen != w.encoded {
+		w.encoded = chosen
+		if err := w.table.Encode(chosen); err != nil {
+			return e, fmt.Errorf("write table %06d: %w", w.number, err)
+		}
+	}
+	encoder := w.encoded.Encoder
+	if e.Dictionary == 0 || encoder != nil && encoder.Dictionary.Number == e.Dictionary {
+		return e, nil
+	}
+	e, err := w.decoded(e, w.decode[:0])
+	if err == nil {
+		w.decode = e.Value
+	}
+	return e, err
+}
+
 // Finish completes the last files and returns all of them. An empty run has none.
 func (w *Writer) Finish() (Output, error) {
+	if _, err := w.release(true); err != nil {
+		return Output{}, err
+	}
 	if w.table != nil {
 		if err := w.close(); err != nil {
 			return Output{}, err
@@ -135,7 +180,8 @@ func (w *Writer) Finish() (Output, error) {
 	if err := w.values.finish(); err != nil {
 		return Output{}, err
 	}
-	return Output{w.tables, w.values.files}, nil
+	dictionaries, err := w.describeDictionaries()
+	return Output{w.tables, w.values.files, dictionaries}, err
 }
 
 // Abort removes every file that the writer has made.
@@ -200,11 +246,11 @@ func (w *Writer) open() error {
 	if err != nil {
 		return fmt.Errorf("create table %06d: %w", w.number, err)
 	}
-	w.file, w.shares = file, shares{}
+	w.file, w.shares, w.encoded = file, shares{}, w.choice.encoding
 	w.table = table.NewWriter(file, table.WriterOptions{
 		Number:     w.number,
 		Database:   c.Database,
-		Compress:   c.Compress,
+		Encoding:   w.encoded,
 		Filter:     c.Filter,
 		BlockBytes: c.BlockBytes,
 	})
@@ -216,7 +262,7 @@ func (w *Writer) close() error {
 	if err != nil {
 		return fmt.Errorf("write table %06d: %w", w.number, err)
 	}
-	w.table = nil
+	w.table, w.choice.made = nil, false
 	meta := &manifest.Table{
 		Number:     w.number,
 		Size:       s.Size,
@@ -228,6 +274,8 @@ func (w *Writer) close() error {
 		Smallest:   s.Smallest,
 		Largest:    s.Largest,
 	}
+	meta.Dictionaries = s.Dictionaries
+	w.shares.end(s.Stored)
 	w.shares.describe(meta)
 	w.tables = append(w.tables, meta)
 	if err := w.file.Close(); err != nil {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/table"
 	"github.com/stoatdb/stoat/internal/valuelog"
 )
 
@@ -25,7 +27,8 @@ type shares struct {
 	places  map[uint64]int        // of each file in values
 	last    int                   // index in values of the last pointer's file
 	buckets []manifest.BucketShare
-	many    bool // there are more than maxBuckets
+	many    bool         // there are more than maxBuckets
+	before  table.Stored // what the table stored before the last bucket
 
 	bytes    uint64   // of all entries
 	expiries []expiry // of every stride-th entry that expires
@@ -36,9 +39,9 @@ type shares struct {
 // expiry says when how many bytes expire.
 type expiry struct{ until, bytes uint64 }
 
-// add counts an entry of the table.
-func (s *shares) add(key []byte, e keyspace.Entry) error {
-	size := uint64(len(key) + len(e.Value))
+// add counts an entry that the table, which has stored so much, will have.
+func (s *shares) add(key []byte, e keyspace.Entry, stored func() table.Stored) error {
+	size := uint64(len(key) + e.Size())
 	if e.Kind == keyspace.KindPointer {
 		p, err := valuelog.ParsePointer(e.Value)
 		if err != nil {
@@ -52,9 +55,20 @@ func (s *shares) add(key []byte, e keyspace.Entry) error {
 		s.addExpiry(expiry{e.Until, size})
 	}
 	if e.Kind != keyspace.KindDelete && keyspace.IsData(key) {
-		s.addToBucket(key, size)
+		s.addToBucket(key, size, stored)
 	}
 	return nil
+}
+
+// end counts what the table has stored, since this was last called, for the last bucket.
+func (s *shares) end(stored table.Stored) {
+	if n := len(s.buckets); n > 0 {
+		b := &s.buckets[n-1]
+		b.Stored += stored.Bytes - s.before.Bytes
+		b.Zstd += stored.Codecs[block.Zstd] - s.before.Codecs[block.Zstd]
+		b.Pattern += stored.Codecs[block.Pattern] - s.before.Codecs[block.Pattern]
+	}
+	s.before = stored
 }
 
 func (s *shares) addPointer(p valuelog.Pointer) {
@@ -74,23 +88,25 @@ func (s *shares) addPointer(p valuelog.Pointer) {
 	s.values[s.last].Bytes += uint64(p.Length)
 }
 
-func (s *shares) addToBucket(key []byte, size uint64) {
+func (s *shares) addToBucket(key []byte, size uint64, stored func() table.Stored) {
 	id, ok := keyspace.BucketOf(key)
 	if !ok {
 		return
 	}
-	if b := s.bucket(id); b != nil {
+	if b := s.bucket(id, stored); b != nil {
 		b.Entries++
 		b.Bytes += size
 	}
 }
 
 // bucket returns the share of a bucket, which comes after all others, or nil if there are too many.
-func (s *shares) bucket(id uint64) *manifest.BucketShare {
+// stored says what the table has stored.
+func (s *shares) bucket(id uint64, stored func() table.Stored) *manifest.BucketShare {
 	if s.many {
 		return nil
 	}
 	if n := len(s.buckets); n == 0 || s.buckets[n-1].Bucket != id {
+		s.end(stored())
 		if n == maxBuckets {
 			s.many, s.buckets = true, nil
 			return nil

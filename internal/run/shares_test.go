@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/table"
 	"github.com/stoatdb/stoat/internal/valuelog"
 )
 
@@ -36,7 +37,23 @@ func described(t testing.TB, c Config, meta *manifest.Table) manifest.Table {
 	}
 	want.Values, want.Buckets = valueShares(entries), bucketShares(entries)
 	want.StaleAt = stale(entries)
+	takeStored(t, want.Buckets, meta)
 	return want
+}
+
+// takeStored makes shares say what meta says of blocks, which fit into the file, and no more than
+// the buckets have.
+func takeStored(t testing.TB, shares []manifest.BucketShare, meta *manifest.Table) {
+	t.Helper()
+	stored := uint64(0)
+	for i := range min(len(shares), len(meta.Buckets)) {
+		got := meta.Buckets[i]
+		shares[i].Stored, shares[i].Zstd, shares[i].Pattern = got.Stored, got.Zstd, got.Pattern
+		stored += got.Stored
+	}
+	if stored >= meta.Size || meta.Buckets != nil && stored == 0 {
+		t.Errorf("table %06d of %d bytes has blocks of %d bytes", meta.Number, meta.Size, stored)
+	}
 }
 
 // valueShares counts what entries point to.
@@ -249,7 +266,7 @@ func sharesOf(t testing.TB, entries []entry) *shares {
 	for _, e := range entries {
 		check(t, s.add([]byte(e.key), keyspace.Entry{
 			Value: []byte(e.value), Until: e.until, Kind: e.kind,
-		}))
+		}, func() table.Stored { return table.Stored{} }))
 	}
 	return &s
 }

@@ -62,7 +62,8 @@ func (v *valueWriter) place(e keyspace.Entry) (keyspace.Entry, error) {
 		}
 		e.Kind = keyspace.KindPut
 	}
-	if e.Kind != keyspace.KindPut || c.Separate <= 0 || len(e.Value) < c.Separate ||
+	if e.Kind != keyspace.KindPut || e.Dictionary != 0 || c.Separate <= 0 ||
+		len(e.Value) < c.Separate ||
 		v.config.Compress && Shrinks(e.Value) {
 		return e, nil
 	}

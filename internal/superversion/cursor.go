@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/stoatdb/stoat/internal/memtable"
+	"github.com/stoatdb/stoat/internal/table"
 )
 
 // Cursor walks the entries of a superversion in key order, in both directions, within bounds.
@@ -24,9 +25,10 @@ type Cursor struct {
 	runs         int        // so many runs that delete ranges were looked at
 	lower, upper []byte     // [lower, upper); a nil upper is no bound
 	shared       int        // bytes that all keys within the bounds have in common
-	keysOnly     bool       // values are not read
-	all          bool       // yield what is deleted or expired, too: for merges
-	now          uint64     // by which entries have expired; 0 until the first that can
+	reading      table.Reading
+	scratch      *Scratch // of values that have to be decoded
+	all          bool     // yield what is deleted or expired, too: for merges
+	now          uint64   // by which entries have expired; 0 until the first that can
 
 	winner   *source // at the current entry; nil if the cursor is not on one
 	runnerUp *source // the next in line; nil if no other source is live
@@ -37,11 +39,18 @@ type Cursor struct {
 }
 
 // Init makes c a cursor over the entries of s whose keys are in [lower, upper), on none of them. A
-// keysOnly cursor reads no values; Value must not be called.
-func (c *Cursor) Init(s *Superversion, lower, upper []byte, keysOnly bool) {
+// keysOnly cursor reads no values; Value must not be called. Values that have to be decoded are put
+// into scratch; if that is nil, into new memory.
+func (c *Cursor) Init(
+	s *Superversion, lower, upper []byte, keysOnly bool, scratch *Scratch,
+) {
+	reading := table.ReadValues
+	if keysOnly {
+		reading = table.ReadKeys
+	}
 	*c = Cursor{
 		snapshot: s, sources: c.sources[:0], deletions: c.deletions[:0],
-		lower: lower, upper: upper, keysOnly: keysOnly,
+		lower: lower, upper: upper, reading: reading, scratch: scratch,
 	}
 	c.shared = sharedPrefix(lower, upper)
 	c.addMemtable(&s.Mem)
@@ -55,15 +64,12 @@ func (c *Cursor) Init(s *Superversion, lower, upper []byte, keysOnly bool) {
 }
 
 // InitMerge makes c a cursor over all entries of the given runs of l, newest run first, that yields
-// whatever they say: what merges read. What newer runs of l delete as ranges is left out. It goes
-// forwards only, and Value is for entries of which Entry was called.
+// whatever they say, values as they are stored: what merges read. What newer runs of l delete as
+// ranges is left out. It goes forwards only, and Value is for entries of which Entry was called.
 func (c *Cursor) InitMerge(l *Levels, runs []Run) {
-	*c = Cursor{all: true, snapshot: &Superversion{Levels: l}}
+	*c = Cursor{all: true, reading: table.ReadStored, snapshot: &Superversion{Levels: l}}
 	for i := range runs {
 		c.addRun(&runs[i])
-	}
-	for i := range c.sources {
-		c.sources[i].merge = true
 	}
 }
 
@@ -87,7 +93,7 @@ func (c *Cursor) addRun(run *Run) {
 
 // addSource adds a source, of a run or a memtable, that is older than the deletions so far.
 func (c *Cursor) addSource(run *Run) {
-	s := source{run: run, newer: len(c.deletions), keysOnly: c.keysOnly}
+	s := source{run: run, newer: len(c.deletions), reading: c.reading}
 	s.gap.End = []byte{} // no key is in it yet
 	c.sources = append(c.sources, s)
 }

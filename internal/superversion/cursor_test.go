@@ -35,7 +35,7 @@ func newWalk(t testing.TB, s *state, lower, upper string, keysOnly bool) *walk {
 	if upper != "" {
 		end = []byte(upper)
 	}
-	w.c.Init(s.Superversion, []byte(lower), end, keysOnly)
+	w.c.Init(s.Superversion, []byte(lower), end, keysOnly, nil)
 	return w
 }
 
@@ -192,7 +192,7 @@ func TestCursor_goesOnByTheMomentItFirstAsked(t *testing.T) {
 	for _, below := range []*Superversion{s, {Mem: l.edit.Root(), Levels: s.Levels}} {
 		d.now = 1000
 		var c Cursor
-		c.Init(below, nil, nil, false)
+		c.Init(below, nil, nil, false, nil)
 		n := 0
 		for ok := c.First(); ok; ok = c.Next() {
 			d.now, n = 2000, n+1
@@ -200,7 +200,7 @@ func TestCursor_goesOnByTheMomentItFirstAsked(t *testing.T) {
 		if n != 20 || c.Err() != nil {
 			t.Errorf("%d entries, error %v", n, c.Err())
 		}
-		if c.Init(below, nil, nil, false); c.First() || c.Err() != nil {
+		if c.Init(below, nil, nil, false, nil); c.First() || c.Err() != nil {
 			t.Error("a later loop sees what has expired")
 		}
 	}
@@ -262,12 +262,12 @@ func (s *state) passBlock(
 	if n > len(keys) || string(b.First) != keys[0] || string(b.Last) != keys[n-1] {
 		t.Fatalf("a block has %q to %q, want them among %q", b.First, b.Last, keys)
 	}
-	values, _, err := block.ParseValues(b.Values, n, new(block.Decompressor))
+	values, err := block.ParseValues(b.Values, n, new(block.Decompressor))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, key := range keys[:n] {
-		got := keyspace.Entry{Kind: keyspace.KindPut, Value: values.At(i)}
+		got := keyspace.Entry{Kind: keyspace.KindPut, Value: values.Plain.At(i)}
 		if e := want[key]; string(b.Keys.Append(nil, i)) != key || e.Kind == keyspace.KindPointer {
 			t.Errorf("the block has the key %q, want %q", b.Keys.Append(nil, i), key)
 		} else {
@@ -281,7 +281,7 @@ func (s *state) passBlock(
 func (s *state) compareEntry(t *testing.T, key string, got, want keyspace.Entry) {
 	t.Helper()
 	if got.Kind == keyspace.KindPointer {
-		value, err := s.Levels.Resolve(got)
+		value, err := s.Levels.Resolve(got, nil)
 		if err != nil {
 			t.Error(err)
 		}
@@ -324,7 +324,7 @@ func TestCursor_withoutUpperBoundReachesTheEnd(t *testing.T) {
 	l.put("\xff\xff", "last", 0)
 	s := &Superversion{Mem: l.edit.Commit(), Levels: &Levels{}}
 	var c Cursor
-	c.Init(s, nil, nil, false)
+	c.Init(s, nil, nil, false, nil)
 	if !c.Last() {
 		t.Fatal("the last key is not found")
 	}

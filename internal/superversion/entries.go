@@ -59,7 +59,7 @@ func (c *Cursor) walkEntries(
 ) (calls int, more bool) {
 	for c.winner != nil && !c.winner.plain() {
 		var value []byte
-		if !c.keysOnly {
+		if c.reading != table.ReadKeys {
 			if value, c.err = c.fetch(); c.err != nil {
 				c.winner = nil
 				break
@@ -78,13 +78,13 @@ func (c *Cursor) fetch() ([]byte, error) {
 	s := c.winner
 	e := s.entry()
 	if e.Kind != keyspace.KindPointer {
-		return e.Value, nil
+		return c.snapshot.Levels.decode(e, c.scratch)
 	}
 	if s.fetched == 0 {
 		s.fetched = c.prefetch(s)
 	}
 	s.fetched--
-	return c.snapshot.Levels.Resolve(e)
+	return c.snapshot.Levels.Resolve(e, c.scratch)
 }
 
 const (
@@ -99,7 +99,7 @@ const (
 // neighbours only where they were written in the order of their keys.
 func (c *Cursor) prefetch(s *source) (entries int) {
 	entries = min(prefetchValues, s.ahead(c.reverse)+1)
-	first, err := valuelog.ParsePointer(s.value())
+	first, err := valuelog.ParsePointer(s.entry().Value)
 	if file := c.snapshot.Levels.values[first.File]; err != nil || file == nil || !file.Cold(first) {
 		return entries
 	}
@@ -112,12 +112,12 @@ func (c *Cursor) prefetchUpTo(s *source, most int) (entries int) {
 	var pointers [len(files)][]valuelog.Pointer
 	bytes := 0
 	for entries < most && bytes < prefetchBytes {
-		kind, value := s.tab.Peek(entries, c.reverse)
+		e := s.tab.Peek(entries, c.reverse)
 		entries++
-		if kind != keyspace.KindPointer {
+		if e.Kind != keyspace.KindPointer {
 			continue
 		}
-		p, err := valuelog.ParsePointer(value)
+		p, err := valuelog.ParsePointer(e.Value)
 		if err != nil {
 			break // whoever comes to it will report it
 		}

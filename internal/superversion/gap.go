@@ -3,12 +3,14 @@ package superversion
 import (
 	"bytes"
 	"slices"
+
+	"github.com/stoatdb/stoat/internal/table"
 )
 
 // From returns the first key of the run that is not below key, whatever is said of it, or nil. It
 // may not be modified.
 func (r *Run) From(key []byte) ([]byte, error) {
-	s := source{run: r, keysOnly: true}
+	s := source{run: r, reading: table.ReadKeys}
 	if !s.seek(key) {
 		return nil, s.err
 	}

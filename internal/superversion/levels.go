@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/table"
@@ -32,13 +33,14 @@ type Levels struct {
 	Young   []Run // newest first
 	Bottom  Run   // one run that is older than all of Young; nobody asks filters of its tables
 
-	values map[uint64]*valuelog.File // by number
-	now    func() uint64
+	values       map[uint64]*valuelog.File // by number
+	dictionaries []*block.Dictionary       // by number
+	now          func() uint64
 }
 
 // Opener makes the readers of files, and tells the time.
 type Opener struct {
-	Table  func(*manifest.Table) *table.Table
+	Table  func(*manifest.Table, []*block.Dictionary) *table.Table
 	Values func(manifest.ValueFile) *valuelog.File
 	Now    func() uint64 // milliseconds since 1970
 }
@@ -46,6 +48,8 @@ type Opener struct {
 // NewLevels returns the levels of version. Files that old has open are taken over, so that their
 // maps and blocks stay; open makes the readers of the others. old may be nil.
 func NewLevels(version *manifest.Version, old *Levels, open Opener) *Levels {
+	l := &Levels{Version: version, now: open.Now}
+	l.takeDictionaries(old)
 	known := make(map[uint64]*table.Table)
 	old.Each(func(h Handle) { known[h.Meta.Number] = h.Table })
 	newRun := func(r manifest.Run) Run {
@@ -53,13 +57,12 @@ func NewLevels(version *manifest.Version, old *Levels, open Opener) *Levels {
 		for i, meta := range r.Tables {
 			t := known[meta.Number]
 			if t == nil {
-				t = open.Table(meta)
+				t = open.Table(meta, l.dictionariesOf(meta))
 			}
 			run.Tables[i] = Handle{Meta: meta, Table: t}
 		}
 		return run
 	}
-	l := &Levels{Version: version, now: open.Now}
 	var newer []keyspace.Spans
 	for _, r := range version.Young {
 		run := newRun(r)
@@ -73,6 +76,16 @@ func NewLevels(version *manifest.Version, old *Levels, open Opener) *Levels {
 	l.Bottom.newer = newer
 	l.takeValues(old, open)
 	return l
+}
+
+// dictionariesOf returns the dictionaries that a table refers to.
+func (l *Levels) dictionariesOf(meta *manifest.Table) (all []*block.Dictionary) {
+	for _, number := range meta.Dictionaries {
+		if d := l.dictionary(number); d != nil {
+			all = append(all, d)
+		}
+	}
+	return all
 }
 
 func (l *Levels) takeValues(old *Levels, open Opener) {

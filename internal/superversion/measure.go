@@ -13,11 +13,19 @@ import (
 	"github.com/stoatdb/stoat/internal/valuelog"
 )
 
-// Measure returns how many entries memtables and tables have for the keys of a bucket, and the
-// bytes of these keys, as the user knows them, and of their values. Tombstones do not count; older
-// entries of a key do, and so do those that newer runs delete as a range, or that have expired. It
-// reads only what the tables' descriptions leave open, and no value outside of tables.
-func (s *Superversion) Measure(bucket uint64) (entries, bytes uint64, err error) {
+// Measure is what memtables and tables have of a bucket.
+type Measure struct {
+	Entries uint64
+	Bytes   uint64 // of their keys, as the user knows them, and of their values
+	// Stored, Zstd and Pattern are of value blocks, as [manifest.BucketShare] says, without those of
+	// tables that are not described by bucket.
+	Stored, Zstd, Pattern uint64
+}
+
+// Measure returns what memtables and tables have for the keys of a bucket. Tombstones do not count;
+// older entries of a key do, and so do those that newer runs delete as a range, or that have
+// expired. It reads only what the tables' descriptions leave open, and no value outside of tables.
+func (s *Superversion) Measure(bucket uint64) (Measure, error) {
 	m := measure{bucket: bucket, lower: keyspace.AppendPrefix(nil, bucket)}
 	m.upper = keyspace.Successor(m.lower)
 	m.addMemtable(s.Mem)
@@ -26,25 +34,26 @@ func (s *Superversion) Measure(bucket uint64) (entries, bytes uint64, err error)
 	}
 	for i := range s.Levels.Young {
 		if err := m.addRun(&s.Levels.Young[i]); err != nil {
-			return 0, 0, err
+			return Measure{}, err
 		}
 	}
 	if err := m.addRun(&s.Levels.Bottom); err != nil {
-		return 0, 0, err
+		return Measure{}, err
 	}
-	return m.entries, m.bytes - m.entries*uint64(len(m.lower)), nil
+	m.Bytes -= m.Entries * uint64(len(m.lower))
+	return m.Measure, nil
 }
 
 // measure adds up what there is of one bucket.
 type measure struct {
-	bucket         uint64
-	lower, upper   []byte // its keys are in [lower, upper), and start with lower
-	entries, bytes uint64 // of internal keys and values
+	Measure      // Bytes are of internal keys and values
+	bucket       uint64
+	lower, upper []byte // its keys are in [lower, upper), and start with lower
 }
 
 func (m *measure) add(entries, bytes uint64) {
-	m.entries += entries
-	m.bytes += bytes
+	m.Entries += entries
+	m.Bytes += bytes
 }
 
 // addMemtable counts the entries of a memtable one by one.
@@ -74,7 +83,11 @@ func (m *measure) addRun(r *Run) error {
 		i, ok := slices.BinarySearchFunc(h.Meta.Buckets, m.bucket,
 			func(s manifest.BucketShare, id uint64) int { return cmp.Compare(s.Bucket, id) })
 		if ok {
-			m.add(h.Meta.Buckets[i].Entries, h.Meta.Buckets[i].Bytes)
+			share := h.Meta.Buckets[i]
+			m.add(share.Entries, share.Bytes)
+			m.Stored += share.Stored
+			m.Zstd += share.Zstd
+			m.Pattern += share.Pattern
 		}
 	}
 	return nil
@@ -85,14 +98,18 @@ func (m *measure) addRun(r *Run) error {
 // table with many.
 func (m *measure) count(t *table.Table) error {
 	var c table.Cursor
-	c.Init(t, false)
+	c.Init(t, table.ReadStored)
 	for ok := c.Seek(m.lower); ok && bytes.Compare(c.Key(), m.upper) < 0; ok = c.Next() {
-		size := uint64(len(c.Value()))
-		switch c.Kind() {
+		if err := c.Load(); err != nil {
+			return err
+		}
+		e := c.Entry()
+		size := uint64(e.Size())
+		switch e.Kind {
 		case keyspace.KindDelete:
 			continue
 		case keyspace.KindPointer:
-			p, err := valuelog.ParsePointer(c.Value())
+			p, err := valuelog.ParsePointer(e.Value)
 			if err != nil {
 				return corrupt.New("a table", 0, "%v", err)
 			}

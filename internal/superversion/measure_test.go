@@ -85,7 +85,8 @@ func TestMeasure_addsUpWhatThereIsOfABucket(t *testing.T) {
 		layers = append(layers, sealed, mem)
 		for id := range min(buckets+1, 400) {
 			wantEntries, wantBytes := sizes(id, layers...)
-			entries, bytes, err := s.Measure(id)
+			got, err := s.Measure(id)
+			entries, bytes := got.Entries, got.Bytes
 			if err != nil || entries != wantEntries || bytes != wantBytes {
 				t.Fatalf("bucket %d of %d: %d entries, %d bytes, %v; want %d, %d",
 					id, buckets, entries, bytes, err, wantEntries, wantBytes)
@@ -110,7 +111,8 @@ func TestMeasure_readsNoTableThatIsDescribed(t *testing.T) {
 		}
 	}
 	want, wantBytes := sizes(1, l)
-	entries, bytes, err := s.Measure(1)
+	got, err := s.Measure(1)
+	entries, bytes := got.Entries, got.Bytes
 	if err != nil || entries != want || bytes != wantBytes {
 		t.Errorf("%d entries, %d bytes, %v; want %d, %d", entries, bytes, err, want, wantBytes)
 	}
@@ -128,7 +130,7 @@ func TestMeasure_reportsATableThatCannotBeRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := s.Measure(7); err == nil {
+	if _, err := s.Measure(7); err == nil {
 		t.Error("nothing is said about files that are gone")
 	}
 }
@@ -147,7 +149,7 @@ func TestMeasure_needsNoValueFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if entries, bytes, err := s.Measure(7); entries != 1 || bytes != 3+9*9 || err != nil {
-		t.Errorf("%d entries, %d bytes, %v", entries, bytes, err)
+	if m, err := s.Measure(7); m.Entries != 1 || m.Bytes != 3+9*9 || err != nil {
+		t.Errorf("%+v, %v", m, err)
 	}
 }

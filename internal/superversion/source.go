@@ -9,14 +9,13 @@ import (
 // source is a position in one sorted run or memtable: one input of a [Cursor]. A concrete switch
 // between the two kinds costs a predictable branch where an interface would cost a call.
 type source struct {
-	run      *Run          // nil for a memtable
-	newer    int           // so many of the cursor's deletions are newer
-	gap      keyspace.Span // around the current key: none of those deletes any of its keys
-	keysOnly bool
-	merge    bool // values are read when they are asked for
-	at       int  // index in run of the table that tab is in
-	tab      table.Cursor
-	mem      memtable.Cursor
+	run     *Run          // nil for a memtable
+	newer   int           // so many of the cursor's deletions are newer
+	gap     keyspace.Span // around the current key: none of those deletes any of its keys
+	reading table.Reading
+	at      int // index in run of the table that tab is in
+	tab     table.Cursor
+	mem     memtable.Cursor
 
 	measured, within bool // whether it is known, and so, that all that lies ahead is to be seen
 	fetched          int  // so many values ahead were asked for early
@@ -32,11 +31,7 @@ type source struct {
 func (s *source) enter(i, step int, move, next func(*table.Cursor) bool) bool {
 	for ; i >= 0 && i < len(s.run.Tables); i, move = i+step, next {
 		s.at, s.fetched = i, 0
-		if s.merge {
-			s.tab.InitMerge(s.run.Tables[i].Table)
-		} else {
-			s.tab.Init(s.run.Tables[i].Table, s.keysOnly)
-		}
+		s.tab.Init(s.run.Tables[i].Table, s.reading)
 		if move(&s.tab) {
 			return true
 		}
@@ -126,15 +121,14 @@ func (s *source) until() uint64 {
 	return s.tab.Until()
 }
 
-// entry returns the current entry, whatever it says; of a source of keys only it has no value.
+// entry returns the current entry, whatever it says; of a table read for keys only it has no value.
 func (s *source) entry() keyspace.Entry {
-	e := keyspace.Entry{Kind: s.kind()}
-	if e.Kind == keyspace.KindDelete {
-		return e
+	if s.run != nil {
+		return s.tab.Entry()
 	}
-	e.Until = s.until()
-	if !s.keysOnly {
-		e.Value = s.value()
+	e := keyspace.Entry{Kind: s.mem.Kind()}
+	if e.Kind != keyspace.KindDelete {
+		e.Until, e.Value = s.mem.Until(), s.mem.Value()
 	}
 	return e
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
@@ -107,10 +108,11 @@ func (d *disk) run(l *layer, filter bool) (manifest.Run, []manifest.ValueFile) {
 
 func (d *disk) opener() Opener {
 	return Opener{
-		Table: func(meta *manifest.Table) *table.Table {
+		Table: func(meta *manifest.Table, dictionaries []*block.Dictionary) *table.Table {
 			return table.New(table.Config{
 				FS: d.files, Path: filepath.Join(".", run.Name(meta.Number)), Number: meta.Number,
 				Size: int64(meta.Size), Cache: table.NewCache(1 << 20),
+				Dictionaries: dictionaries,
 			})
 		},
 		Values: func(f manifest.ValueFile) *valuelog.File {

@@ -24,14 +24,16 @@ type Superversion struct {
 	Levels *Levels         // the tables
 }
 
-// Get returns the value of key. The value is valid as long as s is reachable, and must not be
-// modified. It does not allocate unless something has to be read.
-func (s *Superversion) Get(key []byte) (value []byte, ok bool, err error) {
+// Get returns the value of key, as [Levels.Value] does. It does not allocate unless something has
+// to be read or scratch is full.
+func (s *Superversion) Get(
+	key []byte, scratch *Scratch,
+) (value []byte, ok bool, err error) {
 	e, ok, err := s.Find(key)
 	if !ok {
 		return nil, false, err
 	}
-	return s.Levels.Value(e)
+	return s.Levels.Value(e, scratch)
 }
 
 // Find returns the newest entry of key, whatever it says; ok is false if there is none. It does not

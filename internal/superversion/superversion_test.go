@@ -28,7 +28,7 @@ func TestGet_findsTheNewestEntry(t *testing.T) {
 		want := s.all().visible(s.disk.now)
 		for range 800 {
 			key := randomKey(rng)
-			value, ok, err := s.Get([]byte(key))
+			value, ok, err := s.Get([]byte(key), nil)
 			if expected, there := want[key]; err != nil || ok != there || string(value) != expected {
 				t.Errorf("get %s: %q, %t, %v; want %q, %t", key, value, ok, err, expected, there)
 				return
@@ -51,7 +51,7 @@ func TestFindBelow_leavesOutTheMemtable(t *testing.T) {
 			if !there {
 				continue
 			}
-			if value, ok, err := s.Levels.Value(e); string(value) != expected || !ok || err != nil {
+			if value, ok, err := s.Levels.Value(e, nil); string(value) != expected || !ok || err != nil {
 				t.Errorf("%s is %q, %t, %v; want %q", key, value, ok, err, expected)
 			}
 		}
@@ -64,11 +64,11 @@ func TestGet_expiresAtTheMomentOfTheEntry(t *testing.T) {
 	s := d.only(l)
 	for _, below := range []*Superversion{s, {Mem: l.edit.Root(), Levels: s.Levels}} {
 		d.now = 1000
-		if value, ok, err := below.Get([]byte("k")); string(value) != "v" || !ok || err != nil {
+		if value, ok, err := below.Get([]byte("k"), nil); string(value) != "v" || !ok || err != nil {
 			t.Errorf("1 ms too early: %q, %t, %v", value, ok, err)
 		}
 		d.now = 1001
-		if _, ok, err := below.Get([]byte("k")); ok || err != nil {
+		if _, ok, err := below.Get([]byte("k"), nil); ok || err != nil {
 			t.Errorf("k is there when it has expired, or %v", err)
 		}
 		if e, ok, _ := below.Find([]byte("k")); !ok || e.Until != 1001 {
@@ -93,18 +93,18 @@ func TestLevels_reportAValueFileThatIsNotThere(t *testing.T) {
 	version := *s.Levels.Version
 	version.ValueFiles = nil
 	s.Levels = NewLevels(&version, nil, d.opener())
-	if _, ok, err := s.Get([]byte("b")); ok || err == nil {
+	if _, ok, err := s.Get([]byte("b"), nil); ok || err == nil {
 		t.Errorf("Get gives %t and the error %v", ok, err)
 	}
 	var c Cursor
-	c.Init(s, nil, nil, false)
+	c.Init(s, nil, nil, false, nil)
 	if !c.First() {
 		t.Fatal(c.Err())
 	}
 	if calls, more := walkAll(&c); calls != 1 || more || c.Err() == nil || c.Valid() {
 		t.Errorf("a walk yields %d, goes on: %t, error %v", calls, more, c.Err())
 	}
-	c.Init(s, nil, nil, true)
+	c.Init(s, nil, nil, true, nil)
 	if !c.First() {
 		t.Fatal(c.Err())
 	}

@@ -1,10 +1,14 @@
 package superversion
 
 import (
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/valuelog"
 )
+
+// Scratch is memory for values that have to be decoded.
+type Scratch = block.Scratch
 
 // Exists reports whether an entry says that its key is there: it is no tombstone, and it has not
 // expired.
@@ -13,22 +17,25 @@ func (l *Levels) Exists(e keyspace.Entry) bool {
 }
 
 // Value returns the value that an entry stands for; ok is false if the key is not there. It is
-// valid as long as the Superversion that the entry is from is reachable, and must not be modified.
-func (l *Levels) Value(e keyspace.Entry) (value []byte, ok bool, err error) {
-	if e.Kind == keyspace.KindPut && e.Until == 0 {
+// valid as long as the Superversion that the entry is from is reachable, and if it had to be
+// decoded, until scratch is reset. It must not be modified. A nil scratch is new memory.
+func (l *Levels) Value(
+	e keyspace.Entry, scratch *Scratch,
+) (value []byte, ok bool, err error) {
+	if e.Kind == keyspace.KindPut && e.Until == 0 && e.Dictionary == 0 {
 		return e.Value, true, nil
 	}
 	if !l.Exists(e) {
 		return nil, false, nil
 	}
-	value, err = l.Resolve(e)
+	value, err = l.Resolve(e, scratch)
 	return value, err == nil, err
 }
 
-// Resolve returns the value of an entry that is no tombstone, expired or not.
-func (l *Levels) Resolve(e keyspace.Entry) ([]byte, error) {
+// Resolve returns the value of an entry that is no tombstone, expired or not, as Value does.
+func (l *Levels) Resolve(e keyspace.Entry, scratch *Scratch) ([]byte, error) {
 	if e.Kind != keyspace.KindPointer {
-		return e.Value, nil
+		return l.decode(e, scratch)
 	}
 	p, err := valuelog.ParsePointer(e.Value)
 	if err != nil {
@@ -40,4 +47,47 @@ func (l *Levels) Resolve(e keyspace.Entry) ([]byte, error) {
 			"not name", p.File)
 	}
 	return file.Read(p)
+}
+
+// decode returns the value of a put, as it was before it was encoded.
+func (l *Levels) decode(e keyspace.Entry, scratch *Scratch) (value []byte, err error) {
+	if e.Dictionary == 0 {
+		return e.Value, nil
+	}
+	d := l.dictionary(e.Dictionary)
+	if d == nil {
+		return nil, corrupt.New("a table", 0, "it refers to dictionary %06d, which the manifest does "+
+			"not have", e.Dictionary)
+	}
+	if value, err = scratch.Decode(d, e.Value, e.Size()); err != nil {
+		return nil, corrupt.New("a table", 0, "%v", err)
+	}
+	return value, nil
+}
+
+// Dictionaries returns the dictionaries of the version, by number.
+func (l *Levels) Dictionaries() []*block.Dictionary { return l.dictionaries }
+
+// dictionary returns the dictionary with the given number, or nil.
+func (l *Levels) dictionary(number uint64) *block.Dictionary {
+	for _, d := range l.dictionaries {
+		if d.Number == number {
+			return d
+		}
+	}
+	return nil
+}
+
+// takeDictionaries makes the dictionaries of the version ready, those of old as they are.
+func (l *Levels) takeDictionaries(old *Levels) {
+	for _, d := range l.Version.Dictionaries {
+		var known *block.Dictionary
+		if old != nil {
+			known = old.dictionary(d.Number)
+		}
+		if known == nil {
+			known = block.NewDictionary(d.Number, d.Bucket, d.Fit, d.Data)
+		}
+		l.dictionaries = append(l.dictionaries, known)
+	}
 }

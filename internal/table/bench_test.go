@@ -13,7 +13,7 @@ func benchTable(b *testing.B, o WriterOptions) (*Table, []entry) {
 	entries := messages(benchEntries, rand.New(rand.NewSource(1)))
 	table := openTable(b, o, NewCache(1<<30), entries)
 	var c Cursor
-	c.Init(table, false)
+	c.Init(table, ReadValues)
 	for ok := c.First(); ok; ok = c.Next() {
 	}
 	if c.Err() != nil {
@@ -28,7 +28,7 @@ func eachCodec(b *testing.B, run func(b *testing.B, table *Table, entries []entr
 		o    WriterOptions
 	}{
 		{"raw", WriterOptions{}},
-		{"zstd", WriterOptions{Compress: true}},
+		{"zstd", WriterOptions{Encoding: zipped()}},
 		{"filtered", WriterOptions{Filter: true}},
 	} {
 		b.Run(mode.name, func(b *testing.B) {
@@ -69,7 +69,7 @@ func BenchmarkGet(b *testing.B) {
 func BenchmarkScan(b *testing.B) {
 	eachCodec(b, func(b *testing.B, table *Table, _ []entry) {
 		var c Cursor
-		c.Init(table, false)
+		c.Init(table, ReadValues)
 		total, ok := 0, false
 		for b.Loop() {
 			if ok = ok && c.Next(); !ok {
@@ -83,7 +83,7 @@ func BenchmarkScan(b *testing.B) {
 func BenchmarkScanKeys(b *testing.B) {
 	eachCodec(b, func(b *testing.B, table *Table, _ []entry) {
 		var c Cursor
-		c.Init(table, true)
+		c.Init(table, ReadKeys)
 		total, ok := 0, false
 		for b.Loop() {
 			if ok = ok && c.Next(); !ok {
@@ -98,7 +98,7 @@ func BenchmarkSeek(b *testing.B) {
 	eachCodec(b, func(b *testing.B, table *Table, entries []entry) {
 		keys, i := shuffledKeys(entries), 0
 		var c Cursor
-		c.Init(table, false)
+		c.Init(table, ReadValues)
 		for b.Loop() {
 			if !c.Seek(keys[i]) {
 				b.Fatal("nothing found")
@@ -118,9 +118,9 @@ func BenchmarkWrite(b *testing.B) {
 	}{
 		{"raw", WriterOptions{}},
 		{"raw+filter", WriterOptions{Filter: true}},
-		{"zstd16K", WriterOptions{Compress: true, BlockBytes: 16 << 10}},
-		{"zstd32K", WriterOptions{Compress: true, BlockBytes: 32 << 10}},
-		{"zstd64K", WriterOptions{Compress: true, BlockBytes: 64 << 10}},
+		{"zstd16K", WriterOptions{Encoding: zipped(), BlockBytes: 16 << 10}},
+		{"zstd32K", WriterOptions{Encoding: zipped(), BlockBytes: 32 << 10}},
+		{"zstd64K", WriterOptions{Encoding: zipped(), BlockBytes: 64 << 10}},
 	} {
 		b.Run(mode.name, func(b *testing.B) {
 			var s Summary

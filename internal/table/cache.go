@@ -78,6 +78,9 @@ func (c *Cache) SetLimit(bytes int64) {
 // Bytes returns how much the cache holds.
 func (c *Cache) Bytes() int64 { return c.bytes.Load() }
 
+// hasRoom reports whether so many bytes more fit without evicting anything.
+func (c *Cache) hasRoom(bytes int) bool { return c.bytes.Load()+int64(bytes) <= c.limit.Load() }
+
 // add takes charge of a unit that has just been put in its slot. Others make room for it: it has
 // not had a chance to be used yet.
 func (c *Cache) add(u resident) {

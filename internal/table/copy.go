@@ -21,11 +21,10 @@ func (c *Cursor) Load() error {
 	if c.loaded {
 		return nil
 	}
-	values, err := c.reader.values(c.block, c.count)
-	if err != nil {
+	if err := c.loadValues(c.block, c.parsed, false); err != nil {
 		return err
 	}
-	c.values, c.loaded = *values, true
+	c.loaded = true
 	runtime.KeepAlive(c)
 	return nil
 }
@@ -84,7 +83,7 @@ func (w *Writer) AddBlock(b Block) (added bool, err error) {
 	w.place(b.First)
 	w.keys = append(w.keys, b.KeyPart...)
 	w.buffer = append(w.buffer, b.Values...)
-	w.compressed = w.compressed || b.Compressed
+	w.stored(len(b.Values), b.ValueBytes, b.Codec, b.Dictionary)
 	if w.entries == 0 {
 		w.smallest = bytes.Clone(b.First)
 	}
@@ -108,6 +107,8 @@ func (w *Writer) smallBlock() bool {
 // divide shares the entries of the two blocks evenly between them.
 func (w *Writer) divide() {
 	var first, second block.Builder
+	first.Encode(w.options.Encoding)
+	second.Encode(w.options.Encoding)
 	bytes := w.held.KeyBytes() + w.held.ValueBytes() + w.block.KeyBytes() + w.block.ValueBytes()
 	least := w.held.Len() + w.block.Len() - block.MaxEntries // what the second has no room for
 	for _, from := range [...]*block.Builder{&w.held, &w.block} {

@@ -28,7 +28,7 @@ func copyTable(t testing.TB, old *Table, o WriterOptions, extra []entry) (copied
 		}
 	}
 	var c Cursor
-	c.InitMerge(old)
+	c.Init(old, ReadStored)
 	for ok := c.First(); ok; ok = c.Next() {
 		if c.Puts() && (len(extra) == 0 || bytes.Compare(extra[0].key, c.WindowLast()) > 0) {
 			b, err := c.Copy()
@@ -52,7 +52,7 @@ func copyTable(t testing.TB, old *Table, o WriterOptions, extra []entry) (copied
 		if err := c.Load(); err != nil {
 			t.Fatal(err)
 		}
-		add(c.Key(), keyspace.Entry{Kind: c.Kind(), Value: c.Value()})
+		add(c.Key(), c.Entry())
 	}
 	s, err := w.Finish()
 	if err != nil || c.Err() != nil {
@@ -60,7 +60,7 @@ func copyTable(t testing.TB, old *Table, o WriterOptions, extra []entry) (copied
 	}
 	return New(Config{
 		FS: fs, Path: testPath, Number: 7, Database: testDatabase(), Size: int64(s.Size),
-		Cache: NewCache(1 << 20),
+		Cache: NewCache(1 << 20), Dictionaries: []*block.Dictionary{testDictionary()},
 	}), n
 }
 
@@ -68,8 +68,8 @@ func copyTable(t testing.TB, old *Table, o WriterOptions, extra []entry) (copied
 func checkSameTable(t testing.TB, what string, got, want *Table) {
 	t.Helper()
 	var a, b Cursor
-	a.Init(got, false)
-	b.Init(want, false)
+	a.Init(got, ReadValues)
+	b.Init(want, ReadValues)
 	for okA, okB := a.First(), b.First(); okA || okB; okA, okB = a.Next(), b.Next() {
 		if okA != okB || !bytes.Equal(a.Key(), b.Key()) || !bytes.Equal(a.Value(), b.Value()) ||
 			a.Kind() != b.Kind() {
@@ -85,11 +85,11 @@ func TestAddBlock_keepsWhatIsThere(t *testing.T) {
 	const seed = 1
 	copied := 0
 	for name, entries := range shapes(rand.New(rand.NewSource(seed))) {
-		for _, compress := range []bool{false, true} {
-			o := WriterOptions{Compress: compress, BlockBytes: 2000}
+		for how, encoding := range []block.Encoding{{}, zipped(), encoded()} {
+			o := WriterOptions{Encoding: encoding, BlockBytes: 2000}
 			old := openTable(t, o, NewCache(1<<20), entries)
 			table, n := copyTable(t, old, o, nil)
-			checkSameTable(t, fmt.Sprintf("%s, compressed %v, seed %d", name, compress, seed), table, old)
+			checkSameTable(t, fmt.Sprintf("%s, encoding %d, seed %d", name, how, seed), table, old)
 			copied += n
 		}
 	}
@@ -129,7 +129,7 @@ func TestAddBlock_leavesNoSmallBlocks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			values, err := r.values(b, keys.Len())
+			values, err := r.values(b, keys)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +148,7 @@ func TestAddBlock_leavesNoSmallBlocks(t *testing.T) {
 func TestAddBlock_refusesWhatDoesNotFit(t *testing.T) {
 	old := openTable(t, WriterOptions{}, NewCache(1<<20), puts("b", "c"))
 	var c Cursor
-	c.InitMerge(old)
+	c.Init(old, ReadStored)
 	c.First()
 	b, err := c.Copy()
 	if err != nil {
@@ -184,7 +184,7 @@ func TestCopy_verifiesTheBlock(t *testing.T) {
 			Cache: NewCache(1 << 20),
 		})
 		var c Cursor
-		c.InitMerge(old)
+		c.Init(old, ReadStored)
 		if !c.First() {
 			t.Fatal(c.Err())
 		}

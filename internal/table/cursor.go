@@ -7,6 +7,19 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
+// Reading is what a cursor brings in of the entries it comes to.
+type Reading uint8
+
+const (
+	ReadKeys   Reading = iota // keys only
+	ReadValues                // values too: ready for use where a scan passes
+	ReadStored                // values too, once Load was called: as they are stored
+)
+
+// seeksPerDecode is how many seeks into blocks of encoded values there are, more or less, for each
+// block that is decoded as a whole, as for lookups; a seek is likely to be followed by more reads.
+const seeksPerDecode = 8
+
 // Cursor walks the entries of a [Table] in key order, tombstones included, in both directions. It
 // must be initialised with Init. It holds the current block, so that moving within a block and
 // looking at entries is indexing. Not safe for concurrent use.
@@ -17,33 +30,28 @@ import (
 type Cursor struct {
 	at, count int // index in the block, and its number of entries; both 0 if on no entry
 	keys      block.Column
-	values    block.Column
+	values    block.Column   // empty if the cursor reads none, or if they are encoded
+	encoded   *block.Encoded // the values, if they are
 	kinds     []byte
 	parsed    *block.Keys // of the block
 	block     int
 	reader    *reader
 	table     *Table
 	err       error
-	keysOnly  bool
-	lazy      bool // values are not read before Load
-	loaded    bool // those of the block are
+	loaded    bool // the values of the block are, which cursors for merges do on demand
+	reading   Reading
 	moved     bool // it went from one block to the next since it was positioned
 	asked     int  // the last block that was asked for in the direction of that move
 }
 
-// Init makes c a cursor over t that is on no entry. A keysOnly cursor reads no values; Value must
-// not be called.
-func (c *Cursor) Init(t *Table, keysOnly bool) { *c = Cursor{table: t, keysOnly: keysOnly} }
-
-// InitMerge makes c a cursor over t that is on no entry, and that reads the values of a block only
-// when Load asks for them.
-func (c *Cursor) InitMerge(t *Table) { *c = Cursor{table: t, lazy: true} }
+// Init makes c a cursor over t that is on no entry.
+func (c *Cursor) Init(t *Table, reading Reading) { *c = Cursor{table: t, reading: reading} }
 
 // First moves to the first entry and reports whether there is one.
-func (c *Cursor) First() bool { return c.open() && c.enter(0, false) }
+func (c *Cursor) First() bool { return c.open() && c.pass(0, false) }
 
 // Last moves to the last entry and reports whether there is one.
-func (c *Cursor) Last() bool { return c.open() && c.enter(len(c.reader.slots)-1, true) }
+func (c *Cursor) Last() bool { return c.open() && c.pass(len(c.reader.slots)-1, true) }
 
 // Seek moves to the first entry whose key is not below key and reports whether there is one.
 func (c *Cursor) Seek(key []byte) bool {
@@ -52,7 +60,9 @@ func (c *Cursor) Seek(key []byte) bool {
 	case !ok:
 		return false
 	case b < 0:
-		return c.enter(0, false)
+		return c.pass(0, false)
+	case i == 0:
+		return c.pass(b, false)
 	case !c.enter(b, false):
 		return false
 	case i == c.count:
@@ -103,8 +113,28 @@ func (c *Cursor) Valid() bool { return c.count > 0 }
 // Key returns the current entry's key.
 func (c *Cursor) Key() []byte { return c.keys.At(c.at) }
 
-// Value returns the current entry's value; a tombstone's is empty, a pointer's is the pointer.
+// Value returns the current entry's value, if it is a put in a plain block.
 func (c *Cursor) Value() []byte { return c.values.At(c.at) }
+
+// Entry returns the current entry; without the value if the cursor reads keys only.
+func (c *Cursor) Entry() keyspace.Entry { return c.entry(c.at) }
+
+// entry returns entry i of the block.
+func (c *Cursor) entry(i int) keyspace.Entry {
+	e := keyspace.Entry{Kind: block.KindAt(c.kinds, i)}
+	if e.Kind == keyspace.KindDelete {
+		return e
+	}
+	e.Until = c.parsed.Until(i)
+	switch {
+	case c.reading == ReadKeys:
+	case c.encoded != nil:
+		c.encoded.Entry(i, &e)
+	default:
+		e.Value = c.values.At(i)
+	}
+	return e
+}
 
 // Kind returns what the current entry does.
 func (c *Cursor) Kind() keyspace.Kind { return block.KindAt(c.kinds, c.at) }
@@ -113,8 +143,8 @@ func (c *Cursor) Kind() keyspace.Kind { return block.KindAt(c.kinds, c.at) }
 func (c *Cursor) Until() uint64 { return c.parsed.Until(c.at) }
 
 // Plain reports whether the block that the cursor is in has puts and tombstones only, none of which
-// expires, so that [Cursor.Walk] may be used.
-func (c *Cursor) Plain() bool { return c.parsed.Plain() }
+// expires or is encoded, so that [Cursor.Walk] and [Cursor.Value] may be used.
+func (c *Cursor) Plain() bool { return c.encoded == nil && c.parsed.Plain() }
 
 // WindowFirst returns the smallest key of the block that the cursor is in.
 func (c *Cursor) WindowFirst() []byte { return c.keys.At(0) }
@@ -166,7 +196,7 @@ func (c *Cursor) leave() bool {
 func (c *Cursor) nextBlock() bool {
 	if c.count > 0 && c.block+1 < len(c.reader.slots) {
 		c.askAhead(c.block+1, false)
-		return c.enter(c.block+1, false)
+		return c.pass(c.block+1, false)
 	}
 	return c.leave()
 }
@@ -174,7 +204,7 @@ func (c *Cursor) nextBlock() bool {
 func (c *Cursor) prevBlock() bool {
 	if c.count > 0 && c.block > 0 {
 		c.askAhead(c.block-1, true)
-		return c.enter(c.block-1, true)
+		return c.pass(c.block-1, true)
 	}
 	return c.leave()
 }
@@ -182,42 +212,64 @@ func (c *Cursor) prevBlock() bool {
 // askAhead makes sure that block b and those behind it are on their way to memory.
 func (c *Cursor) askAhead(b int, reverse bool) {
 	if past := reverse && b < c.asked || !reverse && b > c.asked; past || !c.moved {
-		c.moved, c.asked = true, c.reader.prefetch(b, reverse, c.keysOnly)
+		c.moved, c.asked = true, c.reader.prefetch(b, reverse, c.reading == ReadKeys)
 	}
 }
 
+// pass is enter on the way through the whole block: values are decoded, if the cursor is for that.
+func (c *Cursor) pass(b int, last bool) bool { return c.load(b, true) && c.stand(last) }
+
 // enter moves to the first entry of block b, or to the last.
-func (c *Cursor) enter(b int, last bool) bool {
+func (c *Cursor) enter(b int, last bool) bool { return c.load(b, false) && c.stand(last) }
+
+// stand puts the cursor, which is in a block, on its first entry or on the last.
+func (c *Cursor) stand(last bool) bool {
+	c.at = 0
+	if last {
+		c.at = c.count - 1
+	}
+	return true
+}
+
+// load makes block b the current one. If whole, a cursor for values has them decoded.
+func (c *Cursor) load(b int, whole bool) bool {
 	c.leave()
 	keys, err := c.reader.keys(b)
+	if c.loaded = c.reading == ReadValues; c.loaded && err == nil {
+		err = c.loadValues(b, keys, whole)
+	}
 	if err != nil {
 		c.err = err
 		return false
 	}
-	if c.loaded = !c.keysOnly && !c.lazy; c.loaded {
-		values, err := c.reader.values(b, keys.Len())
-		if err != nil {
-			c.err = err
-			return false
-		}
-		c.values = *values
-	}
 	c.keys = *c.reader.flat(b, keys)
 	c.parsed, c.kinds = keys, keys.Kinds()
 	c.block, c.count = b, keys.Len()
-	if last {
-		c.at = c.count - 1
-	}
 	runtime.KeepAlive(c)
 	return true
 }
 
-// Peek returns kind and value of the entry n entries ahead in the block, in the given direction.
-// There must be one, and the cursor must read values.
-func (c *Cursor) Peek(n int, reverse bool) (keyspace.Kind, []byte) {
-	i := c.at + n
-	if reverse {
-		i = c.at - n
+func (c *Cursor) loadValues(b int, keys *block.Keys, whole bool) error {
+	values, encoded, err := c.reader.contents(b, keys)
+	if encoded != nil && c.reading == ReadValues &&
+		(whole || c.reader.worthDecoding(encoded, uint64(b)<<16, seeksPerDecode)) {
+		values, err = c.reader.decode(b, keys, encoded)
 	}
-	return block.KindAt(c.kinds, i), c.values.At(i)
+	if err != nil {
+		return err
+	}
+	if c.encoded = nil; values == nil {
+		c.encoded = encoded
+		return nil
+	}
+	c.values = *values
+	return nil
+}
+
+// Peek returns the entry n entries ahead in the block, in the given direction. There must be one.
+func (c *Cursor) Peek(n int, reverse bool) keyspace.Entry {
+	if reverse {
+		return c.entry(c.at - n)
+	}
+	return c.entry(c.at + n)
 }

@@ -18,12 +18,17 @@ func checkAt(t testing.TB, c *Cursor, ok bool, entries []entry, i int) {
 	if !ok {
 		return
 	}
+	if c.reading == ReadStored {
+		if err := c.Load(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	e := entries[i]
 	if !bytes.Equal(c.Key(), e.key) || c.Kind() != e.kind {
 		t.Fatalf("on %.40x (%d), want entry %d, %.40x (%d)", c.Key(), c.Kind(), i, e.key, e.kind)
 	}
-	if !c.keysOnly && !bytes.Equal(c.Value(), e.value) {
-		t.Fatalf("value of entry %d is %.40x, want %.40x", i, c.Value(), e.value)
+	if c.reading != ReadKeys && !bytes.Equal(decoded(t, c.Entry()), e.value) {
+		t.Fatalf("value of entry %d is %.40x, want %.40x", i, c.Entry().Value, e.value)
 	}
 	if ahead := c.Ahead(false); !bytes.Equal(c.WindowLast(), entries[i+ahead].key) {
 		t.Fatalf("the window ends with %.40x, not %d entries on", c.WindowLast(), ahead)
@@ -36,8 +41,8 @@ func checkAt(t testing.TB, c *Cursor, ok bool, entries []entry, i int) {
 func TestCursor_walksBothWays(t *testing.T) {
 	eachShape(t, func(t *testing.T, table *Table, entries []entry, _ *rand.Rand) {
 		var c Cursor
-		for _, keysOnly := range []bool{false, true} {
-			c.Init(table, keysOnly)
+		for _, reading := range []Reading{ReadKeys, ReadValues, ReadStored} {
+			c.Init(table, reading)
 			i := 0
 			for ok := c.First(); ; ok = c.Next() {
 				checkAt(t, &c, ok, entries, i)
@@ -59,7 +64,7 @@ func TestCursor_walksBothWays(t *testing.T) {
 func TestCursor_seeksLikeASortedSlice(t *testing.T) {
 	eachShape(t, func(t *testing.T, table *Table, entries []entry, rng *rand.Rand) {
 		var c Cursor
-		c.Init(table, rng.Intn(2) == 0)
+		c.Init(table, Reading(rng.Intn(3)))
 		for _, key := range probes(entries, rng) {
 			at, _ := position(entries, key)
 			checkAt(t, &c, c.Seek(key), entries, at)
@@ -77,7 +82,7 @@ func TestCursor_seeksLikeASortedSlice(t *testing.T) {
 func TestCursor_isOnNoEntryBeyondTheEnds(t *testing.T) {
 	table := mode{limit: 1 << 20}.open(t, puts("a", "b"))
 	var c Cursor
-	c.Init(table, false)
+	c.Init(table, ReadValues)
 	if c.Valid() || c.Next() || c.Prev() {
 		t.Error("a new cursor is on an entry")
 	}
@@ -105,7 +110,7 @@ func TestCursor_keepsKeysWhenItMovesOn(t *testing.T) {
 	entries := shapes(rand.New(rand.NewSource(1)))["counters"]
 	m := mode{o: WriterOptions{BlockBytes: 100}, limit: 0}
 	var c Cursor
-	c.Init(m.open(t, entries), true)
+	c.Init(m.open(t, entries), ReadKeys)
 	var keys [][]byte
 	for ok := c.First(); ok; ok = c.Next() {
 		keys = append(keys, c.Key())
@@ -120,9 +125,9 @@ func TestCursor_keepsKeysWhenItMovesOn(t *testing.T) {
 func TestCursor_ofKeysReadsNoValues(t *testing.T) {
 	cache := NewCache(1 << 20)
 	entries := messages(500, rand.New(rand.NewSource(1)))
-	table := openTable(t, WriterOptions{Compress: true}, cache, entries)
+	table := openTable(t, WriterOptions{Encoding: zipped()}, cache, entries)
 	var c Cursor
-	c.Init(table, true)
+	c.Init(table, ReadKeys)
 	n := 0
 	for ok := c.First(); ok; ok = c.Next() {
 		n++
@@ -142,7 +147,7 @@ func TestWalk_yieldsTheRestOfABlock(t *testing.T) {
 	table := mode{o: WriterOptions{BlockBytes: 1000}, limit: 1 << 20}.open(t, entries)
 	for _, reverse := range []bool{false, true} {
 		var c Cursor
-		c.Init(table, false)
+		c.Init(table, ReadValues)
 		step, at, ok := 1, 0, c.First()
 		if reverse {
 			step, at, ok = -1, len(entries)-1, c.Last()
@@ -173,7 +178,7 @@ func TestWalk_yieldsTheRestOfABlock(t *testing.T) {
 		}
 	}
 	var c Cursor
-	c.Init(table, true)
+	c.Init(table, ReadKeys)
 	c.Seek(entries[1].key)
 	c.Walk(c.Ahead(false), false, 0, func(key, value []byte) bool {
 		if value != nil {

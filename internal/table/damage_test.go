@@ -47,12 +47,12 @@ func checkRightOrDamaged(t testing.TB, table *Table, entries []entry, what strin
 		found, ok, err := table.Get(e.key, filter.Hash(e.key))
 		if err != nil && damaged(err) {
 			right = false
-		} else if err != nil || !ok || found.Kind != e.kind || !bytes.Equal(found.Value, e.value) {
+		} else if err != nil || !ok || found.Kind != e.kind || !bytes.Equal(decoded(t, found), e.value) {
 			t.Fatalf("%s %d: Get of entry %d = %.80v, %v, %v", what, at, i, found, ok, err)
 		}
 	}
 	var c Cursor
-	c.Init(table, false)
+	c.Init(table, ReadValues)
 	for _, forward := range []bool{true, false} {
 		move, i, step := c.Next, 0, 1
 		ok := c.First()
@@ -60,7 +60,8 @@ func checkRightOrDamaged(t testing.TB, table *Table, entries []entry, what strin
 			move, i, step, ok = c.Prev, len(entries)-1, -1, c.Last()
 		}
 		for ; ok; ok, i = move(), i+step {
-			if e := entries[i]; !bytes.Equal(c.Key(), e.key) || !bytes.Equal(c.Value(), e.value) {
+			e := entries[i]
+			if !bytes.Equal(c.Key(), e.key) || !bytes.Equal(decoded(t, c.Entry()), e.value) {
 				t.Fatalf("%s %d: the cursor is on %.40q, want entry %d", what, at, c.Key(), i)
 			}
 		}
@@ -80,7 +81,7 @@ func smallTable(t testing.TB) ([]entry, []byte) {
 	entries = append(entries, puts("\x11a", "\x11bbb", "\x11bcc")...)
 	entries[3].kind, entries[3].value = keyspace.KindDelete, []byte{}
 	fs := newFS(t)
-	o := WriterOptions{BlockBytes: 900, Compress: true, Filter: true}
+	o := WriterOptions{BlockBytes: 900, Encoding: zipped(), Filter: true}
 	s := writeTable(t, fs, testPath, o, entries)
 	return entries, readFile(t, fs, testPath, int64(s.Size))
 }
@@ -178,7 +179,7 @@ func TestTable_reportsAFaultInAMapAsAnError(t *testing.T) {
 		t.Errorf("Get = %v, %v", ok, err)
 	}
 	var c Cursor
-	c.Init(table, false)
+	c.Init(table, ReadValues)
 	if c.Last() || c.Valid() || c.Err() == nil {
 		t.Errorf("Last is valid %v, error %v", c.Valid(), c.Err())
 	}
@@ -187,7 +188,7 @@ func TestTable_reportsAFaultInAMapAsAnError(t *testing.T) {
 func TestTable_roundTripsOnTheOperatingSystem(t *testing.T) {
 	entries := messages(2000, rand.New(rand.NewSource(1)))
 	path := filepath.Join(t.TempDir(), "000007.table")
-	s := writeTable(t, vfs.OS(), path, WriterOptions{Compress: true, Filter: true}, entries)
+	s := writeTable(t, vfs.OS(), path, WriterOptions{Encoding: zipped(), Filter: true}, entries)
 	table := New(Config{FS: vfs.OS(), Path: path, Number: 7, Database: testDatabase(),
 		Size: int64(s.Size), Cache: NewCache(1 << 20)})
 	for _, e := range entries {
@@ -220,7 +221,7 @@ func FuzzTable(f *testing.F) {
 			t.Fatal(err)
 		}
 		var c Cursor
-		c.Init(table, false)
+		c.Init(table, ReadValues)
 		c.Seek(key)
 		for ok := c.First(); ok; ok = c.Next() {
 			c.Value()

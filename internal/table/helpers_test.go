@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"math/rand"
 	"slices"
+	"sync"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/filter"
 	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/pattern"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -24,6 +27,46 @@ type entry struct {
 const testPath = "/db/000007.table"
 
 func testDatabase() [16]byte { return [16]byte{0xDB, 1, 2, 3} }
+
+// zipped returns an encoding that compresses.
+func zipped() block.Encoding {
+	c, err := block.NewCompressor()
+	if err != nil {
+		panic(err)
+	}
+	return block.Encoding{Compressor: c}
+}
+
+// testDictionary knows messages and the texts of [shapes].
+var testDictionary = sync.OnceValue(func() *block.Dictionary {
+	var samples [][]byte
+	for i, e := range messages(300, rand.New(rand.NewSource(5))) {
+		samples = append(samples, e.value, bytes.Repeat([]byte("some text "), i%30))
+	}
+	return block.NewDictionary(9, 0, 0, pattern.Train(samples).Append(nil))
+})
+
+// encoded returns an encoding with which each value decodes alone.
+func encoded() block.Encoding {
+	e, err := testDictionary().NewEncoder()
+	if err != nil {
+		panic(err)
+	}
+	return block.Encoding{Encoder: e}
+}
+
+// decoded returns the value of an entry as it was before it was encoded.
+func decoded(t testing.TB, e keyspace.Entry) []byte {
+	t.Helper()
+	if e.Dictionary == 0 {
+		return e.Value
+	}
+	value, err := testDictionary().Decode(nil, e.Value, e.Size())
+	if err != nil || e.Dictionary != 9 {
+		t.Fatalf("value of dictionary %d cannot be decoded: %v", e.Dictionary, err)
+	}
+	return value
+}
 
 // writeTable writes a table with the given entries to a file of fs.
 func writeTable(t testing.TB, fs vfs.FS, path string, o WriterOptions, entries []entry) Summary {
@@ -70,6 +113,7 @@ func openTable(t testing.TB, o WriterOptions, cache *Cache, entries []entry) *Ta
 	s := writeTable(t, fs, testPath, o, entries)
 	return New(Config{
 		FS: fs, Path: testPath, Number: 7, Database: testDatabase(), Size: int64(s.Size), Cache: cache,
+		Dictionaries: []*block.Dictionary{testDictionary()},
 	})
 }
 
@@ -107,7 +151,7 @@ func messages(n int, rng *rand.Rand) []entry {
 func checkEntry(t testing.TB, table *Table, e entry) {
 	t.Helper()
 	found, ok, err := table.Get(e.key, filter.Hash(e.key))
-	if err != nil || !ok || found.Kind != e.kind || !bytes.Equal(found.Value, e.value) {
+	if err != nil || !ok || found.Kind != e.kind || !bytes.Equal(decoded(t, found), e.value) {
 		t.Fatalf("Get(%.40q) = %.80v, %v, %v; want %.40q, %d", e.key, found, ok, err, e.value, e.kind)
 	}
 }
@@ -136,10 +180,13 @@ func modes() []mode {
 	return []mode{
 		{"raw", WriterOptions{}, false, 1 << 30},
 		{"filter", WriterOptions{Filter: true}, false, 1 << 30},
-		{"zstd", WriterOptions{Compress: true}, false, 1 << 30},
-		{"tiny blocks", WriterOptions{BlockBytes: 50, Compress: true}, false, 1 << 30},
+		{"zstd", WriterOptions{Encoding: zipped()}, false, 1 << 30},
+		{"tiny blocks", WriterOptions{BlockBytes: 50, Encoding: zipped()}, false, 1 << 30},
 		{"no map", WriterOptions{BlockBytes: 500, Filter: true}, true, 1 << 30},
-		{"no cache", WriterOptions{BlockBytes: 300, Compress: true, Filter: true}, true, 0},
+		{"pattern", WriterOptions{Encoding: encoded()}, false, 1 << 30},
+		{"pattern, tiny blocks", WriterOptions{BlockBytes: 80, Encoding: encoded()}, false, 1 << 30},
+		{"pattern, no cache", WriterOptions{BlockBytes: 900, Encoding: encoded()}, true, 0},
+		{"no cache", WriterOptions{BlockBytes: 300, Encoding: zipped(), Filter: true}, true, 0},
 	}
 }
 
@@ -153,7 +200,7 @@ func (m mode) open(t testing.TB, entries []entry) *Table {
 	}
 	return New(Config{
 		FS: fs, Path: testPath, Number: 7, Database: testDatabase(), Size: int64(s.Size),
-		Cache: NewCache(m.limit),
+		Cache: NewCache(m.limit), Dictionaries: []*block.Dictionary{testDictionary()},
 	})
 }
 

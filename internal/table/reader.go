@@ -27,8 +27,11 @@ type reader struct {
 	index  *index
 	slots  []slots // of each block
 
-	inPlace bool        // the file is mapped, and no block is compressed
+	dictionaries []*block.Dictionary
+
+	inPlace bool        // the file is mapped, and no block is decompressed
 	sampler vfs.Sampler // of the values in the map, if they are used in place
+	chance  chance      // which reads decode all of a block whose values are encoded
 
 	filter   atomic.Pointer[filter.Filter] // nil until first used
 	filterMu sync.Mutex                    // held while the filter is read
@@ -37,9 +40,10 @@ type reader struct {
 // slots is what of a block is in memory. It lies apart from the reader, so that the cache does not
 // keep the reader reachable.
 type slots struct {
-	keys   slot[block.Keys]
-	flat   slot[block.Column] // the keys in full, for cursors
-	values slot[block.Column]
+	keys    slot[block.Keys]
+	flat    slot[block.Column] // the keys in full, for cursors
+	values  slot[block.Column]
+	encoded slot[block.Encoded] // the values as they are stored, if each is encoded alone
 }
 
 // openReader opens the table of c.
@@ -56,7 +60,7 @@ func openReader(c Config) (*reader, error) {
 		err := corrupt.New(c.Path, 0, "file has %d bytes, want %d", size, c.Size)
 		return nil, errors.Join(err, file.Close())
 	}
-	r := &reader{path: c.Path, file: file, cache: c.Cache}
+	r := &reader{path: c.Path, file: file, cache: c.Cache, dictionaries: c.Dictionaries}
 	release := file.Close
 	data, unmap, err := file.Map(size)
 	switch {
@@ -94,6 +98,9 @@ func (h *hold) release() {
 		if u := h.slots[i].values.Load(); u != nil {
 			h.cache.remove(u)
 		}
+		if u := h.slots[i].encoded.Load(); u != nil {
+			h.cache.remove(u)
+		}
 	}
 	_ = h.give() // nobody is left to tell, and nothing was written
 }
@@ -127,34 +134,35 @@ func (r *reader) load(id identity, size uint64) error {
 
 // read calls parse with the bytes of the file in [from, to), which are in new memory if the file is
 // not mapped. A plain error of parse becomes damage at from. The bytes of a map are touched for the
-// first time here, so that an I/O error in them is an error and no crash.
-func (r *reader) read(from, to uint64, parse func(p []byte) error) (err error) {
-	err = vfs.CatchFaults(func() error { return r.readPart(from, to, parse) })
-	if errors.Is(err, vfs.ErrFault) {
-		err = fmt.Errorf("%s at offset %d: %w", r.path, from, err)
+// first time here.
+func (r *reader) read(from, to uint64, parse func(p []byte) error) error {
+	if r.file == nil {
+		return r.check(from, func() error {
+			p := r.data[from:to:to]
+			if !vfs.Resident(p) {
+				vfs.Populate(p) // in one piece, and without a processor
+			}
+			return parse(p)
+		})
 	}
-	return err
+	p := make([]byte, to-from)
+	if _, err := r.file.ReadAt(p, int64(from)); err != nil {
+		return fmt.Errorf("read %s at offset %d: %w", r.path, from, err)
+	}
+	return r.check(from, func() error { return parse(p) })
 }
 
-// readPart is read without the care for faults.
-func (r *reader) readPart(from, to uint64, parse func(p []byte) error) error {
-	var p []byte
-	if r.file == nil {
-		p = r.data[from:to:to]
-		if !vfs.Resident(p) {
-			vfs.Populate(p) // in one piece, and without a processor
-		}
-	} else {
-		p = make([]byte, to-from)
-		if _, err := r.file.ReadAt(p, int64(from)); err != nil {
-			return fmt.Errorf("read %s at offset %d: %w", r.path, from, err)
-		}
+// check calls parse, which looks at bytes of the file. A plain error of it becomes damage at from,
+// and an I/O error in a map, which is a fault, an error and no crash.
+func (r *reader) check(from uint64, parse func() error) error {
+	err := vfs.CatchFaults(parse)
+	switch {
+	case err == nil || errors.Is(err, corrupt.Err) || errors.Is(err, corrupt.ErrFormat):
+		return err
+	case errors.Is(err, vfs.ErrFault):
+		return fmt.Errorf("%s at offset %d: %w", r.path, from, err)
 	}
-	err := parse(p)
-	if err != nil && !errors.Is(err, corrupt.Err) && !errors.Is(err, corrupt.ErrFormat) {
-		err = corrupt.New(r.path, int64(from), "%v", err)
-	}
-	return err
+	return corrupt.New(r.path, int64(from), "%v", err)
 }
 
 // get looks a key up, as [Table.Get] does.
@@ -175,15 +183,8 @@ func (r *reader) find(key []byte) (e keyspace.Entry, ok bool, err error) {
 	if e.Kind == keyspace.KindDelete {
 		return e, true, nil
 	}
-	values, err := r.values(b, keys.Len())
-	if err != nil {
-		return keyspace.Entry{}, false, err
-	}
-	e.Value, e.Until = values.At(i), keys.Until(i)
-	if r.inPlace && r.sampler.Due(uint64(b)<<16|uint64(i)) {
-		r.sampler.Warm(e.Value)
-	}
-	return e, true, nil
+	e.Until = keys.Until(i)
+	return e, true, r.value(b, i, keys, &e)
 }
 
 // mayContain asks the filter, if there is one.
@@ -235,79 +236,4 @@ func (r *reader) search(key []byte) (b int, keys *block.Keys, i int, exact bool,
 		}
 	}
 	return -1, nil, 0, false, nil
-}
-
-// keys returns the key part of block b.
-func (r *reader) keys(b int) (*block.Keys, error) {
-	if u := r.slots[b].keys.Load(); u != nil {
-		u.touch()
-		return &u.item, nil
-	}
-	return r.loadKeys(b)
-}
-
-func (r *reader) loadKeys(b int) (*block.Keys, error) {
-	from, to := r.index.places[b].keys, r.index.places[b+1].keys
-	u := &unit[block.Keys]{home: &r.slots[b].keys, bytes: unitBytes}
-	err := r.read(from, to, func(p []byte) (err error) {
-		u.item, err = block.ParseKeys(p)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if r.file != nil {
-		u.bytes += int64(to - from)
-	}
-	return settle(r.cache, u), nil
-}
-
-// flat returns the keys of block b in full.
-func (r *reader) flat(b int, keys *block.Keys) *block.Column {
-	if u := r.slots[b].flat.Load(); u != nil {
-		u.touch()
-		return &u.item
-	}
-	u := &unit[block.Column]{home: &r.slots[b].flat, item: keys.Expand()}
-	u.bytes = int64(unitBytes + u.item.IndexBytes() + u.item.DataBytes())
-	return settle(r.cache, u)
-}
-
-// values returns the values of block b, which has count entries.
-func (r *reader) values(b, count int) (*block.Column, error) {
-	if u := r.slots[b].values.Load(); u != nil {
-		u.touch()
-		return &u.item, nil
-	}
-	return r.loadValues(b, count)
-}
-
-func (r *reader) loadValues(b, count int) (*block.Column, error) {
-	from, to := r.index.places[b].values, r.index.places[b+1].values
-	u := &unit[block.Column]{home: &r.slots[b].values}
-	onHeap := false
-	err := r.read(from, to, func(p []byte) (err error) {
-		u.item, onHeap, err = block.ParseValues(p, count, &r.cache.decompressor)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	u.bytes = int64(unitBytes + u.item.IndexBytes())
-	if onHeap || r.file != nil {
-		u.bytes += int64(u.item.DataBytes())
-	}
-	return settle(r.cache, u), nil
-}
-
-// settle puts a new unit in its slot and in the cache's charge, unless another goroutine was
-// faster, and returns what is in the slot now.
-func settle[T any](c *Cache, u *unit[T]) *T {
-	for !u.home.CompareAndSwap(nil, u) {
-		if other := u.home.Load(); other != nil {
-			return &other.item
-		}
-	}
-	c.add(u)
-	return &u.item
 }

@@ -37,6 +37,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -50,6 +51,8 @@ type Config struct {
 	Database [16]byte
 	Size     int64 // the file's length, as the writer's Summary has it
 	Cache    *Cache
+
+	Dictionaries []*block.Dictionary // of its blocks
 }
 
 // Table reads one table file. The file is opened by the first use. Safe for concurrent use.
@@ -63,8 +66,8 @@ type Table struct {
 func New(c Config) *Table { return &Table{config: c} }
 
 // Get returns what the table has for key, whose [filter.Hash] is hash; ok is false if that is
-// nothing. The value may be part of a memory map: it must not be modified, nor used when t is
-// unreachable. Get allocates nothing if the block is in memory.
+// nothing. The value may be encoded, as [keyspace.Entry] says, and part of a memory map: it must
+// not be modified, nor used when t is unreachable. Get allocates nothing if the block is in memory.
 func (t *Table) Get(key []byte, hash uint64) (e keyspace.Entry, ok bool, err error) {
 	r, err := t.opened()
 	if err != nil {

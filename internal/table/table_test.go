@@ -82,7 +82,7 @@ func TestTable_opensItsFileWhenFirstUsed(t *testing.T) {
 		t.Errorf("Get of a missing file says %v", err)
 	}
 	var c Cursor
-	c.Init(table, false)
+	c.Init(table, ReadValues)
 	for name, move := range map[string]func() bool{
 		"First": c.First, "Last": c.Last,
 		"Seek": func() bool { return c.Seek([]byte("k")) },

@@ -48,7 +48,7 @@ func (c *Cursor) walkBack(
 
 // valueAt returns a value of the block, or nil if the cursor reads none.
 func (c *Cursor) valueAt(i int) []byte {
-	if c.keysOnly {
+	if c.reading == ReadKeys {
 		return nil
 	}
 	return c.values.At(i)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/checksum"
@@ -24,9 +25,9 @@ const (
 type WriterOptions struct {
 	Number     uint64
 	Database   [16]byte
-	Compress   bool // compress the blocks that shrink
-	Filter     bool // write a filter, so that lookups of absent keys are cheap
-	BlockBytes int  // bytes of values, or of keys, in a block; 0 for the default
+	Encoding   block.Encoding // of values, as [Writer.Encode] changes it
+	Filter     bool           // write a filter, so that lookups of absent keys are cheap
+	BlockBytes int            // bytes of values, or of keys, in a block; 0 for the default
 }
 
 // Summary is what a finished table is like.
@@ -35,18 +36,25 @@ type Summary struct {
 	Entries    uint64 // tombstones included
 	Tombstones uint64
 	RawBytes   uint64 // of keys and values, before compression
-	Compressed bool   // at least one block is
 	Smallest   []byte // key
 	Largest    []byte // key
+
+	Stored       Stored
+	Dictionaries []uint64 // that blocks refer to, by number, in ascending order
+}
+
+// Stored is how values are stored in complete blocks.
+type Stored struct {
+	Bytes  uint64               // of the blocks
+	Codecs [block.Codecs]uint64 // bytes of the values, as they were, by the block's codec
 }
 
 // Writer writes a table file front to back. Only value blocks are streamed; the rest, a few per
 // cent, is kept until Finish. Not safe for concurrent use. The first error is permanent.
 type Writer struct {
-	file       vfs.File
-	options    WriterOptions
-	compressor *block.Compressor // nil until the first block, or if there is no compression
-	err        error
+	file    vfs.File
+	options WriterOptions
+	err     error
 
 	buffer []byte // what follows what is written
 	offset uint64 // bytes written
@@ -59,6 +67,7 @@ type Writer struct {
 	hashes   []uint64
 	smallest []byte
 	largest  []byte
+	summary  Summary // what is counted by blocks
 	properties
 }
 
@@ -69,7 +78,32 @@ func NewWriter(f vfs.File, o WriterOptions) *Writer {
 	}
 	o.BlockBytes = min(o.BlockBytes, maxBlockBytes)
 	id := identity{o.Number, o.Database}
-	return &Writer{file: f, options: o, buffer: id.header()}
+	w := &Writer{file: f, options: o, buffer: id.header()}
+	w.block.Encode(o.Encoding)
+	w.held.Encode(o.Encoding)
+	return w
+}
+
+// Encode says how the values of the following entries are stored, in blocks of their own.
+func (w *Writer) Encode(e block.Encoding) error {
+	if err := w.endBlocks(); err != nil {
+		return err
+	}
+	w.options.Encoding = e
+	w.block.Encode(e)
+	w.held.Encode(e)
+	return nil
+}
+
+// stored counts a block of so many bytes, and the values in it, as they were.
+func (w *Writer) stored(bytes, values int, codec block.Codec, dictionary uint64) {
+	s := &w.summary
+	s.Stored.Bytes += uint64(bytes)
+	s.Stored.Codecs[codec] += uint64(values)
+	w.compressed = w.compressed || codec == block.Zstd
+	if codec == block.Pattern && !slices.Contains(s.Dictionaries, dictionary) {
+		s.Dictionaries = append(s.Dictionaries, dictionary)
+	}
 }
 
 // Add appends an entry. Keys must be strictly increasing. A tombstone's value is ignored.
@@ -87,10 +121,10 @@ func (w *Writer) Add(key []byte, e keyspace.Entry) error {
 		return w.fail(fmt.Errorf("add key of %d and value of %d bytes", len(key), len(e.Value)))
 	}
 	if e.Kind == keyspace.KindDelete {
-		e.Value, e.Until = nil, 0
+		e = keyspace.Entry{Kind: e.Kind}
 		w.tombstones++
 	}
-	if w.full(len(key), len(e.Value)) {
+	if w.full(len(key), e.Size()) {
 		if err := w.hold(); err != nil {
 			return err
 		}
@@ -101,7 +135,7 @@ func (w *Writer) Add(key []byte, e keyspace.Entry) error {
 	}
 	w.largest = append(w.largest[:0], key...)
 	w.entries++
-	w.rawBytes += uint64(len(key) + len(e.Value))
+	w.rawBytes += uint64(len(key) + e.Size())
 	if w.options.Filter {
 		w.hashes = append(w.hashes, filter.Hash(key))
 	}
@@ -116,6 +150,9 @@ func (w *Writer) Size() int64 {
 	n += len(w.places)*(fenceBytes+placeBytes) + len(w.hashes)*9/8 + footerBytes
 	return int64(w.offset) + int64(n)
 }
+
+// Stored returns how the values of the complete blocks are stored.
+func (w *Writer) Stored() Stored { return w.summary.Stored }
 
 // Finish writes what is left and syncs the file. A table has one entry at least.
 func (w *Writer) Finish() (Summary, error) {
@@ -138,15 +175,11 @@ func (w *Writer) Finish() (Summary, error) {
 		return Summary{}, w.fail(fmt.Errorf("sync: %w", err))
 	}
 	w.err = errors.New("table is finished")
-	return Summary{
-		Size:       w.offset,
-		Entries:    w.entries,
-		Tombstones: w.tombstones,
-		RawBytes:   w.rawBytes,
-		Compressed: w.compressed,
-		Smallest:   w.smallest,
-		Largest:    w.largest,
-	}, nil
+	s := w.summary
+	s.Size, s.Entries, s.Tombstones, s.RawBytes = w.offset, w.entries, w.tombstones, w.rawBytes
+	s.Smallest, s.Largest = w.smallest, w.largest
+	slices.Sort(s.Dictionaries)
+	return s, nil
 }
 
 // full reports whether the block has no room for another entry of this size.
@@ -187,18 +220,19 @@ func (w *Writer) endHeld() error {
 	if b.Len() == 0 {
 		return nil
 	}
-	if w.options.Compress && w.compressor == nil {
-		c, err := block.NewCompressor()
-		if err != nil {
-			return w.fail(err)
-		}
-		w.compressor = c
-	}
 	w.place(b.Key(0))
 	w.keys = b.AppendKeys(w.keys)
-	buffer, compressed := b.AppendValues(w.buffer, w.compressor)
+	before := len(w.buffer)
+	buffer, codec, err := b.AppendValues(w.buffer)
+	if err != nil {
+		return w.fail(err)
+	}
 	w.buffer = buffer
-	w.compressed = w.compressed || compressed
+	dictionary := uint64(0)
+	if codec == block.Pattern {
+		dictionary = w.options.Encoding.Encoder.Dictionary.Number
+	}
+	w.stored(len(buffer)-before, b.ValueBytes(), codec, dictionary)
 	b.Reset()
 	return w.writeIfMuch()
 }

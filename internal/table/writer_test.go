@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/filter"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -23,7 +24,7 @@ func newWriter(t testing.TB, o WriterOptions) *Writer {
 }
 
 func TestFinish_summarisesTheTable(t *testing.T) {
-	w := newWriter(t, WriterOptions{Compress: true})
+	w := newWriter(t, WriterOptions{Encoding: zipped()})
 	add := func(kind keyspace.Kind, key string, value []byte) {
 		if err := w.Add([]byte(key), keyspace.Entry{Kind: kind, Value: value}); err != nil {
 			t.Fatal(err)
@@ -36,8 +37,8 @@ func TestFinish_summarisesTheTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Entries != 3 || s.Tombstones != 1 || s.RawBytes != 6+1005 || !s.Compressed ||
-		string(s.Smallest) != "a" || string(s.Largest) != "ccc" {
+	if s.Entries != 3 || s.Tombstones != 1 || s.RawBytes != 6+1005 ||
+		s.Stored.Codecs[block.Zstd] == 0 || string(s.Smallest) != "a" || string(s.Largest) != "ccc" {
 		t.Errorf("summary is %+v", s)
 	}
 }
@@ -67,13 +68,13 @@ func TestWriter_keepsKindsAndExpiries(t *testing.T) {
 	table := New(Config{FS: fs, Path: testPath, Number: 7, Database: testDatabase(),
 		Size: int64(s.Size), Cache: NewCache(1 << 20)})
 	var c Cursor
-	c.Init(table, false)
+	c.Init(table, ReadValues)
 	for i, want := range entries {
 		if !c.Seek([]byte{byte(i)}) || c.Plain() {
 			t.Fatalf("entry %d is not there, or its block plain", i)
 		}
 		for _, got := range []keyspace.Entry{
-			{Kind: c.Kind(), Value: c.Value(), Until: c.Until()}, get(t, table, []byte{byte(i)}),
+			c.Entry(), get(t, table, []byte{byte(i)}),
 		} {
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("entry %d is %v, want %v", i, got, want)
@@ -155,7 +156,7 @@ func TestWriter_reportsAFullDisk(t *testing.T) {
 }
 
 func TestSize_isCloseToTheFinalOne(t *testing.T) {
-	for _, o := range []WriterOptions{{}, {Filter: true}, {Compress: true}} {
+	for _, o := range []WriterOptions{{}, {Filter: true}, {Encoding: zipped()}} {
 		w := newWriter(t, o)
 		for _, e := range messages(2000, rand.New(rand.NewSource(1))) {
 			if err := w.Add(e.key, keyspace.Entry{Kind: e.kind, Value: e.value}); err != nil {
@@ -178,7 +179,7 @@ func TestWriter_isDeterministic(t *testing.T) {
 	var images [2][]byte
 	for i := range images {
 		fs := newFS(t)
-		s := writeTable(t, fs, testPath, WriterOptions{Compress: true, Filter: true}, entries)
+		s := writeTable(t, fs, testPath, WriterOptions{Encoding: zipped(), Filter: true}, entries)
 		images[i] = readFile(t, fs, testPath, int64(s.Size))
 	}
 	if !bytes.Equal(images[0], images[1]) {
@@ -194,9 +195,9 @@ func TestWriter_takesFewBytesForMessages(t *testing.T) {
 		o    WriterOptions
 		most float64
 	}{
-		{WriterOptions{Compress: true}, 195},
-		{WriterOptions{Compress: true, Filter: true}, 196.5},
-		{WriterOptions{Compress: true, BlockBytes: 16 << 10}, 198.5},
+		{WriterOptions{Encoding: zipped()}, 195},
+		{WriterOptions{Encoding: zipped(), Filter: true}, 196.5},
+		{WriterOptions{Encoding: zipped(), BlockBytes: 16 << 10}, 198.5},
 		{WriterOptions{}, 400},
 	} {
 		s := writeTable(t, newFS(t), testPath, c.o, entries)

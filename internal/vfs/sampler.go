@@ -37,16 +37,16 @@ type Sampler struct {
 
 // Due reports whether to look at the value at offset before it is touched.
 func (s *Sampler) Due(offset uint64) bool {
-	return s.alert.Load() > 0 || scatter(offset) == s.turn.Load()%(1<<samplingBits)
+	return s.alert.Load() > 0 || Scatter(offset)>>(32-samplingBits) == s.turn.Load()%(1<<samplingBits)
 }
 
-// scatter spreads offsets over all turns. Multiplying once is not enough for it: equal steps from
+// Scatter spreads offsets over all numbers. Multiplying once is not enough for it: equal steps from
 // one offset to the next would come out as equal steps again.
-func scatter(offset uint64) uint32 {
+func Scatter(offset uint64) uint32 {
 	const odd = 0x9E37_79B9_7F4A_7C15 // with about as many ones as zeros
 	offset *= odd
 	offset ^= offset >> 32
-	return uint32(offset * odd >> (64 - samplingBits))
+	return uint32(offset * odd >> 32)
 }
 
 // Warm looks at a value that is due, and waits until it is in memory, as far as the system can.

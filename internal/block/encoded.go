@@ -1,0 +1,145 @@
+package block
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
+
+// dictionaryBytes is the length of a dictionary's number, and of what is before the lengths of the
+// encoded values.
+const dictionaryBytes = 8
+
+// appendEncoded appends what the codec Pattern has in the place of the values.
+func (b *Builder) appendEncoded(dst []byte) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, b.encoding.Encoder.Dictionary.Number)
+	dst = appendLengths(dst, b.encodedEnds)
+	return append(dst, b.values...)
+}
+
+// decoded returns the values, which are encoded, as they were.
+func (b *Builder) decoded() ([]byte, error) {
+	values := make([]byte, 0, b.ValueBytes())
+	before, encodedBefore := uint32(0), uint32(0)
+	for i, end := range b.valueEnds {
+		encoded := b.values[encodedBefore:b.encodedEnds[i]]
+		if !isEncoded(b.kinds, i) {
+			values = append(values, encoded...)
+		} else {
+			var err error
+			values, err = b.encoding.Encoder.Dictionary.Decode(values, encoded, int(end-before))
+			if err != nil {
+				return nil, err
+			}
+		}
+		before, encodedBefore = end, b.encodedEnds[i]
+	}
+	return values, nil
+}
+
+// isEncoded reports whether value i of a block of encoded values is encoded: pointers are not, so
+// that they can be followed as ever.
+func isEncoded(kinds []byte, i int) bool { return KindAt(kinds, i) == keyspace.KindPut }
+
+// Encoded is values of which each is encoded alone. It refers to the bytes it was parsed from. It
+// is immutable and safe for concurrent use.
+type Encoded struct {
+	Dictionary uint64 // the number of the dictionary
+	lengths    lengths
+	values     Column // as they are encoded
+}
+
+func parseEncoded(r *cutter, l lengths) (e Encoded, err error) {
+	number := r.cut(dictionaryBytes, 1)
+	if r.short {
+		return Encoded{}, errShort
+	}
+	e.Dictionary, e.lengths = binary.LittleEndian.Uint64(number), l
+	if e.Dictionary == 0 {
+		return Encoded{}, errors.New("values are encoded with dictionary 0")
+	}
+	total := uint64(0)
+	for i := range l.count {
+		total += l.at(i)
+	}
+	if total != uint64(l.size) {
+		return Encoded{}, fmt.Errorf("values of %d bytes in %d", total, l.size)
+	}
+	encoded, err := parseLengths(r, l.count)
+	if err != nil {
+		return Encoded{}, err
+	}
+	if e.values, err = encoded.column(); err != nil {
+		return Encoded{}, err
+	}
+	if e.values.data = r.rest; len(r.rest) != encoded.size {
+		return Encoded{}, fmt.Errorf("encoded values have %d bytes, want %d", len(r.rest), encoded.size)
+	}
+	return e, nil
+}
+
+// IndexBytes returns the memory that e takes beyond what it was parsed from.
+func (e *Encoded) IndexBytes() int { return e.values.IndexBytes() }
+
+// DataBytes returns the length of the encoded values.
+func (e *Encoded) DataBytes() int { return e.values.DataBytes() }
+
+// DecodedBytes returns the length of the values, as they were before they were encoded.
+func (e *Encoded) DecodedBytes() int { return e.lengths.size }
+
+// Entry completes an entry, of which the kind is known, with value i as it is stored. It aliases
+// what e was parsed from.
+func (e *Encoded) Entry(i int, entry *keyspace.Entry) {
+	entry.Value = e.values.At(i)
+	if entry.Kind == keyspace.KindPut {
+		entry.Dictionary, entry.Length = e.Dictionary, uint32(e.lengths.at(i))
+	}
+}
+
+// Decode returns all values as they were, in new memory. d must be their dictionary; kinds are
+// those of the block's entries, as for [KindAt].
+func (e *Encoded) Decode(d *Dictionary, kinds []byte) (Column, error) {
+	values, err := e.lengths.column()
+	if err != nil {
+		return Column{}, err
+	}
+	if err := e.checkSize(d, kinds); err != nil {
+		return Column{}, err
+	}
+	values.data = make([]byte, 0, e.lengths.size)
+	for i := range e.lengths.count {
+		value, length := e.values.At(i), int(e.lengths.at(i))
+		if isEncoded(kinds, i) {
+			values.data, err = d.Decode(values.data, value, length)
+		} else if values.data = append(values.data, value...); len(value) != length {
+			err = fmt.Errorf("value %d has %d bytes, want %d", i, len(value), length)
+		}
+		if err != nil {
+			return Column{}, err
+		}
+	}
+	return values, nil
+}
+
+// checkSize makes sure, before memory is taken, that values which are said to be far longer than
+// they are encoded are as long as it is said.
+func (e *Encoded) checkSize(d *Dictionary, kinds []byte) error {
+	const unsuspicious = 64 // times the encoded length
+	if e.lengths.size/unsuspicious <= e.DataBytes() {
+		return nil
+	}
+	words, err := d.get()
+	if err != nil {
+		return err
+	}
+	for i := range e.lengths.count {
+		if isEncoded(kinds, i) {
+			if err := checkLength(words, e.values.At(i), int(e.lengths.at(i))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package block
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/stoatdb/stoat/internal/pattern"
+)
+
+// Codec is how the values of a block are stored. The numbers are stored on disk and never reused.
+type Codec uint8
+
+const (
+	Raw     Codec = 0 // as they are: used in place
+	Zstd    Codec = 1 // compressed together: decoded together
+	Pattern Codec = 2 // each for itself, with a dictionary: any one decodes alone
+)
+
+// Codecs is how many codecs there are.
+const Codecs = 3
+
+// String returns the codec's name.
+func (c Codec) String() string {
+	switch c {
+	case Raw:
+		return "raw"
+	case Zstd:
+		return "zstd"
+	case Pattern:
+		return "pattern"
+	}
+	return fmt.Sprintf("codec %d", uint8(c))
+}
+
+// Dictionary is a dictionary of package pattern by its number, which blocks refer to. It is parsed
+// when it is first needed. Safe for concurrent use.
+type Dictionary struct {
+	Number uint64 // not 0, once blocks refer to it
+	Bucket uint64 // whose values it was made for
+	Fit    uint64 // how many bytes a thousand bytes of them took then
+
+	data  []byte
+	parse sync.Once
+	words *pattern.Dictionary
+	err   error
+}
+
+// NewDictionary returns the dictionary of which data is the binary form. It keeps data, which must
+// not change.
+func NewDictionary(number, bucket, fit uint64, data []byte) *Dictionary {
+	return &Dictionary{Number: number, Bucket: bucket, Fit: fit, data: data}
+}
+
+// Data returns the binary form of d.
+func (d *Dictionary) Data() []byte { return d.data }
+
+// get returns the dictionary, ready for use.
+func (d *Dictionary) get() (*pattern.Dictionary, error) {
+	d.parse.Do(func() {
+		if d.words, d.err = pattern.Parse(d.data); d.err != nil {
+			d.err = fmt.Errorf("dictionary %06d: %w", d.Number, d.err)
+		}
+	})
+	return d.words, d.err
+}
+
+// Decode appends to dst a value of length bytes that was encoded with d. It allocates only if dst
+// has too little room.
+func (d *Dictionary) Decode(dst, encoded []byte, length int) ([]byte, error) {
+	words, err := d.get()
+	if err != nil {
+		return nil, err
+	}
+	if room := cap(dst) - len(dst); room < length {
+		// A length that is not the value's must not take memory, so that it is checked before.
+		if err := checkLength(words, encoded, length); err != nil {
+			return nil, err
+		}
+		dst = append(make([]byte, 0, len(dst)+length), dst...)
+	}
+	from := len(dst)
+	dst, err = words.Decode(dst[:from:from+length], encoded)
+	if err == nil && len(dst)-from != length {
+		err = fmt.Errorf("encoded value has %d bytes, want %d", len(dst)-from, length)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return dst, nil
+}
+
+func checkLength(words *pattern.Dictionary, encoded []byte, length int) error {
+	n, err := words.DecodedLen(encoded)
+	if err == nil && n != length {
+		err = fmt.Errorf("encoded value has %d bytes, want %d", n, length)
+	}
+	return err
+}
+
+// Encoder encodes values with one dictionary. Not safe for concurrent use.
+type Encoder struct {
+	*pattern.Encoder
+	Dictionary *Dictionary
+}
+
+// NewEncoder returns an encoder for d. It takes up to half a megabyte, so blocks should share one.
+func (d *Dictionary) NewEncoder() (*Encoder, error) {
+	words, err := d.get()
+	if err != nil {
+		return nil, err
+	}
+	return &Encoder{words.NewEncoder(), d}, nil
+}
+
+// Encoding says how a builder stores values. The zero Encoding stores them as they are. With an
+// Encoder the codec is Pattern, else with a Compressor Zstd, each only where it saves enough.
+type Encoding struct {
+	Encoder    *Encoder
+	Compressor *Compressor
+}

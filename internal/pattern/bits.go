@@ -1,0 +1,77 @@
+package pattern
+
+import "encoding/binary"
+
+// Bits of a record follow each other from the least significant bit of its first byte on.
+
+// load returns the bits of p from the given one on: at least 57, and zeros beyond the end.
+func load(p []byte, bit uint) uint64 {
+	if i := bit >> 3; i+8 <= uint(len(p)) {
+		return binary.LittleEndian.Uint64(p[i:]) >> (bit & 7)
+	}
+	return loadEnd(p, bit)
+}
+
+// loadEnd is load where fewer than 8 bytes are left.
+func loadEnd(p []byte, bit uint) uint64 {
+	var word uint64
+	for i, shift := bit>>3, uint(0); i < uint(len(p)) && shift < 64; i, shift = i+1, shift+8 {
+		word |= uint64(p[i]) << shift
+	}
+	return word >> (bit & 7)
+}
+
+// read returns n bits of p, of which there are at most 64, from the given one on.
+func read(p []byte, bit, n uint) uint64 {
+	word := load(p, bit)
+	if n > 56 {
+		word = word&(1<<32-1) | load(p, bit+32)<<32
+	}
+	return word & (1<<n - 1)
+}
+
+// writer appends bits to a buffer.
+type writer struct {
+	buf []byte
+	at  int    // whole bytes written
+	acc uint64 // bits behind them
+	n   uint   // how many of those, less than 8
+}
+
+// slack is how much longer than what is written to it the buffer of a writer must be.
+const slack = 8
+
+// reset makes the writer one to a buffer with room for size bytes.
+func (w *writer) reset(size int) {
+	if size += slack; len(w.buf) < size {
+		w.buf = make([]byte, size+size/2)
+	}
+	w.at, w.acc, w.n = 0, 0, 0
+}
+
+// put writes the n low bits of v, the others of which are zero. There are at most 56.
+func (w *writer) put(v uint64, n uint) {
+	w.acc |= v << w.n
+	w.n += n
+	binary.LittleEndian.PutUint64(w.buf[w.at:], w.acc)
+	w.at += int(w.n >> 3)
+	w.acc >>= w.n &^ 7
+	w.n &= 7
+}
+
+// putLong writes the n low bits of v, of which there are at most 64.
+func (w *writer) putLong(v uint64, n uint) {
+	if n > 32 {
+		w.put(v&(1<<32-1), 32)
+		v, n = v>>32, n-32
+	}
+	w.put(v, n)
+}
+
+// bytes returns what was written. The bits behind it are zero.
+func (w *writer) bytes() []byte {
+	if w.n > 0 {
+		return w.buf[:w.at+1]
+	}
+	return w.buf[:w.at]
+}

@@ -1,0 +1,115 @@
+package pattern
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// builder makes a dictionary of tokens that are added in the order of their codes.
+type builder struct {
+	d       Dictionary
+	heap    []byte
+	scratch []op
+}
+
+func newBuilder() *builder {
+	return &builder{d: Dictionary{ops: []op{{}}}}
+}
+
+// newPhrase adds bytes to the heap and returns the op that appends them.
+func (b *builder) newPhrase(p []byte) op {
+	at := uint32(len(b.heap))
+	b.heap = append(b.heap, p...)
+	return op{kind: kindPhrase, n: uint16(len(p)), at: at}
+}
+
+// phrase returns an op that appends the bytes. It refers to those that are in the heap already if
+// that takes less: the bytes, or an op in a program, have one byte of their own, and the reference
+// up to six.
+func (b *builder) phrase(p []byte, program bool) op {
+	if len(p) > 6 || program && len(p) > 4 {
+		if at := bytes.Index(b.heap, p); at >= 0 {
+			return op{kind: kindPhrase, n: uint16(len(p)), at: uint32(at)}
+		}
+	}
+	return b.newPhrase(p)
+}
+
+// base returns the number under which ops refer to the base v.
+func (b *builder) base(v uint64) uint32 {
+	for i, other := range b.d.bases {
+		if other == v {
+			return uint32(i)
+		}
+	}
+	b.d.bases = append(b.d.bases, v)
+	return uint32(len(b.d.bases) - 1)
+}
+
+// add adds a token that has a code of so many bits, at least as many as the one before.
+func (b *builder) add(ops []op, bits uint8) {
+	b.d.tokens = append(b.d.tokens, token{first: uint32(len(b.d.ops)), bits: bits})
+	b.d.ops = append(append(b.d.ops, ops...), op{})
+}
+
+// dictionary returns the dictionary of the tokens added.
+func (b *builder) dictionary() (*Dictionary, error) {
+	d := &b.d
+	d.heap = append(b.heap, make([]byte, padding)...)
+	width := uint(d.tokens[len(d.tokens)-1].bits)
+	d.table, d.mask = make([]uint32, 1<<width), 1<<width-1
+	next := uint32(0) // with the first bit as the most significant of width ones
+	for i := range d.tokens {
+		t := &d.tokens[i]
+		if next>>width != 0 {
+			return nil, errors.New("dictionary has more tokens than codes")
+		}
+		t.code = uint16(bits.Reverse32(next) >> (32 - width))
+		entry := d.entryOf(*t)
+		for at := uint32(t.code); at < 1<<width; at += 1 << t.bits {
+			d.table[at] = entry
+		}
+		next += 1 << (width - uint(t.bits))
+	}
+	return d, nil
+}
+
+// entryOf returns the table's entry for a token.
+func (d *Dictionary) entryOf(t token) uint32 {
+	x := d.ops[t.first]
+	if x.kind == kindPhrase && x.n <= maxEntryPhrase && d.ops[t.first+1].kind == kindEnd {
+		return uint32(t.bits) | uint32(x.n)<<entryLenShift | x.at<<entryAtShift
+	}
+	return uint32(t.bits) | t.first<<entryAtShift
+}
+
+// check returns an error if there is no such op.
+func (x op) check() error {
+	ok := false
+	switch longest := int(x.n) + 1<<x.bits - 1; {
+	case x.kind == kindPhrase:
+		ok = x.n > 0
+	case x.kind == kindNumber:
+		ok = x.bits <= 64 && x.n == 0
+	case x.kind == kindLittle || x.kind == kindBig:
+		ok = x.bits <= 64 && x.n > 0 && x.n <= 8
+	case x.kind.based():
+		ok = x.bits <= maxTimeBits && x.n == 0
+	case x.kind == kindDigits:
+		ok = x.n > 0 && x.bits <= maxDigitsBits && longest <= maxDigits && x.at == 0
+	case x.kind == kindBase64 || x.kind == kindBase64URL:
+		ok = x.n > 0 && x.bits <= maxRunBits && x.at <= 1
+	case x.kind.counted():
+		ok = x.n > 0 && x.bits <= maxRunBits && x.at == 0
+	case x.kind == kindSame:
+		ok = x.n < maxRemembered
+	case x.kind == kindUUID || x.kind == kindUUIDUpper || x.kind == kindCopy:
+		ok = x.n == 0
+	}
+	if !ok {
+		return fmt.Errorf("dictionary has an op %+v", x)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package pattern
+
+import "encoding/binary"
+
+// Times are seconds since 1970, dates are days since then, both until the end of the year 9999.
+const (
+	secondsADay = 24 * 60 * 60
+	daysInAll   = 2_932_897
+	daysBefore  = 719_468 // from the first of March of the year 0 until 1970
+	daysOf400   = 146_097
+	maxTimeBits = 38
+)
+
+// time appends the time or date with that number.
+func (s *decoder) time(k kind, v uint64) bool {
+	size := k.size()
+	if size > len(s.out)-s.n {
+		return false
+	}
+	out := s.out[s.n : s.n+size]
+	s.n += size
+	if k == kindDate {
+		putDate((*[dateBytes]byte)(out), v%daysInAll)
+		return true
+	}
+	v %= daysInAll * secondsADay
+	putDate((*[dateBytes]byte)(out), v/secondsADay)
+	out[dateBytes] = 'T'
+	if k == kindTimeSpace {
+		out[dateBytes] = ' '
+	}
+	putClock((*[8]byte)(out[dateBytes+1:]), v%secondsADay)
+	return true
+}
+
+// putDate writes the date that is so many days after 1970. It counts in years that start in March,
+// so that the day that only some have is the last of one.
+func putDate(out *[dateBytes]byte, days uint64) {
+	days += daysBefore
+	cycle, day := days/daysOf400, days%daysOf400
+	year := (day - day/1460 + day/36524 - day/(daysOf400-1)) / 365
+	day -= 365*year + year/4 - year/100
+	month := (5*day + 2) / 153 // 0 is March
+	day -= (153*month + 2) / 5 // 0 is the first
+	year += 400 * cycle
+	if month += 3; month > 12 {
+		month, year = month-12, year+1
+	}
+	binary.LittleEndian.PutUint64(out[:], eightDigits(year*10000+month*100+day+1))
+	out[9], out[8] = out[7], out[6]
+	out[7], out[6], out[5], out[4] = '-', out[5], out[4], '-'
+}
+
+// putClock writes the time of a day.
+func putClock(out *[8]byte, second uint64) {
+	hour, minute := second/3600, second/60%60
+	w := eightDigits(hour*1000000 + minute*1000 + second%60)
+	binary.LittleEndian.PutUint64(out[:], w)
+	out[2], out[5] = ':', ':'
+}
+
+// parseClock returns the number of the time or date that p starts with. ok is false where there is
+// none, or where it would be written otherwise.
+func parseClock(k kind, p []byte) (v uint64, ok bool) {
+	size := k.size()
+	if len(p) < size {
+		return 0, false
+	}
+	if v, ok = parseDate((*[dateBytes]byte)(p)); !ok || k == kindDate {
+		return v, ok
+	}
+	separator := byte('T')
+	if k == kindTimeSpace {
+		separator = ' '
+	}
+	c := (*[9]byte)(p[dateBytes:])
+	if c[0] != separator || c[3] != ':' || c[6] != ':' {
+		return 0, false
+	}
+	hour, ok1 := twoDigits(c[1], c[2])
+	minute, ok2 := twoDigits(c[4], c[5])
+	second, ok3 := twoDigits(c[7], c[8])
+	if !ok1 || !ok2 || !ok3 || hour > 23 || minute > 59 || second > 59 {
+		return 0, false
+	}
+	return v*secondsADay + hour*3600 + minute*60 + second, true
+}
+
+func parseDate(p *[dateBytes]byte) (days uint64, ok bool) {
+	century, ok1 := twoDigits(p[0], p[1])
+	year, ok2 := twoDigits(p[2], p[3])
+	month, ok3 := twoDigits(p[5], p[6])
+	day, ok4 := twoDigits(p[8], p[9])
+	year += 100 * century
+	if !ok1 || !ok2 || !ok3 || !ok4 || p[4] != '-' || p[7] != '-' ||
+		year < 1970 || month < 1 || month > 12 || day < 1 || day > monthDays(year, month) {
+		return 0, false
+	}
+	if month < 3 {
+		month, year = month+12, year-1
+	}
+	days = year*365 + year/4 - year/100 + year/400 + (153*(month-3)+2)/5 + day - 1
+	return days - daysBefore, true
+}
+
+func monthDays(year, month uint64) uint64 {
+	switch month {
+	case 2:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	case 4, 6, 9, 11:
+		return 30
+	}
+	return 31
+}
+
+func twoDigits(a, b byte) (v uint64, ok bool) {
+	a, b = a-'0', b-'0'
+	return 10*uint64(a) + uint64(b), a < 10 && b < 10
+}

@@ -1,0 +1,85 @@
+package pattern
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// spareBits is how many bits more than codes of one length the longest codes have at most. Decoding
+// looks them up in a table, so that for few tokens it is a small one.
+const spareBits = 4
+
+// codeLengths returns how many bits the codes of tokens have that are used so often, at most
+// maxCodeBits each, so that all of them together have the fewest, or nearly so. There are at most
+// maxTokens.
+func codeLengths(counts []uint32) []uint8 {
+	longest := min(bits.Len(uint(len(counts)))+spareBits, maxCodeBits)
+	order := make([]int, len(counts)) // from the least used token on
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return int(counts[a]) - int(counts[b]) })
+	depths := treeDepths(counts, order)
+	var perLength [maxCodeBits + 1]int
+	for _, depth := range depths {
+		perLength[min(max(depth, 1), longest)]++
+	}
+	shorten(perLength[:longest+1])
+	lengths := make([]uint8, len(counts))
+	for _, i := range order {
+		for perLength[longest] == 0 {
+			longest--
+		}
+		perLength[longest]--
+		lengths[i] = uint8(longest)
+	}
+	return lengths
+}
+
+// treeDepths returns the depths of the leaves of Huffman's tree, for the tokens in that order.
+func treeDepths(counts []uint32, order []int) []int {
+	n := len(order)
+	weights := make([]uint64, 0, 2*n) // of the leaves, then of the inner nodes, both ascending
+	for _, i := range order {
+		weights = append(weights, uint64(counts[i]))
+	}
+	parents := make([]int, 2*n)
+	leaf, inner := 0, n
+	least := func() int {
+		if leaf < n && (inner >= len(weights) || weights[leaf] <= weights[inner]) {
+			leaf++
+			return leaf - 1
+		}
+		inner++
+		return inner - 1
+	}
+	for len(weights) < 2*n-1 {
+		a, b := least(), least()
+		parents[a], parents[b] = len(weights), len(weights)
+		weights = append(weights, weights[a]+weights[b])
+	}
+	depths := make([]int, 2*n)
+	for i := 2*n - 3; i >= 0; i-- {
+		depths[i] = depths[parents[i]] + 1
+	}
+	return depths[:n]
+}
+
+// shorten makes a code of so many lengths possible again after the longest ones were cut: it makes
+// others longer, the longest of them first.
+func shorten(perLength []int) {
+	longest := len(perLength) - 1
+	taken := 0 // of all codes of the longest length
+	for length, n := range perLength {
+		taken += n << (longest - length)
+	}
+	for length := longest - 1; taken > 1<<longest; {
+		for perLength[length] == 0 {
+			length--
+		}
+		perLength[length]--
+		perLength[length+1]++
+		taken -= 1 << (longest - length - 1)
+		length = min(length+1, longest-1)
+	}
+}

@@ -1,0 +1,78 @@
+package pattern
+
+import "encoding/binary"
+
+// copies finds where bytes were earlier in a value. It remembers one place for each hash of four
+// bytes, and is filled where tokens start.
+type copies struct {
+	last []uint32 // where they were, counted through all values
+	base uint32   // where this value starts, so that what is before it is of no use
+	end  uint32
+}
+
+const (
+	copySlotBits = 12
+	copyMax      = copyMin + copyLong + 1<<copyLongBits - 1
+)
+
+// reset starts a value of that length, of less than 2 GiB.
+func (c *copies) reset(size int) {
+	c.base = c.end
+	if c.last == nil || uint64(c.base)+uint64(size) >= 1<<32 {
+		c.last = make([]uint32, 1<<copySlotBits)
+		c.base = 1
+	}
+	c.end = c.base + uint32(size)
+}
+
+// find returns where the bytes at i were earlier in the value and how many they are, or 0, and
+// remembers them.
+func (c *copies) find(value []byte, i int) (from, size int) {
+	if len(value)-i < 8 {
+		return 0, 0
+	}
+	four := binary.LittleEndian.Uint32(value[i:])
+	slot := &c.last[four*0x9E3779B1>>(32-copySlotBits)]
+	at := *slot
+	*slot = c.base + uint32(i)
+	if at < c.base {
+		return 0, 0
+	}
+	from = int(at - c.base)
+	if from >= i || binary.LittleEndian.Uint32(value[from:]) != four {
+		return 0, 0
+	}
+	size = copyMin
+	for most := min(len(value)-i, copyMax); size < most && value[from+size] == value[i+size]; {
+		size++
+	}
+	return from, size
+}
+
+// tryCopy writes a copy from earlier in the value for what is at i, if that is better than another
+// choice.
+func (e *Encoder) tryCopy(i int, other choice) int {
+	if e.x.copy < 0 {
+		return i
+	}
+	from, size := e.copies.find(e.value, i)
+	if size == 0 {
+		return i
+	}
+	width := distanceBits(i)
+	more := size - copyMin
+	c := choice{e.x.copy, size, int(e.d.tokens[e.x.copy].bits) + copyBits + int(width)}
+	if more >= copyLong {
+		c.bits += copyLongBits
+	}
+	if !c.better(other) || !e.flush(i) {
+		return i
+	}
+	e.token(c.token)
+	e.w.put(uint64(min(more, copyLong)), copyBits)
+	if more >= copyLong {
+		e.w.put(uint64(more-copyLong), copyLongBits)
+	}
+	e.w.put(uint64(i-from-1), width)
+	return i + size
+}

@@ -1,0 +1,173 @@
+package pattern
+
+import "slices"
+
+// candidate is a token that starts with a phrase.
+type candidate struct {
+	word, mask uint64 // the first bytes of the phrase, and which of the 8 they are
+	at         uint32 // where the phrase lies in the heap
+	token      uint16
+	size       uint16 // of the phrase
+	bits       uint8  // of the code
+	plain      bool   // the phrase is all of the token
+}
+
+// index finds the tokens that may be next. It is immutable.
+type index struct {
+	levels   [3]level        // by how many bytes the first phrases have: 4 and more, 2 and more, 1
+	runs     [kinds][]uint16 // the tokens that start with an op of that kind
+	bytes    int             // the token that is kindBytes, or -1
+	copy     int             // the token that is kindCopy, or -1
+	texts    bool            // whether there are tokens that start with a run of characters
+	integers bool            // whether there are tokens that start with a binary integer
+}
+
+// level is candidates by the first bytes of their phrases.
+type level struct {
+	all    []candidate
+	starts []uint16 // of a slot, in all
+	size   int      // how many bytes of a phrase decide about its slot
+}
+
+const slotBits = 12
+
+// slot returns the slot of phrases that start with the bytes of the word.
+func (l *level) slot(word uint64) uint32 {
+	if l.size == 1 {
+		return uint32(byte(word))
+	}
+	return uint32(word<<(32-8*l.size)) * 0x9E3779B1 >> (32 - slotBits)
+}
+
+// candidates returns the candidates of a level for a value that goes on with the bytes of the word.
+func (x *index) candidates(l int, word uint64) []candidate {
+	level := &x.levels[l]
+	slot := level.slot(word)
+	return level.all[level.starts[slot]:level.starts[slot+1]]
+}
+
+func newIndex(d *Dictionary) *index {
+	x := &index{bytes: -1, copy: -1}
+	x.levels[0].size, x.levels[1].size, x.levels[2].size = 4, 2, 1
+	var phrases [3][]int
+	for i, t := range d.tokens {
+		first := d.ops[t.first]
+		alone := d.ops[t.first+1].kind == kindEnd
+		switch k := first.kind; {
+		case k == kindPhrase && first.n >= 4:
+			phrases[0] = append(phrases[0], i)
+		case k == kindPhrase && first.n >= 2:
+			phrases[1] = append(phrases[1], i)
+		case k == kindPhrase:
+			phrases[2] = append(phrases[2], i)
+		case k == kindBytes && alone:
+			x.bytes = i
+		case k == kindCopy && alone:
+			x.copy = i
+		case k != kindBytes && k != kindCopy:
+			x.runs[k] = append(x.runs[k], uint16(i))
+			x.integers = x.integers || k == kindLittle || k == kindBig
+			x.texts = x.texts || k != kindLittle && k != kindBig
+		}
+	}
+	weights := d.weights()
+	for i := range x.levels {
+		x.levels[i].fill(d, phrases[i], weights)
+	}
+	for _, list := range x.runs {
+		slices.SortStableFunc(list, func(a, b uint16) int { return weights[a].compare(weights[b]) })
+	}
+	return x
+}
+
+// fill makes candidates of the tokens.
+func (l *level) fill(d *Dictionary, tokens []int, weights []weight) {
+	slots := 1 << slotBits
+	if l.size == 1 {
+		slots = 1 << 8
+	}
+	type place struct {
+		slot  uint32
+		token int
+	}
+	places := make([]place, 0, len(tokens))
+	for _, i := range tokens {
+		word := load(d.heap, uint(d.ops[d.tokens[i].first].at)*8)
+		places = append(places, place{l.slot(word), i})
+	}
+	slices.SortStableFunc(places, func(a, b place) int {
+		if a.slot != b.slot {
+			return int(a.slot) - int(b.slot)
+		}
+		return weights[a.token].compare(weights[b.token])
+	})
+	l.starts = make([]uint16, slots+1)
+	for _, p := range places {
+		l.starts[p.slot+1]++
+		l.all = append(l.all, d.candidate(p.token))
+	}
+	for i := range slots {
+		l.starts[i+1] += l.starts[i]
+	}
+}
+
+func (d *Dictionary) candidate(token int) candidate {
+	t := d.tokens[token]
+	first := d.ops[t.first]
+	mask := ^uint64(0) >> (64 - 8*min(uint(first.n), 8))
+	return candidate{
+		word:  load(d.heap, uint(first.at)*8) & mask,
+		mask:  mask,
+		at:    first.at,
+		token: uint16(token),
+		size:  first.n,
+		bits:  t.bits,
+		plain: d.ops[t.first+1].kind == kindEnd,
+	}
+}
+
+// weight says how good a token is to try.
+type weight struct {
+	size int // how many bytes it stands for at least
+	bits int // how many it takes for that
+}
+
+// compare orders tokens by which should be tried first: those that stand for more bytes, and of
+// those with as many the one with fewer bits.
+func (w weight) compare(other weight) int {
+	if w.size != other.size {
+		return other.size - w.size
+	}
+	return w.bits - other.bits
+}
+
+// weights returns the weights of all tokens.
+func (d *Dictionary) weights() []weight {
+	weights := make([]weight, len(d.tokens))
+	for i, t := range d.tokens {
+		w := weight{bits: int(t.bits)}
+		for _, x := range d.opsOf(t) {
+			w.add(x)
+		}
+		weights[i] = w
+	}
+	return weights
+}
+
+func (w *weight) add(x op) {
+	switch {
+	case x.kind == kindPhrase:
+		w.size += int(x.n)
+	case x.kind.based():
+		w.size += max(x.kind.size(), int(x.n), 1)
+		w.bits += int(x.bits)
+	case x.kind.counted():
+		w.size += int(x.n)
+		w.bits += int(x.bits) + int(x.runBits(int(x.n)))
+	case x.kind == kindSame:
+		w.size += sameMin
+	case x.kind.size() > 0:
+		w.size += x.kind.size()
+		w.bits += uuidBits
+	}
+}

@@ -1,0 +1,133 @@
+package pattern
+
+// kind says what an op appends to the value. The numbers are stored and never reused.
+type kind uint8
+
+const (
+	kindEnd       kind = 0  // nothing: the token ends
+	kindPhrase    kind = 1  // bytes of the dictionary
+	kindDigits    kind = 2  // so many decimal digits, with leading zeros
+	kindNumber    kind = 3  // a decimal number without leading zeros
+	kindHex       kind = 4  // so many digits of 0-9 a-f
+	kindHexUpper  kind = 5  // so many digits of 0-9 A-F
+	kindBase64    kind = 6  // so many characters of the standard alphabet of base64
+	kindBase64URL kind = 7  // so many characters of the alphabet of base64 for URLs
+	kindBytes     kind = 8  // so many bytes as they are
+	kindUUID      kind = 9  // 32 digits of 0-9 a-f, in five groups with dashes
+	kindUUIDUpper kind = 10 // the same with A-F
+	kindTime      kind = 11 // a date and a time, as 2006-01-02T15:04:05
+	kindTimeSpace kind = 12 // a date and a time, as 2006-01-02 15:04:05
+	kindDate      kind = 13 // a date, as 2006-01-02
+	kindSame      kind = 14 // what an earlier op of this value that was no phrase appended
+	kindCopy      kind = 15 // bytes from earlier in this value
+	kindLittle    kind = 16 // an integer of so many bytes, the least significant one first
+	kindBig       kind = 17 // an integer of so many bytes, the most significant one first
+
+	kinds = 18
+)
+
+// op is one step of a token: what to append to the value, and how to read the rest of it from the
+// record.
+type op struct {
+	kind kind
+	// bits is how many bits of the record say how much longer than n a run is; for numbers and
+	// times it is how many bits they have.
+	bits uint8
+	// n is the length of a phrase and the least length of a run. For kindSame it says how many
+	// remembered runs to go back.
+	n uint16
+	// at is where a phrase, or the base of a number or time, lies in the heap. For base64 it is 1
+	// if the unused bits of the last character are zero and left out.
+	at uint32
+}
+
+// counted reports whether ops of the kind have a least length, and bits that say what is beyond it.
+func (k kind) counted() bool {
+	switch k {
+	case kindDigits, kindHex, kindHexUpper, kindBase64, kindBase64URL, kindBytes:
+		return true
+	}
+	return false
+}
+
+// based reports whether ops of the kind are numbers above a base.
+func (k kind) based() bool {
+	switch k {
+	case kindNumber, kindTime, kindTimeSpace, kindDate, kindLittle, kindBig:
+		return true
+	}
+	return false
+}
+
+// remembered reports whether a later kindSame can refer to what an op of the kind appends.
+func (k kind) remembered() bool {
+	return k != kindPhrase && k != kindBytes && k < kindSame
+}
+
+// Lengths of what has only one.
+const (
+	uuidBytes = 36
+	uuidBits  = 128
+	timeBytes = 19
+	dateBytes = 10
+)
+
+// size returns the length of what ops of the kind append, or 0 if it varies.
+func (k kind) size() int {
+	switch k {
+	case kindUUID, kindUUIDUpper:
+		return uuidBytes
+	case kindTime, kindTimeSpace:
+		return timeBytes
+	case kindDate:
+		return dateBytes
+	}
+	return 0
+}
+
+// tailBits returns how many bits of the last of n characters of base64 are unused: they encode
+// whole bytes.
+func tailBits(n int) uint {
+	switch n % 4 {
+	case 2:
+		return 4
+	case 3:
+		return 2
+	}
+	return 0
+}
+
+// runBits returns how many bits the n characters of a counted op have in a record.
+func (x op) runBits(n int) uint {
+	switch x.kind {
+	case kindDigits:
+		return uint(digitBits[min(n, maxDigits)])
+	case kindHex, kindHexUpper:
+		return 4 * uint(n)
+	case kindBase64, kindBase64URL:
+		if x.at == 0 {
+			return 6 * uint(n)
+		}
+		return 6*uint(n) - tailBits(n)
+	}
+	return 8 * uint(n)
+}
+
+// The greatest length of kindDigits, which is what fits 64 bits, and bits of it.
+const (
+	maxDigits     = 19
+	maxDigitsBits = 4
+)
+
+// digitBits has, for each number of digits, how many bits they need. It is immutable.
+var digitBits = [maxDigits + 1]uint8{
+	0, 4, 7, 10, 14, 17, 20, 24, 27, 30, 34, 37, 40, 44, 47, 50, 54, 57, 60, 64,
+}
+
+// How the length of a copy from earlier in a value is written.
+const (
+	copyMin      = 4
+	copyBits     = 4               // of the length beyond copyMin
+	copyLong     = 1<<copyBits - 1 // says that more of the length follows
+	copyLongBits = 16              // of the length beyond that
+)

@@ -1,0 +1,191 @@
+package pattern
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Alphabets.
+const (
+	lettersStandard = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	lettersURL      = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+)
+
+// What to add, for digits of hex above 9, to the character that would follow '9'.
+const (
+	hexLower = 'a' - '9' - 1
+	hexUpper = 'A' - '9' - 1
+)
+
+// Every two characters of base64, by their 12 bits. They are immutable.
+var (
+	pairsStandard = pairsOf(lettersStandard)
+	pairsURL      = pairsOf(lettersURL)
+)
+
+func pairsOf(letters string) (pairs [1 << 12]uint16) {
+	for i := range pairs {
+		pairs[i] = uint16(letters[i&63]) | uint16(letters[i>>6])<<8
+	}
+	return pairs
+}
+
+// base64 appends n characters of 6 bits, the last of which has fewer if whole is 1.
+func (s *decoder) base64(n int, pairs *[1 << 12]uint16, whole uint32) {
+	out, p, bit := s.out[s.n:s.n+n], s.p, s.bit
+	for ; len(out) >= 8; out = out[8:] {
+		w := load(p, bit)
+		bit += 48
+		q := (*[8]byte)(out)
+		binary.LittleEndian.PutUint16(q[0:], pairs[w&4095])
+		binary.LittleEndian.PutUint16(q[2:], pairs[w>>12&4095])
+		binary.LittleEndian.PutUint16(q[4:], pairs[w>>24&4095])
+		binary.LittleEndian.PutUint16(q[6:], pairs[w>>36&4095])
+	}
+	tail := uint(0)
+	if whole != 0 {
+		tail = tailBits(n)
+	}
+	w := load(p, bit)
+	bit += 6*uint(len(out)) - tail
+	for i := range out {
+		six := w & 63
+		if i == len(out)-1 && tail != 0 {
+			six = six << tail & 63
+		}
+		out[i] = byte(pairs[six])
+		w >>= 6
+	}
+	s.n, s.bit = s.n+n, bit
+}
+
+// hex appends n digits of 4 bits.
+func (s *decoder) hex(n int, letters uint64) {
+	out, p, bit := s.out[s.n:s.n+n], s.p, s.bit
+	for ; len(out) >= 8; out = out[8:] {
+		binary.LittleEndian.PutUint64(out, hexEight(load(p, bit), letters))
+		bit += 32
+	}
+	if len(out) > 0 {
+		w := hexEight(load(p, bit), letters)
+		bit += 4 * uint(len(out))
+		for i := range out {
+			out[i] = byte(w)
+			w >>= 8
+		}
+	}
+	s.n, s.bit = s.n+n, bit
+}
+
+// hexEight returns the eight digits of hex that the low 32 bits of w stand for, the first in the
+// low byte.
+func hexEight(w, letters uint64) uint64 {
+	w &= 1<<32 - 1
+	w = (w | w<<16) & 0x0000FFFF0000FFFF
+	w = (w | w<<8) & 0x00FF00FF00FF00FF
+	w = (w | w<<4) & 0x0F0F0F0F0F0F0F0F
+	above9 := (w + 0x0606060606060606) >> 4 & 0x0101010101010101
+	return w + 0x3030303030303030 + above9*letters
+}
+
+// uuid appends a UUID.
+func (s *decoder) uuid(upper bool) bool {
+	if len(s.out)-s.n < uuidBytes {
+		return false
+	}
+	letters := uint64(hexLower)
+	if upper {
+		letters = hexUpper
+	}
+	out := (*[uuidBytes]byte)(s.out[s.n:])
+	b := hexEight(load(s.p, s.bit+32), letters)
+	c := hexEight(load(s.p, s.bit+64), letters)
+	binary.LittleEndian.PutUint64(out[0:], hexEight(load(s.p, s.bit), letters))
+	binary.LittleEndian.PutUint32(out[9:], uint32(b))
+	binary.LittleEndian.PutUint32(out[14:], uint32(b>>32))
+	binary.LittleEndian.PutUint32(out[19:], uint32(c))
+	binary.LittleEndian.PutUint32(out[24:], uint32(c>>32))
+	binary.LittleEndian.PutUint64(out[28:], hexEight(load(s.p, s.bit+96), letters))
+	out[8], out[13], out[18], out[23] = '-', '-', '-', '-'
+	s.n, s.bit = s.n+uuidBytes, s.bit+128
+	return true
+}
+
+// bytes appends n bytes as they are in the record.
+func (s *decoder) bytes(n int) {
+	out, p, bit := s.out[s.n:s.n+n], s.p, s.bit
+	for ; len(out) >= 8; out = out[8:] {
+		binary.LittleEndian.PutUint64(out, read(p, bit, 64))
+		bit += 64
+	}
+	w := load(p, bit)
+	bit += 8 * uint(len(out))
+	for i := range out {
+		out[i] = byte(w)
+		w >>= 8
+	}
+	s.n, s.bit = s.n+n, bit
+}
+
+// integer appends the n last significant bytes of v.
+func (s *decoder) integer(big bool, n int, v uint64) bool {
+	if n > len(s.out)-s.n {
+		return false
+	}
+	if big {
+		v = bits.ReverseBytes64(v) >> (64 - 8*n)
+	}
+	for i := range n {
+		s.out[s.n+i] = byte(v)
+		v >>= 8
+	}
+	s.n += n
+	return true
+}
+
+// digits appends the n last decimal digits of v, for which there must be room.
+func (s *decoder) digits(v uint64, n int) bool {
+	out := s.out[s.n : s.n+n]
+	for len(out) >= 8 {
+		binary.LittleEndian.PutUint64(out[len(out)-8:], eightDigits(v%1e8))
+		v, out = v/1e8, out[:len(out)-8]
+	}
+	if len(out) > 0 {
+		w := eightDigits(v % 1e8)
+		for i := len(out) - 1; i >= 0; i-- {
+			out[i] = byte(w >> 56)
+			w <<= 8
+		}
+	}
+	s.n += n
+	return true
+}
+
+// eightDigits returns the decimal digits of v, which is less than 1e8, the first in the low byte.
+// It halves the digits three times, dividing by multiplying with what is just more than 1 / 10000,
+// 1 / 100 and 1 / 10.
+func eightDigits(v uint64) uint64 {
+	fours := v / 10000
+	fours |= (v - fours*10000) << 32
+	twos := fours * 10486 >> 20 & 0x0000007F0000007F
+	twos |= (fours - twos*100) << 16
+	ones := twos * 103 >> 10 & 0x000F000F000F000F
+	ones |= (twos - ones*10) << 8
+	return ones | 0x3030303030303030
+}
+
+// decimalLen returns how many decimal digits v has.
+func decimalLen(v uint64) int {
+	v |= 1
+	n := bits.Len64(v) * 1233 >> 12 // the logarithm, or one more
+	if v >= powers[n] {
+		n++
+	}
+	return n
+}
+
+// powers are those of 10 that fit 64 bits. They are immutable.
+var powers = [maxDigits + 1]uint64{
+	1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+	1e18, 1e19,
+}
