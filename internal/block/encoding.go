@@ -78,15 +78,15 @@ func (d *Dictionary) Decode(dst, encoded []byte, length int) ([]byte, error) {
 		}
 		dst = append(make([]byte, 0, len(dst)+length), dst...)
 	}
-	from := len(dst)
-	dst, err = words.Decode(dst[:from:from+length], encoded)
-	if err == nil && len(dst)-from != length {
-		err = fmt.Errorf("encoded value has %d bytes, want %d", len(dst)-from, length)
+	end := len(dst) + length
+	decoded, err := words.Decode(dst[:len(dst):end], encoded)
+	if err == nil && len(decoded) != end {
+		err = fmt.Errorf("encoded value has %d bytes, want %d", len(decoded)-len(dst), length)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return dst, nil
+	return dst[:end], nil
 }
 
 func checkLength(words *pattern.Dictionary, encoded []byte, length int) error {
