@@ -68,11 +68,13 @@ const (
 type Compression uint8
 
 const (
-	// CompressionAuto compresses where it saves enough, and only what is likely to stay.
+	// CompressionAuto makes values that are likely to stay smaller where it saves enough. A sample
+	// decides for each bucket: values that have much in common are encoded one by one, so that a
+	// read decodes one value; others are compressed in blocks with Zstandard.
 	CompressionAuto Compression = iota
 	// CompressionNone stores every block as it is.
 	CompressionNone
-	// CompressionZstd compresses with Zstandard wherever it saves enough.
+	// CompressionZstd compresses blocks with Zstandard wherever it saves enough.
 	CompressionZstd
 )
 

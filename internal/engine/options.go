@@ -9,7 +9,7 @@ import (
 type Compression uint8
 
 const (
-	CompressionAuto Compression = iota // blocks that are likely to stay, where it saves enough
+	CompressionAuto Compression = iota // what is likely to stay, as suits it, where it saves enough
 	CompressionNone                    // no block
 	CompressionZstd                    // every block where it saves enough
 )
