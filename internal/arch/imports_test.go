@@ -37,8 +37,9 @@ const policy = `
 	internal/table:        internal/keyspace, internal/checksum, internal/corrupt, internal/vfs,
 	                       internal/block, internal/filter
 
-	internal/superversion: internal/keyspace, internal/corrupt, internal/filter, internal/block,
-	                       internal/memtable, internal/manifest, internal/valuelog, internal/table
+	internal/superversion: internal/keyspace, internal/corrupt, internal/vfs, internal/filter,
+	                       internal/block, internal/memtable, internal/manifest,
+	                       internal/valuelog, internal/table
 	internal/run:          internal/keyspace, internal/corrupt, internal/vfs, internal/manifest,
 	                       internal/valuelog, internal/pattern, internal/block, internal/table
 	internal/flush:        internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,

@@ -41,7 +41,7 @@ func (b *Builder) Add(key []byte, e keyspace.Entry) {
 	b.valueEnds = append(b.valueEnds, uint32(b.ValueBytes()+e.Size()))
 	encoder := b.encoding.Encoder
 	if encoder != nil && e.Kind == keyspace.KindPut && e.Dictionary == 0 {
-		b.values = encoder.Append(b.values, e.Value)
+		b.values = encoder.append(b.values, e.Value)
 	} else {
 		b.values = append(b.values, e.Value...)
 	}

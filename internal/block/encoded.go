@@ -135,10 +135,14 @@ func (e *Encoded) checkSize(d *Dictionary, kinds []byte) error {
 		return err
 	}
 	for i := range e.lengths.count {
+		value, length := e.values.At(i), int(e.lengths.at(i))
 		if isEncoded(kinds, i) {
-			if err := checkLength(words, e.values.At(i), int(e.lengths.at(i))); err != nil {
-				return err
-			}
+			err = checkLength(words, value, length)
+		} else if len(value) != length {
+			err = fmt.Errorf("value %d has %d bytes, want %d", i, len(value), length)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -103,6 +103,15 @@ type Encoder struct {
 	Dictionary *Dictionary
 }
 
+// append appends the encoded value. One that looks random is stored as it is at once, as
+// [pattern.Encoder] does in the end: as the value and a zero.
+func (e *Encoder) append(dst, value []byte) []byte {
+	if len(value) >= sampleBytes && LooksRandom(value) {
+		return append(append(dst, value...), 0)
+	}
+	return e.Append(dst, value)
+}
+
 // NewEncoder returns an encoder for d. It takes up to half a megabyte, so blocks should share one.
 func (d *Dictionary) NewEncoder() (*Encoder, error) {
 	words, err := d.get()

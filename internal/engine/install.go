@@ -20,10 +20,7 @@ func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Sup
 	e.installing.Lock()
 	defer e.installing.Unlock()
 	old := e.state.Load().Levels
-	edit.AddDictionaries = slices.DeleteFunc(edit.AddDictionaries, func(d manifest.Dictionary) bool {
-		_, known := old.Version.Dictionary(d.Number)
-		return known
-	})
+	edit.AddDictionaries = newDictionaries(edit.AddDictionaries, old.Version)
 	edit.NextNumber = e.numbers.Load()
 	version, err := old.Version.Apply(edit)
 	if p := e.poisoned.Load(); p != nil {
@@ -54,6 +51,20 @@ func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Sup
 	e.mu.Unlock()
 	e.removeObsolete(old, version)
 	return nil
+}
+
+// newDictionaries returns those of the dictionaries that v has not, once each.
+func newDictionaries(all []manifest.Dictionary, v *manifest.Version) (added []manifest.Dictionary) {
+	for i, d := range all {
+		_, known := v.Dictionary(d.Number)
+		again := slices.ContainsFunc(all[:i], func(other manifest.Dictionary) bool {
+			return other.Number == d.Number
+		})
+		if !known && !again {
+			added = append(added, d)
+		}
+	}
+	return added
 }
 
 // record appends edit to the manifest, or starts a new manifest with its outcome: always the first

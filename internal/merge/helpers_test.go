@@ -79,6 +79,11 @@ func (s *store) openValues(f manifest.ValueFile) *valuelog.File {
 	})
 }
 
+// table returns the reader of a table of the version.
+func (s *store) table(meta *manifest.Table) *table.Table {
+	return s.open(meta, s.levels().Dictionaries())
+}
+
 func (s *store) levels() *superversion.Levels {
 	return superversion.NewLevels(s.version, nil, superversion.Opener{
 		Table: s.open, Values: s.openValues, Now: func() uint64 { return now },
@@ -211,7 +216,7 @@ func (s *store) read(tables []*manifest.Table) writes {
 	w, levels := writes{}, s.levels()
 	for _, meta := range tables {
 		var c table.Cursor
-		c.Init(s.open(meta, nil), table.ReadValues)
+		c.Init(s.table(meta), table.ReadValues)
 		for ok := c.First(); ok; ok = c.Next() {
 			if w[string(c.Key())] = (cell{}); c.Kind() == keyspace.KindDelete {
 				continue
@@ -271,7 +276,7 @@ func (s *store) keys(tables []*manifest.Table) map[string]bool {
 	all := map[string]bool{}
 	for _, meta := range tables {
 		var c table.Cursor
-		c.Init(s.open(meta, nil), table.ReadKeys)
+		c.Init(s.table(meta), table.ReadKeys)
 		for ok := c.First(); ok; ok = c.Next() {
 			all[string(c.Key())] = true
 		}

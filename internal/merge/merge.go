@@ -103,7 +103,9 @@ func (j *Job) write(w *run.Writer, c *superversion.Cursor) error {
 		}
 		copied, completed, err := j.copyBlock(w, c)
 		if !copied && err == nil {
-			completed, err = j.copyEntry(w, c)
+			var more bool
+			more, err = j.copyEntry(w, c)
+			completed = completed || more
 		}
 		if err != nil {
 			return err

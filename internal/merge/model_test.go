@@ -8,8 +8,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/pattern"
 	"github.com/stoatdb/stoat/internal/run"
 )
 
@@ -100,6 +102,7 @@ type model struct {
 type tally struct {
 	toBottom, toYoung, relocated, deletions, tombstones, cuts, moved int
 	kept                                                             Kept
+	dictionaries                                                     int // that outputs refer to
 }
 
 // fill adds a random run, the first time to the bottom run.
@@ -140,6 +143,21 @@ func (m *model) drop(rng *rand.Rand, sh shape) {
 	maps.DeleteFunc(m.want, func(key string, _ cell) bool { return m.isDropped(key) })
 }
 
+// dictionaries returns those of the version, and new ones for some buckets.
+func (m *model) dictionaries(rng *rand.Rand) []*block.Dictionary {
+	all := slices.Clone(m.levels().Dictionaries())
+	for bucket := range uint64(rng.IntN(4)) {
+		var samples [][]byte
+		for range 200 {
+			samples = append(samples, fmt.Appendf(nil, "%0*x", 1+rng.IntN(100), rng.Uint64()))
+		}
+		m.numbers++
+		all = append(all, block.NewDictionary(m.numbers, bucket, 0,
+			pattern.Train(samples).Append(nil)))
+	}
+	return all
+}
+
 // merge does a random merge and checks its outcome.
 func (m *model) merge(rng *rand.Rand) {
 	m.t.Helper()
@@ -147,7 +165,9 @@ func (m *model) merge(rng *rand.Rand) {
 	if !ok {
 		return
 	}
-	j.Output.Compress = rng.IntN(4) == 0
+	j.Output.Compress = rng.IntN(3) == 0
+	j.Output.Patterns, j.Output.Sample = rng.IntN(4) > 0, 1<<(4+rng.IntN(17))
+	j.Output.Dictionaries = m.dictionaries(rng)
 	j.Kept = &m.seen.kept
 	relocate := map[uint64]bool{}
 	for _, f := range m.version.ValueFiles {
@@ -170,6 +190,7 @@ func (m *model) merge(rng *rand.Rand) {
 	}
 	m.seen.cuts += len(j.Output.Cuts)
 	m.seen.moved += len(taken)
+	m.seen.dictionaries += len(edit.AddDictionaries)
 }
 
 // pick returns a merge of the oldest young runs into the bottom run, of neighbours among the young
@@ -304,7 +325,7 @@ func TestRun_leavesWhatAMapWouldHold(t *testing.T) {
 					want: writes{}, dropped: map[uint64]bool{}, seen: seen,
 				}
 				for range 15 {
-					m.tableBytes, m.blockBytes = rng.Int64N(2000), 1+rng.IntN(200)
+					m.tableBytes, m.blockBytes = rng.Int64N(2000), 1+rng.IntN(200)*(1+9*rng.IntN(2))
 					m.values = run.Values{Separate: sh.separate, FileBytes: rng.Int64N(2000)}
 					m.fill(rng, sh)
 					m.drop(rng, sh)
@@ -318,7 +339,7 @@ func TestRun_leavesWhatAMapWouldHold(t *testing.T) {
 	}
 	t.Logf("%+v", *seen)
 	if min(seen.toBottom, seen.toYoung, seen.relocated, seen.deletions, seen.tombstones,
-		seen.cuts, seen.moved, seen.kept.Tables, seen.kept.Blocks) < 10 {
+		seen.cuts, seen.moved, seen.kept.Tables, seen.kept.Blocks, 5*seen.dictionaries) < 10 {
 		t.Errorf("seed %d: merges were only %+v", seed, seen)
 	}
 }

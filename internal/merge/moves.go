@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
@@ -114,13 +115,22 @@ func (j *Job) pieces() ([]piece, error) {
 func (j *Job) isAsWanted(r *superversion.Run, t *manifest.Table) bool {
 	expired := t.StaleAt != 0 && t.StaleAt <= j.Now
 	if t.Size < j.small() || t.Tombstones > 0 || expired || t.Compressed != j.Output.Compress ||
-		r.Hides(t.Smallest, t.Largest) || j.Levels.Version.MayHoldDropped(t) {
+		r.Hides(t.Smallest, t.Largest) || j.Levels.Version.MayHoldDropped(t) ||
+		!j.isEncodedAsWanted(t) {
 		return false
 	}
 	relocate := j.Output.Values.Relocate
 	return relocate == nil || !slices.ContainsFunc(t.Values, func(s manifest.ValueShare) bool {
 		return relocate(s.File)
 	})
+}
+
+// isEncodedAsWanted reports whether values may stay encoded as those of t are.
+func (j *Job) isEncodedAsWanted(t *manifest.Table) bool {
+	return len(t.Dictionaries) == 0 || j.Output.Patterns &&
+		!slices.ContainsFunc(t.Dictionaries, func(number uint64) bool {
+			return run.Replaced(j.Output.Dictionaries, number)
+		})
 }
 
 // small returns the size below which tables are not moved.

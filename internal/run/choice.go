@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -10,13 +11,15 @@ import (
 )
 
 const (
-	// defaultSample is how many bytes of a bucket's values decide on their encoding.
+	// defaultSample is how many bytes of a bucket's keys and values decide on its encoding.
 	defaultSample = 1 << 20
-	// sampleEntries is the most that a sample has, however short values are.
-	sampleEntries = 16 << 10
+	// largeShare of a sample, as a divisor, is a value that has no part in it, and is not encoded:
+	// encoding it would take memory, and one that is read alone is not found by the hundred.
+	largeShare = 16
 	// maxDictionaries is how many a database may have, each of which stays in memory and in the
-	// manifest.
-	maxDictionaries = 16
+	// manifest. When half of them are there, those that newer ones replaced have to go, and no more
+	// are made for buckets that are smaller than a sample.
+	maxDictionaries = 32
 )
 
 // choice is how the values of the bucket that is being written are encoded. It is made anew for
@@ -25,10 +28,11 @@ const (
 type choice struct {
 	bucket   uint64 // of the last entry
 	data     bool   // that entry is user data of the bucket
-	made     bool
+	made     bool   // for the bucket and the table
+	copied   bool   // blocks of the bucket were copied, so that a sample is not all of it
 	encoding block.Encoding
 	waiting  []waiting
-	bytes    int // of the values in waiting
+	bytes    int // of the entries in waiting
 
 	compressor *block.Compressor
 	encoder    *block.Encoder      // the last one that was used
@@ -45,12 +49,8 @@ type waiting struct {
 // hold adds an entry to the sample, or writes it if the choice is made.
 func (w *Writer) hold(key []byte, e keyspace.Entry) (completed bool, err error) {
 	c := &w.choice
-	bucket, data := keyspace.BucketOf(key)
-	if data = data && keyspace.IsData(key); data != c.data || bucket != c.bucket {
-		if completed, err = w.release(true); err != nil {
-			return completed, err
-		}
-		c.bucket, c.data, c.made = bucket, data, false
+	if completed, err = w.enter(key); err != nil {
+		return completed, err
 	}
 	if !c.made && !w.mayChoose() {
 		c.made = true
@@ -58,32 +58,51 @@ func (w *Writer) hold(key []byte, e keyspace.Entry) (completed bool, err error) 
 			return completed, err
 		}
 	}
-	if c.made {
-		more, err := w.write(key, e)
-		return completed || more, err
+	if c.made || w.large(e) {
+		more, err := w.release(false)
+		if err != nil {
+			return completed || more, err
+		}
+		last, err := w.write(key, e)
+		return completed || more || last, err
 	}
 	e.Value = bytes.Clone(e.Value)
 	c.waiting = append(c.waiting, waiting{bytes.Clone(key), e})
-	c.bytes += e.Size()
-	if c.bytes < w.config.Sample && len(c.waiting) < sampleEntries {
+	if c.bytes += len(key) + e.Size(); c.bytes < w.config.Sample {
 		return completed, nil
 	}
 	more, err := w.release(false)
 	return completed || more, err
 }
 
-// release makes the choice and writes the entries that wait for it. If whole, they are all that
-// there is of the bucket.
+// enter makes the bucket of key the current one; the entries that wait are all of another.
+func (w *Writer) enter(key []byte) (completed bool, err error) {
+	c := &w.choice
+	bucket, data := keyspace.BucketOf(key)
+	if data = data && keyspace.IsData(key); data == c.data && bucket == c.bucket {
+		return false, nil
+	}
+	completed, err = w.release(true)
+	c.bucket, c.data, c.made, c.copied = bucket, data, false, false
+	return completed, err
+}
+
+// large reports whether a value is too large to be encoded.
+func (w *Writer) large(e keyspace.Entry) bool { return e.Size() > w.config.Sample/largeShare }
+
+// release makes the choice and writes the entries that wait for it. If whole, no others of the
+// bucket follow.
 func (w *Writer) release(whole bool) (completed bool, err error) {
 	c := &w.choice
 	if len(c.waiting) == 0 {
 		return false, nil
 	}
-	if c.encoding, err = w.choose(whole); err != nil {
+	sure := false
+	if c.encoding, sure, err = w.choose(whole && !c.copied); err != nil {
 		return false, err
 	}
 	sample := c.waiting
-	c.waiting, c.bytes, c.made = nil, 0, true
+	c.waiting, c.bytes = nil, 0
 	for _, x := range sample {
 		more, err := w.write(x.key, x.entry)
 		if err != nil {
@@ -91,37 +110,38 @@ func (w *Writer) release(whole bool) (completed bool, err error) {
 		}
 		completed = completed || more
 	}
-	c.made = true // also if a table was completed meanwhile
+	c.made = sure && !completed
 	return completed, nil
 }
 
-// choose returns the encoding that suits the entries that wait.
-func (w *Writer) choose(whole bool) (block.Encoding, error) {
-	plain, err := w.plain()
-	if err != nil || !w.mayChoose() {
-		return plain, err
+// choose returns the encoding that suits the entries that wait; sure is false if those are too few
+// to tell. If whole, they are all that there is of the bucket.
+func (w *Writer) choose(whole bool) (e block.Encoding, sure bool, err error) {
+	if e, err = w.plain(); err != nil || !w.mayChoose() {
+		return e, true, err
 	}
 	values, err := w.sample()
 	if err != nil {
-		return block.Encoding{}, err
+		return e, false, err
 	}
 	t := newTrial(values, w.config.Sample, whole)
 	if !t.large() {
-		return w.usual(plain)
+		e, err = w.usual(e)
+		return e, false, err
 	}
 	if t.looksRandom() {
-		return plain, nil
+		return e, true, nil
 	}
-	least, err := t.size(plain)
+	least, err := t.size(e)
 	if err != nil {
-		return block.Encoding{}, err
+		return e, false, err
 	}
 	encoder, size, err := w.bestEncoder(t)
 	if err != nil || encoder == nil || size > t.raw-t.raw/rawShare || size > least+least/aloneShare {
-		return plain, err
+		return e, true, err
 	}
 	w.use(encoder)
-	return block.Encoding{Encoder: encoder}, nil
+	return block.Encoding{Encoder: encoder}, true, nil
 }
 
 // usual returns the encoding with the dictionary that the bucket has, or else plain.
@@ -176,7 +196,7 @@ func (w *Writer) bestEncoder(t *trial) (best *block.Encoder, size int, err error
 			return best, size, err
 		}
 	}
-	if !w.mayTrain(best != nil) {
+	if !w.mayTrain(t.whole) {
 		return best, size, nil
 	}
 	made, madeSize, err := w.train(t)
@@ -202,11 +222,12 @@ func (w *Writer) train(t *trial) (*block.Encoder, int, error) {
 	return encoder, size + t.share(data), err
 }
 
-// mayTrain reports whether a new dictionary may be tried for the bucket: once, and as long as there
-// are not too many.
-func (w *Writer) mayTrain(has bool) bool {
+// mayTrain reports whether a new dictionary may be tried for the bucket, which is small or not:
+// once, and as long as there are not too many.
+func (w *Writer) mayTrain(small bool) bool {
 	c := &w.choice
-	if c.trained[c.bucket] || !has && len(w.config.Dictionaries)+len(c.new) >= maxDictionaries {
+	n := len(w.config.Dictionaries) + len(c.new)
+	if c.trained[c.bucket] || n >= maxDictionaries || small && n >= maxDictionaries/2 {
 		return false
 	}
 	if c.trained == nil {
@@ -214,6 +235,22 @@ func (w *Writer) mayTrain(has bool) bool {
 	}
 	c.trained[c.bucket] = true
 	return true
+}
+
+// Replaced reports whether all that is encoded with a dictionary is to be encoded anew where it is
+// written: there are many, and its bucket has a newer one.
+func Replaced(all []*block.Dictionary, number uint64) bool {
+	if len(all) < maxDictionaries/2 {
+		return false
+	}
+	for i, d := range all {
+		if d.Number == number {
+			return slices.ContainsFunc(all[i+1:], func(newer *block.Dictionary) bool {
+				return newer.Bucket == d.Bucket
+			})
+		}
+	}
+	return false
 }
 
 // newest returns the last dictionary that was made for a bucket, or nil.
@@ -251,8 +288,11 @@ func (w *Writer) decoded(e keyspace.Entry, dst []byte) (keyspace.Entry, error) {
 		return e, nil
 	}
 	d, err := w.dictionary(e.Dictionary)
-	if err == nil {
-		e.Value, err = d.Decode(dst, e.Value, e.Size())
+	if err != nil {
+		return e, err
+	}
+	if e.Value, err = d.Decode(dst, e.Value, e.Size()); err != nil {
+		err = corrupt.New("a table", 0, "%v", err)
 	}
 	e.Dictionary, e.Length = 0, 0
 	return e, err
@@ -261,8 +301,13 @@ func (w *Writer) decoded(e keyspace.Entry, dst []byte) (keyspace.Entry, error) {
 // describeDictionaries returns the dictionaries that the tables refer to.
 func (w *Writer) describeDictionaries() ([]manifest.Dictionary, error) {
 	var all []manifest.Dictionary
+	known := make(map[uint64]bool)
 	for _, t := range w.tables {
 		for _, number := range t.Dictionaries {
+			if known[number] {
+				continue
+			}
+			known[number] = true
 			d, err := w.dictionary(number)
 			if err != nil {
 				return nil, err

@@ -18,24 +18,31 @@ func (w *Writer) AddBlock(b table.Block) (added, completed bool, err error) {
 	bucket, ok := keyspace.BucketOf(b.First)
 	last, _ := keyspace.BucketOf(b.Last)
 	if !ok || bucket != last || !keyspace.IsData(b.First) || w.leftOut(b.First) ||
-		w.cutWithin(b.First, b.Last) || w.config.Filter || w.values.separates(b) {
+		w.cutWithin(b.First, b.Last) || w.config.Filter || w.values.separates(b) ||
+		b.Codec == block.Pattern &&
+			(!w.config.Patterns || Replaced(w.config.Dictionaries, b.Dictionary)) {
 		return false, false, nil
 	}
-	c := &w.choice
-	if completed, err = w.release(c.bucket != bucket || !c.data); err != nil {
-		return false, false, err
+	if completed, err = w.enter(b.First); err != nil {
+		return false, completed, err
 	}
-	c.bucket, c.data, c.made = bucket, true, false
+	more, err := w.release(false)
+	if completed = completed || more; err != nil {
+		return false, completed, err
+	}
 	if err := w.prepare(b.First); err != nil {
 		return false, false, err
 	}
+	before := w.table.Stored()
 	if added, err = w.table.AddBlock(b); err != nil || !added {
 		if err != nil {
 			err = fmt.Errorf("write table %06d: %w", w.number, err)
 		}
 		return false, completed, err
 	}
-	w.shares.addPuts(bucket, w.table.Stored, uint64(b.Keys.Len()), uint64(b.Keys.Bytes()+b.ValueBytes))
+	w.choice.copied = true
+	stored := func() table.Stored { return before } // without the block
+	w.shares.addPuts(bucket, stored, uint64(b.Keys.Len()), uint64(b.Keys.Bytes()+b.ValueBytes))
 	if w.table.Size() < w.config.TableBytes {
 		return true, completed, nil
 	}

@@ -101,6 +101,11 @@ func (w *Writer) Add(key []byte, e keyspace.Entry) (completed bool, err error) {
 	if e.Kind == keyspace.KindDelete {
 		e = keyspace.Entry{Kind: e.Kind}
 	}
+	if e.Dictionary != 0 && !w.config.Compress { // a large one may belong elsewhere then
+		if e, err = w.decoded(e, nil); err != nil {
+			return false, err
+		}
+	}
 	files := len(w.values.files)
 	if e, err = w.values.place(e); err != nil {
 		return false, err
@@ -150,7 +155,14 @@ func (w *Writer) prepare(key []byte) error {
 // encode makes the open table encode values as it was chosen, and returns the entry as it can take
 // it.
 func (w *Writer) encode(e keyspace.Entry) (keyspace.Entry, error) {
-	if chosen := w.choice.encoding; chosen != w.encoded {
+	chosen := w.choice.encoding
+	if chosen.Encoder != nil && w.large(e) {
+		var err error
+		if chosen, err = w.plain(); err != nil {
+			return e, err
+		}
+	}
+	if chosen != w.encoded {
 		w.encoded = chosen
 		if err := w.table.Encode(chosen); err != nil {
 			return e, fmt.Errorf("write table %06d: %w", w.number, err)

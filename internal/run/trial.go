@@ -9,10 +9,12 @@ import (
 )
 
 const (
-	// A trial is this many pieces of a sample, each a pieceShare of it at most: about a block.
+	// A trial is this many pieces of a sample, each a pieceShare of a full one at most, about a block,
+	// and half as much as there is for it, so that as much is left to make a dictionary of.
 	trialPieces = 4
 	pieceShare  = 32
-	// trainShare of a sample at most, as a divisor, makes a dictionary; leastShare has to be there.
+	// trainShare of a full sample at most, as a divisor, makes a dictionary; leastShare has to be
+	// there.
 	trainShare = 4
 	leastShare = 64
 	// amortised is how many times as much as the sample a new dictionary is taken to serve, unless
@@ -47,9 +49,14 @@ func newTrial(values [][]byte, full int, whole bool) *trial {
 		first, end := len(values)*i/trialPieces, len(values)*(i+1)/trialPieces
 		var piece [][]byte
 		size := 0
+		total := 0
 		for _, value := range values[first:end] {
-			t.sample += len(value)
-			if size < full/pieceShare && len(piece) < block.MaxEntries {
+			total += len(value)
+		}
+		t.sample += total
+		most := min(full/pieceShare, total/2)
+		for _, value := range values[first:end] {
+			if size < most && len(piece) < block.MaxEntries {
 				piece = append(piece, value)
 				size += len(value)
 			} else {
@@ -111,10 +118,12 @@ func (t *trial) train() []byte {
 	if total < t.full/leastShare {
 		return nil
 	}
-	stride := max(1, total*trainShare/t.full)
+	most := t.full / trainShare
+	stride := max(1, total/most)
 	var samples [][]byte
-	for i := 0; i < len(t.rest); i += stride {
+	for i, size := 0, 0; i < len(t.rest) && size < most; i += stride {
 		samples = append(samples, t.rest[i])
+		size += len(t.rest[i])
 	}
 	words := pattern.Train(samples)
 	if words == nil {

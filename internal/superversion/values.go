@@ -1,10 +1,13 @@
 package superversion
 
 import (
+	"errors"
+
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/valuelog"
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // Scratch is memory for values that have to be decoded.
@@ -59,10 +62,14 @@ func (l *Levels) decode(e keyspace.Entry, scratch *Scratch) (value []byte, err e
 		return nil, corrupt.New("a table", 0, "it refers to dictionary %06d, which the manifest does "+
 			"not have", e.Dictionary)
 	}
-	if value, err = scratch.Decode(d, e.Value, e.Size()); err != nil {
-		return nil, corrupt.New("a table", 0, "%v", err)
+	err = vfs.CatchFaults(func() (err error) { // of the map, which the encoded value may be in
+		value, err = scratch.Decode(d, e.Value, e.Size())
+		return err
+	})
+	if err != nil && !errors.Is(err, vfs.ErrFault) {
+		err = corrupt.New("a table", 0, "%v", err)
 	}
-	return value, nil
+	return value, err
 }
 
 // Dictionaries returns the dictionaries of the version, by number.
