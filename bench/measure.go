@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/signal"
 	"slices"
@@ -32,7 +31,9 @@ func measure(args []string) error {
 	// Whoever reads the progress may be gone before the end, which is no reason to die.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	r := report.New()
-	r.Notes = c.limits()
+	for _, text := range c.limits() {
+		note(r, text)
+	}
 	failure := c.runAll(ctx, r)
 	if errors.Is(failure, context.Canceled) {
 		note(r, "The run was interrupted.")
@@ -63,17 +64,12 @@ func empty(r *report.Report) bool {
 	})
 }
 
-// limits returns notes on what cannot be measured because of the system.
+// limits returns the suites' notes on what they leave out.
 func (c *choices) limits() (notes []string) {
-	if c.settings.Profile != suite.Large {
-		return nil
-	}
-	lift, err := machine.CapMemory(math.MaxInt32)
-	if err == nil {
-		err = lift()
-	}
-	if err != nil {
-		notes = append(notes, fmt.Sprintf("Nothing is read with capped memory: %v", err))
+	for _, s := range c.suites {
+		if s.Limits != nil {
+			notes = append(notes, s.Limits(c.settings)...)
+		}
 	}
 	return notes
 }

@@ -209,17 +209,19 @@ func putPair(s engine.Store, p engine.Pair, crowd bool) error {
 	return in(fmt.Sprintf("Put of key %q", p.Key), s.Put(p.Key, p.Value, crowd))
 }
 
-// crowd puts and copies with several goroutines at once.
+// crowd puts, writes and copies with several goroutines at once.
 func (c *check) crowd() error {
 	const puts, copies = 4, 2
-	errs := make([]error, puts+copies)
+	errs := make([]error, puts+copies+1)
 	pairs := make([]engine.Pair, puts)
 	known := c.model.sorted()
 	for i := range pairs {
 		pairs[i] = engine.Pair{Key: fmt.Appendf(nil, "crowd %d", i), Value: c.value()}
 		c.model.set(pairs[i])
 	}
+	batch := c.crowdBatch()
 	var wait sync.WaitGroup
+	wait.Go(func() { errs[puts+copies] = in("Write while others put", c.store.Write(batch)) })
 	for i, p := range pairs {
 		wait.Go(func() { errs[i] = putPair(c.store, p, true) })
 	}
@@ -240,4 +242,15 @@ func (c *check) crowd() error {
 		}
 	}
 	return nil
+}
+
+// crowdBatch returns pairs that are there afterwards.
+func (c *check) crowdBatch() []engine.Pair {
+	var batch []engine.Pair
+	for i := range 4 {
+		p := engine.Pair{Key: fmt.Appendf(nil, "crowd batch %d", i), Value: c.value()}
+		c.model.set(p)
+		batch = append(batch, p)
+	}
+	return batch
 }

@@ -52,6 +52,7 @@ type (
 	getsAll        struct{ store }
 	getsNone       struct{ store }
 	dropsACrowd    struct{ store }
+	dropsABatch    struct{ store }
 	neverStops     struct{ store }
 )
 
@@ -145,6 +146,13 @@ func (s dropsACrowd) Put(key, value []byte, crowd bool) error {
 	return s.store.Put(key, value, crowd)
 }
 
+func (s dropsABatch) Write(pairs []engine.Pair) error {
+	if strings.HasPrefix(string(pairs[0].Key), "crowd") {
+		return nil
+	}
+	return s.store.Write(pairs)
+}
+
 func (s neverStops) Each(fn func(key, value []byte) error) error {
 	var first error
 	err := s.store.Each(func(key, value []byte) error {
@@ -165,6 +173,7 @@ func TestCheck_findsTheFaultOfABrokenEngine(t *testing.T) {
 		"lost append":      {func(s store) store { return losesAnAppend{s} }, "is lost"},
 		"lost empty":       {func(s store) store { return losesEmpty{s} }, "is lost"},
 		"lost put":         {func(s store) store { return dropsACrowd{s} }, `"crowd 0" is`},
+		"lost batch":       {func(s store) store { return dropsABatch{s} }, `"crowd batch 0" is`},
 		"kept deleted":     {func(s store) store { return keepsDeleted{s} }, `"gone" is there`},
 		"wrong order":      {func(s store) store { return swapsTwo{s} }, "wrong order"},
 		"wrong value":      {func(s store) store { return changesAByte{s} }, "byte 3 of the value"},

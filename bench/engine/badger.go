@@ -37,10 +37,15 @@ func badgerEngines() []Engine {
 }
 
 func openBadger(dir string, o Options, c options.CompressionType) (Store, error) {
-	db, err := badger.Open(badger.DefaultOptions(dir).
+	settings := badger.DefaultOptions(dir).
 		WithSyncWrites(o.Sync).
 		WithCompression(c).
-		WithLogger(nil))
+		WithLogger(nil)
+	if o.Cache > 0 {
+		const least = 8 << 20 // of a memtable, to have room for what is not in the value log
+		settings = settings.WithBlockCacheSize(o.Cache).WithMemTableSize(max(o.Cache, least))
+	}
+	db, err := badger.Open(settings)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,8 @@
 // that no engine pays for an interface call per entry. Adapters do what the engine's documentation
 // tells a user to do, copy nothing that need not be copied, and tune nothing.
 //
-// A Store is safe for concurrent use of Put and Copy; everything else is called by one goroutine at
-// a time.
+// A Store is safe for concurrent use of Put and Copy, also while another goroutine calls Write;
+// everything else is called by one goroutine at a time.
 package engine
 
 import (
@@ -38,7 +38,15 @@ type Engine struct {
 type Options struct {
 	Sync  bool  // a commit is durable before it returns
 	Order Order // how sequence numbers become keys
+	// Cache is how many bytes the engine may take for its caches, and as many for what it has not
+	// written to its tables yet, if it would take more; or 0 for its defaults. It is at least
+	// [LeastCache]. An engine that relies on the system's page cache alone has no such setting,
+	// but does what it advises for more data than memory.
+	Cache int64
 }
+
+// LeastCache is the least that every engine takes for [Options.Cache].
+const LeastCache = 2 << 20
 
 // Store is an open database. Every method is a transaction of its own.
 type Store interface {

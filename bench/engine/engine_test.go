@@ -53,6 +53,28 @@ func TestOpen_worksWithoutSync(t *testing.T) {
 	}
 }
 
+func TestOpen_worksWithTheLeastCache(t *testing.T) {
+	for _, e := range All() {
+		if e.Missing != "" {
+			continue
+		}
+		t.Run(e.Name, func(t *testing.T) {
+			dir := t.TempDir()
+			for range 2 {
+				s := open(t, e, dir, Options{Order: BigEndian, Cache: LeastCache})
+				value := bytes.Repeat([]byte("seven"), 100_000)
+				must(t, s.Put(key(BigEndian, 7), value, false))
+				got, found, err := s.Copy(key(BigEndian, 7), nil)
+				must(t, err)
+				if !found || !bytes.Equal(got, value) {
+					t.Errorf("found is %t, with %d bytes", found, len(got))
+				}
+				must(t, s.Close())
+			}
+		})
+	}
+}
+
 // A transaction larger than any buffer must still be one transaction.
 func TestAppend_takesManyMegabytesAtOnce(t *testing.T) {
 	for _, e := range All() {
@@ -101,6 +123,20 @@ func TestFind_knowsEveryEngineOnce(t *testing.T) {
 	if _, err := Find("nothing"); err == nil {
 		t.Error("an unknown engine is no error")
 	}
+}
+
+func TestSQLite_sharesItsCacheAmongItsConnections(t *testing.T) {
+	e, err := Find("sqlite")
+	must(t, err)
+	store := open(t, e, t.TempDir(), Options{Order: BigEndian, Cache: 64 << 20}).(*sqliteStore)
+	for _, db := range []*sql.DB{store.writer, store.reader} {
+		var size int
+		must(t, db.QueryRow("PRAGMA cache_size").Scan(&size))
+		if want := -64 << 10 / (1 + sqliteReaders()); size != want { // negative, it counts KiB
+			t.Errorf("cache_size %d instead of %d", size, want)
+		}
+	}
+	must(t, store.Close())
 }
 
 func TestSQLite_hasTheSettingsThatItsNameSays(t *testing.T) {

@@ -31,7 +31,7 @@ func goleveldbEngine() Engine {
 }
 
 func openGoleveldb(dir string, o Options) (Store, error) {
-	db, err := leveldb.OpenFile(dir, nil)
+	db, err := leveldb.OpenFile(dir, &opt.Options{BlockCacheCapacity: int(o.Cache)})
 	if err != nil {
 		return nil, err
 	}

@@ -80,6 +80,9 @@ func openLMDB(dir string, o Options) (Store, error) {
 	if !o.Sync {
 		flags = C.MDB_NOSYNC
 	}
+	if o.Cache > 0 {
+		flags |= C.MDB_NORDAHEAD // as LMDB advises for more data than memory
+	}
 	path := C.CString(dir)
 	defer C.free(unsafe.Pointer(path))
 	s := &lmdbStore{order: o.Order, sync: o.Sync}

@@ -38,7 +38,7 @@ func pebbleEngines() []Engine {
 
 // openPebble opens a database with one compression on all levels, or with Pebble's own choice.
 func openPebble(dir string, o Options, c *block.CompressionProfile) (Store, error) {
-	options := &pebble.Options{Logger: silent{}}
+	options := &pebble.Options{Logger: silent{}, CacheSize: o.Cache}
 	if c != nil {
 		options.ApplyCompressionSettings(func() pebble.DBCompressionSettings {
 			return pebble.UniformDBCompressionSettings(c)

@@ -70,7 +70,7 @@ func openRocksDB(dir string, o Options) (Store, error) {
 	path := C.CString(dir)
 	defer C.free(unsafe.Pointer(path))
 	s := &rocksdbStore{order: o.Order, sync: o.Sync}
-	if err := rocksdbCheck(C.rocks_open(path, sync, &s.store)); err != nil {
+	if err := rocksdbCheck(C.rocks_open(path, sync, C.size_t(o.Cache), &s.store)); err != nil {
 		return nil, err
 	}
 	return s, nil

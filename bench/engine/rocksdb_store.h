@@ -31,7 +31,18 @@ static char *rocks_close(rocks_store *s, int sync) {
 	return err;
 }
 
-static char *rocks_open(const char *dir, int sync, rocks_store **opened) {
+// Gives the tables a cache of so many bytes.
+static void rocks_set_cache(rocksdb_options_t *options, size_t bytes) {
+	rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
+	rocksdb_cache_t *cache = rocksdb_cache_create_lru(bytes);
+	rocksdb_block_based_options_set_block_cache(table, cache);
+	rocksdb_options_set_block_based_table_factory(options, table);
+	rocksdb_cache_destroy(cache); // the options share it
+	rocksdb_block_based_options_destroy(table);
+}
+
+// Opens a database with a cache of so many bytes, or with the default if that is 0.
+static char *rocks_open(const char *dir, int sync, size_t cache, rocks_store **opened) {
 	char *err = NULL;
 	const char *family = "default";
 	const rocksdb_options_t *options;
@@ -39,6 +50,7 @@ static char *rocks_open(const char *dir, int sync, rocks_store **opened) {
 	if (!s) return strdup(strerror(ENOMEM));
 	s->options = rocksdb_options_create();
 	rocksdb_options_set_create_if_missing(s->options, 1);
+	if (cache) rocks_set_cache(s->options, cache);
 	s->read = rocksdb_readoptions_create();
 	s->write = rocksdb_writeoptions_create();
 	rocksdb_writeoptions_set_sync(s->write, sync != 0);

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"runtime"
+	"strconv"
 )
 
 // sqliteStore is SQLite: one table, through database/sql, with one connection that writes and one
@@ -48,7 +49,7 @@ func sqliteEngines() []Engine {
 }
 
 func openSQLite(dir string, o Options, journal string) (_ Store, err error) {
-	source := sqliteSource(filepath.Join(dir, "sqlite.db"), journal, o.Sync)
+	source := sqliteSource(filepath.Join(dir, "sqlite.db"), journal, o)
 	s := &sqliteStore{order: o.Order}
 	if s.writer, err = sql.Open(SQLiteDriver, source); err != nil {
 		return nil, err
@@ -57,25 +58,33 @@ func openSQLite(dir string, o Options, journal string) (_ Store, err error) {
 	if s.reader, err = sql.Open(SQLiteDriver, source); err != nil {
 		return nil, errors.Join(err, s.writer.Close())
 	}
-	s.reader.SetMaxOpenConns(runtime.GOMAXPROCS(0))
-	s.reader.SetMaxIdleConns(runtime.GOMAXPROCS(0))
+	s.reader.SetMaxOpenConns(sqliteReaders())
+	s.reader.SetMaxIdleConns(sqliteReaders())
 	if err := s.prepare(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// sqliteSource returns the name of a database with its settings.
-func sqliteSource(path, journal string, sync bool) string {
+// sqliteReaders returns how many connections read.
+func sqliteReaders() int { return runtime.GOMAXPROCS(0) }
+
+// sqliteSource returns the name of a database with its settings. The connections have equal shares
+// of the cache.
+func sqliteSource(path, journal string, o Options) string {
 	synchronous := "FULL"
-	if !sync {
+	if !o.Sync {
 		synchronous = "OFF"
 	}
 	file := url.URL{Path: filepath.ToSlash(path)}
-	settings := sqliteSettings([][2]string{
+	pragmas := [][2]string{
 		{"busy_timeout", "10000"}, {"journal_mode", journal}, {"synchronous", synchronous},
-	})
-	return "file:" + file.EscapedPath() + "?" + settings.Encode()
+	}
+	if share := o.Cache / int64(1+sqliteReaders()); share > 0 {
+		kibibytes := strconv.FormatInt(-max(1, share>>10), 10) // negative; else it counts pages
+		pragmas = append(pragmas, [2]string{"cache_size", kibibytes})
+	}
+	return "file:" + file.EscapedPath() + "?" + sqliteSettings(pragmas).Encode()
 }
 
 // prepare makes the table, if there is none yet, and the statements.

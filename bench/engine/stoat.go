@@ -22,7 +22,8 @@ func openStoat(dir string, o Options) (Store, error) {
 	if !o.Sync {
 		mode = stoat.SyncNever
 	}
-	db, err := stoat.Open(dir, &stoat.Options{Sync: mode})
+	limit := 2 * o.Cache // for both together; blocks get up to half of it
+	db, err := stoat.Open(dir, &stoat.Options{Sync: mode, MemoryLimit: limit})
 	if err != nil {
 		return nil, err
 	}

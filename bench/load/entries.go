@@ -78,6 +78,20 @@ func (s *entrySet) last(number uint32) (last uint32, present bool) {
 	return lastBytes(s.value(s.at(number, state))), true
 }
 
+// since reports whether last are the last bytes of the value of a number that is cut from at, or of
+// a later one of that number. It must have been written less than 128 times, and not removed.
+func (s *entrySet) since(number, at, last uint32) bool {
+	written := false
+	for state := byte(alive + 1); state != 0 && state <= s.states[number]; state++ {
+		from := s.at(number, state)
+		written = written || from == at
+		if written && lastBytes(s.value(from)) == last {
+			return true
+		}
+	}
+	return false
+}
+
 // at returns where the value of a number in a state is cut from.
 func (s *entrySet) at(number uint32, state byte) uint32 {
 	x := s.seed ^ uint64(number)<<8 ^ uint64(state)
@@ -99,6 +113,14 @@ func (s *entrySet) putKey(key []byte, number uint32) {
 		digits[i] = '0' + byte(number%10)
 		number /= 10
 	}
+}
+
+// numberOf returns the number whose key it is.
+func numberOf(key []byte) (number uint32) {
+	for _, digit := range key[keyBytes-10:] {
+		number = 10*number + uint32(digit-'0')
+	}
+	return number
 }
 
 // bytes returns the length of the keys and values that are present.

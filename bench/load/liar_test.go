@@ -115,7 +115,7 @@ func TestJob_noticesWrongAnswers(t *testing.T) {
 		{"skip an entry's key", "iterate_keys", "entries of"},
 	} {
 		job, p := tinyJob(t, v), tiny(v)
-		job.Rows, p.calls, p.crowdGets = []string{c.rows}, 500, 50
+		job.Rows, p.calls, p.reads.crowdGets = []string{c.rows}, 500, 50
 		_, err := do(t, job, p, liar(c.lie))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s, %s: the error is %v", c.lie, c.rows, err)

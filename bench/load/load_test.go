@@ -15,12 +15,21 @@ import (
 // tiny is a plan that takes no time. Its script has room for less than the load writes.
 func tiny(v valueSize) plan {
 	return plan{
-		size: v.bytes, entries: 150, batch: 40, script: 130, random: 1 << 20, gets: 3, calls: 80,
-		crowds: 2, crowdGets: 1, walks: 2, walk: 1000, churn: 3, churnRounds: 1,
-		settler:    settler{meter: machine.Now, now: time.Now}, // does not wait
-		churnWaits: true,
+		size: v.bytes, entries: 150, batch: 40, script: 130, random: 1 << 20, calls: 80,
+		reads: effort{gets: 3, crowds: 2, crowdGets: 1, walks: 2}, walk: 1000,
+		churn: 3, churnRounds: 1,
+		settler: settler{meter: machine.Now, now: time.Now}, // does not wait
+		waits:   true,
+		capped:  effort{gets: 2, crowds: 1, crowdGets: 1, walks: 1},
+		cap:     tinyCap,
+		capMemory: func(int64) (func() error, error) {
+			return func() error { return nil }, nil
+		},
 	}
 }
+
+// tinyCap is the memory of the capped reads of a tiny plan.
+const tinyCap = 256 << 20
 
 func tinyJob(t testing.TB, v valueSize) suite.Job {
 	t.Helper()
@@ -35,10 +44,15 @@ func tinyJob(t testing.TB, v valueSize) suite.Job {
 // do runs a job and returns what it recorded, by row.
 func do(t testing.TB, job suite.Job, p plan, e engine.Engine) (map[string][]float64, error) {
 	t.Helper()
+	return doPart(t, &run{job: job, state: job.Task, plan: p, engine: e}, (*run).all)
+}
+
+// doPart does a part of a run and returns what it recorded, by row.
+func doPart(t testing.TB, r *run, part func(*run) error) (map[string][]float64, error) {
+	t.Helper()
 	samples := make(map[string][]float64)
-	r := &run{job: job, plan: p, engine: e}
 	r.out = func(at suite.At, values ...float64) {
-		if at.State != job.Task {
+		if at.State != r.state {
 			t.Errorf("samples of %s in the state %q", at.Row, at.State)
 		}
 		if at.Row == "curve" != (at.X > 0) {
@@ -48,8 +62,11 @@ func do(t testing.TB, job suite.Job, p plan, e engine.Engine) (map[string][]floa
 		}
 		samples[at.Row] = append(samples[at.Row], values...)
 	}
-	return samples, r.all()
+	return samples, part(r)
 }
+
+// mainRows returns the rows of a task that has the name of a size of values.
+func mainRows() []suite.Row { return slices.Concat(sizeRows(), churnRows()) }
 
 // told reports whether the system tells what the row needs.
 func told(t testing.TB, row string) bool {
@@ -62,7 +79,8 @@ func told(t testing.TB, row string) bool {
 		t.Fatal("Linux does not tell what the process has used")
 	}
 	switch row {
-	case "memory_peak", "memory_own", "cpu", "churn_cpu", "load_settled", "churn_settled":
+	case "memory_peak", "memory_own", "cpu", "churn_cpu", "load_settled", "churn_settled",
+		"order_load_settled":
 		return u.CPU > 0
 	case "written", "churn_written":
 		return u.WrittenKnown
@@ -82,7 +100,7 @@ func TestJob_measuresEveryRowOfEveryEngine(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, row := range rows() {
+				for _, row := range mainRows() {
 					if !slices.Contains(row.States, v.name) {
 						t.Errorf("row %s has no state %s", row.Name, v.name)
 					}
@@ -102,7 +120,7 @@ func TestJob_measuresEveryRowOfEveryEngine(t *testing.T) {
 
 func TestJob_measuresOnlyWhatIsWanted(t *testing.T) {
 	v := valueSizes()[0]
-	for _, row := range rows() {
+	for _, row := range mainRows() {
 		if !told(t, row.Name) {
 			continue
 		}
@@ -204,7 +222,7 @@ func TestJob_recordsNoEndOfWorkThatHasNone(t *testing.T) {
 func TestJob_waitsAfterTheChurnOnlyIfToldSo(t *testing.T) {
 	v := valueSizes()[0]
 	p := tiny(v)
-	p.churnWaits = false
+	p.waits = false
 	samples, err := do(t, tinyJob(t, v), p, honest())
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +231,7 @@ func TestJob_waitsAfterTheChurnOnlyIfToldSo(t *testing.T) {
 		t.Errorf("samples %v", samples)
 	}
 	for profile, want := range map[string]bool{suite.Quick: false, suite.Full: true} {
-		if newPlan(suite.Settings{Profile: profile, Rounds: 1}, v, 0).churnWaits != want {
+		if newPlan(suite.Settings{Profile: profile, Rounds: 1}, v, 0).waits != want {
 			t.Errorf("profile %s: waiting is not %t", profile, want)
 		}
 	}
@@ -298,19 +316,6 @@ func TestPlan_largeIsTwiceTheMemory(t *testing.T) {
 		present := float64(p.presentBytes())
 		if present < 1.99*memory || present > 2.01*memory {
 			t.Errorf("%s: %.0f bytes present", v.name, present)
-		}
-	}
-}
-
-func TestTasks_areTheCheckAndOneForEachSize(t *testing.T) {
-	got := tasks(suite.Settings{Rounds: 4})
-	if first := (suite.Task{Name: taskConform, Rounds: 1, Gate: true}); got[0] != first {
-		t.Errorf("task %+v", got[0])
-	}
-	got = got[1:]
-	for i, v := range valueSizes() {
-		if got[i].Name != v.name || got[i].Rounds != 4 {
-			t.Errorf("task %+v", got[i])
 		}
 	}
 }

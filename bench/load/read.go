@@ -9,27 +9,29 @@ import (
 	"github.com/stoatdb/stoat/bench/engine"
 )
 
-// reads measures the gets and walks after the load. It makes them all if the memory that they take
-// is wanted.
-func (r *run) reads() error {
-	all := r.wantsMemory()
-	if all || r.job.Wants("get_1") {
-		if err := r.gets("get_1"); err != nil {
-			return err
+// readsLoaded measures the gets and walks after the load. It makes them all if the memory that they
+// take is wanted.
+func (r *run) readsLoaded() error { return r.reads("", r.plan.reads, r.wantsMemory()) }
+
+// reads measures the gets and walks whose rows begin with the prefix: those that are wanted, or
+// all.
+func (r *run) reads(prefix string, e effort, all bool) error {
+	for _, row := range []struct {
+		name string
+		read func(row string) error
+	}{
+		{"get_1", func(row string) error { return r.gets(row, e) }},
+		{"get_128", func(row string) error { return r.crowds(row, e) }},
+		{"iterate", func(row string) error { return r.walks(row, e, false) }},
+		{"iterate_keys", func(row string) error { return r.walks(row, e, true) }},
+	} {
+		name := prefix + row.name
+		if !all && !r.job.Wants(name) {
+			continue
 		}
-	}
-	if all || r.job.Wants("get_128") {
-		if err := r.crowds(); err != nil {
-			return err
+		if err := row.read(name); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
-	}
-	if all || r.job.Wants("iterate") {
-		if err := r.walks("iterate", false); err != nil {
-			return err
-		}
-	}
-	if all || r.job.Wants("iterate_keys") {
-		return r.walks("iterate_keys", true)
 	}
 	return nil
 }
@@ -37,12 +39,15 @@ func (r *run) reads() error {
 // readsAgain measures some of them after the churn.
 func (r *run) readsAgain() error {
 	if r.job.Wants("churn_get") {
-		if err := r.gets("churn_get"); err != nil {
-			return err
+		if err := r.gets("churn_get", r.plan.reads); err != nil {
+			return fmt.Errorf("churn_get: %w", err)
 		}
 	}
-	if r.job.Wants("churn_iterate") {
-		return r.walks("churn_iterate", false)
+	if !r.job.Wants("churn_iterate") {
+		return nil
+	}
+	if err := r.walks("churn_iterate", r.plan.reads, false); err != nil {
+		return fmt.Errorf("churn_iterate: %w", err)
 	}
 	return nil
 }
@@ -51,15 +56,15 @@ func (r *run) readsAgain() error {
 func (r *run) purpose(row string) string { return fmt.Sprintf("%s %d", row, r.job.Round) }
 
 // gets measures gets of one goroutine, one after the other.
-func (r *run) gets(row string) error {
+func (r *run) gets(row string, e effort) error {
 	random := r.random(r.purpose(row))
 	g := r.newGetter()
-	samples := make([]float64, 0, r.plan.gets)
-	for range r.plan.gets {
+	samples := make([]float64, 0, e.gets)
+	for begun := time.Now(); !e.enough(len(samples), e.gets, begun); {
 		r.script.drawGets(r.set, random, r.plan.calls)
 		start := time.Now()
 		if err := g.get(0, r.plan.calls); err != nil {
-			return fmt.Errorf("%s: %w", row, err)
+			return err
 		}
 		samples = append(samples, since(start)/float64(r.plan.calls))
 	}
@@ -68,15 +73,15 @@ func (r *run) gets(row string) error {
 }
 
 // crowds measures gets of many goroutines.
-func (r *run) crowds() error {
-	random := r.random(r.purpose("get_128"))
+func (r *run) crowds(row string, e effort) error {
+	random := r.random(r.purpose(row))
 	getters := make([]*getter, crowd)
 	for i := range getters {
 		getters[i] = r.newGetter()
 	}
-	n := r.plan.crowdGets
-	samples := make([]float64, 0, r.plan.crowds)
-	for range r.plan.crowds {
+	n := e.crowdGets
+	samples := make([]float64, 0, e.crowds)
+	for begun := time.Now(); !e.enough(len(samples), e.crowds, begun); {
 		r.script.drawGets(r.set, random, crowd*n)
 		errs := make([]error, crowd)
 		var wait sync.WaitGroup
@@ -87,11 +92,11 @@ func (r *run) crowds() error {
 		wait.Wait()
 		elapsed := time.Since(start)
 		if err := errors.Join(errs...); err != nil {
-			return fmt.Errorf("get_128: %w", err)
+			return err
 		}
 		samples = append(samples, float64(crowd*n)/elapsed.Seconds())
 	}
-	r.record("get_128", samples...)
+	r.record(row, samples...)
 	return nil
 }
 
@@ -131,26 +136,42 @@ func (g *getter) get(i, j int) error {
 }
 
 // walks measures copying all entries.
-func (r *run) walks(row string, keysOnly bool) error {
+func (r *run) walks(row string, e effort, keysOnly bool) error {
+	samples := make([]float64, 0, e.walks)
+	for begun := time.Now(); !e.enough(len(samples), e.walks, begun); {
+		elapsed, entries, err := r.walk(keysOnly)
+		if err != nil {
+			return err
+		}
+		samples = append(samples, elapsed/float64(max(1, entries)))
+	}
+	r.record(row, samples...)
+	return nil
+}
+
+// walk copies all entries once, and returns the nanoseconds it took and how many there are.
+func (r *run) walk(keysOnly bool) (elapsed float64, entries int, err error) {
 	want := engine.Walk{Entries: min(r.set.present, r.plan.walk)}
 	want.Bytes = want.Entries * keyBytes
 	if !keysOnly {
 		want.Bytes += want.Entries * r.set.size
 	}
-	samples := make([]float64, 0, r.plan.walks)
-	for range r.plan.walks {
-		start := time.Now()
-		got, err := r.store.CopyAll(r.plan.walk, keysOnly)
-		elapsed := since(start)
-		if err == nil && got != want {
-			err = fmt.Errorf("%d entries of %d bytes instead of %d entries of %d bytes",
-				got.Entries, got.Bytes, want.Entries, want.Bytes)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", row, err)
-		}
-		samples = append(samples, elapsed/float64(max(1, want.Entries)))
+	start := time.Now()
+	got, err := r.store.CopyAll(r.plan.walk, keysOnly)
+	elapsed = since(start)
+	if err == nil && got != want {
+		err = fmt.Errorf("%d entries of %d bytes instead of %d entries of %d bytes",
+			got.Entries, got.Bytes, want.Entries, want.Bytes)
 	}
-	r.record(row, samples...)
-	return nil
+	return elapsed, want.Entries, err
+}
+
+// check compares some gets and a walk with what was written, and measures nothing.
+func (r *run) check() error {
+	r.script.drawGets(r.set, r.random("check"), r.plan.calls)
+	if err := r.newGetter().get(0, r.plan.calls); err != nil {
+		return err
+	}
+	_, _, err := r.walk(false)
+	return err
 }

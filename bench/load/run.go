@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/stoatdb/stoat/bench/engine"
@@ -17,6 +18,7 @@ import (
 // run is one job under way.
 type run struct {
 	job    suite.Job
+	state  string // of the rows
 	plan   plan
 	engine engine.Engine
 	out    suite.Record
@@ -25,20 +27,26 @@ type run struct {
 	set    *entrySet
 	script script
 	loaded *writes       // of the load
+	acked  atomic.Int64  // writes acknowledged so far, since the database was made
 	base   machine.Usage // just before the engine is opened
 }
 
-// all does the whole job. The database is closed between the parts, so that none depends on which
-// others are wanted.
+// all does a job of one size of values. The database is closed between the parts, so that none
+// depends on which others are wanted.
 func (r *run) all() error {
 	if err := r.steps("load", r.prepare, r.open, r.load, r.weigh); err != nil {
 		return err
 	}
 	if r.wantsMemory() || r.job.Wants("get_1", "get_128", "iterate", "iterate_keys") {
-		if err := r.steps("read", r.open, r.reads, r.close, r.memory); err != nil {
+		if err := r.steps("read", r.open, r.readsLoaded, r.close, r.memory); err != nil {
 			return err
 		}
 	}
+	return r.churnAndRead()
+}
+
+// churnAndRead does the parts of the churn, in the rounds that have one.
+func (r *run) churnAndRead() error {
 	if r.job.Round > r.plan.churnRounds {
 		return nil
 	}
@@ -66,10 +74,15 @@ func (r *run) steps(part string, steps ...func() error) error {
 }
 
 // prepare draws up the load, and notes what that has cost.
-func (r *run) prepare() (err error) {
+func (r *run) prepare() error {
 	if err := r.checkDisk(); err != nil {
 		return err
 	}
+	return r.prepareWrites(func() *writes { return r.newWrites("load", r.plan.entries, false) })
+}
+
+// prepareWrites draws up a load, and notes what that has cost.
+func (r *run) prepareWrites(draw func() *writes) (err error) {
 	if r.script, err = newScript(r.plan.room()); err != nil {
 		return err
 	}
@@ -77,7 +90,7 @@ func (r *run) prepare() (err error) {
 	if err != nil {
 		return err
 	}
-	r.loaded = r.newWrites("load", r.plan.entries, false)
+	r.loaded = draw()
 	debug.FreeOSMemory()
 	r.base, err = machine.Now()
 	return err
@@ -99,11 +112,17 @@ func (r *run) checkDisk() error {
 }
 
 // open opens the database.
-func (r *run) open() (err error) {
+func (r *run) open() error {
 	if err := os.MkdirAll(r.dir(), 0o700); err != nil {
 		return err
 	}
-	r.store, err = r.engine.Open(r.dir(), engine.Options{Sync: r.job.Sync, Order: r.job.Order})
+	return r.openWith(0)
+}
+
+// openWith opens it with so much memory for the engine's caches.
+func (r *run) openWith(cache int64) (err error) {
+	o := engine.Options{Sync: r.job.Sync, Order: r.job.Order, Cache: cache}
+	r.store, err = r.engine.Open(r.dir(), o)
 	return err
 }
 
@@ -186,14 +205,15 @@ func (r *run) record(row string, values ...float64) { r.recordAt(row, 0, values.
 // recordAt hands over the samples of a row at a place on its axis.
 func (r *run) recordAt(row string, x float64, values ...float64) {
 	if r.job.Wants(row) && len(values) > 0 {
-		r.out(suite.At{Row: row, State: r.job.Task, X: x}, values...)
+		r.out(suite.At{Row: row, State: r.state, X: x}, values...)
 	}
 }
 
-// random returns the source of the choices for a purpose, the same for all engines.
+// random returns the source of the choices for a purpose, the same for all engines and for all
+// tasks that have their rows in the same state.
 func (r *run) random(purpose string) *rand.Rand {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%s %s", purpose, r.job.Task)
+	fmt.Fprintf(h, "%s %s", purpose, r.state)
 	return rand.New(rand.NewPCG(r.job.Seed, h.Sum64()))
 }
 

@@ -66,6 +66,13 @@ func (s script) drawWrites(set *entrySet, random *rand.Rand, n int, deletes bool
 	}
 }
 
+// drawInOrder draws up the writes of the numbers, which it makes in the set too.
+func (s script) drawInOrder(set *entrySet, numbers []uint32) {
+	for i, number := range numbers {
+		set.putKey(s.set(i, set.put(number), true), number)
+	}
+}
+
 // drawGets draws up n gets.
 func (s script) drawGets(set *entrySet, random *rand.Rand, n int) {
 	for i := range n {

@@ -36,7 +36,7 @@ func (r *run) churn() error {
 	if err != nil {
 		return err
 	}
-	d, err := r.writeAndClose(w, r.plan.churnWaits)
+	d, err := r.writeAndClose(w, r.plan.waits)
 	if err != nil {
 		return err
 	}
@@ -122,6 +122,7 @@ func (r *run) write(w *writes) ([]batch, error) {
 				return nil, fmt.Errorf("write with %d entries to go: %w", w.left+w.part-i, err)
 			}
 			now := time.Now()
+			r.acked.Add(int64(len(pairs)))
 			batches = append(batches, batch{len(pairs), now.Sub(last)})
 			last = now
 		}

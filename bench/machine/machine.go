@@ -8,6 +8,7 @@ package machine
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -39,6 +40,15 @@ var ErrNoCap = errors.New("memory cannot be capped here")
 // page cache included, until lift is called. What it has already does not count. The error matches
 // [ErrNoCap] if the system has no such thing, or not for this user.
 func CapMemory(bytes int64) (lift func() error, err error) { return capMemory(bytes) }
+
+// CheckCap returns the error of [CapMemory], and caps nothing.
+func CheckCap() error {
+	lift, err := CapMemory(math.MaxInt32)
+	if err != nil {
+		return err
+	}
+	return lift()
+}
 
 // RemoveCap removes what is left of the cap of a process that has died without lifting it. It does
 // nothing if there was none.

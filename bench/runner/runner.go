@@ -67,7 +67,7 @@ func (r *Runner) Run(ctx context.Context, result *report.Result) error {
 					Engine:   e.Name,
 					Round:    round,
 				}
-				done, err := r.turn(ctx, job, result)
+				done, err := r.turn(ctx, job, task.Then, result)
 				if err != nil {
 					return err
 				}
@@ -92,10 +92,10 @@ func (r *Runner) note(text string) {
 	}
 }
 
-// turn does one job, adds the outcome to the result, and reports whether the job was finished. It
-// returns only errors that end the run.
+// turn does one job, and then what follows it, if anything. It adds the outcome to the result, and
+// reports whether all was finished. It returns only errors that end the run.
 func (r *Runner) turn(
-	ctx context.Context, job suite.Job, result *report.Result,
+	ctx context.Context, job suite.Job, then string, result *report.Result,
 ) (done bool, err error) {
 	if ctx.Err() != nil {
 		return false, ctx.Err()
@@ -109,7 +109,7 @@ func (r *Runner) turn(
 	fmt.Fprintf(r.Progress, "round %d of %d  %-10s %-19s %-13s",
 		job.Round, job.Rounds, job.Suite, job.Task, job.Engine)
 	start := time.Now()
-	measurements, err := r.do(ctx, job)
+	measurements, err := r.doBoth(ctx, job, then)
 	result.Measurements = append(result.Measurements, measurements...)
 	fmt.Fprintf(r.Progress, " %6.1fs", time.Since(start).Seconds())
 	var unsupported *external.Unsupported
@@ -142,6 +142,19 @@ func (r *Runner) remove(dir string) {
 	if err := erase(dir); err != nil {
 		r.note(fmt.Sprintf("The databases in %s are left: %v", dir, err))
 	}
+}
+
+// doBoth does one job and, unless that fails, the one that follows it, if any.
+func (r *Runner) doBoth(
+	ctx context.Context, job suite.Job, then string,
+) ([]suite.Measurement, error) {
+	measurements, err := r.do(ctx, job)
+	if err != nil || then == "" {
+		return measurements, err
+	}
+	job.Task = then
+	more, err := r.do(ctx, job)
+	return append(measurements, more...), err
 }
 
 // do does one job in a process of its own, the engine's or a child. It returns what that has

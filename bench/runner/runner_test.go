@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -40,16 +41,22 @@ func findSuite(name string) (suite.Suite, error) {
 		Rows: []suite.Row{{Name: "row", Unit: suite.Nanoseconds}},
 		Tasks: func(s suite.Settings) []suite.Task {
 			once := suite.Task{Name: "once", Rounds: 1, Gate: name == "gate"}
+			if strings.HasPrefix(name, "then") {
+				once.Then = "after"
+			}
 			return []suite.Task{{Name: "every", Rounds: s.Rounds}, once}
 		},
 		Engines: func() []engine.About { return []engine.About{{Name: "good"}, {Name: "bad"}} },
 		Run: func(job suite.Job, record suite.Record) error {
 			record(suite.At{Row: "row", State: job.Task}, float64(job.Round))
+			if name == "then" && job.Task != "every" {
+				return followUp(job)
+			}
 			if job.Engine != "bad" {
 				return nil
 			}
 			switch name {
-			case "error", "gate":
+			case "error", "gate", "then not":
 				return errors.New("out of luck")
 			case "exit":
 				os.Exit(3)
@@ -59,6 +66,18 @@ func findSuite(name string) (suite.Suite, error) {
 			return nil
 		},
 	}, nil
+}
+
+// followUp writes a file, which the task "after" must find, and for the engine "bad" fails then.
+func followUp(job suite.Job) error {
+	path := filepath.Join(job.Dir, "file")
+	if job.Task != "after" {
+		return os.WriteFile(path, nil, 0o600)
+	}
+	if _, err := os.Stat(path); err != nil || job.Engine != "bad" {
+		return err
+	}
+	return errors.New("out of luck at last")
 }
 
 func newRunner(t testing.TB, name string) *Runner {
@@ -95,6 +114,40 @@ func TestRun_letsEnginesTakeTurns(t *testing.T) {
 	left, err := os.ReadDir(r.Dir)
 	if err != nil || len(left) > 0 {
 		t.Errorf("the children's folders are left: %v, %v", left, err)
+	}
+}
+
+func TestRun_letsAnotherChildGoOnInTheSameFolder(t *testing.T) {
+	r := newRunner(t, "then")
+	result := new(report.Result)
+	if err := r.Run(t.Context(), result); err != nil {
+		t.Fatal(err)
+	}
+	var tasks []string
+	for _, m := range result.Measurements {
+		if m.Round == 1 {
+			tasks = append(tasks, m.Engine+" "+m.State)
+		}
+	}
+	want := "good every, bad every, good once, good after, bad once, bad after"
+	if got := strings.Join(tasks, ", "); got != want {
+		t.Errorf("tasks %s\ninstead of %s", got, want)
+	}
+	if len(result.Failures) != 1 || !strings.Contains(result.Failures[0].Error, "at last") {
+		t.Errorf("failures %+v", result.Failures)
+	}
+}
+
+func TestRun_letsNobodyGoOnAfterAChildFails(t *testing.T) {
+	r := newRunner(t, "then not")
+	result := new(report.Result)
+	if err := r.Run(t.Context(), result); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range result.Measurements {
+		if m.Engine == "bad" && m.State == "after" {
+			t.Errorf("measurement %+v", m)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stoatdb/stoat/bench/conformance"
 	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/bench/machine"
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
@@ -56,6 +57,7 @@ func Suite() suite.Suite {
 		Data:    []string{dataMessages, dataRandom},
 		Engines: engine.Abouts,
 		Tasks:   tasks,
+		Limits:  limits,
 		Run:     runJob,
 	}
 }
@@ -103,6 +105,17 @@ func tasks(s suite.Settings) []suite.Task {
 		all = append(all, suite.Task{Name: taskSize, Rounds: 1})
 	}
 	return all
+}
+
+// limits returns a note if the system does not let the reads have less memory than data.
+func limits(s suite.Settings) (notes []string) {
+	if s.Profile != suite.Large {
+		return nil
+	}
+	if err := machine.CheckCap(); err != nil {
+		notes = append(notes, fmt.Sprintf("Nothing is read with capped memory: %v", err))
+	}
+	return notes
 }
 
 // leastReads is how many samples of a read row there are, whatever they take.

@@ -22,6 +22,8 @@ type Suite struct {
 	Engines func() []engine.About
 	// Tasks returns what to do with each engine; each task is a child process of its own.
 	Tasks func(s Settings) []Task
+	// Limits returns notes on what these settings and this system leave out; nil if nothing ever is.
+	Limits func(s Settings) (notes []string)
 	// Run does one job, in a fresh process.
 	Run func(job Job, record Record) error
 }
@@ -83,6 +85,9 @@ type Task struct {
 	Name   string
 	Rounds int  // it takes part in the first rounds only
 	Gate   bool // an engine that fails it is not measured
+	// Then is the name of what another child does afterwards with the folder that this one has
+	// left, unless this one failed; or empty.
+	Then string
 }
 
 // Job is what a child process is told to do, with one engine in one round.

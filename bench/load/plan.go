@@ -1,0 +1,137 @@
+package load
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/stoatdb/stoat/bench/machine"
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// plan is how much of everything a job does.
+type plan struct {
+	size        int // of a value
+	entries     int // written by the load
+	batch       int // entries of one transaction
+	script      int // writes that are drawn up at once
+	random      int // bytes that values are cut from
+	calls       int // gets that make one sample of get_1
+	walk        int // entries of a walk at most
+	reads       effort
+	churn       int // overwrites and deletes for each entry of the load
+	churnRounds int // the churn takes part in the first rounds only
+	settler     settler
+	waits       bool // for the end of background work after the churn and loads in an order, too
+	capped      effort
+	cap         int64 // memory of the capped reads; 0 if there are none
+	capMemory   func(bytes int64) (lift func() error, err error)
+	pace        time.Duration // between two gets beside a load
+}
+
+// effort is how many samples of reads there are.
+type effort struct {
+	gets      int // samples of get_1
+	crowds    int // samples of get_128
+	crowdGets int // gets of each goroutine in a sample of get_128
+	walks     int // samples of each row that iterates
+	// limit, unless 0, is the time of a row after which there are no more samples, but for the
+	// first one.
+	limit time.Duration
+}
+
+// enough reports whether a row that was begun then has samples enough, of at most so many.
+func (e effort) enough(samples, most int, begun time.Time) bool {
+	return samples >= most || samples > 0 && e.limit > 0 && time.Since(begun) > e.limit
+}
+
+// room returns how many writes or gets are drawn up at once at most.
+func (p plan) room() int {
+	return max(p.script, p.calls, crowd*max(p.reads.crowdGets, p.capped.crowdGets))
+}
+
+// presentBytes returns about how long the keys and values are that the load leaves present.
+func (p plan) presentBytes() int64 {
+	return int64((1 - goneShare) * float64(p.entries) * float64(keyBytes+p.size))
+}
+
+const (
+	studyBatch  = 1_000
+	batchBytes  = 8 << 20  // of a batch's values at most: Badger's default limit is 9.6 MB
+	randomBytes = 64 << 20 // of the buffer that values are cut from
+	scriptMax   = 10_000_000
+	walkMax     = 2_000_000
+	crowd       = 128 // goroutines of get_128
+)
+
+// Capped memory has room for one in memoryShare bytes of what is present. With less than
+// leastMemory it is not that room that decides, but what a process needs to run at all.
+const (
+	memoryShare = 4
+	leastMemory = 32 << 20
+)
+
+// newPlan returns the plan of the user's settings for one size of values.
+func newPlan(s suite.Settings, v valueSize, memory int64) plan {
+	n := entries(s, v, memory)
+	p := plan{
+		size:        v.bytes,
+		entries:     n,
+		batch:       min(studyBatch, batchBytes/v.bytes/100*100, n),
+		script:      min(scriptMax, n),
+		random:      randomBytes,
+		calls:       1_000,
+		walk:        walkMax,
+		reads:       effort{gets: 5, crowds: 3, crowdGets: 20, walks: 3},
+		churn:       3,
+		churnRounds: s.Rounds,
+		settler: settler{
+			quiet: 500 * time.Millisecond, // some engines wait for 200 ms before they begin
+			step:  25 * time.Millisecond,
+			limit: 5 * time.Second,
+			meter: machine.Now,
+			sleep: time.Sleep,
+			now:   time.Now,
+		},
+		capped: effort{
+			gets: 10, crowds: 10, crowdGets: 20, walks: 2, limit: 20 * time.Second,
+		},
+		capMemory: machine.CapMemory,
+		pace:      time.Millisecond, // timers are not more exact
+	}
+	if p.cap = p.presentBytes() / memoryShare; p.cap < leastMemory {
+		p.cap = 0
+	}
+	if s.Profile != suite.Quick {
+		p.reads = effort{gets: 100, crowds: 5, crowdGets: 1_000, walks: 3}
+		p.churn, p.churnRounds, p.waits = 10, 1, true
+		p.settler.quiet, p.settler.step = 2*time.Second, 50*time.Millisecond
+		p.settler.limit = 10 * time.Minute
+	}
+	return p
+}
+
+// aside returns the plan of a load beside the main one: of as many entries, but in the quick
+// profile of a fifth, cut from less. All are drawn up at once.
+func (p plan) aside(s suite.Settings) plan {
+	if s.Profile == suite.Quick && s.N == 0 {
+		p.entries /= 5
+		p.batch = min(p.batch, p.entries)
+		p.random /= 8 // which is still ten times the values
+	}
+	p.script = p.entries
+	return p
+}
+
+// entries returns how many entries of a size are written.
+func entries(s suite.Settings, v valueSize, memory int64) int {
+	switch {
+	case s.N > 0:
+		return max(1, int(int64(s.N)*int64(v.full)/int64(valueSizes()[0].full)))
+	case s.Profile == suite.Quick:
+		return v.quick
+	case s.Profile == suite.Large:
+		present := 2 * float64(cmp.Or(memory, 16<<30)) / float64(keyBytes+v.bytes)
+		return max(v.full, int(present/(1-goneShare)))
+	}
+	return v.full
+}
