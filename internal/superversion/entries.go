@@ -90,7 +90,7 @@ func (c *Cursor) fetch() ([]byte, error) {
 const (
 	// prefetchAfter is how many values are fetched one by one before a cursor counts as a scan.
 	prefetchAfter  = 2
-	prefetchValues = 128
+	prefetchValues = 512
 	prefetchBytes  = 2 << 20
 )
 
@@ -99,11 +99,21 @@ const (
 // neighbours only where they were written in the order of their keys.
 func (c *Cursor) prefetch(s *source) (entries int) {
 	entries = min(prefetchValues, s.ahead(c.reverse)+1)
-	first, err := valuelog.ParsePointer(s.entry().Value)
-	if file := c.snapshot.Levels.values[first.File]; err != nil || file == nil || !file.Cold(first) {
-		return entries
+	// The next value alone would not tell: it may share a page with the one before.
+	if c.cold(s.entry()) || c.cold(s.tab.Peek(entries-1, c.reverse)) {
+		return c.prefetchUpTo(s, entries)
 	}
-	return c.prefetchUpTo(s, entries)
+	return entries
+}
+
+// cold reports whether an entry points to a value that is not in memory.
+func (c *Cursor) cold(e keyspace.Entry) bool {
+	if e.Kind != keyspace.KindPointer {
+		return false
+	}
+	p, err := valuelog.ParsePointer(e.Value)
+	file := c.snapshot.Levels.values[p.File]
+	return err == nil && file != nil && file.Cold(p)
 }
 
 // prefetchUpTo asks for the values of at most so many entries, and returns how many those were.

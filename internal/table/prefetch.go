@@ -25,7 +25,8 @@ func (r *reader) prefetch(b int, reverse, keysOnly bool) (asked int) {
 		}
 	}
 	first, last := min(b, asked), max(b, asked)
-	if p := r.data[offset(first):offset(last+1)]; !vfs.Resident(p) {
+	// The first page would not tell: it may have the end of the block before.
+	if p := r.data[offset(first):offset(last+1)]; !vfs.Resident(p[len(p)/2:]) {
 		vfs.WillNeed(p)
 	}
 	return asked

@@ -17,7 +17,7 @@ type extent struct{ from, to uint64 }
 // prefetch asks for the values that ps point to, as [File.Prefetch] does. Without a map there is
 // nothing to ask with, and reading waits in a system call anyway.
 func (r *reader) prefetch(ps []Pointer) {
-	if len(ps) == 0 || !r.cold(ps[0]) {
+	if !slices.ContainsFunc(ends(ps), r.cold) {
 		return
 	}
 	for _, e := range r.extents(ps) {
@@ -25,9 +25,18 @@ func (r *reader) prefetch(ps []Pointer) {
 	}
 }
 
-// cold reports whether a value is in the map and not in memory.
+// ends returns the first of ps and the last. One alone would not tell: the first value of many in
+// the order of the file shares a page with what was read before.
+func ends(ps []Pointer) []Pointer {
+	if len(ps) < 2 {
+		return ps
+	}
+	return []Pointer{ps[0], ps[len(ps)-1]}
+}
+
+// cold reports whether the end of a value is in the map and not in memory.
 func (r *reader) cold(p Pointer) bool {
-	return r.file == nil && r.has(p) && !vfs.Resident(r.part(p))
+	return r.file == nil && r.has(p) && p.Length > 0 && !vfs.Resident(r.part(p)[p.Length-1:])
 }
 
 // extents returns where the values that ps point to lie, sorted, and neighbours joined. Pointers
