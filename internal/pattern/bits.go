@@ -36,18 +36,23 @@ type writer struct {
 	at  int    // whole bytes written
 	acc uint64 // bits behind them
 	n   uint   // how many of those, less than 8
+	max int    // how many whole bytes there may be before a run
 }
 
 // slack is how much longer than what is written to it the buffer of a writer must be.
 const slack = 8
 
-// reset makes the writer one to a buffer with room for size bytes.
-func (w *writer) reset(size int) {
-	if size += slack; len(w.buf) < size {
+// reset makes the writer one of at most size bytes, with room for so many more behind them.
+func (w *writer) reset(size, room int) {
+	w.max = size
+	if size += room + slack; len(w.buf) < size {
 		w.buf = make([]byte, size+size/2)
 	}
 	w.at, w.acc, w.n = 0, 0, 0
 }
+
+// fits reports whether n more bits do not make it more bytes than it may be, but for the last one.
+func (w *writer) fits(n uint) bool { return w.at+int(n>>3) <= w.max }
 
 // put writes the n low bits of v, the others of which are zero. There are at most 56.
 func (w *writer) put(v uint64, n uint) {

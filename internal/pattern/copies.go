@@ -1,6 +1,9 @@
 package pattern
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // copies finds where bytes were earlier in a value. It remembers one place for each hash of four
 // bytes, and is filled where tokens start.
@@ -42,11 +45,21 @@ func (c *copies) find(value []byte, i int) (from, size int) {
 	if from >= i || binary.LittleEndian.Uint32(value[from:]) != four {
 		return 0, 0
 	}
-	size = copyMin
-	for most := min(len(value)-i, copyMax); size < most && value[from+size] == value[i+size]; {
-		size++
+	return from, common(value[from:], value[i:min(len(value), i+copyMax)])
+}
+
+// common returns how many bytes p and q, which is not longer, both start with.
+func common(p, q []byte) int {
+	n := 0
+	for ; n+8 <= len(q); n += 8 {
+		if x := binary.LittleEndian.Uint64(p[n:]) ^ binary.LittleEndian.Uint64(q[n:]); x != 0 {
+			return n + bits.TrailingZeros64(x)>>3
+		}
 	}
-	return from, size
+	for n < len(q) && p[n] == q[n] {
+		n++
+	}
+	return n
 }
 
 // tryCopy writes a copy from earlier in the value for what is at i, if that is better than another
@@ -65,9 +78,11 @@ func (e *Encoder) tryCopy(i int, other choice) int {
 	if more >= copyLong {
 		c.bits += copyLongBits
 	}
-	if !c.better(other) || !e.flush(i) {
+	if !c.better(other) {
+		e.work += size / 8
 		return i
 	}
+	e.flush(i)
 	e.token(c.token)
 	e.w.put(uint64(min(more, copyLong)), copyBits)
 	if more >= copyLong {

@@ -6,11 +6,28 @@ type Encoder struct {
 	x      *index
 	w      writer
 	value  []byte
-	from   int    // where the bytes start that no token has taken yet
-	spans  []span // the remembered runs so far
+	from   int // where the bytes start that no token has taken yet
+	lexer  lexer
+	runs   int            // how many runs were remembered
+	spans  [spanRing]span // the last of them; the newest is at (runs-1)%spanRing
 	copies copies
 	used   []uint32 // how often each token was used, if not nil
+	work   int      // what was tried for the value, without the lexer
 }
+
+// spanRing is so much more than kindSame can refer to that a token does not overwrite what is there
+// if it is taken back.
+const spanRing = 256
+
+// What one value may cost. It is far more than values cost that are worth encoding.
+const (
+	workBytes = 256 // for each of its bytes
+	workLeast = 1 << 14
+)
+
+// stepBytes is how much longer than its value a record can become in one step, before the encoder
+// gives up: by bytes that no token took, codes, the end of a run, and a copy.
+const stepBytes = pendingMax + 32
 
 // NewEncoder returns an encoder. It takes up to half a megabyte, so values should share one.
 func (d *Dictionary) NewEncoder() *Encoder {
@@ -30,26 +47,34 @@ func (e *Encoder) Append(dst, value []byte) []byte {
 	return append(dst, e.w.bytes()...)
 }
 
-// encode writes the tokens of a value. It returns false if they are not shorter than it.
+// encode writes the tokens of a value. It returns false if they are not shorter than it, as soon as
+// that is certain, or if they are too hard to find.
 func (e *Encoder) encode(value []byte) bool {
-	// What a token writes beyond the bytes that it stands for is limited by its ops.
-	e.w.reset(len(value) + maxOps*(maxRunBits+64)/8)
-	e.value, e.from, e.spans = value, 0, e.spans[:0]
+	e.w.reset(len(value), stepBytes)
+	e.value, e.from, e.runs, e.work = value, 0, 0, 0
+	e.lexer = lexer{p: value}
 	if e.x.copy >= 0 {
 		e.copies.reset(len(value))
 	}
 	for i := 0; i < len(value); {
 		if next := e.step(i); next > i {
 			i, e.from = next, next
-		} else {
-			i++
+		} else if i++; i-e.from >= e.x.pending {
+			if e.x.bytes < 0 {
+				return false
+			}
+			e.flush(i)
 		}
-		if e.w.at+i-e.from > len(value) {
+		if e.w.at+i-e.from > len(value) || e.tried() > workBytes*len(value)+workLeast {
 			return false
 		}
 	}
-	return e.flush(len(value)) && e.w.at < len(value)
+	e.flush(len(value))
+	return e.w.at < len(value)
 }
+
+// tried returns how much work the value has been so far, in nanoseconds or so.
+func (e *Encoder) tried() int { return e.work + e.lexer.looked }
 
 // choice is a token that could be next.
 type choice struct {
@@ -71,6 +96,7 @@ func (e *Encoder) step(i int) int {
 	best := choice{}
 	for level := range e.x.levels {
 		list := e.x.candidates(level, word)
+		e.work += len(list)
 		for j := range list {
 			c := &list[j]
 			if word&c.mask != c.word || int(c.size) > len(e.value)-i {
@@ -94,7 +120,8 @@ func (e *Encoder) step(i int) int {
 	if end := e.tryCopy(i, best); end > i {
 		return end
 	}
-	if best.size > 0 && e.flush(i) {
+	if best.size > 0 {
+		e.flush(i)
 		e.token(best.token)
 		return i + best.size
 	}
@@ -117,58 +144,52 @@ func (e *Encoder) token(i int) {
 	}
 }
 
-// flush writes the bytes up to end that no token has taken yet, as they are. It returns false if
-// the dictionary has no token for that.
-func (e *Encoder) flush(end int) bool {
-	for e.from < end {
-		if e.x.bytes < 0 {
-			return false
-		}
-		x := e.d.ops[e.d.tokens[e.x.bytes].first]
-		n := min(end-e.from, int(x.n)+1<<x.bits-1)
-		if n < int(x.n) {
-			return false
-		}
-		e.token(e.x.bytes)
-		e.w.put(uint64(n-int(x.n)), uint(x.bits))
-		e.w.putBytes(e.value[e.from : e.from+n])
-		e.from += n
+// flush writes the bytes up to end that no token has taken yet, as they are. They are at most as
+// many as one token can stand for, and none if the dictionary has no token for them.
+func (e *Encoder) flush(end int) {
+	if e.from == end {
+		return
 	}
-	return true
+	x := e.d.ops[e.d.tokens[e.x.bytes].first]
+	n := end - e.from
+	e.token(e.x.bytes)
+	e.w.put(uint64(n-int(x.n)), uint(x.bits))
+	e.w.putBytes(e.value[e.from:end])
+	e.from = end
 }
 
 // state is what a token that is not taken in the end has changed.
 type state struct {
-	at    int
-	acc   uint64
-	n     uint
-	from  int
-	spans int
+	at   int
+	acc  uint64
+	n    uint
+	from int
+	runs int
 }
 
 func (e *Encoder) save() state {
-	return state{e.w.at, e.w.acc, e.w.n, e.from, len(e.spans)}
+	return state{e.w.at, e.w.acc, e.w.n, e.from, e.runs}
 }
 
-func (e *Encoder) restore(s state) {
-	e.w.at, e.w.acc, e.w.n, e.from, e.spans = s.at, s.acc, s.n, s.from, e.spans[:s.spans]
-}
-
-// undo takes back the last token.
+// undo takes back the last token, and the bytes before it.
 func (e *Encoder) undo(token uint16, s state) {
-	e.restore(s)
+	e.work += undoWork + e.w.at - s.at
 	if e.used != nil {
 		e.used[token]--
+		if e.from > s.from {
+			e.used[e.x.bytes]--
+		}
 	}
+	e.w.at, e.w.acc, e.w.n, e.from, e.runs = s.at, s.acc, s.n, s.from, s.runs
 }
+
+// undoWork is what it costs at least to try a token that is not taken.
+const undoWork = 32
 
 // try writes the token if it stands for what is at i, and returns the end of that, or i.
 func (e *Encoder) try(token uint16, i int) int {
 	before := e.save()
-	if !e.flush(i) {
-		e.restore(before)
-		return i
-	}
+	e.flush(i)
 	e.token(int(token))
 	end := i
 	for j := e.d.tokens[token].first; e.d.ops[j].kind != kindEnd; j++ {
@@ -194,7 +215,7 @@ func (e *Encoder) tryRuns(i int, word uint64, other choice) int {
 	if !e.x.texts || classes[byte(word)]&classAlnum == 0 {
 		return i
 	}
-	k, n := lex(e.value, i)
+	k, n := e.lexer.lex(i)
 	if k == kindEnd {
 		return i
 	}
@@ -215,6 +236,7 @@ func hasZero(word uint64) bool {
 // that there is one, it leaves out those for which the integer is too large before it tries.
 func (e *Encoder) tryIntegers(tokens []uint16, i int, other choice) int {
 	for len(tokens) > 0 {
+		e.work++
 		x := e.d.ops[e.d.tokens[tokens[0]].first]
 		if v, n := x.parse(e.value[i:]); n > 0 && e.fits(x, v) {
 			if end := e.tryFirst(tokens[:1], i, other); end > i {
@@ -247,10 +269,16 @@ func (e *Encoder) tryFirst(tokens []uint16, i int, other choice) int {
 
 // remembers reports whether a run that kindSame can refer to is like p.
 func (e *Encoder) remembers(p []byte) bool {
-	for _, s := range e.spans[max(0, len(e.spans)-maxRemembered):] {
-		if string(e.value[s.start:s.end]) == string(p) {
+	for back := range min(e.runs, maxRemembered) {
+		if string(e.remembered(back)) == string(p) {
 			return true
 		}
 	}
 	return false
+}
+
+// remembered returns the run that many before the last one.
+func (e *Encoder) remembered(back int) []byte {
+	s := e.spans[uint(e.runs-1-back)%spanRing]
+	return e.value[s.start:s.end]
 }

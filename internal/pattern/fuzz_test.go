@@ -13,34 +13,51 @@ func cut(p []byte) [][]byte {
 	return bytes.Split(p[1:], p[:1])
 }
 
-// FuzzEncoder round trips any value with a dictionary of any samples, and with one that has all
-// kinds of ops.
+// joined is what cut cuts into the samples.
+func joined(samples [][]byte) []byte {
+	return append([]byte{'\xFF'}, bytes.Join(samples, []byte{'\xFF'})...)
+}
+
+// FuzzEncoder round trips any values with a dictionary of any samples, and with one that has all
+// kinds of ops. Every second value is repeated to be so long.
 func FuzzEncoder(f *testing.F) {
 	for _, k := range kindsOfRecords {
 		values := k.values(30)
-		f.Add(append([]byte{'\xFF'}, bytes.Join(values, []byte{'\xFF'})...), values[9])
+		f.Add(joined(values), joined(values[5:9]), uint16(1))
 	}
-	f.Add([]byte(",aaaa,aaaa,aaaab,aaaa"), []byte("aaaaaaaaaa"))
-	f.Add([]byte(nil), []byte("id: 1234 and 1234 and 2023-04-05T06:07:08Z hello, worldhello, world"))
+	f.Add([]byte(",aaaa,aaaa,aaaab,aaaa"), []byte(",aaaaaaaaaa,\x80\x81\x82,,aaab"), uint16(5000))
+	f.Add([]byte(nil), []byte("/id: 1234 and 1234 and 2023-04-05T06:07:08Z/hello, world/1/?!"),
+		uint16(20_000))
 	made := handmade(f)
-	f.Fuzz(func(t *testing.T, samples, value []byte) {
-		checkRoundTrip(t, made, value)
+	f.Fuzz(func(t *testing.T, samples, values []byte, size uint16) {
+		list := cut(values)
+		for i := 1; i < len(list); i += 2 {
+			list[i] = repeated(list[i], int(size))
+		}
+		checkRoundTrip(t, made, list...)
 		if d := Train(cut(samples)); d != nil {
-			checkRoundTrip(t, reparsed(t, d), value)
-			for _, sample := range cut(samples)[:1] {
-				checkRoundTrip(t, d, sample)
-			}
+			checkRoundTrip(t, reparsed(t, d), list...)
+			checkRoundTrip(t, d, cut(samples)[:1]...)
 		}
 	})
 }
 
-func checkRoundTrip(t *testing.T, d *Dictionary, value []byte) {
-	t.Helper()
-	record := d.NewEncoder().Append(nil, value)
-	if len(record) > len(value)+1 {
-		t.Fatalf("%d bytes take %d", len(value), len(record))
+// repeated returns p so often that it has at least size bytes, unless it is empty.
+func repeated(p []byte, size int) []byte {
+	return bytes.Repeat(p, 1+size/max(len(p), 1))
+}
+
+// checkRoundTrip encodes and decodes the values, one after the other with the same encoder.
+func checkRoundTrip(tb testing.TB, d *Dictionary, values ...[]byte) {
+	tb.Helper()
+	e := d.NewEncoder()
+	for _, value := range values {
+		record := e.Append(nil, value)
+		if len(record) > len(value)+1 {
+			tb.Fatalf("%d bytes take %d", len(value), len(record))
+		}
+		checkDecodes(tb, d, record, value)
 	}
-	checkDecodes(t, d, record, value)
 }
 
 // FuzzDictionary decodes any record with any dictionary. Both decoders and the reference must agree
@@ -61,7 +78,7 @@ func FuzzDictionary(f *testing.F) {
 		if err != nil {
 			return
 		}
-		checkRoundTrip(t, d, record)
+		checkRoundTrip(t, d, record, repeated(record, 5000), record)
 		size, err := d.DecodedLen(record)
 		if size > 1<<20 {
 			return

@@ -16,7 +16,8 @@ type candidate struct {
 type index struct {
 	levels   [3]level        // by how many bytes the first phrases have: 4 and more, 2 and more, 1
 	runs     [kinds][]uint16 // the tokens that start with an op of that kind
-	bytes    int             // the token that is kindBytes, or -1
+	bytes    int             // the token that is kindBytes, for one byte or more, or -1
+	pending  int             // the most bytes that it stands for, or 0
 	copy     int             // the token that is kindCopy, or -1
 	texts    bool            // whether there are tokens that start with a run of characters
 	integers bool            // whether there are tokens that start with a binary integer
@@ -30,6 +31,9 @@ type level struct {
 }
 
 const slotBits = 12
+
+// pendingMax is the most bytes that wait for a token before they are written as they are.
+const pendingMax = 64
 
 // slot returns the slot of phrases that start with the bytes of the word.
 func (l *level) slot(word uint64) uint32 {
@@ -60,8 +64,8 @@ func newIndex(d *Dictionary) *index {
 			phrases[1] = append(phrases[1], i)
 		case k == kindPhrase:
 			phrases[2] = append(phrases[2], i)
-		case k == kindBytes && alone:
-			x.bytes = i
+		case k == kindBytes && alone && first.n == 1:
+			x.bytes, x.pending = i, min(1<<first.bits, pendingMax)
 		case k == kindCopy && alone:
 			x.copy = i
 		case k != kindBytes && k != kindCopy:

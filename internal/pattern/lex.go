@@ -9,12 +9,30 @@ const (
 	digitsMin = 4  // the fewest digits that are taken for a number behind a letter
 )
 
-// lex returns which kind of run starts at i of p, and its length; kindEnd if none does.
-func lex(p []byte, i int) (kind, int) {
-	rest := p[i:]
+// lexer finds the runs of p. It is asked for them from left to right, and looks at a byte only so
+// often.
+type lexer struct {
+	p []byte
+	// Where the characters of base64 end that were found last, of either alphabet. They start again
+	// behind each slash or dash.
+	standard, url int
+	looked        int // at how many bytes that can be many
+}
+
+// lex returns which kind of run starts at i, and its length; kindEnd if none does.
+func (l *lexer) lex(i int) (kind, int) {
+	p, rest := l.p, l.p[i:]
+	before := byte(0)
+	if i > 0 {
+		before = classes[p[i-1]]
+	}
+	if before&classDigit != 0 {
+		return kindEnd, 0
+	}
 	digits := spanOf(rest, classDigit, len(rest))
-	if i > 0 && classes[p[i-1]]&classAlnum != 0 {
-		if digits < digitsMin || classes[p[i-1]]&classDigit != 0 {
+	l.looked += digits
+	if before&classAlnum != 0 {
+		if digits < digitsMin {
 			return kindEnd, 0
 		}
 		return lexDigits(p, i, digits)
@@ -27,15 +45,17 @@ func lex(p []byte, i int) (kind, int) {
 		}
 	}
 	if word := spanOf(rest, classAlnum, maxPhraseBytes); digits < word || digits == uuidFirst {
-		if k, n := lexRandom(rest, word); k != kindEnd {
+		l.looked += word
+		if k, n := l.random(i, word); k != kindEnd {
 			return k, n
 		}
 	}
 	return lexDigits(p, i, digits)
 }
 
-// lexRandom is lex for what is random: UUIDs, hex and base64. p starts with a word of that length.
-func lexRandom(p []byte, word int) (kind, int) {
+// random is lex for what is random: UUIDs, hex and base64. A word of that length starts at i.
+func (l *lexer) random(i, word int) (kind, int) {
+	p := l.p[i:]
 	if word >= wordMin && (spanOf(p, classLower, wordMin) == wordMin ||
 		spanOf(p, classUpper, wordMin) == wordMin) {
 		return kindEnd, 0
@@ -56,8 +76,8 @@ func lexRandom(p []byte, word int) (kind, int) {
 			return kindHexUpper, word
 		}
 	}
-	standard := spanOf(p, classAlnum|classStandard, maxPhraseBytes)
-	url := spanOf(p, classAlnum|classURL, maxPhraseBytes)
+	standard := l.spanFrom(i, classAlnum|classStandard, &l.standard)
+	url := l.spanFrom(i, classAlnum|classURL, &l.url)
 	k, n := kindBase64, standard
 	if url > standard {
 		k, n = kindBase64URL, url
@@ -69,6 +89,16 @@ func lexRandom(p []byte, word int) (kind, int) {
 		return kindBase64, word
 	}
 	return kindEnd, 0
+}
+
+// spanFrom returns how many bytes from i on have one of the classes, but at most maxPhraseBytes.
+// end is where the last ones end that it was asked for.
+func (l *lexer) spanFrom(i int, class byte, end *int) int {
+	if *end <= i {
+		*end = i + spanOf(l.p[i:], class, len(l.p))
+		l.looked += *end - i
+	}
+	return min(*end-i, maxPhraseBytes)
 }
 
 // isUUID reports whether p has the shape of a UUID with digits of that class.

@@ -7,17 +7,17 @@ func (e *Encoder) op(x op, i int) int {
 	case kindPhrase:
 		return prefix(p, e.d.heap[x.at:int(x.at)+int(x.n)])
 	case kindSame:
-		if int(x.n) >= len(e.spans) {
+		if int(x.n) >= e.runs {
 			return 0
 		}
-		s := e.spans[len(e.spans)-1-int(x.n)]
-		return prefix(p, e.value[s.start:s.end])
+		return prefix(p, e.remembered(int(x.n)))
 	case kindCopy:
 		return 0
 	}
 	n := e.run(x, p)
 	if n > 0 && x.kind.remembered() {
-		e.spans = append(e.spans, span{i, i + n})
+		e.spans[uint(e.runs)%spanRing] = span{i, i + n}
+		e.runs++
 	}
 	return n
 }
@@ -35,14 +35,15 @@ func prefix(p, q []byte) int {
 func (e *Encoder) run(x op, p []byte) int {
 	if x.kind.based() {
 		v, n := x.parse(p)
-		if n == 0 || !e.fits(x, v) {
+		if n == 0 || !e.fits(x, v) || !e.w.fits(uint(x.bits)) {
 			return 0
 		}
 		e.w.putLong(v-e.d.bases[x.at], uint(x.bits))
 		return n
 	}
 	n := x.runLen(p)
-	if n == 0 {
+	e.work += n / 2
+	if n == 0 || !e.w.fits(uint(x.bits)+x.runBits(n)) {
 		return 0
 	}
 	if x.kind.counted() {

@@ -97,7 +97,7 @@ func tailBits(n int) uint {
 	return 0
 }
 
-// runBits returns how many bits the n characters of a counted op have in a record.
+// runBits returns how many bits the n characters of a UUID, or of a counted op, have in a record.
 func (x op) runBits(n int) uint {
 	switch x.kind {
 	case kindDigits:
@@ -109,6 +109,8 @@ func (x op) runBits(n int) uint {
 			return 6 * uint(n)
 		}
 		return 6*uint(n) - tailBits(n)
+	case kindUUID, kindUUIDUpper:
+		return uuidBits
 	}
 	return 8 * uint(n)
 }

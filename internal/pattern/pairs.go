@@ -72,14 +72,20 @@ const (
 	pairMin       = 4  // the fewest uses of a pair
 )
 
-// join joins frequent neighbours until there are none. Each round replaces all pairs that are more
-// than half as frequent as the most frequent one.
+// joinWork bounds how many symbols and pairs join looks at, for each symbol of the sequence. It is
+// half as many again as samples need that have much in common.
+const joinWork = 40
+
+// join joins frequent neighbours until there are none, or until that has taken too long. Each round
+// looks at all that is left and replaces all pairs that are more than half as frequent as the most
+// frequent one.
 func (g *grammar) join() {
 	g.counts = pairTable{}
 	for i := 1; i < len(g.sequence); i++ {
 		g.count(g.sequence[i-1], g.sequence[i], 1)
 	}
-	for {
+	for work := joinWork*len(g.sequence) + 1<<20; work > 0; {
+		work -= len(g.sequence) + len(g.counts.slots)
 		chosen, last := g.choose()
 		if len(chosen.slots) > 0 {
 			g.replace(chosen)
@@ -87,7 +93,6 @@ func (g *grammar) join() {
 		if last {
 			return
 		}
-
 	}
 }
 

@@ -108,7 +108,8 @@ func TestLex_findsRuns(t *testing.T) {
 		{`"|a8F-b3_Kz9Qw2xY7pL|"`, kindBase64URL},
 	} {
 		parts := strings.Split(want.text, "|")
-		k, n := lex([]byte(parts[0]+parts[1]+parts[2]), len(parts[0]))
+		l := lexer{p: []byte(parts[0] + parts[1] + parts[2])}
+		k, n := l.lex(len(parts[0]))
 		if k != want.kind || n != len(parts[1]) {
 			t.Errorf("%s: a run of kind %d and %d bytes, want %d, %d", want.text, k, n, want.kind,
 				len(parts[1]))
@@ -122,7 +123,8 @@ func TestLex_leavesWords(t *testing.T) {
 		"x86|64", "\x01|7\x02",
 	} {
 		before, after, _ := strings.Cut(text, "|")
-		if k, n := lex([]byte(before+after), len(before)); k != kindEnd {
+		l := lexer{p: []byte(before + after)}
+		if k, n := l.lex(len(before)); k != kindEnd {
 			t.Errorf("%q: a run of kind %d and %d bytes", text, k, n)
 		}
 	}

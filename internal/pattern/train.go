@@ -25,18 +25,16 @@ type run struct {
 const saveMin = 32
 
 // Train returns a dictionary of what the samples have in common, or nil if that is not worth one.
-// They should be taken evenly from the values to encode; a mebibyte is enough, and takes about a
-// tenth of a second. It does not keep them.
+// They should be taken evenly from the values to encode. It uses a mebibyte of them at most, and
+// 64 KiB of each, which takes about a tenth of a second, or half a second for the worst ones. It
+// does not keep them.
 func Train(samples [][]byte) *Dictionary {
+	samples, raw := bounded(samples)
 	if looksLikeNoise(samples) {
 		return nil
 	}
 	t := trainer{order: orderOf(samples)}
 	d := t.train(samples)
-	raw := 0
-	for _, p := range samples {
-		raw += len(p)
-	}
 	if d == nil || t.size >= raw-raw/saveMin {
 		return nil
 	}
@@ -57,25 +55,10 @@ func (t *trainer) train(samples [][]byte) *Dictionary {
 	return t.finish(samples)
 }
 
-// looksLikeNoise reports whether no two bytes are neighbours in the samples much more often than
-// chance would have it.
-func looksLikeNoise(samples [][]byte) bool {
-	var counts [1 << 16]uint32
-	total, most := uint32(0), uint32(0)
-	for _, p := range samples {
-		for i := 1; i < len(p); i++ {
-			n := &counts[int(p[i-1])<<8|int(p[i])]
-			*n++
-			most = max(most, *n)
-			total++
-		}
-	}
-	return most < 2*total>>16+16
-}
-
 // add adds a sample to the sequence.
 func (t *trainer) add(p []byte) {
 	first, integers := len(t.runs), t.integers(p)
+	l := lexer{p: p}
 	for i := 0; i < len(p); {
 		limit := len(p)
 		if len(integers) > 0 {
@@ -88,7 +71,7 @@ func (t *trainer) add(p []byte) {
 		}
 		k, n := kindEnd, 0
 		if classes[p[i]]&classAlnum != 0 {
-			k, n = lex(p, i)
+			k, n = l.lex(i)
 		}
 		if k == kindEnd || i+n > limit {
 			t.sequence = append(t.sequence, symbol(p[i]))
