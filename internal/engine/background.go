@@ -21,7 +21,7 @@ const (
 	retryMin = 100 * time.Millisecond
 	retryMax = 5 * time.Second
 	// maxWaits, times Tuning.IdleAfter, is how long a merge that tidies up waits for a pause in the
-	// commits. Where commits trickle in all the time, there is none.
+	// commits, or for one that is long enough. Where commits trickle in all the time, there is none.
 	maxWaits = 50
 
 	// minLasting is the size from which a merge that tidies up goes on when commits come in again: to
@@ -196,29 +196,29 @@ func (e *Engine) output(count *atomic.Uint64) run.Config {
 // mergeLoop merges while there is a reason to; once only tidiness is one, it waits for a pause in
 // the commits.
 func (e *Engine) mergeLoop() {
-	var waits time.Time // since when a merge that tidies up waits for a pause; zero if none does
+	var waits time.Time // since when a merge that tidies up is to be done; zero if none is
 	for pause := retryMin; ; {
 		next, idle, ok := e.nextMerge()
 		if !ok {
 			return
 		}
-		seen := e.committed.Load()
 		gentle := false
 		if idle {
 			if waits.IsZero() {
 				waits = time.Now()
 			}
-			quiet := e.sleep(e.options.Tuning.IdleAfter, e.due) && e.committed.Load() == seen
-			if !quiet && time.Since(waits) < maxWaits*e.options.Tuning.IdleAfter {
+			var due bool
+			if gentle, due = e.awaitPause(next, waits); !due {
 				continue
 			}
-			small := next.bytes(e.state.Load().Levels.Version) < minLasting && len(next.relocate) == 0
-			gentle = quiet && small
 		}
-		waits = time.Time{}
+		seen := e.committed.Load()
 		err := e.mergeOne(next, func() bool {
 			return e.closed.Load() || e.yield.Load() || gentle && e.committed.Load() != seen
 		})
+		if err == nil {
+			waits = time.Time{}
+		}
 		if err == nil || errors.Is(err, merge.ErrCancelled) {
 			pause = retryMin
 			continue
@@ -236,6 +236,19 @@ func (e *Engine) mergeLoop() {
 		e.pauseMerging(pause)
 		pause = min(2*pause, max(pause, retryMax))
 	}
+}
+
+// awaitPause waits for a pause in the commits, and reports whether a merge that tidies up is due,
+// and whether it is to stop when commits come in again. Waiting since long, it is due in any case,
+// and does not stop.
+func (e *Engine) awaitPause(next plan, since time.Time) (gentle, due bool) {
+	seen := e.committed.Load()
+	quiet := e.sleep(e.options.Tuning.IdleAfter, e.due) && e.committed.Load() == seen
+	if time.Since(since) >= maxWaits*e.options.Tuning.IdleAfter {
+		return false, true
+	}
+	small := next.bytes(e.state.Load().Levels.Version) < minLasting && len(next.relocate) == 0
+	return small, quiet
 }
 
 // pauseMerging returns after d, or when Compact waits or the engine closes. That a merge is
@@ -277,7 +290,7 @@ func (e *Engine) nextMerge() (next plan, idle, ok bool) {
 func (e *Engine) picker(youngRuns int, idle bool) picker {
 	return picker{
 		youngRuns: youngRuns, idle: idle, garbage: uint64(e.options.Tuning.Garbage), now: e.now(),
-		damaged: e.damagedFiles(),
+		small: uint64(e.options.Tuning.TableBytes / smallShare), damaged: e.damagedFiles(),
 	}
 }
 
@@ -307,7 +320,7 @@ func (e *Engine) mergeJob(
 ) merge.Job {
 	job := merge.Job{
 		Levels: levels, Young: p.young, Bottom: p.bottom, ToBottom: p.toBottom, Now: e.now(),
-		Output: e.output(&e.merged), Cancelled: cancelled,
+		Output: e.output(&e.merged), Cancelled: cancelled, Tight: p.tight,
 	}
 	out := &job.Output
 	out.Filter = !p.toBottom

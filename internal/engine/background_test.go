@@ -82,6 +82,43 @@ func TestMerge_thatTidiesUpDoesNotWaitForEver(t *testing.T) {
 	})
 }
 
+// Commits come in faster than a merge is done, but not so fast that there is no pause to begin it.
+func TestMerge_thatTidiesUpIsNotCancelledForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const idle = time.Minute
+		var slow atomic.Bool
+		files := faultfs.New(memfs.New(), func(op faultfs.Op) error {
+			if slow.Load() && is(faultfs.Sync, tableSuffix)(op) {
+				<-time.After(idle * 5 / 2)
+			}
+			return nil
+		})
+		o := Options{Tuning: Tuning{IdleAfter: idle, RestAfter: 10 * time.Hour, YoungRuns: 100}}
+		o.Tuning.TableBytes, o.Tuning.SampleBytes = 1<<10, 1
+		e := mustOpen(t, files, o)
+		for range 2 {
+			w, err := e.Begin()
+			ok(t, err)
+			for i := range 1000 {
+				value := fmt.Appendf(nil, "%x", uint64(i)*0x9E3779B97F4A7C15)
+				ok(t, w.Put(dataKey("k%06d", i), value, 0))
+			}
+			ok(t, w.Commit())
+			ok(t, e.Flush())
+		}
+		slow.Store(true)
+		for range maxWaits {
+			<-time.After(3 * idle)
+			mustCommit(t, e, "b")
+		}
+		s := e.Stats()
+		if s.Merges != 1 || s.YoungRuns != 0 || s.MergedBytes > 5*s.TableBytes {
+			t.Errorf("commits keep cancelling a merge: %+v", s)
+		}
+		ok(t, e.Close())
+	})
+}
+
 func TestMerge_ofManyRunsNeedsNoPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Minute

@@ -28,7 +28,7 @@ func (e *Engine) Compact(ctx context.Context) error {
 			return err
 		}
 	}
-	done := make(map[uint64]bool) // tables whose values were put in order here
+	done := compacted{ordered: make(map[uint64]bool), joined: make(map[uint64]bool)}
 	for ctx.Err() == nil {
 		before := e.state.Load().Levels.Version
 		next, ok := e.compaction(before, done)
@@ -38,15 +38,27 @@ func (e *Engine) Compact(ctx context.Context) error {
 		if err := e.compactOne(ctx, next); err != nil {
 			return err
 		}
-		if len(next.relocate) > 0 {
-			addNew(done, before, e.state.Load().Levels.Version)
+		after := e.state.Load().Levels.Version
+		if next.why == whyJoin {
+			addNew(done.joined, before, after)
+		}
+		if next.why == whyJoin || len(next.relocate) > 0 {
+			addNew(done.ordered, before, after)
 		}
 	}
 	return ctx.Err()
 }
 
+// compacted is the numbers of bottom tables with which Compact is done: those whose values it has
+// put in order, and those that it has made of small ones, which come after.
+type compacted struct{ ordered, joined map[uint64]bool }
+
+// whyJoin is the reason of a merge that joins small tables.
+const whyJoin = "join"
+
 // compactOne does one step of Compact, unless ctx ends first.
 func (e *Engine) compactOne(ctx context.Context, next plan) error {
+	next.tight = true
 	err := e.mergeOne(next, func() bool { return ctx.Err() != nil || e.closed.Load() })
 	if errors.Is(err, merge.ErrCancelled) || err == nil {
 		return cmp.Or(ctx.Err(), e.writable())
@@ -64,8 +76,9 @@ func addNew(tables map[uint64]bool, before, after *manifest.Version) {
 	}
 }
 
-// compaction returns the next step: what is garbage, then the values of some neighbouring tables.
-func (e *Engine) compaction(v *manifest.Version, done map[uint64]bool) (plan, bool) {
+// compaction returns the next step: what is garbage, then the values of some neighbouring tables,
+// then tables that are too small.
+func (e *Engine) compaction(v *manifest.Version, done compacted) (plan, bool) {
 	p := e.picker(e.options.Tuning.YoungRuns, true)
 	p.damaged = nil // whoever compacts is to know of it
 	for _, choose := range []func(*manifest.Version) (plan, bool){p.covered, p.dropped, p.stale} {
@@ -75,9 +88,15 @@ func (e *Engine) compaction(v *manifest.Version, done map[uint64]bool) (plan, bo
 	}
 	next := inOrder(v, func(f manifest.ValueFile) bool {
 		return f.Log || garbageOf(f) > f.Size/compactGarbage
-	}, func(t *manifest.Table) bool { return done[t.Number] })
-	next.why = "compact"
-	return next, len(next.bottom) > 0
+	}, func(t *manifest.Table) bool { return done.ordered[t.Number] })
+	if len(next.bottom) > 0 {
+		next.why = "compact"
+		return next, true
+	}
+	if all := p.stretches(v, func(number uint64) bool { return done.joined[number] }); len(all) > 0 {
+		return joining(whyJoin, all[0]), true
+	}
+	return plan{}, false
 }
 
 // takeMerging returns when no merge runs, and keeps others from starting. If ctx ends before, it

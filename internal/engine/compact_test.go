@@ -47,6 +47,62 @@ func TestCompact_doesNotWaitForAMergeThatIsToBeTriedAgain(t *testing.T) {
 	})
 }
 
+// What lies in a gap is moved by other merges.
+func TestCompact_leavesOutWhatHasExpired(t *testing.T) {
+	start := time.Now()
+	now := start
+	o := calm()
+	o.Tuning.Now = func() time.Time { return now }
+	o.Tuning.TableBytes = 800 // so that no table is small
+	e := mustOpen(t, memfs.New(), o)
+	mustCommit(t, e, "a", "z")
+	ok(t, e.Flush())
+	w, err := e.Begin()
+	ok(t, err)
+	for i, word := range ascendingWords("k", 100) {
+		after := 100 * time.Hour
+		if i == 0 {
+			after = time.Hour
+		}
+		ok(t, w.Put(dataKey("%s", word), []byte(word), w.After(after)))
+	}
+	ok(t, w.Commit())
+	ok(t, e.Flush())
+	now = start.Add(2 * time.Hour)
+	ok(t, e.Compact(t.Context()))
+	entries := uint64(0)
+	for table := range e.state.Load().Levels.Version.Tables() {
+		entries += table.Entries
+	}
+	if entries != 101 {
+		t.Errorf("the tables have %d entries, want 101", entries)
+	}
+	ok(t, e.Close())
+}
+
+func TestCompact_joinsSmallTables(t *testing.T) {
+	e := mustOpen(t, memfs.New(), calm())
+	words := ascendingWords("k", 3)
+	for _, word := range words {
+		mustCommit(t, e, word)
+		ok(t, e.Flush())
+	}
+	if n := len(e.state.Load().Levels.Version.Bottom.Tables); n != 3 {
+		t.Fatalf("there are %d tables, so that nothing is tested", n)
+	}
+	ok(t, e.Compact(t.Context()))
+	if n := len(e.state.Load().Levels.Version.Bottom.Tables); n != 1 {
+		t.Errorf("%d tables are left", n)
+	}
+	merges := e.Stats().Merges
+	ok(t, e.Compact(t.Context()))
+	if again := e.Stats().Merges; again != merges {
+		t.Errorf("once more there are %d merges", again-merges)
+	}
+	wantWords(t, e, words...)
+	ok(t, e.Close())
+}
+
 func TestCompact_thatWaitsHeedsItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := mustOpen(t, memfs.New(), Options{Tuning: Tuning{IdleAfter: time.Hour, YoungRuns: 100}})

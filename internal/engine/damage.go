@@ -51,6 +51,25 @@ func (p picker) avoidsRun(r manifest.Run) bool {
 	return slices.ContainsFunc(r.Tables, p.avoidsTable)
 }
 
+// segment is neighbouring young runs, newest first.
+type segment struct {
+	runs  []manifest.Run
+	older int // how many young runs are older
+}
+
+// segments returns what is left of the young runs between those that p is to leave alone.
+func (p picker) segments(v *manifest.Version) (all []segment) {
+	n := len(v.Young)
+	for start, end := 0, 0; start < n; start = end + 1 {
+		for end = start; end < n && !p.avoidsRun(v.Young[end]); end++ {
+		}
+		if end > start {
+			all = append(all, segment{v.Young[start:end], n - end})
+		}
+	}
+	return all
+}
+
 func (p picker) avoidsTable(t *manifest.Table) bool { return p.damaged.has(t.Number) }
 
 // setAside notes the file in which a merge has met damage, and reports whether that keeps the same

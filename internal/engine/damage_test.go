@@ -102,6 +102,24 @@ func TestPick_leavesWhatIsDamagedForLast(t *testing.T) {
 	}
 }
 
+func TestPick_mergesFewRunsBetweenDamagedOnes(t *testing.T) {
+	bad := damaged{1: 2000}
+	var tables []*manifest.Table
+	for i := range 25 {
+		tables = append(tables, tableOf(uint64(10+i), testMB, "b", "e"))
+		if i%3 == 2 {
+			bad[uint64(10+i)] = 2000
+		}
+	}
+	bottom := manifest.Run{Tables: []*manifest.Table{tableOf(1, 100*testMB, "a", "z")}}
+	for n, want := range map[int]string{24: "nothing", 25: "crowded young 23..24"} {
+		version := manifest.Version{Young: runsOf(tables[:n]...), Bottom: bottom}
+		if got := outcome(picker{youngRuns: 4, damaged: bad}.pick(&version)); got != want {
+			t.Errorf("of %d young runs: picked %s, want %s", n, got, want)
+		}
+	}
+}
+
 func TestSetAside_needsToKnowTheFile(t *testing.T) {
 	e := mustOpen(t, memfs.New(), calm())
 	overlap(t, e, 1)

@@ -7,6 +7,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -17,10 +18,22 @@ import (
 type Loader struct {
 	w      *Writer
 	run    *run.Writer // nil before the first key, and once one did not ascend
-	bottom bool        // the run lies beyond everything that there is
+	place  place       // where the run belongs
 	limit  []byte      // where the gap ends that the run lies in; nil for no bound
+	bytes  int64       // of the run's keys and values
+	full   bool        // a file of the run is complete
+	narrow bool        // the gap before ended after a few keys; a run for each would cost too much
 	last   []byte      // the key before; nil before the first
 }
+
+// place says where the keys of a loader's run lie among those that there are.
+type place uint8
+
+const (
+	among  place = iota // they may lie anywhere
+	inGap               // between two neighbours
+	beyond              // above all
+)
 
 // BeginLoad waits for its turn and starts a load.
 func (e *Engine) BeginLoad() (*Loader, error) {
@@ -49,7 +62,8 @@ func (l *Loader) Put(key, value []byte) error {
 		if err := l.end(); err != nil {
 			return err
 		}
-	case l.limit != nil && bytes.Compare(key, l.limit) >= 0:
+	case l.run != nil && l.ends(key):
+		l.narrow = l.place == inGap && l.bytes < l.w.engine.options.Tuning.TableBytes/smallShare
 		if err := l.end(); err != nil {
 			return err
 		}
@@ -62,8 +76,19 @@ func (l *Loader) Put(key, value []byte) error {
 	}
 	l.last = append(l.last[:0], key...)
 	l.w.bytes += uint64(len(key) + len(value))
-	_, err := l.run.Add(key, keyspace.Entry{Kind: keyspace.KindPut, Value: value})
+	l.bytes += int64(len(key) + len(value))
+	completed, err := l.run.Add(key, keyspace.Entry{Kind: keyspace.KindPut, Value: value})
+	l.full = l.full || completed
 	return err
+}
+
+// ends reports whether key, which is above the run's, is not to be part of it: because the gap ends
+// before, or because the next may be wider, for which there is a look once a table.
+func (l *Loader) ends(key []byte) bool {
+	if l.place == among {
+		return l.full
+	}
+	return l.limit != nil && bytes.Compare(key, l.limit) >= 0
 }
 
 // start opens the run of ascending keys.
@@ -72,17 +97,30 @@ func (l *Loader) start(first []byte) error {
 		return err
 	}
 	levels := l.w.spill.levels
-	l.bottom = levels.Above(first)
+	l.place, l.limit, l.bytes, l.full = among, nil, 0, false
+	if levels.Above(first) {
+		l.place = beyond
+	} else if !l.narrow {
+		l.findGap(levels, first)
+	}
+	l.narrow = false
+	job := l.w.engine.flushJob(sealed{}, levels, false)
+	l.run = run.NewWriter(job.Config(l.place != among, nil))
+	return nil
+}
+
+// findGap sets the gap that first lies in, if it lies in one. What cannot be read may hold
+// something.
+func (l *Loader) findGap(levels *superversion.Levels, first []byte) {
+	var limit []byte
 	var gap bool
 	err := vfs.CatchFaults(func() (err error) {
-		l.limit, gap, err = levels.Gap(first)
+		limit, gap, err = levels.Gap(first)
 		return err
 	})
-	if !gap || err != nil { // what cannot be read may hold something
-		l.limit, gap = nil, false
+	if err == nil && gap {
+		l.place, l.limit = inGap, limit
 	}
-	l.run = run.NewWriter(l.w.engine.flushJob(sealed{}, levels, false).Config(l.bottom || gap, nil))
-	return nil
 }
 
 // end completes the run of ascending keys.
@@ -95,7 +133,7 @@ func (l *Loader) end() error {
 	edit := &manifest.Edit{
 		AddValues: output.Values, AddDictionaries: output.Dictionaries,
 	}
-	if l.bottom {
+	if l.place == beyond {
 		edit.AddBottom = output.Tables
 	} else if len(output.Tables) > 0 {
 		edit.AddYoung = []manifest.Run{{Tables: output.Tables}}

@@ -38,6 +38,47 @@ func (c *created) names() string {
 	return strings.Join(slices.Sorted(maps.Keys(c.open)), ", ")
 }
 
+// A load makes no table for each of many narrow gaps, and still writes a wide one behind them once.
+func TestLoad_ofKeysBetweenOthersMakesFewTables(t *testing.T) {
+	o := calm()
+	o.Tuning.TableBytes, o.Tuning.BlockBytes = 4<<10, 512
+	e := mustOpen(t, memfs.New(), o)
+	var words []string
+	w, err := e.Begin()
+	ok(t, err)
+	for _, word := range append(ascendingWords("k", 1000), "z") {
+		ok(t, w.Put(dataKey("%s", word), []byte(word), 0))
+		words = append(words, word)
+	}
+	ok(t, w.Commit())
+	ok(t, e.Flush())
+	l, err := e.BeginLoad()
+	ok(t, err)
+	bytes := 0
+	for _, word := range ascendingWords("k", 2000) {
+		word += "x"
+		ok(t, l.Put(dataKey("%s", word), []byte(word)))
+		words = append(words, word)
+		bytes += len(dataKey("%s", word)) + len(word)
+	}
+	ok(t, l.Commit())
+	tables, compressed := 0, 0
+	for _, r := range e.state.Load().Levels.Version.Young {
+		for _, table := range r.Tables {
+			if tables++; table.Compressed {
+				compressed++
+			}
+		}
+	}
+	if most := 2 + 2*bytes/(4<<10); tables > most || compressed < 2 {
+		t.Errorf("%d bytes are in %d tables, want %d at most; %d are compressed",
+			bytes, tables, most, compressed)
+	}
+	slices.Sort(words)
+	wantWords(t, e, words...)
+	ok(t, e.Close())
+}
+
 func TestLoader_afterCloseLeavesNoFileOpen(t *testing.T) {
 	large := bytes.Repeat([]byte("large"), 1000) // goes to a value file
 	for name, end := range map[string]func(l *Loader) error{

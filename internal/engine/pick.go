@@ -16,27 +16,8 @@ type plan struct {
 	bottom   []uint64 // numbers of tables of the bottom run
 	toBottom bool     // the output is part of the bottom run, else it is one young run
 	clear    bool     // the bottom tables hold nothing that counts, and go unread
+	tight    bool     // as in [merge.Job]
 	relocate []uint64 // value files whose values are written anew, by number
-}
-
-// bytes returns how much there is to read in tables.
-func (p plan) bytes(v *manifest.Version) (n uint64) {
-	if p.clear {
-		return 0
-	}
-	runs, _, err := p.young.Of(v)
-	if err != nil {
-		return 0
-	}
-	for _, r := range runs {
-		n += r.Bytes()
-	}
-	for _, t := range v.Bottom.Tables {
-		if slices.Contains(p.bottom, t.Number) {
-			n += t.Size
-		}
-	}
-	return n
 }
 
 // picker decides what to merge next. Its methods are pure functions of the manifest's version.
@@ -50,6 +31,7 @@ type picker struct {
 	youngRuns int    // so many young runs are worth a merge
 	idle      bool   // nobody commits: pick also what merely tidies up
 	garbage   uint64 // bytes of garbage in value files that are of no concern
+	small     uint64 // bytes below which a table is too small to stay in the bottom run
 	now       uint64 // milliseconds since 1970
 	damaged   damaged
 }
@@ -66,6 +48,9 @@ const (
 	// are commits.
 	manySpans    = 1000
 	tooManySpans = 100 * manySpans
+	// cheapShare, times the bytes of the young runs, is what merging them into the bottom run may
+	// cost when there is nothing else to do.
+	cheapShare = 2
 	// valueShare of the bytes of all values, as a divisor, are worth a merge that finds out which
 	// values are garbage, if it writes less than an equal share of them.
 	valueShare = 4
@@ -88,7 +73,7 @@ func (p picker) choose(v *manifest.Version) (plan, bool) {
 		p.covered, p.grown, p.burdened, p.shadowed, p.crowded, p.reclaimBusy, p.stale,
 	}
 	if p.idle {
-		choices = append(choices, p.tidy, p.dropped, p.scattered, p.reclaimIdle)
+		choices = append(choices, p.tidy, p.dropped, p.crumbs, p.scattered, p.reclaimIdle)
 	}
 	for _, choose := range choices {
 		if next, ok := choose(v); ok && !p.avoids(next, v) {
@@ -169,44 +154,31 @@ func (p picker) shadowed(v *manifest.Version) (plan, bool) {
 }
 
 // crowded picks neighbours among too many young runs, or all of them and the bottom run, whichever
-// saves a run at the least cost.
+// saves a run at the least cost. When damage leaves no youngRuns neighbours to merge, fewer have to
+// do once there are twice as many runs.
 func (p picker) crowded(v *manifest.Version) (plan, bool) {
 	n := len(v.Young)
 	if n < tooMany*p.youngRuns || n < 2 {
 		return plan{}, false
 	}
 	next := intoBottom("crowded", v)
-	least := float64(next.bytes(v)) / float64(n)
+	least := float64(next.cost(v)) / float64(n)
 	if p.avoids(next, v) {
 		least = math.Inf(1)
 	}
-	for start, end := 0, 0; start < n; start = end + 1 {
-		for end = start; end < n && !p.avoidsRun(v.Young[end]); end++ {
+	for _, fewest := range []int{p.youngRuns, 2} {
+		for _, s := range p.segments(v) {
+			young, cost := cheapest(s.runs, fewest)
+			if young.Older += s.older; cost < least {
+				least = cost
+				next = plan{why: "crowded", young: young}
+			}
 		}
-		young, cost := cheapest(v.Young[start:end], p.youngRuns)
-		if young.Older += n - end; cost < least {
-			least = cost
-			next = plan{why: "crowded", young: young}
+		if !math.IsInf(least, 1) || n <= 2*tooMany*p.youngRuns {
+			break
 		}
 	}
 	return next, !math.IsInf(least, 1)
-}
-
-// cheapest returns the neighbours, fewest or more of the runs, whose merge costs the fewest bytes
-// for each run that it saves, and how many those are; infinitely many if there are too few runs.
-func cheapest(runs []manifest.Run, fewest int) (young manifest.YoungRuns, cost float64) {
-	cost = math.Inf(1)
-	for newest := range runs {
-		bytes := runs[newest].Bytes()
-		for oldest := newest + 1; oldest < len(runs); oldest++ {
-			bytes += runs[oldest].Bytes()
-			count := oldest - newest + 1
-			if c := float64(bytes) / float64(count-1); count >= fewest && c < cost {
-				young, cost = manifest.YoungRuns{Older: len(runs) - 1 - oldest, Count: count}, c
-			}
-		}
-	}
-	return young, cost
 }
 
 // stale picks a bottom table of which a good part has expired.
@@ -217,49 +189,6 @@ func (p picker) stale(v *manifest.Version) (plan, bool) {
 		}
 	}
 	return plan{}, false
-}
-
-// tidy picks young runs while nobody waits: to merge them into the bottom run if that is small or
-// they are not, or if much of them is deletions or has expired, and else with each other.
-func (p picker) tidy(v *manifest.Version) (plan, bool) {
-	n := len(v.Young)
-	if n == 0 {
-		return plan{}, false
-	}
-	worth := v.Bottom.Bytes() <= tidyBottom || youngBytes(v) >= v.Bottom.Bytes()/tidyShare ||
-		deletesMuch(v)
-	for _, r := range v.Young {
-		for _, t := range r.Tables {
-			worth = worth || t.StaleAt != 0 && t.StaleAt <= p.now
-		}
-	}
-	if next := intoBottom("tidy", v); worth && !p.avoids(next, v) {
-		return next, true
-	}
-	return plan{why: "tidy", young: manifest.YoungRuns{Count: n}}, n > 1
-}
-
-// deletesMuch reports whether young runs say of a good part of the bottom run that it is gone.
-func deletesMuch(v *manifest.Version) bool {
-	if youngSpans(v) > manySpans {
-		return true
-	}
-	var tombstones, entries, touched uint64
-	for _, r := range v.Young {
-		for _, t := range r.Tables {
-			tombstones += t.Tombstones
-		}
-	}
-	for _, t := range v.Bottom.Tables {
-		entries += t.Entries
-		for _, r := range v.Young {
-			if r.Deleted.Meets(t.Smallest, t.Largest) {
-				touched += t.Size
-				break
-			}
-		}
-	}
-	return tombstones > entries/tidyShare || touched > v.Bottom.Bytes()/tidyShare
 }
 
 // dropped picks a bottom table that holds data of dropped buckets.
@@ -281,22 +210,6 @@ func intoBottom(why string, v *manifest.Version) plan {
 		}
 	}
 	return next
-}
-
-// overlapped reports whether a young run may have or delete a key within t.
-func overlapped(v *manifest.Version, t *manifest.Table) bool {
-	for _, r := range v.Young {
-		i, _ := slices.BinarySearchFunc(r.Tables, t.Smallest, func(y *manifest.Table, key []byte) int {
-			return bytes.Compare(y.Largest, key)
-		})
-		if i < len(r.Tables) && bytes.Compare(r.Tables[i].Smallest, t.Largest) <= 0 {
-			return true
-		}
-		if r.Deleted.Meets(t.Smallest, t.Largest) {
-			return true
-		}
-	}
-	return false
 }
 
 func youngBytes(v *manifest.Version) (n uint64) {

@@ -203,7 +203,8 @@ func (j Job) bytes(p part) (n int64) {
 }
 
 // evenly returns the size of tables, near the wanted one, with which so many bytes leave no small
-// last one: as it lies alone, it would stay.
+// last one: as it lies alone, it would stay. That holds as far as they do not compress, which is
+// not known before they are written: compressed tables are fewer, and the last may be small.
 func evenly(want, bytes int64) int64 {
 	const slack = 16 // for what a table has besides keys and values, as a divisor
 	if want <= 0 || bytes <= want {

@@ -13,8 +13,8 @@
 //
 // Each node belongs to the edit that made it. An [Edit] changes its own nodes in place and copies
 // any other on first touch, so that every [Root] ever taken stays as it was: a Root is a snapshot,
-// and what it costs is the nodes that were copied since. The list of spans is copied likewise, as a
-// whole. Roots are immutable and safe for concurrent use, with each other and with an edit under
+// and what it costs is the nodes that were copied since. The trees of spans are copied likewise, by
+// the node. Roots are immutable and safe for concurrent use, with each other and with an edit under
 // way; a [Cursor] belongs to one goroutine; everything else belongs to the one writer.
 //
 // The package does not decide who may see a root or what has expired, write anything to disk, or

@@ -36,6 +36,10 @@ type Job struct {
 	ToBottom bool
 	Now      uint64 // what has expired by then is not written; in milliseconds since 1970
 
+	// Tight says that the output is to be as small as it can be: no table is moved into the bottom
+	// run, or left in it, that might be smaller if it was written anew.
+	Tight bool
+
 	// Cancelled is asked after each file, and every so many entries; once it says yes, the job ends
 	// with ErrCancelled.
 	Cancelled func() bool

@@ -19,6 +19,7 @@ type piece struct {
 	table *manifest.Table
 	input bool // else it is a table of the bottom run that the merge leaves alone
 	move  bool // it becomes part of the bottom run, or stays there, without being rewritten
+	small bool // it is rewritten only in order to be joined with others
 }
 
 // move takes out of the inputs what need not be written anew, keeps the output out of its way, and
@@ -66,11 +67,13 @@ func (j *Job) moves() (map[*manifest.Table]bool, error) {
 	for catalog < len(pieces) && !keyspace.IsData(pieces[catalog].table.Smallest) {
 		catalog++
 	}
-	if err := j.leaveNoCrumbs(pieces[:catalog]); err != nil {
-		return nil, err
-	}
-	if err := j.leaveNoCrumbs(pieces[catalog:]); err != nil {
-		return nil, err
+	for _, part := range [][]piece{pieces[:catalog], pieces[catalog:]} {
+		if err := j.leaveNoCrumbs(part); err != nil {
+			return nil, err
+		}
+		if err := j.spareTheLonely(part); err != nil {
+			return nil, err
+		}
 	}
 	moved := make(map[*manifest.Table]bool)
 	for _, p := range pieces {
@@ -89,12 +92,13 @@ func (j *Job) pieces() ([]piece, error) {
 	for i := range j.Inputs {
 		for _, h := range j.Inputs[i].Tables {
 			p := piece{table: h.Meta, input: true}
-			if j.isAsWanted(&j.Inputs[i], p.table) {
+			if j.isAsWanted(&j.Inputs[i], p.table) && !(j.Tight && j.mayShrink(i, p.table)) {
 				met, err := j.meets(i, p.table)
 				if err != nil {
 					return nil, err
 				}
-				p.move = !met
+				p.small = !met && p.table.Size < j.small()
+				p.move = !met && !p.small
 			}
 			in[p.table] = true
 			pieces = append(pieces, p)
@@ -111,10 +115,16 @@ func (j *Job) pieces() ([]piece, error) {
 	return pieces, nil
 }
 
+// mayShrink reports whether a table, which is as wanted and in input at, might be smaller if it was
+// written anew. A young one may have a filter, which is not known of it.
+func (j *Job) mayShrink(at int, t *manifest.Table) bool {
+	return at < j.Young.Count || t.StaleAt != 0 || t.Size < j.small()
+}
+
 // isAsWanted reports whether writing a table of a run anew, by itself, would gain nothing.
 func (j *Job) isAsWanted(r *superversion.Run, t *manifest.Table) bool {
 	expired := t.StaleAt != 0 && t.StaleAt <= j.Now
-	if t.Size < j.small() || t.Tombstones > 0 || expired || t.Compressed != j.Output.Compress ||
+	if t.Tombstones > 0 || expired || t.Compressed != j.Output.Compress ||
 		r.Hides(t.Smallest, t.Largest) || j.Levels.Version.MayHoldDropped(t) ||
 		!j.isEncodedAsWanted(t) {
 		return false
@@ -160,7 +170,7 @@ func (j *Job) leaveNoCrumbs(pieces []piece) error {
 		crumb := some && bytes < j.small()
 		if !some && before >= 0 && p.move && p.input {
 			var err error
-			if crumb, err = j.between(pieces[before].table, p.table); err != nil {
+			if crumb, err = j.between(pieces[before].table.Largest, p.table.Smallest); err != nil {
 				return err
 			}
 		}
@@ -180,12 +190,40 @@ func (j *Job) leaveNoCrumbs(pieces []piece) error {
 	return nil
 }
 
-// between reports whether an input has keys between two neighbouring tables.
-func (j *Job) between(a, b *manifest.Table) (bool, error) {
-	first := append(bytes.Clone(a.Largest), 0)
+// spareTheLonely has a small table left as it is if there is nothing to join it with: its
+// neighbours are not rewritten, and no input has keys between it and them.
+func (j *Job) spareTheLonely(pieces []piece) error {
+	for i := range pieces {
+		p := &pieces[i]
+		if !p.small || i > 0 && !pieces[i-1].move || i+1 < len(pieces) && !pieces[i+1].move {
+			continue
+		}
+		var before, behind bool
+		var err error
+		if i > 0 {
+			before, err = j.between(pieces[i-1].table.Largest, p.table.Smallest)
+		}
+		if err == nil {
+			var end []byte
+			if i+1 < len(pieces) {
+				end = pieces[i+1].table.Smallest
+			}
+			behind, err = j.between(p.table.Largest, end)
+		}
+		if err != nil {
+			return err
+		}
+		p.move = !before && !behind
+	}
+	return nil
+}
+
+// between reports whether an input has keys above one and below another; a nil end is no bound.
+func (j *Job) between(key, end []byte) (bool, error) {
+	first := append(bytes.Clone(key), 0)
 	for i := range j.Inputs {
 		key, err := j.Inputs[i].From(first)
-		if err != nil || key != nil && bytes.Compare(key, b.Smallest) < 0 {
+		if err != nil || key != nil && (end == nil || bytes.Compare(key, end) < 0) {
 			return true, err
 		}
 	}

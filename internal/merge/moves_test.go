@@ -67,7 +67,13 @@ func TestRun_rewritesWhatGainsByIt(t *testing.T) {
 		fill   func(s *store)
 		change func(s *store, j *Job)
 	}{
-		"a small table": {func(s *store) { s.young(puts("new", keys(100, 101)...)) }, nil},
+		"small tables": {
+			func(s *store) {
+				s.young(puts("new", keys(100, 101)...))
+				s.young(puts("newer", keys(102, 103)...))
+			}, nil,
+		},
+		"a table that might be smaller": {nil, func(_ *store, j *Job) { j.Tight = true }},
 		"a tombstone": {
 			func(s *store) { s.young(many("new", 100, 120).over(deletes(keys(99, 99)...))) }, nil,
 		},
@@ -121,6 +127,41 @@ func TestRun_rewritesWhatGainsByIt(t *testing.T) {
 			t.Errorf("%s: tables %v are moved", name, numbers(taken))
 		}
 		checkSame(t, name, s.state().visible(), before)
+	}
+}
+
+// A small table that there is nothing to join with would be written anew for nothing.
+func TestRun_movesASmallTableThatIsAlone(t *testing.T) {
+	for name, beside := range map[string]func(s *store){
+		"between others": func(s *store) { s.bottom(puts("old", keys(200, 200)...)) },
+		"at the end":     func(*store) {},
+	} {
+		s := roomy(t)
+		s.bottom(many("old", 1, 20))
+		beside(s)
+		s.young(puts("new", keys(100, 101)...))
+		before, was := s.state(), s.version
+		j := s.job(1)
+		j.Kept = new(Kept)
+		if taken := moved(s.run(j), was); len(taken) != 1 || j.Kept.Tables != 1 {
+			t.Errorf("%s: tables %v are moved, %d kept", name, numbers(taken), j.Kept.Tables)
+		}
+		checkSame(t, name, s.state(), before)
+	}
+}
+
+// What might expire, or has a filter, stays in the bottom run only if that need not be tight.
+func TestRun_writesExpiringTablesAnewIfItIsToBeTight(t *testing.T) {
+	for _, tight := range []bool{false, true} {
+		s := roomy(t)
+		s.bottom(many("old", 1, 20).over(expiring(2*now, "expiring", keys(21, 40)...)))
+		s.young(many("new", 100, 120))
+		meta := s.version.Bottom.Tables[0]
+		j := s.intoBottom(s.youngJob(0, 1), func(*manifest.Table) bool { return true })
+		j.Tight = tight
+		if edit := s.run(j); slices.Contains(edit.Remove, meta.Number) != tight {
+			t.Errorf("tight %t: table %06d, stale at %d, in %+v", tight, meta.Number, meta.StaleAt, edit)
+		}
 	}
 }
 

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+// Bursts with a pause behind each, over a bottom run that is too large to be rewritten for them.
+func TestPick_boundsWhatPausesWrite(t *testing.T) {
+	for name, bad := range map[string]damaged{"sound": nil, "damaged": {1: 1 << 62}} {
+		l := loading{picker: picker{youngRuns: 4, idle: true, damaged: bad}}
+		size := uint64(1000_000 * testMB)
+		if bad != nil {
+			size = testMB
+		}
+		l.version.Bottom.Tables = []*manifest.Table{tableOf(1, size, "a", "z")}
+		l.version.Bottom.Tables[0].Entries = 1000
+		l.next, l.version.NextNumber = 1, 2
+		const bursts = 256
+		for range bursts {
+			l.flush(t, 5*testMB)
+		}
+		times := float64(l.written) / (bursts * 5 * testMB)
+		t.Logf("%s: %.1f times written, at most %d young runs", name, times, l.runs)
+		if times > 6 || l.runs > 10 {
+			t.Errorf("%s: %.1f times written, %d young runs", name, times, l.runs)
+		}
+		if first := l.lines[:3]; !slices.Equal(first, []string{
+			"3: tidy young 0..1", "6: tidy young 0..2", "9: tidy young 1..2",
+		}) {
+			t.Errorf("%s: first it decides %q", name, first)
+		}
+	}
+}
+
+func TestPick_mergesRunsOfLikeSize(t *testing.T) {
+	bottom := largeBottom()
+	for _, c := range []struct {
+		sizes []uint64 // of young runs, newest first
+		want  string
+	}{
+		{[]uint64{5, 10}, "nothing"},
+		{[]uint64{5, 5}, "tidy young 0..1"},
+		{[]uint64{10, 5}, "tidy young 0..1"},
+		{[]uint64{5, 5, 10, 40}, "tidy young 1..3"},
+		{[]uint64{1, 10, 10, 10}, "tidy young 0..3"},
+		{[]uint64{1, 2, 4, 8}, "nothing"},
+	} {
+		version := manifest.Version{Bottom: bottom}
+		for i, size := range c.sizes {
+			run := runsOf(tableOf(uint64(10+i), size*testMB, "b", "y"))
+			version.Young = append(version.Young, run...)
+		}
+		got := outcome(picker{youngRuns: 10, idle: true, now: 1000}.pick(&version))
+		if got != c.want {
+			t.Errorf("runs of %v MB: %s, want %s", c.sizes, got, c.want)
+		}
+	}
+}
+
+func TestPick_joinsSmallTablesOfLikeSize(t *testing.T) {
+	for _, c := range []struct {
+		sizes []uint64 // of bottom tables, by key
+		bad   damaged
+		want  string
+	}{
+		{[]uint64{1, 1, 1}, nil, "nothing"},
+		{[]uint64{1, 1, 1, 1}, nil, "crumbs bottom [10 11 12 13] down"},
+		{[]uint64{30, 1, 2, 1, 1, 30}, nil, "crumbs bottom [11 12 13 14] down"},
+		{[]uint64{1, 1, 30, 1, 1}, nil, "nothing"},
+		{[]uint64{7, 1, 1, 1}, nil, "nothing"},
+		{[]uint64{7, 1, 1, 1, 1}, nil, "crumbs bottom [11 12 13 14] down"},
+		{[]uint64{3, 1, 1, 1}, nil, "crumbs bottom [10 11 12 13] down"},
+		{[]uint64{1, 1, 1, 1, 1}, damaged{12: 2000}, "nothing"},
+	} {
+		version := manifest.Version{}
+		for i, size := range c.sizes {
+			key := fmt.Sprintf("k%d", i)
+			table := tableOf(uint64(10+i), size*testMB, key, key)
+			version.Bottom.Tables = append(version.Bottom.Tables, table)
+		}
+		p := picker{youngRuns: 4, idle: true, now: 1000, small: 8 * testMB, damaged: c.bad}
+		if got := outcome(p.pick(&version)); got != c.want {
+			t.Errorf("tables of %v MB: %s, want %s", c.sizes, got, c.want)
+		}
+	}
+}
+
+func TestClose_leavesFewTablesOfManySessions(t *testing.T) {
+	disk := memfs.New()
+	words := ascendingWords("k", 100)
+	for _, word := range words {
+		e := mustOpen(t, disk, Options{})
+		mustCommit(t, e, word)
+		ok(t, e.Close())
+	}
+	if tables := named(t, disk, tableSuffix); len(tables) > 6 {
+		t.Errorf("tables %v, want a few", tables)
+	}
+	e := mustOpen(t, disk, Options{})
+	wantWords(t, e, words...)
+	ok(t, e.Close())
+}
