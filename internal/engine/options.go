@@ -59,7 +59,7 @@ const (
 	defaultOwnRuns      = 16 // reads look into each of them, and merges compare their keys
 	defaultJournalBytes = 256 << 10
 	defaultIdleAfter    = 200 * time.Millisecond
-	defaultRestAfter    = 5 * time.Second
+	defaultRestAfter    = time.Second
 	defaultRestBytes    = 4 << 20
 
 	// heapShare of the memory limit is for what is in use for long: Go's collector lets the heap
