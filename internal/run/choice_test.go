@@ -240,3 +240,50 @@ func TestWriter_refusesWhatItCannotDecode(t *testing.T) {
 	}
 	check(t, w.Abort())
 }
+
+func TestWriter_encodesNoLargeValues(t *testing.T) {
+	rng, files := testRand(), newFS(t)
+	c := choosing(files)
+	entries := bucketOf(1, 40<<10, func() string { return event("login", rng) })
+	large := event(strings.Repeat("x", c.Sample), rng)
+	for i := 10; i < len(entries); i += 100 {
+		entries[i].value = large
+	}
+	o := write(t, c, entries)
+	if got := decodedAll(t, files, o); !slices.Equal(got, entries) {
+		t.Fatal("what is read is not what was written")
+	}
+	s, count := shareOf(t, o.Tables, 1), uint64((len(entries)+89)/100)
+	if s.Pattern == 0 || s.Zstd < count*uint64(len(large)) {
+		t.Errorf("of %d large values, it is stored %+v", count, s)
+	}
+}
+
+func TestWriter_holdsNoMoreThanASample(t *testing.T) {
+	c := choosing(newFS(t))
+	w := NewWriter(c)
+	for i := range 200 { // long keys count as well
+		key := dataKey(1, fmt.Sprintf("%03d", i)+strings.Repeat("k", 1000))
+		_, err := w.Add([]byte(key), keyspace.Entry{Kind: keyspace.KindPut})
+		check(t, err)
+		if n := len(w.choice.waiting); n > 20 {
+			t.Fatalf("%d entries of a kilobyte wait", n)
+		}
+	}
+	check(t, w.Abort())
+}
+
+func TestReplaced_isWhatHasASuccessorAmongMany(t *testing.T) {
+	var all []*block.Dictionary
+	for i := range uint64(maxDictionaries / 2) {
+		all = append(all, block.NewDictionary(10+i, i%10, 0, nil))
+	}
+	for number, want := range map[uint64]bool{10: true, 15: true, 16: false, 25: false, 99: false} {
+		if got := Replaced(all, number); got != want {
+			t.Errorf("dictionary %d of %d is replaced: %v", number, len(all), got)
+		}
+	}
+	if Replaced(all[:12], 10) {
+		t.Error("a dictionary is replaced where there are few")
+	}
+}

@@ -17,6 +17,8 @@ const (
 	// there.
 	trainShare = 4
 	leastShare = 64
+	// sureShare of a full sample, as a divisor, is enough to decide for what follows.
+	sureShare = 8
 	// amortised is how many times as much as the sample a new dictionary is taken to serve, unless
 	// the sample is all there is.
 	amortised = 16
@@ -69,8 +71,10 @@ func newTrial(values [][]byte, full int, whole bool) *trial {
 	return t
 }
 
-// large reports whether there is enough to tell anything.
-func (t *trial) large() bool { return t.sample >= t.full/leastShare }
+// large reports whether there is enough to decide for what follows, if anything does.
+func (t *trial) large() bool {
+	return t.sample >= t.full/sureShare || t.whole && t.sample >= t.full/leastShare
+}
 
 // looksRandom reports whether encoding any of the pieces is most likely a waste.
 func (t *trial) looksRandom() bool {
