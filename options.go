@@ -36,7 +36,7 @@ type Options struct {
 	// its commit wrote it, in the log, until nobody commits and it is moved into the order of keys. A
 	// smaller threshold makes loads faster, and gets and scans of the values above it slower by some
 	// tens of nanoseconds.
-	// At least 64; less than 0 keeps all values in tables. Default: 0, which stands for 1 KiB.
+	// At least 64; less than 0 keeps all values in tables. Default: 0, which stands for 4 KiB.
 	ValueThreshold int
 
 	// LockTimeout is how long Open waits while another process has the database open. Default: 0,

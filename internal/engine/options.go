@@ -54,7 +54,7 @@ const (
 	defaultTableBytes   = 32 << 20
 	defaultValueBytes   = 64 << 20
 	defaultGarbage      = 32 << 20
-	defaultThreshold    = 1 << 10
+	defaultThreshold    = 4 << 10
 	defaultYoungRuns    = 4
 	defaultOwnRuns      = 16 // reads look into each of them, and merges compare their keys
 	defaultJournalBytes = 256 << 10
