@@ -54,8 +54,8 @@ func (f *File) Read(p Pointer) (value []byte, err error) {
 	return value, err
 }
 
-// Cold reports whether the value that p points to is on the disk only, as far as can be told. It
-// costs a short system call.
+// Cold reports whether the end of the value that p points to is on the disk only, as far as can be
+// told. It costs a short system call.
 func (f *File) Cold(p Pointer) bool {
 	r, err := f.opened()
 	if err != nil {
@@ -67,8 +67,8 @@ func (f *File) Cold(p Pointer) bool {
 }
 
 // Prefetch asks the system to begin to read the values that ps point to, which are about to be
-// read, unless the first seems to be in memory. It does not wait. What is wrong with the file or
-// the pointers is left for Read to say. The order of ps does not matter, except for which is first.
+// read. It does not wait. What is wrong with the file or the pointers is left for Read to say. The
+// order of ps does not matter. It costs a system call or more: [File.Cold] says whether it pays.
 func (f *File) Prefetch(ps []Pointer) {
 	r, err := f.opened()
 	if err != nil {

@@ -17,7 +17,7 @@ type extent struct{ from, to uint64 }
 // prefetch asks for the values that ps point to, as [File.Prefetch] does. Without a map there is
 // nothing to ask with, and reading waits in a system call anyway.
 func (r *reader) prefetch(ps []Pointer) {
-	if !slices.ContainsFunc(ends(ps), r.cold) {
+	if r.file != nil {
 		return
 	}
 	for _, e := range r.extents(ps) {
@@ -25,16 +25,8 @@ func (r *reader) prefetch(ps []Pointer) {
 	}
 }
 
-// ends returns the first of ps and the last. One alone would not tell: the first value of many in
-// the order of the file shares a page with what was read before.
-func ends(ps []Pointer) []Pointer {
-	if len(ps) < 2 {
-		return ps
-	}
-	return []Pointer{ps[0], ps[len(ps)-1]}
-}
-
-// cold reports whether the end of a value is in the map and not in memory.
+// cold reports whether the end of a value is in the map and not in memory. Its start would not
+// tell: that shares a page with the value before, which may just have been read.
 func (r *reader) cold(p Pointer) bool {
 	return r.file == nil && r.has(p) && p.Length > 0 && !vfs.Resident(r.part(p)[p.Length-1:])
 }

@@ -51,15 +51,3 @@ func TestPrefetch_changesNothing(t *testing.T) {
 		wantValues(t, file, ps, values)
 	})
 }
-
-// Values in the order of the file share pages: if the last one read tells nothing of the next ones,
-// scans would never ask for any.
-func TestPrefetch_looksAtBothEndsOfWhatItAsksFor(t *testing.T) {
-	ps := []Pointer{{Offset: 1}, {Offset: 2}, {Offset: 3}}
-	if got := ends(ps); !slices.Equal(got, []Pointer{ps[0], ps[2]}) {
-		t.Errorf("it looks at %v", got)
-	}
-	if got := ends(ps[:1]); !slices.Equal(got, ps[:1]) || ends(nil) != nil {
-		t.Errorf("of one value it looks at %v", got)
-	}
-}
