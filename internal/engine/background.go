@@ -255,10 +255,7 @@ func (e *Engine) awaitPause(next plan, since time.Time) (gentle, due bool) {
 // due does not end it, or one that keeps failing would be tried at every flush.
 func (e *Engine) pauseMerging(d time.Duration) {
 	for end := time.Now().Add(d); !e.sleep(time.Until(end), e.due); {
-		e.mu.Lock()
-		over := e.yield.Load() || e.closed.Load()
-		e.mu.Unlock()
-		if over {
+		if e.yield.Load() || e.closed.Load() {
 			return
 		}
 	}
@@ -290,7 +287,7 @@ func (e *Engine) nextMerge() (next plan, idle, ok bool) {
 func (e *Engine) picker(youngRuns int, idle bool) picker {
 	return picker{
 		youngRuns: youngRuns, idle: idle, garbage: uint64(e.options.Tuning.Garbage), now: e.now(),
-		small: uint64(e.options.Tuning.TableBytes / smallShare), damaged: e.damagedFiles(),
+		small: merge.Small(e.options.Tuning.TableBytes), damaged: e.damagedFiles(),
 	}
 }
 

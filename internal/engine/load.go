@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/merge"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -20,7 +21,7 @@ type Loader struct {
 	run    *run.Writer // nil before the first key, and once one did not ascend
 	place  place       // where the run belongs
 	limit  []byte      // where the gap ends that the run lies in; nil for no bound
-	bytes  int64       // of the run's keys and values
+	bytes  uint64      // of the run's keys and values
 	full   bool        // a file of the run is complete
 	narrow bool        // the gap before ended after a few keys; a run for each would cost too much
 	last   []byte      // the key before; nil before the first
@@ -63,7 +64,8 @@ func (l *Loader) Put(key, value []byte) error {
 			return err
 		}
 	case l.run != nil && l.ends(key):
-		l.narrow = l.place == inGap && l.bytes < l.w.engine.options.Tuning.TableBytes/smallShare
+		small := merge.Small(l.w.engine.options.Tuning.TableBytes)
+		l.narrow = l.place == inGap && l.bytes < small
 		if err := l.end(); err != nil {
 			return err
 		}
@@ -76,7 +78,7 @@ func (l *Loader) Put(key, value []byte) error {
 	}
 	l.last = append(l.last[:0], key...)
 	l.w.bytes += uint64(len(key) + len(value))
-	l.bytes += int64(len(key) + len(value))
+	l.bytes += uint64(len(key) + len(value))
 	completed, err := l.run.Add(key, keyspace.Entry{Kind: keyspace.KindPut, Value: value})
 	l.full = l.full || completed
 	return err

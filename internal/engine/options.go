@@ -16,11 +16,11 @@ const (
 
 // Options says how a database is opened. The zero value is the default.
 type Options struct {
-	ReadOnly    bool        // never write, take no lock
-	NoSync      bool        // a commit is durable only at Sync, Close or when the system pleases
-	Volatile    bool        // keep no log: the file system does not outlive the process
-	MemoryLimit int64       // bytes for memtables and decoded blocks together
-	Compression Compression //
+	ReadOnly    bool  // never write, take no lock
+	NoSync      bool  // a commit is durable only at Sync, Close or when the system pleases
+	Volatile    bool  // keep no log: the file system does not outlive the process
+	MemoryLimit int64 // bytes for memtables and decoded blocks together
+	Compression Compression
 	// ValueThreshold is the size from which values stay in the log or go to value files; less than
 	// 0 keeps all in tables.
 	ValueThreshold int

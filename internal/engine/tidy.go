@@ -6,9 +6,6 @@ import (
 )
 
 const (
-	// smallShare of the size of a table, as a divisor, is too small for a table to stay in the
-	// bottom run for long: each costs a file, and a place in the manifest.
-	smallShare = 4
 	// fewCrumbs is how many neighbours that are too small are worth a merge, and manyCrumbs how many
 	// are looked at together.
 	fewCrumbs  = 4

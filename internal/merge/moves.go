@@ -10,9 +10,10 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
-// smallShare of the size of a table, as a divisor, is what is too small to be a table of the bottom
-// run for long: it is rather rewritten with its neighbours.
-const smallShare = 4
+// Small returns the size below which a table is too small to stay in the bottom run for long, where
+// tables are to have tableBytes: each costs a file, and a place in the manifest, so that it is
+// rather written anew with its neighbours.
+func Small(tableBytes int64) uint64 { return uint64(max(tableBytes, 0)) / 4 }
 
 // piece is a table that takes part in a merge into the bottom run, or lies between those that do.
 type piece struct {
@@ -144,7 +145,7 @@ func (j *Job) isEncodedAsWanted(t *manifest.Table) bool {
 }
 
 // small returns the size below which tables are not moved.
-func (j *Job) small() uint64 { return uint64(j.Output.TableBytes / smallShare) }
+func (j *Job) small() uint64 { return Small(j.Output.TableBytes) }
 
 // meets reports whether another input has a key among those of t, which is in input at.
 func (j *Job) meets(at int, t *manifest.Table) (bool, error) {

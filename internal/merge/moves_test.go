@@ -178,7 +178,7 @@ func TestRun_leavesNoCrumbsBetweenWhatItMoves(t *testing.T) {
 	before := s.state()
 	edit := s.run(s.job(9))
 	for _, meta := range s.version.Bottom.Tables {
-		if meta.Size < uint64(s.tableBytes/smallShare) {
+		if meta.Size < Small(s.tableBytes) {
 			t.Errorf("table %06d has %d bytes", meta.Number, meta.Size)
 		}
 	}
