@@ -41,8 +41,7 @@ func (w *Writer) AddBlock(b table.Block) (added, completed bool, err error) {
 		return false, completed, err
 	}
 	w.choice.copied = true
-	stored := func() table.Stored { return before } // without the block
-	w.shares.addPuts(bucket, stored, uint64(b.Keys.Len()), uint64(b.Keys.Bytes()+b.ValueBytes))
+	w.shares.addPuts(bucket, before, uint64(b.Keys.Len()), uint64(b.Keys.Bytes()+b.ValueBytes))
 	if w.table.Size() < w.config.TableBytes {
 		return true, completed, nil
 	}
@@ -69,7 +68,7 @@ func (v *valueWriter) separates(b table.Block) bool {
 }
 
 // addPuts counts so many entries of one bucket that neither expire nor point elsewhere.
-func (s *shares) addPuts(bucket uint64, stored func() table.Stored, entries, bytes uint64) {
+func (s *shares) addPuts(bucket uint64, stored table.Stored, entries, bytes uint64) {
 	s.bytes += bytes
 	if b := s.bucket(bucket, stored); b != nil {
 		b.Entries += entries

@@ -122,7 +122,7 @@ func (w *Writer) write(key []byte, e keyspace.Entry) (completed bool, err error)
 	if e, err = w.encode(e); err != nil {
 		return false, err
 	}
-	if err := w.shares.add(key, e, w.table.Stored); err != nil {
+	if err := w.shares.add(key, e, w.table.Stored()); err != nil {
 		return false, err
 	}
 	if err := w.table.Add(key, e); err != nil {

@@ -40,7 +40,7 @@ type shares struct {
 type expiry struct{ until, bytes uint64 }
 
 // add counts an entry that the table, which has stored so much, will have.
-func (s *shares) add(key []byte, e keyspace.Entry, stored func() table.Stored) error {
+func (s *shares) add(key []byte, e keyspace.Entry, stored table.Stored) error {
 	size := uint64(len(key) + e.Size())
 	if e.Kind == keyspace.KindPointer {
 		p, err := valuelog.ParsePointer(e.Value)
@@ -88,7 +88,7 @@ func (s *shares) addPointer(p valuelog.Pointer) {
 	s.values[s.last].Bytes += uint64(p.Length)
 }
 
-func (s *shares) addToBucket(key []byte, size uint64, stored func() table.Stored) {
+func (s *shares) addToBucket(key []byte, size uint64, stored table.Stored) {
 	id, ok := keyspace.BucketOf(key)
 	if !ok {
 		return
@@ -101,12 +101,12 @@ func (s *shares) addToBucket(key []byte, size uint64, stored func() table.Stored
 
 // bucket returns the share of a bucket, which comes after all others, or nil if there are too many.
 // stored says what the table has stored.
-func (s *shares) bucket(id uint64, stored func() table.Stored) *manifest.BucketShare {
+func (s *shares) bucket(id uint64, stored table.Stored) *manifest.BucketShare {
 	if s.many {
 		return nil
 	}
 	if n := len(s.buckets); n == 0 || s.buckets[n-1].Bucket != id {
-		s.end(stored())
+		s.end(stored)
 		if n == maxBuckets {
 			s.many, s.buckets = true, nil
 			return nil

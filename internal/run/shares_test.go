@@ -266,7 +266,7 @@ func sharesOf(t testing.TB, entries []entry) *shares {
 	for _, e := range entries {
 		check(t, s.add([]byte(e.key), keyspace.Entry{
 			Value: []byte(e.value), Until: e.until, Kind: e.kind,
-		}, func() table.Stored { return table.Stored{} }))
+		}, table.Stored{}))
 	}
 	return &s
 }
