@@ -34,8 +34,8 @@ type Options struct {
 
 	// ValueThreshold is the size in bytes from which a value is not copied by merges: it stays where
 	// its commit wrote it, in the log, until nobody commits and it is moved into the order of keys. A
-	// smaller threshold makes loads faster, and gets and scans of the values above it slower by some
-	// tens of nanoseconds.
+	// smaller threshold has values of less than 4 KiB written about half as often, and makes gets and
+	// scans of them slower, up to twice and ten times; docs/design/value-log.md has the curve.
 	// At least 64; less than 0 keeps all values in tables. Default: 0, which stands for 4 KiB.
 	ValueThreshold int
 

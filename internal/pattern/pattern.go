@@ -22,7 +22,7 @@
 // first byte on: the code of a token, what the ops of the token read, the next code, and so on. A 1
 // and zeros up to the end of the byte follow, so that the last byte is not 0. If it is 0, the
 // record is the value as it is, and this byte. An empty value is an empty record. A record is at
-// most one byte longer than its value. docs/design/pattern.md has all details.
+// most one byte longer than its value. docs/format.md has all details.
 //
 // A Dictionary is immutable and safe for concurrent use; an [Encoder] is neither. Neither decoding
 // nor parsing panics or reads out of bounds, whatever the bytes. There are no checksums: records
