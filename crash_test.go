@@ -306,7 +306,8 @@ func clean(fs vfs.FS) error {
 	if err != nil {
 		return err
 	}
-	wanted := map[string]bool{manifest.Name(state.Number): true, "LOCK": true}
+	copied := manifest.CopyName(state.Number) // a crash may have kept it from being made
+	wanted := map[string]bool{manifest.Name(state.Number): true, copied: true, "LOCK": true}
 	for t := range state.Version.Tables() {
 		wanted[run.Name(t.Number)] = true
 	}
@@ -324,8 +325,9 @@ func clean(fs vfs.FS) error {
 		}
 		delete(wanted, name)
 	}
-	if delete(wanted, "LOCK"); len(wanted) > 0 {
+	delete(wanted, "LOCK")
+	if delete(wanted, copied); len(wanted) > 0 {
 		return fmt.Errorf("after Close, of the manifest's files these are missing: %v", wanted)
 	}
-	return err
+	return errors.Join(err, manifest.CheckCopy(fs, "db", state.Number))
 }

@@ -79,7 +79,16 @@ func (e *Engine) record(edit *manifest.Edit, outcome *manifest.Version) error {
 		return e.startManifest(outcome)
 	}
 	e.edits++
-	return e.journal.Append(edit)
+	err := e.journal.Append(edit)
+	e.noteCopy()
+	return err
+}
+
+// noteCopy tells who reads the log if the manifest has no copy any more.
+func (e *Engine) noteCopy() {
+	if err := e.journal.CopyFailure(); err != nil {
+		e.options.Logger.Warn("the manifest has no copy for now", "dir", e.dir, "err", err)
+	}
 }
 
 // sealManifest makes the manifest one without edits. Were it cut short later, that would be seen; a
@@ -110,7 +119,9 @@ func (e *Engine) startManifest(outcome *manifest.Version) error {
 			e.options.Logger.Warn("close obsolete manifest", "dir", e.dir, "err", err)
 		}
 	}
+	e.noteCopy()
 	e.removeFile(manifest.Name(previous))
+	e.removeFile(manifest.CopyName(previous))
 	return nil
 }
 
@@ -135,8 +146,8 @@ func (e *Engine) removeGarbage() {
 }
 
 // create starts an empty database in e.dir, which is locked and holds nothing but manifests that a
-// crash cut off.
-func (e *Engine) create(cutOff []uint64) error {
+// crash cut off, and their copies.
+func (e *Engine) create(found files) error {
 	if _, err := rand.Read(e.database[:]); err != nil {
 		return err
 	}
@@ -148,7 +159,9 @@ func (e *Engine) create(cutOff []uint64) error {
 	}
 	e.journal, e.journalAt = journal, number
 	e.publishRecovered(version, nil)
-	e.removeAll(cutOff, manifest.Name)
+	e.noteCopy()
+	e.removeAll(found.manifests, manifest.Name)
+	e.removeAll(found.copies, manifest.CopyName)
 	return nil
 }
 

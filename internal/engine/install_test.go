@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -21,10 +22,13 @@ type diary struct {
 	lines []string
 }
 
+// copyNumber is the name of the copy of a manifest. Immutable.
+var copyNumber = regexp.MustCompile(`MANIFEST-\d+\.copy`)
+
 // note is a hook. It writes "sync .table" and the like.
 func (d *diary) note(op faultfs.Op) error {
 	what := op.Kind.String()
-	base := filepath.Base(op.Name)
+	base := copyNumber.ReplaceAllString(filepath.Base(op.Name), "copy")
 	switch op.Kind {
 	case faultfs.SyncDir:
 	case faultfs.Sync, faultfs.Remove:
@@ -61,7 +65,7 @@ func TestInstall_syncsBeforeItBuildsOnIt(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", when, got, want)
 		}
 	}
-	check("creation", "sync MANIFEST; sync directory")
+	check("creation", "sync MANIFEST; sync copy; sync directory")
 	mustCommit(t, e, "a", "c")
 	check("two commits", "sync .log; sync directory; sync .log")
 	mustCommit(t, e, "b")
@@ -76,10 +80,10 @@ func TestInstall_syncsBeforeItBuildsOnIt(t *testing.T) {
 	d.take(e)
 	ok(t, e.Flush())
 	check("a flush into a new manifest", "sync .table; sync directory; sync MANIFEST; "+
-		"sync directory; remove MANIFEST; remove .log")
+		"sync copy; sync directory; remove MANIFEST; remove copy; remove .log")
 	ok(t, e.Close())
-	check("closing", "sync .table; sync directory; sync MANIFEST; sync directory; "+
-		"remove MANIFEST; remove .table; remove .table; remove .table")
+	check("closing", "sync .table; sync directory; sync MANIFEST; sync copy; "+
+		"sync directory; remove MANIFEST; remove copy; remove .table; remove .table; remove .table")
 }
 
 func TestInstall_startsANewManifestWhenTheOldOneIsLong(t *testing.T) {
@@ -94,8 +98,8 @@ func TestInstall_startsANewManifestWhenTheOldOneIsLong(t *testing.T) {
 		mustCommit(t, e, words[i])
 		ok(t, e.Flush())
 		waitFor(e, func() bool { return true })
-		if manifests := named(t, disk, "MANIFEST-"); len(manifests) != 1 {
-			t.Errorf("manifests %v, want one", manifests)
+		if manifests := named(t, disk, "MANIFEST-"); len(manifests) != 2 {
+			t.Errorf("manifests %v, want one and its copy", manifests)
 		}
 	}
 	if slices.Equal(first, named(t, disk, "MANIFEST-")) {
@@ -238,7 +242,7 @@ func TestRemoveFile_thatFailsIsMadeUpFor(t *testing.T) {
 	}
 	broken.Store(false)
 	ok(t, e.Close())
-	if left := named(t, disk, ""); len(left) != 3 {
-		t.Errorf("%v are left, want a lock, a manifest and a table", left)
+	if left := named(t, disk, ""); len(left) != 4 {
+		t.Errorf("%v are left, want a lock, a manifest, its copy and a table", left)
 	}
 }

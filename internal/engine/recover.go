@@ -105,7 +105,7 @@ func (e *Engine) load(found files) error {
 		return err
 	}
 	if state == nil {
-		return e.create(found.manifests)
+		return e.create(found)
 	}
 	if err := e.wantFiles(state.Version, found); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (e *Engine) loadManifest(found files) (*manifest.State, error) {
 	}
 	if len(found.tables)+len(found.logs)+len(found.values) > 0 {
 		return nil, corrupt.New(e.dir, 0, "the folder has data and no manifest; "+
-			"restore the file MANIFEST-*")
+			"restore the file MANIFEST-*, or run: stoat salvage")
 	}
 	return nil, nil
 }
@@ -256,6 +256,7 @@ func (e *Engine) removeOrphans(version *manifest.Version, found files, full []se
 	e.removeAll(slices.DeleteFunc(found.values, isLive), valuelog.Name)
 	e.removeAll(slices.DeleteFunc(found.logs, isLive), wal.Name)
 	e.removeAll(slices.DeleteFunc(found.manifests, isLive), manifest.Name)
+	e.removeAll(slices.DeleteFunc(found.copies, isLive), manifest.CopyName)
 }
 
 func (e *Engine) removeAll(numbers []uint64, name func(uint64) string) {

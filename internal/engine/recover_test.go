@@ -112,7 +112,7 @@ func TestOpen_ofAnEmptyFolderMakesADatabase(t *testing.T) {
 			put(t, disk, name, []byte("STOAT"))
 		}
 		mustOpen(t, disk, calm())
-		if got := named(t, disk, ""); len(got) != 2 || got[0] != lockName {
+		if got := named(t, disk, ""); len(got) != 3 || got[0] != lockName {
 			t.Errorf("of %v a database with the files %v was made", names, got)
 		}
 		e := mustOpen(t, disk.CrashKeepNone(), calm())

@@ -14,9 +14,10 @@ const lockName = "LOCK"
 
 // files is what a database folder holds: numbers by kind of file, ascending.
 type files struct {
-	tables, values, logs, manifests []uint64
-	highest                         uint64 // of all numbers
-	foreign                         string // a name that is none of ours, if there is one
+	tables, values, logs, manifests, copies []uint64
+
+	highest uint64 // of all numbers
+	foreign string // a name that is none of ours, if there is one
 }
 
 // survey lists a database folder.
@@ -30,6 +31,8 @@ func survey(fs vfs.FS, dir string) (files, error) {
 		number := uint64(0)
 		if n, ok := manifest.ParseName(name); ok {
 			found.manifests, number = append(found.manifests, n), n
+		} else if n, ok := manifest.ParseCopyName(name); ok {
+			found.copies, number = append(found.copies, n), n
 		} else if n, ok := wal.ParseName(name); ok {
 			found.logs, number = append(found.logs, n), n
 		} else if n, ok := run.ParseName(name); ok {
@@ -41,7 +44,9 @@ func survey(fs vfs.FS, dir string) (files, error) {
 		}
 		found.highest = max(found.highest, number)
 	}
-	for _, numbers := range [][]uint64{found.tables, found.values, found.logs, found.manifests} {
+	for _, numbers := range [][]uint64{
+		found.tables, found.values, found.logs, found.manifests, found.copies,
+	} {
 		slices.Sort(numbers)
 	}
 	return found, nil

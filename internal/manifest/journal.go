@@ -11,7 +11,8 @@ import (
 // ErrUnchanged is matched by an error that has changed nothing on the disk that counts.
 var ErrUnchanged = errors.New("the manifest is unchanged")
 
-// Journal is a manifest file that is being written. It is for one goroutine at a time.
+// Journal is a manifest file that is being written, with its copy. It is for one goroutine at a
+// time.
 type Journal struct {
 	file   vfs.File
 	name   string
@@ -20,9 +21,12 @@ type Journal struct {
 	size   int64
 	buffer []byte // of the last frame
 	err    error  // the first failed write or sync, which is final
+
+	copy    vfs.File // nil if it was given up
+	copyErr error    // why
 }
 
-// Create starts a manifest with the version v, durably.
+// Create starts a manifest with the version v, durably, and its copy.
 //
 // If the error matches [ErrUnchanged], there is no such manifest. After another one it is unknown
 // whether the manifest is complete; nothing may be built on the one before until that is known.
@@ -49,9 +53,10 @@ func Create(
 		return nil, errors.Join(err, file.Close())
 	}
 	j.start = j.size
+	j.startCopy(fs, dir, number, image)
 	if err := fs.SyncDir(dir); err != nil {
 		err = fmt.Errorf("sync the folder of %s: %w", name, err)
-		return nil, errors.Join(err, file.Close())
+		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
 }
@@ -68,8 +73,13 @@ func (j *Journal) Append(e *Edit) error {
 	if err := j.reserve(len(j.buffer)); err != nil {
 		return err
 	}
-	sealFrame(j.buffer, j.seed, j.size)
-	return j.write(j.buffer)
+	at := j.size
+	sealFrame(j.buffer, j.seed, at)
+	if err := j.write(j.buffer); err != nil {
+		return err
+	}
+	j.writeCopy(j.buffer, at)
+	return nil
 }
 
 // Size returns the length of what was written, in bytes.
@@ -78,9 +88,13 @@ func (j *Journal) Size() int64 { return j.size }
 // StartSize returns the length of what the manifest starts with: all but the edits.
 func (j *Journal) StartSize() int64 { return j.start }
 
-// Close closes the file. All of it is durable.
+// Close closes the files. All of the manifest is durable.
 func (j *Journal) Close() error {
-	if err := j.file.Close(); err != nil {
+	err := j.file.Close()
+	if j.copy != nil {
+		err = errors.Join(err, j.copy.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("close %s: %w", j.name, err)
 	}
 	return nil

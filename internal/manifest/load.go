@@ -47,9 +47,16 @@ func Load(files vfs.FS, dir string) (*State, error) {
 // LoadAmong is Load for a caller that has listed dir: numbers are those of the manifests in it,
 // ascending.
 func LoadAmong(files vfs.FS, dir string, numbers []uint64) (*State, error) {
+	return loadAmong(files, dir, numbers, Name)
+}
+
+// loadAmong is LoadAmong of manifests, or of their copies, by what names them.
+func loadAmong(
+	files vfs.FS, dir string, numbers []uint64, name func(uint64) string,
+) (*State, error) {
 	var incomplete []*image
 	for _, number := range slices.Backward(numbers) {
-		m, err := readImage(files, dir, number)
+		m, err := readImage(files, dir, number, name)
 		if err != nil {
 			return nil, err
 		}
@@ -87,11 +94,14 @@ type image struct {
 	seed     uint32
 }
 
-func readImage(files vfs.FS, dir string, number uint64) (*image, error) {
-	m := &image{path: filepath.Join(dir, Name(number)), number: number}
+// readImage reads a manifest, or its copy, by what names it.
+func readImage(
+	files vfs.FS, dir string, number uint64, name func(uint64) string,
+) (*image, error) {
+	m := &image{path: filepath.Join(dir, name(number)), number: number}
 	file, err := files.Open(m.path)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", Name(number), err)
+		return nil, fmt.Errorf("open %s: %w", name(number), err)
 	}
 	err = m.read(file)
 	return m, errors.Join(err, file.Close())

@@ -6,7 +6,7 @@
 // change of it. A [Journal] is the file MANIFEST-000012: a header, a frame with a whole version,
 // and a frame for each edit since, in order. It needs no other file to be read; the highest
 // numbered complete one counts, so that there is no pointer to it. A new one is started by
-// [Create], never renamed.
+// [Create], never renamed. MANIFEST-000012.copy has the same bytes, for repairs.
 //
 // All integers are little-endian or uvarints. The header is
 //

@@ -1,0 +1,122 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// Without its manifest a database is a heap of tables. Each manifest therefore has a copy beside it
+// for who repairs what is damaged: opening a database for writing never looks at it. It is as
+// durable as the manifest when that is started, which is when a database is closed, too; edits
+// reach it when the system pleases. A copy that cannot be written is given up until the next
+// manifest is started: it must not be why something fails.
+
+const (
+	copySuffix  = ".copy"
+	sectorBytes = 512 // are written as a whole or not at all
+)
+
+// CopyName returns the name of the copy of the manifest with the given number.
+func CopyName(number uint64) string { return Name(number) + copySuffix }
+
+// ParseCopyName returns the number of the manifest of which a file name stands for the copy.
+func ParseCopyName(name string) (number uint64, ok bool) {
+	name, ok = strings.CutSuffix(name, copySuffix)
+	if !ok {
+		return 0, false
+	}
+	return ParseName(name)
+}
+
+// LoadCopy is [Load] of the copies of manifests in dir in place of the manifests.
+func LoadCopy(files vfs.FS, dir string) (*State, error) {
+	names, err := files.List(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", dir, err)
+	}
+	var numbers []uint64
+	for _, name := range names {
+		if number, ok := ParseCopyName(name); ok {
+			numbers = append(numbers, number)
+		}
+	}
+	slices.Sort(numbers)
+	return loadAmong(files, dir, numbers, CopyName)
+}
+
+// CheckCopy returns an error if a manifest and its copy differ by more than what a crash can have
+// kept from the copy: all of it, or the ends of some sectors. Neither may be written meanwhile.
+func CheckCopy(files vfs.FS, dir string, number uint64) error {
+	original, err := readImage(files, dir, number, Name)
+	if err != nil {
+		return err
+	}
+	copied, err := readImage(files, dir, number, CopyName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(copied.data) > len(original.data) {
+		return corrupt.New(copied.path, int64(len(original.data)), "it is longer than the manifest")
+	}
+	at := 0
+	for want := range slices.Chunk(original.data[:len(copied.data)], sectorBytes) {
+		got := copied.data[at : at+len(want)]
+		if !bytes.HasPrefix(want, bytes.TrimRight(got, "\x00")) {
+			return corrupt.New(copied.path, int64(at), "it differs from the manifest")
+		}
+		at += len(want)
+	}
+	return nil
+}
+
+// startCopy starts the copy of the manifest with image, all of it so far.
+func (j *Journal) startCopy(files vfs.FS, dir string, number uint64, image []byte) {
+	var err error
+	if j.copy, err = files.Create(filepath.Join(dir, CopyName(number))); err != nil {
+		j.giveUpCopy(err)
+		return
+	}
+	if j.writeCopy(image, 0); j.copy == nil {
+		return
+	}
+	if err := j.copy.Sync(); err != nil {
+		j.giveUpCopy(err)
+	}
+}
+
+// writeCopy writes p, which is in the manifest at the offset at, to the copy, if there is one.
+func (j *Journal) writeCopy(p []byte, at int64) {
+	if j.copy == nil {
+		return
+	}
+	if _, err := j.copy.WriteAt(p, at); err != nil {
+		j.giveUpCopy(err)
+	}
+}
+
+// giveUpCopy writes no more to the copy.
+func (j *Journal) giveUpCopy(err error) {
+	if j.copy != nil {
+		err = errors.Join(err, j.copy.Close())
+		j.copy = nil
+	}
+	j.copyErr = fmt.Errorf("write %s%s: %w", j.name, copySuffix, err)
+}
+
+// CopyFailure returns why the copy of the manifest was given up, once; nil if it was not.
+func (j *Journal) CopyFailure() error {
+	err := j.copyErr
+	j.copyErr = nil
+	return err
+}

@@ -1,0 +1,138 @@
+package manifest
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+)
+
+// written writes a manifest with all of someEdits and returns what it says.
+func written(t *testing.T, files vfs.FS) *Version {
+	t.Helper()
+	edits := someEdits()
+	versions := outcomes(t, edits)
+	j, err := Create(files, testDir, testNumber, testDatabase, versions[0])
+	check(t, err)
+	for _, e := range edits {
+		check(t, j.Append(e))
+	}
+	check(t, j.Close())
+	return versions[len(versions)-1]
+}
+
+// flip changes a bit of a file.
+func flip(t *testing.T, files vfs.FS, name string, at int64) {
+	t.Helper()
+	path := filepath.Join(testDir, name)
+	f, err := files.Open(path)
+	check(t, err)
+	size, err := f.Size()
+	check(t, err)
+	p := make([]byte, size)
+	_, err = f.ReadAt(p, 0)
+	check(t, err)
+	if p[at] ^= 8; p[at] == 0 { // which could be what a crash has left
+		p[at] = 1
+	}
+	check(t, files.Remove(path))
+	f, err = files.Create(path)
+	check(t, err)
+	_, err = f.WriteAt(p, 0)
+	check(t, err)
+}
+
+func TestCopy_saysWhatTheManifestSays(t *testing.T) {
+	files := newFS(t)
+	want := written(t, files)
+	check(t, CheckCopy(files, testDir, testNumber))
+	check(t, files.Remove(filepath.Join(testDir, Name(testNumber))))
+	s, err := LoadCopy(files, testDir)
+	check(t, err)
+	if s.Torn || text(s.Version) != text(want) {
+		t.Errorf("the copy says\n%s\nwant\n%s", text(s.Version), text(want))
+	}
+	if _, err := Load(files, testDir); !isMissing(err) {
+		t.Errorf("Load takes the copy for a manifest: %v", err)
+	}
+}
+
+// What the version says when the manifest is started survives a crash at once, in both.
+func TestCopy_isDurableWhenTheManifestIsStarted(t *testing.T) {
+	files := newFS(t)
+	versions := outcomes(t, someEdits())
+	_, err := Create(files, testDir, testNumber, testDatabase, versions[len(versions)-1])
+	check(t, err)
+	s, err := LoadCopy(files.CrashKeepNone(), testDir)
+	check(t, err)
+	if text(s.Version) != text(versions[len(versions)-1]) {
+		t.Errorf("the copy says %s", text(s.Version))
+	}
+}
+
+func TestCheckCopy_findsEachFlippedByte(t *testing.T) {
+	files := newFS(t)
+	written(t, files)
+	f, err := files.Open(filepath.Join(testDir, CopyName(testNumber)))
+	check(t, err)
+	size, err := f.Size()
+	check(t, err)
+	for at := range size {
+		files := newFS(t)
+		written(t, files)
+		flip(t, files, CopyName(testNumber), at)
+		if err := CheckCopy(files, testDir, testNumber); !errors.Is(err, corrupt.Err) {
+			t.Fatalf("byte %d is wrong: %v", at, err)
+		}
+	}
+}
+
+// A crash may keep nothing of the edits that a copy has, or some of its sectors.
+func TestCheckCopy_forgivesWhatACrashDoes(t *testing.T) {
+	rng := newRand(t)
+	files := newFS(t)
+	written(t, files)
+	for range 50 {
+		check(t, CheckCopy(files.Crash(rng), testDir, testNumber))
+	}
+	check(t, files.Remove(filepath.Join(testDir, CopyName(testNumber))))
+	check(t, CheckCopy(files, testDir, testNumber))
+}
+
+func TestCopy_isNoReasonToFail(t *testing.T) {
+	for n := range 20 {
+		disk := newFS(t)
+		turn := 0
+		files := faultfs.New(disk, func(op faultfs.Op) error {
+			if !strings.HasSuffix(op.Name, copySuffix) {
+				return nil
+			}
+			if turn++; turn > n {
+				return errFault
+			}
+			return nil
+		})
+		versions := outcomes(t, someEdits())
+		j, err := Create(files, testDir, testNumber, testDatabase, versions[0])
+		check(t, err)
+		failed := 0
+		for _, e := range someEdits() {
+			check(t, j.Append(e))
+			if err := j.CopyFailure(); errors.Is(err, errFault) {
+				failed++
+			}
+		}
+		if failed > 1 || n == 0 && failed == 0 {
+			t.Errorf("%d operations succeed, %d failures are told", n, failed)
+		}
+		s, err := Load(disk.CrashKeepNone(), testDir)
+		check(t, err)
+		if text(s.Version) != text(versions[len(versions)-1]) {
+			t.Errorf("%d operations succeed, the manifest says %s", n, text(s.Version))
+		}
+	}
+}
