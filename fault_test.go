@@ -3,6 +3,8 @@ package stoat_test
 import (
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,10 +16,11 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// TestCrashFault_keepsWhatWasAcknowledged lets an operation of each workload fail, once or from
-// then on, with a full disk or a broken one: each in turn, or as many as -crash.points allows.
-// There must be no panic, every error must say what it is, reading must go on, and opening the
-// database again on a healthy disk must find every commit that was acknowledged.
+// TestCrashFault_keepsWhatWasAcknowledged lets an operation of each workload fail, once, for a while
+// or from then on, with a full disk or a broken one, or take long: each in turn, or as many as
+// -crash.points allows. There must be no panic, every error must say what it is, reading must go
+// on, and opening the database again on a healthy disk must find every commit that was
+// acknowledged.
 func TestCrashFault_keepsWhatWasAcknowledged(t *testing.T) {
 	if *crashOnly != "" {
 		t.Skip("-crash.only is about another test")
@@ -35,13 +38,16 @@ func TestCrashFault_keepsWhatWasAcknowledged(t *testing.T) {
 			total := int(healthy.operations.Load())
 			runs := max(1, *crashPoints/8/len(workloads))
 			step := max(1, total/runs)
+			tried := 0
 			for n := 1 + int(*crashSeed)%step; n <= total; n += step {
 				for _, f := range faults(w, int64(n)) {
 					if err := f.play(); err != nil {
 						t.Fatalf("operation %d of %d fails %s: %v", n, total, f.name, err)
 					}
+					tried++
 				}
 			}
+			t.Logf("trust: %d fault points", tried)
 		})
 	}
 }
@@ -53,9 +59,9 @@ type fault struct {
 	workload
 	name       string
 	first      int64 // the first operation to fail; 0 for none
-	forever    bool  // and all after it
+	last       int64 // and the last
 	short      bool  // a write is done by half
-	cause      error
+	cause      error // nil if it does not fail but takes long
 	operations atomic.Int64
 	line       *timeline
 	runner     *runner
@@ -63,9 +69,11 @@ type fault struct {
 
 func faults(w workload, n int64) []*fault {
 	return []*fault{
-		{workload: w, first: n, cause: errBroken, name: "once"},
-		{workload: w, first: n, cause: vfs.ErrNoSpace, short: true, name: "for lack of space"},
-		{workload: w, first: n, cause: errBroken, forever: true, name: "like all after it"},
+		{workload: w, first: n, last: n, cause: errBroken, name: "once"},
+		{workload: w, first: n, last: n, cause: vfs.ErrNoSpace, short: true, name: "for lack of space"},
+		{workload: w, first: n, last: n + 20, cause: vfs.ErrNoSpace, name: "until there is space again"},
+		{workload: w, first: n, last: math.MaxInt64, cause: errBroken, name: "like all after it"},
+		{workload: w, first: n, last: n + 2, name: "by taking long"},
 	}
 }
 
@@ -97,27 +105,32 @@ func (f *fault) play() error {
 // before fails an operation if it is its turn.
 func (f *fault) before(op faultfs.Op) error {
 	n := f.operations.Add(1)
-	if f.first > 0 && (n == f.first || n > f.first && f.forever) {
-		if op.Kind == faultfs.WriteAt && f.short {
-			return &faultfs.ShortWrite{Bytes: op.Bytes / 2, Err: f.cause}
+	switch {
+	case f.first == 0 || n < f.first || n > f.last:
+		return nil
+	case f.cause == nil:
+		for range 1000 { // whoever can go on does
+			runtime.Gosched()
 		}
-		return f.cause
+		return nil
+	case op.Kind == faultfs.WriteAt && f.short:
+		return &faultfs.ShortWrite{Bytes: op.Bytes / 2, Err: f.cause}
 	}
-	return nil
+	return f.cause
 }
 
 // tolerate wants an error to be one that the user can recognise, and a poisoned database to be
 // readable still.
 func (f *fault) tolerate(err error) error {
 	if !errors.Is(err, stoat.ErrPoisoned) {
-		if errors.Is(err, f.cause) {
+		if f.cause != nil && errors.Is(err, f.cause) {
 			return nil
 		}
 		return fmt.Errorf("an error of no known kind: %w", err)
 	}
 	_, synced, begun := f.line.marks()
 	got, err := dumpDB(f.runner.db)
-	if errors.Is(err, stoat.ErrClosed) || f.forever && errors.Is(err, f.cause) {
+	if errors.Is(err, stoat.ErrClosed) || f.last > f.first && errors.Is(err, f.cause) {
 		return errStop
 	}
 	if err == nil {
