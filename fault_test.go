@@ -16,9 +16,9 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// TestCrashFault_keepsWhatWasAcknowledged lets an operation of each workload fail, once, for a while
-// or from then on, with a full disk or a broken one, or take long: each in turn, or as many as
-// -crash.points allows. There must be no panic, every error must say what it is, reading must go
+// TestCrashFault_keepsWhatWasAcknowledged lets an operation of each workload fail, once, for a
+// while or from then on, with a full disk or a broken one, or take long: each in turn, or as many
+// as -crash.points allows. There must be no panic, every error must say what it is, reading must go
 // on, and opening the database again on a healthy disk must find every commit that was
 // acknowledged.
 func TestCrashFault_keepsWhatWasAcknowledged(t *testing.T) {

@@ -29,6 +29,8 @@ type Tx struct {
 	err        error
 	dropped    map[uint64]struct{} // the ids of buckets dropped here
 	sequence   sequence
+	locals     []local        // what layers keep
+	hooks      []func() error // to be called before a commit
 
 	writable bool
 	managed  bool // View or Update ends it
@@ -53,6 +55,9 @@ func (tx *Tx) begin(snap *superversion.Superversion, w *engine.Writer) {
 func (tx *Tx) end() {
 	tx.generation++
 	tx.snap, tx.w, tx.dropped, tx.sequence = nil, nil, nil, sequence{}
+	clear(tx.locals)
+	clear(tx.hooks)
+	tx.locals, tx.hooks = tx.locals[:0], tx.hooks[:0]
 	tx.values.Reset()
 }
 
@@ -67,6 +72,20 @@ func (tx *Tx) Commit() error {
 	return tx.commit()
 }
 
+// prepare makes the last writes.
+func (tx *Tx) prepare() error {
+	if err := tx.runHooks(); err != nil {
+		return err
+	}
+	if tx.ended() {
+		return ErrTxClosed
+	}
+	if tx.err != nil {
+		return tx.err
+	}
+	return tx.storeSequence()
+}
+
 func (tx *Tx) commit() error {
 	if tx.ended() {
 		return ErrTxClosed
@@ -75,7 +94,7 @@ func (tx *Tx) commit() error {
 		tx.rollback()
 		return tx.err
 	}
-	if err := tx.storeSequence(); err != nil {
+	if err := tx.prepare(); err != nil {
 		tx.rollback()
 		return err
 	}

@@ -1,0 +1,46 @@
+package stoat
+
+// What layers above need to keep something for the time of a transaction, such as a counter that
+// many writes change and that is stored once.
+
+// local is a value that a transaction keeps.
+type local struct{ key, value any }
+
+// Local returns what a transaction keeps under key; if that is nothing yet, it keeps what create
+// returns. A package uses keys of a type of its own, as with context.WithValue. The values are let
+// go of when the transaction ends.
+func Local[K comparable, V any](tx *Tx, key K, create func() V) V {
+	for i := range tx.locals {
+		if tx.locals[i].key == any(key) {
+			if value, ok := tx.locals[i].value.(V); ok {
+				return value
+			}
+		}
+	}
+	value := create()
+	if !tx.ended() {
+		tx.locals = append(tx.locals, local{key, value})
+	}
+	return value
+}
+
+// BeforeCommit has fn called when the transaction is about to be committed, behind those that were
+// registered before. It may write. If it returns an error, the transaction is rolled back, and its
+// commit returns the error; the rest are not called then, nor are any when it is rolled back.
+func (tx *Tx) BeforeCommit(fn func() error) error {
+	if err := tx.checkWrite(); err != nil {
+		return err
+	}
+	tx.hooks = append(tx.hooks, fn)
+	return nil
+}
+
+// runHooks calls what was registered with BeforeCommit, and what that registers.
+func (tx *Tx) runHooks() error {
+	for i := 0; i < len(tx.hooks); i++ {
+		if err := tx.hooks[i](); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package stoat_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+)
+
+func TestLocal_isKeptUntilTheTransactionEnds(t *testing.T) {
+	db := memory(t)
+	made := 0
+	look := func(tx *stoat.Tx) error {
+		type key struct{ n int }
+		for n := range 3 {
+			for range 2 {
+				got := stoat.Local(tx, key{n}, func() int { made++; return n })
+				if got != n {
+					t.Errorf("under %d is %v", n, got)
+				}
+			}
+		}
+		return nil
+	}
+	ok(t, db.View(look))
+	ok(t, db.View(look))
+	ok(t, db.Update(look))
+	if made != 9 {
+		t.Errorf("%d values were made in three transactions, want three in each", made)
+	}
+}
+
+func TestBeforeCommit_callsInOrderAndMayWrite(t *testing.T) {
+	db := memory(t)
+	var order []int
+	ok(t, db.Update(func(tx *stoat.Tx) error {
+		return errors.Join(
+			tx.BeforeCommit(func() error {
+				order = append(order, 1)
+				return tx.BeforeCommit(func() error {
+					order = append(order, 3)
+					return tx.Put([]byte("k"), []byte("late"))
+				})
+			}),
+			tx.BeforeCommit(func() error { order = append(order, 2); return nil }),
+			tx.Put([]byte("k"), []byte("early")),
+		)
+	}))
+	if !slices.Equal(order, []int{1, 2, 3}) {
+		t.Errorf("called in the order %v", order)
+	}
+	if got, err := db.Get([]byte("k")); string(got) != "late" {
+		t.Errorf("k is %q: %v", got, err)
+	}
+}
+
+func TestBeforeCommit_errorRollsBack(t *testing.T) {
+	db := memory(t)
+	errRefused := errors.New("refused")
+	err := db.Update(func(tx *stoat.Tx) error {
+		ok(t, tx.BeforeCommit(func() error { return errRefused }))
+		ok(t, tx.BeforeCommit(func() error { t.Error("called after an error"); return nil }))
+		return tx.Put([]byte("k"), nil)
+	})
+	wantErr(t, err, errRefused)
+	_, err = db.Get([]byte("k"))
+	wantErr(t, err, stoat.ErrNotFound)
+}
+
+func TestBeforeCommit_thatRollsBackFailsTheCommit(t *testing.T) {
+	db := memory(t)
+	wantErr(t, db.Update(func(tx *stoat.Tx) error {
+		return tx.BeforeCommit(tx.Rollback)
+	}), stoat.ErrTxClosed)
+	ok(t, db.Put([]byte("k"), nil))
+}
+
+func TestBeforeCommit_isNotCalledByARollback(t *testing.T) {
+	db := memory(t)
+	tx, err := db.Begin(true)
+	ok(t, err)
+	ok(t, tx.BeforeCommit(func() error { t.Error("called"); return nil }))
+	ok(t, tx.Rollback())
+	wantErr(t, tx.BeforeCommit(func() error { return nil }), stoat.ErrTxClosed)
+	ok(t, db.View(func(tx *stoat.Tx) error {
+		wantErr(t, tx.BeforeCommit(func() error { return nil }), stoat.ErrReadOnly)
+		return nil
+	}))
+}
