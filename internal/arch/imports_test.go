@@ -20,6 +20,7 @@ const policy = `
 	internal/checksum:     std
 	internal/keyspace:     std
 	internal/filter:       github.com/FastFilter/xorfilter
+	internal/sorter:       std
 	internal/pattern:      std
 
 	internal/vfs:          golang.org/x/sys
@@ -43,13 +44,15 @@ const policy = `
 	internal/run:          internal/keyspace, internal/corrupt, internal/vfs, internal/manifest,
 	                       internal/valuelog, internal/pattern, internal/block, internal/table
 	internal/flush:        internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
-	                       internal/manifest, internal/valuelog, internal/superversion, internal/run
+	                       internal/manifest, internal/valuelog, internal/superversion, internal/run,
+	                       internal/sorter
 	internal/merge:        internal/keyspace, internal/vfs, internal/manifest,
 	                       internal/superversion, internal/run
 	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
 	                       internal/wal, internal/manifest, internal/valuelog, internal/block,
 	                       internal/table,
-	                       internal/superversion, internal/run, internal/flush, internal/merge
+	                       internal/superversion, internal/run, internal/flush, internal/merge,
+	                       internal/sorter
 
 	.:                     internal/keyspace, internal/corrupt, internal/vfs, internal/vfs/memfs,
 	                       internal/superversion, internal/engine

@@ -8,14 +8,15 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/merge"
 	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/sorter"
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // Loader is a write transaction that goes to tables at once, past log and memtable. While keys
-// ascend, they are written as they come; from the first that does not, they are sorted in
-// memtables. It holds the writer lock until Commit or Rollback, exactly one of which must be
-// called. Not safe for concurrent use.
+// ascend, they are written as they come; from the first that does not, they are sorted in memory
+// and written in the background, a run for so many. It holds the writer lock until Commit or
+// Rollback, exactly one of which must be called. Not safe for concurrent use.
 type Loader struct {
 	w      *Writer
 	run    *run.Writer // nil before the first key, and once one did not ascend
@@ -25,6 +26,9 @@ type Loader struct {
 	full   bool        // a file of the run is complete
 	narrow bool        // the gap before ended after a few keys; a run for each would cost too much
 	last   []byte      // the key before; nil before the first
+
+	filling *sorter.Sorter // of pairs that do not ascend
+	writing *sorter.Sorter // those that are being written
 }
 
 // place says where the keys of a loader's run lie among those that there are.
@@ -46,7 +50,7 @@ func (e *Engine) BeginLoad() (*Loader, error) {
 		w.Rollback()
 		return nil, err
 	}
-	return &Loader{w: w}, nil
+	return &Loader{w: w, filling: new(sorter.Sorter), writing: new(sorter.Sorter)}, nil
 }
 
 // Put sets key to value. Both are copied.
@@ -73,15 +77,42 @@ func (l *Loader) Put(key, value []byte) error {
 			return err
 		}
 	}
+	l.w.bytes += uint64(len(key) + len(value))
 	if l.run == nil {
-		return l.w.Put(key, value, 0)
+		return l.sort(key, value)
 	}
 	l.last = append(l.last[:0], key...)
-	l.w.bytes += uint64(len(key) + len(value))
 	l.bytes += uint64(len(key) + len(value))
 	completed, err := l.run.Add(key, keyspace.Entry{Kind: keyspace.KindPut, Value: value})
 	l.full = l.full || completed
 	return err
+}
+
+// sort adds a pair to those that are sorted, and has them written if that is due.
+func (l *Loader) sort(key, value []byte) error {
+	if !l.filling.Fits(len(key), len(value)) {
+		if err := l.flush(); err != nil {
+			return err
+		}
+	}
+	l.filling.Add(key, value)
+	if l.filling.Bytes() < l.w.engine.options.Tuning.SpillBytes {
+		return nil
+	}
+	return l.flush()
+}
+
+// flush has the pairs that are to be sorted written in the background.
+func (l *Loader) flush() error {
+	if l.filling.Len() == 0 {
+		return nil
+	}
+	if err := l.w.spill.wait(); err != nil {
+		return err
+	}
+	l.filling, l.writing = l.writing, l.filling
+	l.filling.Reset()
+	return l.w.spill.startSorted(l.writing)
 }
 
 // ends reports whether key, which is above the run's, is not to be part of it: because the gap ends
@@ -161,6 +192,9 @@ func (l *Loader) Commit() error {
 		if err := l.end(); err != nil {
 			return errors.Join(err, l.Rollback())
 		}
+	}
+	if err := l.flush(); err != nil {
+		return errors.Join(err, l.Rollback())
 	}
 	return l.w.Commit()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/merge"
+	"github.com/stoatdb/stoat/internal/sorter"
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
@@ -90,8 +91,18 @@ func (e *Engine) awaitFlushed() error {
 
 // start writes root to tables in the background. The job before has ended.
 func (s *spill) start(root memtable.Root) error {
+	return s.startJob(s.engine.flushJob(sealed{root: root}, s.levels, false).Run)
+}
+
+// startSorted writes pairs to tables in the background. The job before has ended.
+func (s *spill) startSorted(pairs *sorter.Sorter) error {
+	job := s.engine.flushJob(sealed{}, s.levels, false)
+	return s.startJob(func() (*manifest.Edit, error) { return job.RunSorted(pairs) })
+}
+
+// startJob has run, which writes newer tables, called in the background, and perhaps a merge.
+func (s *spill) startJob(run func() (*manifest.Edit, error)) error {
 	e := s.engine
-	job := e.flushJob(sealed{root: root}, s.levels, false)
 	tidy, crowded := s.mergeJob()
 	writing := make(chan written, 1)
 	e.mu.Lock()
@@ -102,7 +113,7 @@ func (s *spill) start(root memtable.Root) error {
 	s.writing = writing
 	e.jobs.Go(func() {
 		var w written
-		w.flushed, w.err = job.Run()
+		w.flushed, w.err = run()
 		if w.err == nil && crowded {
 			w.merged = s.merge(tidy)
 		}

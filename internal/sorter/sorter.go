@@ -1,0 +1,142 @@
+// Package sorter puts pairs that come in any order into the order of their keys, in memory.
+//
+// A bulk load sorts that way what does not ascend: half the work of a memtable, which must be ready
+// to be read after each write. Pairs lie one after the other as they come; what is sorted is 16
+// bytes for each, of which 8 are from its key, so that most comparisons look at nothing else. A
+// [Sorter] is for one goroutine at a time. The package does no I/O.
+package sorter
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"iter"
+	"math"
+	"slices"
+)
+
+// MaxBytes is the most that a sorter takes.
+const MaxBytes = math.MaxUint32
+
+const (
+	lengthBytes = 8 // the lengths of a key and a value, before them
+	entryBytes  = 16
+)
+
+// Sorter is pairs. The zero value has none.
+type Sorter struct {
+	data    []byte // of each pair the lengths, the key, and the value
+	entries []entry
+	shared  int // so many bytes all keys begin with, if there are any
+}
+
+// entry is a pair.
+type entry struct {
+	head uint64 // the 8 bytes of the key after the shared ones, once they are known
+	at   uint32 // where it lies in data
+}
+
+// Add adds a pair, which is copied.
+func (s *Sorter) Add(key, value []byte) {
+	if len(s.entries) == 0 {
+		s.shared = len(key)
+	} else {
+		first := s.key(s.entries[0])
+		s.shared = min(s.shared, len(key))
+		if !bytes.Equal(key[:s.shared], first[:s.shared]) {
+			s.shared = sharedPrefix(key[:s.shared], first)
+		}
+	}
+	s.entries = append(s.entries, entry{at: uint32(len(s.data))})
+	s.data = binary.LittleEndian.AppendUint32(s.data, uint32(len(key)))
+	s.data = binary.LittleEndian.AppendUint32(s.data, uint32(len(value)))
+	s.data = append(append(s.data, key...), value...)
+}
+
+// Fits reports whether a pair of so many bytes can be added.
+func (s *Sorter) Fits(key, value int) bool {
+	return len(s.data)+lengthBytes+key+value <= MaxBytes
+}
+
+// Bytes returns how much memory the pairs need.
+func (s *Sorter) Bytes() int64 {
+	return int64(len(s.data)) + entryBytes*int64(len(s.entries))
+}
+
+// Len returns how many pairs were added.
+func (s *Sorter) Len() int { return len(s.entries) }
+
+// Reset removes all pairs and keeps the memory.
+func (s *Sorter) Reset() { s.data, s.entries = s.data[:0], s.entries[:0] }
+
+// Sort puts the pairs into the order of their keys, until the next Add.
+func (s *Sorter) Sort() {
+	for i, e := range s.entries {
+		s.entries[i].head = head(s.key(e)[s.shared:])
+	}
+	slices.SortFunc(s.entries, s.compare)
+}
+
+// Span returns the first and the last key; there must be one, and they must be sorted. The slices
+// are valid until the next Add or Reset.
+func (s *Sorter) Span() (first, last []byte) {
+	return s.key(s.entries[0]), s.key(s.entries[len(s.entries)-1])
+}
+
+// All returns the pairs, which must be sorted, in the order of their keys; of equal keys, only the
+// last that was added. The slices are valid until the next Add or Reset.
+func (s *Sorter) All() iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		for i, e := range s.entries {
+			key, value := s.pair(e)
+			if i+1 < len(s.entries) && bytes.Equal(key, s.key(s.entries[i+1])) {
+				continue
+			}
+			if !yield(key, value) {
+				return
+			}
+		}
+	}
+}
+
+// compare orders entries by key, and equal keys by when they were added.
+func (s *Sorter) compare(a, b entry) int {
+	if a.head != b.head {
+		return cmp.Compare(a.head, b.head)
+	}
+	if c := bytes.Compare(s.key(a)[s.shared:], s.key(b)[s.shared:]); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.at, b.at)
+}
+
+func (s *Sorter) key(e entry) []byte {
+	from := e.at + lengthBytes
+	return s.data[from : from+binary.LittleEndian.Uint32(s.data[e.at:])]
+}
+
+func (s *Sorter) pair(e entry) (key, value []byte) {
+	key = s.key(e)
+	from := uint64(e.at) + lengthBytes + uint64(len(key))
+	end := from + uint64(binary.LittleEndian.Uint32(s.data[e.at+4:]))
+	return key[:len(key):len(key)], s.data[from:end:end]
+}
+
+// head returns the first 8 bytes of p as a big-endian integer, padded with zeros.
+func head(p []byte) uint64 {
+	if len(p) >= 8 {
+		return binary.BigEndian.Uint64(p)
+	}
+	var padded [8]byte
+	copy(padded[:], p)
+	return binary.BigEndian.Uint64(padded[:])
+}
+
+// sharedPrefix returns how many leading bytes a and b have in common.
+func sharedPrefix(a, b []byte) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
