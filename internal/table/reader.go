@@ -184,7 +184,10 @@ func (r *reader) find(key []byte) (e keyspace.Entry, ok bool, err error) {
 		return e, true, nil
 	}
 	e.Until = keys.Until(i)
-	return e, true, r.value(b, i, keys, &e)
+	if err := r.value(b, i, keys, &e); err != nil {
+		return keyspace.Entry{}, false, err
+	}
+	return e, true, nil
 }
 
 // mayContain asks the filter, if there is one.

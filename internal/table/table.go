@@ -66,8 +66,9 @@ type Table struct {
 func New(c Config) *Table { return &Table{config: c} }
 
 // Get returns what the table has for key, whose [filter.Hash] is hash; ok is false if that is
-// nothing. The value may be encoded, as [keyspace.Entry] says, and part of a memory map: it must
-// not be modified, nor used when t is unreachable. Get allocates nothing if the block is in memory.
+// nothing, and after an error. The value may be encoded, as [keyspace.Entry] says, and part of a
+// memory map: it must not be modified, nor used when t is unreachable. Get allocates nothing if the
+// block is in memory.
 func (t *Table) Get(key []byte, hash uint64) (e keyspace.Entry, ok bool, err error) {
 	r, err := t.opened()
 	if err != nil {
