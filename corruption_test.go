@@ -24,9 +24,6 @@ var (
 	corruptBits = flag.Int("corrupt.bits", 1,
 		"how many bits of such a byte to flip, one after the other")
 	corruptSeed = flag.Uint64("corrupt.seed", 0, "seed for what is damaged; 0 draws one")
-	// The checksum of a block does not say which table it is in, nor where.
-	corruptBlocks = flag.Bool("corrupt.blocks", false,
-		"also swap whole blocks of a table that have the same length, which goes unnoticed")
 )
 
 const (
@@ -62,7 +59,6 @@ func TestCorruption(t *testing.T) {
 	}
 	t.Logf("noticed when opening %d, when reading %d; harmless %d; like a crash %d",
 		d.counts["open"], d.counts["read"], d.counts["harmless"], d.counts["crash"])
-	t.Logf("%d swaps of whole blocks were left out", d.counts["left out"])
 }
 
 // drill damages a sample in one way after the other.

@@ -148,25 +148,9 @@ func (d *drill) swapWithin(name string, a, b, c, e int64) {
 	if a >= b || b > c || c >= e || e > int64(len(data)) {
 		return
 	}
-	if !*corruptBlocks && b-a == e-c && d.movesBlock(name, a, b) {
-		d.counts["left out"]++
-		return
-	}
 	swapped := slices.Concat(data[:a], data[c:e], data[b:c], data[a:b], data[e:])
 	what := fmt.Sprintf("%s: bytes %d to %d and %d to %d swapped", name, a, b, c, e)
 	d.damage(damagedFiles, what, images{name: swapped})
-}
-
-// movesBlock reports whether the bytes [a, b) of a table hold a whole value block or key part.
-func (d *drill) movesBlock(name string, a, b int64) bool {
-	units := append(d.units[d.name+"/"+name], int64(len(d.files[name])))
-	slices.Sort(units)
-	for i := 1; i < len(units); i++ {
-		if a <= units[i-1] && units[i] <= b && units[i-1] < units[i] {
-			return strings.HasSuffix(name, ".table")
-		}
-	}
-	return false
 }
 
 // note keeps the place of a unit of a file.

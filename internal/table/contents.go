@@ -67,7 +67,7 @@ func (r *reader) keys(b int) (*block.Keys, error) {
 func (r *reader) loadKeys(b int) (*block.Keys, error) {
 	from, to := r.index.places[b].keys, r.index.places[b+1].keys
 	u := &unit[block.Keys]{home: &r.slots[b].keys, bytes: unitBytes}
-	err := r.read(from, to, func(p []byte) (err error) {
+	err := r.readPart(from, to, r.index.sums[b].keys, func(p []byte) (err error) {
 		u.item, err = block.ParseKeys(p)
 		return err
 	})
@@ -117,7 +117,7 @@ func (r *reader) contents(b int, keys *block.Keys) (*block.Column, *block.Encode
 func (r *reader) loadContents(b int, keys *block.Keys) (*block.Column, *block.Encoded, error) {
 	from, to := r.index.places[b].values, r.index.places[b+1].values
 	var v block.Values
-	err := r.read(from, to, func(p []byte) (err error) {
+	err := r.readPart(from, to, r.index.sums[b].values, func(p []byte) (err error) {
 		v, err = block.ParseValues(p, keys.Len(), &r.cache.decompressor)
 		return err
 	})

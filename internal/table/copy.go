@@ -38,7 +38,7 @@ func (c *Cursor) Copy() (b Block, err error) {
 	r, i := c.reader, c.block
 	at, end := r.index.places[i], r.index.places[i+1]
 	var keyPart []byte
-	err = r.read(at.keys, end.keys, func(p []byte) error {
+	err = r.readPart(at.keys, end.keys, r.index.sums[i].keys, func(p []byte) error {
 		keyPart = p
 		return nil
 	})
@@ -46,7 +46,7 @@ func (c *Cursor) Copy() (b Block, err error) {
 		return Block{}, err
 	}
 	b = Block{First: c.WindowFirst(), Last: c.WindowLast()}
-	err = r.read(at.values, end.values, func(p []byte) (err error) {
+	err = r.readPart(at.values, end.values, r.index.sums[i].values, func(p []byte) (err error) {
 		b.Copy, err = block.CheckCopy(keyPart, p)
 		return err
 	})
@@ -83,6 +83,7 @@ func (w *Writer) AddBlock(b Block) (added bool, err error) {
 	w.place(b.First)
 	w.keys = append(w.keys, b.KeyPart...)
 	w.buffer = append(w.buffer, b.Values...)
+	w.sums = append(w.sums, sums{sumAtEnd(b.Values), sumAtEnd(b.KeyPart)})
 	w.stored(len(b.Values), b.ValueBytes, b.Codec, b.Dictionary)
 	if w.entries == 0 {
 		w.smallest = bytes.Clone(b.First)

@@ -236,7 +236,7 @@ func FuzzTable(f *testing.F) {
 
 // FuzzIndex parses an index whose footer says anything about it.
 func FuzzIndex(f *testing.F) {
-	x := index{places: []place{{48, 100}, {60, 120}, {100, 140}}}
+	x := index{places: []place{{48, 100}, {60, 120}, {100, 140}}, sums: make([]sums, 2)}
 	x.spans, x.fences = newSpans(nil, nil, [][]byte{[]byte("a"), []byte("ab")}, 0)
 	f.Add(x.append(nil), uint32(2), uint32(1), uint64(100), uint64(140), []byte("aa"))
 	f.Fuzz(func(t *testing.T, p []byte, blocks, spans uint32, keys, filter uint64, key []byte) {

@@ -17,7 +17,7 @@ const (
 	headerBytes     = 48
 	footerBytes     = 88
 	fenceBytes      = 8
-	placeBytes      = 8
+	placeBytes      = 16
 	spanBytes       = 12
 	propertiesBytes = 32
 )
@@ -52,6 +52,9 @@ func sealed(p []byte) bool {
 	n := len(p) - checksum.Size
 	return checksum.Of(p[:n]) == binary.LittleEndian.Uint32(p[n:])
 }
+
+// sumAtEnd returns the checksum that p ends with.
+func sumAtEnd(p []byte) uint32 { return binary.LittleEndian.Uint32(p[len(p)-checksum.Size:]) }
 
 // checkHeader reports what is wrong with a header, or nil. Only bytes that say that they are
 // another program's, or another version's, are of unknown format; everything else is damage.

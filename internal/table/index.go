@@ -16,6 +16,7 @@ const tiesMax = 4
 type index struct {
 	fences []uint64 // of each block, its first key's 8 bytes after its span's prefix
 	places []place  // of each block; one more says where the last ends
+	sums   []sums   // of each block
 	spans  []span
 	properties
 }
@@ -23,6 +24,12 @@ type index struct {
 // place says where the two parts of a block start in the file.
 type place struct {
 	values, keys uint64
+}
+
+// sums are the checksums that the two parts of a block end with. Blocks are copied from table to
+// table, so that they do not say themselves where they belong.
+type sums struct {
+	values, keys uint32
 }
 
 // span is a sequence of blocks whose first keys have a prefix in common.
@@ -76,6 +83,8 @@ func (x *index) append(dst []byte) []byte {
 		next := x.places[i+1]
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(next.values-p.values))
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(next.keys-p.keys))
+		dst = binary.LittleEndian.AppendUint32(dst, x.sums[i].values)
+		dst = binary.LittleEndian.AppendUint32(dst, x.sums[i].keys)
 	}
 	for _, s := range x.spans {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(s.first))
@@ -94,6 +103,7 @@ func parseIndex(p []byte, f footer) (*index, error) {
 	x := &index{
 		fences: make([]uint64, n),
 		places: make([]place, n+1),
+		sums:   make([]sums, n),
 		spans:  make([]span, m),
 	}
 	for i := range x.fences {
@@ -102,10 +112,12 @@ func parseIndex(p []byte, f footer) (*index, error) {
 	p = p[n*fenceBytes:]
 	x.places[0] = place{values: headerBytes, keys: f.keys}
 	for i := range n {
+		u32 := func(at int) uint32 { return binary.LittleEndian.Uint32(p[i*placeBytes+at:]) }
 		x.places[i+1] = place{
-			values: x.places[i].values + uint64(binary.LittleEndian.Uint32(p[i*placeBytes:])),
-			keys:   x.places[i].keys + uint64(binary.LittleEndian.Uint32(p[i*placeBytes+4:])),
+			values: x.places[i].values + uint64(u32(0)),
+			keys:   x.places[i].keys + uint64(u32(4)),
 		}
+		x.sums[i] = sums{values: u32(8), keys: u32(12)}
 	}
 	if x.places[n] != (place{values: f.keys, keys: f.filter}) {
 		return nil, errors.New("blocks do not fill their sections")

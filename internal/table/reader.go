@@ -152,6 +152,17 @@ func (r *reader) read(from, to uint64, parse func(p []byte) error) error {
 	return r.check(from, func() error { return parse(p) })
 }
 
+// readPart is read for a part of a block, which must end with the checksum that the index has for
+// it: one that is valid, and belongs elsewhere, does not.
+func (r *reader) readPart(from, to uint64, sum uint32, parse func(p []byte) error) error {
+	return r.read(from, to, func(p []byte) error {
+		if len(p) >= checksum.Size && sumAtEnd(p) != sum {
+			return errors.New("checksum is not the one in the index")
+		}
+		return parse(p)
+	})
+}
+
 // check calls parse, which looks at bytes of the file. A plain error of it becomes damage at from,
 // and an I/O error in a map, which is a fault, an error and no crash.
 func (r *reader) check(from uint64, parse func() error) error {

@@ -9,7 +9,8 @@
 //	filter            optional, as in package filter
 //	index
 //	  fences          u64 a block: 8 bytes of its first key, after its span's prefix
-//	  places          u32, u32 a block: the lengths of its value block and its key part
+//	  places          u32, u32 a block: the lengths of its value block and its key part,
+//	                  u32, u32: the checksums that those end with
 //	  spans           u32, u32, u32 each: first block, prefix length, length of the first key
 //	  span keys       the first keys of the spans' first blocks, one after the other
 //	  properties      32 bytes: u64 entries, u64 tombstones, u64 bytes of keys and values,

@@ -62,6 +62,7 @@ type Writer struct {
 	held   block.Builder // the block before, which is full; empty if that was written
 
 	places   []place // the starts of the blocks so far; keys relative to their section
+	sums     []sums  // of the blocks so far
 	keys     []byte  // the key section so far
 	firsts   [][]byte
 	hashes   []uint64
@@ -232,6 +233,7 @@ func (w *Writer) endHeld() error {
 	if codec == block.Pattern {
 		dictionary = w.options.Encoding.Encoder.Dictionary.Number
 	}
+	w.sums = append(w.sums, sums{sumAtEnd(w.buffer), sumAtEnd(w.keys)})
 	w.stored(len(buffer)-before, b.ValueBytes(), codec, dictionary)
 	b.Reset()
 	return w.writeIfMuch()
@@ -258,7 +260,9 @@ func (w *Writer) appendSections() error {
 	for i := range w.places {
 		w.places[i].keys += f.keys
 	}
-	x := index{places: append(w.places, place{f.keys, f.filter}), properties: w.properties}
+	x := index{
+		places: append(w.places, place{f.keys, f.filter}), sums: w.sums, properties: w.properties,
+	}
 	x.spans, x.fences = newSpans(nil, nil, w.firsts, 0)
 	f.spans = uint32(len(x.spans))
 
