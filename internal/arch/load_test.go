@@ -52,6 +52,7 @@ func parse(path string, text []byte) (*file, error) {
 const (
 	library   = "."
 	benchmark = "bench"
+	trust     = "trust"
 )
 
 // load parses every Go file of a module, whatever its build constraints, leaving out folders that

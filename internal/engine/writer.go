@@ -181,8 +181,16 @@ func (w *Writer) Snapshot() *superversion.Superversion {
 	}
 }
 
-// Rollback ends the transaction and undoes all its writes.
+// Rollback ends the transaction and undoes all its writes. It returns when what the transaction has
+// read is as visible and durable as a commit, if it can be: the caller may tell others about it.
 func (w *Writer) Rollback() {
+	read := w.engine.committed.Load()
+	w.undo()
+	_ = w.engine.acknowledge(read) // a failure shows in the next commit
+}
+
+// undo ends the transaction without its writes.
+func (w *Writer) undo() {
 	switch {
 	case w.spill != nil:
 		if w.streamed {
@@ -209,8 +217,9 @@ func (w *Writer) Commit() error {
 		return w.commitTables()
 	}
 	if w.edit.Empty() {
-		w.Rollback()
-		return nil
+		read := e.committed.Load()
+		w.undo()
+		return e.acknowledge(read)
 	}
 	commit, size, err := w.append()
 	if err != nil {
@@ -219,6 +228,12 @@ func (w *Writer) Commit() error {
 	}
 	e.writer.unlock()
 	e.pace(size)
+	return e.acknowledge(commit)
+}
+
+// acknowledge returns when commit is visible and as durable as the options want. A transaction
+// builds on commits that are not yet so, and what it has read of them must not be told before.
+func (e *Engine) acknowledge(commit uint64) error {
 	if e.options.Volatile {
 		return nil
 	}

@@ -1,0 +1,156 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/trust/tuned"
+)
+
+var (
+	soakFor  = flag.Duration("soak.for", 2*time.Second, "how long to keep the banks busy, together")
+	soakSeed = flag.Uint64("soak.seed", 1, "seed of what the banks do")
+)
+
+const (
+	// memoryLimit is what Go's runtime tries to stay within.
+	memoryLimit = 256 << 20
+	// heapSlack is how much more there may be on the heap at the end than in the beginning.
+	heapSlack = 8 << 20
+)
+
+// setting is a kind of bank.
+type setting struct {
+	name    string
+	options stoat.Options
+	tuning  engine.Tuning
+	pad     int
+}
+
+func settings() []setting {
+	sizes := tuned.Sizes()
+	unsynced := stoat.Options{Sync: stoat.SyncNever, MemoryLimit: 16 << 20}
+	outside, small := unsynced, unsynced
+	outside.ValueThreshold = 64
+	small.MemoryLimit = 2 << 20
+	return []setting{
+		{name: "eager", options: unsynced, tuning: sizes[0], pad: 16},
+		{name: "reclaiming", options: outside, tuning: sizes[1], pad: 200},
+		{name: "lazy", options: small, tuning: sizes[2], pad: 400},
+		{name: "roomy-outside", options: outside, tuning: sizes[3], pad: 2000},
+		{name: "synced", options: stoat.Options{ValueThreshold: 64}, tuning: sizes[3], pad: 100},
+		{name: "default", pad: 4000},
+	}
+}
+
+// TestBank_neverLosesMoney keeps banks of several kinds busy, one after the other, and looks for
+// what they have left when they are closed.
+func TestBank_neverLosesMoney(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
+	all := settings()
+	var transfers int64
+	for _, s := range all {
+		t.Run(s.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "db")
+			before := look(dir)
+			transfers += s.run(t, dir, *soakFor/time.Duration(len(all)))
+			before.wantBack(t, dir)
+		})
+	}
+	t.Logf("trust: %d bank transfers", transfers)
+}
+
+// run keeps a bank busy, closes it, opens it again and adds it up.
+func (s setting) run(t *testing.T, dir string, d time.Duration) (transfers int64) {
+	t.Helper()
+	db, err := tuned.Open(vfs.OS(), dir, &s.options, s.tuning)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bank{db: db, pad: s.pad}
+	if err := b.open(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	err = errors.Join(b.run(ctx, *soakSeed), db.Close())
+	if err != nil {
+		t.Fatalf("%v\nagain with -run TestBank/%s -soak.seed %d -soak.for %v", err, s.name, *soakSeed,
+			*soakFor)
+	}
+	stats := db.Stats()
+	t.Logf("%d transfers, %d audits, %d flushes, %d merges", b.transfers.Load(), b.audits.Load(),
+		stats.Flushes, stats.Merges)
+	db, err = tuned.Open(vfs.OS(), dir, &s.options, s.tuning)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := func(tx *stoat.Tx) error { return b.sum(tx, false) }
+	if err := errors.Join(db.View(sum), check(db), db.Close()); err != nil {
+		t.Fatalf("after it was closed and opened again: %v", err)
+	}
+	return b.transfers.Load()
+}
+
+// check verifies a database if databases can.
+func check(db *stoat.DB) error {
+	if c, ok := any(db).(interface {
+		Check(ctx context.Context) error
+	}); ok {
+		return c.Check(context.Background())
+	}
+	return nil
+}
+
+// footprint is what a process has in use.
+type footprint struct {
+	goroutines int
+	open       int // descriptors of files in a folder; 0 where the system does not tell
+	mapped     int // maps of such files, likewise
+	heap       uint64
+}
+
+func look(dir string) footprint {
+	runtime.GC()
+	runtime.GC() // what the first one's cleanups have let go
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	f := footprint{goroutines: runtime.NumGoroutine(), heap: m.HeapAlloc}
+	names, _ := filepath.Glob("/proc/self/fd/*")
+	for _, name := range names {
+		if to, err := os.Readlink(name); err == nil && strings.HasPrefix(to, dir+"/") {
+			f.open++
+		}
+	}
+	if maps, err := os.ReadFile("/proc/self/maps"); err == nil {
+		f.mapped = strings.Count(string(maps), dir+"/")
+	}
+	return f
+}
+
+// wantBack waits until no more is in use than before, which takes Go's collector some rounds, and
+// fails the test if that does not come.
+func (f footprint) wantBack(t *testing.T, dir string) {
+	t.Helper()
+	var now footprint
+	for range 100 {
+		now = look(dir)
+		if now.goroutines <= f.goroutines && now.open <= f.open && now.mapped <= f.mapped &&
+			now.heap <= f.heap+heapSlack {
+			return
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	t.Errorf("before: %+v, after: %+v", f, now)
+}

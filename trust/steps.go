@@ -1,0 +1,103 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+)
+
+// level is how long everything takes.
+type level int
+
+const (
+	quick   level = iota // minutes
+	usual                // a quarter of an hour
+	nightly              // hours
+	levels
+)
+
+// step is a command that tries many things and tells how many.
+type step struct {
+	name  string         // for the progress
+	dir   string         // from the repository's root
+	args  string         // of go test, at every level
+	level [levels]string // of go test, at each level
+}
+
+// The folders of the two modules, from the repository's root.
+const (
+	library = "."
+	here    = "trust"
+)
+
+// seedWord stands for the seed in arguments.
+const seedWord = "SEED"
+
+// steps is everything but the fuzz targets, which are found by themselves. It is immutable.
+var steps = []step{
+	{
+		name: "power cuts and failing operations", dir: library,
+		args: ". -run ^TestCrash -crash.seed SEED",
+		level: [levels]string{
+			"-crash.points 8000", "-crash.points 60000", "-crash.points 250000",
+		},
+	},
+	{
+		name: "damaged files", dir: library, args: ". -run ^TestCorruption -corrupt.seed SEED",
+		level: [levels]string{"", "-corrupt.every 1", "-corrupt.every 1 -corrupt.bits 8"},
+	},
+	{
+		name: "checks, backups and salvage", dir: library,
+		args: ". -run ^Test(Check|Backup|Salvage)",
+	},
+	{
+		name: "damage to each format", dir: library, args: "./internal/...",
+	},
+	{
+		name: "histories under many settings", dir: library,
+		args:  ". -run ^TestMetamorphic -meta.seed SEED",
+		level: [levels]string{"", "-meta.histories 100", "-meta.histories 3000"},
+	},
+	{
+		name: "killed processes", dir: here, args: "./kill -kill.seed SEED",
+		level: [levels]string{
+			"-kill.rounds 50 -kill.opens 100", "-kill.rounds 300 -kill.opens 1000",
+			"-kill.rounds 1000 -kill.opens 10000",
+		},
+	},
+	{
+		name: "concurrent clients", dir: here, args: "./linear -linear.seed SEED",
+		level: [levels]string{
+			"-linear.histories 500", "-linear.histories 5000", "-linear.histories 100000",
+		},
+	},
+	{
+		name: "a bank", dir: here, args: "./soak -soak.seed SEED",
+		level: [levels]string{"-soak.for 10s", "-soak.for 1m", "-soak.for 30m"},
+	},
+}
+
+// timeout is after how long a step hangs rather than works. It is immutable.
+var timeout = [levels]string{"20m", "1h", "8h"}
+
+// fuzzCount is how many inputs each fuzz target gets. It is a number and not a time, because go's
+// fuzzer takes a deadline for a failure now and then. It is immutable.
+var fuzzCount = [levels]string{"2000x", "20000x", "1000000x"}
+
+// arguments returns what follows "go" on the command line of a step.
+func (s step) arguments(l level, seed uint64) []string {
+	args := strings.Fields("test -v -count 1 -timeout " + timeout[l] + " " + s.args + " " + s.level[l])
+	for i := range args {
+		if args[i] == seedWord {
+			args[i] = strconv.FormatUint(seed, 10)
+		}
+	}
+	return args
+}
+
+// fuzzArguments returns what follows "go" on the command line that runs a fuzz target.
+func fuzzArguments(pkg, target string, l level) []string {
+	return []string{
+		"test", "-run", "^$", "-fuzz", "^" + target + "$", "-fuzztime", fuzzCount[l],
+		"-fuzzminimizetime", "10x", "-timeout", timeout[l], pkg,
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tally adds up what the tests say they have tried. Each noun is a row, in the order of its first
+// appearance.
+type tally struct {
+	rows []row
+}
+
+// row is one line of the table.
+type row struct {
+	noun  string
+	count uint64
+	took  time.Duration // of the steps that it was counted in
+}
+
+// add counts n more of a noun.
+func (t *tally) add(noun string, n uint64, took time.Duration) {
+	for i := range t.rows {
+		if t.rows[i].noun == noun {
+			t.rows[i].count += n
+			t.rows[i].took += took
+			return
+		}
+	}
+	t.rows = append(t.rows, row{noun, n, took})
+}
+
+// addAll adds what one step has counted.
+func (t *tally) addAll(counted []row, took time.Duration) {
+	for _, r := range counted {
+		t.add(r.noun, r.count, took)
+	}
+}
+
+// said finds the numbers that tests log: "trust: 12 kills", behind the place in the source. It is
+// immutable.
+var said = regexp.MustCompile(`(?m)\btrust: (\d+) (\S.*?)\s*$`)
+
+// counted returns what the output of go test -v says was tried, each noun once.
+func counted(output string) []row {
+	var t tally
+	for _, m := range said.FindAllStringSubmatch(output, -1) {
+		if n, err := strconv.ParseUint(m[1], 10, 64); err == nil {
+			t.add(m[2], n, 0)
+		}
+	}
+	return t.rows
+}
+
+// executed finds the number of inputs in the progress of go's fuzzer: "execs: 20000 (1234/sec)". It
+// is immutable.
+var executed = regexp.MustCompile(`\bexecs: (\d+)\b`)
+
+// fuzzed returns how many inputs a fuzz target was given: the last number is the sum.
+func fuzzed(output string) uint64 {
+	all := executed.FindAllStringSubmatch(output, -1)
+	if len(all) == 0 {
+		return 0
+	}
+	n, err := strconv.ParseUint(all[len(all)-1][1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// targets returns the fuzz targets in the output of go test -list.
+func targets(output string) (names []string) {
+	for line := range strings.Lines(output) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "Fuzz") {
+			names = append(names, line)
+		}
+	}
+	return names
+}
