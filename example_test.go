@@ -1,11 +1,13 @@
 package stoat_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/stoatdb/stoat"
 )
@@ -274,4 +276,24 @@ func ExampleBucket_Stats() {
 	// Output:
 	// 1 key, 20 bytes
 	// <nil>
+}
+
+func ExampleDB_Check() {
+	db := exampleDB()
+	defer db.Close()
+	if err := db.Put([]byte("stoat"), []byte("Mustela erminea")); err != nil {
+		log.Fatal(err)
+	}
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	switch err := db.Check(ctx); {
+	case err == nil:
+		fmt.Println("nothing is wrong")
+	case errors.Is(err, stoat.ErrCorrupt):
+		fmt.Println("restore a backup:", err)
+	default:
+		fmt.Println("it is not known:", err)
+	}
+	// Output: nothing is wrong
 }

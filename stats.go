@@ -19,6 +19,7 @@ type Stats struct {
 	// flushes, by transactions too large for memory, and by Load; also what was then given up.
 	FlushedBytes uint64
 	MergedBytes  uint64 // written by merges since opening, likewise
+	CheckedBytes uint64 // of files that Check has verified since opening
 	// Delay is the sum of the times for which commits were held back since opening, so that flushes
 	// and merges keep up.
 	Delay time.Duration

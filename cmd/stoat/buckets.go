@@ -26,7 +26,7 @@ is an object:
 		min: 1, max: 1,
 		flags: flags,
 		run: func(s *stdio, args []string) error {
-			return view(args[0], func(tx *stoat.Tx) error {
+			return view(s, args[0], func(tx *stoat.Tx) error {
 				b, err := c.from.find(tx)
 				if err != nil {
 					return err

@@ -31,7 +31,7 @@ read from now on. An interrupt stops it, and keeps what is done.`,
 // compact compacts an existing database and prints what that did.
 func compact(ctx context.Context, s *stdio, dir string) error {
 	// Opening for writing would create the database.
-	if err := view(dir, func(*stoat.Tx) error { return nil }); err != nil {
+	if err := view(s, dir, func(*stoat.Tx) error { return nil }); err != nil {
 		return err
 	}
 	_, before, err := diskUsage(dir)

@@ -38,7 +38,7 @@ func del(s *stdio, db string, from path, f *format, args []string) error {
 		}
 	}
 	// Opening for writing would create the database, and finding the bucket is all that is asked.
-	err := view(db, func(tx *stoat.Tx) error {
+	err := view(s, db, func(tx *stoat.Tx) error {
 		_, err := from.find(tx)
 		return err
 	})

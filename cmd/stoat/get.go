@@ -36,7 +36,7 @@ func get(s *stdio, db string, from path, f *format, arg string) error {
 	if err != nil {
 		return err
 	}
-	return view(db, func(tx *stoat.Tx) error {
+	return view(s, db, func(tx *stoat.Tx) error {
 		b, err := from.find(tx)
 		if err != nil {
 			return err

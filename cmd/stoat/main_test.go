@@ -48,6 +48,9 @@ func fails(t testing.TB, r result, code int, words ...string) {
 	if r.code != code {
 		t.Errorf("exit code %d, want %d; stderr: %s", r.code, code, r.err)
 	}
+	for strings.HasPrefix(r.err, "stoat: warning: ") {
+		_, r.err, _ = strings.Cut(r.err, "\n")
+	}
 	if !strings.HasPrefix(r.err, "stoat: ") || !strings.HasSuffix(r.err, "\n") {
 		t.Errorf("stderr %q, want one message of stoat", r.err)
 	}

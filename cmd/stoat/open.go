@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 
 	"github.com/stoatdb/stoat"
 )
@@ -33,9 +34,10 @@ func open(dir string, opts *stoat.Options) (*stoat.DB, error) {
 	return nil, err
 }
 
-// view runs fn with a snapshot of an existing database, and changes nothing.
-func view(dir string, fn func(tx *stoat.Tx) error) error {
-	db, err := open(dir, &stoat.Options{ReadOnly: true})
+// view runs fn with a snapshot of an existing database, and changes nothing. What it can read of a
+// damaged one it reads, with a warning.
+func view(s *stdio, dir string, fn func(tx *stoat.Tx) error) error {
+	db, err := open(dir, &stoat.Options{ReadOnly: true, Logger: slog.New(warnings{s.err})})
 	if err != nil {
 		return err
 	}

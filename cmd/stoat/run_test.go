@@ -153,17 +153,39 @@ func flip(t testing.TB, file string) {
 	}
 }
 
+func TestRun_readsAroundAMissingTable(t *testing.T) {
+	db := sample(t)
+	remove(t, fileOf(t, db, "*.table"))
+	for _, args := range [][]string{{"get", db, "ant"}, {"scan", db}, {"keys", db}, {"dump", db}} {
+		fails(t, execute(t, "", args...), exitDamaged, ".table", "restore a backup")
+	}
+	r := execute(t, "", "buckets", db) // lie in another table
+	if r.code != exitOK || !strings.HasPrefix(r.err, "stoat: warning: some of the database") {
+		t.Errorf("buckets: exit code %d, stderr %s", r.code, r.err)
+	}
+	for _, args := range [][]string{
+		{"put", db, "ant", "1"}, {"del", db, "ant"}, {"load", db}, {"compact", db},
+	} {
+		r := execute(t, `{"stoat":1}`, args...)
+		fails(t, r, exitDamaged, "database at "+db+" is damaged: ", "restore a backup")
+	}
+}
+
 func TestRun_saysThatADatabaseIsDamaged(t *testing.T) {
 	for _, c := range []struct {
 		file   string
 		damage func(t testing.TB, file string)
 	}{
-		{"*.table", remove},
 		{"MANIFEST-*", remove},
 		{"MANIFEST-*", flip},
 	} {
 		db := sample(t)
-		c.damage(t, fileOf(t, db, c.file))
+		c.damage(t, fileOf(t, db, c.file+"[0-9]"))
+		r := execute(t, "", "get", db, "ant")
+		if r.code != exitOK || !strings.Contains(r.err, "warning: the copy of the manifest is used") {
+			t.Errorf("with the copy of the manifest: exit code %d, stderr %s", r.code, r.err)
+		}
+		c.damage(t, fileOf(t, db, c.file+".copy"))
 		for _, args := range [][]string{
 			{"get", db, "ant"},
 			{"put", db, "ant", "1"},

@@ -73,7 +73,7 @@ func narrow(r stoat.Range, start, end []byte) stoat.Range {
 
 // scan prints the entries of the selection.
 func (c *selection) scan(s *stdio, db string) error {
-	return c.read(db, func(b bucket, r stoat.Range) error {
+	return c.read(s, db, func(b bucket, r stoat.Range) error {
 		for key, value := range b.Scan(r) {
 			if err := c.print(s, key, value); err != nil {
 				return err
@@ -85,7 +85,7 @@ func (c *selection) scan(s *stdio, db string) error {
 
 // keys prints the keys of the selection.
 func (c *selection) keys(s *stdio, db string) error {
-	return c.read(db, func(b bucket, r stoat.Range) error {
+	return c.read(s, db, func(b bucket, r stoat.Range) error {
 		for key := range b.Keys(r) {
 			if err := c.print(s, key, nil); err != nil {
 				return err
@@ -96,12 +96,14 @@ func (c *selection) keys(s *stdio, db string) error {
 }
 
 // read runs fn with the bucket and the range of the selection.
-func (c *selection) read(db string, fn func(b bucket, r stoat.Range) error) error {
+func (c *selection) read(
+	s *stdio, db string, fn func(b bucket, r stoat.Range) error,
+) error {
 	r, err := c.keyRange()
 	if err != nil {
 		return err
 	}
-	return view(db, func(tx *stoat.Tx) error {
+	return view(s, db, func(tx *stoat.Tx) error {
 		b, err := c.in.find(tx)
 		if err != nil {
 			return err

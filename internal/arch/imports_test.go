@@ -48,11 +48,14 @@ const policy = `
 	                       internal/sorter
 	internal/merge:        internal/keyspace, internal/vfs, internal/manifest,
 	                       internal/superversion, internal/run
+	internal/check:        internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
+	                       internal/manifest, internal/valuelog, internal/table,
+	                       internal/superversion
 	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
 	                       internal/wal, internal/manifest, internal/valuelog, internal/block,
 	                       internal/table,
 	                       internal/superversion, internal/run, internal/flush, internal/merge,
-	                       internal/sorter
+	                       internal/check, internal/sorter
 
 	.:                     internal/keyspace, internal/corrupt, internal/vfs, internal/vfs/memfs,
 	                       internal/superversion, internal/engine

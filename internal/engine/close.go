@@ -111,9 +111,14 @@ func (e *Engine) keepReadable() {
 // error it goes on with the rest.
 func openAll(levels *superversion.Levels) error {
 	var errs []error
-	levels.Each(func(h superversion.Handle) { errs = append(errs, h.Table.Open()) })
-	for _, f := range levels.Version.ValueFiles {
-		errs = append(errs, levels.Values(f.Number).Open())
-	}
+	eachOpened(levels, func(err error) { errs = append(errs, err) })
 	return errors.Join(errs...)
+}
+
+// eachOpened opens every file of the levels and calls fn with the outcome of each.
+func eachOpened(levels *superversion.Levels, fn func(error)) {
+	levels.Each(func(h superversion.Handle) { fn(h.Table.Open()) })
+	for _, f := range levels.Version.ValueFiles {
+		fn(levels.Values(f.Number).Open())
+	}
 }

@@ -52,6 +52,7 @@ type Engine struct {
 	installing sync.Mutex        // held while an edit is recorded and published
 	journal    *manifest.Journal // nil until the first edit
 	journalAt  uint64            // number of the newest manifest file
+	copied     error             // why a copy of the manifest was read; nil if none was
 	edits      int               // in it, behind the version that it starts with
 	logs       []uint64          // live log segments besides the active one, oldest first
 	garbage    []string          // files that nothing refers to and that could not be removed

@@ -22,7 +22,7 @@ func (e *Engine) opener() superversion.Opener {
 func (e *Engine) openTable(t *manifest.Table, dictionaries []*block.Dictionary) *table.Table {
 	return table.New(table.Config{
 		FS:       e.fs,
-		Path:     filepath.Join(e.dir, run.Name(t.Number)),
+		Path:     e.tablePath(t),
 		Number:   t.Number,
 		Database: e.database,
 		Size:     int64(t.Size),
@@ -36,12 +36,20 @@ func (e *Engine) openTable(t *manifest.Table, dictionaries []*block.Dictionary) 
 func (e *Engine) openValues(f manifest.ValueFile) *valuelog.File {
 	return valuelog.New(valuelog.Config{
 		FS:       e.fs,
-		Path:     filepath.Join(e.dir, valueName(f)),
+		Path:     e.valuePath(f),
 		Number:   f.Number,
 		Database: e.database,
 		Size:     int64(f.Size),
 		Log:      f.Log,
 	})
+}
+
+func (e *Engine) tablePath(t *manifest.Table) string {
+	return filepath.Join(e.dir, run.Name(t.Number))
+}
+
+func (e *Engine) valuePath(f manifest.ValueFile) string {
+	return filepath.Join(e.dir, valueName(f))
 }
 
 // valueName returns the name of a value file, which may be a log segment.

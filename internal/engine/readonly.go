@@ -4,21 +4,31 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // openRetries bounds how often a read-only open starts over because a writer in another process
 // has replaced files under it.
 const openRetries = 20
 
-// openReadOnly takes a picture of the files without a lock. All tables are opened at once, so that
-// a writer who removes them later does no harm.
+// errReplaced reports that a writer has replaced what was about to be opened.
+var errReplaced = errors.New("the files were replaced while they were opened")
+
+// openReadOnly takes a picture of the files without a lock. All files are opened at once, so that a
+// writer who removes them later does no harm. Tables and value files that are damaged or missing
+// fail the reads that need them, and no others.
 func (e *Engine) openReadOnly() error {
 	var err error
 	for range openRetries {
 		err = e.loadReadOnly()
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, corrupt.Err) {
+		retry := errors.Is(err, fs.ErrNotExist) || errors.Is(err, corrupt.Err) ||
+			errors.Is(err, errReplaced)
+		if !retry {
 			break
 		}
 		if _, surveyErr := survey(e.fs, e.dir); surveyErr != nil {
@@ -29,21 +39,85 @@ func (e *Engine) openReadOnly() error {
 }
 
 func (e *Engine) loadReadOnly() error {
-	found, err := survey(e.fs, e.dir)
+	state, found, err := e.readManifest()
 	if err != nil {
 		return err
 	}
-	state, err := e.loadManifest(found)
-	if err != nil {
-		return err
-	}
-	if state == nil {
-		return fmt.Errorf("no database in %s: %w", e.dir, fs.ErrNotExist)
-	}
+	e.journalAt = state.Number
 	version, full, err := e.replay(state, found.logs)
 	if err != nil {
 		return err
 	}
+	if e.copied != nil && surplus(version, found) {
+		return fmt.Errorf("the copy of the manifest may lack its end: %w", e.copied)
+	}
 	e.publishRecovered(version, full)
-	return openAll(e.state.Load().Levels)
+	damage, err := openUsable(e.state.Load().Levels)
+	if err != nil || damage == nil {
+		return err
+	}
+	// A writer removes files only after it has recorded that they are not needed.
+	now, found, err := e.readManifest()
+	if err != nil {
+		return err
+	}
+	if now.Number != state.Number || !now.Version.Equal(state.Version) {
+		return fmt.Errorf("%w: %w", errReplaced, damage)
+	}
+	if lost := e.wantFiles(version, found); lost != nil && (now.Torn || surplus(version, found)) {
+		return fmt.Errorf("the manifest may lack its end: %w", lost)
+	}
+	e.options.Logger.Warn("some of the database cannot be read", "dir", e.dir, "err", damage)
+	return nil
+}
+
+// readManifest reads the manifest, or if that is damaged, its copy. There must be one.
+func (e *Engine) readManifest() (*manifest.State, files, error) {
+	found, err := survey(e.fs, e.dir)
+	if err != nil {
+		return nil, found, err
+	}
+	state, err := e.loadManifest(found)
+	e.copied = nil
+	if errors.Is(err, corrupt.Err) {
+		damage, n := err, len(found.manifests)
+		state, err = manifest.LoadCopy(e.fs, e.dir)
+		if err != nil || n > 0 && state.Number < found.manifests[n-1] { // which would be an older state
+			return nil, found, damage
+		}
+		e.copied = damage
+		e.options.Logger.Warn("the copy of the manifest is used", "dir", e.dir, "err", damage)
+	}
+	if err == nil && state == nil {
+		err = fmt.Errorf("no database in %s: %w", e.dir, fs.ErrNotExist)
+	}
+	return state, found, err
+}
+
+// surplus reports whether there are tables or value files that version does not name. It may be the
+// one before them then, if others are missing that it does name: a crash leaves either, not both.
+func surplus(version *manifest.Version, found files) bool {
+	tables := numbersOf(version)
+	return slices.ContainsFunc(found.tables, func(number uint64) bool { return !tables[number] }) ||
+		slices.ContainsFunc(found.values, func(number uint64) bool {
+			_, named := version.ValueFile(number)
+			return !named
+		})
+}
+
+// openUsable opens every file of the levels, as openAll does, and returns apart what is wrong with
+// those that are damaged or missing.
+func openUsable(levels *superversion.Levels) (damage, err error) {
+	var errs, others []error
+	eachOpened(levels, func(err error) {
+		switch {
+		case err == nil:
+		case errors.Is(err, corrupt.Err) || errors.Is(err, corrupt.ErrFormat) ||
+			errors.Is(err, vfs.ErrFault):
+			errs = append(errs, err)
+		default:
+			others = append(others, err)
+		}
+	})
+	return errors.Join(errs...), errors.Join(others...)
 }

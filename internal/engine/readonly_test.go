@@ -1,13 +1,16 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -79,19 +82,77 @@ func TestOpen_readOnlyOutlivesTheWritersTables(t *testing.T) {
 	wantWords(t, reader, allWords...)
 }
 
-func TestOpen_readOnlyOfADamagedTableFails(t *testing.T) {
-	disk := killed(t)
-	name := named(t, disk, tableSuffix)[0]
-	whole := content(t, disk, name)
-	for _, damaged := range [][]byte{nil, whole[:len(whole)-1], flipped(whole, len(whole)-2)} {
-		put(t, disk, name, damaged)
+func TestOpen_readOnlyReadsAroundADamagedTable(t *testing.T) {
+	for _, damage := range []func(t *testing.T, disk *memfs.FS, name string){
+		func(t *testing.T, disk *memfs.FS, name string) { put(t, disk, name, nil) },
+		func(t *testing.T, disk *memfs.FS, name string) {
+			put(t, disk, name, flipped(content(t, disk, name), 1)) // then it says it is no table
+		},
+		func(t *testing.T, disk *memfs.FS, name string) {
+			p := content(t, disk, name)
+			put(t, disk, name, flipped(p, len(p)-2))
+		},
+		func(t *testing.T, disk *memfs.FS, name string) { ok(t, disk.Remove("db/"+name)) },
+	} {
+		disk := killed(t)
+		table := mustOpen(t, disk, reading()).state.Load().Levels.Version.Young[0].Tables[0]
+		name := run.Name(table.Number)
+		damage(t, disk, name)
 		before := image(t, disk)
-		_, err := Open(untouched(t, disk), "db", reading())
-		var damage *corrupt.Error
-		if !errors.As(err, &damage) || damage.File != "db/"+name {
-			t.Errorf("error %v, want damage in %s", err, name)
+		e := mustOpen(t, untouched(t, disk), reading())
+		s, err := e.Snapshot()
+		ok(t, err)
+		_, _, err = s.Get(table.Smallest, nil)
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("reading from %s gives the error %v", name, err)
+		}
+		key := dataKey("%s", allWords[len(allWords)-1])
+		if _, found, err := s.Get(key, nil); !found || err != nil {
+			t.Errorf("a key that lies elsewhere: found %v, error %v", found, err)
 		}
 		wantImage(t, disk, before)
+	}
+}
+
+// TestOpen_readOnlyRefusesAnOlderState has a manifest without its last edit, and the files that
+// this edit has made obsolete are gone.
+func TestOpen_readOnlyRefusesAnOlderState(t *testing.T) {
+	disk := memfs.New()
+	o := calm()
+	o.Tuning.JournalBytes = 1 << 20
+	e := mustOpen(t, disk, o)
+	name, before := "", []byte(nil)
+	for _, word := range []string{"a", "b"} {
+		mustCommit(t, e, word)
+		ok(t, e.Flush())
+		name = named(t, disk, "MANIFEST-")[0]
+		before = content(t, disk, name)
+	}
+	ok(t, e.Compact(t.Context()))
+	for _, lost := range []int{0, 1} {
+		old := disk.CrashKeepAll()
+		put(t, old, name, append(before, content(t, old, name)[len(before):len(before)+lost]...))
+		if _, err := Open(old, "db", reading()); !errors.Is(err, corrupt.Err) {
+			t.Errorf("error %v, want corrupt.Err", err)
+		}
+	}
+	ok(t, e.Close())
+}
+
+func TestOpen_readOnlyUsesTheCopyOfADamagedManifest(t *testing.T) {
+	disk := killed(t)
+	name := named(t, disk, "MANIFEST-")[0]
+	whole := content(t, disk, name)
+	put(t, disk, name+".copy", whole)
+	for _, damaged := range [][]byte{flipped(bytes.Clone(whole), 0), flipped(bytes.Clone(whole), 65)} {
+		put(t, disk, name, damaged)
+		wantWords(t, mustOpen(t, untouched(t, disk), reading()), allWords...)
+	}
+	ok(t, disk.Remove("db/"+name))
+	wantWords(t, mustOpen(t, untouched(t, disk), reading()), allWords...)
+	put(t, disk, "MANIFEST-000999", []byte("something else, that is newer"))
+	if _, err := Open(disk, "db", reading()); err == nil {
+		t.Error("the copy of an older manifest is used")
 	}
 }
 

@@ -143,12 +143,9 @@ func (e *Engine) loadManifest(found files) (*manifest.State, error) {
 
 // wantFiles returns an error if a table or a value file of the manifest is missing.
 func (e *Engine) wantFiles(version *manifest.Version, found files) error {
-	missing := func(name string) error {
-		return corrupt.New(filepath.Join(e.dir, name), 0, "the file is missing; restore it from a copy")
-	}
 	for t := range version.Tables() {
 		if _, ok := slices.BinarySearch(found.tables, t.Number); !ok {
-			return missing(run.Name(t.Number))
+			return missing(e.tablePath(t))
 		}
 	}
 	for _, f := range version.ValueFiles {
@@ -157,10 +154,15 @@ func (e *Engine) wantFiles(version *manifest.Version, found files) error {
 			among = found.logs
 		}
 		if _, ok := slices.BinarySearch(among, f.Number); !ok {
-			return missing(valueName(f))
+			return missing(e.valuePath(f))
 		}
 	}
 	return nil
+}
+
+// missing returns the error of a file that the manifest names and that is not there.
+func missing(path string) error {
+	return corrupt.New(path, 0, "the file is missing; restore it from a copy")
 }
 
 // replay reads the log segments that the manifest does not cover, each into a sealed memtable.

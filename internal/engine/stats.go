@@ -14,6 +14,7 @@ type counters struct {
 	logged                 atomic.Uint64 // bytes of the frames given to the log
 	flushed, merged        atomic.Uint64 // bytes written to tables and value files
 	delayed                atomic.Int64  // nanoseconds that commits were held back
+	checked                atomic.Uint64 // bytes of files verified by Check
 	activeBytes            atomic.Int64  // memory of the active memtable; set under Engine.turn
 	sealedBytes            atomic.Int64  // memory of the sealed memtables; set under Engine.mu
 	paceNanos              atomic.Int64  // how long commits are held back, per byte; likewise
@@ -30,6 +31,7 @@ type Stats struct {
 	LogBytes       uint64        // written to the log since opening
 	FlushedBytes   uint64        // written to tables and value files but by merges, since opening
 	MergedBytes    uint64        // written to tables and value files by merges, since opening
+	CheckedBytes   uint64        // of files that Check has verified since opening
 	Delay          time.Duration // for which commits were held back since opening, in sum
 
 	Entries     uint64 // entries in tables and memtables, older ones of the same key included
@@ -62,6 +64,7 @@ func (e *Engine) Stats() Stats {
 		LogBytes:       e.logged.Load(),
 		FlushedBytes:   e.flushed.Load(),
 		MergedBytes:    e.merged.Load(),
+		CheckedBytes:   e.checked.Load(),
 		Delay:          time.Duration(e.delayed.Load()),
 		Entries:        uint64(state.Mem.Len()),
 		MemtableBytes:  e.activeBytes.Load() + e.sealedBytes.Load(),

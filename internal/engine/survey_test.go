@@ -85,6 +85,7 @@ func TestOpen_refusesAForeignFolderWithTheBeginningOfAManifest(t *testing.T) {
 
 func TestOpen_refusesADamagedFolderWithoutALock(t *testing.T) {
 	disk := closed(t, "a")
+	removeCopies(t, disk)
 	name := named(t, disk, "MANIFEST-")[0]
 	put(t, disk, name, flipped(content(t, disk, name), 3))
 	ok(t, disk.Remove("db/"+lockName))
@@ -101,6 +102,7 @@ func TestOpen_refusesAClosedFolderOfWhichSomethingIsMissing(t *testing.T) {
 			ok(t, e.Flush())
 		}
 		ok(t, e.Close())
+		removeCopies(t, disk)
 		return disk
 	}
 	name := named(t, whole(), "MANIFEST-")[0]
@@ -119,12 +121,26 @@ func TestOpen_refusesAClosedFolderOfWhichSomethingIsMissing(t *testing.T) {
 	disk = whole()
 	table := named(t, disk, tableSuffix)[0]
 	ok(t, disk.Remove("db/"+table))
-	wantRefused(t, refused{disk, corrupt.Err, table})
+	before := image(t, disk)
+	if _, err := Open(disk, "db", calm()); !errors.Is(err, corrupt.Err) ||
+		!strings.Contains(err.Error(), table) {
+		t.Errorf("error %v, want corrupt.Err and %s", err, table)
+	}
+	wantImage(t, disk, before)
+}
+
+// removeCopies removes the copies of manifests, which reading would go by.
+func removeCopies(t *testing.T, disk *memfs.FS) {
+	t.Helper()
+	for _, name := range named(t, disk, ".copy") {
+		ok(t, disk.Remove("db/"+name))
+	}
 }
 
 func TestOpen_refusesANewerFormat(t *testing.T) {
 	for _, part := range []string{"MANIFEST-", ".log"} {
 		disk := killed(t)
+		removeCopies(t, disk)
 		name := named(t, disk, part)[0]
 		put(t, disk, name, newer(content(t, disk, name)))
 		wantRefused(t, refused{disk, corrupt.ErrFormat, name})
@@ -198,6 +214,7 @@ func TestOpen_refusesADamagedFolder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			disk := killed(t)
+			removeCopies(t, disk)
 			wantRefused(t, refused{disk, corrupt.Err, damage(t, disk)})
 		})
 	}

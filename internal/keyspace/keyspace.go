@@ -134,6 +134,12 @@ func ParseDropped(key []byte) (id uint64, ok bool) {
 // DroppedRange returns the range of internal keys that holds every key made by [AppendDropped].
 func DroppedRange() (first, end []byte) { return []byte{spaceDropped}, []byte{spaceNextID} }
 
+// IsCatalog reports whether an internal key is that of a bucket's catalog entry.
+func IsCatalog(key []byte) bool { return len(key) > 0 && key[0] == spaceCatalog }
+
+// IsSequence reports whether an internal key is that of a bucket's sequence.
+func IsSequence(key []byte) bool { return len(key) > 0 && key[0] == spaceSequence }
+
 // FirstData returns the smallest key that user data can have: the catalog lies below it.
 func FirstData() []byte { return []byte{spaceData} }
 

@@ -55,11 +55,11 @@ func LoadCopy(files vfs.FS, dir string) (*State, error) {
 // CheckCopy returns an error if a manifest and its copy differ by more than what a crash can have
 // kept from the copy: all of it, or the ends of some sectors. Neither may be written meanwhile.
 func CheckCopy(files vfs.FS, dir string, number uint64) error {
-	original, err := readImage(files, dir, number, Name)
+	original, err := readImage(files, dir, Name(number), number)
 	if err != nil {
 		return err
 	}
-	copied, err := readImage(files, dir, number, CopyName)
+	copied, err := readImage(files, dir, CopyName(number), number)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -56,7 +56,7 @@ func loadAmong(
 ) (*State, error) {
 	var incomplete []*image
 	for _, number := range slices.Backward(numbers) {
-		m, err := readImage(files, dir, number, name)
+		m, err := readImage(files, dir, name(number), number)
 		if err != nil {
 			return nil, err
 		}
@@ -94,14 +94,12 @@ type image struct {
 	seed     uint32
 }
 
-// readImage reads a manifest, or its copy, by what names it.
-func readImage(
-	files vfs.FS, dir string, number uint64, name func(uint64) string,
-) (*image, error) {
-	m := &image{path: filepath.Join(dir, name(number)), number: number}
+// readImage reads the file of that name, which is a manifest with the number, or its copy.
+func readImage(files vfs.FS, dir, name string, number uint64) (*image, error) {
+	m := &image{path: filepath.Join(dir, name), number: number}
 	file, err := files.Open(m.path)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", name(number), err)
+		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
 	err = m.read(file)
 	return m, errors.Join(err, file.Close())
@@ -167,7 +165,8 @@ func apply(v *Version, payload []byte) (*Version, error) {
 func (m *image) parseHeader() error {
 	p := bytes.TrimRight(m.data[:min(len(m.data), len(magic))], "\x00")
 	if string(p) != magic[:len(p)] {
-		return fmt.Errorf("%s is no manifest of Stoat: %w", m.path, corrupt.ErrFormat)
+		return fmt.Errorf("%w: %w", corrupt.New(m.path, 0, "this is no manifest of Stoat"),
+			corrupt.ErrFormat)
 	}
 	if len(m.data) < headerBytes {
 		return nil

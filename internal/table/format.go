@@ -56,11 +56,12 @@ func sealed(p []byte) bool {
 // sumAtEnd returns the checksum that p ends with.
 func sumAtEnd(p []byte) uint32 { return binary.LittleEndian.Uint32(p[len(p)-checksum.Size:]) }
 
-// checkHeader reports what is wrong with a header, or nil. Only bytes that say that they are
-// another program's, or another version's, are of unknown format; everything else is damage.
+// checkHeader reports what is wrong with a header, or nil. Bytes that say that they are another
+// version's are of unknown format, those that say that they are another program's are damage, too;
+// everything else is damage only.
 func (id identity) checkHeader(path string, p []byte) error {
 	if string(p[:len(magic)]) != magic {
-		return fmt.Errorf("%s is not a table: %w", path, corrupt.ErrFormat)
+		return fmt.Errorf("%w: %w", corrupt.New(path, 0, "this is not a table"), corrupt.ErrFormat)
 	}
 	if !sealed(p) {
 		return corrupt.New(path, 0, "checksum of the header does not match")

@@ -29,6 +29,9 @@ type reader struct {
 
 	dictionaries []*block.Dictionary
 
+	hold    *hold
+	cleanup runtime.Cleanup // releases hold
+
 	inPlace bool        // the file is mapped, and no block is decompressed
 	sampler vfs.Sampler // of the values in the map, if they are used in place
 	chance  chance      // which reads decode all of a block whose values are encoded
@@ -75,8 +78,15 @@ func openReader(c Config) (*reader, error) {
 	if err := r.load(identity{c.Number, c.Database}, uint64(size)); err != nil {
 		return nil, errors.Join(err, release())
 	}
-	runtime.AddCleanup(r, (*hold).release, &hold{c.Cache, r.slots, release})
+	r.hold = &hold{c.Cache, r.slots, release}
+	r.cleanup = runtime.AddCleanup(r, (*hold).release, r.hold)
 	return r, nil
+}
+
+// close lets go of the file at once. Nobody may use the reader, or what came from it, any more.
+func (r *reader) close() {
+	r.cleanup.Stop()
+	r.hold.release()
 }
 
 // hold is what a reader must give back.

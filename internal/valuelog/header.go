@@ -31,13 +31,13 @@ func (h header) append(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, checksum.Of(dst[start:]))
 }
 
-// check reports what is wrong with the headerBytes bytes of a file that should be h, or nil. Only
-// bytes that say that they are another program's, or another version's, are of unknown format;
-// everything else is damage.
+// check reports what is wrong with the headerBytes bytes of a file that should be h, or nil. Bytes
+// that say that they are another version's are of unknown format, those that say that they are
+// another program's are damage, too; everything else is damage only.
 func (h header) check(path string, p []byte) error {
 	const end = headerBytes - checksum.Size
 	if string(p[:len(magic)]) != magic {
-		return fmt.Errorf("%s is not a value file: %w", path, corrupt.ErrFormat)
+		return fmt.Errorf("%w: %w", corrupt.New(path, 0, "this is not a value file"), corrupt.ErrFormat)
 	}
 	if checksum.Of(p[:end]) != binary.LittleEndian.Uint32(p[end:]) {
 		return corrupt.New(path, 0, "checksum of the header does not match")

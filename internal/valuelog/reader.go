@@ -22,6 +22,8 @@ type reader struct {
 	data     []byte   // the map
 	verified bitmap   // of the values in the map
 	sampler  vfs.Sampler
+	release  func()          // lets go of the file
+	cleanup  runtime.Cleanup // calls release
 }
 
 // openReader opens the file of c.
@@ -56,8 +58,15 @@ func openReader(c Config) (*reader, error) {
 		}
 	}
 	// Nobody is left to tell if that fails, and nothing was written.
-	runtime.AddCleanup(r, func(release func() error) { _ = release() }, release)
+	r.release = func() { _ = release() }
+	r.cleanup = runtime.AddCleanup(r, func(release func()) { release() }, r.release)
 	return r, nil
+}
+
+// close lets go of the file at once. Nobody may use the reader, or what came from it, any more.
+func (r *reader) close() {
+	r.cleanup.Stop()
+	r.release()
 }
 
 // checkSize reports what is wrong with the length of the file. A log segment may be longer than it
@@ -84,9 +93,7 @@ func (r *reader) checkHeader(h header) error {
 // read returns the value that p points to, as [File.Read] does.
 func (r *reader) read(p Pointer) ([]byte, error) {
 	if !r.has(p) {
-		return nil, corrupt.New(r.path, int64(p.Offset),
-			"pointer to %d bytes in file %06d, want it within bytes %d to %d of file %06d",
-			p.Length, p.File, r.start, r.end, r.number)
+		return nil, r.outside(p)
 	}
 	if r.file != nil {
 		value, err := r.load(p)
@@ -141,8 +148,18 @@ func (r *reader) load(p Pointer) ([]byte, error) {
 	return value, nil
 }
 
-func (r *reader) verify(p Pointer, value []byte) error {
-	if checksum.Of(value) != p.Checksum {
+// outside returns the error of a pointer that does not point into this file.
+func (r *reader) outside(p Pointer) error {
+	return corrupt.New(r.path, int64(p.Offset),
+		"pointer to %d bytes in file %06d, want it within bytes %d to %d of file %06d",
+		p.Length, p.File, r.start, r.end, r.number)
+}
+
+func (r *reader) verify(p Pointer, value []byte) error { return r.compare(p, checksum.Of(value)) }
+
+// compare returns an error unless a value has the checksum that p says.
+func (r *reader) compare(p Pointer, sum uint32) error {
+	if sum != p.Checksum {
 		return corrupt.New(r.path, int64(p.Offset),
 			"checksum of a value of %d bytes does not match", p.Length)
 	}

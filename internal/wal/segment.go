@@ -106,6 +106,10 @@ func (s *Segment) Reserve(size int64) error {
 // Size returns how long the segment is with all that was appended. It is for the appender to call.
 func (s *Segment) Size() int64 { return s.end }
 
+// Written returns how many bytes of the file are written, and the newest commit whose last frame is
+// among them, or 0. It is for the flusher to call.
+func (s *Segment) Written() (size int64, through uint64) { return s.written, s.newest }
+
 // Durable returns how many bytes of the file are durable. It is for the flusher to call.
 func (s *Segment) Durable() int64 { return s.synced }
 

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoatdb/stoat"
+)
+
+// checkOptions is the flags of check.
+type checkOptions struct {
+	quick, json bool
+}
+
+func checkCommand() *command {
+	var o checkOptions
+	c := &command{
+		name:      "check",
+		arguments: "DB",
+		summary:   "read all of the files, and say what is damaged",
+		details: `
+Verifies every checksum, that all can be decoded and found, and that the files
+are what the manifest says. It changes nothing, and can run while another
+process has the database open: then it checks the state when it starts. Prints
+one line for each thing that is wrong, with the file and the offset, and exits
+with 4 if there is any.
+
+What is damaged cannot be repaired from itself: restore a backup, or save what
+can be read with "stoat salvage DB NEW".`,
+		min: 1, max: 1,
+		flags: newFlags(),
+		run: func(s *stdio, args []string) error {
+			ctx, stop := interruptible()
+			defer stop()
+			return check(ctx, s, args[0], o)
+		},
+	}
+	c.flags.BoolVar(&o.quick, "quick", false, "look at the ends of files only, not at all of them")
+	c.flags.BoolVar(&o.json, "json", false, "print JSON")
+	return c
+}
+
+// checkReport is what check prints, as JSON in this form.
+type checkReport struct {
+	Database     string   `json:"database"`
+	OK           bool     `json:"ok"`
+	Quick        bool     `json:"quick"`
+	Tables       int      `json:"tables"`
+	ValueFiles   int      `json:"valueFiles"`
+	CheckedBytes uint64   `json:"checkedBytes"`
+	Findings     []string `json:"findings"`
+}
+
+// check checks an existing database and prints what was found.
+func check(ctx context.Context, s *stdio, dir string, o checkOptions) error {
+	r := &checkReport{Database: dir, Quick: o.quick, Findings: []string{}}
+	err := r.run(ctx, s)
+	switch {
+	case errors.Is(err, stoat.ErrCorrupt):
+		for _, found := range listed(err) {
+			r.Findings = append(r.Findings, found.Error())
+		}
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("%w; nothing was found to be wrong by then", errInterrupted)
+	case err != nil:
+		return err
+	}
+	r.OK = err == nil
+	if err := r.print(s, o.json); err != nil || r.OK {
+		return err
+	}
+	findings := counted(int64(len(r.Findings)), "finding")
+	return fmt.Errorf("%s is damaged, %s: %w", dir, findings, stoat.ErrCorrupt)
+}
+
+// run checks the database. What is wrong with it, opening included, matches stoat.ErrCorrupt.
+func (r *checkReport) run(ctx context.Context, s *stdio) error {
+	db, err := open(r.Database, &stoat.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	if r.Quick {
+		err = db.CheckQuick(ctx)
+	} else {
+		err = checkWatched(ctx, s, db)
+	}
+	stats := db.Stats()
+	r.Tables, r.ValueFiles, r.CheckedBytes = stats.Tables, stats.ValueFiles, stats.CheckedBytes
+	if closeErr := db.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// listed returns the errors that err joins.
+func listed(err error) []error {
+	if joined, many := err.(interface{ Unwrap() []error }); many {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+// print writes the report.
+func (r *checkReport) print(s *stdio, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(s.out).Encode(r)
+	}
+	for _, found := range r.Findings {
+		if _, err := fmt.Fprintln(s.out, found); err != nil {
+			return err
+		}
+	}
+	if !r.OK {
+		return nil
+	}
+	read := byteText(float64(r.CheckedBytes)) + " read"
+	if r.Quick {
+		read = "only the ends of files were read"
+	}
+	_, err := fmt.Fprintf(s.out, "ok: %s, %s; %s\n", counted(int64(r.Tables), "table"),
+		counted(int64(r.ValueFiles), "value file"), read)
+	return err
+}
+
+// checkWatched checks with a bar on a terminal that says how much has been read.
+func checkWatched(ctx context.Context, s *stdio, db *stoat.DB) error {
+	done := make(chan error, 1)
+	go func() { done <- db.Check(ctx) }()
+	stats := db.Stats()
+	line := newProgress(s, "check", int64(stats.TableBytes+stats.ValueBytes))
+	defer line.finish()
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-ticker.C:
+			line.add(int64(db.Stats().CheckedBytes) - line.done)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package check
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/valuelog"
+)
+
+// maxPointers is how many pointers are gathered, to be followed in the order of files.
+const maxPointers = 8 << 10
+
+// pointer is a pointer with the path of the table that has it.
+type pointer struct {
+	valuelog.Pointer
+	table string
+}
+
+// follow verifies the values that the gathered pointers point to. It returns why the check is to
+// end, if it is.
+func (d *deep) follow() error {
+	all := d.pointers
+	d.pointers = all[:0]
+	slices.SortFunc(all, func(a, b pointer) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Offset, b.Offset))
+	})
+	version := d.Snapshot.Levels.Version
+	for _, p := range all {
+		meta, ok := version.ValueFile(p.File)
+		switch {
+		case !ok:
+			d.found.Add(p.table, corrupt.New(p.table, 0, "the table points into file %06d, which the "+
+				"manifest does not name", p.File))
+		case d.values[p.File] != nil:
+			if err := d.values[p.File].Verify(p.Pointer); err != nil {
+				d.found.Add(d.Values(meta), err)
+			}
+		}
+		if err := d.read(uint64(p.Length)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/check"
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/wal"
+)
+
+// Check verifies the database as it is now: the folder, the manifest, and then, while others go on
+// reading and writing, what files say about themselves, or, if deep, everything in them, and the
+// log. It returns all that is wrong, joined, each a corrupt.Error. When ctx ends, it stops soon and
+// returns why.
+func (e *Engine) Check(ctx context.Context, deep bool) error {
+	var found check.Findings
+	p, err := e.inspect(&found)
+	if err != nil {
+		return err
+	}
+	config := check.Config{
+		Snapshot: p.snapshot, Dir: e.dir, Manifest: filepath.Join(e.dir, manifest.Name(p.manifest)),
+		Table: e.tablePath, Values: e.valuePath,
+		Read: func(bytes uint64) { e.checked.Add(bytes) },
+	}
+	if deep {
+		err = e.checkLogs(ctx, p, &found)
+	}
+	p.close()
+	switch {
+	case err != nil:
+	case deep:
+		err = check.Deep(ctx, config, &found)
+	default:
+		err = check.Quick(ctx, config, &found)
+	}
+	if err != nil {
+		return err
+	}
+	return found.Err()
+}
+
+// picture is what a check looks at: one state, and the log segments that recovery would replay.
+type picture struct {
+	snapshot *superversion.Superversion
+	manifest uint64 // the number of the manifest's file
+	active   uint64 // that of the active log segment, or 0
+	logs     []openLog
+}
+
+// openLog is a log segment that stays readable when it is removed.
+type openLog struct {
+	wal.Extent
+	file vfs.File
+}
+
+// close lets go of the log segments. They were only read, so that nothing is lost if that fails.
+func (p *picture) close() {
+	for _, log := range p.logs {
+		_ = log.file.Close()
+	}
+}
+
+// inspect verifies the manifest's file and that the folder holds the files that it should, and
+// returns what else there is to verify. Edits wait meanwhile, and commits until the state is taken.
+func (e *Engine) inspect(found *check.Findings) (picture, error) {
+	handedOut := e.numbers.Load()
+	e.turn.Lock()
+	e.installing.Lock()
+	defer e.installing.Unlock()
+	p, idle, err := e.capture(found)
+	e.turn.Unlock()
+	if err != nil {
+		return p, err
+	}
+	dir, err := survey(e.fs, e.dir)
+	if err != nil {
+		p.close()
+		return p, err
+	}
+	version := p.snapshot.Levels.Version
+	e.checkManifests(version, found)
+	e.checkNamed(version, dir, found)
+	if !e.options.ReadOnly { // else another process may write, whose files are not known here
+		if !idle {
+			handedOut = 0 // any file that is not installed may be in the making
+		}
+		e.checkStray(p, dir, handedOut, found)
+	}
+	return p, nil
+}
+
+// capture takes the state, and opens the log segments. idle says that no file was in the making
+// then. The caller holds e.turn and e.installing.
+func (e *Engine) capture(found *check.Findings) (p picture, idle bool, err error) {
+	idle = len(e.writer) == 0
+	e.mu.Lock()
+	p = picture{snapshot: e.state.Load(), manifest: e.journalAt, active: e.logNumber}
+	full := slices.Clone(e.sealed)
+	idle = idle && !e.flushing && !e.merging
+	closed := e.closed.Load()
+	e.mu.Unlock()
+	if closed {
+		return p, false, ErrClosed
+	}
+	for _, f := range full {
+		if f.log != 0 {
+			e.openLog(&p, f.log, f.logBytes, f.lastCommit, found)
+		}
+	}
+	e.pipeline.mu.Lock()
+	e.pipeline.await()
+	log := e.pipeline.log
+	var size int64
+	var through uint64
+	if log != nil {
+		size, through = log.Written()
+	}
+	e.pipeline.mu.Unlock()
+	if log != nil && log.Err() == nil {
+		e.openLog(&p, p.active, size, through, found)
+	}
+	return p, idle, nil
+}
+
+// openLog opens a log segment for the check. A read-only database has read it all; the process that
+// writes may have removed it since.
+func (e *Engine) openLog(
+	p *picture, number uint64, size int64, through uint64, found *check.Findings,
+) {
+	path := filepath.Join(e.dir, wal.Name(number))
+	file, err := e.fs.Open(path)
+	switch {
+	case err == nil:
+		p.logs = append(p.logs, openLog{wal.Extent{
+			Path: path, Number: number, Database: e.database, Size: size, Through: through,
+		}, file})
+	case !errors.Is(err, fs.ErrNotExist):
+		found.Lose(path, err)
+	case !e.options.ReadOnly:
+		found.Lose(path, missing(path))
+	}
+}
+
+// checkLogs verifies the log segments.
+func (e *Engine) checkLogs(ctx context.Context, p picture, found *check.Findings) error {
+	for _, log := range p.logs {
+		err := wal.Verify(log.file, log.Extent, func(bytes uint64) error {
+			e.checked.Add(bytes)
+			return ctx.Err()
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			found.Add(log.Path, err)
+		}
+	}
+	return nil
+}
+
+// checkManifests verifies all files that say what the version is. The caller holds e.installing.
+func (e *Engine) checkManifests(version *manifest.Version, found *check.Findings) {
+	if e.copied != nil {
+		found.Lose(filepath.Join(e.dir, manifest.Name(e.journalAt)), e.copied)
+	}
+	before := found.Len()
+	e.checkManifest(version, found)
+	if found.Len() > before || e.options.ReadOnly { // then somebody may append to both
+		return
+	}
+	if err := manifest.CheckCopy(e.fs, e.dir, e.journalAt); err != nil {
+		found.Lose(filepath.Join(e.dir, manifest.CopyName(e.journalAt)), err)
+	}
+}
+
+// checkManifest verifies that the manifest says version. What a read-only database has read may
+// have been replaced since.
+func (e *Engine) checkManifest(version *manifest.Version, found *check.Findings) {
+	name := manifest.Name(e.journalAt)
+	path := filepath.Join(e.dir, name)
+	state, err := manifest.LoadFile(e.fs, e.dir, name, e.journalAt)
+	for n := 0; n < openRetries && e.options.ReadOnly && errors.Is(err, corrupt.Err); n++ {
+		state, err = manifest.LoadFile(e.fs, e.dir, name, e.journalAt) // it may have been written
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if !e.options.ReadOnly {
+			found.Lose(path, missing(path))
+		}
+	case err != nil:
+		found.Lose(path, err)
+	case e.options.ReadOnly || e.poisoned.Load() != nil: // it may say more
+	case state.Database != e.database:
+		found.Lose(path, corrupt.New(path, 0, "it is of another database"))
+	case !state.Version.Equal(version):
+		found.Lose(path, corrupt.New(path, 0, "it says something else than what is in use"))
+	}
+}

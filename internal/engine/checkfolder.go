@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/check"
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/valuelog"
+	"github.com/stoatdb/stoat/internal/wal"
+)
+
+// checkNamed verifies that the files that version names are there, with their sizes. The caller
+// holds e.installing, so that nobody removes any. Of a read-only database those may be gone that
+// were open before, as they stay readable.
+func (e *Engine) checkNamed(version *manifest.Version, dir files, found *check.Findings) {
+	for t := range version.Tables() {
+		_, there := slices.BinarySearch(dir.tables, t.Number)
+		e.checkSize(e.tablePath(t), t.Size, there, false, found)
+	}
+	for _, f := range version.ValueFiles {
+		among := dir.values
+		if f.Log {
+			among = dir.logs
+		}
+		_, there := slices.BinarySearch(among, f.Number)
+		e.checkSize(e.valuePath(f), f.Size, there, f.Log, found)
+	}
+}
+
+// checkSize verifies that a file is there and has size bytes, or if more is set, at least so many.
+func (e *Engine) checkSize(path string, size uint64, there, more bool, found *check.Findings) {
+	if !there && e.options.ReadOnly {
+		return // opening it has told whether it is readable
+	}
+	if !there {
+		found.Lose(path, missing(path))
+		return
+	}
+	got, err := e.fileSize(filepath.Base(path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && e.options.ReadOnly:
+	case err != nil:
+		found.Lose(path, err)
+	case got < 0 || uint64(got) < size || !more && uint64(got) > size:
+		found.Lose(path, corrupt.New(path, 0, "file has %d bytes, want %d", got, size))
+	}
+}
+
+// checkStray verifies that the folder holds no file that nothing refers to, as far as that can be
+// told: whoever makes a file has been handed its number before, and files with numbers from
+// handedOut on may have been in the making when dir was listed. The caller holds e.installing.
+func (e *Engine) checkStray(p picture, dir files, handedOut uint64, found *check.Findings) {
+	version := p.snapshot.Levels.Version
+	known := numbersOf(version)
+	for _, f := range version.ValueFiles {
+		known[f.Number] = true
+	}
+	for _, log := range p.logs {
+		known[log.Number] = true
+	}
+	for _, number := range e.logs {
+		known[number] = true
+	}
+	known[e.journalAt], known[p.active] = true, true
+	now := e.numbers.Load()
+	for _, kind := range []struct {
+		numbers []uint64
+		name    func(uint64) string
+	}{
+		{dir.tables, run.Name}, {dir.values, valuelog.Name}, {dir.logs, wal.Name},
+		{dir.manifests, manifest.Name}, {dir.copies, manifest.CopyName},
+	} {
+		for _, number := range kind.numbers {
+			making := number >= handedOut && number < now
+			name := kind.name(number)
+			if known[number] || making || slices.Contains(e.garbage, name) {
+				continue
+			}
+			path := filepath.Join(e.dir, name)
+			found.Add(path, corrupt.New(path, 0, "the manifest does not name the file; remove it"))
+		}
+	}
+}
