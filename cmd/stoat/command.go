@@ -29,7 +29,8 @@ func commands() []*command {
 	return []*command{
 		getCommand(), putCommand(), delCommand(),
 		scanCommand(), keysCommand(), bucketsCommand(), statsCommand(),
-		dumpCommand(), loadCommand(), bulkLoadCommand(), compactCommand(), checkCommand(),
+		dumpCommand(), loadCommand(), bulkLoadCommand(), compactCommand(),
+		checkCommand(), dumpFileCommand(),
 		tourCommand(), tourWriterCommand(),
 		helpCommand(), versionCommand(),
 	}

@@ -38,6 +38,9 @@ const policy = `
 	internal/table:        internal/keyspace, internal/checksum, internal/corrupt, internal/vfs,
 	                       internal/block, internal/filter
 
+	internal/inspect:      internal/keyspace, internal/checksum, internal/corrupt, internal/vfs,
+	                       internal/batch, internal/wal, internal/manifest, internal/valuelog,
+	                       internal/block, internal/table
 	internal/superversion: internal/keyspace, internal/corrupt, internal/vfs, internal/filter,
 	                       internal/block, internal/memtable, internal/manifest,
 	                       internal/valuelog, internal/table
@@ -59,7 +62,7 @@ const policy = `
 
 	.:                     internal/keyspace, internal/corrupt, internal/vfs, internal/vfs/memfs,
 	                       internal/superversion, internal/engine
-	cmd/stoat:             .
+	cmd/stoat:             ., internal/inspect
 `
 
 // parsePolicy returns the packages in the order of their lines and what each may import.

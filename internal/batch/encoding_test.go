@@ -3,7 +3,9 @@ package batch
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,6 +141,13 @@ func FuzzReplay(f *testing.F) {
 		again := bytes.Join(a.Take(0), nil)
 		if err == nil && !bytes.Equal(again, payload) {
 			t.Errorf("decoded %x, which encodes to %x", payload, again)
+		}
+		var walked []entry
+		walkErr := Walk(payload, func(key []byte, e keyspace.Entry) {
+			walked = append(walked, entry{e.Kind, e.Until, string(key), string(e.Value)})
+		})
+		if !slices.Equal(walked, entries) || fmt.Sprint(walkErr) != fmt.Sprint(err) {
+			t.Errorf("Walk finds %v, %v, want %v, %v", walked, walkErr, entries, err)
 		}
 		var damage *corrupt.Error
 		if err != nil && (!errors.As(err, &damage) || damage.Offset != int64(len(again)) ||

@@ -97,7 +97,23 @@ func ParseKeys(p []byte) (Keys, error) {
 	if r.short || len(r.rest) > 0 {
 		return Keys{}, fmt.Errorf("key part of %d bytes does not hold what its header says", len(p))
 	}
-	return k, nil
+	return k, k.checkLengths()
+}
+
+// checkLengths returns an error if a key is longer than keys can be: in full, the keys of a part
+// with a long prefix would take far more memory than the part.
+func (k *Keys) checkLengths() error {
+	longest := k.headBytes + k.restBytes
+	if k.variable {
+		longest = 0
+		for i := range k.count {
+			longest = max(longest, len(k.middle(i)))
+		}
+	}
+	if n := len(k.prefix) + longest + len(k.suffix); n > keyspace.MaxInternalKeyBytes {
+		return fmt.Errorf("a key has %d bytes", n)
+	}
+	return nil
 }
 
 func (k *Keys) parseKinds(r *cutter, flags int) error {

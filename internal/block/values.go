@@ -103,6 +103,14 @@ func ParseValues(p []byte, count int, d *Decompressor) (v Values, err error) {
 	return v, nil
 }
 
+// CountValues returns how many values the value block p says that it has, unverified.
+func CountValues(p []byte) int {
+	if len(p) < valueHeaderBytes {
+		return 0
+	}
+	return int(binary.LittleEndian.Uint16(p[2:]))
+}
+
 // parseHeader verifies the value block p of count values and returns its codec, their lengths, and
 // what follows.
 func parseHeader(p []byte, count int) (codec Codec, l lengths, r cutter, err error) {

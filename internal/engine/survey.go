@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"path/filepath"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/valuelog"
@@ -10,7 +12,13 @@ import (
 	"github.com/stoatdb/stoat/internal/wal"
 )
 
-const lockName = "LOCK"
+const (
+	lockName = "LOCK"
+
+	// maxNumber is far beyond the numbers of any database's files, and far below those that names
+	// and manifests take: files that are created later get higher ones.
+	maxNumber = 1 << 61
+)
 
 // files is what a database folder holds: numbers by kind of file, ascending.
 type files struct {
@@ -20,7 +28,8 @@ type files struct {
 	foreign string // a name that is none of ours, if there is one
 }
 
-// survey lists a database folder.
+// survey lists a database folder. A name with a number that leaves no room for those of new files
+// is damage.
 func survey(fs vfs.FS, dir string) (files, error) {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -41,6 +50,10 @@ func survey(fs vfs.FS, dir string) (files, error) {
 			found.values, number = append(found.values, n), n
 		} else if name != lockName {
 			found.foreign = name
+		}
+		if number > maxNumber {
+			return files{}, corrupt.New(filepath.Join(dir, name), 0,
+				"no database has a file with such a number; move it elsewhere")
 		}
 		found.highest = max(found.highest, number)
 	}

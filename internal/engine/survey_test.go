@@ -147,6 +147,16 @@ func TestOpen_refusesANewerFormat(t *testing.T) {
 	}
 }
 
+// The files that are created after it would get numbers that no name has.
+func TestOpen_refusesAFileWithANumberThatLeavesNoRoom(t *testing.T) {
+	for _, name := range []string{"9223372036854775807.table", "2305843009213693953.log",
+		"MANIFEST-4611686018427387903", "9223372036854775806.values"} {
+		disk := closed(t, "a")
+		put(t, disk, name, []byte("hostile"))
+		wantRefused(t, refused{disk, corrupt.Err, name})
+	}
+}
+
 func TestOpen_refusesALockedFolder(t *testing.T) {
 	disk := closed(t, "a")
 	l, err := disk.Lock("db/" + lockName)

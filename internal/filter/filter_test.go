@@ -223,6 +223,8 @@ func FuzzParse(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(p, uint64(n))
+		f.Add(p[:len(p)-1], uint64(n))
+		f.Add(append([]byte{p[0], p[1] + 1}, p[2:]...), uint64(n))
 	}
 	f.Fuzz(func(t *testing.T, p []byte, hash uint64) {
 		filter, err := Parse(p)

@@ -194,7 +194,11 @@ func (d *decoder) runs() []Run {
 	runs := make([]Run, d.count(minRunBytes))
 	for i := range runs {
 		runs[i].Tables = d.tables()
-		for range d.count(minSpanBytes) {
+		n := d.count(minSpanBytes)
+		if n > 0 {
+			runs[i].Deleted = make(keyspace.Spans, 0, n)
+		}
+		for range n {
 			start, end := bytes.Clone(d.bytes()), bytes.Clone(d.bytes())
 			if len(end) == 0 {
 				end = nil // no bound

@@ -1,12 +1,21 @@
 package manifest
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 // FuzzLoad loads any bytes behind a valid header.
 func FuzzLoad(f *testing.F) {
 	data, _ := imageOf(f, &Version{NextNumber: 2}, someEdits())
 	f.Add(data[headerBytes:])
 	f.Add([]byte{})
+	for at := headerBytes; at < len(data); at += 61 {
+		f.Add(data[headerBytes:at]) // torn
+		data[at] ^= 1
+		f.Add(bytes.Clone(data[headerBytes:])) // flipped
+		data[at] ^= 1
+	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		header, _ := newHeader(testNumber, testDatabase)
 		checkAny(t, append(header[:], in...))
@@ -39,8 +48,10 @@ func checkAny(t *testing.T, data []byte) {
 		if !isDamage(err) && !isMissing(err) {
 			t.Fatal(err)
 		}
+		walkImage(t, data)
 		return
 	}
+	checkWalk(t, data, s.Version)
 	check(t, s.Version.check())
 	files := newFS(t)
 	write(t, files, testNumber, s.Version, nil)

@@ -363,3 +363,45 @@ func BenchmarkLoad(b *testing.B) {
 		}
 	}
 }
+
+func TestLoad_refusesNumbersThatLeaveNoRoomForOthers(t *testing.T) {
+	for _, n := range []uint64{maxNumber, maxNumber + 1, 1<<64 - 1} {
+		for _, v := range []*Version{{LogNumber: n}, {LastCommit: n}, {NextNumber: n}, {DropEpoch: n}} {
+			header, seed := newHeader(testNumber, testDatabase)
+			data := appendVersion(startFrame(header[:]), v)
+			sealFrame(data[headerBytes:], seed, headerBytes)
+			_, err := loadImage(t, data)
+			if (err == nil) != (n == maxNumber) || err != nil && !isDamage(err) {
+				t.Errorf("%+v: error %v", v, err)
+			}
+		}
+	}
+}
+
+// The shortest items of a list become the largest structures for their bytes.
+func TestLoad_takesABoundedMultipleOfTheFile(t *testing.T) {
+	const n = 20_000
+	count := binary.AppendUvarint(nil, n)
+	for name, payload := range map[string][]byte{
+		"runs":   append(append([]byte{tagYoung}, count...), make([]byte, 2*n)...),
+		"tables": append(append([]byte{tagBottom}, count...), make([]byte, 9*n)...),
+		"spans":  append(append([]byte{tagYoung, 1, 0}, count...), make([]byte, 2*n)...),
+		"drops":  append(append([]byte{tagDropped}, count...), make([]byte, 3*n)...),
+		"values": append(append([]byte{tagValues}, count...), make([]byte, 3*n)...),
+	} {
+		header, seed := newHeader(testNumber, testDatabase)
+		data := append(startFrame(header[:]), payload...)
+		sealFrame(data[headerBytes:], seed, headerBytes)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := decodeVersion(payload)
+		runtime.ReadMemStats(&after)
+		taken := (after.TotalAlloc - before.TotalAlloc) / uint64(len(payload))
+		if err == nil || taken > 32 {
+			t.Errorf("%s: %d bytes for each of the file's, error %v", name, taken, err)
+		}
+		if _, err := loadImage(t, data); !isDamage(err) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}

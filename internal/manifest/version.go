@@ -44,8 +44,15 @@ func (v *Version) Tables() iter.Seq[*Table] {
 // IsDropped reports whether the bucket was dropped and tables may still hold something of it.
 func (v *Version) IsDropped(id uint64) bool { return isDropped(v.Dropped, id) }
 
+// maxNumber bounds numbers that are counted on from: no database comes near it, and behind it is
+// room for all that follow.
+const maxNumber = 1 << 62
+
 // check returns an error if v is not a version that could have been made.
 func (v *Version) check() error {
+	if most := max(v.LogNumber, v.LastCommit, v.NextNumber, v.DropEpoch); most > maxNumber {
+		return fmt.Errorf("%d is no number of a file, a commit or an epoch", most)
+	}
 	for _, r := range v.Young {
 		if len(r.Tables)+len(r.Deleted) == 0 {
 			return errors.New("a young run is empty")

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/filter"
@@ -201,6 +202,12 @@ func TestTable_roundTripsOnTheOperatingSystem(t *testing.T) {
 func FuzzTable(f *testing.F) {
 	entries, image := smallTable(f)
 	f.Add(image, entries[2].key)
+	for at := headerBytes; at < len(image); at += 97 {
+		f.Add(append(bytes.Clone(image[:at]), image[len(image)-footerBytes:]...), entries[1].key)
+		image[at] ^= 1
+		f.Add(bytes.Clone(image), entries[0].key)
+		image[at] ^= 1
+	}
 	f.Fuzz(func(t *testing.T, image, key []byte) {
 		if len(image) < headerBytes+footerBytes {
 			return
@@ -223,15 +230,41 @@ func FuzzTable(f *testing.F) {
 		var c Cursor
 		c.Init(table, ReadValues)
 		c.Seek(key)
+		all := 0
 		for ok := c.First(); ok; ok = c.Next() {
 			c.Value()
+			all++
 		}
 		if c.Err() != nil && !damaged(c.Err()) {
 			t.Fatal(c.Err())
 		}
+		if intact := countIntact(t, image); intact < all || c.Err() == nil && intact != all {
+			t.Fatalf("%d entries are in intact blocks, a scan finds %d, and %v", intact, all, c.Err())
+		}
 		c.SeekBefore(key)
 		c.Last()
 	})
+}
+
+// countIntact returns how many entries the intact blocks of a table without dictionaries have.
+func countIntact(t testing.TB, image []byte) (n int) {
+	t.Helper()
+	l, _ := layoutOf(t, image)
+	var d block.Decompressor
+	for i := range l.Blocks {
+		keys, err := l.ReadKeys(i)
+		if err != nil {
+			continue
+		}
+		values, err := l.ReadValues(i, keys.Len(), &d)
+		if err != nil {
+			continue
+		}
+		if values.Codec != block.Pattern { // of which the table has no dictionary
+			n += keys.Len()
+		}
+	}
+	return n
 }
 
 // FuzzIndex parses an index whose footer says anything about it.

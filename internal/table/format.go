@@ -56,6 +56,15 @@ func sealed(p []byte) bool {
 // sumAtEnd returns the checksum that p ends with.
 func sumAtEnd(p []byte) uint32 { return binary.LittleEndian.Uint32(p[len(p)-checksum.Size:]) }
 
+// checkPart returns an error if a part of a block ends with another checksum than the index has for
+// it. Whether that is right is for the part's parser to say.
+func checkPart(p []byte, sum uint32) error {
+	if len(p) < checksum.Size || sumAtEnd(p) != sum {
+		return errors.New("checksum is not the one in the index")
+	}
+	return nil
+}
+
 // checkHeader reports what is wrong with a header, or nil. Bytes that say that they are another
 // version's are of unknown format, those that say that they are another program's are damage, too;
 // everything else is damage only.

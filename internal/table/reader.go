@@ -166,8 +166,8 @@ func (r *reader) read(from, to uint64, parse func(p []byte) error) error {
 // it: one that is valid, and belongs elsewhere, does not.
 func (r *reader) readPart(from, to uint64, sum uint32, parse func(p []byte) error) error {
 	return r.read(from, to, func(p []byte) error {
-		if len(p) >= checksum.Size && sumAtEnd(p) != sum {
-			return errors.New("checksum is not the one in the index")
+		if err := checkPart(p, sum); err != nil {
+			return err
 		}
 		return parse(p)
 	})

@@ -156,7 +156,7 @@ func TestVerify_findsWhatChecksumsDoNotTell(t *testing.T) {
 	}
 }
 
-func TestVerify_findsBlocksOutOfOrder(t *testing.T) {
+func TestVerify_findsBlocksThatHaveChangedPlaces(t *testing.T) {
 	fs := newFS(t)
 	entries := puts("\x10aaaa1", "\x10aaaa2", "\x10aaaa3", "\x10aaaa4")
 	s := writeTable(t, fs, testPath, WriterOptions{BlockBytes: 1}, entries)
@@ -175,7 +175,7 @@ func TestVerify_findsBlocksOutOfOrder(t *testing.T) {
 	copy(b, first)
 	v, _, _ := verify(t, tableOf(t, image, int64(len(image)), NewCache(1<<20)))
 	if all := errors.Join(v.damage...); all == nil ||
-		!strings.Contains(all.Error(), "above the one before") {
+		!strings.Contains(all.Error(), "not the one in the index") {
 		t.Errorf("two blocks have changed places, found: %v", all)
 	}
 }

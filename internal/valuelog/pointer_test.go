@@ -57,6 +57,9 @@ func FuzzParse(f *testing.F) {
 	h := header{7, testDatabase()}
 	value := []byte("value")
 	f.Add(NewPointer(7, headerBytes, value).Append(nil), append(h.append(nil), value...))
+	f.Add(NewPointer(7, headerBytes, value).Append(nil), append(h.append(nil), "valve"...))
+	f.Add(NewPointer(7, headerBytes, value).Append(nil), h.append(nil)[:40])
+	f.Add(Pointer{7, headerBytes, 1 << 30, 0}.Append(nil), append(h.append(nil), value...))
 	f.Fuzz(func(t *testing.T, encoded, image []byte) {
 		p, err := ParsePointer(encoded)
 		if err != nil {

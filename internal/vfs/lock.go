@@ -9,6 +9,9 @@ import (
 	"strings"
 )
 
+// errLink reports a lock file that is a symbolic link: what it leads to must not be written to.
+var errLink = errors.New("the lock file is a symbolic link, remove it")
+
 // errTaken is what lockFile returns if another handle has the lock.
 var errTaken = errors.New("lock is taken")
 
@@ -19,7 +22,7 @@ type osLock struct {
 }
 
 func (osFS) Lock(name string) (Lock, error) {
-	file, err := openFile(name, os.O_RDWR)
+	file, err := openLock(name)
 	if err != nil {
 		return nil, asNoSpace(err)
 	}
@@ -62,7 +65,13 @@ func taken(name string, pid int) error {
 func owner(file *os.File) int {
 	var buf [24]byte
 	n, _ := file.ReadAt(buf[:], 0) // a file too short or unreadable names nobody
-	line, _, _ := strings.Cut(string(buf[:n]), "\n")
+	return ParseOwner(buf[:n])
+}
+
+// ParseOwner returns the process id that a lock file with the given content names, or 0 if it names
+// none.
+func ParseOwner(content []byte) int {
+	line, _, _ := strings.Cut(string(content), "\n")
 	pid, err := strconv.Atoi(strings.TrimSpace(line))
 	if err != nil || pid < 0 {
 		return 0

@@ -13,8 +13,8 @@ import (
 func OS() FS { return osFS{} }
 
 // osFS is the operating system's file system. What differs between platforms is in the functions
-// openFile, openDir, syncDir, lockFile, unlockFile, datasync, startSync, extend, mapFile and
-// isFull; each platform has each of them in one of the files os_*.go and map_*.go.
+// openFile, openLock, openDir, syncDir, lockFile, unlockFile, datasync, startSync, extend, mapFile
+// and isFull; each platform has each of them in one of the files os_*.go and map_*.go.
 type osFS struct{}
 
 func (osFS) Create(name string) (File, error) {

@@ -25,6 +25,15 @@ func openFile(name string, flag int) (*os.File, error) {
 	}
 }
 
+// openLock opens a lock file, which must not be a symbolic link.
+func openLock(name string) (*os.File, error) {
+	file, err := openFile(name, os.O_RDWR|unix.O_NOFOLLOW)
+	if errors.Is(err, unix.ELOOP) {
+		err = &fs.PathError{Op: "lock", Path: name, Err: errLink}
+	}
+	return file, err
+}
+
 func openDir(name string) (*os.File, error) {
 	return openFile(name, os.O_RDONLY|unix.O_DIRECTORY)
 }

@@ -16,9 +16,10 @@ func openFile(name string, flag int) (*os.File, error) {
 	if flag&os.O_RDWR != 0 {
 		access |= windows.GENERIC_WRITE
 	}
-	disposition := uint32(windows.OPEN_EXISTING)
+	disposition, attributes := uint32(windows.OPEN_EXISTING), uint32(windows.FILE_ATTRIBUTE_NORMAL)
 	if flag&os.O_EXCL != 0 {
-		disposition = windows.CREATE_NEW
+		// A symbolic link that is in the way is a file that exists; it is not followed.
+		disposition, attributes = windows.CREATE_NEW, attributes|windows.FILE_FLAG_OPEN_REPARSE_POINT
 	} else if flag&os.O_CREATE != 0 {
 		disposition = windows.OPEN_ALWAYS
 	}
@@ -28,7 +29,7 @@ func openFile(name string, flag int) (*os.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	handle, err := windows.CreateFile(path, access, share, nil, disposition,
-		windows.FILE_ATTRIBUTE_NORMAL, 0)
+		attributes, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}

@@ -2,6 +2,7 @@ package wal
 
 import (
 	"encoding/binary"
+	"strconv"
 
 	"github.com/stoatdb/stoat/internal/checksum"
 )
@@ -39,6 +40,21 @@ func kindOf(starts, ends bool) kind {
 		return last
 	}
 	return middle
+}
+
+// String returns the kind's name, or its number if it has none.
+func (k kind) String() string {
+	switch k {
+	case whole:
+		return "whole"
+	case first:
+		return "first"
+	case middle:
+		return "middle"
+	case last:
+		return "last"
+	}
+	return strconv.FormatUint(uint64(k), 10)
 }
 
 func (k kind) valid() bool  { return k >= whole && k <= last }

@@ -45,6 +45,13 @@ func FuzzReplay_raw(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(logImage(f, Durable, someCommits(4)...)[fileHeaderBytes:])
 	f.Add(make([]byte, 3*HeaderBytes))
+	image := logImage(f, Durable, someCommits(4)...)
+	for at := fileHeaderBytes; at < len(image); at += 37 {
+		f.Add(image[fileHeaderBytes:at]) // torn
+		image[at] ^= 1
+		f.Add(bytes.Clone(image[fileHeaderBytes:])) // flipped
+		image[at] ^= 1
+	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		header, _ := newFileHeader(testNumber, testDatabase)
 		checkAny(t, append(header[:], in...))
@@ -58,6 +65,7 @@ func checkAny(t *testing.T, image []byte) {
 	if err != nil && !isDamage(err) {
 		t.Fatal(err)
 	}
+	checkWalk(t, image, got, err)
 	rest := image
 	for i, c := range got {
 		if c.number != uint64(i+1) {

@@ -152,20 +152,32 @@ func (r *replay) read(at int64) (h frameHeader, ok bool, err error) {
 
 // checkOrder returns an error if a valid frame is not one that can be written at this place.
 func (r *replay) checkOrder(h frameHeader, at int64) error {
+	if r.next == 0 {
+		if h.commit == 0 || h.commit-1 > r.newest {
+			return corrupt.New(r.name, at, "commit %d follows commit %d", h.commit, r.newest)
+		}
+		r.next = h.commit
+	}
+	if reason := r.misplaced(h, at); reason != "" {
+		return corrupt.New(r.name, at, "%s", reason)
+	}
+	return nil
+}
+
+// misplaced returns what is wrong with the place of a frame behind those that were read, if
+// anything is.
+func (r *replay) misplaced(h frameHeader, at int64) string {
 	switch {
 	case !h.kind.valid():
-		return corrupt.New(r.name, at, "unknown kind %d of frame", h.kind)
+		return fmt.Sprintf("unknown kind %d of frame", h.kind)
 	case h.synced > uint64(at):
-		return corrupt.New(r.name, at, "%d bytes before it were durable", h.synced)
-	case r.next == 0 && (h.commit == 0 || h.commit-1 > r.newest):
-		return corrupt.New(r.name, at, "commit %d follows commit %d", h.commit, r.newest)
-	case r.next != 0 && h.commit != r.next:
-		return corrupt.New(r.name, at, "commit %d in the place of commit %d", h.commit, r.next)
+		return fmt.Sprintf("%d bytes before it were durable", h.synced)
+	case h.commit != r.next:
+		return fmt.Sprintf("commit %d in the place of commit %d", h.commit, r.next)
 	case !r.open && !h.kind.starts():
-		return corrupt.New(r.name, at, "commit %d has no first frame", h.commit)
+		return fmt.Sprintf("commit %d has no first frame", h.commit)
 	}
-	r.next = h.commit
-	return nil
+	return ""
 }
 
 // commit replays the transaction being read, which ends at the offset end, if it is new.

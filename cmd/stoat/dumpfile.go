@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/inspect"
+)
+
+func dumpFileCommand() *command {
+	flags := newFlags()
+	var o inspect.Options
+	flags.BoolVar(&o.JSON, "json", false, "print JSON, one object a line")
+	flags.BoolVar(&o.Blocks, "blocks", false, "print the entries of blocks and of the log's frames")
+	return &command{
+		name:      "dump-file",
+		arguments: "FILE",
+		summary:   "print what is in one file of a database, damaged or not",
+		details: `
+FILE is a manifest or its copy, a log segment, a table, a value file, or LOCK;
+which, its first bytes say, not its name. Each item stands behind its offset in
+the file. Damage is shown where it is, and what can be read behind it follows;
+the exit code is 4 then. Nothing is changed.
+
+Keys of buckets are decoded: "k" is a key in the root bucket, "k" in bucket 3
+one in the bucket with that id, whose entry in the catalog shows its name.`,
+		min: 1, max: 1,
+		flags: flags,
+		run:   func(s *stdio, args []string) error { return dumpOneFile(s, args[0], o) },
+	}
+}
+
+func dumpOneFile(s *stdio, path string, o inspect.Options) error {
+	damage, err := inspect.File(s.out, path, o)
+	if err != nil {
+		return err
+	}
+	if damage > 0 {
+		return fmt.Errorf("%s is damaged, see \"stoat check\": %w", path, stoat.ErrCorrupt)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+// Package inspect prints any file of a database for people, or as JSON for programs: what is in it,
+// at which offset, and what is wrong with it.
+//
+// It reads one file and needs no other. What kind a file is says its magic, not its name. Damage is
+// an item of the output like others, behind which it goes on as far as that makes sense: behind a
+// bad frame with the next that verifies, behind a bad block with the next one. Everything that is
+// printed was verified, but for what stands beside a note of damage.
+//
+// In a text, an item starts with its offset and takes lines of 80 columns; as JSON, it is an object
+// on a line. Nothing is written to files, and memory is bounded by a manifest's size, and else by
+// the largest frame or block. A function may be called concurrently with others; a file that is
+// being written meanwhile may look damaged.
+package inspect
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// Options says what is printed.
+type Options struct {
+	JSON   bool // an object a line instead of text
+	Blocks bool // the entries of blocks and of the log's frames as well
+}
+
+// File prints the file at path and returns how much damage it found. The error says why it could
+// not be read or printed; damage is none.
+func File(w io.Writer, path string, o Options) (damage int, err error) {
+	return printFile(vfs.OS(), w, path, o)
+}
+
+// printFile is File on any file system.
+func printFile(fs vfs.FS, w io.Writer, path string, o Options) (damage int, err error) {
+	file, err := fs.Open(path)
+	if err != nil {
+		return 0, fmt.Errorf("open %s: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	size, err := file.Size()
+	if err != nil {
+		return 0, fmt.Errorf("read %s: %w", path, err)
+	}
+	p := &printer{w: w, json: o.JSON}
+	f := &source{File: file, path: path, size: size, blocks: o.Blocks}
+	if err := f.print(p); err != nil {
+		return p.damage, err
+	}
+	p.end()
+	return p.damage, p.err
+}
+
+// source is the file that is printed.
+type source struct {
+	vfs.File
+	path   string
+	size   int64
+	blocks bool // print entries too
+}
+
+// print prints the file as what it is.
+func (f *source) print(p *printer) error {
+	if f.size == 0 {
+		p.put(at(0).called("empty file").with(prose("meaning",
+			"a lock file that no process has written its id into yet, or a file cut to nothing")))
+		return nil
+	}
+	head, err := f.read(0, min(headerBytes, f.size))
+	if err != nil {
+		return err
+	}
+	magic, exact := f.kind(head)
+	if magic == "" {
+		return f.printLock(p, head)
+	}
+	p.put(at(0).called(kinds[magic]).with(count(uint64(f.size), "byte")))
+	if !exact {
+		p.damaged(0, "the magic is %s, taken for %s", quote(head[:min(len(magic), len(head))]), magic)
+	}
+	if !f.printHeader(p, head) {
+		return nil
+	}
+	switch magic {
+	case magicLog:
+		return f.printLog(p)
+	case magicManifest:
+		return f.printManifest(p)
+	case magicTable:
+		return f.printTable(p)
+	}
+	f.printValues(p)
+	return nil
+}
+
+// maxLockBytes is more than a lock file has.
+const maxLockBytes = 64
+
+// printLock prints a lock file, which has no header.
+func (f *source) printLock(p *printer, head []byte) error {
+	pid := vfs.ParseOwner(head)
+	if pid == 0 || f.size > maxLockBytes {
+		p.put(at(0).called("unknown file").with(count(uint64(f.size), "byte")))
+		p.damaged(0, "it starts with %s, which no file of Stoat does", quote(head))
+		return nil
+	}
+	p.put(at(0).called("lock file").with(count(uint64(f.size), "byte"),
+		number("process", uint64(pid))))
+	p.put(note("the process that opened the database last; whether it still has it open, the " +
+		"system knows and the file does not"))
+	return nil
+}
+
+// printValues says what can be said of a value file.
+func (f *source) printValues(p *printer) {
+	p.put(at(headerBytes).called("values").with(count(uint64(f.size)-headerBytes, "byte")))
+	p.put(note("where a value starts and which key has it is known only to the tables that point " +
+		"here; \"stoat check\" on the database verifies them"))
+}
+
+// read returns the bytes [from, to) of the file, which lie within it.
+func (f *source) read(from, to int64) ([]byte, error) {
+	p := make([]byte, to-from)
+	if n, err := f.ReadAt(p, from); n < len(p) {
+		return nil, fmt.Errorf("read %s at offset %d: %w", f.path, from, err)
+	}
+	return p, nil
+}
