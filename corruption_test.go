@@ -243,10 +243,7 @@ func (d *drill) readAll(db *stoat.DB, files images) outcome {
 
 // check returns an error unless the check of the database finds damage that reads have met.
 func (d *drill) check(db *stoat.DB, damaged error) error {
-	if _, can := any(db).(checked); !can {
-		return nil
-	}
-	err := checkDB(db)
+	err := db.Check(context.Background())
 	if err == nil && damaged != nil {
 		return fmt.Errorf("the check finds nothing, but a read: %w", damaged)
 	}

@@ -297,3 +297,32 @@ func ExampleDB_Check() {
 	}
 	// Output: nothing is wrong
 }
+
+func ExampleDB_Backup() {
+	parent, err := os.MkdirTemp("", "stoat")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(parent)
+	db := exampleDB()
+	defer db.Close()
+
+	dir := filepath.Join(parent, "backup")
+	for _, name := range []string{"alice", "bob"} {
+		if err := db.Put([]byte(name), []byte("100")); err != nil {
+			log.Fatal(err)
+		}
+		if err := db.Backup(context.Background(), dir); err != nil { // again, what is new
+			log.Fatal(err)
+		}
+	}
+
+	backup, err := stoat.Open(dir, &stoat.Options{ReadOnly: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer backup.Close()
+	value, err := backup.Get([]byte("bob"))
+	fmt.Printf("%s %v\n", value, err)
+	// Output: 100 <nil>
+}

@@ -1,6 +1,8 @@
 package stoat
 
 import (
+	"context"
+
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -8,4 +10,9 @@ import (
 // OpenFS is [Open] on any file system, with an engine tuned for the occasion.
 func OpenFS(fs vfs.FS, dir string, opts *Options, t engine.Tuning) (*DB, error) {
 	return open(fs, dir, opts, t)
+}
+
+// BackupFS is [DB.Backup] or [DB.BackupLinked] to any file system.
+func (db *DB) BackupFS(ctx context.Context, fs vfs.FS, dir string, link bool) error {
+	return db.engine.Backup(ctx, fs, dir, link)
 }

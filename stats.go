@@ -24,6 +24,12 @@ type Stats struct {
 	// and merges keep up.
 	Delay time.Duration
 
+	// BackupFiles is the number of files that backups have copied or linked since opening, and
+	// BackupBytes their size. BackupKept and BackupKeptBytes are those that the folders had already,
+	// and that were compared. The bytes are counted while a backup goes on.
+	BackupFiles, BackupBytes    uint64
+	BackupKept, BackupKeptBytes uint64
+
 	Entries    uint64 // entries in tables and memtables, older ones of the same key included
 	Tombstones uint64 // those of Entries in tables that say that a key is gone
 	YoungRuns  int    // sorted runs that wait to be merged

@@ -60,16 +60,6 @@ type pointer interface {
 	move(verb, key string) (e model.Entry, ok bool, err error)
 }
 
-// checked and backedUp are what a database may be able to do.
-type (
-	checked interface {
-		Check(ctx context.Context) error
-	}
-	backedUp interface {
-		Backup(ctx context.Context, dir string) error
-	}
-)
-
 // database is the subject that is real.
 type database struct {
 	setting
@@ -140,15 +130,7 @@ func (d *database) keepUp(verb string) error {
 	case "compact":
 		return d.db.Compact(context.Background())
 	}
-	return checkDB(d.db)
-}
-
-// checkDB checks a database if it can be checked.
-func checkDB(db any) error {
-	if c, can := db.(checked); can {
-		return c.Check(context.Background())
-	}
-	return nil
+	return d.db.Check(context.Background())
 }
 
 func (d *database) reopen() (*model.Bucket, error) {
@@ -188,13 +170,12 @@ func (d *database) contents(dir string, readOnly bool) (*model.Bucket, error) {
 }
 
 func (d *database) backup() (*model.Bucket, error) {
-	b, can := any(d.db).(backedUp)
-	if !can || d.volatile {
+	if d.volatile {
 		return dumpDB(d.db)
 	}
 	d.backups++
 	dir := filepath.Join(filepath.Dir(d.dir), fmt.Sprint("backup", d.backups))
-	if err := b.Backup(context.Background(), dir); err != nil {
+	if err := d.db.BackupFS(context.Background(), d.fs, dir, d.backups%3 == 0); err != nil {
 		return nil, err
 	}
 	return d.contents(dir, d.backups%2 == 0)

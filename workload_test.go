@@ -98,6 +98,8 @@ var workloads = []workload{
 		name: "parallel-loads", options: unsyncedOutside, tuning: lazy, parallel: true,
 		run: parallelLoads,
 	},
+	{name: "backups", options: outside, tuning: scattered, run: backups},
+	{name: "backups-unsynced", options: unsyncedOutside, tuning: unspilled, run: backups},
 	{name: "events", tuning: lazy, run: events},
 	{name: "events-unsynced", options: unsyncedOutside, tuning: scattered, run: events},
 	{name: "parallel", tuning: lazy, parallel: true, run: parallel},

@@ -54,11 +54,13 @@ const policy = `
 	internal/check:        internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
 	                       internal/manifest, internal/valuelog, internal/table,
 	                       internal/superversion
+	internal/backup:       internal/vfs, internal/corrupt, internal/wal, internal/manifest,
+	                       internal/valuelog, internal/run
 	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
 	                       internal/wal, internal/manifest, internal/valuelog, internal/block,
 	                       internal/table,
 	                       internal/superversion, internal/run, internal/flush, internal/merge,
-	                       internal/check, internal/sorter
+	                       internal/backup, internal/check, internal/sorter
 
 	.:                     internal/keyspace, internal/corrupt, internal/vfs, internal/vfs/memfs,
 	                       internal/superversion, internal/engine

@@ -56,6 +56,7 @@ type Engine struct {
 	edits      int               // in it, behind the version that it starts with
 	logs       []uint64          // live log segments besides the active one, oldest first
 	garbage    []string          // files that nothing refers to and that could not be removed
+	pinned     map[string]int    // files that backups copy, and how many; they become garbage first
 	numbers    atomic.Uint64     // the next file number
 
 	mu       sync.Mutex  // guards the fields below, and writing state and current

@@ -125,9 +125,13 @@ func (e *Engine) startManifest(outcome *manifest.Version) error {
 	return nil
 }
 
-// removeFile unlinks a file that nothing refers to. If that fails, the next install or Close tries
-// again. The caller holds e.installing, or is alone.
+// removeFile unlinks a file that nothing refers to. If that fails, or if a backup copies the file,
+// the next install or Close tries again. The caller holds e.installing, or is alone.
 func (e *Engine) removeFile(name string) {
+	if e.pinned[name] > 0 {
+		e.garbage = append(e.garbage, name)
+		return
+	}
 	err := e.fs.Remove(filepath.Join(e.dir, name))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		e.options.Logger.Warn("remove obsolete file", "dir", e.dir, "file", name, "err", err)

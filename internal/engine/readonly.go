@@ -112,8 +112,7 @@ func openUsable(levels *superversion.Levels) (damage, err error) {
 	eachOpened(levels, func(err error) {
 		switch {
 		case err == nil:
-		case errors.Is(err, corrupt.Err) || errors.Is(err, corrupt.ErrFormat) ||
-			errors.Is(err, vfs.ErrFault):
+		case errors.Is(err, corrupt.Err) || errors.Is(err, vfs.ErrFault):
 			errs = append(errs, err)
 		default:
 			others = append(others, err)

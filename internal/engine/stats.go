@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/backup"
 	"github.com/stoatdb/stoat/internal/manifest"
 )
 
@@ -13,8 +14,9 @@ type counters struct {
 	committedBytes         atomic.Uint64 // bytes of the keys and values of commits
 	logged                 atomic.Uint64 // bytes of the frames given to the log
 	flushed, merged        atomic.Uint64 // bytes written to tables and value files
-	delayed                atomic.Int64  // nanoseconds that commits were held back
+	backups                backup.Meter
 	checked                atomic.Uint64 // bytes of files verified by Check
+	delayed                atomic.Int64  // nanoseconds that commits were held back
 	activeBytes            atomic.Int64  // memory of the active memtable; set under Engine.turn
 	sealedBytes            atomic.Int64  // memory of the sealed memtables; set under Engine.mu
 	paceNanos              atomic.Int64  // how long commits are held back, per byte; likewise
@@ -33,6 +35,11 @@ type Stats struct {
 	MergedBytes    uint64        // written to tables and value files by merges, since opening
 	CheckedBytes   uint64        // of files that Check has verified since opening
 	Delay          time.Duration // for which commits were held back since opening, in sum
+
+	BackupFiles     uint64 // files copied to backups since opening
+	BackupBytes     uint64 // their size so far
+	BackupKept      uint64 // files that were in backups already
+	BackupKeptBytes uint64 // their size, as far as they were compared
 
 	Entries     uint64 // entries in tables and memtables, older ones of the same key included
 	Tombstones  uint64 // those of Entries in tables that say a key is gone
@@ -56,19 +63,23 @@ type Stats struct {
 func (e *Engine) Stats() Stats {
 	state := e.state.Load()
 	s := Stats{
-		Commits:        e.committed.Load(),
-		Syncs:          e.syncs.Load(),
-		Flushes:        e.flushes.Load(),
-		Merges:         e.merges.Load(),
-		CommittedBytes: e.committedBytes.Load(),
-		LogBytes:       e.logged.Load(),
-		FlushedBytes:   e.flushed.Load(),
-		MergedBytes:    e.merged.Load(),
-		CheckedBytes:   e.checked.Load(),
-		Delay:          time.Duration(e.delayed.Load()),
-		Entries:        uint64(state.Mem.Len()),
-		MemtableBytes:  e.activeBytes.Load() + e.sealedBytes.Load(),
-		CacheBytes:     e.cache.Bytes(),
+		Commits:         e.committed.Load(),
+		Syncs:           e.syncs.Load(),
+		Flushes:         e.flushes.Load(),
+		Merges:          e.merges.Load(),
+		CommittedBytes:  e.committedBytes.Load(),
+		LogBytes:        e.logged.Load(),
+		FlushedBytes:    e.flushed.Load(),
+		MergedBytes:     e.merged.Load(),
+		CheckedBytes:    e.checked.Load(),
+		Delay:           time.Duration(e.delayed.Load()),
+		BackupFiles:     e.backups.Files.Load(),
+		BackupBytes:     e.backups.Bytes.Load(),
+		BackupKept:      e.backups.Kept.Load(),
+		BackupKeptBytes: e.backups.KeptBytes.Load(),
+		Entries:         uint64(state.Mem.Len()),
+		MemtableBytes:   e.activeBytes.Load() + e.sealedBytes.Load(),
+		CacheBytes:      e.cache.Bytes(),
 	}
 	for _, root := range state.Sealed {
 		s.Entries += uint64(root.Len())

@@ -329,6 +329,43 @@ func TestRemove_leavesHandlesUsable(t *testing.T) {
 	})
 }
 
+func TestLink_givesAFileASecondName(t *testing.T) {
+	everywhere(t, func(t *testing.T, s system) {
+		ok(t, create(t, s, "file", "content").Close())
+		ok(t, s.MkdirAll(s.path("a")))
+		ok(t, s.Link(s.path("file"), s.path("a", "link")))
+		ok(t, s.SyncDir(s.path("a")))
+		wantErr(t, s.Link(s.path("file"), s.path("a", "link")), fs.ErrExist)
+		wantErr(t, s.Link(s.path("file"), s.path("a")), fs.ErrExist)
+		wantErr(t, s.Link(s.path("none"), s.path("link")), fs.ErrNotExist)
+		wantErr(t, s.Link(s.path("file"), s.path("none", "link")), fs.ErrNotExist)
+		ok(t, s.Remove(s.path("file")))
+		f, err := s.Open(s.path("a", "link"))
+		ok(t, err)
+		defer f.Close()
+		wantContent(t, f, "content")
+		wantList(t, s, s.dir, "a")
+	})
+}
+
+func TestSame_knowsALinkFromACopy(t *testing.T) {
+	everywhere(t, func(t *testing.T, s system) {
+		for _, name := range []string{"file", "copy"} {
+			ok(t, create(t, s, name, "content").Close())
+		}
+		ok(t, s.MkdirAll(s.path("a")))
+		ok(t, s.Link(s.path("file"), s.path("link")))
+		for names, want := range map[[2]string]bool{
+			{"file", "link"}: true, {"file", "copy"}: false, {"file", "none"}: false,
+			{"none", "none"}: false, {"a", "a"}: true, {"a", "file"}: false,
+		} {
+			if got := s.Same(s.path(names[0]), s.path(names[1])); got != want {
+				t.Errorf("%q and %q: same is %v, want %v", names[0], names[1], got, want)
+			}
+		}
+	})
+}
+
 func TestClose_endsTheHandleOnly(t *testing.T) {
 	everywhere(t, func(t *testing.T, s system) {
 		f := create(t, s, "file", "content")

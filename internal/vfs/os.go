@@ -25,6 +25,14 @@ func (osFS) Open(name string) (File, error) { return newFile(openFile(name, os.O
 
 func (osFS) Remove(name string) error { return os.Remove(name) }
 
+func (osFS) Link(from, to string) error { return asNoSpace(os.Link(from, to)) }
+
+func (osFS) Same(a, b string) bool {
+	first, errFirst := os.Stat(a)
+	second, errSecond := os.Stat(b)
+	return errFirst == nil && errSecond == nil && os.SameFile(first, second)
+}
+
 func (osFS) List(dir string) ([]string, error) {
 	folder, err := openDir(dir)
 	if err != nil {

@@ -32,6 +32,13 @@ type FS interface {
 	Open(name string) (File, error)
 	// Remove deletes a file. Handles and maps of it stay usable where the platform allows.
 	Remove(name string) error
+	// Link gives an existing file the second name to, as durable as if it was created. If that is
+	// taken, the error is fs.ErrExist. Any other may mean that there are no links here, or not
+	// between these two folders: copy the file instead.
+	Link(from, to string) error
+	// Same reports whether two names stand for one file or directory; false if one is missing, or
+	// if that cannot be told.
+	Same(a, b string) bool
 	// List returns the base names in dir, sorted.
 	List(dir string) ([]string, error)
 	// MkdirAll makes dir and its parents (mode 0700) durably; it is nil if dir exists.

@@ -71,6 +71,17 @@ func (f *FS) Remove(name string) error {
 	return f.inner.Remove(name)
 }
 
+// Link implements vfs.FS.
+func (f *FS) Link(from, to string) error {
+	if err := f.before(Op{Kind: Link, Name: to}); err != nil {
+		return err
+	}
+	return f.inner.Link(from, to)
+}
+
+// Same implements vfs.FS. It is no operation that can fail.
+func (f *FS) Same(a, b string) bool { return f.inner.Same(a, b) }
+
 // List implements vfs.FS.
 func (f *FS) List(dir string) ([]string, error) {
 	if err := f.before(Op{Kind: List, Name: dir}); err != nil {

@@ -10,6 +10,7 @@ const (
 	Create Kind = iota + 1
 	Open
 	Remove
+	Link
 	List
 	MkdirAll
 	SyncDir
@@ -27,7 +28,7 @@ const (
 
 // names are the kinds as words. They are immutable.
 var names = [...]string{
-	Create: "create", Open: "open", Remove: "remove", List: "list", MkdirAll: "mkdir",
+	Create: "create", Open: "open", Remove: "remove", Link: "link", List: "list", MkdirAll: "mkdir",
 	SyncDir: "sync directory", Lock: "lock", Announce: "announce", ReadAt: "read", WriteAt: "write",
 	Sync: "sync", Size: "size", Truncate: "truncate", Preallocate: "preallocate", Map: "map",
 	Close: "close",
@@ -44,7 +45,7 @@ func (k Kind) String() string {
 // Mutates reports whether operations of the kind can change what a crash leaves.
 func (k Kind) Mutates() bool {
 	switch k {
-	case Create, Remove, MkdirAll, SyncDir, Lock, Announce, WriteAt, Sync, Truncate, Preallocate:
+	case Create, Remove, Link, MkdirAll, SyncDir, Lock, Announce, WriteAt, Sync, Truncate, Preallocate:
 		return true
 	}
 	return false
@@ -53,7 +54,7 @@ func (k Kind) Mutates() bool {
 // Op is an operation about to be done.
 type Op struct {
 	Kind   Kind
-	Name   string // of the file or directory, as it was passed
+	Name   string // of the file or directory, as it was passed; the new one of a link
 	Offset int64  // of the bytes read or written; the size to truncate to, preallocate or map
 	Bytes  int    // how many are to be read or written
 	Index  int64  // how many operations there were before

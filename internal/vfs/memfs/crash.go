@@ -61,8 +61,9 @@ func (f *FS) crash(all fate) *FS {
 	defer f.lockFilesLocked()()
 	after := New()
 	after.crashable = f.crashable
+	left := make(map[*node]*node)
 	for _, path := range slices.Sorted(maps.Keys(f.dirs)) {
-		after.dirs[path] = f.dirs[path].crash(all)
+		after.dirs[path] = f.dirs[path].crash(all, left)
 	}
 	return after
 }
@@ -70,29 +71,26 @@ func (f *FS) crash(all fate) *FS {
 // lockFilesLocked locks all files, so that the copies of them belong to one moment, and returns how
 // to unlock them. Nothing else locks a second file, hence any order will do.
 func (f *FS) lockFilesLocked() (unlock func()) {
-	var nodes []*node
+	nodes := make(map[*node]bool) // one may have several names
 	for _, dir := range f.dirs {
 		for _, e := range dir {
-			if e.now != nil {
-				nodes = append(nodes, e.now)
-			}
-			if e.durable != nil && e.durable != e.now {
-				nodes = append(nodes, e.durable)
-			}
+			nodes[e.now], nodes[e.durable] = true, true
 		}
 	}
-	for _, n := range nodes {
+	delete(nodes, nil)
+	for n := range nodes {
 		n.mu.Lock()
 	}
 	return func() {
-		for _, n := range nodes {
+		for n := range nodes {
 			n.mu.Unlock()
 		}
 	}
 }
 
-// crash returns the directory after a crash.
-func (d directory) crash(all fate) directory {
+// crash returns the directory after a crash, and adds to left what is left of the files in it: one
+// with several names stays one.
+func (d directory) crash(all fate, left map[*node]*node) directory {
 	after := make(directory, len(d))
 	own := all.vary()
 	for _, name := range slices.Sorted(maps.Keys(d)) {
@@ -100,7 +98,10 @@ func (d directory) crash(all fate) directory {
 		if n == nil {
 			continue
 		}
-		n = n.crashLocked(all)
+		if left[n] == nil {
+			left[n] = n.crashLocked(all)
+		}
+		n = left[n]
 		after[name] = entry{now: n}
 		if n.crashable {
 			after[name] = entry{now: n, durable: n}

@@ -262,6 +262,28 @@ func TestCrash_ofAReplacedFile(t *testing.T) {
 	wantAbsent(t, f.CrashKeepNone(), "db/file")
 }
 
+func TestCrash_ofALinkedFile(t *testing.T) {
+	f := newDisk(t)
+	file := create(t, f, "db/file", "content", true)
+	ok(t, f.Link("db/file", "db/link"))
+	crashes(t, f, 20, func(after *FS) {
+		want(t, after, "db/file", "content")
+		if _, found := read(t, after, "db/link"); found && !after.Same("db/file", "db/link") {
+			t.Error("the link has become a copy")
+		}
+	})
+	wantAbsent(t, f.CrashKeepNone(), "db/link")
+	ok(t, f.SyncDir("db"))
+	ok(t, f.Remove("db/file"))
+	write(t, file, "C", 0)
+	crashes(t, f, 20, func(after *FS) {
+		got, found := read(t, after, "db/link")
+		if !found || got != "content" && got != "Content" {
+			t.Errorf("the link holds %q", got)
+		}
+	})
+}
+
 func TestCrash_syncsOneDirectoryAtATime(t *testing.T) {
 	f := newDisk(t)
 	ok(t, f.MkdirAll("other"))

@@ -72,20 +72,18 @@ func (f *FS) Create(name string) (vfs.File, error) {
 	if f.dirs[dir][base].now != nil || f.isDir(filepath.Clean(name)) {
 		return nil, &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
 	}
-	return &file{node: f.add(dir, base), name: name, writable: true}, nil
+	n := newNode(f.crashable)
+	f.put(dir, base, n)
+	return &file{node: n, name: name, writable: true}, nil
 }
 
 // Open implements vfs.FS.
 func (f *FS) Open(name string) (vfs.File, error) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	dir, base, err := f.split("open", name)
+	n, err := f.find("open", name)
 	if err != nil {
 		return nil, err
-	}
-	n := f.dirs[dir][base].now
-	if n == nil {
-		return nil, missing("open", name)
 	}
 	return &file{node: n, name: name}, nil
 }
@@ -108,6 +106,38 @@ func (f *FS) Remove(name string) error {
 		f.dirs[dir][base] = entry{durable: e.durable}
 	}
 	return nil
+}
+
+// Link implements vfs.FS.
+func (f *FS) Link(from, to string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, err := f.find("link", from)
+	if err != nil {
+		return err
+	}
+	dir, base, err := f.split("link", to)
+	if err != nil {
+		return err
+	}
+	if f.dirs[dir][base].now != nil || f.isDir(filepath.Clean(to)) {
+		return &fs.PathError{Op: "link", Path: to, Err: fs.ErrExist}
+	}
+	f.put(dir, base, n)
+	return nil
+}
+
+// Same implements vfs.FS.
+func (f *FS) Same(a, b string) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	first, second := filepath.Clean(a), filepath.Clean(b)
+	if f.isDir(first) || f.isDir(second) {
+		return first == second
+	}
+	n, err := f.find("stat", first)
+	other, otherErr := f.find("stat", second)
+	return err == nil && otherErr == nil && n == other
 }
 
 // List implements vfs.FS.
@@ -182,14 +212,24 @@ func (f *FS) split(op, name string) (dir, base string, err error) {
 	return dir, filepath.Base(path), nil
 }
 
-// add puts a new file into an existing directory.
-func (f *FS) add(dir, base string) *node {
-	n := newNode(f.crashable)
+// find returns the file of that name.
+func (f *FS) find(op, name string) (*node, error) {
+	dir, base, err := f.split(op, name)
+	if err != nil {
+		return nil, err
+	}
+	if n := f.dirs[dir][base].now; n != nil {
+		return n, nil
+	}
+	return nil, missing(op, name)
+}
+
+// put gives a file a name, which is free, in an existing directory.
+func (f *FS) put(dir, base string, n *node) {
 	if f.dirs[dir] == nil { // it always exists, but had no files
 		f.dirs[dir] = make(directory)
 	}
 	f.dirs[dir][base] = entry{now: n, durable: f.dirs[dir][base].durable}
-	return n
 }
 
 // isDir reports whether there is a directory of this clean name.

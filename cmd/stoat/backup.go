@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/stoatdb/stoat"
+)
+
+// backupTries is how often a backup starts again because another process has replaced files between
+// the opening of the database and that of its files.
+const backupTries = 20
+
+func backupCommand() *command {
+	flags := newFlags()
+	link := flags.Bool("link", false, "give files a second name in DIR, where possible; no copies")
+	return &command{
+		name:      "backup",
+		arguments: "DB DIR",
+		summary:   "make DIR a copy of the database, or bring it up to date",
+		details: `
+DIR is a database of its own, to read from and to restore. If it holds an
+earlier backup, only what is new is copied, and the rest is compared. All of it
+is read and verified before it counts; until then, or if that fails, DIR is the
+earlier backup. Others may use the database meanwhile: if a process has it open,
+the backup has what that has committed when it starts.
+
+With -link, files are not copied but get a second name in DIR, on the same disk.
+That takes an instant, and no space at first. It helps against mistakes, but not
+against a disk that breaks, and it is not read as a whole.`,
+		min: 2, max: 2,
+		flags: flags,
+		run: func(s *stdio, args []string) error {
+			ctx, stop := interruptible()
+			defer stop()
+			return backup(ctx, s, args[0], args[1], *link)
+		},
+	}
+}
+
+// backup makes a backup of an existing database and prints what that did.
+func backup(ctx context.Context, s *stdio, dir, to string, link bool) error {
+	// Opening for writing would create the database.
+	if err := view(s, dir, func(*stoat.Tx) error { return nil }); err != nil {
+		return err
+	}
+	db, err := stoat.Open(dir, nil)
+	if err == nil {
+		err = db.Close() // which leaves its files as they will stay
+	}
+	if errors.Is(err, stoat.ErrLocked) {
+		fmt.Fprintln(s.out, "another process has the database open: "+
+			"the backup has what is committed there now")
+	}
+	// Other errors are of no concern: nobody writes to it.
+	return copyReadOnly(ctx, dir, &copying{s: s, label: "backup", to: to, link: link},
+		"backup of %s in %s")
+}
+
+// copyReadOnly copies a database, which it opens for reading, and prints what that did.
+func copyReadOnly(ctx context.Context, dir string, c *copying, format string) error {
+	for tries := 1; ; tries++ {
+		db, err := open(dir, &stoat.Options{ReadOnly: true})
+		if err != nil {
+			return err
+		}
+		err = errors.Join(c.run(ctx, db), db.Close())
+		if err == nil {
+			return c.print(format)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if tries == backupTries {
+			return fmt.Errorf("%w; see \"stoat check %s\"", err, dir)
+		}
+	}
+}
+
+// copying is a copy of a database, with a line on a terminal that says how far it is.
+type copying struct {
+	s     *stdio
+	label string
+	to    string
+	link  bool
+	did   stoat.Stats // afterwards
+}
+
+// run makes the copy.
+func (c *copying) run(ctx context.Context, db *stoat.DB) error {
+	before := db.Stats()
+	done := make(chan error, 1)
+	go func() {
+		if c.link {
+			done <- db.BackupLinked(ctx, c.to)
+		} else {
+			done <- db.Backup(ctx, c.to)
+		}
+	}()
+	line := newProgress(c.s, c.label, int64(before.TableBytes+before.ValueFileBytes))
+	defer line.finish()
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-done:
+			if err != nil && ctx.Err() != nil {
+				return fmt.Errorf("%w; %s is as it was", errInterrupted, c.to)
+			}
+			c.did = db.Stats()
+			return err
+		case <-ticker.C:
+			now := db.Stats()
+			line.add(int64(now.BackupBytes+now.BackupKeptBytes) - line.done)
+		}
+	}
+}
+
+// print says what was done, after a text with verbs for the size and the folder.
+func (c *copying) print(format string) error {
+	text := func(n uint64) string { return byteText(float64(n)) }
+	verb := "copied"
+	if c.link {
+		verb = "linked or copied"
+	}
+	_, err := fmt.Fprintf(c.s.out, format+": %s %s (%s), %s kept\n",
+		text(c.did.BackupBytes+c.did.BackupKeptBytes), c.to,
+		counted(int64(c.did.BackupFiles), "file"), verb, text(c.did.BackupBytes),
+		countText(int64(c.did.BackupKept)))
+	return err
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+)
+
+func TestBackup_isRestoredToTheSame(t *testing.T) {
+	db := sample(t)
+	parent := t.TempDir()
+	dir, again := filepath.Join(parent, "backup"), filepath.Join(parent, "restored")
+	text := output(t, "backup", db, dir)
+	if !strings.HasPrefix(text, "backup of ") || !strings.Contains(text, " copied (") ||
+		!strings.HasSuffix(text, ", 0 kept\n") {
+		t.Errorf("the first backup prints %q", text)
+	}
+	equal(t, output(t, "dump", dir), output(t, "dump", db))
+	text = output(t, "backup", db, dir)
+	if !strings.Contains(text, "0 files copied (0 B)") || strings.Contains(text, " 0 kept") {
+		t.Errorf("the second backup prints %q", text)
+	}
+	text = output(t, "restore", dir, again)
+	if !strings.HasPrefix(text, "restored ") || !strings.Contains(text, "to "+again+": ") {
+		t.Errorf("restore prints %q", text)
+	}
+	output(t, "put", again, "new", "1")
+	output(t, "del", again, "new")
+	equal(t, output(t, "dump", again), output(t, "dump", db))
+	fails(t, execute(t, "", "backup", db, again), exitError, "written to", "choose another folder")
+}
+
+func TestBackup_ofAnOpenDatabaseHasWhatIsCommitted(t *testing.T) {
+	dir := sample(t)
+	db, err := stoat.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"one", "two"} {
+		if err := db.Put([]byte(key), []byte("in the log")); err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(filepath.Dir(dir), "backup")
+		text := output(t, "backup", dir, to)
+		if !strings.HasPrefix(text, "another process has the database open") {
+			t.Errorf("backup prints %q", text)
+		}
+		equal(t, output(t, "dump", to), output(t, "dump", dir))
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBackup_linksOnDemand(t *testing.T) {
+	db := sample(t)
+	dir := filepath.Join(filepath.Dir(db), "backup")
+	if text := output(t, "backup", "-link", db, dir); !strings.Contains(text, "linked or copied") {
+		t.Errorf("backup prints %q", text)
+	}
+	equal(t, output(t, "dump", dir), output(t, "dump", db))
+}
+
+func TestBackup_endsWhenInterrupted(t *testing.T) {
+	db := sample(t)
+	dir := filepath.Join(filepath.Dir(db), "backup")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := newStdio(nil, io.Discard, io.Discard)
+	if err := backup(ctx, s, db, dir, false); !errors.Is(err, errInterrupted) {
+		t.Errorf("backup returns %v when interrupted", err)
+	}
+	fails(t, execute(t, "", "dump", dir), exitError, "no database")
+	output(t, "restore", db, dir) // finds nothing that is not of a backup
+}
+
+func TestBackup_refusesWhatItCannotDo(t *testing.T) {
+	db := sample(t)
+	parent := filepath.Dir(db)
+	fails(t, execute(t, "", "backup", filepath.Join(parent, "none"), parent), exitError, "no database")
+	fails(t, execute(t, "", "backup", db, filepath.Join(db, "within")), exitError, "choose another")
+	mine := filepath.Join(parent, "mine")
+	if err := os.MkdirAll(mine, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(mine, "report.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, execute(t, "", "backup", db, mine), exitError, "report.txt", "choose an empty folder")
+	fails(t, execute(t, "", "restore", db, mine), exitError, "report.txt", "choose a new name")
+	fails(t, execute(t, "", "restore", db, db), exitError, "not empty")
+}

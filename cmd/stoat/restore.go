@@ -1,0 +1,56 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+)
+
+func restoreCommand() *command {
+	return &command{
+		name:      "restore",
+		arguments: "DIR NEWDB",
+		summary:   "make a new database out of a backup",
+		details: `
+NEWDB must not exist, or be an empty folder; DIR stays as it is. All is read and
+verified. To put the new database in the place of the old one, keep the old
+folder under another name until you know that you do not need it.`,
+		min: 2, max: 2,
+		flags: newFlags(),
+		run: func(s *stdio, args []string) error {
+			if err := wantEmpty(args[1]); err != nil {
+				return err
+			}
+			ctx, stop := interruptible()
+			defer stop()
+			c := &copying{s: s, label: "restore", to: args[1]}
+			return copyReadOnly(ctx, args[0], c, "restored %s to %s")
+		},
+	}
+}
+
+// wantEmpty returns an error if there is anything in dir but what a restore has left that did not
+// come to its end.
+func wantEmpty(dir string) error {
+	if dir == "" {
+		return usagef("the name of the new database is empty")
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	unfinished := slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return e.Name() == "UNFINISHED-BACKUP"
+	})
+	for _, e := range entries {
+		if !unfinished && e.Name() != "LOCK" {
+			return fmt.Errorf("%s is not empty: it has %s; choose a new name", dir, e.Name())
+		}
+	}
+	return nil
+}

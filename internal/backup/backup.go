@@ -1,0 +1,188 @@
+// Package backup copies the files of a database into a folder that is a database of its own.
+//
+// A [Folder] is such a folder while a backup is written into it:
+//
+//	f, err := backup.Begin(target, dir, source, meter) // takes the lock, changes nothing else
+//	err = f.Copy(ctx, false)                           // the files that are not there yet
+//	err = f.Commit(version)                            // from here on the new backup counts
+//	err = f.Tidy()                                     // what only the earlier one needed
+//	err = f.Close()
+//
+// Whatever happens in between, the folder is the earlier backup until Commit, and the new one
+// after it: a file that the earlier manifest names is never touched before the new manifest is
+// durable, and no name of a manifest is used twice. Two things need care for that. Log segments
+// hold values that tables point to, but one that the earlier manifest does not cover would be
+// replayed; so before any is copied, the earlier manifest is written anew as one that covers all of
+// them. And a folder without a manifest, in which nothing is to be trusted, has a file that says so
+// from before its first table to after its manifest.
+//
+// A manifest written here says that no log is to be replayed and that no file has a higher number,
+// in one and the same number. One that a database writes never does. That is how a backup is known
+// that was opened for writing since: it goes its own way, and is left alone.
+//
+// A Folder is for one goroutine at a time. The package neither decides what is backed up nor reads
+// what is in the files; whether they are sound is for the caller to say before it commits.
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// lockName is the name of the lock file of every database.
+const lockName = "LOCK"
+
+// Source says what to back up.
+type Source struct {
+	FS         vfs.FS
+	Dir        string
+	Database   [16]byte          // the identity that all its files carry
+	Version    *manifest.Version // the files, which nobody changes
+	LastCommit uint64            // the newest commit that will be in the backup
+	MayVanish  bool              // files may be removed meanwhile
+}
+
+// Meter counts what backups do while they do it. Safe for concurrent use.
+type Meter struct {
+	Files, Bytes    atomic.Uint64 // copied or linked
+	Kept, KeptBytes atomic.Uint64 // found in the folder, and the same
+}
+
+// Folder is a backup that is being written. Close lets go of it.
+type Folder struct {
+	fs     vfs.FS
+	dir    string
+	source Source
+	meter  *Meter
+	lock   vfs.Lock
+
+	found   contents
+	earlier *manifest.State     // of the backup that there is; nil if there is none
+	next    uint64              // no file has this number or a higher one
+	begun   bool                // the folder has been changed
+	decided bool                // the new manifest counts, or it is unknown whether it does
+	held    map[string]vfs.File // files of the source that are kept open, lest they vanish
+	buffers [2][]byte
+}
+
+// Begin locks the folder dir for a backup of the source, and makes it if it is missing. It is an
+// error if the folder is not empty and holds something else than an earlier backup of the same
+// database.
+func Begin(target vfs.FS, dir string, source Source, meter *Meter) (*Folder, error) {
+	f := &Folder{fs: target, dir: dir, source: source, meter: meter}
+	if err := f.checkApart(); err != nil {
+		return nil, err
+	}
+	err := f.examine()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = target.MkdirAll(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := f.takeLock(); err != nil {
+		return nil, err
+	}
+	if err := f.examine(); err != nil { // again, since nobody else can change it now
+		return nil, errors.Join(err, f.lock.Close())
+	}
+	return f, nil
+}
+
+// checkApart returns an error if the folder is the database's own, or within it.
+func (f *Folder) checkApart() error {
+	if f.fs != f.source.FS {
+		return nil
+	}
+	for at := f.dir; ; at = filepath.Dir(at) {
+		if f.fs.Same(at, f.source.Dir) {
+			return fmt.Errorf("%s is the database's own folder or lies in it; choose another one",
+				f.dir)
+		}
+		if filepath.Dir(at) == at {
+			return nil
+		}
+	}
+}
+
+// takeLock takes the lock of the folder, in which it writes nothing: it may be a symbolic link.
+func (f *Folder) takeLock() error {
+	path := filepath.Join(f.dir, lockName)
+	lock, err := f.fs.Lock(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		file, createErr := f.fs.Create(path)
+		if createErr == nil {
+			createErr = file.Close()
+		}
+		if createErr != nil && !errors.Is(createErr, fs.ErrExist) {
+			return createErr
+		}
+		lock, err = f.fs.Lock(path)
+	}
+	f.lock = lock
+	return err
+}
+
+// Reserve makes sure that the numbers from NextNumber on are at least first.
+func (f *Folder) Reserve(first uint64) { f.next = max(f.next, first) }
+
+// NextNumber hands out a number that no file of the folder or the source has.
+func (f *Folder) NextNumber() uint64 {
+	f.next++
+	return f.next - 1
+}
+
+// Commit makes the folder a backup that consists of version, durably. All files that it names must
+// be there and synced. After an error it is unknown whether the earlier backup counts or the new
+// one, but it is one of them.
+func (f *Folder) Commit(version *manifest.Version) error {
+	if err := f.fs.SyncDir(f.dir); err != nil {
+		return err
+	}
+	f.decided = true
+	err := f.writeManifest(version)
+	if errors.Is(err, manifest.ErrUnchanged) {
+		f.decided = false
+	}
+	return err
+}
+
+// writeManifest writes a new manifest that says version, without a log to replay.
+func (f *Folder) writeManifest(version *manifest.Version) error {
+	number := f.NextNumber()
+	next := *version
+	next.LogNumber, next.NextNumber = number+1, number+1
+	journal, err := manifest.Create(f.fs, f.dir, number, f.source.Database, &next)
+	if err != nil {
+		return err
+	}
+	f.earlier = &manifest.State{Number: number, Database: f.source.Database, Version: &next}
+	return journal.Close()
+}
+
+// Tidy removes the files that the backup does not need. It is no loss if that fails: the next
+// backup does it.
+func (f *Folder) Tidy() error {
+	keep := map[string]bool{manifest.CopyName(f.earlier.Number): true}
+	keep[manifest.Name(f.earlier.Number)] = true
+	return f.sweep(keep)
+}
+
+// Close lets go of the folder. If nothing was committed, it removes what was copied, as far as it
+// can, and leaves the earlier backup.
+func (f *Folder) Close() error {
+	var errs []error
+	for _, file := range f.held {
+		errs = append(errs, file.Close())
+	}
+	if f.begun && !f.decided {
+		_ = f.abandon() // what stays is named by no manifest, and replaced by the next backup
+	}
+	return errors.Join(append(errs, f.lock.Close())...)
+}

@@ -1,0 +1,268 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+const (
+	// chunkBytes is how much is copied or compared at a time, between two looks at the context.
+	chunkBytes = 1 << 20
+	// maxHeld is how many files of the source are kept open at most. Systems allow a process to have
+	// a few thousand, and it may need some for something else.
+	maxHeld = 1000
+)
+
+// Copy brings the files of the source into the folder, durable but for their names, which Commit
+// makes so. Those that the earlier backup has are kept, after a look at all their bytes. With link,
+// the others but log segments get a second name there instead of being copied, where the file
+// system can do that.
+//
+// If a file of the source is missing, the error matches fs.ErrNotExist.
+func (f *Folder) Copy(ctx context.Context, link bool) error {
+	if f.source.MayVanish {
+		if err := f.hold(); err != nil {
+			return err
+		}
+	}
+	missing, err := f.compareAll(ctx, link)
+	if err != nil {
+		return err
+	}
+	f.begun = true
+	if err := f.protect(missing); err != nil {
+		return err
+	}
+	for _, i := range missing {
+		if err := f.fetch(ctx, i, link); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hold opens the files of the source, so that most can be read though they are removed.
+func (f *Folder) hold() error {
+	f.held = make(map[string]vfs.File)
+	for _, i := range itemsOf(f.source.Version) {
+		file, err := f.source.FS.Open(filepath.Join(f.source.Dir, i.name))
+		if err != nil {
+			return err
+		}
+		if len(f.held) == maxHeld { // though the rest is not held, it is there
+			if err := file.Close(); err != nil {
+				return err
+			}
+			continue
+		}
+		f.held[i.name] = file
+	}
+	return nil
+}
+
+// withOriginal calls fn with an open file of the source.
+func (f *Folder) withOriginal(name string, fn func(vfs.File) error) error {
+	if file, ok := f.held[name]; ok {
+		delete(f.held, name)
+		return errors.Join(fn(file), file.Close())
+	}
+	return withFile(f.source.FS, filepath.Join(f.source.Dir, name), fn)
+}
+
+// compareAll returns the files that the earlier backup does not have. It is an error if it has one
+// that is not the same. Nothing is changed.
+func (f *Folder) compareAll(ctx context.Context, link bool) (missing []item, err error) {
+	there := make(map[string]bool)
+	if f.earlier != nil {
+		for _, i := range itemsOf(f.earlier.Version) {
+			there[i.name] = f.found.files[i.name]
+		}
+	}
+	for _, i := range itemsOf(f.source.Version) {
+		if !there[i.name] {
+			missing = append(missing, i)
+			continue
+		}
+		if err := f.compare(ctx, i, link); err != nil {
+			return nil, err
+		}
+		f.meter.Kept.Add(1)
+	}
+	return missing, nil
+}
+
+// compare returns an error unless the folder has the same file as the source.
+func (f *Folder) compare(ctx context.Context, i item, link bool) error {
+	from, to := filepath.Join(f.source.Dir, i.name), f.path(i.name)
+	if f.source.FS == f.fs && f.fs.Same(from, to) {
+		if !link {
+			return fmt.Errorf("%s is a link to the database's own file, which damage would hit with "+
+				"it; choose another folder for a copy", to)
+		}
+		f.meter.KeptBytes.Add(uint64(i.size))
+		return nil
+	}
+	err := f.withOriginal(i.name, func(original vfs.File) error {
+		return withFile(f.fs, to, func(kept vfs.File) error {
+			size, err := kept.Size()
+			if err != nil {
+				return err
+			}
+			if size != i.size {
+				return errDiffers
+			}
+			return f.chunks(ctx, original, from, size, func(p []byte, at int64) error {
+				return f.compareChunk(kept, to, p, at)
+			})
+		})
+	})
+	if errors.Is(err, errDiffers) {
+		return fmt.Errorf("%s: %w: one of the two is damaged, or the backup is of a copy that went "+
+			"its own way; check both with \"stoat check\", or choose another folder", to, err)
+	}
+	return err
+}
+
+// errDiffers is the error of comparing with a file that has not the same bytes.
+var errDiffers = errors.New("it is not the file that the database has")
+
+// compareChunk compares p with what a file has at the offset at.
+func (f *Folder) compareChunk(kept vfs.File, name string, p []byte, at int64) error {
+	other := f.buffer(1)[:len(p)]
+	if n, err := kept.ReadAt(other, at); n < len(other) {
+		return fmt.Errorf("read %s at offset %d: %w", name, at, err)
+	}
+	if !bytes.Equal(p, other) {
+		return errDiffers
+	}
+	f.meter.KeptBytes.Add(uint64(len(p)))
+	return nil
+}
+
+// protect keeps what is about to be copied from being taken for part of the earlier backup, or for
+// a complete one.
+func (f *Folder) protect(missing []item) error {
+	if f.earlier == nil {
+		return f.markUnfinished()
+	}
+	for _, i := range missing {
+		if i.log {
+			return f.writeManifest(f.earlier.Version)
+		}
+	}
+	return nil
+}
+
+// markUnfinished puts the mark of an unfinished backup into the folder, durably.
+func (f *Folder) markUnfinished() error {
+	if f.found.unfinished {
+		return nil
+	}
+	file, err := f.fs.Create(f.path(unfinishedName))
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt([]byte(unfinishedText), 0)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return f.fs.SyncDir(f.dir)
+}
+
+// fetch brings a file of the source into the folder.
+func (f *Folder) fetch(ctx context.Context, i item, link bool) error {
+	to := f.path(i.name)
+	if f.found.files[i.name] { // of no backup
+		if err := f.fs.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if link && !i.log && f.fs == f.source.FS {
+		err := f.fs.Link(filepath.Join(f.source.Dir, i.name), to)
+		if err == nil {
+			f.meter.Files.Add(1)
+			f.meter.Bytes.Add(uint64(i.size))
+			return nil
+		}
+		if errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	if err := f.copyFile(ctx, i); err != nil {
+		return err
+	}
+	f.meter.Files.Add(1)
+	return nil
+}
+
+// copyFile copies a file of the source into the folder.
+func (f *Folder) copyFile(ctx context.Context, i item) error {
+	return f.withOriginal(i.name, func(original vfs.File) error {
+		file, err := f.fs.Create(f.path(i.name))
+		if err != nil {
+			return err
+		}
+		from := filepath.Join(f.source.Dir, i.name)
+		err = f.chunks(ctx, original, from, i.size, func(p []byte, at int64) error {
+			_, err := file.WriteAt(p, at)
+			f.meter.Bytes.Add(uint64(len(p)))
+			return err
+		})
+		if err == nil {
+			err = file.Sync()
+		}
+		return errors.Join(err, file.Close())
+	})
+}
+
+// chunks calls fn with the first size bytes of a file, piece by piece, until that fails.
+func (f *Folder) chunks(
+	ctx context.Context, file vfs.File, name string, size int64, fn func(p []byte, at int64) error,
+) error {
+	for at := int64(0); at < size; {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		p := f.buffer(0)[:min(size-at, chunkBytes)]
+		n, err := file.ReadAt(p, at)
+		if n < len(p) {
+			if errors.Is(err, io.EOF) {
+				return corrupt.New(name, 0, "file has %d bytes, want %d", at+int64(n), size)
+			}
+			return fmt.Errorf("read %s at offset %d: %w", name, at, err)
+		}
+		if err := fn(p, at); err != nil {
+			return err
+		}
+		at += int64(n)
+	}
+	return nil
+}
+
+// buffer returns memory for a chunk.
+func (f *Folder) buffer(i int) []byte {
+	if f.buffers[i] == nil {
+		f.buffers[i] = make([]byte, chunkBytes)
+	}
+	return f.buffers[i]
+}
+
+// withFile calls fn with an open file.
+func withFile(files vfs.FS, name string, fn func(vfs.File) error) error {
+	file, err := files.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(file), file.Close())
+}

@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/backup"
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/memtable"
+	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+const (
+	// backupGap is how far the numbers of tables that exist in a backup only lie above the database's
+	// own, so that it does not use the same ones before the next backup.
+	backupGap = 10_000_000
+	// backupMemory is the memory limit of the engine that verifies a backup.
+	backupMemory = 16 << 20
+)
+
+// Backup makes dir, a folder of the file system target, a database with everything committed so
+// far: a new one, or the earlier backup that it holds, brought up to date. What is committed
+// meanwhile is in the backup wholly or not at all, in order. All of it is read and verified before
+// it counts; after an error the earlier backup does, unless writing the new manifest failed: then
+// either may. With link, files are not copied where they can get a second name instead, and only
+// opened to verify them.
+//
+// A read-only engine, and one that cannot flush, writes what it has in memory into tables of the
+// backup. If a file of a read-only one is gone, because a writer has replaced it, the error matches
+// fs.ErrNotExist.
+func (e *Engine) Backup(ctx context.Context, target vfs.FS, dir string, link bool) error {
+	err := e.Flush()
+	if errors.Is(err, ErrClosed) {
+		return err
+	}
+	unflushed := err != nil
+	if unflushed && !errors.Is(err, ErrReadOnly) {
+		e.options.Logger.Warn("flush for a backup", "dir", e.dir, "err", err)
+	}
+	ctx, done, err := e.startBackup(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	p, unpin := e.freeze(unflushed)
+	defer unpin()
+	if err := e.backup(ctx, p, target, dir, link); err != nil {
+		return fmt.Errorf("back up %s to %s: %w", e.dir, dir, err)
+	}
+	return nil
+}
+
+// startBackup keeps Close waiting until done is called, and lets it end the context it returns.
+func (e *Engine) startBackup(
+	ctx context.Context,
+) (inner context.Context, done func(), err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed.Load() {
+		return nil, nil, ErrClosed
+	}
+	inner, cancel := context.WithCancelCause(ctx)
+	e.jobs.Add(1)
+	e.jobs.Go(func() {
+		select {
+		case <-e.stop:
+			cancel(ErrClosed)
+		case <-inner.Done():
+		}
+	})
+	return inner, func() {
+		cancel(nil)
+		e.jobs.Done()
+	}, nil
+}
+
+// frozen is what is backed up.
+type frozen struct {
+	version    *manifest.Version // whose files stay
+	memory     []memtable.Root   // what is not in them, oldest first
+	lastCommit uint64            // the newest commit in both
+}
+
+// freeze returns what is committed, with or without what is in memory, and keeps its files
+// from being removed until unpin is called.
+func (e *Engine) freeze(memory bool) (p frozen, unpin func()) {
+	visible := e.visible()
+	e.installing.Lock()
+	defer e.installing.Unlock()
+	state := e.state.Load()
+	p.version = state.Levels.Version
+	p.lastCommit = p.version.LastCommit
+	if memory {
+		p.memory = append(slices.Clone(state.Sealed), state.Mem)
+		slices.Reverse(p.memory[:len(state.Sealed)])
+		p.lastCommit = max(p.lastCommit, visible)
+	}
+	var names []string
+	for t := range p.version.Tables() {
+		names = append(names, run.Name(t.Number))
+	}
+	for _, f := range p.version.ValueFiles {
+		names = append(names, valueName(f))
+	}
+	e.pinLocked(names, 1)
+	return p, func() {
+		e.installing.Lock()
+		defer e.installing.Unlock()
+		e.pinLocked(names, -1)
+		e.removeGarbage()
+	}
+}
+
+// pinLocked adds n to the number of backups that need the files. The caller holds e.installing.
+func (e *Engine) pinLocked(names []string, n int) {
+	if e.pinned == nil {
+		e.pinned = make(map[string]int)
+	}
+	for _, name := range names {
+		if e.pinned[name] += n; e.pinned[name] == 0 {
+			delete(e.pinned, name)
+		}
+	}
+}
+
+// visible returns the number of a commit that readers see, the newest or one shortly before it.
+func (e *Engine) visible() uint64 {
+	if e.options.Volatile {
+		return e.committed.Load()
+	}
+	e.pipeline.mu.Lock()
+	defer e.pipeline.mu.Unlock()
+	if e.options.NoSync {
+		return e.pipeline.written
+	}
+	return e.pipeline.synced
+}
+
+// backup writes what is frozen into a folder.
+func (e *Engine) backup(
+	ctx context.Context, p frozen, target vfs.FS, dir string, link bool,
+) (err error) {
+	folder, err := backup.Begin(target, dir, backup.Source{
+		FS: e.fs, Dir: e.dir, Database: e.database, Version: p.version, LastCommit: p.lastCommit,
+		MayVanish: e.options.ReadOnly,
+	}, &e.backups)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, folder.Close()) }()
+	if err := folder.Copy(ctx, link); err != nil {
+		return err
+	}
+	copied := e.asOpened(target, dir, p.version)
+	if err := e.addMemory(ctx, copied, folder, p); err != nil {
+		return err
+	}
+	if err := copied.Check(ctx, !link); err != nil {
+		if errors.Is(err, corrupt.Err) {
+			err = fmt.Errorf("%w; the database may be damaged there, too: see \"stoat check %s\"",
+				err, e.dir)
+		}
+		return fmt.Errorf("verify what was copied: %w", err)
+	}
+	if err := folder.Commit(copied.state.Load().Levels.Version); err != nil {
+		return err
+	}
+	if err := folder.Tidy(); err != nil {
+		e.options.Logger.Warn("remove what the backup does not need", "dir", dir, "err", err)
+	}
+	return nil
+}
+
+// asOpened returns an engine for reading a folder as if it had a manifest that says version.
+func (e *Engine) asOpened(target vfs.FS, dir string, version *manifest.Version) *Engine {
+	o := e.options
+	o.ReadOnly, o.MemoryLimit = true, min(o.MemoryLimit, backupMemory)
+	opened := newEngine(target, dir, o)
+	opened.database = e.database
+	opened.publishRecovered(version, nil)
+	return opened
+}
+
+// addMemory writes what is frozen in memory into tables of the folder, and makes them part of what
+// copied reads.
+func (e *Engine) addMemory(
+	ctx context.Context, copied *Engine, folder *backup.Folder, p frozen,
+) error {
+	for _, root := range p.memory {
+		if root.Empty() {
+			continue
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		folder.Reserve(p.version.NextNumber + backupGap)
+		levels := copied.state.Load().Levels
+		job := copied.flushJob(sealed{root: root, lastCommit: p.lastCommit}, levels, true)
+		job.Output.NextNumber = folder.NextNumber
+		edit, err := job.Run()
+		if err != nil {
+			return fmt.Errorf("write what is in memory: %w", err)
+		}
+		version, err := levels.Version.Apply(edit)
+		if err != nil {
+			return err
+		}
+		next := *copied.state.Load()
+		next.Levels = superversion.NewLevels(version, levels, copied.opener())
+		copied.state.Store(&next)
+		copied.current.Store(&next)
+		e.countAdded(edit)
+	}
+	return nil
+}
+
+// countAdded counts the files of an edit that were written into a backup.
+func (e *Engine) countAdded(edit *manifest.Edit) {
+	count := func(size uint64) {
+		e.backups.Files.Add(1)
+		e.backups.Bytes.Add(size)
+	}
+	for _, r := range append(slices.Clip(edit.AddYoung), manifest.Run{Tables: edit.AddBottom}) {
+		for _, t := range r.Tables {
+			count(t.Size)
+		}
+	}
+	for _, f := range edit.AddValues {
+		count(f.Size)
+	}
+}
