@@ -84,7 +84,8 @@ func openError(dir string, readOnly bool, err error) error {
 	case errors.Is(err, ErrLocked):
 		advice = " (close it there, set Options.LockTimeout to wait, or set Options.ReadOnly to share)"
 	case errors.Is(err, ErrCorrupt):
-		advice = " (keep a copy of the directory and restore a backup)"
+		advice = " (keep a copy of the directory and restore a backup, or run: stoat salvage " +
+			dir + " NEW)"
 	case errors.Is(err, ErrNoSpace):
 		advice = " (free some space, or set Options.ReadOnly)"
 	case errors.Is(err, fs.ErrPermission):

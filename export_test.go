@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/salvage"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -15,4 +16,11 @@ func OpenFS(fs vfs.FS, dir string, opts *Options, t engine.Tuning) (*DB, error) 
 // BackupFS is [DB.Backup] or [DB.BackupLinked] to any file system.
 func (db *DB) BackupFS(ctx context.Context, fs vfs.FS, dir string, link bool) error {
 	return db.engine.Backup(ctx, fs, dir, link)
+}
+
+// SalvageFS is [Salvage] on any file system, with sizes for the occasion.
+func SalvageFS(
+	ctx context.Context, fs vfs.FS, src, dst string, sizes salvage.Sizes,
+) (*SalvageReport, error) {
+	return salvageOn(ctx, fs, src, dst, sizes)
 }

@@ -19,6 +19,9 @@ type player struct {
 	long  bool         // now and then, a value of tens of kilobytes
 
 	loaded int // keys so far that were loaded beyond all others
+
+	asked string                  // the key that was made last
+	wrote func(key, value string) // called with each value, and the key it is for; may be nil
 }
 
 func newPlayer(seed uint64, clock *model.Clock) *player {
@@ -34,6 +37,11 @@ func (p *player) chance(n int) bool { return p.rng.IntN(n) == 0 }
 // key returns one of p.keys keys of many shapes: short, little-endian, with long common prefixes,
 // with 0x00 and 0xFF at the ends, and a few long ones.
 func (p *player) key() string {
+	p.asked = p.newKey()
+	return p.asked
+}
+
+func (p *player) newKey() string {
 	n := p.rng.IntN(p.keys)
 	switch n % 8 {
 	case 0:
@@ -56,6 +64,18 @@ func (p *player) key() string {
 
 // value returns a value that may compress well or not at all.
 func (p *player) value() string {
+	value := p.newValue()
+	p.note(p.asked, value)
+	return value
+}
+
+func (p *player) note(key, value string) {
+	if p.wrote != nil {
+		p.wrote(key, value)
+	}
+}
+
+func (p *player) newValue() string {
 	if p.chance(3) {
 		return p.event("login")
 	}
@@ -154,7 +174,9 @@ func (p *player) writeMuch(t twin) error {
 	}
 	for range 45 {
 		p.rng.Shuffle(8, func(i, j int) { block[i], block[j] = block[j], block[i] })
-		if err := t.put(fmt.Sprint("much", p.rng.IntN(60)), string(block)); err != nil {
+		key := fmt.Sprint("much", p.rng.IntN(60))
+		p.note(key, string(block))
+		if err := t.put(key, string(block)); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ func commands() []*command {
 		getCommand(), putCommand(), delCommand(),
 		scanCommand(), keysCommand(), bucketsCommand(), statsCommand(),
 		dumpCommand(), loadCommand(), bulkLoadCommand(), compactCommand(),
-		checkCommand(), backupCommand(), restoreCommand(), dumpFileCommand(),
+		checkCommand(), backupCommand(), restoreCommand(), salvageCommand(), dumpFileCommand(),
 		tourCommand(), tourWriterCommand(),
 		helpCommand(), versionCommand(),
 	}

@@ -15,7 +15,7 @@ const (
 	exitError    = 1
 	exitUsage    = 2
 	exitNotFound = 3
-	exitDamaged  = 4
+	exitDamaged  = 4 // or, of salvage, that something is lost
 )
 
 // usageError is a mistake in the arguments.
@@ -35,8 +35,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		err = fmt.Errorf("write the output: %w", flushErr)
 	}
 	code := exitCode(err)
-	if code == exitDamaged {
-		err = fmt.Errorf("%w; keep a copy of the folder, then restore a backup or load a dump", err)
+	if errors.Is(err, stoat.ErrCorrupt) {
+		err = fmt.Errorf("%w; keep a copy of the folder, then restore a backup, load a "+
+			"dump, or run \"stoat salvage DIR NEW\"", err)
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "stoat: %v\n", err)
@@ -51,7 +52,7 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.Is(err, stoat.ErrCorrupt):
+	case errors.Is(err, stoat.ErrCorrupt), errors.Is(err, errLost):
 		return exitDamaged
 	case errors.Is(err, stoat.ErrNotFound):
 		return exitNotFound

@@ -39,6 +39,8 @@ func TestRun_refusesWrongArguments(t *testing.T) {
 		{"load"},
 		{"bulk-load"},
 		{"compact"},
+		{"salvage", db},
+		{"salvage", "", db},
 		{"tour", "here"},
 		{"help", "gte"},
 		{"version", "1"},

@@ -62,8 +62,12 @@ const policy = `
 	                       internal/superversion, internal/run, internal/flush, internal/merge,
 	                       internal/backup, internal/check, internal/sorter
 
+	internal/salvage:      internal/keyspace, internal/checksum, internal/corrupt, internal/vfs,
+	                       internal/memtable, internal/wal, internal/manifest, internal/valuelog,
+	                       internal/block, internal/table, internal/run
+
 	.:                     internal/keyspace, internal/corrupt, internal/vfs, internal/vfs/memfs,
-	                       internal/superversion, internal/engine
+	                       internal/superversion, internal/engine, internal/salvage
 	cmd/stoat:             ., internal/inspect
 `
 

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -151,8 +150,8 @@ func (e *Engine) removeGarbage() {
 
 // create starts an empty database in e.dir, which is locked and holds nothing but manifests that a
 // crash cut off, and their copies.
-func (e *Engine) create(found files) error {
-	if _, err := rand.Read(e.database[:]); err != nil {
+func (e *Engine) create(found files) (err error) {
+	if e.database, err = NewIdentity(); err != nil {
 		return err
 	}
 	number := e.nextNumber()

@@ -43,6 +43,11 @@ func (osFS) List(dir string) ([]string, error) {
 	return names, errors.Join(err, folder.Close())
 }
 
+func (osFS) IsRegular(name string) (bool, error) {
+	info, err := os.Lstat(name)
+	return err == nil && info.Mode().IsRegular(), err
+}
+
 func (s osFS) MkdirAll(dir string) error {
 	dir = filepath.Clean(dir)
 	info, err := os.Stat(dir)

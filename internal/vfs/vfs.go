@@ -41,6 +41,8 @@ type FS interface {
 	Same(a, b string) bool
 	// List returns the base names in dir, sorted.
 	List(dir string) ([]string, error)
+	// IsRegular reports whether name is a regular file: no folder, no symbolic link, no device.
+	IsRegular(name string) (bool, error)
 	// MkdirAll makes dir and its parents (mode 0700) durably; it is nil if dir exists.
 	MkdirAll(dir string) error
 	// SyncDir makes the creations and removals in dir so far durable.

@@ -90,6 +90,9 @@ func (f *FS) List(dir string) ([]string, error) {
 	return f.inner.List(dir)
 }
 
+// IsRegular implements vfs.FS. It is no operation of its own for the hook.
+func (f *FS) IsRegular(name string) (bool, error) { return f.inner.IsRegular(name) }
+
 // MkdirAll implements vfs.FS.
 func (f *FS) MkdirAll(dir string) error {
 	if err := f.before(Op{Kind: MkdirAll, Name: dir}); err != nil {

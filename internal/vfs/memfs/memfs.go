@@ -163,6 +163,23 @@ func (f *FS) List(dir string) ([]string, error) {
 	return names, nil
 }
 
+// IsRegular implements vfs.FS. There are files and directories only.
+func (f *FS) IsRegular(name string) (bool, error) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.isDir(filepath.Clean(name)) {
+		return false, nil
+	}
+	dir, base, err := f.split("stat", name)
+	if err != nil {
+		return false, err
+	}
+	if f.dirs[dir][base].now == nil {
+		return false, missing("stat", name)
+	}
+	return true, nil
+}
+
 // MkdirAll implements vfs.FS.
 func (f *FS) MkdirAll(dir string) error {
 	f.mu.Lock()

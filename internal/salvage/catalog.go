@@ -1,0 +1,212 @@
+package salvage
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/manifest"
+)
+
+// catalog is the buckets of the source: what is known of them, and what has to be made up, so that
+// no data is out of reach.
+type catalog struct {
+	version   *manifest.Version // nil without a manifest
+	buckets   map[uint64]bucket
+	sequences map[uint64]keyspace.Entry
+	dropped   map[uint64]bool   // by the log, and what is within those
+	lost      map[uint64]string // buckets without an entry, and what they are called now
+	next      uint64            // the next bucket id, as it was stored; 0 if it was not
+	highest   uint64            // id that was met
+	closed    bool              // all of it has been read
+	names     map[string]bool   // of the buckets in the root bucket, once closed
+}
+
+// newCatalog returns an empty catalog for a database whose manifest says v; v may be nil.
+func newCatalog(v *manifest.Version) *catalog {
+	return &catalog{
+		version: v,
+		buckets: make(map[uint64]bucket), sequences: make(map[uint64]keyspace.Entry),
+		dropped: make(map[uint64]bool), lost: make(map[uint64]string),
+	}
+}
+
+// bucket is the entry of one bucket.
+type bucket struct {
+	parent uint64
+	name   string
+}
+
+// add takes over an entry of the catalog whose value has been read. It returns what is wrong with
+// it, if anything is.
+func (c *catalog) add(key []byte, e keyspace.Entry) (problem string) {
+	if id, ok := keyspace.ParseDropped(key); ok {
+		c.dropped[id] = true
+		c.meet(id)
+		return ""
+	}
+	n, size := binary.Uvarint(e.Value)
+	if size <= 0 || size != len(e.Value) {
+		return "it is no number"
+	}
+	if bytes.Equal(key, keyspace.AppendNextID(nil)) {
+		c.next = n
+		return ""
+	}
+	id, ok := keyspace.BucketOf(key)
+	if !ok {
+		return "it is no key of the catalog"
+	}
+	if bytes.Equal(key, keyspace.AppendSequence(nil, id)) {
+		c.sequences[id] = e
+		c.meet(id)
+		return ""
+	}
+	prefix := keyspace.AppendCatalog(nil, id)
+	if _, twice := c.buckets[n]; !bytes.HasPrefix(key, prefix) || len(key) == len(prefix) ||
+		n <= id || twice {
+		return "it is no valid entry of a bucket"
+	}
+	c.buckets[n] = bucket{id, string(key[len(prefix):])}
+	c.meet(n)
+	c.meet(id)
+	return ""
+}
+
+func (c *catalog) meet(id uint64) { c.highest = max(c.highest, id) }
+
+// close ends the reading of the catalog: buckets that were dropped go, with those within them.
+func (c *catalog) close() {
+	if c.closed {
+		return
+	}
+	c.closed = true
+	for _, id := range c.ids() {
+		b := c.buckets[id]
+		if c.gone(b.parent) {
+			c.dropped[id] = true
+		}
+		if c.gone(id) {
+			delete(c.buckets, id)
+		}
+	}
+	c.names = make(map[string]bool)
+	for _, b := range c.buckets {
+		if b.parent == keyspace.RootID {
+			c.names[b.name] = true
+		}
+	}
+	for _, id := range c.ids() {
+		c.want(c.buckets[id].parent)
+	}
+	for id := range c.sequences {
+		if c.gone(id) {
+			delete(c.sequences, id)
+		} else {
+			c.want(id)
+		}
+	}
+}
+
+// ids returns the ids of the buckets; that of a bucket is above that of what it is in.
+func (c *catalog) ids() []uint64 {
+	ids := make([]uint64, 0, len(c.buckets))
+	for id := range c.buckets {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// gone reports whether a bucket was dropped.
+func (c *catalog) gone(id uint64) bool {
+	return c.dropped[id] || c.version != nil && c.version.IsDropped(id)
+}
+
+// want makes sure that there is a bucket of that id, which something belongs to.
+func (c *catalog) want(id uint64) {
+	if _, ok := c.buckets[id]; ok || id == keyspace.RootID || c.lost[id] != "" {
+		return
+	}
+	c.meet(id)
+	name := fmt.Sprintf("lost-%d", id)
+	for n := 2; c.names[name]; n++ {
+		name = fmt.Sprintf("lost-%d-%d", id, n)
+	}
+	c.lost[id] = name
+}
+
+// path returns the names that lead to a bucket; ok is false if the bucket is not known.
+func (c *catalog) path(id uint64) (names []string, ok bool) {
+	for id != keyspace.RootID {
+		b, ok := c.buckets[id]
+		if !ok {
+			if b.name = c.lost[id]; b.name == "" {
+				return nil, false
+			}
+		}
+		names = append(names, b.name)
+		id = b.parent // below id, so that this ends
+	}
+	slices.Reverse(names)
+	return names, true
+}
+
+// pair is an entry with its key.
+type pair struct {
+	key   []byte
+	entry keyspace.Entry
+}
+
+// pairs returns the entries of the new catalog in the order of their keys.
+func (c *catalog) pairs() []pair {
+	var all []pair
+	add := func(key []byte, n uint64) {
+		value := binary.AppendUvarint(nil, n)
+		all = append(all, pair{key, keyspace.Entry{Kind: keyspace.KindPut, Value: value}})
+	}
+	for id, b := range c.buckets {
+		add(append(keyspace.AppendCatalog(nil, b.parent), b.name...), id)
+	}
+	for id, name := range c.lost {
+		add(append(keyspace.AppendCatalog(nil, keyspace.RootID), name...), id)
+	}
+	for id, e := range c.sequences {
+		all = append(all, pair{keyspace.AppendSequence(nil, id), e})
+	}
+	if next := c.nextID(); next > 0 {
+		add(keyspace.AppendNextID(nil), next)
+	}
+	slices.SortFunc(all, func(a, b pair) int { return bytes.Compare(a.key, b.key) })
+	return all
+}
+
+// nextID returns the id of the next bucket to be created, or 0 if none ever was.
+func (c *catalog) nextID() uint64 {
+	if c.highest == 0 || c.highest == math.MaxUint64 {
+		return c.next
+	}
+	return max(c.next, c.highest+1)
+}
+
+// lostNames returns the names of the buckets that were made up, in the order of their ids.
+func (c *catalog) lostNames() []string {
+	type named struct {
+		id   uint64
+		name string
+	}
+	var all []named
+	for id, name := range c.lost {
+		all = append(all, named{id, name})
+	}
+	slices.SortFunc(all, func(a, b named) int { return cmp.Compare(a.id, b.id) })
+	var names []string
+	for _, n := range all {
+		names = append(names, n.name)
+	}
+	return names
+}

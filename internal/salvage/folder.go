@@ -1,0 +1,201 @@
+package salvage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/valuelog"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/wal"
+)
+
+const lockName = "LOCK"
+
+// errReadOnly is what writing to the source returns. Nobody tries.
+var errReadOnly = errors.New("the damaged database is only read")
+
+// folder is the source: a file system that has nothing but the regular files of one folder, and
+// that cannot be written.
+type folder struct {
+	fs      vfs.FS
+	dir     string
+	lock    vfs.Lock // nil if there is none to take
+	regular map[string]bool
+	ignored []string // names of what is no regular file
+
+	tables, logs, manifests, copies []uint64 // ascending
+}
+
+var _ vfs.FS = (*folder)(nil)
+
+// openFolder lists the folder and takes its lock. That another process has the lock is an error;
+// that it cannot be taken for another reason, as on a medium that cannot be written, is none.
+func openFolder(files vfs.FS, dir string) (*folder, error) {
+	names, err := files.List(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", dir, err)
+	}
+	f := &folder{fs: files, dir: dir, regular: make(map[string]bool)}
+	for _, name := range names {
+		regular, err := files.IsRegular(filepath.Join(dir, name))
+		if err != nil || !regular {
+			f.ignored = append(f.ignored, name)
+			continue
+		}
+		f.add(name)
+	}
+	for _, numbers := range [][]uint64{f.tables, f.logs, f.manifests, f.copies} {
+		slices.Sort(numbers)
+	}
+	if len(f.tables)+len(f.logs)+len(f.manifests)+len(f.copies) == 0 {
+		return nil, fmt.Errorf("no file of a database in %s: %w", dir, fs.ErrNotExist)
+	}
+	if f.regular[lockName] {
+		f.lock, err = files.Lock(filepath.Join(dir, lockName))
+		if errors.Is(err, vfs.ErrLocked) {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func (f *folder) add(name string) {
+	f.regular[name] = true
+	if n, ok := run.ParseName(name); ok {
+		f.tables = append(f.tables, n)
+	} else if n, ok := wal.ParseName(name); ok {
+		f.logs = append(f.logs, n)
+	} else if n, ok := manifest.ParseName(name); ok {
+		f.manifests = append(f.manifests, n)
+	} else if n, ok := manifest.ParseCopyName(name); ok {
+		f.copies = append(f.copies, n)
+	}
+}
+
+// close lets go of the lock.
+func (f *folder) close() error {
+	if f.lock == nil {
+		return nil
+	}
+	lock := f.lock
+	f.lock = nil
+	return lock.Close()
+}
+
+// path returns the path of a file in the folder.
+func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
+
+// identity returns the database's identity as most files have it at their beginning, or tables at
+// their end: all kinds of files have the same header.
+func (f *folder) identity() ([16]byte, error) {
+	votes := make(map[[16]byte]int)
+	for name := range f.regular {
+		for _, id := range f.identitiesIn(name) {
+			votes[id]++
+		}
+	}
+	var best [16]byte
+	most := 0
+	for id, n := range votes {
+		if n > most || n == most && bytes.Compare(id[:], best[:]) < 0 {
+			best, most = id, n
+		}
+	}
+	if most == 0 {
+		return best, corrupt.New(f.dir, 0, "no file has a header that is valid")
+	}
+	return best, nil
+}
+
+// identitiesIn returns the identities that a file has in its header and its footer, as far as those
+// are valid.
+func (f *folder) identitiesIn(name string) (found [][16]byte) {
+	const header, footer, at = 48, 88, 24
+	file, err := f.fs.Open(f.path(name))
+	if err != nil {
+		return nil
+	}
+	size, err := file.Size()
+	for _, n := range [...]int64{header, footer} {
+		p, from := make([]byte, n), int64(0)
+		if n == footer {
+			from = size - footer
+		}
+		if err != nil || from < 0 {
+			continue
+		}
+		if read, _ := file.ReadAt(p, from); read < len(p) {
+			continue
+		}
+		sum := binary.LittleEndian.Uint32(p[n-checksum.Size:])
+		if bytes.HasPrefix(p, []byte("STOAT")) && checksum.Of(p[:n-checksum.Size]) == sum {
+			found = append(found, [16]byte(p[at:]))
+		}
+	}
+	_ = file.Close() // it was only read
+	return found
+}
+
+// has reports whether there is a regular file of that name.
+func (f *folder) has(name string) bool { return f.regular[name] }
+
+// hasValues reports whether there is a value file, or a log segment, of that number.
+func (f *folder) hasValues(number uint64) (name string, ok bool) {
+	for _, name := range []string{valuelog.Name(number), wal.Name(number)} {
+		if f.regular[name] {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// Open implements vfs.FS for the regular files of the folder.
+func (f *folder) Open(name string) (vfs.File, error) {
+	if filepath.Dir(name) != filepath.Clean(f.dir) || !f.regular[filepath.Base(name)] {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return f.fs.Open(name)
+}
+
+// List implements vfs.FS.
+func (f *folder) List(string) ([]string, error) {
+	var names []string
+	for name := range f.regular {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// IsRegular implements vfs.FS.
+func (f *folder) IsRegular(name string) (bool, error) { return f.regular[filepath.Base(name)], nil }
+
+// Link implements vfs.FS.
+func (f *folder) Link(string, string) error { return errReadOnly }
+
+// Same implements vfs.FS.
+func (f *folder) Same(a, b string) bool { return f.fs.Same(a, b) }
+
+// Create implements vfs.FS.
+func (f *folder) Create(string) (vfs.File, error) { return nil, errReadOnly }
+
+// Remove implements vfs.FS.
+func (f *folder) Remove(string) error { return errReadOnly }
+
+// MkdirAll implements vfs.FS.
+func (f *folder) MkdirAll(string) error { return errReadOnly }
+
+// SyncDir implements vfs.FS.
+func (f *folder) SyncDir(string) error { return errReadOnly }
+
+// Lock implements vfs.FS.
+func (f *folder) Lock(string) (vfs.Lock, error) { return nil, errReadOnly }

@@ -1,0 +1,158 @@
+package salvage
+
+import (
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/wal"
+)
+
+// listMax bounds each list of a report; what is beyond is counted.
+const listMax = 1000
+
+// Report says what a salvage has found, lost, and written.
+type Report struct {
+	Source, Dest string
+
+	Manifest string // the file that named the others; empty if there is none
+	Older    bool   // any key may be lost, have an older value, or be back after it was deleted
+
+	Tables, Logs int       // that were read
+	Problems     []Problem // what is wrong with files; at most 1,000
+	MoreProblems int       // that are not in Problems
+
+	Blocks     int     // of tables, whose keys or values cannot be read
+	Ranges     []Range // where keys may be lost, or have older values; at most 1,000
+	MoreRanges int     // that are not in Ranges
+
+	Transactions uint64 // of logs, that are lost
+
+	Values int   // whose keys are known, and which are lost
+	Keys   []Key // of the first 1,000 of them
+
+	Buckets []string // made in the root bucket, for data whose bucket is not known
+
+	Entries, Bytes uint64 // written: keys with their values
+}
+
+// Problem is one thing that is wrong with a file.
+type Problem struct {
+	File   string
+	Offset int64
+	What   string
+}
+
+// Range is keys of one bucket in [Start, End). Empty bounds are none.
+type Range struct {
+	File       string
+	Bucket     []string // the names that lead to it; none for the root bucket
+	Start, End []byte
+	Catalog    bool // not keys but buckets and sequences, of any bucket
+	Unknown    bool // of all buckets, too, that Bucket does not lead to and no other range names
+}
+
+// Key is a key whose value is lost.
+type Key struct {
+	Bucket  []string
+	Key     []byte
+	Catalog bool // it is the name of a bucket, or a sequence: Key is as it is stored
+	Why     string
+}
+
+// recorder collects what a report says. What it needs names of buckets for waits until all of the
+// catalog is known.
+type recorder struct {
+	made    Report
+	spans   []fileSpan
+	keys    []lostKey
+	catalog *catalog
+}
+
+// fileSpan is internal keys of which a damaged file may have had some.
+type fileSpan struct {
+	file string
+	span keyspace.Span
+}
+
+// lostKey is an internal key whose value is lost, and why.
+type lostKey struct {
+	key []byte
+	why string
+}
+
+func newReport(source, dest string) *recorder {
+	return &recorder{made: Report{Source: source, Dest: dest}}
+}
+
+// problem notes what is wrong with a file.
+func (r *recorder) problem(file string, offset int64, what string) {
+	if len(r.made.Problems) == listMax {
+		r.made.MoreProblems++
+		return
+	}
+	r.made.Problems = append(r.made.Problems, Problem{file, offset, what})
+}
+
+// damage is problem with an error.
+func (r *recorder) damage(file string, err error) { r.problem(file, offsetOf(err), reasonOf(err)) }
+
+// older notes that all of the database may be older than it was last.
+func (r *recorder) older(file, why string) {
+	r.made.Older = true
+	r.problem(file, 0, why)
+}
+
+// span notes that keys in the span may be lost, or have older values.
+func (r *recorder) span(file string, span keyspace.Span) {
+	if len(r.spans) == listMax {
+		r.made.MoreRanges++
+		return
+	}
+	r.spans = append(r.spans, fileSpan{file, span})
+}
+
+// value notes that the value of a key is lost.
+func (r *recorder) value(key []byte, why string) {
+	r.made.Values++
+	if len(r.keys) < listMax {
+		r.keys = append(r.keys, lostKey{key, why})
+	}
+}
+
+// log notes what is wrong with a log.
+func (r *recorder) log(name string, d wal.Damage, lost, after uint64) {
+	r.made.Transactions += lost
+	if d.Places > 0 {
+		r.older(name, fmt.Sprintf("%d bytes in %d places are damaged, from offset %d on", d.Bytes,
+			d.Places, d.First))
+	}
+	if lost > 0 {
+		r.older(name, fmt.Sprintf("%d transactions after commit %d are lost; later ones were applied",
+			lost, after))
+	}
+	if d.Tail > 0 {
+		r.older(name, fmt.Sprintf("its last %d bytes are damaged, or were never completely written",
+			d.Tail))
+	}
+}
+
+// report returns the report with the names of buckets.
+func (r *recorder) report() *Report {
+	for _, k := range r.keys {
+		r.made.Keys = append(r.made.Keys, r.keyOf(k))
+	}
+	for _, s := range r.spans {
+		r.ranges(s)
+	}
+	r.made.Buckets = r.catalog.lostNames()
+	return &r.made
+}
+
+func (r *recorder) keyOf(k lostKey) Key {
+	id, ok := keyspace.BucketOf(k.key)
+	path, known := r.catalog.path(id)
+	if prefix := keyspace.AppendPrefix(nil, id); ok && known && keyspace.IsData(k.key) {
+		return Key{Bucket: path, Key: k.key[len(prefix):], Why: k.why}
+	}
+	return Key{Key: k.key, Catalog: true, Why: k.why}
+}

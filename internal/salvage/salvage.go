@@ -1,0 +1,151 @@
+// Package salvage rebuilds a database from what can be read of a damaged one, and says what is
+// lost.
+//
+// A [Job] finds out which files make up the database: by the manifest, by its copy, by the
+// beginning of a damaged one, or, as the last resort, by what is in the folder. Each memtable's
+// log, each run, and without a manifest each table, is a layer; newer layers hide older ones. What
+// layers say of each key is merged, newest first, and written as one bottom run of a new database,
+// with the catalog of buckets made consistent.
+//
+// Nothing ends a salvage but that there is nothing to read, or that the new database cannot be
+// written. Each part that does not verify is left out and noted in the [Report]: the keys of a
+// block, one value, the transactions of a log. No value is ever made up: what is written has been
+// verified, and was the value of its key at some time.
+//
+// In memory are the logs, the catalog of buckets, and one block of each layer. A Job is for one
+// goroutine. The package starts none, follows no symbolic links, and writes nothing to the source.
+package salvage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// askEvery is how many entries are read until the job looks whether it is to go on.
+const askEvery = 4096
+
+// Job is a damaged database on its way to a new one.
+type Job struct {
+	FS       vfs.FS
+	Source   string
+	Dest     string   // missing or empty
+	Database [16]byte // the identity of the new database
+	Sizes    Sizes
+
+	// Verify checks the finished database. If it fails, so does the job. It may be nil.
+	Verify func() error
+}
+
+// Sizes holds the sizes of the new database's parts. A zero field is the default.
+type Sizes struct {
+	TableBytes int64 // a table is closed at this size
+	BlockBytes int   // as in table.WriterOptions
+	Sample     int   // bytes of a bucket's values that decide on their encoding
+	Separate   int   // values of this size go to value files
+	FileBytes  int64 // a value file is closed at this size
+}
+
+const (
+	defaultTableBytes = 32 << 20
+	defaultSeparate   = 4 << 10
+	defaultFileBytes  = 64 << 20
+)
+
+func (s *Sizes) setDefaults() {
+	if s.TableBytes == 0 {
+		s.TableBytes = defaultTableBytes
+	}
+	if s.Separate == 0 {
+		s.Separate = defaultSeparate
+	}
+	if s.FileBytes == 0 {
+		s.FileBytes = defaultFileBytes
+	}
+}
+
+// Run makes the new database. On an error, or if ctx ends, nothing of it stays.
+func (j Job) Run(ctx context.Context) (*Report, error) {
+	j.Sizes.setDefaults()
+	if inside(j.Source, j.Dest) {
+		return nil, fmt.Errorf("%s lies within %s, where nothing is to be written; "+
+			"choose another folder", j.Dest, j.Source)
+	}
+	from, err := openFolder(j.FS, j.Source)
+	if err != nil {
+		return nil, err
+	}
+	out, err := j.prepare()
+	if err != nil {
+		return nil, errors.Join(err, from.close())
+	}
+	r := newReport(j.Source, j.Dest)
+	err = j.fill(ctx, from, out, r)
+	if err = errors.Join(err, from.close()); err == nil && j.Verify != nil {
+		err = j.Verify()
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, errors.Join(err, out.remove())
+	}
+	return r.report(), nil
+}
+
+// fill writes the new database and its manifest.
+func (j Job) fill(ctx context.Context, from *folder, out *output, r *recorder) error {
+	for _, name := range from.ignored {
+		r.problem(name, 0, "it is no regular file, and was not looked at")
+	}
+	p, err := makePlan(from, r)
+	if err != nil {
+		return err
+	}
+	layers, err := p.layers(ctx)
+	if err != nil {
+		return err
+	}
+	r.catalog = newCatalog(p.hints)
+	b := builder{ctx: ctx, out: out, catalog: r.catalog, values: newValues(p), recorder: r}
+	err = b.build(newMerger(layers))
+	if err = errors.Join(err, b.values.close()); err != nil {
+		return err
+	}
+	return out.finish(p.lastCommit)
+}
+
+// prepare makes the folder of the new database, which must not hold anything.
+func (j Job) prepare() (*output, error) {
+	names, err := j.FS.List(j.Dest)
+	made := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case made:
+		err = j.FS.MkdirAll(j.Dest)
+	case err == nil && len(names) > 0:
+		err = fmt.Errorf("%s holds %q: choose an empty folder, or one that does not exist: %w",
+			j.Dest, names[0], fs.ErrExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newOutput(j, made), nil
+}
+
+// inside reports whether path is dir or lies within it.
+func inside(dir, path string) bool {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return false
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return false
+	}
+	rest, err := filepath.Rel(dir, path)
+	return err == nil && rest != ".." && !strings.HasPrefix(rest, ".."+string(filepath.Separator))
+}

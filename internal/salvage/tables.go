@@ -1,0 +1,157 @@
+package salvage
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/table"
+)
+
+// tableSource is the entries of a run: of tables that follow each other. Of tables that were found
+// and not named by a manifest only the number is known.
+type tableSource struct {
+	plan     *plan
+	recorder *recorder
+	tables   []*manifest.Table // the current one first, and those that come next
+	blocks   *table.Blocks     // of the current one; nil before it is opened
+	block    int               // the next block of it
+
+	keys   block.Keys
+	full   block.Column // the keys
+	at     int
+	values block.Values
+	loaded bool   // values are those of the block
+	broken string // why they cannot be
+	last   []byte // the key of the entry before
+}
+
+func (s *tableSource) next() bool {
+	for {
+		for s.at++; s.at < s.keys.Len(); s.at++ {
+			key := s.full.At(s.at)
+			if possible(key) && bytes.Compare(key, s.last) > 0 {
+				s.last = key
+				return true
+			}
+			s.recorder.value(key, s.name()+" has it out of order")
+		}
+		if !s.nextBlock() {
+			return false
+		}
+	}
+}
+
+// possible reports whether key is one that a database can have.
+func possible(key []byte) bool {
+	return len(key) > 0 && len(key) <= keyspace.MaxInternalKeyBytes
+}
+
+func (s *tableSource) key() []byte { return s.full.At(s.at) }
+
+func (s *tableSource) name() string { return run.Name(s.tables[0].Number) }
+
+// nextBlock goes on to the next block whose keys can be read.
+func (s *tableSource) nextBlock() bool {
+	for len(s.tables) > 0 {
+		if s.blocks == nil && !s.open() {
+			s.tables = s.tables[1:]
+			continue
+		}
+		if s.block == s.blocks.Len() {
+			_ = s.blocks.Close() // it was only read
+			s.blocks, s.tables = nil, s.tables[1:]
+			continue
+		}
+		i := s.block
+		s.block++
+		keys, err := s.blocks.Keys(i)
+		if err != nil {
+			s.lose(i, err)
+			continue
+		}
+		s.keys, s.full, s.at = keys, keys.Expand(), -1
+		s.loaded, s.broken = false, ""
+		return true
+	}
+	s.keys, s.at = block.Keys{}, 0
+	return false
+}
+
+// open opens the current table. One that cannot be is lost.
+func (s *tableSource) open() bool {
+	t, name := s.tables[0], s.name()
+	if !s.plan.has(name) {
+		s.recorder.problem(name, 0, "the file is missing")
+		s.recorder.span(name, spanOf(t))
+		return false
+	}
+	blocks, err := table.OpenBlocks(table.Config{
+		FS: s.plan.folder, Path: s.plan.path(name), Number: t.Number, Database: s.plan.database,
+		Size: int64(t.Size),
+	}, &s.plan.decompressor)
+	if err != nil {
+		s.recorder.problem(name, offsetOf(err), "all of it is lost: "+reasonOf(err))
+		s.recorder.span(name, spanOf(t))
+		return false
+	}
+	if err := blocks.Flaw(); err != nil {
+		s.recorder.damage(name, err)
+	}
+	s.recorder.made.Tables++
+	s.blocks, s.block = blocks, 0
+	return true
+}
+
+// lose notes that the keys of block i cannot be read.
+func (s *tableSource) lose(i int, err error) {
+	span := s.blocks.Span(i)
+	if span.End == nil {
+		span.End = spanOf(s.tables[0]).End
+	}
+	s.recorder.damage(s.name(), err)
+	s.recorder.made.Blocks++
+	s.recorder.span(s.name(), span)
+}
+
+// spanOf returns the keys that a table may have.
+func spanOf(t *manifest.Table) keyspace.Span {
+	if t.Largest == nil {
+		return keyspace.Span{}
+	}
+	return keyspace.Span{Start: t.Smallest, End: append(slices.Clip(t.Largest), 0)}
+}
+
+func (s *tableSource) entry() (e keyspace.Entry, problem string) {
+	if e.Kind = s.keys.Kind(s.at); e.Kind == keyspace.KindDelete {
+		return e, ""
+	}
+	e.Until = s.keys.Until(s.at)
+	if !s.loaded {
+		s.load()
+	}
+	switch {
+	case s.broken != "":
+		return e, s.broken
+	case s.values.Codec == block.Pattern:
+		s.values.Encoded.Entry(s.at, &e)
+	default:
+		e.Value = s.values.Plain.At(s.at)
+	}
+	return e, ""
+}
+
+// load reads the values of the block, in new memory.
+func (s *tableSource) load() {
+	s.loaded, s.values = true, block.Values{}
+	var err error
+	if s.values, err = s.blocks.Values(s.block-1, s.keys.Len()); err != nil {
+		s.broken = fmt.Sprintf("%s: the values of its block cannot be read", s.name())
+		s.recorder.made.Blocks++
+		s.recorder.damage(s.name(), err)
+	}
+}

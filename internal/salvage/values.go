@@ -1,0 +1,100 @@
+package salvage
+
+import (
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/valuelog"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// values finds the values of entries, wherever they lie.
+type values struct {
+	folder       *folder
+	dictionaries map[uint64]*block.Dictionary
+
+	number uint64   // of the file that was read last
+	name   string   // its name; "" if there is none
+	file   vfs.File // nil if it is not open
+	size   int64    // of the file
+}
+
+func newValues(p *plan) *values {
+	return &values{folder: p.folder, dictionaries: p.dictionaries()}
+}
+
+// of returns the value of an entry that is no tombstone, or what is wrong with it.
+func (v *values) of(e keyspace.Entry) (value []byte, problem string) {
+	switch {
+	case e.Kind == keyspace.KindPointer:
+		p, err := valuelog.ParsePointer(e.Value)
+		if err != nil {
+			return nil, err.Error()
+		}
+		return v.read(p)
+	case e.Dictionary == 0:
+		return e.Value, ""
+	}
+	d := v.dictionaries[e.Dictionary]
+	if d == nil {
+		return nil, fmt.Sprintf("dictionary %06d, which it is encoded with, is lost", e.Dictionary)
+	}
+	value, err := d.Decode(nil, e.Value, int(e.Length))
+	if err != nil {
+		return nil, fmt.Sprintf("it cannot be decoded: %v", err)
+	}
+	return value, ""
+}
+
+// read returns the value that p points to.
+func (v *values) read(p valuelog.Pointer) (value []byte, problem string) {
+	if v.file == nil || v.number != p.File {
+		v.open(p.File)
+	}
+	switch {
+	case v.name == "":
+		return nil, fmt.Sprintf("%s, where it lies, is missing", valuelog.Name(p.File))
+	case v.file == nil:
+		return nil, fmt.Sprintf("%s, where it lies, cannot be opened", v.name)
+	case int64(p.Offset)+int64(p.Length) > v.size:
+		return nil, fmt.Sprintf("%s, where it lies, is cut off before it ends", v.name)
+	}
+	value = make([]byte, p.Length)
+	if n, err := v.file.ReadAt(value, int64(p.Offset)); n < len(value) {
+		return nil, fmt.Sprintf("%s cannot be read at offset %d: %v", v.name, p.Offset, err)
+	}
+	if valuelog.NewPointer(p.File, p.Offset, value) != p {
+		return nil, fmt.Sprintf("%s is damaged at offset %d", v.name, p.Offset)
+	}
+	return value, ""
+}
+
+// open makes the file of that number the one that is read, if it can be opened.
+func (v *values) open(number uint64) {
+	_ = v.close() // it was only read
+	v.number = number
+	v.name, _ = v.folder.hasValues(number)
+	if v.name == "" {
+		return
+	}
+	file, err := v.folder.Open(v.folder.path(v.name))
+	if err != nil {
+		return
+	}
+	if v.size, err = file.Size(); err != nil {
+		_ = file.Close()
+		return
+	}
+	v.file = file
+}
+
+// close closes the open file.
+func (v *values) close() error {
+	if v.file == nil {
+		return nil
+	}
+	file := v.file
+	v.file = nil
+	return file.Close()
+}

@@ -1,0 +1,107 @@
+package wal
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+// salvageImage returns what Salvage takes out of a log with these bytes.
+func salvageImage(t testing.TB, image []byte) (commits []commit, d Damage) {
+	t.Helper()
+	fs := memfs.New()
+	check(t, fs.MkdirAll(testDir))
+	f, err := fs.Create(filepath.Join(testDir, Name(testNumber)))
+	check(t, err)
+	_, err = f.WriteAt(image, 0)
+	check(t, err)
+	check(t, f.Close())
+	d, err = Salvage(fs, testDir, testNumber, testDatabase,
+		func(number uint64, payloads []Payload) error {
+			c := commit{number: number}
+			for _, p := range payloads {
+				c.payloads = append(c.payloads, bytes.Clone(p.Bytes))
+				if !bytes.HasPrefix(image[p.At:], p.Bytes) {
+					t.Fatalf("a payload of commit %d is not at %d in the file", number, p.At)
+				}
+			}
+			commits = append(commits, c)
+			return nil
+		})
+	check(t, err)
+	return commits, d
+}
+
+func sameCommit(a, b commit) bool {
+	return a.number == b.number && slices.EqualFunc(a.payloads, b.payloads, bytes.Equal)
+}
+
+func TestSalvage_returnsAllOfALogWithoutDamage(t *testing.T) {
+	want := someCommits(6)
+	image := logImage(t, Written, want...)
+	for _, image := range [][]byte{image, append(bytes.Clone(image), make([]byte, 5000)...)} {
+		got, d := salvageImage(t, image)
+		if !slices.EqualFunc(got, want, sameCommit) || d != (Damage{}) {
+			t.Errorf("%d of %d commits, %+v", len(got), len(want), d)
+		}
+	}
+}
+
+func TestSalvage_losesOnlyTheTransactionThatIsDamaged(t *testing.T) {
+	want := someCommits(6)
+	image := logImage(t, Written, want...)
+	whole := ends(want)
+	for i := range image {
+		damaged := bytes.Clone(image)
+		damaged[i] ^= 0x10
+		hit, _ := slices.BinarySearch(whole, i+1)
+		left := slices.Clone(want)
+		if i >= fileHeaderBytes {
+			left = slices.Delete(left, hit, hit+1)
+		}
+		got, d := salvageImage(t, damaged)
+		if !slices.EqualFunc(got, left, sameCommit) {
+			t.Fatalf("byte %d of commit %d: got %d commits", i, hit+1, len(got))
+		}
+		if seen := d.Places > 0 || d.Tail > 0; seen != (i >= fileHeaderBytes) {
+			t.Fatalf("byte %d: %+v", i, d)
+		}
+	}
+	t.Logf("trust: %d flipped bytes", len(image))
+}
+
+func TestSalvage_endsWhereTheFileIsCutOff(t *testing.T) {
+	want := someCommits(6)
+	image := logImage(t, Written, want...)
+	whole := ends(want)
+	for cut := range image {
+		n, _ := slices.BinarySearch(whole, cut+1)
+		got, d := salvageImage(t, image[:cut])
+		if !slices.EqualFunc(got, want[:n], sameCommit) || d.Places > 0 {
+			t.Fatalf("cut off at %d: %d commits, want %d, %+v", cut, len(got), n, d)
+		}
+	}
+	t.Logf("trust: %d cut lengths", len(image))
+}
+
+func TestSalvage_findsFramesBehindMuchDamage(t *testing.T) {
+	want := []commit{
+		{1, [][]byte{[]byte("first")}},
+		{2, [][]byte{bytes.Repeat([]byte("x"), 3*windowBytes)}},
+		{3, [][]byte{[]byte("last")}},
+	}
+	image := logImage(t, Written, want...)
+	for _, fill := range []byte{0, 2} { // zeros are no kind of frame, twos look like one
+		damaged := bytes.Clone(image)
+		for i := ends(want)[0]; i < ends(want)[1]-1; i++ {
+			damaged[i] = fill
+		}
+		got, d := salvageImage(t, damaged)
+		if len(got) != 2 || !sameCommit(got[1], want[2]) || d.Places != 1 {
+			t.Errorf("%d commits, %+v", len(got), d)
+		}
+	}
+}

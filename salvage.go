@@ -1,0 +1,56 @@
+package stoat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/salvage"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// Salvage makes a new database in dst, which must be missing or empty, of all that can be read of a
+// damaged one in src, and says what is lost. It is for when [Open] fails with [ErrCorrupt], or
+// reads do, and there is no backup; keep src until the report has been read.
+//
+// A damaged block of a table loses its keys, which are listed as ranges, or its values; a damaged
+// value is lost alone. What is written was verified: keys whose values are lost are listed and left
+// out. In the ranges, and everywhere if the report says [SalvageReport.Older], values may be older
+// than their last. Buckets that cannot be named become buckets "lost-" and a number in the root
+// bucket. A database without damage is copied as it is, compacted.
+//
+// Nothing in src is changed. The error is [ErrLocked] if another process has it open. Salvage
+// returns an error only if there is nothing to read, or if dst cannot be written; then, and when
+// ctx ends, nothing of dst stays.
+func Salvage(ctx context.Context, src, dst string) (*SalvageReport, error) {
+	return salvageOn(ctx, vfs.OS(), src, dst, salvage.Sizes{})
+}
+
+// salvageOn is Salvage on any file system, with sizes for the occasion.
+func salvageOn(
+	ctx context.Context, fs vfs.FS, src, dst string, sizes salvage.Sizes,
+) (*SalvageReport, error) {
+	id, err := engine.NewIdentity()
+	if err != nil {
+		return nil, fmt.Errorf("salvage %s: %w", src, err)
+	}
+	job := salvage.Job{
+		FS: fs, Source: src, Dest: dst, Database: id, Sizes: sizes,
+		Verify: func() error { return verify(ctx, fs, dst) },
+	}
+	r, err := job.Run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("salvage %s: %w", src, err)
+	}
+	return salvageReport(r), nil
+}
+
+// verify checks all of a database that was just written.
+func verify(ctx context.Context, fs vfs.FS, dir string) error {
+	db, err := open(fs, dir, &Options{ReadOnly: true}, engine.Tuning{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Check(ctx), db.Close())
+}
