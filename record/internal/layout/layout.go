@@ -1,0 +1,134 @@
+package layout
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+)
+
+// Layout is a compiled struct type: it appends values of the type as records. It is immutable and
+// safe for concurrent use.
+type Layout struct {
+	typ    reflect.Type
+	number uint64
+	head   []byte // the number, as records begin
+	fields []leaf
+	fixed  int // bytes of all fixed fields
+	ops    []fixedOp
+	vars   []varOp
+	plain  bool // all variable fields are strings or bytes
+}
+
+// leaf is a field of the records of a layout.
+type leaf struct {
+	Info
+	off uintptr  // of the Go field in the layout's type, in bytes
+	was []string // the names that it may have in older schemas, and those of the structs around it
+	val *value
+}
+
+// Info describes a field of a layout.
+type Info struct {
+	Name    string       // with the names of the structs around it, as in "address.city"
+	Options []string     // what the tag says besides the name and old names; not to be modified
+	Type    reflect.Type // of the Go field
+	Index   []int        // of the Go field, for reflect.Value.FieldByIndex; not to be modified
+}
+
+// fixedOp copies a fixed field from memory to the record, or back.
+type fixedOp struct {
+	mem memory
+	off uintptr // in the struct
+	at  int     // in the fixed fields of the record
+}
+
+// varOp appends a variable field.
+type varOp struct {
+	off uintptr // in the struct
+	val *value
+}
+
+// Of compiles a struct type. The error names the field that cannot be stored.
+func Of(t reflect.Type) (*Layout, error) {
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("a %s is not a struct: only structs are records", t)
+	}
+	c := &compiler{}
+	members, err := c.members(t, "", 0)
+	if err != nil {
+		return nil, fmt.Errorf("type %s: %w", t, err)
+	}
+	l := &Layout{typ: t, head: []byte{0}, plain: true}
+	if err := l.flatten(members, []string{""}, place{}); err != nil {
+		return nil, fmt.Errorf("type %s: %w", t, err)
+	}
+	for _, f := range l.fields {
+		if f.val.kind.fixed() {
+			l.ops = append(l.ops, fixedOp{f.val.mem, f.off, l.fixed})
+			l.fixed += f.val.kind.size()
+			continue
+		}
+		l.vars = append(l.vars, varOp{f.off, f.val})
+		l.plain = l.plain && f.val.kind.text()
+	}
+	return l, nil
+}
+
+// flatten adds the members of a struct at a place as fields, and those of structs in it. Prefixes
+// are what comes before the names now, first, and what may have done so before.
+func (l *Layout) flatten(members []member, prefixes []string, in place) error {
+	for _, m := range members {
+		var names []string
+		for _, name := range append([]string{m.name}, m.was...) {
+			for _, prefix := range prefixes {
+				names = append(names, prefix+name)
+			}
+		}
+		if m.val.kind != Struct {
+			at := in.inner(m.place)
+			info := Info{names[0], m.options, m.val.typ, at.index}
+			l.fields = append(l.fields, leaf{info, at.off, names[1:], m.val})
+			continue
+		}
+		if len(m.options) > 0 {
+			return fmt.Errorf("field %s: the tag has the option %q: give it to a field of the "+
+				"struct", names[0], m.options[0])
+		}
+		for i := range names {
+			names[i] += "."
+		}
+		if err := l.flatten(m.val.members, names, in.inner(m.place)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Numbered returns the layout with the number that a stored schema has; it is 0 before.
+func (l *Layout) Numbered(number uint64) *Layout {
+	numbered := *l
+	numbered.number = number
+	numbered.head = binary.AppendUvarint(nil, number)
+	return &numbered
+}
+
+// Schema returns the schema of the records that the layout appends.
+func (l *Layout) Schema() *Schema {
+	s := &Schema{Number: l.number}
+	for _, f := range l.fields {
+		s.Fields = append(s.Fields, Named{f.Name, f.val.schema()})
+	}
+	return s
+}
+
+// Type returns the struct type that was compiled.
+func (l *Layout) Type() reflect.Type { return l.typ }
+
+// Fields describes the fields of the records, in the order of the schema.
+func (l *Layout) Fields() []Info {
+	var all []Info
+	for _, f := range l.fields {
+		all = append(all, f.Info)
+	}
+	return all
+}

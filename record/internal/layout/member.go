@@ -1,0 +1,108 @@
+package layout
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// candidate is a member before it is clear whether another one hides it.
+type candidate struct {
+	member
+	field reflect.StructField
+	named bool // the tag has its name
+}
+
+// members compiles the fields of a struct. Fields of embedded structs count as its own: one hides
+// those of its name that are embedded deeper, and one with a name in its tag those without at the
+// same depth.
+func (c *compiler) members(t reflect.Type, path string, depth int) ([]member, error) {
+	if slices.Contains(c.open, t) {
+		return nil, fieldError(path[:max(len(path)-1, 0)], t, "it contains itself")
+	}
+	c.open = append(c.open, t)
+	defer func() { c.open = c.open[:len(c.open)-1] }()
+	all, err := gather(nil, t, path, place{})
+	if err != nil {
+		return nil, err
+	}
+	var members []member
+	for i := range all {
+		m := &all[i]
+		hidden, err := m.hidden(all, path)
+		if err != nil {
+			return nil, err
+		}
+		if hidden {
+			continue
+		}
+		if m.val, err = c.value(m.field.Type, path+m.name, depth+1); err != nil {
+			return nil, err
+		}
+		members = append(members, m.member)
+	}
+	if len(members) == 0 && t.NumField() > 0 {
+		return nil, fieldError(path[:max(len(path)-1, 0)], t, `it has no exported fields: give it `+
+			`MarshalBinary and UnmarshalBinary methods, or the tag stoat:"-"`)
+	}
+	return members, nil
+}
+
+// gather appends the fields of t, which is at a place, and those of structs embedded in it.
+func gather(all []candidate, t reflect.Type, path string, in place) ([]candidate, error) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, err := parseTag(f)
+		if err != nil {
+			return nil, fmt.Errorf("field %s%s: %w", path, f.Name, err)
+		}
+		at := in.inner(place{f.Offset, f.Index})
+		kind, _ := plainKind(f.Type)
+		switch {
+		case tag.skip:
+			continue
+		case f.Anonymous && tag.name == "" && kind == 0 && f.Type.Kind() == reflect.Struct:
+			if all, err = gather(all, f.Type, path, at); err != nil {
+				return nil, err
+			}
+			continue
+		case f.Anonymous && tag.name == "" && f.Type.Kind() == reflect.Pointer:
+			return nil, fieldError(path+f.Name, f.Type,
+				"embed the struct itself, or give the field a name")
+		case !f.IsExported():
+			continue
+		}
+		named := tag.name != ""
+		if !named {
+			tag.name = f.Name
+			if !validName(tag.name) {
+				return nil, fieldError(path+f.Name, f.Type, "give it a name in a tag")
+			}
+		}
+		all = append(all, candidate{member{tag, at, nil}, f, named})
+	}
+	return all, nil
+}
+
+// hidden reports whether another of all hides the candidate.
+func (m *candidate) hidden(all []candidate, path string) (bool, error) {
+	rivals := 0
+	for i := range all {
+		other := &all[i]
+		if other == m || other.name != m.name {
+			continue
+		}
+		switch {
+		case len(other.index) < len(m.index),
+			len(other.index) == len(m.index) && other.named && !m.named:
+			return true, nil
+		case len(other.index) == len(m.index) && other.named == m.named:
+			rivals++
+		}
+	}
+	if rivals > 0 {
+		return false, fmt.Errorf("field %s%s: there are %d fields of this name: give them names "+
+			"in their tags", path, m.name, 1+rivals)
+	}
+	return false, nil
+}
