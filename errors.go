@@ -34,6 +34,9 @@ var (
 	ErrPoisoned = engine.ErrPoisoned
 	// ErrNoSpace reports that the device or the quota is full.
 	ErrNoSpace = vfs.ErrNoSpace
+	// ErrLagged reports that a loop over changes has missed some, because they are no longer at hand;
+	// [DB.Watch] says how to go on.
+	ErrLagged = engine.ErrLagged
 	// ErrCorrupt reports damage found in a file; the message says where.
 	ErrCorrupt = corrupt.Err
 )

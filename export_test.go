@@ -6,6 +6,7 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/salvage"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
 // OpenFS is [Open] on any file system, with an engine tuned for the occasion.
@@ -23,4 +24,14 @@ func SalvageFS(
 	ctx context.Context, fs vfs.FS, src, dst string, sizes salvage.Sizes,
 ) (*SalvageReport, error) {
 	return salvageOn(ctx, fs, src, dst, sizes)
+}
+
+// OpenTunedMemory is [OpenMemory] with an engine tuned for the occasion.
+func OpenTunedMemory(opts *Options, t engine.Tuning) (*DB, error) {
+	o, err := opts.engine()
+	if err != nil {
+		return nil, err
+	}
+	o.Volatile, o.Tuning = true, t
+	return start(memfs.New(), "memory", o)
 }

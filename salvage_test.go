@@ -344,12 +344,12 @@ func isNewest(path []string, got, want *model.Bucket, r *stoat.SalvageReport) er
 	for _, e := range want.Scan("", "", false, 0) {
 		value, found := now[e.Key]
 		delete(now, e.Key)
-		if (!found || value != e.Value) && !told(r, path, e.Key) {
+		if (!found || value != e.Value) && !inReport(r, path, e.Key) {
 			return fmt.Errorf("in %q, key %q is not what it was last (found: %v)", path, e.Key, found)
 		}
 	}
 	for key := range now {
-		if !told(r, path, key) {
+		if !inReport(r, path, key) {
 			return fmt.Errorf("in %q, key %q should not be there", path, key)
 		}
 	}
@@ -374,8 +374,8 @@ func isNewest(path []string, got, want *model.Bucket, r *stoat.SalvageReport) er
 	return nil
 }
 
-// told reports whether the report says that a key may be lost or have an older value.
-func told(r *stoat.SalvageReport, path []string, key string) bool {
+// inReport reports whether the report says that a key may be lost or have an older value.
+func inReport(r *stoat.SalvageReport, path []string, key string) bool {
 	for _, k := range r.Keys {
 		if !k.Catalog && slices.Equal(k.Bucket, path) && string(k.Key) == key {
 			return true

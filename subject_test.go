@@ -75,7 +75,7 @@ func (d *database) open() (err error) { d.db, err = d.openAs(d.dir, false); retu
 func (d *database) openAs(dir string, readOnly bool) (*stoat.DB, error) {
 	options := d.options
 	if d.volatile {
-		return stoat.OpenVolatile(&options, d.tuning)
+		return stoat.OpenTunedMemory(&options, d.tuning)
 	}
 	options.ReadOnly = readOnly
 	return stoat.OpenFS(d.fs, dir, &options, d.tuning)

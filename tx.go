@@ -23,6 +23,7 @@ type Tx struct {
 	snap *superversion.Superversion
 	w    *engine.Writer // nil in a read-only transaction
 
+	position   Position             // of what the transaction began on
 	generation uint64               // the number of transactions that ended in this Tx
 	scratch    []byte               // the internal key in use
 	values     superversion.Scratch // those that were decoded one by one
@@ -49,6 +50,11 @@ func (tx *Tx) begin(snap *superversion.Superversion, w *engine.Writer) {
 	tx.snap, tx.w, tx.writable = snap, w, w != nil
 	tx.err = nil
 	tx.born = tx.generation
+	if w != nil {
+		tx.position = positionOf(w.Base())
+	} else {
+		tx.position = positionOf(snap.Commit)
+	}
 }
 
 // end makes tx a finished transaction and lets go of all that it holds.

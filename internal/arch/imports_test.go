@@ -56,7 +56,8 @@ const policy = `
 	                       internal/superversion
 	internal/backup:       internal/vfs, internal/corrupt, internal/wal, internal/manifest,
 	                       internal/valuelog, internal/run
-	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
+	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/batch,
+	                       internal/memtable,
 	                       internal/wal, internal/manifest, internal/valuelog, internal/block,
 	                       internal/table,
 	                       internal/superversion, internal/run, internal/flush, internal/merge,

@@ -100,6 +100,16 @@ func (a *Arena) Take(at int64) [][]byte {
 	return frames
 }
 
+// Pending returns the payloads of the frames that Take would return. They alias the arena, must not
+// be modified, and are valid unless the batch is rolled back.
+func (a *Arena) Pending() [][]byte {
+	payloads := make([][]byte, 0, len(a.frames)-a.taken)
+	for _, f := range a.frames[a.taken:] {
+		payloads = append(payloads, a.chunks[f.chunk][f.start+a.headroom:f.end:f.end])
+	}
+	return payloads
+}
+
 // Replay copies the payload of a frame, which lies in a log file at the offset at, into the current
 // batch, in one piece, and calls fn for each entry, oldest first. When it does, the arena is as if
 // the entry had just been appended; fn must not append. Take does not return the frame.

@@ -18,7 +18,10 @@ const tidyBytes = 16 << 20
 // were not synced may be lost. Snapshots that readers hold stay readable. Closing again waits for
 // the end and returns nil.
 func (e *Engine) Close() (err error) {
-	e.closing.Do(func() { err = e.close() })
+	e.closing.Do(func() {
+		err = e.close()
+		e.recent.end()
+	})
 	return err
 }
 

@@ -168,7 +168,7 @@ func (e *Engine) coverLocked(through uint64, reach wal.Reach) {
 	if n == 0 {
 		return
 	}
-	e.publishRoot(p.queue[n-1].root)
+	e.publishRoot(p.queue[n-1].root, p.queue[n-1].commit)
 	rest := copy(p.queue, p.queue[n:])
 	clear(p.queue[rest:])
 	p.queue = p.queue[:rest]

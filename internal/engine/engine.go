@@ -6,8 +6,8 @@
 // no lock: a superversion is one atomic load. Writers take turns by the writer lock. Background
 // goroutines exist only while there is work for them.
 //
-// Lock order: Engine.writer, Engine.turn, Engine.installing, pipeline.mu, Engine.mu. No file is
-// read or written under pipeline.mu or Engine.mu.
+// Lock order: Engine.writer, Engine.turn, Engine.installing, pipeline.mu, Engine.mu, recent.mu. No
+// file is read or written under the last three.
 package engine
 
 import (
@@ -48,6 +48,7 @@ type Engine struct {
 	logNumber uint64        // of the active memtable's log segment; 0 if it has none
 	committed atomic.Uint64 // newest appended commit; written under turn
 	pipeline  pipeline
+	recent    recent
 
 	installing sync.Mutex        // held while an edit is recorded and published
 	journal    *manifest.Journal // nil until the first edit
@@ -96,6 +97,7 @@ func newEngine(fs vfs.FS, dir string, o Options) *Engine {
 	e.hurry, e.due, e.stop = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 	e.moved.L = &e.mu
 	e.pipeline.changed.L = &e.pipeline.mu
+	e.recent.changed.L, e.recent.limit = &e.recent.mu, e.options.recentBytes()
 	e.cache = table.NewCache(e.options.heapBytes())
 	e.mem = newMemtable()
 	return e
@@ -120,12 +122,13 @@ func (e *Engine) publishLocked(change func(next *superversion.Superversion)) {
 	e.moved.Broadcast()
 }
 
-// publishRoot makes root the newest memtable that readers see, which nobody waits for.
-func (e *Engine) publishRoot(root memtable.Root) {
+// publishRoot makes root, with the given commit, the newest memtable that readers see. Only loops
+// over changes wait for that.
+func (e *Engine) publishRoot(root memtable.Root, commit uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	next := *e.state.Load()
-	next.Mem = root
+	next.Mem, next.Commit = root, commit
 	e.storeLocked(&next)
 }
 
@@ -135,6 +138,7 @@ func (e *Engine) storeLocked(next *superversion.Superversion) {
 	if !e.closed.Load() {
 		e.current.Store(next)
 	}
+	e.recent.wake()
 }
 
 // nextNumber hands out a file number.

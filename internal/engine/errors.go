@@ -16,6 +16,9 @@ var (
 	// recovers what is durable.
 	ErrPoisoned = errors.New("database no longer accepts writes after a failed one; " +
 		"close and open it again")
+	// ErrLagged reports that commits after a position cannot be told one by one any more.
+	ErrLagged = errors.New("changes after this position are no longer at hand; " +
+		"read the range anew and go on from there")
 )
 
 // poison is the failure that ended all writing.

@@ -170,7 +170,9 @@ func (e *Engine) create(found files) (err error) {
 
 // publishRecovered makes the first state.
 func (e *Engine) publishRecovered(version *manifest.Version, full []sealed) {
-	s := &superversion.Superversion{Levels: superversion.NewLevels(version, nil, e.opener())}
+	s := &superversion.Superversion{
+		Levels: superversion.NewLevels(version, nil, e.opener()), Commit: e.committed.Load(),
+	}
 	for _, f := range full {
 		s.Sealed = append([]memtable.Root{f.root}, s.Sealed...)
 	}

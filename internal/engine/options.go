@@ -74,6 +74,8 @@ const (
 	// tables: so much is being filled, and so much being written, beside the memtable of all
 	// others.
 	spillShare = 2
+	// recentShare of the memory limit, as a divisor, is for the newest commits while somebody follows.
+	recentShare = 32
 	// cacheShare of the memory limit is what decoded blocks may always use.
 	cacheShare = 8
 )
@@ -108,6 +110,9 @@ func (o *Options) writeBytes() int64 { return o.MemoryLimit / 8 * writeShare }
 
 // heapBytes is how much of the memory limit decoded blocks may take, with the memtables.
 func (o *Options) heapBytes() int64 { return o.MemoryLimit / heapShare }
+
+// recentBytes is how much of the memory limit the newest commits may take while somebody follows.
+func (o *Options) recentBytes() int64 { return o.MemoryLimit / recentShare }
 
 func setDefault[T comparable](field *T, value T) {
 	var zero T

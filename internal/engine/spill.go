@@ -60,6 +60,7 @@ func (w *Writer) toTables() error {
 		return err
 	}
 	w.edit, w.written, w.pending = memtable.New(0).Begin(), 0, 0
+	w.taken = nil
 	w.base = &superversion.Superversion{Sealed: []memtable.Root{root}, Levels: w.spill.levels}
 	return nil
 }
@@ -306,11 +307,14 @@ func (w *Writer) adopt() error {
 	if e.logNumber > 0 {
 		edit.LogNumber = e.logNumber + 1
 	}
-	empty := func(next *superversion.Superversion) { next.Mem = memtable.Root{} }
+	empty := func(next *superversion.Superversion) {
+		next.Mem, next.Commit = memtable.Root{}, edit.LastCommit
+	}
 	if err := e.install(edit, empty); err != nil {
 		w.spill.forget() // install has removed the files
 		return err
 	}
+	e.recent.add(edit.LastCommit, nil)
 	e.mem, e.newest = newMemtable(), memtable.Root{}
 	e.closeLog()
 	e.committed.Store(edit.LastCommit)

@@ -14,14 +14,16 @@ import (
 type Writer struct {
 	engine *Engine
 	base   *superversion.Superversion // what lies below the memtable
+	begun  uint64                     // the newest commit in base and the memtable
 	edit   *memtable.Edit
 
-	pending  int    // at least the log's bytes since frames were taken last
-	waiting  int    // those of them since the log was last asked to take them
-	streamed bool   // some frames are in the log's queue, or written
-	written  int64  // at least the bytes written since Begin, or since the last spill
-	bytes    uint64 // the bytes of the keys and values written since Begin
-	spill    *spill // what has left memory; nil while that is nothing
+	pending  int      // at least the log's bytes since frames were taken last
+	waiting  int      // those of them since the log was last asked to take them
+	streamed bool     // some frames are in the log's queue, or written
+	taken    [][]byte // the payloads of those
+	written  int64    // at least the bytes written since Begin, or since the last spill
+	bytes    uint64   // the bytes of the keys and values written since Begin
+	spill    *spill   // what has left memory; nil while that is nothing
 }
 
 // writerLock is the lock of write transactions. Unlike a mutex it is no trap at the end: who waits
@@ -73,8 +75,14 @@ func (e *Engine) Begin() (*Writer, error) {
 		e.writer.unlock()
 		return nil, err
 	}
-	return &Writer{engine: e, base: e.state.Load(), edit: e.mem.Begin()}, nil
+	return &Writer{
+		engine: e, base: e.state.Load(), begun: e.committed.Load(), edit: e.mem.Begin(),
+	}, nil
 }
+
+// Base returns the number of the commit that the transaction began on, which may not be visible
+// yet.
+func (w *Writer) Base() uint64 { return w.begun }
 
 // prepare makes the active memtable ready for a transaction. The caller holds the writer lock.
 func (e *Engine) prepare() error {
@@ -166,6 +174,7 @@ func (w *Writer) stream() {
 	defer e.turn.Unlock()
 	if e.reserve(int64(w.pending)) == nil {
 		end := e.pipeline.log.Size()
+		w.taken = append(w.taken, w.edit.Pending()...)
 		e.stream(w.edit.TakeFrames(end), e.committed.Load()+1)
 		e.logged.Add(uint64(e.pipeline.log.Size() - end))
 		w.streamed, w.pending = true, 0
@@ -250,9 +259,12 @@ func (w *Writer) append() (commit uint64, size int64, err error) {
 		return 0, 0, err
 	}
 	commit = e.committed.Load() + 1
+	if e.recent.followed() {
+		e.recent.add(commit, append(w.taken, w.edit.Pending()...))
+	}
 	if e.options.Volatile {
 		e.newest = w.edit.Commit()
-		e.publishRoot(e.newest)
+		e.publishRoot(e.newest, commit)
 	} else {
 		end := e.pipeline.log.Size()
 		frames := w.edit.TakeFrames(end)

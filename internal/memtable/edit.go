@@ -99,6 +99,10 @@ func (e *Edit) Root() Root {
 // log file from the offset at on, as [batch.Arena.Take] does.
 func (e *Edit) TakeFrames(at int64) [][]byte { return e.m.arena.Take(at) }
 
+// Pending returns the payloads of the frames that TakeFrames would return, as
+// [batch.Arena.Pending] does.
+func (e *Edit) Pending() [][]byte { return e.m.arena.Pending() }
+
 // Commit makes the edit's tree the memtable's newest root and returns it.
 func (e *Edit) Commit() Root {
 	e.m.arena.Commit()

@@ -22,6 +22,7 @@ type Superversion struct {
 	Mem    memtable.Root   // the newest writes
 	Sealed []memtable.Root // full memtables on their way to tables, newest first
 	Levels *Levels         // the tables
+	Commit uint64          // the newest commit in all of them
 }
 
 // Get returns the value of key, as [Levels.Value] does. It does not allocate unless something has

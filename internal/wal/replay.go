@@ -48,6 +48,15 @@ func Replay(
 	fs vfs.FS, dir string, number uint64, database [16]byte, after uint64,
 	fn func(commit uint64, payloads []Payload) error,
 ) (last uint64, err error) {
+	return ReplayFrom(fs, dir, number, database, 0, after, fn)
+}
+
+// ReplayFrom is Replay without what lies before the offset from, where a frame starts; 0 stands for
+// the first. A payload ends where the next frame starts.
+func ReplayFrom(
+	fs vfs.FS, dir string, number uint64, database [16]byte, from int64, after uint64,
+	fn func(commit uint64, payloads []Payload) error,
+) (last uint64, err error) {
 	path := filepath.Join(dir, Name(number))
 	file, err := fs.Open(path)
 	if err != nil {
@@ -61,7 +70,7 @@ func Replay(
 	header, seed := newFileHeader(number, database)
 	r := &replay{window: window{file: file, name: path, size: size}, seed: seed, newest: after}
 	begun, err := r.checkFileHeader(header[:])
-	for at := int64(fileHeaderBytes); begun && err == nil; {
+	for at := max(from, fileHeaderBytes); begun && err == nil; {
 		at, begun, err = r.frame(at, fn)
 	}
 	return r.newest, err

@@ -1,0 +1,95 @@
+package stoat_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/stoatdb/stoat"
+)
+
+func ExampleDB_Watch() {
+	db := exampleDB()
+	defer db.Close()
+
+	from := db.Position()
+	go func() {
+		err := db.Update(func(tx *stoat.Tx) error {
+			err := tx.Put([]byte("alice"), []byte("100"))
+			return errors.Join(err, tx.Put([]byte("bob"), []byte("50")))
+		})
+		if err = errors.Join(err, db.Delete([]byte("bob"))); err != nil {
+			log.Fatal(err)
+		}
+	}()
+	for c, err := range db.Watch(context.Background(), stoat.Range{Limit: 3}, from) {
+		switch {
+		case err != nil:
+			log.Fatal(err)
+		case c.Kind == stoat.ChangePut:
+			fmt.Printf("%s is %s\n", c.Key, c.Value)
+		case c.Kind == stoat.ChangeDelete:
+			fmt.Printf("%s is gone\n", c.Key)
+		}
+		if c.Last {
+			fmt.Println("end of a commit")
+		}
+	}
+	// Output:
+	// alice is 100
+	// bob is 50
+	// end of a commit
+	// bob is gone
+	// end of a commit
+}
+
+// mirrorAccounts keeps a copy of the accounts up to date until ctx ends.
+func mirrorAccounts(ctx context.Context, db *stoat.DB, accounts map[string]string) error {
+	for {
+		var from stoat.Position
+		err := db.View(func(tx *stoat.Tx) error { // read everything
+			from = tx.Position()
+			clear(accounts)
+			for key, value := range tx.Scan(stoat.Range{}) {
+				accounts[string(key)] = string(value)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for c, err := range db.Watch(ctx, stoat.Range{}, from) { // then only what changes
+			switch {
+			case errors.Is(err, stoat.ErrLagged): // the loop ends: start over
+			case err != nil:
+				return err
+			case c.Kind == stoat.ChangePut:
+				accounts[string(c.Key)] = string(c.Value)
+			case c.Kind == stoat.ChangeDelete:
+				delete(accounts, string(c.Key))
+			case c.Kind == stoat.ChangeDeleteRange:
+				for key := range accounts {
+					if key >= string(c.Key) && (c.End == nil || key < string(c.End)) {
+						delete(accounts, key)
+					}
+				}
+			}
+		}
+	}
+}
+
+func ExampleDB_Watch_mirror() {
+	db := exampleDB()
+	defer db.Close()
+	if err := db.Put([]byte("alice"), []byte("100")); err != nil {
+		log.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // a program would go on
+	accounts := map[string]string{}
+	err := mirrorAccounts(ctx, db, accounts)
+	fmt.Println(accounts, err)
+	// Output: map[alice:100] context canceled
+}

@@ -1,0 +1,385 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+// errEnough is what a test ends a follower with.
+var errEnough = errors.New("enough")
+
+func mustFollow(t testing.TB, e *Engine) *Follower {
+	t.Helper()
+	f, err := e.Follow()
+	ok(t, err)
+	t.Cleanup(f.Close)
+	return f
+}
+
+// valuesOf returns the values that a commit puts, joined.
+func valuesOf(t testing.TB, c Commit) string {
+	t.Helper()
+	var values []string
+	err := c.Each(func(_ []byte, e keyspace.Entry) error {
+		values = append(values, string(e.Value))
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return strings.Join(values, "+")
+}
+
+// wantTold wants a follower to be told these commits, by their values, after the given one, and no
+// other before it has seen the newest.
+func wantTold(t testing.TB, f *Follower, after uint64, want ...string) {
+	t.Helper()
+	newest := f.engine.Newest()
+	got, err := toldOf(t, f, after, newest)
+	if !slices.Equal(got, want) || newest > after && err != errEnough {
+		t.Errorf("after %d, the follower is told %q and %v, want %q", after, got, err, want)
+	}
+}
+
+// toldOf returns what a follower is told of the commits above after up to newest.
+func toldOf(t testing.TB, f *Follower, after, newest uint64) (all []string, err error) {
+	t.Helper()
+	if after == newest {
+		return nil, nil
+	}
+	seen := after
+	err = f.Run(t.Context(), after, func(c Commit) error {
+		if seen++; c.Number != seen {
+			t.Errorf("commit %d in the place of %d", c.Number, seen)
+		}
+		all = append(all, valuesOf(t, c))
+		if c.Number == newest {
+			return errEnough
+		}
+		return nil
+	})
+	return all, err
+}
+
+func TestFollower_readsSealedAndActiveSegments(t *testing.T) {
+	disk := memfs.NewCrashable()
+	files, full := failing(disk, errBroken, is(faultfs.Create, tableSuffix))
+	e := mustOpen(t, files, calm())
+	mustCommit(t, e, "a", "b")
+	ok(t, e.Flush())
+	full.Store(true)
+	for _, word := range []string{"c", "d"} {
+		mustCommit(t, e, word)
+		if err := e.Flush(); !errors.Is(err, errBroken) {
+			t.Fatalf("flush gives %v", err)
+		}
+	}
+	mustCommit(t, e, "e", "f")
+	f := mustFollow(t, e)
+	for after, want := range [][]string{
+		2: {"c", "d", "e", "f"}, 3: {"d", "e", "f"}, 4: {"e", "f"}, 5: {"f"}, 6: nil,
+	} {
+		if after >= 2 {
+			wantTold(t, f, uint64(after), want...)
+			continue
+		}
+		if got, err := toldOf(t, f, uint64(after), 6); len(got) > 0 || !errors.Is(err, ErrLagged) {
+			t.Errorf("after %d, the follower is told %q and %v, want %v", after, got, err, ErrLagged)
+		}
+	}
+	files, broken := failing(disk.CrashKeepNone(), errBroken, is(faultfs.Create, tableSuffix))
+	broken.Store(true)
+	recovered := mustOpen(t, files, calm())
+	f = mustFollow(t, recovered)
+	mustCommit(t, recovered, "g")
+	wantTold(t, f, 3, "d", "e", "f", "g")
+	full.Store(false)
+	broken.Store(false)
+}
+
+func TestFollower_goesOverFromTheLog(t *testing.T) {
+	e := mustOpen(t, memfs.New(), calm())
+	mustCommit(t, e, "a", "b", "c")
+	f := mustFollow(t, e)
+	next, want := byte('d'), "c"
+	err := f.Run(t.Context(), 2, func(c Commit) error {
+		if got := valuesOf(t, c); got != want {
+			t.Fatalf("told %q, want %q", got, want)
+		}
+		if want == "k" {
+			return errEnough
+		}
+		mustCommit(t, e, string(next)) // while the log is read, and afterwards
+		want, next = string(next), next+1
+		return nil
+	})
+	if err != errEnough {
+		t.Error(err)
+	}
+	if _, kept := e.recent.get(4); !kept {
+		t.Error("what was committed while there was a follower is not kept")
+	}
+}
+
+// put600KB writes so much that the transaction does not wait for its end with the log.
+func put600KB(t testing.TB, w *Writer, word string) {
+	t.Helper()
+	for i := range 10 {
+		ok(t, w.Put(dataKey("%s%d", word, i), []byte(word+strings.Repeat("x", 60<<10)), 0))
+	}
+	if !w.streamed {
+		t.Fatal("the transaction was not streamed")
+	}
+}
+
+func TestFollower_isToldOfLargeTransactions(t *testing.T) {
+	e := mustOpen(t, memfs.New(), calm())
+	early := mustFollow(t, e)
+	w, err := e.Begin()
+	ok(t, err)
+	put600KB(t, w, "rolled back")
+	w.Rollback()
+	w, err = e.Begin()
+	ok(t, err)
+	put600KB(t, w, "a")
+	ok(t, w.Commit())
+	mustCommit(t, e, "b")
+	want := strings.Repeat("a"+strings.Repeat("x", 60<<10)+"+", 10)
+	want = want[:len(want)-1]
+	if payload, kept := e.recent.get(1); !kept || len(payload) < len(want) {
+		t.Errorf("%d bytes of the large transaction are kept", len(payload))
+	}
+	wantTold(t, early, 0, want, "b")
+	e.recent.mu.Lock()
+	e.recent.restartLocked(0)
+	e.recent.mu.Unlock()
+	wantTold(t, early, 0, want, "b") // from the log
+}
+
+func TestFollower_stopsAtAGapInTheLog(t *testing.T) {
+	o := calm()
+	o.Tuning.SpillBytes = 1 << 10
+	o.ValueThreshold, o.Compression = 64, CompressionNone // the segment before the gap stays
+	e := mustOpen(t, memfs.New(), o)
+	long := strings.Repeat("a", 500)
+	ok(t, commit(e, dataKey("long"), []byte(long)))
+	ok(t, e.Flush())
+	w, err := e.Begin()
+	ok(t, err)
+	for i := range 100 {
+		ok(t, w.Put(dataKey("spilled %d", i), []byte("x"), 0))
+	}
+	ok(t, w.Commit())
+	mustCommit(t, e, "b")
+	f := mustFollow(t, e)
+	if got, err := toldOf(t, f, 0, 3); !slices.Equal(got, []string{long}) ||
+		!errors.Is(err, ErrLagged) {
+		t.Errorf("the follower is told %q and %v, want one commit and %v", got, err, ErrLagged)
+	}
+	wantTold(t, f, 2, "b")
+}
+
+func TestFollower_thatIsSlowDelaysNobody(t *testing.T) {
+	for _, volatile := range []bool{false, true} {
+		t.Run(fmt.Sprint("volatile ", volatile), func(t *testing.T) {
+			o := calm()
+			o.MemoryLimit, o.Volatile = 64<<10, volatile
+			e := mustOpen(t, memfs.New(), o)
+			f := mustFollow(t, e)
+			mustCommit(t, e, "first")
+			stuck := make(chan struct{})
+			told := make(chan error)
+			count, newest := 0, uint64(301)
+			go func() {
+				told <- f.Run(t.Context(), 0, func(c Commit) error {
+					if count++; c.Number == newest {
+						return errEnough
+					}
+					<-stuck
+					return nil
+				})
+			}()
+			for i := range 300 {
+				mustCommit(t, e, fmt.Sprint("word ", i))
+				if kept := heldBytes(&e.recent); kept > o.MemoryLimit/recentShare {
+					t.Fatalf("%d bytes are kept, the limit is %d", kept, o.MemoryLimit/recentShare)
+				}
+			}
+			close(stuck)
+			err := <-told
+			if !volatile && (err != errEnough || count != 301) {
+				t.Errorf("%d commits were told, then %v", count, err)
+			}
+			if volatile && !errors.Is(err, ErrLagged) {
+				t.Errorf("without a log, the follower ends with %v", err)
+			}
+		})
+	}
+}
+
+// heldBytes counts the memory that it holds.
+func heldBytes(f *recent) (n int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, payload := range f.commits {
+		n += int64(cap(payload)) + keptOverhead
+	}
+	return n
+}
+
+func TestRecent_keepsNothingForNobody(t *testing.T) {
+	e := mustOpen(t, memfs.New(), calm())
+	mustCommit(t, e, "a")
+	f, err := e.Follow()
+	ok(t, err)
+	g, err := e.Follow()
+	ok(t, err)
+	if mustCommit(t, e, "b"); heldBytes(&e.recent) == 0 {
+		t.Error("nothing is kept for two followers")
+	}
+	if f.Close(); heldBytes(&e.recent) == 0 {
+		t.Error("nothing is kept for one follower")
+	}
+	g.Close()
+	if mustCommit(t, e, "c"); heldBytes(&e.recent) > 0 {
+		t.Error("commits are kept for nobody")
+	}
+}
+
+func TestRecent_doesWithoutWhatIsTooLarge(t *testing.T) {
+	f := &recent{limit: 1000}
+	f.changed.L = &f.mu
+	f.join()
+	f.add(1, [][]byte{[]byte("ab"), []byte("c")})
+	f.add(2, [][]byte{make([]byte, 2000)})
+	f.add(3, [][]byte{[]byte("d")})
+	f.add(4, nil)
+	for commit, want := range []string{1: "", 2: "", 3: "d", 4: ""} {
+		got, kept := f.get(uint64(commit))
+		if string(got) != want || kept != (commit >= 3) {
+			t.Errorf("of commit %d, %q is kept: %t; want %q", commit, got, kept, want)
+		}
+	}
+	f.add(9, [][]byte{[]byte("e")})
+	if _, kept := f.get(4); kept {
+		t.Error("a commit is kept across a gap")
+	}
+}
+
+func TestFollower_reachesOnlyWhatWasCommitted(t *testing.T) {
+	e := mustOpen(t, memfs.New(), calm())
+	mustCommit(t, e, "a")
+	f := mustFollow(t, e)
+	ok(t, f.Reach(t.Context(), 0))
+	ok(t, f.Reach(t.Context(), 1))
+	if err := f.Reach(t.Context(), 2); err == nil {
+		t.Error("a commit is reached that nobody has made")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.Run(ctx, 1, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestFollower_missesNothingBesideManyWriters(t *testing.T) {
+	for _, unsynced := range []bool{false, true} {
+		t.Run(fmt.Sprint("unsynced ", unsynced), func(t *testing.T) {
+			o := calm()
+			o.NoSync, o.MemoryLimit = unsynced, 32<<10 // to keep a dozen commits
+			o.Tuning.MemtableBytes = 1 << 30           // and all of the log
+			e := mustOpen(t, memfs.New(), o)
+			const writers, each = 4, 60
+			var all sync.WaitGroup
+			told := make([][]string, 3)
+			for i := range told {
+				f := mustFollow(t, e)
+				all.Go(func() { told[i], _ = toldOf(t, f, 0, writers*each) })
+			}
+			var want []string
+			for i := range writers {
+				for k := range each {
+					want = append(want, fmt.Sprint("word ", i, k))
+				}
+				words := want[i*each:]
+				all.Go(func() {
+					for _, word := range words {
+						if err := commit(e, dataKey("%s", word), []byte(word)); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			all.Wait()
+			slices.Sort(want)
+			for _, got := range told {
+				if !slices.Equal(got, told[0]) {
+					t.Error("two followers are told of different orders")
+				}
+				if sorted := slices.Sorted(slices.Values(got)); !slices.Equal(sorted, want) {
+					t.Errorf("%d commits are told of, want %d", len(got), len(want))
+				}
+			}
+		})
+	}
+}
+
+func TestFollower_isNotToldOfWhatIsNotDurable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slow atomic.Bool
+		syncing, done := make(chan struct{}), make(chan struct{})
+		e, err := Open(faultfs.New(memfs.New(), func(op faultfs.Op) error {
+			if slow.Load() && is(faultfs.Sync, ".log")(op) {
+				syncing <- struct{}{}
+				<-done
+			}
+			return nil
+		}), "db", calm())
+		ok(t, err)
+		mustCommit(t, e, "a")
+		slow.Store(true)
+		var all sync.WaitGroup
+		all.Go(func() {
+			if err := commit(e, dataKey("b"), []byte("b")); err != nil {
+				t.Error(err)
+			}
+		})
+		<-syncing // the log has both
+		f, err := e.Follow()
+		ok(t, err)
+		var told []string
+		all.Go(func() {
+			err := f.Run(t.Context(), 0, func(c Commit) error {
+				told = append(told, valuesOf(t, c))
+				return nil
+			})
+			if !errors.Is(err, ErrClosed) {
+				t.Errorf("error %v, want %v", err, ErrClosed)
+			}
+		})
+		synctest.Wait()
+		if !slices.Equal(told, []string{"a"}) {
+			t.Errorf("told %q before the sync, want a", told)
+		}
+		slow.Store(false)
+		close(done)
+		synctest.Wait()
+		ok(t, e.Close())
+		all.Wait()
+		if !slices.Equal(told, []string{"a", "b"}) {
+			t.Errorf("told %q, want a and b", told)
+		}
+		f.Close()
+	})
+}

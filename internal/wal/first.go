@@ -1,0 +1,34 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// First returns the number of the transaction that a segment starts with. It reads nothing but the
+// first header; ok is false if that is none, whatever the reason. The segment may be written at the
+// same time.
+func First(
+	fs vfs.FS, dir string, number uint64, database [16]byte,
+) (commit uint64, ok bool, err error) {
+	file, err := fs.Open(filepath.Join(dir, Name(number)))
+	if err != nil {
+		return 0, false, fmt.Errorf("open log %06d: %w", number, err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	var p [fileHeaderBytes + HeaderBytes]byte
+	if n, err := file.ReadAt(p[:], 0); n < len(p) {
+		if errors.Is(err, io.EOF) {
+			return 0, false, nil
+		}
+		return 0, false, fmt.Errorf("read log %06d: %w", number, err)
+	}
+	header, seed := newFileHeader(number, database)
+	h, ok := parseFrameHeader(p[fileHeaderBytes:], seed, fileHeaderBytes)
+	ok = ok && h.kind.starts() && [fileHeaderBytes]byte(p[:]) == header
+	return h.commit, ok, nil
+}
