@@ -79,7 +79,7 @@ var callRules = []rule{
 	{
 		name: "unsafe",
 		check: banImports([]string{"unsafe"}, "write it in plain Go", "internal/vfs",
-			"record/internal/layout"),
+			"internal/layout"),
 		bad:  `import "unsafe"`,
 		good: `import "encoding/binary"`,
 	},

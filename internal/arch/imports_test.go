@@ -70,8 +70,7 @@ const policy = `
 	.:                     internal/keyspace, internal/corrupt, internal/vfs, internal/vfs/memfs,
 	                       internal/superversion, internal/engine, internal/salvage
 	tuple:                 .
-	record/internal/layout:
-	                       internal/corrupt
+	internal/layout:       internal/corrupt
 	cmd/stoat:             ., internal/inspect
 `
 
