@@ -34,6 +34,9 @@ func (e *Engine) close() error {
 	}
 	e.moved.Broadcast()
 	e.mu.Unlock()
+	if t := e.restTimer.Load(); t != nil {
+		t.Stop() // it keeps the engine reachable
+	}
 	e.turn.Lock() // a commit that is under way ends before; none begins after
 	defer e.turn.Unlock()
 	close(e.stop)

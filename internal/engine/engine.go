@@ -33,11 +33,12 @@ type Engine struct {
 	lock     vfs.Lock     // nil when read-only
 	cache    *table.Cache // decoded blocks
 
-	current  atomic.Pointer[superversion.Superversion] // what readers see; nil once closed
-	state    atomic.Pointer[superversion.Superversion] // the same, but kept after closing
-	closed   atomic.Bool
-	resting  atomic.Bool // a timer waits for a pause in the commits
-	poisoned atomic.Pointer[poison]
+	current   atomic.Pointer[superversion.Superversion] // what readers see; nil once closed
+	state     atomic.Pointer[superversion.Superversion] // the same, but kept after closing
+	closed    atomic.Bool
+	resting   atomic.Bool                // a timer waits for a pause in the commits
+	restTimer atomic.Pointer[time.Timer] // that timer, or the one before
+	poisoned  atomic.Pointer[poison]
 	counters
 
 	writer writerLock         // held by the one write transaction

@@ -14,7 +14,7 @@ func (e *Engine) restLater() {
 
 // watch looks again after a while whether there were commits since the given one.
 func (e *Engine) watch(seen uint64) {
-	time.AfterFunc(e.options.Tuning.RestAfter, func() {
+	e.restTimer.Store(time.AfterFunc(e.options.Tuning.RestAfter, func() {
 		switch newest := e.committed.Load(); {
 		case e.writable() != nil:
 		case newest != seen:
@@ -23,7 +23,7 @@ func (e *Engine) watch(seen uint64) {
 			e.resting.Store(false)
 			e.restNow()
 		}
-	})
+	}))
 }
 
 // restNow starts the flush of a large memtable, unless somebody is writing.
