@@ -59,6 +59,10 @@ var (
 var errManaged = errors.New(
 	"commit of a transaction that View or Update manages: return nil from the function instead")
 
+// errPreparing is what Commit returns inside a function of BeforeCommit, and after that has panicked.
+var errPreparing = errors.New("the transaction is already being committed: return from the " +
+	"function given to BeforeCommit, or roll back")
+
 // checkKey returns an error unless key can be a key or a bucket name.
 func checkKey(key []byte) error {
 	if len(key) == 0 {

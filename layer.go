@@ -3,7 +3,7 @@ package stoat
 // What layers above need to keep something for the time of a transaction, such as a counter that
 // many writes change and that is stored once.
 
-// local is a value that a transaction keeps.
+// local is a value that a transaction keeps, by a pointer to it.
 type local struct{ key, value any }
 
 // Local returns what a transaction keeps under key; if that is nothing yet, it keeps what create
@@ -12,14 +12,14 @@ type local struct{ key, value any }
 func Local[K comparable, V any](tx *Tx, key K, create func() V) V {
 	for i := range tx.locals {
 		if tx.locals[i].key == any(key) {
-			if value, ok := tx.locals[i].value.(V); ok {
-				return value
+			if value, ok := tx.locals[i].value.(*V); ok {
+				return *value
 			}
 		}
 	}
 	value := create()
 	if !tx.ended() {
-		tx.locals = append(tx.locals, local{key, value})
+		tx.locals = append(tx.locals, local{key, &value})
 	}
 	return value
 }
@@ -27,6 +27,7 @@ func Local[K comparable, V any](tx *Tx, key K, create func() V) V {
 // BeforeCommit has fn called when the transaction is about to be committed, behind those that were
 // registered before. It may write. If it returns an error, the transaction is rolled back, and its
 // commit returns the error; the rest are not called then, nor are any when it is rolled back.
+// Within fn, [Tx.Commit] is an error.
 func (tx *Tx) BeforeCommit(fn func() error) error {
 	if err := tx.checkWrite(); err != nil {
 		return err

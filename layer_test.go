@@ -76,6 +76,30 @@ func TestBeforeCommit_thatRollsBackFailsTheCommit(t *testing.T) {
 	ok(t, db.Put([]byte("k"), nil))
 }
 
+func TestBeforeCommit_mayNotCommit(t *testing.T) {
+	db := memory(t)
+	tx, err := db.Begin(true)
+	ok(t, err)
+	ok(t, tx.BeforeCommit(func() error {
+		if err := tx.Commit(); err == nil {
+			t.Error("a commit within a commit works")
+		}
+		return nil
+	}))
+	ok(t, tx.Commit())
+}
+
+func TestLocal_keepsANilInterface(t *testing.T) {
+	ok(t, memory(t).View(func(tx *stoat.Tx) error {
+		made := 0
+		for range 3 {
+			stoat.Local(tx, 1, func() error { made++; return nil })
+		}
+		equal(t, made, 1)
+		return nil
+	}))
+}
+
 func TestBeforeCommit_isNotCalledByARollback(t *testing.T) {
 	db := memory(t)
 	tx, err := db.Begin(true)

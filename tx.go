@@ -32,6 +32,7 @@ type Tx struct {
 	sequence   sequence
 	locals     []local        // what layers keep
 	hooks      []func() error // to be called before a commit
+	preparing  bool           // they are being called
 
 	writable bool
 	managed  bool // View or Update ends it
@@ -61,6 +62,7 @@ func (tx *Tx) begin(snap *superversion.Superversion, w *engine.Writer) {
 func (tx *Tx) end() {
 	tx.generation++
 	tx.snap, tx.w, tx.dropped, tx.sequence = nil, nil, nil, sequence{}
+	tx.preparing = false
 	clear(tx.locals)
 	clear(tx.hooks)
 	tx.locals, tx.hooks = tx.locals[:0], tx.hooks[:0]
@@ -72,14 +74,19 @@ func (tx *Tx) end() {
 // the same; it was rolled back if the error is [Tx.Err]. In a read-only transaction, Commit does
 // what Rollback does and returns [Tx.Err].
 func (tx *Tx) Commit() error {
-	if !tx.ended() && tx.managed {
+	switch {
+	case tx.ended():
+	case tx.managed:
 		return errManaged
+	case tx.preparing:
+		return errPreparing
 	}
 	return tx.commit()
 }
 
 // prepare makes the last writes.
 func (tx *Tx) prepare() error {
+	tx.preparing = true
 	if err := tx.runHooks(); err != nil {
 		return err
 	}

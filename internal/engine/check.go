@@ -88,7 +88,9 @@ func (e *Engine) inspect(found *check.Findings) (picture, error) {
 	version := p.snapshot.Levels.Version
 	e.checkManifests(version, found)
 	e.checkNamed(version, dir, found)
-	if !e.options.ReadOnly { // else another process may write, whose files are not known here
+	// Of a read-only database another process may write files, and after a failed write of the
+	// manifest it is not known which files that names.
+	if !e.options.ReadOnly && e.poisoned.Load() == nil {
 		if !idle {
 			handedOut = 0 // any file that is not installed may be in the making
 		}

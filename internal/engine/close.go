@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/superversion"
 )
@@ -86,7 +87,12 @@ func (e *Engine) settle() error {
 		}
 	}
 	e.tidy()
-	return e.sealManifest()
+	if err := e.sealManifest(); errors.Is(err, manifest.ErrUnchanged) {
+		e.options.Logger.Warn("the manifest keeps its edits", "dir", e.dir, "err", err)
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 // tidy merges what is small. It is no loss if that fails.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/manifest"
@@ -12,9 +13,14 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// openRetries bounds how often a read-only open starts over because a writer in another process
-// has replaced files under it.
-const openRetries = 20
+const (
+	// openRetries bounds how often a read-only open starts over because a writer in another process
+	// has replaced files under it, and sameRetries how often it does so though the folder is as it
+	// was: then a file may have been written meanwhile.
+	openRetries = 20
+	sameRetries = 2
+	openPause   = time.Millisecond // between two tries
+)
 
 // errReplaced reports that a writer has replaced what was about to be opened.
 var errReplaced = errors.New("the files were replaced while they were opened")
@@ -23,19 +29,27 @@ var errReplaced = errors.New("the files were replaced while they were opened")
 // writer who removes them later does no harm. Tables and value files that are damaged or missing
 // fail the reads that need them, and no others.
 func (e *Engine) openReadOnly() error {
-	var err error
-	for range openRetries {
-		err = e.loadReadOnly()
+	var before files
+	for tries, same := 0, 0; ; tries++ {
+		err := e.loadReadOnly()
 		retry := errors.Is(err, fs.ErrNotExist) || errors.Is(err, corrupt.Err) ||
 			errors.Is(err, errReplaced)
-		if !retry {
-			break
+		if !retry || tries == openRetries {
+			return err
 		}
-		if _, surveyErr := survey(e.fs, e.dir); surveyErr != nil {
-			break // the folder itself is missing
+		now, surveyErr := survey(e.fs, e.dir)
+		if surveyErr != nil {
+			return err // the folder itself is missing
 		}
+		if same++; !now.equal(before) {
+			same = 0
+		}
+		if same == sameRetries {
+			return err
+		}
+		before = now
+		time.Sleep(openPause)
 	}
-	return err
 }
 
 func (e *Engine) loadReadOnly() error {
@@ -91,7 +105,29 @@ func (e *Engine) readManifest() (*manifest.State, files, error) {
 	if err == nil && state == nil {
 		err = fmt.Errorf("no database in %s: %w", e.dir, fs.ErrNotExist)
 	}
+	if err == nil && e.copied == nil {
+		state, err = e.withEnd(state, found)
+	}
 	return state, found, err
+}
+
+// withEnd returns state or, if the manifest lacks its end, what the copy says.
+func (e *Engine) withEnd(state *manifest.State, found files) (*manifest.State, error) {
+	damage := e.wantEnd(state, found)
+	if !errors.Is(damage, corrupt.Err) {
+		return state, damage
+	}
+	// Who writes writes to the manifest first.
+	if now, err := e.loadManifest(found); err != nil || now == nil || now.End != state.End {
+		return nil, errors.Join(errReplaced, err)
+	}
+	copied, err := manifest.LoadCopy(e.fs, e.dir)
+	if err != nil || copied.Number != state.Number {
+		return nil, damage
+	}
+	e.copied = damage
+	e.options.Logger.Warn("the copy of the manifest is used", "dir", e.dir, "err", damage)
+	return copied, nil
 }
 
 // surplus reports whether there are tables or value files that version does not name. It may be the

@@ -132,6 +132,11 @@ func TestOpen_readOnlyRefusesAnOlderState(t *testing.T) {
 	for _, lost := range []int{0, 1} {
 		old := disk.CrashKeepAll()
 		put(t, old, name, append(before, content(t, old, name)[len(before):len(before)+lost]...))
+		e, err := Open(old, "db", reading())
+		ok(t, err)
+		wantWords(t, e, "a", "b") // by the copy
+		ok(t, e.Close())
+		removeCopies(t, old)
 		if _, err := Open(old, "db", reading()); !errors.Is(err, corrupt.Err) {
 			t.Errorf("error %v, want corrupt.Err", err)
 		}

@@ -110,7 +110,13 @@ func (e *Engine) load(found files) error {
 	if err := e.wantFiles(state.Version, found); err != nil {
 		return err
 	}
-	e.journalAt = state.Number
+	if err := e.wantEnd(state, found); err != nil {
+		return err
+	}
+	e.journalAt, e.edits = state.Number, state.Edits
+	if state.Torn {
+		e.edits++
+	}
 	version, full, err := e.replay(state, found.logs)
 	if err != nil {
 		return err
@@ -130,15 +136,32 @@ func (e *Engine) loadManifest(found files) (*manifest.State, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return state, err
 	}
-	if found.foreign != "" {
+	switch {
+	case found.foreign != "" && found.hasData():
+		return nil, fmt.Errorf("the folder holds %q: %w; if it was a database, %w", found.foreign,
+			corrupt.ErrFormat, corrupt.New(e.dir, 0, "it has no manifest: run stoat salvage"))
+	case found.foreign != "":
 		return nil, fmt.Errorf("the folder holds %q and no Stoat database; "+
 			"choose an empty folder: %w", found.foreign, corrupt.ErrFormat)
-	}
-	if len(found.tables)+len(found.logs)+len(found.values) > 0 {
+	case found.hasData():
 		return nil, corrupt.New(e.dir, 0, "the folder has data and no manifest; "+
 			"restore the file MANIFEST-*, or run: stoat salvage")
 	}
 	return nil, nil
+}
+
+// wantEnd returns an error if the manifest lacks its end. Only then are there files that it does
+// not name, unless a crash has left them; the copy, which is written later, tells which it is.
+func (e *Engine) wantEnd(state *manifest.State, found files) error {
+	if !state.Torn && !surplus(state.Version, found) {
+		return nil
+	}
+	more, err := manifest.CopyGoesOn(e.fs, e.dir, state)
+	if err != nil || !more {
+		return err
+	}
+	return corrupt.New(filepath.Join(e.dir, manifest.Name(state.Number)), state.End,
+		"its copy goes on behind its end; run: stoat salvage")
 }
 
 // wantFiles returns an error if a table or a value file of the manifest is missing.

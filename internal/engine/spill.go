@@ -317,9 +317,9 @@ func (w *Writer) adopt() error {
 	e.recent.add(edit.LastCommit, nil)
 	e.mem, e.newest = newMemtable(), memtable.Root{}
 	e.closeLog()
+	e.pipeline.skip(edit.LastCommit) // first, or a Sync would look for it in a log that is not there
 	e.committed.Store(edit.LastCommit)
 	e.activeBytes.Store(0)
 	e.divideMemory()
-	e.pipeline.skip(edit.LastCommit)
 	return nil
 }

@@ -28,6 +28,16 @@ type files struct {
 	foreign string // a name that is none of ours, if there is one
 }
 
+// equal reports whether two folders hold files of the same names.
+func (f files) equal(g files) bool {
+	return slices.Equal(f.tables, g.tables) && slices.Equal(f.values, g.values) &&
+		slices.Equal(f.logs, g.logs) && slices.Equal(f.manifests, g.manifests) &&
+		slices.Equal(f.copies, g.copies)
+}
+
+// hasData reports whether there is more than the manifest of a new database.
+func (f files) hasData() bool { return len(f.tables)+len(f.logs)+len(f.values) > 0 }
+
 // survey lists a database folder. A name with a number that leaves no room for those of new files
 // is damage.
 func survey(fs vfs.FS, dir string) (files, error) {

@@ -7,20 +7,11 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/sorter"
-	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // RunSorted is Run with pairs in place of a memtable. There must be one, and all must be data.
-func (j Job) RunSorted(pairs *sorter.Sorter) (edit *manifest.Edit, err error) {
+func (j Job) RunSorted(pairs *sorter.Sorter) (*manifest.Edit, error) {
 	pairs.Sort()
-	err = vfs.CatchFaults(func() error {
-		edit, err = j.writeSorted(pairs)
-		return err
-	})
-	return edit, err
-}
-
-func (j Job) writeSorted(pairs *sorter.Sorter) (*manifest.Edit, error) {
 	first, last := pairs.Span()
 	bottom := j.Levels.Outside(first, last)
 	alone := bottom || j.apart(first, last)

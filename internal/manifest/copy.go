@@ -52,6 +52,22 @@ func LoadCopy(files vfs.FS, dir string) (*State, error) {
 	return loadAmong(files, dir, numbers, CopyName)
 }
 
+// CopyGoesOn reports whether the copy of a manifest has an edit that the manifest, which says s,
+// has not. As each is written to the manifest first, durably, that is damage, unless the manifest
+// has been written to since s was read.
+func CopyGoesOn(files vfs.FS, dir string, s *State) (bool, error) {
+	copied, err := readImage(files, dir, CopyName(s.Number), s.Number)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, seed := newHeader(s.Number, s.Database)
+	_, _, ok := readFrame(copied.data, seed, s.End)
+	return ok, nil
+}
+
 // CheckCopy returns an error if a manifest and its copy differ by more than what a crash can have
 // kept from the copy: all of it, or the ends of some sectors. Neither may be written meanwhile.
 func CheckCopy(files vfs.FS, dir string, number uint64) error {

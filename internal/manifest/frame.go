@@ -71,10 +71,10 @@ func readFrame(data []byte, seed uint32, at int64) (payload []byte, end int64, o
 	return payload, end, checksum.Of(payload) == binary.LittleEndian.Uint32(data[at+8:])
 }
 
-// findFrame returns the offset of the first valid frame behind the offset at.
+// findFrame returns the offset of the first frame behind the offset at whose header is valid.
 func findFrame(data []byte, seed uint32, at int64) (found int64, ok bool) {
 	for found = at + 1; int64(len(data))-found >= frameHeaderBytes; found++ {
-		if _, _, ok := readFrame(data, seed, found); ok {
+		if _, ok := frameEnd(data, seed, found); ok {
 			return found, true
 		}
 	}

@@ -21,6 +21,8 @@ type State struct {
 	Database [16]byte // the identity of the database
 	Version  *Version // with all edits applied
 	Torn     bool     // the last edit was not completely written; it is not in Version
+	Edits    int      // in the file, behind the version that it starts with
+	End      int64    // of the last of them
 }
 
 // Load reads the manifest in dir that counts: the highest numbered one that is complete, that is,
@@ -137,7 +139,7 @@ func (m *image) load() (*State, error) {
 	if err != nil {
 		return nil, m.damage(headerBytes, err)
 	}
-	state := &State{Number: m.number, Database: m.database, Version: v}
+	state := &State{Number: m.number, Database: m.database, Version: v, End: at}
 	for at < int64(len(m.data)) {
 		payload, end, ok := readFrame(m.data, m.seed, at)
 		if !ok {
@@ -148,6 +150,7 @@ func (m *image) load() (*State, error) {
 			return nil, m.damage(at, err)
 		}
 		at = end
+		state.Edits, state.End = state.Edits+1, at
 	}
 	return state, nil
 }

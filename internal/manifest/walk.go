@@ -16,8 +16,7 @@ type Frame struct {
 
 	// Err is why it holds nothing, or why its edit does not fit the version before.
 	Err error
-	// Torn is that the bytes are no frame, but may be one that a crash cut off: no valid frame
-	// follows.
+	// Torn is that the bytes are no frame, but may be one that a crash cut off: no other follows.
 	Torn bool
 }
 
@@ -46,7 +45,7 @@ func Walk(data []byte, fn func(Frame) error) error {
 	return nil
 }
 
-// frameAt returns the frame at the offset at, or the bytes up to the next valid one.
+// frameAt returns the frame at the offset at, or the bytes up to where the next one may be.
 func frameAt(data []byte, seed uint32, at int64) Frame {
 	payload, end, ok := readFrame(data, seed, at)
 	if !ok {

@@ -15,8 +15,8 @@ import (
 	"slices"
 )
 
-// MaxBytes is the most that a sorter takes.
-const MaxBytes = math.MaxUint32
+// maxBytes is the most that a sorter takes: places have 32 bits, as slices have on some platforms.
+const maxBytes = math.MaxInt32
 
 const (
 	lengthBytes = 8 // the lengths of a key and a value, before them
@@ -55,7 +55,7 @@ func (s *Sorter) Add(key, value []byte) {
 
 // Fits reports whether a pair of so many bytes can be added.
 func (s *Sorter) Fits(key, value int) bool {
-	return len(s.data)+lengthBytes+key+value <= MaxBytes
+	return int64(len(s.data))+lengthBytes+int64(key)+int64(value) <= maxBytes
 }
 
 // Bytes returns how much memory the pairs need.

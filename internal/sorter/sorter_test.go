@@ -63,10 +63,10 @@ func TestSorter_returnsTheLastOfEachKeyInOrder(t *testing.T) {
 
 func TestSorter_takesNoMoreThanItCanAddress(t *testing.T) {
 	var s Sorter
-	if s.Fits(10, MaxBytes-10) {
+	if s.Fits(10, maxBytes-10) {
 		t.Error("pairs fit whose places have no number")
 	}
-	if !s.Fits(10, MaxBytes-10-lengthBytes) {
+	if !s.Fits(10, maxBytes-10-lengthBytes) {
 		t.Error("what can be addressed does not fit")
 	}
 }
