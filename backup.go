@@ -40,5 +40,10 @@ func (db *DB) backup(ctx context.Context, dir string, link bool) error {
 	if err != nil {
 		return err
 	}
-	return db.engine.Backup(ctx, vfs.OS(), absolute, link)
+	return backupTo(ctx, db, vfs.OS(), absolute, link)
+}
+
+// backupTo is Backup, or BackupLinked, to any file system; internal/tuned calls it by its name.
+func backupTo(ctx context.Context, db *DB, fs vfs.FS, dir string, link bool) error {
+	return db.engine.Backup(ctx, fs, dir, link)
 }

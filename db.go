@@ -32,6 +32,12 @@ func Open(dir string, opts *Options) (*DB, error) {
 // OpenMemory returns an empty database that lives in memory only: the same engine, with nothing on
 // disk and nothing kept after Close.
 func OpenMemory(opts *Options) (*DB, error) {
+	return openMemory(opts, engine.Tuning{})
+}
+
+// openMemory is OpenMemory with an engine tuned for the occasion; internal/tuned calls it by its
+// name.
+func openMemory(opts *Options, t engine.Tuning) (*DB, error) {
 	o, err := opts.engine()
 	if err == nil && o.ReadOnly {
 		err = fmt.Errorf("there would be nothing in it: %w", ErrReadOnly)
@@ -39,11 +45,12 @@ func OpenMemory(opts *Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database in memory: %w", err)
 	}
-	o.Volatile = true
+	o.Volatile, o.Tuning = true, t
 	return start(memfs.New(), "memory", o)
 }
 
-// open is Open on any file system, with an engine tuned for the occasion.
+// open is Open on any file system, with an engine tuned for the occasion; internal/tuned calls it
+// by its name.
 func open(fs vfs.FS, dir string, opts *Options, t engine.Tuning) (*DB, error) {
 	o, err := opts.engine()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/tuned"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -47,7 +48,7 @@ func memory(t testing.TB) *stoat.DB {
 // openOn returns the database on fs.
 func openOn(t testing.TB, fs vfs.FS, opts *stoat.Options) *stoat.DB {
 	t.Helper()
-	db, err := stoat.OpenFS(fs, "db", opts, engine.Tuning{})
+	db, err := tuned.Open(fs, "db", opts, engine.Tuning{})
 	ok(t, err)
 	return db
 }

@@ -27,7 +27,8 @@ func Salvage(ctx context.Context, src, dst string) (*SalvageReport, error) {
 	return salvageOn(ctx, vfs.OS(), src, dst, salvage.Sizes{})
 }
 
-// salvageOn is Salvage on any file system, with sizes for the occasion.
+// salvageOn is Salvage on any file system, with sizes for the occasion; internal/tuned calls it by
+// its name.
 func salvageOn(
 	ctx context.Context, fs vfs.FS, src, dst string, sizes salvage.Sizes,
 ) (*SalvageReport, error) {

@@ -30,6 +30,16 @@ func wantMode(t testing.TB, name string, want os.FileMode) {
 	}
 }
 
+// wantFileModes wants all files in a folder to have these permissions.
+func wantFileModes(t testing.TB, dir string, want os.FileMode) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	ok(t, err)
+	for _, f := range files {
+		wantMode(t, filepath.Join(dir, f.Name()), want)
+	}
+}
+
 func TestOpen_makesFilesForTheirOwnerOnly(t *testing.T) {
 	for _, mask := range []int{0, 0o022, 0o077} {
 		setUmask(t, mask)
@@ -41,9 +51,7 @@ func TestOpen_makesFilesForTheirOwnerOnly(t *testing.T) {
 			ok(t, db.Compact(context.Background()))
 			ok(t, db.Put([]byte("key"), make([]byte, 200)))
 			ok(t, db.Flush())
-			for name := range readFolder(t, dir) {
-				wantMode(t, filepath.Join(dir, name), 0o600)
-			}
+			wantFileModes(t, dir, 0o600)
 			wantMode(t, dir, 0o700)
 			wantMode(t, parent, 0o700)
 			ok(t, db.Close())
@@ -61,9 +69,7 @@ func TestOpen_leavesTheModeOfAFolderAsItIs(t *testing.T) {
 	ok(t, db.Put([]byte("key"), []byte("value")))
 	ok(t, db.Close())
 	wantMode(t, dir, 0o750)
-	for name := range readFolder(t, dir) {
-		wantMode(t, filepath.Join(dir, name), 0o600)
-	}
+	wantFileModes(t, dir, 0o600)
 }
 
 // precious makes a file outside of any database, and returns its name and a check that it is as it

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/tuned"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -220,7 +221,7 @@ func TestWatch_lagsBehindCommitsInTables(t *testing.T) {
 func TestWatch_lagsBehindLargeTransactions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tuning := engine.Tuning{MemtableBytes: 4 << 10}
-		db, err := stoat.OpenFS(memfs.New(), "db", nil, tuning)
+		db, err := tuned.Open(memfs.New(), "db", nil, tuning)
 		ok(t, err)
 		f := follow(db, "", stoat.Range{}, 0)
 		synctest.Wait()

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -121,6 +123,36 @@ func TestSteps_becomeCommandLines(t *testing.T) {
 		if s.dir != library && s.dir != here {
 			t.Errorf("%s is in no module: %s", s.name, s.dir)
 		}
+	}
+}
+
+// TestSteps_reachAllThatCounts looks for tests that say what they have tried, in folders that no
+// step names.
+func TestSteps_reachAllThatCounts(t *testing.T) {
+	counts := regexp.MustCompile(`(?m)^\s+t\.Logf\("trust: %d `)
+	run := map[string]bool{}
+	for _, s := range steps {
+		for word := range strings.FieldsSeq(s.args) {
+			run[filepath.Join(s.dir, word)] = true
+		}
+	}
+	found := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || !counts.Match(text) {
+			return err
+		}
+		folder, err := filepath.Rel(root, filepath.Dir(path))
+		if found++; err == nil && !run[folder] {
+			t.Errorf("no step runs the tests in %s", folder)
+		}
+		return err
+	})
+	if err != nil || found < 20 {
+		t.Errorf("%d files have such tests, error %v", found, err)
 	}
 }
 

@@ -72,6 +72,9 @@ const policy = `
 	tuple:                 .
 	internal/layout:       internal/corrupt
 	cmd/stoat:             ., internal/inspect
+
+	internal/tuned:        ., internal/vfs, internal/engine, internal/salvage
+	internal/torture:      std
 `
 
 // parsePolicy returns the packages in the order of their lines and what each may import.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/tuned"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/trust/tuned"
 )
 
 // planVariable is the environment's variable that makes this binary a child; it holds its plan.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/tuned"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/trust/tuned"
 )
 
 var (
