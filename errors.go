@@ -59,7 +59,7 @@ var (
 var errManaged = errors.New(
 	"commit of a transaction that View or Update manages: return nil from the function instead")
 
-// errPreparing is what Commit returns inside a function of BeforeCommit, and after that has panicked.
+// errPreparing is what Commit returns inside a function of BeforeCommit, and after one panicked.
 var errPreparing = errors.New("the transaction is already being committed: return from the " +
 	"function given to BeforeCommit, or roll back")
 
