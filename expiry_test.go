@@ -2,6 +2,7 @@ package stoat_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,6 +83,12 @@ func TestPutTTL_givesItsSpaceBack(t *testing.T) {
 		view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx, "stays") })
 		ok(t, db.Close())
 	})
+}
+
+func TestPutTTL_takesTheLongestTime(t *testing.T) {
+	db := memory(t)
+	update(t, db, func(tx *stoat.Tx) { ok(t, tx.PutTTL([]byte("a"), []byte("v-a"), math.MaxInt64)) })
+	view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx, "a") })
 }
 
 func TestPutTTL_takesNoTimeThatHasPassed(t *testing.T) {

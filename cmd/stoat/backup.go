@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/meter"
 )
 
 // backupTries is how often a backup starts again because another process has replaced files between
@@ -101,8 +102,8 @@ func (c *copying) run(ctx context.Context, db *stoat.DB) error {
 		}
 	}()
 	line := newProgress(c.s, c.label, int64(before.TableBytes+before.ValueFileBytes))
-	defer line.finish()
-	ticker := time.NewTicker(progressEvery)
+	defer line.Finish()
+	ticker := time.NewTicker(meter.Interval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -114,7 +115,7 @@ func (c *copying) run(ctx context.Context, db *stoat.DB) error {
 			return err
 		case <-ticker.C:
 			now := db.Stats()
-			line.add(int64(now.BackupBytes+now.BackupKeptBytes) - line.done)
+			line.Add(int64(now.BackupBytes+now.BackupKeptBytes) - line.Done())
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/bucketpath"
 )
 
 func bucketsCommand() *command {
@@ -70,7 +71,7 @@ func (c *bucketLister) list(s *stdio, b bucket, at path, indent string) error {
 		case c.json:
 			err = writeBucket(s.out, below, child)
 		case c.tree:
-			_, err = fmt.Fprintln(s.out, indent+branch+escape(name))
+			_, err = fmt.Fprintln(s.out, indent+branch+bucketpath.Escape(name))
 		default:
 			_, err = fmt.Fprintln(s.out, below.String())
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/meter"
 )
 
 func bulkLoadCommand() *command {
@@ -60,7 +61,7 @@ func bulkLoad(
 	start := time.Now()
 	err = l.run(ctx, db)
 	took := time.Since(start)
-	l.progress.finish()
+	l.progress.Finish()
 	if err != nil {
 		if !l.ended && !errors.Is(err, errInterrupted) {
 			err = fmt.Errorf("%s line %d: %w", name, lines.number, err)
@@ -86,7 +87,7 @@ func countedEntries(n int64) string {
 // bulkLoader reads the entries of one dump. It is not safe for concurrent use.
 type bulkLoader struct {
 	lines    *lineReader
-	progress *progress
+	progress *meter.Line
 	entries  int64
 	bytes    int64 // of their keys and values
 	ended    bool  // the last line was read
@@ -133,7 +134,7 @@ func (l *bulkLoader) each(ctx context.Context, yield func(key, value []byte) boo
 		}
 		l.entries++
 		l.bytes += int64(len(key) + len(value))
-		l.progress.add(int64(len(line)))
+		l.progress.Add(int64(len(line)))
 	}
 	if _, err := l.lines.next(); !errors.Is(err, errCutShort) {
 		return errMore

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/meter"
 )
 
 // checkOptions is the flags of check.
@@ -131,15 +132,15 @@ func checkWatched(ctx context.Context, s *stdio, db *stoat.DB) error {
 	go func() { done <- db.Check(ctx) }()
 	stats := db.Stats()
 	line := newProgress(s, "check", int64(stats.TableBytes+stats.ValueBytes))
-	defer line.finish()
-	ticker := time.NewTicker(progressEvery)
+	defer line.Finish()
+	ticker := time.NewTicker(meter.Interval)
 	defer ticker.Stop()
 	for {
 		select {
 		case err := <-done:
 			return err
 		case <-ticker.C:
-			line.add(int64(db.Stats().CheckedBytes) - line.done)
+			line.Add(int64(db.Stats().CheckedBytes) - line.Done())
 		}
 	}
 }

@@ -29,7 +29,7 @@ func commands() []*command {
 	return []*command{
 		getCommand(), putCommand(), delCommand(),
 		scanCommand(), keysCommand(), bucketsCommand(), statsCommand(),
-		dumpCommand(), loadCommand(), bulkLoadCommand(), compactCommand(),
+		dumpCommand(), loadCommand(), bulkLoadCommand(), importCommand(), compactCommand(),
 		checkCommand(), backupCommand(), restoreCommand(), salvageCommand(), dumpFileCommand(),
 		tourCommand(), tourWriterCommand(),
 		helpCommand(), versionCommand(),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/meter"
 )
 
 func compactCommand() *command {
@@ -59,8 +60,8 @@ func compactWatched(ctx context.Context, s *stdio, db *stoat.DB) error {
 	done := make(chan error, 1)
 	go func() { done <- db.Compact(ctx) }()
 	line := newProgress(s, "compact", 0)
-	defer line.finish()
-	ticker := time.NewTicker(progressEvery)
+	defer line.Finish()
+	ticker := time.NewTicker(meter.Interval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -70,7 +71,7 @@ func compactWatched(ctx context.Context, s *stdio, db *stoat.DB) error {
 			}
 			return err
 		case <-ticker.C:
-			line.add(int64(db.Stats().MergedBytes) - line.done)
+			line.Add(int64(db.Stats().MergedBytes) - line.Done())
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/meter"
 )
 
 func dumpCommand() *command {
@@ -77,7 +78,7 @@ func dump(ctx context.Context, s *stdio, dir string, w io.Writer) error {
 		}
 		return (&record{End: true}).write(w)
 	})
-	d.progress.finish()
+	d.progress.Finish()
 	return errors.Join(err, db.Close())
 }
 
@@ -85,7 +86,7 @@ func dump(ctx context.Context, s *stdio, dir string, w io.Writer) error {
 type dumper struct {
 	ctx      context.Context
 	w        io.Writer
-	progress *progress
+	progress *meter.Line
 }
 
 // bucket writes a bucket and all that is in it.
@@ -102,7 +103,7 @@ func (d *dumper) bucket(b bucket, at path) error {
 		if err := interrupted(d.ctx); err != nil {
 			return err
 		}
-		d.progress.add(int64(len(key) + len(value)))
+		d.progress.Add(int64(len(key) + len(value)))
 	}
 	for name := range b.Buckets() {
 		child, err := b.Bucket(name)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/meter"
 )
 
 // lineBytesMax bounds a line of a dump: the largest value, every byte of it escaped.
@@ -77,7 +78,7 @@ func load(s *stdio, dir, name string, from io.Reader, size int64) error {
 	}
 	err = l.run()
 	l.batch.rollback()
-	l.progress.finish()
+	l.progress.Finish()
 	if err != nil {
 		err = fmt.Errorf("%s line %d: %w; the lines before line %d are loaded, none after",
 			name, lines.number, err, l.loaded+1)
@@ -101,7 +102,7 @@ func readHeader(lines *lineReader) error {
 type loader struct {
 	batch    batch
 	lines    *lineReader
-	progress *progress
+	progress *meter.Line
 	loaded   int // the last line that is durable with all before it
 
 	// The bucket of the last record, which is often that of the next one too.
@@ -124,7 +125,7 @@ func (l *loader) run() error {
 		if end {
 			break
 		}
-		l.progress.add(int64(len(line)))
+		l.progress.Add(int64(len(line)))
 	}
 	if err := l.batch.commit(); err != nil {
 		return err

@@ -34,6 +34,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if flushErr := s.out.Flush(); err == nil && flushErr != nil {
 		err = fmt.Errorf("write the output: %w", flushErr)
 	}
+	var other *otherProgram
+	if errors.As(err, &other) {
+		return other.code // it has said why
+	}
 	code := exitCode(err)
 	if errors.Is(err, stoat.ErrCorrupt) {
 		err = fmt.Errorf("%w; keep a copy of the folder, then restore a backup, load a "+

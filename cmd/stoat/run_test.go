@@ -38,6 +38,7 @@ func TestRun_refusesWrongArguments(t *testing.T) {
 		{"dump"},
 		{"load"},
 		{"bulk-load"},
+		{"import", db},
 		{"compact"},
 		{"salvage", db},
 		{"salvage", "", db},

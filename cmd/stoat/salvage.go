@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/meter"
 )
 
 // errLost is what salvage returns when it has done what can be done, and something is lost.
@@ -83,8 +84,8 @@ func salvageWatched(
 		close(done)
 	}()
 	line := newProgress(s, "salvage", 0)
-	defer line.finish()
-	ticker := time.NewTicker(progressEvery)
+	defer line.Finish()
+	ticker := time.NewTicker(meter.Interval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -93,7 +94,7 @@ func salvageWatched(
 		case <-ticker.C:
 			// Nobody else can say how far it is; an error will be Salvage's to report.
 			if _, size, err := diskUsage(dst); err == nil {
-				line.add(max(0, size-line.done))
+				line.Add(max(0, size-line.Done()))
 			}
 		}
 	}

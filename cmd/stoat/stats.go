@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/meter"
 )
 
 // statsReport is what stats prints, as JSON in this form.
@@ -182,7 +183,7 @@ func (r *statsReport) sections() []statsSection {
 			{"memtables", text(uint64(r.MemtableBytes)), "of memory, read back from the log"},
 		}},
 		{"What it costs", [][3]string{
-			{"space", significant(r.SpaceAmplification), "bytes in files for each one in use"},
+			{"space", meter.Significant(r.SpaceAmplification), "bytes in files for each one in use"},
 			{"to be merged", text(r.PendingBytes), "young runs, and garbage in value files"},
 			{"young runs", count(r.YoungRuns), "to search besides the bottom run"},
 			{"dropped runs", count(r.DroppedRuns), "of deleted buckets, still taking space"},

@@ -27,12 +27,12 @@ func (t *tour) compare() error {
 			}
 			r.Keys++
 			r.Bytes += f.size
-			bar.add(f.size)
+			bar.Add(f.size)
 		}
 		return nil
 	})
 	took := time.Since(started)
-	bar.finish()
+	bar.Finish()
 	if err != nil {
 		return err
 	}

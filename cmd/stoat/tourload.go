@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"time"
+
+	"github.com/stoatdb/stoat/internal/meter"
 )
 
 // loadReport is how the files got into the database.
@@ -38,7 +40,7 @@ func (t *tour) load() error {
 	}
 	took := time.Since(started)
 	b.rollback()
-	bar.finish()
+	bar.Finish()
 	if err != nil {
 		return err
 	}
@@ -65,7 +67,7 @@ func (t *tour) load() error {
 
 // store writes all files into the batch, and returns the time that reading them took. Files that
 // cannot be read are taken off the list.
-func (t *tour) store(b *batch, bar *progress) (reading time.Duration, err error) {
+func (t *tour) store(b *batch, bar *meter.Line) (reading time.Duration, err error) {
 	var stored []sourceFile
 	var bytes int64
 	for _, f := range t.tree.files {
@@ -92,7 +94,7 @@ func (t *tour) store(b *batch, bar *progress) (reading time.Duration, err error)
 		f.size = int64(len(data))
 		stored = append(stored, f)
 		bytes += f.size
-		bar.add(f.size)
+		bar.Add(f.size)
 	}
 	if len(stored) == 0 {
 		return reading, fmt.Errorf("%s has no files that can be read", t.tree.base)

@@ -1,80 +1,25 @@
 package main
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/stoatdb/stoat/internal/meter"
 )
 
-// byteText returns a number of bytes with three significant digits, in powers of 1000.
-func byteText(n float64) string {
-	if n < 1000 {
-		return fmt.Sprintf("%.0f B", n)
-	}
-	unit := 0
-	for n >= 999.5 && unit < len("kMGTPE") {
-		n /= 1000
-		unit++
-	}
-	return significant(n) + " " + "kMGTPE"[unit-1:unit] + "B"
-}
+// byteText is [meter.Bytes].
+func byteText(n float64) string { return meter.Bytes(n) }
 
-// countText returns a number with a comma after each group of three digits.
-func countText(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	if n < 0 {
-		return "-" + countText(-n)
-	}
-	var groups []string
-	for len(digits) > 3 {
-		groups = append([]string{digits[len(digits)-3:]}, groups...)
-		digits = digits[:len(digits)-3]
-	}
-	return strings.Join(append([]string{digits}, groups...), ",")
-}
+// countText is [meter.Count].
+func countText(n int64) string { return meter.Count(n) }
 
-// counted returns a count and its noun, in the plural unless it is one.
-func counted(n int64, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return countText(n) + " " + noun
-}
+// counted is [meter.Counted].
+func counted(n int64, noun string) string { return meter.Counted(n, noun) }
 
-// durationText returns a duration with three significant digits.
-func durationText(d time.Duration) string {
-	n, unit := float64(d), "ns"
-	for _, next := range []string{"µs", "ms", "s"} {
-		if n < 999.5 {
-			break
-		}
-		n, unit = n/1000, next
-	}
-	if unit == "ns" {
-		return fmt.Sprintf("%.0f ns", n)
-	}
-	return significant(n) + " " + unit
-}
+// durationText is [meter.Duration].
+func durationText(d time.Duration) string { return meter.Duration(d) }
 
-// significant returns a number with three significant digits, or with all before the point.
-func significant(n float64) string {
-	switch {
-	case n < 9.995:
-		return fmt.Sprintf("%.2f", n)
-	case n < 99.95:
-		return fmt.Sprintf("%.1f", n)
-	}
-	return fmt.Sprintf("%.0f", n)
-}
-
-// per returns n per second, or 0 if no time has passed.
-func per(n int64, d time.Duration) float64 {
-	if d <= 0 {
-		return 0
-	}
-	return float64(n) / d.Seconds()
-}
+// per is [meter.Per].
+func per(n int64, d time.Duration) float64 { return meter.Per(n, d) }
 
 // each returns the time that one of n takes.
 func each(d time.Duration, n int64) time.Duration {

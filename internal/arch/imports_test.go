@@ -15,6 +15,8 @@ import (
 const policy = `
 	internal/arch:         std
 	internal/model:        std
+	internal/meter:        std
+	internal/bucketpath:   std
 
 	internal/corrupt:      std
 	internal/checksum:     std
@@ -71,7 +73,9 @@ const policy = `
 	                       internal/superversion, internal/engine, internal/salvage
 	tuple:                 .
 	internal/layout:       internal/corrupt
-	cmd/stoat:             ., internal/inspect
+	internal/intake:       ., internal/meter, internal/bucketpath
+	cmd/stoat:             ., internal/inspect, internal/meter, internal/bucketpath,
+	                       internal/intake
 
 	internal/tuned:        ., internal/vfs, internal/engine, internal/salvage
 	internal/torture:      std

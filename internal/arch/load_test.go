@@ -53,6 +53,7 @@ const (
 	library   = "."
 	benchmark = "bench"
 	trust     = "trust"
+	importing = "importer"
 )
 
 // load parses every Go file of a module, whatever its build constraints, leaving out folders that

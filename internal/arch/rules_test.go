@@ -34,9 +34,10 @@ func rules() []rule { return slices.Concat(declRules, callRules, textRules) }
 func TestRules_hold(t *testing.T) {
 	used := map[string]bool{}
 	hold(t, rules(), load(t, library), used)
-	// What the benchmark and the trust tests call is their own affair; how they are written is not.
+	// What the other modules call is their own affair; how they are written is not.
 	hold(t, slices.Concat(declRules, textRules), load(t, benchmark), used)
 	hold(t, slices.Concat(declRules, textRules), load(t, trust), used)
+	hold(t, slices.Concat(declRules, textRules), load(t, importing), used)
 	for key := range exceptions {
 		if !used[key] {
 			t.Errorf("the exception %q is not needed any more; remove it", key)

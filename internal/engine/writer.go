@@ -145,7 +145,8 @@ func (w *Writer) DeleteRange(span keyspace.Span) error {
 
 // After returns the moment that lies d ahead, in milliseconds since 1970.
 func (w *Writer) After(d time.Duration) uint64 {
-	return uint64(w.engine.options.Tuning.Now().Add(d + time.Millisecond - 1).UnixMilli())
+	end := w.engine.options.Tuning.Now().Add(d)
+	return uint64(end.Add(time.Millisecond - 1).UnixMilli()) // of time.Time, so that the longest fits
 }
 
 // wrote counts an entry. When much was written, it goes to the log, and when that is too much for

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/intake"
+)
+
+// importFlags is the flags of import.
+type importFlags struct {
+	jsonl, csv, margaret, bolt, badger string
+	key                                string
+	into                               *path
+	skipBad, restart, json             bool
+
+	recordsMax int // no flag: records in a transaction; 0: the default
+}
+
+func importCommand() *command {
+	flags := newFlags()
+	o := &importFlags{into: bucketFlag(flags)}
+	flags.StringVar(&o.jsonl, "jsonl", "", "lines of JSON, in `FILE`")
+	flags.StringVar(&o.csv, "csv", "", "comma-separated values under a header, in `FILE`")
+	flags.StringVar(&o.margaret, "margaret", "", "a Margaret log (offset2), in the folder `DIR`")
+	flags.StringVar(&o.bolt, "bolt", "", "a database of bbolt, in `FILE`")
+	flags.StringVar(&o.badger, "badger", "", "a database of Badger, in the folder `DIR`")
+	flags.StringVar(&o.key, "key", "", "the `FIELD` or column that is the key, of -jsonl and -csv")
+	flags.BoolVar(&o.skipBad, "skip-bad", false, "leave out and count bad lines of -jsonl and -csv")
+	flags.BoolVar(&o.restart, "restart", false, "start anew after a run that did not finish")
+	flags.BoolVar(&o.json, "json", false, "print the summary as JSON")
+	return &command{
+		name:      "import",
+		arguments: "DB",
+		summary:   "bring in what other programs have stored",
+		details: `
+One of -jsonl, -csv, -margaret, -bolt and -badger says what to import. The
+database is created if need be; what it holds already stays, unless the source
+has the same key.
+
+-jsonl stores each line, a JSON value, and -csv each row, as a JSON object of
+texts. -key names the field or column, a text or a number, that is the key; of
+equal keys, the last counts. Without it, and with -margaret, entries are
+numbered on: the keys are 0, 1, 2, and so on, as 8 bytes, big-endian. Entries
+that a Margaret log has redacted leave their numbers out, and a tail that a
+crash tore is reported. -bolt keeps buckets and sequences, -badger when entries
+expire; both need the program stoat-import, and without it the error says how
+to get it.
+
+An import writes transactions of some MiB, and each stores how far it is. After
+an error or an interrupt the same command goes on from there, if the source has
+not changed; -restart starts anew and first removes the numbered entries that
+the earlier run has stored. Until an import is finished, the root bucket has a
+bucket named \xffimport with its bookmark. A finished import that is run again
+imports again.`,
+		min: 1, max: 1,
+		flags: flags,
+		run: func(s *stdio, args []string) error {
+			ctx, stop := interruptible()
+			defer stop()
+			if o.bolt != "" || o.badger != "" {
+				return importElsewhere(s, flags, o, args[0])
+			}
+			return importHere(ctx, s, o, args[0])
+		},
+	}
+}
+
+// source returns what is to be imported, and from where.
+func (o *importFlags) source() (kind, name string, err error) {
+	for _, given := range [...][2]string{
+		{"jsonl", o.jsonl}, {"csv", o.csv}, {"margaret", o.margaret}, {"bolt", o.bolt},
+		{"badger", o.badger},
+	} {
+		if given[1] == "" {
+			continue
+		}
+		if kind != "" {
+			return "", "", usagef("-%s and -%s exclude each other", kind, given[0])
+		}
+		kind, name = given[0], given[1]
+	}
+	switch {
+	case kind == "":
+		return "", "", usagef("nothing to import: give one of -jsonl, -csv, -margaret, -bolt, -badger")
+	case o.key != "" && kind != "jsonl" && kind != "csv":
+		return "", "", usagef("-key is for -jsonl and -csv: what -%s imports has its keys", kind)
+	case o.skipBad && kind != "jsonl" && kind != "csv":
+		return "", "", usagef("-skip-bad is for -jsonl and -csv")
+	}
+	return kind, name, nil
+}
+
+// settings returns what must be the same in all runs of an import.
+func (o *importFlags) settings() string {
+	if o.key == "" {
+		return "without -key"
+	}
+	return "with -key " + quote([]byte(o.key))
+}
+
+// open opens the source.
+func (o *importFlags) open() (entryReader, error) {
+	kind, name, err := o.source()
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case "jsonl":
+		return openJSONL(name, o.key)
+	case "csv":
+		return openCSV(name, o.key)
+	}
+	return openMargaret(name)
+}
+
+// importHere imports what needs no library of others.
+func importHere(ctx context.Context, s *stdio, o *importFlags, dir string) error {
+	r, err := o.open() // before the database is created
+	if err != nil {
+		return err
+	}
+	defer r.close() // nothing was written
+	db, err := open(dir, nil)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	job, err := intake.Start(db, r.source(), intake.Options{
+		Bucket: *o.into, Settings: o.settings(), Restart: o.restart, RecordsMax: o.recordsMax,
+	})
+	if err == nil {
+		err = importFrom(ctx, s, job, r, o.skipBad)
+	}
+	took := time.Since(started)
+	if err := errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	return job.Report(dir, r.findings()).Write(s.out, o.json, took)
+}
+
+// importFrom does a job that has just started.
+func importFrom(
+	ctx context.Context, s *stdio, job *intake.Job, r entryReader, skipBad bool,
+) error {
+	defer job.Rollback()
+	at := job.Position()
+	if err := r.seek(at); err != nil {
+		return err
+	}
+	line := newProgress(s, "import", r.size())
+	line.Resume(at.Offset)
+	var err error
+	for err == nil {
+		if err = interrupted(ctx); err != nil {
+			err = errors.Join(err, job.Pause())
+			break
+		}
+		if err = importNext(job, r, skipBad); err == nil {
+			to := r.position()
+			line.Add(to.Offset - at.Offset)
+			at = to
+			err = job.Advance(at)
+		}
+	}
+	line.Finish()
+	if errors.Is(err, errImported) {
+		err = job.Finish()
+	}
+	if err != nil {
+		return job.Stopped(err)
+	}
+	return nil
+}
+
+// errImported reports the end of a source.
+var errImported = errors.New("all is imported")
+
+// importNext writes the next entry of the source; at its end the error is errImported.
+func importNext(job *intake.Job, r entryReader, skipBad bool) error {
+	e, err := r.next()
+	var bad *badEntry
+	if errors.As(err, &bad) {
+		if skipBad {
+			job.Skipped()
+			return nil
+		}
+		return fmt.Errorf("%s: %w (-skip-bad leaves such out)", r.where(), err)
+	}
+	switch {
+	case errors.Is(err, errImported):
+		return err
+	case err != nil:
+	case e.redacted:
+		err = job.Redacted()
+	case e.key == nil:
+		err = job.Append(e.value)
+	default:
+		err = job.Put(e.key, e.value)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.where(), err)
+	}
+	return nil
+}

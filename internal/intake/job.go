@@ -1,0 +1,270 @@
+package intake
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stoatdb/stoat"
+)
+
+// A transaction is committed when it has one of these.
+const (
+	recordsMax = 10_000
+	bytesMax   = 8 << 20
+)
+
+// Source is what an import reads.
+type Source struct {
+	Kind     string // the name of the format
+	Path     string // where it is, the same in every working folder
+	Identity string // text that changes when the contents do
+}
+
+// Options says what a Job does. The zero value is the default.
+type Options struct {
+	Bucket   []string // the path of the bucket to import into; none for the root bucket
+	Settings string   // what else must be the same in all runs of an import, for messages too
+	// Restart imports from the start, although an earlier run has not finished. The numbered entries
+	// of that are removed; entries with keys stay, unless the source has the same key.
+	Restart bool
+	// RecordsMax is the number of records in a transaction; 0: the default, 10,000.
+	RecordsMax int
+}
+
+// Space is a bucket, the root bucket included, as an import sees it.
+type Space interface {
+	// Put is that of [stoat.Bucket], and so are the others.
+	Put(key, value []byte) error
+	PutTTL(key, value []byte, ttl time.Duration) error // that of [stoat.Bucket]
+	DeleteRange(r stoat.Range) error                   // that of [stoat.Bucket]
+	NextSequence() (uint64, error)                     // that of [stoat.Bucket]
+	Sequence() (uint64, error)                         // that of [stoat.Bucket]
+	SetSequence(n uint64) error                        // that of [stoat.Bucket]
+	// CreateBucketIfNotExists is that of [stoat.Bucket].
+	CreateBucketIfNotExists(name []byte) (*stoat.Bucket, error)
+}
+
+// Job is one run of an import. It must be ended by Finish, Pause or Rollback.
+type Job struct {
+	db      *stoat.DB
+	source  Source
+	options Options
+	key     []byte // of the bookmark
+
+	mark    bookmark  // as the next commit stores it
+	undo    []numbers // that the first commit of a restart takes back
+	resumed bool
+	stored  Counts // as the last commit has stored them
+	before  Counts // as an earlier run has stored them
+	commits int
+
+	tx      *stoat.Tx // nil if none is open
+	target  Space     // in tx
+	within  Space     // in tx, at path from target; nil if none is known
+	path    [][]byte
+	records int // since the last commit
+	bytes   int // since the last commit
+}
+
+// Start begins an import into db, or goes on with an earlier one. The error says what to do if the
+// source is not what it was then.
+func Start(db *stoat.DB, source Source, options Options) (*Job, error) {
+	j := &Job{db: db, source: source, options: options}
+	if j.options.RecordsMax == 0 {
+		j.options.RecordsMax = recordsMax
+	}
+	j.key = bookmarkKey(source, options.Bucket)
+	var earlier *bookmark
+	err := db.View(func(tx *stoat.Tx) (err error) {
+		earlier, err = readBookmark(tx, j.key)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case earlier == nil:
+	case options.Restart:
+		j.undo = earlier.Numbers
+	case earlier.Identity != source.Identity:
+		return nil, fmt.Errorf("%s has changed since a part of it was imported: it is %s and was "+
+			"%s; import it from the start with -restart", source.Path, source.Identity,
+			earlier.Identity)
+	case earlier.Settings != options.Settings:
+		return nil, fmt.Errorf("a part of %s was imported %s and not %s: repeat that to go on, or "+
+			"import it from the start with -restart", source.Path, earlier.Settings,
+			options.Settings)
+	default:
+		j.mark, j.stored, j.before, j.resumed = *earlier, earlier.Counts, earlier.Counts, true
+	}
+	j.mark.Identity, j.mark.Settings = source.Identity, options.Settings
+	return j, nil
+}
+
+// Position returns where the source is to be read on: behind the last record that Advance was told.
+// Its slices are the caller's.
+func (j *Job) Position() Position {
+	var p Position
+	p.set(j.mark.Position)
+	return p
+}
+
+// Resumed reports whether the job goes on with an earlier one.
+func (j *Job) Resumed() bool { return j.resumed }
+
+// Counts returns what was dealt with, by earlier runs too, and stored.
+func (j *Job) Counts() Counts { return j.stored }
+
+// Within returns the bucket that the names lead to from the target, which it creates if need be;
+// without names it is the target. It is valid until the next call of Advance.
+func (j *Job) Within(path [][]byte) (Space, error) {
+	if err := j.begin(); err != nil {
+		return nil, err
+	}
+	if len(path) == 0 {
+		return j.target, nil
+	}
+	if j.within != nil && slices.EqualFunc(path, j.path, bytes.Equal) {
+		return j.within, nil
+	}
+	in := j.target
+	for _, name := range path {
+		next, err := in.CreateBucketIfNotExists(name)
+		if err != nil {
+			return nil, err
+		}
+		in = next
+	}
+	j.within, j.path = in, j.path[:0]
+	for _, name := range path {
+		j.path = append(j.path, bytes.Clone(name))
+	}
+	return in, nil
+}
+
+// begin opens a transaction if there is none.
+func (j *Job) begin() error {
+	if j.tx != nil {
+		return nil
+	}
+	tx, err := j.db.Begin(true)
+	if err != nil {
+		return err
+	}
+	j.tx, j.target = tx, tx
+	for _, name := range j.options.Bucket {
+		if j.target, err = j.target.CreateBucketIfNotExists([]byte(name)); err != nil {
+			return err
+		}
+	}
+	return removeEntries(j.target, j.undo)
+}
+
+// Wrote counts an entry that the caller has written to the target or a bucket within it.
+func (j *Job) Wrote(bytes int) {
+	j.mark.Counts.Entries++
+	j.mark.Counts.Bytes += int64(bytes)
+	j.bytes += bytes
+}
+
+// Put stores an entry in the target.
+func (j *Job) Put(key, value []byte) error {
+	if err := j.begin(); err != nil {
+		return err
+	}
+	j.Wrote(len(key) + len(value))
+	return j.target.Put(key, value)
+}
+
+// Append stores a numbered entry in the target.
+func (j *Job) Append(value []byte) error {
+	j.Wrote(len(value))
+	return j.number(value, false)
+}
+
+// Redacted passes a number over, for an entry that the source has erased.
+func (j *Job) Redacted() error {
+	j.mark.Counts.Redacted++
+	return j.number(nil, true)
+}
+
+func (j *Job) number(value []byte, redacted bool) error {
+	if err := j.begin(); err != nil {
+		return err
+	}
+	n, err := appendEntry(j.target, value, redacted)
+	if err == nil {
+		j.mark.took(n)
+	}
+	return err
+}
+
+// Skipped counts a record that was left out because it makes no sense.
+func (j *Job) Skipped() { j.mark.Counts.Skipped++ }
+
+// Advance says that the source was dealt with up to the position, and commits if there is enough.
+// The position's slices may be reused afterwards.
+func (j *Job) Advance(to Position) error {
+	j.records++
+	full := j.records >= j.options.RecordsMax || j.bytes >= bytesMax
+	j.mark.Position.set(to)
+	if !full {
+		return nil
+	}
+	return j.Pause()
+}
+
+// Pause makes durable what was dealt with. The job may go on afterwards, and so may another run.
+func (j *Job) Pause() error {
+	if j.records == 0 {
+		j.Rollback()
+		return nil
+	}
+	if err := j.begin(); err != nil {
+		return err
+	}
+	if err := j.mark.write(j.tx, j.key); err != nil {
+		return err
+	}
+	return j.commit()
+}
+
+// Finish makes durable what was dealt with, and that this is all.
+func (j *Job) Finish() error {
+	if err := j.begin(); err != nil {
+		return err
+	}
+	if err := removeBookmark(j.tx, j.key); err != nil {
+		return err
+	}
+	return j.commit()
+}
+
+func (j *Job) commit() error {
+	err := j.tx.Commit()
+	j.tx, j.target, j.within = nil, nil, nil
+	if err == nil {
+		j.undo, j.records, j.bytes = nil, 0, 0
+		j.stored = j.mark.Counts
+		j.commits++
+	}
+	return err
+}
+
+// Rollback gives up what was written since the last commit. It does nothing behind Finish.
+func (j *Job) Rollback() {
+	if j.tx != nil {
+		_ = j.tx.Rollback() // it always returns nil
+		j.tx, j.target, j.within = nil, nil, nil
+	}
+}
+
+// Stopped adds to the error that ends a run what is in the database.
+func (j *Job) Stopped(err error) error {
+	if !j.resumed && j.commits == 0 {
+		return fmt.Errorf("%w; this run has imported nothing", err)
+	}
+	return fmt.Errorf("%w; %s imported so far, and the same command goes on from there", err,
+		entriesText(j.stored.Entries))
+}
