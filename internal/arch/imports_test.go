@@ -73,6 +73,8 @@ const policy = `
 	                       internal/superversion, internal/engine, internal/salvage
 	tuple:                 .
 	internal/layout:       internal/corrupt
+	feed/internal/posting: std
+	feed:                  ., internal/layout, feed/internal/posting
 	internal/intake:       ., internal/meter, internal/bucketpath
 	cmd/stoat:             ., internal/inspect, internal/meter, internal/bucketpath,
 	                       internal/intake

@@ -1,0 +1,187 @@
+package feed
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+)
+
+// Consume calls fn for each entry from where the consumer of that name is, and then for those that
+// are appended, until ctx ends or an error occurs, which it returns. It runs in the caller's
+// goroutine. A new consumer starts with the oldest entry. Entries that are redacted by then are
+// passed over.
+//
+// What fn writes through tx is committed together with where the consumer is. So in the database
+// each entry has its effect exactly once, however often the program crashes. What fn does elsewhere
+// may happen again: a commit has up to [Options.Batch] entries, and none of them counts if it
+// fails. An entry's value is valid until fn returns and must not be modified if it is a []byte.
+//
+// If fn returns an error, the entries before are committed, for which they are handled again, and
+// the error of Consume is a [ConsumeError] with the number of the entry; the consumer stays there.
+// A panic of fn undoes the batch and goes on.
+//
+// If retention has removed entries that the consumer has not handled, the error is [ErrExpired];
+// [Feed.SetCursor] decides where to go on. Several loops with one name share the entries.
+func (f *Feed[T]) Consume(
+	ctx context.Context, db *stoat.DB, name string, fn func(tx *stoat.Tx, e Entry[T]) error,
+) error {
+	c := consumer[T]{feed: f, ctx: ctx, db: db, name: name, fn: fn}
+	return f.follow(ctx, db, c.step)
+}
+
+// Cursor returns the number of the entry that a consumer handles next. That of a consumer that has
+// handled nothing is the oldest entry.
+func (f *Feed[T]) Cursor(tx *stoat.Tx, name string) (uint64, error) {
+	s, err := sessionOf(tx, f.name)
+	if err != nil {
+		return 0, err
+	}
+	return s.cursor(name)
+}
+
+// SetCursor makes seq the entry that a consumer handles next.
+func (f *Feed[T]) SetCursor(tx *stoat.Tx, name string, seq uint64) error {
+	s, err := sessionOf(tx, f.name)
+	if err != nil {
+		return err
+	}
+	if seq > s.next {
+		return fmt.Errorf("feed %q: consumer %q at entry %d of %d: %w", f.name, name, seq, s.next,
+			stoat.ErrNotFound)
+	}
+	return s.setCursor(name, seq)
+}
+
+// cursor returns the entry that a consumer handles next.
+func (s *session) cursor(name string) (uint64, error) {
+	b, err := s.root.Bucket([]byte(consumersBucket))
+	if err != nil {
+		return 0, err
+	}
+	p, err := b.Get([]byte(name))
+	if errors.Is(err, stoat.ErrNotFound) {
+		return s.first, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("feed %q: consumer %q: %w", s.name, name, err)
+	}
+	seq, n := binary.Uvarint(p)
+	if n != len(p) || n <= 0 {
+		return 0, damaged("feed %q: consumer %q is at %x", s.name, name, p)
+	}
+	return seq, nil
+}
+
+func (s *session) setCursor(name string, seq uint64) error {
+	b, err := s.root.Bucket([]byte(consumersBucket))
+	if err == nil {
+		err = b.Put([]byte(name), binary.AppendUvarint(nil, seq))
+	}
+	if err != nil {
+		return fmt.Errorf("feed %q: consumer %q: %w", s.name, name, err)
+	}
+	return nil
+}
+
+// consumer is one loop of a consumer.
+type consumer[T any] struct {
+	feed *Feed[T]
+	ctx  context.Context
+	db   *stoat.DB
+	name string
+	fn   func(tx *stoat.Tx, e Entry[T]) error
+}
+
+// step handles all entries that there are.
+func (c *consumer[T]) step() (at stoat.Position, next uint64, err error) {
+	for {
+		if err := c.ctx.Err(); err != nil {
+			return 0, 0, err
+		}
+		more := false
+		err := c.db.View(func(tx *stoat.Tx) error {
+			s, err := sessionOf(tx, c.feed.name)
+			if err != nil {
+				return err
+			}
+			at, next = tx.Position(), s.next
+			cursor, err := s.cursor(c.name)
+			more = cursor < s.next
+			return err
+		})
+		if err == nil && more {
+			err = c.batch(c.feed.batch)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		if !more {
+			return at, next, nil
+		}
+	}
+}
+
+// batch handles up to limit entries in one commit. If one fails, it handles those before.
+func (c *consumer[T]) batch(limit int) error {
+	handled := 0
+	err := c.db.Update(func(tx *stoat.Tx) (err error) {
+		handled, err = c.handle(tx, limit)
+		return err
+	})
+	var failed *ConsumeError
+	if errors.As(err, &failed) && handled > 0 {
+		if err := c.batch(handled); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// handle handles up to limit entries and moves the cursor. It returns how many were handled before
+// the error.
+func (c *consumer[T]) handle(tx *stoat.Tx, limit int) (handled int, err error) {
+	s, err := sessionOf(tx, c.feed.name)
+	if err != nil {
+		return 0, err
+	}
+	cursor, err := s.cursor(c.name)
+	if err != nil {
+		return 0, err
+	}
+	if cursor < s.first {
+		return 0, &ConsumeError{c.name, cursor, ErrExpired}
+	}
+	q := c.feed.Query().From(cursor)
+	next := s.next // unless the loop is stopped
+	err = q.each(s, func(seq uint64, e stored) (bool, error) {
+		if err := c.entry(tx, s, seq, e); err != nil {
+			return false, err
+		}
+		handled++
+		more := handled < limit && c.ctx.Err() == nil
+		if !more {
+			next = seq + 1
+		}
+		return more, nil
+	})
+	if err != nil {
+		return handled, err
+	}
+	return handled, s.setCursor(c.name, next)
+}
+
+// entry has fn handle an entry.
+func (c *consumer[T]) entry(tx *stoat.Tx, s *session, seq uint64, e stored) error {
+	var entry Entry[T]
+	err := c.feed.decode(s, seq, e, &entry)
+	if err == nil {
+		err = c.fn(tx, entry)
+	}
+	if err != nil {
+		return &ConsumeError{c.name, seq, err}
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package feed
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+)
+
+var (
+	// ErrRedacted reports an entry whose value was removed by [Feed.Redact].
+	ErrRedacted = errors.New("entry is redacted")
+	// ErrExpired reports an entry that retention has removed. It is a [stoat.ErrNotFound] as well.
+	ErrExpired = fmt.Errorf("entry is expired: %w", stoat.ErrNotFound)
+)
+
+// ConsumeError reports the entry at which a consumer has stopped.
+type ConsumeError struct {
+	Consumer string
+	Seq      uint64 // of the entry, which was not handled
+	Err      error
+}
+
+// Error returns the consumer, the entry and the reason.
+func (e *ConsumeError) Error() string {
+	return fmt.Sprintf("consumer %q at entry %d: %v", e.Consumer, e.Seq, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *ConsumeError) Unwrap() error { return e.Err }
+
+// damaged returns an error that says that what is stored cannot be.
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", stoat.ErrCorrupt, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,104 @@
+package feed
+
+import (
+	"time"
+
+	"github.com/stoatdb/stoat"
+)
+
+// retainEvery is the part of a feed, 1/retainEvery, that is appended before retention is applied
+// again, so that its cost is spread over many entries.
+const retainEvery = 16
+
+// Retain removes all entries that r does not keep, now and to the last one, whatever
+// [Options.Retention] says. Their numbers never come back. The cost does not grow with how many
+// they are.
+func (f *Feed[T]) Retain(tx *stoat.Tx, r Retention) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	s, err := f.writable(tx)
+	if err != nil {
+		return err
+	}
+	return s.retain(r, f.now())
+}
+
+// Since returns the number of the first entry that is kept and was appended at t or later, or
+// [Feed.Len] if there is none.
+func (f *Feed[T]) Since(tx *stoat.Tx, t time.Time) (uint64, error) {
+	s, err := sessionOf(tx, f.name)
+	if err != nil {
+		return 0, err
+	}
+	return s.search(s.first, func(e stored) bool { return int64(e.at) >= t.UnixMilli() })
+}
+
+// retain removes all entries that r does not keep.
+func (s *session) retain(r Retention, now time.Time) error {
+	first := s.first
+	if r.Count > 0 && s.next-s.first > uint64(r.Count) {
+		first = s.next - uint64(r.Count)
+	}
+	var err error
+	if r.Bytes > 0 && s.written > uint64(r.Bytes) {
+		limit := s.written - uint64(r.Bytes)
+		first, err = s.search(first, func(e stored) bool { return e.before >= limit })
+	}
+	if oldest := now.Add(-r.Age).UnixMilli(); err == nil && r.Age > 0 && oldest > 0 {
+		first, err = s.search(first, func(e stored) bool { return e.at >= uint64(oldest) })
+	}
+	if err != nil {
+		return err
+	}
+	return s.expire(first)
+}
+
+// search returns the first entry from start on for which keep is true, as it is for all that
+// follow, or next.
+func (s *session) search(start uint64, keep func(stored) bool) (uint64, error) {
+	low, high := start, s.next
+	for low < high {
+		middle := low + (high-low)/2
+		e, err := s.stored(middle)
+		if err != nil {
+			return 0, err
+		}
+		if keep(e) {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return low, nil
+}
+
+// expire removes all entries below first.
+func (s *session) expire(first uint64) error {
+	if first <= s.first {
+		return nil
+	}
+	old := s.first
+	r := stoat.Range{Start: entryKey(old), End: entryKey(first)}
+	if err := s.entries.DeleteRange(r); err != nil {
+		return err
+	}
+	s.first = first
+	chunk := first &^ chunkMask
+	if old&^chunkMask == chunk {
+		return nil
+	}
+	if err := s.redacted.drop(chunk); err != nil {
+		return err
+	}
+	for _, sub := range s.sublogs {
+		l, err := s.lists(sub.name, false)
+		if err == nil {
+			err = l.drop(chunk)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package feed
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoatdb/stoat"
+)
+
+// The names of what is in the bucket of a feed. They are on disk.
+const (
+	formatKey       = "format"
+	stateKey        = "state"
+	entriesBucket   = "entries"
+	sublogsBucket   = "sublogs"
+	redactedBucket  = "redacted"
+	consumersBucket = "consumers"
+	schemasBucket   = "schemas"
+)
+
+// sessionKey is what a transaction keeps the session of a feed under.
+type sessionKey struct{ name string }
+
+// session is what a transaction knows of a feed, whichever Feed asks. The state and the newest
+// numbers of the sublogs are stored before the commit only.
+type session struct {
+	tx     *stoat.Tx
+	name   string
+	loaded bool
+
+	root, entries, postings, schemas *stoat.Bucket
+	redacted                         *lists
+	opened                           map[string]*lists // the sublogs used so far
+
+	state
+	hooked    bool      // store is called before the commit
+	retention Retention // of the Feed that has appended last, to be applied then
+	now       time.Time // when that was
+	scratch   []byte
+}
+
+// sessionOf returns the session of the feed in tx.
+func sessionOf(tx *stoat.Tx, name string) (*session, error) {
+	s := stoat.Local(tx, sessionKey{name}, func() *session { return &session{tx: tx, name: name} })
+	if s.loaded {
+		return s, nil
+	}
+	if err := s.load(); err != nil {
+		return nil, fmt.Errorf("feed %q: %w", name, err)
+	}
+	return s, nil
+}
+
+func (s *session) load() error {
+	root, err := s.tx.Bucket([]byte(s.name))
+	if err != nil {
+		return err
+	}
+	s.root = root
+	redacted := &stoat.Bucket{}
+	for _, b := range []struct {
+		name string
+		into **stoat.Bucket
+	}{
+		{entriesBucket, &s.entries}, {sublogsBucket, &s.postings},
+		{redactedBucket, &redacted}, {schemasBucket, &s.schemas},
+	} {
+		if *b.into, err = root.Bucket([]byte(b.name)); err != nil {
+			return err
+		}
+	}
+	p, err := root.Get([]byte(stateKey))
+	if err != nil {
+		return err
+	}
+	if err := s.state.parse(p); err != nil {
+		return err
+	}
+	s.redacted = &lists{bucket: redacted}
+	s.opened = make(map[string]*lists)
+	s.loaded = true
+	return nil
+}
+
+// lists returns the posting lists of a sublog. It is created if it is not there and create is set.
+func (s *session) lists(name string, create bool) (*lists, error) {
+	if l := s.opened[name]; l != nil {
+		return l, nil
+	}
+	b, err := s.postings.Bucket([]byte(name))
+	if create && errors.Is(err, stoat.ErrBucketNotFound) {
+		b, err = s.postings.CreateBucket([]byte(name))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sublog %q: %w", name, err)
+	}
+	l := &lists{bucket: b}
+	s.opened[name] = l
+	return l, nil
+}
+
+// change makes sure that the state is stored before the commit. It must be called before something
+// is changed.
+func (s *session) change() error {
+	if s.hooked {
+		return nil
+	}
+	if err := s.tx.BeforeCommit(s.store); err != nil {
+		return err
+	}
+	s.hooked = true
+	return nil
+}
+
+// store applies the retention if it is time to, and writes what was kept in memory.
+func (s *session) store() error {
+	s.hooked = false
+	if s.next >= s.checked+max(1, (s.next-s.first)/retainEvery) {
+		if err := s.retain(s.retention, s.now); err != nil {
+			return err
+		}
+		s.checked = s.next
+	}
+	for _, sub := range s.sublogs {
+		if l := s.opened[sub.name]; l != nil {
+			if err := l.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.redacted.flush(); err != nil {
+		return err
+	}
+	return s.root.Put([]byte(stateKey), s.state.append(nil))
+}
+
+// stored returns an entry that is kept.
+func (s *session) stored(seq uint64) (stored, error) {
+	p, err := s.entries.Get(entryKey(seq))
+	switch {
+	case errors.Is(err, stoat.ErrNotFound):
+		return stored{}, damaged("feed %q: entry %d is missing", s.name, seq)
+	case err != nil:
+		return stored{}, err
+	}
+	return parseEntry(seq, p)
+}
+
+// exists returns an error if the entry is not there.
+func (s *session) exists(seq uint64) error {
+	switch {
+	case seq < s.first:
+		return fmt.Errorf("feed %q: entry %d: %w", s.name, seq, ErrExpired)
+	case seq >= s.next:
+		return fmt.Errorf("feed %q: entry %d of %d: %w", s.name, seq, s.next, stoat.ErrNotFound)
+	}
+	return nil
+}
