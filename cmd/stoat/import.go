@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/intake"
@@ -12,7 +13,7 @@ import (
 // importFlags is the flags of import.
 type importFlags struct {
 	jsonl, csv, margaret, bolt, badger string
-	key                                string
+	key, feed                          string
 	into                               *path
 	skipBad, restart, json             bool
 
@@ -28,6 +29,7 @@ func importCommand() *command {
 	flags.StringVar(&o.bolt, "bolt", "", "a database of bbolt, in `FILE`")
 	flags.StringVar(&o.badger, "badger", "", "a database of Badger, in the folder `DIR`")
 	flags.StringVar(&o.key, "key", "", "the `FIELD` or column that is the key, of -jsonl and -csv")
+	flags.StringVar(&o.feed, "feed", "", "number the entries on in the feed `NAME`")
 	flags.BoolVar(&o.skipBad, "skip-bad", false, "leave out and count bad lines of -jsonl and -csv")
 	flags.BoolVar(&o.restart, "restart", false, "start anew after a run that did not finish")
 	flags.BoolVar(&o.json, "json", false, "print the summary as JSON")
@@ -42,12 +44,13 @@ has the same key.
 
 -jsonl stores each line, a JSON value, and -csv each row, as a JSON object of
 texts. -key names the field or column, a text or a number, that is the key; of
-equal keys, the last counts. Without it, and with -margaret, entries are
-numbered on: the keys are 0, 1, 2, and so on, as 8 bytes, big-endian. Entries
-that a Margaret log has redacted leave their numbers out, and a tail that a
-crash tore is reported. -bolt keeps buckets and sequences, -badger when entries
-expire; both need the program stoat-import, and without it the error says how
-to get it.
+equal keys, the last counts. Without it entries are numbered on, in a feed if
+-feed names one, else in the bucket: the keys are 0, 1, 2, and so on, as 8
+bytes, big-endian. A Margaret log becomes a feed with the name of its folder,
+unless -feed or -bucket says otherwise; what it has redacted keeps its number,
+and a tail that a crash tore is reported. -bolt keeps buckets and sequences,
+-badger when entries expire; both need the program stoat-import, and without it
+the error says how to get it.
 
 An import writes transactions of some MiB, and each stores how far it is. After
 an error or an interrupt the same command goes on from there, if the source has
@@ -87,14 +90,27 @@ func (o *importFlags) source() (kind, name string, err error) {
 		return "", "", usagef("nothing to import: give one of -jsonl, -csv, -margaret, -bolt, -badger")
 	case o.key != "" && kind != "jsonl" && kind != "csv":
 		return "", "", usagef("-key is for -jsonl and -csv: what -%s imports has its keys", kind)
+	case o.feed != "" && (o.key != "" || len(*o.into) > 0 || kind == "bolt" || kind == "badger"):
+		return "", "", usagef("-feed is for numbered entries, without -key and -bucket")
 	case o.skipBad && kind != "jsonl" && kind != "csv":
 		return "", "", usagef("-skip-bad is for -jsonl and -csv")
 	}
 	return kind, name, nil
 }
 
+// feedName returns the feed to import into, if it is one.
+func (o *importFlags) feedName() string {
+	if o.feed == "" && o.margaret != "" && len(*o.into) == 0 {
+		return filepath.Base(filepath.Clean(o.margaret))
+	}
+	return o.feed
+}
+
 // settings returns what must be the same in all runs of an import.
 func (o *importFlags) settings() string {
+	if feed := o.feedName(); feed != "" {
+		return "with -feed " + quote([]byte(feed))
+	}
 	if o.key == "" {
 		return "without -key"
 	}
@@ -129,7 +145,8 @@ func importHere(ctx context.Context, s *stdio, o *importFlags, dir string) error
 	}
 	started := time.Now()
 	job, err := intake.Start(db, r.source(), intake.Options{
-		Bucket: *o.into, Settings: o.settings(), Restart: o.restart, RecordsMax: o.recordsMax,
+		Bucket: *o.into, Feed: o.feedName(), Settings: o.settings(), Restart: o.restart,
+		RecordsMax: o.recordsMax,
 	})
 	if err == nil {
 		err = importFrom(ctx, s, job, r, o.skipBad)

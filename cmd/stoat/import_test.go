@@ -58,7 +58,7 @@ func importPart(
 		t.Fatal(err)
 	}
 	job, err := intake.Start(db, r.source(), intake.Options{
-		Bucket: *o.into, Settings: o.settings(), RecordsMax: 3,
+		Bucket: *o.into, Feed: o.feedName(), Settings: o.settings(), RecordsMax: 3,
 	})
 	if err == nil {
 		s := newStdio(nil, io.Discard, io.Discard)

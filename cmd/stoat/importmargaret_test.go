@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/feed"
 	"github.com/stoatdb/stoat/internal/intake"
 )
 
@@ -78,11 +80,28 @@ func readLog(t testing.TB, l *margaretLog) (entries []string, findings string) {
 // imported imports a log and returns what readLog does.
 func imported(t testing.TB, l *margaretLog) (entries []string, findings string) {
 	t.Helper()
-	db := filepath.Join(t.TempDir(), "db")
-	r := summary(t, "import", "-margaret", l.write(t), db)
-	for line := range strings.Lines(output(t, "scan", "-raw", db)) {
-		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		entries = append(entries, fmt.Sprint(binary.BigEndian.Uint64([]byte(key)), "=", value))
+	dir := filepath.Join(t.TempDir(), "db")
+	r := summary(t, "import", "-margaret", l.write(t), "-feed", "log", dir)
+	db, err := stoat.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	log, err := feed.Open[[]byte](db, "log", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.View(func(tx *stoat.Tx) error {
+		for e, err := range log.Query().All(tx) {
+			if err != nil {
+				return err
+			}
+			entries = append(entries, fmt.Sprintf("%d=%s", e.Seq, e.Value))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 	if int(r.Entries) != len(entries) {
 		t.Errorf("the summary says %+v of %q", r, entries)
@@ -197,5 +216,5 @@ func TestImportMargaret_refusesDamage(t *testing.T) {
 
 func TestImportMargaret_goesOnBehindTheLastCommit(t *testing.T) {
 	dir := sampleLog(10).write(t)
-	goesOn(t, &importFlags{margaret: dir, into: new(path)}, "-margaret", dir)
+	goesOn(t, &importFlags{margaret: dir, into: &path{"log"}}, "-margaret", dir, "-bucket", "log")
 }

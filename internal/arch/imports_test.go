@@ -75,7 +75,7 @@ const policy = `
 	internal/layout:       internal/corrupt
 	feed/internal/posting: std
 	feed:                  ., internal/layout, feed/internal/posting
-	internal/intake:       ., internal/meter, internal/bucketpath
+	internal/intake:       ., feed, internal/meter, internal/bucketpath
 	cmd/stoat:             ., internal/inspect, internal/meter, internal/bucketpath,
 	                       internal/intake
 

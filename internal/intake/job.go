@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/feed"
 )
 
 // A transaction is committed when it has one of these.
@@ -25,6 +26,7 @@ type Source struct {
 // Options says what a Job does. The zero value is the default.
 type Options struct {
 	Bucket   []string // the path of the bucket to import into; none for the root bucket
+	Feed     string   // the feed that numbered entries are appended to; none: to the bucket
 	Settings string   // what else must be the same in all runs of an import, for messages too
 	// Restart imports from the start, although an earlier run has not finished. The numbered entries
 	// of that are removed; entries with keys stay, unless the source has the same key.
@@ -53,8 +55,9 @@ type Job struct {
 	options Options
 	key     []byte // of the bookmark
 
-	mark    bookmark  // as the next commit stores it
-	undo    []numbers // that the first commit of a restart takes back
+	feed    *feed.Feed[[]byte] // nil for a bucket
+	mark    bookmark           // as the next commit stores it
+	undo    []numbers          // that the first commit of a restart takes back
 	resumed bool
 	stored  Counts // as the last commit has stored them
 	before  Counts // as an earlier run has stored them
@@ -85,6 +88,9 @@ func Start(db *stoat.DB, source Source, options Options) (*Job, error) {
 	case err != nil:
 		return nil, err
 	case earlier == nil:
+	case options.Restart && options.Feed != "" && len(earlier.Numbers) > 0:
+		return nil, fmt.Errorf("a part of %s is in the feed %q, which takes nothing back: go on without "+
+			"-restart, or import into another feed", source.Path, options.Feed)
 	case options.Restart:
 		j.undo = earlier.Numbers
 	case earlier.Identity != source.Identity:
@@ -99,6 +105,11 @@ func Start(db *stoat.DB, source Source, options Options) (*Job, error) {
 		j.mark, j.stored, j.before, j.resumed = *earlier, earlier.Counts, earlier.Counts, true
 	}
 	j.mark.Identity, j.mark.Settings = source.Identity, options.Settings
+	if options.Feed != "" {
+		if j.feed, err = feed.Open[[]byte](db, options.Feed, nil); err != nil {
+			return nil, err
+		}
+	}
 	return j, nil
 }
 
@@ -193,11 +204,23 @@ func (j *Job) number(value []byte, redacted bool) error {
 	if err := j.begin(); err != nil {
 		return err
 	}
-	n, err := appendEntry(j.target, value, redacted)
+	n, err := j.append(value, redacted)
 	if err == nil {
 		j.mark.took(n)
 	}
 	return err
+}
+
+// append stores a numbered entry, or takes a number for one that is erased.
+func (j *Job) append(value []byte, redacted bool) (uint64, error) {
+	if j.feed == nil {
+		return appendEntry(j.target, value, redacted)
+	}
+	n, err := j.feed.Append(j.tx, &value)
+	if err == nil && redacted {
+		err = j.feed.Redact(j.tx, n)
+	}
+	return n, err
 }
 
 // Skipped counts a record that was left out because it makes no sense.
