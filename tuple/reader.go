@@ -40,6 +40,9 @@ func NewReader(p []byte) *Reader { return &Reader{rest: p} }
 // More reports whether there are elements left.
 func (r *Reader) More() bool { return len(r.rest) > 0 }
 
+// Len returns how many bytes the elements that are left have.
+func (r *Reader) Len() int { return len(r.rest) }
+
 // End returns an error if there are elements left.
 func (r *Reader) End() error {
 	if r.More() {

@@ -80,3 +80,18 @@ func TestReader_saysWhatItFound(t *testing.T) {
 		}
 	}
 }
+
+func TestReader_lenIsWhatIsLeft(t *testing.T) {
+	first := tuple.AppendString(nil, "a\x00b")
+	r := tuple.NewReader(tuple.AppendInt(first, 500))
+	for _, want := range []int{len(first) + 3, 3, 0} {
+		if r.Len() != want {
+			t.Errorf("%d bytes are left, want %d", r.Len(), want)
+		}
+		if r.More() {
+			if err := r.Skip(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

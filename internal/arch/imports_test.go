@@ -73,6 +73,7 @@ const policy = `
 	                       internal/superversion, internal/engine, internal/salvage
 	tuple:                 .
 	internal/layout:       internal/corrupt
+	record:                ., tuple, internal/layout
 	feed/internal/posting: std
 	feed:                  ., internal/layout, feed/internal/posting
 	internal/intake:       ., feed, internal/meter, internal/bucketpath

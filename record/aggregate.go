@@ -1,0 +1,217 @@
+package record
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/tuple"
+)
+
+// Count returns how many records the result has. Without predicates it reads one key; where an
+// index decides alone, only its entries.
+func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) {
+	if q.err == nil && len(q.where)+len(q.filters) == 0 {
+		n, err := q.c.Count(tx)
+		n -= min(n, uint64(q.offset))
+		if q.limit > 0 {
+			n = min(n, uint64(q.limit))
+		}
+		return n, err
+	}
+	n := uint64(0)
+	q.order = nil
+	err := q.run(tx, false, func(*item[T]) error {
+		n++
+		return nil
+	})
+	return n, err
+}
+
+// number returns the column with the name, which must be of numbers.
+func (q Query[T]) number(name string) (*column, error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	c, err := q.c.shape.column(name)
+	if err == nil && (!c.plain() || !integral(c.kind) && !floating(c.kind)) {
+		err = fmt.Errorf("field %s has the type %s, no number", name, c.typ)
+	}
+	return c, q.c.wrap(err)
+}
+
+// unordered returns the query without the order, if that does not matter.
+func (q Query[T]) unordered() Query[T] {
+	if q.limit == 0 && q.offset == 0 {
+		q.order = nil
+	}
+	return q
+}
+
+// Sum returns the sum of a field of numbers. [Query.SumInt] is exact for integers.
+func (q Query[T]) Sum(tx *stoat.Tx, field string) (float64, error) {
+	sum, _, err := q.sum(tx, field)
+	return sum, err
+}
+
+// Avg returns the average of a field of numbers; the error is [stoat.ErrNotFound] if there are no
+// records.
+func (q Query[T]) Avg(tx *stoat.Tx, field string) (float64, error) {
+	sum, n, err := q.sum(tx, field)
+	if err == nil && n == 0 {
+		err = q.c.wrap(fmt.Errorf("average of %s: no records: %w", field, stoat.ErrNotFound))
+	}
+	return sum / float64(max(n, 1)), err
+}
+
+// sum returns the sum of a field and the number of records.
+func (q Query[T]) sum(tx *stoat.Tx, field string) (sum float64, n uint64, err error) {
+	c, err := q.number(field)
+	if err != nil {
+		return 0, 0, err
+	}
+	err = q.unordered().run(tx, true, func(i *item[T]) error {
+		v, err := i.float(c)
+		sum += v
+		n++
+		return err
+	})
+	return sum, n, err
+}
+
+// SumInt returns the sum of a field of integers, or an error if it does not fit.
+func (q Query[T]) SumInt(tx *stoat.Tx, field string) (int64, error) {
+	c, err := q.number(field)
+	if err == nil && !integral(c.kind) {
+		err = q.c.wrap(fmt.Errorf("field %s has the type %s, no integer: use Sum", field, c.typ))
+	}
+	if err != nil {
+		return 0, err
+	}
+	sum := int64(0)
+	err = q.unordered().run(tx, true, func(i *item[T]) error {
+		v, err := i.integer(c)
+		if err != nil {
+			return err
+		}
+		if v > 0 && sum > math.MaxInt64-v || v < 0 && sum < math.MinInt64-v {
+			return fmt.Errorf("the sum of %s does not fit 64 bits: use Sum", field)
+		}
+		sum += v
+		return nil
+	})
+	return sum, err
+}
+
+// float returns the value of a column of numbers.
+func (i *item[T]) float(c *column) (float64, error) {
+	if integral(c.kind) {
+		v, err := i.integer(c)
+		return float64(v), err
+	}
+	if !i.stored(c) {
+		r, err := i.record()
+		if err != nil {
+			return 0, err
+		}
+		return c.of(reflect.ValueOf(r).Elem()).Float(), nil
+	}
+	f, err := i.field(c)
+	if err != nil {
+		return 0, err
+	}
+	return f.Float(i.value)
+}
+
+// integer returns the value of a column of integers.
+func (i *item[T]) integer(c *column) (int64, error) {
+	if !i.stored(c) {
+		r, err := i.record()
+		if err != nil {
+			return 0, err
+		}
+		v := c.of(reflect.ValueOf(r).Elem())
+		if signed(c.kind) {
+			return v.Int(), nil
+		}
+		return fitInt(c, v.Uint())
+	}
+	f, err := i.field(c)
+	if err != nil {
+		return 0, err
+	}
+	if signed(c.kind) {
+		return f.Int(i.value)
+	}
+	u, err := f.Uint(i.value)
+	if err != nil {
+		return 0, err
+	}
+	return fitInt(c, u)
+}
+
+// fitInt returns u as an int64.
+func fitInt(c *column, u uint64) (int64, error) {
+	if u > math.MaxInt64 {
+		return 0, fmt.Errorf("field %s is %d, which is too large to be added up", c.name, u)
+	}
+	return int64(u), nil
+}
+
+// Min returns the least value of a field, other than nil; the error is [stoat.ErrNotFound] if there
+// is none. It reads one record where an index gives the order. The value is an int64 (a uint64 if
+// it is greater than that), a float64, or the like: what [tuple.Decode] returns.
+func (q Query[T]) Min(tx *stoat.Tx, field string) (Value, error) {
+	return q.extreme(tx, field, false)
+}
+
+// Max returns the greatest value of a field; in all else it is like Min.
+func (q Query[T]) Max(tx *stoat.Tx, field string) (Value, error) {
+	return q.extreme(tx, field, true)
+}
+
+func (q Query[T]) extreme(tx *stoat.Tx, field string, greatest bool) (Value, error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	c, err := q.c.shape.column(field)
+	if err == nil && (!c.ordered() || c.list) {
+		err = fmt.Errorf("field %s has the type %s, which has no order", field, c.typ)
+	}
+	if err != nil {
+		return nil, q.c.wrap(err)
+	}
+	if q.limit == 0 && q.offset == 0 {
+		q.order, q.reverse, q.limit = []*column{c}, greatest, 1
+		if c.optional {
+			q.where = conjoin(append([]condition(nil), q.where...),
+				condition{column: c, spans: []span{{c.least(), nil}}, text: field + " not nil"})
+		}
+	}
+	var best, next []byte
+	err = q.run(tx, true, func(i *item[T]) error {
+		var err error
+		if next, err = i.append(next[:0], c); err != nil || c.optional && isNil(next) {
+			return err
+		}
+		if best == nil || (string(next) > string(best)) == greatest {
+			best, next = next, best
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if best == nil {
+		return nil, q.c.wrap(fmt.Errorf("extreme of %s: no values: %w", field, stoat.ErrNotFound))
+	}
+	values, err := tuple.Decode(best)
+	if err != nil {
+		return nil, q.c.wrap(err)
+	}
+	return values[0], nil
+}
+
+// isNil reports whether an element is nil.
+func isNil(element []byte) bool { return string(element) == string(tuple.AppendNil(nil)) }

@@ -1,0 +1,183 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/stoatdb/stoat"
+)
+
+// entryBytesMax is the length that the database allows keys.
+const entryBytesMax = 65_535
+
+// indexChange is the entries of an index that a change of a record removes and adds.
+type indexChange struct {
+	bucket       *stoat.Bucket
+	unique       bool
+	remove, adds [][]byte // without the primary key
+}
+
+// indexChanges returns what a change of a record does to the indexes.
+func (c *Collection[T]) indexChanges(s *session, key, old []byte, r *T) ([]indexChange, error) {
+	if len(c.shape.indexes) == 0 {
+		return nil, nil
+	}
+	var after reflect.Value
+	if r != nil {
+		after = reflect.ValueOf(r).Elem()
+	}
+	was := former[T]{c: c, value: old}
+	var changes []indexChange
+	for _, x := range c.shape.indexes {
+		change := indexChange{unique: x.Unique}
+		var err error
+		if x.plain && c.codec == CodecBinary {
+			err = was.comparePlain(s, &change, x, after)
+		} else {
+			err = was.compare(&change, x, after)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(change.remove)+len(change.adds) == 0 {
+			continue
+		}
+		if change.bucket, err = s.index(x); err != nil {
+			return nil, err
+		}
+		if err := change.check(x, key); err != nil {
+			return nil, err
+		}
+		changes = append(changes, change)
+	}
+	return changes, nil
+}
+
+// former is the stored record that is to be changed. It is decoded when that is needed.
+type former[T any] struct {
+	c       *Collection[T]
+	value   []byte // nil: there is none
+	decoded *T
+}
+
+// compare finds the entries that change. After is the record from now on, invalid if there is none.
+func (f *former[T]) compare(change *indexChange, x *index, after reflect.Value) error {
+	if f.value != nil && f.decoded == nil {
+		f.decoded = new(T)
+		if err := f.c.decode(f.value, f.decoded); err != nil {
+			return err
+		}
+	}
+	if f.value != nil {
+		change.remove = x.appendEntries(nil, reflect.ValueOf(f.decoded).Elem())
+	}
+	if after.IsValid() {
+		change.adds = x.appendEntries(nil, after)
+	}
+	change.cancel()
+	return nil
+}
+
+// comparePlain is compare for an index whose fields can be read from the stored record.
+func (f *former[T]) comparePlain(
+	s *session, change *indexChange, x *index, after reflect.Value,
+) error {
+	s.before, s.after = s.before[:0], s.after[:0]
+	if f.value != nil {
+		v, err := f.c.versionOf(f.value)
+		if err != nil {
+			return err
+		}
+		for _, col := range x.columns {
+			s.before, err = col.appendStored(s.before, v.fields[col.number], f.value)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if after.IsValid() {
+		s.after = x.appendValues(s.after, after, reflect.Value{})
+	}
+	if bytes.Equal(s.before, s.after) {
+		return nil
+	}
+	if f.value != nil {
+		change.remove = [][]byte{bytes.Clone(s.before)}
+	}
+	if after.IsValid() {
+		change.adds = [][]byte{bytes.Clone(s.after)}
+	}
+	return nil
+}
+
+// cancel forgets the entries that are both removed and added.
+func (i *indexChange) cancel() {
+	if len(i.remove) == 0 || len(i.adds) == 0 {
+		return
+	}
+	removed := i.remove
+	i.remove = slices.DeleteFunc(slices.Clone(removed), func(entry []byte) bool {
+		return has(i.adds, entry)
+	})
+	i.adds = slices.DeleteFunc(i.adds, func(entry []byte) bool { return has(removed, entry) })
+}
+
+// has reports whether the sorted list has the entry.
+func has(list [][]byte, entry []byte) bool {
+	_, ok := slices.BinarySearchFunc(list, entry, bytes.Compare)
+	return ok
+}
+
+// check returns an error if an entry is too long, or if another record has one that is to be added
+// to a unique index.
+func (i *indexChange) check(x *index, key []byte) error {
+	for _, entry := range i.adds {
+		if len(entry)+len(key) > entryBytesMax {
+			return fmt.Errorf("index %s: an entry of %d bytes, the limit is 65,535: %w", x.Name,
+				len(entry)+len(key), stoat.ErrTooLarge)
+		}
+		if !i.unique {
+			continue
+		}
+		owner, err := i.bucket.Get(entry)
+		if errors.Is(err, stoat.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(owner, key) {
+			return fmt.Errorf("the record with the key %s has %s %s already: %w", formatKey(owner),
+				names(x.columns), formatKey(entry), ErrDuplicate)
+		}
+	}
+	return nil
+}
+
+// apply changes the index.
+func (i *indexChange) apply(key []byte) error {
+	var scratch []byte
+	for _, entry := range i.remove {
+		if !i.unique {
+			scratch = append(append(scratch[:0], entry...), key...)
+			entry = scratch
+		}
+		if err := i.bucket.Delete(entry); err != nil {
+			return err
+		}
+	}
+	for _, entry := range i.adds {
+		value := key
+		if !i.unique {
+			scratch = append(append(scratch[:0], entry...), key...)
+			entry, value = scratch, nil
+		}
+		if err := i.bucket.Put(entry, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

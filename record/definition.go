@@ -1,0 +1,152 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/stoatdb/stoat"
+)
+
+// The keys of the bucket meta.
+const (
+	definitionKey = "definition"
+	countKey      = "count"   // 8 bytes, little-endian
+	schemaPrefix  = "schema " // and then the number in decimal: what layout.Schema.Append returns
+)
+
+// definition is what a collection is, as it is stored in JSON.
+type definition struct {
+	Format  int          `json:"format"` // 1
+	Codec   string       `json:"codec"`
+	Version int          `json:"version"`
+	Schema  uint64       `json:"schema,omitempty"` // what new records have; 0 without schemas
+	Key     []storedKey  `json:"key,omitempty"`    // none if a function returns it
+	Indexes []storedForm `json:"indexes,omitempty"`
+}
+
+// storedKey is a field of the key.
+type storedKey struct {
+	Name  string `json:"name"`
+	Class string `json:"class"`
+}
+
+// storedForm is an index.
+type storedForm struct {
+	Name    string   `json:"name"`
+	Fields  []string `json:"fields"`
+	Classes []string `json:"classes"`
+	Unique  bool     `json:"unique,omitempty"`
+}
+
+// define returns the definition of a collection of the shape.
+func define(s *shape, codec Codec, version int) *definition {
+	d := &definition{Format: 1, Codec: codec.String(), Version: version}
+	for _, c := range s.key {
+		d.Key = append(d.Key, storedKey{c.name, c.class()})
+	}
+	for _, x := range s.indexes {
+		d.Indexes = append(d.Indexes, x.form())
+	}
+	slices.SortFunc(d.Indexes, func(a, b storedForm) int { return strings.Compare(a.Name, b.Name) })
+	return d
+}
+
+// form returns what is stored of an index.
+func (x *index) form() storedForm {
+	f := storedForm{Name: x.Name, Fields: x.Fields, Unique: x.Unique}
+	for _, c := range x.columns {
+		f.Classes = append(f.Classes, c.class())
+	}
+	return f
+}
+
+// equal reports whether the entries of two indexes are the same.
+func (f *storedForm) equal(g *storedForm) bool {
+	return f.Name == g.Name && f.Unique == g.Unique && slices.Equal(f.Fields, g.Fields) &&
+		slices.Equal(f.Classes, g.Classes)
+}
+
+// load returns the stored definition, or nil if there is no such collection.
+func loadDefinition(tx *stoat.Tx, name string) (*definition, error) {
+	root, err := tx.Bucket([]byte(name))
+	if errors.Is(err, stoat.ErrBucketNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	meta, err := root.Bucket([]byte("meta"))
+	if errors.Is(err, stoat.ErrBucketNotFound) {
+		return nil, errors.New("there is a bucket of this name that is no collection: choose " +
+			"another name")
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, err := meta.Get([]byte(definitionKey))
+	if err != nil {
+		return nil, fmt.Errorf("read its definition: %w", err)
+	}
+	d := &definition{}
+	if err := json.Unmarshal(p, d); err != nil {
+		return nil, fmt.Errorf("its definition: %w: %w", err, stoat.ErrCorrupt)
+	}
+	if d.Format != 1 {
+		return nil, fmt.Errorf("its format is %d, of a newer version of this package: %w", d.Format,
+			stoat.ErrFormat)
+	}
+	return d, nil
+}
+
+// check returns an error if a collection of the stored definition cannot become one of d. Was has
+// the old names of key fields.
+func (d *definition) check(stored *definition, s *shape) error {
+	if d.Codec != stored.Codec {
+		return fmt.Errorf("it was made with the codec %s, not %s: open it with that, or copy the "+
+			"records into a new collection", stored.Codec, d.Codec)
+	}
+	if d.Version < stored.Version {
+		return fmt.Errorf("it is of version %d, newer than version %d of this program", stored.Version,
+			d.Version)
+	}
+	same := slices.EqualFunc(d.Key, stored.Key, func(k, old storedKey) bool {
+		return k.Class == old.Class && (k.Name == old.Name || s.renamed(k.Name, old.Name))
+	})
+	if !same {
+		return fmt.Errorf("its key is %s, not %s: keep the key, or copy the records into a new "+
+			"collection", formatFields(stored.Key), formatFields(d.Key))
+	}
+	return nil
+}
+
+// renamed reports whether the tag of a field has the old name.
+func (s *shape) renamed(name, old string) bool {
+	c, err := s.column(name)
+	if err != nil {
+		return false
+	}
+	field := s.layout.Type().FieldByIndex(c.index)
+	for option := range strings.SplitSeq(reflect.StructTag(field.Tag).Get("stoat"), ",") {
+		list, ok := strings.CutPrefix(option, "was=")
+		if ok && slices.Contains(strings.Split(list, "|"), old) {
+			return true
+		}
+	}
+	return false
+}
+
+// formatFields returns the fields of a key for people.
+func formatFields(key []storedKey) string {
+	if len(key) == 0 {
+		return "what a function returns"
+	}
+	var list []string
+	for _, k := range key {
+		list = append(list, k.Name+" ("+k.Class+")")
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,50 @@
+// Package record keeps structs in a database: collections of records of one type, with a primary
+// key, indexes, queries, and changes as they happen.
+//
+//	type User struct {
+//		ID    int64    `stoat:"id,key"`
+//		Email string   `stoat:"email,unique"`
+//		Age   int32    `stoat:"age,index"`
+//		Tags  []string `stoat:"tags,index"` // an entry for each element
+//		Home  Address  `stoat:"home"`       // its fields are home.city and so on
+//	}
+//
+//	users, err := record.Open[User](db, "users", nil)
+//	err = db.Update(func(tx *stoat.Tx) error { return users.Put(tx, &User{ID: 7, …}) })
+//	err = db.View(func(tx *stoat.Tx) error {
+//		u, err := users.Get(tx, 7)
+//		…
+//	})
+//
+// # Tags
+//
+// A tag has the name of the field in the collection, and options: key makes it a part of the
+// primary key, in the order of the fields; index and unique make an index of the field's name; and
+// was=old1|old2 names what it was called before. All exported fields are stored, those without a
+// tag under their Go name; the tag "-" leaves one out. Indexes over several fields are in
+// [Options.Indexes].
+//
+// # What is stored
+//
+// A collection is a bucket of its name in the root bucket. In it are the buckets
+//
+//	data           the records, by primary key
+//	index NAME     the entries of an index: values and primary key, or in a unique index
+//	               values, with the primary key as the value
+//	meta           "definition": what the collection is, in JSON; "count": the number of
+//	               records, 8 bytes, little-endian; "schema N": what the records of schema N have
+//
+// Keys are tuples of package tuple, and so is their order. With [CodecBinary] a record is the
+// values of the fields, without names or types, behind the number of its schema. All that belongs
+// to a record changes with it, in the caller's transaction: data, indexes and count never disagree.
+//
+// # Values in order
+//
+// Bools, numbers, strings, bytes, times and UUIDs can be keys, be indexed and be compared; pointers
+// to them and lists of them can be indexed and be compared. False is less than true; strings and
+// bytes compare byte by byte; −0 is 0, and NaN is greater than all other floats; a nil pointer is
+// less than everything else.
+//
+// Collections, views and queries are safe for concurrent use; transactions are not. The package
+// knows no relations between collections, and starts no goroutines.
+package record

@@ -1,0 +1,96 @@
+package record
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stoatdb/stoat"
+)
+
+// Explain returns how the query finds its records, in a sentence or two for people: which index it
+// takes or whether it reads all, what it checks of each record, and whether it sorts in memory.
+func (q Query[T]) Explain(tx *stoat.Tx) string {
+	if q.err != nil {
+		return q.err.Error()
+	}
+	n, err := q.c.Count(tx)
+	if err != nil {
+		return err.Error()
+	}
+	p := q.c.shape.choose(q.where, q.order)
+	var b strings.Builder
+	fmt.Fprintf(&b, "Of %d records of %s, ", n, q.c.name)
+	p.explain(&b)
+	for i := range p.rest {
+		if i == 0 {
+			b.WriteString(" Of each it checks ")
+		} else {
+			b.WriteString(" and ")
+		}
+		b.WriteString(p.rest[i].text)
+	}
+	if len(p.rest) > 0 {
+		b.WriteString(".")
+	}
+	if len(q.filters) > 0 {
+		b.WriteString(" It decodes those, and calls a filter.")
+	}
+	q.explainOrder(&b, &p)
+	return b.String()
+}
+
+// explain says where the path reads.
+func (p *path) explain(b *strings.Builder) {
+	var conditions []string
+	for i := range p.used {
+		conditions = append(conditions, p.used[i].text)
+	}
+	where := strings.Join(conditions, " and ")
+	switch {
+	case p.index == nil && p.exact:
+		fmt.Fprintf(b, "it gets %d by key (%s).", len(p.ranges), where)
+	case p.index == nil && len(p.used) > 0:
+		fmt.Fprintf(b, "it scans those in %s of keys (%s).", p.count(), where)
+	case p.index == nil:
+		b.WriteString("it scans all.")
+	case p.exact:
+		fmt.Fprintf(b, "it gets %d by the unique index %s (%s).", len(p.ranges),
+			p.index.Name, where)
+	case len(p.used) > 0:
+		fmt.Fprintf(b, "it takes those in %s of the index %s (%s).", p.count(),
+			p.index.Name, where)
+	default:
+		fmt.Fprintf(b, "it takes all in the order of the index %s.", p.index.Name)
+	}
+}
+
+// count returns the number of ranges for people.
+func (p *path) count() string {
+	if len(p.ranges) == 1 {
+		return "a range"
+	}
+	return fmt.Sprintf("%d ranges", len(p.ranges))
+}
+
+// explainOrder says what becomes of the order and the limit.
+func (q *Query[T]) explainOrder(b *strings.Builder, p *path) {
+	limit := ""
+	if q.limit > 0 {
+		limit = fmt.Sprintf(" the first %d", q.limit+q.offset)
+	}
+	direction := ""
+	if q.reverse {
+		direction = ", descending"
+	}
+	switch {
+	case len(q.order) > 0 && p.sorted:
+		fmt.Fprintf(b, " They come sorted by %s%s.", names(q.order), direction)
+	case len(q.order) > 0 && limit != "":
+		fmt.Fprintf(b, " It keeps%s by %s%s in memory.", limit, names(q.order), direction)
+	case len(q.order) > 0:
+		fmt.Fprintf(b, " It sorts by %s%s in memory.", names(q.order), direction)
+	}
+	if limit != "" && p.sorted {
+		fmt.Fprintf(b, " It stops after%s.", limit)
+	}
+}

@@ -1,0 +1,161 @@
+package record
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/layout"
+)
+
+// Field returns one field of the record with the key. V is the type of the field:
+//
+//	age, err := record.Field[int32](tx, users, 7, "age")
+//
+// With the binary codec a field that is neither a list nor a map nor a pointer is read without
+// decoding the others. The error is [stoat.ErrNotFound] if there is no such record.
+func Field[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string) (V, error) {
+	var v V
+	s, col, err := fieldOf[V](tx, c, name)
+	if err != nil {
+		return v, err
+	}
+	if s.key, err = c.appendKey(s.key[:0], key, false); err != nil {
+		return v, c.wrap(err)
+	}
+	value, err := s.data.Get(s.key)
+	if err == nil {
+		err = c.readField(value, col, reflect.ValueOf(&v).Elem())
+	}
+	return v, c.wrapKey(s.key, err)
+}
+
+// fieldOf returns the session, and the column with the name, whose type must be V.
+func fieldOf[V, T any](
+	tx *stoat.Tx, c *Collection[T], name string,
+) (*session, *column, error) {
+	s, err := c.session(tx)
+	if err != nil {
+		return nil, nil, err
+	}
+	col, err := c.shape.column(name)
+	if err != nil {
+		return nil, nil, c.wrap(err)
+	}
+	if want := reflect.TypeFor[V](); col.typ != want {
+		return nil, nil, c.wrap(fmt.Errorf("field %s has the type %s, not %s", name, col.typ, want))
+	}
+	return s, col, nil
+}
+
+// readField sets v to a field of a stored record.
+func (c *Collection[T]) readField(value []byte, col *column, v reflect.Value) error {
+	if c.codec != CodecBinary || !col.plain() {
+		r := new(T)
+		if err := c.decode(value, r); err != nil {
+			return err
+		}
+		v.Set(col.of(reflect.ValueOf(r).Elem()))
+		return nil
+	}
+	version, err := c.versionOf(value)
+	if err != nil {
+		return err
+	}
+	return setField(v, col, version.fields[col.number], value)
+}
+
+// setField sets v to a plain field of a record.
+func setField(v reflect.Value, col *column, f *layout.Field, record []byte) error {
+	switch {
+	case signed(col.kind):
+		i, err := f.Int(record)
+		v.SetInt(i)
+		return err
+	case integral(col.kind):
+		u, err := f.Uint(record)
+		v.SetUint(u)
+		return err
+	case floating(col.kind):
+		x, err := f.Float(record)
+		v.SetFloat(x)
+		return err
+	}
+	switch col.kind {
+	case layout.Bool:
+		b, err := f.Bool(record)
+		v.SetBool(b)
+		return err
+	case layout.String:
+		text, err := f.String(record)
+		v.SetString(text)
+		return err
+	case layout.Bytes:
+		p, err := f.Bytes(record)
+		if len(p) > 0 {
+			v.SetBytes(slices.Clone(p))
+		}
+		return err
+	case layout.UUID:
+		id, err := f.UUID(record)
+		reflect.Copy(v, reflect.ValueOf(id[:]))
+		return err
+	}
+	t, err := f.Time(record)
+	v.Set(reflect.ValueOf(t))
+	return err
+}
+
+// SetField replaces one field of the record with the key, and keeps the indexes. V is the type of
+// the field. The fields of the key cannot be set. With the binary codec, a field without indexes is
+// replaced without decoding the others. The error is [stoat.ErrNotFound] if there is no such
+// record.
+func SetField[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string, v V) error {
+	s, col, err := fieldOf[V](tx, c, name)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(c.shape.key, col) {
+		return c.wrap(fmt.Errorf("field %s is a part of the key: delete the record and put the new "+
+			"one", name))
+	}
+	encoded, err := c.appendKey(nil, key, false)
+	if err != nil {
+		return c.wrap(err)
+	}
+	if done, err := replaceField(c, s, encoded, col, v); done || err != nil {
+		return c.wrapKey(encoded, err)
+	}
+	return c.wrapKey(encoded, c.update(s, encoded, func(r *T) error {
+		col.of(reflect.ValueOf(r).Elem()).Set(reflect.ValueOf(&v).Elem())
+		return nil
+	}))
+}
+
+// replaceField replaces a field in a stored record of the present schema, and reports whether that
+// was possible: not if an index or a function that returns keys depends on it.
+func replaceField[V, T any](
+	c *Collection[T], s *session, key []byte, col *column, v V,
+) (done bool, err error) {
+	if c.codec != CodecBinary || c.keyOf != nil {
+		return false, nil
+	}
+	for _, x := range c.shape.indexes {
+		if slices.Contains(x.columns, col) {
+			return false, nil
+		}
+	}
+	old, err := s.data.Get(key)
+	if err != nil {
+		return false, err
+	}
+	version, err := c.versionOf(old)
+	if err != nil || version != c.current {
+		return false, err
+	}
+	if s.value, err = layout.Replace(s.value[:0], old, version.fields[col.number], v); err != nil {
+		return false, err
+	}
+	return true, s.data.Put(key, s.value)
+}

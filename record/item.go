@@ -1,0 +1,140 @@
+package record
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/layout"
+)
+
+// item is a record on its way through a query: stored, and decoded when somebody asks for it.
+type item[T any] struct {
+	c       *Collection[T]
+	key     []byte
+	value   []byte // nil if it is not needed
+	decoded *T     // nil before the first use
+	scratch []byte
+}
+
+// set makes the item another record.
+func (i *item[T]) set(key, value []byte) {
+	i.key, i.value = key, value
+	if i.decoded != nil {
+		i.decoded = nil
+	}
+}
+
+// record returns the decoded record.
+func (i *item[T]) record() (*T, error) {
+	if i.decoded == nil {
+		r := new(T)
+		if err := i.c.decode(i.value, r); err != nil {
+			return nil, i.about(err)
+		}
+		i.decoded = r
+	}
+	return i.decoded, nil
+}
+
+// field returns what reads a column of the record.
+func (i *item[T]) field(c *column) (*layout.Field, error) {
+	v, err := i.c.versionOf(i.value)
+	if err != nil {
+		return nil, i.about(err)
+	}
+	return v.fields[c.number], nil
+}
+
+// stored reports whether the column can be read without decoding the record.
+func (i *item[T]) stored(c *column) bool { return i.c.codec == CodecBinary && c.plain() }
+
+// append appends the element of a column that is no list.
+func (i *item[T]) append(dst []byte, c *column) ([]byte, error) {
+	if i.stored(c) {
+		f, err := i.field(c)
+		if err != nil {
+			return dst, err
+		}
+		dst, err = c.appendStored(dst, f, i.value)
+		return dst, i.about(err)
+	}
+	r, err := i.record()
+	if err != nil {
+		return dst, err
+	}
+	return c.append(dst, c.of(reflect.ValueOf(r).Elem())), nil
+}
+
+// fulfils reports whether all the conditions hold.
+func (i *item[T]) fulfils(all []condition) (bool, error) {
+	for j := range all {
+		if ok, err := i.holds(&all[j]); !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// holds reports whether a condition does.
+func (i *item[T]) holds(c *condition) (bool, error) {
+	switch {
+	case c.column == nil:
+		for j := range c.parts {
+			ok, err := i.holds(&c.parts[j])
+			if err != nil || ok == c.any {
+				return ok, err
+			}
+		}
+		return !c.any, nil
+	case !c.column.list:
+		var err error
+		i.scratch, err = i.append(i.scratch[:0], c.column)
+		return err == nil && c.has(i.scratch), err
+	}
+	r, err := i.record()
+	if err != nil {
+		return false, err
+	}
+	list := c.column.of(reflect.ValueOf(r).Elem())
+	for j := range list.Len() {
+		i.scratch = c.column.append(i.scratch[:0], list.Index(j))
+		if c.has(i.scratch) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// has reports whether an element is in one of the spans.
+func (c *condition) has(element []byte) bool {
+	if len(c.spans) == 1 {
+		return c.spans[0].has(element)
+	}
+	at, found := slices.BinarySearchFunc(c.spans, element, func(s span, e []byte) int {
+		return bytes.Compare(s.low, e)
+	})
+	return found || at > 0 && c.spans[at-1].has(element)
+}
+
+// row returns the fields of the record.
+func (i *item[T]) row(only []*column) (Row, error) {
+	row := Row{record: i.value, key: i.key, shape: i.c.shape, only: only}
+	var err error
+	if i.c.codec == CodecBinary {
+		row.version, err = i.c.versionOf(i.value)
+		return row, i.about(err)
+	}
+	r, err := i.record()
+	row.whole = reflect.ValueOf(r).Elem()
+	return row, err
+}
+
+// about returns err with the key of the record; nil stays nil.
+func (i *item[T]) about(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("key %s: %w", formatKey(i.key), err)
+}

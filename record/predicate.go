@@ -1,0 +1,220 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/layout"
+)
+
+// Predicate is a condition on the fields of a record, for [Query.Where]. Whether the field exists
+// and can be compared with the values is found out when the query runs.
+type Predicate struct {
+	op     op
+	field  string
+	values []Value
+	parts  []Predicate
+}
+
+// op is what a predicate asks of a field.
+type op uint8
+
+const (
+	opEq op = iota + 1
+	opNe
+	opLt
+	opLe
+	opGt
+	opGe
+	opBetween
+	opIn
+	opHas
+	opHasPrefix
+	opOr
+	opAnd
+)
+
+// Eq holds if the field is v; a pointer field may be compared with nil.
+func Eq(field string, v Value) Predicate { return one(opEq, field, v) }
+
+// Ne holds if the field is not v.
+func Ne(field string, v Value) Predicate { return one(opNe, field, v) }
+
+// Lt holds if the field is less than v, and no nil pointer.
+func Lt(field string, v Value) Predicate { return one(opLt, field, v) }
+
+// Le holds if the field is less than v or v, and no nil pointer.
+func Le(field string, v Value) Predicate { return one(opLe, field, v) }
+
+// Gt holds if the field is greater than v.
+func Gt(field string, v Value) Predicate { return one(opGt, field, v) }
+
+// Ge holds if the field is v or greater.
+func Ge(field string, v Value) Predicate { return one(opGe, field, v) }
+
+// Between holds if the field is neither less than low nor greater than high.
+func Between(field string, low, high Value) Predicate {
+	return Predicate{op: opBetween, field: field, values: []Value{low, high}}
+}
+
+// In holds if the field is one of the values.
+func In(field string, values ...Value) Predicate {
+	return Predicate{op: opIn, field: field, values: values}
+}
+
+// Has holds if the field, a list, has the element v.
+func Has(field string, v Value) Predicate { return one(opHas, field, v) }
+
+// HasPrefix holds if the field, a string, begins with prefix.
+func HasPrefix(field, prefix string) Predicate { return one(opHasPrefix, field, prefix) }
+
+// Or holds if at least one of the predicates does.
+func Or(predicates ...Predicate) Predicate { return Predicate{op: opOr, parts: predicates} }
+
+// And holds if all of the predicates do.
+func And(predicates ...Predicate) Predicate { return Predicate{op: opAnd, parts: predicates} }
+
+func one(op op, field string, v Value) Predicate {
+	return Predicate{op: op, field: field, values: []Value{v}}
+}
+
+// condition is a compiled predicate: either that an element of the column is in one of the spans,
+// or that any or all of the parts hold. It is immutable.
+type condition struct {
+	column *column // nil: of parts
+	spans  []span  // ascending, without overlaps
+	parts  []condition
+	any    bool   // of parts: one is enough
+	text   string // for people
+}
+
+// compile compiles a predicate.
+func (s *shape) compile(p Predicate) (condition, error) {
+	if p.op == opOr || p.op == opAnd {
+		return s.compileParts(p)
+	}
+	if p.op == 0 {
+		return condition{}, errors.New("an empty predicate: make it with Eq and the like")
+	}
+	c, err := s.column(p.field)
+	switch {
+	case err != nil:
+		return condition{}, err
+	case !c.ordered():
+		return condition{}, fmt.Errorf("field %s has the type %s, which cannot be compared: use Filter",
+			c.name, c.typ)
+	case c.list && p.op != opHas:
+		return condition{}, fmt.Errorf("field %s is a list: use Has or Filter", c.name)
+	case !c.list && p.op == opHas:
+		return condition{}, fmt.Errorf("field %s is no list: use Eq", c.name)
+	case p.op == opHasPrefix && c.kind != layout.String:
+		return condition{}, fmt.Errorf("field %s has the type %s: HasPrefix is for strings",
+			c.name, c.typ)
+	}
+	var values [][]byte
+	for _, v := range p.values {
+		encoded, err := c.appendArgument(nil, v)
+		if err != nil {
+			return condition{}, err
+		}
+		values = append(values, encoded)
+	}
+	return condition{column: c, spans: p.op.spans(c, values), text: p.String()}, nil
+}
+
+// spans returns where the elements are that the op holds for.
+func (o op) spans(c *column, v [][]byte) []span {
+	switch o {
+	case opNe:
+		return []span{{nil, v[0]}, {successor(v[0]), nil}}
+	case opLt:
+		return []span{{c.least(), v[0]}}
+	case opLe:
+		return []span{{c.least(), successor(v[0])}}
+	case opGt:
+		return []span{{successor(v[0]), nil}}
+	case opGe:
+		return []span{{v[0], nil}}
+	case opBetween:
+		return intersect([]span{{v[0], successor(v[1])}}, []span{{c.least(), nil}})
+	case opHasPrefix:
+		text := v[0][:len(v[0])-1] // without what ends the string
+		return []span{{text, successor(text)}}
+	}
+	var points []span
+	for _, p := range v {
+		points = append(points, span{p, successor(p)})
+	}
+	return union(points)
+}
+
+// compileParts compiles an Or or an And. What asks for the same column becomes one.
+func (s *shape) compileParts(p Predicate) (condition, error) {
+	all := condition{any: p.op == opOr, text: p.String()}
+	same := len(p.parts) > 0
+	var spans []span
+	for _, part := range p.parts {
+		c, err := s.compile(part)
+		if err != nil {
+			return condition{}, err
+		}
+		all.parts = append(all.parts, c)
+		same = same && c.column != nil && c.column == all.parts[0].column
+		spans = append(spans, c.spans...)
+	}
+	if same && all.any {
+		return condition{column: all.parts[0].column, spans: union(spans), text: all.text}, nil
+	}
+	return all, nil
+}
+
+// String returns the predicate for people.
+func (p Predicate) String() string {
+	if p.op == opOr || p.op == opAnd {
+		word, text := " and ", ""
+		if p.op == opOr {
+			word = " or "
+		}
+		for i, part := range p.parts {
+			if i > 0 {
+				text += word
+			}
+			text += part.String()
+		}
+		return "(" + text + ")"
+	}
+	v := make([]string, 0, 2)
+	for _, value := range p.values {
+		v = append(v, formatValue(value))
+	}
+	switch p.op {
+	case opBetween:
+		return fmt.Sprintf("%s between %s and %s", p.field, v[0], v[1])
+	case opIn:
+		return fmt.Sprintf("%s in %s", p.field, v)
+	case 0:
+		return "empty predicate"
+	}
+	return fmt.Sprintf("%s %s %s", p.field, p.op, v[0])
+}
+
+// String returns the operator for people.
+func (o op) String() string {
+	switch o {
+	case opEq:
+		return "="
+	case opNe:
+		return "≠"
+	case opLt:
+		return "<"
+	case opLe:
+		return "≤"
+	case opGt:
+		return ">"
+	case opGe:
+		return "≥"
+	case opHas:
+		return "has"
+	}
+	return "begins with"
+}

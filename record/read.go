@@ -1,0 +1,154 @@
+package record
+
+import (
+	"iter"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/tuple"
+)
+
+// Get returns the record with the key; the error is [stoat.ErrNotFound] if there is none.
+func (c *Collection[T]) Get(tx *stoat.Tx, key Key) (*T, error) {
+	r := new(T)
+	if err := c.GetInto(tx, key, r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// GetInto makes *r the record with the key, which saves the memory of a new one. After an error, *r
+// may have changed in part.
+func (c *Collection[T]) GetInto(tx *stoat.Tx, key Key, r *T) error {
+	s, err := c.session(tx)
+	if err != nil {
+		return err
+	}
+	if s.key, err = c.appendKey(s.key[:0], key, false); err != nil {
+		return c.wrap(err)
+	}
+	value, err := s.data.Get(s.key)
+	if err == nil {
+		err = c.decode(value, r)
+	}
+	if err != nil {
+		return c.wrapKey(s.key, err)
+	}
+	return nil
+}
+
+// Has reports whether there is a record with the key.
+func (c *Collection[T]) Has(tx *stoat.Tx, key Key) (bool, error) {
+	s, err := c.session(tx)
+	if err != nil {
+		return false, err
+	}
+	if s.key, err = c.appendKey(s.key[:0], key, false); err != nil {
+		return false, c.wrap(err)
+	}
+	ok, err := s.data.Has(s.key)
+	return ok, c.wrap(err)
+}
+
+// Count returns the number of records. It reads one key.
+func (c *Collection[T]) Count(tx *stoat.Tx) (uint64, error) {
+	s, err := c.session(tx)
+	if err != nil {
+		return 0, err
+	}
+	n, err := s.count()
+	if err != nil {
+		return 0, c.wrap(err)
+	}
+	return n.records, nil
+}
+
+// All returns a loop over all records in the order of their keys. As with [stoat.Tx.Scan], it sees
+// what there is when it starts. After an error it ends.
+func (c *Collection[T]) All(tx *stoat.Tx) iter.Seq2[*T, error] { return c.Range(tx, nil, nil) }
+
+// Range returns a loop like All over the records with keys from low up to but without high. Both
+// may have fewer elements than keys; an empty low is the first key, and an empty high has no end.
+func (c *Collection[T]) Range(tx *stoat.Tx, low, high tuple.Tuple) iter.Seq2[*T, error] {
+	r, err := c.keyRange(low, high)
+	if err != nil {
+		return broken[T](c.wrap(err))
+	}
+	return c.scan(tx, r)
+}
+
+// With returns a loop like All over the records whose keys begin with the values.
+func (c *Collection[T]) With(tx *stoat.Tx, values ...Value) iter.Seq2[*T, error] {
+	list := make(tuple.Tuple, len(values))
+	for i, v := range values {
+		list[i] = v
+	}
+	prefix, err := c.appendKey(nil, list, true)
+	if err != nil {
+		return broken[T](c.wrap(err))
+	}
+	return c.scan(tx, stoat.Range{Start: prefix, End: successor(prefix)})
+}
+
+// scan returns a loop over the records in a range of encoded keys.
+func (c *Collection[T]) scan(tx *stoat.Tx, r stoat.Range) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		s, err := c.session(tx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for key, value := range s.data.Scan(r) {
+			if !c.yield(key, value, yield) {
+				return
+			}
+		}
+		if err := tx.Err(); err != nil {
+			yield(nil, c.wrap(err))
+		}
+	}
+}
+
+// yield passes a stored record on, and reports whether the loop goes on.
+func (c *Collection[T]) yield(key, value []byte, yield func(*T, error) bool) bool {
+	r := new(T)
+	if err := c.decode(value, r); err != nil {
+		yield(nil, c.wrapKey(key, err))
+		return false
+	}
+	return yield(r, nil)
+}
+
+// keyRange returns the range of encoded keys from low to high.
+func (c *Collection[T]) keyRange(low, high tuple.Tuple) (stoat.Range, error) {
+	var r stoat.Range
+	var err error
+	if len(low) > 0 {
+		if r.Start, err = c.appendKey(nil, low, true); err != nil {
+			return r, err
+		}
+	}
+	if len(high) > 0 {
+		r.End, err = c.appendKey(nil, high, true)
+	}
+	return r, err
+}
+
+// Keys returns a loop over the keys of all records, in order, without reading the records.
+func (c *Collection[T]) Keys(tx *stoat.Tx) iter.Seq2[tuple.Tuple, error] {
+	return func(yield func(tuple.Tuple, error) bool) {
+		s, err := c.session(tx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for encoded := range s.data.Keys(stoat.Range{}) {
+			key, err := tuple.Decode(encoded)
+			if !yield(key, c.wrap(err)) || err != nil {
+				return
+			}
+		}
+		if err := tx.Err(); err != nil {
+			yield(nil, c.wrap(err))
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package record
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+)
+
+// session is a collection in a transaction: its buckets, and memory to work in.
+type session struct {
+	tx               *stoat.Tx
+	root, data, meta *stoat.Bucket
+	indexes          []*stoat.Bucket // by number; nil before the first use
+	shared           *shared
+	own              shared // what shared is in a read-only transaction
+	evolved          int    // what shared had when the buckets were opened
+	err              error  // why there is no session
+
+	key, value    []byte // the one in use
+	before, after []byte // the values of an index
+}
+
+// sessionOf is under what a transaction keeps a session.
+type sessionOf[T any] struct{ c *Collection[T] }
+
+// session returns the collection's session in a transaction.
+func (c *Collection[T]) session(tx *stoat.Tx) (*session, error) {
+	s := stoat.Local(tx, sessionOf[T]{c}, func() *session {
+		s := &session{tx: tx, evolved: -1}
+		if s.shared = &s.own; tx.Writable() {
+			s.shared = sharedIn(tx, c.name)
+		}
+		return s
+	})
+	if s.evolved != s.shared.evolved {
+		s.evolved = s.shared.evolved
+		s.indexes = make([]*stoat.Bucket, len(c.shape.indexes))
+		s.err = c.wrap(s.open(c.name, c.definition))
+	}
+	return s, s.err
+}
+
+// open finds the buckets.
+func (s *session) open(name string, definition []byte) error {
+	var err error
+	if s.root, err = s.tx.Bucket([]byte(name)); err == nil {
+		s.meta, err = s.root.Bucket([]byte("meta"))
+	}
+	if errors.Is(err, stoat.ErrBucketNotFound) {
+		return fmt.Errorf("it is not in the database of this transaction: open it there (%w)", err)
+	}
+	if err != nil {
+		return err
+	}
+	stored, err := s.meta.Get([]byte(definitionKey))
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(stored, definition) {
+		return errors.New("it was opened with other fields, indexes or options since, or belongs " +
+			"to another database: open it anew")
+	}
+	s.data, err = s.root.Bucket([]byte("data"))
+	return err
+}
+
+// index returns the bucket of an index.
+func (s *session) index(x *index) (*stoat.Bucket, error) {
+	if b := s.indexes[x.number]; b != nil {
+		return b, nil
+	}
+	b, err := s.root.Bucket(x.bucket())
+	if err != nil {
+		return nil, err
+	}
+	s.indexes[x.number] = b
+	return b, nil
+}
+
+// shared is what all sessions of the collections with a name have in common.
+type shared struct {
+	evolved int // how often the transaction has changed the definition
+	counter *counter
+}
+
+// sharedOf is under what a transaction keeps what is shared.
+type sharedOf struct{ name string }
+
+// sharedIn returns what the collections with the name share in a transaction that can write.
+func sharedIn(tx *stoat.Tx, name string) *shared {
+	return stoat.Local(tx, sharedOf{name}, func() *shared { return &shared{} })
+}
+
+// counter is the number of records, as the transaction sees it.
+type counter struct {
+	meta    *stoat.Bucket
+	records uint64
+	changed bool // and so it will be stored
+}
+
+// count returns the counter of the collection.
+func (s *session) count() (*counter, error) {
+	if s.shared.counter != nil {
+		return s.shared.counter, nil
+	}
+	p, err := s.meta.Get([]byte(countKey))
+	if err != nil {
+		return nil, fmt.Errorf("read the count: %w", err)
+	}
+	if len(p) != 8 {
+		return nil, fmt.Errorf("a count of %d bytes: %w", len(p), stoat.ErrCorrupt)
+	}
+	s.shared.counter = &counter{meta: s.meta, records: binary.LittleEndian.Uint64(p)}
+	return s.shared.counter, nil
+}
+
+// change prepares a change of the count, which the commit will store.
+func (n *counter) change(tx *stoat.Tx) error {
+	if n.changed {
+		return nil
+	}
+	err := tx.BeforeCommit(func() error {
+		err := n.meta.Put([]byte(countKey), binary.LittleEndian.AppendUint64(nil, n.records))
+		if errors.Is(err, stoat.ErrBucketNotFound) {
+			return nil // the collection was deleted later
+		}
+		return err
+	})
+	n.changed = err == nil
+	return err
+}

@@ -1,0 +1,132 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/stoatdb/stoat/internal/layout"
+)
+
+// shape is what a collection knows of the type of its records: columns, key and indexes. It is
+// immutable.
+type shape struct {
+	layout  *layout.Layout
+	columns []column
+	key     []*column // none if a function returns the key
+	indexes []*index
+}
+
+// newShape compiles a type. The indexes are those besides the ones that tags name; keyed says that
+// a function returns keys.
+func newShape(t reflect.Type, indexes []Index, keyed bool) (*shape, error) {
+	l, err := layout.Of(t)
+	if err != nil {
+		return nil, err
+	}
+	s := &shape{layout: l}
+	fields, types := l.Fields(), l.Schema().Fields
+	for i, f := range fields {
+		s.columns = append(s.columns, newColumn(f, types[i].Type, i))
+	}
+	for i, f := range fields {
+		for _, option := range f.Options {
+			if err := s.option(&s.columns[i], option, keyed); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(s.key) == 0 && !keyed {
+		return nil, fmt.Errorf("type %s has no key: give a field the tag `stoat:\"%s,key\"`, or set "+
+			"Options.Key", t, fields[0].Name)
+	}
+	for _, x := range indexes {
+		if err := s.addIndex(x); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// option does what a tag says about a column.
+func (s *shape) option(c *column, option string, keyed bool) error {
+	switch option {
+	case "key":
+		if keyed {
+			return fmt.Errorf("field %s has the tag option key, and Options.Key is set: use one of "+
+				"them", c.name)
+		}
+		if !c.plain() {
+			return fmt.Errorf("field %s has the type %s: keys are bools, numbers, strings, bytes, "+
+				"times and UUIDs", c.name, c.typ)
+		}
+		s.key = append(s.key, c)
+		return nil
+	case "index", "unique":
+		return s.addIndex(Index{Name: c.name, Fields: []string{c.name}, Unique: option == "unique"})
+	}
+	return fmt.Errorf("field %s: the tag option %q is none of key, index, unique and was=", c.name,
+		option)
+}
+
+// addIndex compiles an index.
+func (s *shape) addIndex(def Index) error {
+	if def.Name == "" || len(def.Fields) == 0 {
+		return errors.New("an index needs a name and fields")
+	}
+	if s.indexNamed(def.Name) != nil {
+		return fmt.Errorf("there are two indexes named %q: name one of them otherwise", def.Name)
+	}
+	x := &index{Index: def, number: len(s.indexes), list: -1, plain: true}
+	x.Fields = slices.Clone(def.Fields)
+	for i, name := range def.Fields {
+		c, err := s.column(name)
+		if err != nil {
+			return fmt.Errorf("index %s: %w", def.Name, err)
+		}
+		switch {
+		case !c.ordered():
+			return fmt.Errorf("index %s: field %s has the type %s: indexed are bools, numbers, strings, "+
+				"bytes, times, UUIDs, and lists of and pointers to them", def.Name, name, c.typ)
+		case def.Unique && c.optional:
+			return fmt.Errorf("index %s: field %s has the type %s: pointers cannot be unique", def.Name,
+				name, c.typ)
+		case c.list && x.list >= 0:
+			return fmt.Errorf("index %s: only one field of an index can be a list, not both %s and "+
+				"%s", def.Name, def.Fields[x.list], name)
+		case slices.Contains(x.columns, c):
+			return fmt.Errorf("index %s has the field %s twice", def.Name, name)
+		case c.list:
+			x.list = i
+		}
+		x.columns = append(x.columns, c)
+		x.plain = x.plain && c.plain()
+	}
+	s.indexes = append(s.indexes, x)
+	return nil
+}
+
+// column returns the column with the name.
+func (s *shape) column(name string) (*column, error) {
+	var known []string
+	for i := range s.columns {
+		if s.columns[i].name == name {
+			return &s.columns[i], nil
+		}
+		known = append(known, s.columns[i].name)
+	}
+	return nil, fmt.Errorf("type %s has no field %q, but %s", s.layout.Type(), name,
+		strings.Join(known, ", "))
+}
+
+// indexNamed returns the index with the name, or nil.
+func (s *shape) indexNamed(name string) *index {
+	for _, x := range s.indexes {
+		if x.Name == name {
+			return x
+		}
+	}
+	return nil
+}

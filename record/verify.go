@@ -1,0 +1,91 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/stoatdb/stoat"
+)
+
+// Verify reads the whole collection and returns an error if records, keys, indexes and count do not
+// agree. There is no need to call it: they change together. Damage on disk is what
+// [stoat.DB.Check] finds.
+func (c *Collection[T]) Verify(tx *stoat.Tx) error {
+	s, err := c.session(tx)
+	if err != nil {
+		return err
+	}
+	return c.wrap(c.verify(s))
+}
+
+func (c *Collection[T]) verify(s *session) error {
+	n, err := s.count()
+	if err != nil {
+		return err
+	}
+	records := uint64(0)
+	wanted := make([]uint64, len(c.shape.indexes))
+	for key, value := range s.data.Scan(stoat.Range{}) {
+		records++
+		if err := c.verifyRecord(s, key, value, wanted); err != nil {
+			return fmt.Errorf("key %s: %w", formatKey(key), err)
+		}
+	}
+	if err := s.tx.Err(); err != nil {
+		return err
+	}
+	if records != n.records {
+		return fmt.Errorf("there are %d records, and the count is %d", records, n.records)
+	}
+	for i, x := range c.shape.indexes {
+		bucket, err := s.index(x)
+		if err != nil {
+			return err
+		}
+		entries := uint64(0)
+		for range bucket.Keys(stoat.Range{}) {
+			entries++
+		}
+		if entries != wanted[i] {
+			return fmt.Errorf("index %s has %d entries, the records %d", x.Name, entries, wanted[i])
+		}
+	}
+	return s.tx.Err()
+}
+
+// verifyRecord checks one record, and counts its entries in the indexes.
+func (c *Collection[T]) verifyRecord(s *session, key, value []byte, wanted []uint64) error {
+	r := new(T)
+	if err := c.decode(value, r); err != nil {
+		return err
+	}
+	own, err := c.appendKeyOf(nil, r)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(own, key) {
+		return fmt.Errorf("the record has the key %s", formatKey(own))
+	}
+	for i, x := range c.shape.indexes {
+		bucket, err := s.index(x)
+		if err != nil {
+			return err
+		}
+		for _, entry := range x.appendEntries(nil, reflect.ValueOf(r).Elem()) {
+			wanted[i]++
+			if !x.Unique {
+				entry = append(entry, key...)
+			}
+			owner, err := bucket.Get(entry)
+			if errors.Is(err, stoat.ErrNotFound) || err == nil && x.Unique && !bytes.Equal(owner, key) {
+				return fmt.Errorf("index %s does not have the record", x.Name)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
