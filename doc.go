@@ -50,7 +50,8 @@
 //
 // # What it is not
 //
-// There is no server, no query language, and no schema. Two processes cannot write the same
+// Package record stores structs in it, and package feed events. There is no server and no query
+// language. Two processes cannot write the same
 // database, and network file systems are not supported. A transaction's writes are held in memory
 // until it commits.
 package stoat
