@@ -48,10 +48,13 @@
 // stop, and [Tx.Err], View, Update and Commit report why. Misuse of a finished or read-only
 // transaction is an error and not a panic.
 //
+// # Layers
+//
+// Package record stores structs in a database, package feed events, and package tuple makes keys of
+// several values.
+//
 // # What it is not
 //
-// Package record stores structs in it, and package feed events. There is no server and no query
-// language. Two processes cannot write the same
-// database, and network file systems are not supported. A transaction's writes are held in memory
-// until it commits.
+// There is no server and no query language. Two processes cannot write the same database, and
+// network file systems are not supported.
 package stoat
