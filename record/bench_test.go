@@ -85,11 +85,7 @@ func BenchmarkRawScan(b *testing.B) {
 	db, _ := openItems(b)
 	for b.Loop() {
 		view(b, db, func(tx *stoat.Tx) error {
-			root, err := tx.Bucket([]byte("items"))
-			if err != nil {
-				return err
-			}
-			data, err := root.Bucket([]byte("data"))
+			data, err := tx.Bucket([]byte("items"))
 			if err != nil {
 				return err
 			}

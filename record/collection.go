@@ -15,15 +15,15 @@ import (
 // of its methods work in the caller's transaction. It is safe for concurrent use, as transactions
 // are not.
 type Collection[T any] struct {
-	name       string
-	shape      *shape
-	codec      Codec
-	keyOf      func(*T) tuple.Tuple // nil: the fields of the shape
-	definition []byte               // as it is stored; another one means that this is out of date
-	current    *version
-	head       byte                // what current records begin with; 0 if it takes more bytes
-	versions   map[uint64]*version // by the number of the schema
-	layout     *layout.Layout      // with the number of the schema
+	name     string
+	shape    *shape
+	codec    Codec
+	keyOf    func(*T) tuple.Tuple // nil: the fields of the shape
+	edition  uint64               // of the definition; another one means that this is out of date
+	current  *version
+	head     byte                // what current records begin with; 0 if it takes more bytes
+	versions map[uint64]*version // by the number of the schema
+	layout   *layout.Layout      // with the number of the schema
 }
 
 // version is how records of one stored schema are read. It is immutable.

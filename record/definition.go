@@ -26,6 +26,8 @@ type definition struct {
 	Schema  uint64       `json:"schema,omitempty"` // what new records have; 0 without schemas
 	Key     []storedKey  `json:"key,omitempty"`    // none if a function returns it
 	Indexes []storedForm `json:"indexes,omitempty"`
+
+	edition uint64 // a random number that each change of it draws: the sequence of the bucket
 }
 
 // storedKey is a field of the key.
@@ -99,7 +101,8 @@ func loadDefinition(tx *stoat.Tx, name string) (*definition, error) {
 		return nil, fmt.Errorf("its format is %d, of a newer version of this package: %w", d.Format,
 			stoat.ErrFormat)
 	}
-	return d, nil
+	d.edition, err = root.Sequence()
+	return d, err
 }
 
 // check returns an error if a collection of the stored definition cannot become one of d. Was has

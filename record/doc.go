@@ -26,9 +26,10 @@
 //
 // # What is stored
 //
-// A collection is a bucket of its name in the root bucket. In it are the buckets
+// A collection is a bucket of its name in the root bucket. Its keys are the primary keys, its
+// values the records, and its sequence is a random number that changes with the definition. In it
+// are the buckets
 //
-//	data           the records, by primary key
 //	index NAME     the entries of an index: values and primary key, or in a unique index
 //	               values, with the primary key as the value
 //	meta           "definition": what the collection is, in JSON; "count": the number of

@@ -3,6 +3,8 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 
@@ -23,11 +25,13 @@ func (c *Collection[T]) bring(
 	if err != nil {
 		return err
 	}
-	if c.definition, err = json.Marshal(want); err != nil {
+	wanted, err := json.Marshal(want)
+	if err != nil {
 		return err
 	}
 	if stored != nil && added == nil {
-		if present, err := json.Marshal(stored); err != nil || string(present) == string(c.definition) {
+		c.edition = stored.edition
+		if present, err := json.Marshal(stored); err != nil || string(present) == string(wanted) {
 			return err
 		}
 	}
@@ -41,7 +45,10 @@ func (c *Collection[T]) bring(
 			return err
 		}
 	}
-	return c.evolve(tx, stored, want, added, migrate)
+	if err := c.redefine(tx, wanted, added); err != nil {
+		return err
+	}
+	return c.evolve(tx, stored, want, migrate)
 }
 
 // loadSchemas returns the stored schemas.
@@ -101,13 +108,10 @@ func (c *Collection[T]) addSchema(
 	return added, nil
 }
 
-// create makes the buckets of a collection.
+// create makes the buckets of a collection. Records are in the one that has its name.
 func create(tx *stoat.Tx, name string) error {
 	root, err := tx.CreateBucket([]byte(name))
 	if err != nil {
-		return err
-	}
-	if _, err = root.CreateBucket([]byte("data")); err != nil {
 		return err
 	}
 	meta, err := root.CreateBucket([]byte("meta"))
@@ -120,11 +124,9 @@ func create(tx *stoat.Tx, name string) error {
 	return meta.Put([]byte(countKey), make([]byte, 8))
 }
 
-// evolve changes what is stored.
-func (c *Collection[T]) evolve(
-	tx *stoat.Tx, stored, want *definition, added *layout.Schema,
-	migrate map[int]func(Row, *T) error,
-) error {
+// redefine stores a new definition, and the schema if it is new, which puts all other handles out of
+// date.
+func (c *Collection[T]) redefine(tx *stoat.Tx, wanted []byte, added *layout.Schema) error {
 	root, err := tx.Bucket([]byte(c.name))
 	if err != nil {
 		return err
@@ -139,10 +141,18 @@ func (c *Collection[T]) evolve(
 			return err
 		}
 	}
-	if err := meta.Put([]byte(definitionKey), c.definition); err != nil {
+	if err := meta.Put([]byte(definitionKey), wanted); err != nil {
 		return err
 	}
+	c.edition = 1 + rand.Uint64N(math.MaxInt64)
 	sharedIn(tx, c.name).evolved++
+	return root.SetSequence(c.edition)
+}
+
+// evolve makes what is stored fit the new definition.
+func (c *Collection[T]) evolve(
+	tx *stoat.Tx, stored, want *definition, migrate map[int]func(Row, *T) error,
+) error {
 	s, err := c.session(tx)
 	if err != nil {
 		return err
@@ -173,12 +183,16 @@ func (c *Collection[T]) migrate(
 	if err := s.tx.Err(); err != nil {
 		return err
 	}
+	meta, err := s.meta()
+	if err != nil {
+		return err
+	}
 	for number := range c.versions {
 		if number == want.Schema {
 			continue
 		}
 		key := schemaPrefix + strconv.FormatUint(number, 10)
-		if err := s.meta.Delete([]byte(key)); err != nil {
+		if err := meta.Delete([]byte(key)); err != nil {
 			return err
 		}
 		delete(c.versions, number)
@@ -227,7 +241,7 @@ func (c *Collection[T]) bringIndexes(s *session, stored, want *definition, anew 
 			kept[old.Name] = true
 			continue
 		}
-		if err := s.root.DeleteBucket((&index{Index: Index{Name: old.Name}}).bucket()); err != nil {
+		if err := s.data.DeleteBucket((&index{Index: Index{Name: old.Name}}).bucket()); err != nil {
 			return err
 		}
 	}
@@ -236,7 +250,7 @@ func (c *Collection[T]) bringIndexes(s *session, stored, want *definition, anew 
 		if kept[x.Name] {
 			continue
 		}
-		if _, err := s.root.CreateBucket(x.bucket()); err != nil {
+		if _, err := s.data.CreateBucket(x.bucket()); err != nil {
 			return err
 		}
 		missing = append(missing, x)

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,13 +10,13 @@ import (
 
 // session is a collection in a transaction: its buckets, and memory to work in.
 type session struct {
-	tx               *stoat.Tx
-	root, data, meta *stoat.Bucket
-	indexes          []*stoat.Bucket // by number; nil before the first use
-	shared           *shared
-	own              shared // what shared is in a read-only transaction
-	evolved          int    // what shared had when the buckets were opened
-	err              error  // why there is no session
+	tx      *stoat.Tx
+	data    *stoat.Bucket   // with the buckets meta and of indexes in it
+	indexes []*stoat.Bucket // by number; nil before the first use
+	shared  *shared
+	own     shared // what shared is in a read-only transaction
+	evolved int    // what shared had when the buckets were opened
+	err     error  // why there is no session
 
 	key, value    []byte // the one in use
 	before, after []byte // the values of an index
@@ -38,41 +37,41 @@ func (c *Collection[T]) session(tx *stoat.Tx) (*session, error) {
 	if s.evolved != s.shared.evolved {
 		s.evolved = s.shared.evolved
 		s.indexes = make([]*stoat.Bucket, len(c.shape.indexes))
-		s.err = c.wrap(s.open(c.name, c.definition))
+		s.err = c.wrap(s.open(c.name, c.edition))
 	}
 	return s, s.err
 }
 
-// open finds the buckets.
-func (s *session) open(name string, definition []byte) error {
+// open finds the bucket.
+func (s *session) open(name string, edition uint64) error {
 	var err error
-	if s.root, err = s.tx.Bucket([]byte(name)); err == nil {
-		s.meta, err = s.root.Bucket([]byte("meta"))
-	}
+	s.data, err = s.tx.Bucket([]byte(name))
 	if errors.Is(err, stoat.ErrBucketNotFound) {
 		return fmt.Errorf("it is not in the database of this transaction: open it there (%w)", err)
 	}
 	if err != nil {
 		return err
 	}
-	stored, err := s.meta.Get([]byte(definitionKey))
+	stored, err := s.data.Sequence()
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(stored, definition) {
+	if stored != edition {
 		return errors.New("it was opened with other fields, indexes or options since, or belongs " +
 			"to another database: open it anew")
 	}
-	s.data, err = s.root.Bucket([]byte("data"))
-	return err
+	return nil
 }
+
+// meta returns the bucket with what is not of one record.
+func (s *session) meta() (*stoat.Bucket, error) { return s.data.Bucket([]byte("meta")) }
 
 // index returns the bucket of an index.
 func (s *session) index(x *index) (*stoat.Bucket, error) {
 	if b := s.indexes[x.number]; b != nil {
 		return b, nil
 	}
-	b, err := s.root.Bucket(x.bucket())
+	b, err := s.data.Bucket(x.bucket())
 	if err != nil {
 		return nil, err
 	}
@@ -106,14 +105,18 @@ func (s *session) count() (*counter, error) {
 	if s.shared.counter != nil {
 		return s.shared.counter, nil
 	}
-	p, err := s.meta.Get([]byte(countKey))
+	meta, err := s.meta()
+	if err != nil {
+		return nil, err
+	}
+	p, err := meta.Get([]byte(countKey))
 	if err != nil {
 		return nil, fmt.Errorf("read the count: %w", err)
 	}
 	if len(p) != 8 {
 		return nil, fmt.Errorf("a count of %d bytes: %w", len(p), stoat.ErrCorrupt)
 	}
-	s.shared.counter = &counter{meta: s.meta, records: binary.LittleEndian.Uint64(p)}
+	s.shared.counter = &counter{meta: meta, records: binary.LittleEndian.Uint64(p)}
 	return s.shared.counter, nil
 }
 

@@ -105,7 +105,7 @@ func (w *watch[T]) tell(changes Changes[T]) error {
 // follow yields the changes of commits, until there is an error.
 func (w *watch[T]) follow(ctx context.Context, db *stoat.DB) error {
 	w.unstage()
-	path := [][]byte{[]byte(w.c.name), []byte("data")}
+	path := [][]byte{[]byte(w.c.name)}
 	for change, err := range db.WatchBucket(ctx, path, stoat.Range{}, w.at) {
 		if err != nil {
 			return err
