@@ -43,3 +43,18 @@ func TestSalvage_refusesADatabaseThatIsOpen(t *testing.T) {
 	wantErr(t, err, stoat.ErrLocked)
 	ok(t, db.Close())
 }
+
+func TestSalvageReport_countsEverythingThatIsLost(t *testing.T) {
+	if r := (&stoat.SalvageReport{Manifest: "MANIFEST-000012", MoreProblems: 1}); r.Lost() {
+		t.Errorf("lost: %s", r)
+	}
+	for _, r := range []stoat.SalvageReport{
+		{Older: true}, {Blocks: 1}, {Transactions: 1}, {MoreRanges: 1}, {Values: 1},
+		{Ranges: []stoat.SalvageRange{{}}}, {Buckets: []string{"lost-1"}},
+	} {
+		r.Manifest = "MANIFEST-000012"
+		if !r.Lost() || strings.Contains(r.String(), "Nothing is lost") {
+			t.Errorf("%+v is no loss: %s", r, r.String())
+		}
+	}
+}

@@ -15,13 +15,14 @@ type SalvageReport struct {
 	Destination string `json:"destination"` // the new one
 
 	// Manifest is the file that said which others make up the database: the manifest, or its copy.
-	// It is empty if neither could be read. Then the age of files was guessed by their numbers;
+	// It is empty if neither could be used. Then the age of files was guessed by their numbers;
 	// ranges and buckets that were deleted may be back, values that were encoded with a dictionary
 	// may be lost, and what a transaction wrote that never was committed may be there. All logs in
 	// the folder were read into memory.
 	Manifest string `json:"manifest"`
 	// Older says that any key may be lost, have an older value than its last, or be back after it
-	// was deleted: the manifest is damaged, or transactions of a log are lost.
+	// was deleted: the manifest is damaged or may lack its end, or transactions of a log are lost.
+	// Tables that the manifest should know were read too; a crash may have left them uncommitted.
 	Older bool `json:"older"`
 
 	Tables       int             `json:"tables"` // that were read
@@ -72,7 +73,8 @@ type SalvageKey struct {
 
 // Lost reports whether anything is lost, or may be.
 func (r *SalvageReport) Lost() bool {
-	return r.Older || r.Values > 0 || len(r.Ranges) > 0 || len(r.Buckets) > 0
+	return r.Older || r.Blocks > 0 || r.Transactions > 0 || r.Values > 0 ||
+		len(r.Ranges)+r.MoreRanges > 0 || len(r.Buckets) > 0
 }
 
 // What String prints at most.
@@ -107,7 +109,7 @@ func (r *SalvageReport) String() string {
 func (r *SalvageReport) verdict() string {
 	switch {
 	case r.Manifest == "":
-		return "There was no manifest: any value may be old, deleted keys may be back."
+		return "No manifest could be used: any value may be old, deleted keys may be back."
 	case r.Transactions > 0:
 		return fmt.Sprintf("%d transactions of logs are lost: any value may be old.", r.Transactions)
 	case r.Older:

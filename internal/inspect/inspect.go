@@ -3,8 +3,9 @@
 //
 // It reads one file and needs no other. What kind a file is says its magic, not its name. Damage is
 // an item of the output like others, behind which it goes on as far as that makes sense: behind a
-// bad frame with the next that verifies, behind a bad block with the next one. Everything that is
-// printed was verified, but for what stands beside a note of damage.
+// bad frame with the next that verifies, behind a bad block with the next one, behind what the disk
+// does not give with what it does. Everything that is printed was verified, but for what stands
+// beside a note of damage.
 //
 // In a text, an item starts with its offset and takes lines of 80 columns; as JSON, it is an object
 // on a line. Nothing is written to files, and memory is bounded by a manifest's size, and else by
@@ -27,7 +28,7 @@ type Options struct {
 }
 
 // File prints the file at path and returns how much damage it found. The error says why it could
-// not be read or printed; damage is none.
+// not be printed; damage is none, nor that parts behind its header cannot be read.
 func File(w io.Writer, path string, o Options) (damage int, err error) {
 	return printFile(vfs.OS(), w, path, o)
 }
@@ -44,9 +45,12 @@ func printFile(fs vfs.FS, w io.Writer, path string, o Options) (damage int, err 
 		return 0, fmt.Errorf("read %s: %w", path, err)
 	}
 	p := &printer{w: w, json: o.JSON}
-	f := &source{File: file, path: path, size: size, blocks: o.Blocks}
+	f := &source{Patient: vfs.NewPatient(file), path: path, size: size, blocks: o.Blocks}
 	if err := f.print(p); err != nil {
 		return p.damage, err
+	}
+	for _, h := range f.Holes() {
+		p.damaged(h.At, "%d bytes cannot be read and were taken for zeros: %v", h.End-h.At, h.Err)
 	}
 	p.end()
 	return p.damage, p.err
@@ -54,7 +58,7 @@ func printFile(fs vfs.FS, w io.Writer, path string, o Options) (damage int, err 
 
 // source is the file that is printed.
 type source struct {
-	vfs.File
+	*vfs.Patient
 	path   string
 	size   int64
 	blocks bool // print entries too
@@ -72,6 +76,9 @@ func (f *source) print(p *printer) error {
 		return err
 	}
 	magic, exact := f.kind(head)
+	if holes := f.Holes(); magic == "" && len(holes) > 0 {
+		return fmt.Errorf("what kind of file %s is cannot be told: %w", f.path, holes[0].Err)
+	}
 	if magic == "" {
 		return f.printLock(p, head)
 	}

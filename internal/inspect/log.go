@@ -16,7 +16,7 @@ type logSummary struct {
 // printLog prints the frames of a log segment.
 func (f *source) printLog(p *printer) error {
 	var sum logSummary
-	ending, err := wal.Walk(f, f.path, func(piece wal.Piece) error {
+	ending, err := wal.Walk(f.Patient, f.path, func(piece wal.Piece) error {
 		f.printFrame(p, &sum, piece)
 		return p.err
 	})

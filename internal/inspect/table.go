@@ -25,14 +25,11 @@ type tablePrinter struct {
 
 // printTable prints the sections of a table, and each block.
 func (f *source) printTable(p *printer) error {
-	layout, damage, err := table.ReadLayout(f, f.path)
-	if err != nil {
-		return err
-	}
+	layout, damage := table.ReadLayout(f, f.path, table.Want{})
 	t := &tablePrinter{printer: p, layout: layout, blocks: f.blocks}
-	for _, err := range damage {
-		if err := t.note(err, ""); err != nil {
-			return err
+	for _, d := range damage {
+		if d.At > 0 || !errors.Is(d.Err, corrupt.Err) { // else the header is known to be damaged
+			t.note(d.At, d.Err, "")
 		}
 	}
 	if layout.Index == 0 {
@@ -56,20 +53,16 @@ func (f *source) printTable(p *printer) error {
 	return nil
 }
 
-// note prints damage to what is named, and returns an error that is none. Damage to the file's
-// header is known.
-func (t *tablePrinter) note(err error, what string) error {
+// note prints what is wrong with what is named, at an offset. That a format is not known is no
+// news behind the header.
+func (t *tablePrinter) note(at int64, err error, what string) {
 	var damage *corrupt.Error
 	switch {
 	case errors.As(err, &damage):
-		if what != "" || damage.Offset > 0 {
-			t.damaged(damage.Offset, "%s%s", what, damage.Reason)
-		}
-		return nil
-	case errors.Is(err, corrupt.ErrFormat):
-		return nil
+		t.damaged(damage.Offset, "%s%s", what, damage.Reason)
+	case !errors.Is(err, corrupt.ErrFormat):
+		t.damaged(at, "%s%v", what, err)
 	}
-	return err
 }
 
 // printSections prints the sections in the order of the file, and what the index says.
@@ -121,28 +114,19 @@ func (t *tablePrinter) printBlock(i int) error {
 		line = line.with(number("dictionary", values.Encoded.Dictionary))
 	}
 	t.put(line)
-	if err := t.noteBlock(i, keysErr, valuesErr); err != nil {
-		return err
+	if keysErr == nil && valuesErr == nil {
+		t.intact++
+	}
+	if keysErr != nil {
+		t.note(place.Keys, keysErr, fmt.Sprintf("keys of block %d: ", i))
+	}
+	if valuesErr != nil {
+		t.note(place.Values, valuesErr, fmt.Sprintf("values of block %d: ", i))
 	}
 	if keysErr == nil {
 		t.printEntries(i, &keys, &flat, &values, valuesErr == nil)
 	}
 	return t.err
-}
-
-func (t *tablePrinter) noteBlock(i int, keysErr, valuesErr error) error {
-	if keysErr == nil && valuesErr == nil {
-		t.intact++
-	}
-	if keysErr != nil {
-		if err := t.note(keysErr, fmt.Sprintf("keys of block %d: ", i)); err != nil {
-			return err
-		}
-	}
-	if valuesErr != nil {
-		return t.note(valuesErr, fmt.Sprintf("values of block %d: ", i))
-	}
-	return nil
 }
 
 // printEntries counts the entries of a block, checks their order, and prints them if that is

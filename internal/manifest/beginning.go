@@ -1,13 +1,6 @@
 package manifest
 
-import (
-	"errors"
-	"fmt"
-	"path/filepath"
-
-	"github.com/stoatdb/stoat/internal/corrupt"
-	"github.com/stoatdb/stoat/internal/vfs"
-)
+import "github.com/stoatdb/stoat/internal/vfs"
 
 // LoadBeginning reads as much as is valid of a manifest that is damaged, or of its copy: what
 // stands before the damage, which says what the database once was. name is that of the file in dir,
@@ -16,35 +9,26 @@ import (
 func LoadBeginning(
 	files vfs.FS, dir, name string, number uint64, database [16]byte,
 ) (*State, error) {
-	m := &image{path: filepath.Join(dir, name), number: number}
-	file, err := files.Open(m.path)
+	m, err := readImage(files, dir, name, number)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", name, err)
-	}
-	if err := errors.Join(m.read(file), file.Close()); err != nil {
 		return nil, err
 	}
 	_, seed := newHeader(number, database)
-	payload, at, ok := readFrame(m.data, seed, headerBytes)
-	if !ok {
-		return nil, corrupt.New(m.path, headerBytes, "the version is damaged")
-	}
 	state := &State{Number: number, Database: database}
-	if state.Version, err = decodeVersion(payload); err != nil {
-		return nil, m.damage(headerBytes, err)
+	for f := range frames(m.data, seed) {
+		if f.After == nil {
+			state.Torn, err = true, f.Err
+			break
+		}
+		if state.Version, state.End = f.After, f.End; f.Edit != nil {
+			state.Edits++
+		}
 	}
-	for at < int64(len(m.data)) {
-		payload, end, ok := readFrame(m.data, seed, at)
-		if !ok {
-			state.Torn = true
-			break
+	if state.Version == nil {
+		if err == nil {
+			err = errNoFrame
 		}
-		next, err := apply(state.Version, payload)
-		if err != nil {
-			state.Torn = true
-			break
-		}
-		state.Version, at = next, end
+		return nil, m.damage(headerBytes, err)
 	}
 	return state, nil
 }

@@ -38,7 +38,8 @@ func TestLoadBeginning_appliesTheEditsBeforeTheDamage(t *testing.T) {
 			continue
 		}
 		if err != nil || text(state.Version) != text(versions[left-1]) ||
-			state.Torn != (left < len(ends)) {
+			state.Torn != (left < len(ends)) || state.Edits != left-1 ||
+			state.End != int64(ends[left-1]) {
 			t.Fatalf("byte %d: got %+v, %v, want the version after %d edits", at, state, err, left-1)
 		}
 	}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/binary"
 	"errors"
+	"iter"
 
 	"github.com/stoatdb/stoat/internal/checksum"
 )
@@ -29,20 +30,29 @@ func Walk(data []byte, fn func(Frame) error) error {
 	if len(data) < headerBytes {
 		return nil
 	}
-	seed := seedOf(data)
-	var current *Version
-	for at := int64(headerBytes); at < int64(len(data)); {
-		f := frameAt(data, seed, at)
-		if f.After = f.Version; f.Edit != nil && current != nil {
-			f.After, f.Err = current.Apply(f.Edit)
-		}
-		current = f.After
+	for f := range frames(data, seedOf(data)) {
 		if err := fn(f); err != nil {
 			return err
 		}
-		at = f.End
 	}
 	return nil
+}
+
+// frames returns the frames of a manifest, of which data is the file, with that seed.
+func frames(data []byte, seed uint32) iter.Seq[Frame] {
+	return func(yield func(Frame) bool) {
+		var current *Version
+		for at := int64(headerBytes); at < int64(len(data)); {
+			f := frameAt(data, seed, at)
+			if f.After = f.Version; f.Edit != nil && current != nil {
+				f.After, f.Err = current.Apply(f.Edit)
+			}
+			if !yield(f) {
+				return
+			}
+			current, at = f.After, f.End
+		}
+	}
 }
 
 // frameAt returns the frame at the offset at, or the bytes up to where the next one may be.

@@ -27,6 +27,10 @@ func (b *builder) build(m *merger) error {
 		if !ok {
 			break
 		}
+		if l := &m.layers[f.layer]; l.surplus != "" {
+			b.recorder.surplus(l.surplus)
+			l.surplus = "" // once is enough
+		}
 		var err error
 		if keyspace.IsData(f.key) {
 			b.catalog.close()

@@ -30,10 +30,14 @@ type folder struct {
 	dir     string
 	lock    vfs.Lock // nil if there is none to take
 	regular map[string]bool
-	ignored []string // names of what is no regular file
+	ignored []ignored
+	holes   map[string][]vfs.Hole // of manifests and their copies, as far as those were read
 
 	tables, logs, manifests, copies []uint64 // ascending
 }
+
+// ignored is a name in the folder that was not looked at, and why.
+type ignored struct{ name, reason string }
 
 var _ vfs.FS = (*folder)(nil)
 
@@ -44,14 +48,18 @@ func openFolder(files vfs.FS, dir string) (*folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", dir, err)
 	}
-	f := &folder{fs: files, dir: dir, regular: make(map[string]bool)}
+	f := &folder{
+		fs: files, dir: dir, regular: make(map[string]bool), holes: make(map[string][]vfs.Hole),
+	}
 	for _, name := range names {
-		regular, err := files.IsRegular(filepath.Join(dir, name))
-		if err != nil || !regular {
-			f.ignored = append(f.ignored, name)
-			continue
+		switch regular, err := files.IsRegular(filepath.Join(dir, name)); {
+		case err != nil:
+			f.ignored = append(f.ignored, ignored{name, fmt.Sprintf("it cannot be looked at: %v", err)})
+		case !regular:
+			f.ignored = append(f.ignored, ignored{name, "it is no regular file, and was not looked at"})
+		default:
+			f.add(name)
 		}
-		f.add(name)
 	}
 	for _, numbers := range [][]uint64{f.tables, f.logs, f.manifests, f.copies} {
 		slices.Sort(numbers)
@@ -79,6 +87,15 @@ func (f *folder) add(name string) {
 	} else if n, ok := manifest.ParseCopyName(name); ok {
 		f.copies = append(f.copies, n)
 	}
+}
+
+// isJournal reports whether a name is that of a log, a manifest or its copy: without one of those
+// the last commits may be lost.
+func isJournal(name string) bool {
+	_, isLog := wal.ParseName(name)
+	_, isManifest := manifest.ParseName(name)
+	_, isCopy := manifest.ParseCopyName(name)
+	return isLog || isManifest || isCopy
 }
 
 // close lets go of the lock.
@@ -158,12 +175,32 @@ func (f *folder) hasValues(number uint64) (name string, ok bool) {
 	return "", false
 }
 
-// Open implements vfs.FS for the regular files of the folder.
+// Open implements vfs.FS for the regular files of the folder. Manifests, which are read as a whole,
+// have zeros where the disk does not give anything.
 func (f *folder) Open(name string) (vfs.File, error) {
-	if filepath.Dir(name) != filepath.Clean(f.dir) || !f.regular[filepath.Base(name)] {
+	base := filepath.Base(name)
+	if filepath.Dir(name) != filepath.Clean(f.dir) || !f.regular[base] {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return f.fs.Open(name)
+	file, err := f.fs.Open(name)
+	_, isLog := wal.ParseName(base)
+	if err != nil || isLog || !isJournal(base) {
+		return file, err
+	}
+	return manifestFile{vfs.NewPatient(file), f, base}, nil
+}
+
+// manifestFile is an open manifest, or a copy.
+type manifestFile struct {
+	*vfs.Patient
+	folder *folder
+	name   string
+}
+
+// Close implements io.Closer and notes what could not be read.
+func (m manifestFile) Close() error {
+	m.folder.holes[m.name] = m.Holes()
+	return m.Patient.Close()
 }
 
 // List implements vfs.FS.

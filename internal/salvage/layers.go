@@ -7,7 +7,6 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
-	"github.com/stoatdb/stoat/internal/wal"
 )
 
 // source is the entries of one layer in the order of their keys.
@@ -24,6 +23,7 @@ type source interface {
 type layer struct {
 	source  source
 	deleted keyspace.Spans // what it deletes of older layers
+	surplus string         // the table that it is, if a key that is only there means lost edits
 }
 
 // layers returns all layers, newest first.
@@ -42,29 +42,44 @@ func (p *plan) layers(ctx context.Context) ([]layer, error) {
 		all = append(all, p.log(number))
 	}
 	slices.Reverse(all)
+	newest, oldest := p.surplusLayers()
+	all = append(all, newest...)
 	for _, r := range p.version.Young {
-		all = append(all, layer{p.run(r.Tables), r.Deleted})
+		all = append(all, layer{source: p.run(r.Tables), deleted: r.Deleted})
 	}
-	return append(all, layer{source: p.run(p.version.Bottom.Tables)}), nil
+	all = append(all, layer{source: p.run(p.version.Bottom.Tables)})
+	return append(all, oldest...), nil
 }
 
-// guessedLayers returns a layer for each log and each table, by their numbers.
-func (p *plan) guessedLayers(ctx context.Context) ([]layer, error) {
-	numbers := slices.Concat(p.logs, p.tables)
-	slices.Sort(numbers)
-	var all []layer
-	for _, number := range slices.Backward(slices.Compact(numbers)) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if p.has(wal.Name(number)) {
-			all = append(all, p.log(number))
-		}
-		if p.has(run.Name(number)) {
-			all = append(all, layer{source: p.run([]*manifest.Table{{Number: number}})})
+// surplusLayers returns layers of the tables that the version does not know, each newest first:
+// those that were flushed after it, and others. Those a crash may have left, and be it a merge of
+// old runs or a transaction that never ended: as the oldest they hide nothing.
+//
+// If the logs go on where the version ends, no flush is lost; what is lost of merges is no loss.
+func (p *plan) surplusLayers() (newest, oldest []layer) {
+	if p.first == p.version.LastCommit+1 {
+		return nil, nil
+	}
+	for _, s := range slices.Backward(p.surplus) {
+		l, name := p.single(s.number, nil), run.Name(s.number)
+		switch {
+		case !s.young: // a merge, as a rule
+			l.surplus = name
+			oldest = append(oldest, l)
+		case p.torn || p.first > 0:
+			p.recorder.surplus(name)
+			newest = append(newest, l)
+		default:
+			p.recorder.surplus(name)
+			oldest = append(oldest, l)
 		}
 	}
-	return all, nil
+	return newest, oldest
+}
+
+// single returns a layer of one table that is only known by its number.
+func (p *plan) single(number uint64, deleted keyspace.Spans) layer {
+	return layer{source: p.run([]*manifest.Table{{Number: number}}), deleted: deleted}
 }
 
 // run returns the source of a run of tables.

@@ -21,16 +21,20 @@ func (p *plan) log(number uint64) layer {
 		p.recorder.older(name, "it cannot be read to its end")
 	}
 	p.recorder.log(name, damage, r.lost, r.after)
+	if p.first == 0 {
+		p.first = r.first
+	}
 	p.lastCommit = max(p.lastCommit, r.newest)
 	s := &memorySource{empty: r.root.Len() == 0}
 	s.cursor.Init(r.root)
-	return layer{s, r.root.Deleted()}
+	return layer{source: s, deleted: r.root.Deleted()}
 }
 
 // replay is the state of replaying a segment.
 type replay struct {
 	memory *memtable.Memtable
 	root   memtable.Root
+	first  uint64 // commit that was taken; 0 if none was
 	newest uint64 // commit so far, or in tables
 	known  bool   // what is in tables is
 	lost   uint64 // transactions
@@ -45,6 +49,9 @@ func (r *replay) take(commit uint64, payloads []wal.Payload) error {
 	missing := uint64(0)
 	if (r.known || r.newest > 0) && commit > r.newest {
 		missing = commit - r.newest - 1
+	}
+	if r.first == 0 {
+		r.first = commit
 	}
 	if root, whole := apply(r.memory, payloads); whole {
 		r.root = root

@@ -26,6 +26,7 @@ type found struct {
 	key     []byte
 	entry   keyspace.Entry
 	problem string // why its value cannot be read; empty if it can be
+	layer   int    // that says it
 }
 
 func newMerger(layers []layer) *merger {
@@ -44,7 +45,7 @@ func (m *merger) next() (f found, ok bool) {
 	for len(m.waiting) > 0 {
 		first := m.waiting[0]
 		hidden := m.hides(first)
-		f = found{key: first.key}
+		f = found{key: first.key, layer: first.layer}
 		if !hidden {
 			f.entry, f.problem = m.layers[first.layer].source.entry()
 		}

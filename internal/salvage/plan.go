@@ -2,7 +2,9 @@ package salvage
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/block"
@@ -16,106 +18,143 @@ type plan struct {
 	*folder
 	recorder     *recorder
 	database     [16]byte
-	version      *manifest.Version // nil without any manifest
-	hints        *manifest.Version // what is known of dictionaries and drops; nil if nothing is
+	version      *manifest.Version // nil if the age of files has to be guessed
+	hints        *manifest.Version // what is known of dictionaries, drops and logs; nil if nothing is
+	torn         bool              // there once were edits behind the version, or the start of one
+	surplus      []surplus         // whole tables that are newer than the version; ascending
 	lastCommit   uint64            // in tables, and later in logs; 0 if not known
+	first        uint64            // commit in the logs that is not in tables; 0 if there is none
 	decompressor block.Decompressor
+}
+
+// surplus is a table that the version does not know.
+type surplus struct {
+	number uint64
+	young  bool // it has a filter, as those have that are not of the bottom run
 }
 
 // makePlan finds the version of the database.
 func makePlan(from *folder, r *recorder) (*plan, error) {
 	p := &plan{folder: from, recorder: r}
-	state, name := p.complete()
-	if state == nil {
-		id, err := from.identity()
-		if err != nil {
-			return nil, err
-		}
-		p.database = id
-		if state, name = p.beginning(); state != nil {
-			state.Torn = true // or something at its end is missing
+	whole, err := p.identify()
+	if err != nil {
+		return nil, err
+	}
+	state, name := p.newest()
+	for _, name := range slices.Sorted(maps.Keys(p.holes)) {
+		for _, h := range p.holes[name] {
+			r.unread(name, h.End-h.At, h)
 		}
 	}
-	r.made.Manifest = name
 	if state == nil {
-		r.older(from.dir, "no manifest can be used: the age of files was guessed by their numbers")
+		r.older(p.dir, "no manifest can be used: the age of files was guessed by their numbers")
 		return p, nil
 	}
-	if state.Torn {
-		r.older(name, "its end is damaged, or was never completely written")
+	if n := len(p.manifests); !whole && n > 0 && state.Number < p.manifests[n-1] {
+		state.Torn = true // this one was replaced, as a rule, by that which is damaged
 	}
-	p.database, p.version, p.lastCommit = state.Database, state.Version, state.Version.LastCommit
-	p.hints = p.version
+	p.hints = state.Version
+	if !p.isEnd(state, name) {
+		return p, nil
+	}
+	r.made.Manifest, p.torn = name, state.Torn
+	p.version, p.lastCommit = state.Version, state.Version.LastCommit
 	return p, nil
 }
 
-// complete returns what the newest complete manifest says, or its copy if that says more.
-func (p *plan) complete() (state *manifest.State, name string) {
+// identify finds out which database this is, and notes what is wrong with its manifest and the copy
+// of that. It reports whether the manifest is whole.
+func (p *plan) identify() (whole bool, err error) {
 	state, err := manifest.LoadAmong(p.folder, p.dir, p.manifests)
-	if err == nil {
-		name = manifest.Name(state.Number)
-	} else {
-		state = nil
+	if err != nil {
 		p.recorder.damage("MANIFEST", err)
 	}
-	other, err := manifest.LoadCopy(p.folder, p.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		p.recorder.damage("MANIFEST copy", err)
+	other, copyErr := manifest.LoadCopy(p.folder, p.dir)
+	if copyErr != nil && !errors.Is(copyErr, fs.ErrNotExist) {
+		p.recorder.damage("MANIFEST copy", copyErr)
 	}
-	if err == nil && (state == nil || newer(other, state)) {
-		state, name = other, manifest.CopyName(other.Number)
+	switch {
+	case err == nil:
+		p.database = state.Database
+		return true, nil
+	case copyErr == nil:
+		p.database = other.Database
+		return false, nil
 	}
-	return state, name
+	p.database, err = p.identity()
+	return false, err
 }
 
-// newer reports whether a says more than b.
-func newer(a, b *manifest.State) bool {
-	if a.Number != b.Number {
-		return a.Number > b.Number
-	}
-	return a.Version.NextNumber > b.Version.NextNumber ||
-		a.Version.LastCommit > b.Version.LastCommit || b.Torn && !a.Torn
-}
-
-// beginning returns what the beginning of a damaged manifest says, or of its copy, if it fits the
-// folder: all files that it names are there, and no table that it cannot know. What does not fit is
-// good for hints all the same, as the numbers of dictionaries and buckets are never used twice.
-func (p *plan) beginning() (*manifest.State, string) {
+// newest returns what the manifest or the copy says that says most, as far as it is valid; nil if
+// none says anything.
+func (p *plan) newest() (best *manifest.State, name string) {
 	numbers := slices.Concat(p.manifests, p.copies)
 	slices.Sort(numbers)
 	for _, number := range slices.Backward(slices.Compact(numbers)) {
-		for _, name := range []string{manifest.Name(number), manifest.CopyName(number)} {
-			if !p.has(name) {
+		for _, candidate := range []string{manifest.Name(number), manifest.CopyName(number)} {
+			if !p.has(candidate) {
 				continue
 			}
-			state, err := manifest.LoadBeginning(p.folder, p.dir, name, number, p.database)
-			if err != nil {
-				continue
-			}
-			if p.fits(state.Version) {
-				return state, name
-			}
-			if p.hints == nil {
-				p.hints = state.Version
+			state, err := manifest.LoadBeginning(p.folder, p.dir, candidate, number, p.database)
+			if err == nil && (best == nil || newer(state, best)) {
+				best, name = state, candidate
 			}
 		}
+		if best != nil {
+			break // manifests with lower numbers are older
+		}
 	}
-	return nil, ""
+	return best, name
 }
 
-func (p *plan) fits(v *manifest.Version) bool {
+// newer reports whether one state of a manifest says more than another.
+func newer(a, b *manifest.State) bool {
+	return a.End > b.End || a.End == b.End && b.Torn && !a.Torn
+}
+
+// isEnd reports whether state, which the file of that name says, is how the database was at its
+// end, or shortly before. It is not if files that it names are gone and the edit is lost that says
+// so: then nothing is known of the age of what is there.
+func (p *plan) isEnd(state *manifest.State, name string) bool {
+	missing := p.missing(state.Version)
+	p.surplus = p.newTables(state.Version)
+	if missing != "" && (state.Torn || len(p.surplus) > 0) {
+		p.recorder.older(name, fmt.Sprintf("it names %s, which is missing, and lacks its end: "+
+			"the age of files was guessed by their numbers", missing))
+		return false
+	}
+	if state.Torn {
+		p.recorder.older(name, "its end is damaged, or was never completely written")
+	}
+	return true
+}
+
+// missing returns the name of a file that a version names and that is not there, or "".
+func (p *plan) missing(v *manifest.Version) string {
 	for t := range v.Tables() {
-		if !p.has(run.Name(t.Number)) {
-			return false
+		if name := run.Name(t.Number); !p.has(name) {
+			return name
 		}
 	}
 	for _, f := range v.ValueFiles {
-		if _, ok := p.hasValues(f.Number); !ok {
-			return false
+		if name, ok := p.hasValues(f.Number); !ok {
+			return name
 		}
 	}
-	n := len(p.tables)
-	return n == 0 || p.tables[n-1] < v.NextNumber
+	return ""
+}
+
+// newTables returns the tables that are newer than a version. What a crash has cut off while it was
+// written is none, nor is a value file without a table.
+func (p *plan) newTables(v *manifest.Version) (all []surplus) {
+	from, _ := slices.BinarySearch(p.tables, v.NextNumber)
+	for _, number := range p.tables[from:] {
+		if file, layout, _ := p.table(&manifest.Table{Number: number}); file != nil {
+			_ = file.Close() // it was only read
+			all = append(all, surplus{number, layout.Filter < layout.Index})
+		}
+	}
+	return all
 }
 
 // dictionaries returns the dictionaries that are known, by number.

@@ -1,9 +1,12 @@
 package salvage
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/wal"
 )
 
@@ -14,7 +17,7 @@ const listMax = 1000
 type Report struct {
 	Source, Dest string
 
-	Manifest string // the file that named the others; empty if there is none
+	Manifest string // the file that named the others; empty if none could be used
 	Older    bool   // any key may be lost, have an older value, or be back after it was deleted
 
 	Tables, Logs int       // that were read
@@ -96,10 +99,25 @@ func (r *recorder) problem(file string, offset int64, what string) {
 // damage is problem with an error.
 func (r *recorder) damage(file string, err error) { r.problem(file, offsetOf(err), reasonOf(err)) }
 
+// unread notes that n bytes of a file cannot be read, of which the hole has the first.
+func (r *recorder) unread(file string, n int64, h vfs.Hole) {
+	err := h.Err
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		err = path.Err
+	}
+	r.problem(file, h.At, fmt.Sprintf("%d bytes cannot be read: %v", n, err))
+}
+
 // older notes that all of the database may be older than it was last.
 func (r *recorder) older(file, why string) {
 	r.made.Older = true
 	r.problem(file, 0, why)
+}
+
+// surplus notes that a table is newer than the version.
+func (r *recorder) surplus(file string) {
+	r.older(file, "it is newer than the manifest, which lacks its end, unless a crash has left the "+
+		"table before it counted")
 }
 
 // span notes that keys in the span may be lost, or have older values.
@@ -122,9 +140,13 @@ func (r *recorder) value(key []byte, why string) {
 // log notes what is wrong with a log.
 func (r *recorder) log(name string, d wal.Damage, lost, after uint64) {
 	r.made.Transactions += lost
+	if d.Unread > 0 {
+		r.unread(name, d.Unread, vfs.Hole{At: d.Hole, Err: d.HoleErr})
+	}
 	if d.Places > 0 {
-		r.older(name, fmt.Sprintf("%d bytes in %d places are damaged, from offset %d on", d.Bytes,
-			d.Places, d.First))
+		r.made.Older = true
+		r.problem(name, d.First, fmt.Sprintf("from here on, %d bytes are damaged, in places: %d",
+			d.Bytes, d.Places))
 	}
 	if lost > 0 {
 		r.older(name, fmt.Sprintf("%d transactions after commit %d are lost; later ones were applied",

@@ -10,7 +10,8 @@
 // Nothing ends a salvage but that there is nothing to read, or that the new database cannot be
 // written. Each part that does not verify is left out and noted in the [Report]: the keys of a
 // block, one value, the transactions of a log. No value is ever made up: what is written has been
-// verified, and was the value of its key at some time.
+// verified, and was the value of its key at some time. Only if the manifest cannot be used or seems
+// to lack its end, it may come from a transaction that a crash has ended.
 //
 // In memory are the logs, the catalog of buckets, and one block of each layer. A Job is for one
 // goroutine. The package starts none, follows no symbolic links, and writes nothing to the source.
@@ -24,6 +25,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -86,8 +88,8 @@ func (j Job) Run(ctx context.Context) (*Report, error) {
 	}
 	r := newReport(j.Source, j.Dest)
 	err = j.fill(ctx, from, out, r)
-	if err = errors.Join(err, from.close()); err == nil && j.Verify != nil {
-		err = j.Verify()
+	if err = errors.Join(err, from.close()); err == nil {
+		err = j.verify()
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -98,10 +100,28 @@ func (j Job) Run(ctx context.Context) (*Report, error) {
 	return r.report(), nil
 }
 
+// verify checks the new database. Damage in it is none of the source's, as which corrupt.Err would
+// be taken.
+func (j Job) verify() error {
+	if j.Verify == nil {
+		return nil
+	}
+	err := j.Verify()
+	if errors.Is(err, corrupt.Err) {
+		return fmt.Errorf("the new database at %s does not read back as it was written: "+
+			"its disk may be failing, choose another (%v)", j.Dest, err)
+	}
+	return err
+}
+
 // fill writes the new database and its manifest.
 func (j Job) fill(ctx context.Context, from *folder, out *output, r *recorder) error {
-	for _, name := range from.ignored {
-		r.problem(name, 0, "it is no regular file, and was not looked at")
+	for _, i := range from.ignored {
+		if isJournal(i.name) {
+			r.older(i.name, i.reason)
+		} else {
+			r.problem(i.name, 0, i.reason)
+		}
 	}
 	p, err := makePlan(from, r)
 	if err != nil {
@@ -137,15 +157,32 @@ func (j Job) prepare() (*output, error) {
 	return newOutput(j, made), nil
 }
 
-// inside reports whether path is dir or lies within it.
+// inside reports whether path is dir or lies within it, symbolic links followed.
 func inside(dir, path string) bool {
-	dir, err := filepath.Abs(dir)
+	dir, err := resolved(dir)
 	if err != nil {
 		return false
 	}
-	if path, err = filepath.Abs(path); err != nil {
+	if path, err = resolved(path); err != nil {
 		return false
 	}
 	rest, err := filepath.Rel(dir, path)
 	return err == nil && rest != ".." && !strings.HasPrefix(rest, ".."+string(filepath.Separator))
+}
+
+// resolved returns an absolute path without symbolic links in what exists of it.
+func resolved(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	for existing := path; ; existing = filepath.Dir(existing) {
+		found, err := filepath.EvalSymlinks(existing)
+		if err == nil {
+			return filepath.Join(found, path[len(existing):]), nil
+		}
+		if existing == filepath.Dir(existing) {
+			return path, nil
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/table"
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // tableSource is the entries of a run: of tables that follow each other. Of tables that were found
@@ -18,7 +19,8 @@ type tableSource struct {
 	plan     *plan
 	recorder *recorder
 	tables   []*manifest.Table // the current one first, and those that come next
-	blocks   *table.Blocks     // of the current one; nil before it is opened
+	file     vfs.File          // of the current one; nil before it is opened
+	layout   *table.Layout     // of the current one
 	block    int               // the next block of it
 
 	keys   block.Keys
@@ -58,18 +60,18 @@ func (s *tableSource) name() string { return run.Name(s.tables[0].Number) }
 // nextBlock goes on to the next block whose keys can be read.
 func (s *tableSource) nextBlock() bool {
 	for len(s.tables) > 0 {
-		if s.blocks == nil && !s.open() {
+		if s.file == nil && !s.open() {
 			s.tables = s.tables[1:]
 			continue
 		}
-		if s.block == s.blocks.Len() {
-			_ = s.blocks.Close() // it was only read
-			s.blocks, s.tables = nil, s.tables[1:]
+		if s.block == len(s.layout.Blocks) {
+			s.close()
+			s.tables = s.tables[1:]
 			continue
 		}
 		i := s.block
 		s.block++
-		keys, err := s.blocks.Keys(i)
+		keys, err := s.layout.ReadKeys(i)
 		if err != nil {
 			s.lose(i, err)
 			continue
@@ -82,6 +84,14 @@ func (s *tableSource) nextBlock() bool {
 	return false
 }
 
+// close closes the current table.
+func (s *tableSource) close() {
+	if s.file != nil {
+		_ = s.file.Close() // it was only read
+		s.file = nil
+	}
+}
+
 // open opens the current table. One that cannot be is lost.
 func (s *tableSource) open() bool {
 	t, name := s.tables[0], s.name()
@@ -90,30 +100,46 @@ func (s *tableSource) open() bool {
 		s.recorder.span(name, spanOf(t))
 		return false
 	}
-	blocks, err := table.OpenBlocks(table.Config{
-		FS: s.plan.folder, Path: s.plan.path(name), Number: t.Number, Database: s.plan.database,
-		Size: int64(t.Size),
-	}, &s.plan.decompressor)
-	if err != nil {
-		s.recorder.problem(name, offsetOf(err), "all of it is lost: "+reasonOf(err))
+	file, layout, damage := s.plan.table(t)
+	if file == nil {
+		last := damage[len(damage)-1]
+		s.recorder.problem(name, last.At, "all of it is lost: "+reasonOf(last.Err))
 		s.recorder.span(name, spanOf(t))
 		return false
 	}
-	if err := blocks.Flaw(); err != nil {
-		s.recorder.damage(name, err)
+	for _, d := range damage {
+		s.recorder.problem(name, d.At, reasonOf(d.Err))
 	}
 	s.recorder.made.Tables++
-	s.blocks, s.block = blocks, 0
+	s.file, s.layout, s.block = file, layout, 0
 	return true
+}
+
+// table opens a table of which at least the number is known. The file is nil if the table has no
+// blocks; the last damage says why.
+func (p *plan) table(t *manifest.Table) (vfs.File, *table.Layout, []table.Damage) {
+	path := p.path(run.Name(t.Number))
+	file, err := p.folder.Open(path)
+	if err != nil {
+		return nil, nil, []table.Damage{{Err: err}}
+	}
+	layout, damage := table.ReadLayout(file, path, table.Want{
+		Number: t.Number, Database: p.database, Size: int64(t.Size),
+	})
+	if len(layout.Blocks) == 0 {
+		_ = file.Close() // it was only read
+		return nil, nil, damage
+	}
+	return file, layout, damage
 }
 
 // lose notes that the keys of block i cannot be read.
 func (s *tableSource) lose(i int, err error) {
-	span := s.blocks.Span(i)
+	span := s.layout.Span(i)
 	if span.End == nil {
 		span.End = spanOf(s.tables[0]).End
 	}
-	s.recorder.damage(s.name(), err)
+	s.recorder.problem(s.name(), s.layout.Blocks[i].Keys, reasonOf(err))
 	s.recorder.made.Blocks++
 	s.recorder.span(s.name(), span)
 }
@@ -148,10 +174,12 @@ func (s *tableSource) entry() (e keyspace.Entry, problem string) {
 // load reads the values of the block, in new memory.
 func (s *tableSource) load() {
 	s.loaded, s.values = true, block.Values{}
+	i := s.block - 1
 	var err error
-	if s.values, err = s.blocks.Values(s.block-1, s.keys.Len()); err != nil {
+	s.values, err = s.layout.ReadValues(i, s.keys.Len(), &s.plan.decompressor)
+	if err != nil {
 		s.broken = fmt.Sprintf("%s: the values of its block cannot be read", s.name())
 		s.recorder.made.Blocks++
-		s.recorder.damage(s.name(), err)
+		s.recorder.problem(s.name(), s.layout.Blocks[i].Values, reasonOf(err))
 	}
 }

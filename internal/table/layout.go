@@ -2,18 +2,19 @@ package table
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/filter"
+	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // Layout is where the parts of a table file lie and what its index says, as far as they are
-// intact: it is for programs that show or save what is in damaged files. Immutable.
+// intact: it is for programs that show or save what is in damaged files. It uses no map and no
+// cache. Immutable.
 type Layout struct {
 	Number   uint64 // as the file says
 	Database [16]byte
@@ -28,8 +29,9 @@ type Layout struct {
 	Spans               []Span
 	Blocks              []Place
 
-	file vfs.File
-	path string
+	file  vfs.File
+	path  string
+	index *index // nil if there are no blocks
 }
 
 // Span is neighbouring blocks whose first keys share a prefix.
@@ -43,46 +45,95 @@ type Span struct {
 type Place struct {
 	Values, ValueBytes int64
 	Keys, KeyBytes     int64
-
-	sums sums
 }
 
-// ReadLayout reads the layout of a table. What cannot be read is zero in it, and damage says why;
-// without a footer that is everything but the size, and without an index there are no blocks. The
-// layout uses the file as long as its blocks are read. Another error than of damage is in err.
-func ReadLayout(file vfs.File, path string) (l *Layout, damage []error, err error) {
-	size, err := file.Size()
+// Want is what a table file should be. A zero field stands for what the file says.
+type Want struct {
+	Number   uint64
+	Database [16]byte
+	Size     int64 // of the table; more than that is something behind it
+}
+
+// Damage is a part of a file that is not as it should be.
+type Damage struct {
+	At  int64 // the offset of the part
+	Err error // of another kind than corrupt.Err if the part cannot be read
+}
+
+// ReadLayout reads the layout of a table. What cannot be read is zero in it, and damage says why.
+// There are no blocks if the size, the footer or the index is wrong, of which the last damage tells
+// then; what is wrong with the header and the filter is no matter to them. The layout uses the file
+// as long as its blocks are read.
+func ReadLayout(file vfs.File, path string, want Want) (l *Layout, damage []Damage) {
+	l = &Layout{file: file, path: path}
+	note := func(at int64, err error) bool {
+		if err != nil {
+			damage = append(damage, Damage{at, err})
+		}
+		return err != nil
+	}
+	fits, err := l.measure(&want)
+	if note(min(l.Size, want.Size), err); !fits {
+		return l, damage
+	}
+	l.Footer = want.Size - footerBytes
+	tail, err := l.read(l.Footer, want.Size)
+	note(0, l.identify(tail, &want))
+	if note(l.Footer, err) {
+		return l, damage
+	}
+	f, err := parseFooter(tail, identity{want.Number, want.Database}, uint64(want.Size))
 	if err != nil {
-		return nil, nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	l = &Layout{Size: size, file: file, path: path}
-	if size < headerBytes+footerBytes {
-		return l, []error{corrupt.New(path, 0, "file has only %d bytes", size)}, nil
-	}
-	l.Footer = size - footerBytes
-	head, err := l.read(0, headerBytes)
-	if err != nil {
-		return nil, nil, err
-	}
-	tail, err := l.read(l.Footer, size)
-	if err != nil {
-		return nil, nil, err
-	}
-	id := identityOf(head)
-	if !sealed(head) {
-		id = identityOf(tail)
-	}
-	l.Number, l.Database = id.number, id.database
-	if err := id.checkHeader(path, head); err != nil {
-		damage = append(damage, err)
-	}
-	f, err := parseFooter(tail, id, uint64(size))
-	if err != nil {
-		return l, append(damage, corrupt.New(path, l.Footer, "%v", err)), nil
+		note(l.Footer, corrupt.New(path, l.Footer, "%v", err))
+		return l, damage
 	}
 	l.Keys, l.Filter, l.Index = int64(f.keys), int64(f.filter), int64(f.index)
-	more, err := l.readSections(f)
-	return l, append(damage, more...), err
+	note(l.Filter, l.checkFilter(f.filterSum))
+	note(l.Index, l.readIndex(f))
+	return l, damage
+}
+
+// measure fills in the size, and reports whether a table of the size that is wanted may be in the
+// file. The error says what is wrong with the size.
+func (l *Layout) measure(want *Want) (fits bool, err error) {
+	if l.Size, err = l.file.Size(); err != nil {
+		return false, fmt.Errorf("read %s: %w", l.path, err)
+	}
+	if want.Size == 0 {
+		want.Size = l.Size
+	}
+	switch {
+	case want.Size < headerBytes+footerBytes:
+		return false, corrupt.New(l.path, 0, "file has only %d bytes", l.Size)
+	case l.Size != want.Size:
+		err = corrupt.New(l.path, min(l.Size, want.Size), "file has %d bytes, want %d", l.Size,
+			want.Size)
+	}
+	return l.Size >= want.Size, err
+}
+
+// identify reads the header and fills in what is wanted of it, by the tail, which may be nil, if
+// the header cannot be trusted. It returns what is wrong with the header.
+func (l *Layout) identify(tail []byte, want *Want) error {
+	head, err := l.read(0, headerBytes)
+	says := identity{}
+	switch {
+	case err == nil && (sealed(head) || tail == nil):
+		says = identityOf(head)
+	case tail != nil:
+		says = identityOf(tail)
+	}
+	l.Number, l.Database = says.number, says.database
+	if want.Number == 0 {
+		want.Number = says.number
+	}
+	if want.Database == ([16]byte{}) {
+		want.Database = says.database
+	}
+	if err != nil {
+		return err
+	}
+	return identity{want.Number, want.Database}.checkHeader(l.path, head)
 }
 
 // identityOf returns what a header or footer starts with.
@@ -90,25 +141,20 @@ func identityOf(p []byte) identity {
 	return identity{binary.LittleEndian.Uint64(p[16:]), [16]byte(p[24:])}
 }
 
-// readSections checks the filter and reads the index.
-func (l *Layout) readSections(f footer) (damage []error, err error) {
-	p, err := l.read(l.Filter, l.Index)
+// readIndex reads the index and takes over what it says.
+func (l *Layout) readIndex(f footer) error {
+	p, err := l.read(l.Index, l.Footer)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkFilter(p, f.filterSum); err != nil {
-		damage = append(damage, corrupt.New(l.path, l.Filter, "%v", err))
-	}
-	if p, err = l.read(l.Index, l.Footer); err != nil {
-		return nil, err
+		return err
 	}
 	if checksum.Of(p) != f.indexSum {
-		return append(damage, corrupt.New(l.path, l.Index, "checksum of the index does not match")), nil
+		return corrupt.New(l.path, l.Index, "checksum of the index does not match")
 	}
 	x, err := parseIndex(p, f)
 	if err != nil {
-		return append(damage, corrupt.New(l.path, l.Index, "%v", err)), nil
+		return corrupt.New(l.path, l.Index, "%v", err)
 	}
+	l.index = x
 	l.Entries, l.Tombstones, l.RawBytes = x.entries, x.tombstones, x.rawBytes
 	l.Compressed = x.compressed
 	for _, s := range x.spans {
@@ -119,21 +165,26 @@ func (l *Layout) readSections(f footer) (damage []error, err error) {
 		l.Blocks = append(l.Blocks, Place{
 			Values: int64(at.values), ValueBytes: int64(next.values - at.values),
 			Keys: int64(at.keys), KeyBytes: int64(next.keys - at.keys),
-			sums: x.sums[i],
 		})
 	}
-	return damage, nil
+	return nil
 }
 
-func checkFilter(p []byte, sum uint32) error {
-	if len(p) == 0 {
+// checkFilter returns what is wrong with the filter, if there is one.
+func (l *Layout) checkFilter(sum uint32) error {
+	p, err := l.read(l.Filter, l.Index)
+	switch {
+	case err != nil:
+		return err
+	case len(p) == 0:
 		return nil
+	case checksum.Of(p) != sum:
+		return corrupt.New(l.path, l.Filter, "checksum of the filter does not match")
 	}
-	if checksum.Of(p) != sum {
-		return errors.New("checksum of the filter does not match")
+	if _, err := filter.Parse(p); err != nil {
+		return corrupt.New(l.path, l.Filter, "%v", err)
 	}
-	_, err := filter.Parse(p)
-	return err
+	return nil
 }
 
 // ReadKeys reads and verifies the key part of block i, in new memory.
@@ -143,7 +194,7 @@ func (l *Layout) ReadKeys(i int) (block.Keys, error) {
 	if err != nil {
 		return block.Keys{}, err
 	}
-	if err := checkPart(p, at.sums.keys); err != nil {
+	if err := checkPart(p, l.index.sums[i].keys); err != nil {
 		return block.Keys{}, corrupt.New(l.path, at.Keys, "%v", err)
 	}
 	keys, err := block.ParseKeys(p)
@@ -161,7 +212,7 @@ func (l *Layout) ReadValues(i, count int, d *block.Decompressor) (block.Values, 
 	if err != nil {
 		return block.Values{}, err
 	}
-	if err := checkPart(p, at.sums.values); err != nil {
+	if err := checkPart(p, l.index.sums[i].values); err != nil {
 		return block.Values{}, corrupt.New(l.path, at.Values, "%v", err)
 	}
 	if count < 0 {
@@ -172,6 +223,37 @@ func (l *Layout) ReadValues(i, count int, d *block.Decompressor) (block.Values, 
 		err = corrupt.New(l.path, at.Values, "%v", err)
 	}
 	return values, err
+}
+
+// Span returns a span that all keys of block i are in, as far as the index can tell.
+func (l *Layout) Span(i int) (span keyspace.Span) {
+	first, _ := l.near(i)
+	if i+1 == len(l.Blocks) {
+		return keyspace.Span{Start: first}
+	}
+	_, end := l.near(i + 1)
+	return keyspace.Span{Start: first, End: end}
+}
+
+// near returns bounds of the first key of block i, which is not below first and below end.
+func (l *Layout) near(i int) (first, end []byte) {
+	s := l.index.spans[0]
+	for _, next := range l.index.spans {
+		if next.first > i {
+			break
+		}
+		s = next
+	}
+	if s.first == i {
+		return s.key, append(s.key[:len(s.key):len(s.key)], 0)
+	}
+	p := append([]byte(nil), s.key[:s.prefix]...)
+	p = binary.BigEndian.AppendUint64(p, l.index.fences[i])
+	end = keyspace.Successor(p)
+	for len(p) > s.prefix && p[len(p)-1] == 0 { // of a shorter key it may be a part or not
+		p = p[:len(p)-1]
+	}
+	return p, end
 }
 
 // read returns the bytes [from, to), which lie within the file.

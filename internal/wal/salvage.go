@@ -20,11 +20,16 @@ type Damage struct {
 	First  int64 // the offset of the first of them
 	Bytes  int64 // in them
 	Tail   int64 // bytes at the end that are no valid frame, without zeros: damaged, or cut off
+
+	Unread  int64 // bytes, also among those above, that could not be read
+	Hole    int64 // the offset of the first of them
+	HoleErr error // why it could not be
 }
 
 // Salvage calls fn with each whole transaction of a segment, in order, as [Replay] does, and goes
-// on behind damage: transactions may be missing in between, which shows in their numbers. The
-// header of the file is not looked at. After an error of fn, or of reading, it stops.
+// on behind damage: transactions may be missing in between, which shows in their numbers. What the
+// disk does not give is damage like other, and reads as zeros. The header of the file is not looked
+// at. After an error of fn it stops.
 func Salvage(
 	fs vfs.FS, dir string, number uint64, database [16]byte,
 	fn func(commit uint64, payloads []Payload) error,
@@ -40,17 +45,24 @@ func Salvage(
 		return d, fmt.Errorf("open log %06d: %w", number, err)
 	}
 	_, seed := newFileHeader(number, database)
+	patient := vfs.NewPatient(file)
 	s := &salvage{
-		replay: replay{window: window{file: file, name: path, size: size}, seed: seed},
+		replay: replay{window: window{file: patient, name: path, size: size}, seed: seed},
+		file:   patient,
 		budget: triesMax * size,
 	}
 	err = s.run(fn)
+	if holes := patient.Holes(); len(holes) > 0 {
+		s.damage.Unread = patient.Unread(0, size)
+		s.damage.Hole, s.damage.HoleErr = holes[0].At, holes[0].Err
+	}
 	return s.damage, err
 }
 
 // salvage is the state of reading a segment that may be damaged.
 type salvage struct {
 	replay
+	file   *vfs.Patient
 	damage Damage
 	budget int64 // so many bytes may still be read in vain
 }
@@ -112,7 +124,7 @@ func (s *salvage) take(
 }
 
 // find looks for the next valid frame behind the offset at. If there is none, it notes how much of
-// the rest is not zeros.
+// the rest is not zeros, or is not known to be.
 func (s *salvage) find(at int64) (next int64, found bool, err error) {
 	end := at // of the last byte that is not zero
 	for from := at; from < s.size; {
@@ -144,6 +156,9 @@ func (s *salvage) find(at int64) (next int64, found bool, err error) {
 			break
 		}
 		from += int64(len(p)) - HeaderBytes + 1
+	}
+	for _, h := range s.file.Holes() {
+		end = max(end, h.End)
 	}
 	s.damage.Tail = end - at
 	return 0, false, nil

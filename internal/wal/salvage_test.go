@@ -2,10 +2,13 @@ package wal
 
 import (
 	"bytes"
+	"errors"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -102,6 +105,84 @@ func TestSalvage_findsFramesBehindMuchDamage(t *testing.T) {
 		got, d := salvageImage(t, damaged)
 		if len(got) != 2 || !sameCommit(got[1], want[2]) || d.Places != 1 {
 			t.Errorf("%d commits, %+v", len(got), d)
+		}
+	}
+}
+
+// brokenAt returns a file system with a log of these bytes that cannot be read around an offset.
+func brokenAt(t testing.TB, image []byte, at int) vfs.FS {
+	t.Helper()
+	fs := faultfs.New(memfs.New(), func(op faultfs.Op) error {
+		if end := op.Offset + int64(op.Bytes); op.Kind == faultfs.ReadAt &&
+			op.Offset <= int64(at) && int64(at) < end {
+			return errors.New("input/output error")
+		}
+		return nil
+	})
+	check(t, fs.MkdirAll(testDir))
+	f, err := fs.Create(filepath.Join(testDir, Name(testNumber)))
+	check(t, err)
+	_, err = f.WriteAt(image, 0)
+	check(t, err)
+	check(t, f.Close())
+	return fs
+}
+
+func TestSalvage_losesOnlyWhatCannotBeRead(t *testing.T) {
+	const sector = 4 << 10
+	var want []commit
+	for i := range 9 {
+		want = append(want, commit{uint64(i + 1), [][]byte{bytes.Repeat([]byte{byte(i)}, 3000)}})
+	}
+	image := logImage(t, Written, want...)
+	image = append(image, make([]byte, 6*sector-len(image)%sector)...)
+	whole := ends(want)
+	for hole := 0; hole < len(image); hole += sector {
+		var left []commit
+		for i, c := range want {
+			if whole[i] <= hole || whole[i]-3000-HeaderBytes >= hole+sector {
+				left = append(left, c)
+			}
+		}
+		var got []commit
+		d, err := Salvage(brokenAt(t, image, hole+100), testDir, testNumber, testDatabase,
+			func(number uint64, payloads []Payload) error {
+				got = append(got, commit{number, [][]byte{bytes.Clone(payloads[0].Bytes)}})
+				return nil
+			})
+		check(t, err)
+		if !slices.EqualFunc(got, left, sameCommit) {
+			t.Fatalf("hole at %d: got %d commits, want %d", hole, len(got), len(left))
+		}
+		first := int64(max(hole, fileHeaderBytes)) // where the reading starts
+		if d.Unread != int64(hole+sector)-first || d.Hole != first || d.HoleErr == nil ||
+			d.Places+int(d.Tail) == 0 {
+			t.Fatalf("hole at %d: %+v", hole, d)
+		}
+	}
+}
+
+func TestWalk_goesOnBehindWhatCannotBeRead(t *testing.T) {
+	payload := bytes.Repeat([]byte("x"), 9000)
+	image := logImage(t, Written, commit{1, [][]byte{payload}}, commit{2, [][]byte{payload}},
+		commit{3, [][]byte{payload}})
+	image = append(image, make([]byte, 9000)...)
+	for at, want := range map[int][]uint64{5000: {2, 3}, 14_000: {1, 3}, 30_000: {1, 2, 3}} {
+		file, err := brokenAt(t, image, at).Open(filepath.Join(testDir, Name(testNumber)))
+		check(t, err)
+		var commits []uint64
+		_, err = Walk(file, "log", func(p Piece) error {
+			if p.Payload != nil {
+				commits = append(commits, p.Commit)
+			}
+			if p.Zeros && at > int(p.At) && at < int(p.End) {
+				t.Errorf("zeros from %d to %d, though %d cannot be read", p.At, p.End, at)
+			}
+			return nil
+		})
+		check(t, err)
+		if !slices.Equal(commits, want) {
+			t.Errorf("%d cannot be read: commits %d are whole, want %d", at, commits, want)
 		}
 	}
 }

@@ -21,7 +21,7 @@ type Piece struct {
 	Payload []byte // valid during the call; nil if it is cut off or its checksum does not match
 	Problem string // what is wrong with a frame whose checksums are right, in its place
 
-	Zeros bool // it is nothing but zeros, as preallocated bytes are
+	Zeros bool // it is nothing but zeros that were read, as preallocated bytes are
 
 	kind kind
 }
@@ -34,7 +34,8 @@ type Ending struct {
 
 // Walk calls fn with the pieces of a segment file, front to back, without a gap, whatever is wrong
 // with them: it is for programs that show or save what is in damaged files. It starts behind the
-// file's header, of which it takes what the seed of the frames can be.
+// file's header, of which it takes what the seed of the frames can be. What the disk does not give
+// reads as zeros; what that is, a [vfs.Patient] file knows afterwards.
 //
 // Memory is bounded by the largest frame and the file's size.
 func Walk(file vfs.File, name string, fn func(Piece) error) (Ending, error) {
@@ -42,7 +43,8 @@ func Walk(file vfs.File, name string, fn func(Piece) error) (Ending, error) {
 	if err != nil {
 		return Ending{}, fmt.Errorf("read %s: %w", name, err)
 	}
-	w := &walk{replay: replay{window: window{file: file, name: name, size: size}}, lost: true}
+	patient := vfs.NewPatient(file)
+	w := &walk{replay: replay{window: window{file: patient, name: name, size: size}}, lost: true}
 	w.ending.At = size
 	if size < fileHeaderBytes {
 		return w.ending, nil
@@ -53,6 +55,7 @@ func Walk(file vfs.File, name string, fn func(Piece) error) (Ending, error) {
 	for at := int64(fileHeaderBytes); at < size; {
 		p, err := w.piece(at)
 		if err == nil {
+			p.Zeros = p.Zeros && patient.Unread(p.At, p.End) == 0
 			w.note(p)
 			err = fn(p)
 		}
