@@ -27,7 +27,7 @@ type definition struct {
 	Key     []storedKey  `json:"key,omitempty"`    // none if a function returns it
 	Indexes []storedForm `json:"indexes,omitempty"`
 
-	edition uint64 // a random number that each change of it draws: the sequence of the bucket
+	edition uint64 // which one this is: the sequence of the bucket
 }
 
 // storedKey is a field of the key.

@@ -27,8 +27,8 @@
 // # What is stored
 //
 // A collection is a bucket of its name in the root bucket. Its keys are the primary keys, its
-// values the records, and its sequence is a random number that changes with the definition. In it
-// are the buckets
+// values the records, and its sequence says which definition this is. In it are the
+// buckets
 //
 //	index NAME     the entries of an index: values and primary key, or in a unique index
 //	               values, with the primary key as the value

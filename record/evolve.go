@@ -1,10 +1,10 @@
 package record
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 
@@ -45,6 +45,7 @@ func (c *Collection[T]) bring(
 			return err
 		}
 	}
+	c.edition = nextEdition(stored.edition, wanted, added)
 	if err := c.redefine(tx, wanted, added); err != nil {
 		return err
 	}
@@ -124,8 +125,8 @@ func create(tx *stoat.Tx, name string) error {
 	return meta.Put([]byte(countKey), make([]byte, 8))
 }
 
-// redefine stores a new definition, and the schema if it is new, which puts all other handles out of
-// date.
+// redefine stores a new definition, and the schema if it is new, which puts all other handles out
+// of date.
 func (c *Collection[T]) redefine(tx *stoat.Tx, wanted []byte, added *layout.Schema) error {
 	root, err := tx.Bucket([]byte(c.name))
 	if err != nil {
@@ -144,9 +145,20 @@ func (c *Collection[T]) redefine(tx *stoat.Tx, wanted []byte, added *layout.Sche
 	if err := meta.Put([]byte(definitionKey), wanted); err != nil {
 		return err
 	}
-	c.edition = 1 + rand.Uint64N(math.MaxInt64)
 	sharedIn(tx, c.name).evolved++
 	return root.SetSequence(c.edition)
+}
+
+// nextEdition returns the edition of a definition that follows another one. It depends on all that
+// went before, so that no two collections have the same, unless they store records in the same way.
+func nextEdition(before uint64, wanted []byte, added *layout.Schema) uint64 {
+	p := binary.LittleEndian.AppendUint64(nil, before)
+	p = append(p, wanted...)
+	if added != nil {
+		p = added.Append(p)
+	}
+	sum := sha256.Sum256(p)
+	return binary.LittleEndian.Uint64(sum[:])>>1 | 1 // not 0, and sequences end at the highest
 }
 
 // evolve makes what is stored fit the new definition.
