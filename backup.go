@@ -2,7 +2,10 @@ package stoat
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -14,9 +17,13 @@ import (
 // "stoat restore".
 //
 // If dir holds an earlier backup of this database, only what is new is copied. The files that are
-// there already are compared byte by byte, so that a backup that has rotted is found. A directory
-// that is missing is made; one with anything else in it is left alone, and so is a backup that was
-// opened for writing since. Open backups with [Options].ReadOnly.
+// there already are compared byte by byte. If one differs because it has rotted, in the backup or
+// in the database, the error matches [ErrCorrupt] and says which of the two it is. A directory that
+// is missing is made; one with anything else in it is left alone.
+//
+// A backup that is written to is a backup no more but a database that goes its own way, as one that
+// was restored does. A backup of one of the two is not brought up to date with the other: Backup
+// returns an error, and needs another directory. Opening a backup changes nothing in this.
 //
 // The backup is read and verified as a whole before it counts. On error, and when ctx ends, or the
 // system crashes, dir is still the earlier backup, or already the new one.
@@ -36,11 +43,29 @@ func (db *DB) BackupLinked(ctx context.Context, dir string) error {
 }
 
 func (db *DB) backup(ctx context.Context, dir string, link bool) error {
-	absolute, err := filepath.Abs(dir)
+	resolved, err := resolve(dir)
 	if err != nil {
 		return err
 	}
-	return backupTo(ctx, db, vfs.OS(), absolute, link)
+	return backupTo(ctx, db, vfs.OS(), resolved, link)
+}
+
+// resolve returns where a directory that may be missing is or would be, without symbolic links, so
+// that the directories above it are those that it lies in.
+func resolve(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		there, err := filepath.EvalSymlinks(at)
+		if err == nil {
+			return filepath.Join(there, strings.TrimPrefix(dir, at)), nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			return "", err
+		}
+	}
 }
 
 // backupTo is Backup, or BackupLinked, to any file system; internal/tuned calls it by its name.

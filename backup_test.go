@@ -84,6 +84,33 @@ func TestBackup_ofMemoryGoesToTheDisk(t *testing.T) {
 	ok(t, again.Close())
 }
 
+// TestBackup_staysOutOfTheDatabaseBehindALink names a folder in the database by a symbolic link.
+func TestBackup_staysOutOfTheDatabaseBehindALink(t *testing.T) {
+	parent := t.TempDir()
+	dir, link := filepath.Join(parent, "db"), filepath.Join(parent, "link")
+	db, err := stoat.Open(dir, nil)
+	ok(t, err)
+	inner := filepath.Join(dir, "mine", "inner")
+	ok(t, os.MkdirAll(inner, 0o700))
+	if err := os.Symlink(inner, link); err != nil {
+		t.Skip(err)
+	}
+	for _, to := range []string{link, filepath.Join(link, "new"), filepath.Join(link, "a", "b")} {
+		err := db.Backup(t.Context(), to)
+		if err == nil || !strings.Contains(err.Error(), "lies in it") {
+			t.Errorf("a backup to %s: %v", to, err)
+		}
+	}
+	ok(t, os.Remove(link))
+	ok(t, os.Symlink(filepath.Join(parent, "elsewhere"), link))
+	ok(t, os.Mkdir(filepath.Join(parent, "elsewhere"), 0o700))
+	ok(t, db.Backup(t.Context(), filepath.Join(link, "new")))
+	if _, err := os.Stat(filepath.Join(parent, "elsewhere", "new", "LOCK")); err != nil {
+		t.Error(err)
+	}
+	ok(t, db.Close())
+}
+
 // TestBackup_writesThroughNoLink puts symbolic links in the place of the files of a backup.
 func TestBackup_writesThroughNoLink(t *testing.T) {
 	parent := t.TempDir()

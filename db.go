@@ -67,7 +67,7 @@ func start(fs vfs.FS, dir string, o engine.Options) (*DB, error) {
 	}
 	db := &DB{engine: e}
 	db.views.New = func() any {
-		tx := newTx()
+		tx := newTx(e.Branch())
 		tx.managed, tx.reused = true, true
 		return tx
 	}
@@ -146,7 +146,7 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 // A read-only transaction is a snapshot; while it is open, the files it can see stay on disk. A
 // writable one waits for its turn, and no other can write before it has ended.
 func (db *DB) Begin(writable bool) (*Tx, error) {
-	tx := newTx()
+	tx := newTx(db.engine.Branch())
 	if !writable {
 		snap, err := db.engine.Snapshot()
 		if err != nil {

@@ -5,13 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 
 	"github.com/stoatdb/stoat"
 )
 
+// exampleFolder returns a database on the disk, which has a log: a loop may start after the commits
+// that it is to tell. The function closes and removes it.
+func exampleFolder() (db *stoat.DB, remove func()) {
+	dir, err := os.MkdirTemp("", "stoat")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if db, err = stoat.Open(dir, nil); err != nil {
+		log.Fatal(err)
+	}
+	return db, func() {
+		if err := errors.Join(db.Close(), os.RemoveAll(dir)); err != nil {
+			log.Fatal(err)
+		}
+	}
+}
+
 func ExampleDB_Watch() {
-	db := exampleDB()
-	defer db.Close()
+	db, remove := exampleFolder()
+	defer remove()
 
 	from := db.Position()
 	go func() {

@@ -33,11 +33,12 @@ func salvageOn(
 	ctx context.Context, fs vfs.FS, src, dst string, sizes salvage.Sizes,
 ) (*SalvageReport, error) {
 	id, err := engine.NewIdentity()
-	if err != nil {
+	branch, branchErr := engine.NewBranch()
+	if err = errors.Join(err, branchErr); err != nil {
 		return nil, fmt.Errorf("salvage %s: %w", src, err)
 	}
 	job := salvage.Job{
-		FS: fs, Source: src, Dest: dst, Database: id, Sizes: sizes,
+		FS: fs, Source: src, Dest: dst, Database: id, Branch: branch, Sizes: sizes,
 		Verify: func() error { return verify(ctx, fs, dst) },
 	}
 	r, err := job.Run(ctx)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/salvage"
 	"github.com/stoatdb/stoat/internal/tuned"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -33,6 +34,22 @@ func TestSalvageReport_fitsOnATerminal(t *testing.T) {
 		if !strings.Contains(text, part) {
 			t.Errorf("the report lacks %q:\n%s", part, text)
 		}
+	}
+}
+
+func TestSalvage_makesABranchOfItsOwn(t *testing.T) {
+	fs := memfs.New()
+	db := openOn(t, fs, nil)
+	ok(t, db.Put([]byte("k"), nil))
+	ok(t, db.Close())
+	_, err := tuned.Salvage(context.Background(), fs, "db", "new", salvage.Sizes{})
+	ok(t, err)
+	before, err := manifest.Load(fs, "db")
+	ok(t, err)
+	after, err := manifest.Load(fs, "new")
+	ok(t, err)
+	if b, a := before.Version.Branch, after.Version.Branch; b == 0 || a == 0 || a == b {
+		t.Errorf("branch %x is salvaged to %x", b, a)
 	}
 }
 

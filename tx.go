@@ -23,6 +23,7 @@ type Tx struct {
 	snap *superversion.Superversion
 	w    *engine.Writer // nil in a read-only transaction
 
+	branch     uint64               // that of the database
 	position   Position             // of what the transaction began on
 	generation uint64               // the number of transactions that ended in this Tx
 	scratch    []byte               // the internal key in use
@@ -39,8 +40,9 @@ type Tx struct {
 	reused   bool // it serves another View after its end
 }
 
-func newTx() *Tx {
-	tx := new(Tx)
+// newTx returns a transaction of a database whose commits are of the branch.
+func newTx(branch uint64) *Tx {
+	tx := &Tx{branch: branch}
 	tx.space = space{tx: tx, id: keyspace.RootID}
 	tx.setPrefix()
 	return tx
@@ -52,9 +54,9 @@ func (tx *Tx) begin(snap *superversion.Superversion, w *engine.Writer) {
 	tx.err = nil
 	tx.born = tx.generation
 	if w != nil {
-		tx.position = positionOf(w.Base())
+		tx.position = positionOf(tx.branch, w.Base())
 	} else {
-		tx.position = positionOf(snap.Commit)
+		tx.position = positionOf(tx.branch, snap.Commit)
 	}
 }
 

@@ -12,17 +12,31 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// Position is a moment in the order of commits: the later one is greater. The zero value means
-// "from now on" and is the position of no moment. Positions stay what they are when the database is
-// closed and opened again. With [SyncNever], a crash may undo commits, and others take their
-// positions; after one, read anew what was followed.
+// Position is a moment in the order of commits. It is a number for [DB.Watch], and to keep; of two
+// of the same database, the later one is greater. The zero value means "from now on" and is the
+// position of no moment. Positions stay what they are when the database is closed and opened again.
+// With [SyncNever], a crash may undo commits, and others take their positions; after one, read anew
+// what was followed.
+//
+// A backup that is opened for writing, restored or not, is another database in this: what it
+// commits is not what the other one did. Positions of before mean nothing there, nor do its own
+// until it has committed something.
 type Position uint64
 
-// positionOf returns the position of a commit. That of an empty database, which has none, is 1.
-func positionOf(commit uint64) Position { return Position(commit) + 1 }
+// commitBits of a position are the number of its commit, and one more, so that none is 0. Those of
+// the branch are above, and the highest one is 0, so that it is a positive number everywhere.
+const commitBits = 63 - engine.BranchBits
+
+// positionOf returns the position of a commit, which is 0 if there is none yet.
+func positionOf(branch, commit uint64) Position {
+	return Position(branch&(1<<engine.BranchBits-1)<<commitBits | commit + 1)
+}
 
 // commit returns the number of the position's commit.
-func (p Position) commit() uint64 { return uint64(p) - 1 }
+func (p Position) commit() uint64 { return uint64(p)&(1<<commitBits-1) - 1 }
+
+// isOf reports whether the position is one of the branch.
+func (p Position) isOf(branch uint64) bool { return p == positionOf(branch, p.commit()) }
 
 // ChangeKind says what a [Change] does.
 type ChangeKind uint8
@@ -52,7 +66,10 @@ type Change struct {
 }
 
 // Position returns the position of the newest commit that readers see, also of a closed database.
-func (db *DB) Position() Position { return positionOf(db.engine.Newest()) }
+func (db *DB) Position() Position { return db.positionOf(db.engine.Newest()) }
+
+// positionOf returns the position of a commit of this database.
+func (db *DB) positionOf(commit uint64) Position { return positionOf(db.engine.Branch(), commit) }
 
 // Position returns the position of the commit that the transaction began on. What it wrote itself
 // has none before it is committed. To read a range and then follow its changes without a gap, pass
@@ -92,8 +109,8 @@ func (db *DB) WatchBucket(
 	ctx context.Context, path [][]byte, r Range, from Position,
 ) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		w := watch{ctx: ctx, yield: yield, limited: r.Limit > 0, left: r.Limit, at: from}
-		err := w.run(db, path, r)
+		w := watch{db: db, ctx: ctx, yield: yield, limited: r.Limit > 0, left: r.Limit, at: from}
+		err := w.run(path, r)
 		if errors.Is(err, ErrLagged) {
 			w.at = db.Position()
 		}
@@ -108,6 +125,7 @@ var errWatched = errors.New("all that was asked for is told")
 
 // watch is one pass of a loop over changes.
 type watch struct {
+	db      *DB
 	ctx     context.Context
 	yield   func(Change, error) bool
 	limited bool
@@ -124,21 +142,25 @@ type watch struct {
 }
 
 // run tells all changes. The error says why there are no more; it is never nil.
-func (w *watch) run(db *DB, path [][]byte, r Range) error {
+func (w *watch) run(path [][]byte, r Range) error {
 	if r.Reverse {
 		return errors.New("changes come in the order of commits: watch without Range.Reverse")
 	}
-	f, err := db.engine.Follow()
+	f, err := w.db.engine.Follow()
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	if w.at > 0 { // the bucket may be as new as that
+		if !w.at.isOf(w.db.engine.Branch()) {
+			return fmt.Errorf("the position is of another database, or of before it was restored: %w",
+				ErrLagged)
+		}
 		if err := f.Reach(w.ctx, w.at.commit()); err != nil {
 			return err
 		}
 	}
-	err = db.View(func(tx *Tx) error {
+	err = w.db.View(func(tx *Tx) error {
 		if w.at == 0 {
 			w.at = tx.Position()
 		}
@@ -193,7 +215,7 @@ func (w *watch) commit(c engine.Commit) error {
 		if !ok {
 			return nil
 		}
-		change.Position = positionOf(c.Number)
+		change.Position = w.db.positionOf(c.Number)
 		if err := w.tell(false); err != nil {
 			return err
 		}
@@ -206,7 +228,7 @@ func (w *watch) commit(c engine.Commit) error {
 	if err != nil {
 		return err
 	}
-	w.at = positionOf(c.Number)
+	w.at = w.db.positionOf(c.Number)
 	if w.orphan {
 		return fmt.Errorf("the watched bucket was deleted: %w", ErrBucketNotFound)
 	}
@@ -222,8 +244,10 @@ func (w *watch) tell(last bool) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	w.holds, w.held.Last = false, last
-	if !w.yield(w.held, nil) {
+	change := w.held
+	change.Last = last
+	w.held, w.holds = Change{}, false // a loop that waits keeps nothing
+	if !w.yield(change, nil) {
 		return errWatched
 	}
 	if w.left--; w.limited && w.left == 0 {

@@ -12,7 +12,7 @@ import (
 
 // BenchmarkWatch commits keys while loops follow.
 func BenchmarkWatch(b *testing.B) {
-	for _, loops := range []int{0, 1, 10} {
+	for _, loops := range []int{0, 1, 10, 1000} {
 		b.Run(fmt.Sprint("loops=", loops), func(b *testing.B) {
 			db := openOn(b, memfs.New(), &stoat.Options{Sync: stoat.SyncNever})
 			ctx, cancel := context.WithCancel(b.Context())

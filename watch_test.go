@@ -1,9 +1,13 @@
 package stoat_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -255,22 +259,97 @@ func TestWatch_positionsOutliveClose(t *testing.T) {
 	})
 }
 
+// TestWatch_lagsAfterARestore follows with positions of the other of two databases, one of which is
+// restored from a backup of the other.
+func TestWatch_lagsAfterARestore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, disk := openOn(t, memfs.New(), nil), memfs.New()
+		putAll(t, db, "a", "b")
+		common := db.Position()
+		ok(t, tuned.Backup(t.Context(), db, disk, "db", false))
+		restored := openOn(t, disk, nil)
+		var keep []*follower
+		for _, one := range []*stoat.DB{db, restored} {
+			keep = append(keep, follow(one, "", stoat.Range{}, 0))
+			synctest.Wait()
+			putAll(t, one, "c", "d", "e")
+		}
+		follow(restored, "", stoat.Range{}, common).ends(t, "", stoat.ErrLagged)
+		follow(restored, "", stoat.Range{}, db.Position()-1).ends(t, "", stoat.ErrLagged)
+		follow(db, "", stoat.Range{}, restored.Position()-1).ends(t, "", stoat.ErrLagged)
+		for _, one := range []*stoat.DB{db, restored} {
+			f := follow(one, "", stoat.Range{}, one.Position()-1)
+			f.wants(t, "e=v-e.")
+			f.stop(t)
+		}
+		for _, f := range keep {
+			f.stop(t)
+		}
+		end := restored.Position()
+		ok(t, errors.Join(db.Close(), restored.Close()))
+		restored = openOn(t, disk, nil)
+		equal(t, restored.Position(), end)
+		f := follow(restored, "", stoat.Range{}, end)
+		putAll(t, restored, "f")
+		f.wants(t, "f=v-f.")
+		f.stop(t)
+		ok(t, restored.Close())
+	})
+}
+
+// TestWatch_keepsNothingWhileItWaits wants what was told to be collected while the loop waits.
+func TestWatch_keepsNothingWhileItWaits(t *testing.T) {
+	db := openOn(t, memfs.New(), &stoat.Options{MemoryLimit: 16 << 20})
+	ctx, cancel := context.WithCancel(t.Context())
+	var loop sync.WaitGroup
+	var started, told, gone atomic.Bool
+	loop.Go(func() {
+		for c, err := range db.Watch(ctx, stoat.Range{End: []byte("b")}, 0) {
+			if started.Store(true); err == nil && len(c.Value) > 1 {
+				runtime.AddCleanup(&c.Value[0], func(gone *atomic.Bool) { gone.Store(true) }, &gone)
+				told.Store(true)
+			}
+		}
+	})
+	for !started.Load() {
+		ok(t, db.Put([]byte("a"), nil))
+	}
+	ok(t, db.Put([]byte("a"), make([]byte, 100<<10)))
+	for !told.Load() {
+		runtime.Gosched()
+	}
+	for range 20 { // more than is kept
+		ok(t, db.Put([]byte("not watched"), make([]byte, 100<<10)))
+	}
+	for n := 0; !gone.Load() && n < 1000; n++ {
+		runtime.GC()
+		runtime.Gosched()
+	}
+	if !gone.Load() {
+		t.Error("a change that was told stays in memory")
+	}
+	cancel()
+	loop.Wait()
+	ok(t, db.Close())
+}
+
 func TestWatch_refuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := memfs.New()
 		db := openOn(t, disk, nil)
 		for want, f := range map[string]*follower{
-			"Range.Reverse":    follow(db, "", stoat.Range{Reverse: true}, 0),
-			"another database": follow(db, "", stoat.Range{}, db.Position()+1),
+			"Range.Reverse": follow(db, "", stoat.Range{Reverse: true}, 0),
+			"of a copy":     follow(db, "", stoat.Range{}, db.Position()+1),
 		} {
 			if <-f.done; f.err == nil || !strings.Contains(f.err.Error(), want) {
 				t.Errorf("error %v, want one about %s", f.err, want)
 			}
 		}
+		empty := db.Position()
 		ok(t, db.Close())
 		db = openOn(t, disk, &stoat.Options{ReadOnly: true})
 		follow(db, "", stoat.Range{}, 0).ends(t, "", stoat.ErrReadOnly)
-		equal(t, db.Position(), 1)
+		equal(t, db.Position(), empty)
 		ok(t, db.Close())
 	})
 }

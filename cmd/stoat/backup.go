@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"time"
 
 	"github.com/stoatdb/stoat"
@@ -26,8 +27,11 @@ func backupCommand() *command {
 DIR is a database of its own, to read from and to restore. If it holds an
 earlier backup, only what is new is copied, and the rest is compared. All of it
 is read and verified before it counts; until then, or if that fails, DIR is the
-earlier backup. Others may use the database meanwhile: if a process has it open,
-the backup has what that has committed when it starts.
+earlier backup. DB stays as it is, and others may use it meanwhile: if a process
+has it open, the backup has what that has committed when it starts.
+
+A backup that was written to is a database of its own, as a restored one is:
+choose another DIR for a backup of it, or of what it came from.
 
 With -link, files are not copied but get a second name in DIR, on the same disk.
 That takes an instant, and no space at first. It helps against mistakes, but not
@@ -44,19 +48,6 @@ against a disk that breaks, and it is not read as a whole.`,
 
 // backup makes a backup of an existing database and prints what that did.
 func backup(ctx context.Context, s *stdio, dir, to string, link bool) error {
-	// Opening for writing would create the database.
-	if err := view(s, dir, func(*stoat.Tx) error { return nil }); err != nil {
-		return err
-	}
-	db, err := stoat.Open(dir, nil)
-	if err == nil {
-		err = db.Close() // which leaves its files as they will stay
-	}
-	if errors.Is(err, stoat.ErrLocked) {
-		fmt.Fprintln(s.out, "another process has the database open: "+
-			"the backup has what is committed there now")
-	}
-	// Other errors are of no concern: nobody writes to it.
 	return copyReadOnly(ctx, dir, &copying{s: s, label: "backup", to: to, link: link},
 		"backup of %s in %s")
 }
@@ -64,7 +55,7 @@ func backup(ctx context.Context, s *stdio, dir, to string, link bool) error {
 // copyReadOnly copies a database, which it opens for reading, and prints what that did.
 func copyReadOnly(ctx context.Context, dir string, c *copying, format string) error {
 	for tries := 1; ; tries++ {
-		db, err := open(dir, &stoat.Options{ReadOnly: true})
+		db, err := open(dir, &stoat.Options{ReadOnly: true, Logger: slog.New(warnings{c.s.err})})
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,7 +49,7 @@ func TestBackup_ofAnOpenDatabaseHasWhatIsCommitted(t *testing.T) {
 		}
 		to := filepath.Join(filepath.Dir(dir), "backup")
 		text := output(t, "backup", dir, to)
-		if !strings.HasPrefix(text, "another process has the database open") {
+		if !strings.HasPrefix(text, "backup of ") {
 			t.Errorf("backup prints %q", text)
 		}
 		equal(t, output(t, "dump", to), output(t, "dump", dir))
@@ -56,6 +57,61 @@ func TestBackup_ofAnOpenDatabaseHasWhatIsCommitted(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestBackup_leavesWhatItReadsAlone makes a backup of a backup, and of a database that was not
+// closed.
+func TestBackup_leavesWhatItReadsAlone(t *testing.T) {
+	dir := sample(t)
+	parent := filepath.Dir(dir)
+	to, offsite := filepath.Join(parent, "backup"), filepath.Join(parent, "offsite")
+	output(t, "backup", dir, to)
+	before := contents(t, to)
+	output(t, "backup", to, offsite)
+	if !maps.Equal(contents(t, to), before) {
+		t.Error("a backup of the backup has changed it")
+	}
+	db, err := stoat.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Put([]byte("new"), []byte("in the log")); err != nil {
+		t.Fatal(err)
+	}
+	killed := filepath.Join(parent, "killed")
+	if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before = contents(t, killed)
+	output(t, "backup", killed, to)
+	if !maps.Equal(contents(t, killed), before) {
+		t.Error("a backup of a database that was not closed has changed it")
+	}
+	equal(t, strings.TrimSpace(output(t, "get", to, "new")), "in the log")
+	output(t, "backup", dir, to)
+	output(t, "backup", to, offsite)
+	equal(t, output(t, "dump", offsite), output(t, "dump", dir))
+}
+
+// contents returns what the files in a folder hold.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[e.Name()] = string(data)
+	}
+	return all
 }
 
 func TestBackup_linksOnDemand(t *testing.T) {

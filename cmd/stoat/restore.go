@@ -16,7 +16,8 @@ func restoreCommand() *command {
 		details: `
 NEWDB must not exist, or be an empty folder; DIR stays as it is. All is read and
 verified. To put the new database in the place of the old one, keep the old
-folder under another name until you know that you do not need it.`,
+folder under another name until you know that you do not need it. For backups of
+the new database, choose another folder than DIR.`,
 		min: 2, max: 2,
 		flags: newFlags(),
 		run: func(s *stdio, args []string) error {

@@ -18,7 +18,8 @@
 //
 // A manifest written here says that no log is to be replayed and that no file has a higher number,
 // in one and the same number. One that a database writes never does. That is how a backup is known
-// that was opened for writing since: it goes its own way, and is left alone.
+// that was written to since: it goes its own way, and is left alone. From then on its branch is
+// another one, too, so that neither it nor its source is taken for the other in a third folder.
 //
 // A Folder is for one goroutine at a time. The package neither decides what is backed up nor reads
 // what is in the files; whether they are sound is for the caller to say before it commits.
@@ -69,6 +70,8 @@ type Folder struct {
 	decided bool                // the new manifest counts, or it is unknown whether it does
 	held    map[string]vfs.File // files of the source that are kept open, lest they vanish
 	buffers [2][]byte
+
+	uncopied error // why the newest manifest has no copy
 }
 
 // Begin locks the folder dir for a backup of the source, and makes it if it is missing. It is an
@@ -162,9 +165,14 @@ func (f *Folder) writeManifest(version *manifest.Version) error {
 	if err != nil {
 		return err
 	}
+	f.uncopied = journal.CopyFailure()
 	f.earlier = &manifest.State{Number: number, Database: f.source.Database, Version: &next}
 	return journal.Close()
 }
+
+// CopyFailure returns why the manifest has no copy beside it; nil if it has one. That does not keep
+// the backup from being one.
+func (f *Folder) CopyFailure() error { return f.uncopied }
 
 // Tidy removes the files that the backup does not need. It is no loss if that fails: the next
 // backup does it.

@@ -234,6 +234,25 @@ func TestCopy_outlivesFilesThatVanish(t *testing.T) {
 	}
 }
 
+func TestCommit_goesOnWithoutACopyOfTheManifest(t *testing.T) {
+	s, _ := newSource(t, 3)
+	broken := errors.New("broken")
+	target := faultfs.New(memfs.New(), func(op faultfs.Op) error {
+		if op.Kind == faultfs.Create && strings.HasSuffix(op.Name, ".copy") {
+			return broken
+		}
+		return nil
+	})
+	f, err := Begin(target, "backup", s, new(Meter))
+	ok(t, err)
+	ok(t, f.Copy(t.Context(), false))
+	ok(t, f.Commit(s.Version))
+	wantErr(t, f.CopyFailure(), broken)
+	ok(t, f.Close())
+	_, err = manifest.Load(target, "backup")
+	ok(t, err)
+}
+
 func TestCopy_noticesATornSource(t *testing.T) {
 	s, disk := newSource(t, 3)
 	write(t, disk, "db/000003.table", "tab")

@@ -120,10 +120,14 @@ func (f *Folder) checkEarlier() error {
 		return fmt.Errorf("the folder %s holds another database; choose another folder", f.dir)
 	}
 	logs := f.found.logs
-	if v.LogNumber != v.NextNumber || f.earlier.Torn ||
+	if !v.IsBackup() || f.earlier.Torn ||
 		len(logs) > 0 && logs[len(logs)-1] >= v.LogNumber {
 		return fmt.Errorf("the folder %s holds a copy of the database that is no backup, or was "+
 			"written to since; choose another folder", f.dir)
+	}
+	if v.Branch != f.source.Version.Branch {
+		return fmt.Errorf("the backup in %s and the database are of different branches: one of them "+
+			"comes from a restored backup that was written to; choose another folder", f.dir)
 	}
 	if v.LastCommit > f.source.LastCommit {
 		return fmt.Errorf("the backup in %s has %d commits and the database %d, which is older; "+
@@ -134,22 +138,23 @@ func (f *Folder) checkEarlier() error {
 
 // item is a file that a version names.
 type item struct {
-	name string
-	size int64 // how much of it there is to copy
-	log  bool  // a log segment: nobody changes what is to be copied of it, but it may be longer
+	name   string
+	number uint64
+	size   int64 // how much of it there is to copy
+	log    bool  // a log segment: nobody changes what is to be copied of it, but it may be longer
 }
 
 // itemsOf returns the files of a version, tables first.
 func itemsOf(v *manifest.Version) (items []item) {
 	for t := range v.Tables() {
-		items = append(items, item{name: run.Name(t.Number), size: int64(t.Size)})
+		items = append(items, item{run.Name(t.Number), t.Number, int64(t.Size), false})
 	}
 	for _, file := range v.ValueFiles {
 		name := valuelog.Name(file.Number)
 		if file.Log {
 			name = wal.Name(file.Number)
 		}
-		items = append(items, item{name: name, size: int64(file.Size), log: file.Log})
+		items = append(items, item{name, file.Number, int64(file.Size), file.Log})
 	}
 	return items
 }

@@ -22,9 +22,9 @@ const (
 )
 
 // Copy brings the files of the source into the folder, durable but for their names, which Commit
-// makes so. Those that the earlier backup has are kept, after a look at all their bytes. With link,
-// the others but log segments get a second name there instead of being copied, where the file
-// system can do that.
+// makes so. Those that the earlier backup has are kept, after a look at all their bytes: the error
+// is a [Difference] if they are not the same. With link, the others but log segments get a second
+// name there instead of being copied, where the file system can do that.
 //
 // If a file of the source is missing, the error matches fs.ErrNotExist.
 func (f *Folder) Copy(ctx context.Context, link bool) error {
@@ -110,38 +110,42 @@ func (f *Folder) compare(ctx context.Context, i item, link bool) error {
 		f.meter.KeptBytes.Add(uint64(i.size))
 		return nil
 	}
-	err := f.withOriginal(i.name, func(original vfs.File) error {
+	return f.withOriginal(i.name, func(original vfs.File) error {
 		return withFile(f.fs, to, func(kept vfs.File) error {
 			size, err := kept.Size()
 			if err != nil {
 				return err
 			}
 			if size != i.size {
-				return errDiffers
+				return &Difference{to, i.number}
 			}
 			return f.chunks(ctx, original, from, size, func(p []byte, at int64) error {
-				return f.compareChunk(kept, to, p, at)
+				return f.compareChunk(kept, i, p, at)
 			})
 		})
 	})
-	if errors.Is(err, errDiffers) {
-		return fmt.Errorf("%s: %w: one of the two is damaged, or the backup is of a copy that went "+
-			"its own way; check both with \"stoat check\", or choose another folder", to, err)
-	}
-	return err
 }
 
-// errDiffers is the error of comparing with a file that has not the same bytes.
-var errDiffers = errors.New("it is not the file that the database has")
+// Difference is the error of a file that the earlier backup has with other bytes than the source.
+type Difference struct {
+	File   string // its name in the folder, as opened
+	Number uint64
+}
+
+// Error implements error.
+func (d *Difference) Error() string {
+	return d.File + " is not the same file as the database's own"
+}
 
 // compareChunk compares p with what a file has at the offset at.
-func (f *Folder) compareChunk(kept vfs.File, name string, p []byte, at int64) error {
+func (f *Folder) compareChunk(kept vfs.File, i item, p []byte, at int64) error {
+	name := f.path(i.name)
 	other := f.buffer(1)[:len(p)]
 	if n, err := kept.ReadAt(other, at); n < len(other) {
 		return fmt.Errorf("read %s at offset %d: %w", name, at, err)
 	}
 	if !bytes.Equal(p, other) {
-		return errDiffers
+		return &Difference{name, i.number}
 	}
 	f.meter.KeptBytes.Add(uint64(len(p)))
 	return nil

@@ -34,9 +34,12 @@ const (
 // backup. If a file of a read-only one is gone, because a writer has replaced it, the error matches
 // fs.ErrNotExist.
 func (e *Engine) Backup(ctx context.Context, target vfs.FS, dir string, link bool) error {
-	err := e.Flush()
+	err := e.flush(ctx)
 	if errors.Is(err, ErrClosed) {
 		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	unflushed := err != nil
 	if unflushed && !errors.Is(err, ErrReadOnly) {
@@ -89,7 +92,6 @@ type frozen struct {
 // freeze returns what is committed, with or without what is in memory, and keeps its files
 // from being removed until unpin is called.
 func (e *Engine) freeze(memory bool) (p frozen, unpin func()) {
-	visible := e.visible()
 	e.installing.Lock()
 	defer e.installing.Unlock()
 	state := e.state.Load()
@@ -98,7 +100,7 @@ func (e *Engine) freeze(memory bool) (p frozen, unpin func()) {
 	if memory {
 		p.memory = append(slices.Clone(state.Sealed), state.Mem)
 		slices.Reverse(p.memory[:len(state.Sealed)])
-		p.lastCommit = max(p.lastCommit, visible)
+		p.lastCommit = max(p.lastCommit, state.Commit)
 	}
 	var names []string
 	for t := range p.version.Tables() {
@@ -128,19 +130,6 @@ func (e *Engine) pinLocked(names []string, n int) {
 	}
 }
 
-// visible returns the number of a commit that readers see, the newest or one shortly before it.
-func (e *Engine) visible() uint64 {
-	if e.options.Volatile {
-		return e.committed.Load()
-	}
-	e.pipeline.mu.Lock()
-	defer e.pipeline.mu.Unlock()
-	if e.options.NoSync {
-		return e.pipeline.written
-	}
-	return e.pipeline.synced
-}
-
 // backup writes what is frozen into a folder.
 func (e *Engine) backup(
 	ctx context.Context, p frozen, target vfs.FS, dir string, link bool,
@@ -154,7 +143,7 @@ func (e *Engine) backup(
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
 	if err := folder.Copy(ctx, link); err != nil {
-		return err
+		return e.blame(ctx, err, p.version, target, dir)
 	}
 	copied := e.asOpened(target, dir, p.version)
 	if err := e.addMemory(ctx, copied, folder, p); err != nil {
@@ -169,6 +158,9 @@ func (e *Engine) backup(
 	}
 	if err := folder.Commit(copied.state.Load().Levels.Version); err != nil {
 		return err
+	}
+	if err := folder.CopyFailure(); err != nil {
+		e.options.Logger.Warn("the backup's manifest has no copy for now", "dir", dir, "err", err)
 	}
 	if err := folder.Tidy(); err != nil {
 		e.options.Logger.Warn("remove what the backup does not need", "dir", dir, "err", err)

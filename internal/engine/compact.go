@@ -16,7 +16,7 @@ const compactGarbage = 20
 // keys, and leaves as little on the disk as it can. It takes the place of the background merges
 // meanwhile. When ctx ends, it stops soon; what it has done by then stays done.
 func (e *Engine) Compact(ctx context.Context) error {
-	if err := e.Flush(); err != nil {
+	if err := e.flush(ctx); err != nil {
 		return err
 	}
 	if err := e.takeMerging(ctx); err != nil {
@@ -102,12 +102,7 @@ func (e *Engine) compaction(v *manifest.Version, done compacted) (plan, bool) {
 // takeMerging returns when no merge runs, and keeps others from starting. If ctx ends before, it
 // returns why, and others go on.
 func (e *Engine) takeMerging(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.moved.Broadcast()
-	})
-	defer stop()
+	defer context.AfterFunc(ctx, e.stir)()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for e.merging && ctx.Err() == nil {

@@ -30,6 +30,7 @@ type Engine struct {
 	dir      string
 	options  Options
 	database [16]byte     // the identity that all its files carry
+	branch   uint64       // that of its commits
 	lock     vfs.Lock     // nil when read-only
 	cache    *table.Cache // decoded blocks
 
@@ -98,7 +99,7 @@ func newEngine(fs vfs.FS, dir string, o Options) *Engine {
 	e.hurry, e.due, e.stop = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 	e.moved.L = &e.mu
 	e.pipeline.changed.L = &e.pipeline.mu
-	e.recent.changed.L, e.recent.limit = &e.recent.mu, e.options.recentBytes()
+	e.recent.limit = e.options.recentBytes()
 	e.cache = table.NewCache(e.options.heapBytes())
 	e.mem = newMemtable()
 	return e

@@ -70,13 +70,12 @@ func (f *Follower) Close() { f.engine.recent.leave() }
 func (f *Follower) Reach(ctx context.Context, commit uint64) error {
 	e := f.engine
 	if newest := e.committed.Load(); commit > newest {
-		return fmt.Errorf("position %d is ahead of the newest, %d: it is of another database, or of "+
-			"commits that a crash undid", commit+1, newest+1)
+		return fmt.Errorf("the position is that of commit %d, and the newest is %d: it is of a copy of "+
+			"the database, or of commits that a crash undid", commit, newest)
 	}
 	if commit == 0 {
 		return ctx.Err()
 	}
-	defer context.AfterFunc(ctx, e.recent.nudge)()
 	_, err := e.await(ctx, commit-1)
 	return err
 }
@@ -86,7 +85,6 @@ func (f *Follower) Reach(ctx context.Context, commit uint64) error {
 // error of ctx, and ErrLagged when the next commit is neither kept nor in the log.
 func (f *Follower) Run(ctx context.Context, after uint64, fn func(c Commit) error) error {
 	e := f.engine
-	defer context.AfterFunc(ctx, e.recent.nudge)()
 	for seen := after; ; {
 		newest, err := e.await(ctx, seen)
 		if err != nil {

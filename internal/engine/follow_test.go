@@ -229,54 +229,51 @@ func TestFollower_thatIsSlowDelaysNobody(t *testing.T) {
 }
 
 // heldBytes counts the memory that it holds.
-func heldBytes(f *recent) (n int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, payload := range f.commits {
-		n += int64(cap(payload)) + keptOverhead
-	}
-	return n
-}
-
-func TestRecent_keepsNothingForNobody(t *testing.T) {
-	e := mustOpen(t, memfs.New(), calm())
-	mustCommit(t, e, "a")
-	f, err := e.Follow()
-	ok(t, err)
-	g, err := e.Follow()
-	ok(t, err)
-	if mustCommit(t, e, "b"); heldBytes(&e.recent) == 0 {
-		t.Error("nothing is kept for two followers")
-	}
-	if f.Close(); heldBytes(&e.recent) == 0 {
-		t.Error("nothing is kept for one follower")
-	}
-	g.Close()
-	if mustCommit(t, e, "c"); heldBytes(&e.recent) > 0 {
-		t.Error("commits are kept for nobody")
-	}
-}
-
-func TestRecent_doesWithoutWhatIsTooLarge(t *testing.T) {
-	f := &recent{limit: 1000}
-	f.changed.L = &f.mu
-	f.join()
-	f.add(1, [][]byte{[]byte("ab"), []byte("c")})
-	f.add(2, [][]byte{make([]byte, 2000)})
-	f.add(3, [][]byte{[]byte("d")})
-	f.add(4, nil)
-	for commit, want := range []string{1: "", 2: "", 3: "d", 4: ""} {
-		got, kept := f.get(uint64(commit))
-		if string(got) != want || kept != (commit >= 3) {
-			t.Errorf("of commit %d, %q is kept: %t; want %q", commit, got, kept, want)
+// TestRecent_keepsNothingAfterTheLastHasLeft has the last follower leave while a commit is kept.
+// TestFollower_isWokenWithManyOthers commits while many followers wait, of which some give up.
+func TestFollower_isWokenWithManyOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, err := Open(memfs.New(), "db", calm())
+		ok(t, err)
+		const followers, commits = 50, 20
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		var told atomic.Int64
+		for i := range followers {
+			f, err := e.Follow()
+			ok(t, err)
+			ctx := ctx
+			if i%2 == 0 {
+				ctx = t.Context()
+			}
+			all.Go(func() {
+				defer f.Close()
+				err := f.Run(ctx, 0, func(Commit) error { told.Add(1); return nil })
+				if want := []error{ErrClosed, context.Canceled}[i%2]; !errors.Is(err, want) {
+					t.Errorf("error %v, want %v", err, want)
+				}
+			})
 		}
-	}
-	f.add(9, [][]byte{[]byte("e")})
-	if _, kept := f.get(4); kept {
-		t.Error("a commit is kept across a gap")
-	}
+		for n := range int64(commits) {
+			synctest.Wait()
+			if got := told.Load(); got != n*followers {
+				t.Errorf("after %d commits, %d were told", n, got)
+			}
+			mustCommit(t, e, "a")
+		}
+		synctest.Wait()
+		cancel()
+		mustCommit(t, e, "b")
+		synctest.Wait()
+		ok(t, e.Close())
+		all.Wait()
+		if got := told.Load(); got < commits*followers+followers/2 {
+			t.Errorf("%d commits were told in all", got)
+		}
+	})
 }
 
+// TestRecent_costsNothingWithoutFollowers counts what a commit allocates for nobody.
 func TestFollower_reachesOnlyWhatWasCommitted(t *testing.T) {
 	e := mustOpen(t, memfs.New(), calm())
 	mustCommit(t, e, "a")

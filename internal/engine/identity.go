@@ -1,9 +1,51 @@
 package engine
 
-import "crypto/rand"
+import (
+	"crypto/rand"
+	"encoding/binary"
+
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/superversion"
+)
 
 // NewIdentity returns the identity of a new database: a random number that all its files carry.
 func NewIdentity() (id [16]byte, err error) {
 	_, err = rand.Read(id[:])
 	return id, err
+}
+
+// NewBranch returns the branch of a new database, or of a copy that goes its own way: a random
+// number that is never 0, and that takes the same space in all manifests.
+func NewBranch() (uint64, error) {
+	const fixed = 1 << 62
+	var p [8]byte
+	_, err := rand.Read(p[:])
+	return binary.LittleEndian.Uint64(p[:])>>2 | fixed, err
+}
+
+// Branch returns what tells the commits of this database from those of copies that went their own
+// way, or came back. Those of a backup that is open for writing get another one each time, until
+// the first write makes it last.
+func (e *Engine) Branch() uint64 { return e.branch }
+
+// BranchBits is how many of the low bits tell a branch from the one that it comes from. Others may
+// have the same ones, if hardly ever.
+const BranchBits = 15
+
+// setBranch sets the branch of what is to be committed on top of version.
+func (e *Engine) setBranch(version *manifest.Version) (err error) {
+	e.branch = version.Branch
+	for version.IsBackup() && err == nil && (e.branch^version.Branch)&(1<<BranchBits-1) == 0 {
+		e.branch, err = NewBranch()
+	}
+	return err
+}
+
+// leaveBackup makes durable that the database is a backup no more, if it is one: before there is a
+// log, which belongs to another branch.
+func (e *Engine) leaveBackup() error {
+	if e.state.Load().Levels.Version.Branch == e.branch {
+		return nil
+	}
+	return e.install(new(manifest.Edit), func(*superversion.Superversion) {})
 }

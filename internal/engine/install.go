@@ -20,7 +20,9 @@ func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Sup
 	defer e.installing.Unlock()
 	old := e.state.Load().Levels
 	edit.AddDictionaries = newDictionaries(edit.AddDictionaries, old.Version)
-	edit.NextNumber = e.numbers.Load()
+	if edit.NextNumber = e.numbers.Load(); edit.NextNumber == edit.LogNumber {
+		edit.NextNumber = e.numbers.Add(1) // or the manifest would be that of a backup
+	}
 	version, err := old.Version.Apply(edit)
 	if p := e.poisoned.Load(); p != nil {
 		err = p // nothing is written any more
@@ -105,7 +107,7 @@ func (e *Engine) sealManifest() error {
 // startManifest replaces the manifest by a new one that says outcome.
 func (e *Engine) startManifest(outcome *manifest.Version) error {
 	number := e.nextNumber()
-	outcome.NextNumber = number + 1
+	outcome.NextNumber, outcome.Branch = number+1, e.branch
 	next, err := manifest.Create(e.fs, e.dir, number, e.database, outcome)
 	if err != nil {
 		return err
@@ -154,8 +156,11 @@ func (e *Engine) create(found files) (err error) {
 	if e.database, err = NewIdentity(); err != nil {
 		return err
 	}
+	if e.branch, err = NewBranch(); err != nil {
+		return err
+	}
 	number := e.nextNumber()
-	version := &manifest.Version{NextNumber: number + 1}
+	version := &manifest.Version{NextNumber: number + 1, Branch: e.branch}
 	journal, err := manifest.Create(e.fs, e.dir, number, e.database, version)
 	if err != nil {
 		return fmt.Errorf("create database: %w", err)

@@ -57,8 +57,11 @@ const (
 )
 
 // pick returns the most urgent merge, if there is one to do. Those that read what is damaged come
-// last, and only when it is time to try again.
+// last, and only when it is time to try again. A backup that nobody has written to stays as it is.
 func (p picker) pick(v *manifest.Version) (plan, bool) {
+	if v.IsBackup() {
+		return plan{}, false
+	}
 	next, ok := p.choose(v)
 	if ok || len(p.damaged) == 0 {
 		return next, ok

@@ -57,7 +57,7 @@ func (e *Engine) loadReadOnly() error {
 	if err != nil {
 		return err
 	}
-	e.journalAt = state.Number
+	e.journalAt, e.branch = state.Number, state.Version.Branch
 	version, full, err := e.replay(state, found.logs)
 	if err != nil {
 		return err

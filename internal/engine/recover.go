@@ -113,6 +113,9 @@ func (e *Engine) load(found files) error {
 	if err := e.wantEnd(state, found); err != nil {
 		return err
 	}
+	if err := e.setBranch(state.Version); err != nil {
+		return err
+	}
 	e.journalAt, e.edits = state.Number, state.Edits
 	if state.Torn {
 		e.edits++

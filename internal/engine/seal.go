@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"context"
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/memtable"
@@ -12,8 +14,9 @@ import (
 const maxSealed = 3
 
 // waitForRoom returns when another memtable may be sealed: when there are not too many, and those
-// and the active one fit the memory limit, or there is no other. If flushes fail, it says why.
-func (e *Engine) waitForRoom() error {
+// and the active one fit the memory limit, or there is no other. If flushes fail, it says why, and
+// if ctx ends, which must stir the engine, too.
+func (e *Engine) waitForRoom(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for n := len(e.sealed); n > 0; n = len(e.sealed) {
@@ -21,7 +24,7 @@ func (e *Engine) waitForRoom() error {
 		if n < maxSealed && fits {
 			break
 		}
-		if err := e.awaitFlushLocked(); err != nil {
+		if err := e.awaitFlushLocked(ctx); err != nil {
 			return err
 		}
 	}
@@ -29,9 +32,9 @@ func (e *Engine) waitForRoom() error {
 }
 
 // awaitFlushLocked returns after something has moved. If flushes fail, it has the oldest memtable's
-// tried once more at once, and returns why that one fails too.
-func (e *Engine) awaitFlushLocked() error {
-	if err := e.writable(); err != nil {
+// tried once more at once, and returns why that one fails too. When ctx ends, it returns why.
+func (e *Engine) awaitFlushLocked(ctx context.Context) error {
+	if err := cmp.Or(e.writable(), ctx.Err()); err != nil {
 		return err
 	}
 	if e.stalled == nil {
@@ -45,7 +48,7 @@ func (e *Engine) awaitFlushLocked() error {
 	for e.stalled != nil && e.attempts < fresh {
 		poke(e.hurry)
 		e.moved.Wait()
-		if err := e.writable(); err != nil {
+		if err := cmp.Or(e.writable(), ctx.Err()); err != nil {
 			return err
 		}
 	}
@@ -152,14 +155,18 @@ func (e *Engine) setPaceLocked() {
 }
 
 // Flush writes everything committed so far into tables.
-func (e *Engine) Flush() error {
+func (e *Engine) Flush() error { return e.flush(context.Background()) }
+
+// flush is Flush, which waits for others until ctx ends.
+func (e *Engine) flush(ctx context.Context) error {
 	if err := e.writable(); err != nil {
 		return err
 	}
-	if err := e.writer.lock(e.stop); err != nil {
+	if err := e.writer.lock(ctx, e.stop); err != nil {
 		return err
 	}
-	err := e.waitForRoom()
+	defer context.AfterFunc(ctx, e.stir)()
+	err := e.waitForRoom(ctx)
 	if err == nil {
 		err = e.seal()
 	}
@@ -167,5 +174,12 @@ func (e *Engine) Flush() error {
 	if err != nil {
 		return err
 	}
-	return e.awaitFlushed()
+	return e.awaitFlushed(ctx)
+}
+
+// stir has all who wait for something to move look again.
+func (e *Engine) stir() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.moved.Broadcast()
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -68,7 +69,7 @@ func (w *Writer) toTables() error {
 // startSpill prepares the way to tables: everything older than the shared memtable is in tables.
 func (w *Writer) startSpill() error {
 	e := w.engine
-	if err := e.awaitFlushed(); err != nil {
+	if err := e.awaitFlushed(context.Background()); err != nil {
 		return err
 	}
 	levels := e.state.Load().Levels
@@ -78,12 +79,13 @@ func (w *Writer) startSpill() error {
 	return nil
 }
 
-// awaitFlushed returns when no sealed memtable is left.
-func (e *Engine) awaitFlushed() error {
+// awaitFlushed returns when no sealed memtable is left, or why not. When ctx ends, that must stir
+// the engine.
+func (e *Engine) awaitFlushed(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for len(e.sealed) > 0 {
-		if err := e.awaitFlushLocked(); err != nil {
+		if err := e.awaitFlushLocked(ctx); err != nil {
 			return err
 		}
 	}

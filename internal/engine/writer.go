@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
@@ -31,10 +32,16 @@ type Writer struct {
 // it has an item in the channel, which has room for one.
 type writerLock chan struct{}
 
-func (l writerLock) lock(stop <-chan struct{}) error {
+// lock takes the lock, unless ctx ends or the engine closes before somebody lets go of it.
+func (l writerLock) lock(ctx context.Context, stop <-chan struct{}) error {
+	if l.tryLock() {
+		return nil
+	}
 	select {
 	case l <- struct{}{}:
 		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	case <-stop:
 		return ErrClosed
 	}
@@ -68,7 +75,7 @@ func (e *Engine) Begin() (*Writer, error) {
 	if err := e.writable(); err != nil {
 		return nil, err
 	}
-	if err := e.writer.lock(e.stop); err != nil {
+	if err := e.writer.lock(context.Background(), e.stop); err != nil {
 		return nil, err
 	}
 	if err := e.prepare(); err != nil {
@@ -93,7 +100,7 @@ func (e *Engine) prepare() error {
 	if e.mem.Bytes() < limit && e.logBytes() < rolledBackShare*limit {
 		return nil
 	}
-	if err := e.waitForRoom(); err != nil {
+	if err := e.waitForRoom(context.Background()); err != nil {
 		return err
 	}
 	return e.seal()
@@ -289,6 +296,9 @@ func (e *Engine) reserve(size int64) error {
 	}
 	p := &e.pipeline
 	if p.log == nil {
+		if err := e.leaveBackup(); err != nil {
+			return err
+		}
 		number := e.nextNumber()
 		log, err := wal.Create(e.fs, e.dir, number, e.database)
 		if err != nil {

@@ -124,7 +124,7 @@ func manifestImage(t testing.TB) []byte {
 		Bottom:       manifest.Run{Tables: []*manifest.Table{full, tableOf(15, "m", "z")}},
 		ValueFiles:   []manifest.ValueFile{{Number: 9, Size: 20_000, Live: 15_000, Count: 3}},
 		Dictionaries: []manifest.Dictionary{{Number: 11, Bucket: 3, Fit: 440, Data: []byte("words")}},
-		LogNumber:    13, LastCommit: 200, NextNumber: 16, DropEpoch: 1,
+		LogNumber:    13, LastCommit: 200, NextNumber: 16, DropEpoch: 1, Branch: 1<<62 + 300,
 		Dropped: []manifest.Drop{{First: 5, Last: 7, Epoch: 1}},
 	}
 	j, err := manifest.Create(fs, "db", 12, testDatabase, v)

@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"strconv"
+
 	"github.com/stoatdb/stoat/internal/manifest"
 )
 
@@ -75,7 +77,8 @@ func versionSum(v *manifest.Version) []field {
 func printVersion(p *printer, v *manifest.Version) {
 	p.put(inner(1).called("numbers").with(
 		number("log number", v.LogNumber), number("last commit", v.LastCommit),
-		number("next number", v.NextNumber), nonzero("drop epoch", v.DropEpoch)))
+		number("next number", v.NextNumber), nonzero("drop epoch", v.DropEpoch),
+		branch(v)))
 	printRuns(p, "young run", v.Young)
 	if len(v.Bottom.Tables) > 0 {
 		printRuns(p, "bottom run", []manifest.Run{v.Bottom})
@@ -85,6 +88,14 @@ func printVersion(p *printer, v *manifest.Version) {
 			number("first", d.First), number("last", d.Last), number("epoch", d.Epoch)))
 	}
 	printFiles(p, v.ValueFiles, v.Dictionaries)
+}
+
+// branch returns a version's branch, if it has one.
+func branch(v *manifest.Version) field {
+	if v.Branch == 0 {
+		return field{}
+	}
+	return word("branch", strconv.FormatUint(v.Branch, 16))
 }
 
 func printEdit(p *printer, e *manifest.Edit) {

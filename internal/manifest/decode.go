@@ -49,6 +49,8 @@ func decodeVersion(p []byte) (*Version, error) {
 			v.ValueFiles = d.valueFiles()
 		case tagDictionaries:
 			v.Dictionaries = d.dictionaries()
+		case tagBranch:
+			v.Branch = d.number()
 		default:
 			d.unknown("field", d.tag)
 		}

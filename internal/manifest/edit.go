@@ -64,7 +64,7 @@ func (v *Version) Apply(e *Edit) (*Version, error) {
 	next := &Version{
 		Young: young, Bottom: bottom,
 		LogNumber: v.LogNumber, LastCommit: v.LastCommit, NextNumber: v.NextNumber,
-		Dropped: v.Dropped, DropEpoch: v.DropEpoch,
+		Dropped: v.Dropped, DropEpoch: v.DropEpoch, Branch: v.Branch,
 	}
 	if err := next.advance(e); err != nil {
 		return nil, err

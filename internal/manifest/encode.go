@@ -15,6 +15,7 @@ const (
 	tagDropped      = 7 // a count, and first, last, and epoch for each
 	tagValues       = 8 // value files: a count, and number, size, and whether it is a log for each
 	tagDictionaries = 9 // dictionaries: a count, and number, bucket, length and bytes for each
+	tagBranch       = 10
 
 	// Only in an edit.
 	tagAddYoung        = 16 // runs
@@ -51,7 +52,8 @@ func appendVersion(dst []byte, v *Version) []byte {
 		dst = appendUvarints(dst, d.First, d.Last, d.Epoch)
 	}
 	dst = appendValueFiles(dst, tagValues, v.ValueFiles)
-	return appendDictionaries(dst, tagDictionaries, v.Dictionaries)
+	dst = appendDictionaries(dst, tagDictionaries, v.Dictionaries)
+	return appendNumber(dst, tagBranch, v.Branch)
 }
 
 func appendEdit(dst []byte, e *Edit) []byte {

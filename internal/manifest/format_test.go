@@ -44,7 +44,9 @@ func example(t testing.TB) []byte {
 var exampleDatabase = [16]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 
 // exampleVersion and exampleEdit return what is in the example.
-func exampleVersion() *Version { return &Version{LogNumber: 13, LastCommit: 200, NextNumber: 14} }
+func exampleVersion() *Version {
+	return &Version{LogNumber: 13, LastCommit: 200, NextNumber: 14, Branch: 1<<62 + 300}
+}
 
 func exampleEdit() *Edit {
 	return &Edit{
@@ -91,7 +93,7 @@ func TestFormat_fieldsStayWhatTheyAre(t *testing.T) {
 		LogNumber: 13, LastCommit: 200, NextNumber: 14,
 		ValueFiles:   []ValueFile{{Number: 5, Size: 100, Live: 10, Count: 1}},
 		Dictionaries: []Dictionary{{3, 1, 2, []byte("d")}},
-		Dropped:      []Drop{{First: 7, Last: 9, Epoch: 2}}, DropEpoch: 2,
+		Dropped:      []Drop{{First: 7, Last: 9, Epoch: 2}}, DropEpoch: 2, Branch: 300,
 	}
 	edit := &Edit{
 		RemoveYoung: YoungRuns{Older: 2, Count: 3},
@@ -111,7 +113,7 @@ func TestFormat_fieldsStayWhatTheyAre(t *testing.T) {
 		{
 			appendVersion(nil, version),
 			numbersHex + "0501" + runHex + "0601" + tableHex + "0701070902" + "0801056400" +
-				"09010301020164",
+				"09010301020164" + "0aac02",
 		},
 		{
 			appendEdit(nil, edit),

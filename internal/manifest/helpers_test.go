@@ -124,7 +124,7 @@ func someEdits() []*Edit {
 // outcomes returns the versions before and after each of the edits.
 func outcomes(t testing.TB, edits []*Edit) []*Version {
 	t.Helper()
-	versions := []*Version{{NextNumber: 2}}
+	versions := []*Version{{NextNumber: 2, Branch: 1 << 62}}
 	for _, e := range edits {
 		versions = append(versions, applied(t, versions[len(versions)-1], e))
 	}
@@ -154,8 +154,8 @@ func text(v *Version) string {
 		return s
 	}
 	return fmt.Sprintf("young %s bottom %s values %+v dictionaries %v log %d last %d next %d "+
-		"dropped %v epoch %d", runs(v.Young...), runs(v.Bottom), v.ValueFiles, v.Dictionaries,
-		v.LogNumber, v.LastCommit, v.NextNumber, v.Dropped, v.DropEpoch)
+		"dropped %v epoch %d branch %x", runs(v.Young...), runs(v.Bottom), v.ValueFiles, v.Dictionaries,
+		v.LogNumber, v.LastCommit, v.NextNumber, v.Dropped, v.DropEpoch, v.Branch)
 }
 
 // write writes a manifest with the version v and the edits, and closes it.

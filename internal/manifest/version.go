@@ -21,7 +21,16 @@ type Version struct {
 
 	Dropped   []Drop // buckets that tables may hold garbage of, by id; none overlap
 	DropEpoch uint64 // the newest epoch in which buckets were dropped
+
+	// Branch is the same in two states of one database only if one of them has become the other: a
+	// copy that goes its own way has another. 0 is none.
+	Branch uint64
 }
+
+// IsBackup reports whether v is that of a backup that nobody has written to: it says that no log is
+// to be replayed and that no file has a higher number, in one and the same number. No other version
+// in a manifest does.
+func (v *Version) IsBackup() bool { return v.LogNumber == v.NextNumber && v.LogNumber > 0 }
 
 // Tables returns all tables, those of the youngest run first.
 func (v *Version) Tables() iter.Seq[*Table] {

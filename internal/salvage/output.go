@@ -83,6 +83,7 @@ func (o *output) finish(lastCommit uint64) error {
 		Dictionaries: slices.Concat(o.head.done.Dictionaries, o.data.done.Dictionaries),
 		LastCommit:   lastCommit,
 		NextNumber:   number + 1,
+		Branch:       o.job.Branch,
 	})
 	if err != nil {
 		return err

@@ -38,6 +38,7 @@ type Job struct {
 	Source   string
 	Dest     string   // missing or empty
 	Database [16]byte // the identity of the new database
+	Branch   uint64   // its first branch
 	Sizes    Sizes
 
 	// Verify checks the finished database. If it fails, so does the job. It may be nil.

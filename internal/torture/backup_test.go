@@ -182,7 +182,9 @@ func TestBackup_endsWithItsContext(t *testing.T) {
 	wantUnchanged(t, copied, target)
 	fresh := memfs.New()
 	wantErr(t, tuned.Backup(ctx, db, fresh, "db", false), context.Canceled)
-	equal(t, len(filesOf(t, fresh)), 0)
+	if _, err := fresh.List("db"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder is made for nothing: %v", err)
+	}
 }
 
 func TestBackup_endsWhenTheDatabaseCloses(t *testing.T) {

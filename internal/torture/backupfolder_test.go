@@ -114,7 +114,15 @@ func refusals(db *stoat.DB, disk *memfs.FS) []refusal {
 			backup(t, fork, to)
 			ok(t, fork.Close())
 		}},
-		{"a damaged backup", "check both", nil, func(t *testing.T, to *memfs.FS) {
+		{"a backup of a restored one", "branches", nil, func(t *testing.T, to *memfs.FS) {
+			between := memfs.New()
+			backup(t, db, between)
+			restored := openOn(t, between, nil)
+			ok(t, restored.Put([]byte("k"), nil))
+			backup(t, restored, to)
+			ok(t, restored.Close())
+		}},
+		{"a damaged backup", "the backup is damaged", stoat.ErrCorrupt, func(t *testing.T, to *memfs.FS) {
 			backup(t, db, to)
 			for name := range filesOf(t, to) {
 				if strings.HasSuffix(name, ".table") {

@@ -293,6 +293,9 @@ func TestWatch_survivesACrash(t *testing.T) {
 	loop.Go(func() { told.follow(t, ctx, db, from) })
 	for i := range 40 {
 		ok(t, db.Put([]byte(fmt.Sprint(i)), []byte(strings.Repeat("x", 50))))
+		for told.newest.Load() == nil {
+			runtime.Gosched()
+		}
 	}
 	cancel()
 	loop.Wait()

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+func heldBytes(f *recent) (n int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, payload := range f.commits {
+		n += int64(cap(payload)) + keptOverhead
+	}
+	return n
+}
+
+func TestRecent_keepsNothingForNobody(t *testing.T) {
+	e := mustOpen(t, memfs.New(), calm())
+	mustCommit(t, e, "a")
+	f, err := e.Follow()
+	ok(t, err)
+	g, err := e.Follow()
+	ok(t, err)
+	if mustCommit(t, e, "b"); heldBytes(&e.recent) == 0 {
+		t.Error("nothing is kept for two followers")
+	}
+	if f.Close(); heldBytes(&e.recent) == 0 {
+		t.Error("nothing is kept for one follower")
+	}
+	g.Close()
+	if mustCommit(t, e, "c"); heldBytes(&e.recent) > 0 {
+		t.Error("commits are kept for nobody")
+	}
+}
+
+func TestRecent_keepsNothingAfterTheLastHasLeft(t *testing.T) {
+	f := &recent{limit: 1000}
+	f.join()
+	f.mu.Lock()
+	var adding sync.WaitGroup
+	adding.Go(func() { f.add(1, [][]byte{[]byte("a")}) })
+	for range 100 {
+		runtime.Gosched() // it waits for the mutex by now, or finds nobody
+	}
+	f.followers.Add(-1)
+	f.mu.Unlock()
+	adding.Wait()
+	if heldBytes(f) > 0 {
+		t.Error("a commit is kept for nobody")
+	}
+}
+
+func TestRecent_costsNothingWithoutFollowers(t *testing.T) {
+	f, payload := new(recent), [][]byte{[]byte("a")}
+	if n := testing.AllocsPerRun(100, func() { f.add(1, payload); f.wake() }); n > 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
+func TestRecent_doesWithoutWhatIsTooLarge(t *testing.T) {
+	f := &recent{limit: 1000}
+	f.join()
+	f.add(1, [][]byte{[]byte("ab"), []byte("c")})
+	f.add(2, [][]byte{make([]byte, 2000)})
+	f.add(3, [][]byte{[]byte("d")})
+	f.add(4, nil)
+	for commit, want := range []string{1: "", 2: "", 3: "d", 4: ""} {
+		got, kept := f.get(uint64(commit))
+		if string(got) != want || kept != (commit >= 3) {
+			t.Errorf("of commit %d, %q is kept: %t; want %q", commit, got, kept, want)
+		}
+	}
+	f.add(9, [][]byte{[]byte("e")})
+	if _, kept := f.get(4); kept {
+		t.Error("a commit is kept across a gap")
+	}
+}
