@@ -12,10 +12,10 @@ import (
 
 // item is a document.
 type item struct {
-	ID    string   `json:"-"` // the last part of its path
-	Title string   `json:"title"`
-	Count int      `json:"count"`
-	Tags  []string `json:"tags"` // a set; its order is kept
+	ID    string   `json:"-" stoat:"id,key"` // the last part of its path
+	Title string   `json:"title" stoat:"title"`
+	Count int      `json:"count" stoat:"count"`
+	Tags  []string `json:"tags" stoat:"tags,index"` // a set; its order is kept
 }
 
 // idBytes is how many random bytes an id is made of. It has twice as many characters.

@@ -31,15 +31,20 @@ func stoatImplementation() implementation {
 }
 
 func openStoat(dir string, sync bool) (store, error) {
-	mode := stoat.SyncAlways
-	if !sync {
-		mode = stoat.SyncNever
-	}
-	db, err := stoat.Open(dir, &stoat.Options{Sync: mode})
+	db, err := openDB(dir, sync)
 	if err != nil {
 		return nil, err
 	}
 	return &stoatStore{db: db}, nil
+}
+
+// openDB opens a database of Stoat.
+func openDB(dir string, sync bool) (*stoat.DB, error) {
+	mode := stoat.SyncAlways
+	if !sync {
+		mode = stoat.SyncNever
+	}
+	return stoat.Open(dir, &stoat.Options{Sync: mode})
 }
 
 func (s *stoatStore) repository(path string) (repository, error) {

@@ -53,7 +53,8 @@ type implementation struct {
 
 // implementations returns every document store, in the order of the tables.
 func implementations() []implementation {
-	return append([]implementation{stoatImplementation()}, sqliteImplementations()...)
+	ours := []implementation{stoatImplementation(), recordImplementation()}
+	return append(ours, sqliteImplementations()...)
 }
 
 // abouts returns the descriptions of all document stores.

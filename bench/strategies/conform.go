@@ -14,7 +14,10 @@ const taskConform = "conformance"
 func conform(job suite.Job, data *Data, open func(dir string) (DB, error)) error {
 	job.Rows = nil
 	p := plan{n: 12, cycles: 1, reads: 3, singles: 3, onTop: true, updates: 4}
-	for _, s := range Strategies() {
+	for _, s := range forUsers() {
+		if !s.on(job.Engine) {
+			continue
+		}
 		r := newRun(job, p, data, s)
 		r.open, r.out = open, func(string, ...float64) {}
 		if err := r.all(); err != nil {

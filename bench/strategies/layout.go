@@ -9,7 +9,11 @@ type Strategy struct {
 	make  func(s *Schema) layout
 }
 
-// Strategies returns all strategies, in the order of the report.
+// strategyRecord is the name of the strategy that only Stoat has.
+const strategyRecord = "record"
+
+// Strategies returns the strategies that take records of any schema, on any engine, in the order of
+// the report.
 func Strategies() []Strategy {
 	one := func(c func(s *Schema) codec) func(s *Schema) layout {
 		return func(s *Schema) layout { return &onePair{codec: c(s)} }
@@ -24,9 +28,18 @@ func Strategies() []Strategy {
 	}
 }
 
+// forUsers returns all strategies that take users, in the order of the report.
+func forUsers() []Strategy {
+	return append(Strategies(),
+		Strategy{strategyRecord, "a collection of Stoat's package record", newRecords})
+}
+
+// on reports whether the engine has the strategy.
+func (s Strategy) on(engine string) bool { return s.Name != strategyRecord || engine == "stoat" }
+
 // findStrategy returns the strategy of the name.
 func findStrategy(name string) (Strategy, error) {
-	for _, s := range Strategies() {
+	for _, s := range forUsers() {
 		if s.Name == name {
 			return s, nil
 		}
@@ -47,6 +60,11 @@ type layout interface {
 	update(b Bucket, id, field int, from Record) error
 	// sum adds up a field of all records, of which there are n, numbered from 0.
 	sum(b Bucket, n, field int) (float64, error)
+}
+
+// preparer is a layout that has something of its own to open in a database before it is used there.
+type preparer interface {
+	prepare(db DB) error
 }
 
 // missing is the error of a record that is not there.

@@ -123,10 +123,17 @@ func (r *run) fresh(fn func() error) (err error) {
 	return fn()
 }
 
-// reopen opens the database, which is closed.
-func (r *run) reopen() (err error) {
-	r.db, err = r.open(r.dir)
-	return err
+// reopen opens the database, which is closed, and prepares it for the layout.
+func (r *run) reopen() error {
+	db, err := r.open(r.dir)
+	if err != nil {
+		return err
+	}
+	r.db = db
+	if p, ok := r.layout.(preparer); ok {
+		return p.prepare(db)
+	}
+	return nil
 }
 
 // close closes the database if it is open.

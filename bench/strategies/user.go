@@ -9,21 +9,21 @@ import (
 
 // User is the record of the study.
 type User struct {
-	ID          int64   `json:"id"`
-	Username    string  `json:"username"`
-	Email       string  `json:"email"`
-	FirstName   string  `json:"first_name"`
-	LastName    string  `json:"last_name"`
-	Age         int32   `json:"age"`
-	Height      float32 `json:"height"`
-	Weight      float32 `json:"weight"`
-	Balance     float64 `json:"balance"`
-	IsActive    bool    `json:"is_active"`
-	CreatedAt   int64   `json:"created_at"`
-	UpdatedAt   int64   `json:"updated_at"`
-	LoginCount  int32   `json:"login_count"`
-	Score       float64 `json:"score"`
-	Description string  `json:"description"`
+	ID          int64   `json:"id" stoat:"id,key"`
+	Username    string  `json:"username" stoat:"username"`
+	Email       string  `json:"email" stoat:"email"`
+	FirstName   string  `json:"first_name" stoat:"first_name"`
+	LastName    string  `json:"last_name" stoat:"last_name"`
+	Age         int32   `json:"age" stoat:"age"`
+	Height      float32 `json:"height" stoat:"height"`
+	Weight      float32 `json:"weight" stoat:"weight"`
+	Balance     float64 `json:"balance" stoat:"balance"`
+	IsActive    bool    `json:"is_active" stoat:"is_active"`
+	CreatedAt   int64   `json:"created_at" stoat:"created_at"`
+	UpdatedAt   int64   `json:"updated_at" stoat:"updated_at"`
+	LoginCount  int32   `json:"login_count" stoat:"login_count"`
+	Score       float64 `json:"score" stoat:"score"`
+	Description string  `json:"description" stoat:"description"`
 }
 
 // syllables are what the words of descriptions are made of, so that they compress about as well

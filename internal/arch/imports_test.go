@@ -77,6 +77,9 @@ const policy = `
 	feed/internal/posting: std
 	feed:                  ., internal/layout, feed/internal/posting
 	internal/intake:       ., feed, internal/meter, internal/bucketpath
+	examples/gossip:       ., feed
+	examples/shop:         ., record
+	examples/todo:         ., record
 	cmd/stoat:             ., internal/inspect, internal/meter, internal/bucketpath,
 	                       internal/intake
 

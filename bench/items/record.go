@@ -1,0 +1,164 @@
+package items
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/record"
+)
+
+// recordStore is Stoat's package record, with a collection for each repository. The tags of [item]
+// say what its key and its index are.
+type recordStore struct {
+	db   *stoat.DB
+	open map[string]*recordRepository // by path
+}
+
+// recordRepository is one of its repositories.
+type recordRepository struct {
+	db    *stoat.DB
+	items *record.Collection[item]
+}
+
+func recordImplementation() implementation {
+	return implementation{
+		About: engine.About{
+			Name:     "stoat-record",
+			Module:   "github.com/stoatdb/stoat",
+			Settings: "none; package record, a collection a repository, with an index of the tags",
+		},
+		open: openRecord,
+	}
+}
+
+func openRecord(dir string, sync bool) (store, error) {
+	db, err := openDB(dir, sync)
+	if err != nil {
+		return nil, err
+	}
+	return &recordStore{db: db, open: make(map[string]*recordRepository)}, nil
+}
+
+func (s *recordStore) repository(path string) (repository, error) {
+	items, err := record.Open[item](s.db, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	r := &recordRepository{db: s.db, items: items}
+	s.open[path] = r
+	return r, nil
+}
+
+func (s *recordStore) read(path string) (it item, err error) {
+	name, id, err := split(path)
+	if err != nil {
+		return it, err
+	}
+	r, ok := s.open[name]
+	if !ok {
+		return it, fmt.Errorf("repository %s is not open", name)
+	}
+	err = s.db.View(func(tx *stoat.Tx) error { return absent(r.items.GetInto(tx, id, &it)) })
+	return it, err
+}
+
+func (s *recordStore) close() error { return s.db.Close() }
+
+// absent returns an error of the package as that of a document store.
+func absent(err error) error {
+	if errors.Is(err, stoat.ErrNotFound) {
+		return errNotFound
+	}
+	return err
+}
+
+func (r *recordRepository) create(items ...item) error {
+	return r.db.Update(func(tx *stoat.Tx) error {
+		for i := range items {
+			if err := r.items.Insert(tx, &items[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (r *recordRepository) update(it item) error {
+	return r.db.Update(func(tx *stoat.Tx) error {
+		return absent(r.items.Update(tx, it.ID, func(stored *item) error {
+			stored.Title, stored.Count, stored.Tags = it.Title, it.Count, it.Tags
+			return nil
+		}))
+	})
+}
+
+func (r *recordRepository) readMany(ids []string) ([]item, error) {
+	found := make([]item, len(ids))
+	err := r.db.View(func(tx *stoat.Tx) error {
+		for i, id := range ids {
+			if err := r.items.GetInto(tx, id, &found[i]); err != nil {
+				return absent(err)
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+func (r *recordRepository) readAll() ([]item, error) { return r.all(r.items.Query()) }
+
+// all returns the result of a query.
+func (r *recordRepository) all(q record.Query[item]) (found []item, err error) {
+	err = r.db.View(func(tx *stoat.Tx) error {
+		for it, err := range q.All(tx) {
+			if err != nil {
+				return err
+			}
+			found = append(found, *it)
+		}
+		return nil
+	})
+	return found, err
+}
+
+func (r *recordRepository) query(q query) ([]item, error) {
+	wanted := r.items.Query().Where(record.Gt("count", q.above))
+	if q.below != 0 {
+		wanted = wanted.Where(record.Lt("count", q.below))
+	}
+	if q.tag != "" {
+		wanted = wanted.Where(record.Has("tags", q.tag))
+	}
+	if q.byCount {
+		wanted = wanted.OrderBy("count").Desc()
+	}
+	return r.all(wanted)
+}
+
+func (r *recordRepository) count() (n int, err error) {
+	err = r.db.View(func(tx *stoat.Tx) error {
+		count, err := r.items.Count(tx)
+		n = int(count)
+		return err
+	})
+	return n, err
+}
+
+func (r *recordRepository) keys() (ids []string, err error) {
+	err = r.db.View(func(tx *stoat.Tx) error {
+		for key, err := range r.items.Keys(tx) {
+			if err != nil {
+				return err
+			}
+			id, ok := key[0].(string)
+			if !ok {
+				return fmt.Errorf("the key %v is no string", key)
+			}
+			ids = append(ids, id)
+		}
+		return nil
+	})
+	return ids, err
+}

@@ -1,0 +1,228 @@
+// Command shop is a small web shop: products with stock, and orders that never sell more than there
+// is.
+//
+//	go run ./examples/shop -db shop.db -addr localhost:8080
+//
+//	curl -d '{"sku":"tea","name":"Green tea","cents":450,"stock":20}' localhost:8080/products
+//	curl -d '{"customer":"ada","lines":[{"sku":"tea","count":2}]}' localhost:8080/orders
+//	curl localhost:8080/products
+//	curl localhost:8080/orders?customer=ada
+//
+// It shows a unique index, an index, and what a transaction is for: an order takes from the stock
+// of all its products and is stored itself, or nothing of it happens. Nobody needs a lock for that,
+// or tries again.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"iter"
+	"net/http"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/record"
+)
+
+func main() {
+	dir := flag.String("db", "shop.db", "folder of the database")
+	addr := flag.String("addr", "localhost:8080", "address to listen on")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := serve(ctx, *dir, *addr); err != nil {
+		fmt.Fprintln(os.Stderr, "shop:", err)
+		os.Exit(1)
+	}
+}
+
+// serve serves the shop until ctx ends, and then the requests that have begun.
+func serve(ctx context.Context, dir, addr string) (err error) {
+	db, err := stoat.Open(dir, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	s, err := newShop(db)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Addr: addr, Handler: s.handler(), ReadTimeout: 10 * time.Second}
+	ended := make(chan error, 1)
+	context.AfterFunc(ctx, func() { ended <- server.Shutdown(context.Background()) })
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return <-ended
+}
+
+// product is something to buy.
+type product struct {
+	ID    uint64 `stoat:"id,key" json:"-"`
+	SKU   string `stoat:"sku,unique" json:"sku"` // as customers know it
+	Name  string `stoat:"name" json:"name"`
+	Cents int64  `stoat:"cents" json:"cents"`
+	Stock int64  `stoat:"stock" json:"stock"`
+}
+
+// order is what a customer has bought.
+type order struct {
+	ID       uint64 `stoat:"id,key" json:"id"`
+	Customer string `stoat:"customer,index" json:"customer"`
+	Lines    []line `stoat:"lines" json:"lines"`
+	Cents    int64  `stoat:"cents" json:"cents"` // of all lines, as of the time of the order
+}
+
+// line is how many of one product.
+type line struct {
+	SKU   string `stoat:"sku" json:"sku"`
+	Count int64  `stoat:"count" json:"count"`
+}
+
+// most is the greatest price and stock of a product, so that no sum overflows.
+const most = 1_000_000
+
+var (
+	errSoldOut = errors.New("sold out")
+	errInvalid = errors.New("invalid")
+)
+
+// shop is products and orders in a database. It is safe for concurrent use.
+type shop struct {
+	db       *stoat.DB
+	products *record.Collection[product]
+	orders   *record.Collection[order]
+}
+
+func newShop(db *stoat.DB) (*shop, error) {
+	products, err := record.Open[product](db, "products", nil)
+	if err != nil {
+		return nil, err
+	}
+	orders, err := record.Open[order](db, "orders", nil)
+	return &shop{db, products, orders}, err
+}
+
+// addProduct gives the product a number, and stores it.
+func (s *shop) addProduct(p *product) error {
+	if p.SKU == "" || min(p.Cents, p.Stock) < 0 || max(p.Cents, p.Stock) > most {
+		return fmt.Errorf("%w: a product needs a sku, and numbers from 0 to %d", errInvalid, most)
+	}
+	return s.db.Update(func(tx *stoat.Tx) (err error) {
+		if p.ID, err = tx.NextSequence(); err != nil {
+			return err
+		}
+		return s.products.Insert(tx, p)
+	})
+}
+
+// place places an order: it takes what is ordered from the stock, or changes nothing.
+func (s *shop) place(o *order) error {
+	if o.Customer == "" || len(o.Lines) == 0 {
+		return fmt.Errorf("%w: an order needs a customer and lines", errInvalid)
+	}
+	return s.db.Update(func(tx *stoat.Tx) (err error) {
+		o.Cents = 0
+		for _, l := range o.Lines {
+			cents, err := s.take(tx, l)
+			if err != nil {
+				return err // and all that was taken is back
+			}
+			o.Cents += cents
+		}
+		if o.ID, err = tx.NextSequence(); err != nil {
+			return err
+		}
+		return s.orders.Insert(tx, o)
+	})
+}
+
+// take takes a line from the stock, and returns what it costs.
+func (s *shop) take(tx *stoat.Tx, l line) (cents int64, err error) {
+	if l.Count < 1 {
+		return 0, fmt.Errorf("%w: the count of %q is %d", errInvalid, l.SKU, l.Count)
+	}
+	p, err := s.products.By("sku").Get(tx, l.SKU)
+	if err != nil {
+		return 0, err
+	}
+	if p.Stock < l.Count {
+		return 0, fmt.Errorf("%w: there are %d of %q", errSoldOut, p.Stock, l.SKU)
+	}
+	return l.Count * p.Cents, record.SetField(tx, s.products, p.ID, "stock", p.Stock-l.Count)
+}
+
+func (s *shop) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /products", func(w http.ResponseWriter, r *http.Request) {
+		post(w, r, s.addProduct)
+	})
+	mux.HandleFunc("GET /products", func(w http.ResponseWriter, _ *http.Request) {
+		get(w, s.db, func(tx *stoat.Tx) iter.Seq2[*product, error] {
+			return s.products.By("sku").All(tx)
+		})
+	})
+	mux.HandleFunc("POST /orders", func(w http.ResponseWriter, r *http.Request) {
+		post(w, r, s.place)
+	})
+	mux.HandleFunc("GET /orders", func(w http.ResponseWriter, r *http.Request) {
+		customer := r.FormValue("customer")
+		get(w, s.db, func(tx *stoat.Tx) iter.Seq2[*order, error] {
+			return s.orders.Query().Where(record.Eq("customer", customer)).All(tx)
+		})
+	})
+	return mux
+}
+
+// post hands what the request has to do, and answers with what that has made of it.
+func post[T any](w http.ResponseWriter, r *http.Request, do func(*T) error) {
+	v := new(T)
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(v)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errInvalid, err)
+	} else {
+		err = do(v)
+	}
+	answer(w, http.StatusCreated, v, err)
+}
+
+// get answers with all records of a loop.
+func get[T any](w http.ResponseWriter, db *stoat.DB, all func(*stoat.Tx) iter.Seq2[*T, error]) {
+	found := []*T{}
+	err := db.View(func(tx *stoat.Tx) error {
+		for r, err := range all(tx) {
+			if err != nil {
+				return err
+			}
+			found = append(found, r)
+		}
+		return nil
+	})
+	answer(w, http.StatusOK, found, err)
+}
+
+// answer writes the value as JSON, or the error.
+func answer[T any](w http.ResponseWriter, status int, v T, err error) {
+	switch {
+	case errors.Is(err, errInvalid):
+		status = http.StatusBadRequest
+	case errors.Is(err, stoat.ErrNotFound):
+		status = http.StatusNotFound
+	case errors.Is(err, errSoldOut), errors.Is(err, record.ErrDuplicate):
+		status = http.StatusConflict
+	case err != nil:
+		status = http.StatusInternalServerError
+	}
+	if err != nil {
+		http.Error(w, err.Error(), status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // an error is one of the connection: nobody is left to tell
+}
