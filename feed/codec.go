@@ -26,7 +26,9 @@ type codec[T any] interface {
 	prepare(tx *stoat.Tx, schemas *stoat.Bucket) error
 	append(dst []byte, v *T) ([]byte, error)
 	// decode makes *into from p, of which a []byte is a part then.
-	decode(schemas *stoat.Bucket, p []byte, into *T) error
+	decode(s *session, p []byte, into *T) error
+	// schema returns the number of the schema that append uses, or 0.
+	schema() int
 }
 
 // newCodec returns the codec for T.
@@ -65,12 +67,14 @@ func (rawCodec[T]) append(dst []byte, v *T) ([]byte, error) {
 	return dst, nil
 }
 
-func (rawCodec[T]) decode(_ *stoat.Bucket, p []byte, into *T) error {
+func (rawCodec[T]) decode(_ *session, p []byte, into *T) error {
 	if to, ok := any(into).(*[]byte); ok {
 		*to = p
 	}
 	return nil
 }
+
+func (rawCodec[T]) schema() int { return 0 }
 
 // jsonCodec stores JSON.
 type jsonCodec[T any] struct{}
@@ -84,13 +88,16 @@ func (jsonCodec[T]) append(dst []byte, v *T) ([]byte, error) {
 	return append(dst, p...), err
 }
 
-func (jsonCodec[T]) decode(_ *stoat.Bucket, p []byte, into *T) error {
+func (jsonCodec[T]) decode(_ *session, p []byte, into *T) error {
 	return json.Unmarshal(p, into)
 }
+
+func (jsonCodec[T]) schema() int { return 0 }
 
 // structCodec stores structs, and apart from them what fields they have.
 type structCodec[T any] struct {
 	layout *layout.Layout // numbered by prepare, immutable afterwards
+	number int            // of its schema
 
 	learning sync.Mutex
 	plans    atomic.Pointer[planMap]
@@ -111,7 +118,7 @@ func (c *structCodec[T]) prepare(tx *stoat.Tx, schemas *stoat.Bucket) error {
 				c.layout.Type(), err)
 		}
 		if old.Equal(schema) {
-			c.layout = c.layout.Numbered(old.Number)
+			c.layout, c.number = c.layout.Numbered(old.Number), int(old.Number)
 			return tx.Err()
 		}
 		schema.Number = old.Number
@@ -123,12 +130,14 @@ func (c *structCodec[T]) prepare(tx *stoat.Tx, schemas *stoat.Bucket) error {
 		return errUnprepared
 	}
 	schema.Number++
-	c.layout = c.layout.Numbered(schema.Number)
+	c.layout, c.number = c.layout.Numbered(schema.Number), int(schema.Number)
 	if _, err := c.learn(schema.Append(nil)); err != nil {
 		return err
 	}
 	return schemas.Put(schemaKey(schema.Number), schema.Append(nil))
 }
+
+func (c *structCodec[T]) schema() int { return c.number }
 
 // learn plans how to decode values of a stored schema.
 func (c *structCodec[T]) learn(p []byte) (*layout.Schema, error) {
@@ -152,14 +161,14 @@ func (c *structCodec[T]) append(dst []byte, v *T) ([]byte, error) {
 	return layout.Append(c.layout, dst, v)
 }
 
-func (c *structCodec[T]) decode(schemas *stoat.Bucket, p []byte, into *T) error {
+func (c *structCodec[T]) decode(s *session, p []byte, into *T) error {
 	number, err := layout.Number(p)
 	if err != nil {
 		return err
 	}
 	plan := (*c.plans.Load())[number]
 	if plan == nil { // of a program that has opened the feed since
-		if plan, err = c.fetch(schemas, number); err != nil {
+		if plan, err = c.fetch(s, number); err != nil {
 			return err
 		}
 	}
@@ -167,7 +176,11 @@ func (c *structCodec[T]) decode(schemas *stoat.Bucket, p []byte, into *T) error 
 }
 
 // fetch plans how to decode values of the stored schema with the number.
-func (c *structCodec[T]) fetch(schemas *stoat.Bucket, number uint64) (*layout.Plan, error) {
+func (c *structCodec[T]) fetch(s *session, number uint64) (*layout.Plan, error) {
+	schemas, err := s.schemas()
+	if err != nil {
+		return nil, err
+	}
 	p, err := schemas.Get(schemaKey(number))
 	if errors.Is(err, stoat.ErrNotFound) {
 		return nil, damaged("there is no schema %d", number)

@@ -11,8 +11,8 @@ import (
 
 // Consume calls fn for each entry from where the consumer of that name is, and then for those that
 // are appended, until ctx ends or an error occurs, which it returns. It runs in the caller's
-// goroutine. A new consumer starts with the oldest entry. Entries that are redacted by then are
-// passed over.
+// goroutine. A new consumer starts with the entry that is the oldest when it is first run, which is
+// stored at once. Entries that are redacted by then are passed over.
 //
 // What fn writes through tx is committed together with where the consumer is. So in the database
 // each entry has its effect exactly once, however often the program crashes. What fn does elsewhere
@@ -29,22 +29,26 @@ func (f *Feed[T]) Consume(
 	ctx context.Context, db *stoat.DB, name string, fn func(tx *stoat.Tx, e Entry[T]) error,
 ) error {
 	c := consumer[T]{feed: f, ctx: ctx, db: db, name: name, fn: fn}
+	if err := c.begin(); err != nil {
+		return err
+	}
 	return f.follow(ctx, db, c.step)
 }
 
 // Cursor returns the number of the entry that a consumer handles next. That of a consumer that has
 // handled nothing is the oldest entry.
 func (f *Feed[T]) Cursor(tx *stoat.Tx, name string) (uint64, error) {
-	s, err := sessionOf(tx, f.name)
+	s, err := f.session(tx)
 	if err != nil {
 		return 0, err
 	}
 	return s.cursor(name)
 }
 
-// SetCursor makes seq the entry that a consumer handles next.
+// SetCursor makes seq the entry that a consumer handles next. It may be called by what Consume
+// calls, for that consumer too, which then commits and goes on there.
 func (f *Feed[T]) SetCursor(tx *stoat.Tx, name string, seq uint64) error {
-	s, err := sessionOf(tx, f.name)
+	s, err := f.update(tx)
 	if err != nil {
 		return err
 	}
@@ -52,27 +56,40 @@ func (f *Feed[T]) SetCursor(tx *stoat.Tx, name string, seq uint64) error {
 		return fmt.Errorf("feed %q: consumer %q at entry %d of %d: %w", f.name, name, seq, s.next,
 			stoat.ErrNotFound)
 	}
+	if s.moved == nil {
+		s.moved = make(map[string]uint64)
+	}
+	s.moved[name] = seq
 	return s.setCursor(name, seq)
 }
 
 // cursor returns the entry that a consumer handles next.
 func (s *session) cursor(name string) (uint64, error) {
+	seq, known, err := s.storedCursor(name)
+	if err == nil && !known {
+		return s.first, nil
+	}
+	return seq, err
+}
+
+// storedCursor returns the entry that a consumer handles next, and whether one is stored.
+func (s *session) storedCursor(name string) (seq uint64, known bool, err error) {
 	b, err := s.root.Bucket([]byte(consumersBucket))
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	p, err := b.Get([]byte(name))
 	if errors.Is(err, stoat.ErrNotFound) {
-		return s.first, nil
+		return 0, false, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("feed %q: consumer %q: %w", s.name, name, err)
+		return 0, false, fmt.Errorf("feed %q: consumer %q: %w", s.name, name, err)
 	}
 	seq, n := binary.Uvarint(p)
 	if n != len(p) || n <= 0 {
-		return 0, damaged("feed %q: consumer %q is at %x", s.name, name, p)
+		return 0, false, damaged("feed %q: consumer %q is at %x", s.name, name, p)
 	}
-	return seq, nil
+	return seq, true, nil
 }
 
 func (s *session) setCursor(name string, seq uint64) error {
@@ -95,6 +112,33 @@ type consumer[T any] struct {
 	fn   func(tx *stoat.Tx, e Entry[T]) error
 }
 
+// begin stores where a new consumer starts, so that retention cannot remove entries before the
+// first commit without its knowing.
+func (c *consumer[T]) begin() error {
+	known := false
+	err := c.db.View(func(tx *stoat.Tx) error {
+		s, err := c.feed.session(tx)
+		if err == nil {
+			_, known, err = s.storedCursor(c.name)
+		}
+		return err
+	})
+	if err != nil || known {
+		return err
+	}
+	return c.db.Update(func(tx *stoat.Tx) error {
+		s, err := c.feed.update(tx)
+		if err != nil {
+			return err
+		}
+		start, err := s.cursor(c.name) // another loop may have begun by now
+		if err != nil {
+			return err
+		}
+		return s.setCursor(c.name, start)
+	})
+}
+
 // step handles all entries that there are.
 func (c *consumer[T]) step() (at stoat.Position, next uint64, err error) {
 	for {
@@ -103,7 +147,7 @@ func (c *consumer[T]) step() (at stoat.Position, next uint64, err error) {
 		}
 		more := false
 		err := c.db.View(func(tx *stoat.Tx) error {
-			s, err := sessionOf(tx, c.feed.name)
+			s, err := c.feed.session(tx)
 			if err != nil {
 				return err
 			}
@@ -143,7 +187,7 @@ func (c *consumer[T]) batch(limit int) error {
 // handle handles up to limit entries and moves the cursor. It returns how many were handled before
 // the error.
 func (c *consumer[T]) handle(tx *stoat.Tx, limit int) (handled int, err error) {
-	s, err := sessionOf(tx, c.feed.name)
+	s, err := c.feed.session(tx)
 	if err != nil {
 		return 0, err
 	}
@@ -156,11 +200,17 @@ func (c *consumer[T]) handle(tx *stoat.Tx, limit int) (handled int, err error) {
 	}
 	q := c.feed.Query().From(cursor)
 	next := s.next // unless the loop is stopped
+	delete(s.moved, c.name)
 	err = q.each(s, func(seq uint64, e stored) (bool, error) {
 		if err := c.entry(tx, s, seq, e); err != nil {
 			return false, err
 		}
 		handled++
+		to, moved := s.moved[c.name]
+		if moved {
+			next = to
+			return false, nil
+		}
 		more := handled < limit && c.ctx.Err() == nil
 		if !more {
 			next = seq + 1

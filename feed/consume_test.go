@@ -174,6 +174,46 @@ func TestConsume_doesNotPassOverWhatRetentionRemoved(t *testing.T) {
 	consumeTo(t, db, f, "new", 4)
 }
 
+func TestConsume_isToldOfRetentionBeforeItsFirstCommit(t *testing.T) {
+	db := memory(t)
+	f := open[post](t, db, nil)
+	appendAll(t, db, f, numbered(1)...)
+	errDown := errors.New("down")
+	down := func(*stoat.Tx, feed.Entry[post]) error { return errDown }
+	wantErr(t, f.Consume(t.Context(), db, "c", down), errDown)
+	appendAll(t, db, f, numbered(2)...)
+	update(t, db, func(tx *stoat.Tx) { ok(t, f.Retain(tx, feed.Retention{Count: 1})) })
+	wantErr(t, f.Consume(t.Context(), db, "c", record), feed.ErrExpired)
+	wantCursor(t, db, f, "c", 0)
+}
+
+func TestConsume_goesWhereItsFunctionHasSetIt(t *testing.T) {
+	for _, batch := range []int{1, 3, 100} {
+		db := memory(t)
+		f := open(t, db, &feed.Options[post]{Batch: batch})
+		appendAll(t, db, f, numbered(10)...)
+		ctx, cancel := context.WithCancel(t.Context())
+		again := true
+		err := f.Consume(ctx, db, "c", func(tx *stoat.Tx, e feed.Entry[post]) error {
+			switch {
+			case e.Seq == 2:
+				ok(t, f.SetCursor(tx, "other", 1))
+				ok(t, f.SetCursor(tx, "c", 7))
+			case e.Seq == 8 && again:
+				again = false
+				return f.SetCursor(tx, "c", 8)
+			case e.Seq == 9:
+				cancel()
+			}
+			return record(tx, e)
+		})
+		wantErr(t, err, context.Canceled)
+		wantHandled(t, db, 0, 1, 2, 7, 8, 9)
+		wantCursor(t, db, f, "c", 10)
+		wantCursor(t, db, f, "other", 1)
+	}
+}
+
 func TestConsume_mayAppendToItsFeed(t *testing.T) {
 	db := memory(t)
 	f := open(t, db, &feed.Options[post]{Batch: 3})

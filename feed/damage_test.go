@@ -44,7 +44,7 @@ func TestFeed_reportsDamage(t *testing.T) {
 		{"list", seq(0) + "\x01alice", []string{"sublogs", "author"}, "\x09", all(alice)},
 		{"redacted", seq(0) + "\x01", []string{"redacted"}, "\x02", all(alice)},
 		{"state", "state", nil, "\x01\x05", get},
-		{"order of state", "state", nil, "\x01\x05\x04\x00\x00\x00\x00", get},
+		{"order of state", "state", nil, "\x01\x05\x04\x00\x00\x00\x0012345678", get},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tx, err := db.Begin(true) // never committed

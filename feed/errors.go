@@ -12,6 +12,11 @@ var (
 	ErrRedacted = errors.New("entry is redacted")
 	// ErrExpired reports an entry that retention has removed. It is a [stoat.ErrNotFound] as well.
 	ErrExpired = fmt.Errorf("entry is expired: %w", stoat.ErrNotFound)
+	// ErrOutdated reports a [Feed] that does not fit what is stored: the feed was deleted and created
+	// anew since, or is that of another database, and stores structs of other fields or another
+	// encoding; or more entries lack a sublog than an Append adds. What [EncodingJSON] stores has
+	// no fields that are known.
+	ErrOutdated = errors.New("the feed has changed since it was opened: open it anew")
 )
 
 // ConsumeError reports the entry at which a consumer has stopped.

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/stoatdb/stoat"
@@ -11,6 +12,7 @@ import (
 // passed to its methods must be of the database that it was opened in.
 type Feed[T any] struct {
 	name      string
+	known     atomic.Pointer[lineage] // as far as it was read
 	codec     codec[T]
 	raw       bool // a decoded value is a part of what is stored
 	sublogs   []sublog[T]
@@ -29,7 +31,7 @@ func (f *Feed[T]) Append(tx *stoat.Tx, value *T) (uint64, error) {
 	if value == nil {
 		return 0, fmt.Errorf("feed %q: nil is no entry", f.name)
 	}
-	if err := f.catchUp(s, s.next); err != nil {
+	if err := f.catchUpAll(s); err != nil {
 		return 0, err
 	}
 	addresses, err := f.addresses(value)
@@ -58,7 +60,7 @@ func (f *Feed[T]) Append(tx *stoat.Tx, value *T) (uint64, error) {
 // caller's.
 func (f *Feed[T]) Get(tx *stoat.Tx, seq uint64) (T, error) {
 	var none T
-	s, err := sessionOf(tx, f.name)
+	s, err := f.session(tx)
 	if err != nil {
 		return none, err
 	}
@@ -90,7 +92,7 @@ func (f *Feed[T]) Redact(tx *stoat.Tx, seq uint64) error {
 	if err := s.exists(seq); err != nil {
 		return err
 	}
-	if err := f.catchUp(s, s.next); err != nil { // while the value is there
+	if err := f.catchUpAll(s); err != nil { // while the value is there
 		return err
 	}
 	e, err := s.stored(seq)
@@ -101,15 +103,19 @@ func (f *Feed[T]) Redact(tx *stoat.Tx, seq uint64) error {
 	if err := s.entries.Put(entryKey(seq), e.append(nil)); err != nil {
 		return err
 	}
-	if err := s.redacted.flush(); err != nil { // the numbers may descend
+	redacted, err := s.redactions()
+	if err != nil {
 		return err
 	}
-	return s.redacted.add("", seq)
+	if err := redacted.flush(); err != nil { // the numbers may descend
+		return err
+	}
+	return redacted.add("", seq)
 }
 
 // Len returns how many entries were ever appended, which is the number of the next one.
 func (f *Feed[T]) Len(tx *stoat.Tx) (uint64, error) {
-	s, err := sessionOf(tx, f.name)
+	s, err := f.session(tx)
 	if err != nil {
 		return 0, err
 	}
@@ -118,7 +124,7 @@ func (f *Feed[T]) Len(tx *stoat.Tx) (uint64, error) {
 
 // First returns the number of the oldest entry that is kept, or [Feed.Len] if none is.
 func (f *Feed[T]) First(tx *stoat.Tx) (uint64, error) {
-	s, err := sessionOf(tx, f.name)
+	s, err := f.session(tx)
 	if err != nil {
 		return 0, err
 	}
@@ -127,9 +133,25 @@ func (f *Feed[T]) First(tx *stoat.Tx) (uint64, error) {
 
 // writable returns the session of a transaction that is going to change the feed.
 func (f *Feed[T]) writable(tx *stoat.Tx) (*session, error) {
-	s, err := sessionOf(tx, f.name)
+	s, err := f.update(tx)
 	if err == nil {
 		err = s.change()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// update returns the session of a transaction that must be able to write.
+func (f *Feed[T]) update(tx *stoat.Tx) (*session, error) {
+	if !tx.Writable() {
+		return nil, fmt.Errorf("feed %q: write in an Update: this transaction is read-only (%w)",
+			f.name, stoat.ErrReadOnly)
+	}
+	s, err := f.session(tx)
+	if err == nil {
+		err = f.writes(s)
 	}
 	if err != nil {
 		return nil, err
@@ -143,7 +165,7 @@ func (f *Feed[T]) decode(s *session, seq uint64, e stored, into *Entry[T]) error
 	if e.redacted {
 		return nil
 	}
-	if err := f.codec.decode(s.schemas, e.value, &into.Value); err != nil {
+	if err := f.codec.decode(s, e.value, &into.Value); err != nil {
 		return fmt.Errorf("feed %q: entry %d: %w", f.name, seq, err)
 	}
 	return nil

@@ -26,6 +26,16 @@ func TestAppend_numbersWithoutHoles(t *testing.T) {
 	wantSeqs(t, db, f.Query(), 0, 1, 2, 3)
 }
 
+func TestGet_opensNoMoreThanItNeeds(t *testing.T) {
+	db := memory(t)
+	f := open[[]byte](t, db, nil)
+	appendAll(t, db, f, []byte("x"))
+	get := func(tx *stoat.Tx) error { _, err := f.Get(tx, 0); return err }
+	if n := testing.AllocsPerRun(100, func() { ok(t, db.View(get)) }); n > 11 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 func TestAppend_sharesATransactionBetweenHandles(t *testing.T) {
 	db := memory(t)
 	a, b := open[post](t, db, nil), open(t, db, &feed.Options[post]{Sublogs: sublogs()})

@@ -116,7 +116,7 @@ func (l *live[T]) read(tx *stoat.Tx) (next uint64, more bool, err error) {
 	clear(l.page)
 	l.page = l.page[:0]
 	f := l.query.feed
-	s, err := sessionOf(tx, f.name)
+	s, err := f.session(tx)
 	if err != nil {
 		return 0, false, err
 	}

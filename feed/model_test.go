@@ -296,11 +296,13 @@ func startAt(t testing.TB, db *stoat.DB, seq int) {
 	update(t, db, func(tx *stoat.Tx) {
 		b, err := tx.Bucket([]byte("feed"))
 		ok(t, err)
+		empty, err := b.Get([]byte("state"))
+		ok(t, err)
 		state := []byte{1}
 		for _, n := range []int{seq, seq, 0, 0, seq, 0} {
 			state = binary.AppendUvarint(state, uint64(n))
 		}
-		ok(t, b.Put([]byte("state"), state))
+		ok(t, b.Put([]byte("state"), append(state, empty[len(empty)-8:]...)))
 	})
 }
 

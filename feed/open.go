@@ -94,16 +94,17 @@ func (f *Feed[T]) create(tx *stoat.Tx) error {
 	if err != nil {
 		return err
 	}
-	s, err := f.writable(tx)
+	s, err := sessionOf(tx, f.name)
+	if err == nil {
+		err = s.change()
+	}
 	if err != nil {
 		return err
 	}
-	if err := f.fits(s); err != nil {
+	if err := f.prepare(s); err != nil {
 		return err
 	}
-	if err := f.codec.prepare(tx, s.schemas); err != nil {
-		return err
-	}
+	s.edition = f.known.Load().newest()
 	return f.catchUp(s, f.behind(s)+chunkSize)
 }
 
@@ -123,7 +124,27 @@ func (f *Feed[T]) createBuckets(tx *stoat.Tx) error {
 	if err := root.Put([]byte(formatKey), []byte(f.codec.name())); err != nil {
 		return err
 	}
-	return root.Put([]byte(stateKey), new(state).append(nil))
+	return root.Put([]byte(stateKey), new(state).append(nil)) // the edition follows
+}
+
+// prepare makes the schema, and learns what is stored.
+func (f *Feed[T]) prepare(s *session) error {
+	if err := f.fits(s); err != nil {
+		return err
+	}
+	schemas, err := s.schemas()
+	if err != nil {
+		return err
+	}
+	if err := f.codec.prepare(s.tx, schemas); err != nil {
+		return err
+	}
+	known, err := s.lineage()
+	if err != nil {
+		return err
+	}
+	f.known.Store(&known)
+	return nil
 }
 
 // complete returns errUnprepared or errUnfinished if something is missing.
@@ -132,11 +153,11 @@ func (f *Feed[T]) complete(tx *stoat.Tx) error {
 	if err != nil {
 		return err
 	}
-	if err := f.fits(s); err != nil {
+	if err := f.prepare(s); err != nil {
 		return err
 	}
-	if err := f.codec.prepare(tx, s.schemas); err != nil {
-		return err
+	if s.edition != f.known.Load().newest() {
+		return errUnprepared
 	}
 	if f.behind(s) < s.next {
 		return errUnfinished

@@ -18,7 +18,8 @@ type Options[T any] struct {
 	// function must always return the same for the same value, and must not keep it. A sublog that
 	// is new is made for all the entries that there are. To change what a function returns, give
 	// the sublog another name. All programs that append should have the same sublogs: one cannot be
-	// queried while it lacks entries, and the next Append that has it adds them first.
+	// queried while it lacks entries, and the next Append that has it adds them first, or returns
+	// [ErrOutdated] if they are more than 65,536, which only Open adds.
 	Sublogs map[string]func(*T) []string
 	// Retention removes the oldest entries as new ones are appended.
 	Retention Retention
@@ -46,9 +47,11 @@ const (
 // Retention says what to keep of a feed; a field that is 0 is no limit. What one of them does not
 // keep is removed.
 type Retention struct {
-	Age   time.Duration // entries that were appended at most so long ago
-	Bytes int64         // the newest entries whose encoded values, as appended, have so many bytes
-	Count int64         // so many of the newest entries
+	// Age is that of entries that were appended at most so long ago. As entries never go back in
+	// time, a clock that was once ahead holds this back until the right time has caught up with it.
+	Age   time.Duration
+	Bytes int64 // the newest entries whose encoded values, as appended, have so many bytes
+	Count int64 // so many of the newest entries
 }
 
 // check returns what is wrong with it.

@@ -84,7 +84,7 @@ func (q Query[T]) WithRedacted() Query[T] {
 // other values are the caller's.
 func (q Query[T]) All(tx *stoat.Tx) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
-		s, err := sessionOf(tx, q.feed.name)
+		s, err := q.feed.session(tx)
 		if err == nil {
 			var entry Entry[T] // one for all: only what values refer to is new
 			err = q.each(s, func(seq uint64, e stored) (bool, error) {
@@ -102,7 +102,7 @@ func (q Query[T]) All(tx *stoat.Tx) iter.Seq2[Entry[T], error] {
 
 // Count returns how many entries there are, without reading them.
 func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) {
-	s, err := sessionOf(tx, q.feed.name)
+	s, err := q.feed.session(tx)
 	if err != nil {
 		return 0, err
 	}
@@ -121,7 +121,7 @@ func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) {
 // before. The error is [stoat.ErrNotFound] if there are not so many. What holds of values is as
 // with All.
 func (q Query[T]) Nth(tx *stoat.Tx, n int) (Entry[T], error) {
-	s, err := sessionOf(tx, q.feed.name)
+	s, err := q.feed.session(tx)
 	if err != nil {
 		return Entry[T]{}, err
 	}

@@ -27,7 +27,7 @@ func (f *Feed[T]) Retain(tx *stoat.Tx, r Retention) error {
 // Since returns the number of the first entry that is kept and was appended at t or later, or
 // [Feed.Len] if there is none.
 func (f *Feed[T]) Since(tx *stoat.Tx, t time.Time) (uint64, error) {
-	s, err := sessionOf(tx, f.name)
+	s, err := f.session(tx)
 	if err != nil {
 		return 0, err
 	}
@@ -88,7 +88,11 @@ func (s *session) expire(first uint64) error {
 	if old&^chunkMask == chunk {
 		return nil
 	}
-	if err := s.redacted.drop(chunk); err != nil {
+	redacted, err := s.redactions()
+	if err != nil {
+		return err
+	}
+	if err := redacted.drop(chunk); err != nil {
 		return err
 	}
 	for _, sub := range s.sublogs {

@@ -156,7 +156,11 @@ func (q *Query[T]) set(s *session, base uint64, all posting.Set) (posting.Set, e
 	if q.redacted {
 		return all, nil
 	}
-	redacted, err := s.redacted.set(base, "")
+	l, err := s.redactions()
+	if err != nil {
+		return all, err
+	}
+	redacted, err := l.set(base, "")
 	return all.AndNot(redacted), err
 }
 

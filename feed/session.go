@@ -29,9 +29,12 @@ type session struct {
 	name   string
 	loaded bool
 
-	root, entries, postings, schemas *stoat.Bucket
-	redacted                         *lists
-	opened                           map[string]*lists // the sublogs used so far
+	root, entries *stoat.Bucket
+	postings      *stoat.Bucket     // of the sublogs; nil before the first use, as is redacted
+	redacted      *lists            // of what is redacted
+	opened        map[string]*lists // the sublogs used so far
+
+	moved map[string]uint64 // where SetCursor has moved consumers to
 
 	state
 	hooked    bool      // store is called before the commit
@@ -58,17 +61,8 @@ func (s *session) load() error {
 		return err
 	}
 	s.root = root
-	redacted := &stoat.Bucket{}
-	for _, b := range []struct {
-		name string
-		into **stoat.Bucket
-	}{
-		{entriesBucket, &s.entries}, {sublogsBucket, &s.postings},
-		{redactedBucket, &redacted}, {schemasBucket, &s.schemas},
-	} {
-		if *b.into, err = root.Bucket([]byte(b.name)); err != nil {
-			return err
-		}
+	if s.entries, err = root.Bucket([]byte(entriesBucket)); err != nil {
+		return err
 	}
 	p, err := root.Get([]byte(stateKey))
 	if err != nil {
@@ -77,10 +71,35 @@ func (s *session) load() error {
 	if err := s.state.parse(p); err != nil {
 		return err
 	}
-	s.redacted = &lists{bucket: redacted}
-	s.opened = make(map[string]*lists)
 	s.loaded = true
 	return nil
+}
+
+// schemas returns the bucket of schemas.
+func (s *session) schemas() (*stoat.Bucket, error) { return s.root.Bucket([]byte(schemasBucket)) }
+
+// sublogBuckets returns the bucket that those of the sublogs are in.
+func (s *session) sublogBuckets() (*stoat.Bucket, error) {
+	if s.postings == nil {
+		b, err := s.root.Bucket([]byte(sublogsBucket))
+		if err != nil {
+			return nil, err
+		}
+		s.postings = b
+	}
+	return s.postings, nil
+}
+
+// redactions returns the posting lists of what is redacted.
+func (s *session) redactions() (*lists, error) {
+	if s.redacted == nil {
+		b, err := s.root.Bucket([]byte(redactedBucket))
+		if err != nil {
+			return nil, err
+		}
+		s.redacted = &lists{bucket: b}
+	}
+	return s.redacted, nil
 }
 
 // lists returns the posting lists of a sublog. It is created if it is not there and create is set.
@@ -88,14 +107,21 @@ func (s *session) lists(name string, create bool) (*lists, error) {
 	if l := s.opened[name]; l != nil {
 		return l, nil
 	}
-	b, err := s.postings.Bucket([]byte(name))
+	sublogs, err := s.sublogBuckets()
+	if err != nil {
+		return nil, err
+	}
+	b, err := sublogs.Bucket([]byte(name))
 	if create && errors.Is(err, stoat.ErrBucketNotFound) {
-		b, err = s.postings.CreateBucket([]byte(name))
+		b, err = sublogs.CreateBucket([]byte(name))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sublog %q: %w", name, err)
 	}
 	l := &lists{bucket: b}
+	if s.opened == nil {
+		s.opened = make(map[string]*lists)
+	}
 	s.opened[name] = l
 	return l, nil
 }
@@ -106,16 +132,28 @@ func (s *session) change() error {
 	if s.hooked {
 		return nil
 	}
-	if err := s.tx.BeforeCommit(s.store); err != nil {
+	if err := s.tx.BeforeCommit(s.beforeCommit); err != nil {
 		return err
 	}
 	s.hooked = true
 	return nil
 }
 
+// beforeCommit stores what was kept in memory, unless the feed was deleted later.
+func (s *session) beforeCommit() error {
+	s.hooked = false
+	err := s.store()
+	if err == nil {
+		return nil
+	}
+	if _, gone := s.root.Has([]byte(stateKey)); errors.Is(gone, stoat.ErrBucketNotFound) {
+		return nil
+	}
+	return fmt.Errorf("feed %q: %w", s.name, err)
+}
+
 // store applies the retention if it is time to, and writes what was kept in memory.
 func (s *session) store() error {
-	s.hooked = false
 	if s.next >= s.checked+max(1, (s.next-s.first)/retainEvery) {
 		if err := s.retain(s.retention, s.now); err != nil {
 			return err
@@ -129,8 +167,10 @@ func (s *session) store() error {
 			}
 		}
 	}
-	if err := s.redacted.flush(); err != nil {
-		return err
+	if s.redacted != nil {
+		if err := s.redacted.flush(); err != nil {
+			return err
+		}
 	}
 	return s.root.Put([]byte(stateKey), s.state.append(nil))
 }

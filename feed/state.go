@@ -13,7 +13,7 @@ const stateVersion = 1
 
 // state is the counters of a feed. It is stored as a version and uvarints, in the order of the
 // fields; the sublogs are their number and then, for each, the name's length, the name, and the
-// number.
+// number. The edition is 8 bytes, little-endian.
 type state struct {
 	first   uint64 // the oldest entry that is kept, or next
 	next    uint64 // the number of the next entry
@@ -21,6 +21,7 @@ type state struct {
 	written uint64 // bytes of all encoded values that were ever appended
 	checked uint64 // what next was when retention was last applied
 	sublogs []indexed
+	edition uint64 // the newest of the lineage
 }
 
 // indexed is a sublog that is stored, and how far.
@@ -41,7 +42,7 @@ func (s *state) append(dst []byte) []byte {
 		dst = binary.AppendUvarint(dst, uint64(len(sub.name)))
 		dst = binary.AppendUvarint(append(dst, sub.name...), sub.next)
 	}
-	return dst
+	return binary.LittleEndian.AppendUint64(dst, s.edition)
 }
 
 // parse makes s what p is the stored form of.
@@ -61,6 +62,9 @@ func (s *state) parse(p []byte) error {
 		if in.bad {
 			break
 		}
+	}
+	if edition := in.bytes(8); !in.bad {
+		s.edition = binary.LittleEndian.Uint64(edition)
 	}
 	if in.bad || len(in.rest) > 0 || s.first > s.next {
 		return damaged("state %x", p)

@@ -82,6 +82,16 @@ func (f *Feed[T]) catchUp(s *session, end uint64) error {
 	return nil
 }
 
+// catchUpAll makes all sublogs have all entries, unless those are more than a transaction should
+// read: then the error is ErrOutdated.
+func (f *Feed[T]) catchUpAll(s *session) error {
+	if missing := s.next - f.behind(s); missing > chunkSize {
+		return fmt.Errorf("feed %q: %d entries are not in all sublogs: %w", f.name, missing,
+			ErrOutdated)
+	}
+	return f.catchUp(s, s.next)
+}
+
 // indexTo adds the entries from start up to but without end to a sublog. Those that are redacted
 // already belong to no address.
 func (f *Feed[T]) indexTo(s *session, sub sublog[T], start, end uint64) error {
@@ -114,7 +124,11 @@ func (f *Feed[T]) DropSublog(tx *stoat.Tx, name string) error {
 	if s.sublog(name) == nil {
 		return nil
 	}
-	if err := s.postings.DeleteBucket([]byte(name)); err != nil {
+	sublogs, err := s.sublogBuckets()
+	if err == nil {
+		err = sublogs.DeleteBucket([]byte(name))
+	}
+	if err != nil {
 		return fmt.Errorf("feed %q: sublog %q: %w", f.name, name, err)
 	}
 	delete(s.opened, name)
@@ -127,7 +141,7 @@ func (f *Feed[T]) DropSublog(tx *stoat.Tx, name string) error {
 // that fails is an error.
 func (f *Feed[T]) Addresses(tx *stoat.Tx, sublog string) iter.Seq2[Address, error] {
 	return func(yield func(Address, error) bool) {
-		s, err := sessionOf(tx, f.name)
+		s, err := f.session(tx)
 		var counts map[string]uint64
 		if err == nil {
 			counts, err = s.counts(sublog)
@@ -163,6 +177,10 @@ func (s *session) counts(sublog string) (map[string]uint64, error) {
 		return nil, err
 	}
 	counts := make(map[string]uint64)
+	redactions, err := s.redactions()
+	if err != nil {
+		return nil, err
+	}
 	chunk, redacted := ^uint64(0), posting.Set{}
 	for key, p := range l.bucket.Scan(stoat.Range{}) {
 		if len(key) < 9 {
@@ -175,7 +193,7 @@ func (s *session) counts(sublog string) (map[string]uint64, error) {
 		base, err := parseKey(key[:8])
 		if err == nil && base != chunk {
 			chunk = base
-			redacted, err = s.redacted.set(chunk, "")
+			redacted, err = redactions.set(chunk, "")
 		}
 		if err != nil {
 			return nil, err

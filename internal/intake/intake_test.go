@@ -303,3 +303,45 @@ func TestJob_writesWithinBucketsAcrossCommits(t *testing.T) {
 		return nil
 	}))
 }
+
+func TestJob_endsAtACommitThatFails(t *testing.T) {
+	db := memory(t)
+	j := start(t, db, letters(), Options{Bucket: []string{"b"}})
+	ok(t, j.Append([]byte("a")))
+	ok(t, j.Advance(Position{Record: 1}))
+	errHook := errors.New("hook")
+	ok(t, j.tx.BeforeCommit(func() error { return errHook }))
+	for name, step := range map[string]func() error{"pause": j.Pause, "finish": j.Finish} {
+		if err := step(); !errors.Is(err, errHook) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	for name, err := range map[string]error{
+		"append":   j.Append([]byte("b")),
+		"redacted": j.Redacted(),
+		"put":      j.Put([]byte("k"), nil),
+		"advance":  j.Advance(Position{Record: 2}),
+	} {
+		if !errors.Is(err, errHook) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	j.Rollback()
+	if values, marks := content(t, db, "b"); values != "" || marks != 0 {
+		t.Errorf("%q is stored, with %d bookmarks", values, marks)
+	}
+	ok(t, run(start(t, db, letters(), Options{Bucket: []string{"b"}}), 0))
+	if values, _ := content(t, db, "b"); values != alphabet {
+		t.Errorf("%q is stored", values)
+	}
+}
+
+func TestJob_endsAtATransactionThatIsHalfBegun(t *testing.T) {
+	j := start(t, memory(t), letters(), Options{Bucket: []string{"to", ""}})
+	defer j.Rollback()
+	for range 2 {
+		if err := j.Append([]byte("a")); !errors.Is(err, stoat.ErrInvalidKey) {
+			t.Errorf("error %v", err)
+		}
+	}
+}

@@ -48,7 +48,9 @@ type Space interface {
 	CreateBucketIfNotExists(name []byte) (*stoat.Bucket, error)
 }
 
-// Job is one run of an import. It must be ended by Finish, Pause or Rollback.
+// Job is one run of an import. It must be ended by Finish, Pause or Rollback. Once a transaction
+// cannot be begun or committed, all that write return that error: another Job goes on from what is
+// stored.
 type Job struct {
 	db      *stoat.DB
 	source  Source
@@ -62,6 +64,7 @@ type Job struct {
 	stored  Counts // as the last commit has stored them
 	before  Counts // as an earlier run has stored them
 	commits int
+	err     error // why the job cannot go on: what it knows is not what is stored
 
 	tx      *stoat.Tx // nil if none is open
 	target  Space     // in tx
@@ -156,9 +159,14 @@ func (j *Job) Within(path [][]byte) (Space, error) {
 
 // begin opens a transaction if there is none.
 func (j *Job) begin() error {
-	if j.tx != nil {
-		return nil
+	if j.err == nil && j.tx == nil {
+		j.err = j.open()
 	}
+	return j.err
+}
+
+// open opens a transaction, and takes back what the first commit has to.
+func (j *Job) open() error {
 	tx, err := j.db.Begin(true)
 	if err != nil {
 		return err
@@ -229,6 +237,9 @@ func (j *Job) Skipped() { j.mark.Counts.Skipped++ }
 // Advance says that the source was dealt with up to the position, and commits if there is enough.
 // The position's slices may be reused afterwards.
 func (j *Job) Advance(to Position) error {
+	if j.err != nil {
+		return j.err
+	}
 	j.records++
 	full := j.records >= j.options.RecordsMax || j.bytes >= bytesMax
 	j.mark.Position.set(to)
@@ -242,13 +253,13 @@ func (j *Job) Advance(to Position) error {
 func (j *Job) Pause() error {
 	if j.records == 0 {
 		j.Rollback()
-		return nil
+		return j.err
 	}
 	if err := j.begin(); err != nil {
 		return err
 	}
-	if err := j.mark.write(j.tx, j.key); err != nil {
-		return err
+	if j.err = j.mark.write(j.tx, j.key); j.err != nil {
+		return j.err
 	}
 	return j.commit()
 }
@@ -258,21 +269,21 @@ func (j *Job) Finish() error {
 	if err := j.begin(); err != nil {
 		return err
 	}
-	if err := removeBookmark(j.tx, j.key); err != nil {
-		return err
+	if j.err = removeBookmark(j.tx, j.key); j.err != nil {
+		return j.err
 	}
 	return j.commit()
 }
 
 func (j *Job) commit() error {
-	err := j.tx.Commit()
+	j.err = j.tx.Commit()
 	j.tx, j.target, j.within = nil, nil, nil
-	if err == nil {
+	if j.err == nil {
 		j.undo, j.records, j.bytes = nil, 0, 0
 		j.stored = j.mark.Counts
 		j.commits++
 	}
-	return err
+	return j.err
 }
 
 // Rollback gives up what was written since the last commit. It does nothing behind Finish.
