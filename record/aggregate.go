@@ -186,7 +186,8 @@ func (q Query[T]) extreme(tx *stoat.Tx, field string, greatest bool) (Value, err
 		q.order, q.reverse, q.limit = []*column{c}, greatest, 1
 		if c.optional {
 			q.where = conjoin(append([]condition(nil), q.where...),
-				condition{column: c, spans: []span{{c.least(), nil}}, text: field + " not nil"})
+				condition{column: c, spans: []span{{c.least(), nil}},
+					said: []Predicate{{op: opNotNil, field: field}}})
 		}
 	}
 	var best, next []byte

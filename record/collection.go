@@ -54,9 +54,11 @@ func newVersion(stored *layout.Schema, s *shape) (*version, error) {
 // it if need be; nil options are the defaults. If the type or the options have changed since it was
 // last opened, Open brings what is stored up to date, in one transaction: it adds a schema, removes
 // indexes, builds new ones, and calls a function of [Options.Migrate] for every record. If the
-// change would lose something, nothing is changed, and the error says what to do.
+// change would lose something, nothing is changed, and the error says what to do. Without records,
+// nothing can be lost, and all but [Options.Version] may change.
 //
-// A collection that was opened before such a change returns an error from then on: open it anew.
+// A collection that was opened before such a change returns [ErrOutdated] from then on: open it
+// anew.
 // Open must not be called in a transaction that can write, for which there is [OpenTx].
 func Open[T any](db *stoat.DB, name string, opts *Options[T]) (*Collection[T], error) {
 	var c *Collection[T]
@@ -103,12 +105,44 @@ func openTx[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collection[T],
 		return nil, err
 	}
 	want := define(shape, opts.Codec, opts.Version)
-	if stored != nil {
-		if err := want.check(stored, shape); err != nil {
-			return nil, err
+	if err := c.bring(tx, stored, want, opts.Migrate); err != nil {
+		return nil, err
+	}
+	return c, c.checkKeys(tx)
+}
+
+// checkKeys returns an error if a function that returns keys has another one for the first or the
+// last record than the one that is stored.
+func (c *Collection[T]) checkKeys(tx *stoat.Tx) error {
+	if c.keyOf == nil {
+		return nil
+	}
+	s, err := c.session(tx)
+	if err != nil {
+		return err
+	}
+	for _, last := range []bool{false, true} {
+		for key, value := range s.data.Scan(stoat.Range{Reverse: last, Limit: 1}) {
+			if err := c.checkKey(key, value); err != nil {
+				return err
+			}
 		}
 	}
-	return c, c.bring(tx, stored, want, opts.Migrate)
+	return tx.Err()
+}
+
+// checkKey returns an error if the function that returns keys has another one for a stored record.
+func (c *Collection[T]) checkKey(key, value []byte) error {
+	r := new(T)
+	if c.decode(value, r) != nil {
+		return nil // whoever reads the record is told
+	}
+	own, err := c.appendKeyOf(nil, r)
+	if err == nil && !bytes.Equal(own, key) {
+		err = fmt.Errorf("Options.Key returns the key %s for the record with the key %s: keep the "+
+			"key, or copy the records into a new collection", formatKey(own), formatKey(key))
+	}
+	return err
 }
 
 // Name returns the collection's name.

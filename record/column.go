@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"reflect"
 	"time"
 
@@ -153,11 +154,13 @@ func (c *column) appendArgument(dst []byte, v Value) ([]byte, error) {
 	case integral(c.kind) && r.CanUint():
 		return tuple.AppendUint(dst, r.Uint()), nil
 	case c.kind == layout.Float32 && r.CanFloat():
-		return appendFloat(dst, float64(float32(r.Float()))), nil
+		return appendFloat(dst, rounded32(r.Float())), nil
 	case floating(c.kind) && r.CanFloat():
 		return appendFloat(dst, r.Float()), nil
 	case floating(c.kind) && r.CanInt():
 		return appendFloat(dst, float64(r.Int())), nil
+	case floating(c.kind) && r.CanUint():
+		return appendFloat(dst, float64(r.Uint())), nil
 	case c.kind == layout.Bool && r.Kind() == reflect.Bool:
 		return tuple.AppendBool(dst, r.Bool()), nil
 	case c.kind == layout.String && r.Kind() == reflect.String:
@@ -166,16 +169,29 @@ func (c *column) appendArgument(dst []byte, v Value) ([]byte, error) {
 		return tuple.AppendBytes(dst, r.Bytes()), nil
 	case c.kind == layout.UUID && isBytes(r.Type(), reflect.Array) && r.Len() == 16:
 		var id [16]byte
-		reflect.Copy(reflect.ValueOf(&id).Elem(), r)
+		for i := range id {
+			id[i] = byte(r.Index(i).Uint())
+		}
 		return tuple.AppendUUID(dst, id), nil
+	case r.Kind() == reflect.Pointer:
+		return dst, fmt.Errorf("field %s cannot be compared with a pointer (%T): pass the value, or "+
+			"nil", c.name, v)
 	}
 	return dst, fmt.Errorf("field %s has the type %s: %s (%T) is no value for it", c.name, c.typ,
 		formatValue(v), v)
 }
 
+// rounded32 returns the value that a float32 field would have of v: v itself if it has none.
+func rounded32(v float64) float64 {
+	if rounded := float64(float32(v)); !math.IsInf(rounded, 0) {
+		return rounded
+	}
+	return v
+}
+
 // isBytes reports whether t is a slice or an array of bytes.
 func isBytes(t reflect.Type, kind reflect.Kind) bool {
-	return t.Kind() == kind && t.Elem() == reflect.TypeFor[byte]()
+	return t.Kind() == kind && t.Elem().Kind() == reflect.Uint8
 }
 
 // least returns the least element that a value of the column has, other than nil.

@@ -27,7 +27,7 @@ type definition struct {
 	Key     []storedKey  `json:"key,omitempty"`    // none if a function returns it
 	Indexes []storedForm `json:"indexes,omitempty"`
 
-	edition uint64 // which one this is: the sequence of the bucket
+	edition uint64 // which one this is: the sequence of the bucket meta
 }
 
 // storedKey is a field of the key.
@@ -101,7 +101,7 @@ func loadDefinition(tx *stoat.Tx, name string) (*definition, error) {
 		return nil, fmt.Errorf("its format is %d, of a newer version of this package: %w", d.Format,
 			stoat.ErrFormat)
 	}
-	d.edition, err = root.Sequence()
+	d.edition, err = meta.Sequence()
 	return d, err
 }
 
@@ -111,10 +111,6 @@ func (d *definition) check(stored *definition, s *shape) error {
 	if d.Codec != stored.Codec {
 		return fmt.Errorf("it was made with the codec %s, not %s: open it with that, or copy the "+
 			"records into a new collection", stored.Codec, d.Codec)
-	}
-	if d.Version < stored.Version {
-		return fmt.Errorf("it is of version %d, newer than version %d of this program", stored.Version,
-			d.Version)
 	}
 	same := slices.EqualFunc(d.Key, stored.Key, func(k, old storedKey) bool {
 		return k.Class == old.Class && (k.Name == old.Name || s.renamed(k.Name, old.Name))

@@ -27,13 +27,13 @@
 // # What is stored
 //
 // A collection is a bucket of its name in the root bucket. Its keys are the primary keys, its
-// values the records, and its sequence says which definition this is. In it are the
-// buckets
+// values the records, and its sequence is the user's. In it are the buckets
 //
 //	index NAME     the entries of an index: values and primary key, or in a unique index
 //	               values, with the primary key as the value
 //	meta           "definition": what the collection is, in JSON; "count": the number of
-//	               records, 8 bytes, little-endian; "schema N": what the records of schema N have
+//	               records, 8 bytes, little-endian; "schema N": what the records of schema N
+//	               have; its sequence says which definition this is
 //
 // Keys are tuples of package tuple, and so is their order. With [CodecBinary] a record is the
 // values of the fields, without names or types, behind the number of its schema. All that belongs

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -17,11 +18,7 @@ import (
 func (c *Collection[T]) bring(
 	tx *stoat.Tx, stored, want *definition, migrate map[int]func(Row, *T) error,
 ) error {
-	schemas, err := loadSchemas(tx, c.name, stored)
-	if err != nil {
-		return err
-	}
-	added, err := c.addSchema(schemas, want)
+	added, anew, err := c.fit(tx, stored, want)
 	if err != nil {
 		return err
 	}
@@ -46,17 +43,80 @@ func (c *Collection[T]) bring(
 		}
 	}
 	c.edition = nextEdition(stored.edition, wanted, added)
+	if anew {
+		if err := c.dropSchemas(tx); err != nil {
+			return err
+		}
+	}
 	if err := c.redefine(tx, wanted, added); err != nil {
 		return err
 	}
-	return c.evolve(tx, stored, want, migrate)
+	return c.evolve(tx, stored, want, migrate, anew)
+}
+
+// fit finds out how to read what is stored, and returns the schema of the type if it is a new one.
+// Anew says that what is stored does not fit, but that nothing is lost without it, as there are no
+// records.
+func (c *Collection[T]) fit(
+	tx *stoat.Tx, stored, want *definition,
+) (added *layout.Schema, anew bool, err error) {
+	if stored == nil {
+		added, err = c.addSchema(nil, want)
+		return added, false, err
+	}
+	if want.Version < stored.Version {
+		return nil, false, fmt.Errorf("it is of version %d, newer than version %d of this program",
+			stored.Version, want.Version)
+	}
+	schemas, err := loadSchemas(tx, c.name)
+	if err != nil {
+		return nil, false, err
+	}
+	misfit := want.check(stored, c.shape)
+	if misfit == nil {
+		if added, misfit = c.addSchema(schemas, want); misfit == nil {
+			return added, false, nil
+		}
+	}
+	empty, err := isEmpty(tx, c.name)
+	if err != nil || !empty {
+		return nil, false, cmp.Or(err, misfit)
+	}
+	clear(c.versions)
+	if want.Schema = 0; c.codec == CodecBinary {
+		want.Schema = stored.Schema // numbers do not come again
+	}
+	added, err = c.addSchema(nil, want)
+	return added, true, err
+}
+
+// isEmpty reports whether the collection has no records.
+func isEmpty(tx *stoat.Tx, name string) (bool, error) {
+	root, err := tx.Bucket([]byte(name))
+	if err != nil {
+		return false, err
+	}
+	for range root.Keys(stoat.Range{Limit: 1}) {
+		return false, nil
+	}
+	return true, tx.Err()
+}
+
+// dropSchemas removes all stored schemas.
+func (c *Collection[T]) dropSchemas(tx *stoat.Tx) error {
+	root, err := tx.Bucket([]byte(c.name))
+	if err != nil {
+		return err
+	}
+	meta, err := root.Bucket([]byte("meta"))
+	if err != nil {
+		return err
+	}
+	return meta.DeleteRange(stoat.Prefix([]byte(schemaPrefix)))
 }
 
 // loadSchemas returns the stored schemas.
-func loadSchemas(tx *stoat.Tx, name string, stored *definition) ([]*layout.Schema, error) {
-	if stored == nil {
-		return nil, nil
-	}
+func loadSchemas(tx *stoat.Tx, name string) ([]*layout.Schema, error) {
 	root, err := tx.Bucket([]byte(name))
 	if err != nil {
 		return nil, err
@@ -146,7 +206,7 @@ func (c *Collection[T]) redefine(tx *stoat.Tx, wanted []byte, added *layout.Sche
 		return err
 	}
 	sharedIn(tx, c.name).evolved++
-	return root.SetSequence(c.edition)
+	return meta.SetSequence(c.edition)
 }
 
 // nextEdition returns the edition of a definition that follows another one. It depends on all that
@@ -163,7 +223,7 @@ func nextEdition(before uint64, wanted []byte, added *layout.Schema) uint64 {
 
 // evolve makes what is stored fit the new definition.
 func (c *Collection[T]) evolve(
-	tx *stoat.Tx, stored, want *definition, migrate map[int]func(Row, *T) error,
+	tx *stoat.Tx, stored, want *definition, migrate map[int]func(Row, *T) error, anew bool,
 ) error {
 	s, err := c.session(tx)
 	if err != nil {
@@ -175,7 +235,7 @@ func (c *Collection[T]) evolve(
 			return err
 		}
 	}
-	return c.bringIndexes(s, stored, want, migrated)
+	return c.bringIndexes(s, stored, want, migrated || anew)
 }
 
 // migrate makes all records anew, and removes the schemas that none of them has any more.
@@ -183,7 +243,11 @@ func (c *Collection[T]) migrate(
 	s *session, from int, want *definition, migrate map[int]func(Row, *T) error,
 ) error {
 	fn := migrate[from]
-	if fn == nil {
+	empty, err := isEmpty(s.tx, c.name)
+	if err != nil {
+		return err
+	}
+	if fn == nil && !empty {
 		return fmt.Errorf("it is of version %d: Options.Migrate needs a function for %d that makes "+
 			"records of version %d", from, from, want.Version)
 	}
@@ -195,16 +259,12 @@ func (c *Collection[T]) migrate(
 	if err := s.tx.Err(); err != nil {
 		return err
 	}
-	meta, err := s.meta()
-	if err != nil {
-		return err
-	}
 	for number := range c.versions {
 		if number == want.Schema {
 			continue
 		}
 		key := schemaPrefix + strconv.FormatUint(number, 10)
-		if err := meta.Delete([]byte(key)); err != nil {
+		if err := s.meta.Delete([]byte(key)); err != nil {
 			return err
 		}
 		delete(c.versions, number)
@@ -217,7 +277,10 @@ func (c *Collection[T]) migrateRecord(
 ) error {
 	r := new(T)
 	if err := c.decode(value, r); err != nil {
-		return err
+		if c.codec == CodecBinary {
+			return err
+		}
+		r = new(T) // the function makes all of it, of what is stored
 	}
 	old := Row{record: value, key: key, shape: c.shape, stored: true}
 	var err error

@@ -27,7 +27,7 @@ func (q Query[T]) Explain(tx *stoat.Tx) string {
 		} else {
 			b.WriteString(" and ")
 		}
-		b.WriteString(p.rest[i].text)
+		b.WriteString(p.rest[i].String())
 	}
 	if len(p.rest) > 0 {
 		b.WriteString(".")
@@ -43,7 +43,7 @@ func (q Query[T]) Explain(tx *stoat.Tx) string {
 func (p *path) explain(b *strings.Builder) {
 	var conditions []string
 	for i := range p.used {
-		conditions = append(conditions, p.used[i].text)
+		conditions = append(conditions, p.used[i].String())
 	}
 	where := strings.Join(conditions, " and ")
 	switch {
@@ -76,7 +76,7 @@ func (p *path) count() string {
 func (q *Query[T]) explainOrder(b *strings.Builder, p *path) {
 	limit := ""
 	if q.limit > 0 {
-		limit = fmt.Sprintf(" the first %d", q.limit+q.offset)
+		limit = fmt.Sprintf(" the first %d", q.top())
 	}
 	direction := ""
 	if q.reverse {

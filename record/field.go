@@ -99,7 +99,7 @@ func setField(v reflect.Value, col *column, f *layout.Field, record []byte) erro
 		return err
 	case layout.UUID:
 		id, err := f.UUID(record)
-		reflect.Copy(v, reflect.ValueOf(id[:]))
+		copy(v.Bytes(), id[:])
 		return err
 	}
 	t, err := f.Time(record)
@@ -114,6 +114,9 @@ func setField(v reflect.Value, col *column, f *layout.Field, record []byte) erro
 func SetField[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string, v V) error {
 	s, col, err := fieldOf[V](tx, c, name)
 	if err != nil {
+		return err
+	}
+	if _, err := c.writer(tx); err != nil {
 		return err
 	}
 	if slices.Contains(c.shape.key, col) {

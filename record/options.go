@@ -9,7 +9,7 @@ type Options[T any] struct {
 	Codec Codec
 	// Key returns the primary key of a record, of elements that package tuple has, instead of the
 	// fields with the tag option key. Its result must depend on the record only, and stay the same
-	// from one program to the next.
+	// from one program to the next: Open compares it with the keys of the first and last record.
 	Key func(*T) tuple.Tuple
 	// Indexes are those with more than one field, besides the indexes that the tags of fields name.
 	Indexes []Index
@@ -18,7 +18,8 @@ type Options[T any] struct {
 	Version int
 	// Migrate has, for each earlier version that may be stored, the function that makes a record of
 	// Version. It is called once for each record, when the collection is opened: new is what could
-	// be decoded, the fields that type and record have in common; old has the others too.
+	// be decoded, the fields that type and record have in common; old has the others too. With a
+	// codec other than CodecBinary, new is zero if the old record cannot be decoded into the type.
 	Migrate map[int]func(old Row, new *T) error
 }
 

@@ -32,6 +32,7 @@ const (
 	opHasPrefix
 	opOr
 	opAnd
+	opNotNil
 )
 
 // Eq holds if the field is v; a pointer field may be compared with nil.
@@ -84,8 +85,20 @@ type condition struct {
 	column *column // nil: of parts
 	spans  []span  // ascending, without overlaps
 	parts  []condition
-	any    bool   // of parts: one is enough
-	text   string // for people
+	any    bool        // of parts: one is enough
+	said   []Predicate // what it was compiled from; all must hold
+}
+
+// String returns the condition for people.
+func (c *condition) String() string {
+	text := ""
+	for i, p := range c.said {
+		if i > 0 {
+			text += " and "
+		}
+		text += p.String()
+	}
+	return text
 }
 
 // compile compiles a predicate.
@@ -119,7 +132,7 @@ func (s *shape) compile(p Predicate) (condition, error) {
 		}
 		values = append(values, encoded)
 	}
-	return condition{column: c, spans: p.op.spans(c, values), text: p.String()}, nil
+	return condition{column: c, spans: p.op.spans(c, values), said: []Predicate{p}}, nil
 }
 
 // spans returns where the elements are that the op holds for.
@@ -150,7 +163,7 @@ func (o op) spans(c *column, v [][]byte) []span {
 
 // compileParts compiles an Or or an And. What asks for the same column becomes one.
 func (s *shape) compileParts(p Predicate) (condition, error) {
-	all := condition{any: p.op == opOr, text: p.String()}
+	all := condition{any: p.op == opOr, said: []Predicate{p}}
 	same := len(p.parts) > 0
 	var spans []span
 	for _, part := range p.parts {
@@ -163,7 +176,7 @@ func (s *shape) compileParts(p Predicate) (condition, error) {
 		spans = append(spans, c.spans...)
 	}
 	if same && all.any {
-		return condition{column: all.parts[0].column, spans: union(spans), text: all.text}, nil
+		return condition{column: all.parts[0].column, spans: union(spans), said: all.said}, nil
 	}
 	return all, nil
 }
@@ -192,6 +205,8 @@ func (p Predicate) String() string {
 		return fmt.Sprintf("%s between %s and %s", p.field, v[0], v[1])
 	case opIn:
 		return fmt.Sprintf("%s in %s", p.field, v)
+	case opNotNil:
+		return p.field + " not nil"
 	case 0:
 		return "empty predicate"
 	}

@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -15,7 +16,8 @@ import (
 // A query without an order yields records in an order that depends on the index that it takes.
 //
 // A loop sees what is there when it starts, and its body may write. If it takes an index, though,
-// it comes to records as they are by then, and leaves out those that were deleted meanwhile.
+// it comes to records as they are by then, and leaves out those that were deleted meanwhile. In a
+// transaction that can write, a loop over several ranges, as of In, keeps their keys in memory.
 type Query[T any] struct {
 	c       *Collection[T]
 	where   []condition
@@ -25,6 +27,7 @@ type Query[T any] struct {
 	limit   int // 0: no limit
 	offset  int
 	fields  []*column // of rows
+	loop    bool      // it runs for the body of a loop, which may write
 	err     error
 }
 
@@ -56,7 +59,7 @@ func conjoin(all []condition, c condition) []condition {
 	for i := range all {
 		if old := &all[i]; c.column != nil && old.column == c.column && !c.column.list {
 			all[i] = condition{column: c.column, spans: intersect(old.spans, c.spans),
-				text: old.text + " and " + c.text}
+				said: slices.Concat(old.said, c.said)}
 			return all
 		}
 	}
@@ -112,6 +115,14 @@ func (q Query[T]) Offset(n int) Query[T] {
 	}
 	q.offset = n
 	return q
+}
+
+// top returns how many records there are up to the limit, with those that the offset leaves out.
+func (q *Query[T]) top() int {
+	if q.limit == 0 {
+		return math.MaxInt
+	}
+	return q.limit + min(q.offset, math.MaxInt-q.limit)
 }
 
 // Fields chooses the fields that [Query.Rows] yields.

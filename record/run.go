@@ -3,12 +3,9 @@ package record
 import (
 	"bytes"
 	"errors"
-	"iter"
-	"math"
 	"slices"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/tuple"
 )
 
 // errStop ends a run early.
@@ -24,6 +21,8 @@ type run[T any] struct {
 	whole bool                 // each wants the stored record, not only its key
 	skip  int                  // records to leave out
 	left  int                  // records until the end; negative: no limit
+	// writes says that each may write while records are walked.
+	writes bool
 }
 
 // run calls each for every record of the result. If whole is false, it wants only the keys.
@@ -41,6 +40,7 @@ func (q Query[T]) run(tx *stoat.Tx, whole bool, each func(*item[T]) error) error
 		r.left = -1
 	}
 	if r.path.sorted {
+		r.writes = q.loop && tx.Writable()
 		err = r.walk(whole || len(r.path.rest)+len(q.filters) > 0, r.pass)
 	} else {
 		err = r.sort()
@@ -72,13 +72,11 @@ func (r *run[T]) pass(i *item[T]) error {
 // walk calls fn for every record that fulfils the query, in the order of the path. If whole is
 // false, it does not read records.
 func (r *run[T]) walk(whole bool, fn func(*item[T]) error) error {
+	if len(r.path.ranges) > 1 && r.writes {
+		return r.walkFound(whole, fn)
+	}
 	for n := range r.path.ranges {
-		at := n
-		if r.q.reverse {
-			at = len(r.path.ranges) - 1 - n
-		}
-		keys := stoat.Range{Start: r.path.ranges[at].low, End: r.path.ranges[at].high,
-			Reverse: r.q.reverse}
+		keys := r.keys(n)
 		var err error
 		switch {
 		case r.path.index != nil:
@@ -95,6 +93,76 @@ func (r *run[T]) walk(whole bool, fn func(*item[T]) error) error {
 		}
 	}
 	return nil
+}
+
+// keys returns the nth range of the path, in the order of the query.
+func (r *run[T]) keys(n int) stoat.Range {
+	if r.q.reverse {
+		n = len(r.path.ranges) - 1 - n
+	}
+	return stoat.Range{Start: r.path.ranges[n].low, End: r.path.ranges[n].high,
+		Reverse: r.q.reverse}
+}
+
+// found is a record that one of several ranges has.
+type found struct{ key, value []byte } // the value is nil if it is not needed or not read yet
+
+// walkFound is walk over several ranges for a body that may write: it finds out what is in all of
+// them before it calls fn, so that the body cannot move a record into or out of a later one.
+func (r *run[T]) walkFound(whole bool, fn func(*item[T]) error) error {
+	var all []found
+	for n := range r.path.ranges {
+		var err error
+		if all, err = r.appendFound(all, r.keys(n), whole); err != nil {
+			return err
+		}
+	}
+	for _, f := range all {
+		var err error
+		if r.path.index != nil {
+			err = r.takeOwner(f.key, whole, fn)
+		} else {
+			err = r.take(f.key, f.value, fn)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendFound appends what is in a range. The slices are valid until the transaction ends.
+func (r *run[T]) appendFound(all []found, keys stoat.Range, whole bool) ([]found, error) {
+	switch {
+	case r.path.index != nil && r.path.exact:
+		key, err := r.owner(keys.Start)
+		if err == nil && key != nil {
+			all = append(all, found{key, nil})
+		}
+		return all, err
+	case r.path.index != nil:
+		for key, err := range r.s.entriesIn(r.path.index, keys) {
+			if err != nil {
+				return all, err
+			}
+			all = append(all, found{key, nil})
+		}
+	case r.path.exact:
+		value, err := r.s.find(keys.Start)
+		if err == nil && value != nil {
+			all = append(all, found{keys.Start, value})
+		}
+		return all, err
+	case whole:
+		for key, value := range r.s.data.Scan(keys) {
+			all = append(all, found{key, value})
+		}
+	default:
+		for key := range r.s.data.Keys(keys) {
+			all = append(all, found{key, nil})
+		}
+	}
+	return all, r.s.tx.Err()
 }
 
 // get takes the record with a key, if there is one.
@@ -134,15 +202,8 @@ func (r *run[T]) walkKeys(keys stoat.Range, fn func(*item[T]) error) error {
 
 func (r *run[T]) walkIndex(keys stoat.Range, whole bool, fn func(*item[T]) error) error {
 	if r.path.exact {
-		bucket, err := r.s.index(r.path.index)
-		if err != nil {
-			return err
-		}
-		key, err := bucket.Get(keys.Start)
-		if errors.Is(err, stoat.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
+		key, err := r.owner(keys.Start)
+		if err != nil || key == nil {
 			return err
 		}
 		return r.takeOwner(key, whole, fn)
@@ -158,9 +219,27 @@ func (r *run[T]) walkIndex(keys stoat.Range, whole bool, fn func(*item[T]) error
 	return nil
 }
 
+// owner returns the primary key that a unique index has for the values, or nil.
+func (r *run[T]) owner(values []byte) ([]byte, error) {
+	bucket, err := r.s.index(r.path.index)
+	if err != nil {
+		return nil, err
+	}
+	key, err := bucket.Get(values)
+	if errors.Is(err, stoat.ErrNotFound) {
+		return nil, nil
+	}
+	return key, err
+}
+
 // takeOwner takes the record that an entry of an index belongs to.
 func (r *run[T]) takeOwner(key []byte, whole bool, fn func(*item[T]) error) error {
 	if !whole {
+		if r.writes {
+			if ok, err := r.s.data.Has(key); !ok || err != nil {
+				return err
+			}
+		}
 		return r.take(key, nil, fn)
 	}
 	value, err := r.s.owned(r.path.index, key)
@@ -205,10 +284,7 @@ func comparePlaced(a, b placed) int {
 // sort brings the records into order, in memory, and passes them on. With a limit it keeps at most
 // about twice as many as are wanted.
 func (r *run[T]) sort() error {
-	top := math.MaxInt
-	if r.left > 0 {
-		top = r.left + r.skip
-	}
+	top := r.q.top()
 	var kept []placed
 	full := false // the one at top-1, and what is after it, is not before any of those left out
 	var spare []byte
@@ -259,75 +335,4 @@ func (r *run[T]) place(order []byte, i *item[T]) (placed, error) {
 		}
 	}
 	return placed{append(order, i.key...), len(i.key), i.value, r.q.reverse}, nil
-}
-
-// All returns a loop over the records. After an error it ends.
-func (q Query[T]) All(tx *stoat.Tx) iter.Seq2[*T, error] {
-	return func(yield func(*T, error) bool) {
-		loop(yield, func(each func(*T) error) error {
-			return q.run(tx, true, func(i *item[T]) error {
-				record, err := i.record()
-				if err != nil {
-					return err
-				}
-				return each(record)
-			})
-		})
-	}
-}
-
-// loop runs fn with a function that yields, and yields the error of fn.
-func loop[V any](yield func(V, error) bool, fn func(each func(V) error) error) {
-	stopped := false
-	err := fn(func(v V) error {
-		if !yield(v, nil) {
-			stopped = true
-			return errStop
-		}
-		return nil
-	})
-	if err != nil && !stopped {
-		var none V
-		yield(none, err)
-	}
-}
-
-// First returns the first record; the error is [stoat.ErrNotFound] if there is none.
-func (q Query[T]) First(tx *stoat.Tx) (*T, error) {
-	q.limit = 1
-	for r, err := range q.All(tx) {
-		return r, err
-	}
-	return nil, q.c.wrap(stoat.ErrNotFound)
-}
-
-// Keys returns a loop over the primary keys. It reads no records where an index decides alone.
-func (q Query[T]) Keys(tx *stoat.Tx) iter.Seq2[tuple.Tuple, error] {
-	return func(yield func(tuple.Tuple, error) bool) {
-		loop(yield, func(each func(tuple.Tuple) error) error {
-			return q.run(tx, false, func(i *item[T]) error {
-				key, err := tuple.Decode(i.key)
-				if err != nil {
-					return err
-				}
-				return each(key)
-			})
-		})
-	}
-}
-
-// Rows returns a loop over the fields that [Query.Fields] has chosen, or all, without decoding the
-// records.
-func (q Query[T]) Rows(tx *stoat.Tx) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		loop(yield, func(each func(Row) error) error {
-			return q.run(tx, true, func(i *item[T]) error {
-				row, err := i.row(q.fields)
-				if err != nil {
-					return err
-				}
-				return each(row)
-			})
-		})
-	}
 }

@@ -12,6 +12,7 @@ import (
 type session struct {
 	tx      *stoat.Tx
 	data    *stoat.Bucket   // with the buckets meta and of indexes in it
+	meta    *stoat.Bucket   // with what is not of one record
 	indexes []*stoat.Bucket // by number; nil before the first use
 	shared  *shared
 	own     shared // what shared is in a read-only transaction
@@ -42,7 +43,17 @@ func (c *Collection[T]) session(tx *stoat.Tx) (*session, error) {
 	return s, s.err
 }
 
-// open finds the bucket.
+// writer returns the collection's session in a transaction that can write.
+func (c *Collection[T]) writer(tx *stoat.Tx) (*session, error) {
+	s, err := c.session(tx)
+	if err == nil && !tx.Writable() {
+		err = c.wrap(fmt.Errorf("write in an Update: this transaction is read-only (%w)",
+			stoat.ErrReadOnly))
+	}
+	return s, err
+}
+
+// open finds the buckets.
 func (s *session) open(name string, edition uint64) error {
 	var err error
 	s.data, err = s.tx.Bucket([]byte(name))
@@ -52,19 +63,19 @@ func (s *session) open(name string, edition uint64) error {
 	if err != nil {
 		return err
 	}
-	stored, err := s.data.Sequence()
+	s.meta, err = s.data.Bucket([]byte("meta"))
+	if errors.Is(err, stoat.ErrBucketNotFound) {
+		return ErrOutdated
+	}
 	if err != nil {
 		return err
 	}
-	if stored != edition {
-		return errors.New("it was opened with other fields, indexes or options since, or belongs " +
-			"to another database: open it anew")
+	stored, err := s.meta.Sequence()
+	if err == nil && stored != edition {
+		err = ErrOutdated
 	}
-	return nil
+	return err
 }
-
-// meta returns the bucket with what is not of one record.
-func (s *session) meta() (*stoat.Bucket, error) { return s.data.Bucket([]byte("meta")) }
 
 // index returns the bucket of an index.
 func (s *session) index(x *index) (*stoat.Bucket, error) {
@@ -105,18 +116,14 @@ func (s *session) count() (*counter, error) {
 	if s.shared.counter != nil {
 		return s.shared.counter, nil
 	}
-	meta, err := s.meta()
-	if err != nil {
-		return nil, err
-	}
-	p, err := meta.Get([]byte(countKey))
+	p, err := s.meta.Get([]byte(countKey))
 	if err != nil {
 		return nil, fmt.Errorf("read the count: %w", err)
 	}
 	if len(p) != 8 {
 		return nil, fmt.Errorf("a count of %d bytes: %w", len(p), stoat.ErrCorrupt)
 	}
-	s.shared.counter = &counter{meta: meta, records: binary.LittleEndian.Uint64(p)}
+	s.shared.counter = &counter{meta: s.meta, records: binary.LittleEndian.Uint64(p)}
 	return s.shared.counter, nil
 }
 
@@ -126,6 +133,7 @@ func (n *counter) change(tx *stoat.Tx) error {
 		return nil
 	}
 	err := tx.BeforeCommit(func() error {
+		n.changed = false // a hook behind this one may change it again
 		err := n.meta.Put([]byte(countKey), binary.LittleEndian.AppendUint64(nil, n.records))
 		if errors.Is(err, stoat.ErrBucketNotFound) {
 			return nil // the collection was deleted later

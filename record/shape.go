@@ -38,6 +38,9 @@ func newShape(t reflect.Type, indexes []Index, keyed bool) (*shape, error) {
 			}
 		}
 	}
+	if len(fields) == 0 {
+		return nil, fmt.Errorf("type %s has no fields to store", t)
+	}
 	if len(s.key) == 0 && !keyed {
 		return nil, fmt.Errorf("type %s has no key: give a field the tag `stoat:\"%s,key\"`, or set "+
 			"Options.Key", t, fields[0].Name)
@@ -110,11 +113,13 @@ func (s *shape) addIndex(def Index) error {
 
 // column returns the column with the name.
 func (s *shape) column(name string) (*column, error) {
-	var known []string
 	for i := range s.columns {
 		if s.columns[i].name == name {
 			return &s.columns[i], nil
 		}
+	}
+	var known []string
+	for i := range s.columns {
 		known = append(known, s.columns[i].name)
 	}
 	return nil, fmt.Errorf("type %s has no field %q, but %s", s.layout.Type(), name,

@@ -34,7 +34,8 @@ type Changes[T any] struct {
 // anew and yields the difference.
 //
 // The last step of the loop is an error, unless the body ended it: that of ctx, [stoat.ErrClosed],
-// or [stoat.ErrBucketNotFound] if the collection was deleted. The records are the caller's.
+// [stoat.ErrBucketNotFound] if the collection was deleted, or [ErrOutdated] if it was opened with
+// other fields, indexes or options since. The records are the caller's.
 //
 // The loop runs in the caller's goroutine, and its body may use the database. It keeps the records
 // of the result in memory, encoded. A query with a limit or an offset runs anew for each commit
@@ -45,12 +46,12 @@ func (c *Collection[T]) Watch(
 	return func(yield func(Changes[T], error) bool) {
 		w := &watch[T]{c: c, q: q, item: item[T]{c: c}, yield: yield, result: map[string][]byte{}}
 		w.staged = map[string][]byte{}
-		err := errors.New("the query is one of another collection")
+		err := c.wrap(errors.New("the query is one of another collection"))
 		if q.c == c {
 			err = w.run(ctx, db)
 		}
 		if !errors.Is(err, errStop) {
-			yield(Changes[T]{}, c.wrap(err))
+			yield(Changes[T]{}, err)
 		}
 	}
 }
@@ -108,7 +109,7 @@ func (w *watch[T]) follow(ctx context.Context, db *stoat.DB) error {
 	path := [][]byte{[]byte(w.c.name)}
 	for change, err := range db.WatchBucket(ctx, path, stoat.Range{}, w.at) {
 		if err != nil {
-			return err
+			return w.c.wrap(err)
 		}
 		if change.Position <= w.at {
 			continue
@@ -164,6 +165,9 @@ func (w *watch[T]) stageKey(key string, value []byte) {
 // commit returns what the present commit has changed, and brings the result up to date.
 func (w *watch[T]) commit(db *stoat.DB, at stoat.Position) (Changes[T], error) {
 	defer w.unstage()
+	if err := w.current(db); err != nil {
+		return Changes[T]{}, err
+	}
 	again := w.q.offset > 0
 	for key, value := range w.staged {
 		if value == nil {
@@ -171,7 +175,7 @@ func (w *watch[T]) commit(db *stoat.DB, at stoat.Position) (Changes[T], error) {
 		}
 		ok, err := w.belongs([]byte(key), value)
 		if err != nil {
-			return Changes[T]{}, err
+			return Changes[T]{}, w.c.wrap(err)
 		}
 		if !ok {
 			w.staged[key] = nil
@@ -188,6 +192,30 @@ func (w *watch[T]) commit(db *stoat.DB, at stoat.Position) (Changes[T], error) {
 		return Changes[T]{}, nil
 	}
 	return w.difference(w.order, w.staged)
+}
+
+// current returns an error if the collection is not any more what was opened.
+func (w *watch[T]) current(db *stoat.DB) error {
+	if len(w.staged) == 0 {
+		return nil
+	}
+	return w.view(db, func(tx *stoat.Tx) error {
+		_, err := w.c.session(tx)
+		return err
+	})
+}
+
+// view calls fn, whose errors name the collection, in a read-only transaction.
+func (w *watch[T]) view(db *stoat.DB, fn func(tx *stoat.Tx) error) error {
+	begun := false
+	err := db.View(func(tx *stoat.Tx) error {
+		begun = true
+		return fn(tx)
+	})
+	if !begun {
+		err = w.c.wrap(err)
+	}
+	return err
 }
 
 // belongs reports whether a stored record fulfils the query, without limit and offset.
@@ -210,7 +238,7 @@ func (w *watch[T]) refresh(db *stoat.DB) (Changes[T], error) {
 	now := map[string][]byte{}
 	var order []string
 	var at stoat.Position
-	err := db.View(func(tx *stoat.Tx) error {
+	err := w.view(db, func(tx *stoat.Tx) error {
 		at = tx.Position()
 		return w.q.run(tx, true, func(i *item[T]) error {
 			order = append(order, string(i.key))
@@ -254,7 +282,7 @@ func (w *watch[T]) difference(keys []string, now map[string][]byte) (Changes[T],
 			err = w.c.decode(value, e.Record)
 		}
 		if err != nil {
-			return Changes[T]{}, err
+			return Changes[T]{}, w.c.wrapKey([]byte(key), err)
 		}
 		*list = append(*list, e)
 	}

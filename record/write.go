@@ -18,9 +18,12 @@ func (c *Collection[T]) Put(tx *stoat.Tx, r *T) error { return c.put(tx, r, fals
 func (c *Collection[T]) Insert(tx *stoat.Tx, r *T) error { return c.put(tx, r, true) }
 
 func (c *Collection[T]) put(tx *stoat.Tx, r *T, insert bool) error {
-	s, err := c.session(tx)
+	s, err := c.writer(tx)
 	if err != nil {
 		return err
+	}
+	if r == nil {
+		return c.wrap(errors.New("there is no record to store, but a nil pointer"))
 	}
 	if s.key, err = c.appendKeyOf(s.key[:0], r); err != nil {
 		return c.wrap(err)
@@ -51,9 +54,6 @@ func (c *Collection[T]) replace(s *session, key, old []byte, r *T) error {
 		return err
 	}
 	if old != nil && bytes.Equal(old, s.value) {
-		if !s.tx.Writable() {
-			return stoat.ErrReadOnly
-		}
 		return nil
 	}
 	if c.codec != CodecBinary {
@@ -133,7 +133,7 @@ func (c *Collection[T]) addEntries(s *session, x *index, key []byte, r *T) error
 // [stoat.ErrNotFound] if there is none; if fn returns an error or changes the key, nothing is
 // stored.
 func (c *Collection[T]) Update(tx *stoat.Tx, key Key, fn func(*T) error) error {
-	s, err := c.session(tx)
+	s, err := c.writer(tx)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (c *Collection[T]) update(s *session, key []byte, fn func(*T) error) error 
 
 // Delete deletes the record with the key; it is no error if there is none.
 func (c *Collection[T]) Delete(tx *stoat.Tx, key Key) error {
-	s, err := c.session(tx)
+	s, err := c.writer(tx)
 	if err != nil {
 		return err
 	}
@@ -179,18 +179,15 @@ func (c *Collection[T]) Delete(tx *stoat.Tx, key Key) error {
 		return c.wrap(err)
 	}
 	old, err := s.find(s.key)
-	switch {
-	case err == nil && old != nil:
+	if err == nil && old != nil {
 		err = c.store(s, s.key, old, nil, nil)
-	case err == nil && !tx.Writable():
-		err = stoat.ErrReadOnly
 	}
 	return c.wrapKey(s.key, err)
 }
 
 // Clear deletes all records. Its cost does not grow with their number.
 func (c *Collection[T]) Clear(tx *stoat.Tx) error {
-	s, err := c.session(tx)
+	s, err := c.writer(tx)
 	if err != nil {
 		return err
 	}

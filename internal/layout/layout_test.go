@@ -124,6 +124,9 @@ func TestOf_namesTheFieldThatCannotBeStored(t *testing.T) {
 			B
 		}](),
 		"embed the struct itself": reflect.TypeFor[struct{ *A }](),
+		`field a has a tag and is not exported: export it, or tag it`: reflect.TypeFor[struct {
+			a int `stoat:"x"`
+		}](),
 		`the name "a.b"`: reflect.TypeFor[struct {
 			A int `stoat:"a.b"`
 		}](),

@@ -70,6 +70,10 @@ func gather(all []candidate, t reflect.Type, path string, in place) ([]candidate
 			return nil, fieldError(path+f.Name, f.Type,
 				"embed the struct itself, or give the field a name")
 		case !f.IsExported():
+			if _, tagged := f.Tag.Lookup("stoat"); tagged {
+				return nil, fmt.Errorf("field %s%s has a tag and is not exported: export it, or "+
+					`tag it stoat:"-"`, path, f.Name)
+			}
 			continue
 		}
 		named := tag.name != ""

@@ -60,8 +60,7 @@ func NewPlan(stored *Schema, l *Layout) (*Plan, error) {
 			continue
 		}
 		if taken[i] != "" {
-			return nil, fmt.Errorf("the fields %s and %s are both stored as %s: remove the old "+
-				"name from the tag of one", taken[i], f.Name, stored.Fields[i].Name)
+			return nil, bothStored(taken[i], f.Name, stored.Fields[i].Name)
 		}
 		taken[i], sources[i] = f.Name, j+1
 	}
@@ -74,6 +73,16 @@ func NewPlan(stored *Schema, l *Layout) (*Plan, error) {
 		}
 	}
 	return p, p.checkShapes(taken)
+}
+
+// bothStored returns the error of two fields that are found under one stored name.
+func bothStored(one, other, stored string) error {
+	advice := "remove the old name from the tag of one"
+	if one == stored || other == stored {
+		advice = fmt.Sprintf("give the new field another name than %s, which old records still "+
+			"have", stored)
+	}
+	return fmt.Errorf("the fields %s and %s are both stored as %s: %s", one, other, stored, advice)
 }
 
 // add adds a field that is stored at the place.

@@ -247,6 +247,34 @@ func TestNewPlan_refusesOtherShapes(t *testing.T) {
 	}
 }
 
+func TestNewPlan_advisesNoLoss(t *testing.T) {
+	type old struct{ A, B int }
+	type reused struct {
+		B int `stoat:"B,was=A"`
+		A int
+	}
+	type twice struct {
+		C int `stoat:"C,was=A"`
+		D int `stoat:"D,was=A"`
+	}
+	type renamed struct {
+		New int `stoat:"New,was=A"`
+		A   int
+	}
+	stored := mustOf[old](t).Schema()
+	if _, err := NewPlan(stored, mustOf[reused](t)); err != nil {
+		t.Errorf("both names are stored: %v", err)
+	}
+	for want, l := range map[string]*Layout{
+		"remove the old name":                       mustOf[twice](t),
+		"give the new field another name than A, w": mustOf[renamed](t),
+	} {
+		if _, err := NewPlan(stored, l); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}
+
 func TestDecode_reportsDamage(t *testing.T) {
 	l := mustOf[someone](t).Numbered(300)
 	p := mustPlan(t, l, l)

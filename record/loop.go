@@ -1,0 +1,82 @@
+package record
+
+import (
+	"iter"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/tuple"
+)
+
+// All returns a loop over the records. After an error it ends.
+func (q Query[T]) All(tx *stoat.Tx) iter.Seq2[*T, error] {
+	q.loop = true
+	return func(yield func(*T, error) bool) {
+		loop(yield, func(each func(*T) error) error {
+			return q.run(tx, true, func(i *item[T]) error {
+				record, err := i.record()
+				if err != nil {
+					return err
+				}
+				return each(record)
+			})
+		})
+	}
+}
+
+// loop runs fn with a function that yields, and yields the error of fn.
+func loop[V any](yield func(V, error) bool, fn func(each func(V) error) error) {
+	stopped := false
+	err := fn(func(v V) error {
+		if !yield(v, nil) {
+			stopped = true
+			return errStop
+		}
+		return nil
+	})
+	if err != nil && !stopped {
+		var none V
+		yield(none, err)
+	}
+}
+
+// First returns the first record; the error is [stoat.ErrNotFound] if there is none.
+func (q Query[T]) First(tx *stoat.Tx) (*T, error) {
+	q.limit = 1
+	for r, err := range q.All(tx) {
+		return r, err
+	}
+	return nil, q.c.wrap(stoat.ErrNotFound)
+}
+
+// Keys returns a loop over the primary keys. It reads no records where an index decides alone.
+func (q Query[T]) Keys(tx *stoat.Tx) iter.Seq2[tuple.Tuple, error] {
+	q.loop = true
+	return func(yield func(tuple.Tuple, error) bool) {
+		loop(yield, func(each func(tuple.Tuple) error) error {
+			return q.run(tx, false, func(i *item[T]) error {
+				key, err := tuple.Decode(i.key)
+				if err != nil {
+					return err
+				}
+				return each(key)
+			})
+		})
+	}
+}
+
+// Rows returns a loop over the fields that [Query.Fields] has chosen, or all, without decoding the
+// records.
+func (q Query[T]) Rows(tx *stoat.Tx) iter.Seq2[Row, error] {
+	q.loop = true
+	return func(yield func(Row, error) bool) {
+		loop(yield, func(each func(Row) error) error {
+			return q.run(tx, true, func(i *item[T]) error {
+				row, err := i.row(q.fields)
+				if err != nil {
+					return err
+				}
+				return each(row)
+			})
+		})
+	}
+}
