@@ -38,7 +38,7 @@ var steps = []step{
 		name: "power cuts and failing operations", dir: library,
 		args: "./internal/torture -run ^TestCrash -crash.seed SEED",
 		level: [levels]string{
-			"-crash.points 8000", "-crash.points 60000", "-crash.points 250000",
+			"-crash.points 4000", "-crash.points 20000", "-crash.points 250000",
 		},
 	},
 	{
@@ -57,7 +57,7 @@ var steps = []step{
 	{
 		name: "histories under many settings", dir: library,
 		args:  "./internal/torture -run ^TestMetamorphic -meta.seed SEED",
-		level: [levels]string{"", "-meta.histories 100", "-meta.histories 3000"},
+		level: [levels]string{"", "-meta.histories 50", "-meta.histories 3000"},
 	},
 	{
 		name: "killed processes", dir: here, args: "./kill -kill.seed SEED",
@@ -69,7 +69,7 @@ var steps = []step{
 	{
 		name: "concurrent clients", dir: here, args: "./linear -linear.seed SEED",
 		level: [levels]string{
-			"-linear.histories 500", "-linear.histories 5000", "-linear.histories 100000",
+			"-linear.histories 500", "-linear.histories 3000", "-linear.histories 100000",
 		},
 	},
 	{
@@ -83,7 +83,7 @@ var timeout = [levels]string{"20m", "1h", "8h"}
 
 // fuzzCount is how many inputs each fuzz target gets. It is a number and not a time, because go's
 // fuzzer takes a deadline for a failure now and then. It is immutable.
-var fuzzCount = [levels]string{"2000x", "20000x", "1000000x"}
+var fuzzCount = [levels]string{"2000x", "10000x", "1000000x"}
 
 // arguments returns what follows "go" on the command line of a step.
 func (s step) arguments(l level, seed uint64) []string {
