@@ -25,8 +25,8 @@ import (
 var (
 	crashPoints = flag.Int("crash.points", 2000,
 		"about how many crashes to make at operations; those of recoveries come on top")
-	crashSeed   = flag.Uint64("crash.seed", 1, "seed of the workloads and of what a crash keeps")
-	crashOnly   = flag.String("crash.only", "", "the one crash to make, as workload/operation/variant")
+	crashSeed = flag.Uint64("crash.seed", 1, "seed of the workloads and of what a crash keeps")
+	crashOnly = flag.String("crash.only", "", "the one crash to make, as workload/operation/variant")
 )
 
 // TestCrash_recoversAPrefix crashes the file system at the operations of each workload: before each
