@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -208,8 +209,8 @@ func otherScript(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, elsewhere), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat("/bin/sh"); err != nil {
-		t.Skip("there is no shell")
+	if runtime.GOOS == "windows" {
+		t.Skip("a script is no program here")
 	}
 	t.Setenv("PATH", dir)
 }

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -17,9 +18,7 @@ func link(t *testing.T, s system, name, content string) (target string) {
 	if content != "" {
 		ok(t, os.WriteFile(target, []byte(content), 0o600))
 	}
-	if err := os.Symlink(target, s.path(name)); err != nil {
-		t.Skip(err)
-	}
+	symlink(t, target, s.path(name))
 	return target
 }
 
@@ -73,4 +72,16 @@ func FuzzParseOwner(f *testing.F) {
 			t.Errorf("ParseOwner(%q) = %d, and with more behind it %d", content, pid, again)
 		}
 	})
+}
+
+// symlink makes a symbolic link. Only on Windows may that be for administrators alone.
+func symlink(t testing.TB, to, name string) {
+	t.Helper()
+	err := os.Symlink(to, name)
+	if err != nil && runtime.GOOS == "windows" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
