@@ -60,7 +60,7 @@ func (v *View[T]) With(tx *stoat.Tx, values ...Value) iter.Seq2[*T, error] {
 	if err != nil {
 		return broken[T](err)
 	}
-	return v.scan(tx, stoat.Range{Start: prefix, End: successor(prefix)})
+	return v.scan(tx, stoat.Prefix(prefix))
 }
 
 // Range returns a loop like All over the records with values from low up to but without high. Both

@@ -1,12 +1,12 @@
 package record
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"reflect"
 	"time"
 
+	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/layout"
 	"github.com/stoatdb/stoat/tuple"
 )
@@ -203,13 +203,4 @@ func (c *column) least() []byte {
 }
 
 // successor returns the least bytes that sort after all that begin with p; nil if there are none.
-func successor(p []byte) []byte {
-	for i := len(p) - 1; i >= 0; i-- {
-		if p[i] < 0xFF {
-			s := bytes.Clone(p[:i+1])
-			s[i]++
-			return s
-		}
-	}
-	return nil
-}
+func successor(p []byte) []byte { return stoat.Prefix(p).End }

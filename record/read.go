@@ -86,7 +86,7 @@ func (c *Collection[T]) With(tx *stoat.Tx, values ...Value) iter.Seq2[*T, error]
 	if err != nil {
 		return broken[T](c.wrap(err))
 	}
-	return c.scan(tx, stoat.Range{Start: prefix, End: successor(prefix)})
+	return c.scan(tx, stoat.Prefix(prefix))
 }
 
 // scan returns a loop over the records in a range of encoded keys.

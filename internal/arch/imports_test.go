@@ -22,7 +22,7 @@ const policy = `
 	internal/checksum:     std
 	internal/keyspace:     std
 	internal/filter:       github.com/FastFilter/xorfilter
-	internal/sorter:       std
+	internal/sorter:       internal/keyspace
 	internal/pattern:      std
 
 	internal/vfs:          golang.org/x/sys

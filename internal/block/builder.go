@@ -116,7 +116,7 @@ func (b *Builder) Entry(i int) keyspace.Entry {
 // AppendKeys appends the key part. The builder must not be empty.
 func (b *Builder) AppendKeys(dst []byte) []byte {
 	n, from := b.Len(), len(dst)
-	h := keyHeader{form: formFixed, count: n, prefix: shared(b.Key(0), b.Key(n-1))}
+	h := keyHeader{form: formFixed, count: n, prefix: keyspace.Shared(b.Key(0), b.Key(n-1))}
 	if b.mixed {
 		h.flags |= flagKinds
 	}
@@ -218,13 +218,4 @@ func (b *Builder) appendVariable(dst []byte, h keyHeader) []byte {
 		dst = append(dst, b.Key(i)[h.prefix:]...)
 	}
 	return dst
-}
-
-// shared returns how many leading bytes a and b have in common.
-func shared(a, b []byte) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }

@@ -89,18 +89,3 @@ func (h *heads) shorten(n int, key []byte, from, to int) {
 		h[i] = front | h[i]>>drop
 	}
 }
-
-// sharedPrefix returns how many leading bytes a and b have in common.
-func sharedPrefix(a, b []byte) int {
-	n := min(len(a), len(b))
-	i := 0
-	for ; i+8 <= n; i += 8 {
-		if x := binary.BigEndian.Uint64(a[i:]) ^ binary.BigEndian.Uint64(b[i:]); x != 0 {
-			return i + bits.LeadingZeros64(x)/8
-		}
-	}
-	for i < n && a[i] == b[i] {
-		i++
-	}
-	return i
-}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/stoatdb/stoat/internal/batch"
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 // inner is a node that holds nodes, at least two, all of one height, in key order.
@@ -88,7 +89,7 @@ func (n *inner) routeIn(chunks batch.Chunks, key []byte, lo, hi int) int {
 // seek is route for any key.
 func (n *inner) seek(chunks batch.Chunks, key []byte) int {
 	first := node{inner: n}.smallest(chunks)
-	if shared := sharedPrefix(first, key); shared < int(n.prefix) {
+	if shared := keyspace.Shared(first, key); shared < int(n.prefix) {
 		if shared == len(key) || key[shared] < first[shared] {
 			return 0
 		}
@@ -100,7 +101,7 @@ func (n *inner) seek(chunks batch.Chunks, key []byte) int {
 // fit shortens the prefix to what the keys below share with key.
 func (n *inner) fit(chunks batch.Chunks, key []byte) {
 	first := node{inner: n}.smallest(chunks)
-	if shared := sharedPrefix(first, key); shared < int(n.prefix) {
+	if shared := keyspace.Shared(first, key); shared < int(n.prefix) {
 		n.ownHeads().shorten(int(n.count)-1, first, int(n.prefix), shared)
 		n.prefix = int32(shared)
 	}
@@ -132,7 +133,7 @@ func (n *inner) splitAt(i int) *inner {
 // lengthen makes the prefix as long as the keys below allow.
 func (n *inner) lengthen(chunks batch.Chunks) {
 	at := node{inner: n}
-	shared := int32(sharedPrefix(at.smallest(chunks), at.largest(chunks)))
+	shared := int32(keyspace.Shared(at.smallest(chunks), at.largest(chunks)))
 	if shared == n.prefix {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 
 	"github.com/stoatdb/stoat/internal/batch"
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 // leaf is a node that holds entries, at least one, in key order. It holds no pointers.
@@ -36,9 +37,9 @@ func newLeaf(owner uint64, key []byte, ref batch.Ref) *leaf {
 // shared returns how many leading bytes of the leaf's prefix key has.
 func (l *leaf) shared(chunks batch.Chunks, key []byte) int {
 	if l.prefix <= leadBytes {
-		return sharedPrefix(l.lead[:l.prefix], key)
+		return keyspace.Shared(l.lead[:l.prefix], key)
 	}
-	return sharedPrefix(chunks.Key(l.refs[0])[:l.prefix], key)
+	return keyspace.Shared(chunks.Key(l.refs[0])[:l.prefix], key)
 }
 
 // find returns the index of the first entry whose key is not below key, and whether it is key. The
@@ -128,7 +129,7 @@ func (l *leaf) splitAt(chunks batch.Chunks, i int) *leaf {
 func (l *leaf) lengthen(chunks batch.Chunks) {
 	n := int(l.count)
 	first := chunks.Key(l.refs[0])
-	shared := sharedPrefix(first, chunks.Key(l.refs[n-1]))
+	shared := keyspace.Shared(first, chunks.Key(l.refs[n-1]))
 	more := shared - int(l.prefix)
 	if more == 0 {
 		return

@@ -442,5 +442,5 @@ func checkHeads(t testing.TB, got heads, keys []string, prefix int) {
 
 // common returns how many leading bytes the sorted keys share.
 func common(keys []string) int {
-	return sharedPrefix([]byte(keys[0]), []byte(keys[len(keys)-1]))
+	return keyspace.Shared([]byte(keys[0]), []byte(keys[len(keys)-1]))
 }

@@ -13,6 +13,8 @@ import (
 	"iter"
 	"math"
 	"slices"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 // maxBytes is the most that a sorter takes: places have 32 bits, as slices have on some platforms.
@@ -44,7 +46,7 @@ func (s *Sorter) Add(key, value []byte) {
 		first := s.key(s.entries[0])
 		s.shared = min(s.shared, len(key))
 		if !bytes.Equal(key[:s.shared], first[:s.shared]) {
-			s.shared = sharedPrefix(key[:s.shared], first)
+			s.shared = keyspace.Shared(key[:s.shared], first)
 		}
 	}
 	s.entries = append(s.entries, entry{at: uint32(len(s.data))})
@@ -72,7 +74,7 @@ func (s *Sorter) Reset() { s.data, s.entries = s.data[:0], s.entries[:0] }
 // Sort puts the pairs into the order of their keys, until the next Add.
 func (s *Sorter) Sort() {
 	for i, e := range s.entries {
-		s.entries[i].head = head(s.key(e)[s.shared:])
+		s.entries[i].head = keyspace.Head(s.key(e)[s.shared:])
 	}
 	slices.SortFunc(s.entries, s.compare)
 }
@@ -120,23 +122,4 @@ func (s *Sorter) pair(e entry) (key, value []byte) {
 	from := uint64(e.at) + lengthBytes + uint64(len(key))
 	end := from + uint64(binary.LittleEndian.Uint32(s.data[e.at+4:]))
 	return key[:len(key):len(key)], s.data[from:end:end]
-}
-
-// head returns the first 8 bytes of p as a big-endian integer, padded with zeros.
-func head(p []byte) uint64 {
-	if len(p) >= 8 {
-		return binary.BigEndian.Uint64(p)
-	}
-	var padded [8]byte
-	copy(padded[:], p)
-	return binary.BigEndian.Uint64(padded[:])
-}
-
-// sharedPrefix returns how many leading bytes a and b have in common.
-func sharedPrefix(a, b []byte) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }

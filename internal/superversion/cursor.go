@@ -2,8 +2,8 @@ package superversion
 
 import (
 	"bytes"
-	"encoding/binary"
 
+	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/table"
 )
@@ -298,7 +298,7 @@ func (c *Cursor) settle(s *source, ok bool) bool {
 		s.live = c.upper == nil || bytes.Compare(s.key, c.upper) < 0
 	}
 	if s.live {
-		s.head = head(s.key, c.shared)
+		s.head = keyspace.Head(s.key[c.shared:])
 	}
 	return true
 }
@@ -362,24 +362,9 @@ func (c *Cursor) ordered(a, b []byte) bool {
 	return order < 0 && !c.reverse || order > 0 && c.reverse
 }
 
-// head returns the first 8 bytes of key after the first shared ones as an integer that orders like
-// them; equal heads say nothing.
-func head(key []byte, shared int) uint64 {
-	key = key[shared:]
-	if len(key) >= 8 {
-		return binary.BigEndian.Uint64(key)
-	}
-	var padded [8]byte
-	copy(padded[:], key)
-	return binary.BigEndian.Uint64(padded[:])
-}
-
 // sharedPrefix returns how many leading bytes all keys in [lower, upper) have in common.
 func sharedPrefix(lower, upper []byte) int {
-	n := 0
-	for n < len(lower) && n < len(upper) && lower[n] == upper[n] {
-		n++
-	}
+	n := keyspace.Shared(lower, upper)
 	if n < len(lower) && n+1 == len(upper) && lower[n]+1 == upper[n] {
 		n++ // upper is the successor of lower's first n+1 bytes
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 // tiesMax is how many neighbouring blocks may have the same fence before they get a span of their
@@ -46,11 +48,11 @@ func newSpans(spans []span, fences []uint64, firsts [][]byte, at int) ([]span, [
 	if len(firsts) == 0 {
 		return spans, fences
 	}
-	s := span{first: at, key: firsts[0], prefix: sharedPrefix(firsts[0], firsts[len(firsts)-1])}
+	s := span{first: at, key: firsts[0], prefix: keyspace.Shared(firsts[0], firsts[len(firsts)-1])}
 	heads := make([]uint64, len(firsts))
 	ties, last, from := 0, 0, 0 // the longest sequence of equal heads and where it ends
 	for i, first := range firsts {
-		heads[i] = head(first[s.prefix:])
+		heads[i] = keyspace.Head(first[s.prefix:])
 		if heads[i] != heads[from] {
 			from = i
 		}
@@ -164,7 +166,7 @@ func (x *index) find(key []byte) int {
 	if len(key) < s.prefix || string(key[:s.prefix]) != string(s.key[:s.prefix]) {
 		return end - 1 // not below s.key, so above all that have the prefix
 	}
-	h := head(key[s.prefix:])
+	h := keyspace.Head(key[s.prefix:])
 	fences := x.fences[s.first:end]
 	at := 0
 	for n := len(fences); n > 1; {
@@ -190,23 +192,4 @@ func (x *index) spanOf(key []byte) int {
 		}
 	}
 	return i - 1
-}
-
-// head returns the first 8 bytes of p as a big-endian integer, padded with zeros.
-func head(p []byte) uint64 {
-	if len(p) >= 8 {
-		return binary.BigEndian.Uint64(p)
-	}
-	var padded [8]byte
-	copy(padded[:], p)
-	return binary.BigEndian.Uint64(padded[:])
-}
-
-// sharedPrefix returns how many leading bytes a and b have in common.
-func sharedPrefix(a, b []byte) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }

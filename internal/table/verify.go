@@ -203,7 +203,7 @@ func (x *index) leadsTo(b int, first, last []byte) error {
 	if b == s.first && !bytes.Equal(first, s.key) {
 		return fmt.Errorf("the index has another first key of block %d", b)
 	}
-	if !bytes.HasPrefix(first, s.key[:s.prefix]) || head(first[s.prefix:]) != x.fences[b] {
+	if !bytes.HasPrefix(first, s.key[:s.prefix]) || keyspace.Head(first[s.prefix:]) != x.fences[b] {
 		return fmt.Errorf("the index has another fence of block %d", b)
 	}
 	if x.find(first) < b || x.find(last) < b {
