@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/model"
 	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -49,10 +50,9 @@ func TestCompact_doesNotWaitForAMergeThatIsToBeTriedAgain(t *testing.T) {
 
 // What lies in a gap is moved by other merges.
 func TestCompact_leavesOutWhatHasExpired(t *testing.T) {
-	start := time.Now()
-	now := start
+	clock := model.NewClock()
 	o := calm()
-	o.Tuning.Now = func() time.Time { return now }
+	o.Tuning.Now = clock.Now
 	o.Tuning.TableBytes = 800 // so that no table is small
 	e := mustOpen(t, memfs.New(), o)
 	mustCommit(t, e, "a", "z")
@@ -68,7 +68,7 @@ func TestCompact_leavesOutWhatHasExpired(t *testing.T) {
 	}
 	ok(t, w.Commit())
 	ok(t, e.Flush())
-	now = start.Add(2 * time.Hour)
+	clock.Advance(2 * time.Hour)
 	ok(t, e.Compact(t.Context()))
 	entries := uint64(0)
 	for table := range e.state.Load().Levels.Version.Tables() {
