@@ -24,7 +24,8 @@ type DB struct {
 // mode 0700, files with 0600. Nil options are the defaults. A database is open for writing once at
 // a time; if it is open elsewhere, the error is [ErrLocked].
 //
-// Opening after a clean Close reads one small file; after a crash it also replays the log.
+// Opening after a clean Close reads one small file; after a crash it also replays the log. A new
+// database is on disk when its first transaction has begun, or it is closed.
 func Open(dir string, opts *Options) (*DB, error) {
 	return open(vfs.OS(), dir, opts, engine.Tuning{})
 }

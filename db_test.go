@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/tuned"
 	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -75,6 +77,23 @@ func TestOpen_readOnlyReadsAndRefusesToWrite(t *testing.T) {
 	_, err := db.Begin(true)
 	wantErr(t, err, stoat.ErrReadOnly)
 	ok(t, db.Close())
+}
+
+func TestOpen_leavesAnEmptyDatabaseThatNobodyWroteTo(t *testing.T) {
+	fs := memfs.New()
+	db := openOn(t, fs, nil)
+	names, err := fs.List("db")
+	ok(t, err)
+	equal(t, strings.Join(names, " "), "LOCK")
+	ok(t, db.Check(t.Context()))
+	ok(t, tuned.Backup(t.Context(), db, fs, "copy", false))
+	ok(t, db.Close())
+	for _, dir := range []string{"db", "copy"} {
+		db, err := tuned.Open(fs, dir, &stoat.Options{ReadOnly: true}, engine.Tuning{})
+		ok(t, err)
+		view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx) })
+		ok(t, db.Close())
+	}
 }
 
 func TestOpen_refusesSenselessOptions(t *testing.T) {

@@ -56,6 +56,7 @@ func TestSalvage_makesABranchOfItsOwn(t *testing.T) {
 func TestSalvage_refusesADatabaseThatIsOpen(t *testing.T) {
 	fs := memfs.New()
 	db := openOn(t, fs, nil)
+	ok(t, db.Put([]byte("k"), nil))
 	_, err := tuned.Salvage(context.Background(), fs, "db", "new", salvage.Sizes{})
 	wantErr(t, err, stoat.ErrLocked)
 	ok(t, db.Close())

@@ -86,7 +86,9 @@ func (e *Engine) inspect(found *check.Findings) (picture, error) {
 		return p, err
 	}
 	version := p.snapshot.Levels.Version
-	e.checkManifests(version, found)
+	if p.manifest != 0 { // 0: nobody has written to the database
+		e.checkManifests(version, found)
+	}
 	e.checkNamed(version, dir, found)
 	// Of a read-only database another process may write files, and after a failed write of the
 	// manifest it is not known which files that names.

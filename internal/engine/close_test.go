@@ -192,6 +192,7 @@ func TestClose_waitsForCommitsUnderWay(t *testing.T) {
 		return nil
 	})
 	e := mustOpen(t, files, calm())
+	mustCommit(t, e, "0")
 	slow.Store(true)
 	done := make(chan error, 2)
 	go func() { done <- commit(e, dataKey("a"), []byte("a")) }()
@@ -203,7 +204,7 @@ func TestClose_waitsForCommitsUnderWay(t *testing.T) {
 	close(hold)
 	ok(t, <-done)
 	ok(t, <-done)
-	wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), "a")
+	wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), "0", "a")
 }
 
 // race is a database that many goroutines use until it is closed.

@@ -148,9 +148,11 @@ func TestPoison_wakesAWriterThatWaitsForRoom(t *testing.T) {
 		}
 		return nil
 	})
-	e = mustOpen(t, files, calm())
+	fresh := mustOpen(t, files, calm())
+	mustCommit(t, fresh, "a")
+	e = fresh
 	e.options.Tuning.MemtableBytes = 1
-	for range maxSealed + 1 {
+	for range maxSealed {
 		mustCommit(t, e, "a")
 	}
 	failed := make(chan error)

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/wal"
 )
 
 // install makes a job's edit durable, then visible, then removes the files that it made obsolete.
@@ -93,11 +93,12 @@ func (e *Engine) noteCopy() {
 }
 
 // sealManifest makes the manifest one without edits. Were it cut short later, that would be seen; a
-// missing edit at the end is what a crash leaves, too.
+// missing edit at the end is what a crash leaves, too. A database that nobody has written to gets
+// its first one.
 func (e *Engine) sealManifest() error {
 	e.installing.Lock()
 	defer e.installing.Unlock()
-	if e.edits == 0 {
+	if e.edits == 0 && e.journalAt != 0 {
 		return nil
 	}
 	version := *e.state.Load().Levels.Version
@@ -121,8 +122,10 @@ func (e *Engine) startManifest(outcome *manifest.Version) error {
 		}
 	}
 	e.noteCopy()
-	e.removeFile(manifest.Name(previous))
-	e.removeFile(manifest.CopyName(previous))
+	if previous != 0 {
+		e.removeFile(manifest.Name(previous))
+		e.removeFile(manifest.CopyName(previous))
+	}
 	return nil
 }
 
@@ -150,8 +153,8 @@ func (e *Engine) removeGarbage() {
 	}
 }
 
-// create starts an empty database in e.dir, which is locked and holds nothing but manifests that a
-// crash cut off, and their copies.
+// create starts an empty database in e.dir, which is locked and holds nothing but what a crash cut
+// off in the midst of establish. The database is in memory only until establish.
 func (e *Engine) create(found files) (err error) {
 	if e.database, err = NewIdentity(); err != nil {
 		return err
@@ -159,17 +162,43 @@ func (e *Engine) create(found files) (err error) {
 	if e.branch, err = NewBranch(); err != nil {
 		return err
 	}
-	number := e.nextNumber()
-	version := &manifest.Version{NextNumber: number + 1, Branch: e.branch}
-	journal, err := manifest.Create(e.fs, e.dir, number, e.database, version)
-	if err != nil {
-		return fmt.Errorf("create database: %w", err)
-	}
-	e.journal, e.journalAt = journal, number
-	e.publishRecovered(version, nil)
-	e.noteCopy()
+	e.blank = true
+	e.publishRecovered(&manifest.Version{Branch: e.branch}, nil)
+	e.removeAll(found.logs, wal.Name)
 	e.removeAll(found.manifests, manifest.Name)
 	e.removeAll(found.copies, manifest.CopyName)
+	return nil
+}
+
+// establish writes the first files of a new database, when its first transaction begins: who only
+// opens one waits for no sync. The name of the log becomes durable together with that of the
+// manifest, so the first commit need not see to it. The caller holds the writer lock.
+func (e *Engine) establish() error {
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	if e.pipeline.log == nil && !e.options.Volatile {
+		if err := e.startLog(); err != nil {
+			return err
+		}
+	}
+	e.installing.Lock()
+	defer e.installing.Unlock()
+	old := e.state.Load().Levels
+	version := *old.Version
+	if err := e.startManifest(&version); err != nil {
+		if errors.Is(err, manifest.ErrUnchanged) {
+			return err
+		}
+		return e.poison(err)
+	}
+	levels := superversion.NewLevels(&version, old, e.opener())
+	e.mu.Lock()
+	e.publishLocked(func(next *superversion.Superversion) { next.Levels = levels })
+	e.mu.Unlock()
+	if log := e.pipeline.log; log != nil {
+		log.Named()
+	}
+	e.blank = false
 	return nil
 }
 

@@ -133,24 +133,41 @@ func (e *Engine) load(found files) error {
 }
 
 // loadManifest reads the manifest of a folder. It returns nil for a folder without one if that is
-// empty, but for the beginning of a manifest: a new database.
+// empty, but for the first files of a new database, which a crash has cut off.
 func (e *Engine) loadManifest(found files) (*manifest.State, error) {
 	state, err := manifest.LoadAmong(e.fs, e.dir, found.manifests)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return state, err
 	}
+	data, err := e.hasData(found)
 	switch {
-	case found.foreign != "" && found.hasData():
+	case err != nil:
+		return nil, err
+	case found.foreign != "" && data:
 		return nil, fmt.Errorf("the folder holds %q: %w; if it was a database, %w", found.foreign,
 			corrupt.ErrFormat, corrupt.New(e.dir, 0, "it has no manifest: run stoat salvage"))
 	case found.foreign != "":
 		return nil, fmt.Errorf("the folder holds %q and no Stoat database; "+
 			"choose an empty folder: %w", found.foreign, corrupt.ErrFormat)
-	case found.hasData():
+	case data:
 		return nil, corrupt.New(e.dir, 0, "the folder has data and no manifest; "+
 			"restore the file MANIFEST-*, or run: stoat salvage")
 	}
 	return nil, nil
+}
+
+// hasData reports whether a folder without a manifest holds more than establish writes before that
+// is durable.
+func (e *Engine) hasData(found files) (bool, error) {
+	if len(found.tables)+len(found.values) > 0 {
+		return true, nil
+	}
+	for _, number := range found.logs {
+		if blank, err := wal.Blank(e.fs, e.dir, number); err != nil || !blank {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // wantEnd returns an error if the manifest lacks its end. Only then are there files that it does

@@ -35,9 +35,6 @@ func (f files) equal(g files) bool {
 		slices.Equal(f.copies, g.copies)
 }
 
-// hasData reports whether there is more than the manifest of a new database.
-func (f files) hasData() bool { return len(f.tables)+len(f.logs)+len(f.values) > 0 }
-
 // survey lists a database folder. A name with a number that leaves no room for those of new files
 // is damage.
 func survey(fs vfs.FS, dir string) (files, error) {

@@ -96,6 +96,11 @@ func (e *Engine) prepare() error {
 	if err := e.writable(); err != nil {
 		return err
 	}
+	if e.blank {
+		if err := e.establish(); err != nil {
+			return err
+		}
+	}
 	limit := e.options.Tuning.MemtableBytes
 	if e.mem.Bytes() < limit && e.logBytes() < rolledBackShare*limit {
 		return nil
@@ -299,21 +304,30 @@ func (e *Engine) reserve(size int64) error {
 		if err := e.leaveBackup(); err != nil {
 			return err
 		}
-		number := e.nextNumber()
-		log, err := wal.Create(e.fs, e.dir, number, e.database)
-		if err != nil {
+		if err := e.startLog(); err != nil {
 			return err
 		}
-		p.mu.Lock()
-		p.log = log
-		p.mu.Unlock()
-		e.logNumber = number
 	}
 	err := p.log.Reserve(size)
 	if p.log.Err() != nil {
 		return e.poison(err)
 	}
 	return err
+}
+
+// startLog makes the log segment of the active memtable. The caller holds e.turn.
+func (e *Engine) startLog() error {
+	number := e.nextNumber()
+	log, err := wal.Create(e.fs, e.dir, number, e.database)
+	if err != nil {
+		return err
+	}
+	p := &e.pipeline
+	p.mu.Lock()
+	p.log = log
+	p.mu.Unlock()
+	e.logNumber = number
+	return nil
 }
 
 // pace lets a commit of size bytes take as long as the flushes and merges behind it need, so that

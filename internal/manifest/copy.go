@@ -15,9 +15,10 @@ import (
 
 // Without its manifest a database is a heap of tables. Each manifest therefore has a copy beside it
 // for who repairs what is damaged: opening a database for writing never looks at it. It is as
-// durable as the manifest when that is started, which is when a database is closed, too; edits
-// reach it when the system pleases. A copy that cannot be written is given up until the next
-// manifest is started: it must not be why something fails.
+// durable as the manifest when that is started, which is when a database is closed, too; edits, and
+// the manifest of a database that has no files yet, reach it when the system pleases. A copy that
+// cannot be written is given up until the next manifest is started: it must not be why something
+// fails.
 
 const (
 	copySuffix  = ".copy"
@@ -97,13 +98,13 @@ func CheckCopy(files vfs.FS, dir string, number uint64) error {
 }
 
 // startCopy starts the copy of the manifest with image, all of it so far.
-func (j *Journal) startCopy(files vfs.FS, dir string, number uint64, image []byte) {
+func (j *Journal) startCopy(files vfs.FS, dir string, number uint64, image []byte, sync bool) {
 	var err error
 	if j.copy, err = files.Create(filepath.Join(dir, CopyName(number))); err != nil {
 		j.giveUpCopy(err)
 		return
 	}
-	if j.writeCopy(image, 0); j.copy == nil {
+	if j.writeCopy(image, 0); j.copy == nil || !sync {
 		return
 	}
 	if err := j.copy.Sync(); err != nil {

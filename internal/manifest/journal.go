@@ -53,7 +53,7 @@ func Create(
 		return nil, errors.Join(err, file.Close())
 	}
 	j.start = j.size
-	j.startCopy(fs, dir, number, image)
+	j.startCopy(fs, dir, number, image, !v.empty())
 	if err := fs.SyncDir(dir); err != nil {
 		err = fmt.Errorf("sync the folder of %s: %w", name, err)
 		return nil, errors.Join(err, j.Close())

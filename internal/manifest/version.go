@@ -32,6 +32,14 @@ type Version struct {
 // in a manifest does.
 func (v *Version) IsBackup() bool { return v.LogNumber == v.NextNumber && v.LogNumber > 0 }
 
+// empty reports whether v has no files.
+func (v *Version) empty() bool {
+	for range v.Tables() {
+		return false
+	}
+	return len(v.ValueFiles) == 0
+}
+
 // Tables returns all tables, those of the youngest run first.
 func (v *Version) Tables() iter.Seq[*Table] {
 	return func(yield func(*Table) bool) {

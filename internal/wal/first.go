@@ -9,6 +9,16 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
+// Blank reports whether nothing was ever written to a segment but its header.
+func Blank(fs vfs.FS, dir string, number uint64) (blank bool, err error) {
+	file, err := fs.Open(filepath.Join(dir, Name(number)))
+	if err != nil {
+		return false, fmt.Errorf("open log %06d: %w", number, err)
+	}
+	size, err := file.Size()
+	return size <= fileHeaderBytes, errors.Join(err, file.Close())
+}
+
 // First returns the number of the transaction that a segment starts with. It reads nothing but the
 // first header; ok is false if that is none, whatever the reason. The segment may be written at the
 // same time.

@@ -80,6 +80,10 @@ func Create(fs vfs.FS, dir string, number uint64, database [16]byte) (*Segment, 
 	}, nil
 }
 
+// Named tells that the file's name has become durable together with another one's: the first sync
+// need not see to it. It is for whoever has created the segment to call, before the first Flush.
+func (s *Segment) Named() { s.named = true }
+
 // Reserve makes sure that the disk has room for frames of size bytes in all, and for the empty
 // frame that may have to end a transaction. A failure leaves the log as it was.
 func (s *Segment) Reserve(size int64) error {
