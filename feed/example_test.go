@@ -109,6 +109,29 @@ func ExampleQuery_Where() {
 	// bob 1
 }
 
+func ExampleQuery_Newest() {
+	db, messages := openMessages()
+	defer db.Close()
+	err := db.View(func(tx *stoat.Tx) error {
+		for e, err := range messages.Query().Newest(2).All(tx) {
+			if err != nil {
+				return err
+			}
+			fmt.Println(e.Seq, e.Value.Text)
+		}
+		last, err := messages.Query().Where(feed.In("author", "bob")).Last(tx)
+		fmt.Println("bob's last message:", last.Value.Text)
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// 2 1
+	// 3 How are you?
+	// bob's last message: Hi, alice
+}
+
 func ExampleQuery_Live() {
 	db, messages := openMessages()
 	defer db.Close()

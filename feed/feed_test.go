@@ -294,6 +294,52 @@ func TestQuery_reportsUnknownSublogs(t *testing.T) {
 	})
 }
 
+func TestNewest_choosesTheLastInOrder(t *testing.T) {
+	db := memory(t)
+	f := open(t, db, &feed.Options[post]{Sublogs: sublogs()})
+	appendAll(t, db, f, numbered(9)...)
+	update(t, db, func(tx *stoat.Tx) { ok(t, f.Redact(tx, 7)) })
+	bob := f.Query().Where(feed.In("author", "bob"))
+	wantSeqs(t, db, f.Query().Newest(3), 5, 6, 8)
+	wantSeqs(t, db, f.Query().Newest(3).Newest(5).Newest(0), 5, 6, 8)
+	wantSeqs(t, db, f.Query().Newest(3).Reverse().Limit(2), 8, 6)
+	wantSeqs(t, db, f.Query().Newest(3).Before(4), 1, 2, 3)
+	wantSeqs(t, db, bob.Newest(2), 3, 5)
+	wantSeqs(t, db, bob.Newest(9), 1, 3, 5)
+	wantSeqs(t, db, bob.Newest(2).WithRedacted(), 5, 7)
+	view(t, db, func(tx *stoat.Tx) {
+		n, err := bob.Newest(2).Count(tx)
+		ok(t, err)
+		equal(t, n, 2)
+		e, err := bob.Newest(2).Nth(tx, 1)
+		ok(t, err)
+		equal(t, e.Seq, 5)
+	})
+}
+
+func TestLast_isTheEntryThatComesLast(t *testing.T) {
+	db := memory(t)
+	f := open(t, db, &feed.Options[post]{Sublogs: sublogs()})
+	last := func(q feed.Query[post]) (e feed.Entry[post], err error) {
+		view(t, db, func(tx *stoat.Tx) { e, err = q.Last(tx) })
+		return e, err
+	}
+	_, err := last(f.Query())
+	wantErr(t, err, stoat.ErrNotFound)
+	_, err = last(f.Query().Limit(3))
+	wantErr(t, err, stoat.ErrNotFound)
+	appendAll(t, db, f, numbered(9)...)
+	for want, q := range map[uint64]feed.Query[post]{
+		8: f.Query(), 7: f.Query().Where(feed.In("author", "bob")), 3: f.Query().Limit(4),
+		0: f.Query().Reverse(), 5: f.Query().Reverse().Limit(4), 6: f.Query().Newest(3).Limit(1),
+	} {
+		e, err := last(q)
+		ok(t, err)
+		equal(t, e.Seq, want)
+		equal(t, e.Value.Text, fmt.Sprint("text ", want))
+	}
+}
+
 func TestQuery_seesWhatThereIsWhenItStarts(t *testing.T) {
 	db := memory(t)
 	f := open(t, db, &feed.Options[post]{Sublogs: sublogs()})

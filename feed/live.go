@@ -20,8 +20,9 @@ var errReverseLive = errors.New("a live loop goes on with what is appended: drop
 
 // Live returns a loop over the entries of the query that there are, and then over those that are
 // appended, once they are visible and, with [stoat.SyncAlways], durable. Each comes once, in order;
-// those that were redacted or removed before the loop got to them are passed over. The loop ends
-// with an error, that of ctx for one, unless its body, the limit or an upper bound ends it.
+// those that were redacted or removed before the loop got to them are passed over. Newest says how
+// many there may be at the start, not how many follow. The loop ends with an error, that of ctx for
+// one, unless its body, the limit or an upper bound ends it.
 //
 // It runs in the caller's goroutine, delays no writer, and holds at most 256 entries and little
 // more than 1 MiB, or one entry if that is larger. Between its steps no transaction is open: the
@@ -115,14 +116,15 @@ func (l *live[T]) step() (at stoat.Position, next uint64, err error) {
 func (l *live[T]) read(tx *stoat.Tx) (next uint64, more bool, err error) {
 	clear(l.page)
 	l.page = l.page[:0]
-	f := l.query.feed
-	s, err := f.session(tx)
+	q, s, err := l.query.in(tx)
 	if err != nil {
 		return 0, false, err
 	}
+	l.query = q
+	f := q.feed
 	next = s.next
 	size := 0
-	unlimited := l.query.Limit(0)
+	unlimited := q.Limit(0)
 	err = unlimited.each(s, func(seq uint64, e stored) (bool, error) {
 		size += len(e.value)
 		if f.raw {

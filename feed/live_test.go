@@ -148,3 +148,20 @@ func TestLive_ends(t *testing.T) {
 	_, err = follow(t.Context(), db, f.Query())
 	wantErr(t, err, stoat.ErrBucketNotFound)
 }
+
+func TestLive_startsWithTheNewestAndGoesOn(t *testing.T) {
+	db := memory(t)
+	f := open(t, db, &feed.Options[post]{Sublogs: sublogs()})
+	appendAll(t, db, f, numbered(10)...)
+	bob := f.Query().Where(feed.In("author", "bob"))
+	var got []uint64
+	for e, err := range bob.Newest(2).Limit(6).Live(t.Context(), db) {
+		ok(t, err)
+		if got = append(got, e.Seq); e.Seq == 9 {
+			appendAll(t, db, f, numbered(8)...)
+		}
+	}
+	if want := []uint64{7, 9, 11, 13, 15, 17}; !slices.Equal(got, want) {
+		t.Errorf("entries %v, want %v", got, want)
+	}
+}

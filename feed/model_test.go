@@ -156,8 +156,26 @@ func (p *player) check(tx *stoat.Tx) {
 		equal(p.t, e.Seq, want[at])
 		p.same(e)
 	}
+	p.ends(tx, q, want)
 	p.get(tx, uint64(p.r.IntN(int(n)+2)))
 	p.addresses(tx)
+}
+
+// ends wants a query to have the first and the last entry of the model.
+func (p *player) ends(tx *stoat.Tx, q feed.Query[post], want []uint64) {
+	p.t.Helper()
+	first, firstErr := q.First(tx)
+	last, lastErr := q.Last(tx)
+	if len(want) == 0 {
+		wantErr(p.t, firstErr, stoat.ErrNotFound)
+		wantErr(p.t, lastErr, stoat.ErrNotFound)
+		return
+	}
+	ok(p.t, errors.Join(firstErr, lastErr))
+	equal(p.t, first.Seq, want[0])
+	equal(p.t, last.Seq, want[len(want)-1])
+	p.same(first)
+	p.same(last)
 }
 
 // get wants an entry to be as in the model.
@@ -251,6 +269,12 @@ func (p *player) query() (feed.Query[post], []uint64) {
 	for seq := max(low, p.model.first); seq < high; seq++ {
 		if e := p.model.entries[seq]; lets(e.post) && (redacted || !e.redacted) {
 			want = append(want, uint64(seq))
+		}
+	}
+	if newest := p.r.IntN(60); newest < 20 {
+		q = q.Newest(newest)
+		if newest > 0 {
+			want = want[max(0, len(want)-newest):]
 		}
 	}
 	if p.r.IntN(2) == 0 {

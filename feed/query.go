@@ -15,6 +15,7 @@ type Query[T any] struct {
 	low, high uint64 // from low up to but without high
 	reverse   bool
 	redacted  bool
+	newest    int // 0 or less: all
 	limit     int // 0 or less: none
 	filter    *Filter
 }
@@ -57,6 +58,15 @@ func (q Query[T]) Reverse() Query[T] {
 	return q
 }
 
+// Newest leaves out all but the last n of the entries chosen. They come in the order of the query:
+// the oldest of them first, unless it is turned around. 0 or less leaves out none.
+func (q Query[T]) Newest(n int) Query[T] {
+	if q.newest <= 0 || n > 0 && n < q.newest {
+		q.newest = n
+	}
+	return q
+}
+
 // Limit ends the query after n entries; 0 or less is no limit. What is left out does not count.
 func (q Query[T]) Limit(n int) Query[T] {
 	q.limit = n
@@ -84,7 +94,7 @@ func (q Query[T]) WithRedacted() Query[T] {
 // other values are the caller's.
 func (q Query[T]) All(tx *stoat.Tx) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
-		s, err := q.feed.session(tx)
+		q, s, err := q.in(tx)
 		if err == nil {
 			var entry Entry[T] // one for all: only what values refer to is new
 			err = q.each(s, func(seq uint64, e stored) (bool, error) {
@@ -102,7 +112,7 @@ func (q Query[T]) All(tx *stoat.Tx) iter.Seq2[Entry[T], error] {
 
 // Count returns how many entries there are, without reading them.
 func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) {
-	s, err := q.feed.session(tx)
+	q, s, err := q.in(tx)
 	if err != nil {
 		return 0, err
 	}
@@ -117,25 +127,33 @@ func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) {
 	return count, err
 }
 
+// First returns the entry that comes first. The error is [stoat.ErrNotFound] if there is none. What
+// holds of values is as with All.
+func (q Query[T]) First(tx *stoat.Tx) (Entry[T], error) { return q.Nth(tx, 0) }
+
+// Last returns the entry that comes last; in all else it is like First.
+func (q Query[T]) Last(tx *stoat.Tx) (Entry[T], error) {
+	if q.limit <= 0 {
+		return q.Reverse().Nth(tx, 0)
+	}
+	n, err := q.Count(tx)
+	if err != nil {
+		return Entry[T]{}, err
+	}
+	return q.Nth(tx, max(int(n), 1)-1)
+}
+
 // Nth returns the entry that the query has at position n, the first being 0. It does not read those
 // before. The error is [stoat.ErrNotFound] if there are not so many. What holds of values is as
 // with All.
 func (q Query[T]) Nth(tx *stoat.Tx, n int) (Entry[T], error) {
-	s, err := q.feed.session(tx)
+	q, s, err := q.in(tx)
 	if err != nil {
 		return Entry[T]{}, err
 	}
 	found, seq := false, uint64(0)
-	left := n
 	if n >= 0 && (q.limit <= 0 || n < q.limit) {
-		err = q.chunks(s, func(c chunk) (bool, error) {
-			if left >= c.count() {
-				left -= c.count()
-				return true, nil
-			}
-			seq, found = c.at(left, q.reverse)
-			return false, nil
-		})
+		seq, found, err = q.position(s, n)
 	}
 	if err == nil && !found {
 		err = fmt.Errorf("feed %q: the query has no position %d: %w", s.name, n, stoat.ErrNotFound)

@@ -14,6 +14,36 @@ var errStop = errors.New("enough")
 // many is wanted.
 const scanEvery = 16
 
+// in returns the query as it is run in a transaction, with a bound instead of Newest, and the
+// session of the feed.
+func (q Query[T]) in(tx *stoat.Tx) (Query[T], *session, error) {
+	s, err := q.feed.session(tx)
+	if err != nil || q.newest <= 0 {
+		return q, s, err
+	}
+	back := q
+	back.reverse = true
+	oldest, found, err := back.position(s, q.newest-1)
+	if found {
+		q.low = oldest
+	}
+	q.newest = 0
+	return q, s, err
+}
+
+// position returns the entry that the query has at position n, whatever its limit.
+func (q *Query[T]) position(s *session, n int) (seq uint64, found bool, err error) {
+	err = q.chunks(s, func(c chunk) (bool, error) {
+		if n >= c.count() {
+			n -= c.count()
+			return true, nil
+		}
+		seq, found = c.at(n, q.reverse)
+		return false, nil
+	})
+	return seq, found, err
+}
+
 // bounds returns what the query's bounds are among the entries that there are.
 func (q *Query[T]) bounds(s *session) (low, high uint64) {
 	return max(q.low, s.first), min(q.high, s.next)

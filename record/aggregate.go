@@ -12,7 +12,7 @@ import (
 // Count returns how many records the result has. Without predicates it reads one key; where an
 // index decides alone, only its entries.
 func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) {
-	if q.err == nil && len(q.where)+len(q.filters) == 0 {
+	if q.err == nil && len(q.where)+len(q.filters) == 0 && q.after == nil {
 		n, err := q.c.Count(tx)
 		n -= min(n, uint64(q.offset))
 		if q.limit > 0 {
@@ -21,7 +21,9 @@ func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) {
 		return n, err
 	}
 	n := uint64(0)
-	q.order = nil
+	if q.after == nil {
+		q.order = nil
+	}
 	err := q.run(tx, false, func(*item[T]) error {
 		n++
 		return nil
@@ -41,9 +43,13 @@ func (q Query[T]) number(name string) (*column, error) {
 	return c, q.c.wrap(err)
 }
 
+// entire reports whether the result has all records for which the conditions hold, in whatever
+// order.
+func (q *Query[T]) entire() bool { return q.limit == 0 && q.offset == 0 && q.after == nil }
+
 // unordered returns the query without the order, if that does not matter.
 func (q Query[T]) unordered() Query[T] {
-	if q.limit == 0 && q.offset == 0 {
+	if q.entire() {
 		q.order = nil
 	}
 	return q
@@ -182,7 +188,7 @@ func (q Query[T]) extreme(tx *stoat.Tx, field string, greatest bool) (Value, err
 	if err != nil {
 		return nil, q.c.wrap(err)
 	}
-	if q.limit == 0 && q.offset == 0 {
+	if q.entire() {
 		q.order, q.reverse, q.limit = []*column{c}, greatest, 1
 		if c.optional {
 			q.where = conjoin(append([]condition(nil), q.where...),

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 
@@ -40,7 +41,57 @@ func (v *View[T]) Get(tx *stoat.Tx, values ...Value) (*T, error) {
 	for r, err := range v.scan(tx, stoat.Range{Start: prefix, End: successor(prefix), Limit: 1}) {
 		return r, err
 	}
-	return nil, v.c.wrap(fmt.Errorf("index %s, value %s: %w", v.index.Name, formatKey(prefix),
+	return nil, v.notFound(prefix)
+}
+
+// Update is [Collection.Update] of the record that has the values in the index, which must be
+// unique. It may change them.
+func (v *View[T]) Update(tx *stoat.Tx, values Key, fn func(*T) error) error {
+	s, entry, key, err := v.owner(tx, values)
+	if err != nil {
+		return err
+	}
+	if key == nil {
+		return v.notFound(entry)
+	}
+	return v.c.wrapKey(key, v.c.update(s, key, fn))
+}
+
+// Delete deletes the record that has the values in the index, which must be unique; it is no error
+// if there is none.
+func (v *View[T]) Delete(tx *stoat.Tx, values Key) error {
+	s, _, key, err := v.owner(tx, values)
+	if err != nil || key == nil {
+		return err
+	}
+	return v.c.wrapKey(key, v.c.delete(s, key))
+}
+
+// owner returns the primary key, nil if there is none, of the record that is to be changed, with
+// the session and the entry of the index.
+func (v *View[T]) owner(tx *stoat.Tx, values Key) (s *session, entry, key []byte, err error) {
+	if v.err != nil {
+		return nil, nil, nil, v.err
+	}
+	if !v.index.Unique {
+		return nil, nil, nil, v.wrap(errors.New("it is not unique: change records by their keys"))
+	}
+	if s, err = v.c.writer(tx); err != nil {
+		return nil, nil, nil, err
+	}
+	list, ok := values.(tuple.Tuple)
+	if !ok {
+		list = tuple.Tuple{values}
+	}
+	if entry, err = appendArguments(nil, v.index.columns, list, false); err == nil {
+		key, err = s.owner(v.index, entry)
+	}
+	return s, entry, key, v.wrap(err)
+}
+
+// notFound returns the error that no record has the values.
+func (v *View[T]) notFound(entry []byte) error {
+	return v.c.wrap(fmt.Errorf("index %s, value %s: %w", v.index.Name, formatKey(entry),
 		stoat.ErrNotFound))
 }
 
@@ -149,6 +200,19 @@ func (s *session) entriesIn(x *index, r stoat.Range) iter.Seq2[[]byte, error] {
 			yield(nil, err)
 		}
 	}
+}
+
+// owner returns the primary key that a unique index has for the values, or nil.
+func (s *session) owner(x *index, values []byte) ([]byte, error) {
+	bucket, err := s.index(x)
+	if err != nil {
+		return nil, err
+	}
+	key, err := bucket.Get(values)
+	if errors.Is(err, stoat.ErrNotFound) {
+		return nil, nil
+	}
+	return key, err
 }
 
 // owned returns the stored record that an entry of an index belongs to. A loop over an index in a

@@ -108,6 +108,9 @@ func openTx[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collection[T],
 	if err := c.bring(tx, stored, want, opts.Migrate); err != nil {
 		return nil, err
 	}
+	if err := c.catchUp(tx); err != nil {
+		return nil, err
+	}
 	return c, c.checkKeys(tx)
 }
 

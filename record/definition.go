@@ -34,6 +34,7 @@ type definition struct {
 type storedKey struct {
 	Name  string `json:"name"`
 	Class string `json:"class"`
+	Auto  bool   `json:"auto,omitempty"` // the collection gives it
 }
 
 // storedForm is an index.
@@ -48,7 +49,7 @@ type storedForm struct {
 func define(s *shape, codec Codec, version int) *definition {
 	d := &definition{Format: 1, Codec: codec.String(), Version: version}
 	for _, c := range s.key {
-		d.Key = append(d.Key, storedKey{c.name, c.class()})
+		d.Key = append(d.Key, storedKey{c.name, c.class(), c == s.auto})
 	}
 	for _, x := range s.indexes {
 		d.Indexes = append(d.Indexes, x.form())

@@ -19,15 +19,26 @@
 // # Tags
 //
 // A tag has the name of the field in the collection, and options: key makes it a part of the
-// primary key, in the order of the fields; index and unique make an index of the field's name; and
-// was=old1|old2 names what it was called before. All exported fields are stored, those without a
-// tag under their Go name; the tag "-" leaves one out. Indexes over several fields are in
-// [Options.Indexes].
+// primary key, in the order of the fields; auto, beside key, makes the collection give the keys;
+// index and unique make an index of the field's name; and was=old1|old2 names what it was called
+// before. All exported fields are stored, those without a tag under their Go name; the tag "-"
+// leaves one out. Indexes over several fields are in [Options.Indexes].
+//
+// # Keys that the collection gives
+//
+//	ID int64 `stoat:"id,key,auto"`
+//
+// A key of one field of integers may be left zero: [Collection.Insert] and [Collection.Put] make it
+// the next number, 1, 2, 3, and so on. A record with a greater key than the last one, whoever chose
+// it, moves the numbers on, so that no key comes twice, even if its record is deleted; only what a
+// rolled back transaction gave is given again. The option may come and go: the numbers go on after
+// the highest key that there is.
 //
 // # What is stored
 //
 // A collection is a bucket of its name in the root bucket. Its keys are the primary keys, its
-// values the records, and its sequence is the user's. In it are the buckets
+// values the records. Its sequence is the user's, or, if it gives keys, the last one, and then it
+// must not be set. In it are the buckets
 //
 //	index NAME     the entries of an index: values and primary key, or in a unique index
 //	               values, with the primary key as the value

@@ -157,6 +157,92 @@ func ExampleQuery() {
 	// They come sorted by age.
 }
 
+func ExampleCollection_Insert_auto() {
+	type Task struct {
+		ID   int64  `stoat:"id,key,auto"`
+		Text string `stoat:"text"`
+	}
+	db, err := stoat.OpenMemory(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	tasks, err := record.Open[Task](db, "tasks", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = db.Update(func(tx *stoat.Tx) error {
+		for _, text := range []string{"Buy milk", "Feed the stoat"} {
+			t := Task{Text: text}
+			if err := tasks.Insert(tx, &t); err != nil {
+				return err
+			}
+			fmt.Println(t.ID, t.Text)
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// 1 Buy milk
+	// 2 Feed the stoat
+}
+
+func ExampleView_Update() {
+	db, users := exampleUsers()
+	defer db.Close()
+	err := db.Update(func(tx *stoat.Tx) error {
+		err := users.By("email").Update(tx, "bob@example.org", func(u *User) error {
+			u.Age++
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		u, err := users.Get(tx, 2)
+		if err != nil {
+			return err
+		}
+		fmt.Println(u.Email, u.Age)
+		return users.By("email").Delete(tx, "eve@example.org")
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: bob@example.org 21
+}
+
+func ExampleQuery_After() {
+	db, users := exampleUsers()
+	defer db.Close()
+	page := users.Query().OrderBy("age").Limit(2)
+	err := db.View(func(tx *stoat.Tx) error {
+		var last *User // nil: the first page
+		for n := 1; ; n++ {
+			there := false
+			for u, err := range page.After(last).All(tx) {
+				if err != nil {
+					return err
+				}
+				fmt.Println("page", n, u.Email, u.Age)
+				last, there = u, true
+			}
+			if !there {
+				return nil
+			}
+		}
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// page 1 bob@example.org 20
+	// page 1 ada@example.org 36
+	// page 2 joe@example.org 41
+	// page 2 eve@example.org 50
+}
+
 func ExampleQuery_Rows() {
 	db, users := exampleUsers()
 	defer db.Close()

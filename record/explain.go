@@ -10,14 +10,14 @@ import (
 // Explain returns how the query finds its records, in a sentence or two for people: which index it
 // takes or whether it reads all, what it checks of each record, and whether it sorts in memory.
 func (q Query[T]) Explain(tx *stoat.Tx) string {
-	if q.err != nil {
-		return q.err.Error()
+	p, err := q.plan()
+	if err != nil {
+		return err.Error()
 	}
 	n, err := q.c.Count(tx)
 	if err != nil {
 		return err.Error()
 	}
-	p := q.c.shape.choose(q.where, q.order)
 	var b strings.Builder
 	fmt.Fprintf(&b, "Of %d records of %s, ", n, q.c.name)
 	p.explain(&b)
@@ -83,12 +83,16 @@ func (q *Query[T]) explainOrder(b *strings.Builder, p *path) {
 		direction = ", descending"
 	}
 	switch {
-	case len(q.order) > 0 && p.sorted:
-		fmt.Fprintf(b, " They come sorted by %s%s.", names(q.order), direction)
-	case len(q.order) > 0 && limit != "":
-		fmt.Fprintf(b, " It keeps%s by %s%s in memory.", limit, names(q.order), direction)
-	case len(q.order) > 0:
-		fmt.Fprintf(b, " It sorts by %s%s in memory.", names(q.order), direction)
+	case q.order == nil:
+	case p.sorted:
+		fmt.Fprintf(b, " They come sorted by %s%s.", q.orderNames(), direction)
+	case limit != "":
+		fmt.Fprintf(b, " It keeps%s by %s%s in memory.", limit, q.orderNames(), direction)
+	default:
+		fmt.Fprintf(b, " It sorts by %s%s in memory.", q.orderNames(), direction)
+	}
+	if q.after != nil && q.after.key != nil {
+		fmt.Fprintf(b, " It goes on behind the key %s.", formatKey(q.after.key))
 	}
 	if limit != "" && p.sorted {
 		fmt.Fprintf(b, " It stops after%s.", limit)

@@ -32,7 +32,8 @@ type Index struct {
 }
 
 // Key is the primary key of a record: a value of the kind of the key field, or a [tuple.Tuple] of
-// such values if there are several. Integers of all types are one kind, and so are floats.
+// such values if there are several. Integers of all types are one kind, and so are floats. For
+// [View.Update] and [View.Delete] it is what a unique index has instead.
 type Key any
 
 // Value is a value of a field: a bool, a number, a string, []byte, [time.Time], an array of 16

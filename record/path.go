@@ -20,15 +20,20 @@ type path struct {
 	score   int
 }
 
-// choose returns the best path to the records for which all conditions hold.
-func (s *shape) choose(where []condition, order []*column) path {
+// choose returns the best path to the records for which all conditions hold; if paged is true, the
+// best of those that are sorted, if any is.
+func (s *shape) choose(where []condition, order []*column, paged bool) path {
 	best := s.path(nil, s.key, where, order)
 	for _, x := range s.indexes {
 		p := s.path(x, x.columns, where, order)
 		if x.list >= 0 && !slices.Contains(p.usedColumns(), x.columns[x.list]) {
 			continue // a record has many entries, or none
 		}
-		if p.score > best.score {
+		better := p.score > best.score
+		if paged && p.sorted != best.sorted {
+			better = p.sorted
+		}
+		if better {
 			best = p
 		}
 	}
@@ -69,8 +74,8 @@ func (s *shape) path(x *index, columns []*column, where []condition, order []*co
 		}
 	}
 	p.exact = points && depth == len(columns) && depth > 0 && (x == nil || x.Unique)
-	p.sorted = p.gives(order, where)
-	p.rate(len(order) > 0)
+	p.sorted = p.gives(order, where, s.key)
+	p.rate(order != nil)
 	return p
 }
 
@@ -109,16 +114,26 @@ func (p *path) rate(ordered bool) {
 	}
 }
 
-// gives reports whether the path yields records in the order of the columns and then of the keys.
-func (p *path) gives(order []*column, where []condition) bool {
+// gives reports whether the path yields records in the order of the columns and then of the key.
+func (p *path) gives(order []*column, where []condition, key []*column) bool {
 	wanted := slices.DeleteFunc(slices.Clone(order), func(c *column) bool {
 		return slices.ContainsFunc(where, func(w condition) bool {
 			return w.column == c && len(w.spans) == 1 && w.spans[0].point()
 		})
 	})
 	given := p.columns[min(p.single, len(p.columns)):]
-	if p.index == nil {
-		return len(wanted) <= len(given) && slices.Equal(wanted, given[:len(wanted)])
+	switch {
+	case p.index == nil:
+		return begins(given, wanted)
+	case order == nil:
+		return true
+	case !begins(wanted, given):
+		return false
 	}
-	return len(order) == 0 || slices.Equal(wanted, given)
+	return p.index.Unique || begins(key, wanted[len(given):])
+}
+
+// begins reports whether the list begins with the others.
+func begins(list, others []*column) bool {
+	return len(others) <= len(list) && slices.Equal(list[:len(others)], others)
 }

@@ -22,9 +22,10 @@ type Query[T any] struct {
 	c       *Collection[T]
 	where   []condition
 	filters []func(*T) bool
-	order   []*column
+	order   []*column // nil: any order; without columns: that of the keys
 	reverse bool
-	limit   int // 0: no limit
+	after   *position // nil: the result is not read in pages
+	limit   int       // 0: no limit
 	offset  int
 	fields  []*column // of rows
 	loop    bool      // it runs for the body of a loop, which may write
@@ -74,9 +75,12 @@ func (q Query[T]) Filter(fn func(*T) bool) Query[T] {
 }
 
 // OrderBy sorts by the fields, and records with the same values by their keys. Several fields are
-// in one call.
+// in one call; without fields it sorts by the keys alone.
 func (q Query[T]) OrderBy(fields ...string) Query[T] {
-	q.order = nil
+	if q.after != nil {
+		return q.fail(errors.New("query, order: call OrderBy before After"))
+	}
+	q.order = make([]*column, 0, len(fields))
 	for _, name := range fields {
 		c, err := q.c.shape.column(name)
 		if err == nil && (!c.ordered() || c.list) {
@@ -140,7 +144,10 @@ func (q Query[T]) Fields(names ...string) Query[T] {
 
 // Err returns what is wrong with the query, such as a field that does not exist. Running the query
 // returns the same error.
-func (q Query[T]) Err() error { return q.err }
+func (q Query[T]) Err() error {
+	_, err := q.plan()
+	return err
+}
 
 // fail keeps the first error.
 func (q Query[T]) fail(err error) Query[T] {

@@ -27,15 +27,16 @@ type run[T any] struct {
 
 // run calls each for every record of the result. If whole is false, it wants only the keys.
 func (q Query[T]) run(tx *stoat.Tx, whole bool, each func(*item[T]) error) error {
-	if q.err != nil {
-		return q.err
+	path, err := q.plan()
+	if err != nil {
+		return err
 	}
 	s, err := q.c.session(tx)
 	if err != nil {
 		return err
 	}
-	r := &run[T]{q: &q, s: s, path: q.c.shape.choose(q.where, q.order), item: item[T]{c: q.c},
-		each: each, whole: whole, skip: q.offset, left: q.limit}
+	r := &run[T]{q: &q, s: s, path: path, item: item[T]{c: q.c}, each: each, whole: whole,
+		skip: q.offset, left: q.limit}
 	if q.limit == 0 {
 		r.left = -1
 	}
@@ -135,7 +136,7 @@ func (r *run[T]) walkFound(whole bool, fn func(*item[T]) error) error {
 func (r *run[T]) appendFound(all []found, keys stoat.Range, whole bool) ([]found, error) {
 	switch {
 	case r.path.index != nil && r.path.exact:
-		key, err := r.owner(keys.Start)
+		key, err := r.s.owner(r.path.index, keys.Start)
 		if err == nil && key != nil {
 			all = append(all, found{key, nil})
 		}
@@ -202,7 +203,7 @@ func (r *run[T]) walkKeys(keys stoat.Range, fn func(*item[T]) error) error {
 
 func (r *run[T]) walkIndex(keys stoat.Range, whole bool, fn func(*item[T]) error) error {
 	if r.path.exact {
-		key, err := r.owner(keys.Start)
+		key, err := r.s.owner(r.path.index, keys.Start)
 		if err != nil || key == nil {
 			return err
 		}
@@ -217,19 +218,6 @@ func (r *run[T]) walkIndex(keys stoat.Range, whole bool, fn func(*item[T]) error
 		}
 	}
 	return nil
-}
-
-// owner returns the primary key that a unique index has for the values, or nil.
-func (r *run[T]) owner(values []byte) ([]byte, error) {
-	bucket, err := r.s.index(r.path.index)
-	if err != nil {
-		return nil, err
-	}
-	key, err := bucket.Get(values)
-	if errors.Is(err, stoat.ErrNotFound) {
-		return nil, nil
-	}
-	return key, err
 }
 
 // takeOwner takes the record that an entry of an index belongs to.

@@ -16,6 +16,7 @@ type shape struct {
 	layout  *layout.Layout
 	columns []column
 	key     []*column // none if a function returns the key
+	auto    *column   // the key, if the collection gives it; or nil
 	indexes []*index
 }
 
@@ -41,9 +42,8 @@ func newShape(t reflect.Type, indexes []Index, keyed bool) (*shape, error) {
 	if len(fields) == 0 {
 		return nil, fmt.Errorf("type %s has no fields to store", t)
 	}
-	if len(s.key) == 0 && !keyed {
-		return nil, fmt.Errorf("type %s has no key: give a field the tag `stoat:\"%s,key\"`, or set "+
-			"Options.Key", t, fields[0].Name)
+	if err := s.checkKey(keyed); err != nil {
+		return nil, err
 	}
 	for _, x := range indexes {
 		if err := s.addIndex(x); err != nil {
@@ -51,6 +51,22 @@ func newShape(t reflect.Type, indexes []Index, keyed bool) (*shape, error) {
 		}
 	}
 	return s, nil
+}
+
+// checkKey returns an error if what tags say about the key is not enough, or does not agree.
+func (s *shape) checkKey(keyed bool) error {
+	switch {
+	case len(s.key) == 0 && !keyed:
+		return fmt.Errorf("type %s has no key: give a field the tag `stoat:\"%s,key\"`, or set "+
+			"Options.Key", s.layout.Type(), s.columns[0].name)
+	case s.auto != nil && !slices.Contains(s.key, s.auto):
+		return fmt.Errorf("field %s has the tag option auto, and is not the key: give it the option "+
+			"key as well", s.auto.name)
+	case s.auto != nil && len(s.key) > 1:
+		return fmt.Errorf("field %s has the tag option auto, and the key is %s: only a key of one "+
+			"field can be given", s.auto.name, names(s.key))
+	}
+	return nil
 }
 
 // option does what a tag says about a column.
@@ -67,11 +83,22 @@ func (s *shape) option(c *column, option string, keyed bool) error {
 		}
 		s.key = append(s.key, c)
 		return nil
+	case "auto":
+		if !c.plain() || !integral(c.kind) {
+			return fmt.Errorf("field %s has the tag option auto and the type %s: keys that are given "+
+				"are integers", c.name, c.typ)
+		}
+		if s.auto != nil {
+			return fmt.Errorf("the fields %s and %s have the tag option auto: only one can be the key",
+				s.auto.name, c.name)
+		}
+		s.auto = c
+		return nil
 	case "index", "unique":
 		return s.addIndex(Index{Name: c.name, Fields: []string{c.name}, Unique: option == "unique"})
 	}
-	return fmt.Errorf("field %s: the tag option %q is none of key, index, unique and was=", c.name,
-		option)
+	return fmt.Errorf("field %s: the tag option %q is none of key, auto, index, unique and "+
+		"was=", c.name, option)
 }
 
 // addIndex compiles an index.

@@ -39,6 +39,9 @@ func (c *Collection[T]) verify(s *session) error {
 	if records != n.records {
 		return fmt.Errorf("there are %d records, and the count is %d", records, n.records)
 	}
+	if err := c.verifyLast(s); err != nil {
+		return err
+	}
 	for i, x := range c.shape.indexes {
 		bucket, err := s.index(x)
 		if err != nil {
@@ -53,6 +56,18 @@ func (c *Collection[T]) verify(s *session) error {
 		}
 	}
 	return s.tx.Err()
+}
+
+// verifyLast checks the last key that was given.
+func (c *Collection[T]) verifyLast(s *session) error {
+	if c.shape.auto == nil {
+		return nil
+	}
+	highest, last, err := s.highest()
+	if err == nil && highest > last {
+		err = fmt.Errorf("the highest key is %d, and the last one given %d", highest, last)
+	}
+	return err
 }
 
 // verifyRecord checks one record, and counts its entries in the indexes.

@@ -38,8 +38,8 @@ type Changes[T any] struct {
 // other fields, indexes or options since. The records are the caller's.
 //
 // The loop runs in the caller's goroutine, and its body may use the database. It keeps the records
-// of the result in memory, encoded. A query with a limit or an offset runs anew for each commit
-// that may concern it, so that the changes of several commits may come together.
+// of the result in memory, encoded. A query with a limit, an offset or After runs anew for each
+// commit that may concern it, so that the changes of several commits may come together.
 func (c *Collection[T]) Watch(
 	ctx context.Context, db *stoat.DB, q Query[T],
 ) iter.Seq2[Changes[T], error] {
@@ -168,7 +168,7 @@ func (w *watch[T]) commit(db *stoat.DB, at stoat.Position) (Changes[T], error) {
 	if err := w.current(db); err != nil {
 		return Changes[T]{}, err
 	}
-	again := w.q.offset > 0
+	again := w.q.offset > 0 || w.q.after != nil
 	for key, value := range w.staged {
 		if value == nil {
 			continue

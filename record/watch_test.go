@@ -70,6 +70,7 @@ func TestWatch_keepsACopyUpToDate(t *testing.T) {
 			c.Query().Where(record.Has("tags", "a")).Filter(func(p *person) bool { return p.Active }),
 			c.Query().OrderBy("score").Desc().Limit(5),
 			c.Query().OrderBy("note").Limit(5).Offset(2),
+			c.Query().OrderBy("age").After(&person{Age: 3, ID: 5}),
 		} {
 			watchWhileWriting(t, r, db, c, q)
 		}

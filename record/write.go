@@ -11,6 +11,10 @@ import (
 
 // Put stores a record, in place of one with the same key. The record is not kept. The error is
 // [ErrDuplicate], and nothing is changed, if another record has its value in a unique index.
+//
+// If the tag of the key has the option auto and the key is zero, the record is new, and *r gets the
+// next number as its key. It keeps that if the transaction is rolled back, and another record may
+// get the number then: make it zero before the record is stored again.
 func (c *Collection[T]) Put(tx *stoat.Tx, r *T) error { return c.put(tx, r, false) }
 
 // Insert stores a record whose key must be new: if there is one with the key, the error is
@@ -25,17 +29,32 @@ func (c *Collection[T]) put(tx *stoat.Tx, r *T, insert bool) error {
 	if r == nil {
 		return c.wrap(errors.New("there is no record to store, but a nil pointer"))
 	}
+	given, err := c.give(s, r)
+	if err != nil {
+		return c.wrap(err)
+	}
 	if s.key, err = c.appendKeyOf(s.key[:0], r); err != nil {
 		return c.wrap(err)
 	}
-	old, err := s.find(s.key)
-	if err == nil && old != nil && insert {
-		err = ErrExists
-	}
-	if err == nil {
-		err = c.replace(s, s.key, old, r)
+	if err = c.place(s, r, insert || given); err != nil && given {
+		c.takeBack(r)
 	}
 	return c.wrapKey(s.key, err)
+}
+
+// place stores a record under the session's key, which must be new if insert is true.
+func (c *Collection[T]) place(s *session, r *T, insert bool) error {
+	old, err := s.find(s.key)
+	if err != nil {
+		return err
+	}
+	if old != nil && insert {
+		return ErrExists
+	}
+	if err := c.replace(s, s.key, old, r); err != nil || old != nil {
+		return err
+	}
+	return c.advance(s, r)
 }
 
 // find returns the stored record with the key, or nil if there is none.
@@ -178,11 +197,15 @@ func (c *Collection[T]) Delete(tx *stoat.Tx, key Key) error {
 	if s.key, err = c.appendKey(s.key[:0], key, false); err != nil {
 		return c.wrap(err)
 	}
-	old, err := s.find(s.key)
-	if err == nil && old != nil {
-		err = c.store(s, s.key, old, nil, nil)
+	return c.wrapKey(s.key, c.delete(s, s.key))
+}
+
+func (c *Collection[T]) delete(s *session, key []byte) error {
+	old, err := s.find(key)
+	if err != nil || old == nil {
+		return err
 	}
-	return c.wrapKey(s.key, err)
+	return c.store(s, key, old, nil, nil)
 }
 
 // Clear deletes all records. Its cost does not grow with their number.

@@ -114,7 +114,7 @@ func (l *messageLog) show(out io.Writer) error {
 
 // last returns the newest message of an author; it is zero if there is none.
 func (l *messageLog) last(tx *stoat.Tx, author string) (m message, err error) {
-	e, err := l.feed.Query().Where(feed.In("author", author)).Reverse().Nth(tx, 0)
+	e, err := l.feed.Query().Where(feed.In("author", author)).Last(tx)
 	if errors.Is(err, stoat.ErrNotFound) {
 		return m, nil
 	}

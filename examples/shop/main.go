@@ -8,9 +8,9 @@
 //	curl localhost:8080/products
 //	curl localhost:8080/orders?customer=ada
 //
-// It shows a unique index, an index, and what a transaction is for: an order takes from the stock
-// of all its products and is stored itself, or nothing of it happens. Nobody needs a lock for that,
-// or tries again.
+// It shows keys that the database gives, a unique index to change records by, an index, and what a
+// transaction is for: an order takes from the stock of all its products and is stored itself, or
+// nothing of it happens. Nobody needs a lock for that, or tries again.
 package main
 
 import (
@@ -63,7 +63,7 @@ func serve(ctx context.Context, dir, addr string) (err error) {
 
 // product is something to buy.
 type product struct {
-	ID    uint64 `stoat:"id,key" json:"-"`
+	ID    uint64 `stoat:"id,key,auto" json:"-"`
 	SKU   string `stoat:"sku,unique" json:"sku"` // as customers know it
 	Name  string `stoat:"name" json:"name"`
 	Cents int64  `stoat:"cents" json:"cents"`
@@ -72,7 +72,7 @@ type product struct {
 
 // order is what a customer has bought.
 type order struct {
-	ID       uint64 `stoat:"id,key" json:"id"`
+	ID       uint64 `stoat:"id,key,auto" json:"id"`
 	Customer string `stoat:"customer,index" json:"customer"`
 	Lines    []line `stoat:"lines" json:"lines"`
 	Cents    int64  `stoat:"cents" json:"cents"` // of all lines, as of the time of the order
@@ -108,17 +108,12 @@ func newShop(db *stoat.DB) (*shop, error) {
 	return &shop{db, products, orders}, err
 }
 
-// addProduct gives the product a number, and stores it.
+// addProduct stores a product, which gets a number.
 func (s *shop) addProduct(p *product) error {
 	if p.SKU == "" || min(p.Cents, p.Stock) < 0 || max(p.Cents, p.Stock) > most {
 		return fmt.Errorf("%w: a product needs a sku, and numbers from 0 to %d", errInvalid, most)
 	}
-	return s.db.Update(func(tx *stoat.Tx) (err error) {
-		if p.ID, err = tx.NextSequence(); err != nil {
-			return err
-		}
-		return s.products.Insert(tx, p)
-	})
+	return s.db.Update(func(tx *stoat.Tx) error { return s.products.Insert(tx, p) })
 }
 
 // place places an order: it takes what is ordered from the stock, or changes nothing.
@@ -126,17 +121,14 @@ func (s *shop) place(o *order) error {
 	if o.Customer == "" || len(o.Lines) == 0 {
 		return fmt.Errorf("%w: an order needs a customer and lines", errInvalid)
 	}
-	return s.db.Update(func(tx *stoat.Tx) (err error) {
-		o.Cents = 0
+	o.ID, o.Cents = 0, 0 // whatever the customer says
+	return s.db.Update(func(tx *stoat.Tx) error {
 		for _, l := range o.Lines {
 			cents, err := s.take(tx, l)
 			if err != nil {
 				return err // and all that was taken is back
 			}
 			o.Cents += cents
-		}
-		if o.ID, err = tx.NextSequence(); err != nil {
-			return err
 		}
 		return s.orders.Insert(tx, o)
 	})
@@ -147,14 +139,15 @@ func (s *shop) take(tx *stoat.Tx, l line) (cents int64, err error) {
 	if l.Count < 1 {
 		return 0, fmt.Errorf("%w: the count of %q is %d", errInvalid, l.SKU, l.Count)
 	}
-	p, err := s.products.By("sku").Get(tx, l.SKU)
-	if err != nil {
-		return 0, err
-	}
-	if p.Stock < l.Count {
-		return 0, fmt.Errorf("%w: there are %d of %q", errSoldOut, p.Stock, l.SKU)
-	}
-	return l.Count * p.Cents, record.SetField(tx, s.products, p.ID, "stock", p.Stock-l.Count)
+	err = s.products.By("sku").Update(tx, l.SKU, func(p *product) error {
+		if p.Stock < l.Count {
+			return fmt.Errorf("%w: there are %d of %q", errSoldOut, p.Stock, l.SKU)
+		}
+		p.Stock -= l.Count
+		cents = l.Count * p.Cents
+		return nil
+	})
+	return cents, err
 }
 
 func (s *shop) handler() http.Handler {

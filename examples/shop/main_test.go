@@ -78,8 +78,9 @@ func TestShop_sellsAndRemembers(t *testing.T) {
 	stock(t, server, "tea", 450, 20)
 	stock(t, server, "cup", 900, 3)
 	status, text := send(t, server, "/orders",
-		`{"customer":"ada","lines":[{"sku":"tea","count":2},{"sku":"cup","count":1}]}`)
-	if status != http.StatusCreated || !strings.Contains(text, `"cents":1800`) {
+		`{"id":7,"cents":1,"customer":"ada","lines":[{"sku":"tea","count":2},{"sku":"cup","count":1}]}`)
+	if status != http.StatusCreated || !strings.Contains(text, `"cents":1800`) ||
+		!strings.Contains(text, `"id":1,`) {
 		t.Errorf("status %d: %s", status, text)
 	}
 	end()

@@ -10,8 +10,8 @@
 //	list       prints all tasks
 //	watch      prints the open tasks, and from then on what is added to them and what leaves them
 //
-// It shows a typed collection, a query that is kept and used in two ways, and a live query that
-// runs beside the commands in a goroutine of its own.
+// It shows a typed collection that numbers its records, a query that is kept and used in two ways,
+// and a live query that runs beside the commands in a goroutine of its own.
 package main
 
 import (
@@ -60,7 +60,7 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 
 // task is something to do.
 type task struct {
-	ID   uint64 `stoat:"id,key"`
+	ID   uint64 `stoat:"id,key,auto"`
 	Text string `stoat:"text"`
 	Done bool   `stoat:"done,index"`
 }
@@ -127,12 +127,7 @@ func (l *list) add(text string) error {
 		return errors.New("add what?")
 	}
 	t := task{Text: text}
-	err := l.db.Update(func(tx *stoat.Tx) (err error) {
-		if t.ID, err = tx.NextSequence(); err != nil {
-			return err
-		}
-		return l.tasks.Insert(tx, &t)
-	})
+	err := l.db.Update(func(tx *stoat.Tx) error { return l.tasks.Insert(tx, &t) })
 	if err != nil {
 		return err
 	}

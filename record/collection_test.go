@@ -1,0 +1,146 @@
+package record_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/record"
+	"github.com/stoatdb/stoat/tuple"
+)
+
+func TestCollection_errorsSayWhatIsWrong(t *testing.T) {
+	db := openMemory(t)
+	c := mustOpen(t, db, "people", personOptions(record.CodecBinary))
+	put(t, db, c, &person{ID: 1, Email: "a", Home: home{"x", 1}})
+	update(t, db, func(tx *stoat.Tx) error {
+		err := c.Put(tx, &person{ID: 2, Email: "a", Home: home{"x", 2}})
+		if !errors.Is(err, record.ErrDuplicate) {
+			t.Errorf("duplicate: %v", err)
+		}
+		wantError(t, err, `collection "people"`, "key 2", "key 1", `email "a"`)
+		err = c.Insert(tx, &person{ID: 1})
+		if !errors.Is(err, record.ErrExists) {
+			t.Errorf("insert: %v", err)
+		}
+		_, err = c.Get(tx, "1")
+		wantError(t, err, `collection "people"`, "field id", "int64", `"1"`, "string")
+		_, err = c.Get(tx, tuple.Tuple{1, 2})
+		wantError(t, err, "2 values", "id")
+		_, err = c.Get(tx, nil)
+		wantError(t, err, "field id")
+		_, err = record.Field[int64](tx, c, 1, "age")
+		wantError(t, err, "field age", "int32", "int64")
+		err = record.SetField(tx, c, 1, "id", int64(2))
+		wantError(t, err, "field id", "key")
+		err = c.Update(tx, 1, func(p *person) error { p.ID = 3; return nil })
+		wantError(t, err, "changed the key to 3")
+		return c.Verify(tx)
+	})
+	view(t, db, func(tx *stoat.Tx) error {
+		for what, err := range map[string]error{
+			"put":    c.Put(tx, &person{ID: 1, Email: "b"}),
+			"same":   c.Put(tx, &person{ID: 1, Email: "a", Home: home{"x", 1}}),
+			"delete": c.Delete(tx, 1),
+			"absent": c.Delete(tx, 9),
+			"clear":  c.Clear(tx),
+			"field":  record.SetField(tx, c, 1, "note", "x"),
+		} {
+			if !errors.Is(err, stoat.ErrReadOnly) {
+				t.Errorf("%s in a read-only transaction: %v", what, err)
+			}
+		}
+		return nil
+	})
+	other := openMemory(t)
+	view(t, other, func(tx *stoat.Tx) error {
+		_, err := c.Get(tx, 1)
+		wantError(t, err, `collection "people"`, "not in the database of this transaction")
+		_, err = record.OpenTx[person](tx, "new", nil)
+		if !errors.Is(err, stoat.ErrReadOnly) {
+			t.Errorf("open in a read-only transaction: %v", err)
+		}
+		return nil
+	})
+}
+
+func TestCount_isSharedInATransaction(t *testing.T) {
+	db := openMemory(t)
+	update(t, db, func(tx *stoat.Tx) error {
+		a, err := record.OpenTx[pair](tx, "pairs", nil)
+		if err != nil {
+			return err
+		}
+		if err := a.Put(tx, &pair{A: "a"}); err != nil {
+			return err
+		}
+		b, err := record.OpenTx[pair](tx, "pairs", nil)
+		if err != nil {
+			return err
+		}
+		if err := b.Put(tx, &pair{A: "b"}); err != nil {
+			return err
+		}
+		return a.Verify(tx)
+	})
+	c := mustOpen[pair](t, db, "pairs", nil)
+	view(t, db, func(tx *stoat.Tx) error {
+		if n, err := c.Count(tx); n != 2 || err != nil {
+			t.Errorf("count %d, %v, want 2", n, err)
+		}
+		return c.Verify(tx)
+	})
+}
+
+func TestCollection_survivesReopening(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 3 {
+		db, err := stoat.Open(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := mustOpen(t, db, "people", personOptions(record.CodecBinary))
+		put(t, db, c, &person{ID: int64(i), Email: fmt.Sprint(i), Home: home{"x", uint32(i)}})
+		view(t, db, func(tx *stoat.Tx) error {
+			if n, err := c.Count(tx); n != uint64(i+1) || err != nil {
+				t.Errorf("count %d, %v, want %d", n, err, i+1)
+			}
+			return c.Verify(tx)
+		})
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCollection_isSafeForConcurrentUse(t *testing.T) {
+	db := openMemory(t)
+	c := mustOpen(t, db, "people", personOptions(record.CodecBinary))
+	var wait sync.WaitGroup
+	for g := range 4 {
+		wait.Go(func() {
+			for i := range 30 {
+				id := int64(100*g + i)
+				err := db.Update(func(tx *stoat.Tx) error {
+					p := &person{ID: id, Email: fmt.Sprint(id), Home: home{"x", uint32(id)}}
+					return c.Put(tx, p)
+				})
+				if err == nil {
+					err = db.View(c.Verify)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	view(t, db, func(tx *stoat.Tx) error {
+		if n, err := c.Count(tx); n != 120 || err != nil {
+			t.Errorf("count %d, %v, want 120", n, err)
+		}
+		return nil
+	})
+}
