@@ -4,7 +4,10 @@ import "encoding/binary"
 
 // Bits of a record follow each other from the least significant bit of its first byte on.
 
-// load returns the bits of p from the given one on: at least 57, and zeros beyond the end.
+// loadedBits is how many bits load returns at least.
+const loadedBits = 57
+
+// load returns the bits of p from the given one on: loadedBits or more, and zeros beyond the end.
 func load(p []byte, bit uint) uint64 {
 	if i := bit >> 3; i+8 <= uint(len(p)) {
 		return binary.LittleEndian.Uint64(p[i:]) >> (bit & 7)

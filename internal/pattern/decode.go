@@ -51,26 +51,30 @@ func (s *decoder) tokens(end uint) error {
 	table, mask, heap := s.d.table, s.d.mask, s.d.heap
 	p, out, bit, n := s.p, s.out, s.bit, s.n
 	for bit < end {
-		entry := table[load(p, bit)&mask]
-		bit += uint(entry & entryBits)
-		size, at := int(entry>>entryLenShift&entryLen), entry>>entryAtShift
-		if size == 0 {
-			s.bit, s.n = bit, n
-			if err := s.program(at); err != nil {
-				return err
+		word := load(p, bit)
+		for last := min(end, bit+loadedBits-entryBits); bit < last; {
+			entry := table[word&mask]
+			word >>= entry & entryBits
+			bit += uint(entry & entryBits)
+			size, at := int(entry>>entryLenShift&entryLen), entry>>entryAtShift
+			if size == 0 {
+				s.bit, s.n = bit, n
+				if err := s.program(at); err != nil {
+					return err
+				}
+				bit, n = s.bit, s.n
+				break
 			}
-			bit, n = s.bit, s.n
-			continue
+			if size <= padding && n+padding <= len(out) {
+				*(*[padding]byte)(out[n:]) = [padding]byte(heap[at:])
+				n += size
+				continue
+			}
+			if size > len(out)-n {
+				return errRoom
+			}
+			n += copy(out[n:], heap[at:int(at)+size])
 		}
-		if size <= padding && n+padding <= len(out) {
-			*(*[padding]byte)(out[n:]) = [padding]byte(heap[at:])
-			n += size
-			continue
-		}
-		if size > len(out)-n {
-			return errRoom
-		}
-		n += copy(out[n:], heap[at:int(at)+size])
 	}
 	s.n = n
 	if bit != end {
