@@ -20,7 +20,7 @@ func counts(s suite.Settings) []int {
 type plan struct {
 	n       int
 	cycles  int  // each makes one sample of what is written
-	reads   int  // samples of a read row in a cycle
+	reads   int  // samples of a reading row in a cycle, after the first one
 	singles int  // transactions of write_single
 	onTop   bool // they add to the n records that are there already
 	updates int  // transactions of update
@@ -29,16 +29,13 @@ type plan struct {
 // newPlan returns the plan for n records. Where a transaction is slow, many of them are measured by
 // a sample.
 func newPlan(s suite.Settings, n int) plan {
-	p := plan{n: n, cycles: 1, reads: 1, singles: n, updates: max(1, n/2)}
+	p := plan{n: n, cycles: 1, reads: 3, singles: n, updates: max(1, n/2)}
 	most, sample, slow := 25_000, 10_000, s.Sync
 	if s.Profile == suite.Quick {
 		most, sample, slow = 250, 200, true
 	}
 	if slow && n > most {
 		p.singles, p.onTop, p.updates = sample, true, min(sample, p.updates)
-	}
-	if n <= 1_000 {
-		p.reads = 3
 	}
 	switch {
 	case s.Profile == suite.Quick && n <= 100:

@@ -71,6 +71,7 @@ func (r *run) all() error {
 		}
 		loaded := []string{
 			rowBulk, rowClose, rowRead, rowReadMany, rowSum, rowUpdate, rowStorage, rowAllocated,
+			firstOf(rowRead), firstOf(rowReadMany), firstOf(rowSum),
 		}
 		if r.plan.onTop {
 			loaded = append(loaded, rowSingle)

@@ -400,14 +400,14 @@ func TestPlan_samplesSlowTransactionsOnly(t *testing.T) {
 	}{
 		{suite.Quick, true, 100, plan{n: 100, cycles: 2, reads: 3, singles: 100, updates: 50}},
 		{suite.Quick, true, 10_000,
-			plan{n: 10_000, cycles: 1, reads: 1, singles: 200, onTop: true, updates: 200}},
+			plan{n: 10_000, cycles: 1, reads: 3, singles: 200, onTop: true, updates: 200}},
 		{suite.Full, true, 10, plan{n: 10, cycles: 10, reads: 3, singles: 10, updates: 5}},
 		{suite.Full, true, 25_000,
-			plan{n: 25_000, cycles: 1, reads: 1, singles: 25_000, updates: 12_500}},
+			plan{n: 25_000, cycles: 1, reads: 3, singles: 25_000, updates: 12_500}},
 		{suite.Full, true, 50_000,
-			plan{n: 50_000, cycles: 1, reads: 1, singles: 10_000, onTop: true, updates: 10_000}},
+			plan{n: 50_000, cycles: 1, reads: 3, singles: 10_000, onTop: true, updates: 10_000}},
 		{suite.Full, false, 50_000,
-			plan{n: 50_000, cycles: 1, reads: 1, singles: 50_000, updates: 25_000}},
+			plan{n: 50_000, cycles: 1, reads: 3, singles: 50_000, updates: 25_000}},
 	} {
 		got := newPlan(suite.Settings{Profile: c.profile, Sync: c.synced}, c.n)
 		if fmt.Sprint(got) != fmt.Sprint(c.want) {
