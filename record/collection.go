@@ -24,6 +24,7 @@ type Collection[T any] struct {
 	head     byte                // what current records begin with; 0 if it takes more bytes
 	versions map[uint64]*version // by the number of the schema
 	layout   *layout.Layout      // with the number of the schema
+	seen     seen
 }
 
 // version is how records of one stored schema are read. It is immutable.

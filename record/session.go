@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/stoatdb/stoat"
 )
@@ -37,10 +38,35 @@ func (c *Collection[T]) session(tx *stoat.Tx) (*session, error) {
 	})
 	if s.evolved != s.shared.evolved {
 		s.evolved = s.shared.evolved
-		s.indexes = make([]*stoat.Bucket, len(c.shape.indexes))
-		s.err = c.wrap(s.open(c.name, c.edition))
+		s.indexes, s.err = nil, nil
+		if s.data, s.meta = c.seen.again(tx); s.data == nil {
+			s.err = c.wrap(s.open(c.name, c.edition))
+			c.seen.remember(s)
+		}
 	}
 	return s, s.err
+}
+
+// seen is where a collection's buckets were found last, and its definition unchanged.
+type seen struct{ refs atomic.Pointer[[2]stoat.Ref] }
+
+// again returns the buckets of data and meta if they need not be looked up.
+func (n *seen) again(tx *stoat.Tx) (data, meta *stoat.Bucket) {
+	refs := n.refs.Load()
+	if refs == nil {
+		return nil, nil
+	}
+	if data = tx.Refer(refs[0]); data != nil {
+		meta = tx.Refer(refs[1])
+	}
+	return data, meta
+}
+
+// remember keeps where the buckets of a session are.
+func (n *seen) remember(s *session) {
+	if s.err == nil && !s.tx.Writable() {
+		n.refs.Store(&[2]stoat.Ref{s.data.Ref(), s.meta.Ref()})
+	}
 }
 
 // writer returns the collection's session in a transaction that can write.
@@ -79,6 +105,9 @@ func (s *session) open(name string, edition uint64) error {
 
 // index returns the bucket of an index.
 func (s *session) index(x *index) (*stoat.Bucket, error) {
+	if missing := x.number + 1 - len(s.indexes); missing > 0 {
+		s.indexes = append(s.indexes, make([]*stoat.Bucket, missing)...)
+	}
 	if b := s.indexes[x.number]; b != nil {
 		return b, nil
 	}

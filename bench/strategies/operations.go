@@ -60,8 +60,8 @@ func (r *run) next(b *block, n int) []Record {
 	return records
 }
 
-// reading does a row that reads, right after reopening and then again and again: what is read for the
-// first time is a row of its own. once does it once, and its stopwatch has run for n records.
+// reading does a row that reads, right after reopening and then again and again: what is read for
+// the first time is a row of its own. once does it once, and its stopwatch has run for n records.
 func (r *run) reading(row string, n int, once func(sample int, w *stopwatch) error) error {
 	if !r.job.Wants(row, firstOf(row)) {
 		return nil

@@ -1,0 +1,59 @@
+package stoat_test
+
+import (
+	"testing"
+
+	"github.com/stoatdb/stoat"
+)
+
+func TestRef_isGoodUntilTheNextCommit(t *testing.T) {
+	db := memory(t)
+	var ref stoat.Ref
+	update(t, db, func(tx *stoat.Tx) {
+		outer := create(t, tx, "outer")
+		inner, err := outer.CreateBucket([]byte("inner"))
+		ok(t, err)
+		put(t, inner, "a")
+		equal(t, inner.Ref(), stoat.Ref{})
+	})
+	view(t, db, func(tx *stoat.Tx) {
+		outer, err := tx.Bucket([]byte("outer"))
+		ok(t, err)
+		inner, err := outer.Bucket([]byte("inner"))
+		ok(t, err)
+		ref = inner.Ref()
+	})
+	view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx.Refer(ref), "a") })
+	tx, err := db.Begin(true)
+	ok(t, err)
+	equal(t, tx.Refer(ref), nil)
+	put(t, tx, "b")
+	view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx.Refer(ref), "a") })
+	ok(t, tx.Commit())
+	view(t, db, func(tx *stoat.Tx) { equal(t, tx.Refer(ref), nil) })
+}
+
+func TestRef_isOfOneDatabase(t *testing.T) {
+	var refs [2]stoat.Ref
+	var dbs [2]*stoat.DB
+	for i := range dbs {
+		dbs[i] = memory(t)
+		update(t, dbs[i], func(tx *stoat.Tx) { create(t, tx, "bucket") })
+		view(t, dbs[i], func(tx *stoat.Tx) {
+			b, err := tx.Bucket([]byte("bucket"))
+			ok(t, err)
+			refs[i] = b.Ref()
+		})
+	}
+	view(t, dbs[0], func(tx *stoat.Tx) {
+		equal(t, tx.Refer(refs[1]), nil)
+		equal(t, tx.Refer(stoat.Ref{}), nil)
+		if tx.Refer(refs[0]) == nil {
+			t.Error("the bucket of this database must be looked up")
+		}
+	})
+	tx, err := dbs[0].Begin(false)
+	ok(t, err)
+	ok(t, tx.Rollback())
+	equal(t, tx.Refer(refs[0]), nil)
+}
