@@ -37,6 +37,9 @@
 //   - salvage_test.go and salvagecases_test.go salvage what is left;
 //   - fuzz_test.go and fuzz_manifest_test.go open whatever the fuzzer makes of files.
 //
+// Layers: the package in the folder layers does to packages record and feed what is done here to
+// the database itself.
+//
 // Formats: compat_test.go reads the databases in testdata/compat, which versions of Stoat have
 // written, and compat_cases_test.go writes those of this version.
 //
