@@ -42,6 +42,11 @@ var steps = []step{
 		},
 	},
 	{
+		name: "the same beneath records and feeds", dir: library,
+		args:  "./internal/torture/layers -run ^TestCrash -crash.seed SEED",
+		level: [levels]string{"", "-crash.points 2000", "-crash.points 25000"},
+	},
+	{
 		name: "damaged files", dir: library,
 		args:  "./internal/torture -run ^TestCorruption -corrupt.seed SEED",
 		level: [levels]string{"", "-corrupt.every 1", "-corrupt.every 1 -corrupt.bits 8"},
