@@ -2,6 +2,7 @@ package stoat
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -23,16 +24,16 @@ func Prefix(p []byte) Range {
 }
 
 // bounds returns the range [lower, upper) of internal keys that r covers among those with the given
-// prefix; ok is false if r is empty. The bounds are new slices.
-func (r *Range) bounds(prefix []byte) (lower, upper []byte, ok bool) {
+// prefix; ok is false if r is empty. The bounds lie in memory, which is appended to buf.
+func (r *Range) bounds(buf, prefix []byte) (memory, lower, upper []byte, ok bool) {
 	if len(r.End) > 0 && bytes.Compare(r.Start, r.End) >= 0 {
-		return nil, nil, false
+		return buf, nil, nil, false
 	}
-	lower = make([]byte, 0, len(prefix)+len(r.Start))
-	lower = append(append(lower, prefix...), r.Start...)
+	buf = slices.Grow(buf, 2*len(prefix)+len(r.Start)+len(r.End))
+	lower = append(append(buf, prefix...), r.Start...)
 	if len(r.End) == 0 {
-		return lower, keyspace.Successor(prefix), true
+		return lower, lower, keyspace.Successor(prefix), true
 	}
-	upper = make([]byte, 0, len(prefix)+len(r.End))
-	return lower, append(append(upper, prefix...), r.End...), true
+	buf = append(append(lower, prefix...), r.End...)
+	return buf, lower, buf[len(lower):], true
 }

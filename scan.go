@@ -16,7 +16,7 @@ import (
 func (s *space) Scan(r Range) iter.Seq2[[]byte, []byte] {
 	from := *s
 	return func(yield func(key, value []byte) bool) {
-		w := walk{from: from}
+		w := from.walk()
 		if w.start(&r, false) {
 			w.run(yield)
 		}
@@ -28,7 +28,7 @@ func (s *space) Scan(r Range) iter.Seq2[[]byte, []byte] {
 func (s *space) Keys(r Range) iter.Seq[[]byte] {
 	from := *s
 	return func(yield func(key []byte) bool) {
-		w := walk{from: from}
+		w := from.walk()
 		if w.start(&r, true) {
 			w.run(func(key, _ []byte) bool { return yield(key) })
 		}
@@ -41,7 +41,7 @@ func (s *space) Keys(r Range) iter.Seq[[]byte] {
 func (s *space) Buckets() iter.Seq[[]byte] {
 	from := *s
 	return func(yield func(name []byte) bool) {
-		w := walk{from: from}
+		w := from.walk()
 		if w.startBuckets() {
 			w.run(func(name, _ []byte) bool { return yield(name) })
 		}
@@ -50,22 +50,36 @@ func (s *space) Buckets() iter.Seq[[]byte] {
 }
 
 // walk is one pass of a loop over a frozen snapshot. It holds the bucket by value: the root of a
-// reused Tx would not know any more which transaction the loop belongs to.
+// reused Tx would not know any more which transaction the loop belongs to. The transaction keeps it
+// for the next loop if it has not ended before: making one anew costs as much as a short loop.
 type walk struct {
 	from    space
 	cursor  superversion.Cursor
 	values  superversion.Scratch // of the loop's own, because it may outlive the transaction
+	bounds  []byte               // of the cursor
 	strip   int                  // the bytes of an internal key before what the user sees
 	left    int                  // entries to yield; negative if there is no limit
 	reverse bool
 	err     error
 }
 
+// walk returns a walk that is not in use.
+func (s *space) walk() *walk {
+	if s.ended() || s.tx.idle == nil {
+		return &walk{from: *s}
+	}
+	w := s.tx.idle
+	s.tx.idle = nil
+	w.from, w.reverse = *s, false
+	return w
+}
+
 // start moves to the first entry of r and reports whether there is one.
 func (w *walk) start(r *Range, keysOnly bool) bool {
 	prefix := w.from.prefix[:w.from.prefixBytes]
-	lower, upper, ok := r.bounds(prefix)
-	if !ok {
+	var lower, upper []byte
+	var ok bool
+	if w.bounds, lower, upper, ok = r.bounds(w.bounds[:0], prefix); !ok {
 		w.err = w.from.check()
 		return false
 	}
@@ -127,7 +141,11 @@ func (w *walk) finish() {
 	if w.err == nil {
 		w.err = w.cursor.Err()
 	}
-	if w.err != nil && !(w.from.ended() && w.from.tx.reused) {
+	switch ended := w.from.ended(); {
+	case w.err != nil && !(ended && w.from.tx.reused):
 		w.from.tx.fail(w.err)
+	case w.err == nil && !ended:
+		w.cursor.Release()
+		w.from.tx.idle = w
 	}
 }

@@ -2,6 +2,7 @@ package stoat_test
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"testing"
 
@@ -218,5 +219,57 @@ func TestScan_slicesStayUntilTheTransactionEnds(t *testing.T) {
 	update(t, db, func(tx *stoat.Tx) {
 		put(t, tx, "00007")
 		check(tx)
+	})
+}
+
+func TestScan_slicesOfShortLoopsStay(t *testing.T) {
+	const n = 2000
+	db := memory(t)
+	update(t, db, func(tx *stoat.Tx) {
+		for i := range n {
+			put(t, tx, fmt.Sprintf("%05d", i))
+		}
+	})
+	ok(t, db.Flush())
+	for range 2 { // the second time in the same Tx
+		view(t, db, func(tx *stoat.Tx) {
+			var got []string
+			var values [][]byte
+			for i := 0; i < n; i += 50 {
+				r := stoat.Range{Start: fmt.Appendf(nil, "%05d", i), Limit: 3}
+				for k, v := range tx.Scan(r) {
+					got, values = append(got, "v-"+string(k)), append(values, v)
+				}
+			}
+			equal(t, len(got), n/50*3)
+			for i, v := range values {
+				equal(t, string(v), got[i])
+			}
+		})
+	}
+}
+
+func TestScan_loopThatGoesOnAfterItsViewIsAlone(t *testing.T) {
+	db := memory(t)
+	update(t, db, func(tx *stoat.Tx) { put(t, tx, "a", "b", "c") })
+	var next func() ([]byte, []byte, bool)
+	var stop func()
+	view(t, db, func(tx *stoat.Tx) {
+		for range tx.Scan(stoat.Range{}) { // so that there is something to use again
+		}
+		next, stop = iter.Pull2(tx.Scan(stoat.Range{}))
+		k, _, _ := next()
+		equal(t, string(k), "a")
+	})
+	view(t, db, func(tx *stoat.Tx) {
+		for range 2 {
+			wantKeys(t, tx, "a", "b", "c")
+			k, v, more := next()
+			if more {
+				equal(t, string(v), "v-"+string(k))
+			}
+		}
+		stop()
+		wantKeys(t, tx, "a", "b", "c")
 	})
 }

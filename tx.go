@@ -31,6 +31,7 @@ type Tx struct {
 	err        error
 	dropped    map[uint64]struct{} // the ids of buckets dropped here
 	sequence   sequence
+	idle       *walk          // for the next loop; nil if there is none
 	locals     []local        // what layers keep
 	hooks      []func() error // to be called before a commit
 	preparing  bool           // they are being called
@@ -69,6 +70,9 @@ func (tx *Tx) end() {
 	clear(tx.hooks)
 	tx.locals, tx.hooks = tx.locals[:0], tx.hooks[:0]
 	tx.values.Reset()
+	if tx.idle != nil {
+		tx.idle.values.Reset()
+	}
 }
 
 // Commit ends the transaction and makes its writes visible to every later one and, under

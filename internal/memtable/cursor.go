@@ -150,6 +150,15 @@ func (c *Cursor) Ahead(reverse bool) int {
 	return c.n - 1 - c.i
 }
 
+// KeyAhead returns the key of the entry n entries ahead in the leaf, in the given direction. There
+// must be one.
+func (c *Cursor) KeyAhead(n int, reverse bool) []byte {
+	if reverse {
+		n = -n
+	}
+	return c.chunks.Key(c.leaf.refs[c.i+n])
+}
+
 // leave puts the cursor on no entry.
 func (c *Cursor) leave() bool {
 	c.leaf, c.i, c.n = nil, 0, 0

@@ -98,6 +98,13 @@ func (c *Cursor) addSource(run *Run) {
 	c.sources = append(c.sources, s)
 }
 
+// Release lets go of the superversion, and keeps the cursor's own memory for another Init.
+func (c *Cursor) Release() {
+	clear(c.sources)
+	clear(c.deletions)
+	*c = Cursor{sources: c.sources[:0], deletions: c.deletions[:0]}
+}
+
 // First moves to the first entry and reports whether there is one.
 func (c *Cursor) First() bool { return c.Seek(c.lower) }
 
@@ -251,24 +258,10 @@ func (c *Cursor) step() bool {
 		return c.err == nil
 	}
 	c.setFree()
-	return true
-}
-
-// holds reports whether all that lies ahead of s is within the bounds and not deleted, as it is for
-// a cursor over all of the one bucket that there is. Nothing is compared then, so that keys are not
-// even looked at.
-func (c *Cursor) holds(s *source) bool {
-	if !s.measured {
-		s.measured = true
-		if s.newer > 0 {
-			s.within = false
-		} else if c.reverse {
-			s.within = bytes.Compare(s.smallest(), c.lower) >= 0
-		} else {
-			s.within = c.upper == nil || bytes.Compare(s.largest(), c.upper) < 0
-		}
+	if c.free == 0 {
+		c.seekFree()
 	}
-	return s.within
+	return true
 }
 
 func (c *Cursor) move(s *source) bool {
@@ -334,19 +327,6 @@ func (c *Cursor) choose() {
 	}
 	c.alone = c.runnerUp == nil
 	c.setFree()
-}
-
-// setFree finds out whether the rest of the winner's leaf or block can be taken without looking.
-func (c *Cursor) setFree() {
-	edge := c.winner.windowEdge(c.reverse)
-	within := c.upper == nil || bytes.Compare(edge, c.upper) < 0
-	if c.reverse {
-		within = bytes.Compare(edge, c.lower) >= 0
-	}
-	within = within && (c.winner.newer == 0 || c.winner.gap.Contains(edge))
-	if within && (c.runnerUp == nil || c.ordered(edge, c.runnerUp.key)) {
-		c.free = c.winner.ahead(c.reverse)
-	}
 }
 
 // before reports whether a's key comes strictly before b's in the direction of travel.

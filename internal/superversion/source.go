@@ -181,6 +181,15 @@ func (s *source) ahead(reverse bool) int {
 	return s.tab.Ahead(reverse)
 }
 
+// keyAhead returns the key of the entry n beyond the current one in the direction of travel, which
+// must be in the same leaf or block.
+func (s *source) keyAhead(n int, reverse bool) []byte {
+	if s.run == nil {
+		return s.mem.KeyAhead(n, reverse)
+	}
+	return s.tab.KeyAhead(n, reverse)
+}
+
 // walk calls yield for the current entry and the n beyond it in the direction of travel, all of
 // which must be in the same leaf or block, which must be plain; see [memtable.Cursor.Walk].
 func (s *source) walk(

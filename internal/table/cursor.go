@@ -160,6 +160,15 @@ func (c *Cursor) Ahead(reverse bool) int {
 	return c.count - 1 - c.at
 }
 
+// KeyAhead returns the key of the entry n entries ahead in the block, in the given direction. There
+// must be one.
+func (c *Cursor) KeyAhead(n int, reverse bool) []byte {
+	if reverse {
+		return c.keys.At(c.at - n)
+	}
+	return c.keys.At(c.at + n)
+}
+
 // Err returns the error that ended the last move, or nil if it simply met the end.
 func (c *Cursor) Err() error { return c.err }
 
