@@ -55,7 +55,9 @@ func (q Query[T]) unordered() Query[T] {
 	return q
 }
 
-// Sum returns the sum of a field of numbers. [Query.SumInt] is exact for integers.
+// Sum returns the sum of a field of numbers. [Query.SumInt] is exact for integers. Where an index
+// begins with the field and decides all conditions, only its entries are read, as by SumInt and
+// Avg; floats are added up in its order then.
 func (q Query[T]) Sum(tx *stoat.Tx, field string) (float64, error) {
 	sum, _, err := q.sum(tx, field)
 	return sum, err
@@ -77,12 +79,16 @@ func (q Query[T]) sum(tx *stoat.Tx, field string) (sum float64, n uint64, err er
 	if err != nil {
 		return 0, 0, err
 	}
-	err = q.unordered().run(tx, true, func(i *item[T]) error {
-		v, err := i.float(c)
+	add := func(v float64, err error) error {
 		sum += v
 		n++
 		return err
-	})
+	}
+	if p, ok := q.covering(c); ok {
+		err = q.eachCovered(tx, p, func(r *tuple.Reader) error { return add(c.readFloat(r)) })
+	} else {
+		err = q.unordered().run(tx, true, func(i *item[T]) error { return add(i.float(c)) })
+	}
 	return sum, n, err
 }
 
@@ -96,8 +102,7 @@ func (q Query[T]) SumInt(tx *stoat.Tx, field string) (int64, error) {
 		return 0, err
 	}
 	sum := int64(0)
-	err = q.unordered().run(tx, true, func(i *item[T]) error {
-		v, err := i.integer(c)
+	add := func(v int64, err error) error {
 		if err != nil {
 			return err
 		}
@@ -106,7 +111,12 @@ func (q Query[T]) SumInt(tx *stoat.Tx, field string) (int64, error) {
 		}
 		sum += v
 		return nil
-	})
+	}
+	if p, ok := q.covering(c); ok {
+		err = q.eachCovered(tx, p, func(r *tuple.Reader) error { return add(c.readInt(r)) })
+	} else {
+		err = q.unordered().run(tx, true, func(i *item[T]) error { return add(i.integer(c)) })
+	}
 	return sum, err
 }
 
