@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"weak"
 
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -18,6 +19,7 @@ type DB struct {
 	// views holds finished transactions of View for reuse. Only those are reused: whatever a stale
 	// handle of one might do, it cannot write.
 	views sync.Pool
+	self  weak.Pointer[DB] // by which a [Ref] knows the database
 }
 
 // Open opens the database in the directory dir, and creates both if need be: the directory with
@@ -67,8 +69,9 @@ func start(fs vfs.FS, dir string, o engine.Options) (*DB, error) {
 		return nil, openError(dir, o.ReadOnly, err)
 	}
 	db := &DB{engine: e}
+	db.self = weak.Make(db)
 	db.views.New = func() any {
-		tx := newTx(e.Branch())
+		tx := newTx(db)
 		tx.managed, tx.reused = true, true
 		return tx
 	}
@@ -147,7 +150,7 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 // A read-only transaction is a snapshot; while it is open, the files it can see stay on disk. A
 // writable one waits for its turn, and no other can write before it has ended.
 func (db *DB) Begin(writable bool) (*Tx, error) {
-	tx := newTx(db.engine.Branch())
+	tx := newTx(db)
 	if !writable {
 		snap, err := db.engine.Snapshot()
 		if err != nil {

@@ -98,7 +98,7 @@ func openError(dir string, readOnly bool, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		advice = " (the directory and its files must be this user's to read and write)"
 	case readOnly && errors.Is(err, fs.ErrNotExist):
-		advice = " (open it without Options.ReadOnly to create a database)"
+		advice = " (write to it, or open it without Options.ReadOnly to create a database)"
 	}
 	return fmt.Errorf("open database %s: %w%s", dir, err, advice)
 }

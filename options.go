@@ -12,7 +12,8 @@ import (
 // Open copies what it needs.
 type Options struct {
 	// ReadOnly opens the files as they are, takes no lock and writes nothing; any number of
-	// processes can do so. The database must exist, and shows the state at the time of opening.
+	// processes can do so. The database must exist, as a new one does when something was written to
+	// it or it was closed, and shows the state at the time of opening.
 	// Default: false, which excludes other writers and lets this process be one.
 	ReadOnly bool
 

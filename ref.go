@@ -1,12 +1,16 @@
 package stoat
 
-import "github.com/stoatdb/stoat/internal/keyspace"
+import (
+	"weak"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
 
 // Ref remembers which bucket is meant, for layers that open the same buckets in every transaction:
-// while nothing is committed, a read-only transaction needs no lookups for them. The zero Ref means
-// no bucket. It keeps nothing alive.
+// while nothing is committed, a read-only transaction needs no lookups for them. It is of use while
+// the database is open. The zero Ref means no bucket. It keeps nothing alive.
 type Ref struct {
-	branch   uint64
+	db       weak.Pointer[DB]
 	position Position
 	id       uint64
 }
@@ -17,14 +21,14 @@ func (b *Bucket) Ref() Ref {
 	if b.ended() || b.tx.writable {
 		return Ref{}
 	}
-	return Ref{branch: b.tx.branch, position: b.tx.position, id: b.id}
+	return Ref{db: b.tx.db, position: b.tx.position, id: b.id}
 }
 
 // Refer returns the bucket that r was taken from, or nil if that must be looked up: when something
-// was committed in between, and in a transaction that can write.
+// was committed in between, of another database, and in a transaction that can write.
 func (tx *Tx) Refer(r Ref) *Bucket {
 	if r.id == keyspace.RootID || tx.writable || tx.ended() ||
-		r.position != tx.position || r.branch != tx.branch {
+		r.position != tx.position || r.db != tx.db {
 		return nil
 	}
 	return tx.child(r.id)

@@ -1,6 +1,8 @@
 package stoat
 
 import (
+	"weak"
+
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/superversion"
@@ -24,6 +26,7 @@ type Tx struct {
 	w    *engine.Writer // nil in a read-only transaction
 
 	branch     uint64               // that of the database
+	db         weak.Pointer[DB]     // the database
 	position   Position             // of what the transaction began on
 	generation uint64               // the number of transactions that ended in this Tx
 	scratch    []byte               // the internal key in use
@@ -41,9 +44,9 @@ type Tx struct {
 	reused   bool // it serves another View after its end
 }
 
-// newTx returns a transaction of a database whose commits are of the branch.
-func newTx(branch uint64) *Tx {
-	tx := &Tx{branch: branch}
+// newTx returns a transaction of the database.
+func newTx(db *DB) *Tx {
+	tx := &Tx{branch: db.engine.Branch(), db: db.self}
 	tx.space = space{tx: tx, id: keyspace.RootID}
 	tx.setPrefix()
 	return tx

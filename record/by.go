@@ -45,7 +45,7 @@ func (v *View[T]) Get(tx *stoat.Tx, values ...Value) (*T, error) {
 }
 
 // Update is [Collection.Update] of the record that has the values in the index, which must be
-// unique. It may change them.
+// unique; several are a [tuple.Tuple]. It may change them.
 func (v *View[T]) Update(tx *stoat.Tx, values Key, fn func(*T) error) error {
 	s, entry, key, err := v.owner(tx, values)
 	if err != nil {

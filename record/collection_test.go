@@ -3,6 +3,8 @@ package record_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -143,4 +145,72 @@ func TestCollection_isSafeForConcurrentUse(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+func TestOpenTx_afterDeletingTheBucketInTheSameTransaction(t *testing.T) {
+	db := openMemory(t)
+	c := mustOpen[account](t, db, "accounts", nil)
+	update(t, db, func(tx *stoat.Tx) error {
+		if err := c.Put(tx, &account{1, "a"}); err != nil {
+			return err
+		}
+		if err := tx.DeleteBucket([]byte("accounts")); err != nil {
+			return err
+		}
+		again, err := record.OpenTx[account](tx, "accounts", nil)
+		if err != nil {
+			return err
+		}
+		if err := again.Put(tx, &account{2, "b"}); err != nil {
+			return err
+		}
+		return c.Put(tx, &account{3, "c"})
+	})
+	view(t, db, func(tx *stoat.Tx) error { return c.Verify(tx) })
+}
+
+type account struct {
+	ID    int64  `stoat:"id,key"`
+	Email string `stoat:"email,unique"`
+}
+
+func TestCollection_isLookedUpInAFolderThatWasRestored(t *testing.T) {
+	type other struct {
+		ID   int64 `stoat:"id,key"`
+		Size int64 `stoat:"size"`
+	}
+	open := func(dir string) *stoat.DB {
+		t.Helper()
+		db, err := stoat.Open(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return db
+	}
+	done := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir, saved := filepath.Join(t.TempDir(), "db"), filepath.Join(t.TempDir(), "saved")
+	db := open(dir)
+	done(db.Put([]byte("x"), nil))
+	done(db.Close())
+	done(os.CopyFS(saved, os.DirFS(dir)))
+	db = open(dir)
+	c := mustOpen[account](t, db, "accounts", nil)
+	view(t, db, func(tx *stoat.Tx) error { _, err := c.Count(tx); return err })
+	done(db.Close())
+	done(os.RemoveAll(dir))
+	done(os.CopyFS(dir, os.DirFS(saved)))
+	db = open(dir)
+	mustOpen[other](t, db, "accounts", nil)
+	view(t, db, func(tx *stoat.Tx) error {
+		if _, err := c.Count(tx); !errors.Is(err, record.ErrOutdated) {
+			t.Errorf("error %v, want ErrOutdated", err)
+		}
+		return nil
+	})
+	done(db.Close())
 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -23,8 +24,8 @@ type position struct {
 // The order must be stated before, if only by [Query.OrderBy] without fields, and the keys or an
 // index must give it, behind the fields that have one value by Eq: the query reads nothing before
 // the page, and so the thousandth costs what the first one does. If neither gives the order, the
-// query has an error. Of r only the fields of the order and of the key matter; there need not be
-// such a record any more.
+// query has an error. Of r only the fields of the order and of the key matter, which must have the
+// values that the query asks for by Eq; there need not be such a record any more.
 func (q Query[T]) After(r *T) Query[T] {
 	if q.order == nil {
 		return q.fail(errors.New("query, after: call OrderBy before After, without fields for the " +
@@ -52,6 +53,9 @@ func (q *Query[T]) plan() (path, error) {
 	if q.err != nil {
 		return path{}, q.err
 	}
+	if q.c == nil {
+		return path{}, errors.New("a query of no collection: make it with Collection.Query")
+	}
 	p := q.c.shape.choose(q.where, q.order, q.after != nil)
 	if q.after == nil {
 		return p, nil
@@ -61,7 +65,10 @@ func (q *Query[T]) plan() (path, error) {
 			"%s: add an index of the fields that have one value, and then of these", q.orderNames()))
 	}
 	if q.after.values != nil {
-		p.goOn(q.after, q.reverse)
+		if c := p.goOn(q.after, q.reverse); c != nil {
+			return p, q.c.wrap(fmt.Errorf("query, after: the record has another %s than the query asks "+
+				"for: pass the last one of the page before", c.name))
+		}
 	}
 	return p, nil
 }
@@ -74,15 +81,20 @@ func (q *Query[T]) orderNames() string {
 	return names(q.order)
 }
 
-// goOn leaves out what is up to the position.
-func (p *path) goOn(at *position, reverse bool) {
+// goOn leaves out what is up to the position. It returns a column in which that is not one of the
+// result, or nil.
+func (p *path) goOn(at *position, reverse bool) (other *column) {
 	var low []byte
 	for i, c := range p.columns {
-		if i < p.single {
-			low = append(low, p.used[i].spans[0].low...)
-		} else {
+		if i >= p.single {
 			low = append(low, at.values[c]...)
+			continue
 		}
+		one := p.used[i].spans[0].low
+		if value, ok := at.values[c]; ok && !bytes.Equal(value, one) {
+			return c
+		}
+		low = append(low, one...)
 	}
 	if p.index != nil && !p.index.Unique || len(p.columns) == 0 {
 		low = append(low, at.key...)
@@ -92,4 +104,5 @@ func (p *path) goOn(at *position, reverse bool) {
 		rest = span{high: low}
 	}
 	p.ranges = intersect(p.ranges, []span{rest})
+	return nil
 }

@@ -115,7 +115,7 @@ func TestAfter_needsTheFieldsOfOrderAndKeyOnly(t *testing.T) {
 			{c.Query().OrderBy().After(&pair{A: "b", B: 3}), tuple.Tuple{"c", int64(0)}},
 			{c.Query().OrderBy("a").After(&pair{A: "b", B: 1}), tuple.Tuple{"b", int64(2)}},
 			{c.Query().OrderBy("a").Desc().After(&pair{A: "b"}), tuple.Tuple{"a", int64(3)}},
-			{c.Query().Where(record.Eq("a", "b")).OrderBy("b").After(&pair{B: 2}),
+			{c.Query().Where(record.Eq("a", "b")).OrderBy("b").After(&pair{A: "b", B: 2}),
 				tuple.Tuple{"b", int64(3)}},
 			{c.Query().Where(record.Eq("c", "c1")).OrderBy("a").After(&pair{A: "a", B: 3}),
 				tuple.Tuple{"b", int64(1)}},
@@ -128,6 +128,17 @@ func TestAfter_needsTheFieldsOfOrderAndKeyOnly(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+func TestAfter_refusesARecordThatIsNotOfTheResult(t *testing.T) {
+	db := openMemory(t)
+	c := mustOpen[pair](t, db, "pairs", nil)
+	for _, q := range []record.Query[pair]{
+		c.Query().Where(record.Eq("a", "b")).OrderBy().After(&pair{A: "a"}),
+		c.Query().Where(record.Eq("a", "b")).OrderBy("a").After(&pair{A: "c"}),
+	} {
+		wantError(t, q.Err(), `collection "pairs"`, "after", "another a")
+	}
 }
 
 func TestAfter_ofKeysThatAFunctionReturns(t *testing.T) {

@@ -34,6 +34,9 @@ const (
 // backup. If a file of a read-only one is gone, because a writer has replaced it, the error matches
 // fs.ErrNotExist.
 func (e *Engine) Backup(ctx context.Context, target vfs.FS, dir string, link bool) error {
+	if err := e.settleIdentity(); err != nil {
+		return err
+	}
 	err := e.flush(ctx)
 	if errors.Is(err, ErrClosed) {
 		return err
@@ -55,6 +58,23 @@ func (e *Engine) Backup(ctx context.Context, target vfs.FS, dir string, link boo
 	if err := e.backup(ctx, p, target, dir, link); err != nil {
 		return fmt.Errorf("back up %s to %s: %w", e.dir, dir, err)
 	}
+	return nil
+}
+
+// settleIdentity makes sure that a new database is on disk, so that it does not get another
+// identity than its backup has.
+func (e *Engine) settleIdentity() error {
+	e.installing.Lock()
+	at := e.journalAt
+	e.installing.Unlock()
+	if at != 0 || e.options.ReadOnly || e.options.Volatile {
+		return nil
+	}
+	w, err := e.Begin()
+	if err != nil {
+		return err
+	}
+	w.Rollback()
 	return nil
 }
 

@@ -87,7 +87,7 @@ func (e *Engine) settle() error {
 		}
 	}
 	e.tidy()
-	if err := e.sealManifest(); errors.Is(err, manifest.ErrUnchanged) {
+	if err := e.sealManifest(); errors.Is(err, manifest.ErrUnchanged) && e.journalAt != 0 {
 		e.options.Logger.Warn("the manifest keeps its edits", "dir", e.dir, "err", err)
 	} else if err != nil {
 		return err

@@ -45,6 +45,7 @@ type Engine struct {
 	writer writerLock         // held by the one write transaction
 	mem    *memtable.Memtable // the active memtable; replaced under writer and turn
 	blank  bool               // nothing of the database is on disk; guarded by writer
+	seen   bool               // its manifest was read, and may not be durable; likewise
 
 	turn      sync.Mutex    // held while a commit is appended or the active memtable is replaced
 	newest    memtable.Root // the active memtable with all appended commits

@@ -176,6 +176,9 @@ func (e *Engine) create(found files) (err error) {
 func (e *Engine) establish() error {
 	e.turn.Lock()
 	defer e.turn.Unlock()
+	if err := e.writable(); err != nil { // Close may have come first
+		return err
+	}
 	if e.pipeline.log == nil && !e.options.Volatile {
 		if err := e.startLog(); err != nil {
 			return err

@@ -96,6 +96,11 @@ func (e *Engine) readManifest() (*manifest.State, files, error) {
 	if errors.Is(err, corrupt.Err) {
 		damage, n := err, len(found.manifests)
 		state, err = manifest.LoadCopy(e.fs, e.dir)
+		if n == 0 {
+			if now, err := survey(e.fs, e.dir); err == nil && len(now.manifests) > 0 {
+				return nil, found, errReplaced // it is being made
+			}
+		}
 		if err != nil || n > 0 && state.Number < found.manifests[n-1] { // which would be an older state
 			return nil, found, damage
 		}

@@ -127,8 +127,41 @@ func (e *Engine) load(found files) error {
 	if err := e.makeDurable(full); err != nil {
 		return err
 	}
+	e.seen = true
+	orphans := e.orphans(version, found, full)
+	if state.Edits > 0 || state.Torn || len(full) > 0 || len(orphans) > 0 {
+		if err := e.confirm(); err != nil {
+			return err
+		}
+	}
 	e.publishRecovered(version, full)
-	e.removeOrphans(version, found, full)
+	for _, name := range orphans {
+		e.removeFile(name)
+	}
+	return nil
+}
+
+// confirm makes the manifest durable that was read when the database was opened: a killed process
+// may have written it, or its last edit, and never synced it. Who opens a database that was closed
+// has it done by the first transaction that may write, and waits for no sync before; else it comes
+// before anybody sees what it says, and before files are removed that it does not name. The caller
+// holds the writer lock, or is alone.
+func (e *Engine) confirm() error {
+	e.installing.Lock()
+	defer e.installing.Unlock()
+	if e.journal != nil { // a newer one, which is durable
+		e.seen = false
+		return nil
+	}
+	name := manifest.Name(e.journalAt)
+	file, err := e.fs.Open(filepath.Join(e.dir, name))
+	if err != nil {
+		return fmt.Errorf("open %s: %w", name, err)
+	}
+	if err := errors.Join(file.Sync(), file.Close(), e.fs.SyncDir(e.dir)); err != nil {
+		return fmt.Errorf("sync %s: %w", name, err)
+	}
+	e.seen = false
 	return nil
 }
 
@@ -283,8 +316,8 @@ func (e *Engine) makeDurable(full []sealed) error {
 	return e.fs.SyncDir(e.dir)
 }
 
-// removeOrphans removes what a crash has left behind: files that no manifest refers to.
-func (e *Engine) removeOrphans(version *manifest.Version, found files, full []sealed) {
+// orphans returns the names of what a crash has left behind: files that no manifest refers to.
+func (e *Engine) orphans(version *manifest.Version, found files, full []sealed) (names []string) {
 	live := make(map[uint64]bool)
 	for t := range version.Tables() {
 		live[t.Number] = true
@@ -296,12 +329,20 @@ func (e *Engine) removeOrphans(version *manifest.Version, found files, full []se
 		live[f.log] = true
 	}
 	live[e.journalAt] = true
-	isLive := func(number uint64) bool { return live[number] }
-	e.removeAll(slices.DeleteFunc(found.tables, isLive), run.Name)
-	e.removeAll(slices.DeleteFunc(found.values, isLive), valuelog.Name)
-	e.removeAll(slices.DeleteFunc(found.logs, isLive), wal.Name)
-	e.removeAll(slices.DeleteFunc(found.manifests, isLive), manifest.Name)
-	e.removeAll(slices.DeleteFunc(found.copies, isLive), manifest.CopyName)
+	for _, kind := range []struct {
+		numbers []uint64
+		name    func(uint64) string
+	}{
+		{found.tables, run.Name}, {found.values, valuelog.Name}, {found.logs, wal.Name},
+		{found.manifests, manifest.Name}, {found.copies, manifest.CopyName},
+	} {
+		for _, number := range kind.numbers {
+			if !live[number] {
+				names = append(names, kind.name(number))
+			}
+		}
+	}
+	return names
 }
 
 func (e *Engine) removeAll(numbers []uint64, name func(uint64) string) {

@@ -101,6 +101,11 @@ func (e *Engine) prepare() error {
 			return err
 		}
 	}
+	if e.seen {
+		if err := e.confirm(); err != nil {
+			return err
+		}
+	}
 	limit := e.options.Tuning.MemtableBytes
 	if e.mem.Bytes() < limit && e.logBytes() < rolledBackShare*limit {
 		return nil

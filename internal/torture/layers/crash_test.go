@@ -169,7 +169,7 @@ func (r *runner[S]) cut(disk *memfs.FS, v int, rng *rand.Rand) *image[S] {
 	case keepNone:
 		im.disk = disk.CrashKeepNone()
 	case keepAll: // the process died, the system did not
-		im.disk, im.allowed.oldest = disk.CrashKeepAll(), acked
+		im.disk, im.allowed.oldest = disk.Kill(), acked
 	default:
 		im.disk = disk.Crash(rng)
 	}

@@ -25,9 +25,47 @@ func (f *FS) Crash(rng *rand.Rand) *FS { return f.crash(fate{rng: rng}) }
 // CrashKeepNone returns what a power cut leaves if nothing survives that was not synced.
 func (f *FS) CrashKeepNone() *FS { return f.crash(fate{}) }
 
-// CrashKeepAll returns what a power cut leaves if everything survives, as if only the process had
-// died.
+// CrashKeepAll returns what a power cut leaves if everything survives.
 func (f *FS) CrashKeepAll() *FS { return f.crash(fate{keep: 1}) }
+
+// Kill returns what is left when only the process dies: everything is there, and what was not
+// synced is as little durable as before. In all else it is like Crash.
+func (f *FS) Kill() *FS {
+	if !f.crashable {
+		return f.CrashKeepAll()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer f.lockFilesLocked()()
+	after := New()
+	after.crashable = true
+	left := map[*node]*node{nil: nil}
+	for path, dir := range f.dirs {
+		after.dirs[path] = dir.outlive(left)
+	}
+	return after
+}
+
+// outlive returns a copy of the directory. left has the copies of files that were made so far.
+func (d directory) outlive(left map[*node]*node) directory {
+	after := make(directory, len(d))
+	for name, e := range d {
+		after[name] = entry{now: e.now.outlive(left), durable: e.durable.outlive(left)}
+	}
+	return after
+}
+
+// outlive returns a copy of the file, the same one each time.
+func (n *node) outlive(left map[*node]*node) *node {
+	if m, ok := left[n]; ok {
+		return m
+	}
+	m := newNode(true)
+	m.now, m.durable = n.now.share(), n.durable.share()
+	m.low, m.high, m.dirty = n.low, n.high, n.dirty
+	left[n] = m
+	return m
+}
 
 // fate decides which unsynced changes survive.
 type fate struct {

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+// What a killed process wrote and never synced is there for the next one, and gone after a power
+// cut: nothing may be built on it before it is durable.
+
+func TestOpen_makesTheManifestDurable(t *testing.T) {
+	disk := memfs.NewCrashable()
+	files, broken := failing(disk, errBroken, is(faultfs.Sync, "MANIFEST"))
+	e := mustOpen(t, files, calm())
+	mustCommit(t, e, "a")
+	broken.Store(true)
+	if err := e.Flush(); err == nil { // the edit is written, not synced
+		t.Fatal("the flush did not fail")
+	}
+	_ = e.Close()
+	next := mustOpen(t, disk.Kill(), calm())
+	mustCommit(t, next, "b")
+	wantWords(t, mustOpen(t, next.fs.(*memfs.FS).CrashKeepNone(), calm()), "a", "b")
+}
+
+func TestEstablish_isDurableForTheNextProcess(t *testing.T) {
+	disk := memfs.NewCrashable()
+	files, broken := failing(disk, errBroken, is(faultfs.Sync, "MANIFEST"))
+	broken.Store(true)
+	e := mustOpen(t, files, calm())
+	if _, err := e.Begin(); !errors.Is(err, ErrPoisoned) {
+		t.Fatalf("error %v, want ErrPoisoned", err)
+	}
+	_ = e.Close()
+	next := disk.Kill()
+	mustCommit(t, mustOpen(t, next, calm()), "a")
+	wantWords(t, mustOpen(t, next.CrashKeepNone(), calm()), "a")
+}
+
+// A database that was closed is durable, unless it was copied there.
+func TestOpen_ofAClosedDatabaseSyncsWhenItIsWritten(t *testing.T) {
+	disk := memfs.NewCrashable()
+	e := mustOpen(t, disk, calm())
+	mustCommit(t, e, "a")
+	ok(t, e.Close())
+	var d diary
+	e = mustOpen(t, faultfs.New(disk, d.note), calm())
+	if got := d.take(e); got != "" {
+		t.Errorf("opening: %s", got)
+	}
+	mustCommit(t, e, "b")
+	want := "sync MANIFEST; sync directory; sync .log; sync directory"
+	if got := d.take(e); got != want {
+		t.Errorf("a commit: %s, want %s", got, want)
+	}
+	mustCommit(t, e, "c")
+	if got := d.take(e); got != "sync .log" {
+		t.Errorf("another commit: %s", got)
+	}
+}
+
+func TestEstablish_writesNothingAfterClose(t *testing.T) {
+	disk := memfs.NewCrashable()
+	e := mustOpen(t, disk, calm())
+	e.turn.Lock()
+	began := make(chan error)
+	go func() {
+		w, err := e.Begin()
+		if err == nil {
+			w.Rollback()
+		}
+		began <- err
+	}()
+	for len(e.writer) == 0 {
+		runtime.Gosched()
+	}
+	closed := make(chan error)
+	go func() { closed <- e.Close() }()
+	for !e.closed.Load() {
+		runtime.Gosched()
+	}
+	e.turn.Unlock()
+	ok(t, <-closed)
+	before := image(t, disk)
+	if err := <-began; !errors.Is(err, ErrClosed) {
+		t.Errorf("error %v, want ErrClosed", err)
+	}
+	wantImage(t, disk, before)
+}
+
+func TestClose_tellsThatANewDatabaseIsNotOnDisk(t *testing.T) {
+	files, broken := failing(memfs.New(), errBroken, is(faultfs.Create, "MANIFEST"))
+	e := mustOpen(t, files, calm())
+	broken.Store(true)
+	if err := e.Close(); !errors.Is(err, errBroken) {
+		t.Errorf("error %v", err)
+	}
+}
