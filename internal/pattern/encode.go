@@ -1,5 +1,7 @@
 package pattern
 
+import "math/bits"
+
 // Encoder encodes values with one dictionary. It is not safe for concurrent use.
 type Encoder struct {
 	d      *Dictionary
@@ -206,10 +208,11 @@ func (e *Encoder) try(token uint16, i int) int {
 // tryRuns writes the token for the run that starts at i, if it is better than another choice.
 func (e *Encoder) tryRuns(i int, word uint64, other choice) int {
 	if e.x.integers && hasZero(word) {
-		for _, k := range [...]kind{kindLittle, kindBig} {
-			if end := e.tryIntegers(e.x.runs[k], i, other); end > i {
-				return end
-			}
+		if end := e.tryIntegers(e.x.runs[kindLittle], word, i, other); end > i {
+			return end
+		}
+		if end := e.tryIntegers(e.x.runs[kindBig], bits.ReverseBytes64(word), i, other); end > i {
+			return end
 		}
 	}
 	if !e.x.texts || classes[byte(word)]&classAlnum == 0 {
@@ -232,13 +235,18 @@ func hasZero(word uint64) bool {
 	return (word-0x0101010101010101)&^word&0x8080808080808080 != 0
 }
 
-// tryIntegers is tryFirst for tokens that start with a binary integer. As nothing in the value says
-// that there is one, it leaves out those for which the integer is too large before it tries.
-func (e *Encoder) tryIntegers(tokens []uint16, i int, other choice) int {
+// tryIntegers is tryFirst for tokens that start with a binary integer, all of one byte order; word
+// has the next 8 bytes in that order. As nothing in the value says that there is an integer, it
+// leaves out tokens for which it is too large before it tries.
+func (e *Encoder) tryIntegers(tokens []uint16, word uint64, i int, other choice) int {
 	for len(tokens) > 0 {
 		e.work++
-		x := e.d.ops[e.d.tokens[tokens[0]].first]
-		if v, n := x.parse(e.value[i:]); n > 0 && e.fits(x, v) {
+		x := &e.d.ops[e.d.tokens[tokens[0]].first]
+		v := word << (64 - 8*x.n) >> (64 - 8*x.n)
+		if x.kind == kindBig {
+			v = word >> (64 - 8*x.n)
+		}
+		if int(x.n) <= len(e.value)-i && e.fits(x, v) {
 			if end := e.tryFirst(tokens[:1], i, other); end > i {
 				return end
 			}

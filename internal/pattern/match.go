@@ -35,7 +35,7 @@ func prefix(p, q []byte) int {
 func (e *Encoder) run(x op, p []byte) int {
 	if x.kind.based() {
 		v, n := x.parse(p)
-		if n == 0 || !e.fits(x, v) || !e.w.fits(uint(x.bits)) {
+		if n == 0 || !e.fits(&x, v) || !e.w.fits(uint(x.bits)) {
 			return 0
 		}
 		e.w.putLong(v-e.d.bases[x.at], uint(x.bits))
@@ -73,7 +73,7 @@ func (x op) parse(p []byte) (v uint64, n int) {
 }
 
 // fits reports whether a number above the op's base fits its bits.
-func (e *Encoder) fits(x op, v uint64) bool {
+func (e *Encoder) fits(x *op, v uint64) bool {
 	base := e.d.bases[x.at]
 	return v >= base && (v-base)>>x.bits == 0 // shifts by 64 give 0
 }
