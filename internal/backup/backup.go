@@ -10,11 +10,12 @@
 //
 // Whatever happens in between, the folder is the earlier backup until Commit, and the new one
 // after it: a file that the earlier manifest names is never touched before the new manifest is
-// durable, and no name of a manifest is used twice. Two things need care for that. Log segments
+// durable, and no name of a manifest is used twice. Three things need care for that. Log segments
 // hold values that tables point to, but one that the earlier manifest does not cover would be
 // replayed; so before any is copied, the earlier manifest is written anew as one that covers all of
-// them. And a folder without a manifest, in which nothing is to be trusted, has a file that says so
-// from before its first table to after its manifest.
+// them. It is also written anew if it may not be durable, because the process that wrote it was
+// killed, or failed. And a folder without a manifest, in which nothing is to be trusted, has a file
+// that says so from before its first table to after its manifest.
 //
 // A manifest written here says that no log is to be replayed and that no file has a higher number,
 // in one and the same number. One that a database writes never does. That is how a backup is known

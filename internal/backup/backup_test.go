@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -171,7 +172,7 @@ func TestCopy_replacesWhatACrashHasLeft(t *testing.T) {
 	target := memfs.New()
 	ok(t, target.MkdirAll("backup"))
 	for _, name := range []string{
-		unfinishedName, "000003.table", "000004.table", "000009.log", "MANIFEST-000004.copy",
+		Unfinished, "000003.table", "000004.table", "000009.log", "MANIFEST-000004.copy",
 	} {
 		write(t, target, "backup/"+name, "")
 	}
@@ -260,4 +261,85 @@ func TestCopy_noticesATornSource(t *testing.T) {
 	_, err := s.make(t, target, false)
 	wantErr(t, err, corrupt.Err)
 	wantFiles(t, target)
+}
+
+// failingSync returns a file system that cannot sync files with the given part in their names.
+func failingSync(files vfs.FS, part string) *faultfs.FS {
+	return faultfs.New(files, func(op faultfs.Op) error {
+		if op.Kind == faultfs.Sync && strings.Contains(op.Name, part) {
+			return errors.New("broken")
+		}
+		return nil
+	})
+}
+
+// wantBackup wants the folder to be a backup, with every file that it names.
+func wantBackup(t testing.TB, target vfs.FS) {
+	t.Helper()
+	state, err := manifest.Load(target, "backup")
+	ok(t, err)
+	for _, i := range itemsOf(state.Version) {
+		file, err := target.Open("backup/" + i.name)
+		ok(t, err)
+		ok(t, file.Close())
+	}
+}
+
+// A killed process leaves a manifest that is not durable. Nothing that the durable one names may go
+// before it is.
+func TestClose_keepsTheBackupThatIsDurable(t *testing.T) {
+	target := memfs.NewCrashable()
+	first, _ := newSource(t, 3)
+	_, err := first.make(t, target, false)
+	ok(t, err)
+	second, _ := newSource(t, 8)
+	if _, err := second.make(t, failingSync(target, "MANIFEST-000010"), false); err == nil {
+		t.Fatal("the backup did not fail")
+	}
+	next := target.Kill()
+	third, disk := newSource(t, 8, 9)
+	write(t, disk, "db/000009.table", "tab")
+	_, err = third.make(t, next, false)
+	wantErr(t, err, corrupt.Err)
+	for seed := range uint64(32) {
+		wantBackup(t, next.Crash(rand.New(rand.NewPCG(seed, 0))))
+	}
+	wantBackup(t, next.CrashKeepNone())
+}
+
+func TestCopy_makesTheMarkOfAnUnfinishedBackupDurable(t *testing.T) {
+	target := memfs.NewCrashable()
+	s, _ := newSource(t, 3)
+	broken := faultfs.New(target, func(op faultfs.Op) error {
+		if op.Kind == faultfs.SyncDir || op.Kind == faultfs.Remove {
+			return errors.New("broken")
+		}
+		return nil
+	})
+	if _, err := s.make(t, broken, false); err == nil {
+		t.Fatal("the backup did not fail")
+	}
+	next := target.Kill()
+	f, err := Begin(next, "backup", s, new(Meter))
+	ok(t, err)
+	ok(t, f.Copy(t.Context(), false))
+	for seed := range uint64(32) {
+		_, err := s.make(t, next.Crash(rand.New(rand.NewPCG(seed, 0))), false)
+		ok(t, err)
+	}
+	ok(t, f.Close())
+}
+
+func TestClose_leavesAFolderForAnotherFirstBackup(t *testing.T) {
+	target := memfs.New()
+	ok(t, target.MkdirAll("backup"))
+	write(t, target, "backup/"+Unfinished, "")
+	write(t, target, "backup/MANIFEST-000004", strings.Repeat("STOATMAN", 20))
+	s, disk := newSource(t, 3)
+	write(t, disk, "db/000003.table", "tab")
+	_, err := s.make(t, target, false)
+	wantErr(t, err, corrupt.Err)
+	write(t, disk, "db/000003.table", "table")
+	_, err = s.make(t, target, false)
+	ok(t, err)
 }

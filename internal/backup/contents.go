@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// unfinishedName is the file that stands in a folder whose first backup is not complete.
-	unfinishedName = "UNFINISHED-BACKUP"
+	// Unfinished is the file that stands in a folder whose first backup is not complete. Who writes to
+	// a database there removes it: another backup would replace one whose manifest is damaged.
+	Unfinished     = "UNFINISHED-BACKUP"
 	unfinishedText = "This backup is not complete: make it again, into this folder or another one.\n"
 )
 
@@ -72,7 +73,7 @@ func (c *contents) add(name string) {
 		}
 	}
 	switch name {
-	case unfinishedName:
+	case Unfinished:
 		c.files[name], c.unfinished = true, true
 	case lockName:
 	default:
@@ -188,17 +189,15 @@ func (f *Folder) sweep(keep map[string]bool) error {
 
 // abandon removes what was copied in vain. The mark of an unfinished backup goes last.
 func (f *Folder) abandon() error {
-	keep := map[string]bool{unfinishedName: true}
-	for _, number := range f.found.manifests {
-		keep[manifest.Name(number)], keep[manifest.CopyName(number)] = true, true
-	}
+	keep := map[string]bool{Unfinished: true}
 	if f.earlier != nil {
-		number := f.earlier.Number
-		keep[manifest.Name(number)], keep[manifest.CopyName(number)] = true, true
+		for _, number := range append(f.found.manifests, f.earlier.Number) {
+			keep[manifest.Name(number)], keep[manifest.CopyName(number)] = true, true
+		}
 		return f.sweep(keep)
 	}
 	if err := f.sweep(keep); err != nil {
 		return err
 	}
-	return f.fs.Remove(f.path(unfinishedName))
+	return f.fs.Remove(f.path(Unfinished))
 }

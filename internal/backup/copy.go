@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -37,10 +38,11 @@ func (f *Folder) Copy(ctx context.Context, link bool) error {
 	if err != nil {
 		return err
 	}
-	f.begun = true
+	f.begun = f.earlier == nil // else nothing may be removed before protect has succeeded
 	if err := f.protect(missing); err != nil {
 		return err
 	}
+	f.begun = true
 	for _, i := range missing {
 		if err := f.fetch(ctx, i, link); err != nil {
 			return err
@@ -152,25 +154,25 @@ func (f *Folder) compareChunk(kept vfs.File, i item, p []byte, at int64) error {
 }
 
 // protect keeps what is about to be copied from being taken for part of the earlier backup, or for
-// a complete one.
+// a complete one. It makes the earlier one durable, too: if there is an even earlier manifest, who
+// wrote this one was killed, or failed, before it was known to be.
 func (f *Folder) protect(missing []item) error {
 	if f.earlier == nil {
 		return f.markUnfinished()
 	}
-	for _, i := range missing {
-		if i.log {
-			return f.writeManifest(f.earlier.Version)
-		}
+	isLog := func(i item) bool { return i.log }
+	if len(f.found.manifests) > 1 || slices.ContainsFunc(missing, isLog) {
+		return f.writeManifest(f.earlier.Version)
 	}
 	return nil
 }
 
 // markUnfinished puts the mark of an unfinished backup into the folder, durably.
 func (f *Folder) markUnfinished() error {
-	if f.found.unfinished {
-		return nil
+	if f.found.unfinished { // of a process that may have been killed before it was durable
+		return f.fs.SyncDir(f.dir)
 	}
-	file, err := f.fs.Create(f.path(unfinishedName))
+	file, err := f.fs.Create(f.path(Unfinished))
 	if err != nil {
 		return err
 	}

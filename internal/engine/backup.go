@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ const (
 // backup. If a file of a read-only one is gone, because a writer has replaced it, the error matches
 // fs.ErrNotExist.
 func (e *Engine) Backup(ctx context.Context, target vfs.FS, dir string, link bool) error {
-	if err := e.settleIdentity(); err != nil {
+	if err := e.settleIdentity(ctx); err != nil {
 		return err
 	}
 	err := e.flush(ctx)
@@ -61,21 +62,22 @@ func (e *Engine) Backup(ctx context.Context, target vfs.FS, dir string, link boo
 	return nil
 }
 
-// settleIdentity makes sure that a new database is on disk, so that it does not get another
-// identity than its backup has.
-func (e *Engine) settleIdentity() error {
-	e.installing.Lock()
-	at := e.journalAt
-	e.installing.Unlock()
-	if at != 0 || e.options.ReadOnly || e.options.Volatile {
+// settleIdentity makes sure that the database is on disk, durably, so that it does not get another
+// identity than its backup has. One that is poisoned is backed up as readers see it.
+func (e *Engine) settleIdentity(ctx context.Context) error {
+	if e.options.ReadOnly || e.options.Volatile {
 		return nil
 	}
-	w, err := e.Begin()
-	if err != nil {
+	if err := e.writer.lock(ctx, e.stop); err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	defer e.writer.unlock()
+	if err := e.writable(); errors.Is(err, ErrPoisoned) && !e.blank {
+		return nil
+	} else if err != nil {
 		return err
 	}
-	w.Rollback()
-	return nil
+	return e.settleFiles()
 }
 
 // startBackup keeps Close waiting until done is called, and lets it end the context it returns.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 
@@ -99,4 +100,94 @@ func TestClose_tellsThatANewDatabaseIsNotOnDisk(t *testing.T) {
 	if err := e.Close(); !errors.Is(err, errBroken) {
 		t.Errorf("error %v", err)
 	}
+}
+
+// cutOff returns a disk on which the first files of a database have got no further than to a log
+// segment, which is durable.
+func cutOff(t *testing.T) *memfs.FS {
+	t.Helper()
+	disk := memfs.NewCrashable()
+	files, broken := failing(disk, errBroken, is(faultfs.Create, "MANIFEST"))
+	e := mustOpen(t, files, calm())
+	broken.Store(true)
+	if _, err := e.Begin(); !errors.Is(err, errBroken) {
+		t.Fatalf("error %v", err)
+	}
+	return disk.CrashKeepAll()
+}
+
+func TestCreate_isNotHeldUpByALogThatComesBack(t *testing.T) {
+	t.Run("cannot be removed", func(t *testing.T) {
+		disk := cutOff(t)
+		files, broken := failing(disk, errBroken, is(faultfs.Remove, ".log"))
+		broken.Store(true)
+		mustCommit(t, mustOpen(t, files, calm()), "a")
+		wantWords(t, mustOpen(t, disk.Kill(), calm()), "a")
+	})
+	t.Run("the removal is not durable", func(t *testing.T) {
+		disk := cutOff(t)
+		files, broken := failing(disk, errBroken, func(op faultfs.Op) bool {
+			return op.Kind == faultfs.SyncDir
+		})
+		broken.Store(true)
+		if _, err := mustOpen(t, files, calm()).Begin(); !errors.Is(err, ErrPoisoned) {
+			t.Fatalf("error %v", err)
+		}
+		for seed := range uint64(32) {
+			left := disk.Crash(rand.New(rand.NewPCG(seed, 0)))
+			mustCommit(t, mustOpen(t, left, calm()), "a")
+		}
+	})
+}
+
+// cutClose returns the disk of a process that was killed while it closed a new database, before the
+// first manifest was durable.
+func cutClose(t *testing.T) *memfs.FS {
+	t.Helper()
+	disk := memfs.NewCrashable()
+	files, broken := failing(disk, errBroken, is(faultfs.Sync, "MANIFEST"))
+	broken.Store(true)
+	if err := mustOpen(t, files, calm()).Close(); !errors.Is(err, errBroken) {
+		t.Fatalf("error %v", err)
+	}
+	return disk.Kill()
+}
+
+func TestBegin_doesNotRetryASync(t *testing.T) {
+	files, broken := failing(cutClose(t), errBroken, is(faultfs.Sync, "MANIFEST"))
+	e := mustOpen(t, files, calm())
+	broken.Store(true)
+	for range 2 {
+		if _, err := e.Begin(); !errors.Is(err, ErrPoisoned) || !errors.Is(err, errBroken) {
+			t.Errorf("error %v, want ErrPoisoned", err)
+		}
+		broken.Store(false)
+	}
+}
+
+func TestBackup_isOfADatabaseThatIsDurable(t *testing.T) {
+	disk, target := cutClose(t), memfs.New()
+	ok(t, mustOpen(t, disk, calm()).Backup(t.Context(), target, "copy", false))
+	e := mustOpen(t, disk.CrashKeepNone(), calm())
+	mustCommit(t, e, "a")
+	ok(t, e.Backup(t.Context(), target, "copy", false))
+}
+
+// The mark of an unfinished backup lets another one replace a folder whose manifest is damaged.
+func TestBegin_removesTheMarkOfABackupThatIsComplete(t *testing.T) {
+	e := mustOpen(t, memfs.New(), calm())
+	mustCommit(t, e, "a")
+	disk := memfs.NewCrashable()
+	files, broken := failing(disk, errBroken, is(faultfs.Remove, "UNFINISHED"))
+	broken.Store(true)
+	ok(t, e.Backup(t.Context(), files, "db", false))
+	if left := named(t, disk, "UNFINISHED-BACKUP"); len(left) != 1 {
+		t.Fatalf("the marks %v", left)
+	}
+	mustCommit(t, mustOpen(t, disk, calm()), "b")
+	left := disk.CrashKeepNone()
+	if left := named(t, left, "UNFINISHED-BACKUP"); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+	wantWords(t, mustOpen(t, left, calm()), "a", "b")
 }

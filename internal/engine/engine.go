@@ -46,6 +46,7 @@ type Engine struct {
 	mem    *memtable.Memtable // the active memtable; replaced under writer and turn
 	blank  bool               // nothing of the database is on disk; guarded by writer
 	seen   bool               // its manifest was read, and may not be durable; likewise
+	marked bool               // it has the mark of an unfinished backup; likewise
 
 	turn      sync.Mutex    // held while a commit is appended or the active memtable is replaced
 	newest    memtable.Root // the active memtable with all appended commits

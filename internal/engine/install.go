@@ -154,7 +154,8 @@ func (e *Engine) removeGarbage() {
 }
 
 // create starts an empty database in e.dir, which is locked and holds nothing but what a crash cut
-// off in the midst of establish. The database is in memory only until establish.
+// off in the midst of establish. The log number keeps a log segment of that from being replayed,
+// should it stay or come back. The database is in memory only until establish.
 func (e *Engine) create(found files) (err error) {
 	if e.database, err = NewIdentity(); err != nil {
 		return err
@@ -163,7 +164,7 @@ func (e *Engine) create(found files) (err error) {
 		return err
 	}
 	e.blank = true
-	e.publishRecovered(&manifest.Version{Branch: e.branch}, nil)
+	e.publishRecovered(&manifest.Version{Branch: e.branch, LogNumber: e.numbers.Load()}, nil)
 	e.removeAll(found.logs, wal.Name)
 	e.removeAll(found.manifests, manifest.Name)
 	e.removeAll(found.copies, manifest.CopyName)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/backup"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
@@ -127,7 +128,7 @@ func (e *Engine) load(found files) error {
 	if err := e.makeDurable(full); err != nil {
 		return err
 	}
-	e.seen = true
+	e.seen, e.marked = true, found.marked
 	orphans := e.orphans(version, found, full)
 	if state.Edits > 0 || state.Torn || len(full) > 0 || len(orphans) > 0 {
 		if err := e.confirm(); err != nil {
@@ -144,24 +145,37 @@ func (e *Engine) load(found files) error {
 // confirm makes the manifest durable that was read when the database was opened: a killed process
 // may have written it, or its last edit, and never synced it. Who opens a database that was closed
 // has it done by the first transaction that may write, and waits for no sync before; else it comes
-// before anybody sees what it says, and before files are removed that it does not name. The caller
-// holds the writer lock, or is alone.
+// before anybody sees what it says, and before files are removed that it does not name. The mark of
+// an unfinished backup, which this is not any more, goes then. The caller holds the writer lock, or
+// is alone.
 func (e *Engine) confirm() error {
 	e.installing.Lock()
 	defer e.installing.Unlock()
-	if e.journal != nil { // a newer one, which is durable
-		e.seen = false
-		return nil
+	if e.journal == nil { // else a newer one is durable
+		if err := e.syncManifest(); err != nil {
+			return err
+		}
 	}
+	if e.seen = false; e.marked {
+		e.removeFile(backup.Unfinished)
+	}
+	return nil
+}
+
+// syncManifest syncs the manifest that was read, and the names of all files.
+func (e *Engine) syncManifest() error {
 	name := manifest.Name(e.journalAt)
 	file, err := e.fs.Open(filepath.Join(e.dir, name))
 	if err != nil {
 		return fmt.Errorf("open %s: %w", name, err)
 	}
 	if err := errors.Join(file.Sync(), file.Close(), e.fs.SyncDir(e.dir)); err != nil {
-		return fmt.Errorf("sync %s: %w", name, err)
+		err = fmt.Errorf("sync %s: %w", name, err)
+		if e.state.Load() == nil { // Open fails
+			return err
+		}
+		return e.poison(err) // or the next transaction would sync again
 	}
-	e.seen = false
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/backup"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
@@ -26,6 +27,7 @@ type files struct {
 
 	highest uint64 // of all numbers
 	foreign string // a name that is none of ours, if there is one
+	marked  bool   // among those is the mark of an unfinished backup
 }
 
 // equal reports whether two folders hold files of the same names.
@@ -57,6 +59,7 @@ func survey(fs vfs.FS, dir string) (files, error) {
 			found.values, number = append(found.values, n), n
 		} else if name != lockName {
 			found.foreign = name
+			found.marked = found.marked || name == backup.Unfinished
 		}
 		if number > maxNumber {
 			return files{}, corrupt.New(filepath.Join(dir, name), 0,

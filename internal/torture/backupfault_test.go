@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -108,7 +109,10 @@ func TestBackup_crashLeavesTheEarlierOrTheNew(t *testing.T) {
 			if rng.IntN(8) > 0 {
 				continue
 			}
-			err := tuned.Backup(context.Background(), s.r.db, left, "db", false)
+			err := s.failAgain(powerCut(target, v, rng), promise{earlier, newest}, rng)
+			if err == nil {
+				err = tuned.Backup(context.Background(), s.r.db, left, "db", false)
+			}
 			if err == nil {
 				err = s.eitherBackup(left, newest, newest)
 			}
@@ -148,7 +152,7 @@ func TestBackup_faultLeavesTheEarlierOrTheNew(t *testing.T) {
 			for _, forever := range []bool{false, true} {
 				var err error
 				points++
-				more, err = s.fail(name, target.CrashKeepAll(), n, forever, promise{earlier, newest})
+				more, err = s.fail(name, target.Kill(), n, forever, promise{earlier, newest})
 				if err != nil {
 					t.Fatalf("backup %q, operation %d failed (and all after it: %v): %v", name, n, forever,
 						err)
@@ -167,12 +171,7 @@ func TestBackup_faultLeavesTheEarlierOrTheNew(t *testing.T) {
 func (s *backupSteps) fail(
 	name string, target *memfs.FS, n int64, forever bool, either promise,
 ) (more bool, err error) {
-	broken := faultfs.New(target, func(op faultfs.Op) error {
-		if op.Index == n || forever && op.Index > n {
-			return &faultfs.ShortWrite{Bytes: op.Bytes / 2, Err: errBroken}
-		}
-		return nil
-	})
+	broken := breaking(target, n, forever)
 	least := either.oldest
 	err = s.backup(name, broken)
 	switch {
@@ -188,10 +187,53 @@ func (s *backupSteps) fail(
 	if err := s.eitherBackup(target.CrashKeepNone(), least, either.newest); err != nil {
 		return false, fmt.Errorf("after a crash: %w", err)
 	}
+	rng := dice(fmt.Sprint(name, n, forever))
+	if err := s.failAgain(target.Kill(), promise{least, either.newest}, rng); err != nil {
+		return false, err
+	}
 	if err := s.backup(name, target); err != nil {
 		return false, fmt.Errorf("another backup: %w", err)
 	}
 	return more, s.eitherBackup(target, either.newest, either.newest)
+}
+
+// breaking returns a file system on which operation n fails, and perhaps all after it.
+func breaking(disk vfs.FS, n int64, forever bool) *faultfs.FS {
+	return faultfs.New(disk, func(op faultfs.Op) error {
+		if op.Index == n || forever && op.Index > n {
+			return &faultfs.ShortWrite{Bytes: op.Bytes / 2, Err: errBroken}
+		}
+		return nil
+	})
+}
+
+// failAgain makes a backup into what another one has left that failed or was killed. An operation
+// of it fails, and the system crashes after it: with what was never synced, though it was seen.
+func (s *backupSteps) failAgain(target *memfs.FS, either promise, rng *rand.Rand) error {
+	const operations = 100 // or a few less
+	n := rng.Int64N(operations)
+	ctx := context.Background()
+	switch err := tuned.Backup(ctx, s.r.db, breaking(target, n, false), "db", false); {
+	case err == nil:
+		either.oldest = either.newest
+	case !errors.Is(err, errBroken) && !errors.Is(err, stoat.ErrCorrupt):
+		return fmt.Errorf("another backup: %w", err)
+	}
+	for _, v := range []int{keepNone, keepAll + 1} {
+		left := powerCut(target, v, rng)
+		err := s.eitherBackup(left, either.oldest, either.newest)
+		if err == nil {
+			err = tuned.Backup(ctx, s.r.db, left, "db", false)
+		}
+		if err == nil {
+			err = s.eitherBackup(left, either.newest, either.newest)
+		}
+		if err != nil {
+			return fmt.Errorf("operation %d of another backup failed, then a crash, %s: %w", n,
+				variant(v), err)
+		}
+	}
+	return nil
 }
 
 // TestBackup_survivesFaultsOfTheSource fails each operation on the file system of the database
