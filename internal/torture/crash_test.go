@@ -209,7 +209,7 @@ func (c *crasher) crash(v int, rng *rand.Rand) error {
 		p.oldest = acked
 	}
 	if rng.IntN(64) == 0 {
-		// What a killed process never synced may go with the second crash, though it was seen once.
+		// What is there stays there in the second crash: the promise is one of what this one left.
 		return c.crashRecovery(left.CrashKeepAll(), p, clock, rng)
 	}
 	return c.recover(left, p, clock, rng)
