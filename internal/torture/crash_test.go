@@ -29,6 +29,14 @@ var (
 	crashOnly = flag.String("crash.only", "", "the one crash to make, as workload/operation/variant")
 )
 
+// points returns how many crashes to make, fewer if the tests are to be short.
+func points() int {
+	if testing.Short() {
+		return *crashPoints / 5
+	}
+	return *crashPoints
+}
+
 // TestCrash_recoversAPrefix crashes the file system at the operations of each workload: before each
 // of them, copies of the disk are made that keep nothing of what was not synced, all of it, or a
 // random part, and the database is recovered from them. It must be in the state after some commit,
@@ -44,8 +52,8 @@ func TestCrash_recoversAPrefix(t *testing.T) {
 		total += dryRun(t, w)
 	}
 	seen.check(t)
-	variants := max(3, *crashPoints/total)
-	share := float64(*crashPoints) / float64(total*variants)
+	variants := max(3, points()/total)
+	share := float64(points()) / float64(total*variants)
 	for _, w := range workloads {
 		if only != "" && only != w.name {
 			continue

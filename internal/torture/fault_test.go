@@ -36,7 +36,7 @@ func TestCrashFault_keepsWhatWasAcknowledged(t *testing.T) {
 				t.Fatalf("without a fault: %v", err)
 			}
 			total := int(healthy.operations.Load())
-			runs := max(1, *crashPoints/8/len(workloads))
+			runs := max(1, points()/8/len(workloads))
 			step := max(1, total/runs)
 			tried := 0
 			for n := 1 + int(*crashSeed)%step; n <= total; n += step {
