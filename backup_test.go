@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/stoatdb/stoat/internal/tuned"
 	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/internal/vfs/symlink"
 )
 
 func TestBackup_copiesOnlyWhatIsNew(t *testing.T) {
@@ -93,7 +93,7 @@ func TestBackup_staysOutOfTheDatabaseBehindALink(t *testing.T) {
 	ok(t, err)
 	inner := filepath.Join(dir, "mine", "inner")
 	ok(t, os.MkdirAll(inner, 0o700))
-	symlink(t, inner, link)
+	symlink.Make(t, inner, link)
 	for _, to := range []string{link, filepath.Join(link, "new"), filepath.Join(link, "a", "b")} {
 		err := db.Backup(t.Context(), to)
 		if err == nil || !strings.Contains(err.Error(), "lies in it") {
@@ -101,7 +101,7 @@ func TestBackup_staysOutOfTheDatabaseBehindALink(t *testing.T) {
 		}
 	}
 	ok(t, os.Remove(link))
-	ok(t, os.Symlink(filepath.Join(parent, "elsewhere"), link))
+	symlink.Make(t, filepath.Join(parent, "elsewhere"), link)
 	ok(t, os.Mkdir(filepath.Join(parent, "elsewhere"), 0o700))
 	ok(t, db.Backup(t.Context(), filepath.Join(link, "new")))
 	if _, err := os.Stat(filepath.Join(parent, "elsewhere", "new", "LOCK")); err != nil {
@@ -127,7 +127,7 @@ func TestBackup_writesThroughNoLink(t *testing.T) {
 		if strings.HasPrefix(name.Name(), "MANIFEST") || name.Name() == "LOCK" { // which is refused
 			continue
 		}
-		symlink(t, victim, filepath.Join(dir, name.Name()))
+		symlink.Make(t, victim, filepath.Join(dir, name.Name()))
 	}
 	ok(t, db.Backup(t.Context(), dir))
 	ok(t, db.Close())
@@ -138,16 +138,4 @@ func TestBackup_writesThroughNoLink(t *testing.T) {
 	ok(t, err)
 	view(t, kept, func(tx *stoat.Tx) { wantKeys(t, tx, "k") })
 	ok(t, kept.Close())
-}
-
-// symlink makes a symbolic link. Only on Windows may that be for administrators alone.
-func symlink(t testing.TB, to, name string) {
-	t.Helper()
-	err := os.Symlink(to, name)
-	if err != nil && runtime.GOOS == "windows" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -201,22 +201,41 @@ func TestImport_saysHowToGetTheOtherProgram(t *testing.T) {
 	fails(t, execute(t, "", "import", "-bolt", "x.db", "to"), exitError, "stoat-import", "go install")
 }
 
-// otherScript makes a program stoat-import that prints its arguments and exits with 4.
-func otherScript(t *testing.T) {
+// runElsewhere is what the test binary does under the name stoat-import: it prints its arguments.
+func runElsewhere(args []string) int {
+	for _, a := range args {
+		fmt.Printf("<%s>\n", a)
+	}
+	fmt.Fprintln(os.Stderr, "stoat-import: no")
+	return 4
+}
+
+// installElsewhere makes the test binary stoat-import, too, and that the only program there is.
+func installElsewhere(t *testing.T) {
 	t.Helper()
-	dir := t.TempDir()
-	script := "#!/bin/sh\nfor a; do echo \"<$a>\"; done\necho 'stoat-import: no' >&2\nexit 4\n"
-	if err := os.WriteFile(filepath.Join(dir, elsewhere), []byte(script), 0o700); err != nil {
+	binary, err := os.Executable()
+	if err != nil {
 		t.Fatal(err)
 	}
+	dir := t.TempDir()
+	name := filepath.Join(dir, elsewhere)
 	if runtime.GOOS == "windows" {
-		t.Skip("a script is no program here")
+		name += ".exe"
+	}
+	if os.Link(binary, name) != nil { // on another file system
+		image, err := os.ReadFile(binary)
+		if err == nil {
+			err = os.WriteFile(name, image, 0o700)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Setenv("PATH", dir)
 }
 
 func TestImport_hasTheOtherProgramDoIt(t *testing.T) {
-	otherScript(t)
+	installElsewhere(t)
 	r := execute(t, "", "import", "-bolt", "x.db", "to", "-bucket", "a b/c", "-json")
 	if r.code != 4 || r.err != "stoat-import: no\n" {
 		t.Errorf("exit code %d, stderr %q", r.code, r.err)

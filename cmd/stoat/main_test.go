@@ -12,6 +12,9 @@ import (
 const asCommand = "STOAT_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
+	if strings.HasPrefix(filepath.Base(os.Args[0]), elsewhere) {
+		os.Exit(runElsewhere(os.Args[1:]))
+	}
 	if os.Getenv(asCommand) != "" {
 		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}

@@ -7,11 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/vfs/symlink"
 )
 
 // fitsTerminal wants all lines of a text to fit on a terminal.
@@ -101,22 +101,10 @@ func TestSalvage_followsNoSymbolicLink(t *testing.T) {
 	if err := os.Rename(table, elsewhere); err != nil {
 		t.Fatal(err)
 	}
-	symlink(t, elsewhere, table)
+	symlink.Make(t, elsewhere, table)
 	r := execute(t, "", "salvage", db, filepath.Join(t.TempDir(), "new"))
 	fails(t, r, exitDamaged)
 	if !strings.Contains(r.out, "no regular file") {
 		t.Errorf("the report: %s", r.out)
-	}
-}
-
-// symlink makes a symbolic link. Only on Windows may that be for administrators alone.
-func symlink(t testing.TB, to, name string) {
-	t.Helper()
-	err := os.Symlink(to, name)
-	if err != nil && runtime.GOOS == "windows" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }

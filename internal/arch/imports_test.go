@@ -28,6 +28,7 @@ const policy = `
 	internal/vfs:          golang.org/x/sys
 	internal/vfs/memfs:    internal/vfs
 	internal/vfs/faultfs:  internal/vfs
+	internal/vfs/symlink:  std
 
 	internal/batch:        internal/keyspace, internal/corrupt
 	internal/memtable:     internal/keyspace, internal/batch

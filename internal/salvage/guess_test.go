@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/batch"
@@ -16,6 +15,7 @@ import (
 	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
+	"github.com/stoatdb/stoat/internal/vfs/symlink"
 	"github.com/stoatdb/stoat/internal/wal"
 )
 
@@ -197,7 +197,7 @@ func TestInside_followsSymbolicLinks(t *testing.T) {
 	dir := t.TempDir()
 	db, link := filepath.Join(dir, "db"), filepath.Join(dir, "link")
 	check(t, os.MkdirAll(filepath.Join(db, "sub"), 0o700))
-	symlink(t, filepath.Join(db, "sub"), link)
+	symlink.Make(t, filepath.Join(db, "sub"), link)
 	for path, want := range map[string]bool{
 		db: true, link: true, filepath.Join(link, "new", "deep"): true,
 		filepath.Join(db, "new"): true, filepath.Join(dir, "new"): false, dir: false,
@@ -208,17 +208,5 @@ func TestInside_followsSymbolicLinks(t *testing.T) {
 	}
 	if !inside(link, filepath.Join(db, "sub", "new")) {
 		t.Error("a folder is not found within what the link leads to")
-	}
-}
-
-// symlink makes a symbolic link. Only on Windows may that be for administrators alone.
-func symlink(t testing.TB, to, name string) {
-	t.Helper()
-	err := os.Symlink(to, name)
-	if err != nil && runtime.GOOS == "windows" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }

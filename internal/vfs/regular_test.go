@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/symlink"
 )
 
 func TestIsRegular_tellsFilesFromFolders(t *testing.T) {
@@ -30,7 +31,7 @@ func TestIsRegular_followsNoSymbolicLink(t *testing.T) {
 	f, err := s.Create(s.path("file"))
 	ok(t, err)
 	ok(t, f.Close())
-	symlink(t, s.path("file"), s.path("link"))
+	symlink.Make(t, s.path("file"), s.path("link"))
 	if regular, err := s.IsRegular(s.path("link")); err != nil || regular {
 		t.Errorf("a symbolic link is regular: %v, %v", regular, err)
 	}

@@ -4,10 +4,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/symlink"
 )
 
 // link makes a symbolic link to a file with a content, or to none, outside of the folder of the
@@ -18,7 +18,7 @@ func link(t *testing.T, s system, name, content string) (target string) {
 	if content != "" {
 		ok(t, os.WriteFile(target, []byte(content), 0o600))
 	}
-	symlink(t, target, s.path(name))
+	symlink.Make(t, target, s.path(name))
 	return target
 }
 
@@ -72,16 +72,4 @@ func FuzzParseOwner(f *testing.F) {
 			t.Errorf("ParseOwner(%q) = %d, and with more behind it %d", content, pid, again)
 		}
 	})
-}
-
-// symlink makes a symbolic link. Only on Windows may that be for administrators alone.
-func symlink(t testing.TB, to, name string) {
-	t.Helper()
-	err := os.Symlink(to, name)
-	if err != nil && runtime.GOOS == "windows" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -1,0 +1,25 @@
+// Package symlink makes symbolic links for tests.
+package symlink
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"syscall"
+	"testing"
+)
+
+// privilegeNotHeld is Windows' error for users who may not make symbolic links, as most may not.
+const privilegeNotHeld = syscall.Errno(1314)
+
+// Make makes name a symbolic link to another file. It skips the test if the user may make none.
+func Make(t testing.TB, to, name string) {
+	t.Helper()
+	err := os.Symlink(to, name)
+	if runtime.GOOS == "windows" && errors.Is(err, privilegeNotHeld) {
+		t.Skip("this user may not make symbolic links: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
