@@ -23,7 +23,7 @@ type Job struct {
 	Root   memtable.Root        // what to write; nobody writes the memtable any more
 	Log    manifest.ValueFile   // its log segment, which holds its values; zero if it has none
 	Levels *superversion.Levels // what there is already
-	Output run.Config           // Compress, Filter and the drops are the job's to set
+	Output run.Config           // Compress, Filter, Spread and the drops are the job's to set
 
 	CompressYoung  bool // compress a run that merges will read again soon
 	CompressBottom bool // compress a run that is likely to stay
@@ -81,6 +81,7 @@ func (j Job) write(edit *manifest.Edit, young *manifest.Run, p part) error {
 	bottom := first == nil || j.Levels.Outside(first, last)
 	alone := bottom || j.apart(first, last)
 	config := j.Config(alone, edit.Drop)
+	config.Spread = j.spread
 	if alone {
 		config.TableBytes = evenly(config.TableBytes, j.bytes(p))
 	}

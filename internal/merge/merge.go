@@ -7,6 +7,7 @@ package merge
 
 import (
 	"errors"
+	"iter"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
@@ -28,7 +29,7 @@ type Job struct {
 	Inputs []superversion.Run // newest first; with ToBottom the tables of the bottom run come last
 	Young  manifest.YoungRuns // which of the young runs the inputs are
 	Bottom []uint64           // the numbers of the inputs' bottom tables
-	Output run.Config         // Values.Read is the job's to set
+	Output run.Config         // Values.Read and Spread are the job's to set
 
 	// ToBottom says that the output belongs to the bottom run. Then the inputs are the oldest young
 	// runs, or none, and every bottom table that their keys and deletions touch, and the output has
@@ -67,6 +68,9 @@ func (j Job) Run() (*manifest.Edit, error) {
 	}
 	var c superversion.Cursor
 	j.Output.Values.Read = c.Value
+	j.Output.Spread = func(bucket uint64, bytes int) iter.Seq2[keyspace.Entry, error] {
+		return superversion.Sample(j.Inputs, bucket, run.Places, bytes/run.Places)
+	}
 	w := run.NewWriter(j.Output)
 	if err := vfs.CatchFaults(func() error { return j.write(w, &c) }); err != nil {
 		return nil, errors.Join(err, w.Abort())

@@ -125,12 +125,12 @@ func (w *Writer) choose(whole bool) (e block.Encoding, sure bool, err error) {
 	if t.looksRandom() {
 		return e, true, nil
 	}
-	least, err := t.size(e)
-	if err != nil {
-		return e, false, err
-	}
 	encoder, size, err := w.bestEncoder(t)
-	if err != nil || encoder == nil || size > t.raw-t.raw/rawShare || size > least+least/aloneShare {
+	if err != nil || encoder == nil {
+		return e, true, err
+	}
+	least, err := t.size(e)
+	if err != nil || size > t.raw-t.raw/rawShare || size > least+least/aloneShare {
 		return e, true, err
 	}
 	w.use(encoder)
@@ -179,24 +179,38 @@ func (w *Writer) sample() (values [][]byte, err error) {
 }
 
 // bestEncoder returns the encoder with the bucket's dictionary, or with a new one if that does not
-// fit any more, and the size of what it makes of the trial; nil if there is none.
+// fit any more, and the size of what it makes of the trial; nil if there is none. The trial becomes
+// a wide one before a new dictionary is made.
 func (w *Writer) bestEncoder(t *trial) (best *block.Encoder, size int, err error) {
-	if d := w.newest(w.choice.bucket); d != nil {
-		if best, err = w.encoderOf(d); err != nil {
-			return nil, 0, err
-		}
-		if size, err = t.size(block.Encoding{Encoder: best}); err != nil || t.fits(size, d.Fit) {
-			return best, size, err
-		}
+	best, size, fits, err := w.present(t)
+	if err != nil || fits || !w.mayTrain(t.whole) {
+		return best, size, err
 	}
-	if !w.mayTrain(t.whole) {
-		return best, size, nil
+	if err := w.widen(t); err != nil {
+		return nil, 0, err
+	}
+	if best, size, fits, err = w.present(t); err != nil || fits {
+		return best, size, err
 	}
 	made, madeSize, err := w.train(t)
 	if err != nil || made == nil || best != nil && madeSize > size-size/retrainShare {
 		return best, size, err
 	}
 	return made, madeSize, nil
+}
+
+// present returns the encoder with the bucket's dictionary, the size of what it makes of the trial,
+// and whether it fits that; nil if there is none.
+func (w *Writer) present(t *trial) (e *block.Encoder, size int, fits bool, err error) {
+	d := w.newest(w.choice.bucket)
+	if d == nil {
+		return nil, 0, false, nil
+	}
+	if e, err = w.encoderOf(d); err != nil {
+		return nil, 0, false, err
+	}
+	size, err = t.size(block.Encoding{Encoder: e})
+	return e, size, t.fits(size, d.Fit), err
 }
 
 // train returns an encoder with a new dictionary, and the size of what it makes of the trial with a

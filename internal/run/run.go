@@ -32,6 +32,7 @@ type Config struct {
 	Compress   bool          // compress blocks that shrink
 	Patterns   bool          // encode values by what those of a bucket have in common
 	Sample     int           // bytes of a bucket's values that decide on that; 0 for the default
+	Spread     Spread        // of the values that the run will have; may be nil
 	Filter     bool          // give each table a filter: not worth it in the bottom run
 	Values     Values
 	Cuts       [][]byte // no table reaches from below one of these keys to it or beyond; in order

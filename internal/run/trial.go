@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// A trial is this many pieces of a sample, each a pieceShare of a full one at most, about a block,
-	// and half as much as there is for it, so that as much is left to make a dictionary of.
+	// A trial is this many pieces of a sample, each a pieceShare of a full one at most, about a block
+	// and what a [Spread] takes from one place, and half as much as there is for it, so that as much
+	// is left to make a dictionary of.
 	trialPieces = 4
-	pieceShare  = 32
+	pieceShare  = Places
 	// trainShare of a full sample at most, as a divisor, makes a dictionary; leastShare has to be
 	// there.
 	trainShare = 4

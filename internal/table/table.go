@@ -91,6 +91,18 @@ func (t *Table) Find(key []byte) (e keyspace.Entry, ok bool, err error) {
 	return e, ok, err
 }
 
+// Blocks returns which blocks may have keys in [lower, upper): those from first on, before end. It
+// reads none of them.
+func (t *Table) Blocks(lower, upper []byte) (first, end int, err error) {
+	r, err := t.opened()
+	if err != nil {
+		return 0, 0, err
+	}
+	first, end = max(r.index.find(lower), 0), r.index.find(upper)+1
+	runtime.KeepAlive(r)
+	return first, end, nil
+}
+
 // Open opens the file now, so that the table stays readable when the file is removed.
 func (t *Table) Open() error {
 	_, err := t.opened()

@@ -1,0 +1,91 @@
+package run
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
+
+// spreadOf returns the [Spread] of puts that are all of one bucket.
+func spreadOf(entries []entry) Spread {
+	return func(_ uint64, bytes int) iter.Seq2[keyspace.Entry, error] {
+		return Stretches(func(yield func(keyspace.Entry) bool) {
+			for _, e := range entries {
+				if !yield(keyspace.Entry{Kind: keyspace.KindPut, Value: []byte(e.value)}) {
+					return
+				}
+			}
+		}, bytes)
+	}
+}
+
+// counting returns puts of bucket 1 whose values are 0, 1 and so on, in 10 digits.
+func counting(n int) (all []entry) {
+	for i := range n {
+		all = append(all, put(dataKey(1, fmt.Sprintf("%06d", i)), fmt.Sprintf("%010d", i)))
+	}
+	return all
+}
+
+func TestStretches_areNeighboursFromAllOver(t *testing.T) {
+	const count, bytes = 10_000, 6400 // stretches of 200 bytes, which are 20 values
+	var got []int
+	for e, err := range spreadOf(counting(count))(1, bytes) {
+		check(t, err)
+		i, err := strconv.Atoi(string(e.Value))
+		check(t, err)
+		got = append(got, i)
+	}
+	var starts []int
+	for i, n := range got {
+		if i == 0 || n != got[i-1]+1 {
+			starts = append(starts, n)
+		}
+	}
+	if len(starts) != 32 || starts[0] != 0 || starts[31] < count*30/32 {
+		t.Errorf("stretches start at %d", starts)
+	}
+	if len(got) < 32*20 || len(got) > 32*21 {
+		t.Errorf("there are %d values, want about %d", len(got), 32*20)
+	}
+}
+
+func TestStretches_areAllOfLittle(t *testing.T) {
+	n := 0
+	for range spreadOf(counting(100))(1, 6400) {
+		n++
+	}
+	if n != 100 {
+		t.Errorf("there are %d of 100 values", n)
+	}
+}
+
+func TestWriter_makesADictionaryOfWhatIsAllOver(t *testing.T) {
+	rng := testRand()
+	entries := bucketOf(1, 24<<10, func() string { return event("login", rng) })
+	for _, e := range bucketOf(1, 200<<10, func() string {
+		return fmt.Sprintf("<session user='%d' from='10.0.0.%d'><ok/></session>", rng.IntN(1e6),
+			rng.IntN(256))
+	}) {
+		entries = append(entries, put(dataKey(1, "x"+e.key), e.value))
+	}
+	stored := func(spread Spread) (bytes uint64) {
+		files := newFS(t)
+		c := choosing(files)
+		c.Spread = spread
+		o := write(t, c, entries)
+		if got := decodedAll(t, files, o); !slices.Equal(got, entries) {
+			t.Fatal("what is read is not what was written")
+		}
+		return shareOf(t, o.Tables, 1).Stored
+	}
+	narrow, wide := stored(nil), stored(spreadOf(entries))
+	if wide > narrow/2 {
+		t.Errorf("%d bytes with a dictionary of what is all over, %d with one of the first values",
+			wide, narrow)
+	}
+}
