@@ -24,9 +24,9 @@ type Options struct {
 	// MemoryLimit is the number of bytes for memtables and decoded blocks together, at least 2 MiB,
 	// with the room that Go's collector needs for them: decoded blocks take up to half of it,
 	// memtables three quarters while much is written. More memory means fewer, larger flushes and
-	// more reads without decoding; less memory suits small machines. A transaction that is larger
-	// than a sixth of it goes to tables while it runs. Pages of the files that the system keeps in
-	// memory do not count. Default: 0, which stands for 128 MiB.
+	// more reads without decoding; less memory suits small machines. A transaction goes to tables
+	// while it runs when more than half of it is taken by what is not in tables yet. Pages of the
+	// files that the system keeps in memory do not count. Default: 0, which stands for 128 MiB.
 	MemoryLimit int64
 
 	// Compression chooses how tables store values. Default: CompressionAuto. CompressionNone makes

@@ -224,7 +224,7 @@ func TestWatch_lagsBehindCommitsInTables(t *testing.T) {
 
 func TestWatch_lagsBehindLargeTransactions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tuning := engine.Tuning{MemtableBytes: 4 << 10}
+		tuning := engine.Tuning{MemtableBytes: 4 << 10, SpillBytes: 2 << 10}
 		db, err := tuned.Open(memfs.New(), "db", nil, tuning)
 		ok(t, err)
 		f := follow(db, "", stoat.Range{}, 0)

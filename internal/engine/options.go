@@ -32,19 +32,20 @@ type Options struct {
 // Tuning holds sizes that are constants to users. Tests shrink them to make rare paths hot. A zero
 // field is the default.
 type Tuning struct {
-	MemtableBytes int64         // a memtable is sealed at this size
-	SpillBytes    int64         // a transaction keeps so much in memory
-	TableBytes    int64         // a table is closed at this size
-	BlockBytes    int           // as in table.WriterOptions
-	SampleBytes   int           // bytes of a bucket's values that decide on their encoding
-	ValueBytes    int64         // a value file is closed at this size
-	Garbage       int64         // so much garbage in value files is of no concern
-	YoungRuns     int           // so many young runs start a merge
-	OwnRuns       int           // a large transaction has no more runs for long
-	JournalBytes  int64         // the manifest may always grow by this much before it is written anew
-	IdleAfter     time.Duration // without commits for so long, merges tidy up
-	RestAfter     time.Duration // without commits for so long, a large memtable is flushed
-	RestBytes     int64         // from this size on it is large
+	MemtableBytes  int64         // a memtable is sealed at this size
+	SpillBytes     int64         // so much of a transaction goes to tables at a time
+	UnspilledBytes int64         // a memtable has so much when its transaction goes there
+	TableBytes     int64         // a table is closed at this size
+	BlockBytes     int           // as in table.WriterOptions
+	SampleBytes    int           // bytes of a bucket's values that decide on their encoding
+	ValueBytes     int64         // a value file is closed at this size
+	Garbage        int64         // so much garbage in value files is of no concern
+	YoungRuns      int           // so many young runs start a merge
+	OwnRuns        int           // a large transaction has no more runs for long
+	JournalBytes   int64         // the manifest may always grow by this much before it is written anew
+	IdleAfter      time.Duration // without commits for so long, merges tidy up
+	RestAfter      time.Duration // without commits for so long, a large memtable is flushed
+	RestBytes      int64         // from this size on it is large
 
 	Now func() time.Time // the clock by which entries expire
 }
@@ -70,9 +71,9 @@ const (
 	memtableShare = 3
 	writeShare    = 2 * memtableShare
 	minMemtable   = 1 << 20
-	// spillShare of a memtable, as a divisor, is what a transaction writes before that goes to
-	// tables: so much is being filled, and so much being written, beside the memtable of all
-	// others.
+	// spillShare of a memtable, as a divisor, is what a large transaction writes to tables at a time.
+	// It goes there when the memtable that all share is full by as much again: then so much is being
+	// filled while that is being written.
 	spillShare = 2
 	// recentShare of the memory limit, as a divisor, is for the newest commits while somebody follows.
 	recentShare = 32
@@ -85,7 +86,11 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MemoryLimit, defaultMemoryLimit)
 	t := &o.Tuning
 	setDefault(&t.MemtableBytes, max(o.MemoryLimit/8*memtableShare, minMemtable))
+	if t.SpillBytes > 0 {
+		setDefault(&t.UnspilledBytes, t.SpillBytes)
+	}
 	setDefault(&t.SpillBytes, max(t.MemtableBytes/spillShare, 1))
+	setDefault(&t.UnspilledBytes, t.MemtableBytes+t.SpillBytes)
 	setDefault(&t.TableBytes, defaultTableBytes)
 	setDefault(&t.ValueBytes, defaultValueBytes)
 	setDefault(&t.Garbage, defaultGarbage)

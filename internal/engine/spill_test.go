@@ -137,3 +137,32 @@ func TestDiscard_keepsWhatWasToBeMoved(t *testing.T) {
 	wantWords(t, e, append(append([]string{"0"}, want...), "z")...)
 	ok(t, e.Close())
 }
+
+func TestSpill_waitsUntilTheMemtableIsFullByHalfAsMuchAgain(t *testing.T) {
+	o := calm()
+	o.Tuning.MemtableBytes, o.Tuning.SpillBytes = 4<<20, 0
+	e := mustOpen(t, memfs.New(), o)
+	spilled := func(bytes int) (spilled bool) {
+		w, err := e.Begin()
+		ok(t, err)
+		for ; bytes > 0; bytes -= 1 << 10 {
+			ok(t, w.Put(dataKey("%d", bytes), make([]byte, 1<<10-entryOverhead-10), 0))
+		}
+		spilled = w.spill != nil
+		ok(t, w.Commit())
+		return spilled
+	}
+	if spilled(3 << 20) {
+		t.Error("a transaction that fits into the empty memtable went to tables")
+	}
+	if !spilled(4 << 20) {
+		t.Error("a transaction beside a large one stayed in memory")
+	}
+	if spilled(5 << 20) { // the memtable is empty again
+		t.Error("a transaction of less than one and a half memtables went to tables")
+	}
+	if !spilled(7 << 20) {
+		t.Error("a transaction of more than one and a half memtables stayed in memory")
+	}
+	ok(t, e.Close())
+}

@@ -22,7 +22,7 @@ type Writer struct {
 	waiting  int      // those of them since the log was last asked to take them
 	streamed bool     // some frames are in the log's queue, or written
 	taken    [][]byte // the payloads of those
-	written  int64    // at least the bytes written since Begin, or since the last spill
+	room     int64    // it may write so many bytes more, at least, before they go to tables
 	bytes    uint64   // the bytes of the keys and values written since Begin
 	spill    *spill   // what has left memory; nil while that is nothing
 }
@@ -82,8 +82,10 @@ func (e *Engine) Begin() (*Writer, error) {
 		e.writer.unlock()
 		return nil, err
 	}
+	sizes := &e.options.Tuning
 	return &Writer{
 		engine: e, base: e.state.Load(), begun: e.committed.Load(), edit: e.mem.Begin(),
+		room: max(sizes.SpillBytes, sizes.UnspilledBytes-e.mem.Bytes()),
 	}, nil
 }
 
@@ -176,7 +178,7 @@ func (w *Writer) After(d time.Duration) uint64 {
 func (w *Writer) wrote(bytes int) error {
 	w.bytes += uint64(bytes)
 	bytes += entryOverhead
-	if w.written += int64(bytes); w.written >= w.engine.options.Tuning.SpillBytes {
+	if w.room -= int64(bytes); w.room <= 0 {
 		return w.toTables()
 	}
 	w.pending += bytes

@@ -106,8 +106,10 @@ func randomOptions(rng *rand.Rand) *stoat.Options {
 }
 
 func randomTuning(rng *rand.Rand, clock *model.Clock) engine.Tuning {
+	memtable := int64(1 << (10 + rng.IntN(8)))
 	return engine.Tuning{
-		MemtableBytes: 1 << (10 + rng.IntN(8)),
+		MemtableBytes: memtable,
+		SpillBytes:    memtable / 2 * int64(rng.IntN(2)), // 0 is the default, which is rarer
 		TableBytes:    1 << (10 + rng.IntN(7)),
 		BlockBytes:    1 << (6 + rng.IntN(8)),
 		SampleBytes:   1 << (8 + rng.IntN(8)),

@@ -77,8 +77,8 @@ var (
 
 	// layered keeps many young runs.
 	layered = engine.Tuning{
-		MemtableBytes: 8 << 10, TableBytes: 2 << 10, BlockBytes: 256, SampleBytes: 4 << 10,
-		YoungRuns: 12, OwnRuns: 12, IdleAfter: time.Hour,
+		MemtableBytes: 8 << 10, SpillBytes: 4 << 10, TableBytes: 2 << 10, BlockBytes: 256,
+		SampleBytes: 4 << 10, YoungRuns: 12, OwnRuns: 12, IdleAfter: time.Hour,
 	}
 	// journaled starts a manifest with almost every edit.
 	journaled = engine.Tuning{
@@ -90,8 +90,8 @@ var (
 // sampled decides from samples of so many bytes how to encode values.
 func sampled(bytes int) engine.Tuning {
 	return engine.Tuning{
-		MemtableBytes: 64 << 10, TableBytes: 16 << 10, BlockBytes: 512, SampleBytes: bytes,
-		YoungRuns: 3, OwnRuns: 3, IdleAfter: time.Hour,
+		MemtableBytes: 64 << 10, SpillBytes: 32 << 10, TableBytes: 16 << 10, BlockBytes: 512,
+		SampleBytes: bytes, YoungRuns: 3, OwnRuns: 3, IdleAfter: time.Hour,
 	}
 }
 

@@ -23,23 +23,23 @@ type workload struct {
 }
 
 // Sizes so small that sealing, flushing, merging and new manifests happen all the time, at once or
-// only when due. A transaction that writes half a memtable goes to tables: a handful of entries
-// do when eager or lazy, and none but the largest when large or roomy.
+// only when due. A transaction that writes as much as SpillBytes goes to tables: a handful of
+// entries do when eager or lazy, and none but the largest when large or roomy.
 var (
 	eager = engine.Tuning{
 		MemtableBytes: 1 << 10, TableBytes: 1 << 10, BlockBytes: 128, YoungRuns: 2, OwnRuns: 2,
-		SampleBytes:  1 << 10,
+		SampleBytes: 1 << 10, SpillBytes: 512,
 		JournalBytes: 200, IdleAfter: time.Nanosecond,
 	}
 	lazy = engine.Tuning{
 		MemtableBytes: 2 << 10, TableBytes: 4 << 10, BlockBytes: 512, YoungRuns: 2,
-		SampleBytes:  1 << 10,
+		SampleBytes: 1 << 10, SpillBytes: 1 << 10,
 		JournalBytes: 1 << 10, IdleAfter: time.Hour,
 	}
 	// scattered has log segments and value files of a few values, and any garbage is too much.
 	scattered = engine.Tuning{
 		MemtableBytes: 4 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2, OwnRuns: 2,
-		SampleBytes:  1 << 10,
+		SampleBytes: 1 << 10, SpillBytes: 2 << 10,
 		JournalBytes: 1 << 10, IdleAfter: time.Nanosecond, ValueBytes: 1 << 10, Garbage: 1,
 	}
 	// unspilled lets transactions of some kilobytes stay in memory, and merges at once.
@@ -48,8 +48,12 @@ var (
 		JournalBytes: 1 << 10, IdleAfter: time.Nanosecond, ValueBytes: 2 << 10, Garbage: 1,
 	}
 	// large makes a transaction of 700 KB go to the log first and then to tables, larger to the log.
-	large    = engine.Tuning{MemtableBytes: 1200 << 10, TableBytes: 256 << 10, YoungRuns: 2}
-	larger   = engine.Tuning{MemtableBytes: 4 << 20, TableBytes: 256 << 10, YoungRuns: 2}
+	large = engine.Tuning{
+		MemtableBytes: 1200 << 10, SpillBytes: 600 << 10, TableBytes: 256 << 10, YoungRuns: 2,
+	}
+	larger = engine.Tuning{
+		MemtableBytes: 4 << 20, SpillBytes: 2 << 20, TableBytes: 256 << 10, YoungRuns: 2,
+	}
 	roomy    = engine.Tuning{IdleAfter: time.Hour}
 	unsynced = stoat.Options{Sync: stoat.SyncNever}
 	outside  = stoat.Options{ValueThreshold: 64} // values of 64 bytes and more are outside of tables

@@ -45,7 +45,7 @@ func Sizes() []engine.Tuning {
 	return []engine.Tuning{
 		{ // everything at once: a handful of entries is a memtable
 			MemtableBytes: 1 << 10, TableBytes: 1 << 10, BlockBytes: 128, YoungRuns: 2, OwnRuns: 2,
-			SampleBytes: 1 << 10, JournalBytes: 200, IdleAfter: time.Nanosecond,
+			SpillBytes: 512, SampleBytes: 1 << 10, JournalBytes: 200, IdleAfter: time.Nanosecond,
 		},
 		{ // log segments and value files of a few values, any garbage is too much
 			MemtableBytes: 4 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2, OwnRuns: 2,
@@ -54,7 +54,7 @@ func Sizes() []engine.Tuning {
 		},
 		{ // merges wait until they must
 			MemtableBytes: 16 << 10, TableBytes: 8 << 10, BlockBytes: 512, YoungRuns: 3,
-			SampleBytes: 2 << 10, JournalBytes: 4 << 10, IdleAfter: time.Hour,
+			SpillBytes: 8 << 10, SampleBytes: 2 << 10, JournalBytes: 4 << 10, IdleAfter: time.Hour,
 		},
 		{ // transactions stay in memory, merges come soon
 			MemtableBytes: 256 << 10, TableBytes: 64 << 10, YoungRuns: 2, ValueBytes: 128 << 10,
