@@ -92,7 +92,8 @@ func (c *Cursor) refresh() bool {
 	}
 	if snap := c.in.tx.snapshot(); snap != c.snap {
 		prefix := c.in.prefix[:c.in.prefixBytes]
-		c.cursor.Init(snap, prefix, keyspace.Successor(prefix), false, &c.values)
+		c.cursor.Init(snap, prefix, keyspace.Successor(prefix), superversion.Values,
+			&c.values)
 		c.snap = snap
 	}
 	return true

@@ -95,6 +95,34 @@ func ExampleDB_View() {
 	// <nil>
 }
 
+func ExampleTx_Heads() {
+	db := exampleDB()
+	defer db.Close()
+
+	err := db.Update(func(tx *stoat.Tx) error {
+		if err := tx.Put([]byte("mink"), []byte("2026-05-01 Mustela lutreola, …")); err != nil {
+			return err
+		}
+		return tx.Put([]byte("stoat"), []byte("2026-06-02 Mustela erminea, …"))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	err = db.View(func(tx *stoat.Tx) error {
+		for key, date := range tx.Heads(stoat.Range{}, len("2006-01-02")) {
+			fmt.Printf("%s: %s\n", key, date)
+		}
+		return tx.Err()
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// mink: 2026-05-01
+	// stoat: 2026-06-02
+}
+
 func ExampleTx_Scan() {
 	db := exampleDB()
 	defer db.Close()

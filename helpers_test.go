@@ -24,6 +24,7 @@ type keySpace interface {
 	CompareAndSwap(key, old, new []byte) (swapped bool, err error)
 	CompareAndDelete(key, old []byte) (deleted bool, err error)
 	Scan(r stoat.Range) iter.Seq2[[]byte, []byte]
+	Heads(r stoat.Range, n int) iter.Seq2[[]byte, []byte]
 	Keys(r stoat.Range) iter.Seq[[]byte]
 	Cursor() *stoat.Cursor
 	Bucket(name []byte) (*stoat.Bucket, error)

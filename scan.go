@@ -17,8 +17,26 @@ func (s *space) Scan(r Range) iter.Seq2[[]byte, []byte] {
 	from := *s
 	return func(yield func(key, value []byte) bool) {
 		w := from.walk()
-		if w.start(&r, false) {
+		if w.start(&r, superversion.Values) {
 			w.run(yield)
+		}
+		w.finish()
+	}
+}
+
+// Heads is [Tx.Scan] with the first n bytes of each value, or all of it if it is shorter: where
+// values are compressed, no more of them than that is decoded and kept in memory. If n is 0 or less
+// it reads no values.
+func (s *space) Heads(r Range, n int) iter.Seq2[[]byte, []byte] {
+	from := *s
+	n = max(n, superversion.NoValues)
+	return func(yield func(key, value []byte) bool) {
+		w := from.walk()
+		if w.start(&r, n) {
+			w.run(func(key, value []byte) bool {
+				end := min(n, len(value))
+				return yield(key, value[:end:end])
+			})
 		}
 		w.finish()
 	}
@@ -29,7 +47,7 @@ func (s *space) Keys(r Range) iter.Seq[[]byte] {
 	from := *s
 	return func(yield func(key []byte) bool) {
 		w := from.walk()
-		if w.start(&r, true) {
+		if w.start(&r, superversion.NoValues) {
 			w.run(func(key, _ []byte) bool { return yield(key) })
 		}
 		w.finish()
@@ -74,8 +92,9 @@ func (s *space) walk() *walk {
 	return w
 }
 
-// start moves to the first entry of r and reports whether there is one.
-func (w *walk) start(r *Range, keysOnly bool) bool {
+// start moves to the first entry of r and reports whether there is one. So many bytes of values, or
+// more, are read.
+func (w *walk) start(r *Range, values int) bool {
 	prefix := w.from.prefix[:w.from.prefixBytes]
 	var lower, upper []byte
 	var ok bool
@@ -87,21 +106,21 @@ func (w *walk) start(r *Range, keysOnly bool) bool {
 	if w.left <= 0 {
 		w.left = -1
 	}
-	return w.init(lower, upper, keysOnly)
+	return w.init(lower, upper, values)
 }
 
 // startBuckets moves to the first catalog entry and reports whether there is one.
 func (w *walk) startBuckets() bool {
 	prefix := keyspace.AppendCatalog(nil, w.from.id)
 	w.strip, w.left = len(prefix), -1
-	return w.init(prefix, keyspace.Successor(prefix), true)
+	return w.init(prefix, keyspace.Successor(prefix), superversion.NoValues)
 }
 
-func (w *walk) init(lower, upper []byte, keysOnly bool) bool {
+func (w *walk) init(lower, upper []byte, values int) bool {
 	if w.err = w.from.check(); w.err != nil {
 		return false
 	}
-	w.cursor.Init(w.from.tx.snapshot(), lower, upper, keysOnly, &w.values)
+	w.cursor.Init(w.from.tx.snapshot(), lower, upper, values, &w.values)
 	if w.reverse {
 		return w.cursor.Last()
 	}

@@ -1,8 +1,10 @@
 package stoat_test
 
 import (
+	"context"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -56,6 +58,12 @@ func checkScans(t *testing.T, s keySpace) {
 			for k, v := range s.Scan(test.r) {
 				got = append(got, string(k))
 				equal(t, string(v), "v-"+string(k))
+			}
+			equalKeys(t, got, test.want)
+			got = nil
+			for k, v := range s.Heads(test.r, 3) {
+				got = append(got, string(k))
+				equal(t, string(v), ("v-" + string(k))[:3])
 			}
 			equalKeys(t, got, test.want)
 		})
@@ -272,4 +280,52 @@ func TestScan_loopThatGoesOnAfterItsViewIsAlone(t *testing.T) {
 		stop()
 		wantKeys(t, tx, "a", "b", "c")
 	})
+}
+
+func TestHeads_areTheFirstBytesOfValuesHoweverStored(t *testing.T) {
+	const n = 3000
+	value := func(i int) (text string) { // some are shorter than all heads
+		for j := range i % 7 {
+			text += fmt.Sprintf("number %d is %016x. ", j, rand.NewPCG(uint64(i), uint64(j)).Uint64())
+		}
+		return text
+	}
+	db := memory(t)
+	write := func(from, step int) {
+		update(t, db, func(tx *stoat.Tx) {
+			for i := from; i < n; i += step {
+				ok(t, tx.Put(fmt.Appendf(nil, "%05d", i), []byte(value(i))))
+			}
+		})
+	}
+	check := func(tx *stoat.Tx) {
+		t.Helper()
+		for _, bytes := range []int{20, 1, 90, 90, 0, -1, 1 << 20} {
+			i := 0
+			for k, v := range tx.Heads(stoat.Range{}, bytes) {
+				want := value(i)
+				want = want[:max(0, min(bytes, len(want)))]
+				if string(k) != fmt.Sprintf("%05d", i) || string(v) != want {
+					t.Fatalf("%d bytes of entry %d: %s has %q, want %q", bytes, i, k, v, want)
+				}
+				i++
+			}
+			equal(t, i, n)
+		}
+		ok(t, tx.Err())
+	}
+	write(0, 1)
+	view(t, db, check)
+	ok(t, db.Compact(context.Background()))
+	view(t, db, func(tx *stoat.Tx) {
+		stats, err := tx.Stats()
+		ok(t, err)
+		if stats.PatternBytes == 0 {
+			t.Fatalf("no values are encoded one by one: %+v", stats)
+		}
+		check(tx)
+	})
+	write(5, 11) // beside those in tables
+	view(t, db, check)
+	update(t, db, check)
 }

@@ -24,7 +24,7 @@ func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) {
 	if q.after == nil {
 		q.order = nil
 	}
-	err := q.run(tx, false, func(*item[T]) error {
+	err := q.run(tx, needs{}, func(*item[T]) error {
 		n++
 		return nil
 	})
@@ -87,7 +87,9 @@ func (q Query[T]) sum(tx *stoat.Tx, field string) (sum float64, n uint64, err er
 	if p, ok := q.covering(c); ok {
 		err = q.eachCovered(tx, p, func(r *tuple.Reader) error { return add(c.readFloat(r)) })
 	} else {
-		err = q.unordered().run(tx, true, func(i *item[T]) error { return add(i.float(c)) })
+		err = q.unordered().run(tx, needs{columns: []*column{c}}, func(i *item[T]) error {
+			return add(i.float(c))
+		})
 	}
 	return sum, n, err
 }
@@ -115,7 +117,9 @@ func (q Query[T]) SumInt(tx *stoat.Tx, field string) (int64, error) {
 	if p, ok := q.covering(c); ok {
 		err = q.eachCovered(tx, p, func(r *tuple.Reader) error { return add(c.readInt(r)) })
 	} else {
-		err = q.unordered().run(tx, true, func(i *item[T]) error { return add(i.integer(c)) })
+		err = q.unordered().run(tx, needs{columns: []*column{c}}, func(i *item[T]) error {
+			return add(i.integer(c))
+		})
 	}
 	return sum, err
 }
@@ -207,7 +211,7 @@ func (q Query[T]) extreme(tx *stoat.Tx, field string, greatest bool) (Value, err
 		}
 	}
 	var best, next []byte
-	err = q.run(tx, true, func(i *item[T]) error {
+	err = q.run(tx, needs{columns: []*column{c}}, func(i *item[T]) error {
 		var err error
 		if next, err = i.append(next[:0], c); err != nil || c.optional && isNil(next) {
 			return err

@@ -12,7 +12,7 @@ func (q Query[T]) All(tx *stoat.Tx) iter.Seq2[*T, error] {
 	q.loop = true
 	return func(yield func(*T, error) bool) {
 		loop(yield, func(each func(*T) error) error {
-			return q.run(tx, true, func(i *item[T]) error {
+			return q.run(tx, needs{whole: true}, func(i *item[T]) error {
 				record, err := i.record()
 				if err != nil {
 					return err
@@ -53,7 +53,7 @@ func (q Query[T]) Keys(tx *stoat.Tx) iter.Seq2[tuple.Tuple, error] {
 	q.loop = true
 	return func(yield func(tuple.Tuple, error) bool) {
 		loop(yield, func(each func(tuple.Tuple) error) error {
-			return q.run(tx, false, func(i *item[T]) error {
+			return q.run(tx, needs{}, func(i *item[T]) error {
 				key, err := tuple.Decode(i.key)
 				if err != nil {
 					return err
@@ -70,7 +70,7 @@ func (q Query[T]) Rows(tx *stoat.Tx) iter.Seq2[Row, error] {
 	q.loop = true
 	return func(yield func(Row, error) bool) {
 		loop(yield, func(each func(Row) error) error {
-			return q.run(tx, true, func(i *item[T]) error {
+			return q.run(tx, needs{whole: true}, func(i *item[T]) error {
 				row, err := i.row(q.fields)
 				if err != nil {
 					return err

@@ -18,15 +18,15 @@ type run[T any] struct {
 	path  path
 	item  item[T]
 	each  func(*item[T]) error // takes a record of the result; it ends the run with errStop
-	whole bool                 // each wants the stored record, not only its key
+	needs needs                // what each wants of the records
 	skip  int                  // records to leave out
 	left  int                  // records until the end; negative: no limit
 	// writes says that each may write while records are walked.
 	writes bool
 }
 
-// run calls each for every record of the result. If whole is false, it wants only the keys.
-func (q Query[T]) run(tx *stoat.Tx, whole bool, each func(*item[T]) error) error {
+// run calls each for every record of the result, of which it needs to see no more than it says.
+func (q Query[T]) run(tx *stoat.Tx, needs needs, each func(*item[T]) error) error {
 	path, err := q.plan()
 	if err != nil {
 		return err
@@ -35,14 +35,14 @@ func (q Query[T]) run(tx *stoat.Tx, whole bool, each func(*item[T]) error) error
 	if err != nil {
 		return err
 	}
-	r := &run[T]{q: &q, s: s, path: path, item: item[T]{c: q.c}, each: each, whole: whole,
+	r := &run[T]{q: &q, s: s, path: path, item: item[T]{c: q.c}, each: each, needs: needs,
 		skip: q.offset, left: q.limit}
 	if q.limit == 0 {
 		r.left = -1
 	}
 	if r.path.sorted {
 		r.writes = q.loop && tx.Writable()
-		err = r.walk(whole || len(r.path.rest)+len(q.filters) > 0, r.pass)
+		err = r.walk(needs.records() || len(r.path.rest)+len(q.filters) > 0, r.pass)
 	} else {
 		err = r.sort()
 	}
@@ -177,7 +177,7 @@ func (r *run[T]) get(key []byte, whole bool, fn func(*item[T]) error) error {
 
 func (r *run[T]) walkRecords(keys stoat.Range, fn func(*item[T]) error) error {
 	checks := len(r.path.rest)+len(r.q.filters) > 0
-	for key, value := range r.s.data.Scan(keys) {
+	for key, value := range r.scan(keys) {
 		var err error
 		if checks {
 			err = r.take(key, value, fn)

@@ -240,7 +240,7 @@ func (w *watch[T]) refresh(db *stoat.DB) (Changes[T], error) {
 	var at stoat.Position
 	err := w.view(db, func(tx *stoat.Tx) error {
 		at = tx.Position()
-		return w.q.run(tx, true, func(i *item[T]) error {
+		return w.q.run(tx, needs{whole: true}, func(i *item[T]) error {
 			order = append(order, string(i.key))
 			now[string(i.key)] = append([]byte{}, i.value...)
 			return nil

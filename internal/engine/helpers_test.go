@@ -146,7 +146,7 @@ func wordsIn(t testing.TB, s *superversion.Superversion) []string {
 	t.Helper()
 	var words []string
 	var c superversion.Cursor
-	c.Init(s, dataKey(""), nil, false, nil)
+	c.Init(s, dataKey(""), nil, superversion.Values, nil)
 	for ok := c.First(); ok; ok = c.Next() {
 		value, err := c.Value()
 		if err != nil {

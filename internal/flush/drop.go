@@ -39,7 +39,7 @@ func (j Job) droppedBuckets() ([]uint64, error) {
 	var c superversion.Cursor
 	var ids []uint64
 	first, end := keyspace.DroppedRange()
-	c.Init(snapshot, first, end, true, nil)
+	c.Init(snapshot, first, end, superversion.NoValues, nil)
 	for ok := c.First(); ok; ok = c.Next() {
 		if id, ok := keyspace.ParseDropped(c.Key()); ok {
 			ids = append(ids, id)
@@ -47,7 +47,7 @@ func (j Job) droppedBuckets() ([]uint64, error) {
 	}
 	for i := 0; i < len(ids) && c.Err() == nil; i++ {
 		catalog := keyspace.AppendCatalog(nil, ids[i])
-		c.Init(snapshot, catalog, keyspace.Successor(catalog), false, nil)
+		c.Init(snapshot, catalog, keyspace.Successor(catalog), superversion.Values, nil)
 		for ok := c.First(); ok; ok = c.Next() {
 			value, err := c.Value()
 			if err != nil {

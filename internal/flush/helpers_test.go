@@ -210,7 +210,7 @@ func (s *store) visible() writes {
 	s.t.Helper()
 	w := writes{}
 	var c superversion.Cursor
-	c.Init(&superversion.Superversion{Levels: s.levels()}, nil, nil, false, nil)
+	c.Init(&superversion.Superversion{Levels: s.levels()}, nil, nil, superversion.Values, nil)
 	for ok := c.First(); ok; ok = c.Next() {
 		value, err := c.Value()
 		check(s.t, err)

@@ -18,7 +18,7 @@ type Field struct {
 	class Kind   // what the layout has: Int64, Uint64 and Float64 stand for all of their sizes
 	from  Kind   // what the records have; 0 if they do not have the field
 	at    int    // a fixed field's offset in the record, or which of the variable fields it is
-	end   int    // what records have at least
+	end   int    // what is read of a record at least
 	head  []byte // what records begin with
 	fixed int    // where the fixed fields end in a record
 	vars  int    // how many variable fields there are in a record
@@ -40,10 +40,25 @@ func (p *Plan) Field(name string) (*Field, error) {
 func (p *Plan) addField(f *leaf, stored *Type, at int) {
 	r := &Field{name: f.Name, class: classOf(f.val.kind), at: at, end: p.fixed, head: p.head,
 		fixed: p.fixed, vars: p.vars, val: f.val}
+	switch {
+	case stored == nil:
+		r.end = len(p.head)
+	case stored.Kind.fixed():
+		r.end = at + stored.Kind.size()
+	}
 	if stored != nil {
 		r.from, r.same = stored.Kind, stored.Equal(f.val.schema())
 	}
 	p.fields[f.Name] = r
+}
+
+// Reach returns how many bytes from the start of a record are enough to read the field, or 0 if
+// that is all of the record.
+func (f *Field) Reach() int {
+	if f.from == 0 || f.from.fixed() {
+		return f.end
+	}
+	return 0
 }
 
 // classOf returns which accessor a kind has.

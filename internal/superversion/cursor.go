@@ -38,19 +38,19 @@ type Cursor struct {
 	err      error
 }
 
-// Init makes c a cursor over the entries of s whose keys are in [lower, upper), on none of them. A
-// keysOnly cursor reads no values; Value must not be called. Values that have to be decoded are put
-// into scratch; if that is nil, into new memory.
-func (c *Cursor) Init(
-	s *Superversion, lower, upper []byte, keysOnly bool, scratch *Scratch,
-) {
-	reading := table.ReadValues
-	if keysOnly {
-		reading = table.ReadKeys
-	}
+// What a cursor reads of values, if not so many bytes.
+const (
+	NoValues = int(table.ReadKeys)
+	Values   = int(table.ReadValues)
+)
+
+// Init makes c a cursor over the entries of s whose keys are in [lower, upper), on none of them. It
+// reads so many bytes of each value, or more; with [NoValues], Value must not be called. Values
+// that have to be decoded are put into scratch; if that is nil, into new memory.
+func (c *Cursor) Init(s *Superversion, lower, upper []byte, values int, scratch *Scratch) {
 	*c = Cursor{
 		snapshot: s, sources: c.sources[:0], deletions: c.deletions[:0],
-		lower: lower, upper: upper, reading: reading, scratch: scratch,
+		lower: lower, upper: upper, reading: table.Reading(values), scratch: scratch,
 	}
 	c.shared = sharedPrefix(lower, upper)
 	c.addMemtable(&s.Mem)

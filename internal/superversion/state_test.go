@@ -78,6 +78,8 @@ type disk struct {
 	files   vfs.FS
 	numbers uint64
 	now     uint64
+
+	dictionaries []manifest.Dictionary // of all runs
 }
 
 func newDisk(t testing.TB) *disk { return &disk{t: t, files: memfs.New(), now: 1000} }
@@ -88,11 +90,13 @@ const separate = 24
 // run writes a layer into tiny tables, and its larger values into tiny value files.
 func (d *disk) run(l *layer, filter bool) (manifest.Run, []manifest.ValueFile) {
 	d.t.Helper()
+	known := NewLevels(&manifest.Version{Dictionaries: d.dictionaries}, nil, d.opener())
 	w := run.NewWriter(run.Config{
 		FS: d.files, TableBytes: 300 + int64(d.numbers%7)*200, BlockBytes: 32 << (d.numbers % 4),
-		Filter: filter, Compress: d.numbers%2 == 0,
-		NextNumber: func() uint64 { d.numbers++; return d.numbers },
-		Values:     run.Values{Separate: separate, FileBytes: 200},
+		Filter: filter, Compress: d.numbers%2 == 0, Patterns: true, Sample: 1 << 10,
+		Dictionaries: known.Dictionaries(),
+		NextNumber:   func() uint64 { d.numbers++; return d.numbers },
+		Values:       run.Values{Separate: separate, FileBytes: 200},
 	})
 	for _, key := range slices.Sorted(maps.Keys(l.written)) {
 		if _, err := w.Add([]byte(key), l.written[key]); err != nil {
@@ -102,6 +106,13 @@ func (d *disk) run(l *layer, filter bool) (manifest.Run, []manifest.ValueFile) {
 	out, err := w.Finish()
 	if err != nil {
 		d.t.Fatal(err)
+	}
+	for _, added := range out.Dictionaries {
+		if !slices.ContainsFunc(d.dictionaries, func(old manifest.Dictionary) bool {
+			return old.Number == added.Number
+		}) {
+			d.dictionaries = append(d.dictionaries, added)
+		}
 	}
 	return manifest.Run{Tables: out.Tables, Deleted: l.deleted}, out.Values
 }
@@ -195,6 +206,7 @@ func randomState(t testing.TB, rng *rand.Rand) *state {
 		version.ValueFiles = append(version.ValueFiles, files...)
 		s.young = slices.Insert(s.young, 0, l)
 	}
+	version.Dictionaries = d.dictionaries
 	s.Superversion = &Superversion{Levels: NewLevels(version, nil, d.opener())}
 	for range rng.IntN(3) {
 		l := d.randomLayer(rng, 150, false)

@@ -16,6 +16,13 @@ type slot[T any] struct {
 	atomic.Pointer[unit[T]]
 }
 
+// empty takes what is in the slot out of it and of the cache.
+func (s *slot[T]) empty(c *Cache) {
+	if u := s.Load(); u != nil {
+		c.remove(u)
+	}
+}
+
 // unit is what a slot holds: one part of a block, to be evicted as a whole.
 type unit[T any] struct {
 	item  T

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"math/rand"
 	"runtime"
 	"sync"
@@ -81,7 +82,9 @@ func TestCache_servesManyReadersWhileEvicting(t *testing.T) {
 	entries := messages(1500, rand.New(rand.NewSource(1)))
 	cache := NewCache(50 << 10)
 	o := WriterOptions{Encoding: zipped(), Filter: true, BlockBytes: 4 << 10}
-	tables := []*Table{openTable(t, o, cache, entries), openTable(t, o, cache, entries)}
+	tables := []*Table{openTable(t, o, cache, entries)}
+	o.Encoding = encoded()
+	tables = append(tables, openTable(t, o, cache, entries))
 	var wg sync.WaitGroup
 	for seed := range int64(readers) {
 		wg.Go(func() {
@@ -91,14 +94,14 @@ func TestCache_servesManyReadersWhileEvicting(t *testing.T) {
 				table, at := tables[rng.Intn(2)], rng.Intn(len(entries)-100)
 				e := entries[at]
 				found, ok, err := table.Get(e.key, filter.Hash(e.key))
-				if !ok || err != nil || string(found.Value) != string(e.value) {
+				if !ok || err != nil || !bytes.Equal(decoded(t, found), e.value) {
 					t.Errorf("Get of entry %d: %v, %v", at, ok, err)
 					return
 				}
-				c.Init(table, Reading(rng.Intn(2)))
+				c.Init(table, []Reading{ReadKeys, ReadValues, Reading(1 + rng.Intn(50))}[rng.Intn(3)])
 				for ok, end := c.Seek(e.key), at+rng.Intn(100); at < end; ok, at = c.Next(), at+1 {
 					if !ok || string(c.Key()) != string(entries[at].key) ||
-						c.reading != ReadKeys && string(decoded(t, c.Entry())) != string(entries[at].value) {
+						c.reading != ReadKeys && !shows(c.reading, decoded(t, c.Entry()), entries[at].value) {
 						t.Errorf("the cursor lost entry %d: %v", at, c.Err())
 						return
 					}
@@ -222,5 +225,40 @@ func TestOpenReader_closesTheFileOfADamagedTable(t *testing.T) {
 		if open := fs.maps.Load() + fs.files.Load(); open != 0 {
 			t.Errorf("no map %v: %d maps and files are open", noMap, open)
 		}
+	}
+}
+
+func TestCache_keepsTheLongestHeads(t *testing.T) {
+	entries := messages(500, rand.New(rand.NewSource(1)))
+	cache := NewCache(1 << 20)
+	table := openTable(t, WriterOptions{Encoding: encoded()}, cache, entries)
+	walk := func(reading Reading) {
+		t.Helper()
+		var c Cursor
+		c.Init(table, reading)
+		i := 0
+		for ok := c.First(); ok; ok = c.Next() {
+			if !shows(reading, c.Value(), entries[i].value) {
+				t.Fatalf("%d bytes of value %d are %q", reading, i, c.Value())
+			}
+			i++
+		}
+		if i != len(entries) || c.Err() != nil {
+			t.Fatalf("%d of %d entries, %v", i, len(entries), c.Err())
+		}
+	}
+	for _, c := range []struct{ read, kept int }{{20, 20}, {90, 90}, {30, 90}} {
+		walk(Reading(c.read))
+		block := &table.reader.Load().slots[0]
+		if got := block.heads.Load().item.Bytes; got != c.kept {
+			t.Errorf("after reading %d bytes of values, the heads have %d, want %d", c.read, got, c.kept)
+		}
+		if block.values.Load() != nil {
+			t.Error("values were decoded as a whole")
+		}
+	}
+	table.reader.Load().close()
+	if n := cache.Bytes(); n != 0 {
+		t.Errorf("%d bytes are left in the cache", n)
 	}
 }

@@ -157,6 +157,34 @@ func (r *reader) decode(b int, keys *block.Keys, e *block.Encoded) (*block.Colum
 	return settle(r.cache, u), nil
 }
 
+// heads returns the first n bytes, or more, of all values of block b, decoded.
+func (r *reader) heads(b int, keys *block.Keys, e *block.Encoded, n int) (*block.Column, error) {
+	home := &r.slots[b].heads
+	if u := home.Load(); u != nil {
+		if u.item.Bytes >= n {
+			u.touch()
+			return &u.item.Column, nil
+		}
+		r.cache.remove(u)
+	}
+	u := &unit[block.Heads]{home: home}
+	err := r.check(r.index.places[b].values, func() error {
+		d, err := r.dictionary(e.Dictionary)
+		if err == nil {
+			u.item, err = e.Heads(d, keys.Kinds(), n)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	u.bytes = int64(unitBytes + u.item.IndexBytes() + u.item.DataBytes())
+	if kept := settle(r.cache, u); kept.Bytes >= n {
+		return &kept.Column, nil
+	}
+	return &u.item.Column, nil // somebody was faster who wants less
+}
+
 // dictionary returns the dictionary with the given number.
 func (r *reader) dictionary(number uint64) (*block.Dictionary, error) {
 	for _, d := range r.dictionaries {

@@ -1,19 +1,21 @@
 package table
 
 import (
+	"math"
 	"runtime"
 
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// Reading is what a cursor brings in of the entries it comes to.
-type Reading uint8
+// Reading is what a cursor brings in of the entries it comes to: keys, and of each value so many
+// bytes at least, ready for use where a scan passes.
+type Reading int
 
 const (
-	ReadKeys   Reading = iota // keys only
-	ReadValues                // values too: ready for use where a scan passes
-	ReadStored                // values too, once Load was called: as they are stored
+	ReadStored Reading = -1          // values once Load was called, and as they are stored
+	ReadKeys   Reading = 0           // keys only
+	ReadValues Reading = math.MaxInt // values as a whole
 )
 
 // seeksPerDecode is how many seeks into blocks of encoded values there are, more or less, for each
@@ -248,7 +250,7 @@ func (c *Cursor) stand(last bool) bool {
 func (c *Cursor) load(b int, whole bool) bool {
 	c.leave()
 	keys, err := c.reader.keys(b)
-	if c.loaded = c.reading == ReadValues; c.loaded && err == nil {
+	if c.loaded = c.reading > ReadKeys; c.loaded && err == nil {
 		err = c.loadValues(b, keys, whole)
 	}
 	if err != nil {
@@ -264,9 +266,13 @@ func (c *Cursor) load(b int, whole bool) bool {
 
 func (c *Cursor) loadValues(b int, keys *block.Keys, whole bool) error {
 	values, encoded, err := c.reader.contents(b, keys)
-	if encoded != nil && c.reading == ReadValues &&
+	if encoded != nil && c.reading > ReadKeys &&
 		(whole || c.reader.worthDecoding(encoded, uint64(b)<<16, seeksPerDecode)) {
-		values, err = c.reader.decode(b, keys, encoded)
+		if c.reading == ReadValues {
+			values, err = c.reader.decode(b, keys, encoded)
+		} else {
+			values, err = c.reader.heads(b, keys, encoded, int(c.reading))
+		}
 	}
 	if err != nil {
 		return err

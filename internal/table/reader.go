@@ -47,6 +47,7 @@ type slots struct {
 	flat    slot[block.Column] // the keys in full, for cursors
 	values  slot[block.Column]
 	encoded slot[block.Encoded] // the values as they are stored, if each is encoded alone
+	heads   slot[block.Heads]   // the first bytes of those
 }
 
 // openReader opens the table of c.
@@ -99,18 +100,12 @@ type hold struct {
 // release gives everything back. Units go before the map that they may point into.
 func (h *hold) release() {
 	for i := range h.slots {
-		if u := h.slots[i].keys.Load(); u != nil {
-			h.cache.remove(u)
-		}
-		if u := h.slots[i].flat.Load(); u != nil {
-			h.cache.remove(u)
-		}
-		if u := h.slots[i].values.Load(); u != nil {
-			h.cache.remove(u)
-		}
-		if u := h.slots[i].encoded.Load(); u != nil {
-			h.cache.remove(u)
-		}
+		s := &h.slots[i]
+		s.keys.empty(h.cache)
+		s.flat.empty(h.cache)
+		s.values.empty(h.cache)
+		s.encoded.empty(h.cache)
+		s.heads.empty(h.cache)
 	}
 	_ = h.give() // nobody is left to tell, and nothing was written
 }
