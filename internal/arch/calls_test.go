@@ -26,7 +26,8 @@ var callRules = []rule{
 	{
 		name: "randomness",
 		check: banImports([]string{"math/rand", "crypto/rand", "hash/maphash"},
-			"take the random bytes as a parameter", "internal/engine", "internal/vfs/memfs", "cmd"),
+			"take the random bytes as a parameter", "internal/engine", "internal/vfs/memfs",
+			"internal/torture/crash", "cmd"),
 		bad:  `import "math/rand/v2"`,
 		good: `import "math/bits"`,
 	},

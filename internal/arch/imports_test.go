@@ -85,6 +85,7 @@ const policy = `
 	                       internal/intake
 
 	internal/tuned:        ., internal/vfs, internal/engine, internal/salvage
+	internal/torture/crash: internal/vfs, internal/vfs/memfs, internal/vfs/faultfs
 	internal/torture:      std
 	internal/torture/layers: std
 `

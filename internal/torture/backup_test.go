@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/model"
+	"github.com/stoatdb/stoat/internal/torture/crash"
 	"github.com/stoatdb/stoat/internal/tuned"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/faultfs"
@@ -34,16 +35,16 @@ func backups(r *runner) error {
 
 // backup makes a backup of the newest state and looks at it.
 func (r *runner) backup(target vfs.FS) error {
-	acked, _, begun := r.line.marks()
+	p := r.line.Promised(crash.All)
 	if err := tuned.Backup(context.Background(), r.db, target, "db", false); err != nil {
 		return r.tolerate(err)
 	}
-	_, err := r.line.matchBackup(target, promise{acked, begun})
+	_, err := r.line.matchBackup(target, p)
 	return err
 }
 
 // matchBackup returns which of the promised states the backup in the folder "db" is.
-func (l *timeline) matchBackup(target vfs.FS, p promise) (int, error) {
+func (l *timeline) matchBackup(target vfs.FS, p crash.Promise) (int, error) {
 	got, err := dumpBackup(target, l.clock)
 	if err != nil {
 		return 0, err
@@ -121,11 +122,11 @@ func backupHistory(seed uint64) error {
 // backupReader makes a backup of the newest state through a database that is open read-only beside
 // the writer.
 func (r *runner) backupReader(target vfs.FS) error {
-	acked, _, begun := r.line.marks()
+	p := r.line.Promised(crash.All)
 	if err := r.tryBackupReader(target); err != nil {
 		return err
 	}
-	_, err := r.line.matchBackup(target, promise{acked, begun})
+	_, err := r.line.matchBackup(target, p)
 	return err
 }
 
@@ -226,7 +227,7 @@ func TestBackup_besideAWriter(t *testing.T) {
 	var stop atomic.Bool
 	failed := make(chan error, 1)
 	go func() {
-		p := newPlayer(*crashSeed, model.NewClock())
+		p := newPlayer(crashes.Seed, model.NewClock())
 		p.keys = 64
 		var err error
 		for err == nil && !stop.Load() {
@@ -238,19 +239,18 @@ func TestBackup_besideAWriter(t *testing.T) {
 	}()
 	for i := range 12 {
 		var err error
-		acked, _, _ := r.line.marks()
-		for acked < 15*i && len(failed) == 0 {
+		for r.line.Acked() < 15*i && len(failed) == 0 {
 			runtime.Gosched()
-			acked, _, _ = r.line.marks()
 		}
+		p := r.line.Promised(crash.All)
 		if i%3 == 2 {
 			err = r.tryBackupReader(target)
 		} else {
 			err = tuned.Backup(context.Background(), r.db, target, "db", false)
 		}
-		_, _, begun := r.line.marks()
+		p.Newest = r.line.Begun()
 		if err == nil {
-			_, err = r.line.matchBackup(target, promise{acked, begun})
+			_, err = r.line.matchBackup(target, p)
 		}
 		if err != nil {
 			t.Errorf("backup %d: %v", i, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/torture/crash"
 	"github.com/stoatdb/stoat/internal/tuned"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/faultfs"
@@ -40,7 +41,7 @@ func newBackupSteps(t testing.TB, disk vfs.FS) *backupSteps {
 		workload: workload{options: outside, tuning: logging}, fs: disk, line: newTimeline(),
 		tolerate: func(err error) error { return err },
 	}}
-	s.p = newPlayer(*crashSeed, s.r.line.clock)
+	s.p = newPlayer(crashes.Seed, s.r.line.clock)
 	s.p.keys, s.p.long = 64, false
 	s.names = []string{"first", "more", "compacted", "through a reader", "after that", "reopened"}
 	ok(t, s.r.open())
@@ -80,10 +81,10 @@ func (s *backupSteps) eitherBackup(target vfs.FS, earlier, newest int) error {
 	if err != nil {
 		return err
 	}
-	if earlier >= 0 && got.Equal(s.r.line.state(earlier).By(s.r.line.clock)) {
+	if earlier >= 0 && got.Equal(s.r.line.State(earlier).By(s.r.line.clock)) {
 		return nil
 	}
-	_, err = s.r.line.match(got, promise{newest, newest}, s.r.line.clock)
+	_, err = s.r.line.match(got, crash.Promise{Oldest: newest, Newest: newest}, s.r.line.clock)
 	return err
 }
 
@@ -95,21 +96,22 @@ func TestBackup_crashLeavesTheEarlierOrTheNew(t *testing.T) {
 	earlier, newest, points := -1, -1, 0
 	var failed error
 	hook := func(op faultfs.Op) error {
-		for v := range 4 {
+		for kept := range crash.Kept(4) {
 			if !op.Kind.Mutates() || failed != nil {
 				return nil
 			}
 			points++
-			rng := dice(fmt.Sprint(points))
-			left := powerCut(target, v, rng)
+			rng := crash.Dice(crashes.Seed, fmt.Sprint(points))
+			left := kept.Of(target, rng)
 			if err := s.eitherBackup(left, earlier, newest); err != nil {
-				failed = fmt.Errorf("%s, after a crash before %v: %w", variant(v), op, err)
+				failed = fmt.Errorf("%s, after a crash before %v: %w", kept, op, err)
 				return nil
 			}
 			if rng.IntN(8) > 0 {
 				continue
 			}
-			err := s.failAgain(powerCut(target, v, rng), promise{earlier, newest}, rng)
+			either := crash.Promise{Oldest: earlier, Newest: newest}
+			err := s.failAgain(kept.Of(target, rng), either, rng)
 			if err == nil {
 				err = tuned.Backup(context.Background(), s.r.db, left, "db", false)
 			}
@@ -117,14 +119,14 @@ func TestBackup_crashLeavesTheEarlierOrTheNew(t *testing.T) {
 				err = s.eitherBackup(left, newest, newest)
 			}
 			if err != nil {
-				failed = fmt.Errorf("%s, a backup after a crash before %v: %w", variant(v), op, err)
+				failed = fmt.Errorf("%s, a backup after a crash before %v: %w", kept, op, err)
 			}
 		}
 		return nil
 	}
 	for _, name := range s.names {
 		ok(t, s.change(name))
-		_, _, newest = s.r.line.marks()
+		newest = s.r.line.Begun()
 		if err := s.backup(name, faultfs.New(target, hook)); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -146,13 +148,13 @@ func TestBackup_faultLeavesTheEarlierOrTheNew(t *testing.T) {
 	earlier, points := -1, 0
 	for _, name := range s.names {
 		ok(t, s.change(name))
-		_, _, newest := s.r.line.marks()
+		either := crash.Promise{Oldest: earlier, Newest: s.r.line.Begun()}
 		more := true
 		for n := int64(len(name) % 5); more; n += 5 {
 			for _, forever := range []bool{false, true} {
 				var err error
 				points++
-				more, err = s.fail(name, target.Kill(), n, forever, promise{earlier, newest})
+				more, err = s.fail(name, target.Kill(), n, forever, either)
 				if err != nil {
 					t.Fatalf("backup %q, operation %d failed (and all after it: %v): %v", name, n, forever,
 						err)
@@ -160,7 +162,7 @@ func TestBackup_faultLeavesTheEarlierOrTheNew(t *testing.T) {
 			}
 		}
 		ok(t, s.backup(name, target))
-		earlier = newest
+		earlier = either.Newest
 	}
 	ok(t, s.r.close())
 	t.Logf("trust: %d fault points", points)
@@ -169,32 +171,31 @@ func TestBackup_faultLeavesTheEarlierOrTheNew(t *testing.T) {
 // fail makes a backup during which operation n fails, and perhaps all after it, and another one. It
 // reports whether there are so many operations.
 func (s *backupSteps) fail(
-	name string, target *memfs.FS, n int64, forever bool, either promise,
+	name string, target *memfs.FS, n int64, forever bool, either crash.Promise,
 ) (more bool, err error) {
 	broken := breaking(target, n, forever)
-	least := either.oldest
 	err = s.backup(name, broken)
 	switch {
 	case err == nil:
-		least = either.newest
+		either.Oldest = either.Newest
 	case !errors.Is(err, errBroken) && !errors.Is(err, stoat.ErrCorrupt):
 		return false, err
 	}
 	more = err != nil || broken.Count() > n
-	if err := s.eitherBackup(target, least, either.newest); err != nil {
+	if err := s.eitherBackup(target, either.Oldest, either.Newest); err != nil {
 		return false, err
 	}
-	if err := s.eitherBackup(target.CrashKeepNone(), least, either.newest); err != nil {
+	if err := s.eitherBackup(target.CrashKeepNone(), either.Oldest, either.Newest); err != nil {
 		return false, fmt.Errorf("after a crash: %w", err)
 	}
-	rng := dice(fmt.Sprint(name, n, forever))
-	if err := s.failAgain(target.Kill(), promise{least, either.newest}, rng); err != nil {
+	rng := crash.Dice(crashes.Seed, fmt.Sprint(name, n, forever))
+	if err := s.failAgain(target.Kill(), either, rng); err != nil {
 		return false, err
 	}
 	if err := s.backup(name, target); err != nil {
 		return false, fmt.Errorf("another backup: %w", err)
 	}
-	return more, s.eitherBackup(target, either.newest, either.newest)
+	return more, s.eitherBackup(target, either.Newest, either.Newest)
 }
 
 // breaking returns a file system on which operation n fails, and perhaps all after it.
@@ -209,28 +210,28 @@ func breaking(disk vfs.FS, n int64, forever bool) *faultfs.FS {
 
 // failAgain makes a backup into what another one has left that failed or was killed. An operation
 // of it fails, and the system crashes after it: with what was never synced, though it was seen.
-func (s *backupSteps) failAgain(target *memfs.FS, either promise, rng *rand.Rand) error {
+func (s *backupSteps) failAgain(target *memfs.FS, either crash.Promise, rng *rand.Rand) error {
 	const operations = 100 // or a few less
 	n := rng.Int64N(operations)
 	ctx := context.Background()
 	switch err := tuned.Backup(ctx, s.r.db, breaking(target, n, false), "db", false); {
 	case err == nil:
-		either.oldest = either.newest
+		either.Oldest = either.Newest
 	case !errors.Is(err, errBroken) && !errors.Is(err, stoat.ErrCorrupt):
 		return fmt.Errorf("another backup: %w", err)
 	}
-	for _, v := range []int{keepNone, keepAll + 1} {
-		left := powerCut(target, v, rng)
-		err := s.eitherBackup(left, either.oldest, either.newest)
+	for _, kept := range []crash.Kept{crash.None, crash.Random} {
+		left := kept.Of(target, rng)
+		err := s.eitherBackup(left, either.Oldest, either.Newest)
 		if err == nil {
 			err = tuned.Backup(ctx, s.r.db, left, "db", false)
 		}
 		if err == nil {
-			err = s.eitherBackup(left, either.newest, either.newest)
+			err = s.eitherBackup(left, either.Newest, either.Newest)
 		}
 		if err != nil {
 			return fmt.Errorf("operation %d of another backup failed, then a crash, %s: %w", n,
-				variant(v), err)
+				kept, err)
 		}
 	}
 	return nil
@@ -243,10 +244,10 @@ func TestBackup_survivesFaultsOfTheSource(t *testing.T) {
 	s := newBackupSteps(t, disk)
 	target := memfs.NewCrashable()
 	ok(t, s.change("first"))
-	_, _, earlier := s.r.line.marks()
+	earlier := s.r.line.Begun()
 	ok(t, s.backup("first", target))
 	ok(t, s.change("more"))
-	_, _, newest := s.r.line.marks()
+	newest := s.r.line.Begun()
 	points := 0
 	for n, more := int64(0), true; more; n++ {
 		points++
@@ -289,7 +290,7 @@ func TestBackup_refusesWhatIsDamaged(t *testing.T) {
 	s := newBackupSteps(t, disk)
 	ok(t, s.change("first"))
 	ok(t, s.r.compact())
-	_, _, earlier := s.r.line.marks()
+	earlier := s.r.line.Begun()
 	ok(t, s.backup("first", target))
 	ok(t, s.r.close())
 	names, err := disk.List("db")

@@ -21,7 +21,7 @@ func TestCheck_findsNothingWrongAfterWorkloads(t *testing.T) {
 			t.Parallel()
 			disk := memfs.New()
 			r := &runner{
-				workload: w, seed: *crashSeed, fs: disk, line: newTimeline(),
+				workload: w, seed: crashes.Seed, fs: disk, line: newTimeline(),
 				tolerate: func(err error) error { return err },
 			}
 			ok(t, r.open())

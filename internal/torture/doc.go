@@ -7,14 +7,16 @@
 //
 //   - twin_test.go does each operation on the database and on the model at once, player_test.go
 //     and loading_test.go make random ones;
-//   - timeline_test.go is the oracle: the states after each commit, and what was promised of them;
+//   - timeline_test.go is the oracle: the states after each commit, on the timeline of the package
+//     in the folder crash, which knows what was promised of them;
 //   - workload_test.go has the workloads, each with options and sizes, and their runner;
 //     scripts_test.go, events_test.go and loading_test.go what they do; kept_test.go counts what
 //     merges did not write anew.
 //
 // Crashes and faults:
 //
-//   - crash_test.go cuts the power at the operations of all workloads;
+//   - crash_test.go cuts the power at the operations of all workloads; which of them, and what is
+//     kept then, is up to package crash;
 //   - fault_test.go lets operations fail, and fills the disk;
 //   - watch_model_test.go follows the changes of random histories, and of one that crashes;
 //   - backup_test.go, backupfault_test.go and backupfolder_test.go make backups in the midst of

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/torture/crash"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -22,9 +23,6 @@ import (
 // on, and opening the database again on a healthy disk must find every commit that was
 // acknowledged.
 func TestCrashFault_keepsWhatWasAcknowledged(t *testing.T) {
-	if *crashOnly != "" {
-		t.Skip("-crash.only is about another test")
-	}
 	for _, w := range workloads {
 		if w.parallel {
 			continue // which commit failed would be anyone's guess
@@ -39,10 +37,12 @@ func TestCrashFault_keepsWhatWasAcknowledged(t *testing.T) {
 			runs := max(1, points()/8/len(workloads))
 			step := max(1, total/runs)
 			tried := 0
-			for n := 1 + int(*crashSeed)%step; n <= total; n += step {
+			for n := 1 + int(crashes.Seed)%step; n <= total; n += step {
 				for _, f := range faults(w, int64(n)) {
 					if err := f.play(); err != nil {
-						t.Fatalf("operation %d of %d fails %s: %v", n, total, f.name, err)
+						t.Fatalf("operation %d of %d fails %s: %v\nagain with %s -crash.points %d",
+							n, total, f.name, err, crashes.Again("./internal/torture", t.Name()),
+							points())
 					}
 					tried++
 				}
@@ -83,7 +83,7 @@ func (f *fault) play() error {
 	f.line = newTimeline()
 	f.runner = &runner{
 		workload: f.workload,
-		seed:     *crashSeed,
+		seed:     crashes.Seed,
 		fs:       faultfs.New(disk, f.before),
 		line:     f.line,
 		tolerate: f.tolerate,
@@ -91,12 +91,10 @@ func (f *fault) play() error {
 	if err := f.runner.start(); err != nil && !errors.Is(err, errStop) {
 		return err
 	}
-	acked, synced, begun := f.line.marks()
-	crashed := disk.CrashKeepNone()
-	if err := f.finds(crashed, promise{synced, begun}); err != nil {
+	if err := f.finds(disk.CrashKeepNone(), f.line.Promised(crash.None)); err != nil {
 		return fmt.Errorf("after a crash: %w", err)
 	}
-	if err := f.finds(disk, promise{acked, begun}); err != nil {
+	if err := f.finds(disk, f.line.Promised(crash.All)); err != nil {
 		return fmt.Errorf("opened again: %w", err)
 	}
 	return nil
@@ -128,13 +126,13 @@ func (f *fault) tolerate(err error) error {
 		}
 		return fmt.Errorf("an error of no known kind: %w", err)
 	}
-	_, synced, begun := f.line.marks()
+	p := f.line.Promised(crash.None)
 	got, err := dumpDB(f.runner.db)
 	if errors.Is(err, stoat.ErrClosed) || f.last > f.first && errors.Is(err, f.cause) {
 		return errStop
 	}
 	if err == nil {
-		_, err = f.line.match(got, promise{synced, begun}, f.line.clock)
+		_, err = f.line.match(got, p, f.line.clock)
 	}
 	if err != nil {
 		return fmt.Errorf("reading a poisoned database: %w", err)
@@ -174,8 +172,7 @@ func TestCrashFault_fullDiskIsNoDisaster(t *testing.T) {
 	}
 	got, err := dumpDB(r.db)
 	ok(t, err)
-	acked, _, begun := r.line.marks()
-	_, err = r.line.match(got, promise{acked, begun}, r.line.clock)
+	_, err = r.line.match(got, r.line.Promised(crash.All), r.line.clock)
 	ok(t, err)
 
 	quota.Add(10 << 20)
@@ -194,7 +191,7 @@ func TestCrashFault_fullDiskIsNoDisaster(t *testing.T) {
 }
 
 // finds opens the database on a healthy disk.
-func (f *fault) finds(disk vfs.FS, p promise) error {
+func (f *fault) finds(disk vfs.FS, p crash.Promise) error {
 	db, got, err := recovered(disk, f.workload, f.line.clock)
 	if err != nil {
 		return err

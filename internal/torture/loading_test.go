@@ -100,14 +100,14 @@ func (l loading) fail(cancel func(), yield func(key, value []byte) bool) bool {
 // so is what was committed before it.
 func (r *runner) load(l loading) error {
 	commit := 0
-	begin := func() *model.Bucket { return r.line.newest().Clone() }
-	err := l.into(r.db, begin, func(next *model.Bucket) { commit = r.line.commit(next) })
+	begin := func() *model.Bucket { return r.line.Newest().Clone() }
+	err := l.into(r.db, begin, func(next *model.Bucket) { commit = r.line.Commit(next) })
 	if err == nil {
-		r.line.ack(commit, true)
+		r.line.Ack(commit, true)
 		return nil
 	}
 	if commit > 0 && !errors.Is(err, stoat.ErrPoisoned) {
-		r.line.retract()
+		r.line.Settle(commit - 1) // it must not be seen
 	}
 	return r.tolerate(err)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/model"
+	"github.com/stoatdb/stoat/internal/torture/crash"
 	"github.com/stoatdb/stoat/internal/tuned"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/faultfs"
@@ -355,15 +356,14 @@ func letOthersRun() {
 // readOnce takes a snapshot and checks that it is a state of its time. If time passes meanwhile,
 // there is no saying what is in it.
 func readOnce(db *stoat.DB, line *timeline) error {
-	var p promise
 	clock := line.clock.Stopped()
-	p.oldest, _, _ = line.marks()
+	p := line.Promised(crash.All)
 	tx, err := db.Begin(false)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	_, _, p.newest = line.marks()
+	p.Newest = line.Begun()
 	got, err := dump(tx)
 	if err != nil {
 		return err
@@ -379,15 +379,15 @@ func readOnce(db *stoat.DB, line *timeline) error {
 func playCommit(db *stoat.DB, line *timeline, p *player) error {
 	var commit int
 	err := db.Update(func(tx *stoat.Tx) error {
-		next := line.newest().Clone()
+		next := line.Newest().Clone()
 		if err := p.write(twin{tx, next}, 1+p.rng.IntN(6)); err != nil {
 			return err
 		}
-		commit = line.commit(next)
+		commit = line.Commit(next)
 		return nil
 	})
 	if err == nil {
-		line.ack(commit, false)
+		line.Ack(commit, false)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/model"
+	"github.com/stoatdb/stoat/internal/torture/crash"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -139,7 +140,7 @@ func (s setting) database(t testing.TB, clock *model.Clock) *database {
 	case notMapped:
 		d.fs = unmapped{memfs.New()}
 	case onDisk, onDiskNoMap:
-		d.fs, d.dir = liar{vfs.OS()}, filepath.Join(t.TempDir(), "db")
+		d.fs, d.dir = crash.Liar{FS: vfs.OS()}, filepath.Join(t.TempDir(), "db")
 		if s.files == onDiskNoMap {
 			d.fs = unmapped{d.fs}
 		}

@@ -83,7 +83,7 @@ func newWatched(t *testing.T, seed uint64) *watched {
 		w.db, err = tuned.Open(memfs.New(), "db", options, tuning)
 	}
 	ok(t, err)
-	w.states = map[stoat.Position]*model.Bucket{w.db.Position(): w.line.newest()}
+	w.states = map[stoat.Position]*model.Bucket{w.db.Position(): w.line.Newest()}
 	return w
 }
 
@@ -103,7 +103,7 @@ func (w *watched) play() {
 			w.t.Error(err)
 			break
 		}
-		state := w.line.newest()
+		state := w.line.Newest()
 		w.mu.Lock()
 		w.states[w.db.Position()] = state
 		w.mu.Unlock()
@@ -119,10 +119,10 @@ func (w *watched) step(p *player) error {
 	case 0:
 		return w.db.Flush()
 	case 1:
-		next := w.line.newest().Clone()
+		next := w.line.Newest().Clone()
 		begin := func() *model.Bucket { return next }
 		return p.loading(p.rng.IntN(20), p.key).into(w.db, begin, func(next *model.Bucket) {
-			w.line.commit(next)
+			w.line.Commit(next)
 		})
 	}
 	return playCommit(w.db, w.line, p)

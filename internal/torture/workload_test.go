@@ -9,6 +9,7 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/model"
+	"github.com/stoatdb/stoat/internal/torture/crash"
 	"github.com/stoatdb/stoat/internal/tuned"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -171,11 +172,9 @@ func (r *runner) compact() error {
 
 // durable calls fn, which makes durable all that was acknowledged before.
 func (r *runner) durable(fn func() error) error {
-	acked, _, _ := r.line.marks()
-	if err := fn(); err != nil {
+	if err := r.line.Sync(fn); err != nil {
 		return r.tolerate(err)
 	}
-	r.line.ack(acked, true)
 	return nil
 }
 
@@ -187,12 +186,12 @@ func (r *runner) reopen() error {
 	if err := r.open(); err != nil {
 		return err
 	}
-	acked, _, begun := r.line.marks()
+	p := r.line.Promised(crash.All)
 	got, err := dumpDB(r.db)
 	if err != nil {
 		return r.tolerate(err)
 	}
-	_, err = r.line.match(got, promise{acked, begun}, r.line.clock)
+	_, err = r.line.match(got, p, r.line.clock)
 	return err
 }
 
@@ -200,19 +199,19 @@ func (r *runner) reopen() error {
 func (r *runner) update(fn func(t twin) error) error {
 	commit := 0
 	err := r.db.Update(func(tx *stoat.Tx) error {
-		next := r.line.newest().Clone()
+		next := r.line.Newest().Clone()
 		if err := fn(twin{tx, next}); err != nil {
 			return errors.Join(tx.Err(), err)
 		}
-		commit = r.line.commit(next)
+		commit = r.line.Commit(next)
 		return nil
 	})
 	if err == nil {
-		r.line.ack(commit, r.options.Sync == stoat.SyncAlways)
+		r.line.Ack(commit, r.options.Sync == stoat.SyncAlways)
 		return nil
 	}
 	if commit > 0 && !errors.Is(err, stoat.ErrPoisoned) {
-		r.line.retract()
+		r.line.Settle(commit - 1) // it must not be seen
 	}
 	return r.tolerate(err)
 }
@@ -222,7 +221,7 @@ var errAbort = errors.New("rolled back on purpose")
 // abort does a transaction and rolls it back.
 func (r *runner) abort(fn func(t twin) error) error {
 	err := r.db.Update(func(tx *stoat.Tx) error {
-		if err := fn(twin{tx, r.line.newest().Clone()}); err != nil {
+		if err := fn(twin{tx, r.line.Newest().Clone()}); err != nil {
 			return errors.Join(tx.Err(), err)
 		}
 		return errAbort

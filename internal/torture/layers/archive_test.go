@@ -63,7 +63,7 @@ func (a *archive) open(ctx context.Context, r *runner[*people], n int) error {
 		return err
 	}
 	var err error
-	if m := r.line.newest(); m.form == n {
+	if m := r.line.Newest(); m.form == n {
 		err = open()
 	} else {
 		next := m.clone()
@@ -92,7 +92,7 @@ func (a *archive) watch(ctx context.Context, r *runner[*people], n int) error {
 		a.loops.Go(func() { l.run(ctx, r.db, a.c) })
 	}
 	for _, l := range present {
-		if err := l.begins(r.line.newest()); err != nil {
+		if err := l.begins(r.line.Newest()); err != nil {
 			return err
 		}
 	}
@@ -104,7 +104,7 @@ func (a *archive) end(r *runner[*people], complete bool) error {
 	var err error
 	if complete {
 		for _, l := range a.present {
-			err = errors.Join(err, l.reaches(r.line.newest()))
+			err = errors.Join(err, l.reaches(r.line.Newest()))
 		}
 	}
 	a.stop()
@@ -162,11 +162,11 @@ func (a *archive) evolve(r *runner[*people]) error {
 	stop := a.stop
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stop = func() { stop(); cancel() }
-	n := (r.line.newest().form + 1 + r.rng.IntN(formCount-1)) % formCount
-	before, _, _ := r.line.marks()
+	n := (r.line.Newest().form + 1 + r.rng.IntN(formCount-1)) % formCount
+	before := r.line.Acked()
 	old := a.c
 	if err := a.open(ctx, r, n); err != nil {
-		if acked, _, _ := r.line.marks(); acked == before {
+		if r.line.Acked() == before {
 			a.c = old
 		}
 		return r.tolerate(err)

@@ -48,7 +48,7 @@ type batchOf struct{ name string }
 
 // turn consumes some of the entries that there are.
 func (c *consumption) turn() error {
-	m := c.r.line.newest()
+	m := c.r.line.Newest()
 	at := m.cursor(c.name)
 	ahead := m.ahead(at)
 	if len(ahead) == 0 {
@@ -57,7 +57,7 @@ func (c *consumption) turn() error {
 	if _, known := m.cursors[c.name]; !known { // the first thing it does is to store where it is
 		next := m.clone()
 		next.cursors[c.name] = at
-		c.commit = c.r.line.commit(next)
+		c.commit = c.r.line.Commit(next)
 	}
 	err := c.consume(context.Background(), 1+c.rng.IntN(len(ahead)))
 	switch expired := errors.Is(err, feed.ErrExpired); {
@@ -102,7 +102,7 @@ func (c *consumption) consume(ctx context.Context, n int) error {
 }
 
 // acked notes that the newest batch is committed.
-func (c *consumption) acked() { c.r.line.ack(c.commit, c.r.durable()) }
+func (c *consumption) acked() { c.r.line.Ack(c.commit, c.r.durable()) }
 
 // handle handles an entry: it counts it, by author too. Now and then it fails, or goes elsewhere.
 func (c *consumption) handle(tx *stoat.Tx, seq uint64, m mood) error {
@@ -162,7 +162,7 @@ func derive(tx *stoat.Tx, name string, seq uint64, m mood) error {
 
 // committing notes what a batch has done, which must be all that was ahead of the consumer.
 func (c *consumption) committing(tx *stoat.Tx, b *batch) error {
-	next := c.r.line.newest().clone()
+	next := c.r.line.Newest().clone()
 	to, err := c.g.f.Cursor(tx, c.name)
 	if err != nil {
 		return err
@@ -188,6 +188,6 @@ func (c *consumption) committing(tx *stoat.Tx, b *batch) error {
 		next.handle(c.name, seq)
 	}
 	next.cursors[c.name] = int(to)
-	c.commit = c.r.line.commit(next)
+	c.commit = c.r.line.Commit(next)
 	return nil
 }

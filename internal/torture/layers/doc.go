@@ -6,7 +6,8 @@
 // The states that the model had after each commit are the timeline: what a crash or a failing
 // operation leaves must be one of them, none older than promised, in every respect.
 //
-//   - timeline_test.go is the oracle, runner_test.go what runs workloads on it;
+//   - the package in the folder ../crash has the timeline, which is the oracle, and says when the
+//     power is cut; runner_test.go runs workloads on a timeline;
 //   - crash_test.go cuts the power at the operations of a workload, and again when work goes on
 //     after that; fault_test.go lets operations fail;
 //   - people_test.go is the model of a collection, forms_test.go the types and indexes that it is

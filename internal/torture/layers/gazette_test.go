@@ -62,13 +62,13 @@ func (g *gazette) begin(r *runner[*journal]) error {
 	var ctx context.Context
 	ctx, g.stop = context.WithCancel(context.Background())
 	g.failed = make(chan error, len(consumers()))
-	if r.line.newest().form == unmade && g.base > 0 {
+	if r.line.Newest().form == unmade && g.base > 0 {
 		if err := g.start(r); err != nil {
 			return err
 		}
 	}
 	form := r.rng.IntN(feedCount)
-	next := r.line.newest().clone()
+	next := r.line.Newest().clone()
 	next.opened(form)
 	err := r.change(next, func() (err error) {
 		g.f, err = openChannel(r.db, form, g.keep)
@@ -93,7 +93,7 @@ func (g *gazette) begin(r *runner[*journal]) error {
 
 // start makes an empty feed whose first entry has a high number, as if those below were removed.
 func (g *gazette) start(r *runner[*journal]) error {
-	next := r.line.newest().clone()
+	next := r.line.Newest().clone()
 	next.opened(feedPlain)
 	err := r.change(next, func() error {
 		_, err := feed.Open[post](r.db, feedName, nil)
@@ -125,7 +125,7 @@ func (g *gazette) start(r *runner[*journal]) error {
 
 // place stores where a new consumer starts.
 func (g *gazette) place(r *runner[*journal], name string) error {
-	if _, ok := r.line.newest().cursors[name]; ok {
+	if _, ok := r.line.Newest().cursors[name]; ok {
 		return nil
 	}
 	return g.move(r, name)
@@ -143,7 +143,7 @@ func (g *gazette) move(r *runner[*journal], name string) error {
 func (g *gazette) end(r *runner[*journal], complete bool) error {
 	var err error
 	if complete && !g.parallel {
-		err = g.followers.reaches(r.line.newest())
+		err = g.followers.reaches(r.line.Newest())
 	}
 	g.stop()
 	g.loops.Wait()

@@ -8,9 +8,15 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/torture/crash"
 	"github.com/stoatdb/stoat/internal/tuned"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
+
+// state is what a model is after a commit. It never changes once it is in a timeline.
+type state[S any] interface {
+	clone() S
+}
 
 // workload is a random program that uses a layer, for crashing.
 type workload[S state[S]] struct {
@@ -53,7 +59,7 @@ type runner[S state[S]] struct {
 	on   layer[S]
 	fs   vfs.FS
 	db   *stoat.DB
-	line *timeline[S]
+	line *crash.Timeline[S]
 	rng  *rand.Rand
 	// tolerate says of a failed call whether the workload goes on (nil), ends (errStop) or has
 	// found a bug (anything else).
@@ -63,7 +69,7 @@ type runner[S state[S]] struct {
 // newRunner returns a runner that goes on from a state, and for which every error is a bug.
 func newRunner[S state[S]](w workload[S], fs vfs.FS, from S, rng *rand.Rand) *runner[S] {
 	return &runner[S]{
-		workload: w, on: w.layer(), fs: fs, line: newTimeline(from), rng: rng,
+		workload: w, on: w.layer(), fs: fs, line: crash.NewTimeline(from), rng: rng,
 		tolerate: func(err error) error { return err },
 	}
 }
@@ -139,11 +145,9 @@ func (r *runner[S]) close() error {
 
 // settles calls fn, which makes durable all that was acknowledged before.
 func (r *runner[S]) settles(fn func() error) error {
-	acked, _, _ := r.line.marks()
-	if err := fn(); err != nil {
+	if err := r.line.Sync(fn); err != nil {
 		return r.tolerate(err)
 	}
-	r.line.ack(acked, true)
 	return nil
 }
 
@@ -152,48 +156,48 @@ func (r *runner[S]) settles(fn func() error) error {
 func (r *runner[S]) update(fn func(tx *stoat.Tx, next S) error) error {
 	commit := 0
 	err := r.db.Update(func(tx *stoat.Tx) error {
-		next := r.line.newest().clone()
+		next := r.line.Newest().clone()
 		if err := fn(tx, next); err != nil {
 			return err
 		}
 		return tx.BeforeCommit(func() error {
-			commit = r.line.commit(next)
+			commit = r.line.Commit(next)
 			return nil
 		})
 	})
 	switch {
 	case err == nil:
-		r.line.ack(commit, r.durable())
+		r.line.Ack(commit, r.durable())
 		return nil
 	case errors.Is(err, errAbort):
 		return nil
 	case commit > 0 && !errors.Is(err, stoat.ErrPoisoned):
-		r.line.settle(commit - 1) // it must not be seen
+		r.line.Settle(commit - 1) // it must not be seen
 	}
 	return r.tolerate(err)
 }
 
 // change calls fn, which makes a commit of its own that leads to the state next, or none.
 func (r *runner[S]) change(next S, fn func() error) error {
-	commit := r.line.commit(next)
+	commit := r.line.Commit(next)
 	if err := fn(); err != nil {
 		return err
 	}
-	r.line.ack(commit, r.durable())
+	r.line.Ack(commit, r.durable())
 	return nil
 }
 
 // found opens the database on a disk, and wants it to be in one of the promised states. The caller
 // must close it.
-func (w *workload[S]) found(fs vfs.FS, states []S, p promise) (*stoat.DB, int, error) {
+func (w *workload[S]) found(fs vfs.FS, states []S, p crash.Promise) (*stoat.DB, int, error) {
 	db, err := tuned.Open(fs, "db", &w.options, w.tuning)
 	if err != nil {
 		return nil, 0, fmt.Errorf("open: %w", err)
 	}
-	i, err := w.find(db, states[p.oldest:p.newest+1])
+	i, err := w.find(db, states[p.Oldest:p.Newest+1])
 	if err == nil {
-		return db, p.oldest + i, nil
+		return db, p.Oldest + i, nil
 	}
-	err = fmt.Errorf("of the states %d to %d: %w", p.oldest, p.newest, err)
+	err = fmt.Errorf("of the states %d to %d: %w", p.Oldest, p.Newest, err)
 	return nil, 0, errors.Join(err, db.Close())
 }
