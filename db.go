@@ -71,7 +71,7 @@ func start(fs vfs.FS, dir string, o engine.Options) (*DB, error) {
 	db := &DB{engine: e}
 	db.self = weak.Make(db)
 	db.views.New = func() any {
-		tx := newTx(db)
+		tx := newTx()
 		tx.managed, tx.reused = true, true
 		return tx
 	}
@@ -92,7 +92,7 @@ func (db *DB) View(fn func(tx *Tx) error) (err error) {
 		return err
 	}
 	tx := db.views.Get().(*Tx)
-	tx.begin(snap, nil)
+	tx.begin(db, snap, nil)
 	faults := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(faults)
@@ -150,20 +150,20 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 // A read-only transaction is a snapshot; while it is open, the files it can see stay on disk. A
 // writable one waits for its turn, and no other can write before it has ended.
 func (db *DB) Begin(writable bool) (*Tx, error) {
-	tx := newTx(db)
+	tx := newTx()
 	if !writable {
 		snap, err := db.engine.Snapshot()
 		if err != nil {
 			return nil, err
 		}
-		tx.begin(snap, nil)
+		tx.begin(db, snap, nil)
 		return tx, nil
 	}
 	w, err := db.engine.Begin()
 	if err != nil {
 		return nil, err
 	}
-	tx.begin(nil, w)
+	tx.begin(db, nil, w)
 	return tx, nil
 }
 

@@ -24,16 +24,20 @@ func Prefix(p []byte) Range {
 }
 
 // bounds returns the range [lower, upper) of internal keys that r covers among those with the given
-// prefix; ok is false if r is empty. The bounds lie in memory, which is appended to buf.
-func (r *Range) bounds(buf, prefix []byte) (memory, lower, upper []byte, ok bool) {
+// prefix; ok is false if r is empty. The bounds lie in *buf, or in more memory that becomes it, and
+// are valid until that is used again; neither has room in which the other would be overwritten.
+func (r *Range) bounds(buf *[]byte, prefix []byte) (lower, upper []byte, ok bool) {
 	if len(r.End) > 0 && bytes.Compare(r.Start, r.End) >= 0 {
-		return buf, nil, nil, false
+		return nil, nil, false
 	}
-	buf = slices.Grow(buf, 2*len(prefix)+len(r.Start)+len(r.End))
-	lower = append(append(buf, prefix...), r.Start...)
+	p := slices.Grow((*buf)[:0], 2*len(prefix)+len(r.Start)+len(r.End))
+	p = append(append(p, prefix...), r.Start...)
+	lower = slices.Clip(p)
 	if len(r.End) == 0 {
-		return lower, lower, keyspace.Successor(prefix), true
+		*buf = p
+		return lower, keyspace.Successor(prefix), true
 	}
-	buf = append(append(lower, prefix...), r.End...)
-	return buf, lower, buf[len(lower):], true
+	p = append(append(p, prefix...), r.End...)
+	*buf = p
+	return lower, slices.Clip(p[len(lower):]), true
 }

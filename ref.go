@@ -21,14 +21,14 @@ func (b *Bucket) Ref() Ref {
 	if b.ended() || b.tx.writable {
 		return Ref{}
 	}
-	return Ref{db: b.tx.db, position: b.tx.position, id: b.id}
+	return Ref{db: b.tx.db.self, position: b.tx.position, id: b.id}
 }
 
 // Refer returns the bucket that r was taken from, or nil if that must be looked up: when something
 // was committed in between, of another database, and in a transaction that can write.
 func (tx *Tx) Refer(r Ref) *Bucket {
 	if r.id == keyspace.RootID || tx.writable || tx.ended() ||
-		r.position != tx.position || r.db != tx.db {
+		r.position != tx.position || r.db != tx.db.self {
 		return nil
 	}
 	return tx.child(r.id)

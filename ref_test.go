@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
 func TestRef_isGoodUntilTheNextCommit(t *testing.T) {
@@ -33,18 +34,19 @@ func TestRef_isGoodUntilTheNextCommit(t *testing.T) {
 	view(t, db, func(tx *stoat.Tx) { equal(t, tx.Refer(ref), nil) })
 }
 
+// TestRef_isOfOneDatabase takes databases that nothing but their handles tells apart.
 func TestRef_isOfOneDatabase(t *testing.T) {
+	disk := memfs.New()
+	made := openOn(t, disk, nil)
+	update(t, made, func(tx *stoat.Tx) { create(t, tx, "bucket") })
+	ok(t, made.Close())
 	var refs [2]stoat.Ref
 	var dbs [2]*stoat.DB
 	for i := range dbs {
-		dbs[i] = memory(t)
-		update(t, dbs[i], func(tx *stoat.Tx) { create(t, tx, "bucket") })
-		view(t, dbs[i], func(tx *stoat.Tx) {
-			b, err := tx.Bucket([]byte("bucket"))
-			ok(t, err)
-			refs[i] = b.Ref()
-		})
+		dbs[i] = openOn(t, disk, &stoat.Options{ReadOnly: true})
+		view(t, dbs[i], func(tx *stoat.Tx) { refs[i] = bucket(t, tx, "bucket").Ref() })
 	}
+	equal(t, dbs[0].Position(), dbs[1].Position())
 	view(t, dbs[0], func(tx *stoat.Tx) {
 		equal(t, tx.Refer(refs[1]), nil)
 		equal(t, tx.Refer(stoat.Ref{}), nil)
@@ -56,4 +58,7 @@ func TestRef_isOfOneDatabase(t *testing.T) {
 	ok(t, err)
 	ok(t, tx.Rollback())
 	equal(t, tx.Refer(refs[0]), nil)
+	for _, db := range dbs {
+		ok(t, db.Close())
+	}
 }

@@ -96,9 +96,8 @@ func (s *space) walk() *walk {
 // more, are read.
 func (w *walk) start(r *Range, values int) bool {
 	prefix := w.from.prefix[:w.from.prefixBytes]
-	var lower, upper []byte
-	var ok bool
-	if w.bounds, lower, upper, ok = r.bounds(w.bounds[:0], prefix); !ok {
+	lower, upper, ok := r.bounds(&w.bounds, prefix)
+	if !ok {
 		w.err = w.from.check()
 		return false
 	}

@@ -176,7 +176,7 @@ func (s *space) DeleteRange(r Range) error {
 // span returns the internal keys from the first to the last that r stands for; ok is false if it
 // stands for none.
 func (s *space) span(r Range) (span keyspace.Span, ok bool, err error) {
-	_, lower, upper, ok := r.bounds(nil, s.prefix[:s.prefixBytes])
+	lower, upper, ok := r.bounds(new([]byte), s.prefix[:s.prefixBytes])
 	if !ok || r.Limit <= 0 {
 		return keyspace.Span{Start: lower, End: upper}, ok, nil
 	}

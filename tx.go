@@ -1,8 +1,6 @@
 package stoat
 
 import (
-	"weak"
-
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/superversion"
@@ -25,8 +23,7 @@ type Tx struct {
 	snap *superversion.Superversion
 	w    *engine.Writer // nil in a read-only transaction
 
-	branch     uint64               // that of the database
-	db         weak.Pointer[DB]     // the database
+	db         *DB                  // nil once ended: a stale handle keeps no database alive
 	position   Position             // of what the transaction began on
 	generation uint64               // the number of transactions that ended in this Tx
 	scratch    []byte               // the internal key in use
@@ -44,30 +41,30 @@ type Tx struct {
 	reused   bool // it serves another View after its end
 }
 
-// newTx returns a transaction of the database.
-func newTx(db *DB) *Tx {
-	tx := &Tx{branch: db.engine.Branch(), db: db.self}
+// newTx returns a transaction, for begin to open.
+func newTx() *Tx {
+	tx := new(Tx)
 	tx.space = space{tx: tx, id: keyspace.RootID}
 	tx.setPrefix()
 	return tx
 }
 
-// begin opens tx, which is new or finished: on w, or on snap if w is nil.
-func (tx *Tx) begin(snap *superversion.Superversion, w *engine.Writer) {
-	tx.snap, tx.w, tx.writable = snap, w, w != nil
+// begin opens tx, which is new or finished, in db: on w, or on snap if w is nil.
+func (tx *Tx) begin(db *DB, snap *superversion.Superversion, w *engine.Writer) {
+	tx.db, tx.snap, tx.w, tx.writable = db, snap, w, w != nil
 	tx.err = nil
 	tx.born = tx.generation
 	if w != nil {
-		tx.position = positionOf(tx.branch, w.Base())
+		tx.position = db.positionOf(w.Base())
 	} else {
-		tx.position = positionOf(tx.branch, snap.Commit)
+		tx.position = db.positionOf(snap.Commit)
 	}
 }
 
 // end makes tx a finished transaction and lets go of all that it holds.
 func (tx *Tx) end() {
 	tx.generation++
-	tx.snap, tx.w, tx.dropped, tx.sequence = nil, nil, nil, sequence{}
+	tx.db, tx.snap, tx.w, tx.dropped, tx.sequence = nil, nil, nil, nil, sequence{}
 	tx.preparing = false
 	clear(tx.locals)
 	clear(tx.hooks)

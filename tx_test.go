@@ -1,7 +1,9 @@
 package stoat_test
 
 import (
+	"runtime"
 	"testing"
+	"weak"
 
 	"github.com/stoatdb/stoat"
 )
@@ -216,4 +218,36 @@ func TestTx_errorOfALoopFailsTheCommit(t *testing.T) {
 	wantErr(t, tx.Commit(), stoat.ErrBucketNotFound)
 	wantErr(t, reads["Get"](tx), stoat.ErrTxClosed)
 	view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx, "a") })
+}
+
+// TestTx_keepsNoDatabaseAliveOnceEnded holds on to everything that came from a database, but for
+// the database itself.
+func TestTx_keepsNoDatabaseAliveOnceEnded(t *testing.T) {
+	var stale []*stoat.Tx
+	var refs []stoat.Ref
+	db := func() weak.Pointer[stoat.DB] {
+		db, err := stoat.OpenMemory(nil)
+		ok(t, err)
+		writable, err := db.Begin(true)
+		ok(t, err)
+		put(t, create(t, writable, "bucket"), "a")
+		ok(t, writable.Commit())
+		view(t, db, func(tx *stoat.Tx) {
+			wantKeys(t, bucket(t, tx, "bucket"), "a")
+			refs = append(refs, bucket(t, tx, "bucket").Ref())
+			stale = append(stale, tx)
+		})
+		stale = append(stale, writable)
+		ok(t, db.Close())
+		return weak.Make(db)
+	}()
+	for n := 0; db.Value() != nil && n < 1000; n++ {
+		runtime.GC()
+		runtime.Gosched()
+	}
+	if db.Value() != nil {
+		t.Errorf("the database stays in memory with %d transactions that ended", len(stale))
+	}
+	runtime.KeepAlive(stale)
+	runtime.KeepAlive(refs)
 }

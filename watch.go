@@ -194,7 +194,7 @@ func (w *watch) find(tx *Tx, path [][]byte) (*space, error) {
 func (w *watch) setRange(s *space, r Range) {
 	prefix := s.prefix[:s.prefixBytes]
 	w.strip = len(prefix)
-	_, lower, upper, ok := r.bounds(nil, prefix)
+	lower, upper, ok := r.bounds(new([]byte), prefix)
 	if !ok {
 		lower = bytes.Clone(prefix)
 		upper = lower // no key; but that the bucket is deleted counts

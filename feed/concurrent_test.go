@@ -3,6 +3,7 @@ package feed_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -12,42 +13,56 @@ import (
 
 // TestFeed_isReadWhileItIsWritten is for the race detector, too.
 func TestFeed_isReadWhileItIsWritten(t *testing.T) {
+	const commits, each = 200, 10
 	db := memory(t)
 	f := open(t, db, &feed.Options[post]{
 		Sublogs: sublogs(), Retention: feed.Retention{Count: 500},
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	var readers sync.WaitGroup
+	var readers, follower sync.WaitGroup
 	for range 2 {
 		readers.Go(func() {
-			for ctx.Err() == nil {
-				view(t, db, func(tx *stoat.Tx) { wantConsistent(t, tx, f) })
+			agree := func(tx *stoat.Tx) error { return inconsistency(tx, f) }
+			for again := true; again; again = ctx.Err() == nil {
+				if err := db.View(agree); err != nil {
+					t.Error(err)
+					return
+				}
 			}
 		})
 	}
-	readers.Go(func() {
-		next := uint64(0)
-		for e, err := range f.Query().Live(ctx, db) {
-			if err != nil {
-				if !errors.Is(err, context.Canceled) {
-					t.Error(err)
-				}
-				return
-			}
-			if e.Seq < next || e.Seq > next && next > 0 {
-				at, err := first(db, f)
-				if err != nil || e.Seq > at || e.Seq < next {
-					t.Errorf("entry %d comes behind %d: %v", e.Seq, next, err)
-				}
-			}
-			next = e.Seq + 1
+	follower.Go(func() {
+		if err := followTo(t.Context(), db, f, commits*each-1); err != nil {
+			t.Error(err)
 		}
 	})
-	for range 200 {
-		appendAll(t, db, f, numbered(10)...)
+	for range commits {
+		appendAll(t, db, f, numbered(each)...)
 	}
+	follower.Wait() // for the newest entry, which retention keeps
 	cancel()
 	readers.Wait()
+}
+
+// followTo reads entries live up to the last one. It may miss only those that retention removes.
+func followTo(ctx context.Context, db *stoat.DB, f *feed.Feed[post], last uint64) error {
+	next := uint64(0)
+	for e, err := range f.Query().Live(ctx, db) {
+		if err != nil {
+			return err
+		}
+		if e.Seq != next {
+			oldest, err := first(db, f)
+			if err != nil || e.Seq > oldest || e.Seq < next {
+				return errors.Join(fmt.Errorf("entry %d comes when %d is next, and %d the oldest",
+					e.Seq, next, oldest), err)
+			}
+		}
+		if next = e.Seq + 1; e.Seq == last {
+			return nil
+		}
+	}
+	return fmt.Errorf("the loop has ended before entry %d", next)
 }
 
 // first returns the oldest entry.
@@ -59,24 +74,35 @@ func first(db *stoat.DB, f *feed.Feed[post]) (at uint64, err error) {
 	return at, err
 }
 
-// wantConsistent wants entries, sublogs and counters of one moment to agree.
-func wantConsistent(t *testing.T, tx *stoat.Tx, f *feed.Feed[post]) {
+// inconsistency returns an error unless entries, sublogs and counters of one moment agree.
+func inconsistency(tx *stoat.Tx, f *feed.Feed[post]) error {
 	oldest, err := f.First(tx)
-	ok(t, err)
+	if err != nil {
+		return err
+	}
 	next, err := f.Len(tx)
-	ok(t, err)
-	for _, q := range []feed.Query[post]{
-		f.Query(), f.Query().Where(feed.In("author", "alice").Or(feed.In("author", "bob"))),
+	if err != nil {
+		return err
+	}
+	for name, q := range map[string]feed.Query[post]{
+		"all":     f.Query(),
+		"authors": f.Query().Where(feed.In("author", "alice").Or(feed.In("author", "bob"))),
 	} {
-		count, err := q.Count(tx)
-		ok(t, err)
-		equal(t, count, next-oldest)
+		if n, err := q.Count(tx); err != nil || n != next-oldest {
+			wrong := fmt.Errorf("%s: the count of %d to %d is %d", name, oldest, next, n)
+			return errors.Join(wrong, err)
+		}
 		seq := oldest
 		for e, err := range q.All(tx) {
-			ok(t, err)
-			equal(t, e.Seq, seq)
+			if err != nil || e.Seq != seq {
+				wrong := fmt.Errorf("%s: entry %d comes in place of %d", name, e.Seq, seq)
+				return errors.Join(wrong, err)
+			}
 			seq++
 		}
-		equal(t, seq, next)
+		if seq != next {
+			return fmt.Errorf("%s: the entries end at %d of %d", name, seq, next)
+		}
 	}
+	return nil
 }

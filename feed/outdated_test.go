@@ -38,9 +38,12 @@ func TestFeed_isOutdatedOnceAnotherTypeIsStored(t *testing.T) {
 	view(t, db, func(tx *stoat.Tx) {
 		_, err := old.Get(tx, 0)
 		wantErr(t, err, feed.ErrOutdated)
+		told := 0
 		for _, err := range old.Query().All(tx) {
 			wantErr(t, err, feed.ErrOutdated)
+			told++
 		}
+		equal(t, told, 1)
 	})
 	wantErr(t, old.Consume(t.Context(), db, "c", record), feed.ErrOutdated)
 	wantSeqs(t, db, f.Query(), 0, 1)
@@ -87,13 +90,17 @@ func TestFeed_followsSchemasInAnyOrder(t *testing.T) {
 	appendAll(t, db, g, newer{Author: "carol"})
 	for range 2 {
 		appendAll(t, db, f, post{Author: "dave"})
-		for _, h := range []func(*stoat.Tx, uint64) error{
-			func(tx *stoat.Tx, n uint64) error { _, err := f.Get(tx, n); return err },
-			func(tx *stoat.Tx, n uint64) error { _, err := g.Get(tx, n); return err },
-		} {
-			ok(t, h(before, 0)) // which lacks a schema
-			view(t, db, func(tx *stoat.Tx) { ok(t, h(tx, 1)) })
+		want := func(tx *stoat.Tx, n uint64, author string) {
+			t.Helper()
+			p, err := f.Get(tx, n)
+			ok(t, err)
+			q, err := g.Get(tx, n)
+			ok(t, err)
+			equal(t, p.Author, author)
+			equal(t, q.Author, author)
 		}
+		want(before, 0, "alice") // which lacks a schema
+		view(t, db, func(tx *stoat.Tx) { want(tx, 1, "carol"); want(tx, 2, "dave") })
 	}
 	ok(t, before.Rollback())
 }

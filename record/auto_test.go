@@ -56,19 +56,14 @@ func TestAuto_givesNoNumberTwice(t *testing.T) {
 	dir := t.TempDir()
 	give := func(want int64, change func(tx *stoat.Tx, c *record.Collection[ticket]) error) {
 		t.Helper()
-		db, err := stoat.Open(dir, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := openIn(t, dir)
 		c := mustOpen[ticket](t, db, "tickets", nil)
 		wantEqual(t, "key", insert(t, db, c, fmt.Sprint(want)), want)
-		err = db.Update(func(tx *stoat.Tx) error { return change(tx, c) })
+		err := db.Update(func(tx *stoat.Tx) error { return change(tx, c) })
 		if err != nil && !errors.Is(err, errRollback) {
 			t.Error(err)
 		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, db.Close())
 	}
 	give(1, func(tx *stoat.Tx, c *record.Collection[ticket]) error { return c.Delete(tx, 1) })
 	give(2, func(tx *stoat.Tx, c *record.Collection[ticket]) error { return c.Clear(tx) })
@@ -192,41 +187,50 @@ func TestAuto_comesAndGoes(t *testing.T) {
 	})
 }
 
+// openError returns what opening a collection of records of type R as "x" fails with.
+func openError[R any](db *stoat.DB, opts *record.Options[R]) error {
+	_, err := record.Open(db, "x", opts)
+	return err
+}
+
 func TestAuto_refusesOtherKeys(t *testing.T) {
 	db := openMemory(t)
 	type text struct {
 		A string `stoat:",key,auto"`
 	}
-	_, err := record.Open[text](db, "x", nil)
-	wantError(t, err, `collection "x"`, "field A", "auto", "string", "integers")
 	type float struct {
 		A float64 `stoat:",key,auto"`
 	}
-	_, err = record.Open[float](db, "x", nil)
-	wantError(t, err, "field A", "float64", "integers")
 	type several struct {
 		A string `stoat:",key"`
 		B int    `stoat:",auto,key"`
 	}
-	_, err = record.Open[several](db, "x", nil)
-	wantError(t, err, "field B", "auto", "A, B", "one field")
 	type noKey struct {
 		A int `stoat:",key"`
 		B int `stoat:",auto"`
 	}
-	_, err = record.Open[noKey](db, "x", nil)
-	wantError(t, err, "field B", "auto", "is not the key")
 	type two struct {
 		A int `stoat:",auto"`
 		B int `stoat:",key,auto"`
 	}
-	_, err = record.Open[two](db, "x", nil)
-	wantError(t, err, "fields A and B", "auto")
 	type function struct {
 		A int `stoat:",auto"`
 	}
-	_, err = record.Open(db, "x", &record.Options[function]{
+	byFunction := &record.Options[function]{
 		Key: func(f *function) tuple.Tuple { return tuple.Tuple{f.A} },
-	})
-	wantError(t, err, "field A", "auto", "is not the key")
+	}
+	for _, test := range []struct {
+		err   error
+		parts []string
+	}{
+		{openError[text](db, nil),
+			[]string{`collection "x"`, "field A", "auto", "string", "integers"}},
+		{openError[float](db, nil), []string{"field A", "float64", "integers"}},
+		{openError[several](db, nil), []string{"field B", "auto", "A, B", "one field"}},
+		{openError[noKey](db, nil), []string{"field B", "auto", "is not the key"}},
+		{openError[two](db, nil), []string{"fields A and B", "auto"}},
+		{openError(db, byFunction), []string{"field A", "auto", "is not the key"}},
+	} {
+		wantError(t, test.err, test.parts...)
+	}
 }

@@ -98,22 +98,21 @@ func TestCount_isSharedInATransaction(t *testing.T) {
 
 func TestCollection_survivesReopening(t *testing.T) {
 	dir := t.TempDir()
+	var want []*person
 	for i := range 3 {
-		db, err := stoat.Open(dir, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := openIn(t, dir)
 		c := mustOpen(t, db, "people", personOptions(record.CodecBinary))
-		put(t, db, c, &person{ID: int64(i), Email: fmt.Sprint(i), Home: home{"x", uint32(i)}})
+		p := &person{ID: int64(i), Email: fmt.Sprint(i), Home: home{"x", uint32(i)}}
+		want = append(want, p)
+		put(t, db, c, p)
 		view(t, db, func(tx *stoat.Tx) error {
 			if n, err := c.Count(tx); n != uint64(i+1) || err != nil {
 				t.Errorf("count %d, %v, want %d", n, err, i+1)
 			}
+			wantEqual(t, "records", collect(t, c.All(tx)), want)
 			return c.Verify(tx)
 		})
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, db.Close())
 	}
 }
 
@@ -166,7 +165,10 @@ func TestOpenTx_afterDeletingTheBucketInTheSameTransaction(t *testing.T) {
 		}
 		return c.Put(tx, &account{3, "c"})
 	})
-	view(t, db, func(tx *stoat.Tx) error { return c.Verify(tx) })
+	view(t, db, func(tx *stoat.Tx) error {
+		wantEqual(t, "records", collect(t, c.All(tx)), []*account{{2, "b"}, {3, "c"}})
+		return c.Verify(tx)
+	})
 }
 
 type account struct {
@@ -179,32 +181,18 @@ func TestCollection_isLookedUpInAFolderThatWasRestored(t *testing.T) {
 		ID   int64 `stoat:"id,key"`
 		Size int64 `stoat:"size"`
 	}
-	open := func(dir string) *stoat.DB {
-		t.Helper()
-		db, err := stoat.Open(dir, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return db
-	}
-	done := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	dir, saved := filepath.Join(t.TempDir(), "db"), filepath.Join(t.TempDir(), "saved")
-	db := open(dir)
-	done(db.Put([]byte("x"), nil))
-	done(db.Close())
-	done(os.CopyFS(saved, os.DirFS(dir)))
-	db = open(dir)
+	db := openIn(t, dir)
+	ok(t, db.Put([]byte("x"), nil))
+	ok(t, db.Close())
+	ok(t, os.CopyFS(saved, os.DirFS(dir)))
+	db = openIn(t, dir)
 	c := mustOpen[account](t, db, "accounts", nil)
 	view(t, db, func(tx *stoat.Tx) error { _, err := c.Count(tx); return err })
-	done(db.Close())
-	done(os.RemoveAll(dir))
-	done(os.CopyFS(dir, os.DirFS(saved)))
-	db = open(dir)
+	ok(t, db.Close())
+	ok(t, os.RemoveAll(dir))
+	ok(t, os.CopyFS(dir, os.DirFS(saved)))
+	db = openIn(t, dir)
 	mustOpen[other](t, db, "accounts", nil)
 	view(t, db, func(tx *stoat.Tx) error {
 		if _, err := c.Count(tx); !errors.Is(err, record.ErrOutdated) {
@@ -212,5 +200,5 @@ func TestCollection_isLookedUpInAFolderThatWasRestored(t *testing.T) {
 		}
 		return nil
 	})
-	done(db.Close())
+	ok(t, db.Close())
 }

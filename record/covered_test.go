@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -79,19 +80,35 @@ func TestSum_readsTheIndexAlone(t *testing.T) {
 
 func TestSum_readsRecordsWhereAnIndexDoesNotDo(t *testing.T) {
 	db, c, strip := openReadings(t, 100)
-	strip()
-	for name, q := range map[string]record.Query[reading]{
-		"filter":          c.Query().Filter(func(*reading) bool { return true }),
-		"limit":           c.Query().Limit(1000),
-		"other condition": c.Query().Where(record.Ge("value", 0)),
-	} {
+	tests := []struct {
+		name    string
+		q       record.Query[reading]
+		missing error // of records that the index of the condition still has
+	}{
+		{"filter", c.Query().Filter(func(*reading) bool { return true }), nil},
+		{"limit", c.Query().Limit(1000), nil},
+		{"other condition", c.Query().Where(record.Ge("value", 0)), stoat.ErrCorrupt},
+	}
+	sums := func(want int64, missing bool) {
+		t.Helper()
 		view(t, db, func(tx *stoat.Tx) error {
-			if sum, err := q.SumInt(tx, "count"); sum != 0 && err == nil {
-				t.Errorf("%s: the sum is %d, of no records", name, sum)
+			for _, test := range tests {
+				var wantErr error
+				if missing {
+					wantErr = test.missing
+				}
+				sum, err := test.q.SumInt(tx, "count")
+				if sum != want || !errors.Is(err, wantErr) {
+					t.Errorf("%s: the sum is %d, %v, want %d, %v", test.name, sum, err, want,
+						wantErr)
+				}
 			}
 			return nil
 		})
 	}
+	sums(99*100/2, false)
+	strip()
+	sums(0, true)
 }
 
 func BenchmarkSum_indexed(b *testing.B) {

@@ -87,7 +87,10 @@ func TestCollection_isOutdatedAfterAnotherOpen(t *testing.T) {
 	next, stop := iter.Pull2(old.Watch(t.Context(), db, old.Query()))
 	defer stop()
 	watched := func() error {
-		_, err, _ := next()
+		_, err, more := next()
+		if !more {
+			t.Fatal("the loop has ended")
+		}
 		return err
 	}
 	if err := watched(); err != nil {
@@ -107,7 +110,7 @@ func TestCollection_isOutdatedAfterAnotherOpen(t *testing.T) {
 	})
 	err := watched()
 	if !errors.Is(err, record.ErrOutdated) || errors.Is(err, stoat.ErrCorrupt) {
-		t.Errorf("watch: %v", err)
+		t.Fatalf("watch: %v", err)
 	}
 	if n := strings.Count(err.Error(), "collection"); n != 1 {
 		t.Errorf("watch: %q names the collection %d times", err, n)
@@ -116,18 +119,13 @@ func TestCollection_isOutdatedAfterAnotherOpen(t *testing.T) {
 
 func TestWatch_isOutdatedWhileItFollows(t *testing.T) {
 	db, err := stoat.Open(t.TempDir(), &stoat.Options{Sync: stoat.SyncNever})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	ok(t, err)
+	t.Cleanup(func() { ok(t, db.Close()) })
 	old := mustOpen[plain](t, db, "plain", nil)
 	steps := 0
 	for _, err := range old.Watch(t.Context(), db, old.Query()) {
 		if steps++; steps == 1 {
+			ok(t, err)
 			put(t, db, mustOpen[extended](t, db, "plain", nil), &extended{ID: 3})
 			continue
 		}

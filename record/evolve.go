@@ -102,13 +102,18 @@ func isEmpty(tx *stoat.Tx, name string) (bool, error) {
 	return true, tx.Err()
 }
 
+// metaOf returns the bucket of the definition of a collection, of its schemas and its count.
+func metaOf(tx *stoat.Tx, name string) (*stoat.Bucket, error) {
+	root, err := tx.Bucket([]byte(name))
+	if err != nil {
+		return nil, err
+	}
+	return root.Bucket([]byte("meta"))
+}
+
 // dropSchemas removes all stored schemas.
 func (c *Collection[T]) dropSchemas(tx *stoat.Tx) error {
-	root, err := tx.Bucket([]byte(c.name))
-	if err != nil {
-		return err
-	}
-	meta, err := root.Bucket([]byte("meta"))
+	meta, err := metaOf(tx, c.name)
 	if err != nil {
 		return err
 	}
@@ -117,11 +122,7 @@ func (c *Collection[T]) dropSchemas(tx *stoat.Tx) error {
 
 // loadSchemas returns the stored schemas.
 func loadSchemas(tx *stoat.Tx, name string) ([]*layout.Schema, error) {
-	root, err := tx.Bucket([]byte(name))
-	if err != nil {
-		return nil, err
-	}
-	meta, err := root.Bucket([]byte("meta"))
+	meta, err := metaOf(tx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -188,11 +189,7 @@ func create(tx *stoat.Tx, name string) error {
 // redefine stores a new definition, and the schema if it is new, which puts all other handles out
 // of date.
 func (c *Collection[T]) redefine(tx *stoat.Tx, wanted []byte, added *layout.Schema) error {
-	root, err := tx.Bucket([]byte(c.name))
-	if err != nil {
-		return err
-	}
-	meta, err := root.Bucket([]byte("meta"))
+	meta, err := metaOf(tx, c.name)
 	if err != nil {
 		return err
 	}

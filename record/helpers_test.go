@@ -107,6 +107,22 @@ func openMemory(tb testing.TB) *stoat.DB {
 	return db
 }
 
+// openIn opens the database in a folder. The caller closes it.
+func openIn(tb testing.TB, dir string) *stoat.DB {
+	tb.Helper()
+	db, err := stoat.Open(dir, nil)
+	ok(tb, err)
+	return db
+}
+
+// ok wants no error.
+func ok(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // mustOpen opens a collection.
 func mustOpen[T any](
 	tb testing.TB, db *stoat.DB, name string, opts *record.Options[T],

@@ -59,4 +59,8 @@ func TestKeys_ofAFunction(t *testing.T) {
 		wantError(t, record.SetField(tx, c, tuple.Tuple{3, "owl"}, "Text", "eagle"), "changed the key")
 		return c.Delete(tx, tuple.Tuple{3, "owl"})
 	})
+	view(t, db, func(tx *stoat.Tx) error {
+		wantEqual(t, "without the owl", collect(t, c.All(tx)), []*word{{"fox"}, {"stoat"}})
+		return c.Verify(tx)
+	})
 }

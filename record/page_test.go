@@ -67,15 +67,17 @@ func TestAfter_readsTheWholeResultInPages(t *testing.T) {
 				}
 				if got, ok := pages(t, r, tx, q); ok {
 					wantEqual(t, "pages: "+q.Explain(tx), got, want)
-					served++
+					if len(got) > 5 { // and so takes more than a page
+						served++
+					}
 				}
 			}
 			return nil
 		}
 		view(t, db, read)
 		update(t, db, read)
-		if served < 20 {
-			t.Errorf("%d of 200 queries could be read in pages", served)
+		if served < 50 {
+			t.Errorf("%d of 200 queries were read in several pages", served)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"slices"
@@ -302,7 +303,9 @@ func TestClose_keepsTheBackupThatIsDurable(t *testing.T) {
 	_, err = third.make(t, next, false)
 	wantErr(t, err, corrupt.Err)
 	for seed := range uint64(32) {
-		wantBackup(t, next.Crash(rand.New(rand.NewPCG(seed, 0))))
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			wantBackup(t, next.Crash(rand.New(rand.NewPCG(seed, 0))))
+		})
 	}
 	wantBackup(t, next.CrashKeepNone())
 }
@@ -324,8 +327,12 @@ func TestCopy_makesTheMarkOfAnUnfinishedBackupDurable(t *testing.T) {
 	ok(t, err)
 	ok(t, f.Copy(t.Context(), false))
 	for seed := range uint64(32) {
-		_, err := s.make(t, next.Crash(rand.New(rand.NewPCG(seed, 0))), false)
-		ok(t, err)
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			left := next.Crash(rand.New(rand.NewPCG(seed, 0)))
+			_, err := s.make(t, left, false)
+			ok(t, err)
+			wantBackup(t, left)
+		})
 	}
 	ok(t, f.Close())
 }

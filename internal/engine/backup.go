@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +34,7 @@ const (
 // backup. If a file of a read-only one is gone, because a writer has replaced it, the error matches
 // fs.ErrNotExist.
 func (e *Engine) Backup(ctx context.Context, target vfs.FS, dir string, link bool) error {
-	if err := e.settleIdentity(ctx); err != nil {
+	if err := e.ensureIdentity(ctx); err != nil {
 		return err
 	}
 	err := e.flush(ctx)
@@ -60,24 +59,6 @@ func (e *Engine) Backup(ctx context.Context, target vfs.FS, dir string, link boo
 		return fmt.Errorf("back up %s to %s: %w", e.dir, dir, err)
 	}
 	return nil
-}
-
-// settleIdentity makes sure that the database is on disk, durably, so that it does not get another
-// identity than its backup has. One that is poisoned is backed up as readers see it.
-func (e *Engine) settleIdentity(ctx context.Context) error {
-	if e.options.ReadOnly || e.options.Volatile {
-		return nil
-	}
-	if err := e.writer.lock(ctx, e.stop); err != nil {
-		return cmp.Or(context.Cause(ctx), err)
-	}
-	defer e.writer.unlock()
-	if err := e.writable(); errors.Is(err, ErrPoisoned) && !e.blank {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	return e.settleFiles()
 }
 
 // startBackup keeps Close waiting until done is called, and lets it end the context it returns.

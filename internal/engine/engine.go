@@ -44,9 +44,9 @@ type Engine struct {
 
 	writer writerLock         // held by the one write transaction
 	mem    *memtable.Memtable // the active memtable; replaced under writer and turn
-	blank  bool               // nothing of the database is on disk; guarded by writer
-	seen   bool               // its manifest was read, and may not be durable; likewise
-	marked bool               // it has the mark of an unfinished backup; likewise
+
+	standing standing // how far what is on disk can be relied on; guarded by writer
+	marked   bool     // it has the mark of an unfinished backup; likewise
 
 	turn      sync.Mutex    // held while a commit is appended or the active memtable is replaced
 	newest    memtable.Root // the active memtable with all appended commits

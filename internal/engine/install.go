@@ -7,9 +7,7 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/superversion"
-	"github.com/stoatdb/stoat/internal/wal"
 )
 
 // install makes a job's edit durable, then visible, then removes the files that it made obsolete.
@@ -151,70 +149,4 @@ func (e *Engine) removeGarbage() {
 	for _, name := range names {
 		e.removeFile(name)
 	}
-}
-
-// create starts an empty database in e.dir, which is locked and holds nothing but what a crash cut
-// off in the midst of establish. The log number keeps a log segment of that from being replayed,
-// should it stay or come back. The database is in memory only until establish.
-func (e *Engine) create(found files) (err error) {
-	if e.database, err = NewIdentity(); err != nil {
-		return err
-	}
-	if e.branch, err = NewBranch(); err != nil {
-		return err
-	}
-	e.blank = true
-	e.publishRecovered(&manifest.Version{Branch: e.branch, LogNumber: e.numbers.Load()}, nil)
-	e.removeAll(found.logs, wal.Name)
-	e.removeAll(found.manifests, manifest.Name)
-	e.removeAll(found.copies, manifest.CopyName)
-	return nil
-}
-
-// establish writes the first files of a new database, when its first transaction begins: who only
-// opens one waits for no sync. The name of the log becomes durable together with that of the
-// manifest, so the first commit need not see to it. The caller holds the writer lock.
-func (e *Engine) establish() error {
-	e.turn.Lock()
-	defer e.turn.Unlock()
-	if err := e.writable(); err != nil { // Close may have come first
-		return err
-	}
-	if e.pipeline.log == nil && !e.options.Volatile {
-		if err := e.startLog(); err != nil {
-			return err
-		}
-	}
-	e.installing.Lock()
-	defer e.installing.Unlock()
-	old := e.state.Load().Levels
-	version := *old.Version
-	if err := e.startManifest(&version); err != nil {
-		if errors.Is(err, manifest.ErrUnchanged) {
-			return err
-		}
-		return e.poison(err)
-	}
-	levels := superversion.NewLevels(&version, old, e.opener())
-	e.mu.Lock()
-	e.publishLocked(func(next *superversion.Superversion) { next.Levels = levels })
-	e.mu.Unlock()
-	if log := e.pipeline.log; log != nil {
-		log.Named()
-	}
-	e.blank = false
-	return nil
-}
-
-// publishRecovered makes the first state.
-func (e *Engine) publishRecovered(version *manifest.Version, full []sealed) {
-	s := &superversion.Superversion{
-		Levels: superversion.NewLevels(version, nil, e.opener()), Commit: e.committed.Load(),
-	}
-	for _, f := range full {
-		s.Sealed = append([]memtable.Root{f.root}, s.Sealed...)
-	}
-	e.sealed = full
-	e.state.Store(s)
-	e.current.Store(s)
 }

@@ -96,9 +96,9 @@ func (e *Engine) readManifest() (*manifest.State, files, error) {
 	if errors.Is(err, corrupt.Err) {
 		damage, n := err, len(found.manifests)
 		state, err = manifest.LoadCopy(e.fs, e.dir)
-		if n == 0 {
+		if n == 0 { // a manifest is made before its copy, so this look must come after that
 			if now, err := survey(e.fs, e.dir); err == nil && len(now.manifests) > 0 {
-				return nil, found, errReplaced // it is being made
+				return nil, found, errReplaced
 			}
 		}
 		if err != nil || n > 0 && state.Number < found.manifests[n-1] { // which would be an older state

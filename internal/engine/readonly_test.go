@@ -161,6 +161,36 @@ func TestOpen_readOnlyUsesTheCopyOfADamagedManifest(t *testing.T) {
 	}
 }
 
+// TestOpen_readOnlyUsesNoCopyOfAManifestThatIsBeingMade lets a writer make the manifest, and its
+// copy, just before one of the times when the reader lists the folder, but for the first.
+func TestOpen_readOnlyUsesNoCopyOfAManifestThatIsBeingMade(t *testing.T) {
+	for late := range 5 {
+		disk := killed(t)
+		name := named(t, disk, "MANIFEST-")[0]
+		whole := content(t, disk, name)
+		removeCopies(t, disk)
+		ok(t, disk.Remove("db/"+name))
+		lists := 0
+		files := faultfs.New(disk, func(op faultfs.Op) error {
+			if op.Kind == faultfs.List {
+				if lists++; lists == 2+late {
+					put(t, disk, name, whole)
+					put(t, disk, name+".copy", whole)
+				}
+			}
+			return nil
+		})
+		e, err := Open(files, "db", reading())
+		if err != nil {
+			t.Fatalf("made before list %d: %v", 2+late, err)
+		}
+		wantWords(t, e, allWords...)
+		if e.copied != nil {
+			t.Errorf("made before list %d: the copy is used: %v", 2+late, e.copied)
+		}
+	}
+}
+
 // TestOpen_readOnlyStartsOverWhenFilesVanish lets a writer merge away the first table that a reader
 // opens, just before it does.
 func TestOpen_readOnlyStartsOverWhenFilesVanish(t *testing.T) {

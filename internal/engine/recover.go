@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stoatdb/stoat/internal/backup"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/wal"
@@ -128,7 +128,7 @@ func (e *Engine) load(found files) error {
 	if err := e.makeDurable(full); err != nil {
 		return err
 	}
-	e.seen, e.marked = true, found.marked
+	e.standing, e.marked = unconfirmed, found.marked
 	orphans := e.orphans(version, found, full)
 	if state.Edits > 0 || state.Torn || len(full) > 0 || len(orphans) > 0 {
 		if err := e.confirm(); err != nil {
@@ -142,41 +142,17 @@ func (e *Engine) load(found files) error {
 	return nil
 }
 
-// confirm makes the manifest durable that was read when the database was opened: a killed process
-// may have written it, or its last edit, and never synced it. Who opens a database that was closed
-// has it done by the first transaction that may write, and waits for no sync before; else it comes
-// before anybody sees what it says, and before files are removed that it does not name. The mark of
-// an unfinished backup, which this is not any more, goes then. The caller holds the writer lock, or
-// is alone.
-func (e *Engine) confirm() error {
-	e.installing.Lock()
-	defer e.installing.Unlock()
-	if e.journal == nil { // else a newer one is durable
-		if err := e.syncManifest(); err != nil {
-			return err
-		}
+// publishRecovered makes the first state.
+func (e *Engine) publishRecovered(version *manifest.Version, full []sealed) {
+	s := &superversion.Superversion{
+		Levels: superversion.NewLevels(version, nil, e.opener()), Commit: e.committed.Load(),
 	}
-	if e.seen = false; e.marked {
-		e.removeFile(backup.Unfinished)
+	for _, f := range full {
+		s.Sealed = append([]memtable.Root{f.root}, s.Sealed...)
 	}
-	return nil
-}
-
-// syncManifest syncs the manifest that was read, and the names of all files.
-func (e *Engine) syncManifest() error {
-	name := manifest.Name(e.journalAt)
-	file, err := e.fs.Open(filepath.Join(e.dir, name))
-	if err != nil {
-		return fmt.Errorf("open %s: %w", name, err)
-	}
-	if err := errors.Join(file.Sync(), file.Close(), e.fs.SyncDir(e.dir)); err != nil {
-		err = fmt.Errorf("sync %s: %w", name, err)
-		if e.state.Load() == nil { // Open fails
-			return err
-		}
-		return e.poison(err) // or the next transaction would sync again
-	}
-	return nil
+	e.sealed = full
+	e.state.Store(s)
+	e.current.Store(s)
 }
 
 // loadManifest reads the manifest of a folder. It returns nil for a folder without one if that is

@@ -98,7 +98,7 @@ func (e *Engine) prepare() error {
 	if err := e.writable(); err != nil {
 		return err
 	}
-	if err := e.settleFiles(); err != nil {
+	if err := e.ensureOnDisk(); err != nil {
 		return err
 	}
 	limit := e.options.Tuning.MemtableBytes
@@ -109,18 +109,6 @@ func (e *Engine) prepare() error {
 		return err
 	}
 	return e.seal()
-}
-
-// settleFiles puts a new database on disk, and makes durable that of one that was there. The caller
-// holds the writer lock.
-func (e *Engine) settleFiles() error {
-	switch {
-	case e.blank:
-		return e.establish()
-	case e.seen:
-		return e.confirm()
-	}
-	return nil
 }
 
 // Get returns the value of key as this transaction sees it. The value is valid and unchanged until

@@ -105,18 +105,25 @@ func (l *lookout) reaches(m *people) error {
 		select {
 		case <-l.told:
 		case <-l.ended:
-			if l.err == nil && !l.broken {
-				return fmt.Errorf("live query %s has ended early", l.name)
-			}
-			return l.err
+			return l.early()
 		case <-deadline.C:
 			return fmt.Errorf("live query %s does not tell what there is", l.name)
 		}
 	}
 }
 
+// early returns the error of a loop that has ended before it was to, unless a read has failed.
+func (l *lookout) early() error {
+	if l.err == nil && !l.broken {
+		return fmt.Errorf("live query %s has ended early", l.name)
+	}
+	return l.err
+}
+
 // begins waits for the first result, which must be the answer in a state.
 func (l *lookout) begins(m *people) error {
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
 	select {
 	case <-l.told:
 		if s := l.newest.Load(); !s.sees(l.question, m) {
@@ -124,7 +131,9 @@ func (l *lookout) begins(m *people) error {
 				l.name, len(s.rows), len(m.answer(l.question)))
 		}
 	case <-l.ended:
-		return l.err
+		return l.early()
+	case <-deadline.C:
+		return fmt.Errorf("live query %s does not begin", l.name)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ type person struct {
 	Nick  string   `stoat:"nick,index"`
 }
 
-// stranger is a person without the nick name.
+// stranger is a person without the nick name. It is no part of person: gob would store that apart.
 type stranger struct {
 	ID    int64    `stoat:"id,key"`
 	Email string   `stoat:"email,unique"`

@@ -13,44 +13,6 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-func TestKill_leavesWhatIsNotDurableSo(t *testing.T) {
-	fs := NewCrashable()
-	if err := fs.MkdirAll("d"); err != nil {
-		t.Fatal(err)
-	}
-	write := func(name string, sync bool) {
-		t.Helper()
-		f, err := fs.Create("d/" + name)
-		if err == nil {
-			_, err = f.WriteAt([]byte(name), 0)
-		}
-		if err == nil && sync {
-			err = errors.Join(f.Sync(), fs.SyncDir("d"))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("synced", true)
-	write("unsynced", false)
-	names := func(fs *FS) string {
-		t.Helper()
-		names, err := fs.List("d")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.Join(names, " ")
-	}
-	killed := fs.Kill()
-	write("later", true)
-	if got := names(killed); got != "synced unsynced" {
-		t.Errorf("a killed process leaves %s", got)
-	}
-	if got := names(killed.CrashKeepNone()); got != "synced" {
-		t.Errorf("a power cut after that leaves %s", got)
-	}
-}
-
 func ok(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -156,6 +118,22 @@ func TestCrash_keepsAllOrNothingOnDemand(t *testing.T) {
 	want(t, all, "db/file", "SYNCED and more")
 	want(t, all, "db/new", "new")
 	wantAbsent(t, all, "db/removed")
+}
+
+func TestKill_leavesWhatIsNotDurableSo(t *testing.T) {
+	f := newDisk(t)
+	file := create(t, f, "db/file", "synced", true)
+	write(t, file, "SYNCED and more", 0)
+	create(t, f, "db/new", "new", false)
+	killed := f.Kill()
+	create(t, f, "db/later", "later", true)
+	want(t, killed, "db/file", "SYNCED and more")
+	want(t, killed, "db/new", "new")
+	wantAbsent(t, killed, "db/later")
+
+	after := killed.CrashKeepNone()
+	want(t, after, "db/file", "synced")
+	wantAbsent(t, after, "db/new")
 }
 
 func TestCrash_losesSectorsOneByOne(t *testing.T) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"testing"
@@ -51,7 +52,7 @@ func TestOpen_ofAClosedDatabaseSyncsWhenItIsWritten(t *testing.T) {
 	var d diary
 	e = mustOpen(t, faultfs.New(disk, d.note), calm())
 	if got := d.take(e); got != "" {
-		t.Errorf("opening: %s", got)
+		t.Errorf("opening: %s, want nothing", got)
 	}
 	mustCommit(t, e, "b")
 	want := "sync MANIFEST; sync directory; sync .log; sync directory"
@@ -60,7 +61,7 @@ func TestOpen_ofAClosedDatabaseSyncsWhenItIsWritten(t *testing.T) {
 	}
 	mustCommit(t, e, "c")
 	if got := d.take(e); got != "sync .log" {
-		t.Errorf("another commit: %s", got)
+		t.Errorf("another commit: %s, want sync .log", got)
 	}
 }
 
@@ -98,7 +99,7 @@ func TestClose_tellsThatANewDatabaseIsNotOnDisk(t *testing.T) {
 	e := mustOpen(t, files, calm())
 	broken.Store(true)
 	if err := e.Close(); !errors.Is(err, errBroken) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want errBroken", err)
 	}
 }
 
@@ -111,7 +112,7 @@ func cutOff(t *testing.T) *memfs.FS {
 	e := mustOpen(t, files, calm())
 	broken.Store(true)
 	if _, err := e.Begin(); !errors.Is(err, errBroken) {
-		t.Fatalf("error %v", err)
+		t.Fatalf("error %v, want errBroken", err)
 	}
 	return disk.CrashKeepAll()
 }
@@ -131,11 +132,14 @@ func TestCreate_isNotHeldUpByALogThatComesBack(t *testing.T) {
 		})
 		broken.Store(true)
 		if _, err := mustOpen(t, files, calm()).Begin(); !errors.Is(err, ErrPoisoned) {
-			t.Fatalf("error %v", err)
+			t.Fatalf("error %v, want ErrPoisoned", err)
 		}
 		for seed := range uint64(32) {
-			left := disk.Crash(rand.New(rand.NewPCG(seed, 0)))
-			mustCommit(t, mustOpen(t, left, calm()), "a")
+			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+				left := disk.Crash(rand.New(rand.NewPCG(seed, 0)))
+				mustCommit(t, mustOpen(t, left, calm()), "a")
+				wantWords(t, mustOpen(t, left.CrashKeepNone(), calm()), "a")
+			})
 		}
 	})
 }
@@ -148,7 +152,7 @@ func cutClose(t *testing.T) *memfs.FS {
 	files, broken := failing(disk, errBroken, is(faultfs.Sync, "MANIFEST"))
 	broken.Store(true)
 	if err := mustOpen(t, files, calm()).Close(); !errors.Is(err, errBroken) {
-		t.Fatalf("error %v", err)
+		t.Fatalf("error %v, want errBroken", err)
 	}
 	return disk.Kill()
 }
@@ -158,7 +162,11 @@ func TestBegin_doesNotRetryASync(t *testing.T) {
 	e := mustOpen(t, files, calm())
 	broken.Store(true)
 	for range 2 {
-		if _, err := e.Begin(); !errors.Is(err, ErrPoisoned) || !errors.Is(err, errBroken) {
+		w, err := e.Begin()
+		if err == nil {
+			w.Rollback()
+		}
+		if !errors.Is(err, ErrPoisoned) || !errors.Is(err, errBroken) {
 			t.Errorf("error %v, want ErrPoisoned", err)
 		}
 		broken.Store(false)
@@ -170,7 +178,23 @@ func TestBackup_isOfADatabaseThatIsDurable(t *testing.T) {
 	ok(t, mustOpen(t, disk, calm()).Backup(t.Context(), target, "copy", false))
 	e := mustOpen(t, disk.CrashKeepNone(), calm())
 	mustCommit(t, e, "a")
-	ok(t, e.Backup(t.Context(), target, "copy", false))
+	ok(t, e.Backup(t.Context(), target, "copy", false)) // which refuses another database's
+	copied, err := Open(target, "copy", reading())
+	ok(t, err)
+	wantWords(t, copied, "a")
+	ok(t, copied.Close())
+}
+
+// A database that is not on disk would get another identity than its backup.
+func TestBackup_isNotOfANewDatabaseThatIsPoisoned(t *testing.T) {
+	files, broken := failing(memfs.New(), errBroken, is(faultfs.Sync, "MANIFEST"))
+	broken.Store(true)
+	e := mustOpen(t, files, calm())
+	for range 2 { // the first time it is poisoned by that
+		if err := e.Backup(t.Context(), memfs.New(), "copy", false); !errors.Is(err, ErrPoisoned) {
+			t.Errorf("error %v, want ErrPoisoned", err)
+		}
+	}
 }
 
 // The mark of an unfinished backup lets another one replace a folder whose manifest is damaged.
