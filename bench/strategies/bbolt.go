@@ -61,6 +61,11 @@ func (b bboltBucket) Scan(start, end []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// Heads leaves nothing out: bbolt finds all of a value at once.
+func (b bboltBucket) Heads(start, end []byte, _ int) iter.Seq2[[]byte, []byte] {
+	return b.Scan(start, end)
+}
+
 func (b bboltBucket) Bucket(name []byte) (Bucket, error) {
 	bucket := b.bucket.Bucket(name)
 	if bucket == nil {

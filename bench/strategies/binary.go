@@ -71,6 +71,11 @@ func (c *fieldsInOrder) number(value []byte, field int) (float64, error) {
 	return number(f), nil
 }
 
+func (c *fieldsInOrder) reach(value []byte, field int) (int, error) {
+	_, rest, err := c.seek(value, field)
+	return len(value) - len(rest), err
+}
+
 func (c *fieldsInOrder) replace(value []byte, field int, from Record) ([]byte, error) {
 	_, rest, err := c.seek(value, field)
 	if err != nil {

@@ -30,6 +30,8 @@ type Bucket interface {
 	Delete(key []byte) error
 	// Scan returns a loop over the pairs from start up to end, without end; an empty end is none.
 	Scan(start, end []byte) iter.Seq2[[]byte, []byte]
+	// Heads is Scan for who looks at the first n bytes of each value: the others may be left out.
+	Heads(start, end []byte, n int) iter.Seq2[[]byte, []byte]
 	// Bucket returns the bucket of that name in this one; an absent one is an error.
 	Bucket(name []byte) (Bucket, error)
 	// CreateBucket creates a bucket in this one.

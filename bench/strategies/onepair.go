@@ -1,6 +1,9 @@
 package strategies
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+)
 
 // codec turns a whole record into a value.
 type codec interface {
@@ -11,6 +14,12 @@ type codec interface {
 	number(value []byte, field int) (float64, error)
 	// replace returns the value, in a slice of its own, with one field of another record.
 	replace(value []byte, field int, from Record) ([]byte, error)
+}
+
+// partial is a codec that finds a field without what is behind it.
+type partial interface {
+	// reach returns how many bytes from the start of the value are enough for number.
+	reach(value []byte, field int) (int, error)
 }
 
 // onePair is the layout of a pair a record.
@@ -64,9 +73,18 @@ func (l *onePair) update(b Bucket, id, field int, from Record) error {
 }
 
 func (l *onePair) sum(b Bucket, n, field int) (sum float64, err error) {
+	values, err := l.values(b, field)
+	if err != nil {
+		return 0, err
+	}
 	var found int
-	for _, value := range b.Scan(nil, nil) {
+	for key, value := range values {
 		x, err := l.codec.number(value, field)
+		if err != nil { // perhaps because the field is behind the head
+			if value, err = b.Get(key); err == nil {
+				x, err = l.codec.number(value, field)
+			}
+		}
 		if err != nil {
 			return 0, fmt.Errorf("record %d: %w", found, err)
 		}
@@ -77,6 +95,20 @@ func (l *onePair) sum(b Bucket, n, field int) (sum float64, err error) {
 		return 0, fmt.Errorf("%d records instead of %d", found, n)
 	}
 	return sum, nil
+}
+
+// values returns a loop over all records, of which there is as much as most need for a field, going
+// by the first one.
+func (l *onePair) values(b Bucket, field int) (iter.Seq2[[]byte, []byte], error) {
+	codec, ok := l.codec.(partial)
+	if !ok {
+		return b.Scan(nil, nil), nil
+	}
+	for _, value := range b.Scan(nil, nil) {
+		n, err := codec.reach(value, field)
+		return b.Heads(nil, nil, n+n/4), err
+	}
+	return b.Scan(nil, nil), nil
 }
 
 func (l *onePair) get(b Bucket, id int) ([]byte, error) {

@@ -39,6 +39,7 @@ type stoatSpace interface {
 	Put(key, value []byte) error
 	Delete(key []byte) error
 	Scan(r stoat.Range) iter.Seq2[[]byte, []byte]
+	Heads(r stoat.Range, n int) iter.Seq2[[]byte, []byte]
 	Bucket(name []byte) (*stoat.Bucket, error)
 	CreateBucket(name []byte) (*stoat.Bucket, error)
 }
@@ -61,6 +62,10 @@ func (b stoatBucket[S]) Delete(key []byte) error { return b.space.Delete(key) }
 // Scan leaves errors to the transaction, whose end reports them.
 func (b stoatBucket[S]) Scan(start, end []byte) iter.Seq2[[]byte, []byte] {
 	return b.space.Scan(stoat.Range{Start: start, End: end})
+}
+
+func (b stoatBucket[S]) Heads(start, end []byte, n int) iter.Seq2[[]byte, []byte] {
+	return b.space.Heads(stoat.Range{Start: start, End: end}, n)
 }
 
 func (b stoatBucket[S]) Bucket(name []byte) (Bucket, error) {
