@@ -120,6 +120,7 @@ func (w *walk) init(lower, upper []byte, values int) bool {
 		return false
 	}
 	w.cursor.Init(w.from.tx.snapshot(), lower, upper, values, &w.values)
+	w.cursor.Narrow(max(w.left, 0))
 	if w.reverse {
 		return w.cursor.Last()
 	}

@@ -108,19 +108,8 @@ func (e *Encoded) Decode(d *Dictionary, kinds []byte) (Column, error) {
 	if err := e.checkSize(d, kinds); err != nil {
 		return Column{}, err
 	}
-	values.data = make([]byte, 0, e.lengths.size)
-	for i := range e.lengths.count {
-		value, length := e.values.At(i), int(e.lengths.at(i))
-		if isEncoded(kinds, i) {
-			values.data, err = d.Decode(values.data, value, length)
-		} else if values.data = append(values.data, value...); len(value) != length {
-			err = fmt.Errorf("value %d has %d bytes, want %d", i, len(value), length)
-		}
-		if err != nil {
-			return Column{}, err
-		}
-	}
-	return values, nil
+	values.data, err = e.decode(make([]byte, 0, e.lengths.size), d, kinds, 0, e.lengths.count)
+	return values, err
 }
 
 // checkSize makes sure, before memory is taken, that values which are said to be far longer than

@@ -30,11 +30,11 @@ type Keys struct {
 	count          int
 	variable       bool
 
-	heads     []byte // form 1: the heads and the base; form 2: the heads
-	width     int    // form 1: bytes of a head; form 2: bytes of an end
-	mask      uint64 // the low width bytes
-	base      uint64
-	slope     float64 // form 1: heads times this is about an index
+	heads     []byte  // form 1: the heads and the base; form 2: the heads
+	width     int     // form 1: bytes of a head; form 2: bytes of an end
+	mask      uint64  // the low width bytes
+	base      uint64  // the first head
+	slope     float64 // a head, less base, times this is about an index; 0 if not
 	headBytes int     // bytes of a middle that are in its head
 	restBytes int     // bytes of a middle that are not
 	rest      []byte  // form 1: the rests; form 2: the middles
@@ -174,6 +174,7 @@ func (k *Keys) parseVariable(r *cutter, h keyHeader) error {
 	if before != h.middle {
 		return fmt.Errorf("keys end at %d of %d", before, h.middle)
 	}
+	k.measureSpread()
 	return nil
 }
 
@@ -252,26 +253,37 @@ func (k *Keys) Expand() Column {
 	if k.variable {
 		return k.expandVariable()
 	}
-	// Every key starts as prefix and suffix, copied in doubling steps; the middles go in between.
-	size := len(k.prefix) + k.headBytes + k.restBytes + len(k.suffix)
+	size := k.fixedBytes()
 	data := make([]byte, k.count*size)
+	k.expand(data, 0, k.count)
+	return Column{data: data, size: size}
+}
+
+// fixedBytes returns the length of each key of form 1.
+func (k *Keys) fixedBytes() int {
+	return len(k.prefix) + k.headBytes + k.restBytes + len(k.suffix)
+}
+
+// expand fills data with n keys of form 1 from key first on. Every one starts as prefix and suffix,
+// copied in doubling steps; the middles go in between.
+func (k *Keys) expand(data []byte, first, n int) {
+	size := k.fixedBytes()
 	copy(data, k.prefix)
 	copy(data[size-len(k.suffix):], k.suffix)
-	for n := size; n < len(data); n *= 2 {
-		copy(data[n:], data[:n])
+	for done := size; done < len(data); done *= 2 {
+		copy(data[done:], data[:done])
 	}
-	for i := range k.count {
+	for i := range n {
 		middle := data[i*size+len(k.prefix):][:k.headBytes+k.restBytes]
-		head := (k.base + k.delta(i)) << (64 - 8*uint(k.headBytes))
+		head := (k.base + k.delta(first+i)) << (64 - 8*uint(k.headBytes))
 		for j := range k.headBytes {
 			middle[j] = byte(head >> 56)
 			head <<= 8
 		}
 		if k.restBytes > 0 {
-			copy(middle[k.headBytes:], k.restAt(i))
+			copy(middle[k.headBytes:], k.restAt(first+i))
 		}
 	}
-	return Column{data: data, size: size}
 }
 
 func (k *Keys) expandVariable() Column {

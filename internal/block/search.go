@@ -3,6 +3,7 @@ package block
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"math/bits"
 )
 
@@ -110,15 +111,11 @@ func (k *Keys) restAt(i int) []byte { return k.rest[i*k.restBytes : (i+1)*k.rest
 // searchVariable searches form 2 for a key without the prefix.
 func (k *Keys) searchVariable(key []byte) (index int, exact bool) {
 	head := headOf(key, variableHeadBytes)
-	i := 0
-	for n := k.count; n > 0; {
-		half := (n + 1) / 2
-		_, below := bits.Sub64(k.headAt(i+half-1), head, 0)
-		i += half & -int(below)
-		n -= half
+	i := k.lowerBoundVariable(head)
+	if i == k.count || k.headAt(i) != head {
+		return i, false
 	}
-	end := k.count
-	for i < end {
+	for end := k.count; i < end; { // of equal heads there are few, or many in a row
 		mid := int(uint(i+end) / 2)
 		if k.headAt(mid) > head || bytes.Compare(k.middle(mid), key) >= 0 {
 			end = mid
@@ -127,6 +124,51 @@ func (k *Keys) searchVariable(key []byte) (index int, exact bool) {
 		}
 	}
 	return i, i < k.count && string(k.middle(i)) == string(key)
+}
+
+// lowerBoundVariable is lowerBound for form 2.
+func (k *Keys) lowerBoundVariable(head uint64) int {
+	from, to := 0, k.count
+	if k.slope > 0 && head >= k.base {
+		guess := min(float64(head-k.base)*k.slope, float64(to))
+		lo := min(max(int(guess)-guessed/2, 1), to-1-guessed)
+		hi := lo + guessed
+		switch {
+		case k.headAt(lo-1) >= head:
+			to = lo - 1
+		case k.headAt(hi) < head:
+			from = hi + 1
+		default:
+			from, to = lo, hi
+		}
+	}
+	for n := to - from; n > 0; {
+		half := (n + 1) / 2
+		_, below := bits.Sub64(k.headAt(from+half-1), head, 0)
+		from += half & -int(below)
+		n -= half
+	}
+	return from
+}
+
+// measureSpread finds out whether the heads of form 2 are spread evenly enough for a guess, by a
+// few of them. The first bytes of texts rarely are; those of numbers with names behind them are.
+func (k *Keys) measureSpread() {
+	const samples = 8
+	last := k.headAt(k.count - 1)
+	if k.base = k.headAt(0); k.count <= 2*guessed || last < k.base {
+		return
+	}
+	slope := float64(k.count) / float64(last-k.base+1)
+	for i := range samples {
+		at := i * k.count / samples
+		head := k.headAt(at)
+		guess := float64(head-k.base) * slope
+		if head < k.base || math.Abs(guess-float64(at)) > guessed/2 {
+			return
+		}
+	}
+	k.slope = slope
 }
 
 // headAt returns head i of form 2.

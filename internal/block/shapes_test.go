@@ -73,6 +73,15 @@ func shapes(rng *rand.Rand) []shape {
 			return append(make([]byte, 65_534), byte(7*i))
 		}),
 		of("65,535 random bytes", 3, func(int) []byte { return random(65_535) }),
+		of("counters with names", 450, func(i int) []byte {
+			return append(counter(1<<20+i/15), fmt.Sprintf("name%d", i%15*7919)...)
+		}),
+		of("counters with names, and a few others", 450, func(i int) []byte {
+			if i%100 == 99 {
+				return append(counter(1<<20), random(5)...)
+			}
+			return append(counter(1<<20+i/15), "abcdefghijklmnop"[i%15:]...)
+		}),
 		of("up to 2,000 bytes", 100, func(i int) []byte { return random(1 + rng.Intn(2000)) }),
 	}
 }

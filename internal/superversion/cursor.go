@@ -15,16 +15,17 @@ import (
 // are taken from it without any comparison. That is nearly always so, because one run holds nearly
 // all data or runs do not interleave.
 //
-// The zero Cursor must be initialised with Init. It keeps its superversion alive. Not safe for
-// concurrent use. Keys and values are valid as long as the superversion is reachable, and must not
-// be modified.
+// The zero Cursor must be initialised with Init, and not be copied then. It keeps its superversion
+// alive. Not safe for concurrent use. Keys and values are valid as long as the superversion is
+// reachable, and what is in the scratch until that is reset; they must not be modified.
 type Cursor struct {
 	snapshot     *Superversion
-	sources      []source   // newest first, so that the lower index wins among equal keys
-	deletions    []deletion // newest first: what is deleted as ranges within the bounds
-	runs         int        // so many runs that delete ranges were looked at
-	lower, upper []byte     // [lower, upper); a nil upper is no bound
-	shared       int        // bytes that all keys within the bounds have in common
+	sources      []source     // newest first, so that the lower index wins among equal keys
+	deletions    []deletion   // newest first: what is deleted as ranges within the bounds
+	runs         int          // so many runs that delete ranges were looked at
+	lower, upper []byte       // [lower, upper); a nil upper is no bound
+	bounds       table.Bounds // the same, for the sources of a cursor that is narrowed
+	shared       int          // bytes that all keys within the bounds have in common
 	reading      table.Reading
 	scratch      *Scratch // of values that have to be decoded
 	all          bool     // yield what is deleted or expired, too: for merges
@@ -61,6 +62,16 @@ func (c *Cursor) Init(s *Superversion, lower, upper []byte, values int, scratch 
 		c.addRun(&s.Levels.Young[i])
 	}
 	c.addRun(&s.Levels.Bottom)
+}
+
+// Narrow tells c, which is on no entry and has a scratch, that it will pass all entries within its
+// bounds, or about limit entries if that is not 0. Where that is few of a block, c brings in only
+// these, with their keys in the scratch, too.
+func (c *Cursor) Narrow(limit int) {
+	c.bounds = table.Bounds{Lower: c.lower, Upper: c.upper, Limit: limit, Scratch: c.scratch}
+	for i := range c.sources {
+		c.sources[i].bounds = &c.bounds
+	}
 }
 
 // InitMerge makes c a cursor over all entries of the given runs of l, newest run first, that yields

@@ -24,8 +24,9 @@ type walk struct {
 	reverse bool // the direction of travel
 }
 
-// newWalk returns a walk over the keys of s in [lower, upper); an empty upper is no bound.
-func newWalk(t testing.TB, s *state, lower, upper string, reading int) *walk {
+// newWalk returns a walk over the keys of s in [lower, upper); an empty upper is no bound. If limit
+// is not negative, its cursor is narrowed.
+func newWalk(t testing.TB, s *state, lower, upper string, reading, limit int) *walk {
 	w := &walk{t: t, reading: reading, values: s.all().visible(s.disk.now), at: -1}
 	for _, key := range slices.Sorted(maps.Keys(w.values)) {
 		if key >= lower && (upper == "" || key < upper) {
@@ -36,7 +37,12 @@ func newWalk(t testing.TB, s *state, lower, upper string, reading int) *walk {
 	if upper != "" {
 		end = []byte(upper)
 	}
-	w.c.Init(s.Superversion, []byte(lower), end, reading, nil)
+	if limit < 0 {
+		w.c.Init(s.Superversion, []byte(lower), end, reading, nil)
+		return w
+	}
+	w.c.Init(s.Superversion, []byte(lower), end, reading, new(Scratch))
+	w.c.Narrow(limit)
 	return w
 }
 
@@ -178,10 +184,12 @@ func TestCursor_walksLikeASortedList(t *testing.T) {
 			if upper != "" && lower > upper {
 				lower, upper = upper, lower
 			}
-			w := newWalk(t, s, lower, upper, []int{NoValues, 1 + rng.IntN(12), Values, Values}[rng.IntN(4)])
+			limit := rng.IntN(10) - 4
+			reading := []int{NoValues, 1 + rng.IntN(12), Values, Values}[rng.IntN(4)]
+			w := newWalk(t, s, lower, upper, reading, limit)
 			for range 60 {
 				if w.step(rng); t.Failed() {
-					t.Logf("from %q to %q, %d bytes of values", lower, upper, w.reading)
+					t.Logf("from %q to %q, %d bytes of values, limit %d", lower, upper, reading, limit)
 					return
 				}
 			}

@@ -13,7 +13,8 @@ type source struct {
 	newer   int           // so many of the cursor's deletions are newer
 	gap     keyspace.Span // around the current key: none of those deletes any of its keys
 	reading table.Reading
-	at      int // index in run of the table that tab is in
+	bounds  *table.Bounds // nil if there are none
+	at      int           // index in run of the table that tab is in
 	tab     table.Cursor
 	mem     memtable.Cursor
 
@@ -32,10 +33,11 @@ func (s *source) enter(i, step int, move, next func(*table.Cursor) bool) bool {
 	for ; i >= 0 && i < len(s.run.Tables); i, move = i+step, next {
 		s.at, s.fetched = i, 0
 		s.tab.Init(s.run.Tables[i].Table, s.reading)
+		s.tab.Bind(s.bounds)
 		if move(&s.tab) {
 			return true
 		}
-		if s.err = s.tab.Err(); s.err != nil {
+		if s.err = s.tab.Err(); s.err != nil || s.tab.Done() {
 			return false
 		}
 	}
@@ -74,7 +76,7 @@ func (s *source) next() bool {
 	if s.tab.Next() {
 		return true
 	}
-	if s.err = s.tab.Err(); s.err != nil {
+	if s.err = s.tab.Err(); s.err != nil || s.tab.Done() {
 		return false
 	}
 	return s.enter(s.at+1, 1, (*table.Cursor).First, (*table.Cursor).First)
@@ -87,7 +89,7 @@ func (s *source) prev() bool {
 	if s.tab.Prev() {
 		return true
 	}
-	if s.err = s.tab.Err(); s.err != nil {
+	if s.err = s.tab.Err(); s.err != nil || s.tab.Done() {
 		return false
 	}
 	return s.enter(s.at-1, -1, (*table.Cursor).Last, (*table.Cursor).Last)

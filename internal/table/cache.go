@@ -25,8 +25,8 @@ func (s *slot[T]) empty(c *Cache) {
 
 // unit is what a slot holds: one part of a block, to be evicted as a whole.
 type unit[T any] struct {
+	hot   atomic.Bool // used since the clock's hand last passed; beside what is used with it
 	item  T
-	hot   atomic.Bool // used since the clock's hand last passed
 	home  *slot[T]
 	bytes int64
 	at    int // index in the cache's ring, guarded by its mutex

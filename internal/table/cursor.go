@@ -2,7 +2,6 @@ package table
 
 import (
 	"math"
-	"runtime"
 
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
@@ -18,36 +17,50 @@ const (
 	ReadValues Reading = math.MaxInt // values as a whole
 )
 
-// seeksPerDecode is how many seeks into blocks of encoded values there are, more or less, for each
-// block that is decoded as a whole, as for lookups; a seek is likely to be followed by more reads.
-const seeksPerDecode = 8
+// Bounds is what of a table a cursor is to come to. If that is only a few entries of a block, it
+// brings in no more.
+type Bounds struct {
+	Lower, Upper []byte         // the keys in [Lower, Upper); a nil Upper is no bound
+	Limit        int            // about so many entries are wanted; 0 if that is not known
+	Scratch      *block.Scratch // for their keys and values
+}
 
 // Cursor walks the entries of a [Table] in key order, tombstones included, in both directions. It
-// must be initialised with Init. It holds the current block, so that moving within a block and
-// looking at entries is indexing. Not safe for concurrent use.
+// must be initialised with Init. It holds a window: the entries of a block, or just those of them
+// that it is to come to, so that moving within it and looking at entries is indexing. Not safe for
+// concurrent use.
 //
-// Keys and values must not be modified. Keys stay valid forever; values as long as the table is
-// reachable. Moving past either end, or into a block that cannot be read, leaves the cursor on no
-// entry: it has to be positioned anew.
+// Keys and values must not be modified. Keys stay valid forever, and values as long as the table is
+// reachable, but in a cursor with bounds both until their scratch is reset. Moving past either end,
+// or into a block that cannot be read, leaves the cursor on no entry: it has to be positioned anew.
 type Cursor struct {
-	at, count int // index in the block, and its number of entries; both 0 if on no entry
-	keys      block.Column
+	at, count int            // index in the window, and its length; both 0 if on no entry
+	keys      block.Column   // of the window, as are values and kinds
 	values    block.Column   // empty if the cursor reads none, or if they are encoded
-	encoded   *block.Encoded // the values, if they are
+	encoded   *block.Encoded // the values of the block, if the window's are not decoded
 	kinds     []byte
 	parsed    *block.Keys // of the block
+	first     int         // the index in the block of the window's first entry
 	block     int
 	reader    *reader
 	table     *Table
+	bounds    *Bounds // nil if there are none
 	err       error
 	loaded    bool // the values of the block are, which cursors for merges do on demand
 	reading   Reading
+	above     bool // what is above the window is above the bounds
+	below     bool // what is below the window is below the bounds
+	done      bool // see Done
 	moved     bool // it went from one block to the next since it was positioned
 	asked     int  // the last block that was asked for in the direction of that move
 }
 
 // Init makes c a cursor over t that is on no entry.
 func (c *Cursor) Init(t *Table, reading Reading) { *c = Cursor{table: t, reading: reading} }
+
+// Bind tells c, which is on no entry, what it is to come to. From then on it may leave out all
+// other entries. The bounds must stay as they are; nil is none. It is not for [ReadStored].
+func (c *Cursor) Bind(bounds *Bounds) { c.bounds = bounds }
 
 // First moves to the first entry and reports whether there is one.
 func (c *Cursor) First() bool { return c.open() && c.pass(0, false) }
@@ -57,11 +70,11 @@ func (c *Cursor) Last() bool { return c.open() && c.pass(len(c.reader.slots)-1, 
 
 // SeekBlock moves to the first entry of block b and reports whether there is one. [Table.Blocks]
 // says which there are.
-func (c *Cursor) SeekBlock(b int) bool { return c.open() && c.enter(b, false) }
+func (c *Cursor) SeekBlock(b int) bool { return c.open() && c.pass(b, false) }
 
 // Seek moves to the first entry whose key is not below key and reports whether there is one.
 func (c *Cursor) Seek(key []byte) bool {
-	b, i, ok := c.search(key)
+	b, keys, i, ok := c.search(key)
 	switch {
 	case !ok:
 		return false
@@ -69,30 +82,24 @@ func (c *Cursor) Seek(key []byte) bool {
 		return c.pass(0, false)
 	case i == 0:
 		return c.pass(b, false)
-	case !c.enter(b, false):
-		return false
-	case i == c.count:
-		return c.nextBlock()
+	case i == keys.Len():
+		return c.goOn(b+1, false)
 	}
-	c.at = i
-	return true
+	return c.load(b, keys, i, false, false)
 }
 
 // SeekBefore moves to the last entry whose key is below key and reports whether there is one.
 func (c *Cursor) SeekBefore(key []byte) bool {
-	b, i, ok := c.search(key)
+	b, keys, i, ok := c.search(key)
 	switch {
 	case !ok:
 		return false
 	case b < 0:
 		return c.leave()
-	case !c.enter(b, false):
-		return false
 	case i == 0:
-		return c.prevBlock()
+		return c.goOn(b-1, true)
 	}
-	c.at = i - 1
-	return true
+	return c.load(b, keys, i-1, true, false)
 }
 
 // Next moves to the next entry and reports whether there is one.
@@ -101,7 +108,7 @@ func (c *Cursor) Next() bool {
 		c.at = i
 		return true
 	}
-	return c.nextBlock()
+	return c.nextWindow()
 }
 
 // Prev moves to the entry before and reports whether there is one.
@@ -110,7 +117,7 @@ func (c *Cursor) Prev() bool {
 		c.at--
 		return true
 	}
-	return c.prevBlock()
+	return c.prevWindow()
 }
 
 // Valid reports whether the cursor is on an entry. The other accessors require that it is.
@@ -125,17 +132,17 @@ func (c *Cursor) Value() []byte { return c.values.At(c.at) }
 // Entry returns the current entry; without the value if the cursor reads keys only.
 func (c *Cursor) Entry() keyspace.Entry { return c.entry(c.at) }
 
-// entry returns entry i of the block.
+// entry returns entry i of the window.
 func (c *Cursor) entry(i int) keyspace.Entry {
 	e := keyspace.Entry{Kind: block.KindAt(c.kinds, i)}
 	if e.Kind == keyspace.KindDelete {
 		return e
 	}
-	e.Until = c.parsed.Until(i)
+	e.Until = c.parsed.Until(c.first + i)
 	switch {
 	case c.reading == ReadKeys:
 	case c.encoded != nil:
-		c.encoded.Entry(i, &e)
+		c.encoded.Entry(c.first+i, &e)
 	default:
 		e.Value = c.values.At(i)
 	}
@@ -146,19 +153,19 @@ func (c *Cursor) entry(i int) keyspace.Entry {
 func (c *Cursor) Kind() keyspace.Kind { return block.KindAt(c.kinds, c.at) }
 
 // Until returns when the current entry expires, in milliseconds since 1970, or 0.
-func (c *Cursor) Until() uint64 { return c.parsed.Until(c.at) }
+func (c *Cursor) Until() uint64 { return c.parsed.Until(c.first + c.at) }
 
 // Plain reports whether the block that the cursor is in has puts and tombstones only, none of which
 // expires or is encoded, so that [Cursor.Walk] and [Cursor.Value] may be used.
 func (c *Cursor) Plain() bool { return c.encoded == nil && c.parsed.Plain() }
 
-// WindowFirst returns the smallest key of the block that the cursor is in.
+// WindowFirst returns the smallest key of the window.
 func (c *Cursor) WindowFirst() []byte { return c.keys.At(0) }
 
-// WindowLast returns the largest key of the block that the cursor is in.
+// WindowLast returns the largest key of the window.
 func (c *Cursor) WindowLast() []byte { return c.keys.At(c.count - 1) }
 
-// Ahead returns how many entries of the block lie beyond the current one, in the given direction.
+// Ahead returns how many entries of the window lie beyond the current one, in the given direction.
 func (c *Cursor) Ahead(reverse bool) int {
 	if reverse {
 		return c.at
@@ -166,8 +173,8 @@ func (c *Cursor) Ahead(reverse bool) int {
 	return c.count - 1 - c.at
 }
 
-// KeyAhead returns the key of the entry n entries ahead in the block, in the given direction. There
-// must be one.
+// KeyAhead returns the key of the entry n entries ahead in the window, in the given direction.
+// There must be one.
 func (c *Cursor) KeyAhead(n int, reverse bool) []byte {
 	if reverse {
 		return c.keys.At(c.at - n)
@@ -175,120 +182,17 @@ func (c *Cursor) KeyAhead(n int, reverse bool) []byte {
 	return c.keys.At(c.at + n)
 }
 
-// Err returns the error that ended the last move, or nil if it simply met the end.
-func (c *Cursor) Err() error { return c.err }
-
-// open opens the table and forgets the last error.
-func (c *Cursor) open() bool {
-	if c.reader == nil {
-		if c.reader, c.err = c.table.opened(); c.err != nil {
-			return c.leave()
-		}
-	}
-	c.err = nil
-	return true
-}
-
-// search finds key as [reader.search] does. If ok is false, the cursor has an error.
-func (c *Cursor) search(key []byte) (b, i int, ok bool) {
-	if !c.open() {
-		return 0, 0, false
-	}
-	b, _, i, _, c.err = c.reader.search(key)
-	runtime.KeepAlive(c)
-	if c.err != nil {
-		return 0, 0, c.leave()
-	}
-	return b, i, true
-}
-
-// leave puts the cursor on no entry.
-func (c *Cursor) leave() bool {
-	c.at, c.count = 0, 0
-	return false
-}
-
-func (c *Cursor) nextBlock() bool {
-	if c.count > 0 && c.block+1 < len(c.reader.slots) {
-		c.askAhead(c.block+1, false)
-		return c.pass(c.block+1, false)
-	}
-	return c.leave()
-}
-
-func (c *Cursor) prevBlock() bool {
-	if c.count > 0 && c.block > 0 {
-		c.askAhead(c.block-1, true)
-		return c.pass(c.block-1, true)
-	}
-	return c.leave()
-}
-
-// askAhead makes sure that block b and those behind it are on their way to memory.
-func (c *Cursor) askAhead(b int, reverse bool) {
-	if past := reverse && b < c.asked || !reverse && b > c.asked; past || !c.moved {
-		c.moved, c.asked = true, c.reader.prefetch(b, reverse, c.reading == ReadKeys)
-	}
-}
-
-// pass is enter on the way through the whole block: values are decoded, if the cursor is for that.
-func (c *Cursor) pass(b int, last bool) bool { return c.load(b, true) && c.stand(last) }
-
-// enter moves to the first entry of block b, or to the last.
-func (c *Cursor) enter(b int, last bool) bool { return c.load(b, false) && c.stand(last) }
-
-// stand puts the cursor, which is in a block, on its first entry or on the last.
-func (c *Cursor) stand(last bool) bool {
-	c.at = 0
-	if last {
-		c.at = c.count - 1
-	}
-	return true
-}
-
-// load makes block b the current one. If whole, a cursor for values has them decoded.
-func (c *Cursor) load(b int, whole bool) bool {
-	c.leave()
-	keys, err := c.reader.keys(b)
-	if c.loaded = c.reading > ReadKeys; c.loaded && err == nil {
-		err = c.loadValues(b, keys, whole)
-	}
-	if err != nil {
-		c.err = err
-		return false
-	}
-	c.keys = *c.reader.flat(b, keys)
-	c.parsed, c.kinds = keys, keys.Kinds()
-	c.block, c.count = b, keys.Len()
-	runtime.KeepAlive(c)
-	return true
-}
-
-func (c *Cursor) loadValues(b int, keys *block.Keys, whole bool) error {
-	values, encoded, err := c.reader.contents(b, keys)
-	if encoded != nil && c.reading > ReadKeys &&
-		(whole || c.reader.worthDecoding(encoded, uint64(b)<<16, seeksPerDecode)) {
-		if c.reading == ReadValues {
-			values, err = c.reader.decode(b, keys, encoded)
-		} else {
-			values, err = c.reader.heads(b, keys, encoded, int(c.reading))
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if c.encoded = nil; values == nil {
-		c.encoded = encoded
-		return nil
-	}
-	c.values = *values
-	return nil
-}
-
-// Peek returns the entry n entries ahead in the block, in the given direction. There must be one.
+// Peek returns the entry n entries ahead in the window, in the given direction. There must be one.
 func (c *Cursor) Peek(n int, reverse bool) keyspace.Entry {
 	if reverse {
 		return c.entry(c.at - n)
 	}
 	return c.entry(c.at + n)
 }
+
+// Err returns the error that ended the last move, or nil if it simply met the end.
+func (c *Cursor) Err() error { return c.err }
+
+// Done reports whether the last move ended because nothing of what is left is within the bounds,
+// neither in this table nor in one behind it.
+func (c *Cursor) Done() bool { return c.done }

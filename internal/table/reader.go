@@ -247,6 +247,9 @@ func (r *reader) loadFilter() (*filter.Filter, error) {
 // key is below all keys.
 func (r *reader) search(key []byte) (b int, keys *block.Keys, i int, exact bool, err error) {
 	for b = r.index.find(key); b >= 0; b-- {
+		if u := r.slots[b].values.Load(); u != nil {
+			u.hot.Load() // they are likely to be looked at: let them come while the key is searched
+		}
 		if keys, err = r.keys(b); err != nil {
 			return b, nil, 0, false, err
 		}
