@@ -65,14 +65,14 @@ func (d *Dictionary) get() (*pattern.Dictionary, error) {
 }
 
 // Decode appends to dst a value of length bytes that was encoded with d. It allocates only if dst
-// has too little room.
+// has too little room. What a larger dst has behind the value is undefined then.
 func (d *Dictionary) Decode(dst, encoded []byte, length int) ([]byte, error) {
 	words, dst, err := d.prepare(dst, encoded, length)
 	if err != nil {
 		return nil, err
 	}
 	end := len(dst) + length
-	decoded, err := words.Decode(dst[:len(dst):end], encoded)
+	decoded, err := words.Decode(dst[:len(dst):min(cap(dst), end+pattern.Spare)], encoded)
 	if err == nil && len(decoded) != end {
 		err = fmt.Errorf("encoded value has %d bytes, want %d", len(decoded)-len(dst), length)
 	}

@@ -9,19 +9,20 @@ const loadedBits = 57
 
 // load returns the bits of p from the given one on: loadedBits or more, and zeros beyond the end.
 func load(p []byte, bit uint) uint64 {
-	if i := bit >> 3; i+8 <= uint(len(p)) {
-		return binary.LittleEndian.Uint64(p[i:]) >> (bit & 7)
+	if len(p) < 8 {
+		return loadShort(p, bit)
 	}
-	return loadEnd(p, bit)
+	i := min(bit>>3, uint(len(p)-8))
+	return binary.LittleEndian.Uint64(p[i:i+8:i+8]) >> (bit - 8*i)
 }
 
-// loadEnd is load where fewer than 8 bytes are left.
-func loadEnd(p []byte, bit uint) uint64 {
+// loadShort is load where p has fewer than 8 bytes.
+func loadShort(p []byte, bit uint) uint64 {
 	var word uint64
-	for i, shift := bit>>3, uint(0); i < uint(len(p)) && shift < 64; i, shift = i+1, shift+8 {
-		word |= uint64(p[i]) << shift
+	for i, c := range p {
+		word |= uint64(c) << (8 * i)
 	}
-	return word >> (bit & 7)
+	return word >> bit
 }
 
 // read returns n bits of p, of which there are at most 64, from the given one on.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // builder makes a dictionary of tokens that are added in the order of their codes.
@@ -15,7 +16,7 @@ type builder struct {
 }
 
 func newBuilder() *builder {
-	return &builder{d: Dictionary{ops: []op{{}}}}
+	return &builder{d: Dictionary{steps: make([]step, 1)}}
 }
 
 // newPhrase adds bytes to the heap and returns the op that appends them.
@@ -57,9 +58,9 @@ func (b *builder) add(ops []op, bits uint8) {
 // dictionary returns the dictionary of the tokens added.
 func (b *builder) dictionary() (*Dictionary, error) {
 	d := &b.d
-	d.heap = append(b.heap, make([]byte, padding)...)
+	d.heap, d.ops = slices.Concat(b.heap, make([]byte, padding)), slices.Clone(d.ops)
 	width := uint(d.tokens[len(d.tokens)-1].bits)
-	d.table, d.mask = make([]uint32, 1<<width), 1<<width-1
+	d.lengths, d.table = make([]uint8, 1<<width), make([]uint32, 1<<width)
 	next := uint32(0) // with the first bit as the most significant of width ones
 	for i := range d.tokens {
 		t := &d.tokens[i]
@@ -67,22 +68,40 @@ func (b *builder) dictionary() (*Dictionary, error) {
 			return nil, errors.New("dictionary has more tokens than codes")
 		}
 		t.code = uint16(bits.Reverse32(next) >> (32 - width))
-		entry := d.entryOf(*t)
+		entry := d.addEntry(*t)
 		for at := uint32(t.code); at < 1<<width; at += 1 << t.bits {
-			d.table[at] = entry
+			d.lengths[at], d.table[at] = t.bits, entry
 		}
 		next += 1 << (width - uint(t.bits))
 	}
 	return d, nil
 }
 
-// entryOf returns the table's entry for a token.
-func (d *Dictionary) entryOf(t token) uint32 {
-	x := d.ops[t.first]
-	if x.kind == kindPhrase && x.n <= maxEntryPhrase && d.ops[t.first+1].kind == kindEnd {
-		return uint32(t.bits) | uint32(x.n)<<entryLenShift | x.at<<entryAtShift
+// addEntry returns the table's entry for a token, and adds its steps if it has any.
+func (d *Dictionary) addEntry(t token) uint32 {
+	ops := d.opsOf(t)
+	if x := ops[0]; len(ops) == 1 && x.kind == kindPhrase && x.n <= padding {
+		return uint32(x.n) | x.at<<entryAtShift
 	}
-	return uint32(t.bits) | t.first<<entryAtShift
+	first := len(d.steps)
+	next := step{}
+	for _, x := range ops {
+		if x.kind != kindPhrase {
+			next.op, next.remembered = x, x.kind.remembered()
+			d.steps = append(d.steps, next)
+			next = step{}
+			continue
+		}
+		if next.size > 0 { // a phrase behind another one
+			d.steps = append(d.steps, next)
+		}
+		next = step{at: x.at, size: x.n}
+	}
+	if next.size > 0 {
+		d.steps = append(d.steps, next)
+	}
+	d.steps[len(d.steps)-1].last = true
+	return uint32(first) << entryAtShift
 }
 
 // check returns an error if there is no such op.

@@ -5,9 +5,14 @@ import (
 	"slices"
 )
 
-// spareBits is how many bits more than codes of one length the longest codes have at most. Decoding
-// looks them up in a table, so that for few tokens it is a small one.
-const spareBits = 4
+const (
+	// spareBits is how many bits more than codes of one length the longest codes have at most.
+	// Decoding looks them up in a table, so that for few tokens it is a small one.
+	spareBits = 4
+	// shorterShare says when the longest codes have fewer bits, for a smaller table: if of all bits
+	// of codes that takes at most one in so many more.
+	shorterShare = 256
+)
 
 // codeLengths returns how many bits the codes of tokens have that are used so often, at most
 // maxCodeBits each, so that all of them together have the fewest, or nearly so. There are at most
@@ -20,20 +25,38 @@ func codeLengths(counts []uint32) []uint8 {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return int(counts[a]) - int(counts[b]) })
 	depths := treeDepths(counts, order)
+	lengths, least := lengthsUpTo(longest, depths, counts, order)
+	for longest > 1 && 1<<(longest-1) >= len(counts) {
+		longest--
+		shorter, total := lengthsUpTo(longest, depths, counts, order)
+		if total > least+least/shorterShare {
+			break
+		}
+		lengths = shorter
+	}
+	return lengths
+}
+
+// lengthsUpTo returns the lengths of codes, the longest of which have so many bits at most, and how
+// many bits all codes take together. depths are those of the tokens in the order.
+func lengthsUpTo(longest int, depths []int, counts []uint32, order []int) (
+	lengths []uint8, total int,
+) {
 	var perLength [maxCodeBits + 1]int
 	for _, depth := range depths {
 		perLength[min(max(depth, 1), longest)]++
 	}
 	shorten(perLength[:longest+1])
-	lengths := make([]uint8, len(counts))
+	lengths = make([]uint8, len(counts))
 	for _, i := range order {
 		for perLength[longest] == 0 {
 			longest--
 		}
 		perLength[longest]--
 		lengths[i] = uint8(longest)
+		total += longest * int(counts[i])
 	}
-	return lengths
+	return lengths, total
 }
 
 // treeDepths returns the depths of the leaves of Huffman's tree, for the tokens in that order.

@@ -1,21 +1,33 @@
 package pattern
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // decoder is the state of decoding one record.
 type decoder struct {
-	d     *Dictionary
-	p     []byte
-	bit   uint // the next of p to be read
-	out   []byte
-	n     int // bytes of out that are written
-	from  int // where in out the value starts
-	runs  uint
-	spans [maxRemembered]span // what kindSame refers to; the last one is at (runs-1)%maxRemembered
+	d      *Dictionary
+	p      []byte
+	bit    uint // the next of p to be read
+	out    []byte
+	n      int  // bytes of out that are written
+	from   int  // where in out the value starts
+	enough int  // how many bytes of out are enough
+	partly bool // whether out may end within the value
+	runs   uint
+	spans  [maxRemembered]span // what kindSame refers to; the last one is at (runs-1)%maxRemembered
 }
 
 // span is a part of the value.
 type span struct{ start, end int }
+
+const (
+	// Spare is how many bytes of room [Dictionary.Decode] likes to have behind a value.
+	Spare = padding
+	// HeadRoom is how many bytes of room [Dictionary.DecodeHead] needs beyond those asked for.
+	HeadRoom = uuidBytes
+)
 
 // endOf returns how many bits of a record its tokens have. ok is false for a record that has the
 // value as it is.
@@ -25,9 +37,10 @@ func endOf(encoded []byte) (end uint, ok bool) {
 }
 
 // Decode appends to dst the value that was encoded, which must fit its capacity: [DecodedLen] says
-// how long it is. dst must not overlap encoded. An error means that encoded is damaged, or was not
-// encoded with this dictionary, or that there is too little room; what dst has up to its capacity
-// is then undefined. It never allocates.
+// how long it is. With room for [Spare] bytes more it is faster. dst must not overlap encoded. An
+// error means that encoded is damaged, or was not encoded with this dictionary, or that there is
+// too little room. What dst has behind what is returned, up to its capacity, is then undefined. It
+// never allocates.
 func (d *Dictionary) Decode(dst, encoded []byte) ([]byte, error) {
 	if len(encoded) == 0 {
 		return dst, nil
@@ -39,185 +52,90 @@ func (d *Dictionary) Decode(dst, encoded []byte) ([]byte, error) {
 		}
 		return dst, errRoom
 	}
-	s := decoder{d: d, p: encoded, out: dst[:cap(dst)], n: len(dst), from: len(dst)}
+	s := decoder{d: d, p: encoded, n: len(dst), from: len(dst), enough: math.MaxInt}
+	s.out = dst[:cap(dst)]
 	if err := s.tokens(end); err != nil {
 		return dst, err
 	}
 	return s.out[:s.n], nil
 }
 
-// tokens decodes the tokens up to the bit end.
+// DecodeHead appends to dst the first n bytes of the value that was encoded, or a few more, or all
+// of it if it is shorter. It needs room for n and [HeadRoom] bytes, or for the value. It does not
+// look at the rest of encoded, which may be damaged. Else it is like Decode.
+func (d *Dictionary) DecodeHead(dst, encoded []byte, n int) ([]byte, error) {
+	room := cap(dst) - len(dst)
+	if n > room || len(encoded) == 0 {
+		return d.Decode(dst, encoded)
+	}
+	end, ok := endOf(encoded)
+	if !ok {
+		return append(dst, encoded[:min(max(n, 0), len(encoded)-1)]...), nil
+	}
+	s := decoder{d: d, p: encoded, n: len(dst), from: len(dst), enough: len(dst) + n, partly: true}
+	s.out = dst[:len(dst)+min(max(n, 0)+HeadRoom, room)]
+	if err := s.tokens(end); err != nil {
+		return dst, err
+	}
+	return s.out[:s.n], nil
+}
+
+// tokens decodes the tokens up to the bit end, or until there is enough.
 func (s *decoder) tokens(end uint) error {
-	table, mask, heap := s.d.table, s.d.mask, s.d.heap
+	for s.bit < end && s.n < s.enough {
+		entry := s.phrases(end)
+		if entry == 0 {
+			break
+		}
+		if err := s.token(entry); err != nil && s.n < s.enough {
+			return err
+		}
+	}
+	if s.bit > end || s.bit < end && s.n < s.enough {
+		return errEncoded
+	}
+	return nil
+}
+
+// phrases decodes tokens that are short phrases, as long as there is room for padding bytes. It
+// returns the entry of the token behind them, and has read its code; or 0 at the bit end, and at
+// what is no code, which then has no bits.
+func (s *decoder) phrases(end uint) uint32 {
+	lengths, heap := s.d.lengths, s.d.heap
+	table := s.d.table[:len(lengths)]
 	p, out, bit, n := s.p, s.out, s.bit, s.n
 	for bit < end {
 		word := load(p, bit)
-		for last := min(end, bit+loadedBits-entryBits); bit < last; {
-			entry := table[word&mask]
-			word >>= entry & entryBits
-			bit += uint(entry & entryBits)
-			size, at := int(entry>>entryLenShift&entryLen), entry>>entryAtShift
-			if size == 0 {
-				s.bit, s.n = bit, n
-				if err := s.program(at); err != nil {
-					return err
+		for range loadedBits / maxCodeBits {
+			i := word & uint64(len(lengths)-1)
+			entry, length := table[i], uint(lengths[i])
+			size := int(entry & entrySize)
+			if size == 0 || bit >= end || n+padding > len(out) {
+				if bit >= end {
+					entry, length = 0, 0
 				}
-				bit, n = s.bit, s.n
-				break
+				s.bit, s.n = bit+length, n
+				return entry
 			}
-			if size <= padding && n+padding <= len(out) {
-				*(*[padding]byte)(out[n:]) = [padding]byte(heap[at:])
-				n += size
-				continue
-			}
-			if size > len(out)-n {
-				return errRoom
-			}
-			n += copy(out[n:], heap[at:int(at)+size])
+			at := uint(entry >> entryAtShift)
+			*(*[padding]byte)(out[n : n+padding : n+padding]) =
+				[padding]byte(heap[at : at+padding : at+padding])
+			n += size
+			word >>= length & 63
+			bit += length
 		}
 	}
-	s.n = n
-	if bit != end {
-		return errEncoded
-	}
-	return nil
+	s.bit, s.n = bit, n
+	return 0
 }
 
-// program executes the ops of a token from the one given on.
-func (s *decoder) program(first uint32) error {
-	for i := first; ; i++ {
-		x := s.d.ops[i]
-		from := s.n
-		switch x.kind {
-		case kindPhrase:
-			if !s.phrase(x) {
-				return errRoom
-			}
-			continue
-		case kindEnd:
-			if i == 0 {
-				return errEncoded
-			}
-			return nil
-		case kindSame:
-			if err := s.same(x); err != nil {
-				return err
-			}
-			continue
-		case kindCopy:
-			if err := s.copy(); err != nil {
-				return err
-			}
-			continue
-		}
-		if !s.run(x) {
-			return errRoom
-		}
-		if x.kind.remembered() {
-			s.spans[s.runs%maxRemembered] = span{from, s.n}
-			s.runs++
-		}
-	}
-}
-
-// run appends what an op reads from the record. It returns false if there is too little room.
-func (s *decoder) run(x op) bool {
-	switch x.kind {
-	case kindNumber:
-		v := s.based(x)
-		n := decimalLen(v)
-		return n <= len(s.out)-s.n && s.digits(v, n)
-	case kindLittle, kindBig:
-		return s.integer(x.kind == kindBig, int(x.n), s.based(x))
-	case kindUUID, kindUUIDUpper:
-		return s.uuid(x.kind == kindUUIDUpper)
-	case kindTime, kindTimeSpace, kindDate:
-		return s.time(x.kind, s.based(x))
-	}
-	n := int(x.n) + int(read(s.p, s.bit, uint(x.bits)))
-	s.bit += uint(x.bits)
-	if n > len(s.out)-s.n {
-		return false
-	}
-	switch x.kind {
-	case kindDigits:
-		v := read(s.p, s.bit, uint(digitBits[n]))
-		s.bit += uint(digitBits[n])
-		return s.digits(v, n)
-	case kindHex:
-		s.hex(n, hexLower)
-	case kindHexUpper:
-		s.hex(n, hexUpper)
-	case kindBase64:
-		s.base64(n, &pairsStandard, x.at)
-	case kindBase64URL:
-		s.base64(n, &pairsURL, x.at)
-	case kindBytes:
-		s.bytes(n)
-	}
-	return true
-}
-
-// based reads a number above a base.
-func (s *decoder) based(x op) uint64 {
-	v := read(s.p, s.bit, uint(x.bits))
-	s.bit += uint(x.bits)
-	return v + s.d.bases[x.at]
-}
-
-// phrase appends a phrase.
-func (s *decoder) phrase(x op) bool {
-	n, out, heap := int(x.n), s.out[s.n:], s.d.heap[x.at:]
-	if n > len(out) {
-		return false
-	}
-	copy(out, heap[:n])
-	s.n += n
-	return true
-}
-
-// same appends what an earlier run appended.
-func (s *decoder) same(x op) error {
-	if uint(x.n) >= s.runs {
-		return errEncoded
-	}
-	from := s.spans[(s.runs-1-uint(x.n))%maxRemembered]
-	if from.end-from.start > len(s.out)-s.n {
+// token appends what the token of an entry stands for.
+func (s *decoder) token(entry uint32) error {
+	at := entry >> entryAtShift
+	if size := int(entry & entrySize); size == 0 {
+		return s.program(at)
+	} else if !s.append(s.d.heap, int(at), size) {
 		return errRoom
 	}
-	s.n += copy(s.out[s.n:], s.out[from.start:from.end])
 	return nil
 }
-
-// copy appends bytes from earlier in the value. They may include those that it appends.
-func (s *decoder) copy() error {
-	size, distance := s.span(s.n - s.from)
-	if distance > s.n-s.from {
-		return errEncoded
-	}
-	if size > len(s.out)-s.n {
-		return errRoom
-	}
-	for from := s.n - distance; size > 0; {
-		k := copy(s.out[s.n:s.n+size], s.out[from:s.n])
-		s.n, size = s.n+k, size-k
-	}
-	return nil
-}
-
-// span reads the length and the distance of a copy behind the first n bytes of the value.
-func (s *decoder) span(n int) (size, distance int) {
-	size = copyMin + int(read(s.p, s.bit, copyBits))
-	s.bit += copyBits
-	if size == copyMin+copyLong {
-		size += int(read(s.p, s.bit, copyLongBits))
-		s.bit += copyLongBits
-	}
-	width := distanceBits(n)
-	distance = 1 + int(read(s.p, s.bit, width))
-	s.bit += width
-	return size, distance
-}
-
-// distanceBits returns how many bits the distance of a copy has behind the first n bytes.
-func distanceBits(n int) uint { return uint(bits.Len(uint(max(n, 1) - 1))) }

@@ -101,7 +101,10 @@ func (t *trainer) addGeneral() {
 	t.addSpare()
 }
 
-const spareOf = 16 // the most used drafts with runs, which get spare tokens
+const (
+	spareOf  = 16  // the most used drafts with runs, which get spare tokens
+	spareMax = 255 // the longest phrase of them that does
+)
 
 // addSpare adds tokens for values that are like the samples, but not quite: each of the most used
 // drafts once more with wider runs, and its phrases alone. As these share their bytes in the
@@ -119,7 +122,7 @@ func (t *trainer) addSpare() {
 		wide := draft{keep: true}
 		for _, x := range d.ops {
 			wide.ops = append(wide.ops, x.widen())
-			if len(x.text) >= 4 && len(x.text) <= maxEntryPhrase && !seen[string(x.text)] {
+			if len(x.text) >= 4 && len(x.text) <= spareMax && !seen[string(x.text)] {
 				seen[string(x.text)] = true
 				t.drafts = append(t.drafts, draft{ops: []draftOp{x}, keep: true})
 			}

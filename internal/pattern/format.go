@@ -96,6 +96,7 @@ func Parse(p []byte) (*Dictionary, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.b.d.tokens = make([]token, 0, len(lengths))
 	for _, n := range lengths {
 		ops, err := r.token()
 		if err != nil {

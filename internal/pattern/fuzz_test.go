@@ -94,5 +94,12 @@ func FuzzDictionary(f *testing.F) {
 		if got, err := d.Decode(make([]byte, 0, 1<<12), record); err == nil {
 			t.Fatalf("Decode = %q without an error, DecodedLen has one", got)
 		}
+		for _, n := range []int{0, 1, 100} {
+			// There is no error where the damage is behind the head.
+			got, err := d.DecodeHead(make([]byte, 0, n+HeadRoom), record, n)
+			if err == nil && len(got) < n {
+				t.Fatalf("DecodeHead of %d bytes = %q of a damaged record", n, got)
+			}
+		}
 	})
 }

@@ -131,6 +131,26 @@ func checkDecodes(tb testing.TB, d *Dictionary, record, value []byte) {
 			tb.Fatal("Decode has no error without room for the last byte")
 		}
 	}
+	for _, n := range []int{0, 1, 20, len(value) / 2, len(value) - 1, len(value), len(value) + 1} {
+		checkHead(tb, d, record, value, max(n, 0))
+	}
+}
+
+// checkHead fails the test unless the first n bytes of the value are decoded into the least room.
+func checkHead(tb testing.TB, d *Dictionary, record, value []byte, n int) {
+	tb.Helper()
+	const before, behind = "before", "behind"
+	size := len(before) + min(n+HeadRoom, len(value))
+	room := append([]byte(before), make([]byte, size-len(before))...)
+	room = append(room, behind...)
+	got, err := d.DecodeHead(room[:len(before):size], record, n)
+	if err != nil || len(got) < len(before)+min(n, len(value)) ||
+		string(got) != before+string(value[:len(got)-len(before)]) {
+		tb.Fatalf("DecodeHead of %d bytes = %q, %v, want those of %q", n, got, err, value)
+	}
+	if string(room[size:]) != behind {
+		tb.Fatalf("DecodeHead of %d bytes has written behind the room", n)
+	}
 }
 
 // handmade returns a dictionary with all kinds of ops, in as few tokens as that takes.

@@ -13,11 +13,12 @@ func (d *Dictionary) DecodedLen(encoded []byte) (int, error) {
 	}
 	m := measurer{decoder: decoder{d: d, p: encoded}}
 	for m.bit < end {
-		entry := d.table[load(encoded, m.bit)&d.mask]
-		m.bit += uint(entry & entryBits)
-		if size := int(entry >> entryLenShift & entryLen); size != 0 {
+		i := load(encoded, m.bit) & uint64(len(d.lengths)-1)
+		entry := d.table[i]
+		m.bit += uint(d.lengths[i])
+		if size := int(entry & entrySize); size != 0 {
 			m.n += size
-		} else if !m.program(entry >> entryAtShift) {
+		} else if entry == 0 || !m.program(entry>>entryAtShift) {
 			return 0, errEncoded
 		}
 		if m.n > maxValueBytes {
@@ -33,43 +34,40 @@ func (d *Dictionary) DecodedLen(encoded []byte) (int, error) {
 // measurer is a decoder that writes nothing. Of its spans only the lengths are right.
 type measurer struct{ decoder }
 
-// program adds the lengths of what the ops from the one given on append.
+// program adds the lengths of what the steps from the one given on append.
 func (m *measurer) program(first uint32) bool {
 	for i := first; ; i++ {
-		x := m.d.ops[i]
+		x := &m.d.steps[i]
+		m.n += int(x.size)
 		size := 0
-		switch x.kind {
-		case kindPhrase:
-			m.n += int(x.n)
-			continue
+		switch x.op.kind {
 		case kindEnd:
-			return i != 0
 		case kindSame:
-			if uint(x.n) >= m.runs {
+			if uint(x.op.n) >= m.runs {
 				return false
 			}
-			m.n += m.spans[(m.runs-1-uint(x.n))%maxRemembered].end
-			continue
+			size = m.spans[(m.runs-1-uint(x.op.n))%maxRemembered].end
 		case kindCopy:
-			size, distance := m.span(m.n)
-			if distance > m.n {
+			distance := 0
+			if size, distance = m.span(m.n); distance > m.n {
 				return false
 			}
-			m.n += size
-			continue
 		default:
-			size = m.run(x)
+			size = m.run(&x.op)
 		}
 		m.n += size
-		if x.kind.remembered() {
+		if x.remembered {
 			m.spans[m.runs%maxRemembered] = span{0, size}
 			m.runs++
+		}
+		if x.last {
+			return true
 		}
 	}
 }
 
 // run skips what an op reads from the record, and returns the length of what it appends.
-func (m *measurer) run(x op) int {
+func (m *measurer) run(x *op) int {
 	switch x.kind {
 	case kindNumber:
 		return decimalLen(m.based(x))
@@ -83,11 +81,7 @@ func (m *measurer) run(x op) int {
 		m.bit += 128
 		return uuidBytes
 	}
-	n := int(x.n)
-	if x.bits > 0 {
-		n += int(read(m.p, m.bit, uint(x.bits)))
-		m.bit += uint(x.bits)
-	}
+	n := m.length(x)
 	m.bit += x.runBits(n)
 	return n
 }

@@ -41,6 +41,16 @@ type op struct {
 	at uint32
 }
 
+// step is what decoding does at a time for a token: it appends a phrase, if its size is not 0, and
+// then what an op appends, unless that is kindEnd.
+type step struct {
+	op         op
+	at         uint32 // of the phrase in the heap
+	size       uint16 // of the phrase
+	remembered bool   // whether a kindSame can refer to what the op appends
+	last       bool   // whether the token ends with it
+}
+
 // counted reports whether ops of the kind have a least length, and bits that say what is beyond it.
 func (k kind) counted() bool {
 	switch k {

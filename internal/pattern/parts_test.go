@@ -1,8 +1,10 @@
 package pattern
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -152,6 +154,35 @@ func TestCodeLengths_makeACode(t *testing.T) {
 		}
 		if most := entropyOf(counts); n >= 100 && n < maxTokens && total > 1.05*most {
 			t.Errorf("seed %d: %d tokens take %.0f bits, their entropy is %.0f", seed, n, total, most)
+		}
+	}
+}
+
+func TestCodeLengths_areShorterWhereThatTakesLittle(t *testing.T) {
+	counts := make([]uint32, 100)
+	copy(counts, []uint32{1_000_000, 100_000, 10_000, 1000, 100, 10})
+	lengths := codeLengths(counts)
+	if most := bits.Len(uint(len(counts))) + spareBits; int(slices.Max(lengths)) >= most {
+		t.Errorf("the longest codes have all of %d bits: %d", most, lengths)
+	}
+	if want := []uint8{1, 2, 3}; !slices.Equal(lengths[:3], want) {
+		t.Errorf("the most used tokens have codes of %d bits, want %d", lengths[:3], want)
+	}
+}
+
+func TestLoad_returnsZerosBeyondTheEnd(t *testing.T) {
+	p := bytes.Repeat([]byte{0xB5, 0xFF}, 10)
+	for n := range len(p) {
+		for bit := range uint(8*n + 70) {
+			var want uint64
+			for i := range uint(loadedBits) {
+				if at := bit + i; at < 8*uint(n) {
+					want |= uint64(p[at>>3]>>(at&7)&1) << i
+				}
+			}
+			if got := load(p[:n:n], bit) & (1<<loadedBits - 1); got != want {
+				t.Fatalf("from bit %d of %d bytes: %#x, want %#x", bit, n, got, want)
+			}
 		}
 	}
 }

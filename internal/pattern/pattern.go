@@ -50,12 +50,13 @@ var (
 
 // Dictionary knows what values have in common. It is immutable and safe for concurrent use.
 type Dictionary struct {
-	table  []uint32 // what the next bits of a record stand for, see entry
-	mask   uint64   // of those bits
-	heap   []byte   // phrases, and padding behind them
-	bases  []uint64 // of numbers and times
-	ops    []op     // of all tokens, each ended by kindEnd; the first is no token's
-	tokens []token  // in the order of their codes
+	lengths []uint8  // of the code that the next bits of a record start with, or 0 if none does
+	table   []uint32 // what that code stands for, see the parts of an entry
+	heap    []byte   // phrases, and padding behind them
+	bases   []uint64 // of numbers and times
+	ops     []op     // of all tokens, each ended by kindEnd
+	steps   []step   // of those tokens that are no short phrase, to decode them
+	tokens  []token  // in the order of their codes
 }
 
 // token is what one code of a record stands for.
@@ -65,17 +66,14 @@ type token struct {
 	bits  uint8  // of the code
 }
 
-// The parts of an entry of the table: the bits of the code, then the length of a phrase that is all
-// of the token and where it lies in the heap; or, if that length is 0, the first op of the token.
-// An entry without a code is 0.
+// The parts of an entry of the table: the length of a short phrase that is all of the token, and
+// where it lies in the heap; or, if that length is 0, the first step of the token. The entry of
+// what is no code is 0, too: no token starts with the first of all steps.
 const (
-	entryBits      = 0x0F
-	entryLenShift  = 4
-	entryLen       = 0xFF
-	entryAtShift   = 12
-	maxEntryPhrase = entryLen
+	entrySize    = 0x1F
+	entryAtShift = 5
 )
 
-// padding is how many bytes of the heap are behind all phrases, so that more than a phrase can be
-// copied from it.
+// padding is how many bytes are copied at a time. So many bytes of the heap are behind all phrases.
+// Phrases in the table are not longer.
 const padding = 16

@@ -30,51 +30,33 @@ func pairsOf(letters string) (pairs [1 << 12]uint16) {
 	return pairs
 }
 
-// base64 appends n characters of 6 bits, the last of which has fewer if whole is 1.
-func (s *decoder) base64(n int, pairs *[1 << 12]uint16, whole uint32) {
-	out, p, bit := s.out[s.n:s.n+n], s.p, s.bit
-	for ; len(out) >= 8; out = out[8:] {
-		w := load(p, bit)
-		bit += 48
-		q := (*[8]byte)(out)
-		binary.LittleEndian.PutUint16(q[0:], pairs[w&4095])
-		binary.LittleEndian.PutUint16(q[2:], pairs[w>>12&4095])
-		binary.LittleEndian.PutUint16(q[4:], pairs[w>>24&4095])
-		binary.LittleEndian.PutUint16(q[6:], pairs[w>>36&4095])
+// base64 appends n characters of 6 bits, the last of which has tail bits fewer.
+func (s *decoder) base64(n int, pairs *[1 << 12]uint16, tail uint) {
+	for ; n >= 8; n -= 8 {
+		s.put(base64Eight(load(s.p, s.bit), pairs), 8)
+		s.bit += 48
 	}
-	tail := uint(0)
-	if whole != 0 {
-		tail = tailBits(n)
+	if n > 0 {
+		word, last := load(s.p, s.bit), 6*uint(n-1)
+		word = word&(1<<last-1) | word>>last<<tail&63<<last
+		s.put(base64Eight(word, pairs), n)
+		s.bit += 6*uint(n) - tail
 	}
-	w := load(p, bit)
-	bit += 6*uint(len(out)) - tail
-	for i := range out {
-		six := w & 63
-		if i == len(out)-1 && tail != 0 {
-			six = six << tail & 63
-		}
-		out[i] = byte(pairs[six])
-		w >>= 6
-	}
-	s.n, s.bit = s.n+n, bit
+}
+
+// base64Eight returns the eight characters of base64 that the low 48 bits of w stand for, the first
+// in the low byte.
+func base64Eight(w uint64, pairs *[1 << 12]uint16) uint64 {
+	return uint64(pairs[w&4095]) | uint64(pairs[w>>12&4095])<<16 |
+		uint64(pairs[w>>24&4095])<<32 | uint64(pairs[w>>36&4095])<<48
 }
 
 // hex appends n digits of 4 bits.
 func (s *decoder) hex(n int, letters uint64) {
-	out, p, bit := s.out[s.n:s.n+n], s.p, s.bit
-	for ; len(out) >= 8; out = out[8:] {
-		binary.LittleEndian.PutUint64(out, hexEight(load(p, bit), letters))
-		bit += 32
+	for ; n > 0; n -= 8 {
+		s.put(hexEight(load(s.p, s.bit), letters), min(n, 8))
+		s.bit += 4 * uint(min(n, 8))
 	}
-	if len(out) > 0 {
-		w := hexEight(load(p, bit), letters)
-		bit += 4 * uint(len(out))
-		for i := range out {
-			out[i] = byte(w)
-			w >>= 8
-		}
-	}
-	s.n, s.bit = s.n+n, bit
 }
 
 // hexEight returns the eight digits of hex that the low 32 bits of w stand for, the first in the
@@ -112,54 +94,45 @@ func (s *decoder) uuid(upper bool) bool {
 }
 
 // bytes appends n bytes as they are in the record.
-func (s *decoder) bytes(n int) {
-	out, p, bit := s.out[s.n:s.n+n], s.p, s.bit
-	for ; len(out) >= 8; out = out[8:] {
+func (s *decoder) bytes(n int) bool {
+	n, ok := s.fit(n)
+	if !ok {
+		return false
+	}
+	out, p, bit := s.out[s.n:], s.p, s.bit
+	s.n, s.bit = s.n+n, bit+8*uint(n)
+	for ; n >= 8; n, out = n-8, out[8:] {
 		binary.LittleEndian.PutUint64(out, read(p, bit, 64))
 		bit += 64
 	}
-	w := load(p, bit)
-	bit += 8 * uint(len(out))
-	for i := range out {
-		out[i] = byte(w)
-		w >>= 8
-	}
-	s.n, s.bit = s.n+n, bit
-}
-
-// integer appends the n last significant bytes of v.
-func (s *decoder) integer(big bool, n int, v uint64) bool {
-	if n > len(s.out)-s.n {
-		return false
-	}
-	if big {
-		v = bits.ReverseBytes64(v) >> (64 - 8*n)
+	word := load(p, bit)
+	if len(out) >= 8 {
+		binary.LittleEndian.PutUint64(out, word)
+		return true
 	}
 	for i := range n {
-		s.out[s.n+i] = byte(v)
-		v >>= 8
+		out[i] = byte(word)
+		word >>= 8
 	}
-	s.n += n
 	return true
 }
 
-// digits appends the n last decimal digits of v, for which there must be room.
+// digits appends the n last decimal digits of v, of which there are at most 20.
 func (s *decoder) digits(v uint64, n int) bool {
-	out := s.out[s.n : s.n+n]
-	for len(out) >= 8 {
-		binary.LittleEndian.PutUint64(out[len(out)-8:], eightDigits(v%1e8))
-		v, out = v/1e8, out[:len(out)-8]
-	}
-	if len(out) > 0 {
-		w := eightDigits(v % 1e8)
-		for i := len(out) - 1; i >= 0; i-- {
-			out[i] = byte(w >> 56)
-			w <<= 8
+	if n > 8 {
+		if n > len(s.out)-s.n {
+			return false
 		}
+		first := max(n-16, 0)
+		s.put(lastDigits(v/1e16, first), first)
+		s.put(lastDigits(v/1e8%1e8, n-first-8), n-first-8)
+		n = 8
 	}
-	s.n += n
-	return true
+	return s.put(lastDigits(v%1e8, n), n)
 }
+
+// lastDigits returns the n last of eightDigits, or 0 for none.
+func lastDigits(v uint64, n int) uint64 { return eightDigits(v) >> (64 - 8*uint(n)) }
 
 // eightDigits returns the decimal digits of v, which is less than 1e8, the first in the low byte.
 // It halves the digits three times, dividing by multiplying with what is just more than 1 / 10000,

@@ -1,0 +1,186 @@
+package pattern
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// program executes the steps of a token from the one given on.
+func (s *decoder) program(first uint32) error {
+	for i := first; ; i++ {
+		x := &s.d.steps[i]
+		ok := s.append(s.d.heap, int(x.at), int(x.size))
+		if !ok {
+			return errRoom
+		}
+		from := s.n
+		switch x.op.kind {
+		case kindEnd:
+		case kindSame:
+			if uint(x.op.n) >= s.runs {
+				return errEncoded
+			}
+			same := s.spans[(s.runs-1-uint(x.op.n))%maxRemembered]
+			ok = s.append(s.out, same.start, same.end-same.start)
+		case kindCopy:
+			size, distance := s.span(s.n - s.from)
+			if distance > s.n-s.from {
+				return errEncoded
+			}
+			ok = s.copy(size, distance)
+		case kindNumber:
+			v := s.based(&x.op)
+			ok = s.digits(v, decimalLen(v))
+		case kindDigits:
+			n := s.length(&x.op)
+			ok = s.digits(s.take(uint(digitBits[n])), n)
+		case kindLittle:
+			ok = s.put(s.based(&x.op), int(x.op.n))
+		case kindBytes:
+			ok = s.bytes(s.length(&x.op))
+		default:
+			ok = s.run(&x.op)
+		}
+		if !ok {
+			return errRoom
+		}
+		if x.remembered {
+			s.spans[s.runs%maxRemembered] = span{from, s.n}
+			s.runs++
+		}
+		if x.last {
+			return nil
+		}
+	}
+}
+
+// run appends what an op of another kind reads. It returns false if there is too little room.
+func (s *decoder) run(x *op) bool {
+	switch x.kind {
+	case kindBig:
+		return s.put(bits.ReverseBytes64(s.based(x))>>(64-8*x.n), int(x.n))
+	case kindUUID, kindUUIDUpper:
+		return s.uuid(x.kind == kindUUIDUpper)
+	case kindTime, kindTimeSpace, kindDate:
+		return s.time(x.kind, s.based(x))
+	}
+	return s.characters(x)
+}
+
+// characters appends a run that may be long.
+func (s *decoder) characters(x *op) bool {
+	all := s.length(x)
+	n, ok := s.fit(all)
+	if !ok {
+		return false
+	}
+	tail := uint(0)
+	if x.at != 0 && n == all {
+		tail = tailBits(n)
+	}
+	switch x.kind {
+	case kindHex:
+		s.hex(n, hexLower)
+	case kindHexUpper:
+		s.hex(n, hexUpper)
+	case kindBase64:
+		s.base64(n, &pairsStandard, tail)
+	case kindBase64URL:
+		s.base64(n, &pairsURL, tail)
+	}
+	return true
+}
+
+// take reads n bits, of which there are at most 64.
+func (s *decoder) take(n uint) uint64 {
+	word := load(s.p, s.bit)
+	if n > loadedBits {
+		word = read(s.p, s.bit, n)
+	}
+	s.bit += n
+	return word & (1<<n - 1)
+}
+
+// based reads a number above a base.
+func (s *decoder) based(x *op) uint64 { return s.take(uint(x.bits)) + s.d.bases[x.at] }
+
+// length reads the length of a run.
+func (s *decoder) length(x *op) int { return int(x.n) + int(s.take(uint(x.bits))) }
+
+// fit returns how many of size bytes fit: all of them, or what there is room for if out may end
+// within the value. Else ok is false.
+func (s *decoder) fit(size int) (n int, ok bool) {
+	room := len(s.out) - s.n
+	return min(size, room), size <= room || s.partly
+}
+
+// append appends size bytes of p, from at on: of the heap, or of what is written of out.
+func (s *decoder) append(p []byte, at, size int) bool {
+	n := s.n
+	if n+size+padding > len(s.out) {
+		size, ok := s.fit(size)
+		if ok {
+			s.n += copy(s.out[n:], p[at:at+size])
+		}
+		return ok
+	}
+	s.n += size
+	for end := at + size; at < end; at += padding {
+		*(*[padding]byte)(s.out[n : n+padding : n+padding]) =
+			[padding]byte(p[at : at+padding : at+padding])
+		n += padding
+	}
+	return true
+}
+
+// put appends the low n bytes of a word, the least significant one first.
+func (s *decoder) put(word uint64, n int) bool {
+	at := s.n
+	if at+8 > len(s.out) {
+		return s.putLast(word, n)
+	}
+	binary.LittleEndian.PutUint64(s.out[at:at+8:at+8], word)
+	s.n += n
+	return true
+}
+
+// putLast is put where there is room for fewer than 8 bytes.
+func (s *decoder) putLast(word uint64, n int) bool {
+	if n > len(s.out)-s.n {
+		return false
+	}
+	for range n {
+		s.out[s.n] = byte(word)
+		s.n++
+		word >>= 8
+	}
+	return true
+}
+
+// copy appends bytes from so far back in the value. They may include those that it appends.
+func (s *decoder) copy(size, distance int) bool {
+	if distance >= size {
+		return s.append(s.out, s.n-distance, size)
+	}
+	size, ok := s.fit(size)
+	if !ok {
+		return false
+	}
+	for from := s.n - distance; size > 0; {
+		k := copy(s.out[s.n:s.n+size], s.out[from:s.n])
+		s.n, size = s.n+k, size-k
+	}
+	return true
+}
+
+// span reads the length and the distance of a copy behind the first n bytes of the value.
+func (s *decoder) span(n int) (size, distance int) {
+	size = copyMin + int(s.take(copyBits))
+	if size == copyMin+copyLong {
+		size += int(s.take(copyLongBits))
+	}
+	return size, 1 + int(s.take(distanceBits(n)))
+}
+
+// distanceBits returns how many bits the distance of a copy has behind the first n bytes.
+func distanceBits(n int) uint { return uint(bits.Len(uint(max(n, 1) - 1))) }
