@@ -67,9 +67,16 @@ func (d *Dictionary) get() (*pattern.Dictionary, error) {
 // Decode appends to dst a value of length bytes that was encoded with d. It allocates only if dst
 // has too little room. What a larger dst has behind the value is undefined then.
 func (d *Dictionary) Decode(dst, encoded []byte, length int) ([]byte, error) {
-	words, dst, err := d.prepare(dst, encoded, length)
+	words, err := d.get()
 	if err != nil {
 		return nil, err
+	}
+	if room := cap(dst) - len(dst); room < length {
+		// A length that is not the value's must not take memory, so that it is checked before.
+		if err := checkLength(words, encoded, length); err != nil {
+			return nil, err
+		}
+		dst = append(make([]byte, 0, len(dst)+length), dst...)
 	}
 	end := len(dst) + length
 	decoded, err := words.Decode(dst[:len(dst):min(cap(dst), end+pattern.Spare)], encoded)
@@ -80,36 +87,6 @@ func (d *Dictionary) Decode(dst, encoded []byte, length int) ([]byte, error) {
 		return nil, err
 	}
 	return dst[:end], nil
-}
-
-// DecodeHead is Decode, but may leave out what is behind the first n bytes of the value.
-func (d *Dictionary) DecodeHead(dst, encoded []byte, length, n int) ([]byte, error) {
-	words, dst, err := d.prepare(dst, encoded, length)
-	if err != nil {
-		return nil, err
-	}
-	head, err := words.DecodeHead(dst[:len(dst):len(dst)+length], encoded, n)
-	if err == nil && len(head) < len(dst)+min(n, length) {
-		err = fmt.Errorf("encoded value has %d bytes, want %d", len(head)-len(dst), length)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return head, nil
-}
-
-// prepare returns the dictionary, ready for use, and dst with room for a value.
-func (d *Dictionary) prepare(
-	dst, encoded []byte, length int,
-) (words *pattern.Dictionary, room []byte, err error) {
-	if words, err = d.get(); err != nil || cap(dst)-len(dst) >= length {
-		return words, dst, err
-	}
-	// A length that is not the value's must not take memory, so that it is checked before.
-	if err := checkLength(words, encoded, length); err != nil {
-		return nil, nil, err
-	}
-	return words, append(make([]byte, 0, len(dst)+length), dst...), nil
 }
 
 func checkLength(words *pattern.Dictionary, encoded []byte, length int) error {

@@ -1,6 +1,10 @@
 package block
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/pattern"
+)
 
 // Heads is the first bytes of values of which each is encoded alone; what is not encoded is whole.
 // It is immutable and safe for concurrent use.
@@ -12,27 +16,41 @@ type Heads struct {
 // Heads returns the first n bytes of all values as they were, in new memory. d must be their
 // dictionary; kinds are those of the block's entries, as for [KindAt].
 func (e *Encoded) Heads(d *Dictionary, kinds []byte, n int) (Heads, error) {
+	words, err := d.get()
+	if err != nil {
+		return Heads{}, err
+	}
 	if err := e.checkSize(d, kinds); err != nil {
 		return Heads{}, err
 	}
 	h := Heads{Bytes: n}
 	h.ends = make([]uint32, e.lengths.count+1)
-	h.data = make([]byte, 0, min(e.lengths.count*n, e.lengths.size))
-	var value []byte
 	for i := range e.lengths.count {
-		encoded, length := e.values.At(i), int(e.lengths.at(i))
-		var err error
-		if isEncoded(kinds, i) {
-			if value, err = d.DecodeHead(value[:0], encoded, length, n); err == nil {
-				h.data = append(h.data, value[:min(n, length)]...)
-			}
-		} else if h.data = append(h.data, encoded...); len(encoded) != length {
-			err = fmt.Errorf("value %d has %d bytes, want %d", i, len(encoded), length)
-		}
-		if err != nil {
+		h.ends[i+1] = h.ends[i] + uint32(e.headLen(kinds, i, n))
+	}
+	total := int(h.ends[e.lengths.count])
+	h.data = make([]byte, 0, total+pattern.HeadRoom)
+	for i := range e.lengths.count {
+		value, from, end := e.values.At(i), len(h.data), int(h.ends[i+1])
+		var head []byte
+		if !isEncoded(kinds, i) {
+			head = append(h.data, value...)
+		} else if head, err = words.DecodeHead(h.data, value, end-from); err != nil {
 			return Heads{}, err
 		}
-		h.ends[i+1] = uint32(len(h.data))
+		if n := len(head); n < end || n > end && !isEncoded(kinds, i) {
+			return Heads{}, fmt.Errorf("value %d has %d bytes, want %d", i, n-from, end-from)
+		}
+		h.data = head[:end]
 	}
 	return h, nil
+}
+
+// headLen returns how many bytes of value i the first n are.
+func (e *Encoded) headLen(kinds []byte, i, n int) int {
+	length := int(e.lengths.at(i))
+	if isEncoded(kinds, i) {
+		return min(n, length)
+	}
+	return length
 }
