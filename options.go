@@ -25,7 +25,7 @@ type Options struct {
 	// with the room that Go's collector needs for them: decoded blocks take up to half of it,
 	// memtables three quarters while much is written. More memory means fewer, larger flushes and
 	// more reads without decoding; less memory suits small machines. A transaction goes to tables
-	// while it runs when more than half of it is taken by what is not in tables yet. Pages of the
+	// while it runs when it takes, with what is not in tables yet, three eighths of that. Pages of the
 	// files that the system keeps in memory do not count. Default: 0, which stands for 128 MiB.
 	MemoryLimit int64
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -307,7 +308,7 @@ func TestHeads_areTheFirstBytesOfValuesHoweverStored(t *testing.T) {
 	}
 	check := func(tx *stoat.Tx) {
 		t.Helper()
-		for _, bytes := range []int{20, 1, 90, 90, 0, -1, 1 << 20} {
+		for _, bytes := range []int{20, 1, 90, 90, 0, -1, 1 << 20, math.MaxInt - 1, math.MaxInt} {
 			i := 0
 			for k, v := range tx.Heads(stoat.Range{}, bytes) {
 				want := value(i)

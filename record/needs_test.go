@@ -14,20 +14,26 @@ import (
 type customer struct {
 	ID      int64 `stoat:"id,key"`
 	Name    string
-	Balance float64
 	Logins  int32
+	Balance float64
 	About   string
 }
 
 func TestAggregates_ofRecordsOfWhichTheHeadIsRead(t *testing.T) {
+	for _, codec := range []record.Codec{record.CodecBinary, record.CodecJSON, record.CodecGob} {
+		t.Run(codec.String(), func(t *testing.T) { checkHeads(t, codec) })
+	}
+}
+
+func checkHeads(t *testing.T, codec record.Codec) {
 	const n = 4000
 	db := openMemory(t)
-	c := mustOpen[customer](t, db, "customers", nil)
+	c := mustOpen(t, db, "customers", &record.Options[customer]{Codec: codec})
 	rng := rand.New(rand.NewPCG(1, 2))
 	var all []customer
 	err := db.Update(func(tx *stoat.Tx) error {
 		for i := range int64(n) {
-			a := customer{i, fmt.Sprintf("user_%d", i), float64(rng.IntN(1e6)) / 4, rng.Int32N(100),
+			a := customer{i, fmt.Sprintf("user_%d", i), rng.Int32N(100), float64(rng.IntN(1e6)) / 4,
 				fmt.Sprintf("a text of %x and %x", rng.Uint64(), rng.Uint64())}
 			all = append(all, a)
 			if err := c.Put(tx, &a); err != nil {
@@ -42,18 +48,26 @@ func TestAggregates_ofRecordsOfWhichTheHeadIsRead(t *testing.T) {
 	if err := db.Compact(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	var sum, most float64
+	var sum, fewSum, most float64
 	var few uint64
 	for _, a := range all {
 		if a.Logins < 10 {
-			sum, few = sum+a.Balance, few+1
+			fewSum, few = fewSum+a.Balance, few+1
 		}
+		sum += a.Balance
 		most = max(most, a.Balance)
 	}
 	view(t, db, func(tx *stoat.Tx) error {
-		q := c.Query().Where(record.Lt("Logins", 10))
-		if got, err := q.Sum(tx, "Balance"); got != sum || err != nil {
+		if got, err := c.Query().Sum(tx, "Balance"); got != sum || err != nil {
 			t.Errorf("the sum is %v, %v; want %v", got, err, sum)
+		}
+		q := c.Query().Where(record.Lt("Logins", 10))
+		if got, err := q.Sum(tx, "Balance"); got != fewSum || err != nil {
+			t.Errorf("the sum of few is %v, %v; want %v", got, err, fewSum)
+		}
+		back := c.Query().Where(record.Gt("Balance", 1000.0))
+		if got, err := back.Sum(tx, "Logins"); got < 1 || err != nil {
+			t.Errorf("the sum of a field before the condition's is %v, %v", got, err)
 		}
 		if got, err := q.Count(tx); got != few || err != nil {
 			t.Errorf("there are %d, %v; want %d", got, err, few)
@@ -77,6 +91,56 @@ func TestAggregates_ofRecordsOfWhichTheHeadIsRead(t *testing.T) {
 				t.Fatalf("record %d is %+v, %v; want %+v", i, a, err, all[i])
 			}
 			i++
+		}
+		return nil
+	})
+}
+
+// wider is customer with a field more before those that are fixed.
+type wider struct {
+	ID      int64 `stoat:"id,key"`
+	Level   int64
+	Rank    [16]byte
+	Name    string
+	Logins  int32
+	Balance float64
+	About   string
+}
+
+func TestAggregates_ofRecordsOfTwoSchemas(t *testing.T) {
+	const n = 2000
+	db := openMemory(t)
+	want := 0.0
+	fill := func(put func(tx *stoat.Tx, i int64) error) {
+		t.Helper()
+		err := db.Update(func(tx *stoat.Tx) error {
+			for i := range int64(n) {
+				if err := put(tx, i); err != nil {
+					return err
+				}
+				want += float64(i)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Compact(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := func(i int64) string { return fmt.Sprintf("text %x", rand.NewPCG(1, uint64(i)).Uint64()) }
+	newer := mustOpen[wider](t, db, "customers", nil)
+	fill(func(tx *stoat.Tx, i int64) error {
+		return newer.Put(tx, &wider{ID: i, Balance: float64(i), Name: text(i), About: text(i)})
+	})
+	c := mustOpen[customer](t, db, "customers", nil)
+	fill(func(tx *stoat.Tx, i int64) error {
+		return c.Put(tx, &customer{ID: n + i, Balance: float64(i), Name: text(i), About: text(i)})
+	})
+	view(t, db, func(tx *stoat.Tx) error {
+		if got, err := c.Query().Sum(tx, "Balance"); got != want || err != nil {
+			t.Errorf("the sum is %v, %v; want %v", got, err, want)
 		}
 		return nil
 	})

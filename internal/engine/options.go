@@ -32,9 +32,11 @@ type Options struct {
 // Tuning holds sizes that are constants to users. Tests shrink them to make rare paths hot. A zero
 // field is the default.
 type Tuning struct {
-	MemtableBytes  int64         // a memtable is sealed at this size
-	SpillBytes     int64         // so much of a transaction goes to tables at a time
-	UnspilledBytes int64         // a memtable has so much when its transaction goes there
+	MemtableBytes int64 // a memtable is sealed at this size
+	SpillBytes    int64 // so much of a transaction goes to tables at a time
+	// UnspilledBytes is how much a memtable has when the open transaction goes to tables. By default
+	// that is MemtableBytes; if SpillBytes is set, it is that.
+	UnspilledBytes int64
 	TableBytes     int64         // a table is closed at this size
 	BlockBytes     int           // as in table.WriterOptions
 	SampleBytes    int           // bytes of a bucket's values that decide on their encoding
@@ -71,9 +73,9 @@ const (
 	memtableShare = 3
 	writeShare    = 2 * memtableShare
 	minMemtable   = 1 << 20
-	// spillShare of a memtable, as a divisor, is what a large transaction writes to tables at a time.
-	// It goes there when the memtable that all share is full by as much again: then so much is being
-	// filled while that is being written.
+	// spillShare of a memtable, as a divisor, is what a large transaction writes to tables at a time,
+	// once the memtable that all share is full with it: so much is being filled, and so much being
+	// written, beside that.
 	spillShare = 2
 	// recentShare of the memory limit, as a divisor, is for the newest commits while somebody follows.
 	recentShare = 32
@@ -90,7 +92,7 @@ func (o Options) withDefaults() Options {
 		setDefault(&t.UnspilledBytes, t.SpillBytes)
 	}
 	setDefault(&t.SpillBytes, max(t.MemtableBytes/spillShare, 1))
-	setDefault(&t.UnspilledBytes, t.MemtableBytes+t.SpillBytes)
+	setDefault(&t.UnspilledBytes, t.MemtableBytes)
 	setDefault(&t.TableBytes, defaultTableBytes)
 	setDefault(&t.ValueBytes, defaultValueBytes)
 	setDefault(&t.Garbage, defaultGarbage)

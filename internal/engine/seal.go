@@ -130,6 +130,13 @@ func (e *Engine) logBytes() int64 {
 	return e.pipeline.log.Size()
 }
 
+// takesMemory notes how much the memtable takes that is not sealed, with the transaction that is
+// open. The caller holds e.turn.
+func (e *Engine) takesMemory(bytes int64) {
+	e.activeBytes.Store(bytes)
+	e.divideMemory()
+}
+
 // divideMemory gives decoded blocks what the memtables leave of the memory limit.
 func (e *Engine) divideMemory() {
 	limit := e.options.heapBytes()

@@ -61,9 +61,23 @@ func (w *Writer) toTables() error {
 		return err
 	}
 	w.edit, w.room, w.pending = memtable.New(0).Begin(), w.engine.options.Tuning.SpillBytes, 0
+	w.countParts()
 	w.taken = nil
 	w.base = &superversion.Superversion{Sealed: []memtable.Root{root}, Levels: w.spill.levels}
 	return nil
+}
+
+// spillParts is how many parts of a transaction are in memory beside the shared memtable: one that
+// is being written, and one that is being filled.
+const spillParts = 2
+
+// countParts has the memory counted that the transaction takes from now on.
+func (w *Writer) countParts() {
+	e := w.engine
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	w.counted = true
+	e.takesMemory(e.mem.Bytes() + spillParts*e.options.Tuning.SpillBytes)
 }
 
 // startSpill prepares the way to tables: everything older than the shared memtable is in tables.
@@ -321,7 +335,6 @@ func (w *Writer) adopt() error {
 	e.closeLog()
 	e.pipeline.skip(edit.LastCommit) // first, or a Sync would look for it in a log that is not there
 	e.committed.Store(edit.LastCommit)
-	e.activeBytes.Store(0)
-	e.divideMemory()
+	e.takesMemory(0)
 	return nil
 }

@@ -138,7 +138,7 @@ func TestDiscard_keepsWhatWasToBeMoved(t *testing.T) {
 	ok(t, e.Close())
 }
 
-func TestSpill_waitsUntilTheMemtableIsFullByHalfAsMuchAgain(t *testing.T) {
+func TestSpill_waitsUntilTheMemtableIsFull(t *testing.T) {
 	o := calm()
 	o.Tuning.MemtableBytes, o.Tuning.SpillBytes = 4<<20, 0
 	e := mustOpen(t, memfs.New(), o)
@@ -152,17 +152,46 @@ func TestSpill_waitsUntilTheMemtableIsFullByHalfAsMuchAgain(t *testing.T) {
 		ok(t, w.Commit())
 		return spilled
 	}
-	if spilled(3 << 20) {
+	if spilled(2 << 20) {
 		t.Error("a transaction that fits into the empty memtable went to tables")
 	}
-	if !spilled(4 << 20) {
+	if !spilled(3 << 20) {
 		t.Error("a transaction beside a large one stayed in memory")
 	}
-	if spilled(5 << 20) { // the memtable is empty again
-		t.Error("a transaction of less than one and a half memtables went to tables")
+	if spilled(3 << 20) { // the memtable is empty again
+		t.Error("a transaction of less than a memtable went to tables")
 	}
-	if !spilled(7 << 20) {
-		t.Error("a transaction of more than one and a half memtables stayed in memory")
+	if !spilled(5 << 20) {
+		t.Error("a transaction of more than a memtable stayed in memory")
 	}
 	ok(t, e.Close())
+}
+
+func TestWriter_countsTheMemoryOfAnOpenTransaction(t *testing.T) {
+	for _, spilled := range []bool{false, true} {
+		o := calm()
+		if spilled {
+			o.Tuning.SpillBytes = 1 << 20
+		}
+		e := mustOpen(t, memfs.New(), o)
+		mustCommit(t, e, "a")
+		before := e.Stats().MemtableBytes
+		for _, end := range []func(*Writer) error{
+			func(w *Writer) error { w.Rollback(); return nil }, (*Writer).Commit,
+		} {
+			w, err := e.Begin()
+			ok(t, err)
+			for i := range 4000 {
+				ok(t, w.Put(dataKey("%d", i), make([]byte, 1<<10), 0))
+			}
+			if now := e.Stats().MemtableBytes; now < before+(2<<20) {
+				t.Errorf("spilled %t: an open transaction of 4 MB counts for %d bytes", spilled, now-before)
+			}
+			ok(t, end(w))
+			if now := e.Stats().MemtableBytes; spilled && now > before+(1<<20) {
+				t.Errorf("%d bytes are left of a transaction in tables", now)
+			}
+		}
+		ok(t, e.Close())
+	}
 }

@@ -20,6 +20,7 @@ type Writer struct {
 
 	pending  int      // at least the log's bytes since frames were taken last
 	waiting  int      // those of them since the log was last asked to take them
+	counted  bool     // its memory counts as that of the memtable
 	streamed bool     // some frames are in the log's queue, or written
 	taken    [][]byte // the payloads of those
 	room     int64    // it may write so many bytes more, at least, before they go to tables
@@ -85,7 +86,7 @@ func (e *Engine) Begin() (*Writer, error) {
 	sizes := &e.options.Tuning
 	return &Writer{
 		engine: e, base: e.state.Load(), begun: e.committed.Load(), edit: e.mem.Begin(),
-		room: max(sizes.SpillBytes, sizes.UnspilledBytes-e.mem.Bytes()),
+		room: max(sizes.SpillBytes, sizes.UnspilledBytes-e.mem.Bytes()-e.sealedBytes.Load()),
 	}, nil
 }
 
@@ -171,20 +172,23 @@ func (w *Writer) wrote(bytes int) error {
 	}
 	w.pending += bytes
 	if w.waiting += bytes; w.waiting >= streamBytes && w.spill == nil {
+		w.waiting = 0
 		w.stream()
 	}
 	return nil
 }
 
-// stream hands what was written to the log. If the log does not take it now, Commit will find out
-// why.
+// stream hands what was written to the log, and has its memory counted. If the log does not take it
+// now, Commit will find out why.
 func (w *Writer) stream() {
 	e := w.engine
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	w.counted = true
+	e.takesMemory(e.mem.Bytes())
 	if e.options.Volatile {
 		return
 	}
-	e.turn.Lock()
-	defer e.turn.Unlock()
 	if e.reserve(int64(w.pending)) == nil {
 		end := e.pipeline.log.Size()
 		w.taken = append(w.taken, w.edit.Pending()...)
@@ -192,7 +196,6 @@ func (w *Writer) stream() {
 		e.logged.Add(uint64(e.pipeline.log.Size() - end))
 		w.streamed, w.pending = true, 0
 	}
-	w.waiting = 0
 }
 
 // Snapshot returns what the transaction sees now; later writes do not change it. It must not be
@@ -226,6 +229,11 @@ func (w *Writer) undo() {
 		w.engine.turn.Unlock()
 	default:
 		w.edit.Rollback()
+	}
+	if w.counted {
+		w.engine.turn.Lock()
+		w.engine.takesMemory(w.engine.mem.Bytes())
+		w.engine.turn.Unlock()
 	}
 	w.engine.writer.unlock()
 }
@@ -287,8 +295,7 @@ func (w *Writer) append() (commit uint64, size int64, err error) {
 	}
 	e.committed.Store(commit) // not before it is in the queue, where Sync expects it
 	e.committedBytes.Add(w.bytes)
-	e.activeBytes.Store(e.mem.Bytes())
-	e.divideMemory()
+	e.takesMemory(e.mem.Bytes())
 	e.restLater()
 	return commit, size, nil
 }

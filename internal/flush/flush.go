@@ -81,7 +81,7 @@ func (j Job) write(edit *manifest.Edit, young *manifest.Run, p part) error {
 	bottom := first == nil || j.Levels.Outside(first, last)
 	alone := bottom || j.apart(first, last)
 	config := j.Config(alone, edit.Drop)
-	config.Spread = j.spread
+	config.Spread = j.spread(&config)
 	if alone {
 		config.TableBytes = evenly(config.TableBytes, j.bytes(p))
 	}

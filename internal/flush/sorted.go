@@ -16,7 +16,7 @@ func (j Job) RunSorted(pairs *sorter.Sorter) (*manifest.Edit, error) {
 	bottom := j.Levels.Outside(first, last)
 	alone := bottom || j.apart(first, last)
 	config := j.Config(alone, nil)
-	config.Spread = spreadOf(pairs)
+	config.Spread = spreadOf(pairs, &config)
 	if alone {
 		config.TableBytes = evenly(config.TableBytes, pairs.Bytes())
 	}

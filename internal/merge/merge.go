@@ -68,14 +68,15 @@ func (j Job) Run() (*manifest.Edit, error) {
 	}
 	var c superversion.Cursor
 	j.Output.Values.Read = c.Value
-	j.Output.Spread = func(bucket uint64, bytes int) iter.Seq2[keyspace.Entry, error] {
-		return superversion.Sample(j.Inputs, bucket, run.Places, bytes/run.Places)
-	}
+	j.Output.Spread = j.spread
 	w := run.NewWriter(j.Output)
-	if err := vfs.CatchFaults(func() error { return j.write(w, &c) }); err != nil {
-		return nil, errors.Join(err, w.Abort())
-	}
-	output, err := w.Finish()
+	var output run.Output
+	err := vfs.CatchFaults(func() (err error) {
+		if err = j.write(w, &c); err == nil {
+			output, err = w.Finish() // which may look at values all over the inputs
+		}
+		return err
+	})
 	if err != nil {
 		return nil, errors.Join(err, w.Abort())
 	}
@@ -128,6 +129,14 @@ func (j *Job) write(w *run.Writer, c *superversion.Cursor) error {
 		}
 	}
 	return c.Err()
+}
+
+// spread is the [run.Spread] of what the merge keeps.
+func (j *Job) spread(bucket uint64, bytes int) iter.Seq[keyspace.Entry] {
+	return j.Levels.Sample(j.Inputs, superversion.Sample{
+		Bucket: bucket, Places: run.Places, Bytes: bytes / run.Places, Now: j.Now,
+		EntryBytes: run.EntryBytes,
+	})
 }
 
 // copyEntry writes the current entry, unless it is one that ends here, and reports whether it has

@@ -186,9 +186,7 @@ func (w *Writer) bestEncoder(t *trial) (best *block.Encoder, size int, err error
 	if err != nil || fits || !w.mayTrain(t.whole) {
 		return best, size, err
 	}
-	if err := w.widen(t); err != nil {
-		return nil, 0, err
-	}
+	w.widen(t)
 	if best, size, fits, err = w.present(t); err != nil || fits {
 		return best, size, err
 	}

@@ -12,7 +12,7 @@ import (
 
 // spreadOf returns the [Spread] of puts that are all of one bucket.
 func spreadOf(entries []entry) Spread {
-	return func(_ uint64, bytes int) iter.Seq2[keyspace.Entry, error] {
+	return func(_ uint64, bytes int) iter.Seq[keyspace.Entry] {
 		return Stretches(func(yield func(keyspace.Entry) bool) {
 			for _, e := range entries {
 				if !yield(keyspace.Entry{Kind: keyspace.KindPut, Value: []byte(e.value)}) {
@@ -32,10 +32,10 @@ func counting(n int) (all []entry) {
 }
 
 func TestStretches_areNeighboursFromAllOver(t *testing.T) {
-	const count, bytes = 10_000, 6400 // stretches of 200 bytes, which are 20 values
+	const count = 10_000
+	bytes := Places * 20 * EntryBytes(10) // 20 values from each place
 	var got []int
-	for e, err := range spreadOf(counting(count))(1, bytes) {
-		check(t, err)
+	for e := range spreadOf(counting(count))(1, bytes) {
 		i, err := strconv.Atoi(string(e.Value))
 		check(t, err)
 		got = append(got, i)

@@ -38,6 +38,12 @@ func Shrinks(value []byte) bool {
 	return len(value) >= shrinkLeast && len(value) <= shrinkMost && !block.LooksRandom(value)
 }
 
+// Outside reports whether a value belongs into a value file, not into a table.
+func (c *Config) Outside(value []byte) bool {
+	least := c.Values.Separate
+	return least > 0 && len(value) >= least && !(c.Compress && Shrinks(value))
+}
+
 // valueWriter writes the value files of a run.
 type valueWriter struct {
 	config  Config
@@ -62,9 +68,7 @@ func (v *valueWriter) place(e keyspace.Entry) (keyspace.Entry, error) {
 		}
 		e.Kind = keyspace.KindPut
 	}
-	if e.Kind != keyspace.KindPut || e.Dictionary != 0 || c.Separate <= 0 ||
-		len(e.Value) < c.Separate ||
-		v.config.Compress && Shrinks(e.Value) {
+	if e.Kind != keyspace.KindPut || e.Dictionary != 0 || !v.config.Outside(e.Value) {
 		return e, nil
 	}
 	if v.writer == nil {

@@ -13,6 +13,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -87,11 +88,18 @@ func (s *Sorter) Span() (first, last []byte) {
 
 // All returns the pairs, which must be sorted, in the order of their keys; of equal keys, only the
 // last that was added. The slices are valid until the next Add or Reset.
-func (s *Sorter) All() iter.Seq2[[]byte, []byte] {
+func (s *Sorter) All() iter.Seq2[[]byte, []byte] { return s.From(nil) }
+
+// From is All without the pairs with keys below first.
+func (s *Sorter) From(first []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
-		for i, e := range s.entries {
+		from := sort.Search(len(s.entries), func(i int) bool {
+			return bytes.Compare(s.key(s.entries[i]), first) >= 0
+		})
+		rest := s.entries[from:]
+		for i, e := range rest {
 			key, value := s.pair(e)
-			if i+1 < len(s.entries) && bytes.Equal(key, s.key(s.entries[i+1])) {
+			if i+1 < len(rest) && bytes.Equal(key, s.key(rest[i+1])) {
 				continue
 			}
 			if !yield(key, value) {

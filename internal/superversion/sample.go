@@ -3,45 +3,58 @@ package superversion
 import (
 	"bytes"
 	"iter"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/table"
 )
 
-// Sample yields entries of a bucket from so many places of the runs at most, evenly apart: at each
-// the neighbours from the start of a block on, with about so many bytes of values. They are as they
-// are stored, and what newer runs hide or delete is among them. They stay valid as long as the runs
-// are reachable.
-func Sample(
-	runs []Run, bucket uint64, places, bytes int,
-) iter.Seq2[keyspace.Entry, error] {
-	return func(yield func(keyspace.Entry, error) bool) {
-		s := sampler{lower: keyspace.AppendPrefix(nil, bucket), bytes: bytes, yield: yield}
-		s.upper = keyspace.Successor(s.lower)
-		if err := s.find(runs); err != nil {
-			yield(keyspace.Entry{}, err)
+// Sample says what [Levels.Sample] takes.
+type Sample struct {
+	Bucket uint64
+	Places int    // at most so many places, evenly apart
+	Bytes  int    // of neighbouring entries at each place, about
+	Now    uint64 // what has expired by then is left out, in milliseconds since 1970
+
+	EntryBytes func(value int) int // what an entry counts for, more than 0
+}
+
+// Sample yields puts, as they are stored, from many places of some runs of l, newest run first: of
+// what a merge of these would keep, so that nothing is seen of what it leaves out. It ends where
+// something cannot be read. Entries stay valid as long as l is reachable.
+func (l *Levels) Sample(runs []Run, what Sample) iter.Seq[keyspace.Entry] {
+	return func(yield func(keyspace.Entry) bool) {
+		lower := keyspace.AppendPrefix(nil, what.Bucket)
+		upper := keyspace.Successor(lower)
+		places, err := places(runs, lower, upper, what.Places)
+		if err != nil {
 			return
 		}
-		before, next := 0, 0 // blocks of earlier sections; of all places, the next
-		for _, from := range s.sections {
-			end := before + from.end - from.first
-			for ; next < places && next*s.blocks/places < end; next++ {
-				if !s.take(from.table, from.first+next*s.blocks/places-before) {
+		var c Cursor
+		c.InitMerge(l, runs)
+		var last []byte
+		for _, place := range places {
+			if last != nil && bytes.Compare(place, last) <= 0 {
+				continue
+			}
+			ok := c.Seek(place)
+			for left := what.Bytes; ok && left > 0 && bytes.Compare(c.Key(), upper) < 0; ok = c.Next() {
+				last = c.Key()
+				left -= what.EntryBytes(0)
+				if c.winner.kind() != keyspace.KindPut {
+					continue
+				}
+				e, err := c.Entry()
+				if err != nil {
+					return
+				}
+				left -= what.EntryBytes(e.Size()) - what.EntryBytes(0)
+				if expired := e.Until != 0 && e.Until <= what.Now; !expired && !yield(e) {
 					return
 				}
 			}
-			before = end
 		}
 	}
-}
-
-// sampler takes entries with keys in [lower, upper) from many places.
-type sampler struct {
-	lower, upper []byte
-	bytes        int // from each place
-	sections     []section
-	blocks       int // in all sections
-	yield        func(keyspace.Entry, error) bool
 }
 
 // section is the blocks of a table that may have keys of the bucket.
@@ -50,41 +63,48 @@ type section struct {
 	first, end int
 }
 
-// find finds the sections.
-func (s *sampler) find(runs []Run) (err error) {
-	for i := range runs {
-		for _, h := range runs[i].Tables {
-			if bytes.Compare(h.Meta.Largest, s.lower) < 0 ||
-				bytes.Compare(h.Meta.Smallest, s.upper) >= 0 {
-				continue
-			}
-			from := section{table: h.Table}
-			if from.first, from.end, err = h.Table.Blocks(s.lower, s.upper); err != nil {
-				return err
-			}
-			s.blocks += from.end - from.first
-			s.sections = append(s.sections, from)
-		}
+// places returns keys in [lower, upper) at which the runs have blocks, in order: about so many,
+// with as many blocks between them.
+func places(runs []Run, lower, upper []byte, n int) ([][]byte, error) {
+	sections, blocks, err := sections(runs, lower, upper)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	var all [][]byte
+	before := 0 // blocks of earlier sections
+	for _, s := range sections {
+		end := before + s.end - s.first
+		for len(all) < n && len(all)*blocks/n < end {
+			key, err := s.table.FirstKey(s.first + len(all)*blocks/n - before)
+			if err != nil {
+				return nil, err
+			}
+			if bytes.Compare(key, lower) < 0 {
+				key = lower
+			}
+			all = append(all, key)
+		}
+		before = end
+	}
+	slices.SortFunc(all, bytes.Compare)
+	return all, nil
 }
 
-// take yields what is taken from block b on, and reports whether more is wanted.
-func (s *sampler) take(t *table.Table, b int) bool {
-	var c table.Cursor
-	c.Init(t, table.ReadStored)
-	left := s.bytes
-	for ok := c.SeekBlock(b); ok && left > 0 && bytes.Compare(c.Key(), s.upper) < 0; ok = c.Next() {
-		if bytes.Compare(c.Key(), s.lower) < 0 {
-			continue
-		}
-		if err := c.Load(); err != nil {
-			return s.yield(keyspace.Entry{}, err)
-		}
-		e := c.Entry()
-		if left -= e.Size(); !s.yield(e, nil) {
-			return false
+// sections returns where the runs have keys in [lower, upper), and how many blocks those are.
+func sections(runs []Run, lower, upper []byte) (all []section, blocks int, err error) {
+	for i := range runs {
+		for _, h := range runs[i].Tables {
+			if bytes.Compare(h.Meta.Largest, lower) < 0 ||
+				bytes.Compare(h.Meta.Smallest, upper) >= 0 {
+				continue
+			}
+			s := section{table: h.Table}
+			if s.first, s.end, err = h.Table.Blocks(lower, upper); err != nil {
+				return nil, 0, err
+			}
+			blocks += s.end - s.first
+			all = append(all, s)
 		}
 	}
-	return c.Err() == nil || s.yield(keyspace.Entry{}, c.Err())
+	return all, blocks, nil
 }

@@ -68,10 +68,6 @@ func (c *Cursor) First() bool { return c.open() && c.pass(0, false) }
 // Last moves to the last entry and reports whether there is one.
 func (c *Cursor) Last() bool { return c.open() && c.pass(len(c.reader.slots)-1, true) }
 
-// SeekBlock moves to the first entry of block b and reports whether there is one. [Table.Blocks]
-// says which there are.
-func (c *Cursor) SeekBlock(b int) bool { return c.open() && c.pass(b, false) }
-
 // Seek moves to the first entry whose key is not below key and reports whether there is one.
 func (c *Cursor) Seek(key []byte) bool {
 	b, keys, i, ok := c.search(key)

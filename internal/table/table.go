@@ -103,6 +103,15 @@ func (t *Table) Blocks(lower, upper []byte) (first, end int, err error) {
 	return first, end, nil
 }
 
+// FirstKey returns the first key of block b, which is valid forever.
+func (t *Table) FirstKey(b int) ([]byte, error) {
+	var c Cursor
+	if c.Init(t, ReadKeys); !c.open() || !c.pass(b, false) {
+		return nil, c.Err()
+	}
+	return c.Key(), nil
+}
+
 // Open opens the file now, so that the table stays readable when the file is removed.
 func (t *Table) Open() error {
 	_, err := t.opened()
