@@ -27,9 +27,20 @@ func (b *Bucket) Ref() Ref {
 // Refer returns the bucket that r was taken from, or nil if that must be looked up: when something
 // was committed in between, of another database, and in a transaction that can write.
 func (tx *Tx) Refer(r Ref) *Bucket {
-	if r.id == keyspace.RootID || tx.writable || tx.ended() ||
-		r.position != tx.position || r.db != tx.db.self {
+	b := new(Bucket) // where this is inlined, it need not be on the heap
+	if !tx.refer(&r, b) {
 		return nil
 	}
-	return tx.child(r.id)
+	return b
+}
+
+// refer makes b the bucket that r was taken from, and reports whether it could.
+func (tx *Tx) refer(r *Ref, b *Bucket) bool {
+	if r.id == keyspace.RootID || tx.writable || tx.ended() ||
+		r.position != tx.position || r.db != tx.db.self {
+		return false
+	}
+	b.space = space{tx: tx, born: tx.born, id: r.id}
+	b.setPrefix()
+	return true
 }

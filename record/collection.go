@@ -160,12 +160,13 @@ func (c *Collection[T]) wrap(err error) error {
 	return fmt.Errorf("collection %q: %w", c.name, err)
 }
 
-// wrapKey returns err with the record that it is about; nil stays nil.
+// wrapKey returns err with the record that it is about; nil stays nil. It formats a copy, so that
+// keys can be on the stack.
 func (c *Collection[T]) wrapKey(key []byte, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("collection %q, key %s: %w", c.name, formatKey(key), err)
+	return fmt.Errorf("collection %q, key %s: %w", c.name, formatKey(bytes.Clone(key)), err)
 }
 
 // appendKeyOf appends the encoded key of a record.

@@ -17,36 +17,36 @@ import (
 // decoding the others. The error is [stoat.ErrNotFound] if there is no such record.
 func Field[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string) (V, error) {
 	var v V
-	s, col, err := fieldOf[V](tx, c, name)
+	data, err := c.records(tx)
 	if err != nil {
 		return v, err
 	}
-	if s.key, err = c.appendKey(s.key[:0], key, false); err != nil {
+	col, err := columnOf[V](c, name)
+	if err != nil {
+		return v, err
+	}
+	var room [keyRoom]byte
+	encoded, err := c.appendKey(room[:0], key, false)
+	if err != nil {
 		return v, c.wrap(err)
 	}
-	value, err := s.data.Get(s.key)
+	value, err := data.Get(encoded)
 	if err == nil {
 		err = c.readField(value, col, reflect.ValueOf(&v).Elem())
 	}
-	return v, c.wrapKey(s.key, err)
+	return v, c.wrapKey(encoded, err)
 }
 
-// fieldOf returns the session, and the column with the name, whose type must be V.
-func fieldOf[V, T any](
-	tx *stoat.Tx, c *Collection[T], name string,
-) (*session, *column, error) {
-	s, err := c.session(tx)
-	if err != nil {
-		return nil, nil, err
-	}
+// columnOf returns the column with the name, whose type must be V.
+func columnOf[V, T any](c *Collection[T], name string) (*column, error) {
 	col, err := c.shape.column(name)
 	if err != nil {
-		return nil, nil, c.wrap(err)
+		return nil, c.wrap(err)
 	}
 	if want := reflect.TypeFor[V](); col.typ != want {
-		return nil, nil, c.wrap(fmt.Errorf("field %s has the type %s, not %s", name, col.typ, want))
+		return nil, c.wrap(fmt.Errorf("field %s has the type %s, not %s", name, col.typ, want))
 	}
-	return s, col, nil
+	return col, nil
 }
 
 // readField sets v to a field of a stored record.
@@ -112,7 +112,11 @@ func setField(v reflect.Value, col *column, f *layout.Field, record []byte) erro
 // replaced without decoding the others. The error is [stoat.ErrNotFound] if there is no such
 // record.
 func SetField[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string, v V) error {
-	s, col, err := fieldOf[V](tx, c, name)
+	s, err := c.session(tx)
+	if err != nil {
+		return err
+	}
+	col, err := columnOf[V](c, name)
 	if err != nil {
 		return err
 	}

@@ -19,33 +19,52 @@ func (c *Collection[T]) Get(tx *stoat.Tx, key Key) (*T, error) {
 // GetInto makes *r the record with the key, which saves the memory of a new one. After an error, *r
 // may have changed in part.
 func (c *Collection[T]) GetInto(tx *stoat.Tx, key Key, r *T) error {
-	s, err := c.session(tx)
+	data, err := c.records(tx)
 	if err != nil {
 		return err
 	}
-	if s.key, err = c.appendKey(s.key[:0], key, false); err != nil {
+	var room [keyRoom]byte
+	encoded, err := c.appendKey(room[:0], key, false)
+	if err != nil {
 		return c.wrap(err)
 	}
-	value, err := s.data.Get(s.key)
+	value, err := data.Get(encoded)
 	if err == nil {
 		err = c.decode(value, r)
 	}
-	if err != nil {
-		return c.wrapKey(s.key, err)
+	return c.wrapKey(encoded, err)
+}
+
+// keyRoom is what most encoded keys fit into, so that a read needs no memory for one.
+const keyRoom = 64
+
+// records returns the bucket of the records, for a read of one of them: unlike a session it takes
+// no memory while nothing is written.
+func (c *Collection[T]) records(tx *stoat.Tx) (stoat.Bucket, error) {
+	if refs := c.seen.refs.Load(); refs != nil {
+		if data := tx.Refer(refs[0]); data != nil {
+			return *data, nil
+		}
 	}
-	return nil
+	s, err := c.session(tx)
+	if err != nil {
+		return stoat.Bucket{}, err
+	}
+	return *s.data, nil
 }
 
 // Has reports whether there is a record with the key.
 func (c *Collection[T]) Has(tx *stoat.Tx, key Key) (bool, error) {
-	s, err := c.session(tx)
+	data, err := c.records(tx)
 	if err != nil {
 		return false, err
 	}
-	if s.key, err = c.appendKey(s.key[:0], key, false); err != nil {
+	var room [keyRoom]byte
+	encoded, err := c.appendKey(room[:0], key, false)
+	if err != nil {
 		return false, c.wrap(err)
 	}
-	ok, err := s.data.Has(s.key)
+	ok, err := data.Has(encoded)
 	return ok, c.wrap(err)
 }
 

@@ -25,13 +25,9 @@ func loadTime(src []byte, p unsafe.Pointer) bool {
 	return ok
 }
 
-// decodeField makes the value at p from the bytes of a variable field, which strings and bytes go
-// on referring to. What was at p does not matter.
+// decodeField makes the value at p, which is no text itself, from the bytes of a variable field,
+// which strings and bytes in it go on referring to. What was at p does not matter.
 func (c *conversion) decodeField(src []byte, p unsafe.Pointer) error {
-	if c.to.kind.text() {
-		c.to.setText(src, p)
-		return nil
-	}
 	if len(src) == 0 || c.to.kind == Array {
 		reflect.NewAt(c.to.typ, p).Elem().SetZero()
 	}

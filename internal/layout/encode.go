@@ -25,42 +25,79 @@ func (l *Layout) wrongType(t reflect.Type) error {
 
 // append appends the record of the value of the layout's type at p.
 func (l *Layout) append(dst []byte, p unsafe.Pointer) ([]byte, error) {
-	start := len(dst)
-	size, width := 0, 4
 	if l.plain {
-		for i := range l.vars {
-			size += textLen(l.vars[i].val.kind, unsafe.Add(p, l.vars[i].off))
-		}
-		width = endWidth(size)
+		return l.appendPlain(dst, p)
 	}
-	body := start + len(l.head)
-	dst = slices.Grow(dst, len(l.head)+l.fixed+1+width*len(l.vars)+size)
-	dst = append(dst, l.head...)[:body+l.fixed]
-	for i := range l.ops {
-		op := &l.ops[i]
-		store(op.mem, dst[body+op.at:], unsafe.Add(p, op.off))
-	}
-	if len(l.vars) == 0 {
-		return dst, nil
-	}
-	dst = append(dst, byte(width))
+	start := len(dst)
+	dst = l.appendFixed(dst, p, 1+4*len(l.vars))
+	dst = append(dst, 4)
 	ends := len(dst)
-	values := ends + width*len(l.vars)
+	values := ends + 4*len(l.vars)
 	dst = dst[:values]
 	for i := range l.vars {
 		var err error
 		if dst, err = l.vars[i].val.appendField(dst, unsafe.Add(p, l.vars[i].off)); err != nil {
 			return dst[:start], err
 		}
-		putEnd(dst[ends+i*width:], width, len(dst)-values)
+		putEnd(dst[ends+i*4:], 4, len(dst)-values)
 	}
 	if uint64(len(dst)-values) > math.MaxUint32 {
-		return dst[:start], fmt.Errorf("a record of %d bytes: the limit is 4 GiB", len(dst)-start)
+		return dst[:start], tooLong(uint64(len(dst) - start))
 	}
-	if !l.plain {
-		dst = narrow(dst, ends, len(l.vars))
+	return narrow(dst, ends, len(l.vars)), nil
+}
+
+// appendPlain is append for a layout whose variable fields are all texts: it knows the length of
+// the record before it begins.
+func (l *Layout) appendPlain(dst []byte, p unsafe.Pointer) ([]byte, error) {
+	if len(l.vars) == 0 {
+		return l.appendFixed(dst, p, 0), nil
+	}
+	var size uint64
+	for i := range l.vars {
+		size += uint64(len(textAt(unsafe.Add(p, l.vars[i].off))))
+	}
+	if size > math.MaxUint32 {
+		return dst, tooLong(uint64(len(l.head)+l.fixed+1+4*len(l.vars)) + size)
+	}
+	width := endWidth(int(size))
+	dst = l.appendFixed(dst, p, 1+width*len(l.vars)+int(size))
+	dst = append(dst, byte(width))
+	ends := len(dst)
+	values := ends + width*len(l.vars)
+	dst = dst[:values]
+	for i := range l.vars {
+		dst = append(dst, textAt(unsafe.Add(p, l.vars[i].off))...)
+		putEnd(dst[ends+i*width:], width, len(dst)-values)
 	}
 	return dst, nil
+}
+
+// appendFixed appends what a record begins with: the number and the fixed fields of the value at p.
+// There is room for so many bytes more behind them.
+func (l *Layout) appendFixed(dst []byte, p unsafe.Pointer, room int) []byte {
+	dst = slices.Grow(dst, len(l.head)+l.fixed+room)
+	dst = append(dst, l.head...)
+	body := len(dst)
+	dst = dst[:body+l.fixed]
+	for i := range l.ops {
+		op := &l.ops[i]
+		to, from := dst[body+op.at:], unsafe.Add(p, op.off)
+		switch op.mem { // the usual ones without a call
+		case mem4:
+			binary.LittleEndian.PutUint32(to, *(*uint32)(from))
+		case mem8:
+			binary.LittleEndian.PutUint64(to, *(*uint64)(from))
+		default:
+			store(op.mem, to, from)
+		}
+	}
+	return dst
+}
+
+// tooLong returns the error of a record of so many bytes.
+func tooLong(size uint64) error {
+	return fmt.Errorf("a record of %d bytes: the limit is 4 GiB", size)
 }
 
 // narrow makes the ends at the offset, which have 4 bytes, as narrow as the last one allows.
@@ -99,13 +136,8 @@ func putEnd(dst []byte, width, end int) {
 	}
 }
 
-// textLen returns the length of the string or the bytes at p.
-func textLen(k Kind, p unsafe.Pointer) int {
-	if k == String {
-		return len(*(*string)(p))
-	}
-	return len(*(*[]byte)(p))
-}
+// textAt returns the string, or the bytes as one, at p: a slice begins with what a string is.
+func textAt(p unsafe.Pointer) string { return *(*string)(p) }
 
 // store writes the value of a fixed kind at p to the beginning of dst.
 func store(mem memory, dst []byte, p unsafe.Pointer) {

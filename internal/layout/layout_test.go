@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -246,5 +247,27 @@ func TestRecords_allocateOnlyTheStrings(t *testing.T) {
 		}
 	}); n != 1 {
 		t.Errorf("decoding allocates %.0f times, want 1", n)
+	}
+}
+
+// TestAppend_refusesARecordOf4GiB has it of fields that are all one and the same string.
+func TestAppend_refusesARecordOf4GiB(t *testing.T) {
+	const fields, size = 1025, 4 << 20
+	var own []reflect.StructField
+	for i := range fields {
+		own = append(own, reflect.StructField{Name: fmt.Sprint("F", i), Type: reflect.TypeFor[string]()})
+	}
+	typ := reflect.StructOf(own)
+	l, err := Of(typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, text := reflect.New(typ).Elem(), strings.Repeat("x", size)
+	for i := range fields {
+		v.Field(i).SetString(text)
+	}
+	dst, err := l.append([]byte("before"), address(v))
+	if string(dst) != "before" || err == nil || !strings.Contains(err.Error(), "4 GiB") {
+		t.Errorf("got %d bytes and the error %v", len(dst), err)
 	}
 }

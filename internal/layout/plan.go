@@ -136,20 +136,8 @@ func Decode[T any](p *Plan, record []byte, into *T) error {
 
 // decode makes the value of the layout's type at base.
 func (p *Plan) decode(record []byte, base unsafe.Pointer) error {
-	if len(record) < p.fixed || !bytes.HasPrefix(record, p.head) {
-		return mismatch(record, p.head)
-	}
-	for i := range p.loads {
-		op := &p.loads[i]
-		if !load(op.mem, record[op.at:], unsafe.Add(base, op.off)) {
-			return damaged("record: a bool or time at offset %d is none", op.at)
-		}
-	}
-	for i := range p.widens {
-		op := &p.widens[i]
-		if err := op.conv.loadFixed(record[op.at:], unsafe.Add(base, op.off)); err != nil {
-			return err
-		}
+	if err := p.decodeFixed(record, base); err != nil {
+		return err
 	}
 	for i := range p.zeros {
 		f := &p.zeros[i]
@@ -170,7 +158,37 @@ func (p *Plan) decode(record []byte, base unsafe.Pointer) error {
 		if !ok {
 			return errEnds()
 		}
-		if err := op.conv.decodeField(src, unsafe.Add(base, op.off)); err != nil {
+		if to := op.conv.to; to.kind.text() {
+			to.setText(src, unsafe.Add(base, op.off))
+		} else if err := op.conv.decodeField(src, unsafe.Add(base, op.off)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decodeFixed makes the fields of the value at base that are fixed ones of the record.
+func (p *Plan) decodeFixed(record []byte, base unsafe.Pointer) error {
+	if len(record) < p.fixed || !bytes.HasPrefix(record, p.head) {
+		return mismatch(record, p.head)
+	}
+	for i := range p.loads {
+		op := &p.loads[i]
+		src, to := record[op.at:], unsafe.Add(base, op.off)
+		switch op.mem { // the usual ones without a call
+		case mem4:
+			*(*uint32)(to) = binary.LittleEndian.Uint32(src)
+		case mem8:
+			*(*uint64)(to) = binary.LittleEndian.Uint64(src)
+		default:
+			if !load(op.mem, src, to) {
+				return damaged("record: a bool or time at offset %d is none", op.at)
+			}
+		}
+	}
+	for i := range p.widens {
+		op := &p.widens[i]
+		if err := op.conv.loadFixed(record[op.at:], unsafe.Add(base, op.off)); err != nil {
 			return err
 		}
 	}
