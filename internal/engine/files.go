@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
@@ -12,6 +13,10 @@ import (
 	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/wal"
 )
+
+// maxWhole is the size up to which a table of the catalog is read as a whole, as every program that
+// opens the database looks its buckets up. So large a one has about two thousand.
+const maxWhole = 64 << 10
 
 // opener returns what makes the readers of the database's files.
 func (e *Engine) opener() superversion.Opener {
@@ -27,9 +32,15 @@ func (e *Engine) openTable(t *manifest.Table, dictionaries []*block.Dictionary) 
 		Database: e.database,
 		Size:     int64(t.Size),
 		Cache:    e.cache,
+		Whole:    wantsWhole(t),
 
 		Dictionaries: dictionaries,
 	})
+}
+
+// wantsWhole reports whether all of a table is read when it is opened.
+func wantsWhole(t *manifest.Table) bool {
+	return t.Size <= maxWhole && !keyspace.IsData(t.Smallest)
 }
 
 // openValues returns the reader of a value file of the manifest.

@@ -112,16 +112,18 @@ func parseIndex(p []byte, f footer) (*index, error) {
 		x.fences[i] = binary.LittleEndian.Uint64(p[i*fenceBytes:])
 	}
 	p = p[n*fenceBytes:]
-	x.places[0] = place{values: headerBytes, keys: f.keys}
+	at := place{values: headerBytes, keys: f.keys}
+	x.places[0] = at
 	for i := range n {
-		u32 := func(at int) uint32 { return binary.LittleEndian.Uint32(p[i*placeBytes+at:]) }
-		x.places[i+1] = place{
-			values: x.places[i].values + uint64(u32(0)),
-			keys:   x.places[i].keys + uint64(u32(4)),
+		q := p[i*placeBytes:][:placeBytes]
+		at.values += uint64(binary.LittleEndian.Uint32(q))
+		at.keys += uint64(binary.LittleEndian.Uint32(q[4:]))
+		x.places[i+1] = at
+		x.sums[i] = sums{
+			values: binary.LittleEndian.Uint32(q[8:]), keys: binary.LittleEndian.Uint32(q[12:]),
 		}
-		x.sums[i] = sums{values: u32(8), keys: u32(12)}
 	}
-	if x.places[n] != (place{values: f.keys, keys: f.filter}) {
+	if at != (place{values: f.keys, keys: f.filter}) {
 		return nil, errors.New("blocks do not fill their sections")
 	}
 	rest, err := x.parseSpans(p[n*placeBytes:])

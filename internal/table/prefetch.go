@@ -10,7 +10,7 @@ const prefetchBytes = 1 << 20
 // they are not in memory, and returns the last block that needs no asking for. The system does not
 // read ahead by itself, because most reads are of one value somewhere.
 func (r *reader) prefetch(b int, reverse, keysOnly bool) (asked int) {
-	if r.file != nil {
+	if !r.mapped {
 		return r.farthest(reverse)
 	}
 	offset := func(b int) uint64 { return r.index.places[b].values }

@@ -20,8 +20,9 @@ import (
 // concurrent use.
 type reader struct {
 	path   string
-	file   vfs.File // nil if the file is mapped
-	data   []byte   // the map
+	file   vfs.File // nil if data is all of it
+	data   []byte   // the map, or the file in memory
+	mapped bool     // data is a map
 	cache  *Cache
 	footer footer
 	index  *index
@@ -65,23 +66,51 @@ func openReader(c Config) (*reader, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	r := &reader{path: c.Path, file: file, cache: c.Cache, dictionaries: c.Dictionaries}
-	release := file.Close
-	data, unmap, err := file.Map(size)
-	switch {
-	case err == nil:
-		r.file, r.data, release = nil, data, unmap
-		if err := file.Close(); err != nil {
-			return nil, errors.Join(err, unmap())
-		}
-	case !errors.Is(err, vfs.ErrNoMap):
-		return nil, errors.Join(err, file.Close())
-	}
-	if err := r.load(identity{c.Number, c.Database}, uint64(size)); err != nil {
+	release, err := r.open(c)
+	if err != nil {
 		return nil, errors.Join(err, release())
 	}
 	r.hold = &hold{c.Cache, r.slots, release}
 	r.cleanup = runtime.AddCleanup(r, (*hold).release, r.hold)
 	return r, nil
+}
+
+// open reads what it takes to find entries, and maps the file or reads all of it. What it returns
+// lets go of the file, also after an error.
+//
+// To read what is small costs far less than to touch it in a map for the first time.
+func (r *reader) open(c Config) (release func() error, err error) {
+	if c.Whole {
+		return r.openWhole(c)
+	}
+	if err := r.load(c); err != nil {
+		return r.file.Close, err
+	}
+	data, unmap, err := r.file.Map(c.Size)
+	if errors.Is(err, vfs.ErrNoMap) {
+		return r.file.Close, nil
+	}
+	if err != nil {
+		return r.file.Close, err
+	}
+	err = r.file.Close()
+	r.file, r.data, r.mapped = nil, data, true
+	r.inPlace = !r.index.compressed
+	return unmap, err
+}
+
+// openWhole is open for a file that is to be in memory.
+func (r *reader) openWhole(c Config) (release func() error, err error) {
+	p := make([]byte, c.Size)
+	if _, err := r.file.ReadAt(p, 0); err != nil {
+		return r.file.Close, fmt.Errorf("read %s: %w", r.path, err)
+	}
+	err = r.file.Close()
+	r.file, r.data = nil, p
+	if err == nil {
+		err = r.load(c)
+	}
+	return func() error { return nil }, err
 }
 
 // close lets go of the file at once. Nobody may use the reader, or what came from it, any more.
@@ -111,7 +140,8 @@ func (h *hold) release() {
 }
 
 // load reads header, footer and index.
-func (r *reader) load(id identity, size uint64) error {
+func (r *reader) load(c Config) error {
+	id, size := identity{c.Number, c.Database}, uint64(c.Size)
 	err := r.read(0, headerBytes, func(p []byte) error { return id.checkHeader(r.path, p) })
 	if err != nil {
 		return err
@@ -132,19 +162,18 @@ func (r *reader) load(id identity, size uint64) error {
 	})
 	if err == nil {
 		r.slots = make([]slots, len(r.index.fences))
-		r.inPlace = r.file == nil && !r.index.compressed
 	}
 	return err
 }
 
-// read calls parse with the bytes of the file in [from, to), which are in new memory if the file is
-// not mapped. A plain error of parse becomes damage at from. The bytes of a map are touched for the
-// first time here.
+// read calls parse with the bytes of the file in [from, to), which are in new memory if the reader
+// does not have all of it. A plain error of parse becomes damage at from. The bytes of a map are
+// touched for the first time here.
 func (r *reader) read(from, to uint64, parse func(p []byte) error) error {
 	if r.file == nil {
 		return r.check(from, func() error {
 			p := r.data[from:to:to]
-			if !vfs.Resident(p) {
+			if r.mapped && !vfs.Resident(p) {
 				vfs.Populate(p) // in one piece, and without a processor
 			}
 			return parse(p)

@@ -23,7 +23,7 @@
 // one span, except where keys of different shapes meet. A lookup finds the span, the block by the
 // fences, the entry by the block's key part, and only then touches a value.
 //
-// Files are read through a map where the platform has one, in place if a block is not compressed.
+// Blocks are read through a map where the platform has one, in place if they are not compressed.
 // Every byte is verified by a checksum when it is first brought in. Tables and caches are safe for
 // concurrent use, writers and cursors are not. Nothing needs to be closed: a file is let go when
 // its Table, and all cursors on it, are unreachable. The package knows nothing of other tables,
@@ -52,6 +52,9 @@ type Config struct {
 	Database [16]byte
 	Size     int64 // the file's length, as the writer's Summary has it
 	Cache    *Cache
+	// Whole has all of the file read into memory when it is opened, in place of a map, and kept
+	// there, whatever the cache's limit: a small file that is sure to be used is ready sooner so.
+	Whole bool
 
 	Dictionaries []*block.Dictionary // of its blocks
 }
