@@ -146,11 +146,11 @@ func (e *Engine) flushOne(oldest sealed, final bool) error {
 		// Copies, lest the memtable stay reachable through what is behind the slices.
 		e.sealed = slices.Clone(e.sealed[1:])
 		next.Sealed = slices.Clone(next.Sealed[:len(next.Sealed)-1])
+		e.flushes.Add(1) // before anybody who waits for it goes on
 	}
 	if err := e.install(edit, pop); err != nil {
 		return fmt.Errorf("flush: %w", err)
 	}
-	e.flushes.Add(1)
 	e.options.Logger.Info("flushed", "dir", e.dir, "entries", oldest.root.Len(),
 		"took", time.Since(start))
 	return nil
@@ -301,10 +301,10 @@ func (e *Engine) mergeOne(p plan, cancelled func() bool) error {
 	if err != nil {
 		return fmt.Errorf("merge: %w", err)
 	}
-	if err := e.install(edit, func(*superversion.Superversion) {}); err != nil {
+	count := func(*superversion.Superversion) { e.merges.Add(1) } // before anybody who waits goes on
+	if err := e.install(edit, count); err != nil {
 		return fmt.Errorf("merge: %w", err)
 	}
-	e.merges.Add(1)
 	e.options.Logger.Info("merged", "dir", e.dir, "why", p.why, "young", p.young.Count,
 		"bottom", len(p.bottom), "moved", kept.Tables, "copied", kept.Blocks,
 		"took", time.Since(start))
