@@ -13,7 +13,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -93,8 +92,8 @@ func (s *Sorter) All() iter.Seq2[[]byte, []byte] { return s.From(nil) }
 // From is All without the pairs with keys below first.
 func (s *Sorter) From(first []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
-		from := sort.Search(len(s.entries), func(i int) bool {
-			return bytes.Compare(s.key(s.entries[i]), first) >= 0
+		from, _ := slices.BinarySearchFunc(s.entries, first, func(e entry, first []byte) int {
+			return bytes.Compare(s.key(e), first)
 		})
 		rest := s.entries[from:]
 		for i, e := range rest {
