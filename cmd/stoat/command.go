@@ -31,7 +31,7 @@ func commands() []*command {
 		scanCommand(), keysCommand(), bucketsCommand(), statsCommand(),
 		dumpCommand(), loadCommand(), bulkLoadCommand(), importCommand(), compactCommand(),
 		checkCommand(), backupCommand(), restoreCommand(), salvageCommand(), dumpFileCommand(),
-		tourCommand(), tourWriterCommand(),
+		shellCommand(), tourCommand(), tourWriterCommand(), commandListCommand(),
 		helpCommand(), versionCommand(),
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -201,41 +200,8 @@ func TestImport_saysHowToGetTheOtherProgram(t *testing.T) {
 	fails(t, execute(t, "", "import", "-bolt", "x.db", "to"), exitError, "stoat-import", "go install")
 }
 
-// runElsewhere is what the test binary does under the name stoat-import: it prints its arguments.
-func runElsewhere(args []string) int {
-	for _, a := range args {
-		fmt.Printf("<%s>\n", a)
-	}
-	fmt.Fprintln(os.Stderr, "stoat-import: no")
-	return 4
-}
-
-// installElsewhere makes the test binary stoat-import, too, and that the only program there is.
-func installElsewhere(t *testing.T) {
-	t.Helper()
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	name := filepath.Join(dir, elsewhere)
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	if os.Link(binary, name) != nil { // on another file system
-		image, err := os.ReadFile(binary)
-		if err == nil {
-			err = os.WriteFile(name, image, 0o700)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("PATH", dir)
-}
-
 func TestImport_hasTheOtherProgramDoIt(t *testing.T) {
-	installElsewhere(t)
+	installProgram(t, importProgram)
 	r := execute(t, "", "import", "-bolt", "x.db", "to", "-bucket", "a b/c", "-json")
 	if r.code != 4 || r.err != "stoat-import: no\n" {
 		t.Errorf("exit code %d, stderr %q", r.code, r.err)

@@ -12,8 +12,11 @@ import (
 const asCommand = "STOAT_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
-	if strings.HasPrefix(filepath.Base(os.Args[0]), elsewhere) {
-		os.Exit(runElsewhere(os.Args[1:]))
+	name := filepath.Base(os.Args[0])
+	for _, p := range []program{importProgram, shellProgram} {
+		if strings.HasPrefix(name, p.name) {
+			os.Exit(asProgram(name, os.Args[1:]))
+		}
 	}
 	if os.Getenv(asCommand) != "" {
 		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

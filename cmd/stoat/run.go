@@ -34,7 +34,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if flushErr := s.out.Flush(); err == nil && flushErr != nil {
 		err = fmt.Errorf("write the output: %w", flushErr)
 	}
-	var other *otherProgram
+	var other *programFailed
 	if errors.As(err, &other) {
 		return other.code // it has said why
 	}

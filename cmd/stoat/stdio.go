@@ -11,6 +11,7 @@ import (
 type stdio struct {
 	in          io.Reader
 	out         *bufio.Writer
+	unbuffered  io.Writer // what out writes to
 	err         io.Writer
 	outTerminal bool // a person reads out
 	errTerminal bool // a person reads err
@@ -22,6 +23,7 @@ func newStdio(in io.Reader, out, err io.Writer) *stdio {
 	return &stdio{
 		in:          in,
 		out:         bufio.NewWriter(out),
+		unbuffered:  out,
 		err:         err,
 		outTerminal: terminal,
 		errTerminal: isTerminal(err),

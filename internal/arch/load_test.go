@@ -54,6 +54,7 @@ const (
 	benchmark = "bench"
 	trust     = "trust"
 	importing = "importer"
+	shell     = "shell"
 )
 
 // load parses every Go file of a module, whatever its build constraints, leaving out folders that

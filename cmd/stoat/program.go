@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+)
+
+// program is another program that does what needs libraries which this one does not have.
+type program struct {
+	name string
+	get  string // a line for a shell that installs it
+}
+
+// programFailed is an error that another program has reported itself.
+type programFailed struct {
+	name string
+	code int // its exit code
+}
+
+func (e *programFailed) Error() string { return fmt.Sprintf("%s: exit code %d", e.name, e.code) }
+
+// run runs the program with arguments, on the same standard input and output.
+func (p *program) run(s *stdio, args []string) error {
+	path, err := exec.LookPath(p.name)
+	if err != nil {
+		return fmt.Errorf("this needs the program %s, which is not in PATH; get it with\n  %s",
+			p.name, p.get)
+	}
+	if err := s.out.Flush(); err != nil {
+		return err
+	}
+	c := exec.Command(path, args...)
+	c.Stdin, c.Stdout, c.Stderr = s.in, s.unbuffered, s.err
+	if err := c.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	go passOn(c.Process, ended)
+	err = c.Wait()
+	close(ended)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() > 0 {
+		return &programFailed{p.name, exit.ExitCode()}
+	}
+	return err
+}
+
+// passOn keeps this process waiting when it is told to end, so that it returns what the other one
+// does. A terminal tells both of an interrupt, and all else tells this one only.
+func passOn(other *os.Process, ended <-chan struct{}) {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(told)
+	for {
+		select {
+		case how := <-told:
+			if how != os.Interrupt {
+				_ = other.Signal(how) // it may have ended
+			}
+		case <-ended:
+			return
+		}
+	}
+}

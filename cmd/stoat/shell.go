@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+// shellProgram is the shell, which needs a line editor. It is immutable.
+var shellProgram = program{
+	"stoat-shell", "go install github.com/stoatdb/stoat/shell/cmd/stoat-shell@latest",
+}
+
+func shellCommand() *command {
+	flags := newFlags()
+	history := flags.String("history", "", "keep earlier lines in `FILE`, not in the cache folder")
+	return &command{
+		name:      "shell",
+		arguments: "DB",
+		summary:   "a prompt for these commands, with completion",
+		details: `
+Each line is one of these commands, without the database. Tab completes
+commands, flags, buckets and keys, the arrows bring earlier lines back, and
+"cd PATH" goes to a bucket, which the commands then use. Between lines nothing
+is locked. From a pipe or a file, the first line that fails ends the shell with
+its exit code.
+
+It needs the program stoat-shell; without it the error says how to get it.`,
+		min: 1, max: 1,
+		flags: flags,
+		run: func(s *stdio, args []string) error {
+			self, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("find this program: %w", err)
+			}
+			with := []string{"-stoat=" + self}
+			if *history != "" {
+				with = append(with, "-history="+*history)
+			}
+			return shellProgram.run(s, append(with, "--", args[0]))
+		},
+	}
+}
