@@ -206,5 +206,7 @@ func (db *DB) Compact(ctx context.Context) error { return db.engine.Compact(ctx)
 
 // Close makes every commit durable and releases the directory. Read-only transactions still open
 // may go on until they end; everything else gets [ErrClosed]. If it fails, the directory is
-// released all the same, and commits that were not synced may be lost. Closing again does nothing.
+// released all the same. If the error is [ErrPoisoned], commits that were not synced may be lost;
+// after any other, such as [ErrNoSpace], the log keeps what could not be tidied up, and the next
+// Open reads it. Closing again does nothing.
 func (db *DB) Close() error { return db.engine.Close() }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/stoatdb/stoat"
@@ -25,50 +23,47 @@ key.
 The lines are those of dump and load, but only keys of the root bucket: load is
 the command for all else. They go in one transaction of any size, straight to
 tables; keys in ascending order are the fastest. After an error or an interrupt
-nothing of them is in the database.`,
+nothing of them is in the database. The dump may be compressed with gzip or
+zstd.`,
 		min: 1, max: 2,
 		flags: newFlags(),
 		run: func(s *stdio, args []string) error {
 			ctx, stop := interruptible()
 			defer stop()
-			if len(args) == 1 || args[1] == "-" {
-				return bulkLoad(ctx, s, args[0], "standard input", s.in, 0)
-			}
-			f, size, err := openDump(args[1])
+			in, err := openDump(ctx, s, args[1:])
 			if err != nil {
 				return err
 			}
-			defer f.Close() // nothing was written
-			return bulkLoad(ctx, s, args[0], args[1], f, size)
+			defer in.close()
+			return bulkLoad(ctx, s, args[0], in)
 		},
 	}
 }
 
-// bulkLoad reads a dump of about size bytes into a database in one transaction. The name is for
-// messages.
-func bulkLoad(
-	ctx context.Context, s *stdio, dir, name string, from io.Reader, size int64,
-) error {
-	lines := &lineReader{r: bufio.NewReaderSize(from, 1<<16)}
-	if err := readHeader(lines); err != nil { // before the database is created
-		return fmt.Errorf("%s line 1: %w", name, err)
+// bulkLoad reads a dump into a database in one transaction.
+func bulkLoad(ctx context.Context, s *stdio, dir string, from *input) error {
+	lines := newLineReader(from)
+	if err := readHeader(lines, from.name); err != nil { // before the database is created
+		return err
 	}
 	db, err := open(dir, nil)
 	if err != nil {
 		return err
 	}
-	l := &bulkLoader{lines: lines, progress: newProgress(s, "bulk-load", size)}
+	l := &bulkLoader{
+		from: from, lines: lines, progress: newProgress(s, "bulk-load", from.size()),
+	}
 	start := time.Now()
 	err = l.run(ctx, db)
 	took := time.Since(start)
 	l.progress.Finish()
 	if err != nil {
 		if !l.ended && !errors.Is(err, errInterrupted) {
-			err = fmt.Errorf("%s line %d: %w", name, lines.number, err)
+			err = fmt.Errorf("%s line %d: %w", from.name, lines.number, err)
 		}
 		err = fmt.Errorf("%w; nothing was loaded", err)
 	}
-	if err := errors.Join(err, db.Close()); err != nil {
+	if err := closeAfter(s, db, err); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.out, "%s, %s in %s: %s/s\n", countedEntries(l.entries),
@@ -86,6 +81,7 @@ func countedEntries(n int64) string {
 
 // bulkLoader reads the entries of one dump. It is not safe for concurrent use.
 type bulkLoader struct {
+	from     *input
 	lines    *lineReader
 	progress *meter.Line
 	entries  int64
@@ -134,7 +130,7 @@ func (l *bulkLoader) each(ctx context.Context, yield func(key, value []byte) boo
 		}
 		l.entries++
 		l.bytes += int64(len(key) + len(value))
-		l.progress.Add(int64(len(line)))
+		l.progress.Add(l.from.done - l.progress.Done())
 	}
 	if _, err := l.lines.next(); !errors.Is(err, errCutShort) {
 		return errMore

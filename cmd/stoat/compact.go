@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -43,7 +42,7 @@ func compact(ctx context.Context, s *stdio, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(compactWatched(ctx, s, db), db.Close()); err != nil {
+	if err := closeAfter(s, db, compactWatched(ctx, s, db)); err != nil {
 		return err
 	}
 	_, after, err := diskUsage(dir)

@@ -46,7 +46,7 @@ func del(s *stdio, db string, from path, f *format, args []string) error {
 		return err
 	}
 	var missing [][]byte
-	err = update(db, func(tx *stoat.Tx) error {
+	err = update(s, db, func(tx *stoat.Tx) error {
 		b, err := from.find(tx)
 		if err != nil {
 			return err

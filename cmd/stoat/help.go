@@ -38,6 +38,6 @@ DB is the directory of a database. The commands that read leave it untouched and
 can run while another process has it open; they see the state when they start.
 
 "stoat help COMMAND" says more. Exit codes: 0 fine, 1 an error, 2 a mistake in
-the arguments, 3 key not found, 4 a damaged database.
+the arguments, 3 key not found, 4 a damaged database, 130 interrupted.
 `)
 }

@@ -152,7 +152,7 @@ func importHere(ctx context.Context, s *stdio, o *importFlags, dir string) error
 		err = importFrom(ctx, s, job, r, o.skipBad)
 	}
 	took := time.Since(started)
-	if err := errors.Join(err, db.Close()); err != nil {
+	if err := closeAfter(s, db, err); err != nil {
 		return err
 	}
 	return job.Report(dir, r.findings()).Write(s.out, o.json, took)

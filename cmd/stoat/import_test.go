@@ -208,3 +208,29 @@ func TestImport_hasTheOtherProgramDoIt(t *testing.T) {
 	}
 	equal(t, r.out, "<-bolt=x.db>\n<-bucket=a b/c>\n<-json=true>\n<-->\n<to>\n")
 }
+
+func TestImport_leavesNothingBehindWhenItIsRefused(t *testing.T) {
+	for _, args := range [][]string{
+		{"-jsonl", written(t, "x\n")},
+		{"-jsonl", written(t, "1\n2\nx\n"), "-feed", "f"},
+		{"-jsonl", written(t, "1\nx\n"), "-bucket", "a/b"},
+		{"-csv", written(t, "a,b\n1,2\n3\n"), "-feed", "f"},
+	} {
+		db := filepath.Join(t.TempDir(), "db")
+		r := execute(t, "", append([]string{"import", db}, args...)...)
+		fails(t, r, exitError, "this run has imported nothing")
+		equal(t, output(t, "buckets", "-tree", db), db+"\n")
+		if r := summary(t, "import", db, "-feed", "f", "-jsonl", written(t, "1\n")); r.Entries != 1 {
+			t.Errorf("the summary says %+v", r)
+		}
+	}
+	db := filepath.Join(t.TempDir(), "db")
+	output(t, "import", db, "-feed", "f", "-jsonl", written(t, "1\n"))
+	before := output(t, "dump", db)
+	fails(t, execute(t, "", "import", db, "-feed", "f", "-jsonl", written(t, "x\n")), exitError,
+		"this run has imported nothing")
+	equal(t, output(t, "dump", db), before)
+	output(t, "put", db, "-bucket", "g", "key", "value")
+	fails(t, execute(t, "", "import", db, "-feed", "g", "-jsonl", written(t, "1\n")), exitError,
+		"no feed")
+}

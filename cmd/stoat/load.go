@@ -2,10 +2,10 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/stoatdb/stoat"
@@ -26,81 +26,96 @@ created if need be; what it holds already stays, unless the dump has the same
 key or bucket's sequence.
 
 The lines are loaded in transactions of up to %s entries or %d MiB. If a
-line makes no sense, or the dump is cut short, the error says how many lines are
-safe in the database; it has those and none of the others. Loading again from
-the start does no harm.`, countText(batchEntriesMax), batchBytesMax>>20),
+line makes no sense, the dump is cut short, or an interrupt ends the command,
+the error says how many lines are safe in the database; it has those and none of
+the others. Loading again from the start does no harm. The dump may be
+compressed with gzip or zstd.`, countText(batchEntriesMax), batchBytesMax>>20),
 		min: 1, max: 2,
 		flags: newFlags(),
 		run: func(s *stdio, args []string) error {
-			if len(args) == 1 || args[1] == "-" {
-				return load(s, args[0], "standard input", s.in, 0)
+			ctx, stop := interruptible()
+			defer stop()
+			in, err := openDump(ctx, s, args[1:])
+			if err != nil {
+				return err
 			}
-			return loadFile(s, args[0], args[1])
+			defer in.close()
+			return load(ctx, s, args[0], in)
 		},
 	}
 }
 
-func loadFile(s *stdio, db, name string) error {
-	f, size, err := openDump(name)
-	if err != nil {
+// openDump opens the dump that the arguments after the database name.
+func openDump(ctx context.Context, s *stdio, args []string) (*input, error) {
+	if len(args) == 0 {
+		return openInput(ctx, s, "-")
+	}
+	return openInput(ctx, s, args[0])
+}
+
+// load reads a dump into a database.
+func load(ctx context.Context, s *stdio, dir string, from *input) error {
+	lines := newLineReader(from)
+	if err := readHeader(lines, from.name); err != nil { // before the database is created
 		return err
-	}
-	defer f.Close() // nothing was written
-	return load(s, db, name, f, size)
-}
-
-// openDump opens the file of a dump and returns its size, 0 if that is unknown.
-func openDump(name string) (f *os.File, size int64, err error) {
-	if f, err = os.Open(name); err != nil {
-		return nil, 0, err
-	}
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		size = info.Size()
-	}
-	return f, size, nil
-}
-
-// load reads a dump of about size bytes into a database. The name is for messages.
-func load(s *stdio, dir, name string, from io.Reader, size int64) error {
-	lines := &lineReader{r: bufio.NewReaderSize(from, 1<<16)}
-	if err := readHeader(lines); err != nil { // before the database is created
-		return fmt.Errorf("%s line 1: %w", name, err)
 	}
 	db, err := open(dir, nil)
 	if err != nil {
 		return err
 	}
 	l := &loader{
+		ctx:      ctx,
 		batch:    batch{db: db},
+		from:     from,
 		lines:    lines,
-		progress: newProgress(s, "load", size),
+		progress: newProgress(s, "load", from.size()),
 		loaded:   1,
 	}
 	err = l.run()
 	l.batch.rollback()
 	l.progress.Finish()
-	if err != nil {
-		err = fmt.Errorf("%s line %d: %w; the lines before line %d are loaded, none after",
-			name, lines.number, err, l.loaded+1)
-	}
-	return errors.Join(err, db.Close())
+	return closeAfter(s, db, l.outcome(err))
 }
 
-func readHeader(lines *lineReader) error {
+// outcome adds to the error that ended the load what is in the database.
+func (l *loader) outcome(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, errInterrupted):
+		return fmt.Errorf("%s line %d: %w; the lines before line %d are loaded, none after",
+			l.from.name, l.lines.number, err, l.loaded+1)
+	case l.loaded == 1:
+		return errNothingLoaded
+	}
+	return fmt.Errorf("%w; the lines before line %d of %s are loaded, none after: load it again from "+
+		"the start, which does no harm", errInterrupted, l.loaded+1, l.from.name)
+}
+
+// readHeader reads the first line of a dump, which has that name in messages.
+func readHeader(lines *lineReader, name string) error {
 	line, err := lines.next()
-	if err != nil {
-		return err
+	if errors.Is(err, errInterrupted) {
+		return errNothingLoaded
 	}
-	r, err := parseRecord(line)
-	if err != nil {
-		r = new(record) // whatever it is, it is no header
+	if err == nil {
+		r, parseErr := parseRecord(line)
+		if parseErr != nil {
+			r = new(record) // whatever it is, it is no header
+		}
+		err = r.checkHeader()
 	}
-	return r.checkHeader()
+	if err != nil {
+		return fmt.Errorf("%s line 1: %w", name, err)
+	}
+	return nil
 }
 
 // loader writes the records of one dump.
 type loader struct {
+	ctx      context.Context
 	batch    batch
+	from     *input
 	lines    *lineReader
 	progress *meter.Line
 	loaded   int // the last line that is durable with all before it
@@ -118,6 +133,9 @@ func (l *loader) run() error {
 		if err != nil {
 			return err
 		}
+		if err := interrupted(l.ctx); err != nil {
+			return err
+		}
 		end, err := l.line(line)
 		if err != nil {
 			return err
@@ -125,7 +143,7 @@ func (l *loader) run() error {
 		if end {
 			break
 		}
-		l.progress.Add(int64(len(line)))
+		l.progress.Add(l.from.done - l.progress.Done())
 	}
 	if err := l.batch.commit(); err != nil {
 		return err
@@ -193,11 +211,18 @@ var (
 	errSecondHeader = errors.New("a second header: load one dump at a time")
 )
 
+// errNothingLoaded is what a load returns that was interrupted before anything of it was durable.
+var errNothingLoaded = fmt.Errorf("%w; nothing was loaded", errInterrupted)
+
 // lineReader reads lines and counts them.
 type lineReader struct {
 	r      *bufio.Reader
 	number int // of the line that next returned, from 1
 	line   []byte
+}
+
+func newLineReader(r io.Reader) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, 1<<16)}
 }
 
 // next returns the next line, which is valid until the call after; errCutShort if there is none.

@@ -45,10 +45,27 @@ func view(s *stdio, dir string, fn func(tx *stoat.Tx) error) error {
 }
 
 // update runs fn with a writable transaction of the database, which is created if need be.
-func update(dir string, fn func(tx *stoat.Tx) error) error {
+func update(s *stdio, dir string, fn func(tx *stoat.Tx) error) error {
 	db, err := open(dir, nil)
 	if err != nil {
 		return err
 	}
-	return errors.Join(db.Update(fn), db.Close())
+	return closeAfter(s, db, db.Update(fn))
+}
+
+// closeAfter closes a database that was open for writing, and returns the outcome of what was done
+// with it. What has succeeded is durable: if only closing fails, there is a warning and no error,
+// because the log keeps what closing could not tidy up, and the next command tries again.
+func closeAfter(s *stdio, db *stoat.DB, outcome error) error {
+	err := db.Close()
+	if outcome != nil || err == nil {
+		return errors.Join(outcome, err)
+	}
+	advice := ""
+	if errors.Is(err, stoat.ErrNoSpace) {
+		advice = "; make room on its disk"
+	}
+	_, err = fmt.Fprintf(s.err, "stoat: warning: all is stored, but closing left work to do, which "+
+		"the next command that writes does: %v%s\n", err, advice)
+	return err
 }

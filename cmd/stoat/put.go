@@ -44,7 +44,7 @@ func put(s *stdio, db string, into path, f *format, keyArg, valueArg string) err
 	if err != nil {
 		return err
 	}
-	return update(db, func(tx *stoat.Tx) error {
+	return update(s, db, func(tx *stoat.Tx) error {
 		b, err := into.create(tx)
 		if err != nil {
 			return err

@@ -16,6 +16,8 @@ const (
 	exitUsage    = 2
 	exitNotFound = 3
 	exitDamaged  = 4 // or, of salvage, that something is lost
+
+	exitInterrupted = 130 // what shells have for a program that an interrupt ends
 )
 
 // usageError is a mistake in the arguments.
@@ -56,6 +58,8 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.As(err, &usage):
 		return exitUsage
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
 	case errors.Is(err, stoat.ErrCorrupt), errors.Is(err, errLost):
 		return exitDamaged
 	case errors.Is(err, stoat.ErrNotFound):

@@ -26,6 +26,7 @@ type statsReport struct {
 	ValueFiles         int            `json:"valueFiles"`
 	ValueFileBytes     uint64         `json:"valueFileBytes"`
 	ValueBytes         uint64         `json:"valueBytes"`
+	OtherBytes         int64          `json:"otherBytes"` // of files that are neither of these
 	MemtableBytes      int64          `json:"memtableBytes"`
 	LiveBytes          uint64         `json:"liveBytes"`
 	SpaceAmplification float64        `json:"spaceAmplification"`
@@ -101,6 +102,7 @@ func measure(dir string, buckets bool) (*statsReport, error) {
 		ValueFiles:         st.ValueFiles,
 		ValueFileBytes:     st.ValueFileBytes,
 		ValueBytes:         st.ValueBytes,
+		OtherBytes:         max(0, size-int64(st.TableBytes+st.ValueFileBytes)),
 		MemtableBytes:      st.MemtableBytes,
 		LiveBytes:          st.LiveBytes,
 		SpaceAmplification: st.SpaceAmplification(),
@@ -180,6 +182,7 @@ func (r *statsReport) sections() []statsSection {
 				r.TableBytes, r.RawBytes, "what is in them")},
 			{"value files", text(r.ValueFileBytes), counted(int64(r.ValueFiles), "file") + share(
 				r.ValueBytes, r.ValueFileBytes, "it in use")},
+			{"log and others", text(uint64(r.OtherBytes)), "writes not in tables yet, manifests"},
 			{"memtables", text(uint64(r.MemtableBytes)), "of memory, read back from the log"},
 		}},
 		{"What it costs", [][3]string{

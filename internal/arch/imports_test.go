@@ -82,7 +82,7 @@ const policy = `
 	examples/shop:         ., record
 	examples/todo:         ., record
 	cmd/stoat:             ., internal/inspect, internal/meter, internal/bucketpath,
-	                       internal/intake
+	                       internal/intake, github.com/klauspost/compress
 
 	internal/tuned:        ., internal/vfs, internal/engine, internal/salvage
 	internal/torture/crash: internal/vfs, internal/vfs/memfs, internal/vfs/faultfs

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -57,7 +58,8 @@ type Job struct {
 	options Options
 	key     []byte // of the bookmark
 
-	feed    *feed.Feed[[]byte] // nil for a bucket
+	feed    *feed.Feed[[]byte] // nil for a bucket, or if it is not open yet
+	ours    bool               // the feed was created by this job, and nothing committed to it yet
 	mark    bookmark           // as the next commit stores it
 	undo    []numbers          // that the first commit of a restart takes back
 	resumed bool
@@ -108,12 +110,42 @@ func Start(db *stoat.DB, source Source, options Options) (*Job, error) {
 		j.mark, j.stored, j.before, j.resumed = *earlier, earlier.Counts, earlier.Counts, true
 	}
 	j.mark.Identity, j.mark.Settings = source.Identity, options.Settings
-	if options.Feed != "" {
-		if j.feed, err = feed.Open[[]byte](db, options.Feed, nil); err != nil {
-			return nil, err
-		}
+	if err := j.openFeed(false); err != nil {
+		return nil, err
 	}
 	return j, nil
+}
+
+// openFeed opens the feed that is to be appended to, if it is one. One that does not exist is
+// created only if asked for: an import that is refused leaves none behind.
+func (j *Job) openFeed(create bool) error {
+	if j.options.Feed == "" || j.feed != nil {
+		return nil
+	}
+	err := j.db.View(func(tx *stoat.Tx) error {
+		_, err := tx.Bucket([]byte(j.options.Feed))
+		return err
+	})
+	missing := errors.Is(err, stoat.ErrBucketNotFound)
+	switch {
+	case missing && !create:
+		return nil
+	case err != nil && !missing:
+		return err
+	}
+	j.ours = missing
+	j.feed, err = feed.Open[[]byte](j.db, j.options.Feed, nil)
+	return err
+}
+
+// dropFeed removes the feed that was created for what is not to be stored now. A feed that stays
+// after an error is empty.
+func (j *Job) dropFeed() error {
+	if !j.ours {
+		return nil
+	}
+	j.ours, j.feed = false, nil
+	return j.db.Update(func(tx *stoat.Tx) error { return tx.DeleteBucket([]byte(j.options.Feed)) })
 }
 
 // Position returns where the source is to be read on: behind the last record that Advance was told.
@@ -167,6 +199,9 @@ func (j *Job) begin() error {
 
 // open opens a transaction, and takes back what the first commit has to.
 func (j *Job) open() error {
+	if err := j.openFeed(true); err != nil { // in transactions of its own
+		return err
+	}
 	tx, err := j.db.Begin(true)
 	if err != nil {
 		return err
@@ -279,7 +314,7 @@ func (j *Job) commit() error {
 	j.err = j.tx.Commit()
 	j.tx, j.target, j.within = nil, nil, nil
 	if j.err == nil {
-		j.undo, j.records, j.bytes = nil, 0, 0
+		j.ours, j.undo, j.records, j.bytes = false, nil, 0, 0
 		j.stored = j.mark.Counts
 		j.commits++
 	}
@@ -291,6 +326,9 @@ func (j *Job) Rollback() {
 	if j.tx != nil {
 		_ = j.tx.Rollback() // it always returns nil
 		j.tx, j.target, j.within = nil, nil, nil
+	}
+	if err := j.dropFeed(); err != nil && j.err == nil {
+		j.err = err
 	}
 }
 

@@ -28,6 +28,8 @@ const (
 	exitError   = 1
 	exitUsage   = 2
 	exitDamaged = 4
+
+	exitInterrupted = 130
 )
 
 const usage = `stoat-import imports a database of another library into a Stoat database.
@@ -72,6 +74,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case errors.Is(err, errUsage):
 		return exitUsage
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
 	case errors.Is(err, stoat.ErrCorrupt):
 		return exitDamaged
 	}
@@ -150,15 +154,15 @@ func (o *options) run(ctx context.Context, stdout, stderr io.Writer) (err error)
 		return err
 	}
 	started := time.Now()
-	job, err := o.write(ctx, from, terminal(stderr))
+	job, err := o.write(ctx, from, stderr)
 	if err := errors.Join(err, from.close()); err != nil {
 		return err
 	}
 	return job.Report(o.db, from.findings()).Write(stdout, o.json, time.Since(started))
 }
 
-// write imports the source; the progress is shown on screen, unless that is nil.
-func (o *options) write(ctx context.Context, from source, screen io.Writer) (*intake.Job, error) {
+// write imports the source; how far it is shows on stderr, if that is a terminal.
+func (o *options) write(ctx context.Context, from source, stderr io.Writer) (*intake.Job, error) {
 	db, err := stoat.Open(o.db, nil)
 	if err != nil {
 		return nil, err
@@ -167,12 +171,18 @@ func (o *options) write(ctx context.Context, from source, screen io.Writer) (*in
 		Bucket: o.bucket, Restart: o.restart, RecordsMax: o.recordsMax,
 	})
 	if err == nil {
-		line := meter.NewLine(screen, time.Now, "import", from.size())
+		line := meter.NewLine(terminal(stderr), time.Now, "import", from.size())
 		line.Resume(job.Counts().Bytes)
 		err = readAll(ctx, from, job, line)
 		line.Finish()
 	}
-	return job, errors.Join(err, db.Close())
+	closeErr := db.Close()
+	if err == nil && closeErr != nil {
+		fmt.Fprintf(stderr, "stoat-import: warning: all is stored, but closing left work to do, which "+
+			"the next program that writes does: %v\n", closeErr)
+		return job, nil
+	}
+	return job, errors.Join(err, closeErr)
 }
 
 // readAll does a job that has just started.
