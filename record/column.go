@@ -19,13 +19,15 @@ type column struct {
 	kind     layout.Kind // of the value, of a list's elements, or of what is pointed to
 	number   int         // among the columns of the type
 	index    []int       // of the Go field
+	was      []string    // its former names
 	list     bool
 	optional bool
 }
 
 // newColumn returns the column of a field.
 func newColumn(info layout.Info, t *layout.Type, number int) column {
-	c := column{name: info.Name, typ: info.Type, kind: t.Kind, number: number, index: info.Index}
+	c := column{name: info.Name, typ: info.Type, kind: t.Kind, number: number, index: info.Index,
+		was: info.Was}
 	if (t.Kind == layout.List || t.Kind == layout.Optional) && scalar(t.Elem.Kind) {
 		c.kind, c.list, c.optional = t.Elem.Kind, t.Kind == layout.List, t.Kind == layout.Optional
 	}

@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/layout"
 )
 
 // The keys of the bucket meta.
@@ -26,8 +27,13 @@ type definition struct {
 	Schema  uint64       `json:"schema,omitempty"` // what new records have; 0 without schemas
 	Key     []storedKey  `json:"key,omitempty"`    // none if a function returns it
 	Indexes []storedForm `json:"indexes,omitempty"`
+	// Renamed has the later names of fields by the former ones, and Traced says that it has those of
+	// all schemas; older versions of this package did not store them.
+	Renamed map[string]string `json:"renamed,omitempty"`
+	Traced  bool              `json:"traced,omitempty"`
 
-	edition uint64 // which one this is: the sequence of the bucket meta
+	edition uint64         // which one this is: the sequence of the bucket meta
+	added   *layout.Schema // the one of the number Schema if it is to be stored
 }
 
 // storedKey is a field of the key.
@@ -71,6 +77,16 @@ func (x *index) form() storedForm {
 func (f *storedForm) equal(g *storedForm) bool {
 	return f.Name == g.Name && f.Unique == g.Unique && slices.Equal(f.Fields, g.Fields) &&
 		slices.Equal(f.Classes, g.Classes)
+}
+
+// same reports whether two definitions are stored in the same form.
+func (d *definition) same(other *definition) (bool, error) {
+	one, err := json.Marshal(d)
+	if err != nil {
+		return false, err
+	}
+	two, err := json.Marshal(other)
+	return string(one) == string(two), err
 }
 
 // load returns the stored definition, or nil if there is no such collection.
@@ -123,20 +139,24 @@ func (d *definition) check(stored *definition, s *shape) error {
 	return nil
 }
 
-// renamed reports whether the tag of a field has the old name.
+// renamed reports whether a field had the old name.
 func (s *shape) renamed(name, old string) bool {
 	c, err := s.column(name)
-	if err != nil {
-		return false
-	}
-	field := s.layout.Type().FieldByIndex(c.index)
-	for option := range strings.SplitSeq(reflect.StructTag(field.Tag).Get("stoat"), ",") {
-		list, ok := strings.CutPrefix(option, "was=")
-		if ok && slices.Contains(strings.Split(list, "|"), old) {
-			return true
+	return err == nil && slices.Contains(c.was, old)
+}
+
+// renames returns the later names of fields by the former ones: those that are stored, and those
+// that the tags of the type tell.
+func (d *definition) renames(s *shape) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, d.Renamed)
+	for i := range s.columns {
+		for _, old := range s.columns[i].was {
+			delete(all, s.columns[i].name) // it is the last name now
+			all[old] = s.columns[i].name
 		}
 	}
-	return false
+	return all
 }
 
 // formatFields returns the fields of a key for people.

@@ -18,17 +18,14 @@ import (
 func (c *Collection[T]) bring(
 	tx *stoat.Tx, stored, want *definition, migrate map[int]func(Row, *T) error,
 ) error {
-	added, anew, err := c.fit(tx, stored, want)
+	anew, err := c.fit(tx, stored, want)
 	if err != nil {
 		return err
 	}
-	wanted, err := json.Marshal(want)
-	if err != nil {
-		return err
-	}
-	if stored != nil && added == nil {
+	if stored != nil && want.added == nil {
 		c.edition = stored.edition
-		if present, err := json.Marshal(stored); err != nil || string(present) == string(wanted) {
+		want.Renamed, want.Traced = stored.Renamed, stored.Traced
+		if same, err := stored.same(want); same || err != nil {
 			return err
 		}
 	}
@@ -37,57 +34,61 @@ func (c *Collection[T]) bring(
 			"can write: %w", stoat.ErrReadOnly)
 	}
 	if stored == nil {
-		stored = &definition{Version: want.Version}
+		stored = &definition{Version: want.Version, Traced: true}
 		if err := create(tx, c.name); err != nil {
 			return err
 		}
 	}
-	c.edition = nextEdition(stored.edition, wanted, added)
+	want.Renamed, want.Traced = nil, true
+	if !anew && want.Version == stored.Version {
+		want.Renamed, want.Traced = stored.renames(c.shape), stored.Traced
+	}
+	wanted, err := json.Marshal(want)
+	if err != nil {
+		return err
+	}
+	c.edition = nextEdition(stored.edition, wanted, want.added)
 	if anew {
 		if err := c.dropSchemas(tx); err != nil {
 			return err
 		}
 	}
-	if err := c.redefine(tx, wanted, added); err != nil {
+	if err := c.redefine(tx, wanted, want.added); err != nil {
 		return err
 	}
 	return c.evolve(tx, stored, want, migrate, anew)
 }
 
-// fit finds out how to read what is stored, and returns the schema of the type if it is a new one.
-// Anew says that what is stored does not fit, but that nothing is lost without it, as there are no
+// fit finds out how to read what is stored, and adds the schema of the type if it is a new one. Anew
+// says that what is stored does not fit, but that nothing is lost without it, as there are no
 // records.
-func (c *Collection[T]) fit(
-	tx *stoat.Tx, stored, want *definition,
-) (added *layout.Schema, anew bool, err error) {
+func (c *Collection[T]) fit(tx *stoat.Tx, stored, want *definition) (anew bool, err error) {
 	if stored == nil {
-		added, err = c.addSchema(nil, want)
-		return added, false, err
+		return false, c.addSchema(nil, want)
 	}
 	if want.Version < stored.Version {
-		return nil, false, fmt.Errorf("it is of version %d, newer than version %d of this program",
+		return false, fmt.Errorf("it is of version %d, newer than version %d of this program",
 			stored.Version, want.Version)
 	}
 	schemas, err := loadSchemas(tx, c.name)
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
 	misfit := want.check(stored, c.shape)
 	if misfit == nil {
-		if added, misfit = c.addSchema(schemas, want); misfit == nil {
-			return added, false, nil
+		if misfit = c.addSchema(schemas, want); misfit == nil {
+			return false, nil
 		}
 	}
 	empty, err := isEmpty(tx, c.name)
 	if err != nil || !empty {
-		return nil, false, cmp.Or(err, misfit)
+		return false, cmp.Or(err, misfit)
 	}
 	clear(c.versions)
 	if want.Schema = 0; c.codec == CodecBinary {
 		want.Schema = stored.Schema // numbers do not come again
 	}
-	added, err = c.addSchema(nil, want)
-	return added, true, err
+	return true, c.addSchema(nil, want)
 }
 
 // isEmpty reports whether the collection has no records.
@@ -137,13 +138,11 @@ func loadSchemas(tx *stoat.Tx, name string) ([]*layout.Schema, error) {
 	return all, tx.Err()
 }
 
-// addSchema compiles how to read records of all schemas, and returns the present one if it is not
-// among them. The definition gets its number.
-func (c *Collection[T]) addSchema(
-	schemas []*layout.Schema, want *definition,
-) (added *layout.Schema, err error) {
+// addSchema compiles how to read records of all schemas. The definition gets the number of the
+// present one, and the schema itself if it is not among them.
+func (c *Collection[T]) addSchema(schemas []*layout.Schema, want *definition) (err error) {
 	if c.codec != CodecBinary {
-		return nil, nil
+		return nil
 	}
 	present := c.shape.layout.Schema()
 	for _, schema := range schemas {
@@ -155,11 +154,11 @@ func (c *Collection[T]) addSchema(
 	} else {
 		want.Schema++
 		present.Number = want.Schema
-		schemas, added = append(schemas, present), present
+		schemas, want.added = append(schemas, present), present
 	}
 	for _, schema := range schemas {
 		if c.versions[schema.Number], err = newVersion(schema, c.shape); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	c.current = c.versions[want.Schema]
@@ -167,7 +166,7 @@ func (c *Collection[T]) addSchema(
 		c.head = byte(want.Schema)
 	}
 	c.layout = c.shape.layout.Numbered(want.Schema)
-	return added, nil
+	return nil
 }
 
 // create makes the buckets of a collection. Records are in the one that has its name.
@@ -228,78 +227,11 @@ func (c *Collection[T]) evolve(
 	}
 	migrated := stored.Version != want.Version
 	if migrated {
-		if err := c.migrate(s, stored.Version, want, migrate); err != nil {
+		if err := c.migrate(s, stored, want, migrate); err != nil {
 			return err
 		}
 	}
 	return c.bringIndexes(s, stored, want, migrated || anew)
-}
-
-// migrate makes all records anew, and removes the schemas that none of them has any more.
-func (c *Collection[T]) migrate(
-	s *session, from int, want *definition, migrate map[int]func(Row, *T) error,
-) error {
-	fn := migrate[from]
-	empty, err := isEmpty(s.tx, c.name)
-	if err != nil {
-		return err
-	}
-	if fn == nil && !empty {
-		return fmt.Errorf("it is of version %d: Options.Migrate needs a function for %d that makes "+
-			"records of version %d", from, from, want.Version)
-	}
-	for key, value := range s.data.Scan(stoat.Range{}) {
-		if err := c.migrateRecord(s, key, value, fn); err != nil {
-			return fmt.Errorf("migrate the record with the key %s: %w", formatKey(key), err)
-		}
-	}
-	if err := s.tx.Err(); err != nil {
-		return err
-	}
-	for number := range c.versions {
-		if number == want.Schema {
-			continue
-		}
-		key := schemaPrefix + strconv.FormatUint(number, 10)
-		if err := s.meta.Delete([]byte(key)); err != nil {
-			return err
-		}
-		delete(c.versions, number)
-	}
-	return nil
-}
-
-func (c *Collection[T]) migrateRecord(
-	s *session, key, value []byte, fn func(Row, *T) error,
-) error {
-	r := new(T)
-	if err := c.decode(value, r); err != nil {
-		if c.codec == CodecBinary {
-			return err
-		}
-		r = new(T) // the function makes all of it, of what is stored
-	}
-	old := Row{record: value, key: key, shape: c.shape, stored: true}
-	var err error
-	if c.codec == CodecBinary {
-		if old.version, err = c.versionOf(value); err != nil {
-			return err
-		}
-	}
-	if err := fn(old, r); err != nil {
-		return err
-	}
-	if s.key, err = c.appendKeyOf(s.key[:0], r); err != nil {
-		return err
-	}
-	if string(s.key) != string(key) {
-		return fmt.Errorf("its key would become %s: migrate without changing keys",
-			formatKey(s.key))
-	}
-	if s.value, err = c.encode(s.value[:0], r); err != nil {
-		return err
-	}
-	return s.data.Put(key, s.value)
 }
 
 // bringIndexes removes the stored indexes that are not wanted, and builds those that are missing;

@@ -18,8 +18,9 @@ type Options[T any] struct {
 	Version int
 	// Migrate has, for each earlier version that may be stored, the function that makes a record of
 	// Version. It is called once for each record, when the collection is opened: new is what could
-	// be decoded, the fields that type and record have in common; old has the others too. With a
-	// codec other than CodecBinary, new is zero if the old record cannot be decoded into the type.
+	// be decoded, the fields that type and record have in common; old has the others too, by all
+	// names that they ever had. With a codec other than CodecBinary, new is zero if the old record
+	// cannot be decoded into the type.
 	Migrate map[int]func(old Row, new *T) error
 }
 

@@ -11,12 +11,17 @@ import (
 )
 
 // Row is fields of a record that was not decoded as a whole. It is valid until the transaction
-// ends. A method returns an error if the record has no field of that name, or one of another kind.
+// ends. A method returns an error if there is no field of that name, or one of another kind.
+//
+// In a migration the fields are those that records were ever stored with, since the one before. A
+// field that was renamed answers to all of its names, whichever it had when the record was written.
+// It is zero in a record that was written while there was no such field, and a number can be read as
+// the widest type that the field has had.
 type Row struct {
 	record, key []byte
 	version     *version // nil: the codec has no fields
 	shape       *shape
-	stored      bool          // fields are those of the record, not of the type
+	past        *layout.Past  // fields are those of records, not of the type; or nil
 	only        []*column     // the fields to read; nil: all
 	whole       reflect.Value // the decoded record if the codec has no fields
 }
@@ -104,7 +109,7 @@ func read[V any](
 			return zero, err
 		}
 		return get(f, r.record)
-	case r.stored || r.shape == nil:
+	case r.past != nil || r.shape == nil:
 		return zero, errors.New("single fields of an old record can be read with the binary codec " +
 			"only: decode what Row.Stored returns")
 	}
@@ -121,8 +126,8 @@ func read[V any](
 
 // field returns what reads the field with the name.
 func (r *Row) field(name string) (*layout.Field, error) {
-	if r.stored {
-		return r.version.plan.Stored(name)
+	if r.past != nil {
+		return r.past.Field(r.version.number, name)
 	}
 	c, err := r.column(name)
 	if err != nil {

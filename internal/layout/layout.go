@@ -22,8 +22,7 @@ type Layout struct {
 // leaf is a field of the records of a layout.
 type leaf struct {
 	Info
-	off uintptr  // of the Go field in the layout's type, in bytes
-	was []string // the names that it may have in older schemas, and those of the structs around it
+	off uintptr // of the Go field in the layout's type, in bytes
 	val *value
 }
 
@@ -33,6 +32,7 @@ type Info struct {
 	Options []string     // what the tag says besides the name and old names; not to be modified
 	Type    reflect.Type // of the Go field
 	Index   []int        // of the Go field, for reflect.Value.FieldByIndex; not to be modified
+	Was     []string     // the names that it may have in older schemas; not to be modified
 }
 
 // fixedOp copies a fixed field from memory to the record, or back.
@@ -86,8 +86,8 @@ func (l *Layout) flatten(members []member, prefixes []string, in place) error {
 		}
 		if m.val.kind != Struct {
 			at := in.inner(m.place)
-			info := Info{names[0], m.options, m.val.typ, at.index}
-			l.fields = append(l.fields, leaf{info, at.off, names[1:], m.val})
+			info := Info{names[0], m.options, m.val.typ, at.index, names[1:]}
+			l.fields = append(l.fields, leaf{info, at.off, m.val})
 			continue
 		}
 		if len(m.options) > 0 {

@@ -53,7 +53,7 @@ func NewPlan(stored *Schema, l *Layout) (*Plan, error) {
 	sources := make([]int, len(stored.Fields)) // the field of the layout, plus 1
 	for j := range l.fields {
 		f := &l.fields[j]
-		i := find(stored.Fields, f.Name, f.was)
+		i := find(stored.Fields, f.Name, f.Was)
 		if i < 0 {
 			p.zeros = append(p.zeros, *f)
 			p.addField(f, nil, 0)
