@@ -16,9 +16,11 @@ const (
 	// read. Fields may come, go, and get wider types.
 	CodecBinary Codec = iota
 	// CodecJSON stores records as [encoding/json] has them, for other programs to read. It alone
-	// decides what is stored of a record and what has become of a changed type.
+	// decides what is stored of a record and what has become of a changed type. Fields may have any
+	// type that it can hold; those that are none of [CodecBinary] cannot be indexed or compared.
 	CodecJSON
-	// CodecGob does the same with [encoding/gob].
+	// CodecGob does the same with [encoding/gob], which wants to know what interfaces hold: see
+	// [gob.Register].
 	CodecGob
 )
 

@@ -95,7 +95,7 @@ func openTx[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collection[T],
 	if opts.Codec > CodecGob {
 		return nil, fmt.Errorf("there is no %s", opts.Codec)
 	}
-	shape, err := newShape(reflect.TypeFor[T](), opts.Indexes, opts.Key != nil)
+	shape, err := newShape(reflect.TypeFor[T](), opts.Codec, opts.Indexes, opts.Key != nil)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 type column struct {
 	name     string
 	typ      reflect.Type
-	kind     layout.Kind // of the value, of a list's elements, or of what is pointed to
+	kind     layout.Kind // of the value, of a list's elements, or of what is pointed to; or 0
 	number   int         // among the columns of the type
 	index    []int       // of the Go field
 	was      []string    // its former names
@@ -25,7 +25,8 @@ type column struct {
 }
 
 // newColumn returns the column of a field.
-func newColumn(info layout.Info, t *layout.Type, number int) column {
+func newColumn(info layout.Info, number int) column {
+	t := info.Stored
 	c := column{name: info.Name, typ: info.Type, kind: t.Kind, number: number, index: info.Index,
 		was: info.Was}
 	if (t.Kind == layout.List || t.Kind == layout.Optional) && scalar(t.Elem.Kind) {

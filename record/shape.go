@@ -13,24 +13,24 @@ import (
 // shape is what a collection knows of the type of its records: columns, key and indexes. It is
 // immutable.
 type shape struct {
-	layout  *layout.Layout
+	typ     reflect.Type
+	layout  *layout.Layout // nil if the codec has no fields
 	columns []column
 	key     []*column // none if a function returns the key
 	auto    *column   // the key, if the collection gives it; or nil
 	indexes []*index
 }
 
-// newShape compiles a type. The indexes are those besides the ones that tags name; keyed says that
-// a function returns keys.
-func newShape(t reflect.Type, indexes []Index, keyed bool) (*shape, error) {
-	l, err := layout.Of(t)
+// newShape compiles a type that the codec stores. The indexes are those besides the ones that tags
+// name; keyed says that a function returns keys.
+func newShape(t reflect.Type, codec Codec, indexes []Index, keyed bool) (*shape, error) {
+	s := &shape{typ: t}
+	fields, err := s.describe(codec)
 	if err != nil {
 		return nil, err
 	}
-	s := &shape{layout: l}
-	fields, types := l.Fields(), l.Schema().Fields
 	for i, f := range fields {
-		s.columns = append(s.columns, newColumn(f, types[i].Type, i))
+		s.columns = append(s.columns, newColumn(f, i))
 	}
 	for i, f := range fields {
 		for _, option := range f.Options {
@@ -53,12 +53,28 @@ func newShape(t reflect.Type, indexes []Index, keyed bool) (*shape, error) {
 	return s, nil
 }
 
+// describe returns the fields of the type, of which CodecBinary must know how to store each.
+func (s *shape) describe(codec Codec) ([]layout.Info, error) {
+	if codec != CodecBinary {
+		return layout.Describe(s.typ)
+	}
+	l, err := layout.Of(s.typ)
+	if err != nil {
+		if _, other := layout.Describe(s.typ); other == nil {
+			err = fmt.Errorf("%w, or store records with CodecJSON or CodecGob", err)
+		}
+		return nil, err
+	}
+	s.layout = l
+	return l.Fields(), nil
+}
+
 // checkKey returns an error if what tags say about the key is not enough, or does not agree.
 func (s *shape) checkKey(keyed bool) error {
 	switch {
 	case len(s.key) == 0 && !keyed:
 		return fmt.Errorf("type %s has no key: give a field the tag `stoat:\"%s,key\"`, or set "+
-			"Options.Key", s.layout.Type(), s.columns[0].name)
+			"Options.Key", s.typ, s.columns[0].name)
 	case s.auto != nil && !slices.Contains(s.key, s.auto):
 		return fmt.Errorf("field %s has the tag option auto, and is not the key: give it the option "+
 			"key as well", s.auto.name)
@@ -149,7 +165,7 @@ func (s *shape) column(name string) (*column, error) {
 	for i := range s.columns {
 		known = append(known, s.columns[i].name)
 	}
-	return nil, fmt.Errorf("type %s has no field %q, but %s", s.layout.Type(), name,
+	return nil, fmt.Errorf("type %s has no field %q, but %s", s.typ, name,
 		strings.Join(known, ", "))
 }
 

@@ -33,6 +33,7 @@ type Info struct {
 	Type    reflect.Type // of the Go field
 	Index   []int        // of the Go field, for reflect.Value.FieldByIndex; not to be modified
 	Was     []string     // the names that it may have in older schemas; not to be modified
+	Stored  *Type        // what it is in records; the kind is 0 if they cannot hold it
 }
 
 // fixedOp copies a fixed field from memory to the record, or back.
@@ -50,17 +51,9 @@ type varOp struct {
 
 // Of compiles a struct type. The error names the field that cannot be stored.
 func Of(t reflect.Type) (*Layout, error) {
-	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("a %s is not a struct: only structs are records", t)
-	}
-	c := &compiler{}
-	members, err := c.members(t, "", 0)
+	l, err := compile(&compiler{}, t)
 	if err != nil {
-		return nil, fmt.Errorf("type %s: %w", t, err)
-	}
-	l := &Layout{typ: t, head: []byte{0}, plain: true}
-	if err := l.flatten(members, []string{""}, place{}); err != nil {
-		return nil, fmt.Errorf("type %s: %w", t, err)
+		return nil, err
 	}
 	for _, f := range l.fields {
 		if f.val.kind.fixed() {
@@ -70,6 +63,32 @@ func Of(t reflect.Type) (*Layout, error) {
 		}
 		l.vars = append(l.vars, varOp{f.off, f.val})
 		l.plain = l.plain && f.val.kind.text()
+	}
+	return l, nil
+}
+
+// Describe describes the fields of a struct type that something else than a layout stores, which may
+// have fields that no record can hold.
+func Describe(t reflect.Type) ([]Info, error) {
+	l, err := compile(&compiler{lenient: true}, t)
+	if err != nil {
+		return nil, err
+	}
+	return l.Fields(), nil
+}
+
+// compile returns a layout that has no more than the fields of a struct type.
+func compile(c *compiler, t reflect.Type) (*Layout, error) {
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("a %s is not a struct: only structs are records", t)
+	}
+	l := &Layout{typ: t, head: []byte{0}, plain: true}
+	members, err := c.members(t, "", 0)
+	if err == nil {
+		err = l.flatten(members, []string{""}, place{})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("type %s: %w", t, err)
 	}
 	return l, nil
 }
@@ -86,7 +105,7 @@ func (l *Layout) flatten(members []member, prefixes []string, in place) error {
 		}
 		if m.val.kind != Struct {
 			at := in.inner(m.place)
-			info := Info{names[0], m.options, m.val.typ, at.index, names[1:]}
+			info := Info{names[0], m.options, m.val.typ, at.index, names[1:], m.val.schema()}
 			l.fields = append(l.fields, leaf{info, at.off, m.val})
 			continue
 		}
@@ -116,7 +135,7 @@ func (l *Layout) Numbered(number uint64) *Layout {
 func (l *Layout) Schema() *Schema {
 	s := &Schema{Number: l.number}
 	for _, f := range l.fields {
-		s.Fields = append(s.Fields, Named{f.Name, f.val.schema()})
+		s.Fields = append(s.Fields, Named{f.Name, f.Stored})
 	}
 	return s
 }

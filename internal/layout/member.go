@@ -22,7 +22,7 @@ func (c *compiler) members(t reflect.Type, path string, depth int) ([]member, er
 	}
 	c.open = append(c.open, t)
 	defer func() { c.open = c.open[:len(c.open)-1] }()
-	all, err := gather(nil, t, path, place{})
+	all, err := c.gather(nil, t, path, place{})
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,11 @@ func (c *compiler) members(t reflect.Type, path string, depth int) ([]member, er
 		if hidden {
 			continue
 		}
-		if m.val, err = c.value(m.field.Type, path+m.name, depth+1); err != nil {
+		m.val, err = c.value(m.field.Type, path+m.name, depth+1)
+		if err != nil && c.lenient {
+			m.val, err = &value{typ: m.field.Type}, nil
+		}
+		if err != nil {
 			return nil, err
 		}
 		members = append(members, m.member)
@@ -49,7 +53,9 @@ func (c *compiler) members(t reflect.Type, path string, depth int) ([]member, er
 }
 
 // gather appends the fields of t, which is at a place, and those of structs embedded in it.
-func gather(all []candidate, t reflect.Type, path string, in place) ([]candidate, error) {
+func (c *compiler) gather(
+	all []candidate, t reflect.Type, path string, in place,
+) ([]candidate, error) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		tag, err := parseTag(f)
@@ -62,11 +68,11 @@ func gather(all []candidate, t reflect.Type, path string, in place) ([]candidate
 		case tag.skip:
 			continue
 		case f.Anonymous && tag.name == "" && kind == 0 && f.Type.Kind() == reflect.Struct:
-			if all, err = gather(all, f.Type, path, at); err != nil {
+			if all, err = c.gather(all, f.Type, path, at); err != nil {
 				return nil, err
 			}
 			continue
-		case f.Anonymous && tag.name == "" && f.Type.Kind() == reflect.Pointer:
+		case f.Anonymous && tag.name == "" && f.Type.Kind() == reflect.Pointer && !c.lenient:
 			return nil, fieldError(path+f.Name, f.Type,
 				"embed the struct itself, or give the field a name")
 		case !f.IsExported():

@@ -71,7 +71,8 @@ func (v *value) schema() *Type {
 
 // compiler compiles Go types.
 type compiler struct {
-	open []reflect.Type // the structs that the present value is in
+	open    []reflect.Type // the structs that the present value is in
+	lenient bool           // fields that cannot be stored have the kind 0
 }
 
 // fieldError says what is wrong with the type of a field.
