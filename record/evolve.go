@@ -59,8 +59,8 @@ func (c *Collection[T]) bring(
 	return c.evolve(tx, stored, want, migrate, anew)
 }
 
-// fit finds out how to read what is stored, and adds the schema of the type if it is a new one. Anew
-// says that what is stored does not fit, but that nothing is lost without it, as there are no
+// fit finds out how to read what is stored, and adds the schema of the type if it is a new one.
+// Anew says that what is stored does not fit, but that nothing is lost without it, as there are no
 // records.
 func (c *Collection[T]) fit(tx *stoat.Tx, stored, want *definition) (anew bool, err error) {
 	if stored == nil {

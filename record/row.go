@@ -15,8 +15,8 @@ import (
 //
 // In a migration the fields are those that records were ever stored with, since the one before. A
 // field that was renamed answers to all of its names, whichever it had when the record was written.
-// It is zero in a record that was written while there was no such field, and a number can be read as
-// the widest type that the field has had.
+// It is zero in a record that was written while there was no such field, and a number can be read
+// as the widest type that the field has had.
 type Row struct {
 	record, key []byte
 	version     *version // nil: the codec has no fields

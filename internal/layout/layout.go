@@ -67,7 +67,7 @@ func Of(t reflect.Type) (*Layout, error) {
 	return l, nil
 }
 
-// Describe describes the fields of a struct type that something else than a layout stores, which may
+// Describe describes the fields of a struct type that something else than a layout stores: it may
 // have fields that no record can hold.
 func Describe(t reflect.Type) ([]Info, error) {
 	l, err := compile(&compiler{lenient: true}, t)
