@@ -3,11 +3,15 @@ package stoat
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
 
+	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
 // Backup makes the directory dir a copy of the database: one that can be opened by itself, with
@@ -71,4 +75,43 @@ func resolve(dir string) (string, error) {
 // backupTo is Backup, or BackupLinked, to any file system; internal/tuned calls it by its name.
 func backupTo(ctx context.Context, db *DB, fs vfs.FS, dir string, link bool) error {
 	return db.engine.Backup(ctx, fs, dir, link)
+}
+
+// BackupTo writes a copy of the database to w, as one stream: everything committed before the call
+// and, of what is committed meanwhile, everything up to some commit. [RestoreFrom] and "stoat
+// restore -" make a database of it. Like [DB.Backup] it lets readers and writers go on, only waits
+// at its start for the writable transaction that is open, and makes no temporary copy: the files it
+// reads stay on disk until it ends.
+//
+// All is verified when it is read and, with checksums, when it is restored. The end of the stream
+// makes a backup of it: after an error, or if it is cut off, what was written is none. Closing the
+// database ends BackupTo with [ErrClosed]. Neither that nor the end of ctx can wake a Write of w
+// that waits; w's own deadline can.
+//
+// The stream is a tar archive of the files of a database: extracted into an empty directory they
+// are one, if the stream is complete. As with Backup, what was restored and written to goes its own
+// way. What is in memory of a read-only or poisoned database is made into tables in memory.
+func (db *DB) BackupTo(ctx context.Context, w io.Writer) error {
+	return db.engine.BackupTo(ctx, w, memfs.New())
+}
+
+// RestoreFrom makes dir, a directory that is missing or empty, a database of what [DB.BackupTo] has
+// written. All of it is verified before it counts: if the stream was cut off or is damaged, the
+// error matches [ErrCorrupt], and if it is no backup, or one of a newer version of Stoat,
+// [ErrFormat]. After an error, and when ctx ends or the system crashes meanwhile, dir holds nothing
+// that opens as a database. It reads r up to the end of the backup.
+func RestoreFrom(ctx context.Context, r io.Reader, dir string) error {
+	resolved, err := resolve(dir)
+	if err != nil {
+		return err
+	}
+	return restoreFrom(ctx, r, vfs.OS(), resolved)
+}
+
+// restoreFrom is RestoreFrom on any file system; internal/tuned calls it by its name.
+func restoreFrom(ctx context.Context, r io.Reader, fs vfs.FS, dir string) error {
+	if err := engine.Restore(ctx, r, fs, dir); err != nil {
+		return fmt.Errorf("restore %s: %w", dir, err)
+	}
+	return nil
 }

@@ -57,8 +57,8 @@ const policy = `
 	internal/check:        internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
 	                       internal/manifest, internal/valuelog, internal/table,
 	                       internal/superversion
-	internal/backup:       internal/vfs, internal/corrupt, internal/wal, internal/manifest,
-	                       internal/valuelog, internal/run
+	internal/backup:       internal/checksum, internal/vfs, internal/corrupt, internal/wal,
+	                       internal/manifest, internal/valuelog, internal/run
 	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/batch,
 	                       internal/memtable,
 	                       internal/wal, internal/manifest, internal/valuelog, internal/block,

@@ -22,8 +22,12 @@
 // that was written to since: it goes its own way, and is left alone. From then on its branch is
 // another one, too, so that neither it nor its source is taken for the other in a third folder.
 //
-// A Folder is for one goroutine at a time. The package neither decides what is backed up nor reads
-// what is in the files; whether they are sound is for the caller to say before it commits.
+// A [Stream] is a backup that goes to a writer, as an archive, and [Folder.Receive] what makes a
+// folder of it again. The manifest comes last there, too, so that what was cut off is none.
+//
+// A Folder is for one goroutine at a time, and so is a Stream. The package neither decides what is
+// backed up nor reads what is in the files; whether they are sound is for the caller to say before
+// it commits.
 package backup
 
 import (
@@ -58,19 +62,17 @@ type Meter struct {
 
 // Folder is a backup that is being written. Close lets go of it.
 type Folder struct {
-	fs     vfs.FS
-	dir    string
-	source Source
-	meter  *Meter
-	lock   vfs.Lock
+	originals
+	fs    vfs.FS
+	dir   string
+	meter *Meter
+	lock  vfs.Lock
 
 	found   contents
-	earlier *manifest.State     // of the backup that there is; nil if there is none
-	next    uint64              // no file has this number or a higher one
-	begun   bool                // the folder has been changed
-	decided bool                // the new manifest counts, or it is unknown whether it does
-	held    map[string]vfs.File // files of the source that are kept open, lest they vanish
-	buffers [2][]byte
+	earlier *manifest.State // of the backup that there is; nil if there is none
+	next    uint64          // no file has this number or a higher one
+	begun   bool            // the folder has been changed
+	decided bool            // the new manifest counts, or it is unknown whether it does
 
 	uncopied error // why the newest manifest has no copy
 }
@@ -79,7 +81,7 @@ type Folder struct {
 // error if the folder is not empty and holds something else than an earlier backup of the same
 // database.
 func Begin(target vfs.FS, dir string, source Source, meter *Meter) (*Folder, error) {
-	f := &Folder{fs: target, dir: dir, source: source, meter: meter}
+	f := &Folder{originals: originals{source: source}, fs: target, dir: dir, meter: meter}
 	if err := f.checkApart(); err != nil {
 		return nil, err
 	}
@@ -186,10 +188,7 @@ func (f *Folder) Tidy() error {
 // Close lets go of the folder. If nothing was committed, it removes what was copied, as far as it
 // can, and leaves the earlier backup.
 func (f *Folder) Close() error {
-	var errs []error
-	for _, file := range f.held {
-		errs = append(errs, file.Close())
-	}
+	errs := []error{f.release()}
 	if f.begun && !f.decided {
 		_ = f.abandon() // what stays is named by no manifest, and replaced by the next backup
 	}

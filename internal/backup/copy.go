@@ -5,21 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
 
-	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/vfs"
-)
-
-const (
-	// chunkBytes is how much is copied or compared at a time, between two looks at the context.
-	chunkBytes = 1 << 20
-	// maxHeld is how many files of the source are kept open at most. Systems allow a process to have
-	// a few thousand, and it may need some for something else.
-	maxHeld = 1000
 )
 
 // Copy brings the files of the source into the folder, durable but for their names, which Commit
@@ -49,34 +39,6 @@ func (f *Folder) Copy(ctx context.Context, link bool) error {
 		}
 	}
 	return nil
-}
-
-// hold opens the files of the source, so that most can be read though they are removed.
-func (f *Folder) hold() error {
-	f.held = make(map[string]vfs.File)
-	for _, i := range itemsOf(f.source.Version) {
-		file, err := f.source.FS.Open(filepath.Join(f.source.Dir, i.name))
-		if err != nil {
-			return err
-		}
-		if len(f.held) == maxHeld { // though the rest is not held, it is there
-			if err := file.Close(); err != nil {
-				return err
-			}
-			continue
-		}
-		f.held[i.name] = file
-	}
-	return nil
-}
-
-// withOriginal calls fn with an open file of the source.
-func (f *Folder) withOriginal(name string, fn func(vfs.File) error) error {
-	if file, ok := f.held[name]; ok {
-		delete(f.held, name)
-		return errors.Join(fn(file), file.Close())
-	}
-	return withFile(f.source.FS, filepath.Join(f.source.Dir, name), fn)
 }
 
 // compareAll returns the files that the earlier backup does not have. It is an error if it has one
@@ -230,45 +192,4 @@ func (f *Folder) copyFile(ctx context.Context, i item) error {
 		}
 		return errors.Join(err, file.Close())
 	})
-}
-
-// chunks calls fn with the first size bytes of a file, piece by piece, until that fails.
-func (f *Folder) chunks(
-	ctx context.Context, file vfs.File, name string, size int64, fn func(p []byte, at int64) error,
-) error {
-	for at := int64(0); at < size; {
-		if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
-		}
-		p := f.buffer(0)[:min(size-at, chunkBytes)]
-		n, err := file.ReadAt(p, at)
-		if n < len(p) {
-			if errors.Is(err, io.EOF) {
-				return corrupt.New(name, 0, "file has %d bytes, want %d", at+int64(n), size)
-			}
-			return fmt.Errorf("read %s at offset %d: %w", name, at, err)
-		}
-		if err := fn(p, at); err != nil {
-			return err
-		}
-		at += int64(n)
-	}
-	return nil
-}
-
-// buffer returns memory for a chunk.
-func (f *Folder) buffer(i int) []byte {
-	if f.buffers[i] == nil {
-		f.buffers[i] = make([]byte, chunkBytes)
-	}
-	return f.buffers[i]
-}
-
-// withFile calls fn with an open file.
-func withFile(files vfs.FS, name string, fn func(vfs.File) error) error {
-	file, err := files.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(file), file.Close())
 }

@@ -31,6 +31,8 @@ type Config struct {
 	Table  func(*manifest.Table) string    // the path of a table's file
 	Values func(manifest.ValueFile) string // the path of a value file
 	Read   func(bytes uint64)              // is told how much was verified since the last call
+	// Verified, if not nil, is called behind each table that Deep has read. An error ends that.
+	Verified func(*manifest.Table) error
 }
 
 // Quick verifies headers, footers and indexes, and compares them with the manifest. It returns why

@@ -44,7 +44,11 @@ func Deep(ctx context.Context, c Config, found *Findings) error {
 	levels := c.Snapshot.Levels
 	for i, r := range append(slices.Clip(levels.Young), levels.Bottom) {
 		for _, h := range r.Tables {
-			if err := d.table(h, i == len(levels.Young)); err != nil {
+			err := d.table(h, i == len(levels.Young))
+			if err == nil && c.Verified != nil {
+				err = c.Verified(h.Meta)
+			}
+			if err != nil {
 				return err
 			}
 		}

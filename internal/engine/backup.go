@@ -34,6 +34,19 @@ const (
 // backup. If a file of a read-only one is gone, because a writer has replaced it, the error matches
 // fs.ErrNotExist.
 func (e *Engine) Backup(ctx context.Context, target vfs.FS, dir string, link bool) error {
+	return e.withFrozen(ctx, true, func(ctx context.Context, p frozen) error {
+		if err := e.backup(ctx, p, target, dir, link); err != nil {
+			return fmt.Errorf("back up %s to %s: %w", e.dir, dir, err)
+		}
+		return nil
+	})
+}
+
+// withFrozen calls fn with everything committed so far, which stays readable meanwhile. Close ends
+// its context, and if closeWaits, waits for it; else the folder may be another's from then on.
+func (e *Engine) withFrozen(
+	ctx context.Context, closeWaits bool, fn func(ctx context.Context, p frozen) error,
+) error {
 	if err := e.ensureIdentity(ctx); err != nil {
 		return err
 	}
@@ -48,22 +61,20 @@ func (e *Engine) Backup(ctx context.Context, target vfs.FS, dir string, link boo
 	if unflushed && !errors.Is(err, ErrReadOnly) {
 		e.options.Logger.Warn("flush for a backup", "dir", e.dir, "err", err)
 	}
-	ctx, done, err := e.startBackup(ctx)
+	ctx, done, err := e.startBackup(ctx, closeWaits)
 	if err != nil {
 		return err
 	}
 	defer done()
 	p, unpin := e.freeze(unflushed)
 	defer unpin()
-	if err := e.backup(ctx, p, target, dir, link); err != nil {
-		return fmt.Errorf("back up %s to %s: %w", e.dir, dir, err)
-	}
-	return nil
+	return fn(ctx, p)
 }
 
-// startBackup keeps Close waiting until done is called, and lets it end the context it returns.
+// startBackup lets Close end the context that it returns and, if closeWaits, keeps it waiting until
+// done is called.
 func (e *Engine) startBackup(
-	ctx context.Context,
+	ctx context.Context, closeWaits bool,
 ) (inner context.Context, done func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -71,7 +82,6 @@ func (e *Engine) startBackup(
 		return nil, nil, ErrClosed
 	}
 	inner, cancel := context.WithCancelCause(ctx)
-	e.jobs.Add(1)
 	e.jobs.Go(func() {
 		select {
 		case <-e.stop:
@@ -79,6 +89,10 @@ func (e *Engine) startBackup(
 		case <-inner.Done():
 		}
 	})
+	if !closeWaits {
+		return inner, func() { cancel(nil) }, nil
+	}
+	e.jobs.Add(1)
 	return inner, func() {
 		cancel(nil)
 		e.jobs.Done()
@@ -87,9 +101,11 @@ func (e *Engine) startBackup(
 
 // frozen is what is backed up.
 type frozen struct {
-	version    *manifest.Version // whose files stay
-	memory     []memtable.Root   // what is not in them, oldest first
-	lastCommit uint64            // the newest commit in both
+	version    *manifest.Version    // whose files stay
+	levels     *superversion.Levels // that read it
+	memory     []memtable.Root      // what is not in them, oldest first
+	manifest   uint64               // the number of the manifest's file
+	lastCommit uint64               // the newest commit in both
 }
 
 // freeze returns what is committed, with or without what is in memory, and keeps its files
@@ -98,7 +114,7 @@ func (e *Engine) freeze(memory bool) (p frozen, unpin func()) {
 	e.installing.Lock()
 	defer e.installing.Unlock()
 	state := e.state.Load()
-	p.version = state.Levels.Version
+	p.levels, p.version, p.manifest = state.Levels, state.Levels.Version, e.journalAt
 	p.lastCommit = p.version.LastCommit
 	if memory {
 		p.memory = append(slices.Clone(state.Sealed), state.Mem)
@@ -117,7 +133,9 @@ func (e *Engine) freeze(memory bool) (p frozen, unpin func()) {
 		e.installing.Lock()
 		defer e.installing.Unlock()
 		e.pinLocked(names, -1)
-		e.removeGarbage()
+		if !e.closed.Load() { // else the folder may be another's; what stays, the next Open removes
+			e.removeGarbage()
+		}
 	}
 }
 
@@ -149,7 +167,11 @@ func (e *Engine) backup(
 		return e.blame(ctx, err, p.version, target, dir)
 	}
 	copied := e.asOpened(target, dir, p.version)
-	if err := e.addMemory(ctx, copied, folder, p); err != nil {
+	err = e.addMemory(ctx, copied, p, func() uint64 {
+		folder.Reserve(p.version.NextNumber + backupGap)
+		return folder.NextNumber()
+	})
+	if err != nil {
 		return err
 	}
 	if err := copied.Check(ctx, !link); err != nil {
@@ -173,18 +195,24 @@ func (e *Engine) backup(
 
 // asOpened returns an engine for reading a folder as if it had a manifest that says version.
 func (e *Engine) asOpened(target vfs.FS, dir string, version *manifest.Version) *Engine {
-	o := e.options
-	o.ReadOnly, o.MemoryLimit = true, min(o.MemoryLimit, backupMemory)
-	opened := newEngine(target, dir, o)
-	opened.database = e.database
+	opened := e.reader(target, dir)
 	opened.publishRecovered(version, nil)
 	return opened
 }
 
-// addMemory writes what is frozen in memory into tables of the folder, and makes them part of what
-// copied reads.
+// reader returns an engine without state for reading a copy.
+func (e *Engine) reader(target vfs.FS, dir string) *Engine {
+	o := e.options
+	o.ReadOnly, o.MemoryLimit = true, min(o.MemoryLimit, backupMemory)
+	reader := newEngine(target, dir, o)
+	reader.database = e.database
+	return reader
+}
+
+// addMemory writes what is frozen in memory into tables of the copy, which are numbered by number,
+// and makes them part of what copied reads.
 func (e *Engine) addMemory(
-	ctx context.Context, copied *Engine, folder *backup.Folder, p frozen,
+	ctx context.Context, copied *Engine, p frozen, number func() uint64,
 ) error {
 	for _, root := range p.memory {
 		if root.Empty() {
@@ -193,10 +221,9 @@ func (e *Engine) addMemory(
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		folder.Reserve(p.version.NextNumber + backupGap)
 		levels := copied.state.Load().Levels
 		job := copied.flushJob(sealed{root: root, lastCommit: p.lastCommit}, levels, true)
-		job.Output.NextNumber = folder.NextNumber
+		job.Output.NextNumber = number
 		edit, err := job.Run()
 		if err != nil {
 			return fmt.Errorf("write what is in memory: %w", err)

@@ -48,7 +48,9 @@ func (e *Engine) close() error {
 	errs := []error{e.settle()}
 	e.closeLog()
 	e.keepReadable()
+	e.installing.Lock() // a backup that nobody waits for may let go of files
 	e.removeGarbage()
+	e.installing.Unlock()
 	if e.journal != nil {
 		errs = append(errs, e.journal.Close())
 	}

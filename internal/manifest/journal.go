@@ -42,9 +42,7 @@ func Create(
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w; %w", name, err, ErrUnchanged)
 	}
-	header, seed := newHeader(number, database)
-	image := appendVersion(startFrame(header[:]), v)
-	sealFrame(image[headerBytes:], seed, headerBytes)
+	image, seed := newImage(number, database, v)
 	j := &Journal{file: file, name: name, seed: seed}
 	if err := j.reserve(len(image)); err != nil {
 		return nil, errors.Join(err, file.Close(), fs.Remove(path))
@@ -59,6 +57,14 @@ func Create(
 		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
+}
+
+// newImage returns a manifest that says v, and the seed of its frames.
+func newImage(number uint64, database [16]byte, v *Version) (image []byte, seed uint32) {
+	header, seed := newHeader(number, database)
+	image = appendVersion(startFrame(header[:]), v)
+	sealFrame(image[headerBytes:], seed, headerBytes)
+	return image, seed
 }
 
 // Append records an edit, durably. The edit must fit the version that the manifest describes.

@@ -3,7 +3,6 @@ package manifest
 import (
 	"bytes"
 
-	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -14,11 +13,7 @@ func LoadFile(files vfs.FS, dir, name string, number uint64) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := m.load()
-	if err == nil && state == nil {
-		err = corrupt.New(m.path, 0, "the manifest is not complete")
-	}
-	return state, err
+	return Parse(m.path, number, m.data)
 }
 
 // Equal reports whether two versions say the same.

@@ -9,6 +9,7 @@ package tuned
 
 import (
 	"context"
+	"io"
 	"time"
 	_ "unsafe" // for the linker's directive
 
@@ -32,6 +33,11 @@ func OpenMemory(opts *stoat.Options, t engine.Tuning) (*stoat.DB, error)
 //
 //go:linkname Backup github.com/stoatdb/stoat.backupTo
 func Backup(ctx context.Context, db *stoat.DB, fs vfs.FS, dir string, link bool) error
+
+// RestoreFrom is [stoat.RestoreFrom] on any file system.
+//
+//go:linkname RestoreFrom github.com/stoatdb/stoat.restoreFrom
+func RestoreFrom(ctx context.Context, r io.Reader, fs vfs.FS, dir string) error
 
 // Salvage is [stoat.Salvage] on any file system, with sizes for the occasion.
 //

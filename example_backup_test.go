@@ -1,0 +1,56 @@
+package stoat_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+
+	"github.com/stoatdb/stoat"
+)
+
+// A backup over HTTP: one call in the handler, which the client's disappearance ends.
+func ExampleDB_BackupTo() {
+	db := exampleDB()
+	defer db.Close()
+	if err := db.Put([]byte("stoat"), []byte("Mustela erminea")); err != nil {
+		log.Fatal(err)
+	}
+	http.HandleFunc("/backup", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/x-tar")
+		w.Header().Set("Content-Disposition", `attachment; filename="my.db.tar"`)
+		if err := db.BackupTo(r.Context(), w); err != nil {
+			log.Print(err)
+			panic(http.ErrAbortHandler) // so that the client sees that it was cut off
+		}
+	})
+	server := httptest.NewServer(nil)
+	defer server.Close()
+
+	parent, err := os.MkdirTemp("", "stoat")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(parent)
+	dir := filepath.Join(parent, "restored.db")
+	response, err := http.Get(server.URL + "/backup")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer response.Body.Close()
+	if err := stoat.RestoreFrom(context.Background(), response.Body, dir); err != nil {
+		log.Fatal(err)
+	}
+
+	restored, err := stoat.Open(dir, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer restored.Close()
+	value, err := restored.Get([]byte("stoat"))
+	fmt.Printf("%s %v\n", value, err)
+	// Output: Mustela erminea <nil>
+}

@@ -1,0 +1,276 @@
+package backup
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+const (
+	// streamName is what errors call a stream.
+	streamName = "backup stream"
+	// maxTitleBytes and maxMetaBytes bound what is read into memory at once.
+	maxTitleBytes = 4 << 10
+	maxMetaBytes  = 1 << 30
+)
+
+// BeginEmpty locks the folder dir for what is received from a stream, and makes it if it is
+// missing. It is an error if the folder holds anything but what an unfinished backup has left.
+func BeginEmpty(target vfs.FS, dir string) (*Folder, error) {
+	return Begin(target, dir, Source{Version: new(manifest.Version)}, new(Meter))
+}
+
+// Receive writes the files of a stream into the folder, durable but for their names, and returns
+// what the manifest says. It is for the caller to verify what is in the files, and to commit the
+// version. A stream that is cut off or damaged is an error that matches corrupt.Err, and one that
+// is none of Stoat's matches corrupt.ErrFormat.
+func (f *Folder) Receive(ctx context.Context, r io.Reader) (*manifest.State, error) {
+	f.begun = true
+	if err := f.markUnfinished(); err != nil {
+		return nil, err
+	}
+	in := &receiver{folder: f, ctx: ctx, from: input{r: r}, sizes: make(map[string]int64)}
+	in.tar = tar.NewReader(&in.from)
+	state, err := in.run()
+	if err != nil {
+		return nil, err
+	}
+	f.source.Database, f.source.Version = state.Database, state.Version
+	f.Reserve(state.Version.NextNumber)
+	return state, nil
+}
+
+// input is the reader of a stream; it knows where it is and what went wrong.
+type input struct {
+	r   io.Reader
+	at  int64
+	err error // of r, if it is not the end
+}
+
+// Read implements io.Reader.
+func (in *input) Read(p []byte) (n int, err error) {
+	n, err = in.r.Read(p)
+	in.at += int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		in.err = err
+	}
+	return n, err
+}
+
+// receiver takes one stream apart.
+type receiver struct {
+	folder *Folder
+	ctx    context.Context
+	from   input
+	tar    *tar.Reader
+	sums   []byte           // a line for each file
+	sizes  map[string]int64 // of the files
+}
+
+func (in *receiver) run() (*manifest.State, error) {
+	if err := in.title(); err != nil {
+		return nil, err
+	}
+	for {
+		h, err := in.next()
+		if err != nil {
+			return nil, err
+		}
+		if h.Name == sumsName {
+			break
+		}
+		if err := in.file(h); err != nil {
+			return nil, err
+		}
+	}
+	if err := in.checkSums(); err != nil {
+		return nil, err
+	}
+	return in.manifest()
+}
+
+// next returns the header of the next file.
+func (in *receiver) next() (*tar.Header, error) {
+	h, err := in.tar.Next()
+	if err != nil {
+		return nil, in.failure(err)
+	}
+	if h.Typeflag != tar.TypeReg {
+		return nil, in.damage("%q is not a regular file", h.Name)
+	}
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse") {
+			return nil, in.damage("the file %q has holes", h.Name)
+		}
+	}
+	return h, nil
+}
+
+// title reads the first file.
+func (in *receiver) title() error {
+	h, err := in.tar.Next()
+	switch {
+	case errors.Is(err, io.EOF):
+		return in.damage("the stream is empty")
+	case errors.Is(err, tar.ErrHeader), err == nil && h.Name != titleName:
+		return fmt.Errorf("the stream is no backup by Stoat: %w", corrupt.ErrFormat)
+	case err != nil:
+		return in.failure(err)
+	}
+	text, err := in.read(maxTitleBytes)
+	if err != nil {
+		return err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	number, ok := strings.CutPrefix(line, title)
+	version, err := strconv.ParseUint(number, 10, 32)
+	switch {
+	case !ok || err != nil || version == 0:
+		return in.damage("the title is %q", line)
+	case version > streamVersion:
+		return fmt.Errorf("the backup stream has version %d, this code reads %d; use a newer Stoat: %w",
+			version, streamVersion, corrupt.ErrFormat)
+	}
+	in.sums = appendSum(nil, titleName, checksum.Of(text))
+	return nil
+}
+
+// read returns the whole of the current file, which has at most limit bytes.
+func (in *receiver) read(limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(in.tar, limit+1))
+	switch {
+	case err != nil:
+		return nil, in.failure(err)
+	case int64(len(data)) > limit:
+		return nil, in.damage("a file has more than %d bytes", limit)
+	}
+	return data, nil
+}
+
+// file writes the current file into the folder.
+func (in *receiver) file(h *tar.Header) error {
+	f := in.folder
+	c := contents{files: make(map[string]bool)}
+	if c.add(h.Name); c.data == "" {
+		return in.damage("%q is no name of a file of a database", h.Name)
+	}
+	if _, twice := in.sizes[h.Name]; twice {
+		return in.damage("%q comes twice", h.Name)
+	}
+	in.sizes[h.Name] = h.Size
+	if f.found.files[h.Name] { // of no backup
+		if err := f.fs.Remove(f.path(h.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	file, err := f.fs.Create(f.path(h.Name))
+	if err != nil {
+		return err
+	}
+	sum, err := in.copyTo(file)
+	if err == nil {
+		err = file.Sync()
+	}
+	in.sums = appendSum(in.sums, h.Name, sum)
+	return errors.Join(err, file.Close())
+}
+
+// copyTo copies the current file and returns its checksum.
+func (in *receiver) copyTo(file vfs.File) (sum uint32, err error) {
+	p := in.folder.buffer(0)
+	for at := int64(0); ; {
+		if in.ctx.Err() != nil {
+			return 0, context.Cause(in.ctx)
+		}
+		n, err := in.tar.Read(p)
+		if n > 0 {
+			sum = checksum.Extend(sum, p[:n])
+			if _, err := file.WriteAt(p[:n], at); err != nil {
+				return 0, err
+			}
+			at += int64(n)
+		}
+		if errors.Is(err, io.EOF) {
+			return sum, nil
+		}
+		if err != nil {
+			return 0, in.failure(err)
+		}
+	}
+}
+
+// checkSums compares what came with the checksums, which are the current file.
+func (in *receiver) checkSums() error {
+	says, err := in.read(maxMetaBytes)
+	if err != nil || bytes.Equal(says, in.sums) {
+		return err
+	}
+	want := bytes.Split(says, []byte("\n"))
+	for i, line := range bytes.Split(in.sums, []byte("\n")) {
+		if i >= len(want) || !bytes.Equal(line, want[i]) {
+			return in.damage("a file does not match its checksum, or is missing; it came as %q", line)
+		}
+	}
+	return in.damage("files are missing")
+}
+
+// manifest reads the manifest, which is the last file, and compares it with what came before.
+func (in *receiver) manifest() (*manifest.State, error) {
+	h, err := in.next()
+	if err != nil {
+		return nil, err
+	}
+	number, ok := manifest.ParseName(h.Name)
+	if !ok {
+		return nil, in.damage("%q is in the place of the manifest", h.Name)
+	}
+	data, err := in.read(maxMetaBytes)
+	if err != nil {
+		return nil, err
+	}
+	state, err := manifest.Parse(streamName+": "+h.Name, number, data)
+	if err != nil {
+		return nil, err
+	}
+	if state.Torn || !state.Version.IsBackup() {
+		return nil, in.damage("the manifest is not that of a backup")
+	}
+	for _, i := range itemsOf(state.Version) {
+		size, ok := in.sizes[i.name]
+		if !ok || size != i.size {
+			return nil, in.damage("of %s there are %d bytes, the manifest says %d", i.name, size, i.size)
+		}
+		delete(in.sizes, i.name)
+	}
+	for name := range in.sizes {
+		return nil, in.damage("the manifest does not name %s", name)
+	}
+	return state, nil
+}
+
+// damage returns the error of a stream that is not what was written.
+func (in *receiver) damage(format string, args ...any) error {
+	return corrupt.New(streamName, in.from.at, format, args...)
+}
+
+// failure returns what an error of the archive means.
+func (in *receiver) failure(err error) error {
+	switch {
+	case in.from.err != nil:
+		return fmt.Errorf("read the %s at offset %d: %w", streamName, in.from.at, in.from.err)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return in.damage("it ends before the backup does: it was cut off, or the backup failed")
+	}
+	return in.damage("%v", err)
+}

@@ -1,0 +1,135 @@
+package backup
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+const (
+	// titleName is the first file of a stream, which says what the stream is, and sumsName the one
+	// with the checksums of all files before it.
+	titleName = "STOAT-BACKUP"
+	sumsName  = "STOAT-BACKUP.sums"
+
+	title = "Stoat backup, version "
+	// streamVersion is the version of streams. The file formats have their own.
+	streamVersion = 1
+	advice        = "To make a database of it: stoat restore - NEWDB < THIS-ARCHIVE\n"
+)
+
+// Stream is a backup that is written as one archive: the files of a folder that is a database,
+// between a title and the manifest, which is the last. Nothing but the manifest makes a backup of
+// the rest. Close lets go of it.
+type Stream struct {
+	originals
+	meter *Meter
+	tar   *tar.Writer
+	sums  []byte // a line for each file
+}
+
+// NewStream starts a backup of the source that goes to w.
+func NewStream(w io.Writer, source Source, meter *Meter) (*Stream, error) {
+	s := &Stream{originals: originals{source: source}, meter: meter, tar: tar.NewWriter(w)}
+	if source.MayVanish {
+		if err := s.hold(); err != nil {
+			return nil, errors.Join(err, s.release())
+		}
+	}
+	text := fmt.Appendf(nil, "%s%d\n%s", title, streamVersion, advice)
+	if err := s.write(titleName, text); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	s.addSum(titleName, checksum.Of(text))
+	return s, nil
+}
+
+// Table writes a table of the source.
+func (s *Stream) Table(ctx context.Context, t *manifest.Table) error {
+	return s.send(ctx, item{name: run.Name(t.Number), size: int64(t.Size)})
+}
+
+// Commit writes what is left, behind all tables: the files of values, and in the end the manifest,
+// which has the given number.
+func (s *Stream) Commit(ctx context.Context, number uint64) error {
+	version := *s.source.Version
+	for _, i := range itemsOf(&version) {
+		if _, isTable := run.ParseName(i.name); isTable {
+			continue
+		}
+		if err := s.send(ctx, i); err != nil {
+			return err
+		}
+	}
+	if err := s.write(sumsName, s.sums); err != nil {
+		return err
+	}
+	version.LogNumber, version.NextNumber = number+1, number+1
+	image, err := manifest.Image(number, s.source.Database, &version)
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := s.write(manifest.Name(number), image); err != nil {
+		return err
+	}
+	return s.tar.Close()
+}
+
+// Close lets go of the source. What was not committed is no backup.
+func (s *Stream) Close() error { return s.release() }
+
+// send writes a file of the source.
+func (s *Stream) send(ctx context.Context, i item) error {
+	return s.withOriginal(i.name, func(file vfs.File) error {
+		if err := s.start(i.name, i.size); err != nil {
+			return err
+		}
+		sum := uint32(0)
+		err := s.chunks(ctx, file, i.name, i.size, func(p []byte, _ int64) error {
+			sum = checksum.Extend(sum, p)
+			s.meter.Bytes.Add(uint64(len(p)))
+			_, err := s.tar.Write(p)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		s.meter.Files.Add(1)
+		s.addSum(i.name, sum)
+		return nil
+	})
+}
+
+// write writes a file that is at hand.
+func (s *Stream) write(name string, data []byte) error {
+	if err := s.start(name, int64(len(data))); err != nil {
+		return err
+	}
+	_, err := s.tar.Write(data)
+	return err
+}
+
+// start begins a file of that many bytes.
+func (s *Stream) start(name string, size int64) error {
+	return s.tar.WriteHeader(&tar.Header{
+		Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600,
+	})
+}
+
+// addSum notes the checksum of a file.
+func (s *Stream) addSum(name string, sum uint32) { s.sums = appendSum(s.sums, name, sum) }
+
+// appendSum appends the line that says the checksum of a file.
+func appendSum(dst []byte, name string, sum uint32) []byte {
+	return fmt.Appendf(dst, "%08x  %s\n", sum, name)
+}

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/stoatdb/stoat/internal/backup"
+	"github.com/stoatdb/stoat/internal/check"
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// BackupTo writes everything committed so far to w, as one stream that Restore makes a database of.
+// What is committed meanwhile is in it wholly or not at all, in order. Each table is verified
+// before it is written. After an error, what was written is no backup. Close does not wait for it,
+// because w may keep it waiting, but ends it.
+//
+// A read-only engine, and one that cannot flush, writes what it has in memory into tables in
+// scratch, an empty file system. If a file of a read-only one is gone, because a writer has
+// replaced it, the error matches fs.ErrNotExist.
+func (e *Engine) BackupTo(ctx context.Context, w io.Writer, scratch vfs.FS) error {
+	return e.withFrozen(ctx, false, func(ctx context.Context, p frozen) error {
+		err := e.streamTo(ctx, p, w, scratch)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
+		}
+		return fmt.Errorf("back up %s to a stream: %w", e.dir, err)
+	})
+}
+
+// streamTo writes what is frozen to w.
+func (e *Engine) streamTo(ctx context.Context, p frozen, w io.Writer, scratch vfs.FS) (err error) {
+	if err := scratch.MkdirAll(e.dir); err != nil {
+		return err
+	}
+	next := p.version.NextNumber
+	if len(p.memory) > 0 {
+		next += backupGap
+	}
+	number := func() uint64 {
+		next++
+		return next - 1
+	}
+	files := layered{FS: e.fs, scratch: scratch}
+	copied := e.reader(files, e.dir)
+	copied.state.Store(&superversion.Superversion{Levels: p.levels})
+	if err := e.addMemory(ctx, copied, p, number); err != nil {
+		return err
+	}
+	snapshot := copied.state.Load()
+	s, err := backup.NewStream(w, backup.Source{
+		FS: files, Dir: e.dir, Database: e.database, Version: snapshot.Levels.Version,
+		LastCommit: p.lastCommit, MayVanish: e.options.ReadOnly,
+	}, &e.backups)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	var found check.Findings
+	config := check.Config{
+		Snapshot: snapshot, Dir: e.dir, Manifest: filepath.Join(e.dir, manifest.Name(p.manifest)),
+		Table: copied.tablePath, Values: copied.valuePath, Read: func(uint64) {},
+		Verified: func(t *manifest.Table) error {
+			if err := found.Err(); err != nil {
+				return err
+			}
+			return s.Table(ctx, t)
+		},
+	}
+	if err = check.Deep(ctx, config, &found); err == nil {
+		err = found.Err()
+	}
+	if errors.Is(err, corrupt.Err) {
+		return fmt.Errorf("verify what is to be copied: %w; see \"stoat check %s\"", err, e.dir)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Commit(ctx, number())
+}
+
+// layered is a file system of which only one that lies above it is written.
+type layered struct {
+	vfs.FS
+	scratch vfs.FS
+}
+
+// Create implements vfs.FS.
+func (l layered) Create(name string) (vfs.File, error) { return l.scratch.Create(name) }
+
+// Open implements vfs.FS.
+func (l layered) Open(name string) (vfs.File, error) {
+	file, err := l.scratch.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l.FS.Open(name)
+	}
+	return file, err
+}
+
+// Remove implements vfs.FS.
+func (l layered) Remove(name string) error { return l.scratch.Remove(name) }
+
+// SyncDir implements vfs.FS.
+func (l layered) SyncDir(dir string) error { return l.scratch.SyncDir(dir) }
+
+// Restore makes dir, a folder that is missing or empty, a database of what BackupTo has written.
+// All of it is read and verified before it counts; after an error the folder has nothing that
+// opens.
+func Restore(ctx context.Context, r io.Reader, target vfs.FS, dir string) (err error) {
+	folder, err := backup.BeginEmpty(target, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, folder.Close()) }()
+	state, err := folder.Receive(ctx, r)
+	if err != nil {
+		return err
+	}
+	e := newEngine(target, dir, Options{ReadOnly: true, MemoryLimit: backupMemory}.withDefaults())
+	e.database = state.Database
+	e.publishRecovered(state.Version, nil)
+	if err := e.Check(ctx, true); err != nil {
+		return fmt.Errorf("verify what was restored: %w", err)
+	}
+	if err := folder.Commit(state.Version); err != nil {
+		return err
+	}
+	_ = folder.Tidy() // the folder is a database also with what is left
+	return nil
+}
