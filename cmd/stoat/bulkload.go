@@ -130,7 +130,7 @@ func (l *bulkLoader) each(ctx context.Context, yield func(key, value []byte) boo
 		}
 		l.entries++
 		l.bytes += int64(len(key) + len(value))
-		l.progress.Add(l.from.done - l.progress.Done())
+		l.progress.Add(l.from.read - l.progress.Done())
 	}
 	if _, err := l.lines.next(); !errors.Is(err, errCutShort) {
 		return errMore

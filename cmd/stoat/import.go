@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -12,10 +13,10 @@ import (
 
 // importFlags is the flags of import.
 type importFlags struct {
-	jsonl, csv, margaret, bolt, badger string
-	key, feed                          string
-	into                               *path
-	skipBad, restart, json             bool
+	jsonl, csv, tsv, margaret, bolt, badger string
+	key, value, expires, delimiter, feed    string
+	into                                    *path
+	skipBad, restart, json                  bool
 
 	recordsMax int // no flag: records in a transaction; 0: the default
 }
@@ -23,14 +24,13 @@ type importFlags struct {
 func importCommand() *command {
 	flags := newFlags()
 	o := &importFlags{into: bucketFlag(flags)}
-	flags.StringVar(&o.jsonl, "jsonl", "", "lines of JSON, in `FILE`")
-	flags.StringVar(&o.csv, "csv", "", "comma-separated values under a header, in `FILE`")
-	flags.StringVar(&o.margaret, "margaret", "", "a Margaret log (offset2), in the folder `DIR`")
-	flags.StringVar(&o.bolt, "bolt", "", "a database of bbolt, in `FILE`")
-	flags.StringVar(&o.badger, "badger", "", "a database of Badger, in the folder `DIR`")
-	flags.StringVar(&o.key, "key", "", "the `FIELD` or column that is the key, of -jsonl and -csv")
+	o.sourceFlags(flags)
+	flags.StringVar(&o.key, "key", "", "the `FIELD` or column that is the key, of text")
+	flags.StringVar(&o.value, "value", "", "the `FIELD` or column that is the value; else all")
+	flags.StringVar(&o.expires, "expires", "", "the `FIELD` or column that is the time of expiry")
+	flags.StringVar(&o.delimiter, "delimiter", "", "what separates columns of -csv: `C`, or tab")
 	flags.StringVar(&o.feed, "feed", "", "number the entries on in the feed `NAME`")
-	flags.BoolVar(&o.skipBad, "skip-bad", false, "leave out and count bad lines of -jsonl and -csv")
+	flags.BoolVar(&o.skipBad, "skip-bad", false, "leave out and count bad lines of text")
 	flags.BoolVar(&o.restart, "restart", false, "start anew after a run that did not finish")
 	flags.BoolVar(&o.json, "json", false, "print the summary as JSON")
 	return &command{
@@ -38,26 +38,33 @@ func importCommand() *command {
 		arguments: "DB",
 		summary:   "bring in what other programs have stored",
 		details: `
-One of -jsonl, -csv, -margaret, -bolt and -badger says what to import. The
+One of -jsonl, -csv, -tsv, -margaret, -bolt and -badger says what to import. The
 database is created if need be; what it holds already stays, unless the source
 has the same key.
 
 -jsonl stores each line, a JSON value, and -csv each row, as a JSON object of
-texts. -key names the field or column, a text or a number, that is the key; of
-equal keys, the last counts. Without it entries are numbered on, in a feed if
--feed names one, else in the bucket: the keys are 0, 1, 2, and so on, as 8
-bytes, big-endian. A Margaret log becomes a feed with the name of its folder,
-unless -feed or -bucket says otherwise; what it has redacted keeps its number,
-and a tail that a crash tore is reported. -bolt keeps buckets and sequences,
--badger when entries expire; both need the program stoat-import, and without it
-the error says how to get it.
+texts; -tsv is CSV with tabs and without quotes. FILE may be -, standard input,
+and it may be compressed with gzip or zstd. -key names the field or column, a
+text or a number, that is the key; of equal keys, the last counts. With -value,
+only that is stored. Where there is no field or column NAME but NAME64, that has
+base64. -expires takes times like 2030-01-02T15:04:05Z, or seconds since 1970;
+entries that have expired are not stored. So the flags -key key -value value
+-expires expires bring back what "stoat export" has written.
+
+Without -key entries are numbered on, in a feed if -feed names one, else in the
+bucket: the keys are 0, 1, 2, and so on, as 8 bytes, big-endian. A Margaret log
+becomes a feed with the name of its folder, unless -feed or -bucket says
+otherwise; what it has redacted keeps its number, and a tail that a crash tore
+is reported. -bolt keeps buckets and sequences, -badger when entries expire;
+both need the program stoat-import, and without it the error says how to get it.
 
 An import writes transactions of some MiB, and each stores how far it is. After
 an error or an interrupt the same command goes on from there, if the source has
 not changed; -restart starts anew and first removes the numbered entries that
 the earlier run has stored. Until an import is finished, the root bucket has a
 bucket named \xffimport with its bookmark. A finished import that is run again
-imports again.`,
+imports again. Standard input cannot be read again: it is imported in one
+transaction, all or nothing.`,
 		min: 1, max: 1,
 		flags: flags,
 		run: func(s *stdio, args []string) error {
@@ -71,11 +78,21 @@ imports again.`,
 	}
 }
 
+// sourceFlags adds the flags that say what to import.
+func (o *importFlags) sourceFlags(flags *flag.FlagSet) {
+	flags.StringVar(&o.jsonl, "jsonl", "", "lines of JSON, in `FILE`")
+	flags.StringVar(&o.csv, "csv", "", "comma-separated values under a header, in `FILE`")
+	flags.StringVar(&o.tsv, "tsv", "", "tab-separated values under a header, in `FILE`")
+	flags.StringVar(&o.margaret, "margaret", "", "a Margaret log (offset2), in the folder `DIR`")
+	flags.StringVar(&o.bolt, "bolt", "", "a database of bbolt, in `FILE`")
+	flags.StringVar(&o.badger, "badger", "", "a database of Badger, in the folder `DIR`")
+}
+
 // source returns what is to be imported, and from where.
 func (o *importFlags) source() (kind, name string, err error) {
 	for _, given := range [...][2]string{
-		{"jsonl", o.jsonl}, {"csv", o.csv}, {"margaret", o.margaret}, {"bolt", o.bolt},
-		{"badger", o.badger},
+		{"jsonl", o.jsonl}, {"csv", o.csv}, {"tsv", o.tsv}, {"margaret", o.margaret},
+		{"bolt", o.bolt}, {"badger", o.badger},
 	} {
 		if given[1] == "" {
 			continue
@@ -85,17 +102,37 @@ func (o *importFlags) source() (kind, name string, err error) {
 		}
 		kind, name = given[0], given[1]
 	}
-	switch {
-	case kind == "":
-		return "", "", usagef("nothing to import: give one of -jsonl, -csv, -margaret, -bolt, -badger")
-	case o.key != "" && kind != "jsonl" && kind != "csv":
-		return "", "", usagef("-key is for -jsonl and -csv: what -%s imports has its keys", kind)
-	case o.feed != "" && (o.key != "" || len(*o.into) > 0 || kind == "bolt" || kind == "badger"):
-		return "", "", usagef("-feed is for numbered entries, without -key and -bucket")
-	case o.skipBad && kind != "jsonl" && kind != "csv":
-		return "", "", usagef("-skip-bad is for -jsonl and -csv")
+	if kind == "" {
+		return "", "", usagef("nothing to import: give one of -jsonl, -csv, -tsv, -margaret, -bolt, " +
+			"-badger")
 	}
-	return kind, name, nil
+	return kind, name, o.fit(kind)
+}
+
+// fit returns an error if flags do not fit the kind of source.
+func (o *importFlags) fit(kind string) error {
+	text := kind == "jsonl" || kind == "csv" || kind == "tsv"
+	for _, given := range [...]struct {
+		name string
+		is   bool
+	}{
+		{"key", o.key != ""}, {"value", o.value != ""}, {"expires", o.expires != ""},
+		{"skip-bad", o.skipBad},
+	} {
+		if given.is && !text {
+			return usagef("-%s is for -jsonl, -csv and -tsv: what -%s imports has its keys and values",
+				given.name, kind)
+		}
+	}
+	switch {
+	case o.delimiter != "" && kind != "csv":
+		return usagef("-delimiter is for -csv")
+	case o.expires != "" && o.key == "":
+		return usagef("-expires is for entries with keys: give -key, too")
+	case o.feed != "" && (o.key != "" || len(*o.into) > 0 || kind == "bolt" || kind == "badger"):
+		return usagef("-feed is for numbered entries, without -key and -bucket")
+	}
+	return nil
 }
 
 // feedName returns the feed to import into, if it is one.
@@ -108,33 +145,40 @@ func (o *importFlags) feedName() string {
 
 // settings returns what must be the same in all runs of an import.
 func (o *importFlags) settings() string {
+	text := "without -key"
 	if feed := o.feedName(); feed != "" {
-		return "with -feed " + quote([]byte(feed))
+		text = "with -feed " + quote([]byte(feed))
+	} else if o.key != "" {
+		text = "with -key " + quote([]byte(o.key))
 	}
-	if o.key == "" {
-		return "without -key"
+	for _, given := range [...][2]string{
+		{"value", o.value}, {"expires", o.expires}, {"delimiter", o.delimiter},
+	} {
+		if given[1] != "" {
+			text += ", -" + given[0] + " " + quote([]byte(given[1]))
+		}
 	}
-	return "with -key " + quote([]byte(o.key))
+	return text
 }
 
 // open opens the source.
-func (o *importFlags) open() (entryReader, error) {
+func (o *importFlags) open(ctx context.Context, s *stdio) (entryReader, error) {
 	kind, name, err := o.source()
 	if err != nil {
 		return nil, err
 	}
 	switch kind {
 	case "jsonl":
-		return openJSONL(name, o.key)
-	case "csv":
-		return openCSV(name, o.key)
+		return openJSONL(ctx, s, o)
+	case "csv", "tsv":
+		return openCSV(ctx, s, o, kind, name)
 	}
 	return openMargaret(name)
 }
 
 // importHere imports what needs no library of others.
 func importHere(ctx context.Context, s *stdio, o *importFlags, dir string) error {
-	r, err := o.open() // before the database is created
+	r, err := o.open(ctx, s) // before the database is created
 	if err != nil {
 		return err
 	}
@@ -146,7 +190,7 @@ func importHere(ctx context.Context, s *stdio, o *importFlags, dir string) error
 	started := time.Now()
 	job, err := intake.Start(db, r.source(), intake.Options{
 		Bucket: *o.into, Feed: o.feedName(), Settings: o.settings(), Restart: o.restart,
-		RecordsMax: o.recordsMax,
+		RecordsMax: o.recordsMax, Once: r.once(),
 	})
 	if err == nil {
 		err = importFrom(ctx, s, job, r, o.skipBad)
@@ -163,28 +207,27 @@ func importFrom(
 	ctx context.Context, s *stdio, job *intake.Job, r entryReader, skipBad bool,
 ) error {
 	defer job.Rollback()
-	at := job.Position()
-	if err := r.seek(at); err != nil {
-		return err
+	if err := r.seek(job.Position()); err != nil {
+		return job.Stopped(err)
 	}
 	line := newProgress(s, "import", r.size())
-	line.Resume(at.Offset)
+	line.Resume(r.done())
 	var err error
 	for err == nil {
 		if err = interrupted(ctx); err != nil {
-			err = errors.Join(err, job.Pause())
 			break
 		}
 		if err = importNext(job, r, skipBad); err == nil {
-			to := r.position()
-			line.Add(to.Offset - at.Offset)
-			at = to
-			err = job.Advance(at)
+			line.Add(r.done() - line.Done())
+			err = job.Advance(r.position())
 		}
 	}
 	line.Finish()
-	if errors.Is(err, errImported) {
+	switch {
+	case errors.Is(err, errImported):
 		err = job.Finish()
+	case errors.Is(err, errInterrupted):
+		err = errors.Join(errInterrupted, job.Pause())
 	}
 	if err != nil {
 		return job.Stopped(err)
@@ -214,8 +257,10 @@ func importNext(job *intake.Job, r entryReader, skipBad bool) error {
 		err = job.Redacted()
 	case e.key == nil:
 		err = job.Append(e.value)
-	default:
+	case e.expires.IsZero():
 		err = job.Put(e.key, e.value)
+	default:
+		err = job.PutTTL(e.key, e.value, timeLeft(e.expires))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.where(), err)

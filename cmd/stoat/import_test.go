@@ -48,7 +48,8 @@ func importPart(
 	ctx context.Context, t testing.TB, o *importFlags, dir string, n int, stop func() error,
 ) error {
 	t.Helper()
-	r, err := o.open()
+	s := newStdio(nil, io.Discard, io.Discard)
+	r, err := o.open(ctx, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,6 @@ func importPart(
 		Bucket: *o.into, Feed: o.feedName(), Settings: o.settings(), RecordsMax: 3,
 	})
 	if err == nil {
-		s := newStdio(nil, io.Discard, io.Discard)
 		err = importFrom(ctx, s, job, &stopping{r, n, stop}, o.skipBad)
 	}
 	if closeErr := db.Close(); closeErr != nil {
@@ -183,7 +183,7 @@ func TestImport_refusesWrongArguments(t *testing.T) {
 		{[]string{"-margaret", file, "-key", "a", db}, exitUsage, "-key is for"},
 		{[]string{"-bolt", file, "-skip-bad", db}, exitUsage, "-skip-bad is for"},
 		{[]string{"-jsonl", file + "x", db}, exitError, "source"},
-		{[]string{"-jsonl", filepath.Dir(file), db}, exitError, "not a regular file"},
+		{[]string{"-jsonl", filepath.Dir(file), db}, exitError, "is a folder"},
 		{[]string{"-margaret", filepath.Dir(file), db}, exitError, "data, ofst and jrnl"},
 		{[]string{"-csv", file, db}, exitError, "the file is empty"},
 	} {

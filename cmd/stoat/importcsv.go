@@ -1,7 +1,8 @@
 package main
 
 import (
-	"encoding/csv"
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,112 +12,130 @@ import (
 	"github.com/stoatdb/stoat/internal/intake"
 )
 
-// csvReader reads the rows under a header as JSON objects. It is not safe for concurrent use.
+// csvReader reads the rows under a header, as JSON objects or as the columns of entries. It is not
+// safe for concurrent use.
 type csvReader struct {
-	*importFile
-	key     int // the column; -1: none
-	columns []string
+	*importText
+	delimiter []byte
+	quotes    bool
+	columns   []string
+	key       int // the column; -1: none
+	value     int // -1: none, and the value is the row
+	expires   int // -1: none
+	encoded   struct{ key, value bool }
 
-	start intake.Position // of the first row
-	from  intake.Position // where rows begins
-	text  *rowText
-	rows  *csv.Reader
-	line  int64  // of the last row
-	value []byte // of the last row
+	rows   *rowReader
+	object []byte // of the last row
 }
 
-// openCSV opens a file and reads its header. An empty key stands for none.
-func openCSV(name, key string) (entryReader, error) {
-	f, err := openImport("csv", name)
-	if err != nil {
+// openCSV opens a file of comma-separated values, or of tab-separated ones, and reads its header.
+func openCSV(ctx context.Context, s *stdio, o *importFlags, kind, name string) (entryReader, error) {
+	r := &csvReader{quotes: kind == "csv"}
+	var err error
+	if r.delimiter, err = parseDelimiter(o.delimiter); err != nil {
 		return nil, err
 	}
-	r := &csvReader{importFile: f, key: -1}
-	if err := r.header(key); err != nil {
-		f.close() // nothing was written
-		return nil, fmt.Errorf("%s, the header: %w", name, err)
+	if !r.quotes {
+		r.delimiter = []byte("\t")
+	}
+	if r.importText, err = openText(ctx, s, kind, name); err != nil {
+		return nil, err
+	}
+	if err := r.header(o); err != nil {
+		r.close() // nothing was written
+		if errors.Is(err, errInterrupted) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%s, the header: %w", r.name, err)
 	}
 	return r, nil
 }
 
 // header reads the first row.
-func (r *csvReader) header(key string) error {
+func (r *csvReader) header(o *importFlags) error {
 	if err := r.open(intake.Position{}); err != nil {
 		return err
 	}
-	columns, err := r.rows.Read()
+	row, err := r.rows.next()
 	if errors.Is(err, io.EOF) {
 		return errors.New("the file is empty: the first row has the names of the columns")
 	}
 	if err != nil {
 		return err
 	}
-	for i, name := range columns {
+	for i, name := range row {
 		switch {
-		case !utf8.ValidString(name):
+		case !utf8.Valid(name):
 			return fmt.Errorf("column %d: the name is not valid UTF-8", i+1)
-		case name == "":
+		case len(name) == 0:
 			return fmt.Errorf("column %d has no name", i+1)
-		case slices.Contains(columns[:i], name):
+		case slices.Contains(r.columns, string(name)):
 			return fmt.Errorf("two columns are named %q", name)
 		}
+		r.columns = append(r.columns, string(name))
 	}
-	r.columns = slices.Clone(columns)
-	if key != "" {
-		if r.key = slices.Index(r.columns, key); r.key < 0 {
-			return fmt.Errorf("there is no column %q to be the key", key)
+	if r.key, r.encoded.key, err = r.column(o.key, "key"); err != nil {
+		return err
+	}
+	if r.value, r.encoded.value, err = r.column(o.value, "value"); err != nil {
+		return err
+	}
+	r.expires, _, err = r.column(o.expires, "time of expiry")
+	return err
+}
+
+// column returns the index of the column of that name, or of its base64, and -1 without a name.
+func (r *csvReader) column(name, role string) (index int, encoded bool, err error) {
+	if name == "" {
+		return -1, false, nil
+	}
+	if index = slices.Index(r.columns, name); index >= 0 {
+		return index, false, nil
+	}
+	if index = slices.Index(r.columns, name+base64Suffix); index >= 0 {
+		return index, true, nil
+	}
+	hint := ""
+	if len(r.columns) == 1 {
+		for _, sign := range []string{";", "\t", ",", "|"} {
+			if bytes.Contains([]byte(r.columns[0]), []byte(sign)) {
+				hint = fmt.Sprintf(": all columns are one, %q; is the delimiter another?", r.columns[0])
+			}
 		}
 	}
-	r.text.discard(r.rows.InputOffset())
-	r.start = r.position()
-	return nil
+	return 0, false, fmt.Errorf("there is no column %q to be the %s%s", name, role, hint)
 }
 
 func (r *csvReader) seek(at intake.Position) error {
 	if at.Offset == 0 {
-		at = r.start
+		return nil // behind the header
 	}
 	return r.open(at)
 }
 
 // open reads on at a place.
 func (r *csvReader) open(at intake.Position) error {
-	text, offset, err := r.importFile.from(at.Offset)
+	text, offset, err := r.importText.from(at.Offset)
 	if err != nil {
 		return err
 	}
-	r.from = intake.Position{Offset: offset, Record: at.Record}
-	r.text = &rowText{r: text}
-	r.rows = csv.NewReader(r.text)
-	r.rows.ReuseRecord = true
-	r.rows.FieldsPerRecord = -1
+	r.rows = &rowReader{
+		r: text, delimiter: r.delimiter, quotes: r.quotes, offset: offset, lines: at.Record,
+	}
 	return nil
 }
 
 func (r *csvReader) position() intake.Position {
-	return intake.Position{
-		Offset: r.from.Offset + r.text.start, Record: r.from.Record + r.text.lines,
-	}
+	return intake.Position{Offset: r.rows.offset, Record: r.rows.lines}
 }
 
-func (r *csvReader) where() string { return fmt.Sprintf("%s line %d", r.path, r.line) }
+func (r *csvReader) where() string { return fmt.Sprintf("%s line %d", r.name, r.rows.line) }
 
 func (r *csvReader) next() (sourceEntry, error) {
-	row, err := r.rows.Read()
-	var syntax *csv.ParseError
-	switch {
-	case errors.Is(err, io.EOF):
+	row, err := r.rows.next()
+	if errors.Is(err, io.EOF) {
 		return sourceEntry{}, errImported
-	case errors.As(err, &syntax):
-		r.line = r.from.Record + int64(syntax.StartLine)
-		err = &badEntry{syntax.Err}
-	case err != nil:
-		r.line = r.from.Record + r.text.lines + 1
-	default:
-		line, _ := r.rows.FieldPos(0)
-		r.line = r.from.Record + int64(line)
 	}
-	r.text.discard(r.rows.InputOffset())
 	if err != nil {
 		return sourceEntry{}, err
 	}
@@ -124,29 +143,37 @@ func (r *csvReader) next() (sourceEntry, error) {
 }
 
 // entry returns the entry that a row is.
-func (r *csvReader) entry(row []string) (e sourceEntry, err error) {
+func (r *csvReader) entry(row [][]byte) (e sourceEntry, err error) {
 	if len(row) != len(r.columns) {
 		return e, badf("%s, and the header has %d", counted(int64(len(row)), "field"),
 			len(r.columns))
 	}
 	for i, field := range row {
-		if !utf8.ValidString(field) {
+		if !utf8.Valid(field) {
 			return e, badf("column %q is not valid UTF-8", r.columns[i])
 		}
 	}
 	if r.key >= 0 {
-		e.key = []byte(row[r.key])
-		if err := checkKey(e.key); err != nil {
-			return e, err
+		if e.key, err = decoded(row[r.key], r.encoded.key, r.columns[r.key]); err == nil {
+			err = checkKey(e.key)
 		}
 	}
-	r.value = appendObject(r.value[:0], r.columns, row)
-	e.value = r.value
-	return e, nil
+	if err == nil && r.expires >= 0 {
+		e.expires, err = parseExpiry(string(row[r.expires]))
+	}
+	switch {
+	case err != nil:
+	case r.value >= 0:
+		e.value, err = decoded(row[r.value], r.encoded.value, r.columns[r.value])
+	default:
+		r.object = appendObject(r.object[:0], r.columns, row)
+		e.value = r.object
+	}
+	return e, err
 }
 
 // appendObject appends a JSON object of texts, which must be valid UTF-8.
-func appendObject(dst []byte, names, texts []string) []byte {
+func appendObject(dst []byte, names []string, texts [][]byte) []byte {
 	dst = append(dst, '{')
 	for i, name := range names {
 		if i > 0 {
@@ -159,7 +186,7 @@ func appendObject(dst []byte, names, texts []string) []byte {
 }
 
 // appendText appends a JSON string.
-func appendText(dst []byte, text string) []byte {
+func appendText[T string | []byte](dst []byte, text T) []byte {
 	dst = append(dst, '"')
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -174,38 +201,4 @@ func appendText(dst []byte, text string) []byte {
 		}
 	}
 	return append(dst, '"')
-}
-
-// rowText passes text on to a reader of rows, and keeps what that has not said to be behind it: so
-// it knows on which line a row ends, and ends a row whose quote is never closed.
-type rowText struct {
-	r     io.Reader
-	kept  []byte
-	start int64 // of kept, in the text
-	lines int64 // before start
-}
-
-// errLongRow reports a row that is longer than entryBytesMax.
-var errLongRow = errors.New("a row longer than any should be: is there a quote that is not closed?")
-
-// Read implements io.Reader.
-func (t *rowText) Read(p []byte) (int, error) {
-	if len(t.kept) > entryBytesMax {
-		return 0, errLongRow
-	}
-	n, err := t.r.Read(p)
-	t.kept = append(t.kept, p[:n]...)
-	return n, err
-}
-
-// discard lets go of the text before offset.
-func (t *rowText) discard(offset int64) {
-	n := int(offset - t.start)
-	for _, c := range t.kept[:n] {
-		if c == '\n' {
-			t.lines++
-		}
-	}
-	t.kept = t.kept[:copy(t.kept, t.kept[n:])]
-	t.start = offset
 }

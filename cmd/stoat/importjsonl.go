@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,20 +16,20 @@ import (
 
 // jsonlReader reads lines of JSON; empty ones do not count. It is not safe for concurrent use.
 type jsonlReader struct {
-	*importFile
-	key    string // the field; empty: none
+	*importText
+	o      *importFlags
 	r      *bufio.Reader
 	offset int64 // behind the last line
 	lines  int64 // up to there
 	line   []byte
 }
 
-func openJSONL(name, key string) (entryReader, error) {
-	f, err := openImport("jsonl", name)
+func openJSONL(ctx context.Context, s *stdio, o *importFlags) (entryReader, error) {
+	text, err := openText(ctx, s, "jsonl", o.jsonl)
 	if err != nil {
 		return nil, err
 	}
-	return &jsonlReader{importFile: f, key: key}, nil
+	return &jsonlReader{importText: text, o: o}, nil
 }
 
 func (r *jsonlReader) seek(at intake.Position) (err error) {
@@ -40,7 +42,7 @@ func (r *jsonlReader) position() intake.Position {
 	return intake.Position{Offset: r.offset, Record: r.lines}
 }
 
-func (r *jsonlReader) where() string { return fmt.Sprintf("%s line %d", r.path, r.lines) }
+func (r *jsonlReader) where() string { return fmt.Sprintf("%s line %d", r.name, r.lines) }
 
 func (r *jsonlReader) next() (sourceEntry, error) {
 	for {
@@ -89,36 +91,53 @@ func (r *jsonlReader) entry(line []byte) (sourceEntry, error) {
 		var value json.RawMessage
 		return sourceEntry{}, badf("not JSON: %w", json.Unmarshal(line, &value))
 	}
-	if r.key == "" {
+	if r.o.key == "" && r.o.value == "" && r.o.expires == "" {
 		return sourceEntry{value: line}, nil
 	}
-	key, err := fieldKey(line, r.key)
-	if err == nil {
-		err = checkKey(key)
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(line, &fields); err != nil || fields == nil {
+		return sourceEntry{}, badf("not a JSON object, so that there is no field %q",
+			cmp.Or(r.o.key, r.o.value, r.o.expires))
 	}
-	return sourceEntry{key: key, value: line}, err
+	return r.object(line, fields)
+}
+
+// object returns the entry that a line with a JSON object is.
+func (r *jsonlReader) object(
+	line []byte, fields map[string]json.RawMessage,
+) (e sourceEntry, err error) {
+	e.value = line
+	if r.o.key != "" {
+		if e.key, err = fieldKey(fields, r.o.key); err == nil {
+			err = checkKey(e.key)
+		}
+	}
+	if err == nil && r.o.value != "" {
+		var found bool
+		if e.value, _, found, err = field(fields, r.o.value); err == nil && !found {
+			err = badf("no field %q to be the value", r.o.value)
+		}
+	}
+	if err == nil && r.o.expires != "" {
+		text, _, _, fieldErr := field(fields, r.o.expires)
+		if err = fieldErr; err == nil && string(text) != "null" {
+			e.expires, err = parseExpiry(string(text))
+		}
+	}
+	return e, err
 }
 
 // fieldKey returns the key that a field of a JSON object makes: the bytes of a text, or a number as
 // it stands there.
-func fieldKey(object []byte, name string) ([]byte, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(object, &fields); err != nil || fields == nil {
-		return nil, badf("not a JSON object, so that there is no field %q to be the key", name)
-	}
-	field, ok := fields[name]
-	if !ok {
+func fieldKey(fields map[string]json.RawMessage, name string) ([]byte, error) {
+	key, isText, found, err := field(fields, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
 		return nil, badf("no field %q to be the key", name)
-	}
-	switch field[0] {
-	case '"':
-		var text string
-		if err := json.Unmarshal(field, &text); err != nil {
-			return nil, badf("the field %q: %w", name, err)
-		}
-		return []byte(text), nil
-	case '{', '[', 't', 'f', 'n':
+	case !isText && bytes.IndexByte([]byte("{[tfn"), key[0]) >= 0:
 		return nil, badf("the field %q is neither a text nor a number", name)
 	}
-	return field, nil
+	return key, nil
 }

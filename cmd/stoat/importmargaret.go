@@ -45,7 +45,7 @@ func openMargaret(name string) (entryReader, error) {
 		file **importFile
 		name string
 	}{{&r.data, "data"}, {&r.ofst, "ofst"}, {&r.jrnl, "jrnl"}} {
-		if *of.file, err = openImport("margaret", filepath.Join(dir, of.name)); err != nil {
+		if *of.file, err = openImport(filepath.Join(dir, of.name)); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s is no Margaret log (offset2), which has the files "+
 				"data, ofst and jrnl: %w", name, err), r.close())
 		}
@@ -61,6 +61,8 @@ func (r *margaretReader) source() intake.Source {
 }
 
 func (r *margaretReader) size() int64               { return r.data.size() }
+func (r *margaretReader) done() int64               { return r.at.Offset }
+func (r *margaretReader) once() bool                { return false }
 func (r *margaretReader) position() intake.Position { return r.at }
 
 func (r *margaretReader) close() error {

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/intake"
 )
@@ -15,20 +12,22 @@ const (
 	// entryBytesMax bounds the memory that a line or row takes: what is longer makes no sense.
 	entryBytesMax = 64 << 20
 	keyBytesMax   = 65_535
-	byteOrderMark = "\xef\xbb\xbf"
 )
 
 // sourceEntry is an entry of a source. Its slices are valid until the next one is read.
 type sourceEntry struct {
 	key      []byte // nil if it is to be numbered
 	value    []byte
-	redacted bool // the source has erased it
+	expires  time.Time // zero: never
+	redacted bool      // the source has erased it
 }
 
 // entryReader reads the entries of a source in order. It is not safe for concurrent use.
 type entryReader interface {
 	source() intake.Source
-	size() int64                   // bytes
+	size() int64                   // bytes; 0 if unknown
+	done() int64                   // of size, so far
+	once() bool                    // it cannot be read again, and so seek is called with the start
 	seek(at intake.Position) error // called once, before next
 	// next returns the next entry, or errImported. After a badEntry it can be called again.
 	next() (sourceEntry, error)
@@ -61,60 +60,28 @@ func checkKey(key []byte) error {
 	return nil
 }
 
-// importFile is a regular file that is read from a place on. It is not safe for concurrent use.
+// importFile is a regular file that is read from any place. It is not safe for concurrent use.
 type importFile struct {
 	f    *os.File
-	kind string
-	path string // absolute
 	info os.FileInfo
 }
 
-func openImport(kind, name string) (*importFile, error) {
-	path, err := filepath.Abs(name)
-	if err != nil {
-		return nil, err
-	}
+func openImport(path string) (*importFile, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file, which an import needs so that it can go on "+
-			"after an interrupt", name)
+		err = fmt.Errorf("%s is not a regular file, which this import needs so that it can go "+
+			"on after an interrupt", path)
 	}
 	if err != nil {
 		f.Close() // nothing was written
 		return nil, err
 	}
-	return &importFile{f: f, kind: kind, path: path, info: info}, nil
+	return &importFile{f: f, info: info}, nil
 }
 
-func (f *importFile) source() intake.Source {
-	return intake.Source{Kind: f.kind, Path: f.path, Identity: intake.Identity(f.info)}
-}
-
-func (f *importFile) size() int64        { return f.info.Size() }
-func (f *importFile) findings() []string { return nil }
-func (f *importFile) close() error       { return f.f.Close() }
-
-// from returns a reader of the file from offset on; start is offset, or what follows the byte order
-// mark that the file begins with.
-func (f *importFile) from(offset int64) (r *bufio.Reader, start int64, err error) {
-	if _, err := f.f.Seek(offset, io.SeekStart); err != nil {
-		return nil, 0, err
-	}
-	r = bufio.NewReaderSize(f.f, 1<<16)
-	if offset > 0 {
-		return r, offset, nil
-	}
-	head, err := r.Peek(len(byteOrderMark))
-	if err != nil && err != io.EOF {
-		return nil, 0, err
-	}
-	if bytes.Equal(head, []byte(byteOrderMark)) {
-		_, err = r.Discard(len(byteOrderMark))
-		return r, int64(len(byteOrderMark)), err
-	}
-	return r, 0, nil
-}
+func (f *importFile) size() int64  { return f.info.Size() }
+func (f *importFile) close() error { return f.f.Close() }

@@ -10,16 +10,16 @@ import (
 )
 
 // input is a file, or standard input, that is read from its start on, and decompressed on the way
-// if it begins as gzip or zstd do. An interrupt ends reading with errInterrupted, also while
-// standard input has nothing to read. It is not safe for concurrent use.
+// if it begins as gzip or zstd do. An interrupt ends reading with errInterrupted, also while there
+// is nothing to read yet. It is not safe for concurrent use.
 type input struct {
-	name string // for messages
-	ctx  context.Context
-	file *os.File       // nil: standard input
-	pipe *io.PipeReader // standard input
-	info os.FileInfo    // nil for standard input
+	name   string // for messages
+	ctx    context.Context
+	file   *os.File       // nil: standard input
+	info   os.FileInfo    // nil: standard input
+	stream *io.PipeReader // what cannot be read again: standard input, or a file that is a pipe
 
-	done int64 // bytes of the file, or of standard input, that were read
+	read int64 // bytes of the file, or of standard input, as they are stored
 	text unpacker
 }
 
@@ -28,24 +28,32 @@ func openInput(ctx context.Context, s *stdio, name string) (*input, error) {
 	in := &input{name: name, ctx: ctx}
 	if name == "-" {
 		in.name = "standard input"
-		in.pipe = interruptibleReader(ctx, s.in)
-	} else {
-		var err error
-		if in.file, err = os.Open(name); err != nil {
-			return nil, err
-		}
-		if in.info, err = in.file.Stat(); err == nil && in.info.IsDir() {
-			err = fmt.Errorf("%s is a folder", name)
-		}
-		if err != nil {
-			return nil, errors.Join(err, in.file.Close())
-		}
+		in.stream = interruptibleReader(ctx, s.in)
+	} else if err := in.open(name); err != nil {
+		return nil, err
 	}
 	if err := in.start(); err != nil {
 		in.close()
 		return nil, err
 	}
 	return in, nil
+}
+
+// open opens a file.
+func (in *input) open(name string) (err error) {
+	if in.file, err = os.Open(name); err != nil {
+		return err
+	}
+	if in.info, err = in.file.Stat(); err == nil && in.info.IsDir() {
+		err = fmt.Errorf("%s is a folder, not a file", name)
+	}
+	if err != nil {
+		return errors.Join(err, in.file.Close())
+	}
+	if !in.info.Mode().IsRegular() {
+		in.stream = interruptibleReader(in.ctx, in.file)
+	}
+	return nil
 }
 
 // interruptibleReader passes on what r has until the context ends, whatever r waits for then.
@@ -63,10 +71,10 @@ func interruptibleReader(ctx context.Context, r io.Reader) *io.PipeReader {
 // start reads the first bytes, and chooses how to go on.
 func (in *input) start() (err error) {
 	in.text, err = unpack(bufio.NewReaderSize(rawInput{in}, 1<<16))
-	if err != nil {
+	if err != nil && !errors.Is(err, errInterrupted) {
 		return fmt.Errorf("%s: %w", in.name, err)
 	}
-	return nil
+	return err
 }
 
 // rawInput is what an input reads before it is decompressed.
@@ -77,29 +85,29 @@ func (r rawInput) Read(p []byte) (n int, err error) {
 	if err := interrupted(r.in.ctx); err != nil {
 		return 0, err
 	}
-	if r.in.pipe != nil {
-		n, err = r.in.pipe.Read(p)
+	if r.in.stream != nil {
+		n, err = r.in.stream.Read(p)
 	} else {
 		n, err = r.in.file.Read(p)
 	}
-	r.in.done += int64(n)
+	r.in.read += int64(n)
 	return n, err
 }
 
-// Read implements io.Reader.
+// Read implements io.Reader: it reads the text.
 func (in *input) Read(p []byte) (int, error) { return in.text.Read(p) }
 
-// seek goes on at an offset of the text. Only a file can do that.
+// seek goes on at an offset of the text that is behind its start. Only a regular file can do that.
 func (in *input) seek(offset int64) error {
 	in.text.close()
-	in.done = 0
-	if !in.text.packed() {
-		in.done = offset
+	in.read = 0
+	if in.text.format == "" {
+		in.read = offset
 	}
-	if _, err := in.file.Seek(in.done, io.SeekStart); err != nil {
+	if _, err := in.file.Seek(in.read, io.SeekStart); err != nil {
 		return err
 	}
-	if in.done > 0 {
+	if in.read > 0 {
 		in.text = unpacker{Reader: bufio.NewReaderSize(rawInput{in}, 1<<16)}
 		return nil
 	}
@@ -107,14 +115,14 @@ func (in *input) seek(offset int64) error {
 		return err
 	}
 	if _, err := io.CopyN(io.Discard, in, offset); err != nil {
-		return fmt.Errorf("read on at offset %d: %w", offset, err)
+		return fmt.Errorf("%s: read on at offset %d: %w", in.name, offset, err)
 	}
 	return nil
 }
 
 // size returns the size of the file, as it is stored, or 0 if that is unknown.
 func (in *input) size() int64 {
-	if in.info == nil || !in.info.Mode().IsRegular() {
+	if in.info == nil || in.stream != nil {
 		return 0
 	}
 	return in.info.Size()
@@ -123,9 +131,10 @@ func (in *input) size() int64 {
 // close closes the file, to which nothing was written.
 func (in *input) close() {
 	in.text.close()
-	if in.pipe != nil {
-		in.pipe.Close() // always nil
-		return
+	if in.stream != nil {
+		in.stream.Close() // always nil
 	}
-	in.file.Close() // nothing was written
+	if in.file != nil {
+		in.file.Close() // nothing was written
+	}
 }

@@ -143,7 +143,7 @@ func (l *loader) run() error {
 		if end {
 			break
 		}
-		l.progress.Add(l.from.done - l.progress.Done())
+		l.progress.Add(l.from.read - l.progress.Done())
 	}
 	if err := l.batch.commit(); err != nil {
 		return err

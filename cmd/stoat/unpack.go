@@ -26,6 +26,10 @@ var magics = [...]struct{ first, format string }{
 	{"\x04\x22\x4d\x18", "lz4"},
 }
 
+// skippable is what follows the first byte of a frame of zstd that has no data, with which some
+// programs begin.
+const skippable = "\x2a\x4d\x18"
+
 // unpacker reads text that may be compressed. It is not safe for concurrent use.
 type unpacker struct {
 	io.Reader
@@ -44,6 +48,9 @@ func unpack(r *bufio.Reader) (unpacker, error) {
 		if bytes.HasPrefix(head, []byte(m.first)) {
 			format = m.format
 		}
+	}
+	if len(head) > 3 && head[0]&0xf0 == 0x50 && string(head[1:4]) == skippable {
+		format = "zstd"
 	}
 	switch format {
 	case "":
@@ -69,13 +76,11 @@ func unpack(r *bufio.Reader) (unpacker, error) {
 // Read implements io.Reader.
 func (u unpacker) Read(p []byte) (int, error) {
 	n, err := u.Reader.Read(p)
-	if err != nil && err != io.EOF && u.packed() {
+	if err != nil && err != io.EOF && u.format != "" {
 		err = unpackError(u.format, err)
 	}
 	return n, err
 }
-
-func (u unpacker) packed() bool { return u.format != "" }
 
 // close frees what decompressing took.
 func (u unpacker) close() {

@@ -42,6 +42,7 @@ type Counts struct {
 	Entries  int64 `json:"entries"`
 	Skipped  int64 `json:"skipped"`  // records left out because they make no sense
 	Redacted int64 `json:"redacted"` // entries whose contents the source has erased
+	Expired  int64 `json:"expired"`  // entries that were not stored because their time was over
 	Bytes    int64 `json:"bytes"`    // keys, as the source has them, and values
 }
 

@@ -32,6 +32,8 @@ type Options struct {
 	// Restart imports from the start, although an earlier run has not finished. The numbered entries
 	// of that are removed; entries with keys stay, unless the source has the same key.
 	Restart bool
+	// Once says that the source cannot be read again: all of it is one transaction.
+	Once bool
 	// RecordsMax is the number of records in a transaction; 0: the default, 10,000.
 	RecordsMax int
 }
@@ -40,6 +42,7 @@ type Options struct {
 type Space interface {
 	// Put is that of [stoat.Bucket], and so are the others.
 	Put(key, value []byte) error
+	Delete(key []byte) error                           // that of [stoat.Bucket]
 	PutTTL(key, value []byte, ttl time.Duration) error // that of [stoat.Bucket]
 	DeleteRange(r stoat.Range) error                   // that of [stoat.Bucket]
 	NextSequence() (uint64, error)                     // that of [stoat.Bucket]
@@ -231,6 +234,23 @@ func (j *Job) Put(key, value []byte) error {
 	return j.target.Put(key, value)
 }
 
+// PutTTL is Put for an entry that expires. If the time that is left is not more than 0, there is no
+// entry under the key afterwards.
+func (j *Job) PutTTL(key, value []byte, left time.Duration) error {
+	if left > 0 {
+		if err := j.begin(); err != nil {
+			return err
+		}
+		j.Wrote(len(key) + len(value))
+		return j.target.PutTTL(key, value, left)
+	}
+	j.mark.Counts.Expired++
+	if err := j.begin(); err != nil {
+		return err
+	}
+	return j.target.Delete(key)
+}
+
 // Append stores a numbered entry in the target.
 func (j *Job) Append(value []byte) error {
 	j.Wrote(len(value))
@@ -278,15 +298,16 @@ func (j *Job) Advance(to Position) error {
 	j.records++
 	full := j.records >= j.options.RecordsMax || j.bytes >= bytesMax
 	j.mark.Position.set(to)
-	if !full {
+	if !full || j.options.Once {
 		return nil
 	}
 	return j.Pause()
 }
 
-// Pause makes durable what was dealt with. The job may go on afterwards, and so may another run.
+// Pause makes durable what was dealt with. The job may go on afterwards, and so may another run. If
+// the source cannot be read again, it gives all up instead.
 func (j *Job) Pause() error {
-	if j.records == 0 {
+	if j.records == 0 || j.options.Once {
 		j.Rollback()
 		return j.err
 	}

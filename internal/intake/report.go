@@ -61,6 +61,9 @@ func (r *Report) text(took time.Duration) string {
 		fmt.Fprintf(&b, "redacted in the source, and numbers without an entry here: %s\n",
 			meter.Count(r.Redacted))
 	}
+	if r.Expired > 0 {
+		fmt.Fprintf(&b, "expired, and not stored: %s\n", entriesText(r.Expired))
+	}
 	if r.Skipped > 0 {
 		fmt.Fprintf(&b, "left out because they make no sense: %s\n",
 			meter.Counted(r.Skipped, "record"))

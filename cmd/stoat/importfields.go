@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+)
+
+// base64Suffix ends the name of a field or column that has base64 in place of text, because the
+// bytes may be no valid UTF-8.
+const base64Suffix = "64"
+
+// decoded returns the bytes that a text stands for, which the field or column of that name has.
+func decoded(text []byte, encoded bool, name string) ([]byte, error) {
+	if !encoded {
+		return text, nil
+	}
+	b, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err != nil {
+		return nil, badf("%q is not base64: %w", name, err)
+	}
+	return b, nil
+}
+
+// field returns the bytes of a field of a JSON object, or of the field that has their base64: those
+// of a text, or any other value as it stands there; found is false if there is neither.
+func field(object map[string]json.RawMessage, name string) (b []byte, isText, found bool, err error) {
+	raw, ok := object[name]
+	encoded := false
+	if !ok {
+		if raw, encoded = object[name+base64Suffix]; !encoded {
+			return nil, false, false, nil
+		}
+		name += base64Suffix
+	}
+	if raw[0] != '"' {
+		if encoded {
+			err = badf("the field %q is not base64 text", name)
+		}
+		return raw, false, true, err
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return nil, true, true, badf("the field %q: %w", name, err)
+	}
+	b, err = decoded([]byte(text), encoded, name)
+	return b, true, true, err
+}
+
+// parseExpiry returns the moment that a text names as RFC 3339 does, or as seconds since 1970; an
+// empty text stands for never, which is the zero time.
+func parseExpiry(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, nil
+	}
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(seconds) || math.Abs(seconds) > 1e11 {
+		return time.Time{}, badf("%q is no time of expiry: want one like 2030-01-02T15:04:05Z, or "+
+			"seconds since 1970", text)
+	}
+	return time.UnixMilli(int64(math.Round(seconds * 1000))), nil
+}
