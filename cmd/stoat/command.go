@@ -29,7 +29,8 @@ func commands() []*command {
 	return []*command{
 		getCommand(), putCommand(), delCommand(),
 		scanCommand(), keysCommand(), bucketsCommand(), statsCommand(),
-		dumpCommand(), loadCommand(), bulkLoadCommand(), importCommand(), compactCommand(),
+		dumpCommand(), loadCommand(), bulkLoadCommand(), importCommand(), exportCommand(),
+		compactCommand(),
 		checkCommand(), backupCommand(), restoreCommand(), salvageCommand(), dumpFileCommand(),
 		shellCommand(), tourCommand(), tourWriterCommand(), commandListCommand(),
 		helpCommand(), versionCommand(),

@@ -15,3 +15,8 @@ func timeLeft(expires time.Time) time.Duration {
 	}
 	return max(left-halfTick, 1)
 }
+
+// appendTime appends a moment as text, in UTC.
+func appendTime(dst []byte, at time.Time) []byte {
+	return at.UTC().AppendFormat(dst, time.RFC3339Nano)
+}

@@ -29,7 +29,9 @@ type csvReader struct {
 }
 
 // openCSV opens a file of comma-separated values, or of tab-separated ones, and reads its header.
-func openCSV(ctx context.Context, s *stdio, o *importFlags, kind, name string) (entryReader, error) {
+func openCSV(
+	ctx context.Context, s *stdio, o *importFlags, kind, name string,
+) (entryReader, error) {
 	r := &csvReader{quotes: kind == "csv"}
 	var err error
 	if r.delimiter, err = parseDelimiter(o.delimiter); err != nil {

@@ -26,7 +26,9 @@ func decoded(text []byte, encoded bool, name string) ([]byte, error) {
 
 // field returns the bytes of a field of a JSON object, or of the field that has their base64: those
 // of a text, or any other value as it stands there; found is false if there is neither.
-func field(object map[string]json.RawMessage, name string) (b []byte, isText, found bool, err error) {
+func field(
+	object map[string]json.RawMessage, name string,
+) (b []byte, isText, found bool, err error) {
 	raw, ok := object[name]
 	encoded := false
 	if !ok {

@@ -10,11 +10,10 @@ import (
 
 // What can be wrong with a row.
 var (
-	errBareQuote  = errors.New(`a bare " in a field that is not quoted: quote the field and double the "`)
-	errAfterQuote = errors.New(`more of a field behind its closing quote, which a " within it must not ` +
-		`be: double that`)
-	errOpenQuote = errors.New(`a quote (") that is never closed`)
-	errLongRow   = errors.New("a row longer than any should be: is there a quote that is not closed?")
+	errBareQuote  = errors.New(`a bare " in a field that is not quoted: quote that, and double the "`)
+	errAfterQuote = errors.New(`more of a field behind its closing quote: double a " within it`)
+	errOpenQuote  = errors.New(`a quote (") that is never closed`)
+	errLongRow    = errors.New("a row longer than any should be: is there a quote that is not closed?")
 )
 
 // rowReader splits text into rows of fields, which a delimiter separates. A row is a line, or with

@@ -31,13 +31,18 @@ the bytes are not valid UTF-8.`
 // selectionFlags adds the flags of a selection.
 func selectionFlags(flags *flag.FlagSet) *selection {
 	c := &selection{in: bucketFlag(flags)}
+	c.rangeFlags(flags)
+	c.format.flags(flags)
+	return c
+}
+
+// rangeFlags adds the flags that narrow the range of keys.
+func (c *selection) rangeFlags(flags *flag.FlagSet) {
 	flags.StringVar(&c.prefix, "prefix", "", "only keys that begin with `P`")
 	flags.StringVar(&c.start, "start", "", "only keys from `S` on")
 	flags.StringVar(&c.end, "end", "", "only keys below `E`")
 	flags.BoolVar(&c.reverse, "reverse", false, "from the last key to the first")
 	flags.IntVar(&c.limit, "limit", 0, "stop after `N` keys; 0 means no limit")
-	c.format.flags(flags)
-	return c
 }
 
 // keyRange returns the range of keys that the flags ask for.

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stoatdb/stoat"
+)
+
+// exportFlags is the flags of export.
+type exportFlags struct {
+	jsonl, csv          string
+	key, value, expires string
+	columns, delimiter  string
+	valuesOnly          bool
+	selection           *selection
+}
+
+func exportCommand() *command {
+	flags := newFlags()
+	o := &exportFlags{selection: &selection{in: bucketFlag(flags)}}
+	flags.StringVar(&o.jsonl, "jsonl", "", "lines of JSON, to `FILE`")
+	flags.StringVar(&o.csv, "csv", "", "comma-separated values under a header, to `FILE`")
+	flags.StringVar(&o.key, "key", "key", "the `FIELD` or column for the key")
+	flags.StringVar(&o.value, "value", "", "the `FIELD` or column for the value; else \"value\"")
+	flags.StringVar(&o.expires, "expires", "expires", "the `FIELD` or column for the time of expiry")
+	flags.StringVar(&o.columns, "columns", "", "the `FIELDS` of values for -csv, like id,name")
+	flags.StringVar(&o.delimiter, "delimiter", "", "what separates columns of -csv: `C`, or tab")
+	flags.BoolVar(&o.valuesOnly, "values", false, "leave the keys out")
+	o.selection.rangeFlags(flags)
+	return &command{
+		name:      "export",
+		arguments: "DB",
+		summary:   "write a bucket as JSON lines or CSV, for other programs",
+		details: `
+-jsonl or -csv says in which form, and where to: FILE may be -, standard output.
+It appears, in place of an earlier one, when it is complete. What is exported is
+one snapshot of one bucket, without the buckets within it; "stoat dump" writes
+all there is. The lines of -jsonl are
+
+  {"key":"text","value":{"a":1}}
+  {"key64":"/wA=","value":"text","expires":"2030-01-02T15:04:05Z"}
+
+A value that is JSON, but no text, stands there as it is, and any other as a
+text; where bytes are not valid UTF-8, "key64" and "value64" have base64. With
+-values, a line is a value, which must be JSON.
+
+-csv has a column for each field of the values, if all of them are JSON objects;
+nested ones stay JSON, and null and what is missing are empty. -columns names
+the fields instead. If one of the values is no object, or -value is given, there
+are the columns key and value, or key64 and value64 for all if one needs it.
+There is no column for the key if that is what a field of its name has.
+
+To bring all back byte for byte, export as JSON lines, or as CSV with
+-value value, and import that with -key key -value value, and -expires expires
+if entries expire.`,
+		min: 1, max: 1,
+		flags: flags,
+		run:   func(s *stdio, args []string) error { return export(s, o, args[0]) },
+	}
+}
+
+// check returns an error if flags contradict each other.
+func (o *exportFlags) check() error {
+	switch {
+	case (o.jsonl == "") == (o.csv == ""):
+		return usagef("give either -jsonl or -csv, with a file or -")
+	case o.csv == "" && (o.columns != "" || o.delimiter != ""):
+		return usagef("-columns and -delimiter are for -csv")
+	case o.columns != "" && o.value != "":
+		return usagef("-columns and -value exclude each other: a value is one column, or several")
+	case o.key == "" || o.expires == "":
+		return usagef("the name of a field or column is empty")
+	}
+	_, err := parseDelimiter(o.delimiter)
+	return err
+}
+
+// export writes a bucket to a file or to standard output.
+func export(s *stdio, o *exportFlags, db string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	name := o.jsonl + o.csv
+	if name == "-" {
+		s.errTerminal = s.errTerminal && !s.outTerminal // a bar would mix with the lines
+		_, err := o.write(context.Background(), s, db, s.out)
+		return err
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	f, err := createOutfile(name)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	e, err := o.write(ctx, s, db, f.Writer)
+	if errors.Is(err, errInterrupted) {
+		err = fmt.Errorf("%w; %s is as it was", err, name)
+	}
+	if err != nil {
+		return errors.Join(err, f.discard())
+	}
+	if err := f.finish(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s, %s in %s\n", countedEntries(e.entries),
+		byteText(float64(e.bytes)), durationText(time.Since(started)))
+	return err
+}
+
+// exported is how much an export has written.
+type exported struct {
+	entries int64
+	bytes   int64 // of keys and values
+}
+
+// rowWriter writes entries in one form. It is not safe for concurrent use.
+type rowWriter interface {
+	// look is called with all entries before the first write, and says whether it wants more.
+	look(e *entry) (more bool, err error)
+	begin(w *bufio.Writer) error
+	write(w *bufio.Writer, e *entry) error
+}
+
+// write writes the bucket to w.
+func (o *exportFlags) write(
+	ctx context.Context, s *stdio, db string, w *bufio.Writer,
+) (done exported, err error) {
+	r, err := o.selection.keyRange()
+	if err != nil {
+		return done, err
+	}
+	err = view(s, db, func(tx *stoat.Tx) error {
+		b, err := o.selection.in.find(tx)
+		if err != nil {
+			return err
+		}
+		form := o.form()
+		if err := lookAll(ctx, b, r, form); err != nil {
+			return err
+		}
+		if err := form.begin(w); err != nil {
+			return err
+		}
+		line := newProgress(s, "export", 0)
+		defer line.Finish()
+		err = eachEntry(ctx, b, r, func(e *entry) error {
+			done.entries++
+			done.bytes += int64(len(e.key) + len(e.value))
+			line.Add(int64(len(e.key) + len(e.value)))
+			return form.write(w, e)
+		})
+		if err != nil {
+			return err
+		}
+		return noteInner(s, b)
+	})
+	return done, err
+}
+
+// form returns what writes the entries.
+func (o *exportFlags) form() rowWriter {
+	if o.jsonl != "" {
+		return &jsonlWriter{
+			key: o.key, value: cmp.Or(o.value, "value"), expires: o.expires, valuesOnly: o.valuesOnly,
+		}
+	}
+	t := &tableWriter{
+		key: o.key, value: o.value, expires: o.expires, valuesOnly: o.valuesOnly,
+		index: map[string]int{}, fixed: o.columns != "" || o.value != "",
+	}
+	t.delimiter, _ = parseDelimiter(o.delimiter) // it was checked
+	if o.columns != "" {
+		for _, name := range strings.Split(o.columns, ",") {
+			t.add(name)
+		}
+	}
+	return t
+}
+
+// lookAll shows all entries to the form, until that has seen enough.
+func lookAll(ctx context.Context, b bucket, r stoat.Range, form rowWriter) error {
+	enough := errors.New("enough")
+	err := eachEntry(ctx, b, r, func(e *entry) error {
+		more, err := form.look(e)
+		if err == nil && !more {
+			err = enough
+		}
+		return err
+	})
+	if err == enough {
+		return nil
+	}
+	return err
+}
+
+// noteInner says that buckets within the exported one are left out.
+func noteInner(s *stdio, b bucket) error {
+	n := int64(0)
+	for range b.Buckets() {
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(s.err, "stoat: note: %s within it not exported: export each with -bucket\n",
+		counted(n, "bucket"))
+	return err
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// exportColumnsMax bounds the columns that are found in values: more make no table.
+const exportColumnsMax = 1000
+
+// tableWriter writes entries as comma-separated values: with columns of the fields of JSON objects,
+// or one of the value. It is not safe for concurrent use.
+type tableWriter struct {
+	key, value, expires string // the names of columns; without that of the value it is to be found out
+	delimiter           []byte
+	valuesOnly          bool
+	fixed               bool // the columns are given
+
+	columns []string       // of the fields of values; none: the value is one column
+	index   map[string]int // of columns
+
+	// What the entries were found to be like.
+	plain      bool // a value is no JSON object
+	rawKey     bool // a key is not valid UTF-8
+	rawValue   bool // a value is not valid UTF-8
+	expiring   bool // an entry expires
+	keyDiffers bool // the field that is named as the key is something else, or missing
+
+	cells [][]byte
+	line  []byte
+}
+
+// add adds a column for a field of the values.
+func (t *tableWriter) add(name string) {
+	if _, there := t.index[name]; !there {
+		t.index[name] = len(t.columns)
+		t.columns = append(t.columns, name)
+	}
+}
+
+func (t *tableWriter) look(e *entry) (more bool, err error) {
+	t.rawKey = t.rawKey || !utf8.Valid(e.key)
+	t.rawValue = t.rawValue || !utf8.Valid(e.value)
+	t.expiring = t.expiring || !e.expires.IsZero()
+	if t.plain || t.value != "" {
+		return true, nil
+	}
+	isKey := false
+	fields, err := eachField(e.value, func(name string, raw json.RawMessage) {
+		if !t.fixed {
+			t.add(name)
+		}
+		isKey = isKey || name == t.key && bytes.Equal(cell(raw), e.key)
+	})
+	switch {
+	case err != nil && t.fixed:
+		return false, fmt.Errorf("the value of %s has no fields: %w", quote(e.key), err)
+	case err != nil:
+		t.plain = true
+	case len(t.columns) > exportColumnsMax:
+		return false, fmt.Errorf("the values have more than %s different fields: name those that are "+
+			"wanted with -columns, or export the values as they are with -value value",
+			countText(exportColumnsMax))
+	case fields == 0 || !isKey:
+		t.keyDiffers = true
+	}
+	return true, nil
+}
+
+func (t *tableWriter) begin(w *bufio.Writer) error {
+	if t.plain || len(t.columns) == 0 {
+		t.columns = nil
+		clear(t.index)
+		t.value = cmp.Or(t.value, "value")
+	}
+	_, named := t.index[t.key]
+	if named && t.keyDiffers && !t.valuesOnly {
+		return fmt.Errorf("values have a field %q that is not their key: give the column of the key "+
+			"another name with -key, or leave the keys out with -values", t.key)
+	}
+	t.valuesOnly = t.valuesOnly || named
+	if slices.Contains(t.columns, t.expires) && t.expiring {
+		return fmt.Errorf("values have a field %q: give the column of the time of expiry another name "+
+			"with -expires", t.expires)
+	}
+	var names []string
+	if !t.valuesOnly {
+		names = append(names, columnName(t.key, t.rawKey))
+	}
+	if len(t.columns) == 0 {
+		names = append(names, columnName(t.value, t.rawValue))
+	}
+	names = append(names, t.columns...)
+	if t.expiring {
+		names = append(names, t.expires)
+	}
+	t.cells = t.cells[:0]
+	for _, name := range names {
+		t.cells = append(t.cells, []byte(name))
+	}
+	return t.row(w)
+}
+
+// columnName returns the name of a column that may have base64.
+func columnName(name string, encoded bool) string {
+	if encoded {
+		return name + base64Suffix
+	}
+	return name
+}
+
+func (t *tableWriter) write(w *bufio.Writer, e *entry) error {
+	t.cells = t.cells[:0]
+	if !t.valuesOnly {
+		t.cells = append(t.cells, encodedCell(e.key, t.rawKey))
+	}
+	if len(t.columns) == 0 {
+		t.cells = append(t.cells, encodedCell(e.value, t.rawValue))
+	} else {
+		first := len(t.cells)
+		t.cells = append(t.cells, make([][]byte, len(t.columns))...)
+		_, err := eachField(e.value, func(name string, raw json.RawMessage) {
+			if i, there := t.index[name]; there {
+				t.cells[first+i] = cell(raw)
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("the value of %s: %w", quote(e.key), err)
+		}
+	}
+	if t.expiring {
+		var at []byte
+		if !e.expires.IsZero() {
+			at = appendTime(nil, e.expires)
+		}
+		t.cells = append(t.cells, at)
+	}
+	return t.row(w)
+}
+
+// encodedCell returns bytes as they stand in a cell.
+func encodedCell(b []byte, encoded bool) []byte {
+	if encoded {
+		return base64.StdEncoding.AppendEncode(nil, b)
+	}
+	return b
+}
+
+// cell returns the text of a field of a JSON object: that of a text, none of null, else the JSON.
+func cell(raw json.RawMessage) []byte {
+	switch {
+	case raw[0] == 'n':
+		return nil
+	case raw[0] != '"':
+		return raw
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return raw // it was read before
+	}
+	return []byte(text)
+}
+
+// row writes the cells as a row.
+func (t *tableWriter) row(w *bufio.Writer) error {
+	t.line = t.line[:0]
+	for i, c := range t.cells {
+		if i > 0 {
+			t.line = append(t.line, t.delimiter...)
+		}
+		if len(t.cells) == 1 && len(c) == 0 || bytes.ContainsAny(c, "\"\r\n") ||
+			bytes.Contains(c, t.delimiter) || bytes.HasPrefix(c, []byte(byteOrderMark)) ||
+			strings.TrimSpace(string(c)) != string(c) {
+			t.line = append(t.line, '"')
+			t.line = append(t.line, bytes.ReplaceAll(c, []byte(`"`), []byte(`""`))...)
+			t.line = append(t.line, '"')
+			continue
+		}
+		t.line = append(t.line, c...)
+	}
+	_, err := w.Write(append(t.line, '\n'))
+	return err
+}
+
+// errNoObject reports a value that is no JSON object.
+var errNoObject = errors.New("it is no JSON object")
+
+// eachField calls fn with each field of a JSON object, in order, and returns their number.
+func eachField(object []byte, fn func(name string, raw json.RawMessage)) (n int, err error) {
+	trimmed := bytes.TrimLeft(object, " \t\r\n")
+	if len(trimmed) == 0 || trimmed[0] != '{' || !isJSON(object) {
+		return 0, errNoObject
+	}
+	d := json.NewDecoder(bytes.NewReader(object))
+	if _, err := d.Token(); err != nil {
+		return 0, err
+	}
+	for ; d.More(); n++ {
+		name, err := d.Token()
+		if err != nil {
+			return n, err
+		}
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return n, err
+		}
+		if text, ok := name.(string); ok {
+			fn(text, raw)
+		}
+	}
+	return n, nil
+}
