@@ -1,6 +1,8 @@
 package stoat
 
 import (
+	"time"
+
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/superversion"
 )
@@ -80,6 +82,16 @@ func (c *Cursor) Prev() (key, value []byte) {
 		return c.arrive(c.cursor.Last(), beforeFirst)
 	}
 	return c.arrive(c.cursor.Prev(), beforeFirst)
+}
+
+// Expires returns when the key that the cursor stands on expires: the zero time if it does not, and
+// when the cursor stands on none. For a copy that expires with it, pass time.Until of that to
+// [Tx.PutTTL].
+func (c *Cursor) Expires() time.Time {
+	if !c.usable() || c.place != onKey || c.cursor.Until() == 0 {
+		return time.Time{}
+	}
+	return expiry(c.cursor.Until())
 }
 
 // Err returns the first error that the cursor met. After one it moves no more.

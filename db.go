@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 	"weak"
 
 	"github.com/stoatdb/stoat/internal/engine"
@@ -182,6 +183,12 @@ func (db *DB) Get(key []byte) (value []byte, err error) {
 // [DB.Update] cost far less than as many calls of Put.
 func (db *DB) Put(key, value []byte) error {
 	return db.Update(func(tx *Tx) error { return tx.Put(key, value) })
+}
+
+// PutTTL is [DB.Put] for a value that the database removes by itself when ttl has passed, as
+// [Tx.PutTTL] does.
+func (db *DB) PutTTL(key, value []byte, ttl time.Duration) error {
+	return db.Update(func(tx *Tx) error { return tx.PutTTL(key, value, ttl) })
 }
 
 // Delete removes key from the root bucket, in a transaction of its own. It returns nil if there is

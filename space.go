@@ -3,7 +3,6 @@ package stoat
 import (
 	"bytes"
 	"fmt"
-	"time"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -125,25 +124,6 @@ func (s *space) Put(key, value []byte) error {
 	return s.tx.put(s.key(key), value)
 }
 
-// PutTTL is Put for a value that the database removes by itself when ttl, which is more than 0, has
-// passed. From that moment on the key is absent for every transaction; only a loop that has met an
-// expiring value goes on by the moment of that. Its disk space comes free in the background.
-func (s *space) PutTTL(key, value []byte, ttl time.Duration) error {
-	if err := s.checkWrite(); err != nil {
-		return err
-	}
-	if err := checkKey(key); err != nil {
-		return err
-	}
-	if err := checkValue(value); err != nil {
-		return err
-	}
-	if ttl <= 0 {
-		return fmt.Errorf("time to live %v: it must be more than 0; use Put for a value that stays", ttl)
-	}
-	return s.tx.putUntil(s.key(key), value, s.tx.w.After(ttl))
-}
-
 // Delete removes key from this bucket. It reads nothing, and returns nil if there is no such key.
 func (s *space) Delete(key []byte) error {
 	if err := s.checkWrite(); err != nil {
@@ -200,7 +180,7 @@ func (s *space) span(r Range) (span keyspace.Span, ok bool, err error) {
 
 // CompareAndSwap stores new under key if the value of key is old, and reports whether it did. A nil
 // old stands for an absent key; an empty old that is not nil, for an empty value. A nil new is
-// stored as an empty value.
+// stored as an empty value. A key that expires goes on to do so at the same moment.
 func (s *space) CompareAndSwap(key, old, new []byte) (swapped bool, err error) {
 	if err := s.checkWrite(); err != nil {
 		return false, err
@@ -208,11 +188,11 @@ func (s *space) CompareAndSwap(key, old, new []byte) (swapped bool, err error) {
 	if err := checkValue(new); err != nil {
 		return false, err
 	}
-	value, ok, err := s.lookup(key)
+	value, until, ok, err := s.lookupUntil(key)
 	if err != nil || ok != (old != nil) || !bytes.Equal(value, old) {
 		return false, err
 	}
-	if err := s.tx.put(s.key(key), new); err != nil {
+	if err := s.tx.putUntil(s.key(key), new, until); err != nil {
 		return false, err
 	}
 	return true, nil

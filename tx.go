@@ -168,8 +168,8 @@ func (tx *Tx) has(key []byte) (bool, error) {
 	if tx.w != nil {
 		return tx.w.Has(key)
 	}
-	e, ok, err := tx.snap.Find(key)
-	return ok && tx.snap.Levels.Exists(e), err
+	_, ok, err := tx.snap.Until(key)
+	return ok, err
 }
 
 // put stores an internal key for ever.

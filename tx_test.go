@@ -12,6 +12,7 @@ import (
 var reads = map[string]func(s keySpace) error{
 	"Get":      func(s keySpace) error { _, err := s.Get([]byte("a")); return err },
 	"Has":      func(s keySpace) error { _, err := s.Has([]byte("a")); return err },
+	"TTL":      func(s keySpace) error { _, _, err := s.TTL([]byte("a")); return err },
 	"Bucket":   func(s keySpace) error { _, err := s.Bucket([]byte("a")); return err },
 	"Sequence": func(s keySpace) error { _, err := s.Sequence(); return err },
 	"First":    func(s keySpace) error { c := s.Cursor(); c.First(); return c.Err() },

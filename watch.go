@@ -262,7 +262,7 @@ func (w *watch) change(key []byte, e keyspace.Entry) (c Change, ok bool) {
 	case keyspace.KindPut:
 		c = Change{Kind: ChangePut, Value: e.Value}
 		if e.Until != 0 {
-			c.Expires = time.UnixMilli(int64(e.Until))
+			c.Expires = expiry(e.Until)
 		}
 	case keyspace.KindDelete:
 		c = Change{Kind: ChangeDelete}

@@ -126,8 +126,15 @@ func (w *Writer) Get(
 
 // Has reports whether there is such a key as this transaction sees it. It reads no value.
 func (w *Writer) Has(key []byte) (bool, error) {
+	_, ok, err := w.Until(key)
+	return ok, err
+}
+
+// Until returns when key expires as this transaction sees it, in milliseconds since 1970, or 0 if
+// it does not; ok is false if there is no such key. It reads no value.
+func (w *Writer) Until(key []byte) (until uint64, ok bool, err error) {
 	e, ok, err := w.find(key)
-	return ok && w.base.Levels.Exists(e), err
+	return e.Until, ok && w.base.Levels.Exists(e), err
 }
 
 func (w *Writer) find(key []byte) (keyspace.Entry, bool, error) {
@@ -156,9 +163,12 @@ func (w *Writer) DeleteRange(span keyspace.Span) error {
 	return w.wrote(len(span.Start) + len(span.End))
 }
 
+// Now returns the time by which entries expire.
+func (e *Engine) Now() time.Time { return e.options.Tuning.Now() }
+
 // After returns the moment that lies d ahead, in milliseconds since 1970.
 func (w *Writer) After(d time.Duration) uint64 {
-	end := w.engine.options.Tuning.Now().Add(d)
+	end := w.engine.Now().Add(d)
 	return uint64(end.Add(time.Millisecond - 1).UnixMilli()) // of time.Time, so that the longest fits
 }
 

@@ -195,6 +195,9 @@ func (c *Cursor) Value() ([]byte, error) {
 	return c.fetch()
 }
 
+// Until returns when the current entry expires, in milliseconds since 1970, or 0 if it does not.
+func (c *Cursor) Until() uint64 { return c.winner.until() }
+
 // Err returns the error that ended the last move, or nil if it simply met the end.
 func (c *Cursor) Err() error { return c.err }
 

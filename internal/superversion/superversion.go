@@ -37,6 +37,13 @@ func (s *Superversion) Get(
 	return s.Levels.Value(e, scratch)
 }
 
+// Until returns when key expires, in milliseconds since 1970, or 0 if it does not; ok is false if
+// there is no such key. It reads no value.
+func (s *Superversion) Until(key []byte) (until uint64, ok bool, err error) {
+	e, ok, err := s.Find(key)
+	return e.Until, ok && s.Levels.Exists(e), err
+}
+
 // Find returns the newest entry of key, whatever it says; ok is false if there is none. It does not
 // allocate unless a block has to be read.
 func (s *Superversion) Find(key []byte) (e keyspace.Entry, ok bool, err error) {
