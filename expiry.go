@@ -25,8 +25,8 @@ func (s *space) PutTTL(key, value []byte, ttl time.Duration) error {
 }
 
 // TTL returns how long the value of key stays, and whether it expires at all: false for one that
-// Put stored. The error is [ErrNotFound] if there is no such key, or no more. [Cursor.Expires] tells
-// the moment, and [Change.Expires] does for those who watch.
+// Put stored. The error is [ErrNotFound] if there is no such key, or no more. [Cursor.Expires]
+// tells the moment, and [Change.Expires] does for those who watch.
 func (s *space) TTL(key []byte) (ttl time.Duration, expires bool, err error) {
 	if err := s.check(); err != nil {
 		return 0, false, err
