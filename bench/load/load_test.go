@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoatdb/stoat/bench/engine"
 	"github.com/stoatdb/stoat/bench/machine"
+	"github.com/stoatdb/stoat/bench/settle"
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
@@ -18,7 +19,7 @@ func tiny(v valueSize) plan {
 		size: v.bytes, entries: 150, batch: 40, script: 130, random: 1 << 20, calls: 80,
 		reads: effort{gets: 3, crowds: 2, crowdGets: 1, walks: 2}, walk: 1000,
 		churn: 3, churnRounds: 1,
-		settler: settler{meter: machine.Now, now: time.Now}, // does not wait
+		settler: settle.Settler{Meter: machine.Now, Now: time.Now}, // does not wait
 		waits:   true,
 		capped:  effort{gets: 2, crowds: 1, crowdGets: 1, walks: 1},
 		cap:     tinyCap,
@@ -205,7 +206,7 @@ func TestJob_countsCloseAsSettledWork(t *testing.T) {
 func TestJob_recordsNoEndOfWorkThatHasNone(t *testing.T) {
 	v := valueSizes()[0]
 	p := tiny(v)
-	p.settler.quiet = time.Second // of which the limit leaves nothing
+	p.settler.Quiet = time.Second // of which the limit leaves nothing
 	samples, err := do(t, tinyJob(t, v), p, honest())
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/bench/machine"
+	"github.com/stoatdb/stoat/bench/settle"
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
@@ -20,7 +21,7 @@ type plan struct {
 	reads       effort
 	churn       int // overwrites and deletes for each entry of the load
 	churnRounds int // the churn takes part in the first rounds only
-	settler     settler
+	settler     settle.Settler
 	waits       bool // for the end of background work after the churn and loads in an order, too
 	capped      effort
 	cap         int64 // memory of the capped reads; 0 if there are none
@@ -84,13 +85,13 @@ func newPlan(s suite.Settings, v valueSize, memory int64) plan {
 		reads:       effort{gets: 5, crowds: 3, crowdGets: 20, walks: 3},
 		churn:       3,
 		churnRounds: s.Rounds,
-		settler: settler{
-			quiet: 500 * time.Millisecond, // some engines wait for 200 ms before they begin
-			step:  25 * time.Millisecond,
-			limit: 5 * time.Second,
-			meter: machine.Now,
-			sleep: time.Sleep,
-			now:   time.Now,
+		settler: settle.Settler{
+			Quiet: 500 * time.Millisecond, // some engines wait for 200 ms before they begin
+			Step:  25 * time.Millisecond,
+			Limit: 5 * time.Second,
+			Meter: machine.Now,
+			Sleep: time.Sleep,
+			Now:   time.Now,
 		},
 		capped: effort{
 			gets: 10, crowds: 10, crowdGets: 20, walks: 2, limit: 20 * time.Second,
@@ -104,8 +105,8 @@ func newPlan(s suite.Settings, v valueSize, memory int64) plan {
 	if s.Profile != suite.Quick {
 		p.reads = effort{gets: 100, crowds: 5, crowdGets: 1_000, walks: 3}
 		p.churn, p.churnRounds, p.waits = 10, 1, true
-		p.settler.quiet, p.settler.step = 2*time.Second, 50*time.Millisecond
-		p.settler.limit = 10 * time.Minute
+		p.settler.Quiet, p.settler.Step = 2*time.Second, 50*time.Millisecond
+		p.settler.Limit = 10 * time.Minute
 	}
 	return p
 }

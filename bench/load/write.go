@@ -65,7 +65,7 @@ func (r *run) writeAndClose(w *writes, wait bool) (d durations, err error) {
 	d.written = total(d.batches)
 	var worked time.Duration
 	if wait {
-		if worked, d.ended, err = r.plan.settler.wait(); err != nil {
+		if worked, d.ended, err = r.plan.settler.Wait(); err != nil {
 			return d, err
 		}
 	}

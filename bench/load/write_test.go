@@ -6,6 +6,8 @@ import (
 	"time"
 )
 
+const ms = time.Millisecond
+
 func TestRates_spreadABatchOverItsTime(t *testing.T) {
 	batches := []batch{{1000, 100 * ms}, {1000, 300 * ms}, {500, 50 * ms}}
 	got := rates(batches, 100*ms)

@@ -1,4 +1,4 @@
-package load
+package settle
 
 import (
 	"errors"
@@ -17,14 +17,14 @@ type fakeTime struct {
 	work func(at time.Duration) machine.Usage
 }
 
-func (f *fakeTime) settler() settler {
-	return settler{
-		quiet: 200 * ms,
-		step:  10 * ms,
-		limit: 3000 * ms,
-		meter: func() (machine.Usage, error) { return f.work(f.at), nil },
-		sleep: func(d time.Duration) { f.at += d },
-		now:   func() time.Time { return time.Unix(0, 0).Add(f.at) },
+func (f *fakeTime) settler() Settler {
+	return Settler{
+		Quiet: 200 * ms,
+		Step:  10 * ms,
+		Limit: 3000 * ms,
+		Meter: func() (machine.Usage, error) { return f.work(f.at), nil },
+		Sleep: func(d time.Duration) { f.at += d },
+		Now:   func() time.Time { return time.Unix(0, 0).Add(f.at) },
 	}
 }
 
@@ -58,7 +58,7 @@ func TestSettler_findsTheEndOfTheWork(t *testing.T) {
 		}, 2980 * ms, 3000 * ms, true},
 	} {
 		f := &fakeTime{work: c.work}
-		worked, ended, err := f.settler().wait()
+		worked, ended, err := f.settler().Wait()
 		if err != nil || worked < c.from || worked > c.to || ended == c.endless {
 			t.Errorf("%s: worked %v, ended %t: %v", c.name, worked, ended, err)
 		}
@@ -74,13 +74,13 @@ func TestSettler_returnsTheErrorOfItsSource(t *testing.T) {
 		f := &fakeTime{}
 		s := f.settler()
 		calls := 0
-		s.meter = func() (machine.Usage, error) {
+		s.Meter = func() (machine.Usage, error) {
 			if calls++; calls > first {
 				return machine.Usage{}, broken
 			}
 			return machine.Usage{}, nil
 		}
-		if _, _, err := s.wait(); !errors.Is(err, broken) {
+		if _, _, err := s.Wait(); !errors.Is(err, broken) {
 			t.Errorf("error %v", err)
 		}
 	}
