@@ -144,7 +144,7 @@ func counter(value []byte) (uint64, error) {
 
 // All returns every engine, in the order of the tables.
 func All() []Engine {
-	engines := []Engine{stoatEngine()}
+	engines := stoatEngines()
 	engines = append(engines, bboltEngines()...)
 	engines = append(engines, badgerEngines()...)
 	engines = append(engines, pebbleEngines()...)

@@ -12,18 +12,34 @@ type stoatStore struct {
 	order Order
 }
 
-func stoatEngine() Engine {
-	about := About{Name: "stoat", Module: "github.com/stoatdb/stoat", Settings: "none"}
-	return Engine{About: about, Open: openStoat}
+func stoatEngines() []Engine {
+	with := func(name, settings string, c stoat.Compression) Engine {
+		return Engine{
+			About: About{
+				Name:     name,
+				Module:   "github.com/stoatdb/stoat",
+				Settings: settings,
+				Extra:    c != stoat.CompressionAuto,
+			},
+			Open: func(dir string, o Options) (Store, error) {
+				return openStoat(dir, o, c)
+			},
+		}
+	}
+	return []Engine{
+		with("stoat", "none", stoat.CompressionAuto),
+		with("stoat-none", "Compression none", stoat.CompressionNone),
+		with("stoat-zstd", "Compression zstd", stoat.CompressionZstd),
+	}
 }
 
-func openStoat(dir string, o Options) (Store, error) {
+func openStoat(dir string, o Options, c stoat.Compression) (Store, error) {
 	mode := stoat.SyncAlways
 	if !o.Sync {
 		mode = stoat.SyncNever
 	}
 	limit := 2 * o.Cache // for both together; blocks get up to half of it
-	db, err := stoat.Open(dir, &stoat.Options{Sync: mode, MemoryLimit: limit})
+	db, err := stoat.Open(dir, &stoat.Options{Sync: mode, MemoryLimit: limit, Compression: c})
 	if err != nil {
 		return nil, err
 	}
