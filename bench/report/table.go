@@ -46,6 +46,7 @@ unit, of what that peer needs: below 1, %[2]s is better.
 	if f.AnyFailed() {
 		fmt.Fprintf(w, "%s failed in some turns, see below, and is no best peer.\n", Failed)
 	}
+	bounds(w, f, s)
 	if left := overTime(f, s); len(left) > 0 {
 		fmt.Fprintf(w, "Over time, and so not in a table but in the HTML report: %s.\n",
 			strings.Join(left, ", "))

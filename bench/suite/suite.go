@@ -39,6 +39,16 @@ type Row struct {
 	// Unranked are the states in which no engine is better than another: a part of something else,
 	// or nothing that the engine does.
 	Unranked []string
+	// Bound is what one engine has promised of the row; nil if nothing is.
+	Bound *Bound
+}
+
+// Bound is a promise: an engine needs at most Times what the best of others needs for a unit. It is
+// told whether it holds, and nothing fails if it does not.
+type Bound struct {
+	Engine string
+	Times  float64
+	Of     []string // engines; those without samples do not count
 }
 
 // Unit is the unit of the samples of a row.

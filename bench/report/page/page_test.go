@@ -68,7 +68,8 @@ func TestWrite_showsEverythingMeasured(t *testing.T) {
 	wants := []string{"Example 9000, 2 CPUs", "24.0\u202fGiB", "linux/amd64 6.1", "go1.26.8",
 		"2 January 2026", "librocksdb-dev is not installed", "signal: killed: out of memory",
 		"fast (ext4), synced", "slow (ext4), not synced", "write_bulk, at 1,000,000 records",
-		"cold", "binary+names", "16Ki", "What the study published", "records →", "seconds →"}
+		"cold", "binary+names", "16Ki", "What the study published", "records →", "seconds →",
+		"badger at most 0.01 × bbolt or stoat", "0 of 1", "× stoat</td>"}
 	wants = append(wants, sampleEngines()...)
 	for _, s := range sampleSuites() {
 		wants = append(wants, s.Name, s.About)

@@ -25,7 +25,8 @@ func sampleSuites() []suite.Suite {
 	}
 	return []suite.Suite{
 		{Name: "ssb", About: "appending and reading a log of messages", Rows: []suite.Row{
-			{Name: "append", Unit: ns, About: "5,000 messages in one transaction"},
+			{Name: "append", Unit: ns, About: "5,000 messages in one transaction",
+				Bound: &suite.Bound{Engine: "badger", Times: 0.01, Of: []string{"bbolt", "stoat"}}},
 			{Name: "read_random", Unit: ns, States: states, Cold: "reopened", About: "5,000 gets"},
 			{Name: "read_iterate", Unit: ns, States: states, Cold: "reopened", About: "steps"},
 			{Name: "put_parallel", Unit: suite.PerSecond, States: []string{"1", "64"},

@@ -19,6 +19,7 @@ type section struct {
 	Absent   []string // engines that have no samples
 	Failures []report.Failure
 	Versus   versus
+	Bounds   []report.Bounded
 	Medians  medians
 	Spreads  []spread
 	Bars     []barGroup
@@ -36,6 +37,7 @@ func newSection(id string, r *report.Result, s suite.Suite) section {
 		Absent:   absent(r),
 		Failures: r.Failures,
 		Versus:   v.versus(lines),
+		Bounds:   v.Figures.Bounds(s),
 		Medians:  v.medians(lines),
 		Spreads:  v.spreads(lines),
 		Bars:     v.bars(lines),
