@@ -74,7 +74,8 @@ func (c *choices) flags(t *textFlags) *flag.FlagSet {
 	f.IntVar(&s.Rounds, "rounds", 0, "fresh processes for each engine (default 5, quick 1)")
 	f.IntVar(&s.N, "n", 0, "entries, in place of the profile's own numbers")
 	f.Uint64Var(&s.Seed, "seed", 1, "seed of the data and of the random choices")
-	f.StringVar(&s.Data, "data", "", "data set of the suite ssb: messages or random")
+	f.StringVar(&s.Data, "data", "",
+		"data set of the suites ssb (messages, random) and docs (all, json, …)")
 	f.StringVar(&t.order, "order", "be",
 		"keys of the suite ssb: be (big-endian) or le (little-endian)")
 	f.StringVar(&t.durability, "sync", "always", "commits are durable: always, never or both")
@@ -189,10 +190,12 @@ func (c *choices) chooseSuites(names []string) error {
 			chosen = append(chosen, s)
 		}
 	}
-	if c.settings.Data != "" {
-		chosen = slices.DeleteFunc(chosen, func(s suite.Suite) bool { return len(s.Data) == 0 })
+	if data := c.settings.Data; data != "" {
+		chosen = slices.DeleteFunc(chosen, func(s suite.Suite) bool {
+			return len(s.Data) == 0 || names == nil && !slices.Contains(s.Data, data)
+		})
 		if len(chosen) == 0 {
-			return fmt.Errorf("-data %q: none of the suites has data sets", c.settings.Data)
+			return fmt.Errorf("-data %q: none of the suites has such data", data)
 		}
 	}
 	var rows, engines []string

@@ -21,8 +21,10 @@ import (
 
 	"github.com/stoatdb/stoat/bench/advise"
 	"github.com/stoatdb/stoat/bench/compare"
+	"github.com/stoatdb/stoat/bench/docs"
 	"github.com/stoatdb/stoat/bench/items"
 	"github.com/stoatdb/stoat/bench/load"
+	"github.com/stoatdb/stoat/bench/queue"
 	"github.com/stoatdb/stoat/bench/report"
 	"github.com/stoatdb/stoat/bench/runner"
 	"github.com/stoatdb/stoat/bench/ssb"
@@ -88,7 +90,8 @@ func untilStopped() (context.Context, context.CancelFunc) {
 
 // suites returns all suites, in the order of the report.
 func suites() []suite.Suite {
-	return []suite.Suite{ssb.Suite(), strategies.Suite(), items.Suite(), load.Suite()}
+	return []suite.Suite{ssb.Suite(), strategies.Suite(), items.Suite(), load.Suite(),
+		docs.Suite(), queue.Suite()}
 }
 
 // findSuite returns the suite of the name. The advisor has one that is not for choosing.

@@ -75,7 +75,8 @@ func TestBench_saysWhatIsWrongWithItsArguments(t *testing.T) {
 		{"-storage a=" + gone + " -out " + t.TempDir(), "no such file or directory"},
 		{"-out " + file + "/x", "not a directory"},
 		{"-op fieldsum -engine badger", "suite strategies has no engine badger"},
-		{"-suite items -data messages", `-data "messages": none of the suites has data sets`},
+		{"-suite items -data messages", `-data "messages": none of the suites has such data`},
+		{"-data poems", `-data "poems": none of the suites has such data`},
 		{"list ssb", `list takes no arguments, but has "ssb"`},
 		{"report", "usage: bench report FILE"},
 		{"report a b", "report needs one results.json, but has 2"},
@@ -256,7 +257,8 @@ func TestList_fitsInto80Columns(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, want := range []string{"Suite ssb", "Suite strategies", "Suite items", "lmdb"} {
+	for _, want := range []string{"Suite ssb", "Suite strategies", "Suite items", "Suite docs",
+		"Suite queue", "lmdb"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

@@ -1,0 +1,222 @@
+package docs
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/bench/machine"
+)
+
+// reads measures random gets and scans of an open database.
+func (r *run) reads(s *shelf, get, scan string) error {
+	if r.job.Wants(get) {
+		if err := r.gets(s, get); err != nil {
+			return fmt.Errorf("%s: %w", get, err)
+		}
+	}
+	return r.scans(s, scan, r.plan.scans, func() error { return r.scan(s) })
+}
+
+// cold measures the first gets and the first scan, each in a database just opened of files that are
+// not in memory.
+func (r *run) cold(s *shelf) error {
+	for _, part := range []struct {
+		row  string
+		read func() error
+	}{
+		{"get_cold", func() error {
+			all := r.shuffled(s, "get_cold")
+			return r.copies(s, "get_cold", all[:min(r.plan.copies, len(all))], 1, true)
+		}},
+		{"scan_cold", func() error {
+			return r.scans(s, "scan_cold", 1, func() error { return r.copyAll(s, false) })
+		}},
+	} {
+		if !r.job.Wants(part.row) {
+			continue
+		}
+		if err := machine.DropCache(s.dir); err != nil {
+			return err
+		}
+		if err := r.open(s); err != nil {
+			return err
+		}
+		r.sweeper.sweep()
+		if err := part.read(); err != nil {
+			return fmt.Errorf("%s: %w", part.row, err)
+		}
+		if err := s.store.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// warm measures the gets and scans of a database of which each document has been read once.
+func (r *run) warm(s *shelf) error {
+	if err := r.open(s); err != nil {
+		return err
+	}
+	all := r.shuffled(s, "get_first")
+	if err := r.copies(s, "get_first", all, r.calls(s), false); err != nil {
+		return fmt.Errorf("get_first: %w", err)
+	}
+	if r.job.Wants("get_warm") {
+		if err := r.gets(s, "get_warm"); err != nil {
+			return fmt.Errorf("get_warm: %w", err)
+		}
+	}
+	if r.job.Wants("get_swept") {
+		if err := r.copies(s, "get_swept", r.picks(s, "get_swept"), 1, true); err != nil {
+			return fmt.Errorf("get_swept: %w", err)
+		}
+	}
+	touch := func() error { return r.scan(s) }
+	if err := r.scans(s, "scan_warm", r.plan.scans, touch); err != nil {
+		return err
+	}
+	keys := func() error { return r.copyAll(s, true) }
+	if err := r.scans(s, "scan_keys", r.plan.scans, keys); err != nil {
+		return err
+	}
+	return s.store.Close()
+}
+
+// gets measures random gets that copy nothing.
+func (r *run) gets(s *shelf, row string) error {
+	random := r.choices(row, s)
+	keys := make([][]byte, r.calls(s))
+	samples := make([]float64, 0, r.plan.reads)
+	runtime.GC() // what was done before must not cost this row anything
+	for begun := time.Now(); r.wantsMore(len(samples), begun); {
+		var want int
+		for i := range keys {
+			number := random.IntN(len(s.documents))
+			keys[i] = r.key(number)
+			want += len(s.documents[number])
+		}
+		var got int
+		start := time.Now()
+		for _, key := range keys {
+			size, err := s.store.Get(key)
+			if err != nil {
+				return err
+			}
+			got += size
+		}
+		samples = append(samples, since(start)/float64(len(keys)))
+		if got != want {
+			return fmt.Errorf("documents of %d bytes instead of %d", got, want)
+		}
+	}
+	r.record(s, row, samples...)
+	return nil
+}
+
+// wantsMore reports whether a row that was begun then has too few samples.
+func (r *run) wantsMore(samples int, begun time.Time) bool {
+	return samples < leastReads || samples < r.plan.reads && time.Since(begun) < r.plan.readTime
+}
+
+// calls returns how many gets make one sample: fewer than there are documents, so that there are
+// several samples of each document's first get.
+func (r *run) calls(s *shelf) int {
+	return min(r.plan.calls, max(1, len(s.documents)/leastReads))
+}
+
+// copies measures gets of the picked documents that copy them, so many for one sample. If told so,
+// it empties the processor's caches before each of them.
+func (r *run) copies(s *shelf, row string, picks []int, calls int, sweep bool) error {
+	buf := make([]byte, s.longest)
+	var samples []float64
+	runtime.GC()
+	for group := range slices.Chunk(picks, calls) {
+		var elapsed time.Duration
+		for _, number := range group {
+			key := r.key(number)
+			if sweep {
+				r.sweeper.sweep()
+			}
+			start := time.Now()
+			value, found, err := s.store.Copy(key, buf)
+			elapsed += time.Since(start)
+			if err != nil {
+				return err
+			}
+			if !found || !bytes.Equal(value, s.documents[number]) {
+				return fmt.Errorf("document %d: %d bytes instead of the %d written, or others",
+					number, len(value), len(s.documents[number]))
+			}
+		}
+		if len(group) == calls || len(samples) == 0 { // fewer do not compare
+			samples = append(samples, float64(elapsed)/float64(len(group)))
+		}
+	}
+	r.record(s, row, samples...)
+	return nil
+}
+
+// scans measures so many scans of a document store, for each document.
+func (r *run) scans(s *shelf, row string, most int, scan func() error) error {
+	if !r.job.Wants(row) {
+		return nil
+	}
+	var samples []float64
+	runtime.GC()
+	for begun := time.Now(); len(samples) < most && r.wantsMore(len(samples), begun); {
+		start := time.Now()
+		if err := scan(); err != nil {
+			return fmt.Errorf("%s: %w", row, err)
+		}
+		samples = append(samples, since(start)/float64(len(s.documents)))
+	}
+	r.record(s, row, samples...)
+	return nil
+}
+
+// scan looks at one byte of each document.
+func (r *run) scan(s *shelf) error {
+	got, err := s.store.Iterate(r.key(0), len(s.documents), true)
+	if err == nil && got != s.walk {
+		err = fmt.Errorf("a walk saw %+v instead of %+v", got, s.walk)
+	}
+	return err
+}
+
+// copyAll copies all documents, or all keys.
+func (r *run) copyAll(s *shelf, keysOnly bool) error {
+	want := engine.Walk{Entries: len(s.documents), Bytes: len(s.documents) * engine.KeyBytes}
+	if !keysOnly {
+		want.Bytes += s.walk.Bytes
+	}
+	got, err := s.store.CopyAll(len(s.documents), keysOnly)
+	if err == nil && got != want {
+		err = fmt.Errorf("%+v copied instead of %+v", got, want)
+	}
+	return err
+}
+
+// choices returns the source of a row's random choices, which differ from round to round.
+func (r *run) choices(row string, s *shelf) *rand.Rand {
+	return r.random(fmt.Sprintf("%s %s %d", row, s.state, r.job.Round))
+}
+
+// picks returns the numbers of random documents, one for each sample of a row that copies.
+func (r *run) picks(s *shelf, row string) []int {
+	random := r.choices(row, s)
+	picks := make([]int, r.plan.copies)
+	for i := range picks {
+		picks[i] = random.IntN(len(s.documents))
+	}
+	return picks
+}
+
+// shuffled returns the numbers of all documents in random order.
+func (r *run) shuffled(s *shelf, row string) []int {
+	return r.choices(row, s).Perm(len(s.documents))
+}

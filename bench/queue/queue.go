@@ -1,0 +1,222 @@
+// Package queue is the suite that uses a database as a queue: entries are put behind all others,
+// and the first one is read and deleted.
+//
+// The first task, "conformance", makes sure that the engine returns what it was given; one that
+// does not is not measured. In the other one a child process drains queues of several lengths, each
+// in a database of its own. Most entries are deleted many at once, which leaves behind what
+// deleting them one by one does; the last ones, one in a transaction, are measured.
+package queue
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/stoatdb/stoat/bench/conformance"
+	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// Names of the tasks.
+const (
+	taskConform = "conformance"
+	taskDrain   = "drain"
+)
+
+// Names of the rows.
+const (
+	rowPop      = "pop"
+	rowReopened = "pop_reopened"
+)
+
+const (
+	valueBytes = 100
+	fillBatch  = 1_000 // entries put in one transaction
+	drainBatch = 100   // entries deleted in one, while nothing is measured
+)
+
+// length is how long a queue is, as a multiple of the shortest.
+type length struct {
+	name  string // the state of its rows
+	times int
+}
+
+func lengths() []length { return []length{{"1x", 1}, {"2x", 2}, {"4x", 4}, {"8x", 8}} }
+
+// Suite returns the suite.
+func Suite() suite.Suite {
+	var states []string
+	for _, l := range lengths() {
+		states = append(states, l.name)
+	}
+	row := func(name, about string) suite.Row {
+		return suite.Row{Name: name, Unit: suite.Nanoseconds, States: states, About: about}
+	}
+	return suite.Suite{
+		Name:  "queue",
+		About: "entries that are put at the end and taken from the beginning",
+		Rows: []suite.Row{
+			row(rowPop, "the first entry, read in one transaction and deleted in another, near the end"+
+				" of a queue of 5,000 entries (quick), else 125,000, and of 2, 4 and 8 times as many"),
+			row(rowReopened, "the same, in the database closed and opened again before"),
+		},
+		Engines: engine.Abouts,
+		Tasks: func(s suite.Settings) []suite.Task {
+			return []suite.Task{
+				{Name: taskConform, Rounds: 1, Gate: true}, {Name: taskDrain, Rounds: s.Rounds},
+			}
+		},
+		Run: runJob,
+	}
+}
+
+// plan is how much of everything a job does.
+type plan struct {
+	entries int // of the shortest queue
+	pops    int // samples of each row at most; of a shorter queue a quarter of its entries
+}
+
+// newPlan returns the plan of the user's settings.
+func newPlan(s suite.Settings) plan {
+	p := plan{entries: 5_000, pops: 200}
+	if s.Profile != suite.Quick {
+		p = plan{entries: 125_000, pops: 1_000}
+	}
+	p.entries = cmp.Or(s.N, p.entries)
+	p.pops = max(1, min(p.pops, p.entries/4))
+	return p
+}
+
+func runJob(job suite.Job, record suite.Record) error {
+	e, err := engine.Find(job.Engine)
+	if err != nil {
+		return err
+	}
+	switch job.Task {
+	case taskConform:
+		return conformance.Check(e, job.Dir)
+	case taskDrain:
+		r := &run{job: job, plan: newPlan(job.Settings), engine: e, out: record}
+		return r.all()
+	}
+	return fmt.Errorf("no task %q", job.Task)
+}
+
+// run is one job under way.
+type run struct {
+	job    suite.Job
+	plan   plan
+	engine engine.Engine
+	out    suite.Record
+
+	store engine.Store
+	first int // the number of the first entry left
+}
+
+// all drains a queue of each length.
+func (r *run) all() error {
+	for _, l := range lengths() {
+		if err := r.drain(l); err != nil {
+			return fmt.Errorf("queue %s: %w", l.name, err)
+		}
+	}
+	return nil
+}
+
+// drain fills a queue and empties it, up to an entry at most. The last ones are measured.
+func (r *run) drain(l length) error {
+	dir := filepath.Join(r.job.Dir, l.name)
+	if err := r.open(dir); err != nil {
+		return err
+	}
+	n := l.times * r.plan.entries
+	if err := r.change(0, n, fillBatch, true); err != nil {
+		return fmt.Errorf("fill: %w", err)
+	}
+	r.first = max(0, n-2*r.plan.pops-1)
+	if err := r.change(0, r.first, drainBatch, false); err != nil {
+		return fmt.Errorf("drain: %w", err)
+	}
+	if err := r.pops(rowPop, l); err != nil {
+		return err
+	}
+	if err := r.store.Close(); err != nil {
+		return err
+	}
+	if err := r.open(dir); err != nil {
+		return err
+	}
+	if err := r.pops(rowReopened, l); err != nil {
+		return err
+	}
+	return r.store.Close()
+}
+
+func (r *run) open(dir string) (err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	r.store, err = r.engine.Open(dir, engine.Options{Sync: r.job.Sync, Order: engine.BigEndian})
+	return err
+}
+
+// change puts, or else deletes, the entries from the number i up to j, so many in a transaction.
+func (r *run) change(i, j, batch int, put bool) error {
+	pairs := make([]engine.Pair, 0, batch)
+	for i < j {
+		pairs = pairs[:0]
+		for ; i < j && len(pairs) < batch; i++ {
+			p := engine.Pair{Key: key(i)}
+			if put {
+				p.Value = value(i)
+			}
+			pairs = append(pairs, p)
+		}
+		if err := r.store.Write(pairs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pops measures taking entries from the queue, one by one.
+func (r *run) pops(row string, l length) error {
+	var samples []float64
+	for range r.plan.pops {
+		want := engine.Walk{Entries: 1, Bytes: valueBytes, Sum: engine.Touch(value(r.first))}
+		taken := []engine.Pair{{Key: key(r.first)}}
+		start := time.Now()
+		got, err := r.store.Iterate(key(0), 1, true)
+		if err != nil {
+			return err
+		}
+		if got != want {
+			return fmt.Errorf("%s: entry %d: %+v instead of %+v", row, r.first, got, want)
+		}
+		if err := r.store.Write(taken); err != nil {
+			return err
+		}
+		samples = append(samples, float64(time.Since(start)))
+		r.first++
+	}
+	if r.job.Wants(row) {
+		r.out(suite.At{Row: row, State: l.name}, samples...)
+	}
+	return nil
+}
+
+// key returns the key of an entry.
+func key(number int) []byte {
+	key := make([]byte, engine.KeyBytes)
+	engine.BigEndian.Put(key, uint64(number))
+	return key
+}
+
+// value returns the value of an entry, of which the byte that [engine.Touch] looks at tells it from
+// its neighbours.
+func value(number int) []byte {
+	return bytes.Repeat([]byte{byte(number), byte(number >> 8)}, valueBytes/2)
+}
