@@ -115,8 +115,7 @@ func (e *Encoded) Decode(d *Dictionary, kinds []byte) (Column, error) {
 // checkSize makes sure, before memory is taken, that values which are said to be far longer than
 // they are encoded are as long as it is said.
 func (e *Encoded) checkSize(d *Dictionary, kinds []byte) error {
-	const unsuspicious = 64 // times the encoded length
-	if e.lengths.size/unsuspicious <= e.DataBytes() {
+	if !suspicious(e.lengths.size, e.DataBytes()) {
 		return nil
 	}
 	words, err := d.get()

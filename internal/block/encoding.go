@@ -72,11 +72,12 @@ func (d *Dictionary) Decode(dst, encoded []byte, length int) ([]byte, error) {
 		return nil, err
 	}
 	if room := cap(dst) - len(dst); room < length {
-		// A length that is not the value's must not take memory, so that it is checked before.
-		if err := checkLength(words, encoded, length); err != nil {
-			return nil, err
+		if suspicious(length, len(encoded)) {
+			if err := checkLength(words, encoded, length); err != nil {
+				return nil, err
+			}
 		}
-		dst = append(make([]byte, 0, len(dst)+length), dst...)
+		dst = append(make([]byte, 0, len(dst)+length+pattern.Spare), dst...)
 	}
 	end := len(dst) + length
 	decoded, err := words.Decode(dst[:len(dst):min(cap(dst), end+pattern.Spare)], encoded)
@@ -88,6 +89,10 @@ func (d *Dictionary) Decode(dst, encoded []byte, length int) ([]byte, error) {
 	}
 	return dst[:end], nil
 }
+
+// suspicious reports whether values that take so many bytes are said to be so much longer that it
+// has to be checked before memory is taken for them.
+func suspicious(length, encoded int) bool { return length/64 > encoded }
 
 func checkLength(words *pattern.Dictionary, encoded []byte, length int) error {
 	n, err := words.DecodedLen(encoded)

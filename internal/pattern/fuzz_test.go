@@ -83,6 +83,7 @@ func FuzzDictionary(f *testing.F) {
 		if size > 1<<20 {
 			return
 		}
+		d.Work(record)
 		want, refErr := newReference(serial).decode(record)
 		if (err == nil) != (refErr == nil) {
 			t.Fatalf("DecodedLen = %d, %v, but the reference says %v", size, err, refErr)
