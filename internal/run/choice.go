@@ -24,6 +24,8 @@ type choice struct {
 	made     bool   // for the bucket and the table
 	copied   bool   // blocks of the bucket were copied, so that a sample is not all of it
 	encoding block.Encoding
+	limit    int  // bytes of a value, if there is an encoder: larger ones are stored as plain
+	aside    bool // the block in progress is plain because of a value above limit
 	waiting  []waiting
 	bytes    int // of the entries in waiting
 
@@ -94,6 +96,7 @@ func (w *Writer) release(whole bool) (completed bool, err error) {
 	if c.encoding, sure, err = w.choose(whole && !c.copied); err != nil {
 		return false, err
 	}
+	c.aside = false
 	sample := c.waiting
 	c.waiting, c.bytes = nil, 0
 	for _, x := range sample {
@@ -118,33 +121,39 @@ func (w *Writer) choose(whole bool) (e block.Encoding, sure bool, err error) {
 		return e, false, err
 	}
 	t := newTrial(values, w.config.Sample, whole)
-	if !t.large() {
-		e, err = w.usual(e)
-		return e, false, err
-	}
 	if t.looksRandom() {
-		return e, true, nil
+		return e, t.large(), nil
 	}
-	encoder, size, err := w.bestEncoder(t)
+	var encoder *block.Encoder
+	if t.large() {
+		encoder, err = w.bestEncoder(t)
+	} else if d := w.newest(w.choice.bucket); d != nil {
+		encoder, err = w.encoderOf(d)
+	}
 	if err != nil || encoder == nil {
-		return e, true, err
+		return e, t.large(), err
 	}
-	least, err := t.size(e)
-	if err != nil || size > t.raw-t.raw/rawShare || size > least+least/aloneShare {
-		return e, true, err
-	}
-	w.use(encoder)
-	return block.Encoding{Encoder: encoder}, true, nil
+	alone, err := w.weigh(t, encoder, e)
+	return alone, t.large(), err
 }
 
-// usual returns the encoding with the dictionary that the bucket has, or else plain.
-func (w *Writer) usual(plain block.Encoding) (block.Encoding, error) {
-	d := w.newest(w.choice.bucket)
-	if d == nil {
-		return plain, nil
+// weigh returns the encoding by encoder, if that suits the trial, or else plain, and notes which
+// values it is for.
+func (w *Writer) weigh(
+	t *trial, encoder *block.Encoder, plain block.Encoding,
+) (block.Encoding, error) {
+	share := 0
+	if encoder.Dictionary.Number == 0 {
+		share = t.share(encoder.Dictionary.Data())
 	}
-	encoder, err := w.encoderOf(d)
-	return block.Encoding{Encoder: encoder}, err
+	alone := block.Encoding{Encoder: encoder}
+	limit, err := t.limit(alone, plain, share)
+	if err != nil || limit == 0 {
+		return plain, err
+	}
+	w.choice.limit = min(limit, w.config.Sample/largeShare)
+	w.use(encoder)
+	return alone, nil
 }
 
 // mayChoose reports whether there is more than one encoding to choose from.
@@ -179,22 +188,21 @@ func (w *Writer) sample() (values [][]byte, err error) {
 }
 
 // bestEncoder returns the encoder with the bucket's dictionary, or with a new one if that does not
-// fit any more, and the size of what it makes of the trial; nil if there is none. The trial becomes
-// a wide one before a new dictionary is made.
-func (w *Writer) bestEncoder(t *trial) (best *block.Encoder, size int, err error) {
+// fit any more; nil if there is none. The trial becomes a wide one before a new dictionary is made.
+func (w *Writer) bestEncoder(t *trial) (best *block.Encoder, err error) {
 	best, size, fits, err := w.present(t)
 	if err != nil || fits || !w.mayTrain(t.whole) {
-		return best, size, err
+		return best, err
 	}
 	w.widen(t)
 	if best, size, fits, err = w.present(t); err != nil || fits {
-		return best, size, err
+		return best, err
 	}
 	made, madeSize, err := w.train(t)
 	if err != nil || made == nil || best != nil && madeSize > size-size/retrainShare {
-		return best, size, err
+		return best, err
 	}
-	return made, madeSize, nil
+	return made, nil
 }
 
 // present returns the encoder with the bucket's dictionary, the size of what it makes of the trial,
@@ -240,4 +248,22 @@ func (w *Writer) mayTrain(small bool) bool {
 	}
 	c.trained[c.bucket] = true
 	return true
+}
+
+// asideBytes is how many bytes of values a block has at least, if it is plain because of a value
+// above the limit. What follows of smaller ones goes into it, so that there are no tiny blocks.
+const asideBytes = 8 << 10
+
+// suited returns the encoding for an entry, which is the next of the open table.
+func (w *Writer) suited(e keyspace.Entry) (block.Encoding, error) {
+	c := &w.choice
+	if c.encoding.Encoder == nil {
+		return c.encoding, nil
+	}
+	if above := e.Size() > c.limit; !above && !(c.aside && w.table.Pending() < asideBytes) {
+		c.aside = false
+		return c.encoding, nil
+	}
+	c.aside = true
+	return w.plain()
 }

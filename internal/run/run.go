@@ -156,12 +156,9 @@ func (w *Writer) prepare(key []byte) error {
 // encode makes the open table encode values as it was chosen, and returns the entry as it can take
 // it.
 func (w *Writer) encode(e keyspace.Entry) (keyspace.Entry, error) {
-	chosen := w.choice.encoding
-	if chosen.Encoder != nil && w.large(e) {
-		var err error
-		if chosen, err = w.plain(); err != nil {
-			return e, err
-		}
+	chosen, err := w.suited(e)
+	if err != nil {
+		return e, err
 	}
 	if chosen != w.encoded {
 		w.encoded = chosen
@@ -173,8 +170,7 @@ func (w *Writer) encode(e keyspace.Entry) (keyspace.Entry, error) {
 	if e.Dictionary == 0 || encoder != nil && encoder.Dictionary.Number == e.Dictionary {
 		return e, nil
 	}
-	e, err := w.decoded(e, w.decode[:0])
-	if err == nil {
+	if e, err = w.decoded(e, w.decode[:0]); err == nil {
 		w.decode = e.Value
 	}
 	return e, err

@@ -24,8 +24,8 @@ const (
 	// the sample is all there is.
 	amortised = 16
 
-	// aloneShare is how much larger, as a divisor, values may be for decoding alone: reading one of
-	// them takes no memory, and a hundredth of the time that a compressed block takes.
+	// aloneShare is how much larger, as a divisor, small values may be for decoding alone: reading one
+	// of them takes no memory, and a hundredth of the time that a compressed block takes.
 	aloneShare = 10
 	// retrainShare of their size, as a divisor, is what a new dictionary must save.
 	retrainShare = 20
@@ -92,9 +92,15 @@ func (t *trial) looksRandom() bool {
 }
 
 // size returns how many bytes the blocks of the pieces take.
-func (t *trial) size(e block.Encoding) (n int, err error) {
+func (t *trial) size(e block.Encoding) (int, error) {
+	c, err := t.measure(t.pieces, e)
+	return c.size, err
+}
+
+// measure returns what the blocks of the pieces take.
+func (t *trial) measure(pieces [][][]byte, e block.Encoding) (c cost, err error) {
 	var p []byte
-	for _, piece := range t.pieces {
+	for _, piece := range pieces {
 		if len(piece) == 0 {
 			continue
 		}
@@ -106,11 +112,15 @@ func (t *trial) size(e block.Encoding) (n int, err error) {
 			t.builder.Add(key[:], keyspace.Entry{Kind: keyspace.KindPut, Value: value})
 		}
 		if p, _, err = t.builder.AppendValues(p[:0]); err != nil {
-			return 0, err
+			return cost{}, err
 		}
-		n += len(p)
+		work, err := t.builder.Work(p)
+		if err != nil {
+			return cost{}, err
+		}
+		c.size, c.work = c.size+len(p), c.work+work
 	}
-	return n, nil
+	return c, nil
 }
 
 // train returns the binary form of a dictionary made of values that are in no piece, spread over

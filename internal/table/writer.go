@@ -152,6 +152,9 @@ func (w *Writer) Size() int64 {
 	return int64(w.offset) + int64(n)
 }
 
+// Pending returns how many bytes of values the block in progress has, as they were added.
+func (w *Writer) Pending() int { return w.block.ValueBytes() }
+
 // Stored returns how the values of the complete blocks are stored.
 func (w *Writer) Stored() Stored { return w.summary.Stored }
 
