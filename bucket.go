@@ -77,7 +77,7 @@ func (s *space) DeleteBucket(name []byte) error {
 	case !ok:
 		return fmt.Errorf("bucket %q: %w", name, ErrBucketNotFound)
 	}
-	tx := s.tx
+	tx := s.session
 	if err := tx.delete(s.catalogKey(name)); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (s *space) bucketID(name []byte) (id uint64, ok bool, err error) {
 	if err := checkKey(name); err != nil {
 		return 0, false, err
 	}
-	value, ok, err := s.tx.get(s.catalogKey(name))
+	value, ok, err := s.session.get(s.catalogKey(name))
 	if err == nil && ok {
 		id, err = parseNumber(value)
 	}
@@ -109,7 +109,7 @@ func (s *space) bucketID(name []byte) (id uint64, ok bool, err error) {
 
 // createBucket creates a bucket that is known not to exist.
 func (s *space) createBucket(name []byte) (*Bucket, error) {
-	tx := s.tx
+	tx := s.session
 	tx.scratch = keyspace.AppendNextID(tx.scratch[:0])
 	id, err := tx.number(tx.scratch, keyspace.RootID+1)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *space) createBucket(name []byte) (*Bucket, error) {
 
 // child returns the handle of the bucket id within this one.
 func (s *space) child(id uint64) *Bucket {
-	b := &Bucket{space{tx: s.tx, born: s.born, id: id}}
+	b := &Bucket{space{session: s.session, born: s.born, id: id}}
 	if s.id != keyspace.RootID {
 		b.parent = s
 	}
@@ -137,7 +137,7 @@ func (s *space) child(id uint64) *Bucket {
 // catalogKey returns the internal key of the entry of a bucket within this one, valid until the
 // scratch is used again.
 func (s *space) catalogKey(name []byte) []byte {
-	k := keyspace.AppendCatalog(s.tx.scratch[:0], s.id)
-	s.tx.scratch = append(k, name...)
-	return s.tx.scratch
+	k := keyspace.AppendCatalog(s.session.scratch[:0], s.id)
+	s.session.scratch = append(k, name...)
+	return s.session.scratch
 }

@@ -102,7 +102,7 @@ func (c *Cursor) refresh() bool {
 	if !c.usable() {
 		return false
 	}
-	if snap := c.in.tx.snapshot(); snap != c.snap {
+	if snap := c.in.session.snapshot(); snap != c.snap {
 		prefix := c.in.prefix[:c.in.prefixBytes]
 		c.cursor.Init(snap, prefix, keyspace.Successor(prefix), superversion.Values,
 			&c.values)

@@ -21,7 +21,7 @@ func (s *space) PutTTL(key, value []byte, ttl time.Duration) error {
 	if ttl <= 0 {
 		return fmt.Errorf("time to live %v: it must be more than 0; use Put for a value that stays", ttl)
 	}
-	return s.tx.putUntil(s.key(key), value, s.tx.w.After(ttl))
+	return s.session.putUntil(s.key(key), value, s.session.w.After(ttl))
 }
 
 // TTL returns how long the value of key stays, and whether it expires at all: false for one that
@@ -34,7 +34,7 @@ func (s *space) TTL(key []byte) (ttl time.Duration, expires bool, err error) {
 	if err := checkKey(key); err != nil {
 		return 0, false, err
 	}
-	until, ok, err := s.tx.until(s.key(key))
+	until, ok, err := s.session.until(s.key(key))
 	switch {
 	case err != nil:
 		return 0, false, err
@@ -43,7 +43,7 @@ func (s *space) TTL(key []byte) (ttl time.Duration, expires bool, err error) {
 	case until == 0:
 		return 0, false, nil
 	}
-	if ttl = expiry(until).Sub(s.tx.db.engine.Now()); ttl <= 0 {
+	if ttl = expiry(until).Sub(s.session.db.engine.Now()); ttl <= 0 {
 		return 0, false, ErrNotFound // since it was looked up
 	}
 	return ttl, true, nil
@@ -56,7 +56,7 @@ func expiry(until uint64) time.Time { return time.UnixMilli(int64(until)) }
 func (s *space) lookupUntil(key []byte) (value []byte, until uint64, ok bool, err error) {
 	value, ok, err = s.lookup(key)
 	if err == nil && ok {
-		until, ok, err = s.tx.until(s.key(key))
+		until, ok, err = s.session.until(s.key(key))
 	}
 	if err != nil || !ok {
 		return nil, 0, false, err
@@ -66,9 +66,9 @@ func (s *space) lookupUntil(key []byte) (value []byte, until uint64, ok bool, er
 
 // until returns the moment in milliseconds since 1970 when an internal key expires, or 0; ok is
 // false if there is no such key.
-func (tx *Tx) until(key []byte) (until uint64, ok bool, err error) {
-	if tx.w != nil {
-		return tx.w.Until(key)
+func (s *session) until(key []byte) (until uint64, ok bool, err error) {
+	if s.w != nil {
+		return s.w.Until(key)
 	}
-	return tx.snap.Until(key)
+	return s.snap.Until(key)
 }

@@ -10,16 +10,20 @@ type local struct{ key, value any }
 // returns. A package uses keys of a type of its own, as with context.WithValue. The values are let
 // go of when the transaction ends.
 func Local[K comparable, V any](tx *Tx, key K, create func() V) V {
-	for i := range tx.locals {
-		if tx.locals[i].key == any(key) {
-			if value, ok := tx.locals[i].value.(*V); ok {
+	if tx.ended() {
+		return create()
+	}
+	s := tx.session
+	for i := range s.locals {
+		if s.locals[i].key == any(key) {
+			if value, ok := s.locals[i].value.(*V); ok {
 				return *value
 			}
 		}
 	}
 	value := create()
 	if !tx.ended() {
-		tx.locals = append(tx.locals, local{key, &value})
+		s.locals = append(s.locals, local{key, &value})
 	}
 	return value
 }
@@ -32,14 +36,14 @@ func (tx *Tx) BeforeCommit(fn func() error) error {
 	if err := tx.checkWrite(); err != nil {
 		return err
 	}
-	tx.hooks = append(tx.hooks, fn)
+	tx.session.hooks = append(tx.session.hooks, fn)
 	return nil
 }
 
 // runHooks calls what was registered with BeforeCommit, and what that registers.
-func (tx *Tx) runHooks() error {
-	for i := 0; i < len(tx.hooks); i++ {
-		if err := tx.hooks[i](); err != nil {
+func (s *session) runHooks() error {
+	for i := 0; i < len(s.hooks); i++ {
+		if err := s.hooks[i](); err != nil {
 			return err
 		}
 	}

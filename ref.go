@@ -18,10 +18,10 @@ type Ref struct {
 // Ref returns what [Tx.Refer] makes the bucket of again. In a transaction that can write it is the
 // zero Ref, because what that sees may not come to be.
 func (b *Bucket) Ref() Ref {
-	if b.ended() || b.tx.writable {
+	if b.ended() || b.session.writable {
 		return Ref{}
 	}
-	return Ref{db: b.tx.db.self, position: b.tx.position, id: b.id}
+	return Ref{db: b.session.db.self, position: b.session.position, id: b.id}
 }
 
 // Refer returns the bucket that r was taken from, or nil if that must be looked up: when something
@@ -36,11 +36,12 @@ func (tx *Tx) Refer(r Ref) *Bucket {
 
 // refer makes b the bucket that r was taken from, and reports whether it could.
 func (tx *Tx) refer(r *Ref, b *Bucket) bool {
-	if r.id == keyspace.RootID || tx.writable || tx.ended() ||
-		r.position != tx.position || r.db != tx.db.self {
+	in := tx.session
+	if r.id == keyspace.RootID || in.writable || tx.ended() ||
+		r.position != in.position || r.db != in.db.self {
 		return false
 	}
-	b.space = space{tx: tx, born: tx.born, id: r.id}
+	b.space = space{session: in, born: tx.born, id: r.id}
 	b.setPrefix()
 	return true
 }

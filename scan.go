@@ -83,11 +83,11 @@ type walk struct {
 
 // walk returns a walk that is not in use.
 func (s *space) walk() *walk {
-	if s.ended() || s.tx.idle == nil {
+	if s.ended() || s.session.idle == nil {
 		return &walk{from: *s}
 	}
-	w := s.tx.idle
-	s.tx.idle = nil
+	w := s.session.idle
+	s.session.idle = nil
 	w.from, w.reverse = *s, false
 	return w
 }
@@ -119,7 +119,7 @@ func (w *walk) init(lower, upper []byte, values int) bool {
 	if w.err = w.from.check(); w.err != nil {
 		return false
 	}
-	w.cursor.Init(w.from.tx.snapshot(), lower, upper, values, &w.values)
+	w.cursor.Init(w.from.session.snapshot(), lower, upper, values, &w.values)
 	w.cursor.Narrow(max(w.left, 0))
 	if w.reverse {
 		return w.cursor.Last()
@@ -132,7 +132,7 @@ func (w *walk) init(lower, upper []byte, values int) bool {
 // the current leaf or block; the end of a writable one frees what the entries are made of.
 func (w *walk) run(yield func(key, value []byte) bool) {
 	each := yield
-	if w.from.tx.writable {
+	if w.from.session.writable {
 		each = func(key, value []byte) bool { return yield(key, value) && w.goesOn() }
 	}
 	for {
@@ -148,9 +148,7 @@ func (w *walk) run(yield func(key, value []byte) bool) {
 
 // goesOn reports whether the transaction is still there.
 func (w *walk) goesOn() bool {
-	if w.from.ended() {
-		w.err = ErrTxClosed
-	}
+	w.err = w.from.over()
 	return w.err == nil
 }
 
@@ -161,10 +159,10 @@ func (w *walk) finish() {
 		w.err = w.cursor.Err()
 	}
 	switch ended := w.from.ended(); {
-	case w.err != nil && !(ended && w.from.tx.reused):
-		w.from.tx.fail(w.err)
+	case w.err != nil && !(ended && w.from.session.reused):
+		w.from.session.fail(w.err)
 	case w.err == nil && !ended:
 		w.cursor.Release()
-		w.from.tx.idle = w
+		w.from.session.idle = w
 	}
 }

@@ -22,7 +22,7 @@ func (s *space) NextSequence() (uint64, error) {
 	if n == math.MaxUint64 {
 		return 0, fmt.Errorf("sequence after %d: %w", n, ErrTooLarge)
 	}
-	s.tx.sequence = sequence{bucket: s.id, n: n + 1, known: true, changed: true}
+	s.session.sequence = sequence{bucket: s.id, n: n + 1, known: true, changed: true}
 	return n + 1, nil
 }
 
@@ -31,17 +31,17 @@ func (s *space) Sequence() (uint64, error) {
 	if err := s.check(); err != nil {
 		return 0, err
 	}
-	if last := &s.tx.sequence; last.known && last.bucket == s.id {
+	if last := &s.session.sequence; last.known && last.bucket == s.id {
 		return last.n, nil
 	}
-	if err := s.tx.storeSequence(); err != nil {
+	if err := s.session.storeSequence(); err != nil {
 		return 0, err
 	}
-	n, err := s.tx.number(s.tx.sequenceKey(s.id), 0)
+	n, err := s.session.number(s.session.sequenceKey(s.id), 0)
 	if err != nil {
 		return 0, fmt.Errorf("read sequence: %w", err)
 	}
-	s.tx.sequence = sequence{bucket: s.id, n: n, known: true}
+	s.session.sequence = sequence{bucket: s.id, n: n, known: true}
 	return n, nil
 }
 
@@ -50,10 +50,10 @@ func (s *space) SetSequence(n uint64) error {
 	if err := s.checkWrite(); err != nil {
 		return err
 	}
-	if err := s.tx.storeSequence(); err != nil {
+	if err := s.session.storeSequence(); err != nil {
 		return err
 	}
-	s.tx.sequence = sequence{bucket: s.id, n: n, known: true, changed: true}
+	s.session.sequence = sequence{bucket: s.id, n: n, known: true, changed: true}
 	return nil
 }
 
@@ -65,24 +65,24 @@ type sequence struct {
 }
 
 // storeSequence writes the sequence used last, if it has changed.
-func (tx *Tx) storeSequence() (err error) {
-	if last := tx.sequence; last.changed {
-		err = tx.putNumber(tx.sequenceKey(last.bucket), last.n)
+func (s *session) storeSequence() (err error) {
+	if last := s.sequence; last.changed {
+		err = s.putNumber(s.sequenceKey(last.bucket), last.n)
 	}
-	tx.sequence = sequence{}
+	s.sequence = sequence{}
 	return err
 }
 
 // sequenceKey returns the internal key of a bucket's sequence, valid until the scratch is used
 // again.
-func (tx *Tx) sequenceKey(bucket uint64) []byte {
-	tx.scratch = keyspace.AppendSequence(tx.scratch[:0], bucket)
-	return tx.scratch
+func (s *session) sequenceKey(bucket uint64) []byte {
+	s.scratch = keyspace.AppendSequence(s.scratch[:0], bucket)
+	return s.scratch
 }
 
 // number returns the number stored under an internal key, or absent if there is none.
-func (tx *Tx) number(key []byte, absent uint64) (uint64, error) {
-	value, ok, err := tx.get(key)
+func (s *session) number(key []byte, absent uint64) (uint64, error) {
+	value, ok, err := s.get(key)
 	if err != nil || !ok {
 		return absent, err
 	}
@@ -90,9 +90,9 @@ func (tx *Tx) number(key []byte, absent uint64) (uint64, error) {
 }
 
 // putNumber stores a number under an internal key.
-func (tx *Tx) putNumber(key []byte, n uint64) error {
+func (s *session) putNumber(key []byte, n uint64) error {
 	var buf [binary.MaxVarintLen64]byte
-	return tx.put(key, binary.AppendUvarint(buf[:0], n))
+	return s.put(key, binary.AppendUvarint(buf[:0], n))
 }
 
 // parseNumber decodes a value that putNumber stored.

@@ -8,13 +8,13 @@ import (
 )
 
 // space is a bucket as seen from a transaction, root or not: what Tx and Bucket have in common.
-// It remembers the generation of its transaction, so that it is recognised as stale when the Tx
-// serves another View. Like its transaction it is not safe for concurrent use.
+// It remembers the generation of the session, so that it is recognised as stale when that serves
+// another transaction. Like its transaction it is not safe for concurrent use.
 type space struct {
-	tx     *Tx
-	born   uint64 // the generation of tx that it belongs to
-	id     uint64
-	parent *space // nil in the root and right below it
+	session *session
+	born    uint64 // the generation of the session that it belongs to
+	id      uint64
+	parent  *space // nil in the root and right below it
 
 	prefix      [keyspace.MaxPrefixBytes]byte // of the internal keys
 	prefixBytes uint8
@@ -26,14 +26,25 @@ func (s *space) setPrefix() {
 }
 
 // ended reports whether the transaction is over.
-func (s *space) ended() bool { return s.born != s.tx.generation }
+func (s *space) ended() bool { return s.born != s.session.generation }
 
-// check returns an error unless the bucket can be read.
-func (s *space) check() error {
+// over returns why the transaction cannot be used any more, or nil.
+func (s *space) over() error {
 	if s.ended() {
 		return ErrTxClosed
 	}
-	if s.tx.dropped != nil {
+	if w := s.session.w; w != nil && w.Closed() {
+		return ErrClosed
+	}
+	return nil
+}
+
+// check returns an error unless the bucket can be read.
+func (s *space) check() error {
+	if err := s.over(); err != nil {
+		return err
+	}
+	if s.session.dropped != nil {
 		return s.checkDropped()
 	}
 	return nil
@@ -42,7 +53,7 @@ func (s *space) check() error {
 // checkDropped returns an error if this transaction dropped the bucket or one that holds it.
 func (s *space) checkDropped() error {
 	for b := s; b != nil; b = b.parent {
-		if _, dropped := s.tx.dropped[b.id]; dropped {
+		if _, dropped := s.session.dropped[b.id]; dropped {
 			return ErrBucketNotFound
 		}
 	}
@@ -51,7 +62,7 @@ func (s *space) checkDropped() error {
 
 // checkWrite returns an error unless the bucket can be written.
 func (s *space) checkWrite() error {
-	if !s.ended() && !s.tx.writable {
+	if !s.ended() && !s.session.writable {
 		return ErrReadOnly
 	}
 	return s.check()
@@ -59,9 +70,9 @@ func (s *space) checkWrite() error {
 
 // key returns the internal key of the user's key, valid until the next call of key.
 func (s *space) key(user []byte) []byte {
-	k := append(s.tx.scratch[:0], s.prefix[:s.prefixBytes]...)
+	k := append(s.session.scratch[:0], s.prefix[:s.prefixBytes]...)
 	k = append(k, user...)
-	s.tx.scratch = k
+	s.session.scratch = k
 	return k
 }
 
@@ -70,7 +81,7 @@ func (s *space) lookup(key []byte) (value []byte, ok bool, err error) {
 	if err := checkKey(key); err != nil {
 		return nil, false, err
 	}
-	return s.tx.get(s.key(key))
+	return s.session.get(s.key(key))
 }
 
 // clip returns b such that it is not nil and appending to it copies it.
@@ -105,7 +116,7 @@ func (s *space) Has(key []byte) (bool, error) {
 	if err := checkKey(key); err != nil {
 		return false, err
 	}
-	return s.tx.has(s.key(key))
+	return s.session.has(s.key(key))
 }
 
 // Put stores value under key in this bucket, in place of any earlier value. Both are copied. A key
@@ -121,7 +132,7 @@ func (s *space) Put(key, value []byte) error {
 	if err := checkValue(value); err != nil {
 		return err
 	}
-	return s.tx.put(s.key(key), value)
+	return s.session.put(s.key(key), value)
 }
 
 // Delete removes key from this bucket. It reads nothing, and returns nil if there is no such key.
@@ -132,7 +143,7 @@ func (s *space) Delete(key []byte) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	return s.tx.delete(s.key(key))
+	return s.session.delete(s.key(key))
 }
 
 // DeleteRange removes the keys of this bucket that are in r, as if by Delete. Unless r has a Limit,
@@ -149,8 +160,8 @@ func (s *space) DeleteRange(r Range) error {
 	if !ok {
 		return err
 	}
-	s.tx.snap = nil
-	return s.tx.wrote(s.tx.w.DeleteRange(span))
+	s.session.snap = nil
+	return s.session.wrote(s.session.w.DeleteRange(span))
 }
 
 // span returns the internal keys from the first to the last that r stands for; ok is false if it
@@ -165,7 +176,7 @@ func (s *space) span(r Range) (span keyspace.Span, ok bool, err error) {
 	for key := range s.Keys(r) {
 		n, last = n+1, key
 	}
-	if err := s.tx.Err(); err != nil || n == 0 {
+	if err := s.session.err; err != nil || n == 0 {
 		return keyspace.Span{}, false, err
 	}
 	if n < r.Limit {
@@ -192,7 +203,7 @@ func (s *space) CompareAndSwap(key, old, new []byte) (swapped bool, err error) {
 	if err != nil || ok != (old != nil) || !bytes.Equal(value, old) {
 		return false, err
 	}
-	if err := s.tx.putUntil(s.key(key), new, until); err != nil {
+	if err := s.session.putUntil(s.key(key), new, until); err != nil {
 		return false, err
 	}
 	return true, nil
@@ -208,7 +219,7 @@ func (s *space) CompareAndDelete(key, old []byte) (deleted bool, err error) {
 	if err != nil || !ok || old == nil || !bytes.Equal(value, old) {
 		return false, err
 	}
-	if err := s.tx.delete(s.key(key)); err != nil {
+	if err := s.session.delete(s.key(key)); err != nil {
 		return false, err
 	}
 	return true, nil

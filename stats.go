@@ -111,7 +111,7 @@ func (s *space) Stats() (BucketStats, error) {
 	if err := s.check(); err != nil {
 		return BucketStats{}, err
 	}
-	m, err := s.tx.snapshot().Measure(s.id)
+	m, err := s.session.snapshot().Measure(s.id)
 	return BucketStats{
 		Keys: m.Entries, Bytes: m.Bytes,
 		StoredBytes: m.Stored, ZstdBytes: m.Zstd, PatternBytes: m.Pattern,

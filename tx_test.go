@@ -1,6 +1,7 @@
 package stoat_test
 
 import (
+	"errors"
 	"runtime"
 	"testing"
 	"weak"
@@ -138,16 +139,93 @@ func TestTx_handlesOfAViewDoNotReachTheNext(t *testing.T) {
 		cursors[0].First()
 	})
 	wantErr(t, reads["Get"](tx), stoat.ErrTxClosed)
-	for range 10 { // so that one of them is likely to be given the same Tx
-		view(t, db, func(*stoat.Tx) {
-			wantErr(t, reads["Get"](b), stoat.ErrTxClosed)
+	for range 10 { // so that one of them is likely to be given the same session
+		view(t, db, func(later *stoat.Tx) {
+			for _, s := range []keySpace{tx, b} {
+				for call, read := range reads {
+					if err := read(s); !errors.Is(err, stoat.ErrTxClosed) {
+						t.Errorf("%s: %v", call, err)
+					}
+				}
+				for call, write := range writes {
+					if err := write(s); !errors.Is(err, stoat.ErrTxClosed) {
+						t.Errorf("%s: %v", call, err)
+					}
+				}
+				for _, loop := range loops {
+					loop(t, s)
+				}
+			}
 			for _, c := range cursors {
 				c.First()
 				wantErr(t, c.Err(), stoat.ErrTxClosed)
 			}
 			equalKeys(t, keysOf(loop), nil)
+			wantErr(t, tx.BeforeCommit(func() error { return nil }), stoat.ErrTxClosed)
+			wantErr(t, tx.Commit(), stoat.ErrTxClosed)
+			wantErr(t, tx.Err(), stoat.ErrTxClosed)
+			ok(t, tx.Rollback())
+			equal(t, tx.Position(), 0)
+			equal(t, tx.Refer(bucket(t, later, "b").Ref()) == nil, true)
+			equal(t, b.Ref(), stoat.Ref{})
+			kept := stoat.Local(later, "key", func() int { return 1 })
+			equal(t, stoat.Local(tx, "key", func() int { return 2 }), kept+1)
+			ok(t, later.Err())
+			wantKeys(t, later, "a")
 		})
 	}
+}
+
+// TestTx_keptFromManyViewsIsClosedInAll keeps more of them than are made at a time.
+func TestTx_keptFromManyViewsIsClosedInAll(t *testing.T) {
+	db := withBucket(t)
+	var kept []*stoat.Tx
+	for range 300 {
+		view(t, db, func(tx *stoat.Tx) {
+			for _, k := range kept {
+				if err := reads["Get"](k); !errors.Is(err, stoat.ErrTxClosed) {
+					t.Fatalf("a transaction kept from one of %d Views: %v", len(kept), err)
+				}
+			}
+			kept = append(kept, tx)
+		})
+	}
+}
+
+// TestTx_afterCloseReturnsErrClosedFromEachCall leaves a writable transaction open.
+func TestTx_afterCloseReturnsErrClosedFromEachCall(t *testing.T) {
+	db, err := stoat.OpenMemory(nil)
+	ok(t, err)
+	update(t, db, func(tx *stoat.Tx) { put(t, create(t, tx, "b"), "a", "c") })
+	reader, tx := begin(t, db, false), begin(t, db, true)
+	spaces := []keySpace{tx, bucket(t, tx, "b")}
+	put(t, tx, "a", "b", "c")
+	c := tx.Cursor()
+	c.First()
+	var seen int
+	for range tx.Keys(stoat.Range{}) {
+		seen++
+		ok(t, db.Close())
+	}
+	equal(t, seen, 1)
+	wantErr(t, tx.Err(), stoat.ErrClosed)
+	for _, s := range spaces {
+		for call, read := range reads {
+			t.Run(call, func(t *testing.T) { wantErr(t, read(s), stoat.ErrClosed) })
+		}
+		for call, write := range writes {
+			t.Run(call, func(t *testing.T) { wantErr(t, write(s), stoat.ErrClosed) })
+		}
+		for name, loop := range loops {
+			t.Run(name, func(t *testing.T) { loop(t, s) })
+		}
+	}
+	c.Next()
+	wantErr(t, c.Err(), stoat.ErrClosed)
+	wantErr(t, tx.BeforeCommit(func() error { return nil }), stoat.ErrClosed)
+	wantErr(t, tx.Commit(), stoat.ErrClosed)
+	wantErr(t, reads["Get"](tx), stoat.ErrTxClosed)
+	wantKeys(t, bucket(t, reader, "b"), "a", "c")
 }
 
 func TestTx_readOnlyTransactionReturnsErrReadOnly(t *testing.T) {

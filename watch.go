@@ -72,9 +72,15 @@ func (db *DB) Position() Position { return db.positionOf(db.engine.Newest()) }
 func (db *DB) positionOf(commit uint64) Position { return positionOf(db.engine.Branch(), commit) }
 
 // Position returns the position of the commit that the transaction began on. What it wrote itself
-// has none before it is committed. To read a range and then follow its changes without a gap, pass
-// the position of the transaction that has read it to [DB.Watch].
-func (tx *Tx) Position() Position { return tx.position }
+// has none before it is committed, and after the end of a View it is 0. To read a range and then
+// follow its changes without a gap, pass the position of the transaction that has read it to
+// [DB.Watch].
+func (tx *Tx) Position() Position {
+	if tx.reused() {
+		return 0
+	}
+	return tx.session.position
+}
 
 // Watch returns a loop over the changes of the root bucket's keys in r by the commits after the
 // position from, and waits for more when there is none. Each commit is told once it is visible and,
@@ -178,7 +184,7 @@ func (w *watch) run(path [][]byte, r Range) error {
 
 // find returns the bucket at the end of path, and notes the catalog keys on the way.
 func (w *watch) find(tx *Tx, path [][]byte) (*space, error) {
-	s := &tx.space
+	s := tx.space
 	for _, name := range path {
 		b, err := s.Bucket(name)
 		if err != nil {

@@ -94,6 +94,9 @@ func (e *Engine) Begin() (*Writer, error) {
 // yet.
 func (w *Writer) Base() uint64 { return w.begun }
 
+// Closed reports whether the database was closed, so that the transaction can only be rolled back.
+func (w *Writer) Closed() bool { return w.engine.closed.Load() }
+
 // prepare makes the active memtable ready for a transaction. The caller holds the writer lock.
 func (e *Engine) prepare() error {
 	if err := e.writable(); err != nil {
