@@ -21,7 +21,7 @@ func backupCommand() *command {
 	link := flags.Bool("link", false, "give files a second name in DIR, where possible; no copies")
 	return &command{
 		name:      "backup",
-		arguments: "DB DIR",
+		arguments: "DB DIR|-",
 		summary:   "make DIR a copy of the database, or bring it up to date",
 		details: `
 DIR is a database of its own, to read from and to restore. If it holds an
@@ -35,12 +35,19 @@ choose another DIR for a backup of it, or of what it came from.
 
 With -link, files are not copied but get a second name in DIR, on the same disk.
 That takes an instant, and no space at first. It helps against mistakes, but not
-against a disk that breaks, and it is not read as a whole.`,
+against a disk that breaks, and it is not read as a whole.
+
+DIR - stands for standard output: the backup is one stream then, for a file, a
+pipe or another machine, and "stoat restore -" makes a database of it. If the
+command fails, what was written is no backup, and restore says so.`,
 		min: 2, max: 2,
 		flags: flags,
 		run: func(s *stdio, args []string) error {
 			ctx, stop := interruptible()
 			defer stop()
+			if args[1] == "-" {
+				return backupStream(ctx, s, args[0], *link)
+			}
 			return backup(ctx, s, args[0], args[1], *link)
 		},
 	}

@@ -11,13 +11,17 @@ import (
 func restoreCommand() *command {
 	return &command{
 		name:      "restore",
-		arguments: "DIR NEWDB",
+		arguments: "DIR|FILE|- NEWDB",
 		summary:   "make a new database out of a backup",
 		details: `
 NEWDB must not exist, or be an empty folder; DIR stays as it is. All is read and
 verified. To put the new database in the place of the old one, keep the old
 folder under another name until you know that you do not need it. For backups of
-the new database, choose another folder than DIR.`,
+the new database, choose another folder than DIR.
+
+FILE is what "stoat backup DB -" has written, and - is that on standard input; it
+may be compressed with gzip or zstd. If it was cut off or is damaged, the exit
+code is 4, and there is no database at NEWDB.`,
 		min: 2, max: 2,
 		flags: newFlags(),
 		run: func(s *stdio, args []string) error {
@@ -26,6 +30,9 @@ the new database, choose another folder than DIR.`,
 			}
 			ctx, stop := interruptible()
 			defer stop()
+			if info, err := os.Stat(args[0]); args[0] == "-" || err == nil && !info.IsDir() {
+				return restoreStream(ctx, s, args[0], args[1])
+			}
 			c := &copying{s: s, label: "restore", to: args[1]}
 			return copyReadOnly(ctx, args[0], c, "restored %s to %s")
 		},

@@ -60,7 +60,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
-	case errors.Is(err, stoat.ErrCorrupt), errors.Is(err, errLost):
+	case errors.Is(err, stoat.ErrCorrupt), errors.Is(err, errLost),
+		errors.Is(err, errNoBackup):
 		return exitDamaged
 	case errors.Is(err, stoat.ErrNotFound):
 		return exitNotFound

@@ -31,14 +31,19 @@ func newStdio(in io.Reader, out, err io.Writer) *stdio {
 	}
 }
 
-// isTerminal reports whether w is a terminal, or another device that is no file and no pipe.
+// isTerminal reports whether w is a terminal, or another device that is no file and no pipe, and
+// not the one that forgets all.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }
 
 // coloured reports whether a terminal of this system and environment understands colours. The

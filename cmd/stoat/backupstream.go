@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/meter"
+)
+
+// errNoBackup is what restore returns for a stream that was cut off or is damaged.
+var errNoBackup = errors.New("it is no complete backup, and nothing was restored")
+
+// streamWriter counts what goes to standard output. It is not safe for concurrent use.
+type streamWriter struct {
+	w       io.Writer
+	line    *meter.Line
+	written int64
+}
+
+// Write implements io.Writer.
+func (w *streamWriter) Write(p []byte) (int, error) {
+	n, err := w.w.Write(p)
+	w.written += int64(n)
+	w.line.Add(int64(n))
+	return n, err
+}
+
+// backupStream writes a backup of an existing database to standard output.
+func backupStream(ctx context.Context, s *stdio, dir string, link bool) error {
+	switch {
+	case link:
+		return usagef("-link is for a backup in a folder, and - is standard output")
+	case s.outTerminal:
+		return usagef("a backup is no text for a terminal: redirect it, like " +
+			"\"stoat backup DB - > FILE\"")
+	}
+	for tries := 1; ; tries++ {
+		db, err := open(dir, &stoat.Options{ReadOnly: true, Logger: slog.New(warnings{s.err})})
+		if err != nil {
+			return err
+		}
+		began, err := sendBackup(ctx, s, db)
+		err = errors.Join(err, db.Close())
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, fs.ErrNotExist) && !began && tries < backupTries:
+			continue // another process has replaced files since the database was opened
+		case ctx.Err() != nil:
+			err = errInterrupted
+		}
+		if began {
+			err = fmt.Errorf("%w; what was written is no backup", err)
+		}
+		return err
+	}
+}
+
+// sendBackup writes a backup to standard output; began reports that some of it has come there.
+func sendBackup(ctx context.Context, s *stdio, db *stoat.DB) (began bool, err error) {
+	st := db.Stats()
+	line := newProgress(s, "backup", int64(st.TableBytes+st.ValueFileBytes))
+	defer line.Finish()
+	to := &streamWriter{w: s.unbuffered, line: line}
+	buffered := bufio.NewWriterSize(to, 1<<20)
+	if err = db.BackupTo(ctx, buffered); err == nil {
+		err = buffered.Flush()
+	}
+	return to.written > 0, err
+}
+
+// restoreStream makes a new database of a stream, in a file or on standard input.
+func restoreStream(ctx context.Context, s *stdio, name, to string) error {
+	in, err := openInput(ctx, s, name)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	line := newProgress(s, "restore", in.size())
+	err = stoat.RestoreFrom(ctx, &watchedInput{in, line}, to)
+	if err == nil {
+		// What is behind the end of the backup is padding, which its writer wants to get rid of.
+		_, err = io.Copy(io.Discard, in)
+	}
+	line.Finish()
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w; nothing was restored", errInterrupted)
+	case errors.Is(err, stoat.ErrCorrupt):
+		return fmt.Errorf("%s: %v: %w", in.name, err, errNoBackup)
+	case err != nil:
+		return fmt.Errorf("%s: %w", in.name, err)
+	}
+	files, size, err := diskUsage(to)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "restored %s to %s: %s, %s\n", in.name, to, byteText(float64(size)),
+		counted(int64(files), "file"))
+	return err
+}
+
+// watchedInput is an input with a line that says how much of it was read.
+type watchedInput struct {
+	*input
+	line *meter.Line
+}
+
+// Read implements io.Reader.
+func (w *watchedInput) Read(p []byte) (int, error) {
+	n, err := w.input.Read(p)
+	w.line.Add(w.read - w.line.Done())
+	return n, err
+}
