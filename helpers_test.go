@@ -19,6 +19,7 @@ type keySpace interface {
 	Has(key []byte) (bool, error)
 	Put(key, value []byte) error
 	PutTTL(key, value []byte, ttl time.Duration) error
+	PutUntil(key, value []byte, at time.Time) error
 	TTL(key []byte) (ttl time.Duration, expires bool, err error)
 	Delete(key []byte) error
 	DeleteRange(r stoat.Range) error

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/bucketpath"
@@ -15,6 +16,10 @@ type bucket interface {
 	Get(key []byte) ([]byte, error)
 	Has(key []byte) (bool, error)
 	Put(key, value []byte) error
+	PutTTL(key, value []byte, ttl time.Duration) error
+	PutUntil(key, value []byte, at time.Time) error
+	TTL(key []byte) (ttl time.Duration, expires bool, err error)
+	Cursor() *stoat.Cursor
 	Delete(key []byte) error
 	Scan(r stoat.Range) iter.Seq2[[]byte, []byte]
 	Keys(r stoat.Range) iter.Seq[[]byte]

@@ -43,7 +43,11 @@ zstd.`,
 // bulkLoad reads a dump into a database in one transaction.
 func bulkLoad(ctx context.Context, s *stdio, dir string, from *input) error {
 	lines := newLineReader(from)
-	if err := readHeader(lines, from.name); err != nil { // before the database is created
+	version, err := readHeader(lines, from.name) // before the database is created
+	if err == nil {
+		err = noteVersion(s.err, from.name, version)
+	}
+	if err != nil {
 		return err
 	}
 	db, err := open(dir, nil)
@@ -118,18 +122,18 @@ func (l *bulkLoader) each(ctx context.Context, yield func(key, value []byte) boo
 		if err := interrupted(ctx); err != nil {
 			return err
 		}
-		key, value, end, err := rootEntry(line)
+		e, end, err := rootEntry(line)
 		if err != nil {
 			return err
 		}
 		if end {
 			break
 		}
-		if !yield(key, value) {
+		if !yield(e.key, e.value) {
 			return nil // Load says why
 		}
 		l.entries++
-		l.bytes += int64(len(key) + len(value))
+		l.bytes += int64(len(e.key) + len(e.value))
 		l.progress.Add(l.from.read - l.progress.Done())
 	}
 	if _, err := l.lines.next(); !errors.Is(err, errCutShort) {
@@ -141,26 +145,28 @@ func (l *bulkLoader) each(ctx context.Context, yield func(key, value []byte) boo
 
 // rootEntry returns the entry of the root bucket that is on a line; end reports that it is the last
 // line instead.
-func rootEntry(line []byte) (key, value []byte, end bool, err error) {
+func rootEntry(line []byte) (e entry, end bool, err error) {
 	r, err := parseRecord(line)
 	if err != nil {
-		return nil, nil, false, err
+		return e, false, err
 	}
 	k, err := r.kind()
 	switch at := r.path(); {
 	case err != nil:
-		return nil, nil, false, err
+		return e, false, err
 	case k == headerKind:
-		return nil, nil, false, errSecondHeader
+		return e, false, errSecondHeader
 	case len(at) > 0:
-		return nil, nil, false, fmt.Errorf("this belongs to the bucket %s, and only the root "+
-			"bucket can be bulk-loaded: use \"stoat load\"", at.String())
+		return e, false, fmt.Errorf("this belongs to the bucket %s, and only the root bucket can be "+
+			"bulk-loaded: use \"stoat load\"", at.String())
 	case k == bucketKind:
-		return nil, nil, false, errors.New("this is a sequence, and only keys and values can be " +
-			"bulk-loaded: use \"stoat load\"")
+		return e, false, errors.New("this is a sequence, and only keys and values can be bulk-loaded: " +
+			"use \"stoat load\"")
 	case k == endKind:
-		return nil, nil, true, nil
+		return e, true, nil
+	case r.Expires != nil:
+		return e, false, errors.New("this expires, and only keys and values that stay can be " +
+			"bulk-loaded: use \"stoat load\"")
 	}
-	key, value = r.entry()
-	return key, value, false, nil
+	return r.entry(), false, nil
 }

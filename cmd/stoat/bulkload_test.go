@@ -17,7 +17,7 @@ import (
 // rootDump returns a dump of n keys of the root bucket.
 func rootDump(n int) string {
 	var text strings.Builder
-	fmt.Fprintln(&text, `{"stoat":1}`)
+	fmt.Fprintln(&text, `{"stoat":2}`)
 	for i := range n {
 		fmt.Fprintf(&text, `{"key":"%06d","value":"value %d"}`+"\n", i, i)
 	}
@@ -73,7 +73,7 @@ func TestBulkLoad_loadsAllOrNothing(t *testing.T) {
 	for line, complaint := range map[string]string{
 		"hello":                                  "not what dump writes",
 		`{"key":"a","value":"b","colour":"red"}`: "no field of a dump",
-		`{"stoat":1}`:                            "a second header",
+		`{"stoat":2}`:                            "a second header",
 		`{"key":"","value":"b"}`:                 "key",
 		`{"bucket":["a","b"],"key":"c","value":""}`: `the bucket a/b, and only the root bucket`,
 		`{"bucket64":["/w=="],"sequence":0}`:        `the bucket \xff, and only the root bucket`,

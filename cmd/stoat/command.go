@@ -27,7 +27,7 @@ const unlimited = math.MaxInt
 // commands returns all commands in the order of help.
 func commands() []*command {
 	return []*command{
-		getCommand(), putCommand(), delCommand(),
+		getCommand(), putCommand(), delCommand(), ttlCommand(),
 		scanCommand(), keysCommand(), bucketsCommand(), statsCommand(),
 		dumpCommand(), loadCommand(), bulkLoadCommand(), importCommand(), exportCommand(),
 		compactCommand(),

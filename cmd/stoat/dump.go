@@ -21,14 +21,18 @@ Without FILE, or if it is -, the dump goes to standard output. FILE appears, in
 place of an earlier one, when it is complete. The dump is one snapshot: what
 others write meanwhile is not in it. Its lines are
 
-  {"stoat":1}                                       first: the format's version
+  {"stoat":2}                                       first: the format's version
   {"bucket":["a","b"],"sequence":7}                 a bucket, before its entries
   {"bucket":["a","b"],"key":"text","value":"text"}  an entry
   {"end":true}                                      last: the dump is complete
 
 "bucket" is left out in the root bucket, whose own line is there only if its
 sequence is not 0. Where bytes are not valid UTF-8, base64 stands in their
-place, in "bucket64", "key64" and "value64".`,
+place, in "bucket64", "key64" and "value64". An entry that expires has also
+
+  "expires":"2030-01-02T15:04:05.678Z"              when it does
+
+Version 1, of older programs, does not have that; load reads both versions.`,
 		min: 1, max: 2,
 		flags: newFlags(),
 		run: func(s *stdio, args []string) error {
@@ -96,14 +100,12 @@ func (d *dumper) bucket(b bucket, at path) error {
 			return err
 		}
 	}
-	for key, value := range b.Scan(stoat.Range{}) {
-		if err := entryRecord(at, key, value).write(d.w); err != nil {
-			return err
-		}
-		if err := interrupted(d.ctx); err != nil {
-			return err
-		}
-		d.progress.Add(int64(len(key) + len(value)))
+	err := eachEntry(d.ctx, b, stoat.Range{}, func(e *entry) error {
+		d.progress.Add(int64(len(e.key) + len(e.value)))
+		return entryRecord(at, e).write(d.w)
+	})
+	if err != nil {
+		return err
 	}
 	for name := range b.Buckets() {
 		child, err := b.Bucket(name)

@@ -110,7 +110,7 @@ func TestDump_isLoadedAsItWas(t *testing.T) {
 
 func TestDump_hasTheDocumentedForm(t *testing.T) {
 	db := sample(t)
-	equal(t, output(t, "dump", db), `{"stoat":1}
+	equal(t, output(t, "dump", db), `{"stoat":2}
 {"key":"ant","value":"1"}
 {"key":"bee","value":"2"}
 {"key":"beetle","value":""}
@@ -160,13 +160,13 @@ func TestLoad_refusesWhatIsNoDump(t *testing.T) {
 	dir := t.TempDir()
 	for _, text := range []string{
 		"", "\n", "hello\n", "{}\n", `{"key":"a","value":"b"}` + "\n", `{"stoat":0}`,
-		`{"stoat":1,"end":true}`, `{"stoat":1}{"stoat":1}`, `{"stoat":-5}`, `{"stoat":1.5}`,
-		`{"stoat":null}`, `{"Stoat":1}`, `{"stoat":2,"stoat":1}`, `{"stoat":1,"key":null}`,
+		`{"stoat":1,"end":true}`, `{"stoat":2}{"stoat":2}`, `{"stoat":-5}`, `{"stoat":1.5}`,
+		`{"stoat":null}`, `{"Stoat":1}`, `{"stoat":2,"stoat":2}`, `{"stoat":1,"key":null}`,
 	} {
 		db := filepath.Join(dir, "db")
 		fails(t, execute(t, text, "load", db), exitError, "standard input line 1: ", "dump")
 	}
-	fails(t, execute(t, `{"stoat":2}`, "load", filepath.Join(dir, "db")), exitError, "line 1: ",
+	fails(t, execute(t, `{"stoat":3}`, "load", filepath.Join(dir, "db")), exitError, "line 1: ",
 		"made by a newer stoat")
 	fails(t, execute(t, "", "load", filepath.Join(dir, "db"), filepath.Join(dir, "none")), exitError,
 		"none")
@@ -196,9 +196,9 @@ func TestLoad_namesTheBadLineAndLoadsNothingOfItsBatch(t *testing.T) {
 		`{"bucket":["a"],"sequence":18446744073709551616}`,
 		`{"bucket":["a"],"end":true}`,
 		"{\"key\":\"\xff\",\"value\":\"b\"}",
-		`{"stoat":1}`,
+		`{"stoat":2}`,
 	} {
-		text := `{"stoat":1}` + "\n" + `{"key":"good","value":"1"}` + "\n" + line + "\n{\"end\":true}\n"
+		text := `{"stoat":2}` + "\n" + `{"key":"good","value":"1"}` + "\n" + line + "\n{\"end\":true}\n"
 		db := filepath.Join(t.TempDir(), "db")
 		t.Run(line, func(t *testing.T) {
 			fails(t, execute(t, text, "load", db), exitError, "standard input line 3: ",
@@ -230,7 +230,7 @@ func TestLoad_refusesWhatPackageJSONLetsPass(t *testing.T) {
 		{`{"key":"a","value":"b","end":false}`, "null or false"},
 		{`{"stoat":0,"key":"a","value":"b"}`, "neither"},
 	} {
-		text := `{"stoat":1}` + "\n" + `{"key":"good","value":"1"}` + "\n" + c.line + "\n{\"end\":true}\n"
+		text := `{"stoat":2}` + "\n" + `{"key":"good","value":"1"}` + "\n" + c.line + "\n{\"end\":true}\n"
 		db := filepath.Join(t.TempDir(), "db")
 		t.Run(c.line, func(t *testing.T) {
 			fails(t, execute(t, text, "load", db), exitError, "standard input line 3: "+c.complaint,
@@ -242,7 +242,7 @@ func TestLoad_refusesWhatPackageJSONLetsPass(t *testing.T) {
 
 func TestLoad_readsEveryEscape(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "db")
-	text := `{"stoat":1}` + "\n" + `{ "key" : "\ud83d\uDE00\u00e4\ufffd" , ` +
+	text := `{"stoat":2}` + "\n" + `{ "key" : "\ud83d\uDE00\u00e4\ufffd" , ` +
 		`"value":"\\ud800 \"key\":null \/\b\f\n\r\t" }` + "\n" + `{"end":true}` + "\n"
 	if r := execute(t, text, "load", db); r.code != exitOK {
 		t.Fatal(r.err)
@@ -252,7 +252,7 @@ func TestLoad_readsEveryEscape(t *testing.T) {
 
 func TestLoad_keepsWhatWasLoadedBeforeTheError(t *testing.T) {
 	var text bytes.Buffer
-	text.WriteString(`{"stoat":1}` + "\n")
+	text.WriteString(`{"stoat":2}` + "\n")
 	for i := range batchEntriesMax + 5 {
 		fmt.Fprintf(&text, `{"key":"%08d","value":"v"}`+"\n", i)
 	}
@@ -276,7 +276,7 @@ func TestLoad_keepsWhatWasLoadedBeforeTheError(t *testing.T) {
 
 func TestLoad_takesLinesOfOtherSystems(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "db")
-	text := "{\"stoat\":1}\r\n {\"bucket\":[],\"key\":\"a\",\"value\":\"b\"} \r\n{\"end\":true}"
+	text := "{\"stoat\":2}\r\n {\"bucket\":[],\"key\":\"a\",\"value\":\"b\"} \r\n{\"end\":true}"
 	if r := execute(t, text, "load", db); r.code != exitOK {
 		t.Fatal(r.err)
 	}
@@ -297,20 +297,21 @@ func FuzzParseRecord(f *testing.F) {
 		if k, err := r.kind(); err != nil || k != entryKind {
 			return
 		}
-		key, value := r.entry()
-		if value == nil {
-			value = []byte{}
+		e := r.entry()
+		if e.value == nil {
+			e.value = []byte{}
 		}
 		var again bytes.Buffer
-		if err := entryRecord(r.path(), key, value).write(&again); err != nil {
+		if err := entryRecord(r.path(), &e).write(&again); err != nil {
 			t.Fatal(err)
 		}
 		s, err := parseRecord(again.Bytes())
 		if err != nil {
 			t.Fatalf("%s is written as %s: %v", line, again.Bytes(), err)
 		}
-		gotKey, gotValue := s.entry()
-		if !bytes.Equal(gotKey, key) || !bytes.Equal(gotValue, value) {
+		got := s.entry()
+		if !bytes.Equal(got.key, e.key) || !bytes.Equal(got.value, e.value) ||
+			!got.expires.Equal(e.expires) {
 			t.Fatalf("%s is written as %s", line, again.Bytes())
 		}
 		equal(t, strings.Join(s.path(), "/"), strings.Join(r.path(), "/"))
@@ -321,7 +322,8 @@ func BenchmarkParseRecord(b *testing.B) {
 	for _, size := range []int{20, 2000} {
 		value := strings.Repeat("a line of text,\n\"ü\"", size/20)
 		var line bytes.Buffer
-		if err := entryRecord(path{"a"}, []byte("some/key"), []byte(value)).write(&line); err != nil {
+		e := &entry{key: []byte("some/key"), value: []byte(value)}
+		if err := entryRecord(path{"a"}, e).write(&line); err != nil {
 			b.Fatal(err)
 		}
 		b.Run(fmt.Sprint(size), func(b *testing.B) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -18,14 +19,46 @@ func eachEntry(
 	ctx context.Context, b bucket, r stoat.Range, fn func(e *entry) error,
 ) error {
 	var e entry
-	for key, value := range b.Scan(r) {
+	c := b.Cursor()
+	step := c.Next
+	if r.Reverse {
+		step = c.Prev
+	}
+	n := 0
+	for e.key, e.value = firstOf(c, r); e.key != nil; e.key, e.value = step() {
+		if outside(e.key, r) || r.Limit > 0 && n == r.Limit {
+			break
+		}
 		if err := interrupted(ctx); err != nil {
 			return err
 		}
-		e = entry{key: key, value: value}
+		n++
+		e.expires = c.Expires()
 		if err := fn(&e); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.Err()
+}
+
+// firstOf moves the cursor to where a loop over the range begins.
+func firstOf(c *stoat.Cursor, r stoat.Range) (key, value []byte) {
+	switch {
+	case r.Reverse && len(r.End) > 0:
+		c.Seek(r.End)
+		return c.Prev()
+	case r.Reverse:
+		return c.Last()
+	case len(r.Start) > 0:
+		return c.Seek(r.Start)
+	}
+	return c.First()
+}
+
+// outside reports whether a loop over the range ends before the key.
+func outside(key []byte, r stoat.Range) bool {
+	if r.Reverse {
+		return bytes.Compare(key, r.Start) < 0
+	}
+	return len(r.End) > 0 && bytes.Compare(key, r.End) >= 0
 }

@@ -49,7 +49,11 @@ func get(s *stdio, db string, from path, f *format, arg string) error {
 			return err
 		}
 		if f.json {
-			return entryRecord(from, key, value).write(s.out)
+			e := entry{key: key, value: value}
+			if e.expires, err = expiryOf(b, key); err != nil {
+				return err
+			}
+			return entryRecord(from, &e).write(s.out)
 		}
 		_, err = s.out.WriteString(f.document(value, s.outTerminal))
 		return err

@@ -260,7 +260,7 @@ func importNext(job *intake.Job, r entryReader, skipBad bool) error {
 	case e.expires.IsZero():
 		err = job.Put(e.key, e.value)
 	default:
-		err = job.PutTTL(e.key, e.value, timeLeft(e.expires))
+		err = job.PutUntil(e.key, e.value, e.expires, !e.expires.After(time.Now()))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.where(), err)

@@ -54,7 +54,7 @@ func TestImport_readsStandardInputAndCompressedFiles(t *testing.T) {
 		}
 		equal(t, output(t, "keys", db), want)
 	}
-	dump := "{\"stoat\":1}\n{\"key\":\"k\",\"value\":\"v\"}\n{\"end\":true}\n"
+	dump := "{\"stoat\":2}\n{\"key\":\"k\",\"value\":\"v\"}\n{\"end\":true}\n"
 	gz, _ = packed(t, dump)
 	db := filepath.Join(t.TempDir(), "db")
 	output(t, "load", db, written(t, gz))
@@ -103,7 +103,7 @@ func TestImport_ofStandardInputIsAllOrNothing(t *testing.T) {
 		args := append([]string{"import", "-jsonl", "-", db}, flags...)
 		fails(t, execute(t, lines.String()+"x\n", args...), exitError,
 			"standard input line 25001: not JSON", "this run has imported nothing")
-		equal(t, output(t, "dump", db), "{\"stoat\":1}\n{\"end\":true}\n")
+		equal(t, output(t, "dump", db), "{\"stoat\":2}\n{\"end\":true}\n")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	in := &interrupter{strings.NewReader(lines.String()), lines.Len() - 100, cancel}
@@ -112,7 +112,7 @@ func TestImport_ofStandardInputIsAllOrNothing(t *testing.T) {
 	if !errors.Is(err, errInterrupted) || !strings.HasSuffix(err.Error(), "imported nothing") {
 		t.Errorf("interrupted it returns %v", err)
 	}
-	equal(t, output(t, "dump", db), "{\"stoat\":1}\n{\"end\":true}\n")
+	equal(t, output(t, "dump", db), "{\"stoat\":2}\n{\"end\":true}\n")
 	if r := execute(t, lines.String(), "import", "-jsonl", "-", db); r.code != exitOK ||
 		!strings.HasPrefix(r.out, "25,000 entries, ") {
 		t.Errorf("exit code %d, it prints %s%s", r.code, r.out, r.err)

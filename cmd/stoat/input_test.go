@@ -13,7 +13,7 @@ import (
 // twoBatches returns a dump with more lines than go into one transaction.
 func twoBatches() string {
 	var b strings.Builder
-	b.WriteString("{\"stoat\":1}\n")
+	b.WriteString("{\"stoat\":2}\n")
 	for i := range batchEntriesMax + 500 {
 		fmt.Fprintf(&b, "{\"key\":\"%06d\",\"value\":\"%d\"}\n", i, i)
 	}

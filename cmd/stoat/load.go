@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/meter"
@@ -47,16 +48,22 @@ compressed with gzip or zstd.`, countText(batchEntriesMax), batchBytesMax>>20),
 
 // openDump opens the dump that the arguments after the database name.
 func openDump(ctx context.Context, s *stdio, args []string) (*input, error) {
-	if len(args) == 0 {
-		return openInput(ctx, s, "-")
+	name := "-"
+	if len(args) > 0 {
+		name = args[0]
 	}
-	return openInput(ctx, s, args[0])
+	in, err := openInput(ctx, s, name)
+	if errors.Is(err, errInterrupted) {
+		err = errNothingLoaded
+	}
+	return in, err
 }
 
 // load reads a dump into a database.
 func load(ctx context.Context, s *stdio, dir string, from *input) error {
 	lines := newLineReader(from)
-	if err := readHeader(lines, from.name); err != nil { // before the database is created
+	version, err := readHeader(lines, from.name) // before the database is created
+	if err != nil {
 		return err
 	}
 	db, err := open(dir, nil)
@@ -69,12 +76,23 @@ func load(ctx context.Context, s *stdio, dir string, from *input) error {
 		from:     from,
 		lines:    lines,
 		progress: newProgress(s, "load", from.size()),
+		version:  version,
 		loaded:   1,
 	}
 	err = l.run()
 	l.batch.rollback()
 	l.progress.Finish()
-	return closeAfter(s, db, l.outcome(err))
+	return closeAfter(s, db, errors.Join(l.outcome(err), l.note(s.err)))
+}
+
+// note says what about the dump is worth knowing.
+func (l *loader) note(w io.Writer) (err error) {
+	err = noteVersion(w, l.from.name, l.version)
+	if l.expired > 0 && err == nil {
+		_, err = fmt.Fprintf(w, "stoat: note: of %s, %s had expired and were not loaded\n", l.from.name,
+			countedEntries(l.expired))
+	}
+	return err
 }
 
 // outcome adds to the error that ended the load what is in the database.
@@ -92,23 +110,34 @@ func (l *loader) outcome(err error) error {
 		"the start, which does no harm", errInterrupted, l.loaded+1, l.from.name)
 }
 
-// readHeader reads the first line of a dump, which has that name in messages.
-func readHeader(lines *lineReader, name string) error {
+// noteVersion says what a dump of an old version lacks.
+func noteVersion(w io.Writer, name string, version int) error {
+	if version > dumpWithoutExpiry {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "stoat: note: %s is a dump of version %d, which does not say when entries "+
+		"expire: all of them stay\n", name, version)
+	return err
+}
+
+// readHeader reads the first line of a dump, which has that name in messages, and returns the
+// version of its format.
+func readHeader(lines *lineReader, name string) (version int, err error) {
 	line, err := lines.next()
 	if errors.Is(err, errInterrupted) {
-		return errNothingLoaded
+		return 0, errNothingLoaded
 	}
+	r := new(record)
 	if err == nil {
-		r, parseErr := parseRecord(line)
-		if parseErr != nil {
-			r = new(record) // whatever it is, it is no header
+		if parsed, parseErr := parseRecord(line); parseErr == nil {
+			r = parsed // what else it is, it is no header
 		}
 		err = r.checkHeader()
 	}
 	if err != nil {
-		return fmt.Errorf("%s line 1: %w", name, err)
+		return 0, fmt.Errorf("%s line 1: %w", name, err)
 	}
-	return nil
+	return *r.Stoat, nil
 }
 
 // loader writes the records of one dump.
@@ -118,7 +147,9 @@ type loader struct {
 	from     *input
 	lines    *lineReader
 	progress *meter.Line
-	loaded   int // the last line that is durable with all before it
+	version  int   // of the dump
+	loaded   int   // the last line that is durable with all before it
+	expired  int64 // entries whose time was over
 
 	// The bucket of the last record, which is often that of the next one too.
 	tx *stoat.Tx
@@ -175,7 +206,7 @@ func (l *loader) line(line []byte) (end bool, err error) {
 	if k == bucketKind {
 		err = b.SetSequence(*r.Sequence)
 	} else {
-		err = b.Put(r.entry())
+		err = l.put(b, r.entry())
 	}
 	if err != nil {
 		return false, err
@@ -185,6 +216,20 @@ func (l *loader) line(line []byte) (end bool, err error) {
 		l.loaded = l.lines.number
 	}
 	return false, err
+}
+
+// put writes an entry; one that has expired is one that is not there.
+func (l *loader) put(b bucket, e entry) error {
+	if e.expires.IsZero() {
+		return b.Put(e.key, e.value)
+	}
+	if l.version == dumpWithoutExpiry {
+		return fmt.Errorf("a time of expiry, which a dump of version %d does not have", l.version)
+	}
+	if !e.expires.After(time.Now()) {
+		l.expired++
+	}
+	return b.PutUntil(e.key, e.value, e.expires)
 }
 
 // bucket returns the bucket to write to in the transaction of the batch.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/stoatdb/stoat"
 )
@@ -16,6 +17,8 @@ func putCommand() *command {
 	into := bucketFlag(flags)
 	f := new(format)
 	f.inputFlags(flags)
+	ttl := new(timeToLive)
+	flags.Var(ttl, "ttl", "the key expires after `TIME`, like 90s, 1h30m or 7d; else it stays")
 	return &command{
 		name:      "put",
 		arguments: "DB KEY VALUE",
@@ -23,24 +26,26 @@ func putCommand() *command {
 		details: `
 The database and the bucket are created if need be. VALUE - stands for what is
 on standard input, all of it; with -hex or -base64 that is decoded too. When the
-command ends, the value is safe on the disk.`,
+command ends, the value is safe on the disk. Without -ttl it stays, also where
+an earlier value of the key would have expired; see "stoat help ttl".`,
 		min: 3, max: 3,
 		flags: flags,
 		run: func(s *stdio, args []string) error {
-			return put(s, args[0], *into, f, args[1], args[2])
+			return put(s, args[0], *into, f, time.Duration(*ttl), args[1:])
 		},
 	}
 }
 
-func put(s *stdio, db string, into path, f *format, keyArg, valueArg string) error {
+// put stores what the arguments, a key and a value, stand for. It stays if the time to live is 0.
+func put(s *stdio, db string, into path, f *format, ttl time.Duration, args []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	key, err := f.decodeKey(keyArg)
+	key, err := f.decodeKey(args[0])
 	if err != nil {
 		return err
 	}
-	value, err := readValue(s, f, valueArg)
+	value, err := readValue(s, f, args[1])
 	if err != nil {
 		return err
 	}
@@ -48,6 +53,9 @@ func put(s *stdio, db string, into path, f *format, keyArg, valueArg string) err
 		b, err := into.create(tx)
 		if err != nil {
 			return err
+		}
+		if ttl > 0 {
+			return b.PutTTL(key, value, ttl)
 		}
 		return b.Put(key, value)
 	})

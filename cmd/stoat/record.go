@@ -8,12 +8,16 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// dumpVersion is the version of the dump format that this program writes and reads.
-const dumpVersion = 1
+// Versions of the dump format. This program writes the newest and reads all.
+const (
+	dumpWithoutExpiry = 1 // it does not say when entries expire
+	dumpVersion       = 2
+)
 
 // record is one line of a dump: the header, a bucket, an entry, or the end. Entries and buckets are
 // also what other commands print as JSON.
@@ -26,12 +30,15 @@ type record struct {
 	Key64    []byte   `json:"key64,omitempty"`    // instead, if it is not valid UTF-8
 	Value    *string  `json:"value,omitempty"`
 	Value64  []byte   `json:"value64,omitempty"` // instead, if it is not valid UTF-8
-	End      bool     `json:"end,omitempty"`     // the last line
+
+	Expires *time.Time `json:"expires,omitempty"` // of an entry that does
+	End     bool       `json:"end,omitempty"`     // the last line
 }
 
 // fieldNames are the names of the fields of a record. It is immutable.
 var fieldNames = [...]string{
-	"stoat", "bucket", "bucket64", "sequence", "key", "key64", "value", "value64", "end",
+	"stoat", "bucket", "bucket64", "sequence", "key", "key64", "value", "value64",
+	"expires", "end",
 }
 
 // kind says what a record is.
@@ -50,18 +57,22 @@ func headerRecord() *record {
 	return &record{Stoat: &version}
 }
 
-// entryRecord returns the record of a key and its value, or of the key alone if value is nil.
-func entryRecord(in path, key, value []byte) *record {
+// entryRecord returns the record of an entry, or of its key alone if the value is nil.
+func entryRecord(in path, e *entry) *record {
 	r := new(record)
 	r.setBucket(in)
-	if r.Key = utf8Text(key); r.Key == nil {
-		r.Key64 = key
+	if r.Key = utf8Text(e.key); r.Key == nil {
+		r.Key64 = e.key
 	}
-	if value == nil {
+	if !e.expires.IsZero() {
+		at := e.expires.UTC()
+		r.Expires = &at
+	}
+	if e.value == nil {
 		return r
 	}
-	if r.Value = utf8Text(value); r.Value == nil {
-		r.Value64 = value
+	if r.Value = utf8Text(e.value); r.Value == nil {
+		r.Value64 = e.value
 	}
 	return r
 }
@@ -113,6 +124,11 @@ func parseRecord(line []byte) (*record, error) {
 	r := new(record)
 	if err := json.Unmarshal(line, r); err != nil {
 		return nil, fmt.Errorf("not what dump writes: %w", err)
+	}
+	if r.Expires != nil {
+		if year := r.Expires.UTC().Year(); year < 0 || year > 9999 {
+			return nil, fmt.Errorf("a time of expiry in the year %d", year)
+		}
 	}
 	return r, checkStrict(line)
 }
@@ -191,6 +207,9 @@ func runeEscape(s []byte) (size int, err error) {
 func (r *record) kind() (kind, error) {
 	header, bucket, end := r.Stoat != nil, r.Sequence != nil, r.End
 	hasKey, hasValue := r.Key != nil || r.Key64 != nil, r.Value != nil || r.Value64 != nil
+	if r.Expires != nil && !(hasKey && hasValue) {
+		return 0, errors.New("a time of expiry, and no key with a value")
+	}
 	hasPath := r.Bucket != nil || r.Bucket64 != nil
 	switch {
 	case r.Bucket != nil && r.Bucket64 != nil, r.Key != nil && r.Key64 != nil,
@@ -210,7 +229,7 @@ func (r *record) kind() (kind, error) {
 
 // checkHeader returns an error unless the record is the header of a dump that this program reads.
 func (r *record) checkHeader() error {
-	if k, err := r.kind(); err != nil || k != headerKind || *r.Stoat < dumpVersion {
+	if k, err := r.kind(); err != nil || k != headerKind || *r.Stoat < dumpWithoutExpiry {
 		return fmt.Errorf("not a dump, which starts with {\"stoat\":%d}: load what \"stoat dump\" has "+
 			"written", dumpVersion)
 	}
@@ -232,14 +251,17 @@ func (r *record) path() path {
 	return p
 }
 
-// entry returns the key and the value of the record of an entry.
-func (r *record) entry() (key, value []byte) {
-	key, value = r.Key64, r.Value64
+// entry returns the entry that the record is.
+func (r *record) entry() entry {
+	e := entry{key: r.Key64, value: r.Value64}
 	if r.Key != nil {
-		key = []byte(*r.Key)
+		e.key = []byte(*r.Key)
 	}
 	if r.Value != nil {
-		value = []byte(*r.Value)
+		e.value = []byte(*r.Value)
 	}
-	return key, value
+	if r.Expires != nil {
+		e.expires = *r.Expires
+	}
+	return e
 }

@@ -19,9 +19,9 @@ verified. To put the new database in the place of the old one, keep the old
 folder under another name until you know that you do not need it. For backups of
 the new database, choose another folder than DIR.
 
-FILE is what "stoat backup DB -" has written, and - is that on standard input; it
-may be compressed with gzip or zstd. If it was cut off or is damaged, the exit
-code is 4, and there is no database at NEWDB.`,
+FILE is what "stoat backup DB -" has written, and - is that on standard input.
+It may be compressed with gzip or zstd. If it was cut off or is damaged, the
+exit code is 4, and there is no database at NEWDB.`,
 		min: 2, max: 2,
 		flags: newFlags(),
 		run: func(s *stdio, args []string) error {

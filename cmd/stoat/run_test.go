@@ -169,7 +169,7 @@ func TestRun_readsAroundAMissingTable(t *testing.T) {
 	for _, args := range [][]string{
 		{"put", db, "ant", "1"}, {"del", db, "ant"}, {"load", db}, {"compact", db},
 	} {
-		r := execute(t, `{"stoat":1}`, args...)
+		r := execute(t, `{"stoat":2}`, args...)
 		fails(t, r, exitDamaged, "database at "+db+" is damaged: ", "restore a backup")
 	}
 }
@@ -202,7 +202,7 @@ func TestRun_saysThatADatabaseIsDamaged(t *testing.T) {
 			{"bulk-load", db},
 			{"compact", db},
 		} {
-			r := execute(t, `{"stoat":1}`, args...)
+			r := execute(t, `{"stoat":2}`, args...)
 			fails(t, r, exitDamaged, "database at "+db+" is damaged: ", "restore a backup")
 			if strings.Contains(r.err, "no database") {
 				t.Errorf("stoat %q: %s", args, r.err)

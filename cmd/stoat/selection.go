@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 
@@ -14,6 +16,7 @@ type selection struct {
 	prefix, start, end string
 	reverse            bool
 	limit              int
+	expires            bool
 	format             format
 }
 
@@ -26,12 +29,14 @@ should read -json, which keeps apart whatever the bytes are:
   %s
 
 "bucket" is left out in the root bucket; "key64" and "value64" hold base64 where
-the bytes are not valid UTF-8.`
+the bytes are not valid UTF-8; "expires" is there if the key does. -expires
+prints that in lines of text too, behind the key.`
 
 // selectionFlags adds the flags of a selection.
 func selectionFlags(flags *flag.FlagSet) *selection {
 	c := &selection{in: bucketFlag(flags)}
 	c.rangeFlags(flags)
+	flags.BoolVar(&c.expires, "expires", false, "print behind the key when it expires, or never")
 	c.format.flags(flags)
 	return c
 }
@@ -79,12 +84,7 @@ func narrow(r stoat.Range, start, end []byte) stoat.Range {
 // scan prints the entries of the selection.
 func (c *selection) scan(s *stdio, db string) error {
 	return c.read(s, db, func(b bucket, r stoat.Range) error {
-		for key, value := range b.Scan(r) {
-			if err := c.print(s, key, value); err != nil {
-				return err
-			}
-		}
-		return nil
+		return eachEntry(context.Background(), b, r, func(e *entry) error { return c.print(s, e) })
 	})
 }
 
@@ -92,7 +92,18 @@ func (c *selection) scan(s *stdio, db string) error {
 func (c *selection) keys(s *stdio, db string) error {
 	return c.read(s, db, func(b bucket, r stoat.Range) error {
 		for key := range b.Keys(r) {
-			if err := c.print(s, key, nil); err != nil {
+			e := entry{key: key}
+			if c.expires || c.format.json {
+				var err error
+				e.expires, err = expiryOf(b, key)
+				if errors.Is(err, stoat.ErrNotFound) {
+					continue // it has expired since the loop began
+				}
+				if err != nil {
+					return err
+				}
+			}
+			if err := c.print(s, &e); err != nil {
 				return err
 			}
 		}
@@ -117,14 +128,17 @@ func (c *selection) read(
 	})
 }
 
-// print writes an entry, or a key alone if value is nil.
-func (c *selection) print(s *stdio, key, value []byte) error {
+// print writes an entry, or its key alone if the value is nil.
+func (c *selection) print(s *stdio, e *entry) error {
 	if c.format.json {
-		return entryRecord(*c.in, key, value).write(s.out)
+		return entryRecord(*c.in, e).write(s.out)
 	}
-	line := c.format.item(key, s.outTerminal)
-	if value != nil {
-		line += "\t" + c.format.item(value, s.outTerminal)
+	line := c.format.item(e.key, s.outTerminal)
+	if c.expires {
+		line += "\t" + expiryText(e.expires)
+	}
+	if e.value != nil {
+		line += "\t" + c.format.item(e.value, s.outTerminal)
 	}
 	_, err := fmt.Fprintln(s.out, line)
 	return err

@@ -42,8 +42,8 @@ type Options struct {
 type Space interface {
 	// Put is that of [stoat.Bucket], and so are the others.
 	Put(key, value []byte) error
-	Delete(key []byte) error                           // that of [stoat.Bucket]
 	PutTTL(key, value []byte, ttl time.Duration) error // that of [stoat.Bucket]
+	PutUntil(key, value []byte, at time.Time) error    // that of [stoat.Bucket]
 	DeleteRange(r stoat.Range) error                   // that of [stoat.Bucket]
 	NextSequence() (uint64, error)                     // that of [stoat.Bucket]
 	Sequence() (uint64, error)                         // that of [stoat.Bucket]
@@ -234,21 +234,18 @@ func (j *Job) Put(key, value []byte) error {
 	return j.target.Put(key, value)
 }
 
-// PutTTL is Put for an entry that expires. If the time that is left is not more than 0, there is no
-// entry under the key afterwards.
-func (j *Job) PutTTL(key, value []byte, left time.Duration) error {
-	if left > 0 {
-		if err := j.begin(); err != nil {
-			return err
-		}
-		j.Wrote(len(key) + len(value))
-		return j.target.PutTTL(key, value, left)
-	}
-	j.mark.Counts.Expired++
+// PutUntil stores an entry that expires at a moment. If that is over, as the caller says, there is
+// no such key afterwards.
+func (j *Job) PutUntil(key, value []byte, at time.Time, over bool) error {
 	if err := j.begin(); err != nil {
 		return err
 	}
-	return j.target.Delete(key)
+	if over {
+		j.mark.Counts.Expired++
+	} else {
+		j.Wrote(len(key) + len(value))
+	}
+	return j.target.PutUntil(key, value, at)
 }
 
 // Append stores a numbered entry in the target.

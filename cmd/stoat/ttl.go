@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoatdb/stoat"
+)
+
+// ttlFlags is the flags of ttl.
+type ttlFlags struct {
+	in     *path
+	format format
+	set    timeToLive
+	stay   bool
+}
+
+func ttlCommand() *command {
+	flags := newFlags()
+	o := &ttlFlags{in: bucketFlag(flags)}
+	o.format.inputFlags(flags)
+	flags.BoolVar(&o.format.json, "json", false, "print JSON: when the key expires")
+	flags.Var(&o.set, "set", "let the key expire after `TIME`, like 90s, 1h30m or 7d")
+	flags.BoolVar(&o.stay, "stay", false, "let the key stay for ever")
+	return &command{
+		name:      "ttl",
+		arguments: "DB KEY",
+		summary:   "print or change how long a key stays",
+		details: `
+Prints the time until the key expires, like 59m3.5s, or never. If there is no
+such key, or no more, the exit code is 3. -set and -stay change that, print
+nothing, and leave the value as it is. With -json the time is an absolute one:
+
+  {"key":"text","expires":"2030-01-02T15:04:05.678Z"}
+
+A key that does not expire has no "expires".`,
+		min: 2, max: 2,
+		flags: flags,
+		run:   func(s *stdio, args []string) error { return o.run(s, args[0], args[1]) },
+	}
+}
+
+// run prints or changes the time to live of a key.
+func (o *ttlFlags) run(s *stdio, db, arg string) error {
+	if err := o.format.check(); err != nil {
+		return err
+	}
+	changes := o.stay || o.set > 0
+	if o.stay && o.set > 0 || changes && o.format.json {
+		return usagef("-set, -stay and -json exclude each other")
+	}
+	key, err := o.format.decodeKey(arg)
+	if err != nil {
+		return err
+	}
+	// Opening for writing would create the database.
+	err = view(s, db, func(tx *stoat.Tx) error {
+		b, err := o.in.find(tx)
+		if err != nil {
+			return err
+		}
+		if changes {
+			_, _, err = b.TTL(key)
+			return err
+		}
+		return o.print(s, b, key)
+	})
+	if err == nil && changes {
+		err = update(s, db, func(tx *stoat.Tx) error { return o.change(tx, key) })
+	}
+	if errors.Is(err, stoat.ErrNotFound) {
+		return fmt.Errorf("%s: %w", quote(key), err)
+	}
+	return err
+}
+
+// print writes how long the key stays.
+func (o *ttlFlags) print(s *stdio, b bucket, key []byte) error {
+	if o.format.json {
+		at, err := expiryOf(b, key)
+		if err != nil {
+			return err
+		}
+		return entryRecord(*o.in, &entry{key: key, expires: at}).write(s.out)
+	}
+	ttl, expires, err := b.TTL(key)
+	if err != nil {
+		return err
+	}
+	text := "never"
+	if expires {
+		text = ttl.Round(time.Millisecond).String()
+	}
+	_, err = fmt.Fprintln(s.out, text)
+	return err
+}
+
+// change stores the value of the key anew.
+func (o *ttlFlags) change(tx *stoat.Tx, key []byte) error {
+	b, err := o.in.find(tx)
+	if err != nil {
+		return err
+	}
+	value, err := b.Get(key)
+	switch {
+	case err != nil:
+		return err
+	case o.stay:
+		return b.Put(key, value)
+	}
+	return b.PutTTL(key, value, time.Duration(o.set))
+}
