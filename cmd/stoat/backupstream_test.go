@@ -114,7 +114,8 @@ func TestRestoreStream_endsWhenInterrupted(t *testing.T) {
 	if !errors.Is(err, errInterrupted) || err.Error() != "interrupted; nothing was restored" {
 		t.Errorf("it returns %v", err)
 	}
-	if manifests, err := filepath.Glob(filepath.Join(dir, "MANIFEST-*")); err != nil || manifests != nil {
-		t.Errorf("it leaves %v (%v)", manifests, err)
+	left, err := filepath.Glob(filepath.Join(dir, "MANIFEST-*"))
+	if err != nil || left != nil {
+		t.Errorf("it leaves %v (%v)", left, err)
 	}
 }

@@ -115,8 +115,8 @@ func noteVersion(w io.Writer, name string, version int) error {
 	if version > dumpWithoutExpiry {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "stoat: note: %s is a dump of version %d, which does not say when entries "+
-		"expire: all of them stay\n", name, version)
+	_, err := fmt.Fprintf(w, "stoat: note: %s is a dump of version %d, which does not say when "+
+		"entries expire: all of them stay\n", name, version)
 	return err
 }
 

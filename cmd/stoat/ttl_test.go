@@ -52,7 +52,8 @@ func TestTTL_changesHowLongAKeyStays(t *testing.T) {
 	output(t, "ttl", db, "hour", "-stay")
 	equal(t, output(t, "ttl", db, "hour"), "never\n")
 	output(t, "ttl", db, "stays", "-set", "2d12h")
-	if text := output(t, "ttl", db, "stays"); !strings.HasPrefix(text, "59h59m5") && text != "60h0m0s\n" {
+	text := output(t, "ttl", db, "stays")
+	if !strings.HasPrefix(text, "59h") && text != "60h0m0s\n" {
 		t.Errorf("it stays for %s", text)
 	}
 	equal(t, output(t, "scan", db, "-end", "t"), "hour\t1\nstays\t2\n")
