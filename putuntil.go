@@ -26,5 +26,5 @@ func (s *space) PutUntil(key, value []byte, at time.Time) error {
 		return errNoMoment
 	}
 	until := at.Add(time.Millisecond - 1).UnixMilli() // of time.Time, so that none is too late
-	return s.tx.putUntil(s.key(key), value, uint64(max(until, 1)))
+	return s.session.putUntil(s.key(key), value, uint64(max(until, 1)))
 }
