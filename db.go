@@ -30,24 +30,27 @@ type DB struct {
 // Opening after a clean Close reads one small file; after a crash it also replays the log. A new
 // database is on disk when its first transaction has begun, or it is closed.
 func Open(dir string, opts *Options) (*DB, error) {
+	if err := opts.check(); err != nil {
+		return nil, fmt.Errorf("open database %s: %w", dir, err)
+	}
 	return open(vfs.OS(), dir, opts, engine.Tuning{})
 }
 
 // OpenMemory returns an empty database that lives in memory only: the same engine, with nothing on
 // disk and nothing kept after Close.
 func OpenMemory(opts *Options) (*DB, error) {
+	if err := opts.check(); err != nil {
+		return nil, fmt.Errorf("open database in memory: %w", err)
+	}
 	return openMemory(opts, engine.Tuning{})
 }
 
 // openMemory is OpenMemory with an engine tuned for the occasion; internal/tuned calls it by its
 // name.
 func openMemory(opts *Options, t engine.Tuning) (*DB, error) {
-	o, err := opts.engine()
-	if err == nil && o.ReadOnly {
-		err = fmt.Errorf("there would be nothing in it: %w", ErrReadOnly)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open database in memory: %w", err)
+	o := opts.engine()
+	if o.ReadOnly {
+		return nil, fmt.Errorf("open database in memory: there would be nothing in it: %w", ErrReadOnly)
 	}
 	o.Volatile, o.Tuning = true, t
 	return start(memfs.New(), "memory", o)
@@ -56,10 +59,7 @@ func openMemory(opts *Options, t engine.Tuning) (*DB, error) {
 // open is Open on any file system, with an engine tuned for the occasion; internal/tuned calls it
 // by its name.
 func open(fs vfs.FS, dir string, opts *Options, t engine.Tuning) (*DB, error) {
-	o, err := opts.engine()
-	if err != nil {
-		return nil, fmt.Errorf("open database %s: %w", dir, err)
-	}
+	o := opts.engine()
 	o.Tuning = t
 	return start(fs, dir, o)
 }

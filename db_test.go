@@ -98,10 +98,14 @@ func TestOpen_leavesAnEmptyDatabaseThatNobodyWroteTo(t *testing.T) {
 
 func TestOpen_refusesSenselessOptions(t *testing.T) {
 	tests := map[string]stoat.Options{
-		"Sync":        {Sync: 9},
-		"Compression": {Compression: 9},
-		"MemoryLimit": {MemoryLimit: -1},
-		"LockTimeout": {LockTimeout: -time.Second},
+		"Options.Sync is 9: it must be SyncAlways or":       {Sync: 9},
+		"Options.Compression is 9: it must be":              {Compression: 9},
+		"Options.MemoryLimit is -1: it must be 0, which":    {MemoryLimit: -1},
+		"Options.MemoryLimit is 1: it must be 0, which":     {MemoryLimit: 1},
+		"Options.MemoryLimit is 2097151: it must be 0":      {MemoryLimit: 2<<20 - 1},
+		"Options.ValueThreshold is 1: it must be 0, which":  {ValueThreshold: 1},
+		"Options.ValueThreshold is 63: it must be 0, which": {ValueThreshold: 63},
+		"Options.LockTimeout is -1s: it must be 0, which":   {LockTimeout: -time.Second},
 	}
 	for name, opts := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +114,7 @@ func TestOpen_refusesSenselessOptions(t *testing.T) {
 				func() (*stoat.DB, error) { return stoat.OpenMemory(&opts) },
 			} {
 				if _, err := open(); err == nil || !strings.Contains(err.Error(), name) {
-					t.Errorf("error %v, want one that names %s", err, name)
+					t.Errorf("error %v, want one with %q", err, name)
 				}
 			}
 		})

@@ -55,6 +55,9 @@ var (
 	ErrTooLarge = errors.New("too large")
 )
 
+// errReadTx is what a write in a read-only transaction returns.
+var errReadTx = fmt.Errorf("write in an Update: %w", ErrReadOnly)
+
 // errManaged is what Commit returns inside View and Update.
 var errManaged = errors.New(
 	"commit of a transaction that View or Update manages: return nil from the function instead")

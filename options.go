@@ -54,6 +54,9 @@ type Options struct {
 // good part of it.
 const minValueThreshold = 64
 
+// minMemoryLimit is the least room in which flushes are of a size that merges can cope with.
+const minMemoryLimit = 2 << 20
+
 // SyncMode says when a commit is durable.
 type SyncMode uint8
 
@@ -86,23 +89,36 @@ var compressions = [...]engine.Compression{
 	CompressionZstd: engine.CompressionZstd,
 }
 
-// engine returns the engine's form of o, which may be nil.
-func (o *Options) engine() (engine.Options, error) {
+// check returns an error unless all options can be used; o may be nil.
+func (o *Options) check() error {
 	if o == nil {
-		o = new(Options)
+		return nil
+	}
+	bad := func(name string, value any, allowed string) error {
+		return fmt.Errorf("Options.%s is %v: it must be %s", name, value, allowed)
 	}
 	switch {
 	case o.Sync > SyncNever:
-		return engine.Options{}, fmt.Errorf("unknown Options.Sync %d", o.Sync)
+		return bad("Sync", o.Sync, "SyncAlways or SyncNever")
 	case int(o.Compression) >= len(compressions):
-		return engine.Options{}, fmt.Errorf("unknown Options.Compression %d", o.Compression)
-	case o.MemoryLimit < 0:
-		return engine.Options{}, fmt.Errorf("negative Options.MemoryLimit %d", o.MemoryLimit)
+		return bad("Compression", o.Compression,
+			"CompressionAuto, CompressionNone or CompressionZstd")
+	case o.MemoryLimit != 0 && o.MemoryLimit < minMemoryLimit:
+		return bad("MemoryLimit", o.MemoryLimit,
+			"0, which stands for 128 MiB, or at least 2 MiB (2,097,152)")
 	case o.ValueThreshold > 0 && o.ValueThreshold < minValueThreshold:
-		return engine.Options{}, fmt.Errorf("Options.ValueThreshold %d, it must be 0, at least %d, or "+
-			"less than 0", o.ValueThreshold, minValueThreshold)
+		return bad("ValueThreshold", o.ValueThreshold,
+			"0, which stands for 4 KiB, at least 64, or less than 0 for no limit")
 	case o.LockTimeout < 0:
-		return engine.Options{}, fmt.Errorf("negative Options.LockTimeout %v", o.LockTimeout)
+		return bad("LockTimeout", o.LockTimeout, "0, which does not wait, or more")
+	}
+	return nil
+}
+
+// engine returns the engine's form of o, which may be nil and was checked.
+func (o *Options) engine() engine.Options {
+	if o == nil {
+		o = new(Options)
 	}
 	return engine.Options{
 		ReadOnly:       o.ReadOnly,
@@ -112,5 +128,5 @@ func (o *Options) engine() (engine.Options, error) {
 		Compression:    compressions[o.Compression],
 		LockTimeout:    o.LockTimeout,
 		Logger:         o.Logger,
-	}, nil
+	}
 }

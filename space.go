@@ -63,7 +63,7 @@ func (s *space) checkDropped() error {
 // checkWrite returns an error unless the bucket can be written.
 func (s *space) checkWrite() error {
 	if !s.ended() && !s.session.writable {
-		return ErrReadOnly
+		return errReadTx
 	}
 	return s.check()
 }

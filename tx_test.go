@@ -239,6 +239,7 @@ func TestTx_readOnlyTransactionReturnsErrReadOnly(t *testing.T) {
 		}
 		put := tx.Put(nil, nil)
 		wantErr(t, put, stoat.ErrReadOnly)
+		equal(t, put.Error(), "write in an Update: transaction or database is read-only")
 		wantKeys(t, tx, "a")
 	})
 }

@@ -146,8 +146,7 @@ func (f *Feed[T]) writable(tx *stoat.Tx) (*session, error) {
 // update returns the session of a transaction that must be able to write.
 func (f *Feed[T]) update(tx *stoat.Tx) (*session, error) {
 	if !tx.Writable() {
-		return nil, fmt.Errorf("feed %q: write in an Update: this transaction is read-only (%w)",
-			f.name, stoat.ErrReadOnly)
+		return nil, fmt.Errorf("feed %q: write in an Update: %w", f.name, stoat.ErrReadOnly)
 	}
 	s, err := f.session(tx)
 	if err == nil {

@@ -73,8 +73,7 @@ func (n *seen) remember(s *session) {
 func (c *Collection[T]) writer(tx *stoat.Tx) (*session, error) {
 	s, err := c.session(tx)
 	if err == nil && !tx.Writable() {
-		err = c.wrap(fmt.Errorf("write in an Update: this transaction is read-only (%w)",
-			stoat.ErrReadOnly))
+		err = c.wrap(fmt.Errorf("write in an Update: %w", stoat.ErrReadOnly))
 	}
 	return s, err
 }

@@ -9,8 +9,9 @@ import (
 var (
 	// ErrClosed reports use of a closed database.
 	ErrClosed = errors.New("database is closed")
-	// ErrReadOnly reports a write to a database that was opened for reading.
-	ErrReadOnly = errors.New("database is read-only")
+	// ErrReadOnly reports a write to a database that was opened for reading. Others use it for
+	// transactions, too.
+	ErrReadOnly = errors.New("transaction or database is read-only")
 	// ErrPoisoned reports that a write or sync of the log or the manifest has failed before, so
 	// that it is unknown what a crash would leave. Reading goes on; opening the database again
 	// recovers what is durable.
