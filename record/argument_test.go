@@ -74,7 +74,7 @@ func TestCollection_refusesMistakes(t *testing.T) {
 	wantError(t, err, `collection "empty"`, "no fields")
 	view(t, db, func(tx *stoat.Tx) error {
 		err := c.Put(tx, &measured{})
-		wantError(t, err, `collection "measured": write in an Update`, "transaction is read-only")
+		wantError(t, err, `collection "measured": write in an Update`, "write in an Update")
 		if !errors.Is(err, stoat.ErrReadOnly) {
 			t.Errorf("put: %v", err)
 		}
