@@ -89,6 +89,9 @@ func (e *Encoded) DataBytes() int { return e.values.DataBytes() }
 // DecodedBytes returns the length of the values, as they were before they were encoded.
 func (e *Encoded) DecodedBytes() int { return e.lengths.size }
 
+// Length returns the length of value i, as it was before it was encoded.
+func (e *Encoded) Length(i int) int { return int(e.lengths.at(i)) }
+
 // Entry completes an entry, of which the kind is known, with value i as it is stored. It aliases
 // what e was parsed from.
 func (e *Encoded) Entry(i int, entry *keyspace.Entry) {

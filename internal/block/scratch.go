@@ -13,8 +13,6 @@ const (
 type Scratch struct {
 	buf  []byte
 	ends []uint32 // of columns
-
-	Scans uint32 // how many used it, as they count themselves
 }
 
 // Decode returns a value of length bytes that was encoded with d.

@@ -5,66 +5,67 @@ import (
 	"sync/atomic"
 
 	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// unitBytes is what a unit takes beyond what it holds, roughly.
-const unitBytes = 256
+// The policy of the cache: what is worth decoding as a whole, what is kept, and what has to go.
 
-// slot is where a part of a block is, once it is in memory. Finding it there is one load; whoever
-// has loaded it keeps it alive, also when the cache has emptied the slot.
-type slot[T any] struct {
-	atomic.Pointer[unit[T]]
-}
+const (
+	// eagerness is how many times sooner a block is decoded as a whole while there is room for it:
+	// when a quarter of its bytes were decoded in single values. Else all of them have to be, so that
+	// what may have been in vain never costs more than what was of use.
+	eagerness = 4
+	// seekShare of a block, as a divisor, is what a seek into it counts for: few reads follow it, or
+	// many.
+	seekShare = 16
+	// savingShare is how many bytes of units that only save to decode single values are looked at,
+	// for each of those that reads have to wait for when they are gone.
+	savingShare = 4
+	// looksPerByte bounds how many bytes of units are looked at to make room for a byte. If few of
+	// them are cold, those in the cache are worth as much as what would take their place.
+	looksPerByte = 2
+	// stepsMost is how many units of a class are looked at when one comes, half of them at most.
+	stepsMost = 512
+	// anyShare is how many units in passing are evicted for each that is any of them and not the
+	// last: a scan that is repeated finds its first blocks again, and old ones go at last.
+	anyShare = 16
+	// turnBytes is how many bytes a count of the cache is.
+	turnBytes = 4 << 10
+)
 
-// empty takes what is in the slot out of it and of the cache.
-func (s *slot[T]) empty(c *Cache) {
-	if u := s.Load(); u != nil {
-		c.remove(u)
-	}
-}
+// class says what it costs when a unit is gone. Units of a class are in a ring of their own.
+type class uint8
 
-// unit is what a slot holds: one part of a block, to be evicted as a whole.
-type unit[T any] struct {
-	hot   atomic.Bool // used since the clock's hand last passed; beside what is used with it
-	item  T
-	home  *slot[T]
-	bytes int64
-	at    int // index in the cache's ring, guarded by its mutex
-}
+const (
+	needed  class = iota // reads have to bring it in again
+	saving               // each read has to decode its values
+	classes              // so many
+)
 
-// touch notes that the unit is of use. It writes only once a round of the clock, so that readers
-// share the cache line.
-func (u *unit[T]) touch() {
-	if !u.hot.Load() {
-		u.hot.Store(true)
-	}
-}
+// reason is why a unit comes into the cache.
+type reason uint8
 
-func (u *unit[T]) cool() bool     { return u.hot.Swap(false) }
-func (u *unit[T]) leave()         { u.home.CompareAndSwap(u, nil) }
-func (u *unit[T]) size() int64    { return u.bytes }
-func (u *unit[T]) position() *int { return &u.at }
+const (
+	sought  reason = iota // a read looked for what is in it
+	passing               // a scan passes through it
+)
 
-// resident is a unit of any type.
-type resident interface {
-	cool() bool     // clears hot and returns what it was
-	leave()         // empties the slot
-	size() int64    // bytes of memory
-	position() *int // where its index in the ring is kept
-}
-
-// Cache bounds the memory that tables keep decoded blocks in. When there is too much, it evicts by
-// the clock algorithm: a hand goes around all units and takes the first that was not used since it
-// last came by. Finding a unit in its slot does not involve the cache.
+// Cache bounds the memory that tables keep decoded blocks in. When there is too much, what scans
+// have brought in and nobody has used again goes first. Then it evicts by the clock algorithm: a
+// hand goes around all units of a class and takes the first that was not used since it last came
+// by; the hands take turns. Finding a unit in its slot does not involve the cache.
+//
+// Values that a scan brings in once more, not long after they were evicted, are kept.
 //
 // Safe for concurrent use.
 type Cache struct {
 	decompressor block.Decompressor
 	limit, bytes atomic.Int64
 
-	mu   sync.Mutex
-	ring []resident
-	hand int
+	mu      sync.Mutex
+	kept    [classes]ring
+	passing []resident // the last one came last, more or less
+	added   int64      // bytes of all units that ever came
 }
 
 // NewCache returns a cache that holds up to limit bytes.
@@ -79,58 +80,190 @@ func (c *Cache) SetLimit(bytes int64) {
 	c.limit.Store(bytes)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.evictLocked()
+	c.shrinkLocked()
 }
 
 // Bytes returns how much the cache holds.
 func (c *Cache) Bytes() int64 { return c.bytes.Load() }
 
+// worthDecoding reports whether all values of a block are to be decoded, as so many bytes of them
+// are to be read. It writes to memory that readers of the block share, as long as that is not so.
+func (c *Cache) worthDecoding(s *stored, bytes int) bool {
+	all := s.DecodedBytes()
+	room, enough := c.hasRoom(all), all
+	if room {
+		enough = all / eagerness
+	}
+	if int(s.spent.Add(uint32(bytes))) < enough {
+		return false
+	}
+	s.spent.Store(0)
+	return room || c.makeRoom(all)
+}
+
 // hasRoom reports whether so many bytes more fit without evicting anything.
 func (c *Cache) hasRoom(bytes int) bool { return c.bytes.Load()+int64(bytes) <= c.limit.Load() }
 
-// add takes charge of a unit that has just been put in its slot. Others make room for it: it has
-// not had a chance to be used yet.
-func (c *Cache) add(u resident) {
+// makeRoom reports whether so many bytes more fit, and evicts for them what nobody uses, if that is
+// found soon.
+func (c *Cache) makeRoom(bytes int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.bytes.Add(u.size())
-	c.evictLocked()
-	*u.position() = len(c.ring)
-	c.ring = append(c.ring, u)
+	for looked := int64(0); !c.hasRoom(bytes); {
+		switch r := c.turnLocked(); {
+		case len(c.passing) > 0:
+			c.dropPassingLocked()
+		case len(r.units) == 0 || looked > int64(bytes)*looksPerByte:
+			return false
+		default:
+			looked += c.stepLocked(r)
+		}
+	}
+	return true
+}
+
+// add takes charge of a unit that has just been put in its slot. Others make room for it: it has
+// not had a chance to be used yet.
+func (c *Cache) add(u resident, why reason) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x := u.base()
+	c.bytes.Add(x.bytes)
+	c.added += x.bytes
+	c.shrinkLocked()
+	if why == passing && !c.isBackLocked(x) {
+		x.passing, x.at = true, len(c.passing)
+		c.passing = append(c.passing, u)
+		return
+	}
+	c.kept[x.class].insert(u)
 }
 
 // remove gives up a unit, if the cache still has it, and empties its slot.
 func (c *Cache) remove(u resident) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if at := *u.position(); at < len(c.ring) && c.ring[at] == u {
-		c.removeLocked(at)
+	x := u.base()
+	if units := c.listLocked(x); x.at < len(units) && units[x.at] == u {
+		c.removeLocked(u)
 	}
 }
 
-// evictLocked makes the units fit the limit. It ends, even if readers use all units all the time
-// and make them hot as fast as the hand cools them.
-func (c *Cache) evictLocked() {
-	for passed := 0; c.bytes.Load() > c.limit.Load() && len(c.ring) > 0; {
-		if c.hand >= len(c.ring) {
-			c.hand = 0
+// countLocked returns how much came into the cache so far; never 0.
+func (c *Cache) countLocked() uint32 { return uint32(c.added/turnBytes) | 1 }
+
+// isBackLocked reports whether values were evicted so recently that they would still be here if all
+// that came since were kept.
+func (c *Cache) isBackLocked(x *charge) bool {
+	if x.evicted == nil {
+		return false
+	}
+	last := x.evicted.Load()
+	return last != 0 && int64(c.countLocked()-last) <= c.limit.Load()/turnBytes
+}
+
+// shrinkLocked makes the units fit the limit. If all that it comes to are in use, the next one
+// goes, so that it ends soon, and one that is used all the time is not passed twice meanwhile.
+func (c *Cache) shrinkLocked() {
+	steps := 1
+	for i := range c.kept {
+		steps += min(len(c.kept[i].units)/2, stepsMost)
+	}
+	for c.bytes.Load() > c.limit.Load() {
+		switch r := c.turnLocked(); {
+		case len(c.passing) > 0:
+			c.dropPassingLocked()
+		case len(r.units) == 0:
+			return
+		case steps > 0:
+			c.stepLocked(r)
+			steps--
+		default:
+			c.evictLocked(r.next())
 		}
-		if c.ring[c.hand].cool() && passed < 2*len(c.ring) {
-			c.hand++
-			passed++
-			continue
-		}
-		c.removeLocked(c.hand)
 	}
 }
 
-// removeLocked takes a unit out of its slot and off the ring; the last unit gets its place.
-func (c *Cache) removeLocked(at int) {
-	u, last := c.ring[at], len(c.ring)-1
+// turnLocked returns the ring whose hand is to move; it is empty only if all are.
+func (c *Cache) turnLocked() *ring {
+	first, other := &c.kept[saving], &c.kept[needed]
+	switch {
+	case len(first.units) == 0:
+		first.looked = savingShare * other.looked
+		return other
+	case len(other.units) == 0:
+		other.looked = first.looked / savingShare
+		return first
+	case first.looked > savingShare*other.looked:
+		return other
+	}
+	return first
+}
+
+// dropPassingLocked evicts one of those in passing, or keeps it if it was used.
+func (c *Cache) dropPassingLocked() {
+	at := len(c.passing) - 1
+	if n := vfs.Scatter(uint64(c.added)); n%anyShare == 0 {
+		at = int(n/anyShare) % len(c.passing)
+	}
+	u := c.passing[at]
+	x := u.base()
+	if !x.hot.Swap(false) {
+		c.evictLocked(u)
+		return
+	}
+	c.dropLocked(at)
+	x.passing = false
+	c.kept[x.class].insert(u)
+}
+
+// stepLocked moves a hand past the next unit, or evicts that if it is cold, and returns how large
+// it is.
+func (c *Cache) stepLocked(r *ring) int64 {
+	u := r.next()
+	x := u.base()
+	r.looked += x.bytes
+	if x.hot.Swap(false) {
+		r.hand++
+	} else {
+		c.evictLocked(u)
+	}
+	return x.bytes
+}
+
+// evictLocked is removeLocked of a unit that may come back.
+func (c *Cache) evictLocked(u resident) {
+	if x := u.base(); x.evicted != nil {
+		x.evicted.Store(c.countLocked())
+	}
+	c.removeLocked(u)
+}
+
+// removeLocked takes a unit out of its slot and off the list that it is in.
+func (c *Cache) removeLocked(u resident) {
 	u.leave()
-	c.bytes.Add(-u.size())
-	c.ring[at] = c.ring[last]
-	*c.ring[at].position() = at
-	c.ring[last] = nil
-	c.ring = c.ring[:last]
+	x := u.base()
+	c.bytes.Add(-x.bytes)
+	if x.passing {
+		c.dropLocked(x.at)
+	} else {
+		c.kept[x.class].remove(x.at)
+	}
+}
+
+// listLocked returns the list that a unit is in.
+func (c *Cache) listLocked(x *charge) []resident {
+	if x.passing {
+		return c.passing
+	}
+	return c.kept[x.class].units
+}
+
+// dropLocked takes a unit off those in passing; the last one gets its place.
+func (c *Cache) dropLocked(at int) {
+	last := len(c.passing) - 1
+	c.passing[at] = c.passing[last]
+	c.passing[at].base().at = at
+	c.passing[last] = nil
+	c.passing = c.passing[:last]
 }

@@ -2,24 +2,16 @@ package table
 
 import (
 	"fmt"
-	"sync/atomic"
 
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
-	"github.com/stoatdb/stoat/internal/vfs"
 )
-
-// lookupsPerDecode is how many lookups in blocks of encoded values there are, more or less, for
-// each block that is decoded as a whole. That costs as much as about sixty values, and pays for
-// itself by the lookups of it that follow, if there is room for it.
-const lookupsPerDecode = 64
 
 // value completes an entry, of which the kind is known, with value i of block b.
 func (r *reader) value(b, i int, keys *block.Keys, e *keyspace.Entry) error {
-	at := uint64(b)<<16 | uint64(i)
-	values, encoded, err := r.contents(b, keys)
-	if encoded != nil && r.worthDecoding(encoded, at, lookupsPerDecode) {
-		values, err = r.decode(b, keys, encoded)
+	values, encoded, err := r.contents(b, keys, sought)
+	if encoded != nil && r.cache.worthDecoding(encoded, encoded.Length(i)) {
+		values, err = r.decode(b, keys, encoded, sought)
 	}
 	switch {
 	case err != nil:
@@ -29,44 +21,24 @@ func (r *reader) value(b, i int, keys *block.Keys, e *keyspace.Entry) error {
 	default:
 		encoded.Entry(i, e)
 	}
-	if r.inPlace && r.sampler.Due(at) {
+	if r.inPlace && r.sampler.Due(uint64(b)<<16|uint64(i)) {
 		r.sampler.Warm(e.Value)
 	}
 	return nil
 }
 
-// worthDecoding reports whether a read of value at, one of several on average, is to decode all
-// values of its block, which fit into the cache.
-func (r *reader) worthDecoding(e *block.Encoded, at uint64, several uint32) bool {
-	return r.chance.due(at, several) && r.cache.hasRoom(e.DecodedBytes())
-}
-
-// chance picks one of several reads, as [vfs.Sampler] does: without writing to shared memory but
-// when one is picked. Safe for concurrent use.
-type chance struct{ turn atomic.Uint32 }
-
-// due reports whether the read of value at is one of them.
-func (c *chance) due(at uint64, several uint32) bool {
-	turn := c.turn.Load()
-	if vfs.Scatter(at)%several != turn%several {
-		return false
-	}
-	c.turn.CompareAndSwap(turn, turn+1)
-	return true
-}
-
 // keys returns the key part of block b.
-func (r *reader) keys(b int) (*block.Keys, error) {
+func (r *reader) keys(b int, why reason) (*block.Keys, error) {
 	if u := r.slots[b].keys.Load(); u != nil {
 		u.touch()
 		return &u.item, nil
 	}
-	return r.loadKeys(b)
+	return r.loadKeys(b, why)
 }
 
-func (r *reader) loadKeys(b int) (*block.Keys, error) {
+func (r *reader) loadKeys(b int, why reason) (*block.Keys, error) {
 	from, to := r.index.places[b].keys, r.index.places[b+1].keys
-	u := &unit[block.Keys]{home: &r.slots[b].keys, bytes: unitBytes}
+	u := newUnit(&r.slots[b].keys, needed)
 	err := r.readPart(from, to, r.index.sums[b].keys, func(p []byte) (err error) {
 		u.item, err = block.ParseKeys(p)
 		return err
@@ -77,32 +49,26 @@ func (r *reader) loadKeys(b int) (*block.Keys, error) {
 	if r.file != nil {
 		u.bytes += int64(to - from)
 	}
-	return settle(r.cache, u), nil
+	return settle(r.cache, u, why), nil
 }
 
 // flat returns the keys of block b in full.
-func (r *reader) flat(b int, keys *block.Keys) *block.Column {
+func (r *reader) flat(b int, keys *block.Keys, why reason) *block.Column {
 	if u := r.slots[b].flat.Load(); u != nil {
 		u.touch()
 		return &u.item
 	}
-	u := &unit[block.Column]{home: &r.slots[b].flat, item: keys.Expand()}
-	u.bytes = int64(unitBytes + u.item.IndexBytes() + u.item.DataBytes())
-	return settle(r.cache, u)
-}
-
-// values returns the values of block b.
-func (r *reader) values(b int, keys *block.Keys) (*block.Column, error) {
-	values, encoded, err := r.contents(b, keys)
-	if encoded != nil {
-		return r.decode(b, keys, encoded)
-	}
-	return values, err
+	u := newUnit(&r.slots[b].flat, needed)
+	u.item = keys.Expand()
+	u.bytes += int64(u.item.IndexBytes() + u.item.DataBytes())
+	return settle(r.cache, u, why)
 }
 
 // contents returns the values of block b. If each is encoded alone, and they have not been decoded,
 // it returns them as they are stored.
-func (r *reader) contents(b int, keys *block.Keys) (*block.Column, *block.Encoded, error) {
+func (r *reader) contents(
+	b int, keys *block.Keys, why reason,
+) (*block.Column, *stored, error) {
 	if u := r.slots[b].values.Load(); u != nil {
 		u.touch()
 		return &u.item, nil, nil
@@ -111,10 +77,12 @@ func (r *reader) contents(b int, keys *block.Keys) (*block.Column, *block.Encode
 		u.touch()
 		return nil, &u.item, nil
 	}
-	return r.loadContents(b, keys)
+	return r.loadContents(b, keys, why)
 }
 
-func (r *reader) loadContents(b int, keys *block.Keys) (*block.Column, *block.Encoded, error) {
+func (r *reader) loadContents(
+	b int, keys *block.Keys, why reason,
+) (*block.Column, *stored, error) {
 	from, to := r.index.places[b].values, r.index.places[b+1].values
 	var v block.Values
 	err := r.readPart(from, to, r.index.sums[b].values, func(p []byte) (err error) {
@@ -125,24 +93,35 @@ func (r *reader) loadContents(b int, keys *block.Keys) (*block.Column, *block.En
 		return nil, nil, err
 	}
 	if v.Codec == block.Pattern {
-		u := &unit[block.Encoded]{home: &r.slots[b].encoded, item: v.Encoded}
-		u.bytes = int64(unitBytes + v.Encoded.IndexBytes())
+		u := newUnit(&r.slots[b].encoded, needed)
+		u.item.Encoded = v.Encoded
+		u.bytes += int64(v.Encoded.IndexBytes())
 		if r.file != nil {
 			u.bytes += int64(v.Encoded.DataBytes())
 		}
-		return nil, settle(r.cache, u), nil
+		return nil, settle(r.cache, u, why), nil
 	}
-	u := &unit[block.Column]{home: &r.slots[b].values, item: v.Plain}
-	u.bytes = int64(unitBytes + v.Plain.IndexBytes())
+	u := r.newValues(b, needed)
+	u.item = v.Plain
+	u.bytes += int64(v.Plain.IndexBytes())
 	if v.Codec == block.Zstd || r.file != nil {
 		u.bytes += int64(v.Plain.DataBytes())
 	}
-	return settle(r.cache, u), nil, nil
+	return settle(r.cache, u, why), nil, nil
+}
+
+// newValues returns an empty unit for the values of block b.
+func (r *reader) newValues(b int, class class) *unit[block.Column] {
+	u := newUnit(&r.slots[b].values, class)
+	u.evicted = &r.slots[b].evicted
+	return u
 }
 
 // decode returns all values of block b, decoded.
-func (r *reader) decode(b int, keys *block.Keys, e *block.Encoded) (*block.Column, error) {
-	u := &unit[block.Column]{home: &r.slots[b].values}
+func (r *reader) decode(
+	b int, keys *block.Keys, e *stored, why reason,
+) (*block.Column, error) {
+	u := r.newValues(b, saving)
 	err := r.check(r.index.places[b].values, func() error {
 		d, err := r.dictionary(e.Dictionary)
 		if err == nil {
@@ -153,12 +132,14 @@ func (r *reader) decode(b int, keys *block.Keys, e *block.Encoded) (*block.Colum
 	if err != nil {
 		return nil, err
 	}
-	u.bytes = int64(unitBytes + u.item.IndexBytes() + u.item.DataBytes())
-	return settle(r.cache, u), nil
+	u.bytes += int64(u.item.IndexBytes() + u.item.DataBytes())
+	return settle(r.cache, u, why), nil
 }
 
 // heads returns the first n bytes, or more, of all values of block b, decoded.
-func (r *reader) heads(b int, keys *block.Keys, e *block.Encoded, n int) (*block.Column, error) {
+func (r *reader) heads(
+	b int, keys *block.Keys, e *stored, n int, why reason,
+) (*block.Column, error) {
 	home := &r.slots[b].heads
 	if u := home.Load(); u != nil {
 		if u.item.Bytes >= n {
@@ -167,7 +148,7 @@ func (r *reader) heads(b int, keys *block.Keys, e *block.Encoded, n int) (*block
 		}
 		r.cache.remove(u)
 	}
-	u := &unit[block.Heads]{home: home}
+	u := newUnit(home, saving)
 	err := r.check(r.index.places[b].values, func() error {
 		d, err := r.dictionary(e.Dictionary)
 		if err == nil {
@@ -178,8 +159,8 @@ func (r *reader) heads(b int, keys *block.Keys, e *block.Encoded, n int) (*block
 	if err != nil {
 		return nil, err
 	}
-	u.bytes = int64(unitBytes + u.item.IndexBytes() + u.item.DataBytes())
-	if kept := settle(r.cache, u); kept.Bytes >= n {
+	u.bytes += int64(u.item.IndexBytes() + u.item.DataBytes())
+	if kept := settle(r.cache, u, why); kept.Bytes >= n {
 		return &kept.Column, nil
 	}
 	return &u.item.Column, nil // somebody was faster who wants less
@@ -193,16 +174,4 @@ func (r *reader) dictionary(number uint64) (*block.Dictionary, error) {
 		}
 	}
 	return nil, fmt.Errorf("dictionary %06d is not in the manifest", number)
-}
-
-// settle puts a new unit in its slot and in the cache's charge, unless another goroutine was
-// faster, and returns what is in the slot now.
-func settle[T any](c *Cache, u *unit[T]) *T {
-	for !u.home.CompareAndSwap(nil, u) {
-		if other := u.home.Load(); other != nil {
-			return &other.item
-		}
-	}
-	c.add(u)
-	return &u.item
 }

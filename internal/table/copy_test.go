@@ -125,11 +125,11 @@ func TestAddBlock_leavesNoSmallBlocks(t *testing.T) {
 		}
 		small := 0
 		for b := range r.slots {
-			keys, err := r.keys(b)
+			keys, err := r.keys(b, sought)
 			if err != nil {
 				t.Fatal(err)
 			}
-			values, err := r.values(b, keys)
+			values, _, err := r.contents(b, keys, sought)
 			if err != nil {
 				t.Fatal(err)
 			}

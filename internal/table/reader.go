@@ -35,20 +35,9 @@ type reader struct {
 
 	inPlace bool        // the file is mapped, and no block is decompressed
 	sampler vfs.Sampler // of the values in the map, if they are used in place
-	chance  chance      // which reads decode all of a block whose values are encoded
 
 	filter   atomic.Pointer[filter.Filter] // nil until first used
 	filterMu sync.Mutex                    // held while the filter is read
-}
-
-// slots is what of a block is in memory. It lies apart from the reader, so that the cache does not
-// keep the reader reachable.
-type slots struct {
-	keys    slot[block.Keys]
-	flat    slot[block.Column] // the keys in full, for cursors
-	values  slot[block.Column]
-	encoded slot[block.Encoded] // the values as they are stored, if each is encoded alone
-	heads   slot[block.Heads]   // the first bytes of those
 }
 
 // openReader opens the table of c.
@@ -279,7 +268,7 @@ func (r *reader) search(key []byte) (b int, keys *block.Keys, i int, exact bool,
 		if u := r.slots[b].values.Load(); u != nil {
 			u.hot.Load() // they are likely to be looked at: let them come while the key is searched
 		}
-		if keys, err = r.keys(b); err != nil {
+		if keys, err = r.keys(b, sought); err != nil {
 			return b, nil, 0, false, err
 		}
 		if i, exact = keys.Search(key); i > 0 || exact {

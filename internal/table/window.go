@@ -8,10 +8,6 @@ import (
 
 // How a [Cursor] comes to a block: what of it becomes the window.
 
-// seeksPerDecode is how many seeks into blocks of encoded values there are, more or less, for each
-// block that is decoded as a whole, as for lookups; a seek is likely to be followed by more reads.
-const seeksPerDecode = 8
-
 // open opens the table and forgets how the last move ended.
 func (c *Cursor) open() bool {
 	if c.reader == nil {
@@ -103,7 +99,7 @@ func (c *Cursor) askAhead(b int, reverse bool) {
 
 // pass moves to the first entry of block b, or to the last, on the way through the whole block.
 func (c *Cursor) pass(b int, last bool) bool {
-	keys, err := c.reader.keys(b)
+	keys, err := c.reader.keys(b, passing)
 	if err != nil {
 		return c.fail(err)
 	}
@@ -133,7 +129,7 @@ func (c *Cursor) load(b int, keys *block.Keys, at int, reverse, whole bool) bool
 			return c.fail(err)
 		}
 	}
-	c.keys = *c.reader.flat(b, keys)
+	c.keys = *c.reader.flat(b, keys, reasonFor(whole))
 	c.parsed, c.kinds = keys, keys.Kinds()
 	c.block, c.first, c.at, c.count = b, 0, at, keys.Len()
 	runtime.KeepAlive(c)
@@ -190,17 +186,17 @@ func (c *Cursor) loadPart(
 	return true, nil
 }
 
-// loadSome makes n values of block b those of the window. The more there are, the more often all of
-// the block are decoded: this costs as much as decoding a part of so many values as there are parts
-// in the block, and pays for itself sooner, because what is decoded need not be looked for.
+// loadSome makes n values of block b those of the window.
 func (c *Cursor) loadSome(b int, keys *block.Keys, first, n int) error {
 	r, scratch := c.reader, c.bounds.Scratch
-	values, encoded, err := r.contents(b, keys)
+	values, encoded, err := r.contents(b, keys, sought)
 	if encoded != nil {
-		scratch.Scans++
-		at := uint64(scratch.Scans)<<32 | uint64(b)<<16 // the same scan again is due once, too
-		if r.worthDecoding(encoded, at, uint32(max(1, keys.Len()/(4*n)))) {
-			values, err = r.decode(b, keys, encoded)
+		bytes := 0
+		for i := first; i < first+n; i++ {
+			bytes += encoded.Length(i)
+		}
+		if r.cache.worthDecoding(encoded, bytes) {
+			values, err = r.decode(b, keys, encoded, sought)
 		}
 	}
 	switch {
@@ -210,13 +206,13 @@ func (c *Cursor) loadSome(b int, keys *block.Keys, first, n int) error {
 		c.values, c.encoded = values.Slice(first, n), nil
 		return nil
 	}
-	c.encoded = encoded
+	c.encoded = &encoded.Encoded
 	return r.check(r.index.places[b].values, func() error {
 		d, err := r.dictionary(encoded.Dictionary)
 		if err != nil {
 			return err
 		}
-		some, ok, err := scratch.Values(encoded, d, keys.Kinds(), first, n)
+		some, ok, err := scratch.Values(&encoded.Encoded, d, keys.Kinds(), first, n)
 		if ok {
 			c.values, c.encoded = some, nil
 		}
@@ -226,22 +222,31 @@ func (c *Cursor) loadSome(b int, keys *block.Keys, first, n int) error {
 
 // loadValues makes the values of block b those of the window.
 func (c *Cursor) loadValues(b int, keys *block.Keys, whole bool) error {
-	values, encoded, err := c.reader.contents(b, keys)
+	r, why := c.reader, reasonFor(whole)
+	values, encoded, err := r.contents(b, keys, why)
 	if encoded != nil && c.reading > ReadKeys &&
-		(whole || c.reader.worthDecoding(encoded, uint64(b)<<16, seeksPerDecode)) {
+		(whole || r.cache.worthDecoding(encoded, encoded.DecodedBytes()/seekShare)) {
 		if c.reading == ReadValues {
-			values, err = c.reader.decode(b, keys, encoded)
+			values, err = r.decode(b, keys, encoded, why)
 		} else {
-			values, err = c.reader.heads(b, keys, encoded, int(c.reading))
+			values, err = r.heads(b, keys, encoded, int(c.reading), why)
 		}
 	}
 	if err != nil {
 		return err
 	}
 	if c.encoded = nil; values == nil {
-		c.encoded = encoded
+		c.encoded = &encoded.Encoded
 		return nil
 	}
 	c.values = *values
 	return nil
+}
+
+// reasonFor returns why parts of a block are read, of which the whole is on the way or not.
+func reasonFor(whole bool) reason {
+	if whole {
+		return passing
+	}
+	return sought
 }

@@ -1,0 +1,45 @@
+package table
+
+// ring is units that a hand goes around. Those before the hand had their turn.
+type ring struct {
+	units  []resident
+	hand   int
+	looked int64 // bytes of units that the hand came to
+}
+
+// next returns the unit that the hand comes to. There must be one.
+func (r *ring) next() resident {
+	if r.hand >= len(r.units) {
+		r.hand = 0
+	}
+	return r.units[r.hand]
+}
+
+// insert puts a unit where the hand comes to last.
+func (r *ring) insert(u resident) {
+	r.units = append(r.units, u)
+	r.put(len(r.units)-1, r.units[r.hand])
+	r.put(r.hand, u)
+	r.hand++
+}
+
+// remove takes out the unit at an index. Another one, of those that had their turn if it had, gets
+// its place.
+func (r *ring) remove(at int) {
+	if at < r.hand {
+		r.hand--
+		r.put(at, r.units[r.hand])
+		at = r.hand
+	}
+	last := len(r.units) - 1
+	if at < last {
+		r.put(at, r.units[last])
+	}
+	r.units[last] = nil
+	r.units = r.units[:last]
+}
+
+func (r *ring) put(at int, u resident) {
+	r.units[at] = u
+	u.base().at = at
+}
