@@ -47,6 +47,9 @@ func (db *DB) BackupLinked(ctx context.Context, dir string) error {
 }
 
 func (db *DB) backup(ctx context.Context, dir string, link bool) error {
+	if dir == "" {
+		return fmt.Errorf("back up: no directory is named: %w", fs.ErrInvalid)
+	}
 	resolved, err := resolve(dir)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/salvage"
@@ -30,16 +31,19 @@ func Salvage(ctx context.Context, src, dst string) (*SalvageReport, error) {
 // salvageOn is Salvage on any file system, with sizes for the occasion; internal/tuned calls it by
 // its name.
 func salvageOn(
-	ctx context.Context, fs vfs.FS, src, dst string, sizes salvage.Sizes,
+	ctx context.Context, files vfs.FS, src, dst string, sizes salvage.Sizes,
 ) (*SalvageReport, error) {
+	if src == "" || dst == "" {
+		return nil, fmt.Errorf("salvage %q to %q: a directory is not named: %w", src, dst, fs.ErrInvalid)
+	}
 	id, err := engine.NewIdentity()
 	branch, branchErr := engine.NewBranch()
 	if err = errors.Join(err, branchErr); err != nil {
 		return nil, fmt.Errorf("salvage %s: %w", src, err)
 	}
 	job := salvage.Job{
-		FS: fs, Source: src, Dest: dst, Database: id, Branch: branch, Sizes: sizes,
-		Verify: func() error { return verify(ctx, fs, dst) },
+		FS: files, Source: src, Dest: dst, Database: id, Branch: branch, Sizes: sizes,
+		Verify: func() error { return verify(ctx, files, dst) },
 	}
 	r, err := job.Run(ctx)
 	if err != nil {
@@ -49,8 +53,8 @@ func salvageOn(
 }
 
 // verify checks all of a database that was just written.
-func verify(ctx context.Context, fs vfs.FS, dir string) error {
-	db, err := open(fs, dir, &Options{ReadOnly: true}, engine.Tuning{})
+func verify(ctx context.Context, files vfs.FS, dir string) error {
+	db, err := open(files, dir, &Options{ReadOnly: true}, engine.Tuning{})
 	if err != nil {
 		return err
 	}

@@ -46,8 +46,8 @@ const lockName = "LOCK"
 
 // Source says what to back up.
 type Source struct {
-	FS         vfs.FS
-	Dir        string
+	Folder     vfs.Folder
+	Dir        string            // the path that Folder was opened by
 	Database   [16]byte          // the identity that all its files carry
 	Version    *manifest.Version // the files, which nobody changes
 	LastCommit uint64            // the newest commit that will be in the backup
@@ -63,10 +63,10 @@ type Meter struct {
 // Folder is a backup that is being written. Close lets go of it.
 type Folder struct {
 	originals
-	fs    vfs.FS
-	dir   string
-	meter *Meter
-	lock  vfs.Lock
+	folder vfs.Folder
+	dir    string
+	meter  *Meter
+	lock   vfs.Lock
 
 	found   contents
 	earlier *manifest.State // of the backup that there is; nil if there is none
@@ -81,35 +81,51 @@ type Folder struct {
 // error if the folder is not empty and holds something else than an earlier backup of the same
 // database.
 func Begin(target vfs.FS, dir string, source Source, meter *Meter) (*Folder, error) {
-	f := &Folder{originals: originals{source: source}, fs: target, dir: dir, meter: meter}
-	if err := f.checkApart(); err != nil {
+	f := &Folder{originals: originals{source: source}, dir: dir, meter: meter}
+	if err := f.checkApart(target); err != nil {
 		return nil, err
 	}
-	err := f.examine()
+	var err error
+	f.folder, err = target.OpenFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = target.MkdirAll(dir)
+		if err = target.MkdirAll(dir); err == nil {
+			f.folder, err = target.OpenFolder(dir)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := f.takeLock(); err != nil {
-		return nil, err
+	err = f.examine()
+	if err == nil {
+		err = f.takeLock()
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.folder.Close())
 	}
 	if err := f.examine(); err != nil { // again, since nobody else can change it now
-		return nil, errors.Join(err, f.lock.Close())
+		return nil, errors.Join(err, f.lock.Close(), f.folder.Close())
 	}
 	return f, nil
 }
 
+// Files returns the folder itself, until Close.
+func (f *Folder) Files() vfs.Folder { return f.folder }
+
 // checkApart returns an error if the folder is the database's own, or within it.
-func (f *Folder) checkApart() error {
-	if f.fs != f.source.FS {
+func (f *Folder) checkApart(target vfs.FS) error {
+	if f.source.Folder == nil {
 		return nil
 	}
 	for at := f.dir; ; at = filepath.Dir(at) {
-		if f.fs.Same(at, f.source.Dir) {
-			return fmt.Errorf("%s is the database's own folder or lies in it; choose another one",
-				f.dir)
+		if above, err := target.OpenFolder(at); err == nil { // else it is missing, or not ours to read
+			own := f.source.Folder.Is(above)
+			if err := above.Close(); err != nil {
+				return err
+			}
+			if own {
+				return fmt.Errorf("%s is the database's own folder or lies in it; choose another one",
+					f.dir)
+			}
 		}
 		if filepath.Dir(at) == at {
 			return nil
@@ -120,16 +136,16 @@ func (f *Folder) checkApart() error {
 // takeLock takes the lock of the folder, in which it writes nothing: it may be a symbolic link.
 func (f *Folder) takeLock() error {
 	path := filepath.Join(f.dir, lockName)
-	lock, err := f.fs.Lock(path)
+	lock, err := f.folder.Lock(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		file, createErr := f.fs.Create(path)
+		file, createErr := f.folder.Create(path)
 		if createErr == nil {
 			createErr = file.Close()
 		}
 		if createErr != nil && !errors.Is(createErr, fs.ErrExist) {
 			return createErr
 		}
-		lock, err = f.fs.Lock(path)
+		lock, err = f.folder.Lock(path)
 	}
 	f.lock = lock
 	return err
@@ -148,7 +164,7 @@ func (f *Folder) NextNumber() uint64 {
 // be there and synced. After an error it is unknown whether the earlier backup counts or the new
 // one, but it is one of them.
 func (f *Folder) Commit(version *manifest.Version) error {
-	if err := f.fs.SyncDir(f.dir); err != nil {
+	if err := f.folder.SyncDir(f.dir); err != nil {
 		return err
 	}
 	f.decided = true
@@ -161,10 +177,13 @@ func (f *Folder) Commit(version *manifest.Version) error {
 
 // writeManifest writes a new manifest that says version, without a log to replay.
 func (f *Folder) writeManifest(version *manifest.Version) error {
+	if err := vfs.Owned(f.folder, f.lock); err != nil {
+		return fmt.Errorf("write the manifest of the backup: %w; %w", err, manifest.ErrUnchanged)
+	}
 	number := f.NextNumber()
 	next := *version
 	next.LogNumber, next.NextNumber = number+1, number+1
-	journal, err := manifest.Create(f.fs, f.dir, number, f.source.Database, &next)
+	journal, err := manifest.Create(f.folder, f.dir, number, f.source.Database, &next)
 	if err != nil {
 		return err
 	}
@@ -192,5 +211,5 @@ func (f *Folder) Close() error {
 	if f.begun && !f.decided {
 		_ = f.abandon() // what stays is named by no manifest, and replaced by the next backup
 	}
-	return errors.Join(append(errs, f.lock.Close())...)
+	return errors.Join(append(errs, f.lock.Close(), f.folder.Close())...)
 }

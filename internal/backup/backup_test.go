@@ -71,6 +71,14 @@ func wantFiles(t testing.TB, files vfs.FS, want ...string) {
 	}
 }
 
+// folder returns an open folder.
+func folder(t testing.TB, files vfs.FS, dir string) vfs.Folder {
+	t.Helper()
+	f, err := files.OpenFolder(dir)
+	ok(t, err)
+	return f
+}
+
 // newSource returns a source of a table for each number, and of the first ten bytes of a segment
 // of the log, which has twenty, and the number before the first.
 func newSource(t testing.TB, numbers ...uint64) (s Source, disk *memfs.FS) {
@@ -90,7 +98,7 @@ func newSource(t testing.TB, numbers ...uint64) (s Source, disk *memfs.FS) {
 	}
 	items := itemsOf(v)
 	write(t, disk, "db/"+items[len(items)-1].name, strings.Repeat("log.", 5))
-	return Source{FS: disk, Dir: "db", Version: v, LastCommit: 7}, disk
+	return Source{Folder: folder(t, disk, "db"), Dir: "db", Version: v, LastCommit: 7}, disk
 }
 
 // make makes a backup and returns what was done for it.
@@ -152,10 +160,10 @@ func TestCopy_leavesTheEarlierBackupItsLog(t *testing.T) {
 	first, _ := newSource(t, 3)
 	_, err := first.make(t, target, false)
 	ok(t, err)
-	second, _ := newSource(t, 3, 90)
+	second, disk := newSource(t, 3, 90)
 	second.Version.ValueFiles = append(second.Version.ValueFiles,
 		manifest.ValueFile{Number: 80, Size: 4, Log: true})
-	write(t, second.FS, "db/000080.log", "log.")
+	write(t, disk, "db/000080.log", "log.")
 	f, err := Begin(target, "backup", second, new(Meter))
 	ok(t, err)
 	ok(t, f.Copy(t.Context(), false))
@@ -187,23 +195,25 @@ func TestCopy_linksWhereItCan(t *testing.T) {
 	s, disk := newSource(t, 3)
 	_, err := s.make(t, disk, true)
 	ok(t, err)
-	if !disk.Same("db/000003.table", "backup/000003.table") {
+	db, backup := folder(t, disk, "db"), folder(t, disk, "backup")
+	if !db.Same("db/000003.table", backup, "backup/000003.table") {
 		t.Error("the table is a copy")
 	}
-	if disk.Same("db/000002.log", "backup/000002.log") {
+	if db.Same("db/000002.log", backup, "backup/000002.log") {
 		t.Error("the log is a link")
 	}
 	another := memfs.New()
 	_, err = s.make(t, another, true)
 	ok(t, err)
 	s, disk = newSource(t, 3)
-	s.FS = faultfs.New(disk, func(op faultfs.Op) error {
+	unlinked := faultfs.New(disk, func(op faultfs.Op) error {
 		if op.Kind == faultfs.Link {
 			return errors.ErrUnsupported
 		}
 		return nil
 	})
-	_, err = s.make(t, s.FS, true)
+	s.Folder = folder(t, unlinked, "db")
+	_, err = s.make(t, unlinked, true)
 	ok(t, err)
 	for _, target := range []vfs.FS{another, disk} {
 		if got := read(t, target, "backup/000003.table"); got != "table" {

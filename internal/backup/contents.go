@@ -34,7 +34,7 @@ type contents struct {
 }
 
 // list returns what the folder holds.
-func list(files vfs.FS, dir string) (contents, error) {
+func list(files vfs.Files, dir string) (contents, error) {
 	names, err := files.List(dir)
 	if err != nil {
 		return contents{}, err
@@ -83,12 +83,12 @@ func (c *contents) add(name string) {
 
 // examine finds out what the folder holds, and whether a backup may go there.
 func (f *Folder) examine() error {
-	found, err := list(f.fs, f.dir)
+	found, err := list(f.folder, f.dir)
 	if err != nil {
 		return err
 	}
 	f.found, f.next = found, max(found.highest+1, f.source.Version.NextNumber)
-	f.earlier, err = manifest.LoadAmong(f.fs, f.dir, found.manifests)
+	f.earlier, err = manifest.LoadAmong(f.folder, f.dir, found.manifests)
 	begun := found.unfinished && errors.Is(err, corrupt.Err) // its manifest was being written
 	if begun || errors.Is(err, fs.ErrNotExist) {
 		f.earlier = nil
@@ -166,7 +166,7 @@ func (f *Folder) path(name string) string { return filepath.Join(f.dir, name) }
 // sweep removes all that belongs to a database, except for what the manifest names and what is to
 // be kept.
 func (f *Folder) sweep(keep map[string]bool) error {
-	found, err := list(f.fs, f.dir)
+	found, err := list(f.folder, f.dir)
 	if err != nil {
 		return err
 	}
@@ -181,10 +181,10 @@ func (f *Folder) sweep(keep map[string]bool) error {
 	var errs []error
 	for name := range found.files {
 		if !keep[name] {
-			errs = append(errs, f.fs.Remove(f.path(name)))
+			errs = append(errs, f.folder.Remove(f.path(name)))
 		}
 	}
-	return errors.Join(append(errs, f.fs.SyncDir(f.dir))...)
+	return errors.Join(append(errs, f.folder.SyncDir(f.dir))...)
 }
 
 // abandon removes what was copied in vain. The mark of an unfinished backup goes last.
@@ -199,5 +199,5 @@ func (f *Folder) abandon() error {
 	if err := f.sweep(keep); err != nil {
 		return err
 	}
-	return f.fs.Remove(f.path(Unfinished))
+	return f.folder.Remove(f.path(Unfinished))
 }

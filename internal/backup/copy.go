@@ -66,7 +66,7 @@ func (f *Folder) compareAll(ctx context.Context, link bool) (missing []item, err
 // compare returns an error unless the folder has the same file as the source.
 func (f *Folder) compare(ctx context.Context, i item, link bool) error {
 	from, to := filepath.Join(f.source.Dir, i.name), f.path(i.name)
-	if f.source.FS == f.fs && f.fs.Same(from, to) {
+	if f.source.Folder.Same(from, f.folder, to) {
 		if !link {
 			return fmt.Errorf("%s is a link to the database's own file, which damage would hit with "+
 				"it; choose another folder for a copy", to)
@@ -75,7 +75,7 @@ func (f *Folder) compare(ctx context.Context, i item, link bool) error {
 		return nil
 	}
 	return f.withOriginal(i.name, func(original vfs.File) error {
-		return withFile(f.fs, to, func(kept vfs.File) error {
+		return withFile(f.folder, to, func(kept vfs.File) error {
 			size, err := kept.Size()
 			if err != nil {
 				return err
@@ -132,9 +132,9 @@ func (f *Folder) protect(missing []item) error {
 // markUnfinished puts the mark of an unfinished backup into the folder, durably.
 func (f *Folder) markUnfinished() error {
 	if f.found.unfinished { // of a process that may have been killed before it was durable
-		return f.fs.SyncDir(f.dir)
+		return f.folder.SyncDir(f.dir)
 	}
-	file, err := f.fs.Create(f.path(Unfinished))
+	file, err := f.folder.Create(f.path(Unfinished))
 	if err != nil {
 		return err
 	}
@@ -145,19 +145,19 @@ func (f *Folder) markUnfinished() error {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	return f.fs.SyncDir(f.dir)
+	return f.folder.SyncDir(f.dir)
 }
 
 // fetch brings a file of the source into the folder.
 func (f *Folder) fetch(ctx context.Context, i item, link bool) error {
 	to := f.path(i.name)
 	if f.found.files[i.name] { // of no backup
-		if err := f.fs.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := f.folder.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if link && !i.log && f.fs == f.source.FS {
-		err := f.fs.Link(filepath.Join(f.source.Dir, i.name), to)
+	if link && !i.log {
+		err := f.source.Folder.Link(filepath.Join(f.source.Dir, i.name), f.folder, to)
 		if err == nil {
 			f.meter.Files.Add(1)
 			f.meter.Bytes.Add(uint64(i.size))
@@ -177,7 +177,7 @@ func (f *Folder) fetch(ctx context.Context, i item, link bool) error {
 // copyFile copies a file of the source into the folder.
 func (f *Folder) copyFile(ctx context.Context, i item) error {
 	return f.withOriginal(i.name, func(original vfs.File) error {
-		file, err := f.fs.Create(f.path(i.name))
+		file, err := f.folder.Create(f.path(i.name))
 		if err != nil {
 			return err
 		}

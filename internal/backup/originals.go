@@ -30,7 +30,7 @@ type originals struct {
 func (o *originals) hold() error {
 	o.held = make(map[string]vfs.File)
 	for _, i := range itemsOf(o.source.Version) {
-		file, err := o.source.FS.Open(filepath.Join(o.source.Dir, i.name))
+		file, err := o.source.Folder.Open(filepath.Join(o.source.Dir, i.name))
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (o *originals) withOriginal(name string, fn func(vfs.File) error) error {
 		delete(o.held, name)
 		return errors.Join(fn(file), file.Close())
 	}
-	return withFile(o.source.FS, filepath.Join(o.source.Dir, name), fn)
+	return withFile(o.source.Folder, filepath.Join(o.source.Dir, name), fn)
 }
 
 // chunks calls fn with the first size bytes of a file, piece by piece, until that fails.
@@ -96,7 +96,7 @@ func (o *originals) buffer(i int) []byte {
 }
 
 // withFile calls fn with an open file.
-func withFile(files vfs.FS, name string, fn func(vfs.File) error) error {
+func withFile(files vfs.Files, name string, fn func(vfs.File) error) error {
 	file, err := files.Open(name)
 	if err != nil {
 		return err

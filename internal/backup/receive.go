@@ -170,11 +170,11 @@ func (in *receiver) file(h *tar.Header) error {
 	}
 	in.sizes[h.Name] = h.Size
 	if f.found.files[h.Name] { // of no backup
-		if err := f.fs.Remove(f.path(h.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := f.folder.Remove(f.path(h.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	file, err := f.fs.Create(f.path(h.Name))
+	file, err := f.folder.Create(f.path(h.Name))
 	if err != nil {
 		return err
 	}

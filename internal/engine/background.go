@@ -178,7 +178,7 @@ func (e *Engine) flushJob(full sealed, levels *superversion.Levels, final bool) 
 // count.
 func (e *Engine) output(count *atomic.Uint64) run.Config {
 	return run.Config{
-		FS:         meter{e.fs, count},
+		FS:         meter{e.folder, count},
 		Dir:        e.dir,
 		Database:   e.database,
 		NextNumber: e.nextNumber,

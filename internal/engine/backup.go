@@ -156,7 +156,7 @@ func (e *Engine) backup(
 	ctx context.Context, p frozen, target vfs.FS, dir string, link bool,
 ) (err error) {
 	folder, err := backup.Begin(target, dir, backup.Source{
-		FS: e.fs, Dir: e.dir, Database: e.database, Version: p.version, LastCommit: p.lastCommit,
+		Folder: e.folder, Dir: e.dir, Database: e.database, Version: p.version, LastCommit: p.lastCommit,
 		MayVanish: e.options.ReadOnly,
 	}, &e.backups)
 	if err != nil {
@@ -164,9 +164,9 @@ func (e *Engine) backup(
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
 	if err := folder.Copy(ctx, link); err != nil {
-		return e.blame(ctx, err, p.version, target, dir)
+		return e.blame(ctx, err, p.version, folder.Files(), dir)
 	}
-	copied := e.asOpened(target, dir, p.version)
+	copied := e.asOpened(folder.Files(), dir, p.version)
 	err = e.addMemory(ctx, copied, p, func() uint64 {
 		folder.Reserve(p.version.NextNumber + backupGap)
 		return folder.NextNumber()
@@ -194,18 +194,18 @@ func (e *Engine) backup(
 }
 
 // asOpened returns an engine for reading a folder as if it had a manifest that says version.
-func (e *Engine) asOpened(target vfs.FS, dir string, version *manifest.Version) *Engine {
-	opened := e.reader(target, dir)
+func (e *Engine) asOpened(folder vfs.Folder, dir string, version *manifest.Version) *Engine {
+	opened := e.reader(folder, dir)
 	opened.publishRecovered(version, nil)
 	return opened
 }
 
 // reader returns an engine without state for reading a copy.
-func (e *Engine) reader(target vfs.FS, dir string) *Engine {
+func (e *Engine) reader(folder vfs.Folder, dir string) *Engine {
 	o := e.options
 	o.ReadOnly, o.MemoryLimit = true, min(o.MemoryLimit, backupMemory)
-	reader := newEngine(target, dir, o)
-	reader.database = e.database
+	reader := newEngine(dir, o)
+	reader.folder, reader.database = folder, e.database
 	return reader
 }
 

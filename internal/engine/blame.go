@@ -15,7 +15,7 @@ import (
 // blame returns err or, if that is a file that an earlier backup in dir has with other bytes, an
 // error that says which of the two is damaged.
 func (e *Engine) blame(
-	ctx context.Context, err error, version *manifest.Version, target vfs.FS, dir string,
+	ctx context.Context, err error, version *manifest.Version, target vfs.Folder, dir string,
 ) error {
 	var differs *backup.Difference
 	if !errors.As(err, &differs) {
@@ -26,7 +26,7 @@ func (e *Engine) blame(
 		return errors.Join(err, partErr)
 	}
 	theirs := e.asOpened(target, dir, part).Check(ctx, true)
-	ours := e.asOpened(e.fs, e.dir, part).Check(ctx, true)
+	ours := e.asOpened(e.folder, e.dir, part).Check(ctx, true)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

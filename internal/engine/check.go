@@ -80,7 +80,7 @@ func (e *Engine) inspect(found *check.Findings) (picture, error) {
 	if err != nil {
 		return p, err
 	}
-	dir, err := survey(e.fs, e.dir)
+	dir, err := survey(e.folder, e.dir)
 	if err != nil {
 		p.close()
 		return p, err
@@ -140,7 +140,7 @@ func (e *Engine) openLog(
 	p *picture, number uint64, size int64, through uint64, found *check.Findings,
 ) {
 	path := filepath.Join(e.dir, wal.Name(number))
-	file, err := e.fs.Open(path)
+	file, err := e.folder.Open(path)
 	switch {
 	case err == nil:
 		p.logs = append(p.logs, openLog{wal.Extent{
@@ -180,7 +180,7 @@ func (e *Engine) checkManifests(version *manifest.Version, found *check.Findings
 	if found.Len() > before || e.options.ReadOnly { // then somebody may append to both
 		return
 	}
-	if err := manifest.CheckCopy(e.fs, e.dir, e.journalAt); err != nil {
+	if err := manifest.CheckCopy(e.folder, e.dir, e.journalAt); err != nil {
 		found.Lose(filepath.Join(e.dir, manifest.CopyName(e.journalAt)), err)
 	}
 }
@@ -190,9 +190,9 @@ func (e *Engine) checkManifests(version *manifest.Version, found *check.Findings
 func (e *Engine) checkManifest(version *manifest.Version, found *check.Findings) {
 	name := manifest.Name(e.journalAt)
 	path := filepath.Join(e.dir, name)
-	state, err := manifest.LoadFile(e.fs, e.dir, name, e.journalAt)
+	state, err := manifest.LoadFile(e.folder, e.dir, name, e.journalAt)
 	for n := 0; n < openRetries && e.options.ReadOnly && errors.Is(err, corrupt.Err); n++ {
-		state, err = manifest.LoadFile(e.fs, e.dir, name, e.journalAt) // it may have been written
+		state, err = manifest.LoadFile(e.folder, e.dir, name, e.journalAt) // it may have been written
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
-	"github.com/stoatdb/stoat/internal/superversion"
 )
 
 // tidyBytes is how much a closing database merges at most, so that a small one is left as one
@@ -42,19 +41,21 @@ func (e *Engine) close() error {
 	defer e.turn.Unlock()
 	close(e.stop)
 	e.jobs.Wait()
-	if e.options.ReadOnly {
-		return nil
+	var errs []error
+	if !e.options.ReadOnly {
+		errs = append(errs, e.settle())
+		e.closeLog()
+		e.installing.Lock() // a backup that nobody waits for may let go of files
+		e.removeGarbage()
+		e.installing.Unlock()
+		if e.journal != nil {
+			errs = append(errs, e.journal.Close())
+		}
 	}
-	errs := []error{e.settle()}
-	e.closeLog()
-	e.keepReadable()
-	e.installing.Lock() // a backup that nobody waits for may let go of files
-	e.removeGarbage()
-	e.installing.Unlock()
-	if e.journal != nil {
-		errs = append(errs, e.journal.Close())
+	errs = append(errs, e.closeFolder())
+	if e.lock != nil {
+		errs = append(errs, e.lock.Close())
 	}
-	errs = append(errs, e.lock.Close())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close %s: %w", e.dir, err)
 	}
@@ -106,33 +107,5 @@ func (e *Engine) tidy() {
 	}
 	if err := e.mergeOne(p, func() bool { return false }); err != nil {
 		e.options.Logger.Warn("merge while closing", "dir", e.dir, "err", err)
-	}
-}
-
-// keepReadable opens all files, for readers that go on: once the lock is released, another process
-// may remove the files.
-func (e *Engine) keepReadable() {
-	if e.options.Volatile {
-		return
-	}
-	levels := e.state.Load().Levels
-	if err := openAll(levels); err != nil {
-		e.options.Logger.Warn("open files for readers", "dir", e.dir, "err", err)
-	}
-}
-
-// openAll opens every file of the levels, so that all stay readable when they are removed. After an
-// error it goes on with the rest.
-func openAll(levels *superversion.Levels) error {
-	var errs []error
-	eachOpened(levels, func(err error) { errs = append(errs, err) })
-	return errors.Join(errs...)
-}
-
-// eachOpened opens every file of the levels and calls fn with the outcome of each.
-func eachOpened(levels *superversion.Levels, fn func(error)) {
-	levels.Each(func(h superversion.Handle) { fn(h.Table.Open()) })
-	for _, f := range levels.Version.ValueFiles {
-		fn(levels.Values(f.Number).Open())
 	}
 }

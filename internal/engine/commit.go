@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/stoatdb/stoat/internal/memtable"
+	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/wal"
 )
 
@@ -130,6 +131,9 @@ func (e *Engine) leadLocked(reach wal.Reach) {
 	log := p.log
 	p.mu.Unlock()
 	through, err := log.Flush(reach)
+	if err == nil && reach == wal.Durable {
+		err = vfs.Owned(e.folder, e.lock)
+	}
 	e.syncs.Add(1)
 	err = e.poison(err)
 	p.mu.Lock()

@@ -26,8 +26,8 @@ import (
 
 // Engine is an open database. Safe for concurrent use.
 type Engine struct {
-	fs       vfs.FS
-	dir      string
+	folder   vfs.Folder
+	dir      string // the path that folder was opened by
 	options  Options
 	database [16]byte     // the identity that all its files carry
 	branch   uint64       // that of its commits
@@ -95,9 +95,9 @@ type sealed struct {
 	lastCommit uint64
 }
 
-// newEngine returns an engine without state, for recovery to fill.
-func newEngine(fs vfs.FS, dir string, o Options) *Engine {
-	e := &Engine{fs: fs, dir: dir, options: o}
+// newEngine returns an engine without folder and state, for recovery to fill.
+func newEngine(dir string, o Options) *Engine {
+	e := &Engine{dir: dir, options: o}
 	e.writer = make(writerLock, 1)
 	e.hurry, e.due, e.stop = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 	e.moved.L = &e.mu

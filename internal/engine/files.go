@@ -26,7 +26,7 @@ func (e *Engine) opener() superversion.Opener {
 // openTable returns the reader of a table of the manifest.
 func (e *Engine) openTable(t *manifest.Table, dictionaries []*block.Dictionary) *table.Table {
 	return table.New(table.Config{
-		FS:       e.fs,
+		FS:       e.folder,
 		Path:     e.tablePath(t),
 		Number:   t.Number,
 		Database: e.database,
@@ -46,7 +46,7 @@ func wantsWhole(t *manifest.Table) bool {
 // openValues returns the reader of a value file of the manifest.
 func (e *Engine) openValues(f manifest.ValueFile) *valuelog.File {
 	return valuelog.New(valuelog.Config{
-		FS:       e.fs,
+		FS:       e.folder,
 		Path:     e.valuePath(f),
 		Number:   f.Number,
 		Database: e.database,

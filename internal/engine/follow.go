@@ -126,7 +126,8 @@ func (f *Follower) replay(
 	switch {
 	case errors.Is(err, errThrough):
 		return seen, nil
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist),
+		f.engine.closed.Load() && errors.Is(err, fs.ErrClosed):
 		return seen, ErrLagged
 	}
 	return seen, err
@@ -154,7 +155,7 @@ func (f *Follower) replaySegment(
 		return stopped
 	}
 	e := f.engine
-	seen, err = wal.ReplayFrom(e.fs, e.dir, number, e.database, from, after, each)
+	seen, err = wal.ReplayFrom(e.folder, e.dir, number, e.database, from, after, each)
 	if stopped == errThrough {
 		seen = through
 	}
@@ -170,13 +171,13 @@ type logged struct{ number, first uint64 }
 // segments returns the log segments that may have the given commit and those above it, in order:
 // those that recovery would read, and those that are kept for the values in them.
 func (e *Engine) segments(commit uint64) ([]logged, error) {
-	found, err := survey(e.fs, e.dir)
+	found, err := survey(e.folder, e.dir)
 	if err != nil {
 		return nil, err
 	}
 	var all []logged
 	for _, number := range slices.Backward(found.logs) {
-		first, ok, err := wal.First(e.fs, e.dir, number, e.database)
+		first, ok, err := wal.First(e.folder, e.dir, number, e.database)
 		if errors.Is(err, fs.ErrNotExist) {
 			break // it was removed meanwhile, and those before it are of no use alone
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -26,8 +27,11 @@ func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Sup
 		err = p // nothing is written any more
 	}
 	if err == nil {
+		err = e.poison(e.owned())
+	}
+	if err == nil {
 		// The tables' names must be durable before the manifest refers to them.
-		err = e.fs.SyncDir(e.dir)
+		err = e.folder.SyncDir(e.dir)
 	}
 	if err == nil {
 		err = e.record(edit, version)
@@ -80,7 +84,7 @@ func (e *Engine) record(edit *manifest.Edit, outcome *manifest.Version) error {
 	e.edits++
 	err := e.journal.Append(edit)
 	e.noteCopy()
-	return err
+	return cmp.Or(err, e.owned())
 }
 
 // noteCopy tells who reads the log if the manifest has no copy any more.
@@ -105,9 +109,12 @@ func (e *Engine) sealManifest() error {
 
 // startManifest replaces the manifest by a new one that says outcome.
 func (e *Engine) startManifest(outcome *manifest.Version) error {
+	if err := e.owned(); err != nil {
+		return err
+	}
 	number := e.nextNumber()
 	outcome.NextNumber, outcome.Branch = number+1, e.branch
-	next, err := manifest.Create(e.fs, e.dir, number, e.database, outcome)
+	next, err := manifest.Create(e.folder, e.dir, number, e.database, outcome)
 	if err != nil {
 		return err
 	}
@@ -120,6 +127,9 @@ func (e *Engine) startManifest(outcome *manifest.Version) error {
 		}
 	}
 	e.noteCopy()
+	if err := e.owned(); err != nil {
+		return err
+	}
 	if previous != 0 {
 		e.removeFile(manifest.Name(previous))
 		e.removeFile(manifest.CopyName(previous))
@@ -130,11 +140,17 @@ func (e *Engine) startManifest(outcome *manifest.Version) error {
 // removeFile unlinks a file that nothing refers to. If that fails, or if a backup copies the file,
 // the next install or Close tries again. The caller holds e.installing, or is alone.
 func (e *Engine) removeFile(name string) {
+	if e.disowned() {
+		return // it may be another's
+	}
 	if e.pinned[name] > 0 {
 		e.garbage = append(e.garbage, name)
 		return
 	}
-	err := e.fs.Remove(filepath.Join(e.dir, name))
+	err := e.folder.Remove(filepath.Join(e.dir, name))
+	if errors.Is(err, fs.ErrClosed) {
+		return // by Close; who opens the database next removes it
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		e.options.Logger.Warn("remove obsolete file", "dir", e.dir, "file", name, "err", err)
 		e.garbage = append(e.garbage, name)

@@ -6,16 +6,16 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// meter is a file system that counts the bytes written to the files created in it, whatever becomes
+// meter is files that count the bytes written to those created, whatever becomes
 // of the files. Safe for concurrent use.
 type meter struct {
-	vfs.FS
+	vfs.Files
 	bytes *atomic.Uint64
 }
 
 // Create makes a file whose bytes count.
 func (m meter) Create(name string) (vfs.File, error) {
-	file, err := m.FS.Create(name)
+	file, err := m.Files.Create(name)
 	if err != nil {
 		return nil, err
 	}

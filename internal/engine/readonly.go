@@ -28,7 +28,15 @@ var errReplaced = errors.New("the files were replaced while they were opened")
 // openReadOnly takes a picture of the files without a lock. All files are opened at once, so that a
 // writer who removes them later does no harm. Tables and value files that are damaged or missing
 // fail the reads that need them, and no others.
-func (e *Engine) openReadOnly() error {
+func (e *Engine) openReadOnly(files vfs.FS) (err error) {
+	if e.folder, err = files.OpenFolder(e.dir); err != nil {
+		return err
+	}
+	return e.openPicture()
+}
+
+// openPicture is openReadOnly in the open folder.
+func (e *Engine) openPicture() error {
 	var before files
 	for tries, same := 0, 0; ; tries++ {
 		err := e.loadReadOnly()
@@ -37,7 +45,7 @@ func (e *Engine) openReadOnly() error {
 		if !retry || tries == openRetries {
 			return err
 		}
-		now, surveyErr := survey(e.fs, e.dir)
+		now, surveyErr := survey(e.folder, e.dir)
 		if surveyErr != nil {
 			return err // the folder itself is missing
 		}
@@ -87,7 +95,7 @@ func (e *Engine) loadReadOnly() error {
 
 // readManifest reads the manifest, or if that is damaged, its copy. There must be one.
 func (e *Engine) readManifest() (*manifest.State, files, error) {
-	found, err := survey(e.fs, e.dir)
+	found, err := survey(e.folder, e.dir)
 	if err != nil {
 		return nil, found, err
 	}
@@ -95,9 +103,9 @@ func (e *Engine) readManifest() (*manifest.State, files, error) {
 	e.copied = nil
 	if errors.Is(err, corrupt.Err) {
 		damage, n := err, len(found.manifests)
-		state, err = manifest.LoadCopy(e.fs, e.dir)
+		state, err = manifest.LoadCopy(e.folder, e.dir)
 		if n == 0 { // a manifest is made before its copy, so this look must come after that
-			if now, err := survey(e.fs, e.dir); err == nil && len(now.manifests) > 0 {
+			if now, err := survey(e.folder, e.dir); err == nil && len(now.manifests) > 0 {
 				return nil, found, errReplaced
 			}
 		}
@@ -126,7 +134,7 @@ func (e *Engine) withEnd(state *manifest.State, found files) (*manifest.State, e
 	if now, err := e.loadManifest(found); err != nil || now == nil || now.End != state.End {
 		return nil, errors.Join(errReplaced, err)
 	}
-	copied, err := manifest.LoadCopy(e.fs, e.dir)
+	copied, err := manifest.LoadCopy(e.folder, e.dir)
 	if err != nil || copied.Number != state.Number {
 		return nil, damage
 	}

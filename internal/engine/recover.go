@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/manifest"
@@ -18,22 +17,23 @@ import (
 	"github.com/stoatdb/stoat/internal/wal"
 )
 
-// lockRetry is how often Open looks whether another process has released the lock.
-const lockRetry = 10 * time.Millisecond
-
 // Open opens the database in dir, creating it if dir is missing or empty. What is in the log goes
 // into sealed memtables, which are flushed in the background. A folder that is not a database, or
 // a damaged one, is left as it is.
 func Open(files vfs.FS, dir string, o Options) (*Engine, error) {
-	e := newEngine(files, dir, o.withDefaults())
-	if o.ReadOnly {
-		if err := e.openReadOnly(); err != nil {
-			return nil, err
-		}
-		return e, nil
+	if dir == "" {
+		return nil, fmt.Errorf("no folder is named; \".\" is the current one: %w", fs.ErrInvalid)
 	}
-	if err := e.openWritable(); err != nil {
+	e := newEngine(dir, o.withDefaults())
+	open := e.openWritable
+	if o.ReadOnly {
+		open = e.openReadOnly
+	}
+	if err := open(files); err != nil {
 		return nil, errors.Join(err, e.abandonOpen())
+	}
+	if o.ReadOnly {
+		return e, nil
 	}
 	e.mu.Lock()
 	e.setPaceLocked()
@@ -42,20 +42,11 @@ func Open(files vfs.FS, dir string, o Options) (*Engine, error) {
 	return e, nil
 }
 
-func (e *Engine) openWritable() error {
-	lock := filepath.Join(e.dir, lockName)
-	var err error
-	e.lock, err = acquire(e.fs, lock, e.options.LockTimeout)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := e.makeFolder(lock); err != nil {
-			return err
-		}
-		e.lock, err = acquire(e.fs, lock, e.options.LockTimeout)
-	}
-	if err != nil {
+func (e *Engine) openWritable(files vfs.FS) error {
+	if err := e.takeFolder(files); err != nil {
 		return err
 	}
-	found, err := survey(e.fs, e.dir)
+	found, err := survey(e.folder, e.dir)
 	if err != nil {
 		return err
 	}
@@ -65,37 +56,13 @@ func (e *Engine) openWritable() error {
 	return e.lock.Announce()
 }
 
-// abandonOpen lets go of what a failed openWritable has taken.
+// abandonOpen lets go of what a failed open has taken.
 func (e *Engine) abandonOpen() error {
 	var errs []error
 	if e.journal != nil {
 		errs = append(errs, e.journal.Close())
 	}
-	if e.lock != nil {
-		errs = append(errs, e.lock.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// makeFolder makes the folder and the lock file in it, unless the folder holds what is not ours.
-func (e *Engine) makeFolder(lock string) error {
-	found, err := survey(e.fs, e.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = e.fs.MkdirAll(e.dir)
-	} else if err == nil {
-		_, err = e.loadManifest(found)
-	}
-	if err != nil {
-		return err
-	}
-	file, err := e.fs.Create(lock)
-	if errors.Is(err, fs.ErrExist) {
-		return nil // another process was faster
-	}
-	if err != nil {
-		return err
-	}
-	return file.Close()
+	return errors.Join(append(errs, e.leaveFolder())...)
 }
 
 // load reads the manifest and the log of a locked folder, or makes a new database in it.
@@ -158,7 +125,7 @@ func (e *Engine) publishRecovered(version *manifest.Version, full []sealed) {
 // loadManifest reads the manifest of a folder. It returns nil for a folder without one if that is
 // empty, but for the first files of a new database, which a crash has cut off.
 func (e *Engine) loadManifest(found files) (*manifest.State, error) {
-	state, err := manifest.LoadAmong(e.fs, e.dir, found.manifests)
+	state, err := manifest.LoadAmong(e.folder, e.dir, found.manifests)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return state, err
 	}
@@ -186,7 +153,7 @@ func (e *Engine) hasData(found files) (bool, error) {
 		return true, nil
 	}
 	for _, number := range found.logs {
-		if blank, err := wal.Blank(e.fs, e.dir, number); err != nil || !blank {
+		if blank, err := wal.Blank(e.folder, e.dir, number); err != nil || !blank {
 			return true, err
 		}
 	}
@@ -199,7 +166,7 @@ func (e *Engine) wantEnd(state *manifest.State, found files) error {
 	if !state.Torn && !surplus(state.Version, found) {
 		return nil
 	}
-	more, err := manifest.CopyGoesOn(e.fs, e.dir, state)
+	more, err := manifest.CopyGoesOn(e.folder, e.dir, state)
 	if err != nil || !more {
 		return err
 	}
@@ -249,7 +216,7 @@ func (e *Engine) replay(state *manifest.State, logs []uint64) (*manifest.Version
 			return err
 		}
 		var err error
-		last, err = wal.Replay(e.fs, e.dir, number, e.database, last, apply)
+		last, err = wal.Replay(e.folder, e.dir, number, e.database, last, apply)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -267,7 +234,7 @@ func (e *Engine) replay(state *manifest.State, logs []uint64) (*manifest.Version
 }
 
 func (e *Engine) fileSize(name string) (int64, error) {
-	file, err := e.fs.Open(filepath.Join(e.dir, name))
+	file, err := e.folder.Open(filepath.Join(e.dir, name))
 	if err != nil {
 		return 0, err
 	}
@@ -291,7 +258,7 @@ func applyCommit(table *memtable.Memtable, payloads []wal.Payload) (memtable.Roo
 // but never synced, and what is built on them must not outlive them.
 func (e *Engine) makeDurable(full []sealed) error {
 	for _, f := range full {
-		file, err := e.fs.Open(filepath.Join(e.dir, wal.Name(f.log)))
+		file, err := e.folder.Open(filepath.Join(e.dir, wal.Name(f.log)))
 		if err != nil {
 			return err
 		}
@@ -303,7 +270,7 @@ func (e *Engine) makeDurable(full []sealed) error {
 	if len(full) == 0 {
 		return nil
 	}
-	return e.fs.SyncDir(e.dir)
+	return e.folder.SyncDir(e.dir)
 }
 
 // orphans returns the names of what a crash has left behind: files that no manifest refers to.
@@ -338,15 +305,5 @@ func (e *Engine) orphans(version *manifest.Version, found files, full []sealed) 
 func (e *Engine) removeAll(numbers []uint64, name func(uint64) string) {
 	for _, number := range numbers {
 		e.removeFile(name(number))
-	}
-}
-
-// acquire takes the lock, waiting for another process at most timeout.
-func acquire(files vfs.FS, name string, timeout time.Duration) (vfs.Lock, error) {
-	for deadline := time.Now().Add(timeout); ; time.Sleep(lockRetry) {
-		lock, err := files.Lock(name)
-		if err == nil || !errors.Is(err, vfs.ErrLocked) || !time.Now().Before(deadline) {
-			return lock, err
-		}
 	}
 }

@@ -129,11 +129,11 @@ func (e *Engine) confirm() error {
 // syncManifest syncs the manifest that was read, and the names of all files.
 func (e *Engine) syncManifest() error {
 	name := manifest.Name(e.journalAt)
-	file, err := e.fs.Open(filepath.Join(e.dir, name))
+	file, err := e.folder.Open(filepath.Join(e.dir, name))
 	if err != nil {
 		return fmt.Errorf("open %s: %w", name, err)
 	}
-	if err := errors.Join(file.Sync(), file.Close(), e.fs.SyncDir(e.dir)); err != nil {
+	if err := errors.Join(file.Sync(), file.Close(), e.folder.SyncDir(e.dir)); err != nil {
 		err = fmt.Errorf("sync %s: %w", name, err)
 		if e.state.Load() == nil { // Open fails
 			return err

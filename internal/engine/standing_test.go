@@ -24,9 +24,9 @@ func TestOpen_makesTheManifestDurable(t *testing.T) {
 		t.Fatal("the flush did not fail")
 	}
 	_ = e.Close()
-	next := mustOpen(t, disk.Kill(), calm())
-	mustCommit(t, next, "b")
-	wantWords(t, mustOpen(t, next.fs.(*memfs.FS).CrashKeepNone(), calm()), "a", "b")
+	killed := disk.Kill()
+	mustCommit(t, mustOpen(t, killed, calm()), "b")
+	wantWords(t, mustOpen(t, killed.CrashKeepNone(), calm()), "a", "b")
 }
 
 func TestEstablish_isDurableForTheNextProcess(t *testing.T) {

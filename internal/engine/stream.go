@@ -50,7 +50,7 @@ func (e *Engine) streamTo(ctx context.Context, p frozen, w io.Writer, scratch vf
 		next++
 		return next - 1
 	}
-	files := layered{FS: e.fs, scratch: scratch}
+	files := layered{Folder: e.folder, scratch: scratch}
 	copied := e.reader(files, e.dir)
 	copied.state.Store(&superversion.Superversion{Levels: p.levels})
 	if err := e.addMemory(ctx, copied, p, number); err != nil {
@@ -58,7 +58,7 @@ func (e *Engine) streamTo(ctx context.Context, p frozen, w io.Writer, scratch vf
 	}
 	snapshot := copied.state.Load()
 	s, err := backup.NewStream(w, backup.Source{
-		FS: files, Dir: e.dir, Database: e.database, Version: snapshot.Levels.Version,
+		Folder: files, Dir: e.dir, Database: e.database, Version: snapshot.Levels.Version,
 		LastCommit: p.lastCommit, MayVanish: e.options.ReadOnly,
 	}, &e.backups)
 	if err != nil {
@@ -88,28 +88,28 @@ func (e *Engine) streamTo(ctx context.Context, p frozen, w io.Writer, scratch vf
 	return s.Commit(ctx, number())
 }
 
-// layered is a file system of which only one that lies above it is written.
+// layered is a folder in which nothing is written but into a file system that lies above it.
 type layered struct {
-	vfs.FS
+	vfs.Folder
 	scratch vfs.FS
 }
 
-// Create implements vfs.FS.
+// Create implements vfs.Files.
 func (l layered) Create(name string) (vfs.File, error) { return l.scratch.Create(name) }
 
-// Open implements vfs.FS.
+// Open implements vfs.Files.
 func (l layered) Open(name string) (vfs.File, error) {
 	file, err := l.scratch.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return l.FS.Open(name)
+		return l.Folder.Open(name)
 	}
 	return file, err
 }
 
-// Remove implements vfs.FS.
+// Remove implements vfs.Files.
 func (l layered) Remove(name string) error { return l.scratch.Remove(name) }
 
-// SyncDir implements vfs.FS.
+// SyncDir implements vfs.Files.
 func (l layered) SyncDir(dir string) error { return l.scratch.SyncDir(dir) }
 
 // Restore makes dir, a folder that is missing or empty, a database of what BackupTo has written.
@@ -125,8 +125,8 @@ func Restore(ctx context.Context, r io.Reader, target vfs.FS, dir string) (err e
 	if err != nil {
 		return err
 	}
-	e := newEngine(target, dir, Options{ReadOnly: true, MemoryLimit: backupMemory}.withDefaults())
-	e.database = state.Database
+	e := newEngine(dir, Options{ReadOnly: true, MemoryLimit: backupMemory}.withDefaults())
+	e.folder, e.database = folder.Files(), state.Database
 	e.publishRecovered(state.Version, nil)
 	if err := e.Check(ctx, true); err != nil {
 		return fmt.Errorf("verify what was restored: %w", err)

@@ -39,7 +39,7 @@ func (f files) equal(g files) bool {
 
 // survey lists a database folder. A name with a number that leaves no room for those of new files
 // is damage.
-func survey(fs vfs.FS, dir string) (files, error) {
+func survey(fs vfs.Files, dir string) (files, error) {
 	names, err := fs.List(dir)
 	if err != nil {
 		return files{}, err

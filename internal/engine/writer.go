@@ -338,7 +338,7 @@ func (e *Engine) reserve(size int64) error {
 // startLog makes the log segment of the active memtable. The caller holds e.turn.
 func (e *Engine) startLog() error {
 	number := e.nextNumber()
-	log, err := wal.Create(e.fs, e.dir, number, e.database)
+	log, err := wal.Create(e.folder, e.dir, number, e.database)
 	if err != nil {
 		return err
 	}

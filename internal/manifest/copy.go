@@ -38,7 +38,7 @@ func ParseCopyName(name string) (number uint64, ok bool) {
 }
 
 // LoadCopy is [Load] of the copies of manifests in dir in place of the manifests.
-func LoadCopy(files vfs.FS, dir string) (*State, error) {
+func LoadCopy(files vfs.Files, dir string) (*State, error) {
 	names, err := files.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", dir, err)
@@ -56,7 +56,7 @@ func LoadCopy(files vfs.FS, dir string) (*State, error) {
 // CopyGoesOn reports whether the copy of a manifest has an edit that the manifest, which says s,
 // has not. As each is written to the manifest first, durably, that is damage, unless the manifest
 // has been written to since s was read.
-func CopyGoesOn(files vfs.FS, dir string, s *State) (bool, error) {
+func CopyGoesOn(files vfs.Files, dir string, s *State) (bool, error) {
 	copied, err := readImage(files, dir, CopyName(s.Number), s.Number)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -71,7 +71,7 @@ func CopyGoesOn(files vfs.FS, dir string, s *State) (bool, error) {
 
 // CheckCopy returns an error if a manifest and its copy differ by more than what a crash can have
 // kept from the copy: all of it, or the ends of some sectors. Neither may be written meanwhile.
-func CheckCopy(files vfs.FS, dir string, number uint64) error {
+func CheckCopy(files vfs.Files, dir string, number uint64) error {
 	original, err := readImage(files, dir, Name(number), number)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func CheckCopy(files vfs.FS, dir string, number uint64) error {
 }
 
 // startCopy starts the copy of the manifest with image, all of it so far.
-func (j *Journal) startCopy(files vfs.FS, dir string, number uint64, image []byte, sync bool) {
+func (j *Journal) startCopy(files vfs.Files, dir string, number uint64, image []byte, sync bool) {
 	var err error
 	if j.copy, err = files.Create(filepath.Join(dir, CopyName(number))); err != nil {
 		j.giveUpCopy(err)

@@ -31,7 +31,7 @@ type Journal struct {
 // If the error matches [ErrUnchanged], there is no such manifest. After another one it is unknown
 // whether the manifest is complete; nothing may be built on the one before until that is known.
 func Create(
-	fs vfs.FS, dir string, number uint64, database [16]byte, v *Version,
+	fs vfs.Files, dir string, number uint64, database [16]byte, v *Version,
 ) (*Journal, error) {
 	name := Name(number)
 	if err := v.check(); err != nil {
@@ -88,6 +88,9 @@ func (j *Journal) Append(e *Edit) error {
 	return nil
 }
 
+// Named returns vfs.ErrReplaced if the file has lost its name.
+func (j *Journal) Named() error { return j.file.Named() }
+
 // Size returns the length of what was written, in bytes.
 func (j *Journal) Size() int64 { return j.size }
 
@@ -123,6 +126,9 @@ func (j *Journal) write(p []byte) error {
 	_, err := j.file.WriteAt(p, j.size)
 	if err == nil {
 		err = j.file.Sync()
+	}
+	if err == nil {
+		err = j.file.Named()
 	}
 	if err != nil {
 		j.err = fmt.Errorf("write %s: %w", j.name, err)

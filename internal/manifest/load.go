@@ -31,7 +31,7 @@ type State struct {
 //
 // If there is no manifest, or only the beginning of the first, the error matches fs.ErrNotExist.
 // Bytes that were valid once, as a valid frame behind them shows, are damage.
-func Load(files vfs.FS, dir string) (*State, error) {
+func Load(files vfs.Files, dir string) (*State, error) {
 	names, err := files.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", dir, err)
@@ -48,13 +48,13 @@ func Load(files vfs.FS, dir string) (*State, error) {
 
 // LoadAmong is Load for a caller that has listed dir: numbers are those of the manifests in it,
 // ascending.
-func LoadAmong(files vfs.FS, dir string, numbers []uint64) (*State, error) {
+func LoadAmong(files vfs.Files, dir string, numbers []uint64) (*State, error) {
 	return loadAmong(files, dir, numbers, Name)
 }
 
 // loadAmong is LoadAmong of manifests, or of their copies, by what names them.
 func loadAmong(
-	files vfs.FS, dir string, numbers []uint64, name func(uint64) string,
+	files vfs.Files, dir string, numbers []uint64, name func(uint64) string,
 ) (*State, error) {
 	var incomplete []*image
 	for _, number := range slices.Backward(numbers) {
@@ -97,7 +97,7 @@ type image struct {
 }
 
 // readImage reads the file of that name, which is a manifest with the number, or its copy.
-func readImage(files vfs.FS, dir, name string, number uint64) (*image, error) {
+func readImage(files vfs.Files, dir, name string, number uint64) (*image, error) {
 	m := &image{path: filepath.Join(dir, name), number: number}
 	file, err := files.Open(m.path)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 // LoadFile reads one manifest: the file of that name in dir, which was written as the manifest with
 // the number. Unlike [Load] it takes one that is not complete for damaged.
-func LoadFile(files vfs.FS, dir, name string, number uint64) (*State, error) {
+func LoadFile(files vfs.Files, dir, name string, number uint64) (*State, error) {
 	m, err := readImage(files, dir, name, number)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 )
 
 // choosing returns a configuration whose writers choose encodings by small samples.
-func choosing(files vfs.FS) Config {
+func choosing(files vfs.Files) Config {
 	c := config(files)
 	c.TableBytes, c.BlockBytes, c.Compress, c.Patterns, c.Sample = 1<<20, 2000, true, true, 16<<10
 	return c
@@ -75,7 +75,7 @@ func shareOf(t testing.TB, tables []*manifest.Table, id uint64) manifest.BucketS
 }
 
 // decodedAll returns what the tables of an output hold, decoded.
-func decodedAll(t testing.TB, files vfs.FS, o Output) (all []entry) {
+func decodedAll(t testing.TB, files vfs.Files, o Output) (all []entry) {
 	t.Helper()
 	for _, meta := range o.Tables {
 		var c table.Cursor

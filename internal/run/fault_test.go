@@ -21,7 +21,7 @@ func mixture() []entry {
 }
 
 // attempt writes a run of a mixture and aborts it if that fails.
-func attempt(files vfs.FS) (writeErr, abortErr error) {
+func attempt(files vfs.Files) (writeErr, abortErr error) {
 	w := NewWriter(withValues(files))
 	_, err := add(w, mixture())
 	if err == nil {

@@ -63,7 +63,7 @@ func newFS(t testing.TB) *memfs.FS {
 }
 
 // list returns the names of all files.
-func list(t testing.TB, files vfs.FS) []string {
+func list(t testing.TB, files vfs.Files) []string {
 	t.Helper()
 	names, err := files.List(testDir)
 	check(t, err)
@@ -71,7 +71,7 @@ func list(t testing.TB, files vfs.FS) []string {
 }
 
 // config returns a configuration with small tables and blocks, whose file numbers start at 5.
-func config(files vfs.FS) Config {
+func config(files vfs.Files) Config {
 	number := uint64(4)
 	return Config{
 		FS: files, Dir: testDir, Database: testDatabase(), TableBytes: 1500, BlockBytes: 200,
@@ -152,10 +152,10 @@ func writeTables(t testing.TB, c Config, entries []entry) []*manifest.Table {
 	return output.Tables
 }
 
-func open(files vfs.FS, meta *manifest.Table) *table.Table { return openWith(files, meta, nil) }
+func open(files vfs.Files, meta *manifest.Table) *table.Table { return openWith(files, meta, nil) }
 
 func openWith(
-	files vfs.FS, meta *manifest.Table, dictionaries []*block.Dictionary,
+	files vfs.Files, meta *manifest.Table, dictionaries []*block.Dictionary,
 ) *table.Table {
 	return table.New(table.Config{
 		FS: files, Path: filepath.Join(testDir, Name(meta.Number)), Number: meta.Number,
@@ -165,7 +165,7 @@ func openWith(
 }
 
 // read returns what a table's file holds.
-func read(t testing.TB, files vfs.FS, meta *manifest.Table) (all []entry) {
+func read(t testing.TB, files vfs.Files, meta *manifest.Table) (all []entry) {
 	t.Helper()
 	var c table.Cursor
 	c.Init(open(files, meta), table.ReadValues)
@@ -176,7 +176,7 @@ func read(t testing.TB, files vfs.FS, meta *manifest.Table) (all []entry) {
 	return all
 }
 
-func readAll(t testing.TB, files vfs.FS, tables []*manifest.Table) (all []entry) {
+func readAll(t testing.TB, files vfs.Files, tables []*manifest.Table) (all []entry) {
 	t.Helper()
 	for _, meta := range tables {
 		all = append(all, read(t, files, meta)...)
@@ -186,7 +186,7 @@ func readAll(t testing.TB, files vfs.FS, tables []*manifest.Table) (all []entry)
 
 // foundWithoutHash returns how many entries are found with a wrong hash: all of them if the table
 // has no filter, and hardly any otherwise.
-func foundWithoutHash(t testing.TB, files vfs.FS, meta *manifest.Table) (found int) {
+func foundWithoutHash(t testing.TB, files vfs.Files, meta *manifest.Table) (found int) {
 	t.Helper()
 	for _, e := range read(t, files, meta) {
 		_, ok, err := open(files, meta).Get([]byte(e.key), ^filter.Hash([]byte(e.key)))

@@ -23,7 +23,7 @@ import (
 
 // Config says where a run is written and how.
 type Config struct {
-	FS         vfs.FS
+	FS         vfs.Files
 	Dir        string
 	Database   [16]byte
 	NextNumber func() uint64 // hands out file numbers
@@ -287,7 +287,7 @@ func (w *Writer) close() error {
 	w.shares.end(s.Stored)
 	w.shares.describe(meta)
 	w.tables = append(w.tables, meta)
-	if err := w.file.Close(); err != nil {
+	if err := errors.Join(w.file.Named(), w.file.Close()); err != nil {
 		return fmt.Errorf("close table %06d: %w", w.number, err)
 	}
 	return nil

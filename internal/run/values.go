@@ -109,7 +109,7 @@ func (v *valueWriter) finish() error {
 	}
 	v.writer = nil
 	v.files = append(v.files, manifest.ValueFile{Number: v.number, Size: size})
-	if err := v.file.Close(); err != nil {
+	if err := errors.Join(v.file.Named(), v.file.Close()); err != nil {
 		return fmt.Errorf("close value file %06d: %w", v.number, err)
 	}
 	return nil

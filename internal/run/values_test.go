@@ -24,7 +24,7 @@ const (
 )
 
 // withValues returns a configuration that separates values, three of the smallest a file.
-func withValues(files vfs.FS) Config {
+func withValues(files vfs.Files) Config {
 	c := config(files)
 	c.Values = Values{Separate: separate, FileBytes: valueHeader + 3*separate}
 	return c
@@ -44,7 +44,7 @@ func point(i int, file uint64, n int) entry {
 }
 
 // resolved returns the entries with puts in place of the pointers into the value files.
-func resolved(t testing.TB, fs vfs.FS, files []manifest.ValueFile, entries []entry) []entry {
+func resolved(t testing.TB, fs vfs.Files, files []manifest.ValueFile, entries []entry) []entry {
 	t.Helper()
 	byNumber := map[uint64]*valuelog.File{}
 	for _, f := range files {

@@ -26,7 +26,7 @@ var errReadOnly = errors.New("the damaged database is only read")
 // folder is the source: a file system that has nothing but the regular files of one folder, and
 // that cannot be written.
 type folder struct {
-	fs      vfs.FS
+	files   vfs.Folder
 	dir     string
 	lock    vfs.Lock // nil if there is none to take
 	regular map[string]bool
@@ -39,20 +39,33 @@ type folder struct {
 // ignored is a name in the folder that was not looked at, and why.
 type ignored struct{ name, reason string }
 
-var _ vfs.FS = (*folder)(nil)
+var _ vfs.Files = (*folder)(nil)
 
 // openFolder lists the folder and takes its lock. That another process has the lock is an error;
 // that it cannot be taken for another reason, as on a medium that cannot be written, is none.
 func openFolder(files vfs.FS, dir string) (*folder, error) {
-	names, err := files.List(dir)
+	opened, err := files.OpenFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	f, err := listFolder(opened, dir)
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return f, nil
+}
+
+// listFolder is openFolder of a folder that is open.
+func listFolder(opened vfs.Folder, dir string) (*folder, error) {
+	names, err := opened.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", dir, err)
 	}
 	f := &folder{
-		fs: files, dir: dir, regular: make(map[string]bool), holes: make(map[string][]vfs.Hole),
+		files: opened, dir: dir, regular: make(map[string]bool), holes: make(map[string][]vfs.Hole),
 	}
 	for _, name := range names {
-		switch regular, err := files.IsRegular(filepath.Join(dir, name)); {
+		switch regular, err := opened.IsRegular(filepath.Join(dir, name)); {
 		case err != nil:
 			f.ignored = append(f.ignored, ignored{name, fmt.Sprintf("it cannot be looked at: %v", err)})
 		case !regular:
@@ -68,7 +81,7 @@ func openFolder(files vfs.FS, dir string) (*folder, error) {
 		return nil, fmt.Errorf("no file of a database in %s: %w", dir, fs.ErrNotExist)
 	}
 	if f.regular[lockName] {
-		f.lock, err = files.Lock(filepath.Join(dir, lockName))
+		f.lock, err = opened.Lock(filepath.Join(dir, lockName))
 		if errors.Is(err, vfs.ErrLocked) {
 			return nil, err
 		}
@@ -98,14 +111,13 @@ func isJournal(name string) bool {
 	return isLog || isManifest || isCopy
 }
 
-// close lets go of the lock.
+// close lets go of the lock and the folder.
 func (f *folder) close() error {
-	if f.lock == nil {
-		return nil
+	var err error
+	if f.lock != nil {
+		err = f.lock.Close()
 	}
-	lock := f.lock
-	f.lock = nil
-	return lock.Close()
+	return errors.Join(err, f.files.Close())
 }
 
 // path returns the path of a file in the folder.
@@ -137,7 +149,7 @@ func (f *folder) identity() ([16]byte, error) {
 // are valid.
 func (f *folder) identitiesIn(name string) (found [][16]byte) {
 	const header, footer, at = 48, 88, 24
-	file, err := f.fs.Open(f.path(name))
+	file, err := f.files.Open(f.path(name))
 	if err != nil {
 		return nil
 	}
@@ -175,14 +187,14 @@ func (f *folder) hasValues(number uint64) (name string, ok bool) {
 	return "", false
 }
 
-// Open implements vfs.FS for the regular files of the folder. Manifests, which are read as a whole,
-// have zeros where the disk does not give anything.
+// Open implements vfs.Files for the regular files of the folder. Manifests, which are read as a
+// whole, have zeros where the disk does not give anything.
 func (f *folder) Open(name string) (vfs.File, error) {
 	base := filepath.Base(name)
 	if filepath.Dir(name) != filepath.Clean(f.dir) || !f.regular[base] {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	file, err := f.fs.Open(name)
+	file, err := f.files.Open(name)
 	_, isLog := wal.ParseName(base)
 	if err != nil || isLog || !isJournal(base) {
 		return file, err
@@ -203,7 +215,7 @@ func (m manifestFile) Close() error {
 	return m.Patient.Close()
 }
 
-// List implements vfs.FS.
+// List implements vfs.Files.
 func (f *folder) List(string) ([]string, error) {
 	var names []string
 	for name := range f.regular {
@@ -213,26 +225,17 @@ func (f *folder) List(string) ([]string, error) {
 	return names, nil
 }
 
-// IsRegular implements vfs.FS.
+// IsRegular implements vfs.Files.
 func (f *folder) IsRegular(name string) (bool, error) { return f.regular[filepath.Base(name)], nil }
 
-// Link implements vfs.FS.
-func (f *folder) Link(string, string) error { return errReadOnly }
-
-// Same implements vfs.FS.
-func (f *folder) Same(a, b string) bool { return f.fs.Same(a, b) }
-
-// Create implements vfs.FS.
+// Create implements vfs.Files.
 func (f *folder) Create(string) (vfs.File, error) { return nil, errReadOnly }
 
-// Remove implements vfs.FS.
+// Remove implements vfs.Files.
 func (f *folder) Remove(string) error { return errReadOnly }
 
-// MkdirAll implements vfs.FS.
-func (f *folder) MkdirAll(string) error { return errReadOnly }
-
-// SyncDir implements vfs.FS.
+// SyncDir implements vfs.Files.
 func (f *folder) SyncDir(string) error { return errReadOnly }
 
-// Lock implements vfs.FS.
+// Lock implements vfs.Files.
 func (f *folder) Lock(string) (vfs.Lock, error) { return nil, errReadOnly }

@@ -130,7 +130,7 @@ func TestCache_servesManyReadersWhileEvicting(t *testing.T) {
 
 // countingFS counts maps and open files.
 type countingFS struct {
-	vfs.FS
+	vfs.Files
 	maps, files atomic.Int64
 	released    chan struct{} // told of every unmap and close
 }
@@ -141,7 +141,7 @@ type countingFile struct {
 }
 
 func (fs *countingFS) Open(name string) (vfs.File, error) {
-	f, err := fs.FS.Open(name)
+	f, err := fs.Files.Open(name)
 	fs.files.Add(1)
 	return &countingFile{f, fs}, err
 }
@@ -190,7 +190,7 @@ func TestTable_letsItsFileGoWhenUnreachable(t *testing.T) {
 		if noMap {
 			memory = noMapFS{memory}
 		}
-		fs := &countingFS{FS: memory, released: make(chan struct{}, 10)}
+		fs := &countingFS{Files: memory, released: make(chan struct{}, 10)}
 		cache := NewCache(1 << 30)
 		var c Cursor
 		c.Init(New(Config{FS: fs, Path: testPath, Number: 7, Database: testDatabase(),
@@ -226,7 +226,7 @@ func TestOpenReader_closesTheFileOfADamagedTable(t *testing.T) {
 		if noMap {
 			memory = noMapFS{memory}
 		}
-		fs := &countingFS{FS: memory, released: make(chan struct{}, 10)}
+		fs := &countingFS{Files: memory, released: make(chan struct{}, 10)}
 		table.config.FS = fs
 		if _, _, err := table.Get(entries[0].key, 0); !damaged(err) {
 			t.Errorf("Get says %v", err)

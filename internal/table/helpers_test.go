@@ -69,7 +69,7 @@ func decoded(t testing.TB, e keyspace.Entry) []byte {
 }
 
 // writeTable writes a table with the given entries to a file of fs.
-func writeTable(t testing.TB, fs vfs.FS, path string, o WriterOptions, entries []entry) Summary {
+func writeTable(t testing.TB, fs vfs.Files, path string, o WriterOptions, entries []entry) Summary {
 	t.Helper()
 	f, err := fs.Create(path)
 	if err != nil {
@@ -97,7 +97,7 @@ func writeTable(t testing.TB, fs vfs.FS, path string, o WriterOptions, entries [
 }
 
 // newFS returns a file system with the directory of testPath.
-func newFS(t testing.TB) vfs.FS {
+func newFS(t testing.TB) vfs.Files {
 	t.Helper()
 	fs := memfs.New()
 	if err := fs.MkdirAll("/db"); err != nil {
@@ -157,12 +157,12 @@ func checkEntry(t testing.TB, table *Table, e entry) {
 }
 
 // noMapFS is a file system without maps.
-type noMapFS struct{ vfs.FS }
+type noMapFS struct{ vfs.Files }
 
 type noMapFile struct{ vfs.File }
 
 func (fs noMapFS) Open(name string) (vfs.File, error) {
-	f, err := fs.FS.Open(name)
+	f, err := fs.Files.Open(name)
 	return noMapFile{f}, err
 }
 
@@ -287,7 +287,7 @@ func probes(entries []entry, rng *rand.Rand) [][]byte {
 }
 
 // readFile returns the first size bytes of a file.
-func readFile(t testing.TB, fs vfs.FS, path string, size int64) []byte {
+func readFile(t testing.TB, fs vfs.Files, path string, size int64) []byte {
 	t.Helper()
 	f, err := fs.Open(path)
 	if err != nil {

@@ -31,7 +31,7 @@ func layoutAs(t testing.TB, image []byte, want Want) (*Layout, []Damage) {
 }
 
 // fileOf returns a table file with these bytes.
-func fileOf(t testing.TB, fs vfs.FS, image []byte) vfs.File {
+func fileOf(t testing.TB, fs vfs.Files, image []byte) vfs.File {
 	t.Helper()
 	f, err := fs.Create(testPath)
 	if err == nil {
@@ -231,7 +231,7 @@ func TestReadLayout_goesOnBehindWhatCannotBeRead(t *testing.T) {
 	for name, at := range map[string]int64{
 		"header": 0, "filter": whole.Filter, "index": whole.Index, "footer": whole.Footer,
 	} {
-		fs := faultfs.New(newFS(t), func(op faultfs.Op) error {
+		fs := faultfs.New(newFS(t).(vfs.FS), func(op faultfs.Op) error {
 			if op.Kind == faultfs.ReadAt && op.Offset == at {
 				return errors.New("input/output error")
 			}

@@ -46,7 +46,7 @@ import (
 
 // Config says which file a table is.
 type Config struct {
-	FS       vfs.FS
+	FS       vfs.Files
 	Path     string
 	Number   uint64
 	Database [16]byte

@@ -80,7 +80,7 @@ func TestVerify_countsWhatTheWriterCounted(t *testing.T) {
 	}
 }
 
-func configured(fs vfs.FS, size int64, cache *Cache) *Table {
+func configured(fs vfs.Files, size int64, cache *Cache) *Table {
 	return New(Config{
 		FS: fs, Path: testPath, Number: 7, Database: testDatabase(), Size: size, Cache: cache,
 		Dictionaries: []*block.Dictionary{testDictionary()},

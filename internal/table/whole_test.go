@@ -16,7 +16,7 @@ func wholeOf(t testing.TB, hook faultfs.Hook) (*Table, []entry) {
 	entries := shapes(rand.New(rand.NewSource(1)))["large values"]
 	table := openTable(t, WriterOptions{}, NewCache(1<<30), entries)
 	table.config.Whole = true
-	table.config.FS = faultfs.New(table.config.FS, hook)
+	table.config.FS = faultfs.New(table.config.FS.(vfs.FS), hook)
 	return table, entries
 }
 
@@ -74,12 +74,12 @@ func TestTable_wholeNoticesFlippedBytes(t *testing.T) {
 }
 
 // blankFS is a file system whose maps hold zeros.
-type blankFS struct{ vfs.FS }
+type blankFS struct{ vfs.Files }
 
 type blankFile struct{ vfs.File }
 
 func (fs blankFS) Open(name string) (vfs.File, error) {
-	f, err := fs.FS.Open(name)
+	f, err := fs.Files.Open(name)
 	return blankFile{f}, err
 }
 

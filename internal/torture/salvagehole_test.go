@@ -82,12 +82,25 @@ type unlike struct {
 	err  error
 }
 
-// IsRegular implements vfs.FS.
-func (u unlike) IsRegular(name string) (bool, error) {
+// OpenFolder implements vfs.FS.
+func (u unlike) OpenFolder(dir string) (vfs.Folder, error) {
+	folder, err := u.FS.OpenFolder(dir)
+	return unlikeFolder{folder, u.name, u.err}, err
+}
+
+// unlikeFolder is a folder in which some files are not what they should be.
+type unlikeFolder struct {
+	vfs.Folder
+	name string
+	err  error
+}
+
+// IsRegular implements vfs.Files.
+func (u unlikeFolder) IsRegular(name string) (bool, error) {
 	if filepath.Base(name) == u.name {
 		return false, u.err
 	}
-	return u.FS.IsRegular(name)
+	return u.Folder.IsRegular(name)
 }
 
 func TestSalvage_saysThatALogWasNotLookedAt(t *testing.T) {

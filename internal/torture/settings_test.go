@@ -157,6 +157,23 @@ func (f unmapped) Create(name string) (vfs.File, error) { return unmap(f.FS.Crea
 
 func (f unmapped) Open(name string) (vfs.File, error) { return unmap(f.FS.Open(name)) }
 
+func (f unmapped) OpenFolder(dir string) (vfs.Folder, error) {
+	folder, err := f.FS.OpenFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	return unmappedFolder{folder}, nil
+}
+
+// unmappedFolder is a folder that cannot map files.
+type unmappedFolder struct{ vfs.Folder }
+
+func (f unmappedFolder) Create(name string) (vfs.File, error) {
+	return unmap(f.Folder.Create(name))
+}
+
+func (f unmappedFolder) Open(name string) (vfs.File, error) { return unmap(f.Folder.Open(name)) }
+
 func unmap(file vfs.File, err error) (vfs.File, error) {
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import "os"
 func WritingZeros() FS { return zerosFS{} }
 
 // FileWritingZeros wraps an open file like those of [WritingZeros].
-func FileWritingZeros(f *os.File) File { return zerosFile{osFile{f}} }
+func FileWritingZeros(f *os.File) File { return zerosFile{osFile{file: f}} }
 
 type zerosFS struct{ osFS }
 

@@ -5,14 +5,7 @@ import "os"
 // osFile is an open file of the operating system.
 type osFile struct {
 	file *os.File
-}
-
-// newFile wraps the result of openFile.
-func newFile(file *os.File, err error) (File, error) {
-	if err != nil {
-		return nil, asNoSpace(err)
-	}
-	return osFile{file}, nil
+	at   place // that it was opened at
 }
 
 func (f osFile) ReadAt(p []byte, off int64) (int, error) { return f.file.ReadAt(p, off) }
@@ -65,4 +58,12 @@ func writeZeros(f *os.File, old, size int64) error {
 
 func (f osFile) Map(size int64) (data []byte, unmap func() error, err error) {
 	return mapFile(f.file, size)
+}
+
+func (f osFile) Named() error {
+	id, err := identifyOpen(f.file)
+	if err != nil {
+		return nil
+	}
+	return f.at.holds(id)
 }

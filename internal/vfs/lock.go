@@ -19,16 +19,25 @@ var errTaken = errors.New("lock is taken")
 // process id of the last holder that announced itself.
 type osLock struct {
 	file *os.File
+	at   place
+	id   identity
 }
 
-func (osFS) Lock(name string) (Lock, error) {
-	file, err := openLock(name)
+func (o osFiles) Lock(name string) (Lock, error) {
+	p, err := o.locate("lock", name)
+	if err != nil {
+		return nil, err
+	}
+	file, err := openLock(p)
 	if err != nil {
 		return nil, asNoSpace(err)
 	}
-	err = lockFile(file)
+	id, err := identifyOpen(file)
 	if err == nil {
-		return osLock{file}, nil
+		err = lockFile(file)
+	}
+	if err == nil {
+		return osLock{file, p, id}, nil
 	}
 	if errors.Is(err, errTaken) {
 		err = taken(name, owner(file))
@@ -47,6 +56,8 @@ func (l osLock) Announce() error {
 	_, err := l.file.WriteAt(line, 0)
 	return asNoSpace(err)
 }
+
+func (l osLock) Named() error { return l.at.holds(l.id) }
 
 func (l osLock) Close() error { return errors.Join(unlockFile(l.file), l.file.Close()) }
 

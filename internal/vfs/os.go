@@ -12,29 +12,73 @@ import (
 // OS returns the file system of the operating system.
 func OS() FS { return osFS{} }
 
-// osFS is the operating system's file system. What differs between platforms is in the functions
-// openFile, openLock, openDir, syncDir, lockFile, unlockFile, datasync, startSync, extend, mapFile
-// and isFull; each platform has each of them in one of the files os_*.go and map_*.go.
-type osFS struct{}
+// osFS is the operating system's file system. What differs between platforms is in the type
+// identity and the functions openFile, openLock, openDir, syncDir, remove, link, within, isRegular,
+// identify, identifyOpen, lockFile, unlockFile, datasync, startSync, extend, mapFile and isFull;
+// each platform has each of them in one of the files os_*.go and map_*.go.
+type osFS struct{ osFiles }
 
-func (osFS) Create(name string) (File, error) {
-	return newFile(openFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL))
+// osFiles is all files of the operating system, or those of a folder.
+type osFiles struct {
+	in  *osFolder // nil for all
+	dir string    // the clean path of the folder, as it was opened
 }
 
-func (osFS) Open(name string) (File, error) { return newFile(openFile(name, os.O_RDONLY)) }
-
-func (osFS) Remove(name string) error { return os.Remove(name) }
-
-func (osFS) Link(from, to string) error { return asNoSpace(os.Link(from, to)) }
-
-func (osFS) Same(a, b string) bool {
-	first, errFirst := os.Stat(a)
-	second, errSecond := os.Stat(b)
-	return errFirst == nil && errSecond == nil && os.SameFile(first, second)
+// locate returns the place of a file.
+func (o osFiles) locate(op, name string) (place, error) {
+	if o.in == nil {
+		return located(name), nil
+	}
+	if filepath.Dir(name) != o.dir {
+		return place{}, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	return within(o.in, filepath.Base(name), name), nil
 }
 
-func (osFS) List(dir string) ([]string, error) {
-	folder, err := openDir(dir)
+// locateDir returns the place of a directory, which is the folder itself if the files are those of
+// one.
+func (o osFiles) locateDir(op, dir string) (place, error) {
+	if o.in == nil {
+		return located(dir), nil
+	}
+	if filepath.Clean(dir) != o.dir {
+		return place{}, &fs.PathError{Op: op, Path: dir, Err: fs.ErrInvalid}
+	}
+	return within(o.in, ".", dir), nil
+}
+
+func (o osFiles) open(op, name string, flag int) (File, error) {
+	p, err := o.locate(op, name)
+	if err != nil {
+		return nil, err
+	}
+	file, err := openFile(p, flag)
+	if err != nil {
+		return nil, asNoSpace(err)
+	}
+	return osFile{file, p}, nil
+}
+
+func (o osFiles) Create(name string) (File, error) {
+	return o.open("create", name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+}
+
+func (o osFiles) Open(name string) (File, error) { return o.open("open", name, os.O_RDONLY) }
+
+func (o osFiles) Remove(name string) error {
+	p, err := o.locate("remove", name)
+	if err != nil {
+		return err
+	}
+	return remove(p)
+}
+
+func (o osFiles) List(dir string) ([]string, error) {
+	p, err := o.locateDir("list", dir)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := openDir(p)
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +87,32 @@ func (osFS) List(dir string) ([]string, error) {
 	return names, errors.Join(err, folder.Close())
 }
 
-func (osFS) IsRegular(name string) (bool, error) {
-	info, err := os.Lstat(name)
-	return err == nil && info.Mode().IsRegular(), err
+func (o osFiles) IsRegular(name string) (bool, error) {
+	p, err := o.locate("look at", name)
+	if err != nil {
+		return false, err
+	}
+	return isRegular(p)
+}
+
+func (o osFiles) SyncDir(dir string) error {
+	p, err := o.locateDir("sync", dir)
+	if err != nil {
+		return err
+	}
+	if o.in != nil {
+		return asNoSpace(syncDir(o.in.handle))
+	}
+	return syncAt(p)
+}
+
+// syncAt is syncDir of the directory at a place.
+func syncAt(p place) error {
+	folder, err := openDir(p)
+	if err != nil {
+		return err
+	}
+	return asNoSpace(errors.Join(syncDir(folder), folder.Close()))
 }
 
 func (s osFS) MkdirAll(dir string) error {
@@ -67,10 +134,8 @@ func (s osFS) MkdirAll(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return asNoSpace(err)
 	}
-	return syncDir(parent)
+	return syncAt(located(parent))
 }
-
-func (osFS) SyncDir(dir string) error { return asNoSpace(syncDir(dir)) }
 
 // spaceError is an error of the operating system that errors.Is finds to be ErrNoSpace too.
 type spaceError struct{ error }

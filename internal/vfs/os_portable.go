@@ -12,7 +12,7 @@ import (
 // between processes have nothing better. The set guards itself.
 var held = new(sync.Map)
 
-func openFile(name string, flag int) (*os.File, error) { return os.OpenFile(name, flag, 0o600) }
+func openFile(p place, flag int) (*os.File, error) { return os.OpenFile(p.name, flag, 0o600) }
 
 func lockFile(f *os.File) error {
 	name, err := filepath.Abs(f.Name())
@@ -36,7 +36,7 @@ func unlockFile(f *os.File) error {
 	return nil
 }
 
-func openDir(name string) (*os.File, error) { return os.Open(name) }
+func openDir(p place) (*os.File, error) { return os.Open(p.name) }
 
 // syncDir does nothing: directories cannot be synced everywhere.
-func syncDir(string) error { return nil }
+func syncDir(*os.File) error { return nil }

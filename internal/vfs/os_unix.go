@@ -10,44 +10,98 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// identity tells files and directories apart, as long as they exist or are open.
+type identity struct{ device, number uint64 }
+
+func (i identity) is(other identity) bool { return i == other }
+
+// identify returns the identity of what is at the place, behind symbolic links.
+func identify(p place) (id identity, err error) {
+	var stat unix.Stat_t
+	if err := p.do("verify", func(dir int) error {
+		return unix.Fstatat(dir, p.name, &stat, 0)
+	}); err != nil {
+		return id, err
+	}
+	return identityOf(&stat), nil
+}
+
+// identifyOpen returns the identity of an open file or directory.
+func identifyOpen(f *os.File) (id identity, err error) {
+	var stat unix.Stat_t
+	if err := control(f, "verify", func(fd int) error { return unix.Fstat(fd, &stat) }); err != nil {
+		return id, err
+	}
+	return identityOf(&stat), nil
+}
+
+// identityOf converts numbers whose types differ from system to system.
+func identityOf(stat *unix.Stat_t) identity {
+	return identity{uint64(stat.Dev), uint64(stat.Ino)}
+}
+
+// within returns the place of what has the name in an open folder.
+func within(f *osFolder, name, path string) place { return place{f.handle, name, path} }
+
+// do calls fn with the descriptor of the directory that the place is in, and again if a signal
+// interrupted it.
+func (p place) do(op string, fn func(dir int) error) (err error) {
+	if p.dir != nil {
+		err = controlled(p.dir, fn)
+	} else {
+		err = repeat(func() error { return fn(unix.AT_FDCWD) })
+	}
+	if err != nil {
+		return p.fail(op, err)
+	}
+	return nil
+}
+
 // openFile opens a file without offering it to the runtime's poller, which takes none but tries:
 // that would be half of the system calls of opening a database.
-func openFile(name string, flag int) (*os.File, error) {
-	for {
-		fd, err := unix.Open(name, flag|unix.O_CLOEXEC, 0o600)
-		switch err {
-		case nil:
-			return os.NewFile(uintptr(fd), name), nil
-		case unix.EINTR:
-		default:
-			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+func openFile(p place, flag int) (file *os.File, err error) {
+	err = p.do("open", func(dir int) error {
+		fd, err := unix.Openat(dir, p.name, flag|unix.O_CLOEXEC, 0o600)
+		if err == nil {
+			file = os.NewFile(uintptr(fd), p.path)
 		}
-	}
+		return err
+	})
+	return file, err
 }
 
 // openLock opens a lock file, which must not be a symbolic link.
-func openLock(name string) (*os.File, error) {
-	file, err := openFile(name, os.O_RDWR|unix.O_NOFOLLOW)
+func openLock(p place) (*os.File, error) {
+	file, err := openFile(p, os.O_RDWR|unix.O_NOFOLLOW)
 	if errors.Is(err, unix.ELOOP) {
-		err = &fs.PathError{Op: "lock", Path: name, Err: errLink}
+		err = p.fail("lock", errLink)
 	}
 	return file, err
 }
 
-func openDir(name string) (*os.File, error) {
-	return openFile(name, os.O_RDONLY|unix.O_DIRECTORY)
+func openDir(p place) (*os.File, error) { return openFile(p, os.O_RDONLY|unix.O_DIRECTORY) }
+
+func remove(p place) error {
+	if p.dir == nil { // it may be a directory
+		return os.Remove(p.path)
+	}
+	return p.do("remove", func(dir int) error { return unix.Unlinkat(dir, p.name, 0) })
 }
 
-func syncDir(dir string) error {
-	d, err := openDir(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
+func isRegular(p place) (bool, error) {
+	var stat unix.Stat_t
+	err := p.do("verify", func(dir int) error {
+		return unix.Fstatat(dir, p.name, &stat, unix.AT_SYMLINK_NOFOLLOW)
+	})
+	return err == nil && stat.Mode&unix.S_IFMT == unix.S_IFREG, err
+}
+
+func syncDir(d *os.File) error {
+	err := d.Sync()
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
 		err = nil // a file system that does not sync directories keeps them in order by itself
 	}
-	return errors.Join(err, d.Close())
+	return err
 }
 
 // lockFile takes the lock of the open file, so that two handles exclude each other in one process
@@ -70,20 +124,32 @@ func unlockFile(f *os.File) error {
 
 // control calls fn with the descriptor of an open file, and again if a signal interrupted it.
 func control(f *os.File, op string, fn func(fd int) error) error {
+	if err := controlled(f, fn); err != nil {
+		return &fs.PathError{Op: op, Path: f.Name(), Err: err}
+	}
+	return nil
+}
+
+// controlled is control without a name for the error.
+func controlled(f *os.File, fn func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return err
 	}
 	closed := conn.Control(func(fd uintptr) {
-		for err = fn(int(fd)); err == unix.EINTR; {
-			err = fn(int(fd))
-		}
+		err = repeat(func() error { return fn(int(fd)) })
 	})
 	if closed != nil { // the one reason not to call the function
-		err = fs.ErrClosed
+		return fs.ErrClosed
 	}
-	if err != nil {
-		return &fs.PathError{Op: op, Path: f.Name(), Err: err}
+	return err
+}
+
+// repeat calls fn until no signal interrupts it.
+func repeat(fn func() error) error {
+	for {
+		if err := fn(); err != unix.EINTR {
+			return err
+		}
 	}
-	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 // openFile opens a file so that it can be removed while it is open, which the standard library does
 // not. Of flag it knows O_RDONLY, O_RDWR, O_CREATE and O_EXCL.
-func openFile(name string, flag int) (*os.File, error) {
+func openFile(p place, flag int) (*os.File, error) {
 	access := uint32(windows.GENERIC_READ)
 	if flag&os.O_RDWR != 0 {
 		access |= windows.GENERIC_WRITE
@@ -24,16 +24,16 @@ func openFile(name string, flag int) (*os.File, error) {
 		disposition = windows.OPEN_ALWAYS
 	}
 	const share = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
-	path, err := windows.UTF16PtrFromString(name)
+	path, err := windows.UTF16PtrFromString(p.name)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		return nil, p.fail("open", err)
 	}
 	handle, err := windows.CreateFile(path, access, share, nil, disposition,
 		attributes, 0)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		return nil, p.fail("open", err)
 	}
-	return os.NewFile(uintptr(handle), name), nil
+	return os.NewFile(uintptr(handle), p.name), nil
 }
 
 // datasync opens files a second time that are open for reading only: those Windows refuses to
@@ -43,7 +43,7 @@ func datasync(f *os.File) error {
 	if !errors.Is(err, windows.ERROR_ACCESS_DENIED) {
 		return err
 	}
-	writable, err := openFile(f.Name(), os.O_RDWR)
+	writable, err := openFile(located(f.Name()), os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func extend(f *os.File, old, size int64) error {
 }
 
 // syncDir does nothing: directories cannot be flushed, NTFS journals them.
-func syncDir(string) error { return nil }
+func syncDir(*os.File) error { return nil }
 
 // lockedByte returns the place that is locked in a lock file. It lies far beyond the end, because
 // a locked range cannot be read by others.
@@ -97,4 +97,17 @@ func isFull(err error) bool {
 		errors.Is(err, windows.ERROR_DISK_QUOTA_EXCEEDED)
 }
 
-func openDir(name string) (*os.File, error) { return os.Open(name) }
+// openDir opens a directory so that it can neither be renamed nor removed while it is open.
+func openDir(p place) (*os.File, error) {
+	path, err := windows.UTF16PtrFromString(p.name)
+	if err != nil {
+		return nil, p.fail("open", err)
+	}
+	handle, err := windows.CreateFile(path, windows.GENERIC_READ,
+		windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING,
+		windows.FILE_FLAG_BACKUP_SEMANTICS, 0)
+	if err != nil {
+		return nil, p.fail("open", err)
+	}
+	return os.NewFile(uintptr(handle), p.name), nil
+}

@@ -1,9 +1,10 @@
 // Package vfs is the only package that touches the operating system.
 //
 // An [FS] is a small file system: flat directories of files that are created once, written by
-// [File.WriteAt], synced, and then only read or removed. [OS] is the real one; the packages memfs
-// and faultfs below it hold one in memory that can crash and one that fails on request. Nothing is
-// ever written through a memory map, so that a full disk is an error and never a signal.
+// [File.WriteAt], synced, and then only read or removed. A [Folder] is one of those directories,
+// reached by a handle and not by its path. [OS] is the real one; the packages memfs and faultfs
+// below it hold one in memory that can crash and one that fails on request. Nothing is ever written
+// through a memory map, so that a full disk is an error and never a signal.
 //
 // An FS is safe for concurrent use, and so is a File, as far as the calls concern different byte
 // ranges. Names are paths in the platform's form; List returns base names.
@@ -22,29 +23,24 @@ var (
 	ErrNoSpace = errors.New("no space left on device")
 	// ErrNoMap reports that this file cannot be mapped here; read it with ReadAt instead.
 	ErrNoMap = errors.New("memory map not supported")
+	// ErrReplaced reports that a name stands for another file or folder than the one that was opened
+	// by it, or, if it was a file's, for none.
+	ErrReplaced = errors.New("replaced while it was open")
 )
 
-// FS is a file system. Missing names are reported as fs.ErrNotExist, taken ones as fs.ErrExist.
-type FS interface {
+// Files is files by their names: all of a file system, or those of one [Folder]. Missing names are
+// reported as fs.ErrNotExist, taken ones as fs.ErrExist.
+type Files interface {
 	// Create makes a new, empty file (mode 0600) that can be read and written.
 	Create(name string) (File, error)
 	// Open opens an existing file for reading only.
 	Open(name string) (File, error)
 	// Remove deletes a file. Handles and maps of it stay usable where the platform allows.
 	Remove(name string) error
-	// Link gives an existing file the second name to, as durable as if it was created. If that is
-	// taken, the error is fs.ErrExist. Any other may mean that there are no links here, or not
-	// between these two folders: copy the file instead.
-	Link(from, to string) error
-	// Same reports whether two names stand for one file or directory; false if one is missing, or
-	// if that cannot be told.
-	Same(a, b string) bool
 	// List returns the base names in dir, sorted.
 	List(dir string) ([]string, error)
 	// IsRegular reports whether name is a regular file: no folder, no symbolic link, no device.
 	IsRegular(name string) (bool, error)
-	// MkdirAll makes dir and its parents (mode 0700) durably; it is nil if dir exists.
-	MkdirAll(dir string) error
 	// SyncDir makes the creations and removals in dir so far durable.
 	SyncDir(dir string) error
 	// Lock takes the exclusive lock that an existing file stands for, changing no byte of it. It
@@ -53,11 +49,46 @@ type FS interface {
 	Lock(name string) (Lock, error)
 }
 
+// FS is a file system.
+type FS interface {
+	Files
+	// MkdirAll makes dir and its parents (mode 0700) durably; it is nil if dir exists.
+	MkdirAll(dir string) error
+	// OpenFolder opens an existing directory, which must be closed. No name is fs.ErrInvalid.
+	OpenFolder(dir string) (Folder, error)
+}
+
+// Folder is an open directory, and the files in it. Where the platform can, it reaches them by the
+// handle of the directory: neither a new name of that, nor another directory in its place, nor
+// another working directory of the process makes a difference. Elsewhere it keeps the directory
+// from being renamed, or goes by its absolute path.
+//
+// Names are paths all the same: that by which the directory was opened, joined with a base name.
+// Any other is fs.ErrInvalid. Open files stay usable after Close. Safe for concurrent use.
+type Folder interface {
+	Files
+	io.Closer
+	// Named returns ErrReplaced if the path that the directory was opened by leads to something else
+	// now, fs.ErrNotExist if it leads to nothing, and otherwise nil, also if that cannot be told.
+	Named() error
+	// Is reports whether another folder is the same directory; false if that cannot be told.
+	Is(other Folder) bool
+	// Link gives the file name the second name as in another folder, as durable as if it was
+	// created there. If that is taken, the error is fs.ErrExist. Any other may mean that there are
+	// no links here, or not between these two folders: copy the file instead.
+	Link(name string, to Folder, as string) error
+	// Same reports whether name here and as in another folder stand for one file; false if one is
+	// missing, or if that cannot be told.
+	Same(name string, other Folder, as string) bool
+}
+
 // Lock is an exclusive lock on a directory, held until Close or the end of the process.
 type Lock interface {
 	io.Closer
 	// Announce writes this process's id into the lock file, for the message others get.
 	Announce() error
+	// Named is that of the lock file: ErrReplaced means that others may take the lock.
+	Named() error
 }
 
 // File is an open file.
@@ -85,4 +116,7 @@ type File interface {
 	// Close and Remove. A file must neither be written nor shrunk in that range while it is mapped,
 	// and it is an error if it is shorter. The error is ErrNoMap where maps are not supported.
 	Map(size int64) (data []byte, unmap func() error, err error)
+	// Named returns ErrReplaced if the name that the file was opened by stands for another file now,
+	// or for none, and otherwise nil, also if that cannot be told.
+	Named() error
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Blank reports whether nothing was ever written to a segment but its header.
-func Blank(fs vfs.FS, dir string, number uint64) (blank bool, err error) {
+func Blank(fs vfs.Files, dir string, number uint64) (blank bool, err error) {
 	file, err := fs.Open(filepath.Join(dir, Name(number)))
 	if err != nil {
 		return false, fmt.Errorf("open log %06d: %w", number, err)
@@ -23,7 +23,7 @@ func Blank(fs vfs.FS, dir string, number uint64) (blank bool, err error) {
 // first header; ok is false if that is none, whatever the reason. The segment may be written at the
 // same time.
 func First(
-	fs vfs.FS, dir string, number uint64, database [16]byte,
+	fs vfs.Files, dir string, number uint64, database [16]byte,
 ) (commit uint64, ok bool, err error) {
 	file, err := fs.Open(filepath.Join(dir, Name(number)))
 	if err != nil {

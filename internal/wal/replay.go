@@ -45,7 +45,7 @@ type span struct{ from, to int64 }
 // corrupt.Err. A segment that was cut off before its header was durable holds nothing. Memory is
 // bounded by the largest transaction.
 func Replay(
-	fs vfs.FS, dir string, number uint64, database [16]byte, after uint64,
+	fs vfs.Files, dir string, number uint64, database [16]byte, after uint64,
 	fn func(commit uint64, payloads []Payload) error,
 ) (last uint64, err error) {
 	return ReplayFrom(fs, dir, number, database, 0, after, fn)
@@ -54,7 +54,7 @@ func Replay(
 // ReplayFrom is Replay without what lies before the offset from, where a frame starts; 0 stands for
 // the first. A payload ends where the next frame starts.
 func ReplayFrom(
-	fs vfs.FS, dir string, number uint64, database [16]byte, from int64, after uint64,
+	fs vfs.Files, dir string, number uint64, database [16]byte, from int64, after uint64,
 	fn func(commit uint64, payloads []Payload) error,
 ) (last uint64, err error) {
 	path := filepath.Join(dir, Name(number))

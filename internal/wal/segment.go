@@ -22,7 +22,7 @@ const (
 // Segment is a log segment that is being written. Append, Abort and Reserve are for one goroutine
 // at a time; so are Flush and Close; the two may run concurrently.
 type Segment struct {
-	fs     vfs.FS
+	fs     vfs.Files
 	dir    string
 	number uint64
 	file   vfs.File
@@ -63,7 +63,7 @@ const (
 )
 
 // Create makes a new segment file. Its name becomes durable with the first sync.
-func Create(fs vfs.FS, dir string, number uint64, database [16]byte) (*Segment, error) {
+func Create(fs vfs.Files, dir string, number uint64, database [16]byte) (*Segment, error) {
 	path := filepath.Join(dir, Name(number))
 	file, err := fs.Create(path)
 	if err != nil {
@@ -234,6 +234,9 @@ func (s *Segment) sync() error {
 			return fmt.Errorf("sync the folder of log %06d: %w", s.number, err)
 		}
 		s.named = true
+	}
+	if err := s.file.Named(); err != nil {
+		return fmt.Errorf("%w: what was just written to the log would be lost", err)
 	}
 	s.synced = s.written
 	return nil

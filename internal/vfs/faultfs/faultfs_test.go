@@ -57,6 +57,7 @@ func content(t testing.TB, f vfs.FS, name string) string {
 func script(f vfs.FS) error {
 	var file vfs.File
 	var lock vfs.Lock
+	var folder vfs.Folder
 	buf := make([]byte, 4)
 	steps := []func() error{
 		func() error { return f.MkdirAll("db") },
@@ -68,7 +69,11 @@ func script(f vfs.FS) error {
 		func() error { return file.Truncate(12) },
 		func() error { return file.Sync() },
 		func() error { return f.SyncDir("db") },
-		func() error { return f.Link("db/file", "db/link") },
+		func() (err error) { folder, err = f.OpenFolder("db"); return err },
+		func() error { return folder.Link("db/file", folder, "db/link") },
+		func() error { return folder.Named() },
+		func() error { return folder.Close() },
+		func() error { return errors.Join(lock.Named(), file.Named()) },
 		func() error { return file.Close() },
 		func() (err error) { file, err = f.Open("db/file"); return err },
 		func() error { _, err := file.Size(); return err },
@@ -97,9 +102,9 @@ func TestNew_callsTheHookBeforeEachOperation(t *testing.T) {
 		"0: mkdir db", "1: create db/file", "2: lock db/file", "3: announce db/file",
 		"4: preallocate db/file, 100 bytes", "5: write db/file, 10 bytes at 2",
 		"6: truncate db/file, 12 bytes", "7: sync db/file", "8: sync directory db",
-		"9: link db/link", "10: close db/file", "11: open db/file", "12: size db/file",
-		"13: read db/file, 4 bytes at 3", "14: map db/file, 12 bytes", "15: list db",
-		"16: remove db/file", "17: close db/file",
+		"9: open folder db", "10: link db/link", "11: close db/file", "12: open db/file",
+		"13: size db/file", "14: read db/file, 4 bytes at 3", "15: map db/file, 12 bytes",
+		"16: list db", "17: remove db/file", "18: close db/file",
 	}
 	if !slices.Equal(seen, want) {
 		t.Errorf("operations\n%s\nwant\n%s", strings.Join(seen, "\n"), strings.Join(want, "\n"))

@@ -90,6 +90,9 @@ func (f *file) Map(size int64) (data []byte, unmap func() error, err error) {
 	return f.inner.Map(size)
 }
 
+// Named implements vfs.File. It is no operation of its own for the hook.
+func (f *file) Named() error { return f.inner.Named() }
+
 func (f *file) before(kind Kind, offset int64, bytes int) error {
 	return f.fs.before(Op{Kind: kind, Name: f.name, Offset: offset, Bytes: bytes})
 }

@@ -2,7 +2,8 @@ package faultfs
 
 import "fmt"
 
-// Kind is what an operation does: the method of vfs.FS, vfs.File or vfs.Lock that is called.
+// Kind is what an operation does: the method of vfs.FS, vfs.Folder, vfs.File or vfs.Lock that is
+// called.
 type Kind int
 
 // The kinds of operations. Close is that of a file or a lock.
@@ -13,6 +14,7 @@ const (
 	Link
 	List
 	MkdirAll
+	OpenFolder
 	SyncDir
 	Lock
 	Announce
@@ -29,9 +31,9 @@ const (
 // names are the kinds as words. They are immutable.
 var names = [...]string{
 	Create: "create", Open: "open", Remove: "remove", Link: "link", List: "list", MkdirAll: "mkdir",
-	SyncDir: "sync directory", Lock: "lock", Announce: "announce", ReadAt: "read", WriteAt: "write",
-	Sync: "sync", Size: "size", Truncate: "truncate", Preallocate: "preallocate", Map: "map",
-	Close: "close",
+	OpenFolder: "open folder", SyncDir: "sync directory", Lock: "lock", Announce: "announce",
+	ReadAt: "read", WriteAt: "write", Sync: "sync", Size: "size", Truncate: "truncate",
+	Preallocate: "preallocate", Map: "map", Close: "close",
 }
 
 // String returns the kind as a word.

@@ -47,10 +47,10 @@ func (f *FS) Kill() *FS {
 }
 
 // outlive returns a copy of the directory. left has the copies of files that were made so far.
-func (d directory) outlive(left map[*node]*node) directory {
-	after := make(directory, len(d))
-	for name, e := range d {
-		after[name] = entry{now: e.now.outlive(left), durable: e.durable.outlive(left)}
+func (d *directory) outlive(left map[*node]*node) *directory {
+	after := newDirectory()
+	for name, e := range d.entries {
+		after.entries[name] = entry{now: e.now.outlive(left), durable: e.durable.outlive(left)}
 	}
 	return after
 }
@@ -111,7 +111,7 @@ func (f *FS) crash(all fate) *FS {
 func (f *FS) lockFilesLocked() (unlock func()) {
 	nodes := make(map[*node]bool) // one may have several names
 	for _, dir := range f.dirs {
-		for _, e := range dir {
+		for _, e := range dir.entries {
 			nodes[e.now], nodes[e.durable] = true, true
 		}
 	}
@@ -128,11 +128,11 @@ func (f *FS) lockFilesLocked() (unlock func()) {
 
 // crash returns the directory after a crash, and adds to left what is left of the files in it: one
 // with several names stays one.
-func (d directory) crash(all fate, left map[*node]*node) directory {
-	after := make(directory, len(d))
+func (d *directory) crash(all fate, left map[*node]*node) *directory {
+	after := newDirectory()
 	own := all.vary()
-	for _, name := range slices.Sorted(maps.Keys(d)) {
-		n := d[name].crash(own)
+	for _, name := range slices.Sorted(maps.Keys(d.entries)) {
+		n := d.entries[name].crash(own)
 		if n == nil {
 			continue
 		}
@@ -140,9 +140,9 @@ func (d directory) crash(all fate, left map[*node]*node) directory {
 			left[n] = n.crashLocked(all)
 		}
 		n = left[n]
-		after[name] = entry{now: n}
+		after.entries[name] = entry{now: n}
 		if n.crashable {
-			after[name] = entry{now: n, durable: n}
+			after.entries[name] = entry{now: n, durable: n}
 		}
 	}
 	return after

@@ -11,6 +11,8 @@ import (
 
 // file is a handle of a file.
 type file struct {
+	fs       *FS
+	dir      *directory // that it was opened in
 	node     *node
 	name     string
 	writable bool
@@ -101,6 +103,13 @@ func (f *file) Map(size int64) (data []byte, unmap func() error, err error) {
 			size, f.name, io.ErrUnexpectedEOF)
 	}
 	return data, func() error { return nil }, nil
+}
+
+// Named implements vfs.File.
+func (f *file) Named() error {
+	f.fs.mu.RLock()
+	defer f.fs.mu.RUnlock()
+	return f.dir.holds(f.name, f.node)
 }
 
 // check returns an error if the file is closed or the offset or size is negative.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -13,28 +12,34 @@ import (
 // lock is a held lock.
 type lock struct {
 	fs   *FS
-	path string
+	dir  *directory
+	name string
 	file *node // nil when closed; guarded by the mutex of fs
 }
 
-// Lock implements vfs.FS. No other process can hold the lock.
-func (f *FS) Lock(name string) (vfs.Lock, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	dir, base, err := f.split("lock", name)
+// Lock implements vfs.Files. No other process can hold the lock.
+func (f files) Lock(name string) (vfs.Lock, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	dir, n, err := f.find("lock", name)
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Clean(name)
-	if f.locks[path] {
+	if f.fs.locks[n] {
 		return nil, fmt.Errorf("lock %s: %w: already open in this process", name, vfs.ErrLocked)
 	}
-	n := f.dirs[dir][base].now
-	if n == nil {
-		return nil, &fs.PathError{Op: "lock", Path: name, Err: fs.ErrNotExist}
+	f.fs.locks[n] = true
+	return &lock{fs: f.fs, dir: dir, name: name, file: n}, nil
+}
+
+// Named implements vfs.Lock.
+func (l *lock) Named() error {
+	l.fs.mu.RLock()
+	defer l.fs.mu.RUnlock()
+	if l.file == nil {
+		return nil
 	}
-	f.locks[path] = true
-	return &lock{fs: f, path: path, file: n}, nil
+	return l.dir.holds(l.name, l.file)
 }
 
 // Announce implements vfs.Lock.
@@ -42,7 +47,7 @@ func (l *lock) Announce() error {
 	l.fs.mu.Lock()
 	defer l.fs.mu.Unlock()
 	if l.file == nil {
-		return &fs.PathError{Op: "announce", Path: l.path, Err: fs.ErrClosed}
+		return &fs.PathError{Op: "announce", Path: l.name, Err: fs.ErrClosed}
 	}
 	line := strconv.Itoa(os.Getpid()) + "\n"
 	l.file.writeAt([]byte(line), 0)
@@ -55,9 +60,9 @@ func (l *lock) Close() error {
 	l.fs.mu.Lock()
 	defer l.fs.mu.Unlock()
 	if l.file == nil {
-		return &fs.PathError{Op: "unlock", Path: l.path, Err: fs.ErrClosed}
+		return &fs.PathError{Op: "unlock", Path: l.name, Err: fs.ErrClosed}
 	}
+	delete(l.fs.locks, l.file)
 	l.file = nil
-	delete(l.fs.locks, l.path)
 	return nil
 }

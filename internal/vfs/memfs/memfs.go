@@ -7,14 +7,15 @@
 // power cut could leave.
 //
 // Everything is safe for concurrent use. Names that mean the same file are the same after
-// filepath.Clean; there is no working directory, "." and the roots always exist. There are no
-// permissions, no limits, and no way to remove a directory.
+// filepath.Clean; there is no working directory, "." and the roots always exist. A directory can be
+// renamed, at once durably, but not removed. There are no permissions and no limits.
 package memfs
 
 import (
 	"io/fs"
+	"maps"
 	"path/filepath"
-	"slices"
+	"strings"
 	"sync"
 
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -28,16 +29,20 @@ const (
 
 // FS is a file system in memory.
 type FS struct {
+	files
 	crashable bool
 
 	mu    sync.RWMutex
-	dirs  map[string]directory
-	locks map[string]bool // the lock files that are locked
+	dirs  map[string]*directory
+	locks map[*node]bool // the lock files that are locked
 }
 
 // directory is the set of files in one directory by base name. Directories in it are found by their
 // own names.
-type directory map[string]entry
+type directory struct{ entries map[string]entry }
+
+// newDirectory returns an empty directory.
+func newDirectory() *directory { return &directory{make(map[string]entry)} }
 
 // entry is what a directory says about a name: a file, or nothing if nil. An entry is in a
 // directory if either of the two is a file.
@@ -51,7 +56,9 @@ var _ vfs.FS = (*FS)(nil)
 // New returns an empty file system. It keeps no record of what was synced: a crash of it keeps
 // everything.
 func New() *FS {
-	return &FS{dirs: make(map[string]directory), locks: make(map[string]bool)}
+	f := &FS{dirs: make(map[string]*directory), locks: make(map[*node]bool)}
+	f.files.fs = f
+	return f
 }
 
 // NewCrashable returns an empty file system that knows what was synced.
@@ -61,198 +68,60 @@ func NewCrashable() *FS {
 	return f
 }
 
-// Create implements vfs.FS.
-func (f *FS) Create(name string) (vfs.File, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	dir, base, err := f.split("create", name)
-	if err != nil {
-		return nil, err
-	}
-	if f.dirs[dir][base].now != nil || f.isDir(filepath.Clean(name)) {
-		return nil, &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
-	}
-	n := newNode(f.crashable)
-	f.put(dir, base, n)
-	return &file{node: n, name: name, writable: true}, nil
-}
-
-// Open implements vfs.FS.
-func (f *FS) Open(name string) (vfs.File, error) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	n, err := f.find("open", name)
-	if err != nil {
-		return nil, err
-	}
-	return &file{node: n, name: name}, nil
-}
-
-// Remove implements vfs.FS. Handles and maps of the file stay usable.
-func (f *FS) Remove(name string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	dir, base, err := f.split("remove", name)
-	if err != nil {
-		return err
-	}
-	e := f.dirs[dir][base]
-	if e.now == nil {
-		return missing("remove", name)
-	}
-	if e.durable == nil {
-		delete(f.dirs[dir], base)
-	} else {
-		f.dirs[dir][base] = entry{durable: e.durable}
-	}
-	return nil
-}
-
-// Link implements vfs.FS.
-func (f *FS) Link(from, to string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	n, err := f.find("link", from)
-	if err != nil {
-		return err
-	}
-	dir, base, err := f.split("link", to)
-	if err != nil {
-		return err
-	}
-	if f.dirs[dir][base].now != nil || f.isDir(filepath.Clean(to)) {
-		return &fs.PathError{Op: "link", Path: to, Err: fs.ErrExist}
-	}
-	f.put(dir, base, n)
-	return nil
-}
-
-// Same implements vfs.FS.
-func (f *FS) Same(a, b string) bool {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	first, second := filepath.Clean(a), filepath.Clean(b)
-	if f.isDir(first) || f.isDir(second) {
-		return first == second
-	}
-	n, err := f.find("stat", first)
-	other, otherErr := f.find("stat", second)
-	return err == nil && otherErr == nil && n == other
-}
-
-// List implements vfs.FS.
-func (f *FS) List(dir string) ([]string, error) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	dir = filepath.Clean(dir)
-	if !f.isDir(dir) {
-		return nil, missing("list", dir)
-	}
-	var names []string
-	for name, e := range f.dirs[dir] {
-		if e.now != nil {
-			names = append(names, name)
-		}
-	}
-	for path := range f.dirs {
-		if filepath.Dir(path) == dir && path != dir {
-			names = append(names, filepath.Base(path))
-		}
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
-// IsRegular implements vfs.FS. There are files and directories only.
-func (f *FS) IsRegular(name string) (bool, error) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	if f.isDir(filepath.Clean(name)) {
-		return false, nil
-	}
-	dir, base, err := f.split("stat", name)
-	if err != nil {
-		return false, err
-	}
-	if f.dirs[dir][base].now == nil {
-		return false, missing("stat", name)
-	}
-	return true, nil
-}
-
 // MkdirAll implements vfs.FS.
 func (f *FS) MkdirAll(dir string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var made []string
 	for path := filepath.Clean(dir); !f.isDir(path); path = filepath.Dir(path) {
-		if f.dirs[filepath.Dir(path)][filepath.Base(path)].now != nil {
+		if d := f.dirs[filepath.Dir(path)]; d != nil && d.entries[filepath.Base(path)].now != nil {
 			return &fs.PathError{Op: "mkdir", Path: path, Err: fs.ErrExist}
 		}
 		made = append(made, path)
 	}
 	for _, path := range made {
-		f.dirs[path] = make(directory)
+		f.dirs[path] = newDirectory()
 	}
 	return nil
 }
 
-// SyncDir implements vfs.FS.
-func (f *FS) SyncDir(dir string) error {
+// Rename gives a directory another path, which must be free, with all that is in it. Open files and
+// folders stay what they are.
+func (f *FS) Rename(from, to string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	dir = filepath.Clean(dir)
-	if !f.isDir(dir) {
-		return missing("sync", dir)
+	from, to = filepath.Clean(from), filepath.Clean(to)
+	if f.dirs[from] == nil || !f.isDir(filepath.Dir(to)) {
+		return missing("rename", from)
 	}
-	if !f.crashable {
-		return nil
+	if f.isDir(to) {
+		return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
 	}
-	entries := f.dirs[dir]
-	for name, e := range entries {
-		if e.now == nil {
-			delete(entries, name)
-		} else {
-			entries[name] = entry{now: e.now, durable: e.now}
+	for path, dir := range maps.Clone(f.dirs) {
+		if rest, within := strings.CutPrefix(path, from+string(filepath.Separator)); within {
+			delete(f.dirs, path)
+			f.dirs[filepath.Join(to, rest)] = dir
 		}
 	}
+	f.dirs[to] = f.dirs[from]
+	delete(f.dirs, from)
 	return nil
-}
-
-// split returns the directory that holds name, which must exist, and the name there.
-func (f *FS) split(op, name string) (dir, base string, err error) {
-	path := filepath.Clean(name)
-	dir = filepath.Dir(path)
-	if !f.isDir(dir) {
-		return "", "", missing(op, name)
-	}
-	return dir, filepath.Base(path), nil
-}
-
-// find returns the file of that name.
-func (f *FS) find(op, name string) (*node, error) {
-	dir, base, err := f.split(op, name)
-	if err != nil {
-		return nil, err
-	}
-	if n := f.dirs[dir][base].now; n != nil {
-		return n, nil
-	}
-	return nil, missing(op, name)
-}
-
-// put gives a file a name, which is free, in an existing directory.
-func (f *FS) put(dir, base string, n *node) {
-	if f.dirs[dir] == nil { // it always exists, but had no files
-		f.dirs[dir] = make(directory)
-	}
-	f.dirs[dir][base] = entry{now: n, durable: f.dirs[dir][base].durable}
 }
 
 // isDir reports whether there is a directory of this clean name.
 func (f *FS) isDir(path string) bool {
 	_, ok := f.dirs[path]
 	return ok || filepath.Dir(path) == path
+}
+
+// dir returns the directory of this clean name, or nil. What always exists is made when needed.
+func (f *FS) dir(path string) *directory {
+	d := f.dirs[path]
+	if d == nil && filepath.Dir(path) == path {
+		d = newDirectory()
+		f.dirs[path] = d
+	}
+	return d
 }
 
 // missing returns the error for a file or directory that is not there.
