@@ -18,6 +18,8 @@
 //   - crash_test.go cuts the power at the operations of all workloads; which of them, and what is
 //     kept then, is up to package crash;
 //   - fault_test.go lets operations fail, and fills the disk;
+//   - swap_test.go renames the folder of an open database, puts another one in its place, and
+//     replaces its files;
 //   - watch_model_test.go follows the changes of random histories, and of one that crashes;
 //   - backup_test.go, backupfault_test.go and backupfolder_test.go make backups in the midst of
 //     histories, on disks that crash and fail, and in folders that hold something else.

@@ -108,6 +108,28 @@ func (f *FS) Rename(from, to string) error {
 	return nil
 }
 
+// Replace puts a copy into the place of a file, at once durably: one with the same bytes, which is
+// another file all the same. Handles stay with the old one.
+func (f *FS) Replace(name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	dir, old, err := f.find("replace", name)
+	if err != nil {
+		return err
+	}
+	old.mu.Lock()
+	defer old.mu.Unlock()
+	n := newNode(f.crashable)
+	n.now = old.now.share()
+	n.low, n.high = n.now.size, n.now.size
+	e := entry{now: n}
+	if f.crashable {
+		n.durable, e.durable = n.now.share(), n
+	}
+	dir.entries[filepath.Base(name)] = e
+	return nil
+}
+
 // isDir reports whether there is a directory of this clean name.
 func (f *FS) isDir(path string) bool {
 	_, ok := f.dirs[path]
