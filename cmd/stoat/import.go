@@ -13,10 +13,11 @@ import (
 
 // importFlags is the flags of import.
 type importFlags struct {
-	jsonl, csv, tsv, margaret, bolt, badger string
-	key, value, expires, delimiter, feed    string
-	into                                    *path
-	skipBad, restart, json                  bool
+	jsonl, csv, tsv, margaret, bolt, badger, sqlite string
+	key, value, expires, delimiter, feed            string
+	table, keysAs                                   string // of sqlite
+	into                                            *path
+	skipBad, restart, json                          bool
 
 	recordsMax int // no flag: records in a transaction; 0: the default
 }
@@ -29,8 +30,10 @@ func importCommand() *command {
 	flags.StringVar(&o.value, "value", "", "the `FIELD` or column that is the value; else all")
 	flags.StringVar(&o.expires, "expires", "", "the `FIELD` or column that is the time of expiry")
 	flags.StringVar(&o.delimiter, "delimiter", "", "what separates columns of -csv: `C`, or tab")
+	flags.StringVar(&o.table, "table", "", "only the table `NAME`, of -sqlite")
+	flags.StringVar(&o.keysAs, "keys-as", "", "keys of -sqlite in the `FORM` tuple, text or rowid")
 	flags.StringVar(&o.feed, "feed", "", "number the entries on in the feed `NAME`")
-	flags.BoolVar(&o.skipBad, "skip-bad", false, "leave out and count bad lines of text")
+	flags.BoolVar(&o.skipBad, "skip-bad", false, "leave out and count bad lines and rows")
 	flags.BoolVar(&o.restart, "restart", false, "start anew after a run that did not finish")
 	flags.BoolVar(&o.json, "json", false, "print the summary as JSON")
 	return &command{
@@ -38,9 +41,9 @@ func importCommand() *command {
 		arguments: "DB",
 		summary:   "bring in what other programs have stored",
 		details: `
-One of -jsonl, -csv, -tsv, -margaret, -bolt and -badger says what to import. The
-database is created if need be; what it holds already stays, unless the source
-has the same key.
+One of -jsonl, -csv, -tsv, -margaret, -bolt, -badger and -sqlite says what to
+import. The database is created if need be; what it holds already stays, unless
+the source has the same key.
 
 -jsonl stores each line, a JSON value, and -csv each row, as a JSON object of
 texts; -tsv is CSV with tabs and without quotes. FILE may be -, standard input,
@@ -55,8 +58,13 @@ Without -key entries are numbered on, in a feed if -feed names one, else in the
 bucket: the keys are 0, 1, 2, and so on, as 8 bytes, big-endian. A Margaret log
 becomes a feed with the name of its folder, unless -feed or -bucket says
 otherwise; what it has redacted keeps its number, and a tail that a crash tore
-is reported. -bolt keeps buckets and sequences, -badger when entries expire;
-both need the program stoat-import, and without it the error says how to get it.
+is reported.
+
+-bolt keeps buckets and sequences, and -badger when entries expire. -sqlite
+makes a bucket of each table, and a JSON object of each row, with blobs as
+base64. The primary key, or else the rowid, is the key: a single text or blob as
+it stands, all else as package tuple encodes it, which -keys-as changes. These
+three need the program stoat-import; without it the error says how to get it.
 
 An import writes transactions of some MiB, and each stores how far it is. After
 an error or an interrupt the same command goes on from there, if the source has
@@ -70,7 +78,7 @@ transaction, all or nothing.`,
 		run: func(s *stdio, args []string) error {
 			ctx, stop := interruptible()
 			defer stop()
-			if o.bolt != "" || o.badger != "" {
+			if o.bolt != "" || o.badger != "" || o.sqlite != "" {
 				return importElsewhere(s, flags, o, args[0])
 			}
 			return importHere(ctx, s, o, args[0])
@@ -86,13 +94,14 @@ func (o *importFlags) sourceFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.margaret, "margaret", "", "a Margaret log (offset2), in the folder `DIR`")
 	flags.StringVar(&o.bolt, "bolt", "", "a database of bbolt, in `FILE`")
 	flags.StringVar(&o.badger, "badger", "", "a database of Badger, in the folder `DIR`")
+	flags.StringVar(&o.sqlite, "sqlite", "", "a database of SQLite, in `FILE`")
 }
 
 // source returns what is to be imported, and from where.
 func (o *importFlags) source() (kind, name string, err error) {
 	for _, given := range [...][2]string{
 		{"jsonl", o.jsonl}, {"csv", o.csv}, {"tsv", o.tsv}, {"margaret", o.margaret},
-		{"bolt", o.bolt}, {"badger", o.badger},
+		{"bolt", o.bolt}, {"badger", o.badger}, {"sqlite", o.sqlite},
 	} {
 		if given[1] == "" {
 			continue
@@ -104,7 +113,7 @@ func (o *importFlags) source() (kind, name string, err error) {
 	}
 	if kind == "" {
 		return "", "", usagef("nothing to import: give one of -jsonl, -csv, -tsv, -margaret, -bolt, " +
-			"-badger")
+			"-badger, -sqlite")
 	}
 	return kind, name, o.fit(kind)
 }
@@ -117,7 +126,7 @@ func (o *importFlags) fit(kind string) error {
 		is   bool
 	}{
 		{"key", o.key != ""}, {"value", o.value != ""}, {"expires", o.expires != ""},
-		{"skip-bad", o.skipBad},
+		{"skip-bad", o.skipBad && kind != "sqlite"},
 	} {
 		if given.is && !text {
 			return usagef("-%s is for -jsonl, -csv and -tsv: what -%s imports has its keys and values",
@@ -125,11 +134,13 @@ func (o *importFlags) fit(kind string) error {
 		}
 	}
 	switch {
+	case (o.table != "" || o.keysAs != "") && kind != "sqlite":
+		return usagef("-table and -keys-as are for -sqlite")
 	case o.delimiter != "" && kind != "csv":
 		return usagef("-delimiter is for -csv")
 	case o.expires != "" && o.key == "":
 		return usagef("-expires is for entries with keys: give -key, too")
-	case o.feed != "" && (o.key != "" || len(*o.into) > 0 || kind == "bolt" || kind == "badger"):
+	case o.feed != "" && (o.key != "" || len(*o.into) > 0 || !text && kind != "margaret"):
 		return usagef("-feed is for numbered entries, without -key and -bucket")
 	}
 	return nil

@@ -1,6 +1,6 @@
-// Command stoat-import imports databases of bbolt and Badger into Stoat. It is a program, and a
-// module, of its own so that neither library is needed by those who do not import; "stoat import"
-// runs it.
+// Command stoat-import imports databases of bbolt, Badger and SQLite into Stoat. It is a program, and
+// a module, of its own so that none of their libraries is needed by those who do not import; "stoat
+// import" runs it.
 //
 // An import is an [intake.Job]: it writes bounded transactions and can go on after an interrupt.
 package main
@@ -36,6 +36,7 @@ const usage = `stoat-import imports a database of another library into a Stoat d
 
 usage: stoat-import -bolt FILE DB
        stoat-import -badger DIR DB
+       stoat-import -sqlite FILE DB
 
 The source must not be open in another process, and is not changed. "stoat help
 import" says how an import goes on after an interrupt.
@@ -86,6 +87,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 type options struct {
 	flags         *flag.FlagSet
 	bolt, badger  string
+	sqlite        string
+	table, keysAs string // of sqlite
+	skipBad       bool   // of sqlite
 	bucket        []string
 	restart, json bool
 	db            string
@@ -98,6 +102,10 @@ func parse(args []string) (*options, error) {
 	o.flags.SetOutput(io.Discard)
 	o.flags.StringVar(&o.bolt, "bolt", "", "a database of bbolt, in `FILE`")
 	o.flags.StringVar(&o.badger, "badger", "", "a database of Badger, in the folder `DIR`")
+	o.flags.StringVar(&o.sqlite, "sqlite", "", "a database of SQLite, in `FILE`")
+	o.flags.StringVar(&o.table, "table", "", "only the table `NAME`, of -sqlite")
+	o.flags.StringVar(&o.keysAs, "keys-as", "", "keys of -sqlite in the `FORM` tuple, text or rowid")
+	o.flags.BoolVar(&o.skipBad, "skip-bad", false, "leave out and count bad rows of -sqlite")
 	o.flags.BoolVar(&o.restart, "restart", false, "start anew after a run that did not finish")
 	o.flags.BoolVar(&o.json, "json", false, "print the summary as JSON")
 	o.flags.Func("bucket", "import into the bucket `PATH`, like a/b", func(text string) (err error) {
@@ -122,14 +130,56 @@ func parse(args []string) (*options, error) {
 		}
 		names, args = append(names, rest[0]), rest[1:]
 	}
-	switch {
-	case len(names) != 1 || names[0] == "":
+	if len(names) != 1 || names[0] == "" {
 		return o, fmt.Errorf("want the name of one database: %w", errUsage)
-	case (o.bolt == "") == (o.badger == ""):
-		return o, fmt.Errorf("want either -bolt or -badger: %w", errUsage)
 	}
 	o.db = names[0]
-	return o, nil
+	return o, o.check()
+}
+
+// check returns an error if flags contradict each other.
+func (o *options) check() error {
+	sources := 0
+	for _, name := range []string{o.bolt, o.badger, o.sqlite} {
+		if name != "" {
+			sources++
+		}
+	}
+	switch keyForm(o.keysAs) {
+	case keyByType, keyTuple, keyText, keyRowid:
+	default:
+		return fmt.Errorf("-keys-as %q: want tuple, text or rowid: %w", o.keysAs, errUsage)
+	}
+	switch {
+	case sources != 1:
+		return fmt.Errorf("want one of -bolt, -badger and -sqlite: %w", errUsage)
+	case o.sqlite == "" && (o.table != "" || o.keysAs != "" || o.skipBad):
+		return fmt.Errorf("-table, -keys-as and -skip-bad are for -sqlite: %w", errUsage)
+	}
+	return nil
+}
+
+// open opens the source.
+func (o *options) open() (source, error) {
+	switch {
+	case o.bolt != "":
+		return openBolt(o.bolt)
+	case o.badger != "":
+		return openBadger(o.badger)
+	}
+	return openSQLite(o.sqlite, sqliteOptions{o.table, keyForm(o.keysAs), o.skipBad})
+}
+
+// settings returns what must be the same in all runs of an import.
+func (o *options) settings() string {
+	text := ""
+	if o.table != "" {
+		text = fmt.Sprintf("with -table %q", o.table)
+	}
+	if o.keysAs != "" {
+		text += " with -keys-as " + o.keysAs
+	}
+	return text
 }
 
 // source is an open database of another library. It is not safe for concurrent use.
@@ -143,13 +193,8 @@ type source interface {
 }
 
 // run does the import.
-func (o *options) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
-	var from source
-	if o.bolt != "" {
-		from, err = openBolt(o.bolt)
-	} else {
-		from, err = openBadger(o.badger)
-	}
+func (o *options) run(ctx context.Context, stdout, stderr io.Writer) error {
+	from, err := o.open()
 	if err != nil {
 		return err
 	}
@@ -168,7 +213,7 @@ func (o *options) write(ctx context.Context, from source, stderr io.Writer) (*in
 		return nil, err
 	}
 	job, err := intake.Start(db, from.identity(), intake.Options{
-		Bucket: o.bucket, Restart: o.restart, RecordsMax: o.recordsMax,
+		Bucket: o.bucket, Settings: o.settings(), Restart: o.restart, RecordsMax: o.recordsMax,
 	})
 	if err == nil {
 		line := meter.NewLine(terminal(stderr), time.Now, "import", from.size())
