@@ -178,7 +178,7 @@ func (o *exportFlags) form() rowWriter {
 	t.delimiter, _ = parseDelimiter(o.delimiter) // it was checked
 	if o.columns != "" {
 		for _, name := range strings.Split(o.columns, ",") {
-			t.add(name)
+			t.add([]byte(name))
 		}
 	}
 	return t

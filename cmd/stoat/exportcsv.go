@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,15 +33,16 @@ type tableWriter struct {
 	expiring   bool // an entry expires
 	keyDiffers bool // the field that is named as the key is something else, or missing
 
-	cells [][]byte
-	line  []byte
+	object jsonObject // the last value
+	cells  [][]byte
+	line   []byte
 }
 
 // add adds a column for a field of the values.
-func (t *tableWriter) add(name string) {
-	if _, there := t.index[name]; !there {
-		t.index[name] = len(t.columns)
-		t.columns = append(t.columns, name)
+func (t *tableWriter) add(name []byte) {
+	if _, there := t.index[string(name)]; !there {
+		t.index[string(name)] = len(t.columns)
+		t.columns = append(t.columns, string(name))
 	}
 }
 
@@ -53,13 +53,12 @@ func (t *tableWriter) look(e *entry) (more bool, err error) {
 	if t.plain || t.value != "" {
 		return true, nil
 	}
-	isKey := false
-	fields, err := eachField(e.value, func(name string, raw json.RawMessage) {
-		if !t.fixed {
-			t.add(name)
+	err = t.parse(e.value)
+	if err == nil && !t.fixed {
+		for _, f := range t.object.fields {
+			t.add(f.name)
 		}
-		isKey = isKey || name == t.key && bytes.Equal(cell(raw), e.key)
-	})
+	}
 	switch {
 	case err != nil && t.fixed:
 		return false, fmt.Errorf("the value of %s has no fields: %w", quote(e.key), err)
@@ -69,8 +68,9 @@ func (t *tableWriter) look(e *entry) (more bool, err error) {
 		return false, fmt.Errorf("the values have more than %s different fields: name those that are "+
 			"wanted with -columns, or export the values as they are with -value value",
 			countText(exportColumnsMax))
-	case fields == 0 || !isKey:
-		t.keyDiffers = true
+	case !t.keyDiffers:
+		raw, found := t.object.get(t.key)
+		t.keyDiffers = !found || !bytes.Equal(cell(raw), e.key)
 	}
 	return true, nil
 }
@@ -126,14 +126,16 @@ func (t *tableWriter) write(w *bufio.Writer, e *entry) error {
 		t.cells = append(t.cells, encodedCell(e.value, t.rawValue))
 	} else {
 		first := len(t.cells)
-		t.cells = append(t.cells, make([][]byte, len(t.columns))...)
-		_, err := eachField(e.value, func(name string, raw json.RawMessage) {
-			if i, there := t.index[name]; there {
-				t.cells[first+i] = cell(raw)
-			}
-		})
-		if err != nil {
+		for range t.columns {
+			t.cells = append(t.cells, nil)
+		}
+		if err := t.parse(e.value); err != nil {
 			return fmt.Errorf("the value of %s: %w", quote(e.key), err)
+		}
+		for _, f := range t.object.fields {
+			if i, there := t.index[string(f.name)]; there {
+				t.cells[first+i] = cell(f.raw)
+			}
 		}
 	}
 	if t.expiring {
@@ -155,18 +157,14 @@ func encodedCell(b []byte, encoded bool) []byte {
 }
 
 // cell returns the text of a field of a JSON object: that of a text, none of null, else the JSON.
-func cell(raw json.RawMessage) []byte {
-	switch {
-	case raw[0] == 'n':
+func cell(raw []byte) []byte {
+	switch raw[0] {
+	case 'n':
 		return nil
-	case raw[0] != '"':
-		return raw
+	case '"':
+		return unquoted(raw)
 	}
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return raw // it was read before
-	}
-	return []byte(text)
+	return raw
 }
 
 // row writes the cells as a row.
@@ -193,28 +191,10 @@ func (t *tableWriter) row(w *bufio.Writer) error {
 // errNoObject reports a value that is no JSON object.
 var errNoObject = errors.New("it is no JSON object")
 
-// eachField calls fn with each field of a JSON object, in order, and returns their number.
-func eachField(object []byte, fn func(name string, raw json.RawMessage)) (n int, err error) {
-	trimmed := bytes.TrimLeft(object, " \t\r\n")
-	if len(trimmed) == 0 || trimmed[0] != '{' || !isJSON(object) {
-		return 0, errNoObject
+// parse takes a value apart.
+func (t *tableWriter) parse(value []byte) error {
+	if !isJSON(value) || !t.object.parse(value) {
+		return errNoObject
 	}
-	d := json.NewDecoder(bytes.NewReader(object))
-	if _, err := d.Token(); err != nil {
-		return 0, err
-	}
-	for ; d.More(); n++ {
-		name, err := d.Token()
-		if err != nil {
-			return n, err
-		}
-		var raw json.RawMessage
-		if err := d.Decode(&raw); err != nil {
-			return n, err
-		}
-		if text, ok := name.(string); ok {
-			fn(text, raw)
-		}
-	}
-	return n, nil
+	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"math"
 	"strconv"
 	"time"
@@ -24,15 +23,13 @@ func decoded(text []byte, encoded bool, name string) ([]byte, error) {
 	return b, nil
 }
 
-// field returns the bytes of a field of a JSON object, or of the field that has their base64: those
-// of a text, or any other value as it stands there; found is false if there is neither.
-func field(
-	object map[string]json.RawMessage, name string,
-) (b []byte, isText, found bool, err error) {
-	raw, ok := object[name]
+// fieldBytes returns the bytes of a field of a JSON object, or of the field that has their base64:
+// those of a text, or any other value as it stands there; found is false if there is neither.
+func fieldBytes(o *jsonObject, name string) (b []byte, isText, found bool, err error) {
+	raw, ok := o.get(name)
 	encoded := false
 	if !ok {
-		if raw, encoded = object[name+base64Suffix]; !encoded {
+		if raw, encoded = o.get(name + base64Suffix); !encoded {
 			return nil, false, false, nil
 		}
 		name += base64Suffix
@@ -43,11 +40,7 @@ func field(
 		}
 		return raw, false, true, err
 	}
-	var text string
-	if err := json.Unmarshal(raw, &text); err != nil {
-		return nil, true, true, badf("the field %q: %w", name, err)
-	}
-	b, err = decoded([]byte(text), encoded, name)
+	b, err = decoded(unquoted(raw), encoded, name)
 	return b, true, true, err
 }
 

@@ -22,6 +22,7 @@ type jsonlReader struct {
 	offset int64 // behind the last line
 	lines  int64 // up to there
 	line   []byte
+	fields jsonObject // of the last line
 }
 
 func openJSONL(ctx context.Context, s *stdio, o *importFlags) (entryReader, error) {
@@ -94,32 +95,29 @@ func (r *jsonlReader) entry(line []byte) (sourceEntry, error) {
 	if r.o.key == "" && r.o.value == "" && r.o.expires == "" {
 		return sourceEntry{value: line}, nil
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(line, &fields); err != nil || fields == nil {
+	if !r.fields.parse(line) {
 		return sourceEntry{}, badf("not a JSON object, so that there is no field %q",
 			cmp.Or(r.o.key, r.o.value, r.o.expires))
 	}
-	return r.object(line, fields)
+	return r.object(line)
 }
 
 // object returns the entry that a line with a JSON object is.
-func (r *jsonlReader) object(
-	line []byte, fields map[string]json.RawMessage,
-) (e sourceEntry, err error) {
+func (r *jsonlReader) object(line []byte) (e sourceEntry, err error) {
 	e.value = line
 	if r.o.key != "" {
-		if e.key, err = fieldKey(fields, r.o.key); err == nil {
+		if e.key, err = fieldKey(&r.fields, r.o.key); err == nil {
 			err = checkKey(e.key)
 		}
 	}
 	if err == nil && r.o.value != "" {
 		var found bool
-		if e.value, _, found, err = field(fields, r.o.value); err == nil && !found {
+		if e.value, _, found, err = fieldBytes(&r.fields, r.o.value); err == nil && !found {
 			err = badf("no field %q to be the value", r.o.value)
 		}
 	}
 	if err == nil && r.o.expires != "" {
-		text, _, _, fieldErr := field(fields, r.o.expires)
+		text, _, _, fieldErr := fieldBytes(&r.fields, r.o.expires)
 		if err = fieldErr; err == nil && string(text) != "null" {
 			e.expires, err = parseExpiry(string(text))
 		}
@@ -129,8 +127,8 @@ func (r *jsonlReader) object(
 
 // fieldKey returns the key that a field of a JSON object makes: the bytes of a text, or a number as
 // it stands there.
-func fieldKey(fields map[string]json.RawMessage, name string) ([]byte, error) {
-	key, isText, found, err := field(fields, name)
+func fieldKey(o *jsonObject, name string) ([]byte, error) {
+	key, isText, found, err := fieldBytes(o, name)
 	switch {
 	case err != nil:
 		return nil, err
