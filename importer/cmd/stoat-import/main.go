@@ -1,6 +1,6 @@
-// Command stoat-import imports databases of bbolt, Badger and SQLite into Stoat. It is a program, and
-// a module, of its own so that none of their libraries is needed by those who do not import; "stoat
-// import" runs it.
+// Command stoat-import imports databases of bbolt, Badger and SQLite into Stoat. It is a program,
+// and a module, of its own so that none of their libraries is needed by those who do not import;
+// "stoat import" runs it.
 //
 // An import is an [intake.Job]: it writes bounded transactions and can go on after an interrupt.
 package main

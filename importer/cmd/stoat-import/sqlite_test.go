@@ -77,7 +77,8 @@ func keysIn(t testing.TB, dir, name string) (keys []string, sequence uint64) {
 
 func TestSQLite_makesKeysOfPrimaryKeys(t *testing.T) {
 	file, _ := sqliteFile(t,
-		`CREATE TABLE ids (id INTEGER PRIMARY KEY, x)`, `INSERT INTO ids VALUES (300, 1), (-2, 2), (5, 3)`,
+		`CREATE TABLE ids (id INTEGER PRIMARY KEY, x)`,
+		`INSERT INTO ids VALUES (300, 1), (-2, 2), (5, 3)`,
 		`CREATE TABLE none (x)`, `INSERT INTO none VALUES ('a'), ('b')`,
 		`CREATE TABLE pairs (x, a TEXT, b INT, PRIMARY KEY (b, a)) WITHOUT ROWID`,
 		`INSERT INTO pairs VALUES (1, 'x', 2), (2, 'w', 2), (3, 'z', 1)`,
