@@ -1,5 +1,11 @@
 package stoat
 
+import (
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
+
 // What layers above need to keep something for the time of a transaction, such as a counter that
 // many writes change and that is stored once.
 
@@ -26,6 +32,21 @@ func Local[K comparable, V any](tx *Tx, key K, create func() V) V {
 		s.locals = append(s.locals, local{key, &value})
 	}
 	return value
+}
+
+// Salvaged returns 0, or another number than after any other salvage if the database was made by
+// [Salvage] of one that had lost something, or comes from such a database by a backup. A layer whose
+// keys must agree with each other keeps the number for which it has checked that they do.
+func (tx *Tx) Salvaged() (uint64, error) {
+	if tx.ended() {
+		return 0, ErrTxClosed
+	}
+	tx.scratch = keyspace.AppendSalvage(tx.scratch[:0])
+	n, err := tx.number(tx.scratch, 0)
+	if err != nil {
+		return 0, fmt.Errorf("read the number of the salvage: %w", err)
+	}
+	return n, nil
 }
 
 // BeforeCommit has fn called when the transaction is about to be committed, behind those that were

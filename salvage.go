@@ -21,9 +21,12 @@ import (
 // than their last. Buckets that cannot be named become buckets "lost-" and a number in the root
 // bucket. A database without damage is copied as it is, compacted.
 //
+// Layers that keep several keys in agreement notice that something is lost when they are opened:
+// collections and feeds say then what to do ([Tx.Salvaged] is how).
+//
 // Nothing in src is changed. The error is [ErrLocked] if another process has it open. Salvage
-// returns an error only if there is nothing to read, or if dst cannot be written; then, and when
-// ctx ends, nothing of dst stays.
+// returns an error only if there is nothing to read, if a file must not be read by this user, or if
+// dst cannot be written; then, and when ctx ends, nothing of dst stays.
 func Salvage(ctx context.Context, src, dst string) (*SalvageReport, error) {
 	return salvageOn(ctx, vfs.OS(), src, dst, salvage.Sizes{})
 }

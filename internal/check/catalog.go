@@ -93,6 +93,7 @@ func (c *catalog) add(key, value []byte) error {
 		c.parents = append(c.parents, id)
 	case ok && keyspace.IsSequence(key):
 		c.parents = append(c.parents, id)
+	case string(key) == string(keyspace.AppendSalvage(nil)):
 	default:
 		return fmt.Errorf("key %q is of no kind", key)
 	}

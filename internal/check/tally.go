@@ -45,7 +45,8 @@ func (t *tally) entry(key []byte, e keyspace.Entry) error {
 	}
 	id, ok := keyspace.BucketOf(key)
 	if !ok {
-		if string(key) != string(keyspace.AppendNextID(nil)) {
+		if text := string(key); text != string(keyspace.AppendNextID(nil)) &&
+			text != string(keyspace.AppendSalvage(nil)) {
 			return fmt.Errorf("key %q belongs to no bucket", key)
 		}
 		return nil

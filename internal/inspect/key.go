@@ -58,6 +58,8 @@ func keyText(k []byte) string {
 		return fmt.Sprintf("drop of bucket %d", parts.Bucket)
 	case keyspace.SpaceNextID:
 		return "next bucket id"
+	case keyspace.SpaceSalvage:
+		return "salvage"
 	}
 	if len(parts.Name) == 0 {
 		return fmt.Sprintf("start of bucket %d", parts.Bucket)
@@ -83,7 +85,8 @@ func keyJSON(k []byte) json.RawMessage {
 	name := parts.Name
 	if !ok {
 		name = k
-	} else if o.Bucket = &parts.Bucket; parts.Space == keyspace.SpaceNextID {
+	} else if o.Bucket = &parts.Bucket; parts.Space == keyspace.SpaceNextID ||
+		parts.Space == keyspace.SpaceSalvage {
 		o.Bucket = nil
 	}
 	text := string(name)
@@ -120,6 +123,8 @@ func spaceName(s keyspace.Space) string {
 		return "drop"
 	case keyspace.SpaceNextID:
 		return "next id"
+	case keyspace.SpaceSalvage:
+		return "salvage"
 	}
 	return "data"
 }
@@ -158,6 +163,8 @@ func meaning(k, value []byte) field {
 		return number("id", n)
 	case keyspace.SpaceSequence:
 		return number("last", n)
+	case keyspace.SpaceSalvage:
+		return number("number", n)
 	}
 	return field{}
 }

@@ -6,6 +6,7 @@
 //	0x02 id               a bucket's sequence; the value is a uvarint
 //	0x03 id               a dropped bucket; lives in the log and the memtable only
 //	0x04                  the next bucket id; the value is a uvarint
+//	0x05                  which salvage with a loss made the database; the value is a uvarint
 //	0x10…0x18 id-bytes    user data: 0x10 + n, then the id as n big-endian bytes, then the user's key
 //
 // where parent-id and id are encoded as in user data: a length byte and n big-endian bytes with no
@@ -69,6 +70,7 @@ const (
 	spaceSequence = 0x02
 	spaceDropped  = 0x03
 	spaceNextID   = 0x04
+	spaceSalvage  = 0x05
 	spaceData     = 0x10
 )
 
@@ -93,6 +95,9 @@ func AppendDropped(dst []byte, id uint64) []byte {
 
 // AppendNextID appends the key under which the next bucket id is kept.
 func AppendNextID(dst []byte) []byte { return append(dst, spaceNextID) }
+
+// AppendSalvage appends the key of the number of the salvage that made the database.
+func AppendSalvage(dst []byte) []byte { return append(dst, spaceSalvage) }
 
 // Successor returns the smallest key that is greater than every key with the given prefix, in a new
 // slice, or nil if there is none (the prefix is empty or all 0xFF).

@@ -9,6 +9,7 @@ const (
 	SpaceSequence Space = spaceSequence // a bucket's sequence
 	SpaceDropped  Space = spaceDropped  // a bucket that was dropped
 	SpaceNextID   Space = spaceNextID   // the next bucket id
+	SpaceSalvage  Space = spaceSalvage  // the salvage that made the database
 	SpaceData     Space = spaceData     // a user's key in a bucket
 )
 
@@ -30,7 +31,7 @@ func Parse(key []byte) (p Parts, ok bool) {
 	switch {
 	case key[0] >= spaceData:
 		p.Space, rest, base = SpaceData, key, spaceData
-	case key[0] == spaceNextID:
+	case key[0] == spaceNextID, key[0] == spaceSalvage:
 		return p, len(rest) == 0
 	case key[0] < spaceCatalog || key[0] > spaceDropped:
 		return Parts{}, false

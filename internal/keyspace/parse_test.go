@@ -17,6 +17,7 @@ func TestParse_takesApartWhatTheOthersMake(t *testing.T) {
 			{AppendSequence(nil, id), Parts{SpaceSequence, id, nil}},
 			{AppendDropped(nil, id), Parts{SpaceDropped, id, nil}},
 			{AppendNextID(nil), Parts{Space: SpaceNextID}},
+			{AppendSalvage(nil), Parts{Space: SpaceSalvage}},
 		} {
 			got, ok := Parse(c.key)
 			if !ok || got.Space != c.want.Space || got.Bucket != c.want.Bucket ||
@@ -28,8 +29,8 @@ func TestParse_takesApartWhatTheOthersMake(t *testing.T) {
 }
 
 func TestParse_refusesWhatNoKeyIs(t *testing.T) {
-	for _, key := range []string{"", "\x00", "\x05", "\x0f", "\x19", "\xff", "\x11", "\x12\x01",
-		"\x01", "\x01\x09", "\x02\x01", "\x02\x00x", "\x03\x01\x07x", "\x04x", "\x11\x00", "\x12\x00\x01",
+	for _, key := range []string{"", "\x00", "\x06", "\x0f", "\x19", "\xff", "\x11", "\x12\x01",
+		"\x01", "\x01\x09", "\x02\x01", "\x02\x00x", "\x03\x01\x07x", "\x04x", "\x05x", "\x11\x00", "\x12\x00\x01",
 		"\x01\x01\x00x"} {
 		if p, ok := Parse([]byte(key)); ok {
 			t.Errorf("Parse(%x) = %v, want none", key, p)
@@ -44,6 +45,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(AppendSequence(nil, 1<<40))
 	f.Add(AppendDropped(nil, 0))
 	f.Add(AppendNextID(nil))
+	f.Add(AppendSalvage(nil))
 	f.Fuzz(func(t *testing.T, key []byte) {
 		p, ok := Parse(key)
 		if !ok {
@@ -52,7 +54,8 @@ func FuzzParse(f *testing.F) {
 		made := map[Space]func([]byte, uint64) []byte{
 			SpaceData: AppendPrefix, SpaceCatalog: AppendCatalog,
 			SpaceSequence: AppendSequence, SpaceDropped: AppendDropped,
-			SpaceNextID: func(dst []byte, _ uint64) []byte { return AppendNextID(dst) },
+			SpaceNextID:  func(dst []byte, _ uint64) []byte { return AppendNextID(dst) },
+			SpaceSalvage: func(dst []byte, _ uint64) []byte { return AppendSalvage(dst) },
 		}[p.Space](nil, p.Bucket)
 		if made = append(made, p.Name...); !bytes.Equal(made, key) {
 			t.Errorf("Parse(%x) = %v, which makes %x", key, p, made)

@@ -43,6 +43,9 @@ func (b *builder) build(m *merger) error {
 		}
 	}
 	b.catalog.close()
+	if b.recorder.lost() {
+		b.catalog.salvage = b.out.job.Branch
+	}
 	return b.out.catalog(b.catalog.pairs())
 }
 

@@ -22,6 +22,7 @@ type catalog struct {
 	lost      map[uint64]string // buckets without an entry, and what they are called now
 	next      uint64            // the next bucket id, as it was stored; 0 if it was not
 	highest   uint64            // id that was met
+	salvage   uint64            // the number of the one that loses something, or did; 0 if none did
 	closed    bool              // all of it has been read
 	names     map[string]bool   // of the buckets in the root bucket, once closed
 }
@@ -55,6 +56,10 @@ func (c *catalog) add(key []byte, e keyspace.Entry) (problem string) {
 	}
 	if bytes.Equal(key, keyspace.AppendNextID(nil)) {
 		c.next = n
+		return ""
+	}
+	if bytes.Equal(key, keyspace.AppendSalvage(nil)) {
+		c.salvage = n
 		return ""
 	}
 	id, ok := keyspace.BucketOf(key)
@@ -180,6 +185,9 @@ func (c *catalog) pairs() []pair {
 	}
 	if next := c.nextID(); next > 0 {
 		add(keyspace.AppendNextID(nil), next)
+	}
+	if c.salvage > 0 {
+		add(keyspace.AppendSalvage(nil), c.salvage)
 	}
 	slices.SortFunc(all, func(a, b pair) int { return bytes.Compare(a.key, b.key) })
 	return all

@@ -32,6 +32,7 @@ type folder struct {
 	regular map[string]bool
 	ignored []ignored
 	holes   map[string][]vfs.Hole // of manifests and their copies, as far as those were read
+	denied  error                 // the first file that must not be read; what it has is not lost
 
 	tables, logs, manifests, copies []uint64 // ascending
 }
@@ -66,6 +67,8 @@ func listFolder(opened vfs.Folder, dir string) (*folder, error) {
 	}
 	for _, name := range names {
 		switch regular, err := opened.IsRegular(filepath.Join(dir, name)); {
+		case errors.Is(err, fs.ErrPermission):
+			return nil, denied(err)
 		case err != nil:
 			f.ignored = append(f.ignored, ignored{name, fmt.Sprintf("it cannot be looked at: %v", err)})
 		case !regular:
@@ -87,6 +90,12 @@ func listFolder(opened vfs.Folder, dir string) (*folder, error) {
 		}
 	}
 	return f, nil
+}
+
+// denied returns the error of a file that must not be read.
+func denied(err error) error {
+	return fmt.Errorf("%w: what is in it is not lost; give this user the right to read all files of "+
+		"the folder, or be another one, and salvage again", err)
 }
 
 func (f *folder) add(name string) {
@@ -195,6 +204,9 @@ func (f *folder) Open(name string) (vfs.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
 	file, err := f.files.Open(name)
+	if f.denied == nil && errors.Is(err, fs.ErrPermission) {
+		f.denied = denied(err)
+	}
 	_, isLog := wal.ParseName(base)
 	if err != nil || isLog || !isJournal(base) {
 		return file, err

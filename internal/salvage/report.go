@@ -158,6 +158,12 @@ func (r *recorder) log(name string, d wal.Damage, lost, after uint64) {
 	}
 }
 
+// lost reports whether anything is lost, or may be, once all of the catalog is known.
+func (r *recorder) lost() bool {
+	return r.made.Older || r.made.Blocks > 0 || r.made.Transactions > 0 || r.made.Values > 0 ||
+		len(r.spans)+r.made.MoreRanges > 0 || len(r.catalog.lost) > 0
+}
+
 // report returns the report with the names of buckets.
 func (r *recorder) report() *Report {
 	for _, k := range r.keys {

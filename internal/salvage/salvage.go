@@ -7,8 +7,8 @@
 // layers say of each key is merged, newest first, and written as one bottom run of a new database,
 // with the catalog of buckets made consistent.
 //
-// Nothing ends a salvage but that there is nothing to read, or that the new database cannot be
-// written. Each part that does not verify is left out and noted in the [Report]: the keys of a
+// Nothing ends a salvage but that there is nothing to read, that a file must not be read, or that
+// the new database cannot be written. Each part that does not verify is left out and noted in the [Report]: the keys of a
 // block, one value, the transactions of a log. No value is ever made up: what is written has been
 // verified, and was the value of its key at some time. Only if the manifest cannot be used or seems
 // to lack its end, it may come from a transaction that a crash has ended.
@@ -18,6 +18,7 @@
 package salvage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ type Job struct {
 	Source   string
 	Dest     string   // missing or empty
 	Database [16]byte // the identity of the new database
-	Branch   uint64   // its first branch
+	Branch   uint64   // its first branch, and the number of the salvage if something is lost
 	Sizes    Sizes
 
 	// Verify checks the finished database. If it fails, so does the job. It may be nil.
@@ -88,7 +89,7 @@ func (j Job) Run(ctx context.Context) (*Report, error) {
 		return nil, errors.Join(err, from.close())
 	}
 	r := newReport(j.Source, j.Dest)
-	err = j.fill(ctx, from, out, r)
+	err = cmp.Or(j.fill(ctx, from, out, r), from.denied)
 	if err = errors.Join(err, from.close()); err == nil {
 		err = j.verify()
 	}
@@ -125,7 +126,7 @@ func (j Job) fill(ctx context.Context, from *folder, out *output, r *recorder) e
 		}
 	}
 	p, err := makePlan(from, r)
-	if err != nil {
+	if err = cmp.Or(from.denied, err); err != nil {
 		return err
 	}
 	layers, err := p.layers(ctx)
