@@ -25,6 +25,7 @@ type Collection[T any] struct {
 	versions map[uint64]*version // by the number of the schema
 	layout   *layout.Layout      // with the number of the schema
 	seen     seen
+	unkept   bool // it was checked after a salvage, in a transaction that could not keep that
 }
 
 // version is how records of one stored schema are read. It is immutable.
@@ -60,6 +61,11 @@ func newVersion(stored *layout.Schema, s *shape) (*version, error) {
 //
 // A collection that was opened before such a change returns [ErrOutdated] from then on: open it
 // anew.
+//
+// If the database was made by [stoat.Salvage] of one that had lost something, Open reads the whole
+// collection, once, and the error is [ErrInconsistent] if it does not agree with itself: [Reindex]
+// opens it then.
+//
 // Open must not be called in a transaction that can write, for which there is [OpenTx].
 func Open[T any](db *stoat.DB, name string, opts *Options[T]) (*Collection[T], error) {
 	var c *Collection[T]
@@ -71,10 +77,25 @@ func Open[T any](db *stoat.DB, name string, opts *Options[T]) (*Collection[T], e
 	if errors.Is(err, stoat.ErrReadOnly) {
 		err = db.Update(open)
 	}
+	if err == nil && c.unkept {
+		if err = db.Update(c.keepChecked); errors.Is(err, stoat.ErrReadOnly) {
+			err = nil // it is checked each time
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// keepChecked keeps that the collection was checked after a salvage, if the database can be
+// written.
+func (c *Collection[T]) keepChecked(tx *stoat.Tx) error {
+	s, err := c.session(tx)
+	if err != nil {
+		return err
+	}
+	return keepChecked(tx, s.meta)
 }
 
 // OpenTx is [Open] in a transaction. In a read-only one the error is [stoat.ErrReadOnly] if there
@@ -84,14 +105,18 @@ func OpenTx[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collection[T],
 	if opts == nil {
 		opts = &Options[T]{}
 	}
-	c, err := openTx(tx, name, opts)
+	c, err := openUnchecked(tx, name, opts)
+	if err == nil {
+		err = c.checkSalvaged(tx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open collection %q: %w", name, err)
 	}
 	return c, nil
 }
 
-func openTx[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collection[T], error) {
+// openUnchecked opens a collection that may not agree with itself.
+func openUnchecked[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collection[T], error) {
 	if opts.Codec > CodecGob {
 		return nil, fmt.Errorf("there is no %s", opts.Codec)
 	}
@@ -103,7 +128,7 @@ func openTx[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collection[T],
 		versions: map[uint64]*version{}, layout: shape.layout}
 	stored, err := loadDefinition(tx, name)
 	if err != nil {
-		return nil, err
+		return nil, lostBy(tx, err)
 	}
 	want := define(shape, opts.Codec, opts.Version)
 	if err := c.bring(tx, stored, want, opts.Migrate); err != nil {
@@ -261,6 +286,5 @@ func (c *Collection[T]) versionOf(value []byte) (*version, error) {
 	if v := c.versions[number]; v != nil {
 		return v, nil
 	}
-	return nil, fmt.Errorf("a record of schema %d, which the collection does not have: %w", number,
-		stoat.ErrCorrupt)
+	return nil, unknownSchema(number)
 }

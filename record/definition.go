@@ -17,6 +17,7 @@ const (
 	definitionKey = "definition"
 	countKey      = "count"   // 8 bytes, little-endian
 	schemaPrefix  = "schema " // and then the number in decimal: what layout.Schema.Append returns
+	salvageKey    = "salvage" // the number of the salvage since which it was checked, uvarint
 )
 
 // definition is what a collection is, as it is stored in JSON.

@@ -14,6 +14,9 @@ var (
 	ErrExists = errors.New("record already exists")
 	// ErrDuplicate reports that another record has the value of a unique index.
 	ErrDuplicate = errors.New("duplicate value in a unique index")
+	// ErrInconsistent reports that a salvage has lost something of a collection, so that records,
+	// indexes and count do not agree: see [Reindex].
+	ErrInconsistent = errors.New("a salvage has lost something of it")
 	// ErrOutdated reports that the collection in the database is not what it was when it was opened:
 	// it was made anew or changed since, or it is that of another database.
 	ErrOutdated = errors.New("opened with other fields, indexes or options since, or in another " +

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -34,6 +36,9 @@ func (c *Collection[T]) bring(
 			"can write: %w", stoat.ErrReadOnly)
 	}
 	if stored == nil {
+		if err := refuseLost(tx); err != nil {
+			return err
+		}
 		stored = &definition{Version: want.Version, Traced: true}
 		if err := create(tx, c.name); err != nil {
 			return err
@@ -182,6 +187,9 @@ func create(tx *stoat.Tx, name string) error {
 	if n := sharedIn(tx, name).counter; n != nil { // of one that the transaction has deleted
 		n.meta, n.records = meta, 0
 	}
+	if err := keepChecked(tx, meta); err != nil {
+		return err
+	}
 	return meta.Put([]byte(countKey), make([]byte, 8))
 }
 
@@ -245,7 +253,8 @@ func (c *Collection[T]) bringIndexes(s *session, stored, want *definition, anew 
 			kept[old.Name] = true
 			continue
 		}
-		if err := s.data.DeleteBucket((&index{Index: Index{Name: old.Name}}).bucket()); err != nil {
+		err := s.data.DeleteBucket((&index{Index: Index{Name: old.Name}}).bucket())
+		if err != nil && !errors.Is(err, stoat.ErrBucketNotFound) { // a salvage may have lost it
 			return err
 		}
 	}
@@ -272,7 +281,7 @@ func (c *Collection[T]) build(s *session, missing []*index) error {
 		err := c.decode(value, r)
 		for _, x := range missing {
 			if err == nil {
-				err = c.addEntries(s, x, key, r)
+				err = s.addEntries(x, key, reflect.ValueOf(r).Elem())
 			}
 		}
 		if err != nil {

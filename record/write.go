@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"reflect"
 
 	"github.com/stoatdb/stoat"
 )
@@ -132,20 +131,6 @@ func (c *Collection[T]) store(s *session, key, old, value []byte, r *T) error {
 		n.records--
 	}
 	return n.change(s.tx)
-}
-
-// addEntries adds the entries of a record to an index that has none of it.
-func (c *Collection[T]) addEntries(s *session, x *index, key []byte, r *T) error {
-	bucket, err := s.index(x)
-	if err != nil {
-		return err
-	}
-	change := indexChange{bucket: bucket, unique: x.Unique}
-	change.adds = x.appendEntries(nil, reflect.ValueOf(r).Elem())
-	if err := change.check(x, key); err != nil {
-		return err
-	}
-	return change.apply(key)
 }
 
 // Update calls fn with the record that has the key, and stores what fn has made of it. The error is

@@ -55,6 +55,13 @@ func Of(t reflect.Type) (*Layout, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.lay()
+	return l, nil
+}
+
+// lay finds out where the fields are in records.
+func (l *Layout) lay() {
+	l.plain = true
 	for _, f := range l.fields {
 		if f.val.kind.fixed() {
 			l.ops = append(l.ops, fixedOp{f.val.mem, f.off, l.fixed})
@@ -64,7 +71,6 @@ func Of(t reflect.Type) (*Layout, error) {
 		l.vars = append(l.vars, varOp{f.off, f.val})
 		l.plain = l.plain && f.val.kind.text()
 	}
-	return l, nil
 }
 
 // Describe describes the fields of a struct type that something else than a layout stores: it may
@@ -82,7 +88,7 @@ func compile(c *compiler, t reflect.Type) (*Layout, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("a %s is not a struct: only structs are records", t)
 	}
-	l := &Layout{typ: t, head: []byte{0}, plain: true}
+	l := &Layout{typ: t, head: []byte{0}}
 	members, err := c.members(t, "", 0)
 	if err == nil {
 		err = l.flatten(members, []string{""}, place{})

@@ -27,7 +27,7 @@ func NewPast(schemas []*Schema, renamed map[string]string, traced bool) *Past {
 	}) {
 		for _, f := range s.Fields {
 			names[f.Name] = true
-			kinds[lastName(renamed, f.Name)] = f.Type.Kind
+			kinds[LastName(renamed, f.Name)] = f.Type.Kind
 		}
 	}
 	for was, name := range renamed {
@@ -40,8 +40,8 @@ func NewPast(schemas []*Schema, renamed map[string]string, traced bool) *Past {
 	return p
 }
 
-// lastName follows the names of a field.
-func lastName(renamed map[string]string, name string) string {
+// LastName returns the last name of a field. Renamed has what came after its former ones.
+func LastName(renamed map[string]string, name string) string {
 	for range renamed { // which bounds a circle
 		next, ok := renamed[name]
 		if !ok {
@@ -59,7 +59,7 @@ func (s *Schema) past(
 	own, head := s.stored()
 	byLast := map[string]*Field{}
 	for _, f := range own {
-		last := lastName(renamed, f.name)
+		last := LastName(renamed, f.name)
 		if widens(f.from, kinds[last]) {
 			f.class, f.val = classOf(kinds[last]), plainValue(kinds[last])
 		}
@@ -67,7 +67,7 @@ func (s *Schema) past(
 	}
 	fields := map[string]*Field{}
 	for name := range names {
-		last := lastName(renamed, name)
+		last := LastName(renamed, name)
 		switch f, kind := byLast[last], kinds[last]; {
 		case own[name] != nil:
 			fields[name] = own[name]

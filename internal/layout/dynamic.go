@@ -1,0 +1,72 @@
+package layout
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// FromSchema compiles fields of which there is no Go type, into a struct type of its own. They must
+// be values without parts, or lists of them or pointers to them. Was returns the former names of a
+// field.
+func FromSchema(fields []Named, was func(name string) []string) (*Layout, error) {
+	var list []reflect.StructField
+	for i, f := range fields {
+		t, ok := goType(f.Type)
+		if !ok {
+			return nil, fmt.Errorf("field %s is stored as %s, which has no Go type", f.Name, f.Type)
+		}
+		list = append(list, reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: t})
+	}
+	l := &Layout{typ: reflect.StructOf(list), head: []byte{0}}
+	for i, f := range fields {
+		v, err := new(compiler).value(list[i].Type, f.Name, 1)
+		if err != nil {
+			return nil, err
+		}
+		field := l.typ.Field(i)
+		info := Info{f.Name, nil, v.typ, field.Index, was(f.Name), v.schema()}
+		l.fields = append(l.fields, leaf{info, field.Offset, v})
+	}
+	l.lay()
+	return l, nil
+}
+
+// goType returns a Go type that is stored as a type.
+func goType(t *Type) (reflect.Type, bool) {
+	switch t.Kind {
+	case Int8:
+		return reflect.TypeFor[int8](), true
+	case Int16:
+		return reflect.TypeFor[int16](), true
+	case Int32:
+		return reflect.TypeFor[int32](), true
+	case Uint8:
+		return reflect.TypeFor[uint8](), true
+	case Uint16:
+		return reflect.TypeFor[uint16](), true
+	case Uint32:
+		return reflect.TypeFor[uint32](), true
+	case Float32:
+		return reflect.TypeFor[float32](), true
+	case Bool, Int64, Uint64, Float64, Time, UUID, String, Bytes:
+		return plainType(t.Kind), true
+	case List, Optional:
+		if t.Elem.Kind > Bytes {
+			return nil, false
+		}
+		elem, ok := goType(t.Elem)
+		if ok && t.Kind == List {
+			return reflect.SliceOf(elem), true
+		}
+		return reflect.PointerTo(elem), ok
+	}
+	return nil, false
+}
+
+// DecodeValue is [Decode] into a struct of the layout's type, which must be addressable.
+func DecodeValue(p *Plan, record []byte, into reflect.Value) error {
+	if into.Type() != p.layout.typ {
+		return p.layout.wrongType(into.Type())
+	}
+	return p.decode(record, into.Addr().UnsafePointer())
+}

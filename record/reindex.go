@@ -1,0 +1,192 @@
+package record
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/layout"
+)
+
+// Reindex makes the indexes and the count anew, of the records that there are. There is no need to
+// call it, as they change together; [Reindex] is for a collection that cannot be opened because
+// they do not agree. If two records have the same value of a unique index, the error is
+// [ErrDuplicate]; it names them, and the transaction must be rolled back, as after any error.
+//
+// It reads all records, in one transaction, which can be larger than memory, and during which nobody
+// else writes.
+func (c *Collection[T]) Reindex(tx *stoat.Tx) error {
+	s, err := c.writer(tx)
+	if err != nil {
+		return err
+	}
+	return c.wrap(c.reindex(s))
+}
+
+func (c *Collection[T]) reindex(s *session) error {
+	r := new(T)
+	b := &rebuild{name: c.name, s: s, shape: c.shape}
+	b.decode = func(value []byte) (reflect.Value, error) {
+		return reflect.ValueOf(r).Elem(), c.decode(value, r)
+	}
+	b.keyOf = func(reflect.Value) ([]byte, error) { return c.appendKeyOf(nil, r) }
+	return b.run()
+}
+
+// Reindex is [Open] for a collection that is not opened with [ErrInconsistent], as after a salvage:
+// it makes indexes and count anew before, in the same transaction ([Collection.Reindex] has more).
+//
+// If the salvage has lost what the collection is, or how records were encoded, Reindex takes that
+// from the type and the options, which must be those that the records were last stored with. Every
+// record must fit them, or the error says which does not, and nothing is changed.
+func Reindex[T any](
+	db *stoat.DB, name string, opts *Options[T],
+) (c *Collection[T], err error) {
+	if opts == nil {
+		opts = &Options[T]{}
+	}
+	err = db.Update(func(tx *stoat.Tx) error {
+		if err := restore(tx, name, opts); err != nil {
+			return err
+		}
+		if c, err = openUnchecked(tx, name, opts); err != nil {
+			return err
+		}
+		s, err := c.writer(tx)
+		if err != nil {
+			return err
+		}
+		return c.reindex(s)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reindex collection %q: %w", name, err)
+	}
+	return c, nil
+}
+
+// ReindexStored is [Reindex] for programs that do not know the type: it takes all that it needs
+// from what is stored of it, which only [CodecBinary] does. The collection is not opened.
+func ReindexStored(db *stoat.DB, name string) error {
+	err := db.Update(func(tx *stoat.Tx) error {
+		stored, err := loadDefinition(tx, name)
+		if err != nil {
+			return err
+		}
+		if stored == nil {
+			return stoat.ErrBucketNotFound
+		}
+		b, err := stored.rebuild(tx, name)
+		if err != nil {
+			return err
+		}
+		return b.run()
+	})
+	if err != nil {
+		return fmt.Errorf("reindex collection %q: %w", name, err)
+	}
+	return nil
+}
+
+// rebuild returns how the collection of the definition is made anew.
+func (d *definition) rebuild(tx *stoat.Tx, name string) (*rebuild, error) {
+	if d.Codec != CodecBinary.String() {
+		return nil, fmt.Errorf("records are stored as %s, which only the type tells how to read: "+
+			"call record.Reindex in the program that has it", d.Codec)
+	}
+	schemas, err := loadSchemas(tx, name)
+	if err != nil {
+		return nil, err
+	}
+	shape, err := d.shape(schemas)
+	if err != nil {
+		return nil, err
+	}
+	b := &rebuild{name: name, shape: shape, s: &session{tx: tx, shared: sharedIn(tx, name)}}
+	plans := map[uint64]*layout.Plan{}
+	for _, schema := range schemas {
+		if plans[schema.Number], err = layout.NewPlan(schema, shape.layout); err != nil {
+			return nil, err
+		}
+	}
+	record := reflect.New(shape.layout.Type()).Elem()
+	b.decode = func(value []byte) (reflect.Value, error) {
+		number, err := layout.Number(value)
+		if err != nil {
+			return record, err
+		}
+		if plans[number] == nil {
+			return record, unknownSchema(number)
+		}
+		return record, layout.DecodeValue(plans[number], value, record)
+	}
+	if len(shape.key) > 0 {
+		b.keyOf = func(record reflect.Value) (key []byte, err error) {
+			for _, c := range shape.key {
+				key = c.append(key, c.of(record))
+			}
+			return key, nil
+		}
+	}
+	return b, b.s.open(name, d.edition)
+}
+
+// shape returns the shape of a type that has no more than the fields of key and indexes.
+func (d *definition) shape(schemas []*layout.Schema) (*shape, error) {
+	at := slices.IndexFunc(schemas, func(s *layout.Schema) bool { return s.Number == d.Schema })
+	if at < 0 {
+		return nil, unknownSchema(d.Schema)
+	}
+	wanted := map[string]bool{}
+	for _, k := range d.Key {
+		wanted[k.Name] = true
+	}
+	for _, x := range d.Indexes {
+		for _, name := range x.Fields {
+			wanted[name] = true
+		}
+	}
+	fields := slices.DeleteFunc(slices.Clone(schemas[at].Fields), func(f layout.Named) bool {
+		return !wanted[f.Name]
+	})
+	l, err := layout.FromSchema(fields, d.formerNames)
+	if err != nil {
+		return nil, err
+	}
+	s := &shape{typ: l.Type(), layout: l}
+	for i, f := range l.Fields() {
+		s.columns = append(s.columns, newColumn(f, i))
+	}
+	for _, k := range d.Key {
+		c, err := s.column(k.Name)
+		if err != nil {
+			return nil, err
+		}
+		s.key = append(s.key, c)
+		if k.Auto {
+			s.auto = c
+		}
+	}
+	for _, x := range d.Indexes {
+		if err := s.addIndex(Index{Name: x.Name, Fields: x.Fields, Unique: x.Unique}); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// formerNames returns the names that a field had before.
+func (d *definition) formerNames(name string) (was []string) {
+	for old := range d.Renamed {
+		if old != name && layout.LastName(d.Renamed, old) == name {
+			was = append(was, old)
+		}
+	}
+	slices.Sort(was)
+	return was
+}
+
+// unknownSchema returns the error of a schema that is not stored.
+func unknownSchema(number uint64) error {
+	return fmt.Errorf("schema %d, which records have, is not stored: %w", number, stoat.ErrCorrupt)
+}

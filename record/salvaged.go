@@ -1,0 +1,151 @@
+package record
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/layout"
+)
+
+// checkSalvaged returns an error if the database was salvaged, and the collection does not agree
+// with itself. It is checked once for a salvage, as far as that can be kept.
+func (c *Collection[T]) checkSalvaged(tx *stoat.Tx) error {
+	number, err := tx.Salvaged()
+	if number == 0 || err != nil {
+		return err
+	}
+	s, err := c.session(tx)
+	if err != nil {
+		return err
+	}
+	checked, err := s.meta.Get([]byte(salvageKey))
+	if err == nil && bytes.Equal(checked, binary.AppendUvarint(nil, number)) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, stoat.ErrNotFound) {
+		return err
+	}
+	if err := c.verify(s); err != nil {
+		return inconsistent(err)
+	}
+	if c.unkept = !tx.Writable(); c.unkept {
+		return nil
+	}
+	return keepChecked(tx, s.meta)
+}
+
+// inconsistent returns the error of a collection that lacks what a salvage has lost.
+func inconsistent(err error) error {
+	return fmt.Errorf("%w: %w; call record.Reindex, or run stoat record reindex", ErrInconsistent, err)
+}
+
+// lostBy returns the error of a definition that cannot be read.
+func lostBy(tx *stoat.Tx, err error) error {
+	if number, other := tx.Salvaged(); number == 0 || other != nil {
+		return err
+	}
+	return inconsistent(err)
+}
+
+// keepChecked keeps that the collection agrees with itself since the salvage, if there was one.
+func keepChecked(tx *stoat.Tx, meta *stoat.Bucket) error {
+	number, err := tx.Salvaged()
+	if number == 0 || err != nil {
+		return err
+	}
+	return meta.Put([]byte(salvageKey), binary.AppendUvarint(nil, number))
+}
+
+// refuseLost returns an error if the collection that is to be made may be one whose name a salvage
+// has lost.
+func refuseLost(tx *stoat.Tx) error {
+	number, err := tx.Salvaged()
+	if number == 0 || err != nil {
+		return err
+	}
+	for name := range tx.Buckets() {
+		if bytes.HasPrefix(name, []byte("lost-")) {
+			return fmt.Errorf("it may be the bucket %q, whose name a salvage has lost: remove the "+
+				"buckets of such names, or give them other ones, before it is made", name)
+		}
+	}
+	return tx.Err()
+}
+
+// restore stores again what a salvage has lost of a collection's definition and schemas, as the
+// type and the options say it. Whether the records fit those is to be seen.
+func restore[T any](tx *stoat.Tx, name string, opts *Options[T]) error {
+	number, err := tx.Salvaged()
+	if number == 0 || err != nil {
+		return err
+	}
+	root, err := tx.Bucket([]byte(name))
+	if errors.Is(err, stoat.ErrBucketNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	shape, err := newShape(reflect.TypeFor[T](), opts.Codec, opts.Indexes, opts.Key != nil)
+	if err != nil {
+		return err
+	}
+	meta, err := root.CreateBucketIfNotExists([]byte("meta"))
+	if err != nil {
+		return err
+	}
+	newest := uint64(0)
+	if opts.Codec == CodecBinary {
+		if newest, err = restoreSchemas(root, meta, shape.layout); err != nil {
+			return err
+		}
+	}
+	if _, err = loadDefinition(tx, name); err == nil || errors.Is(err, stoat.ErrFormat) {
+		return err
+	}
+	d := define(shape, opts.Codec, opts.Version)
+	d.Schema = newest
+	p, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	if err := meta.Put([]byte(definitionKey), p); err != nil {
+		return err
+	}
+	return meta.SetSequence(nextEdition(number, p, nil))
+}
+
+// restoreSchemas stores the schema of a type under the numbers that records have and whose schemas
+// are lost. It returns the highest number of a schema.
+func restoreSchemas(root, meta *stoat.Bucket, l *layout.Layout) (newest uint64, err error) {
+	var known []uint64
+	for key, p := range meta.Scan(stoat.Prefix([]byte(schemaPrefix))) {
+		schema, err := layout.ParseSchema(p)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", key, err)
+		}
+		known = append(known, schema.Number)
+	}
+	for key, head := range root.Heads(stoat.Range{}, binary.MaxVarintLen64) {
+		number, err := layout.Number(head)
+		if err != nil {
+			return 0, fmt.Errorf("key %s: %w", formatKey(key), err)
+		}
+		if slices.Contains(known, number) {
+			continue
+		}
+		known = append(known, number)
+		stored := l.Numbered(number).Schema().Append(nil)
+		if err := meta.Put(strconv.AppendUint([]byte(schemaPrefix), number, 10), stored); err != nil {
+			return 0, err
+		}
+	}
+	return slices.Max(append(known, 0)), nil
+}
