@@ -12,6 +12,9 @@ var (
 	ErrRedacted = errors.New("entry is redacted")
 	// ErrExpired reports an entry that retention has removed. It is a [stoat.ErrNotFound] as well.
 	ErrExpired = fmt.Errorf("entry is expired: %w", stoat.ErrNotFound)
+	// ErrInconsistent reports that a salvage has lost something of a feed, so that entries and
+	// sublogs do not agree: see [Reindex].
+	ErrInconsistent = errors.New("a salvage has lost something of it")
 	// ErrOutdated reports a [Feed] that does not fit what is stored: the feed was deleted and created
 	// anew since, or is that of another database, and stores structs of other fields or another
 	// encoding; or more entries lack a sublog than an Append adds. What [EncodingJSON] stores has

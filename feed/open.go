@@ -18,6 +18,9 @@ var errUnfinished = errors.New("sublogs lack entries")
 // to 65,536 entries. A feed that is complete is not written to, and can be opened in a database
 // that is read-only.
 //
+// If the database was made by [stoat.Salvage] of one that had lost something, Open reads the whole
+// feed, once, and the error is [ErrInconsistent] if it does not agree with itself: see [Reindex].
+//
 // The type may have changed since the entries were stored: what it has new is zero in them, and
 // what it has no more is left out.
 func Open[T any](db *stoat.DB, name string, options *Options[T]) (*Feed[T], error) {
@@ -58,6 +61,9 @@ func newFeed[T any](name string, options *Options[T]) (*Feed[T], error) {
 
 // open makes the feed complete.
 func (f *Feed[T]) open(db *stoat.DB) error {
+	if err := f.checkSalvaged(db); err != nil {
+		return err
+	}
 	err := db.View(f.complete)
 	if errors.Is(err, stoat.ErrBucketNotFound) || errors.Is(err, errUnprepared) {
 		if err = db.Update(f.create); err == nil {
@@ -122,6 +128,9 @@ func (f *Feed[T]) createBuckets(tx *stoat.Tx) error {
 		}
 	}
 	if err := root.Put([]byte(formatKey), []byte(f.codec.name())); err != nil {
+		return err
+	}
+	if err := keepChecked(tx, root); err != nil {
 		return err
 	}
 	return root.Put([]byte(stateKey), new(state).append(nil)) // the edition follows

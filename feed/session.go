@@ -17,6 +17,7 @@ const (
 	redactedBucket  = "redacted"
 	consumersBucket = "consumers"
 	schemasBucket   = "schemas"
+	salvageKey      = "salvage" // the number of the salvage since which it was checked, uvarint
 )
 
 // sessionKey is what a transaction keeps the session of a feed under.
