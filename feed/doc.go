@@ -30,7 +30,8 @@
 //
 // A feed is a bucket. Only this package may write to it. Its key "format" says how entries are
 // encoded, and its key "state" holds counters, which a transaction keeps in memory and writes once,
-// and a digest of the format and the schemas, by which a [Feed] knows that it is the same feed.
+// and a digest of the format and the schemas, by which a [Feed] knows that it is the same feed. Its
+// key "salvage" says since which salvage it was checked, if there was one.
 // In it are these buckets; numbers in keys are 8 bytes, big-endian:
 //
 //	entries    number → 1 byte: 1, or 2 if redacted; uvarint milliseconds since 1970;

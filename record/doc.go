@@ -44,7 +44,8 @@
 //	               values, with the primary key as the value
 //	meta           "definition": what the collection is, in JSON; "count": the number of
 //	               records, 8 bytes, little-endian; "schema N": what the records of schema N
-//	               have; its sequence says which definition this is
+//	               have; "salvage": since which salvage it was checked, if there was one; its
+//	               sequence says which definition this is
 //
 // Keys are tuples of package tuple, and so is their order. With [CodecBinary] a record is the
 // values of the fields, without names or types, behind the number of its schema. All that belongs

@@ -31,7 +31,8 @@ func commands() []*command {
 		scanCommand(), keysCommand(), bucketsCommand(), statsCommand(),
 		dumpCommand(), loadCommand(), bulkLoadCommand(), importCommand(), exportCommand(),
 		compactCommand(),
-		checkCommand(), backupCommand(), restoreCommand(), salvageCommand(), dumpFileCommand(),
+		checkCommand(), backupCommand(), restoreCommand(), salvageCommand(), recordCommand(),
+		dumpFileCommand(),
 		shellCommand(), tourCommand(), tourWriterCommand(), commandListCommand(),
 		helpCommand(), versionCommand(),
 	}

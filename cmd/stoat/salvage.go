@@ -30,7 +30,9 @@ have it open.
 Prefer a backup if there is one. The report says what is lost: values, by their
 keys, and ranges of keys in which keys may be missing, older than their last
 value, or back after they were deleted. Keep SRC until you have read it. An
-interrupt stops the command and removes DST.
+interrupt stops the command and removes DST. Collections of package record and
+feeds of package feed that have lost something say so when they are opened:
+"stoat record reindex" makes them usable.
 
 Exit codes: 0 nothing is lost, 4 something is lost, and the report says what;
 others as "stoat help" lists them: then there is nothing at DST.`,

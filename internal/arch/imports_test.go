@@ -81,7 +81,7 @@ const policy = `
 	examples/gossip:       ., feed
 	examples/shop:         ., record
 	examples/todo:         ., record
-	cmd/stoat:             ., internal/inspect, internal/meter, internal/bucketpath,
+	cmd/stoat:             ., record, feed, internal/inspect, internal/meter, internal/bucketpath,
 	                       internal/intake, github.com/klauspost/compress
 
 	internal/tuned:        ., internal/vfs, internal/engine, internal/salvage

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/feed"
+	records "github.com/stoatdb/stoat/record"
+)
+
+func recordCommand() *command {
+	return &command{
+		name:      "record",
+		arguments: "reindex DB NAME...",
+		summary:   "make collections and feeds agree with themselves, after a salvage",
+		details: `
+Makes the indexes and the count of a collection of package record anew, of the
+records that there are. Of a feed of package feed, what is lost between other
+entries becomes redacted, and the program that opens it makes the sublogs anew.
+Each NAME is done in one transaction.
+
+Collections whose records are JSON or gob need the program that has their type:
+it calls record.Reindex. Programs are told by record.Open and feed.Open that
+there is something to do.`,
+		min: 3, max: unlimited,
+		flags: newFlags(),
+		run: func(s *stdio, args []string) error {
+			if args[0] != "reindex" {
+				return usagef("there is no \"stoat record %s\", but \"stoat record reindex\"", args[0])
+			}
+			return reindex(s, args[1], args[2:])
+		},
+	}
+}
+
+// reindex makes what depends on records and entries anew.
+func reindex(s *stdio, dir string, names []string) error {
+	// Opening for writing would create the database.
+	if err := view(s, dir, func(*stoat.Tx) error { return nil }); err != nil {
+		return err
+	}
+	db, err := open(dir, nil)
+	if err != nil {
+		return err
+	}
+	return closeAfter(s, db, reindexAll(s, db, names))
+}
+
+func reindexAll(s *stdio, db *stoat.DB, names []string) error {
+	for _, name := range names {
+		again := records.ReindexStored
+		err := db.View(func(tx *stoat.Tx) error {
+			b, err := tx.Bucket([]byte(name))
+			if err != nil {
+				return fmt.Errorf("collection or feed %q: %w", name, err)
+			}
+			if isFeed, err := b.Has([]byte("format")); err != nil || !isFeed {
+				return err
+			}
+			again = feed.Reindex
+			return nil
+		})
+		if err == nil {
+			err = again(db, name)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(s.out, "%s agrees with itself\n", name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
