@@ -35,8 +35,8 @@ func Local[K comparable, V any](tx *Tx, key K, create func() V) V {
 }
 
 // Salvaged returns 0, or another number than after any other salvage if the database was made by
-// [Salvage] of one that had lost something, or comes from such a database by a backup. A layer whose
-// keys must agree with each other keeps the number for which it has checked that they do.
+// [Salvage] of one that had lost something, or comes from such a database by a backup. A layer
+// whose keys must agree with each other keeps the number for which it has checked that they do.
 func (tx *Tx) Salvaged() (uint64, error) {
 	if tx.ended() {
 		return 0, ErrTxClosed

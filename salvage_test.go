@@ -93,9 +93,11 @@ func TestSalvage_doesNotTakeForLostWhatItMustNotRead(t *testing.T) {
 		if name == "LOCK" {
 			continue
 		}
-		_, err := tuned.Salvage(context.Background(), guarded{files, name}, "db", "new", salvage.Sizes{})
+		_, err := tuned.Salvage(context.Background(), guarded{files, name}, "db", "new",
+			salvage.Sizes{})
 		wantErr(t, err, fs.ErrPermission)
-		if text := err.Error(); !strings.Contains(text, name) || !strings.Contains(text, "right to read") {
+		text := err.Error()
+		if !strings.Contains(text, name) || !strings.Contains(text, "right to read") {
 			t.Errorf("the error does not say what to do: %v", err)
 		}
 		if made, err := files.List("new"); err == nil && len(made) > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// Reindex makes a feed usable that [Open] refuses with [ErrInconsistent], because a salvage has lost
+// Reindex makes a feed usable that [Open] refuses with [ErrInconsistent]: a salvage has lost
 // something of it. Entries that are lost between others are redacted from then on, and those before
 // all others expired, so that each entry keeps its number. Consumers keep their positions. Sublogs
 // are removed, and the next Open makes them anew, with no redacted entry in them.

@@ -30,7 +30,8 @@ func (f *Feed[T]) verify(s *session) error {
 		return fmt.Errorf("%w: entry %d of %d is missing", errDisagree, v.expected, s.next)
 	}
 	if v.redacted != 0 {
-		return fmt.Errorf("%w: %d entries are listed as redacted that are not there", errDisagree, v.redacted)
+		return fmt.Errorf("%w: %d entries are listed as redacted that are not there", errDisagree,
+			v.redacted)
 	}
 	for i := range v.sublogs {
 		if err := v.sublogs[i].complete(s); err != nil {

@@ -14,8 +14,8 @@ import (
 // they do not agree. If two records have the same value of a unique index, the error is
 // [ErrDuplicate]; it names them, and the transaction must be rolled back, as after any error.
 //
-// It reads all records, in one transaction, which can be larger than memory, and during which nobody
-// else writes.
+// It reads all records, in one transaction, which can be larger than memory, and during which
+// nobody else writes.
 func (c *Collection[T]) Reindex(tx *stoat.Tx) error {
 	s, err := c.writer(tx)
 	if err != nil {

@@ -30,8 +30,8 @@ func TestParse_takesApartWhatTheOthersMake(t *testing.T) {
 
 func TestParse_refusesWhatNoKeyIs(t *testing.T) {
 	for _, key := range []string{"", "\x00", "\x06", "\x0f", "\x19", "\xff", "\x11", "\x12\x01",
-		"\x01", "\x01\x09", "\x02\x01", "\x02\x00x", "\x03\x01\x07x", "\x04x", "\x05x", "\x11\x00", "\x12\x00\x01",
-		"\x01\x01\x00x"} {
+		"\x01", "\x01\x09", "\x02\x01", "\x02\x00x", "\x03\x01\x07x", "\x04x", "\x05x", "\x11\x00",
+		"\x12\x00\x01", "\x01\x01\x00x"} {
 		if p, ok := Parse([]byte(key)); ok {
 			t.Errorf("Parse(%x) = %v, want none", key, p)
 		}

@@ -8,10 +8,11 @@
 // with the catalog of buckets made consistent.
 //
 // Nothing ends a salvage but that there is nothing to read, that a file must not be read, or that
-// the new database cannot be written. Each part that does not verify is left out and noted in the [Report]: the keys of a
-// block, one value, the transactions of a log. No value is ever made up: what is written has been
-// verified, and was the value of its key at some time. Only if the manifest cannot be used or seems
-// to lack its end, it may come from a transaction that a crash has ended.
+// the new database cannot be written. Each part that does not verify is left out and noted in the
+// [Report]: the keys of a block, one value, the transactions of a log. No value is ever made up:
+// what is written has been verified, and was the value of its key at some time. Only if the
+// manifest cannot be used or seems to lack its end, it may come from a transaction that a crash has
+// ended.
 //
 // In memory are the logs, the catalog of buckets, and one block of each layer. A Job is for one
 // goroutine. The package starts none, follows no symbolic links, and writes nothing to the source.
