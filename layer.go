@@ -41,8 +41,9 @@ func (tx *Tx) Salvaged() (uint64, error) {
 	if tx.ended() {
 		return 0, ErrTxClosed
 	}
-	tx.scratch = keyspace.AppendSalvage(tx.scratch[:0])
-	n, err := tx.number(tx.scratch, 0)
+	s := tx.session
+	s.scratch = keyspace.AppendSalvage(s.scratch[:0])
+	n, err := s.number(s.scratch, 0)
 	if err != nil {
 		return 0, fmt.Errorf("read the number of the salvage: %w", err)
 	}

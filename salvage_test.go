@@ -72,11 +72,21 @@ type guarded struct {
 	file string
 }
 
-func (g guarded) Open(name string) (vfs.File, error) {
+func (g guarded) OpenFolder(dir string) (vfs.Folder, error) {
+	folder, err := g.FS.OpenFolder(dir)
+	return guardedFolder{folder, g.file}, err
+}
+
+type guardedFolder struct {
+	vfs.Folder
+	file string
+}
+
+func (g guardedFolder) Open(name string) (vfs.File, error) {
 	if filepath.Base(name) == g.file {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
 	}
-	return g.FS.Open(name)
+	return g.Folder.Open(name)
 }
 
 func TestSalvage_doesNotTakeForLostWhatItMustNotRead(t *testing.T) {
