@@ -71,11 +71,7 @@ func start(fs vfs.FS, dir string, o engine.Options) (*DB, error) {
 	}
 	db := &DB{engine: e}
 	db.self = weak.Make(db)
-	db.views.New = func() any {
-		s := newSession()
-		s.managed, s.reused = true, true
-		return s
-	}
+	db.views.New = func() any { return newReused() }
 	return db, nil
 }
 
@@ -116,14 +112,22 @@ func (db *DB) View(fn func(tx *Tx) error) (err error) {
 // to every later transaction and, under [SyncAlways], durable.
 //
 // There is one writable transaction at a time, and Update waits for its turn. Concurrent Updates
-// are fine, and share syncs; another write or Flush of the same DB inside Update, on the same
-// goroutine, waits for ever. Inside fn, [Tx.Commit] is an error, and [Tx.Rollback] makes Update
-// return [ErrTxClosed] if fn returns nil.
+// are fine, and share syncs. Another write or Flush of the same DB inside Update, on the same
+// goroutine, would wait for ever: it returns [ErrDeadlock] after 10 ms, or a little later while
+// other Updates of the process are under way. Inside fn, [Tx.Commit] is an error, and
+// [Tx.Rollback] makes Update return [ErrTxClosed] if fn returns nil.
 //
 // If fn panics, Update rolls back and the panic goes on. If reading a mapped file fails inside fn,
 // Update rolls back and returns the error.
-func (db *DB) Update(fn func(tx *Tx) error) (err error) {
-	tx, err := db.Begin(true)
+func (db *DB) Update(fn func(tx *Tx) error) error {
+	return db.UpdateContext(context.Background(), fn)
+}
+
+// UpdateContext is [DB.Update], except that it waits for its turn, and for room while flushes are
+// behind, only until ctx ends. The error matches that of ctx then, and says what it has waited for.
+// A transaction that has begun goes on: fn may look at ctx and return its error.
+func (db *DB) UpdateContext(ctx context.Context, fn func(tx *Tx) error) (err error) {
+	tx, err := db.BeginContext(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -138,10 +142,16 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 			}
 		}
 	}()
-	if err = fn(tx); err != nil {
+	err = tx.session.w.Run(func() error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return tx.prepare()
+	})
+	if err != nil {
 		return err
 	}
-	return tx.commit()
+	return tx.finish()
 }
 
 // Begin starts a transaction that the caller must end with [Tx.Commit] or [Tx.Rollback]. Prefer
@@ -151,14 +161,24 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 // A read-only transaction is a snapshot; while it is open, the files it can see stay on disk. A
 // writable one waits for its turn, and no other can write before it has ended.
 func (db *DB) Begin(writable bool) (*Tx, error) {
+	return db.BeginContext(context.Background(), writable)
+}
+
+// BeginContext is [DB.Begin], except that a writable transaction waits for its turn, and for room
+// while flushes are behind, only until ctx ends, as [DB.UpdateContext] does. What happens to ctx
+// afterwards is of no concern to the transaction.
+func (db *DB) BeginContext(ctx context.Context, writable bool) (*Tx, error) {
 	if !writable {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		snap, err := db.engine.Snapshot()
 		if err != nil {
 			return nil, err
 		}
 		return newSession().begin(db, snap, nil), nil
 	}
-	w, err := db.engine.Begin()
+	w, err := db.engine.BeginContext(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,9 @@ var (
 	// ErrPoisoned reports that an earlier write or sync of the log failed. What the disk holds of
 	// it is unknown, so that the database refuses to write until it is opened again. Reads go on.
 	ErrPoisoned = engine.ErrPoisoned
+	// ErrDeadlock reports a write of the DB, or another call that waits for its turn among those that
+	// write, inside the function of an [DB.Update] of the same DB on the same goroutine.
+	ErrDeadlock = engine.ErrDeadlock
 	// ErrNoSpace reports that the device or the quota is full.
 	ErrNoSpace = vfs.ErrNoSpace
 	// ErrLagged reports that a loop over changes has missed some, because they are no longer at hand;

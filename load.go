@@ -20,7 +20,7 @@ import (
 // other error, nothing of them stays. A Load waits for its turn like an Update; reads go on
 // meanwhile.
 func (db *DB) Load(ctx context.Context, pairs iter.Seq2[[]byte, []byte]) (err error) {
-	l, err := db.engine.BeginLoad()
+	l, err := db.engine.BeginLoad(ctx)
 	if err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func (w *walk) finish() {
 		w.err = w.cursor.Err()
 	}
 	switch ended := w.from.ended(); {
-	case w.err != nil && !(ended && w.from.session.reused):
+	case w.err != nil && !(ended && w.from.session.reuse != nil):
 		w.from.session.fail(w.err)
 	case w.err == nil && !ended:
 		w.cursor.Release()

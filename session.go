@@ -31,27 +31,37 @@ type session struct {
 
 	writable bool
 	managed  bool // View or Update ends it
-	reused   bool // it serves another View after its end
 
-	root  space // of the open transaction
-	over  space // of no generation: what every Tx has in place of root after its end
-	spare []Tx  // that were never handed out
-	first [1]Tx
+	root  space // of the transaction
+	own   Tx
+	reuse *reuse // of a session of View, which serves another one after its end; else nil
 }
 
-// spareHandles is how many Tx of a reused session are made at a time. None is handed out twice, or
-// one that was kept would be taken for its successor: a View costs 8 bytes, and an allocation for
-// so many.
+// reuse is what a session needs to serve one transaction after the other. None of its Tx is handed
+// out twice, or one that was kept would be taken for its successor: a View costs 8 bytes, and an
+// allocation for so many.
+type reuse struct {
+	spare []Tx  // that were never handed out
+	over  space // of no generation: what a Tx has in place of the root after its end
+}
+
+// spareHandles is how many Tx of a reused session are made at a time.
 const spareHandles = 128
 
 // newSession returns a session for begin to open.
 func newSession() *session {
 	s := new(session)
-	s.root.session, s.over.session = s, s
+	s.root.session = s
 	s.root.setPrefix()
-	s.over.setPrefix()
-	s.over.born = math.MaxUint64
-	s.spare = s.first[:]
+	return s
+}
+
+// newReused returns a session for one View after the other.
+func newReused() *session {
+	s := newSession()
+	s.managed = true
+	s.reuse = &reuse{over: s.root}
+	s.reuse.over.born = math.MaxUint64
 	return s
 }
 
@@ -64,13 +74,22 @@ func (s *session) begin(db *DB, snap *superversion.Superversion, w *engine.Write
 	} else {
 		s.position = db.positionOf(snap.Commit)
 	}
-	if len(s.spare) == 0 {
-		s.spare = make([]Tx, spareHandles)
-	}
-	tx := &s.spare[0]
-	s.spare = s.spare[1:]
 	s.root.born = s.generation
+	tx := s.handle()
 	tx.space = &s.root
+	return tx
+}
+
+// handle returns a Tx that was never handed out.
+func (s *session) handle() *Tx {
+	if s.reuse == nil {
+		return &s.own
+	}
+	if len(s.reuse.spare) == 0 {
+		s.reuse.spare = make([]Tx, spareHandles)
+	}
+	tx := &s.reuse.spare[0]
+	s.reuse.spare = s.reuse.spare[1:]
 	return tx
 }
 

@@ -11,7 +11,7 @@ package stoat
 // read-only one [ErrReadOnly]. A Tx must not be copied.
 type Tx struct {
 	_      noCopy
-	*space // the root bucket of the session, or after the end, what is over
+	*space // the root bucket of the session, or after the end of a View, what is over
 }
 
 // noCopy has "go vet" find copies of what it is a field of.
@@ -35,9 +35,15 @@ func (tx *Tx) Commit() error {
 	return tx.commit()
 }
 
-// prepare makes the last writes.
+// prepare makes the last writes. It returns why the transaction cannot be committed, if it cannot.
 func (tx *Tx) prepare() error {
+	if tx.ended() {
+		return ErrTxClosed
+	}
 	s := tx.session
+	if s.err != nil {
+		return s.err
+	}
 	s.preparing = true
 	if err := s.runHooks(); err != nil {
 		return err
@@ -55,8 +61,7 @@ func (tx *Tx) commit() error {
 	if tx.ended() {
 		return ErrTxClosed
 	}
-	s := tx.session
-	if s.err != nil || !s.writable {
+	if s := tx.session; !s.writable {
 		tx.rollback()
 		return s.err
 	}
@@ -64,15 +69,23 @@ func (tx *Tx) commit() error {
 		tx.rollback()
 		return err
 	}
-	w := s.w
+	return tx.finish()
+}
+
+// finish commits what is prepared.
+func (tx *Tx) finish() error {
+	w := tx.session.w
 	tx.end()
 	return w.Commit()
 }
 
 // end makes tx a finished transaction for good, whatever its session does then.
 func (tx *Tx) end() {
-	tx.session.end()
-	tx.space = &tx.session.over
+	s := tx.session
+	s.end()
+	if s.reuse != nil {
+		tx.space = &s.reuse.over
+	}
 }
 
 // Rollback ends the transaction and discards its writes. It does nothing in a finished transaction,
@@ -107,4 +120,4 @@ func (tx *Tx) Err() error {
 }
 
 // reused reports whether the transaction is over and its session may serve another one.
-func (tx *Tx) reused() bool { return tx.session.reused && tx.ended() }
+func (tx *Tx) reused() bool { return tx.session.reuse != nil && tx.ended() }

@@ -51,7 +51,7 @@ func (e *Engine) withFrozen(
 		return err
 	}
 	err := e.flush(ctx)
-	if errors.Is(err, ErrClosed) {
+	if errors.Is(err, ErrClosed) || errors.Is(err, ErrDeadlock) {
 		return err
 	}
 	if ctx.Err() != nil {

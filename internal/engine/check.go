@@ -104,7 +104,7 @@ func (e *Engine) inspect(found *check.Findings) (picture, error) {
 // capture takes the state, and opens the log segments. idle says that no file was in the making
 // then. The caller holds e.turn and e.installing.
 func (e *Engine) capture(found *check.Findings) (p picture, idle bool, err error) {
-	idle = len(e.writer) == 0
+	idle = !e.writer.isHeld()
 	e.mu.Lock()
 	p = picture{snapshot: e.state.Load(), manifest: e.journalAt, active: e.logNumber}
 	full := slices.Clone(e.sealed)

@@ -87,7 +87,7 @@ func TestSync_besideLoadsDoesNoHarm(t *testing.T) {
 		})
 	}
 	for n := range 200 {
-		l, err := e.BeginLoad()
+		l, err := e.BeginLoad(t.Context())
 		ok(t, err)
 		ok(t, l.Put(dataKey("%d", n), nil))
 		ok(t, l.Commit())

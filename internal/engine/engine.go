@@ -98,7 +98,7 @@ type sealed struct {
 // newEngine returns an engine without folder and state, for recovery to fill.
 func newEngine(dir string, o Options) *Engine {
 	e := &Engine{dir: dir, options: o}
-	e.writer = make(writerLock, 1)
+	e.writer = newWriterLock()
 	e.hurry, e.due, e.stop = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 	e.moved.L = &e.mu
 	e.pipeline.changed.L = &e.pipeline.mu

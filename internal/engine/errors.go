@@ -17,6 +17,10 @@ var (
 	// recovers what is durable.
 	ErrPoisoned = errors.New("database no longer accepts writes after a failed one; " +
 		"close and open it again")
+	// ErrDeadlock reports a wait for the writer lock that would never end, because the goroutine is
+	// itself in the function of an Update that holds it.
+	ErrDeadlock = errors.New("this would wait for ever for the Update that it is called in; " +
+		"use the transaction of that")
 	// ErrLagged reports that commits after a position cannot be told one by one any more.
 	ErrLagged = errors.New("changes after this position are no longer at hand; " +
 		"read the range anew and go on from there")

@@ -33,7 +33,7 @@ func TestMerge_writesAscendingKeysAmongOthersOnce(t *testing.T) {
 			}
 		},
 		"a load": func(e *Engine) {
-			l, err := e.BeginLoad()
+			l, err := e.BeginLoad(t.Context())
 			ok(t, err)
 			for _, word := range words {
 				ok(t, l.Put(dataKey("%s", word), []byte(word)))
@@ -75,7 +75,7 @@ func TestLoad_endsAGapWhereKeysAre(t *testing.T) {
 	mustCommit(t, e, "a", "k00500x", "z")
 	ok(t, e.Flush())
 	words := ascendingWords("k", 1000)
-	l, err := e.BeginLoad()
+	l, err := e.BeginLoad(t.Context())
 	ok(t, err)
 	for _, word := range words {
 		ok(t, l.Put(dataKey("%s", word), []byte(word)))

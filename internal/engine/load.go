@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"errors"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
@@ -40,9 +41,9 @@ const (
 	beyond              // above all
 )
 
-// BeginLoad waits for its turn and starts a load.
-func (e *Engine) BeginLoad() (*Loader, error) {
-	w, err := e.Begin()
+// BeginLoad waits for its turn, until ctx ends, and starts a load.
+func (e *Engine) BeginLoad(ctx context.Context) (*Loader, error) {
+	w, err := e.BeginContext(ctx)
 	if err != nil {
 		return nil, err
 	}

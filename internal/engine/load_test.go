@@ -52,7 +52,7 @@ func TestLoad_ofKeysBetweenOthersMakesFewTables(t *testing.T) {
 	}
 	ok(t, w.Commit())
 	ok(t, e.Flush())
-	l, err := e.BeginLoad()
+	l, err := e.BeginLoad(t.Context())
 	ok(t, err)
 	bytes := 0
 	for _, word := range ascendingWords("k", 2000) {
@@ -97,7 +97,7 @@ func TestLoader_afterCloseLeavesNoFileOpen(t *testing.T) {
 			options.Tuning.SampleBytes = 1 // so that entries go to a table at once
 			e := mustOpen(t, faultfs.New(disk, c.note), options)
 			mustCommit(t, e, "before")
-			l, err := e.BeginLoad()
+			l, err := e.BeginLoad(t.Context())
 			ok(t, err)
 			ok(t, l.Put(dataKey("a"), []byte("a")))
 			ok(t, l.Put(dataKey("b"), large))

@@ -31,7 +31,7 @@ func (e *Engine) restNow() {
 	if e.activeBytes.Load() < e.options.Tuning.RestBytes {
 		return
 	}
-	if !e.writer.tryLock() {
+	if !e.writer.tryLock(heldToFlush) {
 		e.restLater()
 		return
 	}

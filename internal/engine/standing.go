@@ -41,7 +41,7 @@ func (e *Engine) ensureIdentity(ctx context.Context) error {
 	if e.options.ReadOnly || e.options.Volatile {
 		return nil
 	}
-	if err := e.writer.lock(ctx, e.stop); err != nil {
+	if err := e.writer.lock(ctx, e.stop, heldToFlush); err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
 	defer e.writer.unlock()

@@ -77,7 +77,7 @@ func TestEstablish_writesNothingAfterClose(t *testing.T) {
 		}
 		began <- err
 	}()
-	for len(e.writer) == 0 {
+	for !e.writer.isHeld() {
 		runtime.Gosched()
 	}
 	closed := make(chan error)

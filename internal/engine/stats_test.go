@@ -109,7 +109,7 @@ func TestStats_countWhatGoesPastTheLog(t *testing.T) {
 	if s.CommittedBytes != stored || s.FlushedBytes != s.TableBytes || s.LogBytes > stored/2 {
 		t.Errorf("after a transaction of %d bytes: %+v", stored, s)
 	}
-	l, err := e.BeginLoad()
+	l, err := e.BeginLoad(t.Context())
 	ok(t, err)
 	for i := range words {
 		n := i

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
@@ -28,38 +29,6 @@ type Writer struct {
 	spill    *spill   // what has left memory; nil while that is nothing
 }
 
-// writerLock is the lock of write transactions. Unlike a mutex it is no trap at the end: who waits
-// for it when the engine closes gets ErrClosed, though its holder may never let go. Whoever holds
-// it has an item in the channel, which has room for one.
-type writerLock chan struct{}
-
-// lock takes the lock, unless ctx ends or the engine closes before somebody lets go of it.
-func (l writerLock) lock(ctx context.Context, stop <-chan struct{}) error {
-	if l.tryLock() {
-		return nil
-	}
-	select {
-	case l <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-stop:
-		return ErrClosed
-	}
-}
-
-// tryLock takes the lock if nobody holds it.
-func (l writerLock) tryLock() bool {
-	select {
-	case l <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-func (l writerLock) unlock() { <-l }
-
 const (
 	// streamBytes is how much a transaction writes before that is handed to the log while the
 	// transaction goes on.
@@ -72,14 +41,17 @@ const (
 )
 
 // Begin waits for its turn and starts a write transaction.
-func (e *Engine) Begin() (*Writer, error) {
+func (e *Engine) Begin() (*Writer, error) { return e.BeginContext(context.Background()) }
+
+// BeginContext is Begin, which waits until ctx ends: for others who write, and for room in memory.
+func (e *Engine) BeginContext(ctx context.Context) (*Writer, error) {
 	if err := e.writable(); err != nil {
 		return nil, err
 	}
-	if err := e.writer.lock(context.Background(), e.stop); err != nil {
+	if err := e.writer.lock(ctx, e.stop, heldByTx); err != nil {
 		return nil, err
 	}
-	if err := e.prepare(); err != nil {
+	if err := e.prepare(ctx); err != nil {
 		e.writer.unlock()
 		return nil, err
 	}
@@ -98,7 +70,7 @@ func (w *Writer) Base() uint64 { return w.begun }
 func (w *Writer) Closed() bool { return w.engine.closed.Load() }
 
 // prepare makes the active memtable ready for a transaction. The caller holds the writer lock.
-func (e *Engine) prepare() error {
+func (e *Engine) prepare(ctx context.Context) error {
 	if err := e.writable(); err != nil {
 		return err
 	}
@@ -109,7 +81,11 @@ func (e *Engine) prepare() error {
 	if e.mem.Bytes() < limit && e.logBytes() < rolledBackShare*limit {
 		return nil
 	}
-	if err := e.waitForRoom(context.Background()); err != nil {
+	defer context.AfterFunc(ctx, e.stir)()
+	switch err := e.waitForRoom(ctx); {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("waited for flushes, which writes were ahead of: %w", ended(ctx))
+	case err != nil:
 		return err
 	}
 	return e.seal()

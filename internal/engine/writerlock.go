@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// writerLock is the lock of write transactions. Unlike a mutex it is no trap: who waits for it when
+// the engine closes gets ErrClosed, though its holder may never let go, and who waits for himself
+// gets ErrDeadlock. Whoever holds it has an item in the channel, which has room for one.
+type writerLock struct {
+	c      chan struct{}
+	holder atomic.Uint64 // how often it was taken, and above heldBits, what its holder does
+}
+
+// held says what the holder of the writer lock does.
+type held uint64
+
+const (
+	heldByTx     held = iota // it has a transaction open, or commits it
+	heldInUpdate             // the same, in the function given to Writer.Run
+	heldToFlush
+)
+
+// heldText says it to people.
+var heldText = [...]string{
+	heldByTx: "a writable transaction", heldInUpdate: "an Update", heldToFlush: "a flush",
+}
+
+const heldBits = 8
+
+// what returns what the holder does.
+func what(holder uint64) held { return held(holder & (1<<heldBits - 1)) }
+
+const (
+	// lookFirst is when who waits begins to look whether he waits for himself. It is more than most
+	// wait at all.
+	lookFirst = 10 * time.Millisecond
+	// lookAgain is the pause between two such looks.
+	lookAgain = 100 * time.Millisecond
+)
+
+func newWriterLock() writerLock { return writerLock{c: make(chan struct{}, 1)} }
+
+// lock takes the lock, unless ctx ends or the engine closes before somebody lets go of it, or if
+// that would be for ever.
+func (l *writerLock) lock(ctx context.Context, stop <-chan struct{}, by held) error {
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	if l.tryLock(by) {
+		return nil
+	}
+	start, first := time.Now(), l.holder.Load()
+	look := time.NewTimer(lookFirst)
+	defer look.Stop()
+	var outer int64
+	for {
+		select {
+		case l.c <- struct{}{}:
+			l.take(by)
+			return nil
+		case <-ctx.Done():
+			return l.gaveUp(ctx, time.Since(start), first)
+		case <-stop:
+			return ErrClosed
+		case <-look.C:
+		}
+		if outer == 0 {
+			outer = outerRuns()
+		}
+		switch {
+		case outer == 0: // and that stays so
+		case l.heldByOuter(outer):
+			return ErrDeadlock
+		default:
+			look.Reset(lookAgain)
+		}
+	}
+}
+
+// tryLock takes the lock if nobody holds it.
+func (l *writerLock) tryLock(by held) bool {
+	select {
+	case l.c <- struct{}{}:
+		l.take(by)
+		return true
+	default:
+		return false
+	}
+}
+
+// take notes who holds the lock now.
+func (l *writerLock) take(by held) {
+	l.holder.Store((l.holder.Load()>>heldBits+1)<<heldBits | uint64(by))
+}
+
+func (l *writerLock) unlock() { <-l.c }
+
+// isHeld reports whether anybody holds the lock.
+func (l *writerLock) isHeld() bool { return len(l.c) > 0 }
+
+// gaveUp returns the error of who has waited so long, first for the given holder, until ctx ended.
+func (l *writerLock) gaveUp(ctx context.Context, waited time.Duration, first uint64) error {
+	now := l.holder.Load()
+	turns := now>>heldBits - first>>heldBits
+	since := "has held all the time"
+	if turns > 0 {
+		since = fmt.Sprintf("holds after %d others", turns)
+	}
+	return fmt.Errorf("waited %v for the writer lock, which %s %s: %w",
+		waited.Round(time.Microsecond), heldText[what(now)], since, ended(ctx))
+}
+
+// ended returns an error that matches both that ctx has ended and why.
+func ended(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if cause == err {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// runs is how many calls of Writer.Run are under way in this process.
+var runs atomic.Int64
+
+// Run calls fn, in which the caller uses the transaction, and returns its error. If fn waits for
+// the writer lock in the same goroutine, it gets ErrDeadlock.
+//
+// A goroutine cannot be asked in time who it is: that takes microseconds, and it would have to say
+// so in each transaction. But who waits long enough can look for Run on its own stack. If it finds
+// as many as there are in the process, the one that holds the lock is among them.
+//
+//go:noinline
+func (w *Writer) Run(fn func() error) error {
+	l := &w.engine.writer
+	runs.Add(1)
+	turn := l.holder.Load() &^ (1<<heldBits - 1)
+	l.holder.Store(turn | uint64(heldInUpdate))
+	defer func() {
+		// fn may have let go of the lock, by a rollback.
+		l.holder.CompareAndSwap(turn|uint64(heldInUpdate), turn|uint64(heldByTx))
+		runs.Add(-1)
+	}()
+	return fn()
+}
+
+// heldByOuter reports whether one of the calls of Run on this goroutine's stack, of which there are
+// so many, holds the lock for sure.
+func (l *writerLock) heldByOuter(outer int64) bool {
+	holder := l.holder.Load()
+	return what(holder) == heldInUpdate && runs.Load() == outer && l.holder.Load() == holder
+}
+
+// outerRuns returns how many calls of Run are on this goroutine's stack.
+func outerRuns() (n int64) {
+	run := reflect.ValueOf((*Writer).Run).Pointer()
+	pcs := make([]uintptr, 128)
+	for skip := 0; ; skip += len(pcs) {
+		got := runtime.Callers(skip, pcs)
+		for _, pc := range pcs[:got] {
+			if f := runtime.FuncForPC(pc - 1); f != nil && f.Entry() == run {
+				n++
+			}
+		}
+		if got < len(pcs) {
+			return n
+		}
+	}
+}
