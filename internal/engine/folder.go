@@ -22,12 +22,12 @@ const (
 // for the lock may find that the path leads to another folder by then, and starts over with that.
 func (e *Engine) takeFolder(files vfs.FS) error {
 	for tries := 0; ; tries++ {
-		err := e.openFolder(files)
-		if err == nil {
-			err = e.takeLock()
-		}
-		if err != nil {
+		if err := e.openFolder(files); err != nil {
 			return err
+		}
+		waited, err := e.takeLock()
+		if err != nil || !waited {
+			return err // what was replaced in this instant is seen by the first commit
 		}
 		err = errors.Join(e.lock.Named(), e.folder.Named())
 		if err == nil {
@@ -52,16 +52,16 @@ func (e *Engine) openFolder(files vfs.FS) (err error) {
 	return err
 }
 
-// takeLock takes the lock of the folder.
-func (e *Engine) takeLock() (err error) {
+// takeLock takes the lock of the folder, and tells whether it has waited for another process.
+func (e *Engine) takeLock() (waited bool, err error) {
 	name := filepath.Join(e.dir, lockName)
-	e.lock, err = acquire(e.folder, name, e.options.LockTimeout)
+	waited, err = e.acquire(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = e.makeLock(name); err == nil {
-			e.lock, err = acquire(e.folder, name, e.options.LockTimeout)
+			waited, err = e.acquire(name)
 		}
 	}
-	return err
+	return waited, err
 }
 
 // makeLock makes the lock file, unless the folder holds what is not ours.
@@ -83,13 +83,14 @@ func (e *Engine) makeLock(name string) error {
 	return file.Close()
 }
 
-// acquire takes the lock, waiting for another process at most timeout.
-func acquire(files vfs.Files, name string, timeout time.Duration) (vfs.Lock, error) {
-	for deadline := time.Now().Add(timeout); ; time.Sleep(lockRetry) {
-		lock, err := files.Lock(name)
+// acquire takes the lock that there is, and waits for another process as long as the options say.
+func (e *Engine) acquire(name string) (waited bool, err error) {
+	for deadline := time.Now().Add(e.options.LockTimeout); ; time.Sleep(lockRetry) {
+		e.lock, err = e.folder.Lock(name)
 		if err == nil || !errors.Is(err, vfs.ErrLocked) || !time.Now().Before(deadline) {
-			return lock, err
+			return waited, err
 		}
+		waited = true
 	}
 }
 

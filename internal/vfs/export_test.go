@@ -6,7 +6,7 @@ import "os"
 func WritingZeros() FS { return zerosFS{} }
 
 // FileWritingZeros wraps an open file like those of [WritingZeros].
-func FileWritingZeros(f *os.File) File { return zerosFile{osFile{file: f}} }
+func FileWritingZeros(f *os.File) File { return zerosFile{&osFile{opened: opened{file: f}}} }
 
 type zerosFS struct{ osFS }
 
@@ -17,9 +17,9 @@ func zeros(f File, err error) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return zerosFile{f.(osFile)}, nil
+	return zerosFile{f.(*osFile)}, nil
 }
 
-type zerosFile struct{ osFile }
+type zerosFile struct{ *osFile }
 
 func (f zerosFile) Preallocate(size int64) error { return f.preallocate(size, writeZeros) }

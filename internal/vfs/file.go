@@ -4,24 +4,24 @@ import "os"
 
 // osFile is an open file of the operating system.
 type osFile struct {
-	file *os.File
-	at   place // that it was opened at
+	opened
+	place place // that it was opened at
 }
 
-func (f osFile) ReadAt(p []byte, off int64) (int, error) { return f.file.ReadAt(p, off) }
+func (f *osFile) ReadAt(p []byte, off int64) (int, error) { return f.file.ReadAt(p, off) }
 
-func (f osFile) WriteAt(p []byte, off int64) (int, error) {
+func (f *osFile) WriteAt(p []byte, off int64) (int, error) {
 	n, err := f.file.WriteAt(p, off)
 	return n, asNoSpace(err)
 }
 
-func (f osFile) Close() error { return asNoSpace(f.file.Close()) }
+func (f *osFile) Close() error { return asNoSpace(f.file.Close()) }
 
-func (f osFile) Sync() error { return asNoSpace(datasync(f.file)) }
+func (f *osFile) Sync() error { return asNoSpace(datasync(f.file)) }
 
-func (f osFile) StartSync(offset, n int64) { startSync(f.file, offset, n) }
+func (f *osFile) StartSync(offset, n int64) { startSync(f.file, offset, n) }
 
-func (f osFile) Size() (int64, error) {
+func (f *osFile) Size() (int64, error) {
 	info, err := f.file.Stat()
 	if err != nil {
 		return 0, err
@@ -29,12 +29,12 @@ func (f osFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-func (f osFile) Truncate(size int64) error { return asNoSpace(f.file.Truncate(size)) }
+func (f *osFile) Truncate(size int64) error { return asNoSpace(f.file.Truncate(size)) }
 
-func (f osFile) Preallocate(size int64) error { return f.preallocate(size, extend) }
+func (f *osFile) Preallocate(size int64) error { return f.preallocate(size, extend) }
 
 // preallocate is Preallocate with the function that adds the bytes from old to size.
-func (f osFile) preallocate(size int64, extend func(f *os.File, old, size int64) error) error {
+func (f *osFile) preallocate(size int64, extend func(f *os.File, old, size int64) error) error {
 	old, err := f.Size()
 	if err != nil || size <= old {
 		return err
@@ -56,14 +56,8 @@ func writeZeros(f *os.File, old, size int64) error {
 	return nil
 }
 
-func (f osFile) Map(size int64) (data []byte, unmap func() error, err error) {
+func (f *osFile) Map(size int64) (data []byte, unmap func() error, err error) {
 	return mapFile(f.file, size)
 }
 
-func (f osFile) Named() error {
-	id, err := identifyOpen(f.file)
-	if err != nil {
-		return nil
-	}
-	return f.at.holds(id)
-}
+func (f *osFile) Named() error { return f.named(f.place) }

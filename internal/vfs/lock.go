@@ -18,9 +18,8 @@ var errTaken = errors.New("lock is taken")
 // osLock is a lock of the operating system on a file that tells who holds it: its first line is the
 // process id of the last holder that announced itself.
 type osLock struct {
-	file *os.File
-	at   place
-	id   identity
+	opened
+	place place // of the file
 }
 
 func (o osFiles) Lock(name string) (Lock, error) {
@@ -32,12 +31,9 @@ func (o osFiles) Lock(name string) (Lock, error) {
 	if err != nil {
 		return nil, asNoSpace(err)
 	}
-	id, err := identifyOpen(file)
+	err = lockFile(file)
 	if err == nil {
-		err = lockFile(file)
-	}
-	if err == nil {
-		return osLock{file, p, id}, nil
+		return &osLock{opened{file: file}, p}, nil
 	}
 	if errors.Is(err, errTaken) {
 		err = taken(name, owner(file))
@@ -49,7 +45,7 @@ func (o osFiles) Lock(name string) (Lock, error) {
 const lineBytes = 20
 
 // Announce writes a line of fixed length, so that it never has to cut off the rest of another.
-func (l osLock) Announce() error {
+func (l *osLock) Announce() error {
 	line := bytes.Repeat([]byte{' '}, lineBytes)
 	strconv.AppendInt(line[:0], int64(os.Getpid()), 10)
 	line[lineBytes-1] = '\n'
@@ -57,9 +53,9 @@ func (l osLock) Announce() error {
 	return asNoSpace(err)
 }
 
-func (l osLock) Named() error { return l.at.holds(l.id) }
+func (l *osLock) Named() error { return l.named(l.place) }
 
-func (l osLock) Close() error { return errors.Join(unlockFile(l.file), l.file.Close()) }
+func (l *osLock) Close() error { return errors.Join(unlockFile(l.file), l.file.Close()) }
 
 // taken returns the error for a lock that the process pid holds; 0 stands for an unknown process.
 func taken(name string, pid int) error {

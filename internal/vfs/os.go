@@ -35,16 +35,20 @@ func (o osFiles) locate(op, name string) (place, error) {
 	return within(o.in, filepath.Base(name), name), nil
 }
 
-// locateDir returns the place of a directory, which is the folder itself if the files are those of
-// one.
-func (o osFiles) locateDir(op, dir string) (place, error) {
+// directory returns an open directory, which is the folder itself if the files are those of one,
+// and what lets go of it.
+func (o osFiles) directory(op, dir string) (f *osFolder, done func() error, err error) {
 	if o.in == nil {
-		return located(dir), nil
+		handle, err := openDir(located(dir))
+		if err != nil {
+			return nil, nil, err
+		}
+		return &osFolder{opened: opened{file: handle}}, handle.Close, nil
 	}
 	if filepath.Clean(dir) != o.dir {
-		return place{}, &fs.PathError{Op: op, Path: dir, Err: fs.ErrInvalid}
+		return nil, nil, &fs.PathError{Op: op, Path: dir, Err: fs.ErrInvalid}
 	}
-	return within(o.in, ".", dir), nil
+	return o.in, func() error { return nil }, nil
 }
 
 func (o osFiles) open(op, name string, flag int) (File, error) {
@@ -56,7 +60,7 @@ func (o osFiles) open(op, name string, flag int) (File, error) {
 	if err != nil {
 		return nil, asNoSpace(err)
 	}
-	return osFile{file, p}, nil
+	return &osFile{opened{file: file}, p}, nil
 }
 
 func (o osFiles) Create(name string) (File, error) {
@@ -74,17 +78,13 @@ func (o osFiles) Remove(name string) error {
 }
 
 func (o osFiles) List(dir string) ([]string, error) {
-	p, err := o.locateDir("list", dir)
+	folder, done, err := o.directory("list", dir)
 	if err != nil {
 		return nil, err
 	}
-	folder, err := openDir(p)
-	if err != nil {
-		return nil, err
-	}
-	names, err := folder.Readdirnames(-1)
+	names, err := folder.names()
 	slices.Sort(names)
-	return names, errors.Join(err, folder.Close())
+	return names, errors.Join(err, done())
 }
 
 func (o osFiles) IsRegular(name string) (bool, error) {
@@ -96,23 +96,11 @@ func (o osFiles) IsRegular(name string) (bool, error) {
 }
 
 func (o osFiles) SyncDir(dir string) error {
-	p, err := o.locateDir("sync", dir)
+	folder, done, err := o.directory("sync", dir)
 	if err != nil {
 		return err
 	}
-	if o.in != nil {
-		return asNoSpace(syncDir(o.in.handle))
-	}
-	return syncAt(p)
-}
-
-// syncAt is syncDir of the directory at a place.
-func syncAt(p place) error {
-	folder, err := openDir(p)
-	if err != nil {
-		return err
-	}
-	return asNoSpace(errors.Join(syncDir(folder), folder.Close()))
+	return asNoSpace(errors.Join(syncDir(folder.file), done()))
 }
 
 func (s osFS) MkdirAll(dir string) error {
@@ -134,7 +122,7 @@ func (s osFS) MkdirAll(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return asNoSpace(err)
 	}
-	return syncAt(located(parent))
+	return s.SyncDir(parent)
 }
 
 // spaceError is an error of the operating system that errors.Is finds to be ErrNoSpace too.

@@ -41,7 +41,7 @@ func identityOf(stat *unix.Stat_t) identity {
 }
 
 // within returns the place of what has the name in an open folder.
-func within(f *osFolder, name, path string) place { return place{f.handle, name, path} }
+func within(f *osFolder, name, path string) place { return place{f.file, name, path} }
 
 // do calls fn with the descriptor of the directory that the place is in, and again if a signal
 // interrupted it.

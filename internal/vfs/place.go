@@ -2,9 +2,11 @@ package vfs
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // place is where a file or directory is: a name below an open directory or, if that is nil, a path.
@@ -22,21 +24,55 @@ func (p place) fail(op string, err error) error {
 	return &fs.PathError{Op: op, Path: p.path, Err: err}
 }
 
-// holds returns ErrReplaced if what is at the place is not what id says, or nothing is.
-func (p place) holds(id identity) error {
+// opened is an open file or directory of the operating system, with its identity from when that is
+// first asked for: many files are never asked.
+type opened struct {
+	file *os.File
+	once sync.Once
+	id   identity
+	err  error
+}
+
+// identity returns the identity.
+func (o *opened) identity() (identity, error) {
+	o.once.Do(func() { o.id, o.err = identifyOpen(o.file) })
+	return o.id, o.err
+}
+
+// at returns ErrReplaced if what is at the place now is something else, and fs.ErrNotExist if there
+// is nothing; nil also if that cannot be told.
+func (o *opened) at(p place) error {
+	id, err := o.identity()
+	if err != nil {
+		return nil
+	}
 	now, err := identify(p)
-	if err == nil && !now.is(id) || errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case err == nil && !now.is(id):
 		return p.fail("verify", ErrReplaced)
+	case errors.Is(err, fs.ErrNotExist):
+		return err
 	}
 	return nil
+}
+
+// named is at for a file, for which nothing is as bad as something else.
+func (o *opened) named(p place) error {
+	err := o.at(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = p.fail("verify", ErrReplaced)
+	}
+	return err
 }
 
 // osFolder is an open directory of the operating system.
 type osFolder struct {
 	osFiles
-	handle *os.File
-	id     identity
-	path   place // that it was opened by, absolute
+	opened
+	path place // that it was opened by, absolute
+
+	listing sync.Mutex // held while the handle is read from
+	listed  bool       // it has been read from
 }
 
 func (osFS) OpenFolder(dir string) (Folder, error) {
@@ -52,31 +88,36 @@ func (osFS) OpenFolder(dir string) (Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := identifyOpen(handle)
-	if err != nil {
-		return nil, errors.Join(err, handle.Close())
-	}
-	f := &osFolder{handle: handle, id: id, path: located(path)}
+	f := &osFolder{opened: opened{file: handle}, path: located(path)}
 	f.osFiles = osFiles{in: f, dir: dir}
 	return f, nil
 }
 
-func (f *osFolder) Close() error { return f.handle.Close() }
+func (f *osFolder) Close() error { return f.file.Close() }
 
-func (f *osFolder) Named() error {
-	now, err := identify(f.path)
-	switch {
-	case err == nil && !now.is(f.id):
-		return f.path.fail("verify", ErrReplaced)
-	case errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	return nil
-}
+func (f *osFolder) Named() error { return f.at(f.path) }
 
 func (f *osFolder) Is(other Folder) bool {
 	o, ok := other.(*osFolder)
-	return ok && f.id.is(o.id)
+	if !ok {
+		return false
+	}
+	id, err := f.identity()
+	otherID, otherErr := o.identity()
+	return err == nil && otherErr == nil && id.is(otherID)
+}
+
+// names returns the base names in the folder, in any order.
+func (f *osFolder) names() ([]string, error) {
+	f.listing.Lock()
+	defer f.listing.Unlock()
+	if f.listed {
+		if _, err := f.file.Seek(0, io.SeekStart); err != nil {
+			return nil, err
+		}
+	}
+	f.listed = true
+	return f.file.Readdirnames(-1)
 }
 
 func (f *osFolder) Link(name string, to Folder, as string) error {

@@ -1,0 +1,51 @@
+package stoat_test
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+)
+
+// BenchmarkOpen measures opening and closing a database that is there, with and without a first
+// read, and one that is new.
+func BenchmarkOpen(b *testing.B) {
+	dir := filepath.Join(b.TempDir(), "db")
+	db := openDir(b, dir, nil)
+	update(b, db, func(tx *stoat.Tx) { put(b, tx, "a", "b", "c") })
+	ok(b, db.Compact(context.Background()))
+	ok(b, db.Close())
+	for name, use := range map[string]func(db *stoat.DB) error{
+		"existing":           func(*stoat.DB) error { return nil },
+		"existing, one read": func(db *stoat.DB) error { _, err := db.Get([]byte("b")); return err },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				db := openDir(b, dir, nil)
+				ok(b, use(db))
+				ok(b, db.Close())
+			}
+		})
+	}
+	b.Run("new", func(b *testing.B) {
+		top := b.TempDir()
+		for i := 0; b.Loop(); i++ {
+			db := openDir(b, filepath.Join(top, strconv.Itoa(i)), nil)
+			b.StopTimer()
+			ok(b, db.Close())
+			b.StartTimer()
+		}
+	})
+}
+
+// BenchmarkUnsyncedPut measures a transaction of one Put that waits for no sync.
+func BenchmarkUnsyncedPut(b *testing.B) {
+	db := openDir(b, filepath.Join(b.TempDir(), "db"), &stoat.Options{Sync: stoat.SyncNever})
+	value := make([]byte, 400)
+	for i := 0; b.Loop(); i++ {
+		ok(b, db.Put(benchKey(i), value))
+	}
+	ok(b, db.Close())
+}
