@@ -43,6 +43,16 @@ func (b *Bucket) Get(key string) (value string, ok bool) {
 // Put gives key the value, for ever.
 func (b *Bucket) Put(key, value string) { b.put(stored{Entry: Entry{key, value}}) }
 
+// Swap gives key the value in place of the one it has, for as long as that would have stayed, or
+// for ever if it has none.
+func (b *Bucket) Swap(key, value string) {
+	next := stored{Entry: Entry{key, value}}
+	if i, ok := b.find(key); ok && !b.expired(b.entries[i]) {
+		next.until = b.entries[i].until
+	}
+	b.put(next)
+}
+
 // PutTTL gives key the value until ttl, rounded up to whole milliseconds, has passed on the clock,
 // which the bucket must have.
 func (b *Bucket) PutTTL(key, value string, ttl time.Duration) {

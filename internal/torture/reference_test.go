@@ -140,7 +140,7 @@ func (s modelSpace) swap(key string, old *string, value string) (bool, error) {
 	if valid(key) != nil || !s.matches(key, old) {
 		return false, valid(key)
 	}
-	s.b.Put(key, value)
+	s.b.Swap(key, value)
 	return true, nil
 }
 

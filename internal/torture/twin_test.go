@@ -103,7 +103,7 @@ func (t twin) swap(key, old, value string, absent, remove bool) error {
 	case want && remove:
 		t.ref.Delete(key)
 	case want:
-		t.ref.Put(key, value)
+		t.ref.Swap(key, value)
 	}
 	return nil
 }
