@@ -21,6 +21,7 @@ type Builder struct {
 	encodedEnds        []uint32 // where each encoded value ends
 	kinds              []byte   // of each entry
 	untils             []uint64 // of each entry
+	lent               bool     // values is the caller's
 	mixed              bool     // some entry is not a put
 	expires            bool     // some entry expires
 }
@@ -40,14 +41,24 @@ func (b *Builder) Add(key []byte, e keyspace.Entry) {
 	b.keyEnds = append(b.keyEnds, uint32(len(b.keys)))
 	b.valueEnds = append(b.valueEnds, uint32(b.ValueBytes()+e.Size()))
 	encoder := b.encoding.Encoder
-	if encoder != nil && e.Kind == keyspace.KindPut && e.Dictionary == 0 {
+	switch {
+	case encoder != nil && e.Kind == keyspace.KindPut && e.Dictionary == 0:
 		b.values = encoder.append(b.values, e.Value)
-	} else {
+	case b.lent:
+		b.values = e.Value
+	default:
 		b.values = append(b.values, e.Value...)
 	}
 	if encoder != nil {
 		b.encodedEnds = append(b.encodedEnds, uint32(len(b.values)))
 	}
+}
+
+// AddAlone is Add for the only entry of the block. Its value is not copied: it must stay as it is
+// until the next Reset.
+func (b *Builder) AddAlone(key []byte, e keyspace.Entry) {
+	b.lent = true
+	b.Add(key, e)
 }
 
 // Len returns the number of entries.
@@ -71,6 +82,9 @@ func (b *Builder) Reset() {
 			return nil
 		}
 		return p[:0]
+	}
+	if b.lent {
+		b.values = nil
 	}
 	*b = Builder{
 		encoding:    b.encoding,

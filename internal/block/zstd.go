@@ -70,41 +70,68 @@ func (d *Decompressor) decode(p []byte, size int) ([]byte, error) {
 }
 
 // looksRandom reports whether compressing the values is most likely a waste, as [LooksRandom] does.
-// Values whose neighbours start alike are not random, however random each is in itself.
+// Values whose neighbours start alike are not random, however random each is in itself. Few bytes
+// are worth a try.
 func (b *Builder) looksRandom() bool {
-	if len(b.values) >= sampleBytes && b.neighboursAlike() {
-		return false
+	if len(b.values) < sampleBytes {
+		return len(b.values) < leastBytes
 	}
-	return LooksRandom(b.values)
+	return !b.neighboursAlike() && LooksRandom(b.values)
 }
 
-// sampleBytes is how much of the values is looked at.
-const sampleBytes = 1 << 10
+const (
+	// sampleBytes is how much of the values is looked at.
+	sampleBytes = 1 << 10
+	// leastBytes is what may be worth compressing.
+	leastBytes = 64
+	// scatter makes of small numbers some that look unrelated, as a factor.
+	scatter = 2654435761
+)
 
 // LooksRandom reports whether compressing p is most likely a waste. It costs about a microsecond:
-// it samples 1 KiB spread over p and counts how often two samples are equal, which for random bytes
-// is once in 256 pairs. Random bytes that repeat are not recognised.
+// it samples 1 KiB spread over p, at no regular distance, as what p consists of may be of one size,
+// and counts how often two samples are equal, which for random bytes is once in 256 pairs. Random
+// bytes that repeat are not recognised.
 func LooksRandom(p []byte) bool {
 	const words = sampleBytes / 8
 	if len(p) < words*8 {
-		return len(p) < 64
+		return looksRandomWhole(p)
 	}
 	var counts [256]uint16
 	stride := len(p) / words
 	for i := range words {
-		for w, n := binary.LittleEndian.Uint64(p[i*stride:]), 0; n < 8; n++ {
+		shift := int(uint32(i)*scatter>>8) % (stride - 7)
+		for w, n := binary.LittleEndian.Uint64(p[i*stride+shift:]), 0; n < 8; n++ {
 			counts[byte(w)]++
 			w >>= 8
 		}
 	}
-	pairs := 0
-	for _, n := range counts {
-		pairs += int(n) * (int(n) - 1)
-	}
 	// For n random bytes, n² / 256 with a deviation of about 2 %. A quarter more means that they
 	// have less than 7.7 bits each: compression may save the least that it must.
 	const n = words * 8
-	return pairs < n*n/256*5/4
+	return pairs(&counts) < n*n/256*5/4
+}
+
+// looksRandomWhole is LooksRandom for less than the bytes of a sample.
+func looksRandomWhole(p []byte) bool {
+	n := len(p)
+	if n < leastBytes {
+		return true
+	}
+	var counts [256]uint16
+	for _, b := range p {
+		counts[b]++
+	}
+	// The deviation is n / 11: three times as much is allowed for.
+	return pairs(&counts) < n*n/256*5/4+n/4
+}
+
+// pairs returns how many ordered pairs of equal bytes there are, if each occurs so often.
+func pairs(counts *[256]uint16) (pairs int) {
+	for _, n := range counts {
+		pairs += int(n) * (int(n) - 1)
+	}
+	return pairs
 }
 
 // neighboursAlike reports whether any of the first values starts with the same 8 bytes as the next.

@@ -258,6 +258,9 @@ const asideBytes = 8 << 10
 func (w *Writer) suited(e keyspace.Entry) (block.Encoding, error) {
 	c := &w.choice
 	if c.encoding.Encoder == nil {
+		if w.large(e) { // it had no part in the choice, which may not be made yet
+			return w.plain()
+		}
 		return c.encoding, nil
 	}
 	if above := e.Size() > c.limit; !above && !(c.aside && w.table.Pending() < asideBytes) {

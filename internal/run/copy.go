@@ -18,7 +18,7 @@ func (w *Writer) AddBlock(b table.Block) (added, completed bool, err error) {
 	bucket, ok := keyspace.BucketOf(b.First)
 	last, _ := keyspace.BucketOf(b.Last)
 	if !ok || bucket != last || !keyspace.IsData(b.First) || w.leftOut(b.First) ||
-		w.cutWithin(b.First, b.Last) || w.config.Filter || w.values.separates(b) ||
+		w.cutWithin(b.First, b.Last) || w.values.separates(b) ||
 		b.Codec == block.Pattern &&
 			(!w.config.Patterns || Replaced(w.config.Dictionaries, b.Dictionary)) {
 		return false, false, nil

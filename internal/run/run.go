@@ -28,6 +28,7 @@ type Config struct {
 	Database   [16]byte
 	NextNumber func() uint64 // hands out file numbers
 	TableBytes int64         // a table is closed when it has this many bytes
+	Reach      int64         // or points to so many in value files; 0 for no bound
 	BlockBytes int           // as in [table.WriterOptions]
 	Compress   bool          // compress blocks that shrink
 	Patterns   bool          // encode values by what those of a bucket have in common
@@ -115,6 +116,22 @@ func (w *Writer) Add(key []byte, e keyspace.Entry) (completed bool, err error) {
 	return completed || len(w.values.files) > files, err
 }
 
+// Uncompressed has what follows in tables that are not compressed, with the given Reach.
+func (w *Writer) Uncompressed(reach int64) error {
+	if _, err := w.release(false); err != nil {
+		return err
+	}
+	if w.table != nil {
+		if err := w.close(); err != nil {
+			return err
+		}
+	}
+	w.config.Compress, w.config.Reach = false, reach
+	w.values.config = w.config
+	w.choice.made = false
+	return nil
+}
+
 // write adds an entry to a table, as [Writer.Add] does.
 func (w *Writer) write(key []byte, e keyspace.Entry) (completed bool, err error) {
 	if err := w.prepare(key); err != nil {
@@ -129,7 +146,8 @@ func (w *Writer) write(key []byte, e keyspace.Entry) (completed bool, err error)
 	if err := w.table.Add(key, e); err != nil {
 		return false, fmt.Errorf("write table %06d: %w", w.number, err)
 	}
-	if w.table.Size() < w.config.TableBytes {
+	reach := w.config.Reach
+	if w.table.Size() < w.config.TableBytes && (reach <= 0 || w.shares.pointed < uint64(reach)) {
 		return false, nil
 	}
 	return true, w.close()

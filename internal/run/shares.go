@@ -30,6 +30,7 @@ type shares struct {
 	many    bool         // there are more than maxBuckets
 	before  table.Stored // what the table stored before the last bucket
 
+	pointed  uint64   // bytes of all values in value files
 	bytes    uint64   // of all entries
 	expiries []expiry // of every stride-th entry that expires
 	stride   int
@@ -84,6 +85,7 @@ func (s *shares) addPointer(p valuelog.Pointer) {
 		}
 		s.last = at
 	}
+	s.pointed += uint64(p.Length)
 	s.values[s.last].Count++
 	s.values[s.last].Bytes += uint64(p.Length)
 }

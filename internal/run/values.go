@@ -14,34 +14,28 @@ import (
 
 // Values says what becomes of large values. The zero value leaves all where they are.
 type Values struct {
-	// Separate is the size from which values go to value files; 0: none do. In compressed tables
-	// those stay that shrink.
+	// Separate is the size from which values go to value files; 0: none do. If Shrink is true, those
+	// that shrink stay in tables, where they are compressed, at the latest in the bottom run.
 	Separate  int
+	Shrink    bool
 	FileBytes int64 // a value file is closed when it has this many bytes
 
-	// Relocate reports whether the values in a file are to be written anew. A nil Relocate leaves
-	// all pointers as they are. Read returns the value of the entry that is being added.
+	// Relocate reports whether the values in a file are to be written anew, and Recheck whether
+	// those of them are that shrink. Nil functions leave all pointers as they are. Read returns the
+	// value of the entry that is being added.
 	Relocate func(file uint64) bool
+	Recheck  func(file uint64) bool
 	Read     func() ([]byte, error)
 }
 
-// Values of these sizes can be worth to be copied by merges for being compressed: of smaller ones
-// one cannot tell, larger ones cost too much.
-const (
-	shrinkLeast = 1 << 10
-	shrinkMost  = 256 << 10
-)
-
-// Shrinks reports whether a large value belongs into the blocks of a compressed table all the same,
-// because it is likely to be much smaller there.
-func Shrinks(value []byte) bool {
-	return len(value) >= shrinkLeast && len(value) <= shrinkMost && !block.LooksRandom(value)
-}
+// Shrinks reports whether a value is likely to be much smaller in a compressed block, so that it
+// belongs into one, however large it is: merges copy such blocks as they are.
+func Shrinks(value []byte) bool { return !block.LooksRandom(value) }
 
 // Outside reports whether a value belongs into a value file, not into a table.
 func (c *Config) Outside(value []byte) bool {
-	least := c.Values.Separate
-	return least > 0 && len(value) >= least && !(c.Compress && Shrinks(value))
+	v := &c.Values
+	return v.Separate > 0 && len(value) >= v.Separate && !(v.Shrink && Shrinks(value))
 }
 
 // valueWriter writes the value files of a run.
@@ -58,15 +52,11 @@ type valueWriter struct {
 // valid until the next call.
 func (v *valueWriter) place(e keyspace.Entry) (keyspace.Entry, error) {
 	c := &v.config.Values
-	if e.Kind == keyspace.KindPointer && c.Relocate != nil {
-		p, err := valuelog.ParsePointer(e.Value)
-		if err != nil || !c.Relocate(p.File) {
+	if e.Kind == keyspace.KindPointer {
+		var err error
+		if e, err = v.fetch(e); err != nil {
 			return e, err
 		}
-		if e.Value, err = c.Read(); err != nil {
-			return e, err
-		}
-		e.Kind = keyspace.KindPut
 	}
 	if e.Kind != keyspace.KindPut || e.Dictionary != 0 || !v.config.Outside(e.Value) {
 		return e, nil
@@ -85,6 +75,28 @@ func (v *valueWriter) place(e keyspace.Entry) (keyspace.Entry, error) {
 		return e, nil
 	}
 	return e, v.finish()
+}
+
+// fetch returns the entry of a pointer with its value, if that is to be written anew.
+func (v *valueWriter) fetch(e keyspace.Entry) (keyspace.Entry, error) {
+	c := &v.config.Values
+	if c.Relocate == nil && c.Recheck == nil {
+		return e, nil
+	}
+	p, err := valuelog.ParsePointer(e.Value)
+	if err != nil {
+		return e, err
+	}
+	relocate := c.Relocate != nil && c.Relocate(p.File)
+	if !relocate && (c.Recheck == nil || !c.Recheck(p.File)) {
+		return e, nil
+	}
+	value, err := c.Read()
+	if err != nil || !relocate && !Shrinks(value) {
+		return e, err
+	}
+	e.Kind, e.Value = keyspace.KindPut, value
+	return e, nil
 }
 
 func (v *valueWriter) open() error {

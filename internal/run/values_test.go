@@ -15,7 +15,6 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
 const (
@@ -347,20 +346,34 @@ func TestWriter_reportsWhenAValueFileIsComplete(t *testing.T) {
 }
 
 func TestShrinks_tellsTextFromNoise(t *testing.T) {
-	noise := make([]byte, 300_000)
+	noise := make([]byte, 4<<20)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
-	text := bytes.Repeat([]byte("values that people write are of few characters; "), 7000)
+	text := bytes.Repeat([]byte("values that people write are of few characters; "), 90_000)
+	records := bytes.Clone(text) // each starts with a random number
+	pages := bytes.Clone(noise)  // each starts with the same header
+	for at := 0; at+4096 <= len(pages); at += 4096 {
+		copy(records[at:], noise[at:at+16])
+		copy(pages[at:], "a page's header ")
+	}
 	for _, c := range []struct {
 		name  string
 		value []byte
 		want  bool
 	}{
 		{"noise", noise[:5000], false},
-		{"much noise", noise[:shrinkMost], false},
+		{"much noise", noise, false},
+		{"little noise", noise[:64], false},
+		{"less than a sample of noise", noise[:1000], false},
 		{"text", text[:5000], true},
-		{"text that is too short to tell", text[:shrinkLeast-1], false},
-		{"text that is too long to copy", text[:shrinkMost+1], false},
+		{"much text", text, true},
+		{"little text", text[:64], true},
+		{"less than a sample of text", text[:1000], true},
+		{"text that is too short", text[:63], false},
 		{"digits of random bytes", []byte(hex.EncodeToString(noise[:1000])), true},
+		{"noise behind text", append(text[:100_000:100_000], noise...), false},
+		{"text behind noise", append(noise[:100_000:100_000], text...), true},
+		{"text with noise at each page", records[:4<<20], true},
+		{"noise with text at each page", pages, false},
 	} {
 		if got := Shrinks(c.value); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
@@ -368,29 +381,31 @@ func TestShrinks_tellsTextFromNoise(t *testing.T) {
 	}
 }
 
-func TestAdd_keepsLargeValuesThatShrinkInCompressedTables(t *testing.T) {
-	text := bytes.Repeat([]byte("much the same "), 500)
-	for _, compress := range []bool{false, true} {
-		fs := memfs.New()
-		if err := fs.MkdirAll("db"); err != nil {
-			t.Fatal(err)
-		}
-		number := uint64(0)
-		w := NewWriter(Config{
-			FS: fs, Dir: "db", TableBytes: 1 << 20, Compress: compress,
-			NextNumber: func() uint64 { number++; return number },
-			Values:     Values{Separate: 1000, FileBytes: 1 << 20},
-		})
-		key := append(keyspace.AppendPrefix(nil, 0), 'k')
-		if _, err := w.Add(key, keyspace.Entry{Kind: keyspace.KindPut, Value: text}); err != nil {
-			t.Fatal(err)
-		}
-		output, err := w.Finish()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if outside := len(output.Values) > 0; outside == compress {
-			t.Errorf("compressed %v: the value is in a value file: %v", compress, outside)
+// Which values go to value files depends on what compressing them would make of them, whether the
+// run is compressed or not: merges compress what this one does not.
+func TestAdd_keepsLargeValuesThatShrinkInTables(t *testing.T) {
+	noise := make([]byte, 5<<20)
+	_, _ = rand.NewChaCha8([32]byte{2}).Read(noise)
+	text := bytes.Repeat([]byte("much the same "), 400_000)
+	for _, n := range []int{1000, 5000, 50_000, 70_000, 300_000, 5 << 20} {
+		for _, c := range []struct{ shrink, compress bool }{
+			{false, false}, {true, false}, {true, true},
+		} {
+			config := config(newFS(t))
+			config.TableBytes, config.Compress, config.Sample = 64<<20, c.compress, 0
+			config.Patterns = c.compress
+			config.Values = Values{Separate: 1000, Shrink: c.shrink, FileBytes: 64 << 20}
+			entries := []entry{
+				put(dataKey(7, "noise"), string(noise[:n])), put(dataKey(7, "text"), string(text[:n])),
+			}
+			output := write(t, config, entries)
+			got := readAll(t, config.FS, output.Tables)
+			if got[0].kind != keyspace.KindPointer || (got[1].kind == keyspace.KindPut) != c.shrink {
+				t.Errorf("%d bytes, %+v: the kinds are %d and %d", n, c, got[0].kind, got[1].kind)
+			}
+			if small := output.Tables[0].Size < uint64(400+n/2); c.shrink && small != c.compress {
+				t.Errorf("%d bytes, %+v: the table has %d bytes", n, c, output.Tables[0].Size)
+			}
 		}
 	}
 }

@@ -37,7 +37,9 @@ func (o *output) newPart() *part {
 		FS: j.FS, Dir: j.Dest, Database: j.Database, NextNumber: o.next,
 		TableBytes: j.Sizes.TableBytes, BlockBytes: j.Sizes.BlockBytes, Sample: j.Sizes.Sample,
 		Compress: true, Patterns: true,
-		Values: run.Values{Separate: j.Sizes.Separate, FileBytes: j.Sizes.FileBytes},
+		Values: run.Values{
+			Separate: j.Sizes.Separate, Shrink: true, FileBytes: j.Sizes.FileBytes,
+		},
 	})}
 }
 

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/filter"
 )
 
 // Block is a whole block of a table, to be added to another one as it is. It is valid as long as
@@ -61,12 +62,12 @@ func (c *Cursor) Leave() { c.at = c.count - 1 }
 // expire and whose keys must be above all others. It reports false, and has done nothing, if the
 // block is small, or if not enough has been added behind the last block that was copied to make a
 // block of its own: then its entries are to be added one by one, lest many merges leave many small
-// blocks. The table must not have a filter.
+// blocks.
 func (w *Writer) AddBlock(b Block) (added bool, err error) {
 	if w.err != nil {
 		return false, w.err
 	}
-	if w.entries > 0 && bytes.Compare(b.First, w.largest) <= 0 || w.options.Filter || !b.Keys.Puts() {
+	if w.entries > 0 && bytes.Compare(b.First, w.largest) <= 0 || !b.Keys.Puts() {
 		return false, w.fail(fmt.Errorf("add block with the keys %q to %q after %q", b.First, b.Last,
 			w.largest))
 	}
@@ -85,6 +86,13 @@ func (w *Writer) AddBlock(b Block) (added bool, err error) {
 	w.buffer = append(w.buffer, b.Values...)
 	w.sums = append(w.sums, sums{sumAtEnd(b.Values), sumAtEnd(b.KeyPart)})
 	w.stored(len(b.Values), b.ValueBytes, b.Codec, b.Dictionary)
+	if w.options.Filter {
+		var key []byte
+		for i := range b.Keys.Len() {
+			key = b.Keys.Append(key[:0], i)
+			w.hashes = append(w.hashes, filter.Hash(key))
+		}
+	}
 	if w.entries == 0 {
 		w.smallest = bytes.Clone(b.First)
 	}

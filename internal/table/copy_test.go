@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/filter"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
@@ -98,6 +99,24 @@ func TestAddBlock_keepsWhatIsThere(t *testing.T) {
 	}
 }
 
+func TestAddBlock_addsItsKeysToTheFilter(t *testing.T) {
+	entries := shapes(rand.New(rand.NewSource(1)))["random keys"]
+	if len(entries) == 0 {
+		t.Fatal("there are no entries")
+	}
+	o := WriterOptions{Filter: true, BlockBytes: 2000}
+	table, n := copyTable(t, openTable(t, o, NewCache(1<<20), entries), o, nil)
+	for _, e := range entries {
+		got, ok, err := table.Get(e.key, filter.Hash(e.key))
+		if err != nil || !ok && e.kind != keyspace.KindDelete || string(got.Value) != string(e.value) {
+			t.Fatalf("%q: %v, %v, %d bytes", e.key, ok, err, len(got.Value))
+		}
+	}
+	if n == 0 {
+		t.Error("no block was copied")
+	}
+}
+
 // Many merges that touch a few blocks each must not cut them into ever smaller ones.
 func TestAddBlock_leavesNoSmallBlocks(t *testing.T) {
 	const seed = 1
@@ -153,10 +172,6 @@ func TestAddBlock_refusesWhatDoesNotFit(t *testing.T) {
 	b, err := c.Copy()
 	if err != nil {
 		t.Fatal(err)
-	}
-	filtered := newWriter(t, WriterOptions{Filter: true})
-	if added, err := filtered.AddBlock(b); added || err == nil {
-		t.Errorf("into a table with a filter: %v, %v", added, err)
 	}
 	above := newWriter(t, WriterOptions{})
 	if err := above.Add([]byte("b"), keyspace.Entry{Kind: keyspace.KindPut}); err != nil {

@@ -19,6 +19,7 @@ const (
 	defaultBlockBytes = 32 << 10
 	maxBlockBytes     = 16 << 20
 	bufferBytes       = 256 << 10 // written at a time
+	aloneBlocks       = 4         // of so many blocks' bytes a value gets a block of its own
 )
 
 // WriterOptions says what a table is to be like.
@@ -125,12 +126,9 @@ func (w *Writer) Add(key []byte, e keyspace.Entry) error {
 		e = keyspace.Entry{Kind: e.Kind}
 		w.tombstones++
 	}
-	if w.full(len(key), e.Size()) {
-		if err := w.hold(); err != nil {
-			return err
-		}
+	if err := w.append(key, e); err != nil {
+		return err
 	}
-	w.block.Add(key, e)
 	if w.entries == 0 {
 		w.smallest = bytes.Clone(key)
 	}
@@ -141,6 +139,25 @@ func (w *Writer) Add(key []byte, e keyspace.Entry) error {
 		w.hashes = append(w.hashes, filter.Hash(key))
 	}
 	return nil
+}
+
+// append appends an entry to the current block, or makes a block of its own of a value that is much
+// larger than others: it is not copied, but compressed where it is.
+func (w *Writer) append(key []byte, e keyspace.Entry) error {
+	if w.full(len(key), e.Size()) {
+		if err := w.hold(); err != nil {
+			return err
+		}
+	}
+	if len(e.Value)/aloneBlocks < w.options.BlockBytes {
+		w.block.Add(key, e)
+		return nil
+	}
+	if err := w.endBlocks(); err != nil {
+		return err
+	}
+	w.held.AddAlone(key, e)
+	return w.endHeld()
 }
 
 // Size returns how large the file would be if it were finished now, as far as can be told: the
