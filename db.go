@@ -228,7 +228,9 @@ func (db *DB) Flush() error { return db.engine.Flush() }
 // It writes up to all of the data anew. When ctx ends, it stops and keeps what is done.
 func (db *DB) Compact(ctx context.Context) error { return db.engine.Compact(ctx) }
 
-// Close makes every commit durable and releases the directory. Read-only transactions still open
+// Close makes every commit durable and releases the directory. It compresses up to 64 MiB of large
+// values that were just written, which takes a core about a quarter of a second; more of them stay
+// in the log as they are until the database is open again. Read-only transactions still open
 // may go on until they end; everything else gets [ErrClosed]. If it fails, the directory is
 // released all the same. If the error is [ErrPoisoned], commits that were not synced may be lost;
 // after any other, such as [ErrNoSpace], the log keeps what could not be tidied up, and the next

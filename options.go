@@ -33,10 +33,12 @@ type Options struct {
 	// flushes and first reads cheaper and files larger.
 	Compression Compression
 
-	// ValueThreshold is the size in bytes from which a value is not copied by merges: it stays where
-	// its commit wrote it, in the log, until nobody commits and it is moved into the order of keys. A
-	// smaller threshold has values of less than 4 KiB written about half as often, and makes gets and
-	// scans of them slower, up to twice and ten times; docs/design/value-log.md has the curve.
+	// ValueThreshold is the size in bytes from which a value that does not compress is not copied by
+	// merges: it stays where its commit wrote it, in the log, until nobody commits and it is moved
+	// into the order of keys. A smaller threshold has such values of less than 4 KiB written about
+	// half as often, and makes gets and scans of them slower, up to twice and ten times;
+	// docs/design/value-log.md has the curve. Values that compress go to compressed tables, whatever
+	// their size, unless Compression is CompressionNone.
 	// At least 64; less than 0 keeps all values in tables. Default: 0, which stands for 4 KiB.
 	ValueThreshold int
 

@@ -44,8 +44,8 @@ type Stats struct {
 	ValueFiles     int
 	ValueFileBytes uint64 // their size
 	ValueBytes     uint64 // the values in them that some table points to; the rest is garbage
-	// PendingBytes is what merges have to work on: the tables of young runs, and the garbage in
-	// value files.
+	// PendingBytes is what merges have to work on: the tables of young runs, the large values that
+	// these point to and that there was no time to compress, and the garbage in value files.
 	PendingBytes uint64
 	// LiveBytes is about what merges would leave of TableBytes and ValueFileBytes: the tables of
 	// the largest run, and the values that they point to.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stoatdb/stoat"
@@ -23,8 +23,9 @@ func overwritten(t testing.TB) string {
 	for round := range 10 {
 		err := db.Update(func(tx *stoat.Tx) error {
 			for i := 2 * round; i < 20; i++ {
-				value := strings.Repeat(fmt.Sprint(round, i, " "), 1000)
-				if err := tx.Put(fmt.Append(nil, "key ", i), []byte(value)); err != nil {
+				value := make([]byte, 4<<10)
+				_, _ = rand.NewChaCha8([32]byte{byte(round), byte(i)}).Read(value)
+				if err := tx.Put(fmt.Append(nil, "key ", i), value); err != nil {
 					return err
 				}
 			}

@@ -187,7 +187,7 @@ func (r *statsReport) sections() []statsSection {
 		}},
 		{"What it costs", [][3]string{
 			{"space", meter.Significant(r.SpaceAmplification), "bytes in files for each one in use"},
-			{"to be merged", text(r.PendingBytes), "young runs, and garbage in value files"},
+			{"to be merged", text(r.PendingBytes), "young runs, values to compress, garbage"},
 			{"young runs", count(r.YoungRuns), "to search besides the bottom run"},
 			{"dropped runs", count(r.DroppedRuns), "of deleted buckets, still taking space"},
 		}},

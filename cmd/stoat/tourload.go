@@ -23,7 +23,8 @@ type sizeReport struct {
 	OpenSeconds   float64 `json:"openSeconds"`
 	DatabaseBytes int64   `json:"databaseBytes"`
 	DatabaseFiles int     `json:"databaseFiles"`
-	FolderBytes   int64   `json:"folderBytes"` // the sum of the lengths of the files
+	PendingBytes  int64   `json:"pendingBytes"` // of that, to be merged and compressed later
+	FolderBytes   int64   `json:"folderBytes"`  // the sum of the lengths of the files
 }
 
 // load stores all files in synced transactions.
@@ -124,6 +125,7 @@ func (t *tour) size() error {
 		OpenSeconds:   opening.Seconds(),
 		DatabaseBytes: size,
 		DatabaseFiles: files,
+		PendingBytes:  int64(t.db.Stats().PendingBytes),
 		FolderBytes:   t.tree.bytes,
 	}
 	err = t.row("2", "size on disk",
@@ -131,6 +133,12 @@ func (t *tour) size() error {
 		fmt.Sprintf("%.0f %% of folder", 100*float64(size)/float64(max(1, t.tree.bytes))))
 	if err != nil {
 		return err
+	}
+	if pending := t.report.Size.PendingBytes; pending > size/100 {
+		what := byteText(float64(pending)) + " to be merged later"
+		if err := t.row("", "", what, "", ""); err != nil {
+			return err
+		}
 	}
 	if err := t.row("", "close", "", durationText(closing), ""); err != nil {
 		return err

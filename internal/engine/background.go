@@ -98,7 +98,7 @@ func (e *Engine) flushLoop() {
 		oldest := e.sealed[0]
 		e.trying = true
 		e.mu.Unlock()
-		err := e.flushOne(oldest, false)
+		err := e.flushOne(oldest, false, e.behind)
 		e.tried(err)
 		if err == nil {
 			pause = retryMin
@@ -135,10 +135,14 @@ func (e *Engine) sleep(d time.Duration, wake <-chan struct{}) bool {
 }
 
 // flushOne writes the oldest sealed memtable into tables and installs them. A final flush leaves
-// its tables as they will stay until the database is opened again.
-func (e *Engine) flushOne(oldest sealed, final bool) error {
+// its tables as they will stay until the database is opened again. For leave see [flush.Job].
+func (e *Engine) flushOne(
+	oldest sealed, final bool, leave func(stays bool, bytes uint64) bool,
+) error {
 	start := time.Now()
-	edit, err := e.flushJob(oldest, e.state.Load().Levels, final).Run()
+	job := e.flushJob(oldest, e.state.Load().Levels, final)
+	job.Leave = leave
+	edit, err := job.Run()
 	if err != nil {
 		return fmt.Errorf("flush: %w", err)
 	}
@@ -165,6 +169,8 @@ func (e *Engine) flushJob(full sealed, levels *superversion.Levels, final bool) 
 		Output:         e.output(&e.flushed),
 		CompressYoung:  compression == CompressionZstd || final && compression == CompressionAuto,
 		CompressBottom: compression != CompressionNone,
+		CompressLarge:  compression != CompressionNone,
+		Reach:          e.options.Tuning.DeferredBytes,
 		LastCommit:     full.lastCommit,
 	}
 	if full.log > 0 {
@@ -188,6 +194,7 @@ func (e *Engine) output(count *atomic.Uint64) run.Config {
 		Patterns:   e.options.Compression == CompressionAuto,
 		Values: run.Values{
 			Separate:  e.options.ValueThreshold,
+			Shrink:    e.options.Compression != CompressionNone,
 			FileBytes: e.options.Tuning.ValueBytes,
 		},
 	}
@@ -197,13 +204,15 @@ func (e *Engine) output(count *atomic.Uint64) run.Config {
 // the commits.
 func (e *Engine) mergeLoop() {
 	var waits time.Time // since when a merge that tidies up is to be done; zero if none is
+	var seen uint64     // the newest commit when the last merge began
+	goesOn := false     // the last merge compressed deferred values, and there may be more
 	for pause := retryMin; ; {
 		next, idle, ok := e.nextMerge()
 		if !ok {
 			return
 		}
 		gentle := false
-		if idle {
+		if idle && !(goesOn && next.deferred > 0 && e.committed.Load() == seen) {
 			if waits.IsZero() {
 				waits = time.Now()
 			}
@@ -212,11 +221,11 @@ func (e *Engine) mergeLoop() {
 				continue
 			}
 		}
-		seen := e.committed.Load()
+		seen = e.committed.Load()
 		err := e.mergeOne(next, func() bool {
 			return e.closed.Load() || e.yield.Load() || gentle && e.committed.Load() != seen
 		})
-		if err == nil {
+		if goesOn = err == nil && next.deferred > 0; err == nil && !goesOn {
 			waits = time.Time{}
 		}
 		if err == nil || errors.Is(err, merge.ErrCancelled) {
@@ -242,12 +251,17 @@ func (e *Engine) mergeLoop() {
 // and whether it is to stop when commits come in again. Waiting since long, it is due in any case,
 // and does not stop.
 func (e *Engine) awaitPause(next plan, since time.Time) (gentle, due bool) {
-	seen := e.committed.Load()
-	quiet := e.sleep(e.options.Tuning.IdleAfter, e.due) && e.committed.Load() == seen
-	if time.Since(since) >= maxWaits*e.options.Tuning.IdleAfter {
+	overdue := func() bool { return time.Since(since) >= maxWaits*e.options.Tuning.IdleAfter }
+	if overdue() {
 		return false, true
 	}
-	small := next.bytes(e.state.Load().Levels.Version) < minLasting && len(next.relocate) == 0
+	seen := e.committed.Load()
+	quiet := e.sleep(e.options.Tuning.IdleAfter, e.due) && e.committed.Load() == seen
+	if overdue() {
+		return false, true
+	}
+	small := next.bytes(e.state.Load().Levels.Version) < minLasting && len(next.relocate) == 0 &&
+		next.deferred == 0
 	return small, quiet
 }
 
@@ -288,6 +302,7 @@ func (e *Engine) picker(youngRuns int, idle bool) picker {
 	return picker{
 		youngRuns: youngRuns, idle: idle, garbage: uint64(e.options.Tuning.Garbage), now: e.now(),
 		small: merge.Small(e.options.Tuning.TableBytes), damaged: e.damagedFiles(),
+		shrinks: e.options.Compression != CompressionNone,
 	}
 }
 
@@ -321,8 +336,7 @@ func (e *Engine) mergeJob(
 	}
 	out := &job.Output
 	out.Filter = !p.toBottom
-	out.Compress = e.options.Compression == CompressionZstd ||
-		p.toBottom && e.options.Compression == CompressionAuto
+	out.Compress = p.toBottom || p.deferred > 0 || e.options.Compression == CompressionZstd
 	out.Dictionaries = levels.Dictionaries()
 	out.DropEpoch = levels.Version.DropEpoch
 	if len(levels.Version.Dropped) > 0 {
@@ -339,6 +353,9 @@ func (e *Engine) mergeJob(
 	}
 	end := len(levels.Young) - p.young.Older
 	job.Inputs = slices.Clone(levels.Young[end-p.young.Count : end])
+	if p.deferred > 0 {
+		shrinkJob(&job, job.Inputs[0], p.deferred)
+	}
 	if p.toBottom {
 		in := make(map[uint64]bool, len(p.bottom))
 		for _, number := range p.bottom {
@@ -352,5 +369,6 @@ func (e *Engine) mergeJob(
 			}
 		}
 	}
+	e.completeOutput(out, job.Inputs)
 	return job
 }

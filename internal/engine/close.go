@@ -12,6 +12,10 @@ import (
 // table, and many short sessions do not leave many.
 const tidyBytes = 16 << 20
 
+// closeShare of the large values that Close compresses at most, as a divisor, may be ones that were
+// deferred before.
+const closeShare = 4
+
 // Close ends the database: no more begins and commits, background work stops, memtables become
 // tables and the log goes, so that the next Open replays nothing. If flushing fails, the log stays
 // and the next Open replays it. Of a poisoned database it returns why, because commits that
@@ -84,11 +88,11 @@ func (e *Engine) settle() error {
 		e.addSealedLocked(full)
 		e.mu.Unlock()
 	}
-	for len(e.sealed) > 0 {
-		if err := e.flushOne(e.sealed[0], true); err != nil {
-			return err
-		}
+	left, err := e.flushSealed()
+	if err != nil {
+		return err
 	}
+	e.shrinkSome(min(left, uint64(e.options.Tuning.CloseBytes)/closeShare))
 	e.tidy()
 	if err := e.sealManifest(); errors.Is(err, manifest.ErrUnchanged) && e.journalAt != 0 {
 		e.options.Logger.Warn("the manifest keeps its edits", "dir", e.dir, "err", err)
@@ -98,10 +102,35 @@ func (e *Engine) settle() error {
 	return nil
 }
 
-// tidy merges what is small. It is no loss if that fails.
+// flushSealed writes all sealed memtables into tables. It compresses a bounded amount of large
+// values, and returns what is left of that; more of them are deferred, for who opens the database
+// next.
+func (e *Engine) flushSealed() (left uint64, err error) {
+	left = uint64(e.options.Tuning.CloseBytes)
+	for len(e.sealed) > 0 {
+		large := uint64(0)
+		leave := func(_ bool, bytes uint64) bool {
+			large = bytes
+			return bytes > left
+		}
+		if err := e.flushOne(e.sealed[0], true, leave); err != nil {
+			return 0, err
+		}
+		if large <= left {
+			left -= large
+		}
+	}
+	return left, nil
+}
+
+// tidy merges what is small, unless values are deferred, which a merge would compress. It is no
+// loss if that fails.
 func (e *Engine) tidy() {
-	version := e.state.Load().Levels.Version
-	p, ok := e.picker(1, true).pick(version)
+	version, picker := e.state.Load().Levels.Version, e.picker(1, true)
+	if _, deferred := picker.deferred(version); deferred {
+		return
+	}
+	p, ok := picker.pick(version)
 	if !ok || p.bytes(version) > tidyBytes || len(p.relocate) > 0 {
 		return
 	}

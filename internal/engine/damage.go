@@ -38,6 +38,10 @@ func (p picker) avoids(next plan, v *manifest.Version) bool {
 	if len(p.damaged) == 0 || next.clear {
 		return false
 	}
+	if next.deferred > 0 {
+		again, ok := p.deferred(v)
+		return !ok || again.deferred != next.deferred
+	}
 	if slices.ContainsFunc(next.bottom, p.damaged.has) ||
 		slices.ContainsFunc(next.relocate, p.damaged.has) {
 		return true
@@ -93,7 +97,11 @@ func (e *Engine) setAside(err error, failed plan) bool {
 	}
 	next[number] = now + uint64(retryDamaged.Milliseconds())
 	e.damaged.Store(&next)
-	return e.picker(e.options.Tuning.YoungRuns, true).avoids(failed, e.state.Load().Levels.Version)
+	version := e.state.Load().Levels.Version
+	if _, ok := version.ValueFile(number); ok && !slices.Contains(failed.relocate, number) {
+		return true // what was deferred in it is left alone from now on
+	}
+	return e.picker(e.options.Tuning.YoungRuns, true).avoids(failed, version)
 }
 
 // damagedFiles returns the files that are set aside.

@@ -73,6 +73,7 @@ type Engine struct {
 	trying   bool        // a flush is under way
 	attempts int         // flushes that have ended, well or not
 	stalled  error       // why the last flush failed; nil after a success
+	roomless int         // writers in waitForRoom
 	wake     *time.Timer // looks at what to merge at wakeAt; nil if that was never needed
 	wakeAt   uint64      // in milliseconds since 1970
 	moved    sync.Cond   // on mu; something above has changed

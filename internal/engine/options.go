@@ -42,6 +42,8 @@ type Tuning struct {
 	SampleBytes    int           // bytes of a bucket's values that decide on their encoding
 	ValueBytes     int64         // a value file is closed at this size
 	Garbage        int64         // so much garbage in value files is of no concern
+	DeferredBytes  int64         // so much of deferred values is compressed at a time
+	CloseBytes     int64         // so much of large values is compressed by Close
 	YoungRuns      int           // so many young runs start a merge
 	OwnRuns        int           // a large transaction has no more runs for long
 	JournalBytes   int64         // the manifest may always grow by this much before it is written anew
@@ -53,11 +55,15 @@ type Tuning struct {
 }
 
 const (
-	defaultMemoryLimit  = 128 << 20
-	defaultTableBytes   = 32 << 20
-	defaultValueBytes   = 64 << 20
-	defaultGarbage      = 32 << 20
-	defaultThreshold    = 4 << 10
+	defaultMemoryLimit = 128 << 20
+	defaultTableBytes  = 32 << 20
+	defaultValueBytes  = 64 << 20
+	defaultGarbage     = 32 << 20
+	defaultThreshold   = 4 << 10
+	// defaultDeferredBytes take a core 30 ms, and defaultCloseBytes a quarter of a second.
+	defaultDeferredBytes = 8 << 20
+	defaultCloseBytes    = 64 << 20
+
 	defaultYoungRuns    = 4
 	defaultOwnRuns      = 16 // reads look into each of them, and merges compare their keys
 	defaultJournalBytes = 256 << 10
@@ -96,6 +102,8 @@ func (o Options) withDefaults() Options {
 	setDefault(&t.TableBytes, defaultTableBytes)
 	setDefault(&t.ValueBytes, defaultValueBytes)
 	setDefault(&t.Garbage, defaultGarbage)
+	setDefault(&t.DeferredBytes, defaultDeferredBytes)
+	setDefault(&t.CloseBytes, defaultCloseBytes)
 	setDefault(&o.ValueThreshold, defaultThreshold)
 	if t.Now == nil {
 		t.Now = time.Now

@@ -18,6 +18,7 @@ type plan struct {
 	clear    bool     // the bottom tables hold nothing that counts, and go unread
 	tight    bool     // as in [merge.Job]
 	relocate []uint64 // value files whose values are written anew, by number
+	deferred uint64   // the one table of the young run that is written anew; 0 for the whole run
 }
 
 // picker decides what to merge next. Its methods are pure functions of the manifest's version.
@@ -33,6 +34,7 @@ type picker struct {
 	garbage   uint64 // bytes of garbage in value files that are of no concern
 	small     uint64 // bytes below which a table is too small to stay in the bottom run
 	now       uint64 // milliseconds since 1970
+	shrinks   bool   // large values are compressed
 	damaged   damaged
 }
 
@@ -76,7 +78,7 @@ func (p picker) choose(v *manifest.Version) (plan, bool) {
 		p.covered, p.grown, p.burdened, p.shadowed, p.crowded, p.reclaimBusy, p.stale,
 	}
 	if p.idle {
-		choices = append(choices, p.tidy, p.dropped, p.crumbs, p.scattered, p.reclaimIdle)
+		choices = append(choices, p.deferred, p.tidy, p.dropped, p.crumbs, p.scattered, p.reclaimIdle)
 	}
 	for _, choose := range choices {
 		if next, ok := choose(v); ok && !p.avoids(next, v) {

@@ -19,6 +19,8 @@ const maxSealed = 3
 func (e *Engine) waitForRoom(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.roomless++
+	defer func() { e.roomless-- }()
 	for n := len(e.sealed); n > 0; n = len(e.sealed) {
 		fits := e.sealedBytes.Load()+e.mem.Bytes() <= e.options.writeBytes()
 		if n < maxSealed && fits {

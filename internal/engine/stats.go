@@ -52,7 +52,7 @@ type Stats struct {
 	ValueFiles     int    // files that tables point into
 	ValueFileBytes uint64 // their size
 	ValueBytes     uint64 // values in them that tables point to
-	PendingBytes   uint64 // tables of young runs, and garbage in value files
+	PendingBytes   uint64 // tables of young runs, deferred values, and garbage in value files
 	LiveBytes      uint64 // about what merges will leave: the largest run with its values
 
 	MemtableBytes int64 // memory of memtables
@@ -85,6 +85,9 @@ func (e *Engine) Stats() Stats {
 		s.Entries += uint64(root.Len())
 	}
 	s.addVersion(state.Levels.Version)
+	if e.options.Compression != CompressionNone {
+		s.PendingBytes += deferredBytes(state.Levels.Version)
+	}
 	return s
 }
 

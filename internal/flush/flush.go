@@ -27,6 +27,15 @@ type Job struct {
 
 	CompressYoung  bool // compress a run that merges will read again soon
 	CompressBottom bool // compress a run that is likely to stay
+	CompressLarge  bool // compress any run of which large values are a good part
+
+	// Leave reports whether there is no time to compress so many bytes of large values, of a run
+	// that is likely to stay or not. It is asked before the run, and of one that is not likely to
+	// stay again and again. If those that are left are worth a log segment, they stay in that: tables
+	// that are not compressed, of a young run, point to them, for a merge to find. A nil Leave leaves
+	// none.
+	Leave func(stays bool, bytes uint64) bool
+	Reach int64 // then no table points to more bytes, give or take a value
 
 	LogNumber  uint64 // log segments below this are no longer needed for recovery afterwards
 	LastCommit uint64 // the newest commit in Root
@@ -44,9 +53,9 @@ func (j Job) Run() (*manifest.Edit, error) {
 		return nil, err
 	}
 	young := manifest.Run{}
-	data := keyspace.FirstData()
+	data, tally := keyspace.FirstData(), j.tally()
 	for _, p := range []part{{nil, data, nil}, {data, nil, j.Root.Deleted()}} {
-		if err := j.write(edit, &young, p); err != nil {
+		if err := j.write(edit, &young, p, tally); err != nil {
 			return nil, errors.Join(err, j.discard(edit, young))
 		}
 	}
@@ -76,25 +85,38 @@ func (p part) holds(c *memtable.Cursor) bool {
 // the bottom run, so that a merge need not write it again to move it there: compressing it now
 // takes the time that the merge would take, and each byte is written once, compressed, instead of
 // twice. Either way nothing is older, so tombstones have nothing to hide.
-func (j Job) write(edit *manifest.Edit, young *manifest.Run, p part) error {
+func (j Job) write(edit *manifest.Edit, young *manifest.Run, p part, t tally) error {
 	first, last := j.extent(p)
-	bottom := first == nil || j.Levels.Outside(first, last)
+	if first == nil {
+		return nil
+	}
+	bottom := j.Levels.Outside(first, last)
 	alone := bottom || j.apart(first, last)
+	decided := j.decide(t, alone)
+	if decided.leave {
+		bottom, alone = false, false
+	}
 	config := j.Config(alone, edit.Drop)
+	if config.Compress = decided.compress; decided.leave {
+		config.Reach = j.Reach
+	}
 	config.Spread = j.spread(&config)
 	if alone {
 		config.TableBytes = evenly(config.TableBytes, j.bytes(p))
 	}
 	w := run.NewWriter(config)
-	values := j.values()
-	values.compress = config.Compress
+	values := j.values(&config, decided, t)
 	var c memtable.Cursor
 	c.Init(j.Root)
 	for c.Seek(p.first); p.holds(&c); c.Next() {
 		if c.Kind() == keyspace.KindDelete && (alone || p.deleted.Contains(c.Key())) {
 			continue
 		}
-		if _, err := w.Add(c.Key(), values.entry(&c)); err != nil {
+		e, err := values.entry(&c, w)
+		if err == nil {
+			_, err = w.Add(c.Key(), e)
+		}
+		if err != nil {
 			return errors.Join(err, w.Abort())
 		}
 	}
@@ -116,53 +138,6 @@ func (j Job) write(edit *manifest.Edit, young *manifest.Run, p part) error {
 		young.Deleted = p.deleted
 	}
 	return nil
-}
-
-// values decides where large values stay.
-type values struct {
-	least int // from this size on they are large
-	log   uint64
-	inLog bool // they stay in the log segment
-	// compress says that tables are compressed, so that values that shrink are better in them.
-	compress bool
-	pointer  [valuelog.PointerBytes]byte
-}
-
-// values leaves large values in the log segment if they are at least half of it: else most of the
-// segment would be garbage at once, and they are better written to a value file.
-func (j Job) values() *values {
-	v := &values{least: j.Output.Values.Separate, log: j.Log.Number}
-	if v.least <= 0 || j.Log.Number == 0 {
-		return v
-	}
-	var c memtable.Cursor
-	c.Init(j.Root)
-	large := uint64(0)
-	for ok := c.First(); ok; ok = c.Next() {
-		if n := len(c.Value()); n >= v.least && c.Kind() == keyspace.KindPut {
-			large += uint64(n)
-		}
-	}
-	v.inLog = large >= j.Log.Size/2
-	return v
-}
-
-// entry returns the current entry for the table. Its value is valid until the next call.
-func (v *values) entry(c *memtable.Cursor) keyspace.Entry {
-	e := keyspace.Entry{Kind: c.Kind()}
-	if e.Kind == keyspace.KindDelete {
-		return e // what the cursor has of it otherwise may be what was deleted
-	}
-	e.Value, e.Until = c.Value(), c.Until()
-	if !v.inLog || e.Kind != keyspace.KindPut || len(e.Value) < v.least ||
-		v.compress && run.Shrinks(e.Value) {
-		return e
-	}
-	if offset, ok := c.LogOffset(); ok {
-		p := valuelog.NewPointer(v.log, uint64(offset), e.Value)
-		e.Kind, e.Value = keyspace.KindPointer, p.Append(v.pointer[:0])
-	}
-	return e
 }
 
 // discard removes the files of an edit that will not be.

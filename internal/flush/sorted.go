@@ -16,6 +16,7 @@ func (j Job) RunSorted(pairs *sorter.Sorter) (*manifest.Edit, error) {
 	bottom := j.Levels.Outside(first, last)
 	alone := bottom || j.apart(first, last)
 	config := j.Config(alone, nil)
+	config.Compress = j.decide(tallyOfPairs(pairs, &config.Values), alone).compress
 	config.Spread = spreadOf(pairs, &config)
 	if alone {
 		config.TableBytes = evenly(config.TableBytes, pairs.Bytes())
@@ -37,4 +38,15 @@ func (j Job) RunSorted(pairs *sorter.Sorter) (*manifest.Edit, error) {
 		edit.AddYoung = []manifest.Run{{Tables: output.Tables}}
 	}
 	return edit, nil
+}
+
+// tallyOfPairs returns the tally of sorted pairs.
+func tallyOfPairs(pairs *sorter.Sorter, v *run.Values) tally {
+	return tallyOf(func(yield func([]byte) bool) {
+		for _, value := range pairs.All() {
+			if !yield(value) {
+				return
+			}
+		}
+	}, v)
 }

@@ -6,8 +6,10 @@
 package merge
 
 import (
+	"bytes"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
@@ -35,7 +37,10 @@ type Job struct {
 	// runs, or none, and every bottom table that their keys and deletions touch, and the output has
 	// no filter.
 	ToBottom bool
-	Now      uint64 // what has expired by then is not written; in milliseconds since 1970
+	// Stays is what else the output, if it is a young run, has of the one that it replaces: tables
+	// that are no inputs, and deletions.
+	Stays manifest.Run
+	Now   uint64 // what has expired by then is not written; in milliseconds since 1970
 
 	// Tight says that the output is to be as small as it can be: no table is moved into the bottom
 	// run, or left in it, that might be smaller if it was written anew.
@@ -86,11 +91,20 @@ func (j Job) Run() (*manifest.Edit, error) {
 		edit.AddBottom = append(edit.AddBottom, output.Tables...)
 		return edit, nil
 	}
-	merged := manifest.Run{Tables: output.Tables, Deleted: deleted}
+	merged := j.joined(output.Tables, deleted)
 	if len(merged.Tables)+len(merged.Deleted) > 0 {
 		edit.AddYoung = []manifest.Run{merged}
 	}
 	return edit, nil
+}
+
+// joined returns the output, if it is a young run.
+func (j *Job) joined(tables []*manifest.Table, deleted keyspace.Spans) manifest.Run {
+	tables = slices.Concat(tables, j.Stays.Tables)
+	slices.SortFunc(tables, func(a, b *manifest.Table) int {
+		return bytes.Compare(a.Smallest, b.Smallest)
+	})
+	return manifest.Run{Tables: tables, Deleted: deleted.With(j.Stays.Deleted...)}
 }
 
 // deleted returns what the inputs delete of what is older.
@@ -156,14 +170,10 @@ func (j *Job) copyEntry(w *run.Writer, c *superversion.Cursor) (completed bool, 
 }
 
 // copyBlock writes the block that the cursor is in as it is, if it is at its start and all of the
-// block is to be written and is compressed as it should be. Only the bottom run takes blocks: the
-// filter of a young run needs every key.
+// block is to be written and is compressed as it should be.
 func (j *Job) copyBlock(
 	w *run.Writer, c *superversion.Cursor,
 ) (copied, completed bool, err error) {
-	if !j.ToBottom {
-		return false, false, nil
-	}
 	t := c.Whole()
 	if t == nil || t.Compressed != j.Output.Compress {
 		return false, false, nil

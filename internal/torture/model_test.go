@@ -116,6 +116,8 @@ func randomTuning(rng *rand.Rand, clock *model.Clock) engine.Tuning {
 		SampleBytes:   1 << (8 + rng.IntN(8)),
 		ValueBytes:    1 << (8 + rng.IntN(8)),
 		Garbage:       int64(rng.IntN(2)), // 1 byte, or so much that there is never too much
+		DeferredBytes: int64(rng.IntN(2)) * 200,
+		CloseBytes:    int64(rng.IntN(2)) * 500,
 		YoungRuns:     1 + rng.IntN(4),
 		OwnRuns:       1 + rng.IntN(4),
 		JournalBytes:  1 << (6 + rng.IntN(8)),

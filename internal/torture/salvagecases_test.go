@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -34,7 +35,9 @@ func smallDatabase(t testing.TB, fs vfs.FS, n int) {
 		for i := range n {
 			key := fmt.Appendf(nil, "key %04d", i)
 			ok(t, tx.Put(key, fmt.Appendf(nil, "value %d", i)))
-			ok(t, outer.Put(key, bytes.Repeat([]byte{byte(i)}, 150+i%100)))
+			noise := make([]byte, 150+i%100) // which stays outside of tables from 200 bytes on
+			_, _ = rand.NewChaCha8([32]byte{byte(i)}).Read(noise)
+			ok(t, outer.Put(key, noise))
 			ok(t, inner.Put(key, nil))
 		}
 		ok(t, inner.SetSequence(7))

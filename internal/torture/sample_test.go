@@ -66,7 +66,9 @@ var sampleSpecs = []struct {
 		deleterange key="noise0002" end="noise0004"
 		expire key="late" value=text:20:3 n=100000000
 		create in="e" key="inner"
-		put in="e/inner" key="k" value=noise:90:3`},
+		put in="e/inner" key="k" value=noise:90:3
+		create key="r"
+		fill in="r" key="noise" value=noise:90:1 n=6`},
 	{name: "zstd", options: zstdBlocks, closed: true, plan: `
 		fill key="text" value=text:300:1 n=8
 		fill key="k" value=event:60:1 n=8
@@ -75,7 +77,7 @@ var sampleSpecs = []struct {
 		fill key="old" value=noise:100:1 n=10
 		put key="small" value=text:10:1
 		compact
-		fill key="new" value=noise:90:50 n=4
+		fill key="new" value=noise:90:50 n=9
 		put key="old0003" value=text:200:2
 		flush`},
 	{name: "unclosed", options: outside, plan: `

@@ -42,6 +42,7 @@ var (
 		MemtableBytes: 4 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2, OwnRuns: 2,
 		SampleBytes: 1 << 10, SpillBytes: 2 << 10,
 		JournalBytes: 1 << 10, IdleAfter: time.Nanosecond, ValueBytes: 1 << 10, Garbage: 1,
+		DeferredBytes: 500, CloseBytes: 1 << 10,
 	}
 	// unspilled lets transactions of some kilobytes stay in memory, and merges at once.
 	unspilled = engine.Tuning{

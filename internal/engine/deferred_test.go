@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+const (
+	deferredValues = 60
+	deferredKB     = 5 * deferredValues // of all values in deferring's database
+)
+
+// deferringOptions are calm ones with which Close compresses hardly anything.
+func deferringOptions() Options {
+	o := calm()
+	o.ValueThreshold = 1 << 10
+	o.Tuning.CloseBytes, o.Tuning.DeferredBytes = 64<<10, 10<<10
+	return o
+}
+
+// deferredValue is text, but each tenth is random.
+func deferredValue(i int) []byte {
+	value := make([]byte, 5<<10)
+	_, _ = rand.NewChaCha8([32]byte{byte(i)}).Read(value)
+	if i%10 > 0 {
+		text := fmt.Appendf(nil, "%x is what people write about %d; ", value[:30], i)
+		value = bytes.Repeat(text, len(value)/len(text)+1)[:len(value)]
+	}
+	return value
+}
+
+// deferring returns a closed database with deferred values.
+func deferring(t *testing.T) vfs.FS {
+	t.Helper()
+	files := memfs.New()
+	e := mustOpen(t, files, deferringOptions())
+	for i := range deferredValues {
+		ok(t, commit(e, dataKey("%04d", i*7%deferredValues), deferredValue(i*7%deferredValues)))
+	}
+	ok(t, e.Close())
+	if deferredOf(e) < deferredKB<<10/2 || len(named(t, files, ".log")) == 0 {
+		t.Fatalf("%d bytes are deferred, of %d KiB", deferredOf(e), deferredKB)
+	}
+	return files
+}
+
+func deferredOf(e *Engine) uint64 { return deferredBytes(e.state.Load().Levels.Version) }
+
+func wantDeferredValues(t *testing.T, e *Engine) {
+	t.Helper()
+	for i := range deferredValues {
+		if got, _ := get(t, e, dataKey("%04d", i)); got != string(deferredValue(i)) {
+			t.Errorf("value %d is not what was put", i)
+		}
+	}
+}
+
+// wantSmall checks that no text lies in files as it is.
+func wantSmall(t *testing.T, files vfs.FS, e *Engine) {
+	t.Helper()
+	if n := deferredOf(e); n > 0 {
+		t.Errorf("%d bytes are deferred", n)
+	}
+	for name, data := range image(t, files) {
+		if filepath.Ext(name) != ".log" && bytes.Count(data, []byte("what people write")) > 100 {
+			t.Errorf("%s holds text as it is", name)
+		}
+	}
+	if s := e.Stats(); s.TableBytes > deferredKB<<10/4 {
+		t.Errorf("tables have %d bytes", s.TableBytes)
+	}
+	wantDeferredValues(t, e)
+}
+
+func TestClose_getsOnWithDeferredValues(t *testing.T) {
+	files := deferring(t)
+	for before := uint64(deferredKB << 10); ; {
+		e := mustOpen(t, files, deferringOptions())
+		wantDeferredValues(t, e)
+		ok(t, e.Close())
+		now := deferredOf(e)
+		if now == 0 {
+			wantSmall(t, files, mustOpen(t, files, Options{ReadOnly: true}))
+			return
+		}
+		if now >= before || before-now > 40<<10 {
+			t.Fatalf("%d of %d deferred bytes are left after a session", now, before)
+		}
+		before = now
+	}
+}
+
+func TestMerge_compressesDeferredValuesInAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := deferring(t)
+		o := deferringOptions()
+		o.Tuning.IdleAfter = time.Second
+		e := mustOpen(t, files, o)
+		<-time.After(time.Minute)
+		wantSmall(t, files, e)
+		ok(t, e.Close())
+	})
+}
+
+func TestMerge_compressesDeferredValuesBetweenCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := deferring(t)
+		o := deferringOptions()
+		o.Tuning.IdleAfter = time.Second
+		e := mustOpen(t, files, o)
+		for range 2*maxWaits + 10 {
+			ok(t, commit(e, dataKey("other"), []byte("value")))
+			<-time.After(time.Second / 2)
+		}
+		wantSmall(t, files, e)
+		ok(t, e.Close())
+	})
+}
+
+func TestCompact_compressesDeferredValues(t *testing.T) {
+	files := deferring(t)
+	e := mustOpen(t, files, deferringOptions())
+	ok(t, e.Compact(context.Background()))
+	wantSmall(t, files, e)
+}
+
+func TestMerge_leavesDeferredValuesIfNothingIsCompressed(t *testing.T) {
+	files := deferring(t)
+	o := deferringOptions()
+	o.Compression, o.Tuning.IdleAfter = CompressionNone, time.Nanosecond
+	e := mustOpen(t, files, o)
+	ok(t, e.Compact(context.Background()))
+	wantDeferredValues(t, e)
+	if s := e.Stats(); s.ValueBytes != deferredKB<<10 {
+		t.Errorf("%d bytes of values are outside of tables, want all %d KiB", s.ValueBytes, deferredKB)
+	}
+}
+
+func TestStats_countDeferredValuesAsPending(t *testing.T) {
+	e := mustOpen(t, deferring(t), Options{ReadOnly: true})
+	s := e.Stats()
+	if want := deferredOf(e) + s.TableBytes; s.PendingBytes < want {
+		t.Errorf("%d bytes are pending, want %d at least", s.PendingBytes, want)
+	}
+}
+
+// One value that cannot be read keeps those of its log segment as they are, and other merges go on.
+func TestMerge_setsDamagedDeferredValuesAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := deferring(t)
+		name := named(t, files, ".log")[0]
+		data := content(t, files, name)
+		data[bytes.Index(data, deferredValue(33))+100] ^= 1
+		put(t, files, name, data)
+		o := deferringOptions()
+		o.Tuning.IdleAfter = time.Second
+		e := mustOpen(t, files, o)
+		<-time.After(time.Minute)
+		snapshot, err := e.Snapshot()
+		ok(t, err)
+		if _, _, err := snapshot.Get(dataKey("%04d", 33), nil); !errors.Is(err, corrupt.Err) {
+			t.Errorf("the damaged value: %v", err)
+		}
+		if got, _ := get(t, e, dataKey("%04d", 5)); got != string(deferredValue(5)) {
+			t.Error("another value is not what was put")
+		}
+		if s := e.Stats(); s.YoungRuns > 0 {
+			t.Errorf("%d young runs are left", s.YoungRuns)
+		}
+		ok(t, e.Close())
+	})
+}
+
+// A flush whose memtable is not the last one leaves the rest of its large values in the log.
+func TestFlush_defersLargeValuesWhenAnotherMemtableWaits(t *testing.T) {
+	begun, waits := make(chan struct{}), make(chan struct{})
+	var tables atomic.Int64
+	files := faultfs.New(memfs.New(), func(op faultfs.Op) error {
+		if op.Kind == faultfs.Create && filepath.Ext(op.Name) == tableSuffix && tables.Add(1) == 2 {
+			close(begun)
+			<-waits
+		}
+		return nil
+	})
+	o := deferringOptions()
+	o.Tuning.MemtableBytes, o.Tuning.SampleBytes = 128<<10, 1<<10
+	e := mustOpen(t, files, o)
+	ok(t, commit(e, dataKey("%04d", 0), []byte("small")))
+	ok(t, commit(e, dataKey("%04d", deferredValues), []byte("small")))
+	ok(t, e.Flush()) // what follows lies within
+	i := 0
+	fill := func() {
+		for before := e.Stats().Flushes + uint64(len(e.state.Load().Sealed)); i < deferredValues &&
+			e.Stats().Flushes+uint64(len(e.state.Load().Sealed)) == before; i++ {
+			ok(t, commit(e, dataKey("%04d", i*7%deferredValues), deferredValue(i*7%deferredValues)))
+		}
+	}
+	fill()
+	<-begun
+	fill()
+	close(waits)
+	waitFor(e, func() bool { return len(e.sealed) == 0 })
+	if n := deferredOf(e); n < 64<<10 || n > 128<<10 {
+		t.Errorf("%d bytes are deferred, of two memtables of 128 KiB", n)
+	}
+	for ; i < deferredValues; i++ {
+		ok(t, commit(e, dataKey("%04d", i*7%deferredValues), deferredValue(i*7%deferredValues)))
+	}
+	wantDeferredValues(t, e)
+}
