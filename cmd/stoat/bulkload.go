@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat"
@@ -11,22 +12,26 @@ import (
 )
 
 func bulkLoadCommand() *command {
+	flags := newFlags()
+	into := bucketFlag(flags)
 	return &command{
 		name:      "bulk-load",
 		arguments: "DB [FILE]",
-		summary:   "load a dump of the root bucket fast, all or nothing",
+		summary:   "load a dump of one bucket fast, all or nothing",
 		details: `
 Without FILE, or if it is -, the dump comes from standard input. The database is
 created if need be; what it holds already stays, unless the dump has the same
 key.
 
-The lines are those of dump and load, but only keys of the root bucket: load is
-the command for all else. They go in one transaction of any size, straight to
-tables; keys in ascending order are the fastest. After an error or an interrupt
-nothing of them is in the database. The dump may be compressed with gzip or
-zstd.`,
+The lines are those of dump and load, but only keys of one bucket that stay, and
+its sequence if that is 0: load is the command for all else. With -bucket, lines
+of the root bucket, as any program can write them, go to that bucket, as those
+that name it do. They go in one transaction of any size,
+straight to tables; keys in ascending order are the fastest. After an error or
+an interrupt nothing of them is in the database. The dump may be compressed with
+gzip or zstd.`,
 		min: 1, max: 2,
-		flags: newFlags(),
+		flags: flags,
 		run: func(s *stdio, args []string) error {
 			ctx, stop := interruptible()
 			defer stop()
@@ -35,13 +40,13 @@ zstd.`,
 				return err
 			}
 			defer in.close()
-			return bulkLoad(ctx, s, args[0], in)
+			return bulkLoad(ctx, s, args[0], *into, in)
 		},
 	}
 }
 
-// bulkLoad reads a dump into a database in one transaction.
-func bulkLoad(ctx context.Context, s *stdio, dir string, from *input) error {
+// bulkLoad reads a dump into a bucket of a database in one transaction.
+func bulkLoad(ctx context.Context, s *stdio, dir string, into path, from *input) error {
 	lines := newLineReader(from)
 	version, err := readHeader(lines, from.name) // before the database is created
 	if err == nil {
@@ -55,7 +60,7 @@ func bulkLoad(ctx context.Context, s *stdio, dir string, from *input) error {
 		return err
 	}
 	l := &bulkLoader{
-		from: from, lines: lines, progress: newProgress(s, "bulk-load", from.size()),
+		into: into, from: from, lines: lines, progress: newProgress(s, "bulk-load", from.size()),
 	}
 	start := time.Now()
 	err = l.run(ctx, db)
@@ -85,6 +90,7 @@ func countedEntries(n int64) string {
 
 // bulkLoader reads the entries of one dump. It is not safe for concurrent use.
 type bulkLoader struct {
+	into     path
 	from     *input
 	lines    *lineReader
 	progress *meter.Line
@@ -98,7 +104,11 @@ type bulkLoader struct {
 func (l *bulkLoader) run(ctx context.Context, db *stoat.DB) error {
 	loading, cancel := context.WithCancel(ctx)
 	defer cancel()
-	err := db.Load(loading, func(yield func(key, value []byte) bool) {
+	names := make([][]byte, len(l.into))
+	for i, name := range l.into {
+		names[i] = []byte(name)
+	}
+	err := db.LoadBucket(loading, names, func(yield func(key, value []byte) bool) {
 		if l.err = l.each(ctx, yield); l.err != nil {
 			cancel() // which rolls back
 		}
@@ -122,12 +132,15 @@ func (l *bulkLoader) each(ctx context.Context, yield func(key, value []byte) boo
 		if err := interrupted(ctx); err != nil {
 			return err
 		}
-		e, end, err := rootEntry(line)
+		e, k, err := l.entry(line)
 		if err != nil {
 			return err
 		}
-		if end {
+		if k == endKind {
 			break
+		}
+		if k == bucketKind {
+			continue
 		}
 		if !yield(e.key, e.value) {
 			return nil // Load says why
@@ -143,30 +156,27 @@ func (l *bulkLoader) each(ctx context.Context, yield func(key, value []byte) boo
 	return nil
 }
 
-// rootEntry returns the entry of the root bucket that is on a line; end reports that it is the last
-// line instead.
-func rootEntry(line []byte) (e entry, end bool, err error) {
+// entry returns the entry that is on a line, if it is one: the kind says what it is else.
+func (l *bulkLoader) entry(line []byte) (e entry, k kind, err error) {
 	r, err := parseRecord(line)
 	if err != nil {
-		return e, false, err
+		return e, 0, err
 	}
-	k, err := r.kind()
+	k, err = r.kind()
 	switch at := r.path(); {
 	case err != nil:
-		return e, false, err
+		return e, 0, err
 	case k == headerKind:
-		return e, false, errSecondHeader
-	case len(at) > 0:
-		return e, false, fmt.Errorf("this belongs to the bucket %s, and only the root bucket can be "+
-			"bulk-loaded: use \"stoat load\"", at.String())
-	case k == bucketKind:
-		return e, false, errors.New("this is a sequence, and only keys and values can be bulk-loaded: " +
-			"use \"stoat load\"")
-	case k == endKind:
-		return e, true, nil
+		return e, 0, errSecondHeader
+	case len(at) > 0 && !slices.Equal(at, l.into):
+		return e, 0, fmt.Errorf("this belongs to the bucket %s, and only one bucket can be bulk-loaded: "+
+			"say which with -bucket, or use \"stoat load\"", at.String())
+	case k == bucketKind && *r.Sequence > 0:
+		return e, 0, errors.New("this is a sequence, and only keys and values can be bulk-loaded: use " +
+			"\"stoat load\"")
 	case r.Expires != nil:
-		return e, false, errors.New("this expires, and only keys and values that stay can be " +
-			"bulk-loaded: use \"stoat load\"")
+		return e, 0, errors.New("this expires, and only keys and values that stay can be bulk-loaded: " +
+			"use \"stoat load\"")
 	}
-	return r.entry(), false, nil
+	return r.entry(), k, nil
 }

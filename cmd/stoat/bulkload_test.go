@@ -75,9 +75,9 @@ func TestBulkLoad_loadsAllOrNothing(t *testing.T) {
 		`{"key":"a","value":"b","colour":"red"}`: "no field of a dump",
 		`{"stoat":2}`:                            "a second header",
 		`{"key":"","value":"b"}`:                 "key",
-		`{"bucket":["a","b"],"key":"c","value":""}`: `the bucket a/b, and only the root bucket`,
-		`{"bucket64":["/w=="],"sequence":0}`:        `the bucket \xff, and only the root bucket`,
-		`{"bucket":["a"],"sequence":7}`:             `use "stoat load"`,
+		`{"bucket":["a","b"],"key":"c","value":""}`: `the bucket a/b, and only one bucket`,
+		`{"bucket64":["/w=="],"sequence":0}`:        `the bucket \xff, and only one bucket`,
+		`{"bucket":["a"],"sequence":7}`:             `say which with -bucket`,
 		`{"sequence":7}`:                            `a sequence, and only keys and values`,
 	} {
 		t.Run(line, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestBulkLoad_loadsNothingWhenInterrupted(t *testing.T) {
 		s := newStdio(&interrupter{strings.NewReader(text), after, cancel}, &out, io.Discard)
 		in, err := openDump(ctx, s, nil)
 		if err == nil {
-			err = bulkLoad(ctx, s, db, in)
+			err = bulkLoad(ctx, s, db, nil, in)
 		}
 		if !errors.Is(err, errInterrupted) || err.Error() != "interrupted; nothing was loaded" {
 			t.Errorf("interrupted after %d bytes, it returns %v", after, err)
@@ -144,5 +144,28 @@ func TestBulkLoad_loadsNothingWhenInterrupted(t *testing.T) {
 		if _, err := os.Stat(db); err == nil {
 			equal(t, output(t, "scan", db), "")
 		}
+	}
+}
+
+func TestBulkLoad_loadsIntoABucket(t *testing.T) {
+	root := rootDump(3000)
+	named := strings.ReplaceAll(root, `{"key"`, `{"bucket":["a","b"],"key"`)
+	named = strings.Replace(named, "}\n", "}\n"+`{"bucket":["a","b"],"sequence":0}`+"\n", 1)
+	for _, text := range []string{root, named} {
+		db := filepath.Join(t.TempDir(), "db")
+		output(t, "put", db, "other", "value")
+		r := execute(t, text, "bulk-load", "-bucket", "a/b", db)
+		if r.code != exitOK || !strings.HasPrefix(r.out, "3,000 entries, ") {
+			t.Fatalf("exit code %d, it prints %s%s", r.code, r.out, r.err)
+		}
+		want := filepath.Join(t.TempDir(), "db")
+		output(t, "put", want, "other", "value")
+		if r := execute(t, named, "load", want); r.code != exitOK {
+			t.Fatal(r.err)
+		}
+		equal(t, output(t, "dump", db), output(t, "dump", want))
+		fails(t, execute(t, named, "bulk-load", "-bucket", "c", db), exitError,
+			"this belongs to the bucket a/b", "nothing was loaded")
+		equal(t, output(t, "dump", db), output(t, "dump", want))
 	}
 }

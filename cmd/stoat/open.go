@@ -58,7 +58,10 @@ func update(s *stdio, dir string, fn func(tx *stoat.Tx) error) error {
 // because the log keeps what closing could not tidy up, and the next command tries again.
 func closeAfter(s *stdio, db *stoat.DB, outcome error) error {
 	err := db.Close()
-	if outcome != nil || err == nil {
+	switch {
+	case errors.Is(outcome, stoat.ErrNoSpace) && errors.Is(err, stoat.ErrNoSpace):
+		return outcome // one of them says it
+	case outcome != nil || err == nil:
 		return errors.Join(outcome, err)
 	}
 	advice := ""

@@ -54,6 +54,10 @@ func (e *Engine) BeginLoad(ctx context.Context) (*Loader, error) {
 	return &Loader{w: w, filling: new(sorter.Sorter), writing: new(sorter.Sorter)}, nil
 }
 
+// Writer returns the transaction of the load, for what is written beside the pairs, and under other
+// keys.
+func (l *Loader) Writer() *Writer { return l.w }
+
 // Put sets key to value. Both are copied.
 func (l *Loader) Put(key, value []byte) error {
 	if err := l.w.engine.writable(); err != nil {
