@@ -42,12 +42,11 @@ type Options struct {
 type Space interface {
 	// Put is that of [stoat.Bucket], and so are the others.
 	Put(key, value []byte) error
-	PutTTL(key, value []byte, ttl time.Duration) error // that of [stoat.Bucket]
-	PutUntil(key, value []byte, at time.Time) error    // that of [stoat.Bucket]
-	DeleteRange(r stoat.Range) error                   // that of [stoat.Bucket]
-	NextSequence() (uint64, error)                     // that of [stoat.Bucket]
-	Sequence() (uint64, error)                         // that of [stoat.Bucket]
-	SetSequence(n uint64) error                        // that of [stoat.Bucket]
+	PutUntil(key, value []byte, at time.Time) error // that of [stoat.Bucket]
+	DeleteRange(r stoat.Range) error                // that of [stoat.Bucket]
+	NextSequence() (uint64, error)                  // that of [stoat.Bucket]
+	Sequence() (uint64, error)                      // that of [stoat.Bucket]
+	SetSequence(n uint64) error                     // that of [stoat.Bucket]
 	// CreateBucketIfNotExists is that of [stoat.Bucket].
 	CreateBucketIfNotExists(name []byte) (*stoat.Bucket, error)
 }

@@ -18,9 +18,6 @@ import (
 // cacheBytes bounds what Badger keeps decoded, for blocks and for indexes.
 const cacheBytes = 32 << 20
 
-// ttlMax is the longest time to live: what would live longer expires in 200 years.
-const ttlMax = 200 * 365 * 24 * time.Hour
-
 // badgerSource is a database of Badger: the newest version of each key. It is not safe for
 // concurrent use.
 //
@@ -144,11 +141,11 @@ func (s *badgerSource) entry(job *intake.Job, item *badger.Item) (n int, err err
 		if item.ExpiresAt() == 0 {
 			return to.Put(item.Key(), value)
 		}
-		ttl := min(time.Until(expiry(item.ExpiresAt())), ttlMax)
-		if ttl <= 0 {
+		at := expiry(item.ExpiresAt())
+		if !at.After(time.Now()) {
 			return errExpired // since the iterator has met it
 		}
-		return to.PutTTL(item.Key(), value, ttl)
+		return to.PutUntil(item.Key(), value, at)
 	})
 	if errors.Is(err, errExpired) {
 		return n, nil
@@ -162,7 +159,7 @@ func (s *badgerSource) entry(job *intake.Job, item *badger.Item) (n int, err err
 // errExpired reports an entry that is not worth importing any more.
 var errExpired = errors.New("expired")
 
-// expiry returns the moment so many seconds after 1970, or one that is beyond any ttlMax.
+// expiry returns the moment so many seconds after 1970, or one that is thousands of years ahead.
 func expiry(seconds uint64) time.Time {
 	return time.Unix(int64(min(seconds, math.MaxInt32*64)), 0)
 }
