@@ -25,6 +25,12 @@ const (
 	sqliteNotADB   = 26
 )
 
+// Result codes of SQLite, with what extends them.
+const (
+	sqliteCantInit       = 1288
+	sqliteReadOnlyFolder = 1544
+)
+
 // sqliteSource is a database of SQLite: a bucket for each table, an entry for each row. It is not
 // safe for concurrent use.
 //
@@ -58,8 +64,7 @@ func openSQLite(name string, o sqliteOptions) (source, error) {
 		return nil, err
 	}
 	err = s.open("")
-	if codeOf(err) == sqliteCantOpen && s.walBytes() == 0 {
-		// A folder that cannot be written to has no room for what readers of a log share.
+	if noSharedMemory(err) && s.walBytes() == 0 {
 		err = s.open("&immutable=1")
 	}
 	if err != nil {
@@ -143,6 +148,17 @@ func codeOf(err error) int {
 		return 0
 	}
 	return e.Code() & 0xff
+}
+
+// noSharedMemory reports whether SQLite cannot make the file that readers of a log share, as in a
+// folder that cannot be written to. Without a log there is no need of it.
+func noSharedMemory(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	return e.Code() == sqliteReadOnlyFolder || e.Code() == sqliteCantInit ||
+		codeOf(err) == sqliteCantOpen
 }
 
 // list reads which tables there are.

@@ -264,3 +264,17 @@ func TestSQLite_refusesWhatItCannotRead(t *testing.T) {
 	ok(t, os.WriteFile(damaged, data[:len(data)/2], 0o600))
 	fails(t, exitError, "is damaged, and", "-sqlite", damaged, db)
 }
+
+func TestSQLite_refusesWhatACrashLeftHalfWritten(t *testing.T) {
+	file, _ := sqliteFile(t, `CREATE TABLE a (x)`, `INSERT INTO a
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+		SELECT hex(randomblob(500)) FROM n`,
+		`PRAGMA cache_size = 2`, `BEGIN`, `UPDATE a SET x = 'y' || x`)
+	crashed := filepath.Join(t.TempDir(), "crashed.db")
+	for _, suffix := range []string{"", "-journal"} {
+		data, err := os.ReadFile(file + suffix)
+		ok(t, err)
+		ok(t, os.WriteFile(crashed+suffix, data, 0o600))
+	}
+	fails(t, exitError, "was not closed", "-sqlite", crashed, filepath.Join(t.TempDir(), "db"))
+}
