@@ -71,7 +71,7 @@ func (e *Engine) makeLock(name string) error {
 		_, err = e.loadManifest(found)
 	}
 	if err != nil {
-		return err
+		return e.tellCopy(err, found)
 	}
 	file, err := e.folder.Create(name)
 	if errors.Is(err, fs.ErrExist) {

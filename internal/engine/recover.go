@@ -70,7 +70,7 @@ func (e *Engine) load(found files) error {
 	e.numbers.Store(found.highest + 1)
 	state, err := e.loadManifest(found)
 	if err != nil {
-		return err
+		return e.tellCopy(err, found)
 	}
 	if state == nil {
 		return e.create(found)
@@ -139,11 +139,31 @@ func (e *Engine) loadManifest(found files) (*manifest.State, error) {
 	case found.foreign != "":
 		return nil, fmt.Errorf("the folder holds %q and no Stoat database; "+
 			"choose an empty folder: %w", found.foreign, corrupt.ErrFormat)
+	case data && len(found.manifests) > 0:
+		last := manifest.Name(found.manifests[len(found.manifests)-1])
+		return nil, corrupt.New(filepath.Join(e.dir, last), 0, "the manifest is cut off, and the folder "+
+			"has data; restore the file, or run: stoat salvage")
 	case data:
 		return nil, corrupt.New(e.dir, 0, "the folder has data and no manifest; "+
 			"restore the file MANIFEST-*, or run: stoat salvage")
 	}
 	return nil, nil
+}
+
+// tellCopy adds to the error of a manifest that is damaged or missing that its copy can be read.
+// Nothing is built on the copy, whose end may be missing: edits are not synced there, and one that
+// only deletes leaves no other trace.
+func (e *Engine) tellCopy(err error, found files) error {
+	if !errors.Is(err, corrupt.Err) {
+		return err
+	}
+	copied, copyErr := manifest.LoadCopy(e.folder, e.dir)
+	if n := len(found.manifests); copyErr != nil || n > 0 && copied.Number < found.manifests[n-1] {
+		return err
+	}
+	return fmt.Errorf("%w; its copy %s is there, but may lack the newest changes: to look at what it "+
+		"has, open the database read-only, and to write to it again, salvage it or restore a backup",
+		err, manifest.CopyName(copied.Number))
 }
 
 // hasData reports whether a folder without a manifest holds more than establish writes before that

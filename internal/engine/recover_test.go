@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -152,6 +154,43 @@ func TestOpen_afterCrashesInARow(t *testing.T) {
 		disk = disk.Crash(rng)
 		if t.Failed() {
 			return
+		}
+	}
+}
+
+// A manifest that is cut off or lost is told as what it is, with the copy that is there.
+func TestOpen_namesTheCopyOfADamagedManifest(t *testing.T) {
+	disk := memfs.New()
+	e := mustOpen(t, disk, calm())
+	mustCommit(t, e, "a")
+	ok(t, e.Close())
+	name := named(t, disk, "MANIFEST")[0]
+	whole := content(t, disk, name)
+	flipped := bytes.Clone(whole)
+	flipped[len(flipped)/2] ^= 1
+	for what, left := range map[string][]byte{
+		"is cut off": whole[:len(whole)/2], "cut off": {}, "no manifest": nil, "checksum": flipped,
+	} {
+		damaged := disk.CrashKeepAll()
+		if put(t, damaged, name, left); left == nil {
+			ok(t, damaged.Remove("db/"+name))
+		}
+		before := image(t, damaged)
+		_, err := Open(damaged, "db", calm())
+		if !errors.Is(err, corrupt.Err) || !strings.Contains(err.Error(), name+".copy is there") ||
+			!strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "read-only") {
+			t.Errorf("%s: the error is %v", what, err)
+		}
+		wantImage(t, damaged, before)
+		o := calm()
+		o.ReadOnly = true
+		reader, err := Open(damaged, "db", o)
+		ok(t, err)
+		wantWords(t, reader, "a")
+		ok(t, damaged.Remove("db/"+name+".copy"))
+		_, err = Open(damaged, "db", calm())
+		if !errors.Is(err, corrupt.Err) || strings.Contains(err.Error(), "copy") {
+			t.Errorf("%s, and no copy: the error is %v", what, err)
 		}
 	}
 }
