@@ -14,7 +14,7 @@ import (
 )
 
 // Without its manifest a database is a heap of tables. Each manifest therefore has a copy beside it
-// for who repairs what is damaged: opening a database for writing never looks at it. It is as
+// for who repairs what is damaged: opening a database for writing builds nothing on it. It is as
 // durable as the manifest when that is started, which is when a database is closed, too; edits, and
 // the manifest of a database that has no files yet, reach it when the system pleases. A copy that
 // cannot be written is given up until the next manifest is started: it must not be why something
