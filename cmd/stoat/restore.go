@@ -15,9 +15,11 @@ func restoreCommand() *command {
 		summary:   "make a new database out of a backup",
 		details: `
 NEWDB must not exist, or be an empty folder; DIR stays as it is. All is read and
-verified. To put the new database in the place of the old one, keep the old
-folder under another name until you know that you do not need it. For backups of
-the new database, choose another folder than DIR.
+verified. To put the new database in the place of the old one, end the programs
+that have the old one open, and keep its folder under another name until you
+know that you do not need it. A program that still has it open gets errors when
+it commits, and leaves the new one alone. For backups of the new database,
+choose another folder than DIR.
 
 FILE is what "stoat backup DB -" has written, and - is that on standard input.
 It may be compressed with gzip or zstd. If it was cut off or is damaged, the
