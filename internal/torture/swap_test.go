@@ -113,10 +113,11 @@ func (s *swap) play() error {
 
 // before does it, if it is its turn.
 func (s *swap) before(op faultfs.Op) error {
-	if s.done.Load() && op.Kind == faultfs.OpenFolder && op.Name == "db" {
+	opens := op.Kind == faultfs.OpenFolder && op.Name == "db"
+	if opens && s.done.Load() {
 		return errGone
 	}
-	if s.runner.db == nil || s.operations.Add(1) != s.at || s.kind == nothing {
+	if opens || s.runner.db == nil || s.operations.Add(1) != s.at || s.kind == nothing {
 		return nil
 	}
 	if err := s.swap(); err != nil {
