@@ -140,3 +140,47 @@ func BenchmarkPut(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkInsertAll stores records in one transaction, with a unique index and another one, whose
+// values come in no order.
+func BenchmarkInsertAll(b *testing.B) {
+	type row struct {
+		ID    int64  `stoat:"id,key"`
+		Email string `stoat:"email,unique"`
+		Age   int32  `stoat:"age,index"`
+	}
+	const rows = 100_000
+	all := func(yield func(*row) bool) {
+		for i := range rows {
+			n := uint32(i) * 2654435761
+			if !yield(&row{int64(i), fmt.Sprintf("%08x@example.org", n), int32(n % 90)}) {
+				return
+			}
+		}
+	}
+	for name, insert := range map[string]func(tx *stoat.Tx, c *record.Collection[row]) error{
+		"loop": func(tx *stoat.Tx, c *record.Collection[row]) error {
+			for r := range all {
+				if err := c.Insert(tx, r); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"all": func(tx *stoat.Tx, c *record.Collection[row]) error {
+			_, err := c.InsertAll(tx, all)
+			return err
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				db, err := stoat.Open(b.TempDir(), nil)
+				ok(b, err)
+				c := mustOpen[row](b, db, "rows", nil)
+				update(b, db, func(tx *stoat.Tx) error { return insert(tx, c) })
+				ok(b, db.Close())
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*rows), "ns/record")
+		})
+	}
+}

@@ -29,6 +29,7 @@ type Query[T any] struct {
 	offset  int
 	fields  []*column // of rows
 	loop    bool      // it runs for the body of a loop, which may write
+	stays   bool      // and that body moves no record from one range to another
 	err     error
 }
 
@@ -76,6 +77,11 @@ func (q Query[T]) Filter(fn func(*T) bool) Query[T] {
 
 // OrderBy sorts by the fields, and records with the same values by their keys. Several fields are
 // in one call; without fields it sorts by the keys alone.
+//
+// Where neither the key nor an index gives the order, it sorts in memory, whatever
+// [stoat.Options.MemoryLimit] says: with a limit as many records as that, and otherwise the fields
+// of the order and the keys of the whole result, with the records if those are few. An index, or a
+// limit, avoids that; [Query.Explain] tells.
 func (q Query[T]) OrderBy(fields ...string) Query[T] {
 	if q.after != nil {
 		return q.fail(errors.New("query, order: call OrderBy before After"))

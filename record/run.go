@@ -73,7 +73,7 @@ func (r *run[T]) pass(i *item[T]) error {
 // walk calls fn for every record that fulfils the query, in the order of the path. If whole is
 // false, it does not read records.
 func (r *run[T]) walk(whole bool, fn func(*item[T]) error) error {
-	if len(r.path.ranges) > 1 && r.writes {
+	if len(r.path.ranges) > 1 && r.writes && !r.q.stays {
 		return r.walkFound(whole, fn)
 	}
 	for n := range r.path.ranges {
@@ -270,12 +270,14 @@ func comparePlaced(a, b placed) int {
 }
 
 // sort brings the records into order, in memory, and passes them on. With a limit it keeps at most
-// about twice as many as are wanted.
+// about twice as many as are wanted. Of records that are larger in all than sortedBytes it keeps
+// the places only, and reads them again.
 func (r *run[T]) sort() error {
 	top := r.q.top()
 	var kept []placed
 	full := false // the one at top-1, and what is after it, is not before any of those left out
 	var spare []byte
+	size, again := 0, false
 	err := r.walk(true, func(i *item[T]) error {
 		p, err := r.place(spare[:0], i)
 		if err != nil {
@@ -286,11 +288,23 @@ func (r *run[T]) sort() error {
 			return nil
 		}
 		spare = nil
+		if size += len(p.value); size > sortedBytes && !again {
+			again = true
+			for i := range kept {
+				kept[i].value = nil
+			}
+		}
+		if again {
+			p.value = nil
+		}
 		kept = append(kept, p)
 		if len(kept)-top >= max(top, sortedMin) {
 			slices.SortFunc(kept, comparePlaced)
 			clear(kept[top:])
-			kept, full = kept[:top], true
+			kept, full, size = kept[:top], true, 0
+			for i := range kept {
+				size += len(kept[i].value)
+			}
 		}
 		return nil
 	})
@@ -302,13 +316,25 @@ func (r *run[T]) sort() error {
 	}
 	slices.SortFunc(kept, comparePlaced)
 	for _, p := range kept {
-		r.item.set(p.order[len(p.order)-p.keyBytes:], p.value)
+		key := p.order[len(p.order)-p.keyBytes:]
+		if again {
+			if p.value, err = r.s.find(key); err != nil {
+				return err
+			}
+			if p.value == nil {
+				continue // it was deleted since
+			}
+		}
+		r.item.set(key, p.value)
 		if err := r.pass(&r.item); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// sortedBytes is how many bytes of records a sort keeps in memory.
+const sortedBytes = 16 << 20
 
 // sortedMin is how many records more than are wanted a sort keeps at least, so that it seldom has
 // to find out which those are.

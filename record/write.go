@@ -153,6 +153,11 @@ func (c *Collection[T]) update(s *session, key []byte, fn func(*T) error) error 
 	if err != nil {
 		return err
 	}
+	return c.alter(s, key, old, fn)
+}
+
+// alter replaces a stored record by what fn makes of it.
+func (c *Collection[T]) alter(s *session, key, old []byte, fn func(*T) error) error {
 	r := new(T)
 	if err := c.decode(old, r); err != nil {
 		return err
@@ -160,6 +165,7 @@ func (c *Collection[T]) update(s *session, key []byte, fn func(*T) error) error 
 	if err := fn(r); err != nil {
 		return err
 	}
+	var err error
 	if s.key, err = c.appendKeyOf(s.key[:0], r); err != nil {
 		return err
 	}

@@ -1,0 +1,233 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/tuple"
+)
+
+// Grouping is a query whose records are put together by the values of some fields. It is immutable,
+// as queries are.
+type Grouping[T any] struct {
+	q   Query[T]
+	by  []*column
+	of  []*column
+	err error
+}
+
+// Group is the records of a result that have the same values in the fields of a [Grouping].
+type Group struct {
+	Values tuple.Tuple // of the fields that the records are grouped by
+	Count  uint64      // of records
+	fields []aggregate
+}
+
+// aggregate is what is known of a field of numbers in a group.
+type aggregate struct {
+	name             string
+	sum, least, most float64
+}
+
+// GroupBy puts the records of the result together that have the same values in the fields:
+//
+//	for g, err := range orders.Query().GroupBy("city").Of("amount").All(tx) {
+//		fmt.Println(g.Values[0], g.Count, g.Sum("amount"))
+//	}
+//
+// The query must have neither a limit nor an offset.
+func (q Query[T]) GroupBy(fields ...string) Grouping[T] {
+	g := Grouping[T]{q: q, err: q.err}
+	if g.err == nil && (!q.entire() || len(fields) == 0) {
+		g.err = q.c.wrap(errors.New("group by: name fields, and group without Limit, Offset and After"))
+	}
+	for _, name := range fields {
+		if g.err != nil {
+			return g
+		}
+		c, err := q.c.shape.column(name)
+		if err == nil && (!c.ordered() || c.list) {
+			err = fmt.Errorf("field %s has the type %s, which has no order", name, c.typ)
+		}
+		g.by, g.err = append(g.by, c), q.c.wrap(err)
+	}
+	return g
+}
+
+// Of names the fields of numbers that [Group] has the sum, the average and the extremes of.
+func (g Grouping[T]) Of(fields ...string) Grouping[T] {
+	g.of = slices.Clone(g.of)
+	for _, name := range fields {
+		if g.err != nil {
+			return g
+		}
+		var c *column
+		c, g.err = g.q.number(name)
+		g.of = append(g.of, c)
+	}
+	return g
+}
+
+// All returns a loop over the groups in the order of their values. Where the key or an index gives
+// that order, it keeps one group in memory at a time, and otherwise all of them. After an error it
+// ends.
+func (g Grouping[T]) All(tx *stoat.Tx) iter.Seq2[Group, error] {
+	return func(yield func(Group, error) bool) {
+		loop(yield, func(each func(Group) error) error {
+			if g.err != nil {
+				return g.err
+			}
+			g.q.order, g.q.reverse = g.by, false
+			p, err := g.q.plan()
+			if err != nil {
+				return err
+			}
+			if p.sorted {
+				return g.stream(tx, each)
+			}
+			return g.collect(tx, each)
+		})
+	}
+}
+
+// Distinct returns a loop over the different values that the fields have in the result, in their
+// order. In all else it is like [Query.GroupBy].
+func (q Query[T]) Distinct(tx *stoat.Tx, fields ...string) iter.Seq2[tuple.Tuple, error] {
+	return func(yield func(tuple.Tuple, error) bool) {
+		for g, err := range q.GroupBy(fields...).All(tx) {
+			if !yield(g.Values, err) {
+				return
+			}
+		}
+	}
+}
+
+// stream passes groups on that come one after the other.
+func (g *Grouping[T]) stream(tx *stoat.Tx, each func(Group) error) error {
+	var group *Group
+	var current, next []byte
+	ended := false
+	err := g.q.run(tx, g.needs(), func(i *item[T]) error {
+		var err error
+		if next, err = g.appendValues(next[:0], i); err != nil {
+			return err
+		}
+		if group == nil || !bytes.Equal(current, next) {
+			if group != nil {
+				if err := each(*group); err != nil {
+					ended = true
+					return err
+				}
+			}
+			current, next = next, current
+			if group, err = g.newGroup(current); err != nil {
+				return err
+			}
+		}
+		return addTo(group, g.of, i)
+	})
+	if err == nil && group != nil && !ended {
+		err = each(*group)
+	}
+	return err
+}
+
+// collect passes groups on that are complete only at the end.
+func (g *Grouping[T]) collect(tx *stoat.Tx, each func(Group) error) error {
+	groups := map[string]*Group{}
+	g.q.order = nil
+	var values []byte
+	err := g.q.run(tx, g.needs(), func(i *item[T]) error {
+		var err error
+		if values, err = g.appendValues(values[:0], i); err != nil {
+			return err
+		}
+		group := groups[string(values)]
+		if group == nil {
+			if group, err = g.newGroup(values); err != nil {
+				return err
+			}
+			groups[string(values)] = group
+		}
+		return addTo(group, g.of, i)
+	})
+	if err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		if err := each(*groups[key]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// needs returns what groups need of the records.
+func (g *Grouping[T]) needs() needs { return needs{columns: slices.Concat(g.by, g.of)} }
+
+// appendValues appends the elements that tell the group of a record.
+func (g *Grouping[T]) appendValues(dst []byte, i *item[T]) ([]byte, error) {
+	for _, c := range g.by {
+		var err error
+		if dst, err = i.append(dst, c); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// newGroup returns the empty group of the values.
+func (g *Grouping[T]) newGroup(values []byte) (*Group, error) {
+	group := &Group{fields: make([]aggregate, len(g.of))}
+	for n, c := range g.of {
+		group.fields[n].name = c.name
+	}
+	var err error
+	group.Values, err = tuple.Decode(values)
+	return group, err
+}
+
+// addTo adds a record to a group.
+func addTo[T any](g *Group, of []*column, i *item[T]) error {
+	for n, c := range of {
+		v, err := i.float(c)
+		if err != nil {
+			return err
+		}
+		f := &g.fields[n]
+		if g.Count == 0 {
+			f.least, f.most = v, v
+		}
+		f.sum, f.least, f.most = f.sum+v, min(f.least, v), max(f.most, v)
+	}
+	g.Count++
+	return nil
+}
+
+// field returns what is known of a field, which is nothing if it was not named by [Grouping.Of].
+func (g *Group) field(name string) aggregate {
+	for _, f := range g.fields {
+		if f.name == name {
+			return f
+		}
+	}
+	return aggregate{}
+}
+
+// Sum returns the sum of a field that [Grouping.Of] names; of another one it is 0, as are the
+// others.
+func (g *Group) Sum(field string) float64 { return g.field(field).sum }
+
+// Avg returns the average of a field.
+func (g *Group) Avg(field string) float64 { return g.field(field).sum / float64(max(g.Count, 1)) }
+
+// Min returns the least value of a field.
+func (g *Group) Min(field string) float64 { return g.field(field).least }
+
+// Max returns the greatest value of a field.
+func (g *Group) Max(field string) float64 { return g.field(field).most }
