@@ -66,7 +66,7 @@ func dumpOf(t testing.TB, db *stoat.DB) string {
 	return text.String()
 }
 
-func dumpSpace(t testing.TB, text *strings.Builder, path string, s keySpace) {
+func dumpSpace(t testing.TB, text *strings.Builder, path string, s stoat.KeySpace) {
 	n, err := s.Sequence()
 	ok(t, err)
 	fmt.Fprintf(text, "%s: %d\n", path, n)

@@ -11,7 +11,7 @@ import (
 )
 
 func TestBucket_unknownNameIsNotFound(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		put(t, s, "key")
 		for _, name := range []string{"key", "other"} {
 			_, err := s.Bucket([]byte(name))
@@ -22,7 +22,7 @@ func TestBucket_unknownNameIsNotFound(t *testing.T) {
 }
 
 func TestCreateBucket_existingNameIsAnError(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		put(t, create(t, s, "x"), "a")
 		_, err := s.CreateBucket([]byte("x"))
 		wantErr(t, err, stoat.ErrBucketExists)
@@ -33,7 +33,7 @@ func TestCreateBucket_existingNameIsAnError(t *testing.T) {
 }
 
 func TestCreateBucketIfNotExists_createsOnce(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		for _, key := range []string{"a", "b"} {
 			b, err := s.CreateBucketIfNotExists([]byte("x"))
 			ok(t, err)
@@ -56,7 +56,7 @@ func TestBucket_keysBucketsAndSequencesOfSpacesDoNotMix(t *testing.T) {
 		equalKeys(t, keysOf(tx.Buckets()), []string{"a", "b"})
 		equalKeys(t, keysOf(a.Buckets()), []string{"a"})
 		equalKeys(t, keysOf(b.Buckets()), nil)
-		for i, s := range []keySpace{tx, a, b, aa} {
+		for i, s := range []stoat.KeySpace{tx, a, b, aa} {
 			n, err := s.Sequence()
 			ok(t, err)
 			equal(t, n, uint64(i))
@@ -69,7 +69,7 @@ func TestBucket_keysBucketsAndSequencesOfSpacesDoNotMix(t *testing.T) {
 		put(t, a, "in a", "a")
 		put(t, b, "in b")
 		put(t, aa, "in a/a")
-		for i, s := range []keySpace{tx, a, b, aa} {
+		for i, s := range []stoat.KeySpace{tx, a, b, aa} {
 			ok(t, s.SetSequence(uint64(i)))
 		}
 		check(tx)
@@ -148,7 +148,7 @@ func TestDeleteBucket_handlesOfItReturnErrBucketNotFound(t *testing.T) {
 	db := memory(t)
 	update(t, db, func(tx *stoat.Tx) {
 		outer := create(t, tx, "outer")
-		handles := []keySpace{outer, bucket(t, tx, "outer")}
+		handles := []stoat.KeySpace{outer, bucket(t, tx, "outer")}
 		inner := create(t, outer, "inner")
 		handles = append(handles, inner, create(t, inner, "innermost"))
 		put(t, inner, "a")

@@ -1,6 +1,7 @@
 package stoat
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
@@ -92,6 +93,22 @@ func (c *Cursor) Expires() time.Time {
 		return time.Time{}
 	}
 	return expiry(c.cursor.Until())
+}
+
+// Delete removes the key that the cursor stands on, as [Bucket.Delete] does; the error is
+// [ErrNotFound] if it stands on none. The cursor stays where it is: Next goes to the key behind the
+// deleted one and Prev to the key before, in what the last First, Last or Seek saw. In that the
+// key still is, as with every other write.
+func (c *Cursor) Delete() error {
+	if err := c.in.checkWrite(); err != nil {
+		return err
+	}
+	if c.place != onKey {
+		return fmt.Errorf("the cursor stands on no key: %w", ErrNotFound)
+	}
+	s := c.in.session
+	s.scratch = append(s.scratch[:0], c.cursor.Key()...)
+	return s.delete(s.scratch)
 }
 
 // Err returns the first error that the cursor met. After one it moves no more.

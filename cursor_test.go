@@ -24,7 +24,7 @@ func lands(t *testing.T, key string) func(gotKey, gotValue []byte) {
 // transaction's own writes, and between other buckets from a memtable and from a table.
 func inEachCursorSetting(t *testing.T, fn func(t *testing.T, c *stoat.Cursor)) {
 	t.Helper()
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		put(t, s, "b", "d", "f")
 		fn(t, s.Cursor())
 	})
@@ -97,7 +97,7 @@ func TestCursor_newOneStandsBeforeTheFirst(t *testing.T) {
 }
 
 func TestCursor_emptyBucketHasNoPlace(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		c := s.Cursor()
 		for range 2 {
 			lands(t, "")(c.First())
@@ -113,7 +113,7 @@ func TestCursor_emptyBucketHasNoPlace(t *testing.T) {
 }
 
 func TestCursor_writesAppearWithTheNextPositioning(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		put(t, s, "b", "d", "f")
 		c := s.Cursor()
 		lands(t, "b")(c.First())

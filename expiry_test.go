@@ -12,7 +12,7 @@ import (
 )
 
 // wantAbsent fails the test if a key can be seen in any way.
-func wantAbsent(t *testing.T, s keySpace, key string) {
+func wantAbsent(t *testing.T, s stoat.KeySpace, key string) {
 	t.Helper()
 	_, err := s.Get([]byte(key))
 	wantErr(t, err, stoat.ErrNotFound)
@@ -108,7 +108,7 @@ func TestPutTTL_takesNoTimeThatHasPassed(t *testing.T) {
 }
 
 // wantTTL wants a key to expire after that time, or if that is 0, never.
-func wantTTL(t *testing.T, s keySpace, key string, want time.Duration) {
+func wantTTL(t *testing.T, s stoat.KeySpace, key string, want time.Duration) {
 	t.Helper()
 	ttl, expires, err := s.TTL([]byte(key))
 	ok(t, err)

@@ -24,7 +24,7 @@ func TestPrefix_coversExactlyTheKeysThatBeginWithIt(t *testing.T) {
 	db := memory(t)
 	update(t, db, func(tx *stoat.Tx) {
 		b := surround(t, tx, "b")
-		for _, s := range []keySpace{tx, b} {
+		for _, s := range []stoat.KeySpace{tx, b} {
 			put(t, s, keys...)
 			for prefix, want := range tests {
 				equalKeys(t, keysOf(s.Keys(stoat.Prefix([]byte(prefix)))), want)

@@ -50,7 +50,7 @@ var scanCases = map[string]struct {
 }
 
 // checkScans compares all scan cases with what s, which holds their keys, returns.
-func checkScans(t *testing.T, s keySpace) {
+func checkScans(t *testing.T, s stoat.KeySpace) {
 	t.Helper()
 	for name, test := range scanCases {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func surround(t *testing.T, tx *stoat.Tx, name string) *stoat.Bucket {
 }
 
 func TestScan_ownWritesInAnyRange(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		put(t, s, "c", "a", "bb", "b", "ba")
 		checkScans(t, s)
 	})
@@ -95,13 +95,13 @@ func TestScan_committedWritesInAnyRange(t *testing.T) {
 	})
 	ok(t, db.Flush())
 	update(t, db, func(tx *stoat.Tx) {
-		for _, s := range []keySpace{tx, bucket(t, tx, "x")} {
+		for _, s := range []stoat.KeySpace{tx, bucket(t, tx, "x")} {
 			ok(t, s.Delete([]byte("gone")))
 			put(t, s, "ba", "b")
 		}
 	})
 	update(t, db, func(tx *stoat.Tx) {
-		for _, s := range []keySpace{tx, bucket(t, tx, "x")} {
+		for _, s := range []stoat.KeySpace{tx, bucket(t, tx, "x")} {
 			put(t, s, "bb")
 			checkScans(t, s) // from a table, a memtable, and the transaction
 		}
@@ -118,7 +118,7 @@ func TestScan_committedWritesInAnyRange(t *testing.T) {
 }
 
 func TestScan_seesWritesUpToItsStartOnly(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		put(t, s, "a", "b", "c")
 		loop := s.Keys(stoat.Range{})
 		put(t, s, "d")
@@ -134,7 +134,7 @@ func TestScan_seesWritesUpToItsStartOnly(t *testing.T) {
 }
 
 func TestScan_deletingWhileScanningEmptiesTheBucket(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		const n = 5000
 		for i := range n {
 			put(t, s, fmt.Sprintf("%04d", i))
@@ -151,7 +151,7 @@ func TestScan_deletingWhileScanningEmptiesTheBucket(t *testing.T) {
 }
 
 func TestScan_stopsWhenTheLoopDoes(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		put(t, s, "a", "b", "c")
 		for k := range s.Scan(stoat.Range{}) {
 			equal(t, string(k), "a")
@@ -161,7 +161,7 @@ func TestScan_stopsWhenTheLoopDoes(t *testing.T) {
 }
 
 func TestScan_loopsNest(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		put(t, s, "a", "b", "c")
 		var seen []string
 		for outer := range s.Scan(stoat.Range{}) {

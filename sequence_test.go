@@ -8,7 +8,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-func wantNext(t *testing.T, s keySpace, want uint64) {
+func wantNext(t *testing.T, s stoat.KeySpace, want uint64) {
 	t.Helper()
 	n, err := s.NextSequence()
 	ok(t, err)
@@ -19,7 +19,7 @@ func wantNext(t *testing.T, s keySpace, want uint64) {
 }
 
 func TestNextSequence_countsFromOne(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		n, err := s.Sequence()
 		ok(t, err)
 		equal(t, n, 0)
@@ -31,7 +31,7 @@ func TestNextSequence_countsFromOne(t *testing.T) {
 }
 
 func TestSetSequence_movesInBothDirections(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		for _, n := range []uint64{1000, 5, 0, 1 << 62} {
 			ok(t, s.SetSequence(n))
 			wantNext(t, s, n+1)
@@ -40,7 +40,7 @@ func TestSetSequence_movesInBothDirections(t *testing.T) {
 }
 
 func TestNextSequence_endsWithTheNumbers(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		ok(t, s.SetSequence(math.MaxUint64))
 		_, err := s.NextSequence()
 		wantErr(t, err, stoat.ErrTooLarge)

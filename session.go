@@ -23,6 +23,7 @@ type session struct {
 	values     superversion.Scratch // those that were decoded one by one
 	err        error
 	dropped    map[uint64]struct{} // the ids of buckets dropped here
+	adopted    map[uint64]*space   // by the id of a bucket moved here, the one that holds it now
 	sequence   sequence
 	idle       *walk          // for the next loop; nil if there is none
 	locals     []local        // what layers keep
@@ -96,7 +97,8 @@ func (s *session) handle() *Tx {
 // end makes the transaction a finished one and lets go of all that it holds.
 func (s *session) end() {
 	s.generation++
-	s.db, s.snap, s.w, s.dropped, s.sequence = nil, nil, nil, nil, sequence{}
+	s.db, s.snap, s.w, s.sequence = nil, nil, nil, sequence{}
+	s.dropped, s.adopted = nil, nil
 	s.preparing = false
 	clear(s.locals)
 	clear(s.hooks)

@@ -52,7 +52,7 @@ func (s *space) check() error {
 
 // checkDropped returns an error if this transaction dropped the bucket or one that holds it.
 func (s *space) checkDropped() error {
-	for b := s; b != nil; b = b.parent {
+	for b := s; b != nil; b = b.holder() {
 		if _, dropped := s.session.dropped[b.id]; dropped {
 			return ErrBucketNotFound
 		}

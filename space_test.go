@@ -9,12 +9,12 @@ import (
 
 // inEachSpace runs fn in a writable transaction of a new database: on the root, in a bucket, and in
 // a bucket within a bucket.
-func inEachSpace(t *testing.T, fn func(t *testing.T, s keySpace)) {
+func inEachSpace(t *testing.T, fn func(t *testing.T, s stoat.KeySpace)) {
 	t.Helper()
-	spaces := map[string]func(t *testing.T, tx *stoat.Tx) keySpace{
-		"root":   func(_ *testing.T, tx *stoat.Tx) keySpace { return tx },
-		"bucket": func(t *testing.T, tx *stoat.Tx) keySpace { return create(t, tx, "b") },
-		"nested": func(t *testing.T, tx *stoat.Tx) keySpace {
+	spaces := map[string]func(t *testing.T, tx *stoat.Tx) stoat.KeySpace{
+		"root":   func(_ *testing.T, tx *stoat.Tx) stoat.KeySpace { return tx },
+		"bucket": func(t *testing.T, tx *stoat.Tx) stoat.KeySpace { return create(t, tx, "b") },
+		"nested": func(t *testing.T, tx *stoat.Tx) stoat.KeySpace {
 			return create(t, create(t, tx, "b"), "b")
 		},
 	}
@@ -26,7 +26,7 @@ func inEachSpace(t *testing.T, fn func(t *testing.T, s keySpace)) {
 }
 
 func TestGet_returnsWhatWasPut(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		put(t, s, "a", "b")
 		put(t, s, "a")
 		wantKeys(t, s, "a", "b")
@@ -37,7 +37,7 @@ func TestGet_returnsWhatWasPut(t *testing.T) {
 }
 
 func TestGet_absentKeyIsNotFound(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		put(t, s, "a")
 		_, err := s.Get([]byte("b"))
 		wantErr(t, err, stoat.ErrNotFound)
@@ -80,7 +80,7 @@ func TestGet_emptyValueIsNotNil(t *testing.T) {
 }
 
 func TestPut_copiesKeyAndValue(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		key, value := []byte("a"), []byte("v-a")
 		ok(t, s.Put(key, value))
 		key[0], value[0] = 'x', 'x'
@@ -89,7 +89,7 @@ func TestPut_copiesKeyAndValue(t *testing.T) {
 }
 
 func TestGet_valueSurvivesLaterWrites(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		put(t, s, "a")
 		v, err := s.Get([]byte("a"))
 		ok(t, err)
@@ -100,7 +100,7 @@ func TestGet_valueSurvivesLaterWrites(t *testing.T) {
 }
 
 func TestGet_appendingToTheSlicesChangesNothing(t *testing.T) {
-	check := func(t *testing.T, s keySpace) {
+	check := func(t *testing.T, s stoat.KeySpace) {
 		t.Helper()
 		for k, v := range s.Scan(stoat.Range{}) {
 			_, _ = append(k, "overwritten"...), append(v, "overwritten"...)
@@ -117,7 +117,7 @@ func TestGet_appendingToTheSlicesChangesNothing(t *testing.T) {
 		}
 		wantKeys(t, s, "a", "b", "c")
 	}
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		put(t, s, "a", "b", "c")
 		check(t, s)
 	})
@@ -128,7 +128,7 @@ func TestGet_appendingToTheSlicesChangesNothing(t *testing.T) {
 }
 
 func TestDelete_removesTheKey(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		put(t, s, "a", "b", "c")
 		ok(t, s.Delete([]byte("b")))
 		wantKeys(t, s, "a", "c")
@@ -136,7 +136,7 @@ func TestDelete_removesTheKey(t *testing.T) {
 }
 
 func TestDelete_absentKeyIsNoError(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		put(t, s, "a")
 		ok(t, s.Delete([]byte("b")))
 		wantKeys(t, s, "a")
@@ -144,28 +144,31 @@ func TestDelete_absentKeyIsNoError(t *testing.T) {
 }
 
 func TestKeys_outsideTheLimitsAreRefused(t *testing.T) {
-	calls := map[string]func(s keySpace, key []byte) error{
-		"Get":    func(s keySpace, key []byte) error { _, err := s.Get(key); return err },
-		"Has":    func(s keySpace, key []byte) error { _, err := s.Has(key); return err },
-		"Put":    func(s keySpace, key []byte) error { return s.Put(key, nil) },
-		"Delete": func(s keySpace, key []byte) error { return s.Delete(key) },
-		"CompareAndSwap": func(s keySpace, key []byte) error {
+	calls := map[string]func(s stoat.KeySpace, key []byte) error{
+		"Get":    func(s stoat.KeySpace, key []byte) error { _, err := s.Get(key); return err },
+		"Has":    func(s stoat.KeySpace, key []byte) error { _, err := s.Has(key); return err },
+		"Put":    func(s stoat.KeySpace, key []byte) error { return s.Put(key, nil) },
+		"Delete": func(s stoat.KeySpace, key []byte) error { return s.Delete(key) },
+		"CompareAndSwap": func(s stoat.KeySpace, key []byte) error {
 			_, err := s.CompareAndSwap(key, nil, nil)
 			return err
 		},
-		"CompareAndDelete": func(s keySpace, key []byte) error {
+		"CompareAndDelete": func(s stoat.KeySpace, key []byte) error {
 			_, err := s.CompareAndDelete(key, nil)
 			return err
 		},
-		"Bucket":       func(s keySpace, key []byte) error { _, err := s.Bucket(key); return err },
-		"CreateBucket": func(s keySpace, key []byte) error { _, err := s.CreateBucket(key); return err },
-		"CreateBucketIfNotExists": func(s keySpace, key []byte) error {
+		"Bucket": func(s stoat.KeySpace, key []byte) error { _, err := s.Bucket(key); return err },
+		"CreateBucket": func(s stoat.KeySpace, key []byte) error {
+			_, err := s.CreateBucket(key)
+			return err
+		},
+		"CreateBucketIfNotExists": func(s stoat.KeySpace, key []byte) error {
 			_, err := s.CreateBucketIfNotExists(key)
 			return err
 		},
-		"DeleteBucket": func(s keySpace, key []byte) error { return s.DeleteBucket(key) },
+		"DeleteBucket": func(s stoat.KeySpace, key []byte) error { return s.DeleteBucket(key) },
 	}
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		for name, call := range calls {
 			t.Run(name, func(t *testing.T) {
 				wantErr(t, call(s, nil), stoat.ErrInvalidKey)
@@ -183,7 +186,7 @@ func TestKeys_outsideTheLimitsAreRefused(t *testing.T) {
 
 func TestPut_takesTheLongestKeyAndName(t *testing.T) {
 	long := strings.Repeat("\xff", 65_535)
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		put(t, s, long)
 		put(t, create(t, s, long), long)
 		wantKeys(t, s, long)
@@ -224,7 +227,7 @@ func TestCompareAndSwap_storesOnlyOverTheOldValue(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			inEachSpace(t, func(t *testing.T, s keySpace) {
+			inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 				if test.stored != nil {
 					ok(t, s.Put([]byte("k"), test.stored))
 				}
@@ -243,7 +246,7 @@ func TestCompareAndSwap_storesOnlyOverTheOldValue(t *testing.T) {
 }
 
 func TestCompareAndSwap_nilStoresAnEmptyValue(t *testing.T) {
-	inEachSpace(t, func(t *testing.T, s keySpace) {
+	inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 		swapped, err := s.CompareAndSwap([]byte("k"), nil, nil)
 		ok(t, err)
 		equal(t, swapped, true)
@@ -269,7 +272,7 @@ func TestCompareAndDelete_removesOnlyTheOldValue(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			inEachSpace(t, func(t *testing.T, s keySpace) {
+			inEachSpace(t, func(t *testing.T, s stoat.KeySpace) {
 				if test.stored != nil {
 					ok(t, s.Put([]byte("k"), test.stored))
 				}

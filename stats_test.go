@@ -12,7 +12,7 @@ import (
 
 // measured is a bucket that says how much is in it.
 type measured interface {
-	keySpace
+	stoat.KeySpace
 	Stats() (stoat.BucketStats, error)
 }
 

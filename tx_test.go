@@ -10,55 +10,57 @@ import (
 )
 
 // reads is one call of every method of a key space that reads.
-var reads = map[string]func(s keySpace) error{
-	"Get":      func(s keySpace) error { _, err := s.Get([]byte("a")); return err },
-	"Has":      func(s keySpace) error { _, err := s.Has([]byte("a")); return err },
-	"TTL":      func(s keySpace) error { _, _, err := s.TTL([]byte("a")); return err },
-	"Bucket":   func(s keySpace) error { _, err := s.Bucket([]byte("a")); return err },
-	"Sequence": func(s keySpace) error { _, err := s.Sequence(); return err },
-	"First":    func(s keySpace) error { c := s.Cursor(); c.First(); return c.Err() },
-	"Last":     func(s keySpace) error { c := s.Cursor(); c.Last(); return c.Err() },
-	"Seek":     func(s keySpace) error { c := s.Cursor(); c.Seek(nil); return c.Err() },
-	"Next":     func(s keySpace) error { c := s.Cursor(); c.Next(); return c.Err() },
-	"Prev":     func(s keySpace) error { c := s.Cursor(); c.Prev(); return c.Err() },
+var reads = map[string]func(s stoat.KeySpace) error{
+	"Get":      func(s stoat.KeySpace) error { _, err := s.Get([]byte("a")); return err },
+	"Has":      func(s stoat.KeySpace) error { _, err := s.Has([]byte("a")); return err },
+	"TTL":      func(s stoat.KeySpace) error { _, _, err := s.TTL([]byte("a")); return err },
+	"Bucket":   func(s stoat.KeySpace) error { _, err := s.Bucket([]byte("a")); return err },
+	"Sequence": func(s stoat.KeySpace) error { _, err := s.Sequence(); return err },
+	"First":    func(s stoat.KeySpace) error { c := s.Cursor(); c.First(); return c.Err() },
+	"Last":     func(s stoat.KeySpace) error { c := s.Cursor(); c.Last(); return c.Err() },
+	"Seek":     func(s stoat.KeySpace) error { c := s.Cursor(); c.Seek(nil); return c.Err() },
+	"Next":     func(s stoat.KeySpace) error { c := s.Cursor(); c.Next(); return c.Err() },
+	"Prev":     func(s stoat.KeySpace) error { c := s.Cursor(); c.Prev(); return c.Err() },
 }
 
 // writes is one call of every method of a key space that writes.
-var writes = map[string]func(s keySpace) error{
-	"Put":    func(s keySpace) error { return s.Put([]byte("a"), nil) },
-	"Delete": func(s keySpace) error { return s.Delete([]byte("a")) },
-	"CompareAndSwap": func(s keySpace) error {
+var writes = map[string]func(s stoat.KeySpace) error{
+	"Put":    func(s stoat.KeySpace) error { return s.Put([]byte("a"), nil) },
+	"Delete": func(s stoat.KeySpace) error { return s.Delete([]byte("a")) },
+	"CompareAndSwap": func(s stoat.KeySpace) error {
 		_, err := s.CompareAndSwap([]byte("a"), nil, nil)
 		return err
 	},
-	"CompareAndDelete": func(s keySpace) error {
+	"CompareAndDelete": func(s stoat.KeySpace) error {
 		_, err := s.CompareAndDelete([]byte("a"), []byte("x"))
 		return err
 	},
-	"CreateBucket": func(s keySpace) error { _, err := s.CreateBucket([]byte("a")); return err },
-	"CreateBucketIfNotExists": func(s keySpace) error {
+	"CreateBucket": func(s stoat.KeySpace) error { _, err := s.CreateBucket([]byte("a")); return err },
+	"CreateBucketIfNotExists": func(s stoat.KeySpace) error {
 		_, err := s.CreateBucketIfNotExists([]byte("a"))
 		return err
 	},
-	"DeleteBucket": func(s keySpace) error { return s.DeleteBucket([]byte("a")) },
-	"NextSequence": func(s keySpace) error { _, err := s.NextSequence(); return err },
-	"SetSequence":  func(s keySpace) error { return s.SetSequence(1) },
+	"DeleteBucket": func(s stoat.KeySpace) error { return s.DeleteBucket([]byte("a")) },
+	"NextSequence": func(s stoat.KeySpace) error { _, err := s.NextSequence(); return err },
+	"SetSequence":  func(s stoat.KeySpace) error { return s.SetSequence(1) },
 }
 
 // loops is one loop of every kind, which must not run.
-var loops = map[string]func(t *testing.T, s keySpace){
-	"Scan": func(t *testing.T, s keySpace) {
+var loops = map[string]func(t *testing.T, s stoat.KeySpace){
+	"Scan": func(t *testing.T, s stoat.KeySpace) {
 		for k := range s.Scan(stoat.Range{}) {
 			t.Errorf("key %q", k)
 		}
 	},
-	"Scan of nothing": func(t *testing.T, s keySpace) {
+	"Scan of nothing": func(t *testing.T, s stoat.KeySpace) {
 		for k := range s.Scan(stoat.Range{Start: []byte("b"), End: []byte("a")}) {
 			t.Errorf("key %q", k)
 		}
 	},
-	"Keys":    func(t *testing.T, s keySpace) { equalKeys(t, keysOf(s.Keys(stoat.Range{})), nil) },
-	"Buckets": func(t *testing.T, s keySpace) { equalKeys(t, keysOf(s.Buckets()), nil) },
+	"Keys": func(t *testing.T, s stoat.KeySpace) {
+		equalKeys(t, keysOf(s.Keys(stoat.Range{})), nil)
+	},
+	"Buckets": func(t *testing.T, s stoat.KeySpace) { equalKeys(t, keysOf(s.Buckets()), nil) },
 }
 
 // withBucket returns a database whose root and bucket "b" have the key "a".
@@ -80,7 +82,7 @@ func TestTx_finishedTransactionReturnsErrTxClosed(t *testing.T) {
 	for name, end := range ends {
 		for _, writable := range []bool{false, true} {
 			tx := begin(t, withBucket(t), writable)
-			spaces := []keySpace{tx, bucket(t, tx, "b")}
+			spaces := []stoat.KeySpace{tx, bucket(t, tx, "b")}
 			c := tx.Cursor()
 			c.First()
 			ok(t, end(tx))
@@ -141,7 +143,7 @@ func TestTx_handlesOfAViewDoNotReachTheNext(t *testing.T) {
 	wantErr(t, reads["Get"](tx), stoat.ErrTxClosed)
 	for range 10 { // so that one of them is likely to be given the same session
 		view(t, db, func(later *stoat.Tx) {
-			for _, s := range []keySpace{tx, b} {
+			for _, s := range []stoat.KeySpace{tx, b} {
 				for call, read := range reads {
 					if err := read(s); !errors.Is(err, stoat.ErrTxClosed) {
 						t.Errorf("%s: %v", call, err)
@@ -198,7 +200,7 @@ func TestTx_afterCloseReturnsErrClosedFromEachCall(t *testing.T) {
 	ok(t, err)
 	update(t, db, func(tx *stoat.Tx) { put(t, create(t, tx, "b"), "a", "c") })
 	reader, tx := begin(t, db, false), begin(t, db, true)
-	spaces := []keySpace{tx, bucket(t, tx, "b")}
+	spaces := []stoat.KeySpace{tx, bucket(t, tx, "b")}
 	put(t, tx, "a", "b", "c")
 	c := tx.Cursor()
 	c.First()

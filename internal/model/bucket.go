@@ -59,6 +59,18 @@ func (b *Bucket) PutTTL(key, value string, ttl time.Duration) {
 	b.put(stored{Entry{key, value}, b.clock.after(ttl)})
 }
 
+// TTL returns how long key stays, 0 if for ever; ok is false if it is absent.
+func (b *Bucket) TTL(key string) (ttl time.Duration, ok bool) {
+	i, ok := b.find(key)
+	switch {
+	case !ok || b.expired(b.entries[i]):
+		return 0, false
+	case b.entries[i].until == 0:
+		return 0, true
+	}
+	return time.UnixMilli(b.entries[i].until).Sub(b.clock.Now()), true
+}
+
 // Delete makes key absent.
 func (b *Bucket) Delete(key string) {
 	if i, ok := b.find(key); ok {
@@ -120,6 +132,19 @@ func (b *Bucket) DeleteBucket(name string) bool {
 		b.children = slices.Delete(b.children, i, i+1)
 	}
 	return ok
+}
+
+// Holds reports whether other is the bucket, or within it, however deep.
+func (b *Bucket) Holds(other *Bucket) bool {
+	return b == other || slices.ContainsFunc(b.children, func(c child) bool {
+		return c.bucket.Holds(other)
+	})
+}
+
+// Adopt makes other a child bucket with a name that none has.
+func (b *Bucket) Adopt(name string, other *Bucket) {
+	i, _ := b.findChild(name)
+	b.children = slices.Insert(b.children, i, child{name, other})
 }
 
 // Buckets returns the names of the child buckets in order.

@@ -31,6 +31,9 @@ func (c *Cursor) Next() (e Entry, ok bool) { return c.move(c.at + 1) }
 // Prev moves to the entry before.
 func (c *Cursor) Prev() (e Entry, ok bool) { return c.move(c.at - 1) }
 
+// Current returns the entry that the cursor stands on.
+func (c *Cursor) Current() (e Entry, ok bool) { return c.move(c.at) }
+
 func (c *Cursor) move(at int) (e Entry, ok bool) {
 	c.at = min(max(at, -1), len(c.entries))
 	if c.at < 0 || c.at == len(c.entries) {

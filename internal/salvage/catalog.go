@@ -73,7 +73,7 @@ func (c *catalog) add(key []byte, e keyspace.Entry) (problem string) {
 	}
 	prefix := keyspace.AppendCatalog(nil, id)
 	if _, twice := c.buckets[n]; !bytes.HasPrefix(key, prefix) || len(key) == len(prefix) ||
-		n <= id || twice {
+		n == keyspace.RootID || n == id || twice {
 		return "it is no valid entry of a bucket"
 	}
 	c.buckets[n] = bucket{id, string(key[len(prefix):])}
@@ -90,14 +90,15 @@ func (c *catalog) close() {
 		return
 	}
 	c.closed = true
-	for _, id := range c.ids() {
-		b := c.buckets[id]
-		if c.gone(b.parent) {
+	ids := c.ids()
+	c.cutCycles(ids)
+	for _, id := range ids {
+		if c.withinGone(id) {
 			c.dropped[id] = true
 		}
-		if c.gone(id) {
-			delete(c.buckets, id)
-		}
+	}
+	for id := range c.dropped {
+		delete(c.buckets, id)
 	}
 	c.names = make(map[string]bool)
 	for _, b := range c.buckets {
@@ -117,7 +118,44 @@ func (c *catalog) close() {
 	}
 }
 
-// ids returns the ids of the buckets; that of a bucket is above that of what it is in.
+// cutCycles forgets the entry of one bucket in each ring of buckets that lie in each other: where
+// entries are lost, older ones may say where buckets were before they were moved.
+func (c *catalog) cutCycles(ids []uint64) {
+	seen := make(map[uint64]uint64, len(ids)) // by bucket, where the way up that met it began
+	for _, start := range ids {
+		for at := start; at != keyspace.RootID; {
+			if from, met := seen[at]; met {
+				if from == start {
+					delete(c.buckets, at)
+				}
+				break
+			}
+			seen[at] = start
+			b, ok := c.buckets[at]
+			if !ok {
+				break
+			}
+			at = b.parent
+		}
+	}
+}
+
+// withinGone reports whether a bucket was dropped, or one that holds it.
+func (c *catalog) withinGone(id uint64) bool {
+	for id != keyspace.RootID {
+		if c.gone(id) {
+			return true
+		}
+		b, ok := c.buckets[id]
+		if !ok {
+			return false
+		}
+		id = b.parent
+	}
+	return false
+}
+
+// ids returns the ids of the buckets, ascending.
 func (c *catalog) ids() []uint64 {
 	ids := make([]uint64, 0, len(c.buckets))
 	for id := range c.buckets {
@@ -154,8 +192,10 @@ func (c *catalog) path(id uint64) (names []string, ok bool) {
 				return nil, false
 			}
 		}
-		names = append(names, b.name)
-		id = b.parent // below id, so that this ends
+		if names = append(names, b.name); len(names) > len(c.buckets)+1 {
+			return nil, false // it lies in itself, until that is cut
+		}
+		id = b.parent
 	}
 	slices.Reverse(names)
 	return names, true

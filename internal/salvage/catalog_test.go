@@ -99,7 +99,6 @@ func TestCatalog_refusesWhatCannotBe(t *testing.T) {
 	for _, p := range []pair{
 		{named(0, "again"), number(1)},
 		{named(7, "before its parent"), number(7)},
-		{named(7, "in a circle"), number(3)},
 		{named(0, "root"), number(0)},
 		{named(0, ""), number(5)},
 		{named(0, "no number"), keyspace.Entry{Kind: keyspace.KindPut, Value: []byte{0x80}}},
@@ -109,5 +108,41 @@ func TestCatalog_refusesWhatCannotBe(t *testing.T) {
 		if c.add(p.key, p.entry) == "" {
 			t.Errorf("%q was taken", p.key)
 		}
+	}
+}
+
+// TestCatalog_takesBucketsThatWereMoved has ids below that of what they are in.
+func TestCatalog_takesBucketsThatWereMoved(t *testing.T) {
+	c := newCatalog(&manifest.Version{Dropped: []manifest.Drop{{First: 8, Last: 8}}, DropEpoch: 1})
+	addAll(t, c, bucketEntry{0, "newer", 9}, bucketEntry{9, "older", 3}, bucketEntry{3, "oldest", 1},
+		bucketEntry{8, "gone", 4}, bucketEntry{4, "gone with it", 2})
+	c.close()
+	if path, ok := c.path(1); !ok || !slices.Equal(path, []string{"newer", "older", "oldest"}) {
+		t.Errorf("the path is %q, %v", path, ok)
+	}
+	if !c.gone(4) || !c.gone(2) || len(c.buckets) != 3 || len(c.lost) > 0 {
+		t.Errorf("%v, %v", c.buckets, c.lost)
+	}
+}
+
+// TestCatalog_cutsBucketsThatLieInEachOther has what is left of two moves of which the newest
+// entries are lost.
+func TestCatalog_cutsBucketsThatLieInEachOther(t *testing.T) {
+	c := newCatalog(nil)
+	addAll(t, c, bucketEntry{2, "a", 1}, bucketEntry{1, "b", 2}, bucketEntry{2, "c", 3})
+	if path, ok := c.path(3); ok {
+		t.Errorf("the path is %q", path)
+	}
+	c.close()
+	for id := range uint64(3) {
+		if path, ok := c.path(id + 1); !ok || len(path) > 3 || path[0][:5] != "lost-" {
+			t.Errorf("the path of %d is %q, %v", id+1, path, ok)
+		}
+	}
+	if len(c.lost) != 1 || len(c.buckets) != 2 {
+		t.Errorf("%v, %v", c.buckets, c.lost)
+	}
+	if problem := c.add(named(5, "in itself"), number(5)); problem == "" {
+		t.Error("a bucket lies in itself")
 	}
 }

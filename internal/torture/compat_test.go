@@ -50,7 +50,7 @@ func listing(t testing.TB, db *stoat.DB) string {
 	return b.String()
 }
 
-func writeContents(t testing.TB, b *strings.Builder, path string, s keySpace) {
+func writeContents(t testing.TB, b *strings.Builder, path string, s stoat.KeySpace) {
 	t.Helper()
 	sequence, err := s.Sequence()
 	ok(t, err)

@@ -5,37 +5,12 @@ import (
 	"iter"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/tuned"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
-
-// keySpace is what Tx and Bucket have in common.
-type keySpace interface {
-	Get(key []byte) ([]byte, error)
-	Has(key []byte) (bool, error)
-	Put(key, value []byte) error
-	PutTTL(key, value []byte, ttl time.Duration) error
-	Delete(key []byte) error
-	DeleteRange(r stoat.Range) error
-	CompareAndSwap(key, old, new []byte) (swapped bool, err error)
-	CompareAndDelete(key, old []byte) (deleted bool, err error)
-	Scan(r stoat.Range) iter.Seq2[[]byte, []byte]
-	Keys(r stoat.Range) iter.Seq[[]byte]
-	Cursor() *stoat.Cursor
-	Bucket(name []byte) (*stoat.Bucket, error)
-	CreateBucket(name []byte) (*stoat.Bucket, error)
-	CreateBucketIfNotExists(name []byte) (*stoat.Bucket, error)
-	DeleteBucket(name []byte) error
-	Buckets() iter.Seq[[]byte]
-	NextSequence() (uint64, error)
-	Sequence() (uint64, error)
-	SetSequence(n uint64) error
-	Stats() (stoat.BucketStats, error)
-}
 
 // openOn returns the database on fs.
 func openOn(t testing.TB, fs vfs.FS, opts *stoat.Options) *stoat.DB {
@@ -58,7 +33,7 @@ func view(t testing.TB, db *stoat.DB, fn func(tx *stoat.Tx)) {
 }
 
 // put stores each key with the value "v-" and itself.
-func put(t testing.TB, s keySpace, keys ...string) {
+func put(t testing.TB, s stoat.KeySpace, keys ...string) {
 	t.Helper()
 	for _, k := range keys {
 		ok(t, s.Put([]byte(k), []byte("v-"+k)))
@@ -66,7 +41,7 @@ func put(t testing.TB, s keySpace, keys ...string) {
 }
 
 // create returns a new bucket.
-func create(t testing.TB, s keySpace, name string) *stoat.Bucket {
+func create(t testing.TB, s stoat.KeySpace, name string) *stoat.Bucket {
 	t.Helper()
 	b, err := s.CreateBucket([]byte(name))
 	ok(t, err)
@@ -74,7 +49,7 @@ func create(t testing.TB, s keySpace, name string) *stoat.Bucket {
 }
 
 // bucket returns an existing bucket.
-func bucket(t testing.TB, s keySpace, name string) *stoat.Bucket {
+func bucket(t testing.TB, s stoat.KeySpace, name string) *stoat.Bucket {
 	t.Helper()
 	b, err := s.Bucket([]byte(name))
 	ok(t, err)

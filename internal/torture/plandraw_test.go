@@ -114,8 +114,11 @@ func (d *drawer) write() {
 		a.verb, a.old = "remove", d.expected()
 	case op < 86:
 		a.verb, a.key = "create", d.one("a", "b")
-	case op < 89:
+	case op < 88:
 		a.verb, a.key = "drop", d.one("a", "b")
+	case op < 90:
+		a.verb, a.key = "move", d.one("a", "b")
+		a.end = strings.TrimPrefix(d.path()+"/"+d.one("a", "b"), "/")
 	case op < 93:
 		a.verb, a.key = "next", ""
 	case op < 94:
@@ -162,6 +165,8 @@ func (d *drawer) read() {
 	case op < 68:
 		d.walk()
 		return
+	case op < 72:
+		a.verb = "ttl"
 	case op < 85:
 		a.verb = "get"
 	default:
@@ -193,7 +198,7 @@ func (d *drawer) walk() {
 func (d *drawer) move(cursor int) action {
 	a := action{n: cursor}
 	a.verb = d.one(
-		"first", "last", "seek", "movenext", "movenext", "movenext", "moveprev", "moveprev",
+		"first", "last", "seek", "movenext", "movenext", "movenext", "moveprev", "moveprev", "cut",
 	)
 	if a.verb == "seek" {
 		a.key = d.key()

@@ -16,17 +16,17 @@ import (
 var verbs = slices.Concat(
 	[]string{
 		"begin", "commit", "rollback", "hold", "release", "wait", // transactions and time
-		"cursor", "first", "last", "seek", "movenext", "moveprev",
+		"cursor", "first", "last", "seek", "movenext", "moveprev", "cut",
 		"load", "flush", "compact", "sync", "check", "backup", "reopen",
 	},
 	writeVerbs, readVerbs)
 
 var (
 	writeVerbs = []string{
-		"put", "expire", "delete", "deleterange", "swap", "remove", "create", "drop", "next",
-		"setsequence", "fill",
+		"put", "expire", "delete", "deleterange", "swap", "remove", "create", "drop", "move",
+		"next", "setsequence", "fill",
 	}
-	readVerbs = []string{"get", "has", "scan", "keys", "buckets", "sequence"}
+	readVerbs = []string{"get", "has", "scan", "keys", "buckets", "sequence", "ttl"}
 )
 
 // play is a performance of a plan on a subject, which must be open.
@@ -102,6 +102,12 @@ func (p *play) do(a action) string {
 		}
 		e, ok, err := c.move(a.verb, a.key)
 		return fmt.Sprint(ok, " ", short(e.Key), " ", short(e.Value), " ", class(err))
+	case "cut":
+		c := p.cursors[a.n%heldCursors]
+		if c.pointer == nil || c.reader != 0 {
+			return "no cursor"
+		}
+		return class(c.delete())
 	}
 	return p.upkeep(a)
 }
@@ -221,7 +227,11 @@ func (p *play) read(a action, fn func(s space) string) (result string) {
 func (p *play) write(a action) (result string) {
 	within := func(b branch) error {
 		s, err := b.space(a.in)
-		if err == nil {
+		switch {
+		case err != nil:
+		case a.verb == "move":
+			err = moveBucket(b, s, a)
+		default:
 			result, err = writeIn(s, a)
 		}
 		return err
@@ -230,6 +240,19 @@ func (p *play) write(a action) (result string) {
 		return class(within(p.tx)) + " " + result
 	}
 	return class(p.update(within)) + " " + result
+}
+
+// moveBucket moves the bucket of the key to the path that is the end.
+func moveBucket(b branch, s space, a action) error {
+	path, name := "", a.end
+	if i := strings.LastIndexByte(a.end, '/'); i >= 0 {
+		path, name = a.end[:i], a.end[i+1:]
+	}
+	to, err := b.space(path)
+	if err != nil {
+		return err
+	}
+	return s.move(a.key, to, name)
 }
 
 func writeIn(s space, a action) (result string, err error) {
@@ -304,6 +327,9 @@ func readIn(s space, a action) string {
 	case "keys":
 		keys, err := s.keys(rangeOf(a))
 		return fmt.Sprint(len(keys), " ", short(strings.Join(keys, "\x00")), " ", class(err))
+	case "ttl":
+		ttl, expires, err := s.ttl(a.key)
+		return fmt.Sprint(ttl, " ", expires, " ", class(err))
 	case "buckets":
 		names, err := s.buckets()
 		return fmt.Sprintf("%q %s", names, class(err))

@@ -2,6 +2,7 @@ package torture
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -152,8 +153,10 @@ func (p *player) write(root twin, n int) error {
 			err = p.swap(t)
 		case op < 84:
 			_, err = t.create(p.name())
-		case op < 87:
+		case op < 86:
 			err = t.drop(p.name())
+		case op < 88:
+			err = p.move(root, t)
 		case op < 90:
 			err = t.sequence(uint64(max(0, p.rng.IntN(60)-50)))
 		default:
@@ -239,6 +242,15 @@ func (p *player) swap(t twin) error {
 	return t.swap(key, old, p.value(), absent, p.chance(3))
 }
 
+// move moves or renames a bucket.
+func (p *player) move(root, from twin) error {
+	to, err := p.pick(root)
+	if err != nil || p.chance(2) {
+		to = from
+	}
+	return errors.Join(err, from.move(p.name(), to, p.name()))
+}
+
 // disturb now and then writes to a bucket that is being read.
 func (p *player) disturb(t twin) error {
 	switch {
@@ -269,6 +281,8 @@ func (p *player) read(root twin, n int) error {
 // readOne does one random read and calls meanwhile between its steps.
 func (p *player) readOne(t twin, meanwhile func() error) error {
 	switch op := p.rng.IntN(10); {
+	case op < 1:
+		return t.ttl(p.key())
 	case op < 5:
 		return t.get(p.key())
 	case op < 7:

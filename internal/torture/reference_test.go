@@ -192,6 +192,21 @@ func (s modelSpace) drop(name string) error {
 	return nil
 }
 
+func (s modelSpace) move(old string, to space, name string) error {
+	return moveIn(s.b, old, to.(modelSpace).b, name)
+}
+
+func (s modelSpace) ttl(key string) (time.Duration, bool, error) {
+	ttl, ok := s.b.TTL(key)
+	switch {
+	case key == "":
+		return 0, false, stoat.ErrInvalidKey
+	case !ok:
+		return 0, false, stoat.ErrNotFound
+	}
+	return ttl, ttl > 0, nil
+}
+
 func (s modelSpace) next() (uint64, error) { return s.b.NextSequence(), nil }
 
 func (s modelSpace) sequence() (uint64, error) { return s.b.Sequence(), nil }
@@ -205,6 +220,18 @@ func (s modelSpace) cursor() pointer { return &modelCursor{b: s.b} }
 type modelCursor struct {
 	b *model.Bucket
 	c *model.Cursor
+}
+
+func (c *modelCursor) delete() error {
+	if c.c == nil {
+		return stoat.ErrNotFound
+	}
+	e, ok := c.c.Current()
+	if !ok {
+		return stoat.ErrNotFound
+	}
+	c.b.Delete(e.Key)
+	return nil
 }
 
 func (c *modelCursor) move(verb, key string) (e model.Entry, ok bool, err error) {

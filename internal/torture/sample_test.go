@@ -233,7 +233,7 @@ func TestSamples_haveEveryKind(t *testing.T) {
 		inLog := stats.ValueFiles > s.count(".values")
 		found["values in the log"] = found["values in the log"] || inLog
 		view(t, db, func(tx *stoat.Tx) {
-			spaces := []keySpace{tx}
+			spaces := []stoat.KeySpace{tx}
 			for name := range tx.Buckets() {
 				spaces = append(spaces, bucket(t, tx, string(name)))
 			}

@@ -50,6 +50,8 @@ type space interface {
 	buckets() ([]string, error)
 	create(name string) error
 	drop(name string) error
+	move(old string, to space, name string) error
+	ttl(key string) (time.Duration, bool, error)
 	next() (uint64, error)
 	sequence() (uint64, error)
 	setSequence(n uint64) error
@@ -59,6 +61,7 @@ type space interface {
 // pointer is a cursor.
 type pointer interface {
 	move(verb, key string) (e model.Entry, ok bool, err error)
+	delete() error
 }
 
 // database is the subject that is real.
@@ -186,7 +189,7 @@ func (d *database) backup() (*model.Bucket, error) {
 type transaction struct{ tx *stoat.Tx }
 
 func (t transaction) space(path string) (space, error) {
-	var s keySpace = t.tx
+	var s stoat.KeySpace = t.tx
 	for name := range names(path) {
 		b, err := s.Bucket([]byte(name))
 		if err != nil {
@@ -208,7 +211,7 @@ func (t transaction) end(commit bool) error {
 
 // bucketSpace is a space of a real database.
 type bucketSpace struct {
-	s  keySpace
+	s  stoat.KeySpace
 	tx *stoat.Tx
 }
 
@@ -266,6 +269,12 @@ func (b bucketSpace) create(name string) error {
 
 func (b bucketSpace) drop(name string) error { return b.s.DeleteBucket([]byte(name)) }
 
+func (b bucketSpace) move(old string, to space, name string) error {
+	return b.s.MoveBucket([]byte(old), to.(bucketSpace).s, []byte(name))
+}
+
+func (b bucketSpace) ttl(key string) (time.Duration, bool, error) { return b.s.TTL([]byte(key)) }
+
 func (b bucketSpace) next() (uint64, error) { return b.s.NextSequence() }
 
 func (b bucketSpace) sequence() (uint64, error) { return b.s.Sequence() }
@@ -276,6 +285,8 @@ func (b bucketSpace) cursor() pointer { return bucketCursor{b.s.Cursor()} }
 
 // bucketCursor is a pointer of a real database.
 type bucketCursor struct{ c *stoat.Cursor }
+
+func (c bucketCursor) delete() error { return c.c.Delete() }
 
 func (c bucketCursor) move(verb, key string) (e model.Entry, ok bool, err error) {
 	var k, v []byte

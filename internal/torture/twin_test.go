@@ -15,7 +15,7 @@ import (
 // twin is a bucket of the database and the same bucket of the model. Every operation is done on
 // both; the error says where they disagree.
 type twin struct {
-	db  keySpace
+	db  stoat.KeySpace
 	ref *model.Bucket
 }
 
@@ -105,6 +105,50 @@ func (t twin) swap(key, old, value string, absent, remove bool) error {
 	case want:
 		t.ref.Swap(key, value)
 	}
+	return nil
+}
+
+// ttl compares how long a key stays.
+func (t twin) ttl(key string) error {
+	want, ok := t.ref.TTL(key)
+	got, expires, err := t.db.TTL([]byte(key))
+	switch absent := errors.Is(err, stoat.ErrNotFound); {
+	case err != nil && !absent:
+		return fmt.Errorf("ttl %.40q: %w", key, err)
+	case absent == ok || got != want || expires != (want > 0):
+		return disagree(fmt.Sprintf("ttl %.40q", key), fmt.Sprint(!absent, got), fmt.Sprint(ok, want))
+	}
+	return nil
+}
+
+// move moves a bucket into another one.
+func (t twin) move(old string, to twin, name string) error {
+	want := moveIn(t.ref, old, to.ref, name)
+	if got := t.db.MoveBucket([]byte(old), to.db, []byte(name)); class(got) != class(want) {
+		return disagree(fmt.Sprintf("move bucket %q to %q", old, name), got, want)
+	}
+	return nil
+}
+
+// moveIn does in the model what MoveBucket does.
+func moveIn(from *model.Bucket, old string, to *model.Bucket, name string) error {
+	moved := from.Bucket(old)
+	switch there := to.Bucket(name); {
+	case old == "":
+		return stoat.ErrInvalidKey
+	case moved == nil:
+		return fmt.Errorf("bucket %q: %w", old, stoat.ErrBucketNotFound)
+	case moved.Holds(to):
+		return fmt.Errorf("bucket %q cannot be moved into itself or a bucket that it holds", old)
+	case name == "":
+		return stoat.ErrInvalidKey
+	case there == moved:
+		return nil
+	case there != nil:
+		return fmt.Errorf("bucket %q: %w", name, stoat.ErrBucketExists)
+	}
+	from.DeleteBucket(old)
+	to.Adopt(name, moved)
 	return nil
 }
 
@@ -293,7 +337,7 @@ func dump(tx *stoat.Tx) (*model.Bucket, error) {
 	return all, tx.Err()
 }
 
-func fill(into *model.Bucket, from keySpace) error {
+func fill(into *model.Bucket, from stoat.KeySpace) error {
 	n, err := from.Sequence()
 	if err != nil {
 		return err

@@ -243,7 +243,7 @@ func (m *mirror) names() (names [][]byte) {
 // read takes the range from a snapshot.
 func (m *mirror) read(db *stoat.DB) error {
 	return db.View(func(tx *stoat.Tx) (err error) {
-		var s keySpace = tx
+		var s stoat.KeySpace = tx
 		for _, name := range m.names() {
 			if s, err = s.Bucket(name); err != nil {
 				return err

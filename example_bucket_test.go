@@ -1,0 +1,111 @@
+package stoat_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/stoatdb/stoat"
+)
+
+// A draft that becomes a chapter, with all that is in it.
+func ExampleTx_MoveBucket() {
+	db := exampleDB()
+	defer db.Close()
+	err := db.Update(func(tx *stoat.Tx) error {
+		draft, err := tx.CreateBucket([]byte("draft"))
+		if err != nil {
+			return err
+		}
+		if err := draft.Put([]byte("title"), []byte("Winter fur")); err != nil {
+			return err
+		}
+		book, err := tx.CreateBucket([]byte("book"))
+		if err != nil {
+			return err
+		}
+		if err := tx.MoveBucket([]byte("draft"), book, []byte("chapter 7")); err != nil {
+			return err
+		}
+		return book.RenameBucket([]byte("chapter 7"), []byte("chapter 8"))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = db.View(func(tx *stoat.Tx) error {
+		book, err := tx.Bucket([]byte("book"))
+		if err != nil {
+			return err
+		}
+		chapter, err := book.Bucket([]byte("chapter 8"))
+		if err != nil {
+			return err
+		}
+		title, err := chapter.Get([]byte("title"))
+		fmt.Printf("%s\n", title)
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: Winter fur
+}
+
+// A function that works in the root and in any bucket.
+func ExampleKeySpace() {
+	db := exampleDB()
+	defer db.Close()
+	count := func(s stoat.KeySpace) (n int) {
+		for range s.Keys(stoat.Range{}) {
+			n++
+		}
+		return n
+	}
+	err := db.Update(func(tx *stoat.Tx) error {
+		b, err := tx.CreateBucket([]byte("bucket"))
+		if err != nil {
+			return err
+		}
+		if err := b.Put([]byte("key"), nil); err != nil {
+			return err
+		}
+		fmt.Println(count(tx), count(b))
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: 0 1
+}
+
+func ExampleCursor_Delete() {
+	db := exampleDB()
+	defer db.Close()
+	err := db.Update(func(tx *stoat.Tx) error {
+		for _, key := range []string{"keep 1", "temporary 1", "keep 2"} {
+			if err := tx.Put([]byte(key), nil); err != nil {
+				return err
+			}
+		}
+		c := tx.Cursor()
+		for key, _ := c.First(); key != nil; key, _ = c.Next() {
+			if key[0] == 't' {
+				if err := c.Delete(); err != nil {
+					return err
+				}
+			}
+		}
+		if err := c.Err(); err != nil {
+			return err
+		}
+		for key := range tx.Keys(stoat.Range{}) {
+			fmt.Printf("%s\n", key)
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// keep 1
+	// keep 2
+}
