@@ -15,7 +15,7 @@ import (
 func wantBucket(t *testing.T, db *stoat.DB, n int, path ...string) {
 	t.Helper()
 	view(t, db, func(tx *stoat.Tx) {
-		var in keySpace = tx
+		var in stoat.KeySpace = tx
 		for _, name := range path {
 			in = bucket(t, in, name)
 		}

@@ -128,7 +128,7 @@ func TestClose_leavesTextSmall(t *testing.T) {
 					t.Errorf("compacted, %d bytes on disk are %d %% of the values", n, n*100/raw)
 				}
 				view(t, db, func(tx *stoat.Tx) {
-					from := keySpace(tx)
+					from := stoat.KeySpace(tx)
 					if bucket, err := tx.Bucket([]byte("bucket")); err == nil {
 						from = bucket
 					}
