@@ -150,7 +150,7 @@ func (h *history) check() {
 			h.t.Fatalf("the value of %.60q is not at offset %d", w.entry, offset)
 		}
 		for _, m := range slices.Concat(h.keptMarks, h.batchMarks) {
-			if got := w.ref.Before(m.mark); got != (w.time < m.time) {
+			if got := m.mark.follows(int32(w.ref.chunk), int32(w.ref.offset)); got != (w.time < m.time) {
 				h.t.Fatalf("entry %d is before mark %d: %v", w.time, m.time, got)
 			}
 		}

@@ -24,9 +24,6 @@ func (r Ref) KeyLen() int { return int(r.keyAndCode >> 8) }
 // Expires reports whether the entry is a put that does not stay for ever.
 func (r Ref) Expires() bool { return r.keyAndCode&untilFlag != 0 }
 
-// Before reports whether the entry was appended before the moment m of its arena.
-func (r Ref) Before(m Mark) bool { return m.follows(int32(r.chunk), int32(r.offset)) }
-
 // moved returns the ref of an entry whose ref within p[offset:] is r, where p is the given chunk.
 func (r Ref) moved(chunk, offset int) Ref {
 	r.chunk = uint32(chunk)

@@ -5,28 +5,23 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// Cursor walks the entries of a [Root] in key order, in both directions: all of them, tombstones
-// and those that a range deletion hides included. It must be initialised with Init. Moving past
+// Cursor walks the entries of a [Root] in key order, in both directions, tombstones included. It must be initialised with Init. Moving past
 // either end leaves it on no entry: it has to be positioned anew. Keys and values alias the
 // memtable and must not be modified. No method allocates. Not safe for concurrent use; a copy is a
 // cursor of its own.
 type Cursor struct {
-	i, n   int // index in leaf, and its number of entries; both 0 if leaf is nil
-	leaf   *leaf
-	chunks batch.Chunks
-	extras *extras
-	near   keyspace.Span // keys that the same range deletion covers, or none
-	mark   batch.Mark    // of the one that covers near; the zero Mark, which hides nothing, if none
-	places *batch.Places
-	top    node
-	path   path
+	i, n    int // index in leaf, and its number of entries; both 0 if leaf is nil
+	leaf    *leaf
+	chunks  batch.Chunks
+	places  *batch.Places
+	expires bool // some entries may
+	top     node
+	path    path
 }
 
 // Init makes c a cursor over r that is on no entry.
 func (c *Cursor) Init(r Root) {
-	c.chunks, c.top = r.chunks, r.top
-	c.extras, c.places = r.extras, r.places
-	c.near = keyspace.Span{End: []byte{}} // no key is in it
+	c.chunks, c.top, c.expires, c.places = r.chunks, r.top, r.expires, r.places
 	c.leave()
 }
 
@@ -81,37 +76,18 @@ func (c *Cursor) Valid() bool { return c.leaf != nil }
 // Key returns the current entry's key.
 func (c *Cursor) Key() []byte { return c.chunks.Key(c.leaf.refs[c.i]) }
 
-// Value returns the current entry's value, empty but not nil if there are no bytes in it. Of a
-// hidden entry it is what was written: ask Kind first.
+// Value returns the current entry's value, empty but not nil if there are no bytes in it.
 func (c *Cursor) Value() []byte { return c.chunks.Value(c.leaf.refs[c.i]) }
 
-// Until returns when the current entry expires, in milliseconds since 1970, or 0 if never. Of a
-// hidden entry it is what was written: ask Kind first.
+// Until returns when the current entry expires, in milliseconds since 1970, or 0 if never.
 func (c *Cursor) Until() uint64 { return c.chunks.Until(c.leaf.refs[c.i]) }
 
-// Kind returns the current entry's kind: that of a tombstone if a range deletion hides the entry.
-func (c *Cursor) Kind() keyspace.Kind {
-	if c.extras != nil {
-		return c.kindAmongExtras()
-	}
-	return c.leaf.refs[c.i].Kind()
-}
+// Kind returns the current entry's kind.
+func (c *Cursor) Kind() keyspace.Kind { return c.leaf.refs[c.i].Kind() }
 
-// kindAmongExtras is Kind where an entry may be hidden.
-func (c *Cursor) kindAmongExtras() keyspace.Kind {
-	ref := c.leaf.refs[c.i]
-	if key := c.chunks.Key(ref); !c.near.Contains(key) {
-		c.near, c.mark, _ = c.extras.hiding.around(key)
-	}
-	if ref.Before(c.mark) {
-		return keyspace.KindDelete
-	}
-	return ref.Kind()
-}
-
-// Plain reports whether every entry of the root is a tombstone or a put that stays for ever, and
-// none is hidden. It holds wherever the cursor is.
-func (c *Cursor) Plain() bool { return c.extras == nil }
+// Plain reports whether every entry of the root is a tombstone or a put that stays for ever. It
+// holds wherever the cursor is.
+func (c *Cursor) Plain() bool { return !c.expires }
 
 // LogOffset returns where in the log file the current entry's value lies, as it was written. ok is
 // false if its frame was never taken. It may be called only if nobody writes to the memtable any

@@ -1,6 +1,8 @@
 package memtable
 
 import (
+	"bytes"
+
 	"github.com/stoatdb/stoat/internal/batch"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -11,9 +13,10 @@ type Edit struct {
 	m       *Memtable
 	owner   uint64 // of the nodes that may be changed in place
 	top     node
-	count   int
-	extras  *extras
+	deleted *fragment
+	expires bool // as in Root
 	written bool
+	below   Below // nil if nothing is known of it
 	nodes   int64 // of the memtable when the edit began
 }
 
@@ -50,6 +53,7 @@ func (p *path) rightmost() bool {
 
 // Put sets the value of key. Both are copied. The limits are those of [batch.Arena.Append].
 func (e *Edit) Put(key, value []byte) {
+	e.written = true
 	e.insert(key, e.m.arena.Append(keyspace.KindPut, 0, key, value))
 }
 
@@ -58,9 +62,10 @@ func (e *Edit) PutUntil(key, value []byte, until uint64) {
 	e.apply(e.m.arena.Append(keyspace.KindPut, until, key, value))
 }
 
-// Delete writes a tombstone for key, whether there is such an entry or not.
+// Delete makes key absent, here and in older runs. That takes a tombstone, unless nothing older can
+// have the key.
 func (e *Edit) Delete(key []byte) {
-	e.insert(key, e.m.arena.Append(keyspace.KindDelete, 0, key, nil))
+	e.apply(e.m.arena.Append(keyspace.KindDelete, 0, key, nil))
 }
 
 // DeleteRange makes all keys in the span absent, here and in older runs. The span has both bounds,
@@ -68,6 +73,13 @@ func (e *Edit) Delete(key []byte) {
 // the span.
 func (e *Edit) DeleteRange(span keyspace.Span) {
 	e.apply(e.m.arena.Append(keyspace.KindDeleteRange, 0, span.Start, span.End))
+}
+
+// Clear is DeleteRange for a span in which no key exists, as the caller has found out: nobody has to
+// find out again by passing tombstones, or what has expired. It changes nothing that there is, and
+// the log is not told.
+func (e *Edit) Clear(span keyspace.Span) {
+	e.hide(keyspace.Span{Start: bytes.Clone(span.Start), End: bytes.Clone(span.End)})
 }
 
 // Replay does again what a frame's payload says, which lies in a log file at the offset at. The
@@ -84,8 +96,8 @@ func (e *Edit) Empty() bool { return !e.written }
 // that it returned stay valid until Rollback.
 func (e *Edit) Peek() Root {
 	arena := e.m.arena
-	return Root{top: e.top, chunks: arena.Chunks(), count: e.count, extras: e.extras,
-		places: arena.Places()}
+	return Root{top: e.top, chunks: arena.Chunks(), deleted: e.deleted, expires: e.expires,
+		written: e.written || e.m.root.written, places: arena.Places()}
 }
 
 // Root returns a snapshot with the writes so far; later writes copy the nodes that they touch. It
@@ -119,23 +131,26 @@ func (e *Edit) Rollback() {
 
 // apply does what the entry says that was appended last.
 func (e *Edit) apply(ref batch.Ref) {
-	if ref.Kind() == keyspace.KindDeleteRange {
-		e.hide(ref)
-		return
+	e.written = true
+	chunks := e.m.arena.Chunks()
+	key := chunks.Key(ref)
+	switch {
+	case ref.Kind() == keyspace.KindDeleteRange:
+		e.hide(keyspace.Span{Start: key, End: chunks.Value(ref)})
+	case ref.Kind() == keyspace.KindDelete && e.bare(key):
+		e.m.end = append(append(e.m.end[:0], key...), 0)
+		e.cut(keyspace.Span{Start: key, End: e.m.end})
+	default:
+		e.expires = e.expires || ref.Expires()
+		e.insert(key, ref)
 	}
-	if ref.Expires() && e.extras == nil {
-		e.ownExtras() // now the tree is no plain one
-	}
-	e.insert(e.m.arena.Chunks().Key(ref), ref)
 }
 
 // insert makes ref the entry of key.
 func (e *Edit) insert(key []byte, ref batch.Ref) {
-	e.written = true
 	if e.top == (node{}) {
 		e.top.leaf = newLeaf(e.owner, key, ref)
 		e.m.nodes += leafBytes
-		e.count++
 		return
 	}
 	chunks := e.m.arena.Chunks()
@@ -147,7 +162,9 @@ func (e *Edit) insert(key []byte, ref batch.Ref) {
 		l.refs[i] = ref
 		return
 	}
-	e.count++
+	for _, s := range p.steps[:p.height] {
+		s.inner.size++
+	}
 	if int(l.count) < e.m.leafMax {
 		l.insert(i, k, ref)
 		return
@@ -264,6 +281,8 @@ func (e *Edit) splitInner(chunks batch.Chunks, n *inner, cut, i int, kid node) *
 	right := n.splitAt(cut)
 	if i > cut {
 		right.insert(chunks, i-cut, kid)
+		right.size += kid.size()
+		n.size -= kid.size()
 	} else {
 		n.insert(chunks, i, kid)
 	}

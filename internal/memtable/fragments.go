@@ -3,35 +3,32 @@ package memtable
 import (
 	"bytes"
 
-	"github.com/stoatdb/stoat/internal/batch"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 // fragmentBytes is about what a fragment takes in memory.
 const fragmentBytes = 96
 
-// fragment is a span of keys that were deleted, all of whose entries before the mark are hidden. It
-// is a node of a set of such spans, which do not overlap: a treap, that is, a search tree that is
-// balanced because each node's priority, a number as if drawn by lot, is not below those of its
-// children. Like a node of the entries' tree it belongs to an edit, which changes it in place, and
+// fragment is a span of keys that were deleted. It is a node of a set of such spans, which neither
+// overlap nor touch: a treap, that is, a search tree that is balanced because each node's priority, a
+// number as if drawn by lot, is not below those of its children. Like a node of the entries' tree it belongs to an edit, which changes it in place, and
 // others copy it; so that a deletion costs, and copies, about the logarithm of their number.
 //
 // A nil fragment is the empty set. Methods that change a set return it, and nobody may use the one
 // that they were called on any more, unless all of it belongs to other edits.
 type fragment struct {
-	keyspace.Span // with both bounds, in the arena
-	mark          batch.Mark
+	keyspace.Span // with both bounds
 	priority      uint32
 	count         int32 // of fragments from here down
 	owner         uint64
 	left, right   *fragment
 }
 
-// newFragment returns a set of one span that is deleted at the moment mark.
-func (e *Edit) newFragment(span keyspace.Span, mark batch.Mark) *fragment {
+// newFragment returns a set of one span.
+func (e *Edit) newFragment(span keyspace.Span) *fragment {
 	e.m.fragments++
 	return &fragment{
-		Span: span, mark: mark, priority: scatter(e.m.fragments), count: 1, owner: e.owner,
+		Span: span, priority: scatter(e.m.fragments), count: 1, owner: e.owner,
 	}
 }
 
@@ -51,9 +48,8 @@ func (f *fragment) size() int {
 	return int(f.count)
 }
 
-// around returns the widest span around key that one fragment covers, with its mark, or that none
-// does.
-func (f *fragment) around(key []byte) (span keyspace.Span, mark batch.Mark, covered bool) {
+// around returns the widest span around key that one fragment covers, or that none does.
+func (f *fragment) around(key []byte) (span keyspace.Span, covered bool) {
 	for f != nil {
 		switch {
 		case bytes.Compare(key, f.Start) < 0:
@@ -61,10 +57,10 @@ func (f *fragment) around(key []byte) (span keyspace.Span, mark batch.Mark, cove
 		case bytes.Compare(f.End, key) <= 0:
 			span.Start, f = f.End, f.right
 		default:
-			return f.Span, f.mark, true
+			return f.Span, true
 		}
 	}
-	return span, batch.Mark{}, false
+	return span, false
 }
 
 // appendTo appends all spans to dst, in order.
@@ -143,27 +139,7 @@ func (f *fragment) endsAbove(key []byte) bool {
 	return f != nil && bytes.Compare(key, f.End) < 0
 }
 
-// cover returns f with a span deleted at the moment mark, later than all in f. Where spans overlap,
-// the newest counts, because it hides more than the others: of those what lies outside stays.
-func (e *Edit) cover(f *fragment, span keyspace.Span, mark batch.Mark) *fragment {
-	below, rest := f.split(e.owner, span.Start)
-	within, above := rest.split(e.owner, span.End)
-	before, last := below.last(), within.last()
-	if last == nil {
-		last = before
-	}
-	if last.endsAbove(span.End) {
-		right := e.newFragment(keyspace.Span{Start: span.End, End: last.End}, last.mark)
-		above = right.join(above)
-	}
-	if before.endsAbove(span.Start) {
-		before.End = span.Start
-	}
-	return below.join(e.newFragment(span, mark)).join(above)
-}
-
-// unite returns f with a span in place of all that it overlaps or touches, and what they cover. The
-// marks of such a set say nothing.
+// unite returns f with a span in place of all that it overlaps or touches, and what they cover.
 func (e *Edit) unite(f *fragment, span keyspace.Span) *fragment {
 	below, rest := f.split(e.owner, span.Start)
 	if before := below.last(); before != nil && bytes.Compare(before.End, span.Start) >= 0 {
@@ -181,5 +157,5 @@ func (e *Edit) unite(f *fragment, span keyspace.Span) *fragment {
 		span.End = next.End
 		_, above = above.split(e.owner, next.End)
 	}
-	return below.join(e.newFragment(span, batch.Mark{})).join(above)
+	return below.join(e.newFragment(span)).join(above)
 }

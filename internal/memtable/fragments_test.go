@@ -18,7 +18,7 @@ func TestDeleteRange_copiesFewOfManyOthers(t *testing.T) {
 		e.DeleteRange(keyspace.Span{Start: keys[2*i], End: keys[2*i+1]})
 	}
 	before := e.Commit()
-	if n := len(before.Deleted()); n != all || before.extras.hiding.size() != all {
+	if n := len(before.Deleted()); n != all {
 		t.Fatalf("%d spans, want %d", n, all)
 	}
 	i := 0
@@ -69,28 +69,16 @@ func TestDeleteRange_countsMemoryOfWhatIsLeft(t *testing.T) {
 	e.DeleteRange(keyspace.Span{Start: keys[100], End: keys[900]})
 	checkNodes(t, m, e.Peek())
 	e.DeleteRange(keyspace.Span{Start: keys[0], End: keys[999]})
-	if r := e.Commit(); m.Bytes() != m.arena.Bytes()+2*fragmentBytes || len(r.Deleted()) != 1 {
+	if r := e.Commit(); m.Bytes() != m.arena.Bytes()+fragmentBytes || len(r.Deleted()) != 1 {
 		t.Errorf("%d spans are left of all", len(r.Deleted()))
 	}
 }
 
-// checkFragments checks both sets of fragments, and returns what memory is counted for them.
+// checkFragments checks the set of fragments, and returns what memory is counted for them.
 func checkFragments(t testing.TB, r Root) int64 {
 	t.Helper()
-	if r.extras == nil {
-		return 0
-	}
-	hiding, deleted := r.extras.hiding.appendTo(nil), r.extras.deleted.appendTo(nil)
-	checkTreap(t, r.extras.hiding)
-	checkTreap(t, r.extras.deleted)
-	last := ""
-	for i, f := range hiding {
-		if string(f.Start) >= string(f.End) || string(f.Start) < last {
-			t.Fatalf("fragment %d is %.60q", i, f)
-		}
-		last = string(f.End)
-	}
-	return int64(len(hiding)+len(deleted)) * fragmentBytes
+	checkTreap(t, r.deleted)
+	return int64(r.deleted.size()) * fragmentBytes
 }
 
 // checkTreap checks what every node of a set of fragments must say of those below it.

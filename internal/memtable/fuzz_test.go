@@ -23,6 +23,8 @@ func FuzzEdit(f *testing.F) {
 				s.rollback()
 			case op == 4:
 				s.commit()
+			case op == 5 && n == 1:
+				s.clear(last, prefix+key)
 			case op == 5:
 				s.snapshot()
 			case op == 6: // a prefix for the keys to come

@@ -7,14 +7,15 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// inner is a node that holds nodes, at least two, all of one height, in key order.
+// inner is a node that holds nodes, at least one, all of one height, in key order.
 //
-// It holds no keys. The children but the first are told apart by their smallest keys, which never
-// change: entries are not removed, and a smaller key belongs to the child before.
+// It holds no keys. The children but the first are told apart by their smallest keys: a smaller key
+// belongs to the child before. Where entries were removed, one child may be left.
 type inner struct {
 	owner  uint64
 	prefix int32 // all keys below have at least this many leading bytes in common
 	count  int32 // of children
+	size   int   // of entries below
 	kids   [innerFanout]node
 
 	heads      *heads // heads[i] is of the smallest key below kids[i+1]
@@ -25,6 +26,34 @@ type inner struct {
 type node struct {
 	inner *inner
 	leaf  *leaf
+}
+
+// size returns the number of entries below n.
+func (n node) size() int {
+	switch {
+	case n.inner != nil:
+		return n.inner.size
+	case n.leaf != nil:
+		return int(n.leaf.count)
+	}
+	return 0
+}
+
+// bytes returns the memory of all nodes from n down. It looks at the inner ones only.
+func (n node) bytes() int64 {
+	switch {
+	case n.leaf != nil:
+		return leafBytes
+	case n.inner == nil:
+		return 0
+	case n.inner.kids[0].leaf != nil:
+		return innerBytes + int64(n.inner.count)*leafBytes
+	}
+	bytes := int64(innerBytes)
+	for _, kid := range n.inner.kids[:n.inner.count] {
+		bytes += kid.bytes()
+	}
+	return bytes
 }
 
 // smallest returns the smallest key below n.
@@ -45,7 +74,8 @@ func (n node) largest(chunks batch.Chunks) []byte {
 
 // newInner returns a node with the children left and right, in order.
 func newInner(chunks batch.Chunks, owner uint64, left, right node) *inner {
-	n := &inner{owner: owner, prefix: -1, count: 2, heads: new(heads), headsOwner: owner}
+	n := &inner{owner: owner, prefix: -1, count: 2, size: left.size() + right.size(),
+		heads: new(heads), headsOwner: owner}
 	n.kids[0], n.kids[1] = left, right
 	n.heads.cut(0)
 	n.lengthen(chunks)
@@ -108,7 +138,7 @@ func (n *inner) fit(chunks batch.Chunks, key []byte) {
 }
 
 // insert puts a child at index i, which is not 0. There must be room, and the child's keys must
-// start with the node's prefix.
+// start with the node's prefix. Its entries count already.
 func (n *inner) insert(chunks batch.Chunks, i int, kid node) {
 	n.ownHeads().insert(i-1, int(n.count)-1, head(kid.smallest(chunks), int(n.prefix)))
 	copy(n.kids[i+1:n.count+1], n.kids[i:n.count])
@@ -122,6 +152,10 @@ func (n *inner) splitAt(i int) *inner {
 	right := &inner{owner: n.owner, prefix: n.prefix, count: n.count - int32(i),
 		heads: new(heads), headsOwner: n.owner}
 	copy(right.kids[:], n.kids[i:n.count])
+	for _, kid := range right.kids[:right.count] {
+		right.size += kid.size()
+	}
+	n.size -= right.size
 	copy(right.heads[:], n.heads[i:n.count-1])
 	right.heads.cut(int(right.count) - 1)
 	clear(n.kids[i:n.count])

@@ -125,6 +125,19 @@ func (l *leaf) splitAt(chunks batch.Chunks, i int) *leaf {
 	return right
 }
 
+// remove takes the entries from index i to j out of the leaf, which must keep some.
+func (l *leaf) remove(chunks batch.Chunks, i, j int) {
+	n := int(l.count)
+	copy(l.heads[i:], l.heads[j:n])
+	copy(l.refs[i:], l.refs[j:n])
+	l.count -= int16(j - i)
+	l.heads.cut(int(l.count))
+	if next := int(l.next); next > i {
+		l.next = int16(max(i, next-(j-i)))
+	}
+	l.lengthen(chunks)
+}
+
 // lengthen makes the prefix as long as the leaf's keys allow.
 func (l *leaf) lengthen(chunks batch.Chunks) {
 	n := int(l.count)

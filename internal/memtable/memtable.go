@@ -3,13 +3,14 @@
 // A [Memtable] is an arena of encoded entries and a tree over them. Leaves hold, for each entry,
 // its key's head (the first 8 bytes after what all keys of the leaf start with) and a reference
 // into the arena: no pointers, so that a search compares integers within one node and the garbage
-// collector does not look inside. Inner nodes hold heads and children. Entries are replaced but
-// never removed; a deletion is an entry too.
+// collector does not look inside. Inner nodes hold heads and children. A deletion is an entry too, a
+// tombstone, which replaces that of the key; unless nothing older can have the key: then the entry is
+// removed, and nothing comes in its place.
 //
-// A range deletion is none, and touches none: its cost does not depend on what it deletes. Beside
-// the tree there is one of the spans deleted, each with the moment when it was, which hides the
-// entries in it that are older. Positions in the arena tell which are. One more has the same spans
-// without these moments, those that touch as one: what is deleted of older runs.
+// A range deletion is no entry. It removes those in its range, whole subtrees at a time, so that its
+// cost does not depend on how many they are, and adds the range to a tree of spans beside: the keys
+// that older runs have nothing to say about. A long run of tombstones is made one when somebody
+// comes across it, as [Edit.Clear] says, so that it is passed at once.
 //
 // Each node belongs to the edit that made it. An [Edit] changes its own nodes in place and copies
 // any other on first touch, so that every [Root] ever taken stays as it was: a Root is a snapshot,
@@ -40,6 +41,7 @@ type Memtable struct {
 	root  Root
 	owner uint64 // the last owner handed out
 	nodes int64  // memory of the newest tree's nodes and fragments, of an edit's under way if any
+	end   []byte // the key behind the one that is being removed
 
 	fragments uint64 // so many were made
 
@@ -57,12 +59,23 @@ func newSized(arena *batch.Arena, leafMax, innerMax int) *Memtable {
 	return &Memtable{arena: arena, leafMax: leafMax, innerMax: innerMax}
 }
 
+// Below is all that is older than a memtable.
+type Below interface {
+	// Absent reports whether surely no key of it is the given one, now and as long as the memtable is
+	// written to.
+	Absent(key []byte) bool
+}
+
 // Begin starts an edit on top of the newest committed root. There is one edit at a time: the one
 // before must have been committed or rolled back.
-func (m *Memtable) Begin() *Edit {
+func (m *Memtable) Begin() *Edit { return m.BeginOver(nil) }
+
+// BeginOver is Begin where it is known what lies below, so that deletions of what is not there leave
+// no tombstones. A nil below is not known.
+func (m *Memtable) BeginOver(below Below) *Edit {
 	m.arena.Begin()
-	return &Edit{m: m, owner: m.newOwner(), top: m.root.top, count: m.root.count,
-		extras: m.root.extras, nodes: m.nodes}
+	return &Edit{m: m, owner: m.newOwner(), top: m.root.top, deleted: m.root.deleted,
+		expires: m.root.expires, below: below, nodes: m.nodes}
 }
 
 // Bytes returns about how much memory the arena and the newest tree hold. Nodes that only older

@@ -123,8 +123,10 @@ func (s *subject) runRandom(r *rand.Rand, key func(r *rand.Rand) string, steps, 
 			s.take()
 		case n < 92:
 			s.snapshot()
-		case n < 96:
+		case n < 95:
 			s.commit()
+		case n < 96:
+			s.clear(bound(), bound())
 		case n < 97:
 			s.rollback()
 		case n < 98 && len(s.snapshots) > 0:
@@ -171,20 +173,6 @@ func TestPut_ascendingKeysFillTheLeavesOfManyBuckets(t *testing.T) {
 	}
 }
 
-func TestDeleteRange_touchesNoEntry(t *testing.T) {
-	m := New(headroom)
-	r := load(m, ascending(10_000))
-	e := m.Begin()
-	e.DeleteRange(keyspace.Span{Start: []byte("0"), End: []byte("1")})
-	if e.Empty() || e.top != r.top || m.Bytes() != m.arena.Bytes()+e.nodes+2*fragmentBytes {
-		t.Error("the tree was changed, or the range deletion does not count")
-	}
-	e.Rollback()
-	if after := m.Begin().Commit(); after.extras != nil || m.Bytes() != m.arena.Bytes()+m.nodes {
-		t.Error("something of the range deletion is left after the rollback")
-	}
-}
-
 func TestCursor_knowsNoPlaceInTheLogOfWhatWasNeverTaken(t *testing.T) {
 	m := New(headroom)
 	e := m.Begin()
@@ -205,26 +193,17 @@ func TestCursor_knowsNoPlaceInTheLogOfWhatWasNeverTaken(t *testing.T) {
 
 func TestCursor_forgetsTheRootBefore(t *testing.T) {
 	m := New(headroom)
-	load(m, ascending(100))
+	plain := load(m, ascending(100))
 	e := m.Begin()
-	e.DeleteRange(keyspace.Span{Start: []byte("00000010"), End: []byte("00000020")})
-	few := e.Root()
-	for i := range 30 {
-		key := fmt.Appendf(nil, "000000%d", 20+2*i)
-		e.DeleteRange(keyspace.Span{Start: key, End: append(key, '0')})
-	}
-	many := e.Commit()
+	e.PutUntil([]byte("00000010"), nil, 7)
 	var c Cursor
-	c.Init(many)
-	if c.Last(); c.Plain() || c.Kind() != keyspace.KindPut {
-		t.Error("the last entry is hidden")
+	if c.Init(e.Commit()); c.Plain() {
+		t.Error("a root is plain where something expires")
 	}
-	c.Init(few)
-	if c.Seek([]byte("00000015")); c.Kind() != keyspace.KindDelete {
-		t.Error("an entry deleted is not hidden")
+	if c.Init(plain); !c.Plain() || c.Valid() {
+		t.Error("an older root is not plain, or the cursor is on an entry of it")
 	}
-	c.Init(Root{})
-	if !c.Plain() || c.First() {
+	if c.Init(Root{}); !c.Plain() || c.First() {
 		t.Error("the empty root is not plain and empty")
 	}
 }

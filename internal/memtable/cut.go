@@ -1,0 +1,113 @@
+package memtable
+
+import (
+	"bytes"
+
+	"github.com/stoatdb/stoat/internal/batch"
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
+
+// bare reports whether nothing that is older than the memtable can be seen below key, so that its
+// deletion leaves no tombstone.
+func (e *Edit) bare(key []byte) bool {
+	if _, deleted := e.deleted.around(key); deleted {
+		return true
+	}
+	return e.below != nil && e.below.Absent(key)
+}
+
+// hide removes all entries in a span, which has both bounds and stays as it is, and hides what older
+// runs have there.
+func (e *Edit) hide(span keyspace.Span) {
+	e.cut(span)
+	before := e.deleted.size()
+	e.deleted = e.unite(e.deleted, span)
+	e.m.nodes += int64(e.deleted.size()-before) * fragmentBytes
+}
+
+// cut removes all entries in a span from the tree.
+func (e *Edit) cut(span keyspace.Span) {
+	var c Cursor
+	c.Init(e.Peek())
+	if !c.Seek(span.Start) || bytes.Compare(c.Key(), span.End) >= 0 {
+		return // no node is copied in vain
+	}
+	e.trim(&e.top, e.m.arena.Chunks(), span)
+	for e.top.inner != nil && e.top.inner.count == 1 {
+		e.m.nodes -= innerBytes
+		e.top = e.top.inner.kids[0]
+	}
+}
+
+// trim removes the entries in a span from the node at, which becomes the edit's own, and returns how
+// many they were. If none are left, there is no node any more.
+func (e *Edit) trim(at *node, chunks batch.Chunks, span keyspace.Span) (removed int) {
+	if at.leaf != nil {
+		return e.trimLeaf(at, chunks, span)
+	}
+	n := e.own(at)
+	a, b := n.seek(chunks, span.Start), n.seek(chunks, span.End)
+	first, end := a, b+1 // the children that are to go: those between a and b, and what becomes empty
+	for i := a + 1; i < b; i++ {
+		removed += n.kids[i].size()
+		e.m.nodes -= n.kids[i].bytes()
+	}
+	removed += e.trim(&n.kids[a], chunks, span)
+	if n.kids[a] != (node{}) {
+		first++
+	}
+	if b > a {
+		removed += e.trim(&n.kids[b], chunks, span)
+		if n.kids[b] != (node{}) {
+			end--
+		}
+	}
+	if n.size -= removed; n.size == 0 {
+		e.m.nodes -= innerBytes
+		*at = node{}
+		return removed
+	}
+	n.remove(first, end)
+	n.rehead(chunks, a)
+	n.rehead(chunks, first)
+	return removed
+}
+
+// trimLeaf is trim for a leaf.
+func (e *Edit) trimLeaf(at *node, chunks batch.Chunks, span keyspace.Span) (removed int) {
+	i, j := at.leaf.seek(chunks, span.Start), at.leaf.seek(chunks, span.End)
+	switch {
+	case i == j:
+	case j-i == int(at.leaf.count):
+		e.m.nodes -= leafBytes
+		*at = node{}
+	default:
+		e.ownLeaf(at).remove(chunks, i, j)
+	}
+	return j - i
+}
+
+// remove takes the children from index first to end out of the node, which must keep some. Which keys
+// are the smallest of those beside is for rehead to see.
+func (n *inner) remove(first, end int) {
+	if first == end {
+		return
+	}
+	count, gone := int(n.count), end-first
+	h, i := n.ownHeads(), max(first-1, 0)
+	copy(h[i:], h[i+gone:count-1])
+	copy(n.kids[first:], n.kids[end:count])
+	clear(n.kids[count-gone : count])
+	n.count = int32(count - gone)
+	h.cut(int(n.count) - 1)
+}
+
+// rehead sets the head of child i, if it has one, whose smallest key may be another one now.
+func (n *inner) rehead(chunks batch.Chunks, i int) {
+	if i == 0 || i >= int(n.count) {
+		return
+	}
+	if k := head(n.kids[i].smallest(chunks), int(n.prefix)); k != n.heads[i-1] {
+		n.ownHeads()[i-1] = k
+	}
+}
