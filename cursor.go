@@ -146,6 +146,7 @@ func (c *Cursor) usable() bool {
 
 // arrive records where a move has led, to the given end if not to a key, and returns what is there.
 func (c *Cursor) arrive(ok bool, end place) (key, value []byte) {
+	c.in.session.passed(&c.cursor)
 	if !ok {
 		c.place, c.err = end, c.cursor.Err()
 		return nil, nil

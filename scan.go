@@ -121,10 +121,13 @@ func (w *walk) init(lower, upper []byte, values int) bool {
 	}
 	w.cursor.Init(w.from.session.snapshot(), lower, upper, values, &w.values)
 	w.cursor.Narrow(max(w.left, 0))
+	move := w.cursor.First
 	if w.reverse {
-		return w.cursor.Last()
+		move = w.cursor.Last
 	}
-	return w.cursor.First()
+	ok := move()
+	w.from.session.passed(&w.cursor)
+	return ok
 }
 
 // run yields the current entry and those after it. The body of the loop may end the transaction. In
@@ -162,6 +165,7 @@ func (w *walk) finish() {
 	case w.err != nil && !(ended && w.from.session.reuse != nil):
 		w.from.session.fail(w.err)
 	case w.err == nil && !ended:
+		w.from.session.passed(&w.cursor)
 		w.cursor.Release()
 		w.from.session.idle = w
 	}

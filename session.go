@@ -157,6 +157,18 @@ func (s *session) wrote(err error) error {
 	return err
 }
 
+// passed makes use of what a cursor has found absent, so that the next need not pass it again.
+func (s *session) passed(c *superversion.Cursor) {
+	span, entries := c.Absent()
+	switch {
+	case entries == 0:
+	case s.w == nil:
+		s.db.engine.Passed(span, entries)
+	case s.snap == c.Snapshot() && s.w.Passed(span, entries): // nothing was written since
+		s.snap = nil
+	}
+}
+
 // snapshot returns what the transaction sees now, frozen.
 func (s *session) snapshot() *superversion.Superversion {
 	if s.snap == nil {

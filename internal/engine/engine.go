@@ -39,6 +39,7 @@ type Engine struct {
 	closed    atomic.Bool
 	resting   atomic.Bool                // a timer waits for a pause in the commits
 	restTimer atomic.Pointer[time.Timer] // that timer, or the one before
+	clearing  atomic.Bool                // a goroutine does what Passed asks for
 	poisoned  atomic.Pointer[poison]
 	counters
 

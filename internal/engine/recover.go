@@ -224,6 +224,7 @@ func (e *Engine) replay(state *manifest.State, logs []uint64) (*manifest.Version
 	version := state.Version
 	e.numbers.Store(max(e.numbers.Load(), version.NextNumber))
 	last := version.LastCommit
+	below := &superversion.Superversion{Levels: superversion.NewLevels(version, nil, e.opener())}
 	var full []sealed
 	for _, number := range logs {
 		if number < version.LogNumber {
@@ -232,7 +233,7 @@ func (e *Engine) replay(state *manifest.State, logs []uint64) (*manifest.Version
 		table := memtable.New(wal.HeaderBytes)
 		var root memtable.Root
 		apply := func(_ uint64, payloads []wal.Payload) (err error) {
-			root, err = applyCommit(table, payloads)
+			root, err = applyCommit(table, below, payloads)
 			return err
 		}
 		var err error
@@ -246,6 +247,7 @@ func (e *Engine) replay(state *manifest.State, logs []uint64) (*manifest.Version
 				return nil, nil, err
 			}
 			full = append(full, f)
+			below.Sealed = slices.Insert(below.Sealed, 0, root)
 		}
 	}
 	e.committed.Store(last)
@@ -263,8 +265,10 @@ func (e *Engine) fileSize(name string) (int64, error) {
 }
 
 // applyCommit puts one commit's entries into a memtable.
-func applyCommit(table *memtable.Memtable, payloads []wal.Payload) (memtable.Root, error) {
-	edit := table.Begin()
+func applyCommit(
+	table *memtable.Memtable, below memtable.Below, payloads []wal.Payload,
+) (memtable.Root, error) {
+	edit := table.BeginOver(below)
 	for _, payload := range payloads {
 		if err := edit.Replay(payload.Bytes, payload.At); err != nil {
 			edit.Rollback()

@@ -60,7 +60,7 @@ func (w *Writer) toTables() error {
 	if err := w.spill.start(root); err != nil {
 		return err
 	}
-	w.edit, w.room, w.pending = memtable.New(0).Begin(), w.engine.options.Tuning.SpillBytes, 0
+	w.edit, w.room, w.pending = memtable.New(0).BeginOver(w), w.engine.options.Tuning.SpillBytes, 0
 	w.countParts()
 	w.taken = nil
 	w.base = &superversion.Superversion{Sealed: []memtable.Root{root}, Levels: w.spill.levels}

@@ -56,11 +56,17 @@ func (e *Engine) BeginContext(ctx context.Context) (*Writer, error) {
 		return nil, err
 	}
 	sizes := &e.options.Tuning
-	return &Writer{
-		engine: e, base: e.state.Load(), begun: e.committed.Load(), edit: e.mem.Begin(),
+	w := &Writer{
+		engine: e, base: e.state.Load(), begun: e.committed.Load(),
 		room: max(sizes.SpillBytes, sizes.UnspilledBytes-e.mem.Bytes()-e.sealedBytes.Load()),
-	}, nil
+	}
+	w.edit = e.mem.BeginOver(w)
+	return w, nil
 }
+
+// Absent reports whether surely nothing below the memtable that the transaction writes to has the
+// key. Flushes and merges do not change that: what they write was below before.
+func (w *Writer) Absent(key []byte) bool { return w.base.Absent(key) }
 
 // Base returns the number of the commit that the transaction began on, which may not be visible
 // yet.

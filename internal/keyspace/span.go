@@ -14,6 +14,9 @@ func (s Span) Contains(key []byte) bool {
 	return bytes.Compare(s.Start, key) <= 0 && s.above(key)
 }
 
+// Clone returns the same span in memory of its own.
+func (s Span) Clone() Span { return Span{bytes.Clone(s.Start), bytes.Clone(s.End)} }
+
 // above reports whether the span ends above key.
 func (s Span) above(key []byte) bool { return s.End == nil || bytes.Compare(key, s.End) < 0 }
 

@@ -5,10 +5,10 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// Cursor walks the entries of a [Root] in key order, in both directions, tombstones included. It must be initialised with Init. Moving past
-// either end leaves it on no entry: it has to be positioned anew. Keys and values alias the
-// memtable and must not be modified. No method allocates. Not safe for concurrent use; a copy is a
-// cursor of its own.
+// Cursor walks the entries of a [Root] in key order, in both directions, tombstones included. It
+// must be initialised with Init. Moving past either end leaves it on no entry: it has to be
+// positioned anew. Keys and values alias the memtable and must not be modified. No method
+// allocates. Not safe for concurrent use; a copy is a cursor of its own.
 type Cursor struct {
 	i, n    int // index in leaf, and its number of entries; both 0 if leaf is nil
 	leaf    *leaf

@@ -16,8 +16,8 @@ func (e *Edit) bare(key []byte) bool {
 	return e.below != nil && e.below.Absent(key)
 }
 
-// hide removes all entries in a span, which has both bounds and stays as it is, and hides what older
-// runs have there.
+// hide removes all entries in a span, which has both bounds and stays as it is, and hides what
+// older runs have there.
 func (e *Edit) hide(span keyspace.Span) {
 	e.cut(span)
 	before := e.deleted.size()
@@ -39,8 +39,8 @@ func (e *Edit) cut(span keyspace.Span) {
 	}
 }
 
-// trim removes the entries in a span from the node at, which becomes the edit's own, and returns how
-// many they were. If none are left, there is no node any more.
+// trim removes the entries in a span from the node at, which becomes the edit's own, and returns
+// how many they were. If none are left, there is no node any more.
 func (e *Edit) trim(at *node, chunks batch.Chunks, span keyspace.Span) (removed int) {
 	if at.leaf != nil {
 		return e.trimLeaf(at, chunks, span)
@@ -87,8 +87,8 @@ func (e *Edit) trimLeaf(at *node, chunks batch.Chunks, span keyspace.Span) (remo
 	return j - i
 }
 
-// remove takes the children from index first to end out of the node, which must keep some. Which keys
-// are the smallest of those beside is for rehead to see.
+// remove takes the children from index first to end out of the node, which must keep some. Which
+// keys are the smallest of those beside is for rehead to see.
 func (n *inner) remove(first, end int) {
 	if first == end {
 		return

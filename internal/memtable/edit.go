@@ -1,8 +1,6 @@
 package memtable
 
 import (
-	"bytes"
-
 	"github.com/stoatdb/stoat/internal/batch"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -75,11 +73,11 @@ func (e *Edit) DeleteRange(span keyspace.Span) {
 	e.apply(e.m.arena.Append(keyspace.KindDeleteRange, 0, span.Start, span.End))
 }
 
-// Clear is DeleteRange for a span in which no key exists, as the caller has found out: nobody has to
-// find out again by passing tombstones, or what has expired. It changes nothing that there is, and
-// the log is not told.
+// Clear is DeleteRange for a span in which no key exists, as the caller has found out: nobody has
+// to find out again by passing tombstones, or what has expired. It changes nothing that there is,
+// and the log is not told.
 func (e *Edit) Clear(span keyspace.Span) {
-	e.hide(keyspace.Span{Start: bytes.Clone(span.Start), End: bytes.Clone(span.End)})
+	e.hide(span.Clone())
 }
 
 // Replay does again what a frame's payload says, which lies in a log file at the offset at. The
@@ -183,8 +181,8 @@ func (e *Edit) descend(p *path, chunks batch.Chunks, key []byte) *leaf {
 		p.push(n, i)
 		at = &n.kids[i]
 	}
-	// The way was right if key has the prefixes of all inner nodes on it. The leaf's prefix, which is
-	// no shorter, shows that.
+	// The way was right if key has the prefixes of all inner nodes on it. The leaf's prefix, which
+	// is no shorter, shows that.
 	shared := at.leaf.shared(chunks, key)
 	if shared < prefix {
 		at = e.descendSlowly(p, chunks, key)

@@ -10,9 +10,10 @@ import (
 const fragmentBytes = 96
 
 // fragment is a span of keys that were deleted. It is a node of a set of such spans, which neither
-// overlap nor touch: a treap, that is, a search tree that is balanced because each node's priority, a
-// number as if drawn by lot, is not below those of its children. Like a node of the entries' tree it belongs to an edit, which changes it in place, and
-// others copy it; so that a deletion costs, and copies, about the logarithm of their number.
+// overlap nor touch: a treap, that is, a search tree that is balanced because each node's priority,
+// a number as if drawn by lot, is not below those of its children. Like a node of the entries' tree
+// it belongs to an edit, which changes it in place, and others copy it; so that a deletion costs,
+// and copies, about the logarithm of their number.
 //
 // A nil fragment is the empty set. Methods that change a set return it, and nobody may use the one
 // that they were called on any more, unless all of it belongs to other edits.

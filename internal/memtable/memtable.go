@@ -3,14 +3,14 @@
 // A [Memtable] is an arena of encoded entries and a tree over them. Leaves hold, for each entry,
 // its key's head (the first 8 bytes after what all keys of the leaf start with) and a reference
 // into the arena: no pointers, so that a search compares integers within one node and the garbage
-// collector does not look inside. Inner nodes hold heads and children. A deletion is an entry too, a
-// tombstone, which replaces that of the key; unless nothing older can have the key: then the entry is
-// removed, and nothing comes in its place.
+// collector does not look inside. Inner nodes hold heads and children. A deletion is an entry too,
+// a tombstone, which replaces that of the key; unless nothing older can have the key: then the
+// entry is removed, and nothing comes in its place.
 //
-// A range deletion is no entry. It removes those in its range, whole subtrees at a time, so that its
-// cost does not depend on how many they are, and adds the range to a tree of spans beside: the keys
-// that older runs have nothing to say about. A long run of tombstones is made one when somebody
-// comes across it, as [Edit.Clear] says, so that it is passed at once.
+// A range deletion is no entry. It removes those in its range, whole subtrees at a time, so that
+// its cost does not depend on how many they are, and adds the range to a tree of spans beside: the
+// keys that older runs have nothing to say about. A long run of tombstones is made one when
+// somebody comes across it, as [Edit.Clear] says, so that it is passed at once.
 //
 // Each node belongs to the edit that made it. An [Edit] changes its own nodes in place and copies
 // any other on first touch, so that every [Root] ever taken stays as it was: a Root is a snapshot,
@@ -61,8 +61,8 @@ func newSized(arena *batch.Arena, leafMax, innerMax int) *Memtable {
 
 // Below is all that is older than a memtable.
 type Below interface {
-	// Absent reports whether surely no key of it is the given one, now and as long as the memtable is
-	// written to.
+	// Absent reports whether surely no key of it is the given one, now and as long as the memtable
+	// is written to.
 	Absent(key []byte) bool
 }
 
@@ -70,8 +70,8 @@ type Below interface {
 // before must have been committed or rolled back.
 func (m *Memtable) Begin() *Edit { return m.BeginOver(nil) }
 
-// BeginOver is Begin where it is known what lies below, so that deletions of what is not there leave
-// no tombstones. A nil below is not known.
+// BeginOver is Begin where it is known what lies below, so that deletions of what is not there
+// leave no tombstones. A nil below is not known.
 func (m *Memtable) BeginOver(below Below) *Edit {
 	m.arena.Begin()
 	return &Edit{m: m, owner: m.newOwner(), top: m.root.top, deleted: m.root.deleted,

@@ -30,6 +30,9 @@ type Cursor struct {
 	scratch      *Scratch // of values that have to be decoded
 	all          bool     // yield what is deleted or expired, too: for merges
 	now          uint64   // by which entries have expired; 0 until the first that can
+	passing      passing  // what it skips at the moment
+	longest      passing  // the most that it has skipped in a row
+	patience     int      // after so many it ends; 0 stands for never
 
 	winner   *source // at the current entry; nil if the cursor is not on one
 	runnerUp *source // the next in line; nil if no other source is live
@@ -198,12 +201,15 @@ func (c *Cursor) Value() ([]byte, error) {
 // Until returns when the current entry expires, in milliseconds since 1970, or 0 if it does not.
 func (c *Cursor) Until() uint64 { return c.winner.until() }
 
+// Snapshot returns what c moves over.
+func (c *Cursor) Snapshot() *Superversion { return c.snapshot }
+
 // Err returns the error that ended the last move, or nil if it simply met the end.
 func (c *Cursor) Err() error { return c.err }
 
 // position puts every source in place with move and finds the first entry in the given direction.
 func (c *Cursor) position(reverse bool, move func(*source) bool) bool {
-	c.reverse, c.err = reverse, nil
+	c.reverse, c.err, c.passing = reverse, nil, passing{}
 	for i := range c.sources {
 		s := &c.sources[i]
 		s.err, s.measured = nil, false
@@ -241,15 +247,15 @@ func (c *Cursor) advance() bool {
 
 // skipAbsent moves on until the current entry is one to yield.
 func (c *Cursor) skipAbsent() bool {
-	for c.winner != nil {
-		if c.all || c.exists() {
-			return true
-		}
-		if !c.step() {
+	for c.winner != nil && !c.all && !c.exists() {
+		if !c.pass() || !c.step() {
 			return false
 		}
 	}
-	return false
+	if c.passing.entries > 0 && c.err == nil {
+		c.endPassing()
+	}
+	return c.winner != nil
 }
 
 // step takes the winner one entry on and finds the new winner. It reports false on error.
