@@ -21,11 +21,12 @@ const (
 	retryMin = 100 * time.Millisecond
 	retryMax = 5 * time.Second
 	// maxWaits, times Tuning.IdleAfter, is how long a merge that tidies up waits for a pause in the
-	// commits, or for one that is long enough. Where commits trickle in all the time, there is none.
+	// commits, or for one that is long enough. Where commits trickle in all the time, there is
+	// none.
 	maxWaits = 50
 
-	// minLasting is the size from which a merge that tidies up goes on when commits come in again: to
-	// stop would waste too much.
+	// minLasting is the size from which a merge that tidies up goes on when commits come in again:
+	// to stop would waste too much.
 	minLasting = 64 << 20
 )
 

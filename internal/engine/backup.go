@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// backupGap is how far the numbers of tables that exist in a backup only lie above the database's
-	// own, so that it does not use the same ones before the next backup.
+	// backupGap is how far the numbers of tables that exist in a backup only lie above the
+	// database's own, so that it does not use the same ones before the next backup.
 	backupGap = 10_000_000
 	// backupMemory is the memory limit of the engine that verifies a backup.
 	backupMemory = 16 << 20

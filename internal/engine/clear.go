@@ -14,11 +14,9 @@ import (
 // need not know.
 
 const (
-	// clearPassed is how many entries a writer passes in a row until they are worth a range, and
-	// clearPassedBy how many a reader does, for whom a background job has to take its turn to
-	// write.
-	clearPassed   = 16
-	clearPassedBy = 64
+	// clearShare, times Tuning.Passed, is how many entries a reader passes in a row until they are
+	// worth a background job, which has to take its turn to write.
+	clearShare = 4
 	// clearSteps is how many entries that job passes at most while it keeps writers waiting.
 	clearSteps = 64 << 10
 )
@@ -27,7 +25,7 @@ const (
 // that no key in span exists. It reports whether that changes what the next Snapshot knows. If the
 // transaction is rolled back, or writes nothing, it is forgotten.
 func (w *Writer) Passed(span keyspace.Span, entries int) bool {
-	if entries < clearPassed {
+	if entries < w.engine.options.Tuning.Passed {
 		return false
 	}
 	w.edit.Clear(span)
@@ -37,7 +35,7 @@ func (w *Writer) Passed(span keyspace.Span, entries int) bool {
 // Passed is Writer.Passed for readers of any snapshot. A span in which there is a key by now is
 // cleared up to that.
 func (e *Engine) Passed(span keyspace.Span, entries int) {
-	if entries < clearPassedBy || e.writable() != nil || !e.clearing.CompareAndSwap(false, true) {
+	if entries < clearShare*e.options.Tuning.Passed || e.writable() != nil || !e.clearing.CompareAndSwap(false, true) {
 		return
 	}
 	span = span.Clone()
@@ -91,7 +89,7 @@ func (e *Engine) clearSome(span keyspace.Span) (absent keyspace.Span, entries in
 	absent, entries, err = (&superversion.Superversion{
 		Mem: edit.Root(), Sealed: base.Sealed, Levels: base.Levels,
 	}).FirstAbsent(span, clearSteps)
-	if err != nil || entries < clearPassed {
+	if err != nil || entries < e.options.Tuning.Passed {
 		edit.Rollback()
 		return absent, 0, err
 	}

@@ -34,8 +34,8 @@ type Options struct {
 type Tuning struct {
 	MemtableBytes int64 // a memtable is sealed at this size
 	SpillBytes    int64 // so much of a transaction goes to tables at a time
-	// UnspilledBytes is how much a memtable has when the open transaction goes to tables. By default
-	// that is MemtableBytes; if SpillBytes is set, it is that.
+	// UnspilledBytes is how much a memtable has when the open transaction goes to tables. By
+	// default that is MemtableBytes; if SpillBytes is set, it is that.
 	UnspilledBytes int64
 	TableBytes     int64         // a table is closed at this size
 	BlockBytes     int           // as in table.WriterOptions
@@ -50,6 +50,9 @@ type Tuning struct {
 	IdleAfter      time.Duration // without commits for so long, merges tidy up
 	RestAfter      time.Duration // without commits for so long, a large memtable is flushed
 	RestBytes      int64         // from this size on it is large
+	// Passed is how many entries that are not there a writer passes in a row until the memtable is
+	// to hide them; for a reader it is some times as many.
+	Passed int
 
 	Now func() time.Time // the clock by which entries expire
 }
@@ -70,6 +73,7 @@ const (
 	defaultIdleAfter    = 200 * time.Millisecond
 	defaultRestAfter    = time.Second
 	defaultRestBytes    = 4 << 20
+	defaultPassed       = 16
 
 	// heapShare of the memory limit is for what is in use for long: Go's collector lets the heap
 	// grow to twice that before it looks.
@@ -79,11 +83,12 @@ const (
 	memtableShare = 3
 	writeShare    = 2 * memtableShare
 	minMemtable   = 1 << 20
-	// spillShare of a memtable, as a divisor, is what a large transaction writes to tables at a time,
-	// once the memtable that all share is full with it: so much is being filled, and so much being
-	// written, beside that.
+	// spillShare of a memtable, as a divisor, is what a large transaction writes to tables at a
+	// time, once the memtable that all share is full with it: so much is being filled, and so much
+	// being written, beside that.
 	spillShare = 2
-	// recentShare of the memory limit, as a divisor, is for the newest commits while somebody follows.
+	// recentShare of the memory limit, as a divisor, is for the newest commits while somebody
+	// follows.
 	recentShare = 32
 	// cacheShare of the memory limit is what decoded blocks may always use.
 	cacheShare = 8
@@ -114,6 +119,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&t.IdleAfter, defaultIdleAfter)
 	setDefault(&t.RestAfter, defaultRestAfter)
 	setDefault(&t.RestBytes, defaultRestBytes)
+	setDefault(&t.Passed, defaultPassed)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

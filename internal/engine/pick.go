@@ -41,13 +41,13 @@ type picker struct {
 const (
 	// tooMany, times youngRuns, is how many young runs are merged whatever it costs.
 	tooMany = 3
-	// tidyShare of the bottom run's bytes, as a divisor, is worth to be merged into it when there is
-	// nothing else to do; any run is while the bottom run has no more than tidyBottom bytes.
+	// tidyShare of the bottom run's bytes, as a divisor, is worth to be merged into it when there
+	// is nothing else to do; any run is while the bottom run has no more than tidyBottom bytes.
 	tidyShare  = 16
 	tidyBottom = 256 << 20
-	// manySpans is how many deleted ranges of young runs are worth a merge when there is nothing else
-	// to do, and tooManySpans how many are a burden, in memory and in the manifest, even while there
-	// are commits.
+	// manySpans is how many deleted ranges of young runs are worth a merge when there is nothing
+	// else to do, and tooManySpans how many are a burden, in memory and in the manifest, even while
+	// there are commits.
 	manySpans    = 1000
 	tooManySpans = 100 * manySpans
 	// cheapShare, times the bytes of the young runs, is what merging them into the bottom run may

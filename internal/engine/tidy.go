@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// fewCrumbs is how many neighbours that are too small are worth a merge, and manyCrumbs how many
-	// are looked at together.
+	// fewCrumbs is how many neighbours that are too small are worth a merge, and manyCrumbs how
+	// many are looked at together.
 	fewCrumbs  = 4
 	manyCrumbs = 64
 )

@@ -35,8 +35,8 @@ const (
 	streamBytes = 512 << 10
 	// entryOverhead is the most that an entry takes in the log besides its key and value.
 	entryOverhead = 24 + wal.HeaderBytes
-	// rolledBackShare is how many times the size of a full memtable a log segment may have. It grows
-	// beyond one only by transactions that were streamed and rolled back.
+	// rolledBackShare is how many times the size of a full memtable a log segment may have. It
+	// grows beyond one only by transactions that were streamed and rolled back.
 	rolledBackShare = 2
 )
 

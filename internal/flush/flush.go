@@ -54,7 +54,9 @@ func (j Job) Run() (*manifest.Edit, error) {
 	}
 	young := manifest.Run{}
 	data, tally := keyspace.FirstData(), j.tally()
-	for _, p := range []part{{nil, data, nil}, {data, nil, j.Root.Deleted()}} {
+	deleted := j.Root.Deleted()
+	i, _ := deleted.Find(data) // no range has keys of both
+	for _, p := range []part{{nil, data, deleted[:i]}, {data, nil, deleted[i:]}} {
 		if err := j.write(edit, &young, p, tally); err != nil {
 			return nil, errors.Join(err, j.discard(edit, young))
 		}
@@ -135,7 +137,7 @@ func (j Job) write(edit *manifest.Edit, young *manifest.Run, p part, t tally) er
 	}
 	young.Tables = append(young.Tables, output.Tables...)
 	if !alone {
-		young.Deleted = p.deleted
+		young.Deleted = append(young.Deleted, p.deleted...)
 	}
 	return nil
 }

@@ -121,6 +121,7 @@ func randomTuning(rng *rand.Rand, clock *model.Clock) engine.Tuning {
 		YoungRuns:     1 + rng.IntN(4),
 		OwnRuns:       1 + rng.IntN(4),
 		JournalBytes:  1 << (6 + rng.IntN(8)),
+		Passed:        1 + rng.IntN(8)*rng.IntN(2),
 		IdleAfter:     time.Duration(1 + rng.IntN(2)*int(time.Second)),
 		Now:           clock.Now,
 	}

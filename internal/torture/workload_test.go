@@ -31,11 +31,13 @@ var (
 		MemtableBytes: 1 << 10, TableBytes: 1 << 10, BlockBytes: 128, YoungRuns: 2, OwnRuns: 2,
 		SampleBytes: 1 << 10, SpillBytes: 512,
 		JournalBytes: 200, IdleAfter: time.Nanosecond,
+		Passed: 1,
 	}
 	lazy = engine.Tuning{
 		MemtableBytes: 2 << 10, TableBytes: 4 << 10, BlockBytes: 512, YoungRuns: 2,
 		SampleBytes: 1 << 10, SpillBytes: 1 << 10,
 		JournalBytes: 1 << 10, IdleAfter: time.Hour,
+		Passed: 3,
 	}
 	// scattered has log segments and value files of a few values, and any garbage is too much.
 	scattered = engine.Tuning{
@@ -43,11 +45,13 @@ var (
 		SampleBytes: 1 << 10, SpillBytes: 2 << 10,
 		JournalBytes: 1 << 10, IdleAfter: time.Nanosecond, ValueBytes: 1 << 10, Garbage: 1,
 		DeferredBytes: 500, CloseBytes: 1 << 10,
+		Passed: 1,
 	}
 	// unspilled lets transactions of some kilobytes stay in memory, and merges at once.
 	unspilled = engine.Tuning{
 		MemtableBytes: 32 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2,
 		JournalBytes: 1 << 10, IdleAfter: time.Nanosecond, ValueBytes: 2 << 10, Garbage: 1,
+		Passed: 1,
 	}
 	// large makes a transaction of 700 KB go to the log first and then to tables, larger to the log.
 	large = engine.Tuning{

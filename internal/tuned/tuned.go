@@ -53,12 +53,13 @@ func Sizes() []engine.Tuning {
 			MemtableBytes: 1 << 10, TableBytes: 1 << 10, BlockBytes: 128, YoungRuns: 2, OwnRuns: 2,
 			SpillBytes: 512, SampleBytes: 1 << 10, JournalBytes: 200, IdleAfter: time.Nanosecond,
 			DeferredBytes: 300, CloseBytes: 500,
+			Passed: 1,
 		},
 		{ // log segments and value files of a few values, any garbage is too much
 			MemtableBytes: 4 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2, OwnRuns: 2,
 			SampleBytes: 1 << 10, JournalBytes: 1 << 10, IdleAfter: time.Nanosecond,
 			ValueBytes: 1 << 10, Garbage: 1, RestBytes: 1, RestAfter: time.Millisecond,
-			DeferredBytes: 2 << 10, CloseBytes: 1 << 10,
+			DeferredBytes: 2 << 10, CloseBytes: 1 << 10, Passed: 2,
 		},
 		{ // merges wait until they must
 			MemtableBytes: 16 << 10, TableBytes: 8 << 10, BlockBytes: 512, YoungRuns: 3,
