@@ -25,8 +25,8 @@ type Stats struct {
 	Delay time.Duration
 
 	// BackupFiles is the number of files that backups have copied or linked since opening, and
-	// BackupBytes their size. BackupKept and BackupKeptBytes are those that the folders had already,
-	// and that were compared. The bytes are counted while a backup goes on.
+	// BackupBytes their size. BackupKept and BackupKeptBytes are those that the folders had
+	// already, and that were compared. The bytes are counted while a backup goes on.
 	BackupFiles, BackupBytes    uint64
 	BackupKept, BackupKeptBytes uint64
 
@@ -45,7 +45,8 @@ type Stats struct {
 	ValueFileBytes uint64 // their size
 	ValueBytes     uint64 // the values in them that some table points to; the rest is garbage
 	// PendingBytes is what merges have to work on: the tables of young runs, the large values that
-	// these point to and that there was no time to compress, and the garbage in value files.
+	// these point to and that there was no time to compress, the garbage in value files, and about
+	// what is left in tables, with its values, of dropped buckets and of ranges that were deleted.
 	PendingBytes uint64
 	// LiveBytes is about what merges would leave of TableBytes and ValueFileBytes: the tables of
 	// the largest run, and the values that they point to.

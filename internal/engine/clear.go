@@ -35,7 +35,8 @@ func (w *Writer) Passed(span keyspace.Span, entries int) bool {
 // Passed is Writer.Passed for readers of any snapshot. A span in which there is a key by now is
 // cleared up to that.
 func (e *Engine) Passed(span keyspace.Span, entries int) {
-	if entries < clearShare*e.options.Tuning.Passed || e.writable() != nil || !e.clearing.CompareAndSwap(false, true) {
+	few := entries < clearShare*e.options.Tuning.Passed
+	if few || e.writable() != nil || !e.clearing.CompareAndSwap(false, true) {
 		return
 	}
 	span = span.Clone()
@@ -55,7 +56,7 @@ func (e *Engine) Passed(span keyspace.Span, entries int) {
 // clear has the memtable hide what is absent in span from its first entry on.
 func (e *Engine) clear(span keyspace.Span) error {
 	for entries := clearSteps; entries == clearSteps; {
-		if err := e.writer.lock(context.Background(), e.stop); err != nil {
+		if err := e.writer.lock(context.Background(), e.stop, heldToFlush); err != nil {
 			return nil // closed
 		}
 		absent := span
@@ -97,5 +98,6 @@ func (e *Engine) clearSome(span keyspace.Span) (absent keyspace.Span, entries in
 	e.newest = edit.Commit()
 	e.publishRoot(e.newest, commit)
 	e.takesMemory(e.mem.Bytes())
+	e.restLater()
 	return absent, entries, nil
 }

@@ -50,6 +50,7 @@ type Tuning struct {
 	IdleAfter      time.Duration // without commits for so long, merges tidy up
 	RestAfter      time.Duration // without commits for so long, a large memtable is flushed
 	RestBytes      int64         // from this size on it is large
+	RestGarbage    uint64        // a memtable that deletes so much of tables is flushed, too
 	// Passed is how many entries that are not there a writer passes in a row until the memtable is
 	// to hide them; for a reader it is some times as many.
 	Passed int
@@ -73,6 +74,7 @@ const (
 	defaultIdleAfter    = 200 * time.Millisecond
 	defaultRestAfter    = time.Second
 	defaultRestBytes    = 4 << 20
+	defaultRestGarbage  = 64 << 10
 	defaultPassed       = 16
 
 	// heapShare of the memory limit is for what is in use for long: Go's collector lets the heap
@@ -119,6 +121,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&t.IdleAfter, defaultIdleAfter)
 	setDefault(&t.RestAfter, defaultRestAfter)
 	setDefault(&t.RestBytes, defaultRestBytes)
+	setDefault(&t.RestGarbage, defaultRestGarbage)
 	setDefault(&t.Passed, defaultPassed)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -155,7 +155,7 @@ func TestPick_decides(t *testing.T) {
 func TestPick_decidesAboutRangeDeletions(t *testing.T) {
 	bottom := largeBottom()
 	uneven := manifest.Run{Tables: []*manifest.Table{
-		bottom.Tables[0], tableOf(2, testMB, "d", "f"), bottom.Tables[2],
+		bottom.Tables[0], tableOf(2, 130*testMB, "d", "f"), bottom.Tables[2],
 	}}
 	checkPicks(t, []pickCase{
 		{"a deletion of some tables and a part of another",

@@ -52,8 +52,10 @@ type Stats struct {
 	ValueFiles     int    // files that tables point into
 	ValueFileBytes uint64 // their size
 	ValueBytes     uint64 // values in them that tables point to
-	PendingBytes   uint64 // tables of young runs, deferred values, and garbage in value files
-	LiveBytes      uint64 // about what merges will leave: the largest run with its values
+	// PendingBytes is tables of young runs, deferred values, garbage in value files, and what is
+	// deleted with whole ranges and buckets.
+	PendingBytes uint64
+	LiveBytes    uint64 // about what merges will leave: the largest run with its values
 
 	MemtableBytes int64 // memory of memtables
 	CacheBytes    int64 // memory of decoded blocks
@@ -88,6 +90,9 @@ func (e *Engine) Stats() Stats {
 	if e.options.Compression != CompressionNone {
 		s.PendingBytes += deferredBytes(state.Levels.Version)
 	}
+	deleted, dropped := e.deletedBy(state)
+	s.DroppedRuns += dropped
+	s.PendingBytes += state.Levels.Garbage(deleted).Bottom
 	return s
 }
 

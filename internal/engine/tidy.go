@@ -10,6 +10,9 @@ const (
 	// many are looked at together.
 	fewCrumbs  = 4
 	manyCrumbs = 64
+	// cutBytes is what may be written to cut deleted ranges out of the bottom run. They come there
+	// seldom: with a full memtable, or when they are large, or at the end of a long wait.
+	cutBytes = 128 << 20
 )
 
 // tidy picks young runs while nobody waits: to merge them into the bottom run if that is small or
@@ -21,7 +24,8 @@ func (p picker) tidy(v *manifest.Version) (plan, bool) {
 	}
 	next, young := intoBottom("tidy", v), youngBytes(v)
 	worth := v.Bottom.Bytes() <= tidyBottom || young >= v.Bottom.Bytes()/tidyShare ||
-		next.cost(v) <= cheapShare*young || deletesMuch(v)
+		next.cost(v) <= cheapShare*young || deletesMuch(v) ||
+		youngSpans(v) > 0 && next.cost(v) <= cutBytes
 	for _, r := range v.Young {
 		for _, t := range r.Tables {
 			worth = worth || t.StaleAt != 0 && t.StaleAt <= p.now

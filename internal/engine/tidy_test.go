@@ -37,6 +37,28 @@ func TestPick_boundsWhatPausesWrite(t *testing.T) {
 	}
 }
 
+// A range that is small beside the bottom run is cut out of the tables at its ends all the same.
+func TestPick_cutsARangeOutOfFewTables(t *testing.T) {
+	for _, c := range []struct {
+		size uint64
+		want string
+	}{
+		{32, "tidy young 0..0 bottom [3 4] down"},
+		{100, "nothing"}, // too much to write for what may be little
+	} {
+		version := manifest.Version{Young: []manifest.Run{deletion("c5", "d5")}}
+		for i := range 40 {
+			key := string(rune('a' + i))
+			table := tableOf(uint64(1+i), c.size*testMB, key+"0", key+"9")
+			version.Bottom.Tables = append(version.Bottom.Tables, table)
+		}
+		got := outcome(picker{youngRuns: 4, idle: true, now: 1000}.pick(&version))
+		if got != c.want {
+			t.Errorf("of tables of %d MB: %s, want %s", c.size, got, c.want)
+		}
+	}
+}
+
 func TestPick_mergesRunsOfLikeSize(t *testing.T) {
 	bottom := largeBottom()
 	for _, c := range []struct {

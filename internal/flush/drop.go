@@ -32,9 +32,9 @@ func (j Job) Config(stays bool, drop []uint64) run.Config {
 	return output
 }
 
-// droppedBuckets returns the buckets that the memtable says were dropped, with all buckets within
-// them, however deep: their contents become garbage together.
-func (j Job) droppedBuckets() ([]uint64, error) {
+// Dropped returns the buckets that the memtable says were dropped, with all buckets within them,
+// however deep: their contents become garbage together.
+func (j Job) Dropped() ([]uint64, error) {
 	snapshot := &superversion.Superversion{Mem: j.Root, Levels: j.Levels}
 	var c superversion.Cursor
 	var ids []uint64

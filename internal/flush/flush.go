@@ -46,7 +46,7 @@ type Job struct {
 func (j Job) Run() (*manifest.Edit, error) {
 	edit := &manifest.Edit{LogNumber: j.LogNumber, LastCommit: j.LastCommit}
 	err := vfs.CatchFaults(func() (err error) {
-		edit.Drop, err = j.droppedBuckets()
+		edit.Drop, err = j.Dropped()
 		return err
 	})
 	if err != nil {

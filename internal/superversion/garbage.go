@@ -1,0 +1,110 @@
+package superversion
+
+import (
+	"bytes"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/manifest"
+)
+
+// Garbage is about how many bytes of tables, and of the values that they point to, are deleted with
+// whole ranges and buckets.
+type Garbage struct {
+	Young, Bottom uint64 // by run
+	Cut           uint64 // bytes of the tables that are deleted in part
+}
+
+// manyCuts is how many deleted ranges are looked at in one table: beyond that, it counts for less.
+const manyCuts = 100
+
+// Garbage estimates what newer spans, and young runs of what is older, delete of the runs, and what
+// belongs to dropped buckets. It opens the tables of which that is a part, and leaves out those
+// that it cannot open.
+func (l *Levels) Garbage(newer keyspace.Spans) (g Garbage) {
+	if len(newer)+len(l.Bottom.newer)+len(l.Version.Dropped) == 0 {
+		return Garbage{}
+	}
+	for i := range l.Young {
+		g.Young += l.garbage(&l.Young[i], newer, &g.Cut)
+	}
+	g.Bottom = l.garbage(&l.Bottom, newer, &g.Cut)
+	return g
+}
+
+// garbage is Garbage for one run.
+func (l *Levels) garbage(r *Run, newer keyspace.Spans, cut *uint64) (n uint64) {
+	for _, spans := range r.newer {
+		newer = newer.With(spans...)
+	}
+	for _, h := range r.Tables {
+		spans := newer
+		if l.Version.MayHoldDropped(h.Meta) {
+			spans = spans.With(droppedSpans(l.Version, h.Meta)...)
+		}
+		if !spans.Meets(h.Meta.Smallest, h.Meta.Largest) {
+			continue
+		}
+		deleted, all := h.garbage(spans)
+		n += deleted
+		if deleted < all {
+			*cut += all
+		}
+	}
+	return n
+}
+
+// droppedSpans returns where the contents of buckets lie that were dropped since t was written.
+func droppedSpans(v *manifest.Version, t *manifest.Table) (spans []keyspace.Span) {
+	for _, d := range v.Dropped {
+		if t.DropEpoch >= d.Epoch {
+			continue
+		}
+		spans = append(spans, BucketSpans(d.First, d.Last)...)
+	}
+	return spans
+}
+
+// BucketSpans returns where the contents of the buckets from first to last lie.
+func BucketSpans(first, last uint64) (spans []keyspace.Span) {
+	for _, r := range keyspace.Ranges(first, last) {
+		spans = append(spans, keyspace.Span{Start: r[0], End: r[1]})
+	}
+	return spans
+}
+
+// garbage returns about how many bytes of the table, and of its values elsewhere, the spans delete,
+// and of how many.
+func (h *Handle) garbage(spans keyspace.Spans) (deleted, all uint64) {
+	t := h.Meta
+	all = t.Size
+	for _, share := range t.Values {
+		all += share.Bytes
+	}
+	i, inside := spans.Find(t.Smallest)
+	if inside && spans[i].Contains(t.Largest) {
+		return all, all
+	}
+	_, blocks, err := h.Table.Blocks(t.Smallest, t.Largest)
+	if err != nil || blocks == 0 {
+		return 0, 0
+	}
+	halves := 0 // of blocks: those at both ends of a span count by half, unless they end the table
+	for _, s := range spans[i:min(len(spans), i+manyCuts)] {
+		if bytes.Compare(t.Largest, s.Start) < 0 {
+			break
+		}
+		first, end, err := h.Table.Blocks(s.Start, s.End)
+		if err != nil {
+			return 0, 0
+		}
+		ends := 2
+		if s.Contains(t.Smallest) {
+			ends--
+		}
+		if s.Contains(t.Largest) {
+			ends, end = ends-1, blocks
+		}
+		halves += max(1, 2*(end-first)-ends)
+	}
+	return all / uint64(2*blocks) * uint64(min(halves, 2*blocks)), all
+}
