@@ -56,6 +56,9 @@ func (e *Engine) Passed(span keyspace.Span, entries int) {
 // clear has the memtable hide what is absent in span from its first entry on.
 func (e *Engine) clear(span keyspace.Span) error {
 	for entries := clearSteps; entries == clearSteps; {
+		if worth, err := e.worthClearing(span); !worth || err != nil {
+			return err
+		}
 		if err := e.writer.lock(context.Background(), e.stop, heldToFlush); err != nil {
 			return nil // closed
 		}
@@ -71,6 +74,18 @@ func (e *Engine) clear(span keyspace.Span) error {
 		span.Start = absent.End
 	}
 	return nil
+}
+
+// worthClearing reports whether readers still pass much in span: what a snapshot has passed that is
+// not the newest may be hidden since. It keeps nobody waiting.
+func (e *Engine) worthClearing(span keyspace.Span) (worth bool, err error) {
+	few := e.options.Tuning.Passed
+	err = vfs.CatchFaults(func() error {
+		_, entries, err := e.state.Load().FirstAbsent(span, few)
+		worth = entries >= few
+		return err
+	})
+	return worth, err
 }
 
 // clearSome is clear for some steps. It returns what it has found absent, in how many entries. The
