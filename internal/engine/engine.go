@@ -62,6 +62,7 @@ type Engine struct {
 	copied     error             // why a copy of the manifest was read; nil if none was
 	edits      int               // in it, behind the version that it starts with
 	logs       []uint64          // live log segments besides the active one, oldest first
+	undeleted  atomic.Bool       // removing a file has failed, so that there is something in garbage
 	garbage    []string          // files that nothing refers to and that could not be removed
 	pinned     map[string]int    // files that backups copy, and how many; they become garbage first
 	numbers    atomic.Uint64     // the next file number

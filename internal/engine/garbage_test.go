@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -158,6 +159,31 @@ func TestGarbage_goesUnderASnapshot(t *testing.T) {
 				t.Fatalf("the snapshot has value %d: %v, %v", i, found, err)
 			}
 		}
+	})
+}
+
+func TestGarbage_thatCouldNotBeRemovedIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := memfs.New()
+		files, stuck := failing(disk, errBroken, is(faultfs.Remove, tableSuffix))
+		e := mustOpen(t, files, calm())
+		mustCommit(t, e, "a")
+		ok(t, e.Flush())
+		mustCommit(t, e, "a", "b")
+		ok(t, e.Flush())
+		stuck.Store(true)
+		ok(t, e.Compact(t.Context()))
+		tables := len(named(t, disk, tableSuffix))
+		<-time.After(3 * restWaits * defaultRestAfter)
+		if n := len(named(t, disk, tableSuffix)); n != tables || n == e.Stats().Tables {
+			t.Errorf("%d tables are there, after %d", n, tables)
+		}
+		stuck.Store(false)
+		<-time.After(2 * restWaits * defaultRestAfter)
+		if n := len(named(t, disk, tableSuffix)); n != e.Stats().Tables {
+			t.Errorf("%d tables are there, %d are needed", n, e.Stats().Tables)
+		}
+		ok(t, e.Close())
 	})
 }
 

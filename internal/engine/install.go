@@ -138,7 +138,8 @@ func (e *Engine) startManifest(outcome *manifest.Version) error {
 }
 
 // removeFile unlinks a file that nothing refers to. If that fails, or if a backup copies the file,
-// the next install or Close tries again. The caller holds e.installing, or is alone.
+// the next install or Close tries again, or a timer does. The caller holds e.installing, or is
+// alone.
 func (e *Engine) removeFile(name string) {
 	if e.disowned() {
 		return // it may be another's
@@ -154,6 +155,8 @@ func (e *Engine) removeFile(name string) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		e.options.Logger.Warn("remove obsolete file", "dir", e.dir, "file", name, "err", err)
 		e.garbage = append(e.garbage, name)
+		e.undeleted.Store(true)
+		e.restLater()
 	}
 }
 

@@ -4,7 +4,8 @@ import "time"
 
 const (
 	// restWaits, times Tuning.RestAfter, is how long what is deleted keeps its space for want of a
-	// pause in the commits, or because it is little beside the tables that it is to be cut out of.
+	// pause in the commits, or because it is little beside the tables that it is to be cut out of;
+	// and a file that could not be removed.
 	restWaits = 60
 	// cutShare, times what is deleted, is what those tables may have if it is not to wait.
 	cutShare = 8
@@ -38,8 +39,9 @@ func (e *Engine) watch(seen uint64, times int) {
 		}
 		if times >= restWaits {
 			times = 0
+			e.removeAgain()
 		}
-		if later || newest != seen {
+		if later || newest != seen || e.undeleted.Load() {
 			e.watch(newest, times)
 			return
 		}
@@ -64,6 +66,16 @@ func (e *Engine) wantsRest(pause, long bool) (now, later bool) {
 		return false, false
 	}
 	return long || cut/cutShare <= garbage, true
+}
+
+// removeAgain tries again to remove what could not be removed, perhaps because somebody still read
+// it. It does nothing once the engine is closed: then the folder may be another's.
+func (e *Engine) removeAgain() {
+	e.installing.Lock()
+	defer e.installing.Unlock()
+	if e.undeleted.Swap(false) && !e.closed.Load() {
+		e.removeGarbage()
+	}
 }
 
 // restNow starts the flush of the memtable, unless somebody is writing or there is another flush.

@@ -10,8 +10,8 @@
 //   - timeline_test.go is the oracle: the states after each commit, on the timeline of the package
 //     in the folder crash, which knows what was promised of them;
 //   - workload_test.go has the workloads, each with options and sizes, and their runner;
-//     scripts_test.go, events_test.go and loading_test.go what they do; kept_test.go counts what
-//     merges did not write anew.
+//     scripts_test.go, queue_test.go, events_test.go and loading_test.go what they do; kept_test.go
+//     counts what merges did not write anew.
 //
 // Crashes and faults:
 //

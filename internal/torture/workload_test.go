@@ -93,6 +93,8 @@ var workloads = []workload{
 	{name: "random-outside", options: unsyncedOutside, tuning: scattered, run: randomTransactions},
 	{name: "ranges", tuning: eager, run: ranges},
 	{name: "ranges-in-memory", options: unsyncedOutside, tuning: unspilled, run: ranges},
+	{name: "queues", tuning: eager, run: queues},
+	{name: "queues-unsynced", options: unsyncedOutside, tuning: unspilled, run: queues},
 	{name: "expiry", tuning: unspilled, run: expiry},
 	{name: "expiry-outside", options: unsyncedOutside, tuning: scattered, run: expiry},
 	{name: "outside", options: outside, tuning: scattered, run: outsideValues},
