@@ -98,14 +98,14 @@ func TestOpen_leavesAnEmptyDatabaseThatNobodyWroteTo(t *testing.T) {
 
 func TestOpen_refusesSenselessOptions(t *testing.T) {
 	tests := map[string]stoat.Options{
-		"Options.Sync is 9: it must be SyncAlways or":       {Sync: 9},
-		"Options.Compression is 9: it must be":              {Compression: 9},
-		"Options.MemoryLimit is -1: it must be 0, which":    {MemoryLimit: -1},
-		"Options.MemoryLimit is 1: it must be 0, which":     {MemoryLimit: 1},
-		"Options.MemoryLimit is 2097151: it must be 0":      {MemoryLimit: 2<<20 - 1},
-		"Options.ValueThreshold is 1: it must be 0, which":  {ValueThreshold: 1},
-		"Options.ValueThreshold is 63: it must be 0, which": {ValueThreshold: 63},
-		"Options.LockTimeout is -1s: it must be 0, which":   {LockTimeout: -time.Second},
+		"option Sync is 9: it must be SyncAlways or":       {Sync: 9},
+		"option Compression is 9: it must be":              {Compression: 9},
+		"option MemoryLimit is -1: it must be 0, which":    {MemoryLimit: -1},
+		"option MemoryLimit is 1: it must be 0, which":     {MemoryLimit: 1},
+		"option MemoryLimit is 2097151: it must be 0":      {MemoryLimit: 2<<20 - 1},
+		"option ValueThreshold is 1: it must be 0, which":  {ValueThreshold: 1},
+		"option ValueThreshold is 63: it must be 0, which": {ValueThreshold: 63},
+		"option LockTimeout is -1s: it must be 0, which":   {LockTimeout: -time.Second},
 	}
 	for name, opts := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -97,7 +97,7 @@ func (o *Options) check() error {
 		return nil
 	}
 	bad := func(name string, value any, allowed string) error {
-		return fmt.Errorf("Options.%s is %v: it must be %s", name, value, allowed)
+		return fmt.Errorf("option %s is %v: it must be %s", name, value, allowed)
 	}
 	switch {
 	case o.Sync > SyncNever:
