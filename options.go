@@ -22,11 +22,14 @@ type Options struct {
 	Sync SyncMode
 
 	// MemoryLimit is the number of bytes for memtables and decoded blocks together, at least 2 MiB,
-	// with the room that Go's collector needs for them: decoded blocks take up to half of it,
-	// memtables three quarters while much is written. More memory means fewer, larger flushes and
-	// more reads without decoding; less memory suits small machines. A transaction goes to tables
-	// while it runs when it takes, with what is not in tables yet, three eighths of that. Pages of the
-	// files that the system keeps in memory do not count. Default: 0, which stands for 128 MiB.
+	// with the room that Go's collector needs for them: half of it is for what they take, and as much
+	// for what the collector has not found yet. Buffers of flushes and merges come on top, and what
+	// their garbage makes of the heap: at the default a process that loads was seen to take up to
+	// 60 MiB more. Pages of the files do not count, which the system keeps and takes back as it
+	// likes, though many tools tell them as resident, too. More memory means fewer, larger flushes
+	// and more reads without decoding; less memory suits small machines. A transaction goes to tables
+	// while it runs when it takes, with what is not in tables yet, a quarter of that.
+	// Default: 0, which stands for 128 MiB.
 	MemoryLimit int64
 
 	// Compression chooses how tables store values. Default: CompressionAuto. CompressionNone makes

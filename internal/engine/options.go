@@ -77,18 +77,17 @@ const (
 	defaultRestGarbage  = 64 << 10
 	defaultPassed       = 16
 
-	// heapShare of the memory limit is for what is in use for long: Go's collector lets the heap
-	// grow to twice that before it looks.
+	// heapShare of the memory limit is for what is in use: Go's collector lets the heap grow to twice
+	// that before it looks.
 	heapShare = 2
-	// memtableShare of the memory limit, in eighths, is one memtable's size, and writeShare that of
-	// one that fills and one that is being flushed, which is soon gone.
-	memtableShare = 3
-	writeShare    = 2 * memtableShare
+	// memtableShare of the memory limit, as a divisor, is one memtable's size. One that fills and one
+	// that is being flushed have what is for use, so that a writer that is faster than flushes waits.
+	memtableShare = 4
 	minMemtable   = 1 << 20
-	// spillShare of a memtable, as a divisor, is what a large transaction writes to tables at a
+	// spillShare of a memtable, in quarters, is what a large transaction writes to tables at a
 	// time, once the memtable that all share is full with it: so much is being filled, and so much
-	// being written, beside that.
-	spillShare = 2
+	// being written, beside that. Smaller parts would be more runs to merge.
+	spillShare = 3
 	// recentShare of the memory limit, as a divisor, is for the newest commits while somebody
 	// follows.
 	recentShare = 32
@@ -100,11 +99,11 @@ const (
 func (o Options) withDefaults() Options {
 	setDefault(&o.MemoryLimit, defaultMemoryLimit)
 	t := &o.Tuning
-	setDefault(&t.MemtableBytes, max(o.MemoryLimit/8*memtableShare, minMemtable))
+	setDefault(&t.MemtableBytes, max(o.MemoryLimit/memtableShare, minMemtable))
 	if t.SpillBytes > 0 {
 		setDefault(&t.UnspilledBytes, t.SpillBytes)
 	}
-	setDefault(&t.SpillBytes, max(t.MemtableBytes/spillShare, 1))
+	setDefault(&t.SpillBytes, max(t.MemtableBytes/4*spillShare, 1))
 	setDefault(&t.UnspilledBytes, t.MemtableBytes)
 	setDefault(&t.TableBytes, defaultTableBytes)
 	setDefault(&t.ValueBytes, defaultValueBytes)
@@ -129,10 +128,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// writeBytes is how much of the memory limit memtables may take.
-func (o *Options) writeBytes() int64 { return o.MemoryLimit / 8 * writeShare }
-
-// heapBytes is how much of the memory limit decoded blocks may take, with the memtables.
+// heapBytes is how much of the memory limit memtables may take, and decoded blocks with them.
 func (o *Options) heapBytes() int64 { return o.MemoryLimit / heapShare }
 
 // recentBytes is how much of the memory limit the newest commits may take while somebody follows.

@@ -13,16 +13,17 @@ import (
 // maxSealed bounds the memtables that wait for their flush; a writer that fills one more waits too.
 const maxSealed = 3
 
-// waitForRoom returns when another memtable may be sealed: when there are not too many, and those
-// and the active one fit the memory limit, or there is no other. If flushes fail, it says why, and
-// if ctx ends, which must stir the engine, too.
+// waitForRoom returns when another memtable may be sealed: when there are not too many, and those,
+// the active one and the one that is filled next fit the memory limit, or there is no other. If
+// flushes fail, it says why, and if ctx ends, which must stir the engine, too.
 func (e *Engine) waitForRoom(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.roomless++
 	defer func() { e.roomless-- }()
 	for n := len(e.sealed); n > 0; n = len(e.sealed) {
-		fits := e.sealedBytes.Load()+e.mem.Bytes() <= e.options.writeBytes()
+		full := e.sealedBytes.Load() + e.mem.Bytes() + e.options.Tuning.MemtableBytes
+		fits := full <= e.options.heapBytes()
 		if n < maxSealed && fits {
 			break
 		}

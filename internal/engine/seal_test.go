@@ -86,6 +86,27 @@ func TestBegin_tellsWhyThereIsNoRoom(t *testing.T) {
 	mustCommit(t, e, "y")
 }
 
+func TestMemtables_takeNoMoreThanHalfOfTheLimitBeforeTheirFlush(t *testing.T) {
+	const limit, commitBytes, chunks = 16 << 20, 128 << 10, 2 << 20 // of two arenas, begun
+	files, broken := failing(memfs.New(), errBroken, is(faultfs.Create, tableSuffix))
+	o := calm()
+	o.MemoryLimit = limit
+	e := mustOpen(t, files, o)
+	broken.Store(true)
+	var err error
+	var most int64
+	for n := 0; err == nil; n++ {
+		most = max(most, e.Stats().MemtableBytes)
+		if most > limit/2+chunks {
+			t.Fatalf("memtables take %d bytes of %d", most, limit)
+		}
+		err = commit(e, dataKey("%d", n), make([]byte, commitBytes))
+	}
+	if most < limit/2-chunks {
+		t.Errorf("a commit fails when memtables take %d bytes of %d: %v", most, limit, err)
+	}
+}
+
 func TestFlush_leavesNothingInMemory(t *testing.T) {
 	disk := memfs.NewCrashable()
 	e := mustOpen(t, disk, calm())
