@@ -2,6 +2,8 @@ package stoat_test
 
 import (
 	"errors"
+	"fmt"
+	"log"
 	"testing"
 	"time"
 
@@ -43,4 +45,35 @@ func TestPutUntil_expiresAtTheMoment(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// A copy that expires with its original.
+func ExampleTx_PutUntil() {
+	db := exampleDB()
+	defer db.Close()
+	err := db.Update(func(tx *stoat.Tx) error {
+		at := time.Date(2999, 1, 2, 3, 4, 5, 0, time.UTC)
+		if err := tx.PutUntil([]byte("original"), []byte("value"), at); err != nil {
+			return err
+		}
+		c := tx.Cursor()
+		_, value := c.Seek([]byte("original"))
+		return tx.PutUntil([]byte("copy"), value, c.Expires())
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = db.View(func(tx *stoat.Tx) error {
+		c := tx.Cursor()
+		for key, _ := c.First(); key != nil; key, _ = c.Next() {
+			fmt.Printf("%s expires at %v\n", key, c.Expires().UTC())
+		}
+		return c.Err()
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// copy expires at 2999-01-02 03:04:05 +0000 UTC
+	// original expires at 2999-01-02 03:04:05 +0000 UTC
 }
