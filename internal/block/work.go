@@ -8,10 +8,10 @@ import (
 
 // What decoding a block by zstd costs, in hundredths of a nanosecond, as for package pattern.
 const (
-	zstdWorkOfBlock    = 120_000
-	zstdWorkOfByte     = 7   // of the values
-	zstdWorkOfLiteral  = 66  // a byte that Huffman's codes stand for
-	zstdWorkOfSequence = 950 // of literals, and bytes from earlier
+	zstdWorkOfBlock    = 200_000
+	zstdWorkOfByte     = 4   // of the values
+	zstdWorkOfLiteral  = 67  // a byte that Huffman's codes stand for
+	zstdWorkOfSequence = 900 // of literals, and bytes from earlier
 )
 
 // Work returns how many nanoseconds it takes to decode all values of p, which AppendValues has

@@ -5,53 +5,126 @@ import (
 	"math/bits"
 )
 
-// program executes the steps of a token from the one given on.
+// program executes the steps of a token from the one given on. What is most frequent, short phrases
+// and digits, it does itself, as long as there is room for more than they need.
 func (s *decoder) program(first uint32) error {
+	steps, heap, out, n := s.d.steps, s.d.heap, s.out, s.n
 	for i := first; ; i++ {
-		x := &s.d.steps[i]
-		ok := s.append(s.d.heap, int(x.at), int(x.size))
-		if !ok {
-			return errRoom
-		}
-		from := s.n
-		switch x.op.kind {
-		case kindEnd:
-		case kindSame:
-			if uint(x.op.n) >= s.runs {
-				return errEncoded
+		x := &steps[i]
+		if x.size <= padding && n+padding <= len(out) {
+			*(*[padding]byte)(out[n : n+padding : n+padding]) =
+				[padding]byte(heap[x.at : x.at+padding : x.at+padding])
+			n += int(x.size)
+		} else {
+			if s.n = n; !s.append(heap, int(x.at), int(x.size)) {
+				return errRoom
 			}
-			same := s.spans[(s.runs-1-uint(x.op.n))%maxRemembered]
-			ok = s.append(s.out, same.start, same.end-same.start)
-		case kindCopy:
-			size, distance := s.span(s.n - s.from)
-			if distance > s.n-s.from {
-				return errEncoded
-			}
-			ok = s.copy(size, distance)
-		case kindNumber:
-			v := s.based(&x.op)
-			ok = s.digits(v, decimalLen(v))
-		case kindDigits:
-			n := s.length(&x.op)
-			ok = s.digits(s.take(uint(digitBits[n])), n)
-		case kindLittle:
-			ok = s.put(s.based(&x.op), int(x.op.n))
-		case kindBytes:
-			ok = s.bytes(s.length(&x.op))
-		default:
-			ok = s.run(&x.op)
+			n = s.n
 		}
-		if !ok {
-			return errRoom
+		from := n
+		if x.op.kind != kindEnd {
+			done := false
+			if n+digitsRoom <= len(out) {
+				switch x.op.kind {
+				case kindNumber:
+					n, done = s.number(&x.op, n)
+				case kindDigits:
+					n, done = s.fewDigits(&x.op, n)
+				}
+			}
+			if !done {
+				s.n = n
+				if err := s.op(&x.op); err != nil {
+					return err
+				}
+				n = s.n
+			}
 		}
 		if x.remembered {
-			s.spans[s.runs%maxRemembered] = span{from, s.n}
+			s.spans[s.runs%maxRemembered] = span{from, n}
 			s.runs++
 		}
 		if x.last {
+			s.n = n
 			return nil
 		}
 	}
+}
+
+// number puts a number of up to nine digits at n, and returns where it ends. It does nothing if
+// there are more.
+func (s *decoder) number(x *op, n int) (end int, done bool) {
+	if x.bits > loadedBits {
+		return n, false
+	}
+	v := load(s.p, s.bit)&(1<<x.bits-1) + s.d.bases[x.at]
+	switch {
+	case v < 1e3:
+		n = putNumber(s.out, n, v)
+	case v < 1e6:
+		n = putThree(s.out, putNumber(s.out, n, v/1e3), v%1e3)
+	case v < 1e9:
+		n = putThree(s.out, putNumber(s.out, n, v/1e6), v/1e3%1e3)
+		n = putThree(s.out, n, v%1e3)
+	default:
+		return n, false
+	}
+	s.bit += uint(x.bits)
+	return n, true
+}
+
+// fewDigits puts up to six digits at n, and returns where they end. It does nothing if there are
+// more.
+func (s *decoder) fewDigits(x *op, n int) (end int, done bool) {
+	word := load(s.p, s.bit)
+	count := int(x.n) + int(word&(1<<x.bits-1))
+	if count > 6 {
+		return n, false
+	}
+	width := uint(digitBits[count])
+	v := word >> x.bits & (1<<width - 1)
+	s.bit += uint(x.bits) + width
+	if count > 3 {
+		putLast(s.out, n, v/1e3%1e3, count-3)
+		return putThree(s.out, n+count-3, v%1e3), true
+	}
+	putLast(s.out, n, v%1e3, count)
+	return n + count, true
+}
+
+// op appends what an op reads.
+func (s *decoder) op(x *op) error {
+	var ok bool
+	switch x.kind {
+	case kindSame:
+		if uint(x.n) >= s.runs {
+			return errEncoded
+		}
+		same := s.spans[(s.runs-1-uint(x.n))%maxRemembered]
+		ok = s.append(s.out, same.start, same.end-same.start)
+	case kindCopy:
+		size, distance := s.span(s.n - s.from)
+		if distance > s.n-s.from {
+			return errEncoded
+		}
+		ok = s.copy(size, distance)
+	case kindNumber:
+		v := s.based(x)
+		ok = s.digits(v, decimalLen(v))
+	case kindDigits:
+		n := s.length(x)
+		ok = s.digits(s.take(uint(digitBits[n])), n)
+	case kindLittle:
+		ok = s.put(s.based(x), int(x.n))
+	case kindBytes:
+		ok = s.bytes(s.length(x))
+	default:
+		ok = s.run(x)
+	}
+	if !ok {
+		return errRoom
+	}
+	return nil
 }
 
 // run appends what an op of another kind reads. It returns false if there is too little room.

@@ -162,3 +162,44 @@ var powers = [maxDigits + 1]uint64{
 	1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
 	1e18, 1e19,
 }
+
+// digitsRoom is how many bytes of room up to nine digits need that are put three at a time.
+const digitsRoom = 10
+
+// numbers has the decimal digits of numbers of up to three digits, the first in the low byte, and
+// above them how many they are; threes has them with leading zeros. They are immutable.
+var (
+	numbers = numbersOf(false)
+	threes  = numbersOf(true)
+)
+
+func numbersOf(zeros bool) (all [1000]uint32) {
+	for v := range uint32(len(all)) {
+		digits := uint32('0'+v/100) | ('0'+v/10%10)<<8 | ('0'+v%10)<<16
+		length := uint32(decimalLen(uint64(v)))
+		if !zeros {
+			digits >>= 8 * (3 - length)
+		}
+		all[v] = digits | length<<24
+	}
+	return all
+}
+
+// putNumber puts a number of up to three digits at n, and something behind it. It returns where it
+// ends.
+func putNumber(out []byte, n int, v uint64) int {
+	word := numbers[v]
+	binary.LittleEndian.PutUint32(out[n:n+4:n+4], word)
+	return n + int(word>>24)
+}
+
+// putThree puts three digits at n, and something behind them. It returns where they end.
+func putThree(out []byte, n int, v uint64) int {
+	binary.LittleEndian.PutUint32(out[n:n+4:n+4], threes[v])
+	return n + 3
+}
+
+// putLast puts the last count of three digits at n, and something behind them.
+func putLast(out []byte, n int, v uint64, count int) {
+	binary.LittleEndian.PutUint32(out[n:n+4:n+4], threes[v]>>(24-8*uint(count)))
+}

@@ -3,15 +3,14 @@ package pattern
 // What decoding costs, in hundredths of a nanosecond, on the machine that docs/design/pattern.md
 // names; the command that measures it is there as well.
 const (
-	workOfValue   = 2400
-	workOfByte    = 5   // of the value
-	workOfPhrase  = 210 // that is a token
-	workOfProgram = 400 // a token of steps
-	workOfStep    = 650 // of a phrase and an op
-	workOfStretch = 38  // of padding bytes that a step copies
-	workOfNumber  = 500 // beyond that of its step, as are those that follow
-	workOfText    = 1400
-	workOfCopy    = 1900
+	workOfValue   = 1700
+	workOfByte    = 5    // of the value
+	workOfPhrase  = 210  // that is a token
+	workOfProgram = 740  // a token of steps
+	workOfStep    = 480  // of a phrase and an op, which is of digits
+	workOfSame    = 1000 // beyond that of its step, as are those that follow
+	workOfCopy    = 1650
+	workOfText    = 2250 // any other run
 )
 
 // Work returns how many nanoseconds it takes to decode a value that was encoded with d, as far as
@@ -23,7 +22,7 @@ func (d *Dictionary) Work(encoded []byte) int {
 	}
 	end, ok := endOf(encoded)
 	if !ok {
-		return len(encoded) * workOfStretch / padding / 100
+		return len(encoded) * workOfByte / 100
 	}
 	m := measurer{decoder: decoder{d: d, p: encoded}}
 	work := workOfValue
@@ -36,25 +35,24 @@ func (d *Dictionary) Work(encoded []byte) int {
 			work += workOfPhrase
 			continue
 		}
-		before := m.n
 		if entry == 0 || !m.program(entry>>entryAtShift) {
 			break
 		}
-		work += d.programWork(entry>>entryAtShift, m.n-before)
+		work += d.programWork(entry >> entryAtShift)
 	}
 	return (work + m.n*workOfByte) / 100
 }
 
-// programWork returns what the steps from the one given on cost, which append so many bytes.
-func (d *Dictionary) programWork(first uint32, size int) int {
-	work := workOfProgram + size*workOfStretch/padding
+// programWork returns what the steps from the one given on cost.
+func (d *Dictionary) programWork(first uint32) int {
+	work := workOfProgram
 	for i := first; ; i++ {
 		x := &d.steps[i]
 		work += workOfStep
 		switch x.op.kind {
-		case kindEnd, kindSame:
-		case kindNumber, kindDigits, kindLittle:
-			work += workOfNumber
+		case kindEnd, kindNumber, kindDigits, kindLittle:
+		case kindSame:
+			work += workOfSame
 		case kindCopy:
 			work += workOfCopy
 		default:
