@@ -11,10 +11,12 @@ import (
 // The policy of the cache: what is worth decoding as a whole, what is kept, and what has to go.
 
 const (
-	// eagerness is how many times sooner a block is decoded as a whole while there is room for it:
-	// when a quarter of its bytes were decoded in single values. Else all of them have to be, so that
-	// what may have been in vain never costs more than what was of use.
-	eagerness = 4
+	// While there is room for it, a block is decoded as a whole as soon as its values are read again,
+	// after this share of it, as a divisor, was decoded in single values; and at once by a read of so
+	// large a share that it costs about as much. Without room, all of it has to have been, so that what
+	// may be in vain never costs more than what was of use.
+	againShare  = 16
+	atOnceShare = 4
 	// seekShare of a block, as a divisor, is what a seek into it counts for: few reads follow it, or
 	// many.
 	seekShare = 16
@@ -90,11 +92,12 @@ func (c *Cache) Bytes() int64 { return c.bytes.Load() }
 // are to be read. It writes to memory that readers of the block share, as long as that is not so.
 func (c *Cache) worthDecoding(s *stored, bytes int) bool {
 	all := s.DecodedBytes()
-	room, enough := c.hasRoom(all), all
+	spent := int(s.spent.Add(uint32(bytes)))
+	room, due := c.hasRoom(all), spent >= all
 	if room {
-		enough = all / eagerness
+		due = spent >= all/atOnceShare || spent-bytes >= all/againShare
 	}
-	if int(s.spent.Add(uint32(bytes))) < enough {
+	if !due {
 		return false
 	}
 	s.spent.Store(0)
