@@ -24,6 +24,7 @@ type result struct {
 	dictionary     int // bytes of the pattern codec's dictionary
 	train          time.Duration
 	encode, decode time.Duration // of one record by the pattern codec
+	work           time.Duration // to decode one, as the codec estimates it
 	length         time.Duration // to know how long a record's value is
 	decodeAlone    time.Duration // of one record by zstd with a dictionary
 	decodeBlock    time.Duration // of one block by zstd
@@ -34,8 +35,9 @@ func (r *result) print(out io.Writer, name string) {
 	fmt.Fprintf(out, "| %s | %d | %.0f | %.1f | %.1f | %.1f | %.2f | %d |", name, r.count,
 		each(r.raw), each(r.blocks), each(r.alone), each(r.pattern),
 		float64(r.pattern)/float64(r.blocks), r.dictionary)
-	fmt.Fprintf(out, " %d | %d | %d | %d | %d | %d |\n", r.train.Milliseconds(),
-		r.encode.Nanoseconds(), r.decode.Nanoseconds(), r.length.Nanoseconds(),
+	fmt.Fprintf(out, " %d | %d | %d | %d | %d | %d | %d |\n", r.train.Milliseconds(),
+		r.encode.Nanoseconds(), r.decode.Nanoseconds(), r.work.Nanoseconds(),
+		r.length.Nanoseconds(),
 		r.decodeAlone.Nanoseconds(), r.decodeBlock.Nanoseconds())
 }
 
@@ -93,6 +95,10 @@ func (r *result) measurePattern(d *pattern.Dictionary, values [][]byte) error {
 	r.encode = best(n, func(i int) { buf = e.Append(buf[:0], values[i]) })
 	r.decode = best(n, func(i int) { buf, _ = d.Decode(buf[:0], records[i]) })
 	r.length = best(n, func(i int) { _, _ = d.DecodedLen(records[i]) })
+	for _, record := range records[:n] {
+		r.work += time.Duration(d.Work(record))
+	}
+	r.work /= time.Duration(n)
 	for i, v := range values {
 		got, err := d.Decode(buf[:0], records[i])
 		if err != nil {

@@ -12,9 +12,9 @@ import (
 
 const (
 	// While there is room for it, a block is decoded as a whole as soon as its values are read again,
-	// after this share of it, as a divisor, was decoded in single values; and at once by a read of so
-	// large a share that it costs about as much. Without room, all of it has to have been, so that what
-	// may be in vain never costs more than what was of use.
+	// after this share of it, as a divisor, was decoded in single values; and at once by a read of
+	// so large a share that it costs about as much. Without room, all of it has to have been, so that
+	// what may be in vain never costs more than what was of use.
 	againShare  = 16
 	atOnceShare = 4
 	// seekShare of a block, as a divisor, is what a seek into it counts for: few reads follow it, or
