@@ -190,12 +190,13 @@ func (w *Writer) sample() (values [][]byte, err error) {
 // bestEncoder returns the encoder with the bucket's dictionary, or with a new one if that does not
 // fit any more; nil if there is none. The trial becomes a wide one before a new dictionary is made.
 func (w *Writer) bestEncoder(t *trial) (best *block.Encoder, err error) {
-	best, size, fits, err := w.present(t)
+	best, _, fits, err := w.present(t)
 	if err != nil || fits || !w.mayTrain(t.whole) {
 		return best, err
 	}
 	w.widen(t)
-	if best, size, fits, err = w.present(t); err != nil || fits {
+	best, size, fits, err := w.present(t)
+	if err != nil || fits {
 		return best, err
 	}
 	made, madeSize, err := w.train(t)
