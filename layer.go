@@ -2,6 +2,7 @@ package stoat
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -48,6 +49,20 @@ func (tx *Tx) Salvaged() (uint64, error) {
 		return 0, fmt.Errorf("read the number of the salvage: %w", err)
 	}
 	return n, nil
+}
+
+// Now returns the moment by which the transaction tells what has expired in a layer: that of the
+// first call, so that there is one for all that it reads and writes. Keys of PutTTL expire by the
+// time of each read.
+func (tx *Tx) Now() time.Time {
+	if tx.ended() {
+		return time.Time{}
+	}
+	s := tx.session
+	if s.now.IsZero() {
+		s.now = s.db.engine.Now()
+	}
+	return s.now
 }
 
 // BeforeCommit has fn called when the transaction is about to be committed, behind those that were

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/tuned"
 )
 
 func TestLocal_isKeptUntilTheTransactionEnds(t *testing.T) {
@@ -111,4 +114,29 @@ func TestBeforeCommit_isNotCalledByARollback(t *testing.T) {
 		wantErr(t, tx.BeforeCommit(func() error { return nil }), stoat.ErrReadOnly)
 		return nil
 	}))
+}
+
+func TestNow_isOneMomentInATransaction(t *testing.T) {
+	now := time.Unix(1000, 0)
+	db, err := tuned.OpenMemory(nil, engine.Tuning{Now: func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}})
+	ok(t, err)
+	var last time.Time
+	var kept *stoat.Tx
+	for _, run := range []func(func(*stoat.Tx) error) error{db.View, db.View, db.Update} {
+		ok(t, run(func(tx *stoat.Tx) error {
+			first := tx.Now()
+			if !first.After(last) || !tx.Now().Equal(first) {
+				t.Errorf("%v, and then %v, after a transaction at %v", first, tx.Now(), last)
+			}
+			last, kept = first, tx
+			return nil
+		}))
+	}
+	if !kept.Now().IsZero() {
+		t.Errorf("a transaction that has ended tells %v", kept.Now())
+	}
+	ok(t, db.Close())
 }

@@ -2,6 +2,7 @@ package stoat
 
 import (
 	"math"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/superversion"
@@ -27,6 +28,7 @@ type session struct {
 	sequence   sequence
 	idle       *walk          // for the next loop; nil if there is none
 	locals     []local        // what layers keep
+	now        time.Time      // by which layers tell what has expired; zero before the first use
 	hooks      []func() error // to be called before a commit
 	preparing  bool           // they are being called
 
@@ -99,7 +101,7 @@ func (s *session) end() {
 	s.generation++
 	s.db, s.snap, s.w, s.sequence = nil, nil, nil, sequence{}
 	s.dropped, s.adopted = nil, nil
-	s.preparing = false
+	s.preparing, s.now = false, time.Time{}
 	clear(s.locals)
 	clear(s.hooks)
 	s.locals, s.hooks = s.locals[:0], s.hooks[:0]

@@ -84,9 +84,12 @@ func (q Query[T]) sum(tx *stoat.Tx, field string) (sum float64, n uint64, err er
 		n++
 		return err
 	}
-	if p, ok := q.covering(c); ok {
+	p, ok, err := q.covering(tx, c)
+	switch {
+	case err != nil:
+	case ok:
 		err = q.eachCovered(tx, p, func(r *tuple.Reader) error { return add(c.readFloat(r)) })
-	} else {
+	default:
 		err = q.unordered().run(tx, needs{columns: []*column{c}}, func(i *item[T]) error {
 			return add(i.float(c))
 		})
@@ -114,9 +117,12 @@ func (q Query[T]) SumInt(tx *stoat.Tx, field string) (int64, error) {
 		sum += v
 		return nil
 	}
-	if p, ok := q.covering(c); ok {
+	p, ok, err := q.covering(tx, c)
+	switch {
+	case err != nil:
+	case ok:
 		err = q.eachCovered(tx, p, func(r *tuple.Reader) error { return add(c.readInt(r)) })
-	} else {
+	default:
 		err = q.unordered().run(tx, needs{columns: []*column{c}}, func(i *item[T]) error {
 			return add(i.integer(c))
 		})

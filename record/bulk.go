@@ -63,6 +63,9 @@ func (b *bulk[T]) add(r *T) error {
 	if r == nil {
 		return errors.New("there is no record to store, but a nil pointer")
 	}
+	if err := b.c.keepUp(b.s); err != nil {
+		return err
+	}
 	if _, err := b.c.give(b.s, r); err != nil {
 		return err
 	}
@@ -80,6 +83,9 @@ func (b *bulk[T]) add(r *T) error {
 	if err != nil {
 		return fmt.Errorf("key %s: %w", formatKey(key), err)
 	}
+	if b.c.ended(b.s.tx, r) {
+		return b.addExpired(key, r)
+	}
 	b.records = append(b.records, pair{key, value})
 	for i, x := range b.c.shape.indexes {
 		for _, entry := range x.appendEntries(nil, reflect.ValueOf(r).Elem()) {
@@ -93,6 +99,21 @@ func (b *bulk[T]) add(r *T) error {
 	b.size += len(key) + len(value)
 	if len(b.records) >= bulkRecords || b.size >= bulkBytes {
 		return b.flush()
+	}
+	return nil
+}
+
+// addExpired stores a record that has expired already, which the next one may replace.
+func (b *bulk[T]) addExpired(key []byte, r *T) error {
+	if err := b.flush(); err != nil {
+		return err
+	}
+	if bytes.Compare(key, b.highest) > 0 {
+		b.highest = key
+	}
+	b.s.key = append(b.s.key[:0], key...)
+	if err := b.c.place(b.s, r, true); err != nil {
+		return fmt.Errorf("key %s: %w", formatKey(key), err)
 	}
 	return nil
 }
@@ -129,7 +150,10 @@ func (b *bulk[T]) store(p pair) error {
 	if b.highest != nil && bytes.Compare(p.key, b.highest) <= 0 {
 		ok, err := b.s.data.Has(p.key)
 		if err == nil && ok {
-			err = ErrExists
+			ok, err = b.c.removeExpired(b.s, p.key)
+			if err == nil && !ok {
+				err = ErrExists
+			}
 		}
 		if err != nil {
 			return err
@@ -151,7 +175,7 @@ func (b *bulk[T]) index(x *index, entries []pair) error {
 	for _, p := range entries {
 		if x.Unique {
 			change.adds = append(change.adds[:0], p.key)
-			if err := change.check(x, p.value); err != nil {
+			if err := b.c.claim(b.s, &change, x, p.value); err != nil {
 				return fmt.Errorf("key %s: %w", formatKey(p.value), err)
 			}
 		}

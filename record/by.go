@@ -38,7 +38,11 @@ func (v *View[T]) Get(tx *stoat.Tx, values ...Value) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
-	for r, err := range v.scan(tx, stoat.Range{Start: prefix, End: successor(prefix), Limit: 1}) {
+	only := stoat.Prefix(prefix)
+	if v.c.shape.expires == nil {
+		only.Limit = 1 // else the first may have expired
+	}
+	for r, err := range v.scan(tx, only) {
 		return r, err
 	}
 	return nil, v.notFound(prefix)
@@ -167,7 +171,7 @@ func (v *View[T]) scan(tx *stoat.Tx, r stoat.Range) iter.Seq2[*T, error] {
 				yield(nil, v.wrap(err))
 				return
 			}
-			if value != nil && !v.c.yield(key, value, yield) {
+			if value != nil && !v.c.yield(tx, key, value, yield) {
 				return
 			}
 		}

@@ -48,7 +48,7 @@ func (c *Collection[T]) indexChanges(s *session, key, old []byte, r *T) ([]index
 		if change.bucket, err = s.index(x); err != nil {
 			return nil, err
 		}
-		if err := change.check(x, key); err != nil {
+		if err := c.claim(s, &change, x, key); err != nil {
 			return nil, err
 		}
 		changes = append(changes, change)

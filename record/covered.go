@@ -6,20 +6,27 @@ import (
 )
 
 // covering returns a path over an index whose entries alone tell all values of a column of numbers
-// in the result: the column comes first in it, and it decides all conditions.
-func (q *Query[T]) covering(c *column) (path, bool) {
+// in the result: the column comes first in it, it decides all conditions, and nothing has expired.
+func (q *Query[T]) covering(tx *stoat.Tx, c *column) (p path, ok bool, err error) {
 	if !q.entire() || len(q.filters) > 0 {
-		return path{}, false
+		return path{}, false, nil
+	}
+	s, err := q.c.session(tx)
+	if err != nil {
+		return path{}, false, err
+	}
+	if some, err := q.c.anyExpired(s); some || err != nil {
+		return path{}, false, q.c.wrap(err)
 	}
 	for _, x := range q.c.shape.indexes {
 		if x.list >= 0 || x.columns[0] != c {
 			continue
 		}
 		if p := q.c.shape.path(x, x.columns, q.where, nil); len(p.rest) == 0 && !p.exact {
-			return p, true
+			return p, true, nil
 		}
 	}
-	return path{}, false
+	return path{}, false, nil
 }
 
 // eachCovered calls fn for each entry of the index of a path, at its first element.

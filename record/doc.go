@@ -20,9 +20,10 @@
 //
 // A tag has the name of the field in the collection, and options: key makes it a part of the
 // primary key, in the order of the fields; auto, beside key, makes the collection give the keys;
-// index and unique make an index of the field's name; and was=old1|old2 names what it was called
-// before. All exported fields are stored, those without a tag under their Go name; the tag "-"
-// leaves one out. Indexes over several fields are in [Options.Indexes].
+// index and unique make an index of the field's name; expires makes one, too, and the record is
+// gone from the moment in the field on; and was=old1|old2 names what it was called before. All
+// exported fields are stored, those without a tag under their Go name; the tag "-" leaves one out.
+// Indexes over several fields are in [Options.Indexes].
 //
 // # Keys that the collection gives
 //
@@ -33,6 +34,16 @@
 // it, moves the numbers on, so that no key comes twice, even if its record is deleted; only what a
 // rolled back transaction gave is given again. The option may come and go: the numbers go on after
 // the highest key that there is.
+//
+// # Records that expire
+//
+//	Until time.Time `stoat:"until,expires"`
+//
+// From that moment on there is no such record for whatever reads, counts or writes; the zero time,
+// and what is before it, is never over. A transaction goes by one moment, [stoat.Tx.Now]. Until it
+// is swept, an expired record is stored with its index entries, and the stored count has it: writes
+// of the collection sweep some of them, and [Collection.Sweep] all. The option may come and go;
+// without it the records that are not swept stay.
 //
 // # What is stored
 //

@@ -276,6 +276,11 @@ func (c *Collection[T]) bringIndexes(s *session, stored, want *definition, anew 
 
 // build fills indexes that are empty.
 func (c *Collection[T]) build(s *session, missing []*index) error {
+	if slices.ContainsFunc(missing, func(x *index) bool { return x.Unique }) {
+		if err := c.sweepRecords(s); err != nil {
+			return err
+		}
+	}
 	r := new(T)
 	for key, value := range s.data.Scan(stoat.Range{}) {
 		err := c.decode(value, r)

@@ -18,6 +18,13 @@ func (q Query[T]) Explain(tx *stoat.Tx) string {
 	if err != nil {
 		return err.Error()
 	}
+	s, err := q.c.session(tx)
+	if err == nil {
+		err = q.c.hide(s, &p, false)
+	}
+	if err != nil {
+		return err.Error()
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Of %d records of %s, ", n, q.c.name)
 	p.explain(&b)

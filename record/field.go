@@ -31,7 +31,15 @@ func Field[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string) (V, e
 		return v, c.wrap(err)
 	}
 	value, err := data.Get(encoded)
+	gone := false
 	if err == nil {
+		gone, err = c.expired(tx, value)
+	}
+	switch {
+	case err != nil:
+	case gone:
+		err = stoat.ErrNotFound
+	default:
 		err = c.readField(value, col, reflect.ValueOf(&v).Elem())
 	}
 	return v, c.wrapKey(encoded, err)
@@ -153,7 +161,7 @@ func replaceField[V, T any](
 			return false, nil
 		}
 	}
-	old, err := s.data.Get(key)
+	old, err := c.live(s, key)
 	if err != nil {
 		return false, err
 	}

@@ -20,11 +20,9 @@ func (q Query[T]) Delete(tx *stoat.Tx) (n uint64, err error) {
 		return 0, err
 	}
 	if q.entire() && len(q.where)+len(q.filters) == 0 {
-		count, err := s.count()
-		if err != nil {
+		if n, err = q.c.liveCount(s); err != nil {
 			return 0, q.c.wrap(err)
 		}
-		n = count.records
 		return n, q.c.wrap(q.c.clear(s))
 	}
 	q.loop, q.stays = true, true

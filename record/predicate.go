@@ -33,6 +33,7 @@ const (
 	opOr
 	opAnd
 	opNotNil
+	opNotExpired
 )
 
 // Eq holds if the field is v; a pointer field may be compared with nil.
@@ -207,6 +208,8 @@ func (p Predicate) String() string {
 		return fmt.Sprintf("%s in %s", p.field, v)
 	case opNotNil:
 		return p.field + " not nil"
+	case opNotExpired:
+		return "that " + p.field + " is not over"
 	case 0:
 		return "empty predicate"
 	}

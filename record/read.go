@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"iter"
 
 	"github.com/stoatdb/stoat"
@@ -30,7 +31,10 @@ func (c *Collection[T]) GetInto(tx *stoat.Tx, key Key, r *T) error {
 	}
 	value, err := data.Get(encoded)
 	if err == nil {
-		err = c.decode(value, r)
+		var ok bool
+		if ok, err = c.read(tx, value, r); err == nil && !ok {
+			err = stoat.ErrNotFound
+		}
 	}
 	return c.wrapKey(encoded, err)
 }
@@ -64,21 +68,30 @@ func (c *Collection[T]) Has(tx *stoat.Tx, key Key) (bool, error) {
 	if err != nil {
 		return false, c.wrap(err)
 	}
-	ok, err := data.Has(encoded)
-	return ok, c.wrap(err)
+	if c.shape.expires == nil {
+		ok, err := data.Has(encoded)
+		return ok, c.wrap(err)
+	}
+	value, err := data.Get(encoded)
+	if errors.Is(err, stoat.ErrNotFound) {
+		return false, nil
+	}
+	gone := false
+	if err == nil {
+		gone, err = c.expired(tx, value)
+	}
+	return err == nil && !gone, c.wrapKey(encoded, err)
 }
 
-// Count returns the number of records. It reads one key.
+// Count returns the number of records. It reads one key, and counts the entries of those that have
+// expired and are not swept yet.
 func (c *Collection[T]) Count(tx *stoat.Tx) (uint64, error) {
 	s, err := c.session(tx)
 	if err != nil {
 		return 0, err
 	}
-	n, err := s.count()
-	if err != nil {
-		return 0, c.wrap(err)
-	}
-	return n.records, nil
+	n, err := c.liveCount(s)
+	return n, c.wrap(err)
 }
 
 // All returns a loop over all records in the order of their keys. As with [stoat.Tx.Scan], it sees
@@ -117,7 +130,7 @@ func (c *Collection[T]) scan(tx *stoat.Tx, r stoat.Range) iter.Seq2[*T, error] {
 			return
 		}
 		for key, value := range s.data.Scan(r) {
-			if !c.yield(key, value, yield) {
+			if !c.yield(tx, key, value, yield) {
 				return
 			}
 		}
@@ -127,14 +140,17 @@ func (c *Collection[T]) scan(tx *stoat.Tx, r stoat.Range) iter.Seq2[*T, error] {
 	}
 }
 
-// yield passes a stored record on, and reports whether the loop goes on.
-func (c *Collection[T]) yield(key, value []byte, yield func(*T, error) bool) bool {
+// yield passes a stored record on, unless it has expired, and reports whether the loop goes on.
+func (c *Collection[T]) yield(
+	tx *stoat.Tx, key, value []byte, yield func(*T, error) bool,
+) bool {
 	r := new(T)
-	if err := c.decode(value, r); err != nil {
+	ok, err := c.read(tx, value, r)
+	if err != nil {
 		yield(nil, c.wrapKey(key, err))
 		return false
 	}
-	return yield(r, nil)
+	return !ok || yield(r, nil)
 }
 
 // keyRange returns the range of encoded keys from low to high.
@@ -152,22 +168,8 @@ func (c *Collection[T]) keyRange(low, high tuple.Tuple) (stoat.Range, error) {
 	return r, err
 }
 
-// Keys returns a loop over the keys of all records, in order, without reading the records.
+// Keys returns a loop over the keys of all records, in order, without reading the records, unless
+// some have expired and are not swept yet.
 func (c *Collection[T]) Keys(tx *stoat.Tx) iter.Seq2[tuple.Tuple, error] {
-	return func(yield func(tuple.Tuple, error) bool) {
-		s, err := c.session(tx)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for encoded := range s.data.Keys(stoat.Range{}) {
-			key, err := tuple.Decode(encoded)
-			if !yield(key, c.wrap(err)) || err != nil {
-				return
-			}
-		}
-		if err := tx.Err(); err != nil {
-			yield(nil, c.wrap(err))
-		}
-	}
+	return c.Query().OrderBy().Keys(tx)
 }

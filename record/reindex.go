@@ -17,7 +17,7 @@ import (
 // It reads all records, in one transaction, which can be larger than memory, and during which
 // nobody else writes.
 func (c *Collection[T]) Reindex(tx *stoat.Tx) error {
-	s, err := c.writer(tx)
+	s, err := c.writable(tx)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func Reindex[T any](
 		if c, err = openUnchecked(tx, name, opts); err != nil {
 			return err
 		}
-		s, err := c.writer(tx)
+		s, err := c.writable(tx)
 		if err != nil {
 			return err
 		}

@@ -35,6 +35,9 @@ func (q Query[T]) run(tx *stoat.Tx, needs needs, each func(*item[T]) error) erro
 	if err != nil {
 		return err
 	}
+	if err := q.c.hide(s, &path, q.loop && tx.Writable()); err != nil {
+		return q.c.wrap(err)
+	}
 	r := &run[T]{q: &q, s: s, path: path, item: item[T]{c: q.c}, each: each, needs: needs,
 		skip: q.offset, left: q.limit}
 	if q.limit == 0 {

@@ -69,8 +69,17 @@ func (n *seen) remember(s *session) {
 	}
 }
 
-// writer returns the collection's session in a transaction that can write.
+// writer is writable for a write of records, at which it sweeps some that have expired.
 func (c *Collection[T]) writer(tx *stoat.Tx) (*session, error) {
+	s, err := c.writable(tx)
+	if err == nil {
+		err = c.wrap(c.keepUp(s))
+	}
+	return s, err
+}
+
+// writable returns the collection's session in a transaction that can write.
+func (c *Collection[T]) writable(tx *stoat.Tx) (*session, error) {
 	s, err := c.session(tx)
 	if err == nil && !tx.Writable() {
 		err = c.wrap(fmt.Errorf("write in an Update: %w", stoat.ErrReadOnly))
@@ -122,6 +131,7 @@ func (s *session) index(x *index) (*stoat.Bucket, error) {
 type shared struct {
 	evolved int // how often the transaction has changed the definition
 	counter *counter
+	writes  int // of records that may expire
 }
 
 // sharedOf is under what a transaction keeps what is shared.

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/layout"
 )
@@ -19,6 +20,8 @@ type shape struct {
 	key     []*column // none if a function returns the key
 	auto    *column   // the key, if the collection gives it; or nil
 	indexes []*index
+	expires *column // the moment from which on a record is gone; or nil
+	expiry  *index  // of expires alone
 }
 
 // newShape compiles a type that the codec stores. The indexes are those besides the ones that tags
@@ -50,7 +53,25 @@ func newShape(t reflect.Type, codec Codec, indexes []Index, keyed bool) (*shape,
 			return nil, err
 		}
 	}
-	return s, nil
+	return s, s.addExpiry()
+}
+
+// addExpiry finds the index that tells what has expired, or adds it.
+func (s *shape) addExpiry() error {
+	if s.expires == nil {
+		return nil
+	}
+	at := slices.IndexFunc(s.indexes, func(x *index) bool {
+		return len(x.columns) == 1 && x.columns[0] == s.expires
+	})
+	if at < 0 {
+		at = len(s.indexes)
+		if err := s.addIndex(Index{Name: s.expires.name, Fields: []string{s.expires.name}}); err != nil {
+			return err
+		}
+	}
+	s.expiry = s.indexes[at]
+	return nil
 }
 
 // describe returns the fields of the type, of which CodecBinary must know how to store each.
@@ -110,11 +131,22 @@ func (s *shape) option(c *column, option string, keyed bool) error {
 		}
 		s.auto = c
 		return nil
+	case "expires":
+		if c.typ != reflect.TypeFor[time.Time]() {
+			return fmt.Errorf("field %s has the tag option expires and the type %s: records expire at a "+
+				"time.Time", c.name, c.typ)
+		}
+		if s.expires != nil {
+			return fmt.Errorf("the fields %s and %s have the tag option expires: give it to one of them",
+				s.expires.name, c.name)
+		}
+		s.expires = c
+		return nil
 	case "index", "unique":
 		return s.addIndex(Index{Name: c.name, Fields: []string{c.name}, Unique: option == "unique"})
 	}
-	return fmt.Errorf("field %s: the tag option %q is none of key, auto, index, unique and "+
-		"was=", c.name, option)
+	return fmt.Errorf("field %s: the tag option %q is none of key, auto, index, unique, "+
+		"expires and was=", c.name, option)
 }
 
 // addIndex compiles an index.

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/tuple"
@@ -37,6 +38,8 @@ type Changes[T any] struct {
 // [stoat.ErrBucketNotFound] if the collection was deleted, or [ErrOutdated] if it was opened with
 // other fields, indexes or options since. The records are the caller's.
 //
+// A record that expires belongs to the result until it is swept, or until the query runs anew.
+//
 // The loop runs in the caller's goroutine, and its body may use the database. It keeps the records
 // of the result in memory, encoded. A query with a limit, an offset or After runs anew for each
 // commit that may concern it, so that the changes of several commits may come together.
@@ -63,6 +66,7 @@ type watch[T any] struct {
 	item   item[T]
 	yield  func(Changes[T], error) bool
 	at     stoat.Position    // of the result
+	now    time.Time         // by which the present commit tells what has expired
 	result map[string][]byte // the stored records by key
 	// What the present commit has done so far: the last value of each key, nil if it was deleted, and
 	// the keys in the order of the first change.
@@ -200,6 +204,7 @@ func (w *watch[T]) current(db *stoat.DB) error {
 		return nil
 	}
 	return w.view(db, func(tx *stoat.Tx) error {
+		w.now = tx.Now()
 		_, err := w.c.session(tx)
 		return err
 	})
@@ -220,6 +225,9 @@ func (w *watch[T]) view(db *stoat.DB, fn func(tx *stoat.Tx) error) error {
 
 // belongs reports whether a stored record fulfils the query, without limit and offset.
 func (w *watch[T]) belongs(key, value []byte) (bool, error) {
+	if gone, err := w.c.expiredAt(value, w.now); gone || err != nil {
+		return false, err
+	}
 	w.item.set(key, value)
 	if ok, err := w.item.fulfils(w.q.where); !ok || err != nil {
 		return false, err

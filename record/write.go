@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -48,7 +49,9 @@ func (c *Collection[T]) place(s *session, r *T, insert bool) error {
 		return err
 	}
 	if old != nil && insert {
-		return ErrExists
+		if gone, err := c.expired(s.tx, old); !gone || err != nil {
+			return cmp.Or(err, ErrExists)
+		}
 	}
 	if err := c.replace(s, s.key, old, r); err != nil || old != nil {
 		return err
@@ -149,7 +152,7 @@ func (c *Collection[T]) Update(tx *stoat.Tx, key Key, fn func(*T) error) error {
 }
 
 func (c *Collection[T]) update(s *session, key []byte, fn func(*T) error) error {
-	old, err := s.data.Get(key)
+	old, err := c.live(s, key)
 	if err != nil {
 		return err
 	}
@@ -201,7 +204,7 @@ func (c *Collection[T]) delete(s *session, key []byte) error {
 
 // Clear deletes all records. Its cost does not grow with their number.
 func (c *Collection[T]) Clear(tx *stoat.Tx) error {
-	s, err := c.writer(tx)
+	s, err := c.writable(tx)
 	if err != nil {
 		return err
 	}
