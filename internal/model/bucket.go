@@ -22,7 +22,8 @@ type Bucket struct {
 	entries  []stored // sorted by key; some may have expired
 	children []child  // sorted by name
 	sequence uint64
-	clock    *Clock // nil if no entry expires
+	clock    *Clock  // nil if no entry expires
+	origin   *Bucket // of which this is a copy; nil if it is none
 }
 
 // child is a bucket under its name.
@@ -173,11 +174,21 @@ func (b *Bucket) Clone() *Bucket { return b.By(b.clock) }
 
 // By is Clone with another clock, for what the bucket is at another time.
 func (b *Bucket) By(clock *Clock) *Bucket {
-	copied := &Bucket{entries: slices.Clone(b.entries), sequence: b.sequence, clock: clock}
+	copied := &Bucket{
+		entries: slices.Clone(b.entries), sequence: b.sequence, clock: clock, origin: b.Origin(),
+	}
 	for _, c := range b.children {
 		copied.children = append(copied.children, child{c.name, c.bucket.By(clock)})
 	}
 	return copied
+}
+
+// Origin returns what stands for the bucket and all copies of it, whatever their names are.
+func (b *Bucket) Origin() *Bucket {
+	if b.origin != nil {
+		return b.origin
+	}
+	return b
 }
 
 // Equal reports whether two buckets hold the same, all the way down, each by its clock.

@@ -25,16 +25,28 @@ import (
 type past struct {
 	values map[string]bool // by path, key and value: those that were committed
 	wrote  map[string]bool // by key and value: all, in whatever bucket, committed or not
+	// held is what was committed to each bucket, whatever its path was, by key and value.
+	held map[*model.Bucket]map[string]bool
 }
 
-func newPast() *past { return &past{make(map[string]bool), make(map[string]bool)} }
+func newPast() *past {
+	return &past{
+		make(map[string]bool), make(map[string]bool), make(map[*model.Bucket]map[string]bool),
+	}
+}
 
 // pair names a key with its value.
 func pair(key, value string) string { return fmt.Sprintf("%q=%q", key, value) }
 
 // note adds what a bucket holds now.
 func (p *past) note(path string, b *model.Bucket) {
+	held := p.held[b.Origin()]
+	if held == nil {
+		held = make(map[string]bool)
+		p.held[b.Origin()] = held
+	}
 	for _, e := range b.Scan("", "", false, 0) {
+		held[pair(e.Key, e.Value)] = true
 		p.values[path+pair(e.Key, e.Value)] = true
 		p.wrote[pair(e.Key, e.Value)] = true
 	}
@@ -299,8 +311,9 @@ func (p *played) checkDamaged(disk vfs.FS, excused bool) error {
 		}
 		return err
 	}
-	if err := p.past.has("/", got, p.loose); err != nil {
-		return err
+	v := newVerdict(got, report)
+	if err := p.past.has("/", got, p.newest, p.loose, v.mixed); err != nil {
+		return fmt.Errorf("%w; the report: %v", err, report)
 	}
 	if !report.Lost() && len(report.Problems) == 0 && !excused {
 		if d := model.Diff(got, p.newest); d != "" {
@@ -310,18 +323,24 @@ func (p *played) checkDamaged(disk vfs.FS, excused bool) error {
 	if excused || report.Older || report.MoreRanges+report.MoreProblems > 0 {
 		return nil
 	}
-	if err := isNewest(nil, got, p.newest, report); err != nil {
+	if err := v.isNewest(nil, got, p.newest); err != nil {
 		return fmt.Errorf("%w; the report: %+v", err, report)
 	}
 	return nil
 }
 
-// has returns an error unless each key of a bucket has a value that it once had. If loose, it may
-// be one that was replaced in the same transaction, or was never committed.
-func (p *past) has(path string, b *model.Bucket, loose bool) error {
+// has returns an error unless each key of a bucket has a value that it once had: at that path or, as
+// buckets move, in the bucket that is there last, which is nil if none is. If loose, it may be one
+// that was replaced in the same transaction, or was never committed. If mixed, what is left of the
+// buckets' names is from different moments, and a path may lead to a bucket that it never led to.
+func (p *past) has(path string, b, last *model.Bucket, loose, mixed bool) error {
+	var held map[string]bool
+	if last != nil {
+		held = p.held[last.Origin()]
+	}
 	for _, e := range b.Scan("", "", false, 0) {
-		known := p.values[path+pair(e.Key, e.Value)]
-		if loose || strings.HasPrefix(path, "/lost-") {
+		known := p.values[path+pair(e.Key, e.Value)] || held[pair(e.Key, e.Value)]
+		if loose || mixed && path != "/" || strings.HasPrefix(path, "/lost-") {
 			known = p.wrote[pair(e.Key, e.Value)]
 		}
 		if !known {
@@ -330,65 +349,13 @@ func (p *past) has(path string, b *model.Bucket, loose bool) error {
 		}
 	}
 	for _, name := range b.Buckets() {
-		if err := p.has(path+name+"/", b.Bucket(name), loose); err != nil {
+		var below *model.Bucket
+		if last != nil {
+			below = last.Bucket(name)
+		}
+		if err := p.has(path+name+"/", b.Bucket(name), below, loose, mixed); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// isNewest returns an error unless a bucket holds just what it held last, save for what the report
-// says.
-func isNewest(path []string, got, want *model.Bucket, r *stoat.SalvageReport) error {
-	now := make(map[string]string)
-	for _, e := range got.Scan("", "", false, 0) {
-		now[e.Key] = e.Value
-	}
-	for _, e := range want.Scan("", "", false, 0) {
-		value, found := now[e.Key]
-		delete(now, e.Key)
-		if (!found || value != e.Value) && !inReport(r, path, e.Key) {
-			return fmt.Errorf("in %q, key %q is not what it was last (found: %v)", path, e.Key, found)
-		}
-	}
-	for key := range now {
-		if !inReport(r, path, key) {
-			return fmt.Errorf("in %q, key %q should not be there", path, key)
-		}
-	}
-	catalog := slices.ContainsFunc(r.Ranges, func(x stoat.SalvageRange) bool { return x.Catalog }) ||
-		slices.ContainsFunc(r.Keys, func(k stoat.SalvageKey) bool { return k.Catalog })
-	if got.Sequence() != want.Sequence() && !catalog {
-		return fmt.Errorf("in %q, the sequence is %d, want %d", path, got.Sequence(), want.Sequence())
-	}
-	for _, name := range want.Buckets() {
-		child := got.Bucket(name)
-		if child == nil && !catalog {
-			return fmt.Errorf("in %q, bucket %q is missing", path, name)
-		}
-		if child == nil {
-			continue
-		}
-		below := append(slices.Clip(path), name)
-		if err := isNewest(below, child, want.Bucket(name), r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// inReport reports whether the report says that a key may be lost or have an older value.
-func inReport(r *stoat.SalvageReport, path []string, key string) bool {
-	for _, k := range r.Keys {
-		if !k.Catalog && slices.Equal(k.Bucket, path) && string(k.Key) == key {
-			return true
-		}
-	}
-	for _, x := range r.Ranges {
-		if !x.Catalog && !x.Unknown && slices.Equal(x.Bucket, path) && string(x.Start) <= key &&
-			(len(x.End) == 0 || key < string(x.End)) {
-			return true
-		}
-	}
-	return false
 }
