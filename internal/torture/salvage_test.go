@@ -329,10 +329,10 @@ func (p *played) checkDamaged(disk vfs.FS, excused bool) error {
 	return nil
 }
 
-// has returns an error unless each key of a bucket has a value that it once had: at that path or, as
-// buckets move, in the bucket that is there last, which is nil if none is. If loose, it may be one
-// that was replaced in the same transaction, or was never committed. If mixed, what is left of the
-// buckets' names is from different moments, and a path may lead to a bucket that it never led to.
+// has returns an error unless each key of a bucket has a value that it once had: at that path or,
+// as buckets move, in the bucket that is there last, which is nil if none is. If loose, it may be
+// one that was replaced in the same transaction, or was never committed. If mixed, what is left of
+// the buckets' names is from different moments, and a path may lead to where it never led.
 func (p *past) has(path string, b, last *model.Bucket, loose, mixed bool) error {
 	var held map[string]bool
 	if last != nil {
