@@ -163,9 +163,10 @@ func (c *Collection[T]) hide(s *session, p *path, changing bool) error {
 // to have [Collection.Watch] told. In all else it is like [Query.Delete].
 func (c *Collection[T]) Sweep(tx *stoat.Tx) (n uint64, err error) {
 	s, err := c.writable(tx)
-	if err == nil {
-		n, err = c.sweep(s, 0)
+	if err != nil {
+		return 0, err
 	}
+	n, err = c.sweep(s, 0)
 	return n, c.wrap(err)
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -237,6 +239,62 @@ func TestExpires_leavesKeysAndUniqueValuesToOthers(t *testing.T) {
 	if !errors.Is(err, record.ErrDuplicate) {
 		t.Errorf("the name of a record that is there: %v", err)
 	}
+}
+
+func TestExpires_leavesOutWhatTheBodyOfALoopEnds(t *testing.T) {
+	for _, over := range []int64{0, 70} { // the body sweeps some of these
+		db, clock, c := openVisits(t, over+30)
+		clock.advance(time.Duration(over) * time.Second)
+		in := []record.Value{over + 1, over + 2, over + 3, over + 4, over + 5, over + 6}
+		for i, loop := range []func(tx *stoat.Tx) iter.Seq2[*visit, error]{
+			c.By("level").All, c.Query().Where(record.Ge("level", 1)).All,
+			c.Query().Where(record.In("level", in...)).OrderBy("level").All,
+		} {
+			err := db.Update(func(tx *stoat.Tx) error {
+				var ids []int64
+				for v, err := range loop(tx) {
+					ok(t, err)
+					if v.ID == 0 || v.ID > over+6 {
+						continue
+					}
+					ids = append(ids, v.ID)
+					ok(t, record.SetField(tx, c, v.ID+1, "until", noon))
+				}
+				wantEqual(t, fmt.Sprint("loop ", i), ids, []int64{over + 1, over + 3, over + 5})
+				ok(t, c.Verify(tx))
+				return errRollback
+			})
+			if !errors.Is(err, errRollback) {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestExpires_leavesSumsToTheIndexUntilSomethingIsOver(t *testing.T) {
+	db, clock, c := openVisits(t, 3)
+	clock.advance(time.Second)
+	explained := func() (said string) {
+		view(t, db, func(tx *stoat.Tx) error {
+			sum, err := c.Query().SumInt(tx, "level")
+			wantEqual(t, "sum", sum, int64(5))
+			said = c.Query().Where(record.Ge("level", 0)).Explain(tx)
+			return err
+		})
+		return said
+	}
+	wantEqual(t, "checks", strings.Contains(explained(), "it checks that until is not over"), true)
+	update(t, db, func(tx *stoat.Tx) error {
+		_, err := c.Sweep(tx)
+		return err
+	})
+	wantEqual(t, "checks", strings.Contains(explained(), "checks"), false)
+	update(t, db, func(tx *stoat.Tx) error { // behind the back of the indexes
+		data, err := tx.Bucket([]byte("visits"))
+		ok(t, err)
+		return data.DeleteRange(stoat.Range{})
+	})
+	explained()
 }
 
 func TestExpires_followsChangesOfItsField(t *testing.T) {
