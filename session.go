@@ -46,25 +46,33 @@ type session struct {
 type reuse struct {
 	spare []Tx  // that were never handed out
 	over  space // of no generation: what a Tx has in place of the root after its end
+	first [8]Tx // the first to be handed out
 }
 
 // spareHandles is how many Tx of a reused session are made at a time.
 const spareHandles = 128
 
 // newSession returns a session for begin to open.
-func newSession() *session {
-	s := new(session)
+func newSession() *session { return new(session).rooted() }
+
+// rooted completes a session that is zero.
+func (s *session) rooted() *session {
 	s.root.session = s
 	s.root.setPrefix()
 	return s
 }
 
-// newReused returns a session for one View after the other.
+// newReused returns a session for one View after the other, in a single allocation.
 func newReused() *session {
-	s := newSession()
-	s.managed = true
-	s.reuse = &reuse{over: s.root}
+	both := new(struct {
+		session session
+		reuse   reuse
+	})
+	s := both.session.rooted()
+	s.managed, s.reuse = true, &both.reuse
+	s.reuse.over = s.root
 	s.reuse.over.born = math.MaxUint64
+	s.reuse.spare = s.reuse.first[:]
 	return s
 }
 
