@@ -33,10 +33,12 @@ func (w *Writer) Passed(span keyspace.Span, entries int) bool {
 }
 
 // Passed is Writer.Passed for readers of any snapshot. A span in which there is a key by now is
-// cleared up to that.
+// cleared up to that. A backup that nobody has written to stays as it is, and nothing is hidden
+// before what was read of a database is durable, since the memtable becomes a table at some time.
 func (e *Engine) Passed(span keyspace.Span, entries int) {
 	few := entries < clearShare*e.options.Tuning.Passed
-	if few || e.writable() != nil || !e.clearing.CompareAndSwap(false, true) {
+	backup := e.state.Load().Levels.Version.IsBackup()
+	if few || backup || e.writable() != nil || !e.clearing.CompareAndSwap(false, true) {
 		return
 	}
 	span = span.Clone()
@@ -96,7 +98,7 @@ func (e *Engine) clearSome(span keyspace.Span) (absent keyspace.Span, entries in
 	}
 	defer e.turn.Unlock()
 	commit := e.committed.Load()
-	if err := e.acknowledge(commit); err != nil || e.writable() != nil {
+	if err := e.acknowledge(commit); err != nil || e.writable() != nil || e.standing != durable {
 		return keyspace.Span{}, 0, err
 	}
 	// All that was appended is visible now, and nobody appends more.

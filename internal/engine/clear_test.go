@@ -257,9 +257,92 @@ func TestPassed_takesManyStepsInTurns(t *testing.T) {
 	})
 }
 
+// pass reads all tasks and tells what it has passed.
+func pass(t testing.TB, e *Engine) (passed int) {
+	t.Helper()
+	s, err := e.Snapshot()
+	ok(t, err)
+	span, passed, err := s.FirstAbsent(tasksSpan(), 0)
+	ok(t, err)
+	e.Passed(span, passed)
+	synctest.Wait()
+	return passed
+}
+
+func TestPassed_byReadersOfABackupLeavesItOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		target := memfs.New()
+		e := mustOpen(t, memfs.New(), calm())
+		enqueue(t, e, 0, tasks, 0)
+		ok(t, e.Flush())
+		enqueueNothing(t, e)
+		enqueue(t, e, tasks, tasks+1, 0)
+		ok(t, e.Flush())
+		ok(t, e.Backup(t.Context(), target, "db", false))
+		b := mustOpen(t, target, calm())
+		was := image(t, target)
+		if passed := pass(t, b); passed != tasks {
+			t.Fatalf("%d entries are passed of %d, so that nothing is tested", passed, tasks)
+		}
+		ok(t, b.Close())
+		wantImage(t, target, was)
+		ok(t, e.Backup(t.Context(), target, "db", false))
+		ok(t, e.Close())
+	})
+}
+
+// What was read may not be durable before the first transaction, so nothing is built on it.
+func TestPassed_byReadersHidesNothingBeforeTheFirstTransaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := model.NewClock()
+		o := calm()
+		o.Tuning.Now = clock.Now
+		disk := memfs.New()
+		e := mustOpen(t, disk, o)
+		enqueue(t, e, 0, tasks, uint64(clock.Now().UnixMilli())+1)
+		enqueue(t, e, tasks, 10*tasks, 0) // too many for a merge to begin
+		ok(t, e.Close())
+		clock.Advance(time.Second)
+		e = mustOpen(t, disk, o)
+		if e.standing != unconfirmed {
+			t.Fatalf("the standing is %d, so that nothing is tested", e.standing)
+		}
+		for range 2 {
+			if passed := pass(t, e); passed != tasks || e.standing != unconfirmed {
+				t.Errorf("%d entries are passed of %d", passed, tasks)
+			}
+		}
+		mustCommit(t, e, "other")
+		pass(t, e)
+		if passed := pass(t, e); passed > 1 {
+			t.Errorf("after a transaction %d entries are passed", passed)
+		}
+		ok(t, e.Close())
+	})
+}
+
 func TestPassed_afterCloseDoesNothing(t *testing.T) {
-	e := mustOpen(t, memfs.New(), calm())
-	enqueue(t, e, 0, tasks, 1)
-	ok(t, e.Close())
-	e.Passed(tasksSpan(), tasks)
+	synctest.Test(t, func(t *testing.T) {
+		disk := memfs.New()
+		e := mustOpen(t, disk, calm())
+		enqueue(t, e, 0, tasks, 0)
+		ok(t, e.Flush())
+		enqueueNothing(t, e)
+		enqueue(t, e, tasks, tasks+1, 0)
+		ok(t, e.Flush())
+		s, err := e.Snapshot()
+		ok(t, err)
+		ok(t, e.Close())
+		was := image(t, disk)
+		span, passed, err := s.FirstAbsent(tasksSpan(), 0)
+		if passed != tasks || err != nil {
+			t.Fatalf("%d entries are passed of %d: %v", passed, tasks, err)
+		}
+		e.Passed(span, passed)
+		synctest.Wait()
+		if n := len(e.newest.Deleted()); n > 0 || e.clearing.Load() {
+			t.Errorf("the memtable hides %d ranges", n)
+		}
+		wantImage(t, disk, was)
+	})
 }

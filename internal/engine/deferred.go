@@ -139,10 +139,14 @@ func shrinkJob(job *merge.Job, of superversion.Run, number uint64) {
 }
 
 // shrinkSome compresses deferred values of at most so many bytes while the database closes, so that
-// sessions that are too short for merges get on with it, too. It is no loss if that fails.
+// sessions that are too short for merges get on with it, too. A backup that nobody has written to
+// stays as it is. It is no loss if that fails.
 func (e *Engine) shrinkSome(most uint64) {
 	for {
 		version := e.state.Load().Levels.Version
+		if version.IsBackup() {
+			return
+		}
 		next, ok := e.picker(1, true).deferred(version)
 		bytes := next.deferredBytes(version)
 		if !ok || bytes > most {

@@ -103,6 +103,19 @@ func TestClose_getsOnWithDeferredValues(t *testing.T) {
 	}
 }
 
+func TestClose_leavesABackupWithDeferredValuesOne(t *testing.T) {
+	o, target := deferringOptions(), memfs.New()
+	o.ReadOnly = true
+	source := mustOpen(t, deferring(t), o)
+	ok(t, source.Backup(t.Context(), target, "db", false))
+	e := mustOpen(t, target, deferringOptions())
+	was := image(t, target)
+	wantDeferredValues(t, e)
+	ok(t, e.Close())
+	wantImage(t, target, was)
+	ok(t, source.Backup(t.Context(), target, "db", false))
+}
+
 func TestMerge_compressesDeferredValuesInAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := deferring(t)
