@@ -10,8 +10,9 @@ import (
 )
 
 // Deferred values are large ones that a flush has left in the log as they were, for want of time to
-// compress them. The tables that point to them are in young runs and not compressed; by that they
-// are found, in this session or a later one.
+// compress them. The tables that point to them are in young runs and not compressed, and the file
+// that they point into is a log segment; by that they are found, in this session or a later one.
+// Values that do not shrink are taken for deferred ones if such a flush has left them there, too.
 
 // behind reports whether a memtable, or a writer, waits for the flush of another, which is to leave
 // large values in the log then. For a run that is likely to stay they wait: it is written once.
@@ -26,12 +27,14 @@ func (e *Engine) behind(stays bool, _ uint64) bool {
 
 // deferredIn returns how many bytes of values a table of a young run may point to that were
 // deferred.
-func deferredIn(t *manifest.Table) (n uint64) {
+func deferredIn(v *manifest.Version, t *manifest.Table) (n uint64) {
 	if t.Compressed {
 		return 0
 	}
 	for _, share := range t.Values {
-		n += share.Bytes
+		if f, _ := v.ValueFile(share.File); f.Log {
+			n += share.Bytes
+		}
 	}
 	return n
 }
@@ -40,7 +43,7 @@ func deferredIn(t *manifest.Table) (n uint64) {
 func deferredBytes(v *manifest.Version) (n uint64) {
 	for _, r := range v.Young {
 		for _, t := range r.Tables {
-			n += deferredIn(t)
+			n += deferredIn(v, t)
 		}
 	}
 	return n
@@ -54,7 +57,8 @@ func (p picker) deferred(v *manifest.Version) (plan, bool) {
 	}
 	for i := len(v.Young) - 1; i >= 0; i-- {
 		for _, t := range v.Young[i].Tables {
-			if deferredIn(t) > 0 && !p.avoidsTable(t) && !slices.ContainsFunc(t.Values, p.avoidsShare) {
+			if deferredIn(v, t) > 0 && !p.avoidsTable(t) &&
+				!slices.ContainsFunc(t.Values, p.avoidsShare) {
 				young := manifest.YoungRuns{Older: len(v.Young) - 1 - i, Count: 1}
 				return plan{why: "deferred", young: young, deferred: t.Number}, true
 			}
@@ -69,7 +73,7 @@ func (p picker) avoidsShare(s manifest.ValueShare) bool { return p.damaged.has(s
 func (p plan) deferredBytes(v *manifest.Version) uint64 {
 	for t := range v.Tables() {
 		if t.Number == p.deferred {
-			return deferredIn(t)
+			return deferredIn(v, t)
 		}
 	}
 	return 0

@@ -116,6 +116,31 @@ func TestClose_leavesABackupWithDeferredValuesOne(t *testing.T) {
 	ok(t, source.Backup(t.Context(), target, "db", false))
 }
 
+// Large values that do not shrink lie outside of tables that are not compressed, too.
+func TestFlush_defersNothingThatDoesNotShrink(t *testing.T) {
+	e := mustOpen(t, memfs.New(), deferringOptions())
+	ok(t, commit(e, dataKey("%04d", 0), []byte("small")))
+	ok(t, commit(e, dataKey("%04d", 50), []byte("small")))
+	ok(t, e.Flush())
+	for i := range 100 {
+		value := deferredValue(i + 1)[:500]
+		if i%50 == 0 {
+			value = deferredValue(i) // random
+		}
+		ok(t, commit(e, dataKey("%04d", i), value))
+	}
+	ok(t, e.Flush())
+	version := e.state.Load().Levels.Version
+	if n := len(version.Young); n != 1 || version.Young[0].Tables[0].Compressed ||
+		len(version.Young[0].Tables[0].Values) == 0 {
+		t.Fatalf("%d young runs, and the first is not as it has to be to test something", n)
+	}
+	if next, found := e.picker(1, true).deferred(version); found || deferredOf(e) > 0 {
+		t.Errorf("%d bytes are deferred, in table %d", deferredOf(e), next.deferred)
+	}
+	ok(t, e.Close())
+}
+
 func TestMerge_compressesDeferredValuesInAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := deferring(t)
