@@ -110,7 +110,7 @@ func (e *Engine) flushSealed() (left uint64, err error) {
 	for len(e.sealed) > 0 {
 		large := uint64(0)
 		leave := func(_ bool, bytes uint64) bool {
-			large = bytes
+			large = max(large, bytes) // it is asked again about what is left
 			return bytes > left
 		}
 		if err := e.flushOne(e.sealed[0], true, leave); err != nil {

@@ -116,6 +116,19 @@ func TestClose_leavesABackupWithDeferredValuesOne(t *testing.T) {
 	ok(t, source.Backup(t.Context(), target, "db", false))
 }
 
+// What the flush of a closing database has compressed counts from its first value to its last.
+func TestClose_compressesNoMoreThanItMay(t *testing.T) {
+	e := mustOpen(t, deferring(t), deferringOptions())
+	before := deferredOf(e)
+	for i := range 12 {
+		ok(t, commit(e, dataKey("%04d+", i), deferredValue(10*i+1)))
+	}
+	ok(t, e.Close())
+	if now := deferredOf(e); now != before {
+		t.Errorf("%d bytes are deferred, of %d, when 60 of 64 KiB are another's", now, before)
+	}
+}
+
 // Large values that do not shrink lie outside of tables that are not compressed, too.
 func TestFlush_defersNothingThatDoesNotShrink(t *testing.T) {
 	e := mustOpen(t, memfs.New(), deferringOptions())
