@@ -18,8 +18,10 @@ type Edit struct {
 	nodes   int64 // of the memtable when the edit began
 }
 
-// maxHeight bounds the number of inner nodes above a leaf. Only nodes at the right edge of the tree
-// are less than half full, so that a tree this high has (innerFanout/2)^maxHeight leaves or more.
+// maxHeight bounds the number of inner nodes above a leaf. Splits leave only nodes at the right
+// edge of the tree less than half full, so that a higher tree would have had
+// (innerFanout/2)^maxHeight leaves or more. Some may be gone by now, but not their entries' memory
+// in the arena.
 const maxHeight = 12
 
 // path leads from the top to a leaf: the inner nodes, and which child of each comes next.
