@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 )
 
@@ -234,14 +233,9 @@ func youngSpans(v *manifest.Version) (n int) {
 
 // withinDropped reports whether all of t belongs to buckets that were dropped after it was written.
 func withinDropped(v *manifest.Version, t *manifest.Table) bool {
-	for _, d := range v.Dropped {
-		if t.DropEpoch >= d.Epoch {
-			continue
-		}
-		for _, r := range keyspace.Ranges(d.First, d.Last) {
-			if bytes.Compare(t.Smallest, r[0]) >= 0 && bytes.Compare(t.Largest, r[1]) < 0 {
-				return true
-			}
+	for span := range v.DroppedIn(t) {
+		if span.Contains(t.Smallest) && span.Contains(t.Largest) {
+			return true
 		}
 	}
 	return false

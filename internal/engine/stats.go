@@ -61,7 +61,7 @@ type Stats struct {
 	CacheBytes    int64 // memory of decoded blocks
 }
 
-// Stats returns the current numbers.
+// Stats returns the current numbers, of a closed engine without what was deleted at once.
 func (e *Engine) Stats() Stats {
 	state := e.state.Load()
 	s := Stats{
@@ -90,9 +90,11 @@ func (e *Engine) Stats() Stats {
 	if e.options.Compression != CompressionNone {
 		s.PendingBytes += deferredBytes(state.Levels.Version)
 	}
-	deleted, dropped := e.deletedBy(state)
-	s.DroppedRuns += dropped
-	s.PendingBytes += state.Levels.Garbage(deleted).Bottom
+	e.asJob(func() {
+		deleted, dropped := e.deletedBy(state)
+		s.DroppedRuns += dropped
+		s.PendingBytes += state.Levels.Garbage(deleted, e.closed.Load).Bottom
+	})
 	return s
 }
 

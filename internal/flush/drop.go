@@ -1,10 +1,6 @@
 package flush
 
 import (
-	"encoding/binary"
-
-	"github.com/stoatdb/stoat/internal/corrupt"
-	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
 )
@@ -32,33 +28,14 @@ func (j Job) Config(stays bool, drop []uint64) run.Config {
 	return output
 }
 
-// Dropped returns the buckets that the memtable says were dropped, with all buckets within them,
-// however deep: their contents become garbage together.
-func (j Job) Dropped() ([]uint64, error) {
+// dropped returns the buckets that the memtable drops; see [superversion.Superversion.Dropped].
+func (j Job) dropped() (ids []uint64, err error) {
 	snapshot := &superversion.Superversion{Mem: j.Root, Levels: j.Levels}
-	var c superversion.Cursor
-	var ids []uint64
-	first, end := keyspace.DroppedRange()
-	c.Init(snapshot, first, end, superversion.NoValues, nil)
-	for ok := c.First(); ok; ok = c.Next() {
-		if id, ok := keyspace.ParseDropped(c.Key()); ok {
-			ids = append(ids, id)
+	for id, err := range snapshot.Dropped() {
+		if err != nil {
+			return nil, err
 		}
+		ids = append(ids, id)
 	}
-	for i := 0; i < len(ids) && c.Err() == nil; i++ {
-		catalog := keyspace.AppendCatalog(nil, ids[i])
-		c.Init(snapshot, catalog, keyspace.Successor(catalog), superversion.Values, nil)
-		for ok := c.First(); ok; ok = c.Next() {
-			value, err := c.Value()
-			if err != nil {
-				return nil, err
-			}
-			child, n := binary.Uvarint(value)
-			if n <= 0 {
-				return nil, corrupt.New("catalog", 0, "bucket %q has no valid id", c.Key())
-			}
-			ids = append(ids, child)
-		}
-	}
-	return ids, c.Err()
+	return ids, nil
 }

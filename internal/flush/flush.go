@@ -46,7 +46,7 @@ type Job struct {
 func (j Job) Run() (*manifest.Edit, error) {
 	edit := &manifest.Edit{LogNumber: j.LogNumber, LastCommit: j.LastCommit}
 	err := vfs.CatchFaults(func() (err error) {
-		edit.Drop, err = j.Dropped()
+		edit.Drop, err = j.dropped()
 		return err
 	})
 	if err != nil {

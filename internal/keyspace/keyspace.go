@@ -155,11 +155,16 @@ func IsData(key []byte) bool { return len(key) > 0 && key[0] >= spaceData }
 // buckets first to last: their data, their sequences, and the catalog entries of their children.
 func Ranges(first, last uint64) [3][2][]byte {
 	var r [3][2][]byte
-	kinds := [...]func([]byte, uint64) []byte{AppendPrefix, AppendSequence, AppendCatalog}
-	for i, appendKey := range kinds {
+	for i, appendKey := range Prefixes() {
 		r[i] = [2][]byte{appendKey(nil, first), Successor(appendKey(nil, last))}
 	}
 	return r
+}
+
+// Prefixes returns what appends the prefixes of those ranges for one bucket. Each orders them like
+// the ids.
+func Prefixes() [3]func(dst []byte, id uint64) []byte {
+	return [...]func([]byte, uint64) []byte{AppendPrefix, AppendSequence, AppendCatalog}
 }
 
 func appendID(dst []byte, base byte, id uint64) []byte {

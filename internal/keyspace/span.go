@@ -82,6 +82,13 @@ func (s Spans) Around(key []byte) (span Span, inside bool) {
 	return span, false
 }
 
+// Between returns the spans that have a key from first to last, both included, in the same memory.
+func (s Spans) Between(first, last []byte) Spans {
+	i, _ := s.Find(first)
+	n := sort.Search(len(s)-i, func(n int) bool { return bytes.Compare(s[i+n].Start, last) > 0 })
+	return s[i : i+n]
+}
+
 // Meets reports whether the set has a key from first to last, both included.
 func (s Spans) Meets(first, last []byte) bool {
 	i, inside := s.Find(first)

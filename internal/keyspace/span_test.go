@@ -48,6 +48,13 @@ func TestSpans_agreeWithASetOfKeys(t *testing.T) {
 		if got := spans.Meets(key(first), key(last)); got != meets {
 			t.Fatalf("%q meets %q to %q: %v", spans, key(first), key(last), got)
 		}
+		between := spans.Between(key(first), key(last))
+		for _, span := range spans {
+			within := Spans{span}.Meets(key(first), key(last))
+			if within != between.Meets(span.Start, span.Start) {
+				t.Fatalf("%q between %q and %q: %q", spans, key(first), key(last), between)
+			}
+		}
 	}
 }
 

@@ -3,7 +3,9 @@ package manifest
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"slices"
+	"sort"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -45,42 +47,64 @@ func isDropped(drops []Drop, id uint64) bool {
 
 // needed returns those of the drops that some table of v may hold something of.
 func (v *Version) needed(drops []Drop) []Drop {
+	held := make([]bool, len(drops))
+	for t := range v.Tables() {
+		for i := range t.dropped(drops) {
+			held[i] = true
+		}
+	}
 	var kept []Drop
-	for _, d := range drops {
-		if v.mayHold(d) {
+	for i, d := range drops {
+		if held[i] {
 			kept = append(kept, d)
 		}
 	}
 	return kept
 }
 
-func (v *Version) mayHold(d Drop) bool {
-	ranges := keyspace.Ranges(d.First, d.Last)
-	for t := range v.Tables() {
-		if t.DropEpoch < d.Epoch && t.meets(ranges) {
-			return true
-		}
-	}
-	return false
-}
-
 // MayHoldDropped reports whether t may hold anything of a bucket that was dropped after it was
 // written.
 func (v *Version) MayHoldDropped(t *Table) bool {
-	for _, d := range v.Dropped {
-		if t.DropEpoch < d.Epoch && t.meets(keyspace.Ranges(d.First, d.Last)) {
-			return true
-		}
+	for range v.DroppedIn(t) {
+		return true
 	}
 	return false
 }
 
-// meets reports whether t may have keys in one of the ranges.
-func (t *Table) meets(ranges [3][2][]byte) bool {
-	for _, r := range ranges {
-		if bytes.Compare(r[0], t.Largest) <= 0 && bytes.Compare(t.Smallest, r[1]) < 0 {
-			return true
+// DroppedIn yields where t may hold something of buckets that were dropped after it was written, in
+// no order. It takes no time for buckets whose keys lie outside of t.
+func (v *Version) DroppedIn(t *Table) iter.Seq[keyspace.Span] {
+	return func(yield func(keyspace.Span) bool) {
+		for _, span := range t.dropped(v.Dropped) {
+			if !yield(span) {
+				return
+			}
 		}
 	}
-	return false
+}
+
+// dropped is DroppedIn among the drops, which are sorted, with the index of each.
+func (t *Table) dropped(drops []Drop) iter.Seq2[int, keyspace.Span] {
+	return func(yield func(int, keyspace.Span) bool) {
+		var key []byte
+		for _, appendPrefix := range keyspace.Prefixes() {
+			first := sort.Search(len(drops), func(i int) bool {
+				key = appendPrefix(key[:0], drops[i].Last)
+				return bytes.Compare(t.Smallest[:min(len(t.Smallest), len(key))], key) <= 0
+			})
+			for i, d := range drops[first:] {
+				key = appendPrefix(key[:0], d.First)
+				if bytes.Compare(t.Largest, key) < 0 {
+					break
+				}
+				if t.DropEpoch >= d.Epoch {
+					continue
+				}
+				end := keyspace.Successor(appendPrefix(nil, d.Last))
+				if !yield(first+i, keyspace.Span{Start: bytes.Clone(key), End: end}) {
+					return
+				}
+			}
+		}
+	}
 }

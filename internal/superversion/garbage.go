@@ -2,9 +2,9 @@ package superversion
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
-	"github.com/stoatdb/stoat/internal/manifest"
 )
 
 // Garbage is about how many bytes of tables, and of the values that they point to, are deleted with
@@ -19,27 +19,32 @@ const manyCuts = 100
 
 // Garbage estimates what newer spans, and young runs of what is older, delete of the runs, and what
 // belongs to dropped buckets. It opens the tables of which that is a part, and leaves out those
-// that it cannot open.
-func (l *Levels) Garbage(newer keyspace.Spans) (g Garbage) {
+// that it cannot open, and all once it is cancelled.
+func (l *Levels) Garbage(newer keyspace.Spans, cancelled func() bool) (g Garbage) {
 	if len(newer)+len(l.Bottom.newer)+len(l.Version.Dropped) == 0 {
 		return Garbage{}
 	}
 	for i := range l.Young {
-		g.Young += l.garbage(&l.Young[i], newer, &g.Cut)
+		g.Young += l.garbage(&l.Young[i], newer, &g.Cut, cancelled)
 	}
-	g.Bottom = l.garbage(&l.Bottom, newer, &g.Cut)
+	g.Bottom = l.garbage(&l.Bottom, newer, &g.Cut, cancelled)
 	return g
 }
 
 // garbage is Garbage for one run.
-func (l *Levels) garbage(r *Run, newer keyspace.Spans, cut *uint64) (n uint64) {
-	for _, spans := range r.newer {
-		newer = newer.With(spans...)
+func (l *Levels) garbage(
+	r *Run, newer keyspace.Spans, cut *uint64, cancelled func() bool,
+) (n uint64) {
+	if len(r.newer) > 0 {
+		newer = newer.With(slices.Concat(r.newer...)...)
 	}
 	for _, h := range r.Tables {
-		spans := newer
-		if l.Version.MayHoldDropped(h.Meta) {
-			spans = spans.With(droppedSpans(l.Version, h.Meta)...)
+		if cancelled() {
+			break
+		}
+		spans := newer.Between(h.Meta.Smallest, h.Meta.Largest)
+		if dropped := slices.Collect(l.Version.DroppedIn(h.Meta)); len(dropped) > 0 {
+			spans = spans.With(dropped...)
 		}
 		if !spans.Meets(h.Meta.Smallest, h.Meta.Largest) {
 			continue
@@ -51,17 +56,6 @@ func (l *Levels) garbage(r *Run, newer keyspace.Spans, cut *uint64) (n uint64) {
 		}
 	}
 	return n
-}
-
-// droppedSpans returns where the contents of buckets lie that were dropped since t was written.
-func droppedSpans(v *manifest.Version, t *manifest.Table) (spans []keyspace.Span) {
-	for _, d := range v.Dropped {
-		if t.DropEpoch >= d.Epoch {
-			continue
-		}
-		spans = append(spans, BucketSpans(d.First, d.Last)...)
-	}
-	return spans
 }
 
 // BucketSpans returns where the contents of the buckets from first to last lie.
