@@ -31,6 +31,14 @@ const (
 	// anyShare is how many units in passing are evicted for each that is any of them and not the
 	// last: a scan that is repeated finds its first blocks again, and old ones go at last.
 	anyShare = 16
+	// largeShare of the limit, as a divisor, is what a unit may have that makes room for itself at
+	// once, so that no single one costs others much. Values that are larger do so when they come
+	// back: a pass over many leaves the rest where it is, and few that are read again get warm.
+	// Without that they stay as long as nobody needs their room. None of more than mostShare of the
+	// limit, as a divisor, ever makes room. Less than leastLarge is not large, if it fits at all.
+	largeShare = 32
+	mostShare  = 2
+	leastLarge = 64 << 10
 	// turnBytes is how many bytes a count of the cache is.
 	turnBytes = 4 << 10
 )
@@ -57,7 +65,8 @@ const (
 // hand goes around all units of a class and takes the first that was not used since it last came
 // by; the hands take turns. Finding a unit in its slot does not involve the cache.
 //
-// Values that a scan brings in once more, not long after they were evicted, are kept.
+// Values that a scan brings in once more, not long after they were evicted, are kept. So are large
+// ones that anybody brings in once more; the first time they evict nothing.
 //
 // Safe for concurrent use.
 type Cache struct {
@@ -93,7 +102,7 @@ func (c *Cache) Bytes() int64 { return c.bytes.Load() }
 func (c *Cache) worthDecoding(s *stored, bytes int) bool {
 	all := s.DecodedBytes()
 	spent := int(s.spent.Add(uint32(bytes)))
-	room, due := c.hasRoom(all), spent >= all
+	room, due := c.hasRoom(int64(all)), spent >= all
 	if room {
 		due = spent >= all/atOnceShare || spent-bytes >= all/againShare
 	}
@@ -101,22 +110,25 @@ func (c *Cache) worthDecoding(s *stored, bytes int) bool {
 		return false
 	}
 	s.spent.Store(0)
-	return room || c.makeRoom(all)
+	return room || c.makeRoom(int64(all))
 }
 
 // hasRoom reports whether so many bytes more fit without evicting anything.
-func (c *Cache) hasRoom(bytes int) bool { return c.bytes.Load()+int64(bytes) <= c.limit.Load() }
+func (c *Cache) hasRoom(bytes int64) bool { return c.bytes.Load()+bytes <= c.limit.Load() }
 
 // makeRoom reports whether so many bytes more fit, and evicts for them what nobody uses, if that is
 // found soon.
-func (c *Cache) makeRoom(bytes int) bool {
+func (c *Cache) makeRoom(bytes int64) bool {
+	if bytes > c.limit.Load()/mostShare {
+		return false
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for looked := int64(0); !c.hasRoom(bytes); {
 		switch r := c.turnLocked(); {
 		case len(c.passing) > 0:
 			c.dropPassingLocked()
-		case len(r.units) == 0 || looked > int64(bytes)*looksPerByte:
+		case len(r.units) == 0 || looked > bytes*looksPerByte:
 			return false
 		default:
 			looked += c.stepLocked(r)
@@ -125,21 +137,45 @@ func (c *Cache) makeRoom(bytes int) bool {
 	return true
 }
 
-// add takes charge of a unit that has just been put in its slot. Others make room for it: it has
-// not had a chance to be used yet.
+// add takes charge of a unit that has just been put in its slot, or empties that again. Others make
+// room for it, unless it is large: it has not had a chance to be used yet.
 func (c *Cache) add(u resident, why reason) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	x := u.base()
-	c.bytes.Add(x.bytes)
 	c.added += x.bytes
+	large, back := c.isLarge(x), c.isBackLocked(x)
+	if large && !c.hasRoom(x.bytes) && !c.makesRoom(x, back) {
+		c.forgoLocked(u)
+		return
+	}
+	c.bytes.Add(x.bytes)
 	c.shrinkLocked()
-	if why == passing && !c.isBackLocked(x) {
+	if (why == passing || large) && !back {
 		x.passing, x.at = true, len(c.passing)
 		c.passing = append(c.passing, u)
 		return
 	}
 	c.kept[x.class].insert(u)
+}
+
+func (c *Cache) isLarge(x *charge) bool {
+	limit := c.limit.Load()
+	return x.bytes > min(limit, max(limit/largeShare, leastLarge))
+}
+
+// makesRoom reports whether others have to go for a large unit that is back or not. Keys,
+// which do not come back, are never as large as values are.
+func (c *Cache) makesRoom(x *charge, back bool) bool {
+	return x.bytes <= c.limit.Load()/mostShare && (back || x.evicted == nil)
+}
+
+// forgoLocked empties the slot of a unit that there is no room for. It may come back.
+func (c *Cache) forgoLocked(u resident) {
+	if x := u.base(); x.evicted != nil {
+		x.evicted.Store(c.countLocked())
+	}
+	u.leave()
 }
 
 // remove gives up a unit, if the cache still has it, and empties its slot.
@@ -236,16 +272,18 @@ func (c *Cache) stepLocked(r *ring) int64 {
 
 // evictLocked is removeLocked of a unit that may come back.
 func (c *Cache) evictLocked(u resident) {
-	if x := u.base(); x.evicted != nil {
-		x.evicted.Store(c.countLocked())
-	}
-	c.removeLocked(u)
+	c.forgoLocked(u)
+	c.unlistLocked(u.base())
 }
 
 // removeLocked takes a unit out of its slot and off the list that it is in.
 func (c *Cache) removeLocked(u resident) {
 	u.leave()
-	x := u.base()
+	c.unlistLocked(u.base())
+}
+
+// unlistLocked takes a unit off the list that it is in.
+func (c *Cache) unlistLocked(x *charge) {
 	c.bytes.Add(-x.bytes)
 	if x.passing {
 		c.dropLocked(x.at)

@@ -58,6 +58,9 @@ func TestCache_staysWithinItsLimit(t *testing.T) {
 		}
 	}
 	readAll(t, table, entries[:100])
+	if cache.Bytes() != 0 {
+		t.Errorf("without any room it holds %d bytes", cache.Bytes())
+	}
 }
 
 func TestCache_countsNoBytesOfAMap(t *testing.T) {
