@@ -24,9 +24,10 @@ func (s *space) Scan(r Range) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Heads is [Tx.Scan] with the first n bytes of each value, or all of it if it is shorter: where
-// values are compressed, no more of them than that is decoded and kept in memory. If n is 0 or less
-// it reads no values.
+// Heads is [Tx.Scan] with the first n bytes of each value, or all of it if it is shorter. Where
+// each value is encoded for itself, no more of it than that is decoded and kept in memory; of a
+// large one that is compressed alone, from 512 KiB on, no more is kept if n is at most a quarter of
+// it. Others are decoded with their whole block. If n is 0 or less it reads no values.
 func (s *space) Heads(r Range, n int) iter.Seq2[[]byte, []byte] {
 	from := *s
 	n = max(n, superversion.NoValues)

@@ -42,7 +42,8 @@ func (c *Compressor) append(dst, p []byte) []byte {
 type Decompressor struct {
 	setUp   sync.Once
 	decoder *zstd.Decoder
-	err     error // why there is no decoder
+	err     error     // why there is no decoder
+	streams sync.Pool // of *zstd.Decoder, for heads
 }
 
 func (d *Decompressor) start() {

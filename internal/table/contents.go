@@ -166,6 +166,35 @@ func (r *reader) heads(
 	return &u.item.Column, nil // somebody was faster who wants less
 }
 
+// head returns the first n bytes, or more, of the only value of block b, if that is large and
+// compressed, and has not been decoded as a whole; else nil.
+func (r *reader) head(b int, keys *block.Keys, n int, why reason) (*block.Column, error) {
+	s := &r.slots[b]
+	if keys.Len() != 1 || s.values.Load() != nil || s.encoded.Load() != nil {
+		return nil, nil
+	}
+	if u := s.heads.Load(); u != nil {
+		if u.item.Bytes >= n {
+			u.touch()
+			return &u.item.Column, nil
+		}
+		r.cache.remove(u)
+	}
+	from, to := r.index.places[b].values, r.index.places[b+1].values
+	u, ok := newUnit(&s.heads, needed), false
+	u.evicted = &s.evicted // n may be millions
+	err := r.readPart(from, to, r.index.sums[b].values, func(p []byte) error {
+		u.item, ok = block.ParseHead(p, n, &r.cache.decompressor)
+		return nil
+	})
+	if err != nil || !ok {
+		return nil, err
+	}
+	u.bytes += int64(u.item.DataBytes())
+	settle(r.cache, u, why)
+	return &u.item.Column, nil
+}
+
 // dictionary returns the dictionary with the given number.
 func (r *reader) dictionary(number uint64) (*block.Dictionary, error) {
 	for _, d := range r.dictionaries {

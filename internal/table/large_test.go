@@ -5,6 +5,7 @@ import (
 	"math/rand"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
@@ -106,5 +107,43 @@ func TestCache_largeValuesStayWhereThereIsRoom(t *testing.T) {
 	readAll(t, openTable(t, WriterOptions{Encoding: zipped()}, cache, small), small)
 	if in(table) != 0 {
 		t.Error("a value that was read once stays where others need its room")
+	}
+}
+
+func TestCursor_decodesOnlyTheHeadsOfLargeValues(t *testing.T) {
+	for _, noMap := range []bool{false, true} {
+		m := mode{"", WriterOptions{Encoding: zipped()}, noMap, 64 << 20}
+		entries := texts(5, 1<<20, rand.New(rand.NewSource(2)))
+		table := m.open(t, entries)
+		for _, bounded := range []bool{false, true} {
+			for _, n := range []int{16, 1000, 20} {
+				var c Cursor
+				c.Init(table, Reading(n))
+				if bounded {
+					c.Bind(&Bounds{Scratch: new(block.Scratch)})
+				}
+				i := 0
+				for ok := c.Seek(nil) || c.First(); ok; ok = c.Next() {
+					if !shows(Reading(n), c.Value(), entries[i].value) || len(c.Value()) > 1000 {
+						t.Fatalf("%d bytes of value %d are %.80q", n, i, c.Value())
+					}
+					i++
+				}
+				if i != len(entries) || c.Err() != nil {
+					t.Fatalf("%d entries, %v", i, c.Err())
+				}
+			}
+		}
+		if n, bytes := in(table), table.config.Cache.Bytes(); n > 0 || bytes > 20_000 {
+			t.Errorf("%d values are decoded; %d bytes are kept", n, bytes)
+		}
+		readAll(t, table, entries)
+		var c Cursor
+		c.Init(table, 16)
+		for ok, i := c.First(), 0; ok; ok, i = c.Next(), i+1 {
+			if len(c.Value()) != len(entries[i].value) {
+				t.Errorf("a value that is in memory is decoded again")
+			}
+		}
 	}
 }

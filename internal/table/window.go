@@ -188,6 +188,9 @@ func (c *Cursor) loadPart(
 
 // loadSome makes n values of block b those of the window.
 func (c *Cursor) loadSome(b int, keys *block.Keys, first, n int) error {
+	if loaded, err := c.loadHead(b, keys, sought); loaded || err != nil {
+		return err
+	}
 	r, scratch := c.reader, c.bounds.Scratch
 	values, encoded, err := r.contents(b, keys, sought)
 	if encoded != nil {
@@ -223,6 +226,9 @@ func (c *Cursor) loadSome(b int, keys *block.Keys, first, n int) error {
 // loadValues makes the values of block b those of the window.
 func (c *Cursor) loadValues(b int, keys *block.Keys, whole bool) error {
 	r, why := c.reader, reasonFor(whole)
+	if loaded, err := c.loadHead(b, keys, why); loaded || err != nil {
+		return err
+	}
 	values, encoded, err := r.contents(b, keys, why)
 	if encoded != nil && c.reading > ReadKeys &&
 		(whole || r.cache.worthDecoding(encoded, encoded.DecodedBytes()/seekShare)) {
@@ -241,6 +247,20 @@ func (c *Cursor) loadValues(b int, keys *block.Keys, whole bool) error {
 	}
 	c.values = *values
 	return nil
+}
+
+// loadHead makes the first bytes of the only value of block b the window's values, if the cursor
+// needs no more of a value that is costly to decode as a whole.
+func (c *Cursor) loadHead(b int, keys *block.Keys, why reason) (loaded bool, err error) {
+	if c.reading <= ReadKeys || c.reading == ReadValues {
+		return false, nil
+	}
+	head, err := c.reader.head(b, keys, int(c.reading), why)
+	if head == nil || err != nil {
+		return false, err
+	}
+	c.values, c.encoded = *head, nil
+	return true, nil
 }
 
 // reasonFor returns why parts of a block are read, of which the whole is on the way or not.
