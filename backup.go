@@ -104,6 +104,9 @@ func (db *DB) BackupTo(ctx context.Context, w io.Writer) error {
 // [ErrFormat]. After an error, and when ctx ends or the system crashes meanwhile, dir holds nothing
 // that opens as a database. It reads r up to the end of the backup.
 func RestoreFrom(ctx context.Context, r io.Reader, dir string) error {
+	if dir == "" {
+		return fmt.Errorf("restore: no directory is named: %w", fs.ErrInvalid)
+	}
 	resolved, err := resolve(dir)
 	if err != nil {
 		return err

@@ -1,8 +1,10 @@
 package stoat_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -138,4 +140,16 @@ func TestBackup_writesThroughNoLink(t *testing.T) {
 	ok(t, err)
 	view(t, kept, func(tx *stoat.Tx) { wantKeys(t, tx, "k") })
 	ok(t, kept.Close())
+}
+
+func TestRestoreFrom_refusesNoName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var stream bytes.Buffer
+	ok(t, memory(t).BackupTo(t.Context(), &stream))
+	if err := stoat.RestoreFrom(t.Context(), &stream, ""); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("restored with %v", err)
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Errorf("%v are in the working directory (%v)", left, err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,4 +77,18 @@ func ExampleTx_PutUntil() {
 	// Output:
 	// copy expires at 2999-01-02 03:04:05 +0000 UTC
 	// original expires at 2999-01-02 03:04:05 +0000 UTC
+}
+
+func TestPutUntil_refusesMomentsThatNoTextCanTell(t *testing.T) {
+	db := memory(t)
+	for _, at := range []time.Time{
+		time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(1<<62, 0),
+	} {
+		err := db.Update(func(tx *stoat.Tx) error {
+			return tx.PutUntil([]byte("key"), []byte("value"), at)
+		})
+		if err == nil || !strings.Contains(err.Error(), "use Put") {
+			t.Errorf("%v: %v", at, err)
+		}
+	}
 }

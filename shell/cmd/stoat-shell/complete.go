@@ -130,11 +130,11 @@ func (s *shell) completePath(c *completion, tx *stoat.Tx, of *command, last stri
 func (s *shell) completeKey(
 	c *completion, tx *stoat.Tx, args []string, last string, inHex bool,
 ) error {
-	prefix := []byte(last)
+	all := stoat.Prefix([]byte(last))
 	write := func(key []byte) string { return string(key) }
 	if inHex {
 		var err error
-		if prefix, err = hex.DecodeString(last[:len(last)&^1]); err != nil {
+		if all, err = hexRange(last); err != nil {
 			return err
 		}
 		write = hex.EncodeToString
@@ -152,13 +152,12 @@ func (s *shell) completeKey(
 	if err != nil {
 		return err
 	}
-	all := stoat.Prefix(prefix)
+	final := all
+	final.Reverse, final.Limit = true, 1
 	all.Limit = candidatesMax + 1
 	for key := range b.Keys(all) {
 		c.names = append(c.names, write(key))
 	}
-	final := stoat.Prefix(prefix)
-	final.Reverse, final.Limit = true, 1
 	for key := range b.Keys(final) {
 		c.word = common(c.names[0], write(key))
 	}
@@ -167,6 +166,20 @@ func (s *shell) completeKey(
 		c.names = c.names[:candidatesMax]
 	}
 	return tx.Err()
+}
+
+// hexRange returns the range of the keys whose hexadecimal form begins with digits.
+func hexRange(digits string) (stoat.Range, error) {
+	if len(digits)%2 == 0 {
+		prefix, err := hex.DecodeString(digits)
+		return stoat.Prefix(prefix), err
+	}
+	first, err := hex.DecodeString(digits + "0")
+	if err != nil {
+		return stoat.Range{}, err
+	}
+	last, err := hex.DecodeString(digits + "f")
+	return stoat.Range{Start: first, End: stoat.Prefix(last).End}, err
 }
 
 // common returns the longest beginning of a and b.

@@ -34,8 +34,10 @@ func openHistory(name string) (*history, error) {
 		return h, err
 	}
 	var err error
-	h.file, err = os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	return h, err
+	if h.file, err = os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+		return h, err
+	}
+	return h, h.file.Chmod(0o600) // it may have been made by other means
 }
 
 // read adds the newest lines of a file, and shortens one that has become long.

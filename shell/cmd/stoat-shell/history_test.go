@@ -33,12 +33,17 @@ func TestHistory_isShortenedWhenItIsLong(t *testing.T) {
 	for i := range 3 * historyMax {
 		fmt.Fprintf(&lines, "get %d\n", i)
 	}
-	ok(t, os.WriteFile(name, []byte(lines.String()), 0o600))
+	ok(t, os.WriteFile(name, []byte(lines.String()), 0o644))
 	h, err := openHistory(name)
 	ok(t, err)
 	h.close()
 	data, err := os.ReadFile(name)
 	ok(t, err)
+	info, err := os.Stat(name)
+	ok(t, err)
+	if runtime.GOOS != "windows" && info.Mode() != 0o600 {
+		t.Errorf("mode %v", info.Mode())
+	}
 	want := fmt.Sprintf("get %d", 3*historyMax-1)
 	if n := strings.Count(string(data), "\n"); n != historyMax || h.Len() != n || h.At(0) != want {
 		t.Errorf("%d lines in the file, %d in memory, the newest %q", n, h.Len(), h.At(0))

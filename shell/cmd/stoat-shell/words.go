@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // errUnfinished reports a line that ends within a quoted word.
@@ -31,7 +32,7 @@ func split(line string) (words []string, err error) {
 func nextWord(line string) (word, rest string, err error) {
 	var b strings.Builder
 	for line != "" {
-		r := rune(line[0])
+		r, size := utf8.DecodeRuneInString(line)
 		switch {
 		case unicode.IsSpace(r):
 			return b.String(), line, nil
@@ -58,9 +59,10 @@ func nextWord(line string) (word, rest string, err error) {
 		default:
 			if r == '\\' {
 				line = line[1:]
+				_, size = utf8.DecodeRuneInString(line)
 			}
-			b.WriteByte(line[0])
-			line = line[1:]
+			b.WriteString(line[:size])
+			line = line[size:]
 		}
 	}
 	return b.String(), "", nil

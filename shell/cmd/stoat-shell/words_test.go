@@ -18,6 +18,9 @@ func TestSplit_readsQuotedWords(t *testing.T) {
 		"get key # what it was for": {"get", "key"},
 		"get a#b":                   {"get", "a#b"},
 		"get ключ":                  {"get", "ключ"},
+		"get à Å\u00a0\u3042":       {"get", "à", "Å", "\u3042"},
+		"get \\à":                   {"get", "à"},
+		"get \xa0\x85":              {"get", "\xa0\x85"},
 	} {
 		got, err := split(line)
 		if err != nil || !slices.Equal(got, want) {
@@ -42,7 +45,9 @@ func TestSplit_saysWhatIsWrongWithALine(t *testing.T) {
 }
 
 func FuzzQuote(f *testing.F) {
-	for _, word := range []string{"", "plain", "two words", "it's", `"`, `\`, "#x", "\xff\x00"} {
+	for _, word := range []string{
+		"", "plain", "two words", "it's", `"`, `\`, "#x", "\xff\x00", "à", "\u00a0", "\xa0",
+	} {
 		f.Add(word)
 	}
 	f.Fuzz(func(t *testing.T, word string) {
@@ -54,7 +59,7 @@ func FuzzQuote(f *testing.F) {
 }
 
 func FuzzUnfinished(f *testing.F) {
-	for _, line := range []string{"", "get", "get ", `get "a b`, `get 'a`, `get a\ b`, `cd "\x`} {
+	for _, line := range []string{"", "get", "get ", `get "a b`, `get 'a`, `get a\ b`, `cd "\x`, "get à", "get \xa0"} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
