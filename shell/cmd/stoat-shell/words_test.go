@@ -59,7 +59,9 @@ func FuzzQuote(f *testing.F) {
 }
 
 func FuzzUnfinished(f *testing.F) {
-	for _, line := range []string{"", "get", "get ", `get "a b`, `get 'a`, `get a\ b`, `cd "\x`, "get à", "get \xa0"} {
+	for _, line := range []string{
+		"", "get", "get ", `get "a b`, `get 'a`, `get a\ b`, `cd "\x`, "get à", "get \xa0",
+	} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
