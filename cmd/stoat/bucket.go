@@ -18,7 +18,6 @@ type bucket interface {
 	Put(key, value []byte) error
 	PutTTL(key, value []byte, ttl time.Duration) error
 	PutUntil(key, value []byte, at time.Time) error
-	TTL(key []byte) (ttl time.Duration, expires bool, err error)
 	Cursor() *stoat.Cursor
 	Delete(key []byte) error
 	Scan(r stoat.Range) iter.Seq2[[]byte, []byte]

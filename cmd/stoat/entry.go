@@ -33,7 +33,7 @@ func eachEntry(
 			return err
 		}
 		n++
-		e.expires = c.Expires()
+		e.expires = expiresAt(c)
 		if err := fn(&e); err != nil {
 			return err
 		}

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stoatdb/stoat"
 )
 
 // appendTime appends a moment as text, in UTC.
@@ -12,14 +15,31 @@ func appendTime(dst []byte, at time.Time) []byte {
 	return at.UTC().AppendFormat(dst, time.RFC3339Nano)
 }
 
-// expiryOf returns when a key expires, to the millisecond; the zero time stands for never.
+// lastMoment is the last one that JSON, dumps and imports can name, to the millisecond. It is
+// immutable.
+var lastMoment = time.Date(9999, time.December, 31, 23, 59, 59, 999e6, time.UTC)
+
+// expiresAt returns when the key that the cursor stands on expires, no later than lastMoment; the
+// zero time stands for never.
+func expiresAt(c *stoat.Cursor) time.Time {
+	at := c.Expires()
+	if !at.IsZero() && (at.After(lastMoment) || at.Before(time.UnixMilli(0))) {
+		return lastMoment // what is stored is not before 1970, and is too late for time.Time
+	}
+	return at
+}
+
+// expiryOf returns when a key expires, as expiresAt does.
 func expiryOf(b bucket, key []byte) (time.Time, error) {
-	now := time.Now() // which is a little before TTL looks
-	ttl, expires, err := b.TTL(key)
-	if err != nil || !expires {
+	c := b.Cursor()
+	found, _ := c.Seek(key)
+	if err := c.Err(); err != nil {
 		return time.Time{}, err
 	}
-	return now.Add(ttl + time.Millisecond - 1).Truncate(time.Millisecond), nil
+	if found == nil || !bytes.Equal(found, key) {
+		return time.Time{}, stoat.ErrNotFound
+	}
+	return expiresAt(c), nil
 }
 
 // expiryText returns what people read about a time of expiry.

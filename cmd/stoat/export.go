@@ -58,7 +58,8 @@ There is no column for the key if that is what a field of its name has.
 
 To bring all back byte for byte, export as JSON lines, or as CSV with
 -value value, and import that with -key key -value value, and -expires expires
-if entries expire.`,
+if entries expire. An import takes lines and rows of up to 64 MiB: for larger
+ones there are "stoat dump" and "stoat load".`,
 		min: 1, max: 1,
 		flags: flags,
 		run:   func(s *stdio, args []string) error { return export(s, o, args[0]) },
@@ -77,8 +78,37 @@ func (o *exportFlags) check() error {
 	case o.key == "" || o.expires == "":
 		return usagef("the name of a field or column is empty")
 	}
+	if err := o.checkNames(); err != nil {
+		return err
+	}
 	_, err := parseDelimiter(o.delimiter)
 	return err
+}
+
+// checkNames returns an error if two fields or columns could have one name, also where base64 adds
+// its suffix: an import would find one of them.
+func (o *exportFlags) checkNames() error {
+	var names []string // in pairs: the flag, and what it says
+	switch {
+	case o.jsonl != "" && o.valuesOnly:
+		return nil
+	case !o.valuesOnly:
+		names = append(names, "-key", o.key)
+	}
+	if o.value != "" || o.jsonl != "" {
+		names = append(names, "-value", cmp.Or(o.value, "value"))
+	}
+	names = append(names, "-expires", o.expires)
+	for i := 0; i < len(names); i += 2 {
+		for j := i + 2; j < len(names); j += 2 {
+			if a, b := names[i+1], names[j+1]; a == b || a+base64Suffix == b || b+base64Suffix == a {
+				return usagef("%s %q and %s %q cannot be told apart in what is written, where base64 "+
+					"adds %s to a name: give one of them another name", names[i], a, names[j], b,
+					base64Suffix)
+			}
+		}
+	}
+	return nil
 }
 
 // export writes a bucket to a file or to standard output.

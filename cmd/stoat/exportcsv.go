@@ -103,7 +103,11 @@ func (t *tableWriter) begin(w *bufio.Writer) error {
 		names = append(names, t.expires)
 	}
 	t.cells = t.cells[:0]
-	for _, name := range names {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return fmt.Errorf("two columns would be named %q: give one of them another name with -key, "+
+				"-value or -expires, or leave the keys out with -values", name)
+		}
 		t.cells = append(t.cells, []byte(name))
 	}
 	return t.row(w)

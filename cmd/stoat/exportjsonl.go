@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -65,8 +66,19 @@ func appendField(dst []byte, name string, b []byte) []byte {
 func isJSON(value []byte) bool { return utf8.Valid(value) && json.Valid(value) }
 
 // standsAsJSON reports whether a value can stand in a line of JSON as it is, and be read from there
-// again byte for byte: text is quoted once more, and so is what spaces or several lines are about.
+// again byte for byte: text is quoted once more, and so are what spaces or several lines are about,
+// and JSON so deep that the line around it would be too deep.
 func standsAsJSON(value []byte) bool {
 	return len(value) > 0 && value[0] != '"' && !bytes.ContainsAny(value, "\r\n") &&
-		len(bytes.Trim(value, " \t")) == len(value) && isJSON(value)
+		len(bytes.Trim(value, " \t")) == len(value) && isJSON(value) && fitsInObject(value)
+}
+
+// fitsInObject reports whether an object with the JSON as a field is JSON, too: package json bounds
+// how deep that may be.
+func fitsInObject(value []byte) bool {
+	const shallow = 1000 // brackets, and so levels, which are far fewer than json takes
+	if bytes.Count(value, []byte("["))+bytes.Count(value, []byte("{")) < shallow {
+		return true
+	}
+	return json.Valid(slices.Concat([]byte("["), value, []byte("]")))
 }

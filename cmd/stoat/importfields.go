@@ -51,6 +51,9 @@ func parseExpiry(text string) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		if at.UTC().Year() > lastMoment.Year() {
+			return time.Time{}, badf("%q is after the year %d", text, lastMoment.Year())
+		}
 		return at, nil
 	}
 	seconds, err := strconv.ParseFloat(text, 64)

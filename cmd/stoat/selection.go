@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 
@@ -91,19 +90,13 @@ func (c *selection) scan(s *stdio, db string) error {
 // keys prints the keys of the selection.
 func (c *selection) keys(s *stdio, db string) error {
 	return c.read(s, db, func(b bucket, r stoat.Range) error {
+		if c.expires || c.format.json {
+			return eachEntry(context.Background(), b, r, func(e *entry) error {
+				return c.print(s, &entry{key: e.key, expires: e.expires})
+			})
+		}
 		for key := range b.Keys(r) {
-			e := entry{key: key}
-			if c.expires || c.format.json {
-				var err error
-				e.expires, err = expiryOf(b, key)
-				if errors.Is(err, stoat.ErrNotFound) {
-					continue // it has expired since the loop began
-				}
-				if err != nil {
-					return err
-				}
-			}
-			if err := c.print(s, &e); err != nil {
+			if err := c.print(s, &entry{key: key}); err != nil {
 				return err
 			}
 		}

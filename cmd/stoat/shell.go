@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 )
@@ -12,7 +13,7 @@ var shellProgram = program{
 
 func shellCommand() *command {
 	flags := newFlags()
-	history := flags.String("history", "", "keep earlier lines in `FILE`, not in the cache folder")
+	flags.String("history", "", "keep earlier lines in `FILE`; empty: keep none")
 	return &command{
 		name:      "shell",
 		arguments: "DB",
@@ -21,8 +22,8 @@ func shellCommand() *command {
 Each line is one of these commands, without the database. Tab completes
 commands, flags, buckets and keys, the arrows bring earlier lines back, and
 "cd PATH" goes to a bucket, which the commands then use. Between lines nothing
-is locked. From a pipe or a file, the first line that fails ends the shell with
-its exit code.
+is locked. Without -history, earlier lines are kept in the cache folder. From a
+pipe or a file, the first line that fails ends the shell with its exit code.
 
 It needs the program stoat-shell; without it the error says how to get it.`,
 		min: 1, max: 1,
@@ -33,9 +34,7 @@ It needs the program stoat-shell; without it the error says how to get it.`,
 				return fmt.Errorf("find this program: %w", err)
 			}
 			with := []string{"-stoat=" + self}
-			if *history != "" {
-				with = append(with, "-history="+*history)
-			}
+			flags.Visit(func(f *flag.Flag) { with = append(with, "-"+f.Name+"="+f.Value.String()) })
 			return shellProgram.run(s, append(with, "--", args[0]))
 		},
 	}

@@ -23,6 +23,17 @@ func TestShell_hasTheOtherProgramDoIt(t *testing.T) {
 	}
 }
 
+func TestShell_passesOnThatNoHistoryIsKept(t *testing.T) {
+	installProgram(t, shellProgram)
+	for _, c := range [][]string{
+		{"<-->\n<my.db>\n", "shell", "my.db"},
+		{"<-history=>\n<-->\n<my.db>\n", "shell", "-history=", "my.db"},
+	} {
+		_, rest, _ := strings.Cut(execute(t, "", c[1:]...).out, "\n")
+		equal(t, rest, c[0])
+	}
+}
+
 func TestCommands_tellsEachCommandAndItsFlags(t *testing.T) {
 	var all []listedCommand
 	if err := json.Unmarshal([]byte(output(t, "commands")), &all); err != nil {

@@ -61,7 +61,7 @@ func (o *ttlFlags) run(s *stdio, db, arg string) error {
 			return err
 		}
 		if changes {
-			_, _, err = b.TTL(key)
+			_, err = expiryOf(b, key)
 			return err
 		}
 		return o.print(s, b, key)
@@ -77,20 +77,16 @@ func (o *ttlFlags) run(s *stdio, db, arg string) error {
 
 // print writes how long the key stays.
 func (o *ttlFlags) print(s *stdio, b bucket, key []byte) error {
-	if o.format.json {
-		at, err := expiryOf(b, key)
-		if err != nil {
-			return err
-		}
-		return entryRecord(*o.in, &entry{key: key, expires: at}).write(s.out)
-	}
-	ttl, expires, err := b.TTL(key)
+	at, err := expiryOf(b, key)
 	if err != nil {
 		return err
 	}
+	if o.format.json {
+		return entryRecord(*o.in, &entry{key: key, expires: at}).write(s.out)
+	}
 	text := "never"
-	if expires {
-		text = ttl.Round(time.Millisecond).String()
+	if !at.IsZero() {
+		text = max(time.Until(at), 0).Round(time.Millisecond).String()
 	}
 	_, err = fmt.Fprintln(s.out, text)
 	return err
