@@ -16,27 +16,30 @@ import (
 // before it stores them, some thousand at a time, and does not look for keys greater than all there
 // are. The records are not kept. A transaction can be larger than memory, and so can what it loads.
 //
+// The loop may write to the collection, too; what it stores counts as being there.
+//
 // After an error, which is [ErrExists] or [ErrDuplicate] if a key or the value of a unique index is
-// there already, the transaction must be rolled back.
+// there already, the transaction must be rolled back: if something was stored, its commit returns
+// the error.
 func (c *Collection[T]) InsertAll(tx *stoat.Tx, records iter.Seq[*T]) (n uint64, err error) {
 	s, err := c.writer(tx)
 	if err != nil {
 		return 0, err
 	}
 	b := &bulk[T]{c: c, s: s, entries: make([][]pair, len(c.shape.indexes))}
-	for key := range s.data.Keys(stoat.Range{Reverse: true, Limit: 1}) {
-		b.highest = bytes.Clone(key)
-	}
-	if err := tx.Err(); err != nil {
-		return 0, c.wrap(err)
-	}
 	for r := range records {
-		if err := b.add(r); err != nil {
-			return n, c.wrap(err)
+		if err = b.add(r); err != nil {
+			break
 		}
 		n++
 	}
-	return n, c.wrap(b.flush())
+	if err == nil {
+		err = b.flush()
+	}
+	if err = c.wrap(err); b.stored {
+		err = refuseCommit(tx, err)
+	}
+	return n, err
 }
 
 // Bounds of what a bulk keeps in memory before it stores it.
@@ -49,7 +52,8 @@ const (
 type bulk[T any] struct {
 	c       *Collection[T]
 	s       *session
-	highest []byte // key that is stored; nil if none is
+	highest []byte // key that is stored, as of a flush; nil if none is
+	stored  bool   // whether anything was
 	records []pair
 	entries [][]pair // by the number of the index
 	size    int      // bytes of records
@@ -108,20 +112,24 @@ func (b *bulk[T]) addExpired(key []byte, r *T) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
-	if bytes.Compare(key, b.highest) > 0 {
-		b.highest = key
-	}
 	b.s.key = append(b.s.key[:0], key...)
 	if err := b.c.place(b.s, r, true); err != nil {
 		return fmt.Errorf("key %s: %w", formatKey(key), err)
 	}
+	b.stored = true
 	return nil
 }
 
 // flush stores what was taken.
 func (b *bulk[T]) flush() error {
+	if len(b.records) == 0 {
+		return nil
+	}
 	n, err := b.s.count()
 	if err != nil {
+		return err
+	}
+	if err := b.findHighest(); err != nil {
 		return err
 	}
 	slices.SortFunc(b.records, comparePairs)
@@ -143,6 +151,15 @@ func (b *bulk[T]) flush() error {
 	return n.change(b.s.tx)
 }
 
+// findHighest finds the highest key, which the loop may have stored since the last flush.
+func (b *bulk[T]) findHighest() error {
+	b.highest = nil
+	for key := range b.s.data.Keys(stoat.Range{Reverse: true, Limit: 1}) {
+		b.highest = bytes.Clone(key)
+	}
+	return b.s.tx.Err()
+}
+
 func comparePairs(a, b pair) int { return bytes.Compare(a.key, b.key) }
 
 // store stores a record.
@@ -161,6 +178,7 @@ func (b *bulk[T]) store(p pair) error {
 	} else {
 		b.highest = p.key
 	}
+	b.stored = true
 	return b.s.data.Put(p.key, p.value)
 }
 

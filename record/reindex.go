@@ -12,7 +12,8 @@ import (
 // Reindex makes the indexes and the count anew, of the records that there are. There is no need to
 // call it, as they change together; [Reindex] is for a collection that cannot be opened because
 // they do not agree. If two records have the same value of a unique index, the error is
-// [ErrDuplicate]; it names them, and the transaction must be rolled back, as after any error.
+// [ErrDuplicate]; it names them, and the transaction must be rolled back, as after any error: its
+// commit returns the error.
 //
 // It reads all records, in one transaction, which can be larger than memory, and during which
 // nobody else writes.
@@ -21,7 +22,7 @@ func (c *Collection[T]) Reindex(tx *stoat.Tx) error {
 	if err != nil {
 		return err
 	}
-	return c.wrap(c.reindex(s))
+	return refuseCommit(tx, c.wrap(c.reindex(s)))
 }
 
 func (c *Collection[T]) reindex(s *session) error {

@@ -181,3 +181,14 @@ func (n *counter) change(tx *stoat.Tx) error {
 	n.changed = err == nil
 	return err
 }
+
+// refuseCommit makes the commit of a transaction return the error, which is that of a write that
+// was half done, and returns it.
+func refuseCommit(tx *stoat.Tx, err error) error {
+	if err != nil { // and if no function can be registered, there can be no commit either
+		_ = tx.BeforeCommit(func() error {
+			return fmt.Errorf("roll back, as a write was half done: %w", err)
+		})
+	}
+	return err
+}
