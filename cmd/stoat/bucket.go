@@ -4,31 +4,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"iter"
-	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/bucketpath"
 )
-
-// bucket is what a transaction, as the root bucket, and any other bucket have in common.
-type bucket interface {
-	Get(key []byte) ([]byte, error)
-	Has(key []byte) (bool, error)
-	Put(key, value []byte) error
-	PutTTL(key, value []byte, ttl time.Duration) error
-	PutUntil(key, value []byte, at time.Time) error
-	Cursor() *stoat.Cursor
-	Delete(key []byte) error
-	Scan(r stoat.Range) iter.Seq2[[]byte, []byte]
-	Keys(r stoat.Range) iter.Seq[[]byte]
-	Bucket(name []byte) (*stoat.Bucket, error)
-	CreateBucketIfNotExists(name []byte) (*stoat.Bucket, error)
-	Buckets() iter.Seq[[]byte]
-	Sequence() (uint64, error)
-	SetSequence(n uint64) error
-	Stats() (stoat.BucketStats, error)
-}
 
 // path is the names of a bucket and of those that hold it, outermost first; that of the root is
 // empty. As a flag, and printed, it has the form of package bucketpath.
@@ -51,8 +30,8 @@ func (p *path) Set(text string) (err error) {
 func (p *path) String() string { return bucketpath.Format(*p) }
 
 // find returns the bucket at p.
-func (p *path) find(tx *stoat.Tx) (bucket, error) {
-	var b bucket = tx
+func (p *path) find(tx *stoat.Tx) (stoat.KeySpace, error) {
+	var b stoat.KeySpace = tx
 	for i, name := range *p {
 		next, err := b.Bucket([]byte(name))
 		if errors.Is(err, stoat.ErrBucketNotFound) {
@@ -69,8 +48,8 @@ func (p *path) find(tx *stoat.Tx) (bucket, error) {
 }
 
 // create returns the bucket at p, which it creates if need be.
-func (p *path) create(tx *stoat.Tx) (bucket, error) {
-	var b bucket = tx
+func (p *path) create(tx *stoat.Tx) (stoat.KeySpace, error) {
+	var b stoat.KeySpace = tx
 	for _, name := range *p {
 		next, err := b.CreateBucketIfNotExists([]byte(name))
 		if err != nil {

@@ -52,7 +52,7 @@ type bucketLister struct {
 }
 
 // list prints the buckets within b, each line of a tree after the indent.
-func (c *bucketLister) list(s *stdio, b bucket, at path, indent string) error {
+func (c *bucketLister) list(s *stdio, b stoat.KeySpace, at path, indent string) error {
 	var names []string
 	for name := range b.Buckets() {
 		names = append(names, string(name))

@@ -64,7 +64,7 @@ func del(s *stdio, db string, from path, f *format, args []string) error {
 }
 
 // delKeys deletes the keys and returns those that were not there.
-func delKeys(b bucket, keys [][]byte) (missing [][]byte, err error) {
+func delKeys(b stoat.KeySpace, keys [][]byte) (missing [][]byte, err error) {
 	for _, key := range keys {
 		there, err := b.Has(key)
 		if err != nil {

@@ -94,7 +94,7 @@ type dumper struct {
 }
 
 // bucket writes a bucket and all that is in it.
-func (d *dumper) bucket(b bucket, at path) error {
+func (d *dumper) bucket(b stoat.KeySpace, at path) error {
 	if sequence, err := b.Sequence(); err != nil || len(at) > 0 || sequence > 0 {
 		if err := errors.Join(err, writeBucket(d.w, at, b)); err != nil {
 			return err

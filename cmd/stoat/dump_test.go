@@ -58,7 +58,7 @@ func filled(t testing.TB) string {
 }
 
 // fill writes entries that are hard to write down, and a sequence.
-func fill(b bucket, value string) error {
+func fill(b stoat.KeySpace, value string) error {
 	entries := map[string]string{
 		"text":         value,
 		"empty":        "",

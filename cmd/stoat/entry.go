@@ -16,7 +16,7 @@ type entry struct {
 
 // eachEntry calls fn with the entries of a range, until that or an interrupt returns an error.
 func eachEntry(
-	ctx context.Context, b bucket, r stoat.Range, fn func(e *entry) error,
+	ctx context.Context, b stoat.KeySpace, r stoat.Range, fn func(e *entry) error,
 ) error {
 	var e entry
 	c := b.Cursor()

@@ -30,7 +30,7 @@ func expiresAt(c *stoat.Cursor) time.Time {
 }
 
 // expiryOf returns when a key expires, as expiresAt does.
-func expiryOf(b bucket, key []byte) (time.Time, error) {
+func expiryOf(b stoat.KeySpace, key []byte) (time.Time, error) {
 	c := b.Cursor()
 	found, _ := c.Seek(key)
 	if err := c.Err(); err != nil {

@@ -215,7 +215,7 @@ func (o *exportFlags) form() rowWriter {
 }
 
 // lookAll shows all entries to the form, until that has seen enough.
-func lookAll(ctx context.Context, b bucket, r stoat.Range, form rowWriter) error {
+func lookAll(ctx context.Context, b stoat.KeySpace, r stoat.Range, form rowWriter) error {
 	enough := errors.New("enough")
 	err := eachEntry(ctx, b, r, func(e *entry) error {
 		more, err := form.look(e)
@@ -231,7 +231,7 @@ func lookAll(ctx context.Context, b bucket, r stoat.Range, form rowWriter) error
 }
 
 // noteInner says that buckets within the exported one are left out.
-func noteInner(s *stdio, b bucket) error {
+func noteInner(s *stdio, b stoat.KeySpace) error {
 	n := int64(0)
 	for range b.Buckets() {
 		n++

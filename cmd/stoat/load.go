@@ -154,7 +154,7 @@ type loader struct {
 	// The bucket of the last record, which is often that of the next one too.
 	tx *stoat.Tx
 	at path
-	in bucket
+	in stoat.KeySpace
 }
 
 // run reads all lines after the header.
@@ -219,7 +219,7 @@ func (l *loader) line(line []byte) (end bool, err error) {
 }
 
 // put writes an entry; one that has expired is one that is not there.
-func (l *loader) put(b bucket, e entry) error {
+func (l *loader) put(b stoat.KeySpace, e entry) error {
 	if e.expires.IsZero() {
 		return b.Put(e.key, e.value)
 	}
@@ -233,7 +233,7 @@ func (l *loader) put(b bucket, e entry) error {
 }
 
 // bucket returns the bucket to write to in the transaction of the batch.
-func (l *loader) bucket(at path) (bucket, error) {
+func (l *loader) bucket(at path) (stoat.KeySpace, error) {
 	tx, err := l.batch.begin()
 	if err != nil {
 		return nil, err

@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/stoatdb/stoat"
 )
 
 // Versions of the dump format. This program writes the newest and reads all.
@@ -78,7 +80,7 @@ func entryRecord(in path, e *entry) *record {
 }
 
 // writeBucket writes the record of a bucket.
-func writeBucket(w io.Writer, at path, b bucket) error {
+func writeBucket(w io.Writer, at path, b stoat.KeySpace) error {
 	sequence, err := b.Sequence()
 	if err != nil {
 		return err

@@ -82,14 +82,14 @@ func narrow(r stoat.Range, start, end []byte) stoat.Range {
 
 // scan prints the entries of the selection.
 func (c *selection) scan(s *stdio, db string) error {
-	return c.read(s, db, func(b bucket, r stoat.Range) error {
+	return c.read(s, db, func(b stoat.KeySpace, r stoat.Range) error {
 		return eachEntry(context.Background(), b, r, func(e *entry) error { return c.print(s, e) })
 	})
 }
 
 // keys prints the keys of the selection.
 func (c *selection) keys(s *stdio, db string) error {
-	return c.read(s, db, func(b bucket, r stoat.Range) error {
+	return c.read(s, db, func(b stoat.KeySpace, r stoat.Range) error {
 		if c.expires || c.format.json {
 			return eachEntry(context.Background(), b, r, func(e *entry) error {
 				return c.print(s, &entry{key: e.key, expires: e.expires})
@@ -106,7 +106,7 @@ func (c *selection) keys(s *stdio, db string) error {
 
 // read runs fn with the bucket and the range of the selection.
 func (c *selection) read(
-	s *stdio, db string, fn func(b bucket, r stoat.Range) error,
+	s *stdio, db string, fn func(b stoat.KeySpace, r stoat.Range) error,
 ) error {
 	r, err := c.keyRange()
 	if err != nil {

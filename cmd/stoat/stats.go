@@ -117,7 +117,7 @@ func measure(dir string, buckets bool) (*statsReport, error) {
 }
 
 // addBucket adds the numbers of a bucket and of all buckets within it.
-func (r *statsReport) addBucket(b bucket, at path) error {
+func (r *statsReport) addBucket(b stoat.KeySpace, at path) error {
 	stats, err := b.Stats()
 	if err != nil {
 		return err

@@ -76,7 +76,7 @@ func (o *ttlFlags) run(s *stdio, db, arg string) error {
 }
 
 // print writes how long the key stays.
-func (o *ttlFlags) print(s *stdio, b bucket, key []byte) error {
+func (o *ttlFlags) print(s *stdio, b stoat.KeySpace, key []byte) error {
 	at, err := expiryOf(b, key)
 	if err != nil {
 		return err
