@@ -100,7 +100,7 @@ func (c *Collection[T]) keepChecked(tx *stoat.Tx) error {
 
 // OpenTx is [Open] in a transaction. In a read-only one the error is [stoat.ErrReadOnly] if there
 // is something to make or to change. If the transaction is rolled back after a change, the
-// collection is of no use.
+// collection is of no use; and if OpenTx fails in the middle of one, the commit returns its error.
 func OpenTx[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collection[T], error) {
 	if opts == nil {
 		opts = &Options[T]{}

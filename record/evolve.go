@@ -59,9 +59,9 @@ func (c *Collection[T]) bring(
 		}
 	}
 	if err := c.redefine(tx, wanted, want.added); err != nil {
-		return err
+		return refuseCommit(tx, err)
 	}
-	return c.evolve(tx, stored, want, migrate, anew)
+	return refuseCommit(tx, c.evolve(tx, stored, want, migrate, anew))
 }
 
 // fit finds out how to read what is stored, and adds the schema of the type if it is a new one.

@@ -259,3 +259,29 @@ func TestOpen_migratesJSON(t *testing.T) {
 		return c.Verify(tx)
 	})
 }
+
+func TestOpenTx_thatFailedHalfWayCannotBeCommitted(t *testing.T) {
+	type user struct {
+		ID   int32  `stoat:"id,key"`
+		Name string `stoat:"name"`
+	}
+	type unique struct {
+		ID   int32  `stoat:"id,key"`
+		Name string `stoat:"name,unique"`
+	}
+	db := openMemory(t)
+	users := mustOpen[user](t, db, "users", nil)
+	update(t, db, func(tx *stoat.Tx) error {
+		return errors.Join(users.Put(tx, &user{1, "ada"}), users.Put(tx, &user{2, "ada"}))
+	})
+	err := db.Update(func(tx *stoat.Tx) error {
+		if _, err := record.OpenTx[unique](tx, "users", nil); !errors.Is(err, record.ErrDuplicate) {
+			t.Errorf("opened with %v", err)
+		}
+		return nil
+	})
+	if !errors.Is(err, record.ErrDuplicate) {
+		t.Errorf("committed with %v", err)
+	}
+	ok(t, db.View(mustOpen[user](t, db, "users", nil).Verify))
+}
