@@ -124,10 +124,14 @@ func (t twin) ttl(key string) error {
 // move moves a bucket into another one.
 func (t twin) move(old string, to twin, name string) error {
 	want := moveIn(t.ref, old, to.ref, name)
-	if got := t.db.MoveBucket([]byte(old), to.db, []byte(name)); class(got) != class(want) {
+	got := t.db.MoveBucket([]byte(old), to.db, []byte(name))
+	switch {
+	case class(got) == class(want):
+		return nil
+	case got == nil:
 		return disagree(fmt.Sprintf("move bucket %q to %q", old, name), got, want)
 	}
-	return nil
+	return fmt.Errorf("move bucket %q to %q: got %w, want %v", old, name, got, want)
 }
 
 // moveIn does in the model what MoveBucket does.
