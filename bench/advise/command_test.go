@@ -128,7 +128,7 @@ func TestCommand_saysWhatIsWrong(t *testing.T) {
 		{"-rounds 0 is less than 1", []string{good, "-rounds", "0"}},
 		{"-n -1 is negative", []string{good, "-n", "-1"}},
 		{`-sync "both" is neither always nor never`, []string{good, "-sync", "both"}},
-		{`no engine "oracle", but stoat, bbolt, `, []string{good, "-engine", "oracle"}},
+		{`no engine "oracle", but stoat, stoat-none, `, []string{good, "-engine", "oracle"}},
 		{"not a directory", []string{good, "-storage", good + "/x"}},
 	} {
 		var out bytes.Buffer
