@@ -8,8 +8,6 @@ func rows() []suite.Row {
 	row := rowOf(nil)
 	// Automatic compression must not cost much more than none at all, or than always compressing.
 	near := rowOf(&suite.Bound{Engine: "stoat", Times: 2, Of: []string{"stoat-none", "stoat-zstd"}})
-	// What has settled was not read since it was opened: some gets are the first of their documents.
-	mixed := rowOf(&suite.Bound{Engine: "stoat", Times: 2, Of: []string{"stoat-zstd"}})
 	// What is read for the first time must not cost more than if everything were compressed.
 	first := rowOf(&suite.Bound{Engine: "stoat", Times: 1, Of: []string{"stoat-zstd"}})
 	return []suite.Row{
@@ -19,9 +17,9 @@ func rows() []suite.Row {
 		near("scan_loaded", ns, "a document of a scan then, looking at one byte of each"),
 		row("size", bytes, "length of the files for each document, after that Close"),
 		row("size_allocated", bytes, "their blocks on disk"),
-		mixed("get_settled", ns, "get_loaded, of the database opened again and left alone until the"+
+		near("get_settled", ns, "get_loaded, of the database opened again and left alone until the"+
 			" background work has ended, after 2.5 s at the earliest"),
-		mixed("scan_settled", ns, "scan_loaded then"),
+		near("scan_settled", ns, "scan_loaded then"),
 		row("settled_size", bytes, "size after the Close after that"),
 		row("settled_size_allocated", bytes, "their blocks on disk"),
 		first("get_cold", ns, "a get that copies, of a document not read before, in a database just"+
