@@ -75,7 +75,8 @@ func resolve(dir string) (string, error) {
 	}
 }
 
-// backupTo is Backup, or BackupLinked, to any file system; internal/tuned calls it by its name.
+// backupTo is Backup, or BackupLinked, to any file system; internal/testing/tuned calls it by its
+// name.
 func backupTo(ctx context.Context, db *DB, fs vfs.FS, dir string, link bool) error {
 	return db.engine.Backup(ctx, fs, dir, link)
 }
@@ -114,7 +115,7 @@ func RestoreFrom(ctx context.Context, r io.Reader, dir string) error {
 	return restoreFrom(ctx, r, vfs.OS(), resolved)
 }
 
-// restoreFrom is RestoreFrom on any file system; internal/tuned calls it by its name.
+// restoreFrom is RestoreFrom on any file system; internal/testing/tuned calls it by its name.
 func restoreFrom(ctx context.Context, r io.Reader, fs vfs.FS, dir string) error {
 	if err := engine.Restore(ctx, r, fs, dir); err != nil {
 		return fmt.Errorf("restore %s: %w", dir, err)

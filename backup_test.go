@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/tuned"
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
+	"github.com/stoatdb/stoat/internal/testing/symlink"
+	"github.com/stoatdb/stoat/internal/testing/tuned"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
-	"github.com/stoatdb/stoat/internal/vfs/symlink"
 )
 
 func TestBackup_copiesOnlyWhatIsNew(t *testing.T) {

@@ -45,8 +45,8 @@ func OpenMemory(opts *Options) (*DB, error) {
 	return openMemory(opts, engine.Tuning{})
 }
 
-// openMemory is OpenMemory with an engine tuned for the occasion; internal/tuned calls it by its
-// name.
+// openMemory is OpenMemory with an engine tuned for the occasion; internal/testing/tuned calls it
+// by its name.
 func openMemory(opts *Options, t engine.Tuning) (*DB, error) {
 	o := opts.engine()
 	if o.ReadOnly {
@@ -56,8 +56,8 @@ func openMemory(opts *Options, t engine.Tuning) (*DB, error) {
 	return start(memfs.New(), "memory", o)
 }
 
-// open is Open on any file system, with an engine tuned for the occasion; internal/tuned calls it
-// by its name.
+// open is Open on any file system, with an engine tuned for the occasion; internal/testing/tuned
+// calls it by its name.
 func open(fs vfs.FS, dir string, opts *Options, t engine.Tuning) (*DB, error) {
 	o := opts.engine()
 	o.Tuning = t

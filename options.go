@@ -22,27 +22,27 @@ type Options struct {
 	Sync SyncMode
 
 	// MemoryLimit is the number of bytes for memtables and decoded blocks together, at least 2 MiB,
-	// with the room that Go's collector needs for them: half of it is for what they take, and as much
-	// for what the collector has not found yet. Buffers of flushes and merges come on top, and what
-	// their garbage makes of the heap: at the default a process that loads was seen to take up to
-	// 60 MiB more. Pages of the files do not count, which the system keeps and takes back as it
-	// likes, though many tools tell them as resident, too. More memory means fewer, larger flushes
-	// and more reads without decoding; less memory suits small machines. A transaction goes to tables
-	// while it runs when it takes, with what is not in tables yet, a quarter of that.
-	// Default: 0, which stands for 128 MiB.
+	// with the room that Go's collector needs for them: half of it is for what they take, and as
+	// much for what the collector has not found yet. Buffers of flushes and compactions come on
+	// top, and what their garbage makes of the heap: at the default a process that loads was seen
+	// to take up to 60 MiB more. Pages of the files do not count, which the system keeps and takes
+	// back as it likes, though many tools tell them as resident, too. More memory means fewer,
+	// larger flushes and more reads without decoding; less memory suits small machines. A
+	// transaction goes to tables while it runs when it takes, with what is not in tables yet, a
+	// quarter of that. Default: 0, which stands for 128 MiB.
 	MemoryLimit int64
 
 	// Compression chooses how tables store values. Default: CompressionAuto. CompressionNone makes
 	// flushes and first reads cheaper and files larger.
 	Compression Compression
 
-	// ValueThreshold is the size in bytes from which a value that does not compress is not copied by
-	// merges: it stays where its commit wrote it, in the log, until nobody commits and it is moved
-	// into the order of keys. A smaller threshold has such values of less than 4 KiB written about
-	// half as often, and makes gets and scans of them slower, up to twice and ten times;
-	// docs/design/value-log.md has the curve. Values that compress go to compressed tables, whatever
-	// their size, unless Compression is CompressionNone.
-	// At least 64; less than 0 keeps all values in tables. Default: 0, which stands for 4 KiB.
+	// ValueThreshold is the size in bytes from which a value that does not compress is not copied
+	// by compactions: it stays where its commit wrote it, in the log, until nobody commits and it
+	// is moved into the order of keys. A smaller threshold has such values of less than 4 KiB
+	// written about half as often, and makes gets and scans of them slower, up to twice and ten
+	// times; docs/design/value-log.md has the curve. Values that compress go to compressed tables,
+	// whatever their size, unless Compression is CompressionNone. At least 64; less than 0 keeps
+	// all values in tables. Default: 0, which stands for 4 KiB.
 	ValueThreshold int
 
 	// LockTimeout is how long Open waits while another process has the database open. Default: 0,
@@ -50,7 +50,7 @@ type Options struct {
 	// another process still runs.
 	LockTimeout time.Duration
 
-	// Logger receives events of the background work: flushes, merges, recovery and failures.
+	// Logger receives events of the background work: flushes, compactions, recovery and failures.
 	// Its handler must not use the database. Default: nil, which is silent.
 	Logger *slog.Logger
 }
@@ -59,7 +59,7 @@ type Options struct {
 // good part of it.
 const minValueThreshold = 64
 
-// minMemoryLimit is the least room in which flushes are of a size that merges can cope with.
+// minMemoryLimit is the least room in which flushes are of a size that compactions can cope with.
 const minMemoryLimit = 2 << 20
 
 // SyncMode says when a commit is durable.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
-	"github.com/stoatdb/stoat/internal/model"
-	"github.com/stoatdb/stoat/internal/tuned"
+	"github.com/stoatdb/stoat/internal/testing/model"
+	"github.com/stoatdb/stoat/internal/testing/tuned"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -124,7 +124,7 @@ var circumstances = map[string]func(t *testing.T) *stoat.DB{
 	},
 }
 
-// quiet returns a database in memory that flushes and merges nothing by itself.
+// quiet returns a database in memory that flushes and compactions nothing by itself.
 func quiet(t *testing.T) *stoat.DB {
 	t.Helper()
 	db, err := tuned.OpenMemory(nil, engine.Tuning{IdleAfter: time.Hour, RestAfter: time.Hour})

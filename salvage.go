@@ -7,7 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/stoatdb/stoat/internal/engine"
-	"github.com/stoatdb/stoat/internal/salvage"
+	"github.com/stoatdb/stoat/internal/tools/salvage"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -31,8 +31,8 @@ func Salvage(ctx context.Context, src, dst string) (*SalvageReport, error) {
 	return salvageOn(ctx, vfs.OS(), src, dst, salvage.Sizes{})
 }
 
-// salvageOn is Salvage on any file system, with sizes for the occasion; internal/tuned calls it by
-// its name.
+// salvageOn is Salvage on any file system, with sizes for the occasion; internal/testing/tuned
+// calls it by its name.
 func salvageOn(
 	ctx context.Context, files vfs.FS, src, dst string, sizes salvage.Sizes,
 ) (*SalvageReport, error) {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stoatdb/stoat/internal/salvage"
+	"github.com/stoatdb/stoat/internal/tools/salvage"
 )
 
 // SalvageReport says what [Salvage] has found, what is lost, and what it has written. Its lists are

@@ -56,7 +56,7 @@ func TestLogger_isToldNoKeysAndNoValues(t *testing.T) {
 	wantErr(t, db.Compact(context.Background()), stoat.ErrCorrupt)
 	ok(t, db.Close())
 	text := log.String()
-	for _, want := range []string{"flushed", "merged"} {
+	for _, want := range []string{"flushed", "compacted"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nothing is said of %q in\n%s", want, text)
 		}

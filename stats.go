@@ -8,20 +8,21 @@ type Stats struct {
 	Commits uint64 // transactions committed since the database was created
 	Syncs   uint64 // writes of the log since opening; concurrent commits share them
 	Flushes uint64 // memtables written into tables since opening
-	Merges  uint64 // merges of tables since opening
+	Merges  uint64 // compactions of tables since opening
 
 	// CommittedBytes is the keys and values of what was committed since opening, through the log or
 	// past it, and the keys of deletions. A key counts with the 1 to 9 bytes that stand for its
 	// bucket.
 	CommittedBytes uint64
 	LogBytes       uint64 // written to the log since opening, also for what was rolled back
-	// FlushedBytes is what was written to tables and value files since opening, but for merges: by
-	// flushes, by transactions too large for memory, and by Load; also what was then given up.
+	// FlushedBytes is what was written to tables and value files since opening, but for
+	// compactions: by flushes, by transactions too large for memory, and by Load; also what was
+	// then given up.
 	FlushedBytes uint64
-	MergedBytes  uint64 // written by merges since opening, likewise
+	MergedBytes  uint64 // written by compactions since opening, likewise
 	CheckedBytes uint64 // of files that Check has verified since opening
 	// Delay is the sum of the times for which commits were held back since opening, so that flushes
-	// and merges keep up.
+	// and compactions keep up.
 	Delay time.Duration
 
 	// BackupFiles is the number of files that backups have copied or linked since opening, and
@@ -32,7 +33,7 @@ type Stats struct {
 
 	Entries    uint64 // entries in tables and memtables, older ones of the same key included
 	Tombstones uint64 // those of Entries in tables that say that a key is gone
-	YoungRuns  int    // sorted runs that wait to be merged
+	YoungRuns  int    // sorted runs that wait to be compacted
 	// DroppedRuns is the number of ranges of dropped buckets whose contents still take space.
 	DroppedRuns int
 
@@ -44,12 +45,13 @@ type Stats struct {
 	ValueFiles     int
 	ValueFileBytes uint64 // their size
 	ValueBytes     uint64 // the values in them that some table points to; the rest is garbage
-	// PendingBytes is what merges have to work on: the tables of young runs, the large values that
-	// these point to and that there was no time to compress, the garbage in value files, and about
-	// what is left in tables, with its values, of dropped buckets and of ranges that were deleted.
+	// PendingBytes is what compactions have to work on: the tables of young runs, the large values
+	// that these point to and that there was no time to compress, the garbage in value files, and
+	// about what is left in tables, with its values, of dropped buckets and of ranges that were
+	// deleted.
 	PendingBytes uint64
-	// LiveBytes is about what merges would leave of TableBytes and ValueFileBytes: the tables of
-	// the largest run, and the values that they point to.
+	// LiveBytes is about what compactions would leave of TableBytes and ValueFileBytes: the tables
+	// of the largest run, and the values that they point to.
 	LiveBytes uint64
 
 	MemtableBytes int64 // memory of memtables
@@ -65,20 +67,20 @@ func (db *DB) Stats() Stats { return Stats(db.engine.Stats()) }
 // to value files, for each byte of the keys and values committed; 0 before the first commit. It is
 // measured against those and not against the log, because large transactions and [DB.Load] write
 // past the log. It means something after a while of writing: what is in memory is still to be
-// flushed, and young runs are to be merged. Compression makes it smaller.
+// flushed, and young runs are to be compacted. Compression makes it smaller.
 func (s Stats) WriteAmplification() float64 {
 	return ratio(s.LogBytes+s.FlushedBytes+s.MergedBytes, s.CommittedBytes)
 }
 
 // SpaceAmplification returns how many bytes the tables and value files take for each byte that they
-// would take if all was merged, as far as that can be told: TableBytes and ValueFileBytes for each
-// one of LiveBytes; 0 without tables. After [DB.Compact] it is close to 1.
+// would take if all was compacted, as far as that can be told: TableBytes and ValueFileBytes for
+// each one of LiveBytes; 0 without tables. After [DB.Compact] it is close to 1.
 //
 // It compares files with files and not with keys and values, among which compression would hide the
 // garbage; RawBytes tells what compression saves. Which keys of the smaller runs are new is known
-// only when they are merged. Until then all count as newer versions of what is in the largest run,
-// which makes the result too large; and what is deleted of that, or belongs to dropped buckets,
-// counts as live, which makes it too small.
+// only when they are compacted. Until then all count as newer versions of what is in the largest
+// run, which makes the result too large; and what is deleted of that, or belongs to dropped
+// buckets, counts as live, which makes it too small.
 func (s Stats) SpaceAmplification() float64 {
 	return ratio(s.TableBytes+s.ValueFileBytes, s.LiveBytes)
 }
@@ -108,8 +110,8 @@ type BucketStats struct {
 // value; only entries in memory are counted one by one.
 //
 // The numbers are exact once the database has settled, as after [DB.Compact]. Until then they are
-// too large by what merges will remove: older versions of a key, and what was deleted, by itself or
-// in a range. What has expired may count for longer.
+// too large by what compactions will remove: older versions of a key, and what was deleted, by
+// itself or in a range. What has expired may count for longer.
 func (s *space) Stats() (BucketStats, error) {
 	if err := s.check(); err != nil {
 		return BucketStats{}, err

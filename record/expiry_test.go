@@ -13,7 +13,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
-	"github.com/stoatdb/stoat/internal/tuned"
+	"github.com/stoatdb/stoat/internal/testing/tuned"
 	"github.com/stoatdb/stoat/record"
 )
 

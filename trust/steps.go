@@ -36,32 +36,32 @@ const seedWord = "SEED"
 var steps = []step{
 	{
 		name: "power cuts and failing operations", dir: library,
-		args: "./internal/torture -run ^TestCrash -crash.seed SEED",
+		args: "./internal/testing/torture -run ^TestCrash -crash.seed SEED",
 		level: [levels]string{
 			"-crash.points 4000", "-crash.points 20000", "-crash.points 250000",
 		},
 	},
 	{
 		name: "the same beneath records and feeds", dir: library,
-		args:  "./internal/torture/layers -run ^TestCrash -crash.seed SEED",
+		args:  "./internal/testing/torture/layers -run ^TestCrash -crash.seed SEED",
 		level: [levels]string{"", "-crash.points 2000", "-crash.points 25000"},
 	},
 	{
 		name: "damaged files", dir: library,
-		args:  "./internal/torture -run ^TestCorruption -corrupt.seed SEED",
+		args:  "./internal/testing/torture -run ^TestCorruption -corrupt.seed SEED",
 		level: [levels]string{"", "-corrupt.every 1", "-corrupt.every 1 -corrupt.bits 8"},
 	},
 	{
 		name: "checks, backups and salvage", dir: library,
-		args: "./internal/torture -run ^Test(Check|Backup|Salvage|Open)",
+		args: "./internal/testing/torture -run ^Test(Check|Backup|Salvage|Open)",
 	},
 	{
 		name: "damage to each format", dir: library,
-		args: "./internal/inspect ./internal/manifest ./internal/table ./internal/wal",
+		args: "./internal/tools/inspect ./internal/manifest ./internal/table ./internal/wal",
 	},
 	{
 		name: "histories under many settings", dir: library,
-		args:  "./internal/torture -run ^TestMetamorphic -meta.seed SEED",
+		args:  "./internal/testing/torture -run ^TestMetamorphic -meta.seed SEED",
 		level: [levels]string{"", "-meta.histories 50", "-meta.histories 3000"},
 	},
 	{

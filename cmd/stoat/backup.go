@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // backupTries is how often a backup starts again because another process has replaced files between
@@ -101,7 +101,7 @@ func (c *copying) run(ctx context.Context, db *stoat.DB) error {
 	}()
 	line := newProgress(c.s, c.label, int64(before.TableBytes+before.ValueFileBytes))
 	defer line.Finish()
-	ticker := time.NewTicker(meter.Interval)
+	ticker := time.NewTicker(progress.Interval)
 	defer ticker.Stop()
 	for {
 		select {

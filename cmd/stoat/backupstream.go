@@ -10,7 +10,7 @@ import (
 	"log/slog"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // errNoBackup is what restore returns for a stream that was cut off or is damaged.
@@ -19,7 +19,7 @@ var errNoBackup = errors.New("it is no complete backup, and nothing was restored
 // streamWriter counts what goes to standard output. It is not safe for concurrent use.
 type streamWriter struct {
 	w       io.Writer
-	line    *meter.Line
+	line    *progress.Line
 	written int64
 }
 
@@ -109,7 +109,7 @@ func restoreStream(ctx context.Context, s *stdio, name, to string) error {
 // watchedInput is an input with a line that says how much of it was read.
 type watchedInput struct {
 	*input
-	line *meter.Line
+	line *progress.Line
 }
 
 // Read implements io.Reader.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/bucketpath"
+	"github.com/stoatdb/stoat/internal/commands/bucketpath"
 )
 
 // path is the names of a bucket and of those that hold it, outermost first; that of the root is

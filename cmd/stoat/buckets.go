@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/bucketpath"
+	"github.com/stoatdb/stoat/internal/commands/bucketpath"
 )
 
 func bucketsCommand() *command {

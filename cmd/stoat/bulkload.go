@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 func bulkLoadCommand() *command {
@@ -93,7 +93,7 @@ type bulkLoader struct {
 	into     path
 	from     *input
 	lines    *lineReader
-	progress *meter.Line
+	progress *progress.Line
 	entries  int64
 	bytes    int64 // of their keys and values
 	ended    bool  // the last line was read

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // checkOptions is the flags of check.
@@ -133,7 +133,7 @@ func checkWatched(ctx context.Context, s *stdio, db *stoat.DB) error {
 	stats := db.Stats()
 	line := newProgress(s, "check", int64(stats.TableBytes+stats.ValueBytes))
 	defer line.Finish()
-	ticker := time.NewTicker(meter.Interval)
+	ticker := time.NewTicker(progress.Interval)
 	defer ticker.Stop()
 	for {
 		select {

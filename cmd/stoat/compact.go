@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 func compactCommand() *command {
@@ -60,7 +60,7 @@ func compactWatched(ctx context.Context, s *stdio, db *stoat.DB) error {
 	go func() { done <- db.Compact(ctx) }()
 	line := newProgress(s, "compact", 0)
 	defer line.Finish()
-	ticker := time.NewTicker(meter.Interval)
+	ticker := time.NewTicker(progress.Interval)
 	defer ticker.Stop()
 	for {
 		select {

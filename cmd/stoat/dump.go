@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 func dumpCommand() *command {
@@ -90,7 +90,7 @@ func dump(ctx context.Context, s *stdio, dir string, w io.Writer) error {
 type dumper struct {
 	ctx      context.Context
 	w        io.Writer
-	progress *meter.Line
+	progress *progress.Line
 }
 
 // bucket writes a bucket and all that is in it.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/inspect"
+	"github.com/stoatdb/stoat/internal/tools/inspect"
 )
 
 func dumpFileCommand() *command {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/stoatdb/stoat/internal/intake"
+	"github.com/stoatdb/stoat/internal/commands/intake"
 )
 
 // importFlags is the flags of import.

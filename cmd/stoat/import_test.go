@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoatdb/stoat/internal/intake"
+	"github.com/stoatdb/stoat/internal/commands/intake"
 )
 
 // written returns the path of a new file with that text.

@@ -9,7 +9,7 @@ import (
 	"math"
 	"path/filepath"
 
-	"github.com/stoatdb/stoat/internal/intake"
+	"github.com/stoatdb/stoat/internal/commands/intake"
 )
 
 // margaretReader reads a Margaret log of the kind offset2: a folder of three files, all numbers in

@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/stoatdb/stoat/internal/intake"
+	"github.com/stoatdb/stoat/internal/commands/intake"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/stoatdb/stoat/internal/intake"
+	"github.com/stoatdb/stoat/internal/commands/intake"
 )
 
 const byteOrderMark = "\xef\xbb\xbf"

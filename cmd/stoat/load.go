@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // lineBytesMax bounds a line of a dump: the largest value, every byte of it escaped.
@@ -146,7 +146,7 @@ type loader struct {
 	batch    batch
 	from     *input
 	lines    *lineReader
-	progress *meter.Line
+	progress *progress.Line
 	version  int   // of the dump
 	loaded   int   // the last line that is durable with all before it
 	expired  int64 // entries whose time was over

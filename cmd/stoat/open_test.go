@@ -10,9 +10,9 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
-	"github.com/stoatdb/stoat/internal/tuned"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
+	"github.com/stoatdb/stoat/internal/testing/tuned"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 

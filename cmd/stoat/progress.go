@@ -4,15 +4,15 @@ import (
 	"io"
 	"time"
 
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // newProgress starts a line on standard error, if a person reads that, for a job of total bytes,
 // which may be an estimate, or 0 if there is none.
-func newProgress(s *stdio, label string, total int64) *meter.Line {
+func newProgress(s *stdio, label string, total int64) *progress.Line {
 	var w io.Writer
 	if s.errTerminal {
 		w = s.err
 	}
-	return meter.NewLine(w, time.Now, label, total)
+	return progress.NewLine(w, time.Now, label, total)
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // errLost is what salvage returns when it has done what can be done, and something is lost.
@@ -87,7 +87,7 @@ func salvageWatched(
 	}()
 	line := newProgress(s, "salvage", 0)
 	defer line.Finish()
-	ticker := time.NewTicker(meter.Interval)
+	ticker := time.NewTicker(progress.Interval)
 	defer ticker.Stop()
 	for {
 		select {

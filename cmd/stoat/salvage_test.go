@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/vfs/symlink"
+	"github.com/stoatdb/stoat/internal/testing/symlink"
 )
 
 // fitsTerminal wants all lines of a text to fit on a terminal.

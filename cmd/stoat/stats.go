@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // statsReport is what stats prints, as JSON in this form.
@@ -186,8 +186,8 @@ func (r *statsReport) sections() []statsSection {
 			{"memtables", text(uint64(r.MemtableBytes)), "of memory, read back from the log"},
 		}},
 		{"What it costs", [][3]string{
-			{"space", meter.Significant(r.SpaceAmplification), "bytes in files for each one in use"},
-			{"to be merged", text(r.PendingBytes), "young runs, values to compress, garbage"},
+			{"space", progress.Significant(r.SpaceAmplification), "bytes in files for each one in use"},
+			{"to be compacted", text(r.PendingBytes), "young runs, values to compress, garbage"},
 			{"young runs", count(r.YoungRuns), "to search besides the bottom run"},
 			{"dropped runs", count(r.DroppedRuns), "of deleted buckets, still taking space"},
 		}},

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // loadReport is how the files got into the database.
@@ -23,7 +23,7 @@ type sizeReport struct {
 	OpenSeconds   float64 `json:"openSeconds"`
 	DatabaseBytes int64   `json:"databaseBytes"`
 	DatabaseFiles int     `json:"databaseFiles"`
-	PendingBytes  int64   `json:"pendingBytes"` // of that, to be merged and compressed later
+	PendingBytes  int64   `json:"pendingBytes"` // of that, to be compacted and compressed later
 	FolderBytes   int64   `json:"folderBytes"`  // the sum of the lengths of the files
 }
 
@@ -68,7 +68,7 @@ func (t *tour) load() error {
 
 // store writes all files into the batch, and returns the time that reading them took. Files that
 // cannot be read are taken off the list.
-func (t *tour) store(b *batch, bar *meter.Line) (reading time.Duration, err error) {
+func (t *tour) store(b *batch, bar *progress.Line) (reading time.Duration, err error) {
 	var stored []sourceFile
 	var bytes int64
 	for _, f := range t.tree.files {
@@ -135,7 +135,7 @@ func (t *tour) size() error {
 		return err
 	}
 	if pending := t.report.Size.PendingBytes; pending > size/100 {
-		what := byteText(float64(pending)) + " to be merged later"
+		what := byteText(float64(pending)) + " to be compacted later"
 		if err := t.row("", "", what, "", ""); err != nil {
 			return err
 		}

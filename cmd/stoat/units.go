@@ -3,23 +3,23 @@ package main
 import (
 	"time"
 
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
-// byteText is [meter.Bytes].
-func byteText(n float64) string { return meter.Bytes(n) }
+// byteText is [progress.Bytes].
+func byteText(n float64) string { return progress.Bytes(n) }
 
-// countText is [meter.Count].
-func countText(n int64) string { return meter.Count(n) }
+// countText is [progress.Count].
+func countText(n int64) string { return progress.Count(n) }
 
-// counted is [meter.Counted].
-func counted(n int64, noun string) string { return meter.Counted(n, noun) }
+// counted is [progress.Counted].
+func counted(n int64, noun string) string { return progress.Counted(n, noun) }
 
-// durationText is [meter.Duration].
-func durationText(d time.Duration) string { return meter.Duration(d) }
+// durationText is [progress.Duration].
+func durationText(d time.Duration) string { return progress.Duration(d) }
 
-// per is [meter.Per].
-func per(n int64, d time.Duration) float64 { return meter.Per(n, d) }
+// per is [progress.Per].
+func per(n int64, d time.Duration) float64 { return progress.Per(n, d) }
 
 // each returns the time that one of n takes.
 func each(d time.Duration, n int64) time.Duration {

@@ -7,26 +7,26 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/compaction"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/flush"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/merge"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
-// A failed flush or merge is tried again after retryMin, then after twice as long each time, up to
-// retryMax.
+// A failed flush or compaction is tried again after retryMin, then after twice as long each time,
+// up to retryMax.
 const (
 	retryMin = 100 * time.Millisecond
 	retryMax = 5 * time.Second
-	// maxWaits, times Tuning.IdleAfter, is how long a merge that tidies up waits for a pause in the
-	// commits, or for one that is long enough. Where commits trickle in all the time, there is
-	// none.
+	// maxWaits, times Tuning.IdleAfter, is how long a compaction that tidies up waits for a pause
+	// in the commits, or for one that is long enough. Where commits trickle in all the time, there
+	// is none.
 	maxWaits = 50
 
-	// minLasting is the size from which a merge that tidies up goes on when commits come in again:
-	// to stop would waste too much.
+	// minLasting is the size from which a compaction that tidies up goes on when commits come in
+	// again: to stop would waste too much.
 	minLasting = 64 << 20
 )
 
@@ -40,17 +40,17 @@ func (e *Engine) startJobsLocked() {
 		e.jobs.Go(e.flushLoop)
 	}
 	version, youngRuns := e.state.Load().Levels.Version, e.options.Tuning.YoungRuns
-	if _, ok := e.picker(youngRuns, true).pick(version); ok && !e.merging {
-		e.merging = true
-		e.jobs.Go(e.mergeLoop)
+	if _, ok := e.picker(youngRuns, true).pick(version); ok && !e.compacting {
+		e.compacting = true
+		e.jobs.Go(e.compactLoop)
 	} else if _, ok := e.picker(youngRuns, false).pick(version); ok {
 		poke(e.due)
 	}
 	e.wakeLaterLocked(version)
 }
 
-// wakeLaterLocked makes sure that there is a look at what to merge when a table will be stale, and
-// when what is damaged is to be tried again.
+// wakeLaterLocked makes sure that there is a look at what to compact when a table will be stale,
+// and when what is damaged is to be tried again.
 func (e *Engine) wakeLaterLocked(version *manifest.Version) {
 	at, now := uint64(0), e.now()
 	for t := range version.Tables() {
@@ -201,14 +201,14 @@ func (e *Engine) output(count *atomic.Uint64) run.Config {
 	}
 }
 
-// mergeLoop merges while there is a reason to; once only tidiness is one, it waits for a pause in
-// the commits.
-func (e *Engine) mergeLoop() {
-	var waits time.Time // since when a merge that tidies up is to be done; zero if none is
-	var seen uint64     // the newest commit when the last merge began
-	goesOn := false     // the last merge compressed deferred values, and there may be more
+// compactLoop compactions while there is a reason to; once only tidiness is one, it waits for a
+// pause in the commits.
+func (e *Engine) compactLoop() {
+	var waits time.Time // since when a compaction that tidies up is to be done; zero if none is
+	var seen uint64     // the newest commit when the last compaction began
+	goesOn := false     // the last compaction compressed deferred values, and there may be more
 	for pause := retryMin; ; {
-		next, idle, ok := e.nextMerge()
+		next, idle, ok := e.nextCompaction()
 		if !ok {
 			return
 		}
@@ -223,18 +223,18 @@ func (e *Engine) mergeLoop() {
 			}
 		}
 		seen = e.committed.Load()
-		err := e.mergeOne(next, func() bool {
+		err := e.runCompaction(next, func() bool {
 			return e.closed.Load() || e.yield.Load() || gentle && e.committed.Load() != seen
 		})
 		if goesOn = err == nil && next.deferred > 0; err == nil && !goesOn {
 			waits = time.Time{}
 		}
-		if err == nil || errors.Is(err, merge.ErrCancelled) {
+		if err == nil || errors.Is(err, compaction.ErrCancelled) {
 			pause = retryMin
 			continue
 		}
 		if e.setAside(err, next) {
-			e.options.Logger.Warn("merge met damage", "dir", e.dir, "again after", retryDamaged,
+			e.options.Logger.Warn("compaction met damage", "dir", e.dir, "again after", retryDamaged,
 				"err", err)
 			pause = retryMin
 			continue
@@ -242,15 +242,15 @@ func (e *Engine) mergeLoop() {
 		if errors.Is(err, corrupt.Err) {
 			pause = retryDamaged
 		}
-		e.options.Logger.Warn("merge will be tried again", "dir", e.dir, "after", pause, "err", err)
-		e.pauseMerging(pause)
+		e.options.Logger.Warn("compaction will be tried again", "dir", e.dir, "after", pause, "err", err)
+		e.pauseCompacting(pause)
 		pause = min(2*pause, max(pause, retryMax))
 	}
 }
 
-// awaitPause waits for a pause in the commits, and reports whether a merge that tidies up is due,
-// and whether it is to stop when commits come in again. Waiting since long, it is due in any case,
-// and does not stop.
+// awaitPause waits for a pause in the commits, and reports whether a compaction that tidies up is
+// due, and whether it is to stop when commits come in again. Waiting since long, it is due in any
+// case, and does not stop.
 func (e *Engine) awaitPause(next plan, since time.Time) (gentle, due bool) {
 	overdue := func() bool { return time.Since(since) >= maxWaits*e.options.Tuning.IdleAfter }
 	if overdue() {
@@ -266,9 +266,9 @@ func (e *Engine) awaitPause(next plan, since time.Time) (gentle, due bool) {
 	return small, quiet
 }
 
-// pauseMerging returns after d, or when Compact waits or the engine closes. That a merge is
+// pauseCompacting returns after d, or when Compact waits or the engine closes. That a compaction is
 // due does not end it, or one that keeps failing would be tried at every flush.
-func (e *Engine) pauseMerging(d time.Duration) {
+func (e *Engine) pauseCompacting(d time.Duration) {
 	for end := time.Now().Add(d); !e.sleep(time.Until(end), e.due); {
 		if e.yield.Load() || e.closed.Load() {
 			return
@@ -276,14 +276,14 @@ func (e *Engine) pauseMerging(d time.Duration) {
 	}
 }
 
-// nextMerge returns what to merge next, and whether it can wait until nobody commits. If there is
-// nothing, the merging goroutine has ended.
-func (e *Engine) nextMerge() (next plan, idle, ok bool) {
+// nextCompaction returns what to compact next, and whether it can wait until nobody commits. If
+// there is nothing, the compacting goroutine has ended.
+func (e *Engine) nextCompaction() (next plan, idle, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	version, youngRuns := e.state.Load().Levels.Version, e.options.Tuning.YoungRuns
 	if e.closed.Load() || e.poisoned.Load() != nil || e.yield.Load() {
-		e.merging = false
+		e.compacting = false
 		e.moved.Broadcast()
 		return plan{}, false, false
 	}
@@ -293,47 +293,48 @@ func (e *Engine) nextMerge() (next plan, idle, ok bool) {
 	if next, ok = e.picker(youngRuns, true).pick(version); ok {
 		return next, true, true
 	}
-	e.merging = false
+	e.compacting = false
 	e.wakeLaterLocked(version)
 	return plan{}, false, false
 }
 
-// picker returns what decides about merges now.
+// picker returns what decides about compactions now.
 func (e *Engine) picker(youngRuns int, idle bool) picker {
 	return picker{
 		youngRuns: youngRuns, idle: idle, garbage: uint64(e.options.Tuning.Garbage), now: e.now(),
-		small: merge.Small(e.options.Tuning.TableBytes), damaged: e.damagedFiles(),
+		small: compaction.Small(e.options.Tuning.TableBytes), damaged: e.damagedFiles(),
 		shrinks: e.options.Compression != CompressionNone,
 	}
 }
 
-// mergeOne does what was picked.
-func (e *Engine) mergeOne(p plan, cancelled func() bool) error {
+// runCompaction does what was picked.
+func (e *Engine) runCompaction(p plan, cancelled func() bool) error {
 	start := time.Now()
-	var kept merge.Kept
-	job := e.mergeJob(p, e.state.Load().Levels, cancelled)
+	var kept compaction.Kept
+	job := e.compactionJob(p, e.state.Load().Levels, cancelled)
 	job.Kept = &kept
 	edit, err := job.Run()
 	if err != nil {
-		return fmt.Errorf("merge: %w", err)
+		return fmt.Errorf("compaction: %w", err)
 	}
-	count := func(*superversion.Superversion) { e.merges.Add(1) } // before anybody who waits goes on
+	// It counts before anybody who waits for it goes on.
+	count := func(*superversion.Superversion) { e.compactions.Add(1) }
 	if err := e.install(edit, count); err != nil {
-		return fmt.Errorf("merge: %w", err)
+		return fmt.Errorf("compaction: %w", err)
 	}
-	e.options.Logger.Info("merged", "dir", e.dir, "why", p.why, "young", p.young.Count,
+	e.options.Logger.Info("compacted", "dir", e.dir, "why", p.why, "young", p.young.Count,
 		"bottom", len(p.bottom), "moved", kept.Tables, "copied", kept.Blocks,
 		"took", time.Since(start))
 	return nil
 }
 
-// mergeJob returns the job that does what was picked of levels.
-func (e *Engine) mergeJob(
+// compactionJob returns the job that does what was picked of levels.
+func (e *Engine) compactionJob(
 	p plan, levels *superversion.Levels, cancelled func() bool,
-) merge.Job {
-	job := merge.Job{
+) compaction.Job {
+	job := compaction.Job{
 		Levels: levels, Young: p.young, Bottom: p.bottom, ToBottom: p.toBottom, Now: e.now(),
-		Output: e.output(&e.merged), Cancelled: cancelled, Tight: p.tight,
+		Output: e.output(&e.compactedBytes), Cancelled: cancelled, Tight: p.tight,
 	}
 	out := &job.Output
 	out.Filter = !p.toBottom

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -26,10 +26,10 @@ func overlap(t testing.TB, e *Engine, n int) {
 	}
 }
 
-// settled reports whether nothing is left to merge. The caller holds e.mu.
+// settled reports whether nothing is left to compact. The caller holds e.mu.
 func (e *Engine) settled() bool { return len(e.state.Load().Levels.Young) == 0 }
 
-func TestMerge_tidiesUpAfterCommitsStop(t *testing.T) {
+func TestCompaction_tidiesUpAfterCommitsStop(t *testing.T) {
 	disk := memfs.NewCrashable()
 	e := mustOpen(t, disk, Options{Tuning: Tuning{IdleAfter: time.Microsecond, YoungRuns: 100}})
 	overlap(t, e, 2)
@@ -41,7 +41,7 @@ func TestMerge_tidiesUpAfterCommitsStop(t *testing.T) {
 	wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), "a", "z")
 }
 
-func TestMerge_thatTidiesUpWaitsForAPause(t *testing.T) {
+func TestCompaction_thatTidiesUpWaitsForAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Minute
 		disk := memfs.New()
@@ -52,7 +52,7 @@ func TestMerge_thatTidiesUpWaitsForAPause(t *testing.T) {
 			mustCommit(t, e, "b")
 			synctest.Wait()
 			if e.Stats().Merges > 0 {
-				t.Fatal("a merge did not wait although there were commits")
+				t.Fatal("a compaction did not wait although there were commits")
 			}
 		}
 		<-time.After(2*idle + 1)
@@ -64,7 +64,7 @@ func TestMerge_thatTidiesUpWaitsForAPause(t *testing.T) {
 	})
 }
 
-func TestMerge_thatTidiesUpDoesNotWaitForEver(t *testing.T) {
+func TestCompaction_thatTidiesUpDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Minute
 		o := Options{Tuning: Tuning{IdleAfter: idle, RestAfter: 10 * time.Hour, YoungRuns: 100}}
@@ -76,14 +76,15 @@ func TestMerge_thatTidiesUpDoesNotWaitForEver(t *testing.T) {
 		}
 		synctest.Wait()
 		if s := e.Stats(); s.Merges != 1 || s.YoungRuns != 0 {
-			t.Errorf("commits that trickle in keep a merge from being done: %+v", s)
+			t.Errorf("commits that trickle in keep a compaction from being done: %+v", s)
 		}
 		ok(t, e.Close())
 	})
 }
 
-// Commits come in faster than a merge is done, but not so fast that there is no pause to begin it.
-func TestMerge_thatTidiesUpIsNotCancelledForEver(t *testing.T) {
+// Commits come in faster than a compaction is done, but not so fast that there is no pause to begin
+// it.
+func TestCompaction_thatTidiesUpIsNotCancelledForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Minute
 		var slow atomic.Bool
@@ -113,13 +114,13 @@ func TestMerge_thatTidiesUpIsNotCancelledForEver(t *testing.T) {
 		}
 		s := e.Stats()
 		if s.Merges != 1 || s.YoungRuns != 0 || s.MergedBytes > 5*s.TableBytes {
-			t.Errorf("commits keep cancelling a merge: %+v", s)
+			t.Errorf("commits keep cancelling a compaction: %+v", s)
 		}
 		ok(t, e.Close())
 	})
 }
 
-func TestMerge_ofManyRunsNeedsNoPause(t *testing.T) {
+func TestCompaction_ofManyRunsNeedsNoPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Minute
 		e := mustOpen(t, memfs.New(), Options{Tuning: Tuning{IdleAfter: idle, YoungRuns: 2}})
@@ -137,7 +138,7 @@ func TestMerge_ofManyRunsNeedsNoPause(t *testing.T) {
 	})
 }
 
-func TestMerge_thatIsDueDoesNotWaitForAPause(t *testing.T) {
+func TestCompaction_thatIsDueDoesNotWaitForAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := mustOpen(t, memfs.New(), Options{Tuning: Tuning{IdleAfter: time.Hour, YoungRuns: 2}})
 		start := time.Now()
@@ -153,7 +154,7 @@ func TestMerge_thatIsDueDoesNotWaitForAPause(t *testing.T) {
 	})
 }
 
-func TestMerge_atOpenTidiesUpWhatWasLeft(t *testing.T) {
+func TestCompaction_atOpenTidiesUpWhatWasLeft(t *testing.T) {
 	disk := killed(t)
 	e := mustOpen(t, disk, Options{Tuning: Tuning{IdleAfter: time.Microsecond}})
 	waitFor(e, func() bool { return e.settled() && len(e.sealed) == 0 })
@@ -196,7 +197,7 @@ func TestFlush_thatFailsIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestMerge_thatFailsIsTriedAgain(t *testing.T) {
+func TestCompaction_thatFailsIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := memfs.NewCrashable()
 		files, broken := failing(disk, errBroken, is(faultfs.Sync, tableSuffix))
@@ -207,7 +208,7 @@ func TestMerge_thatFailsIsTriedAgain(t *testing.T) {
 		<-time.After(2 * time.Hour)
 		synctest.Wait()
 		if after := named(t, disk, tableSuffix); !slices.Equal(after, before) {
-			t.Errorf("after a failed merge the tables are %v, before it %v", after, before)
+			t.Errorf("after a failed compaction the tables are %v, before it %v", after, before)
 		}
 		wantWords(t, e, "a", "z")
 		mustCommit(t, e, "b")
@@ -218,15 +219,15 @@ func TestMerge_thatFailsIsTriedAgain(t *testing.T) {
 	})
 }
 
-// TestMerge_thatFailsIsNotTriedAtEveryFlush flushes more than should wait for a merge, during the
-// pause before that is tried again.
-func TestMerge_thatFailsIsNotTriedAtEveryFlush(t *testing.T) {
+// TestCompaction_thatFailsIsNotTriedAtEveryFlush flushes more than should wait for a compaction,
+// during the pause before that is tried again.
+func TestCompaction_thatFailsIsNotTriedAtEveryFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files, broken := failing(memfs.New(), errBroken, is(faultfs.Open, tableSuffix))
 		broken.Store(true)
 		var logged bytes.Buffer
 		attempts := func() int {
-			return strings.Count(logged.String(), "merge will be tried again")
+			return strings.Count(logged.String(), "compaction will be tried again")
 		}
 		e := mustOpen(t, files, Options{
 			Logger: slog.New(slog.NewTextHandler(&logged, nil)),
@@ -246,7 +247,7 @@ func TestMerge_thatFailsIsNotTriedAtEveryFlush(t *testing.T) {
 	})
 }
 
-func TestMerge_keepsSnapshotsReadable(t *testing.T) {
+func TestCompaction_keepsSnapshotsReadable(t *testing.T) {
 	disk := memfs.New()
 	e := mustOpen(t, disk, Options{Tuning: Tuning{IdleAfter: time.Microsecond, YoungRuns: 100}})
 	const rounds = 10

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/stoatdb/stoat/internal/backup"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/tools/backup"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 

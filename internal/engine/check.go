@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/stoatdb/stoat/internal/check"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/tools/check"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/wal"
 )
@@ -108,7 +108,7 @@ func (e *Engine) capture(found *check.Findings) (p picture, idle bool, err error
 	e.mu.Lock()
 	p = picture{snapshot: e.state.Load(), manifest: e.journalAt, active: e.logNumber}
 	full := slices.Clone(e.sealed)
-	idle = idle && !e.flushing && !e.merging
+	idle = idle && !e.flushing && !e.compacting
 	closed := e.closed.Load()
 	e.mu.Unlock()
 	if closed {

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
-	"github.com/stoatdb/stoat/internal/model"
 	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/testing/model"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -67,7 +67,7 @@ func TestPassed_keepsAllWaysToTheFirstKeyShort(t *testing.T) {
 			}
 			return e
 		},
-		"with merges": func(t *testing.T, e *Engine, i int) *Engine {
+		"with compactions": func(t *testing.T, e *Engine, i int) *Engine {
 			if i%400 == 0 {
 				ok(t, e.Compact(t.Context()))
 			}
@@ -300,7 +300,7 @@ func TestPassed_byReadersHidesNothingBeforeTheFirstTransaction(t *testing.T) {
 		disk := memfs.New()
 		e := mustOpen(t, disk, o)
 		enqueue(t, e, 0, tasks, uint64(clock.Now().UnixMilli())+1)
-		enqueue(t, e, tasks, 10*tasks, 0) // too many for a merge to begin
+		enqueue(t, e, tasks, 10*tasks, 0) // too many for a compaction to begin
 		ok(t, e.Close())
 		clock.Advance(time.Second)
 		e = mustOpen(t, disk, o)

@@ -8,7 +8,7 @@ import (
 	"github.com/stoatdb/stoat/internal/memtable"
 )
 
-// tidyBytes is how much a closing database merges at most, so that a small one is left as one
+// tidyBytes is how much a closing database compactions at most, so that a small one is left as one
 // table, and many short sessions do not leave many.
 const tidyBytes = 16 << 20
 
@@ -66,7 +66,7 @@ func (e *Engine) close() error {
 	return nil
 }
 
-// settle writes all memtables into tables and merges what is small. The caller holds e.turn.
+// settle writes all memtables into tables and compactions what is small. The caller holds e.turn.
 func (e *Engine) settle() error {
 	if p := e.poisoned.Load(); p != nil {
 		return p
@@ -123,8 +123,8 @@ func (e *Engine) flushSealed() (left uint64, err error) {
 	return left, nil
 }
 
-// tidy merges what is small, unless values are deferred, which a merge would compress. It is no
-// loss if that fails.
+// tidy compactions what is small, unless values are deferred, which a compaction would compress. It
+// is no loss if that fails.
 func (e *Engine) tidy() {
 	version, picker := e.state.Load().Levels.Version, e.picker(1, true)
 	if _, deferred := picker.deferred(version); deferred {
@@ -134,7 +134,7 @@ func (e *Engine) tidy() {
 	if !ok || p.bytes(version) > tidyBytes || len(p.relocate) > 0 {
 		return
 	}
-	if err := e.mergeOne(p, func() bool { return false }); err != nil {
-		e.options.Logger.Warn("merge while closing", "dir", e.dir, "err", err)
+	if err := e.runCompaction(p, func() bool { return false }); err != nil {
+		e.options.Logger.Warn("compaction while closing", "dir", e.dir, "err", err)
 	}
 }

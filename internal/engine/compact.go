@@ -5,26 +5,26 @@ import (
 	"context"
 	"errors"
 
+	"github.com/stoatdb/stoat/internal/compaction"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/merge"
 )
 
 // compactGarbage of a value file, as a divisor, is reason enough for Compact to write it anew.
 const compactGarbage = 20
 
 // Compact writes everything committed so far into one run with all values in the order of their
-// keys, and leaves as little on the disk as it can. It takes the place of the background merges
-// meanwhile. When ctx ends, it stops soon; what it has done by then stays done.
+// keys, and leaves as little on the disk as it can. It takes the place of the background
+// compactions meanwhile. When ctx ends, it stops soon; what it has done by then stays done.
 func (e *Engine) Compact(ctx context.Context) error {
 	if err := e.flush(ctx); err != nil {
 		return err
 	}
-	if err := e.takeMerging(ctx); err != nil {
+	if err := e.takeCompacting(ctx); err != nil {
 		return err
 	}
-	defer e.giveMerging()
+	defer e.releaseCompacting()
 	if v := e.state.Load().Levels.Version; len(v.Young) > 0 { // what is flushed from now on can wait
-		if err := e.compactOne(ctx, intoBottom("compact", v)); err != nil {
+		if err := e.compactStep(ctx, intoBottom("compact", v)); err != nil {
 			return err
 		}
 	}
@@ -35,7 +35,7 @@ func (e *Engine) Compact(ctx context.Context) error {
 		if !ok {
 			return nil
 		}
-		if err := e.compactOne(ctx, next); err != nil {
+		if err := e.compactStep(ctx, next); err != nil {
 			return err
 		}
 		after := e.state.Load().Levels.Version
@@ -53,14 +53,14 @@ func (e *Engine) Compact(ctx context.Context) error {
 // put in order, and those that it has made of small ones, which come after.
 type compacted struct{ ordered, joined map[uint64]bool }
 
-// whyJoin is the reason of a merge that joins small tables.
+// whyJoin is the reason of a compaction that joins small tables.
 const whyJoin = "join"
 
-// compactOne does one step of Compact, unless ctx ends first.
-func (e *Engine) compactOne(ctx context.Context, next plan) error {
+// compactStep does one step of Compact, unless ctx ends first.
+func (e *Engine) compactStep(ctx context.Context, next plan) error {
 	next.tight = true
-	err := e.mergeOne(next, func() bool { return ctx.Err() != nil || e.closed.Load() })
-	if errors.Is(err, merge.ErrCancelled) || err == nil {
+	err := e.runCompaction(next, func() bool { return ctx.Err() != nil || e.closed.Load() })
+	if errors.Is(err, compaction.ErrCancelled) || err == nil {
 		return cmp.Or(ctx.Err(), e.writable())
 	}
 	return err
@@ -99,13 +99,13 @@ func (e *Engine) compaction(v *manifest.Version, done compacted) (plan, bool) {
 	return plan{}, false
 }
 
-// takeMerging returns when no merge runs, and keeps others from starting. If ctx ends before, it
-// returns why, and others go on.
-func (e *Engine) takeMerging(ctx context.Context) error {
+// takeCompacting returns when no compaction runs, and keeps others from starting. If ctx ends
+// before, it returns why, and others go on.
+func (e *Engine) takeCompacting(ctx context.Context) error {
 	defer context.AfterFunc(ctx, e.stir)()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for e.merging && ctx.Err() == nil {
+	for e.compacting && ctx.Err() == nil {
 		if err := e.writable(); err != nil {
 			return err
 		}
@@ -115,23 +115,23 @@ func (e *Engine) takeMerging(ctx context.Context) error {
 	}
 	e.yield.Store(false)
 	if err := ctx.Err(); err != nil {
-		e.startJobsLocked() // the merge that was told to stop may have stopped
+		e.startJobsLocked() // the compaction that was told to stop may have stopped
 		e.moved.Broadcast() // another Compact that waits says again that it does
 		return err
 	}
 	if e.closed.Load() {
 		return ErrClosed
 	}
-	e.merging = true
+	e.compacting = true
 	e.jobs.Add(1) // Close waits
 	return nil
 }
 
-// giveMerging lets others merge again.
-func (e *Engine) giveMerging() {
+// releaseCompacting lets others compaction again.
+func (e *Engine) releaseCompacting() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.merging = false
+	e.compacting = false
 	e.startJobsLocked()
 	e.moved.Broadcast()
 	e.jobs.Done()

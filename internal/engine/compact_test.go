@@ -8,13 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stoatdb/stoat/internal/model"
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
+	"github.com/stoatdb/stoat/internal/testing/model"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
 // TestCompact_doesNotWaitForAMergeThatIsToBeTriedAgain compacts during the pause before another
-// attempt of a merge.
+// attempt of a compaction.
 func TestCompact_doesNotWaitForAMergeThatIsToBeTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failures atomic.Int64
@@ -32,7 +32,7 @@ func TestCompact_doesNotWaitForAMergeThatIsToBeTriedAgain(t *testing.T) {
 		<-time.After(2*idle + retryMin/2) // commits came in during the first pause
 		synctest.Wait()
 		if failures.Load() != 1 {
-			t.Fatalf("%d attempts of a merge have failed, want one", failures.Load())
+			t.Fatalf("%d attempts of a compaction have failed, want one", failures.Load())
 		}
 		broken.Store(false)
 		before := time.Now()
@@ -48,7 +48,7 @@ func TestCompact_doesNotWaitForAMergeThatIsToBeTriedAgain(t *testing.T) {
 	})
 }
 
-// What lies in a gap is moved by other merges.
+// What lies in a gap is moved by other compactions.
 func TestCompact_leavesOutWhatHasExpired(t *testing.T) {
 	clock := model.NewClock()
 	o := calm()
@@ -97,7 +97,7 @@ func TestCompact_joinsSmallTables(t *testing.T) {
 	merges := e.Stats().Merges
 	ok(t, e.Compact(t.Context()))
 	if again := e.Stats().Merges; again != merges {
-		t.Errorf("once more there are %d merges", again-merges)
+		t.Errorf("once more there are %d compactions", again-merges)
 	}
 	wantWords(t, e, words...)
 	ok(t, e.Close())
@@ -106,7 +106,7 @@ func TestCompact_joinsSmallTables(t *testing.T) {
 func TestCompact_thatWaitsHeedsItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := mustOpen(t, memfs.New(), Options{Tuning: Tuning{IdleAfter: time.Hour, YoungRuns: 100}})
-		ok(t, e.takeMerging(t.Context())) // as a merge that takes long
+		ok(t, e.takeCompacting(t.Context())) // as a compaction that takes long
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		before := time.Now()
@@ -117,7 +117,7 @@ func TestCompact_thatWaitsHeedsItsContext(t *testing.T) {
 			t.Errorf("Compact took %v", waited)
 		}
 		overlap(t, e, 2)
-		e.giveMerging()
+		e.releaseCompacting()
 		<-time.After(2 * time.Hour)
 		synctest.Wait()
 		if s := e.Stats(); s.YoungRuns > 0 || s.Merges != 1 {

@@ -30,8 +30,8 @@ func (p plan) bytes(v *manifest.Version) (n uint64) {
 	return n
 }
 
-// cost returns about how much there is to write of what is read: young tables that a merge into the
-// bottom run only moves there cost nothing.
+// cost returns about how much there is to write of what is read: young tables that a compaction
+// into the bottom run only moves there cost nothing.
 func (p plan) cost(v *manifest.Version) uint64 {
 	n := p.bytes(v)
 	if !p.toBottom || n == 0 {
@@ -77,8 +77,9 @@ func overlapped(v *manifest.Version, t *manifest.Table) bool {
 	return slices.ContainsFunc(v.Young, func(r manifest.Run) bool { return meets(r, t) })
 }
 
-// cheapest returns the neighbours, fewest or more of the runs, whose merge costs the fewest bytes
-// for each run that it saves, and how many those are; infinitely many if there are too few runs.
+// cheapest returns the neighbours, fewest or more of the runs, whose compaction costs the fewest
+// bytes for each run that it saves, and how many those are; infinitely many if there are too few
+// runs.
 func cheapest(runs []manifest.Run, fewest int) (young manifest.YoungRuns, cost float64) {
 	cost = math.Inf(1)
 	for newest := range runs {
@@ -95,8 +96,8 @@ func cheapest(runs []manifest.Run, fewest int) (young manifest.YoungRuns, cost f
 }
 
 // alike returns how many of the runs, from the newest on, are of about the same size, or 0: the
-// last of them is no larger than those before it together. When such are merged whenever there are
-// some, each byte is written about as often as the runs double, and few runs are left.
+// last of them is no larger than those before it together. When such are compacted whenever there
+// are some, each byte is written about as often as the runs double, and few runs are left.
 func alike(runs []manifest.Run) (count int) {
 	var newer uint64
 	for i, r := range runs {

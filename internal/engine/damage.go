@@ -13,11 +13,11 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// retryDamaged is when a merge that met damage is tried again: it is likely to meet it again.
+// retryDamaged is when a compaction that met damage is tried again: it is likely to meet it again.
 const retryDamaged = 5 * time.Minute
 
-// damaged says which files merges have met damage in, by number, and from when on they may be read
-// again, in milliseconds since 1970. Immutable.
+// damaged says which files compactions have met damage in, by number, and from when on they may be
+// read again, in milliseconds since 1970. Immutable.
 type damaged map[uint64]uint64
 
 // has reports whether the file is one of them.
@@ -76,8 +76,8 @@ func (p picker) segments(v *manifest.Version) (all []segment) {
 
 func (p picker) avoidsTable(t *manifest.Table) bool { return p.damaged.has(t.Number) }
 
-// setAside notes the file in which a merge has met damage, and reports whether that keeps the same
-// merge from being picked at once.
+// setAside notes the file in which a compaction has met damage, and reports whether that keeps the
+// same compaction from being picked at once.
 func (e *Engine) setAside(err error, failed plan) bool {
 	var damage *corrupt.Error
 	if !errors.As(err, &damage) {

@@ -25,9 +25,9 @@ func damageBottom(t testing.TB, e *Engine, files vfs.FS) {
 	put(t, files, name, p)
 }
 
-// TestMerge_thatMeetsDamageLetsOthersGoFirst has a damaged table under young runs: these are still
-// merged with each other at once, and with the table when it is time to try again.
-func TestMerge_thatMeetsDamageLetsOthersGoFirst(t *testing.T) {
+// TestCompaction_thatMeetsDamageLetsOthersGoFirst has a damaged table under young runs: these are
+// still compacted with each other at once, and with the table when it is time to try again.
+func TestCompaction_thatMeetsDamageLetsOthersGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Second
 		disk := memfs.New()
@@ -49,7 +49,7 @@ func TestMerge_thatMeetsDamageLetsOthersGoFirst(t *testing.T) {
 			}
 			<-time.After(c.pause)
 			synctest.Wait()
-			attempts := strings.Count(logged.String(), "merge met damage")
+			attempts := strings.Count(logged.String(), "compaction met damage")
 			s := e.Stats()
 			if s.Merges != uint64(c.merges) || s.YoungRuns != 1 || attempts != c.attempts {
 				t.Errorf("step %d: %d attempts, %+v", i, attempts, s)
@@ -132,11 +132,11 @@ func TestSetAside_needsToKnowTheFile(t *testing.T) {
 	}
 	other := corrupt.New("db/009999.values", 0, "bad")
 	if e.setAside(other, next) {
-		t.Error("damage in a file that the merge does not read keeps it from being picked")
+		t.Error("damage in a file that the compaction does not read keeps it from being picked")
 	}
 	damage := corrupt.New("db/"+run.Name(v.Bottom.Tables[0].Number), 0, "bad")
 	if !e.setAside(errors.Join(errBroken, damage), next) {
-		t.Error("a merge that reads a damaged table would be picked at once")
+		t.Error("a compaction that reads a damaged table would be picked at once")
 	}
 	ok(t, e.Close())
 }

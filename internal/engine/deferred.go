@@ -3,8 +3,8 @@ package engine
 import (
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/compaction"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/merge"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
 )
@@ -79,8 +79,8 @@ func (p plan) deferredBytes(v *manifest.Version) uint64 {
 	return 0
 }
 
-// completeOutput says how the values of a merge's inputs are written: none are compressed if the
-// options say so, else all in the bottom run, and in a young one if most are already.
+// completeOutput says how the values of a compaction's inputs are written: none are compressed if
+// the options say so, else all in the bottom run, and in a young one if most are already.
 func (e *Engine) completeOutput(out *run.Config, inputs []superversion.Run) {
 	if e.options.Compression == CompressionNone {
 		out.Compress = false
@@ -131,7 +131,7 @@ func (e *Engine) recheck(tables []superversion.Run) func(file uint64) bool {
 
 // shrinkJob completes the job of a plan that writes a table with deferred values anew: the rest of
 // its run stays as it is.
-func shrinkJob(job *merge.Job, of superversion.Run, number uint64) {
+func shrinkJob(job *compaction.Job, of superversion.Run, number uint64) {
 	in := func(t *manifest.Table) bool { return t.Number == number }
 	job.Inputs = []superversion.Run{of.Only(in)}
 	job.Stays.Deleted = of.Deleted
@@ -143,8 +143,8 @@ func shrinkJob(job *merge.Job, of superversion.Run, number uint64) {
 }
 
 // shrinkSome compresses deferred values of at most so many bytes while the database closes, so that
-// sessions that are too short for merges get on with it, too. A backup that nobody has written to
-// stays as it is. It is no loss if that fails.
+// sessions that are too short for compactions get on with it, too. A backup that nobody has written
+// to stays as it is. It is no loss if that fails.
 func (e *Engine) shrinkSome(most uint64) {
 	for {
 		version := e.state.Load().Levels.Version
@@ -157,7 +157,7 @@ func (e *Engine) shrinkSome(most uint64) {
 			return
 		}
 		most -= bytes
-		if err := e.mergeOne(next, func() bool { return false }); err != nil {
+		if err := e.runCompaction(next, func() bool { return false }); err != nil {
 			e.options.Logger.Warn("compress values while closing", "dir", e.dir, "err", err)
 			return
 		}

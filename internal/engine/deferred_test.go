@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -154,7 +154,7 @@ func TestFlush_defersNothingThatDoesNotShrink(t *testing.T) {
 	ok(t, e.Close())
 }
 
-func TestMerge_compressesDeferredValuesInAPause(t *testing.T) {
+func TestCompaction_compressesDeferredValuesInAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := deferring(t)
 		o := deferringOptions()
@@ -166,7 +166,7 @@ func TestMerge_compressesDeferredValuesInAPause(t *testing.T) {
 	})
 }
 
-func TestMerge_compressesDeferredValuesBetweenCommits(t *testing.T) {
+func TestCompaction_compressesDeferredValuesBetweenCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := deferring(t)
 		o := deferringOptions()
@@ -188,7 +188,7 @@ func TestCompact_compressesDeferredValues(t *testing.T) {
 	wantSmall(t, files, e)
 }
 
-func TestMerge_leavesDeferredValuesIfNothingIsCompressed(t *testing.T) {
+func TestCompaction_leavesDeferredValuesIfNothingIsCompressed(t *testing.T) {
 	files := deferring(t)
 	o := deferringOptions()
 	o.Compression, o.Tuning.IdleAfter = CompressionNone, time.Nanosecond
@@ -208,8 +208,9 @@ func TestStats_countDeferredValuesAsPending(t *testing.T) {
 	}
 }
 
-// One value that cannot be read keeps those of its log segment as they are, and other merges go on.
-func TestMerge_setsDamagedDeferredValuesAside(t *testing.T) {
+// One value that cannot be read keeps those of its log segment as they are, and other compactions
+// go on.
+func TestCompaction_setsDamagedDeferredValuesAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := deferring(t)
 		name := named(t, files, ".log")[0]

@@ -1,5 +1,5 @@
 // Package engine runs the database: it orders commits, publishes superversions, schedules flushes
-// and merges, installs their edits, and recovers.
+// and compactions, installs their edits, and recovers.
 //
 // It is the only package with goroutines and the database mutex. What it adds to the packages below
 // is order: which state follows which, what is durable when, and who waits for whom. Readers take
@@ -67,23 +67,23 @@ type Engine struct {
 	pinned     map[string]int    // files that backups copy, and how many; they become garbage first
 	numbers    atomic.Uint64     // the next file number
 
-	mu       sync.Mutex  // guards the fields below, and writing state and current
-	sealed   []sealed    // on their way to tables, oldest first
-	flushing bool        // a goroutine flushes
-	merging  bool        // a goroutine merges
-	yield    atomic.Bool // it is to stop, because Compact waits
-	trying   bool        // a flush is under way
-	attempts int         // flushes that have ended, well or not
-	stalled  error       // why the last flush failed; nil after a success
-	roomless int         // writers in waitForRoom
-	wake     *time.Timer // looks at what to merge at wakeAt; nil if that was never needed
-	wakeAt   uint64      // in milliseconds since 1970
-	moved    sync.Cond   // on mu; something above has changed
+	mu         sync.Mutex  // guards the fields below, and writing state and current
+	sealed     []sealed    // on their way to tables, oldest first
+	flushing   bool        // a goroutine flushes
+	compacting bool        // a goroutine compactions
+	yield      atomic.Bool // it is to stop, because Compact waits
+	trying     bool        // a flush is under way
+	attempts   int         // flushes that have ended, well or not
+	stalled    error       // why the last flush failed; nil after a success
+	roomless   int         // writers in waitForRoom
+	wake       *time.Timer // looks at what to compact at wakeAt; nil if that was never needed
+	wakeAt     uint64      // in milliseconds since 1970
+	moved      sync.Cond   // on mu; something above has changed
 
-	damaged atomic.Pointer[damaged] // what merges leave alone for a while; written under mu
+	damaged atomic.Pointer[damaged] // what compactions leave alone for a while; written under mu
 
 	hurry   chan struct{}  // holds an item: a failed flush is to be tried again at once
-	due     chan struct{}  // holds an item: there is a merge that cannot wait until nobody commits
+	due     chan struct{}  // holds an item: a compaction cannot wait until nobody commits
 	stop    chan struct{}  // closed by Close
 	jobs    sync.WaitGroup // the background goroutines
 	closing sync.Once

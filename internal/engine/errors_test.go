@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -65,12 +65,12 @@ func TestPoison_isWhatCloseReports(t *testing.T) {
 	mustCommit(t, again, "c")
 }
 
-// TestPoison_keepsJobsFromTheManifest lets the log fail while a flush or a merge is under way. What
-// that has written must go, and neither the log nor the manifest may change. (Invariant I9)
+// TestPoison_keepsJobsFromTheManifest lets the log fail while a flush or a compaction is under way.
+// What that has written must go, and neither the log nor the manifest may change. (Invariant I9)
 func TestPoison_keepsJobsFromTheManifest(t *testing.T) {
 	for name, o := range map[string]Options{
-		"flush": calm(),
-		"merge": {Tuning: Tuning{YoungRuns: 100, IdleAfter: time.Minute}},
+		"flush":      calm(),
+		"compaction": {Tuning: Tuning{YoungRuns: 100, IdleAfter: time.Minute}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

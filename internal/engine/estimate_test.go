@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 

@@ -18,7 +18,7 @@ func ascendingWords(prefix string, n int) (words []string) {
 
 // Ascending keys among others are written once, whether they come in commits or in a load, and are
 // compressed as what stays is.
-func TestMerge_writesAscendingKeysAmongOthersOnce(t *testing.T) {
+func TestCompaction_writesAscendingKeysAmongOthersOnce(t *testing.T) {
 	words := ascendingWords("k", 3000)
 	for name, fill := range map[string]func(e *Engine){
 		"commits": func(e *Engine) {
@@ -51,13 +51,13 @@ func TestMerge_writesAscendingKeysAmongOthersOnce(t *testing.T) {
 		fill(e)
 		before := e.Stats()
 		if before.YoungRuns == 0 {
-			t.Errorf("%s: nothing is left to merge", name)
+			t.Errorf("%s: nothing is left to compact", name)
 		}
 		next := intoBottom("test", e.state.Load().Levels.Version)
-		ok(t, e.mergeOne(next, func() bool { return false }))
+		ok(t, e.runCompaction(next, func() bool { return false }))
 		s := e.Stats()
 		if s.MergedBytes > before.TableBytes/4 || s.YoungRuns > 0 {
-			t.Errorf("%s: before the merge %+v\nand after it %+v", name, before, s)
+			t.Errorf("%s: before the compaction %+v\nand after it %+v", name, before, s)
 		}
 		for _, table := range e.state.Load().Levels.Version.Bottom.Tables {
 			if !table.Compressed {

@@ -6,8 +6,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// unflushedGarbage returns about how many bytes of tables and values merges could give back if the
-// memtables were flushed, and how many those tables have of which that is a part.
+// unflushedGarbage returns about how many bytes of tables and values compactions could give back if
+// the memtables were flushed, and how many those tables have of which that is a part.
 func (e *Engine) unflushedGarbage() (garbage, cut uint64) {
 	e.asJob(func() {
 		state := e.state.Load()

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -19,7 +19,7 @@ const tableSuffix = ".table"
 
 var errBroken = errors.New("broken on purpose")
 
-// calm is options with which nothing is merged before the database is closed.
+// calm is options with which nothing is compacted before the database is closed.
 func calm() Options {
 	return Options{Tuning: Tuning{IdleAfter: time.Hour, YoungRuns: 100, SpillBytes: 1 << 30}}
 }

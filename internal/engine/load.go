@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/stoatdb/stoat/internal/compaction"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/merge"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/sorter"
 	"github.com/stoatdb/stoat/internal/superversion"
@@ -73,7 +73,7 @@ func (l *Loader) Put(key, value []byte) error {
 			return err
 		}
 	case l.run != nil && l.ends(key):
-		small := merge.Small(l.w.engine.options.Tuning.TableBytes)
+		small := compaction.Small(l.w.engine.options.Tuning.TableBytes)
 		l.narrow = l.place == inGap && l.bytes < small
 		if err := l.end(); err != nil {
 			return err

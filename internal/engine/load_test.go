@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 

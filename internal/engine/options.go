@@ -44,10 +44,10 @@ type Tuning struct {
 	Garbage        int64         // so much garbage in value files is of no concern
 	DeferredBytes  int64         // so much of deferred values is compressed at a time
 	CloseBytes     int64         // so much of large values is compressed by Close
-	YoungRuns      int           // so many young runs start a merge
+	YoungRuns      int           // so many young runs start a compaction
 	OwnRuns        int           // a large transaction has no more runs for long
 	JournalBytes   int64         // the manifest may always grow by this much before it is written anew
-	IdleAfter      time.Duration // without commits for so long, merges tidy up
+	IdleAfter      time.Duration // without commits for so long, compactions tidy up
 	RestAfter      time.Duration // without commits for so long, a large memtable is flushed
 	RestBytes      int64         // from this size on it is large
 	RestGarbage    uint64        // a memtable that deletes so much of tables is flushed, too
@@ -69,7 +69,7 @@ const (
 	defaultCloseBytes    = 64 << 20
 
 	defaultYoungRuns    = 4
-	defaultOwnRuns      = 16 // reads look into each of them, and merges compare their keys
+	defaultOwnRuns      = 16 // reads look into each of them, and compactions compare their keys
 	defaultJournalBytes = 256 << 10
 	defaultIdleAfter    = 200 * time.Millisecond
 	defaultRestAfter    = time.Second
@@ -77,16 +77,17 @@ const (
 	defaultRestGarbage  = 64 << 10
 	defaultPassed       = 16
 
-	// heapShare of the memory limit is for what is in use: Go's collector lets the heap grow to twice
-	// that before it looks.
+	// heapShare of the memory limit is for what is in use: Go's collector lets the heap grow to
+	// twice that before it looks.
 	heapShare = 2
-	// memtableShare of the memory limit, as a divisor, is one memtable's size. One that fills and one
-	// that is being flushed have what is for use, so that a writer that is faster than flushes waits.
+	// memtableShare of the memory limit, as a divisor, is one memtable's size. One that fills and
+	// one that is being flushed have what is for use, so that a writer that is faster than flushes
+	// waits.
 	memtableShare = 4
 	minMemtable   = 1 << 20
 	// spillShare of a memtable, in quarters, is what a large transaction writes to tables at a
 	// time, once the memtable that all share is full with it: so much is being filled, and so much
-	// being written, beside that. Smaller parts would be more runs to merge.
+	// being written, beside that. Smaller parts would be more runs to compact.
 	spillShare = 3
 	// recentShare of the memory limit, as a divisor, is for the newest commits while somebody
 	// follows.

@@ -8,27 +8,27 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 )
 
-// plan is a merge to do: what it reads, and where its output belongs.
+// plan is a compaction to do: what it reads, and where its output belongs.
 type plan struct {
 	why      string
 	young    manifest.YoungRuns
 	bottom   []uint64 // numbers of tables of the bottom run
 	toBottom bool     // the output is part of the bottom run, else it is one young run
 	clear    bool     // the bottom tables hold nothing that counts, and go unread
-	tight    bool     // as in [merge.Job]
+	tight    bool     // as in [compaction.Job]
 	relocate []uint64 // value files whose values are written anew, by number
 	deferred uint64   // the one table of the young run that is written anew; 0 for the whole run
 }
 
-// picker decides what to merge next. Its methods are pure functions of the manifest's version.
+// picker decides what to compact next. Its methods are pure functions of the manifest's version.
 //
-// Young runs make reads slower, and merging them into the bottom run rewrites what they overlap of
-// it. So they wait until they are as large as the bottom run, which makes a growing database write
-// each byte about twice in all its merges. Should they become too many before that, some are merged
-// with each other: those for which the fewest bytes are written for each run that is saved, which
-// are neighbours of about the same size.
+// Young runs make reads slower, and compacting them into the bottom run rewrites what they overlap
+// of it. So they wait until they are as large as the bottom run, which makes a growing database
+// write each byte about twice in all its compactions. Should they become too many before that, some
+// are compacted with each other: those for which the fewest bytes are written for each run that is
+// saved, which are neighbours of about the same size.
 type picker struct {
-	youngRuns int    // so many young runs are worth a merge
+	youngRuns int    // so many young runs are worth a compaction
 	idle      bool   // nobody commits: pick also what merely tidies up
 	garbage   uint64 // bytes of garbage in value files that are of no concern
 	small     uint64 // bytes below which a table is too small to stay in the bottom run
@@ -38,27 +38,29 @@ type picker struct {
 }
 
 const (
-	// tooMany, times youngRuns, is how many young runs are merged whatever it costs.
+	// tooMany, times youngRuns, is how many young runs are compacted whatever it costs.
 	tooMany = 3
-	// tidyShare of the bottom run's bytes, as a divisor, is worth to be merged into it when there
-	// is nothing else to do; any run is while the bottom run has no more than tidyBottom bytes.
+	// tidyShare of the bottom run's bytes, as a divisor, is worth to be compacted into it when
+	// there is nothing else to do; any run is while the bottom run has no more than tidyBottom
+	// bytes.
 	tidyShare  = 16
 	tidyBottom = 256 << 20
-	// manySpans is how many deleted ranges of young runs are worth a merge when there is nothing
-	// else to do, and tooManySpans how many are a burden, in memory and in the manifest, even while
-	// there are commits.
+	// manySpans is how many deleted ranges of young runs are worth a compaction when there is
+	// nothing else to do, and tooManySpans how many are a burden, in memory and in the manifest,
+	// even while there are commits.
 	manySpans    = 1000
 	tooManySpans = 100 * manySpans
-	// cheapShare, times the bytes of the young runs, is what merging them into the bottom run may
-	// cost when there is nothing else to do.
+	// cheapShare, times the bytes of the young runs, is what compacting them into the bottom run
+	// may cost when there is nothing else to do.
 	cheapShare = 2
-	// valueShare of the bytes of all values, as a divisor, are worth a merge that finds out which
-	// values are garbage, if it writes less than an equal share of them.
+	// valueShare of the bytes of all values, as a divisor, are worth a compaction that finds out
+	// which values are garbage, if it writes less than an equal share of them.
 	valueShare = 4
 )
 
-// pick returns the most urgent merge, if there is one to do. Those that read what is damaged come
-// last, and only when it is time to try again. A backup that nobody has written to stays as it is.
+// pick returns the most urgent compaction, if there is one to do. Those that read what is damaged
+// come last, and only when it is time to try again. A backup that nobody has written to stays as it
+// is.
 func (p picker) pick(v *manifest.Version) (plan, bool) {
 	if v.IsBackup() {
 		return plan{}, false
@@ -71,7 +73,7 @@ func (p picker) pick(v *manifest.Version) (plan, bool) {
 	return p.choose(v)
 }
 
-// choose is pick among the merges that read nothing damaged.
+// choose is pick among the compactions that read nothing damaged.
 func (p picker) choose(v *manifest.Version) (plan, bool) {
 	choices := []func(*manifest.Version) (plan, bool){
 		p.covered, p.grown, p.burdened, p.shadowed, p.crowded, p.reclaimBusy, p.stale,
@@ -136,8 +138,8 @@ func (p picker) burdened(v *manifest.Version) (plan, bool) {
 	return intoBottom("ranges", v), true
 }
 
-// shadowed picks all young runs when many of the values are theirs: merging finds the older values
-// of the same keys, which are garbage, and costs little where values are large.
+// shadowed picks all young runs when many of the values are theirs: compacting finds the older
+// values of the same keys, which are garbage, and costs little where values are large.
 func (p picker) shadowed(v *manifest.Version) (plan, bool) {
 	var young, all uint64
 	for i, r := range append(slices.Clone(v.Young), v.Bottom) {
@@ -158,8 +160,8 @@ func (p picker) shadowed(v *manifest.Version) (plan, bool) {
 }
 
 // crowded picks neighbours among too many young runs, or all of them and the bottom run, whichever
-// saves a run at the least cost. When damage leaves no youngRuns neighbours to merge, fewer have to
-// do once there are twice as many runs.
+// saves a run at the least cost. When damage leaves no youngRuns neighbours to compact, fewer have
+// to do once there are twice as many runs.
 func (p picker) crowded(v *manifest.Version) (plan, bool) {
 	n := len(v.Young)
 	if n < tooMany*p.youngRuns || n < 2 {
@@ -205,7 +207,7 @@ func (p picker) dropped(v *manifest.Version) (plan, bool) {
 	return plan{}, false
 }
 
-// intoBottom returns the merge of all young runs into the bottom run.
+// intoBottom returns the compaction of all young runs into the bottom run.
 func intoBottom(why string, v *manifest.Version) plan {
 	next := plan{why: why, young: manifest.YoungRuns{Count: len(v.Young)}, toBottom: true}
 	for _, t := range v.Bottom.Tables {

@@ -243,13 +243,13 @@ func TestPick_movesWhatLiesInAGap(t *testing.T) {
 	})
 }
 
-// loading is a load of equal flushes over one range of keys, as the picker sees it: merges are done
-// at once and lose nothing.
+// loading is a load of equal flushes over one range of keys, as the picker sees it: compactions are
+// done at once and lose nothing.
 type loading struct {
 	picker  picker
 	version manifest.Version
 	next    uint64
-	written uint64 // by merges
+	written uint64 // by compactions
 	runs    int    // most at a time
 	lines   []string
 }

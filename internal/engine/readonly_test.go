@@ -11,7 +11,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/run"
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -191,8 +191,8 @@ func TestOpen_readOnlyUsesNoCopyOfAManifestThatIsBeingMade(t *testing.T) {
 	}
 }
 
-// TestOpen_readOnlyStartsOverWhenFilesVanish lets a writer merge away the first table that a reader
-// opens, just before it does.
+// TestOpen_readOnlyStartsOverWhenFilesVanish lets a writer compaction away the first table that a
+// reader opens, just before it does.
 func TestOpen_readOnlyStartsOverWhenFilesVanish(t *testing.T) {
 	for _, part := range []string{".table", ".log", "MANIFEST-"} {
 		disk := killed(t)
@@ -208,7 +208,8 @@ func TestOpen_readOnlyStartsOverWhenFilesVanish(t *testing.T) {
 }
 
 // TestOpen_readOnlyBesideABusyWriter opens again and again while a writer commits, flushes and
-// merges. Each time there must be a prefix of the commits, with all that was acknowledged before.
+// compactions. Each time there must be a prefix of the commits, with all that was acknowledged
+// before.
 func TestOpen_readOnlyBesideABusyWriter(t *testing.T) {
 	disk := memfs.New()
 	o := Options{Tuning: Tuning{MemtableBytes: 40 << 10, IdleAfter: 1, JournalBytes: 500}}

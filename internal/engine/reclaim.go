@@ -15,8 +15,8 @@ const (
 	garbageIdle = 35
 	// reclaimTo is where reclaiming stops. The distance keeps it from starting for every few bytes.
 	reclaimTo = 20
-	// reclaimBytes bounds the values that are written anew by one merge, and with them the space
-	// that is taken twice meanwhile.
+	// reclaimBytes bounds the values that are written anew by one compaction, and with them the
+	// space that is taken twice meanwhile.
 	reclaimBytes = 4 << 30
 )
 
@@ -76,8 +76,8 @@ func (p picker) scattered(v *manifest.Version) (plan, bool) {
 	return next, len(next.bottom) > 0 && live >= next.bytes(v)
 }
 
-// inOrder returns the merge that writes the values of disorderly files anew, in the order of their
-// keys, of as many neighbouring tables as have so many, without those to skip.
+// inOrder returns the compaction that writes the values of disorderly files anew, in the order of
+// their keys, of as many neighbouring tables as have so many, without those to skip.
 func inOrder(
 	v *manifest.Version, disorderly func(manifest.ValueFile) bool, skip func(*manifest.Table) bool,
 ) plan {

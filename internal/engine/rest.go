@@ -13,8 +13,8 @@ const (
 
 // rest flushes the memtable of a database that nobody writes to any more, so that it takes little
 // memory, and closing it little time; and one that deletes much of what is in tables, so that
-// merges can give back its space. While there is a reason to look again, one timer runs; no commit
-// sets it.
+// compactions can give back its space. While there is a reason to look again, one timer runs; no
+// commit sets it.
 func (e *Engine) restLater() {
 	if e.resting.Load() || !e.resting.CompareAndSwap(false, true) {
 		return

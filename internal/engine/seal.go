@@ -147,8 +147,8 @@ func (e *Engine) divideMemory() {
 	e.cache.SetLimit(max(limit-used, limit/cacheShare))
 }
 
-// setPaceLocked sets how long commits are held back per byte: not at all while flushes and merges
-// keep up, then the more the further they lag.
+// setPaceLocked sets how long commits are held back per byte: not at all while flushes and
+// compactions keep up, then the more the further they lag.
 func (e *Engine) setPaceLocked() {
 	const nanosPerByte = 5 // 200 MB/s at the first step
 	var bytes int64

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/stoatdb/stoat/internal/compaction"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
-	"github.com/stoatdb/stoat/internal/merge"
 	"github.com/stoatdb/stoat/internal/sorter"
 	"github.com/stoatdb/stoat/internal/superversion"
 )
@@ -22,8 +22,8 @@ import (
 // with the commits before; its run has those, too, so that the edit leaves nothing of it in memory.
 // Other commits cannot come in between, because the transaction holds the writer lock.
 //
-// One memtable is written while the next is filled. When there are too many runs, some are merged
-// with each other at the same time.
+// One memtable is written while the next is filled. When there are too many runs, some are
+// compacted with each other at the same time.
 type spill struct {
 	engine  *Engine
 	begun   *superversion.Superversion // what the transaction began on, which its reads are still of
@@ -33,11 +33,11 @@ type spill struct {
 	rest    manifest.Edit              // what it adds and drops, but for the young runs
 	writing chan written               // holds the outcome of the job under way; nil if there is none
 	err     error                      // why a job failed
-	stopped atomic.Bool                // no more merges: one has failed, or they are in vain
+	stopped atomic.Bool                // no more compactions: one has failed, or they are in vain
 }
 
-// written is the outcome of a job: of a merge of own runs, if there was one, and of the flush of a
-// newer one.
+// written is the outcome of a job: of a compaction of own runs, if there was one, and of the flush
+// of a newer one.
 type written struct {
 	merged, flushed *manifest.Edit
 	err             error
@@ -117,10 +117,10 @@ func (s *spill) startSorted(pairs *sorter.Sorter) error {
 	return s.startJob(func() (*manifest.Edit, error) { return job.RunSorted(pairs) })
 }
 
-// startJob has run, which writes newer tables, called in the background, and perhaps a merge.
+// startJob has run, which writes newer tables, called in the background, and perhaps a compaction.
 func (s *spill) startJob(run func() (*manifest.Edit, error)) error {
 	e := s.engine
-	tidy, crowded := s.mergeJob()
+	tidy, crowded := s.compactionJob()
 	writing := make(chan written, 1)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -189,7 +189,7 @@ func (s *spill) add(edit *manifest.Edit) error {
 	old := s.levels
 	s.levels = superversion.NewLevels(version, old, s.engine.opener())
 	if edit.RemoveYoung.Count > 0 {
-		s.removeMerged(old)
+		s.removeCompacted(old)
 	}
 	return nil
 }
@@ -209,33 +209,35 @@ func join(older, newer manifest.Run) (joined manifest.Run, ok bool) {
 	return manifest.Run{Tables: slices.Concat(older.Tables, newer.Tables)}, true
 }
 
-// mergeJob returns the merge of own runs that saves one at the least cost, if there are too many.
-func (s *spill) mergeJob() (job merge.Job, crowded bool) {
+// compactionJob returns the compaction of own runs that saves one at the least cost, if there are
+// too many.
+func (s *spill) compactionJob() (job compaction.Job, crowded bool) {
 	own, most := s.own(), s.engine.options.Tuning.OwnRuns
 	if len(own) <= most || s.stopped.Load() {
-		return merge.Job{}, false
+		return compaction.Job{}, false
 	}
 	young, _ := cheapest(own, max(most/2, 2)) // fewer are not worth it
 	young.Older += s.older
-	return s.engine.mergeJob(plan{young: young}, s.levels, func() bool {
+	return s.engine.compactionJob(plan{young: young}, s.levels, func() bool {
 		return s.stopped.Load() || s.engine.closed.Load()
 	}), true
 }
 
-// merge does a merge. If that fails, the runs stay as they are until the transaction is committed.
-func (s *spill) merge(job merge.Job) *manifest.Edit {
+// compaction does a compaction. If that fails, the runs stay as they are until the transaction is
+// committed.
+func (s *spill) merge(job compaction.Job) *manifest.Edit {
 	edit, err := job.Run()
 	if err != nil {
 		s.stopped.Store(true)
-		s.engine.options.Logger.Warn("merge of a large transaction", "dir", s.engine.dir, "err", err)
+		s.engine.options.Logger.Warn("compaction of a large transaction", "dir", s.engine.dir, "err", err)
 		return nil
 	}
 	return edit
 }
 
-// removeMerged removes the files of old that the levels do not need any more. All are the
+// removeCompacted removes the files of old that the levels do not need any more. All are the
 // transaction's own, because everything else in old is in the levels, too.
-func (s *spill) removeMerged(old *superversion.Levels) {
+func (s *spill) removeCompacted(old *superversion.Levels) {
 	version := s.levels.Version
 	s.rest.AddValues = slices.DeleteFunc(s.rest.AddValues, func(f manifest.ValueFile) bool {
 		_, needed := version.ValueFile(f.Number)

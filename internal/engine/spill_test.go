@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -76,7 +76,7 @@ func TestSpill_leavesNothingAfterARollback(t *testing.T) {
 	ok(t, e.Close())
 }
 
-// Merges of own runs that fail leave them as they are.
+// Compactions of own runs that fail leave them as they are.
 func TestSpill_commitsWithoutItsMerges(t *testing.T) {
 	disk := memfs.NewCrashable()
 	files, broken := failing(disk, errBroken, is(faultfs.Open, tableSuffix))
@@ -99,7 +99,7 @@ func TestSpill_commitsWithoutItsMerges(t *testing.T) {
 	ok(t, e.Close())
 }
 
-// TestDiscard_keepsWhatWasToBeMoved fails to record merges that move tables.
+// TestDiscard_keepsWhatWasToBeMoved fails to record compactions that move tables.
 func TestDiscard_keepsWhatWasToBeMoved(t *testing.T) {
 	disk := memfs.New()
 	files, broken := failing(disk, errBroken, is(faultfs.SyncDir, ""))
@@ -117,14 +117,14 @@ func TestDiscard_keepsWhatWasToBeMoved(t *testing.T) {
 	before := named(t, disk, tableSuffix)
 	broken.Store(true)
 	next := intoBottom("test", e.state.Load().Levels.Version)
-	if err := e.mergeOne(next, func() bool { return false }); err == nil {
-		t.Fatal("the merge did not fail")
+	if err := e.runCompaction(next, func() bool { return false }); err == nil {
+		t.Fatal("the compaction did not fail")
 	}
 	if after := named(t, disk, tableSuffix); !slices.Equal(after, before) {
 		t.Errorf("tables %v are left of %v", after, before)
 	}
 	broken.Store(false)
-	ok(t, e.mergeOne(next, func() bool { return false }))
+	ok(t, e.runCompaction(next, func() bool { return false }))
 	var kept int
 	for _, name := range named(t, disk, tableSuffix) {
 		if slices.Contains(before, name) {

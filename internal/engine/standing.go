@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/stoatdb/stoat/internal/backup"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/tools/backup"
 	"github.com/stoatdb/stoat/internal/wal"
 )
 

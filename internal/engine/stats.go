@@ -4,22 +4,22 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stoatdb/stoat/internal/backup"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/tools/backup"
 )
 
 // counters holds what the engine has done since it was opened, and how it stands.
 type counters struct {
-	syncs, flushes, merges atomic.Uint64
-	committedBytes         atomic.Uint64 // bytes of the keys and values of commits
-	logged                 atomic.Uint64 // bytes of the frames given to the log
-	flushed, merged        atomic.Uint64 // bytes written to tables and value files
-	backups                backup.Meter
-	checked                atomic.Uint64 // bytes of files verified by Check
-	delayed                atomic.Int64  // nanoseconds that commits were held back
-	activeBytes            atomic.Int64  // memory of the active memtable; set under Engine.turn
-	sealedBytes            atomic.Int64  // memory of the sealed memtables; set under Engine.mu
-	paceNanos              atomic.Int64  // how long commits are held back, per byte; likewise
+	syncs, flushes, compactions atomic.Uint64
+	committedBytes              atomic.Uint64 // bytes of the keys and values of commits
+	logged                      atomic.Uint64 // bytes of the frames given to the log
+	flushed, compactedBytes     atomic.Uint64 // bytes written to tables and value files
+	backups                     backup.Meter
+	checked                     atomic.Uint64 // bytes of files verified by Check
+	delayed                     atomic.Int64  // nanoseconds that commits were held back
+	activeBytes                 atomic.Int64  // memory of the active memtable; set under Engine.turn
+	sealedBytes                 atomic.Int64  // memory of the sealed memtables; set under Engine.mu
+	paceNanos                   atomic.Int64  // how long commits are held back, per byte; likewise
 }
 
 // Stats describes an engine at one moment.
@@ -27,12 +27,12 @@ type Stats struct {
 	Commits uint64 // transactions committed since the database was created
 	Syncs   uint64 // writes of the log since opening; commits share them
 	Flushes uint64 // memtables written into tables since opening
-	Merges  uint64 // merges since opening
+	Merges  uint64 // compactions since opening
 
 	CommittedBytes uint64        // keys and values of what was committed since opening
 	LogBytes       uint64        // written to the log since opening
-	FlushedBytes   uint64        // written to tables and value files but by merges, since opening
-	MergedBytes    uint64        // written to tables and value files by merges, since opening
+	FlushedBytes   uint64        // written to tables and value files but by compactions, since opening
+	MergedBytes    uint64        // written to tables and value files by compactions, since opening
 	CheckedBytes   uint64        // of files that Check has verified since opening
 	Delay          time.Duration // for which commits were held back since opening, in sum
 
@@ -43,7 +43,7 @@ type Stats struct {
 
 	Entries     uint64 // entries in tables and memtables, older ones of the same key included
 	Tombstones  uint64 // those of Entries in tables that say a key is gone
-	YoungRuns   int    // runs that wait to be merged
+	YoungRuns   int    // runs that wait to be compacted
 	DroppedRuns int    // ranges of dropped buckets whose contents are not all removed yet
 
 	Tables         int    // table files
@@ -55,7 +55,7 @@ type Stats struct {
 	// PendingBytes is tables of young runs, deferred values, garbage in value files, and what is
 	// deleted with whole ranges and buckets.
 	PendingBytes uint64
-	LiveBytes    uint64 // about what merges will leave: the largest run with its values
+	LiveBytes    uint64 // about what compactions will leave: the largest run with its values
 
 	MemtableBytes int64 // memory of memtables
 	CacheBytes    int64 // memory of decoded blocks
@@ -68,11 +68,11 @@ func (e *Engine) Stats() Stats {
 		Commits:         e.committed.Load(),
 		Syncs:           e.syncs.Load(),
 		Flushes:         e.flushes.Load(),
-		Merges:          e.merges.Load(),
+		Merges:          e.compactions.Load(),
 		CommittedBytes:  e.committedBytes.Load(),
 		LogBytes:        e.logged.Load(),
 		FlushedBytes:    e.flushed.Load(),
-		MergedBytes:     e.merged.Load(),
+		MergedBytes:     e.compactedBytes.Load(),
 		CheckedBytes:    e.checked.Load(),
 		Delay:           time.Duration(e.delayed.Load()),
 		BackupFiles:     e.backups.Files.Load(),

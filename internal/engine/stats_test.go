@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -46,7 +46,7 @@ func TestStats_countWhatFlushesAndMergesWrite(t *testing.T) {
 	ok(t, e.Compact(context.Background()))
 	s = e.Stats()
 	if s.FlushedBytes != before.FlushedBytes || s.MergedBytes < s.TableBytes+s.ValueFileBytes {
-		t.Errorf("after a merge: %+v", s)
+		t.Errorf("after a compaction: %+v", s)
 	}
 	if s.PendingBytes > 100 || s.LiveBytes != s.TableBytes+s.ValueBytes {
 		t.Errorf("there is still something to do: %+v", s)

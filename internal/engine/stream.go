@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/stoatdb/stoat/internal/backup"
-	"github.com/stoatdb/stoat/internal/check"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/tools/backup"
+	"github.com/stoatdb/stoat/internal/tools/check"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 

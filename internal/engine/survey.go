@@ -4,10 +4,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/stoatdb/stoat/internal/backup"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/tools/backup"
 	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/wal"

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// fewCrumbs is how many neighbours that are too small are worth a merge, and manyCrumbs how
-	// many are looked at together.
+	// fewCrumbs is how many neighbours that are too small are worth a compaction, and manyCrumbs
+	// how many are looked at together.
 	fewCrumbs  = 4
 	manyCrumbs = 64
 	// cutBytes is what may be written to cut deleted ranges out of the bottom run. They come there
@@ -15,7 +15,7 @@ const (
 	cutBytes = 128 << 20
 )
 
-// tidy picks young runs while nobody waits: to merge them into the bottom run if that is small or
+// tidy picks young runs while nobody waits: to compact them into the bottom run if that is small or
 // they are not, if it is cheap, or if much of them is deletions or has expired, and else those of
 // about the same size with each other.
 func (p picker) tidy(v *manifest.Version) (plan, bool) {
@@ -107,7 +107,7 @@ func (p picker) stretches(
 	return all
 }
 
-// joining returns the merge of neighbouring bottom tables into fewer.
+// joining returns the compaction of neighbouring bottom tables into fewer.
 func joining(why string, tables []*manifest.Table) plan {
 	next := plan{why: why, toBottom: true}
 	for _, t := range tables {

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -100,7 +100,7 @@ func TestRest_comesSoonAfterTheLastCommit(t *testing.T) {
 	})
 }
 
-func TestMerge_thatTidiesUpComesSoonAfterTheLastCommit(t *testing.T) {
+func TestCompaction_thatTidiesUpComesSoonAfterTheLastCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Minute
 		files, created := noted(never)
@@ -117,7 +117,7 @@ func TestMerge_thatTidiesUpComesSoonAfterTheLastCommit(t *testing.T) {
 			t.Fatalf("%d tables after %d that were flushed", len(at), flushed)
 		}
 		if d := at[flushed].Sub(last); d < idle || d > 2*idle {
-			t.Errorf("merged %v after the last commit", d)
+			t.Errorf("compacted %v after the last commit", d)
 		}
 		ok(t, e.Close())
 	})

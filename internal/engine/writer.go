@@ -65,7 +65,7 @@ func (e *Engine) BeginContext(ctx context.Context) (*Writer, error) {
 }
 
 // Absent reports whether surely nothing below the memtable that the transaction writes to has the
-// key. Flushes and merges do not change that: what they write was below before.
+// key. Flushes and compactions do not change that: what they write was below before.
 func (w *Writer) Absent(key []byte) bool { return w.base.Absent(key) }
 
 // Base returns the number of the commit that the transaction began on, which may not be visible
@@ -332,8 +332,8 @@ func (e *Engine) startLog() error {
 	return nil
 }
 
-// pace lets a commit of size bytes take as long as the flushes and merges behind it need, so that
-// writers slow down smoothly before they would have to stop. The caller holds no lock.
+// pace lets a commit of size bytes take as long as the flushes and compactions behind it need, so
+// that writers slow down smoothly before they would have to stop. The caller holds no lock.
 func (e *Engine) pace(size int64) {
 	if perByte := e.paceNanos.Load(); perByte > 0 {
 		start := time.Now()

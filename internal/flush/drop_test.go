@@ -61,7 +61,7 @@ func TestRun_dropsABucketWithAllThatAreWithinIt(t *testing.T) {
 	}
 }
 
-// merged returns what both say, where they differ b.
+// compacted returns what both say, where they differ b.
 func merged(a, b writes) writes {
 	a = maps.Clone(a)
 	maps.Copy(a, b)

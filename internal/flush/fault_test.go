@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 )
 
 // mixture returns a store, and writes whose flush reads tables of it and writes several to both

@@ -25,15 +25,15 @@ type Job struct {
 	Levels *superversion.Levels // what there is already
 	Output run.Config           // Compress, Filter, Spread and the drops are the job's to set
 
-	CompressYoung  bool // compress a run that merges will read again soon
+	CompressYoung  bool // compress a run that compactions will read again soon
 	CompressBottom bool // compress a run that is likely to stay
 	CompressLarge  bool // compress any run of which large values are a good part
 
 	// Leave reports whether there is no time to compress so many bytes of large values, of a run
 	// that is likely to stay or not. It is asked before the run, and of one that is not likely to
-	// stay again and again. If those that are left are worth a log segment, they stay in that: tables
-	// that are not compressed, of a young run, point to them, for a merge to find. A nil Leave leaves
-	// none.
+	// stay again and again. If those that are left are worth a log segment, they stay in that:
+	// tables that are not compressed, of a young run, point to them, for a compaction to find. A
+	// nil Leave leaves none.
 	Leave func(stays bool, bytes uint64) bool
 	Reach int64 // then no table points to more bytes, give or take a value
 
@@ -81,12 +81,12 @@ func (p part) holds(c *memtable.Cursor) bool {
 
 // write writes one part of the memtable and adds its tables to edit or to the young run.
 //
-// A part beyond the keys of all tables goes straight into the bottom run, where a merge would put
-// it: keys that only grow are written once. A gap between tables would not do, since a merge that
-// is under way may write a table across it. But what lies in a gap is written as if it belonged to
-// the bottom run, so that a merge need not write it again to move it there: compressing it now
-// takes the time that the merge would take, and each byte is written once, compressed, instead of
-// twice. Either way nothing is older, so tombstones have nothing to hide.
+// A part beyond the keys of all tables goes straight into the bottom run, where a compaction would
+// put it: keys that only grow are written once. A gap between tables would not do, since a
+// compaction that is under way may write a table across it. But what lies in a gap is written as if
+// it belonged to the bottom run, so that a compaction need not write it again to move it there:
+// compressing it now takes the time that the compaction would take, and each byte is written once,
+// compressed, instead of twice. Either way nothing is older, so tombstones have nothing to hide.
 func (j Job) write(edit *manifest.Edit, young *manifest.Run, p part, t tally) error {
 	first, last := j.extent(p)
 	if first == nil {

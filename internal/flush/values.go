@@ -11,7 +11,7 @@ import (
 
 const (
 	// largeShare of the bytes of a run, as a divisor, are enough large values to have it compressed
-	// before a merge does it.
+	// before a compaction does it.
 	largeShare = 4
 	// cheapShare of the bytes of large values, as a divisor, may be what there is to compress for
 	// that to cost nothing.

@@ -182,14 +182,14 @@ func (g *generator) change(v *Version) change {
 	case 0:
 		e = g.flush(v)
 		c.edit = e
-	case 1: // merge everything
+	case 1: // compaction everything
 		e.RemoveYoung.Count = len(v.Young)
 		e.Remove = numbers(v.Bottom)
 		e.AddBottom = g.tables(v, e, g.rng.IntN(5))
 		g.rng.Shuffle(len(e.AddBottom), func(i, j int) {
 			e.AddBottom[i], e.AddBottom[j] = e.AddBottom[j], e.AddBottom[i]
 		})
-	case 2: // merge some young runs
+	case 2: // compaction some young runs
 		e.RemoveYoung.Older = g.rng.IntN(len(v.Young) + 1)
 		e.RemoveYoung.Count = g.rng.IntN(len(v.Young) - e.RemoveYoung.Older + 1)
 		if e.RemoveYoung.Count > 0 {

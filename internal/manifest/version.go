@@ -9,7 +9,7 @@ import (
 
 // Version is the set of live files at one moment. It is immutable: [Version.Apply] makes a new one.
 type Version struct {
-	Young  []Run // runs that were flushed and not merged yet, newest first; none is empty
+	Young  []Run // runs that were flushed and not compacted yet, newest first; none is empty
 	Bottom Run   // older than all of Young
 
 	ValueFiles   []ValueFile  // those that tables point into, by number

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 )
 
 // mixture returns entries for several tables, of catalog and of data, and several value files.

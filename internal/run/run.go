@@ -1,10 +1,10 @@
 // Package run writes one sorted run: a stream of entries in key order, cut into tables, and the
 // large values among them, cut into value files.
 //
-// Flushes and merges read different things and decide differently what to keep; what they write is
-// the same, and it is here. No table has both catalog entries and user data, so that jobs on one do
-// not involve the other. A [Writer] is not safe for concurrent use. It syncs the files but not
-// the directory, and it does not tell the manifest: the job returns the tables in an edit.
+// Flushes and compactions read different things and decide differently what to keep; what they
+// write is the same, and it is here. No table has both catalog entries and user data, so that jobs
+// on one do not involve the other. A [Writer] is not safe for concurrent use. It syncs the files
+// but not the directory, and it does not tell the manifest: the job returns the tables in an edit.
 package run
 
 import (

@@ -14,8 +14,8 @@ import (
 
 // Values says what becomes of large values. The zero value leaves all where they are.
 type Values struct {
-	// Separate is the size from which values go to value files; 0: none do. If Shrink is true, those
-	// that shrink stay in tables, where they are compressed, at the latest in the bottom run.
+	// Separate is the size from which values go to value files; 0: none do. If Shrink is true,
+	// those that shrink stay in tables, where they are compressed, at the latest in the bottom run.
 	Separate  int
 	Shrink    bool
 	FileBytes int64 // a value file is closed when it has this many bytes
@@ -29,7 +29,7 @@ type Values struct {
 }
 
 // Shrinks reports whether a value is likely to be much smaller in a compressed block, so that it
-// belongs into one, however large it is: merges copy such blocks as they are.
+// belongs into one, however large it is: compactions copy such blocks as they are.
 func Shrinks(value []byte) bool { return !block.LooksRandom(value) }
 
 // Outside reports whether a value belongs into a value file, not into a table.

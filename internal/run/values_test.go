@@ -382,7 +382,7 @@ func TestShrinks_tellsTextFromNoise(t *testing.T) {
 }
 
 // Which values go to value files depends on what compressing them would make of them, whether the
-// run is compressed or not: merges compress what this one does not.
+// run is compressed or not: compactions compress what this one does not.
 func TestAdd_keepsLargeValuesThatShrinkInTables(t *testing.T) {
 	noise := make([]byte, 5<<20)
 	_, _ = rand.NewChaCha8([32]byte{2}).Read(noise)

@@ -10,10 +10,10 @@ import (
 
 // Cursor walks the entries of a superversion in key order, in both directions, within bounds.
 //
-// It merges the runs. The cursor of the run whose key comes next is the winner; as long as the rest
-// of the winner's leaf or block lies before every other run's key and within the bounds, entries
-// are taken from it without any comparison. That is nearly always so, because one run holds nearly
-// all data or runs do not interleave.
+// It compactions the runs. The cursor of the run whose key comes next is the winner; as long as the
+// rest of the winner's leaf or block lies before every other run's key and within the bounds,
+// entries are taken from it without any comparison. That is nearly always so, because one run holds
+// nearly all data or runs do not interleave.
 //
 // The zero Cursor must be initialised with Init, and not be copied then. It keeps its superversion
 // alive. Not safe for concurrent use. Keys and values are valid as long as the superversion is
@@ -28,7 +28,7 @@ type Cursor struct {
 	shared       int          // bytes that all keys within the bounds have in common
 	reading      table.Reading
 	scratch      *Scratch // of values that have to be decoded
-	all          bool     // yield what is deleted or expired, too: for merges
+	all          bool     // yield what is deleted or expired, too: for compactions
 	now          uint64   // by which entries have expired; 0 until the first that can
 	passing      passing  // what it skips at the moment
 	longest      passing  // the most that it has skipped in a row
@@ -77,10 +77,11 @@ func (c *Cursor) Narrow(limit int) {
 	}
 }
 
-// InitMerge makes c a cursor over all entries of the given runs of l, newest run first, that yields
-// whatever they say, values as they are stored: what merges read. What newer runs of l delete as
-// ranges is left out. It goes forwards only, and Value is for entries of which Entry was called.
-func (c *Cursor) InitMerge(l *Levels, runs []Run) {
+// InitCompaction makes c a cursor over all entries of the given runs of l, newest run first, that
+// yields whatever they say, values as they are stored: what compactions read. What newer runs of l
+// delete as ranges is left out. It goes forwards only, and Value is for entries of which Entry was
+// called.
+func (c *Cursor) InitCompaction(l *Levels, runs []Run) {
 	*c = Cursor{all: true, reading: table.ReadStored, snapshot: &Superversion{Levels: l}}
 	for i := range runs {
 		c.addRun(&runs[i])

@@ -231,13 +231,13 @@ func TestInitMerge_yieldsTheNewestEntryWhateverItSays(t *testing.T) {
 		for _, l := range slices.Backward(layers[from:to]) {
 			l.over(want)
 		}
-		for _, newer := range layers[:from] { // not merged, and what they delete is gone all the same
+		for _, newer := range layers[:from] { // not compacted, and what they delete is gone all the same
 			maps.DeleteFunc(want, func(key string, _ keyspace.Entry) bool {
 				return newer.deleted.Contains([]byte(key))
 			})
 		}
 		var c Cursor
-		c.InitMerge(s.Levels, runs[from:to])
+		c.InitCompaction(s.Levels, runs[from:to])
 		keys := slices.Sorted(maps.Keys(want))
 		for ok := c.First(); ok; {
 			if len(keys) == 0 || string(c.Key()) != keys[0] {
@@ -316,7 +316,7 @@ func TestOnly_keepsWhatNewerRunsDelete(t *testing.T) {
 		chosen := bottom.Tables[rng.IntN(len(bottom.Tables))].Meta
 		only := bottom.Only(func(meta *manifest.Table) bool { return meta == chosen })
 		var c Cursor
-		c.InitMerge(s.Levels, []Run{only})
+		c.InitCompaction(s.Levels, []Run{only})
 		n := 0
 		for ok := c.First(); ok; ok = c.Next() {
 			n++

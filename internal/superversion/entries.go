@@ -8,7 +8,7 @@ import (
 )
 
 // Entry returns what is stored for the current key, whatever it says. The cursor must be one for
-// merges.
+// compactions.
 func (c *Cursor) Entry() (keyspace.Entry, error) {
 	if err := c.winner.tab.Load(); err != nil {
 		return keyspace.Entry{}, err
@@ -18,7 +18,7 @@ func (c *Cursor) Entry() (keyspace.Entry, error) {
 
 // Whole returns the table that the current entry is in if that is the first of a block of which all
 // comes next, nothing is hidden, and all are puts that do not expire; else nil. The cursor must be
-// one for merges.
+// one for compactions.
 func (c *Cursor) Whole() *manifest.Table {
 	if s := c.winner; s.tab.Puts() && c.free == s.ahead(false) {
 		return s.run.Tables[s.at].Meta

@@ -20,8 +20,8 @@ type Sample struct {
 }
 
 // Sample yields puts, as they are stored, from many places of some runs of l, newest run first: of
-// what a merge of these would keep, so that nothing is seen of what it leaves out. It ends where
-// something cannot be read. Entries stay valid as long as l is reachable.
+// what a compaction of these would keep, so that nothing is seen of what it leaves out. It ends
+// where something cannot be read. Entries stay valid as long as l is reachable.
 func (l *Levels) Sample(runs []Run, what Sample) iter.Seq[keyspace.Entry] {
 	return func(yield func(keyspace.Entry) bool) {
 		lower := keyspace.AppendPrefix(nil, what.Bucket)
@@ -31,7 +31,7 @@ func (l *Levels) Sample(runs []Run, what Sample) iter.Seq[keyspace.Entry] {
 			return
 		}
 		var c Cursor
-		c.InitMerge(l, runs)
+		c.InitCompaction(l, runs)
 		var last []byte
 		for _, place := range places {
 			if last != nil && bytes.Compare(place, last) <= 0 {

@@ -61,8 +61,8 @@ func (c *Cursor) Leave() { c.at = c.count - 1 }
 // AddBlock appends a block of another table as it is, all of whose entries must be puts that do not
 // expire and whose keys must be above all others. It reports false, and has done nothing, if the
 // block is small, or if not enough has been added behind the last block that was copied to make a
-// block of its own: then its entries are to be added one by one, lest many merges leave many small
-// blocks.
+// block of its own: then its entries are to be added one by one, lest many compactions leave many
+// small blocks.
 func (w *Writer) AddBlock(b Block) (added bool, err error) {
 	if w.err != nil {
 		return false, w.err

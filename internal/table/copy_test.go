@@ -117,7 +117,7 @@ func TestAddBlock_addsItsKeysToTheFilter(t *testing.T) {
 	}
 }
 
-// Many merges that touch a few blocks each must not cut them into ever smaller ones.
+// Many compactions that touch a few blocks each must not cut them into ever smaller ones.
 func TestAddBlock_leavesNoSmallBlocks(t *testing.T) {
 	const seed = 1
 	rng := rand.New(rand.NewSource(seed))

@@ -46,7 +46,7 @@ type Cursor struct {
 	table     *Table
 	bounds    *Bounds // nil if there are none
 	err       error
-	loaded    bool // the values of the block are, which cursors for merges do on demand
+	loaded    bool // the values of the block are, which cursors for compactions do on demand
 	reading   Reading
 	above     bool // what is above the window is above the bounds
 	below     bool // what is below the window is below the bounds

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 )
 
 // wholeOf returns a table that is read as a whole, with entries of which the values are large.

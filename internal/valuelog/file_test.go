@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 )
 
 func TestFile_readsWhatWasWritten(t *testing.T) {

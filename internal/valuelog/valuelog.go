@@ -2,9 +2,9 @@
 // in key order, and reading them.
 //
 // A large value is written once, in the log segment of its commit, and tables hold a [Pointer] to
-// it. When too much of a segment is garbage, or its values lie too scattered for scans, a merge
-// writes the live ones with a [Writer] to a value file. A [File] reads the values of either. A
-// value file, with all integers little-endian, is
+// it. When too much of a segment is garbage, or its values lie too scattered for scans, a
+// compaction writes the live ones with a [Writer] to a value file. A [File] reads the values of
+// either. A value file, with all integers little-endian, is
 //
 //	 0  magic     "STOATVAL"
 //	 8  version   u32, 1

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 )
 
 func TestWriter_writesValuesBackToBack(t *testing.T) {

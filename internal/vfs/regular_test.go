@@ -5,8 +5,8 @@ import (
 	"io/fs"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/testing/symlink"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/symlink"
 )
 
 func TestIsRegular_tellsFilesFromFolders(t *testing.T) {

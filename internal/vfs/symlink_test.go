@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/testing/symlink"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/symlink"
 )
 
 // link makes a symbolic link to a file with a content, or to none, outside of the folder of the

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 )
 
 // scribble runs random transactions: some large, some written while they run, some abandoned. It

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/vfs/faultfs"
 )
 
 var errFault = errors.New("fault")

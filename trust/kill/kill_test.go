@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/tuned"
+	"github.com/stoatdb/stoat/internal/testing/tuned"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -25,8 +25,8 @@ var (
 )
 
 // TestKill_losesNothing kills a process that writes, at any moment: while it opens and recovers,
-// commits, flushes, merges or loads. Then the database must be in the state after some transaction,
-// none older than acknowledged, whether commits are synced or not: the system goes on.
+// commits, flushes, compactions or loads. Then the database must be in the state after some
+// transaction, none older than acknowledged, whether commits are synced or not: the system goes on.
 func TestKill_losesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*killSeed, 1))
 	var d *drill

@@ -18,7 +18,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/tuned"
+	"github.com/stoatdb/stoat/internal/testing/tuned"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 

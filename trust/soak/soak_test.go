@@ -14,7 +14,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
-	"github.com/stoatdb/stoat/internal/tuned"
+	"github.com/stoatdb/stoat/internal/testing/tuned"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -90,7 +90,7 @@ func (s setting) run(t *testing.T, dir string, d time.Duration) (transfers int64
 			*soakFor)
 	}
 	stats := db.Stats()
-	t.Logf("%d transfers, %d audits, %d flushes, %d merges", b.transfers.Load(), b.audits.Load(),
+	t.Logf("%d transfers, %d audits, %d flushes, %d compactions", b.transfers.Load(), b.audits.Load(),
 		stats.Flushes, stats.Merges)
 	db, err = tuned.Open(vfs.OS(), dir, &s.options, s.tuning)
 	if err != nil {

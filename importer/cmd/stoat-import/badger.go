@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/stoatdb/stoat/internal/intake"
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/intake"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // cacheBytes bounds what Badger keeps decoded, for blocks and for indexes.
@@ -98,7 +98,7 @@ func (s *badgerSource) findings() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s in this run had user metadata, which was left out",
-		meter.Counted(s.metas, "value"))}
+		progress.Counted(s.metas, "value"))}
 }
 
 func (s *badgerSource) read(ctx context.Context, job *intake.Job, add func(n int64)) error {

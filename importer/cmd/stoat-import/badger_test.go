@@ -11,8 +11,8 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/intake"
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/intake"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // badgerOptions returns the options of a small database.
@@ -104,7 +104,7 @@ func watched(t testing.TB, dir string) map[string]time.Time {
 	at := db.Position()
 	job, err := intake.Start(db, from.identity(), intake.Options{})
 	ok(t, err)
-	ok(t, readAll(t.Context(), from, job, meter.NewLine(nil, nil, "", 0)))
+	ok(t, readAll(t.Context(), from, job, progress.NewLine(nil, nil, "", 0)))
 	expires := map[string]time.Time{}
 	for change, err := range db.Watch(t.Context(), stoat.Range{Limit: 3}, at) {
 		if err != nil {

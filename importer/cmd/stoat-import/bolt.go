@@ -12,8 +12,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stoatdb/stoat/internal/bucketpath"
-	"github.com/stoatdb/stoat/internal/intake"
+	"github.com/stoatdb/stoat/internal/commands/bucketpath"
+	"github.com/stoatdb/stoat/internal/commands/intake"
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 )

@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/bucketpath"
-	"github.com/stoatdb/stoat/internal/intake"
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/bucketpath"
+	"github.com/stoatdb/stoat/internal/commands/intake"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // Exit codes, which are those of the command stoat.
@@ -186,7 +186,8 @@ func (o *options) settings() string {
 type source interface {
 	identity() intake.Source
 	size() int64 // bytes, about
-	// read writes what is behind the position of the job, and calls add with the bytes of each entry.
+	// read writes what is behind the position of the job, and calls add with the bytes of each
+	// entry.
 	read(ctx context.Context, job *intake.Job, add func(n int64)) error
 	findings() []string // when all is read
 	close() error
@@ -216,7 +217,7 @@ func (o *options) write(ctx context.Context, from source, stderr io.Writer) (*in
 		Bucket: o.bucket, Settings: o.settings(), Restart: o.restart, RecordsMax: o.recordsMax,
 	})
 	if err == nil {
-		line := meter.NewLine(terminal(stderr), time.Now, "import", from.size())
+		line := progress.NewLine(terminal(stderr), time.Now, "import", from.size())
 		line.Resume(job.Counts().Bytes)
 		err = readAll(ctx, from, job, line)
 		line.Finish()
@@ -231,7 +232,7 @@ func (o *options) write(ctx context.Context, from source, stderr io.Writer) (*in
 }
 
 // readAll does a job that has just started.
-func readAll(ctx context.Context, from source, job *intake.Job, line *meter.Line) error {
+func readAll(ctx context.Context, from source, job *intake.Job, line *progress.Line) error {
 	defer job.Rollback()
 	err := from.read(ctx, job, line.Add)
 	switch {

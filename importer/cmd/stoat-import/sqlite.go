@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/stoatdb/stoat/internal/intake"
-	"github.com/stoatdb/stoat/internal/meter"
+	"github.com/stoatdb/stoat/internal/commands/intake"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 	"modernc.org/sqlite"
 )
 
@@ -192,7 +192,7 @@ func (s *sqliteSource) list() error {
 	for _, kind := range []string{"view", "virtual"} {
 		if left[kind] > 0 && s.o.table == "" {
 			noun := map[string]string{"view": "view", "virtual": "virtual table"}[kind]
-			s.notes = append(s.notes, meter.Counted(left[kind], noun)+" left out")
+			s.notes = append(s.notes, progress.Counted(left[kind], noun)+" left out")
 		}
 	}
 	for _, t := range s.tables {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/bucketpath"
+	"github.com/stoatdb/stoat/internal/commands/bucketpath"
 )
 
 // builtin is a command of the shell itself.

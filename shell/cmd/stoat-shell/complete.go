@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/bucketpath"
+	"github.com/stoatdb/stoat/internal/commands/bucketpath"
 )
 
 // candidatesMax is how many candidates are listed.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoatdb/stoat/internal/bucketpath"
+	"github.com/stoatdb/stoat/internal/commands/bucketpath"
 )
 
 // shell runs lines. It is not safe for concurrent use.

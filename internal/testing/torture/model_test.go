@@ -1,0 +1,397 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
+	"github.com/stoatdb/stoat/internal/testing/model"
+	"github.com/stoatdb/stoat/internal/testing/torture/crash"
+	"github.com/stoatdb/stoat/internal/testing/tuned"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+var (
+	seedFlag      = flag.Uint64("seed", 0, "seed of the first random history; 0 draws one")
+	historiesFlag = flag.Int("histories", 60, "number of random histories; -short runs a quarter")
+)
+
+// TestModel_randomHistories runs random histories against the database and the model at once.
+func TestModel_randomHistories(t *testing.T) {
+	t.Parallel()
+	seed, histories := *seedFlag, *historiesFlag
+	if seed == 0 {
+		seed = rand.Uint64()>>16 + 1
+	}
+	if testing.Short() {
+		histories = max(1, histories/4)
+	}
+	seen := newKept()
+	for i := range uint64(histories) {
+		if err := runHistory(seed+i, seen.logger()); err != nil {
+			t.Fatalf("again with go test "+
+				"./internal/testing/torture -run TestModel_randomHistories -seed %d "+
+				"-histories 1: %v", seed+i, err)
+		}
+	}
+	if histories > 10 {
+		seen.check(t)
+	}
+}
+
+// history is one run of the database beside the model.
+type history struct {
+	*player
+	fs        vfs.FS
+	db        *stoat.DB
+	ref       *model.DB
+	logger    *slog.Logger
+	snapshots []snapshot
+}
+
+// snapshot is a read transaction that is held open while writing goes on.
+type snapshot struct {
+	tx  *stoat.Tx
+	ref *model.Bucket
+}
+
+func runHistory(seed uint64, logger *slog.Logger) error {
+	clock := model.NewClock()
+	h := &history{
+		player: newPlayer(seed, clock), fs: memfs.New(), ref: model.New(clock), logger: logger,
+	}
+	if err := h.open(); err != nil {
+		return err
+	}
+	for step := range 40 + h.rng.IntN(100) {
+		if err := h.step(); err != nil {
+			return fmt.Errorf("step %d: %w", step, err)
+		}
+	}
+	if err := h.reopen(); err != nil {
+		return fmt.Errorf("at the end: %w", err)
+	}
+	return h.db.Close()
+}
+
+// open opens the database with random options and sizes so small that everything happens often.
+func (h *history) open() (err error) {
+	options := randomOptions(h.rng)
+	options.Logger = h.logger
+	h.db, err = tuned.Open(h.fs, "db", options, randomTuning(h.rng, h.clock))
+	if err != nil {
+		return err
+	}
+	return h.compare()
+}
+
+func randomOptions(rng *rand.Rand) *stoat.Options {
+	return &stoat.Options{
+		Sync:        stoat.SyncMode(rng.IntN(2)),
+		Compression: stoat.Compression(rng.IntN(3)),
+		MemoryLimit: int64(rng.IntN(2)) * 64 << 10,
+		// All values in tables, large ones as by default, or those of 64 bytes and more elsewhere.
+		ValueThreshold: []int{-1, 0, 64, 64}[rng.IntN(4)],
+	}
+}
+
+func randomTuning(rng *rand.Rand, clock *model.Clock) engine.Tuning {
+	memtable := int64(1 << (10 + rng.IntN(8)))
+	return engine.Tuning{
+		MemtableBytes: memtable,
+		SpillBytes:    memtable / 2 * int64(rng.IntN(2)), // 0 is the default, which is rarer
+		TableBytes:    1 << (10 + rng.IntN(7)),
+		BlockBytes:    1 << (6 + rng.IntN(8)),
+		SampleBytes:   1 << (8 + rng.IntN(8)),
+		ValueBytes:    1 << (8 + rng.IntN(8)),
+		Garbage:       int64(rng.IntN(2)), // 1 byte, or so much that there is never too much
+		DeferredBytes: int64(rng.IntN(2)) * 200,
+		CloseBytes:    int64(rng.IntN(2)) * 500,
+		YoungRuns:     1 + rng.IntN(4),
+		OwnRuns:       1 + rng.IntN(4),
+		JournalBytes:  1 << (6 + rng.IntN(8)),
+		Passed:        1 + rng.IntN(8)*rng.IntN(2),
+		IdleAfter:     time.Duration(1 + rng.IntN(2)*int(time.Second)),
+		Now:           clock.Now,
+	}
+}
+
+// step does one random thing.
+func (h *history) step() error {
+	switch op := h.rng.IntN(100); {
+	case op < 55:
+		return h.update()
+	case op < 70:
+		return h.view()
+	case op < 78:
+		return h.hold()
+	case op < 88:
+		return h.look()
+	case op < 91:
+		return h.load()
+	case op < 94:
+		return h.db.Flush()
+	case op < 95:
+		return h.db.Compact(context.Background())
+	case op < 96:
+		return h.db.Sync()
+	case op < 97:
+		h.wait()
+		return nil
+	case op < 98:
+		return h.compare()
+	}
+	return h.reopen()
+}
+
+var errAborted = errors.New("aborted by the test")
+
+// update runs a write transaction and commits it, or rolls it back in one of two ways.
+func (h *history) update() error {
+	n := 1 + h.rng.IntN(8)
+	if h.chance(5) {
+		n = 200
+	}
+	switch {
+	case h.chance(8):
+		tx, err := h.db.Begin(true)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		return h.write(twin{tx, h.ref.Begin().Root()}, n)
+	case h.chance(8):
+		err := h.db.Update(func(tx *stoat.Tx) error {
+			if err := h.write(twin{tx, h.ref.Begin().Root()}, n); err != nil {
+				return err
+			}
+			return errAborted
+		})
+		if errors.Is(err, errAborted) {
+			return nil
+		}
+		return err
+	}
+	ref, much := h.ref.Begin(), h.long && h.chance(20)
+	err := h.db.Update(func(tx *stoat.Tx) error {
+		root := twin{tx, ref.Root()}
+		if much {
+			return errors.Join(h.writeMuch(root), h.write(root, n))
+		}
+		return h.write(root, n)
+	})
+	if err == nil {
+		ref.Commit()
+	}
+	return err
+}
+
+func (h *history) view() error {
+	return h.db.View(func(tx *stoat.Tx) error {
+		return h.read(twin{tx, h.ref.Root()}, 1+h.rng.IntN(10))
+	})
+}
+
+// hold opens a snapshot to look at later.
+func (h *history) hold() error {
+	if len(h.snapshots) == 6 {
+		return nil
+	}
+	tx, err := h.db.Begin(false)
+	h.snapshots = append(h.snapshots, snapshot{tx, h.ref.Root()})
+	return err
+}
+
+// look reads in a held snapshot, and perhaps ends it.
+func (h *history) look() error {
+	if len(h.snapshots) == 0 {
+		return nil
+	}
+	i := h.rng.IntN(len(h.snapshots))
+	s := h.snapshots[i]
+	if err := h.read(twin{s.tx, s.ref}, 5); err != nil {
+		return fmt.Errorf("in an older snapshot: %w", err)
+	}
+	if !h.chance(3) {
+		return nil
+	}
+	h.snapshots = append(h.snapshots[:i], h.snapshots[i+1:]...)
+	return s.finish()
+}
+
+// finish compares all of a snapshot and ends it.
+func (s snapshot) finish() error {
+	got, err := dump(s.tx)
+	if err != nil {
+		return err
+	}
+	if d := model.Diff(got, s.ref); d != "" {
+		return fmt.Errorf("an older snapshot: %s", d)
+	}
+	return s.tx.Rollback()
+}
+
+// compare compares everything that is committed.
+func (h *history) compare() error {
+	got, err := dumpDB(h.db)
+	if err != nil {
+		return err
+	}
+	if d := model.Diff(got, h.ref.Root()); d != "" {
+		return errors.New(d)
+	}
+	return nil
+}
+
+// reopen closes the database, looks at all snapshots, which outlive it, and opens it again.
+func (h *history) reopen() error {
+	if err := h.compare(); err != nil {
+		return err
+	}
+	if err := h.db.Close(); err != nil {
+		return err
+	}
+	if err := clean(h.fs); err != nil {
+		return err
+	}
+	for _, s := range h.snapshots {
+		if err := s.finish(); err != nil {
+			return fmt.Errorf("after Close: %w", err)
+		}
+	}
+	h.snapshots = nil
+	if err := h.open(); err != nil {
+		return fmt.Errorf("reopen: %w", err)
+	}
+	return nil
+}
+
+// TestModel_readersSeeCommittedStates runs readers beside a writer: each snapshot must be a state
+// that was newest at some moment while it was taken.
+func TestModel_readersSeeCommittedStates(t *testing.T) {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	rng := rand.New(rand.NewPCG(seed, 2))
+	line := newTimeline()
+	db, err := tuned.Open(memfs.New(), "db", randomOptions(rng), randomTuning(rng, line.clock))
+	ok(t, err)
+	stop := startReaders(t, db, line)
+	p := newPlayer(seed, line.clock)
+	for range 300 {
+		if err := playCommit(db, line, p); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+			break
+		}
+	}
+	if stop(); t.Failed() {
+		t.Logf("the seed is %d", seed)
+	}
+	ok(t, db.Close())
+}
+
+// TestModel_readersSeeCommittedStatesOfManyWriters is that beside several writers, some of whose
+// transactions go to tables while others wait for a sync of the log.
+func TestModel_readersSeeCommittedStatesOfManyWriters(t *testing.T) {
+	r := &runner{
+		workload: workload{name: "parallel", options: outside, tuning: unspilled},
+		line:     newTimeline(),
+		tolerate: func(err error) error { return err },
+	}
+	r.fs = faultfs.New(memfs.New(), func(op faultfs.Op) error {
+		if op.Kind == faultfs.Sync && strings.HasSuffix(op.Name, ".log") {
+			letOthersRun()
+		}
+		return nil
+	})
+	ok(t, r.open())
+	stop := startReaders(t, r.db, r.line)
+	err := times(3, func(int) error { return parallelSpills(r) })
+	stop()
+	ok(t, err)
+	ok(t, r.close())
+}
+
+// startReaders starts goroutines that read until stop is called, which waits for them.
+func startReaders(t *testing.T, db *stoat.DB, line *timeline) (stop func()) {
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if err := readOnce(db, line); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	return func() {
+		close(done)
+		readers.Wait()
+	}
+}
+
+// letOthersRun makes a sync of the log take long, so that other transactions come meanwhile.
+func letOthersRun() {
+	for range 10_000 {
+		runtime.Gosched()
+	}
+}
+
+// readOnce takes a snapshot and checks that it is a state of its time. If time passes meanwhile,
+// there is no saying what is in it.
+func readOnce(db *stoat.DB, line *timeline) error {
+	clock := line.clock.Stopped()
+	p := line.Promised(crash.All)
+	tx, err := db.Begin(false)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	p.Newest = line.Begun()
+	got, err := dump(tx)
+	if err != nil {
+		return err
+	}
+	if !line.clock.Now().Equal(clock.Now()) {
+		return nil
+	}
+	_, err = line.match(got, p, clock)
+	return err
+}
+
+// playCommit commits one random transaction and notes it in the timeline.
+func playCommit(db *stoat.DB, line *timeline, p *player) error {
+	var commit int
+	err := db.Update(func(tx *stoat.Tx) error {
+		next := line.Newest().Clone()
+		if err := p.write(twin{tx, next}, 1+p.rng.IntN(6)); err != nil {
+			return err
+		}
+		commit = line.Commit(next)
+		return nil
+	})
+	if err == nil {
+		line.Ack(commit, false)
+	}
+	return err
+}

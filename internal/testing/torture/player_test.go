@@ -1,0 +1,311 @@
+package torture
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/testing/model"
+)
+
+// player makes random operations on twins. The same seed makes the same operations.
+type player struct {
+	rng   *rand.Rand
+	clock *model.Clock // moved on between operations
+	keys  int          // how many different keys there are
+	long  bool         // now and then, a value of tens of kilobytes
+
+	loaded int // keys so far that were loaded beyond all others
+
+	asked string                  // the key that was made last
+	wrote func(key, value string) // called with each value, and the key it is for; may be nil
+}
+
+func newPlayer(seed uint64, clock *model.Clock) *player {
+	p := &player{rng: rand.New(rand.NewPCG(seed, 1)), clock: clock}
+	p.keys = 1 << (2 + p.rng.IntN(9))
+	p.long = p.rng.IntN(4) == 0
+	return p
+}
+
+// chance is true once in n times.
+func (p *player) chance(n int) bool { return p.rng.IntN(n) == 0 }
+
+// key returns one of p.keys keys of many shapes: short, little-endian, with long common prefixes,
+// with 0x00 and 0xFF at the ends, and a few long ones.
+func (p *player) key() string {
+	p.asked = p.newKey()
+	return p.asked
+}
+
+func (p *player) newKey() string {
+	n := p.rng.IntN(p.keys)
+	switch n % 8 {
+	case 0:
+		return string(binary.LittleEndian.AppendUint64(nil, uint64(n)))
+	case 1:
+		return string(binary.BigEndian.AppendUint64(nil, uint64(n)))
+	case 2:
+		return fmt.Sprintf("a long common prefix/and then some/%d", n)
+	case 3:
+		return string([]byte{0xFF, 0xFF, byte(n), byte(n >> 8)})
+	case 4:
+		return string([]byte{byte(n >> 3), 0})
+	case 5:
+		return strings.Repeat("\x00", 1+n%5) + fmt.Sprint(n)
+	case 6:
+		return strings.Repeat("x", 1+n*n%400)
+	}
+	return fmt.Sprint(n)
+}
+
+// value returns a value that may compress well or not at all.
+func (p *player) value() string {
+	value := p.newValue()
+	p.note(p.asked, value)
+	return value
+}
+
+func (p *player) note(key, value string) {
+	if p.wrote != nil {
+		p.wrote(key, value)
+	}
+}
+
+func (p *player) newValue() string {
+	if p.chance(3) {
+		return p.event("login")
+	}
+	var size int
+	switch n := p.rng.IntN(100); {
+	case n < 8:
+		return ""
+	case n < 65:
+		size = 1 + p.rng.IntN(30)
+	case n < 95:
+		size = 30 + p.rng.IntN(400)
+	case n < 99 || !p.long:
+		size = 500 + p.rng.IntN(5000)
+	default:
+		size = 10_000 + p.rng.IntN(60_000)
+	}
+	if p.chance(2) {
+		return strings.Repeat(string(rune('a'+p.rng.IntN(26)))+"bc", size/3+1)[:size]
+	}
+	value := make([]byte, 0, size+8)
+	for len(value) < size {
+		value = binary.LittleEndian.AppendUint64(value, p.rng.Uint64())
+	}
+	return string(value[:size])
+}
+
+// event returns a value that has much in common with others of its kind.
+func (p *player) event(kind string) string {
+	return fmt.Sprintf(`{"kind":%q,"id":"%016x","count":%d,"text":%q}`, kind, p.rng.Uint64(),
+		p.rng.IntN(1000), strings.Repeat("again ", p.rng.IntN(9)))
+}
+
+// name returns one of a few bucket names.
+func (p *player) name() string { return string(rune('a' + p.rng.IntN(4))) }
+
+// pick returns a bucket that exists, most often the root.
+func (p *player) pick(root twin) (twin, error) {
+	at := root
+	for range 3 {
+		if p.chance(2) {
+			break
+		}
+		child, ok, err := at.child(p.name())
+		if err != nil {
+			return at, err
+		}
+		if !ok {
+			break
+		}
+		at = child
+	}
+	return at, nil
+}
+
+// write does n random operations, reads among them, in a writable transaction.
+func (p *player) write(root twin, n int) error {
+	for range n {
+		t, err := p.pick(root)
+		if err != nil {
+			return err
+		}
+		switch op := p.rng.IntN(100); {
+		case op < 40:
+			err = t.put(p.key(), p.value())
+		case op < 50:
+			err = t.putTTL(p.key(), p.value(), p.ttl())
+		case op < 67:
+			err = t.delete(p.key())
+		case op < 70:
+			err = p.deleteRanges(t)
+		case op < 72:
+			p.wait()
+		case op < 78:
+			err = p.swap(t)
+		case op < 84:
+			_, err = t.create(p.name())
+		case op < 86:
+			err = t.drop(p.name())
+		case op < 88:
+			err = p.move(root, t)
+		case op < 90:
+			err = t.sequence(uint64(max(0, p.rng.IntN(60)-50)))
+		default:
+			err = p.readOne(t, func() error { return p.disturb(t) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeMuch writes so much that a transaction does not wait for its end with the log.
+func (p *player) writeMuch(t twin) error {
+	block := make([]byte, 0, 16<<10)
+	for len(block) < cap(block) {
+		block = binary.LittleEndian.AppendUint64(block, p.rng.Uint64())
+	}
+	for range 45 {
+		p.rng.Shuffle(8, func(i, j int) { block[i], block[j] = block[j], block[i] })
+		key := fmt.Sprint("much", p.rng.IntN(60))
+		p.note(key, string(block))
+		if err := t.put(key, string(block)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ttl returns a time to live that passes soon, or late, or not at all.
+func (p *player) ttl() time.Duration {
+	switch p.rng.IntN(4) {
+	case 0:
+		return time.Duration(1 + p.rng.Int64N(int64(3*time.Millisecond)))
+	case 1:
+		return time.Hour
+	}
+	return time.Duration(1+p.rng.IntN(100)) * time.Millisecond
+}
+
+// wait lets time pass.
+func (p *player) wait() { p.clock.Advance(time.Duration(1+p.rng.IntN(20)) * time.Millisecond) }
+
+// deleteRanges deletes a range, or now and then many small ones.
+func (p *player) deleteRanges(t twin) error {
+	if !p.chance(4) {
+		return t.deleteRange(p.deletedRange())
+	}
+	for range 1 + p.rng.IntN(40) {
+		key := p.key()
+		r := stoat.Range{Start: []byte(key), End: []byte(key + "\xff")}
+		if p.chance(2) {
+			r.End = []byte(key + "\x00")
+		}
+		if err := t.deleteRange(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deletedRange returns a range to delete: most often of few keys, and sometimes all.
+func (p *player) deletedRange() stoat.Range {
+	if p.chance(3) {
+		return p.scanRange()
+	}
+	key := p.key()
+	r := stoat.Range{Start: []byte(key), End: []byte(key[:1] + "\xff"), Reverse: p.chance(2)}
+	if p.chance(2) {
+		r.Limit = 1 + p.rng.IntN(5)
+	}
+	return r
+}
+
+// swap compares and swaps, half of the time with the right old value.
+func (p *player) swap(t twin) error {
+	key, old, absent := p.key(), p.value(), false
+	if p.chance(2) {
+		var ok bool
+		old, ok = t.ref.Get(key)
+		absent = !ok
+	}
+	return t.swap(key, old, p.value(), absent, p.chance(3))
+}
+
+// move moves or renames a bucket.
+func (p *player) move(root, from twin) error {
+	to, err := p.pick(root)
+	if err != nil || p.chance(2) {
+		to = from
+	}
+	return errors.Join(err, from.move(p.name(), to, p.name()))
+}
+
+// disturb now and then writes to a bucket that is being read.
+func (p *player) disturb(t twin) error {
+	switch {
+	case p.chance(8):
+		return t.put(p.key(), p.value())
+	case p.chance(8):
+		return t.delete(p.key())
+	case p.chance(16):
+		return t.deleteRange(p.deletedRange())
+	}
+	return nil
+}
+
+// read does n random reads in a transaction that does not write.
+func (p *player) read(root twin, n int) error {
+	for range n {
+		t, err := p.pick(root)
+		if err == nil {
+			err = p.readOne(t, func() error { return nil })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readOne does one random read and calls meanwhile between its steps.
+func (p *player) readOne(t twin, meanwhile func() error) error {
+	switch op := p.rng.IntN(10); {
+	case op < 1:
+		return t.ttl(p.key())
+	case op < 5:
+		return t.get(p.key())
+	case op < 7:
+		return t.scan(p.scanRange(), meanwhile)
+	case op < 9:
+		return t.walk(p.rng, 1+p.rng.IntN(30), p.key, meanwhile)
+	}
+	return t.buckets()
+}
+
+func (p *player) scanRange() stoat.Range {
+	r := stoat.Range{Reverse: p.chance(2)}
+	if !p.chance(3) {
+		r.Start = []byte(p.key())
+	}
+	if !p.chance(3) {
+		r.End = []byte(p.key())
+	}
+	if p.chance(3) {
+		r = stoat.Prefix([]byte(p.key())[:1])
+	}
+	if p.chance(3) {
+		r.Limit = 1 + p.rng.IntN(10)
+	}
+	return r
+}

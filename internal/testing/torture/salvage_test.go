@@ -1,0 +1,361 @@
+package torture
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/testing/model"
+	"github.com/stoatdb/stoat/internal/testing/tuned"
+	"github.com/stoatdb/stoat/internal/tools/salvage"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/vfs/memfs"
+)
+
+// past is all that a database has ever held.
+type past struct {
+	values map[string]bool // by path, key and value: those that were committed
+	wrote  map[string]bool // by key and value: all, in whatever bucket, committed or not
+	// held is what was committed to each bucket, whatever its path was, by key and value.
+	held map[*model.Bucket]map[string]bool
+}
+
+func newPast() *past {
+	return &past{
+		make(map[string]bool), make(map[string]bool), make(map[*model.Bucket]map[string]bool),
+	}
+}
+
+// pair names a key with its value.
+func pair(key, value string) string { return fmt.Sprintf("%q=%q", key, value) }
+
+// note adds what a bucket holds now.
+func (p *past) note(path string, b *model.Bucket) {
+	held := p.held[b.Origin()]
+	if held == nil {
+		held = make(map[string]bool)
+		p.held[b.Origin()] = held
+	}
+	for _, e := range b.Scan("", "", false, 0) {
+		held[pair(e.Key, e.Value)] = true
+		p.values[path+pair(e.Key, e.Value)] = true
+		p.wrote[pair(e.Key, e.Value)] = true
+	}
+	for _, name := range b.Buckets() {
+		p.note(path+name+"/", b.Bucket(name))
+	}
+}
+
+// played is a database that was used for a while, and closed or killed.
+type played struct {
+	disk   *memfs.FS
+	clock  *model.Clock
+	past   *past
+	newest *model.Bucket
+	loose  bool // transactions wrote to tables before their end
+}
+
+// playPast makes a random database in the folder "db".
+func playPast(seed uint64) (*played, error) {
+	clock := model.NewClock()
+	disk := memfs.New()
+	h := &history{
+		player: newPlayer(seed, clock), fs: disk, ref: model.New(clock),
+		logger: slog.New(slog.DiscardHandler),
+	}
+	tuning := randomTuning(h.rng, clock)
+	tuning.SpillBytes = 1 << 30
+	db, err := tuned.Open(disk, "db", randomOptions(h.rng), tuning)
+	if err != nil {
+		return nil, err
+	}
+	h.db = db
+	made := &played{clock: clock, past: newPast(), loose: seed%2 == 0}
+	h.wrote = func(key, value string) { made.past.wrote[pair(key, value)] = true }
+	for step := range 30 + h.rng.IntN(60) {
+		before := h.ref.Root()
+		if err := made.step(h); err != nil {
+			return nil, fmt.Errorf("step %d: %w", step, err)
+		}
+		if h.ref.Root() != before {
+			made.past.note("/", h.ref.Root())
+		}
+	}
+	killed := h.chance(2)
+	if killed {
+		disk = disk.CrashKeepAll()
+	}
+	for _, s := range h.snapshots {
+		if err := s.tx.Rollback(); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.db.Close(); err != nil {
+		return nil, err
+	}
+	made.disk, made.newest = disk, h.ref.Root().By(clock.Stopped())
+	return made, nil
+}
+
+// step does one random thing. Unless loose, no transaction writes to tables.
+func (p *played) step(h *history) error {
+	if p.loose {
+		return h.step()
+	}
+	switch op := h.rng.IntN(20); {
+	case op < 15:
+		return h.update()
+	case op < 18:
+		return h.db.Flush()
+	case op < 19:
+		return h.db.Compact(context.Background())
+	}
+	h.wait()
+	return nil
+}
+
+// salvageSizes are so small that the new database has several of everything.
+func salvageSizes() salvage.Sizes {
+	return salvage.Sizes{TableBytes: 8 << 10, BlockBytes: 512, Sample: 2 << 10, Separate: 256,
+		FileBytes: 4 << 10}
+}
+
+// salvaged salvages "db" to "new" and returns what is in it.
+func (p *played) salvaged(fs vfs.FS) (*stoat.SalvageReport, *model.Bucket, error) {
+	report, err := tuned.Salvage(context.Background(), fs, "db", "new", salvageSizes())
+	if err != nil {
+		return nil, nil, err
+	}
+	db, err := tuned.Open(fs, "new", nil, engine.Tuning{Now: p.clock.Now})
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := dumpDB(db)
+	if err == nil {
+		err = idIsNew(db)
+	}
+	return report, all, errors.Join(err, db.Close())
+}
+
+// idIsNew checks that a bucket created in the database is empty.
+func idIsNew(db *stoat.DB) error {
+	return db.Update(func(tx *stoat.Tx) error {
+		b, err := tx.CreateBucket([]byte("a bucket of another name"))
+		if err != nil {
+			return err
+		}
+		all := &model.Bucket{}
+		if err := fill(all, b); err != nil {
+			return err
+		}
+		if d := model.Diff(all, &model.Bucket{}); d != "" {
+			return fmt.Errorf("in a new bucket: %s", d)
+		}
+		return tx.DeleteBucket([]byte("a bucket of another name"))
+	})
+}
+
+func TestSalvage_copiesWhatIsNotDamaged(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()>>16 + 1
+	for i := range uint64(8) {
+		p, err := playPast(seed + i)
+		ok(t, err)
+		before := filesIn(t, p.disk, "db")
+		report, got, err := p.salvaged(p.disk)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed+i, err)
+		}
+		if d := model.Diff(got, p.newest); d != "" {
+			t.Fatalf("seed %d: %s", seed+i, d)
+		}
+		if report.Lost() || len(report.Problems) > 0 {
+			t.Fatalf("seed %d: the report is %+v", seed+i, report)
+		}
+		if !slices.EqualFunc(before, filesIn(t, p.disk, "db"), named.equal) {
+			t.Fatalf("seed %d: the source has changed", seed+i)
+		}
+	}
+}
+
+// named is a file.
+type named struct {
+	name string
+	data []byte
+}
+
+func (n named) equal(m named) bool { return n.name == m.name && bytes.Equal(n.data, m.data) }
+
+// filesIn returns all files of a folder but the lock.
+func filesIn(t testing.TB, fs vfs.FS, dir string) (all []named) {
+	t.Helper()
+	names, err := fs.List(dir)
+	ok(t, err)
+	for _, name := range names {
+		if name == "LOCK" {
+			continue
+		}
+		f, err := fs.Open(filepath.Join(dir, name))
+		ok(t, err)
+		size, err := f.Size()
+		ok(t, err)
+		data := make([]byte, size)
+		if size > 0 {
+			_, err = f.ReadAt(data, 0)
+			ok(t, err)
+		}
+		ok(t, f.Close())
+		all = append(all, named{name, data})
+	}
+	return all
+}
+
+// exchange gives a file another content, or removes it if that is nil.
+func exchange(t testing.TB, fs vfs.FS, name string, data []byte) {
+	t.Helper()
+	ok(t, fs.Remove(name))
+	if data == nil {
+		return
+	}
+	f, err := fs.Create(name)
+	ok(t, err)
+	_, err = f.WriteAt(data, 0)
+	ok(t, err)
+	ok(t, f.Close())
+}
+
+// damage damages a file at random. It reports whether what is left may look like what a crash
+// leaves, so that nobody can tell.
+func damage(rng *rand.Rand, f named) (data []byte, what string, excused bool) {
+	journal := strings.HasPrefix(f.name, "MANIFEST") || strings.HasSuffix(f.name, ".log")
+	data = bytes.Clone(f.data)
+	if len(data) == 0 {
+		return nil, "removed", journal
+	}
+	switch rng.IntN(6) {
+	case 0:
+		return nil, "removed", journal
+	case 1:
+		n := rng.IntN(len(data))
+		return data[:n], fmt.Sprint("cut to ", n), journal
+	case 2:
+		at := rng.IntN(len(data))
+		n := min(len(data)-at, 1+rng.IntN(600))
+		clear(data[at : at+n])
+		return data, fmt.Sprintf("zeros at %d to %d", at, at+n), journal
+	case 3:
+		for range 5 {
+			data[rng.IntN(len(data))] ^= byte(1 + rng.IntN(255))
+		}
+		return data, "5 bytes flipped", false
+	}
+	at := rng.IntN(len(data))
+	data[at] ^= byte(1 + rng.IntN(255))
+	return data, fmt.Sprint("flipped at ", at), false
+}
+
+func TestSalvage_ofDamagedDatabasesReturnsNothingWrong(t *testing.T) {
+	t.Parallel()
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()>>16 + 1
+	}
+	n := 0
+	for i := range uint64(6) {
+		p, err := playPast(seed + i)
+		ok(t, err)
+		rng := rand.New(rand.NewPCG(seed+i, 7))
+		for range 20 {
+			disk := p.disk.CrashKeepAll()
+			files := filesIn(t, disk, "db")
+			var what []string
+			excused := false
+			for range 1 + rng.IntN(3)*rng.IntN(2) {
+				f := files[rng.IntN(len(files))]
+				data, how, may := damage(rng, f)
+				exchange(t, disk, filepath.Join("db", f.name), data)
+				what, excused = append(what, f.name+" "+how), excused || may
+				files = filesIn(t, disk, "db")
+				n++
+				if len(files) == 0 {
+					break
+				}
+			}
+			if err := p.checkDamaged(disk, excused); err != nil {
+				t.Fatalf("-seed %d, history %d: %v: %v", seed, i, what, err)
+			}
+		}
+	}
+	t.Logf("trust: %d damaged files", n)
+}
+
+// checkDamaged salvages what was damaged and checks what comes out.
+func (p *played) checkDamaged(disk vfs.FS, excused bool) error {
+	report, got, err := p.salvaged(disk)
+	if err != nil {
+		if left, _ := disk.List("new"); len(left) > 0 {
+			return fmt.Errorf("%q stay after %w", left, err)
+		}
+		if errors.Is(err, stoat.ErrCorrupt) && strings.Contains(err.Error(), "no file has a header") ||
+			strings.Contains(err.Error(), "no file of a database") {
+			return nil
+		}
+		return err
+	}
+	v := newVerdict(got, report)
+	if err := p.past.has("/", got, p.newest, p.loose, v.mixed); err != nil {
+		return fmt.Errorf("%w; the report: %v", err, report)
+	}
+	if !report.Lost() && len(report.Problems) == 0 && !excused {
+		if d := model.Diff(got, p.newest); d != "" {
+			return fmt.Errorf("without a word in the report: %s", d)
+		}
+	}
+	if excused || report.Older || report.MoreRanges+report.MoreProblems > 0 {
+		return nil
+	}
+	if err := v.isNewest(nil, got, p.newest); err != nil {
+		return fmt.Errorf("%w; the report: %+v", err, report)
+	}
+	return nil
+}
+
+// has returns an error unless each key of a bucket has a value that it once had: at that path or,
+// as buckets move, in the bucket that is there last, which is nil if none is. If loose, it may be
+// one that was replaced in the same transaction, or was never committed. If mixed, what is left of
+// the buckets' names is from different moments, and a path may lead to where it never led.
+func (p *past) has(path string, b, last *model.Bucket, loose, mixed bool) error {
+	var held map[string]bool
+	if last != nil {
+		held = p.held[last.Origin()]
+	}
+	for _, e := range b.Scan("", "", false, 0) {
+		known := p.values[path+pair(e.Key, e.Value)] || held[pair(e.Key, e.Value)]
+		if loose || mixed && path != "/" || strings.HasPrefix(path, "/lost-") {
+			known = p.wrote[pair(e.Key, e.Value)]
+		}
+		if !known {
+			return fmt.Errorf("%s%q has a value that it never had, of %d bytes", path, e.Key,
+				len(e.Value))
+		}
+	}
+	for _, name := range b.Buckets() {
+		var below *model.Bucket
+		if last != nil {
+			below = last.Bucket(name)
+		}
+		if err := p.has(path+name+"/", b.Bucket(name), below, loose, mixed); err != nil {
+			return err
+		}
+	}
+	return nil
+}

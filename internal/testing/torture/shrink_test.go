@@ -1,0 +1,193 @@
+package torture
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/testing/model"
+)
+
+// shrinkTries bounds how often a plan is played to make it smaller.
+const shrinkTries = 2000
+
+// shrinker makes plans smaller as long as they fail.
+type shrinker struct {
+	fails func(p plan) bool
+	tries int
+}
+
+// shrink returns a part of p, with simpler actions, that fails too. It takes out chunks of actions,
+// smaller and smaller ones, and then makes actions simpler, one at a time, until nothing can be
+// taken away or fails has been called often enough. p must fail.
+func shrink(p plan, fails func(p plan) bool) plan {
+	s := &shrinker{fails, shrinkTries}
+	for {
+		before := p
+		p = s.rename(s.simplify(s.cut(p)))
+		if slices.Equal(p, before) || s.tries <= 0 {
+			return p
+		}
+	}
+}
+
+// try returns whether a smaller plan fails.
+func (s *shrinker) try(p plan) bool {
+	s.tries--
+	return s.tries >= 0 && s.fails(p)
+}
+
+// cut takes out chunks.
+func (s *shrinker) cut(p plan) plan {
+	for size := len(p) / 2; size > 0; size /= 2 {
+		for from := len(p) - size; from >= 0; from -= size {
+			rest := append(slices.Clone(p[:from]), p[from+size:]...)
+			if s.try(rest) {
+				p = rest
+				from = min(from, len(p))
+			}
+		}
+	}
+	return p
+}
+
+// simplify makes single actions simpler.
+func (s *shrinker) simplify(p plan) plan {
+	for i := range p {
+		for again := true; again; {
+			again = false
+			for _, simpler := range p[i].simpler() {
+				next := slices.Clone(p)
+				next[i] = simpler
+				if s.try(next) {
+					p, again = next, true
+					break
+				}
+			}
+		}
+	}
+	return p
+}
+
+// rename gives keys short names, and moves what is in a bucket to the root, wherever they occur.
+func (s *shrinker) rename(p plan) plan {
+	for i, a := range p {
+		if a.in != "" {
+			p = s.replace(p, func(b *action) {
+				if b.in == a.in {
+					b.in = ""
+				}
+			})
+		}
+		if len(a.key) > 2 {
+			p = s.replace(p, func(b *action) {
+				if b.key == a.key {
+					b.key = fmt.Sprintf("%c%c", 'a'+i/26%26, 'a'+i%26)
+				}
+			})
+		}
+	}
+	return p
+}
+
+// replace tries to change all actions at once.
+func (s *shrinker) replace(p plan, change func(a *action)) plan {
+	next := slices.Clone(p)
+	for i := range next {
+		change(&next[i])
+	}
+	if s.try(next) {
+		return next
+	}
+	return p
+}
+
+// simpler returns actions of the same verb that are simpler than a, the simplest first.
+func (a action) simpler() (all []action) {
+	add := func(change func(a *action)) {
+		b := a
+		if change(&b); b != a {
+			all = append(all, b)
+		}
+	}
+	add(func(a *action) { a.value = payload{} })
+	add(func(a *action) { a.in = "" })
+	add(func(a *action) { a.reader = 0 })
+	add(func(a *action) { a.reverse = false })
+	add(func(a *action) { a.end = "" })
+	add(func(a *action) { a.n = 0 })
+	add(func(a *action) { a.n /= 2 })
+	add(func(a *action) { a.n = max(a.n-1, 0) })
+	add(func(a *action) { a.value.size /= 2 })
+	add(func(a *action) { a.value.size = max(a.value.size-1, 0) })
+	add(func(a *action) { a.value.seed = 0 })
+	add(func(a *action) { a.key = a.key[:len(a.key)/2] })
+	return all
+}
+
+// forgetful is a reference that lies: from a flush on, it has not what is large.
+type forgetful struct {
+	*reference
+	flushed bool
+}
+
+func (f *forgetful) keepUp(verb string) error {
+	f.flushed = f.flushed || verb == "flush"
+	return nil
+}
+
+func (f *forgetful) view(fn func(b branch) error) error {
+	return f.reference.view(func(b branch) error { return fn(forgetfulBranch{b, f.flushed}) })
+}
+
+// forgetfulBranch is a branch of a forgetful.
+type forgetfulBranch struct {
+	branch
+	flushed bool
+}
+
+func (b forgetfulBranch) space(path string) (space, error) {
+	s, err := b.branch.space(path)
+	return forgetfulSpace{s, b.flushed}, err
+}
+
+// forgetfulSpace is a space of a forgetful.
+type forgetfulSpace struct {
+	space
+	flushed bool
+}
+
+func (s forgetfulSpace) get(key string) (string, error) {
+	value, err := s.space.get(key)
+	if s.flushed && len(value) >= 100 {
+		value = ""
+	}
+	return value, err
+}
+
+func TestShrink_leavesWhatMakesADifference(t *testing.T) {
+	fails := func(p plan) bool {
+		clock := model.NewClock()
+		got, err := perform(&forgetful{reference: &reference{clock: clock}}, clock, p)
+		return firstDifference(p, got, expect(p), err) != ""
+	}
+	found := 0
+	for seed := range uint64(12) {
+		p := drawPlan(seed, 600)
+		if !fails(p) {
+			continue
+		}
+		found++
+		p = shrink(p, fails)
+		if !fails(p) {
+			t.Errorf("seed %d: what was shrunk does not fail:\n%s", seed, p.text())
+		}
+		// It takes a write of at least 100 bytes, a flush and a get.
+		if len(p) != 3 || p[2].verb != "get" || p[0].verb != "flush" && p[1].verb != "flush" {
+			t.Errorf("seed %d: shrunk to\n%s", seed, p.text())
+		}
+	}
+	if found == 0 {
+		t.Error("no plan makes a difference")
+	}
+}

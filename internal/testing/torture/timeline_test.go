@@ -1,0 +1,39 @@
+package torture
+
+import (
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/testing/model"
+	"github.com/stoatdb/stoat/internal/testing/torture/crash"
+)
+
+// timeline is the oracle: the states of a database, which was empty at first, by a clock. What has
+// expired is no longer in any of them. Safe for concurrent use.
+type timeline struct {
+	*crash.Timeline[*model.Bucket]
+	clock *model.Clock // by which entries expire
+}
+
+func newTimeline() *timeline {
+	clock := model.NewClock()
+	return &timeline{crash.NewTimeline(model.New(clock).Root()), clock}
+}
+
+// match returns which of the promised states got is by the clock, preferring the newest.
+func (l *timeline) match(got *model.Bucket, p crash.Promise, clock *model.Clock) (int, error) {
+	states := l.Until(p.Newest)
+	for i := p.Newest; i >= p.Oldest; i-- {
+		if got.Equal(states[i].By(clock)) {
+			return i, nil
+		}
+	}
+	for i := p.Oldest - 1; i >= 0; i-- {
+		if got.Equal(states[i].By(clock)) {
+			return 0, fmt.Errorf("the state is that of commit %d, want one of %d to %d: "+
+				"lost commits", i, p.Oldest, p.Newest)
+		}
+	}
+	return 0, fmt.Errorf("the state is that of no commit; compared with commit %d: %s; with %d: %s",
+		p.Oldest, model.Diff(got, states[p.Oldest].By(clock)),
+		p.Newest, model.Diff(got, states[p.Newest].By(clock)))
+}
