@@ -81,8 +81,9 @@ const policy = `
 	examples/gossip:       ., feed
 	examples/shop:         ., record
 	examples/todo:         ., record
-	cmd/stoat:             ., record, feed, internal/tools/inspect, internal/commands/progress,
-	                       internal/commands/bucketpath, internal/commands/intake, github.com/klauspost/compress
+	cmd/stoat:             ., record, feed, internal/tools/inspect,
+	                       internal/commands/progress, internal/commands/bucketpath,
+	                       internal/commands/intake, github.com/klauspost/compress
 
 	internal/testing/tuned:        ., internal/vfs, internal/engine, internal/tools/salvage
 	internal/testing/torture/crash: internal/vfs, internal/vfs/memfs, internal/testing/faultfs
