@@ -35,13 +35,13 @@ func (e *Engine) startJobsLocked() {
 	if e.closed.Load() || e.options.ReadOnly {
 		return
 	}
-	if len(e.sealed) > 0 && !e.flushing {
-		e.flushing = true
+	if len(e.mu.sealed) > 0 && !e.mu.flushing {
+		e.mu.flushing = true
 		e.jobs.Go(e.flushLoop)
 	}
 	version, youngRuns := e.state.Load().Levels.Version, e.options.Tuning.YoungRuns
-	if _, ok := e.picker(youngRuns, true).pick(version); ok && !e.compacting {
-		e.compacting = true
+	if _, ok := e.picker(youngRuns, true).pick(version); ok && !e.mu.compacting {
+		e.mu.compacting = true
 		e.jobs.Go(e.compactLoop)
 	} else if _, ok := e.picker(youngRuns, false).pick(version); ok {
 		poke(e.due)
@@ -63,17 +63,17 @@ func (e *Engine) wakeLaterLocked(version *manifest.Version) {
 			at = due
 		}
 	}
-	if at == 0 || at == e.wakeAt {
+	if at == 0 || at == e.mu.wakeAt {
 		return
 	}
-	if e.wake != nil {
-		e.wake.Stop()
+	if e.mu.wake != nil {
+		e.mu.wake.Stop()
 	}
-	e.wakeAt = at
-	e.wake = time.AfterFunc(time.Duration(at-now+1)*time.Millisecond, func() {
+	e.mu.wakeAt = at
+	e.mu.wake = time.AfterFunc(time.Duration(at-now+1)*time.Millisecond, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.wakeAt = 0
+		e.mu.wakeAt = 0
 		e.startJobsLocked()
 	})
 }
@@ -90,14 +90,14 @@ func poke(c chan struct{}) {
 func (e *Engine) flushLoop() {
 	for pause := retryMin; ; {
 		e.mu.Lock()
-		if len(e.sealed) == 0 || e.poisoned.Load() != nil || e.closed.Load() {
-			e.flushing = false
-			e.moved.Broadcast()
+		if len(e.mu.sealed) == 0 || e.poisoned.Load() != nil || e.closed.Load() {
+			e.mu.flushing = false
+			e.mu.moved.Broadcast()
 			e.mu.Unlock()
 			return
 		}
-		oldest := e.sealed[0]
-		e.trying = true
+		oldest := e.mu.sealed[0]
+		e.mu.trying = true
 		e.mu.Unlock()
 		err := e.flushOne(oldest, false, e.behind)
 		e.tried(err)
@@ -115,9 +115,9 @@ func (e *Engine) flushLoop() {
 // tried records how a flush went and wakes writers who wait for room.
 func (e *Engine) tried(err error) {
 	e.mu.Lock()
-	e.stalled, e.trying = err, false
-	e.attempts++
-	e.moved.Broadcast()
+	e.mu.stalled, e.mu.trying = err, false
+	e.mu.attempts++
+	e.mu.moved.Broadcast()
 	e.mu.Unlock()
 }
 
@@ -149,7 +149,7 @@ func (e *Engine) flushOne(
 	}
 	pop := func(next *superversion.Superversion) {
 		// Copies, lest the memtable stay reachable through what is behind the slices.
-		e.sealed = slices.Clone(e.sealed[1:])
+		e.mu.sealed = slices.Clone(e.mu.sealed[1:])
 		next.Sealed = slices.Clone(next.Sealed[:len(next.Sealed)-1])
 		e.flushes.Add(1) // before anybody who waits for it goes on
 	}
@@ -283,8 +283,8 @@ func (e *Engine) nextCompaction() (next plan, idle, ok bool) {
 	defer e.mu.Unlock()
 	version, youngRuns := e.state.Load().Levels.Version, e.options.Tuning.YoungRuns
 	if e.closed.Load() || e.poisoned.Load() != nil || e.yield.Load() {
-		e.compacting = false
-		e.moved.Broadcast()
+		e.mu.compacting = false
+		e.mu.moved.Broadcast()
 		return plan{}, false, false
 	}
 	if next, ok = e.picker(youngRuns, false).pick(version); ok {
@@ -293,7 +293,7 @@ func (e *Engine) nextCompaction() (next plan, idle, ok bool) {
 	if next, ok = e.picker(youngRuns, true).pick(version); ok {
 		return next, true, true
 	}
-	e.compacting = false
+	e.mu.compacting = false
 	e.wakeLaterLocked(version)
 	return plan{}, false, false
 }

@@ -157,7 +157,7 @@ func TestCompaction_thatIsDueDoesNotWaitForAPause(t *testing.T) {
 func TestCompaction_atOpenTidiesUpWhatWasLeft(t *testing.T) {
 	disk := killed(t)
 	e := mustOpen(t, disk, Options{Tuning: Tuning{IdleAfter: time.Microsecond}})
-	waitFor(e, func() bool { return e.settled() && len(e.sealed) == 0 })
+	waitFor(e, func() bool { return e.settled() && len(e.mu.sealed) == 0 })
 	if logs := named(t, disk, ".log"); len(logs) > 0 {
 		t.Errorf("%v are left", logs)
 	}
@@ -186,7 +186,7 @@ func TestFlush_thatFailsIsTriedAgain(t *testing.T) {
 			if tables := named(t, disk, tableSuffix); len(tables) > 0 {
 				t.Errorf("after the failed %v %v are left", kind, tables)
 			}
-			waitFor(e, func() bool { return len(e.sealed) == 0 })
+			waitFor(e, func() bool { return len(e.mu.sealed) == 0 })
 			if got := e.Stats().Flushes; failures.Load() < 3 || got != 1 {
 				t.Errorf("%d flushes after %d attempts", got, failures.Load())
 			}

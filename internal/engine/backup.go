@@ -114,7 +114,7 @@ func (e *Engine) freeze(memory bool) (p frozen, unpin func()) {
 	e.installing.Lock()
 	defer e.installing.Unlock()
 	state := e.state.Load()
-	p.levels, p.version, p.manifest = state.Levels, state.Levels.Version, e.journalAt
+	p.levels, p.version, p.manifest = state.Levels, state.Levels.Version, e.installing.journalAt
 	p.lastCommit = p.version.LastCommit
 	if memory {
 		p.memory = append(slices.Clone(state.Sealed), state.Mem)
@@ -141,12 +141,12 @@ func (e *Engine) freeze(memory bool) (p frozen, unpin func()) {
 
 // pinLocked adds n to the number of backups that need the files. The caller holds e.installing.
 func (e *Engine) pinLocked(names []string, n int) {
-	if e.pinned == nil {
-		e.pinned = make(map[string]int)
+	if e.installing.pinned == nil {
+		e.installing.pinned = make(map[string]int)
 	}
 	for _, name := range names {
-		if e.pinned[name] += n; e.pinned[name] == 0 {
-			delete(e.pinned, name)
+		if e.installing.pinned[name] += n; e.installing.pinned[name] == 0 {
+			delete(e.installing.pinned, name)
 		}
 	}
 }

@@ -218,12 +218,12 @@ func TestBackup_endsWhileItWaits(t *testing.T) {
 		"for a flush": func(t *testing.T, e *Engine) func() {
 			mustCommit(t, e, "a")
 			e.mu.Lock()
-			e.flushing = true // by nobody
+			e.mu.flushing = true // by nobody
 			e.mu.Unlock()
 			return func() {
 				e.mu.Lock()
 				defer e.mu.Unlock()
-				e.flushing = false
+				e.mu.flushing = false
 				e.startJobsLocked()
 			}
 		},

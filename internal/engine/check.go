@@ -106,9 +106,9 @@ func (e *Engine) inspect(found *check.Findings) (picture, error) {
 func (e *Engine) capture(found *check.Findings) (p picture, idle bool, err error) {
 	idle = !e.writer.isHeld()
 	e.mu.Lock()
-	p = picture{snapshot: e.state.Load(), manifest: e.journalAt, active: e.logNumber}
-	full := slices.Clone(e.sealed)
-	idle = idle && !e.flushing && !e.compacting
+	p = picture{snapshot: e.state.Load(), manifest: e.installing.journalAt, active: e.turn.logNumber}
+	full := slices.Clone(e.mu.sealed)
+	idle = idle && !e.mu.flushing && !e.mu.compacting
 	closed := e.closed.Load()
 	e.mu.Unlock()
 	if closed {
@@ -172,27 +172,30 @@ func (e *Engine) checkLogs(ctx context.Context, p picture, found *check.Findings
 
 // checkManifests verifies all files that say what the version is. The caller holds e.installing.
 func (e *Engine) checkManifests(version *manifest.Version, found *check.Findings) {
-	if e.copied != nil {
-		found.Lose(filepath.Join(e.dir, manifest.Name(e.journalAt)), e.copied)
+	if e.installing.copied != nil {
+		found.Lose(filepath.Join(e.dir, manifest.Name(e.installing.journalAt)), e.installing.copied)
 	}
 	before := found.Len()
 	e.checkManifest(version, found)
 	if found.Len() > before || e.options.ReadOnly { // then somebody may append to both
 		return
 	}
-	if err := manifest.CheckCopy(e.folder, e.dir, e.journalAt); err != nil {
-		found.Lose(filepath.Join(e.dir, manifest.CopyName(e.journalAt)), err)
+	if err := manifest.CheckCopy(e.folder, e.dir, e.installing.journalAt); err != nil {
+		found.Lose(filepath.Join(e.dir, manifest.CopyName(e.installing.journalAt)), err)
 	}
 }
 
 // checkManifest verifies that the manifest says version. What a read-only database has read may
 // have been replaced since.
 func (e *Engine) checkManifest(version *manifest.Version, found *check.Findings) {
-	name := manifest.Name(e.journalAt)
+	name := manifest.Name(e.installing.journalAt)
 	path := filepath.Join(e.dir, name)
-	state, err := manifest.LoadFile(e.folder, e.dir, name, e.journalAt)
+	load := func() (*manifest.State, error) {
+		return manifest.LoadFile(e.folder, e.dir, name, e.installing.journalAt)
+	}
+	state, err := load()
 	for n := 0; n < openRetries && e.options.ReadOnly && errors.Is(err, corrupt.Err); n++ {
-		state, err = manifest.LoadFile(e.folder, e.dir, name, e.journalAt) // it may have been written
+		state, err = load() // another process may have been writing it
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -63,10 +63,10 @@ func (e *Engine) checkStray(p picture, dir files, handedOut uint64, found *check
 	for _, log := range p.logs {
 		known[log.Number] = true
 	}
-	for _, number := range e.logs {
+	for _, number := range e.installing.logs {
 		known[number] = true
 	}
-	known[e.journalAt], known[p.active] = true, true
+	known[e.installing.journalAt], known[p.active] = true, true
 	now := e.numbers.Load()
 	for _, kind := range []struct {
 		numbers []uint64
@@ -78,7 +78,7 @@ func (e *Engine) checkStray(p picture, dir files, handedOut uint64, found *check
 		for _, number := range kind.numbers {
 			making := number >= handedOut && number < now
 			name := kind.name(number)
-			if known[number] || making || slices.Contains(e.garbage, name) {
+			if known[number] || making || slices.Contains(e.installing.garbage, name) {
 				continue
 			}
 			path := filepath.Join(e.dir, name)

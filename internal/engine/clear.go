@@ -98,12 +98,13 @@ func (e *Engine) clearSome(span keyspace.Span) (absent keyspace.Span, entries in
 	}
 	defer e.turn.Unlock()
 	commit := e.committed.Load()
-	if err := e.acknowledge(commit); err != nil || e.writable() != nil || e.standing != durable {
+	err = e.acknowledge(commit)
+	if err != nil || e.writable() != nil || e.writer.standing != durable {
 		return keyspace.Span{}, 0, err
 	}
 	// All that was appended is visible now, and nobody appends more.
 	base := e.state.Load()
-	edit := e.mem.BeginOver(base)
+	edit := e.turn.mem.BeginOver(base)
 	absent, entries, err = (&superversion.Superversion{
 		Mem: edit.Root(), Sealed: base.Sealed, Levels: base.Levels,
 	}).FirstAbsent(span, clearSteps)
@@ -112,9 +113,9 @@ func (e *Engine) clearSome(span keyspace.Span) (absent keyspace.Span, entries in
 		return absent, 0, err
 	}
 	edit.Clear(absent)
-	e.newest = edit.Commit()
-	e.publishRoot(e.newest, commit)
-	e.takesMemory(e.mem.Bytes())
+	e.turn.newest = edit.Commit()
+	e.publishRoot(e.turn.newest, commit)
+	e.takesMemory(e.turn.mem.Bytes())
 	e.restLater()
 	return absent, entries, nil
 }

@@ -304,11 +304,11 @@ func TestPassed_byReadersHidesNothingBeforeTheFirstTransaction(t *testing.T) {
 		ok(t, e.Close())
 		clock.Advance(time.Second)
 		e = mustOpen(t, disk, o)
-		if e.standing != unconfirmed {
-			t.Fatalf("the standing is %d, so that nothing is tested", e.standing)
+		if e.writer.standing != unconfirmed {
+			t.Fatalf("the standing is %d, so that nothing is tested", e.writer.standing)
 		}
 		for range 2 {
-			if passed := pass(t, e); passed != tasks || e.standing != unconfirmed {
+			if passed := pass(t, e); passed != tasks || e.writer.standing != unconfirmed {
 				t.Errorf("%d entries are passed of %d", passed, tasks)
 			}
 		}
@@ -340,7 +340,7 @@ func TestPassed_afterCloseDoesNothing(t *testing.T) {
 		}
 		e.Passed(span, passed)
 		synctest.Wait()
-		if n := len(e.newest.Deleted()); n > 0 || e.clearing.Load() {
+		if n := len(e.turn.newest.Deleted()); n > 0 || e.clearing.Load() {
 			t.Errorf("the memtable hides %d ranges", n)
 		}
 		wantImage(t, disk, was)

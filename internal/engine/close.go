@@ -33,10 +33,10 @@ func (e *Engine) close() error {
 	e.mu.Lock()
 	e.closed.Store(true)
 	e.current.Store(nil)
-	if e.wake != nil {
-		e.wake.Stop()
+	if e.mu.wake != nil {
+		e.mu.wake.Stop()
 	}
-	e.moved.Broadcast()
+	e.mu.moved.Broadcast()
 	e.mu.Unlock()
 	if t := e.restTimer.Load(); t != nil {
 		t.Stop() // it keeps the engine reachable
@@ -52,8 +52,8 @@ func (e *Engine) close() error {
 		e.installing.Lock() // a backup that nobody waits for may let go of files
 		e.removeGarbage()
 		e.installing.Unlock()
-		if e.journal != nil {
-			errs = append(errs, e.journal.Close())
+		if e.installing.journal != nil {
+			errs = append(errs, e.installing.journal.Close())
 		}
 	}
 	errs = append(errs, e.closeFolder())
@@ -78,12 +78,12 @@ func (e *Engine) settle() error {
 		return err
 	}
 	logBytes := e.closeLog()
-	if !e.newest.Empty() {
+	if !e.turn.newest.Empty() {
 		full := sealed{
-			root: e.newest, bytes: e.activeBytes.Load(), log: e.logNumber, logBytes: logBytes,
+			root: e.turn.newest, bytes: e.activeBytes.Load(), log: e.turn.logNumber, logBytes: logBytes,
 			lastCommit: e.committed.Load(),
 		}
-		e.newest = memtable.Root{}
+		e.turn.newest = memtable.Root{}
 		e.mu.Lock()
 		e.addSealedLocked(full)
 		e.mu.Unlock()
@@ -94,7 +94,7 @@ func (e *Engine) settle() error {
 	}
 	e.shrinkSome(min(left, uint64(e.options.Tuning.CloseBytes)/closeShare))
 	e.tidy()
-	if err := e.sealManifest(); errors.Is(err, manifest.ErrUnchanged) && e.journalAt != 0 {
+	if err := e.sealManifest(); errors.Is(err, manifest.ErrUnchanged) && e.installing.journalAt != 0 {
 		e.options.Logger.Warn("the manifest keeps its edits", "dir", e.dir, "err", err)
 	} else if err != nil {
 		return err
@@ -107,13 +107,13 @@ func (e *Engine) settle() error {
 // next.
 func (e *Engine) flushSealed() (left uint64, err error) {
 	left = uint64(e.options.Tuning.CloseBytes)
-	for len(e.sealed) > 0 {
+	for len(e.mu.sealed) > 0 {
 		large := uint64(0)
 		leave := func(_ bool, bytes uint64) bool {
 			large = max(large, bytes) // it is asked again about what is left
 			return bytes > left
 		}
-		if err := e.flushOne(e.sealed[0], true, leave); err != nil {
+		if err := e.flushOne(e.mu.sealed[0], true, leave); err != nil {
 			return 0, err
 		}
 		if large <= left {

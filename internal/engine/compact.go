@@ -105,24 +105,24 @@ func (e *Engine) takeCompacting(ctx context.Context) error {
 	defer context.AfterFunc(ctx, e.stir)()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for e.compacting && ctx.Err() == nil {
+	for e.mu.compacting && ctx.Err() == nil {
 		if err := e.writable(); err != nil {
 			return err
 		}
 		e.yield.Store(true)
 		poke(e.due) // whoever waits for a pause in the commits, or to try again, need not
-		e.moved.Wait()
+		e.mu.moved.Wait()
 	}
 	e.yield.Store(false)
 	if err := ctx.Err(); err != nil {
-		e.startJobsLocked() // the compaction that was told to stop may have stopped
-		e.moved.Broadcast() // another Compact that waits says again that it does
+		e.startJobsLocked()    // the compaction that was told to stop may have stopped
+		e.mu.moved.Broadcast() // another Compact that waits says again that it does
 		return err
 	}
 	if e.closed.Load() {
 		return ErrClosed
 	}
-	e.compacting = true
+	e.mu.compacting = true
 	e.jobs.Add(1) // Close waits
 	return nil
 }
@@ -131,8 +131,8 @@ func (e *Engine) takeCompacting(ctx context.Context) error {
 func (e *Engine) releaseCompacting() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.compacting = false
+	e.mu.compacting = false
 	e.startJobsLocked()
-	e.moved.Broadcast()
+	e.mu.moved.Broadcast()
 	e.jobs.Done()
 }

@@ -22,7 +22,7 @@ func (e *Engine) behind(stays bool, _ uint64) bool {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.sealed) > 1 || e.roomless > 0
+	return len(e.mu.sealed) > 1 || e.mu.roomless > 0
 }
 
 // deferredIn returns how many bytes of values a table of a young run may point to that were

@@ -264,7 +264,7 @@ func TestFlush_defersLargeValuesWhenAnotherMemtableWaits(t *testing.T) {
 	<-begun
 	fill()
 	close(waits)
-	waitFor(e, func() bool { return len(e.sealed) == 0 })
+	waitFor(e, func() bool { return len(e.mu.sealed) == 0 })
 	if n := deferredOf(e); n < 64<<10 || n > 128<<10 {
 		t.Errorf("%d bytes are deferred, of two memtables of 128 KiB", n)
 	}

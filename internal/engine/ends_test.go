@@ -108,7 +108,7 @@ func TestCheck_ofAPoisonedManifestTellsNobodyToRemoveAnything(t *testing.T) {
 	if err := e.Flush(); !errors.Is(err, ErrPoisoned) {
 		t.Fatalf("error %v, want ErrPoisoned", err)
 	}
-	waitFor(e, func() bool { return !e.flushing })
+	waitFor(e, func() bool { return !e.mu.flushing })
 	ok(t, e.Check(t.Context(), false))
 	_ = e.Close()
 }
@@ -129,7 +129,7 @@ func TestClose_onAFullDiskSucceedsIfAllIsInTables(t *testing.T) {
 	e := mustOpen(t, files, calm())
 	mustCommit(t, e, "a")
 	ok(t, e.Flush())
-	waitFor(e, func() bool { return !e.flushing })
+	waitFor(e, func() bool { return !e.mu.flushing })
 	broken.Store(true)
 	ok(t, e.Close())
 	wantWords(t, mustOpen(t, disk, calm()), "a")

@@ -6,8 +6,9 @@
 // no lock: a superversion is one atomic load. Writers take turns by the writer lock. Background
 // goroutines exist only while there is work for them.
 //
-// Lock order: Engine.writer, Engine.turn, Engine.installing, pipeline.mu, Engine.mu, recent.mu. No
-// file is read or written under the last three.
+// The fields that a lock guards stand under it in Engine. Lock order: writer, turn, installing,
+// pipeline.mu, mu, recent.mu. No file is read or written under the last three. A method whose name
+// ends in Locked needs mu.
 package engine
 
 import (
@@ -43,42 +44,48 @@ type Engine struct {
 	poisoned  atomic.Pointer[poison]
 	counters
 
-	writer writerLock         // held by the one write transaction
-	mem    *memtable.Memtable // the active memtable; replaced under writer and turn
-
-	standing standing // how far what is on disk can be relied on; guarded by writer
-	marked   bool     // it has the mark of an unfinished backup; likewise
-
-	turn      sync.Mutex    // held while a commit is appended or the active memtable is replaced
-	newest    memtable.Root // the active memtable with all appended commits
-	logNumber uint64        // of the active memtable's log segment; 0 if it has none
+	writer struct { // one write transaction holds it, or whoever seals the memtable
+		writerLock
+		standing standing // how far what is on disk can be relied on
+		marked   bool     // the folder has the mark of an unfinished backup
+	}
+	turn struct { // held while a commit is appended or the active memtable is replaced
+		sync.Mutex
+		mem       *memtable.Memtable // the active memtable; replaced only with the writer lock, too
+		newest    memtable.Root      // its tree with all appended commits
+		logNumber uint64             // of its log segment; 0 if it has none
+	}
 	committed atomic.Uint64 // newest appended commit; written under turn
 	pipeline  pipeline
 	recent    recent
 
-	installing sync.Mutex        // held while an edit is recorded and published
-	journal    *manifest.Journal // nil until the first edit
-	journalAt  uint64            // number of the newest manifest file
-	copied     error             // why a copy of the manifest was read; nil if none was
-	edits      int               // in it, behind the version that it starts with
-	logs       []uint64          // live log segments besides the active one, oldest first
-	undeleted  atomic.Bool       // removing a file has failed, so that there is something in garbage
-	garbage    []string          // files that nothing refers to and that could not be removed
-	pinned     map[string]int    // files that backups copy, and how many; they become garbage first
-	numbers    atomic.Uint64     // the next file number
+	installing struct { // held while an edit is recorded and published
+		sync.Mutex
+		journal   *manifest.Journal // nil until the first edit
+		journalAt uint64            // number of the newest manifest file
+		copied    error             // why a copy of the manifest was read; nil if none was
+		edits     int               // in the manifest, behind the version that it starts with
+		logs      []uint64          // live log segments besides the active one, oldest first
+		garbage   []string          // files that nothing refers to and that could not be removed
+		pinned    map[string]int    // files that backups copy, and how many; garbage until then
+	}
+	undeleted atomic.Bool   // installing.garbage has files whose removal failed
+	numbers   atomic.Uint64 // the next file number
 
-	mu         sync.Mutex  // guards the fields below, and writing state and current
-	sealed     []sealed    // on their way to tables, oldest first
-	flushing   bool        // a goroutine flushes
-	compacting bool        // a goroutine compactions
-	yield      atomic.Bool // it is to stop, because Compact waits
-	trying     bool        // a flush is under way
-	attempts   int         // flushes that have ended, well or not
-	stalled    error       // why the last flush failed; nil after a success
-	roomless   int         // writers in waitForRoom
-	wake       *time.Timer // looks at what to compact at wakeAt; nil if that was never needed
-	wakeAt     uint64      // in milliseconds since 1970
-	moved      sync.Cond   // on mu; something above has changed
+	mu struct { // held for moments, and when state and current are written
+		sync.Mutex
+		moved      sync.Cond   // something below, or the state, has changed
+		sealed     []sealed    // memtables on their way to tables, oldest first
+		flushing   bool        // a goroutine flushes
+		compacting bool        // a goroutine compacts
+		trying     bool        // a flush is under way
+		attempts   int         // flushes that have ended, well or not
+		stalled    error       // why the last flush failed; nil after a success
+		roomless   int         // writers in waitForRoom
+		wake       *time.Timer // looks at what to compact at wakeAt; nil if that was never needed
+		wakeAt     uint64      // in milliseconds since 1970
+	}
+	yield atomic.Bool // the compacting goroutine is to stop, because Compact waits
 
 	damaged atomic.Pointer[damaged] // what compactions leave alone for a while; written under mu
 
@@ -101,13 +108,13 @@ type sealed struct {
 // newEngine returns an engine without folder and state, for recovery to fill.
 func newEngine(dir string, o Options) *Engine {
 	e := &Engine{dir: dir, options: o}
-	e.writer = newWriterLock()
+	e.writer.writerLock = newWriterLock()
 	e.hurry, e.due, e.stop = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
-	e.moved.L = &e.mu
+	e.mu.moved.L = &e.mu.Mutex
 	e.pipeline.changed.L = &e.pipeline.mu
 	e.recent.limit = e.options.recentBytes()
 	e.cache = table.NewCache(e.options.heapBytes())
-	e.mem = newMemtable()
+	e.turn.mem = newMemtable()
 	return e
 }
 
@@ -127,7 +134,7 @@ func (e *Engine) publishLocked(change func(next *superversion.Superversion)) {
 	next := *e.state.Load()
 	change(&next)
 	e.storeLocked(&next)
-	e.moved.Broadcast()
+	e.mu.moved.Broadcast()
 }
 
 // publishRoot makes root, with the given commit, the newest memtable that readers see. Only loops

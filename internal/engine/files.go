@@ -98,11 +98,11 @@ func (e *Engine) discard(edit *manifest.Edit) {
 func (e *Engine) removeObsolete(old *superversion.Levels, version *manifest.Version) {
 	e.removeGarbage()
 	e.removeUnneeded(old, version)
-	for len(e.logs) > 0 && e.logs[0] < version.LogNumber {
-		if _, ok := version.ValueFile(e.logs[0]); !ok {
-			e.removeFile(wal.Name(e.logs[0]))
+	for len(e.installing.logs) > 0 && e.installing.logs[0] < version.LogNumber {
+		if _, ok := version.ValueFile(e.installing.logs[0]); !ok {
+			e.removeFile(wal.Name(e.installing.logs[0]))
 		}
-		e.logs = e.logs[1:]
+		e.installing.logs = e.installing.logs[1:]
 	}
 }
 

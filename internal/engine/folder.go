@@ -113,8 +113,8 @@ func (e *Engine) leaveFolder() error {
 // before anything is removed or acknowledged that relies on what was written. The caller holds
 // e.installing, or is alone.
 func (e *Engine) owned() error {
-	if e.journal != nil {
-		if err := e.journal.Named(); err != nil {
+	if e.installing.journal != nil {
+		if err := e.installing.journal.Named(); err != nil {
 			return fmt.Errorf("%w: nothing can be recorded in a manifest without its name", err)
 		}
 	}

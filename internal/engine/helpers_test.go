@@ -126,7 +126,7 @@ func named(t testing.TB, files vfs.FS, part string) []string {
 func waitFor(e *Engine, holds func() bool) {
 	e.mu.Lock()
 	for !holds() {
-		e.moved.Wait()
+		e.mu.moved.Wait()
 	}
 	e.mu.Unlock()
 	e.installing.Lock()

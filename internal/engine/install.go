@@ -74,22 +74,22 @@ func newDictionaries(all []manifest.Dictionary, v *manifest.Version) (added []ma
 // time after opening, because the end of the old one may be torn, when its edits have become more
 // than the version that it starts with, and when closing.
 func (e *Engine) record(edit *manifest.Edit, outcome *manifest.Version) error {
-	if e.journal == nil || e.closed.Load() {
+	if e.installing.journal == nil || e.closed.Load() {
 		return e.startManifest(outcome)
 	}
-	start := e.journal.StartSize()
-	if e.journal.Size()-start >= max(start, e.options.Tuning.JournalBytes) {
+	start := e.installing.journal.StartSize()
+	if e.installing.journal.Size()-start >= max(start, e.options.Tuning.JournalBytes) {
 		return e.startManifest(outcome)
 	}
-	e.edits++
-	err := e.journal.Append(edit)
+	e.installing.edits++
+	err := e.installing.journal.Append(edit)
 	e.noteCopy()
 	return cmp.Or(err, e.owned())
 }
 
 // noteCopy tells who reads the log if the manifest has no copy any more.
 func (e *Engine) noteCopy() {
-	if err := e.journal.CopyFailure(); err != nil {
+	if err := e.installing.journal.CopyFailure(); err != nil {
 		e.options.Logger.Warn("the manifest has no copy for now", "dir", e.dir, "err", err)
 	}
 }
@@ -100,7 +100,7 @@ func (e *Engine) noteCopy() {
 func (e *Engine) sealManifest() error {
 	e.installing.Lock()
 	defer e.installing.Unlock()
-	if e.edits == 0 && e.journalAt != 0 {
+	if e.installing.edits == 0 && e.installing.journalAt != 0 {
 		return nil
 	}
 	version := *e.state.Load().Levels.Version
@@ -118,9 +118,9 @@ func (e *Engine) startManifest(outcome *manifest.Version) error {
 	if err != nil {
 		return err
 	}
-	old := e.journal
-	previous := e.journalAt
-	e.journal, e.journalAt, e.edits = next, number, 0
+	old := e.installing.journal
+	previous := e.installing.journalAt
+	e.installing.journal, e.installing.journalAt, e.installing.edits = next, number, 0
 	if old != nil {
 		if err := old.Close(); err != nil {
 			e.options.Logger.Warn("close obsolete manifest", "dir", e.dir, "err", err)
@@ -144,8 +144,8 @@ func (e *Engine) removeFile(name string) {
 	if e.disowned() {
 		return // it may be another's
 	}
-	if e.pinned[name] > 0 {
-		e.garbage = append(e.garbage, name)
+	if e.installing.pinned[name] > 0 {
+		e.installing.garbage = append(e.installing.garbage, name)
 		return
 	}
 	err := e.folder.Remove(filepath.Join(e.dir, name))
@@ -154,7 +154,7 @@ func (e *Engine) removeFile(name string) {
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		e.options.Logger.Warn("remove obsolete file", "dir", e.dir, "file", name, "err", err)
-		e.garbage = append(e.garbage, name)
+		e.installing.garbage = append(e.installing.garbage, name)
 		e.undeleted.Store(true)
 		e.restLater()
 	}
@@ -163,8 +163,8 @@ func (e *Engine) removeFile(name string) {
 // removeGarbage tries again to remove what could not be removed. The caller holds e.installing, or
 // is alone.
 func (e *Engine) removeGarbage() {
-	names := e.garbage
-	e.garbage = nil
+	names := e.installing.garbage
+	e.installing.garbage = nil
 	for _, name := range names {
 		e.removeFile(name)
 	}

@@ -44,7 +44,7 @@ func (d *diary) note(op faultfs.Op) error {
 
 // take returns what was noted and starts anew.
 func (d *diary) take(e *Engine) string {
-	waitFor(e, func() bool { return !e.flushing })
+	waitFor(e, func() bool { return !e.mu.flushing })
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	lines := strings.Join(d.lines, "; ")
@@ -123,8 +123,8 @@ func TestInstall_writesALargeVersionSeldom(t *testing.T) {
 		ok(t, e.Flush())
 		waitFor(e, func() bool { return true })
 		manifests[named(t, disk, "MANIFEST-")[0]] = true
-		if start := e.journal.StartSize(); e.journal.Size() > 2*start+1000 {
-			t.Errorf("%d bytes in the manifest, which starts with %d", e.journal.Size(), start)
+		if start := e.installing.journal.StartSize(); e.installing.journal.Size() > 2*start+1000 {
+			t.Errorf("%d bytes in the manifest, which starts with %d", e.installing.journal.Size(), start)
 		}
 	}
 	if n := len(manifests); n < 3 || n > 9 {
@@ -146,7 +146,7 @@ func TestInstall_thatFindsNoSpaceIsTriedAgain(t *testing.T) {
 	}
 	mustCommit(t, e, "b")
 	broken.Store(false)
-	waitFor(e, func() bool { return len(e.sealed) == 0 })
+	waitFor(e, func() bool { return len(e.mu.sealed) == 0 })
 	if e.Stats().Tables != 1 {
 		t.Error("the flush was not tried again")
 	}
@@ -215,7 +215,7 @@ func TestInstall_keepsTheLogsThatFollow(t *testing.T) {
 	e := mustOpen(t, files, tiny())
 	mustCommit(t, e, "a", "b", "c", "d")
 	close(hold)
-	waitFor(e, func() bool { return len(e.sealed) == 1 })
+	waitFor(e, func() bool { return len(e.mu.sealed) == 1 })
 	if logs := named(t, disk, ".log"); len(logs) != 2 {
 		t.Errorf("logs %v, want two", logs)
 	}

@@ -65,13 +65,13 @@ func (e *Engine) loadReadOnly() error {
 	if err != nil {
 		return err
 	}
-	e.journalAt, e.branch = state.Number, state.Version.Branch
+	e.installing.journalAt, e.branch = state.Number, state.Version.Branch
 	version, full, err := e.replay(state, found.logs)
 	if err != nil {
 		return err
 	}
-	if e.copied != nil && surplus(version, found) {
-		return fmt.Errorf("the copy of the manifest may lack its end: %w", e.copied)
+	if e.installing.copied != nil && surplus(version, found) {
+		return fmt.Errorf("the copy of the manifest may lack its end: %w", e.installing.copied)
 	}
 	e.publishRecovered(version, full)
 	damage, err := openUsable(e.state.Load().Levels)
@@ -100,7 +100,7 @@ func (e *Engine) readManifest() (*manifest.State, files, error) {
 		return nil, found, err
 	}
 	state, err := e.loadManifest(found)
-	e.copied = nil
+	e.installing.copied = nil
 	if errors.Is(err, corrupt.Err) {
 		damage, n := err, len(found.manifests)
 		state, err = manifest.LoadCopy(e.folder, e.dir)
@@ -112,13 +112,13 @@ func (e *Engine) readManifest() (*manifest.State, files, error) {
 		if err != nil || n > 0 && state.Number < found.manifests[n-1] { // which would be an older state
 			return nil, found, damage
 		}
-		e.copied = damage
+		e.installing.copied = damage
 		e.options.Logger.Warn("the copy of the manifest is used", "dir", e.dir, "err", damage)
 	}
 	if err == nil && state == nil {
 		err = fmt.Errorf("no database in %s: %w", e.dir, fs.ErrNotExist)
 	}
-	if err == nil && e.copied == nil {
+	if err == nil && e.installing.copied == nil {
 		state, err = e.withEnd(state, found)
 	}
 	return state, found, err
@@ -138,7 +138,7 @@ func (e *Engine) withEnd(state *manifest.State, found files) (*manifest.State, e
 	if err != nil || copied.Number != state.Number {
 		return nil, damage
 	}
-	e.copied = damage
+	e.installing.copied = damage
 	e.options.Logger.Warn("the copy of the manifest is used", "dir", e.dir, "err", damage)
 	return copied, nil
 }

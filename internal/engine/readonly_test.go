@@ -185,8 +185,8 @@ func TestOpen_readOnlyUsesNoCopyOfAManifestThatIsBeingMade(t *testing.T) {
 			t.Fatalf("made before list %d: %v", 2+late, err)
 		}
 		wantWords(t, e, allWords...)
-		if e.copied != nil {
-			t.Errorf("made before list %d: the copy is used: %v", 2+late, e.copied)
+		if e.installing.copied != nil {
+			t.Errorf("made before list %d: the copy is used: %v", 2+late, e.installing.copied)
 		}
 	}
 }

@@ -59,8 +59,8 @@ func (e *Engine) openWritable(files vfs.FS) error {
 // abandonOpen lets go of what a failed open has taken.
 func (e *Engine) abandonOpen() error {
 	var errs []error
-	if e.journal != nil {
-		errs = append(errs, e.journal.Close())
+	if e.installing.journal != nil {
+		errs = append(errs, e.installing.journal.Close())
 	}
 	return errors.Join(append(errs, e.leaveFolder())...)
 }
@@ -84,9 +84,9 @@ func (e *Engine) load(found files) error {
 	if err := e.setBranch(state.Version); err != nil {
 		return err
 	}
-	e.journalAt, e.edits = state.Number, state.Edits
+	e.installing.journalAt, e.installing.edits = state.Number, state.Edits
 	if state.Torn {
-		e.edits++
+		e.installing.edits++
 	}
 	version, full, err := e.replay(state, found.logs)
 	if err != nil {
@@ -95,7 +95,7 @@ func (e *Engine) load(found files) error {
 	if err := e.makeDurable(full); err != nil {
 		return err
 	}
-	e.standing, e.marked = unconfirmed, found.marked
+	e.writer.standing, e.writer.marked = unconfirmed, found.marked
 	orphans := e.orphans(version, found, full)
 	if state.Edits > 0 || state.Torn || len(full) > 0 || len(orphans) > 0 {
 		if err := e.confirm(); err != nil {
@@ -117,7 +117,7 @@ func (e *Engine) publishRecovered(version *manifest.Version, full []sealed) {
 	for _, f := range full {
 		s.Sealed = append([]memtable.Root{f.root}, s.Sealed...)
 	}
-	e.sealed = full
+	e.mu.sealed = full
 	e.state.Store(s)
 	e.current.Store(s)
 }
@@ -289,7 +289,7 @@ func (e *Engine) makeDurable(full []sealed) error {
 		if err := errors.Join(file.Sync(), file.Close()); err != nil {
 			return fmt.Errorf("sync recovered log %06d: %w", f.log, err)
 		}
-		e.logs = append(e.logs, f.log)
+		e.installing.logs = append(e.installing.logs, f.log)
 	}
 	if len(full) == 0 {
 		return nil
@@ -309,7 +309,7 @@ func (e *Engine) orphans(version *manifest.Version, found files, full []sealed) 
 	for _, f := range full {
 		live[f.log] = true
 	}
-	live[e.journalAt] = true
+	live[e.installing.journalAt] = true
 	for _, kind := range []struct {
 		numbers []uint64
 		name    func(uint64) string

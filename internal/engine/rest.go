@@ -85,7 +85,7 @@ func (e *Engine) restNow() (started bool) {
 	}
 	defer e.writer.unlock()
 	e.mu.Lock()
-	busy := len(e.sealed) > 0 || e.closed.Load()
+	busy := len(e.mu.sealed) > 0 || e.closed.Load()
 	e.mu.Unlock()
 	if busy {
 		return false

@@ -19,10 +19,10 @@ const maxSealed = 3
 func (e *Engine) waitForRoom(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.roomless++
-	defer func() { e.roomless-- }()
-	for n := len(e.sealed); n > 0; n = len(e.sealed) {
-		full := e.sealedBytes.Load() + e.mem.Bytes() + e.options.Tuning.MemtableBytes
+	e.mu.roomless++
+	defer func() { e.mu.roomless-- }()
+	for n := len(e.mu.sealed); n > 0; n = len(e.mu.sealed) {
+		full := e.sealedBytes.Load() + e.turn.mem.Bytes() + e.options.Tuning.MemtableBytes
 		fits := full <= e.options.heapBytes()
 		if n < maxSealed && fits {
 			break
@@ -40,22 +40,22 @@ func (e *Engine) awaitFlushLocked(ctx context.Context) error {
 	if err := cmp.Or(e.writable(), ctx.Err()); err != nil {
 		return err
 	}
-	if e.stalled == nil {
-		e.moved.Wait()
+	if e.mu.stalled == nil {
+		e.mu.moved.Wait()
 		return nil
 	}
-	fresh := e.attempts + 1
-	if e.trying {
+	fresh := e.mu.attempts + 1
+	if e.mu.trying {
 		fresh++ // that one may have met the trouble before it ended
 	}
-	for e.stalled != nil && e.attempts < fresh {
+	for e.mu.stalled != nil && e.mu.attempts < fresh {
 		poke(e.hurry)
-		e.moved.Wait()
+		e.mu.moved.Wait()
 		if err := cmp.Or(e.writable(), ctx.Err()); err != nil {
 			return err
 		}
 	}
-	return e.stalled
+	return e.mu.stalled
 }
 
 // seal replaces the active memtable by an empty one and starts its flush. All commits in it are
@@ -68,14 +68,14 @@ func (e *Engine) seal() error {
 		return err
 	}
 	logBytes := e.closeLog()
-	if e.newest.Empty() {
+	if e.turn.newest.Empty() {
 		return nil
 	}
 	full := sealed{
-		root: e.newest, bytes: e.mem.Bytes(), log: e.logNumber, logBytes: logBytes,
+		root: e.turn.newest, bytes: e.turn.mem.Bytes(), log: e.turn.logNumber, logBytes: logBytes,
 		lastCommit: e.committed.Load(),
 	}
-	e.mem, e.newest, e.logNumber = newMemtable(), memtable.Root{}, 0
+	e.turn.mem, e.turn.newest, e.turn.logNumber = newMemtable(), memtable.Root{}, 0
 	e.activeBytes.Store(0)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -87,7 +87,7 @@ func (e *Engine) seal() error {
 // addSealedLocked moves a memtable from the active place to the sealed ones, in one step for
 // readers.
 func (e *Engine) addSealedLocked(full sealed) {
-	e.sealed = append(e.sealed, full)
+	e.mu.sealed = append(e.mu.sealed, full)
 	e.publishLocked(func(next *superversion.Superversion) {
 		next.Mem = memtable.Root{}
 		next.Sealed = slices.Insert(slices.Clone(next.Sealed), 0, full.root)
@@ -114,12 +114,12 @@ func (e *Engine) closeLog() (size int64) {
 	}
 	e.installing.Lock()
 	defer e.installing.Unlock()
-	if e.newest.Empty() && e.poisoned.Load() == nil {
-		e.removeFile(wal.Name(e.logNumber))
-		e.logNumber = 0
+	if e.turn.newest.Empty() && e.poisoned.Load() == nil {
+		e.removeFile(wal.Name(e.turn.logNumber))
+		e.turn.logNumber = 0
 		return 0
 	}
-	e.logs = append(e.logs, e.logNumber)
+	e.installing.logs = append(e.installing.logs, e.turn.logNumber)
 	return size
 }
 
@@ -152,12 +152,12 @@ func (e *Engine) divideMemory() {
 func (e *Engine) setPaceLocked() {
 	const nanosPerByte = 5 // 200 MB/s at the first step
 	var bytes int64
-	for _, s := range e.sealed {
+	for _, s := range e.mu.sealed {
 		bytes += s.bytes
 	}
 	e.sealedBytes.Store(bytes)
 	e.divideMemory()
-	lag := max(0, len(e.sealed)-1)
+	lag := max(0, len(e.mu.sealed)-1)
 	lag *= lag
 	young := len(e.state.Load().Levels.Young)
 	lag += max(0, young-2*tooMany*e.options.Tuning.YoungRuns)
@@ -191,5 +191,5 @@ func (e *Engine) flush(ctx context.Context) error {
 func (e *Engine) stir() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.moved.Broadcast()
+	e.mu.moved.Broadcast()
 }

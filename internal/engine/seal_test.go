@@ -82,7 +82,7 @@ func TestBegin_tellsWhyThereIsNoRoom(t *testing.T) {
 		t.Errorf("a writer without room gets %v, want the flush's error", err)
 	}
 	broken.Store(false)
-	waitFor(e, func() bool { return len(e.sealed) == 0 })
+	waitFor(e, func() bool { return len(e.mu.sealed) == 0 })
 	mustCommit(t, e, "y")
 }
 

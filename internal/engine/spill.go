@@ -77,7 +77,7 @@ func (w *Writer) countParts() {
 	e.turn.Lock()
 	defer e.turn.Unlock()
 	w.counted = true
-	e.takesMemory(e.mem.Bytes() + spillParts*e.options.Tuning.SpillBytes)
+	e.takesMemory(e.turn.mem.Bytes() + spillParts*e.options.Tuning.SpillBytes)
 }
 
 // startSpill prepares the way to tables: everything older than the shared memtable is in tables.
@@ -98,7 +98,7 @@ func (w *Writer) startSpill() error {
 func (e *Engine) awaitFlushed(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for len(e.sealed) > 0 {
+	for len(e.mu.sealed) > 0 {
 		if err := e.awaitFlushLocked(ctx); err != nil {
 			return err
 		}
@@ -322,8 +322,8 @@ func (w *Writer) adopt() error {
 	version := e.state.Load().Levels.Version
 	edit := w.spill.edit(version.DropEpoch)
 	edit.LastCommit = e.committed.Load() + 1
-	if e.logNumber > 0 {
-		edit.LogNumber = e.logNumber + 1
+	if e.turn.logNumber > 0 {
+		edit.LogNumber = e.turn.logNumber + 1
 	}
 	empty := func(next *superversion.Superversion) {
 		next.Mem, next.Commit = memtable.Root{}, edit.LastCommit
@@ -333,7 +333,7 @@ func (w *Writer) adopt() error {
 		return err
 	}
 	e.recent.add(edit.LastCommit, nil)
-	e.mem, e.newest = newMemtable(), memtable.Root{}
+	e.turn.mem, e.turn.newest = newMemtable(), memtable.Root{}
 	e.closeLog()
 	e.pipeline.skip(edit.LastCommit) // first, or a Sync would look for it in a log that is not there
 	e.committed.Store(edit.LastCommit)

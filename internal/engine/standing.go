@@ -26,7 +26,7 @@ const (
 // ensureOnDisk puts a new database on disk, and makes durable what was read of one that was there.
 // The caller holds the writer lock.
 func (e *Engine) ensureOnDisk() error {
-	switch e.standing {
+	switch e.writer.standing {
 	case blank:
 		return e.establish()
 	case unconfirmed:
@@ -45,7 +45,7 @@ func (e *Engine) ensureIdentity(ctx context.Context) error {
 		return cmp.Or(context.Cause(ctx), err)
 	}
 	defer e.writer.unlock()
-	if err := e.writable(); errors.Is(err, ErrPoisoned) && e.standing != blank {
+	if err := e.writable(); errors.Is(err, ErrPoisoned) && e.writer.standing != blank {
 		return nil
 	} else if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (e *Engine) create(found files) (err error) {
 	if e.branch, err = NewBranch(); err != nil {
 		return err
 	}
-	e.standing = blank
+	e.writer.standing = blank
 	e.publishRecovered(&manifest.Version{Branch: e.branch, LogNumber: e.numbers.Load()}, nil)
 	e.removeAll(found.logs, wal.Name)
 	e.removeAll(found.manifests, manifest.Name)
@@ -102,7 +102,7 @@ func (e *Engine) establish() error {
 	if log := e.pipeline.log; log != nil {
 		log.Named()
 	}
-	e.standing = durable
+	e.writer.standing = durable
 	return nil
 }
 
@@ -115,12 +115,12 @@ func (e *Engine) establish() error {
 func (e *Engine) confirm() error {
 	e.installing.Lock()
 	defer e.installing.Unlock()
-	if e.journal == nil { // else a newer one is durable
+	if e.installing.journal == nil { // else a newer one is durable
 		if err := e.syncManifest(); err != nil {
 			return err
 		}
 	}
-	if e.standing = durable; e.marked {
+	if e.writer.standing = durable; e.writer.marked {
 		e.removeFile(backup.Unfinished)
 	}
 	return nil
@@ -128,7 +128,7 @@ func (e *Engine) confirm() error {
 
 // syncManifest syncs the manifest that was read, and the names of all files.
 func (e *Engine) syncManifest() error {
-	name := manifest.Name(e.journalAt)
+	name := manifest.Name(e.installing.journalAt)
 	file, err := e.folder.Open(filepath.Join(e.dir, name))
 	if err != nil {
 		return fmt.Errorf("open %s: %w", name, err)

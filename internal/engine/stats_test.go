@@ -135,7 +135,7 @@ func TestStats_countWhatWasWrittenInVain(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken.Store(false)
-	waitFor(e, func() bool { return len(e.sealed) == 0 })
+	waitFor(e, func() bool { return len(e.mu.sealed) == 0 })
 	if s := e.Stats(); s.FlushedBytes <= s.TableBytes {
 		t.Errorf("%d bytes are written, %d were of use", s.FlushedBytes, s.TableBytes)
 	}

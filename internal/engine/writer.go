@@ -58,9 +58,9 @@ func (e *Engine) BeginContext(ctx context.Context) (*Writer, error) {
 	sizes := &e.options.Tuning
 	w := &Writer{
 		engine: e, base: e.state.Load(), begun: e.committed.Load(),
-		room: max(sizes.SpillBytes, sizes.UnspilledBytes-e.mem.Bytes()-e.sealedBytes.Load()),
+		room: max(sizes.SpillBytes, sizes.UnspilledBytes-e.turn.mem.Bytes()-e.sealedBytes.Load()),
 	}
-	w.edit = e.mem.BeginOver(w)
+	w.edit = e.turn.mem.BeginOver(w)
 	return w, nil
 }
 
@@ -84,7 +84,7 @@ func (e *Engine) prepare(ctx context.Context) error {
 		return err
 	}
 	limit := e.options.Tuning.MemtableBytes
-	if e.mem.Bytes() < limit && e.logBytes() < rolledBackShare*limit {
+	if e.turn.mem.Bytes() < limit && e.logBytes() < rolledBackShare*limit {
 		return nil
 	}
 	defer context.AfterFunc(ctx, e.stir)()
@@ -180,7 +180,7 @@ func (w *Writer) stream() {
 	e.turn.Lock()
 	defer e.turn.Unlock()
 	w.counted = true
-	e.takesMemory(e.mem.Bytes())
+	e.takesMemory(e.turn.mem.Bytes())
 	if e.options.Volatile {
 		return
 	}
@@ -227,7 +227,7 @@ func (w *Writer) undo() {
 	}
 	if w.counted {
 		w.engine.turn.Lock()
-		w.engine.takesMemory(w.engine.mem.Bytes())
+		w.engine.takesMemory(w.engine.turn.mem.Bytes())
 		w.engine.turn.Unlock()
 	}
 	w.engine.writer.unlock()
@@ -279,18 +279,18 @@ func (w *Writer) append() (commit uint64, size int64, err error) {
 		e.recent.add(commit, append(w.taken, w.edit.Pending()...))
 	}
 	if e.options.Volatile {
-		e.newest = w.edit.Commit()
-		e.publishRoot(e.newest, commit)
+		e.turn.newest = w.edit.Commit()
+		e.publishRoot(e.turn.newest, commit)
 	} else {
 		end := e.pipeline.log.Size()
 		frames := w.edit.TakeFrames(end)
-		e.newest = w.edit.Commit()
-		e.pipeline.append(frames, commit, e.newest)
+		e.turn.newest = w.edit.Commit()
+		e.pipeline.append(frames, commit, e.turn.newest)
 		e.logged.Add(uint64(e.pipeline.log.Size() - end))
 	}
 	e.committed.Store(commit) // not before it is in the queue, where Sync expects it
 	e.committedBytes.Add(w.bytes)
-	e.takesMemory(e.mem.Bytes())
+	e.takesMemory(e.turn.mem.Bytes())
 	e.restLater()
 	return commit, size, nil
 }
@@ -328,7 +328,7 @@ func (e *Engine) startLog() error {
 	p.mu.Lock()
 	p.log = log
 	p.mu.Unlock()
-	e.logNumber = number
+	e.turn.logNumber = number
 	return nil
 }
 

@@ -137,7 +137,7 @@ var runs atomic.Int64
 //
 //go:noinline
 func (w *Writer) Run(fn func() error) error {
-	l := &w.engine.writer
+	l := &w.engine.writer.writerLock
 	runs.Add(1)
 	turn := l.holder.Load() &^ (1<<heldBits - 1)
 	l.holder.Store(turn | uint64(heldInUpdate))
