@@ -17,6 +17,7 @@ import (
 const (
 	jsonName = "results.json"
 	csvName  = "results.csv"
+	goName   = "results.txt"
 	pageName = "report.html"
 )
 
@@ -83,12 +84,13 @@ func (c *choices) reportPath() string {
 	return path
 }
 
-// writeFiles writes the report in its three forms into a folder. It tries all of them.
+// writeFiles writes the report in all its forms into a folder. It tries all of them.
 func writeFiles(r *report.Report, dir string) error {
 	var errs []error
 	for name, write := range map[string]func(w io.Writer) error{
 		jsonName: r.JSON,
 		csvName:  func(w io.Writer) error { return r.CSV(w, findSuite) },
+		goName:   func(w io.Writer) error { return r.GoBench(w, findSuite) },
 		pageName: func(w io.Writer) error { return page.Write(w, r, findSuite) },
 	} {
 		if err := replaceFile(filepath.Join(dir, name), write); err != nil {

@@ -169,7 +169,8 @@ func TestBench_measuresAndReports(t *testing.T) {
 	if err != nil || len(r.Results) != 1 || empty(r) || r.Failures() > 0 {
 		t.Errorf("report %+v: %v", r, err)
 	}
-	for name, want := range map[string]string{"report.html": "</html>", "results.csv": "bbolt"} {
+	for name, want := range map[string]string{"report.html": "</html>", "results.csv": "bbolt",
+		"results.txt": "engine=bbolt"} {
 		b, err := os.ReadFile(filepath.Join(out, name))
 		if err != nil || !strings.Contains(string(b), want) {
 			t.Errorf("%s: %v, without %s in it", name, err, want)

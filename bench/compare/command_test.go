@@ -55,13 +55,13 @@ func TestCommand_failsBeyondALimitOnly(t *testing.T) {
 
 func TestCommand_failsIfItIsToJudgeAndCannot(t *testing.T) {
 	few, other := newReport(), newReport()
-	add(few, "ours", "row1", 1, 2, 3)
-	add(other, "ours", "row2", 1, 2, 3, 4)
+	add(few, "ours", "row1", 1, 2, 3, 4)
+	add(other, "ours", "row2", 1, 2, 3, 4, 5)
 	for _, c := range []struct {
 		old, new *report.Report
 		want     string
 	}{
-		{few, few, "judged nothing: both reports need 4 rounds"},
+		{few, few, "judged nothing: both reports need 5 rounds"},
 		{few, other, "judged nothing: the reports have no row in common"},
 		{other, other, ""},
 	} {

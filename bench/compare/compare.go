@@ -4,17 +4,15 @@
 // The unit of observation is the round, because a fresh process differs from the next by more than
 // the samples within one do. Each round counts with its median. A row has changed if
 //
-//   - the Mann-Whitney U test of the rounds says so (two-sided, p below [Alpha]),
-//   - the medians differ by more than a least share worth a word ([Least]),
-//   - and by more than three times the standard error that the spread between rounds leaves, where
-//     a round that went wrong does not count as spread,
+//   - the Mann-Whitney U test of the rounds says so (two-sided, p below [Alpha]; the statistics are
+//     those of golang.org/x/perf/benchmath),
+//   - the medians differ by more than a share worth mentioning ([Least]),
 //   - and by more than the machine alone seems to do between two runs ([Comparison.Margin]).
 //
-// The first alone would give a false alarm in one of twenty rows even if two runs differed by
-// nothing but chance, and more often on a real machine, where all rounds of a run have something in
-// common.
+// The first alone would raise false alarms in every large report, more often than Alpha says,
+// because all rounds of a run share the state of the machine.
 //
-// Results with other settings say nothing about each other, and are not judged.
+// Results with different settings say nothing about each other and are not judged.
 package compare
 
 import (
@@ -28,13 +26,10 @@ import (
 )
 
 const (
-	Alpha     = 0.05 // the share of false alarms of a test
+	Alpha     = 0.01 // the share of false alarms of a test
 	Least     = 0.02 // relative change below which nobody wants to know
-	MinRounds = 4    // with fewer in a report, a row cannot be judged
+	MinRounds = 5    // with fewer in a report, no difference can reach Alpha
 )
-
-// standardErrors is how many times its standard error a change has to exceed.
-const standardErrors = 3
 
 // Comparison is what two reports say together.
 type Comparison struct {
@@ -69,9 +64,7 @@ type Pair struct {
 	OldRounds, NewRounds int
 	Old, New             float64 // medians of the rounds' medians
 	Ratio                float64 // New/Old, or 0 if one of them is not positive
-	Low, High            float64 // interval of the ratio; 0 if there is none
 	P                    float64 // of the test, or 1 if there are not enough rounds
-	Spread               float64 // between the rounds of a run: a relative standard deviation
 	Verdict              Verdict
 	Peer                 bool // the engine has the same version and settings in both reports
 }
@@ -134,16 +127,13 @@ func measure(old, new [][]float64) Pair {
 	p := Pair{
 		OldRounds: len(old), NewRounds: len(new),
 		Old: report.Median(before), New: report.Median(after),
-		P: 1, Spread: spread(before, after),
+		P: 1,
 	}
 	if p.Old > 0 && p.New > 0 {
 		p.Ratio = p.New / p.Old
 	}
 	if p.enough() {
-		p.P = mannWhitney(before, after)
-		p.Low, p.High = interval(before, after)
-	} else {
-		p.Low, p.High = bootstrap(old, new)
+		p.P = significance(before, after)
 	}
 	return p
 }
@@ -197,20 +187,16 @@ func (c *Comparison) Judge(least float64) {
 func (c *Comparison) judged() int { return len(c.Pairs) - len(c.with(Unknown)) }
 
 // exceeds reports whether a row has changed by more than a share, as far as it can tell by itself.
-func (p Pair) exceeds(share float64) bool {
-	return p.P < Alpha && p.Effect() > max(share, standardErrors*p.standardError())
-}
-
-// standardError returns that of the difference between the two medians, as a share of them.
-func (p Pair) standardError() float64 {
-	return p.Spread * math.Sqrt(1/float64(p.OldRounds)+1/float64(p.NewRounds))
-}
+func (p Pair) exceeds(share float64) bool { return p.P < Alpha && p.Effect() > share }
 
 // fewestPeers is how many rows of unchanged engines say something about the machine.
 const fewestPeers = 20
 
-// margin returns the least change that only a share of [Alpha] of the unchanged engines' rows
-// exceeds. What these rows show was done by the machine, so it may have done the same elsewhere.
+// peersBeyond is the share of the rows of unchanged engines that may exceed [Comparison.Margin].
+const peersBeyond = 0.05
+
+// margin returns the least change that only a share of [peersBeyond] of the unchanged engines' rows
+// exceeds. The machine made these rows change, so it may have done the same elsewhere.
 func (c *Comparison) margin() float64 {
 	var rows int
 	var effects []float64
@@ -223,7 +209,7 @@ func (c *Comparison) margin() float64 {
 			effects = append(effects, effect)
 		}
 	}
-	allowed := int(Alpha * float64(rows))
+	allowed := int(peersBeyond * float64(rows))
 	if rows < fewestPeers || len(effects) <= allowed {
 		return 0
 	}

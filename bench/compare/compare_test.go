@@ -161,11 +161,11 @@ func TestCompare_knowsWhatIsWorse(t *testing.T) {
 		{"commits", low, high, Better},
 		{"commits", high, low, Worse},
 		{"row1", low, low, Same},
-		{"size", []float64{397, 397, 397, 397}, []float64{409, 409, 409, 409}, Worse},
-		{"size", []float64{397, 397, 397, 397}, []float64{398, 398, 398, 398}, Same},
-		{"size", []float64{0, 0, 0, 0}, []float64{0, 0, 0, 0}, Same},
-		{"size", []float64{0, 0, 0, 0}, []float64{8, 8, 8, 8}, Worse},
-		{"row1", low[:3], high, Unknown},
+		{"size", []float64{397, 397, 397, 397, 397}, []float64{409, 409, 409, 409, 409}, Worse},
+		{"size", []float64{397, 397, 397, 397, 397}, []float64{398, 398, 398, 398, 398}, Same},
+		{"size", []float64{0, 0, 0, 0, 0}, []float64{0, 0, 0, 0, 0}, Same},
+		{"size", []float64{0, 0, 0, 0, 0}, []float64{8, 8, 8, 8, 8}, Worse},
+		{"row1", low[:4], high, Unknown},
 		{"row1", low, high[:1], Unknown},
 	} {
 		old, new := newReport(), newReport()
@@ -219,8 +219,8 @@ func mixed() (old, new *report.Report) {
 	add(new, "ours", "row1", 2000, 2010, 2020, 2030, 2040)
 	add(old, "ours", "row2", 3000, 3010, 3020, 3030, 3040)
 	add(new, "ours", "row2", 2000, 2010, 2020, 2030, 2040)
-	add(old, "ours", "row3", 5, 5, 5, 5)
-	add(new, "ours", "row3", 5, 5, 5, 5)
+	add(old, "ours", "row3", 5, 5, 5, 5, 5)
+	add(new, "ours", "row3", 5, 5, 5, 5, 5)
 	add(old, "an-engine-with-a-name", "row4", 1)
 	add(new, "an-engine-with-a-name", "row4", 1e9)
 	add(old, "ours", "row5", 1, 2, 3, 4)
@@ -239,7 +239,7 @@ func TestText_saysWhatChangedAndWhatDidNot(t *testing.T) {
 		"The machines differ",
 		"Suite gone is not compared",
 		"Worse (slower, larger) in 1 of 4 rows\ntest, not synced",
-		"  ours            row1                        1.02µs  2.02µs   +98%   +94% +102%\n",
+		"  ours            row1                        1.02µs  2.02µs   +98%   0.008\n",
 		"Better (faster, smaller) in 1 of 4 rows",
 		"No change in 1 of 4 rows.",
 		"1 round: cannot tell in 1 of 4 rows; measure with -rounds 5.",
@@ -267,8 +267,8 @@ func TestText_saysWhatChangedAndWhatDidNot(t *testing.T) {
 
 func TestText_saysPlainlyThatNothingHasChanged(t *testing.T) {
 	old, new := newReport(), newReport()
-	add(old, "ours", "row1", 1, 2, 3, 4)
-	add(new, "ours", "row1", 1, 2, 3, 4)
+	add(old, "ours", "row1", 1, 2, 3, 4, 5)
+	add(new, "ours", "row1", 1, 2, 3, 4, 5)
 	var out bytes.Buffer
 	Compare(old, new, find).Text(&out, false)
 	if !strings.Contains(out.String(), "No change in any of 1 rows.") {

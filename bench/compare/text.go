@@ -65,12 +65,11 @@ func (c *Comparison) header(w io.Writer) {
 
 // rule says what counts as a change.
 func (c *Comparison) rule(w io.Writer) {
-	text := fmt.Sprintf("Medians of the rounds' medians, and a 95 %% interval of the change. "+
-		"Changed is what the Mann-Whitney U test says (p < %v) and exceeds %.3g %%, and three "+
-		"times the standard error that the spread between rounds leaves.", Alpha, 100*c.Least)
+	text := fmt.Sprintf("Medians of the rounds' medians. A row has changed if the Mann-Whitney U "+
+		"test says so (p < %v) and by more than %.3g %%.", Alpha, 100*c.Least)
 	if c.Margin > c.Least {
-		text += fmt.Sprintf(" It must exceed %.1f %%, too: by so much the machine alone has "+
-			"changed the engines that are the same in both reports.", 100*c.Margin)
+		text += fmt.Sprintf(" The change must exceed %.1f %%, too: by so much the machine "+
+			"alone has changed the engines that are the same in both reports.", 100*c.Margin)
 	}
 	fmt.Fprintln(w)
 	report.Paragraph(w, text)
@@ -118,22 +117,13 @@ func (c *Comparison) unknown(w io.Writer, all bool) {
 	report.Paragraph(w, fmt.Sprintf("%s: cannot tell in %d of %d rows; measure with -rounds 5. One "+
 		"process says nothing about the next.", rounds, len(found), len(c.Pairs)))
 	if !all {
-		found = slices.DeleteFunc(found, func(p Pair) bool { return !p.apart(c.Least) })
+		found = slices.DeleteFunc(found, func(p Pair) bool { return p.Effect() <= c.Least })
 		if len(found) > 0 {
-			report.Paragraph(w, "Within the processes that were measured, these differ (with the "+
-				"interval that their samples give):")
+			report.Paragraph(w, "Between the processes that were measured, these differ:")
 		}
 	}
 	sortByEffect(found)
 	table(w, found)
-}
-
-// apart reports whether the samples of the processes that there are differ by more than a share.
-func (p Pair) apart(share float64) bool {
-	if p.Low == 0 {
-		return p.Effect() > share
-	}
-	return p.Low > 1+share || p.High < 1/(1+share)
 }
 
 func sortByEffect(pairs []Pair) {
@@ -150,8 +140,8 @@ func table(w io.Writer, pairs []Pair) {
 	}
 	slices.Sort(groups)
 	for _, group := range groups {
-		fmt.Fprintf(w, "%-*s%*s%*s%*s%13s\n", labelWidth, group,
-			valueWidth, "old", valueWidth, "new", changeWidth, "change", "interval")
+		fmt.Fprintf(w, "%-*s%*s%*s%*s%8s\n", labelWidth, group,
+			valueWidth, "old", valueWidth, "new", changeWidth, "change", "p")
 		for _, p := range pairs {
 			if p.group() == group {
 				p.line(w)
@@ -167,19 +157,19 @@ func (p Pair) line(w io.Writer) {
 		fmt.Fprintln(w, label)
 		label = ""
 	}
-	change, between := "-", ""
+	change, significance := "-", ""
 	if p.Ratio > 0 {
 		change = percent(p.Ratio - 1)
 	} else if p.Old == p.New {
 		change = percent(0)
 	}
-	if p.Low > 0 {
-		between = percent(p.Low-1) + " " + percent(p.High-1)
+	if p.enough() {
+		significance = strconv.FormatFloat(p.P, 'f', 3, 64)
 	}
 	text := pad(label, labelWidth) +
 		left(report.Format(p.Old, p.Unit), valueWidth) +
 		left(report.Format(p.New, p.Unit), valueWidth) +
-		left(change, changeWidth) + left(between, 13)
+		left(change, changeWidth) + left(significance, 8)
 	fmt.Fprintln(w, strings.TrimRight(text, " "))
 }
 

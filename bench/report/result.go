@@ -1,5 +1,5 @@
 // Package report holds what a run has measured, and shows it: as a table on a terminal, as a page,
-// and as a sheet of comma-separated values.
+// as comma-separated values, and in Go's benchmark format.
 //
 // A [Report] is plain data with a form in JSON. Everything else is made from it and from nothing
 // else, so that a file shows what the run did.

@@ -1,0 +1,82 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/stoatdb/stoat/bench/suite"
+)
+
+// GoBench writes the report in Go's benchmark format, for benchstat and its like. There is one line
+// for each round of an engine, row, state and place on an axis: the median of the round's samples.
+// Rows along a time axis are left out, because no two runs have samples at the same time.
+func (r *Report) GoBench(w io.Writer, find func(name string) (suite.Suite, error)) error {
+	out := benchfmt.NewWriter(w)
+	for _, result := range r.Results {
+		s, err := find(result.Suite)
+		if err != nil {
+			return err
+		}
+		config := r.goBenchConfig(result)
+		for _, m := range result.Measurements {
+			row, ok := s.Row(m.Row)
+			if !ok || len(m.Values) == 0 || row.Axis == TimeAxis {
+				continue
+			}
+			line := benchfmt.Result{
+				Config: config, Name: goBenchName(m), Iters: len(m.Values),
+				Values: []benchfmt.Value{{Value: Median(m.Values), Unit: goBenchUnit(row.Unit)}},
+			}
+			if err := out.Write(&line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// goBenchConfig returns the configuration that all lines of a result share.
+func (r *Report) goBenchConfig(result *Result) []benchfmt.Config {
+	s := result.Settings
+	var all []benchfmt.Config
+	for _, c := range []struct{ key, value string }{
+		{"cpu", r.Machine.CPU}, {"suite", result.Suite}, {"profile", s.Profile},
+		{"n", strconv.Itoa(s.N)}, {"data", s.Data}, {"order", string(s.Order)},
+		{"seed", strconv.FormatUint(s.Seed, 10)}, {"sync", strconv.FormatBool(s.Sync)},
+		{"storage", s.Storage}, {"filesystem", result.FileSystem},
+	} {
+		if c.value != "" { // which would remove the key
+			all = append(all, benchfmt.Config{Key: c.key, Value: []byte(c.value), File: true})
+		}
+	}
+	return all
+}
+
+// goBenchName returns the name of a line. Engines are a part of it, as one file has all of them.
+func goBenchName(m suite.Measurement) benchfmt.Name {
+	// The format separates fields by spaces, and parts of a name by slashes.
+	clean := strings.NewReplacer(" ", "_", "\t", "_", "/", "_")
+	name := fmt.Sprintf("%s/engine=%s", clean.Replace(m.Row), clean.Replace(m.Engine))
+	if m.State != "" {
+		name += "/state=" + clean.Replace(m.State)
+	}
+	if m.X != 0 {
+		name += "/x=" + strconv.FormatFloat(m.X, 'g', -1, 64)
+	}
+	return benchfmt.Name(strings.ToUpper(name[:1]) + name[1:])
+}
+
+// goBenchUnit returns the unit by the name that Go's tools know it by.
+func goBenchUnit(u suite.Unit) string {
+	switch u {
+	case suite.Nanoseconds:
+		return "ns/op"
+	case suite.PerSecond:
+		return "op/s"
+	}
+	return "B"
+}
