@@ -120,7 +120,7 @@ func TestPolicy_isAPartialOrder(t *testing.T) {
 	above := map[string]bool{}
 	for _, pkg := range order {
 		if above[pkg] {
-			t.Errorf("%s has two lines in the policy; compaction them", pkg)
+			t.Errorf("%s has two lines in the policy; join them", pkg)
 		}
 		for _, name := range allowed[pkg] {
 			if !foreign(name) && !above[name] {
