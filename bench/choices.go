@@ -81,7 +81,7 @@ func (c *choices) flags(t *textFlags) *flag.FlagSet {
 	f.StringVar(&t.durability, "sync", "always", "commits are durable: always, never or both")
 	f.StringVar(&t.storage, "storage", "",
 		"folders to measure in, as NAME=DIR,NAME=DIR (default -out)")
-	f.StringVar(&c.out, "out", "out", "folder for report.html, results.json, results.csv and results.txt")
+	f.StringVar(&c.out, "out", "out", "folder for report.html and results.json, .csv and .txt")
 	f.DurationVar(&c.timeout, "timeout", 0,
 		"when to give up on an engine's turn (default 3h, quick 15m)")
 	f.BoolVar(&c.json, "json", false, "print results.json in place of tables")

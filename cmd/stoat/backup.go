@@ -120,14 +120,14 @@ func (c *copying) run(ctx context.Context, db *stoat.DB) error {
 
 // print says what was done, after a text with verbs for the size and the folder.
 func (c *copying) print(format string) error {
-	text := func(n uint64) string { return byteText(float64(n)) }
+	text := func(n uint64) string { return progress.Bytes(float64(n)) }
 	verb := "copied"
 	if c.link {
 		verb = "linked or copied"
 	}
 	_, err := fmt.Fprintf(c.s.out, format+": %s %s (%s), %s kept\n",
 		text(c.did.BackupBytes+c.did.BackupKeptBytes), c.to,
-		counted(int64(c.did.BackupFiles), "file"), verb, text(c.did.BackupBytes),
-		countText(int64(c.did.BackupKept)))
+		progress.Counted(int64(c.did.BackupFiles), "file"), verb, text(c.did.BackupBytes),
+		progress.Count(int64(c.did.BackupKept)))
 	return err
 }

@@ -101,8 +101,8 @@ func restoreStream(ctx context.Context, s *stdio, name, to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "restored %s to %s: %s, %s\n", in.name, to, byteText(float64(size)),
-		counted(int64(files), "file"))
+	_, err = fmt.Fprintf(s.out, "restored %s to %s: %s, %s\n", in.name, to,
+		progress.Bytes(float64(size)), progress.Counted(int64(files), "file"))
 	return err
 }
 

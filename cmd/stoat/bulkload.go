@@ -76,7 +76,8 @@ func bulkLoad(ctx context.Context, s *stdio, dir string, into path, from *input)
 		return err
 	}
 	_, err = fmt.Fprintf(s.out, "%s, %s in %s: %s/s\n", countedEntries(l.entries),
-		byteText(float64(l.bytes)), durationText(took), byteText(per(l.bytes, took)))
+		progress.Bytes(float64(l.bytes)), progress.Duration(took),
+		progress.Bytes(progress.Per(l.bytes, took)))
 	return err
 }
 
@@ -85,7 +86,7 @@ func countedEntries(n int64) string {
 	if n == 1 {
 		return "1 entry"
 	}
-	return countText(n) + " entries"
+	return progress.Count(n) + " entries"
 }
 
 // bulkLoader reads the entries of one dump. It is not safe for concurrent use.

@@ -73,7 +73,7 @@ func check(ctx context.Context, s *stdio, dir string, o checkOptions) error {
 	if err := r.print(s, o.json); err != nil || r.OK {
 		return err
 	}
-	findings := counted(int64(len(r.Findings)), "finding")
+	findings := progress.Counted(int64(len(r.Findings)), "finding")
 	return fmt.Errorf("%s is damaged, %s: %w", dir, findings, stoat.ErrCorrupt)
 }
 
@@ -117,12 +117,12 @@ func (r *checkReport) print(s *stdio, asJSON bool) error {
 	if !r.OK {
 		return nil
 	}
-	read := byteText(float64(r.CheckedBytes)) + " read"
+	read := progress.Bytes(float64(r.CheckedBytes)) + " read"
 	if r.Quick {
 		read = "only the ends of files were read"
 	}
-	_, err := fmt.Fprintf(s.out, "ok: %s, %s; %s\n", counted(int64(r.Tables), "table"),
-		counted(int64(r.ValueFiles), "value file"), read)
+	_, err := fmt.Fprintf(s.out, "ok: %s, %s; %s\n", progress.Counted(int64(r.Tables), "table"),
+		progress.Counted(int64(r.ValueFiles), "value file"), read)
 	return err
 }
 

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // command is one subcommand: what help says about it, its flags, and what it does.
@@ -82,7 +84,7 @@ func (c *command) parse(args []string) (positional []string, err error) {
 		return nil, err
 	}
 	if n := len(positional); n < c.min || n > c.max {
-		return nil, fmt.Errorf("%s, usage: %s", counted(int64(n), "argument"), c.usage())
+		return nil, fmt.Errorf("%s, usage: %s", progress.Counted(int64(n), "argument"), c.usage())
 	}
 	return positional, nil
 }

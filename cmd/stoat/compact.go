@@ -50,7 +50,7 @@ func compact(ctx context.Context, s *stdio, dir string) error {
 		return err
 	}
 	_, err = fmt.Fprintf(s.out, "%s before, %s after\n",
-		byteText(float64(before)), byteText(float64(after)))
+		progress.Bytes(float64(before)), progress.Bytes(float64(after)))
 	return err
 }
 

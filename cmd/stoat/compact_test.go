@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // overwritten returns the path of a database in which most values are garbage, though no file is.
@@ -53,8 +54,8 @@ func TestCompact_makesADatabaseSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, text, fmt.Sprintf("%s before, %s after\n", byteText(float64(before)),
-		byteText(float64(after))))
+	equal(t, text, fmt.Sprintf("%s before, %s after\n", progress.Bytes(float64(before)),
+		progress.Bytes(float64(after))))
 	if after > before/2 {
 		t.Errorf("%d bytes before, %d after", before, after)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // exportFlags is the flags of export.
@@ -140,7 +141,7 @@ func export(s *stdio, o *exportFlags, db string) error {
 		return err
 	}
 	_, err = fmt.Fprintf(s.out, "%s, %s in %s\n", countedEntries(e.entries),
-		byteText(float64(e.bytes)), durationText(time.Since(started)))
+		progress.Bytes(float64(e.bytes)), progress.Duration(time.Since(started)))
 	return err
 }
 
@@ -240,6 +241,6 @@ func noteInner(s *stdio, b stoat.KeySpace) error {
 		return nil
 	}
 	_, err := fmt.Fprintf(s.err, "stoat: note: %s within it not exported: export each with -bucket\n",
-		counted(n, "bucket"))
+		progress.Counted(n, "bucket"))
 	return err
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // exportColumnsMax bounds the columns that are found in values: more make no table.
@@ -67,7 +69,7 @@ func (t *tableWriter) look(e *entry) (more bool, err error) {
 	case len(t.columns) > exportColumnsMax:
 		return false, fmt.Errorf("the values have more than %s different fields: name those that are "+
 			"wanted with -columns, or export the values as they are with -value value",
-			countText(exportColumnsMax))
+			progress.Count(exportColumnsMax))
 	case !t.keyDiffers:
 		raw, found := t.object.get(t.key)
 		t.keyDiffers = !found || !bytes.Equal(cell(raw), e.key)

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stoatdb/stoat/internal/commands/intake"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // csvReader reads the rows under a header, as JSON objects or as the columns of entries. It is not
@@ -147,7 +148,7 @@ func (r *csvReader) next() (sourceEntry, error) {
 // entry returns the entry that a row is.
 func (r *csvReader) entry(row [][]byte) (e sourceEntry, err error) {
 	if len(row) != len(r.columns) {
-		return e, badf("%s, and the header has %d", counted(int64(len(row)), "field"),
+		return e, badf("%s, and the header has %d", progress.Counted(int64(len(row)), "field"),
 			len(r.columns))
 	}
 	for i, field := range row {

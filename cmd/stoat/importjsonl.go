@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stoatdb/stoat/internal/commands/intake"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // jsonlReader reads lines of JSON; empty ones do not count. It is not safe for concurrent use.
@@ -77,7 +78,7 @@ func (r *jsonlReader) read() error {
 		r.offset += int64(size)
 		r.lines++
 		if size > entryBytesMax {
-			return badf("longer than %s", byteText(entryBytesMax))
+			return badf("longer than %s", progress.Bytes(entryBytesMax))
 		}
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/stoatdb/stoat/internal/commands/intake"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // margaretReader reads a Margaret log of the kind offset2: a folder of three files, all numbers in
@@ -120,7 +121,7 @@ func (r *margaretReader) next() (sourceEntry, error) {
 	}
 	if length > valueBytesMax {
 		return sourceEntry{}, fmt.Errorf("%s, and a value has at most %s",
-			byteText(float64(length)), byteText(valueBytesMax))
+			progress.Bytes(float64(length)), progress.Bytes(valueBytesMax))
 	}
 	return r.entry(length, redacted)
 }
@@ -168,7 +169,7 @@ func (r *margaretReader) findings() []string {
 	var found []string
 	if left := r.data.size() - r.at.Offset; left > 0 {
 		tail := fmt.Sprintf("torn tail: %s of data behind the last whole entry that ofst names",
-			counted(left, "byte"))
+			progress.Counted(left, "byte"))
 		if n := r.wholeBehind(); n > 0 {
 			tail += fmt.Sprintf(", which look like %s that ofst does not name", countedEntries(n))
 		}
@@ -180,7 +181,7 @@ func (r *margaretReader) findings() []string {
 	}
 	if rest := r.ofst.size() % lengthBytes; rest > 0 {
 		found = append(found, fmt.Sprintf("torn tail: ofst ends with %s of a number",
-			counted(rest, "byte")))
+			progress.Counted(rest, "byte")))
 	}
 	last, err := r.last()
 	switch {
@@ -188,7 +189,7 @@ func (r *margaretReader) findings() []string {
 		found = append(found, "jrnl: "+err.Error())
 	case last+1 != r.entries:
 		found = append(found, fmt.Sprintf("jrnl counts %s, and ofst names %s",
-			countedEntries(last+1), countText(r.entries)))
+			countedEntries(last+1), progress.Count(r.entries)))
 	}
 	if found == nil {
 		found = append(found, "consistent: data, ofst and jrnl agree on "+countedEntries(r.entries))
@@ -226,6 +227,6 @@ func (r *margaretReader) last() (int64, error) {
 	case lengthBytes:
 		return readInt64(section(r.jrnl, 0))
 	default:
-		return 0, fmt.Errorf("%s, and a number has %d", counted(size, "byte"), lengthBytes)
+		return 0, fmt.Errorf("%s, and a number has %d", progress.Counted(size, "byte"), lengthBytes)
 	}
 }

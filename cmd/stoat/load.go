@@ -30,7 +30,7 @@ The lines are loaded in transactions of up to %s entries or %d MiB. If a
 line makes no sense, the dump is cut short, or an interrupt ends the command,
 the error says how many lines are safe in the database; it has those and none of
 the others. Loading again from the start does no harm. The dump may be
-compressed with gzip or zstd.`, countText(batchEntriesMax), batchBytesMax>>20),
+compressed with gzip or zstd.`, progress.Count(batchEntriesMax), batchBytesMax>>20),
 		min: 1, max: 2,
 		flags: newFlags(),
 		run: func(s *stdio, args []string) error {

@@ -166,21 +166,21 @@ type statsSection struct {
 
 // sections returns the numbers as they are printed.
 func (r *statsReport) sections() []statsSection {
-	text := func(n uint64) string { return byteText(float64(n)) }
-	count := func(n int) string { return countText(int64(n)) }
+	text := func(n uint64) string { return progress.Bytes(float64(n)) }
+	count := func(n int) string { return progress.Count(int64(n)) }
 	return []statsSection{
 		{"What is stored", [][3]string{
-			{"commits", countText(int64(r.Commits)), "since the database was created"},
-			{"entries", countText(int64(r.Entries)), "older ones of the same key included"},
-			{"tombstones", countText(int64(r.Tombstones)), "entries that say that a key is gone"},
+			{"commits", progress.Count(int64(r.Commits)), "since the database was created"},
+			{"entries", progress.Count(int64(r.Entries)), "older ones of the same key included"},
+			{"tombstones", progress.Count(int64(r.Tombstones)), "entries that say that a key is gone"},
 			{"in tables", text(r.RawBytes), "keys and values, before compression"},
 			{"large values", text(r.ValueBytes), "outside of tables"},
 		}},
 		{"Where it lies", [][3]string{
-			{"on disk", text(uint64(r.DiskBytes)), counted(int64(r.Files), "file") + " in all"},
-			{"tables", text(r.TableBytes), counted(int64(r.Tables), "file") + share(
+			{"on disk", text(uint64(r.DiskBytes)), progress.Counted(int64(r.Files), "file") + " in all"},
+			{"tables", text(r.TableBytes), progress.Counted(int64(r.Tables), "file") + share(
 				r.TableBytes, r.RawBytes, "what is in them")},
-			{"value files", text(r.ValueFileBytes), counted(int64(r.ValueFiles), "file") + share(
+			{"value files", text(r.ValueFileBytes), progress.Counted(int64(r.ValueFiles), "file") + share(
 				r.ValueBytes, r.ValueFileBytes, "it in use")},
 			{"log and others", text(uint64(r.OtherBytes)), "writes not in tables yet, manifests"},
 			{"memtables", text(uint64(r.MemtableBytes)), "of memory, read back from the log"},
@@ -224,8 +224,8 @@ func (r *statsReport) printBuckets(s *stdio) error {
 		if name == "" {
 			name = "(root)"
 		}
-		err := rows.row("  "+shorten(name, pathColumns-2), countText(int64(b.Keys)),
-			byteText(float64(b.Bytes)), byteText(float64(b.StoredBytes)), b.codec())
+		err := rows.row("  "+shorten(name, pathColumns-2), progress.Count(int64(b.Keys)),
+			progress.Bytes(float64(b.Bytes)), progress.Bytes(float64(b.StoredBytes)), b.codec())
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 func tourCommand() *command {
@@ -189,8 +190,8 @@ func (t *tour) printJSON(err error) error {
 
 func (t *tour) header() error {
 	text := fmt.Sprintf("Stoat tour: %s, %s, from %s\n%s, %s, %s; the database is in\n%s\n",
-		counted(int64(len(t.tree.files)), "file"), byteText(float64(t.tree.bytes)), t.tree.base,
-		t.report.Go, t.report.System, counted(int64(t.report.CPUs), "CPU"), t.dir)
+		progress.Counted(int64(len(t.tree.files)), "file"), progress.Bytes(float64(t.tree.bytes)),
+		t.tree.base, t.report.Go, t.report.System, progress.Counted(int64(t.report.CPUs), "CPU"), t.dir)
 	if err := t.say(text, plain); err != nil {
 		return err
 	}
@@ -205,7 +206,7 @@ func (t *tour) footer() error {
 	if n := t.report.Skipped.total(); n > 0 {
 		skip := t.report.Skipped
 		text := fmt.Sprintf("Skipped: %s, %d special, %d unreadable, %d over 1 GiB.",
-			counted(int64(skip.Links), "link"), skip.Special, skip.Unreadable, skip.Large)
+			progress.Counted(int64(skip.Links), "link"), skip.Special, skip.Unreadable, skip.Large)
 		if err := t.say(text, faint); err != nil {
 			return err
 		}

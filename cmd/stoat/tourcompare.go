@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // compare checks that the database holds the files, byte for byte, and nothing else.
@@ -37,8 +38,8 @@ func (t *tour) compare() error {
 		return err
 	}
 	r.Seconds = took.Seconds()
-	return t.row("8", "compare all", fmt.Sprintf("%s, %s", counted(int64(r.Keys), "file"),
-		byteText(float64(r.Bytes))), durationText(took), "all identical")
+	return t.row("8", "compare all", fmt.Sprintf("%s, %s", progress.Counted(int64(r.Keys), "file"),
+		progress.Bytes(float64(r.Bytes))), progress.Duration(took), "all identical")
 }
 
 // compareFile returns an error that names the file unless what is stored is what is in the folder.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // crashReport is what a killed process left.
@@ -104,13 +105,13 @@ func (t *tour) crash() error {
 		return fmt.Errorf("after the crash %d acknowledged commits of %d are lost", r.Lost,
 			r.Acknowledged)
 	}
-	err := t.row("7", "kill a writer", counted(int64(r.Acknowledged), "acknowledged commit"),
-		durationText(seconds(r.RunSeconds)), fmt.Sprintf("%s lost", countText(int64(r.Lost))))
+	err := t.row("7", "kill a writer", progress.Counted(int64(r.Acknowledged), "acknowledged commit"),
+		progress.Duration(seconds(r.RunSeconds)), fmt.Sprintf("%s lost", progress.Count(int64(r.Lost))))
 	if err != nil {
 		return err
 	}
-	return t.row("", "open after that", counted(int64(r.Found), "commit")+" found",
-		durationText(seconds(r.OpenSeconds)), "")
+	return t.row("", "open after that", progress.Counted(int64(r.Found), "commit")+" found",
+		progress.Duration(seconds(r.OpenSeconds)), "")
 }
 
 // runAndKill starts this program again as the writer, kills it while it writes, and counts what it

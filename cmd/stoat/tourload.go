@@ -52,18 +52,19 @@ func (t *tour) load() error {
 		Commits:        b.commits,
 		Seconds:        took.Seconds(),
 		ReadSeconds:    reading.Seconds(),
-		BytesPerSecond: per(t.tree.bytes, took),
+		BytesPerSecond: progress.Per(t.tree.bytes, took),
 	}
-	what := fmt.Sprintf("%s, %s", counted(int64(len(t.tree.files)), "file"),
-		byteText(float64(t.tree.bytes)))
-	rate := byteText(per(t.tree.bytes, took)) + "/s"
-	if err := t.row("1", "load", what, durationText(took), rate); err != nil {
+	what := fmt.Sprintf("%s, %s", progress.Counted(int64(len(t.tree.files)), "file"),
+		progress.Bytes(float64(t.tree.bytes)))
+	rate := progress.Bytes(progress.Per(t.tree.bytes, took)) + "/s"
+	if err := t.row("1", "load", what, progress.Duration(took), rate); err != nil {
 		return err
 	}
-	if err := t.row("", "", "of that, reading the folder", durationText(reading), ""); err != nil {
+	err = t.row("", "", "of that, reading the folder", progress.Duration(reading), "")
+	if err != nil {
 		return err
 	}
-	return t.row("", "", counted(int64(b.commits), "commit")+", each synced", "", "")
+	return t.row("", "", progress.Counted(int64(b.commits), "commit")+", each synced", "", "")
 }
 
 // store writes all files into the batch, and returns the time that reading them took. Files that
@@ -129,19 +130,20 @@ func (t *tour) size() error {
 		FolderBytes:   t.tree.bytes,
 	}
 	err = t.row("2", "size on disk",
-		fmt.Sprintf("%s in %s", byteText(float64(size)), counted(int64(files), "file")), "",
+		fmt.Sprintf("%s in %s", progress.Bytes(float64(size)),
+			progress.Counted(int64(files), "file")), "",
 		fmt.Sprintf("%.0f %% of folder", 100*float64(size)/float64(max(1, t.tree.bytes))))
 	if err != nil {
 		return err
 	}
 	if pending := t.report.Size.PendingBytes; pending > size/100 {
-		what := byteText(float64(pending)) + " to be compacted later"
+		what := progress.Bytes(float64(pending)) + " to be compacted later"
 		if err := t.row("", "", what, "", ""); err != nil {
 			return err
 		}
 	}
-	if err := t.row("", "close", "", durationText(closing), ""); err != nil {
+	if err := t.row("", "close", "", progress.Duration(closing), ""); err != nil {
 		return err
 	}
-	return t.row("", "open", "", durationText(opening), "")
+	return t.row("", "open", "", progress.Duration(opening), "")
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // getsReport is how long lookups took.
@@ -59,11 +60,11 @@ func (t *tour) gets() error {
 		done += len(some)
 	}
 	t.report.Gets = newGetsReport(done, took)
-	what := counted(int64(len(files)), "key") + ", each once"
+	what := progress.Counted(int64(len(files)), "key") + ", each once"
 	if err := t.getsRow("3", "random gets, cold", what, t.report.FirstGets); err != nil {
 		return err
 	}
-	return t.getsRow("", "random gets, warm", counted(int64(done), "get"), t.report.Gets)
+	return t.getsRow("", "random gets, warm", progress.Counted(int64(done), "get"), t.report.Gets)
 }
 
 func newGetsReport(n int, took time.Duration) getsReport {
@@ -71,8 +72,8 @@ func newGetsReport(n int, took time.Duration) getsReport {
 }
 
 func (t *tour) getsRow(number, step, what string, r getsReport) error {
-	return t.row(number, step, what, durationText(seconds(r.Seconds)),
-		countText(int64(r.NanosPerGet))+" ns each")
+	return t.row(number, step, what, progress.Duration(seconds(r.Seconds)),
+		progress.Count(int64(r.NanosPerGet))+" ns each")
 }
 
 // lookUp gets the values of the files and checks their lengths.
@@ -118,15 +119,16 @@ func (t *tour) prefixScan() error {
 	}
 	r.Seconds = took.Seconds()
 	t.report.Prefix = r
-	what := counted(int64(r.Keys), "key")
+	what := progress.Counted(int64(r.Keys), "key")
 	if prefix != "" {
-		what = countText(int64(r.Keys)) + " in " + prefix
+		what = progress.Count(int64(r.Keys)) + " in " + prefix
 	}
-	err = t.row("4", "prefix scan", what, durationText(took), byteText(per(r.Bytes, took))+"/s")
+	err = t.row("4", "prefix scan", what, progress.Duration(took),
+		progress.Bytes(progress.Per(r.Bytes, took))+"/s")
 	if err != nil {
 		return err
 	}
-	return t.row("", "", counted(int64(lines), "line")+" counted", "", "")
+	return t.row("", "", progress.Counted(int64(lines), "line")+" counted", "", "")
 }
 
 // keyScan reads all keys and no value.
@@ -142,8 +144,8 @@ func (t *tour) keyScan() error {
 	}
 	r.Seconds = took.Seconds()
 	t.report.Keys = r
-	return t.row("5", "key-only scan", counted(int64(r.Keys), "key"), durationText(took),
-		durationText(each(took, int64(r.Keys)))+" each")
+	return t.row("5", "key-only scan", progress.Counted(int64(r.Keys), "key"), progress.Duration(took),
+		progress.Duration(each(took, int64(r.Keys)))+" each")
 }
 
 // matchKeys checks that the keys of a transaction are the names of the files, and counts them.

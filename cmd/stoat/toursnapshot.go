@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 // snapshotReport is what an old snapshot and a new one showed while a writer wrote.
@@ -53,14 +54,16 @@ func (t *tour) snapshot() error {
 		return err
 	}
 	err = t.row("6", "old snapshot",
-		fmt.Sprintf("%s in %s", counted(int64(r.OldKeys), "key"), counted(int64(r.Scans), "scan")),
-		durationText(seconds(r.Seconds)), "stands still")
+		fmt.Sprintf("%s in %s", progress.Counted(int64(r.OldKeys), "key"),
+			progress.Counted(int64(r.Scans), "scan")),
+		progress.Duration(seconds(r.Seconds)), "stands still")
 	if err != nil {
 		return err
 	}
 	return t.row("", "new snapshot",
-		fmt.Sprintf("%s, %s", counted(int64(r.NewKeys), "key"), counted(int64(r.Commits), "commit")),
-		"", fmt.Sprintf("+%s -%s", countText(int64(r.Added)), countText(int64(r.Deleted))))
+		fmt.Sprintf("%s, %s", progress.Counted(int64(r.NewKeys), "key"),
+			progress.Counted(int64(r.Commits), "commit")),
+		"", fmt.Sprintf("+%s -%s", progress.Count(int64(r.Added)), progress.Count(int64(r.Deleted))))
 }
 
 // watch reads the old snapshot until the writer has ended and returns the errors of both.

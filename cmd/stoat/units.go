@@ -1,25 +1,6 @@
 package main
 
-import (
-	"time"
-
-	"github.com/stoatdb/stoat/internal/commands/progress"
-)
-
-// byteText is [progress.Bytes].
-func byteText(n float64) string { return progress.Bytes(n) }
-
-// countText is [progress.Count].
-func countText(n int64) string { return progress.Count(n) }
-
-// counted is [progress.Counted].
-func counted(n int64, noun string) string { return progress.Counted(n, noun) }
-
-// durationText is [progress.Duration].
-func durationText(d time.Duration) string { return progress.Duration(d) }
-
-// per is [progress.Per].
-func per(n int64, d time.Duration) float64 { return progress.Per(n, d) }
+import "time"
 
 // each returns the time that one of n takes.
 func each(d time.Duration, n int64) time.Duration {
