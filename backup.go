@@ -14,41 +14,41 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// Backup makes the directory dir a copy of the database: one that can be opened by itself, with
-// everything committed before the call and, of what is committed meanwhile, everything up to some
-// commit. Readers and writers go on; only at its start it waits, as [DB.Flush] does, for the
-// writable transaction that is open. To restore a backup, back it up to a new directory, or use
-// "stoat restore".
+// Backup makes the directory dir a copy of the database that can be opened by itself. The copy
+// holds everything committed before the call and, of what is committed during the backup,
+// everything up to some commit. Readers and writers continue; only at its start does Backup wait,
+// as [DB.Flush] does, for the open writable transaction. To restore a backup, back it up to a new
+// directory or use "stoat restore".
 //
-// If dir holds an earlier backup of this database, only what is new is copied. The files that are
-// there already are compared byte by byte. If one differs because it has rotted, in the backup or
-// in the database, the error matches [ErrCorrupt] and says which of the two it is. A directory that
-// is missing is made; one with anything else in it is left alone.
+// If dir holds an earlier backup of this database, Backup copies only what is new and compares the
+// existing files byte by byte. If one differs because it has rotted, in the backup or in the
+// database, the error matches [ErrCorrupt] and says which of the two it is. A missing directory is
+// created; a directory that contains anything else is left untouched.
 //
-// A backup that is written to is a backup no more but a database that goes its own way, as one that
-// was restored does. A backup of one of the two is not brought up to date with the other: Backup
-// returns an error, and needs another directory. Opening a backup changes nothing in this.
+// Writing to a backup, restored or not, makes it a database with a history of its own. Backup does
+// not update a backup of one history from the other: it returns an error, and needs another
+// directory. Merely opening a backup changes nothing.
 //
-// The backup is read and verified as a whole before it counts. On error, and when ctx ends, or the
-// system crashes, dir is still the earlier backup, or already the new one.
+// Backup reads back and verifies the whole backup before it counts. After an error, when ctx is
+// done, or after a crash, dir holds either the earlier backup or the new one.
 //
-// A database that is open read-only can be backed up, too. If another process has written to it
-// since, files may be gone. Then the error matches fs.ErrNotExist: open the database again, and try
-// again. A poisoned database is backed up as readers see it.
+// A database opened read-only can be backed up too. If another process has written to it since,
+// files may be gone; the error then matches fs.ErrNotExist: reopen the database and try again. A
+// poisoned database is backed up as readers see it.
 func (db *DB) Backup(ctx context.Context, dir string) error { return db.backup(ctx, dir, false) }
 
-// BackupLinked is [DB.Backup], except that tables are not copied but get a second name in dir (a
-// hard link), if the file system has that and dir is on the same one. It takes an instant, and no
-// space until the database replaces its tables. It guards against mistakes, of users and programs.
-// But it is verified only in so far as its files can be opened, and a byte that rots on the disk
-// rots in both. So Backup refuses a directory with such files.
+// BackupLinked is [DB.Backup], but gives tables a second name in dir (a hard link) instead of
+// copying them, if the file system supports that and dir is on the same one. It is almost instant,
+// and takes no space until the database replaces its tables. It protects against mistakes of users
+// and programs. But it is verified only in that its files can be opened, and a byte that rots on
+// the disk rots in both copies. For that reason, Backup refuses a directory with linked files.
 func (db *DB) BackupLinked(ctx context.Context, dir string) error {
 	return db.backup(ctx, dir, true)
 }
 
 func (db *DB) backup(ctx context.Context, dir string, link bool) error {
 	if dir == "" {
-		return fmt.Errorf("back up: no directory is named: %w", fs.ErrInvalid)
+		return fmt.Errorf("back up: the directory name is empty: %w", fs.ErrInvalid)
 	}
 	resolved, err := resolve(dir)
 	if err != nil {
@@ -57,8 +57,8 @@ func (db *DB) backup(ctx context.Context, dir string, link bool) error {
 	return backupTo(ctx, db, vfs.OS(), resolved, link)
 }
 
-// resolve returns where a directory that may be missing is or would be, without symbolic links, so
-// that the directories above it are those that it lies in.
+// resolve returns the absolute path of dir, which may be missing, without symbolic links, so that
+// its parents are the directories that really contain it.
 func resolve(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -75,38 +75,39 @@ func resolve(dir string) (string, error) {
 	}
 }
 
-// backupTo is Backup, or BackupLinked, to any file system; internal/testing/tuned calls it by its
+// backupTo is Backup, or BackupLinked, to any file system; internal/testing/tuned calls it by this
 // name.
 func backupTo(ctx context.Context, db *DB, fs vfs.FS, dir string, link bool) error {
 	return db.engine.Backup(ctx, fs, dir, link)
 }
 
-// BackupTo writes a copy of the database to w, as one stream: everything committed before the call
-// and, of what is committed meanwhile, everything up to some commit. [RestoreFrom] and "stoat
-// restore -" make a database of it. Like [DB.Backup] it lets readers and writers go on, only waits
-// at its start for the writable transaction that is open, and makes no temporary copy: the files it
-// reads stay on disk until it ends.
+// BackupTo writes a copy of the database to w as a single stream. The copy holds everything
+// committed before the call and, of what is committed during the backup, everything up to some
+// commit. [RestoreFrom] and "stoat restore -" turn it into a database. As with [DB.Backup], readers
+// and writers continue, except that it waits at its start for the open writable transaction. It
+// makes no temporary copy: the files it reads stay on disk until it returns.
 //
-// All is verified when it is read and, with checksums, when it is restored. The end of the stream
-// makes a backup of it: after an error, or if it is cut off, what was written is none. Closing the
-// database ends BackupTo with [ErrClosed]. Neither that nor the end of ctx can wake a Write of w
-// that waits; w's own deadline can.
+// All data is verified when it is read and, by checksums, when it is restored. A stream without its
+// end, because of an error or because it was cut off, is not a backup. Closing the database ends
+// BackupTo with [ErrClosed]. Neither that nor the end of ctx interrupts a blocked Write to w; only
+// w's own deadline can.
 //
-// The stream is a tar archive of the files of a database: extracted into an empty directory they
-// are one, if the stream is complete. As with Backup, what was restored and written to goes its own
-// way. What is in memory of a read-only or poisoned database is made into tables in memory.
+// The stream is a tar archive of a database's files: if complete, it can be extracted into an empty
+// directory and opened. As with Backup, a restored copy that is written to has a history of its
+// own. In a read-only or poisoned database, BackupTo turns what is in memory into tables, also in
+// memory.
 func (db *DB) BackupTo(ctx context.Context, w io.Writer) error {
 	return db.engine.BackupTo(ctx, w, memfs.New())
 }
 
-// RestoreFrom makes dir, a directory that is missing or empty, a database of what [DB.BackupTo] has
-// written. All of it is verified before it counts: if the stream was cut off or is damaged, the
-// error matches [ErrCorrupt], and if it is no backup, or one of a newer version of Stoat,
-// [ErrFormat]. After an error, and when ctx ends or the system crashes meanwhile, dir holds nothing
-// that opens as a database. It reads r up to the end of the backup.
+// RestoreFrom creates a database in dir, a missing or empty directory, from a stream written by
+// [DB.BackupTo]. It verifies everything first: if the stream was cut off or is damaged, the error
+// matches [ErrCorrupt]; if it is not a backup, or is one of a newer version of Stoat, [ErrFormat].
+// After an error, when ctx is done, or after a crash, dir holds nothing that opens as a database.
+// RestoreFrom reads r up to the end of the backup.
 func RestoreFrom(ctx context.Context, r io.Reader, dir string) error {
 	if dir == "" {
-		return fmt.Errorf("restore: no directory is named: %w", fs.ErrInvalid)
+		return fmt.Errorf("restore: the directory name is empty: %w", fs.ErrInvalid)
 	}
 	resolved, err := resolve(dir)
 	if err != nil {
@@ -115,7 +116,7 @@ func RestoreFrom(ctx context.Context, r io.Reader, dir string) error {
 	return restoreFrom(ctx, r, vfs.OS(), resolved)
 }
 
-// restoreFrom is RestoreFrom on any file system; internal/testing/tuned calls it by its name.
+// restoreFrom is RestoreFrom on any file system; internal/testing/tuned calls it by this name.
 func restoreFrom(ctx context.Context, r io.Reader, fs vfs.FS, dir string) error {
 	if err := engine.Restore(ctx, r, fs, dir); err != nil {
 		return fmt.Errorf("restore %s: %w", dir, err)

@@ -6,17 +6,17 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// Bucket is a named key space within another one, or within the root bucket, which is the [Tx]
-// itself. Buckets nest to any depth. The keys of a bucket, its buckets and its sequence are its
-// own; a key and a bucket may have the same name. A bucket costs no more than an entry.
+// Bucket is a named key space within another bucket, or within the root bucket, which is the [Tx]
+// itself. Buckets nest to any depth. Each has its own keys, nested buckets and sequence; a key and
+// a bucket may have the same name. A bucket costs no more than a key.
 //
-// A Bucket belongs to its transaction, and is no safer for concurrent use. Once the transaction
-// dropped it, or a bucket that holds it, it returns [ErrBucketNotFound].
+// A Bucket belongs to its transaction and is not safe for concurrent use either. Once the
+// transaction drops it, or a bucket that contains it, its methods return [ErrBucketNotFound].
 type Bucket struct {
 	space
 }
 
-// Bucket returns the bucket of that name within this one, or [ErrBucketNotFound].
+// Bucket returns the bucket with that name within this one, or [ErrBucketNotFound].
 func (s *space) Bucket(name []byte) (*Bucket, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -31,8 +31,8 @@ func (s *space) Bucket(name []byte) (*Bucket, error) {
 	return s.child(id), nil
 }
 
-// CreateBucket creates a bucket within this one; the error is [ErrBucketExists] if there is one of
-// that name. A name has 1 to 65,535 bytes.
+// CreateBucket creates a bucket within this one; the error is [ErrBucketExists] if the name is
+// taken. A name has 1 to 65,535 bytes.
 func (s *space) CreateBucket(name []byte) (*Bucket, error) {
 	if err := s.checkWrite(); err != nil {
 		return nil, err
@@ -47,8 +47,8 @@ func (s *space) CreateBucket(name []byte) (*Bucket, error) {
 	return s.createBucket(name)
 }
 
-// CreateBucketIfNotExists returns the bucket of that name within this one, and creates it first if
-// need be.
+// CreateBucketIfNotExists returns the bucket with that name within this one, creating it if it does
+// not exist.
 func (s *space) CreateBucketIfNotExists(name []byte) (*Bucket, error) {
 	if err := s.checkWrite(); err != nil {
 		return nil, err
@@ -63,9 +63,9 @@ func (s *space) CreateBucketIfNotExists(name []byte) (*Bucket, error) {
 	return s.createBucket(name)
 }
 
-// DeleteBucket drops the bucket of that name with everything in it; the error is
-// [ErrBucketNotFound] if there is none. The cost does not grow with the contents, whose disk space
-// comes free in the background. A bucket created later under the same name is empty.
+// DeleteBucket drops the bucket with that name and everything in it; the error is
+// [ErrBucketNotFound] if it does not exist. The cost does not depend on the contents, whose disk
+// space is freed in the background. A bucket created later under the same name is empty.
 func (s *space) DeleteBucket(name []byte) error {
 	if err := s.checkWrite(); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (s *space) DeleteBucket(name []byte) error {
 	return nil
 }
 
-// bucketID returns the id of a bucket within this one.
+// bucketID returns the id of the named bucket within this one.
 func (s *space) bucketID(name []byte) (id uint64, ok bool, err error) {
 	if err := checkKey(name); err != nil {
 		return 0, false, err
@@ -107,7 +107,7 @@ func (s *space) bucketID(name []byte) (id uint64, ok bool, err error) {
 	return id, ok, nil
 }
 
-// createBucket creates a bucket that is known not to exist.
+// createBucket creates a bucket that does not exist yet.
 func (s *space) createBucket(name []byte) (*Bucket, error) {
 	tx := s.session
 	tx.scratch = keyspace.AppendNextID(tx.scratch[:0])
@@ -124,7 +124,7 @@ func (s *space) createBucket(name []byte) (*Bucket, error) {
 	return s.child(id), nil
 }
 
-// child returns the handle of the bucket id within this one.
+// child returns a handle of the bucket id, which is within this one.
 func (s *space) child(id uint64) *Bucket {
 	b := &Bucket{space{session: s.session, born: s.born, id: id}}
 	if s.id != keyspace.RootID {
@@ -134,8 +134,8 @@ func (s *space) child(id uint64) *Bucket {
 	return b
 }
 
-// catalogKey returns the internal key of the entry of a bucket within this one, valid until the
-// scratch is used again.
+// catalogKey returns the internal key of the catalog entry of a bucket within this one, valid until
+// the scratch buffer is next used.
 func (s *space) catalogKey(name []byte) []byte {
 	k := keyspace.AppendCatalog(s.session.scratch[:0], s.id)
 	s.session.scratch = append(k, name...)

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// RenameBucket gives the bucket of the name old within this one the name name. It is
-// [Tx.MoveBucket] that stays where it is.
+// RenameBucket renames the bucket old within this one to name. It is [Tx.MoveBucket] without a
+// change of parent.
 func (s *space) RenameBucket(old, name []byte) error { return s.moveBucket(old, s, name) }
 
-// MoveBucket moves the bucket of the name old within this one, with all that is in it, into the
-// bucket to of the same transaction, where it has the name name. The cost does not grow with the
-// contents, and handles of it, and of the buckets within it, go on to be valid.
+// MoveBucket moves the bucket old within this one, with all its contents, into the bucket to of the
+// same transaction, under the given name. The cost does not depend on the contents, and handles of
+// the bucket and of its nested buckets remain valid.
 //
-// The error is [ErrBucketNotFound] if there is no such bucket, and [ErrBucketExists] if the name is
-// taken by another one. A bucket cannot be moved into itself, or into one that it holds. For those
-// who watch the bucket it is deleted: no bucket is where it was.
+// The error is [ErrBucketNotFound] if old does not exist, and [ErrBucketExists] if another bucket
+// has the new name. A bucket cannot be moved into itself or into one of its nested buckets. To a
+// [DB.WatchBucket] of the old path, the bucket is deleted.
 func (s *space) MoveBucket(old []byte, to KeySpace, name []byte) error {
 	return s.moveBucket(old, to.itself(), name)
 }
@@ -25,7 +25,7 @@ func (s *space) moveBucket(old []byte, to *space, name []byte) error {
 		return err
 	}
 	if s.session != to.session {
-		return errors.New("a bucket cannot be moved into one of another transaction")
+		return errors.New("a bucket cannot be moved into a bucket of another transaction")
 	}
 	id, ok, err := s.bucketID(old)
 	switch {
@@ -34,7 +34,7 @@ func (s *space) moveBucket(old []byte, to *space, name []byte) error {
 	case !ok:
 		return fmt.Errorf("bucket %q: %w", old, ErrBucketNotFound)
 	case to.isWithin(id):
-		return fmt.Errorf("bucket %q cannot be moved into itself or a bucket that it holds", old)
+		return fmt.Errorf("bucket %q cannot be moved into itself or a bucket nested in it", old)
 	}
 	there, ok, err := to.bucketID(name)
 	switch {
@@ -55,7 +55,7 @@ func (s *space) moveBucket(old []byte, to *space, name []byte) error {
 	return nil
 }
 
-// isWithin reports whether this is the bucket id, or lies in it.
+// isWithin reports whether this is the bucket id or is nested in it.
 func (s *space) isWithin(id uint64) bool {
 	for b := s; b != nil; b = b.holder() {
 		if b.id == id {
@@ -65,8 +65,8 @@ func (s *space) isWithin(id uint64) bool {
 	return false
 }
 
-// holder returns the bucket that holds this one, or nil for the root, and perhaps for what is right
-// below it.
+// holder returns the bucket that contains this one, or nil for the root and, possibly, its direct
+// children.
 func (s *space) holder() *space {
 	if to, ok := s.session.adopted[s.id]; ok {
 		return to
@@ -74,8 +74,8 @@ func (s *space) holder() *space {
 	return s.parent
 }
 
-// adopt notes that the bucket id was moved into another one: handles that were made before know
-// only where it was.
+// adopt records that the bucket id was moved to another parent: older handles know only the former
+// one.
 func (s *session) adopt(id uint64, to *space) {
 	if s.adopted == nil {
 		s.adopted = make(map[uint64]*space)

@@ -8,26 +8,26 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
-// Cursor moves over the keys of one bucket, in both directions. It stands on a key, before the
-// first or after the last. Every method that moves it returns the key and the value that it comes
-// to stand on; both are nil if it ran off an end, from where it can come back: Prev after the end
-// is the last key, and Next before the beginning, where a new cursor stands, is the first.
+// Cursor moves over the keys of one bucket, in both directions. It is on a key, before the first or
+// after the last. Every method that moves it returns the new key and value, or nil and nil if the
+// cursor ran off an end. From there it can return: Prev after the end moves to the last key, and
+// Next before the beginning, where a new cursor starts, to the first.
 //
-// In a writable transaction First, Last and Seek see all that it wrote before. Next and Prev go on
-// in what that call saw: writes made since do not disturb them, and do not appear.
+// In a writable transaction, First, Last and Seek see all earlier writes of the transaction. Next
+// and Prev continue over the state that call saw: later writes neither disturb them nor appear.
 //
 // The slices are valid until the transaction ends and must not be modified. A Cursor belongs to its
-// transaction, and is no safer for concurrent use.
+// transaction and is not safe for concurrent use either.
 type Cursor struct {
 	in     space // by value, as in walk
 	cursor superversion.Cursor
-	values superversion.Scratch       // those that were decoded one by one
+	values superversion.Scratch       // memory of values that were decoded one by one
 	snap   *superversion.Superversion // what cursor moves over; nil before the first move
 	place  place
 	err    error
 }
 
-// place says where a [Cursor] stands.
+// place is the position of a [Cursor] relative to the keys.
 type place uint8
 
 const (
@@ -36,7 +36,7 @@ const (
 	afterLast
 )
 
-// Cursor returns a cursor over the keys of this bucket. It needs no closing.
+// Cursor returns a cursor over the keys of this bucket. It need not be closed.
 func (s *space) Cursor() *Cursor { return &Cursor{in: *s} }
 
 // First moves to the first key.
@@ -55,7 +55,7 @@ func (c *Cursor) Last() (key, value []byte) {
 	return c.arrive(c.cursor.Last(), beforeFirst)
 }
 
-// Seek moves to the first key that is not below key.
+// Seek moves to the first key that is greater than or equal to key.
 func (c *Cursor) Seek(key []byte) (found, value []byte) {
 	if !c.refresh() {
 		return nil, nil
@@ -74,7 +74,7 @@ func (c *Cursor) Next() (key, value []byte) {
 	return c.arrive(c.cursor.Next(), afterLast)
 }
 
-// Prev moves to the key before.
+// Prev moves to the previous key.
 func (c *Cursor) Prev() (key, value []byte) {
 	switch {
 	case !c.resume() || c.place == beforeFirst:
@@ -85,9 +85,8 @@ func (c *Cursor) Prev() (key, value []byte) {
 	return c.arrive(c.cursor.Prev(), beforeFirst)
 }
 
-// Expires returns when the key that the cursor stands on expires: the zero time if it does not, and
-// when the cursor stands on none. For a copy that expires with it, pass time.Until of that to
-// [Tx.PutTTL].
+// Expires returns when the current key expires, or the zero time if it does not expire or the
+// cursor is not on a key. To make a copy that expires at the same moment, pass it to [Tx.PutUntil].
 func (c *Cursor) Expires() time.Time {
 	if !c.usable() || c.place != onKey || c.cursor.Until() == 0 {
 		return time.Time{}
@@ -95,26 +94,26 @@ func (c *Cursor) Expires() time.Time {
 	return expiry(c.cursor.Until())
 }
 
-// Delete removes the key that the cursor stands on, as [Bucket.Delete] does; the error is
-// [ErrNotFound] if it stands on none. The cursor stays where it is: Next goes to the key behind the
-// deleted one and Prev to the key before, in what the last First, Last or Seek saw. In that the
-// key still is, as with every other write.
+// Delete removes the current key, as [Bucket.Delete] does; the error is [ErrNotFound] if the cursor
+// is not on a key. The cursor does not move: Next goes to the following key and Prev to the
+// preceding one, in the state that the last First, Last or Seek saw. As with any other write, that
+// state still contains the deleted key.
 func (c *Cursor) Delete() error {
 	if err := c.in.checkWrite(); err != nil {
 		return err
 	}
 	if c.place != onKey {
-		return fmt.Errorf("the cursor stands on no key: %w", ErrNotFound)
+		return fmt.Errorf("the cursor is not on a key: %w", ErrNotFound)
 	}
 	s := c.in.session
 	s.scratch = append(s.scratch[:0], c.cursor.Key()...)
 	return s.delete(s.scratch)
 }
 
-// Err returns the first error that the cursor met. After one it moves no more.
+// Err returns the first error that the cursor met. After an error it no longer moves.
 func (c *Cursor) Err() error { return c.err }
 
-// refresh makes the cursor move over what the transaction sees now.
+// refresh points the cursor at what the transaction sees now.
 func (c *Cursor) refresh() bool {
 	if !c.usable() {
 		return false
@@ -128,7 +127,7 @@ func (c *Cursor) refresh() bool {
 	return true
 }
 
-// resume prepares a move within what the cursor moves over.
+// resume prepares a move within the current snapshot.
 func (c *Cursor) resume() bool {
 	if c.snap == nil {
 		return c.refresh()
@@ -144,7 +143,8 @@ func (c *Cursor) usable() bool {
 	return c.err == nil
 }
 
-// arrive records where a move has led, to the given end if not to a key, and returns what is there.
+// arrive records the outcome of a move, which left the cursor at the given end if not on a key, and
+// returns the key and value there.
 func (c *Cursor) arrive(ok bool, end place) (key, value []byte) {
 	c.in.session.passed(&c.cursor)
 	if !ok {

@@ -13,63 +13,63 @@ import (
 
 // Errors from opening a database.
 var (
-	// ErrLocked reports that another process, or another DB in this one, has the directory open.
-	// The message names the owner's process id.
+	// ErrLocked reports that another process, or another DB in this process, has the directory
+	// open. The message names the owner's process id.
 	ErrLocked = vfs.ErrLocked
-	// ErrFormat reports a directory that is not a database, or one of a newer version of Stoat.
+	// ErrFormat reports a directory that is not a database, or is one of a newer version of Stoat.
 	ErrFormat = corrupt.ErrFormat
 )
 
-// Errors from the use of a database or a transaction.
+// Errors from using a database or a transaction.
 var (
-	// ErrClosed reports that the database was closed.
+	// ErrClosed reports that the database has been closed.
 	ErrClosed = engine.ErrClosed
-	// ErrTxClosed reports the use of a transaction that was committed or rolled back, or of one of
-	// its buckets, cursors or loops.
+	// ErrTxClosed reports the use of a transaction that has ended, or of one of its buckets,
+	// cursors or scans.
 	ErrTxClosed = errors.New("transaction is closed")
 	// ErrReadOnly reports a write in a read-only transaction or a read-only database.
 	ErrReadOnly = engine.ErrReadOnly
-	// ErrPoisoned reports that an earlier write or sync of the log failed. What the disk holds of
-	// it is unknown, so that the database refuses to write until it is opened again. Reads go on.
+	// ErrPoisoned reports that an earlier write or sync of the log failed. What reached the disk is
+	// unknown, so the database refuses writes until it is reopened. Reads still work.
 	ErrPoisoned = engine.ErrPoisoned
-	// ErrDeadlock reports a write of the DB, or another call that waits for its turn among those that
-	// write, inside the function of an [DB.Update] of the same DB on the same goroutine.
+	// ErrDeadlock reports a write to the DB, or another call that waits for the writer's turn,
+	// inside the function of a [DB.Update] of the same DB on the same goroutine.
 	ErrDeadlock = engine.ErrDeadlock
 	// ErrNoSpace reports that the device or the quota is full.
 	ErrNoSpace = vfs.ErrNoSpace
-	// ErrLagged reports that a loop over changes has missed some, because they are no longer at hand;
-	// [DB.Watch] says how to go on.
+	// ErrLagged reports that a loop over changes missed some, because they are no longer available;
+	// [DB.Watch] says how to continue.
 	ErrLagged = engine.ErrLagged
 	// ErrCorrupt reports damage found in a file; the message says where.
 	ErrCorrupt = corrupt.Err
 )
 
-// Errors from the operations on keys and buckets.
+// Errors from operations on keys and buckets.
 var (
-	// ErrNotFound reports that the key is not in the bucket.
+	// ErrNotFound reports that the bucket has no such key.
 	ErrNotFound = errors.New("key not found")
-	// ErrBucketNotFound reports a bucket that does not exist, or one dropped in this transaction.
+	// ErrBucketNotFound reports a bucket that does not exist, or that this transaction dropped.
 	ErrBucketNotFound = errors.New("bucket not found")
-	// ErrBucketExists reports that there already is a bucket of this name.
+	// ErrBucketExists reports that a bucket of this name already exists.
 	ErrBucketExists = errors.New("bucket already exists")
 	// ErrInvalidKey reports an empty key or bucket name.
 	ErrInvalidKey = errors.New("invalid key: a key or bucket name has 1 to 65,535 bytes, not 0")
-	// ErrTooLarge reports a key, bucket name or value that is longer than the limit.
+	// ErrTooLarge reports a key, bucket name or value that exceeds the limit.
 	ErrTooLarge = errors.New("too large")
 )
 
-// errReadTx is what a write in a read-only transaction returns.
+// errReadTx is returned by a write in a read-only transaction.
 var errReadTx = fmt.Errorf("write in an Update: %w", ErrReadOnly)
 
-// errManaged is what Commit returns inside View and Update.
+// errManaged is returned by Commit inside View and Update.
 var errManaged = errors.New(
 	"commit of a transaction that View or Update manages: return nil from the function instead")
 
-// errPreparing is what Commit returns inside a function of BeforeCommit, and after one panicked.
+// errPreparing is returned by Commit inside a BeforeCommit function, and after one panicked.
 var errPreparing = errors.New("the transaction is already being committed: return from the " +
 	"function given to BeforeCommit, or roll back")
 
-// checkKey returns an error unless key can be a key or a bucket name.
+// checkKey returns an error unless key is a valid key or bucket name.
 func checkKey(key []byte) error {
 	if len(key) == 0 {
 		return ErrInvalidKey
@@ -90,7 +90,7 @@ func checkValue(value []byte) error {
 	return nil
 }
 
-// openError returns err with the directory that it is about and what to do.
+// openError wraps err with the directory and with advice on what to do.
 func openError(dir string, readOnly bool, err error) error {
 	advice := ""
 	switch {

@@ -1,13 +1,14 @@
 package stoat
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
 
-// PutTTL is Put for a value that the database removes by itself when ttl, which is more than 0, has
-// passed. From that moment on the key is absent for every transaction; only a loop that has met an
-// expiring value goes on by the moment of that. Its disk space comes free in the background.
+// PutTTL is Put for a value that expires after ttl, which must be positive. From then on the key is
+// absent for every transaction, except that a loop which has met an expiring value keeps using the
+// time of that moment. The disk space is freed in the background.
 func (s *space) PutTTL(key, value []byte, ttl time.Duration) error {
 	if err := s.checkWrite(); err != nil {
 		return err
@@ -19,14 +20,44 @@ func (s *space) PutTTL(key, value []byte, ttl time.Duration) error {
 		return err
 	}
 	if ttl <= 0 {
-		return fmt.Errorf("time to live %v: it must be more than 0; use Put for a value that stays", ttl)
+		return fmt.Errorf("time to live %v is not positive: to keep the value, use Put", ttl)
 	}
 	return s.session.putUntil(s.key(key), value, s.session.w.After(ttl))
 }
 
-// TTL returns how long the value of key stays, and whether it expires at all: false for one that
-// Put stored. The error is [ErrNotFound] if there is no such key, or no more. [Cursor.Expires]
-// tells the moment, and [Change.Expires] does for those who watch.
+// lastYear is the year of the last moment at which a key may expire. Common text formats and other
+// programs cannot represent later times.
+const lastYear = 9999
+
+// PutUntil is [Tx.PutTTL] with the time at which the key expires, rounded up to a millisecond. Use
+// it for a copy that expires with its original, at the time that [Cursor.Expires] or
+// [Change.Expires] returns. If the time has passed, the key does not exist afterwards. A time after
+// the year 9999 is an error.
+func (s *space) PutUntil(key, value []byte, at time.Time) error {
+	if err := s.checkWrite(); err != nil {
+		return err
+	}
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	if err := checkValue(value); err != nil {
+		return err
+	}
+	if at.IsZero() {
+		return errors.New("the zero time is not an expiry time: use Put for a value that does not " +
+			"expire")
+	}
+	if !at.Before(time.Date(lastYear+1, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		return fmt.Errorf("expiry time %v is after the year %d: use Put for a value that does not expire",
+			at, lastYear)
+	}
+	until := at.Add(time.Millisecond - 1).UnixMilli() // a sum of times, which cannot overflow
+	return s.session.putUntil(s.key(key), value, uint64(max(until, 1)))
+}
+
+// TTL returns how long the value of key has left, and whether it expires at all. The error is
+// [ErrNotFound] if the key does not exist or has expired. [Cursor.Expires] and [Change.Expires]
+// tell the time at which a key expires.
 func (s *space) TTL(key []byte) (ttl time.Duration, expires bool, err error) {
 	if err := s.check(); err != nil {
 		return 0, false, err
@@ -44,15 +75,15 @@ func (s *space) TTL(key []byte) (ttl time.Duration, expires bool, err error) {
 		return 0, false, nil
 	}
 	if ttl = expiry(until).Sub(s.session.db.engine.Now()); ttl <= 0 {
-		return 0, false, ErrNotFound // since it was looked up
+		return 0, false, ErrNotFound // expired since the lookup
 	}
 	return ttl, true, nil
 }
 
-// expiry returns the moment until which an entry is there.
+// expiry converts an entry's expiry time, in milliseconds since 1970.
 func expiry(until uint64) time.Time { return time.UnixMilli(int64(until)) }
 
-// lookupUntil is lookup with the moment in milliseconds since 1970 when the key expires, or 0.
+// lookupUntil is lookup that also returns when the key expires, in milliseconds since 1970, or 0.
 func (s *space) lookupUntil(key []byte) (value []byte, until uint64, ok bool, err error) {
 	value, ok, err = s.lookup(key)
 	if err == nil && ok {
@@ -64,7 +95,7 @@ func (s *space) lookupUntil(key []byte) (value []byte, until uint64, ok bool, er
 	return value, until, true, nil
 }
 
-// until returns the moment in milliseconds since 1970 when an internal key expires, or 0; ok is
+// until returns when an internal key expires, in milliseconds since 1970, or 0 for never; ok is
 // false if there is no such key.
 func (s *session) until(key []byte) (until uint64, ok bool, err error) {
 	if s.w != nil {

@@ -7,15 +7,15 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// What layers above need to keep something for the time of a transaction, such as a counter that
-// many writes change and that is stored once.
+// What layers need to keep state for the duration of a transaction, such as a counter that many
+// writes change and that is stored once.
 
-// local is a value that a transaction keeps, by a pointer to it.
+// local is a value that a transaction keeps, as a pointer to it.
 type local struct{ key, value any }
 
-// Local returns what a transaction keeps under key; if that is nothing yet, it keeps what create
-// returns. A package uses keys of a type of its own, as with context.WithValue. The values are let
-// go of when the transaction ends.
+// Local returns the value that a transaction keeps under key; if there is none yet, it stores the
+// result of create. A package uses keys of a type of its own, as with context.WithValue. The values
+// are released when the transaction ends.
 func Local[K comparable, V any](tx *Tx, key K, create func() V) V {
 	if tx.ended() {
 		return create()
@@ -35,9 +35,10 @@ func Local[K comparable, V any](tx *Tx, key K, create func() V) V {
 	return value
 }
 
-// Salvaged returns 0, or another number than after any other salvage if the database was made by
-// [Salvage] of one that had lost something, or comes from such a database by a backup. A layer
-// whose keys must agree with each other keeps the number for which it has checked that they do.
+// Salvaged returns a number that identifies the [Salvage] that made this database, or the database
+// that this one was restored from, if that salvage lost data; otherwise it returns 0. A layer whose
+// keys must be consistent with each other stores the number after checking them, and checks again
+// when it changes.
 func (tx *Tx) Salvaged() (uint64, error) {
 	if tx.ended() {
 		return 0, ErrTxClosed
@@ -51,9 +52,9 @@ func (tx *Tx) Salvaged() (uint64, error) {
 	return n, nil
 }
 
-// Now returns the moment by which the transaction tells what has expired in a layer: that of the
-// first call, so that there is one for all that it reads and writes. Keys of PutTTL expire by the
-// time of each read.
+// Now returns the time by which a layer decides what has expired in this transaction. It is the
+// time of the first call, so one transaction uses a single time for all its reads and writes. Keys
+// stored with PutTTL expire by the time of each read instead.
 func (tx *Tx) Now() time.Time {
 	if tx.ended() {
 		return time.Time{}
@@ -65,10 +66,10 @@ func (tx *Tx) Now() time.Time {
 	return s.now
 }
 
-// BeforeCommit has fn called when the transaction is about to be committed, behind those that were
-// registered before. It may write. If it returns an error, the transaction is rolled back, and its
-// commit returns the error; the rest are not called then, nor are any when it is rolled back.
-// Within fn, [Tx.Commit] is an error.
+// BeforeCommit registers fn to be called just before the transaction commits, after the functions
+// registered earlier. It may write. If it returns an error, the transaction is rolled back, the
+// commit returns the error, and later functions are not called. A rollback calls none. Inside fn,
+// [Tx.Commit] returns an error.
 func (tx *Tx) BeforeCommit(fn func() error) error {
 	if err := tx.checkWrite(); err != nil {
 		return err
@@ -77,7 +78,7 @@ func (tx *Tx) BeforeCommit(fn func() error) error {
 	return nil
 }
 
-// runHooks calls what was registered with BeforeCommit, and what that registers.
+// runHooks calls the functions registered with BeforeCommit, including those that they register.
 func (s *session) runHooks() error {
 	for i := 0; i < len(s.hooks); i++ {
 		if err := s.hooks[i](); err != nil {

@@ -8,23 +8,21 @@ import (
 
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/keyspace"
-	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // Load stores all pairs in the root bucket, in one transaction that may be larger than memory. It
-// writes straight to tables, past the log, which is the fastest way to bring many pairs in; keys in
-// ascending order are the fastest of all. Of equal keys, the last counts. The slices of a pair are
-// copied.
+// writes directly to tables, bypassing the log, which is the fastest way to import many pairs; keys
+// in ascending order are the fastest of all. If a key occurs more than once, the last pair wins.
+// Load copies the slices of each pair.
 //
-// All pairs become visible, durably, at once when Load returns nil. If ctx ends, or there is any
-// other error, nothing of them stays. A Load waits for its turn like an Update; reads go on
-// meanwhile.
+// All pairs become visible and durable together when Load returns nil. After an error, or when ctx
+// is done, none of them remain. Load waits for its turn like Update; reads continue.
 func (db *DB) Load(ctx context.Context, pairs iter.Seq2[[]byte, []byte]) error {
 	return db.LoadBucket(ctx, nil, pairs)
 }
 
-// LoadBucket is [DB.Load] for the bucket at the end of path: names of buckets, each within the one
-// before; without any, the root. Those that are missing are created, in the same transaction.
+// LoadBucket is [DB.Load] into the bucket at the end of path, which names nested buckets from the
+// root down; an empty path is the root. Missing buckets are created in the same transaction.
 func (db *DB) LoadBucket(
 	ctx context.Context, path [][]byte, pairs iter.Seq2[[]byte, []byte],
 ) (err error) {
@@ -33,16 +31,10 @@ func (db *DB) LoadBucket(
 		return err
 	}
 	open := true
-	faults := debug.SetPanicOnFault(true)
+	defer recoverFault(debug.SetPanicOnFault(true), &err)
 	defer func() {
-		debug.SetPanicOnFault(faults)
 		if open {
 			err = errors.Join(err, l.Rollback())
-		}
-		if r := recover(); r != nil {
-			if err = vfs.FaultError(r); err == nil {
-				panic(r)
-			}
 		}
 	}()
 	prefix, err := db.loadInto(l, path)
@@ -56,12 +48,12 @@ func (db *DB) LoadBucket(
 	return l.Commit()
 }
 
-// loadInto returns what the internal keys of the bucket at the end of path begin with. It creates
-// the bucket in the transaction of the loader if need be.
+// loadInto returns the internal key prefix of the bucket at the end of path. It creates missing
+// buckets in the loader's transaction.
 func (db *DB) loadInto(l *engine.Loader, path [][]byte) (prefix []byte, err error) {
 	s := newSession()
 	in := s.begin(db, nil, l.Writer()).space
-	defer s.end() // the transaction itself is the loader's to end
+	defer s.end() // the loader ends the transaction itself
 	for _, name := range path {
 		b, err := in.CreateBucketIfNotExists(name)
 		if err != nil {
@@ -72,11 +64,11 @@ func (db *DB) loadInto(l *engine.Loader, path [][]byte) (prefix []byte, err erro
 	return keyspace.AppendPrefix(nil, in.id), s.err
 }
 
-// load puts all pairs under internal keys with that prefix.
+// load puts all pairs under internal keys with the given prefix.
 func load(
 	ctx context.Context, l *engine.Loader, prefix []byte, pairs iter.Seq2[[]byte, []byte],
 ) error {
-	const looks = 1024 // how many pairs pass between two looks at ctx
+	const looks = 1024 // how many pairs pass between two checks of ctx
 	internal, n := prefix, 0
 	for key, value := range pairs {
 		if n++; n%looks == 1 && ctx.Err() != nil {

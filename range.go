@@ -7,25 +7,26 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// Range is a range of keys in byte order; the zero value is all keys. A Range whose Start is not
-// below its End holds none.
+// Range is a range of keys in byte order; the zero value means all keys. A Range whose Start is not
+// below its End is empty.
 type Range struct {
-	Start []byte // the first key that is included; empty: from the first key
-	End   []byte // the first key that is not; empty: up to the last key
-	// Reverse visits the same keys from the last one down.
+	Start []byte // the first key, inclusive; empty: the first key of the bucket
+	End   []byte // the last key, exclusive; empty: no upper bound
+	// Reverse visits the keys in descending order.
 	Reverse bool
-	// Limit is the number of keys after which to stop; 0 or less: no limit.
+	// Limit is the maximum number of keys to visit; 0 or less means no limit.
 	Limit int
 }
 
-// Prefix returns the range of all keys that begin with p. It does not keep p.
+// Prefix returns the range of all keys that begin with p. It does not retain p.
 func Prefix(p []byte) Range {
 	return Range{Start: bytes.Clone(p), End: keyspace.Successor(p)}
 }
 
 // bounds returns the range [lower, upper) of internal keys that r covers among those with the given
-// prefix; ok is false if r is empty. The bounds lie in *buf, or in more memory that becomes it, and
-// are valid until that is used again; neither has room in which the other would be overwritten.
+// prefix; ok is false if r is empty. The bounds share the memory of *buf, which bounds grows as
+// needed, and are valid until it is next used; each has its capacity clipped, so appending to one
+// cannot overwrite the other.
 func (r *Range) bounds(buf *[]byte, prefix []byte) (lower, upper []byte, ok bool) {
 	if len(r.End) > 0 && bytes.Compare(r.Start, r.End) >= 0 {
 		return nil, nil, false

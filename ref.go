@@ -6,17 +6,17 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// Ref remembers which bucket is meant, for layers that open the same buckets in every transaction:
-// while nothing is committed, a read-only transaction needs no lookups for them. It is of use while
-// the database is open. The zero Ref means no bucket. It keeps nothing alive.
+// Ref identifies a bucket across transactions, for layers that open the same buckets in every
+// transaction: until the next commit, a read-only transaction finds the bucket without a lookup. It
+// is useful while the database is open. The zero Ref identifies no bucket. It keeps nothing alive.
 type Ref struct {
 	db       weak.Pointer[DB]
 	position Position
 	id       uint64
 }
 
-// Ref returns what [Tx.Refer] makes the bucket of again. In a transaction that can write it is the
-// zero Ref, because what that sees may not come to be.
+// Ref returns a reference that [Tx.Refer] resolves to this bucket. In a writable transaction it
+// returns the zero Ref, because what that transaction sees may never be committed.
 func (b *Bucket) Ref() Ref {
 	if b.ended() || b.session.writable {
 		return Ref{}
@@ -24,10 +24,11 @@ func (b *Bucket) Ref() Ref {
 	return Ref{db: b.session.db.self, position: b.session.position, id: b.id}
 }
 
-// Refer returns the bucket that r was taken from, or nil if that must be looked up: when something
-// was committed in between, of another database, and in a transaction that can write.
+// Refer returns the bucket that r was taken from. It returns nil if the bucket must be looked up:
+// if something was committed in between, if r is from another database, and in a writable
+// transaction.
 func (tx *Tx) Refer(r Ref) *Bucket {
-	b := new(Bucket) // where this is inlined, it need not be on the heap
+	b := new(Bucket) // stays on the stack where Refer is inlined
 	if !tx.refer(&r, b) {
 		return nil
 	}

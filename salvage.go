@@ -11,33 +11,33 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// Salvage makes a new database in dst, which must be missing or empty, of all that can be read of a
-// damaged one in src, and says what is lost. It is for when [Open] fails with [ErrCorrupt], or
-// reads do, and there is no backup; keep src until the report has been read.
+// Salvage makes a new database in dst, which must be missing or empty, of everything that can be
+// read of a damaged one in src, and reports what is lost. Use it when [Open] or reads fail with
+// [ErrCorrupt] and there is no backup; keep src until you have read the report.
 //
-// A damaged block of a table loses its keys, which are listed as ranges, or its values; a damaged
-// value is lost alone. What is written was verified: keys whose values are lost are listed and left
-// out. In the ranges, and everywhere if the report says [SalvageReport.Older], values may be older
-// than their last. Buckets that cannot be named become buckets "lost-" and a number in the root
-// bucket. A database without damage is copied as it is, compacted.
+// A damaged block of a table loses its keys, reported as ranges, or its values; a damaged value is
+// lost alone. Everything written has been verified: keys whose values are lost are listed and left
+// out. In the reported ranges, and everywhere if [SalvageReport.Older] is set, values may be
+// outdated. Buckets whose names are lost become buckets "lost-" and a number in the root bucket. An
+// undamaged database is copied and compacted.
 //
-// Layers that keep several keys in agreement notice that something is lost when they are opened:
-// collections and feeds say then what to do ([Tx.Salvaged] is how).
+// Layers that keep several keys consistent notice lost data when they are opened: collections and
+// feeds then say what to do, using [Tx.Salvaged].
 //
-// Nothing in src is changed. The error is [ErrLocked] if another process has it open. Salvage
-// returns an error only if there is nothing to read, if a file must not be read by this user, or if
-// dst cannot be written; then, and when ctx ends, nothing of dst stays.
+// Salvage changes nothing in src. The error is [ErrLocked] if another process has src open.
+// Otherwise Salvage fails only if there is nothing to read, if this user may not read a file, or if
+// dst cannot be written. After an error, and when ctx is done, nothing of dst remains.
 func Salvage(ctx context.Context, src, dst string) (*SalvageReport, error) {
 	return salvageOn(ctx, vfs.OS(), src, dst, salvage.Sizes{})
 }
 
-// salvageOn is Salvage on any file system, with sizes for the occasion; internal/testing/tuned
-// calls it by its name.
+// salvageOn is Salvage on any file system, with tuned sizes; internal/testing/tuned calls it by
+// this name.
 func salvageOn(
 	ctx context.Context, files vfs.FS, src, dst string, sizes salvage.Sizes,
 ) (*SalvageReport, error) {
 	if src == "" || dst == "" {
-		return nil, fmt.Errorf("salvage %q to %q: a directory is not named: %w", src, dst, fs.ErrInvalid)
+		return nil, fmt.Errorf("salvage %q to %q: a directory name is empty: %w", src, dst, fs.ErrInvalid)
 	}
 	id, err := engine.NewIdentity()
 	branch, branchErr := engine.NewBranch()

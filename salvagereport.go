@@ -8,86 +8,85 @@ import (
 	"github.com/stoatdb/stoat/internal/tools/salvage"
 )
 
-// SalvageReport says what [Salvage] has found, what is lost, and what it has written. Its lists are
-// bounded to a thousand each; what is beyond is counted.
+// SalvageReport says what [Salvage] found, what is lost, and what it wrote. Each of its lists has
+// at most a thousand items; further ones are only counted.
 type SalvageReport struct {
 	Source      string `json:"source"`      // the damaged database
 	Destination string `json:"destination"` // the new one
 
-	// Manifest is the file that said which others make up the database: the manifest, or its copy.
-	// It is empty if neither could be used. Then the age of files was guessed by their numbers;
-	// ranges and buckets that were deleted may be back, values that were encoded with a dictionary
-	// may be lost, and what a transaction wrote that never was committed may be there. All logs in
-	// the folder were read into memory.
+	// Manifest is the file that said which others make up the database: the manifest or its copy.
+	// It is empty if neither could be used. Then Salvage guessed the age of files by their numbers
+	// and read all logs in the directory into memory: deleted ranges and buckets may be back,
+	// values encoded with a dictionary may be lost, and writes of a transaction that was never
+	// committed may be included.
 	Manifest string `json:"manifest"`
-	// Older says that any key may be lost, have an older value than its last, or be back after it
-	// was deleted: the manifest is damaged or may lack its end, or transactions of a log are lost.
-	// Tables that the manifest should know were read too; a crash may have left them uncommitted.
+	// Older says that any key may be lost, outdated, or back after it was deleted, because the
+	// manifest is damaged or may lack its end, or because transactions of a log are lost. Tables
+	// that the manifest should list were read too; a crash may have left them uncommitted.
 	Older bool `json:"older"`
 
-	Tables       int             `json:"tables"` // that were read
-	Logs         int             `json:"logs"`   // that were read
+	Tables       int             `json:"tables"` // tables read
+	Logs         int             `json:"logs"`   // logs read
 	Problems     []SalvageDamage `json:"problems,omitempty"`
-	MoreProblems int             `json:"moreProblems,omitempty"` // that are not listed
+	MoreProblems int             `json:"moreProblems,omitempty"` // not listed
 
 	Blocks       int            `json:"lostBlocks"`       // of tables: their keys, or their values
-	Transactions uint64         `json:"lostTransactions"` // of logs
+	Transactions uint64         `json:"lostTransactions"` // lost from logs
 	Ranges       []SalvageRange `json:"ranges,omitempty"`
-	MoreRanges   int            `json:"moreRanges,omitempty"` // that are not listed
-	Values       int            `json:"lostValues"`           // of keys that are known
-	Keys         []SalvageKey   `json:"keys,omitempty"`       // the first of those
-	// Buckets is the names of those made in the root bucket for data whose bucket is not known.
+	MoreRanges   int            `json:"moreRanges,omitempty"` // not listed
+	Values       int            `json:"lostValues"`           // lost values whose keys are known
+	Keys         []SalvageKey   `json:"keys,omitempty"`       // the first of those keys
+	// Buckets names the buckets made in the root bucket for data whose bucket is unknown.
 	Buckets []string `json:"lostBuckets,omitempty"`
 
-	Entries uint64 `json:"entries"` // keys with their values that were written
-	Bytes   uint64 `json:"bytes"`   // of these keys and values
+	Entries uint64 `json:"entries"` // keys written, with their values
+	Bytes   uint64 `json:"bytes"`   // the size of those keys and values
 }
 
-// SalvageDamage is one thing that is wrong with a file.
+// SalvageDamage is one damaged place in a file.
 type SalvageDamage struct {
-	File   string `json:"file"`   // its name
-	Offset int64  `json:"offset"` // where the damage starts, in bytes; 0 if it is no place
-	What   string `json:"what"`   // is wrong
+	File   string `json:"file"`   // the file's name
+	Offset int64  `json:"offset"` // where the damage starts, in bytes; 0 if it has no place
+	What   string `json:"what"`   // what is wrong
 }
 
-// SalvageRange is keys of a bucket that may be lost, have an older value than their last, or be
-// back after they were deleted.
+// SalvageRange is a range of keys that may be lost, outdated, or back after they were deleted.
 type SalvageRange struct {
-	File   string   `json:"file"`             // that is damaged
-	Bucket []string `json:"bucket,omitempty"` // the names that lead to it; none for the root bucket
+	File   string   `json:"file"`             // the damaged file
+	Bucket []string `json:"bucket,omitempty"` // the path of its bucket; empty for the root bucket
 	Start  []byte   `json:"start,omitempty"`  // the first key; empty: no bound
-	End    []byte   `json:"end,omitempty"`    // the key behind the last; empty: no bound
-	// Catalog says that it is buckets and sequences, of any bucket, instead of keys.
+	End    []byte   `json:"end,omitempty"`    // the first key after the range; empty: no bound
+	// Catalog says that the range is of buckets and sequences, of any bucket, not of keys.
 	Catalog bool `json:"catalog,omitempty"`
-	// Unknown says that it is keys of buckets of which nothing is left, instead of those of Bucket.
+	// Unknown says that the keys belong to buckets of which nothing is left, not to Bucket.
 	Unknown bool `json:"unknown,omitempty"`
 }
 
 // SalvageKey is a key whose value is lost. It is not in the new database.
 type SalvageKey struct {
-	Bucket  []string `json:"bucket,omitempty"` // the names that lead to it; none for the root bucket
+	Bucket  []string `json:"bucket,omitempty"` // the path of its bucket; empty for the root bucket
 	Key     []byte   `json:"key"`
-	Catalog bool     `json:"catalog,omitempty"` // Key stands for a bucket or a sequence, as stored
+	Catalog bool     `json:"catalog,omitempty"` // Key is the stored form of a bucket or a sequence
 	Why     string   `json:"why"`
 }
 
-// Lost reports whether anything is lost, or may be.
+// Lost reports whether anything is lost or may be lost.
 func (r *SalvageReport) Lost() bool {
 	return r.Older || r.Blocks > 0 || r.Transactions > 0 || r.Values > 0 ||
 		len(r.Ranges)+r.MoreRanges > 0 || len(r.Buckets) > 0
 }
 
-// What String prints at most.
+// Limits of what String prints.
 const (
 	salvageColumns = 80
 	salvageLines   = 20 // of each list
 )
 
-// String returns the report for people, in lines of at most 80 characters that end with a newline.
+// String returns the report as text, in lines of at most 80 characters that end with a newline.
 func (r *SalvageReport) String() string {
 	w := new(reportWriter)
 	w.line("%d keys with their values were written to %s", r.Entries, r.Destination)
-	w.line("(%d bytes). Read were %d tables and %d logs of %s.", r.Bytes, r.Tables, r.Logs, r.Source)
+	w.line("(%d bytes). Read %d tables and %d logs of %s.", r.Bytes, r.Tables, r.Logs, r.Source)
 	w.line("%s", r.verdict())
 	w.list("What is wrong with the files:", len(r.Problems)+r.MoreProblems, len(r.Problems),
 		func(i int) string {
@@ -100,12 +99,12 @@ func (r *SalvageReport) String() string {
 	})
 	w.list("Keys may be missing, old, or back after they were deleted:",
 		len(r.Ranges)+r.MoreRanges, len(r.Ranges), func(i int) string { return r.Ranges[i].text() })
-	w.list("Buckets made for data whose bucket is not known:", len(r.Buckets), len(r.Buckets),
+	w.list("Buckets made for data whose bucket is unknown:", len(r.Buckets), len(r.Buckets),
 		func(i int) string { return strconv.Quote(r.Buckets[i]) })
 	return w.text.String()
 }
 
-// verdict says in a line how good the outcome is.
+// verdict summarizes the outcome in a line.
 func (r *SalvageReport) verdict() string {
 	switch {
 	case r.Manifest == "":
@@ -115,12 +114,12 @@ func (r *SalvageReport) verdict() string {
 	case r.Older:
 		return "The last changes may be lost: any value may be old."
 	case r.Lost():
-		return "Something is lost; what is not listed below is as it was."
+		return "Something is lost; everything not listed below is intact."
 	}
 	return "Nothing is lost."
 }
 
-// text says which keys the range has.
+// text describes the range.
 func (x SalvageRange) text() string {
 	switch {
 	case x.Catalog:
@@ -138,7 +137,7 @@ func (x SalvageRange) text() string {
 	return fmt.Sprintf("%s: %s to %s (%s)", placeText(x.Bucket, nil, false), from, to, x.File)
 }
 
-// placeText names a key in its bucket.
+// placeText describes a key and its bucket.
 func placeText(bucket []string, key []byte, catalog bool) string {
 	if catalog {
 		return "entry " + quoted(string(key)) + " of the catalog"
@@ -153,7 +152,7 @@ func placeText(bucket []string, key []byte, catalog bool) string {
 	return fmt.Sprintf("%s, key %s", name, quoted(string(key)))
 }
 
-// quoted returns the quoted text, or the beginning of it that leaves room for more on the line.
+// quoted returns the text in quotes, cut short to leave room for more on the line.
 func quoted(text string) string {
 	const columns = 20
 	q := []rune(strconv.Quote(text))
@@ -163,7 +162,7 @@ func quoted(text string) string {
 	return string(q)
 }
 
-// reportWriter writes lines that are not too long.
+// reportWriter writes lines of limited length.
 type reportWriter struct{ text strings.Builder }
 
 func (w *reportWriter) line(format string, args ...any) {

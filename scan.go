@@ -7,10 +7,10 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
-// Scan returns a loop over the keys of this bucket in r and their values, in key order. A loop sees
-// the bucket as it is when the loop starts, with all that the transaction wrote before; writing
-// during the loop is safe and does not change what it sees. The slices are valid until the
-// transaction ends and must not be modified.
+// Scan returns an iterator over the keys of this bucket in r, and their values, in key order. A
+// loop sees the bucket as it is when the loop starts, including all earlier writes of the
+// transaction; writing during the loop is safe and does not change what it sees. The slices are
+// valid until the transaction ends and must not be modified.
 //
 // An error ends the loop early and is kept in [Tx.Err].
 func (s *space) Scan(r Range) iter.Seq2[[]byte, []byte] {
@@ -24,10 +24,11 @@ func (s *space) Scan(r Range) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Heads is [Tx.Scan] with the first n bytes of each value, or all of it if it is shorter. Where
-// each value is encoded for itself, no more of it than that is decoded and kept in memory; of a
-// large one that is compressed alone, from 512 KiB on, no more is kept if n is at most a quarter of
-// it. Others are decoded with their whole block. If n is 0 or less it reads no values.
+// Heads is [Tx.Scan] with only the first n bytes of each value, or the whole value if it is
+// shorter. Values that are encoded one by one are decoded and kept in memory only up to n bytes. Of
+// a value of at least 512 KiB that is compressed alone, only n bytes are kept if n is at most a
+// quarter of its size. Other values are decoded with their whole block. If n is 0 or less, Heads
+// reads no values.
 func (s *space) Heads(r Range, n int) iter.Seq2[[]byte, []byte] {
 	from := *s
 	n = max(n, superversion.NoValues)
@@ -43,7 +44,7 @@ func (s *space) Heads(r Range, n int) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Keys is [Tx.Scan] without the values, and never reads one.
+// Keys is [Tx.Scan] without the values; it never reads one.
 func (s *space) Keys(r Range) iter.Seq[[]byte] {
 	from := *s
 	return func(yield func(key []byte) bool) {
@@ -55,8 +56,8 @@ func (s *space) Keys(r Range) iter.Seq[[]byte] {
 	}
 }
 
-// Buckets returns a loop over the names of the buckets within this one, in order. In all else it is
-// like [Tx.Keys].
+// Buckets returns an iterator over the names of the buckets within this one, in order. It otherwise
+// behaves like [Tx.Keys].
 func (s *space) Buckets() iter.Seq[[]byte] {
 	from := *s
 	return func(yield func(name []byte) bool) {
@@ -68,21 +69,21 @@ func (s *space) Buckets() iter.Seq[[]byte] {
 	}
 }
 
-// walk is one pass of a loop over a frozen snapshot. It holds the bucket by value: the root of a
-// reused Tx would not know any more which transaction the loop belongs to. The transaction keeps it
-// for the next loop if it has not ended before: making one anew costs as much as a short loop.
+// walk is one pass of a loop over a frozen snapshot. It holds the bucket by value, because the root
+// of a reused Tx no longer knows which transaction the loop belongs to. The transaction keeps a
+// finished walk for the next loop: allocating one costs as much as a short loop.
 type walk struct {
 	from    space
 	cursor  superversion.Cursor
-	values  superversion.Scratch // of the loop's own, because it may outlive the transaction
-	bounds  []byte               // of the cursor
-	strip   int                  // the bytes of an internal key before what the user sees
-	left    int                  // entries to yield; negative if there is no limit
+	values  superversion.Scratch // of the loop itself, which may outlive the transaction
+	bounds  []byte               // memory of the cursor's bounds
+	strip   int                  // the length of the internal key's prefix
+	left    int                  // entries still to yield; negative for no limit
 	reverse bool
 	err     error
 }
 
-// walk returns a walk that is not in use.
+// walk returns an unused walk.
 func (s *space) walk() *walk {
 	if s.ended() || s.session.idle == nil {
 		return &walk{from: *s}
@@ -93,8 +94,8 @@ func (s *space) walk() *walk {
 	return w
 }
 
-// start moves to the first entry of r and reports whether there is one. So many bytes of values, or
-// more, are read.
+// start moves to the first entry of r and reports whether there is one. It reads at least the given
+// number of bytes of each value.
 func (w *walk) start(r *Range, values int) bool {
 	prefix := w.from.prefix[:w.from.prefixBytes]
 	lower, upper, ok := r.bounds(&w.bounds, prefix)
@@ -132,8 +133,8 @@ func (w *walk) init(lower, upper []byte, values int) bool {
 }
 
 // run yields the current entry and those after it. The body of the loop may end the transaction. In
-// a read-only one, what the loop sees stays readable even then, so that it is enough to stop after
-// the current leaf or block; the end of a writable one frees what the entries are made of.
+// a read-only one, what the loop sees stays readable even then, so it is enough to stop after the
+// current leaf or block; the end of a writable one frees the memory of the entries.
 func (w *walk) run(yield func(key, value []byte) bool) {
 	each := yield
 	if w.from.session.writable {
@@ -150,14 +151,14 @@ func (w *walk) run(yield func(key, value []byte) bool) {
 	}
 }
 
-// goesOn reports whether the transaction is still there.
+// goesOn reports whether the transaction is still open.
 func (w *walk) goesOn() bool {
 	w.err = w.from.over()
 	return w.err == nil
 }
 
-// finish records what went wrong. The finished transaction of a View is left alone, for it may
-// serve another one by now.
+// finish records any error. It leaves a finished View alone, whose session may already serve
+// another transaction.
 func (w *walk) finish() {
 	if w.err == nil {
 		w.err = w.cursor.Err()

@@ -8,9 +8,9 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// NextSequence returns the next number of this bucket's sequence: 1, 2, 3, and so on. Each bucket
-// has its own, and so has the root. The step is part of the transaction: rolled back, the number
-// comes again.
+// NextSequence returns the next number of this bucket's sequence: 1, 2, 3, and so on. Each bucket,
+// including the root, has its own. The step is part of the transaction: after a rollback, the
+// number is used again.
 func (s *space) NextSequence() (uint64, error) {
 	if err := s.checkWrite(); err != nil {
 		return 0, err
@@ -26,7 +26,7 @@ func (s *space) NextSequence() (uint64, error) {
 	return n + 1, nil
 }
 
-// Sequence returns the number that NextSequence returned last, or 0.
+// Sequence returns the number that NextSequence last returned, or 0.
 func (s *space) Sequence() (uint64, error) {
 	if err := s.check(); err != nil {
 		return 0, err
@@ -57,14 +57,14 @@ func (s *space) SetSequence(n uint64) error {
 	return nil
 }
 
-// sequence is the number of the bucket whose sequence a transaction used last. It is stored when
-// another bucket's is used, and at the commit: a step costs no write of its own.
+// sequence caches the sequence number of the bucket that a transaction used last. It is stored when
+// another bucket's sequence is used and at the commit, so a step costs no write of its own.
 type sequence struct {
 	bucket, n      uint64
 	known, changed bool
 }
 
-// storeSequence writes the sequence used last, if it has changed.
+// storeSequence writes the cached sequence number, if it has changed.
 func (s *session) storeSequence() (err error) {
 	if last := s.sequence; last.changed {
 		err = s.putNumber(s.sequenceKey(last.bucket), last.n)
@@ -73,14 +73,14 @@ func (s *session) storeSequence() (err error) {
 	return err
 }
 
-// sequenceKey returns the internal key of a bucket's sequence, valid until the scratch is used
-// again.
+// sequenceKey returns the internal key of a bucket's sequence, valid until the scratch buffer is
+// next used.
 func (s *session) sequenceKey(bucket uint64) []byte {
 	s.scratch = keyspace.AppendSequence(s.scratch[:0], bucket)
 	return s.scratch
 }
 
-// number returns the number stored under an internal key, or absent if there is none.
+// number returns the number stored under an internal key, or absent if the key does not exist.
 func (s *session) number(key []byte, absent uint64) (uint64, error) {
 	value, ok, err := s.get(key)
 	if err != nil || !ok {

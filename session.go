@@ -8,61 +8,61 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
-// session is what a transaction works with, and what its handles share: the [Tx], its buckets,
-// cursors and loops. One of View serves another after its end, and tells their handles apart by its
-// generation. It is no safer for concurrent use than they are.
+// session is the state of a transaction, shared by its handles: the [Tx], its buckets, cursors and
+// scans. After a View has ended, its session serves another one; the generation tells their handles
+// apart. It is not safe for concurrent use either.
 type session struct {
 	// snap is what Scan and Cursor see. In a writable transaction, nil means that it must be taken
-	// anew, because something was written since.
+	// again, because something has been written since.
 	snap *superversion.Superversion
 	w    *engine.Writer // nil in a read-only transaction
 
 	db         *DB                  // nil once ended: a stale handle keeps no database alive
-	position   Position             // of what the transaction began on
-	generation uint64               // the number of transactions that ended in this session
-	scratch    []byte               // the internal key in use
-	values     superversion.Scratch // those that were decoded one by one
+	position   Position             // the state that the transaction began on
+	generation uint64               // the number of transactions that have ended in this session
+	scratch    []byte               // buffer for the current internal key
+	values     superversion.Scratch // memory of values that were decoded one by one
 	err        error
-	dropped    map[uint64]struct{} // the ids of buckets dropped here
-	adopted    map[uint64]*space   // by the id of a bucket moved here, the one that holds it now
+	dropped    map[uint64]struct{} // the ids of buckets dropped in this transaction
+	adopted    map[uint64]*space   // the current parent of each bucket moved in this transaction
 	sequence   sequence
-	idle       *walk          // for the next loop; nil if there is none
-	locals     []local        // what layers keep
-	now        time.Time      // by which layers tell what has expired; zero before the first use
+	idle       *walk          // for the next loop, or nil
+	locals     []local        // values kept for layers
+	now        time.Time      // by which layers expire; zero before the first use
 	hooks      []func() error // to be called before a commit
-	preparing  bool           // they are being called
+	preparing  bool           // the hooks are running, or one panicked
 
 	writable bool
-	managed  bool // View or Update ends it
+	managed  bool // View or Update ends the transaction
 
-	root  space // of the transaction
+	root  space // the root bucket of the transaction
 	own   Tx
-	reuse *reuse // of a session of View, which serves another one after its end; else nil
+	reuse *reuse // set in the session of a View, which is reused
 }
 
-// reuse is what a session needs to serve one transaction after the other. None of its Tx is handed
-// out twice, or one that was kept would be taken for its successor: a View costs 8 bytes, and an
-// allocation for so many.
+// reuse is what a session needs to serve one transaction after another. It hands out each Tx only
+// once: a Tx that was kept must not be mistaken for its successor. So a View costs 8 bytes, in one
+// allocation for many Views.
 type reuse struct {
-	spare []Tx  // that were never handed out
-	over  space // of no generation: what a Tx has in place of the root after its end
+	spare []Tx  // not handed out yet
+	over  space // belongs to no generation; replaces the root of a Tx that has ended
 	first [8]Tx // the first to be handed out
 }
 
-// spareHandles is how many Tx of a reused session are made at a time.
+// spareHandles is how many Tx of a reused session are allocated at a time.
 const spareHandles = 128
 
-// newSession returns a session for begin to open.
+// newSession returns a session that serves one transaction.
 func newSession() *session { return new(session).rooted() }
 
-// rooted completes a session that is zero.
+// rooted initializes a zero session.
 func (s *session) rooted() *session {
 	s.root.session = s
 	s.root.setPrefix()
 	return s
 }
 
-// newReused returns a session for one View after the other, in a single allocation.
+// newReused returns a session that serves one View after another, in a single allocation.
 func newReused() *session {
 	both := new(struct {
 		session session
@@ -76,7 +76,7 @@ func newReused() *session {
 	return s
 }
 
-// begin opens s, which is new or ended, in db: on w, or on snap if w is nil.
+// begin starts a transaction of db in s, which is new or ended: on w, or on snap if w is nil.
 func (s *session) begin(db *DB, snap *superversion.Superversion, w *engine.Writer) *Tx {
 	s.db, s.snap, s.w, s.writable = db, snap, w, w != nil
 	s.err = nil
@@ -91,7 +91,7 @@ func (s *session) begin(db *DB, snap *superversion.Superversion, w *engine.Write
 	return tx
 }
 
-// handle returns a Tx that was never handed out.
+// handle returns a Tx that has never been handed out.
 func (s *session) handle() *Tx {
 	if s.reuse == nil {
 		return &s.own
@@ -104,7 +104,7 @@ func (s *session) handle() *Tx {
 	return tx
 }
 
-// end makes the transaction a finished one and lets go of all that it holds.
+// end marks the transaction finished and releases everything it holds.
 func (s *session) end() {
 	s.generation++
 	s.db, s.snap, s.w, s.sequence = nil, nil, nil, sequence{}
@@ -119,7 +119,7 @@ func (s *session) end() {
 	}
 }
 
-// fail records the error of a loop.
+// fail records the first error of the transaction.
 func (s *session) fail(err error) {
 	if s.err == nil {
 		s.err = err
@@ -143,10 +143,11 @@ func (s *session) has(key []byte) (bool, error) {
 	return ok, err
 }
 
-// put stores an internal key for ever.
+// put stores an internal key that does not expire.
 func (s *session) put(key, value []byte) error { return s.putUntil(key, value, 0) }
 
-// putUntil stores an internal key until a moment in milliseconds since 1970.
+// putUntil stores an internal key that expires at a time in milliseconds since 1970, or never if
+// that is 0.
 func (s *session) putUntil(key, value []byte, until uint64) error {
 	s.snap = nil
 	return s.wrote(s.w.Put(key, value, until))
@@ -158,8 +159,8 @@ func (s *session) delete(key []byte) error {
 	return s.wrote(s.w.Delete(key))
 }
 
-// wrote keeps the error of a write, so that the transaction cannot be committed: what memory could
-// not hold was not written to disk, either.
+// wrote records the error of a write, so that the transaction cannot be committed: a write that
+// failed in memory would be missing on disk too.
 func (s *session) wrote(err error) error {
 	if err != nil {
 		s.fail(err)
@@ -167,7 +168,7 @@ func (s *session) wrote(err error) error {
 	return err
 }
 
-// passed makes use of what a cursor has found absent, so that the next need not pass it again.
+// passed reports the absent keys that a cursor passed over, so that the next one need not.
 func (s *session) passed(c *superversion.Cursor) {
 	span, entries := c.Absent()
 	switch {

@@ -1,29 +1,29 @@
 package stoat
 
 // Tx is a transaction: a snapshot of the database and, if writable, the writes made on top of it,
-// which nobody else sees before they are committed. Transactions are serializable. As a key space a
+// which nobody else sees until they are committed. Transactions are serializable. As a key space, a
 // Tx is the root bucket. It is not safe for concurrent use.
 //
 // Byte slices returned by Get, Scan, Keys, Buckets and Cursor are valid until the transaction ends,
 // and must not be modified. Slices passed in are copied if they are kept.
 //
 // Using a finished transaction, its buckets or its cursors returns [ErrTxClosed], and writing in a
-// read-only one [ErrReadOnly]. A Tx must not be copied.
+// read-only one returns [ErrReadOnly]. A Tx must not be copied.
 type Tx struct {
 	_      noCopy
-	*space // the root bucket of the session, or after the end of a View, what is over
+	*space // the root bucket; after a View has ended, a closed space
 }
 
-// noCopy has "go vet" find copies of what it is a field of.
+// noCopy makes "go vet" report copies of the struct it is a field of.
 type noCopy struct{}
 
 func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
 
-// Commit ends the transaction and makes its writes visible to every later one and, under
-// [SyncAlways], durable. After an error nothing of it is visible, and the transaction has ended all
-// the same; it was rolled back if the error is [Tx.Err]. In a read-only transaction, Commit does
-// what Rollback does and returns [Tx.Err].
+// Commit ends the transaction and makes its writes visible to every later one and, with
+// [SyncAlways], durable. The transaction ends even if Commit fails, and then none of its writes are
+// visible. If [Tx.Err] is not nil, Commit rolls back and returns it. In a read-only transaction,
+// Commit is Rollback that returns [Tx.Err].
 func (tx *Tx) Commit() error {
 	switch {
 	case tx.ended():
@@ -35,7 +35,8 @@ func (tx *Tx) Commit() error {
 	return tx.commit()
 }
 
-// prepare makes the last writes. It returns why the transaction cannot be committed, if it cannot.
+// prepare runs the BeforeCommit functions and makes the last writes. It returns an error if the
+// transaction cannot be committed.
 func (tx *Tx) prepare() error {
 	if tx.ended() {
 		return ErrTxClosed
@@ -72,14 +73,14 @@ func (tx *Tx) commit() error {
 	return tx.finish()
 }
 
-// finish commits what is prepared.
+// finish commits a prepared transaction.
 func (tx *Tx) finish() error {
 	w := tx.session.w
 	tx.end()
 	return w.Commit()
 }
 
-// end makes tx a finished transaction for good, whatever its session does then.
+// end marks tx finished for good, whatever its session is reused for.
 func (tx *Tx) end() {
 	s := tx.session
 	s.end()
@@ -88,8 +89,8 @@ func (tx *Tx) end() {
 	}
 }
 
-// Rollback ends the transaction and discards its writes. It does nothing in a finished transaction,
-// so that it can be deferred, and always returns nil.
+// Rollback ends the transaction and discards its writes. In a finished transaction it does nothing,
+// so it can be deferred. It always returns nil.
 func (tx *Tx) Rollback() error {
 	tx.rollback()
 	return nil
@@ -106,12 +107,12 @@ func (tx *Tx) rollback() {
 	}
 }
 
-// Writable reports whether the transaction can write, or could before it ended.
+// Writable reports whether the transaction can write or, if it has ended, could write.
 func (tx *Tx) Writable() bool { return tx.session.writable }
 
-// Err returns the first error met by a loop over Scan, Keys or Buckets, which can only stop early.
-// View, Update and Commit return it too, so that a loop that stopped early is never mistaken for
-// one that came to its end. After the end of a View, it is [ErrTxClosed].
+// Err returns the first error met by a loop over Scan, Keys or Buckets; such a loop can only stop
+// early. View, Update and Commit return it too, so a loop that stopped early is never mistaken for
+// one that finished. After a View has ended, Err returns [ErrTxClosed].
 func (tx *Tx) Err() error {
 	if tx.reused() {
 		return ErrTxClosed
@@ -119,5 +120,5 @@ func (tx *Tx) Err() error {
 	return tx.session.err
 }
 
-// reused reports whether the transaction is over and its session may serve another one.
+// reused reports whether the transaction has ended and its session may serve another one.
 func (tx *Tx) reused() bool { return tx.session.reuse != nil && tx.ended() }

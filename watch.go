@@ -12,22 +12,23 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// Position is a moment in the order of commits. It is a number for [DB.Watch], and to keep; of two
-// of the same database, the later one is greater. The zero value means "from now on" and is the
-// position of no moment. Positions stay what they are when the database is closed and opened again.
-// With [SyncNever], a crash may undo commits, and others take their positions; after one, read anew
-// what was followed.
+// Position is a point in the order of commits. Use it with [DB.Watch], and store it to continue
+// later; of two positions of the same database, the later one is greater. The zero value means
+// "from now on" and is the position of no commit. Positions stay valid when the database is closed
+// and reopened. With [SyncNever], a crash may undo commits, and others then take their positions:
+// after a crash, read again what was followed.
 //
-// A backup that is opened for writing, restored or not, is another database in this: what it
-// commits is not what the other one did. Positions of before mean nothing there, nor do its own
-// until it has committed something.
+// In this respect, a backup that is opened for writing, restored or not, is another database: its
+// commits are not those of the original. Older positions mean nothing there, nor do its own until
+// it has committed something.
 type Position uint64
 
-// commitBits of a position are the number of its commit, and one more, so that none is 0. Those of
-// the branch are above, and the highest one is 0, so that it is a positive number everywhere.
+// commitBits is the number of low bits of a position that hold its commit number plus 1, so that no
+// position is 0. The branch is in the bits above; the highest bit is 0, so a position is a positive
+// number in every integer type of 64 bits.
 const commitBits = 63 - engine.BranchBits
 
-// positionOf returns the position of a commit, which is 0 if there is none yet.
+// positionOf returns the position of a commit of a branch.
 func positionOf(branch, commit uint64) Position {
 	return Position(branch&(1<<engine.BranchBits-1)<<commitBits | commit + 1)
 }
@@ -35,45 +36,47 @@ func positionOf(branch, commit uint64) Position {
 // commit returns the number of the position's commit.
 func (p Position) commit() uint64 { return uint64(p)&(1<<commitBits-1) - 1 }
 
-// isOf reports whether the position is one of the branch.
+// isOf reports whether the position belongs to the branch.
 func (p Position) isOf(branch uint64) bool { return p == positionOf(branch, p.commit()) }
 
-// ChangeKind says what a [Change] does.
+// ChangeKind is the kind of a [Change].
 type ChangeKind uint8
 
 const (
-	// ChangePut is a key that has got a value, as with Put.
+	// ChangePut means that a key was given a value, as with Put.
 	ChangePut ChangeKind = iota + 1
-	// ChangeDelete is a key that was deleted, whether it was there or not.
+	// ChangeDelete means that a key was deleted, whether or not it existed.
 	ChangeDelete
-	// ChangeDeleteRange is a range of keys that were deleted, as many as there were.
+	// ChangeDeleteRange means that all keys in a range were deleted, if any.
 	ChangeDeleteRange
 )
 
-// Change is one write of a commit, as [DB.Watch] tells it. Its slices are valid until the loop's
-// next step and must not be modified.
+// Change is one write of a commit, as yielded by [DB.Watch]. Its slices are valid until the loop's
+// next iteration and must not be modified.
 type Change struct {
-	Position Position // of its commit
+	Position Position // the position of its commit
 	Kind     ChangeKind
-	// Key is what was put or deleted. With ChangeDeleteRange, all keys from Key on, which is nil for
-	// the first, up to but without End, which is nil for no end, were deleted.
+	// Key is the key that was put or deleted. With ChangeDeleteRange, the keys from Key, inclusive,
+	// to End, exclusive, were deleted; a nil Key or End means no bound.
 	Key, End []byte
-	Value    []byte    // of ChangePut
-	Expires  time.Time // of ChangePut: when the key expires; zero for never
-	// Last is true for the last change of its commit in the range: what follows belongs to a later
-	// one. Whoever keeps Position only then can go on from there without a gap.
+	Value    []byte    // set by ChangePut
+	Expires  time.Time // set by ChangePut: when the key expires; zero for never
+	// Last marks the last change of its commit in the range; later changes belong to a later
+	// commit. A caller that stores Position only at such changes can continue from there without a
+	// gap.
 	Last bool
 }
 
-// Position returns the position of the newest commit that readers see, also of a closed database.
+// Position returns the position of the newest commit that readers see. It works on a closed
+// database too.
 func (db *DB) Position() Position { return db.positionOf(db.engine.Newest()) }
 
 // positionOf returns the position of a commit of this database.
 func (db *DB) positionOf(commit uint64) Position { return positionOf(db.engine.Branch(), commit) }
 
-// Position returns the position of the commit that the transaction began on. What it wrote itself
-// has none before it is committed, and after the end of a View it is 0. To read a range and then
-// follow its changes without a gap, pass the position of the transaction that has read it to
+// Position returns the position of the commit that the transaction began on. The transaction's own
+// writes have no position until it commits, and after a View has ended the result is 0. To read a
+// range and then follow its changes without a gap, pass the position of the reading transaction to
 // [DB.Watch].
 func (tx *Tx) Position() Position {
 	if tx.reused() {
@@ -82,35 +85,37 @@ func (tx *Tx) Position() Position {
 	return tx.session.position
 }
 
-// Watch returns a loop over the changes of the root bucket's keys in r by the commits after the
-// position from, and waits for more when there is none. Each commit is told once it is visible and,
-// under [SyncAlways], durable: in the order of commits, and of the writes in each of them, without
-// a gap, and none twice. A key that was written twice in a transaction comes twice. That a key
-// expires is no change; [Change.Expires] tells it ahead. Limit in r ends the loop after so many
-// changes; Reverse is an error.
+// Watch returns an iterator over the changes to the root bucket's keys in r made by commits after
+// the position from; it waits for more when it has caught up. Each commit is reported once it is
+// visible and, with [SyncAlways], durable. Changes come in the order of commits and, within a
+// commit, of writes, without gaps or repetitions. A key written twice in a transaction is reported
+// twice. The expiry of a key is not a change; [Change.Expires] announces it. A Limit in r ends the
+// loop after that many changes; Reverse is an error.
 //
-// The zero position stands for the moment when the loop starts. A loop that keeps up reads from
-// memory: of the newest commits, 1/32 of [Options.MemoryLimit] is kept while there are loops. One
-// that does not reads the log. When its memtable was flushed and that part of the log is gone, the
-// loop ends with [ErrLagged], and so it does at a commit that never was in the log: those of
-// [DB.Load] and of transactions larger than memory. A database in memory has no log at all. Commits
-// never wait for a loop.
+// The zero position means the moment the loop starts. A loop that keeps up reads from memory: while
+// there are loops, 1/32 of [Options.MemoryLimit] holds the newest commits. One that falls behind
+// reads the log. If that part of the log is gone because its memtable was flushed, the loop ends
+// with [ErrLagged]. It also does so at a commit that was never in the log: that of a [DB.Load] or
+// of a transaction larger than memory. A database in memory has no log at all. Commits never wait
+// for a loop.
 //
-// The last step of the loop is an error, unless the body or the limit ended it. The Change has
-// nothing but a Position then. With the error of ctx, or with [ErrClosed], which comes when all
-// commits before Close were told, it is that of the last commit that was told whole: go on from
-// there. With ErrLagged, something between from and it was missed: read the range anew in a
-// transaction that begins afterwards, and go on from its [Tx.Position]. A position ahead of the
-// database is an error, and so is a database opened with [Options.ReadOnly], which does not change.
+// The last iteration of the loop yields an error, unless the body or the limit ended the loop. The
+// Change then has only a Position. With the error of ctx, or with [ErrClosed], which comes after
+// all commits before Close, it is the position of the last commit that was reported in full:
+// continue from there. With ErrLagged, changes between from and that position were missed: read the
+// range again in a transaction that begins afterwards, and continue from its [Tx.Position]. A
+// position ahead of the database is an error, and so is a database opened with [Options.ReadOnly],
+// which never changes.
 func (db *DB) Watch(ctx context.Context, r Range, from Position) iter.Seq2[Change, error] {
 	return db.WatchBucket(ctx, nil, r, from)
 }
 
-// WatchBucket is [DB.Watch] for the bucket at the end of path: names of buckets, each within the
-// one before; without any, the root. The loop follows the bucket that is there when it starts, and
-// ends with [ErrBucketNotFound] if there is none. If that bucket, one that holds it, or an earlier
-// one in its place was deleted after the position from, the last change is a ChangeDeleteRange of
-// all keys in r, and ErrBucketNotFound follows. What was in an earlier one is not told.
+// WatchBucket is [DB.Watch] for the bucket at the end of path, which names nested buckets from the
+// root down; an empty path is the root. The loop follows the bucket that exists when it starts, and
+// ends with [ErrBucketNotFound] if there is none. If that bucket, one that contains it, or an
+// earlier one in its place was deleted after the position from, the last change is a
+// ChangeDeleteRange of all keys in r, followed by ErrBucketNotFound. The contents of an earlier
+// bucket are not reported.
 func (db *DB) WatchBucket(
 	ctx context.Context, path [][]byte, r Range, from Position,
 ) iter.Seq2[Change, error] {
@@ -126,8 +131,8 @@ func (db *DB) WatchBucket(
 	}
 }
 
-// errWatched ends a loop that has told all that was asked for.
-var errWatched = errors.New("all that was asked for is told")
+// errWatched ends a loop that has reported everything requested.
+var errWatched = errors.New("everything requested has been reported")
 
 // watch is one pass of a loop over changes.
 type watch struct {
@@ -135,31 +140,31 @@ type watch struct {
 	ctx     context.Context
 	yield   func(Change, error) bool
 	limited bool
-	left    int      // changes to yield, if limited
-	at      Position // so far everything is told
+	left    int      // changes still to yield, if limited
+	at      Position // everything up to here has been reported
 
-	path   [][]byte      // the catalog keys of the bucket and of those that hold it
-	span   keyspace.Span // the internal keys to watch
-	strip  int           // the bytes of an internal key before what the user sees
-	end    []byte        // of the range as the user sees it; nil for none
-	held   Change        // told when it is known whether it is the last one of its commit
+	path   [][]byte      // the catalog keys of the bucket and of those that contain it
+	span   keyspace.Span // the watched internal keys
+	strip  int           // the length of the internal key's prefix, which the user does not see
+	end    []byte        // the end of the range as the user sees it; nil for none
+	held   Change        // yielded once it is known whether it is the last of its commit
 	holds  bool
 	orphan bool // the bucket was deleted
 }
 
-// run tells all changes. The error says why there are no more; it is never nil.
+// run reports all changes. It always returns an error, which says why there are no more.
 func (w *watch) run(path [][]byte, r Range) error {
 	if r.Reverse {
-		return errors.New("changes come in the order of commits: watch without Range.Reverse")
+		return errors.New("changes are reported in commit order: watch without Range.Reverse")
 	}
 	f, err := w.db.engine.Follow()
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if w.at > 0 { // the bucket may be as new as that
+	if w.at > 0 { // wait for the commit that may have created the bucket
 		if !w.at.isOf(w.db.engine.Branch()) {
-			return fmt.Errorf("the position is of another database, or of before it was restored: %w",
+			return fmt.Errorf("the position is of another database, or from before a restore: %w",
 				ErrLagged)
 		}
 		if err := f.Reach(w.ctx, w.at.commit()); err != nil {
@@ -182,7 +187,7 @@ func (w *watch) run(path [][]byte, r Range) error {
 	return f.Run(w.ctx, w.at.commit(), w.commit)
 }
 
-// find returns the bucket at the end of path, and notes the catalog keys on the way.
+// find returns the bucket at the end of path and records the catalog keys on the way.
 func (w *watch) find(tx *Tx, path [][]byte) (*space, error) {
 	s := tx.space
 	for _, name := range path {
@@ -196,14 +201,14 @@ func (w *watch) find(tx *Tx, path [][]byte) (*space, error) {
 	return s, nil
 }
 
-// setRange sets what to watch of a bucket.
+// setRange sets the range to watch in a bucket.
 func (w *watch) setRange(s *space, r Range) {
 	prefix := s.prefix[:s.prefixBytes]
 	w.strip = len(prefix)
 	lower, upper, ok := r.bounds(new([]byte), prefix)
 	if !ok {
 		lower = bytes.Clone(prefix)
-		upper = lower // no key; but that the bucket is deleted counts
+		upper = lower // no keys, but the deletion of the bucket still counts
 	}
 	w.span = keyspace.Span{Start: lower, End: upper}
 	if len(r.End) > 0 {
@@ -211,7 +216,7 @@ func (w *watch) setRange(s *space, r Range) {
 	}
 }
 
-// commit tells the changes of one commit.
+// commit reports the changes of one commit.
 func (w *watch) commit(c engine.Commit) error {
 	err := c.Each(func(key []byte, e keyspace.Entry) error {
 		if w.orphan {
@@ -222,14 +227,15 @@ func (w *watch) commit(c engine.Commit) error {
 			return nil
 		}
 		change.Position = w.db.positionOf(c.Number)
-		if err := w.tell(false); err != nil {
+		if err := w.tell(); err != nil {
 			return err
 		}
 		w.held, w.holds = change, true
 		return nil
 	})
 	if err == nil {
-		err = w.tell(true)
+		w.held.Last = w.holds
+		err = w.tell()
 	}
 	if err != nil {
 		return err
@@ -241,9 +247,8 @@ func (w *watch) commit(c engine.Commit) error {
 	return nil
 }
 
-// tell yields the change that is held, if any, now that it is known whether it is the last one of
-// its commit.
-func (w *watch) tell(last bool) error {
+// tell yields the held change, if any.
+func (w *watch) tell() error {
 	if !w.holds {
 		return nil
 	}
@@ -251,8 +256,7 @@ func (w *watch) tell(last bool) error {
 		return err
 	}
 	change := w.held
-	change.Last = last
-	w.held, w.holds = Change{}, false // a loop that waits keeps nothing
+	w.held, w.holds = Change{}, false // a waiting loop retains nothing
 	if !w.yield(change, nil) {
 		return errWatched
 	}
@@ -262,7 +266,7 @@ func (w *watch) tell(last bool) error {
 	return nil
 }
 
-// change returns what an entry says about the watched keys; ok is false if that is nothing.
+// change returns what an entry means for the watched keys; ok is false if it does not concern them.
 func (w *watch) change(key []byte, e keyspace.Entry) (c Change, ok bool) {
 	switch e.Kind {
 	case keyspace.KindPut:
@@ -288,7 +292,7 @@ func (w *watch) change(key []byte, e keyspace.Entry) (c Change, ok bool) {
 	return c, true
 }
 
-// deleted returns the change that deletes a span of what is watched.
+// deleted returns the change that deletes a span of the watched keys.
 func (w *watch) deleted(span keyspace.Span) (c Change, ok bool) {
 	if bytes.Compare(span.Start, span.End) >= 0 {
 		return Change{}, false
