@@ -224,7 +224,7 @@ func TestBackup_endsWhileItWaits(t *testing.T) {
 				e.mu.Lock()
 				defer e.mu.Unlock()
 				e.mu.flushing = false
-				e.startJobsLocked()
+				e.startFlushLocked()
 			}
 		},
 	} {

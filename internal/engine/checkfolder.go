@@ -56,7 +56,7 @@ func (e *Engine) checkSize(path string, size uint64, there, more bool, found *ch
 // handedOut on may have been in the making when dir was listed. The caller holds e.installing.
 func (e *Engine) checkStray(p picture, dir files, handedOut uint64, found *check.Findings) {
 	version := p.snapshot.Levels.Version
-	known := numbersOf(version)
+	known := version.TableNumbers()
 	for _, f := range version.ValueFiles {
 		known[f.Number] = true
 	}

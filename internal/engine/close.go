@@ -123,18 +123,19 @@ func (e *Engine) flushSealed() (left uint64, err error) {
 	return left, nil
 }
 
-// tidy compactions what is small, unless values are deferred, which a compaction would compress. It
-// is no loss if that fails.
+// tidy compacts what is small, unless values are deferred, which a compaction would compress. It is
+// no loss if that fails.
 func (e *Engine) tidy() {
-	version, picker := e.state.Load().Levels.Version, e.picker(1, true)
-	if _, deferred := picker.deferred(version); deferred {
+	version, picker := e.state.Load().Levels.Version, e.picker()
+	if _, deferred := picker.Deferred(version); deferred {
 		return
 	}
-	p, ok := picker.pick(version)
-	if !ok || p.bytes(version) > tidyBytes || len(p.relocate) > 0 {
+	picker.YoungRuns = 1
+	next, ok := picker.Next(version)
+	if !ok || next.Bytes(version) > tidyBytes || len(next.Relocate) > 0 {
 		return
 	}
-	if err := e.runCompaction(p, func() bool { return false }); err != nil {
+	if err := e.compact(next, func() bool { return false }); err != nil {
 		e.options.Logger.Warn("compaction while closing", "dir", e.dir, "err", err)
 	}
 }

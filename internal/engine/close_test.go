@@ -297,3 +297,19 @@ func TestClose_racesWithEverything(t *testing.T) {
 		}
 	}
 }
+
+func TestClose_leavesFewTablesOfManySessions(t *testing.T) {
+	disk := memfs.New()
+	words := ascendingWords("k", 100)
+	for _, word := range words {
+		e := mustOpen(t, disk, Options{})
+		mustCommit(t, e, word)
+		ok(t, e.Close())
+	}
+	if tables := named(t, disk, tableSuffix); len(tables) > 6 {
+		t.Errorf("tables %v, want a few", tables)
+	}
+	e := mustOpen(t, disk, Options{})
+	wantWords(t, e, words...)
+	ok(t, e.Close())
+}

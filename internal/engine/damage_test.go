@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
-	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/pick"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -59,72 +59,11 @@ func TestCompaction_thatMeetsDamageLetsOthersGoFirst(t *testing.T) {
 	})
 }
 
-func TestPick_leavesWhatIsDamagedForLast(t *testing.T) {
-	stale := func(number uint64, first, last string) *manifest.Table {
-		table := tableOf(number, testMB, first, last)
-		table.StaleAt = 500
-		return table
-	}
-	bottom := manifest.Run{Tables: []*manifest.Table{stale(1, "a", "c"), stale(2, "d", "f")}}
-	many := func(n int) (tables []*manifest.Table) {
-		for i := range n {
-			tables = append(tables, tableOf(uint64(10+i), testMB, "b", "e"))
-		}
-		return tables
-	}
-	for _, c := range []struct {
-		name    string
-		version manifest.Version
-		damaged damaged
-		want    string
-	}{
-		{"nothing", manifest.Version{Bottom: bottom}, nil, "expired bottom [1] down"},
-		{"the first", manifest.Version{Bottom: bottom}, damaged{1: 2000},
-			"expired bottom [2] down"},
-		{"the first, to be tried again", manifest.Version{Bottom: bottom}, damaged{1: 1000},
-			"expired bottom [2] down"},
-		{"all", manifest.Version{Bottom: bottom}, damaged{1: 2000, 2: 2000}, "nothing"},
-		{"all, one to be tried again", manifest.Version{Bottom: bottom}, damaged{1: 1000, 2: 2000},
-			"expired bottom [1] down"},
-		{"what many young runs overlap",
-			manifest.Version{Young: runsOf(many(12)...), Bottom: manifest.Run{
-				Tables: []*manifest.Table{tableOf(1, testMB/2, "a", "z")}}},
-			damaged{1: 2000}, "crowded young 0..11"},
-		{"one of many young runs",
-			manifest.Version{Young: runsOf(many(12)...), Bottom: manifest.Run{
-				Tables: []*manifest.Table{tableOf(1, testMB/2, "a", "z")}}},
-			damaged{14: 2000}, "crowded young 0..6"},
-	} {
-		p := picker{youngRuns: 4, now: 1000, damaged: c.damaged}
-		if got := outcome(p.pick(&c.version)); got != c.want {
-			t.Errorf("%s is damaged: picked %s, want %s", c.name, got, c.want)
-		}
-	}
-}
-
-func TestPick_mergesFewRunsBetweenDamagedOnes(t *testing.T) {
-	bad := damaged{1: 2000}
-	var tables []*manifest.Table
-	for i := range 25 {
-		tables = append(tables, tableOf(uint64(10+i), testMB, "b", "e"))
-		if i%3 == 2 {
-			bad[uint64(10+i)] = 2000
-		}
-	}
-	bottom := manifest.Run{Tables: []*manifest.Table{tableOf(1, 100*testMB, "a", "z")}}
-	for n, want := range map[int]string{24: "nothing", 25: "crowded young 23..24"} {
-		version := manifest.Version{Young: runsOf(tables[:n]...), Bottom: bottom}
-		if got := outcome(picker{youngRuns: 4, damaged: bad}.pick(&version)); got != want {
-			t.Errorf("of %d young runs: picked %s, want %s", n, got, want)
-		}
-	}
-}
-
 func TestSetAside_needsToKnowTheFile(t *testing.T) {
 	e := mustOpen(t, memfs.New(), calm())
 	overlap(t, e, 1)
 	v := e.state.Load().Levels.Version
-	next := intoBottom("", v)
+	next := pick.IntoBottom("", v)
 	for _, err := range []error{errBroken, corrupt.New("db/LOCK", 0, "bad"), corrupt.Err} {
 		if e.setAside(err, next) {
 			t.Errorf("%v: set aside", err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/pick"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -57,7 +58,7 @@ func deferring(t *testing.T) vfs.FS {
 	return files
 }
 
-func deferredOf(e *Engine) uint64 { return deferredBytes(e.state.Load().Levels.Version) }
+func deferredOf(e *Engine) uint64 { return pick.DeferredBytes(e.state.Load().Levels.Version) }
 
 func wantDeferredValues(t *testing.T, e *Engine) {
 	t.Helper()
@@ -148,8 +149,8 @@ func TestFlush_defersNothingThatDoesNotShrink(t *testing.T) {
 		len(version.Young[0].Tables[0].Values) == 0 {
 		t.Fatalf("%d young runs, and the first is not as it has to be to test something", n)
 	}
-	if next, found := e.picker(1, true).deferred(version); found || deferredOf(e) > 0 {
-		t.Errorf("%d bytes are deferred, in table %d", deferredOf(e), next.deferred)
+	if next, found := e.picker().Deferred(version); found || deferredOf(e) > 0 {
+		t.Errorf("%d bytes are deferred, in table %d", deferredOf(e), next.Deferred)
 	}
 	ok(t, e.Close())
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
+	"github.com/stoatdb/stoat/internal/pick"
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/table"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -85,9 +86,10 @@ type Engine struct {
 		wake       *time.Timer // looks at what to compact at wakeAt; nil if that was never needed
 		wakeAt     uint64      // in milliseconds since 1970
 	}
-	yield atomic.Bool // the compacting goroutine is to stop, because Compact waits
+	yield     atomic.Bool // the compacting goroutine is to stop, because Compact waits
+	lookAgain atomic.Bool // there may be something to compact that it has not seen
 
-	damaged atomic.Pointer[damaged] // what compactions leave alone for a while; written under mu
+	damaged atomic.Pointer[pick.Damaged] // what compactions leave alone for a while
 
 	hurry   chan struct{}  // holds an item: a failed flush is to be tried again at once
 	due     chan struct{}  // holds an item: a compaction cannot wait until nobody commits

@@ -77,7 +77,7 @@ func (e *Engine) now() uint64 { return uint64(e.options.Tuning.Now().UnixMilli()
 // discard removes the files of an edit that was not installed, but not the tables that it was to
 // move. The caller holds e.installing.
 func (e *Engine) discard(edit *manifest.Edit) {
-	kept := numbersOf(e.state.Load().Levels.Version)
+	kept := e.state.Load().Levels.Version.TableNumbers()
 	for _, r := range append(slices.Clip(edit.AddYoung), manifest.Run{Tables: edit.AddBottom}) {
 		for _, t := range r.Tables {
 			if !kept[t.Number] {
@@ -108,7 +108,7 @@ func (e *Engine) removeObsolete(old *superversion.Levels, version *manifest.Vers
 
 // removeUnneeded unlinks the tables and value files of old that version does not name.
 func (e *Engine) removeUnneeded(old *superversion.Levels, version *manifest.Version) {
-	kept := numbersOf(version)
+	kept := version.TableNumbers()
 	old.Each(func(h superversion.Handle) {
 		if !kept[h.Meta.Number] {
 			e.unlink(run.Name(h.Meta.Number), h.Table.Open)
@@ -119,15 +119,6 @@ func (e *Engine) removeUnneeded(old *superversion.Levels, version *manifest.Vers
 			e.unlink(valueName(f), old.Values(f.Number).Open)
 		}
 	}
-}
-
-// numbersOf returns the numbers of the version's tables.
-func numbersOf(version *manifest.Version) map[uint64]bool {
-	numbers := make(map[uint64]bool)
-	for t := range version.Tables() {
-		numbers[t.Number] = true
-	}
-	return numbers
 }
 
 // unlink removes a file that readers may still need, once it is open.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/pick"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -53,8 +54,8 @@ func TestCompaction_writesAscendingKeysAmongOthersOnce(t *testing.T) {
 		if before.YoungRuns == 0 {
 			t.Errorf("%s: nothing is left to compact", name)
 		}
-		next := intoBottom("test", e.state.Load().Levels.Version)
-		ok(t, e.runCompaction(next, func() bool { return false }))
+		next := pick.IntoBottom("test", e.state.Load().Levels.Version)
+		ok(t, e.compact(next, func() bool { return false }))
 		s := e.Stats()
 		if s.MergedBytes > before.TableBytes/4 || s.YoungRuns > 0 {
 			t.Errorf("%s: before the compaction %+v\nand after it %+v", name, before, s)

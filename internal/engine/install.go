@@ -15,6 +15,17 @@ import (
 // In the same step for readers it applies change. On error, unless that is ErrPoisoned, nothing
 // has changed and the job's files are gone.
 func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Superversion)) error {
+	if err := e.installEdit(edit, change); err != nil {
+		return err
+	}
+	e.startJobs()
+	return nil
+}
+
+// installEdit is install without the jobs that there may be reason for now.
+func (e *Engine) installEdit(
+	edit *manifest.Edit, change func(next *superversion.Superversion),
+) error {
 	e.installing.Lock()
 	defer e.installing.Unlock()
 	old := e.state.Load().Levels
@@ -50,7 +61,6 @@ func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Sup
 		change(next)
 	})
 	e.setPaceLocked()
-	e.startJobsLocked()
 	e.mu.Unlock()
 	e.removeObsolete(old, version)
 	return nil

@@ -146,7 +146,7 @@ func (e *Engine) withEnd(state *manifest.State, found files) (*manifest.State, e
 // surplus reports whether there are tables or value files that version does not name. It may be the
 // one before them then, if others are missing that it does name: a crash leaves either, not both.
 func surplus(version *manifest.Version, found files) bool {
-	tables := numbersOf(version)
+	tables := version.TableNumbers()
 	return slices.ContainsFunc(found.tables, func(number uint64) bool { return !tables[number] }) ||
 		slices.ContainsFunc(found.values, func(number uint64) bool {
 			_, named := version.ValueFile(number)

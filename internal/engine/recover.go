@@ -37,8 +37,8 @@ func Open(files vfs.FS, dir string, o Options) (*Engine, error) {
 	}
 	e.mu.Lock()
 	e.setPaceLocked()
-	e.startJobsLocked()
 	e.mu.Unlock()
+	e.startJobs()
 	return e, nil
 }
 

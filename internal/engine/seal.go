@@ -80,7 +80,7 @@ func (e *Engine) seal() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.addSealedLocked(full)
-	e.startJobsLocked()
+	e.startFlushLocked()
 	return nil
 }
 
@@ -160,7 +160,7 @@ func (e *Engine) setPaceLocked() {
 	lag := max(0, len(e.mu.sealed)-1)
 	lag *= lag
 	young := len(e.state.Load().Levels.Young)
-	lag += max(0, young-2*tooMany*e.options.Tuning.YoungRuns)
+	lag += max(0, young-2*e.picker().CrowdedRuns())
 	e.paceNanos.Store(int64(lag) * nanosPerByte)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/compaction"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
+	"github.com/stoatdb/stoat/internal/pick"
 	"github.com/stoatdb/stoat/internal/sorter"
 	"github.com/stoatdb/stoat/internal/superversion"
 )
@@ -216,9 +217,9 @@ func (s *spill) compactionJob() (job compaction.Job, crowded bool) {
 	if len(own) <= most || s.stopped.Load() {
 		return compaction.Job{}, false
 	}
-	young, _ := cheapest(own, max(most/2, 2)) // fewer are not worth it
+	young, _ := pick.Cheapest(own, max(most/2, 2)) // fewer are not worth it
 	young.Older += s.older
-	return s.engine.compactionJob(plan{young: young}, s.levels, func() bool {
+	return s.engine.compactionJob(pick.Plan{Young: young}, s.levels, func() bool {
 		return s.stopped.Load() || s.engine.closed.Load()
 	}), true
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/pick"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -116,15 +117,15 @@ func TestDiscard_keepsWhatWasToBeMoved(t *testing.T) {
 	ok(t, e.Flush())
 	before := named(t, disk, tableSuffix)
 	broken.Store(true)
-	next := intoBottom("test", e.state.Load().Levels.Version)
-	if err := e.runCompaction(next, func() bool { return false }); err == nil {
+	next := pick.IntoBottom("test", e.state.Load().Levels.Version)
+	if err := e.compact(next, func() bool { return false }); err == nil {
 		t.Fatal("the compaction did not fail")
 	}
 	if after := named(t, disk, tableSuffix); !slices.Equal(after, before) {
 		t.Errorf("tables %v are left of %v", after, before)
 	}
 	broken.Store(false)
-	ok(t, e.runCompaction(next, func() bool { return false }))
+	ok(t, e.compact(next, func() bool { return false }))
 	var kept int
 	for _, name := range named(t, disk, tableSuffix) {
 		if slices.Contains(before, name) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/pick"
 	"github.com/stoatdb/stoat/internal/tools/backup"
 )
 
@@ -88,7 +89,7 @@ func (e *Engine) Stats() Stats {
 	}
 	s.addVersion(state.Levels.Version)
 	if e.options.Compression != CompressionNone {
-		s.PendingBytes += deferredBytes(state.Levels.Version)
+		s.PendingBytes += pick.DeferredBytes(state.Levels.Version)
 	}
 	e.asJob(func() {
 		deleted, dropped := e.deletedBy(state)
@@ -110,7 +111,7 @@ func (s *Stats) addVersion(v *manifest.Version) {
 		s.ValueFiles++
 		s.ValueFileBytes += f.Size
 		s.ValueBytes += f.Live
-		s.PendingBytes += garbageOf(f)
+		s.PendingBytes += f.Garbage()
 	}
 }
 

@@ -15,6 +15,10 @@ type ValueFile struct {
 	Count  uint64 // of those values; likewise
 }
 
+// Garbage returns the bytes of the file that nothing points to. Several pointers to one value count
+// several times, so that it may be 0 before all is garbage.
+func (f ValueFile) Garbage() uint64 { return f.Size - min(f.Size, f.Live) }
+
 // withValues returns those of the files that some table of v points into, by number, with what is
 // live in them. A table that points into none of them is an error.
 func (v *Version) withValues(files []ValueFile) ([]ValueFile, error) {

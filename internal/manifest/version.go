@@ -58,6 +58,15 @@ func (v *Version) Tables() iter.Seq[*Table] {
 	}
 }
 
+// TableNumbers returns the numbers of all tables.
+func (v *Version) TableNumbers() map[uint64]bool {
+	numbers := make(map[uint64]bool)
+	for t := range v.Tables() {
+		numbers[t.Number] = true
+	}
+	return numbers
+}
+
 // IsDropped reports whether the bucket was dropped and tables may still hold something of it.
 func (v *Version) IsDropped(id uint64) bool { return isDropped(v.Dropped, id) }
 

@@ -54,6 +54,7 @@ const policy = `
 	                       internal/sorter
 	internal/compaction:        internal/keyspace, internal/vfs, internal/manifest,
 	                       internal/superversion, internal/run
+	internal/pick:         internal/keyspace, internal/manifest
 	internal/tools/check:        internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
 	                       internal/manifest, internal/valuelog, internal/table,
 	                       internal/superversion
@@ -64,7 +65,7 @@ const policy = `
 	                       internal/wal, internal/manifest, internal/valuelog, internal/block,
 	                       internal/table,
 	                       internal/superversion, internal/run, internal/flush, internal/compaction,
-	                       internal/tools/backup, internal/tools/check, internal/sorter
+	                       internal/pick, internal/tools/backup, internal/tools/check, internal/sorter
 
 	internal/tools/salvage:      internal/keyspace, internal/checksum, internal/corrupt, internal/vfs,
 	                       internal/memtable, internal/wal, internal/manifest, internal/valuelog,

@@ -1,4 +1,4 @@
-package engine
+package pick
 
 import (
 	"fmt"
@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
 // Bursts with a pause behind each, over a bottom run that is too large to be rewritten for them.
 func TestPick_boundsWhatPausesWrite(t *testing.T) {
-	for name, bad := range map[string]damaged{"sound": nil, "damaged": {1: 1 << 62}} {
-		l := loading{picker: picker{youngRuns: 4, idle: true, damaged: bad}}
+	for name, bad := range map[string]Damaged{"sound": nil, "damaged": {1: 1 << 62}} {
+		l := loading{picker: testPicker(), idle: true}
+		l.picker.Damaged = bad
 		size := uint64(1000_000 * testMB)
 		if bad != nil {
 			size = testMB
@@ -52,7 +52,7 @@ func TestPick_cutsARangeOutOfFewTables(t *testing.T) {
 			table := tableOf(uint64(1+i), c.size*testMB, key+"0", key+"9")
 			version.Bottom.Tables = append(version.Bottom.Tables, table)
 		}
-		got := outcome(picker{youngRuns: 4, idle: true, now: 1000}.pick(&version))
+		got := outcome(testPicker().Next(&version))
 		if got != c.want {
 			t.Errorf("of tables of %d MB: %s, want %s", c.size, got, c.want)
 		}
@@ -77,7 +77,9 @@ func TestPick_mergesRunsOfLikeSize(t *testing.T) {
 			run := runsOf(tableOf(uint64(10+i), size*testMB, "b", "y"))
 			version.Young = append(version.Young, run...)
 		}
-		got := outcome(picker{youngRuns: 10, idle: true, now: 1000}.pick(&version))
+		p := testPicker()
+		p.YoungRuns = 10
+		got := outcome(p.Next(&version))
 		if got != c.want {
 			t.Errorf("runs of %v MB: %s, want %s", c.sizes, got, c.want)
 		}
@@ -87,7 +89,7 @@ func TestPick_mergesRunsOfLikeSize(t *testing.T) {
 func TestPick_joinsSmallTablesOfLikeSize(t *testing.T) {
 	for _, c := range []struct {
 		sizes []uint64 // of bottom tables, by key
-		bad   damaged
+		bad   Damaged
 		want  string
 	}{
 		{[]uint64{1, 1, 1}, nil, "nothing"},
@@ -97,7 +99,7 @@ func TestPick_joinsSmallTablesOfLikeSize(t *testing.T) {
 		{[]uint64{7, 1, 1, 1}, nil, "nothing"},
 		{[]uint64{7, 1, 1, 1, 1}, nil, "crumbs bottom [11 12 13 14] down"},
 		{[]uint64{3, 1, 1, 1}, nil, "crumbs bottom [10 11 12 13] down"},
-		{[]uint64{1, 1, 1, 1, 1}, damaged{12: 2000}, "nothing"},
+		{[]uint64{1, 1, 1, 1, 1}, Damaged{12: 2000}, "nothing"},
 	} {
 		version := manifest.Version{}
 		for i, size := range c.sizes {
@@ -105,25 +107,10 @@ func TestPick_joinsSmallTablesOfLikeSize(t *testing.T) {
 			table := tableOf(uint64(10+i), size*testMB, key, key)
 			version.Bottom.Tables = append(version.Bottom.Tables, table)
 		}
-		p := picker{youngRuns: 4, idle: true, now: 1000, small: 8 * testMB, damaged: c.bad}
-		if got := outcome(p.pick(&version)); got != c.want {
+		p := testPicker()
+		p.SmallTable, p.Damaged = 8*testMB, c.bad
+		if got := outcome(p.Next(&version)); got != c.want {
 			t.Errorf("tables of %v MB: %s, want %s", c.sizes, got, c.want)
 		}
 	}
-}
-
-func TestClose_leavesFewTablesOfManySessions(t *testing.T) {
-	disk := memfs.New()
-	words := ascendingWords("k", 100)
-	for _, word := range words {
-		e := mustOpen(t, disk, Options{})
-		mustCommit(t, e, word)
-		ok(t, e.Close())
-	}
-	if tables := named(t, disk, tableSuffix); len(tables) > 6 {
-		t.Errorf("tables %v, want a few", tables)
-	}
-	e := mustOpen(t, disk, Options{})
-	wantWords(t, e, words...)
-	ok(t, e.Close())
 }

@@ -1,4 +1,4 @@
-package engine
+package pick
 
 import (
 	"bytes"
@@ -46,24 +46,30 @@ func deletions(n int) manifest.Run {
 	return r
 }
 
+// testPicker returns a picker for which all tables are large enough.
+func testPicker() Picker { return Picker{Limits: Limits{YoungRuns: 4}, Now: 1000} }
+
+// due returns what was picked if it is due although commits come in.
+func due(next Plan, ok bool) (Plan, bool) { return next, ok && !next.Idle }
+
 // outcome describes what was picked, in one line.
-func outcome(next plan, ok bool) string {
+func outcome(next Plan, ok bool) string {
 	if !ok {
 		return "nothing"
 	}
-	s := next.why
-	if n := next.young.Count; n > 0 {
-		s += fmt.Sprintf(" young %d..%d", next.young.Older, next.young.Older+n-1)
+	s := next.Why
+	if n := next.Young.Count; n > 0 {
+		s += fmt.Sprintf(" young %d..%d", next.Young.Older, next.Young.Older+n-1)
 	}
-	if len(next.bottom) > 0 {
-		s += fmt.Sprintf(" bottom %v", next.bottom)
+	if len(next.Bottom) > 0 {
+		s += fmt.Sprintf(" bottom %v", next.Bottom)
 	}
-	if len(next.relocate) > 0 {
-		s += fmt.Sprintf(" files %v", next.relocate)
+	if len(next.Relocate) > 0 {
+		s += fmt.Sprintf(" files %v", next.Relocate)
 	}
-	if next.clear {
+	if next.Unread {
 		s += " unread"
-	} else if next.toBottom {
+	} else if next.ToBottom {
 		s += " down"
 	}
 	return s
@@ -91,12 +97,11 @@ func checkPicks(t *testing.T, cases []pickCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			p := picker{youngRuns: 4, now: 1000}
-			if got := outcome(p.pick(&c.version)); got != c.busy {
+			p := testPicker()
+			if got := outcome(due(p.Next(&c.version))); got != c.busy {
 				t.Errorf("while busy: %s, want %s", got, c.busy)
 			}
-			p.idle = true
-			if got := outcome(p.pick(&c.version)); got != c.idle {
+			if got := outcome(p.Next(&c.version)); got != c.idle {
 				t.Errorf("when idle: %s, want %s", got, c.idle)
 			}
 		})
@@ -193,9 +198,9 @@ func TestPick_takesEveryBottomTableThatYoungOnesTouch(t *testing.T) {
 	for i, edge := range []string{"a", "b", "c", "d", "w", "x", "y"} {
 		version.Bottom.Tables = append(version.Bottom.Tables, tableOf(uint64(i), 1, edge, edge))
 	}
-	next, _ := picker{youngRuns: 4, idle: true}.pick(&version)
-	if want := []uint64{2, 3, 4, 5}; !slices.Equal(next.bottom, want) {
-		t.Errorf("picked bottom tables %v, want %v", next.bottom, want)
+	next, _ := testPicker().Next(&version)
+	if want := []uint64{2, 3, 4, 5}; !slices.Equal(next.Bottom, want) {
+		t.Errorf("picked bottom tables %v, want %v", next.Bottom, want)
 	}
 }
 
@@ -204,10 +209,10 @@ func TestPick_splitsATableThatIsPartlyOfADroppedBucket(t *testing.T) {
 	both.Largest = append(keyspace.AppendPrefix(nil, 5), 'z')
 	version := manifest.Version{Bottom: manifest.Run{Tables: []*manifest.Table{both}}, DropEpoch: 1,
 		Dropped: []manifest.Drop{{First: 5, Last: 5, Epoch: 1}}}
-	if got := outcome(picker{youngRuns: 4}.pick(&version)); got != "nothing" {
+	if got := outcome(due(testPicker().Next(&version))); got != "nothing" {
 		t.Errorf("while busy: %s", got)
 	}
-	got := outcome(picker{youngRuns: 4, idle: true}.pick(&version))
+	got := outcome(testPicker().Next(&version))
 	if got != "dropped bottom [1] down" {
 		t.Errorf("when idle: %s", got)
 	}
@@ -246,7 +251,8 @@ func TestPick_movesWhatLiesInAGap(t *testing.T) {
 // loading is a load of equal flushes over one range of keys, as the picker sees it: compactions are
 // done at once and lose nothing.
 type loading struct {
-	picker  picker
+	picker  Picker
+	idle    bool // nobody commits for a while after each flush
 	version manifest.Version
 	next    uint64
 	written uint64 // by compactions
@@ -259,17 +265,17 @@ func (l *loading) flush(t *testing.T, size uint64) {
 	run := runsOf(tableOf(l.next, size, "a", "z"))
 	l.apply(t, &manifest.Edit{AddYoung: run})
 	for {
-		next, ok := l.picker.pick(&l.version)
-		if !ok {
+		next, ok := l.picker.Next(&l.version)
+		if !ok || next.Idle && !l.idle {
 			return
 		}
 		l.lines = append(l.lines, fmt.Sprintf("%d: %s", l.next, outcome(next, ok)))
-		bytes := next.bytes(&l.version)
+		bytes := next.Bytes(&l.version)
 		l.written += bytes
 		l.next++
 		merged := tableOf(l.next, bytes, "a", "z")
-		edit := &manifest.Edit{RemoveYoung: next.young, Remove: next.bottom}
-		if next.toBottom {
+		edit := &manifest.Edit{RemoveYoung: next.Young, Remove: next.Bottom}
+		if next.ToBottom {
 			edit.AddBottom = []*manifest.Table{merged}
 		} else {
 			edit.AddYoung = runsOf(merged)
@@ -289,7 +295,7 @@ func (l *loading) apply(t *testing.T, edit *manifest.Edit) {
 }
 
 func TestPick_mergesALoadLikeThis(t *testing.T) {
-	l := loading{picker: picker{youngRuns: 4}}
+	l := loading{picker: testPicker()}
 	for range 40 {
 		l.flush(t, 64*testMB)
 	}
@@ -307,7 +313,7 @@ func TestPick_mergesALoadLikeThis(t *testing.T) {
 
 func TestPick_boundsTheRunsAndWhatALoadWrites(t *testing.T) {
 	for _, flushes := range []int{16, 64, 256, 1024} {
-		l := loading{picker: picker{youngRuns: 4}}
+		l := loading{picker: testPicker()}
 		for range flushes {
 			l.flush(t, 64*testMB)
 		}

@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/flush"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/superversion"
+)
+
+// flushLoop flushes sealed memtables, oldest first, until none is left.
+func (e *Engine) flushLoop() {
+	for pause := retryMin; ; {
+		oldest, ok := e.nextFlush()
+		if !ok {
+			return
+		}
+		err := e.flushOne(oldest, false, e.behind)
+		e.flushEnded(err)
+		if err == nil {
+			pause = retryMin
+			continue
+		}
+		e.options.Logger.Warn("flush will be tried again", "dir", e.dir, "after", pause, "err", err)
+		if e.sleep(pause, e.hurry) {
+			pause = min(2*pause, retryMax)
+		}
+	}
+}
+
+// nextFlush returns the memtable to flush next. If there is none, or the engine is closed or
+// poisoned, the flushing goroutine has ended.
+func (e *Engine) nextFlush() (oldest sealed, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.mu.sealed) == 0 || e.poisoned.Load() != nil || e.closed.Load() {
+		e.mu.flushing = false
+		e.mu.moved.Broadcast()
+		return sealed{}, false
+	}
+	e.mu.trying = true
+	return e.mu.sealed[0], true
+}
+
+// flushEnded records how a flush went and wakes writers who wait for room.
+func (e *Engine) flushEnded(err error) {
+	e.mu.Lock()
+	e.mu.stalled, e.mu.trying = err, false
+	e.mu.attempts++
+	e.mu.moved.Broadcast()
+	e.mu.Unlock()
+}
+
+// flushOne writes the oldest sealed memtable into tables and installs them. A final flush leaves
+// its tables as they will stay until the database is opened again. For leave see [flush.Job].
+func (e *Engine) flushOne(
+	oldest sealed, final bool, leave func(stays bool, bytes uint64) bool,
+) error {
+	start := time.Now()
+	job := e.flushJob(oldest, e.state.Load().Levels, final)
+	job.Leave = leave
+	edit, err := job.Run()
+	if err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	pop := func(next *superversion.Superversion) {
+		// Copies, lest the memtable stay reachable through what is behind the slices.
+		e.mu.sealed = slices.Clone(e.mu.sealed[1:])
+		next.Sealed = slices.Clone(next.Sealed[:len(next.Sealed)-1])
+		e.flushes.Add(1) // before anybody who waits for it goes on
+	}
+	if err := e.install(edit, pop); err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	e.options.Logger.Info("flushed", "dir", e.dir, "entries", oldest.root.Len(),
+		"took", time.Since(start))
+	return nil
+}
+
+// flushJob returns the job that writes a memtable on top of levels.
+func (e *Engine) flushJob(full sealed, levels *superversion.Levels, final bool) flush.Job {
+	compression := e.options.Compression
+	job := flush.Job{
+		Root:           full.root,
+		Levels:         levels,
+		Output:         e.output(&e.flushed),
+		CompressYoung:  compression == CompressionZstd || final && compression == CompressionAuto,
+		CompressBottom: compression != CompressionNone,
+		CompressLarge:  compression != CompressionNone,
+		Reach:          e.options.Tuning.DeferredBytes,
+		LastCommit:     full.lastCommit,
+	}
+	if full.log > 0 {
+		job.LogNumber = full.log + 1
+		job.Log = manifest.ValueFile{Number: full.log, Size: uint64(full.logBytes), Log: true}
+	}
+	return job
+}
+
+// output returns what the outputs of all jobs have in common. The bytes that they write are added
+// to count.
+func (e *Engine) output(count *atomic.Uint64) run.Config {
+	return run.Config{
+		FS:         meter{e.folder, count},
+		Dir:        e.dir,
+		Database:   e.database,
+		NextNumber: e.nextNumber,
+		TableBytes: e.options.Tuning.TableBytes,
+		BlockBytes: e.options.Tuning.BlockBytes,
+		Sample:     e.options.Tuning.SampleBytes,
+		Patterns:   e.options.Compression == CompressionAuto,
+		Values: run.Values{
+			Separate:  e.options.ValueThreshold,
+			Shrink:    e.options.Compression != CompressionNone,
+			FileBytes: e.options.Tuning.ValueBytes,
+		},
+	}
+}

@@ -1,0 +1,55 @@
+package pick
+
+import "github.com/stoatdb/stoat/internal/manifest"
+
+// Deferred values are large ones that a flush had no time to compress. The tables that point to
+// them are in young runs and not compressed, and the file that they point into is a log segment.
+// Values that do not shrink count as deferred if such a flush has left them there, too.
+
+// DeferredBytes returns how many bytes of values the young runs may point to that were deferred.
+func DeferredBytes(v *manifest.Version) (n uint64) {
+	for _, r := range v.Young {
+		for _, t := range r.Tables {
+			n += deferredIn(v, t)
+		}
+	}
+	return n
+}
+
+// deferredIn is DeferredBytes for one table of a young run.
+func deferredIn(v *manifest.Version, t *manifest.Table) (n uint64) {
+	if t.Compressed {
+		return 0
+	}
+	for _, share := range t.Values {
+		if f, _ := v.ValueFile(share.File); f.Log {
+			n += share.Bytes
+		}
+	}
+	return n
+}
+
+// DeferredBytes returns how many bytes of deferred values the plan is to compress.
+func (p Plan) DeferredBytes(v *manifest.Version) (n uint64) {
+	for _, t := range p.tables(v) {
+		n += deferredIn(v, t)
+	}
+	return n
+}
+
+// Deferred picks a young table with deferred values, the oldest first, to rewrite it with its
+// values compressed. It stays where it is, so no other table has to be read.
+func (p Picker) Deferred(v *manifest.Version) (Plan, bool) {
+	if !p.Compressed {
+		return Plan{}, false
+	}
+	for i := len(v.Young) - 1; i >= 0; i-- {
+		for _, t := range v.Young[i].Tables {
+			if deferredIn(v, t) > 0 && !p.avoidsTable(t) && !p.avoidsValues(t) {
+				young := manifest.YoungRuns{Older: len(v.Young) - 1 - i, Count: 1}
+				return Plan{Why: "deferred", Young: young, Deferred: t.Number}, true
+			}
+		}
+	}
+	return Plan{}, false
+}

@@ -1,0 +1,77 @@
+package pick
+
+import "github.com/stoatdb/stoat/internal/manifest"
+
+// fullGarbage of a value file, as a divisor, is reason enough for a full compaction to rewrite it.
+const fullGarbage = 20
+
+// whyJoin is the reason of a compaction that joins small tables.
+const whyJoin = "join"
+
+// Full picks the steps of a full compaction, one after the other: all of the young runs that are
+// there at first, then what is garbage, then the values that are not in the order of their keys,
+// then tables that are too small. It reads damaged files, too, so that its caller learns of them.
+// Not safe for concurrent use.
+type Full struct {
+	picker  Picker
+	started bool
+	last    Plan
+	before  *manifest.Version // of the last step
+	// ordered and joined are the numbers of bottom tables that need no more work: those whose
+	// values are in order, and those that were made of small ones.
+	ordered, joined map[uint64]bool
+}
+
+// NewFull returns the steps of one full compaction.
+func NewFull(p Picker) *Full {
+	p.Damaged = nil
+	return &Full{picker: p, ordered: make(map[uint64]bool), joined: make(map[uint64]bool)}
+}
+
+// Next returns the next step. v is the version that the step before has left.
+func (f *Full) Next(v *manifest.Version) (Plan, bool) {
+	if f.before != nil {
+		f.note(v)
+	}
+	next, ok := f.pick(v)
+	next.Tight = true
+	f.started, f.last, f.before = true, next, v
+	return next, ok
+}
+
+func (f *Full) pick(v *manifest.Version) (Plan, bool) {
+	if !f.started && len(v.Young) > 0 { // what is flushed from now on can wait
+		return IntoBottom("compact", v), true
+	}
+	for _, pick := range []reason{Picker.covered, Picker.dropped, Picker.stale} {
+		if next, ok := pick(f.picker, v); ok {
+			return next, true
+		}
+	}
+	next := inOrder("compact", v, func(file manifest.ValueFile) bool {
+		return file.Log || file.Garbage() > file.Size/fullGarbage
+	}, func(t *manifest.Table) bool { return f.ordered[t.Number] })
+	if len(next.Bottom) > 0 {
+		return next, true
+	}
+	small := f.picker.stretches(v, func(number uint64) bool { return f.joined[number] })
+	if len(small) > 0 {
+		return rewrite(whyJoin, small[0]...), true
+	}
+	return Plan{}, false
+}
+
+// note remembers the tables that the last step has made.
+func (f *Full) note(after *manifest.Version) {
+	joins := f.last.Why == whyJoin
+	if !joins && len(f.last.Relocate) == 0 {
+		return
+	}
+	old := f.before.TableNumbers()
+	for _, t := range after.Bottom.Tables {
+		if !old[t.Number] {
+			f.ordered[t.Number] = true
+			f.joined[t.Number] = f.joined[t.Number] || joins
+		}
+	}
+}

@@ -1,0 +1,87 @@
+// Package pick decides which compaction is next: of young runs with each other or into the bottom
+// run, of tables that hold much garbage or are too small, and of value files.
+//
+// A [Picker] is a pure function of a manifest version, the time, the limits and the known damage.
+// It reads no files and takes no locks. Looking at a version costs time in proportion to its
+// tables, so callers hold no lock that others wait for.
+package pick
+
+import (
+	"github.com/stoatdb/stoat/internal/manifest"
+)
+
+// Limits are the sizes by which compactions are picked.
+type Limits struct {
+	YoungRuns  int    // this many young runs are worth a compaction
+	Garbage    uint64 // bytes of garbage in value files that do not matter
+	SmallTable uint64 // a table of the bottom run with fewer bytes is too small to stay
+	Compressed bool   // large values are compressed
+}
+
+// tooMany, times Limits.YoungRuns, is how many young runs are compacted whatever it costs.
+const tooMany = 3
+
+// CrowdedRuns returns how many young runs are compacted whatever it costs.
+func (l Limits) CrowdedRuns() int { return tooMany * l.YoungRuns }
+
+// Picker picks compactions. Immutable.
+type Picker struct {
+	Limits
+	Now     uint64 // milliseconds since 1970
+	Damaged Damaged
+}
+
+// Next returns the most urgent compaction, if there is one to do. A backup that nobody has written
+// to stays as it is.
+func (p Picker) Next(v *manifest.Version) (Plan, bool) {
+	if v.IsBackup() {
+		return Plan{}, false
+	}
+	next, ok := p.first(v, Picker.covered, Picker.grown, Picker.burdened, Picker.shadowed,
+		Picker.crowded, Picker.reclaimBusy, Picker.stale)
+	if ok {
+		return next, true
+	}
+	next, ok = p.first(v, Picker.Deferred, Picker.tidy, Picker.dropped, Picker.crumbs,
+		Picker.scattered, Picker.reclaimIdle)
+	next.Idle = ok
+	return next, ok
+}
+
+// reason picks a compaction for one reason, if that applies.
+type reason func(p Picker, v *manifest.Version) (Plan, bool)
+
+// first returns the first compaction that one of the reasons picks. Those that read damaged files
+// come last, and only when it is time to try again.
+func (p Picker) first(v *manifest.Version, reasons ...reason) (Plan, bool) {
+	for {
+		for _, pick := range reasons {
+			if next, ok := pick(p, v); ok && !p.Avoids(next, v) {
+				return next, true
+			}
+		}
+		resting := p.Damaged.Resting(p.Now)
+		if len(resting) == len(p.Damaged) {
+			return Plan{}, false
+		}
+		p.Damaged = resting
+	}
+}
+
+// Again returns the time from which on Next may pick more than now although the version is the
+// same, in milliseconds since 1970: when a table will be stale, or a damaged file is to be tried
+// again. It is 0 if that is never.
+func (p Picker) Again(v *manifest.Version) (at uint64) {
+	earlier := func(due uint64) {
+		if due > p.Now && (at == 0 || due < at) {
+			at = due
+		}
+	}
+	for t := range v.Tables() {
+		earlier(t.StaleAt)
+	}
+	for _, due := range p.Damaged {
+		earlier(due)
+	}
+	return at
+}

@@ -1,0 +1,116 @@
+package pick
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/manifest"
+)
+
+// Plan is a compaction to do: what it reads, and where its output goes.
+type Plan struct {
+	Why      string
+	Idle     bool // it only tidies up, and can wait until nobody commits
+	Young    manifest.YoungRuns
+	Bottom   []uint64 // numbers of tables of the bottom run, in the order of their keys
+	ToBottom bool     // the output is part of the bottom run, else it is one young run
+	Unread   bool     // the bottom tables hold nothing that counts, and only go
+	Tight    bool     // as in compaction.Job
+	Relocate []uint64 // numbers of the value files whose values are rewritten, ascending
+	Deferred uint64   // the one table of the young run that is rewritten; 0 for the whole run
+}
+
+// IntoBottom returns the compaction of all young runs into the bottom run.
+func IntoBottom(why string, v *manifest.Version) Plan {
+	next := Plan{Why: why, Young: manifest.YoungRuns{Count: len(v.Young)}, ToBottom: true}
+	for _, t := range v.Bottom.Tables {
+		if slices.ContainsFunc(v.Young, func(r manifest.Run) bool { return meets(r, t) }) {
+			next.Bottom = append(next.Bottom, t.Number)
+		}
+	}
+	return next
+}
+
+// rewrite returns the compaction of tables of the bottom run, which are in the order of their keys,
+// by themselves.
+func rewrite(why string, tables ...*manifest.Table) Plan {
+	next := Plan{Why: why, ToBottom: true}
+	for _, t := range tables {
+		next.Bottom = append(next.Bottom, t.Number)
+	}
+	return next
+}
+
+// tables yields the tables that the plan reads, and of the young ones the index of their run, which
+// is len(v.Young) for the bottom run.
+func (p Plan) tables(v *manifest.Version) iter.Seq2[int, *manifest.Table] {
+	return func(yield func(int, *manifest.Table) bool) {
+		runs, at, err := p.Young.Of(v)
+		if err != nil {
+			return
+		}
+		for i, r := range runs {
+			for _, t := range r.Tables {
+				if (p.Deferred == 0 || p.Deferred == t.Number) && !yield(at+i, t) {
+					return
+				}
+			}
+		}
+		rest := p.Bottom
+		for _, t := range v.Bottom.Tables {
+			if len(rest) == 0 || p.Unread {
+				return
+			}
+			if t.Number != rest[0] {
+				continue
+			}
+			if rest = rest[1:]; !yield(len(v.Young), t) {
+				return
+			}
+		}
+	}
+}
+
+// Bytes returns how many bytes of tables the plan reads.
+func (p Plan) Bytes(v *manifest.Version) (n uint64) {
+	for _, t := range p.tables(v) {
+		n += t.Size
+	}
+	return n
+}
+
+// cost returns about how many bytes the plan writes: young tables that a compaction into the bottom
+// run only moves there cost nothing.
+func (p Plan) cost(v *manifest.Version) (n uint64) {
+	for run, t := range p.tables(v) {
+		if !p.ToBottom || run == len(v.Young) || !isApart(v, run, t) {
+			n += t.Size
+		}
+	}
+	return n
+}
+
+// isApart reports whether a table of a young run likely lies in a gap between all keys, and is
+// encoded as those of the bottom run are: a flush compresses young tables that lie in a gap, and no
+// newer table has come near since. A bottom table around the gap is cut in two there.
+func isApart(v *manifest.Version, young int, t *manifest.Table) bool {
+	if !t.Compressed || t.Tombstones > 0 {
+		return false
+	}
+	for i, r := range v.Young {
+		if i != young && meets(r, t) {
+			return false
+		}
+	}
+	return true
+}
+
+// meets reports whether a young run may have or delete a key within t.
+func meets(r manifest.Run, t *manifest.Table) bool {
+	i, _ := slices.BinarySearchFunc(r.Tables, t.Smallest, func(y *manifest.Table, key []byte) int {
+		return bytes.Compare(y.Largest, key)
+	})
+	return i < len(r.Tables) && bytes.Compare(r.Tables[i].Smallest, t.Largest) <= 0 ||
+		r.Deleted.Meets(t.Smallest, t.Largest)
+}

@@ -1,0 +1,200 @@
+package pick
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/manifest"
+)
+
+// Young runs make reads slower, and compacting them into the bottom run rewrites what they overlap
+// of it. So they wait until they are as large as the bottom run, which makes a growing database
+// write each byte about twice in all its compactions. Should they become too many before that, some
+// are compacted with each other: those for which the fewest bytes are written for each run that is
+// saved, which are neighbours of about the same size.
+
+const (
+	// tidyShare of the bottom run's bytes, as a divisor, is worth to be compacted into it when
+	// there is nothing else to do; any run is while the bottom run has no more than tidyBottom
+	// bytes.
+	tidyShare  = 16
+	tidyBottom = 256 << 20
+	// manySpans is how many deleted ranges of young runs are worth a compaction when there is
+	// nothing else to do, and tooManySpans how many are a burden, in memory and in the manifest,
+	// even while there are commits.
+	manySpans    = 1000
+	tooManySpans = 100 * manySpans
+	// cheapShare, times the bytes of the young runs, is what compacting them into the bottom run
+	// may cost when there is nothing else to do.
+	cheapShare = 2
+	// cutBytes is what may be written to cut deleted ranges out of the bottom run. They come there
+	// seldom: with a full memtable, or when they are large, or at the end of a long wait.
+	cutBytes = 128 << 20
+	// valueShare of the bytes of all values, as a divisor, are worth a compaction that finds out
+	// which values are garbage, if it writes less than an equal share of them.
+	valueShare = 4
+)
+
+// grown picks all young runs once they are as large as the bottom run.
+func (p Picker) grown(v *manifest.Version) (Plan, bool) {
+	if len(v.Young) < p.YoungRuns || youngBytes(v) < v.Bottom.Bytes() {
+		return Plan{}, false
+	}
+	return IntoBottom("grown", v), true
+}
+
+// burdened picks all young runs once they delete too many ranges, which only the bottom run can do
+// without.
+func (p Picker) burdened(v *manifest.Version) (Plan, bool) {
+	if youngSpans(v) <= tooManySpans {
+		return Plan{}, false
+	}
+	return IntoBottom("ranges", v), true
+}
+
+// shadowed picks all young runs when many of the values are theirs: compacting finds the older
+// values of the same keys, which are garbage, and costs little where values are large.
+func (p Picker) shadowed(v *manifest.Version) (Plan, bool) {
+	var young, all uint64
+	for i, r := range append(slices.Clone(v.Young), v.Bottom) {
+		for _, t := range r.Tables {
+			for _, share := range t.Values {
+				all += share.Bytes
+				if i < len(v.Young) {
+					young += share.Bytes
+				}
+			}
+		}
+	}
+	if young < p.Garbage || young < (all-young)/valueShare || young == all {
+		return Plan{}, false
+	}
+	next := IntoBottom("shadowed", v)
+	return next, next.Bytes(v) <= young/valueShare
+}
+
+// crowded picks neighbours among too many young runs, or all of them and the bottom run, whichever
+// saves a run at the least cost. When damage leaves no YoungRuns neighbours to compact, fewer have
+// to do once there are twice as many runs.
+func (p Picker) crowded(v *manifest.Version) (Plan, bool) {
+	n := len(v.Young)
+	if n < p.CrowdedRuns() || n < 2 {
+		return Plan{}, false
+	}
+	next := IntoBottom("crowded", v)
+	least := float64(next.cost(v)) / float64(n)
+	if p.Avoids(next, v) {
+		least = math.Inf(1)
+	}
+	for _, fewest := range []int{p.YoungRuns, 2} {
+		for _, s := range p.segments(v) {
+			young, cost := Cheapest(s.runs, fewest)
+			if young.Older += s.older; cost < least {
+				least = cost
+				next = Plan{Why: "crowded", Young: young}
+			}
+		}
+		if !math.IsInf(least, 1) || n <= 2*p.CrowdedRuns() {
+			break
+		}
+	}
+	return next, !math.IsInf(least, 1)
+}
+
+// tidy picks young runs while nobody waits: to compact them into the bottom run if that is small or
+// they are not, if it is cheap, or if much of them is deletions or has expired, and else those of
+// about the same size with each other.
+func (p Picker) tidy(v *manifest.Version) (Plan, bool) {
+	if len(v.Young) == 0 {
+		return Plan{}, false
+	}
+	next, young := IntoBottom("tidy", v), youngBytes(v)
+	worth := v.Bottom.Bytes() <= tidyBottom || young >= v.Bottom.Bytes()/tidyShare ||
+		next.cost(v) <= cheapShare*young || deletesMuch(v) ||
+		youngSpans(v) > 0 && next.cost(v) <= cutBytes
+	for _, r := range v.Young {
+		for _, t := range r.Tables {
+			worth = worth || t.StaleAt != 0 && t.StaleAt <= p.Now
+		}
+	}
+	if worth && !p.Avoids(next, v) {
+		return next, true
+	}
+	for _, s := range p.segments(v) {
+		if n := alike(s.runs); n > 0 {
+			young := manifest.YoungRuns{Older: s.older + len(s.runs) - n, Count: n}
+			return Plan{Why: "tidy", Young: young}, true
+		}
+	}
+	return Plan{}, false
+}
+
+// deletesMuch reports whether young runs say of a good part of the bottom run that it is gone.
+func deletesMuch(v *manifest.Version) bool {
+	if youngSpans(v) > manySpans {
+		return true
+	}
+	var tombstones, entries, touched uint64
+	for _, r := range v.Young {
+		for _, t := range r.Tables {
+			tombstones += t.Tombstones
+		}
+	}
+	for _, t := range v.Bottom.Tables {
+		entries += t.Entries
+		for _, r := range v.Young {
+			if r.Deleted.Meets(t.Smallest, t.Largest) {
+				touched += t.Size
+				break
+			}
+		}
+	}
+	return tombstones > entries/tidyShare || touched > v.Bottom.Bytes()/tidyShare
+}
+
+func youngBytes(v *manifest.Version) (n uint64) {
+	for _, r := range v.Young {
+		n += r.Bytes()
+	}
+	return n
+}
+
+// youngSpans returns how many ranges the young runs delete.
+func youngSpans(v *manifest.Version) (n int) {
+	for _, r := range v.Young {
+		n += len(r.Deleted)
+	}
+	return n
+}
+
+// Cheapest returns the neighbours, fewest or more of the runs, whose compaction costs the fewest
+// bytes for each run that it saves, and how many bytes those are; infinitely many if there are too
+// few runs.
+func Cheapest(runs []manifest.Run, fewest int) (young manifest.YoungRuns, cost float64) {
+	cost = math.Inf(1)
+	for newest := range runs {
+		bytes := runs[newest].Bytes()
+		for oldest := newest + 1; oldest < len(runs); oldest++ {
+			bytes += runs[oldest].Bytes()
+			count := oldest - newest + 1
+			if c := float64(bytes) / float64(count-1); count >= fewest && c < cost {
+				young, cost = manifest.YoungRuns{Older: len(runs) - 1 - oldest, Count: count}, c
+			}
+		}
+	}
+	return young, cost
+}
+
+// alike returns how many of the runs, from the newest on, are of about the same size, or 0: the
+// last of them is no larger than those before it together. When such runs are compacted as soon as
+// there are some, each byte is written about as often as the runs double, and few runs are left.
+func alike(runs []manifest.Run) (count int) {
+	var newer uint64
+	for i, r := range runs {
+		if i > 0 && newer >= r.Bytes() {
+			count = i + 1
+		}
+		newer += r.Bytes()
+	}
+	return count
+}
