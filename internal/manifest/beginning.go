@@ -1,6 +1,9 @@
 package manifest
 
-import "github.com/stoatdb/stoat/internal/vfs"
+import (
+	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
 
 // LoadBeginning reads as much as is valid of a manifest that is damaged, or of its copy: what
 // stands before the damage, which says what the database once was. name is that of the file in dir,
@@ -13,7 +16,7 @@ func LoadBeginning(
 	if err != nil {
 		return nil, err
 	}
-	_, seed := newHeader(number, database)
+	seed := fileheader.New(fileheader.Manifest, number, database).Seed()
 	state := &State{Number: number, Database: database}
 	for f := range frames(m.data, seed) {
 		if f.After == nil {
@@ -28,7 +31,7 @@ func LoadBeginning(
 		if err == nil {
 			err = errNoFrame
 		}
-		return nil, m.damage(headerBytes, err)
+		return nil, m.damage(fileheader.Size, err)
 	}
 	return state, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -29,7 +30,7 @@ func TestLoadBeginning_appliesTheEditsBeforeTheDamage(t *testing.T) {
 		}
 		state, err := beginningOf(t, damaged)
 		switch {
-		case at < headerBytes: // which is not looked at
+		case at < fileheader.Size: // which is not looked at
 			left = len(ends)
 		case left == 0:
 			if !isDamage(err) {

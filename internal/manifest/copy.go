@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -64,7 +65,7 @@ func CopyGoesOn(files vfs.Files, dir string, s *State) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, seed := newHeader(s.Number, s.Database)
+	seed := fileheader.New(fileheader.Manifest, s.Number, s.Database).Seed()
 	_, _, ok := readFrame(copied.data, seed, s.End)
 	return ok, nil
 }

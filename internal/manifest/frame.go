@@ -7,28 +7,11 @@ import (
 )
 
 const (
-	magic       = "STOATMAN"
-	version     = 1
-	headerBytes = 48
-	databaseAt  = 24
-	sumAt       = headerBytes - checksum.Size
-
 	frameHeaderBytes = 12
 
 	// maxFileBytes bounds what is read into memory at once: more than a million tables.
 	maxFileBytes = 1 << 30
 )
-
-// newHeader returns the header of a manifest, and the seed of its frames.
-func newHeader(number uint64, database [16]byte) (header [headerBytes]byte, seed uint32) {
-	copy(header[:], magic)
-	binary.LittleEndian.PutUint32(header[8:], version)
-	binary.LittleEndian.PutUint64(header[16:], number)
-	copy(header[databaseAt:], database[:])
-	seed = checksum.Of(header[:sumAt])
-	binary.LittleEndian.PutUint32(header[sumAt:], seed)
-	return header, seed
-}
 
 // startFrame appends room for a frame's header. The payload is to be appended next, and then the
 // frame to be sealed.

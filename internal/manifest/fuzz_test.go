@@ -3,21 +3,23 @@ package manifest
 import (
 	"bytes"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/fileheader"
 )
 
 // FuzzLoad loads any bytes behind a valid header.
 func FuzzLoad(f *testing.F) {
 	data, _ := imageOf(f, &Version{NextNumber: 2}, someEdits())
-	f.Add(data[headerBytes:])
+	f.Add(data[fileheader.Size:])
 	f.Add([]byte{})
-	for at := headerBytes; at < len(data); at += 61 {
-		f.Add(data[headerBytes:at]) // torn
+	for at := fileheader.Size; at < len(data); at += 61 {
+		f.Add(data[fileheader.Size:at]) // torn
 		data[at] ^= 1
-		f.Add(bytes.Clone(data[headerBytes:])) // flipped
+		f.Add(bytes.Clone(data[fileheader.Size:])) // flipped
 		data[at] ^= 1
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		header, _ := newHeader(testNumber, testDatabase)
+		header := testHeader.Bytes()
 		checkAny(t, append(header[:], in...))
 	})
 }
@@ -29,9 +31,9 @@ func FuzzDecode(f *testing.F) {
 		f.Add(appendVersion(nil, v), appendEdit(nil, edits[i]))
 	}
 	f.Fuzz(func(t *testing.T, version, edit []byte) {
-		header, seed := newHeader(testNumber, testDatabase)
+		header, seed := testHeader.Bytes(), testHeader.Seed()
 		data := append(startFrame(header[:]), version...)
-		sealFrame(data[headerBytes:], seed, headerBytes)
+		sealFrame(data[fileheader.Size:], seed, fileheader.Size)
 		at := len(data)
 		data = append(startFrame(data), edit...)
 		sealFrame(data[at:], seed, int64(at))

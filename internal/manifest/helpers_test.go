@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -22,6 +23,9 @@ const (
 
 // testDatabase is immutable.
 var testDatabase = [16]byte{0xDA, 0x7A, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+
+// testHeader is immutable.
+var testHeader = fileheader.New(fileheader.Manifest, testNumber, testDatabase)
 
 func check(t testing.TB, err error) {
 	t.Helper()

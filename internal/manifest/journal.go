@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -61,9 +62,10 @@ func Create(
 
 // newImage returns a manifest that says v, and the seed of its frames.
 func newImage(number uint64, database [16]byte, v *Version) (image []byte, seed uint32) {
-	header, seed := newHeader(number, database)
-	image = appendVersion(startFrame(header[:]), v)
-	sealFrame(image[headerBytes:], seed, headerBytes)
+	header := fileheader.New(fileheader.Manifest, number, database)
+	p, seed := header.Bytes(), header.Seed()
+	image = appendVersion(startFrame(p[:]), v)
+	sealFrame(image[fileheader.Size:], seed, fileheader.Size)
 	return image, seed
 }
 

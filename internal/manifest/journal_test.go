@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -177,7 +178,7 @@ func TestCreate_doesNotKnowWhatChangedOnceSomethingIsWritten(t *testing.T) {
 
 func TestSize_isWhatWasWritten(t *testing.T) {
 	data, ends := imageOf(t, &Version{}, someEdits())
-	if ends[len(ends)-1] != len(data) || ends[0] <= headerBytes {
+	if ends[len(ends)-1] != len(data) || ends[0] <= fileheader.Size {
 		t.Errorf("sizes are %v, the file has %d bytes", ends, len(data))
 	}
 }

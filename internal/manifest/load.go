@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -131,13 +130,13 @@ func (m *image) load() (*State, error) {
 	if err := m.parseHeader(); err != nil || !m.begun {
 		return nil, err
 	}
-	payload, at, ok := readFrame(m.data, m.seed, headerBytes)
+	payload, at, ok := readFrame(m.data, m.seed, fileheader.Size)
 	if !ok {
 		return nil, nil
 	}
 	v, err := decodeVersion(payload)
 	if err != nil {
-		return nil, m.damage(headerBytes, err)
+		return nil, m.damage(fileheader.Size, err)
 	}
 	state := &State{Number: m.number, Database: m.database, Version: v, End: at}
 	for at < int64(len(m.data)) {
@@ -166,29 +165,12 @@ func apply(v *Version, payload []byte) (*Version, error) {
 // parseHeader sets what follows from the header, if it is valid. It is an error if the header says
 // that the file is not this manifest.
 func (m *image) parseHeader() error {
-	p := bytes.TrimRight(m.data[:min(len(m.data), len(magic))], "\x00")
-	if string(p) != magic[:len(p)] {
-		return fmt.Errorf("%w: %w", corrupt.New(m.path, 0, "this is no manifest of Stoat"),
-			corrupt.ErrFormat)
+	got, sealed, err := fileheader.Parse(m.path, m.data, fileheader.Manifest)
+	if err != nil || !sealed {
+		return err
 	}
-	if len(m.data) < headerBytes {
-		return nil
-	}
-	p = m.data[:headerBytes]
-	if checksum.Of(p[:sumAt]) != binary.LittleEndian.Uint32(p[sumAt:]) {
-		return nil
-	}
-	if v := binary.LittleEndian.Uint32(p[len(magic):]); v != version {
-		return fmt.Errorf("%s has version %d, written by a newer version of Stoat: %w",
-			m.path, v, corrupt.ErrFormat)
-	}
-	database := [16]byte(p[databaseAt:])
-	want, seed := newHeader(m.number, database)
-	if !bytes.Equal(p, want[:]) {
-		return corrupt.New(m.path, 0, "header belongs to another file")
-	}
-	m.begun, m.database, m.seed = true, database, seed
-	return nil
+	m.begun, m.database, m.seed = true, got.Database, got.Seed()
+	return fileheader.New(fileheader.Manifest, m.number, got.Database).Check(m.path, m.data)
 }
 
 // checkTail returns an error if there is a valid frame behind the offset at: each was written after
@@ -203,16 +185,16 @@ func (m *image) checkTail(at int64) error {
 // checkUnused returns an error if an incomplete manifest has edits, and so was complete once. Its
 // header may be damaged; the identity is that of a lower manifest.
 func (m *image) checkUnused(database [16]byte) error {
-	_, m.seed = newHeader(m.number, database)
-	return m.checkTail(headerBytes)
+	m.seed = fileheader.New(fileheader.Manifest, m.number, database).Seed()
+	return m.checkTail(fileheader.Size)
 }
 
 // checkCutOff returns an error unless an incomplete manifest ends, but for zeros, before its
 // version does.
 func (m *image) checkCutOff() error {
-	at, size, end := int64(0), int64(len(bytes.TrimRight(m.data, "\x00"))), int64(headerBytes)
+	at, size, end := int64(0), int64(len(bytes.TrimRight(m.data, "\x00"))), int64(fileheader.Size)
 	if m.begun {
-		at, end = headerBytes, headerBytes+frameHeaderBytes
+		at, end = fileheader.Size, fileheader.Size+frameHeaderBytes
 		if frame, ok := frameEnd(m.data, m.seed, at); ok {
 			size, end = int64(len(m.data)), frame
 		}

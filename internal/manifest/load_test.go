@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 )
@@ -155,9 +156,9 @@ func TestLoad_fallsBackToTheManifestBeforeATornOne(t *testing.T) {
 		{"part of the header", func(p []byte) []byte { return p[:30] }, false},
 		{"part of the version", func(p []byte) []byte { return p[:ends[0]-1] }, false},
 		{"zeros", func([]byte) []byte { return make([]byte, 5000) }, false},
-		{"no header", func(p []byte) []byte { clear(p[:headerBytes]); return p[:ends[0]] }, false},
+		{"no header", func(p []byte) []byte { clear(p[:fileheader.Size]); return p[:ends[0]] }, false},
 		{"a hole", func(p []byte) []byte { clear(p[80:99]); return p[:ends[0]] }, false},
-		{"no header but edits", func(p []byte) []byte { clear(p[:headerBytes]); return p }, true},
+		{"no header but edits", func(p []byte) []byte { clear(p[:fileheader.Size]); return p }, true},
 		{"a hole before edits", func(p []byte) []byte { clear(p[80:99]); return p }, true},
 		{"another program's", func([]byte) []byte { return []byte("#!/bin/sh") }, true},
 	} {
@@ -180,7 +181,7 @@ func TestLoad_fallsBackToTheManifestBeforeATornOne(t *testing.T) {
 func TestLoad_refusesOtherFiles(t *testing.T) {
 	data, _ := imageOf(t, &Version{NextNumber: 13}, nil)
 	sum := func(p []byte) {
-		binary.LittleEndian.PutUint32(p[sumAt:], checksum.Of(p[:sumAt]))
+		binary.LittleEndian.PutUint32(p[44:], checksum.Of(p[:44]))
 	}
 	for _, c := range []struct {
 		name   string
@@ -207,10 +208,10 @@ func TestLoad_refusesOtherFiles(t *testing.T) {
 func TestLoad_ignoresFramesOfOtherManifests(t *testing.T) {
 	edits := someEdits()
 	data, ends := imageOf(t, &Version{}, edits[:2])
-	_, own := newHeader(testNumber, testDatabase)
+	own := testHeader.Seed()
 	for name, seed := range map[string]uint32{
-		"other number":   second(newHeader(testNumber-1, testDatabase)),
-		"other database": second(newHeader(testNumber, [16]byte{1})),
+		"other number":   fileheader.New(fileheader.Manifest, testNumber-1, testDatabase).Seed(),
+		"other database": fileheader.New(fileheader.Manifest, testNumber, [16]byte{1}).Seed(),
 		"other place":    own ^ 4,
 	} {
 		changed := bytes.Clone(data)
@@ -222,13 +223,11 @@ func TestLoad_ignoresFramesOfOtherManifests(t *testing.T) {
 	}
 }
 
-func second(_ [headerBytes]byte, seed uint32) uint32 { return seed }
-
 // withEdit returns a manifest with an edit of any payload.
 func withEdit(t testing.TB, v *Version, payload []byte) []byte {
 	t.Helper()
 	data, ends := imageOf(t, v, nil)
-	_, seed := newHeader(testNumber, testDatabase)
+	seed := testHeader.Seed()
 	data = append(startFrame(data), payload...)
 	sealFrame(data[ends[0]:], seed, int64(ends[0]))
 	return data
@@ -293,9 +292,9 @@ func TestLoad_refusesInvalidVersions(t *testing.T) {
 		if _, err := Create(newFS(t), testDir, testNumber, testDatabase, v); err == nil {
 			t.Errorf("%s: Create takes it", name)
 		}
-		header, seed := newHeader(testNumber, testDatabase)
+		header, seed := testHeader.Bytes(), testHeader.Seed()
 		data := appendVersion(startFrame(header[:]), v)
-		sealFrame(data[headerBytes:], seed, headerBytes)
+		sealFrame(data[fileheader.Size:], seed, fileheader.Size)
 		if s, err := loadImage(t, data); !errors.Is(err, corrupt.Err) {
 			t.Errorf("%s: loaded %+v: %v", name, s, err)
 		}
@@ -308,9 +307,9 @@ func TestLoad_allocatesByNoCountThatItHasNotChecked(t *testing.T) {
 		{tagYoung}, {tagBottom}, {tagDropped}, {tagValues}, {tagYoung, 1}, {tagYoung, 1, 0},
 		append(bytes.Clone(table), flagValues, 0, 0), append(bytes.Clone(table), flagBuckets, 0, 0),
 	} {
-		header, seed := newHeader(testNumber, testDatabase)
+		header, seed := testHeader.Bytes(), testHeader.Seed()
 		data := append(append(startFrame(header[:]), start...), 255, 255, 255, 255, 15)
-		sealFrame(data[headerBytes:], seed, headerBytes)
+		sealFrame(data[fileheader.Size:], seed, fileheader.Size)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, err := loadImage(t, data)
@@ -367,9 +366,9 @@ func BenchmarkLoad(b *testing.B) {
 func TestLoad_refusesNumbersThatLeaveNoRoomForOthers(t *testing.T) {
 	for _, n := range []uint64{maxNumber, maxNumber + 1, 1<<64 - 1} {
 		for _, v := range []*Version{{LogNumber: n}, {LastCommit: n}, {NextNumber: n}, {DropEpoch: n}} {
-			header, seed := newHeader(testNumber, testDatabase)
+			header, seed := testHeader.Bytes(), testHeader.Seed()
 			data := appendVersion(startFrame(header[:]), v)
-			sealFrame(data[headerBytes:], seed, headerBytes)
+			sealFrame(data[fileheader.Size:], seed, fileheader.Size)
 			_, err := loadImage(t, data)
 			if (err == nil) != (n == maxNumber) || err != nil && !isDamage(err) {
 				t.Errorf("%+v: error %v", v, err)
@@ -389,9 +388,9 @@ func TestLoad_takesABoundedMultipleOfTheFile(t *testing.T) {
 		"drops":  append(append([]byte{tagDropped}, count...), make([]byte, 3*n)...),
 		"values": append(append([]byte{tagValues}, count...), make([]byte, 3*n)...),
 	} {
-		header, seed := newHeader(testNumber, testDatabase)
+		header, seed := testHeader.Bytes(), testHeader.Seed()
 		data := append(startFrame(header[:]), payload...)
-		sealFrame(data[headerBytes:], seed, headerBytes)
+		sealFrame(data[fileheader.Size:], seed, fileheader.Size)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, err := decodeVersion(payload)

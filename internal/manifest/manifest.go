@@ -8,17 +8,7 @@
 // numbered complete one counts, so that there is no pointer to it. A new one is started by
 // [Create], never renamed. MANIFEST-000012.copy has the same bytes, for repairs.
 //
-// All integers are little-endian or uvarints. The header is
-//
-//	 0  magic     "STOATMAN"
-//	 8  version   u32, 1
-//	12  zero      u32
-//	16  number    u64, the number in the file's name
-//	24  database  16 bytes, the database's identity
-//	40  zero      u32
-//	44  checksum  u32, CRC-32C of the 44 bytes before
-//
-// and a frame
+// The header is that of package fileheader. All integers are little-endian or uvarints. A frame is
 //
 //	 0  checksum  u32, CRC-32C of the next 8 bytes, seeded with the header's checksum and the offset
 //	 4  length    u32, of the payload in bytes

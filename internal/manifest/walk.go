@@ -1,11 +1,10 @@
 package manifest
 
 import (
-	"encoding/binary"
 	"errors"
 	"iter"
 
-	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/fileheader"
 )
 
 // Frame is a frame of a manifest as it was found, or bytes that are none.
@@ -27,7 +26,7 @@ var errNoFrame = errors.New("no valid frame")
 // a gap, whatever is wrong with them: it is for programs that show or save what is in damaged
 // files. It starts behind the file's header, of which it takes what the seed of the frames can be.
 func Walk(data []byte, fn func(Frame) error) error {
-	if len(data) < headerBytes {
+	if len(data) < fileheader.Size {
 		return nil
 	}
 	for f := range frames(data, seedOf(data)) {
@@ -42,7 +41,7 @@ func Walk(data []byte, fn func(Frame) error) error {
 func frames(data []byte, seed uint32) iter.Seq[Frame] {
 	return func(yield func(Frame) bool) {
 		var current *Version
-		for at := int64(headerBytes); at < int64(len(data)); {
+		for at := int64(fileheader.Size); at < int64(len(data)); {
 			f := frameAt(data, seed, at)
 			if f.After = f.Version; f.Edit != nil && current != nil {
 				f.After, f.Err = current.Apply(f.Edit)
@@ -63,10 +62,10 @@ func frameAt(data []byte, seed uint32, at int64) Frame {
 		if !found {
 			next = int64(len(data))
 		}
-		return Frame{At: at, End: next, Err: errNoFrame, Torn: !found && at > headerBytes}
+		return Frame{At: at, End: next, Err: errNoFrame, Torn: !found && at > fileheader.Size}
 	}
 	f := Frame{At: at, End: end}
-	if at == headerBytes {
+	if at == fileheader.Size {
 		f.Version, f.Err = decodeVersion(payload)
 	} else {
 		f.Edit, f.Err = decodeEdit(payload)
@@ -80,9 +79,9 @@ func frameAt(data []byte, seed uint32, at int64) Frame {
 // seedOf returns the checksum in the header, unless the first frame is valid with the one that the
 // header should have.
 func seedOf(data []byte) uint32 {
-	seed := checksum.Of(data[:sumAt])
-	if _, ok := frameEnd(data, seed, headerBytes); ok {
-		return seed
+	computed, stored := fileheader.Seeds(data)
+	if _, ok := frameEnd(data, computed, fileheader.Size); ok {
+		return computed
 	}
-	return binary.LittleEndian.Uint32(data[sumAt:])
+	return stored
 }

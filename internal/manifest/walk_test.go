@@ -3,12 +3,14 @@ package manifest
 import (
 	"errors"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/fileheader"
 )
 
 // walkImage returns the frames of a manifest, which must follow each other up to its end.
 func walkImage(t testing.TB, data []byte) (all []Frame) {
 	t.Helper()
-	at := int64(headerBytes)
+	at := int64(fileheader.Size)
 	check(t, Walk(data, func(f Frame) error {
 		if f.At != at || f.End <= at || f.End > int64(len(data)) {
 			t.Fatalf("frame [%d, %d) follows offset %d", f.At, f.End, at)
@@ -76,12 +78,12 @@ func TestWalk_goesOnBehindEveryFlippedByte(t *testing.T) {
 		}
 		behind := 0 // edits behind the damage, which fit nothing known
 		for _, end := range ends[:len(ends)-1] {
-			if at >= headerBytes && end > at {
+			if at >= fileheader.Size && end > at {
 				behind++
 			}
 		}
 		want := len(ends)
-		if at >= headerBytes {
+		if at >= fileheader.Size {
 			want--
 		}
 		if intact != want || unfitted != behind {
@@ -100,7 +102,7 @@ func TestWalk_readsAManifestThatIsCutOffAnywhere(t *testing.T) {
 			s, err := loadImage(t, data[:n])
 			check(t, err)
 			checkWalk(t, data[:n], s.Version)
-		} else if n >= headerBytes {
+		} else if n >= fileheader.Size {
 			walkImage(t, data[:n])
 		} else {
 			check(t, Walk(data[:n], func(Frame) error { return errors.New("a frame") }))

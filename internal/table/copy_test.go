@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/filter"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -189,11 +190,11 @@ func TestCopy_verifiesTheBlock(t *testing.T) {
 	fs := newFS(t)
 	s := writeTable(t, fs, testPath, WriterOptions{}, puts("a", "b", "c"))
 	whole := readFile(t, fs, testPath, int64(s.Size))
-	f, err := parseFooter(whole[len(whole)-footerBytes:], identity{7, testDatabase()}, s.Size)
+	f, err := parseFooter(whole[len(whole)-FooterSize:], headerOf(7, testDatabase()), s.Size)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := uint64(headerBytes); at < f.filter; at++ {
+	for at := uint64(fileheader.Size); at < f.filter; at++ {
 		old := New(Config{
 			FS: fs, Path: testPath, Number: 7, Database: testDatabase(), Size: int64(s.Size),
 			Cache: NewCache(1 << 20),

@@ -14,6 +14,7 @@ import (
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/filter"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -134,13 +135,13 @@ func TestTable_refusesAnotherFile(t *testing.T) {
 	}
 	reseal := func(p []byte) { binary.LittleEndian.PutUint32(p[44:], checksum.Of(p[:44])) }
 	image[8]++
-	reseal(image[:headerBytes])
+	reseal(image[:fileheader.Size])
 	if err := get(func(*Config) {}); !errors.Is(err, corrupt.ErrFormat) {
 		t.Errorf("a newer version: %v", err)
 	}
 	image[8]--
 	copy(image, "STOATLOG")
-	reseal(image[:headerBytes])
+	reseal(image[:fileheader.Size])
 	if err := get(func(*Config) {}); !errors.Is(err, corrupt.ErrFormat) {
 		t.Errorf("a log: %v", err)
 	}
@@ -148,11 +149,11 @@ func TestTable_refusesAnotherFile(t *testing.T) {
 
 func TestTable_namesFileAndOffsetOfDamage(t *testing.T) {
 	entries, image := smallTable(t)
-	image[headerBytes+5] ^= 1
+	image[fileheader.Size+5] ^= 1
 	table := tableOf(t, image, int64(len(image)), NewCache(1<<20))
 	_, _, err := table.Get(entries[0].key, filter.Hash(entries[0].key))
 	var damage *corrupt.Error
-	if !errors.As(err, &damage) || damage.File != testPath || damage.Offset != headerBytes {
+	if !errors.As(err, &damage) || damage.File != testPath || damage.Offset != fileheader.Size {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -202,23 +203,24 @@ func TestTable_roundTripsOnTheOperatingSystem(t *testing.T) {
 func FuzzTable(f *testing.F) {
 	entries, image := smallTable(f)
 	f.Add(image, entries[2].key)
-	for at := headerBytes; at < len(image); at += 97 {
-		f.Add(append(bytes.Clone(image[:at]), image[len(image)-footerBytes:]...), entries[1].key)
+	for at := fileheader.Size; at < len(image); at += 97 {
+		f.Add(append(bytes.Clone(image[:at]), image[len(image)-FooterSize:]...), entries[1].key)
 		image[at] ^= 1
 		f.Add(bytes.Clone(image), entries[0].key)
 		image[at] ^= 1
 	}
 	f.Fuzz(func(t *testing.T, image, key []byte) {
-		if len(image) < headerBytes+footerBytes {
+		if len(image) < fileheader.Size+FooterSize {
 			return
 		}
-		id := identity{7, testDatabase()}
+		id := headerOf(7, testDatabase())
 		image = bytes.Clone(image)
-		copy(image, id.header())
-		tail := image[len(image)-footerBytes:]
-		copy(tail, id.append(nil))
-		if at := binary.LittleEndian.Uint64(tail[56:]); at < uint64(len(image)-footerBytes) {
-			sum := checksum.Of(image[at : len(image)-footerBytes])
+		header := id.Bytes()
+		copy(image, header[:])
+		tail := image[len(image)-FooterSize:]
+		copy(tail, id.Prefix())
+		if at := binary.LittleEndian.Uint64(tail[56:]); at < uint64(len(image)-FooterSize) {
+			sum := checksum.Of(image[at : len(image)-FooterSize])
 			binary.LittleEndian.PutUint32(tail[76:], sum)
 		}
 		binary.LittleEndian.PutUint32(tail[84:], checksum.Of(tail[:84]))
@@ -273,9 +275,9 @@ func FuzzIndex(f *testing.F) {
 	x.spans, x.fences = newSpans(nil, nil, [][]byte{[]byte("a"), []byte("ab")}, 0)
 	f.Add(x.append(nil), uint32(2), uint32(1), uint64(100), uint64(140), []byte("aa"))
 	f.Fuzz(func(t *testing.T, p []byte, blocks, spans uint32, keys, filter uint64, key []byte) {
-		id := identity{number: 1}
+		id := headerOf(1, [16]byte{})
 		foot := footer{keys: keys, filter: filter, index: filter, blocks: blocks, spans: spans}
-		size := filter + uint64(len(p)) + footerBytes
+		size := filter + uint64(len(p)) + FooterSize
 		parsed, err := parseFooter(foot.append(nil, id), id, size)
 		if err != nil || size < filter {
 			return

@@ -7,41 +7,29 @@ import (
 	"math"
 
 	"github.com/stoatdb/stoat/internal/checksum"
-	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 )
 
-const (
-	magic   = "STOATTAB"
-	version = 1
+// FooterSize is the length of a table's footer, with which the file ends.
+const FooterSize = 88
 
-	headerBytes     = 48
-	footerBytes     = 88
+const (
 	fenceBytes      = 8
 	placeBytes      = 16
 	spanBytes       = 12
 	propertiesBytes = 32
 )
 
-// identity says which file this is.
-type identity struct {
-	number   uint64
-	database [16]byte
+// headerOf returns the header of a table.
+func headerOf(number uint64, database [16]byte) fileheader.Header {
+	return fileheader.New(fileheader.Table, number, database)
 }
 
-// append appends what header and footer start with.
-func (id identity) append(dst []byte) []byte {
-	dst = append(dst, magic...)
-	dst = binary.LittleEndian.AppendUint32(dst, version)
-	dst = binary.LittleEndian.AppendUint32(dst, 0)
-	dst = binary.LittleEndian.AppendUint64(dst, id.number)
-	return append(dst, id.database[:]...)
-}
-
-// header returns the header of the file.
-func (id identity) header() []byte {
-	p := id.append(make([]byte, 0, headerBytes))
-	p = binary.LittleEndian.AppendUint32(p, 0)
-	return seal(p)
+// HeaderInFooter returns the header of which p, the footer of a table, has a copy. ok is false if p
+// is not a valid footer.
+func HeaderInFooter(p []byte) (h fileheader.Header, ok bool) {
+	h = fileheader.ParseFields(p).Header
+	return h, len(p) == FooterSize && h.Kind == fileheader.Table && sealed(p)
 }
 
 // seal appends the checksum of p.
@@ -65,26 +53,6 @@ func checkPart(p []byte, sum uint32) error {
 	return nil
 }
 
-// checkHeader reports what is wrong with a header, or nil. Bytes that say that they are another
-// version's are of unknown format, those that say that they are another program's are damage, too;
-// everything else is damage only.
-func (id identity) checkHeader(path string, p []byte) error {
-	if string(p[:len(magic)]) != magic {
-		return fmt.Errorf("%w: %w", corrupt.New(path, 0, "this is not a table"), corrupt.ErrFormat)
-	}
-	if !sealed(p) {
-		return corrupt.New(path, 0, "checksum of the header does not match")
-	}
-	if v := binary.LittleEndian.Uint32(p[len(magic):]); v != version {
-		return fmt.Errorf("%s has version %d, written by a newer version of Stoat: %w", path, v,
-			corrupt.ErrFormat)
-	}
-	if string(p) != string(id.header()) {
-		return corrupt.New(path, 0, "header belongs to another file")
-	}
-	return nil
-}
-
 // footer says where the sections of the file lie. Each ends where the next starts, and the last
 // before the footer.
 type footer struct {
@@ -93,9 +61,9 @@ type footer struct {
 	filterSum, indexSum uint32 // checksums of whole sections
 }
 
-func (f footer) append(dst []byte, id identity) []byte {
+func (f footer) append(dst []byte, h fileheader.Header) []byte {
 	start := len(dst)
-	dst = id.append(dst)
+	dst = append(dst, h.Prefix()...)
 	for _, offset := range [...]uint64{f.keys, f.filter, f.index} {
 		dst = binary.LittleEndian.AppendUint64(dst, offset)
 	}
@@ -106,12 +74,12 @@ func (f footer) append(dst []byte, id identity) []byte {
 }
 
 // parseFooter parses the footer of a file of size bytes.
-func parseFooter(p []byte, id identity, size uint64) (footer, error) {
-	const sections = 40
+func parseFooter(p []byte, h fileheader.Header, size uint64) (footer, error) {
+	const sections = fileheader.PrefixSize
 	if !sealed(p) {
 		return footer{}, errors.New("checksum of the footer does not match")
 	}
-	if string(p[:sections]) != string(id.append(nil)) {
+	if string(p[:sections]) != string(h.Prefix()) {
 		return footer{}, errors.New("footer belongs to another file")
 	}
 	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(p[sections+at:]) }
@@ -120,8 +88,8 @@ func parseFooter(p []byte, id identity, size uint64) (footer, error) {
 		keys: u64(0), filter: u64(8), index: u64(16),
 		blocks: u32(0), spans: u32(4), filterSum: u32(8), indexSum: u32(12),
 	}
-	end := size - footerBytes
-	ordered := headerBytes <= f.keys && f.keys <= f.filter && f.filter <= f.index && f.index <= end
+	end := size - FooterSize
+	ordered := fileheader.Size <= f.keys && f.keys <= f.filter && f.filter <= f.index && f.index <= end
 	if !ordered || u32(16) != 0 {
 		return footer{}, errors.New("sections are not where they can be")
 	}

@@ -13,8 +13,8 @@ import (
 // Numbers that lie, under right checksums, are found out before memory is taken by them.
 func TestTable_allocatesByNoNumberBeyondItsFile(t *testing.T) {
 	_, image := smallTable(t)
-	footer := image[len(image)-footerBytes:]
-	index := image[binary.LittleEndian.Uint64(footer[56:]) : len(image)-footerBytes]
+	footer := image[len(image)-FooterSize:]
+	index := image[binary.LittleEndian.Uint64(footer[56:]) : len(image)-FooterSize]
 	blocks := int(binary.LittleEndian.Uint32(footer[64:]))
 	place, span := blocks*fenceBytes, blocks*(fenceBytes+placeBytes)
 	for _, c := range []struct {
@@ -53,8 +53,8 @@ func TestTable_survivesAnyIndex(t *testing.T) {
 	seed := rand.Int63()
 	rng := rand.New(rand.NewSource(seed))
 	_, image := smallTable(t)
-	footer := image[len(image)-footerBytes:]
-	index := image[binary.LittleEndian.Uint64(footer[56:]) : len(image)-footerBytes]
+	footer := image[len(image)-FooterSize:]
+	index := image[binary.LittleEndian.Uint64(footer[56:]) : len(image)-FooterSize]
 	for range 2000 {
 		at := rng.Intn(len(index))
 		before := index[at]

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
@@ -112,7 +113,7 @@ func parseIndex(p []byte, f footer) (*index, error) {
 		x.fences[i] = binary.LittleEndian.Uint64(p[i*fenceBytes:])
 	}
 	p = p[n*fenceBytes:]
-	at := place{values: headerBytes, keys: f.keys}
+	at := place{values: fileheader.Size, keys: f.keys}
 	x.places[0] = at
 	for i := range n {
 		q := p[i*placeBytes:][:placeBytes]

@@ -7,6 +7,7 @@ import (
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/filter"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -76,13 +77,13 @@ func ReadLayout(file vfs.File, path string, want Want) (l *Layout, damage []Dama
 	if note(min(l.Size, want.Size), err); !fits {
 		return l, damage
 	}
-	l.Footer = want.Size - footerBytes
+	l.Footer = want.Size - FooterSize
 	tail, err := l.read(l.Footer, want.Size)
 	note(0, l.identify(tail, &want))
 	if note(l.Footer, err) {
 		return l, damage
 	}
-	f, err := parseFooter(tail, identity{want.Number, want.Database}, uint64(want.Size))
+	f, err := parseFooter(tail, headerOf(want.Number, want.Database), uint64(want.Size))
 	if err != nil {
 		note(l.Footer, corrupt.New(path, l.Footer, "%v", err))
 		return l, damage
@@ -103,7 +104,7 @@ func (l *Layout) measure(want *Want) (fits bool, err error) {
 		want.Size = l.Size
 	}
 	switch {
-	case want.Size < headerBytes+footerBytes:
+	case want.Size < fileheader.Size+FooterSize:
 		return false, corrupt.New(l.path, 0, "file has only %d bytes", l.Size)
 	case l.Size != want.Size:
 		err = corrupt.New(l.path, min(l.Size, want.Size), "file has %d bytes, want %d", l.Size,
@@ -115,30 +116,25 @@ func (l *Layout) measure(want *Want) (fits bool, err error) {
 // identify reads the header and fills in what is wanted of it, by the tail, which may be nil, if
 // the header cannot be trusted. It returns what is wrong with the header.
 func (l *Layout) identify(tail []byte, want *Want) error {
-	head, err := l.read(0, headerBytes)
-	says := identity{}
+	head, err := l.read(0, fileheader.Size)
+	says := fileheader.Header{}
 	switch {
 	case err == nil && (sealed(head) || tail == nil):
-		says = identityOf(head)
+		says = fileheader.ParseFields(head).Header
 	case tail != nil:
-		says = identityOf(tail)
+		says = fileheader.ParseFields(tail).Header
 	}
-	l.Number, l.Database = says.number, says.database
+	l.Number, l.Database = says.Number, says.Database
 	if want.Number == 0 {
-		want.Number = says.number
+		want.Number = says.Number
 	}
 	if want.Database == ([16]byte{}) {
-		want.Database = says.database
+		want.Database = says.Database
 	}
 	if err != nil {
 		return err
 	}
-	return identity{want.Number, want.Database}.checkHeader(l.path, head)
-}
-
-// identityOf returns what a header or footer starts with.
-func identityOf(p []byte) identity {
-	return identity{binary.LittleEndian.Uint64(p[16:]), [16]byte(p[24:])}
+	return headerOf(want.Number, want.Database).Check(l.path, head)
 }
 
 // readIndex reads the index and takes over what it says.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -104,7 +105,7 @@ func TestReadLayout_goesOnBehindEveryFlippedByte(t *testing.T) {
 		l, damage := layoutOf(t, image)
 		intact, _ := readBlocks(t, l, entries)
 		switch lost := len(l.Blocks) - intact; {
-		case at >= headerBytes && int64(at) < whole.Filter: // within one part of one block
+		case at >= fileheader.Size && int64(at) < whole.Filter: // within one part of one block
 			if len(damage) > 0 || lost != 1 || len(l.Blocks) != len(whole.Blocks) {
 				t.Fatalf("byte %d is flipped: %d blocks are lost, damage %v", at, lost, damage)
 			}
@@ -191,7 +192,7 @@ func TestReadLayout_losesOnlyWhatIsDamaged(t *testing.T) {
 			}
 			continue
 		}
-		inBlock := at >= headerBytes && int64(at) < whole.Filter
+		inBlock := at >= fileheader.Size && int64(at) < whole.Filter
 		if (len(damage) > 0) == inBlock {
 			t.Fatalf("byte %d: the damage is %v", at, damage)
 		}
@@ -212,7 +213,7 @@ func TestReadLayout_findsTheFooterByTheSizeThatIsWanted(t *testing.T) {
 		len(damage) != 1 || damage[0].At != size || l.Size != int64(len(longer)) {
 		t.Errorf("a longer file: %d blocks, %v", keys, damage)
 	}
-	for _, n := range []int64{0, 1, headerBytes, size - footerBytes, size - 1} {
+	for _, n := range []int64{0, 1, fileheader.Size, size - FooterSize, size - 1} {
 		if l, damage := layoutAs(t, image[:n], wanted(size)); len(l.Blocks) > 0 || len(damage) != 1 {
 			t.Errorf("a file of %d bytes: %d blocks, %v", n, len(l.Blocks), damage)
 		}

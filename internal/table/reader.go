@@ -10,6 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/filter"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -50,7 +51,7 @@ func openReader(c Config) (*reader, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	if size != c.Size || size < headerBytes+footerBytes {
+	if size != c.Size || size < fileheader.Size+FooterSize {
 		err := corrupt.New(c.Path, 0, "file has %d bytes, want %d", size, c.Size)
 		return nil, errors.Join(err, file.Close())
 	}
@@ -130,19 +131,19 @@ func (h *hold) release() {
 
 // load reads header, footer and index.
 func (r *reader) load(c Config) error {
-	id, size := identity{c.Number, c.Database}, uint64(c.Size)
-	err := r.read(0, headerBytes, func(p []byte) error { return id.checkHeader(r.path, p) })
+	header, size := headerOf(c.Number, c.Database), uint64(c.Size)
+	err := r.read(0, fileheader.Size, func(p []byte) error { return header.Check(r.path, p) })
 	if err != nil {
 		return err
 	}
-	err = r.read(size-footerBytes, size, func(p []byte) error {
-		r.footer, err = parseFooter(p, id, size)
+	err = r.read(size-FooterSize, size, func(p []byte) error {
+		r.footer, err = parseFooter(p, header, size)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	err = r.read(r.footer.index, size-footerBytes, func(p []byte) error {
+	err = r.read(r.footer.index, size-FooterSize, func(p []byte) error {
 		if checksum.Of(p) != r.footer.indexSum {
 			return errors.New("checksum of the index does not match")
 		}

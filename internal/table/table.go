@@ -17,11 +17,11 @@
 //	                  u64 flags: 1 if any block is compressed
 //	footer            88 bytes: where the sections are, and the checksums of filter and index
 //
-// Header and footer start with magic, version u32, 0 u32, number u64 and the database's id
-// [16]byte. A fence is a big-endian integer, padded with zeros. Blocks whose first keys have a long
-// prefix in common form a span, so that the 8 bytes after the prefix tell them apart; a table has
-// one span, except where keys of different shapes meet. A lookup finds the span, the block by the
-// fences, the entry by the block's key part, and only then touches a value.
+// The header is that of package fileheader, and the footer starts with the same 40 bytes. A fence
+// is a big-endian integer, padded with zeros. Blocks whose first keys have a long prefix in common
+// form a span, so that the 8 bytes after the prefix tell them apart; a table has one span, except
+// where keys of different shapes meet. A lookup finds the span, the block by the fences, the entry
+// by the block's key part, and only then touches a value.
 //
 // Blocks are read through a map where the platform has one, in place if they are not compressed.
 // Every byte is verified by a checksum when it is first brought in. Tables and caches are safe for

@@ -12,6 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/filter"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -102,7 +103,7 @@ func (v *verifier) wrong(at uint64, format string, args ...any) {
 func (v *verifier) verify(size uint64) error {
 	r := v.reader
 	v.loadFilter()
-	if err := v.Read(size - (r.footer.filter - headerBytes)); err != nil {
+	if err := v.Read(size - (r.footer.filter - fileheader.Size)); err != nil {
 		return err
 	}
 	asked := -1

@@ -103,8 +103,8 @@ func TestVerify_findsEveryFlippedByte(t *testing.T) {
 // resealed returns image with its filter and index changed, and checksums to fit.
 func resealed(image []byte, change func(filter, index []byte, f *footer)) []byte {
 	image = bytes.Clone(image)
-	id := identity{7, testDatabase()}
-	at := len(image) - footerBytes
+	id := headerOf(7, testDatabase())
+	at := len(image) - FooterSize
 	f, err := parseFooter(image[at:], id, uint64(len(image)))
 	if err != nil {
 		panic(err)

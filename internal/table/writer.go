@@ -79,8 +79,8 @@ func NewWriter(f vfs.File, o WriterOptions) *Writer {
 		o.BlockBytes = defaultBlockBytes
 	}
 	o.BlockBytes = min(o.BlockBytes, maxBlockBytes)
-	id := identity{o.Number, o.Database}
-	w := &Writer{file: f, options: o, buffer: id.header()}
+	header := headerOf(o.Number, o.Database).Bytes()
+	w := &Writer{file: f, options: o, buffer: header[:]}
 	w.block.Encode(o.Encoding)
 	w.held.Encode(o.Encoding)
 	return w
@@ -165,7 +165,7 @@ func (w *Writer) append(key []byte, e keyspace.Entry) error {
 func (w *Writer) Size() int64 {
 	n := len(w.buffer) + len(w.keys) + w.block.ValueBytes() + w.block.KeyBytes()
 	n += w.held.ValueBytes() + w.held.KeyBytes()
-	n += len(w.places)*(fenceBytes+placeBytes) + len(w.hashes)*9/8 + footerBytes
+	n += len(w.places)*(fenceBytes+placeBytes) + len(w.hashes)*9/8 + FooterSize
 	return int64(w.offset) + int64(n)
 }
 
@@ -299,7 +299,7 @@ func (w *Writer) appendSections() error {
 	start = len(w.buffer)
 	w.buffer = x.append(w.buffer)
 	f.indexSum = checksum.Of(w.buffer[start:])
-	w.buffer = f.append(w.buffer, identity{w.options.Number, w.options.Database})
+	w.buffer = f.append(w.buffer, headerOf(w.options.Number, w.options.Database))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 )
 
 // damaged reports whether err is one that damage may cause.
@@ -152,7 +153,7 @@ func TestRead_refusesPointersToElsewhere(t *testing.T) {
 			{File: 7, Offset: math.MaxUint64, Length: 2},
 			{File: 7, Offset: 100, Length: math.MaxUint32},
 			{File: 7},
-			NewPointer(7, headerBytes-1, image[headerBytes-1:headerBytes+9]),
+			NewPointer(7, fileheader.Size-1, image[fileheader.Size-1:fileheader.Size+9]),
 			{File: 8, Offset: ps[0].Offset, Length: ps[0].Length, Checksum: ps[0].Checksum},
 		} {
 			file.Prefetch([]Pointer{p, ps[0], p})

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -241,7 +242,7 @@ func TestRead_reportsAFaultInAMapAsAnError(t *testing.T) {
 	file := New(c)
 	check(t, file.Open())
 	wantMap(t, file)
-	check(t, os.Truncate(path, headerBytes))
+	check(t, os.Truncate(path, fileheader.Size))
 	for _, p := range ps[1:] {
 		file.Prefetch([]Pointer{p})
 		_, err := file.Read(p)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
@@ -54,12 +55,12 @@ func TestPointer_canHaveEveryValue(t *testing.T) {
 
 // FuzzParse parses anything as a pointer and reads through it, and anything as a value file.
 func FuzzParse(f *testing.F) {
-	h := header{7, testDatabase()}
+	h := fileheader.New(fileheader.Values, 7, testDatabase()).Bytes()
 	value := []byte("value")
-	f.Add(NewPointer(7, headerBytes, value).Append(nil), append(h.append(nil), value...))
-	f.Add(NewPointer(7, headerBytes, value).Append(nil), append(h.append(nil), "valve"...))
-	f.Add(NewPointer(7, headerBytes, value).Append(nil), h.append(nil)[:40])
-	f.Add(Pointer{7, headerBytes, 1 << 30, 0}.Append(nil), append(h.append(nil), value...))
+	f.Add(NewPointer(7, fileheader.Size, value).Append(nil), append(bytes.Clone(h[:]), value...))
+	f.Add(NewPointer(7, fileheader.Size, value).Append(nil), append(bytes.Clone(h[:]), "valve"...))
+	f.Add(NewPointer(7, fileheader.Size, value).Append(nil), h[:40])
+	f.Add(Pointer{7, fileheader.Size, 1 << 30, 0}.Append(nil), append(bytes.Clone(h[:]), value...))
 	f.Fuzz(func(t *testing.T, encoded, image []byte) {
 		p, err := ParsePointer(encoded)
 		if err != nil {

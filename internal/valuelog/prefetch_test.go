@@ -4,11 +4,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 func TestExtents_joinNeighbours(t *testing.T) {
-	r := &reader{number: 7, start: headerBytes, end: 10 << 20}
+	r := &reader{number: 7, start: fileheader.Size, end: 10 << 20}
 	at := func(offset uint64, length uint32) Pointer {
 		return Pointer{File: 7, Offset: offset, Length: length}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -52,8 +53,8 @@ func openReader(c Config) (*reader, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	if !c.Log {
-		r.start = headerBytes
-		if err := r.checkHeader(header{c.Number, c.Database}); err != nil {
+		r.start = fileheader.Size
+		if err := r.checkHeader(fileheader.New(fileheader.Values, c.Number, c.Database)); err != nil {
 			return nil, errors.Join(err, release())
 		}
 	}
@@ -72,22 +73,26 @@ func (r *reader) close() {
 // checkSize reports what is wrong with the length of the file. A log segment may be longer than it
 // need be: what was preallocated is cut off when it is closed, which a crash may prevent.
 func (c Config) checkSize(size int64) error {
-	if c.Log && 0 <= c.Size && c.Size <= size || !c.Log && headerBytes <= c.Size && c.Size == size {
+	fits := c.Size == size && size >= fileheader.Size
+	if c.Log {
+		fits = 0 <= c.Size && c.Size <= size
+	}
+	if fits {
 		return nil
 	}
 	return corrupt.New(c.Path, 0, "file has %d bytes, want %d", size, c.Size)
 }
 
-func (r *reader) checkHeader(h header) error {
-	p := Pointer{Offset: 0, Length: headerBytes}
+func (r *reader) checkHeader(h fileheader.Header) error {
+	p := Pointer{Offset: 0, Length: fileheader.Size}
 	if r.file == nil {
-		return r.catch(p, func() error { return h.check(r.path, r.data[:headerBytes]) })
+		return r.catch(p, func() error { return h.Check(r.path, r.data[:fileheader.Size]) })
 	}
 	head, err := r.load(p)
 	if err != nil {
 		return err
 	}
-	return h.check(r.path, head)
+	return h.Check(r.path, head)
 }
 
 // read returns the value that p points to, as [File.Read] does.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -23,8 +24,10 @@ type Writer struct {
 // NewWriter returns a writer to the empty file f, which stays the caller's to close. The number is
 // that in the file's name, and in the pointers.
 func NewWriter(file vfs.File, number uint64, database [16]byte) *Writer {
-	h := header{number, database}
-	return &Writer{file: file, number: number, buffer: h.append(make([]byte, 0, bufferBytes))}
+	header := fileheader.New(fileheader.Values, number, database).Bytes()
+	return &Writer{
+		file: file, number: number, buffer: append(make([]byte, 0, bufferBytes), header[:]...),
+	}
 }
 
 // Append appends a value, which it does not keep, and returns the pointer to it. The value can be

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -13,7 +14,8 @@ func TestWriter_writesValuesBackToBack(t *testing.T) {
 	fs, path := inMemory(t)
 	values := someValues()
 	writeValues(t, fs, path, values)
-	want := append(header{7, testDatabase()}.append(nil), bytes.Join(values, nil)...)
+	header := fileheader.New(fileheader.Values, 7, testDatabase()).Bytes()
+	want := append(header[:], bytes.Join(values, nil)...)
 	if !bytes.Equal(imageOf(t, fs, path), want) {
 		t.Error("the file is not its header and the values")
 	}
@@ -22,7 +24,7 @@ func TestWriter_writesValuesBackToBack(t *testing.T) {
 func TestWriter_writesAFileWithoutValues(t *testing.T) {
 	fs, path := inMemory(t)
 	_, c := writeValues(t, fs, path, nil)
-	if c.Size != headerBytes {
+	if c.Size != fileheader.Size {
 		t.Errorf("%d bytes", c.Size)
 	}
 	check(t, New(c).Open())

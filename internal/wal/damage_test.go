@@ -11,11 +11,12 @@ import (
 
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 )
 
 // seal puts a header with these fields over a frame that lies in a log image at the offset at.
 func seal(image []byte, at int, change func(h *frameHeader)) {
-	_, seed := newFileHeader(testNumber, testDatabase)
+	seed := testHeader.Seed()
 	h, _ := parseFrameHeader(image[at:], seed, int64(at))
 	change(&h)
 	h.put(image[at:], seed, int64(at))
@@ -104,7 +105,7 @@ func TestReplay_findsWhatFollowsAHole(t *testing.T) {
 		for hole := base; hole < base+3*HeaderBytes; hole++ {
 			want := []commit{{1, [][]byte{make([]byte, hole)}}, {2, [][]byte{[]byte("later")}}}
 			image := logImage(t, Durable, want...)
-			clear(image[fileHeaderBytes : fileHeaderBytes+HeaderBytes])
+			clear(image[fileheader.Size : fileheader.Size+HeaderBytes])
 			if _, err := replayImage(t, image, 0); !errors.Is(err, corrupt.Err) {
 				t.Errorf("hole of %d bytes: %v", hole, err)
 			}
@@ -128,7 +129,7 @@ func TestReplay_takesALostHeaderForACrashUnlessItWasDurable(t *testing.T) {
 func TestReplay_refusesOtherFiles(t *testing.T) {
 	image := logImage(t, Durable, someCommits(2)...)
 	sum := func(p []byte) {
-		binary.LittleEndian.PutUint32(p[fileSumAt:], checksum.Of(p[:fileSumAt]))
+		binary.LittleEndian.PutUint32(p[44:], checksum.Of(p[:44]))
 	}
 	for _, c := range []struct {
 		name   string
@@ -140,7 +141,7 @@ func TestReplay_refusesOtherFiles(t *testing.T) {
 		{"newer version", func(p []byte) { p[8]++; sum(p) }, corrupt.ErrFormat},
 		{"other number", func(p []byte) { p[16]++; sum(p) }, corrupt.Err},
 		{"other database", func(p []byte) { p[24]++; sum(p) }, corrupt.Err},
-		{"checksum", func(p []byte) { p[fileSumAt]++ }, corrupt.Err},
+		{"checksum", func(p []byte) { p[44]++ }, corrupt.Err},
 	} {
 		other := bytes.Clone(image)
 		c.change(other)
@@ -170,7 +171,7 @@ func TestReplay_refusesFramesThatCannotFollow(t *testing.T) {
 		}
 	}
 	changed := bytes.Clone(image)
-	seal(changed, fileHeaderBytes, func(h *frameHeader) { h.commit = 0 })
+	seal(changed, fileheader.Size, func(h *frameHeader) { h.commit = 0 })
 	if got, err := replayImage(t, changed, 0); len(got) != 0 || !errors.Is(err, corrupt.Err) {
 		t.Errorf("commit 0: replayed %d commits: %v", len(got), err)
 	}
@@ -190,12 +191,12 @@ func TestReplay_ignoresStaleFrames(t *testing.T) {
 	}
 	foreign := func(number uint64, database [16]byte, at int) []byte {
 		p := bytes.Clone(stale)
-		_, own := newFileHeader(testNumber, testDatabase)
+		own := testHeader.Seed()
 		h, ok := parseFrameHeader(p, own, int64(len(image)))
 		if !ok {
 			t.Fatal("the stale frame is not valid where it was")
 		}
-		_, seed := newFileHeader(number, database)
+		seed := fileheader.New(fileheader.Log, number, database).Seed()
 		h.put(p, seed, int64(at))
 		return p
 	}
@@ -216,7 +217,7 @@ func TestReplay_ignoresALogWithinALog(t *testing.T) {
 	inner := logImage(t, Durable, someCommits(6)...)
 	want := []commit{{1, [][]byte{[]byte("torn")}}, {2, [][]byte{inner}}}
 	image := logImage(t, Written, want...)
-	image[fileHeaderBytes] ^= 1
+	image[fileheader.Size] ^= 1
 	if got, err := replayImage(t, image, 0); err != nil || len(got) != 0 {
 		t.Errorf("replayed %d commits: %v", len(got), err)
 	}
@@ -224,7 +225,7 @@ func TestReplay_ignoresALogWithinALog(t *testing.T) {
 
 func TestReplay_allocatesByNoLengthThatItHasNotChecked(t *testing.T) {
 	image := logImage(t, Durable, commit{1, [][]byte{[]byte("a")}})
-	seal(image, fileHeaderBytes, func(h *frameHeader) { h.length = math.MaxUint32 })
+	seal(image, fileheader.Size, func(h *frameHeader) { h.length = math.MaxUint32 })
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	got, err := replayImage(t, image, 0)

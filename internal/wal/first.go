@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -16,7 +17,7 @@ func Blank(fs vfs.Files, dir string, number uint64) (blank bool, err error) {
 		return false, fmt.Errorf("open log %06d: %w", number, err)
 	}
 	size, err := file.Size()
-	return size <= fileHeaderBytes, errors.Join(err, file.Close())
+	return size <= fileheader.Size, errors.Join(err, file.Close())
 }
 
 // First returns the number of the transaction that a segment starts with. It reads nothing but the
@@ -30,15 +31,15 @@ func First(
 		return 0, false, fmt.Errorf("open log %06d: %w", number, err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	var p [fileHeaderBytes + HeaderBytes]byte
+	var p [fileheader.Size + HeaderBytes]byte
 	if n, err := file.ReadAt(p[:], 0); n < len(p) {
 		if errors.Is(err, io.EOF) {
 			return 0, false, nil
 		}
 		return 0, false, fmt.Errorf("read log %06d: %w", number, err)
 	}
-	header, seed := newFileHeader(number, database)
-	h, ok := parseFrameHeader(p[fileHeaderBytes:], seed, fileHeaderBytes)
-	ok = ok && h.kind.starts() && [fileHeaderBytes]byte(p[:]) == header
+	header := fileheader.New(fileheader.Log, number, database)
+	h, ok := parseFrameHeader(p[fileheader.Size:], header.Seed(), fileheader.Size)
+	ok = ok && h.kind.starts() && header.Check("", p[:]) == nil
 	return h.commit, ok, nil
 }

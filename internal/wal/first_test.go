@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/fileheader"
 )
 
 // wantFirst checks what First says of the test's segment.
@@ -26,11 +28,11 @@ func TestFirst_readsTheFirstHeader(t *testing.T) {
 	commits := someCommits(3)
 	image := logImage(t, Durable, commits...)
 	wantFirst(t, image, commits[0].number, true)
-	wantFirst(t, image[:fileHeaderBytes+HeaderBytes], commits[0].number, true)
-	wantFirst(t, image[:fileHeaderBytes+HeaderBytes-1], 0, false)
-	wantFirst(t, append(image[:fileHeaderBytes:fileHeaderBytes], make([]byte, 4096)...), 0, false)
+	wantFirst(t, image[:fileheader.Size+HeaderBytes], commits[0].number, true)
+	wantFirst(t, image[:fileheader.Size+HeaderBytes-1], 0, false)
+	wantFirst(t, append(image[:fileheader.Size:fileheader.Size], make([]byte, 4096)...), 0, false)
 	wantFirst(t, nil, 0, false)
-	for i := range fileHeaderBytes + HeaderBytes {
+	for i := range fileheader.Size + HeaderBytes {
 		damaged := append([]byte{}, image...)
 		damaged[i] ^= 1
 		wantFirst(t, damaged, 0, false)

@@ -10,14 +10,7 @@ import (
 // HeaderBytes is the room that a frame leaves for the log in front of its payload.
 const HeaderBytes = 32
 
-const (
-	magic           = "STOATLOG"
-	version         = 1
-	fileHeaderBytes = 48
-	fileSumAt       = fileHeaderBytes - checksum.Size
-
-	kindAt = 24 // of a frame's kind in its header
-)
+const kindAt = 24 // of a frame's kind in its header
 
 // kind says which part of a transaction a frame is. Zero is none, so that zeros are no frame.
 type kind uint32
@@ -60,17 +53,6 @@ func (k kind) String() string {
 func (k kind) valid() bool  { return k >= whole && k <= last }
 func (k kind) starts() bool { return k == whole || k == first }
 func (k kind) ends() bool   { return k == whole || k == last }
-
-// newFileHeader returns the header of a segment file, and the seed of its frames.
-func newFileHeader(number uint64, database [16]byte) (header [fileHeaderBytes]byte, seed uint32) {
-	copy(header[:], magic)
-	binary.LittleEndian.PutUint32(header[8:], version)
-	binary.LittleEndian.PutUint64(header[16:], number)
-	copy(header[24:], database[:])
-	seed = checksum.Of(header[:fileSumAt])
-	binary.LittleEndian.PutUint32(header[fileSumAt:], seed)
-	return header, seed
-}
 
 // frameHeader is what precedes a frame's payload, without its own checksum.
 type frameHeader struct {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/fileheader"
 )
 
 // FuzzReplay replays frames with any content. The input is a list of them: kind, commit, synced and
@@ -16,7 +17,7 @@ func FuzzReplay(f *testing.F) {
 	f.Add([]byte{2, 1, 0, 1, 3, 'a', 4, 1, 0, 1, 3, 'b', 1, 2, 90, 1, 3, 'c'})
 	f.Add([]byte{1, 1, 0, 2, 2, 'a', 'b', 1, 2, 81, 0, 3})
 	f.Fuzz(func(t *testing.T, in []byte) {
-		header, seed := newFileHeader(testNumber, testDatabase)
+		header, seed := testHeader.Bytes(), testHeader.Seed()
 		image := header[:]
 		for len(in) >= 5 {
 			h := frameHeader{
@@ -43,17 +44,17 @@ func FuzzReplay(f *testing.F) {
 // FuzzReplay_raw replays any bytes behind a valid header.
 func FuzzReplay_raw(f *testing.F) {
 	f.Add([]byte{})
-	f.Add(logImage(f, Durable, someCommits(4)...)[fileHeaderBytes:])
+	f.Add(logImage(f, Durable, someCommits(4)...)[fileheader.Size:])
 	f.Add(make([]byte, 3*HeaderBytes))
 	image := logImage(f, Durable, someCommits(4)...)
-	for at := fileHeaderBytes; at < len(image); at += 37 {
-		f.Add(image[fileHeaderBytes:at]) // torn
+	for at := fileheader.Size; at < len(image); at += 37 {
+		f.Add(image[fileheader.Size:at]) // torn
 		image[at] ^= 1
-		f.Add(bytes.Clone(image[fileHeaderBytes:])) // flipped
+		f.Add(bytes.Clone(image[fileheader.Size:])) // flipped
 		image[at] ^= 1
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		header, _ := newFileHeader(testNumber, testDatabase)
+		header := testHeader.Bytes()
 		checkAny(t, append(header[:], in...))
 	})
 }

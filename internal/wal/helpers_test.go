@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -21,6 +22,9 @@ const (
 
 // testDatabase is immutable.
 var testDatabase = [16]byte{0xDA, 0x7A, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+
+// testHeader is immutable.
+var testHeader = fileheader.New(fileheader.Log, testNumber, testDatabase)
 
 // commit is a transaction that was written or replayed.
 type commit struct {
@@ -121,7 +125,7 @@ func replayFile(fs vfs.FS, after uint64) (commits []commit, last uint64, err err
 // file where they say, one behind the other, and returns how many there are.
 func checkPlaces(t testing.TB, fs vfs.FS, image []byte, after uint64) (n int) {
 	t.Helper()
-	end := int64(fileHeaderBytes)
+	end := int64(fileheader.Size)
 	_, err := Replay(fs, testDir, testNumber, testDatabase, after,
 		func(number uint64, payloads []Payload) error {
 			for i, p := range payloads {
@@ -185,7 +189,7 @@ func someCommits(n int) []commit {
 // ends returns where in the file each commit ends.
 func ends(commits []commit) []int {
 	var all []int
-	at := fileHeaderBytes
+	at := fileheader.Size
 	for _, c := range commits {
 		for _, p := range c.payloads {
 			at += HeaderBytes + len(p)

@@ -1,7 +1,6 @@
 package wal
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -67,10 +67,12 @@ func ReplayFrom(
 	if err != nil {
 		return after, fmt.Errorf("open log %06d: %w", number, err)
 	}
-	header, seed := newFileHeader(number, database)
-	r := &replay{window: window{file: file, name: path, size: size}, seed: seed, newest: after}
-	begun, err := r.checkFileHeader(header[:])
-	for at := max(from, fileHeaderBytes); begun && err == nil; {
+	header := fileheader.New(fileheader.Log, number, database)
+	r := &replay{
+		window: window{file: file, name: path, size: size}, seed: header.Seed(), newest: after,
+	}
+	begun, err := r.checkFileHeader(header)
+	for at := max(from, fileheader.Size); begun && err == nil; {
 		at, begun, err = r.frame(at, fn)
 	}
 	return r.newest, err
@@ -78,33 +80,15 @@ func ReplayFrom(
 
 // checkFileHeader compares the file's header with the one that it should have. begun is false if it
 // was never completely written.
-func (r *replay) checkFileHeader(want []byte) (begun bool, err error) {
-	got, err := r.view(0, min(fileHeaderBytes, r.size))
+func (r *replay) checkFileHeader(want fileheader.Header) (begun bool, err error) {
+	got, err := r.view(0, min(fileheader.Size, r.size))
 	if err != nil {
 		return false, err
 	}
-	same := 0
-	for same < len(got) && got[same] == want[same] {
-		same++
-	}
-	if same == len(want) {
-		return true, nil
-	}
-	if len(bytes.Trim(got[same:], "\x00")) == 0 {
+	if want.CutOff(got) {
 		return false, r.checkTail(0)
 	}
-	if same < len(magic) {
-		return false, fmt.Errorf("%s is no log of Stoat: %w", r.name, corrupt.ErrFormat)
-	}
-	if len(got) < len(want) ||
-		checksum.Of(got[:fileSumAt]) != binary.LittleEndian.Uint32(got[fileSumAt:]) {
-		return false, corrupt.New(r.name, 0, "checksum of the header does not match")
-	}
-	if v := binary.LittleEndian.Uint32(got[len(magic):]); v != version {
-		return false, fmt.Errorf("%s has version %d, written by a newer version of Stoat: %w",
-			r.name, v, corrupt.ErrFormat)
-	}
-	return false, corrupt.New(r.name, 0, "header belongs to another file")
+	return true, want.Check(r.name, got)
 }
 
 // frame reads the frame at the offset at and, if it ends a transaction, replays that. It returns

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -44,7 +45,7 @@ func Salvage(
 	if err != nil {
 		return d, fmt.Errorf("open log %06d: %w", number, err)
 	}
-	_, seed := newFileHeader(number, database)
+	seed := fileheader.New(fileheader.Log, number, database).Seed()
 	patient := vfs.NewPatient(file)
 	s := &salvage{
 		replay: replay{window: window{file: patient, name: path, size: size}, seed: seed},
@@ -68,7 +69,7 @@ type salvage struct {
 }
 
 func (s *salvage) run(fn func(commit uint64, payloads []Payload) error) error {
-	for at := int64(fileHeaderBytes); at < s.size; {
+	for at := int64(fileheader.Size); at < s.size; {
 		h, ok, err := s.read(at)
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -62,14 +63,14 @@ func TestSalvage_losesOnlyTheTransactionThatIsDamaged(t *testing.T) {
 		damaged[i] ^= 0x10
 		hit, _ := slices.BinarySearch(whole, i+1)
 		left := slices.Clone(want)
-		if i >= fileHeaderBytes {
+		if i >= fileheader.Size {
 			left = slices.Delete(left, hit, hit+1)
 		}
 		got, d := salvageImage(t, damaged)
 		if !slices.EqualFunc(got, left, sameCommit) {
 			t.Fatalf("byte %d of commit %d: got %d commits", i, hit+1, len(got))
 		}
-		if seen := d.Places > 0 || d.Tail > 0; seen != (i >= fileHeaderBytes) {
+		if seen := d.Places > 0 || d.Tail > 0; seen != (i >= fileheader.Size) {
 			t.Fatalf("byte %d: %+v", i, d)
 		}
 	}
@@ -154,7 +155,7 @@ func TestSalvage_losesOnlyWhatCannotBeRead(t *testing.T) {
 		if !slices.EqualFunc(got, left, sameCommit) {
 			t.Fatalf("hole at %d: got %d commits, want %d", hole, len(got), len(left))
 		}
-		first := int64(max(hole, fileHeaderBytes)) // where the reading starts
+		first := int64(max(hole, fileheader.Size)) // where the reading starts
 		if d.Unread != int64(hole+sector)-first || d.Hole != first || d.HoleErr == nil ||
 			d.Places+int(d.Tail) == 0 {
 			t.Fatalf("hole at %d: %+v", hole, d)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -69,14 +70,15 @@ func Create(fs vfs.Files, dir string, number uint64, database [16]byte) (*Segmen
 	if err != nil {
 		return nil, fmt.Errorf("create log %06d: %w", number, err)
 	}
-	header, seed := newFileHeader(number, database)
-	if _, err := file.WriteAt(header[:], 0); err != nil {
+	header := fileheader.New(fileheader.Log, number, database)
+	image := header.Bytes()
+	if _, err := file.WriteAt(image[:], 0); err != nil {
 		err = errors.Join(err, file.Close(), fs.Remove(path))
 		return nil, fmt.Errorf("create log %06d: %w", number, err)
 	}
 	return &Segment{
-		fs: fs, dir: dir, number: number, file: file, seed: seed,
-		end: fileHeaderBytes, written: fileHeaderBytes,
+		fs: fs, dir: dir, number: number, file: file, seed: header.Seed(),
+		end: fileheader.Size, written: fileheader.Size,
 	}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -146,7 +147,7 @@ func TestFlush_failsForFramesWithoutRoomForAHeader(t *testing.T) {
 }
 
 func TestReserve_survivesAFullDisk(t *testing.T) {
-	quota := faultfs.NewQuota(fileHeaderBytes)
+	quota := faultfs.NewQuota(fileheader.Size)
 	fs := faultfs.New(newFS(t), quota.Hook)
 	s := create(t, fs)
 	if err := s.Reserve(100); !errors.Is(err, vfs.ErrNoSpace) {

@@ -2,6 +2,7 @@ package wal
 
 import (
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -24,12 +25,12 @@ func Verify(file vfs.File, w Extent, read func(bytes uint64) error) error {
 		return err
 	}
 	size = min(size, w.Size)
-	header, seed := newFileHeader(w.Number, w.Database)
+	header := fileheader.New(fileheader.Log, w.Number, w.Database)
 	r := &replay{
-		window: window{file: file, name: w.Path, size: size}, seed: seed, newest: w.Through,
+		window: window{file: file, name: w.Path, size: size}, seed: header.Seed(), newest: w.Through,
 	}
-	more, err := r.checkFileHeader(header[:])
-	at := int64(fileHeaderBytes)
+	more, err := r.checkFileHeader(header)
+	at := int64(fileheader.Size)
 	for more && err == nil && r.next <= w.Through && w.Through > 0 {
 		from := at
 		at, more, err = r.frame(at, func(uint64, []Payload) error { return nil })

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -29,7 +30,7 @@ func TestVerify_findsEveryFlippedByte(t *testing.T) {
 	commits := someCommits(6)
 	image := logImage(t, Durable, commits...)
 	n, err := verifyImage(t, image, int64(len(image)), 6)
-	if err != nil || n != uint64(len(image)-fileHeaderBytes) {
+	if err != nil || n != uint64(len(image)-fileheader.Size) {
 		t.Errorf("%d of %d bytes, error %v", n, len(image), err)
 	}
 	_, err = verifyImage(t, append(image, make([]byte, 1000)...), int64(len(image)+1000), 6)
@@ -55,9 +56,9 @@ func TestVerify_wantsEverythingUpToACommit(t *testing.T) {
 			t.Errorf("commit %d is cut off, found: %v", i+1, err)
 		}
 	}
-	_, err := verifyImage(t, image, fileHeaderBytes, 0)
+	_, err := verifyImage(t, image, fileheader.Size, 0)
 	check(t, err)
-	if _, err = verifyImage(t, image[:fileHeaderBytes], fileHeaderBytes, 1); err == nil {
+	if _, err = verifyImage(t, image[:fileheader.Size], fileheader.Size, 1); err == nil {
 		t.Error("a log without the commit that it is to have is fine")
 	}
 }

@@ -1,17 +1,9 @@
 // Package wal is the write-ahead log: transactions as frames in segment files, appended, synced,
 // and replayed after a crash.
 //
-// A segment belongs to one memtable. All integers are little-endian. The file starts with
-//
-//	 0  magic     "STOATLOG"
-//	 8  version   u32, 1
-//	12  zero      u32
-//	16  number    u64, the number in the file's name
-//	24  database  16 bytes, the database's identity
-//	40  zero      u32
-//	44  checksum  u32, CRC-32C of the 44 bytes before
-//
-// and frames follow, back to back. The transaction that is commit n is one or more of them:
+// A segment belongs to one memtable. The file starts with a header, as in package fileheader, and
+// frames follow, back to back. All integers are little-endian. The transaction that is commit n is
+// one or more frames:
 //
 //	 0  checksum  u32, CRC-32C of the next 28 bytes, seeded with segment and place
 //	 4  length    u32, of the payload in bytes

@@ -2,10 +2,10 @@ package wal
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -46,13 +46,13 @@ func Walk(file vfs.File, name string, fn func(Piece) error) (Ending, error) {
 	patient := vfs.NewPatient(file)
 	w := &walk{replay: replay{window: window{file: patient, name: name, size: size}}, lost: true}
 	w.ending.At = size
-	if size < fileHeaderBytes {
+	if size < fileheader.Size {
 		return w.ending, nil
 	}
 	if err := w.findSeed(); err != nil {
 		return Ending{}, err
 	}
-	for at := int64(fileHeaderBytes); at < size; {
+	for at := int64(fileheader.Size); at < size; {
 		p, err := w.piece(at)
 		if err == nil {
 			p.Zeros = p.Zeros && patient.Unread(p.At, p.End) == 0
@@ -77,15 +77,15 @@ type walk struct {
 // findSeed takes the checksum in the file's header for the seed, unless the first frame is valid
 // with the one that the header should have.
 func (w *walk) findSeed() error {
-	p, err := w.view(0, min(fileHeaderBytes+HeaderBytes, w.size))
+	p, err := w.view(0, min(fileheader.Size+HeaderBytes, w.size))
 	if err != nil {
 		return err
 	}
-	w.seed = binary.LittleEndian.Uint32(p[fileSumAt:])
-	if len(p) == fileHeaderBytes+HeaderBytes {
-		seed := checksum.Of(p[:fileSumAt])
-		if _, ok := parseFrameHeader(p[fileHeaderBytes:], seed, fileHeaderBytes); ok {
-			w.seed = seed
+	computed, stored := fileheader.Seeds(p)
+	w.seed = stored
+	if len(p) == fileheader.Size+HeaderBytes {
+		if _, ok := parseFrameHeader(p[fileheader.Size:], computed, fileheader.Size); ok {
+			w.seed = computed
 		}
 	}
 	return nil
@@ -126,7 +126,7 @@ func (w *walk) piece(at int64) (Piece, error) {
 func (w *walk) order(h frameHeader, at int64) string {
 	if w.lost {
 		w.next, w.lost = h.commit, false
-		w.open = at > fileHeaderBytes && !h.kind.starts()
+		w.open = at > fileheader.Size && !h.kind.starts()
 	}
 	if h.commit == 0 {
 		return "no commit has the number 0"

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -20,7 +21,7 @@ func walkImage(t testing.TB, image []byte) ([]Piece, Ending) {
 	_, err = f.WriteAt(image, 0)
 	check(t, err)
 	var all []Piece
-	at := int64(fileHeaderBytes)
+	at := int64(fileheader.Size)
 	ending, err := Walk(f, "log", func(p Piece) error {
 		if p.At != at || p.End <= p.At || p.End > int64(len(image)) {
 			t.Fatalf("piece [%d, %d) follows offset %d", p.At, p.End, at)
@@ -96,7 +97,7 @@ func TestWalk_goesOnBehindEveryFlippedByte(t *testing.T) {
 	commits := someCommits(5)
 	image := logImage(t, Durable, commits...)
 	whole, _ := walkImage(t, image)
-	for at := fileHeaderBytes; at < len(image); at++ {
+	for at := fileheader.Size; at < len(image); at++ {
 		image[at] ^= 0x10
 		got, err := replayImage(t, image, 0)
 		checkWalk(t, image, got, err)
@@ -113,12 +114,12 @@ func TestWalk_goesOnBehindEveryFlippedByte(t *testing.T) {
 		}
 		image[at] ^= 0x10
 	}
-	t.Logf("trust: %d flipped bytes", len(image)-fileHeaderBytes)
+	t.Logf("trust: %d flipped bytes", len(image)-fileheader.Size)
 }
 
 func TestWalk_findsFramesBehindADamagedHeader(t *testing.T) {
 	image := logImage(t, Durable, someCommits(3)...)
-	for at := range fileHeaderBytes {
+	for at := range fileheader.Size {
 		image[at] ^= 0x10
 		if pieces, _ := walkImage(t, image); len(pieces) != 6 || pieces[5].Payload == nil {
 			t.Errorf("byte %d is flipped: %d pieces", at, len(pieces))
@@ -128,14 +129,14 @@ func TestWalk_findsFramesBehindADamagedHeader(t *testing.T) {
 }
 
 func TestWalk_saysWhatIsWrongWithTheOrder(t *testing.T) {
-	header, seed := newFileHeader(testNumber, testDatabase)
+	header, seed := testHeader.Bytes(), testHeader.Seed()
 	for _, h := range []frameHeader{
 		{commit: 7, kind: whole}, {commit: 9, kind: whole}, {commit: 8, kind: last},
 		{commit: 8, kind: 5}, {commit: 8, kind: first, synced: 1 << 20}, {commit: 0, kind: whole},
 	} {
 		image := append(bytes.Clone(header[:]), make([]byte, 2*HeaderBytes)...)
-		second := int64(fileHeaderBytes + HeaderBytes)
-		frameHeader{commit: 7, kind: whole}.put(image[fileHeaderBytes:], seed, fileHeaderBytes)
+		second := int64(fileheader.Size + HeaderBytes)
+		frameHeader{commit: 7, kind: whole}.put(image[fileheader.Size:], seed, fileheader.Size)
 		h.put(image[second:], seed, second)
 		pieces, ending := walkImage(t, image)
 		if pieces[0].Problem != "" || pieces[1].Problem == "" {
@@ -149,19 +150,19 @@ func TestWalk_saysWhatIsWrongWithTheOrder(t *testing.T) {
 
 func TestWalk_readsALogThatIsCutOffAnywhere(t *testing.T) {
 	image := logImage(t, Durable, someCommits(3)...)
-	for n := fileHeaderBytes; n < len(image); n++ {
+	for n := fileheader.Size; n < len(image); n++ {
 		got, err := replayImage(t, image[:n], 0)
 		checkWalk(t, image[:n], got, err)
 	}
-	t.Logf("trust: %d cut lengths", len(image)-fileHeaderBytes)
+	t.Logf("trust: %d cut lengths", len(image)-fileheader.Size)
 }
 
 // A length that lies is taken from a valid header only, and no memory is taken by it.
 func TestWalk_allocatesByNoLengthBeyondTheFile(t *testing.T) {
-	header, seed := newFileHeader(testNumber, testDatabase)
+	header, seed := testHeader.Bytes(), testHeader.Seed()
 	image := append(header[:], make([]byte, HeaderBytes)...)
-	frameHeader{length: 0xFFFF_FFF0, commit: 1, kind: whole}.put(image[fileHeaderBytes:], seed,
-		fileHeaderBytes)
+	frameHeader{length: 0xFFFF_FFF0, commit: 1, kind: whole}.put(image[fileheader.Size:], seed,
+		fileheader.Size)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if got, err := replayImage(t, image, 0); err != nil || len(got) > 0 {

@@ -32,17 +32,20 @@ const policy = `
 
 	internal/batch:        internal/keyspace, internal/corrupt
 	internal/memtable:     internal/keyspace, internal/batch
-	internal/wal:          internal/vfs, internal/checksum, internal/corrupt
-	internal/manifest:     internal/vfs, internal/checksum, internal/corrupt, internal/keyspace
-	internal/valuelog:     internal/vfs, internal/checksum, internal/corrupt
+	internal/fileheader:   internal/checksum, internal/corrupt
+	internal/wal:          internal/vfs, internal/checksum, internal/corrupt, internal/fileheader
+	internal/manifest:     internal/vfs, internal/checksum, internal/corrupt, internal/keyspace,
+	                       internal/fileheader
+	internal/valuelog:     internal/vfs, internal/checksum, internal/corrupt, internal/fileheader
 
 	internal/block:        internal/keyspace, internal/checksum, internal/pattern,
 	                       github.com/klauspost/compress
 	internal/table:        internal/keyspace, internal/checksum, internal/corrupt, internal/vfs,
-	                       internal/block, internal/filter
+	                       internal/fileheader, internal/block, internal/filter
 
-	internal/tools/inspect:      internal/keyspace, internal/checksum, internal/corrupt, internal/vfs,
-	                       internal/batch, internal/wal, internal/manifest, internal/valuelog,
+	internal/tools/inspect:      internal/keyspace, internal/corrupt, internal/vfs,
+	                       internal/fileheader, internal/batch, internal/wal, internal/manifest,
+	                       internal/valuelog,
 	                       internal/block, internal/table
 	internal/superversion: internal/keyspace, internal/corrupt, internal/vfs, internal/filter,
 	                       internal/block, internal/memtable, internal/manifest,
@@ -67,8 +70,9 @@ const policy = `
 	                       internal/superversion, internal/run, internal/flush, internal/compaction,
 	                       internal/pick, internal/tools/backup, internal/tools/check, internal/sorter
 
-	internal/tools/salvage:      internal/keyspace, internal/checksum, internal/corrupt, internal/vfs,
-	                       internal/memtable, internal/wal, internal/manifest, internal/valuelog,
+	internal/tools/salvage:      internal/keyspace, internal/corrupt, internal/vfs,
+	                       internal/fileheader, internal/memtable, internal/wal,
+	                       internal/manifest, internal/valuelog,
 	                       internal/block, internal/table, internal/run
 
 	.:                     internal/keyspace, internal/corrupt, internal/vfs, internal/vfs/memfs,

@@ -1,49 +1,24 @@
 package inspect
 
 import (
-	"encoding/binary"
 	"encoding/hex"
 
-	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/table"
 )
 
-// Magics of the files that have one, and the header that all of them start with.
-const (
-	magicLog      = "STOATLOG"
-	magicManifest = "STOATMAN"
-	magicTable    = "STOATTAB"
-	magicValues   = "STOATVAL"
-
-	headerBytes  = 48
-	versionAt    = 8
-	numberAt     = 16
-	databaseAt   = 24
-	sumAt        = 44
-	knownVersion = 1
-
-	tableFooterBytes = 88
-)
-
-// kinds names what the magics stand for. It is immutable.
-var kinds = map[string]string{
-	magicLog:      "log segment",
-	magicManifest: "manifest",
-	magicTable:    "table",
-	magicValues:   "value file",
-}
-
-// kind returns the magic of the file that starts with head, or "" if it is none. It is not exact if
-// one byte of it differs, or if only a footer at the end says that the file is a table.
-func (f *source) kind(head []byte) (magic string, exact bool) {
-	for _, magic := range []string{magicLog, magicManifest, magicTable, magicValues} {
-		if wrong := differing(head, magic); wrong <= 1 {
-			return magic, wrong == 0
+// kindOf returns the kind of the file that starts with head, or "" if it is none. It is not exact
+// if one byte of the magic differs, or if only a footer at the end says that the file is a table.
+func (f *source) kindOf(head []byte) (kind fileheader.Kind, exact bool) {
+	for _, kind := range fileheader.Kinds() {
+		if wrong := differing(head, string(kind)); wrong <= 1 {
+			return kind, wrong == 0
 		}
 	}
-	if f.size >= headerBytes+tableFooterBytes {
-		at := f.size - tableFooterBytes
-		if p, err := f.read(at, at+int64(len(magicTable))); err == nil && string(p) == magicTable {
-			return magicTable, false
+	if f.size >= fileheader.Size+table.FooterSize {
+		footer, err := f.read(f.size-table.FooterSize, f.size)
+		if err == nil && fileheader.ParseFields(footer).Kind == fileheader.Table {
+			return fileheader.Table, false
 		}
 	}
 	return "", false
@@ -68,27 +43,25 @@ func differing(p []byte, magic string) (n int) {
 
 // printHeader prints the file's header, and reports whether what follows can be read.
 func (f *source) printHeader(p *printer, head []byte) bool {
-	if len(head) < headerBytes {
+	if len(head) < fileheader.Size {
 		p.damaged(0, "the file ends within its header; a crash cuts files off so while they are "+
 			"created, and then nothing of them is needed")
 		return false
 	}
-	version := binary.LittleEndian.Uint32(head[versionAt:])
+	h := fileheader.ParseFields(head)
 	p.put(at(0).called("header").with(
-		number("version", uint64(version)),
-		number("number", binary.LittleEndian.Uint64(head[numberAt:])),
-		word("database", hex.EncodeToString(head[databaseAt:databaseAt+16])),
+		number("version", uint64(h.Version)),
+		number("number", h.Number),
+		word("database", hex.EncodeToString(h.Database[:])),
 	))
-	sum := checksum.Of(head[:sumAt])
 	switch {
-	case sum != binary.LittleEndian.Uint32(head[sumAt:]):
+	case !h.Sealed:
 		p.damaged(0, "checksum of the header does not match")
-	case version > knownVersion:
+	case h.Newer():
 		p.damaged(0, "version %d, written by a newer version of Stoat: nothing more can be read",
-			version)
+			h.Version)
 		return false
-	case version < knownVersion || binary.LittleEndian.Uint32(head[12:])|
-		binary.LittleEndian.Uint32(head[40:]) != 0:
+	case !h.Current():
 		p.damaged(0, "the header is not one that Stoat writes")
 	}
 	return true

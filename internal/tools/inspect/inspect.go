@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -71,30 +72,31 @@ func (f *source) print(p *printer) error {
 			"a lock file that no process has written its id into yet, or a file cut to nothing")))
 		return nil
 	}
-	head, err := f.read(0, min(headerBytes, f.size))
+	head, err := f.read(0, min(fileheader.Size, f.size))
 	if err != nil {
 		return err
 	}
-	magic, exact := f.kind(head)
-	if holes := f.Holes(); magic == "" && len(holes) > 0 {
+	kind, exact := f.kindOf(head)
+	if holes := f.Holes(); kind == "" && len(holes) > 0 {
 		return fmt.Errorf("what kind of file %s is cannot be told: %w", f.path, holes[0].Err)
 	}
-	if magic == "" {
+	if kind == "" {
 		return f.printLock(p, head)
 	}
-	p.put(at(0).called(kinds[magic]).with(count(uint64(f.size), "byte")))
+	p.put(at(0).called(kind.String()).with(count(uint64(f.size), "byte")))
 	if !exact {
-		p.damaged(0, "the magic is %s, taken for %s", quote(head[:min(len(magic), len(head))]), magic)
+		magic := quote(head[:min(len(kind), len(head))])
+		p.damaged(0, "the magic is %s, taken for %s", magic, string(kind))
 	}
 	if !f.printHeader(p, head) {
 		return nil
 	}
-	switch magic {
-	case magicLog:
+	switch kind {
+	case fileheader.Log:
 		return f.printLog(p)
-	case magicManifest:
+	case fileheader.Manifest:
 		return f.printManifest(p)
-	case magicTable:
+	case fileheader.Table:
 		return f.printTable(p)
 	}
 	f.printValues(p)
@@ -121,7 +123,7 @@ func (f *source) printLock(p *printer, head []byte) error {
 
 // printValues says what can be said of a value file.
 func (f *source) printValues(p *printer) {
-	p.put(at(headerBytes).called("values").with(count(uint64(f.size)-headerBytes, "byte")))
+	p.put(at(fileheader.Size).called("values").with(count(uint64(f.size)-fileheader.Size, "byte")))
 	p.put(note("where a value starts and which key has it is known only to the tables that point " +
 		"here; \"stoat check\" on the database verifies them"))
 }

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/table"
 )
 
 var write = flag.Bool("inspect.write", false, "write the golden files anew")
@@ -41,16 +43,16 @@ func flipped(image []byte, at int) []byte {
 // newer returns a copy with a higher version.
 func newer(image []byte) []byte {
 	image = bytes.Clone(image)
-	image[versionAt]++
-	binary.LittleEndian.PutUint32(image[sumAt:], checksum.Of(image[:sumAt]))
+	image[8]++
+	binary.LittleEndian.PutUint32(image[44:], checksum.Of(image[:44]))
 	return image
 }
 
 // lie returns a table whose index says something else about the number of entries.
 func lie(image []byte) []byte {
 	image = bytes.Clone(image)
-	footer := image[len(image)-tableFooterBytes:]
-	index := image[binary.LittleEndian.Uint64(footer[56:]) : len(image)-tableFooterBytes]
+	footer := image[len(image)-table.FooterSize:]
+	index := image[binary.LittleEndian.Uint64(footer[56:]) : len(image)-table.FooterSize]
 	index[len(index)-32]++
 	binary.LittleEndian.PutUint32(footer[76:], checksum.Of(index))
 	binary.LittleEndian.PutUint32(footer[84:], checksum.Of(footer[:84]))
@@ -60,18 +62,18 @@ func lie(image []byte) []byte {
 // samples returns files of all kinds, with and without damage, by name.
 func samples(t testing.TB) map[string][]byte {
 	log, man, tab, values := logImage(t), manifestImage(t), tableImage(t), valuesImage(t)
-	footer := binary.LittleEndian.Uint64(tab[len(tab)-tableFooterBytes+56:])
+	footer := binary.LittleEndian.Uint64(tab[len(tab)-table.FooterSize+56:])
 	return map[string][]byte{
 		"log": log, "manifest": man, "table": tab, "values": values,
 		"lock":  []byte("4711               \n"),
 		"empty": nil, "unknown": []byte("SQLite format 3\x00"), "short": log[:30],
-		"log-newer": newer(log), "log-header": flipped(log, numberAt), "log-magic": flipped(log, 3),
-		"log-frame": flipped(log, headerBytes+5), "log-payload": flipped(log, headerBytes+33),
+		"log-newer": newer(log), "log-header": flipped(log, 16), "log-magic": flipped(log, 3),
+		"log-frame": flipped(log, fileheader.Size+5), "log-payload": flipped(log, fileheader.Size+33),
 		"log-torn":        log[:len(log)-110],
-		"manifest-header": flipped(man, databaseAt), "manifest-version": flipped(man, 70),
+		"manifest-header": flipped(man, 24), "manifest-version": flipped(man, 70),
 		"manifest-edit": flipped(man, 180), "manifest-torn": man[:len(man)-3],
-		"table-header": flipped(tab, databaseAt), "table-magic": append([]byte("12345678"), tab[8:]...),
-		"table-values": flipped(tab, headerBytes+20), "table-index": flipped(tab, int(footer)),
+		"table-header": flipped(tab, 24), "table-magic": append([]byte("12345678"), tab[8:]...),
+		"table-values": flipped(tab, fileheader.Size+20), "table-index": flipped(tab, int(footer)),
 		"table-footer": flipped(tab, len(tab)-1), "table-short": tab[:len(tab)-10], "table-lie": lie(tab),
 		"values-header": flipped(values, 45),
 	}
@@ -146,7 +148,7 @@ func TestFile_seesEveryFlippedByte(t *testing.T) {
 	flips := 0
 	for name, image := range map[string][]byte{
 		"log": logImage(t), "manifest": manifestImage(t), "table": tableImage(t),
-		"values": valuesImage(t)[:headerBytes],
+		"values": valuesImage(t)[:fileheader.Size],
 	} {
 		whole, _ := show(t, image, Options{})
 		for at := range image {
@@ -156,7 +158,7 @@ func TestFile_seesEveryFlippedByte(t *testing.T) {
 			}
 			torn := strings.Contains(text, "torn") || strings.Contains(text, "no frame") ||
 				strings.Contains(text, "checksum bad")
-			if damage == 0 && (name == "table" || name == "values" || at < headerBytes || !torn) {
+			if damage == 0 && (name == "table" || name == "values" || at < fileheader.Size || !torn) {
 				t.Errorf("%s: flipping byte %d is not damage:\n%s", name, at, text)
 			}
 			flips++
@@ -169,7 +171,7 @@ func TestFile_readsWhatIsCutOffAnywhere(t *testing.T) {
 	cuts := 0
 	for _, image := range [][]byte{logImage(t), manifestImage(t), tableImage(t), valuesImage(t)} {
 		for n := range image {
-			if _, damage := show(t, image[:n], Options{}); damage == 0 && 0 < n && n < headerBytes {
+			if _, damage := show(t, image[:n], Options{}); damage == 0 && 0 < n && n < fileheader.Size {
 				t.Errorf("%q is not damaged", image[:n])
 			}
 			cuts++
@@ -193,7 +195,7 @@ func FuzzFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, image []byte) {
 		for _, head := range [][]byte{nil, logImage(t), manifestImage(t), tableImage(t)} {
 			image := bytes.Clone(image)
-			copy(image, head[:min(len(head), headerBytes)])
+			copy(image, head[:min(len(head), fileheader.Size)])
 			text, damage := show(t, image, Options{Blocks: true})
 			lines, again := show(t, image, Options{Blocks: true, JSON: true})
 			if damage != again || !utf8.ValidString(text) {

@@ -3,6 +3,7 @@ package inspect
 import (
 	"strconv"
 
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/manifest"
 )
 
@@ -19,8 +20,8 @@ func (f *source) printManifest(p *printer) error {
 	if err != nil {
 		return err
 	}
-	if f.size == headerBytes {
-		p.damaged(headerBytes, "there is no version behind the header")
+	if f.size == fileheader.Size {
+		p.damaged(fileheader.Size, "there is no version behind the header")
 	}
 	var after *manifest.Version
 	err = manifest.Walk(data, func(frame manifest.Frame) error {

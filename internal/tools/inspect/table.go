@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/table"
 )
@@ -71,7 +72,7 @@ func (t *tablePrinter) printSections() {
 	section := func(what string, from, to int64, fields ...field) {
 		t.put(at(from).called(what).with(count(uint64(to-from), "byte")).with(fields...))
 	}
-	section("value blocks", headerBytes, l.Keys)
+	section("value blocks", fileheader.Size, l.Keys)
 	section("key section", l.Keys, l.Filter)
 	if l.Filter < l.Index {
 		section("filter", l.Filter, l.Index)

@@ -2,17 +2,17 @@ package salvage
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
 
-	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/fileheader"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/table"
 	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/wal"
@@ -157,26 +157,23 @@ func (f *folder) identity() ([16]byte, error) {
 // identitiesIn returns the identities that a file has in its header and its footer, as far as those
 // are valid.
 func (f *folder) identitiesIn(name string) (found [][16]byte) {
-	const header, footer, at = 48, 88, 24
 	file, err := f.files.Open(f.path(name))
 	if err != nil {
 		return nil
 	}
-	size, err := file.Size()
-	for _, n := range [...]int64{header, footer} {
-		p, from := make([]byte, n), int64(0)
-		if n == footer {
-			from = size - footer
+	var head [fileheader.Size]byte
+	if n, _ := file.ReadAt(head[:], 0); n == len(head) {
+		h := fileheader.ParseFields(head[:])
+		if kinds := fileheader.Kinds(); h.Sealed && slices.Contains(kinds[:], h.Kind) {
+			found = append(found, h.Database)
 		}
-		if err != nil || from < 0 {
-			continue
-		}
-		if read, _ := file.ReadAt(p, from); read < len(p) {
-			continue
-		}
-		sum := binary.LittleEndian.Uint32(p[n-checksum.Size:])
-		if bytes.HasPrefix(p, []byte("STOAT")) && checksum.Of(p[:n-checksum.Size]) == sum {
-			found = append(found, [16]byte(p[at:]))
+	}
+	var tail [table.FooterSize]byte
+	if size, err := file.Size(); err == nil && size >= table.FooterSize {
+		if n, _ := file.ReadAt(tail[:], size-table.FooterSize); n == len(tail) {
+			if h, ok := table.HeaderInFooter(tail[:]); ok {
+				found = append(found, h.Database)
+			}
 		}
 	}
 	_ = file.Close() // it was only read
