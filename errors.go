@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/stoatdb/stoat/internal/commit"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/keyspace"
@@ -39,7 +40,7 @@ var (
 	ErrNoSpace = vfs.ErrNoSpace
 	// ErrLagged reports that a loop over changes missed some, because they are no longer available;
 	// [DB.Watch] says how to continue.
-	ErrLagged = engine.ErrLagged
+	ErrLagged = commit.ErrLagged
 	// ErrCorrupt reports damage found in a file; the message says where.
 	ErrCorrupt = corrupt.Err
 )

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/commit"
 	"github.com/stoatdb/stoat/internal/engine"
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -217,7 +218,7 @@ func (w *watch) setRange(s *space, r Range) {
 }
 
 // commit reports the changes of one commit.
-func (w *watch) commit(c engine.Commit) error {
+func (w *watch) commit(c commit.Batch) error {
 	err := c.Each(func(key []byte, e keyspace.Entry) error {
 		if w.orphan {
 			return nil
@@ -226,7 +227,7 @@ func (w *watch) commit(c engine.Commit) error {
 		if !ok {
 			return nil
 		}
-		change.Position = w.db.positionOf(c.Number)
+		change.Position = w.db.positionOf(c.Commit)
 		if err := w.tell(); err != nil {
 			return err
 		}
@@ -240,7 +241,7 @@ func (w *watch) commit(c engine.Commit) error {
 	if err != nil {
 		return err
 	}
-	w.at = w.db.positionOf(c.Number)
+	w.at = w.db.positionOf(c.Commit)
 	if w.orphan {
 		return fmt.Errorf("the watched bucket was deleted: %w", ErrBucketNotFound)
 	}

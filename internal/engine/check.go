@@ -119,16 +119,7 @@ func (e *Engine) capture(found *check.Findings) (p picture, idle bool, err error
 			e.openLog(&p, f.log, f.logBytes, f.lastCommit, found)
 		}
 	}
-	e.pipeline.mu.Lock()
-	e.pipeline.await()
-	log := e.pipeline.log
-	var size int64
-	var through uint64
-	if log != nil {
-		size, through = log.Written()
-	}
-	e.pipeline.mu.Unlock()
-	if log != nil && log.Err() == nil {
+	if size, through, ok := e.commits.Written(); ok {
 		e.openLog(&p, p.active, size, through, found)
 	}
 	return p, idle, nil

@@ -31,7 +31,7 @@ func twoBuckets(t testing.TB, e *Engine) {
 		{append(keyspace.AppendPrefix(nil, 1), 'k'), nil},
 		{append(keyspace.AppendPrefix(nil, 2), 'k'), nil},
 	} {
-		ok(t, commit(e, kv[0], kv[1]))
+		ok(t, tryCommit(e, kv[0], kv[1]))
 	}
 }
 
@@ -55,7 +55,7 @@ func TestCheck_findsACatalogThatMakesNoSense(t *testing.T) {
 			e := mustOpen(t, memfs.New(), calm())
 			twoBuckets(t, e)
 			if c.key != nil {
-				ok(t, commit(e, c.key, c.value))
+				ok(t, tryCommit(e, c.key, c.value))
 			}
 			if flushed {
 				ok(t, e.Flush())
@@ -96,7 +96,7 @@ func TestCheck_ofAPoisonedDatabaseReadsWhatThereIs(t *testing.T) {
 	ok(t, e.Flush())
 	mustCommit(t, e, "c")
 	broken.Store(true)
-	if err := commit(e, dataKey("d"), nil); !errors.Is(err, ErrPoisoned) {
+	if err := tryCommit(e, dataKey("d"), nil); !errors.Is(err, ErrPoisoned) {
 		t.Fatalf("error %v, want ErrPoisoned", err)
 	}
 	ok(t, e.Check(t.Context(), true))

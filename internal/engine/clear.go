@@ -97,8 +97,8 @@ func (e *Engine) clearSome(span keyspace.Span) (absent keyspace.Span, entries in
 		return keyspace.Span{}, 0, nil
 	}
 	defer e.turn.Unlock()
-	commit := e.committed.Load()
-	err = e.acknowledge(commit)
+	commit := e.commits.Newest()
+	err = e.commits.Wait(commit)
 	if err != nil || e.writable() != nil || e.writer.standing != durable {
 		return keyspace.Span{}, 0, err
 	}
@@ -114,7 +114,7 @@ func (e *Engine) clearSome(span keyspace.Span) (absent keyspace.Span, entries in
 	}
 	edit.Clear(absent)
 	e.turn.newest = edit.Commit()
-	e.publishRoot(e.turn.newest, commit)
+	e.publishRoot(commit, e.turn.newest)
 	e.takesMemory(e.turn.mem.Bytes())
 	e.restLater()
 	return absent, entries, nil

@@ -22,10 +22,7 @@ const closeShare = 4
 // were not synced may be lost. Snapshots that readers hold stay readable. Closing again waits for
 // the end and returns nil.
 func (e *Engine) Close() (err error) {
-	e.closing.Do(func() {
-		err = e.close()
-		e.recent.end()
-	})
+	e.closing.Do(func() { err = e.close() })
 	return err
 }
 
@@ -56,6 +53,7 @@ func (e *Engine) close() error {
 			errs = append(errs, e.installing.journal.Close())
 		}
 	}
+	e.commits.Stop(ErrClosed)
 	errs = append(errs, e.closeFolder())
 	if e.lock != nil {
 		errs = append(errs, e.lock.Close())
@@ -68,20 +66,20 @@ func (e *Engine) close() error {
 
 // settle writes all memtables into tables and compactions what is small. The caller holds e.turn.
 func (e *Engine) settle() error {
-	if p := e.poisoned.Load(); p != nil {
-		return p
+	if err := e.whyPoisoned(); err != nil {
+		return err
 	}
 	if e.options.Volatile {
 		return nil
 	}
-	if err := e.drain(); err != nil {
+	if err := e.commits.Sync(); err != nil {
 		return err
 	}
 	logBytes := e.closeLog()
 	if !e.turn.newest.Empty() {
 		full := sealed{
 			root: e.turn.newest, bytes: e.activeBytes.Load(), log: e.turn.logNumber, logBytes: logBytes,
-			lastCommit: e.committed.Load(),
+			lastCommit: e.commits.Newest(),
 		}
 		e.turn.newest = memtable.Root{}
 		e.mu.Lock()

@@ -76,7 +76,7 @@ func TestClose_endsEverythingButReading(t *testing.T) {
 	_, snapshotErr := e.Snapshot()
 	for call, err := range map[string]error{
 		"Commit of a begun transaction": w.Commit(),
-		"Begin":                         commit(e, dataKey("c"), nil),
+		"Begin":                         tryCommit(e, dataKey("c"), nil),
 		"Flush":                         e.Flush(),
 		"Sync":                          e.Sync(),
 		"Snapshot":                      snapshotErr,
@@ -195,7 +195,7 @@ func TestClose_waitsForCommitsUnderWay(t *testing.T) {
 	mustCommit(t, e, "0")
 	slow.Store(true)
 	done := make(chan error, 2)
-	go func() { done <- commit(e, dataKey("a"), []byte("a")) }()
+	go func() { done <- tryCommit(e, dataKey("a"), []byte("a")) }()
 	<-syncing
 	go func() { done <- e.Close() }()
 	for !e.closed.Load() {
@@ -262,7 +262,7 @@ func TestClose_racesWithEverything(t *testing.T) {
 			r.use(t, func() error {
 				n := &r.acknowledged[writer]
 				word := fmt.Sprintf("%d %06d", writer, n.Load())
-				err := commit(r.Engine, dataKey("%s", word), []byte(word))
+				err := tryCommit(r.Engine, dataKey("%s", word), []byte(word))
 				if err == nil {
 					n.Add(1)
 				}

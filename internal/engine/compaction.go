@@ -70,9 +70,9 @@ func (e *Engine) compactLoop() {
 		if !due {
 			continue // something else may be more urgent by now
 		}
-		c.seen = c.committed.Load()
+		c.seen = c.commits.Newest()
 		err := c.compact(next, func() bool {
-			return c.closed.Load() || c.yield.Load() || gentle && c.committed.Load() != c.seen
+			return c.closed.Load() || c.yield.Load() || gentle && c.commits.Newest() != c.seen
 		})
 		c.ended(next, err)
 	}
@@ -116,7 +116,7 @@ func (c *compactor) end(again uint64) bool {
 // next is due, and whether it is to stop when commits come in again. Once it has waited for long,
 // it is due in any case and does not stop.
 func (c *compactor) await(next pick.Plan) (gentle, due bool) {
-	if !next.Idle || c.shrunk && next.Deferred > 0 && c.committed.Load() == c.seen {
+	if !next.Idle || c.shrunk && next.Deferred > 0 && c.commits.Newest() == c.seen {
 		return false, true
 	}
 	if c.waits.IsZero() {
@@ -127,8 +127,8 @@ func (c *compactor) await(next pick.Plan) (gentle, due bool) {
 	if overdue() {
 		return false, true
 	}
-	before := c.committed.Load()
-	quiet := c.sleep(idle, c.due) && c.committed.Load() == before
+	before := c.commits.Newest()
+	quiet := c.sleep(idle, c.due) && c.commits.Newest() == before
 	if overdue() {
 		return false, true
 	}

@@ -49,7 +49,7 @@ func deferring(t *testing.T) vfs.FS {
 	files := memfs.New()
 	e := mustOpen(t, files, deferringOptions())
 	for i := range deferredValues {
-		ok(t, commit(e, dataKey("%04d", i*7%deferredValues), deferredValue(i*7%deferredValues)))
+		ok(t, tryCommit(e, dataKey("%04d", i*7%deferredValues), deferredValue(i*7%deferredValues)))
 	}
 	ok(t, e.Close())
 	if deferredOf(e) < deferredKB<<10/2 || len(named(t, files, ".log")) == 0 {
@@ -122,7 +122,7 @@ func TestClose_compressesNoMoreThanItMay(t *testing.T) {
 	e := mustOpen(t, deferring(t), deferringOptions())
 	before := deferredOf(e)
 	for i := range 12 {
-		ok(t, commit(e, dataKey("%04d+", i), deferredValue(10*i+1)))
+		ok(t, tryCommit(e, dataKey("%04d+", i), deferredValue(10*i+1)))
 	}
 	ok(t, e.Close())
 	if now := deferredOf(e); now != before {
@@ -133,15 +133,15 @@ func TestClose_compressesNoMoreThanItMay(t *testing.T) {
 // Large values that do not shrink lie outside of tables that are not compressed, too.
 func TestFlush_defersNothingThatDoesNotShrink(t *testing.T) {
 	e := mustOpen(t, memfs.New(), deferringOptions())
-	ok(t, commit(e, dataKey("%04d", 0), []byte("small")))
-	ok(t, commit(e, dataKey("%04d", 50), []byte("small")))
+	ok(t, tryCommit(e, dataKey("%04d", 0), []byte("small")))
+	ok(t, tryCommit(e, dataKey("%04d", 50), []byte("small")))
 	ok(t, e.Flush())
 	for i := range 100 {
 		value := deferredValue(i + 1)[:500]
 		if i%50 == 0 {
 			value = deferredValue(i) // random
 		}
-		ok(t, commit(e, dataKey("%04d", i), value))
+		ok(t, tryCommit(e, dataKey("%04d", i), value))
 	}
 	ok(t, e.Flush())
 	version := e.state.Load().Levels.Version
@@ -174,7 +174,7 @@ func TestCompaction_compressesDeferredValuesBetweenCommits(t *testing.T) {
 		o.Tuning.IdleAfter = time.Second
 		e := mustOpen(t, files, o)
 		for range 2*maxWaits + 10 {
-			ok(t, commit(e, dataKey("other"), []byte("value")))
+			ok(t, tryCommit(e, dataKey("other"), []byte("value")))
 			<-time.After(time.Second / 2)
 		}
 		wantSmall(t, files, e)
@@ -251,14 +251,14 @@ func TestFlush_defersLargeValuesWhenAnotherMemtableWaits(t *testing.T) {
 	o := deferringOptions()
 	o.Tuning.MemtableBytes, o.Tuning.SampleBytes = 128<<10, 1<<10
 	e := mustOpen(t, files, o)
-	ok(t, commit(e, dataKey("%04d", 0), []byte("small")))
-	ok(t, commit(e, dataKey("%04d", deferredValues), []byte("small")))
+	ok(t, tryCommit(e, dataKey("%04d", 0), []byte("small")))
+	ok(t, tryCommit(e, dataKey("%04d", deferredValues), []byte("small")))
 	ok(t, e.Flush()) // what follows lies within
 	i := 0
 	fill := func() {
 		for before := e.Stats().Flushes + uint64(len(e.state.Load().Sealed)); i < deferredValues &&
 			e.Stats().Flushes+uint64(len(e.state.Load().Sealed)) == before; i++ {
-			ok(t, commit(e, dataKey("%04d", i*7%deferredValues), deferredValue(i*7%deferredValues)))
+			ok(t, tryCommit(e, dataKey("%04d", i*7%deferredValues), deferredValue(i*7%deferredValues)))
 		}
 	}
 	fill()
@@ -270,7 +270,7 @@ func TestFlush_defersLargeValuesWhenAnotherMemtableWaits(t *testing.T) {
 		t.Errorf("%d bytes are deferred, of two memtables of 128 KiB", n)
 	}
 	for ; i < deferredValues; i++ {
-		ok(t, commit(e, dataKey("%04d", i*7%deferredValues), deferredValue(i*7%deferredValues)))
+		ok(t, tryCommit(e, dataKey("%04d", i*7%deferredValues), deferredValue(i*7%deferredValues)))
 	}
 	wantDeferredValues(t, e)
 }

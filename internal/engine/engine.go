@@ -6,8 +6,8 @@
 // no lock: a superversion is one atomic load. Writers take turns by the writer lock. Background
 // goroutines exist only while there is work for them.
 //
-// The fields that a lock guards stand under it in Engine. Lock order: writer, turn, installing,
-// pipeline.mu, mu, recent.mu. No file is read or written under the last three. A method whose name
+// The fields that a lock guards stand under it in Engine. Lock order: writer, turn, installing, the
+// mutexes of package commit, mu. No file is read or written under the last two. A method whose name
 // ends in Locked needs mu.
 package engine
 
@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/commit"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/pick"
@@ -56,9 +57,7 @@ type Engine struct {
 		newest    memtable.Root      // its tree with all appended commits
 		logNumber uint64             // of its log segment; 0 if it has none
 	}
-	committed atomic.Uint64 // newest appended commit; written under turn
-	pipeline  pipeline
-	recent    recent
+	commits *commit.Pipeline // its appender holds turn
 
 	installing struct { // held while an edit is recorded and published
 		sync.Mutex
@@ -113,11 +112,26 @@ func newEngine(dir string, o Options) *Engine {
 	e.writer.writerLock = newWriterLock()
 	e.hurry, e.due, e.stop = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 	e.mu.moved.L = &e.mu.Mutex
-	e.pipeline.changed.L = &e.pipeline.mu
-	e.recent.limit = e.options.recentBytes()
+	e.commits = e.newPipeline()
 	e.cache = table.NewCache(e.options.heapBytes())
 	e.turn.mem = newMemtable()
 	return e
+}
+
+// newPipeline returns the way of commits to the log and to readers.
+func (e *Engine) newPipeline() *commit.Pipeline {
+	reach := wal.Durable
+	if e.options.NoSync {
+		reach = wal.Written
+	}
+	return commit.New(commit.Config{
+		Volatile: e.options.Volatile, Reach: reach, KeptBytes: e.options.recentBytes(),
+		Publish:  e.publishRoot,
+		Owned:    func() error { return vfs.Owned(e.folder, e.lock) },
+		Poison:   e.poison,
+		Poisoned: e.whyPoisoned,
+		Spawn:    e.jobs.Go,
+	})
 }
 
 // newMemtable returns an empty memtable whose arena leaves room for the headers of the log.
@@ -139,9 +153,8 @@ func (e *Engine) publishLocked(change func(next *superversion.Superversion)) {
 	e.mu.moved.Broadcast()
 }
 
-// publishRoot makes root, with the given commit, the newest memtable that readers see. Only loops
-// over changes wait for that.
-func (e *Engine) publishRoot(root memtable.Root, commit uint64) {
+// publishRoot makes root, the memtable with all commits up to the given one, what readers see.
+func (e *Engine) publishRoot(commit uint64, root memtable.Root) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	next := *e.state.Load()
@@ -155,7 +168,6 @@ func (e *Engine) storeLocked(next *superversion.Superversion) {
 	if !e.closed.Load() {
 		e.current.Store(next)
 	}
-	e.recent.wake()
 }
 
 // nextNumber hands out a file number.
@@ -169,13 +181,5 @@ func (e *Engine) Sync() error {
 		}
 		return err
 	}
-	return e.drain()
-}
-
-// drain makes everything appended so far durable.
-func (e *Engine) drain() error {
-	if e.options.Volatile {
-		return nil
-	}
-	return e.wait(e.committed.Load(), true)
+	return e.commits.Sync()
 }

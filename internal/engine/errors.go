@@ -21,9 +21,6 @@ var (
 	// itself in the function of an Update that holds it.
 	ErrDeadlock = errors.New("this would wait for ever for the Update that it is called in; " +
 		"use the transaction of that")
-	// ErrLagged reports that commits after a position cannot be told one by one any more.
-	ErrLagged = errors.New("changes after this position are no longer at hand; " +
-		"read the range anew and go on from there")
 )
 
 // poison is the failure that ended all writing.
@@ -49,6 +46,14 @@ func (e *Engine) poison(cause error) error {
 	return e.poisoned.Load()
 }
 
+// whyPoisoned returns why all writing has ended, or nil.
+func (e *Engine) whyPoisoned() error {
+	if p := e.poisoned.Load(); p != nil {
+		return p
+	}
+	return nil
+}
+
 // writable returns why the database cannot be written, or nil.
 func (e *Engine) writable() error {
 	if e.closed.Load() {
@@ -57,8 +62,5 @@ func (e *Engine) writable() error {
 	if e.options.ReadOnly {
 		return ErrReadOnly
 	}
-	if p := e.poisoned.Load(); p != nil {
-		return p
-	}
-	return nil
+	return e.whyPoisoned()
 }

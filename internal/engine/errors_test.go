@@ -20,7 +20,7 @@ func poisoned(t testing.TB, disk vfs.FS, match func(faultfs.Op) bool) *Engine {
 	e := mustOpen(t, files, calm())
 	mustCommit(t, e, "a")
 	broken.Store(true)
-	if err := commit(e, dataKey("b"), nil); !errors.Is(err, ErrPoisoned) {
+	if err := tryCommit(e, dataKey("b"), nil); !errors.Is(err, ErrPoisoned) {
 		t.Fatalf("commit on a broken disk gives %v", err)
 	}
 	broken.Store(false)
@@ -37,7 +37,7 @@ func TestPoison_endsAllWritingAndNoReading(t *testing.T) {
 			e := poisoned(t, disk, match)
 			before := image(t, disk)
 			for call, err := range map[string]error{
-				"Commit": commit(e, dataKey("c"), nil),
+				"Commit": tryCommit(e, dataKey("c"), nil),
 				"Flush":  e.Flush(),
 				"Sync":   e.Sync(),
 			} {
@@ -96,7 +96,7 @@ func TestPoison_keepsJobsFromTheManifest(t *testing.T) {
 				}
 				<-held
 				broken.Store(true)
-				if err := commit(e, dataKey("c"), nil); !errors.Is(err, ErrPoisoned) {
+				if err := tryCommit(e, dataKey("c"), nil); !errors.Is(err, ErrPoisoned) {
 					t.Errorf("commit on a broken disk gives %v", err)
 				}
 				broken.Store(false)
@@ -121,14 +121,14 @@ func TestPoison_failsEveryCommitThatWaited(t *testing.T) {
 	broken.Store(true)
 	failed := make(chan error)
 	for i := range commits {
-		go func() { failed <- commit(e, dataKey("%d", i), nil) }()
+		go func() { failed <- tryCommit(e, dataKey("%d", i), nil) }()
 	}
 	for range commits {
 		if err := <-failed; !errors.Is(err, errBroken) {
 			t.Errorf("a commit gives %v", err)
 		}
 	}
-	if err := commit(e, dataKey("later"), nil); !errors.Is(err, ErrPoisoned) {
+	if err := tryCommit(e, dataKey("later"), nil); !errors.Is(err, ErrPoisoned) {
 		t.Errorf("a later commit gives %v", err)
 	}
 	wantWords(t, e)
@@ -156,7 +156,7 @@ func TestPoison_wakesAWriterThatWaitsForRoom(t *testing.T) {
 		mustCommit(t, e, "a")
 	}
 	failed := make(chan error)
-	go func() { failed <- commit(e, dataKey("b"), nil) }()
+	go func() { failed <- tryCommit(e, dataKey("b"), nil) }()
 	close(hold)
 	if err := <-failed; !errors.Is(err, ErrPoisoned) {
 		t.Errorf("the commit gives %v", err)

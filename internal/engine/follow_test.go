@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stoatdb/stoat/internal/commit"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -19,7 +20,7 @@ import (
 // errEnough is what a test ends a follower with.
 var errEnough = errors.New("enough")
 
-func mustFollow(t testing.TB, e *Engine) *Follower {
+func mustFollow(t testing.TB, e *Engine) *commit.Follower {
 	t.Helper()
 	f, err := e.Follow()
 	ok(t, err)
@@ -28,7 +29,7 @@ func mustFollow(t testing.TB, e *Engine) *Follower {
 }
 
 // valuesOf returns the values that a commit puts, joined.
-func valuesOf(t testing.TB, c Commit) string {
+func valuesOf(t testing.TB, c commit.Batch) string {
 	t.Helper()
 	var values []string
 	err := c.Each(func(_ []byte, e keyspace.Entry) error {
@@ -43,9 +44,11 @@ func valuesOf(t testing.TB, c Commit) string {
 
 // wantTold wants a follower to be told these commits, by their values, after the given one, and no
 // other before it has seen the newest.
-func wantTold(t testing.TB, f *Follower, after uint64, want ...string) {
+func wantTold(
+	t testing.TB, e *Engine, f *commit.Follower, after uint64, want ...string,
+) {
 	t.Helper()
-	newest := f.engine.Newest()
+	newest := e.Newest()
 	got, err := toldOf(t, f, after, newest)
 	if !slices.Equal(got, want) || newest > after && err != errEnough {
 		t.Errorf("after %d, the follower is told %q and %v, want %q", after, got, err, want)
@@ -53,18 +56,18 @@ func wantTold(t testing.TB, f *Follower, after uint64, want ...string) {
 }
 
 // toldOf returns what a follower is told of the commits above after up to newest.
-func toldOf(t testing.TB, f *Follower, after, newest uint64) (all []string, err error) {
+func toldOf(t testing.TB, f *commit.Follower, after, newest uint64) (all []string, err error) {
 	t.Helper()
 	if after == newest {
 		return nil, nil
 	}
 	seen := after
-	err = f.Run(t.Context(), after, func(c Commit) error {
-		if seen++; c.Number != seen {
-			t.Errorf("commit %d in the place of %d", c.Number, seen)
+	err = f.Run(t.Context(), after, func(c commit.Batch) error {
+		if seen++; c.Commit != seen {
+			t.Errorf("commit %d in the place of %d", c.Commit, seen)
 		}
 		all = append(all, valuesOf(t, c))
-		if c.Number == newest {
+		if c.Commit == newest {
 			return errEnough
 		}
 		return nil
@@ -91,11 +94,11 @@ func TestFollower_readsSealedAndActiveSegments(t *testing.T) {
 		2: {"c", "d", "e", "f"}, 3: {"d", "e", "f"}, 4: {"e", "f"}, 5: {"f"}, 6: nil,
 	} {
 		if after >= 2 {
-			wantTold(t, f, uint64(after), want...)
+			wantTold(t, e, f, uint64(after), want...)
 			continue
 		}
-		if got, err := toldOf(t, f, uint64(after), 6); len(got) > 0 || !errors.Is(err, ErrLagged) {
-			t.Errorf("after %d, the follower is told %q and %v, want %v", after, got, err, ErrLagged)
+		if got, err := toldOf(t, f, uint64(after), 6); len(got) > 0 || !errors.Is(err, commit.ErrLagged) {
+			t.Errorf("after %d, the follower is told %q and %v, want %v", after, got, err, commit.ErrLagged)
 		}
 	}
 	files, broken := failing(disk.CrashKeepNone(), errBroken, is(faultfs.Create, tableSuffix))
@@ -103,33 +106,9 @@ func TestFollower_readsSealedAndActiveSegments(t *testing.T) {
 	recovered := mustOpen(t, files, calm())
 	f = mustFollow(t, recovered)
 	mustCommit(t, recovered, "g")
-	wantTold(t, f, 3, "d", "e", "f", "g")
+	wantTold(t, recovered, f, 3, "d", "e", "f", "g")
 	full.Store(false)
 	broken.Store(false)
-}
-
-func TestFollower_goesOverFromTheLog(t *testing.T) {
-	e := mustOpen(t, memfs.New(), calm())
-	mustCommit(t, e, "a", "b", "c")
-	f := mustFollow(t, e)
-	next, want := byte('d'), "c"
-	err := f.Run(t.Context(), 2, func(c Commit) error {
-		if got := valuesOf(t, c); got != want {
-			t.Fatalf("told %q, want %q", got, want)
-		}
-		if want == "k" {
-			return errEnough
-		}
-		mustCommit(t, e, string(next)) // while the log is read, and afterwards
-		want, next = string(next), next+1
-		return nil
-	})
-	if err != errEnough {
-		t.Error(err)
-	}
-	if _, kept := e.recent.get(4); !kept {
-		t.Error("what was committed while there was a follower is not kept")
-	}
 }
 
 // put600KB writes so much that the transaction does not wait for its end with the log.
@@ -145,7 +124,8 @@ func put600KB(t testing.TB, w *Writer, word string) {
 
 func TestFollower_isToldOfLargeTransactions(t *testing.T) {
 	e := mustOpen(t, memfs.New(), calm())
-	early := mustFollow(t, e)
+	early, err := e.Follow()
+	ok(t, err)
 	w, err := e.Begin()
 	ok(t, err)
 	put600KB(t, w, "rolled back")
@@ -157,14 +137,9 @@ func TestFollower_isToldOfLargeTransactions(t *testing.T) {
 	mustCommit(t, e, "b")
 	want := strings.Repeat("a"+strings.Repeat("x", 60<<10)+"+", 10)
 	want = want[:len(want)-1]
-	if payload, kept := e.recent.get(1); !kept || len(payload) < len(want) {
-		t.Errorf("%d bytes of the large transaction are kept", len(payload))
-	}
-	wantTold(t, early, 0, want, "b")
-	e.recent.mu.Lock()
-	e.recent.restartLocked(0)
-	e.recent.mu.Unlock()
-	wantTold(t, early, 0, want, "b") // from the log
+	wantTold(t, e, early, 0, want, "b")
+	early.Close()                                  // then nothing is kept
+	wantTold(t, e, mustFollow(t, e), 0, want, "b") // from the log
 }
 
 func TestFollower_stopsAtAGapInTheLog(t *testing.T) {
@@ -173,7 +148,7 @@ func TestFollower_stopsAtAGapInTheLog(t *testing.T) {
 	o.ValueThreshold, o.Compression = 64, CompressionNone // the segment before the gap stays
 	e := mustOpen(t, memfs.New(), o)
 	long := strings.Repeat("a", 500)
-	ok(t, commit(e, dataKey("long"), []byte(long)))
+	ok(t, tryCommit(e, dataKey("long"), []byte(long)))
 	ok(t, e.Flush())
 	w, err := e.Begin()
 	ok(t, err)
@@ -184,52 +159,12 @@ func TestFollower_stopsAtAGapInTheLog(t *testing.T) {
 	mustCommit(t, e, "b")
 	f := mustFollow(t, e)
 	if got, err := toldOf(t, f, 0, 3); !slices.Equal(got, []string{long}) ||
-		!errors.Is(err, ErrLagged) {
-		t.Errorf("the follower is told %q and %v, want one commit and %v", got, err, ErrLagged)
+		!errors.Is(err, commit.ErrLagged) {
+		t.Errorf("the follower is told %q and %v, want one commit and %v", got, err, commit.ErrLagged)
 	}
-	wantTold(t, f, 2, "b")
+	wantTold(t, e, f, 2, "b")
 }
 
-func TestFollower_thatIsSlowDelaysNobody(t *testing.T) {
-	for _, volatile := range []bool{false, true} {
-		t.Run(fmt.Sprint("volatile ", volatile), func(t *testing.T) {
-			o := calm()
-			o.MemoryLimit, o.Volatile = 64<<10, volatile
-			e := mustOpen(t, memfs.New(), o)
-			f := mustFollow(t, e)
-			mustCommit(t, e, "first")
-			stuck := make(chan struct{})
-			told := make(chan error)
-			count, newest := 0, uint64(301)
-			go func() {
-				told <- f.Run(t.Context(), 0, func(c Commit) error {
-					if count++; c.Number == newest {
-						return errEnough
-					}
-					<-stuck
-					return nil
-				})
-			}()
-			for i := range 300 {
-				mustCommit(t, e, fmt.Sprint("word ", i))
-				if kept := heldBytes(&e.recent); kept > o.MemoryLimit/recentShare {
-					t.Fatalf("%d bytes are kept, the limit is %d", kept, o.MemoryLimit/recentShare)
-				}
-			}
-			close(stuck)
-			err := <-told
-			if !volatile && (err != errEnough || count != 301) {
-				t.Errorf("%d commits were told, then %v", count, err)
-			}
-			if volatile && !errors.Is(err, ErrLagged) {
-				t.Errorf("without a log, the follower ends with %v", err)
-			}
-		})
-	}
-}
-
-// heldBytes counts the memory that it holds.
-// TestRecent_keepsNothingAfterTheLastHasLeft has the last follower leave while a commit is kept.
 // TestFollower_isWokenWithManyOthers commits while many followers wait, of which some give up.
 func TestFollower_isWokenWithManyOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -248,7 +183,7 @@ func TestFollower_isWokenWithManyOthers(t *testing.T) {
 			}
 			all.Go(func() {
 				defer f.Close()
-				err := f.Run(ctx, 0, func(Commit) error { told.Add(1); return nil })
+				err := f.Run(ctx, 0, func(commit.Batch) error { told.Add(1); return nil })
 				if want := []error{ErrClosed, context.Canceled}[i%2]; !errors.Is(err, want) {
 					t.Errorf("error %v, want %v", err, want)
 				}
@@ -273,23 +208,6 @@ func TestFollower_isWokenWithManyOthers(t *testing.T) {
 	})
 }
 
-// TestRecent_costsNothingWithoutFollowers counts what a commit allocates for nobody.
-func TestFollower_reachesOnlyWhatWasCommitted(t *testing.T) {
-	e := mustOpen(t, memfs.New(), calm())
-	mustCommit(t, e, "a")
-	f := mustFollow(t, e)
-	ok(t, f.Reach(t.Context(), 0))
-	ok(t, f.Reach(t.Context(), 1))
-	if err := f.Reach(t.Context(), 2); err == nil {
-		t.Error("a commit is reached that nobody has made")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := f.Run(ctx, 1, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want %v", err, context.Canceled)
-	}
-}
-
 func TestFollower_missesNothingBesideManyWriters(t *testing.T) {
 	for _, unsynced := range []bool{false, true} {
 		t.Run(fmt.Sprint("unsynced ", unsynced), func(t *testing.T) {
@@ -312,7 +230,7 @@ func TestFollower_missesNothingBesideManyWriters(t *testing.T) {
 				words := want[i*each:]
 				all.Go(func() {
 					for _, word := range words {
-						if err := commit(e, dataKey("%s", word), []byte(word)); err != nil {
+						if err := tryCommit(e, dataKey("%s", word), []byte(word)); err != nil {
 							t.Error(err)
 						}
 					}
@@ -330,53 +248,4 @@ func TestFollower_missesNothingBesideManyWriters(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestFollower_isNotToldOfWhatIsNotDurable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var slow atomic.Bool
-		syncing, done := make(chan struct{}), make(chan struct{})
-		e, err := Open(faultfs.New(memfs.New(), func(op faultfs.Op) error {
-			if slow.Load() && is(faultfs.Sync, ".log")(op) {
-				syncing <- struct{}{}
-				<-done
-			}
-			return nil
-		}), "db", calm())
-		ok(t, err)
-		mustCommit(t, e, "a")
-		slow.Store(true)
-		var all sync.WaitGroup
-		all.Go(func() {
-			if err := commit(e, dataKey("b"), []byte("b")); err != nil {
-				t.Error(err)
-			}
-		})
-		<-syncing // the log has both
-		f, err := e.Follow()
-		ok(t, err)
-		var told []string
-		all.Go(func() {
-			err := f.Run(t.Context(), 0, func(c Commit) error {
-				told = append(told, valuesOf(t, c))
-				return nil
-			})
-			if !errors.Is(err, ErrClosed) {
-				t.Errorf("error %v, want %v", err, ErrClosed)
-			}
-		})
-		synctest.Wait()
-		if !slices.Equal(told, []string{"a"}) {
-			t.Errorf("told %q before the sync, want a", told)
-		}
-		slow.Store(false)
-		close(done)
-		synctest.Wait()
-		ok(t, e.Close())
-		all.Wait()
-		if !slices.Equal(told, []string{"a", "b"}) {
-			t.Errorf("told %q, want a and b", told)
-		}
-		f.Close()
-	})
 }

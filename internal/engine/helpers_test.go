@@ -35,7 +35,7 @@ func ok(t testing.TB, err error) {
 func mustCommit(t testing.TB, e *Engine, words ...string) {
 	t.Helper()
 	for _, word := range words {
-		ok(t, commit(e, dataKey("%s", word), []byte(word)))
+		ok(t, tryCommit(e, dataKey("%s", word), []byte(word)))
 	}
 }
 

@@ -168,7 +168,7 @@ func TestInstall_thatFailsHalfwayPoisons(t *testing.T) {
 				t.Errorf("Flush gives %v", err)
 			}
 			broken.Store(false)
-			if err := commit(e, dataKey("b"), nil); !errors.Is(err, ErrPoisoned) {
+			if err := tryCommit(e, dataKey("b"), nil); !errors.Is(err, ErrPoisoned) {
 				t.Errorf("a commit gives %v", err)
 			}
 			wantWords(t, e, "a")

@@ -41,7 +41,7 @@ func TestOpen_readOnlyChangesNothing(t *testing.T) {
 	e := mustOpen(t, untouched(t, disk), reading())
 	wantWords(t, e, allWords...)
 	for call, err := range map[string]error{
-		"Begin": commit(e, dataKey("b"), nil),
+		"Begin": tryCommit(e, dataKey("b"), nil),
 		"Flush": e.Flush(),
 	} {
 		if !errors.Is(err, ErrReadOnly) {
@@ -220,7 +220,7 @@ func TestOpen_readOnlyBesideABusyWriter(t *testing.T) {
 	done.Go(func() {
 		value := make([]byte, 1000)
 		for i := 0; !stop.Load(); i++ {
-			if err := commit(writer, dataKey("%x-%d", i%16, i), value); err != nil {
+			if err := tryCommit(writer, dataKey("%x-%d", i%16, i), value); err != nil {
 				t.Error(err)
 			}
 			acknowledged.Store(int64(i + 1))

@@ -112,7 +112,7 @@ func (e *Engine) load(found files) error {
 // publishRecovered makes the first state.
 func (e *Engine) publishRecovered(version *manifest.Version, full []sealed) {
 	s := &superversion.Superversion{
-		Levels: superversion.NewLevels(version, nil, e.opener()), Commit: e.committed.Load(),
+		Levels: superversion.NewLevels(version, nil, e.opener()), Commit: e.commits.Newest(),
 	}
 	for _, f := range full {
 		s.Sealed = append([]memtable.Root{f.root}, s.Sealed...)
@@ -250,8 +250,7 @@ func (e *Engine) replay(state *manifest.State, logs []uint64) (*manifest.Version
 			below.Sealed = slices.Insert(below.Sealed, 0, root)
 		}
 	}
-	e.committed.Store(last)
-	e.pipeline.written, e.pipeline.synced = last, last
+	e.commits.Skip(last)
 	return version, full, nil
 }
 

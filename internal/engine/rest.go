@@ -19,7 +19,7 @@ func (e *Engine) restLater() {
 	if e.resting.Load() || !e.resting.CompareAndSwap(false, true) {
 		return
 	}
-	e.watch(e.committed.Load(), 0)
+	e.watch(e.commits.Newest(), 0)
 }
 
 // watch looks again after a while whether there were commits since the given one. It has done so
@@ -29,7 +29,7 @@ func (e *Engine) watch(seen uint64, times int) {
 		if e.writable() != nil {
 			return
 		}
-		newest, times := e.committed.Load(), times+1
+		newest, times := e.commits.Newest(), times+1
 		wanted, later := e.wantsRest(newest == seen, times >= restWaits)
 		switch {
 		case wanted && e.restNow():
@@ -46,7 +46,7 @@ func (e *Engine) watch(seen uint64, times int) {
 			return
 		}
 		e.resting.Store(false)
-		if e.committed.Load() != newest {
+		if e.commits.Newest() != newest {
 			e.restLater() // a commit has come in between, and relied on this timer
 		}
 	}))

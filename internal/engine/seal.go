@@ -64,7 +64,7 @@ func (e *Engine) awaitFlushLocked(ctx context.Context) error {
 func (e *Engine) seal() error {
 	e.turn.Lock()
 	defer e.turn.Unlock()
-	if err := e.drain(); err != nil {
+	if err := e.commits.Sync(); err != nil {
 		return err
 	}
 	logBytes := e.closeLog()
@@ -73,7 +73,7 @@ func (e *Engine) seal() error {
 	}
 	full := sealed{
 		root: e.turn.newest, bytes: e.turn.mem.Bytes(), log: e.turn.logNumber, logBytes: logBytes,
-		lastCommit: e.committed.Load(),
+		lastCommit: e.commits.Newest(),
 	}
 	e.turn.mem, e.turn.newest, e.turn.logNumber = newMemtable(), memtable.Root{}, 0
 	e.activeBytes.Store(0)
@@ -99,12 +99,7 @@ func (e *Engine) addSealedLocked(full sealed) {
 // durable as it will be, and returns how much of it is. One without a commit goes. The caller holds
 // e.turn.
 func (e *Engine) closeLog() (size int64) {
-	p := &e.pipeline
-	p.mu.Lock()
-	p.await()
-	log := p.log
-	p.log = nil
-	p.mu.Unlock()
+	log := e.commits.End()
 	if log == nil {
 		return 0
 	}
@@ -127,10 +122,7 @@ func (e *Engine) closeLog() (size int64) {
 func (e *Engine) logBytes() int64 {
 	e.turn.Lock()
 	defer e.turn.Unlock()
-	if e.pipeline.log == nil {
-		return 0
-	}
-	return e.pipeline.log.Size()
+	return e.commits.Size()
 }
 
 // takesMemory notes how much the memtable takes that is not sealed, with the transaction that is

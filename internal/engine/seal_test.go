@@ -38,7 +38,7 @@ func TestSeal_keepsWhatIsNewerAboveWhatIsOlder(t *testing.T) {
 	disk := memfs.NewCrashable()
 	e := mustOpen(t, unflushed(disk), tiny())
 	for i := range maxSealed {
-		ok(t, commit(e, dataKey("key"), fmt.Append(nil, i)))
+		ok(t, tryCommit(e, dataKey("key"), fmt.Append(nil, i)))
 	}
 	mustCommit(t, e, "other")
 	newest := fmt.Sprint(maxSealed - 1)
@@ -74,7 +74,7 @@ func TestBegin_tellsWhyThereIsNoRoom(t *testing.T) {
 	broken.Store(true)
 	var err error
 	for n := 0; err == nil; n++ {
-		if err = commit(e, dataKey("%d", n), []byte("x")); n > maxSealed+1 {
+		if err = tryCommit(e, dataKey("%d", n), []byte("x")); n > maxSealed+1 {
 			t.Fatalf("%d memtables are sealed, at most %d are to be", n, maxSealed)
 		}
 	}
@@ -100,7 +100,7 @@ func TestMemtables_takeNoMoreThanHalfOfTheLimitBeforeTheirFlush(t *testing.T) {
 		if most > limit/2+chunks {
 			t.Fatalf("memtables take %d bytes of %d", most, limit)
 		}
-		err = commit(e, dataKey("%d", n), make([]byte, commitBytes))
+		err = tryCommit(e, dataKey("%d", n), make([]byte, commitBytes))
 	}
 	if most < limit/2-chunks {
 		t.Errorf("a commit fails when memtables take %d bytes of %d: %v", most, limit, err)

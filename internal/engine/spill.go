@@ -63,7 +63,6 @@ func (w *Writer) toTables() error {
 	}
 	w.edit, w.room, w.pending = memtable.New(0).BeginOver(w), w.engine.options.Tuning.SpillBytes, 0
 	w.countParts()
-	w.taken = nil
 	w.base = &superversion.Superversion{Sealed: []memtable.Root{root}, Levels: w.spill.levels}
 	return nil
 }
@@ -317,12 +316,12 @@ func (w *Writer) adopt() error {
 	if err := e.writable(); err != nil {
 		return err
 	}
-	if err := e.drain(); err != nil {
+	if err := e.commits.Sync(); err != nil {
 		return err
 	}
 	version := e.state.Load().Levels.Version
 	edit := w.spill.edit(version.DropEpoch)
-	edit.LastCommit = e.committed.Load() + 1
+	edit.LastCommit = e.commits.Newest() + 1
 	if e.turn.logNumber > 0 {
 		edit.LogNumber = e.turn.logNumber + 1
 	}
@@ -333,11 +332,9 @@ func (w *Writer) adopt() error {
 		w.spill.forget() // install has removed the files
 		return err
 	}
-	e.recent.add(edit.LastCommit, nil)
 	e.turn.mem, e.turn.newest = newMemtable(), memtable.Root{}
 	e.closeLog()
-	e.pipeline.skip(edit.LastCommit) // first, or a Sync would look for it in a log that is not there
-	e.committed.Store(edit.LastCommit)
+	e.commits.Skip(edit.LastCommit)
 	e.takesMemory(0)
 	return nil
 }

@@ -80,7 +80,7 @@ func (e *Engine) establish() error {
 	if err := e.writable(); err != nil { // Close may have come first
 		return err
 	}
-	if e.pipeline.log == nil && !e.options.Volatile {
+	if !e.commits.Started() {
 		if err := e.startLog(); err != nil {
 			return err
 		}
@@ -99,9 +99,7 @@ func (e *Engine) establish() error {
 	e.mu.Lock()
 	e.publishLocked(func(next *superversion.Superversion) { next.Levels = levels })
 	e.mu.Unlock()
-	if log := e.pipeline.log; log != nil {
-		log.Named()
-	}
+	e.commits.Named()
 	e.writer.standing = durable
 	return nil
 }

@@ -11,16 +11,15 @@ import (
 
 // counters holds what the engine has done since it was opened, and how it stands.
 type counters struct {
-	syncs, flushes, compactions atomic.Uint64
-	committedBytes              atomic.Uint64 // bytes of the keys and values of commits
-	logged                      atomic.Uint64 // bytes of the frames given to the log
-	flushed, compactedBytes     atomic.Uint64 // bytes written to tables and value files
-	backups                     backup.Meter
-	checked                     atomic.Uint64 // bytes of files verified by Check
-	delayed                     atomic.Int64  // nanoseconds that commits were held back
-	activeBytes                 atomic.Int64  // memory of the active memtable; set under Engine.turn
-	sealedBytes                 atomic.Int64  // memory of the sealed memtables; set under Engine.mu
-	paceNanos                   atomic.Int64  // how long commits are held back, per byte; likewise
+	flushes, compactions    atomic.Uint64
+	committedBytes          atomic.Uint64 // bytes of the keys and values of commits
+	flushed, compactedBytes atomic.Uint64 // bytes written to tables and value files
+	backups                 backup.Meter
+	checked                 atomic.Uint64 // bytes of files verified by Check
+	delayed                 atomic.Int64  // nanoseconds that commits were held back
+	activeBytes             atomic.Int64  // memory of the active memtable; set under Engine.turn
+	sealedBytes             atomic.Int64  // memory of the sealed memtables; set under Engine.mu
+	paceNanos               atomic.Int64  // how long commits are held back, per byte; likewise
 }
 
 // Stats describes an engine at one moment.
@@ -66,12 +65,12 @@ type Stats struct {
 func (e *Engine) Stats() Stats {
 	state := e.state.Load()
 	s := Stats{
-		Commits:         e.committed.Load(),
-		Syncs:           e.syncs.Load(),
+		Commits:         e.commits.Newest(),
+		Syncs:           e.commits.Syncs.Load(),
 		Flushes:         e.flushes.Load(),
 		Merges:          e.compactions.Load(),
 		CommittedBytes:  e.committedBytes.Load(),
-		LogBytes:        e.logged.Load(),
+		LogBytes:        e.commits.Bytes.Load(),
 		FlushedBytes:    e.flushed.Load(),
 		MergedBytes:     e.compactedBytes.Load(),
 		CheckedBytes:    e.checked.Load(),

@@ -28,7 +28,7 @@ func TestStats_countWhatFlushesAndMergesWrite(t *testing.T) {
 	o.ValueThreshold = 1000
 	e := mustOpen(t, memfs.New(), o)
 	mustCommit(t, e, "c", "a")
-	ok(t, commit(e, dataKey("b"), largeValue()))
+	ok(t, tryCommit(e, dataKey("b"), largeValue()))
 	ok(t, e.Flush())
 	s := e.Stats()
 	if s.FlushedBytes != s.TableBytes || s.MergedBytes != 0 || s.PendingBytes == 0 {
@@ -57,10 +57,10 @@ func TestStats_countFramesAndWhatIsStored(t *testing.T) {
 	e := mustOpen(t, memfs.New(), calm())
 	mustCommit(t, e, "a")
 	start := e.Stats()
-	size := e.pipeline.log.Size()
+	size := e.commits.Size()
 	mustCommit(t, e, "hello", "world")
 	s := e.Stats()
-	if got, want := s.LogBytes-start.LogBytes, uint64(e.pipeline.log.Size()-size); got != want {
+	if got, want := s.LogBytes-start.LogBytes, uint64(e.commits.Size()-size); got != want {
 		t.Errorf("%d bytes of log, want %d", got, want)
 	}
 	want := uint64(2 * (len(dataKey("hello")) + len("hello")))
@@ -161,7 +161,7 @@ func TestStats_addUpHowLongCommitsAreHeldBack(t *testing.T) {
 func TestStats_takeTheLargestRunForLive(t *testing.T) {
 	e := mustOpen(t, memfs.New(), calm())
 	for i := range 300 {
-		ok(t, commit(e, dataKey("%03d", i), fmt.Appendf(nil, "value %d", i*i)))
+		ok(t, tryCommit(e, dataKey("%03d", i), fmt.Appendf(nil, "value %d", i*i)))
 	}
 	ok(t, e.Flush())
 	s := e.Stats()

@@ -19,14 +19,13 @@ type Writer struct {
 	begun  uint64                     // the newest commit in base and the memtable
 	edit   *memtable.Edit
 
-	pending  int      // at least the log's bytes since frames were taken last
-	waiting  int      // those of them since the log was last asked to take them
-	counted  bool     // its memory counts as that of the memtable
-	streamed bool     // some frames are in the log's queue, or written
-	taken    [][]byte // the payloads of those
-	room     int64    // it may write so many bytes more, at least, before they go to tables
-	bytes    uint64   // the bytes of the keys and values written since Begin
-	spill    *spill   // what has left memory; nil while that is nothing
+	pending  int    // at least the log's bytes since frames were taken last
+	waiting  int    // those of them since the log was last asked to take them
+	counted  bool   // its memory counts as that of the memtable
+	streamed bool   // some frames are in the log's queue, or written
+	room     int64  // it may write so many bytes more, at least, before they go to tables
+	bytes    uint64 // the bytes of the keys and values written since Begin
+	spill    *spill // what has left memory; nil while that is nothing
 }
 
 const (
@@ -57,7 +56,7 @@ func (e *Engine) BeginContext(ctx context.Context) (*Writer, error) {
 	}
 	sizes := &e.options.Tuning
 	w := &Writer{
-		engine: e, base: e.state.Load(), begun: e.committed.Load(),
+		engine: e, base: e.state.Load(), begun: e.commits.Newest(),
 		room: max(sizes.SpillBytes, sizes.UnspilledBytes-e.turn.mem.Bytes()-e.sealedBytes.Load()),
 	}
 	w.edit = e.turn.mem.BeginOver(w)
@@ -185,10 +184,7 @@ func (w *Writer) stream() {
 		return
 	}
 	if e.reserve(int64(w.pending)) == nil {
-		end := e.pipeline.log.Size()
-		w.taken = append(w.taken, w.edit.Pending()...)
-		e.stream(w.edit.TakeFrames(end), e.committed.Load()+1)
-		e.logged.Add(uint64(e.pipeline.log.Size() - end))
+		e.commits.Stream(w.edit)
 		w.streamed, w.pending = true, 0
 	}
 }
@@ -204,9 +200,9 @@ func (w *Writer) Snapshot() *superversion.Superversion {
 // Rollback ends the transaction and undoes all its writes. It returns when what the transaction has
 // read is as visible and durable as a commit, if it can be: the caller may tell others about it.
 func (w *Writer) Rollback() {
-	read := w.engine.committed.Load()
+	read := w.engine.commits.Newest()
 	w.undo()
-	_ = w.engine.acknowledge(read) // a failure shows in the next commit
+	_ = w.engine.commits.Wait(read) // a failure shows in the next commit
 }
 
 // undo ends the transaction without its writes.
@@ -214,11 +210,11 @@ func (w *Writer) undo() {
 	switch {
 	case w.spill != nil:
 		if w.streamed {
-			w.engine.abandon()
+			w.engine.commits.Rollback()
 		}
 		w.spill.discard()
 	case w.streamed:
-		w.engine.abandon()
+		w.engine.commits.Rollback()
 		w.engine.turn.Lock() // Close may be flushing the memtable
 		w.edit.Rollback()
 		w.engine.turn.Unlock()
@@ -242,9 +238,9 @@ func (w *Writer) Commit() error {
 		return w.commitTables()
 	}
 	if w.edit.Empty() {
-		read := e.committed.Load()
+		read := e.commits.Newest()
 		w.undo()
-		return e.acknowledge(read)
+		return e.commits.Wait(read)
 	}
 	commit, size, err := w.append()
 	if err != nil {
@@ -253,16 +249,7 @@ func (w *Writer) Commit() error {
 	}
 	e.writer.unlock()
 	e.pace(size)
-	return e.acknowledge(commit)
-}
-
-// acknowledge returns when commit is visible and as durable as the options want. A transaction
-// builds on commits that are not yet so, and what it has read of them must not be told before.
-func (e *Engine) acknowledge(commit uint64) error {
-	if e.options.Volatile {
-		return nil
-	}
-	return e.wait(commit, !e.options.NoSync)
+	return e.commits.Wait(commit)
 }
 
 // append puts the transaction's writes into the log's queue and makes its tree the newest.
@@ -274,21 +261,7 @@ func (w *Writer) append() (commit uint64, size int64, err error) {
 	if err := e.reserve(size); err != nil {
 		return 0, 0, err
 	}
-	commit = e.committed.Load() + 1
-	if e.recent.followed() {
-		e.recent.add(commit, append(w.taken, w.edit.Pending()...))
-	}
-	if e.options.Volatile {
-		e.turn.newest = w.edit.Commit()
-		e.publishRoot(e.turn.newest, commit)
-	} else {
-		end := e.pipeline.log.Size()
-		frames := w.edit.TakeFrames(end)
-		e.turn.newest = w.edit.Commit()
-		e.pipeline.append(frames, commit, e.turn.newest)
-		e.logged.Add(uint64(e.pipeline.log.Size() - end))
-	}
-	e.committed.Store(commit) // not before it is in the queue, where Sync expects it
+	commit, e.turn.newest = e.commits.Append(w.edit)
 	e.committedBytes.Add(w.bytes)
 	e.takesMemory(e.turn.mem.Bytes())
 	e.restLater()
@@ -298,11 +271,10 @@ func (w *Writer) append() (commit uint64, size int64, err error) {
 // reserve makes sure that the log exists and has room, so that a full disk fails a commit before
 // anything of it is written. The caller holds e.turn.
 func (e *Engine) reserve(size int64) error {
-	if err := e.writable(); err != nil || e.options.Volatile {
+	if err := e.writable(); err != nil {
 		return err
 	}
-	p := &e.pipeline
-	if p.log == nil {
+	if !e.commits.Started() {
 		if err := e.leaveBackup(); err != nil {
 			return err
 		}
@@ -310,11 +282,7 @@ func (e *Engine) reserve(size int64) error {
 			return err
 		}
 	}
-	err := p.log.Reserve(size)
-	if p.log.Err() != nil {
-		return e.poison(err)
-	}
-	return err
+	return e.commits.Reserve(size)
 }
 
 // startLog makes the log segment of the active memtable. The caller holds e.turn.
@@ -324,10 +292,7 @@ func (e *Engine) startLog() error {
 	if err != nil {
 		return err
 	}
-	p := &e.pipeline
-	p.mu.Lock()
-	p.log = log
-	p.mu.Unlock()
+	e.commits.Start(log)
 	e.turn.logNumber = number
 	return nil
 }

@@ -166,14 +166,14 @@ func TestCommit_onAFullDiskFailsUntilThereIsSpace(t *testing.T) {
 	e := mustOpen(t, faultfs.New(disk, quota.Hook), calm())
 	mustCommit(t, e, "first")
 	for range 3 {
-		err := commit(e, dataKey("large"), make([]byte, 128<<10))
+		err := tryCommit(e, dataKey("large"), make([]byte, 128<<10))
 		wantNoSpace(t, err)
 		wantWords(t, e, "first")
 	}
 	mustCommit(t, e, "small")
 	quota.Add(16 << 20)
 	large := string(make([]byte, 128<<10))
-	ok(t, commit(e, dataKey("large"), []byte(large)))
+	ok(t, tryCommit(e, dataKey("large"), []byte(large)))
 	for _, dead := range []*memfs.FS{disk.CrashKeepAll(), disk.CrashKeepNone()} {
 		wantWords(t, mustOpen(t, dead, calm()), "first", large, "small")
 	}
@@ -184,7 +184,7 @@ func TestCommit_withNoSpaceForALogFailsUntilThereIs(t *testing.T) {
 	disk := memfs.NewCrashable()
 	e := mustOpen(t, faultfs.New(disk, quota.Hook), calm())
 	quota.Add(-1 << 30)
-	wantNoSpace(t, commit(e, dataKey("a"), nil))
+	wantNoSpace(t, tryCommit(e, dataKey("a"), nil))
 	if logs := named(t, disk, ".log"); len(logs) > 0 {
 		t.Errorf("%v are left of a commit that failed", logs)
 	}

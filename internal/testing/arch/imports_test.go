@@ -63,7 +63,9 @@ const policy = `
 	                       internal/superversion
 	internal/tools/backup:       internal/checksum, internal/vfs, internal/corrupt, internal/wal,
 	                       internal/manifest, internal/valuelog, internal/run
-	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/batch,
+	internal/commit:       internal/keyspace, internal/vfs, internal/batch, internal/memtable,
+	                       internal/wal
+	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/commit,
 	                       internal/memtable,
 	                       internal/wal, internal/manifest, internal/valuelog, internal/block,
 	                       internal/table,
@@ -76,6 +78,7 @@ const policy = `
 	                       internal/block, internal/table, internal/run
 
 	.:                     internal/keyspace, internal/corrupt, internal/vfs, internal/vfs/memfs,
+	                       internal/commit,
 	                       internal/superversion, internal/engine, internal/tools/salvage
 	tuple:                 .
 	internal/layout:       internal/corrupt

@@ -1,4 +1,4 @@
-package engine
+package commit
 
 import (
 	"runtime"
@@ -8,6 +8,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
+// heldBytes returns the memory that the copies take.
 func heldBytes(f *recent) (n int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -18,27 +19,24 @@ func heldBytes(f *recent) (n int64) {
 }
 
 func TestRecent_keepsNothingForNobody(t *testing.T) {
-	e := mustOpen(t, memfs.New(), calm())
-	mustCommit(t, e, "a")
-	f, err := e.Follow()
-	ok(t, err)
-	g, err := e.Follow()
-	ok(t, err)
-	if mustCommit(t, e, "b"); heldBytes(&e.recent) == 0 {
+	d := newDatabase(t, memfs.New(), durable)
+	d.commit(t, "a")
+	f, g := d.Follow(Log{}), d.Follow(Log{})
+	if d.commit(t, "b"); heldBytes(&d.recent) == 0 {
 		t.Error("nothing is kept for two followers")
 	}
-	if f.Close(); heldBytes(&e.recent) == 0 {
+	if f.Close(); heldBytes(&d.recent) == 0 {
 		t.Error("nothing is kept for one follower")
 	}
 	g.Close()
-	if mustCommit(t, e, "c"); heldBytes(&e.recent) > 0 {
+	if d.commit(t, "c"); heldBytes(&d.recent) > 0 {
 		t.Error("commits are kept for nobody")
 	}
 }
 
 func TestRecent_keepsNothingAfterTheLastHasLeft(t *testing.T) {
 	f := &recent{limit: 1000}
-	f.join()
+	f.followers.Add(1)
 	f.mu.Lock()
 	var adding sync.WaitGroup
 	adding.Go(func() { f.add(1, [][]byte{[]byte("a")}) })
@@ -62,7 +60,7 @@ func TestRecent_costsNothingWithoutFollowers(t *testing.T) {
 
 func TestRecent_doesWithoutWhatIsTooLarge(t *testing.T) {
 	f := &recent{limit: 1000}
-	f.join()
+	f.followers.Add(1)
 	f.add(1, [][]byte{[]byte("ab"), []byte("c")})
 	f.add(2, [][]byte{make([]byte, 2000)})
 	f.add(3, [][]byte{[]byte("d")})

@@ -1,0 +1,331 @@
+// Package commit takes transactions from the memtable to "durable and visible", and shows commits
+// to followers in their order.
+//
+// A [Pipeline] is the way of a commit: append its frames to the log, sync the log, publish the tree
+// that the commit makes. To share syncs, a waiting committer that finds none in progress leads: it
+// writes and syncs all that was appended so far, publishes the newest tree that this covers, and
+// wakes the rest. Meanwhile others append for the next leader. Trees are published in commit order,
+// and with syncs on never before they are durable (Invariant I1).
+//
+// A [Follower] gets the newest commits from copies that the pipeline keeps while anybody follows,
+// and older ones from the log segments in the folder, without a lock. A slow follower delays no
+// commit; if it falls behind what is kept and logged, it ends with [ErrLagged].
+//
+// The package starts no goroutine, opens no segment for writing and knows no policy: its [Config]
+// says how to publish, how to fail and who runs what is to run in the background.
+//
+// Its two mutexes, that of the pipeline and that of the copies, are never held together.
+package commit
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stoatdb/stoat/internal/memtable"
+	"github.com/stoatdb/stoat/internal/wal"
+)
+
+// Config is what a pipeline needs from the database that it serves.
+type Config struct {
+	Volatile  bool      // there is no log: a commit is visible as soon as it is appended
+	Reach     wal.Reach // how far a commit must get before it is visible: Written or Durable
+	KeptBytes int64     // how much of the newest commits is kept while anybody follows
+
+	// Publish makes root, the tree with all commits up to the given one, what readers see. It is
+	// called in commit order, with the pipeline's mutex held, so it must not call back.
+	Publish func(commit uint64, root memtable.Root)
+	// Owned returns an error if the files that were synced are not the database's any more.
+	Owned func() error
+	// Poison ends all writing because of cause, and returns the error for those who wait.
+	Poison func(cause error) error
+	// Poisoned returns why all writing has ended, or nil. It is called with the mutex held.
+	Poisoned func() error
+	// Spawn runs fn in the background. It is called with the mutex held.
+	Spawn func(fn func())
+}
+
+// Pipeline takes commits from "appended to the log" to "durable and visible".
+//
+// The appender calls Start, Size, Named, Reserve, Stream, Append, Rollback, Skip and Follow, one at
+// a time. All other methods are safe for concurrent use.
+//
+// A large transaction is streamed: it hands over frames before it ends, which are written but not
+// synced, so that the disk works while the transaction goes on. That saves a seventh of the time of
+// 2 MB.
+type Pipeline struct {
+	config Config
+	Syncs  atomic.Uint64 // counts writes of the log; commits share them
+	Bytes  atomic.Uint64 // counts bytes of frames given to the log
+
+	streamed [][]byte      // payloads that the appender's transaction has streamed
+	newest   atomic.Uint64 // the newest appended commit
+	visible  atomic.Uint64 // the newest published commit
+	recent   recent
+
+	mu      sync.Mutex
+	changed sync.Cond    // something below has changed
+	log     *wal.Segment // of the active memtable; nil until its first commit; set by the appender
+	queue   []appended   // not yet published, in commit order
+	written uint64       // the newest commit that the operating system has
+	synced  uint64       // the newest commit that is durable
+	leading bool         // a leader writes or syncs
+	err     error        // why nothing more will be written
+}
+
+// appended is a commit in the log's queue and the tree that it makes.
+type appended struct {
+	commit uint64
+	root   memtable.Root
+}
+
+// New returns a pipeline without a log, for a database without commits.
+func New(config Config) *Pipeline {
+	p := &Pipeline{config: config}
+	p.changed.L = &p.mu
+	p.recent.limit = config.KeptBytes
+	return p
+}
+
+// Newest returns the newest commit that was appended. It may not be visible yet.
+func (p *Pipeline) Newest() uint64 { return p.newest.Load() }
+
+// Start sets the log segment for the commits that follow.
+func (p *Pipeline) Start(log *wal.Segment) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.log = log
+}
+
+// Started reports whether there is a log segment, or needs to be none.
+func (p *Pipeline) Started() bool { return p.config.Volatile || p.log != nil }
+
+// Size returns the size of the log segment with all that was appended, 0 if there is none.
+func (p *Pipeline) Size() int64 {
+	if p.log == nil {
+		return 0
+	}
+	return p.log.Size()
+}
+
+// Named records that the log's file name, if there is a log, has become durable.
+func (p *Pipeline) Named() {
+	if p.log != nil {
+		p.log.Named()
+	}
+}
+
+// Reserve makes room for frames of size bytes in the log, which must have been started, so that a
+// full disk fails a commit before anything of it is written.
+func (p *Pipeline) Reserve(size int64) error {
+	if p.config.Volatile {
+		return nil
+	}
+	err := p.log.Reserve(size)
+	if failed := p.log.Err(); failed != nil {
+		return p.config.Poison(failed)
+	}
+	return err
+}
+
+// Stream takes over what edit has written since the last Stream, and has it written to the log in
+// the background, so that little is left to do at the commit. The log has room for it.
+func (p *Pipeline) Stream(edit *memtable.Edit) {
+	if p.config.Volatile {
+		return
+	}
+	p.streamed = append(p.streamed, edit.Pending()...)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.takeLocked(edit, p.newest.Load()+1, false)
+	if p.leading || p.err != nil {
+		return // the current leader may take the frames along; if not, the next one does
+	}
+	p.leading = true
+	p.config.Spawn(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.leadLocked(min(p.config.Reach, wal.Started))
+	})
+}
+
+// Append makes edit the newest commit, and returns its number and its tree. It becomes visible when
+// [Pipeline.Wait] returns. The log has room for it.
+func (p *Pipeline) Append(edit *memtable.Edit) (commit uint64, root memtable.Root) {
+	commit = p.newest.Load() + 1
+	if p.recent.isFollowed() {
+		p.recent.add(commit, append(p.streamed, edit.Pending()...))
+	}
+	p.streamed = nil
+	if p.config.Volatile {
+		root = edit.Commit()
+		p.publish(commit, root)
+	} else {
+		p.mu.Lock()
+		p.takeLocked(edit, commit, true)
+		root = edit.Commit()
+		p.queue = append(p.queue, appended{commit, root})
+		p.mu.Unlock()
+	}
+	p.newest.Store(commit) // not before it is in the queue, where Sync looks for it
+	return commit, root
+}
+
+// takeLocked moves the frames of edit to the log's queue; last says that no more will follow.
+func (p *Pipeline) takeLocked(edit *memtable.Edit, commit uint64, last bool) {
+	start := p.log.Size()
+	p.log.Append(edit.TakeFrames(start), commit, last)
+	p.Bytes.Add(uint64(p.log.Size() - start))
+}
+
+// Rollback returns when no frame that the appender's transaction has streamed is needed any more.
+func (p *Pipeline) Rollback() {
+	p.streamed = nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waitLeaderLocked()
+	if p.log != nil {
+		p.leadLocked(p.config.Reach) // a failure shows in the next commit
+		p.log.Abort()
+	}
+}
+
+// Skip records that commit, the newest, is durable and visible without the log. Nothing is queued.
+func (p *Pipeline) Skip(commit uint64) {
+	p.streamed = nil
+	p.recent.add(commit, nil)
+	p.mu.Lock()
+	p.written, p.synced = commit, commit
+	p.mu.Unlock()
+	p.newest.Store(commit) // not before it counts as synced, or Sync would look for it in the log
+	p.show(commit)
+}
+
+// End waits for the leader, then returns the log segment and forgets it; nil if there is none.
+func (p *Pipeline) End() *wal.Segment {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waitLeaderLocked()
+	log := p.log
+	p.log = nil
+	return log
+}
+
+// Written waits for the leader, then returns how many bytes of the log segment are written and the
+// newest commit in them; ok is false if there is no segment, or none that can be relied on.
+func (p *Pipeline) Written() (size int64, through uint64, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waitLeaderLocked()
+	if p.log == nil || p.log.Err() != nil {
+		return 0, 0, false
+	}
+	size, through = p.log.Written()
+	return size, through, true
+}
+
+// waitLeaderLocked returns when nobody leads.
+func (p *Pipeline) waitLeaderLocked() {
+	for p.leading {
+		p.changed.Wait()
+	}
+}
+
+// Wait returns when commit is visible, leading if nobody does.
+func (p *Pipeline) Wait(commit uint64) error { return p.wait(commit, p.config.Reach) }
+
+// Sync returns when all commits appended so far are durable, and visible.
+func (p *Pipeline) Sync() error { return p.wait(p.newest.Load(), wal.Durable) }
+
+func (p *Pipeline) wait(commit uint64, reach wal.Reach) error {
+	if p.config.Volatile {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		switch {
+		case p.coveredLocked(commit, reach):
+			return nil
+		case p.err != nil:
+			return p.err
+		case p.leading:
+			p.changed.Wait()
+		default:
+			p.leadLocked(reach)
+			if !p.coveredLocked(commit, reach) && p.err == nil {
+				p.err = p.config.Poison(
+					fmt.Errorf("the log was written, but not up to commit %d", commit))
+			}
+		}
+	}
+}
+
+// coveredLocked reports whether commit has got as far as reach says.
+func (p *Pipeline) coveredLocked(commit uint64, reach wal.Reach) bool {
+	return p.synced >= commit || reach == wal.Written && p.written >= commit
+}
+
+// leadLocked takes everything appended so far as far as reach says, and publishes what may be seen
+// then. It releases the mutex meanwhile.
+func (p *Pipeline) leadLocked(reach wal.Reach) {
+	if err := p.config.Poisoned(); err != nil {
+		p.err, p.leading = err, false
+		p.changed.Broadcast()
+		return
+	}
+	p.leading = true
+	log := p.log
+	p.mu.Unlock()
+	through, err := log.Flush(reach)
+	if err == nil && reach == wal.Durable {
+		err = p.config.Owned()
+	}
+	p.Syncs.Add(1)
+	if err != nil {
+		err = p.config.Poison(err)
+	}
+	p.mu.Lock()
+	p.leading = false
+	if err != nil {
+		p.err = err
+	} else {
+		p.coverLocked(through, reach)
+	}
+	p.changed.Broadcast()
+}
+
+// coverLocked records that all commits up to through have got as far as reach says and, if that is
+// far enough, makes the newest of them visible.
+func (p *Pipeline) coverLocked(through uint64, reach wal.Reach) {
+	p.written = max(p.written, through)
+	if reach == wal.Durable {
+		p.synced = max(p.synced, through)
+	}
+	if reach < p.config.Reach {
+		return
+	}
+	n := 0
+	for n < len(p.queue) && p.queue[n].commit <= through {
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	p.publish(p.queue[n-1].commit, p.queue[n-1].root)
+	rest := copy(p.queue, p.queue[n:])
+	clear(p.queue[rest:])
+	p.queue = p.queue[:rest]
+}
+
+// publish makes a commit visible to readers, then to followers.
+func (p *Pipeline) publish(commit uint64, root memtable.Root) {
+	p.config.Publish(commit, root)
+	p.show(commit)
+}
+
+// show makes a commit that readers see visible to followers.
+func (p *Pipeline) show(commit uint64) {
+	p.visible.Store(commit)
+	p.recent.wake()
+}

@@ -1,0 +1,95 @@
+package commit
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// recent holds copies of the newest commits, and is where followers wait for more.
+//
+// While there are followers, every commit leaves a copy of its writes here; as many of the newest
+// are kept as fit the limit. Without followers, a commit costs two more atomic loads. A follower
+// holds the mutex, shared with others, to take a commit out, never while it delivers one. What slow
+// ones miss here, they read from the log.
+type recent struct {
+	limit     int64 // of bytes
+	followers atomic.Int64
+	bell      atomic.Pointer[bell]   // nil if nobody waits
+	ended     atomic.Pointer[ending] // why there will be no more commits; nil if there may be
+
+	mu      sync.RWMutex
+	first   uint64   // the number of the oldest commit that is kept
+	commits [][]byte // the payloads of consecutive commits, each as one; nil for one in tables
+	bytes   int64    // in them
+}
+
+// ending is why there will be no more commits.
+type ending struct{ err error }
+
+// keptOverhead is what a commit that is kept takes besides its payload.
+const keptOverhead = 64
+
+// isFollowed reports whether there are followers.
+func (r *recent) isFollowed() bool { return r.followers.Load() > 0 }
+
+// leave counts one follower less. After the last one nothing is kept.
+func (r *recent) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.followers.Add(-1) == 0 {
+		r.restartLocked(0)
+	}
+}
+
+// restartLocked forgets all commits; the next one that can be kept is the given one.
+func (r *recent) restartLocked(next uint64) { r.first, r.commits, r.bytes = next, nil, 0 }
+
+// add keeps a copy of a commit's payloads, if there are followers; a commit in tables has none. It
+// must come before the commit is visible, or followers look for it in the log. Only the appender
+// may call it, in commit order.
+func (r *recent) add(commit uint64, payloads [][]byte) {
+	if !r.isFollowed() {
+		return
+	}
+	var whole []byte
+	size := 0
+	for _, p := range payloads {
+		size += len(p)
+	}
+	if int64(size)+keptOverhead <= r.limit && size > 0 {
+		whole = make([]byte, 0, size)
+		for _, p := range payloads {
+			whole = append(whole, p...)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.isFollowed() { // any more
+		return
+	}
+	if int64(size)+keptOverhead > r.limit {
+		r.restartLocked(commit + 1) // it is in the log
+		return
+	}
+	if commit != r.first+uint64(len(r.commits)) {
+		r.restartLocked(commit)
+	}
+	r.commits = append(r.commits, whole)
+	r.bytes += int64(size) + keptOverhead
+	for r.bytes > r.limit {
+		r.bytes -= int64(len(r.commits[0])) + keptOverhead
+		r.commits[0] = nil
+		r.commits, r.first = r.commits[1:], r.first+1
+	}
+}
+
+// get returns the payload of a commit, nil for one in tables. It is immutable and stays valid. ok
+// is false if the commit is not kept.
+func (r *recent) get(commit uint64) (payload []byte, ok bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if i := commit - r.first; commit >= r.first && i < uint64(len(r.commits)) {
+		return r.commits[i], true
+	}
+	return nil, false
+}
