@@ -143,7 +143,7 @@ func moveIn(from *model.Bucket, old string, to *model.Bucket, name string) error
 	case moved == nil:
 		return fmt.Errorf("bucket %q: %w", old, stoat.ErrBucketNotFound)
 	case moved.Holds(to):
-		return fmt.Errorf("bucket %q cannot be moved into itself or a bucket that it holds", old)
+		return fmt.Errorf("bucket %q cannot be moved into itself or a bucket nested in it", old)
 	case name == "":
 		return stoat.ErrInvalidKey
 	case there == moved:
