@@ -8,10 +8,10 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// What was deleted one by one, or has expired, costs whoever passes it a step an entry. When
-// somebody has, and knows that nothing is left between, the memtable is told to treat it as a
-// deleted range: the next one passes it at once. That changes nothing that there is, so the log
-// need not know.
+// Entries that were deleted one by one, or have expired, cost each reader that passes them a step
+// an entry. When a reader has passed many and knows that no key is left between them, the memtable
+// is told to treat them as a deleted range, which the next reader passes at once. This changes no
+// data, so the log need not know.
 
 const (
 	// clearShare, times Tuning.Passed, is how many entries a reader passes in a row until they are
@@ -21,9 +21,9 @@ const (
 	clearSteps = 64 << 10
 )
 
-// Passed is told that a cursor over the newest Snapshot has passed so many entries in a row, and
-// that no key in span exists. It reports whether that changes what the next Snapshot knows. If the
-// transaction is rolled back, or writes nothing, it is forgotten.
+// Passed reports to the transaction that a cursor over its newest Snapshot has passed so many
+// entries in a row, and that no key in span exists. It returns whether that changes what the next
+// Snapshot knows. If the transaction is rolled back, or writes nothing, it is forgotten.
 func (w *Writer) Passed(span keyspace.Span, entries int) bool {
 	if entries < w.engine.options.Tuning.Passed {
 		return false
@@ -32,9 +32,10 @@ func (w *Writer) Passed(span keyspace.Span, entries int) bool {
 	return true
 }
 
-// Passed is Writer.Passed for readers of any snapshot. A span in which there is a key by now is
-// cleared up to that. A backup that nobody has written to stays as it is, and nothing is hidden
-// before what was read of a database is durable, since the memtable becomes a table at some time.
+// Passed is Writer.Passed for readers of any snapshot. If a key in span exists by now, the span is
+// cleared up to it. A backup that nobody has written to stays as it is, and nothing is hidden
+// before what was read from disk is known to be durable, since the memtable becomes a table at some
+// time.
 func (e *Engine) Passed(span keyspace.Span, entries int) {
 	few := entries < clearShare*e.options.Tuning.Passed
 	backup := e.state.Load().Levels.Version.IsBackup()
@@ -42,12 +43,7 @@ func (e *Engine) Passed(span keyspace.Span, entries int) {
 		return
 	}
 	span = span.Clone()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed.Load() { // it waits for the jobs that it knows
-		return
-	}
-	e.jobs.Go(func() {
+	e.spawn(func() {
 		defer e.clearing.Store(false)
 		if err := e.clear(span); err != nil {
 			e.options.Logger.Warn("pass what is deleted", "dir", e.dir, "err", err)
@@ -66,7 +62,7 @@ func (e *Engine) clear(span keyspace.Span) error {
 		}
 		absent := span
 		err := vfs.CatchFaults(func() (err error) {
-			absent, entries, err = e.clearSome(span)
+			absent, entries, err = e.clearAsWriter(span)
 			return err
 		})
 		e.writer.unlock()
@@ -78,8 +74,8 @@ func (e *Engine) clear(span keyspace.Span) error {
 	return nil
 }
 
-// worthClearing reports whether readers still pass much in span: what a snapshot has passed that is
-// not the newest may be hidden since. It keeps nobody waiting.
+// worthClearing reports whether readers still pass much in span: what was passed in an older
+// snapshot may be hidden by now. It makes no writer wait.
 func (e *Engine) worthClearing(span keyspace.Span) (worth bool, err error) {
 	few := e.options.Tuning.Passed
 	err = vfs.CatchFaults(func() error {
@@ -90,10 +86,10 @@ func (e *Engine) worthClearing(span keyspace.Span) (worth bool, err error) {
 	return worth, err
 }
 
-// clearSome is clear for some steps. It returns what it has found absent, in how many entries. The
-// caller holds the writer lock.
-func (e *Engine) clearSome(span keyspace.Span) (absent keyspace.Span, entries int, err error) {
-	if !e.turn.TryLock() { // Close has it, and waits
+// clearAsWriter is clear for at most clearSteps entries. It returns what it has found absent, in
+// how many entries.
+func (e *Engine) clearAsWriter(span keyspace.Span) (absent keyspace.Span, entries int, err error) {
+	if !e.turn.TryLock() { // Close holds it and waits for this job
 		return keyspace.Span{}, 0, nil
 	}
 	defer e.turn.Unlock()
@@ -115,7 +111,7 @@ func (e *Engine) clearSome(span keyspace.Span) (absent keyspace.Span, entries in
 	edit.Clear(absent)
 	e.turn.newest = edit.Commit()
 	e.publishRoot(commit, e.turn.newest)
-	e.takesMemory(e.turn.mem.Bytes())
-	e.restLater()
+	e.memory.setActive(e.turn.mem.Bytes())
+	e.rest.later()
 	return absent, entries, nil
 }

@@ -5,10 +5,9 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/memtable"
 )
 
-// tidyBytes is how much a closing database compactions at most, so that a small one is left as one
+// tidyBytes is how much a closing database compacts at most, so that a small one is left as one
 // table, and many short sessions do not leave many.
 const tidyBytes = 16 << 20
 
@@ -16,13 +15,17 @@ const tidyBytes = 16 << 20
 // deferred before.
 const closeShare = 4
 
-// Close ends the database: no more begins and commits, background work stops, memtables become
-// tables and the log goes, so that the next Open replays nothing. If flushing fails, the log stays
-// and the next Open replays it. Of a poisoned database it returns why, because commits that
-// were not synced may be lost. Snapshots that readers hold stay readable. Closing again waits for
-// the end and returns nil.
+// Close ends the database: no transaction begins or commits any more, background work stops,
+// memtables become tables and the log goes, so that the next Open replays nothing. If flushing
+// fails, the log stays and the next Open replays it. Close of a poisoned database returns why it is
+// poisoned, because commits that were not synced may be lost. Snapshots that readers hold stay
+// readable. Closing again waits for the end and returns nil.
 func (e *Engine) Close() (err error) {
-	e.closing.Do(func() { err = e.close() })
+	e.closing.Do(func() {
+		if err = e.close(); err != nil {
+			err = fmt.Errorf("close %s: %w", e.dir, err)
+		}
+	})
 	return err
 }
 
@@ -35,17 +38,15 @@ func (e *Engine) close() error {
 	}
 	e.mu.moved.Broadcast()
 	e.mu.Unlock()
-	if t := e.restTimer.Load(); t != nil {
-		t.Stop() // it keeps the engine reachable
-	}
-	e.turn.Lock() // a commit that is under way ends before; none begins after
+	e.rest.stop()
+	e.turn.Lock() // a commit that is under way ends first; none begins after it
 	defer e.turn.Unlock()
 	close(e.stop)
 	e.jobs.Wait()
 	var errs []error
 	if !e.options.ReadOnly {
-		errs = append(errs, e.settle())
-		e.closeLog()
+		errs = append(errs, e.settleInTurn())
+		e.closeLogInTurn()
 		e.installing.Lock() // a backup that nobody waits for may let go of files
 		e.removeGarbage()
 		e.installing.Unlock()
@@ -58,14 +59,12 @@ func (e *Engine) close() error {
 	if e.lock != nil {
 		errs = append(errs, e.lock.Close())
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("close %s: %w", e.dir, err)
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
-// settle writes all memtables into tables and compactions what is small. The caller holds e.turn.
-func (e *Engine) settle() error {
+// settleInTurn writes all memtables into tables, compacts what is small and leaves a manifest
+// without edits.
+func (e *Engine) settleInTurn() error {
 	if err := e.whyPoisoned(); err != nil {
 		return err
 	}
@@ -75,13 +74,8 @@ func (e *Engine) settle() error {
 	if err := e.commits.Sync(); err != nil {
 		return err
 	}
-	logBytes := e.closeLog()
-	if !e.turn.newest.Empty() {
-		full := sealed{
-			root: e.turn.newest, bytes: e.activeBytes.Load(), log: e.turn.logNumber, logBytes: logBytes,
-			lastCommit: e.commits.Newest(),
-		}
-		e.turn.newest = memtable.Root{}
+	// A transaction that is still open may write to the memtable, so its size is what was noted.
+	if full, ok := e.endMemtableInTurn(e.memory.active.Load()); ok {
 		e.mu.Lock()
 		e.addSealedLocked(full)
 		e.mu.Unlock()
@@ -92,17 +86,16 @@ func (e *Engine) settle() error {
 	}
 	e.shrinkSome(min(left, uint64(e.options.Tuning.CloseBytes)/closeShare))
 	e.tidy()
-	if err := e.sealManifest(); errors.Is(err, manifest.ErrUnchanged) && e.installing.journalAt != 0 {
+	err = e.sealManifest()
+	if errors.Is(err, manifest.ErrUnchanged) && e.installing.journalAt != 0 {
 		e.options.Logger.Warn("the manifest keeps its edits", "dir", e.dir, "err", err)
-	} else if err != nil {
-		return err
+		return nil
 	}
-	return nil
+	return err
 }
 
 // flushSealed writes all sealed memtables into tables. It compresses a bounded amount of large
-// values, and returns what is left of that; more of them are deferred, for who opens the database
-// next.
+// values and returns what is left of that bound; further values are deferred to the next session.
 func (e *Engine) flushSealed() (left uint64, err error) {
 	left = uint64(e.options.Tuning.CloseBytes)
 	for len(e.mu.sealed) > 0 {
@@ -121,8 +114,8 @@ func (e *Engine) flushSealed() (left uint64, err error) {
 	return left, nil
 }
 
-// tidy compacts what is small, unless values are deferred, which a compaction would compress. It is
-// no loss if that fails.
+// tidy compacts what is small, unless values are deferred, which a compaction would compress. A
+// failure costs nothing but the tidiness.
 func (e *Engine) tidy() {
 	version, picker := e.state.Load().Levels.Version, e.picker()
 	if _, deferred := picker.Deferred(version); deferred {

@@ -49,7 +49,7 @@ func (e *Engine) takeCompacting(ctx context.Context) error {
 
 // awaitCompacting is takeCompacting, which may leave the others stopped if ctx ends.
 func (e *Engine) awaitCompacting(ctx context.Context) error {
-	defer context.AfterFunc(ctx, e.stir)()
+	defer context.AfterFunc(ctx, e.wakeAll)()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for e.mu.compacting && ctx.Err() == nil {

@@ -7,8 +7,8 @@
 // goroutines exist only while there is work for them.
 //
 // The fields that a lock guards stand under it in Engine. Lock order: writer, turn, installing, the
-// mutexes of package commit, mu. No file is read or written under the last two. A method whose name
-// ends in Locked needs mu.
+// mutexes of package commit, mu. No file is read or written under the last two. The end of a
+// method's name says which lock its caller holds: AsWriter the writer lock, InTurn turn, Locked mu.
 package engine
 
 import (
@@ -32,19 +32,19 @@ type Engine struct {
 	folder   vfs.Folder
 	dir      string // the path that folder was opened by
 	options  Options
-	database [16]byte     // the identity that all its files carry
-	branch   uint64       // that of its commits
-	lock     vfs.Lock     // nil when read-only
-	cache    *table.Cache // decoded blocks
+	database [16]byte // the identity that all its files carry
+	branch   uint64   // that of its commits
+	lock     vfs.Lock // nil when read-only
 
-	current   atomic.Pointer[superversion.Superversion] // what readers see; nil once closed
-	state     atomic.Pointer[superversion.Superversion] // the same, but kept after closing
-	closed    atomic.Bool
-	resting   atomic.Bool                // a timer waits for a pause in the commits
-	restTimer atomic.Pointer[time.Timer] // that timer, or the one before
-	clearing  atomic.Bool                // a goroutine does what Passed asks for
-	poisoned  atomic.Pointer[poison]
+	current  atomic.Pointer[superversion.Superversion] // what readers see; nil once closed
+	state    atomic.Pointer[superversion.Superversion] // the same, but kept after closing
+	closed   atomic.Bool
+	clearing atomic.Bool // a goroutine does what Passed asks for
+	poisoned atomic.Pointer[poison]
 	counters
+	memory memory
+	pace   pace
+	rest   rest
 
 	writer struct { // one write transaction holds it, or whoever seals the memtable
 		writerLock
@@ -81,7 +81,7 @@ type Engine struct {
 		trying     bool        // a flush is under way
 		attempts   int         // flushes that have ended, well or not
 		stalled    error       // why the last flush failed; nil after a success
-		roomless   int         // writers in waitForRoom
+		roomless   int         // writers that wait for room for another memtable
 		wake       *time.Timer // looks at what to compact at wakeAt; nil if that was never needed
 		wakeAt     uint64      // in milliseconds since 1970
 	}
@@ -97,15 +97,6 @@ type Engine struct {
 	closing sync.Once
 }
 
-// sealed is a full memtable.
-type sealed struct {
-	root       memtable.Root
-	bytes      int64
-	log        uint64 // its log segment
-	logBytes   int64  // the segment's size
-	lastCommit uint64
-}
-
 // newEngine returns an engine without folder and state, for recovery to fill.
 func newEngine(dir string, o Options) *Engine {
 	e := &Engine{dir: dir, options: o}
@@ -113,7 +104,9 @@ func newEngine(dir string, o Options) *Engine {
 	e.hurry, e.due, e.stop = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 	e.mu.moved.L = &e.mu.Mutex
 	e.commits = e.newPipeline()
-	e.cache = table.NewCache(e.options.heapBytes())
+	e.memory.limit = e.options.heapBytes()
+	e.memory.cache = table.NewCache(e.memory.limit)
+	e.rest.engine = e
 	e.turn.mem = newMemtable()
 	return e
 }

@@ -31,7 +31,7 @@ func (e *Engine) openTable(t *manifest.Table, dictionaries []*block.Dictionary) 
 		Number:   t.Number,
 		Database: e.database,
 		Size:     int64(t.Size),
-		Cache:    e.cache,
+		Cache:    e.memory.cache,
 		Whole:    wantsWhole(t),
 
 		Dictionaries: dictionaries,

@@ -60,7 +60,7 @@ func (e *Engine) installEdit(
 		next.Levels = levels
 		change(next)
 	})
-	e.setPaceLocked()
+	e.balanceLocked()
 	e.mu.Unlock()
 	e.removeObsolete(old, version)
 	return nil
@@ -166,7 +166,7 @@ func (e *Engine) removeFile(name string) {
 		e.options.Logger.Warn("remove obsolete file", "dir", e.dir, "file", name, "err", err)
 		e.installing.garbage = append(e.installing.garbage, name)
 		e.undeleted.Store(true)
-		e.restLater()
+		e.rest.later()
 	}
 }
 
@@ -177,5 +177,15 @@ func (e *Engine) removeGarbage() {
 	e.installing.garbage = nil
 	for _, name := range names {
 		e.removeFile(name)
+	}
+}
+
+// removeAgain is removeGarbage if a removal has failed since the last time. It does nothing once
+// the engine is closed: then the folder may be another's.
+func (e *Engine) removeAgain() {
+	e.installing.Lock()
+	defer e.installing.Unlock()
+	if e.undeleted.Swap(false) && !e.closed.Load() {
+		e.removeGarbage()
 	}
 }

@@ -65,6 +65,18 @@ func (e *Engine) wakeLocked(at uint64) {
 	})
 }
 
+// spawn runs fn in the background, and reports false if the engine is closed: Close waits only for
+// what was started before it.
+func (e *Engine) spawn(fn func()) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed.Load() {
+		return false
+	}
+	e.jobs.Go(fn)
+	return true
+}
+
 // sleep returns true after d, and false at once when wake has an item or the engine closes.
 func (e *Engine) sleep(d time.Duration, wake <-chan struct{}) bool {
 	timer := time.NewTimer(d)

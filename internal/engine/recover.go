@@ -36,7 +36,7 @@ func Open(files vfs.FS, dir string, o Options) (*Engine, error) {
 		return e, nil
 	}
 	e.mu.Lock()
-	e.setPaceLocked()
+	e.balanceLocked()
 	e.mu.Unlock()
 	e.startJobs()
 	return e, nil

@@ -1,61 +1,77 @@
 package engine
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 const (
-	// restWaits, times Tuning.RestAfter, is how long what is deleted keeps its space for want of a
-	// pause in the commits, or because it is little beside the tables that it is to be cut out of;
-	// and a file that could not be removed.
+	// restWaits, times Tuning.RestAfter, is how long deleted data keeps its space if commits never
+	// pause, or if it is little compared with the tables that it is to be cut out of. It is also
+	// the pause before a file that could not be removed is tried again.
 	restWaits = 60
-	// cutShare, times what is deleted, is what those tables may have if it is not to wait.
+	// cutShare, times what is deleted, is how large those tables may be for it not to wait.
 	cutShare = 8
 )
 
 // rest flushes the memtable of a database that nobody writes to any more, so that it takes little
-// memory, and closing it little time; and one that deletes much of what is in tables, so that
-// compactions can give back its space. While there is a reason to look again, one timer runs; no
-// commit sets it.
-func (e *Engine) restLater() {
-	if e.resting.Load() || !e.resting.CompareAndSwap(false, true) {
-		return
-	}
-	e.watch(e.commits.Newest(), 0)
+// memory and closes fast, and a memtable that deletes much of what is in tables, so that
+// compactions can give back the space. While there is a reason to look again, one timer runs; no
+// commit resets it. Safe for concurrent use.
+type rest struct {
+	engine  *Engine
+	running atomic.Bool                // the timer runs
+	timer   atomic.Pointer[time.Timer] // it, or the one before
 }
 
-// watch looks again after a while whether there were commits since the given one. It has done so
-// some times.
-func (e *Engine) watch(seen uint64, times int) {
-	e.restTimer.Store(time.AfterFunc(e.options.Tuning.RestAfter, func() {
+// later has the timer run.
+func (r *rest) later() {
+	if r.running.Load() || !r.running.CompareAndSwap(false, true) {
+		return
+	}
+	r.watch(r.engine.commits.Newest(), 0)
+}
+
+// stop ends the timer of a closed engine, which it would keep reachable.
+func (r *rest) stop() {
+	if t := r.timer.Load(); t != nil {
+		t.Stop()
+	}
+}
+
+// watch looks after a while whether there were commits since the given one. It has looked so many
+// times since the last flush.
+func (r *rest) watch(seen uint64, times int) {
+	e := r.engine
+	r.timer.Store(time.AfterFunc(e.options.Tuning.RestAfter, func() {
 		if e.writable() != nil {
 			return
 		}
 		newest, times := e.commits.Newest(), times+1
-		wanted, later := e.wantsRest(newest == seen, times >= restWaits)
-		switch {
-		case wanted && e.restNow():
-			later = false
-		case wanted:
-			later = true
+		wanted, again := r.wants(newest == seen, times >= restWaits)
+		if wanted {
+			again = !r.flush()
 		}
 		if times >= restWaits {
 			times = 0
 			e.removeAgain()
 		}
-		if later || newest != seen || e.undeleted.Load() {
-			e.watch(newest, times)
+		if again || newest != seen || e.undeleted.Load() {
+			r.watch(newest, times)
 			return
 		}
-		e.resting.Store(false)
+		r.running.Store(false)
 		if e.commits.Newest() != newest {
-			e.restLater() // a commit has come in between, and relied on this timer
+			r.later() // a commit has come in between and relied on this timer
 		}
 	}))
 }
 
-// wantsRest reports whether to flush the memtable now, with or without a pause in the commits, and
-// whether it may be worth it later even if there are none.
-func (e *Engine) wantsRest(pause, long bool) (now, later bool) {
-	if pause && e.activeBytes.Load() >= e.options.Tuning.RestBytes {
+// wants reports whether to flush the memtable now, after a pause in the commits or a long time, and
+// whether it may be worth it later even without more commits.
+func (r *rest) wants(pause, long bool) (now, later bool) {
+	e := r.engine
+	if pause && e.memory.active.Load() >= e.options.Tuning.RestBytes {
 		return true, false
 	}
 	if !pause && !long {
@@ -68,18 +84,9 @@ func (e *Engine) wantsRest(pause, long bool) (now, later bool) {
 	return long || cut/cutShare <= garbage, true
 }
 
-// removeAgain tries again to remove what could not be removed, perhaps because somebody still read
-// it. It does nothing once the engine is closed: then the folder may be another's.
-func (e *Engine) removeAgain() {
-	e.installing.Lock()
-	defer e.installing.Unlock()
-	if e.undeleted.Swap(false) && !e.closed.Load() {
-		e.removeGarbage()
-	}
-}
-
-// restNow starts the flush of the memtable, unless somebody is writing or there is another flush.
-func (e *Engine) restNow() (started bool) {
+// flush starts the flush of the memtable, unless somebody writes or flushes already.
+func (r *rest) flush() (started bool) {
+	e := r.engine
 	if !e.writer.tryLock(heldToFlush) {
 		return false
 	}
@@ -90,7 +97,7 @@ func (e *Engine) restNow() (started bool) {
 	if busy {
 		return false
 	}
-	if err := e.seal(); err != nil {
+	if err := e.sealAsWriter(); err != nil {
 		e.options.Logger.Warn("flush at rest", "dir", e.dir, "err", err)
 	}
 	return true

@@ -61,7 +61,7 @@ func (w *Writer) toTables() error {
 	if err := w.spill.start(root); err != nil {
 		return err
 	}
-	w.edit, w.room, w.pending = memtable.New(0).BeginOver(w), w.engine.options.Tuning.SpillBytes, 0
+	w.edit, w.room, w.unlogged = memtable.New(0).BeginOver(w), w.engine.options.Tuning.SpillBytes, 0
 	w.countParts()
 	w.base = &superversion.Superversion{Sealed: []memtable.Root{root}, Levels: w.spill.levels}
 	return nil
@@ -77,31 +77,18 @@ func (w *Writer) countParts() {
 	e.turn.Lock()
 	defer e.turn.Unlock()
 	w.counted = true
-	e.takesMemory(e.turn.mem.Bytes() + spillParts*e.options.Tuning.SpillBytes)
+	e.memory.setActive(e.turn.mem.Bytes() + spillParts*e.options.Tuning.SpillBytes)
 }
 
 // startSpill prepares the way to tables: everything older than the shared memtable is in tables.
 func (w *Writer) startSpill() error {
 	e := w.engine
-	if err := e.awaitFlushed(context.Background()); err != nil {
+	if err := e.waitFlushed(context.Background()); err != nil {
 		return err
 	}
 	levels := e.state.Load().Levels
 	w.spill = &spill{
 		engine: e, begun: w.base, shared: w.edit, levels: levels, older: len(levels.Version.Young),
-	}
-	return nil
-}
-
-// awaitFlushed returns when no sealed memtable is left, or why not. When ctx ends, that must stir
-// the engine.
-func (e *Engine) awaitFlushed(ctx context.Context) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for len(e.mu.sealed) > 0 {
-		if err := e.awaitFlushLocked(ctx); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -333,8 +320,8 @@ func (w *Writer) adopt() error {
 		return err
 	}
 	e.turn.mem, e.turn.newest = newMemtable(), memtable.Root{}
-	e.closeLog()
+	e.closeLogInTurn()
 	e.commits.Skip(edit.LastCommit)
-	e.takesMemory(0)
+	e.memory.setActive(0)
 	return nil
 }

@@ -81,7 +81,7 @@ func (e *Engine) establish() error {
 		return err
 	}
 	if !e.commits.Started() {
-		if err := e.startLog(); err != nil {
+		if err := e.startLogInTurn(); err != nil {
 			return err
 		}
 	}

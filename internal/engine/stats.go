@@ -16,10 +16,6 @@ type counters struct {
 	flushed, compactedBytes atomic.Uint64 // bytes written to tables and value files
 	backups                 backup.Meter
 	checked                 atomic.Uint64 // bytes of files verified by Check
-	delayed                 atomic.Int64  // nanoseconds that commits were held back
-	activeBytes             atomic.Int64  // memory of the active memtable; set under Engine.turn
-	sealedBytes             atomic.Int64  // memory of the sealed memtables; set under Engine.mu
-	paceNanos               atomic.Int64  // how long commits are held back, per byte; likewise
 }
 
 // Stats describes an engine at one moment.
@@ -74,14 +70,14 @@ func (e *Engine) Stats() Stats {
 		FlushedBytes:    e.flushed.Load(),
 		MergedBytes:     e.compactedBytes.Load(),
 		CheckedBytes:    e.checked.Load(),
-		Delay:           time.Duration(e.delayed.Load()),
+		Delay:           time.Duration(e.pace.delayed.Load()),
 		BackupFiles:     e.backups.Files.Load(),
 		BackupBytes:     e.backups.Bytes.Load(),
 		BackupKept:      e.backups.Kept.Load(),
 		BackupKeptBytes: e.backups.KeptBytes.Load(),
 		Entries:         uint64(state.Mem.Len()),
-		MemtableBytes:   e.activeBytes.Load() + e.sealedBytes.Load(),
-		CacheBytes:      e.cache.Bytes(),
+		MemtableBytes:   e.memory.memtables(),
+		CacheBytes:      e.memory.cache.Bytes(),
 	}
 	for _, root := range state.Sealed {
 		s.Entries += uint64(root.Len())

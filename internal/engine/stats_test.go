@@ -148,9 +148,9 @@ func TestStats_addUpHowLongCommitsAreHeldBack(t *testing.T) {
 		if d := e.Stats().Delay; d != 0 {
 			t.Errorf("held back for %v without a reason", d)
 		}
-		e.paceNanos.Store(int64(time.Second))
+		e.pace.perByte.Store(int64(time.Second))
 		mustCommit(t, e, "b", "c")
-		e.paceNanos.Store(0)
+		e.pace.perByte.Store(0)
 		if d := e.Stats().Delay; d != 2*maxPause {
 			t.Errorf("held back for %v, want %v", d, 2*maxPause)
 		}

@@ -19,13 +19,13 @@ type Writer struct {
 	begun  uint64                     // the newest commit in base and the memtable
 	edit   *memtable.Edit
 
-	pending  int    // at least the log's bytes since frames were taken last
-	waiting  int    // those of them since the log was last asked to take them
+	unlogged int    // bytes in the log, at most, of what was written since the last stream
+	unasked  int    // those written since the log was last asked to take them
 	counted  bool   // its memory counts as that of the memtable
 	streamed bool   // some frames are in the log's queue, or written
-	room     int64  // it may write so many bytes more, at least, before they go to tables
+	room     int64  // how many bytes it may write, at least, before they go to tables
 	bytes    uint64 // the bytes of the keys and values written since Begin
-	spill    *spill // what has left memory; nil while that is nothing
+	spill    *spill // what has left memory; nil if nothing has
 }
 
 const (
@@ -42,7 +42,8 @@ const (
 // Begin waits for its turn and starts a write transaction.
 func (e *Engine) Begin() (*Writer, error) { return e.BeginContext(context.Background()) }
 
-// BeginContext is Begin, which waits until ctx ends: for others who write, and for room in memory.
+// BeginContext is Begin, except that it stops waiting, for other writers or for room in memory,
+// when ctx ends.
 func (e *Engine) BeginContext(ctx context.Context) (*Writer, error) {
 	if err := e.writable(); err != nil {
 		return nil, err
@@ -50,32 +51,23 @@ func (e *Engine) BeginContext(ctx context.Context) (*Writer, error) {
 	if err := e.writer.lock(ctx, e.stop, heldByTx); err != nil {
 		return nil, err
 	}
-	if err := e.prepare(ctx); err != nil {
+	if err := e.prepareAsWriter(ctx); err != nil {
 		e.writer.unlock()
 		return nil, err
 	}
 	sizes := &e.options.Tuning
 	w := &Writer{
 		engine: e, base: e.state.Load(), begun: e.commits.Newest(),
-		room: max(sizes.SpillBytes, sizes.UnspilledBytes-e.turn.mem.Bytes()-e.sealedBytes.Load()),
+		room: max(sizes.SpillBytes,
+			sizes.UnspilledBytes-e.turn.mem.Bytes()-e.memory.sealed.Load()),
 	}
 	w.edit = e.turn.mem.BeginOver(w)
 	return w, nil
 }
 
-// Absent reports whether surely nothing below the memtable that the transaction writes to has the
-// key. Flushes and compactions do not change that: what they write was below before.
-func (w *Writer) Absent(key []byte) bool { return w.base.Absent(key) }
-
-// Base returns the number of the commit that the transaction began on, which may not be visible
-// yet.
-func (w *Writer) Base() uint64 { return w.begun }
-
-// Closed reports whether the database was closed, so that the transaction can only be rolled back.
-func (w *Writer) Closed() bool { return w.engine.closed.Load() }
-
-// prepare makes the active memtable ready for a transaction. The caller holds the writer lock.
-func (e *Engine) prepare(ctx context.Context) error {
+// prepareAsWriter makes the active memtable ready for a transaction: the files below it are
+// durable, and it is not full.
+func (e *Engine) prepareAsWriter(ctx context.Context) error {
 	if err := e.writable(); err != nil {
 		return err
 	}
@@ -86,15 +78,33 @@ func (e *Engine) prepare(ctx context.Context) error {
 	if e.turn.mem.Bytes() < limit && e.logBytes() < rolledBackShare*limit {
 		return nil
 	}
-	defer context.AfterFunc(ctx, e.stir)()
-	switch err := e.waitForRoom(ctx); {
+	defer context.AfterFunc(ctx, e.wakeAll)()
+	switch err := e.waitRoomAsWriter(ctx); {
 	case err != nil && ctx.Err() != nil:
 		return fmt.Errorf("waited for flushes, which writes were ahead of: %w", ended(ctx))
 	case err != nil:
 		return err
 	}
-	return e.seal()
+	return e.sealAsWriter()
 }
+
+// logBytes returns the size of the active log segment.
+func (e *Engine) logBytes() int64 {
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	return e.commits.Size()
+}
+
+// Absent reports whether nothing below the memtable can have the key. Flushes and compactions do
+// not change that: what they write was below before.
+func (w *Writer) Absent(key []byte) bool { return w.base.Absent(key) }
+
+// Base returns the number of the commit that the transaction began on, which may not be visible
+// yet.
+func (w *Writer) Base() uint64 { return w.begun }
+
+// Closed reports whether the database was closed, so that the transaction can only be rolled back.
+func (w *Writer) Closed() bool { return w.engine.closed.Load() }
 
 // Get returns the value of key as this transaction sees it. The value is valid and unchanged until
 // the transaction ends.
@@ -115,7 +125,7 @@ func (w *Writer) Has(key []byte) (bool, error) {
 }
 
 // Until returns when key expires as this transaction sees it, in milliseconds since 1970, or 0 if
-// it does not; ok is false if there is no such key. It reads no value.
+// it never does; ok is false if there is no such key. It reads no value.
 func (w *Writer) Until(key []byte) (until uint64, ok bool, err error) {
 	e, ok, err := w.find(key)
 	return e.Until, ok && w.base.Levels.Exists(e), err
@@ -128,8 +138,8 @@ func (w *Writer) find(key []byte) (keyspace.Entry, bool, error) {
 	return w.base.FindBelow(key)
 }
 
-// Put sets key to value, both of which are copied, until a moment in milliseconds since 1970; 0
-// stands for ever.
+// Put sets key to value, both of which are copied, until a moment in milliseconds since 1970, or
+// for good if that is 0.
 func (w *Writer) Put(key, value []byte, until uint64) error {
 	w.edit.PutUntil(key, value, until)
 	return w.wrote(len(key) + len(value))
@@ -150,42 +160,39 @@ func (w *Writer) DeleteRange(span keyspace.Span) error {
 // Now returns the time by which entries expire.
 func (e *Engine) Now() time.Time { return e.options.Tuning.Now() }
 
-// After returns the moment that lies d ahead, in milliseconds since 1970.
+// After returns the moment that is d from now, in milliseconds since 1970.
 func (w *Writer) After(d time.Duration) uint64 {
 	end := w.engine.Now().Add(d)
 	return uint64(end.Add(time.Millisecond - 1).UnixMilli()) // of time.Time, so that the longest fits
 }
 
 // wrote counts an entry. When much was written, it goes to the log, and when that is too much for
-// memory, to tables. An error is one of tables; the transaction can only be rolled back then.
+// memory, to tables. After an error the transaction can only be rolled back.
 func (w *Writer) wrote(bytes int) error {
 	w.bytes += uint64(bytes)
 	bytes += entryOverhead
 	if w.room -= int64(bytes); w.room <= 0 {
 		return w.toTables()
 	}
-	w.pending += bytes
-	if w.waiting += bytes; w.waiting >= streamBytes && w.spill == nil {
-		w.waiting = 0
+	w.unlogged += bytes
+	if w.unasked += bytes; w.unasked >= streamBytes && w.spill == nil {
+		w.unasked = 0
 		w.stream()
 	}
 	return nil
 }
 
-// stream hands what was written to the log, and has its memory counted. If the log does not take it
+// stream hands what was written to the log, and has its memory counted. If the log cannot take it
 // now, Commit will find out why.
 func (w *Writer) stream() {
 	e := w.engine
 	e.turn.Lock()
 	defer e.turn.Unlock()
 	w.counted = true
-	e.takesMemory(e.turn.mem.Bytes())
-	if e.options.Volatile {
-		return
-	}
-	if e.reserve(int64(w.pending)) == nil {
+	e.memory.setActive(e.turn.mem.Bytes())
+	if !e.options.Volatile && e.readyLogInTurn(int64(w.unlogged)) == nil {
 		e.commits.Stream(w.edit)
-		w.streamed, w.pending = true, 0
+		w.streamed, w.unlogged = true, 0
 	}
 }
 
@@ -207,26 +214,26 @@ func (w *Writer) Rollback() {
 
 // undo ends the transaction without its writes.
 func (w *Writer) undo() {
+	e := w.engine
+	if w.streamed {
+		e.commits.Rollback()
+	}
 	switch {
 	case w.spill != nil:
-		if w.streamed {
-			w.engine.commits.Rollback()
-		}
 		w.spill.discard()
 	case w.streamed:
-		w.engine.commits.Rollback()
-		w.engine.turn.Lock() // Close may be flushing the memtable
+		e.turn.Lock() // Close may be flushing the memtable
 		w.edit.Rollback()
-		w.engine.turn.Unlock()
+		e.turn.Unlock()
 	default:
 		w.edit.Rollback()
 	}
 	if w.counted {
-		w.engine.turn.Lock()
-		w.engine.takesMemory(w.engine.turn.mem.Bytes())
-		w.engine.turn.Unlock()
+		e.turn.Lock()
+		e.memory.setActive(e.turn.mem.Bytes())
+		e.turn.Unlock()
 	}
-	w.engine.writer.unlock()
+	e.writer.unlock()
 }
 
 // Commit ends the transaction and returns when its writes are durable, or, without syncs, when the
@@ -238,39 +245,41 @@ func (w *Writer) Commit() error {
 		return w.commitTables()
 	}
 	if w.edit.Empty() {
+		// What it has read may not be visible yet, and must not be told before it is.
 		read := e.commits.Newest()
 		w.undo()
 		return e.commits.Wait(read)
 	}
-	commit, size, err := w.append()
+	commit, err := w.append()
 	if err != nil {
 		w.Rollback()
 		return err
 	}
 	e.writer.unlock()
-	e.pace(size)
+	e.pace.wait(int64(w.unlogged))
 	return e.commits.Wait(commit)
 }
 
 // append puts the transaction's writes into the log's queue and makes its tree the newest.
-func (w *Writer) append() (commit uint64, size int64, err error) {
+func (w *Writer) append() (commit uint64, err error) {
 	e := w.engine
 	e.turn.Lock()
 	defer e.turn.Unlock()
-	size = int64(w.pending)
-	if err := e.reserve(size); err != nil {
-		return 0, 0, err
+	if err := e.readyLogInTurn(int64(w.unlogged)); err != nil {
+		return 0, err
 	}
 	commit, e.turn.newest = e.commits.Append(w.edit)
 	e.committedBytes.Add(w.bytes)
-	e.takesMemory(e.turn.mem.Bytes())
-	e.restLater()
-	return commit, size, nil
+	e.memory.setActive(e.turn.mem.Bytes())
+	e.rest.later()
+	return commit, nil
 }
 
-// reserve makes sure that the log exists and has room, so that a full disk fails a commit before
-// anything of it is written. The caller holds e.turn.
-func (e *Engine) reserve(size int64) error {
+// readyLogInTurn makes the log ready for size bytes of a transaction, so that a full disk fails it
+// before anything of it is written. With its first write, a backup stops being one, durably,
+// because the log belongs to the branch that leaves it; with its first write, a memtable gets a log
+// segment.
+func (e *Engine) readyLogInTurn(size int64) error {
 	if err := e.writable(); err != nil {
 		return err
 	}
@@ -278,15 +287,15 @@ func (e *Engine) reserve(size int64) error {
 		if err := e.leaveBackup(); err != nil {
 			return err
 		}
-		if err := e.startLog(); err != nil {
+		if err := e.startLogInTurn(); err != nil {
 			return err
 		}
 	}
 	return e.commits.Reserve(size)
 }
 
-// startLog makes the log segment of the active memtable. The caller holds e.turn.
-func (e *Engine) startLog() error {
+// startLogInTurn makes the log segment of the active memtable.
+func (e *Engine) startLogInTurn() error {
 	number := e.nextNumber()
 	log, err := wal.Create(e.folder, e.dir, number, e.database)
 	if err != nil {
@@ -296,16 +305,3 @@ func (e *Engine) startLog() error {
 	e.turn.logNumber = number
 	return nil
 }
-
-// pace lets a commit of size bytes take as long as the flushes and compactions behind it need, so
-// that writers slow down smoothly before they would have to stop. The caller holds no lock.
-func (e *Engine) pace(size int64) {
-	if perByte := e.paceNanos.Load(); perByte > 0 {
-		start := time.Now()
-		time.Sleep(min(time.Duration(size*perByte), maxPause))
-		e.delayed.Add(int64(time.Since(start)))
-	}
-}
-
-// maxPause bounds how long one commit is held back.
-const maxPause = 100 * time.Millisecond
