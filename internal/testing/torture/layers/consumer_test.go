@@ -13,48 +13,48 @@ import (
 	"github.com/stoatdb/stoat/feed"
 )
 
-// derivedName is the bucket with what consumers have written: a bucket for each.
+// derivedName is the bucket that holds one bucket of results per consumer.
 const derivedName = "derived"
 
-// number returns the number of an entry as keys have it.
+// number encodes the number of an entry as in keys.
 func number(seq uint64) string { return string(binary.BigEndian.AppendUint64(nil, seq)) }
 
-// timesKey is under what a consumer counts how often it has handled an entry.
+// timesKey is the key where a consumer counts how often it handled an entry.
 func timesKey(seq uint64) string { return "times" + number(seq) }
 
-// countKey is under what a consumer counts the entries of an author.
+// countKey is the key where a consumer counts the entries of an author.
 func countKey(author string) string { return "count" + author }
 
-// consumption is a loop of a consumer.
-type consumption struct {
-	g      *gazette
-	r      *runner[*journal]
+// consumer runs the loop of one consumer.
+type consumer struct {
+	g      *feedLayer
+	r      *runner[*feedModel]
 	name   string
 	rng    *rand.Rand
-	left   int // entries to handle
+	left   int // entries still to handle
 	cancel context.CancelFunc
 	commit int // of the newest batch
 }
 
-// batch is what a consumer does in a transaction.
+// batch is what a consumer does in one transaction.
 type batch struct {
 	seqs  []int
 	moved bool
 	to    uint64
 }
 
-// batchOf is under what a transaction keeps the batch of a consumer.
+// batchOf is the key of a consumer's batch among the values of a transaction.
 type batchOf struct{ name string }
 
-// turn consumes some of the entries that there are.
-func (c *consumption) turn() error {
+// turn consumes some of the entries that are ahead.
+func (c *consumer) turn() error {
 	m := c.r.line.Newest()
 	at := m.cursor(c.name)
 	ahead := m.ahead(at)
 	if len(ahead) == 0 {
 		return nil
 	}
-	if _, known := m.cursors[c.name]; !known { // the first thing it does is to store where it is
+	if _, known := m.cursors[c.name]; !known { // it stores its position first
 		next := m.clone()
 		next.cursors[c.name] = at
 		c.commit = c.r.line.Commit(next)
@@ -73,7 +73,7 @@ func (c *consumption) turn() error {
 }
 
 // beside consumes until ctx ends.
-func (c *consumption) beside(ctx context.Context) error {
+func (c *consumer) beside(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := c.consume(ctx, 1+c.rng.IntN(20))
 		if errors.Is(err, feed.ErrExpired) {
@@ -86,8 +86,8 @@ func (c *consumption) beside(ctx context.Context) error {
 	return nil
 }
 
-// consume handles up to so many entries, and waits for them.
-func (c *consumption) consume(ctx context.Context, n int) error {
+// consume handles up to n entries and waits for them.
+func (c *consumer) consume(ctx context.Context, n int) error {
 	ctx, c.cancel = context.WithCancel(ctx)
 	defer c.cancel()
 	c.left = n
@@ -101,14 +101,14 @@ func (c *consumption) consume(ctx context.Context, n int) error {
 	return err
 }
 
-// acked notes that the newest batch is committed.
-func (c *consumption) acked() { c.r.line.Ack(c.commit, c.r.durable()) }
+// acked records that the newest batch is committed.
+func (c *consumer) acked() { c.r.line.Ack(c.commit, c.r.durable()) }
 
-// handle handles an entry: it counts it, by author too. Now and then it fails, or goes elsewhere.
-func (c *consumption) handle(tx *stoat.Tx, seq uint64, m mood) error {
+// handle counts an entry, also by author. Sometimes it fails or moves the cursor.
+func (c *consumer) handle(tx *stoat.Tx, seq uint64, m post) error {
 	b := stoat.Local(tx, batchOf{c.name}, func() *batch { return &batch{} })
 	if len(b.seqs) == 0 {
-		c.acked() // the one before
+		c.acked() // the previous batch
 		if err := tx.BeforeCommit(func() error { return c.committing(tx, b) }); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (c *consumption) handle(tx *stoat.Tx, seq uint64, m mood) error {
 }
 
 // derive counts an entry.
-func derive(tx *stoat.Tx, name string, seq uint64, m mood) error {
+func derive(tx *stoat.Tx, name string, seq uint64, m post) error {
 	all, err := tx.CreateBucketIfNotExists([]byte(derivedName))
 	if err != nil {
 		return err
@@ -160,8 +160,8 @@ func derive(tx *stoat.Tx, name string, seq uint64, m mood) error {
 	return nil
 }
 
-// committing notes what a batch has done, which must be all that was ahead of the consumer.
-func (c *consumption) committing(tx *stoat.Tx, b *batch) error {
+// committing adds a batch to the timeline. The batch must be all that was ahead of the consumer.
+func (c *consumer) committing(tx *stoat.Tx, b *batch) error {
 	next := c.r.line.Newest().clone()
 	to, err := c.g.f.Cursor(tx, c.name)
 	if err != nil {

@@ -20,13 +20,13 @@ var crashes = crash.Flags(120, 10)
 // points returns how many crashes to make, fewer if the tests are to be short.
 func points() int { return crashes.Points(testing.Short()) }
 
-// dice returns the random numbers of what has this name.
-func dice(name string) *rand.Rand { return crash.Dice(crashes.Seed, name) }
+// randFor returns the random numbers that belong to a name.
+func randFor(name string) *rand.Rand { return crash.Dice(crashes.Seed, name) }
 
 // crashAll crashes each workload at a sample of its operations.
 //
-// Background work makes the numbers of operations shift a little from run to run; a failure names
-// its crash so that it can be made again, with -count if need be.
+// Background work shifts the numbers of operations a little from run to run. A failure names its
+// crash; reproduce it with its flags, and with -count if necessary.
 func crashAll[S state[S]](t *testing.T, all []workload[S]) {
 	for _, w := range all {
 		if !crashes.Chosen(w.name) {
@@ -52,7 +52,7 @@ func crashAll[S state[S]](t *testing.T, all []workload[S]) {
 	}
 }
 
-// noticesADiskThatLies tests the test: without syncs, commits get lost.
+// noticesADiskThatLies tests the test: on a disk that ignores syncs, commits are lost.
 func noticesADiskThatLies[S state[S]](t *testing.T, all []workload[S]) {
 	t.Helper()
 	for _, w := range all {
@@ -87,14 +87,13 @@ func newCrasher[S state[S]](w workload[S], sample crash.Sample) *crasher[S] {
 	return c
 }
 
-// play runs the workload with crashes at its operations and at its end, and looks at what it
-// leaves.
+// play runs the workload, with crashes at its operations and its end, and checks the final state.
 func (c *crasher[S]) play() error {
 	var disk vfs.FS = c.disk
 	if c.lie {
 		disk = crash.Liar{FS: disk}
 	}
-	c.runner = newRunner(c.workload, faultfs.New(disk, c.Before), c.empty, dice(c.name))
+	c.runner = newRunner(c.workload, faultfs.New(disk, c.Before), c.empty, randFor(c.name))
 	if err := c.runner.play(); err != nil {
 		return err
 	}
@@ -102,7 +101,7 @@ func (c *crasher[S]) play() error {
 	return c.recover(c.runner.cut(c.disk, crash.All, nil), nil)
 }
 
-// image is what a crash leaves, and what must be true of it.
+// image is a disk after a crash, and what must hold for it.
 type image[S state[S]] struct {
 	disk    *memfs.FS
 	states  []S
@@ -111,7 +110,7 @@ type image[S state[S]] struct {
 	told    claim[S]
 }
 
-// cut returns what a crash leaves of the disk at this moment.
+// cut returns the image that a crash leaves now.
 func (r *runner[S]) cut(disk *memfs.FS, kept crash.Kept, rng *rand.Rand) *image[S] {
 	im := &image[S]{durable: r.durable(), told: r.on.told()}
 	im.disk, im.allowed = r.line.Cut(disk, kept, rng)
@@ -119,8 +118,8 @@ func (r *runner[S]) cut(disk *memfs.FS, kept crash.Kept, rng *rand.Rand) *image[
 	return im
 }
 
-// recover opens what a crash left and checks it. With random numbers, it does some more work on it,
-// during which there is a second crash.
+// recover opens an image and checks it. With random numbers, it works on the image and crashes it a
+// second time meanwhile.
 func (c *crasher[S]) recover(im *image[S], rng *rand.Rand) error {
 	var again *runner[S]
 	var second *image[S]

@@ -1,22 +1,30 @@
-// Package layers tries to make packages record and feed disagree with themselves: indexes with
-// records, sublogs with entries, cursors with what consumers have written. It has nothing but
-// tests, and stands beside those of the database in internal/testing/torture.
+// Package layers tries to make packages record and feed contradict themselves: indexes and records,
+// sublogs and entries, cursors and what consumers wrote. It holds only tests, like
+// internal/testing/torture, which does the same to the database.
 //
-// A workload plays a random history on a layer and, beside it, on a model of plain maps and slices.
-// The states that the model had after each commit are the timeline: what a crash or a failing
-// operation leaves must be one of them, none older than promised, in every respect.
+// A workload runs a random history on a layer and on a model made of maps and slices. The states of
+// the model after each commit form the timeline. Whatever a crash or a failing operation leaves must
+// equal one of these states in every respect, and none older than promised.
 //
-//   - the package in the folder ../crash has the timeline, which is the oracle, and says when the
-//     power is cut; runner_test.go runs workloads on a timeline;
-//   - crash_test.go cuts the power at the operations of a workload, and again when work goes on
-//     after that; fault_test.go lets operations fail;
-//   - people_test.go is the model of a collection, forms_test.go the types and indexes that it is
-//     opened with, archive_test.go its workload, lookout_test.go the live queries beside, and
-//     verify_people_test.go compares a database with the model;
-//   - journal_test.go, channel_test.go, gazette_test.go, consumer_test.go, follower_test.go and
-//     verify_journal_test.go are the same for feeds;
-//   - broken_people_test.go and broken_journal_test.go break databases and want that to be noticed.
+// The parts that both layers share:
 //
-// A failure says which flags make the same happen again: -crash.seed and -crash.only. -crash.points
-// says how much is tried.
+//   - runner_test.go defines workloads and runs them on a timeline (package crash in ../crash);
+//   - crash_test.go cuts the power at the operations of a workload, and again during the work that
+//     follows; fault_test.go makes operations fail;
+//   - damage_test.go damages databases and checks that the comparison notices.
+//
+// Each part of a layer has a file:
+//
+//	                      record                  feed
+//	the tests             record_test.go          feed_test.go
+//	the workload          recordlayer_test.go     feedlayer_test.go
+//	the model             recordmodel_test.go     feedmodel_test.go
+//	the comparison        recordverify_test.go    feedverify_test.go
+//	an open layer         anycollection_test.go   anyfeed_test.go
+//	types and indexes     schema_test.go
+//	loops beside writes   livequery_test.go       liveloop_test.go, consumer_test.go
+//	tests of the tests    recorddamage_test.go    feeddamage_test.go
+//
+// A failure prints the flags that reproduce it: -crash.seed and -crash.only. The flag -crash.points
+// sets how many crashes are made.
 package layers

@@ -14,16 +14,16 @@ import (
 
 var errBroken = errors.New("input/output error on purpose")
 
-// isFault reports whether an operation has failed because it was to.
+// isFault reports whether an error comes from an injected fault.
 func isFault(err error) bool { return errors.Is(err, errBroken) || errors.Is(err, vfs.ErrNoSpace) }
 
-// faultAll lets an operation of each workload fail, once, with a broken disk or a full one: a
-// sample of all. Every error must say what it is; what was acknowledged, and no half of anything
-// else, must be there then, and after opening the database again, with and without a crash.
+// faultAll makes a sample of the operations of each workload fail, on a broken or a full disk.
+// Every error must be one that the caller can recognise. What was acknowledged must be there, and
+// nothing else in part: at once, and after opening the database again, with and without a crash.
 func faultAll[S state[S]](t *testing.T, all []workload[S]) {
 	for _, w := range all {
 		if w.parallel {
-			continue // which commit failed would be anyone's guess
+			continue // it is unknown which commit failed
 		}
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
@@ -33,7 +33,7 @@ func faultAll[S state[S]](t *testing.T, all []workload[S]) {
 			}
 			total := int(healthy.disk.Count())
 			step := max(1, total*len(all)/max(1, points()/5))
-			first := 1 + int(dice(w.name).Uint64()%uint64(step))
+			first := 1 + int(randFor(w.name).Uint64()%uint64(step))
 			tried := 0
 			for n := first; n <= total; n += step {
 				f := &fault[S]{workload: w, cause: errBroken}
@@ -66,7 +66,7 @@ type fault[S state[S]] struct {
 func (f *fault[S]) play() error {
 	disk := memfs.NewCrashable()
 	f.disk = faultfs.New(disk, f.hook)
-	f.runner = newRunner(f.workload, f.disk, f.empty, dice(f.name))
+	f.runner = newRunner(f.workload, f.disk, f.empty, randFor(f.name))
 	f.runner.tolerate = f.tolerate
 	if err := f.runner.play(); err != nil && !errors.Is(err, errStop) {
 		return err
@@ -75,14 +75,14 @@ func (f *fault[S]) play() error {
 	if err := c.recover(f.runner.cut(disk, crash.None, nil), nil); err != nil {
 		return fmt.Errorf("after a crash: %w", err)
 	}
-	if err := c.recover(f.runner.cut(disk, crash.All, nil), dice(f.name+" again")); err != nil {
+	if err := c.recover(f.runner.cut(disk, crash.All, nil), randFor(f.name+" again")); err != nil {
 		return fmt.Errorf("opened again: %w", err)
 	}
 	return nil
 }
 
-// tolerate wants an error to be one that the user can recognise, and the layer to be in a state
-// that is allowed; if the database takes writes still, the workload goes on from there.
+// tolerate checks that an error is one of the expected ones and that the layer is in an allowed
+// state. If the database still takes writes, the workload continues from that state.
 func (f *fault[S]) tolerate(err error) error {
 	if !errors.Is(err, stoat.ErrPoisoned) && !errors.Is(err, f.cause) {
 		return fmt.Errorf("an error of no known kind: %w", err)
@@ -97,7 +97,7 @@ func (f *fault[S]) tolerate(err error) error {
 	found, findErr := f.find(f.runner.db, f.runner.line.Until(p.Newest)[p.Oldest:])
 	switch {
 	case errors.Is(err, stoat.ErrPoisoned) && errors.Is(findErr, stoat.ErrPoisoned):
-		return errStop // reading has wanted to bring something up to date
+		return errStop // opening the layer had to write
 	case findErr != nil:
 		return fmt.Errorf("after the error %w: of the states %d to %d: %w", err, p.Oldest,
 			p.Newest, findErr)

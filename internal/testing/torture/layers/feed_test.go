@@ -3,16 +3,16 @@ package layers
 import "testing"
 
 // TestCrashFeeds_leavesSublogsCursorsAndConsumersInAgreement cuts the power at the operations of
-// feeds: entries, sublogs, redactions, and where consumers are and what they have written must be
-// in one state, that of a commit, none older than promised; so each entry is handled once.
+// feeds. Entries, sublogs, redactions, cursors and the results of consumers must all be in the
+// state after one commit, none older than promised: each entry is handled exactly once.
 func TestCrashFeeds_leavesSublogsCursorsAndConsumersInAgreement(t *testing.T) {
-	crashAll(t, gazettes())
+	crashAll(t, feedWorkloads())
 }
 
-// TestCrashFaultFeeds_leavesSublogsCursorsAndConsumersInAgreement lets operations fail.
+// TestCrashFaultFeeds_leavesSublogsCursorsAndConsumersInAgreement makes operations fail.
 func TestCrashFaultFeeds_leavesSublogsCursorsAndConsumersInAgreement(t *testing.T) {
-	faultAll(t, gazettes())
+	faultAll(t, feedWorkloads())
 }
 
 // TestCrashFeeds_noticesADiskThatLies tests the test.
-func TestCrashFeeds_noticesADiskThatLies(t *testing.T) { noticesADiskThatLies(t, gazettes()) }
+func TestCrashFeeds_noticesADiskThatLies(t *testing.T) { noticesADiskThatLies(t, feedWorkloads()) }

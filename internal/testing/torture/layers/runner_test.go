@@ -13,39 +13,39 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// state is what a model is after a commit. It never changes once it is in a timeline.
+// state is a model after a commit. It does not change once it is in a timeline.
 type state[S any] interface {
 	clone() S
 }
 
-// workload is a random program that uses a layer, for crashing.
+// workload is a random program on a layer, to be crashed.
 type workload[S state[S]] struct {
 	name     string
 	options  stoat.Options
 	tuning   engine.Tuning
 	steps    int
-	parallel bool // commits from several goroutines
-	empty    S    // the state of a database where nothing was done
+	parallel bool // commits come from several goroutines
+	empty    S    // the state of an empty database
 	layer    func() layer[S]
-	// find returns which of the states the layer is in, preferring the last, and an error if it is
-	// in none, or if anything in it disagrees with that state.
+	// find returns which of the states the layer is in, preferring the last. It returns an error if it
+	// is in none, or if anything disagrees with that state.
 	find func(db *stoat.DB, states []S) (int, error)
 }
 
-// layer is how a runner uses a layer of the database.
+// layer performs the steps of a workload on one layer.
 type layer[S state[S]] interface {
-	// begin opens what is in a database that was just opened, and starts loops beside.
+	// begin opens the layer in a database that was just opened, and starts its loops.
 	begin(r *runner[S]) error
-	// step does something random.
+	// step does one random thing.
 	step(r *runner[S]) error
-	// end ends the loops beside; if complete is set, once they have told all that there is to tell.
+	// end ends the loops. If complete is set, it first waits until they have caught up.
 	end(r *runner[S], complete bool) error
-	// told returns what the loops beside have told by now. Safe for concurrent use.
+	// told returns what the loops have returned so far. Safe for concurrent use.
 	told() claim[S]
 }
 
-// claim returns an error unless the states up to now, the one that was found in a database, and the
-// database bear out what was told. Durable says that what was told cannot have been lost.
+// claim checks what loops returned against the states so far, the one that was found in the
+// database, and the database. If durable is set, what loops returned cannot have been lost.
 type claim[S state[S]] func(db *stoat.DB, states []S, found int, durable bool) error
 
 var (
@@ -61,12 +61,12 @@ type runner[S state[S]] struct {
 	db   *stoat.DB
 	line *crash.Timeline[S]
 	rng  *rand.Rand
-	// tolerate says of a failed call whether the workload goes on (nil), ends (errStop) or has
-	// found a bug (anything else).
+	// tolerate decides whether the workload goes on after a failed call (nil), ends (errStop), or has
+	// found a bug (any other error).
 	tolerate func(error) error
 }
 
-// newRunner returns a runner that goes on from a state, and for which every error is a bug.
+// newRunner returns a runner that starts in a state and treats every error as a bug.
 func newRunner[S state[S]](w workload[S], fs vfs.FS, from S, rng *rand.Rand) *runner[S] {
 	return &runner[S]{
 		workload: w, on: w.layer(), fs: fs, line: crash.NewTimeline(from), rng: rng,
@@ -77,7 +77,7 @@ func newRunner[S state[S]](w workload[S], fs vfs.FS, from S, rng *rand.Rand) *ru
 // durable reports whether a commit is durable when it returns.
 func (r *runner[S]) durable() bool { return r.options.Sync == stoat.SyncAlways }
 
-// play opens the database, unless it is open, plays the workload and closes the database.
+// play opens the database if necessary, runs the workload and closes the database.
 func (r *runner[S]) play() error {
 	err := r.begin()
 	for i := 0; i < r.steps && err == nil; i++ {
@@ -86,7 +86,7 @@ func (r *runner[S]) play() error {
 	if err == nil {
 		return r.close()
 	}
-	if r.db == nil { // it could not be opened again
+	if r.db == nil { // reopening failed
 		return err
 	}
 	endErr := errors.Join(r.on.end(r, false), r.db.Close())
@@ -96,7 +96,7 @@ func (r *runner[S]) play() error {
 	return errors.Join(err, endErr)
 }
 
-// begin opens the database, unless it is open, and the layer.
+// begin opens the database if necessary, and the layer.
 func (r *runner[S]) begin() error {
 	var err error
 	if r.db == nil {
@@ -143,7 +143,7 @@ func (r *runner[S]) close() error {
 	return r.settles(db.Close)
 }
 
-// settles calls fn, which makes durable all that was acknowledged before.
+// settles calls fn, which makes all acknowledged commits durable.
 func (r *runner[S]) settles(fn func() error) error {
 	if err := r.line.Sync(fn); err != nil {
 		return r.tolerate(err)
@@ -151,8 +151,8 @@ func (r *runner[S]) settles(fn func() error) error {
 	return nil
 }
 
-// update commits a transaction that changes the state, too. If fn returns errAbort, nothing is
-// changed, and that is no error.
+// update commits a transaction that also changes the state. If fn returns errAbort, it changes
+// nothing and succeeds.
 func (r *runner[S]) update(fn func(tx *stoat.Tx, next S) error) error {
 	commit := 0
 	err := r.db.Update(func(tx *stoat.Tx) error {
@@ -172,12 +172,12 @@ func (r *runner[S]) update(fn func(tx *stoat.Tx, next S) error) error {
 	case errors.Is(err, errAbort):
 		return nil
 	case commit > 0 && !errors.Is(err, stoat.ErrPoisoned):
-		r.line.Settle(commit - 1) // it must not be seen
+		r.line.Settle(commit - 1) // it must never be visible
 	}
 	return r.tolerate(err)
 }
 
-// change calls fn, which makes a commit of its own that leads to the state next, or none.
+// change calls fn, which makes one commit that leads to the state next, or none.
 func (r *runner[S]) change(next S, fn func() error) error {
 	commit := r.line.Commit(next)
 	if err := fn(); err != nil {
@@ -187,8 +187,8 @@ func (r *runner[S]) change(next S, fn func() error) error {
 	return nil
 }
 
-// found opens the database on a disk, and wants it to be in one of the promised states. The caller
-// must close it.
+// found opens the database on a disk and checks that it is in one of the promised states. The
+// caller must close it.
 func (w *workload[S]) found(fs vfs.FS, states []S, p crash.Promise) (*stoat.DB, int, error) {
 	db, err := tuned.Open(fs, "db", &w.options, w.tuning)
 	if err != nil {

@@ -10,21 +10,21 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// follower is a live loop over the entries of a feed beside a workload, one at a time.
-type follower struct {
+// liveLoop follows the entries of a feed in a goroutine of its own, one loop at a time.
+type liveLoop struct {
 	mu     sync.Mutex
-	seen   map[uint64]bool // by the present loop
-	last   int             // the newest entry that was ever told, or -1
+	seen   map[uint64]bool // by the current loop
+	last   int             // the newest entry of all loops
 	any    bool
-	broken bool // by a failing read, which is not its fault
+	broken bool // by an injected fault
 	err    error
 
-	told  chan struct{} // something is new
-	ended chan struct{} // closed when the loop has ended
+	told  chan struct{} // there is something new
+	ended chan struct{} // closed when the loop ends
 }
 
-// start starts a loop, in a goroutine of loops.
-func (l *follower) start(ctx context.Context, loops *sync.WaitGroup, db *stoat.DB, f channel) {
+// start starts a loop in a goroutine of loops.
+func (l *liveLoop) start(ctx context.Context, loops *sync.WaitGroup, db *stoat.DB, f anyFeed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen = map[uint64]bool{}
@@ -51,14 +51,14 @@ func (l *follower) start(ctx context.Context, loops *sync.WaitGroup, db *stoat.D
 	})
 }
 
-func (l *follower) see(seq uint64) {
+func (l *liveLoop) see(seq uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen[seq] = true
 	l.last, l.any = max(l.last, int(seq)), true
 }
 
-func (l *follower) end(err error) {
+func (l *liveLoop) end(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -69,14 +69,14 @@ func (l *follower) end(err error) {
 	}
 }
 
-func (l *follower) failed() error {
+func (l *liveLoop) failed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
-// lacks returns an entry that is there and was not told yet.
-func (l *follower) lacks(m *journal) (int, bool) {
+// lacks returns an entry of the model that the loop has not returned yet.
+func (l *liveLoop) lacks(m *feedModel) (int, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, seq := range m.ahead(m.first) {
@@ -87,9 +87,9 @@ func (l *follower) lacks(m *journal) (int, bool) {
 	return 0, false
 }
 
-// reaches waits until all entries were told.
-func (l *follower) reaches(m *journal) error {
-	deadline := time.NewTimer(patience)
+// reaches waits until the loop has returned all entries.
+func (l *liveLoop) reaches(m *feedModel) error {
+	deadline := time.NewTimer(loopTimeout)
 	defer deadline.Stop()
 	for {
 		seq, missing := l.lacks(m)
@@ -109,12 +109,12 @@ func (l *follower) reaches(m *journal) error {
 	}
 }
 
-// claim returns that the newest entry that was told is there.
-func (l *follower) claim() claim[*journal] {
+// claim requires the newest entry that a loop returned to exist.
+func (l *liveLoop) claim() claim[*feedModel] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last, any := l.last, l.any
-	return func(_ *stoat.DB, states []*journal, found int, durable bool) error {
+	return func(_ *stoat.DB, states []*feedModel, found int, durable bool) error {
 		m := states[len(states)-1]
 		if durable {
 			m = states[found]

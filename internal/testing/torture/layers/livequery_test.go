@@ -13,38 +13,38 @@ import (
 	"github.com/stoatdb/stoat/record"
 )
 
-// lookout is a live query beside a workload, in a goroutine of its own.
-type lookout struct {
-	question
-	newest atomic.Pointer[sighting]
-	told   chan struct{} // something is new
-	ended  chan struct{} // closed when the loop has ended
-	err    error         // why it has, unless it was to
-	broken bool          // by a failing read, which is not its fault
+// liveQuery runs a live query in a goroutine of its own.
+type liveQuery struct {
+	recordQuery
+	newest atomic.Pointer[liveResult]
+	told   chan struct{} // there is something new
+	ended  chan struct{} // closed when the loop ends
+	err    error         // why, unless that was expected
+	broken bool          // by an injected fault
 }
 
-// sighting is the result of a live query. It is immutable.
-type sighting struct {
+// liveResult is the result of a live query. Immutable.
+type liveResult struct {
 	at   stoat.Position
 	rows map[int64]person
 }
 
-func newLookout(q question) *lookout {
-	return &lookout{question: q, told: make(chan struct{}, 1), ended: make(chan struct{})}
+func newLiveQuery(q recordQuery) *liveQuery {
+	return &liveQuery{recordQuery: q, told: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
-// run follows the answer to the question until ctx ends, or the database or the collection is not
-// what it was.
-func (l *lookout) run(ctx context.Context, db *stoat.DB, c shelf) {
+// run follows the result of the query until ctx ends, or the database closes, or the collection is
+// outdated.
+func (l *liveQuery) run(ctx context.Context, db *stoat.DB, c anyCollection) {
 	defer close(l.ended)
 	rows := map[int64]person{}
-	for n, err := range c.watch(ctx, db, l.question) {
+	for n, err := range c.watch(ctx, db, l.recordQuery) {
 		if err == nil {
 			err = learn(rows, n)
 		}
 		switch {
 		case err == nil:
-			l.newest.Store(&sighting{n.at, maps.Clone(rows)})
+			l.newest.Store(&liveResult{n.at, maps.Clone(rows)})
 			select {
 			case l.told <- struct{}{}:
 			default:
@@ -59,8 +59,8 @@ func (l *lookout) run(ctx context.Context, db *stoat.DB, c shelf) {
 	}
 }
 
-// learn makes rows what the news say, which must fit.
-func learn(rows map[int64]person, n news) error {
+// learn applies a change to rows, which it must fit.
+func learn(rows map[int64]person, n change) error {
 	for _, p := range n.removed {
 		if old, ok := rows[p.ID]; !ok || !samePerson(old, p) {
 			return fmt.Errorf("%+v is removed, and what was told is %+v", p, old)
@@ -82,8 +82,8 @@ func learn(rows map[int64]person, n news) error {
 	return nil
 }
 
-// sees reports whether a result is the answer in a state.
-func (s *sighting) sees(q question, m *people) bool {
+// sees reports whether the result is right for a state.
+func (s *liveResult) sees(q recordQuery, m *collectionModel) bool {
 	want := m.answer(q)
 	return len(want) == len(s.rows) && !slices.ContainsFunc(want, func(p person) bool {
 		got, ok := s.rows[p.ID]
@@ -91,15 +91,15 @@ func (s *sighting) sees(q question, m *people) bool {
 	})
 }
 
-// patience is how long a loop may take to tell what has happened, on the busiest machine.
-const patience = 30 * time.Second
+// loopTimeout is how long a loop may take to catch up on the slowest machine.
+const loopTimeout = 30 * time.Second
 
-// reaches waits until the result is the answer in a state.
-func (l *lookout) reaches(m *people) error {
-	deadline := time.NewTimer(patience)
+// reaches waits until the result is right for a state.
+func (l *liveQuery) reaches(m *collectionModel) error {
+	deadline := time.NewTimer(loopTimeout)
 	defer deadline.Stop()
 	for {
-		if s := l.newest.Load(); s != nil && s.sees(l.question, m) {
+		if s := l.newest.Load(); s != nil && s.sees(l.recordQuery, m) {
 			return nil
 		}
 		select {
@@ -112,23 +112,23 @@ func (l *lookout) reaches(m *people) error {
 	}
 }
 
-// early returns the error of a loop that has ended before it was to, unless a read has failed.
-func (l *lookout) early() error {
+// early returns the error of a loop that ended too early, unless a read failed on purpose.
+func (l *liveQuery) early() error {
 	if l.err == nil && !l.broken {
 		return fmt.Errorf("live query %s has ended early", l.name)
 	}
 	return l.err
 }
 
-// begins waits for the first result, which must be the answer in a state.
-func (l *lookout) begins(m *people) error {
-	deadline := time.NewTimer(patience)
+// begins waits for the first result, which must be right for a state.
+func (l *liveQuery) begins(m *collectionModel) error {
+	deadline := time.NewTimer(loopTimeout)
 	defer deadline.Stop()
 	select {
 	case <-l.told:
-		if s := l.newest.Load(); !s.sees(l.question, m) {
+		if s := l.newest.Load(); !s.sees(l.recordQuery, m) {
 			return fmt.Errorf("live query %s begins with %d records, want %d, or they are others",
-				l.name, len(s.rows), len(m.answer(l.question)))
+				l.name, len(s.rows), len(m.answer(l.recordQuery)))
 		}
 	case <-l.ended:
 		return l.early()
@@ -138,12 +138,12 @@ func (l *lookout) begins(m *people) error {
 	return nil
 }
 
-// bears returns an error unless the states have the result, and the database has not lost it if
-// that is durable.
-func (s *sighting) bears(
-	q question, db *stoat.DB, states []*people, found int, durable bool,
+// bears checks that the result is right for one of the states, and that the database has not lost
+// it if it was durable.
+func (s *liveResult) bears(
+	q recordQuery, db *stoat.DB, states []*collectionModel, found int, durable bool,
 ) error {
-	first := slices.IndexFunc(states, func(m *people) bool { return s.sees(q, m) })
+	first := slices.IndexFunc(states, func(m *collectionModel) bool { return s.sees(q, m) })
 	switch at := db.Position(); {
 	case first < 0:
 		return fmt.Errorf("live query %s has told %d records, which is no state", q.name,

@@ -10,7 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// damage is what is done to the raw bucket of a layer, and who must notice.
+// damage changes the raw bucket of a layer. The named checks must notice it.
 type damage struct {
 	name   string
 	path   []string // of the bucket
@@ -18,8 +18,8 @@ type damage struct {
 	notice map[string]bool // names of checks
 }
 
-// noticed breaks copies of a database and wants its checks to notice what they must, and find in
-// any case. Checks are called with each copy, and return what they have noticed, by name.
+// noticed damages copies of a database. The checks that a damage names must notice it, and so must
+// find. The function checks returns what each check, by its name, has found in a database.
 func noticed[S state[S]](
 	t *testing.T, disk *memfs.FS, w workload[S], is S, damages []damage,
 	checks func(db *stoat.DB) map[string]error,

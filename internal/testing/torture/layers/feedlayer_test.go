@@ -13,20 +13,20 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/tuned"
 )
 
-// gazettes returns the workloads of package feed: all sizes, with syncs and without. Consumers take
-// turns with what is appended; where a commit is fast they also run beside it.
-func gazettes() []workload[*journal] {
-	var all []workload[*journal]
+// feedWorkloads returns the workloads of package feed: all sizes, with and without syncs. Consumers
+// alternate with writes, or run beside them where commits are fast.
+func feedWorkloads() []workload[*feedModel] {
+	var all []workload[*feedModel]
 	for i, tuning := range tuned.Sizes() {
 		for _, sync := range []stoat.SyncMode{stoat.SyncAlways, stoat.SyncNever} {
 			keep, base := []int64{40, 0}[i%2], 0
 			if i%3 == 2 {
-				base = 1<<16 - 30 // sublogs come to another chunk
+				base = 1<<16 - 30 // sublogs reach a second chunk
 			}
-			w := workload[*journal]{
+			w := workload[*feedModel]{
 				name:    fmt.Sprintf("feeds-%d", i),
 				options: stoat.Options{Sync: sync, ValueThreshold: []int{64, 0}[i%2]},
-				tuning:  tuning, steps: 40, empty: newJournal(), find: findJournal,
+				tuning:  tuning, steps: 40, empty: newFeedModel(), find: findFeed,
 			}
 			if w.parallel = i == 1 || i == 4; w.parallel {
 				w.name += "-parallel"
@@ -35,8 +35,8 @@ func gazettes() []workload[*journal] {
 			if sync == stoat.SyncNever {
 				w.name += "-unsynced"
 			}
-			w.layer = func() layer[*journal] {
-				return &gazette{keep: keep, base: base, parallel: w.parallel}
+			w.layer = func() layer[*feedModel] {
+				return &feedLayer{keep: keep, base: base, parallel: w.parallel}
 			}
 			all = append(all, w)
 		}
@@ -44,59 +44,59 @@ func gazettes() []workload[*journal] {
 	return all
 }
 
-// gazette is how a runner uses a feed.
-type gazette struct {
+// feedLayer runs a feed.
+type feedLayer struct {
 	keep     int64 // entries that retention keeps; 0 for all
-	base     int   // the number of the first entry
-	parallel bool  // consumers run beside
+	base     int   // number of the first entry
+	parallel bool  // consumers run in goroutines
 
-	f         channel
-	stop      context.CancelFunc // of the loops of this opening
-	loops     sync.WaitGroup
-	failed    chan error // why a consumer beside has ended
-	followers follower
+	f      anyFeed
+	stop   context.CancelFunc // ends the loops since the last open
+	loops  sync.WaitGroup
+	failed chan error // why a consumer's goroutine ended
+	live   liveLoop
 }
 
-// begin implements layer: it opens the feed in any form.
-func (g *gazette) begin(r *runner[*journal]) error {
+// begin implements layer: it opens the feed with a random schema.
+func (g *feedLayer) begin(r *runner[*feedModel]) error {
 	var ctx context.Context
 	ctx, g.stop = context.WithCancel(context.Background())
-	g.failed = make(chan error, len(consumers()))
-	if r.line.Newest().form == unmade && g.base > 0 {
+	g.failed = make(chan error, len(consumerNames()))
+	if r.line.Newest().schema == neverOpened && g.base > 0 {
 		if err := g.start(r); err != nil {
 			return err
 		}
 	}
-	form := r.rng.IntN(feedCount)
+	schema := r.rng.IntN(feedCount)
 	next := r.line.Newest().clone()
-	next.opened(form)
+	next.opened(schema)
 	err := r.change(next, func() (err error) {
-		g.f, err = openChannel(r.db, form, g.keep)
+		g.f, err = openFeed(r.db, schema, g.keep)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("open in form %d: %w", form, err)
+		return fmt.Errorf("open in schema %d: %w", schema, err)
 	}
-	g.followers.start(ctx, &g.loops, r.db, g.f)
+	g.live.start(ctx, &g.loops, r.db, g.f)
 	if !g.parallel {
 		return nil
 	}
-	for i, name := range consumers() {
+	for i, name := range consumerNames() {
 		if err := g.place(r, name); err != nil {
 			return err
 		}
-		c := &consumption{g: g, r: r, name: name, rng: dice(fmt.Sprint(r.name, r.rng.Uint64(), i))}
+		c := &consumer{g: g, r: r, name: name, rng: randFor(fmt.Sprint(r.name, r.rng.Uint64(), i))}
 		g.loops.Go(func() { g.failed <- c.beside(ctx) })
 	}
 	return nil
 }
 
-// start makes an empty feed whose first entry has a high number, as if those below were removed.
-func (g *gazette) start(r *runner[*journal]) error {
+// start creates an empty feed whose first number is high, as if lower entries had been removed.
+func (g *feedLayer) start(r *runner[*feedModel]) error {
 	next := r.line.Newest().clone()
 	next.opened(feedPlain)
 	err := r.change(next, func() error {
-		_, err := feed.Open[post](r.db, feedName, nil)
+		_, err := feed.Open[oldPost](r.db, feedName, nil)
 		return err
 	})
 	if err != nil {
@@ -123,27 +123,27 @@ func (g *gazette) start(r *runner[*journal]) error {
 	})
 }
 
-// place stores where a new consumer starts.
-func (g *gazette) place(r *runner[*journal], name string) error {
+// place stores the cursor of a new consumer.
+func (g *feedLayer) place(r *runner[*feedModel], name string) error {
 	if _, ok := r.line.Newest().cursors[name]; ok {
 		return nil
 	}
 	return g.move(r, name)
 }
 
-// move makes a consumer start with the oldest entry that is kept.
-func (g *gazette) move(r *runner[*journal], name string) error {
-	return g.update(r, func(tx *stoat.Tx, next *journal) error {
+// move sets a consumer's cursor to the oldest entry.
+func (g *feedLayer) move(r *runner[*feedModel], name string) error {
+	return g.update(r, func(tx *stoat.Tx, next *feedModel) error {
 		next.cursors[name] = next.first
 		return g.f.SetCursor(tx, name, uint64(next.first))
 	})
 }
 
 // end implements layer.
-func (g *gazette) end(r *runner[*journal], complete bool) error {
+func (g *feedLayer) end(r *runner[*feedModel], complete bool) error {
 	var err error
 	if complete && !g.parallel {
-		err = g.followers.reaches(r.line.Newest())
+		err = g.live.reaches(r.line.Newest())
 	}
 	g.stop()
 	g.loops.Wait()
@@ -151,21 +151,21 @@ func (g *gazette) end(r *runner[*journal], complete bool) error {
 	for failed := range g.failed {
 		err = errors.Join(err, failed)
 	}
-	return errors.Join(err, g.followers.failed())
+	return errors.Join(err, g.live.failed())
 }
 
 // told implements layer.
-func (g *gazette) told() claim[*journal] { return g.followers.claim() }
+func (g *feedLayer) told() claim[*feedModel] { return g.live.claim() }
 
-// step implements layer: a transaction of a few steps, or a consumer for a while.
-func (g *gazette) step(r *runner[*journal]) error {
+// step implements layer: a transaction of a few writes, or a consumer's turn.
+func (g *feedLayer) step(r *runner[*feedModel]) error {
 	if !g.parallel && r.rng.IntN(3) == 0 {
-		names := consumers()
-		c := &consumption{g: g, r: r, name: names[r.rng.IntN(len(names))], rng: r.rng}
+		names := consumerNames()
+		c := &consumer{g: g, r: r, name: names[r.rng.IntN(len(names))], rng: r.rng}
 		return c.turn()
 	}
 	abort := r.rng.IntN(5) == 0
-	return g.update(r, func(tx *stoat.Tx, next *journal) error {
+	return g.update(r, func(tx *stoat.Tx, next *feedModel) error {
 		for range 1 + r.rng.IntN(4) {
 			if err := g.write(r, tx, next); err != nil {
 				return err
@@ -178,19 +178,19 @@ func (g *gazette) step(r *runner[*journal]) error {
 	})
 }
 
-// update is that of the runner, for what retention may follow on.
-func (g *gazette) update(r *runner[*journal], fn func(tx *stoat.Tx, next *journal) error) error {
-	return r.update(func(tx *stoat.Tx, next *journal) error {
+// update is runner.update for transactions after which retention may remove entries.
+func (g *feedLayer) update(r *runner[*feedModel], fn func(tx *stoat.Tx, next *feedModel) error) error {
+	return r.update(func(tx *stoat.Tx, next *feedModel) error {
 		if err := fn(tx, next); err != nil {
 			return err
 		}
-		// It comes behind the feed's own, which applies the retention.
+		// It runs after the feed's own hook, which applies retention.
 		return tx.BeforeCommit(func() error { return g.retained(tx, next) })
 	})
 }
 
-// retained brings the model up to what retention has removed, which must be what it should.
-func (g *gazette) retained(tx *stoat.Tx, next *journal) error {
+// retained removes from the model what retention removed, which must be the right amount.
+func (g *feedLayer) retained(tx *stoat.Tx, next *feedModel) error {
 	first, err := g.f.First(tx)
 	if err != nil {
 		return err
@@ -206,8 +206,8 @@ func (g *gazette) retained(tx *stoat.Tx, next *journal) error {
 	return nil
 }
 
-// write makes one random change of the feed and the model.
-func (g *gazette) write(r *runner[*journal], tx *stoat.Tx, next *journal) error {
+// write makes one random change to the feed and the model.
+func (g *feedLayer) write(r *runner[*feedModel], tx *stoat.Tx, next *feedModel) error {
 	switch n := r.rng.IntN(20); {
 	case n < 12:
 		return g.append(r, tx, next)
@@ -219,20 +219,20 @@ func (g *gazette) write(r *runner[*journal], tx *stoat.Tx, next *journal) error 
 			next.first = next.next() - keep
 			return g.f.Retain(tx, feed.Retention{Count: int64(keep)})
 		}
-	case next.form == feedPlain && r.rng.IntN(2) == 0:
+	case next.schema == feedPlain && r.rng.IntN(2) == 0:
 		next.dropTags()
 		return g.f.DropSublog(tx, "tag")
 	}
 	return nil
 }
 
-func (g *gazette) append(r *runner[*journal], tx *stoat.Tx, next *journal) error {
+func (g *feedLayer) append(r *runner[*feedModel], tx *stoat.Tx, next *feedModel) error {
 	n, author := 1+r.rng.IntN(4), ""
 	if g.keep == 0 && r.rng.IntN(25) == 0 {
-		n, author = 150, "bob" // more than a short list takes
+		n, author = 150, "bob" // more than a short list holds
 	}
 	for range n {
-		m := randomMood(r.rng)
+		m := randomPost(r.rng)
 		m.Author = cmp.Or(author, m.Author)
 		seq, err := g.f.add(tx, m)
 		if err != nil {
@@ -246,7 +246,7 @@ func (g *gazette) append(r *runner[*journal], tx *stoat.Tx, next *journal) error
 	return nil
 }
 
-func (g *gazette) redact(r *runner[*journal], tx *stoat.Tx, next *journal) error {
+func (g *feedLayer) redact(r *runner[*feedModel], tx *stoat.Tx, next *feedModel) error {
 	seq := max(next.base, next.next()-r.rng.IntN(20))
 	var want error
 	switch {
@@ -267,5 +267,5 @@ func (g *gazette) redact(r *runner[*journal], tx *stoat.Tx, next *journal) error
 	return errors.Join(fmt.Errorf("entry %d is redacted, want the error %v", seq, want), err)
 }
 
-// consumers returns the names of the consumers.
-func consumers() []string { return []string{"counts", "copies"} }
+// consumerNames returns the names of the consumers.
+func consumerNames() []string { return []string{"counts", "copies"} }

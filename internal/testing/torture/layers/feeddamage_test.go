@@ -8,17 +8,17 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// journalOn makes a feed with a consumer and a redacted entry on a disk.
-func journalOn(t *testing.T, disk *memfs.FS) *journal {
+// feedOn creates a feed with a consumer and a redacted entry on a disk.
+func feedOn(t *testing.T, disk *memfs.FS) *feedModel {
 	t.Helper()
 	db := openOn(t, disk)
-	f, err := openChannel(db, feedMoods, 0)
+	f, err := openFeed(db, feedMood, 0)
 	ok(t, err)
-	m := newJournal()
-	m.opened(feedMoods)
+	m := newFeedModel()
+	m.opened(feedMood)
 	ok(t, db.Update(func(tx *stoat.Tx) error {
 		for i := range 6 {
-			e := mood{Author: authors()[i%2], Tags: tags()[1 : 1+i%3], Text: "text", Mood: "glad"}
+			e := post{Author: authors()[i%2], Tags: tags()[1 : 1+i%3], Text: "text", Mood: "glad"}
 			m.append(e)
 			if _, err := f.add(tx, e); err != nil {
 				return err
@@ -27,7 +27,7 @@ func journalOn(t *testing.T, disk *memfs.FS) *journal {
 		m.at(4).redacted, m.first = true, 1
 		for seq := range 3 {
 			m.handle("counts", seq)
-			if err := derive(tx, "counts", uint64(seq), m.at(seq).mood); err != nil {
+			if err := derive(tx, "counts", uint64(seq), m.at(seq).post); err != nil {
 				return err
 			}
 		}
@@ -47,40 +47,40 @@ func journalOn(t *testing.T, disk *memfs.FS) *journal {
 		if err != nil {
 			return err
 		}
-		state[1] = 1 // the first entry, as retention would
+		state[1] = 1 // the first entry, as retention does
 		return errors.Join(b.Put([]byte("state"), state), entries.Delete([]byte(number(0))))
 	}))
 	ok(t, db.Close())
 	return m
 }
 
-// TestFeeds_brokenIsNoticed tests the test: it breaks a feed, in the raw buckets.
+// TestFeeds_brokenIsNoticed tests the test: it damages the raw buckets of a feed.
 func TestFeeds_brokenIsNoticed(t *testing.T) {
 	disk := memfs.New()
-	m := journalOn(t, disk)
+	m := feedOn(t, disk)
 	in := func(path ...string) []string { return append([]string{feedName}, path...) }
 	remove := func(key string) func(b *stoat.Bucket) error {
 		return func(b *stoat.Bucket) error { return b.Delete([]byte(key)) }
 	}
-	const tail = "\x01" // the part of a list that takes new numbers
+	const tail = "\x01" // the part of a list that new numbers go to
 	all := []damage{
 		{"an entry is gone", in("entries"), remove(number(2)), names("differs", "gets")},
 		{"an entry is left", in("entries"), put(number(6), "\x01\x00\x00"), names("differs")},
 		{"a removed entry is left", in("entries"), put(number(0), "\x01\x00\x00"),
 			names("differs")},
 		{"a list of authors is gone", in("sublogs", "author"), remove(number(0) + tail + "alice"),
-			names("choices", "addresses")},
+			names("queries", "addresses")},
 		{"a list of tags is gone", in("sublogs", "tag"), remove(number(0) + tail + "b"),
-			names("choices", "addresses")},
+			names("queries", "addresses")},
 		{"a list is another's", in("sublogs", "author"), func(b *stoat.Bucket) error {
 			list, err := b.Get([]byte(number(0) + tail + "alice"))
 			if err != nil {
 				return err
 			}
 			return b.Put([]byte(number(0)+tail+"bob"), list)
-		}, names("choices", "addresses")},
+		}, names("queries", "addresses")},
 		{"the list of redactions is gone", in("redacted"), removeFirst,
-			names("choices", "addresses")},
+			names("queries", "addresses")},
 		{"the cursor is ahead", in("consumers"), put("counts", "\x04"), names("differs")},
 		{"the cursor is behind", in("consumers"), put("counts", "\x02"), names("differs")},
 		{"the cursor is gone", in("consumers"), remove("counts"), names("differs")},
@@ -95,9 +95,9 @@ func TestFeeds_brokenIsNoticed(t *testing.T) {
 		{"the feed begins late", in(), shiftState(1, 2), names("differs", "gets")},
 		{"the feed begins early", in(), shiftState(1, 0), names("differs", "gets")},
 	}
-	w := workload[*journal]{find: findJournal}
+	w := workload[*feedModel]{find: findFeed}
 	noticed(t, disk, w, m, all, func(db *stoat.DB) map[string]error {
-		f, err := openChannel(db, feedMoods, 0)
+		f, err := openFeed(db, feedMood, 0)
 		ok(t, err)
 		found := map[string]error{}
 		ok(t, db.View(func(tx *stoat.Tx) error {
@@ -105,7 +105,7 @@ func TestFeeds_brokenIsNoticed(t *testing.T) {
 			if found["differs"] = err; err == nil {
 				found["differs"] = m.differs(got)
 			}
-			found["choices"] = m.verifyChoices(tx, f)
+			found["queries"] = m.verifyQueries(tx, f)
 			found["addresses"] = m.verifyAddresses(tx, f)
 			found["gets"] = m.verifyGets(tx, f)
 			return nil
@@ -114,7 +114,7 @@ func TestFeeds_brokenIsNoticed(t *testing.T) {
 	})
 }
 
-// shiftState puts another number into the stored state, of which those here have a byte each.
+// shiftState replaces a number in the stored state. Each number there takes one byte.
 func shiftState(at int, n byte) func(b *stoat.Bucket) error {
 	return func(b *stoat.Bucket) error {
 		state, err := b.Get([]byte("state"))
@@ -127,10 +127,10 @@ func shiftState(at int, n byte) func(b *stoat.Bucket) error {
 	}
 }
 
-// TestFeeds_leftListsAreNoticed wants the lists of entries that were removed to be found.
+// TestFeeds_leftListsAreNoticed expects the checks to find lists of removed entries.
 func TestFeeds_leftListsAreNoticed(t *testing.T) {
 	disk := memfs.New()
-	m := journalOn(t, disk)
+	m := feedOn(t, disk)
 	late := m.clone()
 	late.first = 1 << 16
 	db := openOn(t, disk)
@@ -143,26 +143,26 @@ func TestFeeds_leftListsAreNoticed(t *testing.T) {
 	ok(t, db.Close())
 }
 
-// TestFeeds_lostEntriesAreNoticed wants what live loops have told to be there.
+// TestFeeds_lostEntriesAreNoticed expects the checks to miss entries that a live loop returned.
 func TestFeeds_lostEntriesAreNoticed(t *testing.T) {
-	m := newJournal()
+	m := newFeedModel()
 	m.opened(feedPlain)
 	for range 3 {
-		m.append(mood{})
+		m.append(post{})
 	}
-	less := newJournal()
-	var l follower
+	less := newFeedModel()
+	var l liveLoop
 	l.seen = map[uint64]bool{}
 	l.see(2)
 	told := l.claim()
-	if err := told(nil, []*journal{less, m}, 1, true); err != nil {
+	if err := told(nil, []*feedModel{less, m}, 1, true); err != nil {
 		t.Error(err)
 	}
-	if err := told(nil, []*journal{less, m}, 0, false); err != nil {
+	if err := told(nil, []*feedModel{less, m}, 0, false); err != nil {
 		t.Error(err)
 	}
-	if told(nil, []*journal{less, m}, 0, true) == nil ||
-		told(nil, []*journal{less}, 0, false) == nil {
+	if told(nil, []*feedModel{less, m}, 0, true) == nil ||
+		told(nil, []*feedModel{less}, 0, false) == nil {
 		t.Error("a lost entry is not noticed")
 	}
 	if seq, missing := l.lacks(m); !missing || seq != 0 {

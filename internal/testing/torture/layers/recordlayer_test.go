@@ -13,19 +13,19 @@ import (
 	"github.com/stoatdb/stoat/record"
 )
 
-// archives returns the workloads of package record: all sizes, with syncs and without.
-func archives() []workload[*people] {
-	var all []workload[*people]
+// recordWorkloads returns the workloads of package record: all sizes, with and without syncs.
+func recordWorkloads() []workload[*collectionModel] {
+	var all []workload[*collectionModel]
 	codecs := []record.Codec{record.CodecBinary, record.CodecJSON, record.CodecGob}
 	for i, tuning := range tuned.Sizes() {
 		for _, sync := range []stoat.SyncMode{stoat.SyncAlways, stoat.SyncNever} {
-			known := forms(codecs[i%len(codecs)])
-			w := workload[*people]{
+			known := schemas(codecs[i%len(codecs)])
+			w := workload[*collectionModel]{
 				name:    fmt.Sprintf("records-%d", i),
 				options: stoat.Options{Sync: sync, ValueThreshold: []int{0, 64}[i%2]},
 				tuning:  tuning, steps: 40,
-				empty: &people{form: unmade, rows: map[int64]person{}},
-				layer: func() layer[*people] { return &archive{forms: known} },
+				empty: &collectionModel{schema: neverOpened, rows: map[int64]person{}},
+				layer: func() layer[*collectionModel] { return &recordLayer{schemas: known} },
 				find:  finder(known),
 			}
 			if sync == stoat.SyncNever {
@@ -37,56 +37,56 @@ func archives() []workload[*people] {
 	return all
 }
 
-// archive is how a runner uses a collection.
-type archive struct {
-	forms []form
-	c     shelf
-	stop  context.CancelFunc // of the loops of this opening
-	loops sync.WaitGroup
+// recordLayer runs a collection.
+type recordLayer struct {
+	schemas []schema
+	c       anyCollection
+	stop    context.CancelFunc // ends the loops since the last open
+	loops   sync.WaitGroup
 
-	mu       sync.Mutex
-	lookouts []*lookout // of all openings
-	present  []*lookout // those that are to tell the newest state
+	mu      sync.Mutex
+	queries []*liveQuery // since the first open
+	present []*liveQuery // those of the current schema
 }
 
-// begin implements layer: it opens the collection in any form.
-func (a *archive) begin(r *runner[*people]) error {
+// begin implements layer: it opens the collection with a random schema.
+func (a *recordLayer) begin(r *runner[*collectionModel]) error {
 	var ctx context.Context
 	ctx, a.stop = context.WithCancel(context.Background())
-	return a.open(ctx, r, r.rng.IntN(formCount))
+	return a.open(ctx, r, r.rng.IntN(schemaCount))
 }
 
-// open opens the collection in a form, and has it watched.
-func (a *archive) open(ctx context.Context, r *runner[*people], n int) error {
+// open opens the collection with a schema and starts live queries.
+func (a *recordLayer) open(ctx context.Context, r *runner[*collectionModel], n int) error {
 	open := func() (err error) {
-		a.c, err = a.forms[n].open(r.db)
+		a.c, err = a.schemas[n].open(r.db)
 		return err
 	}
 	var err error
-	if m := r.line.Newest(); m.form == n {
+	if m := r.line.Newest(); m.schema == n {
 		err = open()
 	} else {
 		next := m.clone()
-		next.form = n
+		next.schema = n
 		err = r.change(next, open)
 	}
 	if err != nil {
-		return fmt.Errorf("open as form %d: %w", n, err)
+		return fmt.Errorf("open as schema %d: %w", n, err)
 	}
 	return a.watch(ctx, r, n)
 }
 
-// watch starts live queries, and wants their first results to be what there is.
-func (a *archive) watch(ctx context.Context, r *runner[*people], n int) error {
-	var present []*lookout
-	for _, q := range questions() {
-		if q.name == "all" || q.name == "youngest" || q.name == "range" || q.nick && n == formNick {
-			present = append(present, newLookout(q))
+// watch starts live queries and checks their first results.
+func (a *recordLayer) watch(ctx context.Context, r *runner[*collectionModel], n int) error {
+	var present []*liveQuery
+	for _, q := range recordQueries() {
+		if q.name == "all" || q.name == "youngest" || q.name == "range" || q.nick && n == schemaNick {
+			present = append(present, newLiveQuery(q))
 		}
 	}
 	a.mu.Lock()
 	a.present = present
-	a.lookouts = append(a.lookouts, present...)
+	a.queries = append(a.queries, present...)
 	a.mu.Unlock()
 	for _, l := range present {
 		a.loops.Go(func() { l.run(ctx, r.db, a.c) })
@@ -100,7 +100,7 @@ func (a *archive) watch(ctx context.Context, r *runner[*people], n int) error {
 }
 
 // end implements layer.
-func (a *archive) end(r *runner[*people], complete bool) error {
+func (a *recordLayer) end(r *runner[*collectionModel], complete bool) error {
 	var err error
 	if complete {
 		for _, l := range a.present {
@@ -109,27 +109,27 @@ func (a *archive) end(r *runner[*people], complete bool) error {
 	}
 	a.stop()
 	a.loops.Wait()
-	for _, l := range a.lookouts {
+	for _, l := range a.queries {
 		err = errors.Join(err, l.err)
 	}
 	return err
 }
 
 // told implements layer.
-func (a *archive) told() claim[*people] {
+func (a *recordLayer) told() claim[*collectionModel] {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	lookouts := a.lookouts
-	sightings := make([]*sighting, len(lookouts))
-	for i, l := range lookouts {
-		sightings[i] = l.newest.Load()
+	queries := a.queries
+	results := make([]*liveResult, len(queries))
+	for i, l := range queries {
+		results[i] = l.newest.Load()
 	}
-	return func(db *stoat.DB, states []*people, found int, durable bool) error {
-		for i, s := range sightings {
+	return func(db *stoat.DB, states []*collectionModel, found int, durable bool) error {
+		for i, s := range results {
 			if s == nil {
 				continue
 			}
-			if err := s.bears(lookouts[i].question, db, states, found, durable); err != nil {
+			if err := s.bears(queries[i].recordQuery, db, states, found, durable); err != nil {
 				return err
 			}
 		}
@@ -137,13 +137,13 @@ func (a *archive) told() claim[*people] {
 	}
 }
 
-// step implements layer: a transaction of a few steps, or another form while loops run.
-func (a *archive) step(r *runner[*people]) error {
+// step implements layer: a transaction of a few writes, or a change of schema beside live queries.
+func (a *recordLayer) step(r *runner[*collectionModel]) error {
 	if r.rng.IntN(15) == 0 {
 		return a.evolve(r)
 	}
 	abort := r.rng.IntN(5) == 0
-	return r.update(func(tx *stoat.Tx, next *people) error {
+	return r.update(func(tx *stoat.Tx, next *collectionModel) error {
 		for range 1 + r.rng.IntN(5) {
 			if err := a.write(r.rng, tx, next); err != nil {
 				return err
@@ -156,13 +156,13 @@ func (a *archive) step(r *runner[*people]) error {
 	})
 }
 
-// evolve opens the collection in another form. The live queries of the old one end when they
+// evolve opens the collection with another schema. The live queries of the old one end when they
 // notice.
-func (a *archive) evolve(r *runner[*people]) error {
+func (a *recordLayer) evolve(r *runner[*collectionModel]) error {
 	stop := a.stop
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stop = func() { stop(); cancel() }
-	n := (r.line.Newest().form + 1 + r.rng.IntN(formCount-1)) % formCount
+	n := (r.line.Newest().schema + 1 + r.rng.IntN(schemaCount-1)) % schemaCount
 	before := r.line.Acked()
 	old := a.c
 	if err := a.open(ctx, r, n); err != nil {
@@ -171,7 +171,7 @@ func (a *archive) evolve(r *runner[*people]) error {
 		}
 		return r.tolerate(err)
 	}
-	return r.update(func(tx *stoat.Tx, _ *people) error {
+	return r.update(func(tx *stoat.Tx, _ *collectionModel) error {
 		if err := old.put(tx, person{ID: 1}); !errors.Is(err, record.ErrOutdated) {
 			return errors.Join(errors.New("a collection that is out of date takes a record"), err)
 		}
@@ -179,10 +179,10 @@ func (a *archive) evolve(r *runner[*people]) error {
 	})
 }
 
-// write makes one random change of the collection and the model.
-func (a *archive) write(rng *rand.Rand, tx *stoat.Tx, next *people) error {
+// write makes one random change to the collection and the model.
+func (a *recordLayer) write(rng *rand.Rand, tx *stoat.Tx, next *collectionModel) error {
 	p := randomPerson(rng, rng.Int64N(personIDs))
-	p = next.visible(p) // what the type does not have is lost
+	p = next.visible(p) // the type drops what it has no field for
 	_, there := next.rows[p.ID]
 	var want, err error
 	if next.duplicate(p) {

@@ -10,14 +10,14 @@ import (
 	"github.com/stoatdb/stoat/feed"
 )
 
-// channel is an open feed, whatever its type.
-type channel interface {
-	add(tx *stoat.Tx, m mood) (uint64, error)
-	get(tx *stoat.Tx, seq uint64) (mood, error)
+// anyFeed is an open feed, whatever its type.
+type anyFeed interface {
+	add(tx *stoat.Tx, m post) (uint64, error)
+	get(tx *stoat.Tx, seq uint64) (post, error)
 	// read returns the entries of a query.
-	read(tx *stoat.Tx, c choice) ([]told, error)
-	// size returns how many the same query counts, and the entry at the position in the middle.
-	size(tx *stoat.Tx, c choice) (n uint64, middle uint64, err error)
+	read(tx *stoat.Tx, c feedQuery) ([]feedEntry, error)
+	// size returns the count of a query and the entry in the middle of its result.
+	size(tx *stoat.Tx, c feedQuery) (n uint64, middle uint64, err error)
 	addresses(tx *stoat.Tx, sublog string) (map[string]uint64, error)
 	consume(ctx context.Context, db *stoat.DB, name string, fn handler) error
 	live(ctx context.Context, db *stoat.DB) iter.Seq2[uint64, error]
@@ -32,29 +32,29 @@ type channel interface {
 }
 
 // handler is what a consumer does with an entry.
-type handler func(tx *stoat.Tx, seq uint64, m mood) error
+type handler func(tx *stoat.Tx, seq uint64, m post) error
 
-// told is an entry as a feed yields it.
-type told struct {
-	mood
+// feedEntry is an entry that a feed returned.
+type feedEntry struct {
+	post
 	seq      uint64
 	redacted bool
 }
 
 const feedName = "posts"
 
-// openChannel opens the feed in a form. Keep is how many entries retention keeps, 0 for all.
-func openChannel(db *stoat.DB, form int, keep int64) (channel, error) {
-	if form == feedMoods {
-		toSelf := func(m *mood) mood { return *m }
-		return openFeed(db, form, keep, toSelf, func(m mood) *mood { return &m })
+// openFeed opens the feed with a schema. If keep is above 0, retention keeps so many entries.
+func openFeed(db *stoat.DB, schema int, keep int64) (anyFeed, error) {
+	if schema == feedMood {
+		toSelf := func(m *post) post { return *m }
+		return openTypedFeed(db, schema, keep, toSelf, func(m post) *post { return &m })
 	}
-	return openFeed(db, form, keep, toMood, toPost)
+	return openTypedFeed(db, schema, keep, toPost, toOldPost)
 }
 
-func openFeed[T any](
-	db *stoat.DB, form int, keep int64, widen func(*T) mood, narrow func(mood) *T,
-) (channel, error) {
+func openTypedFeed[T any](
+	db *stoat.DB, schema int, keep int64, widen func(*T) post, narrow func(post) *T,
+) (anyFeed, error) {
 	options := &feed.Options[T]{
 		Sublogs: map[string]func(*T) []string{
 			"author": func(v *T) []string { return []string{widen(v).Author} },
@@ -63,31 +63,31 @@ func openFeed[T any](
 		Batch:     3,
 		Now:       func() time.Time { return time.UnixMilli(1_700_000_000_000) },
 	}
-	if form != feedPlain {
+	if schema != feedPlain {
 		options.Sublogs["tag"] = func(v *T) []string {
 			return slices.Concat(widen(v).Tags, []string{anyTag})
 		}
 	}
 	f, err := feed.Open(db, feedName, options)
-	return typed[T]{f, widen, narrow}, err
+	return typedFeed[T]{f, widen, narrow}, err
 }
 
-// typed is a channel with entries of one type.
-type typed[T any] struct {
+// typedFeed is a feed of one entry type.
+type typedFeed[T any] struct {
 	*feed.Feed[T]
-	widen  func(*T) mood
-	narrow func(mood) *T
+	widen  func(*T) post
+	narrow func(post) *T
 }
 
-func (f typed[T]) add(tx *stoat.Tx, m mood) (uint64, error) { return f.Append(tx, f.narrow(m)) }
+func (f typedFeed[T]) add(tx *stoat.Tx, m post) (uint64, error) { return f.Append(tx, f.narrow(m)) }
 
-func (f typed[T]) get(tx *stoat.Tx, seq uint64) (mood, error) {
+func (f typedFeed[T]) get(tx *stoat.Tx, seq uint64) (post, error) {
 	v, err := f.Get(tx, seq)
 	return f.widen(&v), err
 }
 
-// query returns the query as the feed asks it.
-func (f typed[T]) query(c choice) feed.Query[T] {
+// query translates a query of the model.
+func (f typedFeed[T]) query(c feedQuery) feed.Query[T] {
 	q := f.Query()
 	if c.sublog != "" {
 		q = q.Where(feed.In(c.sublog, c.address))
@@ -101,18 +101,18 @@ func (f typed[T]) query(c choice) feed.Query[T] {
 	return q
 }
 
-func (f typed[T]) read(tx *stoat.Tx, c choice) ([]told, error) {
-	var all []told
+func (f typedFeed[T]) read(tx *stoat.Tx, c feedQuery) ([]feedEntry, error) {
+	var all []feedEntry
 	for e, err := range f.query(c).All(tx) {
 		if err != nil {
 			return all, err
 		}
-		all = append(all, told{f.widen(&e.Value), e.Seq, e.Redacted})
+		all = append(all, feedEntry{f.widen(&e.Value), e.Seq, e.Redacted})
 	}
 	return all, nil
 }
 
-func (f typed[T]) size(tx *stoat.Tx, c choice) (n uint64, middle uint64, err error) {
+func (f typedFeed[T]) size(tx *stoat.Tx, c feedQuery) (n uint64, middle uint64, err error) {
 	q := f.query(c)
 	if n, err = q.Count(tx); err != nil || n == 0 {
 		return n, 0, err
@@ -121,7 +121,7 @@ func (f typed[T]) size(tx *stoat.Tx, c choice) (n uint64, middle uint64, err err
 	return n, e.Seq, err
 }
 
-func (f typed[T]) addresses(tx *stoat.Tx, sublog string) (map[string]uint64, error) {
+func (f typedFeed[T]) addresses(tx *stoat.Tx, sublog string) (map[string]uint64, error) {
 	all := map[string]uint64{}
 	for a, err := range f.Addresses(tx, sublog) {
 		if err != nil {
@@ -132,13 +132,13 @@ func (f typed[T]) addresses(tx *stoat.Tx, sublog string) (map[string]uint64, err
 	return all, nil
 }
 
-func (f typed[T]) consume(ctx context.Context, db *stoat.DB, name string, fn handler) error {
+func (f typedFeed[T]) consume(ctx context.Context, db *stoat.DB, name string, fn handler) error {
 	return f.Consume(ctx, db, name, func(tx *stoat.Tx, e feed.Entry[T]) error {
 		return fn(tx, e.Seq, f.widen(&e.Value))
 	})
 }
 
-func (f typed[T]) live(ctx context.Context, db *stoat.DB) iter.Seq2[uint64, error] {
+func (f typedFeed[T]) live(ctx context.Context, db *stoat.DB) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
 		for e, err := range f.Query().Live(ctx, db) {
 			if !yield(e.Seq, err) {

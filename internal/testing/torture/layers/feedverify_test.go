@@ -10,18 +10,18 @@ import (
 	"github.com/stoatdb/stoat/feed"
 )
 
-// contents is what is in a feed, and what consumers have made of it, whatever the form.
+// contents is all of a feed and the results of its consumers.
 type contents struct {
 	first, next uint64
-	entries     []told            // the redacted ones, too
-	stored      []string          // the keys of all entries that are stored
-	cursors     map[string]uint64 // of consumers that have begun
+	entries     []feedEntry       // including the redacted ones
+	stored      []string          // the keys of all stored entries
+	cursors     map[string]uint64 // of the consumers that have one
 	derived     map[string]map[string]string
 }
 
-// findJournal finds out which of the states the feed in a database is in, preferring the last, and
-// compares all that there is with that. It brings sublogs up to date.
-func findJournal(db *stoat.DB, states []*journal) (int, error) {
+// findFeed returns which of the states a stored feed is in, preferring the last, and compares all
+// of it with that state. It completes the sublogs.
+func findFeed(db *stoat.DB, states []*feedModel) (int, error) {
 	made := false
 	err := db.View(func(tx *stoat.Tx) error {
 		_, err := tx.Bucket([]byte(feedName))
@@ -34,10 +34,10 @@ func findJournal(db *stoat.DB, states []*journal) (int, error) {
 		return 0, err
 	}
 	newest := states[len(states)-1]
-	if made != (newest.form != unmade) {
+	if made != (newest.schema != neverOpened) {
 		for i := len(states) - 1; i >= 0; i-- {
-			if made == (states[i].form != unmade) {
-				return findJournal(db, states[:i+1])
+			if made == (states[i].schema != neverOpened) {
+				return findFeed(db, states[:i+1])
 			}
 		}
 		return 0, fmt.Errorf("that there is a feed is %t, which is no state", made)
@@ -45,13 +45,13 @@ func findJournal(db *stoat.DB, states []*journal) (int, error) {
 	if !made {
 		return len(states) - 1, nil
 	}
-	f, err := openChannel(db, newest.form, 0)
+	f, err := openFeed(db, newest.schema, 0)
 	if err != nil {
 		return 0, err
 	}
 	found := 0
 	err = db.View(func(tx *stoat.Tx) error {
-		found, err = matchJournal(tx, f, states)
+		found, err = matchFeed(tx, f, states)
 		if err != nil {
 			err = errors.Join(err, tx.Err())
 		}
@@ -60,19 +60,19 @@ func findJournal(db *stoat.DB, states []*journal) (int, error) {
 	return found, err
 }
 
-// matchJournal compares the feed, which was opened in the form of the last state, with the states.
-func matchJournal(tx *stoat.Tx, f channel, states []*journal) (int, error) {
+// matchFeed compares the feed, opened with the schema of the last state, with all states.
+func matchFeed(tx *stoat.Tx, f anyFeed, states []*feedModel) (int, error) {
 	got, err := contentsOf(tx, f)
 	if err != nil {
 		return 0, err
 	}
-	form := states[len(states)-1].form
+	schema := states[len(states)-1].schema
 	for i := len(states) - 1; i >= 0; i-- {
-		if states[i].form == unmade {
+		if states[i].schema == neverOpened {
 			continue
 		}
 		want := states[i].clone()
-		want.opened(form)
+		want.opened(schema)
 		if want.differs(got) == nil {
 			return i, want.verify(tx, f)
 		}
@@ -82,7 +82,7 @@ func matchJournal(tx *stoat.Tx, f channel, states []*journal) (int, error) {
 }
 
 // contentsOf reads the feed.
-func contentsOf(tx *stoat.Tx, f channel) (*contents, error) {
+func contentsOf(tx *stoat.Tx, f anyFeed) (*contents, error) {
 	got := &contents{cursors: map[string]uint64{}, derived: map[string]map[string]string{}}
 	var err error
 	if got.first, err = f.First(tx); err != nil {
@@ -91,13 +91,13 @@ func contentsOf(tx *stoat.Tx, f channel) (*contents, error) {
 	if got.next, err = f.Len(tx); err != nil {
 		return nil, err
 	}
-	if got.entries, err = f.read(tx, choice{redacted: true}); err != nil {
+	if got.entries, err = f.read(tx, feedQuery{redacted: true}); err != nil {
 		return nil, err
 	}
 	if got.stored, err = storedKeys(tx); err != nil {
 		return nil, err
 	}
-	for _, name := range consumers() {
+	for _, name := range consumerNames() {
 		at, err := f.Cursor(tx, name)
 		if err != nil {
 			return nil, err
@@ -116,7 +116,7 @@ func contentsOf(tx *stoat.Tx, f channel) (*contents, error) {
 	return got, nil
 }
 
-// feedBucket returns a bucket within that of the feed.
+// feedBucket returns a bucket inside the feed's.
 func feedBucket(tx *stoat.Tx, name string) (*stoat.Bucket, error) {
 	b, err := tx.Bucket([]byte(feedName))
 	if err != nil {
@@ -125,7 +125,7 @@ func feedBucket(tx *stoat.Tx, name string) (*stoat.Bucket, error) {
 	return b.Bucket([]byte(name))
 }
 
-// storedKeys returns the keys of all entries, whether the feed knows them or not.
+// storedKeys returns the keys of all entries, even of those that the feed does not know.
 func storedKeys(tx *stoat.Tx) ([]string, error) {
 	b, err := feedBucket(tx, "entries")
 	if err != nil {
@@ -138,7 +138,7 @@ func storedKeys(tx *stoat.Tx) ([]string, error) {
 	return all, tx.Err()
 }
 
-// hasBegun reports whether it is stored where a consumer is.
+// hasBegun reports whether a consumer's cursor is stored.
 func hasBegun(tx *stoat.Tx, name string) (bool, error) {
 	b, err := feedBucket(tx, "consumers")
 	if err != nil {
@@ -147,7 +147,7 @@ func hasBegun(tx *stoat.Tx, name string) (bool, error) {
 	return b.Has([]byte(name))
 }
 
-// derivedBy returns what a consumer has written.
+// derivedBy returns what a consumer wrote.
 func derivedBy(tx *stoat.Tx, name string) (map[string]string, error) {
 	got := map[string]string{}
 	b, err := tx.Bucket([]byte(derivedName))
@@ -166,9 +166,9 @@ func derivedBy(tx *stoat.Tx, name string) (map[string]string, error) {
 	return got, tx.Err()
 }
 
-// differs returns in what the contents are other than in the model, or nil.
-func (m *journal) differs(got *contents) error {
-	if m.form == unmade {
+// differs returns how the contents differ from the model, or nil.
+func (m *feedModel) differs(got *contents) error {
+	if m.schema == neverOpened {
 		return errors.New("there should be no feed")
 	}
 	if got.first != uint64(m.first) || got.next != uint64(m.next()) {
@@ -182,11 +182,11 @@ func (m *journal) differs(got *contents) error {
 	for i, e := range got.entries {
 		seq := m.first + i
 		if e.seq != uint64(seq) || got.stored[i] != number(uint64(seq)) ||
-			e.redacted != m.at(seq).redacted || !sameMood(e.mood, m.visible(seq)) {
+			e.redacted != m.at(seq).redacted || !samePost(e.post, m.visible(seq)) {
 			return fmt.Errorf("entry %d is %+v, want %+v", seq, e, m.at(seq))
 		}
 	}
-	for _, name := range consumers() {
+	for _, name := range consumerNames() {
 		at, begun := got.cursors[name]
 		if _, want := m.cursors[name]; begun != want || begun && !m.isAt(name, int(at)) {
 			return fmt.Errorf("consumer %s is at %d (begun: %t), want %d (%t)", name, at, begun,
@@ -199,9 +199,9 @@ func (m *journal) differs(got *contents) error {
 	return nil
 }
 
-// verify compares what the sublogs find and count with the model.
-func (m *journal) verify(tx *stoat.Tx, f channel) error {
-	if err := m.verifyChoices(tx, f); err != nil {
+// verify compares the results and counts of all sublogs with the model.
+func (m *feedModel) verify(tx *stoat.Tx, f anyFeed) error {
+	if err := m.verifyQueries(tx, f); err != nil {
 		return err
 	}
 	if err := m.verifyAddresses(tx, f); err != nil {
@@ -213,8 +213,8 @@ func (m *journal) verify(tx *stoat.Tx, f channel) error {
 	return m.verifyGets(tx, f)
 }
 
-// verifyLists wants nothing to be left of the lists of entries that were removed long ago.
-func (m *journal) verifyLists(tx *stoat.Tx) error {
+// verifyLists checks that no list of entries removed long ago is left.
+func (m *feedModel) verifyLists(tx *stoat.Tx) error {
 	lists := []*stoat.Bucket{}
 	redacted, err := feedBucket(tx, "redacted")
 	if err != nil {
@@ -240,12 +240,12 @@ func (m *journal) verifyLists(tx *stoat.Tx) error {
 	return tx.Err()
 }
 
-func (m *journal) verifyAddresses(tx *stoat.Tx, f channel) error {
+func (m *feedModel) verifyAddresses(tx *stoat.Tx, f anyFeed) error {
 	want := map[string]map[string]uint64{"author": {}}
-	if m.form != feedPlain {
+	if m.schema != feedPlain {
 		want["tag"] = map[string]uint64{}
 	}
-	for _, c := range choices(m.form) {
+	for _, c := range feedQueries(m.schema) {
 		if n := len(m.answer(c)); c.sublog != "" && !c.redacted && n > 0 {
 			want[c.sublog][c.address] = uint64(n)
 		}
@@ -260,16 +260,16 @@ func (m *journal) verifyAddresses(tx *stoat.Tx, f channel) error {
 	return nil
 }
 
-func (m *journal) verifyChoices(tx *stoat.Tx, f channel) error {
-	for _, c := range choices(m.form) {
-		if err := m.verifyChoice(tx, f, c); err != nil {
+func (m *feedModel) verifyQueries(tx *stoat.Tx, f anyFeed) error {
+	for _, c := range feedQueries(m.schema) {
+		if err := m.verifyQuery(tx, f, c); err != nil {
 			return fmt.Errorf("query %+v: %w", c, err)
 		}
 	}
 	return nil
 }
 
-func (m *journal) verifyChoice(tx *stoat.Tx, f channel, c choice) error {
+func (m *feedModel) verifyQuery(tx *stoat.Tx, f anyFeed, c feedQuery) error {
 	entries, err := f.read(tx, c)
 	if err != nil {
 		return err
@@ -290,8 +290,8 @@ func (m *journal) verifyChoice(tx *stoat.Tx, f channel, c choice) error {
 	return nil
 }
 
-// verifyGets reads entries one by one, also those that are not there any more or not yet.
-func (m *journal) verifyGets(tx *stoat.Tx, f channel) error {
+// verifyGets reads entries one by one, also removed and future ones.
+func (m *feedModel) verifyGets(tx *stoat.Tx, f anyFeed) error {
 	for seq := max(m.base, m.first-1); seq <= m.next(); seq++ {
 		got, err := f.get(tx, uint64(seq))
 		var want error
@@ -303,7 +303,7 @@ func (m *journal) verifyGets(tx *stoat.Tx, f channel) error {
 		case m.at(seq).redacted:
 			want = feed.ErrRedacted
 		}
-		if !errors.Is(err, want) || want == nil && !sameMood(got, m.visible(seq)) {
+		if !errors.Is(err, want) || want == nil && !samePost(got, m.visible(seq)) {
 			differs := fmt.Errorf("entry %d is %+v, want the error %v", seq, got, want)
 			return errors.Join(differs, err)
 		}

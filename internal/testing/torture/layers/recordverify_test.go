@@ -9,12 +9,12 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// finder returns a function that finds out which of the states the collection in a database is in,
-// preferring the last, and compares all that there is with that.
-func finder(forms []form) func(db *stoat.DB, states []*people) (int, error) {
-	return func(db *stoat.DB, states []*people) (found int, err error) {
+// finder returns a function that returns which of the states a stored collection is in, preferring
+// the last, and compares all of it with that state.
+func finder(schemas []schema) func(db *stoat.DB, states []*collectionModel) (int, error) {
+	return func(db *stoat.DB, states []*collectionModel) (found int, err error) {
 		err = db.View(func(tx *stoat.Tx) error {
-			found, err = findPeople(tx, forms, states)
+			found, err = findCollection(tx, schemas, states)
 			if err != nil {
 				err = errors.Join(err, tx.Err())
 			}
@@ -24,54 +24,54 @@ func finder(forms []form) func(db *stoat.DB, states []*people) (int, error) {
 	}
 }
 
-func findPeople(tx *stoat.Tx, forms []form, states []*people) (int, error) {
-	has, c, err := stored(tx, forms)
+func findCollection(tx *stoat.Tx, schemas []schema, states []*collectionModel) (int, error) {
+	has, c, err := stored(tx, schemas)
 	if err != nil {
 		return 0, err
 	}
 	var all []person
 	if c != nil {
-		if all, err = c.ask(tx, question{}); err != nil {
+		if all, err = c.ask(tx, recordQuery{}); err != nil {
 			return 0, fmt.Errorf("read all: %w", err)
 		}
 	}
 	for i := len(states) - 1; i >= 0; i-- {
-		if states[i].form == has && slices.EqualFunc(states[i].all(), all, samePerson) {
+		if states[i].schema == has && slices.EqualFunc(states[i].all(), all, samePerson) {
 			if c != nil {
-				err = states[i].verify(tx, c, forms[has])
+				err = states[i].verify(tx, c, schemas[has])
 			}
 			return i, err
 		}
 	}
 	oldest, newest := states[0], states[len(states)-1]
-	return 0, fmt.Errorf("form %d with %d records is no state; the oldest is of form %d: %s; "+
-		"the newest of form %d: %s", has, len(all), oldest.form, difference(all, oldest.all()),
-		newest.form, difference(all, newest.all()))
+	return 0, fmt.Errorf("schema %d with %d records is no state; the oldest is of schema %d: %s; "+
+		"the newest of schema %d: %s", has, len(all), oldest.schema, difference(all, oldest.all()),
+		newest.schema, difference(all, newest.all()))
 }
 
-// stored returns the form that the stored collection has, and opens it without changing anything.
-func stored(tx *stoat.Tx, forms []form) (int, shelf, error) {
+// stored returns the schema of the stored collection and opens it without a write.
+func stored(tx *stoat.Tx, schemas []schema) (int, anyCollection, error) {
 	if _, err := tx.Bucket([]byte(collectionName)); errors.Is(err, stoat.ErrBucketNotFound) {
-		return unmade, nil, nil
+		return neverOpened, nil, nil
 	}
-	for i := range forms {
-		c, err := forms[i].openTx(tx)
+	for i := range schemas {
+		c, err := schemas[i].openTx(tx)
 		if errors.Is(err, stoat.ErrReadOnly) {
 			continue
 		}
 		if err != nil {
-			return 0, nil, fmt.Errorf("open as form %d: %w", i, err)
+			return 0, nil, fmt.Errorf("open as schema %d: %w", i, err)
 		}
 		return i, c, nil
 	}
-	return 0, nil, errors.New("the collection has none of the forms")
+	return 0, nil, errors.New("the collection has none of the schemas")
 }
 
-// verify compares what the collection counts, lists and finds with the model.
-func (m *people) verify(tx *stoat.Tx, c shelf, has form) error {
-	for _, check := range []func(*stoat.Tx, shelf, form) error{
-		func(tx *stoat.Tx, c shelf, _ form) error { return c.Verify(tx) },
-		m.verifyCount, m.verifyQueries, m.verifyRankings, m.verifyBuckets,
+// verify compares counts, queries and indexes with the model.
+func (m *collectionModel) verify(tx *stoat.Tx, c anyCollection, has schema) error {
+	for _, check := range []func(*stoat.Tx, anyCollection, schema) error{
+		func(tx *stoat.Tx, c anyCollection, _ schema) error { return c.Verify(tx) },
+		m.verifyCount, m.verifyQueries, m.verifyIndexes, m.verifyBuckets,
 	} {
 		if err := check(tx, c, has); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (m *people) verify(tx *stoat.Tx, c shelf, has form) error {
 	return nil
 }
 
-func (m *people) verifyCount(tx *stoat.Tx, c shelf, _ form) error {
+func (m *collectionModel) verifyCount(tx *stoat.Tx, c anyCollection, _ schema) error {
 	n, err := c.Count(tx)
 	if err != nil || n != uint64(len(m.rows)) {
 		return errors.Join(fmt.Errorf("the count of %d records is %d", len(m.rows), n), err)
@@ -88,9 +88,9 @@ func (m *people) verifyCount(tx *stoat.Tx, c shelf, _ form) error {
 	return nil
 }
 
-func (m *people) verifyQueries(tx *stoat.Tx, c shelf, _ form) error {
-	for _, q := range questions() {
-		if q.nick && m.form != formNick {
+func (m *collectionModel) verifyQueries(tx *stoat.Tx, c anyCollection, _ schema) error {
+	for _, q := range recordQueries() {
+		if q.nick && m.schema != schemaNick {
 			continue
 		}
 		got, err := c.ask(tx, q)
@@ -104,21 +104,21 @@ func (m *people) verifyQueries(tx *stoat.Tx, c shelf, _ form) error {
 	return nil
 }
 
-func (m *people) verifyRankings(tx *stoat.Tx, c shelf, has form) error {
-	for _, r := range has.rankings {
+func (m *collectionModel) verifyIndexes(tx *stoat.Tx, c anyCollection, has schema) error {
+	for _, r := range has.indexes {
 		got, err := c.by(tx, r.index)
 		if err != nil {
 			return fmt.Errorf("index %s: %w", r.index, err)
 		}
-		if want := m.ranked(r); !slices.EqualFunc(got, want, samePerson) {
+		if want := m.inOrderOf(r); !slices.EqualFunc(got, want, samePerson) {
 			return fmt.Errorf("index %s: %s", r.index, difference(got, want))
 		}
 	}
 	return nil
 }
 
-// ranked returns all persons in the order of an index, once for each entry.
-func (m *people) ranked(r ranking) []person {
+// inOrderOf returns all persons in the order of an index, once per entry.
+func (m *collectionModel) inOrderOf(r indexModel) []person {
 	type entry struct {
 		text string
 		of   person
@@ -138,8 +138,8 @@ func (m *people) ranked(r ranking) []person {
 	return all
 }
 
-// verifyBuckets wants the collection to have the buckets of its indexes, and no more of others.
-func (m *people) verifyBuckets(tx *stoat.Tx, _ shelf, has form) error {
+// verifyBuckets checks that the collection has exactly the buckets of its indexes.
+func (m *collectionModel) verifyBuckets(tx *stoat.Tx, _ anyCollection, has schema) error {
 	b, err := tx.Bucket([]byte(collectionName))
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (m *people) verifyBuckets(tx *stoat.Tx, _ shelf, has form) error {
 		got = append(got, string(name))
 	}
 	want := []string{"meta"}
-	for _, r := range has.rankings {
+	for _, r := range has.indexes {
 		want = append(want, "index "+r.index)
 	}
 	if slices.Sort(want); !slices.Equal(got, want) {
