@@ -48,12 +48,14 @@ var steps = []step{
 	},
 	{
 		name: "damaged files", dir: library,
-		args:  "./internal/testing/torture -run ^TestCorruption -corrupt.seed SEED",
-		level: [levels]string{"", "-corrupt.every 1", "-corrupt.every 1 -corrupt.bits 8"},
+		args: "./internal/testing/torture -run ^TestCorruption -corrupt.seed SEED",
+		level: [levels]string{
+			"-corrupt.every 3", "-corrupt.every 1", "-corrupt.every 1 -corrupt.bits 8",
+		},
 	},
 	{
 		name: "checks, backups and salvage", dir: library,
-		args: "./internal/testing/torture -run ^Test(Check|Backup|Salvage|Open)",
+		args: "./internal/testing/torture -run ^Test(Check|Backup|Restore|Salvage|Open) -thorough",
 	},
 	{
 		name: "damage to each format", dir: library,
@@ -61,8 +63,10 @@ var steps = []step{
 	},
 	{
 		name: "histories under many settings", dir: library,
-		args:  "./internal/testing/torture -run ^TestMetamorphic -meta.seed SEED",
-		level: [levels]string{"", "-meta.histories 50", "-meta.histories 3000"},
+		args: "./internal/testing/torture -run ^TestMetamorphic -meta.seed SEED",
+		level: [levels]string{
+			"-meta.histories 3", "-meta.histories 50", "-meta.histories 3000",
+		},
 	},
 	{
 		name: "killed processes", dir: here, args: "./kill -kill.seed SEED",

@@ -65,7 +65,7 @@ func dumpBackup(target vfs.FS, clock *model.Clock) (*model.Bucket, error) {
 // without an earlier one, of writable databases and of read-only ones, with links and without.
 func TestBackup_isTheNewestState(t *testing.T) {
 	t.Parallel()
-	seed, histories := *seedFlag, max(1, *historiesFlag/4)
+	seed, histories := *seedFlag, max(1, *historiesFlag/2)
 	if seed == 0 {
 		seed = rand.Uint64()>>16 + 1
 	}

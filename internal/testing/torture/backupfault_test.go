@@ -91,6 +91,7 @@ func (s *backupSteps) eitherBackup(target vfs.FS, earlier, newest int) error {
 // TestBackup_crashLeavesTheEarlierOrTheNew crashes the file system that backups are made on at each
 // operation.
 func TestBackup_crashLeavesTheEarlierOrTheNew(t *testing.T) {
+	t.Parallel()
 	target := memfs.NewCrashable()
 	s := newBackupSteps(t, memfs.New())
 	earlier, newest, points := -1, -1, 0
@@ -143,6 +144,7 @@ func TestBackup_crashLeavesTheEarlierOrTheNew(t *testing.T) {
 // TestBackup_faultLeavesTheEarlierOrTheNew fails some of the operations on the file system that
 // backups are made on, once or with all that follow.
 func TestBackup_faultLeavesTheEarlierOrTheNew(t *testing.T) {
+	t.Parallel()
 	target := memfs.NewCrashable()
 	s := newBackupSteps(t, memfs.New())
 	earlier, points := -1, 0
@@ -150,7 +152,7 @@ func TestBackup_faultLeavesTheEarlierOrTheNew(t *testing.T) {
 		ok(t, s.change(name))
 		either := crash.Promise{Oldest: earlier, Newest: s.r.line.Begun()}
 		more := true
-		for n := int64(len(name) % 5); more; n += 5 {
+		for n := int64(len(name) % 5); more; n += int64(5 * stride(2)) {
 			for _, forever := range []bool{false, true} {
 				var err error
 				points++

@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	corruptEvery = flag.Int("corrupt.every", 3,
+	corruptEvery = flag.Int("corrupt.every", 11,
 		"flip one byte in so many, and cut at one length in so many")
 	corruptBits = flag.Int("corrupt.bits", 1,
 		"how many bits of such a byte to flip, one after the other")

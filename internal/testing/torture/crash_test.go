@@ -21,7 +21,7 @@ import (
 )
 
 // crashes are the flags about crashes.
-var crashes = crash.Flags(2000, 5)
+var crashes = crash.Flags(1200, 3)
 
 // points returns how many crashes to make, fewer if the tests are to be short.
 func points() int { return crashes.Points(testing.Short()) }

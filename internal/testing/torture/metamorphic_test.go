@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	metaHistories = flag.Int("meta.histories", 3,
-		"number of random histories that are played under all settings; -short plays two")
+	metaHistories = flag.Int("meta.histories", 2,
+		"number of random histories that are played under all settings")
 	metaOps  = flag.Int("meta.ops", 300, "number of actions in each of them")
 	metaSeed = flag.Uint64("meta.seed", 0, "seed of the first of them; 0 draws one")
 )
@@ -33,9 +33,6 @@ func TestMetamorphic(t *testing.T) {
 	seed, histories := *metaSeed, *metaHistories
 	if seed == 0 {
 		seed = rand.Uint64()>>16 + 1
-	}
-	if testing.Short() {
-		histories = min(2, histories)
 	}
 	compared := 0
 	for i := range uint64(histories) {

@@ -25,7 +25,7 @@ import (
 
 var (
 	seedFlag      = flag.Uint64("seed", 0, "seed of the first random history; 0 draws one")
-	historiesFlag = flag.Int("histories", 60, "number of random histories; -short runs a quarter")
+	historiesFlag = flag.Int("histories", 30, "number of random histories; -short runs half")
 )
 
 // TestModel_randomHistories runs random histories against the database and the model at once.
@@ -36,7 +36,7 @@ func TestModel_randomHistories(t *testing.T) {
 		seed = rand.Uint64()>>16 + 1
 	}
 	if testing.Short() {
-		histories = max(1, histories/4)
+		histories = max(1, histories/2)
 	}
 	seen := newKept()
 	for i := range uint64(histories) {
@@ -281,6 +281,7 @@ func (h *history) reopen() error {
 // TestModel_readersSeeCommittedStates runs readers beside a writer: each snapshot must be a state
 // that was newest at some moment while it was taken.
 func TestModel_readersSeeCommittedStates(t *testing.T) {
+	t.Parallel()
 	seed := *seedFlag
 	if seed == 0 {
 		seed = rand.Uint64()
@@ -306,6 +307,7 @@ func TestModel_readersSeeCommittedStates(t *testing.T) {
 // TestModel_readersSeeCommittedStatesOfManyWriters is that beside several writers, some of whose
 // transactions go to tables while others wait for a sync of the log.
 func TestModel_readersSeeCommittedStatesOfManyWriters(t *testing.T) {
+	t.Parallel()
 	r := &runner{
 		workload: workload{name: "parallel", options: outside, tuning: unspilled},
 		line:     newTimeline(),

@@ -390,5 +390,8 @@ func class(err error) string {
 			return kind.Error()
 		}
 	}
+	if strings.Contains(err.Error(), intoItself) {
+		return intoItself
+	}
 	return "error: " + err.Error()
 }

@@ -41,6 +41,7 @@ func (s *backupSteps) restoreAgain(t testing.TB, target vfs.FS, stream []byte) e
 
 // TestRestoreFrom_crashLeavesNothingOrAll crashes the file system at each operation of a restore.
 func TestRestoreFrom_crashLeavesNothingOrAll(t *testing.T) {
+	t.Parallel()
 	stream, s := newStream(t)
 	target := memfs.NewCrashable()
 	points := 0
@@ -69,9 +70,10 @@ func TestRestoreFrom_crashLeavesNothingOrAll(t *testing.T) {
 // TestRestoreFrom_faultLeavesNothingOrAll fails each operation of a restore, once or with all that
 // follow.
 func TestRestoreFrom_faultLeavesNothingOrAll(t *testing.T) {
+	t.Parallel()
 	stream, s := newStream(t)
 	points := 0
-	for n, more := int64(0), true; more; n++ {
+	for n, more := int64(0), true; more; n += int64(stride(4)) {
 		for _, forever := range []bool{false, true} {
 			points++
 			target := memfs.NewCrashable()

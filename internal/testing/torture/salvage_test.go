@@ -167,7 +167,7 @@ func idIsNew(db *stoat.DB) error {
 func TestSalvage_copiesWhatIsNotDamaged(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()>>16 + 1
-	for i := range uint64(8) {
+	for i := range uint64(8 / stride(2)) {
 		p, err := playPast(seed + i)
 		ok(t, err)
 		before := filesIn(t, p.disk, "db")
@@ -270,7 +270,7 @@ func TestSalvage_ofDamagedDatabasesReturnsNothingWrong(t *testing.T) {
 		seed = rand.Uint64()>>16 + 1
 	}
 	n := 0
-	for i := range uint64(6) {
+	for i := range uint64(6 / stride(2)) {
 		p, err := playPast(seed + i)
 		ok(t, err)
 		rng := rand.New(rand.NewPCG(seed+i, 7))

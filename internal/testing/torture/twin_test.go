@@ -134,6 +134,9 @@ func (t twin) move(old string, to twin, name string) error {
 	return fmt.Errorf("move bucket %q to %q: got %w, want %v", old, name, got, want)
 }
 
+// intoItself is part of the error of a move into the moved bucket, which has no kind of its own.
+const intoItself = "cannot be moved into itself"
+
 // moveIn does in the model what MoveBucket does.
 func moveIn(from *model.Bucket, old string, to *model.Bucket, name string) error {
 	moved := from.Bucket(old)
@@ -143,7 +146,7 @@ func moveIn(from *model.Bucket, old string, to *model.Bucket, name string) error
 	case moved == nil:
 		return fmt.Errorf("bucket %q: %w", old, stoat.ErrBucketNotFound)
 	case moved.Holds(to):
-		return fmt.Errorf("bucket %q cannot be moved into itself or a bucket nested in it", old)
+		return fmt.Errorf("bucket %q %s", old, intoItself)
 	case name == "":
 		return stoat.ErrInvalidKey
 	case there == moved:
