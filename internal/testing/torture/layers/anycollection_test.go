@@ -41,7 +41,9 @@ type typedCollection[T any] struct {
 
 func (c typedCollection[T]) put(tx *stoat.Tx, p person) error { return c.Put(tx, c.narrow(p)) }
 
-func (c typedCollection[T]) insert(tx *stoat.Tx, p person) error { return c.Insert(tx, c.narrow(p)) }
+func (c typedCollection[T]) insert(tx *stoat.Tx, p person) error {
+	return c.Insert(tx, c.narrow(p))
+}
 
 func (c typedCollection[T]) update(tx *stoat.Tx, p person) error {
 	return c.Update(tx, p.ID, func(old *T) error {

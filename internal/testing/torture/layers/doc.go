@@ -3,8 +3,8 @@
 // internal/testing/torture, which does the same to the database.
 //
 // A workload runs a random history on a layer and on a model made of maps and slices. The states of
-// the model after each commit form the timeline. Whatever a crash or a failing operation leaves must
-// equal one of these states in every respect, and none older than promised.
+// the model after each commit form the timeline. Whatever a crash or a failing operation leaves
+// must equal one of these states in every respect, and none older than promised.
 //
 // The parts that both layers share:
 //

@@ -179,7 +179,9 @@ func (g *feedLayer) step(r *runner[*feedModel]) error {
 }
 
 // update is runner.update for transactions after which retention may remove entries.
-func (g *feedLayer) update(r *runner[*feedModel], fn func(tx *stoat.Tx, next *feedModel) error) error {
+func (g *feedLayer) update(
+	r *runner[*feedModel], fn func(tx *stoat.Tx, next *feedModel) error,
+) error {
 	return r.update(func(tx *stoat.Tx, next *feedModel) error {
 		if err := fn(tx, next); err != nil {
 			return err

@@ -15,4 +15,6 @@ func TestCrashFaultRecords_leavesIndexesCountAndLiveQueriesInAgreement(t *testin
 }
 
 // TestCrashRecords_noticesADiskThatLies tests the test.
-func TestCrashRecords_noticesADiskThatLies(t *testing.T) { noticesADiskThatLies(t, recordWorkloads()) }
+func TestCrashRecords_noticesADiskThatLies(t *testing.T) {
+	noticesADiskThatLies(t, recordWorkloads())
+}
