@@ -10,7 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 )
 
-func TestRun_keepsTheNewestValueOfEachKey(t *testing.T) {
+func TestDo_keepsTheNewestValueOfEachKey(t *testing.T) {
 	s := newStore(t)
 	s.bottom(puts("oldest", keys(1, 60)...))
 	s.young(puts("middle", keys(20, 70)...))
@@ -25,7 +25,7 @@ func TestRun_keepsTheNewestValueOfEachKey(t *testing.T) {
 	}
 }
 
-func TestRun_endsTombstones(t *testing.T) {
+func TestDo_endsTombstones(t *testing.T) {
 	s := newStore(t)
 	s.bottom(puts("old", keys(1, 60)...))
 	s.young(deletes(keys(10, 30)...))
@@ -41,7 +41,7 @@ func TestRun_endsTombstones(t *testing.T) {
 	}
 }
 
-func TestRun_mayLeaveNothing(t *testing.T) {
+func TestDo_mayLeaveNothing(t *testing.T) {
 	s := newStore(t)
 	s.bottom(puts("old", keys(1, 60)...))
 	s.young(deletes(keys(1, 60)...))
@@ -55,7 +55,7 @@ func TestRun_mayLeaveNothing(t *testing.T) {
 	}
 }
 
-func TestRun_leavesTablesThatAreNotInputs(t *testing.T) {
+func TestDo_leavesTablesThatAreNotInputs(t *testing.T) {
 	s := newStore(t)
 	for _, first := range []int{1, 101, 201, 301} {
 		s.bottom(puts("old", keys(first, first+50)...))
@@ -88,7 +88,7 @@ func TestRun_leavesTablesThatAreNotInputs(t *testing.T) {
 	checkSame(t, "state", s.state(), before)
 }
 
-func TestRun_removesAllInputs(t *testing.T) {
+func TestDo_removesAllInputs(t *testing.T) {
 	s := newStore(t)
 	s.bottom(puts("old", keys(1, 60)...))
 	s.young(puts("new", keys(30, 40)...))
@@ -109,7 +109,7 @@ func TestRun_removesAllInputs(t *testing.T) {
 	}
 }
 
-func TestRun_writesAsItIsConfigured(t *testing.T) {
+func TestDo_writesAsItIsConfigured(t *testing.T) {
 	s := newStore(t)
 	key := dataKey(1, "key")
 	s.bottom(writes{key: {value: make([]byte, 4000)}})
@@ -127,7 +127,7 @@ func TestRun_writesAsItIsConfigured(t *testing.T) {
 	}
 }
 
-func TestRun_removesDroppedBuckets(t *testing.T) {
+func TestDo_removesDroppedBuckets(t *testing.T) {
 	catalog := func(parent uint64, name string) string {
 		return string(keyspace.AppendCatalog(nil, parent)) + name
 	}
@@ -158,7 +158,7 @@ func TestRun_removesDroppedBuckets(t *testing.T) {
 	}
 }
 
-func TestRun_endsWhenItIsCancelled(t *testing.T) {
+func TestDo_endsWhenItIsCancelled(t *testing.T) {
 	s := newStore(t)
 	s.bottom(puts("old", keys(1, 100)...))
 	s.young(puts("new", keys(50, 120)...))
@@ -167,7 +167,7 @@ func TestRun_endsWhenItIsCancelled(t *testing.T) {
 		calls := 0
 		j := s.job(1)
 		j.Cancelled = func() bool { calls++; return calls == after }
-		edit, err := j.Run()
+		edit, err := j.Do()
 		if err == nil {
 			// The last table may end without the question, if it ends with the input.
 			full := len(edit.AddBottom) - len(moved(edit, s.version))
@@ -186,7 +186,7 @@ func TestRun_endsWhenItIsCancelled(t *testing.T) {
 }
 
 // A compaction that writes nothing never completes a file.
-func TestRun_canBeCancelledBetweenFiles(t *testing.T) {
+func TestDo_canBeCancelledBetweenFiles(t *testing.T) {
 	s := newStore(t)
 	s.tableBytes, s.blockBytes = 1<<30, 32<<10
 	s.young(deletes(keys(1, 2*askEvery+1)...))
@@ -195,7 +195,7 @@ func TestRun_canBeCancelledBetweenFiles(t *testing.T) {
 		calls := 0
 		j := s.job(1)
 		j.Cancelled = func() bool { calls++; return calls == after }
-		edit, err := j.Run()
+		edit, err := j.Do()
 		if cancelled := errors.Is(err, ErrCancelled); cancelled != (after < 3) || calls > 2 {
 			t.Errorf("after %d questions: Run returns %v, %v", calls, edit, err)
 		}

@@ -56,7 +56,7 @@ func pointers(tables []*manifest.Table) (n uint64) {
 	return n
 }
 
-func TestRun_compressesValuesThatAreOutside(t *testing.T) {
+func TestDo_compressesValuesThatAreOutside(t *testing.T) {
 	s, noise := deferred(t)
 	before := s.state().visible()
 	j := s.rechecking(s.job(1), s.version.Young[0].Tables...)
@@ -68,7 +68,7 @@ func TestRun_compressesValuesThatAreOutside(t *testing.T) {
 	}
 }
 
-func TestRun_writesOneTableOfAYoungRunAnew(t *testing.T) {
+func TestDo_writesOneTableOfAYoungRunAnew(t *testing.T) {
 	s, _ := deferred(t)
 	before, old := s.state(), s.version.Young[0]
 	for i := range old.Tables {

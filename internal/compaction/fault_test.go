@@ -46,7 +46,7 @@ func (s *store) all() Job {
 	return j
 }
 
-func TestRun_leavesNoFileWhenAnOperationFails(t *testing.T) {
+func TestDo_leavesNoFileWhenAnOperationFails(t *testing.T) {
 	for name, hook := range map[string]func(int64, error) faultfs.Hook{
 		"failure": faultfs.FailAt, "short write": faultfs.ShortWriteAt,
 	} {
@@ -54,7 +54,7 @@ func TestRun_leavesNoFileWhenAnOperationFails(t *testing.T) {
 		before := s.list()
 		for n := int64(0); ; n++ {
 			files := unmapped{faultfs.New(s.files, hook(n, errFault))}
-			edit, err := s.with(files).all().Run()
+			edit, err := s.with(files).all().Do()
 			if err == nil {
 				if n < 50 || len(edit.AddBottom) < 3 || len(edit.AddValues) < 3 {
 					t.Errorf("%s: only %d operations could fail, for %+v", name, n, edit)
@@ -81,7 +81,7 @@ func namesAFile(err error) bool {
 	return false
 }
 
-func TestRun_failsWhereAMapFails(t *testing.T) {
+func TestDo_failsWhereAMapFails(t *testing.T) {
 	s := mixture(t)
 	before, unlucky := s.list(), ""
 	files := faultfs.New(s.files, func(op faultfs.Op) error {
@@ -91,7 +91,7 @@ func TestRun_failsWhereAMapFails(t *testing.T) {
 		return nil
 	})
 	for _, unlucky = range before {
-		if edit, err := s.with(files).all().Run(); edit != nil || !errors.Is(err, errFault) {
+		if edit, err := s.with(files).all().Do(); edit != nil || !errors.Is(err, errFault) {
 			t.Errorf("where %s cannot be mapped, Run returns %v, %v", unlucky, edit, err)
 		}
 		if names := s.list(); !slices.Equal(names, before) {
@@ -100,12 +100,12 @@ func TestRun_failsWhereAMapFails(t *testing.T) {
 	}
 }
 
-func TestRun_leavesNoFileOnAFullDisk(t *testing.T) {
+func TestDo_leavesNoFileOnAFullDisk(t *testing.T) {
 	s := mixture(t)
 	before := s.list()
 	for space := int64(0); ; space += 300 {
 		files := faultfs.New(s.files, faultfs.NewQuota(space).Hook)
-		_, err := s.with(files).all().Run()
+		_, err := s.with(files).all().Do()
 		if err == nil {
 			if space < 1500 {
 				t.Errorf("everything fits into %d bytes", space)
@@ -120,7 +120,7 @@ func TestRun_leavesNoFileOnAFullDisk(t *testing.T) {
 }
 
 // A compaction must not copy what it cannot verify.
-func TestRun_stopsAtDamage(t *testing.T) {
+func TestDo_stopsAtDamage(t *testing.T) {
 	whole := mixture(t)
 	for _, name := range whole.list() {
 		path := filepath.Join(testDir, name)
@@ -128,7 +128,7 @@ func TestRun_stopsAtDamage(t *testing.T) {
 			s := mixture(t)
 			s.flip(path, at)
 			before := s.list()
-			edit, err := s.all().Run()
+			edit, err := s.all().Do()
 			if err == nil {
 				s.apply(edit)
 				whole.checkHarmless(s, name, at)
@@ -144,7 +144,7 @@ func TestRun_stopsAtDamage(t *testing.T) {
 	}
 }
 
-func TestRun_createsFilesAndDoesNothingElse(t *testing.T) {
+func TestDo_createsFilesAndDoesNothingElse(t *testing.T) {
 	s := mixture(t)
 	created := 0
 	files := faultfs.New(s.files, func(op faultfs.Op) error {

@@ -101,7 +101,7 @@ func (s *store) write(w writes, filter bool) run.Output {
 		if w[key].value == nil {
 			e.Kind = keyspace.KindDelete
 		}
-		_, err := writer.Add([]byte(key), e)
+		err := writer.Add([]byte(key), e)
 		check(s.t, err)
 	}
 	output, err := writer.Finish()
@@ -131,7 +131,7 @@ func (s *store) bottom(w writes) {
 	s.apply(&manifest.Edit{AddBottom: output.Tables, AddValues: output.Values})
 }
 
-// job returns a job that compactions the n oldest young runs into the bottom run.
+// job returns a job that compacts the n oldest young runs into the bottom run.
 func (s *store) job(n int) Job {
 	j := s.youngJob(0, n)
 	runs, _, err := j.Young.Of(s.version)
@@ -161,7 +161,7 @@ func (s *store) intoBottom(j Job, input func(*manifest.Table) bool) Job {
 	return j
 }
 
-// youngJob returns a job that compactions n young runs, above so many older ones, into one.
+// youngJob returns a job that compacts n young runs, above so many older ones, into one.
 func (s *store) youngJob(older, n int) Job {
 	j := Job{
 		Levels: s.levels(), Young: manifest.YoungRuns{Older: older, Count: n}, Output: s.config(),
@@ -177,7 +177,7 @@ func (s *store) youngJob(older, n int) Job {
 // run runs a job and makes its outcome the store's version.
 func (s *store) run(j Job) *manifest.Edit {
 	s.t.Helper()
-	edit, err := j.Run()
+	edit, err := j.Do()
 	check(s.t, err)
 	s.apply(edit)
 	return edit

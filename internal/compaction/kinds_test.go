@@ -14,7 +14,7 @@ import (
 )
 
 // Nothing is below the bottom run, so that what only hides something has no place in it.
-func TestRun_putsOnlyWhatIsThereIntoTheBottomRun(t *testing.T) {
+func TestDo_putsOnlyWhatIsThereIntoTheBottomRun(t *testing.T) {
 	s := newStore(t)
 	s.bottom(puts("old", keys(1, 80)...).over(expiring(now, "old", keys(81, 90)...)))
 	s.young(deletes(keys(10, 14)...).over(puts("middle", keys(15, 30)...)), between(5, 12))
@@ -31,7 +31,7 @@ func TestRun_putsOnlyWhatIsThereIntoTheBottomRun(t *testing.T) {
 	}
 }
 
-func TestRun_makesOneYoungRunOfSeveral(t *testing.T) {
+func TestDo_makesOneYoungRunOfSeveral(t *testing.T) {
 	s := newStore(t)
 	s.bottom(puts("old", keys(1, 90)...))
 	s.young(puts("oldest", keys(1, 90)...), between(50, 60))
@@ -43,20 +43,20 @@ func TestRun_makesOneYoungRunOfSeveral(t *testing.T) {
 	edit := s.run(s.youngJob(1, 2))
 	want := deletes(append(keys(10, 10), keys(28, 35)...)...).over(puts("middle", keys(19, 27)...))
 	want = want.over(expiring(now+1, "new", keys(36, 40)...))
-	merged := edit.AddYoung[0]
-	checkSame(t, "output", s.read(merged.Tables), want)
+	young := edit.AddYoung[0]
+	checkSame(t, "output", s.read(young.Tables), want)
 	deleted := keyspace.Spans{between(5, 18), between(80, 100)}
-	if !reflect.DeepEqual(merged.Deleted, deleted) || len(edit.AddYoung) != 1 {
+	if !reflect.DeepEqual(young.Deleted, deleted) || len(edit.AddYoung) != 1 {
 		t.Errorf("young runs are %+v, want one that deletes %q", edit.AddYoung, deleted)
 	}
-	if !reflect.DeepEqual(s.version.Young, []manifest.Run{runs[0], merged, runs[3]}) ||
+	if !reflect.DeepEqual(s.version.Young, []manifest.Run{runs[0], young, runs[3]}) ||
 		len(edit.Remove)+len(edit.AddBottom) > 0 {
 		t.Errorf("the edit is %+v", edit)
 	}
 	checkSame(t, "visible", s.state().visible(), before)
 }
 
-func TestRun_keepsTombstonesAboveOlderRuns(t *testing.T) {
+func TestDo_keepsTombstonesAboveOlderRuns(t *testing.T) {
 	s := newStore(t)
 	s.bottom(puts("old", keys(1, 20)...))
 	s.young(puts("young", keys(1, 9)...))
@@ -68,7 +68,7 @@ func TestRun_keepsTombstonesAboveOlderRuns(t *testing.T) {
 		puts("young", keys(1, 4)...).over(puts("old", keys(16, 20)...)))
 }
 
-func TestRun_keepsDeletionsWithoutEntries(t *testing.T) {
+func TestDo_keepsDeletionsWithoutEntries(t *testing.T) {
 	s := newStore(t)
 	s.bottom(puts("old", keys(1, 60)...))
 	s.young(writes{}, between(10, 20))
@@ -89,7 +89,7 @@ func TestRun_keepsDeletionsWithoutEntries(t *testing.T) {
 	}
 }
 
-func TestRun_mayLeaveNoYoungRun(t *testing.T) {
+func TestDo_mayLeaveNoYoungRun(t *testing.T) {
 	s := newStore(t)
 	s.young(puts("old", dataKey(3, "a")))
 	s.young(puts("new", dataKey(3, "b")))
@@ -100,7 +100,7 @@ func TestRun_mayLeaveNoYoungRun(t *testing.T) {
 }
 
 // An entry that has expired hides older ones of its key that have not.
-func TestRun_makesTombstonesOfWhatHasExpired(t *testing.T) {
+func TestDo_makesTombstonesOfWhatHasExpired(t *testing.T) {
 	s := newStore(t)
 	s.bottom(puts("old", keys(1, 3)...))
 	s.young(expiring(5, "short", keys(1, 2)...))
@@ -114,7 +114,7 @@ func TestRun_makesTombstonesOfWhatHasExpired(t *testing.T) {
 }
 
 // Tables that newer deletions cover go unread.
-func TestRun_removesBottomTablesThatAreNoInputs(t *testing.T) {
+func TestDo_removesBottomTablesThatAreNoInputs(t *testing.T) {
 	s := newStore(t)
 	s.bottom(puts("old", keys(1, 60)...))
 	s.young(writes{}, between(1, 60))
@@ -127,7 +127,7 @@ func TestRun_removesBottomTablesThatAreNoInputs(t *testing.T) {
 }
 
 // Bottom tables that no young run touches may lie between others that are inputs.
-func TestRun_writesAroundTablesThatAreNotInputs(t *testing.T) {
+func TestDo_writesAroundTablesThatAreNotInputs(t *testing.T) {
 	s := newStore(t)
 	s.bottom(puts("old", keys(101, 199)...))
 	s.young(puts("new", keys(90, 110)...))
@@ -150,8 +150,8 @@ func TestRun_writesAroundTablesThatAreNotInputs(t *testing.T) {
 	}
 }
 
-func TestRun_relocatesValues(t *testing.T) {
-	for name, merge := range map[string]func(s *store) Job{
+func TestDo_relocatesValues(t *testing.T) {
+	for name, job := range map[string]func(s *store) Job{
 		"into the bottom run": func(s *store) Job { return s.job(2) },
 		"into a young run":    func(s *store) Job { return s.youngJob(0, 2) },
 	} {
@@ -164,7 +164,7 @@ func TestRun_relocatesValues(t *testing.T) {
 		files := s.version.ValueFiles
 		named := func(n uint64) bool { return n == files[1].Number || n == files[5].Number }
 		before := s.state().visible()
-		j := merge(s)
+		j := job(s)
 		j.Output.Values.Relocate = named
 		edit := s.run(j)
 		checkSame(t, name, s.state().visible(), before)
@@ -183,7 +183,7 @@ func TestRun_relocatesValues(t *testing.T) {
 	}
 }
 
-func TestRun_keepsPointersAsTheyAre(t *testing.T) {
+func TestDo_keepsPointersAsTheyAre(t *testing.T) {
 	s := newStore(t)
 	s.values = run.Values{Separate: 60, FileBytes: 400}
 	long := strings.Repeat("long ", 20)
@@ -200,7 +200,7 @@ func TestRun_keepsPointersAsTheyAre(t *testing.T) {
 }
 
 // Where values are large, a table takes long.
-func TestRun_canBeCancelledAfterAValueFile(t *testing.T) {
+func TestDo_canBeCancelledAfterAValueFile(t *testing.T) {
 	s := newStore(t)
 	s.values, s.tableBytes = run.Values{Separate: 60, FileBytes: 400}, 1<<20
 	s.bottom(puts(strings.Repeat("long ", 20), keys(1, 30)...))
@@ -209,7 +209,7 @@ func TestRun_canBeCancelledAfterAValueFile(t *testing.T) {
 	j := s.job(1)
 	j.Output.Values.Relocate = func(uint64) bool { return true }
 	j.Cancelled = func() bool { calls++; return calls == 3 }
-	if edit, err := j.Run(); edit != nil || !errors.Is(err, ErrCancelled) {
+	if edit, err := j.Do(); edit != nil || !errors.Is(err, ErrCancelled) {
 		t.Errorf("Run returns %v, %v", edit, err)
 	}
 	if names := s.list(); !slices.Equal(names, before) {

@@ -158,15 +158,15 @@ func (m *model) dictionaries(rng *rand.Rand) []*block.Dictionary {
 	return all
 }
 
-// compaction does a random compaction and checks its outcome.
-func (m *model) merge(rng *rand.Rand) {
+// compact does a random compaction and checks its outcome.
+func (m *model) compact(rng *rand.Rand) {
 	m.t.Helper()
 	j, ok := m.pick(rng)
 	if !ok {
 		return
 	}
 	j.Output.Compress = rng.IntN(3) == 0
-	j.Output.Patterns, j.Output.Sample = rng.IntN(4) > 0, 1<<(4+rng.IntN(17))
+	j.Output.Patterns, j.Output.SampleBytes = rng.IntN(4) > 0, 1<<(4+rng.IntN(17))
 	j.Output.Dictionaries = m.dictionaries(rng)
 	j.Kept = &m.seen.kept
 	relocate := map[uint64]bool{}
@@ -312,7 +312,7 @@ func sameSpan(a, b keyspace.Span) bool {
 	return bytes.Equal(a.Start, b.Start) && bytes.Equal(a.End, b.End)
 }
 
-func TestRun_leavesWhatAMapWouldHold(t *testing.T) {
+func TestDo_leavesWhatAMapWouldHold(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	seen := &tally{}
@@ -333,7 +333,7 @@ func TestRun_leavesWhatAMapWouldHold(t *testing.T) {
 					m.fill(rng, sh)
 					m.drop(rng, sh)
 					if rng.IntN(2) == 0 {
-						m.merge(rng)
+						m.compact(rng)
 					}
 					checkSame(t, m.what, m.state().visible(), m.want.visible())
 				}

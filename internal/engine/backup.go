@@ -224,7 +224,7 @@ func (e *Engine) addMemory(
 		levels := copied.state.Load().Levels
 		job := copied.flushJob(sealed{root: root, lastCommit: p.lastCommit}, levels, true)
 		job.Output.NextNumber = number
-		edit, err := job.Run()
+		edit, err := job.Do()
 		if err != nil {
 			return fmt.Errorf("write what is in memory: %w", err)
 		}

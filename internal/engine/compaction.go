@@ -201,7 +201,7 @@ func (e *Engine) compact(p pick.Plan, cancelled func() bool) error {
 	var kept compaction.Kept
 	job := e.compactionJob(p, e.state.Load().Levels, cancelled)
 	job.Kept = &kept
-	edit, err := job.Run()
+	edit, err := job.Do()
 	if err != nil {
 		return fmt.Errorf("compaction: %w", err)
 	}

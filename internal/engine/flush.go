@@ -62,8 +62,8 @@ func (e *Engine) flushOne(
 ) error {
 	start := time.Now()
 	job := e.flushJob(oldest, e.state.Load().Levels, final)
-	job.Leave = leave
-	edit, err := job.Run()
+	job.Defer = leave
+	edit, err := job.Do()
 	if err != nil {
 		return fmt.Errorf("flush: %w", err)
 	}
@@ -105,14 +105,14 @@ func (e *Engine) flushJob(full sealed, levels *superversion.Levels, final bool) 
 // to count.
 func (e *Engine) output(count *atomic.Uint64) run.Config {
 	return run.Config{
-		FS:         meter{e.folder, count},
-		Dir:        e.dir,
-		Database:   e.database,
-		NextNumber: e.nextNumber,
-		TableBytes: e.options.Tuning.TableBytes,
-		BlockBytes: e.options.Tuning.BlockBytes,
-		Sample:     e.options.Tuning.SampleBytes,
-		Patterns:   e.options.Compression == CompressionAuto,
+		FS:          meter{e.folder, count},
+		Dir:         e.dir,
+		Database:    e.database,
+		NextNumber:  e.nextNumber,
+		TableBytes:  e.options.Tuning.TableBytes,
+		BlockBytes:  e.options.Tuning.BlockBytes,
+		SampleBytes: e.options.Tuning.SampleBytes,
+		Patterns:    e.options.Compression == CompressionAuto,
 		Values: run.Values{
 			Separate:  e.options.ValueThreshold,
 			Shrink:    e.options.Compression != CompressionNone,

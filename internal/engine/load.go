@@ -24,7 +24,6 @@ type Loader struct {
 	place  place       // where the run belongs
 	limit  []byte      // where the gap ends that the run lies in; nil for no bound
 	bytes  uint64      // of the run's keys and values
-	full   bool        // a file of the run is complete
 	narrow bool        // the gap before ended after a few keys; a run for each would cost too much
 	last   []byte      // the key before; nil before the first
 
@@ -88,9 +87,7 @@ func (l *Loader) Put(key, value []byte) error {
 	}
 	l.last = append(l.last[:0], key...)
 	l.bytes += uint64(len(key) + len(value))
-	completed, err := l.run.Add(key, keyspace.Entry{Kind: keyspace.KindPut, Value: value})
-	l.full = l.full || completed
-	return err
+	return l.run.Add(key, keyspace.Entry{Kind: keyspace.KindPut, Value: value})
 }
 
 // sort adds a pair to those that are sorted, and has them written if that is due.
@@ -124,7 +121,7 @@ func (l *Loader) flush() error {
 // before, or because the next may be wider, for which there is a look once a table.
 func (l *Loader) ends(key []byte) bool {
 	if l.place == among {
-		return l.full
+		return l.run.Files() > 0
 	}
 	return l.limit != nil && bytes.Compare(key, l.limit) >= 0
 }
@@ -135,7 +132,7 @@ func (l *Loader) start(first []byte) error {
 		return err
 	}
 	levels := l.w.spill.levels
-	l.place, l.limit, l.bytes, l.full = among, nil, 0, false
+	l.place, l.limit, l.bytes = among, nil, 0
 	if levels.Above(first) {
 		l.place = beyond
 	} else if !l.narrow {

@@ -95,13 +95,13 @@ func (w *Writer) startSpill() error {
 
 // start writes root to tables in the background. The job before has ended.
 func (s *spill) start(root memtable.Root) error {
-	return s.startJob(s.engine.flushJob(sealed{root: root}, s.levels, false).Run)
+	return s.startJob(s.engine.flushJob(sealed{root: root}, s.levels, false).Do)
 }
 
 // startSorted writes pairs to tables in the background. The job before has ended.
 func (s *spill) startSorted(pairs *sorter.Sorter) error {
 	job := s.engine.flushJob(sealed{}, s.levels, false)
-	return s.startJob(func() (*manifest.Edit, error) { return job.RunSorted(pairs) })
+	return s.startJob(func() (*manifest.Edit, error) { return job.DoSorted(pairs) })
 }
 
 // startJob has run, which writes newer tables, called in the background, and perhaps a compaction.
@@ -213,7 +213,7 @@ func (s *spill) compactionJob() (job compaction.Job, crowded bool) {
 // compaction does a compaction. If that fails, the runs stay as they are until the transaction is
 // committed.
 func (s *spill) merge(job compaction.Job) *manifest.Edit {
-	edit, err := job.Run()
+	edit, err := job.Do()
 	if err != nil {
 		s.stopped.Store(true)
 		s.engine.options.Logger.Warn("compaction of a large transaction", "dir", s.engine.dir, "err", err)

@@ -26,7 +26,7 @@ func (s *store) jobOf(fill func(e *memtable.Edit)) Job {
 	return j
 }
 
-func TestRun_passesRangeDeletionsOn(t *testing.T) {
+func TestDo_passesRangeDeletionsOn(t *testing.T) {
 	s := newStore(t)
 	s.flush(withoutTombstones(span(101, 200)))
 	edit := s.run(s.jobOf(func(e *memtable.Edit) {
@@ -61,7 +61,7 @@ func TestRun_passesRangeDeletionsOn(t *testing.T) {
 	checkSame(t, "visible", s.visible(), visible)
 }
 
-func TestRun_ofNothingButDeletionsWritesNoFile(t *testing.T) {
+func TestDo_ofNothingButDeletionsWritesNoFile(t *testing.T) {
 	for name, fill := range map[string]func(e *memtable.Edit){
 		"no entries": func(e *memtable.Edit) { e.DeleteRange(between(110, 120)) },
 		"hidden entries": func(e *memtable.Edit) {
@@ -90,7 +90,7 @@ func TestRun_ofNothingButDeletionsWritesNoFile(t *testing.T) {
 	}
 }
 
-func TestRun_choosesTheRunByDeletionsToo(t *testing.T) {
+func TestDo_choosesTheRunByDeletionsToo(t *testing.T) {
 	key := func(i int) func(e *memtable.Edit) {
 		return func(e *memtable.Edit) { e.Put([]byte(numbered(i)), []byte("new")) }
 	}
@@ -132,7 +132,7 @@ func TestRun_choosesTheRunByDeletionsToo(t *testing.T) {
 	}
 }
 
-func TestRun_forgetsDeletionsBeyondAllTables(t *testing.T) {
+func TestDo_forgetsDeletionsBeyondAllTables(t *testing.T) {
 	for name, deleted := range map[string]keyspace.Span{
 		"above": between(300, 400), "below": between(0, 90),
 	} {
@@ -146,7 +146,7 @@ func TestRun_forgetsDeletionsBeyondAllTables(t *testing.T) {
 }
 
 // A young run's deletion hides what is in the bottom run, whenever it got there.
-func TestRun_putsNothingBelowAnOlderDeletion(t *testing.T) {
+func TestDo_putsNothingBelowAnOlderDeletion(t *testing.T) {
 	s := newStore(t)
 	s.flush(withoutTombstones(span(101, 199)))
 	s.run(s.jobOf(func(e *memtable.Edit) { e.DeleteRange(between(150, 400)) }))
@@ -162,7 +162,7 @@ func TestRun_putsNothingBelowAnOlderDeletion(t *testing.T) {
 }
 
 // The catalog is apart from what deletions of data reach.
-func TestRun_deletesNothingOfTheCatalog(t *testing.T) {
+func TestDo_deletesNothingOfTheCatalog(t *testing.T) {
 	s := newStore(t)
 	first := withoutTombstones(span(101, 199))
 	first.bucket(0, 7)
@@ -181,7 +181,7 @@ func TestRun_deletesNothingOfTheCatalog(t *testing.T) {
 	}
 }
 
-func TestRun_keepsTheMomentsOfExpiry(t *testing.T) {
+func TestDo_keepsTheMomentsOfExpiry(t *testing.T) {
 	s := newValueStore(t)
 	s.now = 500
 	edit := s.run(s.jobOf(func(e *memtable.Edit) {

@@ -30,7 +30,7 @@ func within(key string, ids []uint64) bool {
 	return ok && slices.Contains(ids, id)
 }
 
-func TestRun_dropsABucketWithAllThatAreWithinIt(t *testing.T) {
+func TestDo_dropsABucketWithAllThatAreWithinIt(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		parent uint64
@@ -75,7 +75,7 @@ func only(w writes, ids ...uint64) writes {
 	return w
 }
 
-func TestRun_writesNothingOfDroppedBuckets(t *testing.T) {
+func TestDo_writesNothingOfDroppedBuckets(t *testing.T) {
 	s := newStore(t)
 	s.flush(family())
 	w := family() // again, so that all of it is in the memtable too
@@ -93,7 +93,7 @@ func TestRun_writesNothingOfDroppedBuckets(t *testing.T) {
 	}
 }
 
-func TestRun_recordsDropsAsRanges(t *testing.T) {
+func TestDo_recordsDropsAsRanges(t *testing.T) {
 	s := newStore(t)
 	s.flush(family())
 	w := writes{}
@@ -105,7 +105,7 @@ func TestRun_recordsDropsAsRanges(t *testing.T) {
 	}
 }
 
-func TestRun_knowsOfEarlierDrops(t *testing.T) {
+func TestDo_knowsOfEarlierDrops(t *testing.T) {
 	s := newStore(t)
 	s.flush(family())
 	drop := writes{}
@@ -127,7 +127,7 @@ func TestRun_knowsOfEarlierDrops(t *testing.T) {
 	}
 }
 
-func TestRun_dropsEachBucketOnce(t *testing.T) {
+func TestDo_dropsEachBucketOnce(t *testing.T) {
 	s := newStore(t)
 	s.flush(family())
 	w := writes{}
@@ -141,12 +141,12 @@ func TestRun_dropsEachBucketOnce(t *testing.T) {
 	}
 }
 
-func TestRun_reportsACatalogThatIsDamaged(t *testing.T) {
+func TestDo_reportsACatalogThatIsDamaged(t *testing.T) {
 	s := newStore(t)
 	w := family()
 	w[catalogKey(2, 4)] = []byte{0x80}
 	w.drop(0, 2)
-	if edit, err := s.job(w).Run(); edit != nil || !errors.Is(err, corrupt.Err) {
+	if edit, err := s.job(w).Do(); edit != nil || !errors.Is(err, corrupt.Err) {
 		t.Errorf("Run returns %v, %v", edit, err)
 	}
 	if names := s.list(); len(names) > 0 {

@@ -52,7 +52,7 @@ func inverted(t testing.TB) (*store, writes) {
 	return s, w
 }
 
-func TestRun_leavesNoFileWhenAnOperationFails(t *testing.T) {
+func TestDo_leavesNoFileWhenAnOperationFails(t *testing.T) {
 	for name, hook := range map[string]func(int64, error) faultfs.Hook{
 		"failure": faultfs.FailAt, "short write": faultfs.ShortWriteAt,
 	} {
@@ -79,7 +79,7 @@ func failsCleanly(s *store, w writes, hook faultfs.Hook, before []string) bool {
 			failed = &op
 		}
 		return err
-	})).job(w).Run()
+	})).job(w).Do()
 	if err == nil && failed != nil && !failed.Kind.Mutates() {
 		for _, name := range s.list() {
 			if !slices.Contains(before, name) {
@@ -105,12 +105,12 @@ func namesAFile(err error) bool {
 	return strings.Contains(err.Error(), "table 0") || strings.Contains(err.Error(), "value file 0")
 }
 
-func TestRun_leavesNoFileOnAFullDisk(t *testing.T) {
+func TestDo_leavesNoFileOnAFullDisk(t *testing.T) {
 	s, w := separated(t)
 	before := s.list()
 	for space := int64(0); ; space += 600 {
 		files := faultfs.New(s.files, faultfs.NewQuota(space).Hook)
-		_, err := s.with(files).job(w).Run()
+		_, err := s.with(files).job(w).Do()
 		if err == nil {
 			if space < 3000 {
 				t.Errorf("everything fits into %d bytes", space)
@@ -124,7 +124,7 @@ func TestRun_leavesNoFileOnAFullDisk(t *testing.T) {
 	}
 }
 
-func TestRun_createsFilesAndDoesNothingElse(t *testing.T) {
+func TestDo_createsFilesAndDoesNothingElse(t *testing.T) {
 	s, w := separated(t)
 	created := 0
 	files := faultfs.New(s.files, func(op faultfs.Op) error {

@@ -29,7 +29,7 @@ func withoutTombstones(w writes) writes {
 	return w
 }
 
-func TestRun_putsCatalogAndDataIntoTablesOfTheirOwn(t *testing.T) {
+func TestDo_putsCatalogAndDataIntoTablesOfTheirOwn(t *testing.T) {
 	s := newStore(t)
 	w := span(1, 100)
 	w.bucket(0, 7)
@@ -47,7 +47,7 @@ func TestRun_putsCatalogAndDataIntoTablesOfTheirOwn(t *testing.T) {
 	checkSame(t, "tables", s.read(edit.AddBottom), withoutTombstones(w))
 }
 
-func TestRun_choosesTheRun(t *testing.T) {
+func TestDo_choosesTheRun(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		first, last int
@@ -102,7 +102,7 @@ func checkRun(t *testing.T, s *store, edit *manifest.Edit, w writes, bottom, alo
 	}
 }
 
-func TestRun_choosesTheRunOfEachPart(t *testing.T) {
+func TestDo_choosesTheRunOfEachPart(t *testing.T) {
 	s := newStore(t)
 	first := span(100, 199)
 	first.bucket(0, 3)
@@ -121,7 +121,7 @@ func TestRun_choosesTheRunOfEachPart(t *testing.T) {
 	}
 }
 
-func TestRun_doesNotTieTheCatalogToTheData(t *testing.T) {
+func TestDo_doesNotTieTheCatalogToTheData(t *testing.T) {
 	s := newStore(t)
 	s.flush(span(1, 50))
 	w := span(20, 30)
@@ -133,7 +133,7 @@ func TestRun_doesNotTieTheCatalogToTheData(t *testing.T) {
 	checkSame(t, "young tables", s.read(young(edit)), span(20, 30))
 }
 
-func TestRun_returnsTheNumbersItWasGiven(t *testing.T) {
+func TestDo_returnsTheNumbersItWasGiven(t *testing.T) {
 	s := newStore(t)
 	j := s.job(span(1, 10))
 	j.LogNumber, j.LastCommit = 17, 170
@@ -143,7 +143,7 @@ func TestRun_returnsTheNumbersItWasGiven(t *testing.T) {
 	}
 }
 
-func TestRun_ofNothingWritesNothing(t *testing.T) {
+func TestDo_ofNothingWritesNothing(t *testing.T) {
 	for name, w := range map[string]writes{"empty": {}, "only tombstones": {dataKey(1, "k"): nil}} {
 		s := newStore(t)
 		edit := s.flush(w)
@@ -153,7 +153,7 @@ func TestRun_ofNothingWritesNothing(t *testing.T) {
 	}
 }
 
-func TestRun_compressesWhatItIsToldTo(t *testing.T) {
+func TestDo_compressesWhatItIsToldTo(t *testing.T) {
 	w := writes{dataKey(1, "key"): make([]byte, 3000)}
 	for _, c := range []struct{ young, bottom, wantYoung, wantBottom bool }{
 		{false, false, false, false}, {false, true, false, true}, {true, false, true, true},
@@ -171,7 +171,7 @@ func TestRun_compressesWhatItIsToldTo(t *testing.T) {
 	}
 }
 
-func TestRun_readsItsMemtableInOrder(t *testing.T) {
+func TestDo_readsItsMemtableInOrder(t *testing.T) {
 	s := newStore(t)
 	edit := s.flush(span(1, 300))
 	var keys []string

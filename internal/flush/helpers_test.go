@@ -147,7 +147,7 @@ func (s *store) openValues(f manifest.ValueFile) *valuelog.File {
 // run runs a job and makes its outcome the store's version.
 func (s *store) run(j Job) *manifest.Edit {
 	s.t.Helper()
-	edit, err := j.Run()
+	edit, err := j.Do()
 	check(s.t, err)
 	s.version, err = s.version.Apply(edit)
 	check(s.t, err)

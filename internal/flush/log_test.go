@@ -153,7 +153,7 @@ func largeRun(l *logged) writes {
 	return w
 }
 
-func TestRun_leavesLargeValuesInTheLog(t *testing.T) {
+func TestDo_leavesLargeValuesInTheLog(t *testing.T) {
 	for _, replayed := range []bool{false, true} {
 		s := newValueStore(t)
 		s.flush(span(1, 60)) // so that the run is a young one
@@ -189,7 +189,7 @@ func TestRun_leavesLargeValuesInTheLog(t *testing.T) {
 }
 
 // The catalog and the data go to different runs, and both point into the log.
-func TestRun_leavesLargeValuesOfTheCatalogInTheLog(t *testing.T) {
+func TestDo_leavesLargeValuesOfTheCatalogInTheLog(t *testing.T) {
 	s := newValueStore(t)
 	s.flush(span(1, 60))
 	l := s.log()
@@ -204,7 +204,7 @@ func TestRun_leavesLargeValuesOfTheCatalogInTheLog(t *testing.T) {
 	}
 }
 
-func TestRun_writesLargeValuesThatAreLessThanHalfOfTheLog(t *testing.T) {
+func TestDo_writesLargeValuesThatAreLessThanHalfOfTheLog(t *testing.T) {
 	for _, c := range []struct {
 		logBytes uint64 // more than twice the large values
 		inLog    bool
@@ -251,7 +251,7 @@ func extend(l *logged, size int64) error {
 }
 
 // What a later write or deletion hides is garbage in the log.
-func TestRun_countsOnlyWhatIsThereOfTheLog(t *testing.T) {
+func TestDo_countsOnlyWhatIsThereOfTheLog(t *testing.T) {
 	key, others := dataKey(7, "b"), []byte(dataKey(7, "c"))
 	for name, hide := range map[string]func(e *memtable.Edit){
 		"overwritten": func(e *memtable.Edit) { e.Put(others, []byte("small")) },
@@ -276,7 +276,7 @@ func TestRun_countsOnlyWhatIsThereOfTheLog(t *testing.T) {
 	}
 }
 
-func TestRun_writesLargeValuesToFilesWithoutALog(t *testing.T) {
+func TestDo_writesLargeValuesToFilesWithoutALog(t *testing.T) {
 	for name, change := range map[string]func(j *Job){
 		"no log":             func(j *Job) { j.Log = manifest.ValueFile{} },
 		"not in the log":     func(*Job) {},

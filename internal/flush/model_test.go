@@ -96,7 +96,7 @@ func (m *model) flush() *manifest.Edit {
 	return m.run(j)
 }
 
-func TestRun_leavesTablesThatSayWhatWasWritten(t *testing.T) {
+func TestDo_leavesTablesThatSayWhatWasWritten(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))

@@ -51,7 +51,7 @@ func (s *store) inLog(tables []*manifest.Table) (n int) {
 	return n
 }
 
-func TestRun_compressesLargeValuesThatShrink(t *testing.T) {
+func TestDo_compressesLargeValuesThatShrink(t *testing.T) {
 	for _, c := range []struct{ text, noise, inLog int }{
 		{50, 0, 0}, {50, 20, 20}, {10, 50, 50}, {0, 50, 50},
 	} {
@@ -75,7 +75,7 @@ func TestRun_compressesLargeValuesThatShrink(t *testing.T) {
 	}
 }
 
-func TestRun_leavesSmallValuesToMerges(t *testing.T) {
+func TestDo_leavesSmallValuesToMerges(t *testing.T) {
 	s, l, want := shrinking(t, 3, 0)
 	for key, value := range span(1, 1000) {
 		want[key] = value
@@ -89,7 +89,7 @@ func TestRun_leavesSmallValuesToMerges(t *testing.T) {
 	}
 }
 
-func TestRun_leavesValuesInTheLogForWantOfTime(t *testing.T) {
+func TestDo_leavesValuesInTheLogForWantOfTime(t *testing.T) {
 	for _, stays := range []bool{false, true} {
 		s, l, want := shrinking(t, 50, 5)
 		if stays {
@@ -98,7 +98,7 @@ func TestRun_leavesValuesInTheLogForWantOfTime(t *testing.T) {
 		j := l.compressing()
 		j.Levels, j.Reach = s.levels(), 1000
 		asked := 0
-		j.Leave = func(likely bool, bytes uint64) bool {
+		j.Defer = func(likely bool, bytes uint64) bool {
 			asked++
 			if likely != stays || bytes < 50*250 {
 				t.Errorf("stays %v: asked about %v, %d bytes", stays, likely, bytes)
@@ -118,11 +118,11 @@ func TestRun_leavesValuesInTheLogForWantOfTime(t *testing.T) {
 	}
 }
 
-func TestRun_leavesTheRestInTheLogWhenTimeRunsOut(t *testing.T) {
+func TestDo_leavesTheRestInTheLogWhenTimeRunsOut(t *testing.T) {
 	s, l, want := shrinking(t, 50, 5)
 	j := l.compressing()
 	asked := 0
-	j.Leave = func(bool, uint64) bool { asked++; return asked > 10 }
+	j.Defer = func(bool, uint64) bool { asked++; return asked > 10 }
 	edit := s.run(j)
 	checkSame(t, "tables", s.read(young(edit)), want)
 	compressed := map[bool]uint64{}
@@ -137,7 +137,7 @@ func TestRun_leavesTheRestInTheLogWhenTimeRunsOut(t *testing.T) {
 	}
 }
 
-func TestRunSorted_compressesLargeValuesThatShrink(t *testing.T) {
+func TestDoSorted_compressesLargeValuesThatShrink(t *testing.T) {
 	s, _, want := shrinking(t, 50, 0)
 	j := s.job(nil)
 	j.CompressBottom, j.CompressLarge = true, true
@@ -145,7 +145,7 @@ func TestRunSorted_compressesLargeValuesThatShrink(t *testing.T) {
 	for key, value := range want {
 		pairs.Add([]byte(key), value)
 	}
-	edit, err := j.RunSorted(pairs)
+	edit, err := j.DoSorted(pairs)
 	check(t, err)
 	if tables := young(edit); len(tables) == 0 || !tables[0].Compressed || len(edit.AddValues) > 0 {
 		t.Errorf("the edit is %+v", edit)

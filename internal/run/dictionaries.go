@@ -9,15 +9,18 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 )
 
-// maxDictionaries is how many a database may have, each of which stays in memory and in the
-// manifest. When half of them are there, those that newer ones replaced have to go, and no more are
-// made for buckets that are smaller than a sample.
-const maxDictionaries = 32
+// dictionaries is the dictionaries that a run may refer to.
+type dictionaries struct {
+	existing []*block.Dictionary // by number
+	added    []*block.Dictionary // by this run
+	trained  map[uint64]bool     // buckets for which this run has tried to train one
+	encoder  *block.Encoder      // the last one used, as an encoder takes up to half a megabyte
+}
 
-// Replaced reports whether all that is encoded with a dictionary is to be encoded anew where it is
-// written: there are many, and its bucket has a newer one.
+// Replaced reports whether values encoded with a dictionary are to be re-encoded when they are
+// next written: there are many dictionaries, and this one's bucket has a newer one.
 func Replaced(all []*block.Dictionary, number uint64) bool {
-	if len(all) < maxDictionaries/2 {
+	if len(all) < manyDictionaries {
 		return false
 	}
 	for i, d := range all {
@@ -30,41 +33,35 @@ func Replaced(all []*block.Dictionary, number uint64) bool {
 	return false
 }
 
-// newest returns the last dictionary that was made for a bucket, or nil.
-func (w *Writer) newest(bucket uint64) *block.Dictionary {
-	for _, all := range [][]*block.Dictionary{w.choice.new, w.config.Dictionaries} {
-		for i := len(all) - 1; i >= 0; i-- {
-			if all[i].Bucket == bucket {
-				return all[i]
-			}
+// newest returns an encoder with the newest dictionary of a bucket, or nil if it has none.
+func (ds *dictionaries) newest(bucket uint64) (e *block.Encoder, err error) {
+	for _, d := range slices.Backward(slices.Concat(ds.existing, ds.added)) {
+		if d.Bucket != bucket {
+			continue
 		}
+		if ds.encoder == nil || ds.encoder.Dictionary != d {
+			ds.encoder, err = d.NewEncoder()
+		}
+		return ds.encoder, err
 	}
-	return nil
-}
-
-// encoderOf returns an encoder for d.
-func (w *Writer) encoderOf(d *block.Dictionary) (e *block.Encoder, err error) {
-	if w.choice.encoder == nil || w.choice.encoder.Dictionary != d {
-		w.choice.encoder, err = d.NewEncoder()
-	}
-	return w.choice.encoder, err
+	return nil, nil
 }
 
 // use notes that blocks refer to the encoder's dictionary, which gets a number if it is new.
-func (w *Writer) use(e *block.Encoder) {
-	w.choice.encoder = e
+func (ds *dictionaries) use(e *block.Encoder, nextNumber func() uint64) {
+	ds.encoder = e
 	if d := e.Dictionary; d.Number == 0 {
-		d.Number = w.config.NextNumber()
-		w.choice.new = append(w.choice.new, d)
+		d.Number = nextNumber()
+		ds.added = append(ds.added, d)
 	}
 }
 
-// decoded returns an entry with its value as it was, which is appended to dst if it is encoded.
-func (w *Writer) decoded(e keyspace.Entry, dst []byte) (keyspace.Entry, error) {
+// decode returns an entry with its value decoded. The value is appended to dst if it was encoded.
+func (ds *dictionaries) decode(e keyspace.Entry, dst []byte) (keyspace.Entry, error) {
 	if e.Dictionary == 0 {
 		return e, nil
 	}
-	d, err := w.dictionary(e.Dictionary)
+	d, err := ds.numbered(e.Dictionary)
 	if err != nil {
 		return e, err
 	}
@@ -75,17 +72,16 @@ func (w *Writer) decoded(e keyspace.Entry, dst []byte) (keyspace.Entry, error) {
 	return e, err
 }
 
-// describeDictionaries returns the dictionaries that the tables refer to.
-func (w *Writer) describeDictionaries() ([]manifest.Dictionary, error) {
-	var all []manifest.Dictionary
+// describe returns the dictionaries that tables refer to, for the manifest.
+func (ds *dictionaries) describe(tables []*manifest.Table) (all []manifest.Dictionary, err error) {
 	known := make(map[uint64]bool)
-	for _, t := range w.tables {
+	for _, t := range tables {
 		for _, number := range t.Dictionaries {
 			if known[number] {
 				continue
 			}
 			known[number] = true
-			d, err := w.dictionary(number)
+			d, err := ds.numbered(number)
 			if err != nil {
 				return nil, err
 			}
@@ -97,14 +93,14 @@ func (w *Writer) describeDictionaries() ([]manifest.Dictionary, error) {
 	return all, nil
 }
 
-// dictionary returns the dictionary with the given number.
-func (w *Writer) dictionary(number uint64) (*block.Dictionary, error) {
-	for _, all := range [][]*block.Dictionary{w.config.Dictionaries, w.choice.new} {
+// numbered returns the dictionary with the given number.
+func (ds *dictionaries) numbered(number uint64) (*block.Dictionary, error) {
+	for _, all := range [][]*block.Dictionary{ds.existing, ds.added} {
 		for _, d := range all {
 			if d.Number == number {
 				return d, nil
 			}
 		}
 	}
-	return nil, corrupt.New("a table", 0, "it refers to dictionary %06d, which is not there", number)
+	return nil, corrupt.New("a table", 0, "it refers to dictionary %06d, which does not exist", number)
 }

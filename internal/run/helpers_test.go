@@ -114,21 +114,19 @@ func numbered(first, n int) (all []entry) {
 	return all
 }
 
-// add adds entries and returns how many tables they completed.
+// add adds entries and returns how many files they completed.
 func add(w *Writer, entries []entry) (completed int, err error) {
+	before := w.Files()
 	for _, e := range entries {
 		key, value := []byte(e.key), []byte(e.value)
-		done, err := w.Add(key, keyspace.Entry{Value: value, Until: e.until, Kind: e.kind})
+		err := w.Add(key, keyspace.Entry{Value: value, Until: e.until, Kind: e.kind})
 		clear(key) // the writer must have copied both
 		clear(value)
 		if err != nil {
-			return completed, err
-		}
-		if done {
-			completed++
+			return w.Files() - before, err
 		}
 	}
-	return completed, nil
+	return w.Files() - before, nil
 }
 
 // write writes a whole run.

@@ -12,35 +12,36 @@ import (
 )
 
 const (
-	// maxBuckets is how many buckets a table is described by. A table with more of them has little
-	// of each, which is quickly counted.
+	// maxBuckets is how many buckets a table is described by. A table of more has little of each,
+	// which is quickly counted.
 	maxBuckets = 16
-	// staleShare of a table's bytes, as a divisor, must have expired before rewriting it pays.
+	// staleShare of a table's bytes, as a divisor, must have expired before rewriting it pays off.
 	staleShare = 4
-	// maxExpiries bounds the sample of when entries expire.
+	// maxExpiries limits the sample of expiry times.
 	maxExpiries = 4096
 )
 
-// shares adds up what a table holds by bucket, by value file, and by time of expiry.
+// shares adds up what a table holds of each bucket and points to in each value file, and when it
+// expires.
 type shares struct {
-	values  []manifest.ValueShare // in the order in which they were first met
-	places  map[uint64]int        // of each file in values
+	values  []manifest.ValueShare // in order of the first pointer into each file
+	index   map[uint64]int        // in values, of each file
 	last    int                   // index in values of the last pointer's file
 	buckets []manifest.BucketShare
 	many    bool         // there are more than maxBuckets
-	before  table.Stored // what the table stored before the last bucket
+	before  table.Stored // what the table had stored before the last bucket
 
 	pointed  uint64   // bytes of all values in value files
 	bytes    uint64   // of all entries
 	expiries []expiry // of every stride-th entry that expires
 	stride   int
-	skip     int
+	skip     int // entries that expire until the next one that counts
 }
 
-// expiry says when how many bytes expire.
+// expiry is an entry that expires: when, and its size.
 type expiry struct{ until, bytes uint64 }
 
-// add counts an entry that the table, which has stored so much, will have.
+// add counts an entry that is about to be added to the table. stored is what the table has stored.
 func (s *shares) add(key []byte, e keyspace.Entry, stored table.Stored) error {
 	size := uint64(len(key) + e.Size())
 	if e.Kind == keyspace.KindPointer {
@@ -55,14 +56,14 @@ func (s *shares) add(key []byte, e keyspace.Entry, stored table.Stored) error {
 	if e.Until != 0 {
 		s.addExpiry(expiry{e.Until, size})
 	}
-	if e.Kind != keyspace.KindDelete && keyspace.IsData(key) {
-		s.addToBucket(key, size, stored)
+	if id, ok := keyspace.BucketOf(key); ok && e.Kind != keyspace.KindDelete && keyspace.IsData(key) {
+		s.addToBucket(id, stored, 1, size)
 	}
 	return nil
 }
 
-// end counts what the table has stored, since this was last called, for the last bucket.
-func (s *shares) end(stored table.Stored) {
+// endBucket counts for the last bucket what the table has stored since the one before.
+func (s *shares) endBucket(stored table.Stored) {
 	if n := len(s.buckets); n > 0 {
 		b := &s.buckets[n-1]
 		b.Stored += stored.Bytes - s.before.Bytes
@@ -74,41 +75,43 @@ func (s *shares) end(stored table.Stored) {
 
 func (s *shares) addPointer(p valuelog.Pointer) {
 	if s.last >= len(s.values) || s.values[s.last].File != p.File {
-		at, known := s.places[p.File]
+		i, known := s.index[p.File]
 		if !known {
-			at = len(s.values)
+			i = len(s.values)
 			s.values = append(s.values, manifest.ValueShare{File: p.File})
-			if s.places == nil {
-				s.places = make(map[uint64]int)
+			if s.index == nil {
+				s.index = make(map[uint64]int)
 			}
-			s.places[p.File] = at
+			s.index[p.File] = i
 		}
-		s.last = at
+		s.last = i
 	}
 	s.pointed += uint64(p.Length)
 	s.values[s.last].Count++
 	s.values[s.last].Bytes += uint64(p.Length)
 }
 
-func (s *shares) addToBucket(key []byte, size uint64, stored table.Stored) {
-	id, ok := keyspace.BucketOf(key)
-	if !ok {
-		return
-	}
+// addPuts counts puts of one bucket that neither expire nor point elsewhere.
+func (s *shares) addPuts(bucket uint64, stored table.Stored, entries, bytes uint64) {
+	s.bytes += bytes
+	s.addToBucket(bucket, stored, entries, bytes)
+}
+
+func (s *shares) addToBucket(id uint64, stored table.Stored, entries, bytes uint64) {
 	if b := s.bucket(id, stored); b != nil {
-		b.Entries++
-		b.Bytes += size
+		b.Entries += entries
+		b.Bytes += bytes
 	}
 }
 
-// bucket returns the share of a bucket, which comes after all others, or nil if there are too many.
-// stored says what the table has stored.
+// bucket returns the share of a bucket, which is the last one or a new one behind it, or nil if
+// there are too many. stored is what the table has stored.
 func (s *shares) bucket(id uint64, stored table.Stored) *manifest.BucketShare {
 	if s.many {
 		return nil
 	}
 	if n := len(s.buckets); n == 0 || s.buckets[n-1].Bucket != id {
-		s.end(stored)
+		s.endBucket(stored)
 		if n == maxBuckets {
 			s.many, s.buckets = true, nil
 			return nil
@@ -118,7 +121,7 @@ func (s *shares) bucket(id uint64, stored table.Stored) *manifest.BucketShare {
 	return &s.buckets[len(s.buckets)-1]
 }
 
-// addExpiry keeps every stride-th expiry, and doubles the stride when those are many.
+// addExpiry keeps every stride-th expiry, and doubles the stride when there are too many.
 func (s *shares) addExpiry(x expiry) {
 	if s.skip--; s.skip > 0 {
 		return
@@ -136,8 +139,8 @@ func (s *shares) addExpiry(x expiry) {
 	s.stride *= 2
 }
 
-// staleAt returns when the share of the table's bytes that makes it stale has expired, or 0 if so
-// much never does.
+// staleAt returns when enough of the table's bytes have expired to make it stale, or 0 if that
+// never happens.
 func (s *shares) staleAt() uint64 {
 	slices.SortFunc(s.expiries, func(a, b expiry) int { return cmp.Compare(a.until, b.until) })
 	var gone uint64

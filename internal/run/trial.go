@@ -2,35 +2,11 @@ package run
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/pattern"
-)
-
-const (
-	// A trial is this many pieces of a sample, each a pieceShare of a full one at most, about a block
-	// and what a [Spread] takes from one place, and half as much as there is for it, so that as much
-	// is left to make a dictionary of.
-	trialPieces = 4
-	pieceShare  = Places
-	// trainShare of a full sample at most, as a divisor, makes a dictionary; leastShare has to be
-	// there.
-	trainShare = 4
-	leastShare = 64
-	// sureShare of a full sample, as a divisor, is enough to decide for what follows.
-	sureShare = 8
-	// amortised is how many times as much as the sample a new dictionary is taken to serve, unless
-	// the sample is all there is.
-	amortised = 16
-
-	// aloneShare is how much larger, as a divisor, small values may be for decoding alone: reading one
-	// of them takes no memory, and a hundredth of the time that a compressed block takes.
-	aloneShare = 10
-	// retrainShare of their size, as a divisor, is what a new dictionary must save.
-	retrainShare = 20
-	// rawShare of their size, as a divisor, is what an encoding must save over none.
-	rawShare = 12
 )
 
 // trial measures what encodings make of a sample of values.
@@ -39,26 +15,25 @@ type trial struct {
 	rest    [][]byte   // values that are in no piece
 	raw     int        // bytes of the values in pieces
 	sample  int        // bytes of all values
-	full    int        // bytes of a sample that is not all there is
+	full    int        // bytes of a sample that is not the whole bucket
 	whole   bool       // this one is
 	builder block.Builder
 }
 
-// newTrial returns a trial of values, which are neighbours: of full bytes unless they are all there
-// is.
+// newTrial returns a trial of neighbouring values: about full bytes, unless they are all of the
+// bucket.
 func newTrial(values [][]byte, full int, whole bool) *trial {
 	t := &trial{full: full, whole: whole}
 	for i := range trialPieces {
-		first, end := len(values)*i/trialPieces, len(values)*(i+1)/trialPieces
+		part := values[len(values)*i/trialPieces : len(values)*(i+1)/trialPieces]
 		var piece [][]byte
-		size := 0
-		total := 0
-		for _, value := range values[first:end] {
+		total, size := 0, 0
+		for _, value := range part {
 			total += len(value)
 		}
 		t.sample += total
 		most := min(full/pieceShare, total/2)
-		for _, value := range values[first:end] {
+		for _, value := range part {
 			if size < most && len(piece) < block.MaxEntries {
 				piece = append(piece, value)
 				size += len(value)
@@ -72,10 +47,8 @@ func newTrial(values [][]byte, full int, whole bool) *trial {
 	return t
 }
 
-// large reports whether there is enough to decide for what follows, if anything does.
-func (t *trial) large() bool {
-	return t.sample >= t.full/sureShare || t.whole && t.sample >= t.full/leastShare
-}
+// enough reports whether the trial decides for what follows the sample.
+func (t *trial) enough() bool { return enough(t.sample, t.full, t.whole) }
 
 // looksRandom reports whether encoding any of the pieces is most likely a waste.
 func (t *trial) looksRandom() bool {
@@ -91,13 +64,108 @@ func (t *trial) looksRandom() bool {
 	return true
 }
 
-// size returns how many bytes the blocks of the pieces take.
-func (t *trial) size(e block.Encoding) (int, error) {
-	c, err := t.measure(t.pieces, e)
-	return c.size, err
+// try returns how many bytes the encoder, which may be nil, makes of the pieces, and whether its
+// dictionary still fits them.
+func (t *trial) try(e *block.Encoder) (bytes int, fits bool, err error) {
+	if e == nil {
+		return 0, false, nil
+	}
+	c, err := t.measure(t.pieces, block.Encoding{Encoder: e})
+	return c.bytes, stillFits(t.perMille(c.bytes), e.Dictionary.Fit), err
 }
 
-// measure returns what the blocks of the pieces take.
+// fit returns how many bytes the encoder makes of the pieces, and notes it in its new dictionary.
+func (t *trial) fit(e *block.Encoder) (bytes int, err error) {
+	c, err := t.measure(t.pieces, block.Encoding{Encoder: e})
+	e.Dictionary.Fit = t.perMille(c.bytes)
+	return c.bytes, err
+}
+
+// perMille returns how many bytes a thousand bytes take if all pieces take so many.
+func (t *trial) perMille(bytes int) uint64 { return uint64(bytes) * 1000 / uint64(max(1, t.raw)) }
+
+// train returns an encoder with a new dictionary, or nil if the values are not worth one. It is
+// trained on values from all over the sample that are in no piece: values in pieces would flatter
+// it.
+func (t *trial) train(bucket uint64) (*block.Encoder, error) {
+	total := 0
+	for _, value := range t.rest {
+		total += len(value)
+	}
+	if total < t.full/leastShare {
+		return nil, nil
+	}
+	most := t.full / trainShare
+	stride := max(1, total/most)
+	var samples [][]byte
+	for i, size := 0, 0; i < len(t.rest) && size < most; i += stride {
+		samples = append(samples, t.rest[i])
+		size += len(t.rest[i])
+	}
+	trained := pattern.Train(samples)
+	if trained == nil {
+		return nil, nil
+	}
+	return block.NewDictionary(0, bucket, 0, trained.Append(nil)).NewEncoder()
+}
+
+// share returns how many bytes of a new dictionary the pieces have to pay for.
+func (t *trial) share(d *block.Dictionary) int {
+	served := t.sample
+	if !t.whole {
+		served *= amortised
+	}
+	return len(d.Data()) * t.raw / max(1, served)
+}
+
+// weigh returns the size classes of the pieces, with what each costs by either encoding.
+func (t *trial) weigh(alone, together block.Encoding) ([]sizeClass, error) {
+	all := []sizeClass{{most: smallMost}, {most: mediumMost}, {most: math.MaxInt}}
+	var weighed []sizeClass
+	shortest := 0
+	for _, c := range all {
+		pieces := t.ofLength(shortest, &c)
+		shortest = c.most + 1
+		if c.count == 0 && c.most == math.MaxInt {
+			continue
+		}
+		if c.weighed = c.hasEvidence(t.raw); c.weighed {
+			var err error
+			if c.alone, err = t.measure(pieces, alone); err != nil {
+				return nil, err
+			}
+			if c.together, err = t.measure(pieces, together); err != nil {
+				return nil, err
+			}
+		}
+		weighed = append(weighed, c)
+	}
+	return weighed, nil
+}
+
+// ofLength returns the values of a size class, in pieces as long as those of the trial if possible,
+// and counts them in c. shortest is the least length of such a value.
+func (t *trial) ofLength(shortest int, c *sizeClass) (pieces [][][]byte) {
+	full, last := t.full/pieceShare, 0
+	for _, piece := range t.pieces {
+		for _, value := range piece {
+			if len(value) < shortest || len(value) > c.most {
+				continue
+			}
+			if n := len(pieces); n == 0 || last >= full || len(pieces[n-1]) == block.MaxEntries {
+				pieces, last = append(pieces, nil), 0
+			}
+			end := &pieces[len(pieces)-1]
+			*end = append(*end, value)
+			c.count++
+			c.raw += len(value)
+			last += len(value)
+		}
+	}
+	return pieces
+}
+
+// measure returns what the blocks of pieces cost.
 func (t *trial) measure(pieces [][][]byte, e block.Encoding) (c cost, err error) {
 	var p []byte
 	for _, piece := range pieces {
@@ -118,48 +186,7 @@ func (t *trial) measure(pieces [][][]byte, e block.Encoding) (c cost, err error)
 		if err != nil {
 			return cost{}, err
 		}
-		c.size, c.work = c.size+len(p), c.work+work
+		c.bytes, c.work = c.bytes+len(p), c.work+work
 	}
 	return c, nil
-}
-
-// train returns the binary form of a dictionary made of values that are in no piece, spread over
-// the sample, or nil if it is not worth one. Values in pieces would flatter it.
-func (t *trial) train() []byte {
-	total := 0
-	for _, value := range t.rest {
-		total += len(value)
-	}
-	if total < t.full/leastShare {
-		return nil
-	}
-	most := t.full / trainShare
-	stride := max(1, total/most)
-	var samples [][]byte
-	for i, size := 0, 0; i < len(t.rest) && size < most; i += stride {
-		samples = append(samples, t.rest[i])
-		size += len(t.rest[i])
-	}
-	words := pattern.Train(samples)
-	if words == nil {
-		return nil
-	}
-	return words.Append(nil)
-}
-
-// fit returns how many bytes a thousand bytes take if all pieces take size.
-func (t *trial) fit(size int) uint64 { return uint64(size) * 1000 / uint64(max(1, t.raw)) }
-
-// fits reports whether size is about what a dictionary with this fit should make of the pieces.
-func (t *trial) fits(size int, fit uint64) bool {
-	return t.fit(size) <= fit+fit/retrainShare
-}
-
-// share returns which part of a new dictionary's bytes the pieces have to bear.
-func (t *trial) share(dictionary []byte) int {
-	served := t.sample
-	if !t.whole {
-		served *= amortised
-	}
-	return len(dictionary) * t.raw / max(1, served)
 }

@@ -12,27 +12,28 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// Values says what becomes of large values. The zero value leaves all where they are.
+// Values says what becomes of large values. The zero value leaves them all where they are.
 type Values struct {
-	// Separate is the size from which values go to value files; 0: none do. If Shrink is true,
-	// those that shrink stay in tables, where they are compressed, at the latest in the bottom run.
+	// Separate is the length from which values go to value files; 0 means that none do. If Shrink
+	// is set, values that shrink stay in tables, where they are compressed, at the latest in the
+	// bottom run.
 	Separate  int
 	Shrink    bool
-	FileBytes int64 // a value file is closed when it has this many bytes
+	FileBytes int64 // a value file ends when it reaches this size
 
-	// Relocate reports whether the values in a file are to be written anew, and Recheck whether
-	// those of them are that shrink. Nil functions leave all pointers as they are. Read returns the
-	// value of the entry that is being added.
+	// Relocate reports whether to rewrite all values in a file, and Recheck whether to rewrite
+	// those that shrink. Nil functions leave all pointers as they are. Read returns the value of
+	// the entry that is being added.
 	Relocate func(file uint64) bool
 	Recheck  func(file uint64) bool
 	Read     func() ([]byte, error)
 }
 
-// Shrinks reports whether a value is likely to be much smaller in a compressed block, so that it
-// belongs into one, however large it is: compactions copy such blocks as they are.
+// Shrinks reports whether a value is likely to be much smaller when compressed. Then it belongs in
+// a block, however large it is: compactions copy such blocks as they are.
 func Shrinks(value []byte) bool { return !block.LooksRandom(value) }
 
-// Outside reports whether a value belongs into a value file, not into a table.
+// Outside reports whether a value belongs in a value file, not in a table.
 func (c *Config) Outside(value []byte) bool {
 	v := &c.Values
 	return v.Separate > 0 && len(value) >= v.Separate && !(v.Shrink && Shrinks(value))
@@ -40,18 +41,17 @@ func (c *Config) Outside(value []byte) bool {
 
 // valueWriter writes the value files of a run.
 type valueWriter struct {
-	config  Config
-	files   []manifest.ValueFile
-	number  uint64 // of the open file
-	file    vfs.File
-	writer  *valuelog.Writer // nil between files
-	pointer [valuelog.PointerBytes]byte
+	config   *Config
+	complete []manifest.ValueFile
+	writer   *valuelog.Writer // of the open file; nil between files
+	number   uint64
+	file     vfs.File
+	pointer  [valuelog.PointerBytes]byte
 }
 
-// place puts the entry's value where it belongs and returns the entry for the table, whose value is
-// valid until the next call.
-func (v *valueWriter) place(e keyspace.Entry) (keyspace.Entry, error) {
-	c := &v.config.Values
+// separate returns the entry for the table. If its value belongs in a value file, it writes the
+// value there and returns a pointer, which is valid until the next call.
+func (v *valueWriter) separate(e keyspace.Entry) (keyspace.Entry, error) {
 	if e.Kind == keyspace.KindPointer {
 		var err error
 		if e, err = v.fetch(e); err != nil {
@@ -71,13 +71,13 @@ func (v *valueWriter) place(e keyspace.Entry) (keyspace.Entry, error) {
 		return e, fmt.Errorf("write value file %06d: %w", v.number, err)
 	}
 	e.Kind, e.Value = keyspace.KindPointer, p.Append(v.pointer[:0])
-	if v.writer.Size() < c.FileBytes {
+	if v.writer.Size() < v.config.Values.FileBytes {
 		return e, nil
 	}
-	return e, v.finish()
+	return e, v.end()
 }
 
-// fetch returns the entry of a pointer with its value, if that is to be written anew.
+// fetch returns the entry of a pointer with its value, if the value is to be rewritten.
 func (v *valueWriter) fetch(e keyspace.Entry) (keyspace.Entry, error) {
 	c := &v.config.Values
 	if c.Relocate == nil && c.Recheck == nil {
@@ -110,8 +110,8 @@ func (v *valueWriter) open() error {
 	return nil
 }
 
-// finish completes the open file, if there is one.
-func (v *valueWriter) finish() error {
+// end completes the open file, if any.
+func (v *valueWriter) end() error {
 	if v.writer == nil {
 		return nil
 	}
@@ -120,14 +120,14 @@ func (v *valueWriter) finish() error {
 		return fmt.Errorf("write value file %06d: %w", v.number, err)
 	}
 	v.writer = nil
-	v.files = append(v.files, manifest.ValueFile{Number: v.number, Size: size})
+	v.complete = append(v.complete, manifest.ValueFile{Number: v.number, Size: size})
 	if err := errors.Join(v.file.Named(), v.file.Close()); err != nil {
 		return fmt.Errorf("close value file %06d: %w", v.number, err)
 	}
 	return nil
 }
 
-// close closes the open file.
+// close closes the open file, if any.
 func (v *valueWriter) close() error {
 	if v.writer == nil {
 		return nil
@@ -143,12 +143,11 @@ func (v *valueWriter) abort() error {
 		return v.config.FS.Remove(filepath.Join(v.config.Dir, valuelog.Name(number)))
 	}
 	if v.writer != nil {
-		v.writer = nil
-		errs = append(errs, v.file.Close(), remove(v.number))
+		errs = append(errs, v.close(), remove(v.number))
 	}
-	for _, f := range v.files {
+	for _, f := range v.complete {
 		errs = append(errs, remove(f.Number))
 	}
-	v.files = nil
+	v.complete = nil
 	return errors.Join(errs...)
 }

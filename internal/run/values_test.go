@@ -392,7 +392,7 @@ func TestAdd_keepsLargeValuesThatShrinkInTables(t *testing.T) {
 			{false, false}, {true, false}, {true, true},
 		} {
 			config := config(newFS(t))
-			config.TableBytes, config.Compress, config.Sample = 64<<20, c.compress, 0
+			config.TableBytes, config.Compress, config.SampleBytes = 64<<20, c.compress, 0
 			config.Patterns = c.compress
 			config.Values = Values{Separate: 1000, Shrink: c.shrink, FileBytes: 64 << 20}
 			entries := []entry{

@@ -93,13 +93,13 @@ func (d *disk) run(l *layer, filter bool) (manifest.Run, []manifest.ValueFile) {
 	known := NewLevels(&manifest.Version{Dictionaries: d.dictionaries}, nil, d.opener())
 	w := run.NewWriter(run.Config{
 		FS: d.files, TableBytes: 300 + int64(d.numbers%7)*200, BlockBytes: 32 << (d.numbers % 4),
-		Filter: filter, Compress: d.numbers%2 == 0, Patterns: true, Sample: 1 << 10,
+		Filter: filter, Compress: d.numbers%2 == 0, Patterns: true, SampleBytes: 1 << 10,
 		Dictionaries: known.Dictionaries(),
 		NextNumber:   func() uint64 { d.numbers++; return d.numbers },
 		Values:       run.Values{Separate: separate, FileBytes: 200},
 	})
 	for _, key := range slices.Sorted(maps.Keys(l.written)) {
-		if _, err := w.Add([]byte(key), l.written[key]); err != nil {
+		if err := w.Add([]byte(key), l.written[key]); err != nil {
 			d.t.Fatal(err)
 		}
 	}

@@ -35,7 +35,7 @@ func (o *output) newPart() *part {
 	j := o.job
 	return &part{writer: run.NewWriter(run.Config{
 		FS: j.FS, Dir: j.Dest, Database: j.Database, NextNumber: o.next,
-		TableBytes: j.Sizes.TableBytes, BlockBytes: j.Sizes.BlockBytes, Sample: j.Sizes.Sample,
+		TableBytes: j.Sizes.TableBytes, BlockBytes: j.Sizes.BlockBytes, SampleBytes: j.Sizes.Sample,
 		Compress: true, Patterns: true,
 		Values: run.Values{
 			Separate: j.Sizes.Separate, Shrink: true, FileBytes: j.Sizes.FileBytes,
@@ -49,8 +49,7 @@ func (o *output) next() uint64 {
 }
 
 func (p *part) add(key []byte, e keyspace.Entry) error {
-	_, err := p.writer.Add(key, e)
-	return err
+	return p.writer.Add(key, e)
 }
 
 func (p *part) finish() (err error) {

@@ -25,8 +25,8 @@ func TestCompaction_makesNoDictionaryOfWhatItLeavesOut(t *testing.T) {
 	s.bottom(fill(0, 2000, "the secret of alice in wonderland"))
 	s.young(fill(3000, 900, "nothing of interest"), keyspace.Span{Start: key(0), End: key(2500)})
 	job := s.job(1)
-	job.Output.Patterns, job.Output.Compress, job.Output.Sample = true, true, 8<<10
-	edit, err := job.Run()
+	job.Output.Patterns, job.Output.Compress, job.Output.SampleBytes = true, true, 8<<10
+	edit, err := job.Do()
 	check(t, err)
 	if len(edit.AddDictionaries) != 1 {
 		t.Fatalf("there are %d dictionaries", len(edit.AddDictionaries))

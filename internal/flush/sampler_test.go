@@ -10,7 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/sorter"
 )
 
-func TestSpread_isFromAllOverTheBucket(t *testing.T) {
+func TestSampler_coversTheWholeBucket(t *testing.T) {
 	w, pairs, config := writes{}, new(sorter.Sorter), run.Config{Values: run.Values{Separate: 200}}
 	for i := range 1000 {
 		for _, bucket := range []uint64{1, 2, 3} {
@@ -25,12 +25,12 @@ func TestSpread_isFromAllOverTheBucket(t *testing.T) {
 	}
 	w[string(fmt.Appendf(keyspace.AppendPrefix(nil, 2), "%06d", 2000))] = nil
 	pairs.Sort()
-	for name, spread := range map[string]iter.Seq[keyspace.Entry]{
-		"memtable": Job{Root: w.root()}.spread(&config)(2, 4000),
-		"pairs":    spreadOf(pairs, &config)(2, 4000),
+	for name, sample := range map[string]iter.Seq[keyspace.Entry]{
+		"memtable": samplerOf(&config, Job{Root: w.root()}.puts)(2, 4000),
+		"pairs":    samplerOf(&config, pairs.From)(2, 4000),
 	} {
 		got := map[string]int{}
-		for e := range spread {
+		for e := range sample {
 			got[string(e.Value)]++
 		}
 		for hundred := range 10 {

@@ -10,10 +10,10 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// spreadOf returns the [Spread] of puts that are all of one bucket.
-func spreadOf(entries []entry) Spread {
+// samplerOf returns the [Sampler] of puts that are all of one bucket.
+func samplerOf(entries []entry) Sampler {
 	return func(_ uint64, bytes int) iter.Seq[keyspace.Entry] {
-		return Stretches(func(yield func(keyspace.Entry) bool) {
+		return SampleEvenly(func(yield func(keyspace.Entry) bool) {
 			for _, e := range entries {
 				if !yield(keyspace.Entry{Kind: keyspace.KindPut, Value: []byte(e.value)}) {
 					return
@@ -31,11 +31,11 @@ func counting(n int) (all []entry) {
 	return all
 }
 
-func TestStretches_areNeighboursFromAllOver(t *testing.T) {
+func TestSampleEvenly_yieldsNeighboursFromAllOver(t *testing.T) {
 	const count = 10_000
-	bytes := Places * 20 * EntryBytes(10) // 20 values from each place
+	bytes := SamplePoints * 20 * EntryBytes(10) // 20 values from each place
 	var got []int
-	for e := range spreadOf(counting(count))(1, bytes) {
+	for e := range samplerOf(counting(count))(1, bytes) {
 		i, err := strconv.Atoi(string(e.Value))
 		check(t, err)
 		got = append(got, i)
@@ -54,9 +54,9 @@ func TestStretches_areNeighboursFromAllOver(t *testing.T) {
 	}
 }
 
-func TestStretches_areAllOfLittle(t *testing.T) {
+func TestSampleEvenly_yieldsAllOfLittle(t *testing.T) {
 	n := 0
-	for range spreadOf(counting(100))(1, 6400) {
+	for range samplerOf(counting(100))(1, 6400) {
 		n++
 	}
 	if n != 100 {
@@ -73,17 +73,17 @@ func TestWriter_makesADictionaryOfWhatIsAllOver(t *testing.T) {
 	}) {
 		entries = append(entries, put(dataKey(1, "x"+e.key), e.value))
 	}
-	stored := func(spread Spread) (bytes uint64) {
+	stored := func(sampler Sampler) (bytes uint64) {
 		files := newFS(t)
 		c := choosing(files)
-		c.Spread = spread
+		c.Sampler = sampler
 		o := write(t, c, entries)
 		if got := decodedAll(t, files, o); !slices.Equal(got, entries) {
 			t.Fatal("what is read is not what was written")
 		}
 		return shareOf(t, o.Tables, 1).Stored
 	}
-	narrow, wide := stored(nil), stored(spreadOf(entries))
+	narrow, wide := stored(nil), stored(samplerOf(entries))
 	if wide > narrow/2 {
 		t.Errorf("%d bytes with a dictionary of what is all over, %d with one of the first values",
 			wide, narrow)

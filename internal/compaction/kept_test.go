@@ -21,7 +21,7 @@ func many(value string, first, last int) writes {
 	return puts(value+strings.Repeat(" long", 8), keys(first, last)...)
 }
 
-func TestRun_movesWhatNothingOverlaps(t *testing.T) {
+func TestDo_movesWhatNothingOverlaps(t *testing.T) {
 	s := roomy(t)
 	s.bottom(many("old", 1, 20))
 	s.bottom(many("old", 900, 920))
@@ -41,7 +41,7 @@ func TestRun_movesWhatNothingOverlaps(t *testing.T) {
 
 // A table whose keys surround those of a young one is cut in two, once; one that no young key falls
 // into stays.
-func TestRun_movesIntoGapsBetweenKeys(t *testing.T) {
+func TestDo_movesIntoGapsBetweenKeys(t *testing.T) {
 	s := roomy(t)
 	s.bottom(many("old", 1, 20).over(many("old", 300, 320)))
 	s.bottom(many("older", 400, 420))
@@ -61,7 +61,7 @@ func TestRun_movesIntoGapsBetweenKeys(t *testing.T) {
 	checkSame(t, "state", s.state(), before)
 }
 
-func TestRun_rewritesWhatGainsByIt(t *testing.T) {
+func TestDo_rewritesWhatGainsByIt(t *testing.T) {
 	long := strings.Repeat("x", 100)
 	for name, c := range map[string]struct {
 		fill   func(s *store)
@@ -131,7 +131,7 @@ func TestRun_rewritesWhatGainsByIt(t *testing.T) {
 }
 
 // A small table that there is nothing to join with would be written anew for nothing.
-func TestRun_movesASmallTableThatIsAlone(t *testing.T) {
+func TestDo_movesASmallTableThatIsAlone(t *testing.T) {
 	for name, beside := range map[string]func(s *store){
 		"between others": func(s *store) { s.bottom(puts("old", keys(200, 200)...)) },
 		"at the end":     func(*store) {},
@@ -151,7 +151,7 @@ func TestRun_movesASmallTableThatIsAlone(t *testing.T) {
 }
 
 // What might expire, or has a filter, stays in the bottom run only if that need not be tight.
-func TestRun_writesExpiringTablesAnewIfItIsToBeTight(t *testing.T) {
+func TestDo_writesExpiringTablesAnewIfItIsToBeTight(t *testing.T) {
 	for _, tight := range []bool{false, true} {
 		s := roomy(t)
 		s.bottom(many("old", 1, 20).over(expiring(2*now, "expiring", keys(21, 40)...)))
@@ -166,7 +166,7 @@ func TestRun_writesExpiringTablesAnewIfItIsToBeTight(t *testing.T) {
 }
 
 // Small tables between those that stay would stay, too.
-func TestRun_leavesNoCrumbsBetweenWhatItMoves(t *testing.T) {
+func TestDo_leavesNoCrumbsBetweenWhatItMoves(t *testing.T) {
 	s := roomy(t)
 	s.bottom(many("old", 1, 20))
 	for i := range 6 {
@@ -188,7 +188,7 @@ func TestRun_leavesNoCrumbsBetweenWhatItMoves(t *testing.T) {
 	checkSame(t, "state", s.state(), before)
 }
 
-func TestRun_copiesWholeBlocks(t *testing.T) {
+func TestDo_copiesWholeBlocks(t *testing.T) {
 	s := roomy(t)
 	s.tableBytes, s.blockBytes = 1<<20, 400
 	s.bottom(many("old", 1, 1000))

@@ -5,9 +5,8 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
-// Config completes the configuration of the run to write: one that is likely to stay as it is,
-// because it lies apart from all others, or one that is not. drop is the buckets that are dropped
-// with it.
+// Config returns the configuration of a run that is likely to stay as it is, or of one that a
+// compaction will rewrite. drop is the buckets that are dropped with it.
 func (j Job) Config(stays bool, drop []uint64) run.Config {
 	output := j.Output
 	output.Filter = !stays

@@ -18,7 +18,7 @@ import (
 // choosing returns a configuration whose writers choose encodings by small samples.
 func choosing(files vfs.Files) Config {
 	c := config(files)
-	c.TableBytes, c.BlockBytes, c.Compress, c.Patterns, c.Sample = 1<<20, 2000, true, true, 16<<10
+	c.TableBytes, c.BlockBytes, c.Compress, c.Patterns, c.SampleBytes = 1<<20, 2000, true, true, 16<<10
 	return c
 }
 
@@ -154,8 +154,7 @@ func TestWriter_copiesWhatIsEncodedAsItShouldBe(t *testing.T) {
 		if e.Dictionary != 0 {
 			encoded++
 		}
-		_, err := w.Add(cursor.Key(), e)
-		check(t, err)
+		check(t, w.Add(cursor.Key(), e))
 	}
 	second, err := w.Finish()
 	check(t, err)
@@ -205,8 +204,7 @@ func TestWriter_decodesWhatIsEncodedOtherwise(t *testing.T) {
 	cursor.Init(openWith(files, first.Tables[0], c.Dictionaries), table.ReadStored)
 	for ok := cursor.First(); ok; ok = cursor.Next() {
 		check(t, cursor.Load())
-		_, err := w.Add(cursor.Key(), cursor.Entry())
-		check(t, err)
+		check(t, w.Add(cursor.Key(), cursor.Entry()))
 	}
 	second, err := w.Finish()
 	check(t, err)
@@ -233,7 +231,7 @@ func TestWriter_refusesWhatItCannotDecode(t *testing.T) {
 	c := choosing(newFS(t))
 	c.Patterns = false
 	w := NewWriter(c)
-	_, err := w.Add([]byte(dataKey(1, "k")),
+	err := w.Add([]byte(dataKey(1, "k")),
 		keyspace.Entry{Kind: keyspace.KindPut, Value: []byte("?"), Dictionary: 77, Length: 9})
 	if err == nil || !strings.Contains(err.Error(), "dictionary 000077") {
 		t.Errorf("the error is %v", err)
@@ -245,7 +243,7 @@ func TestWriter_encodesNoLargeValues(t *testing.T) {
 	rng, files := testRand(), newFS(t)
 	c := choosing(files)
 	entries := bucketOf(1, 40<<10, func() string { return event("login", rng) })
-	large := event(strings.Repeat("x", c.Sample), rng)
+	large := event(strings.Repeat("x", c.SampleBytes), rng)
 	for i := 10; i < len(entries); i += 100 {
 		entries[i].value = large
 	}
@@ -264,9 +262,8 @@ func TestWriter_holdsNoMoreThanASample(t *testing.T) {
 	w := NewWriter(c)
 	for i := range 200 { // long keys count as well
 		key := dataKey(1, fmt.Sprintf("%03d", i)+strings.Repeat("k", 1000))
-		_, err := w.Add([]byte(key), keyspace.Entry{Kind: keyspace.KindPut})
-		check(t, err)
-		if n := len(w.choice.waiting); n > 20 {
+		check(t, w.Add([]byte(key), keyspace.Entry{Kind: keyspace.KindPut}))
+		if n := len(w.sample.entries); n > 20 {
 			t.Fatalf("%d entries of a kilobyte wait", n)
 		}
 	}

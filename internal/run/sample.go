@@ -1,0 +1,132 @@
+package run
+
+import (
+	"bytes"
+
+	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/keyspace"
+)
+
+// sample is entries that wait until a codec is chosen by them: what comes first of each bucket, and
+// of each further table that it continues in.
+type sample struct {
+	bucket  uint64 // of the last entry
+	data    bool   // that entry is user data of the bucket
+	decided bool   // the choice is made for the bucket and the open table
+	copied  bool   // blocks of the bucket were copied, so the sample is not all of it
+	entries []sampleEntry
+	bytes   int // of the entries
+}
+
+// sampleEntry is an entry of a sample.
+type sampleEntry struct {
+	key   []byte
+	entry keyspace.Entry
+}
+
+// extent says whether a sample is all that the run has of its bucket.
+type extent bool
+
+const (
+	partOfBucket extent = false
+	wholeBucket  extent = true
+)
+
+// collect adds an entry to the sample, or writes it if the choice is made.
+func (w *Writer) collect(key []byte, e keyspace.Entry) error {
+	if err := w.enterBucket(key); err != nil {
+		return err
+	}
+	s := &w.sample
+	if !s.decided && !(s.data && w.config.Patterns && w.config.Compress) { // there is one candidate
+		plain, err := w.chooser.plain()
+		if err != nil {
+			return err
+		}
+		s.decided, w.choice = true, choice{encoding: plain}
+	}
+	if s.decided || w.config.neverEncodes(e) {
+		if err := w.release(partOfBucket); err != nil {
+			return err
+		}
+		return w.write(key, e)
+	}
+	e.Value = bytes.Clone(e.Value)
+	s.entries = append(s.entries, sampleEntry{bytes.Clone(key), e})
+	if s.bytes += len(key) + e.Size(); s.bytes < w.config.SampleBytes {
+		return nil
+	}
+	return w.release(partOfBucket)
+}
+
+// enterBucket makes the bucket of key the current one. What waits is all of the bucket before.
+func (w *Writer) enterBucket(key []byte) error {
+	s := &w.sample
+	bucket, data := keyspace.BucketOf(key)
+	if data = data && keyspace.IsData(key); data == s.data && bucket == s.bucket {
+		return nil
+	}
+	err := w.release(wholeBucket)
+	s.bucket, s.data, s.decided, s.copied = bucket, data, false, false
+	return err
+}
+
+// release makes the choice by the entries that wait, and writes them.
+func (w *Writer) release(of extent) error {
+	s := &w.sample
+	if len(s.entries) == 0 {
+		return nil
+	}
+	values, err := w.sampleValues()
+	if err != nil {
+		return err
+	}
+	whole := of == wholeBucket && !s.copied
+	if w.choice, err = w.chooser.choose(s.bucket, values, whole); err != nil {
+		return err
+	}
+	w.besideLarge = false
+	entries := s.entries
+	s.entries, s.bytes = nil, 0
+	filled := w.tables.filled
+	for _, x := range entries {
+		if err := w.write(x.key, x.entry); err != nil {
+			return err
+		}
+	}
+	s.decided = w.choice.sure && w.tables.filled == filled
+	return nil
+}
+
+// sampleValues returns the values of the sample, decoded.
+func (w *Writer) sampleValues() (values [][]byte, err error) {
+	for _, x := range w.sample.entries {
+		if x.entry.Kind != keyspace.KindPut {
+			continue
+		}
+		e, err := w.chooser.dictionaries.decode(x.entry, nil)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, e.Value)
+	}
+	return values, nil
+}
+
+// encodingFor returns how the value of the next entry of the open table is stored: as chosen,
+// except that a value above the choice's limit starts a block of plain values, which smaller ones
+// then share until it has besideLargeBytes.
+func (w *Writer) encodingFor(e keyspace.Entry) (block.Encoding, error) {
+	c := &w.choice
+	if c.encoding.Encoder == nil {
+		if w.config.neverEncodes(e) { // it may precede the choice
+			return w.chooser.plain()
+		}
+		return c.encoding, nil
+	}
+	stays := w.besideLarge && w.tables.writer.Pending() < besideLargeBytes
+	if w.besideLarge = e.Size() > c.limit || stays; w.besideLarge {
+		return w.chooser.plain()
+	}
+	return c.encoding, nil
+}

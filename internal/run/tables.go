@@ -1,0 +1,170 @@
+package run
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/table"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// tableWriter writes the tables of a run.
+type tableWriter struct {
+	config   *Config // whose Cuts are removed as keys pass them
+	complete []*manifest.Table
+	filled   int // tables that ended because they had reached their size
+
+	writer   *table.Writer // of the open table; nil between tables
+	number   uint64
+	file     vfs.File
+	data     bool           // it holds user data, not catalog entries
+	encoding block.Encoding // of the next value
+	shares   shares
+}
+
+// mustEndBefore reports whether the open table must end before key: at a cut, and where the catalog
+// ends.
+func (t *tableWriter) mustEndBefore(key []byte) bool {
+	cut := false
+	for len(t.config.Cuts) > 0 && bytes.Compare(key, t.config.Cuts[0]) >= 0 {
+		t.config.Cuts, cut = t.config.Cuts[1:], true
+	}
+	return t.writer != nil && (cut || keyspace.IsData(key) != t.data)
+}
+
+// cutsWithin reports whether a table must end between two keys.
+func (t *tableWriter) cutsWithin(first, last []byte) bool {
+	for _, cut := range t.config.Cuts {
+		if bytes.Compare(cut, first) > 0 {
+			return bytes.Compare(cut, last) <= 0
+		}
+	}
+	return false
+}
+
+// open opens a table that starts with key, unless one is open.
+func (t *tableWriter) open(key []byte) error {
+	if t.writer != nil {
+		return nil
+	}
+	if n := len(t.complete); n > 0 && bytes.Compare(key, t.complete[n-1].Largest) <= 0 {
+		return fmt.Errorf("a key is not above the keys of table %06d, which precedes it",
+			t.complete[n-1].Number)
+	}
+	c := t.config
+	t.number = c.NextNumber()
+	file, err := c.FS.Create(filepath.Join(c.Dir, Name(t.number)))
+	if err != nil {
+		return fmt.Errorf("create table %06d: %w", t.number, err)
+	}
+	t.file, t.data, t.encoding, t.shares = file, keyspace.IsData(key), block.Encoding{}, shares{}
+	t.writer = table.NewWriter(file, table.WriterOptions{
+		Number:     t.number,
+		Database:   c.Database,
+		Filter:     c.Filter,
+		BlockBytes: c.BlockBytes,
+	})
+	return nil
+}
+
+// encode sets the encoding of the next values.
+func (t *tableWriter) encode(e block.Encoding) error {
+	if e == t.encoding {
+		return nil
+	}
+	t.encoding = e
+	return t.failed(t.writer.Encode(e))
+}
+
+// add adds an entry to the open table.
+func (t *tableWriter) add(key []byte, e keyspace.Entry) error {
+	if err := t.shares.add(key, e, t.writer.Stored()); err != nil {
+		return err
+	}
+	return t.failed(t.writer.Add(key, e))
+}
+
+// addBlock adds a block of puts of one bucket to the open table as it is. If it returns false, the
+// entries have to be added one by one.
+func (t *tableWriter) addBlock(bucket uint64, b table.Block) (added bool, err error) {
+	before := t.writer.Stored()
+	if added, err = t.writer.AddBlock(b); added && err == nil {
+		t.shares.addPuts(bucket, before, uint64(b.Keys.Len()), uint64(b.Keys.Bytes()+b.ValueBytes))
+	}
+	return added, t.failed(err)
+}
+
+// full reports whether the open table has reached its size.
+func (t *tableWriter) full() bool {
+	reach := t.config.Reach
+	return t.writer.Size() >= t.config.TableBytes || reach > 0 && t.shares.pointed >= uint64(reach)
+}
+
+// end completes the open table, if any.
+func (t *tableWriter) end() error {
+	if t.writer == nil {
+		return nil
+	}
+	s, err := t.writer.Finish()
+	if err != nil {
+		return t.failed(err)
+	}
+	t.writer = nil
+	meta := &manifest.Table{
+		Number:       t.number,
+		Size:         s.Size,
+		Entries:      s.Entries,
+		Tombstones:   s.Tombstones,
+		RawBytes:     s.RawBytes,
+		DropEpoch:    t.config.DropEpoch,
+		Compressed:   t.config.Compress,
+		Smallest:     s.Smallest,
+		Largest:      s.Largest,
+		Dictionaries: s.Dictionaries,
+	}
+	t.shares.endBucket(s.Stored)
+	t.shares.describe(meta)
+	t.complete = append(t.complete, meta)
+	if err := errors.Join(t.file.Named(), t.file.Close()); err != nil {
+		return fmt.Errorf("close table %06d: %w", t.number, err)
+	}
+	return nil
+}
+
+// close closes the file of the open table, if any.
+func (t *tableWriter) close() error {
+	if t.writer == nil {
+		return nil
+	}
+	t.writer = nil
+	return t.file.Close()
+}
+
+// abort removes all tables.
+func (t *tableWriter) abort() error {
+	var errs []error
+	remove := func(number uint64) error {
+		return t.config.FS.Remove(filepath.Join(t.config.Dir, Name(number)))
+	}
+	if t.writer != nil {
+		errs = append(errs, t.close(), remove(t.number))
+	}
+	for _, meta := range t.complete {
+		errs = append(errs, remove(meta.Number))
+	}
+	t.complete = nil
+	return errors.Join(errs...)
+}
+
+// failed adds to an error which table could not be written.
+func (t *tableWriter) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("write table %06d: %w", t.number, err)
+}
