@@ -195,18 +195,16 @@ func (e *Engine) backup(
 
 // asOpened returns an engine for reading a folder as if it had a manifest that says version.
 func (e *Engine) asOpened(folder vfs.Folder, dir string, version *manifest.Version) *Engine {
-	opened := e.reader(folder, dir)
-	opened.publishRecovered(version, nil)
-	return opened
+	s := opened{store: newStore(directory{folder, dir}, e.database, e.copyOptions())}
+	s.levels = s.levelsOf(version)
+	return newEngine(e.copyOptions(), s)
 }
 
-// reader returns an engine without state for reading a copy.
-func (e *Engine) reader(folder vfs.Folder, dir string) *Engine {
+// copyOptions returns the options of an engine that reads a copy.
+func (e *Engine) copyOptions() Options {
 	o := e.options
 	o.ReadOnly, o.MemoryLimit = true, min(o.MemoryLimit, backupMemory)
-	reader := newEngine(dir, o)
-	reader.folder, reader.database = folder, e.database
-	return reader
+	return o
 }
 
 // addMemory writes what is frozen in memory into tables of the copy, which are numbered by number,

@@ -158,14 +158,15 @@ func (c *compactor) ended(done pick.Plan, err error) {
 	case errors.Is(err, corrupt.Err):
 		c.pause = retryDamaged
 	}
-	c.options.Logger.Warn("compaction will be tried again", "dir", c.dir, "after", c.pause, "err", err)
-	c.rest(c.pause)
+	c.options.Logger.Warn("compaction will be tried again", "dir", c.dir, "after", c.pause,
+		"err", err)
+	c.pauseFor(c.pause)
 	c.pause = min(2*c.pause, max(c.pause, retryMax))
 }
 
-// rest returns after d, or when Compact waits or the engine closes. A compaction that becomes due
-// does not end it, or one that keeps failing would be tried at every flush.
-func (c *compactor) rest(d time.Duration) {
+// pauseFor returns after d, or when Compact waits or the engine closes. A compaction that becomes
+// due does not end it, or one that keeps failing would be tried at every flush.
+func (c *compactor) pauseFor(d time.Duration) {
 	for end := time.Now().Add(d); !c.sleep(time.Until(end), c.due); {
 		if c.yield.Load() || c.closed.Load() {
 			return

@@ -13,6 +13,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,19 +23,16 @@ import (
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/pick"
 	"github.com/stoatdb/stoat/internal/superversion"
-	"github.com/stoatdb/stoat/internal/table"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/wal"
 )
 
 // Engine is an open database. Safe for concurrent use.
 type Engine struct {
-	folder   vfs.Folder
-	dir      string // the path that folder was opened by
-	options  Options
-	database [16]byte // the identity that all its files carry
-	branch   uint64   // that of its commits
-	lock     vfs.Lock // nil when read-only
+	store
+	options Options
+	branch  uint64   // of its commits
+	lock    vfs.Lock // nil when read-only
 
 	current  atomic.Pointer[superversion.Superversion] // what readers see; nil once closed
 	state    atomic.Pointer[superversion.Superversion] // the same, but kept after closing
@@ -97,17 +95,30 @@ type Engine struct {
 	closing sync.Once
 }
 
-// newEngine returns an engine without folder and state, for recovery to fill.
-func newEngine(dir string, o Options) *Engine {
-	e := &Engine{dir: dir, options: o}
+// newEngine returns an engine that starts with s. It runs no jobs until they are started.
+func newEngine(o Options, s opened) *Engine {
+	e := &Engine{store: s.store, options: o, branch: s.branch, lock: s.lock}
 	e.writer.writerLock = newWriterLock()
+	e.writer.standing, e.writer.marked = s.standing, s.marked
+	e.turn.mem = newMemtable()
+	e.commits = e.newPipeline()
+	e.commits.Skip(s.lastCommit)
+	e.memory.limit, e.memory.cache = e.options.heapBytes(), s.cache
+	e.rest.engine = e
+	e.installing.journalAt, e.installing.edits = s.journalAt, s.edits
+	e.installing.copied = s.copied
+	e.numbers.Store(s.nextNumber)
 	e.hurry, e.due, e.stop = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 	e.mu.moved.L = &e.mu.Mutex
-	e.commits = e.newPipeline()
-	e.memory.limit = e.options.heapBytes()
-	e.memory.cache = table.NewCache(e.memory.limit)
-	e.rest.engine = e
-	e.turn.mem = newMemtable()
+	e.mu.sealed = s.replayed
+	first := &superversion.Superversion{Levels: s.levels, Commit: s.lastCommit}
+	for _, full := range s.replayed {
+		e.installing.logs = append(e.installing.logs, full.log)
+		first.Sealed = slices.Insert(first.Sealed, 0, full.root)
+	}
+	e.state.Store(first)
+	e.current.Store(first)
+	e.balanceLocked() // nobody else has the engine yet
 	return e
 }
 

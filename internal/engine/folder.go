@@ -18,62 +18,69 @@ const (
 	takeRetries = 20
 )
 
-// takeFolder opens and locks the folder of the database, which it makes if need be. Who has waited
-// for the lock may find that the path leads to another folder by then, and starts over with that.
-func (e *Engine) takeFolder(files vfs.FS) error {
+// takeFolder opens and locks the folder of a database, and creates it if it is missing. A process
+// that has waited for the lock may find that the path leads to another folder by then, and starts
+// over with that.
+func takeFolder(files vfs.FS, dir string, timeout time.Duration) (directory, vfs.Lock, error) {
 	for tries := 0; ; tries++ {
-		if err := e.openFolder(files); err != nil {
-			return err
+		d, err := openFolder(files, dir)
+		if err != nil {
+			return directory{}, nil, err
 		}
-		waited, err := e.takeLock()
-		if err != nil || !waited {
-			return err // what was replaced in this instant is seen by the first commit
+		lock, waited, err := d.takeLock(timeout)
+		if err != nil {
+			return directory{}, nil, errors.Join(err, d.folder.Close())
 		}
-		err = errors.Join(e.lock.Named(), e.folder.Named())
-		if err == nil {
-			return nil
+		if !waited {
+			return d, lock, nil // what was replaced in this instant is seen by the first commit
 		}
+		replaced := errors.Join(lock.Named(), d.folder.Named())
+		if replaced == nil {
+			return d, lock, nil
+		}
+		err = errors.Join(lock.Close(), d.folder.Close())
 		if tries == takeRetries {
-			return fmt.Errorf("the folder is replaced over and over: %w", err)
+			err = errors.Join(fmt.Errorf("the folder is replaced over and over: %w", replaced), err)
 		}
-		if err := e.leaveFolder(); err != nil {
-			return err
+		if err != nil {
+			return directory{}, nil, err
 		}
 	}
 }
 
-func (e *Engine) openFolder(files vfs.FS) (err error) {
-	e.folder, err = files.OpenFolder(e.dir)
+// openFolder opens the folder of a database, and creates it if it is missing.
+func openFolder(files vfs.FS, dir string) (directory, error) {
+	folder, err := files.OpenFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = files.MkdirAll(e.dir); err == nil {
-			e.folder, err = files.OpenFolder(e.dir)
+		if err = files.MkdirAll(dir); err == nil {
+			folder, err = files.OpenFolder(dir)
 		}
 	}
-	return err
+	return directory{folder, dir}, err
 }
 
-// takeLock takes the lock of the folder, and tells whether it has waited for another process.
-func (e *Engine) takeLock() (waited bool, err error) {
-	name := filepath.Join(e.dir, lockName)
-	waited, err = e.acquire(name)
+// takeLock takes the lock of the folder, and reports whether it has waited for another process.
+func (d directory) takeLock(timeout time.Duration) (lock vfs.Lock, waited bool, err error) {
+	name := filepath.Join(d.dir, lockName)
+	lock, waited, err = acquire(d.folder, name, timeout)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = e.makeLock(name); err == nil {
-			waited, err = e.acquire(name)
+		if err = d.makeLock(name); err == nil {
+			lock, waited, err = acquire(d.folder, name, timeout)
 		}
 	}
-	return waited, err
+	return lock, waited, err
 }
 
 // makeLock makes the lock file, unless the folder holds what is not ours.
-func (e *Engine) makeLock(name string) error {
-	found, err := survey(e.folder, e.dir)
+func (d directory) makeLock(name string) error {
+	found, err := d.survey()
 	if err == nil {
-		_, err = e.loadManifest(found)
+		_, err = d.loadManifest(found)
 	}
 	if err != nil {
-		return e.tellCopy(err, found)
+		return d.tellCopy(err, found)
 	}
-	file, err := e.folder.Create(name)
+	file, err := d.folder.Create(name)
 	if errors.Is(err, fs.ErrExist) {
 		return nil // another process was faster
 	}
@@ -83,29 +90,17 @@ func (e *Engine) makeLock(name string) error {
 	return file.Close()
 }
 
-// acquire takes the lock that there is, and waits for another process as long as the options say.
-func (e *Engine) acquire(name string) (waited bool, err error) {
-	for deadline := time.Now().Add(e.options.LockTimeout); ; time.Sleep(lockRetry) {
-		e.lock, err = e.folder.Lock(name)
+// acquire takes the lock in a file that exists, and waits for another process until the timeout.
+func acquire(
+	folder vfs.Folder, name string, timeout time.Duration,
+) (lock vfs.Lock, waited bool, err error) {
+	for deadline := time.Now().Add(timeout); ; time.Sleep(lockRetry) {
+		lock, err = folder.Lock(name)
 		if err == nil || !errors.Is(err, vfs.ErrLocked) || !time.Now().Before(deadline) {
-			return waited, err
+			return lock, waited, err
 		}
 		waited = true
 	}
-}
-
-// leaveFolder lets go of the lock and the folder, as far as they were taken.
-func (e *Engine) leaveFolder() error {
-	var errs []error
-	if e.lock != nil {
-		errs = append(errs, e.lock.Close())
-		e.lock = nil
-	}
-	if e.folder != nil {
-		errs = append(errs, e.folder.Close())
-		e.folder = nil
-	}
-	return errors.Join(errs...)
 }
 
 // owned returns vfs.ErrReplaced, with what has happened, if the folder, its lock or the manifest is

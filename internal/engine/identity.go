@@ -32,13 +32,13 @@ func (e *Engine) Branch() uint64 { return e.branch }
 // have the same ones, if hardly ever.
 const BranchBits = 15
 
-// setBranch sets the branch of what is to be committed on top of version.
-func (e *Engine) setBranch(version *manifest.Version) (err error) {
-	e.branch = version.Branch
-	for version.IsBackup() && err == nil && (e.branch^version.Branch)&(1<<BranchBits-1) == 0 {
-		e.branch, err = NewBranch()
+// branchOver returns the branch of what is to be committed on top of version.
+func branchOver(version *manifest.Version) (branch uint64, err error) {
+	branch = version.Branch
+	for version.IsBackup() && err == nil && (branch^version.Branch)&(1<<BranchBits-1) == 0 {
+		branch, err = NewBranch()
 	}
-	return err
+	return branch, err
 }
 
 // leaveBackup makes durable that the database is a backup no more, if it is one: before there is a

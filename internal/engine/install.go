@@ -3,8 +3,6 @@ package engine
 import (
 	"cmp"
 	"errors"
-	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/manifest"
@@ -145,47 +143,4 @@ func (e *Engine) startManifest(outcome *manifest.Version) error {
 		e.removeFile(manifest.CopyName(previous))
 	}
 	return nil
-}
-
-// removeFile unlinks a file that nothing refers to. If that fails, or if a backup copies the file,
-// the next install or Close tries again, or a timer does. The caller holds e.installing, or is
-// alone.
-func (e *Engine) removeFile(name string) {
-	if e.disowned() {
-		return // it may be another's
-	}
-	if e.installing.pinned[name] > 0 {
-		e.installing.garbage = append(e.installing.garbage, name)
-		return
-	}
-	err := e.folder.Remove(filepath.Join(e.dir, name))
-	if errors.Is(err, fs.ErrClosed) {
-		return // by Close; who opens the database next removes it
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		e.options.Logger.Warn("remove obsolete file", "dir", e.dir, "file", name, "err", err)
-		e.installing.garbage = append(e.installing.garbage, name)
-		e.undeleted.Store(true)
-		e.rest.later()
-	}
-}
-
-// removeGarbage tries again to remove what could not be removed. The caller holds e.installing, or
-// is alone.
-func (e *Engine) removeGarbage() {
-	names := e.installing.garbage
-	e.installing.garbage = nil
-	for _, name := range names {
-		e.removeFile(name)
-	}
-}
-
-// removeAgain is removeGarbage if a removal has failed since the last time. It does nothing once
-// the engine is closed: then the folder may be another's.
-func (e *Engine) removeAgain() {
-	e.installing.Lock()
-	defer e.installing.Unlock()
-	if e.undeleted.Swap(false) && !e.closed.Load() {
-		e.removeGarbage()
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -13,10 +12,14 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
+// A read-only database takes no lock: a writer in another process may replace files at any moment.
+// So all files are opened at once, and stay readable when the writer removes them. If one is gone
+// before, or half written, opening starts over. Only what is damaged or missing although the writer
+// has not moved on is really damaged. It then fails the reads that need it, and no others.
+
 const (
-	// openRetries bounds how often a read-only open starts over because a writer in another process
-	// has replaced files under it, and sameRetries how often it does so though the folder is as it
-	// was: then a file may have been written meanwhile.
+	// openRetries bounds how often opening starts over, and sameRetries how often it does so though
+	// the folder is as it was: then a file may have been written meanwhile.
 	openRetries = 20
 	sameRetries = 2
 	openPause   = time.Millisecond // between two tries
@@ -25,133 +28,144 @@ const (
 // errReplaced reports that a writer has replaced what was about to be opened.
 var errReplaced = errors.New("the files were replaced while they were opened")
 
-// openReadOnly takes a picture of the files without a lock. All files are opened at once, so that a
-// writer who removes them later does no harm. Tables and value files that are damaged or missing
-// fail the reads that need them, and no others.
-func (e *Engine) openReadOnly(files vfs.FS) (err error) {
-	if e.folder, err = files.OpenFolder(e.dir); err != nil {
-		return err
+// openReadOnly opens the database in dir without a lock.
+func openReadOnly(files vfs.FS, dir string, o Options) (*Engine, error) {
+	folder, err := files.OpenFolder(dir)
+	if err != nil {
+		return nil, err
 	}
-	return e.openPicture()
+	s, damage, err := directory{folder, dir}.readUnlocked(o)
+	if err != nil {
+		return nil, errors.Join(err, folder.Close())
+	}
+	if s.copied != nil {
+		o.Logger.Warn("the copy of the manifest is used", "dir", dir, "err", s.copied)
+	}
+	if damage != nil {
+		o.Logger.Warn("some of the database cannot be read", "dir", dir, "err", damage)
+	}
+	return newEngine(o, s), nil
 }
 
-// openPicture is openReadOnly in the open folder.
-func (e *Engine) openPicture() error {
+// readUnlocked reads the database and opens its files, and starts over while a writer may have
+// replaced some. It returns apart what is wrong with files that stay unreadable.
+func (d directory) readUnlocked(o Options) (s opened, damage, err error) {
 	var before files
 	for tries, same := 0, 0; ; tries++ {
-		err := e.loadReadOnly()
-		retry := errors.Is(err, fs.ErrNotExist) || errors.Is(err, corrupt.Err) ||
+		s, damage, err = d.readOnce(o)
+		replaced := errors.Is(err, fs.ErrNotExist) || errors.Is(err, corrupt.Err) ||
 			errors.Is(err, errReplaced)
-		if !retry || tries == openRetries {
-			return err
+		if !replaced || tries == openRetries {
+			return s, damage, err
 		}
-		now, surveyErr := survey(e.folder, e.dir)
+		now, surveyErr := d.survey()
 		if surveyErr != nil {
-			return err // the folder itself is missing
+			return s, damage, err // the folder itself is missing
 		}
 		if same++; !now.equal(before) {
 			same = 0
 		}
 		if same == sameRetries {
-			return err
+			return s, damage, err
 		}
 		before = now
 		time.Sleep(openPause)
 	}
 }
 
-func (e *Engine) loadReadOnly() error {
-	state, found, err := e.readManifest()
+// readOnce is readUnlocked without starting over.
+func (d directory) readOnce(o Options) (s opened, damage, err error) {
+	r, err := d.readManifest()
+	if err != nil {
+		return s, nil, err
+	}
+	if s, err = d.replay(r.state, r.found, o); err != nil {
+		return s, nil, err
+	}
+	if s.copied = r.copied; s.copied != nil && surplus(r.state.Version, r.found) {
+		return s, nil, fmt.Errorf("the copy of the manifest may lack its end: %w", s.copied)
+	}
+	damage, err = openUsable(s.levels)
+	if err == nil && damage != nil {
+		err = d.confirmDamage(r, damage)
+	}
+	return s, damage, err
+}
+
+// confirmDamage returns an error unless damage in files of the manifest is real: a writer removes
+// files only after it has recorded that they are not needed, and a manifest without its end names
+// files that were removed.
+func (d directory) confirmDamage(r manifestRead, damage error) error {
+	now, err := d.readManifest()
 	if err != nil {
 		return err
 	}
-	e.installing.journalAt, e.branch = state.Number, state.Version.Branch
-	version, full, err := e.replay(state, found.logs)
-	if err != nil {
-		return err
-	}
-	if e.installing.copied != nil && surplus(version, found) {
-		return fmt.Errorf("the copy of the manifest may lack its end: %w", e.installing.copied)
-	}
-	e.publishRecovered(version, full)
-	damage, err := openUsable(e.state.Load().Levels)
-	if err != nil || damage == nil {
-		return err
-	}
-	// A writer removes files only after it has recorded that they are not needed.
-	now, found, err := e.readManifest()
-	if err != nil {
-		return err
-	}
-	if now.Number != state.Number || !now.Version.Equal(state.Version) {
+	if now.state.Number != r.state.Number || !now.state.Version.Equal(r.state.Version) {
 		return fmt.Errorf("%w: %w", errReplaced, damage)
 	}
-	if lost := e.wantFiles(version, found); lost != nil && (now.Torn || surplus(version, found)) {
+	lost := d.wantFiles(r.state.Version, now.found)
+	if lost != nil && (now.state.Torn || surplus(r.state.Version, now.found)) {
 		return fmt.Errorf("the manifest may lack its end: %w", lost)
 	}
-	e.options.Logger.Warn("some of the database cannot be read", "dir", e.dir, "err", damage)
 	return nil
 }
 
-// readManifest reads the manifest, or if that is damaged, its copy. There must be one.
-func (e *Engine) readManifest() (*manifest.State, files, error) {
-	found, err := survey(e.folder, e.dir)
+// manifestRead is what the manifest says at one moment, and what the folder holds.
+type manifestRead struct {
+	state  *manifest.State
+	found  files
+	copied error // why the copy of the manifest was read; nil if it was not
+}
+
+// readManifest reads the manifest, or its copy if the manifest is damaged or lacks its end. There
+// must be one.
+func (d directory) readManifest() (manifestRead, error) {
+	found, err := d.survey()
 	if err != nil {
-		return nil, found, err
+		return manifestRead{}, err
 	}
-	state, err := e.loadManifest(found)
-	e.installing.copied = nil
+	state, err := d.loadManifest(found)
+	switch {
+	case errors.Is(err, corrupt.Err):
+		return d.readCopy(found, err)
+	case err != nil:
+		return manifestRead{}, err
+	case state == nil:
+		return manifestRead{}, fmt.Errorf("no database in %s: %w", d.dir, fs.ErrNotExist)
+	}
+	err = d.wantEnd(state, found)
 	if errors.Is(err, corrupt.Err) {
-		damage, n := err, len(found.manifests)
-		state, err = manifest.LoadCopy(e.folder, e.dir)
-		if n == 0 { // a manifest is made before its copy, so this look must come after that
-			if now, err := survey(e.folder, e.dir); err == nil && len(now.manifests) > 0 {
-				return nil, found, errReplaced
-			}
-		}
-		if err != nil || n > 0 && state.Number < found.manifests[n-1] { // which would be an older state
-			return nil, found, damage
-		}
-		e.installing.copied = damage
-		e.options.Logger.Warn("the copy of the manifest is used", "dir", e.dir, "err", damage)
+		return d.readEnd(state, found, err)
 	}
-	if err == nil && state == nil {
-		err = fmt.Errorf("no database in %s: %w", e.dir, fs.ErrNotExist)
-	}
-	if err == nil && e.installing.copied == nil {
-		state, err = e.withEnd(state, found)
-	}
-	return state, found, err
+	return manifestRead{state: state, found: found}, err
 }
 
-// withEnd returns state or, if the manifest lacks its end, what the copy says.
-func (e *Engine) withEnd(state *manifest.State, found files) (*manifest.State, error) {
-	damage := e.wantEnd(state, found)
-	if !errors.Is(damage, corrupt.Err) {
-		return state, damage
+// readCopy reads the copy of a manifest that is damaged or missing.
+func (d directory) readCopy(found files, damage error) (manifestRead, error) {
+	state, err := d.newestCopy(found)
+	if len(found.manifests) == 0 {
+		// A manifest is made before its copy, so this look comes after the copy was read.
+		if now, err := d.survey(); err == nil && len(now.manifests) > 0 {
+			return manifestRead{}, errReplaced
+		}
 	}
-	// Who writes writes to the manifest first.
-	if now, err := e.loadManifest(found); err != nil || now == nil || now.End != state.End {
-		return nil, errors.Join(errReplaced, err)
+	if err != nil {
+		return manifestRead{}, damage
 	}
-	copied, err := manifest.LoadCopy(e.folder, e.dir)
+	return manifestRead{state, found, damage}, nil
+}
+
+// readEnd reads the copy of a manifest that lacks its end.
+func (d directory) readEnd(state *manifest.State, found files, damage error) (manifestRead, error) {
+	// A writer writes to the manifest first, so the copy had more only if the manifest has no more.
+	if now, err := d.loadManifest(found); err != nil || now == nil || now.End != state.End {
+		return manifestRead{}, errors.Join(errReplaced, err)
+	}
+	copied, err := manifest.LoadCopy(d.folder, d.dir)
 	if err != nil || copied.Number != state.Number {
-		return nil, damage
+		return manifestRead{}, damage
 	}
-	e.installing.copied = damage
-	e.options.Logger.Warn("the copy of the manifest is used", "dir", e.dir, "err", damage)
-	return copied, nil
-}
-
-// surplus reports whether there are tables or value files that version does not name. It may be the
-// one before them then, if others are missing that it does name: a crash leaves either, not both.
-func surplus(version *manifest.Version, found files) bool {
-	tables := version.TableNumbers()
-	return slices.ContainsFunc(found.tables, func(number uint64) bool { return !tables[number] }) ||
-		slices.ContainsFunc(found.values, func(number uint64) bool {
-			_, named := version.ValueFile(number)
-			return !named
-		})
+	return manifestRead{copied, found, damage}, nil
 }
 
 // openUsable opens every file of the levels, as openAll does, and returns apart what is wrong with

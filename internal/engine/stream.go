@@ -10,7 +10,6 @@ import (
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/tools/backup"
 	"github.com/stoatdb/stoat/internal/tools/check"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -51,8 +50,10 @@ func (e *Engine) streamTo(ctx context.Context, p frozen, w io.Writer, scratch vf
 		return next - 1
 	}
 	files := layered{Folder: e.folder, scratch: scratch}
-	copied := e.reader(files, e.dir)
-	copied.state.Store(&superversion.Superversion{Levels: p.levels})
+	o := e.copyOptions()
+	copied := newEngine(o, opened{
+		store: newStore(directory{files, e.dir}, e.database, o), levels: p.levels,
+	})
 	if err := e.addMemory(ctx, copied, p, number); err != nil {
 		return err
 	}
@@ -125,9 +126,10 @@ func Restore(ctx context.Context, r io.Reader, target vfs.FS, dir string) (err e
 	if err != nil {
 		return err
 	}
-	e := newEngine(dir, Options{ReadOnly: true, MemoryLimit: backupMemory}.withDefaults())
-	e.folder, e.database = folder.Files(), state.Database
-	e.publishRecovered(state.Version, nil)
+	o := Options{ReadOnly: true, MemoryLimit: backupMemory}.withDefaults()
+	s := opened{store: newStore(directory{folder.Files(), dir}, state.Database, o)}
+	s.levels = s.levelsOf(state.Version)
+	e := newEngine(o, s)
 	if err := e.Check(ctx, true); err != nil {
 		return fmt.Errorf("verify what was restored: %w", err)
 	}

@@ -1,78 +1,17 @@
 package engine
 
 import (
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
-	"github.com/stoatdb/stoat/internal/block"
-	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
-	"github.com/stoatdb/stoat/internal/table"
 	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/wal"
 )
-
-// maxWhole is the size up to which a table of the catalog is read as a whole, as every program that
-// opens the database looks its buckets up. So large a one has about two thousand.
-const maxWhole = 64 << 10
-
-// opener returns what makes the readers of the database's files.
-func (e *Engine) opener() superversion.Opener {
-	return superversion.Opener{Table: e.openTable, Values: e.openValues, Now: e.now}
-}
-
-// openTable returns the reader of a table of the manifest.
-func (e *Engine) openTable(t *manifest.Table, dictionaries []*block.Dictionary) *table.Table {
-	return table.New(table.Config{
-		FS:       e.folder,
-		Path:     e.tablePath(t),
-		Number:   t.Number,
-		Database: e.database,
-		Size:     int64(t.Size),
-		Cache:    e.memory.cache,
-		Whole:    wantsWhole(t),
-
-		Dictionaries: dictionaries,
-	})
-}
-
-// wantsWhole reports whether all of a table is read when it is opened.
-func wantsWhole(t *manifest.Table) bool {
-	return t.Size <= maxWhole && !keyspace.IsData(t.Smallest)
-}
-
-// openValues returns the reader of a value file of the manifest.
-func (e *Engine) openValues(f manifest.ValueFile) *valuelog.File {
-	return valuelog.New(valuelog.Config{
-		FS:       e.folder,
-		Path:     e.valuePath(f),
-		Number:   f.Number,
-		Database: e.database,
-		Size:     int64(f.Size),
-		Log:      f.Log,
-	})
-}
-
-func (e *Engine) tablePath(t *manifest.Table) string {
-	return filepath.Join(e.dir, run.Name(t.Number))
-}
-
-func (e *Engine) valuePath(f manifest.ValueFile) string {
-	return filepath.Join(e.dir, valueName(f))
-}
-
-// valueName returns the name of a value file, which may be a log segment.
-func valueName(f manifest.ValueFile) string {
-	if f.Log {
-		return wal.Name(f.Number)
-	}
-	return valuelog.Name(f.Number)
-}
-
-// now returns the time by which entries expire, in milliseconds since 1970.
-func (e *Engine) now() uint64 { return uint64(e.options.Tuning.Now().UnixMilli()) }
 
 // discard removes the files of an edit that was not installed, but not the tables that it was to
 // move. The caller holds e.installing.
@@ -127,4 +66,47 @@ func (e *Engine) unlink(name string, open func() error) {
 		e.options.Logger.Warn("open obsolete file", "dir", e.dir, "file", name, "err", err)
 	}
 	e.removeFile(name)
+}
+
+// removeFile unlinks a file that nothing refers to. If that fails, or if a backup copies the file,
+// the next install or Close tries again, or a timer does. The caller holds e.installing, or is
+// alone.
+func (e *Engine) removeFile(name string) {
+	if e.disowned() {
+		return // it may be another's
+	}
+	if e.installing.pinned[name] > 0 {
+		e.installing.garbage = append(e.installing.garbage, name)
+		return
+	}
+	err := e.folder.Remove(filepath.Join(e.dir, name))
+	if errors.Is(err, fs.ErrClosed) {
+		return // by Close; who opens the database next removes it
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		e.options.Logger.Warn("remove obsolete file", "dir", e.dir, "file", name, "err", err)
+		e.installing.garbage = append(e.installing.garbage, name)
+		e.undeleted.Store(true)
+		e.rest.later()
+	}
+}
+
+// removeGarbage tries again to remove what could not be removed. The caller holds e.installing, or
+// is alone.
+func (e *Engine) removeGarbage() {
+	names := e.installing.garbage
+	e.installing.garbage = nil
+	for _, name := range names {
+		e.removeFile(name)
+	}
+}
+
+// removeAgain is removeGarbage if a removal has failed since the last time. It does nothing once
+// the engine is closed: then the folder may be another's.
+func (e *Engine) removeAgain() {
+	e.installing.Lock()
+	defer e.installing.Unlock()
+	if e.undeleted.Swap(false) && !e.closed.Load() {
+		e.removeGarbage()
+	}
 }

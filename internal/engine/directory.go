@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/valuelog"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/wal"
+)
+
+// directory is the folder of a database. Immutable.
+type directory struct {
+	folder vfs.Folder
+	dir    string // the path that folder was opened by
+}
+
+// survey lists the folder.
+func (d directory) survey() (files, error) { return survey(d.folder, d.dir) }
+
+// loadManifest reads the manifest of a folder. It returns nil for a folder without one if that is
+// empty, except for the first files of a new database, which a crash has cut off.
+func (d directory) loadManifest(found files) (*manifest.State, error) {
+	state, err := manifest.LoadAmong(d.folder, d.dir, found.manifests)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return state, err
+	}
+	data, err := d.hasData(found)
+	switch {
+	case err != nil:
+		return nil, err
+	case found.foreign != "" && data:
+		return nil, fmt.Errorf("the folder holds %q: %w; if it was a database, %w", found.foreign,
+			corrupt.ErrFormat, corrupt.New(d.dir, 0, "it has no manifest: run stoat salvage"))
+	case found.foreign != "":
+		return nil, fmt.Errorf("the folder holds %q and no Stoat database; "+
+			"choose an empty folder: %w", found.foreign, corrupt.ErrFormat)
+	case data && len(found.manifests) > 0:
+		last := manifest.Name(found.manifests[len(found.manifests)-1])
+		return nil, corrupt.New(filepath.Join(d.dir, last), 0, "the manifest is cut off, and the folder "+
+			"has data; restore the file, or run: stoat salvage")
+	case data:
+		return nil, corrupt.New(d.dir, 0, "the folder has data and no manifest; "+
+			"restore the file MANIFEST-*, or run: stoat salvage")
+	}
+	return nil, nil
+}
+
+// hasData reports whether a folder without a manifest holds more than establish writes before that
+// is durable.
+func (d directory) hasData(found files) (bool, error) {
+	if len(found.tables)+len(found.values) > 0 {
+		return true, nil
+	}
+	for _, number := range found.logs {
+		if blank, err := wal.Blank(d.folder, d.dir, number); err != nil || !blank {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// tellCopy adds to the error of a manifest that is damaged or missing that its copy can be read.
+// Nothing is built on the copy, whose end may be missing: edits are not synced there, and one that
+// only deletes leaves no other trace.
+func (d directory) tellCopy(err error, found files) error {
+	if !errors.Is(err, corrupt.Err) {
+		return err
+	}
+	copied, copyErr := d.newestCopy(found)
+	if copyErr != nil {
+		return err
+	}
+	return fmt.Errorf("%w; its copy %s is there, but may lack the newest changes: to look at what it "+
+		"has, open the database read-only, and to write to it again, salvage it or restore a backup",
+		err, manifest.CopyName(copied.Number))
+}
+
+// errOlderCopy reports that the copy of a manifest is of an older one than there is.
+var errOlderCopy = errors.New("the copy is of an older manifest")
+
+// newestCopy reads the copy of the manifest. If manifests were found, it must be of the newest.
+func (d directory) newestCopy(found files) (*manifest.State, error) {
+	copied, err := manifest.LoadCopy(d.folder, d.dir)
+	if n := len(found.manifests); err == nil && n > 0 && copied.Number < found.manifests[n-1] {
+		return nil, errOlderCopy
+	}
+	return copied, err
+}
+
+// wantEnd returns an error if the manifest lacks its end. Only then, or after a crash, are there
+// files that it does not name; the copy, which is written later, tells which of the two it is.
+func (d directory) wantEnd(state *manifest.State, found files) error {
+	if !state.Torn && !surplus(state.Version, found) {
+		return nil
+	}
+	more, err := manifest.CopyGoesOn(d.folder, d.dir, state)
+	if err != nil || !more {
+		return err
+	}
+	return corrupt.New(filepath.Join(d.dir, manifest.Name(state.Number)), state.End,
+		"its copy goes on behind its end; run: stoat salvage")
+}
+
+// surplus reports whether there are tables or value files that version does not name. If others are
+// missing that it does name, version may be an older one: a crash leaves either, not both.
+func surplus(version *manifest.Version, found files) bool {
+	tables := version.TableNumbers()
+	return slices.ContainsFunc(found.tables, func(number uint64) bool { return !tables[number] }) ||
+		slices.ContainsFunc(found.values, func(number uint64) bool {
+			_, named := version.ValueFile(number)
+			return !named
+		})
+}
+
+// wantFiles returns an error if a table or a value file of the manifest is missing.
+func (d directory) wantFiles(version *manifest.Version, found files) error {
+	for t := range version.Tables() {
+		if _, ok := slices.BinarySearch(found.tables, t.Number); !ok {
+			return missing(d.tablePath(t))
+		}
+	}
+	for _, f := range version.ValueFiles {
+		among := found.values
+		if f.Log {
+			among = found.logs
+		}
+		if _, ok := slices.BinarySearch(among, f.Number); !ok {
+			return missing(d.valuePath(f))
+		}
+	}
+	return nil
+}
+
+// missing returns the error of a file that the manifest names and that is not there.
+func missing(path string) error {
+	return corrupt.New(path, 0, "the file is missing; restore it from a copy")
+}
+
+// syncManifest syncs the manifest with the given number, and the names of all files.
+func (d directory) syncManifest(number uint64) error {
+	name := manifest.Name(number)
+	if err := errors.Join(d.syncFile(name), d.folder.SyncDir(d.dir)); err != nil {
+		return fmt.Errorf("sync %s: %w", name, err)
+	}
+	return nil
+}
+
+// syncFile syncs a file that was written by another process, or may have been.
+func (d directory) syncFile(name string) error {
+	file, err := d.folder.Open(filepath.Join(d.dir, name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
+// fileSize returns the size of a file.
+func (d directory) fileSize(name string) (int64, error) {
+	file, err := d.folder.Open(filepath.Join(d.dir, name))
+	if err != nil {
+		return 0, err
+	}
+	size, err := file.Size()
+	return size, errors.Join(err, file.Close())
+}
+
+func (d directory) tablePath(t *manifest.Table) string {
+	return filepath.Join(d.dir, run.Name(t.Number))
+}
+
+func (d directory) valuePath(f manifest.ValueFile) string {
+	return filepath.Join(d.dir, valueName(f))
+}
+
+// valueName returns the name of a value file, which may be a log segment.
+func valueName(f manifest.ValueFile) string {
+	if f.Log {
+		return wal.Name(f.Number)
+	}
+	return valuelog.Name(f.Number)
+}

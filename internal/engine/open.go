@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/tools/backup"
+	"github.com/stoatdb/stoat/internal/valuelog"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/internal/wal"
+)
+
+// opened is what an engine starts with: what the manifest and the log of a folder say.
+type opened struct {
+	store
+	lock vfs.Lock // nil when read-only
+
+	branch     uint64
+	standing   standing
+	marked     bool                 // the folder has the mark of an unfinished backup
+	journalAt  uint64               // number of the manifest file; 0 if there is none yet
+	edits      int                  // in the manifest, behind the version that it starts with
+	copied     error                // why a copy of the manifest was read; nil if none was
+	levels     *superversion.Levels // of the manifest's version
+	replayed   []sealed             // what the log has beyond that, oldest first
+	lastCommit uint64               // the newest commit in all of it
+	nextNumber uint64               // no file has this number or a higher one
+	obsolete   []string             // files to remove
+}
+
+// Open opens the database in dir, creating it if dir is missing or empty. What is in the log goes
+// into sealed memtables, which are flushed in the background. A folder that is not a database, or
+// a damaged one, is left as it is.
+func Open(files vfs.FS, dir string, o Options) (*Engine, error) {
+	if dir == "" {
+		return nil, fmt.Errorf("no folder is named; \".\" is the current one: %w", fs.ErrInvalid)
+	}
+	o = o.withDefaults()
+	if o.ReadOnly {
+		return openReadOnly(files, dir, o)
+	}
+	d, lock, err := takeFolder(files, dir, o.LockTimeout)
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.read(o)
+	if err == nil {
+		err = lock.Announce()
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close(), d.folder.Close())
+	}
+	s.lock = lock
+	e := newEngine(o, s)
+	for _, name := range s.obsolete {
+		e.removeFile(name)
+	}
+	e.startJobs()
+	return e, nil
+}
+
+// read returns what a locked folder says, or a new database if it has none.
+func (d directory) read(o Options) (opened, error) {
+	found, err := d.survey()
+	if err != nil {
+		return opened{}, err
+	}
+	state, err := d.loadManifest(found)
+	switch {
+	case err != nil:
+		return opened{}, d.tellCopy(err, found)
+	case state == nil:
+		return d.create(found, o)
+	}
+	return d.recover(state, found, o)
+}
+
+// create returns an empty database for a folder that holds nothing but what a crash has cut off in
+// the midst of establish. The log number keeps a log segment of that from being replayed, should it
+// stay or come back. The database is in memory only until establish.
+func (d directory) create(found files, o Options) (opened, error) {
+	id, err := NewIdentity()
+	if err != nil {
+		return opened{}, err
+	}
+	branch, err := NewBranch()
+	if err != nil {
+		return opened{}, err
+	}
+	s := opened{store: newStore(d, id, o), branch: branch, standing: blank}
+	s.nextNumber = found.highest + 1
+	s.levels = s.levelsOf(&manifest.Version{Branch: branch, LogNumber: s.nextNumber})
+	s.obsolete = found.unnamed(nil)
+	return s, nil
+}
+
+// recover returns what the manifest and the log of a folder say, and makes it durable as far as
+// something is built on it before the first transaction.
+func (d directory) recover(state *manifest.State, found files, o Options) (opened, error) {
+	if err := d.wantFiles(state.Version, found); err != nil {
+		return opened{}, err
+	}
+	if err := d.wantEnd(state, found); err != nil {
+		return opened{}, err
+	}
+	s, err := d.replay(state, found, o)
+	if err != nil {
+		return opened{}, err
+	}
+	if s.branch, err = branchOver(state.Version); err != nil {
+		return opened{}, err
+	}
+	if err := d.syncLogs(s.replayed); err != nil {
+		return opened{}, err
+	}
+	s.standing, s.marked = unconfirmed, found.marked
+	s.obsolete = found.unnamed(s.numbers())
+	if s.edits > 0 || len(s.replayed) > 0 || len(s.obsolete) > 0 {
+		if err := d.syncManifest(s.journalAt); err != nil {
+			return opened{}, err
+		}
+		if s.standing = durable; s.marked {
+			s.marked, s.obsolete = false, append(s.obsolete, backup.Unfinished)
+		}
+	}
+	return s, nil
+}
+
+// numbers returns the numbers of all files that the database needs.
+func (s *opened) numbers() map[uint64]bool {
+	needed := s.levels.Version.TableNumbers()
+	for _, f := range s.levels.Version.ValueFiles {
+		needed[f.Number] = true
+	}
+	for _, full := range s.replayed {
+		needed[full.log] = true
+	}
+	needed[s.journalAt] = true
+	return needed
+}
+
+// unnamed returns the names of the files whose numbers are not needed.
+func (f files) unnamed(needed map[uint64]bool) (names []string) {
+	for _, kind := range []struct {
+		numbers []uint64
+		name    func(uint64) string
+	}{
+		{f.tables, run.Name}, {f.values, valuelog.Name}, {f.logs, wal.Name},
+		{f.manifests, manifest.Name}, {f.copies, manifest.CopyName},
+	} {
+		for _, number := range kind.numbers {
+			if !needed[number] {
+				names = append(names, kind.name(number))
+			}
+		}
+	}
+	return names
+}
