@@ -7,8 +7,9 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
-// behind reports whether a memtable, or a writer, waits for the flush of another, which is to leave
-// large values in the log then. For a run that is likely to stay they wait: it is written once.
+// behind reports whether another memtable, or a writer, waits for the flush that asks. It is to
+// leave large values in the log then, unless its run is likely to stay as it is, because that is
+// written only once.
 func (e *Engine) behind(stays bool, _ uint64) bool {
 	if stays {
 		return false
@@ -18,8 +19,8 @@ func (e *Engine) behind(stays bool, _ uint64) bool {
 	return len(e.mu.sealed) > 1 || e.mu.roomless > 0
 }
 
-// completeOutput says how the values of a compaction's inputs are written: none are compressed if
-// the options say so, else all in the bottom run, and in a young one if most are already.
+// completeOutput sets how a compaction writes the values of its inputs. None are compressed if the
+// options say so; otherwise all are in the bottom run, and in a young run if most already were.
 func (e *Engine) completeOutput(out *run.Config, inputs []superversion.Run) {
 	if e.options.Compression == CompressionNone {
 		out.Compress = false
@@ -47,7 +48,7 @@ func mostlyCompressed(runs []superversion.Run) bool {
 }
 
 // recheck returns a function that reports whether the values in a file may be deferred ones that
-// these tables point to, or nil if there are none.
+// these tables point to, or nil if none may be.
 func (e *Engine) recheck(tables []superversion.Run) func(file uint64) bool {
 	files, damaged := make(map[uint64]bool), e.picker().Damaged
 	for _, r := range tables {
@@ -68,8 +69,8 @@ func (e *Engine) recheck(tables []superversion.Run) func(file uint64) bool {
 	return func(file uint64) bool { return files[file] }
 }
 
-// shrinkJob completes the job of a plan that writes a table with deferred values anew: the rest of
-// its run stays as it is.
+// shrinkJob completes the job of a plan that rewrites a table with deferred values. The rest of its
+// run stays as it is.
 func shrinkJob(job *compaction.Job, of superversion.Run, number uint64) {
 	in := func(t *manifest.Table) bool { return t.Number == number }
 	job.Inputs = []superversion.Run{of.Only(in)}
@@ -82,8 +83,8 @@ func shrinkJob(job *compaction.Job, of superversion.Run, number uint64) {
 }
 
 // shrinkSome compresses deferred values of at most so many bytes while the database closes, so that
-// sessions that are too short for compactions get on with it, too. A backup that nobody has written
-// to stays as it is. It is no loss if that fails.
+// sessions that are too short for compactions make progress, too. A backup that nobody has written
+// to stays as it is. A failure costs nothing but that progress.
 func (e *Engine) shrinkSome(most uint64) {
 	for {
 		version := e.state.Load().Levels.Version

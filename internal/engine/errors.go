@@ -9,18 +9,18 @@ import (
 var (
 	// ErrClosed reports use of a closed database.
 	ErrClosed = errors.New("database is closed")
-	// ErrReadOnly reports a write to a database that was opened for reading. Others use it for
-	// transactions, too.
+	// ErrReadOnly reports a write to a database that was opened for reading. Other packages use it
+	// for transactions, too.
 	ErrReadOnly = errors.New("transaction or database is read-only")
 	// ErrPoisoned reports that a write or sync of the log or the manifest has failed before, so
 	// that it is unknown what a crash would leave. Reading goes on; opening the database again
 	// recovers what is durable.
 	ErrPoisoned = errors.New("database no longer accepts writes after a failed one; " +
 		"close and open it again")
-	// ErrDeadlock reports a wait for the writer lock that would never end, because the goroutine is
-	// itself in the function of an Update that holds it.
-	ErrDeadlock = errors.New("this would wait for ever for the Update that it is called in; " +
-		"use the transaction of that")
+	// ErrDeadlock reports a wait for the writer lock in a goroutine that is itself in the function
+	// of an Update that holds it.
+	ErrDeadlock = errors.New("this would deadlock with the Update that it is called in; " +
+		"use the transaction of that Update")
 )
 
 // poison is the failure that ended all writing.

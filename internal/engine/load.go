@@ -14,24 +14,36 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// Loader is a write transaction that goes to tables at once, past log and memtable. While keys
-// ascend, they are written as they come; from the first that does not, they are sorted in memory
-// and written in the background, a run for so many. It holds the writer lock until Commit or
-// Rollback, exactly one of which must be called. Not safe for concurrent use.
+// Loader is a write transaction that goes straight to tables, past log and memtable. It holds the
+// writer lock until Commit or Rollback, exactly one of which must be called. Not safe for
+// concurrent use.
+//
+// It has two modes. While keys ascend, each pair goes to the table that is being written (see
+// [ascent]). At the first key that does not ascend, it changes for good to sorting: it collects
+// pairs in memory, and when there are enough, a job in the background sorts them and writes them as
+// a run, while the next are collected. Either way the runs are part of the [spill] of a [Writer],
+// which commits them with one edit of the manifest.
 type Loader struct {
-	w      *Writer
-	run    *run.Writer // nil before the first key, and once one did not ascend
-	place  place       // where the run belongs
-	limit  []byte      // where the gap ends that the run lies in; nil for no bound
-	bytes  uint64      // of the run's keys and values
-	narrow bool        // the gap before ended after a few keys; a run for each would cost too much
-	last   []byte      // the key before; nil before the first
-
-	filling *sorter.Sorter // of pairs that do not ascend
-	writing *sorter.Sorter // those that are being written
+	w       *Writer
+	ascent  *ascent // nil before the first key, and while sorting
+	last    []byte  // the newest key of the ascent
+	narrow  bool    // the gap of the ascent before took few keys
+	sorting bool
+	filling *sorter.Sorter // collects pairs
+	written *sorter.Sorter // is being written, or was; the next to collect pairs
 }
 
-// place says where the keys of a loader's run lie among those that there are.
+// ascent is a run of ascending keys, written as they come. If it lies between two neighbouring keys
+// of the database, or above all, no compaction has to write it again: it is written as the bottom
+// run is, and ends before the keys of others.
+type ascent struct {
+	run   *run.Writer
+	place place
+	limit []byte // of inGap: the key before which the gap ends; nil if it does not
+	bytes uint64 // of keys and values
+}
+
+// place says where the keys of an ascent lie among those of the database.
 type place uint8
 
 const (
@@ -50,10 +62,10 @@ func (e *Engine) BeginLoad(ctx context.Context) (*Loader, error) {
 		w.Rollback()
 		return nil, err
 	}
-	return &Loader{w: w, filling: new(sorter.Sorter), writing: new(sorter.Sorter)}, nil
+	return &Loader{w: w, filling: new(sorter.Sorter), written: new(sorter.Sorter)}, nil
 }
 
-// Writer returns the transaction of the load, for what is written beside the pairs, and under other
+// Writer returns the transaction of the load, for what is written beside the pairs, under other
 // keys.
 func (l *Loader) Writer() *Writer { return l.w }
 
@@ -62,91 +74,56 @@ func (l *Loader) Put(key, value []byte) error {
 	if err := l.w.engine.writable(); err != nil {
 		return err
 	}
-	switch {
-	case l.last == nil:
-		if err := l.start(key); err != nil {
-			return err
-		}
-	case l.run != nil && bytes.Compare(key, l.last) <= 0:
-		if err := l.end(); err != nil {
-			return err
-		}
-	case l.run != nil && l.ends(key):
-		small := compaction.Small(l.w.engine.options.Tuning.TableBytes)
-		l.narrow = l.place == inGap && l.bytes < small
-		if err := l.end(); err != nil {
-			return err
-		}
-		if err := l.start(key); err != nil {
-			return err
-		}
-	}
 	l.w.bytes += uint64(len(key) + len(value))
-	if l.run == nil {
+	switch {
+	case l.sorting:
 		return l.sort(key, value)
+	case l.ascent == nil:
+		if err := l.begin(key); err != nil {
+			return err
+		}
+	case bytes.Compare(key, l.last) <= 0:
+		if err := l.end(); err != nil {
+			return err
+		}
+		l.sorting = true
+		return l.sort(key, value)
+	case l.ascent.endsBefore(key):
+		small := compaction.Small(l.w.engine.options.Tuning.TableBytes)
+		l.narrow = l.ascent.place == inGap && l.ascent.bytes < small
+		if err := l.end(); err != nil {
+			return err
+		}
+		if err := l.begin(key); err != nil {
+			return err
+		}
 	}
 	l.last = append(l.last[:0], key...)
-	l.bytes += uint64(len(key) + len(value))
-	return l.run.Add(key, keyspace.Entry{Kind: keyspace.KindPut, Value: value})
+	return l.ascent.add(key, value)
 }
 
-// sort adds a pair to those that are sorted, and has them written if that is due.
-func (l *Loader) sort(key, value []byte) error {
-	if !l.filling.Fits(len(key), len(value)) {
-		if err := l.flush(); err != nil {
-			return err
-		}
-	}
-	l.filling.Add(key, value)
-	if l.filling.Bytes() < l.w.engine.options.Tuning.SpillBytes {
-		return nil
-	}
-	return l.flush()
-}
-
-// flush has the pairs that are to be sorted written in the background.
-func (l *Loader) flush() error {
-	if l.filling.Len() == 0 {
-		return nil
-	}
-	if err := l.w.spill.wait(); err != nil {
-		return err
-	}
-	l.filling, l.writing = l.writing, l.filling
-	l.filling.Reset()
-	return l.w.spill.startSorted(l.writing)
-}
-
-// ends reports whether key, which is above the run's, is not to be part of it: because the gap ends
-// before, or because the next may be wider, for which there is a look once a table.
-func (l *Loader) ends(key []byte) bool {
-	if l.place == among {
-		return l.run.Files() > 0
-	}
-	return l.limit != nil && bytes.Compare(key, l.limit) >= 0
-}
-
-// start opens the run of ascending keys.
-func (l *Loader) start(first []byte) error {
+// begin starts an ascent with its first key. After a gap that took few keys, it looks for no other
+// gap until a table is complete: a run for each of many small gaps would cost too much.
+func (l *Loader) begin(first []byte) error {
 	if err := l.w.spill.wait(); err != nil {
 		return err
 	}
 	levels := l.w.spill.levels
-	l.place, l.limit, l.bytes = among, nil, 0
+	a := new(ascent)
 	if levels.Above(first) {
-		l.place = beyond
+		a.place = beyond
 	} else if !l.narrow {
-		l.findGap(levels, first)
+		a.findGap(levels, first)
 	}
-	l.narrow = false
 	job := l.w.engine.flushJob(sealed{}, levels, false)
-	l.run = run.NewWriter(job.Config(l.place != among, nil))
+	a.run = run.NewWriter(job.Config(a.place != among, nil))
+	l.ascent, l.narrow = a, false
 	return nil
 }
 
-// findGap sets the gap that first lies in, if it lies in one. What cannot be read may hold
+// findGap sets the place of an ascent if its first key lies in a gap. What cannot be read may hold
 // something.
-func (l *Loader) findGap(levels *superversion.Levels, first []byte) {
+func (a *ascent) findGap(levels *superversion.Levels, first []byte) {
 	var limit []byte
 	var gap bool
 	err := vfs.CatchFaults(func() (err error) {
@@ -154,35 +131,78 @@ func (l *Loader) findGap(levels *superversion.Levels, first []byte) {
 		return err
 	})
 	if err == nil && gap {
-		l.place, l.limit = inGap, limit
+		a.place, a.limit = inGap, limit
 	}
 }
 
-// end completes the run of ascending keys.
+// endsBefore reports whether key, which ascends, belongs to another ascent: because the gap ends
+// before it, or because a table is complete and the next may lie in a gap.
+func (a *ascent) endsBefore(key []byte) bool {
+	if a.place == among {
+		return a.run.Files() > 0
+	}
+	return a.limit != nil && bytes.Compare(key, a.limit) >= 0
+}
+
+// add writes a pair whose key ascends.
+func (a *ascent) add(key, value []byte) error {
+	a.bytes += uint64(len(key) + len(value))
+	return a.run.Add(key, keyspace.Entry{Kind: keyspace.KindPut, Value: value})
+}
+
+// end completes the ascent, if there is one, and makes it part of the transaction.
 func (l *Loader) end() error {
-	output, err := l.run.Finish()
+	if l.ascent == nil {
+		return nil
+	}
+	output, err := l.ascent.run.Finish()
 	if err != nil {
 		return err // Rollback removes the files
 	}
-	l.run, l.limit = nil, nil
-	edit := &manifest.Edit{
-		AddValues: output.Values, AddDictionaries: output.Dictionaries,
-	}
-	if l.place == beyond {
+	edit := &manifest.Edit{AddValues: output.Values, AddDictionaries: output.Dictionaries}
+	if l.ascent.place == beyond {
 		edit.AddBottom = output.Tables
 	} else if len(output.Tables) > 0 {
 		edit.AddYoung = []manifest.Run{{Tables: output.Tables}}
 	}
-	return l.w.adoptRun(edit)
+	l.ascent = nil
+	return l.w.addRun(edit)
+}
+
+// sort collects a pair, and has those collected so far written if that is due.
+func (l *Loader) sort(key, value []byte) error {
+	if !l.filling.Fits(len(key), len(value)) {
+		if err := l.writeSorted(); err != nil {
+			return err
+		}
+	}
+	l.filling.Add(key, value)
+	if l.filling.Bytes() < l.w.engine.options.Tuning.SpillBytes {
+		return nil
+	}
+	return l.writeSorted()
+}
+
+// writeSorted has the collected pairs, if any, sorted and written in the background.
+func (l *Loader) writeSorted() error {
+	if l.filling.Len() == 0 {
+		return nil
+	}
+	if err := l.w.spill.wait(); err != nil {
+		return err
+	}
+	l.filling, l.written = l.written, l.filling
+	l.filling.Reset()
+	return l.w.spill.flushSorted(l.written)
 }
 
 // Rollback ends the load and removes what it has written, unless the engine is closed: then the
 // next Open does.
 func (l *Loader) Rollback() error {
 	var err error
-	if l.run != nil {
-		l.w.engine.whileOpen(func() { err = l.run.Abort() })
-		err = errors.Join(err, l.run.Close())
+	if l.ascent != nil {
+		l.w.engine.whileOpen(func() { err = l.ascent.run.Abort() })
+		err = errors.Join(err, l.ascent.run.Close())
 	}
 	l.w.Rollback()
 	return err
@@ -190,12 +210,10 @@ func (l *Loader) Rollback() error {
 
 // Commit ends the load and makes all of it visible, durably.
 func (l *Loader) Commit() error {
-	if l.run != nil {
-		if err := l.end(); err != nil {
-			return errors.Join(err, l.Rollback())
-		}
+	if err := l.end(); err != nil {
+		return errors.Join(err, l.Rollback())
 	}
-	if err := l.flush(); err != nil {
+	if err := l.writeSorted(); err != nil {
 		return errors.Join(err, l.Rollback())
 	}
 	return l.w.Commit()

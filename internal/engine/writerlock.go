@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// writerLock is the lock of write transactions. Unlike a mutex it is no trap: who waits for it when
-// the engine closes gets ErrClosed, though its holder may never let go, and who waits for himself
-// gets ErrDeadlock. Whoever holds it has an item in the channel, which has room for one.
+// writerLock is the lock of write transactions. Unlike with a mutex, a goroutine that waits for it
+// when the engine closes gets ErrClosed, although the holder may never release it, and one that
+// would deadlock gets ErrDeadlock. The holder has an item in the channel, which has room for one.
 type writerLock struct {
 	c      chan struct{}
-	holder atomic.Uint64 // how often it was taken, and above heldBits, what its holder does
+	holder atomic.Uint64 // how often it was taken, above heldBits that say what its holder does
 }
 
 // held says what the holder of the writer lock does.
@@ -37,17 +37,16 @@ const heldBits = 8
 func what(holder uint64) held { return held(holder & (1<<heldBits - 1)) }
 
 const (
-	// lookFirst is when who waits begins to look whether he waits for himself. It is more than most
-	// wait at all.
+	// lookFirst is how long a goroutine waits before it looks for a deadlock. Most wait less.
 	lookFirst = 10 * time.Millisecond
-	// lookAgain is the pause between two such looks.
+	// lookAgain is the pause between two looks.
 	lookAgain = 100 * time.Millisecond
 )
 
 func newWriterLock() writerLock { return writerLock{c: make(chan struct{}, 1)} }
 
-// lock takes the lock, unless ctx ends or the engine closes before somebody lets go of it, or if
-// that would be for ever.
+// lock takes the lock. It fails if ctx ends or the engine closes before the holder releases it, or
+// if waiting would deadlock.
 func (l *writerLock) lock(ctx context.Context, stop <-chan struct{}, by held) error {
 	if ctx.Err() != nil {
 		return ended(ctx)
@@ -65,7 +64,7 @@ func (l *writerLock) lock(ctx context.Context, stop <-chan struct{}, by held) er
 			l.take(by)
 			return nil
 		case <-ctx.Done():
-			return l.gaveUp(ctx, time.Since(start), first)
+			return l.cancelled(ctx, time.Since(start), first)
 		case <-stop:
 			return ErrClosed
 		case <-look.C:
@@ -94,7 +93,7 @@ func (l *writerLock) tryLock(by held) bool {
 	}
 }
 
-// take notes who holds the lock now.
+// take records the new holder.
 func (l *writerLock) take(by held) {
 	l.holder.Store((l.holder.Load()>>heldBits+1)<<heldBits | uint64(by))
 }
@@ -104,8 +103,8 @@ func (l *writerLock) unlock() { <-l.c }
 // isHeld reports whether anybody holds the lock.
 func (l *writerLock) isHeld() bool { return len(l.c) > 0 }
 
-// gaveUp returns the error of who has waited so long, first for the given holder, until ctx ended.
-func (l *writerLock) gaveUp(ctx context.Context, waited time.Duration, first uint64) error {
+// cancelled returns the error of a wait that ctx ended, which began with the given holder.
+func (l *writerLock) cancelled(ctx context.Context, waited time.Duration, first uint64) error {
 	now := l.holder.Load()
 	turns := now>>heldBits - first>>heldBits
 	since := "has held all the time"
@@ -131,9 +130,9 @@ var runs atomic.Int64
 // Run calls fn, in which the caller uses the transaction, and returns its error. If fn waits for
 // the writer lock in the same goroutine, it gets ErrDeadlock.
 //
-// A goroutine cannot be asked in time who it is: that takes microseconds, and it would have to say
-// so in each transaction. But who waits long enough can look for Run on its own stack. If it finds
-// as many as there are in the process, the one that holds the lock is among them.
+// To identify a goroutine takes microseconds, too long for each transaction. But a goroutine that
+// has waited long can look for Run on its own stack. If it finds as many calls as are under way in
+// the process, the one that holds the lock is among them.
 //
 //go:noinline
 func (w *Writer) Run(fn func() error) error {
@@ -142,15 +141,15 @@ func (w *Writer) Run(fn func() error) error {
 	turn := l.holder.Load() &^ (1<<heldBits - 1)
 	l.holder.Store(turn | uint64(heldInUpdate))
 	defer func() {
-		// fn may have let go of the lock, by a rollback.
+		// fn may have released the lock by a rollback.
 		l.holder.CompareAndSwap(turn|uint64(heldInUpdate), turn|uint64(heldByTx))
 		runs.Add(-1)
 	}()
 	return fn()
 }
 
-// heldByOuter reports whether one of the calls of Run on this goroutine's stack, of which there are
-// so many, holds the lock for sure.
+// heldByOuter reports whether the lock is surely held by one of the calls of Run on this
+// goroutine's stack, which are so many.
 func (l *writerLock) heldByOuter(outer int64) bool {
 	holder := l.holder.Load()
 	return what(holder) == heldInUpdate && runs.Load() == outer && l.holder.Load() == holder
