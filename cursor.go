@@ -120,8 +120,10 @@ func (c *Cursor) refresh() bool {
 	}
 	if snap := c.in.session.snapshot(); snap != c.snap {
 		prefix := c.in.prefix[:c.in.prefixBytes]
-		c.cursor.Init(snap, prefix, keyspace.Successor(prefix), superversion.Values,
-			&c.values)
+		c.cursor.Init(snap, superversion.Scope{
+			Lower: prefix, Upper: keyspace.Successor(prefix),
+			Read: superversion.ReadValues, Scratch: &c.values,
+		})
 		c.snap = snap
 	}
 	return true

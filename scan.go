@@ -17,7 +17,7 @@ func (s *space) Scan(r Range) iter.Seq2[[]byte, []byte] {
 	from := *s
 	return func(yield func(key, value []byte) bool) {
 		w := from.walk()
-		if w.start(&r, superversion.Values) {
+		if w.start(&r, superversion.Scope{Read: superversion.ReadValues}) {
 			w.run(yield)
 		}
 		w.finish()
@@ -31,10 +31,13 @@ func (s *space) Scan(r Range) iter.Seq2[[]byte, []byte] {
 // reads no values.
 func (s *space) Heads(r Range, n int) iter.Seq2[[]byte, []byte] {
 	from := *s
-	n = max(n, superversion.NoValues)
+	scope := superversion.Scope{Read: superversion.ReadHeads, HeadBytes: n}
+	if n = max(n, 0); n == 0 {
+		scope.Read = superversion.ReadKeys
+	}
 	return func(yield func(key, value []byte) bool) {
 		w := from.walk()
-		if w.start(&r, n) {
+		if w.start(&r, scope) {
 			w.run(func(key, value []byte) bool {
 				end := min(n, len(value))
 				return yield(key, value[:end:end])
@@ -49,7 +52,7 @@ func (s *space) Keys(r Range) iter.Seq[[]byte] {
 	from := *s
 	return func(yield func(key []byte) bool) {
 		w := from.walk()
-		if w.start(&r, superversion.NoValues) {
+		if w.start(&r, superversion.Scope{Read: superversion.ReadKeys}) {
 			w.run(func(key, _ []byte) bool { return yield(key) })
 		}
 		w.finish()
@@ -94,12 +97,12 @@ func (s *space) walk() *walk {
 	return w
 }
 
-// start moves to the first entry of r and reports whether there is one. It reads at least the given
-// number of bytes of each value.
-func (w *walk) start(r *Range, values int) bool {
+// start moves to the first entry of r and reports whether there is one. The scope says what is read
+// of values.
+func (w *walk) start(r *Range, scope superversion.Scope) bool {
 	prefix := w.from.prefix[:w.from.prefixBytes]
-	lower, upper, ok := r.bounds(&w.bounds, prefix)
-	if !ok {
+	var ok bool
+	if scope.Lower, scope.Upper, ok = r.bounds(&w.bounds, prefix); !ok {
 		w.err = w.from.check()
 		return false
 	}
@@ -107,22 +110,22 @@ func (w *walk) start(r *Range, values int) bool {
 	if w.left <= 0 {
 		w.left = -1
 	}
-	return w.init(lower, upper, values)
+	return w.init(scope)
 }
 
 // startBuckets moves to the first catalog entry and reports whether there is one.
 func (w *walk) startBuckets() bool {
 	prefix := keyspace.AppendCatalog(nil, w.from.id)
 	w.strip, w.left = len(prefix), -1
-	return w.init(prefix, keyspace.Successor(prefix), superversion.NoValues)
+	return w.init(superversion.Scope{Lower: prefix, Upper: keyspace.Successor(prefix)})
 }
 
-func (w *walk) init(lower, upper []byte, values int) bool {
+func (w *walk) init(scope superversion.Scope) bool {
 	if w.err = w.from.check(); w.err != nil {
 		return false
 	}
-	w.cursor.Init(w.from.session.snapshot(), lower, upper, values, &w.values)
-	w.cursor.Narrow(max(w.left, 0))
+	scope.Once, scope.Limit, scope.Scratch = true, max(w.left, 0), &w.values
+	w.cursor.Init(w.from.session.snapshot(), scope)
 	move := w.cursor.First
 	if w.reverse {
 		move = w.cursor.Last

@@ -72,7 +72,7 @@ func (j Job) Do() (*manifest.Edit, error) {
 	if err := vfs.CatchFaults(func() error { return j.keepTables(edit) }); err != nil {
 		return nil, err
 	}
-	var c superversion.Cursor
+	var c superversion.EntryCursor
 	j.Output.Values.Read = c.Value
 	j.Output.Sampler = j.sample
 	w := run.NewWriter(j.Output)
@@ -116,8 +116,8 @@ func (j *Job) youngRun(tables []*manifest.Table, deleted keyspace.Spans) manifes
 }
 
 // write merges the inputs into w.
-func (j *Job) write(w *run.Writer, c *superversion.Cursor) error {
-	c.InitCompaction(j.Levels, j.Inputs)
+func (j *Job) write(w *run.Writer, c *superversion.EntryCursor) error {
+	c.Init(j.Levels, j.Inputs)
 	read, files := 0, w.Files() // since Cancelled was asked, and then
 	for ok := c.First(); ok; {
 		copied, err := j.copyBlock(w, c)
@@ -144,7 +144,7 @@ func (j *Job) write(w *run.Writer, c *superversion.Cursor) error {
 
 // copyBlock writes the cursor's block as it is, if the cursor is at its start, all of its entries
 // are to be written, and it is compressed as the output is to be.
-func (j *Job) copyBlock(w *run.Writer, c *superversion.Cursor) (copied bool, err error) {
+func (j *Job) copyBlock(w *run.Writer, c *superversion.EntryCursor) (copied bool, err error) {
 	t := c.Whole()
 	if t == nil || t.Compressed != j.Output.Compress {
 		return false, nil
@@ -161,7 +161,7 @@ func (j *Job) copyBlock(w *run.Writer, c *superversion.Cursor) (copied bool, err
 
 // copyEntry writes the cursor's entry. One that has expired becomes a tombstone, because it hides
 // older entries; in the bottom run there are none to hide.
-func (j *Job) copyEntry(w *run.Writer, c *superversion.Cursor) error {
+func (j *Job) copyEntry(w *run.Writer, c *superversion.EntryCursor) error {
 	e, err := c.Entry()
 	if err != nil {
 		return err

@@ -216,7 +216,7 @@ func (s *store) read(tables []*manifest.Table) writes {
 	w, levels := writes{}, s.levels()
 	for _, meta := range tables {
 		var c table.Cursor
-		c.Init(s.table(meta), table.ReadValues)
+		c.Init(s.table(meta), &table.Scope{Read: table.ReadValues})
 		for ok := c.First(); ok; ok = c.Next() {
 			if w[string(c.Key())] = (cell{}); c.Kind() == keyspace.KindDelete {
 				continue
@@ -276,7 +276,7 @@ func (s *store) keys(tables []*manifest.Table) map[string]bool {
 	all := map[string]bool{}
 	for _, meta := range tables {
 		var c table.Cursor
-		c.Init(s.table(meta), table.ReadKeys)
+		c.Init(s.table(meta), &table.Scope{Read: table.ReadKeys})
 		for ok := c.First(); ok; ok = c.Next() {
 			all[string(c.Key())] = true
 		}

@@ -39,7 +39,7 @@ func dequeue(t testing.TB, e *Engine, want int) (passed int) {
 	ok(t, err)
 	span := tasksSpan()
 	var c superversion.Cursor
-	c.Init(w.Snapshot(), span.Start, span.End, superversion.NoValues, nil)
+	c.Init(w.Snapshot(), superversion.Scope{Lower: span.Start, Upper: span.End})
 	if !c.First() || string(c.Key()) != string(taskKey(want)) {
 		t.Fatalf("the cursor is valid %v and not on task %d: %v", c.Valid(), want, c.Err())
 	}

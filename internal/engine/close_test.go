@@ -236,7 +236,7 @@ func (r *race) read() error {
 	}
 	count := func() (n int, err error) {
 		var c superversion.Cursor
-		c.Init(s, dataKey(""), nil, superversion.Values, nil)
+		c.Init(s, superversion.Scope{Lower: dataKey(""), Read: superversion.ReadValues})
 		for ok := c.First(); ok; ok = c.Next() {
 			n++
 		}

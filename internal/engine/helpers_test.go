@@ -146,7 +146,7 @@ func wordsIn(t testing.TB, s *superversion.Superversion) []string {
 	t.Helper()
 	var words []string
 	var c superversion.Cursor
-	c.Init(s, dataKey(""), nil, superversion.Values, nil)
+	c.Init(s, superversion.Scope{Lower: dataKey(""), Read: superversion.ReadValues})
 	for ok := c.First(); ok; ok = c.Next() {
 		value, err := c.Value()
 		if err != nil {

@@ -132,7 +132,7 @@ func (w *Writer) Until(key []byte) (until uint64, ok bool, err error) {
 }
 
 func (w *Writer) find(key []byte) (keyspace.Entry, bool, error) {
-	if e, ok := w.edit.Peek().Get(key); ok {
+	if e, ok := w.edit.Peek().Find(key); ok {
 		return e, true, nil
 	}
 	return w.base.FindBelow(key)

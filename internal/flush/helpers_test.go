@@ -180,7 +180,7 @@ func (s *store) stored(tables []*manifest.Table) map[string]keyspace.Entry {
 	all := map[string]keyspace.Entry{}
 	for _, meta := range tables {
 		var c table.Cursor
-		c.Init(s.open(meta, nil), table.ReadValues)
+		c.Init(s.open(meta, nil), &table.Scope{Read: table.ReadValues})
 		for ok := c.First(); ok; ok = c.Next() {
 			all[string(c.Key())] = keyspace.Entry{
 				Value: append([]byte{}, c.Value()...), Until: c.Until(), Kind: c.Kind(),
@@ -210,7 +210,8 @@ func (s *store) visible() writes {
 	s.t.Helper()
 	w := writes{}
 	var c superversion.Cursor
-	c.Init(&superversion.Superversion{Levels: s.levels()}, nil, nil, superversion.Values, nil)
+	c.Init(&superversion.Superversion{Levels: s.levels()},
+		superversion.Scope{Read: superversion.ReadValues})
 	for ok := c.First(); ok; ok = c.Next() {
 		value, err := c.Value()
 		check(s.t, err)
@@ -227,7 +228,7 @@ func (s *store) filtered(meta *manifest.Table) bool {
 	keys := slices.Collect(maps.Keys(s.read([]*manifest.Table{meta})))
 	found := 0
 	for _, key := range keys {
-		_, ok, err := s.open(meta, nil).Get([]byte(key), ^filter.Hash([]byte(key)))
+		_, ok, err := s.open(meta, nil).FindHashed([]byte(key), ^filter.Hash([]byte(key)))
 		check(s.t, err)
 		if ok {
 			found++

@@ -63,13 +63,13 @@ func shuffled(keys [][]byte) [][]byte {
 	return probes
 }
 
-func BenchmarkGet_random(b *testing.B) {
+func BenchmarkFind_random(b *testing.B) {
 	forShapes(b, benchEntries, func(b *testing.B, keys [][]byte) {
 		r := load(New(28), keys)
 		probes := shuffled(keys)
 		i := 0
 		for b.Loop() {
-			if e, _ := r.Get(probes[i]); len(e.Value) != 397 {
+			if e, _ := r.Find(probes[i]); len(e.Value) != 397 {
 				b.Fatal("lost")
 			}
 			if i++; i == len(probes) {
@@ -79,12 +79,12 @@ func BenchmarkGet_random(b *testing.B) {
 	})
 }
 
-func BenchmarkGet_sequential(b *testing.B) {
+func BenchmarkFind_sequential(b *testing.B) {
 	forShapes(b, benchEntries, func(b *testing.B, keys [][]byte) {
 		r := load(New(28), keys)
 		i := 0
 		for b.Loop() {
-			if e, _ := r.Get(keys[i]); len(e.Value) != 397 {
+			if e, _ := r.Find(keys[i]); len(e.Value) != 397 {
 				b.Fatal("lost")
 			}
 			if i++; i == len(keys) {
@@ -94,12 +94,12 @@ func BenchmarkGet_sequential(b *testing.B) {
 	})
 }
 
-func BenchmarkGet_absent(b *testing.B) {
+func BenchmarkFind_absent(b *testing.B) {
 	forShapes(b, 2*benchEntries, func(b *testing.B, keys [][]byte) {
 		r := load(New(28), keys[:benchEntries])
 		i := benchEntries
 		for b.Loop() {
-			if _, ok := r.Get(keys[i]); ok {
+			if _, ok := r.Find(keys[i]); ok {
 				b.Fatal("found")
 			}
 			if i++; i == len(keys) {

@@ -94,12 +94,6 @@ func (c *Cursor) Plain() bool { return !c.expires }
 // more: it answers for the memtable as it is, not as it was when the root was taken.
 func (c *Cursor) LogOffset() (offset int64, ok bool) { return c.places.Value(c.leaf.refs[c.i]) }
 
-// WindowFirst returns the smallest key of the leaf that the cursor is in.
-func (c *Cursor) WindowFirst() []byte { return c.chunks.Key(c.leaf.refs[0]) }
-
-// WindowLast returns the largest key of the leaf that the cursor is in.
-func (c *Cursor) WindowLast() []byte { return c.chunks.Key(c.leaf.refs[c.n-1]) }
-
 // Smallest returns the first key of all, wherever the cursor is. The root must have entries.
 func (c *Cursor) Smallest() []byte {
 	at := c.top
@@ -118,18 +112,17 @@ func (c *Cursor) Largest() []byte {
 	return c.chunks.Key(at.leaf.refs[at.leaf.count-1])
 }
 
-// Ahead returns how many entries of the leaf lie beyond the current one, in the given direction.
-func (c *Cursor) Ahead(reverse bool) int {
-	if reverse {
+// Ahead returns how many entries of the leaf lie beyond the current one in direction d.
+func (c *Cursor) Ahead(d keyspace.Direction) int {
+	if d == keyspace.Reverse {
 		return c.i
 	}
 	return c.n - 1 - c.i
 }
 
-// KeyAhead returns the key of the entry n entries ahead in the leaf, in the given direction. There
-// must be one.
-func (c *Cursor) KeyAhead(n int, reverse bool) []byte {
-	if reverse {
+// KeyAhead returns the key n entries ahead in the leaf, in direction d. There must be one.
+func (c *Cursor) KeyAhead(n int, d keyspace.Direction) []byte {
+	if d == keyspace.Reverse {
 		n = -n
 	}
 	return c.chunks.Key(c.leaf.refs[c.i+n])
@@ -219,14 +212,14 @@ func (c *Cursor) seekSlowly(key []byte) node {
 	return at
 }
 
-// Walk calls yield for the current entry and the n after it, or before it if reverse, all of which
-// must be in the same leaf. It leaves out tombstones, and of each key the first strip bytes. It
-// ends on the last of them, or on the one for which yield returned false, and returns how often it
-// called yield and whether yield wants more. The cursor must be Plain.
+// Walk calls yield for the current entry and the n beyond it in direction d, all of which must be
+// in the same leaf. It skips tombstones and cuts the first strip bytes off each key. It ends on the
+// last entry, or on the one for which yield returned false, and returns how often it called yield
+// and whether yield wants more. The cursor must be Plain.
 func (c *Cursor) Walk(
-	n int, reverse bool, strip int, yield func(key, value []byte) bool,
+	n int, d keyspace.Direction, strip int, yield func(key, value []byte) bool,
 ) (calls int, more bool) {
-	if reverse {
+	if d == keyspace.Reverse {
 		return c.walkBack(n, strip, yield)
 	}
 	chunks, refs, hidden := c.chunks, c.leaf.refs[c.i:c.i+n+1], 0

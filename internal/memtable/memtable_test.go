@@ -285,7 +285,7 @@ func TestReads_doNotAllocate(t *testing.T) {
 		allocs := testing.AllocsPerRun(1000, func() {
 			key := keys[i%len(keys)]
 			i += 77
-			r.Get(key)
+			r.Find(key)
 			r.Around(key)
 			c.Init(r)
 			c.Seek(key)

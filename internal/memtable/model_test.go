@@ -173,10 +173,11 @@ func checkEntry(t testing.TB, c *Cursor, want []entry, i int) {
 	if !c.Valid() || got != want[i] {
 		t.Fatalf("entry %d is %.60q, want %.60q", i, got, want[i])
 	}
-	first, last := i-c.Ahead(true), i+c.Ahead(false)
-	if first < 0 || last >= len(want) || string(c.WindowFirst()) != want[first].key ||
-		string(c.WindowLast()) != want[last].key {
-		t.Fatalf("the window of entry %d is %.60q to %.60q", i, c.WindowFirst(), c.WindowLast())
+	back, ahead := c.Ahead(keyspace.Reverse), c.Ahead(keyspace.Forward)
+	if back > i || ahead >= len(want)-i ||
+		string(c.KeyAhead(back, keyspace.Reverse)) != want[i-back].key ||
+		string(c.KeyAhead(ahead, keyspace.Forward)) != want[i+ahead].key {
+		t.Fatalf("the leaf of entry %d is not entries %d to %d", i, i-back, i+ahead)
 	}
 	if k, v := c.Key(), c.Value(); cap(k) != len(k) || cap(v) != len(v) || v == nil {
 		t.Fatal("a slice has spare capacity or is nil")
@@ -185,7 +186,7 @@ func checkEntry(t testing.TB, c *Cursor, want []entry, i int) {
 
 func checkGet(t testing.TB, r Root, m model, key string) {
 	t.Helper()
-	got, ok := r.Get([]byte(key))
+	got, ok := r.Find([]byte(key))
 	want, wantOK := m.get(key)
 	if ok != wantOK || (entry{key, string(got.Value), got.Until, got.Kind}) != want {
 		t.Fatalf("Get(%.60q) = %.60q, %v, want %.60q, %v", key, got, ok, want, wantOK)

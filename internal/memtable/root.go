@@ -39,11 +39,11 @@ func (r Root) Around(key []byte) (span keyspace.Span, deleted bool) {
 	return r.deleted.around(key)
 }
 
-// Get returns the entry of key: a tombstone if key is in a range that was deleted and was not
+// Find returns the entry of key: a tombstone if key is in a range that was deleted and was not
 // written since. Whether the entry has expired is for the caller to say. The value aliases the
-// memtable, must not be modified, and for a put without bytes is empty but not nil. Get does not
+// memtable, must not be modified, and for a put without bytes is empty but not nil. Find does not
 // allocate.
-func (r Root) Get(key []byte) (e keyspace.Entry, ok bool) {
+func (r Root) Find(key []byte) (e keyspace.Entry, ok bool) {
 	at := r.top
 	for at.inner != nil {
 		at = at.inner.kids[at.inner.route(r.chunks, key)]

@@ -79,7 +79,7 @@ func decodedAll(t testing.TB, files vfs.Files, o Output) (all []entry) {
 	t.Helper()
 	for _, meta := range o.Tables {
 		var c table.Cursor
-		c.Init(openWith(files, meta, known(o)), table.ReadValues)
+		c.Init(openWith(files, meta, known(o)), &table.Scope{Read: table.ReadValues})
 		for ok := c.First(); ok; ok = c.Next() {
 			all = append(all, entry{c.Kind(), string(c.Key()), string(c.Value()), c.Until()})
 		}
@@ -146,7 +146,7 @@ func TestWriter_copiesWhatIsEncodedAsItShouldBe(t *testing.T) {
 	c.NextNumber = func() uint64 { number++; return number }
 	w := NewWriter(c)
 	var cursor table.Cursor
-	cursor.Init(openWith(files, first.Tables[0], c.Dictionaries), table.ReadStored)
+	cursor.Init(openWith(files, first.Tables[0], c.Dictionaries), &table.Scope{Read: table.ReadStored})
 	encoded := 0
 	for ok := cursor.First(); ok; ok = cursor.Next() {
 		check(t, cursor.Load())
@@ -201,7 +201,7 @@ func TestWriter_decodesWhatIsEncodedOtherwise(t *testing.T) {
 	c.NextNumber = func() uint64 { number++; return number }
 	w := NewWriter(c)
 	var cursor table.Cursor
-	cursor.Init(openWith(files, first.Tables[0], c.Dictionaries), table.ReadStored)
+	cursor.Init(openWith(files, first.Tables[0], c.Dictionaries), &table.Scope{Read: table.ReadStored})
 	for ok := cursor.First(); ok; ok = cursor.Next() {
 		check(t, cursor.Load())
 		check(t, w.Add(cursor.Key(), cursor.Entry()))

@@ -166,7 +166,7 @@ func openWith(
 func read(t testing.TB, files vfs.Files, meta *manifest.Table) (all []entry) {
 	t.Helper()
 	var c table.Cursor
-	c.Init(open(files, meta), table.ReadValues)
+	c.Init(open(files, meta), &table.Scope{Read: table.ReadValues})
 	for ok := c.First(); ok; ok = c.Next() {
 		all = append(all, entry{c.Kind(), string(c.Key()), string(c.Value()), c.Until()})
 	}
@@ -187,7 +187,7 @@ func readAll(t testing.TB, files vfs.Files, tables []*manifest.Table) (all []ent
 func foundWithoutHash(t testing.TB, files vfs.Files, meta *manifest.Table) (found int) {
 	t.Helper()
 	for _, e := range read(t, files, meta) {
-		_, ok, err := open(files, meta).Get([]byte(e.key), ^filter.Hash([]byte(e.key)))
+		_, ok, err := open(files, meta).FindHashed([]byte(e.key), ^filter.Hash([]byte(e.key)))
 		check(t, err)
 		if ok {
 			found++

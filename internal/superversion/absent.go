@@ -2,100 +2,105 @@ package superversion
 
 import "github.com/stoatdb/stoat/internal/keyspace"
 
-// What is not there, and what it takes to find that out.
-
-// passing is a run of entries that are tombstones or have expired, with none between them that a
-// cursor yields.
-type passing struct {
-	entries int
-	first   []byte // the key of the first that the cursor came to
-	end     []byte // the key at which it ended, which does not belong to it; nil if the bounds did
-	reverse bool
+// skipped is what a [Cursor] has skipped, so that the memtable can be told of spans without keys.
+type skipped struct {
+	run     skippedRun // in progress; empty unless the cursor is moving
+	longest skippedRun
+	limit   int // the cursor gives up after so many entries in a run; 0 is no limit
 }
 
-// pass counts the current entry, which is to be skipped, and reports whether to go on behind it.
-func (c *Cursor) pass() bool {
-	if c.passing.entries == 0 {
-		c.passing.first, c.passing.reverse = c.winner.currentKey(), c.reverse
+// skippedRun is neighbouring entries that are tombstones or have expired, with none between them
+// that a cursor yields.
+type skippedRun struct {
+	entries   int
+	first     []byte // the key that the cursor came to first
+	end       []byte // the key that ended the run and is not part of it; nil if the bounds did
+	direction keyspace.Direction
+}
+
+// add counts the merge's current entry, which is to be skipped, and reports whether to go on.
+func (s *skipped) add(m *merge) bool {
+	if s.run.entries == 0 {
+		s.run.first, s.run.direction = m.winner.currentKey(), m.direction
 	}
-	if c.passing.entries == c.patience && c.patience > 0 {
-		c.endPassing()
-		c.winner = nil
+	if s.run.entries == s.limit && s.limit > 0 {
+		s.end(m)
+		m.winner = nil
 		return false
 	}
-	c.passing.entries++
+	s.run.entries++
 	return true
 }
 
-// endPassing ends the run before the current entry or, if there is none, at the bounds.
-func (c *Cursor) endPassing() {
-	if c.winner != nil {
-		c.passing.end = c.winner.currentKey()
+// end ends the run before the merge's current entry or, if there is none, at the bounds.
+func (s *skipped) end(m *merge) {
+	if m.winner != nil {
+		s.run.end = m.winner.currentKey()
 	}
-	if c.passing.entries > c.longest.entries {
-		c.longest = c.passing
+	if s.run.entries > s.longest.entries {
+		s.longest = s.run
 	}
-	c.passing = passing{}
+	s.run = skippedRun{}
 }
 
 // Absent returns the span in which the cursor has skipped the most entries in a row, tombstones and
-// what has expired, and how many those are: no key in it exists. Then it forgets them. The bounds
-// of the span are valid as long as those of the cursor are, and its keys.
+// expired ones, and how many those are: no key exists in the span. Then it forgets them. The span
+// is valid as long as the cursor's bounds and keys are.
 func (c *Cursor) Absent() (span keyspace.Span, entries int) {
-	p := c.longest
-	c.longest = passing{}
+	run := c.skipped.longest
+	c.skipped.longest = skippedRun{}
 	switch {
-	case p.entries == 0:
+	case run.entries == 0:
 		return keyspace.Span{}, 0
-	case !p.reverse:
-		span = keyspace.Span{Start: p.first, End: p.end}
-		if p.end == nil {
-			span.End = c.upper
+	case run.direction == keyspace.Forward:
+		span = keyspace.Span{Start: run.first, End: run.end}
+		if run.end == nil {
+			span.End = c.merge.scope.Upper
 		}
 	default:
-		span = keyspace.Span{Start: c.lower, End: behind(p.first)}
-		if p.end != nil {
-			span.Start = behind(p.end)
+		span = keyspace.Span{Start: c.merge.scope.Lower, End: after(run.first)}
+		if run.end != nil {
+			span.Start = after(run.end)
 		}
 	}
 	if span.End == nil || len(span.Start) == 0 {
 		return keyspace.Span{}, 0 // a cursor without bounds
 	}
-	return span, p.entries
+	return span, run.entries
 }
 
-// behind returns the smallest key above key.
-func behind(key []byte) []byte { return append(key[:len(key):len(key)], 0) }
+// after returns the smallest key above key.
+func after(key []byte) []byte { return append(key[:len(key):len(key)], 0) }
 
-// FirstAbsent is what [Cursor.Absent] returns of a cursor at its first entry in span, or after so
-// many that are none.
+// FirstAbsent returns what [Cursor.Absent] returns of a cursor that went to the first key in span
+// and gave up after skipping limit entries.
 func (s *Superversion) FirstAbsent(
-	span keyspace.Span, most int,
+	span keyspace.Span, limit int,
 ) (absent keyspace.Span, entries int, err error) {
 	var c Cursor
-	c.Init(s, span.Start, span.End, NoValues, nil)
-	c.patience = most
+	c.Init(s, Scope{Lower: span.Start, Upper: span.End})
+	c.skipped.limit = limit
 	c.First()
 	absent, entries = c.Absent()
 	return absent, entries, c.Err()
 }
 
-// Absent reports whether surely nothing below the newest memtable has the key: it looks into no
-// table. What lies below never comes to have a key that it had not.
+// Absent reports whether certainly nothing below the newest memtable has the key. It looks into no
+// table. What lies below never gains a key that it did not have.
 func (s *Superversion) Absent(key []byte) bool {
 	for i := range s.Sealed {
-		if e, ok := s.Sealed[i].Get(key); ok {
+		if e, ok := s.Sealed[i].Find(key); ok {
 			return e.Kind == keyspace.KindDelete
 		}
 	}
 	for i := range s.Levels.Young {
 		run := &s.Levels.Young[i]
-		if run.find(key) != nil {
+		if run.tableOf(key) != nil {
 			return false
 		}
 		if run.Deleted.Contains(key) {
 			return true
 		}
 	}
-	return s.Levels.Bottom.find(key) == nil
+	return s.Levels.Bottom.tableOf(key) == nil
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/table"
 )
 
 // walk is a cursor beside the list that it should show.
 type walk struct {
 	t       testing.TB
 	c       Cursor
-	reading int // so many bytes of values
 	keys    []string
 	values  map[string]string
 	at      int  // index in keys; -1 if on no entry
@@ -25,24 +25,22 @@ type walk struct {
 }
 
 // newWalk returns a walk over the keys of s in [lower, upper); an empty upper is no bound. If limit
-// is not negative, its cursor is narrowed.
-func newWalk(t testing.TB, s *state, lower, upper string, reading, limit int) *walk {
-	w := &walk{t: t, reading: reading, values: s.all().visible(s.disk.now), at: -1}
+// is not negative, its cursor is for one pass.
+func newWalk(t testing.TB, s *state, lower, upper string, scope Scope, limit int) *walk {
+	w := &walk{t: t, values: s.all().visible(s.disk.now), at: -1}
 	for _, key := range slices.Sorted(maps.Keys(w.values)) {
 		if key >= lower && (upper == "" || key < upper) {
 			w.keys = append(w.keys, key)
 		}
 	}
-	var end []byte
+	scope.Lower = []byte(lower)
 	if upper != "" {
-		end = []byte(upper)
+		scope.Upper = []byte(upper)
 	}
-	if limit < 0 {
-		w.c.Init(s.Superversion, []byte(lower), end, reading, nil)
-		return w
+	if limit >= 0 {
+		scope.Once, scope.Limit, scope.Scratch = true, limit, new(Scratch)
 	}
-	w.c.Init(s.Superversion, []byte(lower), end, reading, new(Scratch))
-	w.c.Narrow(limit)
+	w.c.Init(s.Superversion, scope)
 	return w
 }
 
@@ -68,7 +66,7 @@ func (w *walk) check(move string, ok bool, at int) {
 		w.t.Errorf("%s leads to %q, want %q", move, key, w.keys[at])
 		return
 	}
-	if w.reading == NoValues || w.at%3 == 0 { // not to read all values, so that reading ahead is seen
+	if w.c.merge.scope.Read == ReadKeys || w.at%3 == 0 { // some values are skipped, for prefetch
 		return
 	}
 	if value, err := w.c.Value(); err != nil || !w.shows(value, key) {
@@ -79,7 +77,11 @@ func (w *walk) check(move string, ok bool, at int) {
 // shows reports whether so much was read of the value of key as there is to be.
 func (w *walk) shows(value []byte, key string) bool {
 	want := w.values[key]
-	return len(value) >= min(w.reading, len(want)) && strings.HasPrefix(want, string(value))
+	least := len(want)
+	if scope := &w.c.merge.scope; scope.Read == ReadHeads {
+		least = min(least, scope.HeadBytes)
+	}
+	return len(value) >= least && strings.HasPrefix(want, string(value))
 }
 
 // step makes one random move, or some of a kind.
@@ -163,7 +165,7 @@ func (w *walk) yielded(what string, at, strip int, key, value []byte) {
 		w.t.Errorf("%s: %q behind the end", what, key)
 	case string(key) != w.keys[at][strip:]:
 		w.t.Errorf("%s is %q, want %q", what, key, w.keys[at])
-	case w.reading != NoValues && !w.shows(value, w.keys[at]):
+	case w.c.merge.scope.Read != ReadKeys && !w.shows(value, w.keys[at]):
 		w.t.Errorf("%s: value of %q is %q, want %q", what, key, value, w.values[w.keys[at]])
 	}
 }
@@ -185,11 +187,14 @@ func TestCursor_walksLikeASortedList(t *testing.T) {
 				lower, upper = upper, lower
 			}
 			limit := rng.IntN(10) - 4
-			reading := []int{NoValues, 1 + rng.IntN(12), Values, Values}[rng.IntN(4)]
-			w := newWalk(t, s, lower, upper, reading, limit)
+			scope := Scope{Read: []table.Reading{ReadKeys, ReadHeads, ReadValues, ReadValues}[rng.IntN(4)]}
+			if scope.Read == ReadHeads {
+				scope.HeadBytes = 1 + rng.IntN(12)
+			}
+			w := newWalk(t, s, lower, upper, scope, limit)
 			for range 60 {
 				if w.step(rng); t.Failed() {
-					t.Logf("from %q to %q, %d bytes of values, limit %d", lower, upper, reading, limit)
+					t.Logf("limit %d, scope %+v", limit, w.c.merge.scope)
 					return
 				}
 			}
@@ -207,7 +212,7 @@ func TestCursor_goesOnByTheMomentItFirstAsked(t *testing.T) {
 	for _, below := range []*Superversion{s, {Mem: l.edit.Root(), Levels: s.Levels}} {
 		d.now = 1000
 		var c Cursor
-		c.Init(below, nil, nil, Values, nil)
+		c.Init(below, Scope{Read: ReadValues})
 		n := 0
 		for ok := c.First(); ok; ok = c.Next() {
 			d.now, n = 2000, n+1
@@ -215,13 +220,13 @@ func TestCursor_goesOnByTheMomentItFirstAsked(t *testing.T) {
 		if n != 20 || c.Err() != nil {
 			t.Errorf("%d entries, error %v", n, c.Err())
 		}
-		if c.Init(below, nil, nil, Values, nil); c.First() || c.Err() != nil {
+		if c.Init(below, Scope{Read: ReadValues}); c.First() || c.Err() != nil {
 			t.Error("a later loop sees what has expired")
 		}
 	}
 }
 
-func TestInitMerge_yieldsTheNewestEntryWhateverItSays(t *testing.T) {
+func TestEntryCursor_yieldsTheNewestEntryWhateverItSays(t *testing.T) {
 	eachState(t, 60, func(t *testing.T, rng *rand.Rand, s *state) {
 		layers := append(slices.Clone(s.young), s.bottom)
 		runs := append(slices.Clone(s.Levels.Young), s.Levels.Bottom)
@@ -236,8 +241,8 @@ func TestInitMerge_yieldsTheNewestEntryWhateverItSays(t *testing.T) {
 				return newer.deleted.Contains([]byte(key))
 			})
 		}
-		var c Cursor
-		c.InitCompaction(s.Levels, runs[from:to])
+		var c EntryCursor
+		c.Init(s.Levels, runs[from:to])
 		keys := slices.Sorted(maps.Keys(want))
 		for ok := c.First(); ok; {
 			if len(keys) == 0 || string(c.Key()) != keys[0] {
@@ -266,7 +271,7 @@ func TestInitMerge_yieldsTheNewestEntryWhateverItSays(t *testing.T) {
 // passBlock checks that all of the block that the cursor is in is wanted next, and returns the keys
 // behind it.
 func (s *state) passBlock(
-	t *testing.T, c *Cursor, keys []string, want map[string]keyspace.Entry,
+	t *testing.T, c *EntryCursor, keys []string, want map[string]keyspace.Entry,
 ) []string {
 	t.Helper()
 	b, err := c.Block()
@@ -315,8 +320,8 @@ func TestOnly_keepsWhatNewerRunsDelete(t *testing.T) {
 		}
 		chosen := bottom.Tables[rng.IntN(len(bottom.Tables))].Meta
 		only := bottom.Only(func(meta *manifest.Table) bool { return meta == chosen })
-		var c Cursor
-		c.InitCompaction(s.Levels, []Run{only})
+		var c EntryCursor
+		c.Init(s.Levels, []Run{only})
 		n := 0
 		for ok := c.First(); ok; ok = c.Next() {
 			n++
@@ -339,7 +344,7 @@ func TestCursor_withoutUpperBoundReachesTheEnd(t *testing.T) {
 	l.put("\xff\xff", "last", 0)
 	s := &Superversion{Mem: l.edit.Commit(), Levels: &Levels{}}
 	var c Cursor
-	c.Init(s, nil, nil, Values, nil)
+	c.Init(s, Scope{Read: ReadValues})
 	if !c.Last() {
 		t.Fatal("the last key is not found")
 	}

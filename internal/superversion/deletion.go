@@ -7,14 +7,14 @@ import (
 	"github.com/stoatdb/stoat/internal/memtable"
 )
 
-// deletion is the ranges that one memtable or run deletes of all that is older, as a [Cursor] asks
-// for them: near the key that it asked about before.
+// deletion is the ranges that one memtable or run deletes from everything older. It remembers what
+// lies around the key that it was last asked about, because a [merge] asks for near keys.
 type deletion struct {
 	root  *memtable.Root // nil for a run
 	spans keyspace.Spans // of a run
 
 	near    keyspace.Span // all of its keys are deleted, or none
-	deleted bool
+	deleted bool          // which of the two
 }
 
 // around returns the widest span around key whose keys are all deleted, or all not.
@@ -33,49 +33,52 @@ func (d *deletion) find(key []byte) {
 	}
 }
 
-// addDeletion makes d count for the sources that are added from now on, if it deletes anything
-// within the bounds. What lies outside of them costs no more than to find that out.
-func (c *Cursor) addDeletion(d deletion) {
-	d.find(c.lower)
-	if above := d.near.End; d.deleted ||
-		above != nil && (c.upper == nil || bytes.Compare(above, c.upper) < 0) {
-		c.deletions = append(c.deletions, d)
+// addDeletion makes d hide entries of the inputs that are added from now on. If d deletes nothing
+// within the bounds, it costs no more than finding that out.
+func (m *merge) addDeletion(d deletion) {
+	d.find(m.scope.Lower)
+	above := d.near.End
+	if d.deleted || above != nil &&
+		(m.scope.Upper == nil || bytes.Compare(above, m.scope.Upper) < 0) {
+		m.deletions = append(m.deletions, d)
 	}
 }
 
-// leaveDeleted moves s out of the ranges that newer sources delete, in the direction of travel, and
-// reports whether it is on an entry. It does not look for one beyond the bounds.
-func (c *Cursor) leaveDeleted(s *source) bool {
+// leaveDeleted moves an input out of the ranges that newer inputs delete, in the direction of
+// travel, and reports whether it is on an entry. It does not look for one beyond the bounds.
+func (m *merge) leaveDeleted(in *input) bool {
 	for {
-		key := s.currentKey()
-		if s.gap.Contains(key) {
+		key := in.currentKey()
+		if in.gap.Contains(key) {
 			return true
 		}
-		span, deleted := c.around(key, s.newer)
+		span, deleted := m.deletedAround(key, in.newer)
 		switch {
 		case !deleted:
-			s.gap = span
-		case c.endsWith(span):
+			in.gap = span
+		case m.endsIn(span):
 			return false
-		case c.reverse && !s.seekBefore(span.Start), !c.reverse && !s.seek(span.End):
+		case m.direction == keyspace.Reverse && !in.seekBefore(span.Start),
+			m.direction == keyspace.Forward && !in.seek(span.End):
 			return false
 		}
 	}
 }
 
-// endsWith reports whether nothing within the bounds lies beyond span in the direction of travel.
-func (c *Cursor) endsWith(span keyspace.Span) bool {
-	if c.reverse {
-		return bytes.Compare(span.Start, c.lower) <= 0
+// endsIn reports whether nothing within the bounds lies beyond span in the direction of travel.
+func (m *merge) endsIn(span keyspace.Span) bool {
+	if m.direction == keyspace.Reverse {
+		return bytes.Compare(span.Start, m.scope.Lower) <= 0
 	}
-	return span.End == nil || c.upper != nil && bytes.Compare(span.End, c.upper) >= 0
+	return span.End == nil ||
+		m.scope.Upper != nil && bytes.Compare(span.End, m.scope.Upper) >= 0
 }
 
-// around returns a span around key that one of the first deletions has, or the widest that none has
-// any key of.
-func (c *Cursor) around(key []byte, deletions int) (span keyspace.Span, deleted bool) {
-	for i := range c.deletions[:deletions] {
-		near, deleted := c.deletions[i].around(key)
+// deletedAround returns a span around key that one of the n newest deletions covers or, if none
+// does, the widest span of which none has any key.
+func (m *merge) deletedAround(key []byte, n int) (span keyspace.Span, deleted bool) {
+	for i := range m.deletions[:n] {
+		near, deleted := m.deletions[i].around(key)
 		if deleted {
 			return near, true
 		}

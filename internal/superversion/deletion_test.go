@@ -73,7 +73,7 @@ func TestCursor_meetsDeletionsAtItsBounds(t *testing.T) {
 		}
 		var cursor Cursor
 		for _, reverse := range []bool{false, true, false} {
-			cursor.Init(s, []byte(c.lower), upper, NoValues, nil)
+			cursor.Init(s, Scope{Lower: []byte(c.lower), Upper: upper})
 			want := []byte(c.want)
 			if reverse {
 				slices.Reverse(want)
@@ -104,16 +104,16 @@ func TestCursor_knowsOnlyDeletionsWithinItsBounds(t *testing.T) {
 		{"k502", "k503", 2}, {"k995", "l", 0}, {"a", "k000", 0},
 	} {
 		var cursor Cursor
-		cursor.Init(s, []byte(c.lower), []byte(c.upper), NoValues, nil)
-		if len(cursor.deletions) != c.want {
+		cursor.Init(s, Scope{Lower: []byte(c.lower), Upper: []byte(c.upper)})
+		if len(cursor.merge.deletions) != c.want {
 			t.Errorf("%s to %s: %d deletions count, want %d", c.lower, c.upper,
-				len(cursor.deletions), c.want)
+				len(cursor.merge.deletions), c.want)
 		}
 	}
 	var cursor Cursor
-	cursor.Init(s, nil, nil, NoValues, nil)
+	cursor.Init(s, Scope{})
 	seek := func() {
-		cursor.Init(s, nil, nil, NoValues, nil)
+		cursor.Init(s, Scope{})
 		if !cursor.Seek([]byte("k700")) || string(cursor.Key()) != "k705" || !cursor.Next() {
 			t.Error("a key is not found behind those deleted")
 		}

@@ -47,7 +47,9 @@ func (s *Superversion) dropMarkers() (ids []uint64) {
 // appendChildren appends the buckets that are directly within another one.
 func (s *Superversion) appendChildren(ids []uint64, id uint64, c *Cursor) ([]uint64, error) {
 	catalog := keyspace.AppendCatalog(nil, id)
-	c.Init(s, catalog, keyspace.Successor(catalog), Values, nil)
+	c.Init(s, Scope{
+		Lower: catalog, Upper: keyspace.Successor(catalog), Read: ReadValues,
+	})
 	for ok := c.First(); ok; ok = c.Next() {
 		value, err := c.Value()
 		if err != nil {

@@ -1,61 +1,52 @@
 package superversion
 
-import "bytes"
+// How far a [merge] may go on without comparing keys.
 
-// How far a cursor may go on without comparing keys: an entry that is known to come next, to lie
-// within the bounds and not to be deleted is free.
-
-// holds reports whether all that lies ahead of s is within the bounds and not deleted, as it is for
-// a cursor over all of the one bucket that there is. Nothing is compared then, so that keys are not
-// even looked at.
-func (c *Cursor) holds(s *source) bool {
-	if !s.measured {
-		s.measured = true
-		if s.newer > 0 {
-			s.within = false
-		} else if c.reverse {
-			s.within = bytes.Compare(s.smallest(), c.lower) >= 0
-		} else {
-			s.within = c.upper == nil || bytes.Compare(s.largest(), c.upper) < 0
+// yieldsRest reports whether the merge yields all that lies ahead of in, the only live input. It
+// does if the bounds are those of the only bucket; then not even the keys are looked at.
+func (m *merge) yieldsRest(in *input) bool {
+	if in.rest == restUnknown {
+		in.rest = restCut
+		if in.newer == 0 && m.within(in.end(m.direction)) {
+			in.rest = restYielded
 		}
 	}
-	return s.within
+	return in.rest == restYielded
 }
 
-// setFree finds out whether the rest of the winner's leaf or block can be taken without looking.
-func (c *Cursor) setFree() {
-	if c.passes(c.winner.windowEdge(c.reverse)) {
-		c.free = c.winner.ahead(c.reverse)
+// freeWindow returns how many entries lie ahead in the winner's leaf or window, if all of them are
+// free, or else 0.
+func (m *merge) freeWindow() int {
+	ahead := m.winner.ahead(m.direction)
+	if !m.isFree(m.winner.keyAhead(ahead, m.direction)) {
+		return 0
 	}
+	return ahead
 }
 
-// seekFree finds out how many entries ahead in the winner's leaf or block can be taken without
-// looking, when not all of them can: few, if the bounds are those of a short scan. So it looks at
-// the next one, the second, the fourth and so on, and then between the last two.
-func (c *Cursor) seekFree() {
-	most := c.winner.ahead(c.reverse)
+// searchFree returns how many of the entries ahead in the winner's leaf or window are free, if not
+// all are. A short scan has few, so it looks at the next one, the second, the fourth and so on, and
+// then bisects between the last two.
+func (m *merge) searchFree() int {
+	ahead := m.winner.ahead(m.direction)
 	end := 1
-	for end <= most && c.passes(c.winner.keyAhead(end, c.reverse)) {
+	for end <= ahead && m.isFree(m.winner.keyAhead(end, m.direction)) {
 		end *= 2
 	}
 	free := end / 2
-	for end = min(end, most+1); end-free > 1; {
-		if mid := (free + end) / 2; c.passes(c.winner.keyAhead(mid, c.reverse)) {
+	for end = min(end, ahead+1); end-free > 1; {
+		if mid := (free + end) / 2; m.isFree(m.winner.keyAhead(mid, m.direction)) {
 			free = mid
 		} else {
 			end = mid
 		}
 	}
-	c.free = free
+	return free
 }
 
-// passes reports whether the winner comes to key within the bounds, before the runner-up does and
-// before anything is deleted.
-func (c *Cursor) passes(key []byte) bool {
-	within := c.upper == nil || bytes.Compare(key, c.upper) < 0
-	if c.reverse {
-		within = bytes.Compare(key, c.lower) >= 0
-	}
-	return within && (c.winner.newer == 0 || c.winner.gap.Contains(key)) &&
-		(c.runnerUp == nil || c.ordered(key, c.runnerUp.key))
+// isFree reports whether the winner comes to key, which is ahead in its leaf or window, before the
+// bounds end, before the runner-up, and before anything that is deleted.
+func (m *merge) isFree(key []byte) bool {
+	return m.within(key) && (m.winner.newer == 0 || m.winner.gap.Contains(key)) &&
+		(m.runnerUp == nil || m.ordered(key, m.runnerUp.key))
 }

@@ -10,11 +10,11 @@ import (
 // From returns the first key of the run that is not below key, whatever is said of it, or nil. It
 // may not be modified.
 func (r *Run) From(key []byte) ([]byte, error) {
-	s := source{run: r, reading: table.ReadKeys}
-	if !s.seek(key) {
-		return nil, s.err
+	c := runCursor{run: r, scope: &table.Scope{Read: table.ReadKeys}}
+	if !c.Seek(key) {
+		return nil, c.err
 	}
-	return s.tab.Key(), nil
+	return c.Key(), nil
 }
 
 // Gap returns the end of the gap between keys in which key lies: no run has or deletes anything

@@ -158,8 +158,8 @@ func (r Run) Only(keep func(*manifest.Table) bool) Run {
 	return only
 }
 
-// find returns the table whose key range holds key, or nil.
-func (r *Run) find(key []byte) *Handle {
+// tableOf returns the table whose key range holds key, or nil.
+func (r *Run) tableOf(key []byte) *Handle {
 	i := r.search(key)
 	if i == len(r.Tables) || bytes.Compare(key, r.Tables[i].Meta.Smallest) < 0 {
 		return nil

@@ -17,8 +17,8 @@ import (
 type Measure struct {
 	Entries uint64
 	Bytes   uint64 // of their keys, as the user knows them, and of their values
-	// Stored, Zstd and Pattern are of value blocks, as [manifest.BucketShare] says, without those of
-	// tables that are not described by bucket.
+	// Stored, Zstd and Pattern are of value blocks, as [manifest.BucketShare] says, without those
+	// of tables that are not described by bucket.
 	Stored, Zstd, Pattern uint64
 }
 
@@ -98,7 +98,7 @@ func (m *measure) addRun(r *Run) error {
 // table with many.
 func (m *measure) count(t *table.Table) error {
 	var c table.Cursor
-	c.Init(t, table.ReadStored)
+	c.Init(t, &table.Scope{Read: table.ReadStored})
 	for ok := c.Seek(m.lower); ok && bytes.Compare(c.Key(), m.upper) < 0; ok = c.Next() {
 		if err := c.Load(); err != nil {
 			return err

@@ -30,8 +30,8 @@ func (l *Levels) Sample(runs []Run, what Sample) iter.Seq[keyspace.Entry] {
 		if err != nil {
 			return
 		}
-		var c Cursor
-		c.InitCompaction(l, runs)
+		var c EntryCursor
+		c.Init(l, runs)
 		var last []byte
 		for _, place := range places {
 			if last != nil && bytes.Compare(place, last) <= 0 {
@@ -41,7 +41,7 @@ func (l *Levels) Sample(runs []Run, what Sample) iter.Seq[keyspace.Entry] {
 			for left := what.Bytes; ok && left > 0 && bytes.Compare(c.Key(), upper) < 0; ok = c.Next() {
 				last = c.Key()
 				left -= what.EntryBytes(0)
-				if c.winner.kind() != keyspace.KindPut {
+				if c.Kind() != keyspace.KindPut {
 					continue
 				}
 				e, err := c.Entry()

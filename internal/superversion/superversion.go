@@ -47,7 +47,7 @@ func (s *Superversion) Until(key []byte) (until uint64, ok bool, err error) {
 // Find returns the newest entry of key, whatever it says; ok is false if there is none. It does not
 // allocate unless a block has to be read.
 func (s *Superversion) Find(key []byte) (e keyspace.Entry, ok bool, err error) {
-	if e, ok := s.Mem.Get(key); ok {
+	if e, ok := s.Mem.Find(key); ok {
 		return e, true, nil
 	}
 	return s.FindBelow(key)
@@ -56,7 +56,7 @@ func (s *Superversion) Find(key []byte) (e keyspace.Entry, ok bool, err error) {
 // FindBelow is Find without the newest memtable: what key had before the writes in s.Mem.
 func (s *Superversion) FindBelow(key []byte) (e keyspace.Entry, ok bool, err error) {
 	for i := range s.Sealed {
-		if e, ok := s.Sealed[i].Get(key); ok {
+		if e, ok := s.Sealed[i].Find(key); ok {
 			return e, true, nil
 		}
 	}
@@ -69,8 +69,8 @@ func (l *Levels) find(key []byte) (e keyspace.Entry, ok bool, err error) {
 		hash := filter.Hash(key)
 		for i := range l.Young {
 			run := &l.Young[i]
-			if h := run.find(key); h != nil {
-				e, ok, err := h.Table.Get(key, hash)
+			if h := run.tableOf(key); h != nil {
+				e, ok, err := h.Table.FindHashed(key, hash)
 				if ok || err != nil {
 					return e, ok, err
 				}
@@ -80,7 +80,7 @@ func (l *Levels) find(key []byte) (e keyspace.Entry, ok bool, err error) {
 			}
 		}
 	}
-	h := l.Bottom.find(key)
+	h := l.Bottom.tableOf(key)
 	if h == nil {
 		return keyspace.Entry{}, false, nil
 	}

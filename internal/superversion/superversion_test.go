@@ -97,14 +97,14 @@ func TestLevels_reportAValueFileThatIsNotThere(t *testing.T) {
 		t.Errorf("Get gives %t and the error %v", ok, err)
 	}
 	var c Cursor
-	c.Init(s, nil, nil, Values, nil)
+	c.Init(s, Scope{Read: ReadValues})
 	if !c.First() {
 		t.Fatal(c.Err())
 	}
 	if calls, more := walkAll(&c); calls != 1 || more || c.Err() == nil || c.Valid() {
 		t.Errorf("a walk yields %d, goes on: %t, error %v", calls, more, c.Err())
 	}
-	c.Init(s, nil, nil, NoValues, nil)
+	c.Init(s, Scope{})
 	if !c.First() {
 		t.Fatal(c.Err())
 	}

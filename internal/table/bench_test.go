@@ -13,7 +13,7 @@ func benchTable(b *testing.B, o WriterOptions) (*Table, []entry) {
 	entries := messages(benchEntries, rand.New(rand.NewSource(1)))
 	table := openTable(b, o, NewCache(1<<30), entries)
 	var c Cursor
-	c.Init(table, ReadValues)
+	c.Init(table, &Scope{Read: ReadValues})
 	for ok := c.First(); ok; ok = c.Next() {
 	}
 	if c.Err() != nil {
@@ -59,7 +59,7 @@ func BenchmarkGet(b *testing.B) {
 			if i++; i == len(keys) {
 				i = 0
 			}
-			if _, ok, _ := table.Get(key, filter.Hash(key)); !ok {
+			if _, ok, _ := table.FindHashed(key, filter.Hash(key)); !ok {
 				b.Fatalf("%x is missing", key)
 			}
 		}
@@ -69,7 +69,7 @@ func BenchmarkGet(b *testing.B) {
 func BenchmarkScan(b *testing.B) {
 	eachCodec(b, func(b *testing.B, table *Table, _ []entry) {
 		var c Cursor
-		c.Init(table, ReadValues)
+		c.Init(table, &Scope{Read: ReadValues})
 		total, ok := 0, false
 		for b.Loop() {
 			if ok = ok && c.Next(); !ok {
@@ -83,7 +83,7 @@ func BenchmarkScan(b *testing.B) {
 func BenchmarkScanKeys(b *testing.B) {
 	eachCodec(b, func(b *testing.B, table *Table, _ []entry) {
 		var c Cursor
-		c.Init(table, ReadKeys)
+		c.Init(table, &Scope{Read: ReadKeys})
 		total, ok := 0, false
 		for b.Loop() {
 			if ok = ok && c.Next(); !ok {
@@ -98,7 +98,7 @@ func BenchmarkSeek(b *testing.B) {
 	eachCodec(b, func(b *testing.B, table *Table, entries []entry) {
 		keys, i := shuffledKeys(entries), 0
 		var c Cursor
-		c.Init(table, ReadValues)
+		c.Init(table, &Scope{Read: ReadValues})
 		for b.Loop() {
 			if !c.Seek(keys[i]) {
 				b.Fatal("nothing found")

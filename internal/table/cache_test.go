@@ -23,7 +23,7 @@ func readAll(t testing.TB, table *Table, entries []entry) {
 
 // unitsIn returns how many units the cache has.
 func unitsIn(c *Cache) int {
-	n := len(c.passing)
+	n := len(c.probation)
 	for i := range c.kept {
 		n += len(c.kept[i].units)
 	}
@@ -105,15 +105,15 @@ func TestCache_servesManyReadersWhileEvicting(t *testing.T) {
 			for range 400 {
 				table, at := tables[rng.Intn(2)], rng.Intn(len(entries)-100)
 				e := entries[at]
-				found, ok, err := table.Get(e.key, filter.Hash(e.key))
+				found, ok, err := table.FindHashed(e.key, filter.Hash(e.key))
 				if !ok || err != nil || !bytes.Equal(decoded(t, found), e.value) {
 					t.Errorf("Get of entry %d: %v, %v", at, ok, err)
 					return
 				}
-				c.Init(table, []Reading{ReadKeys, ReadValues, Reading(1 + rng.Intn(50))}[rng.Intn(3)])
+				c.Init(table, readings(rng)[rng.Intn(3)])
 				for ok, end := c.Seek(e.key), at+rng.Intn(100); at < end; ok, at = c.Next(), at+1 {
 					if !ok || string(c.Key()) != string(entries[at].key) ||
-						c.reading != ReadKeys && !shows(c.reading, decoded(t, c.Entry()), entries[at].value) {
+						c.scope.Read != ReadKeys && !shows(c.scope, decoded(t, c.Entry()), entries[at].value) {
 						t.Errorf("the cursor lost entry %d: %v", at, c.Err())
 						return
 					}
@@ -197,7 +197,7 @@ func TestTable_letsItsFileGoWhenUnreachable(t *testing.T) {
 		cache := NewCache(1 << 30)
 		var c Cursor
 		c.Init(New(Config{FS: fs, Path: testPath, Number: 7, Database: testDatabase(),
-			Size: int64(s.Size), Cache: cache}), ReadValues)
+			Size: int64(s.Size), Cache: cache}), &Scope{Read: ReadValues})
 		n := 0
 		for ok := c.First(); ok; ok = c.Next() {
 			n++
@@ -231,7 +231,7 @@ func TestOpenReader_closesTheFileOfADamagedTable(t *testing.T) {
 		}
 		fs := &countingFS{Files: memory, released: make(chan struct{}, 10)}
 		table.config.FS = fs
-		if _, _, err := table.Get(entries[0].key, 0); !damaged(err) {
+		if _, _, err := table.FindHashed(entries[0].key, 0); !damaged(err) {
 			t.Errorf("Get says %v", err)
 		}
 		if open := fs.maps.Load() + fs.files.Load(); open != 0 {
@@ -244,14 +244,14 @@ func TestCache_keepsTheLongestHeads(t *testing.T) {
 	entries := messages(500, rand.New(rand.NewSource(1)))
 	cache := NewCache(1 << 20)
 	table := openTable(t, WriterOptions{Encoding: encoded()}, cache, entries)
-	walk := func(reading Reading) {
+	walk := func(n int) {
 		t.Helper()
 		var c Cursor
-		c.Init(table, reading)
+		c.Init(table, heads(n))
 		i := 0
 		for ok := c.First(); ok; ok = c.Next() {
-			if !shows(reading, c.Value(), entries[i].value) {
-				t.Fatalf("%d bytes of value %d are %q", reading, i, c.Value())
+			if !shows(c.scope, c.Value(), entries[i].value) {
+				t.Fatalf("%d bytes of value %d are %q", n, i, c.Value())
 			}
 			i++
 		}
@@ -260,7 +260,7 @@ func TestCache_keepsTheLongestHeads(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ read, kept int }{{20, 20}, {90, 90}, {30, 90}} {
-		walk(Reading(c.read))
+		walk(c.read)
 		block := &table.reader.Load().slots[0]
 		if got := block.heads.Load().item.Bytes; got != c.kept {
 			t.Errorf("after reading %d bytes of values, the heads have %d, want %d", c.read, got, c.kept)

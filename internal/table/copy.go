@@ -22,7 +22,7 @@ func (c *Cursor) Load() error {
 	if c.loaded {
 		return nil
 	}
-	if err := c.loadValues(c.block, c.parsed, false); err != nil {
+	if err := c.loadValues(c.block, c.parsed, lookup); err != nil {
 		return err
 	}
 	c.loaded = true
@@ -46,7 +46,7 @@ func (c *Cursor) Copy() (b Block, err error) {
 	if err != nil {
 		return Block{}, err
 	}
-	b = Block{First: c.WindowFirst(), Last: c.WindowLast()}
+	b = Block{First: c.keys.At(0), Last: c.keys.At(c.count - 1)}
 	err = r.readPart(at.values, end.values, r.index.sums[i].values, func(p []byte) (err error) {
 		b.Copy, err = block.CheckCopy(keyPart, p)
 		return err
@@ -55,8 +55,8 @@ func (c *Cursor) Copy() (b Block, err error) {
 	return b, err
 }
 
-// Leave moves to the last entry of the block that the cursor is in.
-func (c *Cursor) Leave() { c.at = c.count - 1 }
+// ToBlockEnd moves to the last entry of the block that the cursor is in.
+func (c *Cursor) ToBlockEnd() { c.at = c.count - 1 }
 
 // AddBlock appends a block of another table as it is, all of whose entries must be puts that do not
 // expire and whose keys must be above all others. It reports false, and has done nothing, if the

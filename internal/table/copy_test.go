@@ -30,9 +30,9 @@ func copyTable(t testing.TB, old *Table, o WriterOptions, extra []entry) (copied
 		}
 	}
 	var c Cursor
-	c.Init(old, ReadStored)
+	c.Init(old, &Scope{Read: ReadStored})
 	for ok := c.First(); ok; ok = c.Next() {
-		if c.Puts() && (len(extra) == 0 || bytes.Compare(extra[0].key, c.WindowLast()) > 0) {
+		if c.Puts() && (len(extra) == 0 || bytes.Compare(extra[0].key, c.keys.At(c.count-1)) > 0) {
 			b, err := c.Copy()
 			if err != nil {
 				t.Fatal(err)
@@ -43,7 +43,7 @@ func copyTable(t testing.TB, old *Table, o WriterOptions, extra []entry) (copied
 			}
 			if added {
 				n++
-				c.Leave()
+				c.ToBlockEnd()
 				continue
 			}
 		}
@@ -70,8 +70,8 @@ func copyTable(t testing.TB, old *Table, o WriterOptions, extra []entry) (copied
 func checkSameTable(t testing.TB, what string, got, want *Table) {
 	t.Helper()
 	var a, b Cursor
-	a.Init(got, ReadValues)
-	b.Init(want, ReadValues)
+	a.Init(got, &Scope{Read: ReadValues})
+	b.Init(want, &Scope{Read: ReadValues})
 	for okA, okB := a.First(), b.First(); okA || okB; okA, okB = a.Next(), b.Next() {
 		if okA != okB || !bytes.Equal(a.Key(), b.Key()) || !bytes.Equal(a.Value(), b.Value()) ||
 			a.Kind() != b.Kind() {
@@ -108,7 +108,7 @@ func TestAddBlock_addsItsKeysToTheFilter(t *testing.T) {
 	o := WriterOptions{Filter: true, BlockBytes: 2000}
 	table, n := copyTable(t, openTable(t, o, NewCache(1<<20), entries), o, nil)
 	for _, e := range entries {
-		got, ok, err := table.Get(e.key, filter.Hash(e.key))
+		got, ok, err := table.FindHashed(e.key, filter.Hash(e.key))
 		if err != nil || !ok && e.kind != keyspace.KindDelete || string(got.Value) != string(e.value) {
 			t.Fatalf("%q: %v, %v, %d bytes", e.key, ok, err, len(got.Value))
 		}
@@ -145,11 +145,11 @@ func TestAddBlock_leavesNoSmallBlocks(t *testing.T) {
 		}
 		small := 0
 		for b := range r.slots {
-			keys, err := r.keys(b, sought)
+			keys, err := r.keys(b, lookup)
 			if err != nil {
 				t.Fatal(err)
 			}
-			values, _, err := r.contents(b, keys, sought)
+			values, _, err := r.values(b, keys, lookup)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ func TestAddBlock_leavesNoSmallBlocks(t *testing.T) {
 func TestAddBlock_refusesWhatDoesNotFit(t *testing.T) {
 	old := openTable(t, WriterOptions{}, NewCache(1<<20), puts("b", "c"))
 	var c Cursor
-	c.Init(old, ReadStored)
+	c.Init(old, &Scope{Read: ReadStored})
 	c.First()
 	b, err := c.Copy()
 	if err != nil {
@@ -200,7 +200,7 @@ func TestCopy_verifiesTheBlock(t *testing.T) {
 			Cache: NewCache(1 << 20),
 		})
 		var c Cursor
-		c.Init(old, ReadStored)
+		c.Init(old, &Scope{Read: ReadStored})
 		if !c.First() {
 			t.Fatal(c.Err())
 		}

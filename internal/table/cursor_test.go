@@ -18,7 +18,7 @@ func checkAt(t testing.TB, c *Cursor, ok bool, entries []entry, i int) {
 	if !ok {
 		return
 	}
-	if c.reading == ReadStored {
+	if c.scope.Read == ReadStored {
 		if err := c.Load(); err != nil {
 			t.Fatal(err)
 		}
@@ -27,29 +27,35 @@ func checkAt(t testing.TB, c *Cursor, ok bool, entries []entry, i int) {
 	if !bytes.Equal(c.Key(), e.key) || c.Kind() != e.kind {
 		t.Fatalf("on %.40x (%d), want entry %d, %.40x (%d)", c.Key(), c.Kind(), i, e.key, e.kind)
 	}
-	if c.reading != ReadKeys && !shows(c.reading, decoded(t, c.Entry()), e.value) {
+	if c.scope.Read != ReadKeys && !shows(c.scope, decoded(t, c.Entry()), e.value) {
 		t.Fatalf("value of entry %d is %.40x, want %.40x", i, c.Entry().Value, e.value)
 	}
-	if ahead := c.Ahead(false); !bytes.Equal(c.WindowLast(), entries[i+ahead].key) {
-		t.Fatalf("the window ends with %.40x, not %d entries on", c.WindowLast(), ahead)
+	ahead, back := c.Ahead(keyspace.Forward), c.Ahead(keyspace.Reverse)
+	if last := c.KeyAhead(ahead, keyspace.Forward); !bytes.Equal(last, entries[i+ahead].key) {
+		t.Fatalf("the window ends with %.40x, not %d entries on", last, ahead)
 	}
-	if back := c.Ahead(true); !bytes.Equal(c.WindowFirst(), entries[i-back].key) {
-		t.Fatalf("the window starts with %.40x, not %d entries back", c.WindowFirst(), back)
+	if first := c.KeyAhead(back, keyspace.Reverse); !bytes.Equal(first, entries[i-back].key) {
+		t.Fatalf("the window starts with %.40x, not %d entries back", first, back)
 	}
 }
 
 // shows reports whether got is as much of a value as a cursor is to read, or more.
-func shows(reading Reading, got, value []byte) bool {
+func shows(s *Scope, got, value []byte) bool {
 	want := len(value)
-	if reading > ReadKeys {
-		want = min(want, int(reading))
+	if s.Read == ReadHeads {
+		want = min(want, s.HeadBytes)
 	}
 	return len(got) >= want && bytes.HasPrefix(value, got)
 }
 
-// readings returns what cursors may read, of values a random part.
-func readings(rng *rand.Rand) []Reading {
-	return []Reading{ReadKeys, ReadValues, ReadStored, Reading(1 + rng.Intn(50))}
+// heads returns a scope for the first n bytes of values.
+func heads(n int) *Scope { return &Scope{Read: ReadHeads, HeadBytes: n} }
+
+// readings returns a scope for each reading.
+func readings(rng *rand.Rand) []*Scope {
+	return []*Scope{
+		{Read: ReadKeys}, {Read: ReadValues}, heads(1 + rng.Intn(50)), {Read: ReadStored},
+	}
 }
 
 func TestCursor_walksBothWays(t *testing.T) {
@@ -96,7 +102,7 @@ func TestCursor_seeksLikeASortedSlice(t *testing.T) {
 func TestCursor_isOnNoEntryBeyondTheEnds(t *testing.T) {
 	table := mode{limit: 1 << 20}.open(t, puts("a", "b"))
 	var c Cursor
-	c.Init(table, ReadValues)
+	c.Init(table, &Scope{Read: ReadValues})
 	if c.Valid() || c.Next() || c.Prev() {
 		t.Error("a new cursor is on an entry")
 	}
@@ -124,7 +130,7 @@ func TestCursor_keepsKeysWhenItMovesOn(t *testing.T) {
 	entries := shapes(rand.New(rand.NewSource(1)))["counters"]
 	m := mode{o: WriterOptions{BlockBytes: 100}, limit: 0}
 	var c Cursor
-	c.Init(m.open(t, entries), ReadKeys)
+	c.Init(m.open(t, entries), &Scope{Read: ReadKeys})
 	var keys [][]byte
 	for ok := c.First(); ok; ok = c.Next() {
 		keys = append(keys, c.Key())
@@ -141,7 +147,7 @@ func TestCursor_ofKeysReadsNoValues(t *testing.T) {
 	entries := messages(500, rand.New(rand.NewSource(1)))
 	table := openTable(t, WriterOptions{Encoding: zipped()}, cache, entries)
 	var c Cursor
-	c.Init(table, ReadKeys)
+	c.Init(table, &Scope{Read: ReadKeys})
 	n := 0
 	for ok := c.First(); ok; ok = c.Next() {
 		n++
@@ -161,7 +167,7 @@ func TestWalk_yieldsTheRestOfABlock(t *testing.T) {
 	table := mode{o: WriterOptions{BlockBytes: 1000}, limit: 1 << 20}.open(t, entries)
 	for _, reverse := range []bool{false, true} {
 		var c Cursor
-		c.Init(table, ReadValues)
+		c.Init(table, &Scope{Read: ReadValues})
 		step, at, ok := 1, 0, c.First()
 		if reverse {
 			step, at, ok = -1, len(entries)-1, c.Last()
@@ -171,9 +177,10 @@ func TestWalk_yieldsTheRestOfABlock(t *testing.T) {
 			move = c.Prev
 		}
 		for ; ok; ok = move() {
-			end := at + step*c.Ahead(reverse)
+			d := keyspace.Direction(reverse)
+			end := at + step*c.Ahead(d)
 			called := 0
-			calls, all := c.Walk(c.Ahead(reverse), reverse, 1, func(key, value []byte) bool {
+			calls, all := c.Walk(c.Ahead(d), d, 1, func(key, value []byte) bool {
 				called++
 				for entries[at].kind == keyspace.KindDelete {
 					at += step
@@ -192,9 +199,9 @@ func TestWalk_yieldsTheRestOfABlock(t *testing.T) {
 		}
 	}
 	var c Cursor
-	c.Init(table, ReadKeys)
+	c.Init(table, &Scope{Read: ReadKeys})
 	c.Seek(entries[1].key)
-	c.Walk(c.Ahead(false), false, 0, func(key, value []byte) bool {
+	c.Walk(c.Ahead(keyspace.Forward), keyspace.Forward, 0, func(key, value []byte) bool {
 		if value != nil {
 			t.Errorf("a cursor of keys yields the value %x", value)
 		}

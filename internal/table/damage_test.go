@@ -46,7 +46,7 @@ func checkRightOrDamaged(t testing.TB, table *Table, entries []entry, what strin
 	t.Helper()
 	right := true
 	for i, e := range entries {
-		found, ok, err := table.Get(e.key, filter.Hash(e.key))
+		found, ok, err := table.FindHashed(e.key, filter.Hash(e.key))
 		if err != nil && !ok && damaged(err) {
 			right = false
 		} else if err != nil || !ok || found.Kind != e.kind || !bytes.Equal(decoded(t, found), e.value) {
@@ -54,7 +54,7 @@ func checkRightOrDamaged(t testing.TB, table *Table, entries []entry, what strin
 		}
 	}
 	var c Cursor
-	c.Init(table, ReadValues)
+	c.Init(table, &Scope{Read: ReadValues})
 	for _, forward := range []bool{true, false} {
 		move, i, step := c.Next, 0, 1
 		ok := c.First()
@@ -124,7 +124,7 @@ func TestTable_refusesAnotherFile(t *testing.T) {
 	get := func(change func(c *Config)) error {
 		table := tableOf(t, image, int64(len(image)), NewCache(1<<20))
 		change(&table.config)
-		_, _, err := table.Get(key, filter.Hash(key))
+		_, _, err := table.FindHashed(key, filter.Hash(key))
 		return err
 	}
 	if err := get(func(c *Config) { c.Number++ }); !errors.Is(err, corrupt.Err) {
@@ -151,7 +151,7 @@ func TestTable_namesFileAndOffsetOfDamage(t *testing.T) {
 	entries, image := smallTable(t)
 	image[fileheader.Size+5] ^= 1
 	table := tableOf(t, image, int64(len(image)), NewCache(1<<20))
-	_, _, err := table.Get(entries[0].key, filter.Hash(entries[0].key))
+	_, _, err := table.FindHashed(entries[0].key, filter.Hash(entries[0].key))
 	var damage *corrupt.Error
 	if !errors.As(err, &damage) || damage.File != testPath || damage.Offset != fileheader.Size {
 		t.Errorf("error is %v", err)
@@ -176,12 +176,12 @@ func TestTable_reportsAFaultInAMapAsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := entries[len(entries)-1]
-	if _, ok, err := table.Get(last.key, filter.Hash(last.key)); ok || err == nil ||
+	if _, ok, err := table.FindHashed(last.key, filter.Hash(last.key)); ok || err == nil ||
 		errors.Is(err, corrupt.Err) {
 		t.Errorf("Get = %v, %v", ok, err)
 	}
 	var c Cursor
-	c.Init(table, ReadValues)
+	c.Init(table, &Scope{Read: ReadValues})
 	if c.Last() || c.Valid() || c.Err() == nil {
 		t.Errorf("Last is valid %v, error %v", c.Valid(), c.Err())
 	}
@@ -226,11 +226,11 @@ func FuzzTable(f *testing.F) {
 		binary.LittleEndian.PutUint32(tail[84:], checksum.Of(tail[:84]))
 
 		table := tableOf(t, image, int64(len(image)), NewCache(1<<20))
-		if _, _, err := table.Get(key, filter.Hash(key)); err != nil && !damaged(err) {
+		if _, _, err := table.FindHashed(key, filter.Hash(key)); err != nil && !damaged(err) {
 			t.Fatal(err)
 		}
 		var c Cursor
-		c.Init(table, ReadValues)
+		c.Init(table, &Scope{Read: ReadValues})
 		c.Seek(key)
 		all := 0
 		for ok := c.First(); ok; ok = c.Next() {
@@ -289,7 +289,7 @@ func FuzzIndex(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if b := x.find(key); b < -1 || b >= len(x.fences) {
+		if b := x.search(key); b < -1 || b >= len(x.fences) {
 			t.Fatalf("find = %d of %d", b, len(x.fences))
 		}
 	})

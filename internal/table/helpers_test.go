@@ -150,7 +150,7 @@ func messages(n int, rng *rand.Rand) []entry {
 // checkEntry fails the test unless Get finds e.
 func checkEntry(t testing.TB, table *Table, e entry) {
 	t.Helper()
-	found, ok, err := table.Get(e.key, filter.Hash(e.key))
+	found, ok, err := table.FindHashed(e.key, filter.Hash(e.key))
 	if err != nil || !ok || found.Kind != e.kind || !bytes.Equal(decoded(t, found), e.value) {
 		t.Fatalf("Get(%.40q) = %.80v, %v, %v; want %.40q, %d", e.key, found, ok, err, e.value, e.kind)
 	}

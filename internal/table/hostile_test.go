@@ -63,7 +63,7 @@ func TestTable_survivesAnyIndex(t *testing.T) {
 		binary.LittleEndian.PutUint32(footer[84:], checksum.Of(footer[:84]))
 		table := tableOf(t, image, int64(len(image)), NewCache(1<<20))
 		var c Cursor
-		c.Init(table, ReadValues)
+		c.Init(table, &Scope{Read: ReadValues})
 		for ok := c.First(); ok; ok = c.Next() {
 			c.Value()
 		}

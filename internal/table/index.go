@@ -154,9 +154,9 @@ func (x *index) parseSpans(p []byte) (rest []byte, err error) {
 	return keys[taken:], nil
 }
 
-// find returns the last block whose first key is not above key, as far as fences can tell: it is
+// search returns the last block whose first key is not above key, as far as fences can tell: it is
 // that block or one behind it with the same fence. It returns −1 if key is below all keys.
-func (x *index) find(key []byte) int {
+func (x *index) search(key []byte) int {
 	i := x.spanOf(key)
 	if i < 0 {
 		return -1
@@ -173,8 +173,8 @@ func (x *index) find(key []byte) int {
 	fences := x.fences[s.first:end]
 	at := 0
 	for n := len(fences); n > 1; {
-		// Where h is not below the fence, at += half: without a branch, which would be guessed wrong
-		// every other time.
+		// Where h is not below the fence, at += half: without a branch, which would be guessed
+		// wrong every other time.
 		half := n / 2
 		_, below := bits.Sub64(h, fences[at+half], 0)
 		at += half & (int(below) - 1)

@@ -82,7 +82,7 @@ func checkFind(t *testing.T, x *index, firsts, keys [][]byte) {
 		if !exact {
 			want--
 		}
-		got := x.find(key)
+		got := x.search(key)
 		if got < want || got > want+9 || got > want && x.fences[got] != x.fences[want+1] {
 			t.Errorf("find(%q) = %d, want %d or a tie of %d", key, got, want, want+1)
 		}

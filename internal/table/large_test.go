@@ -115,16 +115,15 @@ func TestCursor_decodesOnlyTheHeadsOfLargeValues(t *testing.T) {
 		m := mode{"", WriterOptions{Encoding: zipped()}, noMap, 64 << 20}
 		entries := texts(5, 1<<20, rand.New(rand.NewSource(2)))
 		table := m.open(t, entries)
-		for _, bounded := range []bool{false, true} {
+		for _, once := range []bool{false, true} {
 			for _, n := range []int{16, 1000, 20} {
 				var c Cursor
-				c.Init(table, Reading(n))
-				if bounded {
-					c.Bind(&Bounds{Scratch: new(block.Scratch)})
-				}
+				c.Init(table, &Scope{
+					Read: ReadHeads, HeadBytes: n, Once: once, Scratch: new(block.Scratch),
+				})
 				i := 0
 				for ok := c.Seek(nil) || c.First(); ok; ok = c.Next() {
-					if !shows(Reading(n), c.Value(), entries[i].value) || len(c.Value()) > 1000 {
+					if !shows(c.scope, c.Value(), entries[i].value) || len(c.Value()) > 1000 {
 						t.Fatalf("%d bytes of value %d are %.80q", n, i, c.Value())
 					}
 					i++
@@ -139,7 +138,7 @@ func TestCursor_decodesOnlyTheHeadsOfLargeValues(t *testing.T) {
 		}
 		readAll(t, table, entries)
 		var c Cursor
-		c.Init(table, 16)
+		c.Init(table, heads(16))
 		for ok, i := c.First(), 0; ok; ok, i = c.Next(), i+1 {
 			if len(c.Value()) != len(entries[i].value) {
 				t.Errorf("a value that is in memory is decoded again")

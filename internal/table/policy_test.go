@@ -52,7 +52,7 @@ func (c *cached) get(t *testing.T, table, n int, rng *rand.Rand) {
 func (c *cached) scan(t *testing.T, table int) {
 	t.Helper()
 	var cursor Cursor
-	cursor.Init(c.tables[table], ReadValues)
+	cursor.Init(c.tables[table], &Scope{Read: ReadValues})
 	n := 0
 	for ok := cursor.First(); ok; ok = cursor.Next() {
 		n++

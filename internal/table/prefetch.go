@@ -1,48 +1,39 @@
 package table
 
-import "github.com/stoatdb/stoat/internal/vfs"
+import (
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
 
-// prefetchBytes is how far a scan asks ahead. It is enough to keep a disk busy while what came
-// before is looked at.
+// prefetchBytes is how far a scan prefetches. It keeps a disk busy while the scan looks at what
+// came before.
 const prefetchBytes = 1 << 20
 
-// prefetch asks for the blocks that a scan comes to from block b on, in the given direction, if
-// they are not in memory, and returns the last block that needs no asking for. The system does not
-// read ahead by itself, because most reads are of one value somewhere.
-func (r *reader) prefetch(b int, reverse, keysOnly bool) (asked int) {
+// prefetch asks for the blocks that a scan in direction d comes to from block b on, unless they are
+// in memory, and returns the last block that needs no prefetch now. The system does not read ahead
+// by itself, because most reads are of a single value.
+func (r *reader) prefetch(b int, d keyspace.Direction, read Reading) (asked int) {
+	step, farthest := 1, len(r.slots)-1
+	if d == keyspace.Reverse {
+		step, farthest = -1, 0
+	}
 	if !r.mapped {
-		return r.farthest(reverse)
+		return farthest
 	}
 	offset := func(b int) uint64 { return r.index.places[b].values }
-	if keysOnly {
+	if read == ReadKeys {
 		offset = func(b int) uint64 { return r.index.places[b].keys }
 	}
-	asked = b
-	for step := direction(reverse); asked != r.farthest(reverse); asked += step {
+	for asked = b; asked != farthest; asked += step {
 		first, last := min(b, asked), max(b, asked)
 		if offset(last+1)-offset(first) >= prefetchBytes {
 			break
 		}
 	}
 	first, last := min(b, asked), max(b, asked)
-	// The first page would not tell: it may have the end of the block before.
+	// The first page does not tell: it may hold the end of the previous block.
 	if p := r.data[offset(first):offset(last+1)]; !vfs.Resident(p[len(p)/2:]) {
 		vfs.WillNeed(p)
 	}
 	return asked
-}
-
-// farthest returns the last block in the given direction.
-func (r *reader) farthest(reverse bool) int {
-	if reverse {
-		return 0
-	}
-	return len(r.slots) - 1
-}
-
-func direction(reverse bool) int {
-	if reverse {
-		return -1
-	}
-	return 1
 }

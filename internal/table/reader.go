@@ -200,15 +200,7 @@ func (r *reader) check(from uint64, parse func() error) error {
 	return corrupt.New(r.path, int64(from), "%v", err)
 }
 
-// get looks a key up, as [Table.Get] does.
-func (r *reader) get(key []byte, hash uint64) (e keyspace.Entry, ok bool, err error) {
-	if ok, err = r.mayContain(hash); !ok {
-		return keyspace.Entry{}, false, err
-	}
-	return r.find(key)
-}
-
-// find looks a key up, as [Table.Find] does.
+// find returns the entry of key, as [Table.Find] does.
 func (r *reader) find(key []byte) (e keyspace.Entry, ok bool, err error) {
 	b, keys, i, exact, err := r.search(key)
 	if !exact {
@@ -219,8 +211,17 @@ func (r *reader) find(key []byte) (e keyspace.Entry, ok bool, err error) {
 		return e, true, nil
 	}
 	e.Until = keys.Until(i)
-	if err := r.value(b, i, keys, &e); err != nil {
+	values, encoded, err := r.some(b, keys, i, 1)
+	switch {
+	case err != nil:
 		return keyspace.Entry{}, false, err
+	case values != nil:
+		e.Value = values.At(i)
+	default:
+		encoded.Entry(i, &e)
+	}
+	if r.inPlace && r.sampler.Due(uint64(b)<<16|uint64(i)) {
+		r.sampler.Warm(e.Value)
 	}
 	return e, true, nil
 }
@@ -261,15 +262,15 @@ func (r *reader) loadFilter() (*filter.Filter, error) {
 	return &f, nil
 }
 
-// search returns the first entry whose key is not below key among those of the block that key
-// belongs to, and whether it has that key; it may be behind the block's last. The block is −1 if
-// key is below all keys.
+// search returns the block that key belongs to, the index in it of the first entry whose key is not
+// below key, which may be that after the last, and whether that entry has the key. The block is −1
+// if key is below all keys.
 func (r *reader) search(key []byte) (b int, keys *block.Keys, i int, exact bool, err error) {
-	for b = r.index.find(key); b >= 0; b-- {
+	for b = r.index.search(key); b >= 0; b-- {
 		if u := r.slots[b].values.Load(); u != nil {
-			u.hot.Load() // they are likely to be looked at: let them come while the key is searched
+			u.hot.Load() // they are likely to be used: fetch them while the key is searched
 		}
-		if keys, err = r.keys(b, sought); err != nil {
+		if keys, err = r.keys(b, lookup); err != nil {
 			return b, nil, 0, false, err
 		}
 		if i, exact = keys.Search(key); i > 0 || exact {

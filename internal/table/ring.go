@@ -1,6 +1,6 @@
 package table
 
-// ring is units that a hand goes around. Those before the hand had their turn.
+// ring is units that a clock's hand goes around. Those before the hand had their turn.
 type ring struct {
 	units  []resident
 	hand   int
@@ -15,7 +15,7 @@ func (r *ring) next() resident {
 	return r.units[r.hand]
 }
 
-// insert puts a unit where the hand comes to last.
+// insert puts a unit where the hand comes to it last.
 func (r *ring) insert(u resident) {
 	r.units = append(r.units, u)
 	r.put(len(r.units)-1, r.units[r.hand])
@@ -23,8 +23,8 @@ func (r *ring) insert(u resident) {
 	r.hand++
 }
 
-// remove takes out the unit at an index. Another one, of those that had their turn if it had, gets
-// its place.
+// remove takes out the unit at an index. Its place goes to another unit, which had its turn if the
+// removed one had.
 func (r *ring) remove(at int) {
 	if at < r.hand {
 		r.hand--

@@ -15,7 +15,7 @@ func TestRing_comesToEachUnitOnceARound(t *testing.T) {
 	for step := range 20_000 {
 		switch n := len(r.units); {
 		case n == 0 || n < 50 && rng.Intn(3) == 0:
-			u := newUnit(new(slot[block.Keys]), needed)
+			u := newUnit(new(slot[block.Keys]), missReads)
 			r.insert(u)
 			turn[u] = true
 		case rng.Intn(3) == 0:

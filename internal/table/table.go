@@ -69,27 +69,30 @@ type Table struct {
 // New returns a table without touching its file.
 func New(c Config) *Table { return &Table{config: c} }
 
-// Get returns what the table has for key, whose [filter.Hash] is hash; ok is false if that is
-// nothing, and after an error. The value may be encoded, as [keyspace.Entry] says, and part of a
-// memory map: it must not be modified, nor used when t is unreachable. Get allocates nothing if the
-// block is in memory.
-func (t *Table) Get(key []byte, hash uint64) (e keyspace.Entry, ok bool, err error) {
-	r, err := t.opened()
-	if err != nil {
-		return keyspace.Entry{}, false, err
-	}
-	e, ok, err = r.get(key, hash)
-	runtime.KeepAlive(r) // and with it the map, until nothing in it is looked at any more
-	return e, ok, err
-}
-
-// Find is Get without a look at the filter: for tables that are likely to have the key.
+// Find returns the entry of key; ok is false if there is none, and after an error. The value may be
+// encoded, as [keyspace.Entry] says, and part of a memory map: it must not be modified, nor used
+// when t is unreachable. Find allocates nothing if the block is in memory. It does not ask the
+// filter: it is for tables that are likely to have the key.
 func (t *Table) Find(key []byte) (e keyspace.Entry, ok bool, err error) {
 	r, err := t.opened()
 	if err != nil {
 		return keyspace.Entry{}, false, err
 	}
 	e, ok, err = r.find(key)
+	runtime.KeepAlive(r) // and with it the map, until nothing looks into it any more
+	return e, ok, err
+}
+
+// FindHashed is Find of a key whose [filter.Hash] is hash. It asks the filter first, if there is
+// one.
+func (t *Table) FindHashed(key []byte, hash uint64) (e keyspace.Entry, ok bool, err error) {
+	r, err := t.opened()
+	if err != nil {
+		return keyspace.Entry{}, false, err
+	}
+	if ok, err = r.mayContain(hash); ok {
+		e, ok, err = r.find(key)
+	}
 	runtime.KeepAlive(r)
 	return e, ok, err
 }
@@ -101,7 +104,7 @@ func (t *Table) Blocks(lower, upper []byte) (first, end int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	first, end = max(r.index.find(lower), 0), r.index.find(upper)+1
+	first, end = max(r.index.search(lower), 0), r.index.search(upper)+1
 	runtime.KeepAlive(r)
 	return first, end, nil
 }
@@ -109,7 +112,7 @@ func (t *Table) Blocks(lower, upper []byte) (first, end int, err error) {
 // FirstKey returns the first key of block b, which is valid forever.
 func (t *Table) FirstKey(b int) ([]byte, error) {
 	var c Cursor
-	if c.Init(t, ReadKeys); !c.open() || !c.pass(b, false) {
+	if c.Init(t, &Scope{Read: ReadKeys}); !c.open() || !c.enter(b, keyspace.Forward) {
 		return nil, c.Err()
 	}
 	return c.Key(), nil

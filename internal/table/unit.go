@@ -6,50 +6,50 @@ import (
 	"github.com/stoatdb/stoat/internal/block"
 )
 
-// unitBytes is what a unit takes beyond what it holds, roughly.
+// unitBytes is about what a unit takes beyond what it holds.
 const unitBytes = 256
 
-// slots is what of a block is in memory. It lies apart from the reader, so that the cache does not
-// keep the reader reachable.
+// slots is what is in memory of a block. It is allocated apart from the reader, so that the cache
+// does not keep the reader reachable.
 type slots struct {
 	keys    slot[block.Keys]
-	flat    slot[block.Column] // the keys in full, for cursors
+	flat    slot[block.Column]
 	values  slot[block.Column]
 	encoded slot[stored]
-	heads   slot[block.Heads] // the first bytes of the values that are encoded alone
+	heads   slot[block.Heads]
 
-	evicted atomic.Uint32 // when the values were evicted last, by the cache's count; 0: never
+	evicted atomic.Uint32 // when the values were last evicted, in the cache's time; 0: never
 }
 
 // stored is the values of a block as they are stored, if each is encoded alone.
 type stored struct {
 	block.Encoded
-	spent atomic.Uint32 // bytes of values that were decoded one by one, since it was last asked
+	spent atomic.Uint32 // bytes of values that reads decoded one by one; see decodesBlock
 }
 
-// slot is where a part of a block is, once it is in memory. Finding it there is one load; whoever
-// has loaded it keeps it alive, also when the cache has emptied the slot.
+// slot holds one form of a block once that is in memory. Finding it is one load. A goroutine that
+// has loaded it keeps it alive, even if the cache empties the slot.
 type slot[T any] struct {
 	atomic.Pointer[unit[T]]
 }
 
-// empty takes what is in the slot out of it and of the cache.
+// empty takes what is in the slot out of the slot and the cache.
 func (s *slot[T]) empty(c *Cache) {
 	if u := s.Load(); u != nil {
 		c.remove(u)
 	}
 }
 
-// unit is what a slot holds: one part of a block, to be evicted as a whole.
+// unit is what a slot holds, and what the cache evicts as a whole.
 type unit[T any] struct {
-	charge // its first field is beside what is used with it
+	charge // its first field is next to what is used with it
 	item   T
 	home   *slot[T]
 }
 
 // newUnit returns an empty unit for a slot.
-func newUnit[T any](home *slot[T], class class) *unit[T] {
-	return &unit[T]{charge: charge{class: class, bytes: unitBytes}, home: home}
+func newUnit[T any](home *slot[T], miss missCost) *unit[T] {
+	return &unit[T]{charge: charge{miss: miss, bytes: unitBytes}, home: home}
 }
 
 func (u *unit[T]) leave() { u.home.CompareAndSwap(u, nil) }
@@ -60,21 +60,21 @@ type resident interface {
 	base() *charge
 }
 
-// charge is what the cache has to know of a unit.
+// charge is what the cache has to know about a unit.
 type charge struct {
 	hot     atomic.Bool // used since the clock's hand last passed
-	class   class
+	miss    missCost
 	evicted *atomic.Uint32 // of its block, if it has values
 	bytes   int64
 
 	// Guarded by the cache's mutex.
-	passing bool // it is among those that are in passing
-	at      int  // its index among them, or in the ring
+	probation bool
+	at        int // its index among the units on probation, or in its ring
 }
 
 func (c *charge) base() *charge { return c }
 
-// touch notes that the unit is of use. It writes only once a round of the clock, so that readers
+// touch notes that the unit was used. It writes only once per round of the clock, so that readers
 // share the cache line.
 func (c *charge) touch() {
 	if !c.hot.Load() {
@@ -84,7 +84,7 @@ func (c *charge) touch() {
 
 // settle puts a new unit in its slot and in the cache's charge, unless another goroutine was
 // faster, and returns what is in the slot now.
-func settle[T any](c *Cache, u *unit[T], why reason) *T {
+func settle[T any](c *Cache, u *unit[T], why access) *T {
 	for !u.home.CompareAndSwap(nil, u) {
 		if other := u.home.Load(); other != nil {
 			return &other.item

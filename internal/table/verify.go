@@ -109,7 +109,7 @@ func (v *verifier) verify(size uint64) error {
 	asked := -1
 	for b := range r.index.fences {
 		if b > asked {
-			asked = r.prefetch(b, false, false)
+			asked = r.prefetch(b, keyspace.Forward, ReadValues)
 		}
 		if err := v.block(b); err != nil {
 			v.damage(err)
@@ -207,7 +207,7 @@ func (x *index) leadsTo(b int, first, last []byte) error {
 	if !bytes.HasPrefix(first, s.key[:s.prefix]) || keyspace.Head(first[s.prefix:]) != x.fences[b] {
 		return fmt.Errorf("the index has another fence of block %d", b)
 	}
-	if x.find(first) < b || x.find(last) < b {
+	if x.search(first) < b || x.search(last) < b {
 		return fmt.Errorf("the index does not lead to block %d", b)
 	}
 	return nil

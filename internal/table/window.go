@@ -4,15 +4,30 @@ import (
 	"runtime"
 
 	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// How a [Cursor] comes to a block: what of it becomes the window.
+// window is what a [Cursor] holds of a block: all entries, or a few neighbours.
+type window struct {
+	at, count int            // the current entry's index, and the length; both 0 if on no entry
+	keys      block.Column   // in full
+	values    block.Column   // decoded; empty if the cursor reads none, or if they are encoded
+	encoded   *block.Encoded // the values of the whole block, if those of the window are not decoded
+	kinds     []byte
+	block     int
+	parsed    *block.Keys // of the whole block
+	first     int         // the index in the block of the window's first entry
+	loaded    bool        // the values are; with ReadStored, Load does that
+
+	// Whether, as far as is known, no entry beyond the window is within the bounds.
+	atUpper, atLower bool
+}
 
 // open opens the table and forgets how the last move ended.
 func (c *Cursor) open() bool {
 	if c.reader == nil {
 		if c.reader, c.err = c.table.opened(); c.err != nil {
-			return c.leave()
+			return c.stop()
 		}
 	}
 	c.err, c.done = nil, false
@@ -27,153 +42,153 @@ func (c *Cursor) search(key []byte) (b int, keys *block.Keys, i int, ok bool) {
 	b, keys, i, _, c.err = c.reader.search(key)
 	runtime.KeepAlive(c)
 	if c.err != nil {
-		return 0, nil, 0, c.leave()
+		return 0, nil, 0, c.stop()
 	}
 	return b, keys, i, true
 }
 
-// leave puts the cursor on no entry.
-func (c *Cursor) leave() bool {
+// stop puts the cursor on no entry.
+func (c *Cursor) stop() bool {
 	c.at, c.count = 0, 0
 	return false
 }
 
-// finish is leave where the bounds end.
+// finish stops where the bounds end.
 func (c *Cursor) finish() bool {
 	c.done = true
-	return c.leave()
+	return c.stop()
 }
 
-// fail is leave with an error.
+// fail stops with an error.
 func (c *Cursor) fail(err error) bool {
 	c.err = err
-	return c.leave()
+	return c.stop()
 }
 
-// nextWindow moves to the first entry behind the window.
+// nextWindow moves to the first entry above the window.
 func (c *Cursor) nextWindow() bool {
 	switch next := c.first + c.count; {
 	case c.count == 0:
 		return false
 	case next == c.parsed.Len():
-		return c.goOn(c.block+1, false)
-	case c.above:
+		return c.leave(c.block+1, keyspace.Forward)
+	case c.atUpper:
 		return c.finish()
 	default:
-		return c.load(c.block, c.parsed, next, false, true)
+		return c.load(c.block, c.parsed, next, keyspace.Forward, scan)
 	}
 }
 
-// prevWindow moves to the last entry before the window.
+// prevWindow moves to the last entry below the window.
 func (c *Cursor) prevWindow() bool {
 	switch {
 	case c.count == 0:
 		return false
 	case c.first == 0:
-		return c.goOn(c.block-1, true)
-	case c.below:
+		return c.leave(c.block-1, keyspace.Reverse)
+	case c.atLower:
 		return c.finish()
 	default:
-		return c.load(c.block, c.parsed, c.first-1, true, true)
+		return c.load(c.block, c.parsed, c.first-1, keyspace.Reverse, scan)
 	}
 }
 
-// goOn is pass into block b, if there is one, from the block before it in that direction. A scan
-// that has seen only a part of that one is likely to be short.
-func (c *Cursor) goOn(b int, reverse bool) bool {
+// leave moves on in direction d into the neighbouring block b, if there is one. A cursor that has
+// seen all of the block that it leaves is likely to go further: blocks are prefetched for it.
+func (c *Cursor) leave(b int, d keyspace.Direction) bool {
 	if b < 0 || b == len(c.reader.slots) {
-		return c.leave()
+		return c.stop()
 	}
-	if c.count > 0 && c.count == c.parsed.Len() {
-		c.askAhead(b, reverse)
+	if sawAll := c.count > 0 && c.count == c.parsed.Len(); sawAll {
+		prefetched := d == keyspace.Reverse && b >= c.asked || d == keyspace.Forward && b <= c.asked
+		if !c.moved || !prefetched {
+			c.moved, c.asked = true, c.reader.prefetch(b, d, c.scope.Read)
+		}
 	}
-	return c.pass(b, reverse)
+	return c.enter(b, d)
 }
 
-// askAhead makes sure that block b and those behind it are on their way to memory.
-func (c *Cursor) askAhead(b int, reverse bool) {
-	if past := reverse && b < c.asked || !reverse && b > c.asked; past || !c.moved {
-		c.moved, c.asked = true, c.reader.prefetch(b, reverse, c.reading == ReadKeys)
-	}
-}
-
-// pass moves to the first entry of block b, or to the last, on the way through the whole block.
-func (c *Cursor) pass(b int, last bool) bool {
-	keys, err := c.reader.keys(b, passing)
+// enter moves to the entry of block b that comes first in direction d, to scan the block.
+func (c *Cursor) enter(b int, d keyspace.Direction) bool {
+	keys, err := c.reader.keys(b, scan)
 	if err != nil {
 		return c.fail(err)
 	}
 	at := 0
-	if last {
+	if d == keyspace.Reverse {
 		at = keys.Len() - 1
 	}
-	return c.load(b, keys, at, last, true)
+	return c.load(b, keys, at, d, scan)
 }
 
-// load moves to entry at of block b, on the way in the given direction. If whole, that is through
-// the whole block, as far as the bounds reach: a cursor for values has all of them decoded.
-func (c *Cursor) load(b int, keys *block.Keys, at int, reverse, whole bool) bool {
-	if c.bounds != nil {
-		n := c.reach(keys, at, reverse, whole)
+// load moves to entry at of block b, on the way in direction d. The window becomes the entries that
+// the scope takes in, if they are few, or else all of the block.
+func (c *Cursor) load(
+	b int, keys *block.Keys, at int, d keyspace.Direction, why access,
+) bool {
+	if c.scope.Once {
+		n := c.reach(keys, at, d, why)
 		if n <= 0 {
 			return c.finish()
 		}
-		if n <= block.PartMax {
-			if loaded, err := c.loadPart(b, keys, at, n, reverse); loaded || err != nil {
+		if takesPart(n) {
+			if loaded, err := c.loadPart(b, keys, at, n, d); loaded || err != nil {
 				return err == nil || c.fail(err)
 			}
 		}
 	}
-	if c.loaded = c.reading > ReadKeys; c.loaded {
-		if err := c.loadValues(b, keys, whole); err != nil {
+	if c.loaded = c.scope.decodes(); c.loaded {
+		if err := c.loadValues(b, keys, why); err != nil {
 			return c.fail(err)
 		}
 	}
-	c.keys = *c.reader.flat(b, keys, reasonFor(whole))
+	c.keys = *c.reader.flat(b, keys, why)
 	c.parsed, c.kinds = keys, keys.Kinds()
 	c.block, c.first, c.at, c.count = b, 0, at, keys.Len()
 	runtime.KeepAlive(c)
 	return true
 }
 
-// reach returns how many entries of a block, from entry at on, the cursor is to come to, and finds
-// out whether there are others behind them in the block, and all of those are beyond the bounds.
-func (c *Cursor) reach(keys *block.Keys, at int, reverse, whole bool) (n int) {
-	c.above, c.below = false, false
-	if reverse {
+// reach returns how many entries of a block the cursor is to come to, from entry at on in direction
+// d, and notes whether the bounds end there. The limit counts only from where the cursor was
+// positioned.
+func (c *Cursor) reach(keys *block.Keys, at int, d keyspace.Direction, why access) (n int) {
+	s := c.scope
+	c.atLower, c.atUpper = d == keyspace.Reverse, d == keyspace.Forward
+	if d == keyspace.Reverse {
 		first := 0
-		if len(c.bounds.Lower) > 0 {
-			first, _ = keys.Search(c.bounds.Lower)
+		if len(s.Lower) > 0 {
+			first, _ = keys.Search(s.Lower)
 		}
-		n, c.below = at+1-first, true
+		n = at + 1 - first
 	} else {
 		end := keys.Len()
-		if c.bounds.Upper != nil {
-			end, _ = keys.Search(c.bounds.Upper)
+		if s.Upper != nil {
+			end, _ = keys.Search(s.Upper)
 		}
-		n, c.above = end-at, true
+		n = end - at
 	}
-	if limit := c.bounds.Limit; limit > 0 && limit < n && !whole {
-		n, c.above, c.below = limit, false, false
+	if s.Limit > 0 && s.Limit < n && why == lookup {
+		n, c.atLower, c.atUpper = s.Limit, false, false
 	}
 	return n
 }
 
-// loadPart is load for n entries, which become the window. It reports whether they are small enough
-// for that.
+// loadPart makes n entries of block b the window: entry at and those beyond it in direction d. It
+// reports false if they are too large for that.
 func (c *Cursor) loadPart(
-	b int, keys *block.Keys, at, n int, reverse bool,
+	b int, keys *block.Keys, at, n int, d keyspace.Direction,
 ) (loaded bool, err error) {
 	first := at
-	if reverse {
+	if d == keyspace.Reverse {
 		first = at + 1 - n
 	}
-	full, ok := c.bounds.Scratch.Keys(keys, first, n)
+	full, ok := c.scope.Scratch.Keys(keys, first, n)
 	if !ok {
 		return false, nil
 	}
-	if c.loaded = c.reading > ReadKeys; c.loaded {
-		if err := c.loadSome(b, keys, first, n); err != nil {
+	if c.loaded = c.scope.decodes(); c.loaded {
+		if err := c.loadPartValues(b, keys, first, n); err != nil {
 			return false, err
 		}
 	}
@@ -186,26 +201,17 @@ func (c *Cursor) loadPart(
 	return true, nil
 }
 
-// loadSome makes n values of block b those of the window.
-func (c *Cursor) loadSome(b int, keys *block.Keys, first, n int) error {
-	if loaded, err := c.loadHead(b, keys, sought); loaded || err != nil {
+// loadPartValues makes n values of block b those of the window.
+func (c *Cursor) loadPartValues(b int, keys *block.Keys, first, n int) error {
+	if loaded, err := c.loadHead(b, keys, lookup); loaded || err != nil {
 		return err
 	}
-	r, scratch := c.reader, c.bounds.Scratch
-	values, encoded, err := r.contents(b, keys, sought)
-	if encoded != nil {
-		bytes := 0
-		for i := first; i < first+n; i++ {
-			bytes += encoded.Length(i)
-		}
-		if r.cache.worthDecoding(encoded, bytes) {
-			values, err = r.decode(b, keys, encoded, sought)
-		}
-	}
-	switch {
-	case err != nil:
+	r := c.reader
+	values, encoded, err := r.some(b, keys, first, n)
+	if err != nil {
 		return err
-	case values != nil:
+	}
+	if values != nil {
 		c.values, c.encoded = values.Slice(first, n), nil
 		return nil
 	}
@@ -215,7 +221,7 @@ func (c *Cursor) loadSome(b int, keys *block.Keys, first, n int) error {
 		if err != nil {
 			return err
 		}
-		some, ok, err := scratch.Values(&encoded.Encoded, d, keys.Kinds(), first, n)
+		some, ok, err := c.scope.Scratch.Values(&encoded.Encoded, d, keys.Kinds(), first, n)
 		if ok {
 			c.values, c.encoded = some, nil
 		}
@@ -223,19 +229,18 @@ func (c *Cursor) loadSome(b int, keys *block.Keys, first, n int) error {
 	})
 }
 
-// loadValues makes the values of block b those of the window.
-func (c *Cursor) loadValues(b int, keys *block.Keys, whole bool) error {
-	r, why := c.reader, reasonFor(whole)
+// loadValues makes all values of block b those of the window.
+func (c *Cursor) loadValues(b int, keys *block.Keys, why access) error {
 	if loaded, err := c.loadHead(b, keys, why); loaded || err != nil {
 		return err
 	}
-	values, encoded, err := r.contents(b, keys, why)
-	if encoded != nil && c.reading > ReadKeys &&
-		(whole || r.cache.worthDecoding(encoded, encoded.DecodedBytes()/seekShare)) {
-		if c.reading == ReadValues {
-			values, err = r.decode(b, keys, encoded, why)
+	r := c.reader
+	values, encoded, err := r.values(b, keys, why)
+	if encoded != nil && c.scope.decodes() && r.cache.decodesWindow(encoded, why) {
+		if c.scope.Read == ReadHeads {
+			values, err = r.heads(b, keys, encoded, c.scope.HeadBytes, why)
 		} else {
-			values, err = r.heads(b, keys, encoded, int(c.reading), why)
+			values, err = r.decode(b, keys, encoded, why)
 		}
 	}
 	if err != nil {
@@ -251,22 +256,14 @@ func (c *Cursor) loadValues(b int, keys *block.Keys, whole bool) error {
 
 // loadHead makes the first bytes of the only value of block b the window's values, if the cursor
 // needs no more of a value that is costly to decode as a whole.
-func (c *Cursor) loadHead(b int, keys *block.Keys, why reason) (loaded bool, err error) {
-	if c.reading <= ReadKeys || c.reading == ReadValues {
+func (c *Cursor) loadHead(b int, keys *block.Keys, why access) (loaded bool, err error) {
+	if c.scope.Read != ReadHeads {
 		return false, nil
 	}
-	head, err := c.reader.head(b, keys, int(c.reading), why)
+	head, err := c.reader.head(b, keys, c.scope.HeadBytes, why)
 	if head == nil || err != nil {
 		return false, err
 	}
 	c.values, c.encoded = *head, nil
 	return true, nil
-}
-
-// reasonFor returns why parts of a block are read, of which the whole is on the way or not.
-func reasonFor(whole bool) reason {
-	if whole {
-		return passing
-	}
-	return sought
 }

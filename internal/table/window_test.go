@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 // bounded is a cursor with bounds beside the entries that are within them.
@@ -27,7 +28,7 @@ func (b *bounded) check(ok bool, at int) bool {
 		}
 		e := b.within[at]
 		if got := b.c.Entry(); !bytes.Equal(b.c.Key(), e.key) || got.Kind != e.kind ||
-			b.c.reading != ReadKeys && !shows(b.c.reading, decoded(b.t, got), e.value) {
+			b.c.scope.Read != ReadKeys && !shows(b.c.scope, decoded(b.t, got), e.value) {
 			b.t.Fatalf("on %.40q (%.40q), want entry %d, %.40q (%.40q)", b.c.Key(), got.Value, at,
 				e.key, e.value)
 		}
@@ -62,23 +63,23 @@ func TestCursor_withBoundsHasAllWithinThem(t *testing.T) {
 		var scratch block.Scratch
 		keys := probes(entries, rng)
 		for range 150 {
-			bounds := Bounds{Lower: keys[rng.Intn(len(keys))], Scratch: &scratch}
-			low, _ := position(entries, bounds.Lower)
+			scope := readings(rng)[rng.Intn(3)]
+			scope.Once, scope.Lower, scope.Scratch = true, keys[rng.Intn(len(keys))], &scratch
+			low, _ := position(entries, scope.Lower)
 			high := min(len(entries), low+rng.Intn(2*block.PartMax))
 			if high < len(entries) {
-				bounds.Upper = entries[high].key
+				scope.Upper = entries[high].key
 			}
 			if rng.Intn(3) == 0 {
-				bounds.Limit = 1 + rng.Intn(block.PartMax)
+				scope.Limit = 1 + rng.Intn(block.PartMax)
 			}
 			b := bounded{t: t, within: entries[low:high]}
-			b.c.Init(table, []Reading{ReadKeys, ReadValues, Reading(1 + rng.Intn(50))}[rng.Intn(3)])
-			b.c.Bind(&bounds)
+			b.c.Init(table, scope)
 			if rng.Intn(2) == 0 {
-				if b.check(b.c.Seek(bounds.Lower), 0) {
+				if b.check(b.c.Seek(scope.Lower), 0) {
 					b.walk(rng.Intn(len(b.within)+1), false)
 				}
-			} else if bounds.Upper != nil && b.check(b.c.SeekBefore(bounds.Upper), high-low-1) {
+			} else if scope.Upper != nil && b.check(b.c.SeekBefore(scope.Upper), high-low-1) {
 				b.walk(rng.Intn(len(b.within)+1), true)
 			}
 			for range 3 {
@@ -106,8 +107,10 @@ func TestCursor_bringsInNoMoreThanItsBounds(t *testing.T) {
 				}
 				table := m.open(t, entries)
 				var c Cursor
-				c.Init(table, reading)
-				c.Bind(&Bounds{Lower: entries[100].key, Upper: entries[110].key, Scratch: new(block.Scratch)})
+				c.Init(table, &Scope{
+					Read: reading, Once: true, Lower: entries[100].key, Upper: entries[110].key,
+					Scratch: new(block.Scratch),
+				})
 				ok := false
 				if reverse {
 					ok = c.SeekBefore(entries[110].key)
@@ -142,16 +145,15 @@ func TestCursor_takesABlockAsAWholeBehindItsLimit(t *testing.T) {
 	}
 	table := modes()[0].open(t, entries)
 	var c Cursor
-	c.Init(table, ReadValues)
-	c.Bind(&Bounds{Limit: 3, Scratch: new(block.Scratch)})
-	if !c.Seek(entries[100].key) || c.Ahead(false) != 2 {
-		t.Fatalf("%d entries ahead, want 2", c.Ahead(false))
+	c.Init(table, &Scope{Read: ReadValues, Once: true, Limit: 3, Scratch: new(block.Scratch)})
+	if !c.Seek(entries[100].key) || c.Ahead(keyspace.Forward) != 2 {
+		t.Fatalf("%d entries ahead, want 2", c.Ahead(keyspace.Forward))
 	}
 	for range 3 {
 		c.Next()
 	}
-	if !bytes.Equal(c.Key(), entries[103].key) || c.Ahead(false) != 400-103-1 {
-		t.Errorf("on %x with %d entries ahead", c.Key(), c.Ahead(false))
+	if !bytes.Equal(c.Key(), entries[103].key) || c.Ahead(keyspace.Forward) != 400-103-1 {
+		t.Errorf("on %x with %d entries ahead", c.Key(), c.Ahead(keyspace.Forward))
 	}
 }
 
@@ -171,9 +173,11 @@ func TestCursor_decodesABlockOfManyShortScans(t *testing.T) {
 				t.Fatal("a thousand scans have not made it worth to decode the block")
 			}
 			var c Cursor
-			c.Init(table, ReadValues)
-			c.Bind(&Bounds{Lower: entries[10].key, Upper: entries[13].key, Scratch: &scratch})
-			if !c.Seek(entries[10].key) || !c.Plain() || c.Ahead(false) != 2 {
+			c.Init(table, &Scope{
+				Read: ReadValues, Once: true, Lower: entries[10].key, Upper: entries[13].key,
+				Scratch: &scratch,
+			})
+			if !c.Seek(entries[10].key) || !c.Plain() || c.Ahead(keyspace.Forward) != 2 {
 				t.Fatalf("the values are not decoded, %v", c.Err())
 			}
 			decoded = c.reader.slots[0].values.Load() != nil

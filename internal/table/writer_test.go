@@ -68,7 +68,7 @@ func TestWriter_keepsKindsAndExpiries(t *testing.T) {
 	table := New(Config{FS: fs, Path: testPath, Number: 7, Database: testDatabase(),
 		Size: int64(s.Size), Cache: NewCache(1 << 20)})
 	var c Cursor
-	c.Init(table, ReadValues)
+	c.Init(table, &Scope{Read: ReadValues})
 	for i, want := range entries {
 		if !c.Seek([]byte{byte(i)}) || c.Plain() {
 			t.Fatalf("entry %d is not there, or its block plain", i)
@@ -86,7 +86,7 @@ func TestWriter_keepsKindsAndExpiries(t *testing.T) {
 // get returns what the table has for key, which must be there.
 func get(t *testing.T, table *Table, key []byte) keyspace.Entry {
 	t.Helper()
-	e, ok, err := table.Get(key, filter.Hash(key))
+	e, ok, err := table.FindHashed(key, filter.Hash(key))
 	if !ok || err != nil {
 		t.Fatalf("Get(%x): %v, %v", key, ok, err)
 	}

@@ -53,7 +53,9 @@ func (d *deep) readCatalog() (unreadable, err error) {
 func (d *deep) readEntries(c *catalog) error {
 	var cursor superversion.Cursor
 	first, end := keyspace.AppendCatalog(nil, keyspace.RootID), keyspace.FirstData()
-	cursor.Init(d.Snapshot, first, end, superversion.Values, nil)
+	cursor.Init(d.Snapshot, superversion.Scope{
+		Lower: first, Upper: end, Read: superversion.ReadValues,
+	})
 	for ok := cursor.First(); ok; ok = cursor.Next() {
 		value, err := cursor.Value()
 		if err != nil {

@@ -4,31 +4,12 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat/internal/block"
-	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// value completes an entry, of which the kind is known, with value i of block b.
-func (r *reader) value(b, i int, keys *block.Keys, e *keyspace.Entry) error {
-	values, encoded, err := r.contents(b, keys, sought)
-	if encoded != nil && r.cache.worthDecoding(encoded, encoded.Length(i)) {
-		values, err = r.decode(b, keys, encoded, sought)
-	}
-	switch {
-	case err != nil:
-		return err
-	case values != nil:
-		e.Value = values.At(i)
-	default:
-		encoded.Entry(i, e)
-	}
-	if r.inPlace && r.sampler.Due(uint64(b)<<16|uint64(i)) {
-		r.sampler.Warm(e.Value)
-	}
-	return nil
-}
+// How the parts of a block come into memory, in the forms that the policy of the cache names.
 
 // keys returns the key part of block b.
-func (r *reader) keys(b int, why reason) (*block.Keys, error) {
+func (r *reader) keys(b int, why access) (*block.Keys, error) {
 	if u := r.slots[b].keys.Load(); u != nil {
 		u.touch()
 		return &u.item, nil
@@ -36,9 +17,9 @@ func (r *reader) keys(b int, why reason) (*block.Keys, error) {
 	return r.loadKeys(b, why)
 }
 
-func (r *reader) loadKeys(b int, why reason) (*block.Keys, error) {
+func (r *reader) loadKeys(b int, why access) (*block.Keys, error) {
 	from, to := r.index.places[b].keys, r.index.places[b+1].keys
-	u := newUnit(&r.slots[b].keys, needed)
+	u := newUnit(&r.slots[b].keys, missReads)
 	err := r.readPart(from, to, r.index.sums[b].keys, func(p []byte) (err error) {
 		u.item, err = block.ParseKeys(p)
 		return err
@@ -53,21 +34,21 @@ func (r *reader) loadKeys(b int, why reason) (*block.Keys, error) {
 }
 
 // flat returns the keys of block b in full.
-func (r *reader) flat(b int, keys *block.Keys, why reason) *block.Column {
+func (r *reader) flat(b int, keys *block.Keys, why access) *block.Column {
 	if u := r.slots[b].flat.Load(); u != nil {
 		u.touch()
 		return &u.item
 	}
-	u := newUnit(&r.slots[b].flat, needed)
+	u := newUnit(&r.slots[b].flat, missReads)
 	u.item = keys.Expand()
 	u.bytes += int64(u.item.IndexBytes() + u.item.DataBytes())
 	return settle(r.cache, u, why)
 }
 
-// contents returns the values of block b. If each is encoded alone, and they have not been decoded,
-// it returns them as they are stored.
-func (r *reader) contents(
-	b int, keys *block.Keys, why reason,
+// values returns the values of block b or, if each is encoded alone and they are not in memory
+// decoded, the encoded values.
+func (r *reader) values(
+	b int, keys *block.Keys, why access,
 ) (*block.Column, *stored, error) {
 	if u := r.slots[b].values.Load(); u != nil {
 		u.touch()
@@ -77,11 +58,11 @@ func (r *reader) contents(
 		u.touch()
 		return nil, &u.item, nil
 	}
-	return r.loadContents(b, keys, why)
+	return r.loadValues(b, keys, why)
 }
 
-func (r *reader) loadContents(
-	b int, keys *block.Keys, why reason,
+func (r *reader) loadValues(
+	b int, keys *block.Keys, why access,
 ) (*block.Column, *stored, error) {
 	from, to := r.index.places[b].values, r.index.places[b+1].values
 	var v block.Values
@@ -93,7 +74,7 @@ func (r *reader) loadContents(
 		return nil, nil, err
 	}
 	if v.Codec == block.Pattern {
-		u := newUnit(&r.slots[b].encoded, needed)
+		u := newUnit(&r.slots[b].encoded, missReads)
 		u.item.Encoded = v.Encoded
 		u.bytes += int64(v.Encoded.IndexBytes())
 		if r.file != nil {
@@ -101,7 +82,7 @@ func (r *reader) loadContents(
 		}
 		return nil, settle(r.cache, u, why), nil
 	}
-	u := r.newValues(b, needed)
+	u := r.newValues(b, missReads)
 	u.item = v.Plain
 	u.bytes += int64(v.Plain.IndexBytes())
 	if v.Codec == block.Zstd || r.file != nil {
@@ -111,17 +92,36 @@ func (r *reader) loadContents(
 }
 
 // newValues returns an empty unit for the values of block b.
-func (r *reader) newValues(b int, class class) *unit[block.Column] {
-	u := newUnit(&r.slots[b].values, class)
+func (r *reader) newValues(b int, miss missCost) *unit[block.Column] {
+	u := newUnit(&r.slots[b].values, miss)
 	u.evicted = &r.slots[b].evicted
 	return u
 }
 
+// some is values for a read of n of them from value first on, which may make it worth decoding all.
+func (r *reader) some(
+	b int, keys *block.Keys, first, n int,
+) (*block.Column, *stored, error) {
+	values, encoded, err := r.values(b, keys, lookup)
+	if encoded == nil {
+		return values, nil, err
+	}
+	bytes := 0
+	for i := first; i < first+n; i++ {
+		bytes += encoded.Length(i)
+	}
+	if !r.cache.decodesBlock(encoded, bytes) {
+		return nil, encoded, nil
+	}
+	values, err = r.decode(b, keys, encoded, lookup)
+	return values, nil, err
+}
+
 // decode returns all values of block b, decoded.
 func (r *reader) decode(
-	b int, keys *block.Keys, e *stored, why reason,
+	b int, keys *block.Keys, e *stored, why access,
 ) (*block.Column, error) {
-	u := r.newValues(b, saving)
+	u := r.newValues(b, missDecodes)
 	err := r.check(r.index.places[b].values, func() error {
 		d, err := r.dictionary(e.Dictionary)
 		if err == nil {
@@ -138,17 +138,12 @@ func (r *reader) decode(
 
 // heads returns the first n bytes, or more, of all values of block b, decoded.
 func (r *reader) heads(
-	b int, keys *block.Keys, e *stored, n int, why reason,
+	b int, keys *block.Keys, e *stored, n int, why access,
 ) (*block.Column, error) {
-	home := &r.slots[b].heads
-	if u := home.Load(); u != nil {
-		if u.item.Bytes >= n {
-			u.touch()
-			return &u.item.Column, nil
-		}
-		r.cache.remove(u)
+	if heads := r.cachedHeads(b, n); heads != nil {
+		return heads, nil
 	}
-	u := newUnit(home, saving)
+	u := newUnit(&r.slots[b].heads, missDecodes)
 	err := r.check(r.index.places[b].values, func() error {
 		d, err := r.dictionary(e.Dictionary)
 		if err == nil {
@@ -163,25 +158,21 @@ func (r *reader) heads(
 	if kept := settle(r.cache, u, why); kept.Bytes >= n {
 		return &kept.Column, nil
 	}
-	return &u.item.Column, nil // somebody was faster who wants less
+	return &u.item.Column, nil // another goroutine, which wants less, was faster
 }
 
 // head returns the first n bytes, or more, of the only value of block b, if that is large and
-// compressed, and has not been decoded as a whole; else nil.
-func (r *reader) head(b int, keys *block.Keys, n int, why reason) (*block.Column, error) {
+// compressed and not in memory as a whole; else nil.
+func (r *reader) head(b int, keys *block.Keys, n int, why access) (*block.Column, error) {
 	s := &r.slots[b]
 	if keys.Len() != 1 || s.values.Load() != nil || s.encoded.Load() != nil {
 		return nil, nil
 	}
-	if u := s.heads.Load(); u != nil {
-		if u.item.Bytes >= n {
-			u.touch()
-			return &u.item.Column, nil
-		}
-		r.cache.remove(u)
+	if heads := r.cachedHeads(b, n); heads != nil {
+		return heads, nil
 	}
 	from, to := r.index.places[b].values, r.index.places[b+1].values
-	u, ok := newUnit(&s.heads, needed), false
+	u, ok := newUnit(&s.heads, missReads), false
 	u.evicted = &s.evicted // n may be millions
 	err := r.readPart(from, to, r.index.sums[b].values, func(p []byte) error {
 		u.item, ok = block.ParseHead(p, n, &r.cache.decompressor)
@@ -193,6 +184,21 @@ func (r *reader) head(b int, keys *block.Keys, n int, why reason) (*block.Column
 	u.bytes += int64(u.item.DataBytes())
 	settle(r.cache, u, why)
 	return &u.item.Column, nil
+}
+
+// cachedHeads returns the heads of block b if they have n bytes of each value. Otherwise it gives
+// them up and returns nil.
+func (r *reader) cachedHeads(b, n int) *block.Column {
+	u := r.slots[b].heads.Load()
+	if u == nil {
+		return nil
+	}
+	if u.item.Bytes < n {
+		r.cache.remove(u)
+		return nil
+	}
+	u.touch()
+	return &u.item.Column
 }
 
 // dictionary returns the dictionary with the given number.

@@ -1,0 +1,224 @@
+package table
+
+import (
+	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// The policy of the cache: in which form a block is kept, what comes in, and what has to go.
+//
+// A block may be in memory in five forms at once, each a unit of its own:
+//
+//	keys     the key part as it is stored: lookups search it
+//	flat     all keys in full: what a cursor indexes that scans the block
+//	encoded  the values as they are stored, if each is encoded alone
+//	values   all values, decoded: in place if the block is not compressed
+//	heads    the first bytes of all values, decoded
+//
+// A read for a few entries, a lookup or a short scan, decodes just these and keeps nothing
+// ([takesPart]), until that has cost as much as decoding the block ([Cache.decodesBlock]). A scan
+// has whole blocks decoded ([Cache.decodesWindow]), or their heads if it needs no more.
+
+const (
+	// againShare and atOnceShare say, as divisors of a block's bytes, when all of its values are
+	// decoded while the cache has room: as soon as a read follows after againShare were decoded in
+	// single values, and at once by a read of atOnceShare, which costs about as much. Without room,
+	// all of them must have been, so that what may be in vain never costs more than what was of
+	// use.
+	againShare  = 16
+	atOnceShare = 4
+	// seekShare of a block, as a divisor, is what a seek that takes the whole block counts for: few
+	// reads follow it, or many.
+	seekShare = 16
+	// decodesShare is how many bytes of units that only save decoding the clock passes for each
+	// byte of those that have to be read again.
+	decodesShare = 4
+	// looksPerByte bounds how many bytes of units are looked at to make room for a byte to be
+	// decoded. If few of them are cold, they are worth as much as what would take their place.
+	looksPerByte = 2
+	// stepsMax is how many units of a kind are looked at when one comes, half of them at most.
+	stepsMax = 512
+	// anyShare is how many units on probation are evicted newest first for each that is picked from
+	// all of them: a scan that is repeated finds its first blocks again, and old ones go at last.
+	anyShare = 16
+	// largeShare of the limit, as a divisor, is the largest unit that makes room for itself
+	// whenever it comes. A larger one does when it returns: a pass over many large values leaves
+	// the rest alone and those that are read again get warm. Nothing above mostShare of the limit,
+	// as a divisor, ever makes room. Up to largeMin bytes nothing is large, if it fits at all.
+	largeShare = 32
+	mostShare  = 2
+	largeMin   = 64 << 10
+	// turnBytes is how many bytes have to come into the cache for its clock to advance by 1.
+	turnBytes = 4 << 10
+)
+
+// access is why a read comes to a block.
+type access uint8
+
+const (
+	lookup access = iota // for some entries of it
+	scan                 // on the way through all of it
+)
+
+// missCost is what reads pay for a unit that is not in the cache.
+type missCost uint8
+
+const (
+	missReads   missCost = iota // the block has to be read again
+	missDecodes                 // each read decodes the values that it wants
+	missCosts                   // the number of costs
+)
+
+// admission is what the cache does with a new unit.
+type admission uint8
+
+const (
+	admitted  admission = iota // kept as long as it is used
+	probation                  // evicted first, unless it is used before that
+	refused                    // not kept: there is no room
+)
+
+// takesPart reports whether a cursor that comes to n entries of a block brings in only those.
+func takesPart(n int) bool { return n <= block.PartMax }
+
+// decodesBlock reports whether a read of so many bytes of a block's values, each encoded alone, is
+// to decode all of them. As long as it is not, each call writes to memory that the block's readers
+// share.
+func (c *Cache) decodesBlock(s *stored, bytes int) bool {
+	all := s.DecodedBytes()
+	spent := int(s.spent.Add(uint32(bytes)))
+	room, due := c.hasRoom(int64(all)), spent >= all
+	if room {
+		due = spent >= all/atOnceShare || spent-bytes >= all/againShare
+	}
+	if !due {
+		return false
+	}
+	s.spent.Store(0)
+	return room || c.makeRoom(int64(all))
+}
+
+// decodesWindow reports whether a cursor whose window is a whole block is to decode its values.
+func (c *Cache) decodesWindow(s *stored, why access) bool {
+	return why == scan || c.decodesBlock(s, s.DecodedBytes()/seekShare)
+}
+
+// admitLocked decides what becomes of a new unit. It has had no chance to be used yet, and is worth
+// room all the same, unless it is large: others are evicted for it.
+func (c *Cache) admitLocked(x *charge, why access) admission {
+	limit := c.limit.Load()
+	large := x.bytes > min(limit, max(limit/largeShare, largeMin))
+	returns := c.returnsLocked(x)
+	// Only values are counted when they are evicted. Keys are never as large.
+	makesRoom := !large || x.bytes <= limit/mostShare && (returns || x.evicted == nil)
+	switch {
+	case !makesRoom && !c.hasRoom(x.bytes):
+		return refused
+	case (large || why == scan) && !returns:
+		return probation
+	default:
+		return admitted
+	}
+}
+
+// returnsLocked reports whether a unit was evicted so recently that it would still be there if
+// everything that came since had been kept.
+func (c *Cache) returnsLocked(x *charge) bool {
+	if x.evicted == nil {
+		return false
+	}
+	last := x.evicted.Load()
+	return last != 0 && int64(c.timeLocked()-last) <= c.limit.Load()/turnBytes
+}
+
+// hasRoom reports whether so many bytes more fit without evicting anything.
+func (c *Cache) hasRoom(bytes int64) bool { return c.bytes.Load()+bytes <= c.limit.Load() }
+
+// makeRoom reports whether so many bytes more fit, and evicts for them what nobody uses, if that is
+// found soon.
+func (c *Cache) makeRoom(bytes int64) bool {
+	if bytes > c.limit.Load()/mostShare {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for looked := int64(0); !c.hasRoom(bytes); {
+		switch r := c.turnLocked(); {
+		case len(c.probation) > 0:
+			c.endProbationLocked()
+		case len(r.units) == 0 || looked > bytes*looksPerByte:
+			return false
+		default:
+			looked += c.stepLocked(r)
+		}
+	}
+	return true
+}
+
+// shrinkLocked makes the units fit the limit. If all that it comes to are in use, it evicts the
+// next one, so that it ends soon and a unit that is used all the time is not passed twice
+// meanwhile.
+func (c *Cache) shrinkLocked() {
+	steps := 1
+	for i := range c.kept {
+		steps += min(len(c.kept[i].units)/2, stepsMax)
+	}
+	for c.bytes.Load() > c.limit.Load() {
+		switch r := c.turnLocked(); {
+		case len(c.probation) > 0:
+			c.endProbationLocked()
+		case len(r.units) == 0:
+			return
+		case steps > 0:
+			c.stepLocked(r)
+			steps--
+		default:
+			c.evictLocked(r.next())
+		}
+	}
+}
+
+// turnLocked returns the ring whose hand is to move; it is empty only if all are.
+func (c *Cache) turnLocked() *ring {
+	decodes, reads := &c.kept[missDecodes], &c.kept[missReads]
+	switch {
+	case len(decodes.units) == 0:
+		decodes.looked = decodesShare * reads.looked
+		return reads
+	case len(reads.units) == 0:
+		reads.looked = decodes.looked / decodesShare
+		return decodes
+	case decodes.looked > decodesShare*reads.looked:
+		return reads
+	}
+	return decodes
+}
+
+// endProbationLocked evicts one of the units on probation, or admits it if it was used.
+func (c *Cache) endProbationLocked() {
+	at := len(c.probation) - 1
+	if n := vfs.Scatter(uint64(c.added)); n%anyShare == 0 {
+		at = int(n/anyShare) % len(c.probation)
+	}
+	u := c.probation[at]
+	x := u.base()
+	if !x.hot.Swap(false) {
+		c.evictLocked(u)
+		return
+	}
+	c.unlistLocked(x)
+	c.listLocked(u, admitted)
+}
+
+// stepLocked moves a hand past the next unit, or evicts that if it is cold, and returns its size.
+func (c *Cache) stepLocked(r *ring) int64 {
+	u := r.next()
+	x := u.base()
+	r.looked += x.bytes
+	if x.hot.Swap(false) {
+		r.hand++
+	} else {
+		c.evictLocked(u)
+	}
+	return x.bytes
+}
