@@ -38,7 +38,7 @@ func mixture(t testing.TB) *store {
 	return s
 }
 
-// all returns a job that compactions all that there is, and writes all values anew.
+// all returns a job that compacts everything and rewrites all values.
 func (s *store) all() Job {
 	s.t.Helper()
 	j := s.intoBottom(s.youngJob(0, 2), func(*manifest.Table) bool { return true })

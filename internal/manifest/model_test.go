@@ -182,7 +182,7 @@ func (g *generator) change(v *Version) change {
 	case 0:
 		e = g.flush(v)
 		c.edit = e
-	case 1: // compaction everything
+	case 1: // compact everything
 		e.RemoveYoung.Count = len(v.Young)
 		e.Remove = numbers(v.Bottom)
 		e.AddBottom = g.tables(v, e, g.rng.IntN(5))

@@ -19,7 +19,7 @@
 // way; a [Cursor] belongs to one goroutine; everything else belongs to the one writer.
 //
 // The package does not decide who may see a root or what has expired, write anything to disk, or
-// compaction with older data.
+// merge it with older data.
 package memtable
 
 import (

@@ -14,7 +14,7 @@ import (
 var openings = flag.Int("kill.opens", 40, "how often to open what another process writes")
 
 // TestReadOnly_besideAWriterSeesOneState opens a database again and again while another process
-// writes it, flushes it and compactions it. Each time there must be the state after one
+// writes it, flushes it and compacts it. Each time there must be the state after one
 // transaction, and all that was acknowledged before the call of Open.
 func TestReadOnly_besideAWriterSeesOneState(t *testing.T) {
 	const sizes = 4
