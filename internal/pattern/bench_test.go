@@ -2,9 +2,9 @@ package pattern
 
 import "testing"
 
-// forRecords runs a benchmark for each kind of records, with one of them after the other.
-func forRecords(b *testing.B, run func(b *testing.B, d *Dictionary, values [][]byte)) {
-	for _, k := range kindsOfRecords {
+// forKinds runs a benchmark for each kind of values.
+func forKinds(b *testing.B, run func(b *testing.B, d *Dictionary, values [][]byte)) {
+	for _, k := range valueKinds {
 		b.Run(k.name, func(b *testing.B) {
 			values := k.values(2000)
 			d := train(b, values)
@@ -19,32 +19,32 @@ func forRecords(b *testing.B, run func(b *testing.B, d *Dictionary, values [][]b
 }
 
 func BenchmarkEncoder_Append(b *testing.B) {
-	forRecords(b, func(b *testing.B, d *Dictionary, values [][]byte) {
+	forKinds(b, func(b *testing.B, d *Dictionary, values [][]byte) {
 		e := d.NewEncoder()
-		var record []byte
+		var encoded []byte
 		for i := 0; b.Loop(); i++ {
-			record = e.Append(record[:0], values[i%len(values)])
+			encoded = e.Append(encoded[:0], values[i%len(values)])
 		}
 	})
 }
 
 func BenchmarkDictionary_Decode(b *testing.B) {
-	forRecords(b, func(b *testing.B, d *Dictionary, values [][]byte) {
+	forKinds(b, func(b *testing.B, d *Dictionary, values [][]byte) {
 		e := d.NewEncoder()
-		records, room := make([][]byte, len(values)), 0
+		encoded, room := make([][]byte, len(values)), 0
 		for i, value := range values {
-			records[i] = e.Append(nil, value)
+			encoded[i] = e.Append(nil, value)
 			room = max(room, len(value))
 		}
 		value := make([]byte, 0, room)
 		for i := 0; b.Loop(); i++ {
-			value, _ = d.Decode(value[:0], records[i%len(values)])
+			value, _ = d.Decode(value[:0], encoded[i%len(values)])
 		}
 	})
 }
 
 func BenchmarkTrain(b *testing.B) {
-	forRecords(b, func(b *testing.B, _ *Dictionary, values [][]byte) {
+	forKinds(b, func(b *testing.B, _ *Dictionary, values [][]byte) {
 		for b.Loop() {
 			train(b, values)
 		}

@@ -2,12 +2,12 @@ package pattern
 
 import "encoding/binary"
 
-// Bits of a record follow each other from the least significant bit of its first byte on.
+// Bits of an encoded value follow each other from the least significant bit of its first byte.
 
 // loadedBits is how many bits load returns at least.
 const loadedBits = 57
 
-// load returns the bits of p from the given one on: loadedBits or more, and zeros beyond the end.
+// load returns the bits of p from the given one: at least loadedBits, and zeros beyond the end.
 func load(p []byte, bit uint) uint64 {
 	if len(p) < 8 {
 		return loadShort(p, bit)
@@ -25,7 +25,7 @@ func loadShort(p []byte, bit uint) uint64 {
 	return word >> bit
 }
 
-// read returns n bits of p, of which there are at most 64, from the given one on.
+// read returns n bits of p, at most 64, from the given one.
 func read(p []byte, bit, n uint) uint64 {
 	word := load(p, bit)
 	if n > 56 {
@@ -38,15 +38,15 @@ func read(p []byte, bit, n uint) uint64 {
 type writer struct {
 	buf []byte
 	at  int    // whole bytes written
-	acc uint64 // bits behind them
-	n   uint   // how many of those, less than 8
-	max int    // how many whole bytes there may be before a run
+	acc uint64 // the bits that follow them
+	n   uint   // how many of those, fewer than 8
+	max int    // whole bytes that may precede a field
 }
 
-// slack is how much longer than what is written to it the buffer of a writer must be.
+// slack is how much longer than its content the buffer of a writer must be.
 const slack = 8
 
-// reset makes the writer one of at most size bytes, with room for so many more behind them.
+// reset empties the writer and limits it to size bytes, with room for a last step beyond them.
 func (w *writer) reset(size, room int) {
 	w.max = size
 	if size += room + slack; len(w.buf) < size {
@@ -55,10 +55,10 @@ func (w *writer) reset(size, room int) {
 	w.at, w.acc, w.n = 0, 0, 0
 }
 
-// fits reports whether n more bits do not make it more bytes than it may be, but for the last one.
+// fits reports whether there is room for n more bits, except for those of the last byte.
 func (w *writer) fits(n uint) bool { return w.at+int(n>>3) <= w.max }
 
-// put writes the n low bits of v, the others of which are zero. There are at most 56.
+// put writes the n low bits of v, at most 56. Its other bits are zero.
 func (w *writer) put(v uint64, n uint) {
 	w.acc |= v << w.n
 	w.n += n
@@ -68,7 +68,7 @@ func (w *writer) put(v uint64, n uint) {
 	w.n &= 7
 }
 
-// putLong writes the n low bits of v, of which there are at most 64.
+// putLong writes the n low bits of v, at most 64.
 func (w *writer) putLong(v uint64, n uint) {
 	if n > 32 {
 		w.put(v&(1<<32-1), 32)
@@ -77,7 +77,7 @@ func (w *writer) putLong(v uint64, n uint) {
 	w.put(v, n)
 }
 
-// bytes returns what was written. The bits behind it are zero.
+// bytes returns what was written. The unused bits of the last byte are zero.
 func (w *writer) bytes() []byte {
 	if w.n > 0 {
 		return w.buf[:w.at+1]

@@ -26,9 +26,9 @@ func (b *builder) newPhrase(p []byte) op {
 	return op{kind: kindPhrase, n: uint16(len(p)), at: at}
 }
 
-// phrase returns an op that appends the bytes. It refers to those that are in the heap already if
-// that takes less: the bytes, or an op in a program, have one byte of their own, and the reference
-// up to six.
+// phrase returns an op that appends the bytes. It refers to the same bytes in the heap if that is
+// shorter: a phrase costs one byte besides its bytes, in a program or not, and a reference up to
+// six.
 func (b *builder) phrase(p []byte, program bool) op {
 	if len(p) > 6 || program && len(p) > 4 {
 		if at := bytes.Index(b.heap, p); at >= 0 {
@@ -38,7 +38,7 @@ func (b *builder) phrase(p []byte, program bool) op {
 	return b.newPhrase(p)
 }
 
-// base returns the number under which ops refer to the base v.
+// base returns the index of a base.
 func (b *builder) base(v uint64) uint32 {
 	for i, other := range b.d.bases {
 		if other == v {
@@ -49,7 +49,7 @@ func (b *builder) base(v uint64) uint32 {
 	return uint32(len(b.d.bases) - 1)
 }
 
-// add adds a token that has a code of so many bits, at least as many as the one before.
+// add adds a token whose code has at least as many bits as the one before.
 func (b *builder) add(ops []op, bits uint8) {
 	b.d.tokens = append(b.d.tokens, token{first: uint32(len(b.d.ops)), bits: bits})
 	b.d.ops = append(append(b.d.ops, ops...), op{})
@@ -61,7 +61,7 @@ func (b *builder) dictionary() (*Dictionary, error) {
 	d.heap, d.ops = slices.Concat(b.heap, make([]byte, padding)), slices.Clone(d.ops)
 	width := uint(d.tokens[len(d.tokens)-1].bits)
 	d.lengths, d.table = make([]uint8, 1<<width), make([]uint32, 1<<width)
-	next := uint32(0) // with the first bit as the most significant of width ones
+	next := uint32(0) // code of width bits, the first bit being the most significant
 	for i := range d.tokens {
 		t := &d.tokens[i]
 		if next>>width != 0 {
@@ -77,7 +77,7 @@ func (b *builder) dictionary() (*Dictionary, error) {
 	return d, nil
 }
 
-// addEntry returns the table's entry for a token, and adds its steps if it has any.
+// addEntry returns the table entry for a token, and adds its steps if it needs any.
 func (d *Dictionary) addEntry(t token) uint32 {
 	ops := d.opsOf(t)
 	if x := ops[0]; len(ops) == 1 && x.kind == kindPhrase && x.n <= padding {
@@ -92,7 +92,7 @@ func (d *Dictionary) addEntry(t token) uint32 {
 			next = step{}
 			continue
 		}
-		if next.size > 0 { // a phrase behind another one
+		if next.size > 0 { // a phrase follows another
 			d.steps = append(d.steps, next)
 		}
 		next = step{at: x.at, size: x.n}
@@ -104,7 +104,7 @@ func (d *Dictionary) addEntry(t token) uint32 {
 	return uint32(first) << entryAtShift
 }
 
-// check returns an error if there is no such op.
+// check returns an error if the op is invalid.
 func (x op) check() error {
 	ok := false
 	switch longest := int(x.n) + 1<<x.bits - 1; {
@@ -119,9 +119,9 @@ func (x op) check() error {
 	case x.kind == kindDigits:
 		ok = x.n > 0 && x.bits <= maxDigitsBits && longest <= maxDigits && x.at == 0
 	case x.kind == kindBase64 || x.kind == kindBase64URL:
-		ok = x.n > 0 && x.bits <= maxRunBits && x.at <= 1
+		ok = x.n > 0 && x.bits <= maxLengthBits && x.at <= 1
 	case x.kind.counted():
-		ok = x.n > 0 && x.bits <= maxRunBits && x.at == 0
+		ok = x.n > 0 && x.bits <= maxLengthBits && x.at == 0
 	case x.kind == kindSame:
 		ok = x.n < maxRemembered
 	case x.kind == kindUUID || x.kind == kindUUIDUpper || x.kind == kindCopy:

@@ -11,7 +11,7 @@ const (
 	maxTimeBits = 38
 )
 
-// time appends the time or date with that number.
+// time appends the time or date with the given number.
 func (s *decoder) time(k kind, v uint64) bool {
 	size := k.size()
 	if size > len(s.out)-s.n {
@@ -33,8 +33,8 @@ func (s *decoder) time(k kind, v uint64) bool {
 	return true
 }
 
-// putDate writes the date that is so many days after 1970. It counts in years that start in March,
-// so that the day that only some have is the last of one.
+// putDate writes the date that is days after 1970. It counts in years that start in March, so that
+// a leap day is the last day of a year.
 func putDate(out *[dateBytes]byte, days uint64) {
 	days += daysBefore
 	cycle, day := days/daysOf400, days%daysOf400
@@ -51,7 +51,7 @@ func putDate(out *[dateBytes]byte, days uint64) {
 	out[7], out[6], out[5], out[4] = '-', out[5], out[4], '-'
 }
 
-// putClock writes the time of a day.
+// putClock writes the time of day.
 func putClock(out *[8]byte, second uint64) {
 	hour, minute := second/3600, second/60%60
 	w := eightDigits(hour*1000000 + minute*1000 + second%60)
@@ -59,8 +59,8 @@ func putClock(out *[8]byte, second uint64) {
 	out[2], out[5] = ':', ':'
 }
 
-// parseClock returns the number of the time or date that p starts with. ok is false where there is
-// none, or where it would be written otherwise.
+// parseClock returns the number of the time or date that p starts with. ok is false if there is
+// none, or if it would be written differently.
 func parseClock(k kind, p []byte) (v uint64, ok bool) {
 	size := k.size()
 	if len(p) < size {

@@ -6,17 +6,16 @@ import (
 )
 
 const (
-	// spareBits is how many bits more than codes of one length the longest codes have at most.
-	// Decoding looks them up in a table, so that for few tokens it is a small one.
+	// spareBits is how many more bits than codes of equal length the longest codes may have.
+	// Decoding looks codes up in a table, which is to be small for few tokens.
 	spareBits = 4
-	// shorterShare says when the longest codes have fewer bits, for a smaller table: if of all bits
-	// of codes that takes at most one in so many more.
+	// shorterShare of all bits of codes, as a divisor, may be spent on making the longest codes
+	// shorter, for a smaller table.
 	shorterShare = 256
 )
 
-// codeLengths returns how many bits the codes of tokens have that are used so often, at most
-// maxCodeBits each, so that all of them together have the fewest, or nearly so. There are at most
-// maxTokens.
+// codeLengths returns the lengths of the codes of tokens with the given counts of uses: at most
+// maxCodeBits each, with nearly the fewest bits in all. There are at most maxTokens.
 func codeLengths(counts []uint32) []uint8 {
 	longest := min(bits.Len(uint(len(counts)))+spareBits, maxCodeBits)
 	order := make([]int, len(counts)) // from the least used token on
@@ -37,8 +36,8 @@ func codeLengths(counts []uint32) []uint8 {
 	return lengths
 }
 
-// lengthsUpTo returns the lengths of codes, the longest of which have so many bits at most, and how
-// many bits all codes take together. depths are those of the tokens in the order.
+// lengthsUpTo returns lengths of codes of at most longest bits, and how many bits all uses take
+// together. depths are the tree's, in the given order of tokens.
 func lengthsUpTo(longest int, depths []int, counts []uint32, order []int) (
 	lengths []uint8, total int,
 ) {
@@ -59,7 +58,7 @@ func lengthsUpTo(longest int, depths []int, counts []uint32, order []int) (
 	return lengths, total
 }
 
-// treeDepths returns the depths of the leaves of Huffman's tree, for the tokens in that order.
+// treeDepths returns the depths of the leaves of the Huffman tree, for tokens in the given order.
 func treeDepths(counts []uint32, order []int) []int {
 	n := len(order)
 	weights := make([]uint64, 0, 2*n) // of the leaves, then of the inner nodes, both ascending
@@ -88,8 +87,8 @@ func treeDepths(counts []uint32, order []int) []int {
 	return depths[:n]
 }
 
-// shorten makes a code of so many lengths possible again after the longest ones were cut: it makes
-// others longer, the longest of them first.
+// shorten makes the lengths a valid code again after the longest ones were cut, by making shorter
+// ones longer, the longest of them first.
 func shorten(perLength []int) {
 	longest := len(perLength) - 1
 	taken := 0 // of all codes of the longest length

@@ -5,11 +5,11 @@ import (
 	"math/bits"
 )
 
-// copies finds where bytes were earlier in a value. It remembers one place for each hash of four
-// bytes, and is filled where tokens start.
+// copies finds earlier occurrences of bytes in a value. It remembers one position for each hash of
+// four bytes; the encoder adds the positions where tokens start.
 type copies struct {
-	last []uint32 // where they were, counted through all values
-	base uint32   // where this value starts, so that what is before it is of no use
+	last []uint32 // their positions, counted through all values
+	base uint32   // where this value starts; positions before it do not count
 	end  uint32
 }
 
@@ -18,7 +18,7 @@ const (
 	copyMax      = copyMin + copyLong + 1<<copyLongBits - 1
 )
 
-// reset starts a value of that length, of less than 2 GiB.
+// reset starts a value of size bytes, less than 2 GiB.
 func (c *copies) reset(size int) {
 	c.base = c.end
 	if c.last == nil || uint64(c.base)+uint64(size) >= 1<<32 {
@@ -28,8 +28,8 @@ func (c *copies) reset(size int) {
 	c.end = c.base + uint32(size)
 }
 
-// find returns where the bytes at i were earlier in the value and how many they are, or 0, and
-// remembers them.
+// find returns where the bytes at i occurred earlier in the value, and how many of them, or 0. It
+// remembers i.
 func (c *copies) find(value []byte, i int) (from, size int) {
 	if len(value)-i < 8 {
 		return 0, 0
@@ -48,7 +48,7 @@ func (c *copies) find(value []byte, i int) (from, size int) {
 	return from, common(value[from:], value[i:min(len(value), i+copyMax)])
 }
 
-// common returns how many bytes p and q, which is not longer, both start with.
+// common returns how many leading bytes p and q share. q is not longer than p.
 func common(p, q []byte) int {
 	n := 0
 	for ; n+8 <= len(q); n += 8 {
@@ -62,8 +62,7 @@ func common(p, q []byte) int {
 	return n
 }
 
-// tryCopy writes a copy from earlier in the value for what is at i, if that is better than another
-// choice.
+// tryCopy writes a copy for the bytes at i, if there is one that is better than another choice.
 func (e *Encoder) tryCopy(i int, other choice) int {
 	if e.x.copy < 0 {
 		return i

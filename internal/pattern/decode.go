@@ -5,42 +5,42 @@ import (
 	"math/bits"
 )
 
-// decoder is the state of decoding one record.
+// decoder is the state of decoding one value.
 type decoder struct {
 	d      *Dictionary
 	p      []byte
-	bit    uint // the next of p to be read
+	bit    uint // of p, the next to be read
 	out    []byte
 	n      int  // bytes of out that are written
 	from   int  // where in out the value starts
-	enough int  // how many bytes of out are enough
-	partly bool // whether out may end within the value
-	runs   uint
-	spans  [maxRemembered]span // what kindSame refers to; the last one is at (runs-1)%maxRemembered
+	enough int  // stop when out has this many bytes
+	partly bool // out may end within the value
+	fields uint
+	spans  [maxRemembered]span // what kindSame refers to; the last one is at (fields-1)%maxRemembered
 }
 
 // span is a part of the value.
 type span struct{ start, end int }
 
 const (
-	// Spare is how many bytes of room [Dictionary.Decode] likes to have behind a value.
+	// Spare is how many bytes of room beyond the value make [Dictionary.Decode] faster.
 	Spare = padding
-	// HeadRoom is how many bytes of room [Dictionary.DecodeHead] needs beyond those asked for.
+	// HeadRoom is how many bytes of room [Dictionary.DecodeHead] needs beyond those requested.
 	HeadRoom = uuidBytes
 )
 
-// endOf returns how many bits of a record its tokens have. ok is false for a record that has the
-// value as it is.
+// endOf returns how many bits of an encoded value its tokens have. ok is false if the value is
+// stored as it is.
 func endOf(encoded []byte) (end uint, ok bool) {
 	last := encoded[len(encoded)-1]
 	return uint(len(encoded))*8 - uint(bits.LeadingZeros8(last)) - 1, last != 0
 }
 
-// Decode appends to dst the value that was encoded, which must fit its capacity: [DecodedLen] says
-// how long it is. With room for [Spare] bytes more it is faster. dst must not overlap encoded. An
-// error means that encoded is damaged, or was not encoded with this dictionary, or that there is
-// too little room. What dst has behind what is returned, up to its capacity, is then undefined. It
-// never allocates.
+// Decode appends the value that was encoded to dst. The value must fit the capacity of dst;
+// [DecodedLen] returns its length. With room for [Spare] more bytes it is faster. dst must not
+// overlap encoded. An error means that encoded is damaged, or was encoded with another dictionary,
+// or that there is too little room. The capacity of dst beyond the result is undefined afterwards.
+// Decode never allocates.
 func (d *Dictionary) Decode(dst, encoded []byte) ([]byte, error) {
 	if len(encoded) == 0 {
 		return dst, nil
@@ -60,9 +60,9 @@ func (d *Dictionary) Decode(dst, encoded []byte) ([]byte, error) {
 	return s.out[:s.n], nil
 }
 
-// DecodeHead appends to dst the first n bytes of the value that was encoded, or a few more, or all
-// of it if it is shorter. It needs room for n and [HeadRoom] bytes, or for the value. It does not
-// look at the rest of encoded, which may be damaged. Else it is like Decode.
+// DecodeHead is Decode for the first n bytes of the value, or a few more, or the whole value if it
+// is shorter. It needs room for n and [HeadRoom] bytes, or for the value. It does not read the rest
+// of encoded, which may be damaged.
 func (d *Dictionary) DecodeHead(dst, encoded []byte, n int) ([]byte, error) {
 	room := cap(dst) - len(dst)
 	if n > room || len(encoded) == 0 {
@@ -98,8 +98,8 @@ func (s *decoder) tokens(end uint) error {
 }
 
 // phrases decodes tokens that are short phrases, as long as there is room for padding bytes. It
-// returns the entry of the token behind them, and has read its code; or 0 at the bit end, and at
-// what is no code, which then has no bits.
+// returns the entry of the token that follows, and has read its code. At the bit end, and at a code
+// that is not taken, it returns 0.
 func (s *decoder) phrases(end uint) uint32 {
 	lengths, heap := s.d.lengths, s.d.heap
 	table := s.d.table[:len(lengths)]

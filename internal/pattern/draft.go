@@ -5,20 +5,20 @@ import (
 	"math/bits"
 )
 
-// draft is a token to be.
+// draft is a token in the making.
 type draft struct {
 	ops   []draftOp
 	count uint32
-	at    []int // the first run of each use, if it has any
-	keep  bool  // even if it is not used
+	at    []int // the first field of each use, if it has fields
+	keep  bool  // even if unused
 }
 
-// draftOp is an op of a token to be.
+// draftOp is an op of a draft.
 type draftOp struct {
 	op
-	text []byte // of a phrase
-	base uint64
-	run  int // which of the draft's runs it stands for
+	text  []byte // of a phrase
+	base  uint64
+	field int // index of the draft's field that it stands for
 }
 
 // draft makes tokens of the symbols in the sequence.
@@ -28,14 +28,14 @@ func (t *trainer) draft() {
 	next := 0
 	for _, s := range t.sequence {
 		counts[s]++
-		if n := t.runsIn(s); n > 0 {
+		if n := t.fieldsIn(s); n > 0 {
 			at[s] = append(at[s], next)
 			next += n
 		}
 	}
 	var units []symbol
 	for s, n := range counts {
-		// A gap alone is bytes that have no token.
+		// A gap by itself is bytes without a token.
 		if n > 0 && (s < symbolGap || s >= symbolPair) {
 			units = t.expand(units[:0], symbol(s))
 			t.variants(units, at[s], n, variantsMax)
@@ -44,10 +44,10 @@ func (t *trainer) draft() {
 	t.link()
 }
 
-const variantsMax = 16 // tokens that are made of one symbol
+const variantsMax = 16 // tokens made of one symbol
 
-// variants makes tokens of what units stand for: as many as are worth it, and at most limit. at
-// says where their runs are.
+// variants makes tokens of what units stand for: as many as are worth it, at most limit. at has the
+// first field of each use.
 func (t *trainer) variants(units []symbol, at []int, count uint32, limit int) {
 	if limit > 1 && len(at) > 16 {
 		if inside, outside := t.split(units, at); len(inside) > 0 && len(outside) > 0 {
@@ -60,12 +60,12 @@ func (t *trainer) variants(units []symbol, at []int, count uint32, limit int) {
 	var phrase []byte
 	j := -1
 	for _, u := range units {
-		if u < symbolRun {
+		if u < symbolField {
 			phrase = append(phrase, byte(u))
 			continue
 		}
 		if j++; len(at) > 1 && t.constant(at, j) {
-			phrase = append(phrase, t.runs[at[0]+j].text...)
+			phrase = append(phrase, t.fields[at[0]+j].text...)
 			continue
 		}
 		d.addPhrase(phrase)
@@ -86,32 +86,32 @@ func (d *draft) addPhrase(text []byte) {
 	}
 }
 
-// constant reports whether the j-th run has the same text in all uses.
+// constant reports whether the j-th field has the same text in all uses.
 func (t *trainer) constant(at []int, j int) bool {
-	text := t.runs[at[0]+j].text
+	text := t.fields[at[0]+j].text
 	for _, r := range at[1:] {
-		if string(t.runs[r+j].text) != string(text) {
+		if string(t.fields[r+j].text) != string(text) {
 			return false
 		}
 	}
 	return true
 }
 
-// slot returns the op that stands for the j-th run, which is a u, in all uses.
+// slot returns the op that stands for the j-th field, the symbol u, in all uses.
 func (t *trainer) slot(u symbol, at []int, j int) draftOp {
 	if u >= symbolSame && u < symbolInt4 {
-		return draftOp{op: op{kind: kindSame}, run: j}
+		return draftOp{op: op{kind: kindSame}, field: j}
 	}
 	x := t.cover(at, j)
 	for _, r := range at {
-		t.runs[r+j].op = x.kind.remembered()
+		t.fields[r+j].op = x.kind.remembered()
 	}
 	return x
 }
 
-// cover returns an op that can stand for the j-th run in all uses, or in nearly all.
+// cover returns an op that can stand for the j-th field in all uses, or nearly all.
 func (t *trainer) cover(at []int, j int) draftOp {
-	x := draftOp{op: op{kind: t.runs[at[0]+j].kind}, run: j}
+	x := draftOp{op: op{kind: t.fields[at[0]+j].kind}, field: j}
 	switch {
 	case x.kind == kindBase64 || x.kind == kindBase64URL:
 		t.coverLengths(&x, at)
@@ -124,12 +124,12 @@ func (t *trainer) cover(at []int, j int) draftOp {
 	return x
 }
 
-// coverNumbers gives an op the bits, and perhaps the base, for the numbers in all uses, and some
-// room beyond. Times get more of it, as they only grow.
+// coverNumbers gives an op the bits, and perhaps the base, for the numbers of all uses, and some
+// headroom: more for times, as they only grow.
 func (t *trainer) coverNumbers(x *draftOp, at []int) {
 	least, most := uint64(math.MaxUint64), uint64(0)
 	for _, r := range at {
-		v := t.runs[r+x.run].number()
+		v := t.fields[r+x.field].number()
 		least, most = min(least, v), max(most, v)
 	}
 	spread := most - least
@@ -140,7 +140,7 @@ func (t *trainer) coverNumbers(x *draftOp, at []int) {
 		spread += spread / 4
 	}
 	if x.kind == kindLittle || x.kind == kindBig {
-		x.n = uint16(len(t.runs[at[0]+x.run].text))
+		x.n = uint16(len(t.fields[at[0]+x.field].text))
 	}
 	x.bits = uint8(bits.Len64(most))
 	if n := bits.Len64(spread); n+2 <= int(x.bits) && len(at) > 8 {
@@ -148,8 +148,8 @@ func (t *trainer) coverNumbers(x *draftOp, at []int) {
 	}
 }
 
-// number returns the number that a run is, of the kinds that have a base.
-func (r run) number() (v uint64) {
+// number returns the number that a field of a kind with a base is.
+func (r field) number() (v uint64) {
 	switch r.kind {
 	case kindNumber:
 		v, _ = parseNumber(r.text)
@@ -161,14 +161,14 @@ func (r run) number() (v uint64) {
 	return v
 }
 
-// coverLengths gives an op the lengths in all uses.
+// coverLengths gives an op the lengths of all uses.
 func (t *trainer) coverLengths(x *draftOp, at []int) {
 	least, most := math.MaxInt, 0
 	for _, r := range at {
-		n := len(t.runs[r+x.run].text)
+		n := len(t.fields[r+x.field].text)
 		least, most = min(least, n), max(most, n)
 	}
-	x.bits = uint8(min(bits.Len(uint(most-least)), maxRunBits))
+	x.bits = uint8(min(bits.Len(uint(most-least)), maxLengthBits))
 	if x.kind == kindDigits {
 		x.bits = min(x.bits, maxDigitsBits)
 		least = max(1, min(least, maxDigits-1<<x.bits+1))
@@ -176,12 +176,12 @@ func (t *trainer) coverLengths(x *draftOp, at []int) {
 	x.n = uint16(least)
 }
 
-// coverBase64 decides for an op which alphabet it has, and whether the last bits are left out.
+// coverBase64 chooses the alphabet of an op, and whether to omit the unused bits.
 func (t *trainer) coverBase64(x *draftOp, at []int) {
 	standard, url := 0, 0
 	x.kind, x.at = kindBase64, 1
 	for _, r := range at {
-		text := t.runs[r+x.run].text
+		text := t.fields[r+x.field].text
 		if anyOf(text, classURL) {
 			url++
 		} else if anyOf(text, classStandard) {
@@ -197,11 +197,11 @@ func (t *trainer) coverBase64(x *draftOp, at []int) {
 	}
 }
 
-// link says of the ops that are the same as an earlier run how many to go back to it: what most
-// uses say. Drafts with ops for which none says that are dropped.
+// link sets how far ops that repeat an earlier field go back, by majority of the uses. It drops
+// drafts with an op that no use can link.
 func (t *trainer) link() {
-	ranks := make([]int, len(t.runs)+1) // how many remembered runs there are before each
-	for i, r := range t.runs {
+	ranks := make([]int, len(t.fields)+1) // how many remembered fields precede each
+	for i, r := range t.fields {
 		ranks[i+1] = ranks[i]
 		if r.op {
 			ranks[i+1]++
@@ -225,11 +225,11 @@ func (t *trainer) link() {
 func (t *trainer) linkOp(x *draftOp, at, ranks []int) bool {
 	var votes [maxRemembered]int
 	for _, r := range at {
-		from := t.runs[r+x.run].same
-		if from < 0 || !t.runs[from].op {
+		from := t.fields[r+x.field].same
+		if from < 0 || !t.fields[from].op {
 			continue
 		}
-		if back := ranks[r+x.run] - 1 - ranks[from]; back < maxRemembered {
+		if back := ranks[r+x.field] - 1 - ranks[from]; back < maxRemembered {
 			votes[back]++
 		}
 	}

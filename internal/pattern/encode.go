@@ -8,27 +8,27 @@ type Encoder struct {
 	x      *index
 	w      writer
 	value  []byte
-	from   int // where the bytes start that no token has taken yet
+	from   int // start of the bytes that no token stands for yet
 	lexer  lexer
-	runs   int            // how many runs were remembered
-	spans  [spanRing]span // the last of them; the newest is at (runs-1)%spanRing
+	fields int            // fields remembered so far
+	spans  [spanRing]span // the last of them; the newest is at (fields-1)%spanRing
 	copies copies
-	used   []uint32 // how often each token was used, if not nil
-	work   int      // what was tried for the value, without the lexer
+	used   []uint32 // if not nil, counts how often each token is used
+	work   int      // spent on the value, without the lexer's
 }
 
-// spanRing is so much more than kindSame can refer to that a token does not overwrite what is there
-// if it is taken back.
+// spanRing is enough more than kindSame can refer to that a token which is undone overwrites
+// nothing that is still needed.
 const spanRing = 256
 
-// What one value may cost. It is far more than values cost that are worth encoding.
+// The most work for a value: far more than values take that are worth encoding.
 const (
 	workBytes = 256 // for each of its bytes
 	workLeast = 1 << 14
 )
 
-// stepBytes is how much longer than its value a record can become in one step, before the encoder
-// gives up: by bytes that no token took, codes, the end of a run, and a copy.
+// stepBytes is how much longer than the value the output can get in one step before the encoder
+// gives up: by pending bytes, codes, the end of a field, and a copy.
 const stepBytes = pendingMax + 32
 
 // NewEncoder returns an encoder. It takes up to half a megabyte, so values should share one.
@@ -36,8 +36,8 @@ func (d *Dictionary) NewEncoder() *Encoder {
 	return &Encoder{d: d, x: newIndex(d)}
 }
 
-// Append appends the encoded value to dst: at most one byte more than it has. dst must not overlap
-// value.
+// Append appends the encoded value to dst: at most one byte more than the value has. dst must not
+// overlap value.
 func (e *Encoder) Append(dst, value []byte) []byte {
 	if len(value) == 0 {
 		return dst
@@ -49,11 +49,11 @@ func (e *Encoder) Append(dst, value []byte) []byte {
 	return append(dst, e.w.bytes()...)
 }
 
-// encode writes the tokens of a value. It returns false if they are not shorter than it, as soon as
-// that is certain, or if they are too hard to find.
+// encode writes the tokens of a value. It returns false as soon as they are certain not to be
+// shorter than the value, or turn out too hard to find.
 func (e *Encoder) encode(value []byte) bool {
 	e.w.reset(len(value), stepBytes)
-	e.value, e.from, e.runs, e.work = value, 0, 0, 0
+	e.value, e.from, e.fields, e.work = value, 0, 0, 0
 	e.lexer = lexer{p: value}
 	if e.x.copy >= 0 {
 		e.copies.reset(len(value))
@@ -67,7 +67,7 @@ func (e *Encoder) encode(value []byte) bool {
 			}
 			e.flush(i)
 		}
-		if e.w.at+i-e.from > len(value) || e.tried() > workBytes*len(value)+workLeast {
+		if e.w.at+i-e.from > len(value) || e.work+e.lexer.looked > workBytes*len(value)+workLeast {
 			return false
 		}
 	}
@@ -75,24 +75,21 @@ func (e *Encoder) encode(value []byte) bool {
 	return e.w.at < len(value)
 }
 
-// tried returns how much work the value has been so far, in nanoseconds or so.
-func (e *Encoder) tried() int { return e.work + e.lexer.looked }
-
 // choice is a token that could be next.
 type choice struct {
 	token int
-	size  int // of what it stands for
+	size  int // how many bytes it stands for
 	bits  int
 }
 
-// better reports whether the choice takes fewer bits a byte than another one.
+// better reports whether the choice takes fewer bits for each byte than another.
 func (c choice) better(other choice) bool {
 	return other.size == 0 || c.bits*other.size < other.bits*c.size
 }
 
-// step writes the token for what is at i, and returns the end of that, or i if there is none. A
-// token with runs that starts with a phrase is taken at once, since it says more than any other;
-// else the longest phrase competes with a run and with a copy.
+// step writes the token for what is at i and returns where that ends, or i if there is none. A
+// token that starts with a phrase and has fields is taken at once, since it says more than any
+// other; else the longest phrase competes with a field and a copy.
 func (e *Encoder) step(i int) int {
 	word := load(e.value, uint(i)*8)
 	best := choice{}
@@ -116,7 +113,7 @@ func (e *Encoder) step(i int) int {
 			break
 		}
 	}
-	if end := e.tryRuns(i, word, best); end > i {
+	if end := e.tryFields(i, word, best); end > i {
 		return end
 	}
 	if end := e.tryCopy(i, best); end > i {
@@ -130,8 +127,8 @@ func (e *Encoder) step(i int) int {
 	return i
 }
 
-// hasPhrase reports whether the candidate's phrase is at i of the value, where its first 8 bytes
-// are known to be.
+// hasPhrase reports whether the candidate's phrase is at i of the value. Its first 8 bytes are
+// known to match.
 func (e *Encoder) hasPhrase(c *candidate, i int) bool {
 	n := int(c.size)
 	return n <= 8 || string(e.value[i+8:i+n]) == string(e.d.heap[int(c.at)+8:int(c.at)+n])
@@ -146,8 +143,8 @@ func (e *Encoder) token(i int) {
 	}
 }
 
-// flush writes the bytes up to end that no token has taken yet, as they are. They are at most as
-// many as one token can stand for, and none if the dictionary has no token for them.
+// flush writes the bytes up to end that no token stands for, as they are. They fit one token, and
+// there are none if the dictionary has no token for them.
 func (e *Encoder) flush(end int) {
 	if e.from == end {
 		return
@@ -160,20 +157,20 @@ func (e *Encoder) flush(end int) {
 	e.from = end
 }
 
-// state is what a token that is not taken in the end has changed.
+// state is what a token changes, to be restored if it is not taken.
 type state struct {
-	at   int
-	acc  uint64
-	n    uint
-	from int
-	runs int
+	at     int
+	acc    uint64
+	n      uint
+	from   int
+	fields int
 }
 
 func (e *Encoder) save() state {
-	return state{e.w.at, e.w.acc, e.w.n, e.from, e.runs}
+	return state{e.w.at, e.w.acc, e.w.n, e.from, e.fields}
 }
 
-// undo takes back the last token, and the bytes before it.
+// undo takes back the last token, and the bytes written before it.
 func (e *Encoder) undo(token uint16, s state) {
 	e.work += undoWork + e.w.at - s.at
 	if e.used != nil {
@@ -182,13 +179,13 @@ func (e *Encoder) undo(token uint16, s state) {
 			e.used[e.x.bytes]--
 		}
 	}
-	e.w.at, e.w.acc, e.w.n, e.from, e.runs = s.at, s.acc, s.n, s.from, s.runs
+	e.w.at, e.w.acc, e.w.n, e.from, e.fields = s.at, s.acc, s.n, s.from, s.fields
 }
 
-// undoWork is what it costs at least to try a token that is not taken.
+// undoWork is the least work for a token that is tried and not taken.
 const undoWork = 32
 
-// try writes the token if it stands for what is at i, and returns the end of that, or i.
+// try writes the token if it stands for what is at i, and returns where that ends, or i.
 func (e *Encoder) try(token uint16, i int) int {
 	before := e.save()
 	e.flush(i)
@@ -205,13 +202,13 @@ func (e *Encoder) try(token uint16, i int) int {
 	return end
 }
 
-// tryRuns writes the token for the run that starts at i, if it is better than another choice.
-func (e *Encoder) tryRuns(i int, word uint64, other choice) int {
+// tryFields writes a token for the field that starts at i, if it is better than another choice.
+func (e *Encoder) tryFields(i int, word uint64, other choice) int {
 	if e.x.integers && hasZero(word) {
-		if end := e.tryIntegers(e.x.runs[kindLittle], word, i, other); end > i {
+		if end := e.tryIntegers(e.x.fields[kindLittle], word, i, other); end > i {
 			return end
 		}
-		if end := e.tryIntegers(e.x.runs[kindBig], bits.ReverseBytes64(word), i, other); end > i {
+		if end := e.tryIntegers(e.x.fields[kindBig], bits.ReverseBytes64(word), i, other); end > i {
 			return end
 		}
 	}
@@ -222,12 +219,12 @@ func (e *Encoder) tryRuns(i int, word uint64, other choice) int {
 	if k == kindEnd {
 		return i
 	}
-	if n >= sameMin && len(e.x.runs[kindSame]) > 0 && e.remembers(e.value[i:i+n]) {
-		if end := e.tryFirst(e.x.runs[kindSame], i, other); end > i {
+	if n >= sameMin && len(e.x.fields[kindSame]) > 0 && e.remembers(e.value[i:i+n]) {
+		if end := e.tryFirst(e.x.fields[kindSame], i, other); end > i {
 			return end
 		}
 	}
-	return e.tryFirst(e.x.runs[k], i, other)
+	return e.tryFirst(e.x.fields[k], i, other)
 }
 
 // hasZero reports whether any byte of the word is zero.
@@ -236,8 +233,8 @@ func hasZero(word uint64) bool {
 }
 
 // tryIntegers is tryFirst for tokens that start with a binary integer, all of one byte order; word
-// has the next 8 bytes in that order. As nothing in the value says that there is an integer, it
-// leaves out tokens for which it is too large before it tries.
+// has the next 8 bytes in that order. Nothing in the value says that there is an integer, so it
+// first skips tokens that the number is too large for.
 func (e *Encoder) tryIntegers(tokens []uint16, word uint64, i int, other choice) int {
 	for len(tokens) > 0 {
 		e.work++
@@ -275,9 +272,9 @@ func (e *Encoder) tryFirst(tokens []uint16, i int, other choice) int {
 	return i
 }
 
-// remembers reports whether a run that kindSame can refer to is like p.
+// remembers reports whether a field that kindSame can refer to equals p.
 func (e *Encoder) remembers(p []byte) bool {
-	for back := range min(e.runs, maxRemembered) {
+	for back := range min(e.fields, maxRemembered) {
 		if string(e.remembered(back)) == string(p) {
 			return true
 		}
@@ -285,8 +282,8 @@ func (e *Encoder) remembers(p []byte) bool {
 	return false
 }
 
-// remembered returns the run that many before the last one.
+// remembered returns a remembered field: 0 is the last, 1 the one before.
 func (e *Encoder) remembered(back int) []byte {
-	s := e.spans[uint(e.runs-1-back)%spanRing]
+	s := e.spans[uint(e.fields-1-back)%spanRing]
 	return e.value[s.start:s.end]
 }

@@ -2,8 +2,8 @@ package pattern
 
 import "slices"
 
-// finish makes the dictionary of the drafts that are of use in the samples, and notes the size of
-// what it makes of them, or rather of what it would without the last improvement.
+// finish makes the dictionary of those drafts that the samples use. It sets t.size to what they
+// take encoded, not counting the last improvement.
 func (t *trainer) finish(samples [][]byte) *Dictionary {
 	t.addGeneral()
 	d := t.build()
@@ -26,7 +26,8 @@ func (t *trainer) finish(samples [][]byte) *Dictionary {
 	return d
 }
 
-// use encodes samples, and returns how often each token was used, and the size of what was encoded.
+// use encodes samples, and returns how often each token was used, and the size of the encoded
+// samples.
 func (d *Dictionary) use(samples [][]byte) (used []uint32, size int) {
 	e := d.NewEncoder()
 	e.used = make([]uint32, len(d.tokens))
@@ -38,7 +39,7 @@ func (d *Dictionary) use(samples [][]byte) (used []uint32, size int) {
 	return e.used, size
 }
 
-// drop drops the drafts that are not used, and the least used ones of too many.
+// drop removes unused drafts, and the least used ones if there are too many.
 func (t *trainer) drop() {
 	slices.SortStableFunc(t.drafts, func(a, b draft) int { return int(b.count) - int(a.count) })
 	kept, size := t.drafts[:0], 0
@@ -66,7 +67,7 @@ func (d draft) size() int {
 	return n
 }
 
-// addGeneral adds tokens for what the samples do not have, or seldom.
+// addGeneral adds tokens for what is rare or absent in the samples.
 func (t *trainer) addGeneral() {
 	for _, x := range []op{
 		{kind: kindNumber, bits: 10},
@@ -102,13 +103,13 @@ func (t *trainer) addGeneral() {
 }
 
 const (
-	spareOf  = 16  // the most used drafts with runs, which get spare tokens
-	spareMax = 255 // the longest phrase of them that does
+	spareOf  = 16  // of the most used drafts with fields get spare tokens
+	spareMax = 255 // the longest phrase that gets one
 )
 
-// addSpare adds tokens for values that are like the samples, but not quite: each of the most used
-// drafts once more with wider runs, and its phrases alone. As these share their bytes in the
-// dictionary, they take little there.
+// addSpare adds tokens for values that are almost like the samples: each of the most used drafts
+// again with wider fields, and its phrases by themselves. These share their bytes in the
+// dictionary, so they take little there.
 func (t *trainer) addSpare() {
 	var top []draft
 	for _, d := range t.drafts {
@@ -131,10 +132,10 @@ func (t *trainer) addSpare() {
 	}
 }
 
-// moreBits is how many bits more the numbers of spare tokens have: for values 250 times as large.
+// moreBits is how many more bits the numbers of spare tokens have: for values 250 times as large.
 const moreBits = 8
 
-// widen returns an op for more than what the one stands for.
+// widen returns an op that stands for more.
 func (x draftOp) widen() draftOp {
 	switch {
 	case x.kind == kindNumber:
@@ -152,7 +153,7 @@ func (x draftOp) widen() draftOp {
 }
 
 // build makes a dictionary of the drafts, and sorts them by their codes. It returns nil if they are
-// too many for one.
+// too many.
 func (t *trainer) build() *Dictionary {
 	if len(t.drafts) > maxTokens {
 		return nil
@@ -181,7 +182,7 @@ func (t *trainer) build() *Dictionary {
 	return d
 }
 
-// make returns ops with what they refer to in the dictionary.
+// make returns ops whose references into the dictionary are set.
 func (b *builder) make(ops []draftOp) []op {
 	b.scratch = b.scratch[:0]
 	for _, x := range ops {

@@ -8,11 +8,11 @@ import (
 
 const version = 1
 
-// Heads of serialised tokens: a phrase of so many bytes less 1, or programMark and the number of
-// ops.
+// programMark distinguishes the lead byte of a serialised token: programMark plus the number of
+// ops, or less for a phrase: its length less 1.
 const programMark = 0x80
 
-// refBit marks an op of kindPhrase whose bytes are part of the heap before it.
+// refBit marks a phrase whose bytes are already in the heap.
 const refBit = 0x80
 
 var errShort = errors.New("dictionary is cut short")
@@ -28,7 +28,7 @@ func (d *Dictionary) Append(dst []byte) []byte {
 	for _, n := range counts[1:] {
 		dst = binary.AppendUvarint(dst, n)
 	}
-	heap := uint32(0) // how much of the heap the tokens so far have brought
+	heap := uint32(0) // how much of the heap the tokens so far have added
 	for _, t := range d.tokens {
 		ops := d.opsOf(t)
 		if x := ops[0]; len(ops) == 1 && x.kind == kindPhrase && x.n <= programMark && x.at == heap {
@@ -57,7 +57,7 @@ func (d *Dictionary) opsOf(t token) []op {
 	return d.ops[t.first : int(t.first)+n]
 }
 
-// appendOp appends an op of a program. heap is how much of the heap is there before it.
+// appendOp appends an op of a program. heap is the size of the heap before it.
 func (d *Dictionary) appendOp(dst []byte, x op, heap uint32) []byte {
 	switch {
 	case x.kind == kindPhrase && x.at == heap:
@@ -78,8 +78,8 @@ func (d *Dictionary) appendOp(dst []byte, x op, heap uint32) []byte {
 	return append(dst, byte(x.kind), byte(x.n))
 }
 
-// Parse returns the dictionary serialised in p. It does not keep p. It needs up to half a megabyte
-// of memory, however p is made.
+// Parse returns the dictionary serialised in p. It does not keep p. It takes at most half a
+// megabyte of memory, whatever p is.
 func Parse(p []byte) (*Dictionary, error) {
 	if len(p) > maxDictionaryBytes {
 		return nil, fmt.Errorf("dictionary of %d bytes", len(p))
@@ -113,8 +113,8 @@ func Parse(p []byte) (*Dictionary, error) {
 	return r.b.dictionary()
 }
 
-// parser cuts a serialised dictionary into its parts. When something is missing, it returns zeros
-// and notes that.
+// parser cuts a serialised dictionary into its parts. If something is missing, it returns zeros and
+// sets short.
 type parser struct {
 	rest  []byte
 	b     *builder
@@ -152,7 +152,7 @@ func (r *parser) bytes(n uint64) []byte {
 	return p
 }
 
-// lengths reads how many codes there are of each length, and returns the length of each.
+// lengths reads how many codes there are of each length, and returns the length of each code.
 func (r *parser) lengths(width int) ([]uint8, error) {
 	var lengths []uint8
 	for bits := range width {
@@ -175,14 +175,14 @@ func (r *parser) lengths(width int) ([]uint8, error) {
 
 // token reads the ops of a token. They are valid until the next call.
 func (r *parser) token() ([]op, error) {
-	head := r.byte()
-	if head < programMark {
-		phrase := r.bytes(uint64(head) + 1)
+	lead := r.byte()
+	if lead < programMark {
+		phrase := r.bytes(uint64(lead) + 1)
 		r.b.scratch = append(r.b.scratch[:0], r.b.newPhrase(phrase))
 		return r.b.scratch, nil
 	}
 	r.b.scratch = r.b.scratch[:0]
-	for range head &^ programMark {
+	for range lead &^ programMark {
 		x, err := r.op()
 		if err != nil {
 			return nil, err
@@ -197,11 +197,11 @@ func (r *parser) token() ([]op, error) {
 
 // op reads an op of a program.
 func (r *parser) op() (op, error) {
-	head := r.byte()
-	k := kind(head)
+	lead := r.byte()
+	k := kind(lead)
 	x := op{kind: k}
 	switch {
-	case head == refBit|byte(kindPhrase):
+	case lead == refBit|byte(kindPhrase):
 		n, at := r.uvarint(), r.uvarint()
 		if size := uint64(len(r.b.heap)); n > maxPhraseBytes || n > size || at > size-n {
 			return op{}, fmt.Errorf("dictionary refers to %d bytes at %d of %d", n, at, size)
@@ -220,7 +220,7 @@ func (r *parser) op() (op, error) {
 		x.bits, x.at = r.byte(), uint32(r.byte())
 		n := r.uvarint()
 		if n > maxPhraseBytes {
-			return op{}, fmt.Errorf("dictionary has a run of %d bytes", n)
+			return op{}, fmt.Errorf("dictionary has a field of %d bytes", n)
 		}
 		x.n = uint16(n)
 	default:

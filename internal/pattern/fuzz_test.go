@@ -21,7 +21,7 @@ func joined(samples [][]byte) []byte {
 // FuzzEncoder round trips any values with a dictionary of any samples, and with one that has all
 // kinds of ops. Every second value is repeated to be so long.
 func FuzzEncoder(f *testing.F) {
-	for _, k := range kindsOfRecords {
+	for _, k := range valueKinds {
 		values := k.values(30)
 		f.Add(joined(values), joined(values[5:9]), uint16(1))
 	}
@@ -52,15 +52,15 @@ func checkRoundTrip(tb testing.TB, d *Dictionary, values ...[]byte) {
 	tb.Helper()
 	e := d.NewEncoder()
 	for _, value := range values {
-		record := e.Append(nil, value)
-		if len(record) > len(value)+1 {
-			tb.Fatalf("%d bytes take %d", len(value), len(record))
+		encoded := e.Append(nil, value)
+		if len(encoded) > len(value)+1 {
+			tb.Fatalf("%d bytes take %d", len(value), len(encoded))
 		}
-		checkDecodes(tb, d, record, value)
+		checkDecodes(tb, d, encoded, value)
 	}
 }
 
-// FuzzDictionary decodes any record with any dictionary. Both decoders and the reference must agree
+// FuzzDictionary decodes any bytes with any dictionary. Both decoders and the reference must agree
 // about it.
 func FuzzDictionary(f *testing.F) {
 	made := handmade(f)
@@ -68,38 +68,38 @@ func FuzzDictionary(f *testing.F) {
 		"2023-04-05T06:07:08Z and 2023-04-05", "0123456789abcdef"} {
 		f.Add(made.Append(nil), made.NewEncoder().Append(nil, []byte(value)))
 	}
-	for _, k := range kindsOfRecords {
+	for _, k := range valueKinds {
 		values := k.values(40)
 		d := train(f, values)
 		f.Add(d.Append(nil), d.NewEncoder().Append(nil, values[9]))
 	}
-	f.Fuzz(func(t *testing.T, serial, record []byte) {
+	f.Fuzz(func(t *testing.T, serial, encoded []byte) {
 		d, err := Parse(serial)
 		if err != nil {
 			return
 		}
-		checkRoundTrip(t, d, record, repeated(record, 5000), record)
-		size, err := d.DecodedLen(record)
+		checkRoundTrip(t, d, encoded, repeated(encoded, 5000), encoded)
+		size, err := d.DecodedLen(encoded)
 		if size > 1<<20 {
 			return
 		}
-		d.Work(record)
-		want, refErr := newReference(serial).decode(record)
+		d.Work(encoded)
+		want, refErr := newReference(serial).decode(encoded)
 		if (err == nil) != (refErr == nil) {
 			t.Fatalf("DecodedLen = %d, %v, but the reference says %v", size, err, refErr)
 		}
 		if err == nil {
-			checkDecodes(t, d, record, want)
+			checkDecodes(t, d, encoded, want)
 			return
 		}
-		if got, err := d.Decode(make([]byte, 0, 1<<12), record); err == nil {
+		if got, err := d.Decode(make([]byte, 0, 1<<12), encoded); err == nil {
 			t.Fatalf("Decode = %q without an error, DecodedLen has one", got)
 		}
 		for _, n := range []int{0, 1, 100} {
 			// There is no error where the damage is behind the head.
-			got, err := d.DecodeHead(make([]byte, 0, n+HeadRoom), record, n)
+			got, err := d.DecodeHead(make([]byte, 0, n+HeadRoom), encoded, n)
 			if err == nil && len(got) < n {
-				t.Fatalf("DecodeHead of %d bytes = %q of a damaged record", n, got)
+				t.Fatalf("DecodeHead of %d bytes = %q of a damaged value", n, got)
 			}
 		}
 	})

@@ -18,8 +18,8 @@ const goldenDictionary = `
 00 81 10 11 08 00 81 11 0a 04 00 81 03 40 00 00
 `
 
-// goldenRecords are values and their records.
-var goldenRecords = []struct{ value, record string }{
+// goldenValues are values and what they are encoded as.
+var goldenValues = []struct{ value, encoded string }{
 	{"", ""},
 	{"?", "3f00"},
 	{"hello, world", "0c"},
@@ -39,15 +39,15 @@ var goldenRecords = []struct{ value, record string }{
 	{"18446744073709551615", "cfffffffffffffff7f"},
 }
 
-// Dictionaries and records on disk look like this, so this must never change.
+// Dictionaries and encoded values on disk look like this, so this must never change.
 func TestDictionary_writesTheFormat(t *testing.T) {
 	d := handmade(t)
 	if got := hex.EncodeToString(d.Append(nil)); got != unspaced(goldenDictionary) {
 		t.Errorf("the dictionary is\n%s", spaced(got))
 	}
 	e := d.NewEncoder()
-	for _, g := range goldenRecords {
-		if got := hex.EncodeToString(e.Append(nil, []byte(g.value))); got != g.record {
+	for _, g := range goldenValues {
+		if got := hex.EncodeToString(e.Append(nil, []byte(g.value))); got != g.encoded {
 			t.Errorf("{%q, %q},", g.value, got)
 		}
 	}
@@ -62,12 +62,12 @@ func TestDictionary_readsTheFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, g := range goldenRecords {
-		record, err := hex.DecodeString(g.record)
+	for _, g := range goldenValues {
+		encoded, err := hex.DecodeString(g.encoded)
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkDecodes(t, d, record, []byte(g.value))
+		checkDecodes(t, d, encoded, []byte(g.value))
 	}
 }
 

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// records are values of one kind.
-type records struct {
+// valueKind is values of one kind.
+type valueKind struct {
 	name string
 	make func(r *rand.Rand, i int) []byte
 	most float64 // how many bytes a value may take, encoded
 }
 
-// kindsOfRecords are small relatives of the kinds that the benchmark measures.
-var kindsOfRecords = []records{
+// valueKinds are small relatives of the kinds that the benchmark measures.
+var valueKinds = []valueKind{
 	{"messages", message, 174.5},
 	{"logs", logLine, 40},
 	{"items", item, 6},
@@ -87,8 +87,8 @@ func randomBytes(r *rand.Rand, n int) []byte {
 	return b
 }
 
-// values returns n of the records.
-func (k records) values(n int) [][]byte {
+// values returns n values of the kind.
+func (k valueKind) values(n int) [][]byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	values := make([][]byte, n)
 	for i := range values {
@@ -107,10 +107,10 @@ func train(tb testing.TB, values [][]byte) *Dictionary {
 	return d
 }
 
-// checkDecodes fails the test unless the record decodes to the value, whatever room there is.
-func checkDecodes(tb testing.TB, d *Dictionary, record, value []byte) {
+// checkDecodes fails the test unless encoded decodes to the value, whatever room there is.
+func checkDecodes(tb testing.TB, d *Dictionary, encoded, value []byte) {
 	tb.Helper()
-	if n, err := d.DecodedLen(record); err != nil || n != len(value) {
+	if n, err := d.DecodedLen(encoded); err != nil || n != len(value) {
 		tb.Fatalf("DecodedLen = %d, %v, want %d", n, err, len(value))
 	}
 	const before, behind = "before", "behind"
@@ -118,7 +118,7 @@ func checkDecodes(tb testing.TB, d *Dictionary, record, value []byte) {
 		room := append([]byte(before), make([]byte, len(value)+extra)...)
 		room = append(room, behind...)
 		size := len(before) + len(value) + extra
-		got, err := d.Decode(room[:len(before):size], record)
+		got, err := d.Decode(room[:len(before):size], encoded)
 		if err != nil || string(got) != before+string(value) {
 			tb.Fatalf("with room for %d bytes more: Decode = %q, %v, want %q", extra, got, err, value)
 		}
@@ -127,23 +127,23 @@ func checkDecodes(tb testing.TB, d *Dictionary, record, value []byte) {
 		}
 	}
 	if len(value) > 0 {
-		if _, err := d.Decode(make([]byte, 0, len(value)-1), record); err == nil {
+		if _, err := d.Decode(make([]byte, 0, len(value)-1), encoded); err == nil {
 			tb.Fatal("Decode has no error without room for the last byte")
 		}
 	}
 	for _, n := range []int{0, 1, 20, len(value) / 2, len(value) - 1, len(value), len(value) + 1} {
-		checkHead(tb, d, record, value, max(n, 0))
+		checkHead(tb, d, encoded, value, max(n, 0))
 	}
 }
 
 // checkHead fails the test unless the first n bytes of the value are decoded into the least room.
-func checkHead(tb testing.TB, d *Dictionary, record, value []byte, n int) {
+func checkHead(tb testing.TB, d *Dictionary, encoded, value []byte, n int) {
 	tb.Helper()
 	const before, behind = "before", "behind"
 	size := len(before) + min(n+HeadRoom, len(value))
 	room := append([]byte(before), make([]byte, size-len(before))...)
 	room = append(room, behind...)
-	got, err := d.DecodeHead(room[:len(before):size], record, n)
+	got, err := d.DecodeHead(room[:len(before):size], encoded, n)
 	if err != nil || len(got) < len(before)+min(n, len(value)) ||
 		string(got) != before+string(value[:len(got)-len(before)]) {
 		tb.Fatalf("DecodeHead of %d bytes = %q, %v, want those of %q", n, got, err, value)

@@ -4,30 +4,30 @@ import "slices"
 
 // candidate is a token that starts with a phrase.
 type candidate struct {
-	word, mask uint64 // the first bytes of the phrase, and which of the 8 they are
-	at         uint32 // where the phrase lies in the heap
+	word, mask uint64 // up to 8 first bytes of the phrase, and a mask of them
+	at         uint32 // position of the phrase in the heap
 	token      uint16
 	size       uint16 // of the phrase
 	bits       uint8  // of the code
-	plain      bool   // the phrase is all of the token
+	plain      bool   // the phrase is the whole token
 }
 
-// index finds the tokens that may be next. It is immutable.
+// index finds the tokens that may come next. It is immutable.
 type index struct {
 	levels   [3]level        // by how many bytes the first phrases have: 4 and more, 2 and more, 1
-	runs     [kinds][]uint16 // the tokens that start with an op of that kind
+	fields   [kinds][]uint16 // the tokens that start with an op of that kind
 	bytes    int             // the token that is kindBytes, for one byte or more, or -1
 	pending  int             // the most bytes that it stands for, or 0
 	copy     int             // the token that is kindCopy, or -1
-	texts    bool            // whether there are tokens that start with a run of characters
+	texts    bool            // whether there are tokens that start with a field of characters
 	integers bool            // whether there are tokens that start with a binary integer
 }
 
-// level is candidates by the first bytes of their phrases.
+// level is candidates, by the first bytes of their phrases.
 type level struct {
 	all    []candidate
-	starts []uint16 // of a slot, in all
-	size   int      // how many bytes of a phrase decide about its slot
+	starts []uint16 // of each slot, in all
+	size   int      // how many bytes of a phrase determine its slot
 }
 
 const slotBits = 12
@@ -43,7 +43,8 @@ func (l *level) slot(word uint64) uint32 {
 	return uint32(word<<(32-8*l.size)) * 0x9E3779B1 >> (32 - slotBits)
 }
 
-// candidates returns the candidates of a level for a value that goes on with the bytes of the word.
+// candidates returns the candidates of a level for a value that continues with the bytes of the
+// word.
 func (x *index) candidates(l int, word uint64) []candidate {
 	level := &x.levels[l]
 	slot := level.slot(word)
@@ -69,7 +70,7 @@ func newIndex(d *Dictionary) *index {
 		case k == kindCopy && alone:
 			x.copy = i
 		case k != kindBytes && k != kindCopy:
-			x.runs[k] = append(x.runs[k], uint16(i))
+			x.fields[k] = append(x.fields[k], uint16(i))
 			x.integers = x.integers || k == kindLittle || k == kindBig
 			x.texts = x.texts || k != kindLittle && k != kindBig
 		}
@@ -78,7 +79,7 @@ func newIndex(d *Dictionary) *index {
 	for i := range x.levels {
 		x.levels[i].fill(d, phrases[i], weights)
 	}
-	for _, list := range x.runs {
+	for _, list := range x.fields {
 		slices.SortStableFunc(list, func(a, b uint16) int { return weights[a].compare(weights[b]) })
 	}
 	return x
@@ -90,23 +91,23 @@ func (l *level) fill(d *Dictionary, tokens []int, weights []weight) {
 	if l.size == 1 {
 		slots = 1 << 8
 	}
-	type place struct {
+	type entry struct {
 		slot  uint32
 		token int
 	}
-	places := make([]place, 0, len(tokens))
+	entries := make([]entry, 0, len(tokens))
 	for _, i := range tokens {
 		word := load(d.heap, uint(d.ops[d.tokens[i].first].at)*8)
-		places = append(places, place{l.slot(word), i})
+		entries = append(entries, entry{l.slot(word), i})
 	}
-	slices.SortStableFunc(places, func(a, b place) int {
+	slices.SortStableFunc(entries, func(a, b entry) int {
 		if a.slot != b.slot {
 			return int(a.slot) - int(b.slot)
 		}
 		return weights[a.token].compare(weights[b.token])
 	})
 	l.starts = make([]uint16, slots+1)
-	for _, p := range places {
+	for _, p := range entries {
 		l.starts[p.slot+1]++
 		l.all = append(l.all, d.candidate(p.token))
 	}
@@ -132,12 +133,12 @@ func (d *Dictionary) candidate(token int) candidate {
 
 // weight says how good a token is to try.
 type weight struct {
-	size int // how many bytes it stands for at least
-	bits int // how many it takes for that
+	size int // least bytes that it stands for
+	bits int // that it takes for them
 }
 
-// compare orders tokens by which should be tried first: those that stand for more bytes, and of
-// those with as many the one with fewer bits.
+// compare orders tokens by which to try first: those that stand for more bytes and, among equals,
+// those that take fewer bits.
 func (w weight) compare(other weight) int {
 	if w.size != other.size {
 		return other.size - w.size
@@ -167,7 +168,7 @@ func (w *weight) add(x op) {
 		w.bits += int(x.bits)
 	case x.kind.counted():
 		w.size += int(x.n)
-		w.bits += int(x.bits) + int(x.runBits(int(x.n)))
+		w.bits += int(x.bits) + int(x.dataBits(int(x.n)))
 	case x.kind == kindSame:
 		w.size += sameMin
 	case x.kind.size() > 0:

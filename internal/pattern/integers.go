@@ -1,16 +1,15 @@
 package pattern
 
-// Integers of 4 and 8 bytes are recognised by zeros, which are the most significant bytes of small
-// ones.
+// Integers of 4 and 8 bytes are recognised by zeros: the most significant bytes of small ones.
 
-// orderOf returns which integers the samples have, kindLittle or kindBig, or kindEnd if it is
-// better not to look for any. It tries on a part of them.
+// orderOf returns the byte order of the integers in the samples: kindLittle or kindBig, or kindEnd
+// if it is better not to look for any. It tries each order on a part of the samples.
 func orderOf(samples [][]byte) kind {
 	part, size, found := [][]byte(nil), 0, 0
 	for i := 0; i < len(samples) && size < orderBytes; i += 1 + len(samples)/orderSamples {
 		part = append(part, samples[i])
 		size += len(samples[i])
-		zeroRuns(samples[i], func(start, end int) {
+		zeroSpans(samples[i], func(start, end int) {
 			if end-start > 1 {
 				found++
 			}
@@ -29,14 +28,14 @@ func orderOf(samples [][]byte) kind {
 	return best
 }
 
-// How much of the samples is tried.
+// How many of the samples orderOf tries.
 const (
 	orderSamples = 500
 	orderBytes   = 64 << 10
 )
 
-// zeroRuns calls fn for each run of zero bytes.
-func zeroRuns(p []byte, fn func(start, end int)) {
+// zeroSpans calls fn for each sequence of zero bytes.
+func zeroSpans(p []byte, fn func(start, end int)) {
 	for i := 0; i < len(p); i++ {
 		if p[i] != 0 {
 			continue
@@ -49,14 +48,14 @@ func zeroRuns(p []byte, fn func(start, end int)) {
 	}
 }
 
-// integers returns where integers of 4 and 8 bytes seem to be: zeros are their most significant
-// bytes.
+// integers returns where integers of 4 and 8 bytes seem to be, taking zeros for their most
+// significant bytes.
 func (t *trainer) integers(p []byte) (found []span) {
 	if t.order == kindEnd {
 		return nil
 	}
 	done := 0
-	zeroRuns(p, func(start, end int) {
+	zeroSpans(p, func(start, end int) {
 		for start = max(start, done); start < end; start = max(start, done) {
 			from, width := start, widthOf(end-start, min(len(p)-start, 8))
 			if t.order == kindLittle {
@@ -73,8 +72,8 @@ func (t *trainer) integers(p []byte) (found []span) {
 	return found
 }
 
-// widthOf returns how many bytes an integer has that so many zero bytes are part of, or 0 if they
-// seem to be of none. room is how many bytes there are for it.
+// widthOf returns the width of the integer that a sequence of zero bytes seems to be part of, or 0
+// if there is none. room is how many bytes it can have.
 func widthOf(zeros, room int) int {
 	switch {
 	case room == 8 || room == 4 && zeros < 4:

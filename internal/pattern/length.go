@@ -1,8 +1,8 @@
 package pattern
 
-// DecodedLen returns how long the value is that was encoded. It reads what decides that and writes
-// nothing. It returns an error for what [Dictionary.Decode] cannot decode for any other reason than
-// room, and for values of more than 1 GiB. It never allocates.
+// DecodedLen returns the length of the value that was encoded. It writes nothing, and reads only
+// what decides the length. It returns an error for values of more than 1 GiB, and for anything that
+// [Dictionary.Decode] cannot decode however much room it has. It never allocates.
 func (d *Dictionary) DecodedLen(encoded []byte) (int, error) {
 	if len(encoded) == 0 {
 		return 0, nil
@@ -31,10 +31,10 @@ func (d *Dictionary) DecodedLen(encoded []byte) (int, error) {
 	return m.n, nil
 }
 
-// measurer is a decoder that writes nothing. Of its spans only the lengths are right.
+// measurer is a decoder that writes nothing. Only the lengths of its spans are right.
 type measurer struct{ decoder }
 
-// program adds the lengths of what the steps from the one given on append.
+// program adds up the lengths of what the steps from the given one append.
 func (m *measurer) program(first uint32) bool {
 	for i := first; ; i++ {
 		x := &m.d.steps[i]
@@ -43,22 +43,22 @@ func (m *measurer) program(first uint32) bool {
 		switch x.op.kind {
 		case kindEnd:
 		case kindSame:
-			if uint(x.op.n) >= m.runs {
+			if uint(x.op.n) >= m.fields {
 				return false
 			}
-			size = m.spans[(m.runs-1-uint(x.op.n))%maxRemembered].end
+			size = m.spans[(m.fields-1-uint(x.op.n))%maxRemembered].end
 		case kindCopy:
 			distance := 0
 			if size, distance = m.span(m.n); distance > m.n {
 				return false
 			}
 		default:
-			size = m.run(&x.op)
+			size = m.field(&x.op)
 		}
 		m.n += size
 		if x.remembered {
-			m.spans[m.runs%maxRemembered] = span{0, size}
-			m.runs++
+			m.spans[m.fields%maxRemembered] = span{0, size}
+			m.fields++
 		}
 		if x.last {
 			return true
@@ -66,8 +66,8 @@ func (m *measurer) program(first uint32) bool {
 	}
 }
 
-// run skips what an op reads from the record, and returns the length of what it appends.
-func (m *measurer) run(x *op) int {
+// field skips what an op reads, and returns the length of what it appends.
+func (m *measurer) field(x *op) int {
 	switch x.kind {
 	case kindNumber:
 		return decimalLen(m.based(x))
@@ -82,6 +82,6 @@ func (m *measurer) run(x *op) int {
 		return uuidBytes
 	}
 	n := m.length(x)
-	m.bit += x.runBits(n)
+	m.bit += x.dataBits(n)
 	return n
 }

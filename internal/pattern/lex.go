@@ -2,24 +2,24 @@ package pattern
 
 const (
 	uuidFirst = 8  // digits of the first group of a UUID
-	hexMin    = 8  // the fewest digits of hex that are taken for such
-	base64Min = 12 // the fewest characters of base64 that are taken for such
-	sameMin   = 3  // the shortest run that is said to be the same as an earlier one
-	wordMin   = 6  // letters of one case after which a word is not taken for random
-	digitsMin = 4  // the fewest digits that are taken for a number behind a letter
+	hexMin    = 8  // the fewest digits taken for hex
+	base64Min = 12 // the fewest characters taken for base64
+	sameMin   = 3  // the shortest field taken for a repetition of an earlier one
+	wordMin   = 6  // leading letters of one case that show a word not to be random
+	digitsMin = 4  // the fewest digits taken for a number after a letter
 )
 
-// lexer finds the runs of p. It is asked for them from left to right, and looks at a byte only so
-// often.
+// lexer finds the fields of p. It is called from left to right, and looks at each byte only a few
+// times.
 type lexer struct {
 	p []byte
-	// Where the characters of base64 end that were found last, of either alphabet. They start again
-	// behind each slash or dash.
+	// Ends of the base64 characters found last, of either alphabet, so that they are not scanned
+	// again after each slash or dash.
 	standard, url int
-	looked        int // at how many bytes that can be many
+	looked        int // bytes looked at, where they can be many
 }
 
-// lex returns which kind of run starts at i, and its length; kindEnd if none does.
+// lex returns the kind of the field that starts at i, and its length; kindEnd if there is none.
 func (l *lexer) lex(i int) (kind, int) {
 	p, rest := l.p, l.p[i:]
 	before := byte(0)
@@ -53,7 +53,7 @@ func (l *lexer) lex(i int) (kind, int) {
 	return lexDigits(p, i, digits)
 }
 
-// random is lex for what is random: UUIDs, hex and base64. A word of that length starts at i.
+// random is lex for random characters: UUIDs, hex and base64. word is the length of the word at i.
 func (l *lexer) random(i, word int) (kind, int) {
 	p := l.p[i:]
 	if word >= wordMin && (spanOf(p, classLower, wordMin) == wordMin ||
@@ -91,8 +91,8 @@ func (l *lexer) random(i, word int) (kind, int) {
 	return kindEnd, 0
 }
 
-// spanFrom returns how many bytes from i on have one of the classes, but at most maxPhraseBytes.
-// end is where the last ones end that it was asked for.
+// spanFrom returns how many bytes from i on have one of the classes, at most maxPhraseBytes. end
+// caches where the last such bytes end.
 func (l *lexer) spanFrom(i int, class byte, end *int) int {
 	if *end <= i {
 		*end = i + spanOf(l.p[i:], class, len(l.p))
@@ -101,7 +101,7 @@ func (l *lexer) spanFrom(i int, class byte, end *int) int {
 	return min(*end-i, maxPhraseBytes)
 }
 
-// isUUID reports whether p has the shape of a UUID with digits of that class.
+// isUUID reports whether p has the shape of a UUID with digits of the class.
 func isUUID(p []byte, class byte) bool {
 	for i, c := range p {
 		switch i {
@@ -127,8 +127,8 @@ func anyOf(p []byte, class byte) bool {
 	return false
 }
 
-// looksRandom reports whether the characters p of base64 change between digits, upper and lower
-// case far more often than words do, even joined ones: random ones do so in 0.64 of all cases.
+// looksRandom reports whether the base64 characters p change between digits, upper and lower case
+// far more often than words do, even joined ones. Random ones do so in 0.64 of all cases.
 func looksRandom(p []byte) bool {
 	p = p[:min(len(p), 64)]
 	changes := 0
@@ -141,7 +141,7 @@ func looksRandom(p []byte) bool {
 	return 5*changes >= 2*len(p)
 }
 
-// lexDigits is lex for the digits at i of p.
+// lexDigits is lex for n digits at i of p.
 func lexDigits(p []byte, i, n int) (kind, int) {
 	if n == 0 {
 		return kindEnd, 0
@@ -168,7 +168,7 @@ func lexDigits(p []byte, i, n int) (kind, int) {
 }
 
 // inText reports whether the n bytes at i of p have neighbours that are common in text. In binary
-// data, one or two digits are nothing but bytes.
+// data, one or two digits are just bytes.
 func inText(p []byte, i, n int) bool {
 	const near = 3
 	for _, c := range p[max(0, i-near):min(len(p), i+n+near)] {

@@ -43,9 +43,9 @@ func hostileDictionaries(tb testing.TB) map[string]*Dictionary {
 	}
 	return map[string]*Dictionary{
 		"bytes one by one": hostile(tb, []op{{kind: kindBytes, n: 1}}),
-		"wide bytes":       hostile(tb, []op{{kind: kindBytes, n: 1, bits: maxRunBits}}),
-		"many bytes":       hostile(tb, []op{{kind: kindBytes, n: maxPhraseBytes, bits: maxRunBits}}),
-		"bytes in a token": hostile(tb, []op{comma, {kind: kindBytes, n: 1, bits: maxRunBits}},
+		"wide bytes":       hostile(tb, []op{{kind: kindBytes, n: 1, bits: maxLengthBits}}),
+		"many bytes":       hostile(tb, []op{{kind: kindBytes, n: maxPhraseBytes, bits: maxLengthBits}}),
+		"bytes in a token": hostile(tb, []op{comma, {kind: kindBytes, n: 1, bits: maxLengthBits}},
 			[]op{{kind: kindBytes, n: 1}}),
 		"numbers": hostile(tb, numbers, digits, []op{number}, []op{{kind: kindBytes, n: 1, bits: 4}}),
 		"copies":  hostile(tb, []op{{kind: kindCopy}}, []op{{kind: kindBytes, n: 1, bits: 4}}),
@@ -91,7 +91,7 @@ func TestEncoder_addsAtMostAByteWhateverTheDictionary(t *testing.T) {
 	const seed = 1
 	dictionaries := hostileDictionaries(t)
 	dictionaries["handmade"] = handmade(t)
-	dictionaries["items"] = train(t, kindsOfRecords[2].values(500))
+	dictionaries["items"] = train(t, valueKinds[2].values(500))
 	r := rand.New(rand.NewPCG(seed, 0))
 	var values []rough
 	for _, size := range []int{1, 70, 2000, 3040, 100, 20_000, 30_400, 100_000, 3} {
@@ -100,11 +100,11 @@ func TestEncoder_addsAtMostAByteWhateverTheDictionary(t *testing.T) {
 	for name, d := range dictionaries {
 		e := d.NewEncoder()
 		for _, v := range values {
-			record, n := e.Append(nil, v.value), len(v.value)
-			if len(record) > n+1 {
-				t.Fatalf("seed %d, %s: %d bytes of %q take %d", seed, name, n, v.name, len(record))
+			encoded, n := e.Append(nil, v.value), len(v.value)
+			if len(encoded) > n+1 {
+				t.Fatalf("seed %d, %s: %d bytes of %q take %d", seed, name, n, v.name, len(encoded))
 			}
-			got, err := d.Decode(make([]byte, 0, n), record)
+			got, err := d.Decode(make([]byte, 0, n), encoded)
 			if err != nil || !bytes.Equal(got, v.value) {
 				t.Fatalf("seed %d, %s: %d bytes of %q are lost: %v", seed, name, n, v.name, err)
 			}
@@ -123,21 +123,21 @@ func arrays() (values [][]byte) {
 func TestEncoder_worksInProportionToTheValue(t *testing.T) {
 	const seed, size, most = 1, 16 << 10, 150
 	dictionaries := map[string]*Dictionary{"handmade": handmade(t), "arrays": train(t, arrays())}
-	for _, k := range kindsOfRecords[1:] { // that of messages gives up where base64 has slashes
+	for _, k := range valueKinds[1:] { // that of messages gives up where base64 has slashes
 		dictionaries[k.name] = train(t, k.values(500))
 	}
 	for name, d := range dictionaries {
 		e := d.NewEncoder()
 		for _, v := range roughValues(rand.New(rand.NewPCG(seed, 0)), size) {
 			e.Append(nil, v.value)
-			if n := e.tried(); n > most*len(v.value) {
+			if n := e.work + e.lexer.looked; n > most*len(v.value) {
 				t.Errorf("seed %d, %s: %d bytes of %q are %d work", seed, name, size, v.name, n)
 			}
 		}
 	}
 }
 
-// Tokens that are taken back have remembered runs too.
+// Tokens that are taken back have remembered fields too.
 func TestEncoder_remembersTheRunsOfTokensTaken(t *testing.T) {
 	b := newBuilder()
 	digits := make([]op, maxOps-1)
@@ -159,10 +159,10 @@ func TestEncoder_remembersTheRunsOfTokensTaken(t *testing.T) {
 			value = append(append(value, bytes.Repeat([]byte{'7'}, maxOps-1)...), "? "...)
 		}
 	}
-	record := d.NewEncoder().Append(nil, value)
-	checkDecodes(t, d, record, value)
-	if most := len(value) * 6 / 10; len(record) > most {
-		t.Errorf("%d bytes take %d, want at most %d", len(value), len(record), most)
+	encoded := d.NewEncoder().Append(nil, value)
+	checkDecodes(t, d, encoded, value)
+	if most := len(value) * 6 / 10; len(encoded) > most {
+		t.Errorf("%d bytes take %d, want at most %d", len(value), len(encoded), most)
 	}
 }
 

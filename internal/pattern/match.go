@@ -1,23 +1,24 @@
 package pattern
 
-// op writes what an op reads if it stands for what is at i, and returns the length of that, or 0.
+// op writes what an op reads, if the op stands for what is at i, and returns the length of that, or
+// 0.
 func (e *Encoder) op(x op, i int) int {
 	p := e.value[i:]
 	switch x.kind {
 	case kindPhrase:
 		return prefix(p, e.d.heap[x.at:int(x.at)+int(x.n)])
 	case kindSame:
-		if int(x.n) >= e.runs {
+		if int(x.n) >= e.fields {
 			return 0
 		}
 		return prefix(p, e.remembered(int(x.n)))
 	case kindCopy:
 		return 0
 	}
-	n := e.run(x, p)
+	n := e.field(x, p)
 	if n > 0 && x.kind.remembered() {
-		e.spans[uint(e.runs)%spanRing] = span{i, i + n}
-		e.runs++
+		e.spans[uint(e.fields)%spanRing] = span{i, i + n}
+		e.fields++
 	}
 	return n
 }
@@ -30,9 +31,9 @@ func prefix(p, q []byte) int {
 	return len(q)
 }
 
-// run writes what an op that is a run reads if it stands for what p starts with, and returns the
-// length of that, or 0.
-func (e *Encoder) run(x op, p []byte) int {
+// field writes what a field reads if it stands for what p starts with, and returns the length of
+// that, or 0.
+func (e *Encoder) field(x op, p []byte) int {
 	if x.kind.based() {
 		v, n := x.parse(p)
 		if n == 0 || !e.fits(&x, v) || !e.w.fits(uint(x.bits)) {
@@ -41,9 +42,9 @@ func (e *Encoder) run(x op, p []byte) int {
 		e.w.putLong(v-e.d.bases[x.at], uint(x.bits))
 		return n
 	}
-	n := x.runLen(p)
+	n := x.dataLen(p)
 	e.work += n / 2
-	if n == 0 || !e.w.fits(uint(x.bits)+x.runBits(n)) {
+	if n == 0 || !e.w.fits(uint(x.bits)+x.dataBits(n)) {
 		return 0
 	}
 	if x.kind.counted() {
@@ -72,13 +73,13 @@ func (x op) parse(p []byte) (v uint64, n int) {
 	return 0, 0
 }
 
-// fits reports whether a number above the op's base fits its bits.
+// fits reports whether a number fits the op's base and bits.
 func (e *Encoder) fits(x *op, v uint64) bool {
 	base := e.d.bases[x.at]
 	return v >= base && (v-base)>>x.bits == 0 // shifts by 64 give 0
 }
 
-// characters writes the characters of a run. It returns false if it has others.
+// characters writes the characters of a field. It returns false if any is not of the op's kind.
 func (e *Encoder) characters(x op, p []byte) bool {
 	tail := uint(0)
 	if x.at != 0 {
@@ -108,9 +109,9 @@ func (e *Encoder) characters(x op, p []byte) bool {
 	return true
 }
 
-// runLen returns how many bytes of p the op takes, or 0 if it is not for them. It does not look at
-// them if their number is fixed.
-func (x op) runLen(p []byte) int {
+// dataLen returns how many bytes of p the op takes, or 0 if they are too few. If the length is
+// fixed, it does not look at them.
+func (x op) dataLen(p []byte) int {
 	least, most := int(x.n), int(x.n)+1<<x.bits-1
 	if size := x.kind.size(); size > 0 {
 		least, most = size, size
@@ -125,7 +126,7 @@ func (x op) runLen(p []byte) int {
 	return n
 }
 
-// class returns the classes of the characters of a run, or 0 if it can have any.
+// class returns the classes of a field's characters, or 0 if it can have any.
 func (k kind) class() byte {
 	switch k {
 	case kindDigits:

@@ -12,8 +12,8 @@ const (
 	classHexUpper
 	classUpper
 	classLower
-	classStandard // of the standard alphabet of base64, but no letter or digit
-	classURL      // the same for the alphabet for URLs
+	classStandard // of the standard base64 alphabet, except letters and digits
+	classURL      // of the base64 alphabet for URLs, except letters and digits
 
 	classAlnum = classDigit | classUpper | classLower
 )
@@ -23,7 +23,7 @@ const invalid = 0xFF
 // classes has the classes of each byte. It is immutable.
 var classes = classesOf()
 
-// Values of digits: of a byte in each alphabet, or invalid. They are immutable.
+// Digits: the value of each byte in an alphabet, or invalid. They are immutable.
 var (
 	sixStandard = valuesOf(lettersStandard)
 	sixURL      = valuesOf(lettersURL)
@@ -58,7 +58,7 @@ func classesOf() (classes [256]byte) {
 	return classes
 }
 
-// spanOf returns how many bytes p starts with, of at most limit, that have one of the classes.
+// spanOf returns how many leading bytes of p, up to limit, have one of the classes.
 func spanOf(p []byte, class byte, limit int) int {
 	n := 0
 	for limit = min(limit, len(p)); n < limit && classes[p[n]]&class != 0; n++ {
@@ -66,7 +66,7 @@ func spanOf(p []byte, class byte, limit int) int {
 	return n
 }
 
-// parseDigits returns the number that the digits p are, of which there are at most 19.
+// parseDigits returns the number that the digits p are, at most 19.
 func parseDigits(p []byte) uint64 {
 	v := uint64(0)
 	for ; len(p) >= 8; p = p[8:] {
@@ -78,7 +78,7 @@ func parseDigits(p []byte) uint64 {
 	return v
 }
 
-// parseEight returns the number that eight digits are, the first in the low byte. It joins
+// parseEight returns the number that eight digits are, the first in the low byte. It combines
 // neighbours three times.
 func parseEight(w uint64) uint64 {
 	w &= 0x0F0F0F0F0F0F0F0F
@@ -88,7 +88,7 @@ func parseEight(w uint64) uint64 {
 }
 
 // parseNumber returns the decimal number that p starts with, and its length. n is 0 if there is
-// none, or if it starts with a zero that need not be there, or is too large.
+// none, or it has a leading zero or is too large.
 func parseNumber(p []byte) (v uint64, n int) {
 	n = spanOf(p, classDigit, maxDigits+2)
 	switch {
@@ -105,7 +105,7 @@ func parseNumber(p []byte) (v uint64, n int) {
 	return parseDigits(p[:n]), n
 }
 
-// putSix writes the characters p as 6 bits each. It returns false if one is not of the alphabet.
+// putSix writes base64 characters as 6 bits each. It returns false if one is not in the alphabet.
 func (w *writer) putSix(p []byte, values *[256]byte, tail uint) bool {
 	bad := byte(0)
 	for ; len(p) > 8; p = p[8:] {
@@ -136,7 +136,7 @@ func (w *writer) putSix(p []byte, values *[256]byte, tail uint) bool {
 	return true
 }
 
-// putFour writes the digits of hex p as 4 bits each. It returns false if one is none.
+// putFour writes hex digits as 4 bits each. It returns false if one is not a digit.
 func (w *writer) putFour(p []byte, values *[256]byte) bool {
 	for len(p) > 0 {
 		n := min(len(p), 12)
@@ -155,14 +155,14 @@ func (w *writer) putFour(p []byte, values *[256]byte) bool {
 	return true
 }
 
-// putUUID writes the UUID p. It returns false if it is none.
+// putUUID writes a UUID. It returns false if p is not one.
 func (w *writer) putUUID(p []byte, values *[256]byte) bool {
 	return p[8] == '-' && p[13] == '-' && p[18] == '-' && p[23] == '-' &&
 		w.putFour(p[:8], values) && w.putFour(p[9:13], values) && w.putFour(p[14:18], values) &&
 		w.putFour(p[19:23], values) && w.putFour(p[24:], values)
 }
 
-// putBytes writes the bytes p as they are.
+// putBytes writes bytes as they are.
 func (w *writer) putBytes(p []byte) {
 	for ; len(p) >= 7; p = p[7:] {
 		q := (*[7]byte)(p)
@@ -174,7 +174,7 @@ func (w *writer) putBytes(p []byte) {
 	}
 }
 
-// integer returns the integer that the bytes p are, of which there are at most 8.
+// integer returns the integer that up to 8 bytes are, in the byte order of the kind.
 func integer(k kind, p []byte) uint64 {
 	if k == kindBig {
 		return bits.ReverseBytes64(integer(kindLittle, p)) >> (64 - 8*len(p))

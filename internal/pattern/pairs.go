@@ -4,39 +4,36 @@ import (
 	"math/bits"
 )
 
-// Symbols of the grammar that training finds: bytes; runs, by their kinds; runs that are the same
-// as an earlier one, by how many to go back; integers of 4 and 8 bytes; gaps, by their lengths; the
-// end of a value; and pairs of earlier symbols.
+// Symbols of the grammar that training finds: bytes; fields, by kind; fields that repeat an earlier
+// one, by distance; integers of 4 and 8 bytes; gaps, by length; the end of a value; and pairs of
+// earlier symbols.
 const (
-	symbolRun  = 256
-	symbolSame = symbolRun + kinds
-	symbolInt4 = symbolSame + maxRemembered
-	symbolInt8 = symbolInt4 + 1
-	symbolGap  = symbolInt8 + 1
-	symbolEnd  = symbolGap + gapMax
-	symbolPair = symbolEnd + 1
-	maxSymbols = 1<<16 - 1
+	symbolField = 256
+	symbolSame  = symbolField + kinds
+	symbolInt4  = symbolSame + maxRemembered
+	symbolInt8  = symbolInt4 + 1
+	symbolGap   = symbolInt8 + 1
+	symbolEnd   = symbolGap + gapMax
+	symbolPair  = symbolEnd + 1
+	maxSymbols  = 1<<16 - 1
 )
 
 // symbol is a symbol of the grammar.
 type symbol = uint16
 
-// grammar is what neighbours the samples have in common.
+// grammar is what the samples have in common: neighbours that occur together.
 type grammar struct {
-	sequence []symbol // the samples, each behind symbolEnd, and another one at the end
+	sequence []symbol // the samples, each after a symbolEnd, and a last symbolEnd
 	pairs    []pair   // what symbols from symbolPair on stand for
 	counts   pairTable
 }
 
-// pair is two symbols that are one.
+// pair is two symbols joined into one.
 type pair struct {
 	left, right symbol
-	size        uint16 // how many symbols below symbolPair it stands for
-	runs        uint16 // how many of those are no bytes
+	size        uint16 // symbols below symbolPair that it stands for
+	fields      uint16 // those of them that are not bytes
 }
-
-// isRun reports whether a symbol below symbolPair is a run, or a gap, or an integer.
-func isRun(s symbol) bool { return s >= symbolRun && s != symbolEnd }
 
 // size returns how many symbols below symbolPair the symbol stands for.
 func (g *grammar) size(s symbol) int {
@@ -46,12 +43,12 @@ func (g *grammar) size(s symbol) int {
 	return int(g.pairs[s-symbolPair].size)
 }
 
-// runsIn returns how many runs the symbol stands for.
-func (g *grammar) runsIn(s symbol) int {
+// fieldsIn returns how many fields, gaps and integers the symbol stands for.
+func (g *grammar) fieldsIn(s symbol) int {
 	switch {
 	case s >= symbolPair:
-		return int(g.pairs[s-symbolPair].runs)
-	case isRun(s):
+		return int(g.pairs[s-symbolPair].fields)
+	case s >= symbolField && s != symbolEnd:
 		return 1
 	}
 	return 0
@@ -67,18 +64,17 @@ func (g *grammar) expand(dst []symbol, s symbol) []symbol {
 }
 
 const (
-	maxSymbolSize = 1 << 11
-	maxSymbolRuns = 60 // so that a token has fewer ops than maxOps
-	pairMin       = 4  // the fewest uses of a pair
+	maxSymbolSize   = 1 << 11
+	maxSymbolFields = 60 // so that a token has fewer ops than maxOps
+	pairMin         = 4  // the fewest uses of a pair
 )
 
-// joinWork bounds how many symbols and pairs join looks at, for each symbol of the sequence. It is
-// half as many again as samples need that have much in common.
+// joinWork limits how many symbols and pairs join looks at, for each symbol of the sequence: half
+// as many again as samples with much in common need.
 const joinWork = 40
 
-// join joins frequent neighbours until there are none, or until that has taken too long. Each round
-// looks at all that is left and replaces all pairs that are more than half as frequent as the most
-// frequent one.
+// join joins frequent neighbours until none are left, or until that has taken too long. Each round
+// replaces all pairs that are more than half as frequent as the most frequent one.
 func (g *grammar) join() {
 	g.counts = pairTable{}
 	for i := 1; i < len(g.sequence); i++ {
@@ -106,11 +102,10 @@ func (g *grammar) count(a, b symbol, n int32) {
 // chosen is the pairs that a round replaces.
 type chosen struct {
 	pairTable
-	parts []uint8 // by symbol: whether a pair starts with it, and whether one ends with it
+	parts []uint8 // by symbol: whether a pair starts or ends with it
 }
 
-// choose makes symbols of the most frequent pairs. last says that all less frequent ones are not
-// worth it.
+// choose makes symbols of the most frequent pairs. last says that no others are worth it.
 func (g *grammar) choose() (c chosen, last bool) {
 	most := int32(0)
 	for i := range g.counts.slots {
@@ -140,20 +135,20 @@ func (g *grammar) choose() (c chosen, last bool) {
 }
 
 // fits reports whether the pair can become a symbol: it must be short enough, and not start with a
-// gap, because an encoder would have nothing to find it by.
+// gap, which gives an encoder nothing to find it by.
 func (g *grammar) fits(s *pairSlot) bool {
 	a, b := s.pair()
 	return (a < symbolGap || a >= symbolPair) &&
-		g.size(a)+g.size(b) <= maxSymbolSize && g.runsIn(a)+g.runsIn(b) <= maxSymbolRuns
+		g.size(a)+g.size(b) <= maxSymbolSize && g.fieldsIn(a)+g.fieldsIn(b) <= maxSymbolFields
 }
 
-// name gives the pair a symbol, unless it has one or there are too many.
+// name gives the pair a symbol. It returns false if there are too many.
 func (g *grammar) name(s *pairSlot) bool {
 	if s.symbol == 0 && symbolPair+len(g.pairs) < maxSymbols {
 		a, b := s.pair()
 		s.symbol = symbolPair + symbol(len(g.pairs))
 		g.pairs = append(g.pairs, pair{
-			a, b, uint16(g.size(a) + g.size(b)), uint16(g.runsIn(a) + g.runsIn(b)),
+			a, b, uint16(g.size(a) + g.size(b)), uint16(g.fieldsIn(a) + g.fieldsIn(b)),
 		})
 	}
 	return s.symbol != 0
@@ -172,7 +167,7 @@ func (c *chosen) find(a, b symbol) *pairSlot {
 	return nil
 }
 
-// replace replaces the chosen pairs in the sequence, and counts its new neighbours.
+// replace replaces the chosen pairs in the sequence, and counts the new neighbours.
 func (g *grammar) replace(c chosen) {
 	in, out := g.sequence, g.sequence[:1]
 	joined := false // whether the last symbol of out is new
@@ -194,7 +189,7 @@ func (g *grammar) replace(c chosen) {
 	g.sequence = out
 }
 
-// pair returns the chosen pair that p starts with, or nil if there is none or the next one is more
+// pair returns the chosen pair that p starts with, or nil if there is none or the next pair is more
 // frequent.
 func (c *chosen) pair(p []symbol) *pairSlot {
 	s := c.find(p[0], p[1])
@@ -207,26 +202,26 @@ func (c *chosen) pair(p []symbol) *pairSlot {
 	return s
 }
 
-// pairTable counts pairs.
+// pairTable counts pairs. It is a hash table with open addressing.
 type pairTable struct {
 	slots []pairSlot // a power of two of them
 	used  int
 }
 
-// pairSlot is how often a pair occurs, and the symbol that was made of it, if any.
+// pairSlot is how often a pair occurs, and the symbol for it, if any.
 type pairSlot struct {
 	key    uint32 // 0 if the slot is free
 	count  int32
 	symbol symbol
 }
 
-// keyOf returns the key of a pair. It is not 0.
+// keyOf returns the key of a pair, which is not 0.
 func keyOf(a, b symbol) uint32 { return (uint32(a)<<16 | uint32(b)) + 1 }
 
-// pair returns the pair that the slot is for.
+// pair returns the pair of the slot.
 func (s *pairSlot) pair() (a, b symbol) { return symbol((s.key - 1) >> 16), symbol(s.key - 1) }
 
-// slot returns the slot that the key has, or is to have.
+// slot returns the slot that the key has, or would get.
 func (t *pairTable) slot(key uint32) *pairSlot {
 	mask := uint32(len(t.slots) - 1)
 	for i := key * 0x9E3779B1 >> 8; ; i++ {
@@ -249,7 +244,7 @@ func (t *pairTable) add(key uint32, n int32) {
 	s.count += n
 }
 
-// grow doubles the table, or frees it of pairs that no longer occur.
+// grow doubles the table, or only frees the slots of pairs that no longer occur.
 func (t *pairTable) grow() {
 	old := t.slots
 	t.used = 0

@@ -87,7 +87,7 @@ func TestDigitBits_areEnoughAndNoneTooMany(t *testing.T) {
 func TestLex_findsRuns(t *testing.T) {
 	const b64 = "LCa0a2j/xo/5m0U8HTBBNBNCLXBkg7+g+YpeiGJm564"
 	for _, want := range []struct {
-		text string // the run is between the bars
+		text string // the field is between the bars
 		kind kind
 	}{
 		{`"n":|12345|,`, kindNumber},
@@ -113,7 +113,7 @@ func TestLex_findsRuns(t *testing.T) {
 		l := lexer{p: []byte(parts[0] + parts[1] + parts[2])}
 		k, n := l.lex(len(parts[0]))
 		if k != want.kind || n != len(parts[1]) {
-			t.Errorf("%s: a run of kind %d and %d bytes, want %d, %d", want.text, k, n, want.kind,
+			t.Errorf("%s: a field of kind %d and %d bytes, want %d, %d", want.text, k, n, want.kind,
 				len(parts[1]))
 		}
 	}
@@ -127,7 +127,7 @@ func TestLex_leavesWords(t *testing.T) {
 		before, after, _ := strings.Cut(text, "|")
 		l := lexer{p: []byte(before + after)}
 		if k, n := l.lex(len(before)); k != kindEnd {
-			t.Errorf("%q: a run of kind %d and %d bytes", text, k, n)
+			t.Errorf("%q: a field of kind %d and %d bytes", text, k, n)
 		}
 	}
 }

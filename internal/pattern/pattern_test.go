@@ -9,16 +9,16 @@ import (
 )
 
 func TestEncoder_roundTrips(t *testing.T) {
-	for _, k := range kindsOfRecords {
+	for _, k := range valueKinds {
 		t.Run(k.name, func(t *testing.T) {
 			values := k.values(1500)
 			d := train(t, values[:1000])
 			e, parsed, ref := d.NewEncoder(), reparsed(t, d), newReference(d.Append(nil))
 			for _, value := range values[900:1100] {
-				record := e.Append(nil, value)
-				checkDecodes(t, d, record, value)
-				checkDecodes(t, parsed, record, value)
-				if got, err := ref.decode(record); err != nil || !bytes.Equal(got, value) {
+				encoded := e.Append(nil, value)
+				checkDecodes(t, d, encoded, value)
+				checkDecodes(t, parsed, encoded, value)
+				if got, err := ref.decode(encoded); err != nil || !bytes.Equal(got, value) {
 					t.Fatalf("the reference decodes %q, %v, want %q", got, err, value)
 				}
 			}
@@ -27,7 +27,7 @@ func TestEncoder_roundTrips(t *testing.T) {
 }
 
 func TestEncoder_packsWhatItUnderstands(t *testing.T) {
-	for _, k := range kindsOfRecords {
+	for _, k := range valueKinds {
 		values := k.values(2500)
 		e, size := train(t, values[:2000]).NewEncoder(), 0
 		for _, value := range values[2000:] {
@@ -41,7 +41,7 @@ func TestEncoder_packsWhatItUnderstands(t *testing.T) {
 
 // What was not in the samples costs a little more, not everything.
 func TestEncoder_packsWhatIsLikeTheSamples(t *testing.T) {
-	values := kindsOfRecords[0].values(300)
+	values := valueKinds[0].values(300)
 	e := train(t, values).NewEncoder()
 	for _, change := range []struct{ old, new string }{
 		{`"sequence": `, `"sequence": 999999`},
@@ -58,22 +58,22 @@ func TestEncoder_packsWhatIsLikeTheSamples(t *testing.T) {
 func TestEncoder_addsAtMostAByte(t *testing.T) {
 	const seed = 1
 	r := rand.New(rand.NewPCG(seed, 0))
-	for _, d := range []*Dictionary{handmade(t), train(t, kindsOfRecords[4].values(500))} {
+	for _, d := range []*Dictionary{handmade(t), train(t, valueKinds[4].values(500))} {
 		e := d.NewEncoder()
 		for n := range 300 {
 			value := randomBytes(r, n)
-			record := e.Append(nil, value)
-			if len(record) > n+1 {
-				t.Fatalf("seed %d: %d bytes take %d", seed, n, len(record))
+			encoded := e.Append(nil, value)
+			if len(encoded) > n+1 {
+				t.Fatalf("seed %d: %d bytes take %d", seed, n, len(encoded))
 			}
-			checkDecodes(t, d, record, value)
+			checkDecodes(t, d, encoded, value)
 		}
 	}
 }
 
 func TestEncoder_encodesValuesLikeNoSample(t *testing.T) {
 	long := strings.Repeat("a long run of text that repeats, ", 5000)
-	for _, d := range []*Dictionary{handmade(t), train(t, kindsOfRecords[1].values(500))} {
+	for _, d := range []*Dictionary{handmade(t), train(t, valueKinds[1].values(500))} {
 		e := d.NewEncoder()
 		for _, value := range []string{
 			"", "x", "\x00", "\x00\x00\x00\x00\x00\x00\x00\x00\x00", "hello, world",
@@ -90,23 +90,23 @@ func TestEncoder_encodesValuesLikeNoSample(t *testing.T) {
 func TestEncoder_appends(t *testing.T) {
 	d := handmade(t)
 	e, value := d.NewEncoder(), []byte("hello, worldhello, world")
-	record := e.Append(nil, value)
-	if got := e.Append([]byte("before"), value); string(got) != "before"+string(record) {
+	encoded := e.Append(nil, value)
+	if got := e.Append([]byte("before"), value); string(got) != "before"+string(encoded) {
 		t.Errorf("Append = %q, want it behind what was there", got)
 	}
 }
 
 func TestDictionary_neverAllocatesToDecode(t *testing.T) {
-	for _, k := range kindsOfRecords {
+	for _, k := range valueKinds {
 		values := k.values(500)
 		d := train(t, values)
-		record := d.NewEncoder().Append(nil, values[7])
+		encoded := d.NewEncoder().Append(nil, values[7])
 		room := make([]byte, 0, len(values[7]))
 		if n := testing.AllocsPerRun(10, func() {
-			_, _ = d.DecodedLen(record)
-			_, _ = d.Decode(room, record)
-			_, _ = d.Decode(room[:0:10], record)
-			_, _ = d.Decode(room, record[:len(record)/2])
+			_, _ = d.DecodedLen(encoded)
+			_, _ = d.Decode(room, encoded)
+			_, _ = d.Decode(room[:0:10], encoded)
+			_, _ = d.Decode(room, encoded[:len(encoded)/2])
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", k.name, n)
 		}
@@ -116,17 +116,17 @@ func TestDictionary_neverAllocatesToDecode(t *testing.T) {
 func TestDictionary_refusesCutRecords(t *testing.T) {
 	value := bytes.Repeat([]byte("id: 1234 and hello, world"), 3)
 	d := handmade(t)
-	record, ref := d.NewEncoder().Append(nil, value), newReference(d.Append(nil))
-	for n := 1; n < len(record); n++ {
-		cut := record[:n]
+	encoded, ref := d.NewEncoder().Append(nil, value), newReference(d.Append(nil))
+	for n := 1; n < len(encoded); n++ {
+		cut := encoded[:n]
 		if _, err := ref.decode(cut); err == nil {
 			continue // the tokens end where it was cut
 		}
 		if size, err := d.DecodedLen(cut); err == nil {
-			t.Errorf("DecodedLen of %d of %d bytes = %d", n, len(record), size)
+			t.Errorf("DecodedLen of %d of %d bytes = %d", n, len(encoded), size)
 		}
 		if got, err := d.Decode(make([]byte, 0, 1000), cut); err == nil {
-			t.Errorf("Decode of %d of %d bytes = %q", n, len(record), got)
+			t.Errorf("Decode of %d of %d bytes = %q", n, len(encoded), got)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestTrain_isWorthNothing(t *testing.T) {
 }
 
 func TestTrain_isDeterministic(t *testing.T) {
-	for _, k := range kindsOfRecords {
+	for _, k := range valueKinds {
 		values := k.values(400)
 		first := train(t, values).Append(nil)
 		for range 3 {
@@ -212,15 +212,15 @@ func TestParse_refusesDamage(t *testing.T) {
 }
 
 func TestDictionary_isSafeForConcurrentUse(t *testing.T) {
-	values := kindsOfRecords[1].values(300)
+	values := valueKinds[1].values(300)
 	d := train(t, values)
 	done := make(chan error)
 	for range 4 {
 		go func() {
 			e := d.NewEncoder()
 			for _, value := range values {
-				record := e.Append(nil, value)
-				if got, err := d.Decode(make([]byte, 0, 500), record); string(got) != string(value) {
+				encoded := e.Append(nil, value)
+				if got, err := d.Decode(make([]byte, 0, 500), encoded); string(got) != string(value) {
 					done <- fmt.Errorf("Decode = %q, %w", got, err)
 					return
 				}

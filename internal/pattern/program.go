@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// program executes the steps of a token from the one given on. What is most frequent, short phrases
-// and digits, it does itself, as long as there is room for more than they need.
+// program executes the steps of a token, from the given one. The most frequent ones, short phrases
+// and digits, are inlined as long as there is more room than they need.
 func (s *decoder) program(first uint32) error {
 	steps, heap, out, n := s.d.steps, s.d.heap, s.out, s.n
 	for i := first; ; i++ {
@@ -41,8 +41,8 @@ func (s *decoder) program(first uint32) error {
 			}
 		}
 		if x.remembered {
-			s.spans[s.runs%maxRemembered] = span{from, n}
-			s.runs++
+			s.spans[s.fields%maxRemembered] = span{from, n}
+			s.fields++
 		}
 		if x.last {
 			s.n = n
@@ -51,8 +51,8 @@ func (s *decoder) program(first uint32) error {
 	}
 }
 
-// number puts a number of up to nine digits at n, and returns where it ends. It does nothing if
-// there are more.
+// number writes a number of up to nine digits at n, and returns where it ends. It does nothing if
+// the number has more.
 func (s *decoder) number(x *op, n int) (end int, done bool) {
 	if x.bits > loadedBits {
 		return n, false
@@ -73,7 +73,7 @@ func (s *decoder) number(x *op, n int) (end int, done bool) {
 	return n, true
 }
 
-// fewDigits puts up to six digits at n, and returns where they end. It does nothing if there are
+// fewDigits writes up to six digits at n, and returns where they end. It does nothing if there are
 // more.
 func (s *decoder) fewDigits(x *op, n int) (end int, done bool) {
 	word := load(s.p, s.bit)
@@ -92,15 +92,15 @@ func (s *decoder) fewDigits(x *op, n int) (end int, done bool) {
 	return n + count, true
 }
 
-// op appends what an op reads.
+// op appends what an op stands for.
 func (s *decoder) op(x *op) error {
 	var ok bool
 	switch x.kind {
 	case kindSame:
-		if uint(x.n) >= s.runs {
+		if uint(x.n) >= s.fields {
 			return errEncoded
 		}
-		same := s.spans[(s.runs-1-uint(x.n))%maxRemembered]
+		same := s.spans[(s.fields-1-uint(x.n))%maxRemembered]
 		ok = s.append(s.out, same.start, same.end-same.start)
 	case kindCopy:
 		size, distance := s.span(s.n - s.from)
@@ -119,7 +119,7 @@ func (s *decoder) op(x *op) error {
 	case kindBytes:
 		ok = s.bytes(s.length(x))
 	default:
-		ok = s.run(x)
+		ok = s.field(x)
 	}
 	if !ok {
 		return errRoom
@@ -127,20 +127,23 @@ func (s *decoder) op(x *op) error {
 	return nil
 }
 
-// run appends what an op of another kind reads. It returns false if there is too little room.
-func (s *decoder) run(x *op) bool {
+// field appends what an op of the remaining kinds reads. It returns false if there is too little
+// room.
+func (s *decoder) field(x *op) bool {
 	switch x.kind {
 	case kindBig:
 		return s.put(bits.ReverseBytes64(s.based(x))>>(64-8*x.n), int(x.n))
-	case kindUUID, kindUUIDUpper:
-		return s.uuid(x.kind == kindUUIDUpper)
+	case kindUUID:
+		return s.uuid(hexLower)
+	case kindUUIDUpper:
+		return s.uuid(hexUpper)
 	case kindTime, kindTimeSpace, kindDate:
 		return s.time(x.kind, s.based(x))
 	}
 	return s.characters(x)
 }
 
-// characters appends a run that may be long.
+// characters appends a field that may be long.
 func (s *decoder) characters(x *op) bool {
 	all := s.length(x)
 	n, ok := s.fit(all)
@@ -164,7 +167,7 @@ func (s *decoder) characters(x *op) bool {
 	return true
 }
 
-// take reads n bits, of which there are at most 64.
+// take reads n bits, at most 64.
 func (s *decoder) take(n uint) uint64 {
 	word := load(s.p, s.bit)
 	if n > loadedBits {
@@ -177,17 +180,17 @@ func (s *decoder) take(n uint) uint64 {
 // based reads a number above a base.
 func (s *decoder) based(x *op) uint64 { return s.take(uint(x.bits)) + s.d.bases[x.at] }
 
-// length reads the length of a run.
+// length reads the length of a field.
 func (s *decoder) length(x *op) int { return int(x.n) + int(s.take(uint(x.bits))) }
 
-// fit returns how many of size bytes fit: all of them, or what there is room for if out may end
-// within the value. Else ok is false.
+// fit returns how many of size bytes fit: all of them or, if out may end within the value, as many
+// as there is room for. Otherwise ok is false.
 func (s *decoder) fit(size int) (n int, ok bool) {
 	room := len(s.out) - s.n
 	return min(size, room), size <= room || s.partly
 }
 
-// append appends size bytes of p, from at on: of the heap, or of what is written of out.
+// append appends p[at:at+size], where p is the heap or the part of out that is written.
 func (s *decoder) append(p []byte, at, size int) bool {
 	n := s.n
 	if n+size+padding > len(s.out) {
@@ -206,7 +209,7 @@ func (s *decoder) append(p []byte, at, size int) bool {
 	return true
 }
 
-// put appends the low n bytes of a word, the least significant one first.
+// put appends the low n bytes of a word, least significant first.
 func (s *decoder) put(word uint64, n int) bool {
 	at := s.n
 	if at+8 > len(s.out) {
@@ -230,7 +233,7 @@ func (s *decoder) putLast(word uint64, n int) bool {
 	return true
 }
 
-// copy appends bytes from so far back in the value. They may include those that it appends.
+// copy appends bytes from the given distance back in the value. They may overlap what it appends.
 func (s *decoder) copy(size, distance int) bool {
 	if distance >= size {
 		return s.append(s.out, s.n-distance, size)
@@ -246,7 +249,7 @@ func (s *decoder) copy(size, distance int) bool {
 	return true
 }
 
-// span reads the length and the distance of a copy behind the first n bytes of the value.
+// span reads the length and the distance of a copy that follows the first n bytes of the value.
 func (s *decoder) span(n int) (size, distance int) {
 	size = copyMin + int(s.take(copyBits))
 	if size == copyMin+copyLong {
@@ -255,5 +258,5 @@ func (s *decoder) span(n int) (size, distance int) {
 	return size, 1 + int(s.take(distanceBits(n)))
 }
 
-// distanceBits returns how many bits the distance of a copy has behind the first n bytes.
+// distanceBits returns how many bits the distance of a copy has after the first n bytes.
 func distanceBits(n int) uint { return uint(bits.Len(uint(max(n, 1) - 1))) }

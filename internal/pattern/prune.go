@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// What the symbols that are kept may take, so that there is room for other tokens and for variants
-// of theirs.
+// How many symbols may be kept, and how large, to leave room for other tokens and for variants of
+// these.
 const (
 	keptMax      = maxTokens * 3 / 4
 	keptBytesMax = maxDictionaryBytes * 3 / 4
@@ -15,16 +15,16 @@ const (
 // prune replaces symbols in the sequence by what they stand for, unless they save more than they
 // take in the dictionary.
 func (t *trainer) prune() {
-	length := t.keep(float64(len(t.sequence)), 8, false).length
+	length := t.keep(float64(len(t.sequence)), 8, decidedUses).length
 	for least := 8.0; ; least *= 1.2 {
-		if k := t.keep(length, least, false); k.symbols <= keptMax && k.bytes <= keptBytesMax {
+		if k := t.keep(length, least, decidedUses); k.symbols <= keptMax && k.bytes <= keptBytesMax {
 			break
 		}
 	}
 	t.sequence = t.cutAll()
 }
 
-// cutAll returns the sequence with only symbols that are kept.
+// cutAll returns the sequence with nothing but kept symbols.
 func (t *trainer) cutAll() []symbol {
 	sequence := make([]symbol, 0, len(t.sequence))
 	for _, s := range t.sequence {
@@ -33,6 +33,14 @@ func (t *trainer) cutAll() []symbol {
 	return sequence
 }
 
+// phraseUses says which uses of phrases keep counts.
+type phraseUses bool
+
+const (
+	decidedUses phraseUses = false
+	allUses     phraseUses = true
+)
+
 // keeping is what keep decided.
 type keeping struct {
 	symbols int
@@ -40,15 +48,15 @@ type keeping struct {
 	length  float64 // of the sequence with them
 }
 
-// keep decides which symbols are kept. A symbol has to save so many bits at least for each byte
-// that it takes in the dictionary. length is how long the sequence will be, about.
+// keep decides which symbols are kept: those that save at least so many bits for each byte that
+// they take in the dictionary. length is about how long the sequence will be.
 //
-// It goes from the newest symbol to the oldest, so that what a symbol is needed for is known. What
-// its halves would take without it depends on how frequent they are then. For phrases that counts
-// only what is decided; for what has runs it counts everything, because whole families of such
-// symbols differ in one half and would each seem to make the other half rare. If strict, it also
-// counts everything for phrases, so that none is kept that is common by chance.
-func (t *trainer) keep(length, least float64, strict bool) (k keeping) {
+// It goes from the newest symbol to the oldest, so it knows what a symbol is needed for. What a
+// symbol's halves would take without it depends on how frequent they are then. For phrases, only
+// uses that are already decided count. For symbols with fields, all uses count, because whole
+// families of them differ in one half and would each make the other half seem rare. With allUses,
+// all uses count for phrases, too, so that none is kept that is common by chance.
+func (t *trainer) keep(length, least float64, of phraseUses) (k keeping) {
 	counts := make([]float64, symbolPair+len(t.pairs))
 	for _, s := range t.sequence {
 		counts[s]++
@@ -72,10 +80,10 @@ func (t *trainer) keep(length, least float64, strict bool) (k keeping) {
 		left, right := counts[p.left]+c, counts[p.right]+c
 		all := total
 		switch {
-		case p.runs > 0:
-			cost += 3 * float64(p.runs)
+		case p.fields > 0:
+			cost += 3 * float64(p.fields)
 			left, right, all = full[p.left], full[p.right], length
-		case strict:
+		case of == allUses:
 			left, right, all = full[p.left], full[p.right], units
 		}
 		saved := c * math.Log2(c/left*(all/right))

@@ -11,7 +11,7 @@ import (
 )
 
 // reference is a decoder that is slow and obvious: it reads a serialised dictionary as the format's
-// description says, and records bit by bit.
+// description says, and encoded values bit by bit.
 type reference struct {
 	tokens map[string][]refOp // by their codes, as text of 0 and 1
 }
@@ -103,11 +103,11 @@ func (r *refParser) op() refOp {
 	return x
 }
 
-// refState is the state of decoding a record.
+// refState is the state of decoding an encoded value.
 type refState struct {
-	bits  []byte // each 0 or 1
-	value []byte
-	runs  [][]byte
+	bits   []byte // each 0 or 1
+	value  []byte
+	fields [][]byte
 }
 
 // take takes n bits, the least significant one first.
@@ -123,8 +123,8 @@ func (s *refState) take(n int) *big.Int {
 	return v
 }
 
-// decode returns the value of a record.
-func (ref *reference) decode(record []byte) (value []byte, err error) {
+// decode returns the value that was encoded.
+func (ref *reference) decode(encoded []byte) (value []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			if r != any(errReference) {
@@ -133,14 +133,14 @@ func (ref *reference) decode(record []byte) (value []byte, err error) {
 			value, err = nil, errReference
 		}
 	}()
-	if len(record) == 0 {
+	if len(encoded) == 0 {
 		return nil, nil
 	}
-	if record[len(record)-1] == 0 {
-		return record[:len(record)-1], nil
+	if encoded[len(encoded)-1] == 0 {
+		return encoded[:len(encoded)-1], nil
 	}
 	s := &refState{}
-	for _, b := range record {
+	for _, b := range encoded {
 		for i := range 8 {
 			s.bits = append(s.bits, b>>i&1)
 		}
@@ -168,21 +168,21 @@ func (s *refState) do(x refOp) {
 		s.value = append(s.value, x.phrase...)
 		return
 	case kindSame:
-		if x.n >= len(s.runs) || x.n >= maxRemembered {
+		if x.n >= len(s.fields) || x.n >= maxRemembered {
 			panic(errReference)
 		}
-		s.value = append(s.value, s.runs[len(s.runs)-1-x.n]...)
+		s.value = append(s.value, s.fields[len(s.fields)-1-x.n]...)
 		return
 	case kindCopy:
 		s.copy()
 		return
 	}
-	run := s.run(x)
-	s.value = append(s.value, run...)
+	field := s.field(x)
+	s.value = append(s.value, field...)
 	switch x.kind {
 	case kindBytes, kindLittle, kindBig:
 	default:
-		s.runs = append(s.runs, run)
+		s.fields = append(s.fields, field)
 	}
 }
 
@@ -204,8 +204,8 @@ func (s *refState) copy() {
 	}
 }
 
-// run returns what an op that is a run appends.
-func (s *refState) run(x refOp) []byte {
+// field returns what an op that is a field appends.
+func (s *refState) field(x refOp) []byte {
 	switch x.kind {
 	case kindNumber, kindLittle, kindBig, kindTime, kindTimeSpace, kindDate:
 		return refNumber(x, s.take(x.bits).Uint64()+x.base)
@@ -231,11 +231,11 @@ func (s *refState) run(x refOp) []byte {
 	case kindHexUpper:
 		return []byte(s.letters(n, 4, "0123456789ABCDEF"))
 	case kindBytes:
-		var run []byte
+		var field []byte
 		for range n {
-			run = append(run, byte(s.take(8).Int64()))
+			field = append(field, byte(s.take(8).Int64()))
 		}
-		return run
+		return field
 	}
 	return s.base64(x, n)
 }

@@ -2,14 +2,14 @@ package pattern
 
 import "math"
 
-// What a dictionary is made of at most. More would take longer and make it little better.
+// The most that a dictionary is trained on. More would take longer and hardly improve it.
 const (
 	samplesMax = 1 << 20  // bytes of all samples
 	sampleMax  = 64 << 10 // bytes of one
 )
 
-// bounded returns the samples that are not empty, and how many bytes they have. It cuts those that
-// are too large, and leaves some out, evenly, if they are too large together.
+// bounded returns the samples that are not empty, and their size in bytes. It cuts those that are
+// too long and, if they are too many, skips some, evenly.
 func bounded(samples [][]byte) (part [][]byte, size int) {
 	all := 0
 	for _, p := range samples {
@@ -33,12 +33,12 @@ func bounded(samples [][]byte) (part [][]byte, size int) {
 }
 
 const (
-	noiseBits  = 7.5 // that each byte of noise takes at least, as a token of its own
-	noiseCount = 16  // how often two bytes can be neighbours by chance at least
+	noiseBits  = 7.5 // least bits that a byte of noise takes as a token of its own
+	noiseCount = 16  // occurrences of a pair of neighbours that chance may always explain
 )
 
-// looksLikeNoise reports whether bytes are about as frequent as each other in the samples, and no
-// two are neighbours much more often than chance would have it.
+// looksLikeNoise reports whether all bytes are about equally frequent in the samples, and no two
+// are neighbours much more often than by chance.
 func looksLikeNoise(samples [][]byte) bool {
 	var pairs [1 << 16]uint32
 	var lefts, rights [1 << 8]uint32

@@ -2,31 +2,31 @@ package pattern
 
 import "math"
 
-// trainer makes a dictionary of samples. It sees a sample as a sequence of bytes and runs, finds
-// which neighbours occur together often, and makes tokens of those that are worth it.
+// trainer makes a dictionary from samples. It sees a sample as a sequence of bytes and fields,
+// finds neighbours that often occur together, and makes tokens of those that are worth it.
 type trainer struct {
 	grammar
-	runs   []run // of all samples, in the order of the sequence
-	order  kind  // which integers to look for: kindLittle, kindBig, or none
-	size   int   // of the samples, encoded
+	fields []field // of all samples, in sequence order
+	order  kind    // byte order of the integers to look for: kindLittle, kindBig, or kindEnd for none
+	size   int     // of the encoded samples
 	kept   []bool
 	drafts []draft
 }
 
-// run is a run that was found in a sample.
-type run struct {
+// field is a field that was found in a sample.
+type field struct {
 	text []byte
 	kind kind
-	same int  // the earlier run that has the same text, or -1
-	op   bool // an op that is remembered stands for it
+	same int  // an earlier field with the same text, or -1
+	op   bool // a remembered op stands for it
 }
 
 // saveMin is the least part of the samples, as a divisor, that a dictionary must save.
 const saveMin = 32
 
 // Train returns a dictionary of what the samples have in common, or nil if that is not worth one.
-// They should be taken evenly from the values to encode. It uses a mebibyte of them at most, and
-// 64 KiB of each, which takes about a tenth of a second, or half a second for the worst ones. It
+// The samples should be taken evenly from the values to encode. Train uses at most a mebibyte of
+// them and 64 KiB of each, which takes a tenth of a second, or half a second for the worst ones. It
 // does not keep them.
 func Train(samples [][]byte) *Dictionary {
 	samples, raw := bounded(samples)
@@ -57,7 +57,7 @@ func (t *trainer) train(samples [][]byte) *Dictionary {
 
 // add adds a sample to the sequence.
 func (t *trainer) add(p []byte) {
-	first, integers := len(t.runs), t.integers(p)
+	first, integers := len(t.fields), t.integers(p)
 	l := lexer{p: p}
 	for i := 0; i < len(p); {
 		limit := len(p)
@@ -78,24 +78,24 @@ func (t *trainer) add(p []byte) {
 			i++
 			continue
 		}
-		t.addRun(k, p[i:i+n], first)
+		t.addField(k, p[i:i+n], first)
 		i += n
 	}
 	t.sequence = append(t.sequence, symbolEnd)
 }
 
-// addRun adds a run of a sample whose first run is given.
-func (t *trainer) addRun(k kind, text []byte, first int) {
-	s := symbolRun + symbol(k)
+// addField adds a field to the sequence. first is the first field of its sample.
+func (t *trainer) addField(k kind, text []byte, first int) {
+	s := symbolField + symbol(k)
 	if k == kindBase64URL {
-		s = symbolRun + symbol(kindBase64) // which of them it is turns out later
+		s = symbolField + symbol(kindBase64) // the alphabet is determined later
 	}
 	same, back := t.earlier(text, first)
 	if same >= 0 {
 		s = symbolSame + back
 	}
 	t.sequence = append(t.sequence, s)
-	t.runs = append(t.runs, run{text: text, kind: k, same: same})
+	t.fields = append(t.fields, field{text: text, kind: k, same: same})
 }
 
 func (t *trainer) addInteger(text []byte) {
@@ -104,17 +104,17 @@ func (t *trainer) addInteger(text []byte) {
 		s = symbolInt8
 	}
 	t.sequence = append(t.sequence, s)
-	t.runs = append(t.runs, run{text: text, kind: t.order, same: -1})
+	t.fields = append(t.fields, field{text: text, kind: t.order, same: -1})
 }
 
-// earlier returns a run with that text, from the one given on, and how many runs to go back to it,
-// or -1. Runs that are themselves the same as an earlier one do not count.
+// earlier returns an earlier field with that text, not before first, and how many fields to go back
+// to it; or -1. Fields that repeat an earlier one do not count.
 func (t *trainer) earlier(text []byte, first int) (same int, back symbol) {
 	if len(text) < sameMin {
 		return -1, 0
 	}
-	for i := len(t.runs) - 1; i >= first && back < maxRemembered; i-- {
-		switch r := t.runs[i]; {
+	for i := len(t.fields) - 1; i >= first && back < maxRemembered; i-- {
+		switch r := t.fields[i]; {
 		case r.same >= 0 || !r.kind.remembered():
 		case string(r.text) == string(text):
 			return i, back
@@ -128,26 +128,27 @@ func (t *trainer) earlier(text []byte, first int) (same int, back symbol) {
 const (
 	gapMax   = 32  // the most bytes that become one gap
 	gapMin   = 2   // the fewest
-	gapBits  = 7.8 // how many bits each of its bytes takes at least as a token
-	gapShare = 16  // gaps must be one of so many bytes, to be worth it
+	gapBits  = 7.8 // the least bits for each of its bytes, as a token
+	gapShare = 16  // the least part of all bytes, as a divisor, that makes gaps worth it
 )
 
 // openGaps makes gaps of bytes that were not joined and take more bits as tokens than as they are.
-// When neighbours are joined again, a gap can be any bytes. It returns false if there are too few.
+// When neighbours are joined again, a gap stands for any bytes. It returns false if there are too
+// few.
 func (t *trainer) openGaps() bool {
-	t.keep(float64(len(t.sequence)), 8, true)
+	t.keep(float64(len(t.sequence)), 8, allUses)
 	sequence := t.cutAll()
 	costs := byteCosts(sequence)
-	g := gapOpener{old: t.runs, place: make([]int, len(t.runs))}
+	g := gapOpener{old: t.fields, moved: make([]int, len(t.fields))}
 	for i := 0; i < len(sequence); {
 		s := sequence[i]
 		n, bits := 0, 0.0
-		for ; n < gapMax && sequence[i+n] < symbolRun; n++ { // it ends with symbolEnd
+		for ; n < gapMax && sequence[i+n] < symbolField; n++ { // it ends with symbolEnd
 			bits += costs[sequence[i+n]]
 		}
 		switch {
 		case n == 0:
-			g.keep(s, t.runsIn(s))
+			g.keep(s, t.fieldsIn(s))
 			i++
 		case n < gapMin || bits < gapBits*float64(n):
 			g.sequence = append(g.sequence, sequence[i:i+n]...)
@@ -160,14 +161,14 @@ func (t *trainer) openGaps() bool {
 	if g.covered*gapShare < len(sequence) {
 		return false
 	}
-	t.sequence, t.runs = g.sequence, g.runsInPlace()
+	t.sequence, t.fields = g.sequence, g.relinked()
 	return true
 }
 
 // byteCosts returns how many bits each byte would take as a token of its own.
-func byteCosts(sequence []symbol) (costs [symbolRun]float64) {
+func byteCosts(sequence []symbol) (costs [symbolField]float64) {
 	for _, s := range sequence {
-		if s < symbolRun {
+		if s < symbolField {
 			costs[s]++
 		}
 	}
@@ -179,22 +180,22 @@ func byteCosts(sequence []symbol) (costs [symbolRun]float64) {
 	return costs
 }
 
-// gapOpener copies a sequence and its runs, with gaps.
+// gapOpener copies a sequence and its fields, with gaps.
 type gapOpener struct {
 	sequence []symbol
-	runs     []run
-	old      []run
-	place    []int // where the old runs are now
-	next     int   // the next of the old runs
+	fields   []field
+	old      []field
+	moved    []int // the new index of each old field
+	next     int   // the next old field
 	covered  int   // bytes in gaps
 }
 
-// keep copies a symbol that stands for so many runs.
-func (g *gapOpener) keep(s symbol, runs int) {
+// keep copies a symbol that stands for the given number of fields.
+func (g *gapOpener) keep(s symbol, fields int) {
 	g.sequence = append(g.sequence, s)
-	for range runs {
-		g.place[g.next] = len(g.runs)
-		g.runs = append(g.runs, g.old[g.next])
+	for range fields {
+		g.moved[g.next] = len(g.fields)
+		g.fields = append(g.fields, g.old[g.next])
 		g.next++
 	}
 }
@@ -206,16 +207,16 @@ func (g *gapOpener) open(bytes []symbol) {
 		text[i] = byte(s)
 	}
 	g.sequence = append(g.sequence, symbolGap+symbol(len(text)-1))
-	g.runs = append(g.runs, run{text: text, kind: kindBytes, same: -1})
+	g.fields = append(g.fields, field{text: text, kind: kindBytes, same: -1})
 	g.covered += len(text)
 }
 
-// runsInPlace returns the runs, which refer to where others are now.
-func (g *gapOpener) runsInPlace() []run {
-	for i, r := range g.runs {
+// relinked returns the fields, with references to the new indexes of others.
+func (g *gapOpener) relinked() []field {
+	for i, r := range g.fields {
 		if r.same >= 0 {
-			g.runs[i].same = g.place[r.same]
+			g.fields[i].same = g.moved[r.same]
 		}
 	}
-	return g.runs
+	return g.fields
 }

@@ -11,13 +11,13 @@ const (
 	lettersURL      = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 )
 
-// What to add, for digits of hex above 9, to the character that would follow '9'.
+// What to add, for hex digits above 9, to the character that would follow '9'.
 const (
 	hexLower = 'a' - '9' - 1
 	hexUpper = 'A' - '9' - 1
 )
 
-// Every two characters of base64, by their 12 bits. They are immutable.
+// Pairs of base64 characters, by their 12 bits. They are immutable.
 var (
 	pairsStandard = pairsOf(lettersStandard)
 	pairsURL      = pairsOf(lettersURL)
@@ -44,14 +44,14 @@ func (s *decoder) base64(n int, pairs *[1 << 12]uint16, tail uint) {
 	}
 }
 
-// base64Eight returns the eight characters of base64 that the low 48 bits of w stand for, the first
-// in the low byte.
+// base64Eight returns the eight base64 characters for the low 48 bits of w, the first in the low
+// byte.
 func base64Eight(w uint64, pairs *[1 << 12]uint16) uint64 {
 	return uint64(pairs[w&4095]) | uint64(pairs[w>>12&4095])<<16 |
 		uint64(pairs[w>>24&4095])<<32 | uint64(pairs[w>>36&4095])<<48
 }
 
-// hex appends n digits of 4 bits.
+// hex appends n hex digits of 4 bits.
 func (s *decoder) hex(n int, letters uint64) {
 	for ; n > 0; n -= 8 {
 		s.put(hexEight(load(s.p, s.bit), letters), min(n, 8))
@@ -59,8 +59,7 @@ func (s *decoder) hex(n int, letters uint64) {
 	}
 }
 
-// hexEight returns the eight digits of hex that the low 32 bits of w stand for, the first in the
-// low byte.
+// hexEight returns the eight hex digits for the low 32 bits of w, the first in the low byte.
 func hexEight(w, letters uint64) uint64 {
 	w &= 1<<32 - 1
 	w = (w | w<<16) & 0x0000FFFF0000FFFF
@@ -70,14 +69,10 @@ func hexEight(w, letters uint64) uint64 {
 	return w + 0x3030303030303030 + above9*letters
 }
 
-// uuid appends a UUID.
-func (s *decoder) uuid(upper bool) bool {
+// uuid appends a UUID, with hexLower or hexUpper digits.
+func (s *decoder) uuid(letters uint64) bool {
 	if len(s.out)-s.n < uuidBytes {
 		return false
-	}
-	letters := uint64(hexLower)
-	if upper {
-		letters = hexUpper
 	}
 	out := (*[uuidBytes]byte)(s.out[s.n:])
 	b := hexEight(load(s.p, s.bit+32), letters)
@@ -93,7 +88,7 @@ func (s *decoder) uuid(upper bool) bool {
 	return true
 }
 
-// bytes appends n bytes as they are in the record.
+// bytes appends n bytes as they are.
 func (s *decoder) bytes(n int) bool {
 	n, ok := s.fit(n)
 	if !ok {
@@ -117,7 +112,7 @@ func (s *decoder) bytes(n int) bool {
 	return true
 }
 
-// digits appends the n last decimal digits of v, of which there are at most 20.
+// digits appends the last n decimal digits of v, at most 20.
 func (s *decoder) digits(v uint64, n int) bool {
 	if n > 8 {
 		if n > len(s.out)-s.n {
@@ -131,12 +126,12 @@ func (s *decoder) digits(v uint64, n int) bool {
 	return s.put(lastDigits(v%1e8, n), n)
 }
 
-// lastDigits returns the n last of eightDigits, or 0 for none.
+// lastDigits returns the last n of eightDigits, or 0 for none.
 func lastDigits(v uint64, n int) uint64 { return eightDigits(v) >> (64 - 8*uint(n)) }
 
 // eightDigits returns the decimal digits of v, which is less than 1e8, the first in the low byte.
-// It halves the digits three times, dividing by multiplying with what is just more than 1 / 10000,
-// 1 / 100 and 1 / 10.
+// It halves the digits three times, dividing by multiplication with slightly more than 1/10000,
+// 1/100 and 1/10.
 func eightDigits(v uint64) uint64 {
 	fours := v / 10000
 	fours |= (v - fours*10000) << 32
@@ -157,27 +152,35 @@ func decimalLen(v uint64) int {
 	return n
 }
 
-// powers are those of 10 that fit 64 bits. They are immutable.
+// powers are the powers of 10 that fit 64 bits. They are immutable.
 var powers = [maxDigits + 1]uint64{
 	1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
 	1e18, 1e19,
 }
 
-// digitsRoom is how many bytes of room up to nine digits need that are put three at a time.
+// digitsRoom is the room that up to nine digits need if they are written three at a time.
 const digitsRoom = 10
 
-// numbers has the decimal digits of numbers of up to three digits, the first in the low byte, and
-// above them how many they are; threes has them with leading zeros. They are immutable.
+// numbers has the digits of numbers below 1000, the first in the low byte, and their count in the
+// high byte; threes has them with leading zeros. They are immutable.
 var (
-	numbers = numbersOf(false)
-	threes  = numbersOf(true)
+	numbers = numbersOf(withoutZeros)
+	threes  = numbersOf(leadingZeros)
 )
 
-func numbersOf(zeros bool) (all [1000]uint32) {
+// zeros says whether numbers have leading zeros.
+type zeros bool
+
+const (
+	withoutZeros zeros = false
+	leadingZeros zeros = true
+)
+
+func numbersOf(z zeros) (all [1000]uint32) {
 	for v := range uint32(len(all)) {
 		digits := uint32('0'+v/100) | ('0'+v/10%10)<<8 | ('0'+v%10)<<16
 		length := uint32(decimalLen(uint64(v)))
-		if !zeros {
+		if z == withoutZeros {
 			digits >>= 8 * (3 - length)
 		}
 		all[v] = digits | length<<24
@@ -185,21 +188,20 @@ func numbersOf(zeros bool) (all [1000]uint32) {
 	return all
 }
 
-// putNumber puts a number of up to three digits at n, and something behind it. It returns where it
-// ends.
+// putNumber writes a number below 1000 at n, and returns where it ends. It overwrites 4 bytes.
 func putNumber(out []byte, n int, v uint64) int {
 	word := numbers[v]
 	binary.LittleEndian.PutUint32(out[n:n+4:n+4], word)
 	return n + int(word>>24)
 }
 
-// putThree puts three digits at n, and something behind them. It returns where they end.
+// putThree writes three digits at n, and returns where they end. It overwrites 4 bytes.
 func putThree(out []byte, n int, v uint64) int {
 	binary.LittleEndian.PutUint32(out[n:n+4:n+4], threes[v])
 	return n + 3
 }
 
-// putLast puts the last count of three digits at n, and something behind them.
+// putLast writes the last count of three digits at n. It overwrites 4 bytes.
 func putLast(out []byte, n int, v uint64, count int) {
 	binary.LittleEndian.PutUint32(out[n:n+4:n+4], threes[v]>>(24-8*uint(count)))
 }

@@ -1,21 +1,21 @@
 package pattern
 
-// What decoding costs, in hundredths of a nanosecond, on the machine that docs/design/pattern.md
-// names; the command that measures it is there as well.
+// What decoding takes, in hundredths of a nanosecond, on the machine of docs/design/pattern.md,
+// which also names the command that measures it.
 const (
 	workOfValue   = 1700
 	workOfByte    = 5    // of the value
 	workOfPhrase  = 210  // that is a token
-	workOfProgram = 740  // a token of steps
-	workOfStep    = 480  // of a phrase and an op, which is of digits
-	workOfSame    = 1000 // beyond that of its step, as are those that follow
+	workOfProgram = 740  // a token with steps
+	workOfStep    = 480  // a step with a phrase and digits
+	workOfSame    = 1000 // beyond its step, as for the following two
 	workOfCopy    = 1650
-	workOfText    = 2250 // any other run
+	workOfText    = 2250 // any other field
 )
 
-// Work returns how many nanoseconds it takes to decode a value that was encoded with d, as far as
-// that can be told by counting the steps. It takes about as long as that itself. What it returns
-// for anything else has no meaning.
+// Work estimates how many nanoseconds it takes to decode a value that was encoded with d, by
+// counting the steps. It takes about as long as decoding. For other bytes the result has no
+// meaning.
 func (d *Dictionary) Work(encoded []byte) int {
 	if len(encoded) == 0 {
 		return 0
@@ -43,7 +43,7 @@ func (d *Dictionary) Work(encoded []byte) int {
 	return (work + m.n*workOfByte) / 100
 }
 
-// programWork returns what the steps from the one given on cost.
+// programWork returns the work of the steps from the given one.
 func (d *Dictionary) programWork(first uint32) int {
 	work := workOfProgram
 	for i := first; ; i++ {

@@ -9,9 +9,9 @@ func TestWork_growsWithWhatThereIsToDo(t *testing.T) {
 	d := handmade(t)
 	work := func(value string) int {
 		t.Helper()
-		record := d.NewEncoder().Append(nil, []byte(value))
-		checkDecodes(t, d, record, []byte(value))
-		return d.Work(record)
+		encoded := d.NewEncoder().Append(nil, []byte(value))
+		checkDecodes(t, d, encoded, []byte(value))
+		return d.Work(encoded)
 	}
 	once, often := work("id: 1234 and "), work(string(bytes.Repeat([]byte("id: 1234 and "), 100)))
 	if once <= 0 || often < 20*once || often > 100*once {
