@@ -128,19 +128,19 @@ func (e *Engine) freeze(memory bool) (p frozen, unpin func()) {
 	for _, f := range p.version.ValueFiles {
 		names = append(names, valueName(f))
 	}
-	e.pinLocked(names, 1)
+	e.pinInstalling(names, 1)
 	return p, func() {
 		e.installing.Lock()
 		defer e.installing.Unlock()
-		e.pinLocked(names, -1)
+		e.pinInstalling(names, -1)
 		if !e.closed.Load() { // else the folder may be another's; what stays, the next Open removes
-			e.removeGarbage()
+			e.removeGarbageInstalling()
 		}
 	}
 }
 
-// pinLocked adds n to the number of backups that need the files. The caller holds e.installing.
-func (e *Engine) pinLocked(names []string, n int) {
+// pinInstalling adds n to the number of backups that need the files.
+func (e *Engine) pinInstalling(names []string, n int) {
 	if e.installing.pinned == nil {
 		e.installing.pinned = make(map[string]int)
 	}

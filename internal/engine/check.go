@@ -75,7 +75,7 @@ func (e *Engine) inspect(found *check.Findings) (picture, error) {
 	e.turn.Lock()
 	e.installing.Lock()
 	defer e.installing.Unlock()
-	p, idle, err := e.capture(found)
+	p, idle, err := e.captureInstalling(found)
 	e.turn.Unlock()
 	if err != nil {
 		return p, err
@@ -87,7 +87,7 @@ func (e *Engine) inspect(found *check.Findings) (picture, error) {
 	}
 	version := p.snapshot.Levels.Version
 	if p.manifest != 0 { // 0: nobody has written to the database
-		e.checkManifests(version, found)
+		e.checkManifestsInstalling(version, found)
 	}
 	e.checkNamed(version, dir, found)
 	// Of a read-only database another process may write files, and after a failed write of the
@@ -96,14 +96,14 @@ func (e *Engine) inspect(found *check.Findings) (picture, error) {
 		if !idle {
 			handedOut = 0 // any file that is not installed may be in the making
 		}
-		e.checkStray(p, dir, handedOut, found)
+		e.checkStrayInstalling(p, dir, handedOut, found)
 	}
 	return p, nil
 }
 
-// capture takes the state, and opens the log segments. idle says that no file was in the making
-// then. The caller holds e.turn and e.installing.
-func (e *Engine) capture(found *check.Findings) (p picture, idle bool, err error) {
+// captureInstalling takes the state and opens the log segments, with turn held, too. idle says that
+// no file was in the making then.
+func (e *Engine) captureInstalling(found *check.Findings) (p picture, idle bool, err error) {
 	idle = !e.writer.isHeld()
 	e.mu.Lock()
 	p = picture{snapshot: e.state.Load(), manifest: e.installing.journalAt, active: e.turn.logNumber}
@@ -161,13 +161,13 @@ func (e *Engine) checkLogs(ctx context.Context, p picture, found *check.Findings
 	return nil
 }
 
-// checkManifests verifies all files that say what the version is. The caller holds e.installing.
-func (e *Engine) checkManifests(version *manifest.Version, found *check.Findings) {
+// checkManifestsInstalling verifies all files that say what the version is.
+func (e *Engine) checkManifestsInstalling(version *manifest.Version, found *check.Findings) {
 	if e.installing.copied != nil {
 		found.Lose(filepath.Join(e.dir, manifest.Name(e.installing.journalAt)), e.installing.copied)
 	}
 	before := found.Len()
-	e.checkManifest(version, found)
+	e.checkManifestInstalling(version, found)
 	if found.Len() > before || e.options.ReadOnly { // then somebody may append to both
 		return
 	}
@@ -176,9 +176,9 @@ func (e *Engine) checkManifests(version *manifest.Version, found *check.Findings
 	}
 }
 
-// checkManifest verifies that the manifest says version. What a read-only database has read may
-// have been replaced since.
-func (e *Engine) checkManifest(version *manifest.Version, found *check.Findings) {
+// checkManifestInstalling verifies that the manifest says version. What a read-only database has
+// read may have been replaced since.
+func (e *Engine) checkManifestInstalling(version *manifest.Version, found *check.Findings) {
 	name := manifest.Name(e.installing.journalAt)
 	path := filepath.Join(e.dir, name)
 	load := func() (*manifest.State, error) {

@@ -51,10 +51,12 @@ func (e *Engine) checkSize(path string, size uint64, there, more bool, found *ch
 	}
 }
 
-// checkStray verifies that the folder holds no file that nothing refers to, as far as that can be
-// told: whoever makes a file has been handed its number before, and files with numbers from
-// handedOut on may have been in the making when dir was listed. The caller holds e.installing.
-func (e *Engine) checkStray(p picture, dir files, handedOut uint64, found *check.Findings) {
+// checkStrayInstalling verifies that the folder holds no file that nothing refers to, as far as
+// that can be told: whoever makes a file has been handed its number before, and files with numbers
+// from handedOut on may have been in the making when dir was listed.
+func (e *Engine) checkStrayInstalling(
+	p picture, dir files, handedOut uint64, found *check.Findings,
+) {
 	version := p.snapshot.Levels.Version
 	known := version.TableNumbers()
 	for _, f := range version.ValueFiles {

@@ -48,7 +48,7 @@ func (e *Engine) close() error {
 		errs = append(errs, e.settleInTurn())
 		e.closeLogInTurn()
 		e.installing.Lock() // a backup that nobody waits for may let go of files
-		e.removeGarbage()
+		e.removeGarbageInstalling()
 		e.installing.Unlock()
 		if e.installing.journal != nil {
 			errs = append(errs, e.installing.journal.Close())

@@ -40,15 +40,15 @@ func (e *Engine) Compact(ctx context.Context) error {
 // takeCompacting returns when no compaction runs, and keeps others from starting. If ctx ends
 // before, it returns why, and others go on.
 func (e *Engine) takeCompacting(ctx context.Context) error {
-	err := e.awaitCompacting(ctx)
+	err := e.waitCompacting(ctx)
 	if ctx.Err() != nil {
 		e.startJobs() // the compaction that was told to stop may have stopped
 	}
 	return err
 }
 
-// awaitCompacting is takeCompacting, which may leave the others stopped if ctx ends.
-func (e *Engine) awaitCompacting(ctx context.Context) error {
+// waitCompacting is takeCompacting, which may leave the others stopped if ctx ends.
+func (e *Engine) waitCompacting(ctx context.Context) error {
 	defer context.AfterFunc(ctx, e.wakeAll)()
 	e.mu.Lock()
 	defer e.mu.Unlock()

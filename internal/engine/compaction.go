@@ -66,7 +66,7 @@ func (e *Engine) compactLoop() {
 		if !ok {
 			return
 		}
-		gentle, due := c.await(next)
+		gentle, due := c.waitForPause(next)
 		if !due {
 			continue // something else may be more urgent by now
 		}
@@ -112,10 +112,10 @@ func (c *compactor) end(again uint64) bool {
 	return true
 }
 
-// await waits for a pause in the commits if all that next does is to tidy up. It reports whether
-// next is due, and whether it is to stop when commits come in again. Once it has waited for long,
-// it is due in any case and does not stop.
-func (c *compactor) await(next pick.Plan) (gentle, due bool) {
+// waitForPause waits for a pause in the commits if all that next does is to tidy up. It reports
+// whether next is due, and whether it is to stop when commits come in again. Once it has waited for
+// long, it is due in any case and does not stop.
+func (c *compactor) waitForPause(next pick.Plan) (gentle, due bool) {
 	if !next.Idle || c.shrunk && next.Deferred > 0 && c.commits.Newest() == c.seen {
 		return false, true
 	}

@@ -8,7 +8,8 @@
 //
 // The fields that a lock guards stand under it in Engine. Lock order: writer, turn, installing, the
 // mutexes of package commit, mu. No file is read or written under the last two. The end of a
-// method's name says which lock its caller holds: AsWriter the writer lock, InTurn turn, Locked mu.
+// method's name says which lock its caller holds: AsWriter the writer lock, InTurn turn, Installing
+// installing, Locked mu. While a database is opened, nobody else has it, and no lock is needed.
 package engine
 
 import (

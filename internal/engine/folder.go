@@ -103,11 +103,10 @@ func acquire(
 	}
 }
 
-// owned returns vfs.ErrReplaced, with what has happened, if the folder, its lock or the manifest is
-// not ours any more. It comes before anything is written that others could take for theirs, and
-// before anything is removed or acknowledged that relies on what was written. The caller holds
-// e.installing, or is alone.
-func (e *Engine) owned() error {
+// ownedInstalling returns vfs.ErrReplaced, with what has happened, if the folder, its lock or the
+// manifest is not ours any more. It comes before anything is written that others could take for
+// theirs, and before anything is removed or acknowledged that relies on what was written.
+func (e *Engine) ownedInstalling() error {
 	if e.installing.journal != nil {
 		if err := e.installing.journal.Named(); err != nil {
 			return fmt.Errorf("%w: nothing can be recorded in a manifest without its name", err)

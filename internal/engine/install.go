@@ -36,20 +36,20 @@ func (e *Engine) installEdit(
 		err = p // nothing is written any more
 	}
 	if err == nil {
-		err = e.poison(e.owned())
+		err = e.poison(e.ownedInstalling())
 	}
 	if err == nil {
 		// The tables' names must be durable before the manifest refers to them.
 		err = e.folder.SyncDir(e.dir)
 	}
 	if err == nil {
-		err = e.record(edit, version)
+		err = e.recordInstalling(edit, version)
 		if err != nil && !errors.Is(err, manifest.ErrUnchanged) {
 			return e.poison(err)
 		}
 	}
 	if err != nil {
-		e.discard(edit)
+		e.discardInstalling(edit)
 		return err
 	}
 	levels := superversion.NewLevels(version, old, e.opener())
@@ -60,7 +60,7 @@ func (e *Engine) installEdit(
 	})
 	e.balanceLocked()
 	e.mu.Unlock()
-	e.removeObsolete(old, version)
+	e.removeObsoleteInstalling(old, version)
 	return nil
 }
 
@@ -78,25 +78,25 @@ func newDictionaries(all []manifest.Dictionary, v *manifest.Version) (added []ma
 	return added
 }
 
-// record appends edit to the manifest, or starts a new manifest with its outcome: always the first
-// time after opening, because the end of the old one may be torn, when its edits have become more
-// than the version that it starts with, and when closing.
-func (e *Engine) record(edit *manifest.Edit, outcome *manifest.Version) error {
+// recordInstalling appends edit to the manifest, or starts a new manifest with its outcome: always
+// the first time after opening, because the end of the old one may be torn, when its edits have
+// become more than the version that it starts with, and when closing.
+func (e *Engine) recordInstalling(edit *manifest.Edit, outcome *manifest.Version) error {
 	if e.installing.journal == nil || e.closed.Load() {
-		return e.startManifest(outcome)
+		return e.startManifestInstalling(outcome)
 	}
 	start := e.installing.journal.StartSize()
 	if e.installing.journal.Size()-start >= max(start, e.options.Tuning.JournalBytes) {
-		return e.startManifest(outcome)
+		return e.startManifestInstalling(outcome)
 	}
 	e.installing.edits++
 	err := e.installing.journal.Append(edit)
-	e.noteCopy()
-	return cmp.Or(err, e.owned())
+	e.noteCopyInstalling()
+	return cmp.Or(err, e.ownedInstalling())
 }
 
-// noteCopy tells who reads the log if the manifest has no copy any more.
-func (e *Engine) noteCopy() {
+// noteCopyInstalling tells who reads the log if the manifest has no copy any more.
+func (e *Engine) noteCopyInstalling() {
 	if err := e.installing.journal.CopyFailure(); err != nil {
 		e.options.Logger.Warn("the manifest has no copy for now", "dir", e.dir, "err", err)
 	}
@@ -112,12 +112,12 @@ func (e *Engine) sealManifest() error {
 		return nil
 	}
 	version := *e.state.Load().Levels.Version
-	return e.startManifest(&version)
+	return e.startManifestInstalling(&version)
 }
 
-// startManifest replaces the manifest by a new one that says outcome.
-func (e *Engine) startManifest(outcome *manifest.Version) error {
-	if err := e.owned(); err != nil {
+// startManifestInstalling replaces the manifest by a new one that says outcome.
+func (e *Engine) startManifestInstalling(outcome *manifest.Version) error {
+	if err := e.ownedInstalling(); err != nil {
 		return err
 	}
 	number := e.nextNumber()
@@ -134,13 +134,13 @@ func (e *Engine) startManifest(outcome *manifest.Version) error {
 			e.options.Logger.Warn("close obsolete manifest", "dir", e.dir, "err", err)
 		}
 	}
-	e.noteCopy()
-	if err := e.owned(); err != nil {
+	e.noteCopyInstalling()
+	if err := e.ownedInstalling(); err != nil {
 		return err
 	}
 	if previous != 0 {
-		e.removeFile(manifest.Name(previous))
-		e.removeFile(manifest.CopyName(previous))
+		e.removeFileInstalling(manifest.Name(previous))
+		e.removeFileInstalling(manifest.CopyName(previous))
 	}
 	return nil
 }

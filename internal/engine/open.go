@@ -57,7 +57,7 @@ func Open(files vfs.FS, dir string, o Options) (*Engine, error) {
 	s.lock = lock
 	e := newEngine(o, s)
 	for _, name := range s.obsolete {
-		e.removeFile(name)
+		e.removeFileInstalling(name)
 	}
 	e.startJobs()
 	return e, nil

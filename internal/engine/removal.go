@@ -13,65 +13,64 @@ import (
 	"github.com/stoatdb/stoat/internal/wal"
 )
 
-// discard removes the files of an edit that was not installed, but not the tables that it was to
-// move. The caller holds e.installing.
-func (e *Engine) discard(edit *manifest.Edit) {
+// discardInstalling removes the files of an edit that was not installed, but not the tables that it
+// was to move.
+func (e *Engine) discardInstalling(edit *manifest.Edit) {
 	kept := e.state.Load().Levels.Version.TableNumbers()
 	for _, r := range append(slices.Clip(edit.AddYoung), manifest.Run{Tables: edit.AddBottom}) {
 		for _, t := range r.Tables {
 			if !kept[t.Number] {
-				e.removeFile(run.Name(t.Number))
+				e.removeFileInstalling(run.Name(t.Number))
 			}
 		}
 	}
 	for _, f := range edit.AddValues {
 		if !f.Log { // a log segment may be needed for recovery
-			e.removeFile(valuelog.Name(f.Number))
+			e.removeFileInstalling(valuelog.Name(f.Number))
 		}
 	}
 }
 
-// removeObsolete unlinks what the version that replaced old does not need. Readers of older
-// superversions may still need the tables and value files: they are open by then, and stay
-// readable. The caller holds e.installing.
-func (e *Engine) removeObsolete(old *superversion.Levels, version *manifest.Version) {
-	e.removeGarbage()
-	e.removeUnneeded(old, version)
+// removeObsoleteInstalling unlinks what the version that replaced old does not need. Readers of
+// older superversions may still need the tables and value files: they are open by then, and stay
+// readable.
+func (e *Engine) removeObsoleteInstalling(old *superversion.Levels, version *manifest.Version) {
+	e.removeGarbageInstalling()
+	e.removeUnneededInstalling(old, version)
 	for len(e.installing.logs) > 0 && e.installing.logs[0] < version.LogNumber {
 		if _, ok := version.ValueFile(e.installing.logs[0]); !ok {
-			e.removeFile(wal.Name(e.installing.logs[0]))
+			e.removeFileInstalling(wal.Name(e.installing.logs[0]))
 		}
 		e.installing.logs = e.installing.logs[1:]
 	}
 }
 
-// removeUnneeded unlinks the tables and value files of old that version does not name.
-func (e *Engine) removeUnneeded(old *superversion.Levels, version *manifest.Version) {
+// removeUnneededInstalling unlinks the tables and value files of old that version does not name.
+func (e *Engine) removeUnneededInstalling(old *superversion.Levels, version *manifest.Version) {
 	kept := version.TableNumbers()
 	old.Each(func(h superversion.Handle) {
 		if !kept[h.Meta.Number] {
-			e.unlink(run.Name(h.Meta.Number), h.Table.Open)
+			e.unlinkInstalling(run.Name(h.Meta.Number), h.Table.Open)
 		}
 	})
 	for _, f := range old.Version.ValueFiles {
 		if _, ok := version.ValueFile(f.Number); !ok {
-			e.unlink(valueName(f), old.Values(f.Number).Open)
+			e.unlinkInstalling(valueName(f), old.Values(f.Number).Open)
 		}
 	}
 }
 
-// unlink removes a file that readers may still need, once it is open.
-func (e *Engine) unlink(name string, open func() error) {
+// unlinkInstalling removes a file that readers may still need, once it is open.
+func (e *Engine) unlinkInstalling(name string, open func() error) {
 	if err := open(); err != nil {
 		e.options.Logger.Warn("open obsolete file", "dir", e.dir, "file", name, "err", err)
 	}
-	e.removeFile(name)
+	e.removeFileInstalling(name)
 }
 
-// removeFile unlinks a file that nothing refers to. If that fails, or if a backup copies the file,
-// the next install or Close tries again, or a timer does. The caller holds e.installing, or is
-// alone.
-func (e *Engine) removeFile(name string) {
+// removeFileInstalling unlinks a file that nothing refers to. If that fails, or if a backup copies
+// the file, the next install or Close tries again, or a timer does.
+func (e *Engine) removeFileInstalling(name string) {
 	if e.disowned() {
 		return // it may be another's
 	}
@@ -91,13 +90,12 @@ func (e *Engine) removeFile(name string) {
 	}
 }
 
-// removeGarbage tries again to remove what could not be removed. The caller holds e.installing, or
-// is alone.
-func (e *Engine) removeGarbage() {
+// removeGarbageInstalling tries again to remove what could not be removed.
+func (e *Engine) removeGarbageInstalling() {
 	names := e.installing.garbage
 	e.installing.garbage = nil
 	for _, name := range names {
-		e.removeFile(name)
+		e.removeFileInstalling(name)
 	}
 }
 
@@ -107,6 +105,6 @@ func (e *Engine) removeAgain() {
 	e.installing.Lock()
 	defer e.installing.Unlock()
 	if e.undeleted.Swap(false) && !e.closed.Load() {
-		e.removeGarbage()
+		e.removeGarbageInstalling()
 	}
 }

@@ -96,7 +96,7 @@ func (e *Engine) closeLogInTurn() (size int64) {
 	e.installing.Lock()
 	defer e.installing.Unlock()
 	if e.turn.newest.Empty() && e.poisoned.Load() == nil {
-		e.removeFile(wal.Name(e.turn.logNumber))
+		e.removeFileInstalling(wal.Name(e.turn.logNumber))
 		e.turn.logNumber = 0
 		return 0
 	}

@@ -223,7 +223,7 @@ func (s *spill) removeCompacted(old *superversion.Levels) {
 		_, needed := version.ValueFile(f.Number)
 		return !needed
 	})
-	s.engine.whileOpen(func() { s.engine.removeUnneeded(old, version) })
+	s.engine.whileOpen(func() { s.engine.removeUnneededInstalling(old, version) })
 }
 
 // discard removes everything written.
@@ -231,8 +231,8 @@ func (s *spill) discard() {
 	s.cancelled.Store(true)
 	_ = s.wait() // nothing of the job is needed, whether it failed or not
 	s.engine.whileOpen(func() {
-		s.engine.discard(&s.edit)
-		s.engine.discard(&manifest.Edit{AddYoung: s.own()})
+		s.engine.discardInstalling(&s.edit)
+		s.engine.discardInstalling(&manifest.Edit{AddYoung: s.own()})
 	})
 	s.shared.Rollback()
 }

@@ -20,14 +20,14 @@ const (
 	unconfirmed                 // the manifest was read, and may not be durable
 )
 
-// ensureOnDisk puts a new database on disk, and makes durable what was read of one that was there.
-// The caller holds the writer lock.
-func (e *Engine) ensureOnDisk() error {
+// ensureOnDiskAsWriter puts a new database on disk, and makes durable what was read of one that was
+// there.
+func (e *Engine) ensureOnDiskAsWriter() error {
 	switch e.writer.standing {
 	case blank:
-		return e.establish()
+		return e.establishAsWriter()
 	case unconfirmed:
-		return e.confirm()
+		return e.confirmAsWriter()
 	}
 	return nil
 }
@@ -47,13 +47,13 @@ func (e *Engine) ensureIdentity(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	return e.ensureOnDisk()
+	return e.ensureOnDiskAsWriter()
 }
 
-// establish writes the first files of a new database, when its first transaction begins: who only
-// opens one waits for no sync. The name of the log becomes durable together with that of the
-// manifest, so the first commit need not see to it. The caller holds the writer lock.
-func (e *Engine) establish() error {
+// establishAsWriter writes the first files of a new database, when its first transaction begins:
+// who only opens one waits for no sync. The name of the log becomes durable together with that of
+// the manifest, so the first commit need not see to it.
+func (e *Engine) establishAsWriter() error {
 	e.turn.Lock()
 	defer e.turn.Unlock()
 	if err := e.writable(); err != nil { // Close may have come first
@@ -68,7 +68,7 @@ func (e *Engine) establish() error {
 	defer e.installing.Unlock()
 	old := e.state.Load().Levels
 	version := *old.Version
-	if err := e.startManifest(&version); err != nil {
+	if err := e.startManifestInstalling(&version); err != nil {
 		if errors.Is(err, manifest.ErrUnchanged) {
 			return err
 		}
@@ -83,12 +83,12 @@ func (e *Engine) establish() error {
 	return nil
 }
 
-// confirm makes the manifest durable that was read when the database was opened: a killed process
-// may have written it, or its last edit, and never synced it. If the database was closed, the first
-// transaction that may write has it done, so that opening waits for no sync. Otherwise opening has
-// done it, before anybody saw what the manifest says and before files were removed. The mark of an
-// unfinished backup goes now. The caller holds the writer lock.
-func (e *Engine) confirm() error {
+// confirmAsWriter makes the manifest durable that was read when the database was opened: a killed
+// process may have written it, or its last edit, and never synced it. If the database was closed,
+// the first transaction that may write has it done, so that opening waits for no sync. Otherwise
+// opening has done it, before anybody saw what the manifest says and before files were removed. The
+// mark of an unfinished backup goes now.
+func (e *Engine) confirmAsWriter() error {
 	e.installing.Lock()
 	defer e.installing.Unlock()
 	if e.installing.journal == nil { // else a newer one is durable
@@ -97,7 +97,7 @@ func (e *Engine) confirm() error {
 		}
 	}
 	if e.writer.standing = durable; e.writer.marked {
-		e.removeFile(backup.Unfinished)
+		e.removeFileInstalling(backup.Unfinished)
 	}
 	return nil
 }

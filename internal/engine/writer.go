@@ -71,7 +71,7 @@ func (e *Engine) prepareAsWriter(ctx context.Context) error {
 	if err := e.writable(); err != nil {
 		return err
 	}
-	if err := e.ensureOnDisk(); err != nil {
+	if err := e.ensureOnDiskAsWriter(); err != nil {
 		return err
 	}
 	limit := e.options.Tuning.MemtableBytes
