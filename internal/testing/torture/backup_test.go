@@ -24,7 +24,7 @@ import (
 // backups commits random transactions and makes a backup after every few, each of which must be the
 // newest state.
 func backups(r *runner) error {
-	p, target := r.player(), memfs.New()
+	p, target := r.generator(), memfs.New()
 	p.keys, p.long = 64, true
 	return times(20, func(i int) error {
 		err := r.update(func(t twin) error { return p.write(t, 1+p.rng.IntN(15)) })
@@ -81,7 +81,7 @@ func TestBackup_isTheNewestState(t *testing.T) {
 
 func backupHistory(seed uint64) error {
 	line := newTimeline()
-	p := newPlayer(seed, line.clock)
+	p := newGenerator(seed, line.clock)
 	disk := memfs.New()
 	r := &runner{
 		workload: workload{options: *randomOptions(p.rng), tuning: randomTuning(p.rng, line.clock)},
@@ -232,7 +232,7 @@ func TestBackup_besideAWriter(t *testing.T) {
 	var stop atomic.Bool
 	failed := make(chan error, 1)
 	go func() {
-		p := newPlayer(crashes.Seed, model.NewClock())
+		p := newGenerator(crashes.Seed, model.NewClock())
 		p.keys = 64
 		var err error
 		for err == nil && !stop.Load() {

@@ -24,7 +24,7 @@ import (
 // makes a backup.
 type backupSteps struct {
 	r     *runner
-	p     *player
+	p     *generator
 	names []string
 }
 
@@ -41,7 +41,7 @@ func newBackupSteps(t testing.TB, disk vfs.FS) *backupSteps {
 		workload: workload{options: outside, tuning: logging}, fs: disk, line: newTimeline(),
 		tolerate: func(err error) error { return err },
 	}}
-	s.p = newPlayer(crashes.Seed, s.r.line.clock)
+	s.p = newGenerator(crashes.Seed, s.r.line.clock)
 	s.p.keys, s.p.long = 64, false
 	s.names = []string{"first", "more", "compacted", "through a reader", "after that", "reopened"}
 	ok(t, s.r.open())

@@ -35,7 +35,7 @@ func variedDB(t testing.TB, disk *memfs.FS) *stoat.DB {
 	t.Helper()
 	db, err := tuned.Open(disk, "db", &variedOptions, varied)
 	ok(t, err)
-	p := newPlayer(1, nil)
+	p := newGenerator(1, nil)
 	random := func(n int) (value []byte) {
 		for len(value) < n {
 			value = append(value, byte(p.rng.Uint32()))

@@ -160,7 +160,7 @@ func (c *crasher) recover(
 // write commits something durably, and notes it in want.
 func (c *crasher) write(db *stoat.DB, want *model.Bucket, value string) error {
 	err := db.Update(func(tx *stoat.Tx) error {
-		return twin{tx, want}.put("written after the crash", value)
+		return twinOf(tx, want).put("written after the crash", value)
 	})
 	if err == nil && c.options.Sync == stoat.SyncNever {
 		err = db.Sync()

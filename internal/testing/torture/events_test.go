@@ -14,7 +14,7 @@ import (
 // events writes values in two buckets, each of which has much in common with its neighbours, and
 // then others in their place.
 func events(r *runner) error {
-	p := r.player()
+	p := r.generator()
 	return times(30, func(i int) error {
 		kinds := []string{"login", "logout"}
 		if i > 15 {
@@ -40,7 +40,7 @@ func events(r *runner) error {
 
 func TestEvents_areEncodedOneByOne(t *testing.T) {
 	disk := memfs.New()
-	p := newPlayer(1, nil)
+	p := newGenerator(1, nil)
 	tuning := engine.Tuning{SampleBytes: 8 << 10, BlockBytes: 1 << 10}
 	reopen := func() *stoat.DB {
 		db, err := tuned.Open(disk, "db", nil, tuning)

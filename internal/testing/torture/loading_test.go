@@ -21,7 +21,7 @@ type loading struct {
 
 // loading returns random pairs: in order, in order at first, or in none, with keys that key makes
 // or beyond all of those. Now and then it fails in the middle.
-func (p *player) loading(n int, key func() string) loading {
+func (p *generator) loading(n int, key func() string) loading {
 	l := loading{pairs: make([]model.Entry, n)}
 	beyond := p.chance(2)
 	for i := range l.pairs {
@@ -124,7 +124,7 @@ func (h *history) load() error {
 
 // loads loads among small transactions, into an empty database at first.
 func loads(r *runner) error {
-	p := r.player()
+	p := r.generator()
 	key := func() string { return fmt.Sprintf("key-%03d", p.rng.IntN(120)) }
 	return times(14, func(i int) error {
 		err := r.load(p.loading(p.rng.IntN(50), key))
@@ -138,7 +138,7 @@ func loads(r *runner) error {
 
 // disturbLoads makes a small transaction between loads. From the first bucket on, nothing that is
 // loaded lies beyond everything.
-func (p *player) disturbLoads(t twin, key func() string) error {
+func (p *generator) disturbLoads(t twin, key func() string) error {
 	if p.chance(6) {
 		b, err := t.create("bucket")
 		if err != nil {
@@ -157,7 +157,7 @@ func parallelLoads(r *runner) error {
 	var writers sync.WaitGroup
 	errs := make([]error, 3)
 	for w := range errs {
-		p := newPlayer(r.seed+uint64(w), r.line.clock)
+		p := newGenerator(r.seed+uint64(w), r.line.clock)
 		key := func() string { return fmt.Sprint(p.rng.IntN(40)) }
 		writers.Go(func() {
 			errs[w] = times(9, func(i int) error {

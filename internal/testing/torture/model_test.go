@@ -53,7 +53,7 @@ func TestModel_randomHistories(t *testing.T) {
 
 // history is one run of the database beside the model.
 type history struct {
-	*player
+	*generator
 	fs        vfs.FS
 	db        *stoat.DB
 	ref       *model.DB
@@ -70,7 +70,7 @@ type snapshot struct {
 func runHistory(seed uint64, logger *slog.Logger) error {
 	clock := model.NewClock()
 	h := &history{
-		player: newPlayer(seed, clock), fs: memfs.New(), ref: model.New(clock), logger: logger,
+		generator: newGenerator(seed, clock), fs: memfs.New(), ref: model.New(clock), logger: logger,
 	}
 	if err := h.open(); err != nil {
 		return err
@@ -171,10 +171,10 @@ func (h *history) update() error {
 			return err
 		}
 		defer tx.Rollback()
-		return h.write(twin{tx, h.ref.Begin().Root()}, n)
+		return h.write(twinOf(tx, h.ref.Begin().Root()), n)
 	case h.chance(8):
 		err := h.db.Update(func(tx *stoat.Tx) error {
-			if err := h.write(twin{tx, h.ref.Begin().Root()}, n); err != nil {
+			if err := h.write(twinOf(tx, h.ref.Begin().Root()), n); err != nil {
 				return err
 			}
 			return errAborted
@@ -186,7 +186,7 @@ func (h *history) update() error {
 	}
 	ref, much := h.ref.Begin(), h.long && h.chance(20)
 	err := h.db.Update(func(tx *stoat.Tx) error {
-		root := twin{tx, ref.Root()}
+		root := twinOf(tx, ref.Root())
 		if much {
 			return errors.Join(h.writeMuch(root), h.write(root, n))
 		}
@@ -200,7 +200,7 @@ func (h *history) update() error {
 
 func (h *history) view() error {
 	return h.db.View(func(tx *stoat.Tx) error {
-		return h.read(twin{tx, h.ref.Root()}, 1+h.rng.IntN(10))
+		return h.read(twinOf(tx, h.ref.Root()), 1+h.rng.IntN(10))
 	})
 }
 
@@ -221,7 +221,7 @@ func (h *history) look() error {
 	}
 	i := h.rng.IntN(len(h.snapshots))
 	s := h.snapshots[i]
-	if err := h.read(twin{s.tx, s.ref}, 5); err != nil {
+	if err := h.read(twinOf(s.tx, s.ref), 5); err != nil {
 		return fmt.Errorf("in an older snapshot: %w", err)
 	}
 	if !h.chance(3) {
@@ -291,7 +291,7 @@ func TestModel_readersSeeCommittedStates(t *testing.T) {
 	db, err := tuned.Open(memfs.New(), "db", randomOptions(rng), randomTuning(rng, line.clock))
 	ok(t, err)
 	stop := startReaders(t, db, line)
-	p := newPlayer(seed, line.clock)
+	p := newGenerator(seed, line.clock)
 	for range 300 {
 		if err := playCommit(db, line, p); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
@@ -382,11 +382,11 @@ func readOnce(db *stoat.DB, line *timeline) error {
 }
 
 // playCommit commits one random transaction and notes it in the timeline.
-func playCommit(db *stoat.DB, line *timeline, p *player) error {
+func playCommit(db *stoat.DB, line *timeline, p *generator) error {
 	var commit int
 	err := db.Update(func(tx *stoat.Tx) error {
 		next := line.Newest().Clone()
-		if err := p.write(twin{tx, next}, 1+p.rng.IntN(6)); err != nil {
+		if err := p.write(twinOf(tx, next), 1+p.rng.IntN(6)); err != nil {
 			return err
 		}
 		commit = line.Commit(next)

@@ -11,7 +11,7 @@ import (
 // queues puts keys at the end of two queues and takes others out, from the front or the end, by
 // looking for them each time. Some expire before.
 func queues(r *runner) error {
-	p := r.player()
+	p := r.generator()
 	next := 0
 	return times(45, func(i int) error {
 		err := r.update(func(t twin) error {
@@ -44,7 +44,7 @@ func takeOut(t twin, r stoat.Range, queue int) error {
 	if err := t.scan(r, func() error { return nil }); err != nil {
 		return err
 	}
-	for _, e := range t.ref.Scan(string(r.Start), string(r.End), r.Reverse, 1) {
+	for _, e := range t.ref.b.Scan(string(r.Start), string(r.End), r.Reverse, 1) {
 		return t.delete(e.Key)
 	}
 	return nil

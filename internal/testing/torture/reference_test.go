@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -194,6 +195,31 @@ func (s modelSpace) drop(name string) error {
 
 func (s modelSpace) move(old string, to space, name string) error {
 	return moveIn(s.b, old, to.(modelSpace).b, name)
+}
+
+// intoItself is part of the error of a move into the moved bucket, which has no kind of its own.
+const intoItself = "cannot be moved into itself"
+
+// moveIn does in the model what MoveBucket does.
+func moveIn(from *model.Bucket, old string, to *model.Bucket, name string) error {
+	moved := from.Bucket(old)
+	switch there := to.Bucket(name); {
+	case old == "":
+		return stoat.ErrInvalidKey
+	case moved == nil:
+		return fmt.Errorf("bucket %q: %w", old, stoat.ErrBucketNotFound)
+	case moved.Holds(to):
+		return fmt.Errorf("bucket %q %s", old, intoItself)
+	case name == "":
+		return stoat.ErrInvalidKey
+	case there == moved:
+		return nil
+	case there != nil:
+		return fmt.Errorf("bucket %q: %w", name, stoat.ErrBucketExists)
+	}
+	from.DeleteBucket(old)
+	to.Adopt(name, moved)
+	return nil
 }
 
 func (s modelSpace) ttl(key string) (time.Duration, bool, error) {

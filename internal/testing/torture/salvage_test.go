@@ -69,7 +69,7 @@ func playPast(seed uint64) (*played, error) {
 	clock := model.NewClock()
 	disk := memfs.New()
 	h := &history{
-		player: newPlayer(seed, clock), fs: disk, ref: model.New(clock),
+		generator: newGenerator(seed, clock), fs: disk, ref: model.New(clock),
 		logger: slog.New(slog.DiscardHandler),
 	}
 	tuning := randomTuning(h.rng, clock)

@@ -107,7 +107,7 @@ func sequences(r *runner) error {
 
 // largeValues writes values that are larger than a memtable, a table and a chunk of the log.
 func largeValues(r *runner) error {
-	p := r.player()
+	p := r.generator()
 	return times(16, func(i int) error {
 		err := r.update(func(t twin) error {
 			size := 1 << (10 + i%9)
@@ -125,7 +125,7 @@ func largeValues(r *runner) error {
 // hugeTransactions commits and rolls back transactions so large that much of them is in the log
 // long before they end, with small ones in between.
 func hugeTransactions(r *runner) error {
-	p := r.player()
+	p := r.generator()
 	return times(4, func(i int) error {
 		write := func(t twin) error { return p.writeMuch(t) }
 		end := r.update
@@ -161,7 +161,7 @@ func flushes(r *runner) error {
 
 // churn makes enough commits that every kind of background work happens many times.
 func churn(r *runner) error {
-	p := r.player()
+	p := r.generator()
 	return times(50, func(i int) error {
 		err := r.update(func(t twin) error {
 			key := fmt.Sprintf("key-%03d", p.rng.IntN(40))
@@ -187,7 +187,7 @@ func reopens(r *runner) error {
 
 // randomTransactions does everything that there is.
 func randomTransactions(r *runner) error {
-	p := r.player()
+	p := r.generator()
 	p.keys, p.long = 64, true
 	return times(25, func(i int) error {
 		err := r.update(func(t twin) error { return p.write(t, 1+p.rng.IntN(15)) })
@@ -198,7 +198,7 @@ func randomTransactions(r *runner) error {
 
 // ranges deletes ranges, those that it has just written and older ones, in part and as a whole.
 func ranges(r *runner) error {
-	p := r.player()
+	p := r.generator()
 	key := func() []byte { return fmt.Appendf(nil, "key-%02d", p.rng.IntN(40)) }
 	return times(30, func(i int) error {
 		err := r.update(func(t twin) error {
@@ -220,7 +220,7 @@ func ranges(r *runner) error {
 
 // expiry writes what expires soon among what stays, while time passes.
 func expiry(r *runner) error {
-	p := r.player()
+	p := r.generator()
 	return times(40, func(i int) error {
 		err := r.update(func(t twin) error {
 			return times(3, func(int) error {
@@ -240,7 +240,7 @@ func expiry(r *runner) error {
 // outsideValues overwrites values of which many are outside of tables, so that the files they are
 // in become garbage.
 func outsideValues(r *runner) error {
-	p := r.player()
+	p := r.generator()
 	return times(40, func(i int) error {
 		err := r.update(func(t twin) error {
 			return times(3, func(int) error {
@@ -257,7 +257,7 @@ func outsideValues(r *runner) error {
 
 // compactions writes what expires, is deleted and is outside of tables, and compacts all of it.
 func compactions(r *runner) error {
-	p := r.player()
+	p := r.generator()
 	return times(16, func(i int) error {
 		err := r.update(func(t twin) error {
 			return times(12, func(k int) error { return p.spill(t, i, k) })
@@ -269,7 +269,7 @@ func compactions(r *runner) error {
 // spills commits and rolls back transactions that are several times as large as a memtable, of keys
 // that go to the end of the tables or all over them, with small ones in between.
 func spills(r *runner) error {
-	p := r.player()
+	p := r.generator()
 	return times(8, func(i int) error {
 		write := func(t twin) error {
 			if p.chance(3) {
@@ -294,7 +294,7 @@ func spills(r *runner) error {
 }
 
 // spill writes the k-th entry of a transaction that does not fit into memory.
-func (p *player) spill(t twin, i, k int) error {
+func (p *generator) spill(t twin, i, k int) error {
 	key := fmt.Sprintf("key-%02d-%03d", i, k)
 	if i%2 == 0 {
 		key = fmt.Sprintf("key-%03d", p.rng.IntN(100))

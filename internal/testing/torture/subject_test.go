@@ -217,6 +217,9 @@ type bucketSpace struct {
 
 func (b bucketSpace) get(key string) (string, error) {
 	value, err := b.s.Get([]byte(key))
+	if err == nil && value == nil {
+		err = errors.New("the value is nil")
+	}
 	return string(value), err
 }
 

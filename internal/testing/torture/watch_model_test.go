@@ -97,7 +97,7 @@ func (w *watched) play() {
 			}
 		})
 	}
-	p := newPlayer(w.seed, model.NewClock())
+	p := newGenerator(w.seed, model.NewClock())
 	for range 120 {
 		if err := w.step(p); err != nil {
 			w.t.Error(err)
@@ -114,7 +114,7 @@ func (w *watched) play() {
 }
 
 // step does one thing that may commit.
-func (w *watched) step(p *player) error {
+func (w *watched) step(p *generator) error {
 	switch p.rng.IntN(20) {
 	case 0:
 		return w.db.Flush()

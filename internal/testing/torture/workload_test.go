@@ -208,7 +208,7 @@ func (r *runner) update(fn func(t twin) error) error {
 	commit := 0
 	err := r.db.Update(func(tx *stoat.Tx) error {
 		next := r.line.Newest().Clone()
-		if err := fn(twin{tx, next}); err != nil {
+		if err := fn(twinOf(tx, next)); err != nil {
 			return errors.Join(tx.Err(), err)
 		}
 		commit = r.line.Commit(next)
@@ -229,7 +229,7 @@ var errAbort = errors.New("rolled back on purpose")
 // abort does a transaction and rolls it back.
 func (r *runner) abort(fn func(t twin) error) error {
 	err := r.db.Update(func(tx *stoat.Tx) error {
-		if err := fn(twin{tx, r.line.Newest().Clone()}); err != nil {
+		if err := fn(twinOf(tx, r.line.Newest().Clone())); err != nil {
 			return errors.Join(tx.Err(), err)
 		}
 		return errAbort
@@ -240,8 +240,8 @@ func (r *runner) abort(fn func(t twin) error) error {
 	return r.tolerate(err)
 }
 
-// player returns what makes the workload's random operations.
-func (r *runner) player() *player { return newPlayer(r.seed, r.line.clock) }
+// generator returns what makes the workload's random operations.
+func (r *runner) generator() *generator { return newGenerator(r.seed, r.line.clock) }
 
 // recovered opens a database on fs, and returns it with what is in it by the clock.
 func recovered(

@@ -12,12 +12,13 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/model"
 )
 
-// player makes random operations on twins. The same seed makes the same operations.
-type player struct {
+// generator draws random actions and does them on twins. The same seed draws the same ones.
+type generator struct {
 	rng   *rand.Rand
 	clock *model.Clock // moved on between operations
 	keys  int          // how many different keys there are
-	long  bool         // now and then, a value of tens of kilobytes
+	names int          // how many names of buckets
+	long  bool         // some values have tens of kilobytes
 
 	loaded int // keys so far that were loaded beyond all others
 
@@ -25,24 +26,24 @@ type player struct {
 	wrote func(key, value string) // called with each value, and the key it is for; may be nil
 }
 
-func newPlayer(seed uint64, clock *model.Clock) *player {
-	p := &player{rng: rand.New(rand.NewPCG(seed, 1)), clock: clock}
+func newGenerator(seed uint64, clock *model.Clock) *generator {
+	p := &generator{rng: rand.New(rand.NewPCG(seed, 1)), clock: clock, names: 4}
 	p.keys = 1 << (2 + p.rng.IntN(9))
 	p.long = p.rng.IntN(4) == 0
 	return p
 }
 
 // chance is true once in n times.
-func (p *player) chance(n int) bool { return p.rng.IntN(n) == 0 }
+func (p *generator) chance(n int) bool { return p.rng.IntN(n) == 0 }
 
 // key returns one of p.keys keys of many shapes: short, little-endian, with long common prefixes,
 // with 0x00 and 0xFF at the ends, and a few long ones.
-func (p *player) key() string {
+func (p *generator) key() string {
 	p.asked = p.newKey()
 	return p.asked
 }
 
-func (p *player) newKey() string {
+func (p *generator) newKey() string {
 	n := p.rng.IntN(p.keys)
 	switch n % 8 {
 	case 0:
@@ -64,56 +65,51 @@ func (p *player) newKey() string {
 }
 
 // value returns a value that may compress well or not at all.
-func (p *player) value() string {
-	value := p.newValue()
+func (p *generator) value() string {
+	value := p.payload().String()
 	p.note(p.asked, value)
 	return value
 }
 
-func (p *player) note(key, value string) {
+func (p *generator) note(key, value string) {
 	if p.wrote != nil {
 		p.wrote(key, value)
 	}
 }
 
-func (p *player) newValue() string {
+// payload draws the recipe of a value.
+func (p *generator) payload() payload {
+	v := payload{shape: "event", size: p.rng.IntN(200), seed: p.rng.IntN(1 << 20)}
 	if p.chance(3) {
-		return p.event("login")
+		return v
 	}
-	var size int
+	v.shape = []string{"text", "noise"}[p.rng.IntN(2)]
 	switch n := p.rng.IntN(100); {
 	case n < 8:
-		return ""
+		return payload{}
 	case n < 65:
-		size = 1 + p.rng.IntN(30)
+		v.size = 1 + p.rng.IntN(30)
 	case n < 95:
-		size = 30 + p.rng.IntN(400)
+		v.size = 30 + p.rng.IntN(400)
 	case n < 99 || !p.long:
-		size = 500 + p.rng.IntN(5000)
+		v.size = 500 + p.rng.IntN(5000)
 	default:
-		size = 10_000 + p.rng.IntN(60_000)
+		v.size = 10_000 + p.rng.IntN(60_000)
 	}
-	if p.chance(2) {
-		return strings.Repeat(string(rune('a'+p.rng.IntN(26)))+"bc", size/3+1)[:size]
-	}
-	value := make([]byte, 0, size+8)
-	for len(value) < size {
-		value = binary.LittleEndian.AppendUint64(value, p.rng.Uint64())
-	}
-	return string(value[:size])
+	return v
 }
 
 // event returns a value that has much in common with others of its kind.
-func (p *player) event(kind string) string {
+func (p *generator) event(kind string) string {
 	return fmt.Sprintf(`{"kind":%q,"id":"%016x","count":%d,"text":%q}`, kind, p.rng.Uint64(),
 		p.rng.IntN(1000), strings.Repeat("again ", p.rng.IntN(9)))
 }
 
 // name returns one of a few bucket names.
-func (p *player) name() string { return string(rune('a' + p.rng.IntN(4))) }
+func (p *generator) name() string { return string(rune('a' + p.rng.IntN(p.names))) }
 
 // pick returns a bucket that exists, most often the root.
-func (p *player) pick(root twin) (twin, error) {
+func (p *generator) pick(root twin) (twin, error) {
 	at := root
 	for range 3 {
 		if p.chance(2) {
@@ -131,36 +127,72 @@ func (p *player) pick(root twin) (twin, error) {
 	return at, nil
 }
 
-// write does n random operations, reads among them, in a writable transaction.
-func (p *player) write(root twin, n int) error {
+// writeAction draws an action that writes to one bucket.
+func (p *generator) writeAction() action {
+	a := action{key: p.key()}
+	switch op := p.rng.IntN(100); {
+	case op < 48:
+		a.verb, a.value = "put", p.payload()
+	case op < 58:
+		a.verb, a.value, a.n = "expire", p.payload(), int(1+p.ttl()/time.Millisecond)
+	case op < 72:
+		a.verb = "delete"
+	case op < 75:
+		a = rangeAction("deleterange", p.deletedRange())
+	case op < 81:
+		a.verb, a.value, a.old = "swap", p.payload(), p.expected()
+	case op < 84:
+		a.verb, a.old = "remove", p.expected()
+	case op < 92:
+		a.verb, a.key = "create", p.name()
+	case op < 95:
+		a.verb, a.key = "drop", p.name()
+	case op < 99:
+		a.verb, a.key = "next", ""
+	default:
+		a.verb, a.key, a.n = "setsequence", "", p.rng.IntN(1000)
+	}
+	return a
+}
+
+// rangeAction returns the action on a range.
+func rangeAction(verb string, r stoat.Range) action {
+	return action{
+		verb: verb, key: string(r.Start), end: string(r.End), n: r.Limit, reverse: r.Reverse,
+	}
+}
+
+// expected draws the value that a comparison expects, which is right half of the time.
+func (p *generator) expected() payload {
+	switch p.rng.IntN(4) {
+	case 0:
+		return payload{shape: absent}
+	case 1:
+		return p.payload()
+	}
+	return payload{shape: current}
+}
+
+// write does n random actions, reads among them, in a writable transaction.
+func (p *generator) write(root twin, n int) error {
 	for range n {
 		t, err := p.pick(root)
 		if err != nil {
 			return err
 		}
 		switch op := p.rng.IntN(100); {
-		case op < 40:
-			err = t.put(p.key(), p.value())
-		case op < 50:
-			err = t.putTTL(p.key(), p.value(), p.ttl())
-		case op < 67:
-			err = t.delete(p.key())
-		case op < 70:
-			err = p.deleteRanges(t)
-		case op < 72:
-			p.wait()
-		case op < 78:
-			err = p.swap(t)
-		case op < 84:
-			_, err = t.create(p.name())
-		case op < 86:
-			err = t.drop(p.name())
-		case op < 88:
-			err = p.move(root, t)
-		case op < 90:
-			err = t.sequence(uint64(max(0, p.rng.IntN(60)-50)))
-		default:
+		case op < 10:
 			err = p.readOne(t, func() error { return p.disturb(t) })
+		case op < 12:
+			err = p.move(root, t)
+		case op < 13:
+			err = p.deleteRanges(t)
+		case op < 15:
+			p.wait()
+		default:
+			a := p.writeAction()
+			p.note(a.key, a.value.String())
+			err = t.do(a)
 		}
 		if err != nil {
 			return err
@@ -170,7 +202,7 @@ func (p *player) write(root twin, n int) error {
 }
 
 // writeMuch writes so much that a transaction does not wait for its end with the log.
-func (p *player) writeMuch(t twin) error {
+func (p *generator) writeMuch(t twin) error {
 	block := make([]byte, 0, 16<<10)
 	for len(block) < cap(block) {
 		block = binary.LittleEndian.AppendUint64(block, p.rng.Uint64())
@@ -187,7 +219,7 @@ func (p *player) writeMuch(t twin) error {
 }
 
 // ttl returns a time to live that passes soon, or late, or not at all.
-func (p *player) ttl() time.Duration {
+func (p *generator) ttl() time.Duration {
 	switch p.rng.IntN(4) {
 	case 0:
 		return time.Duration(1 + p.rng.Int64N(int64(3*time.Millisecond)))
@@ -198,13 +230,10 @@ func (p *player) ttl() time.Duration {
 }
 
 // wait lets time pass.
-func (p *player) wait() { p.clock.Advance(time.Duration(1+p.rng.IntN(20)) * time.Millisecond) }
+func (p *generator) wait() { p.clock.Advance(time.Duration(1+p.rng.IntN(20)) * time.Millisecond) }
 
-// deleteRanges deletes a range, or now and then many small ones.
-func (p *player) deleteRanges(t twin) error {
-	if !p.chance(4) {
-		return t.deleteRange(p.deletedRange())
-	}
+// deleteRanges deletes many small ranges.
+func (p *generator) deleteRanges(t twin) error {
 	for range 1 + p.rng.IntN(40) {
 		key := p.key()
 		r := stoat.Range{Start: []byte(key), End: []byte(key + "\xff")}
@@ -219,7 +248,7 @@ func (p *player) deleteRanges(t twin) error {
 }
 
 // deletedRange returns a range to delete: most often of few keys, and sometimes all.
-func (p *player) deletedRange() stoat.Range {
+func (p *generator) deletedRange() stoat.Range {
 	if p.chance(3) {
 		return p.scanRange()
 	}
@@ -231,19 +260,8 @@ func (p *player) deletedRange() stoat.Range {
 	return r
 }
 
-// swap compares and swaps, half of the time with the right old value.
-func (p *player) swap(t twin) error {
-	key, old, absent := p.key(), p.value(), false
-	if p.chance(2) {
-		var ok bool
-		old, ok = t.ref.Get(key)
-		absent = !ok
-	}
-	return t.swap(key, old, p.value(), absent, p.chance(3))
-}
-
 // move moves or renames a bucket.
-func (p *player) move(root, from twin) error {
+func (p *generator) move(root, from twin) error {
 	to, err := p.pick(root)
 	if err != nil || p.chance(2) {
 		to = from
@@ -252,7 +270,7 @@ func (p *player) move(root, from twin) error {
 }
 
 // disturb now and then writes to a bucket that is being read.
-func (p *player) disturb(t twin) error {
+func (p *generator) disturb(t twin) error {
 	switch {
 	case p.chance(8):
 		return t.put(p.key(), p.value())
@@ -265,7 +283,7 @@ func (p *player) disturb(t twin) error {
 }
 
 // read does n random reads in a transaction that does not write.
-func (p *player) read(root twin, n int) error {
+func (p *generator) read(root twin, n int) error {
 	for range n {
 		t, err := p.pick(root)
 		if err == nil {
@@ -279,7 +297,7 @@ func (p *player) read(root twin, n int) error {
 }
 
 // readOne does one random read and calls meanwhile between its steps.
-func (p *player) readOne(t twin, meanwhile func() error) error {
+func (p *generator) readOne(t twin, meanwhile func() error) error {
 	switch op := p.rng.IntN(10); {
 	case op < 1:
 		return t.ttl(p.key())
@@ -293,7 +311,7 @@ func (p *player) readOne(t twin, meanwhile func() error) error {
 	return t.buckets()
 }
 
-func (p *player) scanRange() stoat.Range {
+func (p *generator) scanRange() stoat.Range {
 	r := stoat.Range{Reverse: p.chance(2)}
 	if !p.chance(3) {
 		r.Start = []byte(p.key())
