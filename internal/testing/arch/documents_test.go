@@ -224,3 +224,26 @@ func TestDependencies_areThoseOfTheModules(t *testing.T) {
 		}
 	}
 }
+
+var namedFile = regexp.MustCompile(`\w+_test\.go`)
+
+// TestMaps_nameEveryFile compares the packages whose comment is a map of their files with their
+// folders.
+func TestMaps_nameEveryFile(t *testing.T) {
+	for _, pkg := range []string{"internal/testing/torture", "internal/testing/torture/layers"} {
+		named := map[string]bool{}
+		for _, name := range namedFile.FindAllString(read(t, pkg+"/doc.go"), -1) {
+			named[name] = true
+		}
+		for _, f := range load(t, library) {
+			if name := path.Base(f.path); f.pkg == pkg && f.test && !named[name] {
+				t.Errorf("the package comment of %s does not say what is in %s", pkg, name)
+			}
+		}
+		for name := range named {
+			if !exists(path.Join(pkg, name)) {
+				t.Errorf("the package comment of %s names %s, which does not exist", pkg, name)
+			}
+		}
+	}
+}

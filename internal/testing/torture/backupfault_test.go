@@ -102,7 +102,7 @@ func TestBackup_crashLeavesTheEarlierOrTheNew(t *testing.T) {
 				return nil
 			}
 			points++
-			rng := crash.Dice(crashes.Seed, fmt.Sprint(points))
+			rng := crash.Rand(crashes.Seed, fmt.Sprint(points))
 			left := kept.Of(target, rng)
 			if err := s.eitherBackup(left, earlier, newest); err != nil {
 				failed = fmt.Errorf("%s, after a crash before %v: %w", kept, op, err)
@@ -190,7 +190,7 @@ func (s *backupSteps) fail(
 	if err := s.eitherBackup(target.CrashKeepNone(), either.Oldest, either.Newest); err != nil {
 		return false, fmt.Errorf("after a crash: %w", err)
 	}
-	rng := crash.Dice(crashes.Seed, fmt.Sprint(name, n, forever))
+	rng := crash.Rand(crashes.Seed, fmt.Sprint(name, n, forever))
 	if err := s.failAgain(target.Kill(), either, rng); err != nil {
 		return false, err
 	}

@@ -28,10 +28,10 @@ var (
 )
 
 const (
-	// drillBytes is the most that a damaged database may allocate while it is opened and read.
-	drillBytes = 64 << 20
-	// drillTime is after how long a case counts as hanging.
-	drillTime = 30 * time.Second
+	// caseBytes is the most that a damaged database may allocate while it is opened and read.
+	caseBytes = 64 << 20
+	// caseTime is after how long a case counts as hanging.
+	caseTime = 30 * time.Second
 )
 
 // TestCorruption damages small databases in many ways. Whoever opens and reads one must get what
@@ -41,7 +41,7 @@ func TestCorruption(t *testing.T) {
 	if seed == 0 {
 		seed = rand.Uint64()>>16 + 1
 	}
-	d := &drill{
+	d := &corruptor{
 		T: t, rng: rand.New(rand.NewPCG(seed, 8)),
 		counts: map[string]int{}, units: map[string][]int64{},
 	}
@@ -62,8 +62,8 @@ func TestCorruption(t *testing.T) {
 		d.counts["open"], d.counts["read"], d.counts["harmless"], d.counts["crash"])
 }
 
-// drill damages a sample in one way after the other.
-type drill struct {
+// corruptor damages a sample in one way after the other.
+type corruptor struct {
 	*testing.T
 	*sample
 	rng    *rand.Rand
@@ -79,7 +79,7 @@ type outcome struct {
 }
 
 // damage tries the sample with some files changed; nil is a file that is gone.
-func (d *drill) damage(noun, what string, changes images) {
+func (d *corruptor) damage(noun, what string, changes images) {
 	if d.Failed() && d.counts["failures"] >= 10 {
 		return
 	}
@@ -97,7 +97,7 @@ func (d *drill) damage(noun, what string, changes images) {
 	name := fmt.Sprintf("%s: %s", d.name, what)
 	before := allocated()
 	result := d.guard(name, func() outcome { return d.try(files) })
-	if result.err == nil && allocated()-before > drillBytes {
+	if result.err == nil && allocated()-before > caseBytes {
 		result.err = fmt.Errorf("%d bytes were allocated", allocated()-before)
 	}
 	if d.counts[result.what]++; result.err != nil {
@@ -107,7 +107,7 @@ func (d *drill) damage(noun, what string, changes images) {
 }
 
 // guard runs one case, and ends the test if that hangs.
-func (d *drill) guard(name string, fn func() outcome) outcome {
+func (d *corruptor) guard(name string, fn func() outcome) outcome {
 	done := make(chan outcome, 1)
 	go func() {
 		var o outcome
@@ -119,7 +119,7 @@ func (d *drill) guard(name string, fn func() outcome) outcome {
 		}()
 		o = fn()
 	}()
-	timer := time.NewTimer(drillTime)
+	timer := time.NewTimer(caseTime)
 	defer timer.Stop()
 	select {
 	case o := <-done:
@@ -139,7 +139,7 @@ func allocated() uint64 {
 
 // try opens and reads damaged files: for writing and, in some cases, read-only before that, and
 // after a compaction.
-func (d *drill) try(files images) outcome {
+func (d *corruptor) try(files images) outcome {
 	if d.cases%5 == 0 {
 		if o := d.open(files, true, false); o.err != nil {
 			o.err = fmt.Errorf("read-only: %w", o.err)
@@ -156,7 +156,7 @@ func (d *drill) try(files images) outcome {
 }
 
 // open opens the files and reads all.
-func (d *drill) open(files images, readOnly, compact bool) outcome {
+func (d *corruptor) open(files images, readOnly, compact bool) outcome {
 	fs, err := files.write()
 	if err != nil {
 		return outcome{err: err}
@@ -186,7 +186,7 @@ func (d *drill) open(files images, readOnly, compact bool) outcome {
 }
 
 // openAgain opens and reads what a damaged database has left when it was closed.
-func (d *drill) openAgain(fs vfs.FS, files images) error {
+func (d *corruptor) openAgain(fs vfs.FS, files images) error {
 	db, err := tuned.Open(fs, "db", &d.setting.options, d.setting.tuning)
 	if err != nil {
 		return d.judge(err)
@@ -200,7 +200,7 @@ func (d *drill) openAgain(fs vfs.FS, files images) error {
 
 // judge returns nil if err is nil or says which file is damaged, else what is wrong with it. It
 // notes the place.
-func (d *drill) judge(err error) error {
+func (d *corruptor) judge(err error) error {
 	const inFolder = "db" + string(filepath.Separator)
 	var place *corrupt.Error
 	switch {
@@ -218,11 +218,11 @@ func (d *drill) judge(err error) error {
 }
 
 // readAll reads all there is, compares it with the states that are allowed, and asks for a check.
-func (d *drill) readAll(db *stoat.DB, files images) outcome {
+func (d *corruptor) readAll(db *stoat.DB, files images) outcome {
 	oldest, newest := d.allowed(files)
 	var damaged, wrong error
 	for i := newest; i >= oldest; i-- {
-		r := &reading{drill: d, db: db}
+		r := &reading{corruptor: d, db: db}
 		r.bucket("", d.states[i])
 		damaged = r.damaged
 		if i == newest || r.wrong == nil {
@@ -243,7 +243,7 @@ func (d *drill) readAll(db *stoat.DB, files images) outcome {
 }
 
 // check returns an error unless the check of the database finds damage that reads have met.
-func (d *drill) check(db *stoat.DB, damaged error) error {
+func (d *corruptor) check(db *stoat.DB, damaged error) error {
 	err := db.Check(context.Background())
 	if err == nil && damaged != nil {
 		return fmt.Errorf("the check finds nothing, but a read: %w", damaged)

@@ -34,7 +34,7 @@ func points() int { return crashes.Points(testing.Short()) }
 // Background work makes the numbers of operations shift a little from run to run; a failure names
 // its crash so that it can be made again, with -count if need be.
 func TestCrash_recoversAPrefix(t *testing.T) {
-	total, seen := 0, newKept()
+	total, seen := 0, newReuse()
 	for _, w := range workloads {
 		w.options.Logger = seen.logger()
 		dry := newCrasher(w, crash.Sample{})

@@ -1,16 +1,12 @@
 package torture
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/corrupt"
-	"github.com/stoatdb/stoat/internal/testing/model"
 )
 
 // What is counted.
@@ -21,16 +17,16 @@ const (
 )
 
 // kindsOfDamage are all ways to damage a sample. The last needs what was learned by those before.
-var kindsOfDamage = []func(d *drill){
-	(*drill).flipBytes, (*drill).cutFiles, (*drill).removeFiles, (*drill).duplicateFiles,
-	(*drill).swapFiles, (*drill).appendGarbage, (*drill).zeroSectors, (*drill).swapPieces,
-	(*drill).swapUnits,
+var kindsOfDamage = []func(d *corruptor){
+	(*corruptor).flipBytes, (*corruptor).cutFiles, (*corruptor).removeFiles, (*corruptor).duplicateFiles,
+	(*corruptor).swapFiles, (*corruptor).appendGarbage, (*corruptor).zeroSectors, (*corruptor).swapPieces,
+	(*corruptor).swapUnits,
 }
 
 // names returns the names of the sample's files in order.
-func (d *drill) names() []string { return slices.Sorted(maps.Keys(d.files)) }
+func (d *corruptor) names() []string { return slices.Sorted(maps.Keys(d.files)) }
 
-func (d *drill) flipBytes() {
+func (d *corruptor) flipBytes() {
 	for _, name := range d.names() {
 		data := d.files[name]
 		for at := d.rng.IntN(*corruptEvery); at < len(data); at += *corruptEvery {
@@ -45,7 +41,7 @@ func (d *drill) flipBytes() {
 	}
 }
 
-func (d *drill) cutFiles() {
+func (d *corruptor) cutFiles() {
 	for _, name := range d.names() {
 		data := d.files[name]
 		for size := d.rng.IntN(*corruptEvery); size < len(data); size += *corruptEvery {
@@ -55,7 +51,7 @@ func (d *drill) cutFiles() {
 	}
 }
 
-func (d *drill) removeFiles() {
+func (d *corruptor) removeFiles() {
 	for _, name := range d.names() {
 		d.damage(damagedFiles, name+": removed", images{name: nil})
 	}
@@ -63,7 +59,7 @@ func (d *drill) removeFiles() {
 
 // duplicateFiles copies files to names that are free, higher and lower, of the same kind and of
 // others.
-func (d *drill) duplicateFiles() {
+func (d *corruptor) duplicateFiles() {
 	var others []string
 	for _, form := range []string{"MANIFEST-%06d", "%06d.log", "%06d.table", "%06d.values"} {
 		others = append(others, fmt.Sprintf(form, 1), fmt.Sprintf(form, 999))
@@ -78,7 +74,7 @@ func (d *drill) duplicateFiles() {
 }
 
 // swapFiles swaps any two files, and puts one in the place of another.
-func (d *drill) swapFiles() {
+func (d *corruptor) swapFiles() {
 	names := d.names()
 	for i, a := range names {
 		for _, b := range names[:i] {
@@ -89,7 +85,7 @@ func (d *drill) swapFiles() {
 	}
 }
 
-func (d *drill) appendGarbage() {
+func (d *corruptor) appendGarbage() {
 	for _, name := range d.names() {
 		garbage := make([]byte, 1+d.rng.IntN(200))
 		for i := range garbage {
@@ -102,7 +98,7 @@ func (d *drill) appendGarbage() {
 	}
 }
 
-func (d *drill) zeroSectors() {
+func (d *corruptor) zeroSectors() {
 	const sector = 512
 	for _, name := range d.names() {
 		for at := 0; at < len(d.files[name]); at += sector {
@@ -115,7 +111,7 @@ func (d *drill) zeroSectors() {
 }
 
 // swapPieces swaps two pieces of 64 bytes in a file.
-func (d *drill) swapPieces() {
+func (d *corruptor) swapPieces() {
 	const piece = 64
 	for _, name := range d.names() {
 		data := d.files[name]
@@ -129,7 +125,7 @@ func (d *drill) swapPieces() {
 }
 
 // swapUnits swaps two blocks or values in a file, which errors have told of.
-func (d *drill) swapUnits() {
+func (d *corruptor) swapUnits() {
 	for _, name := range d.names() {
 		units := append(d.units[d.name+"/"+name], int64(len(d.files[name])))
 		slices.Sort(units)
@@ -143,7 +139,7 @@ func (d *drill) swapUnits() {
 }
 
 // swapWithin swaps the bytes [a, b) of a file and those of [c, e), which lie behind.
-func (d *drill) swapWithin(name string, a, b, c, e int64) {
+func (d *corruptor) swapWithin(name string, a, b, c, e int64) {
 	data := d.files[name]
 	if a >= b || b > c || c >= e || e > int64(len(data)) {
 		return
@@ -154,114 +150,9 @@ func (d *drill) swapWithin(name string, a, b, c, e int64) {
 }
 
 // note keeps the place of a unit of a file.
-func (d *drill) note(place *corrupt.Error) {
+func (d *corruptor) note(place *corrupt.Error) {
 	key := d.name + "/" + filepath.Base(place.File)
 	if !slices.Contains(d.units[key], place.Offset) {
 		d.units[key] = append(d.units[key], place.Offset)
 	}
-}
-
-// reading reads a whole database in all ways and compares it with a state.
-type reading struct {
-	*drill
-	db      *stoat.DB
-	damaged error // the first error that says what is damaged
-	wrong   error // the first thing that must not be
-}
-
-// bucket reads the bucket at a path.
-func (r *reading) bucket(path string, want *model.Bucket) {
-	entries := want.Scan("", "", false, 0)
-	r.scan(path, entries, false)
-	backward := slices.Clone(entries)
-	slices.Reverse(backward)
-	r.scan(path, backward, true)
-	for _, e := range entries {
-		r.get(path, e.Key, e.Value, true)
-		if _, known := want.Get(e.Key + "\x00"); !known {
-			r.get(path, e.Key+"\x00", "", false)
-		}
-	}
-	r.get(path, "nothing", "", false)
-	r.view(path, "sequence", func(s space) error {
-		n, err := s.sequence()
-		return r.agree(n == want.Sequence(), err)
-	})
-	r.view(path, "buckets", func(s space) error {
-		names, err := s.buckets()
-		return r.agree(slices.Equal(names, want.Buckets()), err)
-	})
-	for _, name := range want.Buckets() {
-		r.bucket(strings.TrimPrefix(path+"/"+name, "/"), want.Bucket(name))
-	}
-}
-
-// errWrong is what a read returns that has not found what it should.
-var errWrong = errors.New("wrong data")
-
-// agree returns err, or errWrong unless right.
-func (r *reading) agree(right bool, err error) error {
-	if err == nil && !right {
-		return errWrong
-	}
-	return err
-}
-
-// view does one read in a transaction of its own.
-func (r *reading) view(path, what string, fn func(s space) error) {
-	if r.wrong != nil {
-		return
-	}
-	err := r.db.View(func(tx *stoat.Tx) error {
-		s, err := transaction{tx}.space(path)
-		if err != nil {
-			return err
-		}
-		return fn(s)
-	})
-	bad := err
-	if !errors.Is(err, errWrong) {
-		bad = r.judge(err)
-	}
-	if bad != nil {
-		r.wrong = fmt.Errorf("%s in bucket %q: %w", what, path, bad)
-	} else if r.damaged == nil {
-		r.damaged = err
-	}
-}
-
-// scan reads keys with and without values. What comes before an error must be right, too.
-func (r *reading) scan(path string, want []model.Entry, reverse bool) {
-	rng := stoat.Range{Reverse: reverse}
-	r.view(path, "scan", func(s space) error {
-		got, err := s.scan(rng)
-		if len(got) > len(want) || !slices.Equal(got, want[:len(got)]) {
-			return errWrong
-		}
-		return r.agree(len(got) == len(want), err)
-	})
-	r.view(path, "keys", func(s space) error {
-		got, err := s.keys(rng)
-		for i, key := range got {
-			if i == len(want) || want[i].Key != key {
-				return errWrong
-			}
-		}
-		return r.agree(len(got) == len(want), err)
-	})
-}
-
-// get looks a key up that is there or not.
-func (r *reading) get(path, key, want string, there bool) {
-	r.view(path, fmt.Sprintf("get %.40q", key), func(s space) error {
-		value, err := s.get(key)
-		if errors.Is(err, stoat.ErrNotFound) {
-			return r.agree(!there, nil)
-		}
-		return r.agree(there && value == want, err)
-	})
-	r.view(path, fmt.Sprintf("has %.40q", key), func(s space) error {
-		has, err := s.has(key)
-		return r.agree(has == there, err)
-	})
 }

@@ -1,53 +1,60 @@
-// Package torture tries to make the database lose data: it is the heavy tests of the public API,
-// and nothing but tests. Those of what a single call does stand beside the API itself.
+// Package torture tries to make the database lose data. It holds the heavy tests of the public API;
+// the tests of what single calls do are beside the API. Databases run on file systems in memory
+// that crash and fail on request, with sizes so small that rare paths are common
+// (internal/testing/tuned). The model in internal/testing/model says what they should hold.
 //
-// Databases run on file systems in memory that crash and fail on request, with sizes so small that
-// what is rare happens all the time; internal/testing/tuned opens them. What they should hold is
-// known from internal/testing/model. Read these first, which most of the others use:
+// Random operations, which most tests use:
 //
-//   - twin_test.go does each operation on the database and on the model at once, player_test.go
-//     and loading_test.go make random ones;
-//   - timeline_test.go is the oracle: the states after each commit, on the timeline of the package
-//     in the folder crash, which knows what was promised of them;
-//   - workload_test.go has the workloads, each with options and sizes, and their runner;
-//     scripts_test.go, queue_test.go, events_test.go and loading_test.go what they do; kept_test.go
-//     counts what compactions did not write anew.
+//   - plan_test.go defines actions, each one operation as data, and plans, which are lists of them;
+//   - generator_test.go draws actions; planner_test.go draws whole plans;
+//   - store_test.go is what actions need of a store: dbstore_test.go is the database, modelstore_test.go
+//     the model; perform_test.go runs a plan on either;
+//   - twin_test.go does an operation on both at once and compares the outcome;
+//   - dump_test.go reads a whole database; helpers_test.go has short forms for tests.
+//
+// Workloads, the programs that are crashed:
+//
+//   - workload_test.go lists them with their options and sizes; runner_test.go runs them;
+//     basicworkloads_test.go, queueworkload_test.go, eventworkload_test.go, loadworkload_test.go
+//     and backup_test.go hold their code;
+//   - timeline_test.go keeps the states after each commit, and knows which of them a crash may leave;
+//     package crash in the folder crash decides when to crash and what the disk keeps;
+//   - reuse_test.go counts tables and blocks that compactions took over without rewriting them.
 //
 // Crashes and faults:
 //
-//   - crash_test.go cuts the power at the operations of all workloads; which of them, and what is
-//     kept then, is up to package crash;
-//   - fault_test.go lets operations fail, and fills the disk;
-//   - swap_test.go renames the folder of an open database, puts another one in its place, and
-//     replaces its files;
-//   - watch_model_test.go follows the changes of random histories, and of one that crashes;
-//   - backup_test.go, backupfault_test.go and backupfolder_test.go make backups in the midst of
-//     histories, on disks that crash and fail, and in folders that hold something else.
+//   - crash_test.go cuts the power at the operations of all workloads;
+//   - fault_test.go makes operations fail and fills the disk;
+//   - swap_test.go renames or replaces the folder of an open database, and its files;
+//   - backup_test.go, backupfault_test.go, backupfolder_test.go and restorefault_test.go back up and
+//     restore: during histories, on disks that crash and fail, and into folders of others;
+//   - watch_test.go follows changes, during random histories and a crash.
 //
 // Random histories:
 //
-//   - model_test.go plays them beside the model, with snapshots held open;
-//   - metamorphic_test.go plays them as plans (plan_test.go, which plandraw_test.go draws,
-//     play_test.go performs and shrink_test.go makes smaller) on any subject (subject_test.go, and
-//     the model as reference_test.go) under many settings (settings_test.go). testdata/histories
-//     has plans that are played in every run.
+//   - model_test.go compares the database with the model while snapshots stay open;
+//   - metamorphic_test.go performs plans under the many settings of settings_test.go, always with the
+//     same result; shrink_test.go reduces a plan that fails. testdata/histories has plans that
+//     every run performs.
 //
 // Damaged files:
 //
-//   - corruption_test.go opens and reads the databases of sample_test.go, damaged in the ways of
-//     damage_test.go;
-//   - check_test.go and checkdamage_test.go look for what a check must find, and nothing else;
-//     damagedopen_test.go reads beside the damage;
-//   - salvage_test.go and salvagecases_test.go salvage what is left;
-//   - fuzz_test.go and fuzz_manifest_test.go open whatever the fuzzer makes of files.
+//   - corruption_test.go damages the databases of sample_test.go in the ways of damage_test.go;
+//     reading_test.go reads what is left;
+//   - check_test.go and checkdamage_test.go test what a check finds; damagedopen_test.go reads beside
+//     damage;
+//   - salvage_test.go, salvagecases_test.go, salvagehole_test.go, salvagemanifest_test.go and
+//     salvageverdict_test.go salvage damaged databases;
+//   - fuzz_test.go and fuzz_manifest_test.go open databases with fuzzed files.
 //
-// Layers: the package in the folder layers does to packages record and feed what is done here to
-// the database itself.
+// Formats: compat_test.go reads the databases in testdata/compat, which earlier versions wrote;
+// compat_cases_test.go writes those of the current version.
 //
-// Formats: compat_test.go reads the databases in testdata/compat, which versions of Stoat have
-// written, and compat_cases_test.go writes those of this version.
+// Layers: package layers does the same to the packages record and feed.
 //
-// A failure says which flags make the same happen again: -crash.seed and -crash.only, -meta.seed,
-// -corrupt.seed, -seed. Others say how much is tried: -crash.points, -meta.histories and -meta.ops,
-// -corrupt.every and -corrupt.bits, -histories.
+// How much is tried: plain go test runs a sample of everything; main_test.go has the flag
+// -thorough, which tries every case where tests would sample. The flags -crash.points,
+// -corrupt.every, -corrupt.bits, -histories, -meta.histories and -meta.ops set numbers, and .ci/run
+// crash sets them high. A failure prints the flags that reproduce it: -crash.seed and -crash.only,
+// -meta.seed, -corrupt.seed or -seed.
 package torture

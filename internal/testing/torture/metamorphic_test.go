@@ -124,7 +124,7 @@ func differs(t testing.TB, s setting, p plan) bool {
 // expect returns the right transcript of a plan.
 func expect(p plan) []string {
 	clock := model.NewClock()
-	lines, _ := perform(&reference{clock: clock}, clock, p) // it has no errors
+	lines, _ := perform(&modelStore{clock: clock}, clock, p) // it has no errors
 	return lines
 }
 

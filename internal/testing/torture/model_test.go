@@ -38,7 +38,7 @@ func TestModel_randomHistories(t *testing.T) {
 	if testing.Short() {
 		histories = max(1, histories/2)
 	}
-	seen := newKept()
+	seen := newReuse()
 	for i := range uint64(histories) {
 		if err := runHistory(seed+i, seen.logger()); err != nil {
 			t.Fatalf("again with go test "+

@@ -29,29 +29,29 @@ var (
 	readVerbs = []string{"get", "has", "scan", "keys", "buckets", "sequence", "ttl"}
 )
 
-// play is a performance of a plan on a subject, which must be open.
-type play struct {
-	subject
+// performance is one run of a plan on a store, which must be open.
+type performance struct {
+	store
 	clock   *model.Clock
-	tx      branch // the writable transaction, if one is open
-	readers [heldReaders + 1]branch
-	cursors [heldCursors]placed
+	tx      txn // the writable transaction, if one is open
+	readers [heldReaders + 1]txn
+	cursors [heldCursors]heldCursor
 }
 
-// placed is a cursor, if there is one, and the reader that it belongs to, or 0 for the writable
+// heldCursor is a cursor, if there is one, and the reader that it belongs to, or 0 for the writable
 // transaction.
-type placed struct {
-	pointer
+type heldCursor struct {
+	cursor
 	reader int
 }
 
 // perform plays a plan from an empty database to a closed one, and returns the transcript: a line
 // for each action that says what came of it.
-func perform(s subject, clock *model.Clock, p plan) (transcript []string, err error) {
+func perform(s store, clock *model.Clock, p plan) (transcript []string, err error) {
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	pl := &play{subject: s, clock: clock}
+	pl := &performance{store: s, clock: clock}
 	for _, a := range p {
 		if pl.tx == nil {
 			if err := pl.between(); err != nil {
@@ -73,7 +73,7 @@ func perform(s subject, clock *model.Clock, p plan) (transcript []string, err er
 }
 
 // do does one action and says what came of it.
-func (p *play) do(a action) string {
+func (p *performance) do(a action) string {
 	switch {
 	case slices.Contains(writeVerbs, a.verb):
 		if a.verb == "drop" {
@@ -90,21 +90,21 @@ func (p *play) do(a action) string {
 		return p.reader(a)
 	case "wait":
 		// A cursor that has met an expiring entry may go on by the time of that.
-		p.cursors = [heldCursors]placed{}
+		p.cursors = [heldCursors]heldCursor{}
 		p.clock.Advance(time.Duration(a.n) * time.Millisecond)
 		return "ok"
 	case "cursor":
 		return p.cursor(a)
 	case "first", "last", "seek", "movenext", "moveprev":
 		c := p.cursors[a.n%heldCursors]
-		if c.pointer == nil {
+		if c.cursor == nil {
 			return "no cursor"
 		}
 		e, ok, err := c.move(a.verb, a.key)
 		return fmt.Sprint(ok, " ", short(e.Key), " ", short(e.Value), " ", class(err))
 	case "cut":
 		c := p.cursors[a.n%heldCursors]
-		if c.pointer == nil || c.reader != 0 {
+		if c.cursor == nil || c.reader != 0 {
 			return "no cursor"
 		}
 		return class(c.delete())
@@ -113,7 +113,7 @@ func (p *play) do(a action) string {
 }
 
 // upkeep does what must wait for the end of the writable transaction.
-func (p *play) upkeep(a action) string {
+func (p *performance) upkeep(a action) string {
 	if p.tx != nil {
 		return "busy"
 	}
@@ -141,7 +141,7 @@ func numberedPairs(a action) []model.Entry {
 	return pairs
 }
 
-func (p *play) transaction(a action) string {
+func (p *performance) transaction(a action) string {
 	if (p.tx != nil) == (a.verb == "begin") {
 		return "not now"
 	}
@@ -156,7 +156,7 @@ func (p *play) transaction(a action) string {
 	return class(err)
 }
 
-func (p *play) reader(a action) string {
+func (p *performance) reader(a action) string {
 	number := a.reader % len(p.readers)
 	at := &p.readers[number]
 	if number == 0 || (*at != nil) == (a.verb == "hold") {
@@ -175,34 +175,34 @@ func (p *play) reader(a action) string {
 }
 
 // forget forgets the cursors of a reader, or of the writable transaction.
-func (p *play) forget(reader int) {
+func (p *performance) forget(reader int) {
 	for i := range p.cursors {
 		if p.cursors[i].reader == reader {
-			p.cursors[i] = placed{}
+			p.cursors[i] = heldCursor{}
 		}
 	}
 }
 
-func (p *play) cursor(a action) string {
+func (p *performance) cursor(a action) string {
 	number := a.reader % len(p.readers)
 	from := p.readers[number]
 	if number == 0 {
 		from = p.tx
 	}
 	at := &p.cursors[a.n%heldCursors]
-	if *at = (placed{}); from == nil {
+	if *at = (heldCursor{}); from == nil {
 		return "no transaction"
 	}
 	s, err := from.space(a.in)
 	if err == nil {
-		*at = placed{s.cursor(), number}
+		*at = heldCursor{s.cursor(), number}
 	}
 	return class(err)
 }
 
 // read calls fn with the bucket that the action reads from.
-func (p *play) read(a action, fn func(s space) string) (result string) {
-	within := func(b branch) error {
+func (p *performance) read(a action, fn func(s space) string) (result string) {
+	within := func(b txn) error {
 		s, err := b.space(a.in)
 		if err == nil {
 			result = fn(s)
@@ -224,8 +224,8 @@ func (p *play) read(a action, fn func(s space) string) (result string) {
 }
 
 // write does a write in the open transaction or in one of its own.
-func (p *play) write(a action) (result string) {
-	within := func(b branch) error {
+func (p *performance) write(a action) (result string) {
+	within := func(b txn) error {
 		s, err := b.space(a.in)
 		switch {
 		case err != nil:
@@ -243,7 +243,7 @@ func (p *play) write(a action) (result string) {
 }
 
 // moveBucket moves the bucket of the key to the path that is the end.
-func moveBucket(b branch, s space, a action) error {
+func moveBucket(b txn, s space, a action) error {
 	path, name := "", a.end
 	if i := strings.LastIndexByte(a.end, '/'); i >= 0 {
 		path, name = a.end[:i], a.end[i+1:]

@@ -15,7 +15,7 @@ import (
 // so can what is left of one when any of its actions are taken out.
 type plan []action
 
-// action is one step of a plan. What its fields mean depends on the verb, as [play] has it; the
+// action is one step of a plan. What its fields mean depends on the verb, as [performance] has it; the
 // zero value of each stands for nothing special.
 type action struct {
 	verb    string

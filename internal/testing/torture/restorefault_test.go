@@ -52,7 +52,7 @@ func TestRestoreFrom_crashLeavesNothingOrAll(t *testing.T) {
 				return nil
 			}
 			points++
-			left := kept.Of(target, crash.Dice(crashes.Seed, fmt.Sprint(points)))
+			left := kept.Of(target, crash.Rand(crashes.Seed, fmt.Sprint(points)))
 			if err := s.restoreAgain(t, left, stream); err != nil {
 				failed = fmt.Errorf("%s, after a crash before %v: %w", kept, op, err)
 			}

@@ -126,7 +126,7 @@ func makeSamples(t testing.TB) (samples []*sample) {
 func (s *sample) build(t testing.TB, p plan, closed, stuck bool) *memfs.FS {
 	t.Helper()
 	clock := model.NewClock()
-	ref := &reference{clock: clock}
+	ref := &modelStore{clock: clock}
 	ok(t, ref.open())
 	s.states = append(s.states, ref.db.Root())
 	db := s.setting.database(t, clock)
@@ -136,7 +136,7 @@ func (s *sample) build(t testing.TB, p plan, closed, stuck bool) *memfs.FS {
 		db.fs = faultfs.New(disk, failTables)
 	}
 	ok(t, db.open())
-	right, played := &play{subject: ref, clock: clock}, &play{subject: db, clock: clock}
+	right, played := &performance{store: ref, clock: clock}, &performance{store: db, clock: clock}
 	for _, a := range p {
 		got, want := played.do(a), right.do(a)
 		if slices.Contains(writeVerbs, a.verb) {

@@ -130,10 +130,10 @@ func drawSetting(seed uint64) setting {
 }
 
 // database returns a new one under the setting, not open yet.
-func (s setting) database(t testing.TB, clock *model.Clock) *database {
+func (s setting) database(t testing.TB, clock *model.Clock) *dbStore {
 	t.Helper()
 	s.tuning.Now = clock.Now
-	d := &database{setting: s, dir: "db", rng: rand.New(rand.NewPCG(uint64(len(s.name)), 7))}
+	d := &dbStore{setting: s, dir: "db", rng: rand.New(rand.NewPCG(uint64(len(s.name)), 7))}
 	switch s.files {
 	case crashable:
 		d.fs = memfs.NewCrashable()

@@ -127,7 +127,7 @@ func (a action) simpler() (all []action) {
 
 // forgetful is a reference that lies: from a flush on, it has not what is large.
 type forgetful struct {
-	*reference
+	*modelStore
 	flushed bool
 }
 
@@ -136,19 +136,19 @@ func (f *forgetful) keepUp(verb string) error {
 	return nil
 }
 
-func (f *forgetful) view(fn func(b branch) error) error {
-	return f.reference.view(func(b branch) error { return fn(forgetfulBranch{b, f.flushed}) })
+func (f *forgetful) view(fn func(b txn) error) error {
+	return f.modelStore.view(func(b txn) error { return fn(forgetfulTxn{b, f.flushed}) })
 }
 
-// forgetfulBranch is a branch of a forgetful.
-type forgetfulBranch struct {
-	branch
+// forgetfulTxn is a txn of a forgetful.
+type forgetfulTxn struct {
+	txn
 	flushed bool
 }
 
-func (b forgetfulBranch) space(path string) (space, error) {
-	s, err := b.branch.space(path)
-	return forgetfulSpace{s, b.flushed}, err
+func (x forgetfulTxn) space(path string) (space, error) {
+	s, err := x.txn.space(path)
+	return forgetfulSpace{s, x.flushed}, err
 }
 
 // forgetfulSpace is a space of a forgetful.
@@ -168,7 +168,7 @@ func (s forgetfulSpace) get(key string) (string, error) {
 func TestShrink_leavesWhatMakesADifference(t *testing.T) {
 	fails := func(p plan) bool {
 		clock := model.NewClock()
-		got, err := perform(&forgetful{reference: &reference{clock: clock}}, clock, p)
+		got, err := perform(&forgetful{modelStore: &modelStore{clock: clock}}, clock, p)
 		return firstDifference(p, got, expect(p), err) != ""
 	}
 	found := 0

@@ -14,13 +14,13 @@ import (
 // twin is a bucket of the database and the same bucket of the model. Every operation is done on
 // both. An error says where they disagree, or that the database failed.
 type twin struct {
-	db  bucketSpace
+	db  dbSpace
 	ref modelSpace
 }
 
 // twinOf returns the root buckets of a transaction and of the model.
 func twinOf(tx *stoat.Tx, ref *model.Bucket) twin {
-	return twin{bucketSpace{tx, tx}, modelSpace{ref}}
+	return twin{dbSpace{tx, tx}, modelSpace{ref}}
 }
 
 // disagree returns an error that says what the database answered and what the model did.
@@ -183,7 +183,7 @@ func (t twin) child(name string) (child twin, ok bool, err error) {
 	case absent != (ref == nil):
 		return twin{}, false, disagree(fmt.Sprintf("bucket %q", name), !absent, ref != nil)
 	}
-	return twin{bucketSpace{db, t.db.tx}, modelSpace{ref}}, !absent, nil
+	return twin{dbSpace{db, t.db.tx}, modelSpace{ref}}, !absent, nil
 }
 
 // create creates a bucket unless it exists, and returns it.

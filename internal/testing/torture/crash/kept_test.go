@@ -51,7 +51,7 @@ func TestKept_isNoneAllOrARandomPart(t *testing.T) {
 	if left := names(t, None.Of(all, nil)); len(left) > 0 {
 		t.Errorf("all makes %q durable, which were not", left)
 	}
-	rng, parts := Dice(1, "parts"), map[int]bool{}
+	rng, parts := Rand(1, "parts"), map[int]bool{}
 	for range 50 {
 		parts[len(names(t, Random.Of(disk, rng)))] = true
 	}
@@ -74,7 +74,7 @@ func TestKept_hasTheNamesOfCrashes(t *testing.T) {
 }
 
 func TestAnyKept_isEachOfThem(t *testing.T) {
-	rng, drawn := Dice(1, "any"), map[Kept]bool{}
+	rng, drawn := Rand(1, "any"), map[Kept]bool{}
 	for range 50 {
 		drawn[AnyKept(rng)] = true
 	}

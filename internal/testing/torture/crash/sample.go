@@ -16,7 +16,7 @@ type Sample struct {
 
 // draw reports whether the crash with this name is in the sample, and returns its random numbers.
 func (s Sample) draw(name string) (rng *rand.Rand, due bool) {
-	rng = Dice(s.Seed, name)
+	rng = Rand(s.Seed, name)
 	due = rng.Float64() < s.Share
 	if s.Only != "" {
 		due = name == s.Only
@@ -24,8 +24,8 @@ func (s Sample) draw(name string) (rng *rand.Rand, due bool) {
 	return rng, due
 }
 
-// Dice returns the random numbers of what has this name.
-func Dice(seed uint64, name string) *rand.Rand {
+// Rand returns the random numbers of what has this name.
+func Rand(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	return rand.New(rand.NewPCG(seed, h.Sum64()))

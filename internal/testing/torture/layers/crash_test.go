@@ -21,7 +21,7 @@ var crashes = crash.Flags(120, 10)
 func points() int { return crashes.Points(testing.Short()) }
 
 // randFor returns the random numbers that belong to a name.
-func randFor(name string) *rand.Rand { return crash.Dice(crashes.Seed, name) }
+func randFor(name string) *rand.Rand { return crash.Rand(crashes.Seed, name) }
 
 // crashAll crashes each workload at a sample of its operations.
 //

@@ -10,40 +10,40 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/model"
 )
 
-// reference is the subject that says what is right.
-type reference struct {
+// reference is the store that says what is right.
+type modelStore struct {
 	clock *model.Clock
 	db    *model.DB
 }
 
-func (r *reference) open() error { r.db = model.New(r.clock); return nil }
+func (r *modelStore) open() error { r.db = model.New(r.clock); return nil }
 
-func (r *reference) close() error { return nil }
+func (r *modelStore) close() error { return nil }
 
-func (r *reference) between() error { return nil }
+func (r *modelStore) between() error { return nil }
 
-func (r *reference) begin(writable bool) (branch, error) {
+func (r *modelStore) begin(writable bool) (txn, error) {
 	if writable {
 		tx := r.db.Begin()
-		return modelBranch{tx, tx.Root()}, nil
+		return modelTxn{tx, tx.Root()}, nil
 	}
-	return modelBranch{nil, r.db.Root()}, nil
+	return modelTxn{nil, r.db.Root()}, nil
 }
 
-func (r *reference) view(fn func(b branch) error) error {
-	return fn(modelBranch{nil, r.db.Root()})
+func (r *modelStore) view(fn func(b txn) error) error {
+	return fn(modelTxn{nil, r.db.Root()})
 }
 
-func (r *reference) update(fn func(b branch) error) error {
+func (r *modelStore) update(fn func(b txn) error) error {
 	tx := r.db.Begin()
-	err := fn(modelBranch{tx, tx.Root()})
+	err := fn(modelTxn{tx, tx.Root()})
 	if err == nil {
 		tx.Commit()
 	}
 	return err
 }
 
-func (r *reference) load(pairs []model.Entry) error {
+func (r *modelStore) load(pairs []model.Entry) error {
 	tx := r.db.Begin()
 	for _, e := range pairs {
 		tx.Root().Put(e.Key, e.Value)
@@ -52,19 +52,19 @@ func (r *reference) load(pairs []model.Entry) error {
 	return nil
 }
 
-func (r *reference) keepUp(string) error { return nil }
+func (r *modelStore) keepUp(string) error { return nil }
 
-func (r *reference) reopen() (*model.Bucket, error) { return r.db.Root(), nil }
+func (r *modelStore) reopen() (*model.Bucket, error) { return r.db.Root(), nil }
 
-func (r *reference) backup() (*model.Bucket, error) { return r.db.Root(), nil }
+func (r *modelStore) backup() (*model.Bucket, error) { return r.db.Root(), nil }
 
-// modelBranch is a branch of the reference.
-type modelBranch struct {
+// modelTxn is a txn of the reference.
+type modelTxn struct {
 	tx   *model.Tx // nil if it is not writable
 	root *model.Bucket
 }
 
-func (b modelBranch) space(path string) (space, error) {
+func (b modelTxn) space(path string) (space, error) {
 	at := b.root
 	for name := range names(path) {
 		if at = at.Bucket(name); at == nil {
@@ -82,9 +82,9 @@ func names(path string) iter.Seq[string] {
 	return strings.SplitSeq(path, "/")
 }
 
-func (b modelBranch) dump() (*model.Bucket, error) { return b.root, nil }
+func (b modelTxn) dump() (*model.Bucket, error) { return b.root, nil }
 
-func (b modelBranch) end(commit bool) error {
+func (b modelTxn) end(commit bool) error {
 	if commit {
 		b.tx.Commit()
 	}
@@ -239,9 +239,9 @@ func (s modelSpace) sequence() (uint64, error) { return s.b.Sequence(), nil }
 
 func (s modelSpace) setSequence(n uint64) error { s.b.SetSequence(n); return nil }
 
-func (s modelSpace) cursor() pointer { return &modelCursor{b: s.b} }
+func (s modelSpace) cursor() cursor { return &modelCursor{b: s.b} }
 
-// modelCursor is a pointer of the reference. What it moves over is taken anew by first, last and
+// modelCursor is a cursor of the reference. What it moves over is taken anew by first, last and
 // seek, and by the first move.
 type modelCursor struct {
 	b *model.Bucket
