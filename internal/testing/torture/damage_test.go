@@ -18,9 +18,9 @@ const (
 
 // kindsOfDamage are all ways to damage a sample. The last needs what was learned by those before.
 var kindsOfDamage = []func(d *corruptor){
-	(*corruptor).flipBytes, (*corruptor).cutFiles, (*corruptor).removeFiles, (*corruptor).duplicateFiles,
-	(*corruptor).swapFiles, (*corruptor).appendGarbage, (*corruptor).zeroSectors, (*corruptor).swapPieces,
-	(*corruptor).swapUnits,
+	(*corruptor).flipBytes, (*corruptor).cutFiles, (*corruptor).removeFiles,
+	(*corruptor).duplicateFiles, (*corruptor).swapFiles, (*corruptor).appendGarbage,
+	(*corruptor).zeroSectors, (*corruptor).swapPieces, (*corruptor).swapUnits,
 }
 
 // names returns the names of the sample's files in order.

@@ -15,8 +15,8 @@ import (
 // so can what is left of one when any of its actions are taken out.
 type plan []action
 
-// action is one step of a plan. What its fields mean depends on the verb, as [performance] has it; the
-// zero value of each stands for nothing special.
+// action is one operation as data. [performance.do] defines what its fields mean for each verb. The
+// zero value of a field means nothing special.
 type action struct {
 	verb    string
 	reader  int     // where to read: in a held reader of that number, or, if 0, in the newest state

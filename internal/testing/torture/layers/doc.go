@@ -11,6 +11,7 @@
 //   - runner_test.go defines workloads and runs them on a timeline (package crash in ../crash);
 //   - crash_test.go cuts the power at the operations of a workload, and again during the work that
 //     follows; fault_test.go makes operations fail;
+//   - main_test.go sets up the process;
 //   - damage_test.go damages databases and checks that the comparison notices.
 //
 // Each part of a layer has a file:
