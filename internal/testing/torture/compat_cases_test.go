@@ -54,7 +54,7 @@ func compatCases() []compatCase {
 		{
 			name: "values-in-log", options: stoat.Options{ValueThreshold: 512}, tuning: still(),
 			build: compatValues, open: true,
-			has: []string{"points into  file", "cursor  ", ", log segment"},
+			has: []string{"points into  file", "pointer  ", ", log segment"},
 		},
 		{
 			name: "values-in-files", options: stoat.Options{ValueThreshold: 512}, tuning: still(),
@@ -62,7 +62,7 @@ func compatCases() []compatCase {
 				compatValues(t, db)
 				ok(t, db.Compact(context.Background()))
 			},
-			has: []string{"points into  file", "cursor  ", "\n        48  values  "},
+			has: []string{"points into  file", "pointer  ", "\n        48  values  "},
 		},
 		{
 			name: "zstd", options: stoat.Options{Compression: stoat.CompressionZstd}, tuning: still(),
