@@ -12,8 +12,8 @@ import (
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
-// backupTries is how often a backup starts again because another process has replaced files between
-// the opening of the database and that of its files.
+// backupTries is how often a backup starts over because another process replaced files between the
+// opening of the database and the opening of its files.
 const backupTries = 20
 
 func backupCommand() *command {
@@ -22,24 +22,24 @@ func backupCommand() *command {
 	return &command{
 		name:      "backup",
 		arguments: "DB DIR|-",
-		summary:   "make DIR a copy of the database, or bring it up to date",
+		summary:   "make DIR a copy of the database, or update one",
 		details: `
-DIR is a database of its own, to read from and to restore. If it holds an
-earlier backup, only what is new is copied, and the rest is compared. All of it
-is read and verified before it counts; until then, or if that fails, DIR is the
-earlier backup. DB stays as it is, and others may use it meanwhile: if a process
-has it open, the backup has what that has committed when it starts.
+DIR is a database itself, to read from and to restore. If it holds an earlier
+backup, only new files are copied, and the rest are compared. Everything is read
+and verified before it counts; until then, or if that fails, DIR is the earlier
+backup. DB does not change, and other programs may use it meanwhile: if a
+process has it open, the backup has what was committed when it started.
 
-A backup that was written to is a database of its own, as a restored one is:
-choose another DIR for a backup of it, or of what it came from.
+A backup that was written to becomes a database of its own, as a restored one
+is: choose another DIR for backups of it, and of the original.
 
 With -link, files are not copied but get a second name in DIR, on the same disk.
-That takes an instant, and no space at first. It helps against mistakes, but not
-against a disk that breaks, and it is not read as a whole.
+That takes an instant, and no space at first. It protects against mistakes, but
+not against a failing disk, and the files are not read and verified.
 
-DIR - stands for standard output: the backup is one stream then, for a file, a
-pipe or another machine, and "stoat restore -" makes a database of it. If the
-command fails, what was written is no backup, and restore says so.`,
+If DIR is -, the backup goes to standard output as one stream, for a file, a
+pipe or another machine; "stoat restore -" makes a database of it. If the
+command fails, what was written is not a backup, and restore says so.`,
 		min: 2, max: 2,
 		flags: flags,
 		run: func(s *stdio, args []string) error {
@@ -79,7 +79,7 @@ func copyReadOnly(ctx context.Context, dir string, c *copying, format string) er
 	}
 }
 
-// copying is a copy of a database, with a line on a terminal that says how far it is.
+// copying is a copy in progress, with a progress line on a terminal.
 type copying struct {
 	s     *stdio
 	label string
@@ -118,7 +118,7 @@ func (c *copying) run(ctx context.Context, db *stoat.DB) error {
 	}
 }
 
-// print says what was done, after a text with verbs for the size and the folder.
+// print reports what was done; the format has verbs for the size and the folder.
 func (c *copying) print(format string) error {
 	text := func(n uint64) string { return progress.Bytes(float64(n)) }
 	verb := "copied"

@@ -13,8 +13,8 @@ import (
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
-// errNoBackup is what restore returns for a stream that was cut off or is damaged.
-var errNoBackup = errors.New("it is no complete backup, and nothing was restored")
+// errNoBackup is the error of restore for a stream that is cut short or damaged.
+var errNoBackup = errors.New("not a complete backup; nothing was restored")
 
 // streamWriter counts what goes to standard output. It is not safe for concurrent use.
 type streamWriter struct {
@@ -35,9 +35,9 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 func backupStream(ctx context.Context, s *stdio, dir string, link bool) error {
 	switch {
 	case link:
-		return usagef("-link is for a backup in a folder, and - is standard output")
+		return usagef("-link needs a folder to back up to, but - is standard output")
 	case s.outTerminal:
-		return usagef("a backup is no text for a terminal: redirect it, like " +
+		return usagef("a backup is not text for a terminal: redirect it, like " +
 			"\"stoat backup DB - > FILE\"")
 	}
 	for tries := 1; ; tries++ {
@@ -56,13 +56,13 @@ func backupStream(ctx context.Context, s *stdio, dir string, link bool) error {
 			err = errInterrupted
 		}
 		if began {
-			err = fmt.Errorf("%w; what was written is no backup", err)
+			err = fmt.Errorf("%w; what was written is not a backup", err)
 		}
 		return err
 	}
 }
 
-// sendBackup writes a backup to standard output; began reports that some of it has come there.
+// sendBackup writes a backup to standard output; began reports whether any of it got there.
 func sendBackup(ctx context.Context, s *stdio, db *stoat.DB) (began bool, err error) {
 	st := db.Stats()
 	line := newProgress(s, "backup", int64(st.TableBytes+st.ValueFileBytes))
@@ -85,7 +85,8 @@ func restoreStream(ctx context.Context, s *stdio, name, to string) error {
 	line := newProgress(s, "restore", in.size())
 	err = stoat.RestoreFrom(ctx, &watchedInput{in, line}, to)
 	if err == nil {
-		// What is behind the end of the backup is padding, which its writer wants to get rid of.
+		// After the end of the backup there is padding, which must be drained for its writer to
+		// end.
 		_, err = io.Copy(io.Discard, in)
 	}
 	line.Finish()
@@ -106,7 +107,7 @@ func restoreStream(ctx context.Context, s *stdio, name, to string) error {
 	return err
 }
 
-// watchedInput is an input with a line that says how much of it was read.
+// watchedInput is an input with a progress line.
 type watchedInput struct {
 	*input
 	line *progress.Line

@@ -9,7 +9,7 @@ import (
 	"github.com/stoatdb/stoat/internal/commands/bucketpath"
 )
 
-// path is the names of a bucket and of those that hold it, outermost first; that of the root is
+// path is the names of the buckets that lead to a bucket, outermost first; the path of the root is
 // empty. As a flag, and printed, it has the form of package bucketpath.
 type path []string
 
@@ -20,7 +20,7 @@ func bucketFlag(flags *flag.FlagSet) *path {
 	return p
 }
 
-// Set parses text, as package flag wants it.
+// Set implements flag.Value.
 func (p *path) Set(text string) (err error) {
 	*p, err = bucketpath.Parse(text)
 	return err
@@ -36,7 +36,7 @@ func (p *path) find(tx *stoat.Tx) (stoat.KeySpace, error) {
 		next, err := b.Bucket([]byte(name))
 		if errors.Is(err, stoat.ErrBucketNotFound) {
 			missing := (*p)[:i+1]
-			return nil, fmt.Errorf("there is no bucket %s: \"stoat buckets -tree\" lists them",
+			return nil, fmt.Errorf("no bucket %s: \"stoat buckets -tree\" lists them",
 				missing.String())
 		}
 		if err != nil {
@@ -47,7 +47,7 @@ func (p *path) find(tx *stoat.Tx) (stoat.KeySpace, error) {
 	return b, nil
 }
 
-// create returns the bucket at p, which it creates if need be.
+// create returns the bucket at p and creates it if necessary.
 func (p *path) create(tx *stoat.Tx) (stoat.KeySpace, error) {
 	var b stoat.KeySpace = tx
 	for _, name := range *p {

@@ -19,17 +19,16 @@ func bulkLoadCommand() *command {
 		arguments: "DB [FILE]",
 		summary:   "load a dump of one bucket fast, all or nothing",
 		details: `
-Without FILE, or if it is -, the dump comes from standard input. The database is
-created if need be; what it holds already stays, unless the dump has the same
-key.
+Without FILE, or if it is -, the dump is read from standard input. The database
+is created if necessary. Existing keys stay, unless the dump has the same key.
 
-The lines are those of dump and load, but only keys of one bucket that stay, and
-its sequence if that is 0: load is the command for all else. With -bucket, lines
-of the root bucket, as any program can write them, go to that bucket, as those
-that name it do. They go in one transaction of any size,
-straight to tables; keys in ascending order are the fastest. After an error or
-an interrupt nothing of them is in the database. The dump may be compressed with
-gzip or zstd.`,
+The dump has the format of "stoat dump", but may hold only one bucket, no keys
+that expire, and no sequence other than 0; use load for everything else. With
+-bucket, lines for the root bucket, which any program can write, go to that
+bucket, as do lines that name it. All keys go straight to tables in one
+transaction of any size; keys in ascending order load fastest. After an error or
+an interrupt the database has none of them. The dump may be compressed with gzip
+or zstd.`,
 		min: 1, max: 2,
 		flags: flags,
 		run: func(s *stdio, args []string) error {

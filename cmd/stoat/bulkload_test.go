@@ -72,7 +72,7 @@ func TestBulkLoad_loadsBytesThatAreNoText(t *testing.T) {
 func TestBulkLoad_loadsAllOrNothing(t *testing.T) {
 	for line, complaint := range map[string]string{
 		"hello":                                  "not what dump writes",
-		`{"key":"a","value":"b","colour":"red"}`: "no field of a dump",
+		`{"key":"a","value":"b","colour":"red"}`: "not a field of a dump",
 		`{"stoat":2}`:                            "a second header",
 		`{"key":"","value":"b"}`:                 "key",
 		`{"bucket":["a","b"],"key":"c","value":""}`: `the bucket a/b, and only one bucket`,

@@ -21,16 +21,16 @@ func checkCommand() *command {
 	c := &command{
 		name:      "check",
 		arguments: "DB",
-		summary:   "read all of the files, and say what is damaged",
+		summary:   "read all files and report damage",
 		details: `
-Verifies every checksum, that all can be decoded and found, and that the files
-are what the manifest says. It changes nothing, and can run while another
-process has the database open: then it checks the state when it starts. Prints
-one line for each thing that is wrong, with the file and the offset, and exits
-with 4 if there is any.
+Verifies every checksum, that everything can be decoded and found, and that the
+files match the manifest. It changes nothing, and can run while another process
+has the database open: then it checks the state at its start. Prints one line
+for each problem, with the file and the offset, and exits with 4 if there are
+any.
 
-What is damaged cannot be repaired from itself: restore a backup, or save what
-can be read with "stoat salvage DB NEW".`,
+Damage cannot be repaired in place: restore a backup, or save what is readable
+with "stoat salvage DB NEW".`,
 		min: 1, max: 1,
 		flags: newFlags(),
 		run: func(s *stdio, args []string) error {
@@ -44,7 +44,7 @@ can be read with "stoat salvage DB NEW".`,
 	return c
 }
 
-// checkReport is what check prints, as JSON in this form.
+// checkReport is the outcome of check; -json prints it in this form.
 type checkReport struct {
 	Database     string   `json:"database"`
 	OK           bool     `json:"ok"`
@@ -55,7 +55,7 @@ type checkReport struct {
 	Findings     []string `json:"findings"`
 }
 
-// check checks an existing database and prints what was found.
+// check checks an existing database and prints its findings.
 func check(ctx context.Context, s *stdio, dir string, o checkOptions) error {
 	r := &checkReport{Database: dir, Quick: o.quick, Findings: []string{}}
 	err := r.run(ctx, s)
@@ -65,7 +65,7 @@ func check(ctx context.Context, s *stdio, dir string, o checkOptions) error {
 			r.Findings = append(r.Findings, found.Error())
 		}
 	case err != nil && ctx.Err() != nil:
-		return fmt.Errorf("%w; nothing was found to be wrong by then", errInterrupted)
+		return fmt.Errorf("%w; no damage was found until then", errInterrupted)
 	case err != nil:
 		return err
 	}
@@ -77,7 +77,8 @@ func check(ctx context.Context, s *stdio, dir string, o checkOptions) error {
 	return fmt.Errorf("%s is damaged, %s: %w", dir, findings, stoat.ErrCorrupt)
 }
 
-// run checks the database. What is wrong with it, opening included, matches stoat.ErrCorrupt.
+// run checks the database. All damage, including damage that keeps it from opening, matches
+// stoat.ErrCorrupt.
 func (r *checkReport) run(ctx context.Context, s *stdio) error {
 	db, err := open(r.Database, &stoat.Options{ReadOnly: true})
 	if err != nil {
@@ -126,7 +127,7 @@ func (r *checkReport) print(s *stdio, asJSON bool) error {
 	return err
 }
 
-// checkWatched checks with a bar on a terminal that says how much has been read.
+// checkWatched checks with a progress bar on a terminal.
 func checkWatched(ctx context.Context, s *stdio, db *stoat.DB) error {
 	done := make(chan error, 1)
 	go func() { done <- db.Check(ctx) }()

@@ -26,7 +26,7 @@ type command struct {
 // unlimited is the maximum of a command that takes any number of arguments.
 const unlimited = math.MaxInt
 
-// commands returns all commands in the order of help.
+// commands returns all commands in the order in which help lists them.
 func commands() []*command {
 	return []*command{
 		getCommand(), putCommand(), delCommand(), ttlCommand(),
@@ -58,7 +58,7 @@ func newFlags() *flag.FlagSet {
 }
 
 // parse sets the flags and returns the other arguments, which may stand before, between and after
-// them. Everything after "--" is no flag, nor is "-" by itself.
+// them. Everything after "--" is an argument, and so is a lone "-".
 func (c *command) parse(args []string) (positional []string, err error) {
 	var flags []string
 	for len(args) > 0 {
@@ -111,7 +111,7 @@ func (c *command) usage() string {
 	return strings.TrimSpace(strings.Join(append(parts, c.arguments), " "))
 }
 
-// help writes all there is to know about the command.
+// help writes the full help of the command.
 func (c *command) help(w io.Writer) {
 	fmt.Fprintf(w, "stoat %s - %s\n\nusage: %s\n", c.name, c.summary, c.usage())
 	if c.details != "" {

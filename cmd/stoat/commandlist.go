@@ -5,7 +5,7 @@ import (
 	"flag"
 )
 
-// listedCommand is a command as programs want it that complete command lines.
+// listedCommand is a command in the form that programs need to complete command lines.
 type listedCommand struct {
 	Name      string       `json:"name"`
 	Arguments string       `json:"arguments"`

@@ -13,11 +13,11 @@ func compactCommand() *command {
 	return &command{
 		name:      "compact",
 		arguments: "DB",
-		summary:   "make the files as small and as fast to scan as can be",
+		summary:   "make the files as small and as fast to scan as possible",
 		details: `
-Writes up to all of the data anew, into one sorted run. The database needs no
-such call: it is of use before the folder is copied, or when it will only be
-read from now on. An interrupt stops it, and keeps what is done.`,
+Rewrites up to all of the data, into one sorted run. The database does not need
+this: it helps before the folder is copied, or when it will only be read from
+now on. An interrupt stops it and keeps what is done.`,
 		min: 1, max: 1,
 		flags: newFlags(),
 		run: func(s *stdio, args []string) error {
@@ -28,7 +28,7 @@ read from now on. An interrupt stops it, and keeps what is done.`,
 	}
 }
 
-// compact compacts an existing database and prints what that did.
+// compact compacts an existing database and prints the outcome.
 func compact(ctx context.Context, s *stdio, dir string) error {
 	// Opening for writing would create the database.
 	if err := view(s, dir, func(*stoat.Tx) error { return nil }); err != nil {
@@ -54,7 +54,7 @@ func compact(ctx context.Context, s *stdio, dir string) error {
 	return err
 }
 
-// compactWatched compacts with a line on a terminal that says how much has been written.
+// compactWatched compacts with a progress line on a terminal.
 func compactWatched(ctx context.Context, s *stdio, db *stoat.DB) error {
 	done := make(chan error, 1)
 	go func() { done <- db.Compact(ctx) }()
@@ -66,7 +66,7 @@ func compactWatched(ctx context.Context, s *stdio, db *stoat.DB) error {
 		select {
 		case err := <-done:
 			if err != nil && ctx.Err() != nil {
-				return fmt.Errorf("%w; what was done by then stays done", errInterrupted)
+				return fmt.Errorf("%w; what is done stays done", errInterrupted)
 			}
 			return err
 		case <-ticker.C:

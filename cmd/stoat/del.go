@@ -16,8 +16,8 @@ func delCommand() *command {
 		arguments: "DB KEY...",
 		summary:   "delete keys",
 		details: `
-All keys go in one transaction. Keys that are not there are named, and make the
-exit code 3; the others are deleted all the same.`,
+Deletes all keys in one transaction. If some keys do not exist, the command
+names them and exits with 3; the others are deleted anyway.`,
 		min: 2, max: unlimited,
 		flags: flags,
 		run: func(s *stdio, args []string) error {
@@ -37,7 +37,7 @@ func del(s *stdio, db string, from path, f *format, args []string) error {
 			return err
 		}
 	}
-	// Opening for writing would create the database, and finding the bucket is all that is asked.
+	// Opening for writing would create the database; only the bucket has to be found.
 	err := view(s, db, func(tx *stoat.Tx) error {
 		_, err := from.find(tx)
 		return err
@@ -63,7 +63,7 @@ func del(s *stdio, db string, from path, f *format, args []string) error {
 	return fmt.Errorf("%s: %w", quote(missing[len(missing)-1]), stoat.ErrNotFound)
 }
 
-// delKeys deletes the keys and returns those that were not there.
+// delKeys deletes the keys and returns the ones that did not exist.
 func delKeys(b stoat.KeySpace, keys [][]byte) (missing [][]byte, err error) {
 	for _, key := range keys {
 		there, err := b.Has(key)

@@ -15,24 +15,24 @@ func dumpCommand() *command {
 	return &command{
 		name:      "dump",
 		arguments: "DB [FILE]",
-		summary:   "write all there is as lines of JSON",
+		summary:   "write the whole database as lines of JSON",
 		details: `
-Without FILE, or if it is -, the dump goes to standard output. FILE appears, in
-place of an earlier one, when it is complete. The dump is one snapshot: what
-others write meanwhile is not in it. Its lines are
+Without FILE, or if it is -, the dump goes to standard output. FILE appears, or
+replaces an earlier one, only when the dump is complete. The dump is one
+snapshot: it has no changes that other programs make meanwhile. Its lines are
 
   {"stoat":2}                                       first: the format's version
   {"bucket":["a","b"],"sequence":7}                 a bucket, before its entries
   {"bucket":["a","b"],"key":"text","value":"text"}  an entry
   {"end":true}                                      last: the dump is complete
 
-"bucket" is left out in the root bucket, whose own line is there only if its
-sequence is not 0. Where bytes are not valid UTF-8, base64 stands in their
-place, in "bucket64", "key64" and "value64". An entry that expires has also
+"bucket" is omitted for the root bucket, which has a line of its own only if its
+sequence is not 0. Bytes that are not valid UTF-8 are written as base64, in
+"bucket64", "key64" and "value64". An entry that expires also has
 
-  "expires":"2030-01-02T15:04:05.678Z"              when it does
+  "expires":"2030-01-02T15:04:05.678Z"
 
-Version 1, of older programs, does not have that; load reads both versions.`,
+Version 1, written by older programs, lacks expiry; load reads both versions.`,
 		min: 1, max: 2,
 		flags: newFlags(),
 		run: func(s *stdio, args []string) error {

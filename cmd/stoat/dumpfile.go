@@ -15,15 +15,15 @@ func dumpFileCommand() *command {
 	return &command{
 		name:      "dump-file",
 		arguments: "FILE",
-		summary:   "print what is in one file of a database, damaged or not",
+		summary:   "print the contents of one database file, damaged or not",
 		details: `
 FILE is a manifest or its copy, a log segment, a table, a value file, or LOCK;
-which, its first bytes say, not its name. Each item stands behind its offset in
-the file. Damage is shown where it is, and what can be read behind it follows;
-the exit code is 4 then. Nothing is changed.
+its first bytes decide which, not its name. Each item is printed after its
+offset in the file. Damage is shown where it is, followed by what can be read
+behind it, and the exit code is 4. Nothing is changed.
 
-Keys of buckets are decoded: "k" is a key in the root bucket, "k" in bucket 3
-one in the bucket with that id, whose entry in the catalog shows its name.`,
+Keys of buckets are decoded: "k" is a key in the root bucket, and "k" in bucket
+3 is one in the bucket with that id, whose catalog entry shows its name.`,
 		min: 1, max: 1,
 		flags: flags,
 		run:   func(s *stdio, args []string) error { return dumpOneFile(s, args[0], o) },

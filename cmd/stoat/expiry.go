@@ -15,16 +15,16 @@ func appendTime(dst []byte, at time.Time) []byte {
 	return at.UTC().AppendFormat(dst, time.RFC3339Nano)
 }
 
-// lastMoment is the last one that JSON, dumps and imports can name, to the millisecond. It is
+// lastMoment is the latest time that JSON, dumps and imports can name, to the millisecond. It is
 // immutable.
 var lastMoment = time.Date(9999, time.December, 31, 23, 59, 59, 999e6, time.UTC)
 
-// expiresAt returns when the key that the cursor stands on expires, no later than lastMoment; the
-// zero time stands for never.
+// expiresAt returns when the key under the cursor expires, no later than lastMoment; the zero time
+// means never.
 func expiresAt(c *stoat.Cursor) time.Time {
 	at := c.Expires()
 	if !at.IsZero() && (at.After(lastMoment) || at.Before(time.UnixMilli(0))) {
-		return lastMoment // what is stored is not before 1970, and is too late for time.Time
+		return lastMoment // the stored time is after 1970, and too late for time.Time
 	}
 	return at
 }
@@ -42,7 +42,7 @@ func expiryOf(b stoat.KeySpace, key []byte) (time.Time, error) {
 	return expiresAt(c), nil
 }
 
-// expiryText returns what people read about a time of expiry.
+// expiryText returns a time of expiry as people read it.
 func expiryText(at time.Time) string {
 	if at.IsZero() {
 		return "never"
@@ -50,10 +50,10 @@ func expiryText(at time.Time) string {
 	return string(appendTime(nil, at))
 }
 
-// timeToLive is a flag with a time to live, like 90s, 1h30m or 7d; the zero value is none.
+// timeToLive is a flag with a time to live, like 90s, 1h30m or 7d; zero means none.
 type timeToLive time.Duration
 
-// Set parses text, as package flag wants it.
+// Set implements flag.Value.
 func (d *timeToLive) Set(text string) error {
 	rest, days := text, 0
 	if head, tail, found := strings.Cut(text, "d"); found {

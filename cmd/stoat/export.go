@@ -39,28 +39,29 @@ func exportCommand() *command {
 		arguments: "DB",
 		summary:   "write a bucket as JSON lines or CSV, for other programs",
 		details: `
--jsonl or -csv says in which form, and where to: FILE may be -, standard output.
-It appears, in place of an earlier one, when it is complete. What is exported is
-one snapshot of one bucket, without the buckets within it; "stoat dump" writes
-all there is. The lines of -jsonl are
+-jsonl or -csv selects the form and the file; FILE may be -, for standard
+output. The file appears, or replaces an earlier one, only when it is complete.
+The export is one snapshot of one bucket, without nested buckets; use "stoat
+dump" for the whole database. The lines of -jsonl are
 
   {"key":"text","value":{"a":1}}
   {"key64":"/wA=","value":"text","expires":"2030-01-02T15:04:05Z"}
 
-A value that is JSON, but no text, stands there as it is, and any other as a
-text; where bytes are not valid UTF-8, "key64" and "value64" have base64. With
--values, a line is a value, which must be JSON.
+A value that is JSON, but not a string, is written as it is, and any other as a
+string; bytes that are not valid UTF-8 go to "key64" and "value64" as base64.
+With -values, each line is a value, which must be JSON.
 
 -csv has a column for each field of the values, if all of them are JSON objects;
-nested ones stay JSON, and null and what is missing are empty. -columns names
-the fields instead. If one of the values is no object, or -value is given, there
-are the columns key and value, or key64 and value64 for all if one needs it.
-There is no column for the key if that is what a field of its name has.
+nested values stay JSON, and null and missing fields are empty. -columns names
+the fields instead. If one of the values is not an object, or -value is given,
+the columns are key and value, or key64 and value64 for all rows if one row
+needs it. If the values have a field that holds the key, under the name of the
+key, there is no extra column for it.
 
-To bring all back byte for byte, export as JSON lines, or as CSV with
--value value, and import that with -key key -value value, and -expires expires
-if entries expire. An import takes lines and rows of up to 64 MiB: for larger
-ones there are "stoat dump" and "stoat load".`,
+To restore everything byte for byte, export as JSON lines, or as CSV with
+-value value, and import with -key key -value value, plus -expires expires if
+entries expire. An import takes lines and rows of up to 64 MiB; for larger
+ones use "stoat dump" and "stoat load".`,
 		min: 1, max: 1,
 		flags: flags,
 		run:   func(s *stdio, args []string) error { return export(s, o, args[0]) },
@@ -86,8 +87,8 @@ func (o *exportFlags) check() error {
 	return err
 }
 
-// checkNames returns an error if two fields or columns could have one name, also where base64 adds
-// its suffix: an import would find one of them.
+// checkNames returns an error if two fields or columns could get the same name, including the
+// base64 suffix: an import would find only one of them.
 func (o *exportFlags) checkNames() error {
 	var names []string // in pairs: the flag, and what it says
 	switch {
@@ -153,7 +154,7 @@ type exported struct {
 
 // rowWriter writes entries in one form. It is not safe for concurrent use.
 type rowWriter interface {
-	// look is called with all entries before the first write, and says whether it wants more.
+	// look is called with all entries before the first write, until it returns false.
 	look(e *entry) (more bool, err error)
 	begin(w *bufio.Writer) error
 	write(w *bufio.Writer, e *entry) error
@@ -195,7 +196,7 @@ func (o *exportFlags) write(
 	return done, err
 }
 
-// form returns what writes the entries.
+// form returns the writer of the form that the flags select.
 func (o *exportFlags) form() rowWriter {
 	if o.jsonl != "" {
 		return &jsonlWriter{
@@ -215,7 +216,7 @@ func (o *exportFlags) form() rowWriter {
 	return t
 }
 
-// lookAll shows all entries to the form, until that has seen enough.
+// lookAll shows all entries to the form until it has seen enough.
 func lookAll(ctx context.Context, b stoat.KeySpace, r stoat.Range, form rowWriter) error {
 	enough := errors.New("enough")
 	err := eachEntry(ctx, b, r, func(e *entry) error {
@@ -231,7 +232,7 @@ func lookAll(ctx context.Context, b stoat.KeySpace, r stoat.Range, form rowWrite
 	return err
 }
 
-// noteInner says that buckets within the exported one are left out.
+// noteInner tells the user that nested buckets are not exported.
 func noteInner(s *stdio, b stoat.KeySpace) error {
 	n := int64(0)
 	for range b.Buckets() {

@@ -66,7 +66,7 @@ func TestExport_writesLinesOfJSON(t *testing.T) {
 	equal(t, output(t, "export", "-key", "k", "-value", "v", "-jsonl", "-", documents, "-prefix", "c"),
 		`{"k":"c","v":3}`+"\n")
 	fails(t, execute(t, "", "export", "-values", "-jsonl", "-", stored(t, mixed)), exitError,
-		`the value of "binary" is no JSON`)
+		`the value of "binary" is not JSON`)
 }
 
 func TestExport_writesRowsOfFields(t *testing.T) {
@@ -170,7 +170,7 @@ func TestExport_replacesTheFileOnlyWhenComplete(t *testing.T) {
 	file := written(t, "earlier")
 	db := stored(t, mixed)
 	fails(t, execute(t, "", "export", "-csv", file, "-columns", "a", db), exitError,
-		"it is no JSON object")
+		"not a JSON object")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	o := &exportFlags{jsonl: file, key: "key", expires: "e", selection: &selection{in: new(path)}}

@@ -14,13 +14,13 @@ import (
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
-// exportColumnsMax bounds the columns that are found in values: more make no table.
+// exportColumnsMax bounds the columns found in values: more do not make a table.
 const exportColumnsMax = 1000
 
-// tableWriter writes entries as comma-separated values: with columns of the fields of JSON objects,
-// or one of the value. It is not safe for concurrent use.
+// tableWriter writes entries as comma-separated values: with a column for each field of JSON
+// objects, or one for the whole value. It is not safe for concurrent use.
 type tableWriter struct {
-	key, value, expires string // the names of columns; without that of the value it is to be found out
+	key, value, expires string // the names of columns; an empty value: to be found out
 	delimiter           []byte
 	valuesOnly          bool
 	fixed               bool // the columns are given
@@ -29,11 +29,11 @@ type tableWriter struct {
 	index   map[string]int // of columns
 
 	// What the entries were found to be like.
-	plain      bool // a value is no JSON object
+	plain      bool // a value is not a JSON object
 	rawKey     bool // a key is not valid UTF-8
 	rawValue   bool // a value is not valid UTF-8
 	expiring   bool // an entry expires
-	keyDiffers bool // the field that is named as the key is something else, or missing
+	keyDiffers bool // the field with the name of the key is missing or differs
 
 	object jsonObject // the last value
 	cells  [][]byte
@@ -115,7 +115,7 @@ func (t *tableWriter) begin(w *bufio.Writer) error {
 	return t.row(w)
 }
 
-// columnName returns the name of a column that may have base64.
+// columnName returns the name of a column that may hold base64.
 func columnName(name string, encoded bool) string {
 	if encoded {
 		return name + base64Suffix
@@ -162,7 +162,8 @@ func encodedCell(b []byte, encoded bool) []byte {
 	return b
 }
 
-// cell returns the text of a field of a JSON object: that of a text, none of null, else the JSON.
+// cell returns the text of a field of a JSON object: the text of a string, nothing for null, and
+// JSON for anything else.
 func cell(raw []byte) []byte {
 	switch raw[0] {
 	case 'n':
@@ -194,8 +195,8 @@ func (t *tableWriter) row(w *bufio.Writer) error {
 	return err
 }
 
-// errNoObject reports a value that is no JSON object.
-var errNoObject = errors.New("it is no JSON object")
+// errNoObject reports a value that is not a JSON object.
+var errNoObject = errors.New("not a JSON object")
 
 // parse takes a value apart.
 func (t *tableWriter) parse(value []byte) error {

@@ -24,7 +24,7 @@ func (j *jsonlWriter) write(w *bufio.Writer, e *entry) error {
 	j.line = j.line[:0]
 	if j.valuesOnly {
 		if !isJSON(e.value) {
-			return fmt.Errorf("the value of %s is no JSON: export without -values", quote(e.key))
+			return fmt.Errorf("the value of %s is not JSON: export without -values", quote(e.key))
 		}
 		var line bytes.Buffer
 		if bytes.ContainsAny(e.value, "\r\n") {

@@ -72,8 +72,8 @@ func (f *format) decodeKey(arg string) ([]byte, error) {
 // encoded reports whether the output is hexadecimal or base64.
 func (f *format) encoded() bool { return (f.hex || f.base64) && !f.raw && !f.json }
 
-// item returns a key or value as it stands in a list: on a terminal, what is not plain text is
-// quoted.
+// item returns a key or value as printed in a list: on a terminal, it is quoted unless it is plain
+// text.
 func (f *format) item(b []byte, terminal bool) string {
 	switch {
 	case f.encoded() && f.hex:
@@ -86,7 +86,7 @@ func (f *format) item(b []byte, terminal bool) string {
 	return strconv.Quote(string(b))
 }
 
-// document returns a value as it is printed by itself: like item, but text may have several lines.
+// document returns a value as printed alone: like item, but text may have several lines.
 func (f *format) document(b []byte, terminal bool) string {
 	if f.encoded() {
 		return f.item(b, terminal) + "\n"
@@ -100,8 +100,8 @@ func (f *format) document(b []byte, terminal bool) string {
 	return strings.TrimSuffix(string(b), "\n") + "\n"
 }
 
-// printable reports whether b looks on a terminal like what it is: it is not empty, does not look
-// quoted, and has printable characters and those of also only.
+// printable reports whether a terminal shows b unambiguously: it is not empty, does not look
+// quoted, and has only printable characters and those in also.
 func printable(b []byte, also string) bool {
 	if len(b) == 0 || b[0] == '"' || !utf8.Valid(b) {
 		return false

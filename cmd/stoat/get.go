@@ -17,8 +17,8 @@ func getCommand() *command {
 		arguments: "DB KEY",
 		summary:   "print the value of a key",
 		details: `
-The value is printed byte for byte, without a newline after it; on a terminal,
-a value that is no plain text is quoted. If there is no such key, the exit code
+Prints the value byte for byte, without a newline after it. On a terminal, a
+value that is not plain text is quoted. If there is no such key, the exit code
 is 3.`,
 		min: 2, max: 2,
 		flags: flags,

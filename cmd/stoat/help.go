@@ -6,7 +6,7 @@ func helpCommand() *command {
 	return &command{
 		name:      "help",
 		arguments: "[COMMAND]",
-		summary:   "say what there is, or all about one command",
+		summary:   "list the commands, or explain one",
 		max:       1,
 		flags:     newFlags(),
 		run: func(s *stdio, args []string) error {
@@ -34,10 +34,10 @@ func overview(s *stdio) {
 		}
 	}
 	fmt.Fprint(s.out, `
-DB is the directory of a database. The commands that read leave it untouched and
-can run while another process has it open; they see the state when they start.
+DB is the directory of a database. Commands that only read do not change it, and
+can run while another process has it open; they see the state at their start.
 
-"stoat help COMMAND" says more. Exit codes: 0 fine, 1 an error, 2 a mistake in
-the arguments, 3 key not found, 4 a damaged database, 130 interrupted.
+"stoat help COMMAND" says more. Exit codes: 0 success, 1 error, 2 wrong
+arguments, 3 key not found, 4 database damaged, 130 interrupted.
 `)
 }

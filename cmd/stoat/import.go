@@ -30,48 +30,47 @@ func importCommand() *command {
 	flags.StringVar(&o.value, "value", "", "the `FIELD` or column that is the value; else all")
 	flags.StringVar(&o.expires, "expires", "", "the `FIELD` or column that is the time of expiry")
 	flags.StringVar(&o.delimiter, "delimiter", "", "what separates columns of -csv: `C`, or tab")
-	flags.StringVar(&o.table, "table", "", "only the table `NAME`, of -sqlite")
+	flags.StringVar(&o.table, "table", "", "import only the table `NAME` of -sqlite")
 	flags.StringVar(&o.keysAs, "keys-as", "", "keys of -sqlite in the `FORM` tuple, text or rowid")
-	flags.StringVar(&o.feed, "feed", "", "number the entries on in the feed `NAME`")
-	flags.BoolVar(&o.skipBad, "skip-bad", false, "leave out and count bad lines and rows")
-	flags.BoolVar(&o.restart, "restart", false, "start anew after a run that did not finish")
+	flags.StringVar(&o.feed, "feed", "", "append the entries to the feed `NAME`")
+	flags.BoolVar(&o.skipBad, "skip-bad", false, "skip and count bad lines and rows")
+	flags.BoolVar(&o.restart, "restart", false, "start over after a run that did not finish")
 	flags.BoolVar(&o.json, "json", false, "print the summary as JSON")
 	return &command{
 		name:      "import",
 		arguments: "DB",
-		summary:   "bring in what other programs have stored",
+		summary:   "import data from other programs",
 		details: `
-One of -jsonl, -csv, -tsv, -margaret, -bolt, -badger and -sqlite says what to
-import. The database is created if need be; what it holds already stays, unless
-the source has the same key.
+One of -jsonl, -csv, -tsv, -margaret, -bolt, -badger and -sqlite selects the
+source. The database is created if necessary. Existing keys stay, unless the
+source has the same key.
 
--jsonl stores each line, a JSON value, and -csv each row, as a JSON object of
-texts; -tsv is CSV with tabs and without quotes. FILE may be -, standard input,
-and it may be compressed with gzip or zstd. -key names the field or column, a
-text or a number, that is the key; of equal keys, the last counts. With -value,
-only that is stored. Where there is no field or column NAME but NAME64, that has
-base64. -expires takes times like 2030-01-02T15:04:05Z, or seconds since 1970;
-entries that have expired are not stored. So the flags -key key -value value
--expires expires bring back what "stoat export" has written.
+-jsonl stores each line, a JSON value; -csv stores each row as a JSON object of
+strings; -tsv is CSV with tabs and without quotes. FILE may be -, for standard
+input, and may be compressed with gzip or zstd. -key names the field or column,
+a string or a number, that is the key; if a key repeats, the last one wins. With
+-value, only that field is stored. If there is no field or column NAME but
+NAME64, it holds base64. -expires takes times like 2030-01-02T15:04:05Z, or
+seconds since 1970; entries that have expired are skipped. The flags -key key
+-value value -expires expires restore what "stoat export" has written.
 
-Without -key entries are numbered on, in a feed if -feed names one, else in the
+Without -key the entries are numbered, in a feed if -feed names one, else in the
 bucket: the keys are 0, 1, 2, and so on, as 8 bytes, big-endian. A Margaret log
-becomes a feed with the name of its folder, unless -feed or -bucket says
-otherwise; what it has redacted keeps its number, and a tail that a crash tore
-is reported.
+becomes a feed with the name of its folder, unless -feed or -bucket is given;
+redacted entries keep their numbers, and a torn tail is reported.
 
--bolt keeps buckets and sequences, and -badger when entries expire. -sqlite
-makes a bucket of each table, and a JSON object of each row, with blobs as
-base64. The primary key, or else the rowid, is the key: a single text or blob as
-it stands, all else as package tuple encodes it, which -keys-as changes. These
-three need the program stoat-import; without it the error says how to get it.
+-bolt keeps buckets and sequences; -badger keeps expiry times. -sqlite makes a
+bucket of each table, and a JSON object of each row, with blobs as base64. The
+key is the primary key, or else the rowid: a single text or blob as it is, and
+anything else encoded by package tuple; -keys-as changes that. These three need
+the program stoat-import; if it is missing, the error says how to get it.
 
-An import writes transactions of some MiB, and each stores how far it is. After
-an error or an interrupt the same command goes on from there, if the source has
-not changed; -restart starts anew and first removes the numbered entries that
-the earlier run has stored. Until an import is finished, the root bucket has a
-bucket named \xffimport with its bookmark. A finished import that is run again
-imports again. Standard input cannot be read again: it is imported in one
+An import writes transactions of a few MiB and records its progress in each.
+After an error or an interrupt the same command resumes, provided the source has
+not changed; -restart starts over, and first removes the numbered entries that
+the earlier run stored. Until an import is finished, the root bucket has a
+bucket named \xffimport that holds the bookmark. Running a finished import again
+imports again. Standard input cannot be read twice, so it is imported in one
 transaction, all or nothing.`,
 		min: 1, max: 1,
 		flags: flags,
@@ -118,7 +117,7 @@ func (o *importFlags) source() (kind, name string, err error) {
 	return kind, name, o.fit(kind)
 }
 
-// fit returns an error if flags do not fit the kind of source.
+// fit returns an error if flags do not apply to the kind of source.
 func (o *importFlags) fit(kind string) error {
 	text := kind == "jsonl" || kind == "csv" || kind == "tsv"
 	for _, given := range [...]struct {
@@ -187,7 +186,7 @@ func (o *importFlags) open(ctx context.Context, s *stdio) (entryReader, error) {
 	return openMargaret(name)
 }
 
-// importHere imports what needs no library of others.
+// importHere imports from sources that need no other library.
 func importHere(ctx context.Context, s *stdio, o *importFlags, dir string) error {
 	r, err := o.open(ctx, s) // before the database is created
 	if err != nil {
@@ -247,7 +246,7 @@ func importFrom(
 }
 
 // errImported reports the end of a source.
-var errImported = errors.New("all is imported")
+var errImported = errors.New("everything is imported")
 
 // importNext writes the next entry of the source; at its end the error is errImported.
 func importNext(job *intake.Job, r entryReader, skipBad bool) error {
@@ -258,7 +257,7 @@ func importNext(job *intake.Job, r entryReader, skipBad bool) error {
 			job.Skipped()
 			return nil
 		}
-		return fmt.Errorf("%s: %w (-skip-bad leaves such out)", r.where(), err)
+		return fmt.Errorf("%s: %w (-skip-bad skips such entries)", r.where(), err)
 	}
 	switch {
 	case errors.Is(err, errImported):

@@ -175,7 +175,7 @@ func (r *csvReader) entry(row [][]byte) (e sourceEntry, err error) {
 	return e, err
 }
 
-// appendObject appends a JSON object of texts, which must be valid UTF-8.
+// appendObject appends a JSON object of strings, which must be valid UTF-8.
 func appendObject(dst []byte, names []string, texts [][]byte) []byte {
 	dst = append(dst, '{')
 	for i, name := range names {

@@ -2,7 +2,7 @@ package main
 
 import "flag"
 
-// importProgram imports what needs a library of others. It is immutable.
+// importProgram imports from sources that need another library. It is immutable.
 var importProgram = program{
 	"stoat-import", "go install github.com/stoatdb/stoat/importer/cmd/stoat-import@latest",
 }

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// base64Suffix ends the name of a field or column that has base64 in place of text, because the
-// bytes may be no valid UTF-8.
+// base64Suffix ends the name of a field or column that holds base64 instead of text, because the
+// bytes may not be valid UTF-8.
 const base64Suffix = "64"
 
-// decoded returns the bytes that a text stands for, which the field or column of that name has.
+// decoded returns the bytes of a text in the field or column of that name.
 func decoded(text []byte, encoded bool, name string) ([]byte, error) {
 	if !encoded {
 		return text, nil
@@ -23,8 +23,9 @@ func decoded(text []byte, encoded bool, name string) ([]byte, error) {
 	return b, nil
 }
 
-// fieldBytes returns the bytes of a field of a JSON object, or of the field that has their base64:
-// those of a text, or any other value as it stands there; found is false if there is neither.
+// fieldBytes returns the bytes of a field of a JSON object, or of the field that holds their
+// base64: the text of a string, or any other value unchanged; found is false if there is neither
+// field.
 func fieldBytes(o *jsonObject, name string) (b []byte, isText, found bool, err error) {
 	raw, ok := o.get(name)
 	encoded := false
@@ -44,8 +45,8 @@ func fieldBytes(o *jsonObject, name string) (b []byte, isText, found bool, err e
 	return b, true, true, err
 }
 
-// parseExpiry returns the moment that a text names as RFC 3339 does, or as seconds since 1970; an
-// empty text stands for never, which is the zero time.
+// parseExpiry parses a time in the form of RFC 3339, or in seconds since 1970; an empty text means
+// never, which is the zero time.
 func parseExpiry(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

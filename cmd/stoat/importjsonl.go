@@ -57,7 +57,7 @@ func (r *jsonlReader) next() (sourceEntry, error) {
 	}
 }
 
-// read reads a line of any length, of which it keeps no more than entryBytesMax.
+// read reads a line of any length and keeps at most entryBytesMax of it.
 func (r *jsonlReader) read() error {
 	size := 0
 	r.line = r.line[:0]
@@ -84,7 +84,7 @@ func (r *jsonlReader) read() error {
 	}
 }
 
-// entry returns the entry that a line is.
+// entry returns the entry that a line holds.
 func (r *jsonlReader) entry(line []byte) (sourceEntry, error) {
 	if !utf8.Valid(line) {
 		return sourceEntry{}, badf("not valid UTF-8, and so no JSON")
@@ -103,7 +103,7 @@ func (r *jsonlReader) entry(line []byte) (sourceEntry, error) {
 	return r.object(line)
 }
 
-// object returns the entry that a line with a JSON object is.
+// object returns the entry of a line that is a JSON object.
 func (r *jsonlReader) object(line []byte) (e sourceEntry, err error) {
 	e.value = line
 	if r.o.key != "" {
@@ -126,8 +126,8 @@ func (r *jsonlReader) object(line []byte) (e sourceEntry, err error) {
 	return e, err
 }
 
-// fieldKey returns the key that a field of a JSON object makes: the bytes of a text, or a number as
-// it stands there.
+// fieldKey returns the key from a field of a JSON object: the bytes of a string, or a number as it
+// is written.
 func fieldKey(o *jsonObject, name string) ([]byte, error) {
 	key, isText, found, err := fieldBytes(o, name)
 	switch {

@@ -16,12 +16,12 @@ import (
 // margaretReader reads a Margaret log of the kind offset2: a folder of three files, all numbers in
 // them int64 and big-endian. It is not safe for concurrent use.
 //
-//	data: the entries, each its length and its bytes; a length below 0 is that of a redacted entry
+//	data: the entries, each its length and its bytes; a redacted entry has a negative length
 //	ofst: where in data each entry begins
 //	jrnl: the number of the last entry, from 0; the file is empty before the first one
 //
-// An entry counts when ofst names it. What a crash has left behind the last such entry, or has
-// taken from its end, is the torn tail.
+// An entry counts if ofst names it. Whatever a crash left after the last such entry, or cut off its
+// end, is the torn tail.
 type margaretReader struct {
 	dir              string // absolute
 	data, ofst, jrnl *importFile
@@ -47,7 +47,7 @@ func openMargaret(name string) (entryReader, error) {
 		name string
 	}{{&r.data, "data"}, {&r.ofst, "ofst"}, {&r.jrnl, "jrnl"}} {
 		if *of.file, err = openImport(filepath.Join(dir, of.name)); err != nil {
-			return nil, errors.Join(fmt.Errorf("%s is no Margaret log (offset2), which has the files "+
+			return nil, errors.Join(fmt.Errorf("%s is not a Margaret log (offset2), which has the files "+
 				"data, ofst and jrnl: %w", name, err), r.close())
 		}
 	}
@@ -126,8 +126,8 @@ func (r *margaretReader) next() (sourceEntry, error) {
 	return r.entry(length, redacted)
 }
 
-// tear ends the log before the next entry, of which data has not all. The error is errImported, or
-// says that this is damage: ofst names an entry behind it, within data.
+// tear ends the log before the next entry, which data holds only in part. The error is errImported,
+// or reports damage if ofst names a later entry within data.
 func (r *margaretReader) tear() error {
 	if r.at.Record+1 < r.entries {
 		after, err := r.starts.Peek(lengthBytes)
@@ -164,7 +164,7 @@ func readInt64(r *bufio.Reader) (int64, error) {
 	return int64(binary.BigEndian.Uint64(b[:])), err
 }
 
-// findings says in which points the three files do not agree, or that they do.
+// findings says where the three files disagree, or that they agree.
 func (r *margaretReader) findings() []string {
 	var found []string
 	if left := r.data.size() - r.at.Offset; left > 0 {
@@ -197,7 +197,7 @@ func (r *margaretReader) findings() []string {
 	return found
 }
 
-// wholeBehind returns the number of whole entries, not empty, that data has behind the last one.
+// wholeBehind returns the number of complete, non-empty entries in data after the last one.
 func (r *margaretReader) wholeBehind() int64 {
 	n := int64(0)
 	if r.torn {
@@ -219,7 +219,7 @@ func (r *margaretReader) wholeBehind() int64 {
 	}
 }
 
-// last returns the number that jrnl has, -1 for none.
+// last returns the number in jrnl, or -1 if it is empty.
 func (r *margaretReader) last() (int64, error) {
 	switch size := r.jrnl.size(); size {
 	case 0:

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// entryBytesMax bounds the memory that a line or row takes: what is longer makes no sense.
+	// entryBytesMax bounds the memory of a line or row.
 	entryBytesMax = 64 << 20
 	keyBytesMax   = 65_535
 )
@@ -27,7 +27,7 @@ type entryReader interface {
 	source() intake.Source
 	size() int64                   // bytes; 0 if unknown
 	done() int64                   // of size, so far
-	once() bool                    // it cannot be read again, and so seek is called with the start
+	once() bool                    // it cannot be read again, and seek is called only with the start
 	seek(at intake.Position) error // called once, before next
 	// next returns the next entry, or errImported. After a badEntry it can be called again.
 	next() (sourceEntry, error)
@@ -37,14 +37,14 @@ type entryReader interface {
 	close() error
 }
 
-// badEntry is an error about one entry, which can be left out.
+// badEntry is an error about one entry, which can be skipped.
 type badEntry struct {
 	err error
 }
 
 func (e *badEntry) Error() string { return e.err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e *badEntry) Unwrap() error { return e.err }
 
 func badf(format string, args ...any) error { return &badEntry{fmt.Errorf(format, args...)} }

@@ -13,7 +13,7 @@ import (
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// importText is text that entries are read from: a file that may be compressed, or standard input.
+// importText is the text of a source: a file that may be compressed, or standard input.
 // It is not safe for concurrent use.
 type importText struct {
 	*input
@@ -53,8 +53,8 @@ func (t *importText) close() error {
 	return nil
 }
 
-// from returns a reader of the text from offset on; start is offset, or what follows the byte order
-// mark that the text begins with. The offset 0 is for text of which nothing has been read.
+// from returns a reader of the text from offset on; start is offset, or the end of the byte order
+// mark. Offset 0 is for text that has not been read yet.
 func (t *importText) from(offset int64) (r *bufio.Reader, start int64, err error) {
 	if offset > 0 {
 		err := t.seek(offset)

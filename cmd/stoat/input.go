@@ -9,15 +9,15 @@ import (
 	"os"
 )
 
-// input is a file, or standard input, that is read from its start on, and decompressed on the way
-// if it begins as gzip or zstd do. An interrupt ends reading with errInterrupted, also while there
-// is nothing to read yet. It is not safe for concurrent use.
+// input is a file, or standard input, that is read from its start, and decompressed if it begins
+// like gzip or zstd. An interrupt ends reading with errInterrupted, even while a read blocks. It is
+// not safe for concurrent use.
 type input struct {
 	name   string // for messages
 	ctx    context.Context
 	file   *os.File       // nil: standard input
 	info   os.FileInfo    // nil: standard input
-	stream *io.PipeReader // what cannot be read again: standard input, or a file that is a pipe
+	stream *io.PipeReader // for input that cannot be read again: standard input, or a pipe
 
 	read int64 // bytes of the file, or of standard input, as they are stored
 	text unpacker
@@ -56,7 +56,7 @@ func (in *input) open(name string) (err error) {
 	return nil
 }
 
-// interruptibleReader passes on what r has until the context ends, whatever r waits for then.
+// interruptibleReader passes on what r reads until the context ends, even if r blocks then.
 func interruptibleReader(ctx context.Context, r io.Reader) *io.PipeReader {
 	from, to := io.Pipe()
 	stop := context.AfterFunc(ctx, func() { to.CloseWithError(errInterrupted) })
@@ -68,7 +68,7 @@ func interruptibleReader(ctx context.Context, r io.Reader) *io.PipeReader {
 	return from
 }
 
-// start reads the first bytes, and chooses how to go on.
+// start reads the first bytes and detects compression.
 func (in *input) start() (err error) {
 	in.text, err = unpack(bufio.NewReaderSize(rawInput{in}, 1<<16))
 	if err != nil && !errors.Is(err, errInterrupted) {
@@ -77,7 +77,7 @@ func (in *input) start() (err error) {
 	return err
 }
 
-// rawInput is what an input reads before it is decompressed.
+// rawInput reads an input before decompression.
 type rawInput struct{ in *input }
 
 // Read implements io.Reader.
@@ -97,7 +97,7 @@ func (r rawInput) Read(p []byte) (n int, err error) {
 // Read implements io.Reader: it reads the text.
 func (in *input) Read(p []byte) (int, error) { return in.text.Read(p) }
 
-// seek goes on at an offset of the text that is behind its start. Only a regular file can do that.
+// seek continues at an offset of the text after its start. Only a regular file can do that.
 func (in *input) seek(offset int64) error {
 	in.text.close()
 	in.read = 0

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// errInterrupted is what a command returns that cleaned up after an interrupt.
+// errInterrupted is the error of a command that cleaned up after an interrupt.
 var errInterrupted = errors.New("interrupted")
 
 // interruptible returns a context that the first interrupt ends, for commands that have something
@@ -19,7 +19,7 @@ func interruptible() (ctx context.Context, stop func()) {
 	return ctx, stop
 }
 
-// interrupted returns an error if an interrupt has come.
+// interrupted returns an error after an interrupt.
 func interrupted(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errInterrupted

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// jsonObject is a JSON object, taken apart as far as its fields, which stand there as they did: in
-// their order, repeated ones too. It is not safe for concurrent use.
+// jsonObject is a JSON object split into its fields, unchanged and in their order, including
+// repeated ones. It is not safe for concurrent use.
 type jsonObject struct {
 	fields []jsonField
 }
@@ -41,7 +41,7 @@ func (o *jsonObject) parse(text []byte) bool {
 	return true
 }
 
-// get returns a field; of repeated ones, the last counts.
+// get returns a field; if it repeats, the last one wins.
 func (o *jsonObject) get(name string) (raw []byte, found bool) {
 	for i := len(o.fields) - 1; i >= 0; i-- {
 		if string(o.fields[i].name) == name {
@@ -54,7 +54,7 @@ func (o *jsonObject) get(name string) (raw []byte, found bool) {
 // jsonSpaces are the spaces that may stand between the parts of JSON.
 const jsonSpaces = " \t\r\n"
 
-// skipSpaces returns where the spaces end that begin at an offset.
+// skipSpaces returns where the spaces at an offset end.
 func skipSpaces(text []byte, at int) int {
 	for text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\n' {
 		at++
@@ -62,7 +62,7 @@ func skipSpaces(text []byte, at int) int {
 	return at
 }
 
-// valueEnd returns where the value ends that begins at an offset.
+// valueEnd returns where the value at an offset ends.
 func valueEnd(text []byte, at int) int {
 	switch text[at] {
 	case '"':
@@ -89,7 +89,7 @@ func valueEnd(text []byte, at int) int {
 	return len(text)
 }
 
-// stringEnd returns where the string ends that begins at an offset.
+// stringEnd returns where the string at an offset ends.
 func stringEnd(text []byte, at int) int {
 	for at++; text[at] != '"'; at++ {
 		if text[at] == '\\' {
@@ -99,7 +99,7 @@ func stringEnd(text []byte, at int) int {
 	return at + 1
 }
 
-// unquoted returns the text of a JSON string, or the string itself if it is none.
+// unquoted returns the text of a JSON string, or the input itself if it is not one.
 func unquoted(quoted []byte) []byte {
 	if inner := quoted[1 : len(quoted)-1]; bytes.IndexByte(inner, '\\') < 0 {
 		return inner

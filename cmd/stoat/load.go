@@ -20,17 +20,17 @@ func loadCommand() *command {
 	return &command{
 		name:      "load",
 		arguments: "DB [FILE]",
-		summary:   "read what dump has written into a database",
+		summary:   "load a dump into a database",
 		details: fmt.Sprintf(`
-Without FILE, or if it is -, the dump comes from standard input. The database is
-created if need be; what it holds already stays, unless the dump has the same
-key or bucket's sequence.
+Without FILE, or if it is -, the dump is read from standard input. The database
+is created if necessary. Existing keys stay, unless the dump has the same key;
+so do the sequences of buckets.
 
 The lines are loaded in transactions of up to %s entries or %d MiB. If a
-line makes no sense, the dump is cut short, or an interrupt ends the command,
-the error says how many lines are safe in the database; it has those and none of
-the others. Loading again from the start does no harm. The dump may be
-compressed with gzip or zstd.`, progress.Count(batchEntriesMax), batchBytesMax>>20),
+line is invalid, the dump is cut short, or an interrupt ends the command, the
+error says how many lines are safe in the database; it has those and no others.
+Loading again from the start is harmless. The dump may be compressed with gzip
+or zstd.`, progress.Count(batchEntriesMax), batchBytesMax>>20),
 		min: 1, max: 2,
 		flags: newFlags(),
 		run: func(s *stdio, args []string) error {
@@ -85,7 +85,7 @@ func load(ctx context.Context, s *stdio, dir string, from *input) error {
 	return closeAfter(s, db, errors.Join(l.outcome(err), l.note(s.err)))
 }
 
-// note says what about the dump is worth knowing.
+// note tells the user what is notable about the dump.
 func (l *loader) note(w io.Writer) (err error) {
 	err = noteVersion(w, l.from.name, l.version)
 	if l.expired > 0 && err == nil {
@@ -95,7 +95,7 @@ func (l *loader) note(w io.Writer) (err error) {
 	return err
 }
 
-// outcome adds to the error that ended the load what is in the database.
+// outcome adds to the error that ended the load how much is in the database.
 func (l *loader) outcome(err error) error {
 	switch {
 	case err == nil:
@@ -120,8 +120,8 @@ func noteVersion(w io.Writer, name string, version int) error {
 	return err
 }
 
-// readHeader reads the first line of a dump, which has that name in messages, and returns the
-// version of its format.
+// readHeader reads the first line of a dump and returns the version of its format. Messages call
+// the dump by name.
 func readHeader(lines *lineReader, name string) (version int, err error) {
 	line, err := lines.next()
 	if errors.Is(err, errInterrupted) {
@@ -130,7 +130,7 @@ func readHeader(lines *lineReader, name string) (version int, err error) {
 	r := new(record)
 	if err == nil {
 		if parsed, parseErr := parseRecord(line); parseErr == nil {
-			r = parsed // what else it is, it is no header
+			r = parsed // it is some other record, and not a header
 		}
 		err = r.checkHeader()
 	}
@@ -151,7 +151,7 @@ type loader struct {
 	loaded   int   // the last line that is durable with all before it
 	expired  int64 // entries whose time was over
 
-	// The bucket of the last record, which is often that of the next one too.
+	// The bucket of the last record, which is often the bucket of the next one too.
 	tx *stoat.Tx
 	at path
 	in stoat.KeySpace
@@ -218,7 +218,7 @@ func (l *loader) line(line []byte) (end bool, err error) {
 	return false, err
 }
 
-// put writes an entry; one that has expired is one that is not there.
+// put writes an entry, and deletes the key if the entry has expired.
 func (l *loader) put(b stoat.KeySpace, e entry) error {
 	if e.expires.IsZero() {
 		return b.Put(e.key, e.value)
@@ -256,7 +256,7 @@ var (
 	errSecondHeader = errors.New("a second header: load one dump at a time")
 )
 
-// errNothingLoaded is what a load returns that was interrupted before anything of it was durable.
+// errNothingLoaded is returned by a load that was interrupted before anything of it was durable.
 var errNothingLoaded = fmt.Errorf("%w; nothing was loaded", errInterrupted)
 
 // lineReader reads lines and counts them.
@@ -270,7 +270,8 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 1<<16)}
 }
 
-// next returns the next line, which is valid until the call after; errCutShort if there is none.
+// next returns the next line, which is valid until the following call, or errCutShort if none is
+// left.
 func (l *lineReader) next() ([]byte, error) {
 	l.number++
 	l.line = l.line[:0]

@@ -1,11 +1,10 @@
 // Command stoat reads, writes, dumps and loads Stoat databases, and shows what they can do.
 //
-// Each subcommand is a file of its own, named after it; the other files hold one noun each that
-// several of them share. A subcommand is a [command] value, built anew for every run, so that run
-// can be called any number of times, also concurrently. The package uses the public API of the
-// library and nothing below it.
+// Each subcommand has a file named after it; each of the other files holds one noun that several
+// subcommands share. A subcommand is a [command] value, built for each run, so run can be called
+// any number of times, even concurrently. The package uses only the public API of the library.
 //
-// It is no shell and no server: one run does one thing in one or a few transactions.
+// It is neither a shell nor a server: one run does one thing, in one or a few transactions.
 package main
 
 import "os"

@@ -34,8 +34,8 @@ func open(dir string, opts *stoat.Options) (*stoat.DB, error) {
 	return nil, err
 }
 
-// view runs fn with a snapshot of an existing database, and changes nothing. What it can read of a
-// damaged one it reads, with a warning.
+// view runs fn with a snapshot of an existing database, and changes nothing. It warns about damage
+// and reads the rest.
 func view(s *stdio, dir string, fn func(tx *stoat.Tx) error) error {
 	db, err := open(dir, &stoat.Options{ReadOnly: true, Logger: slog.New(warnings{s.err})})
 	if err != nil {
@@ -44,7 +44,7 @@ func view(s *stdio, dir string, fn func(tx *stoat.Tx) error) error {
 	return errors.Join(db.View(fn), db.Close())
 }
 
-// update runs fn with a writable transaction of the database, which is created if need be.
+// update runs fn with a writable transaction of the database, which it creates if necessary.
 func update(s *stdio, dir string, fn func(tx *stoat.Tx) error) error {
 	db, err := open(dir, nil)
 	if err != nil {
@@ -53,14 +53,15 @@ func update(s *stdio, dir string, fn func(tx *stoat.Tx) error) error {
 	return closeAfter(s, db, db.Update(fn))
 }
 
-// closeAfter closes a database that was open for writing, and returns the outcome of what was done
-// with it. What has succeeded is durable: if only closing fails, there is a warning and no error,
-// because the log keeps what closing could not tidy up, and the next command tries again.
+// closeAfter closes a database that was open for writing, and returns outcome, the error of the
+// work before. Work that succeeded is durable: if only closing fails, it prints a warning and
+// returns no error, because the log keeps whatever closing could not move, and the next command
+// tries again.
 func closeAfter(s *stdio, db *stoat.DB, outcome error) error {
 	err := db.Close()
 	switch {
 	case errors.Is(outcome, stoat.ErrNoSpace) && errors.Is(err, stoat.ErrNoSpace):
-		return outcome // one of them says it
+		return outcome // one message is enough
 	case outcome != nil || err == nil:
 		return errors.Join(outcome, err)
 	}
@@ -68,7 +69,7 @@ func closeAfter(s *stdio, db *stoat.DB, outcome error) error {
 	if errors.Is(err, stoat.ErrNoSpace) {
 		advice = "; make room on its disk"
 	}
-	_, err = fmt.Fprintf(s.err, "stoat: warning: all is stored, but closing left work to do, which "+
-		"the next command that writes does: %v%s\n", err, advice)
+	_, err = fmt.Fprintf(s.err, "stoat: warning: everything is stored, but closing left work for "+
+		"the next command that writes: %v%s\n", err, advice)
 	return err
 }

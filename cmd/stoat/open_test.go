@@ -40,7 +40,7 @@ func TestCloseAfter_tellsAFailedCommandFromFailedTidyingUp(t *testing.T) {
 		if !errors.Is(err, outcome) || outcome != nil && !errors.Is(err, stoat.ErrNoSpace) {
 			t.Errorf("after %v it returns %v", outcome, err)
 		}
-		warning := "stoat: warning: all is stored, but closing left work to do"
+		warning := "stoat: warning: everything is stored, but closing left work for the next"
 		if warned := strings.HasPrefix(complaint.String(), warning); warned != (outcome == nil) {
 			t.Errorf("after %v it prints %q", outcome, complaint.String())
 		}

@@ -20,9 +20,9 @@ func createOutfile(name string) (*outfile, error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
 	}
-	// A device must be neither replaced nor waited for.
+	// A device must not be replaced, and opening it may block.
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file: write to - and redirect that", name)
+		return nil, fmt.Errorf("%s is not a regular file: write to - and redirect the output", name)
 	}
 	temp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {

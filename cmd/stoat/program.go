@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// program is another program that does what needs libraries which this one does not have.
+// program is another program, for work that needs libraries which this one lacks.
 type program struct {
 	name string
-	get  string // a line for a shell that installs it
+	get  string // the shell command that installs it
 }
 
-// programFailed is an error that another program has reported itself.
+// programFailed is an error that another program has already reported.
 type programFailed struct {
 	name string
 	code int // its exit code
@@ -49,8 +49,9 @@ func (p *program) run(s *stdio, args []string) error {
 	return err
 }
 
-// passOn keeps this process waiting when it is told to end, so that it returns what the other one
-// does. A terminal tells both of an interrupt, and all else tells this one only.
+// passOn keeps this process alive when a signal asks it to end, so that it can return the exit code
+// of the other. A terminal interrupts both; any other signal reaches only this one, and is passed
+// on.
 func passOn(other *os.Process, ended <-chan struct{}) {
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, os.Interrupt, syscall.SIGTERM)

@@ -7,8 +7,8 @@ import (
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
-// newProgress starts a line on standard error, if a person reads that, for a job of total bytes,
-// which may be an estimate, or 0 if there is none.
+// newProgress starts a progress line on standard error, if that is a terminal, for a job of total
+// bytes, which may be an estimate, or 0 if unknown.
 func newProgress(s *stdio, label string, total int64) *progress.Line {
 	var w io.Writer
 	if s.errTerminal {

@@ -9,7 +9,7 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// valueBytesMax is the largest value that a database takes.
+// valueBytesMax is the size of the largest value.
 const valueBytesMax = 1 << 30
 
 func putCommand() *command {
@@ -24,10 +24,10 @@ func putCommand() *command {
 		arguments: "DB KEY VALUE",
 		summary:   "store a value under a key",
 		details: `
-The database and the bucket are created if need be. VALUE - stands for what is
-on standard input, all of it; with -hex or -base64 that is decoded too. When the
-command ends, the value is safe on the disk. Without -ttl it stays, also where
-an earlier value of the key would have expired; see "stoat help ttl".`,
+Creates the database and the bucket if necessary. If VALUE is -, the value is
+read from standard input; -hex and -base64 apply to that too. When the command
+returns, the value is safe on disk. Without -ttl the key does not expire, even
+if its earlier value would have; see "stoat help ttl".`,
 		min: 3, max: 3,
 		flags: flags,
 		run: func(s *stdio, args []string) error {
@@ -36,7 +36,8 @@ an earlier value of the key would have expired; see "stoat help ttl".`,
 	}
 }
 
-// put stores what the arguments, a key and a value, stand for. It stays if the time to live is 0.
+// put stores the key and the value given as arguments. The key does not expire if the time to live
+// is 0.
 func put(s *stdio, db string, into path, f *format, ttl time.Duration, args []string) error {
 	if err := f.check(); err != nil {
 		return err
@@ -61,7 +62,7 @@ func put(s *stdio, db string, into path, f *format, ttl time.Duration, args []st
 	})
 }
 
-// readValue returns the value that an argument stands for.
+// readValue returns the value that an argument means.
 func readValue(s *stdio, f *format, arg string) ([]byte, error) {
 	if arg != "-" {
 		return f.decode(arg)

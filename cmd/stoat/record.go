@@ -17,7 +17,7 @@ import (
 
 // Versions of the dump format. This program writes the newest and reads all.
 const (
-	dumpWithoutExpiry = 1 // it does not say when entries expire
+	dumpWithoutExpiry = 1 // it lacks the time when entries expire
 	dumpVersion       = 2
 )
 
@@ -43,7 +43,7 @@ var fieldNames = [...]string{
 	"expires", "end",
 }
 
-// kind says what a record is.
+// kind is the kind of a record.
 type kind uint8
 
 const (
@@ -53,7 +53,7 @@ const (
 	endKind
 )
 
-// headerRecord returns the record that is first in a dump.
+// headerRecord returns the first record of a dump.
 func headerRecord() *record {
 	version := dumpVersion
 	return &record{Stoat: &version}
@@ -121,7 +121,7 @@ func (r *record) write(w io.Writer) error {
 // parseRecord returns the record on a line.
 func parseRecord(line []byte) (*record, error) {
 	if !utf8.Valid(line) {
-		return nil, errors.New("not valid UTF-8: such bytes stand in a dump as base64")
+		return nil, errors.New("not valid UTF-8: a dump has such bytes as base64")
 	}
 	r := new(record)
 	if err := json.Unmarshal(line, r); err != nil {
@@ -135,15 +135,15 @@ func parseRecord(line []byte) (*record, error) {
 	return r, checkStrict(line)
 }
 
-// checkStrict returns an error for what package json lets pass and dump never writes: names that
-// are unknown, in the wrong case or repeated, null and false, and halves of characters. The line
-// must be valid JSON.
+// checkStrict returns an error for anything that package json accepts and dump never writes: names
+// that are unknown, in the wrong case or repeated, null and false, and halves of characters. The
+// line must be valid JSON.
 func checkStrict(line []byte) error {
 	var seen [len(fieldNames)]bool
 	for i := 0; i < len(line); i++ {
 		switch line[i] {
 		case 'n', 'f':
-			return errors.New("null or false as a value: leave that field out")
+			return errors.New("null or false as a value: omit the field")
 		case '"':
 			text, err := literal(line[i+1:])
 			if err != nil {
@@ -155,11 +155,11 @@ func checkStrict(line []byte) error {
 			}
 			n := slices.IndexFunc(fieldNames[:], func(name string) bool { return name == string(text) })
 			if n < 0 {
-				return fmt.Errorf("%s is no field of a dump: \"stoat help dump\" has their names, "+
+				return fmt.Errorf("%s is not a field of a dump: \"stoat help dump\" lists them, "+
 					"all in lower case", quote(text))
 			}
 			if seen[n] {
-				return fmt.Errorf("%q stands there twice: leave one of them", text)
+				return fmt.Errorf("%q is repeated: remove one", text)
 			}
 			seen[n] = true
 		}
@@ -167,7 +167,7 @@ func checkStrict(line []byte) error {
 	return nil
 }
 
-// literal returns what precedes the closing quote of a JSON string, with escapes as they stand.
+// literal returns a JSON string up to its closing quote, with its escapes.
 func literal(s []byte) ([]byte, error) {
 	for i := 0; i < len(s); i++ {
 		switch {
@@ -205,18 +205,18 @@ func runeEscape(s []byte) (size int, err error) {
 		s[:one])
 }
 
-// kind returns what the record is; the error says what about it makes no sense.
+// kind returns the kind of the record, or an error that says why it is invalid.
 func (r *record) kind() (kind, error) {
 	header, bucket, end := r.Stoat != nil, r.Sequence != nil, r.End
 	hasKey, hasValue := r.Key != nil || r.Key64 != nil, r.Value != nil || r.Value64 != nil
 	if r.Expires != nil && !(hasKey && hasValue) {
-		return 0, errors.New("a time of expiry, and no key with a value")
+		return 0, errors.New("a time of expiry without a key and a value")
 	}
 	hasPath := r.Bucket != nil || r.Bucket64 != nil
 	switch {
 	case r.Bucket != nil && r.Bucket64 != nil, r.Key != nil && r.Key64 != nil,
 		r.Value != nil && r.Value64 != nil:
-		return 0, errors.New("a field stands there both as text and as base64")
+		return 0, errors.New("a field is given both as text and as base64")
 	case hasKey && hasValue && !header && !bucket && !end:
 		return entryKind, nil
 	case bucket && !hasKey && !hasValue && !header && !end:
@@ -241,7 +241,7 @@ func (r *record) checkHeader() error {
 	return nil
 }
 
-// path returns the path of the bucket that the record is or is in.
+// path returns the path of the bucket that the record describes or is in.
 func (r *record) path() path {
 	if r.Bucket64 == nil {
 		return r.Bucket
@@ -253,7 +253,7 @@ func (r *record) path() path {
 	return p
 }
 
-// entry returns the entry that the record is.
+// entry returns the entry that the record describes.
 func (r *record) entry() entry {
 	e := entry{key: r.Key64, value: r.Value64}
 	if r.Key != nil {

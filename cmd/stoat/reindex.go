@@ -12,16 +12,16 @@ func recordCommand() *command {
 	return &command{
 		name:      "record",
 		arguments: "reindex DB NAME...",
-		summary:   "make collections and feeds agree with themselves, after a salvage",
+		summary:   "repair collections and feeds after a salvage",
 		details: `
-Makes the indexes and the count of a collection of package record anew, of the
-records that there are. Of a feed of package feed, what is lost between other
-entries becomes redacted, and the program that opens it makes the sublogs anew.
-Each NAME is done in one transaction.
+Rebuilds the indexes and the count of a collection of package record from its
+records. In a feed of package feed, entries that are lost between others become
+redacted, and the program that opens the feed rebuilds its sublogs. Each NAME is
+done in one transaction.
 
 Collections whose records are JSON or gob need the program that has their type:
-it calls record.Reindex. Programs are told by record.Open and feed.Open that
-there is something to do.`,
+it calls record.Reindex. record.Open and feed.Open tell a program if there is
+something to repair.`,
 		min: 3, max: unlimited,
 		flags: newFlags(),
 		run: func(s *stdio, args []string) error {
@@ -33,7 +33,7 @@ there is something to do.`,
 	}
 }
 
-// reindex makes what depends on records and entries anew.
+// reindex rebuilds whatever is derived from records and entries.
 func reindex(s *stdio, dir string, names []string) error {
 	// Opening for writing would create the database.
 	if err := view(s, dir, func(*stoat.Tx) error { return nil }); err != nil {

@@ -12,18 +12,17 @@ func restoreCommand() *command {
 	return &command{
 		name:      "restore",
 		arguments: "DIR|FILE|- NEWDB",
-		summary:   "make a new database out of a backup",
+		summary:   "make a new database from a backup",
 		details: `
-NEWDB must not exist, or be an empty folder; DIR stays as it is. All is read and
-verified. To put the new database in the place of the old one, end the programs
-that have the old one open, and keep its folder under another name until you
-know that you do not need it. A program that still has it open gets errors when
-it commits, and leaves the new one alone. For backups of the new database,
-choose another folder than DIR.
+NEWDB must not exist, or be an empty folder; DIR does not change. Everything is
+read and verified. To replace the old database, stop the programs that have it
+open, and keep its folder under another name until you know that you do not need
+it. A program that still has it open gets errors when it commits, and leaves the
+new one alone. For backups of the new database, choose another folder than DIR.
 
-FILE is what "stoat backup DB -" has written, and - is that on standard input.
-It may be compressed with gzip or zstd. If it was cut off or is damaged, the
-exit code is 4, and there is no database at NEWDB.`,
+FILE is the output of "stoat backup DB -", and - reads that from standard input.
+It may be compressed with gzip or zstd. If it is cut short or damaged, the exit
+code is 4, and there is no database at NEWDB.`,
 		min: 2, max: 2,
 		flags: newFlags(),
 		run: func(s *stdio, args []string) error {
@@ -41,8 +40,7 @@ exit code is 4, and there is no database at NEWDB.`,
 	}
 }
 
-// wantEmpty returns an error if there is anything in dir but what a restore has left that did not
-// come to its end.
+// wantEmpty returns an error if dir holds anything except the remains of an unfinished restore.
 func wantEmpty(dir string) error {
 	if dir == "" {
 		return usagef("the name of the new database is empty")

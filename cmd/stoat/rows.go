@@ -10,15 +10,15 @@ import (
 
 // What can be wrong with a row.
 var (
-	errBareQuote  = errors.New(`a bare " in a field that is not quoted: quote that, and double the "`)
-	errAfterQuote = errors.New(`more of a field behind its closing quote: double a " within it`)
+	errBareQuote  = errors.New(`a bare " in an unquoted field: quote the field, and double the "`)
+	errAfterQuote = errors.New(`text after the closing quote of a field: double a " within it`)
 	errOpenQuote  = errors.New(`a quote (") that is never closed`)
-	errLongRow    = errors.New("a row longer than any should be: is there a quote that is not closed?")
+	errLongRow    = errors.New("a row that is too long: is a quote not closed?")
 )
 
-// rowReader splits text into rows of fields, which a delimiter separates. A row is a line, or with
-// quotes several: as RFC 4180 has it, a field between quotes has any characters, with quotes
-// doubled. Empty lines do not count. It is not safe for concurrent use.
+// rowReader splits text into rows of fields, separated by a delimiter. A row is one line, or
+// several with quotes: as in RFC 4180, a quoted field may hold any characters, with quotes doubled.
+// Empty lines are skipped. It is not safe for concurrent use.
 type rowReader struct {
 	r         *bufio.Reader
 	delimiter []byte
@@ -28,14 +28,14 @@ type rowReader struct {
 	lines  int64 // up to there
 	line   int64 // the first of the last row
 
-	raw    []byte // the last row as it stands
+	raw    []byte // the last row, unchanged
 	text   []byte // its fields, joined
 	ends   []int  // where each of them ends in text
 	fields [][]byte
 }
 
 // next returns the fields of the next row, which are valid until the next call, or io.EOF. After an
-// error about one row, which is a badEntry, it goes on with the line behind that.
+// error about one row, which is a badEntry, it continues with the following line.
 func (r *rowReader) next() ([][]byte, error) {
 	r.text, r.ends = r.text[:0], r.ends[:0]
 	for r.raw = r.raw[:0]; lineEnd(r.raw) == 0; {
@@ -60,7 +60,7 @@ func (r *rowReader) next() ([][]byte, error) {
 	return r.fields, nil
 }
 
-// more reads a line behind what there is of the row.
+// more appends the next line to the row.
 func (r *rowReader) more() error {
 	before := len(r.raw)
 	for {
@@ -80,7 +80,8 @@ func (r *rowReader) more() error {
 	}
 }
 
-// field splits off the field at the offset, and returns that of the next one, below 0 at the end.
+// field splits off the field at an offset, and returns the offset of the next one, or a negative
+// number at the end.
 func (r *rowReader) field(at int) (next int, err error) {
 	end := lineEnd(r.raw)
 	if r.quotes && at < end && r.raw[at] == '"' {
@@ -98,7 +99,7 @@ func (r *rowReader) field(at int) (next int, err error) {
 	return next, nil
 }
 
-// quoted is field for a field that is quoted; the offset is behind the quote.
+// quoted is field for a quoted field; the offset is after its opening quote.
 func (r *rowReader) quoted(at int) (next int, err error) {
 	for {
 		n := bytes.IndexByte(r.raw[at:], '"')
@@ -131,12 +132,12 @@ func (r *rowReader) quoted(at int) (next int, err error) {
 	}
 }
 
-// lineEnd returns the length of a line without what ends it.
+// lineEnd returns the length of a line without its line ending.
 func lineEnd(line []byte) int {
 	return len(bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")))
 }
 
-// parseDelimiter returns the delimiter that an argument names.
+// parseDelimiter returns the delimiter given by an argument.
 func parseDelimiter(arg string) ([]byte, error) {
 	switch arg {
 	case "":

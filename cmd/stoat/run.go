@@ -15,9 +15,9 @@ const (
 	exitError    = 1
 	exitUsage    = 2
 	exitNotFound = 3
-	exitDamaged  = 4 // or, of salvage, that something is lost
+	exitDamaged  = 4 // or salvage has lost something
 
-	exitInterrupted = 130 // what shells have for a program that an interrupt ends
+	exitInterrupted = 130 // as shells report a program that an interrupt ended
 )
 
 // usageError is a mistake in the arguments.
@@ -38,7 +38,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	var other *programFailed
 	if errors.As(err, &other) {
-		return other.code // it has said why
+		return other.code // it has reported the error
 	}
 	code := exitCode(err)
 	if errors.Is(err, stoat.ErrCorrupt) {
@@ -83,7 +83,7 @@ func dispatch(s *stdio, args []string) error {
 	}
 	c := lookup(name)
 	if c == nil {
-		return usagef("unknown command %q; \"stoat help\" lists them all", name)
+		return usagef("unknown command %q; \"stoat help\" lists all commands", name)
 	}
 	args, err := c.parse(args)
 	if errors.Is(err, flag.ErrHelp) {

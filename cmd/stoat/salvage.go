@@ -12,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
-// errLost is what salvage returns when it has done what can be done, and something is lost.
+// errLost is the error of a salvage that has finished, but has lost something.
 var errLost = errors.New("not all of the database could be saved")
 
 func salvageCommand() *command {
@@ -21,21 +21,21 @@ func salvageCommand() *command {
 	return &command{
 		name:      "salvage",
 		arguments: "SRC DST",
-		summary:   "make a new database of what can be read of a damaged one",
+		summary:   "make a new database from what is readable of a damaged one",
 		details: `
-Reads the damaged database at SRC, as far as that can be read, and writes a new
-one to DST, which must be missing or empty. SRC is not changed. No process may
-have it open.
+Reads the damaged database at SRC as far as possible, and writes a new one to
+DST, which must be missing or empty. SRC does not change. No process may have it
+open.
 
-Prefer a backup if there is one. The report says what is lost: values, by their
+If you have a backup, prefer it. The report says what is lost: values, by their
 keys, and ranges of keys in which keys may be missing, older than their last
-value, or back after they were deleted. Keep SRC until you have read it. An
+value, or back although they were deleted. Keep SRC until you have read it. An
 interrupt stops the command and removes DST. Collections of package record and
 feeds of package feed that have lost something say so when they are opened:
 "stoat record reindex" makes them usable.
 
-Exit codes: 0 nothing is lost, 4 something is lost, and the report says what;
-others as "stoat help" lists them: then there is nothing at DST.`,
+Exit codes: 0 if nothing is lost, 4 if something is lost, which the report
+lists; any other as in "stoat help", and then there is nothing at DST.`,
 		min: 2, max: 2,
 		flags: flags,
 		run: func(s *stdio, args []string) error {
@@ -58,7 +58,7 @@ func salvage(ctx context.Context, s *stdio, src, dst string, asJSON bool) error 
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("there is no database at %s: check the path (%w)", src, err)
 	case errors.Is(err, stoat.ErrCorrupt):
-		return fmt.Errorf("there is nothing to be saved: %v; restore a backup", err)
+		return fmt.Errorf("nothing can be saved: %v; restore a backup", err)
 	case errors.Is(err, stoat.ErrLocked):
 		return fmt.Errorf("%w: end that process first", err)
 	case err != nil:
@@ -76,7 +76,7 @@ func salvage(ctx context.Context, s *stdio, src, dst string, asJSON bool) error 
 	return err
 }
 
-// salvageWatched salvages with a line on a terminal that says how much has been written.
+// salvageWatched salvages with a progress line on a terminal.
 func salvageWatched(
 	ctx context.Context, s *stdio, src, dst string,
 ) (report *stoat.SalvageReport, err error) {
@@ -94,7 +94,7 @@ func salvageWatched(
 		case <-done:
 			return report, err
 		case <-ticker.C:
-			// Nobody else can say how far it is; an error will be Salvage's to report.
+			// Only the size of the output tells the progress; Salvage reports errors itself.
 			if _, size, err := diskUsage(dst); err == nil {
 				line.Add(max(0, size-line.Done()))
 			}

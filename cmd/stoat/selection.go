@@ -9,7 +9,7 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// selection is the flags that choose keys of a bucket, in the order in which they are printed.
+// selection is the flags that select the keys of a bucket and their order.
 type selection struct {
 	in                 *path
 	prefix, start, end string
@@ -19,17 +19,17 @@ type selection struct {
 	format             format
 }
 
-// selectionHelp says what scan and keys have in common, around the JSON that each prints.
+// selectionHelp is the help that scan and keys share, around the JSON that each prints.
 const selectionHelp = `
--prefix, -start and -end narrow the range together. Keys and values are printed
-byte for byte; on a terminal, those that are no plain text are quoted. Programs
-should read -json, which keeps apart whatever the bytes are:
+-prefix, -start and -end combine. Keys and values are printed byte for byte; on
+a terminal, those that are not plain text are quoted. Programs should read
+-json, which is unambiguous for all bytes:
 
   %s
 
-"bucket" is left out in the root bucket; "key64" and "value64" hold base64 where
-the bytes are not valid UTF-8; "expires" is there if the key does. -expires
-prints that in lines of text too, behind the key.`
+"bucket" is omitted for the root bucket; "key64" and "value64" hold base64 if
+the bytes are not valid UTF-8; "expires" is there if the key expires. -expires
+adds the time to lines of text too, after the key.`
 
 // selectionFlags adds the flags of a selection.
 func selectionFlags(flags *flag.FlagSet) *selection {
@@ -69,7 +69,7 @@ func (c *selection) keyRange() (stoat.Range, error) {
 	return r, nil
 }
 
-// narrow returns the part of r from start on and below end, which have no effect if empty.
+// narrow returns the part of r between start and end; an empty bound has no effect.
 func narrow(r stoat.Range, start, end []byte) stoat.Range {
 	if bytes.Compare(start, r.Start) > 0 {
 		r.Start = start

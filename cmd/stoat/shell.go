@@ -20,12 +20,14 @@ func shellCommand() *command {
 		summary:   "a prompt for these commands, with completion",
 		details: `
 Each line is one of these commands, without the database. Tab completes
-commands, flags, buckets and keys, the arrows bring earlier lines back, and
-"cd PATH" goes to a bucket, which the commands then use. Between lines nothing
-is locked. Without -history, earlier lines are kept in the cache folder. From a
-pipe or a file, the first line that fails ends the shell with its exit code.
+commands, flags, buckets and keys, the arrow keys recall earlier lines, and
+"cd PATH" enters a bucket, which the commands then use. Between lines nothing is
+locked. Without -history, earlier lines are kept in the cache folder. If input
+comes from a pipe or a file, the first line that fails ends the shell with its
+exit code.
 
-It needs the program stoat-shell; without it the error says how to get it.`,
+It needs the program stoat-shell; if that is missing, the error says how to get
+it.`,
 		min: 1, max: 1,
 		flags: flags,
 		run: func(s *stdio, args []string) error {

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// sourceTree is the regular files of a folder, as they were when it was listed. It is not safe for
-// concurrent use while files are taken off the list.
+// sourceTree is the regular files of a folder when it was listed. It is not safe for concurrent use
+// while files are removed from the list.
 type sourceTree struct {
 	base    string // what the names of the files are relative to
 	files   []sourceFile
@@ -28,7 +28,7 @@ type sourceFile struct {
 	size int64
 }
 
-// skipped counts what is no part of a sourceTree.
+// skipped counts the files that a sourceTree leaves out.
 type skipped struct {
 	Links      int `json:"links"`      // symbolic links
 	Special    int `json:"special"`    // devices, sockets, pipes
@@ -55,7 +55,7 @@ func goSource() (*sourceTree, error) {
 func readTree(base, top string) (*sourceTree, error) {
 	t := &sourceTree{base: base}
 	if base == "" {
-		return nil, errors.New("there is no folder to read")
+		return nil, errors.New("no folder to read")
 	}
 	err := fs.WalkDir(t.fs(), top, func(name string, d fs.DirEntry, err error) error {
 		if err != nil && name == top {
@@ -105,11 +105,11 @@ func (t *sourceTree) add(name string, d fs.DirEntry, err error) {
 // fs returns the file system that the names are in.
 func (t *sourceTree) fs() fs.FS { return os.DirFS(t.base) }
 
-// read returns what is in the file now.
+// read returns the current content of the file.
 func (t *sourceTree) read(f sourceFile) ([]byte, error) { return fs.ReadFile(t.fs(), f.name) }
 
-// prefix returns the folder to show a prefix scan with: net/http of the Go source, or else the one
-// that holds the most files itself.
+// prefix returns the folder for the prefix scan: net/http of the Go source, or else the folder with
+// the most files directly in it.
 func (t *sourceTree) prefix() string {
 	const preferred = "src/net/http/"
 	counts := map[string]int{}

@@ -12,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
-// statsReport is what stats prints, as JSON in this form.
+// statsReport is the output of stats; -json prints it in this form.
 type statsReport struct {
 	Database           string         `json:"database"`
 	DiskBytes          int64          `json:"diskBytes"`
@@ -26,7 +26,7 @@ type statsReport struct {
 	ValueFiles         int            `json:"valueFiles"`
 	ValueFileBytes     uint64         `json:"valueFileBytes"`
 	ValueBytes         uint64         `json:"valueBytes"`
-	OtherBytes         int64          `json:"otherBytes"` // of files that are neither of these
+	OtherBytes         int64          `json:"otherBytes"` // of all other files
 	MemtableBytes      int64          `json:"memtableBytes"`
 	LiveBytes          uint64         `json:"liveBytes"`
 	SpaceAmplification float64        `json:"spaceAmplification"`
@@ -36,7 +36,7 @@ type statsReport struct {
 	Buckets            []bucketReport `json:"buckets,omitempty"` // nil unless asked for
 }
 
-// bucketReport is what stats prints of a bucket.
+// bucketReport is the output of stats about one bucket.
 type bucketReport struct {
 	Bucket   []string `json:"bucket,omitempty"`   // absent for the root
 	Bucket64 [][]byte `json:"bucket64,omitempty"` // instead, if a name is not valid UTF-8
@@ -44,8 +44,8 @@ type bucketReport struct {
 	Bytes    uint64   `json:"bytes"`
 
 	StoredBytes  uint64 `json:"storedBytes"`  // of values in tables
-	ZstdBytes    uint64 `json:"zstdBytes"`    // of values that are compressed there
-	PatternBytes uint64 `json:"patternBytes"` // of values that are encoded one by one there
+	ZstdBytes    uint64 `json:"zstdBytes"`    // of values compressed by zstd there
+	PatternBytes uint64 `json:"patternBytes"` // of values encoded one by one there
 
 	at path
 }
@@ -57,15 +57,15 @@ func statsCommand() *command {
 	return &command{
 		name:      "stats",
 		arguments: "DB",
-		summary:   "print how much there is of what, and where",
+		summary:   "print what the database holds, and how much space it takes",
 		details: `
-Entries count older versions of the same key until a merge removes them, and the
-entries that stand for buckets and sequences. The keys and bytes of a bucket are
-without the buckets within it; until a merge they, too, count what is older, or
-was deleted, or has expired. "stoat compact" merges everything.
+Entries include older versions of a key until a compaction removes them, and the
+entries that represent buckets and sequences. The keys and bytes of a bucket
+exclude nested buckets; until a compaction they include older versions, deleted
+keys and expired ones. "stoat compact" removes all of these.
 
-What was written since opening, and how often, is for a program to ask of its
-own database; here nothing is written.`,
+Counters of what was written since opening are not shown, because this command
+writes nothing; a program can read its own with DB.Stats.`,
 		min: 1, max: 1,
 		flags: flags,
 		run: func(s *stdio, args []string) error {
@@ -81,7 +81,7 @@ own database; here nothing is written.`,
 	}
 }
 
-// measure opens the database and returns its numbers, and those of its buckets if asked.
+// measure opens the database and returns its numbers, with or without its buckets.
 func measure(dir string, buckets bool) (*statsReport, error) {
 	db, err := open(dir, &stoat.Options{ReadOnly: true})
 	if err != nil {
@@ -158,13 +158,13 @@ func (r *statsReport) print(s *stdio) error {
 	return r.printBuckets(s)
 }
 
-// statsSection is some of the rows of stats: what each is, its number, and what that says.
+// statsSection is a group of rows: the name, the number, and its explanation.
 type statsSection struct {
 	title string
 	rows  [][3]string
 }
 
-// sections returns the numbers as they are printed.
+// sections returns the numbers in the order of printing.
 func (r *statsReport) sections() []statsSection {
 	text := func(n uint64) string { return progress.Bytes(float64(n)) }
 	count := func(n int) string { return progress.Count(int64(n)) }
@@ -194,7 +194,7 @@ func (r *statsReport) sections() []statsSection {
 	}
 }
 
-// share returns which share of the whole the part is, to follow a count.
+// share returns the share of the part in the whole, to follow a count.
 func share(part, whole uint64, of string) string {
 	if whole == 0 {
 		return ""
@@ -202,7 +202,7 @@ func share(part, whole uint64, of string) string {
 	return fmt.Sprintf(", %.0f %% of %s", 100*float64(part)/float64(whole), of)
 }
 
-// printBuckets writes the table of the buckets, if there is one.
+// printBuckets writes the table of the buckets if they were measured.
 func (r *statsReport) printBuckets(s *stdio) error {
 	if len(r.Buckets) == 0 {
 		return nil

@@ -31,8 +31,7 @@ func newStdio(in io.Reader, out, err io.Writer) *stdio {
 	}
 }
 
-// isTerminal reports whether w is a terminal, or another device that is no file and no pipe, and
-// not the one that forgets all.
+// isTerminal reports whether w is a terminal, or another character device except the null device.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

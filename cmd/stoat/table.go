@@ -6,21 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// column is a column of a table. A cell that is wider pushes the rest of its row to the right.
+// column is a column of a table. A wider cell pushes the rest of its row to the right.
 type column struct {
 	width int
-	right bool // cells stand at the right edge
+	right bool // cells are aligned to the right
 	look  style
 }
 
-// table prints rows as they come, in columns of fixed widths, so that a row need not wait for the
-// rows after it.
+// table prints rows as they come, in columns of fixed widths, so no row waits for later ones.
 type table struct {
 	s       *stdio
 	columns []column
 }
 
-// row prints one row and lets it be seen at once. Cells that are missing are empty.
+// row prints one row immediately. Missing cells are empty.
 func (t *table) row(cells ...string) error {
 	var line strings.Builder
 	for i, cell := range cells {

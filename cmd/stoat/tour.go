@@ -20,13 +20,13 @@ func tourCommand() *command {
 	asJSON := flags.Bool("json", false, "print one JSON object at the end instead")
 	return &command{
 		name:    "tour",
-		summary: "show what a database can do, with the Go source on this machine",
+		summary: "show what Stoat does, with the Go source on this machine",
 		details: `
-The tour stores every file of the source tree of the Go toolchain under its
-path, reads them back in several ways, kills a process that writes, and compares
-all files with the folder, byte for byte. The folder is only read. The database
-is in a temporary directory and removed at the end. If anything is not as it
-should be, the exit code is not 0 and the file is named.`,
+The tour stores every file of the Go toolchain's source tree under its path,
+reads them back in several ways, kills a process that writes, and compares all
+files with the folder, byte for byte. It only reads the folder. The database is
+in a temporary directory and removed at the end. If anything is wrong, the exit
+code is not 0 and the file is named.`,
 		flags: flags,
 		run: func(s *stdio, _ []string) error {
 			ctx, stop := interruptible()
@@ -41,11 +41,11 @@ should be, the exit code is not 0 and the file is named.`,
 	}
 }
 
-// tour is one tour: a database on its way from step to step. It is not safe for concurrent use.
+// tour is the state of one tour. It is not safe for concurrent use.
 type tour struct {
 	ctx    context.Context
 	s      *stdio
-	quiet  bool // the report is all that is printed
+	quiet  bool // only the report is printed
 	keep   bool // the database stays
 	table  *table
 	tree   *sourceTree
@@ -54,7 +54,7 @@ type tour struct {
 	report tourReport
 }
 
-// tourReport is what a tour has found out; -json prints it in this form. Times are in seconds.
+// tourReport is the outcome of a tour; -json prints it in this form. Times are in seconds.
 type tourReport struct {
 	OK       bool    `json:"ok"`
 	Error    string  `json:"error,omitempty"`
@@ -76,7 +76,7 @@ type tourReport struct {
 	Compare   scanReport     `json:"compare"`
 }
 
-// start finds the files, makes room for the database, walks, and cleans up.
+// start finds the files, makes a folder for the database, walks all steps, and cleans up.
 func (t *tour) start(folder, keep string) (err error) {
 	if folder == "" {
 		t.tree, err = goSource()
@@ -93,7 +93,7 @@ func (t *tour) start(folder, keep string) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(t.dir)) }()
 	} else if _, err := os.Lstat(keep); err == nil {
-		return fmt.Errorf("%s exists already: name a path where there is nothing yet", keep)
+		return fmt.Errorf("%s already exists: choose a path that does not", keep)
 	}
 	if t.dir, err = filepath.Abs(t.dir); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (t *tour) close() error {
 	return db.Close()
 }
 
-// whatColumns is the width of the column that can hold names of folders.
+// whatColumns is the width of the column for names of folders.
 const whatColumns = 28
 
 // newTourTable returns the table of the steps, 79 columns wide.
@@ -198,7 +198,7 @@ func (t *tour) header() error {
 	return t.row("", "step", "what", "time", "result")
 }
 
-// footer says what was skipped and where the database is.
+// footer prints what was skipped and where the database is.
 func (t *tour) footer() error {
 	if err := t.say("", plain); err != nil {
 		return err

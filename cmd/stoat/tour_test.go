@@ -106,7 +106,7 @@ func TestTour_keepsTheDatabaseOnDemand(t *testing.T) {
 	}
 	equal(t, output(t, "get", db, "src/net/http/inner/x.go"), "package inner\n")
 	equal(t, output(t, "buckets", db), "")
-	fails(t, execute(t, "", "tour", "-dir", dir, "-keep", db), exitError, "exists already")
+	fails(t, execute(t, "", "tour", "-dir", dir, "-keep", db), exitError, "already exists")
 }
 
 func TestTour_saysHowToReadAFolderWithoutFolders(t *testing.T) {

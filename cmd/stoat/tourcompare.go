@@ -42,7 +42,7 @@ func (t *tour) compare() error {
 		progress.Bytes(float64(r.Bytes))), progress.Duration(took), "all identical")
 }
 
-// compareFile returns an error that names the file unless what is stored is what is in the folder.
+// compareFile returns an error that names the file unless the stored value equals the file.
 func (t *sourceTree) compareFile(tx *stoat.Tx, f sourceFile) error {
 	stored, err := tx.Get([]byte(f.name))
 	if err != nil {

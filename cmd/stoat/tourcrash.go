@@ -17,9 +17,9 @@ import (
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
-// crashReport is what a killed process left.
+// crashReport tells what a killed process left.
 type crashReport struct {
-	Acknowledged int     `json:"acknowledged"` // commits that the process told of
+	Acknowledged int     `json:"acknowledged"` // commits that the process reported
 	Found        int     `json:"found"`        // commits in the database afterwards
 	Lost         int     `json:"lost"`         // acknowledged and not found
 	RunSeconds   float64 `json:"runSeconds"`   // from the first commit to the kill
@@ -80,7 +80,7 @@ func crashEntry(n int) (key, value []byte) {
 	return key, bytes.Repeat(key, crashValueBytes/len(key))
 }
 
-// crash lets another process write to the database, kills it, and looks what is there.
+// crash lets another process write to the database, kills it, and checks what is there.
 func (t *tour) crash() error {
 	if err := t.close(); err != nil {
 		return err
@@ -114,8 +114,8 @@ func (t *tour) crash() error {
 		progress.Duration(seconds(r.OpenSeconds)), "")
 }
 
-// runAndKill starts this program again as the writer, kills it while it writes, and counts what it
-// has acknowledged.
+// runAndKill starts this program again as the writer, kills it while it writes, and counts the
+// commits it acknowledged.
 func (t *tour) runAndKill(r *crashReport) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -134,10 +134,10 @@ func (t *tour) runAndKill(r *crashReport) error {
 		return err
 	}
 	killed, err := r.listen(acks, child.Process.Kill)
-	waitErr := child.Wait() // an error in any case, for the process was killed
+	waitErr := child.Wait() // always an error, because the process was killed
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("it does not write")
+		return errors.New("it wrote nothing")
 	case err != nil:
 		return err
 	case !killed:
@@ -146,8 +146,8 @@ func (t *tour) runAndKill(r *crashReport) error {
 	return nil
 }
 
-// listen reads acknowledgements to the end, and kills the process some time after the first. Those
-// on their way when it dies count.
+// listen reads acknowledgements to the end, and kills the process some time after the first. It
+// counts the ones already sent when the process dies.
 func (r *crashReport) listen(acks io.Reader, kill func() error) (killed bool, err error) {
 	in := bufio.NewReader(acks)
 	var first time.Time

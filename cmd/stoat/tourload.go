@@ -12,7 +12,7 @@ type loadReport struct {
 	Files          int     `json:"files"`
 	Bytes          int64   `json:"bytes"`
 	Commits        int     `json:"commits"` // each of them synced
-	Seconds        float64 `json:"seconds"` // with reading the files
+	Seconds        float64 `json:"seconds"` // including reading the files
 	ReadSeconds    float64 `json:"readSeconds"`
 	BytesPerSecond float64 `json:"bytesPerSecond"`
 }
@@ -68,7 +68,7 @@ func (t *tour) load() error {
 }
 
 // store writes all files into the batch, and returns the time that reading them took. Files that
-// cannot be read are taken off the list.
+// cannot be read are removed from the list.
 func (t *tour) store(b *batch, bar *progress.Line) (reading time.Duration, err error) {
 	var stored []sourceFile
 	var bytes int64
@@ -105,7 +105,7 @@ func (t *tour) store(b *batch, bar *progress.Line) (reading time.Duration, err e
 	return reading, nil
 }
 
-// size closes the database, which leaves it at rest, measures it, and opens it again.
+// size closes the database, measures it, and opens it again.
 func (t *tour) size() error {
 	started := time.Now()
 	if err := t.close(); err != nil {

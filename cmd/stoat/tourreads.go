@@ -29,10 +29,10 @@ type scanReport struct {
 const (
 	getsMax     = 200_000
 	getsTimeMax = time.Second
-	getsAtOnce  = 512 // between two looks at the clock
+	getsAtOnce  = 512 // between two reads of the clock
 )
 
-// gets looks up each file in random order, just after opening, and then many of them again.
+// gets looks up each file in random order right after opening, and then many of them again.
 func (t *tour) gets() error {
 	rng := rand.New(rand.NewPCG(1, 2)) // the same order in every tour
 	files := make([]sourceFile, len(t.tree.files))
@@ -95,8 +95,8 @@ func (t *tour) lookUp(files []sourceFile) error {
 	})
 }
 
-// prefixScan reads the files of one folder and of those within it, and counts their lines, so that
-// every byte is looked at.
+// prefixScan reads the files of one folder and its subfolders, and counts their lines, which
+// touches every byte.
 func (t *tour) prefixScan() error {
 	prefix := t.tree.prefix()
 	r := scanReport{Prefix: prefix}

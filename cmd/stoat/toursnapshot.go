@@ -9,7 +9,7 @@ import (
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
-// snapshotReport is what an old snapshot and a new one showed while a writer wrote.
+// snapshotReport tells what an old snapshot and a new one showed while a writer wrote.
 type snapshotReport struct {
 	Scans   int     `json:"scans"` // of the old snapshot, all alike
 	OldKeys int     `json:"oldKeys"`
@@ -71,7 +71,7 @@ func (t *tour) watch(old *stoat.Tx, written <-chan error) (readErr, writeErr err
 	for ended := false; !ended; {
 		select {
 		case writeErr = <-written:
-			ended = true // and one more look
+			ended = true // and one more read
 		default:
 		}
 		if readErr == nil {
@@ -110,7 +110,7 @@ func (t *tour) rewrite() error {
 	return nil
 }
 
-// addedKey returns a key that is the name of no file, for a path never has two slashes in a row.
+// addedKey returns a key that no file has: a path never has two slashes in a row.
 func addedKey(commit, n int) []byte { return fmt.Appendf(nil, "new//%04d/%02d", commit, n) }
 
 // countNew counts the keys of a new snapshot and checks the number.
@@ -128,7 +128,7 @@ func (t *tour) countNew() error {
 	return err
 }
 
-// putBack restores what rewrite has changed.
+// putBack restores the keys that rewrite changed.
 func (t *tour) putBack(old *stoat.Tx) error {
 	return t.db.Update(func(tx *stoat.Tx) error {
 		for _, f := range t.tree.files[:t.report.Snapshot.Deleted] {

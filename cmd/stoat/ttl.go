@@ -26,11 +26,11 @@ func ttlCommand() *command {
 	return &command{
 		name:      "ttl",
 		arguments: "DB KEY",
-		summary:   "print or change how long a key stays",
+		summary:   "print or change when a key expires",
 		details: `
-Prints the time until the key expires, like 59m3.5s, or never. If there is no
-such key, or no more, the exit code is 3. -set and -stay change that, print
-nothing, and leave the value as it is. With -json the time is an absolute one:
+Prints the time until the key expires, like 59m3.5s, or never. If the key does
+not exist, or has expired, the exit code is 3. -set and -stay change the time,
+print nothing, and leave the value as it is. With -json the time is absolute:
 
   {"key":"text","expires":"2030-01-02T15:04:05.678Z"}
 
@@ -75,7 +75,7 @@ func (o *ttlFlags) run(s *stdio, db, arg string) error {
 	return err
 }
 
-// print writes how long the key stays.
+// print writes when the key expires.
 func (o *ttlFlags) print(s *stdio, b stoat.KeySpace, key []byte) error {
 	at, err := expiryOf(b, key)
 	if err != nil {
@@ -92,7 +92,7 @@ func (o *ttlFlags) print(s *stdio, b stoat.KeySpace, key []byte) error {
 	return err
 }
 
-// change stores the value of the key anew.
+// change stores the same value with a new time of expiry.
 func (o *ttlFlags) change(tx *stoat.Tx, key []byte) error {
 	b, err := o.in.find(tx)
 	if err != nil {

@@ -160,8 +160,8 @@ func TestLoad_refusesBadTimesOfExpiry(t *testing.T) {
 		`{"key":"a","value":"b","expires":"soon"}`:                      "not what dump writes",
 		`{"key":"a","value":"b","expires":7}`:                           "not what dump writes",
 		`{"key":"a","value":"b","expires":null}`:                        "null or false",
-		`{"key":"a","expires":"2030-01-01T00:00:00Z"}`:                  "no key with a value",
-		`{"expires":"2030-01-01T00:00:00Z","end":true}`:                 "no key with a value",
+		`{"key":"a","expires":"2030-01-01T00:00:00Z"}`:                  "without a key and a value",
+		`{"expires":"2030-01-01T00:00:00Z","end":true}`:                 "without a key and a value",
 		`{"key":"a","value":"b","expires":"9999-12-31T23:59:59-10:00"}`: "in the year 10000",
 	} {
 		text := fmt.Sprintf("{\"stoat\":2}\n%s\n{\"end\":true}\n", line)

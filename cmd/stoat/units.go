@@ -2,7 +2,7 @@ package main
 
 import "time"
 
-// each returns the time that one of n takes.
+// each returns the time for one of n.
 func each(d time.Duration, n int64) time.Duration {
 	if n == 0 {
 		return 0
@@ -13,7 +13,7 @@ func each(d time.Duration, n int64) time.Duration {
 // seconds returns a number of seconds as a duration.
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// shorten returns text in at most columns characters, with an ellipsis in place of the middle.
+// shorten returns text in at most columns characters, with an ellipsis for the middle.
 func shorten(text string, columns int) string {
 	runes := []rune(text)
 	if len(runes) <= columns {

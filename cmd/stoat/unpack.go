@@ -11,12 +11,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// windowBytesMax bounds the memory that decompressing zstd takes: what the program zstd reads, too,
-// unless it is told otherwise.
+// windowBytesMax bounds the memory for decompressing zstd. It is the default of the program zstd.
 const windowBytesMax = 128 << 20
 
-// magics are the first bytes of compressed files, none of which text begins with, and their format.
-// It is immutable.
+// magics are the first bytes of compressed files, which no text begins with, and their formats. It
+// is immutable.
 var magics = [...]struct{ first, format string }{
 	{"\x1f\x8b", "gzip"},
 	{"\x28\xb5\x2f\xfd", "zstd"},
@@ -26,8 +25,7 @@ var magics = [...]struct{ first, format string }{
 	{"\x04\x22\x4d\x18", "lz4"},
 }
 
-// skippable is what follows the first byte of a frame of zstd that has no data, with which some
-// programs begin.
+// skippable follows the first byte of a skippable zstd frame, which some programs write first.
 const skippable = "\x2a\x4d\x18"
 
 // unpacker reads text that may be compressed. It is not safe for concurrent use.
@@ -37,7 +35,7 @@ type unpacker struct {
 	end    func() // nil if nothing is to be closed
 }
 
-// unpack returns the text of what r reads, by its first bytes.
+// unpack detects the format by the first bytes of r, and returns a reader of the text.
 func unpack(r *bufio.Reader) (unpacker, error) {
 	head, err := r.Peek(len("\xfd7zXZ\x00"))
 	if err != nil && err != io.EOF {
@@ -82,14 +80,14 @@ func (u unpacker) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// close frees what decompressing took.
+// close frees the decompressor.
 func (u unpacker) close() {
 	if u.end != nil {
 		u.end()
 	}
 }
 
-// unpackError returns what is wrong with compressed data.
+// unpackError describes damage of compressed data.
 func unpackError(format string, err error) error {
 	switch {
 	case errors.Is(err, errInterrupted):

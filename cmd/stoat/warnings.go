@@ -7,7 +7,7 @@ import (
 	"log/slog"
 )
 
-// warnings is a [slog.Handler] that shows a person what the database warns of, a line each.
+// warnings is a [slog.Handler] that prints warnings of the database, one line each.
 type warnings struct{ w io.Writer }
 
 // Enabled implements slog.Handler.
