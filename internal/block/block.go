@@ -44,19 +44,19 @@
 //	size              u32  of all values, decoded
 //	shortest          u32  the length of the shortest value
 //	lengths           count × width: the length of each value, minus shortest
-//	values            one after the other, as the codec has them
+//	values            one after the other, as the codec stores them
 //	checksum          u32  CRC-32C of everything before
 //
-// where the codec pattern has in the place of the values
+// where the codec pattern stores the values as
 //
 //	dictionary        u64  its number, not 0
 //	width … lengths        as above, of the encoded values
 //	encoded values    one after the other; those of pointers and tombstones are not encoded
 //
-// A tombstone has an empty value, and that of a pointer is the pointer. Parsed parts are immutable
-// and safe for concurrent use, as are a [Decompressor]'s methods; a [Builder] and a [Compressor]
-// are not. The package does no I/O and knows neither where a block lies nor which blocks are worth
-// keeping.
+// A tombstone has an empty value, and the value of a pointer entry is the pointer. Parsed parts are
+// immutable and safe for concurrent use, as are a [Decompressor]'s methods; a [Builder] and a
+// [Compressor] are not. The package does no I/O, and knows neither where a block is nor which
+// blocks are worth keeping.
 package block
 
 import (

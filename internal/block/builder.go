@@ -8,7 +8,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// keepBytes is the capacity up to which a builder keeps its buffers for the next block.
+// keepBytes is the capacity up to which a builder reuses its buffers for the next block.
 const keepBytes = 1 << 20
 
 // Builder collects the entries of one block. The zero Builder is empty. Not safe for concurrent
@@ -16,22 +16,22 @@ const keepBytes = 1 << 20
 type Builder struct {
 	encoding Encoding
 
-	keys, values       []byte   // values are encoded, if there is an encoder
-	keyEnds, valueEnds []uint32 // where each entry's key and value end; values as they are
+	keys, values       []byte   // values are encoded if there is an encoder
+	keyEnds, valueEnds []uint32 // where each entry's key and decoded value end
 	encodedEnds        []uint32 // where each encoded value ends
 	kinds              []byte   // of each entry
 	untils             []uint64 // of each entry
-	lent               bool     // values is the caller's
+	lent               bool     // values belongs to the caller
 	mixed              bool     // some entry is not a put
 	expires            bool     // some entry expires
 }
 
-// Encode says how values are stored from here on. The builder must be empty.
+// Encode says how values are stored from now on. The builder must be empty.
 func (b *Builder) Encode(e Encoding) { b.encoding = e }
 
 // Add appends an entry and copies its key and value. Keys must be strictly increasing, a tombstone
-// has no value, there must be fewer than [MaxEntries], and a value that is encoded must be so with
-// the builder's dictionary.
+// has no value, there must be fewer than [MaxEntries], and a value that is already encoded must be
+// so with the builder's dictionary.
 func (b *Builder) Add(key []byte, e keyspace.Entry) {
 	b.kinds = append(b.kinds, byte(e.Kind))
 	b.untils = append(b.untils, e.Until)
@@ -54,8 +54,8 @@ func (b *Builder) Add(key []byte, e keyspace.Entry) {
 	}
 }
 
-// AddAlone is Add for the only entry of the block. Its value is not copied: it must stay as it is
-// until the next Reset.
+// AddAlone is Add for the only entry of the block. It does not copy the value, which must not
+// change until the next Reset.
 func (b *Builder) AddAlone(key []byte, e keyspace.Entry) {
 	b.lent = true
 	b.Add(key, e)
@@ -67,7 +67,7 @@ func (b *Builder) Len() int { return len(b.keyEnds) }
 // KeyBytes returns the length of all keys together.
 func (b *Builder) KeyBytes() int { return len(b.keys) }
 
-// ValueBytes returns the length of all values together, as they are.
+// ValueBytes returns the length of all values together, decoded.
 func (b *Builder) ValueBytes() int {
 	if len(b.valueEnds) == 0 {
 		return 0
@@ -160,7 +160,7 @@ func (b *Builder) AppendKeys(dst []byte) []byte {
 	return seal(dst, from)
 }
 
-// sameLength returns the length of all keys, if they have the same.
+// sameLength returns the length of all keys, if it is the same.
 func (b *Builder) sameLength() (length int, same bool) {
 	length = len(b.Key(0))
 	for i := range b.keyEnds {
@@ -171,7 +171,8 @@ func (b *Builder) sameLength() (length int, same bool) {
 	return length, true
 }
 
-// sharedSuffix returns how many of the last most bytes all keys share; they have the same length.
+// sharedSuffix returns how many bytes at their end, at most most, all keys share. They have the
+// same length.
 func (b *Builder) sharedSuffix(most int) int {
 	first := b.Key(0)
 	for i := 1; i < b.Len() && most > 0; i++ {

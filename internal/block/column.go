@@ -1,10 +1,10 @@
 package block
 
-// Column is a sequence of byte strings that lie in one buffer, one after the other. It is immutable
-// and safe for concurrent use. The zero Column has none.
+// Column is byte strings that lie in one buffer, one after the other. It is immutable and safe for
+// concurrent use. The zero Column has none.
 type Column struct {
 	data []byte
-	ends []uint32 // where each starts, and where the last ends; nil if all have the same size
+	ends []uint32 // where each starts and the last ends; nil if all have the same size
 	size int
 }
 
@@ -16,7 +16,7 @@ func (c *Column) At(i int) []byte {
 	return c.data[i*c.size : (i+1)*c.size : (i+1)*c.size]
 }
 
-// IndexBytes returns the memory that the Column takes beyond its buffer.
+// IndexBytes returns the memory that the Column takes besides its buffer.
 func (c *Column) IndexBytes() int { return 4 * cap(c.ends) }
 
 // DataBytes returns the size of the buffer.

@@ -8,18 +8,18 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// dictionaryBytes is the length of a dictionary's number, and of what is before the lengths of the
-// encoded values.
+// dictionaryBytes is the length of a dictionary's number, which precedes the lengths of the encoded
+// values.
 const dictionaryBytes = 8
 
-// appendEncoded appends what the codec Pattern has in the place of the values.
+// appendEncoded appends the values as the codec Pattern stores them.
 func (b *Builder) appendEncoded(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, b.encoding.Encoder.Dictionary.Number)
 	dst = appendLengths(dst, b.encodedEnds)
 	return append(dst, b.values...)
 }
 
-// decoded returns the values, which are encoded, as they were.
+// decoded returns the values, decoded.
 func (b *Builder) decoded() ([]byte, error) {
 	values := make([]byte, 0, b.ValueBytes())
 	before, encodedBefore := uint32(0), uint32(0)
@@ -39,16 +39,16 @@ func (b *Builder) decoded() ([]byte, error) {
 	return values, nil
 }
 
-// isEncoded reports whether value i of a block of encoded values is encoded: pointers are not, so
-// that they can be followed as ever.
+// isEncoded reports whether value i of a block of encoded values is encoded. Pointers are not, so
+// that they can be followed without a dictionary.
 func isEncoded(kinds []byte, i int) bool { return KindAt(kinds, i) == keyspace.KindPut }
 
-// Encoded is values of which each is encoded alone. It refers to the bytes it was parsed from. It
-// is immutable and safe for concurrent use.
+// Encoded is values that are encoded one by one. It refers to the bytes it was parsed from. It is
+// immutable and safe for concurrent use.
 type Encoded struct {
 	Dictionary uint64 // the number of the dictionary
 	lengths    lengths
-	values     Column // as they are encoded
+	values     Column // encoded
 }
 
 func parseEncoded(r *cutter, l lengths) (e Encoded, err error) {
@@ -80,20 +80,20 @@ func parseEncoded(r *cutter, l lengths) (e Encoded, err error) {
 	return e, nil
 }
 
-// IndexBytes returns the memory that e takes beyond what it was parsed from.
+// IndexBytes returns the memory that e takes besides what it was parsed from.
 func (e *Encoded) IndexBytes() int { return e.values.IndexBytes() }
 
 // DataBytes returns the length of the encoded values.
 func (e *Encoded) DataBytes() int { return e.values.DataBytes() }
 
-// DecodedBytes returns the length of the values, as they were before they were encoded.
+// DecodedBytes returns the length of the decoded values.
 func (e *Encoded) DecodedBytes() int { return e.lengths.size }
 
-// Length returns the length of value i, as it was before it was encoded.
+// Length returns the length of value i, decoded.
 func (e *Encoded) Length(i int) int { return int(e.lengths.at(i)) }
 
-// Entry completes an entry, of which the kind is known, with value i as it is stored. It aliases
-// what e was parsed from.
+// Entry completes an entry, whose kind is set, with value i as it is stored. The value aliases what
+// e was parsed from.
 func (e *Encoded) Entry(i int, entry *keyspace.Entry) {
 	entry.Value = e.values.At(i)
 	if entry.Kind == keyspace.KindPut {
@@ -101,8 +101,8 @@ func (e *Encoded) Entry(i int, entry *keyspace.Entry) {
 	}
 }
 
-// Decode returns all values as they were, in new memory. d must be their dictionary; kinds are
-// those of the block's entries, as for [KindAt].
+// Decode returns all values, decoded into new memory. d must be their dictionary; kinds are those
+// of the block's entries, as for [KindAt].
 func (e *Encoded) Decode(d *Dictionary, kinds []byte) (Column, error) {
 	values, err := e.lengths.column()
 	if err != nil {
@@ -115,20 +115,20 @@ func (e *Encoded) Decode(d *Dictionary, kinds []byte) (Column, error) {
 	return values, err
 }
 
-// checkSize makes sure, before memory is taken, that values which are said to be far longer than
-// they are encoded are as long as it is said.
+// checkSize returns an error if the values claim to be far longer than they are encoded, and are
+// not as long as they claim. It is called before memory is allocated for them.
 func (e *Encoded) checkSize(d *Dictionary, kinds []byte) error {
 	if !suspicious(e.lengths.size, e.DataBytes()) {
 		return nil
 	}
-	words, err := d.get()
+	parsed, err := d.get()
 	if err != nil {
 		return err
 	}
 	for i := range e.lengths.count {
 		value, length := e.values.At(i), int(e.lengths.at(i))
 		if isEncoded(kinds, i) {
-			err = checkLength(words, value, length)
+			err = checkLength(parsed, value, length)
 		} else if len(value) != length {
 			err = fmt.Errorf("value %d has %d bytes, want %d", i, len(value), length)
 		}

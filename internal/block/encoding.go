@@ -12,11 +12,11 @@ type Codec uint8
 
 const (
 	Raw     Codec = 0 // as they are: used in place
-	Zstd    Codec = 1 // compressed together: decoded together
-	Pattern Codec = 2 // each for itself, with a dictionary: any one decodes alone
+	Zstd    Codec = 1 // compressed together, and decoded together
+	Pattern Codec = 2 // encoded one by one with a dictionary, and decoded one by one
 )
 
-// Codecs is how many codecs there are.
+// Codecs is the number of codecs.
 const Codecs = 3
 
 // String returns the codec's name.
@@ -32,21 +32,21 @@ func (c Codec) String() string {
 	return fmt.Sprintf("codec %d", uint8(c))
 }
 
-// Dictionary is a dictionary of package pattern by its number, which blocks refer to. It is parsed
+// Dictionary is a dictionary of package pattern, with the number that blocks refer to. It is parsed
 // when it is first needed. Safe for concurrent use.
 type Dictionary struct {
 	Number uint64 // not 0, once blocks refer to it
-	Bucket uint64 // whose values it was made for
-	Fit    uint64 // how many bytes a thousand bytes of them took then
+	Bucket uint64 // that it was made for
+	Fit    uint64 // what a thousand bytes of the bucket's values took then
 
-	data  []byte
-	parse sync.Once
-	words *pattern.Dictionary
-	err   error
+	data   []byte
+	parse  sync.Once
+	parsed *pattern.Dictionary
+	err    error
 }
 
-// NewDictionary returns the dictionary of which data is the binary form. It keeps data, which must
-// not change.
+// NewDictionary returns the dictionary with the given binary form. It keeps data, which must not
+// change.
 func NewDictionary(number, bucket, fit uint64, data []byte) *Dictionary {
 	return &Dictionary{Number: number, Bucket: bucket, Fit: fit, data: data}
 }
@@ -54,33 +54,33 @@ func NewDictionary(number, bucket, fit uint64, data []byte) *Dictionary {
 // Data returns the binary form of d.
 func (d *Dictionary) Data() []byte { return d.data }
 
-// get returns the dictionary, ready for use.
+// get returns the parsed dictionary.
 func (d *Dictionary) get() (*pattern.Dictionary, error) {
 	d.parse.Do(func() {
-		if d.words, d.err = pattern.Parse(d.data); d.err != nil {
+		if d.parsed, d.err = pattern.Parse(d.data); d.err != nil {
 			d.err = fmt.Errorf("dictionary %06d: %w", d.Number, d.err)
 		}
 	})
-	return d.words, d.err
+	return d.parsed, d.err
 }
 
 // Decode appends to dst a value of length bytes that was encoded with d. It allocates only if dst
-// has too little room. What a larger dst has behind the value is undefined then.
+// has too little room. The capacity of dst beyond the value is undefined afterwards.
 func (d *Dictionary) Decode(dst, encoded []byte, length int) ([]byte, error) {
-	words, err := d.get()
+	parsed, err := d.get()
 	if err != nil {
 		return nil, err
 	}
 	if room := cap(dst) - len(dst); room < length {
 		if suspicious(length, len(encoded)) {
-			if err := checkLength(words, encoded, length); err != nil {
+			if err := checkLength(parsed, encoded, length); err != nil {
 				return nil, err
 			}
 		}
 		dst = append(make([]byte, 0, len(dst)+length+pattern.Spare), dst...)
 	}
 	end := len(dst) + length
-	decoded, err := words.Decode(dst[:len(dst):min(cap(dst), end+pattern.Spare)], encoded)
+	decoded, err := parsed.Decode(dst[:len(dst):min(cap(dst), end+pattern.Spare)], encoded)
 	if err == nil && len(decoded) != end {
 		err = fmt.Errorf("encoded value has %d bytes, want %d", len(decoded)-len(dst), length)
 	}
@@ -90,12 +90,12 @@ func (d *Dictionary) Decode(dst, encoded []byte, length int) ([]byte, error) {
 	return dst[:end], nil
 }
 
-// suspicious reports whether values that take so many bytes are said to be so much longer that it
-// has to be checked before memory is taken for them.
+// suspicious reports whether values claim to be so much longer than they are encoded that this has
+// to be checked before memory is allocated for them.
 func suspicious(length, encoded int) bool { return length/64 > encoded }
 
-func checkLength(words *pattern.Dictionary, encoded []byte, length int) error {
-	n, err := words.DecodedLen(encoded)
+func checkLength(parsed *pattern.Dictionary, encoded []byte, length int) error {
+	n, err := parsed.DecodedLen(encoded)
 	if err == nil && n != length {
 		err = fmt.Errorf("encoded value has %d bytes, want %d", n, length)
 	}
@@ -108,8 +108,8 @@ type Encoder struct {
 	Dictionary *Dictionary
 }
 
-// append appends the encoded value. One that looks random is stored as it is at once, as
-// [pattern.Encoder] does in the end: as the value and a zero.
+// append appends the encoded value. It recognises a value that looks random at once, and stores it
+// as [pattern.Encoder] would in the end: as it is, and a zero.
 func (e *Encoder) append(dst, value []byte) []byte {
 	if len(value) >= sampleBytes && LooksRandom(value) {
 		return append(append(dst, value...), 0)
@@ -119,15 +119,16 @@ func (e *Encoder) append(dst, value []byte) []byte {
 
 // NewEncoder returns an encoder for d. It takes up to half a megabyte, so blocks should share one.
 func (d *Dictionary) NewEncoder() (*Encoder, error) {
-	words, err := d.get()
+	parsed, err := d.get()
 	if err != nil {
 		return nil, err
 	}
-	return &Encoder{words.NewEncoder(), d}, nil
+	return &Encoder{parsed.NewEncoder(), d}, nil
 }
 
 // Encoding says how a builder stores values. The zero Encoding stores them as they are. With an
-// Encoder the codec is Pattern, else with a Compressor Zstd, each only where it saves enough.
+// Encoder the codec is Pattern, otherwise with a Compressor it is Zstd; either only where it saves
+// enough.
 type Encoding struct {
 	Encoder    *Encoder
 	Compressor *Compressor

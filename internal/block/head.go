@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// streamBytes is what a value must have for its first bytes to be decoded alone: zstd decodes
-	// 128 KiB at a time, and setting that up costs something.
+	// streamBytes is the least size of a value whose first bytes are decoded alone: zstd decodes
+	// 128 KiB at a time, and setting it up takes a while.
 	streamBytes = 512 << 10
-	// streamShare of a value, as a divisor, is the most that is decoded so.
+	// streamShare of a value, as a divisor, is the most that is decoded this way.
 	streamShare = 4
-	// windowMost is the most that a frame may refer back, so that few bytes take little memory.
+	// windowMost is the farthest that a zstd frame may refer back, to limit the memory it takes.
 	windowMost = 8 << 20
 )
 
-// ParseHead verifies the value block p, which must be of one value, and returns its first n bytes,
-// in new memory. ok is false unless that is a small part of a large value that is compressed, and
-// whatever is wrong with p: [ParseValues] tells.
+// ParseHead verifies the value block p, which must have one value, and returns its first n bytes,
+// in new memory. ok is false unless they are a small part of a large, compressed value; also if p
+// is damaged, which [ParseValues] reports.
 func ParseHead(p []byte, n int, d *Decompressor) (h Heads, ok bool) {
 	if len(p) < valueHeaderBytes || Codec(p[0]) != Zstd {
 		return Heads{}, false
@@ -33,7 +33,8 @@ func ParseHead(p []byte, n int, d *Decompressor) (h Heads, ok bool) {
 	return h, ok
 }
 
-// head returns the first n bytes of what the frame p holds, unless it is no stream that holds them.
+// head returns the first n bytes of what the zstd frame p holds. ok is false if it cannot be
+// decoded that far.
 func (d *Decompressor) head(p []byte, n int) (head []byte, ok bool) {
 	s, _ := d.streams.Get().(*zstd.Decoder)
 	if s == nil {
@@ -47,7 +48,7 @@ func (d *Decompressor) head(p []byte, n int) (head []byte, ok bool) {
 	if err == nil {
 		_, err = io.ReadFull(s, head)
 	}
-	if s.Reset(nil) == nil { // it lets go of p
+	if s.Reset(nil) == nil { // which releases p
 		d.streams.Put(s)
 	}
 	return head, err == nil

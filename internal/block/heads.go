@@ -6,17 +6,17 @@ import (
 	"github.com/stoatdb/stoat/internal/pattern"
 )
 
-// Heads is the first bytes of values of which each is encoded alone; what is not encoded is whole.
-// It is immutable and safe for concurrent use.
+// Heads is the first bytes of values that are encoded one by one; a value that is not encoded is
+// whole. It is immutable and safe for concurrent use.
 type Heads struct {
 	Column
-	Bytes int // so many of each value, if it has as many
+	Bytes int // of each value, unless it has fewer
 }
 
-// Heads returns the first n bytes of all values as they were, in new memory. d must be their
+// Heads returns the first n bytes of all values, decoded into new memory. d must be their
 // dictionary; kinds are those of the block's entries, as for [KindAt].
 func (e *Encoded) Heads(d *Dictionary, kinds []byte, n int) (Heads, error) {
-	words, err := d.get()
+	parsed, err := d.get()
 	if err != nil {
 		return Heads{}, err
 	}
@@ -35,7 +35,7 @@ func (e *Encoded) Heads(d *Dictionary, kinds []byte, n int) (Heads, error) {
 		var head []byte
 		if !isEncoded(kinds, i) {
 			head = append(h.data, value...)
-		} else if head, err = words.DecodeHead(h.data, value, end-from); err != nil {
+		} else if head, err = parsed.DecodeHead(h.data, value, end-from); err != nil {
 			return Heads{}, err
 		}
 		if n := len(head); n < end || n > end && !isEncoded(kinds, i) {
@@ -46,7 +46,7 @@ func (e *Encoded) Heads(d *Dictionary, kinds []byte, n int) (Heads, error) {
 	return h, nil
 }
 
-// headLen returns how many bytes of value i the first n are.
+// headLen returns how many bytes of value i its first n bytes are.
 func (e *Encoded) headLen(kinds []byte, i, n int) int {
 	length := int(e.lengths.at(i))
 	if isEncoded(kinds, i) {

@@ -1,7 +1,6 @@
 package block
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -34,9 +33,9 @@ type Keys struct {
 	width     int     // form 1: bytes of a head; form 2: bytes of an end
 	mask      uint64  // the low width bytes
 	base      uint64  // the first head
-	slope     float64 // a head, less base, times this is about an index; 0 if not
-	headBytes int     // bytes of a middle that are in its head
-	restBytes int     // bytes of a middle that are not
+	slope     float64 // a head, minus base, times slope is about its index; 0 if that does not hold
+	headBytes int     // bytes of a middle in its head
+	restBytes int     // the other bytes of a middle
 	rest      []byte  // form 1: the rests; form 2: the middles
 	ends      []byte  // form 2
 
@@ -45,7 +44,7 @@ type Keys struct {
 	plain    bool   // see Plain
 }
 
-// keyHeader is the head of a key part.
+// keyHeader is the header of a key part.
 type keyHeader struct {
 	form, width, flags            int
 	count, prefix, suffix, middle int
@@ -100,8 +99,8 @@ func ParseKeys(p []byte) (Keys, error) {
 	return k, k.checkLengths()
 }
 
-// checkLengths returns an error if a key is longer than keys can be: in full, the keys of a part
-// with a long prefix would take far more memory than the part.
+// checkLengths returns an error if a key is longer than keys can be. With a long prefix, expanded
+// keys would take far more memory than the key part.
 func (k *Keys) checkLengths() error {
 	longest := k.headBytes + k.restBytes
 	if k.variable {
@@ -198,7 +197,7 @@ func (c *cutter) cut(size, n int) []byte {
 // Len returns the number of keys.
 func (k *Keys) Len() int { return k.count }
 
-// Kind returns what entry i does.
+// Kind returns the kind of entry i.
 func (k *Keys) Kind(i int) keyspace.Kind { return KindAt(k.kinds, i) }
 
 // Until returns when entry i expires, in milliseconds since 1970, or 0 if it does not.
@@ -209,13 +208,16 @@ func (k *Keys) Until(i int) uint64 {
 	return binary.LittleEndian.Uint64(k.expiries[i*expiryBytes:])
 }
 
-// Plain reports whether every entry is a put with its value or a tombstone, and none expires.
+// Plain reports whether every entry is a tombstone or a put that has its value, and none expires.
 func (k *Keys) Plain() bool { return k.plain }
+
+// Puts reports whether every entry is a put that has its value and does not expire.
+func (k *Keys) Puts() bool { return k.kinds == nil && k.expiries == nil }
 
 // Kinds returns the kinds for [KindAt].
 func (k *Keys) Kinds() []byte { return k.kinds }
 
-// KindAt returns the kind of entry i by the kinds of all, which are nil if all are puts.
+// KindAt returns the kind of entry i. kinds are those of all entries, or nil if all are puts.
 func KindAt(kinds []byte, i int) keyspace.Kind {
 	if kinds == nil {
 		return keyspace.KindPut
@@ -248,6 +250,31 @@ func (k *Keys) middle(i int) []byte {
 	return k.rest[start:k.end(i)]
 }
 
+// Bytes returns the length of all keys together.
+func (k *Keys) Bytes() int {
+	if k.variable {
+		return k.count*len(k.prefix) + len(k.rest)
+	}
+	return k.count * k.fixedBytes()
+}
+
+// Append appends key i.
+func (k *Keys) Append(dst []byte, i int) []byte {
+	dst = append(dst, k.prefix...)
+	if k.variable {
+		return append(dst, k.middle(i)...)
+	}
+	head := (k.base + k.delta(i)) << (64 - 8*uint(k.headBytes))
+	for range k.headBytes {
+		dst = append(dst, byte(head>>56))
+		head <<= 8
+	}
+	if k.restBytes > 0 {
+		dst = append(dst, k.restAt(i)...)
+	}
+	return append(dst, k.suffix...)
+}
+
 // Expand returns all keys in full, in new memory.
 func (k *Keys) Expand() Column {
 	if k.variable {
@@ -264,8 +291,8 @@ func (k *Keys) fixedBytes() int {
 	return len(k.prefix) + k.headBytes + k.restBytes + len(k.suffix)
 }
 
-// expand fills data with n keys of form 1 from key first on. Every one starts as prefix and suffix,
-// copied in doubling steps; the middles go in between.
+// expand fills data with n keys of form 1, from key first on. All are filled with prefix and suffix
+// first, copied in doubling steps; then come the middles.
 func (k *Keys) expand(data []byte, first, n int) {
 	size := k.fixedBytes()
 	copy(data, k.prefix)
@@ -295,12 +322,4 @@ func (k *Keys) expandVariable() Column {
 		ends = append(ends, uint32(len(data)))
 	}
 	return Column{data: data, ends: ends}
-}
-
-// outside returns the index at which a key that lacks the prefix would be.
-func (k *Keys) outside(key []byte) int {
-	if bytes.Compare(key, k.prefix) < 0 {
-		return 0
-	}
-	return k.count
 }

@@ -40,7 +40,7 @@ func TestParseKeys_refusesKeysThatAreTooLong(t *testing.T) {
 func FuzzDecompress(f *testing.F) {
 	c := newCompressor(f)
 	for _, text := range []string{"", "a", strings.Repeat("text ", 1000)} {
-		frame := c.append(nil, []byte(text))
+		frame := c.encoder.EncodeAll([]byte(text), nil)
 		f.Add(frame, uint32(len(text)))
 		f.Add(frame[:len(frame)/2], uint32(len(text)))
 		f.Add(append(frame, frame...), uint32(2*len(text)))
@@ -51,7 +51,7 @@ func FuzzDecompress(f *testing.F) {
 		if got, err := d.decode(p, n); err == nil && len(got) > n {
 			t.Fatalf("%d bytes where %d were expected", len(got), n)
 		}
-		frame := c.append(nil, p)
+		frame := c.encoder.EncodeAll(p, nil)
 		if got, err := d.decode(frame, len(p)); err != nil || !bytes.Equal(got, p) {
 			t.Fatalf("%q comes back as %q, %v", p, got, err)
 		}

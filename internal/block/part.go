@@ -2,12 +2,12 @@ package block
 
 import "fmt"
 
-// A part of a block is a few neighbouring entries, for who comes to no more of it.
+// A part of a block is a few neighbouring entries, for readers that need no more of it.
 
 // PartMax is how many entries a part of a block has at most.
 const PartMax = 32
 
-// Keys returns n keys of k from key first on in full, at most [PartMax]. ok is false if they are
+// Keys returns n keys of k in full, from key first on, at most [PartMax]. ok is false if they are
 // too large for a Scratch.
 func (s *Scratch) Keys(k *Keys, first, n int) (keys Column, ok bool) {
 	if size := k.fixedBytes(); !k.variable {
@@ -37,9 +37,8 @@ func (s *Scratch) Keys(k *Keys, first, n int) (keys Column, ok bool) {
 	return Column{data: data, ends: ends}, true
 }
 
-// Values returns n values of e from value first on, at most [PartMax], as they were before they
-// were encoded with d; kinds are those of the whole block. ok is false if they are too large for a
-// Scratch.
+// Values returns n values of e, decoded with d, from value first on, at most [PartMax]; kinds are
+// those of the whole block. ok is false if they are too large for a Scratch.
 func (s *Scratch) Values(
 	e *Encoded, d *Dictionary, kinds []byte, first, n int,
 ) (values Column, ok bool, err error) {
@@ -59,19 +58,19 @@ func (s *Scratch) Values(
 	return Column{data: data, ends: ends}, true, nil
 }
 
-// decode appends n values from value first on. dst must have room for them; it may have more, which
-// is then undefined.
+// decode appends n values, decoded, from value first on. dst must have room for them; more room is
+// undefined afterwards.
 func (e *Encoded) decode(
 	dst []byte, d *Dictionary, kinds []byte, first, n int,
 ) ([]byte, error) {
-	words, err := d.get()
+	parsed, err := d.get()
 	if err != nil {
 		return nil, err
 	}
 	for i := first; i < first+n; i++ {
 		value, size, from := e.values.At(i), int(e.lengths.at(i)), len(dst)
 		if isEncoded(kinds, i) {
-			if dst, err = words.Decode(dst, value); err != nil {
+			if dst, err = parsed.Decode(dst, value); err != nil {
 				return nil, err
 			}
 		} else if len(value) == size {
@@ -84,7 +83,7 @@ func (e *Encoded) decode(
 	return dst, nil
 }
 
-// Slice returns n strings from string first on.
+// Slice returns n strings, from string first on.
 func (c *Column) Slice(first, n int) Column {
 	if c.ends != nil {
 		return Column{data: c.data, ends: c.ends[first : first+n+1]}

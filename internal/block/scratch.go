@@ -1,15 +1,15 @@
 package block
 
 const (
-	// scratchBytes is how much memory a Scratch takes at a time at most.
+	// scratchBytes is the most memory that a Scratch allocates at a time.
 	scratchBytes = 64 << 10
 	// partBytes is how much of it may be used at once.
 	partBytes = scratchBytes / 4
 )
 
-// Scratch is memory for keys and values that are decoded a few at a time. What it returns stays as
-// it is until it is reset. The zero Scratch is ready for use; for Decode, a nil one is new memory
-// each time. Not safe for concurrent use.
+// Scratch is memory for keys and values that are decoded a few at a time. What it returns is valid
+// until Reset. The zero Scratch is ready for use. For Decode, a nil Scratch allocates each time.
+// Not safe for concurrent use.
 type Scratch struct {
 	buf  []byte
 	ends []uint32 // of columns
@@ -28,16 +28,16 @@ func (s *Scratch) Decode(d *Dictionary, encoded []byte, length int) ([]byte, err
 	return value[:length:length], nil
 }
 
-// take returns room for n bytes, at most partBytes, as an empty slice. It is handed out by keep.
+// take returns room for n bytes, at most partBytes, as an empty slice. keep hands it out.
 func (s *Scratch) take(n int) []byte {
 	if cap(s.buf)-len(s.buf) < n {
-		// What was handed out keeps the old buffer alive.
+		// Slices handed out keep the old buffer alive.
 		s.buf = make([]byte, 0, min(scratchBytes, max(4*n, 2*cap(s.buf))))
 	}
 	return s.buf[len(s.buf):]
 }
 
-// keep hands out what was put where take said.
+// keep hands out p, which was appended to what take returned.
 func (s *Scratch) keep(p []byte) {
 	s.buf = s.buf[:len(s.buf)+len(p)]
 }
@@ -55,5 +55,5 @@ func (s *Scratch) takeEnds(n int) []uint32 {
 	return ends
 }
 
-// Reset takes back all that was handed out.
+// Reset takes back everything that was handed out.
 func (s *Scratch) Reset() { s.buf, s.ends = s.buf[:0], s.ends[:0] }

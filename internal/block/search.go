@@ -7,16 +7,19 @@ import (
 	"math/bits"
 )
 
-// guessed is how many heads around the place where one would be in an even spread are looked at
-// before the others: of hundreds of random ones, nearly all are within.
+// guessed is how many heads around a guess are searched before the others. The guess is where the
+// head would be if all were evenly spread: with hundreds of random heads, nearly all are within.
 const guessed = 32
 
-// Search returns the index of the first key that is not below key, which may be Len, and whether it
-// is key.
+// Search returns the index of the first key that is not below key, which may be Len, and whether
+// they are equal.
 func (k *Keys) Search(key []byte) (index int, exact bool) {
 	n := len(k.prefix)
 	if len(key) < n || string(key[:n]) != string(k.prefix) {
-		return k.outside(key), false
+		if bytes.Compare(key, k.prefix) < 0 {
+			return 0, false
+		}
+		return k.count, false
 	}
 	if k.variable {
 		return k.searchVariable(key[n:])
@@ -55,9 +58,9 @@ func (k *Keys) searchFixed(key []byte) (index int, exact bool) {
 	}
 }
 
-// lowerBound returns the index of the first head that is not below head. It looks around the place
-// where the head would be if all were evenly spread, as counters and random numbers are: that is
-// one or two cache lines in place of one for each step of the first half of a binary search.
+// lowerBound returns the index of the first head that is not below head. It first searches where
+// the head would be if all were evenly spread, as counters and random numbers are: that touches one
+// or two cache lines, instead of one for each step of the first half of a binary search.
 func (k *Keys) lowerBound(head uint64) int {
 	if k.width == 0 {
 		return int(min(head, uint64(k.count)))
@@ -79,7 +82,7 @@ func (k *Keys) lowerBound(head uint64) int {
 }
 
 // bisect returns the index of the first of n heads from i on that is not below head, or i+n. The
-// loop has no branch that depends on the keys, because it would be guessed wrong every other time.
+// loop has no branch that depends on the keys, since every other one would be mispredicted.
 func (k *Keys) bisect(i, n int, head uint64) int {
 	heads, width, mask := k.heads, k.width, k.mask
 	for n > 0 {
@@ -97,7 +100,7 @@ func (k *Keys) searchRests(i int, head uint64, tail []byte) int {
 	end := k.count
 	for i < end {
 		mid := int(uint(i+end) / 2)
-		if k.delta(mid) > head || bytes.Compare(k.restAt(mid), cutTo(tail, k.restBytes)) >= 0 {
+		if k.delta(mid) > head || bytes.Compare(k.restAt(mid), tail[:min(k.restBytes, len(tail))]) >= 0 {
 			end = mid
 		} else {
 			i = mid + 1
@@ -115,7 +118,7 @@ func (k *Keys) searchVariable(key []byte) (index int, exact bool) {
 	if i == k.count || k.headAt(i) != head {
 		return i, false
 	}
-	for end := k.count; i < end; { // of equal heads there are few, or many in a row
+	for end := k.count; i < end; { // equal heads are few, or many in a row
 		mid := int(uint(i+end) / 2)
 		if k.headAt(mid) > head || bytes.Compare(k.middle(mid), key) >= 0 {
 			end = mid
@@ -151,8 +154,8 @@ func (k *Keys) lowerBoundVariable(head uint64) int {
 	return from
 }
 
-// measureSpread finds out whether the heads of form 2 are spread evenly enough for a guess, by a
-// few of them. The first bytes of texts rarely are; those of numbers with names behind them are.
+// measureSpread sets slope if the heads of form 2 are spread evenly enough for a guess, judging by
+// a few of them. The first bytes of text rarely are; numbers followed by names are.
 func (k *Keys) measureSpread() {
 	const samples = 8
 	last := k.headAt(k.count - 1)
@@ -174,8 +177,8 @@ func (k *Keys) measureSpread() {
 // headAt returns head i of form 2.
 func (k *Keys) headAt(i int) uint64 { return uint64(binary.LittleEndian.Uint32(k.heads[4*i:])) }
 
-// headOf returns the first n bytes of p, 8 at most, as a big-endian integer. A p that is shorter is
-// padded with zeros.
+// headOf returns the first n bytes of p, at most 8, as a big-endian integer. A shorter p is padded
+// with zeros.
 func headOf(p []byte, n int) uint64 {
 	if len(p) >= 8 {
 		return binary.BigEndian.Uint64(p) >> (64 - 8*uint(n))
@@ -189,6 +192,3 @@ func headOf(p []byte, n int) uint64 {
 	}
 	return head
 }
-
-// cutTo returns p without what lies beyond its first n bytes.
-func cutTo(p []byte, n int) []byte { return p[:min(n, len(p))] }

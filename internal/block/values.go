@@ -8,11 +8,11 @@ import (
 
 const valueHeaderBytes = 12
 
-// minSaving is the least part of a block, as a divisor, that compression must save: less is not
+// minSaving is the least part of a block, as a divisor, that compression must save. Less is not
 // worth decoding and caching what could be read in place.
 const minSaving = 12
 
-// AppendValues appends the value block, and returns which codec it has.
+// AppendValues appends the value block, and returns its codec.
 func (b *Builder) AppendValues(dst []byte) ([]byte, Codec, error) {
 	from, codec := len(dst), Raw
 	enough := b.ValueBytes() - b.ValueBytes()/minSaving
@@ -30,7 +30,7 @@ func (b *Builder) AppendValues(dst []byte) ([]byte, Codec, error) {
 			dst, codec = append(dst[:start], values...), Raw
 		}
 	case b.encoding.Compressor != nil && !b.looksRandom():
-		dst = b.encoding.Compressor.append(dst, b.values)
+		dst = b.encoding.Compressor.encoder.EncodeAll(b.values, dst)
 		if codec = Zstd; len(dst)-start > enough {
 			dst, codec = append(dst[:start], b.values...), Raw
 		}
@@ -41,7 +41,7 @@ func (b *Builder) AppendValues(dst []byte) ([]byte, Codec, error) {
 	return seal(dst, from), codec, nil
 }
 
-// appendLengths appends the header behind the codec, and the lengths of the values with the given
+// appendLengths appends the header after the codec, and the lengths of the values with the given
 // ends.
 func appendLengths(dst []byte, ends []uint32) []byte {
 	shortest, longest, before := uint32(math.MaxUint32), uint32(0), uint32(0)
@@ -73,12 +73,12 @@ func appendLengths(dst []byte, ends []uint32) []byte {
 // Values is a parsed value block.
 type Values struct {
 	Codec   Codec
-	Plain   Column  // the values, unless Codec is Pattern; if it is Zstd, they are in new memory
+	Plain   Column  // the values, unless Codec is Pattern; in new memory if it is Zstd
 	Encoded Encoded // the values, if Codec is Pattern
 }
 
-// ParseValues verifies the value block p and returns its values, of which there must be count. They
-// alias p, which must not change afterwards, unless they had to be decoded.
+// ParseValues verifies the value block p and returns its values. There must be count. They alias p,
+// which must not change afterwards, unless they had to be decoded.
 func ParseValues(p []byte, count int, d *Decompressor) (v Values, err error) {
 	codec, l, r, err := parseHeader(p, count)
 	if err != nil {
@@ -103,7 +103,7 @@ func ParseValues(p []byte, count int, d *Decompressor) (v Values, err error) {
 	return v, nil
 }
 
-// CountValues returns how many values the value block p says that it has, unverified.
+// CountValues returns how many values the value block p claims to have. It verifies nothing.
 func CountValues(p []byte) int {
 	if len(p) < valueHeaderBytes {
 		return 0
@@ -136,7 +136,7 @@ type lengths struct {
 	p            []byte // count × width: each length, minus shortest
 }
 
-// parseLengths takes the header behind the codec, and lengths, of which there must be count.
+// parseLengths parses the header after the codec, and the lengths, of which there must be count.
 func parseLengths(r *cutter, count int) (lengths, error) {
 	h := r.cut(valueHeaderBytes-1, 1)
 	if r.short {
@@ -169,7 +169,16 @@ func (l *lengths) at(i int) uint64 {
 	return uint64(l.shortest) + uint64(binary.LittleEndian.Uint32(l.p[4*i:]))
 }
 
-// column returns a column that knows where each string lies, but has no data yet.
+// longest returns the greatest length.
+func (l *lengths) longest() int {
+	most := uint64(0)
+	for i := range l.count {
+		most = max(most, l.at(i))
+	}
+	return int(most)
+}
+
+// column returns a column with the strings' positions, and no data yet.
 func (l *lengths) column() (Column, error) {
 	if l.width == 0 {
 		if uint64(l.count)*uint64(l.shortest) != uint64(l.size) {
@@ -183,7 +192,7 @@ func (l *lengths) column() (Column, error) {
 		end += l.at(i)
 		ends[i+1] = uint32(end)
 	}
-	if end != uint64(l.size) { // as sums only grow, no end before has overflowed either
+	if end != uint64(l.size) { // sums only grow, so no earlier end has overflowed
 		return Column{}, fmt.Errorf("values end at %d of %d", end, l.size)
 	}
 	return Column{ends: ends}, nil

@@ -6,16 +6,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// What decoding a block by zstd costs, in hundredths of a nanosecond, as for package pattern.
+// What decoding a block with zstd takes, in hundredths of a nanosecond, as in package pattern.
 const (
 	zstdWorkOfBlock    = 200_000
 	zstdWorkOfByte     = 4   // of the values
-	zstdWorkOfLiteral  = 67  // a byte that Huffman's codes stand for
-	zstdWorkOfSequence = 900 // of literals, and bytes from earlier
+	zstdWorkOfLiteral  = 67  // a Huffman-coded byte
+	zstdWorkOfSequence = 900 // literals, then a copy of earlier bytes
 )
 
-// Work returns how many nanoseconds it takes to decode all values of p, which AppendValues has
-// made, as far as that can be told by counting what there is to do.
+// Work estimates how many nanoseconds it takes to decode all values of p, which AppendValues made,
+// by counting what there is to do.
 func (b *Builder) Work(p []byte) (ns int, err error) {
 	codec, l, r, err := parseHeader(p, b.Len())
 	if err != nil || codec == Raw {
@@ -24,18 +24,18 @@ func (b *Builder) Work(p []byte) (ns int, err error) {
 	if codec == Zstd {
 		return zstdWork(r.rest, l.size)
 	}
-	words, err := b.encoding.Encoder.Dictionary.get()
+	parsed, err := b.encoding.Encoder.Dictionary.get()
 	start := uint32(0)
 	for i, end := range b.encodedEnds {
 		if err == nil && isEncoded(b.kinds, i) {
-			ns += words.Work(b.values[start:end])
+			ns += parsed.Work(b.values[start:end])
 		}
 		start = end
 	}
 	return ns, err
 }
 
-// zstdWork returns the work for the frame p, which holds so many bytes.
+// zstdWork returns the work for the zstd frame p, which holds size bytes.
 func zstdWork(p []byte, size int) (ns int, err error) {
 	var h zstd.Header
 	if err := h.Decode(p); err != nil {
@@ -63,8 +63,8 @@ func zstdWork(p []byte, size int) (ns int, err error) {
 	return work / 100, nil
 }
 
-// countZstd returns how many of the literals of a compressed block of zstd have Huffman's codes,
-// and how many sequences there are, as the headers of its two sections say (RFC 8878, 3.1.1.3).
+// countZstd returns how many literals of a compressed zstd block are Huffman-coded, and how many
+// sequences there are, as the headers of its two sections say (RFC 8878, 3.1.1.3).
 func countZstd(p []byte) (literals, sequences int) {
 	var start [8]byte
 	copy(start[:], p)
@@ -93,12 +93,12 @@ func countZstd(p []byte) (literals, sequences int) {
 	return literals, sequences
 }
 
-// literalHeader says how long the header of a section of literals is, and where the first size in
-// it starts and ends.
+// literalHeader says how long the header of a literals section is, and where its first size starts
+// and ends.
 type literalHeader struct{ bytes, shift, bits uint8 }
 
-// literalHeaders has the forms of the header of literals as they are, and then of those that
-// Huffman's codes stand for. It is immutable.
+// literalHeaders has the forms of the header for uncoded literals, then for Huffman-coded ones. It
+// is immutable.
 var literalHeaders = [8]literalHeader{
 	{1, 3, 5}, {2, 4, 12}, {1, 3, 5}, {3, 4, 20},
 	{3, 4, 10}, {3, 4, 10}, {4, 4, 14}, {5, 4, 18},

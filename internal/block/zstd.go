@@ -8,7 +8,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxExpansion is the most that zstd can expand its input: a block of it has at least 4 bytes and
+// maxExpansion is the most that zstd can expand its input: a zstd block has at least 4 bytes and
 // holds at most 128 KiB.
 const maxExpansion = 128 << 10 / 4
 
@@ -19,26 +19,22 @@ type Compressor struct {
 
 // NewCompressor returns a compressor. It takes about a megabyte, so blocks should share one.
 //
-// The fastest level compresses text of random characters as well as the higher levels, at two to
-// twenty times their speed.
+// The fastest level compresses text of random characters as well as higher levels, at two to twenty
+// times their speed.
 func NewCompressor() (*Compressor, error) {
 	encoder, err := zstd.NewWriter(nil,
 		zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithEncoderConcurrency(1),
 		zstd.WithLowerEncoderMem(true),
-		zstd.WithEncoderCRC(false)) // the block has its own
+		zstd.WithEncoderCRC(false)) // the block has a checksum
 	if err != nil {
 		return nil, fmt.Errorf("set up zstd: %w", err)
 	}
 	return &Compressor{encoder: encoder}, nil
 }
 
-func (c *Compressor) append(dst, p []byte) []byte {
-	return c.encoder.EncodeAll(p, dst)
-}
-
 // Decompressor decodes compressed value blocks. Blocks should share one: the first use sets it up.
-// The zero Decompressor is ready. Safe for concurrent use.
+// The zero Decompressor is ready for use. Safe for concurrent use.
 type Decompressor struct {
 	setUp   sync.Once
 	decoder *zstd.Decoder
@@ -51,10 +47,10 @@ func (d *Decompressor) start() {
 		zstd.WithDecoderConcurrency(0), // one for each core
 		zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxMemory(1<<31),
-		zstd.WithDecodeAllCapLimit(true)) // never more than the buffer it is given
+		zstd.WithDecodeAllCapLimit(true)) // never grows the buffer it is given
 }
 
-// decode returns what the frame p holds, which must be size bytes.
+// decode returns what the zstd frame p holds, which must be size bytes.
 func (d *Decompressor) decode(p []byte, size int) ([]byte, error) {
 	d.setUp.Do(d.start)
 	if d.err != nil {
@@ -81,18 +77,18 @@ func (b *Builder) looksRandom() bool {
 }
 
 const (
-	// sampleBytes is how much of the values is looked at.
+	// sampleBytes of the values are looked at.
 	sampleBytes = 1 << 10
-	// leastBytes is what may be worth compressing.
+	// leastBytes may be worth compressing.
 	leastBytes = 64
-	// scatter makes of small numbers some that look unrelated, as a factor.
+	// scatter is a factor that makes small numbers look unrelated.
 	scatter = 2654435761
 )
 
-// LooksRandom reports whether compressing p is most likely a waste. It costs about a microsecond:
-// it samples 1 KiB spread over p, at no regular distance, as what p consists of may be of one size,
-// and counts how often two samples are equal, which for random bytes is once in 256 pairs. Random
-// bytes that repeat are not recognised.
+// LooksRandom reports whether compressing p is most likely a waste. It takes about a microsecond:
+// it samples 1 KiB of p, at irregular distances because p may consist of parts of one size, and
+// counts how often two samples are equal, which for random bytes is once in 256 pairs. It does not
+// recognise random bytes that repeat.
 func LooksRandom(p []byte) bool {
 	const words = sampleBytes / 8
 	if len(p) < words*8 {
@@ -107,13 +103,13 @@ func LooksRandom(p []byte) bool {
 			w >>= 8
 		}
 	}
-	// For n random bytes, n² / 256 with a deviation of about 2 %. A quarter more means that they
-	// have less than 7.7 bits each: compression may save the least that it must.
+	// For n random bytes, it is n²/256 with a deviation of about 2 %. A quarter more means that
+	// they have less than 7.7 bits each, so compression may save enough.
 	const n = words * 8
 	return pairs(&counts) < n*n/256*5/4
 }
 
-// looksRandomWhole is LooksRandom for less than the bytes of a sample.
+// looksRandomWhole is LooksRandom for p shorter than a sample.
 func looksRandomWhole(p []byte) bool {
 	n := len(p)
 	if n < leastBytes {
@@ -123,11 +119,11 @@ func looksRandomWhole(p []byte) bool {
 	for _, b := range p {
 		counts[b]++
 	}
-	// The deviation is n / 11: three times as much is allowed for.
+	// The deviation is n/11: three times that is allowed.
 	return pairs(&counts) < n*n/256*5/4+n/4
 }
 
-// pairs returns how many ordered pairs of equal bytes there are, if each occurs so often.
+// pairs returns how many ordered pairs of equal bytes there are, given the count of each byte.
 func pairs(counts *[256]uint16) (pairs int) {
 	for _, n := range counts {
 		pairs += int(n) * (int(n) - 1)

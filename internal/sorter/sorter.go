@@ -1,9 +1,9 @@
-// Package sorter puts pairs that come in any order into the order of their keys, in memory.
+// Package sorter sorts pairs by key, in memory.
 //
-// A bulk load sorts that way what does not ascend: half the work of a memtable, which must be ready
-// to be read after each write. Pairs lie one after the other as they come; what is sorted is 16
-// bytes for each, of which 8 are from its key, so that most comparisons look at nothing else. A
-// [Sorter] is for one goroutine at a time. The package does no I/O.
+// A bulk load sorts pairs that do not arrive in key order. That is half the work of a memtable,
+// which must be readable after each write. Pairs are stored one after the other as they come; what
+// is sorted is 16 bytes for each, 8 of which are from its key, so most comparisons look at nothing
+// else. A [Sorter] is not safe for concurrent use. The package does no I/O.
 package sorter
 
 import (
@@ -17,25 +17,25 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// maxBytes is the most that a sorter takes: places have 32 bits, as slices have on some platforms.
+// maxBytes is the most that a sorter holds: offsets have 32 bits, as slices have on some platforms.
 const maxBytes = math.MaxInt32
 
 const (
-	lengthBytes = 8 // the lengths of a key and a value, before them
+	lengthBytes = 8 // the lengths of a key and a value, which precede them
 	entryBytes  = 16
 )
 
 // Sorter is pairs. The zero value has none.
 type Sorter struct {
-	data    []byte // of each pair the lengths, the key, and the value
+	data    []byte // of each pair, the lengths, the key, and the value
 	entries []entry
-	shared  int // so many bytes all keys begin with, if there are any
+	shared  int // leading bytes that all keys share, if there are any keys
 }
 
 // entry is a pair.
 type entry struct {
-	head uint64 // the 8 bytes of the key after the shared ones, once they are known
-	at   uint32 // where it lies in data
+	head uint64 // the first 8 bytes of the key that are not shared, set by Sort
+	at   uint32 // its offset in data
 }
 
 // Add adds a pair, which is copied.
@@ -55,12 +55,12 @@ func (s *Sorter) Add(key, value []byte) {
 	s.data = append(append(s.data, key...), value...)
 }
 
-// Fits reports whether a pair of so many bytes can be added.
+// Fits reports whether a pair with a key and a value of these lengths can be added.
 func (s *Sorter) Fits(key, value int) bool {
 	return int64(len(s.data))+lengthBytes+int64(key)+int64(value) <= maxBytes
 }
 
-// Bytes returns how much memory the pairs need.
+// Bytes returns how much memory the pairs take.
 func (s *Sorter) Bytes() int64 {
 	return int64(len(s.data)) + entryBytes*int64(len(s.entries))
 }
@@ -71,7 +71,7 @@ func (s *Sorter) Len() int { return len(s.entries) }
 // Reset removes all pairs and keeps the memory.
 func (s *Sorter) Reset() { s.data, s.entries = s.data[:0], s.entries[:0] }
 
-// Sort puts the pairs into the order of their keys, until the next Add.
+// Sort sorts the pairs by key. They stay sorted until the next Add.
 func (s *Sorter) Sort() {
 	for i, e := range s.entries {
 		s.entries[i].head = keyspace.Head(s.key(e)[s.shared:])
@@ -79,17 +79,17 @@ func (s *Sorter) Sort() {
 	slices.SortFunc(s.entries, s.compare)
 }
 
-// Span returns the first and the last key; there must be one, and they must be sorted. The slices
+// Span returns the first and the last key. There must be pairs, and they must be sorted. The slices
 // are valid until the next Add or Reset.
 func (s *Sorter) Span() (first, last []byte) {
 	return s.key(s.entries[0]), s.key(s.entries[len(s.entries)-1])
 }
 
-// All returns the pairs, which must be sorted, in the order of their keys; of equal keys, only the
+// All returns the pairs, which must be sorted, in key order; of pairs with equal keys, only the
 // last that was added. The slices are valid until the next Add or Reset.
 func (s *Sorter) All() iter.Seq2[[]byte, []byte] { return s.From(nil) }
 
-// From is All without the pairs with keys below first.
+// From is All from the given key on.
 func (s *Sorter) From(first []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		from, _ := slices.BinarySearchFunc(s.entries, first, func(e entry, first []byte) int {
@@ -108,7 +108,7 @@ func (s *Sorter) From(first []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// compare orders entries by key, and equal keys by when they were added.
+// compare orders entries by key, and entries with equal keys by when they were added.
 func (s *Sorter) compare(a, b entry) int {
 	if a.head != b.head {
 		return cmp.Compare(a.head, b.head)
