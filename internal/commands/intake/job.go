@@ -29,31 +29,29 @@ type Options struct {
 	Bucket   []string // the path of the bucket to import into; none for the root bucket
 	Feed     string   // the feed that numbered entries are appended to; none: to the bucket
 	Settings string   // what else must be the same in all runs of an import, for messages too
-	// Restart imports from the start, although an earlier run has not finished. The numbered
-	// entries of that are removed; entries with keys stay, unless the source has the same key.
+	// Restart imports from the start although an earlier run has not finished. The numbered entries
+	// of that run are removed; entries with keys stay, unless the source has the same key.
 	Restart bool
-	// Once says that the source cannot be read again: all of it is one transaction.
+	// Once means that the source cannot be read again: everything is one transaction.
 	Once bool
 	// RecordsMax is the number of records in a transaction; 0: the default, 10,000.
 	RecordsMax int
 }
 
-// Space is a bucket, the root bucket included, as an import sees it.
+// Space is a bucket, or the root bucket, as an import uses it.
 type Space interface {
-	// Put is that of [stoat.Bucket], and so are the others.
-	Put(key, value []byte) error
-	PutUntil(key, value []byte, at time.Time) error // that of [stoat.Bucket]
-	DeleteRange(r stoat.Range) error                // that of [stoat.Bucket]
-	NextSequence() (uint64, error)                  // that of [stoat.Bucket]
-	Sequence() (uint64, error)                      // that of [stoat.Bucket]
-	SetSequence(n uint64) error                     // that of [stoat.Bucket]
-	// CreateBucketIfNotExists is that of [stoat.Bucket].
-	CreateBucketIfNotExists(name []byte) (*stoat.Bucket, error)
+	Put(key, value []byte) error                                // as [stoat.Bucket.Put]
+	PutUntil(key, value []byte, at time.Time) error             // as [stoat.Bucket.PutUntil]
+	DeleteRange(r stoat.Range) error                            // as [stoat.Bucket.DeleteRange]
+	NextSequence() (uint64, error)                              // as [stoat.Bucket.NextSequence]
+	Sequence() (uint64, error)                                  // as [stoat.Bucket.Sequence]
+	SetSequence(n uint64) error                                 // as [stoat.Bucket.SetSequence]
+	CreateBucketIfNotExists(name []byte) (*stoat.Bucket, error) // likewise
 }
 
-// Job is one run of an import. It must be ended by Finish, Pause or Rollback. Once a transaction
-// cannot be begun or committed, all that write return that error: another Job goes on from what is
-// stored.
+// Job is one run of an import. It must be ended by Finish, Pause or Rollback. After a transaction
+// fails to begin or commit, all methods that write return that error; another Job resumes from what
+// is stored.
 type Job struct {
 	db      *stoat.DB
 	source  Source
@@ -61,14 +59,14 @@ type Job struct {
 	key     []byte // of the bookmark
 
 	feed    *feed.Feed[[]byte] // nil for a bucket, or if it is not open yet
-	ours    bool               // the feed was created by this job, and nothing committed to it yet
+	ours    bool               // this job created the feed and has not committed to it yet
 	mark    bookmark           // as the next commit stores it
-	undo    []numbers          // that the first commit of a restart takes back
+	undo    []numbers          // removed by the first commit of a restart
 	resumed bool
 	stored  Counts // as the last commit has stored them
 	before  Counts // as an earlier run has stored them
 	commits int
-	err     error // why the job cannot go on: what it knows is not what is stored
+	err     error // why the job cannot continue: its state differs from what is stored
 
 	tx      *stoat.Tx // nil if none is open
 	target  Space     // in tx
@@ -78,8 +76,8 @@ type Job struct {
 	bytes   int // since the last commit
 }
 
-// Start begins an import into db, or goes on with an earlier one. The error says what to do if the
-// source is not what it was then.
+// Start begins an import into db, or resumes an earlier one. The error says what to do if the
+// source has changed since.
 func Start(db *stoat.DB, source Source, options Options) (*Job, error) {
 	j := &Job{db: db, source: source, options: options}
 	if j.options.RecordsMax == 0 {
@@ -118,8 +116,8 @@ func Start(db *stoat.DB, source Source, options Options) (*Job, error) {
 	return j, nil
 }
 
-// openFeed opens the feed that is to be appended to, if it is one. One that does not exist is
-// created only if asked for: an import that is refused leaves none behind.
+// openFeed opens the target feed, if the target is one. It creates a missing feed only if asked to,
+// because an import that is refused must not leave one behind.
 func (j *Job) openFeed(create bool) error {
 	if j.options.Feed == "" || j.feed != nil {
 		return nil
@@ -140,8 +138,8 @@ func (j *Job) openFeed(create bool) error {
 	return err
 }
 
-// dropFeed removes the feed that was created for what is not to be stored now. A feed that stays
-// after an error is empty.
+// dropFeed removes the feed that was created for entries that are not stored after all. After an
+// error, an empty feed may remain.
 func (j *Job) dropFeed() error {
 	if !j.ours {
 		return nil
@@ -150,22 +148,22 @@ func (j *Job) dropFeed() error {
 	return j.db.Update(func(tx *stoat.Tx) error { return tx.DeleteBucket([]byte(j.options.Feed)) })
 }
 
-// Position returns where the source is to be read on: behind the last record that Advance was told.
-// Its slices are the caller's.
+// Position returns where to continue reading the source: after the last record passed to Advance.
+// The caller owns its slices.
 func (j *Job) Position() Position {
 	var p Position
 	p.set(j.mark.Position)
 	return p
 }
 
-// Resumed reports whether the job goes on with an earlier one.
+// Resumed reports whether the job resumes an earlier one.
 func (j *Job) Resumed() bool { return j.resumed }
 
-// Counts returns what was dealt with, by earlier runs too, and stored.
+// Counts returns what is stored or skipped, including earlier runs.
 func (j *Job) Counts() Counts { return j.stored }
 
-// Within returns the bucket that the names lead to from the target, which it creates if need be;
-// without names it is the target. It is valid until the next call of Advance.
+// Within returns the bucket that the names lead to from the target, and creates it if necessary;
+// without names it returns the target. It is valid until the next call of Advance.
 func (j *Job) Within(path [][]byte) (Space, error) {
 	if err := j.begin(); err != nil {
 		return nil, err
@@ -199,7 +197,7 @@ func (j *Job) begin() error {
 	return j.err
 }
 
-// open opens a transaction, and takes back what the first commit has to.
+// open opens a transaction, and in a restart removes the entries of the earlier run.
 func (j *Job) open() error {
 	if err := j.openFeed(true); err != nil { // in transactions of its own
 		return err
@@ -233,8 +231,8 @@ func (j *Job) Put(key, value []byte) error {
 	return j.target.Put(key, value)
 }
 
-// PutUntil stores an entry that expires at a moment. If that is over, as the caller says, there is
-// no such key afterwards.
+// PutUntil stores an entry that expires at a given time. If the caller says that it has expired,
+// the key is deleted instead.
 func (j *Job) PutUntil(key, value []byte, at time.Time, over bool) error {
 	if err := j.begin(); err != nil {
 		return err
@@ -253,7 +251,7 @@ func (j *Job) Append(value []byte) error {
 	return j.number(value, false)
 }
 
-// Redacted passes a number over, for an entry that the source has erased.
+// Redacted skips a number, for an entry that the source has erased.
 func (j *Job) Redacted() error {
 	j.mark.Counts.Redacted++
 	return j.number(nil, true)
@@ -282,11 +280,11 @@ func (j *Job) append(value []byte, redacted bool) (uint64, error) {
 	return n, err
 }
 
-// Skipped counts a record that was left out because it makes no sense.
+// Skipped counts an invalid record that was left out.
 func (j *Job) Skipped() { j.mark.Counts.Skipped++ }
 
-// Advance says that the source was dealt with up to the position, and commits if there is enough.
-// The position's slices may be reused afterwards.
+// Advance notes that the source is done up to the position, and commits if enough was written. The
+// position's slices may be reused afterwards.
 func (j *Job) Advance(to Position) error {
 	if j.err != nil {
 		return j.err
@@ -300,8 +298,8 @@ func (j *Job) Advance(to Position) error {
 	return j.Pause()
 }
 
-// Pause makes durable what was dealt with. The job may go on afterwards, and so may another run. If
-// the source cannot be read again, it gives all up instead.
+// Pause makes durable what is done. This job or another run may continue afterwards. If the source
+// cannot be read again, Pause rolls everything back instead.
 func (j *Job) Pause() error {
 	if j.records == 0 || j.options.Once {
 		j.Rollback()
@@ -316,7 +314,7 @@ func (j *Job) Pause() error {
 	return j.commit()
 }
 
-// Finish makes durable what was dealt with, and that this is all.
+// Finish makes durable what is done, and that the import is complete.
 func (j *Job) Finish() error {
 	if err := j.begin(); err != nil {
 		return err
@@ -338,7 +336,7 @@ func (j *Job) commit() error {
 	return j.err
 }
 
-// Rollback gives up what was written since the last commit. It does nothing behind Finish.
+// Rollback discards what was written since the last commit. It does nothing after Finish.
 func (j *Job) Rollback() {
 	if j.tx != nil {
 		_ = j.tx.Rollback() // it always returns nil
@@ -349,7 +347,7 @@ func (j *Job) Rollback() {
 	}
 }
 
-// Stopped adds to the error that ends a run what is in the database.
+// Stopped adds to the error that ends a run how much is in the database.
 func (j *Job) Stopped(err error) error {
 	if !j.resumed && j.commits == 0 {
 		return fmt.Errorf("%w; this run has imported nothing", err)

@@ -13,7 +13,7 @@ type numbers struct {
 	Last  uint64 `json:"last"`
 }
 
-// appendEntry stores value behind the numbered entries of a bucket and returns its number: 0, 1, 2,
+// appendEntry stores value after the numbered entries of a bucket and returns its number: 0, 1, 2,
 // and so on. The key is the number as 8 bytes, big-endian; the bucket's sequence counts them. A
 // redacted entry takes a number and stores nothing.
 func appendEntry(in Space, value []byte, redacted bool) (uint64, error) {
@@ -24,8 +24,8 @@ func appendEntry(in Space, value []byte, redacted bool) (uint64, error) {
 	return n - 1, in.Put(binary.BigEndian.AppendUint64(nil, n-1), value)
 }
 
-// removeEntries takes back what appendEntry has stored. The last numbers come again, unless others
-// have appended since.
+// removeEntries removes entries that appendEntry stored. The last numbers are used again, unless
+// other entries were appended since.
 func removeEntries(in Space, taken []numbers) error {
 	for i := len(taken) - 1; i >= 0; i-- {
 		first, last := taken[i].First, taken[i].Last

@@ -11,7 +11,7 @@ import (
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
-// Report says what an import has done, with all runs that it took.
+// Report is the outcome of an import over all of its runs.
 type Report struct {
 	Database string `json:"database"`
 	Kind     string `json:"kind"` // of the source
@@ -19,11 +19,11 @@ type Report struct {
 	Bucket   string `json:"bucket"` // its path, as text
 	Counts
 	Resumed  bool     `json:"resumed"`  // an earlier run had begun
-	Findings []string `json:"findings"` // what about the source is worth knowing
-	run      Counts   // of Counts, that of the last run
+	Findings []string `json:"findings"` // notable facts about the source
+	run      Counts   // of the last run
 }
 
-// Report returns what the job has done so far. The directory is that of the database.
+// Report returns the outcome so far; database is the directory of the database.
 func (j *Job) Report(database string, findings []string) *Report {
 	return &Report{
 		Database: database, Kind: j.source.Kind, Source: j.source.Path,

@@ -1,8 +1,8 @@
-// Package progress tells people how far a job is, by a line on a terminal, and how much it was, by
-// numbers of a few significant digits.
+// Package progress shows the progress of a job as a line on a terminal, and formats amounts with a
+// few significant digits.
 //
-// A [Line] is not safe for concurrent use. The package reads no clock and looks for no terminal:
-// its callers do.
+// A [Line] is not safe for concurrent use. The package neither reads a clock nor looks for a
+// terminal: its callers do.
 package progress
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Interval is the time between two pictures of a line.
+// Interval is the time between two updates of a line.
 const Interval = 100 * time.Millisecond
 
 const (
@@ -20,9 +20,9 @@ const (
 	barColumns = 24
 )
 
-// Line is a line on a terminal that says how far a job is.
+// Line is a progress line on a terminal.
 type Line struct {
-	w       io.Writer // nil if nobody would see it
+	w       io.Writer // nil: nothing is drawn
 	now     func() time.Time
 	label   string
 	total   int64 // bytes; 0 if unknown
@@ -43,7 +43,7 @@ func NewLine(w io.Writer, now func() time.Time, label string, total int64) *Line
 	return l
 }
 
-// Resume counts bytes that were done before the line was started, and that its rate leaves out.
+// Resume counts bytes that were done before the line was started; they do not count for its rate.
 func (l *Line) Resume(n int64) {
 	l.done += n
 	l.before += n
@@ -66,7 +66,7 @@ func (l *Line) Add(n int64) {
 // Done returns the number of bytes that are done.
 func (l *Line) Done() int64 { return l.done }
 
-// Finish removes the line, so that it does not mix with what is printed next.
+// Finish removes the line, lest it mix with other output.
 func (l *Line) Finish() {
 	if l.w != nil && l.drawn != l.started {
 		l.draw("")
@@ -77,7 +77,7 @@ func (l *Line) Finish() {
 // draw replaces the line.
 func (l *Line) draw(text string) { fmt.Fprintf(l.w, "\r%-*s", columns, text) }
 
-// text returns what the line says: a bar, the share, the rate and the time that is left.
+// text returns the text of the line: a bar, the share, the rate and the time left.
 func (l *Line) text(elapsed time.Duration) string {
 	rate := Per(l.done-l.before, elapsed)
 	speed := Bytes(rate) + "/s"
