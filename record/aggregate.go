@@ -9,8 +9,8 @@ import (
 	"github.com/stoatdb/stoat/tuple"
 )
 
-// Count returns how many records the result has. Without predicates it reads one key; where an
-// index decides alone, only its entries.
+// Count returns the number of records in the result. Without predicates it reads one key; if an
+// index decides all conditions, it reads only index entries.
 func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) {
 	if q.err == nil && len(q.where)+len(q.filters) == 0 && q.after == nil {
 		n, err := q.c.Count(tx)
@@ -24,30 +24,29 @@ func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) {
 	if q.after == nil {
 		q.order = nil
 	}
-	err := q.run(tx, needs{}, func(*item[T]) error {
+	err := q.exec(tx, needs{}, func(*item[T]) error {
 		n++
 		return nil
 	})
 	return n, err
 }
 
-// number returns the column with the name, which must be of numbers.
+// number returns the column with the given name, which must be numeric.
 func (q Query[T]) number(name string) (*column, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
 	c, err := q.c.shape.column(name)
 	if err == nil && (!c.plain() || !integral(c.kind) && !floating(c.kind)) {
-		err = fmt.Errorf("field %s has the type %s, no number", name, c.typ)
+		err = fmt.Errorf("field %s has the type %s, which is not a number", name, c.typ)
 	}
 	return c, q.c.wrap(err)
 }
 
-// entire reports whether the result has all records for which the conditions hold, in whatever
-// order.
+// entire reports whether the result has all records that match, in any order.
 func (q *Query[T]) entire() bool { return q.limit == 0 && q.offset == 0 && q.after == nil }
 
-// unordered returns the query without the order, if that does not matter.
+// unordered returns the query without its order, if the order does not affect the result.
 func (q Query[T]) unordered() Query[T] {
 	if q.entire() {
 		q.order = nil
@@ -55,16 +54,16 @@ func (q Query[T]) unordered() Query[T] {
 	return q
 }
 
-// Sum returns the sum of a field of numbers. [Query.SumInt] is exact for integers. Where an index
-// begins with the field and decides all conditions, only its entries are read, as by SumInt and
-// Avg; floats are added up in its order then.
+// Sum returns the sum of a numeric field. [Query.SumInt] is exact for integers. If an index begins
+// with the field and decides all conditions, Sum reads only its entries, and adds floats in its
+// order; SumInt and Avg do so too.
 func (q Query[T]) Sum(tx *stoat.Tx, field string) (float64, error) {
 	sum, _, err := q.sum(tx, field)
 	return sum, err
 }
 
-// Avg returns the average of a field of numbers; the error is [stoat.ErrNotFound] if there are no
-// records.
+// Avg returns the average of a numeric field; the error is [stoat.ErrNotFound] if the result is
+// empty.
 func (q Query[T]) Avg(tx *stoat.Tx, field string) (float64, error) {
 	sum, n, err := q.sum(tx, field)
 	if err == nil && n == 0 {
@@ -90,18 +89,19 @@ func (q Query[T]) sum(tx *stoat.Tx, field string) (sum float64, n uint64, err er
 	case ok:
 		err = q.eachCovered(tx, p, func(r *tuple.Reader) error { return add(c.readFloat(r)) })
 	default:
-		err = q.unordered().run(tx, needs{columns: []*column{c}}, func(i *item[T]) error {
+		err = q.unordered().exec(tx, needs{columns: []*column{c}}, func(i *item[T]) error {
 			return add(i.float(c))
 		})
 	}
 	return sum, n, err
 }
 
-// SumInt returns the sum of a field of integers, or an error if it does not fit.
+// SumInt returns the sum of an integer field, or an error if it overflows.
 func (q Query[T]) SumInt(tx *stoat.Tx, field string) (int64, error) {
 	c, err := q.number(field)
 	if err == nil && !integral(c.kind) {
-		err = q.c.wrap(fmt.Errorf("field %s has the type %s, no integer: use Sum", field, c.typ))
+		err = q.c.wrap(fmt.Errorf("field %s has the type %s, which is not an integer: use Sum", field,
+			c.typ))
 	}
 	if err != nil {
 		return 0, err
@@ -112,7 +112,7 @@ func (q Query[T]) SumInt(tx *stoat.Tx, field string) (int64, error) {
 			return err
 		}
 		if v > 0 && sum > math.MaxInt64-v || v < 0 && sum < math.MinInt64-v {
-			return fmt.Errorf("the sum of %s does not fit 64 bits: use Sum", field)
+			return fmt.Errorf("the sum of %s does not fit in 64 bits: use Sum", field)
 		}
 		sum += v
 		return nil
@@ -123,14 +123,14 @@ func (q Query[T]) SumInt(tx *stoat.Tx, field string) (int64, error) {
 	case ok:
 		err = q.eachCovered(tx, p, func(r *tuple.Reader) error { return add(c.readInt(r)) })
 	default:
-		err = q.unordered().run(tx, needs{columns: []*column{c}}, func(i *item[T]) error {
+		err = q.unordered().exec(tx, needs{columns: []*column{c}}, func(i *item[T]) error {
 			return add(i.integer(c))
 		})
 	}
 	return sum, err
 }
 
-// float returns the value of a column of numbers.
+// float returns the value of a numeric column.
 func (i *item[T]) float(c *column) (float64, error) {
 	if integral(c.kind) {
 		v, err := i.integer(c)
@@ -141,7 +141,7 @@ func (i *item[T]) float(c *column) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		return c.of(reflect.ValueOf(r).Elem()).Float(), nil
+		return c.value(reflect.ValueOf(r).Elem()).Float(), nil
 	}
 	f, err := i.field(c)
 	if err != nil {
@@ -150,14 +150,14 @@ func (i *item[T]) float(c *column) (float64, error) {
 	return f.Float(i.value)
 }
 
-// integer returns the value of a column of integers.
+// integer returns the value of an integer column.
 func (i *item[T]) integer(c *column) (int64, error) {
 	if !i.stored(c) {
 		r, err := i.record()
 		if err != nil {
 			return 0, err
 		}
-		v := c.of(reflect.ValueOf(r).Elem())
+		v := c.value(reflect.ValueOf(r).Elem())
 		if signed(c.kind) {
 			return v.Int(), nil
 		}
@@ -177,39 +177,45 @@ func (i *item[T]) integer(c *column) (int64, error) {
 	return fitInt(c, u)
 }
 
-// fitInt returns u as an int64.
+// fitInt returns u as an int64, or an error if it overflows.
 func fitInt(c *column, u uint64) (int64, error) {
 	if u > math.MaxInt64 {
-		return 0, fmt.Errorf("field %s is %d, which is too large to be added up", c.name, u)
+		return 0, fmt.Errorf("field %s is %d, which is too large to add up", c.name, u)
 	}
 	return int64(u), nil
 }
 
-// Min returns the least value of a field, other than nil; the error is [stoat.ErrNotFound] if there
-// is none. It reads one record where an index gives the order. The value is an int64 (a uint64 if
-// it is greater than that), a float64, or the like: what [tuple.Decode] returns.
+// Min returns the least value of a field, ignoring nil; the error is [stoat.ErrNotFound] if there
+// is no value. It reads one record if an index provides the order. The value has the type that
+// [tuple.Decode] returns: an int64 (or a uint64 if it does not fit), a float64, and so on.
 func (q Query[T]) Min(tx *stoat.Tx, field string) (Value, error) {
-	return q.extreme(tx, field, false)
+	return q.extreme(tx, field, least)
 }
 
-// Max returns the greatest value of a field; in all else it is like Min.
+// Max returns the greatest value of a field, like Min.
 func (q Query[T]) Max(tx *stoat.Tx, field string) (Value, error) {
-	return q.extreme(tx, field, true)
+	return q.extreme(tx, field, greatest)
 }
 
-func (q Query[T]) extreme(tx *stoat.Tx, field string, greatest bool) (Value, error) {
+// bound chooses one end of an order.
+type bound bool
+
+const (
+	least    bound = false
+	greatest bound = true
+)
+
+// extreme returns the value of a field at one end of its order.
+func (q Query[T]) extreme(tx *stoat.Tx, field string, at bound) (Value, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
-	c, err := q.c.shape.column(field)
-	if err == nil && (!c.ordered() || c.list) {
-		err = fmt.Errorf("field %s has the type %s, which has no order", field, c.typ)
-	}
+	c, err := q.c.shape.sortColumn(field)
 	if err != nil {
 		return nil, q.c.wrap(err)
 	}
 	if q.entire() {
-		q.order, q.reverse, q.limit = []*column{c}, greatest, 1
+		q.order, q.reverse, q.limit = []*column{c}, at == greatest, 1
 		if c.optional {
 			q.where = conjoin(append([]condition(nil), q.where...),
 				condition{column: c, spans: []span{{c.least(), nil}},
@@ -217,12 +223,12 @@ func (q Query[T]) extreme(tx *stoat.Tx, field string, greatest bool) (Value, err
 		}
 	}
 	var best, next []byte
-	err = q.run(tx, needs{columns: []*column{c}}, func(i *item[T]) error {
+	err = q.exec(tx, needs{columns: []*column{c}}, func(i *item[T]) error {
 		var err error
-		if next, err = i.append(next[:0], c); err != nil || c.optional && isNil(next) {
+		if next, err = i.appendElement(next[:0], c); err != nil || c.optional && isNil(next) {
 			return err
 		}
-		if best == nil || (string(next) > string(best)) == greatest {
+		if best == nil || (string(next) > string(best)) == (at == greatest) {
 			best, next = next, best
 		}
 		return nil
@@ -239,6 +245,3 @@ func (q Query[T]) extreme(tx *stoat.Tx, field string, greatest bool) (Value, err
 	}
 	return values[0], nil
 }
-
-// isNil reports whether an element is nil.
-func isNil(element []byte) bool { return string(element) == string(tuple.AppendNil(nil)) }

@@ -9,16 +9,16 @@ import (
 	"github.com/stoatdb/stoat/tuple"
 )
 
-// A collection that gives keys has the last one in the sequence of its bucket: no key was given
-// that is greater, and no record has one.
+// A collection that assigns keys keeps the last assigned key in the sequence of its bucket. No
+// record has a greater key.
 
-// give makes the key of a record the next number if the collection gives keys and it is zero, and
-// reports whether that is so. The number counts as given once advance was called.
-func (c *Collection[T]) give(s *session, r *T) (bool, error) {
+// assignKey gives the record the next number as its key, if the collection assigns keys and the key
+// is zero. It reports whether it did. The number is used up only by advanceKey.
+func (c *Collection[T]) assignKey(s *session, r *T) (bool, error) {
 	if c.shape.auto == nil {
 		return false, nil
 	}
-	field := c.shape.auto.of(reflect.ValueOf(r).Elem())
+	field := c.shape.auto.value(reflect.ValueOf(r).Elem())
 	if !field.IsZero() {
 		return false, nil
 	}
@@ -27,21 +27,23 @@ func (c *Collection[T]) give(s *session, r *T) (bool, error) {
 		return false, err
 	}
 	if last == math.MaxUint64 || !setNumber(field, last+1) {
-		return false, fmt.Errorf("the key after %d does not fit field %s of type %s: make the type "+
-			"wider: %w", last, c.shape.auto.name, c.shape.auto.typ, stoat.ErrTooLarge)
+		return false, fmt.Errorf("the key after %d does not fit field %s of type %s: use a wider "+
+			"type: %w", last, c.shape.auto.name, c.shape.auto.typ, stoat.ErrTooLarge)
 	}
 	return true, nil
 }
 
-// takeBack makes a key zero that was given to a record that is not stored.
-func (c *Collection[T]) takeBack(r *T) { c.shape.auto.of(reflect.ValueOf(r).Elem()).SetZero() }
+// unassignKey resets the key that assignKey gave to a record that was not stored.
+func (c *Collection[T]) unassignKey(r *T) {
+	c.shape.auto.value(reflect.ValueOf(r).Elem()).SetZero()
+}
 
-// advance makes the key of a record that is now stored the last one if it is greater than that.
-func (c *Collection[T]) advance(s *session, r *T) error {
+// advanceKey makes the key of a stored record the last assigned one, if it is greater.
+func (c *Collection[T]) advanceKey(s *session, r *T) error {
 	if c.shape.auto == nil {
 		return nil
 	}
-	key := number(c.shape.auto.of(reflect.ValueOf(r).Elem()))
+	key := number(c.shape.auto.value(reflect.ValueOf(r).Elem()))
 	last, err := s.data.Sequence()
 	if err != nil || key <= last {
 		return err
@@ -49,7 +51,7 @@ func (c *Collection[T]) advance(s *session, r *T) error {
 	return s.data.SetSequence(key)
 }
 
-// setNumber sets an integer, and reports whether it can have the value.
+// setNumber sets an integer, and reports whether n fits.
 func setNumber(v reflect.Value, n uint64) bool {
 	switch {
 	case v.CanUint() && !v.OverflowUint(n):
@@ -70,9 +72,9 @@ func number(v reflect.Value) uint64 {
 	return uint64(max(v.Int(), 0))
 }
 
-// catchUp makes the highest key the last one if it is greater than that: of records that were
-// stored before the collection gave keys.
-func (c *Collection[T]) catchUp(tx *stoat.Tx) error {
+// catchUpKey makes the highest stored key the last assigned one, if it is greater: that of a record
+// stored before the collection assigned keys.
+func (c *Collection[T]) catchUpKey(tx *stoat.Tx) error {
 	if c.shape.auto == nil {
 		return nil
 	}
@@ -85,13 +87,13 @@ func (c *Collection[T]) catchUp(tx *stoat.Tx) error {
 		return err
 	}
 	if !tx.Writable() {
-		return fmt.Errorf("the keys that it gives must go on after %d, which takes a transaction that "+
-			"can write: %w", highest, stoat.ErrReadOnly)
+		return fmt.Errorf("the sequence of assigned keys must move to %d, which takes a writable "+
+			"transaction: %w", highest, stoat.ErrReadOnly)
 	}
 	return s.data.SetSequence(highest)
 }
 
-// highest returns the highest key of a collection that gives keys, or 0, and the last one.
+// highest returns the highest integer key, or 0, and the last assigned one.
 func (s *session) highest() (highest, last uint64, err error) {
 	for key := range s.data.Keys(stoat.Range{Reverse: true, Limit: 1}) {
 		values, err := tuple.Decode(key)

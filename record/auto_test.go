@@ -121,7 +121,7 @@ func TestAuto_replacesNoRecord(t *testing.T) {
 		return bucket.SetSequence(0)
 	})
 	view(t, db, func(tx *stoat.Tx) error {
-		wantError(t, c.Verify(tx), "highest key is 1", "last one given 0")
+		wantError(t, c.Verify(tx), "highest key is 1", "last assigned key is 0")
 		return nil
 	})
 	update(t, db, func(tx *stoat.Tx) error {
@@ -170,7 +170,7 @@ func TestAuto_comesAndGoes(t *testing.T) {
 	c := mustOpen[ticket](t, db, "tickets", nil)
 	wantEqual(t, "key", insert(t, db, c, "c"), int64(10))
 	update(t, db, func(tx *stoat.Tx) error { // the record with the key 0 is still there
-		wantError(t, plain.Put(tx, &plainTicket{50, "d"}), "open it anew")
+		wantError(t, plain.Put(tx, &plainTicket{50, "d"}), "reopen it")
 		return c.Update(tx, 0, func(r *ticket) error { r.Name = "zero"; return nil })
 	})
 	plain = mustOpen[plainTicket](t, db, "tickets", nil)
@@ -226,7 +226,7 @@ func TestAuto_refusesOtherKeys(t *testing.T) {
 		{openError[text](db, nil),
 			[]string{`collection "x"`, "field A", "auto", "string", "integers"}},
 		{openError[float](db, nil), []string{"field A", "float64", "integers"}},
-		{openError[several](db, nil), []string{"field B", "auto", "A, B", "one field"}},
+		{openError[several](db, nil), []string{"field B", "auto", "A, B", "a single field"}},
 		{openError[noKey](db, nil), []string{"field B", "auto", "is not the key"}},
 		{openError[two](db, nil), []string{"fields A and B", "auto"}},
 		{openError(db, byFunction), []string{"field A", "auto", "is not the key"}},

@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"iter"
 	"reflect"
@@ -11,16 +10,17 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// InsertAll stores many records whose keys must be new, and returns how many they were. It does
-// what [Collection.Insert] does with each, in less time: it puts records and index entries in order
-// before it stores them, some thousand at a time, and does not look for keys greater than all there
-// are. The records are not kept. A transaction can be larger than memory, and so can what it loads.
+// InsertAll inserts many records, whose keys must be new, and returns their number. It does the
+// same as [Collection.Insert] for each record, but faster: it sorts records and index entries
+// before storing them, a few thousand at a time, and skips the lookup for keys beyond the highest
+// existing one. It does not retain the records. A transaction can be larger than memory, and so can
+// its input.
 //
-// The loop may write to the collection, too; what it stores counts as being there.
+// The iterator may write to the collection, too; what it stores counts as existing.
 //
-// After an error, which is [ErrExists] or [ErrDuplicate] if a key or the value of a unique index is
-// there already, the transaction must be rolled back: if something was stored, its commit returns
-// the error.
+// After an error, which is [ErrExists] or [ErrDuplicate] if a key or the value in a unique index
+// already exists, roll the transaction back: if something was stored, its commit fails with that
+// error.
 func (c *Collection[T]) InsertAll(tx *stoat.Tx, records iter.Seq[*T]) (n uint64, err error) {
 	s, err := c.writer(tx)
 	if err != nil {
@@ -42,35 +42,35 @@ func (c *Collection[T]) InsertAll(tx *stoat.Tx, records iter.Seq[*T]) (n uint64,
 	return n, err
 }
 
-// Bounds of what a bulk keeps in memory before it stores it.
+// Limits of what a bulk keeps in memory before it stores it.
 const (
 	bulkRecords = 4096
 	bulkBytes   = 1 << 20
 )
 
-// bulk is records on their way into a collection.
+// bulk collects records to insert and stores them in batches.
 type bulk[T any] struct {
 	c       *Collection[T]
 	s       *session
-	highest []byte // key that is stored, as of a flush; nil if none is
-	stored  bool   // whether anything was
-	records []pair
-	entries [][]pair // by the number of the index
-	size    int      // bytes of records
+	highest []byte   // the highest key, as of the last flush; nil if there is none
+	stored  bool     // something was stored
+	records []pair   // collected since the last flush
+	entries [][]pair // of each index, by number
+	size    int      // of the records, in bytes
 }
 
 // pair is a key with its value.
 type pair struct{ key, value []byte }
 
-// add takes a record.
+// add collects a record.
 func (b *bulk[T]) add(r *T) error {
 	if r == nil {
-		return errors.New("there is no record to store, but a nil pointer")
+		return errNilRecord
 	}
-	if err := b.c.keepUp(b.s); err != nil {
+	if err := b.c.sweepSome(b.s); err != nil {
 		return err
 	}
-	if _, err := b.c.give(b.s, r); err != nil {
+	if _, err := b.c.assignKey(b.s, r); err != nil {
 		return err
 	}
 	key, err := b.c.appendKeyOf(nil, r)
@@ -79,7 +79,7 @@ func (b *bulk[T]) add(r *T) error {
 	}
 	value, err := b.c.encode(nil, r)
 	if err == nil {
-		err = b.c.advance(b.s, r)
+		err = b.c.advanceKey(b.s, r)
 	}
 	if err == nil && b.c.codec != CodecBinary {
 		r, err = b.c.kept(key, value)
@@ -107,20 +107,20 @@ func (b *bulk[T]) add(r *T) error {
 	return nil
 }
 
-// addExpired stores a record that has expired already, which the next one may replace.
+// addExpired stores a record that has already expired, which a later one may replace.
 func (b *bulk[T]) addExpired(key []byte, r *T) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
 	b.s.key = append(b.s.key[:0], key...)
-	if err := b.c.place(b.s, r, true); err != nil {
+	if err := b.c.write(b.s, r, insert); err != nil {
 		return fmt.Errorf("key %s: %w", formatKey(key), err)
 	}
 	b.stored = true
 	return nil
 }
 
-// flush stores what was taken.
+// flush stores the collected records.
 func (b *bulk[T]) flush() error {
 	if len(b.records) == 0 {
 		return nil
@@ -151,7 +151,7 @@ func (b *bulk[T]) flush() error {
 	return n.change(b.s.tx)
 }
 
-// findHighest finds the highest key, which the loop may have stored since the last flush.
+// findHighest finds the highest key; the iterator may have stored records since the last flush.
 func (b *bulk[T]) findHighest() error {
 	b.highest = nil
 	for key := range b.s.data.Keys(stoat.Range{Reverse: true, Limit: 1}) {

@@ -8,19 +8,20 @@ import (
 	"reflect"
 )
 
-// Codec is how records are encoded.
+// Codec chooses how records are encoded.
 type Codec uint8
 
 const (
-	// CodecBinary stores the values of fields without their names, so that single fields can be
-	// read. Fields may come, go, and get wider types.
+	// CodecBinary stores the values of fields without their names, so single fields can be read
+	// without decoding the rest. Fields may be added, removed, and given wider types.
 	CodecBinary Codec = iota
-	// CodecJSON stores records as [encoding/json] has them, for other programs to read. It alone
-	// decides what is stored of a record and what has become of a changed type. Fields may have any
-	// type that it can hold; those that are none of [CodecBinary] cannot be indexed or compared.
+	// CodecJSON stores records as [encoding/json] encodes them, readable for other programs. That
+	// package alone decides what is stored of a record and how a changed type is decoded. Fields
+	// may have any type that JSON supports, but those that [CodecBinary] does not support cannot be
+	// indexed or compared.
 	CodecJSON
-	// CodecGob does the same with [encoding/gob], which wants to know what interfaces hold: see
-	// [gob.Register].
+	// CodecGob is like CodecJSON, with [encoding/gob]. Types stored in interfaces must be
+	// registered with [gob.Register].
 	CodecGob
 )
 
@@ -37,7 +38,7 @@ func (c Codec) String() string {
 	return fmt.Sprintf("codec %d", uint8(c))
 }
 
-// encodeWhole appends what a codec without fields makes of a record.
+// encodeWhole appends a record encoded by a codec other than CodecBinary.
 func encodeWhole[T any](c Codec, dst []byte, r *T) ([]byte, error) {
 	if c == CodecJSON {
 		p, err := json.Marshal(r)
@@ -48,7 +49,7 @@ func encodeWhole[T any](c Codec, dst []byte, r *T) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// decodeWhole makes *r of what encodeWhole has made.
+// decodeWhole decodes what encodeWhole encoded.
 func decodeWhole[T any](c Codec, p []byte, r *T) error {
 	reflect.ValueOf(r).Elem().SetZero()
 	if c == CodecJSON {

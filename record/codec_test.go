@@ -105,7 +105,7 @@ func TestOpen_refusesIndexesOfWhatHasNoOrder(t *testing.T) {
 	_, err := record.Open(db, "x", &record.Options[bad]{Codec: record.CodecGob})
 	wantError(t, err, "index any", "interface {}")
 	_, err = record.Open(db, "x", &record.Options[badKey]{Codec: record.CodecGob})
-	wantError(t, err, "field id", "complex128", "keys are")
+	wantError(t, err, "field id", "complex128", "keys must be")
 	view(t, db, func(tx *stoat.Tx) error {
 		if _, err := tx.Bucket([]byte("x")); !errors.Is(err, stoat.ErrBucketNotFound) {
 			t.Errorf("a refused type has made a bucket: %v", err)

@@ -11,37 +11,36 @@ import (
 	"github.com/stoatdb/stoat/tuple"
 )
 
-// Collection is the records of a type under a name, in the order of their keys, with indexes. All
-// of its methods work in the caller's transaction. It is safe for concurrent use, as transactions
-// are not.
+// Collection is a named set of records of one type, ordered by key, with indexes. All methods work
+// in the caller's transaction. It is safe for concurrent use; transactions are not.
 type Collection[T any] struct {
 	name     string
 	shape    *shape
 	codec    Codec
-	keyOf    func(*T) tuple.Tuple // nil: the fields of the shape
-	edition  uint64               // of the definition; another one means that this is out of date
-	current  *version
-	head     byte                // what current records begin with; 0 if it takes more bytes
-	versions map[uint64]*version // by the number of the schema
-	layout   *layout.Layout      // with the number of the schema
-	seen     seen
-	unkept   bool // it was checked after a salvage, in a transaction that could not keep that
+	keyOf    func(*T) tuple.Tuple // nil: the key is the key fields
+	edition  uint64               // of the definition; another one makes this outdated
+	current  *schema              // of new records; nil if the codec has no schemas
+	head     byte                 // first byte of current records; 0 if the number takes more
+	schemas  map[uint64]*schema   // by number
+	layout   *layout.Layout       // encodes records of the current schema
+	refs     bucketRefs
+	unmarked bool // checked after a salvage, but could not record that
 }
 
-// version is how records of one stored schema are read. It is immutable.
-type version struct {
+// schema is a stored schema, compiled for reading its records into the type. It is immutable.
+type schema struct {
 	number uint64
 	plan   *layout.Plan
 	fields []*layout.Field // by the number of the column
 }
 
-// newVersion compiles how records of the schema are read.
-func newVersion(stored *layout.Schema, s *shape) (*version, error) {
+// newSchema compiles a stored schema.
+func newSchema(stored *layout.Schema, s *shape) (*schema, error) {
 	plan, err := layout.NewPlan(stored, s.layout)
 	if err != nil {
 		return nil, err
 	}
-	v := &version{number: stored.Number, plan: plan}
+	v := &schema{number: stored.Number, plan: plan}
 	for i := range s.columns {
 		f, err := plan.Field(s.columns[i].name)
 		if err != nil {
@@ -52,21 +51,19 @@ func newVersion(stored *layout.Schema, s *shape) (*version, error) {
 	return v, nil
 }
 
-// Open opens the collection with the name, which is that of a bucket in the root bucket, and makes
-// it if need be; nil options are the defaults. If the type or the options have changed since it was
-// last opened, Open brings what is stored up to date, in one transaction: it adds a schema, removes
-// indexes, builds new ones, and calls a function of [Options.Migrate] for every record. If the
-// change would lose something, nothing is changed, and the error says what to do. Without records,
-// nothing can be lost, and all but [Options.Version] may change.
+// Open opens the collection with the given name, which is also that of its bucket in the root
+// bucket, and creates it if it does not exist. A nil opts means the defaults. If the type or the
+// options have changed since the collection was last opened, Open updates what is stored in one
+// transaction: it adds a schema, removes obsolete indexes, builds new ones, and calls a function of
+// [Options.Migrate] for every record. If the change would lose data, Open changes nothing, and the
+// error says what to do. In an empty collection everything except [Options.Version] may change.
 //
-// A collection that was opened before such a change returns [ErrOutdated] from then on: open it
-// anew.
+// A collection opened before such a change returns [ErrOutdated] from then on: reopen it.
 //
-// If the database was made by [stoat.Salvage] of one that had lost something, Open reads the whole
-// collection, once, and the error is [ErrInconsistent] if it does not agree with itself: [Reindex]
-// opens it then.
+// If the database was made by a [stoat.Salvage] that lost data, Open reads the whole collection
+// once, and returns [ErrInconsistent] if its parts disagree: open it with [Reindex] then.
 //
-// Open must not be called in a transaction that can write, for which there is [OpenTx].
+// Open must not be called inside a writable transaction; use [OpenTx] there.
 func Open[T any](db *stoat.DB, name string, opts *Options[T]) (*Collection[T], error) {
 	var c *Collection[T]
 	open := func(tx *stoat.Tx) (err error) {
@@ -77,9 +74,9 @@ func Open[T any](db *stoat.DB, name string, opts *Options[T]) (*Collection[T], e
 	if errors.Is(err, stoat.ErrReadOnly) {
 		err = db.Update(open)
 	}
-	if err == nil && c.unkept {
-		if err = db.Update(c.keepChecked); errors.Is(err, stoat.ErrReadOnly) {
-			err = nil // it is checked each time
+	if err == nil && c.unmarked {
+		if err = db.Update(c.markChecked); errors.Is(err, stoat.ErrReadOnly) {
+			err = nil // every Open checks it
 		}
 	}
 	if err != nil {
@@ -88,19 +85,19 @@ func Open[T any](db *stoat.DB, name string, opts *Options[T]) (*Collection[T], e
 	return c, nil
 }
 
-// keepChecked keeps that the collection was checked after a salvage, if the database can be
-// written.
-func (c *Collection[T]) keepChecked(tx *stoat.Tx) error {
+// markChecked records that the collection was checked after a salvage.
+func (c *Collection[T]) markChecked(tx *stoat.Tx) error {
 	s, err := c.session(tx)
 	if err != nil {
 		return err
 	}
-	return keepChecked(tx, s.meta)
+	return markChecked(tx, s.meta)
 }
 
-// OpenTx is [Open] in a transaction. In a read-only one the error is [stoat.ErrReadOnly] if there
-// is something to make or to change. If the transaction is rolled back after a change, the
-// collection is of no use; and if OpenTx fails in the middle of one, the commit returns its error.
+// OpenTx is [Open] in a transaction. In a read-only one, the error is [stoat.ErrReadOnly] if the
+// collection must be created or changed. If the transaction is rolled back after such a change, the
+// collection must not be used; if OpenTx fails halfway through a change, the commit fails with its
+// error.
 func OpenTx[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collection[T], error) {
 	if opts == nil {
 		opts = &Options[T]{}
@@ -115,33 +112,33 @@ func OpenTx[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collection[T],
 	return c, nil
 }
 
-// openUnchecked opens a collection that may not agree with itself.
+// openUnchecked opens a collection that may be inconsistent.
 func openUnchecked[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collection[T], error) {
 	if opts.Codec > CodecGob {
-		return nil, fmt.Errorf("there is no %s", opts.Codec)
+		return nil, fmt.Errorf("unknown %s: use CodecBinary, CodecJSON or CodecGob", opts.Codec)
 	}
 	shape, err := newShape(reflect.TypeFor[T](), opts.Codec, opts.Indexes, opts.Key != nil)
 	if err != nil {
 		return nil, err
 	}
 	c := &Collection[T]{name: name, shape: shape, codec: opts.Codec, keyOf: opts.Key,
-		versions: map[uint64]*version{}, layout: shape.layout}
+		schemas: map[uint64]*schema{}, layout: shape.layout}
 	stored, err := loadDefinition(tx, name)
 	if err != nil {
 		return nil, lostBy(tx, err)
 	}
 	want := define(shape, opts.Codec, opts.Version)
-	if err := c.bring(tx, stored, want, opts.Migrate); err != nil {
+	if err := c.upgrade(tx, stored, want, opts.Migrate); err != nil {
 		return nil, err
 	}
-	if err := c.catchUp(tx); err != nil {
+	if err := c.catchUpKey(tx); err != nil {
 		return nil, err
 	}
 	return c, c.checkKeys(tx)
 }
 
-// checkKeys returns an error if a function that returns keys has another one for the first or the
-// last record than the one that is stored.
+// checkKeys returns an error if Options.Key returns another key for the first or the last record
+// than the stored one.
 func (c *Collection[T]) checkKeys(tx *stoat.Tx) error {
 	if c.keyOf == nil {
 		return nil
@@ -160,11 +157,11 @@ func (c *Collection[T]) checkKeys(tx *stoat.Tx) error {
 	return tx.Err()
 }
 
-// checkKey returns an error if the function that returns keys has another one for a stored record.
+// checkKey returns an error if Options.Key returns another key for a stored record.
 func (c *Collection[T]) checkKey(key, value []byte) error {
 	r := new(T)
 	if c.decode(value, r) != nil {
-		return nil // whoever reads the record is told
+		return nil // reading the record reports the error
 	}
 	own, err := c.appendKeyOf(nil, r)
 	if err == nil && !bytes.Equal(own, key) {
@@ -177,7 +174,7 @@ func (c *Collection[T]) checkKey(key, value []byte) error {
 // Name returns the collection's name.
 func (c *Collection[T]) Name() string { return c.name }
 
-// wrap returns err with the collection that it is about.
+// wrap adds the collection's name to err; nil stays nil.
 func (c *Collection[T]) wrap(err error) error {
 	if err == nil {
 		return nil
@@ -185,8 +182,8 @@ func (c *Collection[T]) wrap(err error) error {
 	return fmt.Errorf("collection %q: %w", c.name, err)
 }
 
-// wrapKey returns err with the record that it is about; nil stays nil. It formats a copy, so that
-// keys can be on the stack.
+// wrapKey adds the collection's name and the record's key to err; nil stays nil. It formats a copy
+// of the key, so that keys can be on the stack.
 func (c *Collection[T]) wrapKey(key []byte, err error) error {
 	if err == nil {
 		return nil
@@ -205,14 +202,21 @@ func (c *Collection[T]) appendKeyOf(dst []byte, r *T) ([]byte, error) {
 	}
 	v := reflect.ValueOf(r).Elem()
 	for _, col := range c.shape.key {
-		dst = col.append(dst, col.of(v))
+		dst = col.appendValue(dst, col.value(v))
 	}
 	return dst, nil
 }
 
-// appendKey appends a key that somebody has passed. If part is true, it may be the beginning of
-// one.
-func (c *Collection[T]) appendKey(dst []byte, key Key, part bool) ([]byte, error) {
+// arity says how many values a caller must pass for a list of columns.
+type arity uint8
+
+const (
+	allValues     arity = iota
+	leadingValues       // for the first columns only
+)
+
+// appendKey appends the encoded form of a key that the caller passed.
+func (c *Collection[T]) appendKey(dst []byte, key Key, n arity) ([]byte, error) {
 	values, ok := key.(tuple.Tuple)
 	if !ok {
 		values = tuple.Tuple{key}
@@ -220,15 +224,15 @@ func (c *Collection[T]) appendKey(dst []byte, key Key, part bool) ([]byte, error
 	if c.keyOf != nil {
 		return tuple.Append(dst, values...)
 	}
-	return appendArguments(dst, c.shape.key, values, part)
+	return appendArguments(dst, c.shape.key, values, n)
 }
 
-// appendArguments appends values for the columns; if part is true, there may be fewer of them.
+// appendArguments appends the encoded form of values for the columns.
 func appendArguments(
-	dst []byte, columns []*column, values tuple.Tuple, part bool,
+	dst []byte, columns []*column, values tuple.Tuple, n arity,
 ) ([]byte, error) {
-	if len(values) > len(columns) || len(values) < len(columns) && !part {
-		return dst, fmt.Errorf("%d values for the fields %s", len(values), names(columns))
+	if len(values) > len(columns) || len(values) < len(columns) && n == allValues {
+		return dst, fmt.Errorf("%d values were passed for the fields %s", len(values), names(columns))
 	}
 	var err error
 	for i, v := range values {
@@ -239,7 +243,7 @@ func appendArguments(
 	return dst, nil
 }
 
-// names returns the names of columns for people.
+// names returns the names of columns as text for messages.
 func names(columns []*column) string {
 	var b bytes.Buffer
 	for i, c := range columns {
@@ -251,7 +255,7 @@ func names(columns []*column) string {
 	return b.String()
 }
 
-// encode appends the stored form of a record.
+// encode appends the encoded form of a record.
 func (c *Collection[T]) encode(dst []byte, r *T) ([]byte, error) {
 	if c.codec == CodecBinary {
 		return layout.Append(c.layout, dst, r)
@@ -259,20 +263,20 @@ func (c *Collection[T]) encode(dst []byte, r *T) ([]byte, error) {
 	return encodeWhole(c.codec, dst, r)
 }
 
-// decode makes *r of a stored record.
+// decode decodes a stored record into *r.
 func (c *Collection[T]) decode(value []byte, r *T) error {
 	if c.codec != CodecBinary {
 		return decodeWhole(c.codec, value, r)
 	}
-	v, err := c.versionOf(value)
+	v, err := c.schemaOf(value)
 	if err != nil {
 		return err
 	}
 	return layout.Decode(v.plan, value, r)
 }
 
-// versionOf returns how to read a record of the binary codec.
-func (c *Collection[T]) versionOf(value []byte) (*version, error) {
+// schemaOf returns the schema of a record stored with the binary codec.
+func (c *Collection[T]) schemaOf(value []byte) (*schema, error) {
 	if len(value) > 0 && value[0] == c.head && c.head != 0 {
 		return c.current, nil
 	}
@@ -283,7 +287,7 @@ func (c *Collection[T]) versionOf(value []byte) (*version, error) {
 	if number == c.current.number {
 		return c.current, nil
 	}
-	if v := c.versions[number]; v != nil {
+	if v := c.schemas[number]; v != nil {
 		return v, nil
 	}
 	return nil, unknownSchema(number)

@@ -59,7 +59,7 @@ func TestCollection_errorsSayWhatIsWrong(t *testing.T) {
 	other := openMemory(t)
 	view(t, other, func(tx *stoat.Tx) error {
 		_, err := c.Get(tx, 1)
-		wantError(t, err, `collection "people"`, "not in the database of this transaction")
+		wantError(t, err, `collection "people"`, "not in this transaction's database")
 		_, err = record.OpenTx[person](tx, "new", nil)
 		if !errors.Is(err, stoat.ErrReadOnly) {
 			t.Errorf("open in a read-only transaction: %v", err)

@@ -5,32 +5,33 @@ import (
 	"github.com/stoatdb/stoat/tuple"
 )
 
-// covering returns a path over an index whose entries alone tell all values of a column of numbers
-// in the result: the column comes first in it, it decides all conditions, and nothing has expired.
-func (q *Query[T]) covering(tx *stoat.Tx, c *column) (p path, ok bool, err error) {
+// covering returns a plan over an index whose entries alone provide all values of a numeric column
+// in the result: the column comes first in the index, the ranges guarantee all conditions, and
+// nothing has expired.
+func (q *Query[T]) covering(tx *stoat.Tx, c *column) (p plan, ok bool, err error) {
 	if !q.entire() || len(q.filters) > 0 {
-		return path{}, false, nil
+		return plan{}, false, nil
 	}
 	s, err := q.c.session(tx)
 	if err != nil {
-		return path{}, false, err
+		return plan{}, false, err
 	}
 	if some, err := q.c.anyExpired(s); some || err != nil {
-		return path{}, false, q.c.wrap(err)
+		return plan{}, false, q.c.wrap(err)
 	}
 	for _, x := range q.c.shape.indexes {
 		if x.list >= 0 || x.columns[0] != c {
 			continue
 		}
-		if p := q.c.shape.path(x, x.columns, q.where, nil); len(p.rest) == 0 && !p.exact {
+		if p := q.c.shape.newPlan(x, x.columns, q.where, nil); len(p.rest) == 0 && !p.exact {
 			return p, true, nil
 		}
 	}
-	return path{}, false, nil
+	return plan{}, false, nil
 }
 
-// eachCovered calls fn for each entry of the index of a path, at its first element.
-func (q *Query[T]) eachCovered(tx *stoat.Tx, p path, fn func(*tuple.Reader) error) error {
+// eachCovered calls fn for each entry in the plan's ranges, with a reader at its first element.
+func (q *Query[T]) eachCovered(tx *stoat.Tx, p plan, fn func(*tuple.Reader) error) error {
 	s, err := q.c.session(tx)
 	if err != nil {
 		return err
@@ -39,7 +40,7 @@ func (q *Query[T]) eachCovered(tx *stoat.Tx, p path, fn func(*tuple.Reader) erro
 	if err != nil {
 		return q.c.wrap(err)
 	}
-	var reader tuple.Reader // one for all, so that entries take no memory
+	var reader tuple.Reader // reused, so that entries need no allocation
 	for _, span := range p.ranges {
 		for entry := range bucket.Keys(stoat.Range{Start: span.low, End: span.high}) {
 			reader = *tuple.NewReader(entry)
@@ -51,7 +52,7 @@ func (q *Query[T]) eachCovered(tx *stoat.Tx, p path, fn func(*tuple.Reader) erro
 	return q.c.wrap(tx.Err())
 }
 
-// readFloat takes a value of the column, which is of numbers, from an entry.
+// readFloat reads a value of a numeric column from an entry.
 func (c *column) readFloat(r *tuple.Reader) (float64, error) {
 	if integral(c.kind) {
 		v, err := c.readInt(r)
@@ -60,7 +61,7 @@ func (c *column) readFloat(r *tuple.Reader) (float64, error) {
 	return r.Float()
 }
 
-// readInt takes a value of the column, which is of integers, from an entry.
+// readInt reads a value of an integer column from an entry.
 func (c *column) readInt(r *tuple.Reader) (int64, error) {
 	if signed(c.kind) {
 		return r.Int()

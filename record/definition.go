@@ -16,35 +16,35 @@ import (
 const (
 	definitionKey = "definition"
 	countKey      = "count"   // 8 bytes, little-endian
-	schemaPrefix  = "schema " // and then the number in decimal: what layout.Schema.Append returns
-	salvageKey    = "salvage" // the number of the salvage since which it was checked, uvarint
+	schemaPrefix  = "schema " // and the number in decimal; the value is a layout.Schema
+	salvageKey    = "salvage" // the salvage after which it was checked, uvarint
 )
 
-// definition is what a collection is, as it is stored in JSON.
+// definition describes a collection, as stored in JSON.
 type definition struct {
 	Format  int          `json:"format"` // 1
 	Codec   string       `json:"codec"`
 	Version int          `json:"version"`
-	Schema  uint64       `json:"schema,omitempty"` // what new records have; 0 without schemas
-	Key     []storedKey  `json:"key,omitempty"`    // none if a function returns it
+	Schema  uint64       `json:"schema,omitempty"` // of new records; 0 if the codec has no schemas
+	Key     []storedKey  `json:"key,omitempty"`    // empty if a function returns the key
 	Indexes []storedForm `json:"indexes,omitempty"`
-	// Renamed has the later names of fields by the former ones, and Traced says that it has those of
-	// all schemas; older versions of this package did not store them.
+	// Renamed maps former names of fields to later ones, and Traced says that it covers all
+	// schemas; older versions of this package did not store them.
 	Renamed map[string]string `json:"renamed,omitempty"`
 	Traced  bool              `json:"traced,omitempty"`
 
-	edition uint64         // which one this is: the sequence of the bucket meta
-	added   *layout.Schema // the one of the number Schema if it is to be stored
+	edition uint64         // identifies the definition: the sequence of the bucket meta
+	added   *layout.Schema // the schema numbered Schema, if it must be stored
 }
 
-// storedKey is a field of the key.
+// storedKey is a key field of a stored definition.
 type storedKey struct {
 	Name  string `json:"name"`
 	Class string `json:"class"`
-	Auto  bool   `json:"auto,omitempty"` // the collection gives it
+	Auto  bool   `json:"auto,omitempty"` // the collection assigns it
 }
 
-// storedForm is an index.
+// storedForm is an index of a stored definition.
 type storedForm struct {
 	Name    string   `json:"name"`
 	Fields  []string `json:"fields"`
@@ -52,7 +52,7 @@ type storedForm struct {
 	Unique  bool     `json:"unique,omitempty"`
 }
 
-// define returns the definition of a collection of the shape.
+// define returns the definition of a collection with the given shape.
 func define(s *shape, codec Codec, version int) *definition {
 	d := &definition{Format: 1, Codec: codec.String(), Version: version}
 	for _, c := range s.key {
@@ -65,7 +65,7 @@ func define(s *shape, codec Codec, version int) *definition {
 	return d
 }
 
-// form returns what is stored of an index.
+// form returns the stored form of the index.
 func (x *index) form() storedForm {
 	f := storedForm{Name: x.Name, Fields: x.Fields, Unique: x.Unique}
 	for _, c := range x.columns {
@@ -74,13 +74,13 @@ func (x *index) form() storedForm {
 	return f
 }
 
-// equal reports whether the entries of two indexes are the same.
+// equal reports whether two indexes have the same entries.
 func (f *storedForm) equal(g *storedForm) bool {
 	return f.Name == g.Name && f.Unique == g.Unique && slices.Equal(f.Fields, g.Fields) &&
 		slices.Equal(f.Classes, g.Classes)
 }
 
-// same reports whether two definitions are stored in the same form.
+// same reports whether two definitions have the same stored form.
 func (d *definition) same(other *definition) (bool, error) {
 	one, err := json.Marshal(d)
 	if err != nil {
@@ -90,7 +90,7 @@ func (d *definition) same(other *definition) (bool, error) {
 	return string(one) == string(two), err
 }
 
-// load returns the stored definition, or nil if there is no such collection.
+// loadDefinition returns the stored definition, or nil if the collection does not exist.
 func loadDefinition(tx *stoat.Tx, name string) (*definition, error) {
 	root, err := tx.Bucket([]byte(name))
 	if errors.Is(err, stoat.ErrBucketNotFound) {
@@ -101,7 +101,7 @@ func loadDefinition(tx *stoat.Tx, name string) (*definition, error) {
 	}
 	meta, err := root.Bucket([]byte("meta"))
 	if errors.Is(err, stoat.ErrBucketNotFound) {
-		return nil, errors.New("there is a bucket of this name that is no collection: choose " +
+		return nil, errors.New("a bucket of this name exists that is not a collection: choose " +
 			"another name")
 	}
 	if err != nil {
@@ -123,12 +123,12 @@ func loadDefinition(tx *stoat.Tx, name string) (*definition, error) {
 	return d, err
 }
 
-// check returns an error if a collection of the stored definition cannot become one of d. Was has
-// the old names of key fields.
+// check returns an error if a collection with the stored definition cannot become one with
+// definition d. Key fields may be renamed with the tag option was.
 func (d *definition) check(stored *definition, s *shape) error {
 	if d.Codec != stored.Codec {
-		return fmt.Errorf("it was made with the codec %s, not %s: open it with that, or copy the "+
-			"records into a new collection", stored.Codec, d.Codec)
+		return fmt.Errorf("it was created with the codec %s, not %s: open it with that codec, or "+
+			"copy the records into a new collection", stored.Codec, d.Codec)
 	}
 	same := slices.EqualFunc(d.Key, stored.Key, func(k, old storedKey) bool {
 		return k.Class == old.Class && (k.Name == old.Name || s.renamed(k.Name, old.Name))
@@ -140,30 +140,30 @@ func (d *definition) check(stored *definition, s *shape) error {
 	return nil
 }
 
-// renamed reports whether a field had the old name.
+// renamed reports whether old is a former name of the field.
 func (s *shape) renamed(name, old string) bool {
 	c, err := s.column(name)
 	return err == nil && slices.Contains(c.was, old)
 }
 
-// renames returns the later names of fields by the former ones: those that are stored, and those
-// that the tags of the type tell.
+// renames returns the mapping from former to later names of fields: the stored one, updated by the
+// tags of the type.
 func (d *definition) renames(s *shape) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, d.Renamed)
 	for i := range s.columns {
 		for _, old := range s.columns[i].was {
-			delete(all, s.columns[i].name) // it is the last name now
+			delete(all, s.columns[i].name) // now the latest name
 			all[old] = s.columns[i].name
 		}
 	}
 	return all
 }
 
-// formatFields returns the fields of a key for people.
+// formatFields returns the fields of a key as text for messages.
 func formatFields(key []storedKey) string {
 	if len(key) == 0 {
-		return "what a function returns"
+		return "returned by a function"
 	}
 	var list []string
 	for _, k := range key {

@@ -1,5 +1,5 @@
-// Package record keeps structs in a database: collections of records of one type, with a primary
-// key, indexes, queries, and changes as they happen.
+// Package record stores structs in a database: collections of records of one Go type, with a
+// primary key, indexes, queries, and notifications of changes.
 //
 //	type User struct {
 //		ID    int64    `stoat:"id,key"`
@@ -18,57 +18,58 @@
 //
 // # Tags
 //
-// A tag has the name of the field in the collection, and options: key makes it a part of the
-// primary key, in the order of the fields; auto, beside key, makes the collection give the keys;
-// index and unique make an index of the field's name; expires makes one, too, and the record is
-// gone from the moment in the field on; and was=old1|old2 names what it was called before. All
-// exported fields are stored, those without a tag under their Go name; the tag "-" leaves one out.
-// Indexes over several fields are in [Options.Indexes].
+// A tag gives the field's name in the collection, followed by options: key makes the field part of
+// the primary key, in field order; auto, together with key, makes the collection assign keys; index
+// and unique create an index named after the field; expires creates one too, and makes the record
+// expire at the time in the field; and was=old1|old2 lists the field's former names. All exported
+// fields are stored, those without a tag under their Go name; the tag "-" omits one. Indexes over
+// several fields are listed in [Options.Indexes].
 //
-// # Keys that the collection gives
+// # Assigned keys
 //
 //	ID int64 `stoat:"id,key,auto"`
 //
-// A key of one field of integers may be left zero: [Collection.Insert] and [Collection.Put] make it
-// the next number, 1, 2, 3, and so on. A record with a greater key than the last one, whoever chose
-// it, moves the numbers on, so that no key comes twice, even if its record is deleted; only what a
-// rolled back transaction gave is given again. The option may come and go: the numbers go on after
-// the highest key that there is.
+// If the key is a single integer field with the option auto, it may be left zero:
+// [Collection.Insert] and [Collection.Put] then assign the next number, 1, 2, 3, and so on. Storing
+// a record with a larger key moves the sequence past it, so no key is ever assigned twice, even
+// after its record is deleted; only numbers assigned by a transaction that rolled back are reused.
+// The option can be added or removed later: numbering continues after the highest existing key.
 //
-// # Records that expire
+// # Expiring records
 //
 //	Until time.Time `stoat:"until,expires"`
 //
-// From that moment on there is no such record for whatever reads, counts or writes; the zero time,
-// and what is before it, is never over. A transaction goes by one moment, [stoat.Tx.Now]. Until it
-// is swept, an expired record is stored with its index entries, and the stored count has it: writes
-// of the collection sweep some of them, and [Collection.Sweep] all. The option may come and go;
-// without it the records that are not swept stay.
+// From that time on, the record no longer exists for anything that reads, counts or writes; a zero
+// or earlier time never expires. Each transaction uses a single time, [stoat.Tx.Now]. Until it is
+// swept, an expired record remains stored, with its index entries, and is part of the stored count.
+// Writes to the collection sweep a few expired records each, and [Collection.Sweep] sweeps all of
+// them. The option can be added or removed later; without it, records that were not swept reappear.
 //
-// # What is stored
+// # Storage
 //
-// A collection is a bucket of its name in the root bucket. Its keys are the primary keys, its
-// values the records. Its sequence is the user's, or, if it gives keys, the last one, and then it
-// must not be set. In it are the buckets
+// A collection is a bucket with its name in the root bucket. The bucket's keys are the primary
+// keys, and its values are the records. Its sequence is free for the user, unless the collection
+// assigns keys: then it is the last assigned key and must not be set. It contains these buckets:
 //
 //	index NAME     the entries of an index: values and primary key, or in a unique index
 //	               values, with the primary key as the value
-//	meta           "definition": what the collection is, in JSON; "count": the number of
-//	               records, 8 bytes, little-endian; "schema N": what the records of schema N
-//	               have; "salvage": since which salvage it was checked, if there was one; its
-//	               sequence says which definition this is
+//	meta           "definition": the collection's definition, in JSON; "count": the number of
+//	               records, 8 bytes, little-endian; "schema N": the fields of records of
+//	               schema N; "salvage": the last salvage after which the collection was
+//	               checked, if any; its sequence identifies the definition
 //
-// Keys are tuples of package tuple, and so is their order. With [CodecBinary] a record is the
-// values of the fields, without names or types, behind the number of its schema. All that belongs
-// to a record changes with it, in the caller's transaction: data, indexes and count never disagree.
+// Keys are tuples of package tuple, and sort like them. With [CodecBinary], a record is the number
+// of its schema followed by the values of the fields, without names or types. Everything that
+// belongs to a record changes in the same transaction, so records, indexes and count never
+// disagree.
 //
-// # Values in order
+// # Order of values
 //
-// Bools, numbers, strings, bytes, times and UUIDs can be keys, be indexed and be compared; pointers
-// to them and lists of them can be indexed and be compared. False is less than true; strings and
-// bytes compare byte by byte; −0 is 0, and NaN is greater than all other floats; a nil pointer is
-// less than everything else.
+// Bools, numbers, strings, byte slices, times and UUIDs can be keys, be indexed and be compared;
+// pointers to them and lists of them can be indexed and compared. False is less than true; strings
+// and bytes compare byte by byte; −0 equals 0, and NaN is greater than all other floats; a nil
+// pointer is less than everything else.
 //
-// Collections, views and queries are safe for concurrent use; transactions are not. The package
-// knows no relations between collections, and starts no goroutines.
+// Collections, views and queries are safe for concurrent use; transactions are not. The package has
+// no relations between collections and starts no goroutines.
 package record

@@ -8,22 +8,23 @@ import (
 	"github.com/stoatdb/stoat/tuple"
 )
 
-// Errors that say what is in a collection; the message has the collection, the key and the values.
+// Errors about the contents of a collection. The message names the collection, the key and the
+// values.
 var (
-	// ErrExists reports that there already is a record with the key that was to be inserted.
+	// ErrExists reports that a record with the key to insert already exists.
 	ErrExists = errors.New("record already exists")
-	// ErrDuplicate reports that another record has the value of a unique index.
+	// ErrDuplicate reports that another record already has the value in a unique index.
 	ErrDuplicate = errors.New("duplicate value in a unique index")
-	// ErrInconsistent reports that a salvage has lost something of a collection, so that records,
-	// indexes and count do not agree: see [Reindex].
-	ErrInconsistent = errors.New("a salvage has lost something of it")
-	// ErrOutdated reports that the collection in the database is not what it was when it was opened:
-	// it was made anew or changed since, or it is that of another database.
-	ErrOutdated = errors.New("opened with other fields, indexes or options since, or in another " +
-		"database: open it anew")
+	// ErrInconsistent reports that a salvage lost part of a collection, so its records, indexes and
+	// count disagree: see [Reindex].
+	ErrInconsistent = errors.New("a salvage lost part of it")
+	// ErrOutdated reports that the collection in the database is not the one that was opened: it
+	// has been recreated or changed since, or it belongs to another database.
+	ErrOutdated = errors.New("it has been opened with other fields, indexes or options since, or " +
+		"belongs to another database: reopen it")
 )
 
-// formatKey returns an encoded tuple for people.
+// formatKey returns an encoded key as text for messages.
 func formatKey(encoded []byte) string {
 	values, err := tuple.Decode(encoded)
 	if err != nil {
@@ -36,7 +37,7 @@ func formatKey(encoded []byte) string {
 	return strings.Join(list, ", ")
 }
 
-// formatValue returns a value for people.
+// formatValue returns a value as text for messages.
 func formatValue(v Value) string {
 	switch v := v.(type) {
 	case string:

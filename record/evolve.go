@@ -15,12 +15,12 @@ import (
 	"github.com/stoatdb/stoat/internal/layout"
 )
 
-// bring makes what is stored, which is nil if there is nothing, into what is wanted, and the
-// collection ready.
-func (c *Collection[T]) bring(
+// upgrade turns the stored collection, nil if it does not exist yet, into the wanted one, and makes
+// c ready for use.
+func (c *Collection[T]) upgrade(
 	tx *stoat.Tx, stored, want *definition, migrate map[int]func(Row, *T) error,
 ) error {
-	anew, err := c.fit(tx, stored, want)
+	reset, err := c.matchSchemas(tx, stored, want)
 	if err != nil {
 		return err
 	}
@@ -32,8 +32,8 @@ func (c *Collection[T]) bring(
 		}
 	}
 	if !tx.Writable() {
-		return fmt.Errorf("it must be made, or brought up to date, which takes a transaction that "+
-			"can write: %w", stoat.ErrReadOnly)
+		return fmt.Errorf("it must be created or updated, which takes a writable transaction: %w",
+			stoat.ErrReadOnly)
 	}
 	if stored == nil {
 		if err := refuseLost(tx); err != nil {
@@ -45,7 +45,7 @@ func (c *Collection[T]) bring(
 		}
 	}
 	want.Renamed, want.Traced = nil, true
-	if !anew && want.Version == stored.Version {
+	if !reset && want.Version == stored.Version {
 		want.Renamed, want.Traced = stored.renames(c.shape), stored.Traced
 	}
 	wanted, err := json.Marshal(want)
@@ -53,7 +53,7 @@ func (c *Collection[T]) bring(
 		return err
 	}
 	c.edition = nextEdition(stored.edition, wanted, want.added)
-	if anew {
+	if reset {
 		if err := c.dropSchemas(tx); err != nil {
 			return err
 		}
@@ -61,18 +61,19 @@ func (c *Collection[T]) bring(
 	if err := c.redefine(tx, wanted, want.added); err != nil {
 		return refuseCommit(tx, err)
 	}
-	return refuseCommit(tx, c.evolve(tx, stored, want, migrate, anew))
+	return refuseCommit(tx, c.evolve(tx, stored, want, migrate, reset))
 }
 
-// fit finds out how to read what is stored, and adds the schema of the type if it is a new one.
-// Anew says that what is stored does not fit, but that nothing is lost without it, as there are no
-// records.
-func (c *Collection[T]) fit(tx *stoat.Tx, stored, want *definition) (anew bool, err error) {
+// matchSchemas compiles the stored schemas, and adds that of the type if it is new. Reset is true
+// if the stored definition does not match but can be replaced, because there are no records.
+func (c *Collection[T]) matchSchemas(
+	tx *stoat.Tx, stored, want *definition,
+) (reset bool, err error) {
 	if stored == nil {
 		return false, c.addSchema(nil, want)
 	}
 	if want.Version < stored.Version {
-		return false, fmt.Errorf("it is of version %d, newer than version %d of this program",
+		return false, fmt.Errorf("it has version %d, newer than version %d of this program",
 			stored.Version, want.Version)
 	}
 	schemas, err := loadSchemas(tx, c.name)
@@ -89,9 +90,9 @@ func (c *Collection[T]) fit(tx *stoat.Tx, stored, want *definition) (anew bool, 
 	if err != nil || !empty {
 		return false, cmp.Or(err, misfit)
 	}
-	clear(c.versions)
+	clear(c.schemas)
 	if want.Schema = 0; c.codec == CodecBinary {
-		want.Schema = stored.Schema // numbers do not come again
+		want.Schema = stored.Schema // numbers are never reused
 	}
 	return true, c.addSchema(nil, want)
 }
@@ -108,7 +109,7 @@ func isEmpty(tx *stoat.Tx, name string) (bool, error) {
 	return true, tx.Err()
 }
 
-// metaOf returns the bucket of the definition of a collection, of its schemas and its count.
+// metaOf returns the bucket meta of a collection.
 func metaOf(tx *stoat.Tx, name string) (*stoat.Bucket, error) {
 	root, err := tx.Bucket([]byte(name))
 	if err != nil {
@@ -143,8 +144,8 @@ func loadSchemas(tx *stoat.Tx, name string) ([]*layout.Schema, error) {
 	return all, tx.Err()
 }
 
-// addSchema compiles how to read records of all schemas. The definition gets the number of the
-// present one, and the schema itself if it is not among them.
+// addSchema compiles all schemas. It sets the definition's current schema number, and its added
+// schema if the current one is new.
 func (c *Collection[T]) addSchema(schemas []*layout.Schema, want *definition) (err error) {
 	if c.codec != CodecBinary {
 		return nil
@@ -162,11 +163,11 @@ func (c *Collection[T]) addSchema(schemas []*layout.Schema, want *definition) (e
 		schemas, want.added = append(schemas, present), present
 	}
 	for _, schema := range schemas {
-		if c.versions[schema.Number], err = newVersion(schema, c.shape); err != nil {
+		if c.schemas[schema.Number], err = newSchema(schema, c.shape); err != nil {
 			return err
 		}
 	}
-	c.current = c.versions[want.Schema]
+	c.current = c.schemas[want.Schema]
 	if want.Schema < 1<<7 {
 		c.head = byte(want.Schema)
 	}
@@ -174,7 +175,7 @@ func (c *Collection[T]) addSchema(schemas []*layout.Schema, want *definition) (e
 	return nil
 }
 
-// create makes the buckets of a collection. Records are in the one that has its name.
+// create creates the buckets of a collection.
 func create(tx *stoat.Tx, name string) error {
 	root, err := tx.CreateBucket([]byte(name))
 	if err != nil {
@@ -184,17 +185,17 @@ func create(tx *stoat.Tx, name string) error {
 	if err != nil {
 		return err
 	}
-	if n := sharedIn(tx, name).counter; n != nil { // of one that the transaction has deleted
+	if n := sharedIn(tx, name).counter; n != nil { // of one deleted in this transaction
 		n.meta, n.records = meta, 0
 	}
-	if err := keepChecked(tx, meta); err != nil {
+	if err := markChecked(tx, meta); err != nil {
 		return err
 	}
 	return meta.Put([]byte(countKey), make([]byte, 8))
 }
 
-// redefine stores a new definition, and the schema if it is new, which puts all other handles out
-// of date.
+// redefine stores a new definition, and the schema if it is new. It makes all other handles
+// outdated.
 func (c *Collection[T]) redefine(tx *stoat.Tx, wanted []byte, added *layout.Schema) error {
 	meta, err := metaOf(tx, c.name)
 	if err != nil {
@@ -213,8 +214,8 @@ func (c *Collection[T]) redefine(tx *stoat.Tx, wanted []byte, added *layout.Sche
 	return meta.SetSequence(c.edition)
 }
 
-// nextEdition returns the edition of a definition that follows another one. It depends on all that
-// went before, so that no two collections have the same, unless they store records in the same way.
+// nextEdition returns the edition of a definition that follows another one. It depends on the whole
+// history, so that collections with the same edition store records in the same way.
 func nextEdition(before uint64, wanted []byte, added *layout.Schema) uint64 {
 	p := binary.LittleEndian.AppendUint64(nil, before)
 	p = append(p, wanted...)
@@ -222,12 +223,12 @@ func nextEdition(before uint64, wanted []byte, added *layout.Schema) uint64 {
 		p = added.Append(p)
 	}
 	sum := sha256.Sum256(p)
-	return binary.LittleEndian.Uint64(sum[:])>>1 | 1 // not 0, and sequences end at the highest
+	return binary.LittleEndian.Uint64(sum[:])>>1 | 1 // not 0, and below the end of sequences
 }
 
-// evolve makes what is stored fit the new definition.
+// evolve converts records and indexes to the new definition.
 func (c *Collection[T]) evolve(
-	tx *stoat.Tx, stored, want *definition, migrate map[int]func(Row, *T) error, anew bool,
+	tx *stoat.Tx, stored, want *definition, migrate map[int]func(Row, *T) error, reset bool,
 ) error {
 	s, err := c.session(tx)
 	if err != nil {
@@ -239,17 +240,17 @@ func (c *Collection[T]) evolve(
 			return err
 		}
 	}
-	return c.bringIndexes(s, stored, want, migrated || anew)
+	return c.updateIndexes(s, stored, want, migrated || reset)
 }
 
-// bringIndexes removes the stored indexes that are not wanted, and builds those that are missing;
-// if anew is true, all of them.
-func (c *Collection[T]) bringIndexes(s *session, stored, want *definition, anew bool) error {
+// updateIndexes removes the stored indexes that are not wanted, and builds the missing ones; if
+// rebuild is true, all of them.
+func (c *Collection[T]) updateIndexes(s *session, stored, want *definition, rebuild bool) error {
 	kept := map[string]bool{}
 	for i := range stored.Indexes {
 		old := &stored.Indexes[i]
 		keep := func(f storedForm) bool { return f.equal(old) }
-		if !anew && slices.ContainsFunc(want.Indexes, keep) {
+		if !rebuild && slices.ContainsFunc(want.Indexes, keep) {
 			kept[old.Name] = true
 			continue
 		}
@@ -274,7 +275,7 @@ func (c *Collection[T]) bringIndexes(s *session, stored, want *definition, anew 
 	return c.build(s, missing)
 }
 
-// build fills indexes that are empty.
+// build fills empty indexes.
 func (c *Collection[T]) build(s *session, missing []*index) error {
 	if slices.ContainsFunc(missing, func(x *index) bool { return x.Unique }) {
 		if err := c.sweepRecords(s); err != nil {

@@ -63,7 +63,7 @@ func TestOpen_followsTheType(t *testing.T) {
 		if n := len(collect(t, second.By("new").With(tx, 0))); n != 20 {
 			t.Errorf("%d records without a new field, want 20", n)
 		}
-		wantError(t, first.Put(tx, &account1{}), `collection "accounts"`, "open it anew")
+		wantError(t, first.Put(tx, &account1{}), `collection "accounts"`, "reopen it")
 		_, err = second.By("gone").Get(tx, 1)
 		wantError(t, err, `no index "gone"`)
 		return second.Verify(tx)
@@ -172,7 +172,7 @@ func TestOpen_refusesTypes(t *testing.T) {
 		return err
 	})
 	_, err = record.Open[account1](db, "plain", nil)
-	wantError(t, err, `collection "plain"`, "no collection")
+	wantError(t, err, `collection "plain"`, "not a collection")
 }
 
 func TestOpen_inATransactionThatHasUsedIt(t *testing.T) {
@@ -194,7 +194,7 @@ func TestOpen_inATransactionThatHasUsedIt(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		wantError(t, old.Put(tx, &pair{A: "b"}), "open it anew")
+		wantError(t, old.Put(tx, &pair{A: "b"}), "reopen it")
 		got, err := c.Get(tx, tuple.Tuple{"a", 0})
 		if err != nil {
 			return err

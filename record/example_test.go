@@ -84,7 +84,7 @@ func ExampleOpen() {
 	}
 	// Output:
 	// ada@example.org 36
-	// collection "users": field id has the type int64: "7" (string) is no value for it
+	// collection "users": field id has the type int64: the value "7" (string) does not fit
 }
 
 func ExampleCollection_By() {
@@ -125,7 +125,7 @@ func ExampleCollection_Insert_duplicate() {
 	}
 	// Output:
 	// collection "users", key 9:
-	// the record with the key 1 has email "ada@example.org" already:
+	// the record with the key 1 already has email "ada@example.org":
 	// duplicate value in a unique index
 }
 

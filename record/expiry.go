@@ -11,19 +11,19 @@ import (
 	"github.com/stoatdb/stoat/tuple"
 )
 
-// The field with the tag option expires has the moment from which on a record is gone. It still is
-// stored then, with its entries and its part of the count, until it is swept: whatever reads leaves
-// it out, by the one moment that its transaction has for now.
+// A record expires at the time in the field with the tag option expires. Until it is swept it
+// remains stored, with its index entries, and is part of the count; everything that reads leaves it
+// out, by the time of the transaction.
 
-// sweepBatch is how many expired records a transaction removes at its first write of a collection,
-// and again after so many more writes: what is written expires no faster than it goes.
+// sweepBatch is how many expired records a transaction removes at its first write to a collection,
+// and again after as many more writes. So records are removed at least as fast as they are written.
 const sweepBatch = 64
 
-// over reports whether a record that has the moment has expired by now. The zero time, and what is
-// before it, never has.
+// over reports whether a record with the given expiry time has expired. A zero or earlier time
+// never expires.
 func over(at, now time.Time) bool { return at.After(time.Time{}) && !at.After(now) }
 
-// expiredAt reports whether a stored record has expired by now.
+// expiredAt reports whether a stored record has expired at the given time.
 func (c *Collection[T]) expiredAt(value []byte, now time.Time) (bool, error) {
 	if c.shape.expires == nil {
 		return false, nil
@@ -33,7 +33,7 @@ func (c *Collection[T]) expiredAt(value []byte, now time.Time) (bool, error) {
 		err := c.decode(value, r)
 		return err == nil && over(c.moment(r), now), err
 	}
-	v, err := c.versionOf(value)
+	v, err := c.schemaOf(value)
 	if err != nil {
 		return false, err
 	}
@@ -41,7 +41,7 @@ func (c *Collection[T]) expiredAt(value []byte, now time.Time) (bool, error) {
 	return err == nil && over(at, now), err
 }
 
-// expired reports whether a stored record has expired for the transaction.
+// expired reports whether a stored record has expired, by the time of the transaction.
 func (c *Collection[T]) expired(tx *stoat.Tx, value []byte) (bool, error) {
 	if c.shape.expires == nil {
 		return false, nil
@@ -49,7 +49,7 @@ func (c *Collection[T]) expired(tx *stoat.Tx, value []byte) (bool, error) {
 	return c.expiredAt(value, tx.Now())
 }
 
-// ended reports whether a record has expired for the transaction.
+// ended reports whether a decoded record has expired, by the time of the transaction.
 func (c *Collection[T]) ended(tx *stoat.Tx, r *T) bool {
 	if c.shape.expires == nil {
 		return false
@@ -57,16 +57,16 @@ func (c *Collection[T]) ended(tx *stoat.Tx, r *T) bool {
 	return over(c.moment(r), tx.Now())
 }
 
-// moment returns when a record expires.
+// moment returns the time at which a record expires.
 func (c *Collection[T]) moment(r *T) time.Time {
-	at, ok := c.shape.expires.of(reflect.ValueOf(r).Elem()).Addr().Interface().(*time.Time)
+	at, ok := c.shape.expires.value(reflect.ValueOf(r).Elem()).Addr().Interface().(*time.Time)
 	if !ok {
 		return time.Time{}
 	}
 	return *at
 }
 
-// read makes *r of a stored record, and reports whether there still is one: it may have expired.
+// read decodes a stored record into *r, and reports false if it has expired.
 func (c *Collection[T]) read(tx *stoat.Tx, value []byte, r *T) (bool, error) {
 	if c.codec == CodecBinary {
 		if gone, err := c.expired(tx, value); gone || err != nil {
@@ -77,8 +77,8 @@ func (c *Collection[T]) read(tx *stoat.Tx, value []byte, r *T) (bool, error) {
 	return err == nil && !c.ended(tx, r), err
 }
 
-// live returns a stored record that has not expired; the error is [stoat.ErrNotFound] if there is
-// none.
+// live returns the stored record with the given key, or [stoat.ErrNotFound] if it does not exist or
+// has expired.
 func (c *Collection[T]) live(s *session, key []byte) ([]byte, error) {
 	value, err := s.data.Get(key)
 	if err != nil {
@@ -91,20 +91,20 @@ func (c *Collection[T]) live(s *session, key []byte) ([]byte, error) {
 	return value, err
 }
 
-// overdue returns the range of the entries of expired records in the index of the field.
+// overdue returns the range of expired records' entries in the expiry index.
 func (s *session) overdue() stoat.Range {
 	return stoat.Range{Start: successor(tuple.AppendTime(nil, time.Time{})),
 		End: successor(tuple.AppendTime(nil, s.tx.Now()))}
 }
 
-// overdueKeys returns a loop over the keys of expired records, limit of them unless that is 0.
+// overdueKeys returns an iterator over the keys of expired records, at most limit unless that is 0.
 func (c *Collection[T]) overdueKeys(s *session, limit int) iter.Seq2[[]byte, error] {
 	r := s.overdue()
 	r.Limit = limit
 	return s.entriesIn(c.shape.expiry, r)
 }
 
-// anyExpired reports whether there are stored records that have expired. It takes one lookup.
+// anyExpired reports whether expired records are stored. It takes one lookup.
 func (c *Collection[T]) anyExpired(s *session) (bool, error) {
 	if c.shape.expires == nil {
 		return false, nil
@@ -134,33 +134,28 @@ func (c *Collection[T]) liveCount(s *session) (uint64, error) {
 	return n.records - min(expired, n.records), nil
 }
 
-// unexpired returns the condition that a record has not expired.
-func (c *Collection[T]) unexpired(s *session) condition {
-	r := s.overdue()
-	col := c.shape.expires
-	return condition{column: col, spans: []span{{nil, r.Start}, {r.End, nil}},
-		said: []Predicate{{op: opNotExpired, field: col.name}}}
-}
-
-// hide makes the path leave out what has expired, if there is any. Changing says that records may
-// change before it comes to them.
-func (c *Collection[T]) hide(s *session, p *path, changing bool) error {
+// hideExpired adds to the plan the condition that a record has not expired, if it is needed: if
+// expired records are stored, or if records may change before the query reads them.
+func (q *Query[T]) hideExpired(s *session, p *plan) error {
+	c := q.c
 	if c.shape.expires == nil {
 		return nil
 	}
-	if !p.exact && !(changing && p.index != nil) {
+	if changing := q.writes(s.tx) && p.index != nil; !p.exact && !changing {
 		if some, err := c.anyExpired(s); !some || err != nil {
 			return err
 		}
 	}
-	p.rest = append(p.rest, c.unexpired(s))
+	r, col := s.overdue(), c.shape.expires
+	p.rest = append(p.rest, condition{column: col, spans: []span{{nil, r.Start}, {r.End, nil}},
+		said: []Predicate{{op: opNotExpired, field: col.name}}})
 	return nil
 }
 
-// Sweep deletes the records that have expired, and returns how many they were. There is no need to
-// call it for a collection that is written: each transaction that writes a collection sweeps some
-// of what has expired, and so takes their space back. It is for those that are seldom written, and
-// to have [Collection.Watch] told. In all else it is like [Query.Delete].
+// Sweep deletes the expired records and returns their number. Collections that are written to do
+// not need it: each transaction that writes to a collection sweeps some expired records and frees
+// their space. Call it for a collection that is seldom written to, or to make [Collection.Watch]
+// report the removals. It otherwise behaves like [Query.Delete].
 func (c *Collection[T]) Sweep(tx *stoat.Tx) (n uint64, err error) {
 	s, err := c.writable(tx)
 	if err != nil {
@@ -190,8 +185,8 @@ func (c *Collection[T]) sweep(s *session, limit int) (n uint64, err error) {
 	return n, nil
 }
 
-// sweepRecords is sweep without an index. Before a unique one is made, what has expired is removed,
-// as others may have its values.
+// sweepRecords is sweep without the expiry index. It runs before a unique index is built, because
+// expired records may have values of others.
 func (c *Collection[T]) sweepRecords(s *session) error {
 	if c.shape.expires == nil {
 		return nil
@@ -204,8 +199,8 @@ func (c *Collection[T]) sweepRecords(s *session) error {
 	return s.tx.Err()
 }
 
-// keepUp sweeps some records if it is time to.
-func (c *Collection[T]) keepUp(s *session) error {
+// sweepSome sweeps some records at every sweepBatch-th write.
+func (c *Collection[T]) sweepSome(s *session) error {
 	if c.shape.expires == nil {
 		return nil
 	}
@@ -218,7 +213,8 @@ func (c *Collection[T]) keepUp(s *session) error {
 	return err
 }
 
-// removeExpired deletes the record with the key if it has expired.
+// removeExpired deletes the record with the given key if it has expired, and reports whether it
+// did.
 func (c *Collection[T]) removeExpired(s *session, key []byte) (removed bool, err error) {
 	if c.shape.expires == nil {
 		return false, nil
@@ -234,8 +230,8 @@ func (c *Collection[T]) removeExpired(s *session, key []byte) (removed bool, err
 	return true, c.store(s, key, old, nil, nil)
 }
 
-// claim finds out whether a change can have its values of the index. A value that only an expired
-// record has is taken from it, by deleting that.
+// claim checks that a change can add its entries to the index. It deletes an expired record that
+// has one of the values.
 func (c *Collection[T]) claim(s *session, change *indexChange, x *index, key []byte) error {
 	err := change.check(x, key)
 	if c.shape.expires == nil || !errors.Is(err, ErrDuplicate) {

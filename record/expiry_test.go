@@ -387,5 +387,5 @@ func TestOpen_refusesExpiresOfOtherFields(t *testing.T) {
 		A  time.Time `stoat:"a,expires"`
 		B  time.Time `stoat:"b,expires"`
 	}](db, "two", nil)
-	wantError(t, err, "a and b", "one of them")
+	wantError(t, err, "a and b", "only one can have it")
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// Explain returns how the query finds its records, in a sentence or two for people: which index it
-// takes or whether it reads all, what it checks of each record, and whether it sorts in memory.
+// Explain describes how the query finds its records, in a sentence or two: which index it uses or
+// whether it reads everything, what it checks on each record, and whether it sorts in memory.
 func (q Query[T]) Explain(tx *stoat.Tx) string {
 	p, err := q.plan()
 	if err != nil {
@@ -20,7 +20,7 @@ func (q Query[T]) Explain(tx *stoat.Tx) string {
 	}
 	s, err := q.c.session(tx)
 	if err == nil {
-		err = q.c.hide(s, &p, false)
+		err = q.hideExpired(s, &p)
 	}
 	if err != nil {
 		return err.Error()
@@ -46,8 +46,8 @@ func (q Query[T]) Explain(tx *stoat.Tx) string {
 	return b.String()
 }
 
-// explain says where the path reads.
-func (p *path) explain(b *strings.Builder) {
+// explain describes what the plan reads.
+func (p *plan) explain(b *strings.Builder) {
 	var conditions []string
 	for i := range p.used {
 		conditions = append(conditions, p.used[i].String())
@@ -71,16 +71,16 @@ func (p *path) explain(b *strings.Builder) {
 	}
 }
 
-// count returns the number of ranges for people.
-func (p *path) count() string {
+// count returns the number of ranges as text.
+func (p *plan) count() string {
 	if len(p.ranges) == 1 {
 		return "a range"
 	}
 	return fmt.Sprintf("%d ranges", len(p.ranges))
 }
 
-// explainOrder says what becomes of the order and the limit.
-func (q *Query[T]) explainOrder(b *strings.Builder, p *path) {
+// explainOrder describes how the query provides the order and the limit.
+func (q *Query[T]) explainOrder(b *strings.Builder, p *plan) {
 	limit := ""
 	if q.limit > 0 {
 		limit = fmt.Sprintf(" the first %d", q.top())

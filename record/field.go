@@ -9,12 +9,12 @@ import (
 	"github.com/stoatdb/stoat/internal/layout"
 )
 
-// Field returns one field of the record with the key. V is the type of the field:
+// Field returns one field of the record with the given key. V is the field's type:
 //
 //	age, err := record.Field[int32](tx, users, 7, "age")
 //
-// With the binary codec a field that is neither a list nor a map nor a pointer is read without
-// decoding the others. The error is [stoat.ErrNotFound] if there is no such record.
+// With the binary codec, a field that is not a list, map or pointer is read without decoding the
+// others. The error is [stoat.ErrNotFound] if the record does not exist.
 func Field[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string) (V, error) {
 	var v V
 	data, err := c.records(tx)
@@ -26,7 +26,7 @@ func Field[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string) (V, e
 		return v, err
 	}
 	var room [keyRoom]byte
-	encoded, err := c.appendKey(room[:0], key, false)
+	encoded, err := c.appendKey(room[:0], key, allValues)
 	if err != nil {
 		return v, c.wrap(err)
 	}
@@ -45,7 +45,7 @@ func Field[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string) (V, e
 	return v, c.wrapKey(encoded, err)
 }
 
-// columnOf returns the column with the name, whose type must be V.
+// columnOf returns the column with the given name, whose type must be V.
 func columnOf[V, T any](c *Collection[T], name string) (*column, error) {
 	col, err := c.shape.column(name)
 	if err != nil {
@@ -57,24 +57,24 @@ func columnOf[V, T any](c *Collection[T], name string) (*column, error) {
 	return col, nil
 }
 
-// readField sets v to a field of a stored record.
+// readField sets v to the column's value in a stored record.
 func (c *Collection[T]) readField(value []byte, col *column, v reflect.Value) error {
 	if c.codec != CodecBinary || !col.plain() {
 		r := new(T)
 		if err := c.decode(value, r); err != nil {
 			return err
 		}
-		v.Set(col.of(reflect.ValueOf(r).Elem()))
+		v.Set(col.value(reflect.ValueOf(r).Elem()))
 		return nil
 	}
-	version, err := c.versionOf(value)
+	schema, err := c.schemaOf(value)
 	if err != nil {
 		return err
 	}
-	return setField(v, col, version.fields[col.number], value)
+	return setField(v, col, schema.fields[col.number], value)
 }
 
-// setField sets v to a plain field of a record.
+// setField sets v to the value of a plain column in a stored record.
 func setField(v reflect.Value, col *column, f *layout.Field, record []byte) error {
 	switch {
 	case signed(col.kind):
@@ -115,10 +115,10 @@ func setField(v reflect.Value, col *column, f *layout.Field, record []byte) erro
 	return err
 }
 
-// SetField replaces one field of the record with the key, and keeps the indexes. V is the type of
-// the field. The fields of the key cannot be set. With the binary codec, a field without indexes is
-// replaced without decoding the others. The error is [stoat.ErrNotFound] if there is no such
-// record.
+// SetField replaces one field of the record with the given key and updates the indexes. V is the
+// field's type. Key fields cannot be set. With the binary codec, a field that is not indexed is
+// replaced without decoding the others. The error is [stoat.ErrNotFound] if the record does not
+// exist.
 func SetField[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string, v V) error {
 	s, err := c.session(tx)
 	if err != nil {
@@ -132,10 +132,10 @@ func SetField[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string, v 
 		return err
 	}
 	if slices.Contains(c.shape.key, col) {
-		return c.wrap(fmt.Errorf("field %s is a part of the key: delete the record and put the new "+
-			"one", name))
+		return c.wrap(fmt.Errorf("field %s is part of the key: delete the record and store a new one",
+			name))
 	}
-	encoded, err := c.appendKey(nil, key, false)
+	encoded, err := c.appendKey(nil, key, allValues)
 	if err != nil {
 		return c.wrap(err)
 	}
@@ -143,13 +143,13 @@ func SetField[V, T any](tx *stoat.Tx, c *Collection[T], key Key, name string, v 
 		return c.wrapKey(encoded, err)
 	}
 	return c.wrapKey(encoded, c.update(s, encoded, func(r *T) error {
-		col.of(reflect.ValueOf(r).Elem()).Set(reflect.ValueOf(&v).Elem())
+		col.value(reflect.ValueOf(r).Elem()).Set(reflect.ValueOf(&v).Elem())
 		return nil
 	}))
 }
 
-// replaceField replaces a field in a stored record of the present schema, and reports whether that
-// was possible: not if an index or a function that returns keys depends on it.
+// replaceField replaces a field in a stored record of the current schema. It reports whether it
+// could: it cannot if an index or the function that returns keys depends on the field.
 func replaceField[V, T any](
 	c *Collection[T], s *session, key []byte, col *column, v V,
 ) (done bool, err error) {
@@ -165,11 +165,11 @@ func replaceField[V, T any](
 	if err != nil {
 		return false, err
 	}
-	version, err := c.versionOf(old)
-	if err != nil || version != c.current {
+	schema, err := c.schemaOf(old)
+	if err != nil || schema != c.current {
 		return false, err
 	}
-	if s.value, err = layout.Replace(s.value[:0], old, version.fields[col.number], v); err != nil {
+	if s.value, err = layout.Replace(s.value[:0], old, schema.fields[col.number], v); err != nil {
 		return false, err
 	}
 	return true, s.data.Put(key, s.value)

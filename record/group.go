@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -12,8 +11,8 @@ import (
 	"github.com/stoatdb/stoat/tuple"
 )
 
-// Grouping is a query whose records are put together by the values of some fields. It is immutable,
-// as queries are.
+// Grouping is a query whose records are grouped by the values of some fields. Like a query, it is
+// immutable.
 type Grouping[T any] struct {
 	q   Query[T]
 	by  []*column
@@ -24,17 +23,17 @@ type Grouping[T any] struct {
 // Group is the records of a result that have the same values in the fields of a [Grouping].
 type Group struct {
 	Values tuple.Tuple // of the fields that the records are grouped by
-	Count  uint64      // of records
+	Count  uint64      // the number of records
 	fields []aggregate
 }
 
-// aggregate is what is known of a field of numbers in a group.
+// aggregate is the sum and the extremes of a numeric field in a group.
 type aggregate struct {
 	name             string
 	sum, least, most float64
 }
 
-// GroupBy puts the records of the result together that have the same values in the fields:
+// GroupBy groups the records of the result by the values of the fields:
 //
 //	for g, err := range orders.Query().GroupBy("city").Of("amount").All(tx) {
 //		fmt.Println(g.Values[0], g.Count, g.Sum("amount"))
@@ -50,16 +49,13 @@ func (q Query[T]) GroupBy(fields ...string) Grouping[T] {
 		if g.err != nil {
 			return g
 		}
-		c, err := q.c.shape.column(name)
-		if err == nil && (!c.ordered() || c.list) {
-			err = fmt.Errorf("field %s has the type %s, which has no order", name, c.typ)
-		}
+		c, err := q.c.shape.sortColumn(name)
 		g.by, g.err = append(g.by, c), q.c.wrap(err)
 	}
 	return g
 }
 
-// Of names the fields of numbers that [Group] has the sum, the average and the extremes of.
+// Of names the numeric fields that each [Group] aggregates.
 func (g Grouping[T]) Of(fields ...string) Grouping[T] {
 	g.of = slices.Clone(g.of)
 	for _, name := range fields {
@@ -73,9 +69,9 @@ func (g Grouping[T]) Of(fields ...string) Grouping[T] {
 	return g
 }
 
-// All returns a loop over the groups in the order of their values. Where the key or an index gives
-// that order, it keeps one group in memory at a time, and otherwise all of them. After an error it
-// ends.
+// All returns an iterator over the groups, ordered by their values. If the key or an index provides
+// that order, it keeps one group in memory at a time, and otherwise all of them. An error ends the
+// loop.
 func (g Grouping[T]) All(tx *stoat.Tx) iter.Seq2[Group, error] {
 	return func(yield func(Group, error) bool) {
 		loop(yield, func(each func(Group) error) error {
@@ -95,8 +91,8 @@ func (g Grouping[T]) All(tx *stoat.Tx) iter.Seq2[Group, error] {
 	}
 }
 
-// Distinct returns a loop over the different values that the fields have in the result, in their
-// order. In all else it is like [Query.GroupBy].
+// Distinct returns an iterator over the distinct values of the fields in the result, in order. It
+// otherwise behaves like [Query.GroupBy].
 func (q Query[T]) Distinct(tx *stoat.Tx, fields ...string) iter.Seq2[tuple.Tuple, error] {
 	return func(yield func(tuple.Tuple, error) bool) {
 		for g, err := range q.GroupBy(fields...).All(tx) {
@@ -107,12 +103,12 @@ func (q Query[T]) Distinct(tx *stoat.Tx, fields ...string) iter.Seq2[tuple.Tuple
 	}
 }
 
-// stream passes groups on that come one after the other.
+// stream passes groups on as their records come one group after another.
 func (g *Grouping[T]) stream(tx *stoat.Tx, each func(Group) error) error {
 	var group *Group
 	var current, next []byte
 	ended := false
-	err := g.q.run(tx, g.needs(), func(i *item[T]) error {
+	err := g.q.exec(tx, g.needs(), func(i *item[T]) error {
 		var err error
 		if next, err = g.appendValues(next[:0], i); err != nil {
 			return err
@@ -137,12 +133,12 @@ func (g *Grouping[T]) stream(tx *stoat.Tx, each func(Group) error) error {
 	return err
 }
 
-// collect passes groups on that are complete only at the end.
+// collect passes groups on after it has read all records.
 func (g *Grouping[T]) collect(tx *stoat.Tx, each func(Group) error) error {
 	groups := map[string]*Group{}
 	g.q.order = nil
 	var values []byte
-	err := g.q.run(tx, g.needs(), func(i *item[T]) error {
+	err := g.q.exec(tx, g.needs(), func(i *item[T]) error {
 		var err error
 		if values, err = g.appendValues(values[:0], i); err != nil {
 			return err
@@ -167,21 +163,21 @@ func (g *Grouping[T]) collect(tx *stoat.Tx, each func(Group) error) error {
 	return nil
 }
 
-// needs returns what groups need of the records.
+// needs returns what the groups read of the records.
 func (g *Grouping[T]) needs() needs { return needs{columns: slices.Concat(g.by, g.of)} }
 
-// appendValues appends the elements that tell the group of a record.
+// appendValues appends the elements that identify the group of a record.
 func (g *Grouping[T]) appendValues(dst []byte, i *item[T]) ([]byte, error) {
 	for _, c := range g.by {
 		var err error
-		if dst, err = i.append(dst, c); err != nil {
+		if dst, err = i.appendElement(dst, c); err != nil {
 			return dst, err
 		}
 	}
 	return dst, nil
 }
 
-// newGroup returns the empty group of the values.
+// newGroup returns an empty group with the given values.
 func (g *Grouping[T]) newGroup(values []byte) (*Group, error) {
 	group := &Group{fields: make([]aggregate, len(g.of))}
 	for n, c := range g.of {
@@ -209,7 +205,7 @@ func addTo[T any](g *Group, of []*column, i *item[T]) error {
 	return nil
 }
 
-// field returns what is known of a field, which is nothing if it was not named by [Grouping.Of].
+// field returns the aggregate of a field, or zero if [Grouping.Of] does not name it.
 func (g *Group) field(name string) aggregate {
 	for _, f := range g.fields {
 		if f.name == name {
@@ -219,8 +215,8 @@ func (g *Group) field(name string) aggregate {
 	return aggregate{}
 }
 
-// Sum returns the sum of a field that [Grouping.Of] names; of another one it is 0, as are the
-// others.
+// Sum returns the sum of a field named by [Grouping.Of]. For any other field, Sum, Avg, Min and Max
+// return 0.
 func (g *Group) Sum(field string) float64 { return g.field(field).sum }
 
 // Avg returns the average of a field.

@@ -9,16 +9,16 @@ import (
 	"github.com/stoatdb/stoat/internal/layout"
 )
 
-// item is a record on its way through a query: stored, and decoded when somebody asks for it.
+// item is a record on its way through a query: encoded, and decoded on demand.
 type item[T any] struct {
 	c       *Collection[T]
 	key     []byte
 	value   []byte // nil if it is not needed
-	decoded *T     // nil before the first use
+	decoded *T     // nil until it is needed
 	scratch []byte
 }
 
-// set makes the item another record.
+// set replaces the item's record.
 func (i *item[T]) set(key, value []byte) {
 	i.key, i.value = key, value
 	if i.decoded != nil {
@@ -38,9 +38,9 @@ func (i *item[T]) record() (*T, error) {
 	return i.decoded, nil
 }
 
-// field returns what reads a column of the record.
+// field returns the reader of a column in the record's schema.
 func (i *item[T]) field(c *column) (*layout.Field, error) {
-	v, err := i.c.versionOf(i.value)
+	v, err := i.c.schemaOf(i.value)
 	if err != nil {
 		return nil, i.about(err)
 	}
@@ -50,8 +50,8 @@ func (i *item[T]) field(c *column) (*layout.Field, error) {
 // stored reports whether the column can be read without decoding the record.
 func (i *item[T]) stored(c *column) bool { return i.c.codec == CodecBinary && c.plain() }
 
-// append appends the element of a column that is no list.
-func (i *item[T]) append(dst []byte, c *column) ([]byte, error) {
+// appendElement appends the element of a column that is not a list.
+func (i *item[T]) appendElement(dst []byte, c *column) ([]byte, error) {
 	if i.stored(c) {
 		f, err := i.field(c)
 		if err != nil {
@@ -64,25 +64,25 @@ func (i *item[T]) append(dst []byte, c *column) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	return c.append(dst, c.of(reflect.ValueOf(r).Elem())), nil
+	return c.appendValue(dst, c.value(reflect.ValueOf(r).Elem())), nil
 }
 
-// fulfils reports whether all the conditions hold.
-func (i *item[T]) fulfils(all []condition) (bool, error) {
+// matchesAll reports whether the record satisfies all the conditions.
+func (i *item[T]) matchesAll(all []condition) (bool, error) {
 	for j := range all {
-		if ok, err := i.holds(&all[j]); !ok || err != nil {
+		if ok, err := i.matches(&all[j]); !ok || err != nil {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-// holds reports whether a condition does.
-func (i *item[T]) holds(c *condition) (bool, error) {
+// matches reports whether the record satisfies a condition.
+func (i *item[T]) matches(c *condition) (bool, error) {
 	switch {
 	case c.column == nil:
 		for j := range c.parts {
-			ok, err := i.holds(&c.parts[j])
+			ok, err := i.matches(&c.parts[j])
 			if err != nil || ok == c.any {
 				return ok, err
 			}
@@ -90,16 +90,16 @@ func (i *item[T]) holds(c *condition) (bool, error) {
 		return !c.any, nil
 	case !c.column.list:
 		var err error
-		i.scratch, err = i.append(i.scratch[:0], c.column)
+		i.scratch, err = i.appendElement(i.scratch[:0], c.column)
 		return err == nil && c.has(i.scratch), err
 	}
 	r, err := i.record()
 	if err != nil {
 		return false, err
 	}
-	list := c.column.of(reflect.ValueOf(r).Elem())
+	list := c.column.value(reflect.ValueOf(r).Elem())
 	for j := range list.Len() {
-		i.scratch = c.column.append(i.scratch[:0], list.Index(j))
+		i.scratch = c.column.appendValue(i.scratch[:0], list.Index(j))
 		if c.has(i.scratch) {
 			return true, nil
 		}
@@ -118,12 +118,12 @@ func (c *condition) has(element []byte) bool {
 	return found || at > 0 && c.spans[at-1].has(element)
 }
 
-// row returns the fields of the record.
+// row returns the record as a Row with the given fields, or all if only is nil.
 func (i *item[T]) row(only []*column) (Row, error) {
 	row := Row{record: i.value, key: i.key, shape: i.c.shape, only: only}
 	var err error
 	if i.c.codec == CodecBinary {
-		row.version, err = i.c.versionOf(i.value)
+		row.schema, err = i.c.schemaOf(i.value)
 		return row, i.about(err)
 	}
 	r, err := i.record()
@@ -131,7 +131,7 @@ func (i *item[T]) row(only []*column) (Row, error) {
 	return row, err
 }
 
-// about returns err with the key of the record; nil stays nil.
+// about adds the key of the record to err; nil stays nil.
 func (i *item[T]) about(err error) error {
 	if err == nil {
 		return nil

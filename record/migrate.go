@@ -9,7 +9,8 @@ import (
 	"github.com/stoatdb/stoat/internal/layout"
 )
 
-// migrate makes all records anew, and removes the schemas that none of them has any more.
+// migrate converts all records to the wanted version, and removes the schemas that no record has
+// any more.
 func (c *Collection[T]) migrate(
 	s *session, stored, want *definition, migrate map[int]func(Row, *T) error,
 ) error {
@@ -20,15 +21,15 @@ func (c *Collection[T]) migrate(
 		return err
 	}
 	if fn == nil && !empty {
-		return fmt.Errorf("it is of version %d: Options.Migrate needs a function for %d that makes "+
-			"records of version %d", from, from, want.Version)
+		return fmt.Errorf("it has version %d: add a function for %d to Options.Migrate that converts "+
+			"records to version %d", from, from, want.Version)
 	}
 	schemas, err := loadSchemas(s.tx, c.name)
 	if err != nil {
 		return err
 	}
 	schemas = slices.DeleteFunc(schemas, func(schema *layout.Schema) bool {
-		return want.added != nil && schema.Number == want.Schema // no record has it
+		return want.added != nil && schema.Number == want.Schema // no record has it yet
 	})
 	past := layout.NewPast(schemas, stored.renames(c.shape), stored.Traced)
 	for key, value := range s.data.Scan(stoat.Range{}) {
@@ -39,7 +40,7 @@ func (c *Collection[T]) migrate(
 	if err := s.tx.Err(); err != nil {
 		return err
 	}
-	for number := range c.versions {
+	for number := range c.schemas {
 		if number == want.Schema {
 			continue
 		}
@@ -47,11 +48,12 @@ func (c *Collection[T]) migrate(
 		if err := s.meta.Delete([]byte(key)); err != nil {
 			return err
 		}
-		delete(c.versions, number)
+		delete(c.schemas, number)
 	}
 	return nil
 }
 
+// migrateRecord converts a record to the wanted version.
 func (c *Collection[T]) migrateRecord(
 	s *session, key, value []byte, past *layout.Past, fn func(Row, *T) error,
 ) error {
@@ -60,12 +62,12 @@ func (c *Collection[T]) migrateRecord(
 		if c.codec == CodecBinary {
 			return err
 		}
-		r = new(T) // the function makes all of it, of what is stored
+		r = new(T) // the function builds it from what is stored
 	}
 	old := Row{record: value, key: key, shape: c.shape, past: past}
 	var err error
 	if c.codec == CodecBinary {
-		if old.version, err = c.versionOf(value); err != nil {
+		if old.schema, err = c.schemaOf(value); err != nil {
 			return err
 		}
 	}
@@ -76,7 +78,7 @@ func (c *Collection[T]) migrateRecord(
 		return err
 	}
 	if string(s.key) != string(key) {
-		return fmt.Errorf("its key would become %s: migrate without changing keys",
+		return fmt.Errorf("its key would become %s: a migration must not change keys",
 			formatKey(s.key))
 	}
 	if s.value, err = c.encode(s.value[:0], r); err != nil {

@@ -4,13 +4,13 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// Delete deletes the records of the result, and returns how many they were. Indexes and count
-// change with them, and [Collection.Watch] tells them. Limit, Offset and After choose among the
-// records, in the order that is stated; without one, which records they choose depends on the
-// index. The result of all records is deleted at a cost that does not grow with their number.
+// Delete deletes the records of the result and returns their number. It updates indexes and count,
+// and [Collection.Watch] reports the deletions. Limit, Offset and After select records in the
+// stated order; without an order, the index decides which records they select. Deleting all records
+// of a collection costs the same however many there are.
 //
-// It takes no memory for what it deletes, beyond what the transaction does, which can be larger
-// than memory. After an error, the transaction must be rolled back.
+// Delete uses no memory beyond that of the transaction, which can be larger than memory. After an
+// error, roll the transaction back.
 func (q Query[T]) Delete(tx *stoat.Tx) (n uint64, err error) {
 	if q.err != nil {
 		return 0, q.err
@@ -26,7 +26,7 @@ func (q Query[T]) Delete(tx *stoat.Tx) (n uint64, err error) {
 		return n, q.c.wrap(q.c.clear(s))
 	}
 	q.loop, q.stays = true, true
-	err = q.unordered().run(tx, needs{whole: true}, func(i *item[T]) error {
+	err = q.unordered().exec(tx, needs{whole: true}, func(i *item[T]) error {
 		old, err := s.find(i.key)
 		if err != nil || old == nil {
 			return err
@@ -37,11 +37,11 @@ func (q Query[T]) Delete(tx *stoat.Tx) (n uint64, err error) {
 	return n, err
 }
 
-// Update calls fn with each record of the result, stores what fn has made of it, and returns how
-// many they were. A record comes once, whatever fn changes in it, and in the order that is stated.
-// If fn returns an error or changes a key, Update ends with that error, and the transaction must be
-// rolled back. In all else it is like [Query.Delete]; but if the query takes several ranges of an
-// index, as for In, it keeps the keys of the result in memory.
+// Update calls fn with each record of the result, stores the modified record, and returns the
+// number of records. It visits each record once, whatever fn changes, in the stated order. If fn
+// returns an error or changes a key, Update stops with an error, and the transaction must be rolled
+// back. It otherwise behaves like [Query.Delete], except that a query over several ranges of an
+// index, as with In, keeps the keys of the result in memory.
 func (q Query[T]) Update(tx *stoat.Tx, fn func(*T) error) (n uint64, err error) {
 	if q.err != nil {
 		return 0, q.err
@@ -54,8 +54,8 @@ func (q Query[T]) Update(tx *stoat.Tx, fn func(*T) error) (n uint64, err error) 
 	if err != nil {
 		return 0, err
 	}
-	q.loop, q.stays = true, p.index == nil // as keys do not change
-	err = q.run(tx, needs{whole: true}, func(i *item[T]) error {
+	q.loop, q.stays = true, p.index == nil // keys do not change
+	err = q.exec(tx, needs{whole: true}, func(i *item[T]) error {
 		old, err := s.find(i.key)
 		if err != nil || old == nil {
 			return err

@@ -7,38 +7,40 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// needs is what a run reads of the records that it comes to; the zero value is their keys only.
+// needs is what the execution of a query reads of the records; the zero value means only their
+// keys.
 type needs struct {
 	columns []*column
 	whole   bool
 }
 
-// records reports whether the stored records are needed at all.
+// records reports whether stored records must be read at all.
 func (n needs) records() bool { return n.whole || len(n.columns) > 0 }
 
-// scan returns a loop over the keys in a range and the stored records, of which there is as much as
-// the run needs.
-func (r *run[T]) scan(keys stoat.Range) iter.Seq2[[]byte, []byte] {
-	if n := r.reach(); n > 0 {
-		return r.s.data.Heads(keys, n)
+// scan returns an iterator over the keys in a range and the records there, or as much of each
+// record as the execution needs.
+func (e *exec[T]) scan(keys stoat.Range) iter.Seq2[[]byte, []byte] {
+	if n := e.reach(); n > 0 {
+		return e.s.data.Heads(keys, n)
 	}
-	return r.s.data.Scan(keys)
+	return e.s.data.Scan(keys)
 }
 
-// reach returns how many bytes from their start are enough of all records, or 0 if that is all.
-func (r *run[T]) reach() (most int) {
-	if r.needs.whole || len(r.q.filters) > 0 {
+// reach returns how many leading bytes of every record are enough, or 0 if whole records are
+// needed.
+func (e *exec[T]) reach() (most int) {
+	if e.needs.whole || len(e.q.filters) > 0 {
 		return 0
 	}
-	columns := slices.Concat(r.needs.columns, r.q.order)
-	for i := range r.path.rest {
-		columns = r.path.rest[i].appendColumns(columns)
+	columns := slices.Concat(e.needs.columns, e.q.order)
+	for i := range e.plan.rest {
+		columns = e.plan.rest[i].appendColumns(columns)
 	}
 	for _, c := range columns {
-		if !r.item.stored(c) {
+		if !e.item.stored(c) {
 			return 0
 		}
-		for _, v := range r.q.c.versions {
+		for _, v := range e.q.c.schemas {
 			n := v.fields[c.number].Reach()
 			if n == 0 {
 				return 0
@@ -49,7 +51,7 @@ func (r *run[T]) reach() (most int) {
 	return most
 }
 
-// appendColumns appends the columns that the condition is about.
+// appendColumns appends the columns that the condition refers to.
 func (c *condition) appendColumns(dst []*column) []*column {
 	if c.column != nil {
 		return append(dst, c.column)

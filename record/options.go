@@ -2,41 +2,41 @@ package record
 
 import "github.com/stoatdb/stoat/tuple"
 
-// Options say how a collection stores its records. The zero value is the default.
+// Options configures how a collection stores its records. The zero value means the defaults.
 type Options[T any] struct {
-	// Codec is how records are encoded; CodecBinary by default. It stays what it was when the
-	// collection was made.
+	// Codec chooses how records are encoded. Default: CodecBinary. It cannot change after the
+	// collection is created.
 	Codec Codec
-	// Key returns the primary key of a record, of elements that package tuple has, instead of the
-	// fields with the tag option key. Its result must depend on the record only, and stay the same
-	// from one program to the next: Open compares it with the keys of the first and last record.
+	// Key returns the primary key of a record, with elements that package tuple supports, instead
+	// of the fields with the tag option key. Its result must depend only on the record and be the
+	// same in every version of the program: Open compares it with the keys of the first and last
+	// record.
 	Key func(*T) tuple.Tuple
-	// Indexes are those with more than one field, besides the indexes that the tags of fields name.
+	// Indexes lists indexes over several fields, in addition to those that tags create.
 	Indexes []Index
-	// Version is the number of what the fields mean. It is raised together with a function in
-	// Migrate; never lowered.
+	// Version is the version of the fields' meaning. Raise it when adding a function to Migrate;
+	// never lower it.
 	Version int
-	// Migrate has, for each earlier version that may be stored, the function that makes a record of
-	// Version. It is called once for each record, when the collection is opened: new is what could
-	// be decoded, the fields that type and record have in common; old has the others too, by all
-	// names that they ever had. With a codec other than CodecBinary, new is zero if the old record
-	// cannot be decoded into the type.
+	// Migrate has, for each earlier version that may be stored, the function that converts a record
+	// to Version. Open calls it once for each record. The record new is decoded as far as possible:
+	// it has the fields that its type and the stored record share. The row old has all stored
+	// fields, under every name they have ever had. With a codec other than CodecBinary, new is zero
+	// if the old record cannot be decoded into the type.
 	Migrate map[int]func(old Row, new *T) error
 }
 
-// Index describes an index: records in the order of some fields, and of their keys where these are
-// the same.
+// Index describes an index: it orders the records by some fields, and then by key.
 type Index struct {
-	Name   string   // other than that of every other index
-	Fields []string // as named in tags, with the names of the structs around them: "home.city"
-	Unique bool     // no two records have the same values
+	Name   string   // must be unique among the indexes
+	Fields []string // named as in tags; fields of nested structs with a path: "home.city"
+	Unique bool     // no two records may have the same values
 }
 
-// Key is the primary key of a record: a value of the kind of the key field, or a [tuple.Tuple] of
-// such values if there are several. Integers of all types are one kind, and so are floats. For
-// [View.Update] and [View.Delete] it is what a unique index has instead.
+// Key is a primary key: a value of the kind of the key field, or a [tuple.Tuple] of such values if
+// the key has several fields. All integer types are one kind, and so are floats. In [View.Update]
+// and [View.Delete] it is the value in a unique index instead.
 type Key any
 
 // Value is a value of a field: a bool, a number, a string, []byte, [time.Time], an array of 16
-// bytes, or of a type that is made of one of these. It is nil for a pointer that is nil.
+// bytes, or a value of a type derived from one of these. It is nil for a nil pointer.
 type Value any

@@ -8,30 +8,30 @@ import (
 	"slices"
 )
 
-// position is where a page of a result begins: behind a record, or at the first one. It is
+// pageStart is where a page of a result begins: after a record, or at the first one. It is
 // immutable.
-type position struct {
-	values map[*column][]byte // the elements of the fields of order and key; nil at the first record
+type pageStart struct {
+	values map[*column][]byte // elements of the order and key fields; nil for the first page
 	key    []byte
 }
 
-// After goes on behind r in the order of the query, which is how one page follows another; nil is
-// for the first page.
+// After starts the result after the record r in the order of the query, for reading it page by
+// page; a nil r means the first page.
 //
 //	page := users.Query().OrderBy("age").Limit(20)
 //	for u, err := range page.After(last).All(tx) { … } // and then last = u
 //
-// The order must be stated before, if only by [Query.OrderBy] without fields, and the keys or an
-// index must give it, behind the fields that have one value by Eq: the query reads nothing before
-// the page, and so the thousandth costs what the first one does. If neither gives the order, the
-// query has an error. Of r only the fields of the order and of the key matter, which must have the
-// values that the query asks for by Eq; there need not be such a record any more.
+// Call [Query.OrderBy] first, without fields to order by key. The keys or an index must provide the
+// order, after any fields that Eq fixes to a single value: the query reads nothing before the page,
+// so the thousandth page costs as much as the first. If neither provides the order, the query has
+// an error. Only the order and key fields of r matter; fields fixed by Eq must have that value. The
+// record r need not exist any more.
 func (q Query[T]) After(r *T) Query[T] {
 	if q.order == nil {
-		return q.fail(errors.New("query, after: call OrderBy before After, without fields for the " +
-			"order of the keys"))
+		return q.fail(errors.New("query, after: call OrderBy before After; without fields it orders by " +
+			"key"))
 	}
-	q.after = &position{}
+	q.after = &pageStart{}
 	if r == nil {
 		return q
 	}
@@ -42,38 +42,38 @@ func (q Query[T]) After(r *T) Query[T] {
 	record := reflect.ValueOf(r).Elem()
 	values := map[*column][]byte{}
 	for _, c := range slices.Concat(q.order, q.c.shape.key) {
-		values[c] = c.append(nil, c.of(record))
+		values[c] = c.appendValue(nil, c.value(record))
 	}
-	q.after = &position{values: values, key: key}
+	q.after = &pageStart{values: values, key: key}
 	return q
 }
 
-// plan returns the path to the records, without what is before the page.
-func (q *Query[T]) plan() (path, error) {
+// plan returns the plan of the query, without the ranges before the page.
+func (q *Query[T]) plan() (plan, error) {
 	if q.err != nil {
-		return path{}, q.err
+		return plan{}, q.err
 	}
 	if q.c == nil {
-		return path{}, errors.New("a query of no collection: make it with Collection.Query")
+		return plan{}, errors.New("the query has no collection: make it with Collection.Query")
 	}
-	p := q.c.shape.choose(q.where, q.order, q.after != nil)
+	p := q.c.shape.choosePlan(q.where, q.order, q.after != nil)
 	if q.after == nil {
 		return p, nil
 	}
 	if !p.sorted {
-		return p, q.c.wrap(fmt.Errorf("query, after: neither the keys nor an index give the order by "+
-			"%s: add an index of the fields that have one value, and then of these", q.orderNames()))
+		return p, q.c.wrap(fmt.Errorf("query, after: neither the keys nor an index provide the order "+
+			"by %s: add an index of the fields that Eq fixes, followed by these", q.orderNames()))
 	}
 	if q.after.values != nil {
-		if c := p.goOn(q.after, q.reverse); c != nil {
+		if c := p.startAfter(q.after, q.reverse); c != nil {
 			return p, q.c.wrap(fmt.Errorf("query, after: the record has another %s than the query asks "+
-				"for: pass the last one of the page before", c.name))
+				"for: pass the last record of the previous page", c.name))
 		}
 	}
 	return p, nil
 }
 
-// orderNames returns the fields of the order for people.
+// orderNames returns the fields of the order as text for messages.
 func (q *Query[T]) orderNames() string {
 	if len(q.order) == 0 {
 		return "key"
@@ -81,9 +81,9 @@ func (q *Query[T]) orderNames() string {
 	return names(q.order)
 }
 
-// goOn leaves out what is up to the position. It returns a column in which that is not one of the
-// result, or nil.
-func (p *path) goOn(at *position, reverse bool) (other *column) {
+// startAfter cuts off the ranges up to the page's start. If the record there is not in the result,
+// it returns the column in which it differs.
+func (p *plan) startAfter(at *pageStart, reverse bool) (other *column) {
 	var low []byte
 	for i, c := range p.columns {
 		if i >= p.single {
@@ -99,7 +99,7 @@ func (p *path) goOn(at *position, reverse bool) (other *column) {
 	if p.index != nil && !p.index.Unique || len(p.columns) == 0 {
 		low = append(low, at.key...)
 	}
-	rest := span{low: append(low, 0)} // the first that can follow
+	rest := span{low: append(low, 0)} // the first possible successor
 	if reverse {
 		rest = span{high: low}
 	}

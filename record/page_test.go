@@ -21,7 +21,7 @@ func pages(
 	for {
 		page := q.After(last).Limit(1 + r.IntN(5))
 		if err := page.Err(); err != nil {
-			wantError(t, err, `collection "people"`, "give the order")
+			wantError(t, err, `collection "people"`, "provide the order")
 			return nil, false
 		}
 		got := collect(t, page.All(tx))

@@ -7,8 +7,8 @@ import (
 	"github.com/stoatdb/stoat/internal/layout"
 )
 
-// Predicate is a condition on the fields of a record, for [Query.Where]. Whether the field exists
-// and can be compared with the values is found out when the query runs.
+// Predicate is a condition on fields of a record, for [Query.Where]. Whether the field exists and
+// can be compared with the values is checked when the query runs.
 type Predicate struct {
 	op     op
 	field  string
@@ -16,7 +16,7 @@ type Predicate struct {
 	parts  []Predicate
 }
 
-// op is what a predicate asks of a field.
+// op is the operation of a predicate.
 type op uint8
 
 const (
@@ -42,19 +42,19 @@ func Eq(field string, v Value) Predicate { return one(opEq, field, v) }
 // Ne holds if the field is not v.
 func Ne(field string, v Value) Predicate { return one(opNe, field, v) }
 
-// Lt holds if the field is less than v, and no nil pointer.
+// Lt holds if the field is less than v and not nil.
 func Lt(field string, v Value) Predicate { return one(opLt, field, v) }
 
-// Le holds if the field is less than v or v, and no nil pointer.
+// Le holds if the field is less than or equal to v and not nil.
 func Le(field string, v Value) Predicate { return one(opLe, field, v) }
 
 // Gt holds if the field is greater than v.
 func Gt(field string, v Value) Predicate { return one(opGt, field, v) }
 
-// Ge holds if the field is v or greater.
+// Ge holds if the field is greater than or equal to v.
 func Ge(field string, v Value) Predicate { return one(opGe, field, v) }
 
-// Between holds if the field is neither less than low nor greater than high.
+// Between holds if low ≤ field ≤ high.
 func Between(field string, low, high Value) Predicate {
 	return Predicate{op: opBetween, field: field, values: []Value{low, high}}
 }
@@ -64,33 +64,33 @@ func In(field string, values ...Value) Predicate {
 	return Predicate{op: opIn, field: field, values: values}
 }
 
-// Has holds if the field, a list, has the element v.
+// Has holds if the field is a list that contains v.
 func Has(field string, v Value) Predicate { return one(opHas, field, v) }
 
-// HasPrefix holds if the field, a string, begins with prefix.
+// HasPrefix holds if the field is a string that begins with prefix.
 func HasPrefix(field, prefix string) Predicate { return one(opHasPrefix, field, prefix) }
 
-// Or holds if at least one of the predicates does.
+// Or holds if at least one of the predicates holds.
 func Or(predicates ...Predicate) Predicate { return Predicate{op: opOr, parts: predicates} }
 
-// And holds if all of the predicates do.
+// And holds if all of the predicates hold.
 func And(predicates ...Predicate) Predicate { return Predicate{op: opAnd, parts: predicates} }
 
 func one(op op, field string, v Value) Predicate {
 	return Predicate{op: op, field: field, values: []Value{v}}
 }
 
-// condition is a compiled predicate: either that an element of the column is in one of the spans,
-// or that any or all of the parts hold. It is immutable.
+// condition is a compiled predicate: either an element of the column is in one of the spans, or any
+// or all of the parts hold. It is immutable.
 type condition struct {
-	column *column // nil: of parts
-	spans  []span  // ascending, without overlaps
+	column *column // nil: has parts
+	spans  []span  // ascending, disjoint
 	parts  []condition
-	any    bool        // of parts: one is enough
+	any    bool        // one of the parts is enough
 	said   []Predicate // what it was compiled from; all must hold
 }
 
-// String returns the condition for people.
+// String returns the condition as text for Explain.
 func (c *condition) String() string {
 	text := ""
 	for i, p := range c.said {
@@ -108,7 +108,7 @@ func (s *shape) compile(p Predicate) (condition, error) {
 		return s.compileParts(p)
 	}
 	if p.op == 0 {
-		return condition{}, errors.New("an empty predicate: make it with Eq and the like")
+		return condition{}, errors.New("the predicate is empty: make it with Eq or another function")
 	}
 	c, err := s.column(p.field)
 	switch {
@@ -120,7 +120,7 @@ func (s *shape) compile(p Predicate) (condition, error) {
 	case c.list && p.op != opHas:
 		return condition{}, fmt.Errorf("field %s is a list: use Has or Filter", c.name)
 	case !c.list && p.op == opHas:
-		return condition{}, fmt.Errorf("field %s is no list: use Eq", c.name)
+		return condition{}, fmt.Errorf("field %s is not a list: use Eq", c.name)
 	case p.op == opHasPrefix && c.kind != layout.String:
 		return condition{}, fmt.Errorf("field %s has the type %s: HasPrefix is for strings",
 			c.name, c.typ)
@@ -136,7 +136,7 @@ func (s *shape) compile(p Predicate) (condition, error) {
 	return condition{column: c, spans: p.op.spans(c, values), said: []Predicate{p}}, nil
 }
 
-// spans returns where the elements are that the op holds for.
+// spans returns the spans of the elements for which the operation holds.
 func (o op) spans(c *column, v [][]byte) []span {
 	switch o {
 	case opNe:
@@ -152,7 +152,7 @@ func (o op) spans(c *column, v [][]byte) []span {
 	case opBetween:
 		return intersect([]span{{v[0], successor(v[1])}}, []span{{c.least(), nil}})
 	case opHasPrefix:
-		text := v[0][:len(v[0])-1] // without what ends the string
+		text := v[0][:len(v[0])-1] // without the terminator
 		return []span{{text, successor(text)}}
 	}
 	var points []span
@@ -162,7 +162,8 @@ func (o op) spans(c *column, v [][]byte) []span {
 	return union(points)
 }
 
-// compileParts compiles an Or or an And. What asks for the same column becomes one.
+// compileParts compiles an Or or an And. An Or of conditions on a single column becomes one
+// condition.
 func (s *shape) compileParts(p Predicate) (condition, error) {
 	all := condition{any: p.op == opOr, said: []Predicate{p}}
 	same := len(p.parts) > 0
@@ -182,7 +183,7 @@ func (s *shape) compileParts(p Predicate) (condition, error) {
 	return all, nil
 }
 
-// String returns the predicate for people.
+// String returns the predicate as text for messages.
 func (p Predicate) String() string {
 	if p.op == opOr || p.op == opAnd {
 		word, text := " and ", ""
@@ -216,7 +217,7 @@ func (p Predicate) String() string {
 	return fmt.Sprintf("%s %s %s", p.field, p.op, v[0])
 }
 
-// String returns the operator for people.
+// String returns the operator as text for messages.
 func (o op) String() string {
 	switch o {
 	case opEq:

@@ -314,7 +314,7 @@ func TestQuery_saysWhatIsWrong(t *testing.T) {
 			wantError(t, err, test.parts...)
 		}
 		_, err := c.Query().Sum(tx, "email")
-		wantError(t, err, "field email", "no number")
+		wantError(t, err, "field email", "not a number")
 		return nil
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stoatdb/stoat/tuple"
 )
 
-// Get returns the record with the key; the error is [stoat.ErrNotFound] if there is none.
+// Get returns the record with the given key, or [stoat.ErrNotFound].
 func (c *Collection[T]) Get(tx *stoat.Tx, key Key) (*T, error) {
 	r := new(T)
 	if err := c.GetInto(tx, key, r); err != nil {
@@ -17,15 +17,15 @@ func (c *Collection[T]) Get(tx *stoat.Tx, key Key) (*T, error) {
 	return r, nil
 }
 
-// GetInto makes *r the record with the key, which saves the memory of a new one. After an error, *r
-// may have changed in part.
+// GetInto is Get into *r, without allocating a new record. After an error, *r may be partly
+// overwritten.
 func (c *Collection[T]) GetInto(tx *stoat.Tx, key Key, r *T) error {
 	data, err := c.records(tx)
 	if err != nil {
 		return err
 	}
 	var room [keyRoom]byte
-	encoded, err := c.appendKey(room[:0], key, false)
+	encoded, err := c.appendKey(room[:0], key, allValues)
 	if err != nil {
 		return c.wrap(err)
 	}
@@ -39,13 +39,13 @@ func (c *Collection[T]) GetInto(tx *stoat.Tx, key Key, r *T) error {
 	return c.wrapKey(encoded, err)
 }
 
-// keyRoom is what most encoded keys fit into, so that a read needs no memory for one.
+// keyRoom is the size of a stack buffer that most encoded keys fit into.
 const keyRoom = 64
 
-// records returns the bucket of the records, for a read of one of them: unlike a session it takes
-// no memory while nothing is written.
+// records returns the bucket of the records, to read one of them: unlike a session, it needs no
+// memory until something is committed.
 func (c *Collection[T]) records(tx *stoat.Tx) (stoat.Bucket, error) {
-	if refs := c.seen.refs.Load(); refs != nil {
+	if refs := c.refs.pair.Load(); refs != nil {
 		if data := tx.Refer(refs[0]); data != nil {
 			return *data, nil
 		}
@@ -57,14 +57,14 @@ func (c *Collection[T]) records(tx *stoat.Tx) (stoat.Bucket, error) {
 	return *s.data, nil
 }
 
-// Has reports whether there is a record with the key.
+// Has reports whether a record with the given key exists.
 func (c *Collection[T]) Has(tx *stoat.Tx, key Key) (bool, error) {
 	data, err := c.records(tx)
 	if err != nil {
 		return false, err
 	}
 	var room [keyRoom]byte
-	encoded, err := c.appendKey(room[:0], key, false)
+	encoded, err := c.appendKey(room[:0], key, allValues)
 	if err != nil {
 		return false, c.wrap(err)
 	}
@@ -83,8 +83,8 @@ func (c *Collection[T]) Has(tx *stoat.Tx, key Key) (bool, error) {
 	return err == nil && !gone, c.wrapKey(encoded, err)
 }
 
-// Count returns the number of records. It reads one key, and counts the entries of those that have
-// expired and are not swept yet.
+// Count returns the number of records. It reads one key, and counts the index entries of expired
+// records that are not swept yet.
 func (c *Collection[T]) Count(tx *stoat.Tx) (uint64, error) {
 	s, err := c.session(tx)
 	if err != nil {
@@ -94,12 +94,12 @@ func (c *Collection[T]) Count(tx *stoat.Tx) (uint64, error) {
 	return n, c.wrap(err)
 }
 
-// All returns a loop over all records in the order of their keys. As with [stoat.Tx.Scan], it sees
-// what there is when it starts. After an error it ends.
+// All returns an iterator over all records, in key order. As with [stoat.Tx.Scan], a loop sees the
+// state when it starts. An error ends it.
 func (c *Collection[T]) All(tx *stoat.Tx) iter.Seq2[*T, error] { return c.Range(tx, nil, nil) }
 
-// Range returns a loop like All over the records with keys from low up to but without high. Both
-// may have fewer elements than keys; an empty low is the first key, and an empty high has no end.
+// Range is like All for the records with keys from low, inclusive, to high, exclusive. Both may
+// have fewer elements than keys; an empty low or high means no bound.
 func (c *Collection[T]) Range(tx *stoat.Tx, low, high tuple.Tuple) iter.Seq2[*T, error] {
 	r, err := c.keyRange(low, high)
 	if err != nil {
@@ -108,20 +108,20 @@ func (c *Collection[T]) Range(tx *stoat.Tx, low, high tuple.Tuple) iter.Seq2[*T,
 	return c.scan(tx, r)
 }
 
-// With returns a loop like All over the records whose keys begin with the values.
+// With is like All for the records whose keys begin with the values.
 func (c *Collection[T]) With(tx *stoat.Tx, values ...Value) iter.Seq2[*T, error] {
 	list := make(tuple.Tuple, len(values))
 	for i, v := range values {
 		list[i] = v
 	}
-	prefix, err := c.appendKey(nil, list, true)
+	prefix, err := c.appendKey(nil, list, leadingValues)
 	if err != nil {
 		return broken[T](c.wrap(err))
 	}
 	return c.scan(tx, stoat.Prefix(prefix))
 }
 
-// scan returns a loop over the records in a range of encoded keys.
+// scan returns an iterator over the records in a range of encoded keys.
 func (c *Collection[T]) scan(tx *stoat.Tx, r stoat.Range) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		s, err := c.session(tx)
@@ -140,7 +140,7 @@ func (c *Collection[T]) scan(tx *stoat.Tx, r stoat.Range) iter.Seq2[*T, error] {
 	}
 }
 
-// yield passes a stored record on, unless it has expired, and reports whether the loop goes on.
+// yield yields a stored record, unless it has expired, and reports whether the loop continues.
 func (c *Collection[T]) yield(
 	tx *stoat.Tx, key, value []byte, yield func(*T, error) bool,
 ) bool {
@@ -158,18 +158,18 @@ func (c *Collection[T]) keyRange(low, high tuple.Tuple) (stoat.Range, error) {
 	var r stoat.Range
 	var err error
 	if len(low) > 0 {
-		if r.Start, err = c.appendKey(nil, low, true); err != nil {
+		if r.Start, err = c.appendKey(nil, low, leadingValues); err != nil {
 			return r, err
 		}
 	}
 	if len(high) > 0 {
-		r.End, err = c.appendKey(nil, high, true)
+		r.End, err = c.appendKey(nil, high, leadingValues)
 	}
 	return r, err
 }
 
-// Keys returns a loop over the keys of all records, in order, without reading the records, unless
-// some have expired and are not swept yet.
+// Keys returns an iterator over the keys of all records, in order. It reads no records, unless some
+// have expired and are not swept yet.
 func (c *Collection[T]) Keys(tx *stoat.Tx) iter.Seq2[tuple.Tuple, error] {
 	return c.Query().OrderBy().Keys(tx)
 }

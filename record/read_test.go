@@ -35,7 +35,7 @@ func TestGet_seesItsOwnSnapshot(t *testing.T) {
 		_, err := c.Get(snapshots[0], 2)
 		wantError(t, err, `collection "plain", key 2`, "not found")
 		err = db.View(func(tx *stoat.Tx) error { _, err := c.Get(tx, 1); return err })
-		wantError(t, err, "not in the database of this transaction")
+		wantError(t, err, "not in this transaction's database")
 	}
 	for _, tx := range snapshots {
 		ok(t, tx.Rollback())

@@ -9,23 +9,23 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// rebuild is the making anew of all that depends on the records of a collection. It knows their
-// type by its shape only, so that there need not be one.
+// rebuild recreates everything that derives from the records of a collection. It uses only the
+// shape of their type, so it works without the Go type.
 type rebuild struct {
 	name   string
 	s      *session
 	shape  *shape
-	decode func(value []byte) (reflect.Value, error) // which the next call may change
+	decode func(value []byte) (reflect.Value, error) // the result is valid until the next call
 	keyOf  func(record reflect.Value) ([]byte, error)
 
 	duplicates []error
 }
 
-// duplicatesMax is how many values that are not unique a rebuild tells.
+// duplicatesMax is the maximum number of duplicate values that a rebuild reports.
 const duplicatesMax = 10
 
-// run makes indexes, count and last key what the records say. If a unique index cannot have all of
-// them, the error says which.
+// run rebuilds the indexes, the count and the last assigned key from the records. If records have
+// the same value in a unique index, the error names them.
 func (b *rebuild) run() error {
 	for _, x := range b.shape.indexes {
 		if err := b.s.emptyIndex(x); err != nil {
@@ -60,11 +60,11 @@ func (b *rebuild) run() error {
 			return err
 		}
 	}
-	b.s.shared.evolved++ // the indexes are other buckets now
-	return keepChecked(b.s.tx, b.s.meta)
+	b.s.shared.evolved++ // the buckets of the indexes are new
+	return markChecked(b.s.tx, b.s.meta)
 }
 
-// record makes the entries of a record.
+// record adds the entries of a record.
 func (b *rebuild) record(key, value []byte) error {
 	record, err := b.decode(value)
 	if err != nil {
@@ -92,7 +92,7 @@ func (b *rebuild) record(key, value []byte) error {
 	return nil
 }
 
-// emptyIndex makes the bucket of an index a new one.
+// emptyIndex replaces the bucket of an index by an empty one.
 func (s *session) emptyIndex(x *index) error {
 	err := s.data.DeleteBucket(x.bucket())
 	if err != nil && !errors.Is(err, stoat.ErrBucketNotFound) {
@@ -102,12 +102,12 @@ func (s *session) emptyIndex(x *index) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.index(x) // which makes room
+	_, err = s.index(x) // makes room in s.indexes
 	s.indexes[x.number] = bucket
 	return err
 }
 
-// addEntries adds the entries of a record to an index that has none of it.
+// addEntries adds the entries of a record to an index that has none of them.
 func (s *session) addEntries(x *index, key []byte, record reflect.Value) error {
 	bucket, err := s.index(x)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/stoatdb/stoat/internal/layout"
 )
 
-// Reindex makes the indexes and the count anew, of the records that there are. There is no need to
-// call it, as they change together; [Reindex] is for a collection that cannot be opened because
-// they do not agree. If two records have the same value of a unique index, the error is
-// [ErrDuplicate]; it names them, and the transaction must be rolled back, as after any error: its
-// commit returns the error.
+// Reindex rebuilds the indexes and the count from the records. Normally there is no need to call
+// it, because they change together; to open a collection whose parts disagree, use the function
+// [Reindex]. If two records have the same value in a unique index, the error is [ErrDuplicate] and
+// names them. After any error the transaction must be rolled back: its commit fails with that
+// error.
 //
-// It reads all records, in one transaction, which can be larger than memory, and during which
-// nobody else writes.
+// Reindex reads all records in one transaction, which can be larger than memory, and blocks other
+// writers meanwhile.
 func (c *Collection[T]) Reindex(tx *stoat.Tx) error {
 	s, err := c.writable(tx)
 	if err != nil {
@@ -35,12 +35,13 @@ func (c *Collection[T]) reindex(s *session) error {
 	return b.run()
 }
 
-// Reindex is [Open] for a collection that is not opened with [ErrInconsistent], as after a salvage:
-// it makes indexes and count anew before, in the same transaction ([Collection.Reindex] has more).
+// Reindex is [Open] for a collection that Open refuses with [ErrInconsistent], as after a salvage:
+// it first rebuilds indexes and count, in the same transaction. See [Collection.Reindex].
 //
-// If the salvage has lost what the collection is, or how records were encoded, Reindex takes that
-// from the type and the options, which must be those that the records were last stored with. Every
-// record must fit them, or the error says which does not, and nothing is changed.
+// If the salvage lost the definition of the collection or the encoding of its records, Reindex
+// derives them from the type and the options, which must be those that the records were last stored
+// with. Every record must match them; otherwise the error names one that does not, and nothing
+// changes.
 func Reindex[T any](
 	db *stoat.DB, name string, opts *Options[T],
 ) (c *Collection[T], err error) {
@@ -66,8 +67,8 @@ func Reindex[T any](
 	return c, nil
 }
 
-// ReindexStored is [Reindex] for programs that do not know the type: it takes all that it needs
-// from what is stored of it, which only [CodecBinary] does. The collection is not opened.
+// ReindexStored is [Reindex] for programs without the Go type: it uses only what is stored about
+// the type, which requires [CodecBinary]. It does not open the collection.
 func ReindexStored(db *stoat.DB, name string) error {
 	err := db.Update(func(tx *stoat.Tx) error {
 		stored, err := loadDefinition(tx, name)
@@ -89,11 +90,11 @@ func ReindexStored(db *stoat.DB, name string) error {
 	return nil
 }
 
-// rebuild returns how the collection of the definition is made anew.
+// rebuild returns the rebuild of the collection with this definition.
 func (d *definition) rebuild(tx *stoat.Tx, name string) (*rebuild, error) {
 	if d.Codec != CodecBinary.String() {
-		return nil, fmt.Errorf("records are stored as %s, which only the type tells how to read: "+
-			"call record.Reindex in the program that has it", d.Codec)
+		return nil, fmt.Errorf("records are stored as %s, which can only be decoded into their Go type: "+
+			"call record.Reindex in a program that has it", d.Codec)
 	}
 	schemas, err := loadSchemas(tx, name)
 	if err != nil {
@@ -124,7 +125,7 @@ func (d *definition) rebuild(tx *stoat.Tx, name string) (*rebuild, error) {
 	if len(shape.key) > 0 {
 		b.keyOf = func(record reflect.Value) (key []byte, err error) {
 			for _, c := range shape.key {
-				key = c.append(key, c.of(record))
+				key = c.appendValue(key, c.value(record))
 			}
 			return key, nil
 		}
@@ -132,7 +133,7 @@ func (d *definition) rebuild(tx *stoat.Tx, name string) (*rebuild, error) {
 	return b, b.s.open(name, d.edition)
 }
 
-// shape returns the shape of a type that has no more than the fields of key and indexes.
+// shape returns the shape of a type with only the key and index fields.
 func (d *definition) shape(schemas []*layout.Schema) (*shape, error) {
 	at := slices.IndexFunc(schemas, func(s *layout.Schema) bool { return s.Number == d.Schema })
 	if at < 0 {
@@ -176,7 +177,7 @@ func (d *definition) shape(schemas []*layout.Schema) (*shape, error) {
 	return s, nil
 }
 
-// formerNames returns the names that a field had before.
+// formerNames returns the former names of a field.
 func (d *definition) formerNames(name string) (was []string) {
 	for old := range d.Renamed {
 		if old != name && layout.LastName(d.Renamed, old) == name {
@@ -189,5 +190,5 @@ func (d *definition) formerNames(name string) (was []string) {
 
 // unknownSchema returns the error of a schema that is not stored.
 func unknownSchema(number uint64) error {
-	return fmt.Errorf("schema %d, which records have, is not stored: %w", number, stoat.ErrCorrupt)
+	return fmt.Errorf("records have schema %d, which is not stored: %w", number, stoat.ErrCorrupt)
 }

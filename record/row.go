@@ -10,39 +10,39 @@ import (
 	"github.com/stoatdb/stoat/tuple"
 )
 
-// Row is fields of a record that was not decoded as a whole. It is valid until the transaction
-// ends. A method returns an error if there is no field of that name, or one of another kind.
+// Row gives access to single fields of a record without decoding all of it. It is valid until the
+// transaction ends. Its methods return an error for an unknown field or one of another kind.
 //
-// In a migration the fields are those that records were ever stored with, since the one before. A
-// field that was renamed answers to all of its names, whichever it had when the record was written.
-// It is zero in a record that was written while there was no such field, and a number can be read
-// as the widest type that the field has had.
+// In a migration, a Row has all fields that records were ever stored with since the previous
+// migration. A renamed field can be read under all its names, whichever it had when the record was
+// written. In a record written before a field existed, the field is zero. A number can be read as
+// the widest type that the field has had.
 type Row struct {
 	record, key []byte
-	version     *version // nil: the codec has no fields
+	schema      *schema // nil if the codec has no schemas
 	shape       *shape
-	past        *layout.Past  // fields are those of records, not of the type; or nil
+	past        *layout.Past  // in a migration: resolves fields of stored records; else nil
 	only        []*column     // the fields to read; nil: all
-	whole       reflect.Value // the decoded record if the codec has no fields
+	whole       reflect.Value // the decoded record if the codec has no schemas
 }
 
-// Stored returns the record as it is stored, which must not be modified.
+// Stored returns the encoded record, which must not be modified.
 func (r Row) Stored() []byte { return r.record }
 
 // Key returns the primary key.
 func (r Row) Key() (tuple.Tuple, error) { return tuple.Decode(r.key) }
 
-// Int returns the value of a field of an int type.
+// Int returns the value of a field with a signed integer type.
 func (r Row) Int(name string) (int64, error) {
 	return read(r, name, (*layout.Field).Int, reflect.Value.CanInt, reflect.Value.Int)
 }
 
-// Uint returns the value of a field of a uint type.
+// Uint returns the value of a field with an unsigned integer type.
 func (r Row) Uint(name string) (uint64, error) {
 	return read(r, name, (*layout.Field).Uint, reflect.Value.CanUint, reflect.Value.Uint)
 }
 
-// Float returns the value of a field of a float type.
+// Float returns the value of a field with a float type.
 func (r Row) Float(name string) (float64, error) {
 	return read(r, name, (*layout.Field).Float, reflect.Value.CanFloat, reflect.Value.Float)
 }
@@ -53,7 +53,7 @@ func (r Row) Bool(name string) (bool, error) {
 	return read(r, name, (*layout.Field).Bool, isBool, reflect.Value.Bool)
 }
 
-// String returns the value of a field of a string or bytes.
+// String returns the value of a string or bytes field.
 func (r Row) String(name string) (string, error) {
 	return read(r, name, (*layout.Field).String, isText, func(v reflect.Value) string {
 		if v.Kind() == reflect.String {
@@ -63,7 +63,7 @@ func (r Row) String(name string) (string, error) {
 	})
 }
 
-// Bytes returns the value of a field of a string or bytes, which must not be modified.
+// Bytes returns the value of a string or bytes field, which must not be modified.
 func (r Row) Bytes(name string) ([]byte, error) {
 	return read(r, name, (*layout.Field).Bytes, isText, func(v reflect.Value) []byte {
 		if v.Kind() == reflect.String {
@@ -82,9 +82,9 @@ func (r Row) Time(name string) (time.Time, error) {
 	})
 }
 
-// UUID returns the value of a field of 16 bytes.
+// UUID returns the value of a field with 16 bytes.
 func (r Row) UUID(name string) ([16]byte, error) {
-	is := func(v reflect.Value) bool { return isBytes(v.Type(), reflect.Array) && v.Len() == 16 }
+	is := func(v reflect.Value) bool { return isUUID(v.Type()) }
 	return read(r, name, (*layout.Field).UUID, is, func(v reflect.Value) [16]byte {
 		return [16]byte(v.Bytes())
 	})
@@ -92,51 +92,50 @@ func (r Row) UUID(name string) ([16]byte, error) {
 
 // isText reports whether v is a string or bytes.
 func isText(v reflect.Value) bool {
-	return v.Kind() == reflect.String || v.Kind() == reflect.Slice &&
-		v.Type().Elem().Kind() == reflect.Uint8
+	return v.Kind() == reflect.String || isBytes(v.Type(), reflect.Slice)
 }
 
-// read returns the value of a field: by get from a stored record, or of the decoded one.
+// read returns the value of a field: by get from a stored record, or by of from the decoded one.
 func read[V any](
 	r Row, name string, get func(*layout.Field, []byte) (V, error),
 	fits func(reflect.Value) bool, of func(reflect.Value) V,
 ) (V, error) {
 	var zero V
 	switch {
-	case r.version != nil:
+	case r.schema != nil:
 		f, err := r.field(name)
 		if err != nil {
 			return zero, err
 		}
 		return get(f, r.record)
 	case r.past != nil || r.shape == nil:
-		return zero, errors.New("single fields of an old record can be read with the binary codec " +
-			"only: decode what Row.Stored returns")
+		return zero, errors.New("fields of an old record can only be read with the binary codec: " +
+			"decode Row.Stored instead")
 	}
 	c, err := r.column(name)
 	if err != nil {
 		return zero, err
 	}
-	v := c.of(r.whole)
+	v := c.value(r.whole)
 	if !fits(v) {
 		return zero, fmt.Errorf("field %s has the type %s: it cannot be read as %T", name, c.typ, zero)
 	}
 	return of(v), nil
 }
 
-// field returns what reads the field with the name.
+// field returns the reader of the field with the given name.
 func (r *Row) field(name string) (*layout.Field, error) {
 	if r.past != nil {
-		return r.past.Field(r.version.number, name)
+		return r.past.Field(r.schema.number, name)
 	}
 	c, err := r.column(name)
 	if err != nil {
 		return nil, err
 	}
-	return r.version.fields[c.number], nil
+	return r.schema.fields[c.number], nil
 }
 
-// column returns the column with the name, which must be among those to read.
+// column returns the column with the given name, which must be one to read.
 func (r *Row) column(name string) (*column, error) {
 	for _, c := range r.only {
 		if c.name == name {
@@ -144,7 +143,7 @@ func (r *Row) column(name string) (*column, error) {
 		}
 	}
 	if r.only != nil {
-		return nil, fmt.Errorf("field %q was not asked for: name it in Query.Fields", name)
+		return nil, fmt.Errorf("field %q was not requested: name it in Query.Fields", name)
 	}
 	return r.shape.column(name)
 }

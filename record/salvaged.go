@@ -14,8 +14,8 @@ import (
 	"github.com/stoatdb/stoat/internal/layout"
 )
 
-// checkSalvaged returns an error if the database was salvaged, and the collection does not agree
-// with itself. It is checked once for a salvage, as far as that can be kept.
+// checkSalvaged returns an error if the database was salvaged and the parts of the collection
+// disagree. It checks once for each salvage, if it can record that.
 func (c *Collection[T]) checkSalvaged(tx *stoat.Tx) error {
 	number, err := tx.Salvaged()
 	if number == 0 || err != nil {
@@ -35,18 +35,18 @@ func (c *Collection[T]) checkSalvaged(tx *stoat.Tx) error {
 	if err := c.verify(s); err != nil {
 		return inconsistent(err)
 	}
-	if c.unkept = !tx.Writable(); c.unkept {
+	if c.unmarked = !tx.Writable(); c.unmarked {
 		return nil
 	}
-	return keepChecked(tx, s.meta)
+	return markChecked(tx, s.meta)
 }
 
-// inconsistent returns the error of a collection that lacks what a salvage has lost.
+// inconsistent returns the error of a collection that lacks what a salvage lost.
 func inconsistent(err error) error {
 	return fmt.Errorf("%w: %w; call record.Reindex, or run stoat record reindex", ErrInconsistent, err)
 }
 
-// lostBy returns the error of a definition that cannot be read.
+// lostBy returns err, as a loss if the database was salvaged.
 func lostBy(tx *stoat.Tx, err error) error {
 	if number, other := tx.Salvaged(); number == 0 || other != nil {
 		return err
@@ -54,8 +54,8 @@ func lostBy(tx *stoat.Tx, err error) error {
 	return inconsistent(err)
 }
 
-// keepChecked keeps that the collection agrees with itself since the salvage, if there was one.
-func keepChecked(tx *stoat.Tx, meta *stoat.Bucket) error {
+// markChecked records that the collection was consistent after the salvage, if there was one.
+func markChecked(tx *stoat.Tx, meta *stoat.Bucket) error {
 	number, err := tx.Salvaged()
 	if number == 0 || err != nil {
 		return err
@@ -63,8 +63,7 @@ func keepChecked(tx *stoat.Tx, meta *stoat.Bucket) error {
 	return meta.Put([]byte(salvageKey), binary.AppendUvarint(nil, number))
 }
 
-// refuseLost returns an error if the collection that is to be made may be one whose name a salvage
-// has lost.
+// refuseLost returns an error if the collection to create may exist under a lost name.
 func refuseLost(tx *stoat.Tx) error {
 	number, err := tx.Salvaged()
 	if number == 0 || err != nil {
@@ -72,15 +71,15 @@ func refuseLost(tx *stoat.Tx) error {
 	}
 	for name := range tx.Buckets() {
 		if bytes.HasPrefix(name, []byte("lost-")) {
-			return fmt.Errorf("it may be the bucket %q, whose name a salvage has lost: remove the "+
-				"buckets of such names, or give them other ones, before it is made", name)
+			return fmt.Errorf("it may be the bucket %q, whose name a salvage lost: rename or remove "+
+				"such buckets before creating it", name)
 		}
 	}
 	return tx.Err()
 }
 
-// restore stores again what a salvage has lost of a collection's definition and schemas, as the
-// type and the options say it. Whether the records fit those is to be seen.
+// restore stores what a salvage lost of a collection's definition and schemas, derived from the
+// type and the options. Whether the records match them is checked later.
 func restore[T any](tx *stoat.Tx, name string, opts *Options[T]) error {
 	number, err := tx.Salvaged()
 	if number == 0 || err != nil {
@@ -122,8 +121,8 @@ func restore[T any](tx *stoat.Tx, name string, opts *Options[T]) error {
 	return meta.SetSequence(nextEdition(number, p, nil))
 }
 
-// restoreSchemas stores the schema of a type under the numbers that records have and whose schemas
-// are lost. It returns the highest number of a schema.
+// restoreSchemas stores the schema of a type under all numbers that records have but whose schemas
+// are lost. It returns the highest schema number.
 func restoreSchemas(root, meta *stoat.Bucket, l *layout.Layout) (newest uint64, err error) {
 	var known []uint64
 	for key, p := range meta.Scan(stoat.Prefix([]byte(schemaPrefix))) {

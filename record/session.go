@@ -9,27 +9,27 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// session is a collection in a transaction: its buckets, and memory to work in.
+// session is a collection in a transaction: its buckets and working memory.
 type session struct {
 	tx      *stoat.Tx
-	data    *stoat.Bucket   // with the buckets meta and of indexes in it
-	meta    *stoat.Bucket   // with what is not of one record
-	indexes []*stoat.Bucket // by number; nil before the first use
-	shared  *shared
-	own     shared // what shared is in a read-only transaction
-	evolved int    // what shared had when the buckets were opened
-	err     error  // why there is no session
+	data    *stoat.Bucket   // the collection's own bucket, with the records
+	meta    *stoat.Bucket   // with the definition, the schemas and the count
+	indexes []*stoat.Bucket // by the index's number; nil before the first use
+	shared  *shared         // with other sessions of the collection
+	own     shared          // holds shared in a read-only transaction
+	evolved int             // shared.evolved when the buckets were opened
+	err     error           // why the session cannot be used
 
-	key, value    []byte // the one in use
-	before, after []byte // the values of an index
+	key, value    []byte // buffers for the current record
+	before, after []byte // buffers for the values of an index
 }
 
-// sessionOf is under what a transaction keeps a session.
-type sessionOf[T any] struct{ c *Collection[T] }
+// sessionKey is the key under which a transaction keeps a session.
+type sessionKey[T any] struct{ c *Collection[T] }
 
 // session returns the collection's session in a transaction.
 func (c *Collection[T]) session(tx *stoat.Tx) (*session, error) {
-	s := stoat.Local(tx, sessionOf[T]{c}, func() *session {
+	s := stoat.Local(tx, sessionKey[T]{c}, func() *session {
 		s := &session{tx: tx, evolved: -1}
 		if s.shared = &s.own; tx.Writable() {
 			s.shared = sharedIn(tx, c.name)
@@ -39,20 +39,20 @@ func (c *Collection[T]) session(tx *stoat.Tx) (*session, error) {
 	if s.evolved != s.shared.evolved {
 		s.evolved = s.shared.evolved
 		s.indexes, s.err = nil, nil
-		if s.data, s.meta = c.seen.again(tx); s.data == nil {
+		if s.data, s.meta = c.refs.buckets(tx); s.data == nil {
 			s.err = c.wrap(s.open(c.name, c.edition))
-			c.seen.remember(s)
+			c.refs.remember(s)
 		}
 	}
 	return s, s.err
 }
 
-// seen is where a collection's buckets were found last, and its definition unchanged.
-type seen struct{ refs atomic.Pointer[[2]stoat.Ref] }
+// bucketRefs remembers the buckets of a collection while its definition is unchanged.
+type bucketRefs struct{ pair atomic.Pointer[[2]stoat.Ref] }
 
-// again returns the buckets of data and meta if they need not be looked up.
-func (n *seen) again(tx *stoat.Tx) (data, meta *stoat.Bucket) {
-	refs := n.refs.Load()
+// buckets returns the buckets data and meta, or nil if they must be looked up.
+func (n *bucketRefs) buckets(tx *stoat.Tx) (data, meta *stoat.Bucket) {
+	refs := n.pair.Load()
 	if refs == nil {
 		return nil, nil
 	}
@@ -62,23 +62,23 @@ func (n *seen) again(tx *stoat.Tx) (data, meta *stoat.Bucket) {
 	return data, meta
 }
 
-// remember keeps where the buckets of a session are.
-func (n *seen) remember(s *session) {
+// remember stores references to the buckets of a session.
+func (n *bucketRefs) remember(s *session) {
 	if s.err == nil && !s.tx.Writable() {
-		n.refs.Store(&[2]stoat.Ref{s.data.Ref(), s.meta.Ref()})
+		n.pair.Store(&[2]stoat.Ref{s.data.Ref(), s.meta.Ref()})
 	}
 }
 
-// writer is writable for a write of records, at which it sweeps some that have expired.
+// writer is writable for writes of records; it also sweeps some expired ones.
 func (c *Collection[T]) writer(tx *stoat.Tx) (*session, error) {
 	s, err := c.writable(tx)
 	if err == nil {
-		err = c.wrap(c.keepUp(s))
+		err = c.wrap(c.sweepSome(s))
 	}
 	return s, err
 }
 
-// writable returns the collection's session in a transaction that can write.
+// writable returns the collection's session in a writable transaction.
 func (c *Collection[T]) writable(tx *stoat.Tx) (*session, error) {
 	s, err := c.session(tx)
 	if err == nil && !tx.Writable() {
@@ -87,12 +87,12 @@ func (c *Collection[T]) writable(tx *stoat.Tx) (*session, error) {
 	return s, err
 }
 
-// open finds the buckets.
+// open looks up the buckets and checks that the definition is the expected edition.
 func (s *session) open(name string, edition uint64) error {
 	var err error
 	s.data, err = s.tx.Bucket([]byte(name))
 	if errors.Is(err, stoat.ErrBucketNotFound) {
-		return fmt.Errorf("it is not in the database of this transaction: open it there (%w)", err)
+		return fmt.Errorf("it is not in this transaction's database: open it there (%w)", err)
 	}
 	if err != nil {
 		return err
@@ -127,29 +127,29 @@ func (s *session) index(x *index) (*stoat.Bucket, error) {
 	return b, nil
 }
 
-// shared is what all sessions of the collections with a name have in common.
+// shared is the state that all sessions of collections with the same name have in common.
 type shared struct {
-	evolved int // how often the transaction has changed the definition
+	evolved int // how often the transaction changed the definition
 	counter *counter
-	writes  int // of records that may expire
+	writes  int // of records that may expire, for sweepSome
 }
 
-// sharedOf is under what a transaction keeps what is shared.
-type sharedOf struct{ name string }
+// sharedKey is the key under which a transaction keeps the shared state.
+type sharedKey struct{ name string }
 
-// sharedIn returns what the collections with the name share in a transaction that can write.
+// sharedIn returns the shared state of the collections with a name in a writable transaction.
 func sharedIn(tx *stoat.Tx, name string) *shared {
-	return stoat.Local(tx, sharedOf{name}, func() *shared { return &shared{} })
+	return stoat.Local(tx, sharedKey{name}, func() *shared { return &shared{} })
 }
 
-// counter is the number of records, as the transaction sees it.
+// counter is the number of records as the transaction sees it.
 type counter struct {
 	meta    *stoat.Bucket
 	records uint64
-	changed bool // and so it will be stored
+	changed bool // the commit will store it
 }
 
-// count returns the counter of the collection.
+// count returns the counter of the collection, which it reads on first use.
 func (s *session) count() (*counter, error) {
 	if s.shared.counter != nil {
 		return s.shared.counter, nil
@@ -159,22 +159,22 @@ func (s *session) count() (*counter, error) {
 		return nil, fmt.Errorf("read the count: %w", err)
 	}
 	if len(p) != 8 {
-		return nil, fmt.Errorf("a count of %d bytes: %w", len(p), stoat.ErrCorrupt)
+		return nil, fmt.Errorf("the count has %d bytes instead of 8: %w", len(p), stoat.ErrCorrupt)
 	}
 	s.shared.counter = &counter{meta: s.meta, records: binary.LittleEndian.Uint64(p)}
 	return s.shared.counter, nil
 }
 
-// change prepares a change of the count, which the commit will store.
+// change must be called with each change of the count; it makes the commit store it.
 func (n *counter) change(tx *stoat.Tx) error {
 	if n.changed {
 		return nil
 	}
 	err := tx.BeforeCommit(func() error {
-		n.changed = false // a hook behind this one may change it again
+		n.changed = false // a later hook may change it again
 		err := n.meta.Put([]byte(countKey), binary.LittleEndian.AppendUint64(nil, n.records))
 		if errors.Is(err, stoat.ErrBucketNotFound) {
-			return nil // the collection was deleted later
+			return nil // the collection was deleted afterwards
 		}
 		return err
 	})
@@ -182,12 +182,12 @@ func (n *counter) change(tx *stoat.Tx) error {
 	return err
 }
 
-// refuseCommit makes the commit of a transaction return the error, which is that of a write that
-// was half done, and returns it.
+// refuseCommit returns err, the error of a write that was only partly done, and makes the commit of
+// the transaction fail with it.
 func refuseCommit(tx *stoat.Tx, err error) error {
-	if err != nil { // and if no function can be registered, there can be no commit either
+	if err != nil { // if the function cannot be registered, the transaction cannot commit either
 		_ = tx.BeforeCommit(func() error {
-			return fmt.Errorf("roll back, as a write was half done: %w", err)
+			return fmt.Errorf("roll back, because a write was only partly done: %w", err)
 		})
 	}
 	return err

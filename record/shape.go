@@ -11,21 +11,21 @@ import (
 	"github.com/stoatdb/stoat/internal/layout"
 )
 
-// shape is what a collection knows of the type of its records: columns, key and indexes. It is
+// shape is what a collection knows about the type of its records: columns, key and indexes. It is
 // immutable.
 type shape struct {
 	typ     reflect.Type
-	layout  *layout.Layout // nil if the codec has no fields
+	layout  *layout.Layout // nil if the codec has no schemas
 	columns []column
-	key     []*column // none if a function returns the key
-	auto    *column   // the key, if the collection gives it; or nil
+	key     []*column // empty if a function returns the key
+	auto    *column   // the key, if the collection assigns it; or nil
 	indexes []*index
-	expires *column // the moment from which on a record is gone; or nil
-	expiry  *index  // of expires alone
+	expires *column // the time at which a record expires; or nil
+	expiry  *index  // the index of expires alone
 }
 
-// newShape compiles a type that the codec stores. The indexes are those besides the ones that tags
-// name; keyed says that a function returns keys.
+// newShape compiles a type for a codec. The indexes are those that tags do not create; keyed says
+// that a function returns the keys.
 func newShape(t reflect.Type, codec Codec, indexes []Index, keyed bool) (*shape, error) {
 	s := &shape{typ: t}
 	fields, err := s.describe(codec)
@@ -56,7 +56,7 @@ func newShape(t reflect.Type, codec Codec, indexes []Index, keyed bool) (*shape,
 	return s, s.addExpiry()
 }
 
-// addExpiry finds the index that tells what has expired, or adds it.
+// addExpiry finds the index on the expiry time, or adds it.
 func (s *shape) addExpiry() error {
 	if s.expires == nil {
 		return nil
@@ -74,7 +74,8 @@ func (s *shape) addExpiry() error {
 	return nil
 }
 
-// describe returns the fields of the type, of which CodecBinary must know how to store each.
+// describe returns the fields of the type. With CodecBinary, every field must have a supported
+// type.
 func (s *shape) describe(codec Codec) ([]layout.Info, error) {
 	if codec != CodecBinary {
 		return layout.Describe(s.typ)
@@ -90,40 +91,40 @@ func (s *shape) describe(codec Codec) ([]layout.Info, error) {
 	return l.Fields(), nil
 }
 
-// checkKey returns an error if what tags say about the key is not enough, or does not agree.
+// checkKey returns an error if the tags do not define a valid key.
 func (s *shape) checkKey(keyed bool) error {
 	switch {
 	case len(s.key) == 0 && !keyed:
 		return fmt.Errorf("type %s has no key: give a field the tag `stoat:\"%s,key\"`, or set "+
 			"Options.Key", s.typ, s.columns[0].name)
 	case s.auto != nil && !slices.Contains(s.key, s.auto):
-		return fmt.Errorf("field %s has the tag option auto, and is not the key: give it the option "+
-			"key as well", s.auto.name)
+		return fmt.Errorf("field %s has the tag option auto but is not the key: give it the option key "+
+			"as well", s.auto.name)
 	case s.auto != nil && len(s.key) > 1:
-		return fmt.Errorf("field %s has the tag option auto, and the key is %s: only a key of one "+
-			"field can be given", s.auto.name, names(s.key))
+		return fmt.Errorf("field %s has the tag option auto, but the key is %s: only a key of a single "+
+			"field can be assigned", s.auto.name, names(s.key))
 	}
 	return nil
 }
 
-// option does what a tag says about a column.
+// option applies a tag option to a column.
 func (s *shape) option(c *column, option string, keyed bool) error {
 	switch option {
 	case "key":
 		if keyed {
-			return fmt.Errorf("field %s has the tag option key, and Options.Key is set: use one of "+
+			return fmt.Errorf("field %s has the tag option key, and Options.Key is set: use only one of "+
 				"them", c.name)
 		}
 		if !c.plain() {
-			return fmt.Errorf("field %s has the type %s: keys are bools, numbers, strings, bytes, "+
-				"times and UUIDs", c.name, c.typ)
+			return fmt.Errorf("field %s has the type %s: keys must be bools, numbers, strings, bytes, "+
+				"times or UUIDs", c.name, c.typ)
 		}
 		s.key = append(s.key, c)
 		return nil
 	case "auto":
 		if !c.plain() || !integral(c.kind) {
-			return fmt.Errorf("field %s has the tag option auto and the type %s: keys that are given "+
-				"are integers", c.name, c.typ)
+			return fmt.Errorf("field %s has the tag option auto and the type %s: assigned keys must be "+
+				"integers", c.name, c.typ)
 		}
 		if s.auto != nil {
 			return fmt.Errorf("the fields %s and %s have the tag option auto: only one can be the key",
@@ -133,11 +134,11 @@ func (s *shape) option(c *column, option string, keyed bool) error {
 		return nil
 	case "expires":
 		if c.typ != reflect.TypeFor[time.Time]() {
-			return fmt.Errorf("field %s has the tag option expires and the type %s: records expire at a "+
+			return fmt.Errorf("field %s has the tag option expires and the type %s: the type must be "+
 				"time.Time", c.name, c.typ)
 		}
 		if s.expires != nil {
-			return fmt.Errorf("the fields %s and %s have the tag option expires: give it to one of them",
+			return fmt.Errorf("the fields %s and %s have the tag option expires: only one can have it",
 				s.expires.name, c.name)
 		}
 		s.expires = c
@@ -145,8 +146,8 @@ func (s *shape) option(c *column, option string, keyed bool) error {
 	case "index", "unique":
 		return s.addIndex(Index{Name: c.name, Fields: []string{c.name}, Unique: option == "unique"})
 	}
-	return fmt.Errorf("field %s: the tag option %q is none of key, auto, index, unique, "+
-		"expires and was=", c.name, option)
+	return fmt.Errorf("field %s has the unknown tag option %q: use key, auto, index, unique, "+
+		"expires or was=", c.name, option)
 }
 
 // addIndex compiles an index.
@@ -155,7 +156,7 @@ func (s *shape) addIndex(def Index) error {
 		return errors.New("an index needs a name and fields")
 	}
 	if s.indexNamed(def.Name) != nil {
-		return fmt.Errorf("there are two indexes named %q: name one of them otherwise", def.Name)
+		return fmt.Errorf("two indexes have the name %q: rename one of them", def.Name)
 	}
 	x := &index{Index: def, number: len(s.indexes), list: -1, plain: true}
 	x.Fields = slices.Clone(def.Fields)
@@ -166,14 +167,14 @@ func (s *shape) addIndex(def Index) error {
 		}
 		switch {
 		case !c.ordered():
-			return fmt.Errorf("index %s: field %s has the type %s: indexed are bools, numbers, strings, "+
-				"bytes, times, UUIDs, and lists of and pointers to them", def.Name, name, c.typ)
+			return fmt.Errorf("index %s: field %s has the type %s: indexed fields must be bools, numbers, "+
+				"strings, bytes, times, UUIDs, or lists of or pointers to them", def.Name, name, c.typ)
 		case def.Unique && c.optional:
-			return fmt.Errorf("index %s: field %s has the type %s: pointers cannot be unique", def.Name,
-				name, c.typ)
+			return fmt.Errorf("index %s: field %s has the type %s: a unique index cannot have pointers",
+				def.Name, name, c.typ)
 		case c.list && x.list >= 0:
-			return fmt.Errorf("index %s: only one field of an index can be a list, not both %s and "+
-				"%s", def.Name, def.Fields[x.list], name)
+			return fmt.Errorf("index %s: %s and %s are lists: only one field of an index can be a list",
+				def.Name, def.Fields[x.list], name)
 		case slices.Contains(x.columns, c):
 			return fmt.Errorf("index %s has the field %s twice", def.Name, name)
 		case c.list:
@@ -186,7 +187,7 @@ func (s *shape) addIndex(def Index) error {
 	return nil
 }
 
-// column returns the column with the name.
+// column returns the column with the given name.
 func (s *shape) column(name string) (*column, error) {
 	for i := range s.columns {
 		if s.columns[i].name == name {
@@ -197,11 +198,20 @@ func (s *shape) column(name string) (*column, error) {
 	for i := range s.columns {
 		known = append(known, s.columns[i].name)
 	}
-	return nil, fmt.Errorf("type %s has no field %q, but %s", s.typ, name,
+	return nil, fmt.Errorf("type %s has no field %q; it has %s", s.typ, name,
 		strings.Join(known, ", "))
 }
 
-// indexNamed returns the index with the name, or nil.
+// sortColumn returns the column with the given name, by which records can be sorted.
+func (s *shape) sortColumn(name string) (*column, error) {
+	c, err := s.column(name)
+	if err == nil && (!c.ordered() || c.list) {
+		err = fmt.Errorf("field %s has the type %s, which has no order", name, c.typ)
+	}
+	return c, err
+}
+
+// indexNamed returns the index with the given name, or nil.
 func (s *shape) indexNamed(name string) *index {
 	for _, x := range s.indexes {
 		if x.Name == name {

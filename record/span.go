@@ -7,8 +7,8 @@ import (
 	"github.com/stoatdb/stoat/tuple"
 )
 
-// span is the encoded elements, or tuples, from low up to but without high. A nil high has no end.
-// It is immutable.
+// span is a range of encoded elements, or tuples, from low, inclusive, to high, exclusive. A nil
+// high means no end. It is immutable.
 type span struct{ low, high []byte }
 
 // has reports whether the element is in the span.
@@ -17,18 +17,19 @@ func (s *span) has(element []byte) bool {
 		(s.high == nil || bytes.Compare(element, s.high) < 0)
 }
 
-// empty reports whether nothing is in the span.
+// empty reports whether the span contains nothing.
 func (s *span) empty() bool { return s.high != nil && bytes.Compare(s.low, s.high) >= 0 }
 
-// point reports whether the span has exactly one element; low is what it is encoded to.
+// point reports whether the span contains exactly one element, whose encoding is low.
 func (s *span) point() bool {
 	if len(s.low) == 0 || s.high == nil || !bytes.Equal(s.high, successor(s.low)) {
 		return false
 	}
-	return complete(s.low)
+	r := tuple.NewReader(s.low)
+	return r.Skip() == nil && !r.More()
 }
 
-// union returns the spans in order, with those as one that touch.
+// union returns the spans in order, with spans that touch joined.
 func union(spans []span) []span {
 	spans = slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return s.empty() })
 	slices.SortFunc(spans, func(a, b span) int { return bytes.Compare(a.low, b.low) })
@@ -36,7 +37,7 @@ func union(spans []span) []span {
 	for _, s := range spans {
 		n := len(joined) - 1
 		if n < 0 || joined[n].high != nil && bytes.Compare(joined[n].high, s.low) < 0 ||
-			joined[n].point() && !joined[n].has(s.low) { // points stay what they are
+			joined[n].point() && !joined[n].has(s.low) { // do not join points
 			joined = append(joined, s)
 			continue
 		}
@@ -48,7 +49,7 @@ func union(spans []span) []span {
 	return joined
 }
 
-// intersect returns what is in a span of both lists, which are in order.
+// intersect returns the spans that two sorted lists have in common.
 func intersect(a, b []span) []span {
 	var both []span
 	for _, s := range a {
@@ -73,17 +74,11 @@ func lower(a, b []byte) []byte {
 	return a
 }
 
-// within returns the span of the tuples that begin with prefix and go on in s.
+// within returns the span of the tuples that begin with prefix and continue in s.
 func (s *span) within(prefix []byte) span {
 	inner := span{slices.Concat(prefix, s.low), successor(prefix)}
 	if s.high != nil {
 		inner.high = slices.Concat(prefix, s.high)
 	}
 	return inner
-}
-
-// complete reports whether p is one whole element.
-func complete(p []byte) bool {
-	r := tuple.NewReader(p)
-	return r.Skip() == nil && !r.More()
 }

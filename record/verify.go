@@ -9,9 +9,9 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// Verify reads the whole collection and returns an error if records, keys, indexes and count do not
-// agree. There is no need to call it: they change together. Damage on disk is what
-// [stoat.DB.Check] finds.
+// Verify reads the whole collection and returns an error if records, keys, indexes and count
+// disagree. Normally there is no need to call it, because they change together. To find damage on
+// disk, use [stoat.DB.Check].
 func (c *Collection[T]) Verify(tx *stoat.Tx) error {
 	s, err := c.session(tx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *Collection[T]) verify(s *session) error {
 		return err
 	}
 	if records != n.records {
-		return fmt.Errorf("there are %d records, and the count is %d", records, n.records)
+		return fmt.Errorf("there are %d records, but the count is %d", records, n.records)
 	}
 	if err := c.verifyLast(s); err != nil {
 		return err
@@ -52,25 +52,26 @@ func (c *Collection[T]) verify(s *session) error {
 			entries++
 		}
 		if entries != wanted[i] {
-			return fmt.Errorf("index %s has %d entries, the records %d", x.Name, entries, wanted[i])
+			return fmt.Errorf("index %s has %d entries, but the records have %d", x.Name, entries,
+				wanted[i])
 		}
 	}
 	return s.tx.Err()
 }
 
-// verifyLast checks the last key that was given.
+// verifyLast checks the last assigned key.
 func (c *Collection[T]) verifyLast(s *session) error {
 	if c.shape.auto == nil {
 		return nil
 	}
 	highest, last, err := s.highest()
 	if err == nil && highest > last {
-		err = fmt.Errorf("the highest key is %d, and the last one given %d", highest, last)
+		err = fmt.Errorf("the highest key is %d, but the last assigned key is %d", highest, last)
 	}
 	return err
 }
 
-// verifyRecord checks one record, and counts its entries in the indexes.
+// verifyRecord checks one record, and counts its index entries in wanted.
 func (c *Collection[T]) verifyRecord(s *session, key, value []byte, wanted []uint64) error {
 	r := new(T)
 	if err := c.decode(value, r); err != nil {

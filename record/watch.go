@@ -19,37 +19,37 @@ type Entry[T any] struct {
 	Record *T
 }
 
-// Changes is what a commit has changed in the result of a query.
+// Changes is how a commit changed the result of a query.
 type Changes[T any] struct {
-	Position stoat.Position // the result is the one at this moment
-	Added    []Entry[T]     // records that belong to the result from now on
-	Changed  []Entry[T]     // records of the result that are different now
-	Removed  []Entry[T]     // records that belong to it no more, as they were
-	// Lagged says that the loop has missed commits, and these are the changes of all of them.
+	Position stoat.Position // of the commit
+	Added    []Entry[T]     // records that joined the result
+	Changed  []Entry[T]     // records of the result that changed
+	Removed  []Entry[T]     // records that left the result, as they were before
+	// Lagged says that the loop missed commits; the changes cover all of them.
 	Lagged bool
 }
 
-// Watch returns a loop over what happens to the result of a query. First it yields the result as it
-// is, all records as added and in order; then, whenever a commit has changed it, the changes. It
-// never delays a commit: a loop that is too slow, as [stoat.DB.Watch] describes it, runs the query
-// anew and yields the difference.
+// Watch returns an iterator over the changes to the result of a query. It first yields the current
+// result, with all records as added and in order, and then the changes of each commit that affects
+// the result. It never delays a commit: if the loop falls behind, as described for
+// [stoat.DB.Watch], it runs the query again and yields the difference.
 //
-// The last step of the loop is an error, unless the body ended it: that of ctx, [stoat.ErrClosed],
-// [stoat.ErrBucketNotFound] if the collection was deleted, or [ErrOutdated] if it was opened with
-// other fields, indexes or options since. The records are the caller's.
+// The last iteration of the loop yields an error, unless the body ended the loop: that of ctx,
+// [stoat.ErrClosed], [stoat.ErrBucketNotFound] if the collection was deleted, or [ErrOutdated] if
+// it has since been opened with other fields, indexes or options. The caller owns the records.
 //
-// A record that expires belongs to the result until it is swept, or until the query runs anew.
+// An expired record stays in the result until it is swept or the query runs again.
 //
-// The loop runs in the caller's goroutine, and its body may use the database. It keeps the records
-// of the result in memory, encoded. A query with a limit, an offset or After runs anew for each
-// commit that may concern it, so that the changes of several commits may come together.
+// The loop runs in the caller's goroutine, and its body may use the database. It keeps the encoded
+// records of the result in memory. A query with a limit, an offset or After runs again for each
+// commit that may affect it, so changes of several commits may be reported together.
 func (c *Collection[T]) Watch(
 	ctx context.Context, db *stoat.DB, q Query[T],
 ) iter.Seq2[Changes[T], error] {
 	return func(yield func(Changes[T], error) bool) {
 		w := &watch[T]{c: c, q: q, item: item[T]{c: c}, yield: yield, result: map[string][]byte{}}
 		w.staged = map[string][]byte{}
-		err := c.wrap(errors.New("the query is one of another collection"))
+		err := c.wrap(errors.New("the query belongs to another collection"))
 		if q.c == c {
 			err = w.run(ctx, db)
 		}
@@ -66,15 +66,15 @@ type watch[T any] struct {
 	item   item[T]
 	yield  func(Changes[T], error) bool
 	at     stoat.Position    // of the result
-	now    time.Time         // by which the present commit tells what has expired
-	result map[string][]byte // the stored records by key
-	// What the present commit has done so far: the last value of each key, nil if it was deleted, and
-	// the keys in the order of the first change.
+	now    time.Time         // by which records of the current commit expire
+	result map[string][]byte // the encoded records by key
+	// The changes of the current commit so far: the last value of each key, nil if it was deleted,
+	// and the keys in the order of their first change.
 	staged map[string][]byte
 	order  []string
 }
 
-// run yields all changes. The error says why there are no more; it is never nil.
+// run yields all changes. It always returns an error, which says why there are no more.
 func (w *watch[T]) run(ctx context.Context, db *stoat.DB) error {
 	changes, err := w.refresh(db)
 	if err != nil {
@@ -99,7 +99,7 @@ func (w *watch[T]) run(ctx context.Context, db *stoat.DB) error {
 	}
 }
 
-// tell yields changes, if there are any.
+// tell yields changes, if any.
 func (w *watch[T]) tell(changes Changes[T]) error {
 	if len(changes.Added)+len(changes.Changed)+len(changes.Removed) > 0 && !w.yield(changes, nil) {
 		return errStop
@@ -107,7 +107,7 @@ func (w *watch[T]) tell(changes Changes[T]) error {
 	return nil
 }
 
-// follow yields the changes of commits, until there is an error.
+// follow yields the changes of commits until an error occurs.
 func (w *watch[T]) follow(ctx context.Context, db *stoat.DB) error {
 	w.unstage()
 	path := [][]byte{[]byte(w.c.name)}
@@ -133,13 +133,13 @@ func (w *watch[T]) follow(ctx context.Context, db *stoat.DB) error {
 	return errStop
 }
 
-// unstage forgets the present commit.
+// unstage discards the current commit.
 func (w *watch[T]) unstage() {
 	clear(w.staged)
 	w.order = w.order[:0]
 }
 
-// stage adds a change to those of the present commit.
+// stage adds a change to those of the current commit.
 func (w *watch[T]) stage(change stoat.Change) {
 	switch change.Kind {
 	case stoat.ChangePut:
@@ -166,7 +166,7 @@ func (w *watch[T]) stageKey(key string, value []byte) {
 	w.staged[key] = value
 }
 
-// commit returns what the present commit has changed, and brings the result up to date.
+// commit applies the current commit to the result and returns what it changed.
 func (w *watch[T]) commit(db *stoat.DB, at stoat.Position) (Changes[T], error) {
 	defer w.unstage()
 	if err := w.current(db); err != nil {
@@ -198,7 +198,7 @@ func (w *watch[T]) commit(db *stoat.DB, at stoat.Position) (Changes[T], error) {
 	return w.difference(w.order, w.staged)
 }
 
-// current returns an error if the collection is not any more what was opened.
+// current returns an error if the collection is no longer the one that was opened.
 func (w *watch[T]) current(db *stoat.DB) error {
 	if len(w.staged) == 0 {
 		return nil
@@ -210,7 +210,7 @@ func (w *watch[T]) current(db *stoat.DB) error {
 	})
 }
 
-// view calls fn, whose errors name the collection, in a read-only transaction.
+// view calls fn, whose errors already name the collection, in a read-only transaction.
 func (w *watch[T]) view(db *stoat.DB, fn func(tx *stoat.Tx) error) error {
 	begun := false
 	err := db.View(func(tx *stoat.Tx) error {
@@ -223,13 +223,13 @@ func (w *watch[T]) view(db *stoat.DB, fn func(tx *stoat.Tx) error) error {
 	return err
 }
 
-// belongs reports whether a stored record fulfils the query, without limit and offset.
+// belongs reports whether a stored record matches the query, ignoring limit and offset.
 func (w *watch[T]) belongs(key, value []byte) (bool, error) {
 	if gone, err := w.c.expiredAt(value, w.now); gone || err != nil {
 		return false, err
 	}
 	w.item.set(key, value)
-	if ok, err := w.item.fulfils(w.q.where); !ok || err != nil {
+	if ok, err := w.item.matchesAll(w.q.where); !ok || err != nil {
 		return false, err
 	}
 	for _, filter := range w.q.filters {
@@ -241,14 +241,14 @@ func (w *watch[T]) belongs(key, value []byte) (bool, error) {
 	return true, nil
 }
 
-// refresh runs the query, and returns what is different from the result so far.
+// refresh runs the query, and returns the difference from the previous result.
 func (w *watch[T]) refresh(db *stoat.DB) (Changes[T], error) {
 	now := map[string][]byte{}
 	var order []string
 	var at stoat.Position
 	err := w.view(db, func(tx *stoat.Tx) error {
 		at = tx.Position()
-		return w.q.run(tx, needs{whole: true}, func(i *item[T]) error {
+		return w.q.exec(tx, needs{whole: true}, func(i *item[T]) error {
 			order = append(order, string(i.key))
 			now[string(i.key)] = append([]byte{}, i.value...)
 			return nil
@@ -266,8 +266,8 @@ func (w *watch[T]) refresh(db *stoat.DB) (Changes[T], error) {
 	return w.difference(order, now)
 }
 
-// difference changes the result to what the records of the keys are now, nil for those that do not
-// belong to it, and returns what is different.
+// difference updates the result with the current records of the keys, nil for those not in it, and
+// returns what changed.
 func (w *watch[T]) difference(keys []string, now map[string][]byte) (Changes[T], error) {
 	changes := Changes[T]{Position: w.at}
 	for _, key := range keys {

@@ -9,46 +9,59 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// Put stores a record, in place of one with the same key. The record is not kept. The error is
-// [ErrDuplicate], and nothing is changed, if another record has its value in a unique index.
+// Put stores a record, replacing any with the same key. It does not retain r. If another record has
+// its value in a unique index, the error is [ErrDuplicate] and nothing changes.
 //
-// If the tag of the key has the option auto and the key is zero, the record is new, and *r gets the
-// next number as its key. It keeps that if the transaction is rolled back, and another record may
-// get the number then: make it zero before the record is stored again.
-func (c *Collection[T]) Put(tx *stoat.Tx, r *T) error { return c.put(tx, r, false) }
+// If the key has the tag option auto and is zero, the record is new, and *r is given the next
+// number as its key. It keeps that key even if the transaction is rolled back, and another record
+// may then get the same number: reset the key to zero before storing the record again.
+func (c *Collection[T]) Put(tx *stoat.Tx, r *T) error { return c.put(tx, r, upsert) }
 
-// Insert stores a record whose key must be new: if there is one with the key, the error is
-// [ErrExists]. In all else it is like Put.
-func (c *Collection[T]) Insert(tx *stoat.Tx, r *T) error { return c.put(tx, r, true) }
+// Insert is Put for a record whose key must be new; the error is [ErrExists] if it is not.
+func (c *Collection[T]) Insert(tx *stoat.Tx, r *T) error { return c.put(tx, r, insert) }
 
-func (c *Collection[T]) put(tx *stoat.Tx, r *T, insert bool) error {
+// putMode says whether a record may replace another one.
+type putMode bool
+
+const (
+	upsert putMode = false
+	insert putMode = true // the key must be new
+)
+
+// errNilRecord is returned for a nil pointer instead of a record.
+var errNilRecord = errors.New("the record is a nil pointer")
+
+func (c *Collection[T]) put(tx *stoat.Tx, r *T, mode putMode) error {
 	s, err := c.writer(tx)
 	if err != nil {
 		return err
 	}
 	if r == nil {
-		return c.wrap(errors.New("there is no record to store, but a nil pointer"))
+		return c.wrap(errNilRecord)
 	}
-	given, err := c.give(s, r)
+	assigned, err := c.assignKey(s, r)
 	if err != nil {
 		return c.wrap(err)
 	}
 	if s.key, err = c.appendKeyOf(s.key[:0], r); err != nil {
 		return c.wrap(err)
 	}
-	if err = c.place(s, r, insert || given); err != nil && given {
-		c.takeBack(r)
+	if assigned {
+		mode = insert
+	}
+	if err = c.write(s, r, mode); err != nil && assigned {
+		c.unassignKey(r)
 	}
 	return c.wrapKey(s.key, err)
 }
 
-// place stores a record under the session's key, which must be new if insert is true.
-func (c *Collection[T]) place(s *session, r *T, insert bool) error {
+// write stores a record under the session's key.
+func (c *Collection[T]) write(s *session, r *T, mode putMode) error {
 	old, err := s.find(s.key)
 	if err != nil {
 		return err
 	}
-	if old != nil && insert {
+	if old != nil && mode == insert {
 		if gone, err := c.expired(s.tx, old); !gone || err != nil {
 			return cmp.Or(err, ErrExists)
 		}
@@ -56,10 +69,10 @@ func (c *Collection[T]) place(s *session, r *T, insert bool) error {
 	if err := c.replace(s, s.key, old, r); err != nil || old != nil {
 		return err
 	}
-	return c.advance(s, r)
+	return c.advanceKey(s, r)
 }
 
-// find returns the stored record with the key, or nil if there is none.
+// find returns the stored record with the given key, or nil.
 func (s *session) find(key []byte) ([]byte, error) {
 	old, err := s.data.Get(key)
 	if errors.Is(err, stoat.ErrNotFound) {
@@ -68,7 +81,7 @@ func (s *session) find(key []byte) ([]byte, error) {
 	return old, err
 }
 
-// replace stores a record, in place of the stored one, which is nil if there is none.
+// replace encodes a record and stores it in place of old, which is nil if the record is new.
 func (c *Collection[T]) replace(s *session, key, old []byte, r *T) error {
 	var err error
 	if s.value, err = c.encode(s.value[:0], r); err != nil {
@@ -85,8 +98,8 @@ func (c *Collection[T]) replace(s *session, key, old []byte, r *T) error {
 	return c.store(s, key, old, s.value, r)
 }
 
-// kept returns what a codec that decides what it stores has kept of a record, which is what indexes
-// must have.
+// kept returns the record as decoding will return it, for the indexes: a codec other than
+// CodecBinary decides which fields it stores.
 func (c *Collection[T]) kept(key, value []byte) (*T, error) {
 	r := new(T)
 	if err := c.decode(value, r); err != nil {
@@ -100,9 +113,9 @@ func (c *Collection[T]) kept(key, value []byte) (*T, error) {
 	return r, err
 }
 
-// store changes a record and all that depends on it: old is what is stored, nil for nothing, and
-// value what is to be stored, which *r is decoded to; r is nil if the record is to be deleted. It
-// finds out first what can be wrong, so that after an error of the caller nothing is changed.
+// store replaces the stored record old, or nil for none, by value, which is the encoding of *r; a
+// nil r deletes the record. It updates the indexes and the count. It first checks everything that
+// the caller can get wrong, so that nothing has changed after such an error.
 func (c *Collection[T]) store(s *session, key, old, value []byte, r *T) error {
 	changes, err := c.indexChanges(s, key, old, r)
 	if err != nil {
@@ -136,15 +149,15 @@ func (c *Collection[T]) store(s *session, key, old, value []byte, r *T) error {
 	return n.change(s.tx)
 }
 
-// Update calls fn with the record that has the key, and stores what fn has made of it. The error is
-// [stoat.ErrNotFound] if there is none; if fn returns an error or changes the key, nothing is
-// stored.
+// Update calls fn with the record that has the key and stores what fn makes of it. The error is
+// [stoat.ErrNotFound] if the record does not exist. If fn returns an error or changes the key,
+// nothing is stored.
 func (c *Collection[T]) Update(tx *stoat.Tx, key Key, fn func(*T) error) error {
 	s, err := c.writer(tx)
 	if err != nil {
 		return err
 	}
-	encoded, err := c.appendKey(nil, key, false)
+	encoded, err := c.appendKey(nil, key, allValues)
 	if err != nil {
 		return c.wrap(err)
 	}
@@ -173,22 +186,22 @@ func (c *Collection[T]) alter(s *session, key, old []byte, fn func(*T) error) er
 		return err
 	}
 	if !bytes.Equal(s.key, key) {
-		return fmt.Errorf("the update has changed the key to %s: delete the record and put the new "+
-			"one", formatKey(s.key))
+		return fmt.Errorf("the update changed the key to %s: delete the record and store a new one",
+			formatKey(s.key))
 	}
-	if old, err = s.find(key); err != nil { // fn may have written it, too
+	if old, err = s.find(key); err != nil { // fn may have written it too
 		return err
 	}
 	return c.replace(s, key, old, r)
 }
 
-// Delete deletes the record with the key; it is no error if there is none.
+// Delete deletes the record with the given key; it is not an error if it does not exist.
 func (c *Collection[T]) Delete(tx *stoat.Tx, key Key) error {
 	s, err := c.writer(tx)
 	if err != nil {
 		return err
 	}
-	if s.key, err = c.appendKey(s.key[:0], key, false); err != nil {
+	if s.key, err = c.appendKey(s.key[:0], key, allValues); err != nil {
 		return c.wrap(err)
 	}
 	return c.wrapKey(s.key, c.delete(s, s.key))
@@ -202,7 +215,7 @@ func (c *Collection[T]) delete(s *session, key []byte) error {
 	return c.store(s, key, old, nil, nil)
 }
 
-// Clear deletes all records. Its cost does not grow with their number.
+// Clear deletes all records. Its cost does not depend on their number.
 func (c *Collection[T]) Clear(tx *stoat.Tx) error {
 	s, err := c.writable(tx)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/stoatdb/stoat/tuple"
 )
 
-// All returns a loop over the records. After an error it ends.
+// All returns an iterator over the records. An error ends the loop.
 func (q Query[T]) All(tx *stoat.Tx) iter.Seq2[*T, error] {
 	q.loop = true
 	return func(yield func(*T, error) bool) {
 		loop(yield, func(each func(*T) error) error {
-			return q.run(tx, needs{whole: true}, func(i *item[T]) error {
+			return q.exec(tx, needs{whole: true}, func(i *item[T]) error {
 				record, err := i.record()
 				if err != nil {
 					return err
@@ -23,7 +23,7 @@ func (q Query[T]) All(tx *stoat.Tx) iter.Seq2[*T, error] {
 	}
 }
 
-// loop runs fn with a function that yields, and yields the error of fn.
+// loop calls fn with a function that yields, and then yields fn's error, if any.
 func loop[V any](yield func(V, error) bool, fn func(each func(V) error) error) {
 	stopped := false
 	err := fn(func(v V) error {
@@ -39,7 +39,7 @@ func loop[V any](yield func(V, error) bool, fn func(each func(V) error) error) {
 	}
 }
 
-// First returns the first record; the error is [stoat.ErrNotFound] if there is none.
+// First returns the first record, or [stoat.ErrNotFound].
 func (q Query[T]) First(tx *stoat.Tx) (*T, error) {
 	q.limit = 1
 	for r, err := range q.All(tx) {
@@ -48,12 +48,13 @@ func (q Query[T]) First(tx *stoat.Tx) (*T, error) {
 	return nil, q.c.wrap(stoat.ErrNotFound)
 }
 
-// Keys returns a loop over the primary keys. It reads no records where an index decides alone.
+// Keys returns an iterator over the primary keys. It reads no records if an index decides all
+// conditions.
 func (q Query[T]) Keys(tx *stoat.Tx) iter.Seq2[tuple.Tuple, error] {
 	q.loop = true
 	return func(yield func(tuple.Tuple, error) bool) {
 		loop(yield, func(each func(tuple.Tuple) error) error {
-			return q.run(tx, needs{}, func(i *item[T]) error {
+			return q.exec(tx, needs{}, func(i *item[T]) error {
 				key, err := tuple.Decode(i.key)
 				if err != nil {
 					return err
@@ -64,13 +65,13 @@ func (q Query[T]) Keys(tx *stoat.Tx) iter.Seq2[tuple.Tuple, error] {
 	}
 }
 
-// Rows returns a loop over the fields that [Query.Fields] has chosen, or all, without decoding the
-// records.
+// Rows returns an iterator over the fields chosen by [Query.Fields], or all fields, without
+// decoding whole records.
 func (q Query[T]) Rows(tx *stoat.Tx) iter.Seq2[Row, error] {
 	q.loop = true
 	return func(yield func(Row, error) bool) {
 		loop(yield, func(each func(Row) error) error {
-			return q.run(tx, needs{whole: true}, func(i *item[T]) error {
+			return q.exec(tx, needs{whole: true}, func(i *item[T]) error {
 				row, err := i.row(q.fields)
 				if err != nil {
 					return err

@@ -10,17 +10,18 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// entryBytesMax is the length that the database allows keys.
+// entryBytesMax is the maximum length of a key in the database.
 const entryBytesMax = 65_535
 
-// indexChange is the entries of an index that a change of a record removes and adds.
+// indexChange is the entries that a change of a record removes from an index and adds to it.
 type indexChange struct {
 	bucket       *stoat.Bucket
 	unique       bool
 	remove, adds [][]byte // without the primary key
 }
 
-// indexChanges returns what a change of a record does to the indexes.
+// indexChanges returns the effects of a record's change on the indexes. The record r is the new
+// one, or nil to delete it.
 func (c *Collection[T]) indexChanges(s *session, key, old []byte, r *T) ([]indexChange, error) {
 	if len(c.shape.indexes) == 0 {
 		return nil, nil
@@ -56,14 +57,14 @@ func (c *Collection[T]) indexChanges(s *session, key, old []byte, r *T) ([]index
 	return changes, nil
 }
 
-// former is the stored record that is to be changed. It is decoded when that is needed.
+// former is the stored record that is about to change, decoded on demand.
 type former[T any] struct {
 	c       *Collection[T]
-	value   []byte // nil: there is none
+	value   []byte // nil: the record is new
 	decoded *T
 }
 
-// compare finds the entries that change. After is the record from now on, invalid if there is none.
+// compare finds the entries that change. After is the new record, or invalid if it is deleted.
 func (f *former[T]) compare(change *indexChange, x *index, after reflect.Value) error {
 	if f.value != nil && f.decoded == nil {
 		f.decoded = new(T)
@@ -81,13 +82,13 @@ func (f *former[T]) compare(change *indexChange, x *index, after reflect.Value) 
 	return nil
 }
 
-// comparePlain is compare for an index whose fields can be read from the stored record.
+// comparePlain is compare for an index whose columns can be read from the stored record.
 func (f *former[T]) comparePlain(
 	s *session, change *indexChange, x *index, after reflect.Value,
 ) error {
 	s.before, s.after = s.before[:0], s.after[:0]
 	if f.value != nil {
-		v, err := f.c.versionOf(f.value)
+		v, err := f.c.schemaOf(f.value)
 		if err != nil {
 			return err
 		}
@@ -113,7 +114,7 @@ func (f *former[T]) comparePlain(
 	return nil
 }
 
-// cancel forgets the entries that are both removed and added.
+// cancel drops the entries that are both removed and added.
 func (i *indexChange) cancel() {
 	if len(i.remove) == 0 || len(i.adds) == 0 {
 		return
@@ -125,18 +126,18 @@ func (i *indexChange) cancel() {
 	i.adds = slices.DeleteFunc(i.adds, func(entry []byte) bool { return has(removed, entry) })
 }
 
-// has reports whether the sorted list has the entry.
+// has reports whether the sorted list contains the entry.
 func has(list [][]byte, entry []byte) bool {
 	_, ok := slices.BinarySearchFunc(list, entry, bytes.Compare)
 	return ok
 }
 
-// check returns an error if an entry is too long, or if another record has one that is to be added
-// to a unique index.
+// check returns an error if an entry is too long, or if another record owns an entry to add to a
+// unique index.
 func (i *indexChange) check(x *index, key []byte) error {
 	for _, entry := range i.adds {
 		if len(entry)+len(key) > entryBytesMax {
-			return fmt.Errorf("index %s: an entry of %d bytes, the limit is 65,535: %w", x.Name,
+			return fmt.Errorf("index %s: the entry has %d bytes, the limit is 65,535: %w", x.Name,
 				len(entry)+len(key), stoat.ErrTooLarge)
 		}
 		if !i.unique {
@@ -150,7 +151,7 @@ func (i *indexChange) check(x *index, key []byte) error {
 			return err
 		}
 		if !bytes.Equal(owner, key) {
-			return fmt.Errorf("the record with the key %s has %s %s already: %w", formatKey(owner),
+			return fmt.Errorf("the record with the key %s already has %s %s: %w", formatKey(owner),
 				names(x.columns), formatKey(entry), ErrDuplicate)
 		}
 	}
