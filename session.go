@@ -139,8 +139,7 @@ func (s *session) has(key []byte) (bool, error) {
 	if s.w != nil {
 		return s.w.Has(key)
 	}
-	_, ok, err := s.snap.Until(key)
-	return ok, err
+	return s.snap.Has(key)
 }
 
 // put stores an internal key that does not expire.

@@ -1,7 +1,7 @@
-// Package filter says which keys a table surely has not.
+// Package filter says which keys a table certainly does not have.
 //
-// A [Filter] is a binary fuse filter with 8-bit fingerprints of key hashes: 9 bits a key, and one
-// key in 256 that is absent passes. Its serialised form is
+// A [Filter] is a binary fuse filter with 8-bit fingerprints of key hashes: it takes 9 bits per
+// key, and one absent key in 256 passes. Its serialised form is
 //
 //	kind              u8   1: binary fuse, 3 segments, 8 bits
 //	segment bits      u8   a segment has 1<<bits fingerprints
@@ -12,8 +12,8 @@
 //
 // and is searched in place. It carries no checksum: it is a section of a table, which has one.
 //
-// Filters are immutable and safe for concurrent use. The package neither chooses which tables have
-// a filter nor keeps the keys.
+// Filters are immutable and safe for concurrent use. The package does not choose which tables have
+// a filter and does not keep the keys.
 package filter
 
 import (
@@ -32,8 +32,8 @@ const (
 	maxCells       = 1 << 31 // fingerprints are numbered by uint32
 )
 
-// Filter is a set of hashes that is certain about what is absent. It refers to the bytes it was
-// parsed from.
+// Filter is a set of hashes that is certain only about what is absent. It refers to the bytes that
+// it was parsed from.
 type Filter struct {
 	fingerprints []byte
 	seed         uint64
@@ -41,8 +41,8 @@ type Filter struct {
 	segment      uint32 // cells in a segment, a power of two
 }
 
-// Append appends the serialised filter of the hashes, of which there must be one at least. Equal
-// hashes do no harm. It may reorder them.
+// Append appends the serialised filter of at least one hash. Equal hashes do no harm. It may
+// reorder the hashes.
 func Append(dst []byte, hashes []uint64) ([]byte, error) {
 	if len(hashes) == 0 || len(hashes) > maxCells/2 {
 		return nil, fmt.Errorf("build filter: %d keys", len(hashes))
@@ -58,7 +58,7 @@ func Append(dst []byte, hashes []uint64) ([]byte, error) {
 	return append(dst, fuse.Fingerprints...), nil
 }
 
-// Parse returns the filter serialised in p, which must not change afterwards.
+// Parse returns the filter that is serialised in p, which must not change afterwards.
 func Parse(p []byte) (Filter, error) {
 	if len(p) < headerBytes {
 		return Filter{}, errors.New("filter is too short")
@@ -80,7 +80,7 @@ func Parse(p []byte) (Filter, error) {
 	}, nil
 }
 
-// Contains reports whether the key with the given [Hash] may be in the set. False is certain.
+// Contains reports whether a key with the given [Hash] may be in the set. False is certain.
 func (f *Filter) Contains(hash uint64) bool {
 	h := mix(hash + f.seed)
 	start, _ := bits.Mul64(h, f.starts)

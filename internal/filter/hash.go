@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// The secrets of the hash: odd, with 32 bits set, and without pattern. They are part of the format.
+// The secrets of the hash: odd, with 32 bits set, and without a pattern. They are part of the
+// format.
 const (
 	secret0 = 0xa0761d6478bd642f
 	secret1 = 0xe7037ed1a0b428db
@@ -13,9 +14,9 @@ const (
 	secret3 = 0x589965cc75374cc3
 )
 
-// Hash returns the hash that filters know a key by. It is part of the format: filters on disk hold
-// fingerprints of it. It is built like wyhash: 16 bytes at a time are multiplied to 128 bits, whose
-// halves are folded.
+// Hash returns the hash by which filters know a key. It is part of the format: filters on disk hold
+// fingerprints of it. It is built like wyhash: it multiplies 16 bytes at a time to 128 bits and
+// folds their halves.
 func Hash(key []byte) uint64 {
 	seed, p := uint64(secret0), key
 	if len(p) > 48 {
@@ -37,7 +38,7 @@ func Hash(key []byte) uint64 {
 	return fold(secret1^uint64(len(key)), fold(a^secret1, b^seed))
 }
 
-// hashLong takes 48 bytes at a time off p, in three independent lanes, and returns the rest.
+// hashLong hashes p 48 bytes at a time, in three independent lanes, and returns the rest of p.
 func hashLong(p []byte, seed uint64) ([]byte, uint64) {
 	seed1, seed2 := seed, seed
 	for len(p) > 48 {

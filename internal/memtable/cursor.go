@@ -7,14 +7,14 @@ import (
 
 // Cursor walks the entries of a [Root] in key order, in both directions, tombstones included. It
 // must be initialised with Init. Moving past either end leaves it on no entry: it has to be
-// positioned anew. Keys and values alias the memtable and must not be modified. No method
-// allocates. Not safe for concurrent use; a copy is a cursor of its own.
+// positioned again. Keys and values alias the memtable and must not be modified. No method
+// allocates. Not safe for concurrent use; a copy is an independent cursor.
 type Cursor struct {
-	i, n    int // index in leaf, and its number of entries; both 0 if leaf is nil
+	i, n    int // index in the leaf, and its number of entries; both 0 if leaf is nil
 	leaf    *leaf
 	chunks  batch.Chunks
 	places  *batch.Places
-	expires bool // some entries may
+	expires bool // some entries may expire
 	top     node
 	path    path
 }
@@ -61,7 +61,7 @@ func (c *Cursor) Next() bool {
 	return c.nextLeaf()
 }
 
-// Prev moves to the entry before and reports whether there is one.
+// Prev moves to the previous entry and reports whether there is one.
 func (c *Cursor) Prev() bool {
 	if c.i > 0 {
 		c.i--
@@ -76,7 +76,7 @@ func (c *Cursor) Valid() bool { return c.leaf != nil }
 // Key returns the current entry's key.
 func (c *Cursor) Key() []byte { return c.chunks.Key(c.leaf.refs[c.i]) }
 
-// Value returns the current entry's value, empty but not nil if there are no bytes in it.
+// Value returns the current entry's value. An empty value is not nil.
 func (c *Cursor) Value() []byte { return c.chunks.Value(c.leaf.refs[c.i]) }
 
 // Until returns when the current entry expires, in milliseconds since 1970, or 0 if never.
@@ -85,16 +85,16 @@ func (c *Cursor) Until() uint64 { return c.chunks.Until(c.leaf.refs[c.i]) }
 // Kind returns the current entry's kind.
 func (c *Cursor) Kind() keyspace.Kind { return c.leaf.refs[c.i].Kind() }
 
-// Plain reports whether every entry of the root is a tombstone or a put that stays for ever. It
-// holds wherever the cursor is.
+// Plain reports whether every entry of the root, wherever the cursor is, is a tombstone or a put
+// that does not expire.
 func (c *Cursor) Plain() bool { return !c.expires }
 
-// LogOffset returns where in the log file the current entry's value lies, as it was written. ok is
-// false if its frame was never taken. It may be called only if nobody writes to the memtable any
-// more: it answers for the memtable as it is, not as it was when the root was taken.
+// LogOffset returns the offset of the current entry's value in the log file. ok is false if the
+// entry's frame was never taken. Nobody may be writing to the memtable any more: LogOffset answers
+// for the memtable as it is, not as it was when the root was taken.
 func (c *Cursor) LogOffset() (offset int64, ok bool) { return c.places.Value(c.leaf.refs[c.i]) }
 
-// Smallest returns the first key of all, wherever the cursor is. The root must have entries.
+// Smallest returns the first key of the root, which must have entries.
 func (c *Cursor) Smallest() []byte {
 	at := c.top
 	for at.inner != nil {
@@ -103,7 +103,7 @@ func (c *Cursor) Smallest() []byte {
 	return c.chunks.Key(at.leaf.refs[0])
 }
 
-// Largest returns the last key of all, wherever the cursor is. The root must have entries.
+// Largest returns the last key of the root, which must have entries.
 func (c *Cursor) Largest() []byte {
 	at := c.top
 	for at.inner != nil {
@@ -179,7 +179,7 @@ func (c *Cursor) prevLeaf() bool {
 }
 
 // seek moves to the leaf that key belongs to and to the first entry in it whose key is not below
-// key, which may be the one behind the last.
+// key, or past the last entry.
 func (c *Cursor) seek(key []byte) {
 	c.path.height = 0
 	at, prefix := c.top, 0
@@ -193,14 +193,14 @@ func (c *Cursor) seek(key []byte) {
 		c.leave()
 		return
 	}
-	// As in Edit.descend: the way was right if key has all prefixes on it.
+	// As in Edit.descend, the path is right if key has all prefixes on it.
 	if at.leaf.shared(c.chunks, key) < prefix {
 		at = c.seekSlowly(key)
 	}
 	c.leaf, c.i, c.n = at.leaf, at.leaf.seek(c.chunks, key), int(at.leaf.count)
 }
 
-// seekSlowly finds the leaf that a key belongs to which lacks the prefix of a node on its way.
+// seekSlowly finds the leaf that key belongs to, which lacks the prefix of a node on its path.
 func (c *Cursor) seekSlowly(key []byte) node {
 	c.path.height = 0
 	at := c.top

@@ -7,8 +7,8 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// bare reports whether nothing that is older than the memtable can be seen below key, so that its
-// deletion leaves no tombstone.
+// bare reports whether nothing older than the memtable shows at key, so that its deletion leaves no
+// tombstone.
 func (e *Edit) bare(key []byte) bool {
 	if _, deleted := e.deleted.around(key); deleted {
 		return true
@@ -16,8 +16,8 @@ func (e *Edit) bare(key []byte) bool {
 	return e.below != nil && e.below.Absent(key)
 }
 
-// hide removes all entries in a span, which has both bounds and stays as it is, and hides what
-// older runs have there.
+// hide removes all entries in a span and hides what older runs have there. The span must have both
+// bounds and must not change.
 func (e *Edit) hide(span keyspace.Span) {
 	e.cut(span)
 	before := e.deleted.size()
@@ -30,7 +30,7 @@ func (e *Edit) cut(span keyspace.Span) {
 	var c Cursor
 	c.Init(e.Peek())
 	if !c.Seek(span.Start) || bytes.Compare(c.Key(), span.End) >= 0 {
-		return // no node is copied in vain
+		return // copy no node in vain
 	}
 	e.trim(&e.top, e.m.arena.Chunks(), span)
 	for e.top.inner != nil && e.top.inner.count == 1 {
@@ -40,14 +40,14 @@ func (e *Edit) cut(span keyspace.Span) {
 }
 
 // trim removes the entries in a span from the node at, which becomes the edit's own, and returns
-// how many they were. If none are left, there is no node any more.
+// how many it removed. If none are left, it removes the node.
 func (e *Edit) trim(at *node, chunks batch.Chunks, span keyspace.Span) (removed int) {
 	if at.leaf != nil {
 		return e.trimLeaf(at, chunks, span)
 	}
 	n := e.own(at)
 	a, b := n.seek(chunks, span.Start), n.seek(chunks, span.End)
-	first, end := a, b+1 // the children that are to go: those between a and b, and what becomes empty
+	first, end := a, b+1 // the children to remove: those between a and b, and a and b if empty
 	for i := a + 1; i < b; i++ {
 		removed += n.kids[i].size()
 		e.m.nodes -= n.kids[i].bytes()
@@ -87,8 +87,8 @@ func (e *Edit) trimLeaf(at *node, chunks batch.Chunks, span keyspace.Span) (remo
 	return j - i
 }
 
-// remove takes the children from index first to end out of the node, which must keep some. Which
-// keys are the smallest of those beside is for rehead to see.
+// remove removes the children [first, end) from the node, which must keep some. The caller must
+// call rehead for the children beside them.
 func (n *inner) remove(first, end int) {
 	if first == end {
 		return
@@ -102,7 +102,7 @@ func (n *inner) remove(first, end int) {
 	h.cut(int(n.count) - 1)
 }
 
-// rehead sets the head of child i, if it has one, whose smallest key may be another one now.
+// rehead updates the head of child i, if it has one, after its smallest key may have changed.
 func (n *inner) rehead(chunks batch.Chunks, i int) {
 	if i == 0 || i >= int(n.count) {
 		return

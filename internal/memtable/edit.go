@@ -14,17 +14,16 @@ type Edit struct {
 	deleted *fragment
 	expires bool // as in Root
 	written bool
-	below   Below // nil if nothing is known of it
+	below   Below // nil if nothing is known about it
 	nodes   int64 // of the memtable when the edit began
 }
 
 // maxHeight bounds the number of inner nodes above a leaf. Splits leave only nodes at the right
-// edge of the tree less than half full, so that a higher tree would have had
-// (innerFanout/2)^maxHeight leaves or more. Some may be gone by now, but not their entries' memory
-// in the arena.
+// edge of the tree less than half full, so a higher tree would have had at least
+// (innerFanout/2)^maxHeight leaves. Some may be gone, but the arena still holds their entries.
 const maxHeight = 12
 
-// path leads from the top to a leaf: the inner nodes, and which child of each comes next.
+// path leads from the top to a leaf: the inner nodes, and the index of the next child in each.
 type path struct {
 	steps  [maxHeight]step
 	height int
@@ -41,7 +40,7 @@ func (p *path) push(n *inner, at int) {
 	p.height++
 }
 
-// rightmost reports whether the rest of the path leads to the right edge of the tree.
+// rightmost reports whether the path leads to the right edge of the tree.
 func (p *path) rightmost() bool {
 	for _, s := range p.steps[:p.height] {
 		if s.at+1 < int(s.inner.count) {
@@ -57,34 +56,35 @@ func (e *Edit) Put(key, value []byte) {
 	e.insert(key, e.m.arena.Append(keyspace.KindPut, 0, key, value))
 }
 
-// PutUntil is Put for an entry that expires, in milliseconds since 1970, or never if until is 0.
+// PutUntil is Put for an entry that expires at until, in milliseconds since 1970, or never if that
+// is 0.
 func (e *Edit) PutUntil(key, value []byte, until uint64) {
 	e.apply(e.m.arena.Append(keyspace.KindPut, until, key, value))
 }
 
-// Delete makes key absent, here and in older runs. That takes a tombstone, unless nothing older can
+// Delete makes key absent, here and in older runs. It leaves a tombstone, unless nothing older can
 // have the key.
 func (e *Edit) Delete(key []byte) {
 	e.apply(e.m.arena.Append(keyspace.KindDelete, 0, key, nil))
 }
 
-// DeleteRange makes all keys in the span absent, here and in older runs. The span has both bounds,
-// which are copied, and is not empty; its start is a key. The cost does not depend on what lies in
-// the span.
+// DeleteRange makes all keys in the span absent, here and in older runs. The span must have both
+// bounds, which are copied, must not be empty, and its start must be a key. The cost does not
+// depend on what lies in the span.
 func (e *Edit) DeleteRange(span keyspace.Span) {
 	e.apply(e.m.arena.Append(keyspace.KindDeleteRange, 0, span.Start, span.End))
 }
 
-// Clear is DeleteRange for a span in which no key exists, as the caller has found out: nobody has
-// to find out again by passing tombstones, or what has expired. It changes nothing that there is,
-// and the log is not told.
+// Clear is DeleteRange for a span in which, as the caller has found out, no key exists. Nobody else
+// has to find out again by passing tombstones and expired entries. It changes no key, so it is not
+// logged.
 func (e *Edit) Clear(span keyspace.Span) {
 	e.hide(span.Clone())
 }
 
-// Replay does again what a frame's payload says, which lies in a log file at the offset at. The
-// payload is copied. On an error, which is that of [batch.Arena.Replay], the edit must be rolled
-// back. The frame counts as taken.
+// Replay repeats the writes of a frame's payload, which lies in a log file at the offset at. The
+// payload is copied. The frame counts as taken. After an error, which is one of
+// [batch.Arena.Replay], the edit must be rolled back.
 func (e *Edit) Replay(payload []byte, at int64) error {
 	return e.m.arena.Replay(payload, at, e.apply)
 }
@@ -92,7 +92,7 @@ func (e *Edit) Replay(payload []byte, at int64) error {
 // Empty reports whether nothing was written.
 func (e *Edit) Empty() bool { return !e.written }
 
-// Peek returns the tree as it is now. It is valid until the next write, which changes it; values
+// Peek returns the tree as it is now. It is valid until the next write, which changes it. Values
 // that it returned stay valid until Rollback.
 func (e *Edit) Peek() Root {
 	arena := e.m.arena
@@ -100,15 +100,15 @@ func (e *Edit) Peek() Root {
 		written: e.written || e.m.root.written, places: arena.Places()}
 }
 
-// Root returns a snapshot with the writes so far; later writes copy the nodes that they touch. It
-// is valid forever if the edit commits, and until Rollback if it does not.
+// Root returns a snapshot with the writes so far. Later writes copy the nodes that they touch. The
+// snapshot is valid forever if the edit commits, or else until Rollback.
 func (e *Edit) Root() Root {
 	e.owner = e.m.newOwner()
 	return e.Peek()
 }
 
-// TakeFrames returns the log image of the writes since it was called last, which will lie in the
-// log file from the offset at on, as [batch.Arena.Take] does.
+// TakeFrames returns the log image of the writes since the last call, as [batch.Arena.Take] does.
+// The image will lie in the log file at the offset at.
 func (e *Edit) TakeFrames(at int64) [][]byte { return e.m.arena.Take(at) }
 
 // Pending returns the payloads of the frames that TakeFrames would return, as
@@ -122,14 +122,14 @@ func (e *Edit) Commit() Root {
 	return e.m.root
 }
 
-// Rollback gives back the memory of everything written, and makes all roots taken from the edit
-// invalid.
+// Rollback frees the memory of everything that the edit wrote. It invalidates all roots taken from
+// the edit.
 func (e *Edit) Rollback() {
 	e.m.arena.Rollback()
 	e.m.nodes = e.nodes
 }
 
-// apply does what the entry says that was appended last.
+// apply applies the entry that was appended last.
 func (e *Edit) apply(ref batch.Ref) {
 	e.written = true
 	chunks := e.m.arena.Chunks()
@@ -157,7 +157,7 @@ func (e *Edit) insert(key []byte, ref batch.Ref) {
 	var p path
 	l := e.descend(&p, chunks, key)
 	k := head(key, int(l.prefix))
-	i, found := l.find(chunks, key, k)
+	i, found := l.search(chunks, key, k)
 	if found {
 		l.refs[i] = ref
 		return
@@ -173,7 +173,7 @@ func (e *Edit) insert(key []byte, ref batch.Ref) {
 }
 
 // descend returns the leaf that key belongs to, with the path to it in p. It makes all nodes on the
-// way the edit's own and shortens their prefixes to what key has of them.
+// path the edit's own and shortens their prefixes to what they share with key.
 func (e *Edit) descend(p *path, chunks batch.Chunks, key []byte) *leaf {
 	at, prefix := &e.top, 0
 	for at.inner != nil {
@@ -183,7 +183,7 @@ func (e *Edit) descend(p *path, chunks batch.Chunks, key []byte) *leaf {
 		p.push(n, i)
 		at = &n.kids[i]
 	}
-	// The way was right if key has the prefixes of all inner nodes on it. The leaf's prefix, which
+	// The path is right if key has the prefixes of all inner nodes on it. The leaf's prefix, which
 	// is no shorter, shows that.
 	shared := at.leaf.shared(chunks, key)
 	if shared < prefix {
@@ -197,8 +197,8 @@ func (e *Edit) descend(p *path, chunks batch.Chunks, key []byte) *leaf {
 	return l
 }
 
-// descendSlowly descends to the leaf's slot with a key that lacks the prefix of an inner node on
-// its way.
+// descendSlowly descends to the slot of the leaf that key belongs to, which lacks the prefix of an
+// inner node on the path.
 func (e *Edit) descendSlowly(p *path, chunks batch.Chunks, key []byte) *node {
 	at := &e.top
 	p.height = 0
@@ -212,7 +212,7 @@ func (e *Edit) descendSlowly(p *path, chunks batch.Chunks, key []byte) *node {
 	return at
 }
 
-// own returns the inner node in the slot at, after replacing it by a copy if it is not the edit's.
+// own returns the inner node in the slot at, replaced by a copy if it was not the edit's.
 func (e *Edit) own(at *node) *inner {
 	if at.inner.owner != e.owner {
 		n := *at.inner
@@ -232,8 +232,8 @@ func (e *Edit) ownLeaf(at *node) *leaf {
 	return at.leaf
 }
 
-// split makes room in the full leaf l for an entry whose place is at index i, inserts it, and
-// returns the new leaf to the right of l. Where keys ascend, l is left full instead of half full.
+// split splits the full leaf l, inserts an entry whose place is at index i, and returns the new
+// leaf to the right of l. If keys ascend, it leaves l full instead of half full.
 func (e *Edit) split(chunks batch.Chunks, l *leaf, i int, key []byte, ref batch.Ref) *leaf {
 	e.m.nodes += leafBytes
 	n := int(l.count)
@@ -254,8 +254,8 @@ func (e *Edit) split(chunks batch.Chunks, l *leaf, i int, key []byte, ref batch.
 	return right
 }
 
-// add inserts kid to the right of the child that the path leads to, splitting nodes as needed.
-// Where keys ascend at the end of the tree, nodes are left full but for one instead of half full.
+// add inserts kid to the right of the child that the path leads to, splitting nodes as needed. If
+// keys ascend at the end of the tree, it leaves nodes full except for one child, not half full.
 func (e *Edit) add(p *path, chunks batch.Chunks, kid node) {
 	for p.height > 0 {
 		p.height--
@@ -274,8 +274,8 @@ func (e *Edit) add(p *path, chunks batch.Chunks, kid node) {
 	e.m.nodes += innerBytes
 }
 
-// splitInner moves the children of the full node n from index cut on to a new node to the right of
-// it, inserts a child whose place was at index i of n, and returns the new node.
+// splitInner moves the children of the full node n from index cut on to a new node to its right,
+// inserts a child whose place was at index i of n, and returns the new node.
 func (e *Edit) splitInner(chunks batch.Chunks, n *inner, cut, i int, kid node) *inner {
 	e.m.nodes += innerBytes
 	right := n.splitAt(cut)

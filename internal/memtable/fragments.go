@@ -9,18 +9,18 @@ import (
 // fragmentBytes is about what a fragment takes in memory.
 const fragmentBytes = 96
 
-// fragment is a span of keys that were deleted. It is a node of a set of such spans, which neither
-// overlap nor touch: a treap, that is, a search tree that is balanced because each node's priority,
-// a number as if drawn by lot, is not below those of its children. Like a node of the entries' tree
-// it belongs to an edit, which changes it in place, and others copy it; so that a deletion costs,
-// and copies, about the logarithm of their number.
+// fragment is a span of deleted keys, and a node of a set of such spans, which neither overlap nor
+// touch. The set is a treap: a search tree that is balanced because each node's priority, a
+// pseudo-random number, is not below those of its children. Like a node of the entries' tree, a
+// fragment belongs to an edit, which changes it in place; others copy it. A deletion costs, and
+// copies, about the logarithm of the number of fragments.
 //
-// A nil fragment is the empty set. Methods that change a set return it, and nobody may use the one
-// that they were called on any more, unless all of it belongs to other edits.
+// A nil fragment is the empty set. Methods that change a set return the new one. The set that they
+// were called on must not be used again, unless all of it belongs to other edits.
 type fragment struct {
 	keyspace.Span // with both bounds
 	priority      uint32
-	count         int32 // of fragments from here down
+	count         int32 // of fragments in this subtree
 	owner         uint64
 	left, right   *fragment
 }
@@ -33,7 +33,7 @@ func (e *Edit) newFragment(span keyspace.Span) *fragment {
 	}
 }
 
-// scatter returns a number that looks as if drawn by lot, another one for nearly every n.
+// scatter returns a pseudo-random number that differs for nearly every n.
 func scatter(n uint64) uint32 {
 	n *= 0x9E3779B97F4A7C15
 	n ^= n >> 32
@@ -89,8 +89,8 @@ func (f *fragment) with(left, right *fragment) *fragment {
 	return f
 }
 
-// split returns the fragments that start below key, and the others. The right edge of the former
-// and the left edge of the latter, from the top down, are the owner's own.
+// split returns the fragments that start below key, and the rest. The nodes at the right edge of
+// the former and at the left edge of the latter are the owner's own.
 func (f *fragment) split(owner uint64, key []byte) (below, rest *fragment) {
 	if f == nil {
 		return nil, nil
@@ -104,8 +104,8 @@ func (f *fragment) split(owner uint64, key []byte) (below, rest *fragment) {
 	return below, f.with(rest, f.right)
 }
 
-// join returns the fragments of f and those of g, which come after them. The right edge of f and
-// the left edge of g must be the edit's own, as split leaves them.
+// join returns the fragments of f followed by those of g. The right edge of f and the left edge of
+// g must be the edit's own, as split leaves them.
 func (f *fragment) join(g *fragment) *fragment {
 	switch {
 	case f == nil:
@@ -135,12 +135,12 @@ func (f *fragment) last() *fragment {
 	return f
 }
 
-// endsAbove reports whether there is such a fragment and it ends above key.
+// endsAbove reports whether f is not nil and ends above key.
 func (f *fragment) endsAbove(key []byte) bool {
 	return f != nil && bytes.Compare(key, f.End) < 0
 }
 
-// unite returns f with a span in place of all that it overlaps or touches, and what they cover.
+// unite returns f with a span added, merged with all that it overlaps or touches.
 func (e *Edit) unite(f *fragment, span keyspace.Span) *fragment {
 	below, rest := f.split(e.owner, span.Start)
 	if before := below.last(); before != nil && bytes.Compare(before.End, span.Start) >= 0 {

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// The capacity of nodes, in entries and in children. Larger nodes make gets and scans faster,
+// The capacity of nodes, in entries and in children. Larger nodes make lookups and scans faster;
 // smaller ones make edits of one key cheaper.
 const (
 	lineHeads   = 8 // heads in a cache line
@@ -13,15 +13,15 @@ const (
 	innerFanout = fanout + 1 // the first child has no head
 )
 
-// heads are the ascending heads of a node's keys. Unused ones, behind the used ones, are noHead.
+// heads are the ascending heads of a node's keys, followed by noHead where they are unused.
 type heads [fanout]uint64
 
-// noHead fills unused heads. No head is greater: a search need not know how many are used.
+// noHead fills unused heads. No head is greater, so a search need not know how many are used.
 const noHead = ^uint64(0)
 
-// head returns the 8 bytes of key after the first skip ones, as an integer that orders like them.
-// Missing bytes count as zeros, so that equal heads leave the order of keys open. A key shorter
-// than skip has head 0.
+// head returns the 8 bytes of key after the first skip bytes, as an integer that orders like them.
+// Missing bytes count as zeros, so equal heads leave the order of keys open. A key shorter than
+// skip has head 0.
 func head(key []byte, skip int) uint64 {
 	if len(key) >= skip+8 {
 		return binary.BigEndian.Uint64(key[skip:])
@@ -39,8 +39,8 @@ func head(key []byte, skip int) uint64 {
 	return h
 }
 
-// rank returns how many heads are below k. It counts in two steps, the last head of each line and
-// then one line, because counting waits neither for branches nor for cache misses in a row.
+// rank returns how many heads are below k. It counts the last heads of all lines and then the heads
+// of one line, because counting waits neither for branches nor for a chain of cache misses.
 func (h *heads) rank(k uint64) int {
 	line := below(h[7], k) + below(h[15], k) + below(h[23], k) + below(h[31], k) +
 		below(h[39], k) + below(h[47], k) + below(h[55], k)
@@ -58,7 +58,7 @@ func below(h, k uint64) uint64 {
 	return borrow
 }
 
-// run returns the end of the run of heads equal to h[i] among the first n.
+// run returns the end of the run of heads equal to h[i], among the first n.
 func (h *heads) run(i, n int) int {
 	end := i + 1
 	for end < n && h[end] == h[i] {
@@ -73,15 +73,15 @@ func (h *heads) insert(i, n int, k uint64) {
 	h[i] = k
 }
 
-// cut makes the heads from index n on unused.
+// cut marks the heads from index n on as unused.
 func (h *heads) cut(n int) {
 	for i := n; i < fanout; i++ {
 		h[i] = noHead
 	}
 }
 
-// shorten turns the first n heads, taken after the first from bytes of their keys, into the heads
-// after the first to bytes. All keys start with the first from bytes of key; to is at most from.
+// shorten turns the first n heads, which skip from bytes of their keys, into heads that skip to
+// bytes. All keys start with the first from bytes of key; to is at most from.
 func (h *heads) shorten(n int, key []byte, from, to int) {
 	front := head(key[:from], to)
 	drop := 8 * uint(from-to)

@@ -9,20 +9,20 @@ import (
 
 // inner is a node that holds nodes, at least one, all of one height, in key order.
 //
-// It holds no keys. The children but the first are told apart by their smallest keys: a smaller key
-// belongs to the child before. Where entries were removed, one child may be left.
+// It holds no keys. Each child except the first has a head of its smallest key: smaller keys belong
+// to the previous child. After removals, only one child may be left.
 type inner struct {
 	owner  uint64
-	prefix int32 // all keys below have at least this many leading bytes in common
+	prefix int32 // all keys below share at least this many leading bytes
 	count  int32 // of children
 	size   int   // of entries below
 	kids   [innerFanout]node
 
 	heads      *heads // heads[i] is of the smallest key below kids[i+1]
-	headsOwner uint64 // if not owner, the heads are shared with the node that this is a copy of
+	headsOwner uint64 // if not owner, the heads are shared with the node that this one copies
 }
 
-// node is a leaf or an inner node: one of the two is not nil, or the tree is empty.
+// node is a leaf or an inner node. One of the two is not nil, unless the tree is empty.
 type node struct {
 	inner *inner
 	leaf  *leaf
@@ -39,7 +39,7 @@ func (n node) size() int {
 	return 0
 }
 
-// bytes returns the memory of all nodes from n down. It looks at the inner ones only.
+// bytes returns the memory of all nodes from n down. It looks only at inner nodes.
 func (n node) bytes() int64 {
 	switch {
 	case n.leaf != nil:
@@ -82,8 +82,8 @@ func newInner(chunks batch.Chunks, owner uint64, left, right node) *inner {
 	return n
 }
 
-// ownHeads makes the heads the node's own, so that they may be changed. Most edits replace children
-// and leave the heads as they are.
+// ownHeads returns heads that may be changed because they are the node's own. Most edits replace
+// children and leave the heads as they are.
 func (n *inner) ownHeads() *heads {
 	if n.headsOwner != n.owner {
 		h := *n.heads
@@ -92,8 +92,8 @@ func (n *inner) ownHeads() *heads {
 	return n.heads
 }
 
-// route returns the index of the child that key belongs to, if key starts with the node's prefix;
-// otherwise it returns any child's.
+// route returns the index of the child that key belongs to, if key starts with the node's prefix,
+// or else that of any child.
 func (n *inner) route(chunks batch.Chunks, key []byte) int {
 	k := head(key, int(n.prefix))
 	i := n.heads.rank(k)
@@ -138,7 +138,7 @@ func (n *inner) fit(chunks batch.Chunks, key []byte) {
 }
 
 // insert puts a child at index i, which is not 0. There must be room, and the child's keys must
-// start with the node's prefix. Its entries count already.
+// start with the node's prefix. The node's size must include its entries already.
 func (n *inner) insert(chunks batch.Chunks, i int, kid node) {
 	n.ownHeads().insert(i-1, int(n.count)-1, head(kid.smallest(chunks), int(n.prefix)))
 	copy(n.kids[i+1:n.count+1], n.kids[i:n.count])
@@ -146,8 +146,8 @@ func (n *inner) insert(chunks batch.Chunks, i int, kid node) {
 	n.count++
 }
 
-// splitAt moves the children from index i on to a new node and returns it. A side that is left with
-// one child must be given another at once, and then lengthened.
+// splitAt moves the children from index i on to a new node and returns it. If a side is left with
+// one child, the caller must give it another and then call lengthen.
 func (n *inner) splitAt(i int) *inner {
 	right := &inner{owner: n.owner, prefix: n.prefix, count: n.count - int32(i),
 		heads: new(heads), headsOwner: n.owner}

@@ -14,14 +14,14 @@ type leaf struct {
 	refs  [fanout]batch.Ref
 
 	owner  uint64
-	prefix int32 // all keys have exactly this many leading bytes in common
+	prefix int32 // all keys share exactly this many leading bytes
 	count  int16 // of entries
-	next   int16 // the index after the entry inserted last: where ascending keys go
+	next   int16 // the index after the last inserted entry: where ascending keys go
 	lead   [leadBytes]byte
 }
 
-// leadBytes is how much of a leaf's prefix is kept in the leaf, in the cache line of the other
-// fields. A longer prefix has to be looked up in the arena.
+// leadBytes is how much of a leaf's prefix the leaf keeps, in the cache line of its other fields. A
+// longer prefix has to be looked up in the arena.
 const leadBytes = 48
 
 // newLeaf returns a leaf with one entry.
@@ -34,7 +34,7 @@ func newLeaf(owner uint64, key []byte, ref batch.Ref) *leaf {
 	return l
 }
 
-// shared returns how many leading bytes of the leaf's prefix key has.
+// shared returns how many leading bytes key shares with the leaf's prefix.
 func (l *leaf) shared(chunks batch.Chunks, key []byte) int {
 	if l.prefix <= leadBytes {
 		return keyspace.Shared(l.lead[:l.prefix], key)
@@ -42,9 +42,9 @@ func (l *leaf) shared(chunks batch.Chunks, key []byte) int {
 	return keyspace.Shared(chunks.Key(l.refs[0])[:l.prefix], key)
 }
 
-// find returns the index of the first entry whose key is not below key, and whether it is key. The
-// key must start with the leaf's prefix, and k be its head.
-func (l *leaf) find(chunks batch.Chunks, key []byte, k uint64) (i int, found bool) {
+// search returns the index of the first entry whose key is not below key, and whether it is key.
+// The key must start with the leaf's prefix, and k be its head.
+func (l *leaf) search(chunks batch.Chunks, key []byte, k uint64) (i int, found bool) {
 	i, n := l.heads.rank(k), int(l.count)
 	if i >= n || l.heads[i] != k {
 		return i, false
@@ -53,11 +53,11 @@ func (l *leaf) find(chunks batch.Chunks, key []byte, k uint64) (i int, found boo
 	if order <= 0 {
 		return i, order == 0
 	}
-	return l.findIn(chunks, key, i+1, l.heads.run(i, n))
+	return l.searchIn(chunks, key, i+1, l.heads.run(i, n))
 }
 
-// findIn is find among the entries from index lo to hi, which have the key's head.
-func (l *leaf) findIn(chunks batch.Chunks, key []byte, lo, hi int) (i int, found bool) {
+// searchIn is search among the entries from index lo to hi, which have the key's head.
+func (l *leaf) searchIn(chunks batch.Chunks, key []byte, lo, hi int) (i int, found bool) {
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
 		switch order := l.compare(chunks, key, mid); {
@@ -72,8 +72,8 @@ func (l *leaf) findIn(chunks batch.Chunks, key []byte, lo, hi int) (i int, found
 	return lo, false
 }
 
-// compare compares key, which has the head of entry i, with that entry's key. Where one of the two
-// ends within the head, the other has zeros there or goes on: the longer one is greater.
+// compare compares key, which has the head of entry i, with that entry's key. If one of the two
+// ends within the head, the other has zeros there or is longer: the longer one is greater.
 func (l *leaf) compare(chunks batch.Chunks, key []byte, i int) int {
 	ref := l.refs[i]
 	headEnd := int(l.prefix) + 8
@@ -83,7 +83,7 @@ func (l *leaf) compare(chunks batch.Chunks, key []byte, i int) int {
 	return bytes.Compare(key[headEnd:], chunks.Key(ref)[headEnd:])
 }
 
-// seek is find for any key.
+// seek is search for any key.
 func (l *leaf) seek(chunks batch.Chunks, key []byte) int {
 	if shared := l.shared(chunks, key); shared < int(l.prefix) {
 		if shared == len(key) || key[shared] < chunks.Key(l.refs[0])[shared] {
@@ -91,7 +91,7 @@ func (l *leaf) seek(chunks batch.Chunks, key []byte) int {
 		}
 		return int(l.count)
 	}
-	i, _ := l.find(chunks, key, head(key, int(l.prefix)))
+	i, _ := l.search(chunks, key, head(key, int(l.prefix)))
 	return i
 }
 
@@ -111,7 +111,7 @@ func (l *leaf) insert(i int, k uint64, ref batch.Ref) {
 	l.next = int16(i + 1)
 }
 
-// splitAt moves the entries from index i on to a new leaf and returns it. Neither leaf may end up
+// splitAt moves the entries from index i on to a new leaf and returns it. Neither leaf may become
 // empty.
 func (l *leaf) splitAt(chunks batch.Chunks, i int) *leaf {
 	right := &leaf{owner: l.owner, prefix: l.prefix, count: l.count - int16(i), lead: l.lead}
@@ -125,7 +125,7 @@ func (l *leaf) splitAt(chunks batch.Chunks, i int) *leaf {
 	return right
 }
 
-// remove takes the entries from index i to j out of the leaf, which must keep some.
+// remove removes the entries [i, j) from the leaf, which must keep some.
 func (l *leaf) remove(chunks batch.Chunks, i, j int) {
 	n := int(l.count)
 	copy(l.heads[i:], l.heads[j:n])

@@ -10,8 +10,8 @@ import (
 	"github.com/stoatdb/stoat/internal/memtable"
 )
 
-// Dropped yields the buckets that the memtables say were dropped, with all buckets within them,
-// however deep: their contents become garbage together. An error is the last that it yields.
+// Dropped yields the buckets that the memtables say were dropped, and all buckets within them at
+// any depth: their contents become garbage together. It ends after an error.
 func (s *Superversion) Dropped() iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
 		ids := s.dropMarkers()
@@ -29,7 +29,7 @@ func (s *Superversion) Dropped() iter.Seq2[uint64, error] {
 	}
 }
 
-// dropMarkers returns the buckets of which the memtables have a marker: none comes into tables.
+// dropMarkers returns the buckets that the memtables have drop markers for. Tables have none.
 func (s *Superversion) dropMarkers() (ids []uint64) {
 	first, end := keyspace.DroppedRange()
 	for _, root := range slices.Concat([]memtable.Root{s.Mem}, s.Sealed) {
@@ -44,7 +44,7 @@ func (s *Superversion) dropMarkers() (ids []uint64) {
 	return ids
 }
 
-// appendChildren appends the buckets that are directly within another one.
+// appendChildren appends the buckets that are directly within bucket id.
 func (s *Superversion) appendChildren(ids []uint64, id uint64, c *Cursor) ([]uint64, error) {
 	catalog := keyspace.AppendCatalog(nil, id)
 	c.Init(s, Scope{

@@ -7,8 +7,8 @@ import (
 	"github.com/stoatdb/stoat/internal/table"
 )
 
-// From returns the first key of the run that is not below key, whatever is said of it, or nil. It
-// may not be modified.
+// From returns the first key of the run that is not below key, whatever its entry says, or nil. It
+// must not be modified.
 func (r *Run) From(key []byte) ([]byte, error) {
 	c := runCursor{run: r, scope: &table.Scope{Read: table.ReadKeys}}
 	if !c.Seek(key) {
@@ -17,8 +17,8 @@ func (r *Run) From(key []byte) ([]byte, error) {
 	return c.Key(), nil
 }
 
-// Gap returns the end of the gap between keys in which key lies: no run has or deletes anything
-// from key on until there. A nil end is no bound; ok is false if key does not lie in a gap.
+// Gap returns the end of the gap in which key lies: no run has or deletes any key in [key, end). A
+// nil end is no bound; ok is false if key does not lie in a gap.
 func (l *Levels) Gap(key []byte) (end []byte, ok bool, err error) {
 	runs := append(slices.Clone(l.Young), l.Bottom)
 	for i := range runs {
@@ -38,7 +38,7 @@ func (l *Levels) Gap(key []byte) (end []byte, ok bool, err error) {
 	return end, end == nil || !bytes.Equal(end, key), nil
 }
 
-// lower returns the lower one of two keys; nil is above all.
+// lower returns the lower of two keys; nil is above all keys.
 func lower(a, b []byte) []byte {
 	if a == nil || b != nil && bytes.Compare(b, a) < 0 {
 		return b

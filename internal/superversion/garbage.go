@@ -7,19 +7,19 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// Garbage is about how many bytes of tables, and of the values that they point to, are deleted with
-// whole ranges and buckets.
+// Garbage is an estimate of how many bytes of tables, and of the values that they point to, are
+// deleted by range deletions and bucket drops.
 type Garbage struct {
-	Young, Bottom uint64 // by run
-	Cut           uint64 // bytes of the tables that are deleted in part
+	Young, Bottom uint64 // in young runs and in the bottom run
+	Cut           uint64 // the size of the tables that are deleted in part
 }
 
-// manyCuts is how many deleted ranges are looked at in one table: beyond that, it counts for less.
+// manyCuts is how many deleted ranges are looked at in one table. Further ones do not count.
 const manyCuts = 100
 
-// Garbage estimates what newer spans, and young runs of what is older, delete of the runs, and what
-// belongs to dropped buckets. It opens the tables of which that is a part, and leaves out those
-// that it cannot open, and all once it is cancelled.
+// Garbage estimates what the spans of newer and the young runs delete from the runs, and what
+// belongs to dropped buckets. It opens the tables that are deleted in part and leaves out those
+// that it cannot open. Once it is cancelled, it leaves out the rest.
 func (l *Levels) Garbage(newer keyspace.Spans, cancelled func() bool) (g Garbage) {
 	if len(newer)+len(l.Bottom.newer)+len(l.Version.Dropped) == 0 {
 		return Garbage{}
@@ -67,7 +67,7 @@ func BucketSpans(first, last uint64) (spans []keyspace.Span) {
 }
 
 // garbage returns about how many bytes of the table, and of its values elsewhere, the spans delete,
-// and of how many.
+// and the size of all.
 func (h *Handle) garbage(spans keyspace.Spans) (deleted, all uint64) {
 	t := h.Meta
 	all = t.Size
@@ -82,7 +82,7 @@ func (h *Handle) garbage(spans keyspace.Spans) (deleted, all uint64) {
 	if err != nil || blocks == 0 {
 		return 0, 0
 	}
-	halves := 0 // of blocks: those at both ends of a span count by half, unless they end the table
+	halves := 0 // of blocks: blocks at the ends of a span count half, except at the table's ends
 	for _, s := range spans[i:min(len(spans), i+manyCuts)] {
 		if bytes.Compare(t.Largest, s.Start) < 0 {
 			break

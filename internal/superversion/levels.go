@@ -11,42 +11,42 @@ import (
 	"github.com/stoatdb/stoat/internal/valuelog"
 )
 
-// Handle is a table of the manifest together with the reader of its file.
+// Handle is a table of the manifest with the reader of its file.
 type Handle struct {
 	Meta  *manifest.Table
 	Table *table.Table
 }
 
-// Run is one sorted run: tables in key order that do not overlap, and the ranges that it deletes of
-// all that is older.
+// Run is one sorted run: tables in key order that do not overlap, and the ranges that it deletes
+// from everything older.
 type Run struct {
 	Tables  []Handle
 	Deleted keyspace.Spans
-	newer   []keyspace.Spans // what newer runs delete of it, newest first; none is empty
+	newer   []keyspace.Spans // what newer runs delete from it, newest first; none is empty
 }
 
 // Levels is the tables of one manifest version, ready to be read, and the value files that they
-// point into. It is immutable and shared by all superversions that are published until the next
-// edit.
+// point into. It is immutable. All superversions that are published before the next manifest edit
+// share it.
 type Levels struct {
 	Version *manifest.Version
 	Young   []Run // newest first
-	Bottom  Run   // one run that is older than all of Young; nobody asks filters of its tables
+	Bottom  Run   // older than all of Young; the filters of its tables are not asked
 
 	values       map[uint64]*valuelog.File // by number
 	dictionaries []*block.Dictionary       // by number
 	now          func() uint64
 }
 
-// Opener makes the readers of files, and tells the time.
+// Opener makes the readers of files and tells the time.
 type Opener struct {
 	Table  func(*manifest.Table, []*block.Dictionary) *table.Table
 	Values func(manifest.ValueFile) *valuelog.File
 	Now    func() uint64 // milliseconds since 1970
 }
 
-// NewLevels returns the levels of version. Files that old has open are taken over, so that their
-// maps and blocks stay; open makes the readers of the others. old may be nil.
+// NewLevels returns the levels of version. It takes over the files that old has open, with their
+// maps and blocks; open makes the readers of the others. old may be nil.
 func NewLevels(version *manifest.Version, old *Levels, open Opener) *Levels {
 	l := &Levels{Version: version, now: open.Now}
 	l.takeDictionaries(old)
@@ -102,8 +102,8 @@ func (l *Levels) takeValues(old *Levels, open Opener) {
 // Values returns the reader of a value file, or nil.
 func (l *Levels) Values(number uint64) *valuelog.File { return l.values[number] }
 
-// Outside reports whether all keys of [first, last] lie below all that the runs have or delete, or
-// above.
+// Outside reports whether all keys of [first, last] lie below everything that the runs have or
+// delete, or all above.
 func (l *Levels) Outside(first, last []byte) bool {
 	below, above := true, true
 	for _, r := range append(slices.Clone(l.Version.Young), l.Version.Bottom) {
@@ -117,7 +117,7 @@ func (l *Levels) Outside(first, last []byte) bool {
 	return below || above
 }
 
-// Above reports whether all that the runs have or delete lies below key.
+// Above reports whether key lies above everything that the runs have or delete.
 func (l *Levels) Above(key []byte) bool {
 	for _, r := range append(slices.Clone(l.Version.Young), l.Version.Bottom) {
 		if _, largest, ok := r.Span(); ok && (largest == nil || bytes.Compare(largest, key) >= 0) {
@@ -127,7 +127,7 @@ func (l *Levels) Above(key []byte) bool {
 	return true
 }
 
-// Each calls fn for every table; a nil l has none.
+// Each calls fn for every table; a nil Levels has none.
 func (l *Levels) Each(fn func(Handle)) {
 	if l == nil {
 		return
@@ -147,7 +147,7 @@ func (r *Run) Hides(first, last []byte) bool {
 	return slices.ContainsFunc(r.newer, func(s keyspace.Spans) bool { return s.Meets(first, last) })
 }
 
-// Only returns the run with just these of its tables.
+// Only returns the run with only those of its tables that keep reports true for.
 func (r Run) Only(keep func(*manifest.Table) bool) Run {
 	only := Run{newer: r.newer}
 	for _, h := range r.Tables {

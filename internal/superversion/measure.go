@@ -13,18 +13,19 @@ import (
 	"github.com/stoatdb/stoat/internal/valuelog"
 )
 
-// Measure is what memtables and tables have of a bucket.
+// Measure is how much of a bucket is in memtables and tables.
 type Measure struct {
 	Entries uint64
 	Bytes   uint64 // of their keys, as the user knows them, and of their values
-	// Stored, Zstd and Pattern are of value blocks, as [manifest.BucketShare] says, without those
-	// of tables that are not described by bucket.
+	// Stored, Zstd and Pattern are bytes of value blocks, as in [manifest.BucketShare]. Tables that
+	// are not described by bucket do not count.
 	Stored, Zstd, Pattern uint64
 }
 
-// Measure returns what memtables and tables have for the keys of a bucket. Tombstones do not count;
-// older entries of a key do, and so do those that newer runs delete as a range, or that have
-// expired. It reads only what the tables' descriptions leave open, and no value outside of tables.
+// Measure returns how much memtables and tables have for the keys of a bucket. Tombstones do not
+// count. Older entries of a key do, and so do entries that newer runs delete as part of a range and
+// expired ones. It reads only what the tables' descriptions leave open, and no value outside of
+// tables.
 func (s *Superversion) Measure(bucket uint64) (Measure, error) {
 	m := measure{bucket: bucket, lower: keyspace.AppendPrefix(nil, bucket)}
 	m.upper = keyspace.Successor(m.lower)
@@ -44,7 +45,7 @@ func (s *Superversion) Measure(bucket uint64) (Measure, error) {
 	return m.Measure, nil
 }
 
-// measure adds up what there is of one bucket.
+// measure adds up what there is for one bucket.
 type measure struct {
 	Measure      // Bytes are of internal keys and values
 	bucket       uint64
@@ -67,8 +68,8 @@ func (m *measure) addMemtable(root memtable.Root) {
 	}
 }
 
-// addRun adds what the descriptions of a run's tables say, and counts in those tables that are not
-// described by bucket.
+// addRun adds what the descriptions of a run's tables say, and counts the entries of tables that
+// are not described by bucket.
 func (m *measure) addRun(r *Run) error {
 	for _, h := range r.Tables[r.search(m.lower):] {
 		if bytes.Compare(h.Meta.Smallest, m.upper) >= 0 {
@@ -93,9 +94,9 @@ func (m *measure) addRun(r *Run) error {
 	return nil
 }
 
-// count counts the entries of a table one by one. The blocks are read with their values, because
-// nothing else tells how long those are; it is few blocks, unless one bucket has nearly all of a
-// table with many.
+// count counts the entries of a table one by one. It reads blocks with their values, because
+// nothing else tells how long those are. That is few blocks, unless one bucket has nearly all of a
+// table that has many.
 func (m *measure) count(t *table.Table) error {
 	var c table.Cursor
 	c.Init(t, &table.Scope{Read: table.ReadStored})

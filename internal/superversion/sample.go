@@ -12,16 +12,16 @@ import (
 // Sample says what [Levels.Sample] takes.
 type Sample struct {
 	Bucket uint64
-	Places int    // at most so many places, evenly apart
-	Bytes  int    // of neighbouring entries at each place, about
-	Now    uint64 // what has expired by then is left out, in milliseconds since 1970
+	Places int    // how many places to take entries from, at most; evenly apart
+	Bytes  int    // about how many bytes of neighbouring entries to take at each place
+	Now    uint64 // entries that have expired by then are left out, in milliseconds since 1970
 
-	EntryBytes func(value int) int // what an entry counts for, more than 0
+	EntryBytes func(value int) int // what an entry with a value of that size counts for; above 0
 }
 
-// Sample yields puts, as they are stored, from many places of some runs of l, newest run first: of
-// what a compaction of these would keep, so that nothing is seen of what it leaves out. It ends
-// where something cannot be read. Entries stay valid as long as l is reachable.
+// Sample yields puts, as they are stored, from many places of some runs of l, newest run first.
+// They are among what a compaction of these runs would keep. Sample ends where something cannot be
+// read. Entries stay valid as long as l is reachable.
 func (l *Levels) Sample(runs []Run, what Sample) iter.Seq[keyspace.Entry] {
 	return func(yield func(keyspace.Entry) bool) {
 		lower := keyspace.AppendPrefix(nil, what.Bucket)
@@ -57,14 +57,14 @@ func (l *Levels) Sample(runs []Run, what Sample) iter.Seq[keyspace.Entry] {
 	}
 }
 
-// section is the blocks of a table that may have keys of the bucket.
+// section is the blocks of a table that may hold keys of the bucket.
 type section struct {
 	table      *table.Table
 	first, end int
 }
 
-// places returns keys in [lower, upper) at which the runs have blocks, in order: about so many,
-// with as many blocks between them.
+// places returns about n keys in [lower, upper) at which the runs have blocks, in order, with
+// equally many blocks between them.
 func places(runs []Run, lower, upper []byte, n int) ([][]byte, error) {
 	sections, blocks, err := sections(runs, lower, upper)
 	if err != nil {
@@ -90,7 +90,7 @@ func places(runs []Run, lower, upper []byte, n int) ([][]byte, error) {
 	return all, nil
 }
 
-// sections returns where the runs have keys in [lower, upper), and how many blocks those are.
+// sections returns where the runs have keys in [lower, upper), and in how many blocks.
 func sections(runs []Run, lower, upper []byte) (all []section, blocks int, err error) {
 	for i := range runs {
 		for _, h := range runs[i].Tables {

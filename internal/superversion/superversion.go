@@ -1,14 +1,23 @@
 // Package superversion is what a reader sees: an immutable picture of the whole database.
 //
 // A [Superversion] is a memtable root, the roots of the sealed memtables, and the tables of one
-// manifest version. Between them a key has at most one entry a run, and the newest run that has one
-// or deletes a range with the key in it decides; there are no sequence numbers, so whoever holds a
-// Superversion holds a snapshot. Nothing here changes after it was made, so that all of it is safe
-// for concurrent use, except that a [Cursor] belongs to one goroutine. Only expiry is no part of
-// the snapshot: an entry is gone for everybody from its moment on, except in a loop that began
-// before. Go's collector frees the tables and value files that no Superversion reaches.
+// manifest version. Each of its memtables and runs has at most one entry for a key. The newest that
+// has one, or deletes a range with the key in it, decides. There are no sequence numbers: holding a
+// Superversion is holding a snapshot. Only expiry is not part of the snapshot: an entry that
+// expires is gone for everybody from that moment on, except in a loop that began earlier. Go's
+// collector frees the tables and value files that no Superversion reaches.
 //
-// The package reads. Who publishes a new Superversion, and when, is the engine's business.
+// A lookup goes from [Superversion.Get] through Find, which asks memtables and runs in order, to
+// [Levels.Value], which follows a pointer or decodes. A scan goes from [Cursor], which skips what
+// does not exist, to a k-way merge of inputs, each a cursor over a memtable or over the tables of a
+// run. Compactions read the same merge with an [EntryCursor].
+//
+// Verbs mean the same in all packages on these paths: Get returns the value of a key, Find its
+// newest entry whatever that says, and Has whether the key exists; Seek moves a cursor; search
+// returns an index in something sorted; load brings something into memory.
+//
+// Everything here is immutable and safe for concurrent use, except cursors, which belong to one
+// goroutine. The package only reads; when to publish a new Superversion is up to the engine.
 package superversion
 
 import (
@@ -25,8 +34,8 @@ type Superversion struct {
 	Commit uint64          // the newest commit in all of them
 }
 
-// Get returns the value of key, as [Levels.Value] does. It does not allocate unless something has
-// to be read or scratch is full.
+// Get returns the value of key, as [Levels.Value] does. It allocates only if something has to be
+// read or scratch is full.
 func (s *Superversion) Get(
 	key []byte, scratch *Scratch,
 ) (value []byte, ok bool, err error) {
@@ -37,15 +46,21 @@ func (s *Superversion) Get(
 	return s.Levels.Value(e, scratch)
 }
 
+// Has reports whether key exists. It reads no value.
+func (s *Superversion) Has(key []byte) (bool, error) {
+	_, ok, err := s.Until(key)
+	return ok, err
+}
+
 // Until returns when key expires, in milliseconds since 1970, or 0 if it does not; ok is false if
-// there is no such key. It reads no value.
+// key does not exist. It reads no value.
 func (s *Superversion) Until(key []byte) (until uint64, ok bool, err error) {
 	e, ok, err := s.Find(key)
 	return e.Until, ok && s.Levels.Exists(e), err
 }
 
-// Find returns the newest entry of key, whatever it says; ok is false if there is none. It does not
-// allocate unless a block has to be read.
+// Find returns the newest entry of key, whatever it says; ok is false if there is none. It
+// allocates only if a block has to be read.
 func (s *Superversion) Find(key []byte) (e keyspace.Entry, ok bool, err error) {
 	if e, ok := s.Mem.Find(key); ok {
 		return e, true, nil
@@ -53,18 +68,19 @@ func (s *Superversion) Find(key []byte) (e keyspace.Entry, ok bool, err error) {
 	return s.FindBelow(key)
 }
 
-// FindBelow is Find without the newest memtable: what key had before the writes in s.Mem.
+// FindBelow is Find without the newest memtable: it returns what the key had before the writes in
+// s.Mem.
 func (s *Superversion) FindBelow(key []byte) (e keyspace.Entry, ok bool, err error) {
 	for i := range s.Sealed {
 		if e, ok := s.Sealed[i].Find(key); ok {
 			return e, true, nil
 		}
 	}
-	return s.Levels.find(key)
+	return s.Levels.Find(key)
 }
 
-// find looks key up in the runs, newest first.
-func (l *Levels) find(key []byte) (e keyspace.Entry, ok bool, err error) {
+// Find returns the newest entry of key in the runs, whatever it says; ok is false if there is none.
+func (l *Levels) Find(key []byte) (e keyspace.Entry, ok bool, err error) {
 	if len(l.Young) > 0 {
 		hash := filter.Hash(key)
 		for i := range l.Young {
@@ -84,5 +100,5 @@ func (l *Levels) find(key []byte) (e keyspace.Entry, ok bool, err error) {
 	if h == nil {
 		return keyspace.Entry{}, false, nil
 	}
-	return h.Table.Find(key) // some came with a filter, which would rarely save anything
+	return h.Table.Find(key) // some have a filter, which would rarely save anything
 }

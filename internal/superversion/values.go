@@ -13,15 +13,15 @@ import (
 // Scratch is memory for values that have to be decoded.
 type Scratch = block.Scratch
 
-// Exists reports whether an entry says that its key is there: it is no tombstone, and it has not
-// expired.
+// Exists reports whether an entry says that its key exists: it is no tombstone and has not expired.
 func (l *Levels) Exists(e keyspace.Entry) bool {
 	return e.Kind != keyspace.KindDelete && (e.Until == 0 || e.Until > l.now())
 }
 
-// Value returns the value that an entry stands for; ok is false if the key is not there. It is
-// valid as long as the Superversion that the entry is from is reachable, and if it had to be
-// decoded, until scratch is reset. It must not be modified. A nil scratch is new memory.
+// Value returns the value of an entry; ok is false if the entry says that its key does not exist.
+// The value must not be modified. It stays valid as long as the Superversion of the entry is
+// reachable and, if it had to be decoded, until scratch is reset. With a nil scratch it is decoded
+// into new memory.
 func (l *Levels) Value(
 	e keyspace.Entry, scratch *Scratch,
 ) (value []byte, ok bool, err error) {
@@ -35,7 +35,7 @@ func (l *Levels) Value(
 	return value, err == nil, err
 }
 
-// Resolve returns the value of an entry that is no tombstone, expired or not, as Value does.
+// Resolve is Value for an entry that is no tombstone, expired or not.
 func (l *Levels) Resolve(e keyspace.Entry, scratch *Scratch) ([]byte, error) {
 	if e.Kind != keyspace.KindPointer {
 		return l.decode(e, scratch)
@@ -46,13 +46,13 @@ func (l *Levels) Resolve(e keyspace.Entry, scratch *Scratch) ([]byte, error) {
 	}
 	file := l.values[p.File]
 	if file == nil {
-		return nil, corrupt.New("a table", 0, "it points into value file %06d, which the manifest does "+
-			"not name", p.File)
+		return nil, corrupt.New("a table", 0, "it points into value file %06d, which the manifest "+
+			"does not name", p.File)
 	}
 	return file.Read(p)
 }
 
-// decode returns the value of a put, as it was before it was encoded.
+// decode returns the decoded value of a put.
 func (l *Levels) decode(e keyspace.Entry, scratch *Scratch) (value []byte, err error) {
 	if e.Dictionary == 0 {
 		return e.Value, nil
@@ -62,7 +62,7 @@ func (l *Levels) decode(e keyspace.Entry, scratch *Scratch) (value []byte, err e
 		return nil, corrupt.New("a table", 0, "it refers to dictionary %06d, which the manifest does "+
 			"not have", e.Dictionary)
 	}
-	err = vfs.CatchFaults(func() (err error) { // of the map, which the encoded value may be in
+	err = vfs.CatchFaults(func() (err error) { // the encoded value may lie in a map
 		value, err = scratch.Decode(d, e.Value, e.Size())
 		return err
 	})
@@ -72,7 +72,7 @@ func (l *Levels) decode(e keyspace.Entry, scratch *Scratch) (value []byte, err e
 	return value, err
 }
 
-// Dictionaries returns the dictionaries of the version, by number.
+// Dictionaries returns the dictionaries of the version, in order of their numbers.
 func (l *Levels) Dictionaries() []*block.Dictionary { return l.dictionaries }
 
 // dictionary returns the dictionary with the given number, or nil.
@@ -85,7 +85,7 @@ func (l *Levels) dictionary(number uint64) *block.Dictionary {
 	return nil
 }
 
-// takeDictionaries makes the dictionaries of the version ready, those of old as they are.
+// takeDictionaries sets the dictionaries of the version, and takes over those that old has.
 func (l *Levels) takeDictionaries(old *Levels) {
 	for _, d := range l.Version.Dictionaries {
 		var known *block.Dictionary

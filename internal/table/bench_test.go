@@ -1,10 +1,13 @@
 package table
 
 import (
+	"fmt"
 	"math/rand"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/filter"
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 const benchEntries = 100_000
@@ -108,6 +111,56 @@ func BenchmarkSeek(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkPolicy measures reads of values that are encoded one by one, with caches for a part of
+// them decoded: what the policy's numbers were chosen by.
+func BenchmarkPolicy(b *testing.B) {
+	entries := messages(benchEntries/5, rand.New(rand.NewSource(1)))
+	bytes := 0
+	for _, e := range entries {
+		bytes += len(e.value)
+	}
+	for _, percent := range []int{20, 400} {
+		cache := NewCache(int64(bytes * percent / 100))
+		table := openTable(b, WriterOptions{Encoding: encoded()}, cache, entries)
+		var scratch block.Scratch
+		for _, scan := range []int{0, 10, 1000} { // entries; a Get if 0
+			b.Run(fmt.Sprintf("scan=%d/cache=%d%%", scan, percent), func(b *testing.B) {
+				rng := rand.New(rand.NewSource(2))
+				for b.Loop() {
+					at := rng.Intn(len(entries) - scan)
+					if scan == 0 {
+						e, _, _ := table.Find(entries[at].key)
+						use(b, &scratch, e)
+						scratch.Reset()
+						continue
+					}
+					var c Cursor
+					c.Init(table, &Scope{
+						Lower: entries[at].key, Upper: entries[at+scan].key, Read: ReadValues,
+						Once: true, Scratch: &scratch,
+					})
+					n := 0
+					for ok := c.Seek(entries[at].key); ok && n < scan; ok = c.Next() {
+						use(b, &scratch, c.Entry())
+						n++
+					}
+					scratch.Reset()
+				}
+			})
+		}
+	}
+}
+
+// use decodes the value of an entry if it is encoded.
+func use(b *testing.B, scratch *block.Scratch, e keyspace.Entry) {
+	if e.Dictionary == 0 {
+		return
+	}
+	if _, err := scratch.Decode(testDictionary(), e.Value, e.Size()); err != nil {
+		b.Fatal(err)
+	}
 }
 
 func BenchmarkWrite(b *testing.B) {

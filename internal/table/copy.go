@@ -9,15 +9,15 @@ import (
 	"github.com/stoatdb/stoat/internal/filter"
 )
 
-// Block is a whole block of a table, to be added to another one as it is. It is valid as long as
-// the table is reachable.
+// Block is a whole block of a table, to be added to another table as it is. It is valid as long as
+// its table is reachable.
 type Block struct {
 	First, Last []byte // keys
 	block.Copy
 }
 
-// Load reads the values of the block that the cursor is in, unless that was done. If it fails, the
-// cursor stays where it is.
+// Load reads the values of the block that the cursor is in, unless they were read before. If it
+// fails, the cursor stays where it is.
 func (c *Cursor) Load() error {
 	if c.loaded {
 		return nil
@@ -30,11 +30,11 @@ func (c *Cursor) Load() error {
 	return nil
 }
 
-// Puts reports whether the cursor is on the first entry of a block all of whose entries are puts
-// with their values, and none expires.
+// Puts reports whether the cursor is on the first entry of a block that has only puts with their
+// values, none of which expires.
 func (c *Cursor) Puts() bool { return c.at == 0 && c.parsed.Puts() }
 
-// Copy returns the block that the cursor is in. It is verified and not decoded.
+// Copy returns the block that the cursor is in, verified and not decoded.
 func (c *Cursor) Copy() (b Block, err error) {
 	r, i := c.reader, c.block
 	at, end := r.index.places[i], r.index.places[i+1]
@@ -58,11 +58,11 @@ func (c *Cursor) Copy() (b Block, err error) {
 // ToBlockEnd moves to the last entry of the block that the cursor is in.
 func (c *Cursor) ToBlockEnd() { c.at = c.count - 1 }
 
-// AddBlock appends a block of another table as it is, all of whose entries must be puts that do not
-// expire and whose keys must be above all others. It reports false, and has done nothing, if the
-// block is small, or if not enough has been added behind the last block that was copied to make a
-// block of its own: then its entries are to be added one by one, lest many compactions leave many
-// small blocks.
+// AddBlock appends a block of another table as it is. Its entries must be puts that do not expire,
+// and its keys must be above all others. If the block is small, or if what was added since the last
+// copied block is too little for a block of its own, AddBlock does nothing and reports false. Then
+// the caller must add the entries one by one; otherwise repeated compactions would leave many small
+// blocks.
 func (w *Writer) AddBlock(b Block) (added bool, err error) {
 	if w.err != nil {
 		return false, w.err
@@ -102,7 +102,7 @@ func (w *Writer) AddBlock(b Block) (added bool, err error) {
 	return true, w.writeIfMuch()
 }
 
-// small reports whether this is less than half of a block.
+// small reports whether that many entries and bytes are less than half a block.
 func (w *Writer) small(entries, keys, values int) bool {
 	return 2*entries < block.MaxEntries && 2*keys < w.options.BlockBytes &&
 		2*values < w.options.BlockBytes

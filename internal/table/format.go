@@ -25,8 +25,8 @@ func headerOf(number uint64, database [16]byte) fileheader.Header {
 	return fileheader.New(fileheader.Table, number, database)
 }
 
-// HeaderInFooter returns the header of which p, the footer of a table, has a copy. ok is false if p
-// is not a valid footer.
+// HeaderInFooter returns the header that the footer p of a table has a copy of. ok is false if p is
+// not a valid footer.
 func HeaderInFooter(p []byte) (h fileheader.Header, ok bool) {
 	h = fileheader.ParseFields(p).Header
 	return h, len(p) == FooterSize && h.Kind == fileheader.Table && sealed(p)
@@ -44,8 +44,8 @@ func sealed(p []byte) bool {
 // sumAtEnd returns the checksum that p ends with.
 func sumAtEnd(p []byte) uint32 { return binary.LittleEndian.Uint32(p[len(p)-checksum.Size:]) }
 
-// checkPart returns an error if a part of a block ends with another checksum than the index has for
-// it. Whether that is right is for the part's parser to say.
+// checkPart returns an error unless a part of a block ends with the checksum that the index has for
+// it. The part's parser verifies that checksum.
 func checkPart(p []byte, sum uint32) error {
 	if len(p) < checksum.Size || sumAtEnd(p) != sum {
 		return errors.New("checksum is not the one in the index")
@@ -53,8 +53,8 @@ func checkPart(p []byte, sum uint32) error {
 	return nil
 }
 
-// footer says where the sections of the file lie. Each ends where the next starts, and the last
-// before the footer.
+// footer says where the sections of the file lie. Each ends where the next starts, the last one
+// where the footer starts.
 type footer struct {
 	keys, filter, index uint64 // offsets
 	blocks, spans       uint32

@@ -11,14 +11,14 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// tiesMax is how many neighbouring blocks may have the same fence before they get a span of their
-// own: their key parts have to be searched to tell them apart.
+// tiesMax is how many neighbouring blocks may have the same fence, so that only their key parts
+// tell them apart, before they get a span of their own.
 const tiesMax = 4
 
 // index says which block a key belongs to and where the blocks lie. It is immutable.
 type index struct {
 	fences []uint64 // of each block, its first key's 8 bytes after its span's prefix
-	places []place  // of each block; one more says where the last ends
+	places []place  // of each block, and where the last block ends
 	sums   []sums   // of each block
 	spans  []span
 	properties
@@ -29,22 +29,22 @@ type place struct {
 	values, keys uint64
 }
 
-// sums are the checksums that the two parts of a block end with. Blocks are copied from table to
-// table, so that they do not say themselves where they belong.
+// sums are the checksums that the two parts of a block end with. They tell where a block belongs;
+// the block itself cannot, because blocks are copied from table to table.
 type sums struct {
 	values, keys uint32
 }
 
-// span is a sequence of blocks whose first keys have a prefix in common.
+// span is a sequence of blocks whose first keys share a prefix.
 type span struct {
 	first  int    // its first block
 	key    []byte // that block's first key
 	prefix int    // bytes of key that are the prefix
 }
 
-// newSpans appends the spans and the fences of blocks with the given first keys, the first of which
-// is block at. A span with many equal fences is split around those of its blocks that have one more
-// byte in common with them, until the 8 bytes after the prefix tell blocks apart.
+// newSpans appends the spans and fences of blocks with the given first keys, the first of which is
+// block at. It splits a span with many equal fences around the blocks that share one more byte with
+// them, until the 8 bytes after the prefix tell blocks apart.
 func newSpans(spans []span, fences []uint64, firsts [][]byte, at int) ([]span, []uint64) {
 	if len(firsts) == 0 {
 		return spans, fences
@@ -64,7 +64,7 @@ func newSpans(spans []span, fences []uint64, firsts [][]byte, at int) ([]span, [
 	if ties < tiesMax {
 		return append(spans, s), append(fences, heads...)
 	}
-	next := firsts[last][:s.prefix+1] // the last of equal heads belongs to no key that ends here
+	next := firsts[last][:s.prefix+1] // of equal heads, the last key is longer than the prefix
 	start, end := last, last+1
 	for start > 0 && bytes.HasPrefix(firsts[start-1], next) {
 		start--
@@ -100,7 +100,7 @@ func (x *index) append(dst []byte) []byte {
 	return x.properties.append(dst)
 }
 
-// parseIndex parses the section p of the file with footer f, copying all it keeps.
+// parseIndex parses the index p of the file with footer f. It keeps nothing of p.
 func parseIndex(p []byte, f footer) (*index, error) {
 	n, m := int(f.blocks), int(f.spans)
 	x := &index{
@@ -154,8 +154,8 @@ func (x *index) parseSpans(p []byte) (rest []byte, err error) {
 	return keys[taken:], nil
 }
 
-// search returns the last block whose first key is not above key, as far as fences can tell: it is
-// that block or one behind it with the same fence. It returns −1 if key is below all keys.
+// search returns the last block whose first key is not above key, as far as fences can tell: that
+// block, or a later one with the same fence. It returns −1 if key is below all keys.
 func (x *index) search(key []byte) int {
 	i := x.spanOf(key)
 	if i < 0 {
@@ -167,14 +167,14 @@ func (x *index) search(key []byte) int {
 		end = x.spans[i+1].first
 	}
 	if len(key) < s.prefix || string(key[:s.prefix]) != string(s.key[:s.prefix]) {
-		return end - 1 // not below s.key, so above all that have the prefix
+		return end - 1 // not below s.key, so above all keys with the prefix
 	}
 	h := keyspace.Head(key[s.prefix:])
 	fences := x.fences[s.first:end]
 	at := 0
 	for n := len(fences); n > 1; {
-		// Where h is not below the fence, at += half: without a branch, which would be guessed
-		// wrong every other time.
+		// If h is not below the fence, at += half, without a branch that would be mispredicted
+		// every other time.
 		half := n / 2
 		_, below := bits.Sub64(h, fences[at+half], 0)
 		at += half & (int(below) - 1)

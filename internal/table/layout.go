@@ -13,20 +13,20 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// Layout is where the parts of a table file lie and what its index says, as far as they are
-// intact: it is for programs that show or save what is in damaged files. It uses no map and no
-// cache. Immutable.
+// Layout is where the parts of a table file lie and what its index says, as far as they are intact.
+// It is for programs that show or salvage damaged files. It uses no map and no cache. Immutable.
 type Layout struct {
 	Number   uint64 // as the file says
 	Database [16]byte
 	Size     int64 // of the file
 
-	// Where sections start; each ends where the next does. A table without a filter has it empty.
+	// Where sections start. Each ends where the next starts. Without a filter, its section is
+	// empty.
 	Keys, Filter, Index, Footer int64
 
 	Entries, Tombstones uint64
-	RawBytes            uint64 // keys and values before compression
-	Compressed          bool   // a block at least is
+	RawBytes            uint64 // of keys and values before compression
+	Compressed          bool   // at least one block is
 	Spans               []Span
 	Blocks              []Place
 
@@ -35,7 +35,7 @@ type Layout struct {
 	index *index // nil if there are no blocks
 }
 
-// Span is neighbouring blocks whose first keys share a prefix.
+// Span is a sequence of blocks whose first keys share a prefix.
 type Span struct {
 	First  int    // its first block
 	Prefix int    // bytes of Key that are the prefix
@@ -52,7 +52,7 @@ type Place struct {
 type Want struct {
 	Number   uint64
 	Database [16]byte
-	Size     int64 // of the table; more than that is something behind it
+	Size     int64 // of the table; anything beyond that in the file does not belong to it
 }
 
 // Damage is a part of a file that is not as it should be.
@@ -62,9 +62,9 @@ type Damage struct {
 }
 
 // ReadLayout reads the layout of a table. What cannot be read is zero in it, and damage says why.
-// There are no blocks if the size, the footer or the index is wrong, of which the last damage tells
-// then; what is wrong with the header and the filter is no matter to them. The layout uses the file
-// as long as its blocks are read.
+// If the size, the footer or the index is wrong, there are no blocks, and the last damage is why.
+// Damage to the header and the filter does not matter to blocks. The layout uses the file as long
+// as its blocks are read.
 func ReadLayout(file vfs.File, path string, want Want) (l *Layout, damage []Damage) {
 	l = &Layout{file: file, path: path}
 	note := func(at int64, err error) bool {
@@ -94,8 +94,8 @@ func ReadLayout(file vfs.File, path string, want Want) (l *Layout, damage []Dama
 	return l, damage
 }
 
-// measure fills in the size, and reports whether a table of the size that is wanted may be in the
-// file. The error says what is wrong with the size.
+// measure fills in the size and reports whether the file is large enough for the wanted table. The
+// error says what is wrong with the size.
 func (l *Layout) measure(want *Want) (fits bool, err error) {
 	if l.Size, err = l.file.Size(); err != nil {
 		return false, fmt.Errorf("read %s: %w", l.path, err)
@@ -113,8 +113,8 @@ func (l *Layout) measure(want *Want) (fits bool, err error) {
 	return l.Size >= want.Size, err
 }
 
-// identify reads the header and fills in what is wanted of it, by the tail, which may be nil, if
-// the header cannot be trusted. It returns what is wrong with the header.
+// identify reads the header and fills in the identity that is wanted: from the tail, which may be
+// nil, if the header cannot be trusted. It returns what is wrong with the header.
 func (l *Layout) identify(tail []byte, want *Want) error {
 	head, err := l.read(0, fileheader.Size)
 	says := fileheader.Header{}
@@ -200,8 +200,8 @@ func (l *Layout) ReadKeys(i int) (block.Keys, error) {
 	return keys, err
 }
 
-// ReadValues reads and verifies the value block of block i, in new memory. If count is less than 0,
-// it has as many values as it says itself.
+// ReadValues reads and verifies the value block of block i, in new memory. If count is negative,
+// the block itself says how many values it has.
 func (l *Layout) ReadValues(i, count int, d *block.Decompressor) (block.Values, error) {
 	at := l.Blocks[i]
 	p, err := l.read(at.Values, at.Values+at.ValueBytes)
@@ -231,7 +231,7 @@ func (l *Layout) Span(i int) (span keyspace.Span) {
 	return keyspace.Span{Start: first, End: end}
 }
 
-// near returns bounds of the first key of block i, which is not below first and below end.
+// near returns bounds of the first key of block i: it is in [first, end).
 func (l *Layout) near(i int) (first, end []byte) {
 	s := l.index.spans[0]
 	for _, next := range l.index.spans {
@@ -246,13 +246,13 @@ func (l *Layout) near(i int) (first, end []byte) {
 	p := append([]byte(nil), s.key[:s.prefix]...)
 	p = binary.BigEndian.AppendUint64(p, l.index.fences[i])
 	end = keyspace.Successor(p)
-	for len(p) > s.prefix && p[len(p)-1] == 0 { // of a shorter key it may be a part or not
+	for len(p) > s.prefix && p[len(p)-1] == 0 { // part of the key, or padding
 		p = p[:len(p)-1]
 	}
 	return p, end
 }
 
-// read returns the bytes [from, to), which lie within the file.
+// read returns the bytes [from, to), which must lie within the file.
 func (l *Layout) read(from, to int64) ([]byte, error) {
 	p := make([]byte, to-from)
 	if n, err := l.file.ReadAt(p, from); n < len(p) {

@@ -15,9 +15,21 @@ import (
 //	values   all values, decoded: in place if the block is not compressed
 //	heads    the first bytes of all values, decoded
 //
-// A read for a few entries, a lookup or a short scan, decodes just these and keeps nothing
-// ([takesPart]), until that has cost as much as decoding the block ([Cache.decodesBlock]). A scan
-// has whole blocks decoded ([Cache.decodesWindow]), or their heads if it needs no more.
+// A read of a few entries, a lookup or a short scan, decodes only these and keeps nothing
+// ([takesPart]), until that has cost about as much as decoding the block ([Cache.decodesBlock]). A
+// scan has whole blocks decoded ([Cache.decodesWindow]), or only heads if it needs no more.
+//
+// BenchmarkPolicy measures that. Times of other rules in terms of this one, where values are
+// encoded one by one and the cache has room for a fifth of them decoded, and for all:
+//
+//	                                    a fifth fits            all fit
+//	read of so many entries            1     10  1,000      1     10  1,000
+//	lookups never decode blocks      1.0    0.9    1.2    4.4    7.3    1.3
+//	lookups always decode blocks      34    5.9    0.9   0.85    0.7    0.9
+//	no parts, only whole blocks      1.0    1.9    0.9    1.0    1.2    1.2
+//
+// A sum over the first fields of 1,000,000 records of 210 bytes takes 39 ns a record with heads,
+// which all fit, and 298 ns with whole values, which do not.
 
 const (
 	// againShare and atOnceShare say, as divisors of a block's bytes, when all of its values are

@@ -17,11 +17,11 @@ import (
 )
 
 // reader is an open table file. What it has read stays in memory until the cache evicts it; what a
-// map covers is used in place. The file is let go when nothing reaches the reader. Safe for
+// map covers is used in place. The file is released when nothing reaches the reader. Safe for
 // concurrent use.
 type reader struct {
 	path   string
-	file   vfs.File // nil if data is all of it
+	file   vfs.File // nil if data is the whole file
 	data   []byte   // the map, or the file in memory
 	mapped bool     // data is a map
 	cache  *Cache
@@ -65,10 +65,10 @@ func openReader(c Config) (*reader, error) {
 	return r, nil
 }
 
-// open reads what it takes to find entries, and maps the file or reads all of it. What it returns
-// lets go of the file, also after an error.
+// open reads what it takes to find entries, and maps the file or reads all of it. It returns a
+// function that releases the file, even after an error.
 //
-// To read what is small costs far less than to touch it in a map for the first time.
+// Reading small sections costs far less than touching them in a map for the first time.
 func (r *reader) open(c Config) (release func() error, err error) {
 	if c.Whole {
 		return r.openWhole(c)
@@ -89,7 +89,7 @@ func (r *reader) open(c Config) (release func() error, err error) {
 	return unmap, err
 }
 
-// openWhole is open for a file that is to be in memory.
+// openWhole is open for a file that is kept in memory.
 func (r *reader) openWhole(c Config) (release func() error, err error) {
 	p := make([]byte, c.Size)
 	if _, err := r.file.ReadAt(p, 0); err != nil {
@@ -103,20 +103,20 @@ func (r *reader) openWhole(c Config) (release func() error, err error) {
 	return func() error { return nil }, err
 }
 
-// close lets go of the file at once. Nobody may use the reader, or what came from it, any more.
+// close releases the file at once. The reader, and all that came from it, must not be used again.
 func (r *reader) close() {
 	r.cleanup.Stop()
 	r.hold.release()
 }
 
-// hold is what a reader must give back.
+// hold is what a reader has to give back.
 type hold struct {
 	cache *Cache
 	slots []slots
 	give  func() error // unmaps or closes the file
 }
 
-// release gives everything back. Units go before the map that they may point into.
+// release gives everything back: units first, then the map that they may point into.
 func (h *hold) release() {
 	for i := range h.slots {
 		s := &h.slots[i]
@@ -126,7 +126,7 @@ func (h *hold) release() {
 		s.encoded.empty(h.cache)
 		s.heads.empty(h.cache)
 	}
-	_ = h.give() // nobody is left to tell, and nothing was written
+	_ = h.give() // nobody is left to be told, and nothing was written
 }
 
 // load reads header, footer and index.
@@ -156,15 +156,15 @@ func (r *reader) load(c Config) error {
 	return err
 }
 
-// read calls parse with the bytes of the file in [from, to), which are in new memory if the reader
-// does not have all of it. A plain error of parse becomes damage at from. The bytes of a map are
-// touched for the first time here.
+// read calls parse with the bytes [from, to) of the file, which are in new memory unless the reader
+// has the whole file. A plain error of parse becomes damage at from. Bytes of a map are touched for
+// the first time here.
 func (r *reader) read(from, to uint64, parse func(p []byte) error) error {
 	if r.file == nil {
 		return r.check(from, func() error {
 			p := r.data[from:to:to]
 			if r.mapped && !vfs.Resident(p) {
-				vfs.Populate(p) // in one piece, and without a processor
+				vfs.Populate(p) // in one piece, and without holding a processor
 			}
 			return parse(p)
 		})
@@ -177,7 +177,7 @@ func (r *reader) read(from, to uint64, parse func(p []byte) error) error {
 }
 
 // readPart is read for a part of a block, which must end with the checksum that the index has for
-// it: one that is valid, and belongs elsewhere, does not.
+// it. A valid part that belongs elsewhere does not.
 func (r *reader) readPart(from, to uint64, sum uint32, parse func(p []byte) error) error {
 	return r.read(from, to, func(p []byte) error {
 		if err := checkPart(p, sum); err != nil {
@@ -187,8 +187,8 @@ func (r *reader) readPart(from, to uint64, sum uint32, parse func(p []byte) erro
 	})
 }
 
-// check calls parse, which looks at bytes of the file. A plain error of it becomes damage at from,
-// and an I/O error in a map, which is a fault, an error and no crash.
+// check calls parse, which looks at bytes of the file. A plain error of parse becomes damage at
+// from. A fault, which is an I/O error in a map, becomes an error instead of a crash.
 func (r *reader) check(from uint64, parse func() error) error {
 	err := vfs.CatchFaults(parse)
 	switch {
@@ -226,7 +226,7 @@ func (r *reader) find(key []byte) (e keyspace.Entry, ok bool, err error) {
 	return e, true, nil
 }
 
-// mayContain asks the filter, if there is one.
+// mayContain asks the filter, if there is one, whether the table may have a key with that hash.
 func (r *reader) mayContain(hash uint64) (bool, error) {
 	if r.footer.filter == r.footer.index {
 		return true, nil

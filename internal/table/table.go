@@ -1,18 +1,18 @@
-// Package table is sorted tables: immutable files of entries in key order.
+// Package table reads and writes sorted tables: immutable files of entries in key order.
 //
-// A [Writer] writes one, a [Table] looks keys up in it, a [Cursor] walks it, and a [Cache] bounds
-// the memory that all of them keep decoded blocks in. The file, with all integers little-endian, is
+// A [Writer] writes a table, a [Table] looks keys up in it, a [Cursor] walks it, and a [Cache]
+// bounds the memory that all tables keep blocks in. The file, with all integers little-endian, is
 //
 //	header            48 bytes: what file this is
-//	value blocks      one after the other, as in package block
-//	key section       the key part of each block, one after the other
+//	value blocks      one after another, as in package block
+//	key section       the key part of each block, one after another
 //	filter            optional, as in package filter
 //	index
-//	  fences          u64 a block: 8 bytes of its first key, after its span's prefix
-//	  places          u32, u32 a block: the lengths of its value block and its key part,
+//	  fences          u64 per block: 8 bytes of its first key, after its span's prefix
+//	  places          u32, u32 per block: the lengths of its value block and its key part,
 //	                  u32, u32: the checksums that those end with
 //	  spans           u32, u32, u32 each: first block, prefix length, length of the first key
-//	  span keys       the first keys of the spans' first blocks, one after the other
+//	  span keys       the first keys of the spans' first blocks, one after another
 //	  properties      32 bytes: u64 entries, u64 tombstones, u64 bytes of keys and values,
 //	                  u64 flags: 1 if any block is compressed
 //	footer            88 bytes: where the sections are, and the checksums of filter and index
@@ -24,9 +24,9 @@
 // by the block's key part, and only then touches a value.
 //
 // Blocks are read through a map where the platform has one, in place if they are not compressed.
-// Every byte is verified by a checksum when it is first brought in. Tables and caches are safe for
-// concurrent use, writers and cursors are not. Nothing needs to be closed: a file is let go when
-// its Table, and all cursors on it, are unreachable. The package knows nothing of other tables,
+// Every byte is verified by a checksum when it is first loaded. Tables and caches are safe for
+// concurrent use, writers and cursors are not. Nothing needs to be closed: a file is released when
+// its Table and all cursors on it are unreachable. The package knows nothing about other tables,
 // chooses no sizes, and interprets no keys.
 package table
 
@@ -52,21 +52,22 @@ type Config struct {
 	Database [16]byte
 	Size     int64 // the file's length, as the writer's Summary has it
 	Cache    *Cache
-	// Whole has all of the file read into memory when it is opened, in place of a map, and kept
-	// there, whatever the cache's limit: a small file that is sure to be used is ready sooner so.
+	// Whole makes the table read the whole file into memory when it opens it, instead of mapping
+	// it, and keep it there whatever the cache's limit. A small file that is sure to be used is
+	// ready sooner that way.
 	Whole bool
 
 	Dictionaries []*block.Dictionary // of its blocks
 }
 
-// Table reads one table file. The file is opened by the first use. Safe for concurrent use.
+// Table reads one table file. Its first use opens the file. Safe for concurrent use.
 type Table struct {
 	config Config
 	reader atomic.Pointer[reader] // nil until first used
 	mu     sync.Mutex             // held while the file is opened
 }
 
-// New returns a table without touching its file.
+// New returns a table and does not touch its file.
 func New(c Config) *Table { return &Table{config: c} }
 
 // Find returns the entry of key; ok is false if there is none, and after an error. The value may be
@@ -97,8 +98,8 @@ func (t *Table) FindHashed(key []byte, hash uint64) (e keyspace.Entry, ok bool, 
 	return e, ok, err
 }
 
-// Blocks returns which blocks may have keys in [lower, upper): those from first on, before end. It
-// reads none of them.
+// Blocks returns which blocks may have keys in [lower, upper): those in [first, end). It reads none
+// of them.
 func (t *Table) Blocks(lower, upper []byte) (first, end int, err error) {
 	r, err := t.opened()
 	if err != nil {
@@ -118,13 +119,13 @@ func (t *Table) FirstKey(b int) ([]byte, error) {
 	return c.Key(), nil
 }
 
-// Open opens the file now, so that the table stays readable when the file is removed.
+// Open opens the file now. From then on the table stays readable even if the file is removed.
 func (t *Table) Open() error {
 	_, err := t.opened()
 	return err
 }
 
-// opened returns the reader, opening the file if that has not been done yet.
+// opened returns the reader, and opens the file on first use.
 func (t *Table) opened() (*reader, error) {
 	if r := t.reader.Load(); r != nil {
 		return r, nil

@@ -17,24 +17,23 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// Verification is what [Table.Verify] calls as it goes on.
+// Verification is the callbacks of [Table.Verify].
 type Verification struct {
 	// Damage is called with each thing that is wrong.
 	Damage func(err error)
-	// Entry is called with each entry that can be read, in order, with its value decoded. Both are
-	// valid during the call. An error of it is damage in the entry's block.
+	// Entry is called with each entry that can be read, in order, with its value decoded. Key and
+	// value are valid only during the call. An error is damage in the entry's block.
 	Entry func(key []byte, e keyspace.Entry) error
-	// Read is called with how many bytes of the file were verified since the last call. An error of
-	// it ends Verify.
+	// Read is called with how many bytes of the file were verified since the last call. An error
+	// ends Verify.
 	Read func(bytes uint64) error
 }
 
-// Verify reads all of the file, whatever was read and verified before, and past the cache. It
-// returns what it has counted; whole is false if something was damaged, so that there is more. The
-// error is one of v.Read; all others go to v.Damage. It keeps the index, the filter, and one block
-// in memory.
+// Verify reads the whole file, whatever was read and verified before, and bypasses the cache. It
+// returns what it has counted; whole is false if damage made it miss something. The error is one of
+// v.Read; all others go to v.Damage. It keeps the index, the filter, and one block in memory.
 func (t *Table) Verify(v Verification) (s Summary, whole bool, err error) {
-	r, release, err := t.anew()
+	r, release, err := t.reopen()
 	if err != nil {
 		v.Damage(err)
 		return Summary{}, false, nil
@@ -45,10 +44,10 @@ func (t *Table) Verify(v Verification) (s Summary, whole bool, err error) {
 	return w.summary, w.whole, err
 }
 
-// VerifyIndex reads header, footer and index of the file, whatever was read before, and returns
+// VerifyIndex reads the header, footer and index of the file, whatever was read before, and returns
 // what the table says about itself: Size, Entries, Tombstones and RawBytes.
 func (t *Table) VerifyIndex() (Summary, error) {
-	r, release, err := t.anew()
+	r, release, err := t.reopen()
 	if err != nil {
 		return Summary{}, err
 	}
@@ -59,10 +58,9 @@ func (t *Table) VerifyIndex() (Summary, error) {
 	}, nil
 }
 
-// anew returns a reader of the file as it is now. If it was removed since, that is the one that is
-// in use. It must be used in ways only that leave the cache alone, and until release is called,
-// which has to be.
-func (t *Table) anew() (r *reader, release func(), err error) {
+// reopen returns a reader of the file as it is now or, if the file was removed, the reader in use.
+// The caller must not bring anything into the cache with it, and must call release.
+func (t *Table) reopen() (r *reader, release func(), err error) {
 	r, err = openReader(t.config)
 	if errors.Is(err, fs.ErrNotExist) {
 		r, err = t.opened()
@@ -79,23 +77,23 @@ type verifier struct {
 	Verification
 	reader  *reader
 	filter  *filter.Filter // nil if there is none to compare with
-	missing int            // so many keys the filter lacks
+	missing int            // how many keys the filter lacks
 
-	keys    block.Keys   // of the block
+	keys    block.Keys   // of the current block
 	full    block.Column // the same, in full
-	last    []byte       // the key before; nil before the first
+	last    []byte       // the previous key; nil before the first
 	summary Summary      // what was counted
 	zstd    bool         // some block is compressed
 	whole   bool         // nothing was damaged so far
 }
 
-// damage tells of damage.
+// damage reports damage.
 func (v *verifier) damage(err error) {
 	v.whole = false
 	v.Damage(err)
 }
 
-// wrong tells of damage at an offset.
+// wrong reports damage at an offset.
 func (v *verifier) wrong(at uint64, format string, args ...any) {
 	v.damage(corrupt.New(v.reader.path, int64(at), format, args...))
 }
@@ -135,7 +133,7 @@ func (v *verifier) verify(size uint64) error {
 func (v *verifier) compare() {
 	says, s := v.reader.index.properties, &v.summary
 	if counted := (properties{s.Entries, s.Tombstones, s.RawBytes, v.zstd}); says != counted {
-		v.wrong(v.reader.footer.index, "the properties are %+v, counted were %+v", says, counted)
+		v.wrong(v.reader.footer.index, "the properties are %+v, but counting gives %+v", says, counted)
 	}
 }
 
@@ -143,7 +141,7 @@ func (v *verifier) loadFilter() {
 	r := v.reader
 	if r.footer.filter == r.footer.index {
 		if r.footer.filterSum != checksum.Of(nil) {
-			v.wrong(r.footer.filter, "there is no filter, and the footer has a checksum of one")
+			v.wrong(r.footer.filter, "there is no filter, and the footer has a checksum for one")
 		}
 		return
 	}
@@ -170,13 +168,14 @@ func (v *verifier) block(b int) error {
 	return r.readPart(at.values, end.values, r.index.sums[b].values, v.checkValues)
 }
 
-// checkKeys returns an error unless the block's keys come after those before, and can be found.
+// checkKeys returns an error unless the block's keys ascend from the previous block's and lookups
+// find them.
 func (v *verifier) checkKeys(b int) error {
 	last, n := v.last, v.keys.Len()
 	for i := range n {
 		key := v.full.At(i)
 		if last != nil && bytes.Compare(last, key) >= 0 {
-			return fmt.Errorf("key %d of block %d is not above the one before", i, b)
+			return fmt.Errorf("key %d of block %d is not above the previous key", i, b)
 		}
 		if at, exact := v.keys.Search(key); !exact || at != i {
 			return fmt.Errorf("a search does not find key %d of block %d", i, b)
@@ -196,8 +195,8 @@ func (v *verifier) checkKeys(b int) error {
 	return v.reader.index.leadsTo(b, v.full.At(0), last)
 }
 
-// leadsTo returns an error unless the index says of block b, with these first and last keys, what
-// it has to, so that a lookup of either comes to the block.
+// leadsTo returns an error unless the index is right about block b, which has these first and last
+// keys, and lookups of both lead to it.
 func (x *index) leadsTo(b int, first, last []byte) error {
 	i := sort.Search(len(x.spans), func(i int) bool { return x.spans[i].first > b })
 	s := &x.spans[i-1] // the first span starts with block 0
@@ -244,7 +243,7 @@ func (v *verifier) checkValues(p []byte) error {
 	return nil
 }
 
-// entry counts entry i of the block and passes it on.
+// entry counts entry i of the block and passes it to the caller.
 func (v *verifier) entry(i int, value []byte) error {
 	key, s := v.full.At(i), &v.summary
 	e := keyspace.Entry{Kind: v.keys.Kind(i), Until: v.keys.Until(i), Value: value}

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// defaultBlockBytes is how many bytes of values a block holds. Twice as much saves 1 % of a
-	// compressed table; half as much decodes in half the time, but takes 2 % more.
+	// defaultBlockBytes is how many bytes of values a block holds. Twice as many save 1 % of a
+	// compressed table; half as many decode in half the time but take 2 % more.
 	defaultBlockBytes = 32 << 10
 	maxBlockBytes     = 16 << 20
 	bufferBytes       = 256 << 10 // written at a time
-	aloneBlocks       = 4         // of so many blocks' bytes a value gets a block of its own
+	aloneBlocks       = 4         // a value as large as so many blocks gets a block of its own
 )
 
-// WriterOptions says what a table is to be like.
+// WriterOptions says how to write a table.
 type WriterOptions struct {
 	Number     uint64
 	Database   [16]byte
@@ -31,7 +31,7 @@ type WriterOptions struct {
 	BlockBytes int            // bytes of values, or of keys, in a block; 0 for the default
 }
 
-// Summary is what a finished table is like.
+// Summary describes a finished table.
 type Summary struct {
 	Size       uint64 // of the file
 	Entries    uint64 // tombstones included
@@ -47,20 +47,20 @@ type Summary struct {
 // Stored is how values are stored in complete blocks.
 type Stored struct {
 	Bytes  uint64               // of the blocks
-	Codecs [block.Codecs]uint64 // bytes of the values, as they were, by the block's codec
+	Codecs [block.Codecs]uint64 // bytes of the values before encoding, by the block's codec
 }
 
-// Writer writes a table file front to back. Only value blocks are streamed; the rest, a few per
-// cent, is kept until Finish. Not safe for concurrent use. The first error is permanent.
+// Writer writes a table file from front to back. It streams value blocks and keeps the rest, a few
+// per cent, until Finish. Not safe for concurrent use. The first error is permanent.
 type Writer struct {
 	file    vfs.File
 	options WriterOptions
 	err     error
 
-	buffer []byte // what follows what is written
+	buffer []byte // follows what is written
 	offset uint64 // bytes written
 	block  block.Builder
-	held   block.Builder // the block before, which is full; empty if that was written
+	held   block.Builder // the previous block, which is full; empty if it was written
 
 	places   []place // the starts of the blocks so far; keys relative to their section
 	sums     []sums  // of the blocks so far
@@ -69,11 +69,11 @@ type Writer struct {
 	hashes   []uint64
 	smallest []byte
 	largest  []byte
-	summary  Summary // what is counted by blocks
+	summary  Summary // what is counted per block
 	properties
 }
 
-// NewWriter returns a writer to the empty file f, which stays the caller's to close.
+// NewWriter returns a writer to the empty file f, which the caller closes.
 func NewWriter(f vfs.File, o WriterOptions) *Writer {
 	if o.BlockBytes <= 0 {
 		o.BlockBytes = defaultBlockBytes
@@ -97,7 +97,7 @@ func (w *Writer) Encode(e block.Encoding) error {
 	return nil
 }
 
-// stored counts a block of so many bytes, and the values in it, as they were.
+// stored counts a block of so many bytes, and the bytes of its values before encoding.
 func (w *Writer) stored(bytes, values int, codec block.Codec, dictionary uint64) {
 	s := &w.summary
 	s.Stored.Bytes += uint64(bytes)
@@ -141,8 +141,8 @@ func (w *Writer) Add(key []byte, e keyspace.Entry) error {
 	return nil
 }
 
-// append appends an entry to the current block, or makes a block of its own of a value that is much
-// larger than others: it is not copied, but compressed where it is.
+// append appends an entry to the current block. A value that is much larger than others gets a
+// block of its own and is compressed where it lies, without a copy.
 func (w *Writer) append(key []byte, e keyspace.Entry) error {
 	if w.full(len(key), e.Size()) {
 		if err := w.hold(); err != nil {
@@ -160,8 +160,8 @@ func (w *Writer) append(key []byte, e keyspace.Entry) error {
 	return w.endHeld()
 }
 
-// Size returns how large the file would be if it were finished now, as far as can be told: the
-// current block counts as if it were not compressed.
+// Size returns about how large the file would be if it were finished now. The current block counts
+// as if it were not compressed.
 func (w *Writer) Size() int64 {
 	n := len(w.buffer) + len(w.keys) + w.block.ValueBytes() + w.block.KeyBytes()
 	n += w.held.ValueBytes() + w.held.KeyBytes()
@@ -169,13 +169,13 @@ func (w *Writer) Size() int64 {
 	return int64(w.offset) + int64(n)
 }
 
-// Pending returns how many bytes of values the block in progress has, as they were added.
+// Pending returns how many bytes of values were added to the block in progress.
 func (w *Writer) Pending() int { return w.block.ValueBytes() }
 
-// Stored returns how the values of the complete blocks are stored.
+// Stored returns how the values of complete blocks are stored.
 func (w *Writer) Stored() Stored { return w.summary.Stored }
 
-// Finish writes what is left and syncs the file. A table has one entry at least.
+// Finish writes what is left and syncs the file. A table must have at least one entry.
 func (w *Writer) Finish() (Summary, error) {
 	if w.err != nil {
 		return Summary{}, w.err
@@ -213,7 +213,7 @@ func (w *Writer) full(key, value int) bool {
 // exceeds reports whether used + more, which need not fit into an int, is above limit.
 func exceeds(used, more, limit int) bool { return more > limit-used }
 
-// endBlocks ends the blocks that are not empty.
+// endBlocks ends the current block and the held one.
 func (w *Writer) endBlocks() error {
 	if err := w.hold(); err != nil {
 		return err
@@ -221,8 +221,8 @@ func (w *Writer) endBlocks() error {
 	return w.endHeld()
 }
 
-// hold goes on with an empty block and keeps the one before, unless it is large, so that the two
-// can be divided anew; see AddBlock.
+// hold starts a new block. It holds the previous one, unless that is large, so that the entries of
+// both can still be divided between them; see AddBlock.
 func (w *Writer) hold() error {
 	if err := w.endHeld(); err != nil {
 		return err
@@ -234,8 +234,8 @@ func (w *Writer) hold() error {
 	return nil
 }
 
-// endHeld appends the two parts of the block that is held, if there is one, to where they belong,
-// and writes if there is enough.
+// endHeld appends the two parts of the held block, if there is one, to where they belong, and
+// writes the buffer if it is large.
 func (w *Writer) endHeld() error {
 	b := &w.held
 	if b.Len() == 0 {
@@ -259,13 +259,13 @@ func (w *Writer) endHeld() error {
 	return w.writeIfMuch()
 }
 
-// place notes that a block with this first key is appended next.
+// place notes that the next block to be appended has this first key.
 func (w *Writer) place(first []byte) {
 	w.places = append(w.places, place{w.end(), uint64(len(w.keys))})
 	w.firsts = append(w.firsts, bytes.Clone(first))
 }
 
-// writeIfMuch writes the buffer if there is enough in it.
+// writeIfMuch writes the buffer if it is large.
 func (w *Writer) writeIfMuch() error {
 	if len(w.buffer) >= bufferBytes {
 		return w.write()
@@ -273,7 +273,7 @@ func (w *Writer) writeIfMuch() error {
 	return nil
 }
 
-// appendSections appends everything behind the value blocks.
+// appendSections appends everything that follows the value blocks.
 func (w *Writer) appendSections() error {
 	f := footer{keys: w.end(), blocks: uint32(len(w.places))}
 	f.filter = f.keys + uint64(len(w.keys))
