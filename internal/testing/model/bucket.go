@@ -14,19 +14,19 @@ type Entry struct {
 // stored is an entry that may expire.
 type stored struct {
 	Entry
-	until int64 // from then on it is absent, in milliseconds since 1970; 0 stands for never
+	until int64 // when it expires, in milliseconds since 1970; 0 for never
 }
 
-// Bucket is a key space with a sequence and the buckets within it.
+// Bucket is a key space with a sequence and nested buckets.
 type Bucket struct {
 	entries  []stored // sorted by key; some may have expired
 	children []child  // sorted by name
 	sequence uint64
 	clock    *Clock  // nil if no entry expires
-	origin   *Bucket // of which this is a copy; nil if it is none
+	origin   *Bucket // the original of this copy, or nil
 }
 
-// child is a bucket under its name.
+// child is a nested bucket and its name.
 type child struct {
 	name   string
 	bucket *Bucket
@@ -41,11 +41,10 @@ func (b *Bucket) Get(key string) (value string, ok bool) {
 	return b.entries[i].Value, true
 }
 
-// Put gives key the value, for ever.
+// Put sets the value of key, which never expires.
 func (b *Bucket) Put(key, value string) { b.put(stored{Entry: Entry{key, value}}) }
 
-// Swap gives key the value in place of the one it has, for as long as that would have stayed, or
-// for ever if it has none.
+// Swap replaces the value of key and keeps its expiry, if any.
 func (b *Bucket) Swap(key, value string) {
 	next := stored{Entry: Entry{key, value}}
 	if i, ok := b.find(key); ok && !b.expired(b.entries[i]) {
@@ -54,13 +53,13 @@ func (b *Bucket) Swap(key, value string) {
 	b.put(next)
 }
 
-// PutTTL gives key the value until ttl, rounded up to whole milliseconds, has passed on the clock,
-// which the bucket must have.
+// PutTTL sets the value of key until ttl has passed on the clock, rounded up to milliseconds. The
+// bucket must have a clock.
 func (b *Bucket) PutTTL(key, value string, ttl time.Duration) {
 	b.put(stored{Entry{key, value}, b.clock.after(ttl)})
 }
 
-// TTL returns how long key stays, 0 if for ever; ok is false if it is absent.
+// TTL returns how long key stays, 0 for ever; ok is false if it is absent.
 func (b *Bucket) TTL(key string) (ttl time.Duration, ok bool) {
 	i, ok := b.find(key)
 	switch {
@@ -72,22 +71,22 @@ func (b *Bucket) TTL(key string) (ttl time.Duration, ok bool) {
 	return time.UnixMilli(b.entries[i].until).Sub(b.clock.Now()), true
 }
 
-// Delete makes key absent.
+// Delete deletes key.
 func (b *Bucket) Delete(key string) {
 	if i, ok := b.find(key); ok {
 		b.entries = slices.Delete(b.entries, i, i+1)
 	}
 }
 
-// DeleteRange makes all keys absent that Scan would return.
+// DeleteRange deletes the keys that Scan would return.
 func (b *Bucket) DeleteRange(start, end string, reverse bool, limit int) {
 	for _, e := range b.Scan(start, end, reverse, limit) {
 		b.Delete(e.Key)
 	}
 }
 
-// Scan returns the entries whose keys are in [start, end) in key order, or against it if reverse,
-// and no more than limit of them. An empty end is no bound, a limit of 0 no limit.
+// Scan returns at most limit entries with keys in [start, end), in key order or reversed. An empty
+// end and a limit of 0 mean no bound.
 func (b *Bucket) Scan(start, end string, reverse bool, limit int) []Entry {
 	var found []Entry
 	for _, e := range b.entries {
@@ -107,7 +106,7 @@ func (b *Bucket) Scan(start, end string, reverse bool, limit int) []Entry {
 // Len returns the number of keys.
 func (b *Bucket) Len() int { return len(b.all()) }
 
-// Bucket returns the child bucket with the name, or nil.
+// Bucket returns the nested bucket with the name, or nil.
 func (b *Bucket) Bucket(name string) *Bucket {
 	if i, ok := b.findChild(name); ok {
 		return b.children[i].bucket
@@ -115,7 +114,7 @@ func (b *Bucket) Bucket(name string) *Bucket {
 	return nil
 }
 
-// CreateBucket returns a new child bucket with the name, or nil if there is one already.
+// CreateBucket returns a new nested bucket, or nil if the name is taken.
 func (b *Bucket) CreateBucket(name string) *Bucket {
 	i, ok := b.findChild(name)
 	if ok {
@@ -126,7 +125,7 @@ func (b *Bucket) CreateBucket(name string) *Bucket {
 	return created
 }
 
-// DeleteBucket removes the child bucket with the name and reports whether there was one.
+// DeleteBucket removes a nested bucket and reports whether it existed.
 func (b *Bucket) DeleteBucket(name string) bool {
 	i, ok := b.findChild(name)
 	if ok {
@@ -135,20 +134,20 @@ func (b *Bucket) DeleteBucket(name string) bool {
 	return ok
 }
 
-// Holds reports whether other is the bucket, or within it, however deep.
+// Holds reports whether other is the bucket or nested in it at any depth.
 func (b *Bucket) Holds(other *Bucket) bool {
 	return b == other || slices.ContainsFunc(b.children, func(c child) bool {
 		return c.bucket.Holds(other)
 	})
 }
 
-// Adopt makes other a child bucket with a name that none has.
+// Adopt nests other under a name that is free.
 func (b *Bucket) Adopt(name string, other *Bucket) {
 	i, _ := b.findChild(name)
 	b.children = slices.Insert(b.children, i, child{name, other})
 }
 
-// Buckets returns the names of the child buckets in order.
+// Buckets returns the names of the nested buckets in order.
 func (b *Bucket) Buckets() []string {
 	names := make([]string, len(b.children))
 	for i, c := range b.children {
@@ -157,22 +156,22 @@ func (b *Bucket) Buckets() []string {
 	return names
 }
 
-// Sequence returns the sequence's last number, 0 if there was none.
+// Sequence returns the last number of the sequence, 0 before the first.
 func (b *Bucket) Sequence() uint64 { return b.sequence }
 
-// SetSequence sets the sequence's last number.
+// SetSequence sets the last number of the sequence.
 func (b *Bucket) SetSequence(n uint64) { b.sequence = n }
 
-// NextSequence returns the sequence's next number.
+// NextSequence returns the next number of the sequence.
 func (b *Bucket) NextSequence() uint64 {
 	b.sequence++
 	return b.sequence
 }
 
-// Clone returns a copy that shares nothing that can change but the clock.
+// Clone returns a copy that shares nothing mutable except the clock.
 func (b *Bucket) Clone() *Bucket { return b.By(b.clock) }
 
-// By is Clone with another clock, for what the bucket is at another time.
+// By is Clone with another clock: the bucket at another time.
 func (b *Bucket) By(clock *Clock) *Bucket {
 	copied := &Bucket{
 		entries: slices.Clone(b.entries), sequence: b.sequence, clock: clock, origin: b.Origin(),
@@ -183,7 +182,7 @@ func (b *Bucket) By(clock *Clock) *Bucket {
 	return copied
 }
 
-// Origin returns what stands for the bucket and all copies of it, whatever their names are.
+// Origin identifies the bucket and all its copies, whatever their names.
 func (b *Bucket) Origin() *Bucket {
 	if b.origin != nil {
 		return b.origin
@@ -191,7 +190,7 @@ func (b *Bucket) Origin() *Bucket {
 	return b
 }
 
-// Equal reports whether two buckets hold the same, all the way down, each by its clock.
+// Equal reports whether two buckets have equal contents at all levels, each by its clock.
 func (b *Bucket) Equal(other *Bucket) bool {
 	return b.sequence == other.sequence && slices.Equal(b.all(), other.all()) &&
 		slices.EqualFunc(b.children, other.children, func(x, y child) bool {

@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// Clock is the time by which entries expire, which only a test moves. Unlike all else here it is
-// safe for concurrent use.
+// Clock is the time by which entries expire. Only tests move it. Safe for concurrent use.
 type Clock struct {
 	millis atomic.Int64 // since 1970
 }
 
-// NewClock returns a clock that stands at some moment.
+// NewClock returns a clock at a fixed time.
 func NewClock() *Clock {
 	c := &Clock{}
 	c.millis.Store(1_000_000_000_000)
@@ -24,14 +23,14 @@ func (c *Clock) Now() time.Time { return time.UnixMilli(c.millis.Load()) }
 // Advance moves the time on by d, in whole milliseconds.
 func (c *Clock) Advance(d time.Duration) { c.millis.Add(d.Milliseconds()) }
 
-// Stopped returns a clock of its own that stands where c stands now.
+// Stopped returns a new clock at c's time.
 func (c *Clock) Stopped() *Clock {
 	stopped := &Clock{}
 	stopped.millis.Store(c.millis.Load())
 	return stopped
 }
 
-// after returns the first whole millisecond that is no earlier than d from now.
+// after returns the first whole millisecond not before d from now.
 func (c *Clock) after(d time.Duration) int64 {
 	return c.millis.Load() + (d + time.Millisecond - 1).Milliseconds()
 }

@@ -2,7 +2,7 @@ package model
 
 import "fmt"
 
-// Diff says where two buckets first differ, in words for a test's log, or "" if they are equal.
+// Diff describes the first difference between two buckets, or returns "" if they are equal.
 func Diff(got, want *Bucket) string { return diff("/", got, want) }
 
 func diff(path string, got, want *Bucket) string {

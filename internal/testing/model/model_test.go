@@ -88,7 +88,7 @@ func TestDeleteRange_removesWhatScanReturns(t *testing.T) {
 	}
 }
 
-// expiring returns a bucket with the keys b, d and f, of which d expires in 2 ms.
+// expiring returns a bucket with the keys b, d and f; d expires in 2 ms.
 func expiring() (*Bucket, *Clock) {
 	clock := NewClock()
 	b := three().By(clock)
@@ -167,7 +167,7 @@ func TestCursor_movesBothWaysAndTurnsAtTheEnds(t *testing.T) {
 	c := three().Cursor()
 	steps := []struct {
 		move func() (Entry, bool)
-		want string // "" when there is no entry
+		want string // "" if there is no entry
 	}{
 		{c.Next, "b"}, {c.Prev, ""}, {c.Prev, ""}, {c.Next, "b"}, {c.Next, "d"}, {c.Next, "f"},
 		{c.Next, ""}, {c.Next, ""}, {c.Prev, "f"}, {c.Prev, "d"}, {c.Last, "f"}, {c.First, "b"},

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// privilegeNotHeld is Windows' error for users who may not make symbolic links, as most may not.
+// privilegeNotHeld is the Windows error for users who may not create symbolic links.
 const privilegeNotHeld = syscall.Errno(1314)
 
-// Make makes name a symbolic link to another file. It skips the test if the user may make none.
+// Make creates a symbolic link. It skips the test if the user may not create one.
 func Make(t testing.TB, to, name string) {
 	t.Helper()
 	err := os.Symlink(to, name)

@@ -21,8 +21,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// backups commits random transactions and makes a backup after every few, each of which must be the
-// newest state.
+// backups commits random transactions and makes a backup after every few. Each backup must equal
+// the newest state.
 func backups(r *runner) error {
 	p, target := r.generator(), memfs.New()
 	p.keys, p.long = 64, true
@@ -33,7 +33,7 @@ func backups(r *runner) error {
 	})
 }
 
-// backup makes a backup of the newest state and looks at it.
+// backup makes a backup and compares it with the newest state.
 func (r *runner) backup(target vfs.FS) error {
 	p := r.line.Promised(crash.All)
 	if err := tuned.Backup(context.Background(), r.db, target, "db", false); err != nil {
@@ -43,7 +43,7 @@ func (r *runner) backup(target vfs.FS) error {
 	return err
 }
 
-// matchBackup returns which of the promised states the backup in the folder "db" is.
+// matchBackup returns which of the promised states the backup in the folder "db" equals.
 func (l *timeline) matchBackup(target vfs.FS, p crash.Promise) (int, error) {
 	got, err := dumpBackup(target, l.clock)
 	if err != nil {
@@ -52,7 +52,7 @@ func (l *timeline) matchBackup(target vfs.FS, p crash.Promise) (int, error) {
 	return l.match(got, p, l.clock)
 }
 
-// dumpBackup returns what is in the backup in the folder "db".
+// dumpBackup returns the contents of the backup in the folder "db".
 func dumpBackup(target vfs.FS, clock *model.Clock) (*model.Bucket, error) {
 	db, got, err := recovered(target, workload{options: stoat.Options{ReadOnly: true}}, clock)
 	if err != nil {
@@ -61,8 +61,8 @@ func dumpBackup(target vfs.FS, clock *model.Clock) (*model.Bucket, error) {
 	return got, db.Close()
 }
 
-// TestBackup_isTheNewestState makes backups in the midst of random histories: into folders with and
-// without an earlier one, of writable databases and of read-only ones, with links and without.
+// TestBackup_isTheNewestState makes backups during random histories: into folders with and without
+// an earlier backup, of writable and of read-only databases, with and without links.
 func TestBackup_isTheNewestState(t *testing.T) {
 	t.Parallel()
 	seed, histories := *seedFlag, max(1, *historiesFlag/2)
@@ -120,8 +120,8 @@ func backupHistory(seed uint64) error {
 	return errors.Join(err, r.close())
 }
 
-// backupReader makes a backup of the newest state through a database that is open read-only beside
-// the writer.
+// backupReader makes a backup through a read-only database beside the writer and compares it with
+// the newest state.
 func (r *runner) backupReader(target vfs.FS) error {
 	p := r.line.Promised(crash.All)
 	if err := r.tryBackupReader(target); err != nil {
@@ -131,8 +131,8 @@ func (r *runner) backupReader(target vfs.FS) error {
 	return err
 }
 
-// tryBackupReader is backupReader without a look at the backup. It opens the database again when
-// the writer has replaced files.
+// tryBackupReader makes a backup through a read-only database. It reopens that database if the
+// writer has replaced files.
 func (r *runner) tryBackupReader(target vfs.FS) error {
 	options := r.options
 	options.ReadOnly = true
@@ -211,7 +211,7 @@ func TestBackup_endsWhenTheDatabaseCloses(t *testing.T) {
 		return nil
 	})
 	err := tuned.Backup(context.Background(), s.r.db, slow, "db", false)
-	if err != nil { // it may have been done already
+	if err != nil { // the backup may have finished before
 		wantErr(t, err, stoat.ErrClosed)
 	}
 	ok(t, <-closed)
@@ -219,8 +219,8 @@ func TestBackup_endsWhenTheDatabaseCloses(t *testing.T) {
 	wantErr(t, tuned.Backup(context.Background(), s.r.db, target, "db", false), stoat.ErrClosed)
 }
 
-// TestBackup_besideAWriter makes backups while commits, flushes, compactions and reclaiming go on.
-// Each must be the state after a commit, none older than what was acknowledged before.
+// TestBackup_besideAWriter makes backups during commits, flushes, compactions and reclaiming. Each
+// must equal the state after a commit, none older than what was acknowledged before.
 func TestBackup_besideAWriter(t *testing.T) {
 	tuning := scattered
 	disk, target := memfs.New(), memfs.New()

@@ -20,21 +20,20 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// backupSteps is a database that grows between backups into one folder. Each step changes it, and
-// makes a backup.
+// backupSteps is a database that changes between backups into one folder.
 type backupSteps struct {
 	r     *runner
 	p     *generator
 	names []string
 }
 
-// logging leaves values in log segments, where only Compact takes them from.
+// logging leaves values in log segments until Compact moves them.
 var logging = engine.Tuning{
 	MemtableBytes: 8 << 10, SpillBytes: 1 << 20, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 3,
 	JournalBytes: 1 << 10, IdleAfter: time.Hour, ValueBytes: 2 << 10,
 }
 
-// newBackupSteps returns a database on the disk with values outside of tables.
+// newBackupSteps returns an open database on the disk with values outside of tables.
 func newBackupSteps(t testing.TB, disk vfs.FS) *backupSteps {
 	t.Helper()
 	s := &backupSteps{r: &runner{
@@ -70,8 +69,8 @@ func (s *backupSteps) backup(name string, target vfs.FS) error {
 	return tuned.Backup(context.Background(), s.r.db, target, "db", false)
 }
 
-// eitherBackup checks that the folder is the earlier backup or the new one. Before the first is
-// complete, it must not look like one.
+// eitherBackup checks that the folder holds the earlier or the new backup. Until the first is
+// complete, the folder must not open.
 func (s *backupSteps) eitherBackup(target vfs.FS, earlier, newest int) error {
 	got, err := dumpBackup(target, s.r.line.clock)
 	if earlier < 0 && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, stoat.ErrFormat) ||
@@ -88,8 +87,7 @@ func (s *backupSteps) eitherBackup(target vfs.FS, earlier, newest int) error {
 	return err
 }
 
-// TestBackup_crashLeavesTheEarlierOrTheNew crashes the file system that backups are made on at each
-// operation.
+// TestBackup_crashLeavesTheEarlierOrTheNew crashes the target's file system at each operation.
 func TestBackup_crashLeavesTheEarlierOrTheNew(t *testing.T) {
 	t.Parallel()
 	target := memfs.NewCrashable()
@@ -141,8 +139,8 @@ func TestBackup_crashLeavesTheEarlierOrTheNew(t *testing.T) {
 	t.Logf("trust: %d crash points", points)
 }
 
-// TestBackup_faultLeavesTheEarlierOrTheNew fails some of the operations on the file system that
-// backups are made on, once or with all that follow.
+// TestBackup_faultLeavesTheEarlierOrTheNew makes operations on the target's file system fail, once
+// or from then on.
 func TestBackup_faultLeavesTheEarlierOrTheNew(t *testing.T) {
 	t.Parallel()
 	target := memfs.NewCrashable()
@@ -170,8 +168,8 @@ func TestBackup_faultLeavesTheEarlierOrTheNew(t *testing.T) {
 	t.Logf("trust: %d fault points", points)
 }
 
-// fail makes a backup during which operation n fails, and perhaps all after it, and another one. It
-// reports whether there are so many operations.
+// fail makes a backup during which operation n fails, and if forever, all later ones; then another
+// backup. It reports whether there were that many operations.
 func (s *backupSteps) fail(
 	name string, target *memfs.FS, n int64, forever bool, either crash.Promise,
 ) (more bool, err error) {
@@ -200,7 +198,7 @@ func (s *backupSteps) fail(
 	return more, s.eitherBackup(target, either.Newest, either.Newest)
 }
 
-// breaking returns a file system on which operation n fails, and perhaps all after it.
+// breaking returns a file system on which operation n fails, and if forever, all later ones.
 func breaking(disk vfs.FS, n int64, forever bool) *faultfs.FS {
 	return faultfs.New(disk, func(op faultfs.Op) error {
 		if op.Index == n || forever && op.Index > n {
@@ -210,10 +208,10 @@ func breaking(disk vfs.FS, n int64, forever bool) *faultfs.FS {
 	})
 }
 
-// failAgain makes a backup into what another one has left that failed or was killed. An operation
-// of it fails, and the system crashes after it: with what was never synced, though it was seen.
+// failAgain makes a backup over the remains of an earlier one that failed or was killed. One of its
+// operations fails, and then the system crashes and loses what was visible but never synced.
 func (s *backupSteps) failAgain(target *memfs.FS, either crash.Promise, rng *rand.Rand) error {
-	const operations = 100 // or a few less
+	const operations = 100 // about
 	n := rng.Int64N(operations)
 	ctx := context.Background()
 	switch err := tuned.Backup(ctx, s.r.db, breaking(target, n, false), "db", false); {
@@ -239,8 +237,8 @@ func (s *backupSteps) failAgain(target *memfs.FS, either crash.Promise, rng *ran
 	return nil
 }
 
-// TestBackup_survivesFaultsOfTheSource fails each operation on the file system of the database
-// while a backup is made of it. The backup may fail, but it is never wrong.
+// TestBackup_survivesFaultsOfTheSource makes each operation on the database's file system fail
+// during a backup. The backup may fail, but it is never wrong.
 func TestBackup_survivesFaultsOfTheSource(t *testing.T) {
 	disk := memfs.NewCrashable()
 	s := newBackupSteps(t, disk)
@@ -285,8 +283,8 @@ func TestBackup_survivesFaultsOfTheSource(t *testing.T) {
 	t.Logf("trust: %d fault points", points)
 }
 
-// TestBackup_refusesWhatIsDamaged flips bytes of the database and of the earlier backup, and wants
-// the file to be named and the earlier backup to stay.
+// TestBackup_refusesWhatIsDamaged flips bytes of the database and of the earlier backup. The error
+// must name the file, and the earlier backup must stay.
 func TestBackup_refusesWhatIsDamaged(t *testing.T) {
 	disk, target := memfs.New(), memfs.New()
 	s := newBackupSteps(t, disk)
@@ -311,7 +309,7 @@ func TestBackup_refusesWhatIsDamaged(t *testing.T) {
 			fresh, copied := memfs.New(), target.CrashKeepAll()
 			for _, to := range []*memfs.FS{fresh, copied} {
 				err := tuned.Backup(context.Background(), db, to, "db", false)
-				if err == nil { // what is damaged is garbage
+				if err == nil { // the damaged bytes are garbage
 					ok(t, s.eitherBackup(to, earlier, earlier))
 				} else if !strings.Contains(err.Error(), name) {
 					t.Errorf("%s is damaged, and the error is %v", name, err)
@@ -324,13 +322,13 @@ func TestBackup_refusesWhatIsDamaged(t *testing.T) {
 			_ = db.Close() // it may meet the damage
 		}
 	}
-	if found < flipped*3/2 { // of two backups each
+	if found < flipped*3/2 { // with two backups each
 		t.Errorf("of %d flipped bytes, %d are noticed", 2*flipped, found)
 	}
 	t.Logf("trust: %d flipped bytes", flipped)
 }
 
-// flip changes a byte of a file, in one of its eighths.
+// flip changes a byte in one eighth of a file.
 func flip(t testing.TB, disk vfs.FS, name string, part int) {
 	t.Helper()
 	f, err := disk.Open(name)

@@ -13,7 +13,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// write makes a file, in the place of one that there may be.
+// write creates or replaces a file.
 func write(t testing.TB, disk vfs.FS, name, content string) {
 	t.Helper()
 	_ = disk.Remove(name) // it may be new
@@ -24,7 +24,7 @@ func write(t testing.TB, disk vfs.FS, name, content string) {
 	ok(t, errors.Join(f.Sync(), f.Close()))
 }
 
-// filesOf returns what the files in the folder "db" hold, but for the lock.
+// filesOf returns the contents of the files in the folder "db", except the lock.
 func filesOf(t testing.TB, disk vfs.FS) map[string]string {
 	t.Helper()
 	names, err := disk.List("db")
@@ -46,7 +46,7 @@ func filesOf(t testing.TB, disk vfs.FS) map[string]string {
 	return all
 }
 
-// wantUnchanged wants the folder "db" to be as it was.
+// wantUnchanged checks that the folder "db" has not changed.
 func wantUnchanged(t testing.TB, disk, was vfs.FS) {
 	t.Helper()
 	if !maps.Equal(filesOf(t, disk), filesOf(t, was)) {
@@ -54,7 +54,8 @@ func wantUnchanged(t testing.TB, disk, was vfs.FS) {
 	}
 }
 
-// wantsBackup is a database of a few tables and values, and a backup of it.
+// wantsBackup returns a database with a few tables and values, its disk, and a disk with its
+// backup.
 func wantsBackup(t testing.TB) (db *stoat.DB, disk, target *memfs.FS) {
 	t.Helper()
 	disk, target = memfs.New(), memfs.New()
@@ -65,15 +66,15 @@ func wantsBackup(t testing.TB) (db *stoat.DB, disk, target *memfs.FS) {
 	return s.r.db, disk, target
 }
 
-// refusal is a folder that no backup may go to.
+// refusal is a folder that a backup must refuse.
 type refusal struct {
 	name   string
-	advice string // which the error must have
-	kind   error  // which the error must match; nil for any
+	advice string // part of the error
+	kind   error  // the error must match it, unless nil
 	make   func(t *testing.T, to *memfs.FS)
 }
 
-// refusals returns the folders to which no backup of db, which lies on the disk, may go.
+// refusals returns the folders that a backup of db must refuse.
 func refusals(db *stoat.DB, disk *memfs.FS) []refusal {
 	backup := func(t *testing.T, db *stoat.DB, to *memfs.FS) {
 		t.Helper()

@@ -9,7 +9,7 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// times calls fn with 0 to n-1, until it fails.
+// times calls fn with 0 to n-1 until it fails.
 func times(n int, fn func(i int) error) error {
 	for i := range n {
 		if err := fn(i); err != nil {
@@ -34,8 +34,7 @@ func puts(r *runner) error {
 	})
 }
 
-// transactions writes many keys at once, the same number in each transaction under a common name,
-// and takes half of the older ones away.
+// transactions writes many keys per transaction and deletes half of the older ones.
 func transactions(r *runner) error {
 	return times(25, func(i int) error {
 		err := r.update(func(t twin) error {
@@ -63,7 +62,7 @@ func overwrites(r *runner) error {
 	})
 }
 
-// nestedBuckets creates, fills and drops buckets within buckets, and creates them again.
+// nestedBuckets creates, fills and drops nested buckets, and creates them again.
 func nestedBuckets(r *runner) error {
 	return times(25, func(i int) error {
 		outer, inner := fmt.Sprint("outer-", i%3), fmt.Sprint("inner-", i%2)
@@ -122,7 +121,7 @@ func largeValues(r *runner) error {
 	})
 }
 
-// hugeTransactions commits and rolls back transactions so large that much of them is in the log
+// hugeTransactions commits and rolls back transactions so large that much of them reaches the log
 // long before they end, with small ones in between.
 func hugeTransactions(r *runner) error {
 	p := r.generator()
@@ -185,7 +184,7 @@ func reopens(r *runner) error {
 	})
 }
 
-// randomTransactions does everything that there is.
+// randomTransactions does everything.
 func randomTransactions(r *runner) error {
 	p := r.generator()
 	p.keys, p.long = 64, true
@@ -196,7 +195,7 @@ func randomTransactions(r *runner) error {
 	})
 }
 
-// ranges deletes ranges, those that it has just written and older ones, in part and as a whole.
+// ranges deletes ranges of new and old keys, in part and entirely.
 func ranges(r *runner) error {
 	p := r.generator()
 	key := func() []byte { return fmt.Appendf(nil, "key-%02d", p.rng.IntN(40)) }
@@ -218,7 +217,7 @@ func ranges(r *runner) error {
 	})
 }
 
-// expiry writes what expires soon among what stays, while time passes.
+// expiry mixes keys that expire soon with others while time passes.
 func expiry(r *runner) error {
 	p := r.generator()
 	return times(40, func(i int) error {
@@ -237,8 +236,8 @@ func expiry(r *runner) error {
 	})
 }
 
-// outsideValues overwrites values of which many are outside of tables, so that the files they are
-// in become garbage.
+// outsideValues overwrites values that are mostly outside of tables, which leaves garbage in their
+// files.
 func outsideValues(r *runner) error {
 	p := r.generator()
 	return times(40, func(i int) error {
@@ -255,7 +254,8 @@ func outsideValues(r *runner) error {
 	})
 }
 
-// compactions writes what expires, is deleted and is outside of tables, and compacts all of it.
+// compactions writes keys that expire, deleted keys and values outside of tables, and compacts
+// everything.
 func compactions(r *runner) error {
 	p := r.generator()
 	return times(16, func(i int) error {
@@ -266,8 +266,8 @@ func compactions(r *runner) error {
 	})
 }
 
-// spills commits and rolls back transactions that are several times as large as a memtable, of keys
-// that go to the end of the tables or all over them, with small ones in between.
+// spills commits and rolls back transactions several times as large as a memtable, with keys at the
+// end of the tables or all over them, and small transactions in between.
 func spills(r *runner) error {
 	p := r.generator()
 	return times(8, func(i int) error {
@@ -293,7 +293,7 @@ func spills(r *runner) error {
 	})
 }
 
-// spill writes the k-th entry of a transaction that does not fit into memory.
+// spill writes entry k of a transaction that does not fit into memory.
 func (p *generator) spill(t twin, i, k int) error {
 	key := fmt.Sprintf("key-%02d-%03d", i, k)
 	if i%2 == 0 {
@@ -313,7 +313,7 @@ func (p *generator) spill(t twin, i, k int) error {
 	return t.put(key, strings.Repeat(fmt.Sprint(k%10), p.rng.IntN(300)))
 }
 
-// parallel commits from several goroutines at once, so that they share syncs.
+// parallel commits from several goroutines, which share syncs.
 func parallel(r *runner) error {
 	var writers sync.WaitGroup
 	errs := make([]error, 4)
@@ -330,8 +330,8 @@ func parallel(r *runner) error {
 	return errors.Join(errs...)
 }
 
-// parallelSpills commits from several goroutines at once, now and then so much that it goes to
-// tables while other commits wait for a sync.
+// parallelSpills commits from several goroutines. Some transactions go to tables while others wait
+// for a sync.
 func parallelSpills(r *runner) error {
 	var writers sync.WaitGroup
 	errs := make([]error, 4)

@@ -13,8 +13,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// TestCheck_findsNothingWrongAfterWorkloads checks what each workload leaves: with its log, as a
-// reader sees that, after closing, and opened again.
+// TestCheck_findsNothingWrongAfterWorkloads checks the result of each workload: with its log,
+// through a reader, after closing, and opened again.
 func TestCheck_findsNothingWrongAfterWorkloads(t *testing.T) {
 	for _, w := range workloads {
 		t.Run(w.name, func(t *testing.T) {
@@ -51,8 +51,8 @@ func TestCheck_findsNothingWrongAfterWorkloads(t *testing.T) {
 	}
 }
 
-// TestCheck_besideWriters checks again and again while transactions of all sizes are committed,
-// flushed and compacted.
+// TestCheck_besideWriters checks while transactions of all sizes are committed, flushed and
+// compacted.
 func TestCheck_besideWriters(t *testing.T) {
 	db, err := tuned.Open(memfs.New(), "db", &outside, scattered)
 	ok(t, err)
@@ -95,7 +95,7 @@ func TestCheck_besideWriters(t *testing.T) {
 	t.Logf("%d checks beside writers", checks)
 }
 
-// TestCheck_besideClose has a check that goes on, or does not begin, when the database is closed.
+// TestCheck_besideClose closes the database during checks and before them.
 func TestCheck_besideClose(t *testing.T) {
 	for range 20 {
 		db := variedDB(t, memfs.New())

@@ -19,7 +19,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// varied is options and sizes by which a small database has files of all kinds.
+// varied makes small databases with files of all kinds.
 var (
 	variedOptions = stoat.Options{ValueThreshold: 600}
 	varied        = engine.Tuning{
@@ -28,9 +28,9 @@ var (
 	}
 )
 
-// variedDB returns an open database with young tables and tables of the bottom run, which have
-// filters, dictionaries and compressed blocks between them, with value files and log segments that
-// tables point into, and with a log.
+// variedDB returns an open database with a log, young tables and tables of the bottom run. Between
+// them, these have filters, dictionaries, compressed blocks, value files, and pointers into log
+// segments.
 func variedDB(t testing.TB, disk *memfs.FS) *stoat.DB {
 	t.Helper()
 	db, err := tuned.Open(disk, "db", &variedOptions, varied)
@@ -69,7 +69,7 @@ func variedDB(t testing.TB, disk *memfs.FS) *stoat.DB {
 	return db
 }
 
-// contentOf returns what a file of the database holds.
+// contentOf returns the contents of a file of the database.
 func contentOf(t testing.TB, files vfs.FS, name string) []byte {
 	t.Helper()
 	f, err := files.Open(filepath.Join("db", name))
@@ -85,8 +85,8 @@ func contentOf(t testing.TB, files vfs.FS, name string) []byte {
 	return p
 }
 
-// replace puts a file into the place of one of the database, or removes that if content is nil.
-// Whoever has the old one open keeps it.
+// replace replaces a file of the database, or removes it if content is nil. Open handles keep the
+// old file.
 func replace(t testing.TB, files vfs.FS, name string, content []byte) {
 	t.Helper()
 	path := filepath.Join("db", name)
@@ -101,7 +101,7 @@ func replace(t testing.TB, files vfs.FS, name string, content []byte) {
 	ok(t, f.Close())
 }
 
-// findings returns what a check has found.
+// findings returns the errors that a check has joined.
 func findings(err error) []error {
 	if joined, many := err.(interface{ Unwrap() []error }); many {
 		return joined.Unwrap()
@@ -109,7 +109,7 @@ func findings(err error) []error {
 	return nil
 }
 
-// wantFinding wants a check to have found one thing wrong, in this file, with these words.
+// wantFinding expects a check to find one problem, in this file, described with these words.
 func wantFinding(t testing.TB, err error, name, words string) {
 	t.Helper()
 	wantErr(t, err, stoat.ErrCorrupt)
@@ -120,8 +120,8 @@ func wantFinding(t testing.TB, err error, name, words string) {
 	}
 }
 
-// TestCheck_findsEveryFlippedByte flips bytes in the files of an open database, one at a time. It
-// knows how many of them matter.
+// TestCheck_findsEveryFlippedByte flips bytes in the files of an open database, one at a time, and
+// knows how many of them nothing points to.
 func TestCheck_findsEveryFlippedByte(t *testing.T) {
 	t.Parallel()
 	disk := memfs.New()
@@ -135,7 +135,7 @@ func TestCheck_findsEveryFlippedByte(t *testing.T) {
 	flips, kinds := 0, map[string]int{}
 	for _, name := range names {
 		whole := contentOf(t, disk, name)
-		written := len(bytes.TrimRight(whole, "\x00")) // what is preallocated is zeros
+		written := len(bytes.TrimRight(whole, "\x00")) // preallocated space is zero
 		unused, outside := idle[name]
 		kind := filepath.Ext(name)
 		step := max(1, written/150) * stride(5)
@@ -148,7 +148,7 @@ func TestCheck_findsEveryFlippedByte(t *testing.T) {
 			p := bytes.Clone(whole)
 			p[at] ^= 1 << (at % 8)
 			if p[at] == 0 && kind == ".copy" {
-				continue // it may be what a crash has left
+				continue // a crash can leave this
 			}
 			replace(t, disk, name, p)
 			flips++
@@ -170,7 +170,7 @@ func TestCheck_findsEveryFlippedByte(t *testing.T) {
 	t.Logf("trust: %d flipped bytes", flips)
 }
 
-// idleBytes returns how many bytes of each value file and flushed log segment matter to nobody.
+// idleBytes returns how many bytes of each value file and flushed log segment nothing points to.
 func idleBytes(t testing.TB, disk *memfs.FS, v *manifest.Version) map[string]int {
 	t.Helper()
 	const header = 48
@@ -200,7 +200,7 @@ func TestCheck_findsWhatIsWrongWithFiles(t *testing.T) {
 	var tables []string
 	damaged := 0
 	for _, name := range names {
-		if name == "LOCK" || strings.HasSuffix(name, ".copy") { // which need not be there
+		if name == "LOCK" || strings.HasSuffix(name, ".copy") { // these may be missing
 			continue
 		}
 		whole := contentOf(t, disk, name)
@@ -245,12 +245,12 @@ func TestCheck_findsWhatIsWrongWithFiles(t *testing.T) {
 	t.Logf("trust: %d damaged files", damaged+2)
 }
 
-// described is a manifest's version that a test is about to change.
+// described is a version of a manifest, to be changed.
 type described struct {
 	*manifest.Version
 }
 
-// with returns the first table that is as wanted.
+// with returns the first table that satisfies wanted.
 func (d described) with(t testing.TB, wanted func(*manifest.Table) bool) *manifest.Table {
 	t.Helper()
 	for table := range d.Tables() {
@@ -262,7 +262,7 @@ func (d described) with(t testing.TB, wanted func(*manifest.Table) bool) *manife
 	return nil
 }
 
-// TestCheck_findsAManifestThatIsWrong has manifests that are valid, and say what is not so.
+// TestCheck_findsAManifestThatIsWrong checks databases whose manifests are valid but untrue.
 func TestCheck_findsAManifestThatIsWrong(t *testing.T) {
 	anyTable := func(*manifest.Table) bool { return true }
 	hasBuckets := func(m *manifest.Table) bool { return len(m.Buckets) > 0 }

@@ -16,23 +16,23 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// compatCase is a database that is kept for good, as a version of Stoat has written it.
+// compatCase is a database in testdata/compat, as one version of Stoat wrote it.
 type compatCase struct {
 	name    string
 	options stoat.Options
 	tuning  engine.Tuning
-	// build fills the database. Where it leaves it is how it is kept if open is set; else it is
-	// closed before.
+	// build fills the database. If open is set, the files are kept as build leaves them; otherwise the
+	// database is closed first.
 	build func(t testing.TB, db *stoat.DB)
 	open  bool
-	later time.Duration // when entries have expired
-	has   []string      // what dump-file prints of its files
+	later time.Duration // until entries have expired
+	has   []string      // part of what dump-file prints
 }
 
-// compatTime is when the databases are written and read.
+// compatTime is the time at which the databases are written and read.
 func compatTime() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// still is a tuning with which nothing happens that is not asked for.
+// still prevents all background work.
 func still() engine.Tuning {
 	return engine.Tuning{
 		BlockBytes: 512, TableBytes: 4 << 10, ValueBytes: 4 << 10, SampleBytes: 8 << 10,
@@ -122,7 +122,7 @@ func compatBuckets(t testing.TB, db *stoat.DB) {
 		put(t, tx, "root")
 		ok(t, tx.SetSequence(1<<40))
 	})
-	for i := range 300 { // so that ids need two bytes
+	for i := range 300 { // ids need two bytes
 		update(t, db, func(tx *stoat.Tx) {
 			b := create(t, tx, fmt.Sprintf("many-%03d", i))
 			if i%100 == 99 {
@@ -137,7 +137,7 @@ func compatBuckets(t testing.TB, db *stoat.DB) {
 	})
 }
 
-// compatBytes returns n bytes that do not compress, the same each time.
+// compatBytes returns n incompressible bytes, always the same.
 func compatBytes(seed, n int) []byte {
 	rng := rand.New(rand.NewPCG(uint64(seed), 1))
 	p := make([]byte, n)
@@ -226,7 +226,7 @@ func compatLog(t testing.TB, db *stoat.DB) {
 	update(t, db, func(tx *stoat.Tx) { ok(t, tx.Put([]byte("large"), compatBytes(1, 5000))) })
 }
 
-// compatFrames commits in several frames what is too large for one chunk of memory.
+// compatFrames makes a commit of several frames, too large for one chunk of memory.
 func compatFrames(t testing.TB, db *stoat.DB) {
 	update(t, db, func(tx *stoat.Tx) {
 		for i := range 90 {
@@ -250,7 +250,7 @@ func compatDropped(t testing.TB, db *stoat.DB) {
 	ok(t, db.Flush())
 }
 
-// files writes the database in memory and returns its files, without the zeros that logs end with.
+// files writes the database in memory and returns its files, without the zeros at the ends of logs.
 func (c compatCase) files(t testing.TB) map[string][]byte {
 	t.Helper()
 	disk := memfs.New()

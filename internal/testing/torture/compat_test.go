@@ -29,11 +29,11 @@ var compatWrite = flag.Bool("compat.write", false, "write the databases of the c
 const (
 	compatDir     = "testdata/compat"
 	compatCurrent = compatDir + "/v1" // what this version writes
-	compatWant    = "want.txt"        // beside the folder of a database: what must be in it
-	compatLater   = "later.txt"       // likewise, when entries have expired
+	compatWant    = "want.txt"        // next to a database: its contents
+	compatLater   = "later.txt"       // the same after entries have expired
 )
 
-// compatOpen opens the database in dir at a time.
+// compatOpen opens the database in dir at a point in time.
 func compatOpen(t testing.TB, dir string, readOnly bool, later time.Duration) *stoat.DB {
 	t.Helper()
 	tuning := engine.Tuning{Now: func() time.Time { return compatTime().Add(later) }}
@@ -42,7 +42,7 @@ func compatOpen(t testing.TB, dir string, readOnly bool, later time.Duration) *s
 	return db
 }
 
-// listing returns all that is in the database, as lines of text.
+// listing returns the contents of the database as lines of text.
 func listing(t testing.TB, db *stoat.DB) string {
 	t.Helper()
 	var b strings.Builder
@@ -80,7 +80,7 @@ func readFolder(t testing.TB, dir string) map[string][]byte {
 	return all
 }
 
-// writeFolder makes a folder of files.
+// writeFolder creates a folder of files.
 func writeFolder(t testing.TB, dir string, files map[string][]byte) {
 	t.Helper()
 	ok(t, os.MkdirAll(dir, 0o777))
@@ -89,7 +89,7 @@ func writeFolder(t testing.TB, dir string, files map[string][]byte) {
 	}
 }
 
-// wantFolder fails the test unless a folder has these files.
+// wantFolder checks that a folder has exactly these files.
 func wantFolder(t testing.TB, dir string, want map[string][]byte) {
 	t.Helper()
 	if !maps.EqualFunc(readFolder(t, dir), want, bytes.Equal) {
@@ -97,7 +97,7 @@ func wantFolder(t testing.TB, dir string, want map[string][]byte) {
 	}
 }
 
-// readText returns a text file, whatever its lines end with after a checkout.
+// readText returns a text file with any line endings normalised.
 func readText(t testing.TB, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -105,9 +105,9 @@ func readText(t testing.TB, name string) string {
 	return strings.ReplaceAll(string(data), "\r\n", "\n")
 }
 
-// TestCompat opens the databases that versions of Stoat have written, reads them, and writes to
-// them. With -compat.write it first writes those of the current format anew, which is right only
-// as long as no released version has written them.
+// TestCompat opens the databases that earlier versions of Stoat wrote, reads them, and writes to
+// them. With -compat.write it first rewrites those of the current format, which is allowed only
+// until a release has written them.
 func TestCompat(t *testing.T) {
 	if *compatWrite {
 		ok(t, os.RemoveAll(compatCurrent))
@@ -136,7 +136,7 @@ func TestCompat(t *testing.T) {
 	}
 }
 
-// checkCompat checks one database that is kept.
+// checkCompat checks one database.
 func checkCompat(t *testing.T, kept string) {
 	files := readFolder(t, filepath.Join(kept, "db"))
 	want := readText(t, filepath.Join(kept, compatWant))
@@ -218,7 +218,7 @@ func TestCompat_writesTheSameFilesAgain(t *testing.T) {
 	}
 }
 
-// newerVersion makes the files with a magic those of a later version, checksums and all.
+// newerVersion turns the files with a magic into those of a later version, with valid checksums.
 func newerVersion(files map[string][]byte, magic string) (changed map[string][]byte) {
 	const versionAt, sumAt, footerBytes = 8, 44, 88
 	changed = maps.Clone(files)
@@ -242,7 +242,7 @@ func newerVersion(files map[string][]byte, magic string) (changed map[string][]b
 func TestOpen_refusesFilesOfANewerVersion(t *testing.T) {
 	for _, c := range []struct {
 		magic, kept string
-		lazy        bool // the file is opened when it is first read
+		lazy        bool // the file is opened at the first read
 	}{
 		{"STOATMAN", "plain", false}, {"STOATLOG", "log", false},
 		{"STOATTAB", "plain", true}, {"STOATVAL", "values-in-files", true},

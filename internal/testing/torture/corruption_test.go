@@ -28,14 +28,14 @@ var (
 )
 
 const (
-	// caseBytes is the most that a damaged database may allocate while it is opened and read.
+	// caseBytes is how much opening and reading a damaged database may allocate.
 	caseBytes = 64 << 20
-	// caseTime is after how long a case counts as hanging.
+	// caseTime is how long a case may take before it counts as hanging.
 	caseTime = 30 * time.Second
 )
 
-// TestCorruption damages small databases in many ways. Whoever opens and reads one must get what
-// was written, or an error that says which file is damaged.
+// TestCorruption damages small databases in many ways. Opening and reading one must yield what was
+// written, or an error that names the damaged file.
 func TestCorruption(t *testing.T) {
 	seed := *corruptSeed
 	if seed == 0 {
@@ -62,7 +62,7 @@ func TestCorruption(t *testing.T) {
 		d.counts["open"], d.counts["read"], d.counts["harmless"], d.counts["crash"])
 }
 
-// corruptor damages a sample in one way after the other.
+// corruptor damages a sample in one way after another.
 type corruptor struct {
 	*testing.T
 	*sample
@@ -72,13 +72,13 @@ type corruptor struct {
 	units  map[string][]int64 // the offsets by sample and file that errors have named
 }
 
-// outcome is what came of one case.
+// outcome is the result of one case.
 type outcome struct {
-	what string // open, read, harmless or crash: where the damage was noticed
+	what string // where damage was noticed: open, read, harmless or crash
 	err  error  // what is wrong
 }
 
-// damage tries the sample with some files changed; nil is a file that is gone.
+// damage tries the sample with some files changed, or removed if nil.
 func (d *corruptor) damage(noun, what string, changes images) {
 	if d.Failed() && d.counts["failures"] >= 10 {
 		return
@@ -106,7 +106,7 @@ func (d *corruptor) damage(noun, what string, changes images) {
 	}
 }
 
-// guard runs one case, and ends the test if that hangs.
+// guard runs one case and ends the test if it hangs.
 func (d *corruptor) guard(name string, fn func() outcome) outcome {
 	done := make(chan outcome, 1)
 	go func() {
@@ -130,15 +130,15 @@ func (d *corruptor) guard(name string, fn func() outcome) outcome {
 	}
 }
 
-// allocated returns how many bytes of heap were allocated so far.
+// allocated returns how many bytes of heap have been allocated so far.
 func allocated() uint64 {
 	total := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(total)
 	return total[0].Value.Uint64()
 }
 
-// try opens and reads damaged files: for writing and, in some cases, read-only before that, and
-// after a compaction.
+// try opens and reads damaged files. In some cases it first does so read-only, or with a
+// compaction.
 func (d *corruptor) try(files images) outcome {
 	if d.cases%5 == 0 {
 		if o := d.open(files, true, false); o.err != nil {
@@ -155,7 +155,7 @@ func (d *corruptor) try(files images) outcome {
 	return d.open(files, false, false)
 }
 
-// open opens the files and reads all.
+// open opens the files and reads everything.
 func (d *corruptor) open(files images, readOnly, compact bool) outcome {
 	fs, err := files.write()
 	if err != nil {
@@ -185,7 +185,7 @@ func (d *corruptor) open(files images, readOnly, compact bool) outcome {
 	return o
 }
 
-// openAgain opens and reads what a damaged database has left when it was closed.
+// openAgain opens and reads a damaged database that was closed.
 func (d *corruptor) openAgain(fs vfs.FS, files images) error {
 	db, err := tuned.Open(fs, "db", &d.setting.options, d.setting.tuning)
 	if err != nil {
@@ -198,8 +198,8 @@ func (d *corruptor) openAgain(fs vfs.FS, files images) error {
 	return errors.Join(o.err, d.judge(db.Close()))
 }
 
-// judge returns nil if err is nil or says which file is damaged, else what is wrong with it. It
-// notes the place.
+// judge returns nil if err is nil or names a damaged file, which it records; otherwise it returns
+// what is wrong with err.
 func (d *corruptor) judge(err error) error {
 	const inFolder = "db" + string(filepath.Separator)
 	var place *corrupt.Error
@@ -217,7 +217,7 @@ func (d *corruptor) judge(err error) error {
 	return nil
 }
 
-// readAll reads all there is, compares it with the states that are allowed, and asks for a check.
+// readAll reads everything, compares it with the allowed states, and runs a check.
 func (d *corruptor) readAll(db *stoat.DB, files images) outcome {
 	oldest, newest := d.allowed(files)
 	var damaged, wrong error
@@ -242,7 +242,7 @@ func (d *corruptor) readAll(db *stoat.DB, files images) outcome {
 	return outcome{"", fmt.Errorf("states %d to %d are allowed: %w", oldest, newest, wrong)}
 }
 
-// check returns an error unless the check of the database finds damage that reads have met.
+// check returns an error unless the check of the database finds the damage that reads found.
 func (d *corruptor) check(db *stoat.DB, damaged error) error {
 	err := db.Check(context.Background())
 	if err == nil && damaged != nil {

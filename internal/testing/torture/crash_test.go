@@ -20,19 +20,19 @@ import (
 	"github.com/stoatdb/stoat/internal/wal"
 )
 
-// crashes are the flags about crashes.
+// crashes are the flags of package crash.
 var crashes = crash.Flags(1200, 3)
 
-// points returns how many crashes to make, fewer if the tests are to be short.
+// points returns how many crashes to make, fewer with -short.
 func points() int { return crashes.Points(testing.Short()) }
 
-// TestCrash_recoversAPrefix crashes the file system at the operations of each workload: before each
-// of them, copies of the disk are made that keep nothing of what was not synced, all of it, or a
-// random part, and the database is recovered from them. It must be in the state after some commit,
-// none older than promised, and it must take a write and another crash, and sometimes a third.
+// TestCrash_recoversAPrefix crashes the file system at the operations of each workload. Before an
+// operation, it copies the disk with none, all, or a random part of what was not synced, and
+// recovers the database from the copy. The database must be in the state after some commit, none
+// older than promised. It must take a write and another crash, and sometimes a third.
 //
-// Background work makes the numbers of operations shift a little from run to run; a failure names
-// its crash so that it can be made again, with -count if need be.
+// Background work shifts the numbers of operations a little from run to run. A failure names its
+// crash; reproduce it with its flags, and with -count if necessary.
 func TestCrash_recoversAPrefix(t *testing.T) {
 	total, seen := 0, newReuse()
 	for _, w := range workloads {
@@ -64,7 +64,7 @@ func TestCrash_recoversAPrefix(t *testing.T) {
 	}
 }
 
-// TestCrash_noticesADiskThatLies tests the test: without syncs, commits get lost.
+// TestCrash_noticesADiskThatLies tests the test: on a disk that ignores syncs, commits are lost.
 func TestCrash_noticesADiskThatLies(t *testing.T) {
 	w := workload{name: "lied-to", tuning: lazy, run: puts}
 	c := newCrasher(w, crash.Sample{Seed: crashes.Seed, Kinds: 3, Share: 1})
@@ -86,14 +86,14 @@ type crasher struct {
 	line *timeline
 }
 
-// newCrasher returns a crasher that makes the crashes of a sample.
+// newCrasher returns a crasher that makes a sample of the possible crashes.
 func newCrasher(w workload, sample crash.Sample) *crasher {
 	c := &crasher{workload: w, disk: memfs.NewCrashable(), line: newTimeline()}
 	c.Schedule = crash.NewSchedule(w.name, sample, c.crash)
 	return c
 }
 
-// play runs the workload with crashes at its operations and at its end.
+// play runs the workload, with crashes at its operations and at its end.
 func (c *crasher) play() error {
 	var disk vfs.FS = c.disk
 	if c.lie {
@@ -113,18 +113,18 @@ func (c *crasher) play() error {
 	return clean(c.disk)
 }
 
-// crash copies what one crash leaves of the disk, and recovers it.
+// crash copies the disk as one crash leaves it, and recovers the copy.
 func (c *crasher) crash(kept crash.Kept, rng *rand.Rand) error {
 	left, p := c.line.Cut(c.disk, kept, rng)
-	clock := c.line.clock.Stopped() // no earlier than any moment that the database has seen
+	clock := c.line.clock.Stopped() // not before any time that the database has seen
 	if rng.IntN(64) == 0 {
-		// What is there stays there in the second crash: the promise is one of what this one left.
+		// The second crash keeps what the first one left, so the promise is that of the first.
 		return c.crashRecovery(left.CrashKeepAll(), p, clock, rng)
 	}
 	return c.recover(left, p, clock, rng)
 }
 
-// recover opens what a crash left, checks it, writes to it and crashes it again.
+// recover opens a disk after a crash, checks it, writes to it and crashes it again.
 func (c *crasher) recover(
 	left *memfs.FS, p crash.Promise, clock *model.Clock, rng *rand.Rand,
 ) error {
@@ -157,7 +157,7 @@ func (c *crasher) recover(
 	return nil
 }
 
-// write commits something durably, and notes it in want.
+// write makes a durable commit, also in want.
 func (c *crasher) write(db *stoat.DB, want *model.Bucket, value string) error {
 	err := db.Update(func(tx *stoat.Tx) error {
 		return twinOf(tx, want).put("written after the crash", value)
@@ -171,8 +171,8 @@ func (c *crasher) write(db *stoat.DB, want *model.Bucket, value string) error {
 	return nil
 }
 
-// crashAgain checks that the database on a disk, which a second crash has left, is in one state and
-// no other; one in eight times after a third crash, too.
+// crashAgain checks that the database is in exactly this state after a second crash, and one time
+// in eight after a third.
 func (c *crasher) crashAgain(
 	left *memfs.FS, want *model.Bucket, clock *model.Clock, rng *rand.Rand,
 ) error {
@@ -199,7 +199,7 @@ func (c *crasher) crashAgain(
 	return nil
 }
 
-// holds checks that the database on a disk is in one state and no other.
+// holds checks that the database on a disk is in exactly this state.
 func (c *crasher) holds(fs vfs.FS, want *model.Bucket, clock *model.Clock) error {
 	db, got, err := recovered(fs, c.workload, clock)
 	if err != nil {
@@ -211,8 +211,8 @@ func (c *crasher) holds(fs vfs.FS, want *model.Bucket, clock *model.Clock) error
 	return errors.Join(err, db.Close())
 }
 
-// crashRecovery recovers what a crash left, and crashes that at each operation. Whatever recovery
-// did by then, the state that it found must be found again.
+// crashRecovery recovers a disk after a crash, and crashes each operation of the recovery. Wherever
+// the recovery was, the next one must find the same state.
 func (c *crasher) crashRecovery(
 	left *memfs.FS, p crash.Promise, clock *model.Clock, rng *rand.Rand,
 ) error {
@@ -247,14 +247,14 @@ func (c *crasher) crashRecovery(
 	return nil
 }
 
-// clean checks that a closed database has left one manifest, the files that it names, and no other,
-// but for the lock.
+// clean checks that a closed database has left one manifest, the files that it names, and nothing
+// else except the lock.
 func clean(fs vfs.FS) error {
 	state, err := manifest.Load(fs, "db")
 	if err != nil {
 		return err
 	}
-	copied := manifest.CopyName(state.Number) // a crash may have kept it from being made
+	copied := manifest.CopyName(state.Number) // missing if a crash prevented it
 	wanted := map[string]bool{manifest.Name(state.Number): true, copied: true, "LOCK": true}
 	for t := range state.Version.Tables() {
 		wanted[run.Name(t.Number)] = true

@@ -9,21 +9,21 @@ import (
 	"github.com/stoatdb/stoat/internal/corrupt"
 )
 
-// What is counted.
+// The nouns of the counts.
 const (
 	flippedBytes = "flipped bytes"
 	cutLengths   = "cut lengths"
 	damagedFiles = "damaged files"
 )
 
-// kindsOfDamage are all ways to damage a sample. The last needs what was learned by those before.
+// kindsOfDamage are all ways to damage a sample. The last one uses offsets that the others found.
 var kindsOfDamage = []func(d *corruptor){
 	(*corruptor).flipBytes, (*corruptor).cutFiles, (*corruptor).removeFiles,
 	(*corruptor).duplicateFiles, (*corruptor).swapFiles, (*corruptor).appendGarbage,
 	(*corruptor).zeroSectors, (*corruptor).swapPieces, (*corruptor).swapUnits,
 }
 
-// names returns the names of the sample's files in order.
+// names returns the names of the sample's files, sorted.
 func (d *corruptor) names() []string { return slices.Sorted(maps.Keys(d.files)) }
 
 func (d *corruptor) flipBytes() {
@@ -57,8 +57,7 @@ func (d *corruptor) removeFiles() {
 	}
 }
 
-// duplicateFiles copies files to names that are free, higher and lower, of the same kind and of
-// others.
+// duplicateFiles copies files to unused names, with higher and lower numbers, of all kinds.
 func (d *corruptor) duplicateFiles() {
 	var others []string
 	for _, form := range []string{"MANIFEST-%06d", "%06d.log", "%06d.table", "%06d.values"} {
@@ -73,7 +72,7 @@ func (d *corruptor) duplicateFiles() {
 	}
 }
 
-// swapFiles swaps any two files, and puts one in the place of another.
+// swapFiles swaps each pair of files, and replaces each file by each other.
 func (d *corruptor) swapFiles() {
 	names := d.names()
 	for i, a := range names {
@@ -124,7 +123,7 @@ func (d *corruptor) swapPieces() {
 	}
 }
 
-// swapUnits swaps two blocks or values in a file, which errors have told of.
+// swapUnits swaps two blocks or values of a file, whose offsets errors have named.
 func (d *corruptor) swapUnits() {
 	for _, name := range d.names() {
 		units := append(d.units[d.name+"/"+name], int64(len(d.files[name])))
@@ -138,7 +137,7 @@ func (d *corruptor) swapUnits() {
 	}
 }
 
-// swapWithin swaps the bytes [a, b) of a file and those of [c, e), which lie behind.
+// swapWithin swaps the bytes [a, b) of a file with the later bytes [c, e).
 func (d *corruptor) swapWithin(name string, a, b, c, e int64) {
 	data := d.files[name]
 	if a >= b || b > c || c >= e || e > int64(len(data)) {
@@ -149,7 +148,7 @@ func (d *corruptor) swapWithin(name string, a, b, c, e int64) {
 	d.damage(damagedFiles, what, images{name: swapped})
 }
 
-// note keeps the place of a unit of a file.
+// note records the offset of a unit of a file.
 func (d *corruptor) note(place *corrupt.Error) {
 	key := d.name + "/" + filepath.Base(place.File)
 	if !slices.Contains(d.units[key], place.Offset) {

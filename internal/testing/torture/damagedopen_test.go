@@ -12,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// contents returns what each bucket of variedDB has, or why it cannot be read, key by key.
+// contents returns the readable pairs of each bucket of variedDB, and the errors of the others.
 func openContents(t testing.TB, db *stoat.DB) (values map[string]string, errs []error) {
 	t.Helper()
 	values = map[string]string{}
@@ -40,7 +40,7 @@ func openContents(t testing.TB, db *stoat.DB) (values map[string]string, errs []
 
 // TestOpen_readOnlyReadsWhatIsNotDamaged damages and removes tables, value files and flushed log
 // segments, one at a time. What can be read must be right, what cannot must name the file, and a
-// check must find that and nothing else.
+// check must find exactly that.
 func TestOpen_readOnlyReadsWhatIsNotDamaged(t *testing.T) {
 	disk := memfs.New()
 	ok(t, variedDB(t, disk).Close())
@@ -62,7 +62,7 @@ func TestOpen_readOnlyReadsWhatIsNotDamaged(t *testing.T) {
 		flipped[3] ^= 1
 		for _, content := range [][]byte{nil, {}, whole[:len(whole)/2], flipped} {
 			if strings.HasSuffix(name, ".log") && len(content) == len(whole) {
-				continue // which nobody reads there
+				continue // nothing reads it there
 			}
 			replace(t, disk, name, content)
 			db := reader(t, disk)
@@ -79,7 +79,7 @@ func TestOpen_readOnlyReadsWhatIsNotDamaged(t *testing.T) {
 					t.Errorf("%s is damaged, and %q has another value", name, key)
 				}
 			}
-			if len(got)+len(errs) < len(want) { // a key that is not there may fail, too
+			if len(got)+len(errs) < len(want) { // absent keys may fail, too
 				t.Errorf("%s is damaged: %d values and %d errors, want %d at least", name, len(got),
 					len(errs), len(want))
 			}
@@ -94,7 +94,7 @@ func TestOpen_readOnlyReadsWhatIsNotDamaged(t *testing.T) {
 	t.Logf("trust: %d damaged files", damaged)
 }
 
-// TestOpen_readOnlyRefusesADamagedLog flips bytes of commits that were durable before others.
+// TestOpen_readOnlyRefusesADamagedLog flips bytes of commits that are followed by durable ones.
 func TestOpen_readOnlyRefusesADamagedLog(t *testing.T) {
 	disk := memfs.New()
 	db := variedDB(t, disk)

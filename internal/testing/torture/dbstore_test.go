@@ -15,13 +15,13 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// database is the store that is real.
+// dbStore is a store in a real database.
 type dbStore struct {
 	setting
 	fs      vfs.FS
 	dir     string
 	db      *stoat.DB
-	rng     *rand.Rand // for what is forced between actions
+	rng     *rand.Rand // draws what is forced between actions
 	backups int
 }
 
@@ -65,7 +65,7 @@ func (d *dbStore) load(pairs []model.Entry) error {
 	return d.db.Load(context.Background(), bytePairs(pairs))
 }
 
-// bytePairs returns a loop over the entries as keys and values.
+// bytePairs iterates over entries as keys and values.
 func bytePairs(pairs []model.Entry) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		for _, e := range pairs {
@@ -114,7 +114,7 @@ func (d *dbStore) reopen() (*model.Bucket, error) {
 	return after, err
 }
 
-// contents returns what is in the database in dir, which must be closed.
+// contents returns the contents of the database in dir, which must be closed.
 func (d *dbStore) contents(dir string, readOnly bool) (*model.Bucket, error) {
 	db, err := d.openAs(dir, readOnly)
 	if err != nil {
@@ -136,7 +136,7 @@ func (d *dbStore) backup() (*model.Bucket, error) {
 	return d.contents(dir, d.backups%2 == 0)
 }
 
-// dbTxn is a txn of a real database.
+// dbTxn is a transaction of a real database.
 type dbTxn struct{ tx *stoat.Tx }
 
 func (t dbTxn) space(path string) (space, error) {
@@ -160,7 +160,7 @@ func (t dbTxn) end(commit bool) error {
 	return t.tx.Rollback()
 }
 
-// dbSpace is a space of a real database.
+// dbSpace is a bucket of a real database.
 type dbSpace struct {
 	s  stoat.KeySpace
 	tx *stoat.Tx
@@ -195,7 +195,7 @@ func (b dbSpace) remove(key string, old *string) (bool, error) {
 	return b.s.CompareAndDelete([]byte(key), bytesOf(old))
 }
 
-// bytesOf returns the bytes of s, which are nil only if s is.
+// bytesOf returns the bytes of s, or nil if s is nil.
 func bytesOf(s *string) []byte {
 	if s == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/model"
 )
 
-// dump reads a whole transaction into the model's form.
+// dump reads all that a transaction sees.
 func dump(tx *stoat.Tx) (*model.Bucket, error) {
 	all := &model.Bucket{}
 	if err := fill(all, tx); err != nil {
@@ -45,7 +45,7 @@ func fill(into *model.Bucket, from stoat.KeySpace) error {
 	return nil
 }
 
-// dumpDB reads everything that is committed.
+// dumpDB reads everything committed.
 func dumpDB(db *stoat.DB) (all *model.Bucket, err error) {
 	err = db.View(func(tx *stoat.Tx) (err error) {
 		all, err = dump(tx)

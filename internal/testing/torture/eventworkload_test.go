@@ -11,8 +11,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// events writes values in two buckets, each of which has much in common with its neighbours, and
-// then others in their place.
+// events writes values in two buckets, each value similar to its neighbours, and later replaces
+// them with others.
 func events(r *runner) error {
 	p := r.generator()
 	return times(30, func(i int) error {
@@ -70,7 +70,7 @@ func TestEvents_areEncodedOneByOne(t *testing.T) {
 				got[key], err = tx.Get([]byte(key))
 				ok(t, err)
 			}
-			for key, value := range want { // all are valid until the transaction ends
+			for key, value := range want { // values are valid until the transaction ends
 				equal(t, string(got[key]), value)
 			}
 			for key, value := range tx.Scan(stoat.Range{Start: []byte("000333")}) {

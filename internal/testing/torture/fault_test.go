@@ -17,15 +17,14 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// TestCrashFault_keepsWhatWasAcknowledged lets an operation of each workload fail, once, for a
-// while or from then on, with a full disk or a broken one, or take long: each in turn, or as many
-// as -crash.points allows. There must be no panic, every error must say what it is, reading must go
-// on, and opening the database again on a healthy disk must find every commit that was
-// acknowledged.
+// TestCrashFault_keepsWhatWasAcknowledged makes operations of each workload fail: once, for a while
+// or for good, on a full or a broken disk; or it delays them. The flag -crash.points limits how
+// many. Nothing may panic, every error must be of a known kind, reading must go on, and opening the
+// database again on a healthy disk must find every acknowledged commit.
 func TestCrashFault_keepsWhatWasAcknowledged(t *testing.T) {
 	for _, w := range workloads {
 		if w.parallel {
-			continue // which commit failed would be anyone's guess
+			continue // it is unknown which commit failed
 		}
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
@@ -60,8 +59,8 @@ type fault struct {
 	name       string
 	first      int64 // the first operation to fail; 0 for none
 	last       int64 // and the last
-	short      bool  // a write is done by half
-	cause      error // nil if it does not fail but takes long
+	short      bool  // half of the write succeeds
+	cause      error // nil for a delay
 	operations atomic.Int64
 	line       *timeline
 	runner     *runner
@@ -77,7 +76,7 @@ func faults(w workload, n int64) []*fault {
 	}
 }
 
-// play runs the workload and then recovers it on the healthy disk, with and without a crash.
+// play runs the workload and recovers it on the healthy disk, with and without a crash.
 func (f *fault) play() error {
 	disk := memfs.NewCrashable()
 	f.line = newTimeline()
@@ -100,14 +99,14 @@ func (f *fault) play() error {
 	return nil
 }
 
-// before fails an operation if it is its turn.
+// before makes the operation fail if it is its turn.
 func (f *fault) before(op faultfs.Op) error {
 	n := f.operations.Add(1)
 	switch {
 	case f.first == 0 || n < f.first || n > f.last:
 		return nil
 	case f.cause == nil:
-		for range 1000 { // whoever can go on does
+		for range 1000 { // lets others go on
 			runtime.Gosched()
 		}
 		return nil
@@ -117,8 +116,7 @@ func (f *fault) before(op faultfs.Op) error {
 	return f.cause
 }
 
-// tolerate wants an error to be one that the user can recognise, and a poisoned database to be
-// readable still.
+// tolerate checks that an error is of a known kind, and that a poisoned database can still be read.
 func (f *fault) tolerate(err error) error {
 	if !errors.Is(err, stoat.ErrPoisoned) {
 		if f.cause != nil && errors.Is(err, f.cause) {
@@ -144,7 +142,7 @@ func (f *fault) tolerate(err error) error {
 }
 
 // TestCrashFault_fullDiskIsNoDisaster fills a disk until commits fail for lack of space. Reading
-// must go on, nothing that was acknowledged may be lost, and with new space writing must go on too,
+// must go on, no acknowledged commit may be lost, and once there is space, writing must go on
 // without opening the database again.
 func TestCrashFault_fullDiskIsNoDisaster(t *testing.T) {
 	quota, disk := faultfs.NewQuota(200<<10), memfs.NewCrashable()

@@ -12,8 +12,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// lyingVersion returns v with one number changed, or the keys of a table, and whether there is such
-// a field.
+// lyingVersion returns v with one number or a table's keys changed, and whether there is such a
+// field.
 func lyingVersion(v *manifest.Version, field, item uint8, n uint64, first, last []byte) bool {
 	numbers := []*uint64{&v.LogNumber, &v.LastCommit, &v.NextNumber, &v.DropEpoch}
 	var tables []*manifest.Table
@@ -53,8 +53,8 @@ func lyingVersion(v *manifest.Version, field, item uint8, n uint64, first, last 
 	return true
 }
 
-// FuzzOpen_lyingManifest opens databases whose manifest, with right checksums, says of the files
-// what is not true. Nothing panics or waits for ever.
+// FuzzOpen_lyingManifest opens databases whose manifest has valid checksums but lies about the
+// files. Nothing may panic or hang.
 func FuzzOpen_lyingManifest(f *testing.F) {
 	kept := []string{"plain", "values-in-log", "values-in-files", "pattern", "dropped", "young-runs"}
 	for i := range kept {
@@ -92,7 +92,7 @@ func FuzzOpen_lyingManifest(f *testing.F) {
 				continue
 			}
 			fuzzOpened(t, db, readOnly)
-			_ = db.Close() // which may fail for damage
+			_ = db.Close() // may fail for damage
 		}
 	})
 }

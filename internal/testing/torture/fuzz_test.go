@@ -13,7 +13,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// fuzzOpened reads all of a database and writes to it, whatever is in its files.
+// fuzzOpened reads all of a database and writes to it, whatever its files contain.
 func fuzzOpened(t *testing.T, db *stoat.DB, readOnly bool) {
 	t.Helper()
 	readErr := db.View(func(tx *stoat.Tx) error {
@@ -48,8 +48,8 @@ func fuzzOpened(t *testing.T, db *stoat.DB, readOnly bool) {
 	_ = db.Flush()
 }
 
-// FuzzOpen opens databases of which one file has any content. Nothing panics or waits for ever, and
-// what cannot be opened read-only is left as it is.
+// FuzzOpen opens databases with one file of any content. Nothing may panic or hang, and a read-only
+// open must change nothing.
 func FuzzOpen(f *testing.F) {
 	var all []map[string][]byte
 	for _, kept := range []string{"plain", "values-in-log", "pattern", "log", "expiry", "dropped"} {
@@ -93,7 +93,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		if db, err := tuned.Open(disk, "db", nil, tuning); err == nil {
 			fuzzOpened(t, db, false)
-			_ = db.Close() // which may fail for damage
+			_ = db.Close() // may fail for damage
 		}
 	})
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/model"
 )
 
-// generator draws random actions and does them on twins. The same seed draws the same ones.
+// generator draws random actions and applies them to twins. The same seed gives the same actions.
 type generator struct {
 	rng   *rand.Rand
-	clock *model.Clock // moved on between operations
-	keys  int          // how many different keys there are
-	names int          // how many names of buckets
-	long  bool         // some values have tens of kilobytes
+	clock *model.Clock // advanced between actions
+	keys  int          // number of different keys
+	names int          // number of different bucket names
+	long  bool         // some values take tens of kilobytes
 
-	loaded int // keys so far that were loaded beyond all others
+	loaded int // keys loaded so far behind all others
 
-	asked string                  // the key that was made last
-	wrote func(key, value string) // called with each value, and the key it is for; may be nil
+	asked string                  // the last key drawn
+	wrote func(key, value string) // if not nil, called with each key and its value
 }
 
 func newGenerator(seed uint64, clock *model.Clock) *generator {
@@ -33,7 +33,7 @@ func newGenerator(seed uint64, clock *model.Clock) *generator {
 	return p
 }
 
-// chance is true once in n times.
+// chance returns true once in n times on average.
 func (p *generator) chance(n int) bool { return p.rng.IntN(n) == 0 }
 
 // key returns one of p.keys keys of many shapes: short, little-endian, with long common prefixes,
@@ -64,7 +64,7 @@ func (p *generator) newKey() string {
 	return fmt.Sprint(n)
 }
 
-// value returns a value that may compress well or not at all.
+// value draws a value, which may compress well or not at all.
 func (p *generator) value() string {
 	value := p.payload().String()
 	p.note(p.asked, value)
@@ -99,7 +99,7 @@ func (p *generator) payload() payload {
 	return v
 }
 
-// event returns a value that has much in common with others of its kind.
+// event draws a value that resembles others of its kind.
 func (p *generator) event(kind string) string {
 	return fmt.Sprintf(`{"kind":%q,"id":"%016x","count":%d,"text":%q}`, kind, p.rng.Uint64(),
 		p.rng.IntN(1000), strings.Repeat("again ", p.rng.IntN(9)))
@@ -108,7 +108,7 @@ func (p *generator) event(kind string) string {
 // name returns one of a few bucket names.
 func (p *generator) name() string { return string(rune('a' + p.rng.IntN(p.names))) }
 
-// pick returns a bucket that exists, most often the root.
+// pick returns an existing bucket, most often the root.
 func (p *generator) pick(root twin) (twin, error) {
 	at := root
 	for range 3 {
@@ -162,7 +162,7 @@ func rangeAction(verb string, r stoat.Range) action {
 	}
 }
 
-// expected draws the value that a comparison expects, which is right half of the time.
+// expected draws the value for a comparison: half of the time the current one.
 func (p *generator) expected() payload {
 	switch p.rng.IntN(4) {
 	case 0:
@@ -173,7 +173,7 @@ func (p *generator) expected() payload {
 	return payload{shape: current}
 }
 
-// write does n random actions, reads among them, in a writable transaction.
+// write applies n random actions, some of them reads, in a writable transaction.
 func (p *generator) write(root twin, n int) error {
 	for range n {
 		t, err := p.pick(root)
@@ -201,7 +201,7 @@ func (p *generator) write(root twin, n int) error {
 	return nil
 }
 
-// writeMuch writes so much that a transaction does not wait for its end with the log.
+// writeMuch writes so much that part of the transaction reaches the log before its end.
 func (p *generator) writeMuch(t twin) error {
 	block := make([]byte, 0, 16<<10)
 	for len(block) < cap(block) {
@@ -218,7 +218,7 @@ func (p *generator) writeMuch(t twin) error {
 	return nil
 }
 
-// ttl returns a time to live that passes soon, or late, or not at all.
+// ttl draws a time to live that passes soon, late or never.
 func (p *generator) ttl() time.Duration {
 	switch p.rng.IntN(4) {
 	case 0:
@@ -247,7 +247,7 @@ func (p *generator) deleteRanges(t twin) error {
 	return nil
 }
 
-// deletedRange returns a range to delete: most often of few keys, and sometimes all.
+// deletedRange draws a range to delete: mostly of a few keys, sometimes of all.
 func (p *generator) deletedRange() stoat.Range {
 	if p.chance(3) {
 		return p.scanRange()
@@ -269,7 +269,7 @@ func (p *generator) move(root, from twin) error {
 	return errors.Join(err, from.move(p.name(), to, p.name()))
 }
 
-// disturb now and then writes to a bucket that is being read.
+// disturb sometimes writes to a bucket that is being read.
 func (p *generator) disturb(t twin) error {
 	switch {
 	case p.chance(8):
@@ -282,7 +282,7 @@ func (p *generator) disturb(t twin) error {
 	return nil
 }
 
-// read does n random reads in a transaction that does not write.
+// read does n random reads in a read-only transaction.
 func (p *generator) read(root twin, n int) error {
 	for range n {
 		t, err := p.pick(root)

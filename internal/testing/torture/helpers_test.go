@@ -12,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// openOn returns the database on fs.
+// openOn opens the database on fs.
 func openOn(t testing.TB, fs vfs.FS, opts *stoat.Options) *stoat.DB {
 	t.Helper()
 	db, err := tuned.Open(fs, "db", opts, engine.Tuning{})
@@ -26,13 +26,13 @@ func update(t testing.TB, db *stoat.DB, fn func(tx *stoat.Tx)) {
 	ok(t, db.Update(func(tx *stoat.Tx) error { fn(tx); return nil }))
 }
 
-// view runs fn in a read-only transaction that must end well.
+// view runs fn in a read-only transaction.
 func view(t testing.TB, db *stoat.DB, fn func(tx *stoat.Tx)) {
 	t.Helper()
 	ok(t, db.View(func(tx *stoat.Tx) error { fn(tx); return nil }))
 }
 
-// put stores each key with the value "v-" and itself.
+// put stores each key k with the value "v-k".
 func put(t testing.TB, s stoat.KeySpace, keys ...string) {
 	t.Helper()
 	for _, k := range keys {
@@ -56,7 +56,7 @@ func bucket(t testing.TB, s stoat.KeySpace, name string) *stoat.Bucket {
 	return b
 }
 
-// keysOf returns the keys that a loop visits.
+// keysOf collects the keys of a loop.
 func keysOf(seq iter.Seq[[]byte]) []string {
 	var keys []string
 	for k := range seq {

@@ -12,15 +12,15 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/model"
 )
 
-// loading is what one Load is given, on the database and on the model at once.
+// loading is the input of one Load, for the database and the model.
 type loading struct {
 	pairs []model.Entry
-	fails error // what ends it before the pair at: ErrInvalidKey, context.Canceled, or nothing
+	fails error // ends it before the pair at: ErrInvalidKey, context.Canceled or nil
 	at    int
 }
 
-// loading returns random pairs: in order, in order at first, or in none, with keys that key makes
-// or beyond all of those. Now and then it fails in the middle.
+// loading draws random pairs: sorted, sorted at first, or unsorted, with keys from key or behind
+// all others. Some loads fail midway.
 func (p *generator) loading(n int, key func() string) loading {
 	l := loading{pairs: make([]model.Entry, n)}
 	beyond := p.chance(2)
@@ -41,7 +41,7 @@ func (p *generator) loading(n int, key func() string) loading {
 		first := slices.CompactFunc(l.pairs[:ordered], func(a, b model.Entry) bool {
 			return a.Key == b.Key
 		})
-		l.pairs = append(first, l.pairs[ordered:]...) // without a key that comes twice in a row
+		l.pairs = append(first, l.pairs[ordered:]...) // without consecutive duplicates
 	}
 	if n > 0 && p.chance(3) {
 		l.fails = []error{stoat.ErrInvalidKey, context.Canceled}[p.rng.IntN(2)]
@@ -50,8 +50,8 @@ func (p *generator) loading(n int, key func() string) loading {
 	return l
 }
 
-// into loads the pairs. Once it is its turn, it asks begin for the root bucket to change, and calls
-// commit with that before the load commits. One that fails as it is to fail is no error.
+// into loads the pairs. When the load starts, it gets the root bucket to change from begin, and
+// before the load commits, it passes that to commit. An expected failure is no error.
 func (l loading) into(
 	db *stoat.DB, begin func() *model.Bucket, commit func(next *model.Bucket),
 ) error {
@@ -59,7 +59,7 @@ func (l loading) into(
 	defer cancel()
 	err := db.Load(ctx, func(yield func(key, value []byte) bool) {
 		next := begin()
-		var key, value []byte // used again for each pair, as callers may
+		var key, value []byte // reused for each pair, as callers may
 		for i, pair := range l.pairs {
 			if i == l.at && !l.fail(cancel, yield) {
 				return
@@ -85,7 +85,7 @@ func (l loading) into(
 	return nil
 }
 
-// fail makes the load fail, if it is to, and reports whether it wants more pairs.
+// fail makes the load fail if it must, and reports whether it wants more pairs.
 func (l loading) fail(cancel func(), yield func(key, value []byte) bool) bool {
 	switch l.fails {
 	case stoat.ErrInvalidKey:
@@ -96,8 +96,8 @@ func (l loading) fail(cancel func(), yield func(key, value []byte) bool) bool {
 	return true
 }
 
-// load loads pairs and notes it in the timeline. However commits are synced, a load is durable, and
-// so is what was committed before it.
+// load loads pairs and adds them to the timeline. In either sync mode, a load is durable, and so is
+// everything committed before it.
 func (r *runner) load(l loading) error {
 	commit := 0
 	begin := func() *model.Bucket { return r.line.Newest().Clone() }
@@ -107,12 +107,12 @@ func (r *runner) load(l loading) error {
 		return nil
 	}
 	if commit > 0 && !errors.Is(err, stoat.ErrPoisoned) {
-		r.line.Settle(commit - 1) // it must not be seen
+		r.line.Settle(commit - 1) // it must never be visible
 	}
 	return r.tolerate(err)
 }
 
-// load loads pairs in one step of the history.
+// load is one step of the history.
 func (h *history) load() error {
 	n := h.rng.IntN(60)
 	if h.chance(8) {
@@ -122,7 +122,7 @@ func (h *history) load() error {
 	return h.loading(n, h.key).into(h.db, ref.Root, func(*model.Bucket) { ref.Commit() })
 }
 
-// loads loads among small transactions, into an empty database at first.
+// loads mixes loads with small transactions, starting with an empty database.
 func loads(r *runner) error {
 	p := r.generator()
 	key := func() string { return fmt.Sprintf("key-%03d", p.rng.IntN(120)) }
@@ -136,8 +136,8 @@ func loads(r *runner) error {
 	})
 }
 
-// disturbLoads makes a small transaction between loads. From the first bucket on, nothing that is
-// loaded lies beyond everything.
+// disturbLoads commits a small transaction between loads. Once there is a bucket, no load lies
+// behind all other keys.
 func (p *generator) disturbLoads(t twin, key func() string) error {
 	if p.chance(6) {
 		b, err := t.create("bucket")

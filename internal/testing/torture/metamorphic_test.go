@@ -20,14 +20,14 @@ var (
 	metaSeed = flag.Uint64("meta.seed", 0, "seed of the first of them; 0 draws one")
 )
 
-// planFolder holds the plans that once showed a bug, or might well have: each a file whose lines
-// are as in [action.text]. A line "# setting: eager" names one setting to play it under besides.
+// planFolder holds plans that once revealed a bug, or might: one per file, in lines as from
+// [action.text]. A line "# setting: eager" adds a setting to perform it under.
 const planFolder = "testdata/histories"
 
 const settingLine = "# setting: "
 
-// TestMetamorphic plays random histories under many settings. Whatever the settings are, all that
-// the user sees must be the same, to the byte, and what the reference says.
+// TestMetamorphic performs random plans under many settings. Under all of them, the results must be
+// the same to the byte, and equal those of the model.
 func TestMetamorphic(t *testing.T) {
 	t.Parallel()
 	seed, histories := *metaSeed, *metaHistories
@@ -54,7 +54,7 @@ func TestMetamorphic(t *testing.T) {
 	t.Logf("trust: %d operations compared", compared)
 }
 
-// TestMetamorphic_storedPlans plays what the folder holds.
+// TestMetamorphic_storedPlans performs the plans in planFolder.
 func TestMetamorphic_storedPlans(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob(filepath.Join(planFolder, "*.txt"))
@@ -87,8 +87,8 @@ func TestMetamorphic_storedPlans(t *testing.T) {
 	t.Logf("trust: %d operations compared", compared)
 }
 
-// compareAll plays a plan under all settings, and returns the first one under which it differs from
-// what the reference says, and how; else the text is empty.
+// compareAll performs a plan under all settings. It returns the first one that differs from the
+// model, and how, or an empty text.
 func compareAll(t testing.TB, p plan, among []setting) (setting, string) {
 	t.Helper()
 	want := expect(p)
@@ -100,7 +100,8 @@ func compareAll(t testing.TB, p plan, among []setting) (setting, string) {
 	return setting{}, ""
 }
 
-// compareOne plays a plan under one setting, and returns how it differs, or nothing.
+// compareOne performs a plan under one setting and returns how it differs from the model, or an
+// empty text.
 func compareOne(t testing.TB, p plan, s setting, want []string) string {
 	t.Helper()
 	clock := model.NewClock()
@@ -108,10 +109,10 @@ func compareOne(t testing.TB, p plan, s setting, want []string) string {
 	return firstDifference(p, got, want, err)
 }
 
-// differs reports whether a plan differs under the setting in one of a few attempts.
+// differs reports whether a plan differs from the model in one of a few attempts.
 func differs(t testing.TB, s setting, p plan) bool {
 	t.Helper()
-	const attempts = 3 // what happens in the background is not always the same
+	const attempts = 3 // background work varies
 	want := expect(p)
 	for range attempts {
 		if compareOne(t, p, s, want) != "" {
@@ -121,14 +122,14 @@ func differs(t testing.TB, s setting, p plan) bool {
 	return false
 }
 
-// expect returns the right transcript of a plan.
+// expect returns the model's transcript of a plan.
 func expect(p plan) []string {
 	clock := model.NewClock()
-	lines, _ := perform(&modelStore{clock: clock}, clock, p) // it has no errors
+	lines, _ := perform(&modelStore{clock: clock}, clock, p) // the model has no errors
 	return lines
 }
 
-// firstDifference says where two transcripts of a plan differ, or that playing it ended with err.
+// firstDifference describes where two transcripts of a plan differ, or the error that ended one.
 func firstDifference(p plan, got, want []string, err error) string {
 	for i, line := range got {
 		if i < len(want) && line == want[i] {

@@ -28,7 +28,7 @@ var (
 	historiesFlag = flag.Int("histories", 30, "number of random histories; -short runs half")
 )
 
-// TestModel_randomHistories runs random histories against the database and the model at once.
+// TestModel_randomHistories runs random histories on the database and the model at once.
 func TestModel_randomHistories(t *testing.T) {
 	t.Parallel()
 	seed, histories := *seedFlag, *historiesFlag
@@ -51,7 +51,7 @@ func TestModel_randomHistories(t *testing.T) {
 	}
 }
 
-// history is one run of the database beside the model.
+// history is one run of the database and the model.
 type history struct {
 	*generator
 	fs        vfs.FS
@@ -61,7 +61,7 @@ type history struct {
 	snapshots []snapshot
 }
 
-// snapshot is a read transaction that is held open while writing goes on.
+// snapshot is a read transaction that stays open during writes.
 type snapshot struct {
 	tx  *stoat.Tx
 	ref *model.Bucket
@@ -102,7 +102,7 @@ func randomOptions(rng *rand.Rand) *stoat.Options {
 		Sync:        stoat.SyncMode(rng.IntN(2)),
 		Compression: stoat.Compression(rng.IntN(3)),
 		MemoryLimit: int64(rng.IntN(2)) * 64 << 10,
-		// All values in tables, large ones as by default, or those of 64 bytes and more elsewhere.
+		// All values in tables, large ones outside by default, or those of 64 bytes and more outside.
 		ValueThreshold: []int{-1, 0, 64, 64}[rng.IntN(4)],
 	}
 }
@@ -111,12 +111,12 @@ func randomTuning(rng *rand.Rand, clock *model.Clock) engine.Tuning {
 	memtable := int64(1 << (10 + rng.IntN(8)))
 	return engine.Tuning{
 		MemtableBytes: memtable,
-		SpillBytes:    memtable / 2 * int64(rng.IntN(2)), // 0 is the default, which is rarer
+		SpillBytes:    memtable / 2 * int64(rng.IntN(2)), // 0 is the default, which spills less often
 		TableBytes:    1 << (10 + rng.IntN(7)),
 		BlockBytes:    1 << (6 + rng.IntN(8)),
 		SampleBytes:   1 << (8 + rng.IntN(8)),
 		ValueBytes:    1 << (8 + rng.IntN(8)),
-		Garbage:       int64(rng.IntN(2)), // 1 byte, or so much that there is never too much
+		Garbage:       int64(rng.IntN(2)), // 1 byte, or the default, which is never reached
 		DeferredBytes: int64(rng.IntN(2)) * 200,
 		CloseBytes:    int64(rng.IntN(2)) * 500,
 		YoungRuns:     1 + rng.IntN(4),
@@ -204,7 +204,7 @@ func (h *history) view() error {
 	})
 }
 
-// hold opens a snapshot to look at later.
+// hold opens a snapshot for later reads.
 func (h *history) hold() error {
 	if len(h.snapshots) == 6 {
 		return nil
@@ -214,7 +214,7 @@ func (h *history) hold() error {
 	return err
 }
 
-// look reads in a held snapshot, and perhaps ends it.
+// look reads in a held snapshot and sometimes ends it.
 func (h *history) look() error {
 	if len(h.snapshots) == 0 {
 		return nil
@@ -231,7 +231,7 @@ func (h *history) look() error {
 	return s.finish()
 }
 
-// finish compares all of a snapshot and ends it.
+// finish compares all of a snapshot with the model and ends it.
 func (s snapshot) finish() error {
 	got, err := dump(s.tx)
 	if err != nil {
@@ -243,7 +243,7 @@ func (s snapshot) finish() error {
 	return s.tx.Rollback()
 }
 
-// compare compares everything that is committed.
+// compare compares everything committed with the model.
 func (h *history) compare() error {
 	got, err := dumpDB(h.db)
 	if err != nil {
@@ -255,7 +255,7 @@ func (h *history) compare() error {
 	return nil
 }
 
-// reopen closes the database, looks at all snapshots, which outlive it, and opens it again.
+// reopen closes the database, checks all snapshots, which outlive it, and opens it again.
 func (h *history) reopen() error {
 	if err := h.compare(); err != nil {
 		return err
@@ -278,8 +278,8 @@ func (h *history) reopen() error {
 	return nil
 }
 
-// TestModel_readersSeeCommittedStates runs readers beside a writer: each snapshot must be a state
-// that was newest at some moment while it was taken.
+// TestModel_readersSeeCommittedStates runs readers beside a writer. Each snapshot must be a state
+// that was the newest at some time while it was taken.
 func TestModel_readersSeeCommittedStates(t *testing.T) {
 	t.Parallel()
 	seed := *seedFlag
@@ -304,8 +304,8 @@ func TestModel_readersSeeCommittedStates(t *testing.T) {
 	ok(t, db.Close())
 }
 
-// TestModel_readersSeeCommittedStatesOfManyWriters is that beside several writers, some of whose
-// transactions go to tables while others wait for a sync of the log.
+// TestModel_readersSeeCommittedStatesOfManyWriters runs readers beside several writers, some of
+// whose transactions go to tables while others wait for a sync of the log.
 func TestModel_readersSeeCommittedStatesOfManyWriters(t *testing.T) {
 	t.Parallel()
 	r := &runner{
@@ -352,7 +352,7 @@ func startReaders(t *testing.T, db *stoat.DB, line *timeline) (stop func()) {
 	}
 }
 
-// letOthersRun makes a sync of the log take long, so that other transactions come meanwhile.
+// letOthersRun delays a sync of the log, so that other transactions commit meanwhile.
 func letOthersRun() {
 	for range 10_000 {
 		runtime.Gosched()
@@ -360,7 +360,7 @@ func letOthersRun() {
 }
 
 // readOnce takes a snapshot and checks that it is a state of its time. If time passes meanwhile,
-// there is no saying what is in it.
+// the state is undefined.
 func readOnce(db *stoat.DB, line *timeline) error {
 	clock := line.clock.Stopped()
 	p := line.Promised(crash.All)
@@ -381,7 +381,7 @@ func readOnce(db *stoat.DB, line *timeline) error {
 	return err
 }
 
-// playCommit commits one random transaction and notes it in the timeline.
+// playCommit commits one random transaction and adds it to the timeline.
 func playCommit(db *stoat.DB, line *timeline, p *generator) error {
 	var commit int
 	err := db.Update(func(tx *stoat.Tx) error {

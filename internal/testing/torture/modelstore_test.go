@@ -10,7 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/model"
 )
 
-// reference is the store that says what is right.
+// modelStore is a store in the model. It defines what is right.
 type modelStore struct {
 	clock *model.Clock
 	db    *model.DB
@@ -58,9 +58,9 @@ func (r *modelStore) reopen() (*model.Bucket, error) { return r.db.Root(), nil }
 
 func (r *modelStore) backup() (*model.Bucket, error) { return r.db.Root(), nil }
 
-// modelTxn is a txn of the reference.
+// modelTxn is a transaction of the model.
 type modelTxn struct {
-	tx   *model.Tx // nil if it is not writable
+	tx   *model.Tx // nil if read-only
 	root *model.Bucket
 }
 
@@ -74,7 +74,7 @@ func (b modelTxn) space(path string) (space, error) {
 	return modelSpace{at}, nil
 }
 
-// names returns a loop over the names of a path.
+// names iterates over the names in a path.
 func names(path string) iter.Seq[string] {
 	if path == "" {
 		return func(func(string) bool) {}
@@ -91,10 +91,10 @@ func (b modelTxn) end(commit bool) error {
 	return nil
 }
 
-// modelSpace is a space of the reference.
+// modelSpace is a bucket of the model.
 type modelSpace struct{ b *model.Bucket }
 
-// valid returns an error if key cannot be one.
+// valid returns an error if key is invalid.
 func valid(key string) error {
 	if key == "" {
 		return stoat.ErrInvalidKey
@@ -153,7 +153,7 @@ func (s modelSpace) remove(key string, old *string) (bool, error) {
 	return true, nil
 }
 
-// matches reports whether the value of key is old.
+// matches reports whether old is the value of key.
 func (s modelSpace) matches(key string, old *string) bool {
 	value, ok := s.b.Get(key)
 	return ok == (old != nil) && (!ok || value == *old)
@@ -197,10 +197,10 @@ func (s modelSpace) move(old string, to space, name string) error {
 	return moveIn(s.b, old, to.(modelSpace).b, name)
 }
 
-// intoItself is part of the error of a move into the moved bucket, which has no kind of its own.
+// intoItself is part of the error of moving a bucket into itself, which has no sentinel.
 const intoItself = "cannot be moved into itself"
 
-// moveIn does in the model what MoveBucket does.
+// moveIn is MoveBucket in the model.
 func moveIn(from *model.Bucket, old string, to *model.Bucket, name string) error {
 	moved := from.Bucket(old)
 	switch there := to.Bucket(name); {
@@ -241,8 +241,8 @@ func (s modelSpace) setSequence(n uint64) error { s.b.SetSequence(n); return nil
 
 func (s modelSpace) cursor() cursor { return &modelCursor{b: s.b} }
 
-// modelCursor is a cursor of the reference. What it moves over is taken anew by first, last and
-// seek, and by the first move.
+// modelCursor is a cursor of the model. First, last, seek and the first move take a new copy of the
+// entries.
 type modelCursor struct {
 	b *model.Bucket
 	c *model.Cursor

@@ -12,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/model"
 )
 
-// verbs are what an action can do.
+// verbs are the kinds of actions.
 var verbs = slices.Concat(
 	[]string{
 		"begin", "commit", "rollback", "hold", "release", "wait", // transactions and time
@@ -38,15 +38,14 @@ type performance struct {
 	cursors [heldCursors]heldCursor
 }
 
-// heldCursor is a cursor, if there is one, and the reader that it belongs to, or 0 for the writable
-// transaction.
+// heldCursor is a cursor, if any, and the number of its reader, or 0 for the writable transaction.
 type heldCursor struct {
 	cursor
 	reader int
 }
 
-// perform plays a plan from an empty database to a closed one, and returns the transcript: a line
-// for each action that says what came of it.
+// perform runs a plan from an empty database to a closed one, and returns the transcript: a line
+// with the result of each action.
 func perform(s store, clock *model.Clock, p plan) (transcript []string, err error) {
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
@@ -72,12 +71,12 @@ func perform(s store, clock *model.Clock, p plan) (transcript []string, err erro
 	return transcript, s.close()
 }
 
-// do does one action and says what came of it.
+// do does one action and returns its result.
 func (p *performance) do(a action) string {
 	switch {
 	case slices.Contains(writeVerbs, a.verb):
 		if a.verb == "drop" {
-			p.forget(0) // one of a dropped bucket is of no use
+			p.forget(0) // a cursor in a dropped bucket is useless
 		}
 		return p.write(a)
 	case slices.Contains(readVerbs, a.verb):
@@ -89,7 +88,7 @@ func (p *performance) do(a action) string {
 	case "hold", "release":
 		return p.reader(a)
 	case "wait":
-		// A cursor that has met an expiring entry may go on by the time of that.
+		// A cursor that has read an expiring entry may keep to that time.
 		p.cursors = [heldCursors]heldCursor{}
 		p.clock.Advance(time.Duration(a.n) * time.Millisecond)
 		return "ok"
@@ -112,7 +111,7 @@ func (p *performance) do(a action) string {
 	return p.upkeep(a)
 }
 
-// upkeep does what must wait for the end of the writable transaction.
+// upkeep does what cannot run beside the writable transaction.
 func (p *performance) upkeep(a action) string {
 	if p.tx != nil {
 		return "busy"
@@ -128,7 +127,7 @@ func (p *performance) upkeep(a action) string {
 	return class(p.keepUp(a.verb))
 }
 
-// numberedPairs returns what the action fills or loads in.
+// numberedPairs returns the pairs that the action fills or loads.
 func numberedPairs(a action) []model.Entry {
 	pairs := make([]model.Entry, a.n)
 	for i := range pairs {
@@ -200,7 +199,7 @@ func (p *performance) cursor(a action) string {
 	return class(err)
 }
 
-// read calls fn with the bucket that the action reads from.
+// read calls fn with the bucket that the action reads.
 func (p *performance) read(a action, fn func(s space) string) (result string) {
 	within := func(b txn) error {
 		s, err := b.space(a.in)
@@ -223,7 +222,7 @@ func (p *performance) read(a action, fn func(s space) string) (result string) {
 	return result + " " + class(err)
 }
 
-// write does a write in the open transaction or in one of its own.
+// write does a write in the open transaction or in a new one.
 func (p *performance) write(a action) (result string) {
 	within := func(b txn) error {
 		s, err := b.space(a.in)
@@ -242,7 +241,7 @@ func (p *performance) write(a action) (result string) {
 	return class(p.update(within)) + " " + result
 }
 
-// moveBucket moves the bucket of the key to the path that is the end.
+// moveBucket moves the bucket key to the path end.
 func moveBucket(b txn, s space, a action) error {
 	path, name := "", a.end
 	if i := strings.LastIndexByte(a.end, '/'); i >= 0 {
@@ -293,7 +292,7 @@ func writeIn(s space, a action) (result string, err error) {
 	return "", err
 }
 
-// oldValue returns what a comparison expects, nil for an absent key.
+// oldValue returns the value that a comparison expects, nil for an absent key.
 func oldValue(s space, a action) (*string, error) {
 	switch a.old.shape {
 	case absent:
@@ -338,7 +337,7 @@ func readIn(s space, a action) string {
 	return fmt.Sprint(n, " ", class(err))
 }
 
-// entriesText names the first entries, and has a checksum of all.
+// entriesText returns the first entries and a checksum of all.
 func entriesText(entries []model.Entry) string {
 	var all, first strings.Builder
 	for i, e := range entries {
@@ -352,7 +351,7 @@ func entriesText(entries []model.Entry) string {
 
 func sumOf(s string) uint32 { return crc32.ChecksumIEEE([]byte(s)) }
 
-// short stands for a text of any length.
+// short abbreviates a text of any length.
 func short(s string) string {
 	if len(s) <= 24 {
 		return fmt.Sprintf("%q", s)
@@ -360,7 +359,7 @@ func short(s string) string {
 	return fmt.Sprintf("%.16q (%d bytes, %08x)", s, len(s), sumOf(s))
 }
 
-// stateOf says what a whole database is.
+// stateOf describes the contents of a whole database.
 func stateOf(b *model.Bucket, err error) string {
 	if err != nil {
 		return class(err)
@@ -368,7 +367,7 @@ func stateOf(b *model.Bucket, err error) string {
 	return fmt.Sprintf("state %08x, %d keys", sumOf(contents(b)), b.Len())
 }
 
-// contents returns all that is in a bucket as text.
+// contents returns the contents of a bucket as text.
 func contents(b *model.Bucket) string {
 	text := fmt.Sprint(b.Sequence(), entriesText(b.Scan("", "", false, 0)))
 	for _, name := range b.Buckets() {
@@ -377,7 +376,7 @@ func contents(b *model.Bucket) string {
 	return text
 }
 
-// class returns the kind of an error.
+// class returns the kind of an error as text.
 func class(err error) string {
 	if err == nil {
 		return "ok"

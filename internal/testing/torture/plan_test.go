@@ -11,32 +11,31 @@ import (
 	"testing"
 )
 
-// plan is a history as data: what is done with a database, in order. Every plan can be played, and
-// so can what is left of one when any of its actions are taken out.
+// plan is a history as data: a list of actions on a database. Any plan can be performed, even after
+// some of its actions are removed.
 type plan []action
 
-// action is one operation as data. [performance.do] defines what its fields mean for each verb. The
-// zero value of a field means nothing special.
+// action is one operation as data. The zero value of a field means nothing special.
 type action struct {
 	verb    string
-	reader  int     // where to read: in a held reader of that number, or, if 0, in the newest state
-	in      string  // the bucket: names divided by slashes; the root is ""
-	key     string  // also a bucket's name, or where a range starts
+	reader  int     // the number of a held reader; 0 reads the newest state
+	in      string  // the bucket: names separated by slashes, "" for the root
+	key     string  // or a bucket's name, or the start of a range
 	end     string  // of a range
 	value   payload // what is written
 	old     payload // what a comparison expects
-	n       int     // a limit, a count, a cursor's number, milliseconds, or a sequence's number
+	n       int     // a limit, count, cursor's number, milliseconds or sequence
 	reverse bool
 }
 
 // payload is a recipe for a value.
 type payload struct {
-	shape string // text, noise, event; or for a comparison: current, absent
-	size  int    // in bytes, about
+	shape string // text, noise or event; in a comparison also current or absent
+	size  int    // about, in bytes
 	seed  int
 }
 
-// The shapes that stand for what is found when the action is played.
+// The shapes that depend on the state when the action is performed.
 const (
 	current = "current"
 	absent  = "absent"
@@ -63,7 +62,7 @@ func (p payload) String() string {
 	return ""
 }
 
-// next returns the recipe of a value of the same kind that has other bytes.
+// next returns the recipe of another value of the same shape and size.
 func (p payload) next(i int) payload { return payload{p.shape, p.size, p.seed + i} }
 
 func (p payload) text() string { return fmt.Sprintf("%s:%d:%d", p.shape, p.size, p.seed) }
@@ -95,7 +94,7 @@ func (a action) text() string {
 	return b.String()
 }
 
-// text returns the plan, a line for each action.
+// text returns the plan, one line per action.
 func (p plan) text() string {
 	var b strings.Builder
 	for _, a := range p {
@@ -104,7 +103,7 @@ func (p plan) text() string {
 	return b.String()
 }
 
-// parsePlan reads what text returns. Empty lines and those that start with # say nothing.
+// parsePlan parses the result of text. It skips empty lines and those that start with #.
 func parsePlan(text string) (p plan, err error) {
 	n := 0
 	for line := range strings.Lines(text) {
@@ -134,7 +133,7 @@ func parseAction(line string) (a action, err error) {
 	return a, nil
 }
 
-// parseField sets the field that the line starts with, and returns what follows.
+// parseField sets the first field of the line and returns the rest.
 func (a *action) parseField(line string) (rest string, err error) {
 	end := strings.IndexAny(line+" ", "= ")
 	name, rest := line[:end], line[end:]

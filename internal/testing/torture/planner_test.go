@@ -7,7 +7,7 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/model"
 )
 
-// How many readers and cursors a plan uses at once.
+// The number of readers and cursors of a plan.
 const (
 	heldReaders = 4
 	heldCursors = 3
@@ -20,7 +20,7 @@ type planner struct {
 	inTx bool
 }
 
-// drawPlan returns a random plan of about n actions. The same seed makes the same plan.
+// drawPlan draws a random plan of about n actions. The same seed gives the same plan.
 func drawPlan(seed uint64, n int) plan {
 	d := &planner{generator: newGenerator(seed, model.NewClock())}
 	d.keys, d.names, d.long = 1<<(2+d.rng.IntN(6)), 2, false
@@ -57,7 +57,7 @@ func (d *planner) end() {
 
 func (d *planner) one(of ...string) string { return of[d.rng.IntN(len(of))] }
 
-// path returns a bucket, most often the root, that may not exist.
+// path draws a bucket, most often the root, that may not exist.
 func (d *planner) path() string {
 	var names []string
 	for len(names) < 3 && d.chance(3) {
@@ -125,7 +125,7 @@ func (d *planner) read() {
 	d.on(a)
 }
 
-// walk draws a cursor and how it moves, while the open transaction may write.
+// walk draws a cursor and its moves. The open transaction may write in between.
 func (d *planner) walk() {
 	a := action{verb: "cursor", in: d.path(), n: d.rng.IntN(heldCursors)}
 	if !d.inTx || d.chance(3) {
@@ -152,7 +152,7 @@ func (d *planner) moveCursor(cursor int) action {
 	return a
 }
 
-// upkeep changes how the data is stored, except that a load adds some.
+// upkeep draws an action that changes how data is stored, or a load.
 func (d *planner) upkeep() {
 	a := action{verb: d.one(
 		"flush", "flush", "compact", "sync", "reopen", "check", "backup", "load",

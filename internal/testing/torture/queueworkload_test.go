@@ -8,8 +8,8 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// queues puts keys at the end of two queues and takes others out, from the front or the end, by
-// looking for them each time. Some expire before.
+// queues appends keys to two queues and takes others out at the front or the end, searching for
+// them each time. Some expire first.
 func queues(r *runner) error {
 	p := r.generator()
 	next := 0
@@ -35,7 +35,7 @@ func queues(r *runner) error {
 	})
 }
 
-// takeOut deletes the first key of a range in one of the queues, or in both if that is 2.
+// takeOut deletes the first key of a range in queue 0 or 1, or in both if queue is 2.
 func takeOut(t twin, r stoat.Range, queue int) error {
 	if queue < 2 {
 		prefix := stoat.Prefix(fmt.Append(nil, queue, "/"))

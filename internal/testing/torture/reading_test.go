@@ -14,8 +14,8 @@ import (
 type reading struct {
 	*corruptor
 	db      *stoat.DB
-	damaged error // the first error that says what is damaged
-	wrong   error // the first thing that must not be
+	damaged error // the first error that names damage
+	wrong   error // the first thing that is wrong
 }
 
 // bucket reads the bucket at a path.
@@ -45,7 +45,7 @@ func (r *reading) bucket(path string, want *model.Bucket) {
 	}
 }
 
-// errWrong is what a read returns that has not found what it should.
+// errWrong is the error of a read with a wrong result.
 var errWrong = errors.New("wrong data")
 
 // agree returns err, or errWrong unless right.
@@ -79,7 +79,7 @@ func (r *reading) view(path, what string, fn func(s space) error) {
 	}
 }
 
-// scan reads keys with and without values. What comes before an error must be right, too.
+// scan reads keys with and without values. Even the part before an error must be right.
 func (r *reading) scan(path string, want []model.Entry, reverse bool) {
 	rng := stoat.Range{Reverse: reverse}
 	r.view(path, "scan", func(s space) error {
@@ -100,7 +100,7 @@ func (r *reading) scan(path string, want []model.Entry, reverse bool) {
 	})
 }
 
-// get looks a key up that is there or not.
+// get reads a key that is there or not.
 func (r *reading) get(path, key, want string, there bool) {
 	r.view(path, fmt.Sprintf("get %.40q", key), func(s space) error {
 		value, err := s.get(key)

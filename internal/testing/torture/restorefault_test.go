@@ -14,7 +14,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// newStream returns a backup as a stream, and the database that it is of.
+// newStream returns a backup as a stream, and its database.
 func newStream(t testing.TB) (stream []byte, s *backupSteps) {
 	t.Helper()
 	s = newBackupSteps(t, memfs.New())
@@ -25,8 +25,8 @@ func newStream(t testing.TB) (stream []byte, s *backupSteps) {
 	return buf.Bytes(), s
 }
 
-// restoreAgain checks that the folder has nothing that opens, or all, and if it has nothing, that a
-// stream can be restored into it.
+// restoreAgain checks that the folder holds the whole backup or nothing that opens, into which a
+// stream can be restored.
 func (s *backupSteps) restoreAgain(t testing.TB, target vfs.FS, stream []byte) error {
 	newest := s.r.line.Begun()
 	if err := s.eitherBackup(target, -1, newest); err != nil {
@@ -67,8 +67,7 @@ func TestRestoreFrom_crashLeavesNothingOrAll(t *testing.T) {
 	t.Logf("trust: %d crash points", points)
 }
 
-// TestRestoreFrom_faultLeavesNothingOrAll fails each operation of a restore, once or with all that
-// follow.
+// TestRestoreFrom_faultLeavesNothingOrAll makes operations of a restore fail, once or from then on.
 func TestRestoreFrom_faultLeavesNothingOrAll(t *testing.T) {
 	t.Parallel()
 	stream, s := newStream(t)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// reuse counts what compactions have not written anew, as a database logs it. Safe for concurrent
-// use.
+// reuse counts the tables and blocks that compactions took over, from the log messages of the
+// database. Safe for concurrent use.
 type reuse struct {
 	slog.Handler
 	tables, blocks *atomic.Int64
@@ -37,7 +37,7 @@ func (r reuse) Handle(_ context.Context, record slog.Record) error {
 	return nil
 }
 
-// check fails the test unless compactions have moved tables and copied blocks.
+// check fails the test unless compactions moved tables and copied blocks.
 func (r reuse) check(t *testing.T) {
 	t.Helper()
 	if tables, blocks := r.tables.Load(), r.blocks.Load(); tables == 0 || blocks == 0 {

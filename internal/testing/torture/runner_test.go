@@ -12,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// errStop ends a workload early, because the database accepts no more writes.
+// errStop ends a workload early because the database accepts no more writes.
 var errStop = errors.New("the workload is over")
 
 // runner runs a workload and keeps its timeline.
@@ -22,8 +22,8 @@ type runner struct {
 	fs   vfs.FS
 	db   *stoat.DB
 	line *timeline
-	// tolerate says of a failed call whether the workload goes on (nil), ends (errStop) or has
-	// found a bug (anything else).
+	// tolerate decides whether the workload goes on after a failed call (nil), ends (errStop), or has
+	// found a bug (any other error).
 	tolerate func(error) error
 }
 
@@ -36,7 +36,7 @@ func (r *runner) start() error {
 	if err == nil {
 		return r.close()
 	}
-	if r.db == nil { // it could not be opened again
+	if r.db == nil { // reopening failed
 		return err
 	}
 	if closeErr := r.db.Close(); closeErr != nil && !errors.Is(err, errStop) {
@@ -67,7 +67,7 @@ func (r *runner) compact() error {
 	return r.durable(func() error { return r.db.Compact(context.Background()) })
 }
 
-// durable calls fn, which makes durable all that was acknowledged before.
+// durable calls fn, which makes all acknowledged commits durable.
 func (r *runner) durable(fn func() error) error {
 	if err := r.line.Sync(fn); err != nil {
 		return r.tolerate(err)
@@ -75,7 +75,7 @@ func (r *runner) durable(fn func() error) error {
 	return nil
 }
 
-// reopen closes the database, opens it again, and wants to find everything.
+// reopen closes the database, opens it again, and expects to find everything.
 func (r *runner) reopen() error {
 	if err := r.close(); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (r *runner) reopen() error {
 	return err
 }
 
-// update commits a transaction and notes it in the timeline.
+// update commits a transaction and adds it to the timeline.
 func (r *runner) update(fn func(t twin) error) error {
 	commit := 0
 	err := r.db.Update(func(tx *stoat.Tx) error {
@@ -108,14 +108,14 @@ func (r *runner) update(fn func(t twin) error) error {
 		return nil
 	}
 	if commit > 0 && !errors.Is(err, stoat.ErrPoisoned) {
-		r.line.Settle(commit - 1) // it must not be seen
+		r.line.Settle(commit - 1) // it must never be visible
 	}
 	return r.tolerate(err)
 }
 
 var errAbort = errors.New("rolled back on purpose")
 
-// abort does a transaction and rolls it back.
+// abort rolls a transaction back.
 func (r *runner) abort(fn func(t twin) error) error {
 	err := r.db.Update(func(tx *stoat.Tx) error {
 		if err := fn(twinOf(tx, r.line.Newest().Clone())); err != nil {
@@ -129,10 +129,10 @@ func (r *runner) abort(fn func(t twin) error) error {
 	return r.tolerate(err)
 }
 
-// generator returns what makes the workload's random operations.
+// generator returns the generator of the workload's random actions.
 func (r *runner) generator() *generator { return newGenerator(r.seed, r.line.clock) }
 
-// recovered opens a database on fs, and returns it with what is in it by the clock.
+// recovered opens a database on fs and returns it with its contents by the clock.
 func recovered(
 	fs vfs.FS, w workload, clock *model.Clock,
 ) (*stoat.DB, *model.Bucket, error) {

@@ -23,9 +23,9 @@ import (
 
 // past is all that a database has ever held.
 type past struct {
-	values map[string]bool // by path, key and value: those that were committed
-	wrote  map[string]bool // by key and value: all, in whatever bucket, committed or not
-	// held is what was committed to each bucket, whatever its path was, by key and value.
+	values map[string]bool // committed pairs by path
+	wrote  map[string]bool // all pairs, committed or not, of any bucket
+	// held has the committed pairs of each bucket, whatever its path was.
 	held map[*model.Bucket]map[string]bool
 }
 
@@ -35,10 +35,10 @@ func newPast() *past {
 	}
 }
 
-// pair names a key with its value.
+// pair returns a key and its value as text.
 func pair(key, value string) string { return fmt.Sprintf("%q=%q", key, value) }
 
-// note adds what a bucket holds now.
+// note adds the current contents of a bucket.
 func (p *past) note(path string, b *model.Bucket) {
 	held := p.held[b.Origin()]
 	if held == nil {
@@ -55,16 +55,16 @@ func (p *past) note(path string, b *model.Bucket) {
 	}
 }
 
-// played is a database that was used for a while, and closed or killed.
+// played is a database that was used for a while and then closed or killed.
 type played struct {
 	disk   *memfs.FS
 	clock  *model.Clock
 	past   *past
 	newest *model.Bucket
-	loose  bool // transactions wrote to tables before their end
+	loose  bool // transactions may have written to tables before their end
 }
 
-// playPast makes a random database in the folder "db".
+// playPast creates a random database in the folder "db".
 func playPast(seed uint64) (*played, error) {
 	clock := model.NewClock()
 	disk := memfs.New()
@@ -123,13 +123,13 @@ func (p *played) step(h *history) error {
 	return nil
 }
 
-// salvageSizes are so small that the new database has several of everything.
+// salvageSizes are so small that the new database has several files of each kind.
 func salvageSizes() salvage.Sizes {
 	return salvage.Sizes{TableBytes: 8 << 10, BlockBytes: 512, Sample: 2 << 10, Separate: 256,
 		FileBytes: 4 << 10}
 }
 
-// salvaged salvages "db" to "new" and returns what is in it.
+// salvaged salvages "db" to "new" and returns the new contents.
 func (p *played) salvaged(fs vfs.FS) (*stoat.SalvageReport, *model.Bucket, error) {
 	report, err := tuned.Salvage(context.Background(), fs, "db", "new", salvageSizes())
 	if err != nil {
@@ -146,7 +146,7 @@ func (p *played) salvaged(fs vfs.FS) (*stoat.SalvageReport, *model.Bucket, error
 	return report, all, errors.Join(err, db.Close())
 }
 
-// idIsNew checks that a bucket created in the database is empty.
+// idIsNew checks that a new bucket in the database is empty.
 func idIsNew(db *stoat.DB) error {
 	return db.Update(func(tx *stoat.Tx) error {
 		b, err := tx.CreateBucket([]byte("a bucket of another name"))
@@ -195,7 +195,7 @@ type named struct {
 
 func (n named) equal(m named) bool { return n.name == m.name && bytes.Equal(n.data, m.data) }
 
-// filesIn returns all files of a folder but the lock.
+// filesIn returns all files of a folder except the lock.
 func filesIn(t testing.TB, fs vfs.FS, dir string) (all []named) {
 	t.Helper()
 	names, err := fs.List(dir)
@@ -219,7 +219,7 @@ func filesIn(t testing.TB, fs vfs.FS, dir string) (all []named) {
 	return all
 }
 
-// exchange gives a file another content, or removes it if that is nil.
+// exchange replaces the contents of a file, or removes it if they are nil.
 func exchange(t testing.TB, fs vfs.FS, name string, data []byte) {
 	t.Helper()
 	ok(t, fs.Remove(name))
@@ -233,8 +233,8 @@ func exchange(t testing.TB, fs vfs.FS, name string, data []byte) {
 	ok(t, f.Close())
 }
 
-// damage damages a file at random. It reports whether what is left may look like what a crash
-// leaves, so that nobody can tell.
+// damage damages a file at random. It reports whether the result may look like a crash and go
+// unnoticed.
 func damage(rng *rand.Rand, f named) (data []byte, what string, excused bool) {
 	journal := strings.HasPrefix(f.name, "MANIFEST") || strings.HasSuffix(f.name, ".log")
 	data = bytes.Clone(f.data)
@@ -298,7 +298,7 @@ func TestSalvage_ofDamagedDatabasesReturnsNothingWrong(t *testing.T) {
 	t.Logf("trust: %d damaged files", n)
 }
 
-// checkDamaged salvages what was damaged and checks what comes out.
+// checkDamaged salvages a damaged database and checks the result.
 func (p *played) checkDamaged(disk vfs.FS, excused bool) error {
 	report, got, err := p.salvaged(disk)
 	if err != nil {
@@ -329,10 +329,10 @@ func (p *played) checkDamaged(disk vfs.FS, excused bool) error {
 	return nil
 }
 
-// has returns an error unless each key of a bucket has a value that it once had: at that path or,
-// as buckets move, in the bucket that is there last, which is nil if none is. If loose, it may be
-// one that was replaced in the same transaction, or was never committed. If mixed, what is left of
-// the buckets' names is from different moments, and a path may lead to where it never led.
+// has checks that each key of a bucket has a value that it once had: at that path or, because
+// buckets move, in the bucket that is there last, or nil. If loose, the value may have been
+// replaced in its own transaction or never committed. If mixed, the names of the buckets left are
+// from different times, and a path may lead to any bucket.
 func (p *past) has(path string, b, last *model.Bucket, loose, mixed bool) error {
 	var held map[string]bool
 	if last != nil {

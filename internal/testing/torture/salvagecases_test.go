@@ -21,8 +21,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// smallDatabase closes a database in the folder "db" with n keys in the root bucket, in a bucket
-// and in one within that, and some large values.
+// smallDatabase creates a closed database in the folder "db" with n keys each in the root bucket,
+// in a bucket and in a nested bucket, and some large values.
 func smallDatabase(t testing.TB, fs vfs.FS, n int) {
 	t.Helper()
 	db, err := tuned.Open(fs, "db", &stoat.Options{ValueThreshold: 200}, engine.Tuning{
@@ -35,7 +35,7 @@ func smallDatabase(t testing.TB, fs vfs.FS, n int) {
 		for i := range n {
 			key := fmt.Appendf(nil, "key %04d", i)
 			ok(t, tx.Put(key, fmt.Appendf(nil, "value %d", i)))
-			noise := make([]byte, 150+i%100) // which stays outside of tables from 200 bytes on
+			noise := make([]byte, 150+i%100) // goes outside of tables from 200 bytes on
 			_, _ = rand.NewChaCha8([32]byte{byte(i)}).Read(noise)
 			ok(t, outer.Put(key, noise))
 			ok(t, inner.Put(key, nil))
@@ -95,7 +95,7 @@ func TestSalvage_takesTheCopyOfADamagedManifest(t *testing.T) {
 	}
 }
 
-// dumped returns what is in "db".
+// dumped returns the contents of "db".
 func dumped(t testing.TB, fs vfs.FS) *model.Bucket {
 	t.Helper()
 	db := openOn(t, fs, &stoat.Options{ReadOnly: true})
@@ -108,7 +108,7 @@ func TestSalvage_givesDataWithoutANameABucket(t *testing.T) {
 	fs := memfs.New()
 	smallDatabase(t, fs, 50)
 	want := dumped(t, fs)
-	// The catalog sorts first: it is the table with the smallest keys, and the smallest.
+	// The catalog sorts first: it is in the smallest table, which has the smallest keys.
 	catalog := slices.MinFunc(filesLike(t, fs, ".table"), func(a, b named) int {
 		return len(a.data) - len(b.data)
 	})
@@ -197,7 +197,7 @@ func TestSalvage_losesOnlyTheTransactionThatIsDamaged(t *testing.T) {
 }
 
 func TestSalvage_noticesAMissingLog(t *testing.T) {
-	noTables := func(op faultfs.Op) error { // so that nothing is flushed
+	noTables := func(op faultfs.Op) error { // prevents flushes
 		if op.Kind == faultfs.Create && strings.HasSuffix(op.Name, ".table") {
 			return errors.New("broken")
 		}

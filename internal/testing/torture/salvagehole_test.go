@@ -15,7 +15,7 @@ import (
 	"github.com/stoatdb/stoat/internal/wal"
 )
 
-// withHole returns a file system like fs on which a sector of one file of "db" cannot be read.
+// withHole returns a file system like fs on which one sector of a file of "db" cannot be read.
 func withHole(fs vfs.FS, name string, first int64) vfs.FS {
 	const sector = 4 << 10
 	return faultfs.New(fs, func(op faultfs.Op) error {
@@ -75,7 +75,7 @@ func TestSalvage_readsAManifestAroundWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// unlike is a file system on which some files are not what they should be.
+// unlike is a file system on which some files are not regular.
 type unlike struct {
 	vfs.FS
 	name string
@@ -88,7 +88,7 @@ func (u unlike) OpenFolder(dir string) (vfs.Folder, error) {
 	return unlikeFolder{folder, u.name, u.err}, err
 }
 
-// unlikeFolder is a folder in which some files are not what they should be.
+// unlikeFolder is a folder in which some files are not regular.
 type unlikeFolder struct {
 	vfs.Folder
 	name string

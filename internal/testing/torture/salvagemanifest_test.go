@@ -15,8 +15,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// killedAfter returns the disk of a database in "db" that was killed after fn had used it. Its
-// manifest has edits.
+// killedAfter returns the disk of a database in "db" that was killed after fn used it. Its manifest
+// has edits.
 func killedAfter(t testing.TB, fn func(db *stoat.DB)) *memfs.FS {
 	t.Helper()
 	disk := memfs.New()
@@ -29,7 +29,7 @@ func killedAfter(t testing.TB, fn func(db *stoat.DB)) *memfs.FS {
 	return killed
 }
 
-// fileNamed returns the file of "db" whose name a function takes. There must be one.
+// fileNamed returns the one file of "db" whose name is accepted.
 func fileNamed(t testing.TB, fs vfs.FS, is func(string) (uint64, bool)) named {
 	t.Helper()
 	for _, f := range filesIn(t, fs, "db") {
@@ -41,7 +41,7 @@ func fileNamed(t testing.TB, fs vfs.FS, is func(string) (uint64, bool)) named {
 	return named{}
 }
 
-// right returns how many keys of the root bucket have the value that they should have.
+// right returns how many keys of the root bucket have the right value.
 func right(got, want *model.Bucket) (n int) {
 	for _, e := range want.Scan("", "", false, 0) {
 		if value, found := got.Get(e.Key); found && value == e.Value {
@@ -51,7 +51,7 @@ func right(got, want *model.Bucket) (n int) {
 	return n
 }
 
-// histories returns databases that were killed, by what was done with them.
+// histories returns killed databases by what was done with them.
 func histories(t testing.TB) map[string]*memfs.FS {
 	t.Helper()
 	fill := func(db *stoat.DB, round int, keys ...int) {
@@ -98,7 +98,7 @@ func histories(t testing.TB) map[string]*memfs.FS {
 	return disks
 }
 
-// A damaged manifest must not do more harm than none.
+// A damaged manifest must not do more harm than a missing one.
 func TestSalvage_savesAsMuchWithADamagedManifestAsWithoutOne(t *testing.T) {
 	t.Parallel()
 	damaged := 0
@@ -114,7 +114,7 @@ func TestSalvage_savesAsMuchWithADamagedManifestAsWithoutOne(t *testing.T) {
 		if len(frames) < 2 {
 			t.Fatalf("%s: the manifest has no edits", name)
 		}
-		// salvaged returns how many keys are right, and how many are there, with these files as the
+		// salvaged returns how many keys are right, and how many there are, with these files as the
 		// manifest and its copy.
 		salvaged := func(manifest, copied []byte, of named) (int, int, *stoat.SalvageReport) {
 			fs := disk.CrashKeepAll()
@@ -139,8 +139,8 @@ func TestSalvage_savesAsMuchWithADamagedManifestAsWithoutOne(t *testing.T) {
 					"no": nil, "an old": first, "a torn": copied.data[:at+1], "a good": copied.data,
 				} {
 					n, found, report := salvaged(image, other, copied)
-					// What is cut off between edits leaves no trace: then tables that are not known
-					// are taken for the oldest.
+					// A cut between edits leaves no trace. Tables that the manifest does not know then count as
+					// the oldest.
 					if found < fewest || n < least && what != "cut before" || n < all && how == "a good" {
 						t.Errorf("%s: %s frame %d of %d, %s copy: %d of %d are right, %d without a manifest"+
 							"\n%+v", name, what, i, len(frames), how, n, all, least, report)

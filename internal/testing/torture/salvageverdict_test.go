@@ -8,12 +8,12 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/model"
 )
 
-// verdict compares what came out of a salvage with what was there last.
+// verdict compares the result of a salvage with the last state.
 type verdict struct {
 	report  *stoat.SalvageReport
-	all     map[string]bool // every pair that came out, in whichever bucket
+	all     map[string]bool // every salvaged pair, of any bucket
 	catalog bool            // some buckets and sequences are lost
-	mixed   bool            // what is left of the buckets' names is from different moments
+	mixed   bool            // the remaining names of buckets are from different times
 }
 
 func newVerdict(got *model.Bucket, r *stoat.SalvageReport) *verdict {
@@ -34,8 +34,7 @@ func (v *verdict) collect(b *model.Bucket) {
 	}
 }
 
-// isNewest returns an error unless a bucket holds just what it held last, save for what the report
-// says.
+// isNewest checks that a bucket holds exactly its last contents, except for what the report lists.
 func (v *verdict) isNewest(path []string, got, want *model.Bucket) error {
 	now := make(map[string]string)
 	for _, e := range got.Scan("", "", false, 0) {
@@ -71,13 +70,12 @@ func (v *verdict) isNewest(path []string, got, want *model.Bucket) error {
 	return nil
 }
 
-// mayBeAnother reports whether a path may lead to the bucket that had the name before the last one,
-// which was moved or deleted since: where the newer part of the catalog is lost, the older counts.
+// mayBeAnother reports whether a path may lead to the previous bucket of that name, which was moved
+// or deleted since: where the newer part of the catalog is lost, the older one counts.
 func (v *verdict) mayBeAnother(path []string) bool { return v.mixed && len(path) > 0 }
 
-// strayed reports whether an entry came out in another bucket than that at its path, for which the
-// path leads to another one. What is lost of buckets that have lost their names, the report tells
-// under the names that they got.
+// strayed reports whether an entry is in another bucket than the one at its path, because the path
+// leads elsewhere. The report lists losses of buckets without names under their new names.
 func (v *verdict) strayed(path []string, e model.Entry) bool {
 	if !v.mayBeAnother(path) {
 		return false
@@ -91,7 +89,7 @@ func (v *verdict) strayed(path []string, e model.Entry) bool {
 		})
 }
 
-// inReport reports whether the report says that a key may be lost or have an older value.
+// inReport reports whether the report says that a key may be lost or outdated.
 func (v *verdict) inReport(path []string, key string) bool {
 	for _, k := range v.report.Keys {
 		if !k.Catalog && slices.Equal(k.Bucket, path) && string(k.Key) == key {

@@ -20,7 +20,7 @@ import (
 	"github.com/stoatdb/stoat/internal/wal"
 )
 
-// images are files by name, with what is in them.
+// images are the contents of files by name.
 type images map[string][]byte
 
 // sample is a small database to be damaged: its files, and what is known about them.
@@ -28,30 +28,30 @@ type sample struct {
 	name    string
 	setting setting
 	files   images
-	states  []*model.Bucket // after each commit; the last one is what is in it
-	frames  []frame         // of its log, as far as opening replays it
-	edits   []frame         // in its manifest, with the version before them
+	states  []*model.Bucket // after each commit
+	frames  []frame         // of the log that opening replays
+	edits   []frame         // of the manifest, starting with its snapshot
 }
 
-// frame is a part of a file that was written and synced at once, after all before it.
+// frame is a part of a file that was written and synced at once, after everything before it.
 type frame struct {
 	file     string
 	from, to int64
-	commit   int // what it holds; 0 if it is not of the log
+	commit   int // its commit; 0 in the manifest
 }
 
-// keepApart makes small tables and blocks, and leaves runs as flushes write them.
+// keepApart makes small tables and blocks, and leaves runs as flushed.
 var keepApart = engine.Tuning{
 	MemtableBytes: 256 << 10, TableBytes: 1 << 10, BlockBytes: 256, SampleBytes: 4 << 10,
 	ValueBytes: 700, Garbage: 1 << 20, YoungRuns: 100, OwnRuns: 100, IdleAfter: time.Hour,
 }
 
-// sampleSpecs are the samples: how they are made. Together they have every kind of file and block.
+// sampleSpecs describe the samples. Together they have every kind of file and block.
 var sampleSpecs = []struct {
 	name    string
 	options stoat.Options
 	closed  bool
-	stuck   bool // no table can be written, so that all stays in the log
+	stuck   bool // no table can be written, so everything stays in the log
 	plan    string
 }{
 	{name: "tables", options: inTables, closed: true, plan: `
@@ -106,7 +106,7 @@ var sampleSpecs = []struct {
 		deleterange key="first0001"`},
 }
 
-// makeSamples makes all samples.
+// makeSamples builds all samples.
 func makeSamples(t testing.TB) (samples []*sample) {
 	t.Helper()
 	for _, spec := range sampleSpecs {
@@ -122,7 +122,7 @@ func makeSamples(t testing.TB) (samples []*sample) {
 	return samples
 }
 
-// build plays a plan of single writes, and returns the files that it leaves.
+// build performs a plan of single writes and returns the resulting files.
 func (s *sample) build(t testing.TB, p plan, closed, stuck bool) *memfs.FS {
 	t.Helper()
 	clock := model.NewClock()
@@ -155,7 +155,7 @@ func (s *sample) build(t testing.TB, p plan, closed, stuck bool) *memfs.FS {
 	return files
 }
 
-// failTables lets no table be made.
+// failTables makes the creation of tables fail.
 func failTables(op faultfs.Op) error {
 	if op.Kind == faultfs.Create && strings.HasSuffix(op.Name, ".table") {
 		return errBroken
@@ -163,8 +163,8 @@ func failTables(op faultfs.Op) error {
 	return nil
 }
 
-// read returns the files of the database on fs, but for the lock, and without most of the zeros
-// that a log has at its end.
+// read returns the files of the database on fs, except the lock, and without most of the zeros at
+// the ends of logs.
 func read(t testing.TB, fs vfs.FS) images {
 	t.Helper()
 	all := images{}
@@ -267,7 +267,7 @@ func (s *sample) count(suffix string) (n int) {
 	return n
 }
 
-// findFrames finds the frames of the manifest and of the log.
+// findFrames finds the frames of the manifest and the log.
 func (s *sample) findFrames(fs vfs.FS) error {
 	state, err := manifest.Load(fs, "db")
 	if err != nil {
@@ -296,7 +296,7 @@ func (s *sample) findFrames(fs vfs.FS) error {
 	return nil
 }
 
-// findEdits finds the frames of the manifest: where it can be cut off so that nothing is torn.
+// findEdits finds the frames of the manifest: the sizes at which it can be cut without a torn tail.
 func (s *sample) findEdits(name string) error {
 	data := s.files[name]
 	from := int64(0)
@@ -313,10 +313,9 @@ func (s *sample) findEdits(name string) error {
 	return nil
 }
 
-// allowed returns the oldest and the newest state that may be found in the damaged files: the
-// newest one, unless the damage looks like what a crash leaves. That is so only where nothing that
-// was written later is whole. An edit of the manifest that is lost like this may take any number of
-// commits with it, or be noticed.
+// allowed returns the oldest and the newest state that a read of the damaged files may show: the
+// newest, unless the damage looks like a crash, which requires that nothing written later is
+// intact. A lost edit of the manifest may lose any number of commits, or be noticed.
 func (s *sample) allowed(files images) (oldest, newest int) {
 	newest = len(s.states) - 1
 	if n := s.whole(s.edits, files); n > 0 && n < len(s.edits) {
@@ -328,7 +327,7 @@ func (s *sample) allowed(files images) (oldest, newest int) {
 	return newest, newest
 }
 
-// whole returns how many frames are whole, or -1 if one that is not comes before one that is.
+// whole returns how many frames are intact, or -1 if an intact one follows one that is not.
 func (s *sample) whole(frames []frame, files images) int {
 	n := 0
 	for i, f := range frames {

@@ -17,15 +17,15 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// setting is a way to run a database that changes nothing that its user can see but the speed.
+// setting is a way to run a database. It changes nothing that users see except the speed.
 type setting struct {
 	name     string
 	options  stoat.Options
 	tuning   engine.Tuning
 	files    medium
 	volatile bool // a database in memory
-	forced   int  // once in so many actions, a flush or a compaction; 0 for none
-	readOnly bool // reopening looks at the database read-only first
+	forced   int  // a flush or compaction every so many actions; 0 for none
+	readOnly bool // reopening first opens read-only
 }
 
 // medium is where the files of a database are.
@@ -35,11 +35,11 @@ const (
 	inMemory    medium = iota // mapped
 	crashable                 // in memory, in small pages
 	notMapped                 // in memory, and read with ReadAt
-	onDisk                    // mapped where the platform can, and not synced, which takes long
-	onDiskNoMap               // and read with ReadAt
+	onDisk                    // mapped if possible, not synced
+	onDiskNoMap               // read with ReadAt, not synced
 )
 
-// settings are the ones that every plan is played under.
+// settings are what every plan runs under.
 var settings = []setting{
 	{name: "default"},
 	{name: "unsynced", options: unsynced, forced: 9},
@@ -81,14 +81,14 @@ var (
 		MemtableBytes: 8 << 10, SpillBytes: 4 << 10, TableBytes: 2 << 10, BlockBytes: 256,
 		SampleBytes: 4 << 10, YoungRuns: 12, OwnRuns: 12, IdleAfter: time.Hour,
 	}
-	// journaled starts a manifest with almost every edit.
+	// journaled starts a new manifest with almost every edit.
 	journaled = engine.Tuning{
 		MemtableBytes: 16 << 10, TableBytes: 64 << 10, JournalBytes: 1, YoungRuns: 2,
 		IdleAfter: time.Nanosecond,
 	}
 )
 
-// sampled decides from samples of so many bytes how to encode values.
+// sampled chooses the encoding of values from samples of so many bytes.
 func sampled(bytes int) engine.Tuning {
 	return engine.Tuning{
 		MemtableBytes: 64 << 10, SpillBytes: 32 << 10, TableBytes: 16 << 10, BlockBytes: 512,
@@ -98,7 +98,7 @@ func sampled(bytes int) engine.Tuning {
 
 const drawnPrefix = "drawn-"
 
-// settingOf returns the setting of that name: one of settings, or one drawn with a seed.
+// settingOf returns a setting by name: one of settings, or one drawn with a seed.
 func settingOf(name string) (setting, error) {
 	if seed, drawn := strings.CutPrefix(name, drawnPrefix); drawn {
 		n, err := strconv.ParseUint(seed, 10, 64)
@@ -112,7 +112,7 @@ func settingOf(name string) (setting, error) {
 	return setting{}, fmt.Errorf("no setting has the name %q", name)
 }
 
-// drawSetting returns a random setting.
+// drawSetting draws a setting.
 func drawSetting(seed uint64) setting {
 	rng := rand.New(rand.NewPCG(seed, 6))
 	s := setting{
@@ -129,7 +129,7 @@ func drawSetting(seed uint64) setting {
 	return s
 }
 
-// database returns a new one under the setting, not open yet.
+// database returns a new database under the setting, not yet open.
 func (s setting) database(t testing.TB, clock *model.Clock) *dbStore {
 	t.Helper()
 	s.tuning.Now = clock.Now

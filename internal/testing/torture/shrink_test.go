@@ -8,18 +8,18 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/model"
 )
 
-// shrinkTries bounds how often a plan is played to make it smaller.
+// shrinkTries limits how often a plan is performed to shrink it.
 const shrinkTries = 2000
 
-// shrinker makes plans smaller as long as they fail.
+// shrinker makes plans smaller that keep failing.
 type shrinker struct {
 	fails func(p plan) bool
 	tries int
 }
 
-// shrink returns a part of p, with simpler actions, that fails too. It takes out chunks of actions,
-// smaller and smaller ones, and then makes actions simpler, one at a time, until nothing can be
-// taken away or fails has been called often enough. p must fail.
+// shrink returns a part of p, with simpler actions, that still fails. It removes ever smaller
+// chunks of actions and then simplifies actions one by one, until nothing more can go or it has
+// called fails often enough. p must fail.
 func shrink(p plan, fails func(p plan) bool) plan {
 	s := &shrinker{fails, shrinkTries}
 	for {
@@ -31,13 +31,13 @@ func shrink(p plan, fails func(p plan) bool) plan {
 	}
 }
 
-// try returns whether a smaller plan fails.
+// try reports whether a smaller plan fails.
 func (s *shrinker) try(p plan) bool {
 	s.tries--
 	return s.tries >= 0 && s.fails(p)
 }
 
-// cut takes out chunks.
+// cut removes chunks.
 func (s *shrinker) cut(p plan) plan {
 	for size := len(p) / 2; size > 0; size /= 2 {
 		for from := len(p) - size; from >= 0; from -= size {
@@ -69,7 +69,7 @@ func (s *shrinker) simplify(p plan) plan {
 	return p
 }
 
-// rename gives keys short names, and moves what is in a bucket to the root, wherever they occur.
+// rename gives keys short names everywhere, and moves the contents of buckets to the root.
 func (s *shrinker) rename(p plan) plan {
 	for i, a := range p {
 		if a.in != "" {
@@ -102,7 +102,7 @@ func (s *shrinker) replace(p plan, change func(a *action)) plan {
 	return p
 }
 
-// simpler returns actions of the same verb that are simpler than a, the simplest first.
+// simpler returns simpler actions of the same verb, the simplest first.
 func (a action) simpler() (all []action) {
 	add := func(change func(a *action)) {
 		b := a
@@ -125,7 +125,7 @@ func (a action) simpler() (all []action) {
 	return all
 }
 
-// forgetful is a reference that lies: from a flush on, it has not what is large.
+// forgetful is a model that lies: after a flush, it has lost large values.
 type forgetful struct {
 	*modelStore
 	flushed bool
@@ -140,7 +140,7 @@ func (f *forgetful) view(fn func(b txn) error) error {
 	return f.modelStore.view(func(b txn) error { return fn(forgetfulTxn{b, f.flushed}) })
 }
 
-// forgetfulTxn is a txn of a forgetful.
+// forgetfulTxn is a transaction of a forgetful model.
 type forgetfulTxn struct {
 	txn
 	flushed bool
@@ -151,7 +151,7 @@ func (x forgetfulTxn) space(path string) (space, error) {
 	return forgetfulSpace{s, x.flushed}, err
 }
 
-// forgetfulSpace is a space of a forgetful.
+// forgetfulSpace is a bucket of a forgetful model.
 type forgetfulSpace struct {
 	space
 	flushed bool

@@ -7,32 +7,32 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/model"
 )
 
-// store is a database that plans are played on: a real one, or the reference.
+// store is what plans run on: a database or the model.
 type store interface {
 	open() error
 	close() error
-	between() error // called outside of transactions; it may do what nobody can see
+	between() error // runs between transactions; may do anything invisible
 	begin(writable bool) (txn, error)
 	view(fn func(b txn) error) error
 	update(fn func(b txn) error) error
 	load(pairs []model.Entry) error
-	keepUp(verb string) error // flush, compact, sync, check
+	keepUp(verb string) error // flush, compact, sync or check
 	reopen() (*model.Bucket, error)
-	backup() (*model.Bucket, error) // returns what is in it
+	backup() (*model.Bucket, error) // returns the contents of the backup
 }
 
-// txn is a transaction.
+// txn is a transaction of a store.
 type txn interface {
 	space(path string) (space, error)
 	dump() (*model.Bucket, error)
 	end(commit bool) error
 }
 
-// space is a bucket within a txn.
+// space is a bucket in a transaction.
 type space interface {
 	get(key string) (string, error)
 	has(key string) (bool, error)
-	put(key, value string, ttl time.Duration) error // for ever if ttl is 0
+	put(key, value string, ttl time.Duration) error // expires unless ttl is 0
 	delete(key string) error
 	deleteRange(r stoat.Range) error
 	swap(key string, old *string, value string) (bool, error) // old is nil for an absent key
@@ -50,7 +50,7 @@ type space interface {
 	cursor() cursor
 }
 
-// cursor is a cursor.
+// cursor is a cursor over a space.
 type cursor interface {
 	move(verb, key string) (e model.Entry, ok bool, err error)
 	delete() error

@@ -16,14 +16,14 @@ import (
 )
 
 // TestCrashSwap_losesNothingThatWasAcknowledged does to the folder of an open database what users
-// do: it renames the folder, puts a copy in its place, and replaces the lock or other files by
-// copies, at each operation of each workload, or at as many as -crash.points allows. What was
-// acknowledged must be where it belongs, what was put in the place of the folder must stay as it
-// is, and what no longer is the database's own must poison it before it acknowledges more.
+// do: it renames the folder, puts a copy in its place, and replaces the lock or other files with
+// copies. It does so at each operation of each workload, or at as many as -crash.points allows.
+// Acknowledged commits must be where they belong, a folder in the database's place must stay
+// unchanged, and the loss of its own files must poison the database before it acknowledges more.
 func TestCrashSwap_losesNothingThatWasAcknowledged(t *testing.T) {
 	for _, w := range workloads {
 		if w.parallel {
-			continue // as with faults
+			continue // as in TestCrashFault
 		}
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
@@ -54,14 +54,14 @@ type swapKind int
 
 const (
 	nothing  swapKind = iota
-	away              // it is renamed
-	another           // it is renamed, and a copy put in its place
-	lock              // its lock file is replaced
-	whole             // all its files are
-	logs              // its log segments are
-	journals          // its manifest and the copy of that are
-	tables            // its tables are
-	values            // its value files are
+	away              // the folder is renamed
+	another           // the folder is renamed, and a copy takes its place
+	lock              // the lock is replaced
+	whole             // all files are replaced
+	logs              // the log segments are replaced
+	journals          // the manifest and its copy are replaced
+	tables            // the tables are replaced
+	values            // the value files are replaced
 )
 
 func (k swapKind) String() string {
@@ -70,7 +70,7 @@ func (k swapKind) String() string {
 		"the manifest is replaced", "the tables are replaced", "the value files are replaced"}[k]
 }
 
-// replaces reports whether a file with the given name is replaced by a copy.
+// replaces reports whether the file with the name is replaced.
 func (k swapKind) replaces(name string) bool {
 	parts := map[swapKind]string{lock: "LOCK", whole: "", logs: ".log", journals: "MANIFEST",
 		tables: ".table", values: ".values"}
@@ -78,24 +78,24 @@ func (k swapKind) replaces(name string) bool {
 	return ok && strings.Contains(name, part)
 }
 
-// errGone keeps a workload from opening the database again after a swap.
+// errGone keeps a workload from reopening the database after a swap.
 var errGone = errors.New("it is not there any more")
 
-// swap is a workload whose folder something happens to.
+// swap is a workload during which something happens to the folder.
 type swap struct {
 	workload
 	kind swapKind
-	at   int64 // the operation, once the database is open
+	at   int64 // the number of the operation since opening
 
 	disk       *memfs.FS
 	operations atomic.Int64
 	done       atomic.Bool
 	failed     atomic.Pointer[error]
-	copied     map[string]string // what was put in the place of the folder
+	copied     map[string]string // the files in the folder's place
 	runner     *runner
 }
 
-// play runs the workload and looks at what it leaves.
+// play runs the workload and checks the result.
 func (s *swap) play() error {
 	s.disk = memfs.NewCrashable()
 	s.runner = &runner{
@@ -111,7 +111,7 @@ func (s *swap) play() error {
 	return s.finds()
 }
 
-// before does it, if it is its turn.
+// before makes the swap if it is its turn.
 func (s *swap) before(op faultfs.Op) error {
 	opens := op.Kind == faultfs.OpenFolder && op.Name == "db"
 	if opens && s.done.Load() {
@@ -137,13 +137,13 @@ func (s *swap) swap() error {
 	names, err := s.disk.List("db")
 	for _, name := range names {
 		if s.kind.replaces(name) {
-			_ = s.disk.Replace(filepath.Join("db", name)) // it may be gone meanwhile
+			_ = s.disk.Replace(filepath.Join("db", name)) // it may have been removed
 		}
 	}
 	return err
 }
 
-// putAnother renames the folder and puts a copy of it, of one moment, in its place.
+// putAnother renames the folder and puts a copy in its place.
 func (s *swap) putAnother() error {
 	left := s.disk.Kill()
 	if err := errors.Join(s.disk.Rename("db", "moved"), s.disk.MkdirAll("db")); err != nil {
@@ -166,7 +166,7 @@ func (s *swap) putAnother() error {
 	return s.disk.SyncDir("db")
 }
 
-// contentsOf returns what the files in the folder db hold, by their names.
+// contentsOf returns the contents of the files in the folder "db" by name.
 func contentsOf(disk vfs.FS) (map[string]string, error) {
 	names, err := disk.List("db")
 	all := make(map[string]string)
@@ -191,14 +191,15 @@ func textOf(disk vfs.FS, path string) (string, error) {
 	return string(p), err
 }
 
-// tolerate wants an error to say what has happened. A folder that was only renamed is no reason.
+// tolerate checks that an error names the swap as its cause. Renaming the folder is no reason to
+// fail.
 func (s *swap) tolerate(err error) error {
 	switch {
 	case errors.Is(err, errGone):
 		return errStop
 	case s.kind <= away || !errors.Is(err, vfs.ErrReplaced):
 		return fmt.Errorf("an error of no known kind: %w", err)
-	case !errors.Is(err, stoat.ErrPoisoned): // a job that is tried again
+	case !errors.Is(err, stoat.ErrPoisoned): // a job that will be retried
 		return nil
 	}
 	if _, err := dumpDB(s.runner.db); err != nil && !errors.Is(err, stoat.ErrClosed) {
@@ -207,7 +208,8 @@ func (s *swap) tolerate(err error) error {
 	return errStop
 }
 
-// finds looks for what was acknowledged. Of a log without a name only what is durable was promised.
+// finds checks that acknowledged commits are there. If the log lost its name, only durable commits
+// are promised.
 func (s *swap) finds() error {
 	line, disk := s.runner.line, s.disk
 	p := line.Promised(crash.All)

@@ -7,8 +7,8 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/torture/crash"
 )
 
-// timeline is the oracle: the states of a database, which was empty at first, by a clock. What has
-// expired is no longer in any of them. Safe for concurrent use.
+// timeline is the oracle: the states of a database after each commit, starting empty, and a clock.
+// Expired entries count as absent. Safe for concurrent use.
 type timeline struct {
 	*crash.Timeline[*model.Bucket]
 	clock *model.Clock // by which entries expire
@@ -19,7 +19,7 @@ func newTimeline() *timeline {
 	return &timeline{crash.NewTimeline(model.New(clock).Root()), clock}
 }
 
-// match returns which of the promised states got is by the clock, preferring the newest.
+// match returns which of the promised states got equals by the clock, preferring the newest.
 func (l *timeline) match(got *model.Bucket, p crash.Promise, clock *model.Clock) (int, error) {
 	states := l.Until(p.Newest)
 	for i := p.Newest; i >= p.Oldest; i-- {

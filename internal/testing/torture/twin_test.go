@@ -12,7 +12,7 @@ import (
 )
 
 // twin is a bucket of the database and the same bucket of the model. Every operation is done on
-// both. An error says where they disagree, or that the database failed.
+// both. An error says how they disagree, or that the database failed.
 type twin struct {
 	db  dbSpace
 	ref modelSpace
@@ -23,13 +23,13 @@ func twinOf(tx *stoat.Tx, ref *model.Bucket) twin {
 	return twin{dbSpace{tx, tx}, modelSpace{ref}}
 }
 
-// disagree returns an error that says what the database answered and what the model did.
+// disagree returns an error with the answers of the database and the model.
 func disagree(op string, got, want any) error {
 	return fmt.Errorf("%s: got %.60v, want %.60v", op, got, want)
 }
 
-// compare does an operation on both and returns the result on which they agree. If they agree on an
-// error, there is none.
+// compare does an operation on both and returns the common result. A common error counts as
+// agreement.
 func compare[T comparable](t twin, op string, fn func(s space) (T, error)) (T, error) {
 	want, wantErr := fn(t.ref)
 	got, err := fn(t.db)
@@ -50,7 +50,7 @@ func (t twin) both(op string, fn func(s space) error) error {
 	return err
 }
 
-// do does an action that writes to this bucket.
+// do applies an action that writes to this bucket.
 func (t twin) do(a action) error {
 	_, err := compare(t, a.text(), func(s space) (string, error) { return writeIn(s, a) })
 	return err
@@ -73,7 +73,7 @@ func (t twin) deleteRange(r stoat.Range) error {
 	return t.both("delete "+describe(r), func(s space) error { return s.deleteRange(r) })
 }
 
-// describe says what a range is.
+// describe returns a range as text.
 func describe(r stoat.Range) string {
 	return fmt.Sprintf("%.20q to %.20q, reverse %t, limit %d", r.Start, r.End, r.Reverse, r.Limit)
 }
@@ -110,7 +110,7 @@ func (t twin) move(old string, to twin, name string) error {
 	})
 }
 
-// scan compares a range; meanwhile is called during the loop, after the model was asked.
+// scan compares a scan. It calls meanwhile during the loop, which must not see changes.
 func (t twin) scan(r stoat.Range, meanwhile func() error) error {
 	want, _ := t.ref.scan(r)
 	what := "scan " + describe(r)
@@ -148,8 +148,8 @@ func brief(e model.Entry) string {
 	return fmt.Sprintf("%.40q = %.20q (%d bytes)", e.Key, e.Value, len(e.Value))
 }
 
-// walk moves a cursor at random, steps times. In a writable transaction meanwhile may write between
-// the moves: First, Last and Seek see it, Next and Prev go on in what those saw.
+// walk makes random moves of a cursor. In a writable transaction, meanwhile may write between
+// moves: First, Last and Seek see the writes; Next and Prev continue in the older state.
 func (t twin) walk(rng *rand.Rand, steps int, key func() string, meanwhile func() error) error {
 	verbs := []string{
 		"first", "last", "seek", "movenext", "movenext", "movenext", "moveprev", "moveprev", "moveprev",
@@ -172,7 +172,7 @@ func (t twin) walk(rng *rand.Rand, steps int, key func() string, meanwhile func(
 	return nil
 }
 
-// child returns the twins' bucket with the name, which may be missing in both.
+// child returns a bucket in this one, which may be missing from both.
 func (t twin) child(name string) (child twin, ok bool, err error) {
 	ref := t.ref.b.Bucket(name)
 	db, err := t.db.s.Bucket([]byte(name))
@@ -202,7 +202,7 @@ func (t twin) create(name string) (twin, error) {
 	return child, err
 }
 
-// drop deletes the bucket with the name and tries the dropped one.
+// drop deletes a bucket and checks that its handle is dead.
 func (t twin) drop(name string) error {
 	child, existed, err := t.child(name)
 	if err != nil {
@@ -218,7 +218,7 @@ func (t twin) drop(name string) error {
 	return nil
 }
 
-// sequence draws the next number, after setting it if set is not 0.
+// sequence returns the next number, after setting the sequence unless set is 0.
 func (t twin) sequence(set uint64) error {
 	_, err := compare(t, fmt.Sprintf("sequence after %d", set), func(s space) (uint64, error) {
 		if set > 0 {

@@ -20,9 +20,9 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// TestWatch_randomHistories runs loops over changes beside a random history. Whatever bucket, range
-// and moment they start from: a snapshot of then with the changes since must be the range as it was
-// after each commit. Loops that lag start over. No time passes, so that nothing expires.
+// TestWatch_randomHistories runs loops over changes beside a random history. For any bucket, range
+// and start: the snapshot at the start plus the changes since must equal the range after each
+// commit. Loops that lag start over. Time stands still, so nothing expires.
 func TestWatch_randomHistories(t *testing.T) {
 	seed := *seedFlag
 	if seed == 0 {
@@ -48,16 +48,16 @@ func TestWatch_randomHistories(t *testing.T) {
 	}
 }
 
-// outcomes counts what became of loops.
+// outcomes counts how loops ended.
 type outcomes struct{ checked, lagged, orphaned, closed int }
 
-// watched is a database with a history, and what loops over its changes have made of them.
+// watched is a database with a history, and copies that loops over its changes maintain.
 type watched struct {
 	t    *testing.T
 	seed uint64
 	db   *stoat.DB
 	line *timeline
-	stop chan struct{} // closed when the history has ended
+	stop chan struct{} // closed at the end of the history
 
 	mu     sync.Mutex
 	states map[stoat.Position]*model.Bucket
@@ -67,7 +67,7 @@ type watched struct {
 
 // mirror is a range of a bucket as a loop knows it at a position.
 type mirror struct {
-	path string // names of one letter
+	path string // one letter per bucket
 	r    stoat.Range
 	at   stoat.Position
 	has  map[string]string
@@ -87,7 +87,7 @@ func newWatched(t *testing.T, seed uint64) *watched {
 	return w
 }
 
-// play runs the history and the loops beside it, and closes the database.
+// play runs the history with loops beside it and closes the database.
 func (w *watched) play() {
 	var loops sync.WaitGroup
 	for i := range uint64(4) {
@@ -128,8 +128,8 @@ func (w *watched) step(p *generator) error {
 	return playCommit(w.db, w.line, p)
 }
 
-// follow reads a random range and follows its changes until that ends, and reports whether there is
-// more to follow.
+// follow reads a random range and follows its changes until the loop ends. It reports whether there
+// is more to follow.
 func (w *watched) follow(rng *rand.Rand) (more bool) {
 	m := mirror{path: []string{"", "", "a", "b", "ab"}[rng.IntN(5)]}
 	if m.path == "" && rng.IntN(2) == 0 {
@@ -159,7 +159,7 @@ func (w *watched) follow(rng *rand.Rand) (more bool) {
 		}
 		m.at = c.Position
 		orphaned := m.path != "" && c.Kind == stoat.ChangeDeleteRange && len(m.has) == 0
-		if rng.IntN(4) == 0 && !orphaned { // there may be another bucket of that name by then
+		if rng.IntN(4) == 0 && !orphaned { // a new bucket may have the name by then
 			w.keep(m)
 			pause(rng)
 		}
@@ -171,7 +171,7 @@ func (w *watched) follow(rng *rand.Rand) (more bool) {
 	return false
 }
 
-// ended notes why a loop has ended, and reports whether there is more to follow.
+// ended records why a loop ended and reports whether there is more to follow.
 func (w *watched) ended(m mirror, err error) (more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,7 +198,7 @@ func (w *watched) ended(m mirror, err error) (more bool) {
 	}
 }
 
-// keep keeps a copy of what a loop knows, to check later.
+// keep keeps a copy of a mirror for check.
 func (w *watched) keep(m mirror) {
 	m.has = maps.Clone(m.has)
 	w.mu.Lock()
@@ -206,7 +206,7 @@ func (w *watched) keep(m mirror) {
 	w.copies = append(w.copies, m)
 }
 
-// check compares all that loops knew with what was there.
+// check compares all copies with the states of the database.
 func (w *watched) check() {
 	for _, m := range w.copies {
 		b := w.states[m.at]
@@ -240,7 +240,7 @@ func (m *mirror) names() (names [][]byte) {
 	return names
 }
 
-// read takes the range from a snapshot.
+// read reads the range from a snapshot.
 func (m *mirror) read(db *stoat.DB) error {
 	return db.View(func(tx *stoat.Tx) (err error) {
 		var s stoat.KeySpace = tx
@@ -257,7 +257,7 @@ func (m *mirror) read(db *stoat.DB) error {
 	})
 }
 
-// apply does what a change says.
+// apply applies a change.
 func (m *mirror) apply(c stoat.Change) {
 	switch c.Kind {
 	case stoat.ChangePut:
@@ -273,15 +273,15 @@ func (m *mirror) apply(c stoat.Change) {
 	}
 }
 
-// pause lets others run for a while that may be long or none.
+// pause yields a random number of times.
 func pause(rng *rand.Rand) {
 	for range rng.IntN(4) * rng.IntN(1000) {
 		runtime.Gosched()
 	}
 }
 
-// TestWatch_survivesACrash crashes the disk at its operations: what a loop has told by then must be
-// there after recovery.
+// TestWatch_survivesACrash crashes the disk at its operations. Every change that a loop has
+// returned must be there after recovery.
 func TestWatch_survivesACrash(t *testing.T) {
 	told := new(told)
 	disk := memfs.NewCrashable()
@@ -305,13 +305,13 @@ func TestWatch_survivesACrash(t *testing.T) {
 	}
 }
 
-// toldOf is the newest change that a loop has told.
+// toldOf is the newest change that a loop has returned.
 type toldOf struct {
 	key string
 	at  stoat.Position
 }
 
-// told is what a loop has told, and the crashes beside it.
+// told records what a loop has returned, and crashes the disk beside it.
 type told struct {
 	newest atomic.Pointer[toldOf]
 
@@ -319,7 +319,7 @@ type told struct {
 	crashes int
 }
 
-// follow notes what is told of the root bucket.
+// follow records the changes of the root bucket.
 func (d *told) follow(t *testing.T, ctx context.Context, db *stoat.DB, from stoat.Position) {
 	for {
 		for c, err := range db.Watch(ctx, stoat.Range{}, from) {
@@ -336,7 +336,7 @@ func (d *told) follow(t *testing.T, ctx context.Context, db *stoat.DB, from stoa
 	}
 }
 
-// crashing returns a file system that crashes a copy of disk before each operation.
+// crashing returns a file system that crashes a copy of the disk before each operation.
 func (d *told) crashing(t *testing.T, disk *memfs.FS) vfs.FS {
 	return faultfs.New(disk, func(op faultfs.Op) error {
 		newest := d.newest.Load()
@@ -350,7 +350,7 @@ func (d *told) crashing(t *testing.T, disk *memfs.FS) vfs.FS {
 	})
 }
 
-// survives returns an error unless the database on the disk has the change.
+// survives checks that the database on the disk has the change.
 func (c *toldOf) survives(disk *memfs.FS) error {
 	db, err := tuned.Open(disk, "db", nil, lazy)
 	if err != nil {

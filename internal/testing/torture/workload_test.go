@@ -7,18 +7,18 @@ import (
 	"github.com/stoatdb/stoat/internal/engine"
 )
 
-// workload is a small program that uses the database, for crashing.
+// workload is a small program that uses the database, to be crashed.
 type workload struct {
 	name     string
 	options  stoat.Options
 	tuning   engine.Tuning
-	parallel bool // commits from several goroutines
+	parallel bool // commits come from several goroutines
 	run      func(r *runner) error
 }
 
-// Sizes so small that sealing, flushing, compacting and new manifests happen all the time, at once
-// or only when due. A transaction that writes as much as SpillBytes goes to tables: a handful of
-// entries do when eager or lazy, and none but the largest when large or roomy.
+// Sizes so small that seals, flushes, compactions and new manifests happen all the time: at once
+// with eager, only when due with lazy. A transaction of SpillBytes goes to tables: a few entries
+// suffice with eager or lazy; with large or roomy only the largest transactions do.
 var (
 	eager = engine.Tuning{
 		MemtableBytes: 1 << 10, TableBytes: 1 << 10, BlockBytes: 128, YoungRuns: 2, OwnRuns: 2,
@@ -32,7 +32,7 @@ var (
 		JournalBytes: 1 << 10, IdleAfter: time.Hour,
 		Passed: 3,
 	}
-	// scattered has log segments and value files of a few values, and any garbage is too much.
+	// scattered makes log segments and value files of a few values, and tolerates no garbage.
 	scattered = engine.Tuning{
 		MemtableBytes: 4 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2, OwnRuns: 2,
 		SampleBytes: 1 << 10, SpillBytes: 2 << 10,
@@ -40,14 +40,13 @@ var (
 		DeferredBytes: 500, CloseBytes: 1 << 10,
 		Passed: 1,
 	}
-	// unspilled lets transactions of some kilobytes stay in memory, and compactions at once.
+	// unspilled keeps transactions of some kilobytes in memory and compacts at once.
 	unspilled = engine.Tuning{
 		MemtableBytes: 32 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2,
 		JournalBytes: 1 << 10, IdleAfter: time.Nanosecond, ValueBytes: 2 << 10, Garbage: 1,
 		Passed: 1,
 	}
-	// large makes a transaction of 700 KB go to the log first and then to tables, larger to the
-	// log.
+	// large sends a transaction of 700 KB to the log first and then to tables, larger only to the log.
 	large = engine.Tuning{
 		MemtableBytes: 1200 << 10, SpillBytes: 600 << 10, TableBytes: 256 << 10, YoungRuns: 2,
 	}
@@ -56,7 +55,7 @@ var (
 	}
 	roomy    = engine.Tuning{IdleAfter: time.Hour}
 	unsynced = stoat.Options{Sync: stoat.SyncNever}
-	outside  = stoat.Options{ValueThreshold: 64} // values of 64 bytes and more are outside of tables
+	outside  = stoat.Options{ValueThreshold: 64} // values of 64 bytes and more go outside of tables
 
 	unsyncedOutside = stoat.Options{Sync: stoat.SyncNever, ValueThreshold: 64}
 )

@@ -1,13 +1,13 @@
-// Package crash cuts the power under tests: while a workload runs on a file system in memory, it
-// makes crashes at its operations, and keeps the oracle that says what they may leave.
+// Package crash cuts the power during tests. While a workload runs on a file system in memory, the
+// package crashes copies of it at its operations, and knows which states a crash may leave.
 //
-//   - [Options] are the flags that say how much to try, and which crash to make again;
-//   - a [Schedule] makes the crashes of a [Sample], of which each has a name and random numbers of
-//     its own, so that it can be made again alone;
-//   - [Kept] is what a crash keeps of what was not synced;
-//   - a [Timeline] is the states after each commit, and a [Promise] those that may be found;
-//   - a [Liar] is a disk to test such tests with.
+//   - [Options] are the flags: how much to try, and which crash to repeat.
+//   - A [Schedule] makes the crashes of a [Sample]. Each has a name and random numbers of its own,
+//     so it can be repeated alone.
+//   - [Kept] is how much of the unsynced changes a crash keeps.
+//   - A [Timeline] has the states after each commit; a [Promise] selects those that may be found.
+//   - A [Liar] is a disk for tests of such tests.
 //
-// It is for tests only. It knows no database: what a workload does, what a state is and how it is
-// found on a disk are matters of the tests.
+// The package is only for tests and knows nothing of databases: the tests define what a workload
+// does, what a state is, and how it is read from a disk.
 package crash

@@ -7,20 +7,20 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// Kept is what a crash keeps of what was not synced. Random and all higher ones keep some of it.
+// Kept is how much of the unsynced changes a crash keeps. Random and higher ones keep some.
 type Kept int
 
-// What a crash can keep.
+// What a crash keeps.
 const (
 	None   Kept = iota
-	All         // which is no more durable than before: only the process dies
-	Random      // of each change, by chance
+	All         // only the process dies; nothing becomes durable
+	Random      // some changes, by chance
 )
 
 // AnyKept returns none, all, or a random part.
 func AnyKept(rng *rand.Rand) Kept { return Kept(rng.IntN(3)) }
 
-// String returns what names of crashes call it.
+// String returns the part of a crash's name.
 func (k Kept) String() string {
 	switch k {
 	case None:

@@ -8,7 +8,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// create creates a file and syncs it, but not the directory that its name is in.
+// create creates and syncs a file, but not the directory of its name.
 func create(t *testing.T, disk vfs.FS, name string) {
 	t.Helper()
 	f, err := disk.Create(name)

@@ -2,7 +2,7 @@ package crash
 
 import "github.com/stoatdb/stoat/internal/vfs"
 
-// Liar is a disk that says it has synced the files that were created on it, and has not.
+// Liar is a disk that reports syncs of new files without doing them.
 type Liar struct{ vfs.FS }
 
 // Create implements vfs.Files.

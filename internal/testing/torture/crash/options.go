@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Options are what the flags -crash.points, -crash.seed and -crash.only say. They do not change
-// once the flags are parsed.
+// Options are the flags -crash.points, -crash.seed and -crash.only. They do not change after
+// parsing.
 type Options struct {
-	Seed uint64 // of the workloads and of what a crash keeps
-	Only string // the one crash to make, as workload/operation/kept; all are made if empty
+	Seed uint64 // of workloads and of what crashes keep
+	Only string // the one crash to make, as workload/operation/kept; all if empty
 
 	points int // to make
-	short  int // by what they are divided in short tests
+	short  int // divides points in short tests
 }
 
-// Flags registers the flags and returns what they will say. There are so many crash points unless
-// -crash.points says otherwise, and in short tests so many times fewer.
+// Flags registers the flags and returns their values. The default of -crash.points is points,
+// divided by short in short tests.
 func Flags(points, short int) *Options {
 	o := &Options{short: short}
 	flag.IntVar(&o.points, "crash.points", points,
@@ -36,26 +36,26 @@ func (o *Options) Points(short bool) int {
 	return o.points
 }
 
-// Chosen reports whether crashes of the workload are to be made.
+// Chosen reports whether to crash the workload.
 func (o *Options) Chosen(workload string) bool {
 	only, _, _ := strings.Cut(o.Only, "/")
 	return only == "" || only == workload
 }
 
-// Sample returns the sample that has about so many of the crashes at this many operations.
+// Sample returns a sample of about so many crashes at so many operations.
 func (o *Options) Sample(points, operations int) Sample {
 	kinds := max(3, points/operations)
 	share := float64(points) / float64(operations*kinds)
 	if _, random, found := strings.Cut(o.Only, "/random-"); found {
 		if n, err := strconv.Atoi(random); err == nil {
-			kinds = max(kinds, n+1) // whoever makes it again need not say how many there were
+			kinds = max(kinds, n+1) // repeating a crash does not need -crash.points
 		}
 	}
 	return Sample{Seed: o.Seed, Kinds: kinds, Share: share, Only: o.Only}
 }
 
-// Again returns the command that runs one test of the package in the folder again, and no other. A
-// subtest is named as t.Name does.
+// Again returns the command that repeats one test of the package in the folder. A subtest has the
+// name that t.Name returns.
 func (o *Options) Again(folder, test string) string {
 	return fmt.Sprintf("go test %s -run '^%s$' -crash.seed %d", folder,
 		strings.ReplaceAll(test, "/", "$/^"), o.Seed)

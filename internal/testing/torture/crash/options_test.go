@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// flags are what the tests of this package are run with, were they to crash anything.
+// flags are unused: the tests of this package crash nothing.
 var flags = Flags(70, 7)
 
 func TestFlags_haveTheDefaults(t *testing.T) {

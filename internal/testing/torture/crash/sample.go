@@ -5,16 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// Sample says which crashes are made, of those that are possible. That of none at all is its zero
-// value.
+// Sample selects some of the possible crashes. The zero value selects none.
 type Sample struct {
 	Seed  uint64
-	Kinds int     // how many are possible at an operation, each keeping something else
-	Share float64 // how many of those are made
-	Only  string  // the name of the one that is made; if empty, it is left to chance
+	Kinds int     // the number of crashes at each operation, by what they keep
+	Share float64 // the share of those that are made
+	Only  string  // if not empty, the name of the one crash to make
 }
 
-// draw reports whether the crash with this name is in the sample, and returns its random numbers.
+// draw reports whether the sample has the crash with this name, and returns its random numbers.
 func (s Sample) draw(name string) (rng *rand.Rand, due bool) {
 	rng = Rand(s.Seed, name)
 	due = rng.Float64() < s.Share
@@ -24,7 +23,7 @@ func (s Sample) draw(name string) (rng *rand.Rand, due bool) {
 	return rng, due
 }
 
-// Rand returns the random numbers of what has this name.
+// Rand returns the random numbers that belong to a name.
 func Rand(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(name))

@@ -9,7 +9,7 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 )
 
-// Schedule makes the crashes of a sample at the operations of a workload, until one fails. Safe for
+// Schedule makes the crashes of a sample at the operations of a workload until one fails. Safe for
 // concurrent use.
 type Schedule struct {
 	workload string
@@ -19,20 +19,20 @@ type Schedule struct {
 
 	mu         sync.Mutex // operations come from background goroutines too
 	operations int        // so far
-	failed     string     // the crash that failed first
+	failed     string     // the first crash that failed
 	err        error      // how
 }
 
 // NewSchedule returns the schedule of a workload. It calls crash for each crash in the sample, one
-// at a time, and while it does so, no operation of the workload goes on.
+// at a time. The operations of the workload wait meanwhile.
 func NewSchedule(
 	workload string, sample Sample, crash func(kept Kept, rng *rand.Rand) error,
 ) *Schedule {
 	return &Schedule{workload: workload, sample: sample, crash: crash}
 }
 
-// Before makes the crashes that are due before an operation on the disk, if that changes it. It is
-// a faultfs.Hook that fails no operation.
+// Before makes the crashes that are due before an operation on the disk, if it is a change. It is a
+// faultfs.Hook that never fails.
 func (s *Schedule) Before(op faultfs.Op) error {
 	if op.Kind.Mutates() {
 		s.Now()
@@ -40,7 +40,7 @@ func (s *Schedule) Before(op faultfs.Op) error {
 	return nil
 }
 
-// Now makes the crashes that are due, as if there was an operation now.
+// Now makes the crashes that are due now.
 func (s *Schedule) Now() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,10 +58,10 @@ func (s *Schedule) Now() {
 	s.operations++
 }
 
-// Count counts a crash more: one of what another has left.
+// Count counts an additional crash.
 func (s *Schedule) Count() { s.points.Add(1) }
 
-// Points returns how many crashes there have been.
+// Points returns how many crashes were made.
 func (s *Schedule) Points() int { return int(s.points.Load()) }
 
 // Operations returns how many operations have changed the disk.
@@ -71,14 +71,14 @@ func (s *Schedule) Operations() int {
 	return s.operations
 }
 
-// Failed returns the name of the crash that has failed, or nothing.
+// Failed returns the name of the crash that failed, if any.
 func (s *Schedule) Failed() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failed
 }
 
-// Err returns which crash has failed, and how.
+// Err returns the error of the crash that failed, if any.
 func (s *Schedule) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

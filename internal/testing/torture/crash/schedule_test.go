@@ -9,8 +9,8 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 )
 
-// made lets some operations pass, of which every second one only reads, and returns which crashes
-// the schedule of a sample makes.
+// made runs some operations, every second one a read, and returns the crashes that the schedule of
+// a sample makes.
 func made(t *testing.T, sample Sample, operations int) []string {
 	t.Helper()
 	var names []string

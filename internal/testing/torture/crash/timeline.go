@@ -7,24 +7,24 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// Timeline is the states that a database goes through, one a commit, and what it has promised about
-// them. It is the oracle: whatever is found must be one of these states, and none older than
-// promised. Commits are numbered from 1; 0 is where it all began. Safe for concurrent use, while
-// nobody changes a state that is in it.
+// Timeline is the sequence of states of a database, one per commit, and what it promised about
+// them. It is the oracle: any state found must be one of these, and none older than promised.
+// Commits are numbered from 1; 0 is the start. Safe for concurrent use as long as the states do not
+// change.
 type Timeline[S any] struct {
 	mu     sync.Mutex
 	states []S // after each commit
-	acked  int // the newest commit that has returned
+	acked  int // the newest commit that returned
 	synced int // the newest commit that is known to be durable
 }
 
-// NewTimeline returns the timeline of a database that is in a state, which is durable.
+// NewTimeline returns the timeline of a database in a durable state.
 func NewTimeline[S any](first S) *Timeline[S] { return &Timeline[S]{states: []S{first}} }
 
-// Promise is the range of states that are allowed, by their commits.
+// Promise is the range of allowed states by their commits.
 type Promise struct{ Oldest, Newest int }
 
-// Commit records that there may be a commit with this outcome from now on, and returns its number.
+// Commit records that from now on there may be a commit with this state, and returns its number.
 func (l *Timeline[S]) Commit(next S) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,14 +32,14 @@ func (l *Timeline[S]) Commit(next S) int {
 	return len(l.states) - 1
 }
 
-// Settle records that this commit is the newest, and the states behind it never were.
+// Settle records that this commit is the newest and that later states never existed.
 func (l *Timeline[S]) Settle(commit int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.states = l.states[: commit+1 : commit+1] // others may still look at what is cut off
+	l.states = l.states[: commit+1 : commit+1] // others may still read the rest
 }
 
-// Ack records that a commit has returned, durable or not.
+// Ack records that a commit returned, durable or not.
 func (l *Timeline[S]) Ack(commit int, durable bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +49,7 @@ func (l *Timeline[S]) Ack(commit int, durable bool) {
 	}
 }
 
-// Sync calls fn, which makes durable all that was acknowledged before, unless it returns an error.
+// Sync calls fn, which makes all acknowledged commits durable unless it returns an error.
 func (l *Timeline[S]) Sync(fn func() error) error {
 	acked := l.Acked()
 	if err := fn(); err != nil {
@@ -59,7 +59,7 @@ func (l *Timeline[S]) Sync(fn func() error) error {
 	return nil
 }
 
-// Acked returns the newest commit that has returned.
+// Acked returns the newest commit that returned.
 func (l *Timeline[S]) Acked() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,15 +87,15 @@ func (l *Timeline[S]) State(commit int) S {
 	return l.states[commit]
 }
 
-// Until returns the states up to that after a commit. The caller must not change them.
+// Until returns the states up to a commit. The caller must not change them.
 func (l *Timeline[S]) Until(commit int) []S {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.states[: commit+1 : commit+1]
 }
 
-// Promised returns the states that a crash may leave at this moment. What a running database has is
-// what is there when all is kept.
+// Promised returns the states that a crash may leave now. A running database is in one of those
+// that crash.All allows.
 func (l *Timeline[S]) Promised(kept Kept) Promise {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,8 +106,8 @@ func (l *Timeline[S]) Promised(kept Kept) Promise {
 	return p
 }
 
-// Cut returns what a crash leaves of the database's disk at this moment, and the states that this
-// may be. What was acknowledged before the copy must be in it; what began before its end may.
+// Cut returns the disk as a crash leaves it now, and the states that it may be in: at least what
+// was acknowledged before the copy, at most what began before its end.
 func (l *Timeline[S]) Cut(disk *memfs.FS, kept Kept, rng *rand.Rand) (*memfs.FS, Promise) {
 	p := l.Promised(kept)
 	left := kept.Of(disk, rng)
