@@ -11,21 +11,28 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 	"github.com/stoatdb/stoat/internal/wal"
 )
 
-// follow returns a follower of a database with one log segment, or none.
+// follow returns a follower of a database whose log segments are all in the folder.
 func (d *database) follow(t testing.TB) *Follower {
 	t.Helper()
 	f := d.Follow(Log{
 		Files: d.files, Dir: "db", Database: identity,
 		Segments: func() ([]uint64, error) {
-			if d.config.Volatile {
-				return nil, nil
+			names, err := d.files.List("db")
+			var numbers []uint64
+			for _, name := range names {
+				if number, ok := wal.ParseName(name); ok {
+					numbers = append(numbers, number)
+				}
 			}
-			return []uint64{1}, nil
+			slices.Sort(numbers)
+			return numbers, err
 		},
 	})
 	t.Cleanup(f.Close)
@@ -83,6 +90,41 @@ func TestFollower_goesOverFromTheLog(t *testing.T) {
 	}
 	if _, kept := d.recent.get(4); !kept {
 		t.Error("what was committed while there was a follower is not kept")
+	}
+}
+
+func TestFollower_readsTheSegmentsThatAreLeft(t *testing.T) {
+	d := newDatabase(t, memfs.New(), durable)
+	for number, words := range [][]string{1: {"a", "b"}, 2: {"c"}, 3: {"d", "e"}, 4: nil} {
+		if number > 1 {
+			ok(t, d.End().Close())
+			d.table = memtable.New(wal.HeaderBytes)
+			d.startLog(t, uint64(number))
+		}
+		d.commit(t, words...)
+	}
+	f := d.follow(t)
+	wantTold(t, f, 0, "a", "b", "c", "d", "e")
+	wantTold(t, f, 3, "d", "e")
+	ok(t, d.files.Remove("db/000001.log"))
+	wantTold(t, f, 2, "c", "d", "e")
+	if got, err := told(t, f, 1, 5); len(got) > 0 || !errors.Is(err, ErrLagged) {
+		t.Errorf("without its segment, the follower is told %q and %v", got, err)
+	}
+}
+
+func TestFollower_returnsWhatFailsItsFunction(t *testing.T) {
+	d := newDatabase(t, memfs.New(), durable)
+	d.commit(t, "a")
+	f := d.follow(t)
+	d.commit(t, "b")
+	for after := range uint64(2) { // from the log, and from what is kept
+		err := f.Run(t.Context(), after, func(b Batch) error {
+			return b.Each(func([]byte, keyspace.Entry) error { return errBroken })
+		})
+		if err != errBroken {
+			t.Errorf("after %d: error %v, want %v", after, err, errBroken)
+		}
 	}
 }
 

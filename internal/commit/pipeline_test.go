@@ -297,6 +297,20 @@ func TestWritten_tellsWhatIsInTheFile(t *testing.T) {
 	}
 }
 
+func TestNamed_sparesTheFirstSyncTheFolder(t *testing.T) {
+	for _, named := range []bool{false, true} {
+		folders := 0
+		d := newDatabase(t, hooked(faultfs.SyncDir, func() error { folders++; return nil }), durable)
+		if named {
+			d.Named()
+		}
+		d.commit(t, "a", "b")
+		if want := map[bool]int{false: 1, true: 0}[named]; folders != want {
+			t.Errorf("named %v: the folder was synced %d times, want %d", named, folders, want)
+		}
+	}
+}
+
 func TestPipeline_countsTheBytesOfFrames(t *testing.T) {
 	d := newDatabase(t, memfs.New(), durable)
 	start := d.Size()

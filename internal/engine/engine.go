@@ -1,10 +1,10 @@
 // Package engine runs the database: it orders commits, publishes superversions, schedules flushes
 // and compactions, installs their edits, and recovers.
 //
-// It is the only package with goroutines and the database mutex. What it adds to the packages below
-// is order: which state follows which, what is durable when, and who waits for whom. Readers take
-// no lock: a superversion is one atomic load. Writers take turns by the writer lock. Background
-// goroutines exist only while there is work for them.
+// It is the only package that starts goroutines, and it holds the database mutex. What it adds to
+// the packages below is order: which state follows which, what is durable when, and who waits for
+// whom. Readers take no lock: a superversion is one atomic load. Writers take turns with the writer
+// lock. Background goroutines exist only while there is work for them.
 //
 // The fields that a lock guards stand under it in Engine. Lock order: writer, turn, installing, the
 // mutexes of package commit, mu. No file is read or written under the last two. The end of a

@@ -23,13 +23,13 @@ func NewBranch() (uint64, error) {
 	return binary.LittleEndian.Uint64(p[:])>>2 | fixed, err
 }
 
-// Branch returns what tells the commits of this database from those of copies that went their own
-// way, or came back. Those of a backup that is open for writing get another one each time, until
-// the first write makes it last.
+// Branch returns a number that distinguishes the commits of this database from those of copies that
+// went their own way or were restored. A backup that is opened for writing gets another one each
+// time, until the first write makes it permanent.
 func (e *Engine) Branch() uint64 { return e.branch }
 
-// BranchBits is how many of the low bits tell a branch from the one that it comes from. Others may
-// have the same ones, if hardly ever.
+// BranchBits is how many of the low bits distinguish a branch from the one that it comes from.
+// Unrelated branches may share them, though hardly ever do.
 const BranchBits = 15
 
 // branchOver returns the branch of what is to be committed on top of version.
@@ -41,8 +41,8 @@ func branchOver(version *manifest.Version) (branch uint64, err error) {
 	return branch, err
 }
 
-// leaveBackup makes durable that the database is a backup no more, if it is one: before there is a
-// log, which belongs to another branch.
+// leaveBackup makes durable that the database is no longer a backup, if it was one. This comes
+// before its first log segment, which belongs to another branch.
 func (e *Engine) leaveBackup() error {
 	if e.state.Load().Levels.Version.Branch == e.branch {
 		return nil

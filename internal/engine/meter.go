@@ -6,8 +6,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// meter is files that count the bytes written to those created, whatever becomes
-// of the files. Safe for concurrent use.
+// meter counts the bytes written to files that are created through it, whatever becomes of them.
+// Safe for concurrent use.
 type meter struct {
 	vfs.Files
 	bytes *atomic.Uint64

@@ -9,7 +9,7 @@ import (
 type Compression uint8
 
 const (
-	CompressionAuto Compression = iota // what is likely to stay, as suits it, where it saves enough
+	CompressionAuto Compression = iota // what is likely to stay, by the codec that suits it
 	CompressionNone                    // no block
 	CompressionZstd                    // every block where it saves enough
 )
@@ -17,12 +17,12 @@ const (
 // Options says how a database is opened. The zero value is the default.
 type Options struct {
 	ReadOnly    bool  // never write, take no lock
-	NoSync      bool  // a commit is durable only at Sync, Close or when the system pleases
+	NoSync      bool  // a commit is durable only after Sync, Close or when the system decides
 	Volatile    bool  // keep no log: the file system does not outlive the process
 	MemoryLimit int64 // bytes for memtables and decoded blocks together
 	Compression Compression
-	// ValueThreshold is the size from which values stay in the log or go to value files; less than
-	// 0 keeps all in tables.
+	// ValueThreshold is the size from which values stay in the log or go to value files; negative
+	// keeps all in tables.
 	ValueThreshold int
 	LockTimeout    time.Duration // how long Open waits for another process
 	Logger         *slog.Logger  // background events; nil is silent
@@ -33,26 +33,26 @@ type Options struct {
 // field is the default.
 type Tuning struct {
 	MemtableBytes int64 // a memtable is sealed at this size
-	SpillBytes    int64 // so much of a transaction goes to tables at a time
-	// UnspilledBytes is how much a memtable has when the open transaction goes to tables. By
-	// default that is MemtableBytes; if SpillBytes is set, it is that.
+	SpillBytes    int64 // this much of a transaction goes to tables at a time
+	// UnspilledBytes is the memtable's size at which the open transaction goes to tables. The
+	// default is SpillBytes if that is set, otherwise MemtableBytes.
 	UnspilledBytes int64
 	TableBytes     int64         // a table is closed at this size
 	BlockBytes     int           // as in table.WriterOptions
-	SampleBytes    int           // bytes of a bucket's values that decide on their encoding
+	SampleBytes    int           // this much of a bucket's values decides on their encoding
 	ValueBytes     int64         // a value file is closed at this size
-	Garbage        int64         // so much garbage in value files is of no concern
-	DeferredBytes  int64         // so much of deferred values is compressed at a time
-	CloseBytes     int64         // so much of large values is compressed by Close
-	YoungRuns      int           // so many young runs start a compaction
-	OwnRuns        int           // a large transaction has no more runs for long
-	JournalBytes   int64         // the manifest may always grow by this much before it is written anew
-	IdleAfter      time.Duration // without commits for so long, compactions tidy up
-	RestAfter      time.Duration // without commits for so long, a large memtable is flushed
-	RestBytes      int64         // from this size on it is large
-	RestGarbage    uint64        // a memtable that deletes so much of tables is flushed, too
-	// Passed is how many entries that are not there a writer passes in a row until the memtable is
-	// to hide them; for a reader it is some times as many.
+	Garbage        int64         // this much garbage in value files is tolerated
+	DeferredBytes  int64         // this much of deferred values is compressed at a time
+	CloseBytes     int64         // this much of large values is compressed by Close
+	YoungRuns      int           // this many young runs start a compaction
+	OwnRuns        int           // a large transaction with more runs compacts some
+	JournalBytes   int64         // the manifest may always grow by this much before it is rewritten
+	IdleAfter      time.Duration // after this long without commits, compactions tidy up
+	RestAfter      time.Duration // after this long without commits, a large memtable is flushed
+	RestBytes      int64         // from this size on a memtable is large
+	RestGarbage    uint64        // a memtable that deletes this much of tables is flushed, too
+	// Passed is how many absent entries a writer passes in a row until the memtable is to hide
+	// them; for a reader it is clearShare times as many.
 	Passed int
 
 	Now func() time.Time // the clock by which entries expire
@@ -64,7 +64,8 @@ const (
 	defaultValueBytes  = 64 << 20
 	defaultGarbage     = 32 << 20
 	defaultThreshold   = 4 << 10
-	// defaultDeferredBytes take a core 30 ms, and defaultCloseBytes a quarter of a second.
+	// To compress defaultDeferredBytes takes a core 30 ms, and defaultCloseBytes a quarter of a
+	// second.
 	defaultDeferredBytes = 8 << 20
 	defaultCloseBytes    = 64 << 20
 
@@ -77,22 +78,22 @@ const (
 	defaultRestGarbage  = 64 << 10
 	defaultPassed       = 16
 
-	// heapShare of the memory limit is for what is in use: Go's collector lets the heap grow to
-	// twice that before it looks.
+	// heapShare of the memory limit, as a divisor, is for memory in use: Go's collector lets the
+	// heap grow to twice that before it collects.
 	heapShare = 2
-	// memtableShare of the memory limit, as a divisor, is one memtable's size. One that fills and
-	// one that is being flushed have what is for use, so that a writer that is faster than flushes
-	// waits.
+	// memtableShare of the memory limit, as a divisor, is one memtable's size. The memtable that
+	// fills and one that is being flushed take all memory in use, so a writer that is faster than
+	// flushes waits.
 	memtableShare = 4
 	minMemtable   = 1 << 20
 	// spillShare of a memtable, in quarters, is what a large transaction writes to tables at a
-	// time, once the memtable that all share is full with it: so much is being filled, and so much
-	// being written, beside that. Smaller parts would be more runs to compact.
+	// time, once it has filled the shared memtable: beside that, one such part is being filled and
+	// one is being written. Smaller parts would be more runs to compact.
 	spillShare = 3
-	// recentShare of the memory limit, as a divisor, is for the newest commits while somebody
-	// follows.
+	// recentShare of the memory limit, as a divisor, is for the newest commits while there are
+	// followers.
 	recentShare = 32
-	// cacheShare of the memory limit is what decoded blocks may always use.
+	// cacheShare of the memory in use, as a divisor, is what decoded blocks may always take.
 	cacheShare = 8
 )
 
@@ -129,10 +130,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// heapBytes is how much of the memory limit memtables may take, and decoded blocks with them.
+// heapBytes is how much of the memory limit memtables and decoded blocks may take together.
 func (o *Options) heapBytes() int64 { return o.MemoryLimit / heapShare }
 
-// recentBytes is how much of the memory limit the newest commits may take while somebody follows.
+// recentBytes is how much of the memory limit the newest commits take while there are followers.
 func (o *Options) recentBytes() int64 { return o.MemoryLimit / recentShare }
 
 func setDefault[T comparable](field *T, value T) {

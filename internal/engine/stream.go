@@ -16,13 +16,13 @@ import (
 )
 
 // BackupTo writes everything committed so far to w, as one stream that Restore makes a database of.
-// What is committed meanwhile is in it wholly or not at all, in order. Each table is verified
-// before it is written. After an error, what was written is no backup. Close does not wait for it,
-// because w may keep it waiting, but ends it.
+// Of later commits it may include some, each completely and in order. Each table is verified before
+// it is written. After an error, what was written is not a backup. Close cancels it and does not
+// wait for it, because w may block.
 //
-// A read-only engine, and one that cannot flush, writes what it has in memory into tables in
-// scratch, an empty file system. If a file of a read-only one is gone, because a writer has
-// replaced it, the error matches fs.ErrNotExist.
+// A read-only engine, or one that cannot flush, writes what it has in memory to tables in scratch,
+// an empty file system. If a writer has replaced a file of a read-only engine, the error matches
+// fs.ErrNotExist.
 func (e *Engine) BackupTo(ctx context.Context, w io.Writer, scratch vfs.FS) error {
 	return e.withFrozen(ctx, false, func(ctx context.Context, p frozen) error {
 		err := e.streamTo(ctx, p, w, scratch)
@@ -89,7 +89,7 @@ func (e *Engine) streamTo(ctx context.Context, p frozen, w io.Writer, scratch vf
 	return s.Commit(ctx, number())
 }
 
-// layered is a folder in which nothing is written but into a file system that lies above it.
+// layered is a folder in which all writes go to a file system that lies above it.
 type layered struct {
 	vfs.Folder
 	scratch vfs.FS
@@ -113,9 +113,8 @@ func (l layered) Remove(name string) error { return l.scratch.Remove(name) }
 // SyncDir implements vfs.Files.
 func (l layered) SyncDir(dir string) error { return l.scratch.SyncDir(dir) }
 
-// Restore makes dir, a folder that is missing or empty, a database of what BackupTo has written.
-// All of it is read and verified before it counts; after an error the folder has nothing that
-// opens.
+// Restore makes dir, a folder that is missing or empty, a database from what BackupTo wrote. All of
+// it is read and verified first; after an error the folder has nothing that opens.
 func Restore(ctx context.Context, r io.Reader, target vfs.FS, dir string) (err error) {
 	folder, err := backup.BeginEmpty(target, dir)
 	if err != nil {
@@ -136,6 +135,6 @@ func Restore(ctx context.Context, r io.Reader, target vfs.FS, dir string) (err e
 	if err := folder.Commit(state.Version); err != nil {
 		return err
 	}
-	_ = folder.Tidy() // the folder is a database also with what is left
+	_ = folder.Tidy() // the folder is a database, whatever is left in it
 	return nil
 }
