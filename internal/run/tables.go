@@ -2,26 +2,21 @@ package run
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/table"
-	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // tableWriter writes the tables of a run.
 type tableWriter struct {
-	config   *Config // whose Cuts are removed as keys pass them
-	complete []*manifest.Table
+	files    // config.Cuts are removed as keys pass them
+	finished []*manifest.Table
 	filled   int // tables that ended because they had reached their size
 
-	writer   *table.Writer // of the open table; nil between tables
-	number   uint64
-	file     vfs.File
+	writer   *table.Writer  // of the open table; nil between tables
 	data     bool           // it holds user data, not catalog entries
 	encoding block.Encoding // of the next value
 	shares   shares
@@ -52,22 +47,19 @@ func (t *tableWriter) open(key []byte) error {
 	if t.writer != nil {
 		return nil
 	}
-	if n := len(t.complete); n > 0 && bytes.Compare(key, t.complete[n-1].Largest) <= 0 {
+	if n := len(t.finished); n > 0 && bytes.Compare(key, t.finished[n-1].Largest) <= 0 {
 		return fmt.Errorf("a key is not above the keys of table %06d, which precedes it",
-			t.complete[n-1].Number)
+			t.finished[n-1].Number)
 	}
-	c := t.config
-	t.number = c.NextNumber()
-	file, err := c.FS.Create(filepath.Join(c.Dir, Name(t.number)))
-	if err != nil {
-		return fmt.Errorf("create table %06d: %w", t.number, err)
+	if err := t.create(); err != nil {
+		return err
 	}
-	t.file, t.data, t.encoding, t.shares = file, keyspace.IsData(key), block.Encoding{}, shares{}
-	t.writer = table.NewWriter(file, table.WriterOptions{
+	t.data, t.encoding, t.shares = keyspace.IsData(key), block.Encoding{}, shares{}
+	t.writer = table.NewWriter(t.file, table.WriterOptions{
 		Number:     t.number,
-		Database:   c.Database,
-		Filter:     c.Filter,
-		BlockBytes: c.BlockBytes,
+		Database:   t.config.Database,
+		Filter:     t.config.Filter,
+		BlockBytes: t.config.BlockBytes,
 	})
 	return nil
 }
@@ -129,42 +121,6 @@ func (t *tableWriter) end() error {
 	}
 	t.shares.endBucket(s.Stored)
 	t.shares.describe(meta)
-	t.complete = append(t.complete, meta)
-	if err := errors.Join(t.file.Named(), t.file.Close()); err != nil {
-		return fmt.Errorf("close table %06d: %w", t.number, err)
-	}
-	return nil
-}
-
-// close closes the file of the open table, if any.
-func (t *tableWriter) close() error {
-	if t.writer == nil {
-		return nil
-	}
-	t.writer = nil
-	return t.file.Close()
-}
-
-// abort removes all tables.
-func (t *tableWriter) abort() error {
-	var errs []error
-	remove := func(number uint64) error {
-		return t.config.FS.Remove(filepath.Join(t.config.Dir, Name(number)))
-	}
-	if t.writer != nil {
-		errs = append(errs, t.close(), remove(t.number))
-	}
-	for _, meta := range t.complete {
-		errs = append(errs, remove(meta.Number))
-	}
-	t.complete = nil
-	return errors.Join(errs...)
-}
-
-// failed adds to an error which table could not be written.
-func (t *tableWriter) failed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("write table %06d: %w", t.number, err)
+	t.finished = append(t.finished, meta)
+	return t.complete()
 }

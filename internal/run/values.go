@@ -1,15 +1,10 @@
 package run
 
 import (
-	"errors"
-	"fmt"
-	"path/filepath"
-
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/valuelog"
-	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // Values says what becomes of large values. The zero value leaves them all where they are.
@@ -41,11 +36,9 @@ func (c *Config) Outside(value []byte) bool {
 
 // valueWriter writes the value files of a run.
 type valueWriter struct {
-	config   *Config
-	complete []manifest.ValueFile
+	files
+	finished []manifest.ValueFile
 	writer   *valuelog.Writer // of the open file; nil between files
-	number   uint64
-	file     vfs.File
 	pointer  [valuelog.PointerBytes]byte
 }
 
@@ -62,13 +55,14 @@ func (v *valueWriter) separate(e keyspace.Entry) (keyspace.Entry, error) {
 		return e, nil
 	}
 	if v.writer == nil {
-		if err := v.open(); err != nil {
+		if err := v.create(); err != nil {
 			return e, err
 		}
+		v.writer = valuelog.NewWriter(v.file, v.number, v.config.Database)
 	}
 	p, err := v.writer.Append(e.Value)
 	if err != nil {
-		return e, fmt.Errorf("write value file %06d: %w", v.number, err)
+		return e, v.failed(err)
 	}
 	e.Kind, e.Value = keyspace.KindPointer, p.Append(v.pointer[:0])
 	if v.writer.Size() < v.config.Values.FileBytes {
@@ -99,17 +93,6 @@ func (v *valueWriter) fetch(e keyspace.Entry) (keyspace.Entry, error) {
 	return e, nil
 }
 
-func (v *valueWriter) open() error {
-	c := v.config
-	v.number = c.NextNumber()
-	file, err := c.FS.Create(filepath.Join(c.Dir, valuelog.Name(v.number)))
-	if err != nil {
-		return fmt.Errorf("create value file %06d: %w", v.number, err)
-	}
-	v.file, v.writer = file, valuelog.NewWriter(file, v.number, c.Database)
-	return nil
-}
-
 // end completes the open file, if any.
 func (v *valueWriter) end() error {
 	if v.writer == nil {
@@ -117,37 +100,9 @@ func (v *valueWriter) end() error {
 	}
 	size, err := v.writer.Finish()
 	if err != nil {
-		return fmt.Errorf("write value file %06d: %w", v.number, err)
+		return v.failed(err)
 	}
 	v.writer = nil
-	v.complete = append(v.complete, manifest.ValueFile{Number: v.number, Size: size})
-	if err := errors.Join(v.file.Named(), v.file.Close()); err != nil {
-		return fmt.Errorf("close value file %06d: %w", v.number, err)
-	}
-	return nil
-}
-
-// close closes the open file, if any.
-func (v *valueWriter) close() error {
-	if v.writer == nil {
-		return nil
-	}
-	v.writer = nil
-	return v.file.Close()
-}
-
-// abort removes all files.
-func (v *valueWriter) abort() error {
-	var errs []error
-	remove := func(number uint64) error {
-		return v.config.FS.Remove(filepath.Join(v.config.Dir, valuelog.Name(number)))
-	}
-	if v.writer != nil {
-		errs = append(errs, v.close(), remove(v.number))
-	}
-	for _, f := range v.complete {
-		errs = append(errs, remove(f.Number))
-	}
-	v.complete = nil
-	return errors.Join(errs...)
+	v.finished = append(v.finished, manifest.ValueFile{Number: v.number, Size: size})
+	return v.complete()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/valuelog"
 )
 
 // Writer writes one run.
@@ -30,7 +31,8 @@ func NewWriter(c Config) *Writer {
 		c.SampleBytes = defaultSampleBytes
 	}
 	w := &Writer{config: c}
-	w.values.config, w.tables.config = &w.config, &w.config
+	w.values.files = files{config: &w.config, kind: "value file", name: valuelog.Name}
+	w.tables.files = files{config: &w.config, kind: "table", name: Name}
 	w.chooser = chooser{config: &w.config, dictionaries: dictionaries{existing: c.Dictionaries}}
 	return w
 }
@@ -57,7 +59,7 @@ func (w *Writer) Add(key []byte, e keyspace.Entry) error {
 }
 
 // Files returns how many files are complete. A job can check for cancellation when it grows.
-func (w *Writer) Files() int { return len(w.tables.complete) + len(w.values.complete) }
+func (w *Writer) Files() int { return len(w.tables.finished) + len(w.values.finished) }
 
 // StopCompressing makes the writer put all further entries into uncompressed tables with the given
 // Reach.
@@ -81,8 +83,8 @@ func (w *Writer) Finish() (Output, error) {
 	if err := w.values.end(); err != nil {
 		return Output{}, err
 	}
-	described, err := w.chooser.dictionaries.describe(w.tables.complete)
-	return Output{w.tables.complete, w.values.complete, described}, err
+	described, err := w.chooser.dictionaries.describe(w.tables.finished)
+	return Output{w.tables.finished, w.values.finished, described}, err
 }
 
 // Abort removes every file that the writer created.

@@ -1,0 +1,66 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+// files is the files of one kind that a run creates, one at a time.
+type files struct {
+	config  *Config
+	kind    string // for messages
+	name    func(number uint64) string
+	number  uint64   // of the last file
+	file    vfs.File // the open file; nil between files
+	created []uint64 // the numbers of all files
+}
+
+// create creates the next file.
+func (f *files) create() error {
+	f.number = f.config.NextNumber()
+	file, err := f.config.FS.Create(filepath.Join(f.config.Dir, f.name(f.number)))
+	if err != nil {
+		return fmt.Errorf("create %s %06d: %w", f.kind, f.number, err)
+	}
+	f.file, f.created = file, append(f.created, f.number)
+	return nil
+}
+
+// complete closes the open file, which is written and synced.
+func (f *files) complete() error {
+	if err := errors.Join(f.file.Named(), f.close()); err != nil {
+		return fmt.Errorf("close %s %06d: %w", f.kind, f.number, err)
+	}
+	return nil
+}
+
+// failed wraps an error, if any, of writing the open file.
+func (f *files) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("write %s %06d: %w", f.kind, f.number, err)
+}
+
+// close closes the open file, if any.
+func (f *files) close() error {
+	if f.file == nil {
+		return nil
+	}
+	file := f.file
+	f.file = nil
+	return file.Close()
+}
+
+// abort removes all files.
+func (f *files) abort() error {
+	errs := []error{f.close()}
+	for _, number := range f.created {
+		errs = append(errs, f.config.FS.Remove(filepath.Join(f.config.Dir, f.name(number))))
+	}
+	f.created = nil
+	return errors.Join(errs...)
+}
