@@ -8,7 +8,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// largeText returns text that compresses, and the value block of it.
+// largeText returns text that compresses, and its value block.
 func largeText(t testing.TB, lines int) (text, p []byte) {
 	t.Helper()
 	for i := range lines {
@@ -43,7 +43,7 @@ func TestParseHead_decodesTheStartOfALargeValue(t *testing.T) {
 	}
 }
 
-// What lies behind the first bytes is verified, and not decoded.
+// The bytes after the head are verified but not decoded.
 func TestParseHead_leavesTheRest(t *testing.T) {
 	text, p := largeText(t, 200_000)
 	d := new(Decompressor)

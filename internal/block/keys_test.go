@@ -11,7 +11,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// parse returns the parsed key part of b.
+// parse returns the key part of b, parsed.
 func parse(t testing.TB, b *Builder) Keys {
 	t.Helper()
 	k, err := ParseKeys(b.AppendKeys(nil))

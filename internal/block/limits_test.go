@@ -8,8 +8,8 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// In full, keys with a prefix that is longer than any key takes far more memory than their part,
-// however right its checksum is.
+// Expanding keys whose prefix is longer than any key would take far more memory than the key part,
+// even if its checksum is right.
 func TestParseKeys_refusesKeysThatAreTooLong(t *testing.T) {
 	for _, tail := range []string{"", "longer"} {
 		for _, c := range []struct {
@@ -35,8 +35,8 @@ func TestParseKeys_refusesKeysThatAreTooLong(t *testing.T) {
 	}
 }
 
-// FuzzDecompress decodes anything as a frame that is said to hold any number of bytes, and what was
-// compressed.
+// FuzzDecompress decodes any bytes as a zstd frame that claims to hold any number of bytes, and
+// then real ones.
 func FuzzDecompress(f *testing.F) {
 	c := newCompressor(f)
 	for _, text := range []string{"", "a", strings.Repeat("text ", 1000)} {

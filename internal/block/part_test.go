@@ -16,7 +16,7 @@ func parts(n int, rng *rand.Rand, check func(first, n int)) {
 	}
 }
 
-// bytesOf returns the length of all together.
+// bytesOf returns the length of all strings together.
 func bytesOf(all [][]byte) (n int) {
 	for _, p := range all {
 		n += len(p)
@@ -24,13 +24,13 @@ func bytesOf(all [][]byte) (n int) {
 	return n
 }
 
-// some is a column beside what it should have.
+// some is a column and what it should have.
 type some struct {
 	column Column
 	want   [][]byte
 }
 
-// check fails the test unless the columns are as they should be.
+// check fails the test unless the columns have what they should.
 func check(t *testing.T, name string, all []some) {
 	t.Helper()
 	for _, s := range all {

@@ -12,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// shape is a kind of keys that blocks must hold.
+// shape is keys of one kind that blocks must hold.
 type shape struct {
 	name string
 	keys [][]byte // sorted, distinct, not too many for a block
@@ -102,8 +102,8 @@ func probes(keys [][]byte, rng *rand.Rand) [][]byte {
 	return all
 }
 
-// fill returns a builder with the keys; the values are from value, and every entry for which it
-// returns nil is a tombstone.
+// fill returns a builder with the keys. The values are from value; an entry for which it returns
+// nil is a tombstone.
 func fill(keys [][]byte, value func(i int) []byte) *Builder {
 	b := &Builder{}
 	for i, key := range keys {

@@ -169,7 +169,7 @@ func TestDo_endsWhenItIsCancelled(t *testing.T) {
 		j.Cancelled = func() bool { calls++; return calls == after }
 		edit, err := j.Do()
 		if err == nil {
-			// The last table may end without the question, if it ends with the input.
+			// The last table may end without Cancelled being asked, if it ends with the input.
 			full := len(edit.AddBottom) - len(moved(edit, s.version))
 			if after < 5 || calls != full && calls != full-1 {
 				t.Errorf("%d tables, %d of them followed by the question", full, calls)
@@ -185,7 +185,7 @@ func TestDo_endsWhenItIsCancelled(t *testing.T) {
 	}
 }
 
-// A compaction that writes nothing never completes a file.
+// A compaction that drops everything never completes a file.
 func TestDo_canBeCancelledBetweenFiles(t *testing.T) {
 	s := newStore(t)
 	s.tableBytes, s.blockBytes = 1<<30, 32<<10

@@ -13,7 +13,7 @@ func (s *store) size(path string) int64 {
 	return size
 }
 
-// flip inverts the byte at an offset of a file, which it writes anew.
+// flip inverts the byte at an offset of a file, which it rewrites.
 func (s *store) flip(path string, at int64) {
 	s.t.Helper()
 	old, err := s.files.Open(path)
@@ -30,8 +30,8 @@ func (s *store) flip(path string, at int64) {
 	check(s.t, f.Close())
 }
 
-// checkHarmless fails the test unless damage that a compaction of other has not noticed, such as in
-// a filter or in a value that nobody needs, made no difference to its outcome.
+// checkHarmless fails the test unless damage that a compaction of other did not notice, for
+// instance in a filter or in a value that nothing needs, made no difference to its outcome.
 func (s *store) checkHarmless(other *store, name string, at int64) {
 	s.t.Helper()
 	what := fmt.Sprintf("%s damaged at %d", name, at)

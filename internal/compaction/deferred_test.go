@@ -10,7 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/run"
 )
 
-// deferred returns a store with a young run of several tables that point to values outside: text
+// deferred returns a store with a young run of several tables that point to values in files: text
 // and, under the keys of noise, random bytes.
 func deferred(t *testing.T) (s *store, noise []string) {
 	t.Helper()
@@ -33,7 +33,7 @@ func deferred(t *testing.T) (s *store, noise []string) {
 	return s, noise
 }
 
-// rechecking has j compress the values that shrink in the files that tables point into.
+// rechecking makes j compress the values that shrink in the files that its tables point into.
 func (s *store) rechecking(j Job, tables ...*manifest.Table) Job {
 	j.Output.Compress, j.Output.Values.Shrink = true, true
 	j.Output.Values.Recheck = func(file uint64) bool {
@@ -46,7 +46,7 @@ func (s *store) rechecking(j Job, tables ...*manifest.Table) Job {
 	return j
 }
 
-// pointers returns how many values the tables have outside.
+// pointers returns how many values of the tables are in files.
 func pointers(tables []*manifest.Table) (n uint64) {
 	for _, t := range tables {
 		for _, share := range t.Values {

@@ -14,7 +14,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// unmapped is a file system whose files cannot be mapped, so that they are read with ReadAt.
+// unmapped is a file system whose files cannot be mapped, so they are read with ReadAt.
 type unmapped struct{ vfs.FS }
 
 type unmappedFile struct{ vfs.File }
@@ -26,7 +26,7 @@ func (u unmapped) Open(name string) (vfs.File, error) {
 
 func (unmappedFile) Map(int64) ([]byte, func() error, error) { return nil, nil, vfs.ErrNoMap }
 
-// mixture returns a store with inputs whose compaction makes several tables, and value files.
+// mixture returns a store with inputs whose compaction makes several tables and value files.
 func mixture(t testing.TB) *store {
 	t.Helper()
 	s := newStore(t)
@@ -71,7 +71,7 @@ func TestDo_leavesNoFileWhenAnOperationFails(t *testing.T) {
 	}
 }
 
-// namesAFile reports whether err says which kind of file it is about.
+// namesAFile reports whether err names a file.
 func namesAFile(err error) bool {
 	for _, kind := range []string{"table 0", "value file 0", "values 0", ".table", ".values"} {
 		if strings.Contains(err.Error(), kind) {

@@ -147,7 +147,7 @@ func (s *store) job(n int) Job {
 	})
 }
 
-// intoBottom adds the bottom tables to a job that are to be its inputs.
+// intoBottom adds the chosen bottom tables to a job's inputs.
 func (s *store) intoBottom(j Job, input func(*manifest.Table) bool) Job {
 	j.ToBottom, j.Output.Filter = true, false
 	j.Inputs = append(j.Inputs, j.Levels.Bottom.Only(input))
@@ -161,7 +161,7 @@ func (s *store) intoBottom(j Job, input func(*manifest.Table) bool) Job {
 	return j
 }
 
-// youngJob returns a job that compacts n young runs, above so many older ones, into one.
+// youngJob returns a job that compacts n young runs into one, above the given number of older ones.
 func (s *store) youngJob(older, n int) Job {
 	j := Job{
 		Levels: s.levels(), Young: manifest.YoungRuns{Older: older, Count: n}, Output: s.config(),
@@ -183,7 +183,7 @@ func (s *store) run(j Job) *manifest.Edit {
 	return edit
 }
 
-// moved returns the tables that an edit takes from the young runs of a version as they are.
+// moved returns the tables that an edit moves from the young runs of a version.
 func moved(edit *manifest.Edit, before *manifest.Version) (tables []*manifest.Table) {
 	for _, r := range before.Young {
 		for _, t := range r.Tables {
@@ -230,7 +230,7 @@ func (s *store) read(tables []*manifest.Table) writes {
 	return w
 }
 
-// state returns what the whole store says, tombstones included, of buckets that are not dropped.
+// state returns what the store says, with tombstones, of buckets that are not dropped.
 func (s *store) state() writes {
 	s.t.Helper()
 	all := s.read(s.version.Bottom.Tables)
@@ -255,7 +255,7 @@ func dataKey(bucket uint64, key string) string {
 	return string(keyspace.AppendPrefix(nil, bucket)) + key
 }
 
-// keys returns the keys of the bucket 7 with the numbers from first to last.
+// keys returns the keys of bucket 7 with the numbers from first to last.
 func keys(first, last int) (all []string) {
 	for i := first; i <= last; i++ {
 		all = append(all, dataKey(7, fmt.Sprintf("key%04d", i)))
@@ -263,7 +263,7 @@ func keys(first, last int) (all []string) {
 	return all
 }
 
-// between returns the span that has these keys and no others.
+// between returns the span of just these keys.
 func between(first, last int) keyspace.Span {
 	return keyspace.Span{Start: []byte(keys(first, first)[0]), End: []byte(keys(last+1, last+1)[0])}
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/stoatdb/stoat/internal/run"
 )
 
-// roomy returns a store whose runs of some 20 entries are one table each, none of them small.
+// roomy returns a store whose runs of some 20 entries have one table each, not a small one.
 func roomy(t testing.TB) *store {
 	s := newStore(t)
 	s.tableBytes = 4000
 	return s
 }
 
-// many returns values so long that 20 of them are not small.
+// many returns values so long that a table of 20 is not small.
 func many(value string, first, last int) writes {
 	return puts(value+strings.Repeat(" long", 8), keys(first, last)...)
 }
@@ -39,8 +39,8 @@ func TestDo_movesWhatNothingOverlaps(t *testing.T) {
 	checkSame(t, "state", s.state(), before)
 }
 
-// A table whose keys surround those of a young one is cut in two, once; one that no young key falls
-// into stays.
+// A table whose keys surround those of a young table is cut in two, once; one without young keys
+// within it stays.
 func TestDo_movesIntoGapsBetweenKeys(t *testing.T) {
 	s := roomy(t)
 	s.bottom(many("old", 1, 20).over(many("old", 300, 320)))
@@ -130,7 +130,7 @@ func TestDo_rewritesWhatGainsByIt(t *testing.T) {
 	}
 }
 
-// A small table that there is nothing to join with would be written anew for nothing.
+// Rewriting a small table without joining it with others would gain nothing.
 func TestDo_movesASmallTableThatIsAlone(t *testing.T) {
 	for name, beside := range map[string]func(s *store){
 		"between others": func(s *store) { s.bottom(puts("old", keys(200, 200)...)) },
@@ -150,7 +150,7 @@ func TestDo_movesASmallTableThatIsAlone(t *testing.T) {
 	}
 }
 
-// What might expire, or has a filter, stays in the bottom run only if that need not be tight.
+// A table that might expire, or has a filter, stays in the bottom run unless the job is tight.
 func TestDo_writesExpiringTablesAnewIfItIsToBeTight(t *testing.T) {
 	for _, tight := range []bool{false, true} {
 		s := roomy(t)
@@ -165,7 +165,7 @@ func TestDo_writesExpiringTablesAnewIfItIsToBeTight(t *testing.T) {
 	}
 }
 
-// Small tables between those that stay would stay, too.
+// Small tables between kept ones would stay small.
 func TestDo_leavesNoCrumbsBetweenWhatItMoves(t *testing.T) {
 	s := roomy(t)
 	s.bottom(many("old", 1, 20))

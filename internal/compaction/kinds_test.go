@@ -13,7 +13,7 @@ import (
 	"github.com/stoatdb/stoat/internal/run"
 )
 
-// Nothing is below the bottom run, so that what only hides something has no place in it.
+// Nothing is below the bottom run, so it holds no entry that only hides others.
 func TestDo_putsOnlyWhatIsThereIntoTheBottomRun(t *testing.T) {
 	s := newStore(t)
 	s.bottom(puts("old", keys(1, 80)...).over(expiring(now, "old", keys(81, 90)...)))
@@ -99,7 +99,7 @@ func TestDo_mayLeaveNoYoungRun(t *testing.T) {
 	}
 }
 
-// An entry that has expired hides older ones of its key that have not.
+// An entry that has expired hides older entries of its key that have not.
 func TestDo_makesTombstonesOfWhatHasExpired(t *testing.T) {
 	s := newStore(t)
 	s.bottom(puts("old", keys(1, 3)...))
@@ -113,7 +113,7 @@ func TestDo_makesTombstonesOfWhatHasExpired(t *testing.T) {
 	}
 }
 
-// Tables that newer deletions cover go unread.
+// Tables that newer deletions cover are not read.
 func TestDo_removesBottomTablesThatAreNoInputs(t *testing.T) {
 	s := newStore(t)
 	s.bottom(puts("old", keys(1, 60)...))
@@ -199,7 +199,7 @@ func TestDo_keepsPointersAsTheyAre(t *testing.T) {
 	}
 }
 
-// Where values are large, a table takes long.
+// With large values, a table takes long.
 func TestDo_canBeCancelledAfterAValueFile(t *testing.T) {
 	s := newStore(t)
 	s.values, s.tableBytes = run.Values{Separate: 60, FileBytes: 400}, 1<<20

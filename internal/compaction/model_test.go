@@ -98,7 +98,7 @@ type model struct {
 	seen    *tally
 }
 
-// tally counts what the compactions of a test were like.
+// tally counts what the compactions of a test did.
 type tally struct {
 	toBottom, toYoung, relocated, deletions, tombstones, cuts, moved int
 	kept                                                             Kept
@@ -131,7 +131,7 @@ func (m *model) isDropped(key string) bool {
 	return ok && m.dropped[id]
 }
 
-// drop drops a random bucket but for the root bucket, in one case of ten.
+// drop drops a random bucket, but not the root bucket, in one case of ten.
 func (m *model) drop(rng *rand.Rand, sh shape) {
 	m.t.Helper()
 	id := uint64(rng.IntN(sh.buckets))
@@ -143,7 +143,7 @@ func (m *model) drop(rng *rand.Rand, sh shape) {
 	maps.DeleteFunc(m.want, func(key string, _ cell) bool { return m.isDropped(key) })
 }
 
-// dictionaries returns those of the version, and new ones for some buckets.
+// dictionaries returns the version's dictionaries, and new ones for some buckets.
 func (m *model) dictionaries(rng *rand.Rand) []*block.Dictionary {
 	all := slices.Clone(m.levels().Dictionaries())
 	for bucket := range uint64(rng.IntN(4)) {
@@ -193,8 +193,8 @@ func (m *model) compact(rng *rand.Rand) {
 	m.seen.dictionaries += len(edit.AddDictionaries)
 }
 
-// pick returns a compaction of the oldest young runs into the bottom run, of neighbours among the
-// young ones, or of a bottom table alone.
+// pick returns a compaction of the oldest young runs into the bottom run, of adjacent young runs,
+// or of a single bottom table.
 func (m *model) pick(rng *rand.Rand) (j Job, ok bool) {
 	n := len(m.version.Young)
 	switch rng.IntN(3) {
@@ -214,7 +214,7 @@ func (m *model) pick(rng *rand.Rand) (j Job, ok bool) {
 	return m.intoBottom(m.youngJob(0, 0), func(t *manifest.Table) bool { return t == one }), true
 }
 
-// checkTables checks what holds for all output. Of tables that are taken as they are, some entries
+// checkTables checks what holds for all output. In tables that are kept as they are, some entries
 // may have expired.
 func (m *model) checkTables(
 	edit *manifest.Edit, taken []*manifest.Table, relocated map[uint64]bool,
@@ -248,7 +248,7 @@ func (m *model) checkTables(
 	}
 }
 
-// checkBottom checks that the bottom run holds nothing that is not there.
+// checkBottom checks that the bottom run holds neither tombstones nor deleted entries.
 func (m *model) checkBottom(edit *manifest.Edit) {
 	m.t.Helper()
 	m.seen.toBottom++
@@ -267,7 +267,7 @@ func (m *model) checkBottom(edit *manifest.Edit) {
 }
 
 // checkYoung checks that a young run deletes what its inputs deleted, and mentions the keys that
-// one of them mentioned and no newer one deleted.
+// one of them mentioned and no newer run deleted.
 func (m *model) checkYoung(j Job, edit *manifest.Edit, before *manifest.Version) {
 	m.t.Helper()
 	m.seen.toYoung++

@@ -15,10 +15,10 @@ type cell struct {
 	until uint64
 }
 
-// writes is what a run says, but for the ranges that it deletes.
+// writes is what a run says, except for the ranges that it deletes.
 type writes map[string]cell
 
-// puts returns writes that put the value, and the key, under each of the keys.
+// puts returns writes that put the value, with the key appended, under each of the keys.
 func puts(value string, keys ...string) writes { return expiring(0, value, keys...) }
 
 // expiring is puts for entries that expire.
@@ -39,14 +39,14 @@ func deletes(keys ...string) writes {
 	return w
 }
 
-// over returns what both say, where they differ w.
+// over returns what both say; w wins.
 func (w writes) over(older writes) writes {
 	older = maps.Clone(older)
 	maps.Copy(older, w)
 	return older
 }
 
-// without returns w but for the keys in the spans.
+// without returns w except for the keys in the spans.
 func (w writes) without(deleted ...keyspace.Span) writes {
 	w = maps.Clone(w)
 	maps.DeleteFunc(w, func(key string, _ cell) bool {
@@ -57,7 +57,7 @@ func (w writes) without(deleted ...keyspace.Span) writes {
 	return w
 }
 
-// visible returns what a reader sees of w: all but the tombstones and what has expired.
+// visible returns what a reader sees of w: no tombstones and nothing that has expired.
 func (w writes) visible() writes {
 	w = maps.Clone(w)
 	maps.DeleteFunc(w, func(_ string, c cell) bool {
@@ -66,7 +66,7 @@ func (w writes) visible() writes {
 	return w
 }
 
-// checkSame fails the test unless both say the same.
+// checkSame fails the test unless both are the same.
 func checkSame(t testing.TB, what string, got, want writes) {
 	t.Helper()
 	for _, key := range slices.Sorted(maps.Keys(want)) {

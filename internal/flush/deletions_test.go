@@ -9,15 +9,15 @@ import (
 	"github.com/stoatdb/stoat/internal/memtable"
 )
 
-// numbered returns a key of the bucket 7.
+// numbered returns a key of bucket 7.
 func numbered(i int) string { return dataKey(7, fmt.Sprintf("key%04d", i)) }
 
-// between returns the span from one key of the bucket 7 up to another, which it does not include.
+// between returns the span from one key of bucket 7 up to another, which it excludes.
 func between(first, end int) keyspace.Span {
 	return keyspace.Span{Start: []byte(numbered(first)), End: []byte(numbered(end))}
 }
 
-// job is a job for a memtable that fill has written to.
+// job returns a job for a memtable that fill has written to.
 func (s *store) jobOf(fill func(e *memtable.Edit)) Job {
 	e := memtable.New(0).Begin()
 	fill(e)
@@ -145,7 +145,7 @@ func TestDo_forgetsDeletionsBeyondAllTables(t *testing.T) {
 	}
 }
 
-// A young run's deletion hides what is in the bottom run, whenever it got there.
+// A young run's deletion hides the bottom run's entries, whenever they got there.
 func TestDo_putsNothingBelowAnOlderDeletion(t *testing.T) {
 	s := newStore(t)
 	s.flush(withoutTombstones(span(101, 199)))
@@ -161,7 +161,7 @@ func TestDo_putsNothingBelowAnOlderDeletion(t *testing.T) {
 	}
 }
 
-// The catalog is apart from what deletions of data reach.
+// Deletions of data do not reach the catalog.
 func TestDo_deletesNothingOfTheCatalog(t *testing.T) {
 	s := newStore(t)
 	first := withoutTombstones(span(101, 199))

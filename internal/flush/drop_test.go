@@ -24,7 +24,7 @@ func family() writes {
 	return w
 }
 
-// within reports whether key is of one of the buckets.
+// within reports whether key belongs to one of the buckets.
 func within(key string, ids []uint64) bool {
 	id, ok := keyspace.BucketOf([]byte(key))
 	return ok && slices.Contains(ids, id)
@@ -61,7 +61,7 @@ func TestDo_dropsABucketWithAllThatAreWithinIt(t *testing.T) {
 	}
 }
 
-// compacted returns what both say, where they differ b.
+// compacted returns what both say; b wins.
 func merged(a, b writes) writes {
 	a = maps.Clone(a)
 	maps.Copy(a, b)

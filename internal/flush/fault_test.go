@@ -14,8 +14,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// mixture returns a store, and writes whose flush reads tables of it and writes several to both
-// runs: of the catalog and of data.
+// mixture returns a store, and writes whose flush reads tables of it and writes several of catalog
+// and data to either run.
 func mixture(t testing.TB) (*store, writes) {
 	t.Helper()
 	s := newStore(t)
@@ -69,7 +69,7 @@ func TestDo_leavesNoFileWhenAnOperationFails(t *testing.T) {
 }
 
 // failsCleanly reports whether the hook fails an operation of a flush of w; if so, the flush has to
-// fail and leave the files as they were before, unless it only wanted to know what lies around.
+// fail and leave the files as they were, unless it was only looking for a gap.
 func failsCleanly(s *store, w writes, hook faultfs.Hook, before []string) bool {
 	s.t.Helper()
 	var failed *faultfs.Op
@@ -100,7 +100,7 @@ func failsCleanly(s *store, w writes, hook faultfs.Hook, before []string) bool {
 	return true
 }
 
-// namesAFile reports whether err says which kind of file it is about.
+// namesAFile reports whether err names a file.
 func namesAFile(err error) bool {
 	return strings.Contains(err.Error(), "table 0") || strings.Contains(err.Error(), "value file 0")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 )
 
-// span returns writes to the keys first to last of the bucket 7, with a tombstone for every fourth.
+// span returns writes to the keys first to last of bucket 7, every fourth a tombstone.
 func span(first, last int) writes {
 	w := writes{}
 	for i := first; i <= last; i++ {
@@ -77,8 +77,8 @@ func TestDo_choosesTheRun(t *testing.T) {
 	}
 }
 
-// checkRun fails the test unless edit puts w into the bottom run, or else into a young run, without
-// tombstones and filters if it lies alone, or else with both.
+// checkRun fails the test unless edit puts w into the given run: the bottom run, or a young one,
+// which has tombstones and filters unless it lies in a gap.
 func checkRun(t *testing.T, s *store, edit *manifest.Edit, w writes, bottom, alone bool) {
 	t.Helper()
 	tables, none := young(edit), edit.AddBottom

@@ -52,7 +52,7 @@ func (w writes) root() memtable.Root {
 	return edit.Commit()
 }
 
-// puts returns writes that put something under each of the keys.
+// puts returns writes that put a value under each of the keys.
 func puts(keys ...string) writes {
 	w := writes{}
 	for _, key := range keys {
@@ -74,7 +74,7 @@ func (w writes) drop(parent, id uint64) {
 	w[string(keyspace.AppendDropped(nil, id))] = []byte{}
 }
 
-// catalogKey returns the key of the catalog's entry for a bucket, whose name says its id.
+// catalogKey returns the key of the catalog's entry for a bucket that is named after its id.
 func catalogKey(parent, id uint64) string {
 	return fmt.Sprintf("%sbucket %d", keyspace.AppendCatalog(nil, parent), id)
 }
@@ -174,7 +174,7 @@ func (s *store) list() []string {
 	return names
 }
 
-// stored returns what the tables hold, as it stands there.
+// stored returns the entries of the tables as they are stored.
 func (s *store) stored(tables []*manifest.Table) map[string]keyspace.Entry {
 	s.t.Helper()
 	all := map[string]keyspace.Entry{}
@@ -221,8 +221,8 @@ func (s *store) visible() writes {
 	return w
 }
 
-// filtered reports whether a table of many entries has a filter: whether it finds few of them with
-// a wrong hash.
+// filtered reports whether a table of many entries has a filter, by whether it finds few of them
+// with a wrong hash.
 func (s *store) filtered(meta *manifest.Table) bool {
 	s.t.Helper()
 	keys := slices.Collect(maps.Keys(s.read([]*manifest.Table{meta})))
@@ -237,7 +237,7 @@ func (s *store) filtered(meta *manifest.Table) bool {
 	return found < len(keys)/2
 }
 
-// checkSame fails the test unless both say the same.
+// checkSame fails the test unless both are the same.
 func checkSame(t testing.TB, what string, got, want writes) {
 	t.Helper()
 	if maps.EqualFunc(got, want, bytes.Equal) {

@@ -46,7 +46,7 @@ func (l *logged) commit(fill func(e *memtable.Edit)) {
 	l.root = e.Commit()
 }
 
-// rollback writes a transaction that is abandoned when some of it is in the log.
+// rollback writes a transaction that is abandoned with some of it in the log.
 func (l *logged) rollback(fill func(e *memtable.Edit)) {
 	l.t.Helper()
 	e := l.mem.Begin()
@@ -80,7 +80,7 @@ func (l *logged) seal() Job {
 	return j
 }
 
-// replay returns the memtable that reading the sealed segment makes.
+// replay returns the memtable that replaying the sealed segment yields.
 func (l *logged) replay() memtable.Root {
 	l.t.Helper()
 	m := memtable.New(wal.HeaderBytes)
@@ -100,7 +100,7 @@ func (l *logged) replay() memtable.Root {
 	return root
 }
 
-// image returns what is in the segment's file.
+// image returns the contents of the segment's file.
 func (l *logged) image() []byte {
 	l.t.Helper()
 	f, err := l.files.Open(filepath.Join(testDir, wal.Name(l.number)))
@@ -132,8 +132,8 @@ func (s *store) valueFiles() (n int) {
 	return n
 }
 
-// largeRun fills a log with values of which most bytes are large, some of them written more than
-// once, and returns what the memtable says.
+// largeRun fills a log with mostly large values, some of them written more than once, and returns
+// what the memtable says.
 func largeRun(l *logged) writes {
 	l.t.Helper()
 	w := writes{}
@@ -250,7 +250,7 @@ func extend(l *logged, size int64) error {
 	return f.Close()
 }
 
-// What a later write or deletion hides is garbage in the log.
+// Values that a later write or deletion hides are garbage in the log.
 func TestDo_countsOnlyWhatIsThereOfTheLog(t *testing.T) {
 	key, others := dataKey(7, "b"), []byte(dataKey(7, "c"))
 	for name, hide := range map[string]func(e *memtable.Edit){

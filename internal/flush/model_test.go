@@ -11,7 +11,7 @@ import (
 	"github.com/stoatdb/stoat/internal/memtable"
 )
 
-// model is a store and what a reader of it should see; there, the moment is now.
+// model is a store and what a reader of it should see.
 type model struct {
 	*store
 	rng  *rand.Rand
@@ -19,7 +19,7 @@ type model struct {
 	what string // for messages
 }
 
-// put puts a value of any size under a key, and perhaps lets it expire.
+// put puts a value of random size under a key, which may expire.
 func (m *model) put(e *memtable.Edit, key string) {
 	value := filled(fmt.Sprintf("%x", m.rng.Uint64()), m.rng.IntN(50))
 	if m.rng.IntN(3) == 0 {

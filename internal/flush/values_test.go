@@ -13,8 +13,8 @@ import (
 	"github.com/stoatdb/stoat/internal/sorter"
 )
 
-// shrinking returns a store that compresses large values, with a bottom run and a memtable across
-// it: of n values of text and as many that do not shrink, and the job that flushes it.
+// shrinking returns a store that compresses large values, has a bottom run, and has a memtable that
+// overlaps it: with text values, and values of noise, which do not shrink.
 func shrinking(t testing.TB, text, noise int) (s *store, l *logged, want writes) {
 	t.Helper()
 	s = newValueStore(t)
@@ -34,7 +34,7 @@ func shrinking(t testing.TB, text, noise int) (s *store, l *logged, want writes)
 	return s, l, want
 }
 
-// compressing returns the job that compresses as by default.
+// compressing returns a job that compresses as by default.
 func (l *logged) compressing() Job {
 	j := l.seal()
 	j.CompressBottom, j.CompressLarge = true, true
@@ -75,7 +75,7 @@ func TestDo_compressesLargeValuesThatShrink(t *testing.T) {
 	}
 }
 
-func TestDo_leavesSmallValuesToMerges(t *testing.T) {
+func TestDo_leavesSmallValuesToCompactions(t *testing.T) {
 	s, l, want := shrinking(t, 3, 0)
 	for key, value := range span(1, 1000) {
 		want[key] = value
@@ -89,7 +89,7 @@ func TestDo_leavesSmallValuesToMerges(t *testing.T) {
 	}
 }
 
-func TestDo_leavesValuesInTheLogForWantOfTime(t *testing.T) {
+func TestDo_leavesValuesInTheLogIfThereIsNoTime(t *testing.T) {
 	for _, stays := range []bool{false, true} {
 		s, l, want := shrinking(t, 50, 5)
 		if stays {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// cut cuts p into samples, at each byte that is like the first one.
+// cut cuts p into samples, at each byte that equals the first.
 func cut(p []byte) [][]byte {
 	if len(p) == 0 {
 		return nil
@@ -13,13 +13,13 @@ func cut(p []byte) [][]byte {
 	return bytes.Split(p[1:], p[:1])
 }
 
-// joined is what cut cuts into the samples.
+// joined returns what cut cuts into the samples.
 func joined(samples [][]byte) []byte {
 	return append([]byte{'\xFF'}, bytes.Join(samples, []byte{'\xFF'})...)
 }
 
-// FuzzEncoder round trips any values with a dictionary of any samples, and with one that has all
-// kinds of ops. Every second value is repeated to be so long.
+// FuzzEncoder encodes and decodes any values with a dictionary of any samples, and with one that
+// has all kinds of ops. Every second value is repeated up to the given length.
 func FuzzEncoder(f *testing.F) {
 	for _, k := range valueKinds {
 		values := k.values(30)
@@ -42,7 +42,7 @@ func FuzzEncoder(f *testing.F) {
 	})
 }
 
-// repeated returns p so often that it has at least size bytes, unless it is empty.
+// repeated returns p repeated to at least size bytes, unless it is empty.
 func repeated(p []byte, size int) []byte {
 	return bytes.Repeat(p, 1+size/max(len(p), 1))
 }
@@ -61,7 +61,7 @@ func checkRoundTrip(tb testing.TB, d *Dictionary, values ...[]byte) {
 }
 
 // FuzzDictionary decodes any bytes with any dictionary. Both decoders and the reference must agree
-// about it.
+// on the result.
 func FuzzDictionary(f *testing.F) {
 	made := handmade(f)
 	for _, value := range []string{"", "hello, world", "id: 1234 and 1234 and 1234",
@@ -96,7 +96,7 @@ func FuzzDictionary(f *testing.F) {
 			t.Fatalf("Decode = %q without an error, DecodedLen has one", got)
 		}
 		for _, n := range []int{0, 1, 100} {
-			// There is no error where the damage is behind the head.
+			// Damage after the head causes no error.
 			got, err := d.DecodeHead(make([]byte, 0, n+HeadRoom), encoded, n)
 			if err == nil && len(got) < n {
 				t.Fatalf("DecodeHead of %d bytes = %q of a damaged value", n, got)

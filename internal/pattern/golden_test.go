@@ -73,7 +73,7 @@ func TestDictionary_readsTheFormat(t *testing.T) {
 
 func unspaced(s string) string { return strings.Join(strings.Fields(s), "") }
 
-// spaced returns digits of hex in lines of 16 bytes.
+// spaced returns hex digits in lines of 16 bytes.
 func spaced(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i += 2 {

@@ -136,7 +136,7 @@ func checkDecodes(tb testing.TB, d *Dictionary, encoded, value []byte) {
 	}
 }
 
-// checkHead fails the test unless the first n bytes of the value are decoded into the least room.
+// checkHead fails the test unless the first n bytes of the value decode into the least room.
 func checkHead(tb testing.TB, d *Dictionary, encoded, value []byte, n int) {
 	tb.Helper()
 	const before, behind = "before", "behind"
@@ -153,7 +153,7 @@ func checkHead(tb testing.TB, d *Dictionary, encoded, value []byte, n int) {
 	}
 }
 
-// handmade returns a dictionary with all kinds of ops, in as few tokens as that takes.
+// handmade returns a dictionary with all kinds of ops, in as few tokens as possible.
 func handmade(tb testing.TB) *Dictionary {
 	tb.Helper()
 	b := newBuilder()
@@ -192,7 +192,7 @@ func handmade(tb testing.TB) *Dictionary {
 	return d
 }
 
-// reparsed returns the dictionary after it was serialised.
+// reparsed returns the dictionary serialised and parsed again.
 func reparsed(tb testing.TB, d *Dictionary) *Dictionary {
 	tb.Helper()
 	serial := d.Append(nil)

@@ -9,7 +9,7 @@ import (
 )
 
 // hostile returns a dictionary whose tokens take far more than what they stand for. Each has a code
-// of 14 bits, but for some that nothing has a use for.
+// of 14 bits, except for some that are never used.
 func hostile(tb testing.TB, programs ...[]op) *Dictionary {
 	tb.Helper()
 	b := newBuilder()
@@ -137,7 +137,7 @@ func TestEncoder_worksInProportionToTheValue(t *testing.T) {
 	}
 }
 
-// Tokens that are taken back have remembered fields too.
+// Tokens that are undone have remembered fields, too.
 func TestEncoder_remembersTheRunsOfTokensTaken(t *testing.T) {
 	b := newBuilder()
 	digits := make([]op, maxOps-1)

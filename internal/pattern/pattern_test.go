@@ -39,7 +39,7 @@ func TestEncoder_packsWhatItUnderstands(t *testing.T) {
 	}
 }
 
-// What was not in the samples costs a little more, not everything.
+// A difference from the samples costs a little more, not everything.
 func TestEncoder_packsWhatIsLikeTheSamples(t *testing.T) {
 	values := valueKinds[0].values(300)
 	e := train(t, values).NewEncoder()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// reference is a decoder that is slow and obvious: it reads a serialised dictionary as the format's
-// description says, and encoded values bit by bit.
+// reference is a decoder that is slow and obvious. It reads a serialised dictionary as
+// docs/format.md describes it, and encoded values bit by bit.
 type reference struct {
 	tokens map[string][]refOp // by their codes, as text of 0 and 1
 }
@@ -110,7 +110,7 @@ type refState struct {
 	fields [][]byte
 }
 
-// take takes n bits, the least significant one first.
+// take takes n bits, least significant first.
 func (s *refState) take(n int) *big.Int {
 	v := new(big.Int)
 	for i := range n {

@@ -15,14 +15,14 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// choosing returns a configuration whose writers choose encodings by small samples.
+// choosing returns a configuration whose writers choose codecs by small samples.
 func choosing(files vfs.Files) Config {
 	c := config(files)
 	c.TableBytes, c.BlockBytes, c.Compress, c.Patterns, c.SampleBytes = 1<<20, 2000, true, true, 16<<10
 	return c
 }
 
-// event returns a value that has much in common with others of its kind, and some random bytes.
+// event returns a value with much in common with others of its kind, and some random bytes.
 func event(kind string, rng *rand.Rand) string {
 	var id [24]byte
 	for i := range id {
@@ -40,7 +40,7 @@ func noise(n int, rng *rand.Rand) string {
 	return string(p)
 }
 
-// bucketOf returns entries of a bucket with values of about so many bytes in all.
+// bucketOf returns entries of a bucket with about so many bytes of values.
 func bucketOf(id uint64, bytes int, value func() string) (all []entry) {
 	for i := 0; bytes > 0; i++ {
 		e := put(dataKey(id, fmt.Sprintf("%06d", i)), value())
@@ -52,7 +52,7 @@ func bucketOf(id uint64, bytes int, value func() string) (all []entry) {
 
 func testRand() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
-// known returns the dictionaries of an output as jobs get them.
+// known returns the dictionaries of an output, as a later job gets them.
 func known(o Output) (all []*block.Dictionary) {
 	for _, d := range o.Dictionaries {
 		all = append(all, block.NewDictionary(d.Number, d.Bucket, d.Fit, d.Data))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// cutsAt returns cuts before the keys of the bucket 7 with these numbers.
+// cutsAt returns cuts before the numbered keys of bucket 7.
 func cutsAt(numbers ...int) (cuts [][]byte) {
 	for _, n := range numbers {
 		cuts = append(cuts, []byte(dataKey(7, fmt.Sprintf("key%05d", n))))
@@ -42,7 +42,7 @@ func TestWriter_cutsTablesWhereItIsToldTo(t *testing.T) {
 	}
 }
 
-// Several cuts lie between two keys, and the entries that pass some of them are left out.
+// Several cuts lie between two keys, and entries that pass some of them are skipped.
 func TestWriter_passesCutsWithEntriesThatAreLeftOut(t *testing.T) {
 	c := config(newFS(t))
 	c.Dropped = func(id uint64) bool { return id == 3 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// mixture returns entries for several tables, of catalog and of data, and several value files.
+// mixture returns entries of catalog and data for several tables and value files.
 func mixture() []entry {
 	all := slices.Concat(puts(catalogKey(0, "a"), nextIDKey()), numbered(1, 100))
 	for i := range 20 {
@@ -33,7 +33,7 @@ func attempt(files vfs.Files) (writeErr, abortErr error) {
 	return err, w.Abort()
 }
 
-// namesAFile reports whether err says in its first words which file it is about.
+// namesAFile reports whether err starts by naming a file.
 func namesAFile(err error) bool {
 	for n := range uint64(40) {
 		if strings.Contains(err.Error(), fmt.Sprintf(" table %06d: ", n)) ||
@@ -47,7 +47,7 @@ func namesAFile(err error) bool {
 // handles is the files that are open, by name.
 type handles map[string]bool
 
-// watch returns a hook that does as inner does, and keeps h up to date.
+// watch returns a hook that calls inner and keeps h up to date.
 func (h handles) watch(inner faultfs.Hook) faultfs.Hook {
 	return func(op faultfs.Op) error {
 		err := inner(op)

@@ -31,7 +31,7 @@ type entry struct {
 
 func put(key, value string) entry { return entry{kind: keyspace.KindPut, key: key, value: value} }
 
-// size returns how much of a table the entry counts for, wherever its value lies.
+// size returns what the entry adds to a table's shares, wherever its value is.
 func (e entry) size() uint64 {
 	if e.kind == keyspace.KindPointer {
 		return uint64(len(e.key)) + uint64(e.pointer().Length)
@@ -39,7 +39,7 @@ func (e entry) size() uint64 {
 	return uint64(len(e.key) + len(e.value))
 }
 
-// pointer returns what the entry points to: nothing if its value is no pointer.
+// pointer returns what the entry points to, or nothing if its value is not a pointer.
 func (e entry) pointer() valuelog.Pointer {
 	p, err := valuelog.ParsePointer([]byte(e.value))
 	if err != nil {
@@ -101,8 +101,8 @@ func puts(keys ...string) (all []entry) {
 	return all
 }
 
-// numbered returns entries of the bucket 7: n from the first on, of about 60 bytes each, and every
-// fifth a tombstone.
+// numbered returns n entries of bucket 7, from number first on, of about 60 bytes each. Every fifth
+// is a tombstone.
 func numbered(first, n int) (all []entry) {
 	for i := first; i < first+n; i++ {
 		e := put(dataKey(7, fmt.Sprintf("key%05d", i)), fmt.Sprintf("%050d", i))

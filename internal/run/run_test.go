@@ -36,7 +36,7 @@ func TestWriter_cutsTablesAtTheirSize(t *testing.T) {
 			t.Fatalf("size %d: %d tables, %d completed", size, len(tables), completed)
 		}
 		for i, meta := range tables {
-			// The writer knows the size but for an entry and what is appended at the end.
+			// The writer knows the size, except for an entry and what is appended at the end.
 			small := i < completed && int64(meta.Size) < size*9/10
 			if small || int64(meta.Size) > size*11/10+200 {
 				t.Errorf("size %d: table %d of %d has %d bytes", size, i, len(tables), meta.Size)

@@ -10,7 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// samplerOf returns the [Sampler] of puts that are all of one bucket.
+// samplerOf returns the [Sampler] of puts of one bucket.
 func samplerOf(entries []entry) Sampler {
 	return func(_ uint64, bytes int) iter.Seq[keyspace.Entry] {
 		return SampleEvenly(func(yield func(keyspace.Entry) bool) {

@@ -16,8 +16,8 @@ import (
 	"github.com/stoatdb/stoat/internal/valuelog"
 )
 
-// described returns what should be recorded about an uncompressed table of the epoch 9, from what
-// is in its file.
+// described returns what should be recorded about an uncompressed table of epoch 9, from the
+// contents of its file.
 func described(t testing.TB, c Config, meta *manifest.Table) manifest.Table {
 	t.Helper()
 	f, err := c.FS.Open(filepath.Join(testDir, Name(meta.Number)))
@@ -41,8 +41,8 @@ func described(t testing.TB, c Config, meta *manifest.Table) manifest.Table {
 	return want
 }
 
-// takeStored makes shares say what meta says of blocks, which fit into the file, and no more than
-// the buckets have.
+// takeStored makes shares agree with meta about stored bytes, after checking that these fit into
+// the file and that the buckets have as many.
 func takeStored(t testing.TB, shares []manifest.BucketShare, meta *manifest.Table) {
 	t.Helper()
 	stored := uint64(0)
@@ -56,7 +56,7 @@ func takeStored(t testing.TB, shares []manifest.BucketShare, meta *manifest.Tabl
 	}
 }
 
-// valueShares counts what entries point to.
+// valueShares adds up what entries point to.
 func valueShares(entries []entry) (all []manifest.ValueShare) {
 	byFile := map[uint64]manifest.ValueShare{}
 	for _, e := range entries {
@@ -74,7 +74,7 @@ func valueShares(entries []entry) (all []manifest.ValueShare) {
 	return all
 }
 
-// bucketShares counts what entries are of each bucket.
+// bucketShares adds up the entries of each bucket.
 func bucketShares(entries []entry) (all []manifest.BucketShare) {
 	byID := map[uint64]manifest.BucketShare{}
 	for _, e := range entries {
@@ -95,7 +95,8 @@ func bucketShares(entries []entry) (all []manifest.BucketShare) {
 	return all
 }
 
-// bytesGone returns how many bytes of entries have expired at a moment, and how many there are.
+// bytesGone returns how many bytes of entries have expired at a moment, and how many there are in
+// all.
 func bytesGone(entries []entry, at uint64) (gone, all uint64) {
 	for _, e := range entries {
 		all += e.size()
@@ -106,7 +107,7 @@ func bytesGone(entries []entry, at uint64) (gone, all uint64) {
 	return gone, all
 }
 
-// stale returns the first moment at which a quarter of the bytes has expired, or 0.
+// stale returns the first moment when a quarter of the bytes has expired, or 0.
 func stale(entries []entry) uint64 {
 	moments := slices.Clone(entries)
 	slices.SortFunc(moments, func(a, b entry) int { return cmp.Compare(a.until, b.until) })
@@ -118,8 +119,8 @@ func stale(entries []entry) uint64 {
 	return 0
 }
 
-// randomEntries returns entries of all kinds in a number of buckets, of which one in expire
-// expires; for 0 none does.
+// randomEntries returns entries of all kinds in a number of buckets. One in expire entries expires;
+// none does if expire is 0.
 func randomEntries(rng *rand.Rand, n, buckets, expire int) (all []entry) {
 	byKey := map[string]entry{}
 	for range n {
@@ -226,7 +227,7 @@ func TestWriter_saysWhenAQuarterHasExpired(t *testing.T) {
 	}
 }
 
-// Of many entries that expire only some are remembered.
+// The writer remembers only some of many entries that expire.
 func TestShares_stayNearWithManyEntries(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -22,19 +22,19 @@ const (
 	valueHeader = 48  // bytes of a value file before the first value
 )
 
-// withValues returns a configuration that separates values, three of the smallest a file.
+// withValues returns a configuration that separates values: three of the smallest fill a file.
 func withValues(files vfs.Files) Config {
 	c := config(files)
 	c.Values = Values{Separate: separate, FileBytes: valueHeader + 3*separate}
 	return c
 }
 
-// valued returns an entry of the bucket 7 with a value of n bytes.
+// valued returns an entry of bucket 7 with a value of n bytes.
 func valued(i, n int) entry {
 	return put(dataKey(7, fmt.Sprintf("key%05d", i)), strings.Repeat(string(rune('a'+i%26)), n))
 }
 
-// point returns an entry of the bucket 7 that points to a value of n bytes in a file.
+// point returns an entry of bucket 7 that points to a value of n bytes in a file.
 func point(i int, file uint64, n int) entry {
 	e := valued(i, n)
 	p := valuelog.NewPointer(file, uint64(valueHeader+100*i), []byte(e.value))
@@ -42,7 +42,7 @@ func point(i int, file uint64, n int) entry {
 	return e
 }
 
-// resolved returns the entries with puts in place of the pointers into the value files.
+// resolved returns the entries with pointers into the value files replaced by puts.
 func resolved(t testing.TB, fs vfs.Files, files []manifest.ValueFile, entries []entry) []entry {
 	t.Helper()
 	byNumber := map[uint64]*valuelog.File{}
@@ -64,7 +64,7 @@ func resolved(t testing.TB, fs vfs.Files, files []manifest.ValueFile, entries []
 	return entries
 }
 
-// checkKeyOrder fails the test unless the values in the files lie in the order of the entries.
+// checkKeyOrder fails the test unless the files have the values in the order of the entries.
 func checkKeyOrder(t testing.TB, files []manifest.ValueFile, entries []entry) {
 	t.Helper()
 	at, end := 0, uint64(valueHeader)
@@ -179,8 +179,8 @@ func TestWriter_separatesNothingThatIsLeftOutOrNoValue(t *testing.T) {
 	}
 }
 
-// relocated is a run of pointers into three files, of which 901 and 903 are to be written anew, and
-// what it should become.
+// relocated returns pointers into three files, of which 901 and 903 are to be rewritten, and what
+// they should become.
 func relocated() (entries, want []entry) {
 	for i := range 120 {
 		file, n := uint64(901+i%3), separate+i
@@ -381,8 +381,8 @@ func TestShrinks_tellsTextFromNoise(t *testing.T) {
 	}
 }
 
-// Which values go to value files depends on what compressing them would make of them, whether the
-// run is compressed or not: compactions compress what this one does not.
+// Which values go to value files depends on how well they compress, whether or not the run is
+// compressed: a later compaction compresses it.
 func TestAdd_keepsLargeValuesThatShrinkInTables(t *testing.T) {
 	noise := make([]byte, 5<<20)
 	_, _ = rand.NewChaCha8([32]byte{2}).Read(noise)

@@ -82,7 +82,7 @@ func TestWriter_dividesNoBucketIntoTinyBlocks(t *testing.T) {
 	}
 }
 
-// storedAs writes entries of the bucket 1 as the engine does, and returns what becomes of them.
+// storedAs writes entries of bucket 1 as the engine does, and returns how they are stored.
 func storedAs(t *testing.T, entries []entry) (s struct{ Bytes, Stored, Zstd, Pattern uint64 }) {
 	t.Helper()
 	files := newFS(t)
