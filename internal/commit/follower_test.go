@@ -97,7 +97,7 @@ func TestFollower_readsTheSegmentsThatAreLeft(t *testing.T) {
 	d := newDatabase(t, memfs.New(), durable)
 	for number, words := range [][]string{1: {"a", "b"}, 2: {"c"}, 3: {"d", "e"}, 4: nil} {
 		if number > 1 {
-			ok(t, d.End().Close())
+			ok(t, d.EndLog().Close())
 			d.table = memtable.New(wal.HeaderBytes)
 			d.startLog(t, uint64(number))
 		}

@@ -70,7 +70,7 @@ func newDatabase(t testing.TB, files vfs.FS, c Config) *database {
 		d.startLog(t, 1)
 	}
 	t.Cleanup(func() {
-		if log := d.End(); log != nil {
+		if log := d.EndLog(); log != nil {
 			_ = log.Close()
 		}
 		d.jobs.Wait()
@@ -83,7 +83,7 @@ func (d *database) startLog(t testing.TB, number uint64) {
 	t.Helper()
 	log, err := wal.Create(d.files, "db", number, identity)
 	ok(t, err)
-	d.Start(log)
+	d.StartLog(log)
 }
 
 // append appends a commit that puts each of the words, and returns its number.

@@ -47,16 +47,16 @@ type Config struct {
 
 // Pipeline takes commits from "appended to the log" to "durable and visible".
 //
-// The appender calls Start, Size, Named, Reserve, Stream, Append, Rollback, Skip and Follow, one at
-// a time. All other methods are safe for concurrent use.
+// The appender calls NeedsLog, StartLog, LogSize, LogNamed, Reserve, Stream, Append, Rollback, Skip
+// and Follow, one at a time. All other methods are safe for concurrent use.
 //
 // A large transaction is streamed: it hands over frames before it ends, which are written but not
 // synced, so that the disk works while the transaction goes on. That saves a seventh of the time of
 // 2 MB.
 type Pipeline struct {
-	config Config
-	Syncs  atomic.Uint64 // counts writes of the log; commits share them
-	Bytes  atomic.Uint64 // counts bytes of frames given to the log
+	config   Config
+	Syncs    atomic.Uint64 // counts writes of the log; commits share them
+	LogBytes atomic.Uint64 // counts bytes of frames given to the log
 
 	streamed [][]byte      // payloads that the appender's transaction has streamed
 	newest   atomic.Uint64 // the newest appended commit
@@ -90,26 +90,26 @@ func New(config Config) *Pipeline {
 // Newest returns the newest commit that was appended. It may not be visible yet.
 func (p *Pipeline) Newest() uint64 { return p.newest.Load() }
 
-// Start sets the log segment for the commits that follow.
-func (p *Pipeline) Start(log *wal.Segment) {
+// StartLog sets the log segment for the commits that follow.
+func (p *Pipeline) StartLog(log *wal.Segment) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.log = log
 }
 
-// Started reports whether there is a log segment, or needs to be none.
-func (p *Pipeline) Started() bool { return p.config.Volatile || p.log != nil }
+// NeedsLog reports whether a log segment must be started before the next commit.
+func (p *Pipeline) NeedsLog() bool { return p.log == nil && !p.config.Volatile }
 
-// Size returns the size of the log segment with all that was appended, 0 if there is none.
-func (p *Pipeline) Size() int64 {
+// LogSize returns the size of the log segment with all that was appended, 0 if there is none.
+func (p *Pipeline) LogSize() int64 {
 	if p.log == nil {
 		return 0
 	}
 	return p.log.Size()
 }
 
-// Named records that the log's file name, if there is a log, has become durable.
-func (p *Pipeline) Named() {
+// LogNamed records that the log's file name, if there is a log, has become durable.
+func (p *Pipeline) LogNamed() {
 	if p.log != nil {
 		p.log.Named()
 	}
@@ -175,7 +175,7 @@ func (p *Pipeline) Append(edit *memtable.Edit) (commit uint64, root memtable.Roo
 func (p *Pipeline) takeLocked(edit *memtable.Edit, commit uint64, last bool) {
 	start := p.log.Size()
 	p.log.Append(edit.TakeFrames(start), commit, last)
-	p.Bytes.Add(uint64(p.log.Size() - start))
+	p.LogBytes.Add(uint64(p.log.Size() - start))
 }
 
 // Rollback returns when no frame that the appender's transaction has streamed is needed any more.
@@ -201,8 +201,8 @@ func (p *Pipeline) Skip(commit uint64) {
 	p.show(commit)
 }
 
-// End waits for the leader, then returns the log segment and forgets it; nil if there is none.
-func (p *Pipeline) End() *wal.Segment {
+// EndLog waits for the leader, then returns the log segment and forgets it; nil if there is none.
+func (p *Pipeline) EndLog() *wal.Segment {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waitLeaderLocked()

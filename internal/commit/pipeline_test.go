@@ -104,8 +104,8 @@ func TestPipeline_thatIsVolatilePublishesAtOnce(t *testing.T) {
 	d.wantPublished(t, 1)
 	ok(t, d.Wait(commit))
 	ok(t, d.Sync())
-	if d.words != 2 || d.Newest() != 1 || !d.Started() || d.Size() != 0 {
-		t.Errorf("%d words in %d commits, and a log of %d bytes", d.words, d.Newest(), d.Size())
+	if d.words != 2 || d.Newest() != 1 || d.NeedsLog() || d.LogSize() != 0 {
+		t.Errorf("%d words in %d commits, and a log of %d bytes", d.words, d.Newest(), d.LogSize())
 	}
 }
 
@@ -238,7 +238,7 @@ func TestRollback_takesAlongWhatWasAppendedBefore(t *testing.T) {
 func TestSkip_makesACommitOfTablesTheNewest(t *testing.T) {
 	d := newDatabase(t, memfs.New(), durable)
 	d.commit(t, "a")
-	ok(t, d.End().Close())
+	ok(t, d.EndLog().Close())
 	d.Skip(2)
 	ok(t, d.Wait(2)) // without a log
 	ok(t, d.Sync())
@@ -247,7 +247,7 @@ func TestSkip_makesACommitOfTablesTheNewest(t *testing.T) {
 	d.wantPublished(t, 1, 3)
 }
 
-func TestEnd_waitsForTheLeader(t *testing.T) {
+func TestEndLog_waitsForTheLeader(t *testing.T) {
 	syncing, release := make(chan struct{}), make(chan struct{})
 	d := newDatabase(t, hooked(faultfs.Sync, func() error {
 		close(syncing)
@@ -263,7 +263,7 @@ func TestEnd_waitsForTheLeader(t *testing.T) {
 	})
 	<-syncing
 	ended := make(chan *wal.Segment)
-	go func() { ended <- d.End() }()
+	go func() { ended <- d.EndLog() }()
 	select {
 	case <-ended:
 		t.Error("the log ended while it was synced")
@@ -273,7 +273,7 @@ func TestEnd_waitsForTheLeader(t *testing.T) {
 	log := <-ended
 	waiting.Wait()
 	d.wantPublished(t, 1)
-	if log.Durable() != log.Size() || d.Started() || d.End() != nil {
+	if log.Durable() != log.Size() || !d.NeedsLog() || d.EndLog() != nil {
 		t.Errorf("%d of %d bytes are durable", log.Durable(), log.Size())
 	}
 	ok(t, log.Close())
@@ -284,25 +284,25 @@ func TestWritten_tellsWhatIsInTheFile(t *testing.T) {
 	d.commit(t, "a", "b")
 	d.append(t, "c")
 	size, through, okay := d.Written()
-	if through != 2 || size >= d.Size() || !okay {
-		t.Errorf("%d bytes through commit %d, %v; the log has %d bytes", size, through, okay, d.Size())
+	if through != 2 || size >= d.LogSize() || !okay {
+		t.Errorf("%d bytes through commit %d, %v; the log has %d bytes", size, through, okay, d.LogSize())
 	}
 	ok(t, d.Sync())
-	if size, through, _ = d.Written(); through != 3 || size != d.Size() {
-		t.Errorf("%d bytes through commit %d; the log has %d bytes", size, through, d.Size())
+	if size, through, _ = d.Written(); through != 3 || size != d.LogSize() {
+		t.Errorf("%d bytes through commit %d; the log has %d bytes", size, through, d.LogSize())
 	}
-	ok(t, d.End().Close())
+	ok(t, d.EndLog().Close())
 	if _, _, okay = d.Written(); okay {
 		t.Error("something is written in no log")
 	}
 }
 
-func TestNamed_sparesTheFirstSyncTheFolder(t *testing.T) {
+func TestLogNamed_sparesTheFirstSyncTheFolder(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		folders := 0
 		d := newDatabase(t, hooked(faultfs.SyncDir, func() error { folders++; return nil }), durable)
 		if named {
-			d.Named()
+			d.LogNamed()
 		}
 		d.commit(t, "a", "b")
 		if want := map[bool]int{false: 1, true: 0}[named]; folders != want {
@@ -313,13 +313,13 @@ func TestNamed_sparesTheFirstSyncTheFolder(t *testing.T) {
 
 func TestPipeline_countsTheBytesOfFrames(t *testing.T) {
 	d := newDatabase(t, memfs.New(), durable)
-	start := d.Size()
+	start := d.LogSize()
 	edit := d.edit(strings.Repeat("a", 1000))
 	d.Stream(edit)
 	edit.Put([]byte("b"), nil)
 	d.Append(edit)
 	ok(t, d.Sync())
-	if got, want := d.Bytes.Load(), uint64(d.Size()-start); got != want || got < 2000 {
+	if got, want := d.LogBytes.Load(), uint64(d.LogSize()-start); got != want || got < 2000 {
 		t.Errorf("%d bytes are counted, the log has grown by %d", got, want)
 	}
 }

@@ -85,7 +85,7 @@ func (e *Engine) endMemtableInTurn(bytes int64) (full sealed, ok bool) {
 // closeLogInTurn ends the active log segment and returns how much of it is durable: all, unless the
 // database is poisoned. A segment without a commit is removed.
 func (e *Engine) closeLogInTurn() (size int64) {
-	log := e.commits.End()
+	log := e.commits.EndLog()
 	if log == nil {
 		return 0
 	}

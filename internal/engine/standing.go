@@ -59,7 +59,7 @@ func (e *Engine) establishAsWriter() error {
 	if err := e.writable(); err != nil { // Close may have come first
 		return err
 	}
-	if !e.commits.Started() {
+	if e.commits.NeedsLog() {
 		if err := e.startLogInTurn(); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (e *Engine) establishAsWriter() error {
 	e.mu.Lock()
 	e.publishLocked(func(next *superversion.Superversion) { next.Levels = levels })
 	e.mu.Unlock()
-	e.commits.Named()
+	e.commits.LogNamed()
 	e.writer.standing = durable
 	return nil
 }

@@ -66,7 +66,7 @@ func (e *Engine) Stats() Stats {
 		Flushes:         e.flushes.Load(),
 		Merges:          e.compactions.Load(),
 		CommittedBytes:  e.committedBytes.Load(),
-		LogBytes:        e.commits.Bytes.Load(),
+		LogBytes:        e.commits.LogBytes.Load(),
 		FlushedBytes:    e.flushed.Load(),
 		MergedBytes:     e.compactedBytes.Load(),
 		CheckedBytes:    e.checked.Load(),

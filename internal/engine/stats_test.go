@@ -57,10 +57,10 @@ func TestStats_countFramesAndWhatIsStored(t *testing.T) {
 	e := mustOpen(t, memfs.New(), calm())
 	mustCommit(t, e, "a")
 	start := e.Stats()
-	size := e.commits.Size()
+	size := e.commits.LogSize()
 	mustCommit(t, e, "hello", "world")
 	s := e.Stats()
-	if got, want := s.LogBytes-start.LogBytes, uint64(e.commits.Size()-size); got != want {
+	if got, want := s.LogBytes-start.LogBytes, uint64(e.commits.LogSize()-size); got != want {
 		t.Errorf("%d bytes of log, want %d", got, want)
 	}
 	want := uint64(2 * (len(dataKey("hello")) + len("hello")))

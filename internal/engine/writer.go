@@ -92,7 +92,7 @@ func (e *Engine) prepareAsWriter(ctx context.Context) error {
 func (e *Engine) logBytes() int64 {
 	e.turn.Lock()
 	defer e.turn.Unlock()
-	return e.commits.Size()
+	return e.commits.LogSize()
 }
 
 // Absent reports whether nothing below the memtable can have the key. Flushes and compactions do
@@ -283,7 +283,7 @@ func (e *Engine) readyLogInTurn(size int64) error {
 	if err := e.writable(); err != nil {
 		return err
 	}
-	if !e.commits.Started() {
+	if e.commits.NeedsLog() {
 		if err := e.leaveBackup(); err != nil {
 			return err
 		}
@@ -301,7 +301,7 @@ func (e *Engine) startLogInTurn() error {
 	if err != nil {
 		return err
 	}
-	e.commits.Start(log)
+	e.commits.StartLog(log)
 	e.turn.logNumber = number
 	return nil
 }
