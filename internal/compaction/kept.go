@@ -103,20 +103,12 @@ func (j *Job) candidates() (all []candidate, err error) {
 	inputs := make(map[*manifest.Table]bool)
 	for i := range j.Inputs {
 		for _, h := range j.Inputs[i].Tables {
-			c := candidate{table: h.Meta, input: true}
-			if j.mayKeep(i, h.Meta) {
-				overlaps, err := j.overlaps(i, h.Meta)
-				if err != nil {
-					return nil, err
-				}
-				if c.fate = kept; overlaps {
-					c.fate = rewritten
-				} else if h.Meta.Size < Small(j.Output.TableBytes) {
-					c.fate = small
-				}
+			fate, err := j.fateAlone(i, h.Meta)
+			if err != nil {
+				return nil, err
 			}
-			inputs[c.table] = true
-			all = append(all, c)
+			inputs[h.Meta] = true
+			all = append(all, candidate{table: h.Meta, input: true, fate: fate})
 		}
 	}
 	for _, t := range j.Levels.Version.Bottom.Tables {
@@ -128,6 +120,21 @@ func (j *Job) candidates() (all []candidate, err error) {
 		return bytes.Compare(a.table.Smallest, b.table.Smallest)
 	})
 	return all, nil
+}
+
+// fateAlone returns the fate that a table of an input would have by itself.
+func (j *Job) fateAlone(input int, t *manifest.Table) (fate, error) {
+	if !j.mayKeep(input, t) {
+		return rewritten, nil
+	}
+	overlaps, err := j.overlaps(input, t)
+	switch {
+	case err != nil || overlaps:
+		return rewritten, err
+	case t.Size < Small(j.Output.TableBytes):
+		return small, nil
+	}
+	return kept, nil
 }
 
 // mayKeep reports whether rewriting a table of an input, by itself, would gain nothing.

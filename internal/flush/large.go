@@ -110,5 +110,6 @@ func (l *largeValues) entry(c *memtable.Cursor, w *run.Writer) (keyspace.Entry, 
 func (l *largeValues) defersFrom(bytes int) bool {
 	left := l.left
 	l.left -= min(left, uint64(bytes))
-	return l.mayDefer && l.job.worthKeepingLog(left) && l.job.Defer != nil && l.job.Defer(false, left)
+	return l.mayDefer && l.job.worthKeepingLog(left) && l.job.Defer != nil &&
+		l.job.Defer(amongOthers.stays(), left)
 }

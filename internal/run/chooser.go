@@ -22,13 +22,13 @@ func (c *chooser) plain() (e block.Encoding, err error) {
 	return block.Encoding{Compressor: c.compressor}, err
 }
 
-// choose returns how to store the values of a bucket, by a sample that is all of it or not.
-func (c *chooser) choose(bucket uint64, sample [][]byte, whole bool) (choice, error) {
+// choose returns how to store the values of a bucket, by a sample of it.
+func (c *chooser) choose(bucket uint64, sample [][]byte, of extent) (choice, error) {
 	encoding, err := c.plain()
 	if err != nil {
 		return choice{}, err
 	}
-	t := newTrial(sample, c.config.SampleBytes, whole)
+	t := newTrial(sample, c.config.SampleBytes, of)
 	plain := choice{encoding: encoding, sure: t.enough()}
 	if t.looksRandom() {
 		return plain, nil
@@ -64,7 +64,7 @@ func (c *chooser) bestEncoder(bucket uint64, t *trial) (*block.Encoder, error) {
 		return present, err
 	}
 	_, fits, err := t.try(present)
-	if err != nil || fits || !c.mayTrain(bucket, t.whole) {
+	if err != nil || fits || !c.mayTrain(bucket, t.of) {
 		return present, err
 	}
 	c.widen(bucket, t)
@@ -88,9 +88,9 @@ func (c *chooser) bestEncoder(bucket uint64, t *trial) (*block.Encoder, error) {
 
 // mayTrain reports whether to try a new dictionary for a bucket, and notes that it was tried: once
 // in a run.
-func (c *chooser) mayTrain(bucket uint64, smallBucket bool) bool {
+func (c *chooser) mayTrain(bucket uint64, of extent) bool {
 	ds := &c.dictionaries
-	if ds.trained[bucket] || !mayAddDictionary(len(ds.existing)+len(ds.added), smallBucket) {
+	if ds.trained[bucket] || !mayAddDictionary(len(ds.existing)+len(ds.added), of) {
 		return false
 	}
 	if ds.trained == nil {
@@ -103,7 +103,7 @@ func (c *chooser) mayTrain(bucket uint64, smallBucket bool) bool {
 // widen makes t a trial of values from the whole bucket, if there is a [Sampler] and t is not one
 // already.
 func (c *chooser) widen(bucket uint64, t *trial) {
-	if c.config.Sampler == nil || t.whole {
+	if c.config.Sampler == nil || t.of == wholeBucket {
 		return
 	}
 	var values [][]byte
@@ -117,7 +117,7 @@ func (c *chooser) widen(bucket uint64, t *trial) {
 		}
 		values = append(values, e.Value)
 	}
-	if wide := newTrial(values, c.config.SampleBytes, false); wide.enough() {
+	if wide := newTrial(values, c.config.SampleBytes, partOfBucket); wide.enough() {
 		*t = *wide
 	}
 }

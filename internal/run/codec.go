@@ -17,19 +17,19 @@ import (
 //
 // The writer tries both on pieces of a sample of the bucket, and weighs bytes against time. Time is
 // counted, not measured, so that the same data gives the same files: the steps of either decoder,
-// each with the nanoseconds that docs/design/pattern.md measured. Which of them matters depends on
-// how long values are, so each [sizeClass] is weighed by itself; a bucket may have both messages
-// and documents. The result is the length up to which values are encoded one by one.
+// each with the nanoseconds that docs/design/pattern.md measured. How much either matters depends
+// on the length of values, so each [sizeClass] is weighed by itself; a bucket may have both
+// messages and documents. The result is the length up to which values are encoded one by one.
 //
-// Time has to be weighed because of values such as arrays of numbers: they take 0.30 of their bytes
-// by dictionary and 0.40 by zstd, but 2 ns a byte to decode, not 1.2.
+// Time has to be weighed because of values such as arrays of numbers: with a dictionary they take
+// 0.30 of their bytes and 2 ns a byte to decode, with zstd 0.40 and 1.2 ns.
 
 // What is sampled, and how much of it is enough.
 const (
 	// defaultSampleBytes of a bucket's keys and values decide on its codec. They wait in memory.
 	defaultSampleBytes = 1 << 20
-	// neverShare of a sample, as a divisor, is a value that is never encoded, and has no part in
-	// the choice: encoding it would take memory, and a bucket has few such values to decode.
+	// neverShare of a sample, as a divisor, is the length above which a value is never encoded and
+	// has no part in the choice: encoding it would take memory, and a bucket has few such values.
 	neverShare = 16
 	// sureShare of a full sample, as a divisor, is enough to decide for what follows it;
 	// leastShare is enough if nothing does, and to train a dictionary.
@@ -54,8 +54,8 @@ const (
 	mediumMost = 4 << 10
 	// evidenceShare of all bytes is enough to judge a size class by.
 	evidenceShare = 16
-	// smallShare of their bytes is what small values may take more than in blocks, because reading
-	// one of them takes so much less time and memory.
+	// smallShare of their bytes in blocks is what small values may take beyond that, because
+	// reading one of them takes so much less time and memory.
 	smallShare = 10
 	// smallFactor and smallWork say how much longer all small values of a block may take to decode
 	// one by one, in all and in nanoseconds for each: a get decodes one, and the calls around it
@@ -97,16 +97,24 @@ type choice struct {
 // neverEncodes reports whether a value is too large to be encoded, whatever is chosen.
 func (c *Config) neverEncodes(e keyspace.Entry) bool { return e.Size() > c.SampleBytes/neverShare }
 
+// extent says whether a sample is all that the run has of its bucket.
+type extent bool
+
+const (
+	partOfBucket extent = false
+	wholeBucket  extent = true
+)
+
 // enough reports whether a sample of so many bytes decides for what follows it, if anything does.
-// full is the size of a sample that is not the whole bucket.
-func enough(sample, full int, whole bool) bool {
-	return sample >= full/sureShare || whole && sample >= full/leastShare
+// full is the size of a sample of a larger bucket.
+func enough(sample, full int, of extent) bool {
+	return sample >= full/sureShare || of == wholeBucket && sample >= full/leastShare
 }
 
-// mayAddDictionary reports whether there is room for another dictionary beside n others, for a
-// bucket that is smaller than a sample or not.
-func mayAddDictionary(n int, smallBucket bool) bool {
-	return n < manyDictionaries || n < maxDictionaries && !smallBucket
+// mayAddDictionary reports whether there is room for another dictionary beside n others, for the
+// bucket of a sample.
+func mayAddDictionary(n int, of extent) bool {
+	return n < manyDictionaries || n < maxDictionaries && of != wholeBucket
 }
 
 // stillFits reports whether a dictionary does about as well as it did when it was trained. Both

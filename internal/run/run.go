@@ -38,7 +38,7 @@ type Config struct {
 	Sampler     Sampler       // of the values that the run will have; may be nil
 	Filter      bool          // give each table a filter; the bottom run does not need one
 	Values      Values
-	Cuts        [][]byte // no table spans any of these keys, which ascend
+	Cuts        [][]byte // ascending keys; no table has keys both below one and from it on
 
 	// Dropped reports whether a bucket was dropped; its entries are left out. DropEpoch is the
 	// manifest's epoch that Dropped reflects. A nil Dropped knows no dropped buckets.

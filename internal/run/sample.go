@@ -24,14 +24,6 @@ type sampleEntry struct {
 	entry keyspace.Entry
 }
 
-// extent says whether a sample is all that the run has of its bucket.
-type extent bool
-
-const (
-	partOfBucket extent = false
-	wholeBucket  extent = true
-)
-
 // collect adds an entry to the sample, or writes it if the choice is made.
 func (w *Writer) collect(key []byte, e keyspace.Entry) error {
 	if err := w.enterBucket(key); err != nil {
@@ -59,7 +51,8 @@ func (w *Writer) collect(key []byte, e keyspace.Entry) error {
 	return w.release(partOfBucket)
 }
 
-// enterBucket makes the bucket of key the current one. What waits is all of the bucket before.
+// enterBucket makes the bucket of key the current one. The entries that wait, if any, end the
+// previous bucket.
 func (w *Writer) enterBucket(key []byte) error {
 	s := &w.sample
 	bucket, data := keyspace.BucketOf(key)
@@ -71,7 +64,8 @@ func (w *Writer) enterBucket(key []byte) error {
 	return err
 }
 
-// release makes the choice by the entries that wait, and writes them.
+// release makes the choice by the entries that wait, and writes them. The choice holds for what
+// follows if the sample was large enough, and no table is full yet.
 func (w *Writer) release(of extent) error {
 	s := &w.sample
 	if len(s.entries) == 0 {
@@ -81,8 +75,10 @@ func (w *Writer) release(of extent) error {
 	if err != nil {
 		return err
 	}
-	whole := of == wholeBucket && !s.copied
-	if w.choice, err = w.chooser.choose(s.bucket, values, whole); err != nil {
+	if s.copied {
+		of = partOfBucket
+	}
+	if w.choice, err = w.chooser.choose(s.bucket, values, of); err != nil {
 		return err
 	}
 	w.besideLarge = false

@@ -15,15 +15,15 @@ type trial struct {
 	rest    [][]byte   // values that are in no piece
 	raw     int        // bytes of the values in pieces
 	sample  int        // bytes of all values
-	full    int        // bytes of a sample that is not the whole bucket
-	whole   bool       // this one is
+	full    int        // bytes of a sample of a larger bucket
+	of      extent     // of this sample
 	builder block.Builder
 }
 
-// newTrial returns a trial of neighbouring values: about full bytes, unless they are all of the
+// newTrial returns a trial of neighbouring values: about full bytes, or fewer if that is the whole
 // bucket.
-func newTrial(values [][]byte, full int, whole bool) *trial {
-	t := &trial{full: full, whole: whole}
+func newTrial(values [][]byte, full int, of extent) *trial {
+	t := &trial{full: full, of: of}
 	for i := range trialPieces {
 		part := values[len(values)*i/trialPieces : len(values)*(i+1)/trialPieces]
 		var piece [][]byte
@@ -48,7 +48,7 @@ func newTrial(values [][]byte, full int, whole bool) *trial {
 }
 
 // enough reports whether the trial decides for what follows the sample.
-func (t *trial) enough() bool { return enough(t.sample, t.full, t.whole) }
+func (t *trial) enough() bool { return enough(t.sample, t.full, t.of) }
 
 // looksRandom reports whether encoding any of the pieces is most likely a waste.
 func (t *trial) looksRandom() bool {
@@ -112,7 +112,7 @@ func (t *trial) train(bucket uint64) (*block.Encoder, error) {
 // share returns how many bytes of a new dictionary the pieces have to pay for.
 func (t *trial) share(d *block.Dictionary) int {
 	served := t.sample
-	if !t.whole {
+	if t.of != wholeBucket {
 		served *= amortised
 	}
 	return len(d.Data()) * t.raw / max(1, served)
