@@ -57,7 +57,7 @@ func FuzzDecompress(f *testing.F) {
 		}
 		if len(p) > 0 {
 			if got, err := d.decode(frame, len(p)-1); err == nil {
-				t.Fatalf("%d bytes in the place of %d", len(got), len(p)-1)
+				t.Fatalf("%d bytes instead of %d", len(got), len(p)-1)
 			}
 		}
 	})

@@ -150,7 +150,7 @@ func TestParseValues_returnsWhatWasAdded(t *testing.T) {
 		for _, v := range valueShapes(rand.New(rand.NewSource(seed))) {
 			p, got := appendValues(t, []byte("before"), fillValues(v.all, encoding))
 			if codec == Zstd && (got == Zstd) != v.wins || codec != got && got != Raw {
-				t.Errorf("%s: the codec is %v in place of %v", v.name, got, codec)
+				t.Errorf("%s: the codec is %v, not %v", v.name, got, codec)
 			}
 			values, err := ParseValues(p[len("before"):], len(v.all), d)
 			if err != nil || values.Codec != got {

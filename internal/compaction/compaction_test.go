@@ -30,7 +30,7 @@ func TestDo_endsTombstones(t *testing.T) {
 	s.bottom(puts("old", keys(1, 60)...))
 	s.young(deletes(keys(10, 30)...))
 	s.young(puts("again", keys(15, 20)...))
-	s.young(deletes(keys(18, 100)...)) // of which some hide nothing
+	s.young(deletes(keys(18, 100)...)) // some of which hide nothing
 	want := puts("again", keys(15, 17)...).over(puts("old", keys(1, 9)...))
 	edit := s.run(s.job(3))
 	checkSame(t, "output", s.read(edit.AddBottom), want)

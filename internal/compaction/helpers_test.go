@@ -22,7 +22,7 @@ import (
 
 const (
 	testDir = "db"
-	now     = 1000 // when all compactions of tests take place
+	now     = 1000 // the time of all compactions
 )
 
 var errFault = errors.New("injected fault")

@@ -93,7 +93,7 @@ func (sh shape) spans(rng *rand.Rand) (deleted []keyspace.Span) {
 type model struct {
 	*store
 	what    string // for messages
-	want    writes // of which some may have expired
+	want    writes // some of which may have expired
 	dropped map[uint64]bool
 	seen    *tally
 }

@@ -52,7 +52,7 @@ func TestDo_passesRangeDeletionsOn(t *testing.T) {
 		t.Errorf("%d entries are written, want %d, and bottom tables %v", n, len(stored),
 			edit.AddBottom)
 	}
-	visible := withoutTombstones(merged(span(101, 200), stored))
+	visible := withoutTombstones(union(span(101, 200), stored))
 	for i := range 200 {
 		if s := numbered(i); stored[s] == nil && (i >= 105 && i < 107 || i >= 120 && i < 170) {
 			delete(visible, s)
@@ -154,7 +154,7 @@ func TestDo_putsNothingBelowAnOlderDeletion(t *testing.T) {
 	if len(edit.AddBottom) > 0 {
 		t.Errorf("the edit is %+v", edit)
 	}
-	want := merged(withoutTombstones(span(101, 149)), puts(numbered(300)))
+	want := union(withoutTombstones(span(101, 149)), puts(numbered(300)))
 	checkSame(t, "visible", s.visible(), want)
 	if edit = s.flush(puts(numbered(401))); len(edit.AddBottom) != 1 {
 		t.Errorf("beyond the deletion, the edit is %+v", edit)

@@ -44,9 +44,9 @@ func TestDo_dropsABucketWithAllThatAreWithinIt(t *testing.T) {
 		later := writes{}
 		later.drop(c.parent, c.id)
 		for name, stages := range map[string][]writes{
-			"from the memtable": {merged(family(), later)},
+			"from the memtable": {union(family(), later)},
 			"from tables":       {family(), later},
-			"from both":         {only(family(), 0, 2), merged(only(family(), 4, 5), later)},
+			"from both":         {only(family(), 0, 2), union(only(family(), 4, 5), later)},
 		} {
 			s := newStore(t)
 			var edit *manifest.Edit
@@ -61,8 +61,8 @@ func TestDo_dropsABucketWithAllThatAreWithinIt(t *testing.T) {
 	}
 }
 
-// compacted returns what both say; b wins.
-func merged(a, b writes) writes {
+// union returns what both say; b wins.
+func union(a, b writes) writes {
 	a = maps.Clone(a)
 	maps.Copy(a, b)
 	return a
@@ -111,7 +111,7 @@ func TestDo_knowsOfEarlierDrops(t *testing.T) {
 	drop := writes{}
 	drop.drop(2, 4)
 	s.flush(drop)
-	w := merged(only(family(), 4, 5), puts(dataKey(2, "a"), dataKey(6, "b")))
+	w := union(only(family(), 4, 5), puts(dataKey(2, "a"), dataKey(6, "b")))
 	edit := s.flush(w)
 	checkSame(t, "tables", s.read(tables(edit)), puts(dataKey(2, "a"), dataKey(6, "b")))
 	for _, meta := range tables(edit) {

@@ -123,7 +123,7 @@ func arrays() (values [][]byte) {
 func TestEncoder_worksInProportionToTheValue(t *testing.T) {
 	const seed, size, most = 1, 16 << 10, 150
 	dictionaries := map[string]*Dictionary{"handmade": handmade(t), "arrays": train(t, arrays())}
-	for _, k := range valueKinds[1:] { // that of messages gives up where base64 has slashes
+	for _, k := range valueKinds[1:] { // messages give up where base64 has slashes
 		dictionaries[k.name] = train(t, k.values(500))
 	}
 	for name, d := range dictionaries {

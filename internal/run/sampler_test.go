@@ -33,7 +33,7 @@ func counting(n int) (all []entry) {
 
 func TestSampleEvenly_yieldsNeighboursFromAllOver(t *testing.T) {
 	const count = 10_000
-	bytes := SamplePoints * 20 * EntryBytes(10) // 20 values from each place
+	bytes := SamplePoints * 20 * EntryBytes(10) // 20 values from each point
 	var got []int
 	for e := range samplerOf(counting(count))(1, bytes) {
 		i, err := strconv.Atoi(string(e.Value))

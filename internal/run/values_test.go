@@ -349,11 +349,11 @@ func TestShrinks_tellsTextFromNoise(t *testing.T) {
 	noise := make([]byte, 4<<20)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
 	text := bytes.Repeat([]byte("values that people write are of few characters; "), 90_000)
-	records := bytes.Clone(text) // each starts with a random number
+	paged := bytes.Clone(text) // each starts with a random number
 	pages := bytes.Clone(noise)  // each starts with the same header
 	for at := 0; at+4096 <= len(pages); at += 4096 {
-		copy(records[at:], noise[at:at+16])
-		copy(pages[at:], "a page's header ")
+		copy(paged[at:], noise[at:at+16])
+		copy(paged[at:], "a page's header ")
 	}
 	for _, c := range []struct {
 		name  string
@@ -372,7 +372,7 @@ func TestShrinks_tellsTextFromNoise(t *testing.T) {
 		{"digits of random bytes", []byte(hex.EncodeToString(noise[:1000])), true},
 		{"noise behind text", append(text[:100_000:100_000], noise...), false},
 		{"text behind noise", append(noise[:100_000:100_000], text...), true},
-		{"text with noise at each page", records[:4<<20], true},
+		{"text with noise at each page", paged[:4<<20], true},
 		{"noise with text at each page", pages, false},
 	} {
 		if got := Shrinks(c.value); got != c.want {

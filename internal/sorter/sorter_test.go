@@ -64,7 +64,7 @@ func TestSorter_returnsTheLastOfEachKeyInOrder(t *testing.T) {
 func TestSorter_takesNoMoreThanItCanAddress(t *testing.T) {
 	var s Sorter
 	if s.Fits(10, maxBytes-10) {
-		t.Error("pairs fit whose places have no number")
+		t.Error("pairs fit whose offsets exceed 32 bits")
 	}
 	if !s.Fits(10, maxBytes-10-lengthBytes) {
 		t.Error("what can be addressed does not fit")
