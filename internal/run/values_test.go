@@ -349,11 +349,11 @@ func TestShrinks_tellsTextFromNoise(t *testing.T) {
 	noise := make([]byte, 4<<20)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
 	text := bytes.Repeat([]byte("values that people write are of few characters; "), 90_000)
-	paged := bytes.Clone(text) // each starts with a random number
-	pages := bytes.Clone(noise)  // each starts with the same header
+	paged := bytes.Clone(text)  // each starts with a random number
+	pages := bytes.Clone(noise) // each starts with the same header
 	for at := 0; at+4096 <= len(pages); at += 4096 {
 		copy(paged[at:], noise[at:at+16])
-		copy(paged[at:], "a page's header ")
+		copy(pages[at:], "a page's header ")
 	}
 	for _, c := range []struct {
 		name  string
