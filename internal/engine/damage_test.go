@@ -63,7 +63,7 @@ func TestSetAside_needsToKnowTheFile(t *testing.T) {
 	e := mustOpen(t, memfs.New(), calm())
 	overlap(t, e, 1)
 	v := e.state.Load().Levels.Version
-	next := pick.IntoBottom("", v)
+	next := pick.IntoBottom(v)
 	for _, err := range []error{errBroken, corrupt.New("db/LOCK", 0, "bad"), corrupt.Err} {
 		if e.setAside(err, next) {
 			t.Errorf("%v: set aside", err)

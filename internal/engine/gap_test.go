@@ -54,7 +54,7 @@ func TestCompaction_writesAscendingKeysAmongOthersOnce(t *testing.T) {
 		if before.YoungRuns == 0 {
 			t.Errorf("%s: nothing is left to compact", name)
 		}
-		next := pick.IntoBottom("test", e.state.Load().Levels.Version)
+		next := pick.IntoBottom(e.state.Load().Levels.Version)
 		ok(t, e.compact(next, func() bool { return false }))
 		s := e.Stats()
 		if s.MergedBytes > before.TableBytes/4 || s.YoungRuns > 0 {

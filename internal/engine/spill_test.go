@@ -117,7 +117,7 @@ func TestDiscard_keepsWhatWasToBeMoved(t *testing.T) {
 	ok(t, e.Flush())
 	before := named(t, disk, tableSuffix)
 	broken.Store(true)
-	next := pick.IntoBottom("test", e.state.Load().Levels.Version)
+	next := pick.IntoBottom(e.state.Load().Levels.Version)
 	if err := e.compact(next, func() bool { return false }); err == nil {
 		t.Fatal("the compaction did not fail")
 	}

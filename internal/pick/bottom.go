@@ -16,7 +16,7 @@ const (
 
 // covered picks the bottom tables of which newer range deletions and dropped buckets leave nothing.
 func (p Picker) covered(v *manifest.Version) (Plan, bool) {
-	next := Plan{Why: "deleted", ToBottom: true, Unread: true}
+	next := Plan{ToBottom: true, Unread: true}
 	for _, t := range v.Bottom.Tables {
 		if deletesAll(v, t) || withinDropped(v, t) {
 			next.Bottom = append(next.Bottom, t.Number)
@@ -58,19 +58,21 @@ func withinDropped(v *manifest.Version, t *manifest.Table) bool {
 
 // stale picks a bottom table of which a good part has expired.
 func (p Picker) stale(v *manifest.Version) (Plan, bool) {
-	for _, t := range v.Bottom.Tables {
-		if t.StaleAt != 0 && t.StaleAt <= p.Now && !p.avoidsTable(t) {
-			return rewrite("expired", t), true
-		}
-	}
-	return Plan{}, false
+	return p.alone(v, func(t *manifest.Table) bool {
+		return t.StaleAt != 0 && t.StaleAt <= p.Now
+	})
 }
 
 // dropped picks a bottom table that holds data of dropped buckets.
 func (p Picker) dropped(v *manifest.Version) (Plan, bool) {
+	return p.alone(v, v.MayHoldDropped)
+}
+
+// alone picks the first bottom table that is worth to be rewritten by itself.
+func (p Picker) alone(v *manifest.Version, worth func(*manifest.Table) bool) (Plan, bool) {
 	for _, t := range v.Bottom.Tables {
-		if v.MayHoldDropped(t) && !p.avoidsTable(t) {
-			return rewrite("dropped", t), true
+		if worth(t) && !p.avoidsTable(t) {
+			return rewrite(t), true
 		}
 	}
 	return Plan{}, false
@@ -91,7 +93,7 @@ func (p Picker) crumbs(v *manifest.Version) (Plan, bool) {
 				}
 			}
 			if count > 0 {
-				return rewrite("crumbs", stretch[:count]...), true
+				return rewrite(stretch[:count]...), true
 			}
 			stretch = stretch[1:]
 		}

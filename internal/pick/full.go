@@ -1,6 +1,10 @@
 package pick
 
-import "github.com/stoatdb/stoat/internal/manifest"
+import (
+	"cmp"
+
+	"github.com/stoatdb/stoat/internal/manifest"
+)
 
 // fullGarbage of a value file, as a divisor, is reason enough for a full compaction to rewrite it.
 const fullGarbage = 20
@@ -34,21 +38,22 @@ func (f *Full) Next(v *manifest.Version) (Plan, bool) {
 		f.note(v)
 	}
 	next, ok := f.pick(v)
-	next.Tight = true
+	next.Why, next.Tight = cmp.Or(next.Why, "compact"), true
 	f.started, f.last, f.before = true, next, v
 	return next, ok
 }
 
 func (f *Full) pick(v *manifest.Version) (Plan, bool) {
 	if !f.started && len(v.Young) > 0 { // what is flushed from now on can wait
-		return IntoBottom("compact", v), true
+		return IntoBottom(v), true
 	}
-	for _, pick := range []reason{Picker.covered, Picker.dropped, Picker.stale} {
-		if next, ok := pick(f.picker, v); ok {
-			return next, true
-		}
+	garbage := []reason{
+		{"deleted", Picker.covered}, {"dropped", Picker.dropped}, {"expired", Picker.stale},
 	}
-	next := inOrder("compact", v, func(file manifest.ValueFile) bool {
+	if next, ok := f.picker.first(v, garbage); ok {
+		return next, true
+	}
+	next := inOrder(v, func(file manifest.ValueFile) bool {
 		return file.Log || file.Garbage() > file.Size/fullGarbage
 	}, func(t *manifest.Table) bool { return f.ordered[t.Number] })
 	if len(next.Bottom) > 0 {
@@ -56,7 +61,9 @@ func (f *Full) pick(v *manifest.Version) (Plan, bool) {
 	}
 	small := f.picker.stretches(v, func(number uint64) bool { return f.joined[number] })
 	if len(small) > 0 {
-		return rewrite(whyJoin, small[0]...), true
+		next := rewrite(small[0]...)
+		next.Why = whyJoin
+		return next, true
 	}
 	return Plan{}, false
 }

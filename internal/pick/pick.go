@@ -4,6 +4,8 @@
 // A [Picker] is a pure function of a manifest version, the time, the limits and the known damage.
 // It reads no files and takes no locks. Looking at a version costs time in proportion to its
 // tables, so callers hold no lock that others wait for.
+//
+// docs/design/compaction-picking.md says what each reason to compact is worth.
 package pick
 
 import (
@@ -37,26 +39,50 @@ func (p Picker) Next(v *manifest.Version) (Plan, bool) {
 	if v.IsBackup() {
 		return Plan{}, false
 	}
-	next, ok := p.first(v, Picker.covered, Picker.grown, Picker.burdened, Picker.shadowed,
-		Picker.crowded, Picker.reclaimBusy, Picker.stale)
-	if ok {
+	if next, ok := p.first(v, urgent()); ok {
 		return next, true
 	}
-	next, ok = p.first(v, Picker.Deferred, Picker.tidy, Picker.dropped, Picker.crumbs,
-		Picker.scattered, Picker.reclaimIdle)
+	next, ok := p.first(v, tidying())
 	next.Idle = ok
 	return next, ok
 }
 
-// reason picks a compaction for one reason, if that applies.
-type reason func(p Picker, v *manifest.Version) (Plan, bool)
+// reason is a reason to compact, with the function that picks a compaction if it applies.
+type reason struct {
+	why  string
+	pick func(p Picker, v *manifest.Version) (Plan, bool)
+}
 
-// first returns the first compaction that one of the reasons picks. Those that read damaged files
-// come last, and only when it is time to try again.
-func (p Picker) first(v *manifest.Version, reasons ...reason) (Plan, bool) {
+// urgent returns the reasons that count while there are commits, too, the most urgent first.
+func urgent() []reason {
+	return []reason{
+		{"deleted", Picker.covered},
+		{"grown", Picker.grown},
+		{"crowded", Picker.crowded},
+		{"reclaim", reclaim(garbageBusy)},
+		{"expired", Picker.stale},
+	}
+}
+
+// tidying returns the reasons that count when there are no commits.
+func tidying() []reason {
+	return []reason{
+		{"deferred", Picker.Deferred},
+		{"tidy", Picker.tidy},
+		{"dropped", Picker.dropped},
+		{"crumbs", Picker.crumbs},
+		{"scattered", Picker.scattered},
+		{"reclaim", reclaim(garbageIdle)},
+	}
+}
+
+// first returns the compaction that the first of the reasons picks that applies. Those that read
+// damaged files come last, and only when it is time to try again.
+func (p Picker) first(v *manifest.Version, reasons []reason) (Plan, bool) {
 	for {
-		for _, pick := range reasons {
-			if next, ok := pick(p, v); ok && !p.Avoids(next, v) {
+		for _, r := range reasons {
+			if next, ok := r.pick(p, v); ok && !p.Avoids(next, v) {
+				next.Why = r.why
 				return next, true
 			}
 		}

@@ -184,12 +184,12 @@ func TestPick_decidesAboutRangeDeletions(t *testing.T) {
 		{"many deletions, in a small part of the bottom run",
 			manifest.Version{Young: []manifest.Run{deletions(manySpans), deletion("m", "n")},
 				Bottom: uneven},
-			"nothing", "tidy young 0..1 bottom [2] down"},
-		{"too many deletions",
+			"grown young 0..1 bottom [2] down", "grown young 0..1 bottom [2] down"},
+		{"many deletions in several runs",
 			manifest.Version{
-				Young:  []manifest.Run{deletions(tooManySpans / 2), deletions(tooManySpans/2 + 1)},
+				Young:  []manifest.Run{deletions(manySpans / 2), deletions(manySpans/2 + 1)},
 				Bottom: bottom},
-			"ranges young 0..1 bottom [2] down", "ranges young 0..1 bottom [2] down"},
+			"grown young 0..1 bottom [2] down", "grown young 0..1 bottom [2] down"},
 	})
 }
 

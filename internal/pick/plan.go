@@ -10,8 +10,8 @@ import (
 
 // Plan is a compaction to do: what it reads, and where its output goes.
 type Plan struct {
-	Why      string
-	Idle     bool // it only tidies up, and can wait until nobody commits
+	Why      string // the name of the reason, for logs
+	Idle     bool   // it only tidies up, and can wait until nobody commits
 	Young    manifest.YoungRuns
 	Bottom   []uint64 // numbers of tables of the bottom run, in the order of their keys
 	ToBottom bool     // the output is part of the bottom run, else it is one young run
@@ -22,8 +22,8 @@ type Plan struct {
 }
 
 // IntoBottom returns the compaction of all young runs into the bottom run.
-func IntoBottom(why string, v *manifest.Version) Plan {
-	next := Plan{Why: why, Young: manifest.YoungRuns{Count: len(v.Young)}, ToBottom: true}
+func IntoBottom(v *manifest.Version) Plan {
+	next := Plan{Young: manifest.YoungRuns{Count: len(v.Young)}, ToBottom: true}
 	for _, t := range v.Bottom.Tables {
 		if slices.ContainsFunc(v.Young, func(r manifest.Run) bool { return meets(r, t) }) {
 			next.Bottom = append(next.Bottom, t.Number)
@@ -34,8 +34,8 @@ func IntoBottom(why string, v *manifest.Version) Plan {
 
 // rewrite returns the compaction of tables of the bottom run, which are in the order of their keys,
 // by themselves.
-func rewrite(why string, tables ...*manifest.Table) Plan {
-	next := Plan{Why: why, ToBottom: true}
+func rewrite(tables ...*manifest.Table) Plan {
+	next := Plan{ToBottom: true}
 	for _, t := range tables {
 		next.Bottom = append(next.Bottom, t.Number)
 	}

@@ -19,16 +19,15 @@ const (
 	reclaimBytes = 4 << 30
 )
 
-// reclaimBusy picks what to reclaim whatever else goes on.
-func (p Picker) reclaimBusy(v *manifest.Version) (Plan, bool) { return p.reclaim(v, garbageBusy) }
-
-// reclaimIdle picks what to reclaim when there is time.
-func (p Picker) reclaimIdle(v *manifest.Version) (Plan, bool) { return p.reclaim(v, garbageIdle) }
+// reclaim returns what picks value files to reclaim when they have more than most bytes of garbage
+// for 100 bytes of live values.
+func reclaim(most uint64) func(Picker, *manifest.Version) (Plan, bool) {
+	return func(p Picker, v *manifest.Version) (Plan, bool) { return p.reclaim(v, most) }
+}
 
 // reclaim picks value files with much garbage, to rewrite their live values. How much is live in a
 // file is an exact sum over the tables. To be rid of a file costs its live bytes, so the files with
-// the smallest live share come first. most is how many bytes of garbage there may be for 100 bytes
-// of live values.
+// the smallest live share come first.
 func (p Picker) reclaim(v *manifest.Version, most uint64) (Plan, bool) {
 	var live, garbage uint64
 	for _, f := range v.ValueFiles {
@@ -38,7 +37,7 @@ func (p Picker) reclaim(v *manifest.Version, most uint64) (Plan, bool) {
 	if garbage <= p.Garbage+live*most/100 {
 		return Plan{}, false
 	}
-	next := Plan{Why: "reclaim", ToBottom: true}
+	next := Plan{ToBottom: true}
 	enough := p.Garbage/2 + live*reclaimTo/100
 	copied := uint64(0)
 	for _, f := range p.reclaimable(v) {
@@ -101,7 +100,7 @@ func (p Picker) scattered(v *manifest.Version) (Plan, bool) {
 	if len(v.Young) > 0 || live < p.Garbage {
 		return Plan{}, false
 	}
-	next := inOrder("scattered", v, func(f manifest.ValueFile) bool {
+	next := inOrder(v, func(f manifest.ValueFile) bool {
 		return f.Log && !p.Damaged.Has(f.Number)
 	}, p.avoidsTable)
 	return next, len(next.Bottom) > 0 && live >= next.Bytes(v)
@@ -110,10 +109,10 @@ func (p Picker) scattered(v *manifest.Version) (Plan, bool) {
 // inOrder returns the compaction that rewrites the values of disorderly files in the order of their
 // keys, of as many tables as have reclaimBytes of them, without those to skip.
 func inOrder(
-	why string, v *manifest.Version,
+	v *manifest.Version,
 	disorderly func(manifest.ValueFile) bool, skip func(*manifest.Table) bool,
 ) Plan {
-	next := Plan{Why: why, ToBottom: true}
+	next := Plan{ToBottom: true}
 	for _, f := range v.ValueFiles {
 		if disorderly(f) {
 			next.Relocate = append(next.Relocate, f.Number)

@@ -2,7 +2,6 @@ package pick
 
 import (
 	"math"
-	"slices"
 
 	"github.com/stoatdb/stoat/internal/manifest"
 )
@@ -19,11 +18,9 @@ const (
 	// bytes.
 	tidyShare  = 16
 	tidyBottom = 256 << 20
-	// manySpans is how many deleted ranges of young runs are worth a compaction when there is
-	// nothing else to do, and tooManySpans how many are a burden, in memory and in the manifest,
-	// even while there are commits.
-	manySpans    = 1000
-	tooManySpans = 100 * manySpans
+	// manySpans is how many deleted ranges of young runs are a burden, in memory and in the
+	// manifest.
+	manySpans = 100_000
 	// cheapShare, times the bytes of the young runs, is what compacting them into the bottom run
 	// may cost when there is nothing else to do.
 	cheapShare = 2
@@ -35,42 +32,28 @@ const (
 	valueShare = 4
 )
 
-// grown picks all young runs once they are as large as the bottom run.
+// grown picks all young runs once one of three things about them has grown: they are as large as
+// the bottom run, they delete too many ranges, which only the bottom run can do without, or many of
+// the values are theirs.
 func (p Picker) grown(v *manifest.Version) (Plan, bool) {
-	if len(v.Young) < p.YoungRuns || youngBytes(v) < v.Bottom.Bytes() {
+	large := len(v.Young) >= p.YoungRuns && youngBytes(v) >= v.Bottom.Bytes()
+	if !large && youngSpans(v) <= manySpans && !p.shadows(v) {
 		return Plan{}, false
 	}
-	return IntoBottom("grown", v), true
+	return IntoBottom(v), true
 }
 
-// burdened picks all young runs once they delete too many ranges, which only the bottom run can do
-// without.
-func (p Picker) burdened(v *manifest.Version) (Plan, bool) {
-	if youngSpans(v) <= tooManySpans {
-		return Plan{}, false
+// shadows reports whether young runs have so many of the values that it pays to find the older
+// values of the same keys, which are garbage. That costs little where values are large.
+func (p Picker) shadows(v *manifest.Version) bool {
+	young, old := uint64(0), valueBytes(v.Bottom)
+	for _, r := range v.Young {
+		young += valueBytes(r)
 	}
-	return IntoBottom("ranges", v), true
-}
-
-// shadowed picks all young runs when many of the values are theirs: compacting finds the older
-// values of the same keys, which are garbage, and costs little where values are large.
-func (p Picker) shadowed(v *manifest.Version) (Plan, bool) {
-	var young, all uint64
-	for i, r := range append(slices.Clone(v.Young), v.Bottom) {
-		for _, t := range r.Tables {
-			for _, share := range t.Values {
-				all += share.Bytes
-				if i < len(v.Young) {
-					young += share.Bytes
-				}
-			}
-		}
+	if young < p.Garbage || young < old/valueShare || old == 0 {
+		return false
 	}
-	if young < p.Garbage || young < (all-young)/valueShare || young == all {
-		return Plan{}, false
-	}
-	next := IntoBottom("shadowed", v)
-	return next, next.Bytes(v) <= young/valueShare
+	return IntoBottom(v).Bytes(v) <= young/valueShare
 }
 
 // crowded picks neighbours among too many young runs, or all of them and the bottom run, whichever
@@ -81,7 +64,7 @@ func (p Picker) crowded(v *manifest.Version) (Plan, bool) {
 	if n < p.CrowdedRuns() || n < 2 {
 		return Plan{}, false
 	}
-	next := IntoBottom("crowded", v)
+	next := IntoBottom(v)
 	least := float64(next.cost(v)) / float64(n)
 	if p.Avoids(next, v) {
 		least = math.Inf(1)
@@ -91,7 +74,7 @@ func (p Picker) crowded(v *manifest.Version) (Plan, bool) {
 			young, cost := Cheapest(s.runs, fewest)
 			if young.Older += s.older; cost < least {
 				least = cost
-				next = Plan{Why: "crowded", Young: young}
+				next = Plan{Young: young}
 			}
 		}
 		if !math.IsInf(least, 1) || n <= 2*p.CrowdedRuns() {
@@ -108,7 +91,7 @@ func (p Picker) tidy(v *manifest.Version) (Plan, bool) {
 	if len(v.Young) == 0 {
 		return Plan{}, false
 	}
-	next, young := IntoBottom("tidy", v), youngBytes(v)
+	next, young := IntoBottom(v), youngBytes(v)
 	worth := v.Bottom.Bytes() <= tidyBottom || young >= v.Bottom.Bytes()/tidyShare ||
 		next.cost(v) <= cheapShare*young || deletesMuch(v) ||
 		youngSpans(v) > 0 && next.cost(v) <= cutBytes
@@ -123,7 +106,7 @@ func (p Picker) tidy(v *manifest.Version) (Plan, bool) {
 	for _, s := range p.segments(v) {
 		if n := alike(s.runs); n > 0 {
 			young := manifest.YoungRuns{Older: s.older + len(s.runs) - n, Count: n}
-			return Plan{Why: "tidy", Young: young}, true
+			return Plan{Young: young}, true
 		}
 	}
 	return Plan{}, false
@@ -131,9 +114,6 @@ func (p Picker) tidy(v *manifest.Version) (Plan, bool) {
 
 // deletesMuch reports whether young runs say of a good part of the bottom run that it is gone.
 func deletesMuch(v *manifest.Version) bool {
-	if youngSpans(v) > manySpans {
-		return true
-	}
 	var tombstones, entries, touched uint64
 	for _, r := range v.Young {
 		for _, t := range r.Tables {
@@ -155,6 +135,16 @@ func deletesMuch(v *manifest.Version) bool {
 func youngBytes(v *manifest.Version) (n uint64) {
 	for _, r := range v.Young {
 		n += r.Bytes()
+	}
+	return n
+}
+
+// valueBytes returns the bytes of the values in value files that a run points to.
+func valueBytes(r manifest.Run) (n uint64) {
+	for _, t := range r.Tables {
+		for _, share := range t.Values {
+			n += share.Bytes
+		}
 	}
 	return n
 }
