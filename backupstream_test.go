@@ -226,6 +226,7 @@ func TestRestoreFrom_noticesWhatIsCutOff(t *testing.T) {
 }
 
 func TestRestoreFrom_noticesDamage(t *testing.T) {
+	t.Parallel()
 	db := memory(t)
 	update(t, db, func(tx *stoat.Tx) {
 		put(t, tx, "a", "b")
