@@ -93,8 +93,8 @@ var callRules = []rule{
 	},
 }
 
-// banImports forbids non-test files to import any of the packages or what lies below them, except
-// in the folders of allowed.
+// banImports forbids non-test files outside of the allowed folders to import the packages or their
+// subpackages.
 func banImports(banned []string, advice string, allowed ...string) func(*file, reporter) {
 	return func(f *file, report reporter) {
 		if f.test || f.in(allowed...) {
@@ -111,8 +111,8 @@ func banImports(banned []string, advice string, allowed ...string) func(*file, r
 	}
 }
 
-// banCalls forbids non-test files to mention the functions of the package, except in the folders or
-// files of allowed.
+// banCalls forbids non-test files, except the allowed folders and files, to mention the functions
+// of a package.
 func banCalls(pkg string, names []string, advice string, allowed ...string) func(*file, reporter) {
 	return func(f *file, report reporter) {
 		if f.test || f.in(allowed...) || slices.Contains(allowed, f.path) {
@@ -126,7 +126,7 @@ func banCalls(pkg string, names []string, advice string, allowed ...string) func
 	}
 }
 
-// clock forbids reading the time and waiting for it outside the engine and the command.
+// clock forbids reading the clock and waiting, except in the engine and the command.
 func clock(f *file, report reporter) {
 	banCalls("time", []string{
 		"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker",
@@ -156,8 +156,8 @@ func goroutine(f *file, report reporter) {
 	})
 }
 
-// noPanic forbids panic, except to pass on what the same function has recovered, or what it was
-// handed as its parameter recovered.
+// noPanic forbids panic, except to pass on a value that the same function recovered or got as the
+// parameter recovered.
 func noPanic(f *file, report reporter) {
 	if f.test {
 		return
@@ -189,7 +189,7 @@ func noPanic(f *file, report reporter) {
 	}
 }
 
-// uses returns the names that a file selects from the package with the import path pkg, with where.
+// uses returns the names that a file selects from a package, by position.
 func uses(f *file, pkg string) map[token.Pos]string {
 	local := ""
 	for _, spec := range f.tree.Imports {

@@ -22,7 +22,7 @@ var (
 // steps returns the names of the checks in .ci/run.
 func steps(t *testing.T) []string { return firstGroups(stepFunction, read(t, script)) }
 
-// targets returns what make can be asked for.
+// targets returns the targets of the Makefile.
 func targets(t *testing.T) []string {
 	t.Helper()
 	return strings.Fields(strings.Join(firstGroups(makeTargets, read(t, "Makefile")), " "))
@@ -78,7 +78,7 @@ func TestMakefile_hasTheSteps(t *testing.T) {
 	}
 }
 
-// shellWords splits a command at its spaces, outside of quotes, and leaves comments out.
+// shellWords splits a command at spaces outside of quotes and drops comments.
 func shellWords(command string) []string {
 	var words []string
 	quote, within := rune(0), false
@@ -133,7 +133,7 @@ func TestDocuments_nameCommandsThatExist(t *testing.T) {
 	}
 }
 
-// commands are what a document may tell a reader to type.
+// commands are the commands that a document may tell a reader to type.
 type commands struct {
 	variables, targets, steps []string
 	stoat                     []string // the subcommands
@@ -167,7 +167,7 @@ var (
 	lowerWord     = regexp.MustCompile(`^[a-z][a-z-]*$`)
 )
 
-// problem says what is wrong with a command, if it is one of those that this repository has.
+// problem returns what is wrong with a command of this repository, or "".
 func (c *commands) problem(words []string) string {
 	if len(words) < 2 {
 		return ""
@@ -205,7 +205,7 @@ func (c *commands) stoatProblem(words []string) string {
 	return ""
 }
 
-// goProblem looks at the folders, tests and flags that a go command names.
+// goProblem checks the folders, tests and flags of a go command.
 func (c *commands) goProblem(verb string, words []string) string {
 	if !slices.Contains([]string{"run", "test", "build", "vet"}, verb) {
 		return ""
@@ -233,7 +233,7 @@ func (c *commands) goProblem(verb string, words []string) string {
 	return ""
 }
 
-// hasTest reports whether a test has the name, or it and something after an underscore.
+// hasTest reports whether a test has the name, perhaps followed by an underscore and more.
 func (c *commands) hasTest(name string) bool {
 	name = strings.Trim(name, "^$")
 	return slices.ContainsFunc(c.tests, func(test string) bool {

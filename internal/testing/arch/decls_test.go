@@ -97,8 +97,7 @@ func TestPackages_haveOneComment(t *testing.T) {
 	}
 }
 
-// each calls fn for every declaration in the group declarations of a file, with the comment that
-// documents it: its own, or the group's.
+// each calls fn for every declaration in a file's groups, with its own comment or the group's.
 func each(f *file, fn func(d *ast.GenDecl, spec ast.Spec, doc string)) {
 	for _, d := range f.tree.Decls {
 		group, ok := d.(*ast.GenDecl)
@@ -167,7 +166,7 @@ func valuesDocumented(f *file, report reporter) {
 	})
 }
 
-// fieldsDocumented wants a comment at every exported field of an exported struct of the public API.
+// fieldsDocumented requires a comment on every exported field of the public API.
 func fieldsDocumented(f *file, report reporter) {
 	if f.test || f.pkg != "." {
 		return
@@ -192,7 +191,7 @@ func fieldsDocumented(f *file, report reporter) {
 	})
 }
 
-// opens reports whether a comment starts with the name, after an article at most.
+// opens reports whether a comment starts with the name, perhaps after an article.
 func opens(doc, name string) bool {
 	for _, article := range []string{"A ", "An ", "The "} {
 		doc = strings.TrimPrefix(doc, article)
@@ -201,7 +200,7 @@ func opens(doc, name string) bool {
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], " ,:.\n'("))
 }
 
-// exported reports whether a function can be called from other packages by its own name.
+// exported reports whether other packages can call a function by its name.
 func exported(fn *ast.FuncDecl) bool {
 	if fn.Recv == nil {
 		return fn.Name.IsExported()
@@ -217,8 +216,8 @@ func exported(fn *ast.FuncDecl) bool {
 	return ok && name.IsExported() && fn.Name.IsExported()
 }
 
-// noMutableGlobals allows package-level variables that are errors, assertions, checksum tables, or
-// called immutable by their comment.
+// noMutableGlobals allows only package-level variables that are errors, assertions, checksum
+// tables, or immutable by their comment.
 func noMutableGlobals(f *file, report reporter) {
 	if f.test {
 		return
@@ -238,7 +237,7 @@ func noMutableGlobals(f *file, report reporter) {
 	})
 }
 
-// constant reports whether a variable of this name and value never changes by convention.
+// constant reports whether a variable of this name and value is constant by convention.
 func constant(name string, value ast.Expr) bool {
 	if call, ok := value.(*ast.CallExpr); ok {
 		value = call.Fun
@@ -250,7 +249,7 @@ func constant(name string, value ast.Expr) bool {
 	return sel.Sel.Name == "MakeTable" || strings.HasPrefix(strings.ToLower(name), "err")
 }
 
-// globalsNotAssigned looks within each file for writes to the variables declared in it.
+// globalsNotAssigned finds assignments to a file's package-level variables in the same file.
 func globalsNotAssigned(f *file, report reporter) {
 	if f.test {
 		return

@@ -12,12 +12,11 @@ import (
 
 const repository = "../../.."
 
-// document is one Markdown file, with its code apart from its prose.
+// document is one Markdown file, with its code separate from its prose.
 type document struct {
 	path string // from the repository's root, with slashes
 	text string // without the blocks of code
-	// spans are the pieces of code between backticks, and commands the lines of the blocks that
-	// are for a shell.
+	// spans are the inline code, and commands the lines of the shell code blocks.
 	spans, commands []string
 }
 
@@ -71,10 +70,10 @@ func parseDocument(path, text string) document {
 	return d
 }
 
-// changelog reports whether the document tells of the past, whose names need not exist any more.
+// changelog reports whether the document describes the past, whose names may be gone.
 func (d document) changelog() bool { return d.path == "CHANGELOG.md" }
 
-// documentNamed returns one of the documents.
+// documentNamed returns a document by its path.
 func documentNamed(t *testing.T, path string) document {
 	t.Helper()
 	for _, d := range documents(t) {
@@ -97,7 +96,7 @@ func (d document) section(t *testing.T, heading string) string {
 	return text
 }
 
-// firstColumn returns the pieces of code in the first column of the tables in a text.
+// firstColumn returns the inline code in the first column of all tables in a text.
 func firstColumn(text string) []string {
 	var all []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -133,7 +132,7 @@ var (
 	notInSlugs = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// slugs returns the anchors that a document's headings have on the web.
+// slugs returns the anchors of a document's headings.
 func (d document) slugs() map[string]bool {
 	all := map[string]bool{}
 	for _, h := range heading.FindAllStringSubmatch(d.text, -1) {
@@ -227,8 +226,7 @@ func TestDependencies_areThoseOfTheModules(t *testing.T) {
 
 var namedFile = regexp.MustCompile(`\w+_test\.go`)
 
-// TestMaps_nameEveryFile compares the packages whose comment is a map of their files with their
-// folders.
+// TestMaps_nameEveryFile checks package comments that are maps of their files.
 func TestMaps_nameEveryFile(t *testing.T) {
 	for _, pkg := range []string{"internal/testing/torture", "internal/testing/torture/layers"} {
 		named := map[string]bool{}

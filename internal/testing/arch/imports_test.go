@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// policy says for each package which packages of this module and of others it may import; "std"
-// means the standard library and nothing else. It is a partial order: a line names only packages
-// that stand above it. DO NOT CHANGE IT TO FIX A BUILD: a new edge is a decision about the
-// architecture, and ARCHITECTURE.md changes with it.
+// policy lists for each package what it may import of this module and of others; "std" means only
+// the standard library. It is a partial order: a line names only packages above it. DO NOT CHANGE
+// IT TO FIX A BUILD: a new edge is a decision about the architecture, and ARCHITECTURE.md changes
+// with it.
 const policy = `
 	internal/testing/arch:         std
 	internal/testing/model:        std
@@ -99,7 +99,7 @@ const policy = `
 	internal/testing/torture/layers: std
 `
 
-// parsePolicy returns the packages in the order of their lines and what each may import.
+// parsePolicy returns the packages in the order of their lines, and what each may import.
 func parsePolicy(t *testing.T) (order []string, allowed map[string][]string) {
 	t.Helper()
 	allowed = map[string][]string{}
@@ -169,9 +169,8 @@ func TestImports_followThePolicy(t *testing.T) {
 	}
 }
 
-// permitted reports whether a file may import the package, which is no standard one. Tests may use
-// all of this module (the compiler refuses cycles), but no library that the package itself may not
-// use.
+// permitted reports whether a file may import a package outside the standard library. Tests may
+// import all of this module, but only the libraries that their package may import.
 func permitted(name string, f *file, allowed []string) bool {
 	if f.test && !foreign(name) {
 		return true
@@ -181,7 +180,7 @@ func permitted(name string, f *file, allowed []string) bool {
 	})
 }
 
-// localName shortens the paths of this module to what follows the module's path.
+// localName returns the path within this module; other paths stay as they are.
 func localName(path string) string {
 	if path == module {
 		return "."

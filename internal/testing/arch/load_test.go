@@ -14,7 +14,7 @@ import (
 
 const module = "github.com/stoatdb/stoat"
 
-// file is one parsed source file of the module.
+// file is one parsed source file.
 type file struct {
 	path string // from the module's root, with slashes
 	pkg  string // the folder of path; "." for the root package
@@ -57,8 +57,7 @@ const (
 	shell     = "shell"
 )
 
-// load parses every Go file of a module, whatever its build constraints, leaving out folders that
-// are modules of their own.
+// load parses every Go file of a module, whatever its build constraints, except nested modules.
 func load(t *testing.T, module string) []*file {
 	t.Helper()
 	var files []*file
@@ -101,7 +100,7 @@ func load(t *testing.T, module string) []*file {
 	return files
 }
 
-// skip returns fs.SkipDir for folders that are no part of the module.
+// skip returns fs.SkipDir for folders outside of the module.
 func skip(path, name string) error {
 	if name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
 		return fs.SkipDir

@@ -41,7 +41,7 @@ func knownSymbols(t *testing.T) *symbols {
 	return s
 }
 
-// declare notes one declaration of a package.
+// declare records one declaration of a package.
 func (s *symbols) declare(pkg string, d ast.Decl) {
 	note := func(in map[string]map[string]bool, of, name string) {
 		if in[of] == nil {
@@ -116,7 +116,7 @@ var (
 	placeholder = []string{"TestScan_skipsDeletedKeys", "FuzzX", "table.TableWriter", "page.After"}
 )
 
-// problem says why a name does not exist, if it has the form of one of ours.
+// problem returns why a name does not exist, or "" if it does or is not one of ours.
 func (s *symbols) problem(name string) string {
 	switch {
 	case slices.Contains(placeholder, name):
@@ -145,8 +145,7 @@ func (s *symbols) problem(name string) string {
 	return ""
 }
 
-// dotted checks package.name, package.Type.member and Type.member. What is none of these belongs to
-// others.
+// dotted checks package.name, package.Type.member and Type.member. Other names belong to others.
 func (s *symbols) dotted(parts []string) string {
 	of := parts[0]
 	switch of {
@@ -172,8 +171,8 @@ func (s *symbols) dotted(parts []string) string {
 	return ""
 }
 
-// TestDocuments_nameWhatExists looks up the paths, tests, errors and dotted names that documents
-// have between backticks.
+// TestDocuments_nameWhatExists looks up the paths, tests, errors and dotted names in the inline
+// code of documents.
 func TestDocuments_nameWhatExists(t *testing.T) {
 	s := knownSymbols(t)
 	for _, d := range documents(t) {

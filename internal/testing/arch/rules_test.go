@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// exceptions maps "path: rule" to the reason why the file may break the rule. A reason states what
-// was weighed; an exception that is no longer needed fails the test.
+// exceptions maps "path: rule" to the reason why the file may break the rule. An exception that is
+// no longer needed fails the test.
 var exceptions = map[string]string{
 	"internal/vfs/fault.go: any in the API": "what recover returns has no other type",
 	"feed/open.go: clock": "entries carry the time of their Append, and only a layer can take it; " +
@@ -33,12 +33,12 @@ var exceptions = map[string]string{
 type rule struct {
 	name  string
 	check func(f *file, report reporter)
-	at    string // the path that the samples are given, if it matters
-	bad   string // code that breaks the rule, once; a package clause is added if missing
-	good  string // code that comes close and does not
+	at    string // the path of the samples, if it matters
+	bad   string // code that breaks the rule once; without a package clause, one is added
+	good  string // similar code that does not break it
 }
 
-// reporter takes one finding: where it is, and what to do about it.
+// reporter records one finding: where it is and what to do about it.
 type reporter func(pos token.Pos, format string, args ...any)
 
 // rules returns all rules.
@@ -47,7 +47,7 @@ func rules() []rule { return slices.Concat(declRules, callRules, textRules) }
 func TestRules_hold(t *testing.T) {
 	used := map[string]bool{}
 	hold(t, rules(), load(t, library), used)
-	// What the other modules call is their own affair; how they are written is not.
+	// The other modules may call what they like, but they are written alike.
 	hold(t, slices.Concat(declRules, textRules), load(t, benchmark), used)
 	hold(t, slices.Concat(declRules, textRules), load(t, trust), used)
 	hold(t, slices.Concat(declRules, textRules), load(t, importing), used)
@@ -59,7 +59,7 @@ func TestRules_hold(t *testing.T) {
 	}
 }
 
-// hold fails the test where a file breaks a rule, and notes the exceptions used.
+// hold fails the test where a file breaks a rule, and records the exceptions used.
 func hold(t *testing.T, rules []rule, files []*file, used map[string]bool) {
 	t.Helper()
 	for _, r := range rules {

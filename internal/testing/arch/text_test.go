@@ -13,7 +13,7 @@ const (
 	columnsMax       = 100
 )
 
-// unfinished are the marks of work left undone, spelled so that this file does not hold them.
+// unfinished are the marks of unfinished work, spelled so that this file does not contain them.
 var unfinished = []string{"TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"}
 
 // textRules are the rules about sizes and text.
@@ -71,8 +71,8 @@ func functionLength(f *file, report reporter) {
 	}
 }
 
-// lineLength forbids long lines, except comments that are one unbroken word, such as an address. A
-// tab counts as one column.
+// lineLength forbids long lines, except comments of one unbroken word, such as an address. A tab
+// counts as one column.
 func lineLength(f *file, report reporter) {
 	start := f.set.File(f.tree.Package)
 	for i, line := range strings.Split(string(f.text), "\n") {
@@ -96,8 +96,8 @@ func noMarks(f *file, report reporter) {
 	}
 }
 
-// header wants a file to start with its build constraint, its package comment, or its package
-// clause, and with nothing else: no licence, no author, no date.
+// header requires a file to start with its build constraint, package comment or package clause: no
+// licence, author or date.
 func header(f *file, report reporter) {
 	for _, group := range f.tree.Comments {
 		if group.Pos() > f.tree.Package {
