@@ -48,7 +48,10 @@ type valuePlan struct {
 	mayDefer  bool // ask on the way whether to defer the rest
 }
 
-// plan decides about the values of a run that is likely to stay, or not.
+// plan decides about the values of a run that is likely to stay, or not. If there is no time to
+// compress large values, they are deferred, provided that they are worth keeping the log segment.
+// Otherwise the run is compressed if the options say so for such runs, or if it has enough large
+// values: compactions copy their blocks as they are.
 func (j Job) plan(s valueSizes, stays bool) valuePlan {
 	large := s.compressible + s.stiff
 	cheap := large > 0 && s.compressible+s.small <= large/cheapShare

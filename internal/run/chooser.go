@@ -64,9 +64,10 @@ func (c *chooser) bestEncoder(bucket uint64, t *trial) (*block.Encoder, error) {
 		return present, err
 	}
 	_, fits, err := t.try(present)
-	if err != nil || fits || !c.mayTrain(bucket, t.of) {
+	if err != nil || fits || !c.dictionaries.mayTrain(bucket, t.of) {
 		return present, err
 	}
+	c.dictionaries.trained[bucket] = true
 	c.widen(bucket, t)
 	presentBytes, fits, err := t.try(present)
 	if err != nil || fits {
@@ -84,20 +85,6 @@ func (c *chooser) bestEncoder(bucket uint64, t *trial) (*block.Encoder, error) {
 		return present, nil
 	}
 	return made, nil
-}
-
-// mayTrain reports whether to try a new dictionary for a bucket, and notes that it was tried: once
-// in a run.
-func (c *chooser) mayTrain(bucket uint64, of extent) bool {
-	ds := &c.dictionaries
-	if ds.trained[bucket] || !mayAddDictionary(len(ds.existing)+len(ds.added), of) {
-		return false
-	}
-	if ds.trained == nil {
-		ds.trained = make(map[uint64]bool)
-	}
-	ds.trained[bucket] = true
-	return true
 }
 
 // widen makes t a trial of values from the whole bucket, if there is a [Sampler] and t is not one

@@ -30,7 +30,7 @@ func (w *Writer) collect(key []byte, e keyspace.Entry) error {
 		return err
 	}
 	s := &w.sample
-	if !s.decided && !(s.data && w.config.Patterns && w.config.Compress) { // there is one candidate
+	if !s.decided && !(s.data && w.config.Patterns && w.config.Compress) { // nothing to choose
 		plain, err := w.chooser.plain()
 		if err != nil {
 			return err

@@ -33,7 +33,10 @@ func NewWriter(c Config) *Writer {
 	w := &Writer{config: c}
 	w.values.files = files{config: &w.config, kind: "value file", name: valuelog.Name}
 	w.tables.files = files{config: &w.config, kind: "table", name: Name}
-	w.chooser = chooser{config: &w.config, dictionaries: dictionaries{existing: c.Dictionaries}}
+	w.chooser = chooser{
+		config:       &w.config,
+		dictionaries: dictionaries{existing: c.Dictionaries, trained: make(map[uint64]bool)},
+	}
 	return w
 }
 
