@@ -57,9 +57,15 @@ const (
 	shell     = "shell"
 )
 
+// parsed are the files that load has parsed, by module. The tests do not run in parallel.
+var parsed = map[string][]*file{}
+
 // load parses every Go file of a module, whatever its build constraints, except nested modules.
 func load(t *testing.T, module string) []*file {
 	t.Helper()
+	if files := parsed[module]; files != nil {
+		return files
+	}
 	var files []*file
 	root := filepath.Join("..", "..", "..")
 	top := filepath.Join(root, module)
@@ -97,6 +103,7 @@ func load(t *testing.T, module string) []*file {
 	if len(files) == 0 {
 		t.Fatal("no Go files found: the test looks in the wrong place")
 	}
+	parsed[module] = files
 	return files
 }
 

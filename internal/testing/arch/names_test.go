@@ -200,3 +200,42 @@ func TestPromises_nameTests(t *testing.T) {
 		t.Errorf("docs/durability.md names %d tests: each promise has some", named)
 	}
 }
+
+var (
+	// flowStep is a step of a flow in ARCHITECTURE.md: its files, and the first name in them.
+	flowStep = regexp.MustCompile("((?:`[\\w/]+\\.go`, )*`[\\w/]+\\.go`): `([\\w.]+)")
+	goFile   = regexp.MustCompile(`[\w/]+\.go`)
+)
+
+// TestArchitecture_flowsFindTheirFunctions checks that the files on a flow declare what the flow
+// says they do.
+func TestArchitecture_flowsFindTheirFunctions(t *testing.T) {
+	declared := map[string]map[string]bool{}
+	for _, f := range load(t, library) {
+		declared[f.path] = map[string]bool{}
+		for _, d := range f.tree.Decls {
+			ast.Inspect(d, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.FuncDecl:
+					declared[f.path][n.Name.Name] = true
+				case *ast.TypeSpec:
+					declared[f.path][n.Name.Name] = true
+				}
+				return true
+			})
+		}
+	}
+	text := strings.Join(strings.Fields(documentNamed(t, "ARCHITECTURE.md").text), " ")
+	steps := flowStep.FindAllStringSubmatch(text, -1)
+	if len(steps) < 20 {
+		t.Errorf("ARCHITECTURE.md has %d steps of the form `file.go`: `name`", len(steps))
+	}
+	for _, step := range steps {
+		name := step[2][strings.LastIndex(step[2], ".")+1:]
+		if !slices.ContainsFunc(goFile.FindAllString(step[1], -1), func(file string) bool {
+			return declared[file][name]
+		}) {
+			t.Errorf("ARCHITECTURE.md sends readers to %s for %s, which is not there", step[1], step[2])
+		}
+	}
+}
