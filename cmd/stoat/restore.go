@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"github.com/stoatdb/stoat/internal/folder"
 )
 
 func restoreCommand() *command {
@@ -53,10 +55,10 @@ func wantEmpty(dir string) error {
 		return err
 	}
 	unfinished := slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		return e.Name() == "UNFINISHED-BACKUP"
+		return e.Name() == folder.UnfinishedName
 	})
 	for _, e := range entries {
-		if !unfinished && e.Name() != "LOCK" {
+		if !unfinished && e.Name() != folder.LockName {
 			return fmt.Errorf("%s is not empty: it has %s; choose a new name", dir, e.Name())
 		}
 	}

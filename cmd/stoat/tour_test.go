@@ -16,8 +16,8 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// folder returns a folder with some files, a file in a folder, an empty one, and a link.
-func folder(t testing.TB) (dir string, files int) {
+// newFolder returns a folder with some files, a file in a folder, an empty one, and a link.
+func newFolder(t testing.TB) (dir string, files int) {
 	t.Helper()
 	dir = t.TempDir()
 	write := func(name string, data []byte) {
@@ -46,7 +46,7 @@ func folder(t testing.TB) (dir string, files int) {
 
 func TestTour_showsEachStepWithin80Columns(t *testing.T) {
 	t.Setenv(asCommand, "1")
-	dir, files := folder(t)
+	dir, files := newFolder(t)
 	text := output(t, "tour", "-dir", dir)
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, dir) || strings.Contains(line, os.TempDir()) {
@@ -73,7 +73,7 @@ func TestTour_showsEachStepWithin80Columns(t *testing.T) {
 
 func TestTour_reportsAsJSON(t *testing.T) {
 	t.Setenv(asCommand, "1")
-	dir, files := folder(t)
+	dir, files := newFolder(t)
 	var r tourReport
 	if err := json.Unmarshal([]byte(output(t, "tour", "-json", "-dir", dir)), &r); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestTour_reportsAsJSON(t *testing.T) {
 
 func TestTour_keepsTheDatabaseOnDemand(t *testing.T) {
 	t.Setenv(asCommand, "1")
-	dir, files := folder(t)
+	dir, files := newFolder(t)
 	db := filepath.Join(t.TempDir(), "kept.db")
 	output(t, "tour", "-dir", dir, "-keep", db)
 	if n := strings.Count(output(t, "keys", db), "\n"); n != files {
@@ -162,7 +162,7 @@ func loadedTour(t *testing.T, dir string) *tour {
 }
 
 func TestTour_skipsFilesThatCannotBeRead(t *testing.T) {
-	dir, files := folder(t)
+	dir, files := newFolder(t)
 	to := newTour(t, dir)
 	if err := os.Remove(filepath.Join(dir, "empty")); err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestTour_skipsFilesThatCannotBeRead(t *testing.T) {
 }
 
 func TestTour_endsWhenInterrupted(t *testing.T) {
-	dir, _ := folder(t)
+	dir, _ := newFolder(t)
 	to := loadedTour(t, dir)
 	var cancel func()
 	to.ctx, cancel = context.WithCancel(t.Context())
@@ -209,7 +209,7 @@ func TestTour_namesTheFileThatDiffers(t *testing.T) {
 		"last":    func(tx *stoat.Tx) error { return tx.Put([]byte("~"+name), nil) },
 	} {
 		t.Run(what, func(t *testing.T) {
-			dir, _ := folder(t)
+			dir, _ := newFolder(t)
 			to := loadedTour(t, dir)
 			if err := to.compare(); err != nil {
 				t.Fatal(err)
@@ -225,7 +225,7 @@ func TestTour_namesTheFileThatDiffers(t *testing.T) {
 }
 
 func TestTour_missesLostCommits(t *testing.T) {
-	dir, _ := folder(t)
+	dir, _ := newFolder(t)
 	to := loadedTour(t, dir)
 	err := to.db.Update(func(tx *stoat.Tx) error {
 		b, err := tx.CreateBucket([]byte(crashBucket))
@@ -249,7 +249,7 @@ func TestTour_missesLostCommits(t *testing.T) {
 
 func TestTour_reportsAWriterThatEndsByItself(t *testing.T) {
 	t.Setenv(asCommand, "1")
-	dir, _ := folder(t)
+	dir, _ := newFolder(t)
 	to := loadedTour(t, dir) // holds the lock, so that the writer cannot start
 	if err := to.runAndKill(new(crashReport)); err == nil || !strings.Contains(err.Error(), "locked") {
 		t.Errorf("got %v, want what the writer complains of", err)
@@ -257,7 +257,7 @@ func TestTour_reportsAWriterThatEndsByItself(t *testing.T) {
 }
 
 func TestReadTree_sortsByName(t *testing.T) {
-	dir, files := folder(t)
+	dir, files := newFolder(t)
 	tree, err := readTree(dir, ".")
 	if err != nil {
 		t.Fatal(err)

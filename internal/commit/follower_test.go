@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
@@ -27,7 +28,7 @@ func (d *database) follow(t testing.TB) *Follower {
 			names, err := d.files.List("db")
 			var numbers []uint64
 			for _, name := range names {
-				if number, ok := wal.ParseName(name); ok {
+				if kind, number := folder.Parse(name); kind == folder.Log {
 					numbers = append(numbers, number)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
@@ -66,7 +67,7 @@ func (s *store) config() run.Config {
 
 func (s *store) open(meta *manifest.Table, dictionaries []*block.Dictionary) *table.Table {
 	return table.New(table.Config{
-		FS: s.files, Path: filepath.Join(testDir, run.Name(meta.Number)), Number: meta.Number,
+		FS: s.files, Path: filepath.Join(testDir, folder.Table.Name(meta.Number)), Number: meta.Number,
 		Database: testDatabase(), Size: int64(meta.Size), Cache: table.NewCache(1 << 20),
 		Dictionaries: dictionaries,
 	})
@@ -74,7 +75,7 @@ func (s *store) open(meta *manifest.Table, dictionaries []*block.Dictionary) *ta
 
 func (s *store) openValues(f manifest.ValueFile) *valuelog.File {
 	return valuelog.New(valuelog.Config{
-		FS: s.files, Path: filepath.Join(testDir, valuelog.Name(f.Number)), Number: f.Number,
+		FS: s.files, Path: filepath.Join(testDir, folder.Values.Name(f.Number)), Number: f.Number,
 		Database: testDatabase(), Size: int64(f.Size),
 	})
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
-	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/tools/backup"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -123,10 +123,10 @@ func (e *Engine) freeze(memory bool) (p frozen, unpin func()) {
 	}
 	var names []string
 	for t := range p.version.Tables() {
-		names = append(names, run.Name(t.Number))
+		names = append(names, folder.Table.Name(t.Number))
 	}
 	for _, f := range p.version.ValueFiles {
-		names = append(names, valueName(f))
+		names = append(names, f.Name())
 	}
 	e.pinInstalling(names, 1)
 	return p, func() {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -113,9 +114,9 @@ func TestBackup_staysOneUntilItIsWrittenTo(t *testing.T) {
 		}
 		ok(t, e.Close())
 	}
-	delete(before, lockName)
+	delete(before, folder.LockName)
 	after := image(t, target)
-	delete(after, lockName)
+	delete(after, folder.LockName)
 	if !maps.EqualFunc(before, after, bytes.Equal) {
 		t.Error("opening the backup has changed it")
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/tools/check"
@@ -26,7 +27,7 @@ func (e *Engine) Check(ctx context.Context, deep bool) error {
 		return err
 	}
 	config := check.Config{
-		Snapshot: p.snapshot, Dir: e.dir, Manifest: filepath.Join(e.dir, manifest.Name(p.manifest)),
+		Snapshot: p.snapshot, Dir: e.dir, Manifest: e.manifestPath(p.manifest),
 		Table: e.tablePath, Values: e.valuePath,
 		Read: func(bytes uint64) { e.checked.Add(bytes) },
 	}
@@ -130,7 +131,7 @@ func (e *Engine) captureInstalling(found *check.Findings) (p picture, idle bool,
 func (e *Engine) openLog(
 	p *picture, number uint64, size int64, through uint64, found *check.Findings,
 ) {
-	path := filepath.Join(e.dir, wal.Name(number))
+	path := filepath.Join(e.dir, folder.Log.Name(number))
 	file, err := e.folder.Open(path)
 	switch {
 	case err == nil:
@@ -164,7 +165,7 @@ func (e *Engine) checkLogs(ctx context.Context, p picture, found *check.Findings
 // checkManifestsInstalling verifies all files that say what the version is.
 func (e *Engine) checkManifestsInstalling(version *manifest.Version, found *check.Findings) {
 	if e.installing.copied != nil {
-		found.Lose(filepath.Join(e.dir, manifest.Name(e.installing.journalAt)), e.installing.copied)
+		found.Lose(e.manifestPath(e.installing.journalAt), e.installing.copied)
 	}
 	before := found.Len()
 	e.checkManifestInstalling(version, found)
@@ -172,14 +173,14 @@ func (e *Engine) checkManifestsInstalling(version *manifest.Version, found *chec
 		return
 	}
 	if err := manifest.CheckCopy(e.folder, e.dir, e.installing.journalAt); err != nil {
-		found.Lose(filepath.Join(e.dir, manifest.CopyName(e.installing.journalAt)), err)
+		found.Lose(filepath.Join(e.dir, folder.ManifestCopy.Name(e.installing.journalAt)), err)
 	}
 }
 
 // checkManifestInstalling verifies that the manifest says version. What a read-only database has
 // read may have been replaced since.
 func (e *Engine) checkManifestInstalling(version *manifest.Version, found *check.Findings) {
-	name := manifest.Name(e.installing.journalAt)
+	name := folder.Manifest.Name(e.installing.journalAt)
 	path := filepath.Join(e.dir, name)
 	load := func() (*manifest.State, error) {
 		return manifest.LoadFile(e.folder, e.dir, name, e.installing.journalAt)

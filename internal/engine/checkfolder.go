@@ -7,25 +7,23 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/tools/check"
-	"github.com/stoatdb/stoat/internal/valuelog"
-	"github.com/stoatdb/stoat/internal/wal"
 )
 
 // checkNamed verifies that the files that version names are there, with their sizes. The caller
 // holds e.installing, so that nobody removes any. Of a read-only database those may be gone that
 // were open before, as they stay readable.
-func (e *Engine) checkNamed(version *manifest.Version, dir files, found *check.Findings) {
+func (e *Engine) checkNamed(version *manifest.Version, dir folder.Listing, found *check.Findings) {
 	for t := range version.Tables() {
-		_, there := slices.BinarySearch(dir.tables, t.Number)
+		_, there := slices.BinarySearch(dir.Of(folder.Table), t.Number)
 		e.checkSize(e.tablePath(t), t.Size, there, false, found)
 	}
 	for _, f := range version.ValueFiles {
-		among := dir.values
+		among := dir.Of(folder.Values)
 		if f.Log {
-			among = dir.logs
+			among = dir.Of(folder.Log)
 		}
 		_, there := slices.BinarySearch(among, f.Number)
 		e.checkSize(e.valuePath(f), f.Size, there, f.Log, found)
@@ -55,7 +53,7 @@ func (e *Engine) checkSize(path string, size uint64, there, more bool, found *ch
 // that can be told: whoever makes a file has been handed its number before, and files with numbers
 // from handedOut on may have been in the making when dir was listed.
 func (e *Engine) checkStrayInstalling(
-	p picture, dir files, handedOut uint64, found *check.Findings,
+	p picture, dir folder.Listing, handedOut uint64, found *check.Findings,
 ) {
 	version := p.snapshot.Levels.Version
 	known := version.TableNumbers()
@@ -70,21 +68,13 @@ func (e *Engine) checkStrayInstalling(
 	}
 	known[e.installing.journalAt], known[p.active] = true, true
 	now := e.numbers.Load()
-	for _, kind := range []struct {
-		numbers []uint64
-		name    func(uint64) string
-	}{
-		{dir.tables, run.Name}, {dir.values, valuelog.Name}, {dir.logs, wal.Name},
-		{dir.manifests, manifest.Name}, {dir.copies, manifest.CopyName},
-	} {
-		for _, number := range kind.numbers {
-			making := number >= handedOut && number < now
-			name := kind.name(number)
-			if known[number] || making || slices.Contains(e.installing.garbage, name) {
-				continue
-			}
-			path := filepath.Join(e.dir, name)
-			found.Add(path, corrupt.New(path, 0, "the manifest does not name the file; remove it"))
+	for kind, number := range dir.All() {
+		making := number >= handedOut && number < now
+		name := kind.Name(number)
+		if known[number] || making || slices.Contains(e.installing.garbage, name) {
+			continue
 		}
+		path := filepath.Join(e.dir, name)
+		found.Add(path, corrupt.New(path, 0, "the manifest does not name the file; remove it"))
 	}
 }

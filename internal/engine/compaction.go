@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/stoatdb/stoat/internal/compaction"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/pick"
 	"github.com/stoatdb/stoat/internal/superversion"
-	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 const (
@@ -181,9 +180,8 @@ func (e *Engine) setAside(err error, failed pick.Plan) bool {
 	if !errors.As(err, &damage) {
 		return false
 	}
-	digits, _, _ := strings.Cut(filepath.Base(damage.File), ".")
-	number, ok := vfs.ParseNumber(digits)
-	if !ok {
+	kind, number := folder.Parse(filepath.Base(damage.File))
+	if !kind.HoldsData() {
 		return false
 	}
 	picker, version := e.picker(), e.state.Load().Levels.Version

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/pick"
-	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -19,7 +19,7 @@ import (
 // damageBottom changes a byte of the first value of the oldest table.
 func damageBottom(t testing.TB, e *Engine, files vfs.FS) {
 	t.Helper()
-	name := run.Name(e.state.Load().Levels.Version.Bottom.Tables[0].Number)
+	name := folder.Table.Name(e.state.Load().Levels.Version.Bottom.Tables[0].Number)
 	p := content(t, files, name)
 	p[64] ^= 1 // behind the file's header and the block's
 	put(t, files, name, p)
@@ -73,7 +73,7 @@ func TestSetAside_needsToKnowTheFile(t *testing.T) {
 	if e.setAside(other, next) {
 		t.Error("damage in a file that the compaction does not read keeps it from being picked")
 	}
-	damage := corrupt.New("db/"+run.Name(v.Bottom.Tables[0].Number), 0, "bad")
+	damage := corrupt.New("db/"+folder.Table.Name(v.Bottom.Tables[0].Number), 0, "bad")
 	if !e.setAside(errors.Join(errBroken, damage), next) {
 		t.Error("a compaction that reads a damaged table would be picked at once")
 	}

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/run"
-	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/wal"
 )
@@ -22,12 +20,12 @@ type directory struct {
 }
 
 // survey lists the folder.
-func (d directory) survey() (files, error) { return survey(d.folder, d.dir) }
+func (d directory) survey() (folder.Listing, error) { return survey(d.folder, d.dir) }
 
 // loadManifest reads the manifest of a folder. It returns nil for a folder without one if that is
 // empty, except for the first files of a new database, which a crash has cut off.
-func (d directory) loadManifest(found files) (*manifest.State, error) {
-	state, err := manifest.LoadAmong(d.folder, d.dir, found.manifests)
+func (d directory) loadManifest(found folder.Listing) (*manifest.State, error) {
+	state, err := manifest.LoadAmong(d.folder, d.dir, found.Of(folder.Manifest))
 	if !errors.Is(err, fs.ErrNotExist) {
 		return state, err
 	}
@@ -35,15 +33,15 @@ func (d directory) loadManifest(found files) (*manifest.State, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case found.foreign != "" && data:
-		return nil, fmt.Errorf("the folder holds %q: %w; if it was a database, %w", found.foreign,
+	case found.Other != "" && data:
+		return nil, fmt.Errorf("the folder holds %q: %w; if it was a database, %w", found.Other,
 			corrupt.ErrFormat, corrupt.New(d.dir, 0, "it has no manifest: run stoat salvage"))
-	case found.foreign != "":
+	case found.Other != "":
 		return nil, fmt.Errorf("the folder holds %q and no Stoat database; "+
-			"choose an empty folder: %w", found.foreign, corrupt.ErrFormat)
-	case data && len(found.manifests) > 0:
-		last := manifest.Name(found.manifests[len(found.manifests)-1])
-		return nil, corrupt.New(filepath.Join(d.dir, last), 0, "the manifest is cut off, and the folder "+
+			"choose an empty folder: %w", found.Other, corrupt.ErrFormat)
+	case data && len(found.Of(folder.Manifest)) > 0:
+		last := d.manifestPath(found.Newest(folder.Manifest))
+		return nil, corrupt.New(last, 0, "the manifest is cut off, and the folder "+
 			"has data; restore the file, or run: stoat salvage")
 	case data:
 		return nil, corrupt.New(d.dir, 0, "the folder has data and no manifest; "+
@@ -54,11 +52,11 @@ func (d directory) loadManifest(found files) (*manifest.State, error) {
 
 // hasData reports whether a folder without a manifest holds more than establish writes before that
 // is durable.
-func (d directory) hasData(found files) (bool, error) {
-	if len(found.tables)+len(found.values) > 0 {
+func (d directory) hasData(found folder.Listing) (bool, error) {
+	if len(found.Of(folder.Table))+len(found.Of(folder.Values)) > 0 {
 		return true, nil
 	}
-	for _, number := range found.logs {
+	for _, number := range found.Of(folder.Log) {
 		if blank, err := wal.Blank(d.folder, d.dir, number); err != nil || !blank {
 			return true, err
 		}
@@ -69,7 +67,7 @@ func (d directory) hasData(found files) (bool, error) {
 // tellCopy adds to the error of a manifest that is damaged or missing that its copy can be read.
 // Nothing is built on the copy, whose end may be missing: edits are not synced there, and one that
 // only deletes leaves no other trace.
-func (d directory) tellCopy(err error, found files) error {
+func (d directory) tellCopy(err error, found folder.Listing) error {
 	if !errors.Is(err, corrupt.Err) {
 		return err
 	}
@@ -79,16 +77,16 @@ func (d directory) tellCopy(err error, found files) error {
 	}
 	return fmt.Errorf("%w; its copy %s is there, but may lack the newest changes: to look at what it "+
 		"has, open the database read-only, and to write to it again, salvage it or restore a backup",
-		err, manifest.CopyName(copied.Number))
+		err, folder.ManifestCopy.Name(copied.Number))
 }
 
 // errOlderCopy reports that the copy of a manifest is of an older one than there is.
 var errOlderCopy = errors.New("the copy is of an older manifest")
 
 // newestCopy reads the copy of the manifest. If manifests were found, it must be of the newest.
-func (d directory) newestCopy(found files) (*manifest.State, error) {
+func (d directory) newestCopy(found folder.Listing) (*manifest.State, error) {
 	copied, err := manifest.LoadCopy(d.folder, d.dir)
-	if n := len(found.manifests); err == nil && n > 0 && copied.Number < found.manifests[n-1] {
+	if err == nil && copied.Number < found.Newest(folder.Manifest) {
 		return nil, errOlderCopy
 	}
 	return copied, err
@@ -96,7 +94,7 @@ func (d directory) newestCopy(found files) (*manifest.State, error) {
 
 // wantEnd returns an error if the manifest lacks its end. Only then, or after a crash, are there
 // files that it does not name; the copy, which is written later, tells which of the two it is.
-func (d directory) wantEnd(state *manifest.State, found files) error {
+func (d directory) wantEnd(state *manifest.State, found folder.Listing) error {
 	if !state.Torn && !surplus(state.Version, found) {
 		return nil
 	}
@@ -104,34 +102,34 @@ func (d directory) wantEnd(state *manifest.State, found files) error {
 	if err != nil || !more {
 		return err
 	}
-	return corrupt.New(filepath.Join(d.dir, manifest.Name(state.Number)), state.End,
+	return corrupt.New(d.manifestPath(state.Number), state.End,
 		"its copy goes on behind its end; run: stoat salvage")
 }
 
 // surplus reports whether there are tables or value files that version does not name. If others are
 // missing that it does name, version may be an older one: a crash leaves either, not both.
-func surplus(version *manifest.Version, found files) bool {
+func surplus(version *manifest.Version, found folder.Listing) bool {
 	tables := version.TableNumbers()
-	return slices.ContainsFunc(found.tables, func(number uint64) bool { return !tables[number] }) ||
-		slices.ContainsFunc(found.values, func(number uint64) bool {
-			_, named := version.ValueFile(number)
-			return !named
-		})
+	for kind, number := range found.All() {
+		if kind == folder.Table && !tables[number] {
+			return true
+		}
+		if _, named := version.ValueFile(number); kind == folder.Values && !named {
+			return true
+		}
+	}
+	return false
 }
 
 // wantFiles returns an error if a table or a value file of the manifest is missing.
-func (d directory) wantFiles(version *manifest.Version, found files) error {
+func (d directory) wantFiles(version *manifest.Version, found folder.Listing) error {
 	for t := range version.Tables() {
-		if _, ok := slices.BinarySearch(found.tables, t.Number); !ok {
+		if !found.Has(folder.Table, t.Number) {
 			return missing(d.tablePath(t))
 		}
 	}
 	for _, f := range version.ValueFiles {
-		among := found.values
-		if f.Log {
-			among = found.logs
-		}
-		if _, ok := slices.BinarySearch(among, f.Number); !ok {
+		if !found.Has(f.Kind(), f.Number) {
 			return missing(d.valuePath(f))
 		}
 	}
@@ -145,7 +143,7 @@ func missing(path string) error {
 
 // syncManifest syncs the manifest with the given number, and the names of all files.
 func (d directory) syncManifest(number uint64) error {
-	name := manifest.Name(number)
+	name := folder.Manifest.Name(number)
 	if err := errors.Join(d.syncFile(name), d.folder.SyncDir(d.dir)); err != nil {
 		return fmt.Errorf("sync %s: %w", name, err)
 	}
@@ -171,18 +169,14 @@ func (d directory) fileSize(name string) (int64, error) {
 	return size, errors.Join(err, file.Close())
 }
 
+func (d directory) manifestPath(number uint64) string {
+	return filepath.Join(d.dir, folder.Manifest.Name(number))
+}
+
 func (d directory) tablePath(t *manifest.Table) string {
-	return filepath.Join(d.dir, run.Name(t.Number))
+	return filepath.Join(d.dir, folder.Table.Name(t.Number))
 }
 
 func (d directory) valuePath(f manifest.ValueFile) string {
-	return filepath.Join(d.dir, valueName(f))
-}
-
-// valueName returns the name of a value file, which may be a log segment.
-func valueName(f manifest.ValueFile) string {
-	if f.Log {
-		return wal.Name(f.Number)
-	}
-	return valuelog.Name(f.Number)
+	return filepath.Join(d.dir, f.Name())
 }

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -50,29 +50,28 @@ func takeFolder(files vfs.FS, dir string, timeout time.Duration) (directory, vfs
 
 // openFolder opens the folder of a database, and creates it if it is missing.
 func openFolder(files vfs.FS, dir string) (directory, error) {
-	folder, err := files.OpenFolder(dir)
+	opened, err := files.OpenFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = files.MkdirAll(dir); err == nil {
-			folder, err = files.OpenFolder(dir)
+			opened, err = files.OpenFolder(dir)
 		}
 	}
-	return directory{folder, dir}, err
+	return directory{opened, dir}, err
 }
 
 // takeLock takes the lock of the folder, and reports whether it has waited for another process.
 func (d directory) takeLock(timeout time.Duration) (lock vfs.Lock, waited bool, err error) {
-	name := filepath.Join(d.dir, lockName)
-	lock, waited, err = acquire(d.folder, name, timeout)
+	lock, waited, err = d.acquire(timeout)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = d.makeLock(name); err == nil {
-			lock, waited, err = acquire(d.folder, name, timeout)
+		if err = d.makeLock(); err == nil {
+			lock, waited, err = d.acquire(timeout)
 		}
 	}
 	return lock, waited, err
 }
 
 // makeLock makes the lock file, unless the folder holds what is not ours.
-func (d directory) makeLock(name string) error {
+func (d directory) makeLock() error {
 	found, err := d.survey()
 	if err == nil {
 		_, err = d.loadManifest(found)
@@ -80,22 +79,13 @@ func (d directory) makeLock(name string) error {
 	if err != nil {
 		return d.tellCopy(err, found)
 	}
-	file, err := d.folder.Create(name)
-	if errors.Is(err, fs.ErrExist) {
-		return nil // another process was faster
-	}
-	if err != nil {
-		return err
-	}
-	return file.Close()
+	return folder.CreateLock(d.folder, d.dir)
 }
 
 // acquire takes the lock in a file that exists, and waits for another process until the timeout.
-func acquire(
-	folder vfs.Folder, name string, timeout time.Duration,
-) (lock vfs.Lock, waited bool, err error) {
+func (d directory) acquire(timeout time.Duration) (lock vfs.Lock, waited bool, err error) {
 	for deadline := time.Now().Add(timeout); ; time.Sleep(lockRetry) {
-		lock, err = folder.Lock(name)
+		lock, err = folder.Lock(d.folder, d.dir)
 		if err == nil || !errors.Is(err, vfs.ErrLocked) || !time.Now().Before(deadline) {
 			return lock, waited, err
 		}

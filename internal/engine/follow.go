@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat/internal/commit"
+	"github.com/stoatdb/stoat/internal/folder"
 )
 
 // Newest returns the number of the newest commit that readers see, or saw last if the engine is
@@ -25,7 +26,7 @@ func (e *Engine) Follow() (*commit.Follower, error) {
 		Files: e.folder, Dir: e.dir, Database: e.database,
 		Segments: func() ([]uint64, error) {
 			found, err := survey(e.folder, e.dir)
-			return found.logs, err
+			return found.Of(folder.Log), err
 		},
 	}), nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/superversion"
 )
@@ -139,8 +140,8 @@ func (e *Engine) startManifestInstalling(outcome *manifest.Version) error {
 		return err
 	}
 	if previous != 0 {
-		e.removeFileInstalling(manifest.Name(previous))
-		e.removeFileInstalling(manifest.CopyName(previous))
+		e.removeFileInstalling(folder.Manifest.Name(previous))
+		e.removeFileInstalling(folder.ManifestCopy.Name(previous))
 	}
 	return nil
 }

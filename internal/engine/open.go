@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
-	"github.com/stoatdb/stoat/internal/tools/backup"
-	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/wal"
 )
 
 // opened is what an engine starts with: what the manifest and the log of a folder say.
@@ -82,7 +79,7 @@ func (d directory) read(o Options) (opened, error) {
 // create returns an empty database for a folder that holds nothing but what a crash has cut off in
 // the midst of establish. The log number keeps a log segment of that from being replayed, should it
 // stay or come back. The database is in memory only until establish.
-func (d directory) create(found files, o Options) (opened, error) {
+func (d directory) create(found folder.Listing, o Options) (opened, error) {
 	id, err := NewIdentity()
 	if err != nil {
 		return opened{}, err
@@ -92,15 +89,15 @@ func (d directory) create(found files, o Options) (opened, error) {
 		return opened{}, err
 	}
 	s := opened{store: newStore(d, id, o), branch: branch, standing: blank}
-	s.nextNumber = found.highest + 1
+	s.nextNumber = found.Highest + 1
 	s.levels = s.levelsOf(&manifest.Version{Branch: branch, LogNumber: s.nextNumber})
-	s.obsolete = found.unnamed(nil)
+	s.obsolete = unnamed(found, nil)
 	return s, nil
 }
 
 // recover returns what the manifest and the log of a folder say, and makes it durable as far as
 // something is built on it before the first transaction.
-func (d directory) recover(state *manifest.State, found files, o Options) (opened, error) {
+func (d directory) recover(state *manifest.State, found folder.Listing, o Options) (opened, error) {
 	if err := d.wantFiles(state.Version, found); err != nil {
 		return opened{}, err
 	}
@@ -117,14 +114,14 @@ func (d directory) recover(state *manifest.State, found files, o Options) (opene
 	if err := d.syncLogs(s.replayed); err != nil {
 		return opened{}, err
 	}
-	s.standing, s.marked = unconfirmed, found.marked
-	s.obsolete = found.unnamed(s.numbers())
+	s.standing, s.marked = unconfirmed, found.Unfinished
+	s.obsolete = unnamed(found, s.numbers())
 	if s.edits > 0 || len(s.replayed) > 0 || len(s.obsolete) > 0 {
 		if err := d.syncManifest(s.journalAt); err != nil {
 			return opened{}, err
 		}
 		if s.standing = durable; s.marked {
-			s.marked, s.obsolete = false, append(s.obsolete, backup.Unfinished)
+			s.marked, s.obsolete = false, append(s.obsolete, folder.UnfinishedName)
 		}
 	}
 	return s, nil
@@ -144,18 +141,10 @@ func (s *opened) numbers() map[uint64]bool {
 }
 
 // unnamed returns the names of the files whose numbers are not needed.
-func (f files) unnamed(needed map[uint64]bool) (names []string) {
-	for _, kind := range []struct {
-		numbers []uint64
-		name    func(uint64) string
-	}{
-		{f.tables, run.Name}, {f.values, valuelog.Name}, {f.logs, wal.Name},
-		{f.manifests, manifest.Name}, {f.copies, manifest.CopyName},
-	} {
-		for _, number := range kind.numbers {
-			if !needed[number] {
-				names = append(names, kind.name(number))
-			}
+func unnamed(found folder.Listing, needed map[uint64]bool) (names []string) {
+	for kind, number := range found.All() {
+		if !needed[number] {
+			names = append(names, kind.Name(number))
 		}
 	}
 	return names

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -50,7 +51,7 @@ func openReadOnly(files vfs.FS, dir string, o Options) (*Engine, error) {
 // readUnlocked reads the database and opens its files, and starts over while a writer may have
 // replaced some. It returns apart what is wrong with files that stay unreadable.
 func (d directory) readUnlocked(o Options) (s opened, damage, err error) {
-	var before files
+	var before folder.Listing
 	for tries, same := 0, 0; ; tries++ {
 		s, damage, err = d.readOnce(o)
 		replaced := errors.Is(err, fs.ErrNotExist) || errors.Is(err, corrupt.Err) ||
@@ -62,7 +63,7 @@ func (d directory) readUnlocked(o Options) (s opened, damage, err error) {
 		if surveyErr != nil {
 			return s, damage, err // the folder itself is missing
 		}
-		if same++; !now.equal(before) {
+		if same++; !now.Equal(before) {
 			same = 0
 		}
 		if same == sameRetries {
@@ -113,7 +114,7 @@ func (d directory) confirmDamage(r manifestRead, damage error) error {
 // manifestRead is what the manifest says at one moment, and what the folder holds.
 type manifestRead struct {
 	state  *manifest.State
-	found  files
+	found  folder.Listing
 	copied error // why the copy of the manifest was read; nil if it was not
 }
 
@@ -141,11 +142,11 @@ func (d directory) readManifest() (manifestRead, error) {
 }
 
 // readCopy reads the copy of a manifest that is damaged or missing.
-func (d directory) readCopy(found files, damage error) (manifestRead, error) {
+func (d directory) readCopy(found folder.Listing, damage error) (manifestRead, error) {
 	state, err := d.newestCopy(found)
-	if len(found.manifests) == 0 {
+	if len(found.Of(folder.Manifest)) == 0 {
 		// A manifest is made before its copy, so this look comes after the copy was read.
-		if now, err := d.survey(); err == nil && len(now.manifests) > 0 {
+		if now, err := d.survey(); err == nil && len(now.Of(folder.Manifest)) > 0 {
 			return manifestRead{}, errReplaced
 		}
 	}
@@ -156,7 +157,9 @@ func (d directory) readCopy(found files, damage error) (manifestRead, error) {
 }
 
 // readEnd reads the copy of a manifest that lacks its end.
-func (d directory) readEnd(state *manifest.State, found files, damage error) (manifestRead, error) {
+func (d directory) readEnd(
+	state *manifest.State, found folder.Listing, damage error,
+) (manifestRead, error) {
 	// A writer writes to the manifest first, so the copy had more only if the manifest has no more.
 	if now, err := d.loadManifest(found); err != nil || now == nil || now.End != state.End {
 		return manifestRead{}, errors.Join(errReplaced, err)

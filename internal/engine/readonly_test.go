@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
-	"github.com/stoatdb/stoat/internal/run"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -96,7 +96,7 @@ func TestOpen_readOnlyReadsAroundADamagedTable(t *testing.T) {
 	} {
 		disk := killed(t)
 		table := mustOpen(t, disk, reading()).state.Load().Levels.Version.Young[0].Tables[0]
-		name := run.Name(table.Number)
+		name := folder.Table.Name(table.Number)
 		damage(t, disk, name)
 		before := image(t, disk)
 		e := mustOpen(t, untouched(t, disk), reading())

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -113,7 +114,8 @@ func unflushedImage(t *testing.T, disk *memfs.FS) map[string][]byte {
 
 func TestOpen_ofAnEmptyFolderMakesADatabase(t *testing.T) {
 	for _, names := range [][]string{
-		{}, {lockName}, {lockName, "MANIFEST-000007"}, {"000006.log", lockName, "MANIFEST-000007"},
+		{}, {folder.LockName}, {folder.LockName, "MANIFEST-000007"},
+		{"000006.log", folder.LockName, "MANIFEST-000007"},
 	} {
 		disk := memfs.NewCrashable()
 		ok(t, disk.MkdirAll("db"))
@@ -121,11 +123,11 @@ func TestOpen_ofAnEmptyFolderMakesADatabase(t *testing.T) {
 			put(t, disk, name, []byte("STOAT"))
 		}
 		e := mustOpen(t, disk, calm())
-		if got := named(t, disk, ""); !slices.Equal(got, []string{lockName}) {
+		if got := named(t, disk, ""); !slices.Equal(got, []string{folder.LockName}) {
 			t.Errorf("of %v a database with the files %v was made, before any write", names, got)
 		}
 		mustCommit(t, e, "a")
-		if got := named(t, disk, ""); len(got) != 4 || got[1] != lockName {
+		if got := named(t, disk, ""); len(got) != 4 || got[1] != folder.LockName {
 			t.Errorf("of %v a database with the files %v was made", names, got)
 		}
 		wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), "a")

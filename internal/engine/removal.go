@@ -6,11 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
-	"github.com/stoatdb/stoat/internal/valuelog"
-	"github.com/stoatdb/stoat/internal/wal"
 )
 
 // discardInstalling removes the files of an edit that was not installed, but not the tables that it
@@ -20,13 +18,13 @@ func (e *Engine) discardInstalling(edit *manifest.Edit) {
 	for _, r := range append(slices.Clip(edit.AddYoung), manifest.Run{Tables: edit.AddBottom}) {
 		for _, t := range r.Tables {
 			if !kept[t.Number] {
-				e.removeFileInstalling(run.Name(t.Number))
+				e.removeFileInstalling(folder.Table.Name(t.Number))
 			}
 		}
 	}
 	for _, f := range edit.AddValues {
 		if !f.Log { // a log segment may be needed for recovery
-			e.removeFileInstalling(valuelog.Name(f.Number))
+			e.removeFileInstalling(folder.Values.Name(f.Number))
 		}
 	}
 }
@@ -39,7 +37,7 @@ func (e *Engine) removeObsoleteInstalling(old *superversion.Levels, version *man
 	e.removeUnneededInstalling(old, version)
 	for len(e.installing.logs) > 0 && e.installing.logs[0] < version.LogNumber {
 		if _, ok := version.ValueFile(e.installing.logs[0]); !ok {
-			e.removeFileInstalling(wal.Name(e.installing.logs[0]))
+			e.removeFileInstalling(folder.Log.Name(e.installing.logs[0]))
 		}
 		e.installing.logs = e.installing.logs[1:]
 	}
@@ -50,12 +48,12 @@ func (e *Engine) removeUnneededInstalling(old *superversion.Levels, version *man
 	kept := version.TableNumbers()
 	old.Each(func(h superversion.Handle) {
 		if !kept[h.Meta.Number] {
-			e.unlinkInstalling(run.Name(h.Meta.Number), h.Table.Open)
+			e.unlinkInstalling(folder.Table.Name(h.Meta.Number), h.Table.Open)
 		}
 	})
 	for _, f := range old.Version.ValueFiles {
 		if _, ok := version.ValueFile(f.Number); !ok {
-			e.unlinkInstalling(valueName(f), old.Values(f.Number).Open)
+			e.unlinkInstalling(f.Name(), old.Values(f.Number).Open)
 		}
 	}
 }

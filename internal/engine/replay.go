@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/superversion"
@@ -12,7 +13,7 @@ import (
 
 // replay returns what the manifest says together with the log segments that it does not cover, each
 // of which goes into a sealed memtable.
-func (d directory) replay(state *manifest.State, found files, o Options) (opened, error) {
+func (d directory) replay(state *manifest.State, found folder.Listing, o Options) (opened, error) {
 	version := state.Version
 	s := opened{
 		store:      newStore(d, state.Database, o),
@@ -20,14 +21,14 @@ func (d directory) replay(state *manifest.State, found files, o Options) (opened
 		journalAt:  state.Number,
 		edits:      state.Edits,
 		lastCommit: version.LastCommit,
-		nextNumber: max(found.highest+1, version.NextNumber),
+		nextNumber: max(found.Highest+1, version.NextNumber),
 	}
 	if state.Torn {
 		s.edits++
 	}
 	s.levels = s.levelsOf(version)
 	below := &superversion.Superversion{Levels: s.levels}
-	for _, number := range found.logs {
+	for _, number := range found.Of(folder.Log) {
 		if number < version.LogNumber {
 			continue
 		}
@@ -57,7 +58,7 @@ func (s *opened) replaySegment(number uint64, below *superversion.Superversion) 
 		return full, err
 	}
 	full.bytes = table.Bytes()
-	full.logBytes, err = s.fileSize(wal.Name(number))
+	full.logBytes, err = s.fileSize(folder.Log.Name(number))
 	return full, err
 }
 
@@ -79,7 +80,7 @@ func applyCommit(
 // never synced, and what is built on them must not outlive them.
 func (d directory) syncLogs(replayed []sealed) error {
 	for _, full := range replayed {
-		if err := d.syncFile(wal.Name(full.log)); err != nil {
+		if err := d.syncFile(folder.Log.Name(full.log)); err != nil {
 			return fmt.Errorf("sync recovered log %06d: %w", full.log, err)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"context"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/superversion"
-	"github.com/stoatdb/stoat/internal/wal"
 )
 
 // maxSealed bounds the memtables that wait for their flush; a writer that fills one more waits too.
@@ -96,7 +96,7 @@ func (e *Engine) closeLogInTurn() (size int64) {
 	e.installing.Lock()
 	defer e.installing.Unlock()
 	if e.turn.newest.Empty() && e.poisoned.Load() == nil {
-		e.removeFileInstalling(wal.Name(e.turn.logNumber))
+		e.removeFileInstalling(folder.Log.Name(e.turn.logNumber))
 		e.turn.logNumber = 0
 		return 0
 	}

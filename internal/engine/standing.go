@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/superversion"
-	"github.com/stoatdb/stoat/internal/tools/backup"
 )
 
 // standing is how far what is on disk can be relied on. It only ever becomes durable, once, before
@@ -97,7 +97,7 @@ func (e *Engine) confirmAsWriter() error {
 		}
 	}
 	if e.writer.standing = durable; e.writer.marked {
-		e.removeFileInstalling(backup.Unfinished)
+		e.removeFileInstalling(folder.UnfinishedName)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/manifest"
@@ -68,7 +67,7 @@ func (e *Engine) streamTo(ctx context.Context, p frozen, w io.Writer, scratch vf
 	defer func() { err = errors.Join(err, s.Close()) }()
 	var found check.Findings
 	config := check.Config{
-		Snapshot: snapshot, Dir: e.dir, Manifest: filepath.Join(e.dir, manifest.Name(p.manifest)),
+		Snapshot: snapshot, Dir: e.dir, Manifest: e.manifestPath(p.manifest),
 		Table: copied.tablePath, Values: copied.valuePath, Read: func(uint64) {},
 		Verified: func(t *manifest.Table) error {
 			if err := found.Err(); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -23,8 +24,8 @@ type refused struct {
 // wantRefused checks that neither kind of open takes a folder or changes it.
 func wantRefused(t *testing.T, r refused) {
 	t.Helper()
-	if len(named(t, r.disk, lockName)) > 0 {
-		put(t, r.disk, lockName, []byte("of the last owner"))
+	if len(named(t, r.disk, folder.LockName)) > 0 {
+		put(t, r.disk, folder.LockName, []byte("of the last owner"))
 	}
 	before := image(t, r.disk)
 	for _, readOnly := range []bool{false, true} {
@@ -41,7 +42,7 @@ func wantRefused(t *testing.T, r refused) {
 		}
 		wantImage(t, r.disk, before)
 	}
-	if l, err := r.disk.Lock("db/" + lockName); err == nil {
+	if l, err := r.disk.Lock("db/" + folder.LockName); err == nil {
 		ok(t, l.Close())
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder is still locked: %v", err)
@@ -59,7 +60,7 @@ func newer(p []byte) []byte {
 func TestOpen_refusesAFolderThatIsNotOurs(t *testing.T) {
 	for _, names := range [][]string{
 		{"holiday.jpg"},
-		{lockName, "holiday.jpg"},
+		{folder.LockName, "holiday.jpg"},
 		{"000001.log", "holiday.jpg", "000002.table"},
 		{"1.log"},
 		{"1.table"},
@@ -88,7 +89,7 @@ func TestOpen_refusesADamagedFolderWithoutALock(t *testing.T) {
 	removeCopies(t, disk)
 	name := named(t, disk, "MANIFEST-")[0]
 	put(t, disk, name, flipped(content(t, disk, name), 3))
-	ok(t, disk.Remove("db/"+lockName))
+	ok(t, disk.Remove("db/"+folder.LockName))
 	wantRefused(t, refused{disk, corrupt.ErrFormat, name})
 }
 
@@ -159,12 +160,12 @@ func TestOpen_refusesAFileWithANumberThatLeavesNoRoom(t *testing.T) {
 
 func TestOpen_refusesALockedFolder(t *testing.T) {
 	disk := closed(t, "a")
-	l, err := disk.Lock("db/" + lockName)
+	l, err := disk.Lock("db/" + folder.LockName)
 	ok(t, err)
 	before := image(t, disk)
 	_, err = Open(disk, "db", calm())
-	if !errors.Is(err, vfs.ErrLocked) || !strings.Contains(err.Error(), lockName) {
-		t.Errorf("error %v, want one that names %s and matches ErrLocked", err, lockName)
+	if !errors.Is(err, vfs.ErrLocked) || !strings.Contains(err.Error(), folder.LockName) {
+		t.Errorf("error %v, want one that names %s and matches ErrLocked", err, folder.LockName)
 	}
 	wantImage(t, disk, before)
 	ok(t, l.Close())

@@ -11,12 +11,12 @@ import (
 	"errors"
 	"path/filepath"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/superversion"
-	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -187,11 +187,11 @@ func (j Job) discard(edit *manifest.Edit, young manifest.Run) error {
 		errs = append(errs, j.Output.FS.Remove(filepath.Join(j.Output.Dir, name)))
 	}
 	for _, t := range append(young.Tables, edit.AddBottom...) {
-		remove(run.Name(t.Number))
+		remove(folder.Table.Name(t.Number))
 	}
 	for _, f := range edit.AddValues {
 		if !f.Log {
-			remove(valuelog.Name(f.Number))
+			remove(folder.Values.Name(f.Number))
 		}
 	}
 	return errors.Join(errs...)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/filter"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
@@ -21,7 +22,6 @@ import (
 	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
-	"github.com/stoatdb/stoat/internal/wal"
 )
 
 const testDir = "db"
@@ -127,16 +127,16 @@ func (s *store) levels() *superversion.Levels {
 
 func (s *store) open(meta *manifest.Table, dictionaries []*block.Dictionary) *table.Table {
 	return table.New(table.Config{
-		FS: s.files, Path: filepath.Join(testDir, run.Name(meta.Number)), Number: meta.Number,
+		FS: s.files, Path: filepath.Join(testDir, folder.Table.Name(meta.Number)), Number: meta.Number,
 		Database: testDatabase(), Size: int64(meta.Size), Cache: table.NewCache(1 << 20),
 		Dictionaries: dictionaries,
 	})
 }
 
 func (s *store) openValues(f manifest.ValueFile) *valuelog.File {
-	name := valuelog.Name(f.Number)
+	name := folder.Values.Name(f.Number)
 	if f.Log {
-		name = wal.Name(f.Number)
+		name = folder.Log.Name(f.Number)
 	}
 	return valuelog.New(valuelog.Config{
 		FS: s.files, Path: filepath.Join(testDir, name), Number: f.Number, Database: testDatabase(),

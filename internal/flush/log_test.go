@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
@@ -103,7 +104,7 @@ func (l *logged) replay() memtable.Root {
 // image returns the contents of the segment's file.
 func (l *logged) image() []byte {
 	l.t.Helper()
-	f, err := l.files.Open(filepath.Join(testDir, wal.Name(l.number)))
+	f, err := l.files.Open(filepath.Join(testDir, folder.Log.Name(l.number)))
 	check(l.t, err)
 	data := make([]byte, l.segment.Size())
 	_, err = f.ReadAt(data, 0)
@@ -125,7 +126,7 @@ func newValueStore(t testing.TB) *store {
 func (s *store) valueFiles() (n int) {
 	s.t.Helper()
 	for _, name := range s.list() {
-		if _, ok := valuelog.ParseName(name); ok {
+		if kind, _ := folder.Parse(name); kind == folder.Values {
 			n++
 		}
 	}
@@ -235,7 +236,7 @@ func TestDo_writesLargeValuesThatAreLessThanHalfOfTheLog(t *testing.T) {
 
 // extend lengthens a sealed segment, as a garbage frame would.
 func extend(l *logged, size int64) error {
-	path := filepath.Join(testDir, wal.Name(l.number))
+	path := filepath.Join(testDir, folder.Log.Name(l.number))
 	image := append(l.image(), make([]byte, size-l.segment.Size())...)
 	if err := l.files.Remove(path); err != nil {
 		return err

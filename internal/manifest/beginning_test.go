@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -13,8 +14,8 @@ func beginningOf(t testing.TB, data []byte) (*State, error) {
 	t.Helper()
 	files := memfs.New()
 	check(t, files.MkdirAll(testDir))
-	putFile(t, files, Name(testNumber), data)
-	return LoadBeginning(files, testDir, Name(testNumber), testNumber, testDatabase)
+	putFile(t, files, folder.Manifest.Name(testNumber), data)
+	return LoadBeginning(files, testDir, folder.Manifest.Name(testNumber), testNumber, testDatabase)
 }
 
 func TestLoadBeginning_appliesTheEditsBeforeTheDamage(t *testing.T) {

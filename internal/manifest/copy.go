@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -21,44 +21,23 @@ import (
 // cannot be written is given up until the next manifest is started: it must not be why something
 // fails.
 
-const (
-	copySuffix  = ".copy"
-	sectorBytes = 512 // are written as a whole or not at all
-)
-
-// CopyName returns the name of the copy of the manifest with the given number.
-func CopyName(number uint64) string { return Name(number) + copySuffix }
-
-// ParseCopyName returns the number of the manifest of which a file name stands for the copy.
-func ParseCopyName(name string) (number uint64, ok bool) {
-	name, ok = strings.CutSuffix(name, copySuffix)
-	if !ok {
-		return 0, false
-	}
-	return ParseName(name)
-}
+// sectorBytes is how much the disk writes as a whole or not at all.
+const sectorBytes = 512
 
 // LoadCopy is [Load] of the copies of manifests in dir in place of the manifests.
 func LoadCopy(files vfs.Files, dir string) (*State, error) {
-	names, err := files.List(dir)
+	found, err := folder.List(files, dir)
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", dir, err)
+		return nil, err
 	}
-	var numbers []uint64
-	for _, name := range names {
-		if number, ok := ParseCopyName(name); ok {
-			numbers = append(numbers, number)
-		}
-	}
-	slices.Sort(numbers)
-	return loadAmong(files, dir, numbers, CopyName)
+	return loadAmong(files, dir, folder.ManifestCopy, found.Of(folder.ManifestCopy))
 }
 
 // CopyGoesOn reports whether the copy of a manifest has an edit that the manifest, which says s,
 // has not. As each is written to the manifest first, durably, that is damage, unless the manifest
 // has been written to since s was read.
 func CopyGoesOn(files vfs.Files, dir string, s *State) (bool, error) {
-	copied, err := readImage(files, dir, CopyName(s.Number), s.Number)
+	copied, err := readImage(files, dir, folder.ManifestCopy.Name(s.Number), s.Number)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -73,11 +52,11 @@ func CopyGoesOn(files vfs.Files, dir string, s *State) (bool, error) {
 // CheckCopy returns an error if a manifest and its copy differ by more than what a crash can have
 // kept from the copy: all of it, or the ends of some sectors. Neither may be written meanwhile.
 func CheckCopy(files vfs.Files, dir string, number uint64) error {
-	original, err := readImage(files, dir, Name(number), number)
+	original, err := readImage(files, dir, folder.Manifest.Name(number), number)
 	if err != nil {
 		return err
 	}
-	copied, err := readImage(files, dir, CopyName(number), number)
+	copied, err := readImage(files, dir, folder.ManifestCopy.Name(number), number)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -101,7 +80,7 @@ func CheckCopy(files vfs.Files, dir string, number uint64) error {
 // startCopy starts the copy of the manifest with image, all of it so far.
 func (j *Journal) startCopy(files vfs.Files, dir string, number uint64, image []byte, sync bool) {
 	var err error
-	if j.copy, err = files.Create(filepath.Join(dir, CopyName(number))); err != nil {
+	if j.copy, err = files.Create(filepath.Join(dir, folder.ManifestCopy.Name(number))); err != nil {
 		j.giveUpCopy(err)
 		return
 	}
@@ -129,7 +108,7 @@ func (j *Journal) giveUpCopy(err error) {
 		err = errors.Join(err, j.copy.Close())
 		j.copy = nil
 	}
-	j.copyErr = fmt.Errorf("write %s%s: %w", j.name, copySuffix, err)
+	j.copyErr = fmt.Errorf("write %s: %w", folder.ManifestCopy.Name(j.number), err)
 }
 
 // CopyFailure returns why the copy of the manifest was given up, once; nil if it was not.

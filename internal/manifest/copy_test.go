@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -50,7 +51,7 @@ func TestCopy_saysWhatTheManifestSays(t *testing.T) {
 	files := newFS(t)
 	want := written(t, files)
 	check(t, CheckCopy(files, testDir, testNumber))
-	check(t, files.Remove(filepath.Join(testDir, Name(testNumber))))
+	check(t, files.Remove(filepath.Join(testDir, folder.Manifest.Name(testNumber))))
 	s, err := LoadCopy(files, testDir)
 	check(t, err)
 	if s.Torn || text(s.Version) != text(want) {
@@ -77,14 +78,14 @@ func TestCopy_isDurableWhenTheManifestIsStarted(t *testing.T) {
 func TestCheckCopy_findsEachFlippedByte(t *testing.T) {
 	files := newFS(t)
 	written(t, files)
-	f, err := files.Open(filepath.Join(testDir, CopyName(testNumber)))
+	f, err := files.Open(filepath.Join(testDir, folder.ManifestCopy.Name(testNumber)))
 	check(t, err)
 	size, err := f.Size()
 	check(t, err)
 	for at := range size {
 		files := newFS(t)
 		written(t, files)
-		flip(t, files, CopyName(testNumber), at)
+		flip(t, files, folder.ManifestCopy.Name(testNumber), at)
 		if err := CheckCopy(files, testDir, testNumber); !errors.Is(err, corrupt.Err) {
 			t.Fatalf("byte %d is wrong: %v", at, err)
 		}
@@ -99,7 +100,7 @@ func TestCheckCopy_forgivesWhatACrashDoes(t *testing.T) {
 	for range 50 {
 		check(t, CheckCopy(files.Crash(rng), testDir, testNumber))
 	}
-	check(t, files.Remove(filepath.Join(testDir, CopyName(testNumber))))
+	check(t, files.Remove(filepath.Join(testDir, folder.ManifestCopy.Name(testNumber))))
 	check(t, CheckCopy(files, testDir, testNumber))
 }
 
@@ -108,7 +109,7 @@ func TestCopy_isNoReasonToFail(t *testing.T) {
 		disk := newFS(t)
 		turn := 0
 		files := faultfs.New(disk, func(op faultfs.Op) error {
-			if !strings.HasSuffix(op.Name, copySuffix) {
+			if !strings.HasSuffix(op.Name, ".copy") {
 				return nil
 			}
 			if turn++; turn > n {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -69,7 +70,7 @@ func TestFormat_exampleIsWhatIsWritten(t *testing.T) {
 	j, err := Create(files, testDir, testNumber, exampleDatabase, exampleVersion())
 	check(t, err)
 	check(t, j.Append(exampleEdit()))
-	f, err := files.Open(testDir + "/" + Name(testNumber))
+	f, err := files.Open(testDir + "/" + folder.Manifest.Name(testNumber))
 	check(t, err)
 	got := make([]byte, j.Size())
 	_, err = f.ReadAt(got, 0)
@@ -133,7 +134,7 @@ func TestFormat_fieldsStayWhatTheyAre(t *testing.T) {
 func TestFormat_exampleIsLoaded(t *testing.T) {
 	files := memfs.New()
 	check(t, files.MkdirAll(testDir))
-	putFile(t, files, Name(testNumber), example(t))
+	putFile(t, files, folder.Manifest.Name(testNumber), example(t))
 	s, err := Load(files, testDir)
 	check(t, err)
 	want := applied(t, exampleVersion(), exampleEdit())

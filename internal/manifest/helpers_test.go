@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -185,7 +186,7 @@ func imageOf(t testing.TB, v *Version, edits []*Edit) (data []byte, ends []int) 
 		ends = append(ends, int(j.Size()))
 	}
 	check(t, j.Close())
-	f, err := files.Open(filepath.Join(testDir, Name(testNumber)))
+	f, err := files.Open(filepath.Join(testDir, folder.Manifest.Name(testNumber)))
 	check(t, err)
 	data = make([]byte, j.Size())
 	_, err = f.ReadAt(data, 0)
@@ -209,7 +210,7 @@ func loadImage(t testing.TB, data []byte) (*State, error) {
 	t.Helper()
 	files := memfs.New()
 	check(t, files.MkdirAll(testDir))
-	putFile(t, files, Name(testNumber), data)
+	putFile(t, files, folder.Manifest.Name(testNumber), data)
 	return Load(files, testDir)
 }
 

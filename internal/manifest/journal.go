@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -16,6 +17,7 @@ var ErrUnchanged = errors.New("the manifest is unchanged")
 // time.
 type Journal struct {
 	file   vfs.File
+	number uint64
 	name   string
 	seed   uint32
 	start  int64 // the size of what comes before the edits
@@ -34,7 +36,7 @@ type Journal struct {
 func Create(
 	fs vfs.Files, dir string, number uint64, database [16]byte, v *Version,
 ) (*Journal, error) {
-	name := Name(number)
+	name := folder.Manifest.Name(number)
 	if err := v.check(); err != nil {
 		return nil, fmt.Errorf("create %s: %w", name, err)
 	}
@@ -44,7 +46,7 @@ func Create(
 		return nil, fmt.Errorf("create %s: %w; %w", name, err, ErrUnchanged)
 	}
 	image, seed := newImage(number, database, v)
-	j := &Journal{file: file, name: name, seed: seed}
+	j := &Journal{file: file, number: number, name: name, seed: seed}
 	if err := j.reserve(len(image)); err != nil {
 		return nil, errors.Join(err, file.Close(), fs.Remove(path))
 	}

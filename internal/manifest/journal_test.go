@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -81,7 +82,7 @@ func TestLoad_recoversAfterACrash(t *testing.T) {
 			check(t, err)
 			if j != nil {
 				check(t, j.Close())
-				check(t, files.Remove(testDir+"/"+Name(number)))
+				check(t, files.Remove(testDir+"/"+folder.Manifest.Name(number)))
 			}
 			j, number = next, number+1
 		default:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -31,33 +32,26 @@ type State struct {
 // If there is no manifest, or only the beginning of the first, the error matches fs.ErrNotExist.
 // Bytes that were valid once, as a valid frame behind them shows, are damage.
 func Load(files vfs.Files, dir string) (*State, error) {
-	names, err := files.List(dir)
+	found, err := folder.List(files, dir)
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", dir, err)
+		return nil, err
 	}
-	var numbers []uint64
-	for _, name := range names {
-		if number, ok := ParseName(name); ok {
-			numbers = append(numbers, number)
-		}
-	}
-	slices.Sort(numbers)
-	return LoadAmong(files, dir, numbers)
+	return LoadAmong(files, dir, found.Of(folder.Manifest))
 }
 
 // LoadAmong is Load for a caller that has listed dir: numbers are those of the manifests in it,
 // ascending.
 func LoadAmong(files vfs.Files, dir string, numbers []uint64) (*State, error) {
-	return loadAmong(files, dir, numbers, Name)
+	return loadAmong(files, dir, folder.Manifest, numbers)
 }
 
-// loadAmong is LoadAmong of manifests, or of their copies, by what names them.
+// loadAmong is LoadAmong of manifests or of their copies, which kind says.
 func loadAmong(
-	files vfs.Files, dir string, numbers []uint64, name func(uint64) string,
+	files vfs.Files, dir string, kind folder.Kind, numbers []uint64,
 ) (*State, error) {
 	var incomplete []*image
 	for _, number := range slices.Backward(numbers) {
-		m, err := readImage(files, dir, name(number), number)
+		m, err := readImage(files, dir, kind.Name(number), number)
 		if err != nil {
 			return nil, err
 		}

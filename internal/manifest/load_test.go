@@ -11,23 +11,10 @@ import (
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 )
-
-func TestName_invertsParseName(t *testing.T) {
-	for _, number := range []uint64{0, 12, 999_999, 1_000_000, 1<<63 - 1} {
-		if got, ok := ParseName(Name(number)); !ok || got != number {
-			t.Errorf("ParseName(%q) = %d, %v", Name(number), got, ok)
-		}
-	}
-	for _, name := range []string{"", "MANIFEST-", "MANIFEST-12", "MANIFEST-00001a", "manifest-000012",
-		"MANIFEST-9223372036854775808"} {
-		if number, ok := ParseName(name); ok {
-			t.Errorf("ParseName(%q) = %d, want none", name, number)
-		}
-	}
-}
 
 func TestLoad_returnsTheVersionAfterTheEdits(t *testing.T) {
 	edits := someEdits()
@@ -164,7 +151,7 @@ func TestLoad_fallsBackToTheManifestBeforeATornOne(t *testing.T) {
 	} {
 		files := newFS(t)
 		write(t, files, testNumber-1, versions[2], nil)
-		putFile(t, files, Name(testNumber), c.change(bytes.Clone(data)))
+		putFile(t, files, folder.Manifest.Name(testNumber), c.change(bytes.Clone(data)))
 		s, err := Load(files, testDir)
 		if c.damaged {
 			if !isDamage(err) {
@@ -198,7 +185,7 @@ func TestLoad_refusesOtherFiles(t *testing.T) {
 		write(t, files, testNumber-1, &Version{NextNumber: 12}, nil)
 		other := bytes.Clone(data)
 		c.change(other)
-		putFile(t, files, Name(testNumber), other)
+		putFile(t, files, folder.Manifest.Name(testNumber), other)
 		if s, err := Load(files, testDir); !errors.Is(err, c.want) {
 			t.Errorf("%s: loaded %+v: %v", c.name, s, err)
 		}

@@ -18,24 +18,3 @@
 // A version is immutable once it is made. A Journal is for one goroutine at a time. The package
 // neither removes files nor decides what becomes of the tables.
 package manifest
-
-import (
-	"fmt"
-	"strings"
-
-	"github.com/stoatdb/stoat/internal/vfs"
-)
-
-const namePrefix = "MANIFEST-"
-
-// Name returns the name of the manifest with the given number.
-func Name(number uint64) string { return fmt.Sprintf("%s%06d", namePrefix, number) }
-
-// ParseName returns the number of the manifest that a file name stands for.
-func ParseName(name string) (number uint64, ok bool) {
-	digits, ok := strings.CutPrefix(name, namePrefix)
-	if !ok {
-		return 0, false
-	}
-	return vfs.ParseNumber(digits)
-}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/stoatdb/stoat/internal/folder"
 )
 
 // ValueFile is a file that tables point into: a log segment that was flushed, or a value file.
@@ -14,6 +16,17 @@ type ValueFile struct {
 	Live   uint64 // bytes of the values that tables point to; not recorded but added up
 	Count  uint64 // of those values; likewise
 }
+
+// Kind returns what the file is: a log segment or a value file.
+func (f ValueFile) Kind() folder.Kind {
+	if f.Log {
+		return folder.Log
+	}
+	return folder.Values
+}
+
+// Name returns the name of the file.
+func (f ValueFile) Name() string { return f.Kind().Name(f.Number) }
 
 // Garbage returns the bytes of the file that nothing points to. Several pointers to one value count
 // several times, so that it may be 0 before all is garbage.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 )
 
 func TestLoadFile_takesNothingButAWholeManifest(t *testing.T) {
@@ -12,7 +13,7 @@ func TestLoadFile_takesNothingButAWholeManifest(t *testing.T) {
 	versions := outcomes(t, edits)
 	data, ends := imageOf(t, versions[0], edits)
 	files := newFS(t)
-	putFile(t, files, Name(12), data)
+	putFile(t, files, folder.Manifest.Name(12), data)
 	whole, err := Load(files, "db")
 	check(t, err)
 	for size := range len(data) + 1 {
@@ -31,10 +32,10 @@ func TestLoadFile_takesNothingButAWholeManifest(t *testing.T) {
 			t.Fatalf("%d of %d bytes say %s", size, len(data), text(state.Version))
 		}
 	}
-	if _, err := LoadFile(files, "db", Name(12), 13); !errors.Is(err, corrupt.Err) {
+	if _, err := LoadFile(files, "db", folder.Manifest.Name(12), 13); !errors.Is(err, corrupt.Err) {
 		t.Errorf("of another number: %v", err)
 	}
-	if _, err := LoadFile(files, "db", Name(14), 14); !isMissing(err) {
+	if _, err := LoadFile(files, "db", folder.Manifest.Name(14), 14); !isMissing(err) {
 		t.Errorf("of a missing file: %v", err)
 	}
 }
@@ -45,14 +46,14 @@ func TestLoadCopy_takesTheNewest(t *testing.T) {
 		t.Errorf("without a copy: %v", err)
 	}
 	data, _ := imageOf(t, &Version{LastCommit: 3}, nil)
-	putFile(t, files, CopyName(12), data)
+	putFile(t, files, folder.ManifestCopy.Name(12), data)
 	state, err := LoadCopy(files, "db")
 	check(t, err)
 	if state.Number != 12 || state.Version.LastCommit != 3 {
 		t.Errorf("the copy is %+v", state)
 	}
-	check(t, files.Remove("db/"+CopyName(12)))
-	putFile(t, files, CopyName(12), data[:60])
+	check(t, files.Remove("db/"+folder.ManifestCopy.Name(12)))
+	putFile(t, files, folder.ManifestCopy.Name(12), data[:60])
 	if _, err := LoadCopy(files, "db"); !isMissing(err) {
 		t.Errorf("of half a copy: %v", err)
 	}

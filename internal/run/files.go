@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // files is the files of one kind that a run creates, one at a time.
 type files struct {
 	config  *Config
-	kind    string // for messages
-	name    func(number uint64) string
+	kind    folder.Kind
 	number  uint64   // of the last file
 	file    vfs.File // the open file; nil between files
 	created []uint64 // the numbers of all files
@@ -21,7 +21,7 @@ type files struct {
 // create creates the next file.
 func (f *files) create() error {
 	f.number = f.config.NextNumber()
-	file, err := f.config.FS.Create(filepath.Join(f.config.Dir, f.name(f.number)))
+	file, err := f.config.FS.Create(filepath.Join(f.config.Dir, f.kind.Name(f.number)))
 	if err != nil {
 		return fmt.Errorf("create %s %06d: %w", f.kind, f.number, err)
 	}
@@ -59,7 +59,7 @@ func (f *files) close() error {
 func (f *files) abort() error {
 	errs := []error{f.close()}
 	for _, number := range f.created {
-		errs = append(errs, f.config.FS.Remove(filepath.Join(f.config.Dir, f.name(number))))
+		errs = append(errs, f.config.FS.Remove(filepath.Join(f.config.Dir, f.kind.Name(number))))
 	}
 	f.created = nil
 	return errors.Join(errs...)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/filter"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/table"
@@ -156,7 +157,7 @@ func openWith(
 	files vfs.Files, meta *manifest.Table, dictionaries []*block.Dictionary,
 ) *table.Table {
 	return table.New(table.Config{
-		FS: files, Path: filepath.Join(testDir, Name(meta.Number)), Number: meta.Number,
+		FS: files, Path: filepath.Join(testDir, folder.Table.Name(meta.Number)), Number: meta.Number,
 		Database: testDatabase(), Size: int64(meta.Size), Cache: table.NewCache(1 << 20),
 		Dictionaries: dictionaries,
 	})

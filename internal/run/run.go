@@ -15,9 +15,6 @@
 package run
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -53,18 +50,4 @@ type Output struct {
 	Tables       []*manifest.Table
 	Values       []manifest.ValueFile
 	Dictionaries []manifest.Dictionary // that the tables refer to
-}
-
-const nameSuffix = ".table"
-
-// Name returns the name of the table file with the given number.
-func Name(number uint64) string { return fmt.Sprintf("%06d%s", number, nameSuffix) }
-
-// ParseName returns the number in the name of a table file.
-func ParseName(name string) (number uint64, ok bool) {
-	digits, ok := strings.CutSuffix(name, nameSuffix)
-	if !ok {
-		return 0, false
-	}
-	return vfs.ParseNumber(digits)
 }

@@ -9,18 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 )
-
-func TestName_hasSixDigitsAtLeast(t *testing.T) {
-	for number, want := range map[uint64]string{
-		0: "000000.table", 12: "000012.table", 999_999: "999999.table", 1_234_567: "1234567.table",
-	} {
-		if got := Name(number); got != want {
-			t.Errorf("Name(%d) = %q, want %q", number, got, want)
-		}
-	}
-}
 
 func TestWriter_cutsTablesAtTheirSize(t *testing.T) {
 	for _, size := range []int64{600, 1500, 6000} {
@@ -242,7 +233,7 @@ func TestAbort_removesFinishedTables(t *testing.T) {
 
 func TestAbort_leavesFilesThatAreNotTheWriters(t *testing.T) {
 	c := config(newFS(t))
-	f, err := c.FS.Create(filepath.Join(testDir, Name(5)))
+	f, err := c.FS.Create(filepath.Join(testDir, folder.Table.Name(5)))
 	check(t, err)
 	check(t, f.Close())
 	w := NewWriter(c)
@@ -251,7 +242,7 @@ func TestAbort_leavesFilesThatAreNotTheWriters(t *testing.T) {
 		t.Errorf("Add says %v where the file is there already", err)
 	}
 	check(t, w.Abort())
-	if names := list(t, c.FS); !slices.Equal(names, []string{Name(5)}) {
+	if names := list(t, c.FS); !slices.Equal(names, []string{folder.Table.Name(5)}) {
 		t.Errorf("files %v are left", names)
 	}
 }

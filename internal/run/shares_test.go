@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/table"
@@ -20,7 +21,7 @@ import (
 // contents of its file.
 func described(t testing.TB, c Config, meta *manifest.Table) manifest.Table {
 	t.Helper()
-	f, err := c.FS.Open(filepath.Join(testDir, Name(meta.Number)))
+	f, err := c.FS.Open(filepath.Join(testDir, folder.Table.Name(meta.Number)))
 	check(t, err)
 	size, err := f.Size()
 	check(t, err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/valuelog"
@@ -48,7 +49,7 @@ func resolved(t testing.TB, fs vfs.Files, files []manifest.ValueFile, entries []
 	byNumber := map[uint64]*valuelog.File{}
 	for _, f := range files {
 		byNumber[f.Number] = valuelog.New(valuelog.Config{
-			FS: fs, Path: filepath.Join(testDir, valuelog.Name(f.Number)), Number: f.Number,
+			FS: fs, Path: filepath.Join(testDir, folder.Values.Name(f.Number)), Number: f.Number,
 			Database: testDatabase(), Size: int64(f.Size),
 		})
 	}
@@ -153,7 +154,7 @@ func TestWriter_cutsValueFilesAtTheirSize(t *testing.T) {
 		t.Fatalf("value files are %+v, want %v bytes in them", output.Values, want)
 	}
 	for i, got := range output.Values {
-		f, err := c.FS.Open(filepath.Join(testDir, valuelog.Name(got.Number)))
+		f, err := c.FS.Open(filepath.Join(testDir, folder.Values.Name(got.Number)))
 		check(t, err)
 		size, err := f.Size()
 		check(t, err)

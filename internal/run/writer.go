@@ -3,8 +3,8 @@ package run
 import (
 	"errors"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
-	"github.com/stoatdb/stoat/internal/valuelog"
 )
 
 // Writer writes one run.
@@ -31,8 +31,8 @@ func NewWriter(c Config) *Writer {
 		c.SampleBytes = defaultSampleBytes
 	}
 	w := &Writer{config: c}
-	w.values.files = files{config: &w.config, kind: "value file", name: valuelog.Name}
-	w.tables.files = files{config: &w.config, kind: "table", name: Name}
+	w.values.files = files{config: &w.config, kind: folder.Values}
+	w.tables.files = files{config: &w.config, kind: folder.Table}
 	w.chooser = chooser{
 		config:       &w.config,
 		dictionaries: dictionaries{existing: c.Dictionaries, trained: make(map[uint64]bool)},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/run"
@@ -37,7 +38,7 @@ func benchState(b *testing.B) *Superversion {
 	open := d.opener()
 	open.Table = func(meta *manifest.Table, _ []*block.Dictionary) *table.Table {
 		return table.New(table.Config{
-			FS: d.files, Path: run.Name(meta.Number), Number: meta.Number, Size: int64(meta.Size),
+			FS: d.files, Path: folder.Table.Name(meta.Number), Number: meta.Number, Size: int64(meta.Size),
 			Cache: cache,
 		})
 	}

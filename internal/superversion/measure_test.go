@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/run"
-	"github.com/stoatdb/stoat/internal/valuelog"
 )
 
 // bucketLayer returns a layer that writes to buckets with ids below n, and to the first of them
@@ -106,7 +105,7 @@ func TestMeasure_readsNoTableThatIsDescribed(t *testing.T) {
 	}
 	s := d.only(l)
 	for table := range s.Levels.Version.Tables() {
-		if err := d.files.Remove(filepath.Join(".", run.Name(table.Number))); err != nil {
+		if err := d.files.Remove(filepath.Join(".", folder.Table.Name(table.Number))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -126,7 +125,7 @@ func TestMeasure_reportsATableThatCannotBeRead(t *testing.T) {
 	s := d.only(l)
 	for _, table := range s.Levels.Version.Bottom.Tables {
 		table.Buckets = nil
-		if err := d.files.Remove(filepath.Join(".", run.Name(table.Number))); err != nil {
+		if err := d.files.Remove(filepath.Join(".", folder.Table.Name(table.Number))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,7 +144,7 @@ func TestMeasure_needsNoValueFile(t *testing.T) {
 		table.Buckets = nil
 	}
 	for _, f := range s.Levels.Version.ValueFiles {
-		if err := d.files.Remove(filepath.Join(".", valuelog.Name(f.Number))); err != nil {
+		if err := d.files.Remove(filepath.Join(".", folder.Values.Name(f.Number))); err != nil {
 			t.Fatal(err)
 		}
 	}

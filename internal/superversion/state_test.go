@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
@@ -121,14 +122,14 @@ func (d *disk) opener() Opener {
 	return Opener{
 		Table: func(meta *manifest.Table, dictionaries []*block.Dictionary) *table.Table {
 			return table.New(table.Config{
-				FS: d.files, Path: filepath.Join(".", run.Name(meta.Number)), Number: meta.Number,
+				FS: d.files, Path: filepath.Join(".", folder.Table.Name(meta.Number)), Number: meta.Number,
 				Size: int64(meta.Size), Cache: table.NewCache(1 << 20),
 				Dictionaries: dictionaries,
 			})
 		},
 		Values: func(f manifest.ValueFile) *valuelog.File {
 			return valuelog.New(valuelog.Config{
-				FS: d.files, Path: filepath.Join(".", valuelog.Name(f.Number)), Number: f.Number,
+				FS: d.files, Path: filepath.Join(".", folder.Values.Name(f.Number)), Number: f.Number,
 				Size: int64(f.Size),
 			})
 		},

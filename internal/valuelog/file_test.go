@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -127,7 +128,7 @@ func TestFile_reportsWhatFailsAndTriesAgain(t *testing.T) {
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, errFault) || !strings.Contains(err.Error(), Name(7)) {
+			if !errors.Is(err, errFault) || !strings.Contains(err.Error(), folder.Values.Name(7)) {
 				t.Errorf("%s: failure of operation %d: %v", name, n, err)
 			}
 			if file.reader.Load() == nil && open.open != 0 {
@@ -236,7 +237,7 @@ func TestRead_isSafeForConcurrentUse(t *testing.T) {
 
 // A file that shrinks under its map faults when it is touched, as an unreadable sector does.
 func TestRead_reportsAFaultInAMapAsAnError(t *testing.T) {
-	path := filepath.Join(t.TempDir(), Name(7))
+	path := filepath.Join(t.TempDir(), folder.Values.Name(7))
 	values := [][]byte{valueOf(1, 50_000), valueOf(2, 500), valueOf(3, 5000)}
 	ps, c := writeValues(t, vfs.OS(), path, values)
 	file := New(c)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -46,7 +47,7 @@ func everywhere(t *testing.T, test func(t *testing.T, fs vfs.FS, path string)) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			check(t, fs.MkdirAll(dir))
-			test(t, fs, filepath.Join(dir, Name(7)))
+			test(t, fs, filepath.Join(dir, folder.Values.Name(7)))
 		})
 	}
 }
@@ -56,7 +57,7 @@ func inMemory(t testing.TB) (fs vfs.FS, path string) {
 	t.Helper()
 	fs = memfs.New()
 	check(t, fs.MkdirAll("/db"))
-	return fs, filepath.Join("/db", Name(7))
+	return fs, filepath.Join("/db", folder.Values.Name(7))
 }
 
 // someValues returns values of all lengths that matter: empty, short, about a granule long, longer
@@ -160,7 +161,7 @@ func wantValues(t testing.TB, f *File, ps []Pointer, want [][]byte) {
 func wantDamage(t testing.TB, err error, offset int64) {
 	t.Helper()
 	var damage *corrupt.Error
-	named := errors.As(err, &damage) && filepath.Base(damage.File) == Name(7)
+	named := errors.As(err, &damage) && filepath.Base(damage.File) == folder.Values.Name(7)
 	if !named || damage.Offset != offset {
 		t.Errorf("error is %v, want damage at offset %d", err, offset)
 	}

@@ -13,24 +13,3 @@
 // Nothing needs to be closed: a file is let go when its File is unreachable. The package chooses no
 // values and no files, and knows nothing of which values are live.
 package valuelog
-
-import (
-	"fmt"
-	"strings"
-
-	"github.com/stoatdb/stoat/internal/vfs"
-)
-
-const nameSuffix = ".values"
-
-// Name returns the name of the value file with the given number.
-func Name(number uint64) string { return fmt.Sprintf("%06d%s", number, nameSuffix) }
-
-// ParseName returns the number of the value file that a file name stands for.
-func ParseName(name string) (number uint64, ok bool) {
-	digits, ok := strings.CutSuffix(name, nameSuffix)
-	if !ok {
-		return 0, false
-	}
-	return vfs.ParseNumber(digits)
-}

@@ -7,12 +7,13 @@ import (
 	"path/filepath"
 
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
 // Blank reports whether nothing was ever written to a segment but its header.
 func Blank(fs vfs.Files, dir string, number uint64) (blank bool, err error) {
-	file, err := fs.Open(filepath.Join(dir, Name(number)))
+	file, err := fs.Open(filepath.Join(dir, folder.Log.Name(number)))
 	if err != nil {
 		return false, fmt.Errorf("open log %06d: %w", number, err)
 	}
@@ -26,7 +27,7 @@ func Blank(fs vfs.Files, dir string, number uint64) (blank bool, err error) {
 func First(
 	fs vfs.Files, dir string, number uint64, database [16]byte,
 ) (commit uint64, ok bool, err error) {
-	file, err := fs.Open(filepath.Join(dir, Name(number)))
+	file, err := fs.Open(filepath.Join(dir, folder.Log.Name(number)))
 	if err != nil {
 		return 0, false, fmt.Errorf("open log %06d: %w", number, err)
 	}

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 )
 
 // wantFirst checks what First says of the test's segment.
 func wantFirst(t *testing.T, image []byte, commit uint64, found bool) {
 	t.Helper()
 	disk := newFS(t)
-	f, err := disk.Create(filepath.Join(testDir, Name(testNumber)))
+	f, err := disk.Create(filepath.Join(testDir, folder.Log.Name(testNumber)))
 	check(t, err)
 	_, err = f.WriteAt(image, 0)
 	check(t, err)

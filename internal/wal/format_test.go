@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/folder"
 )
 
 // The format's description, and the heading of the example in it.
@@ -58,7 +60,7 @@ func TestFormat_exampleIsWhatIsWritten(t *testing.T) {
 
 func TestFormat_exampleIsReplayed(t *testing.T) {
 	fs := newFS(t)
-	f, err := fs.Create(testDir + "/" + Name(testNumber))
+	f, err := fs.Create(testDir + "/" + folder.Log.Name(testNumber))
 	check(t, err)
 	_, err = f.WriteAt(example(t), 0)
 	check(t, err)

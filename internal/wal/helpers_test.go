@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -96,7 +97,7 @@ func logImage(t testing.TB, reach Reach, commits ...commit) []byte {
 
 func readFile(t testing.TB, fs vfs.FS) []byte {
 	t.Helper()
-	f, err := fs.Open(filepath.Join(testDir, Name(testNumber)))
+	f, err := fs.Open(filepath.Join(testDir, folder.Log.Name(testNumber)))
 	check(t, err)
 	size, err := f.Size()
 	check(t, err)
@@ -151,7 +152,7 @@ func replayImage(t testing.TB, image []byte, after uint64) (commits []commit, er
 	t.Helper()
 	fs := memfs.New()
 	check(t, fs.MkdirAll(testDir))
-	f, err := fs.Create(filepath.Join(testDir, Name(testNumber)))
+	f, err := fs.Create(filepath.Join(testDir, folder.Log.Name(testNumber)))
 	check(t, err)
 	_, err = f.WriteAt(image, 0)
 	check(t, err)

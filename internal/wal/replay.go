@@ -9,6 +9,7 @@ import (
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -57,7 +58,7 @@ func ReplayFrom(
 	fs vfs.Files, dir string, number uint64, database [16]byte, from int64, after uint64,
 	fn func(commit uint64, payloads []Payload) error,
 ) (last uint64, err error) {
-	path := filepath.Join(dir, Name(number))
+	path := filepath.Join(dir, folder.Log.Name(number))
 	file, err := fs.Open(path)
 	if err != nil {
 		return after, fmt.Errorf("open log %06d: %w", number, err)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -35,7 +36,7 @@ func Salvage(
 	fs vfs.Files, dir string, number uint64, database [16]byte,
 	fn func(commit uint64, payloads []Payload) error,
 ) (d Damage, err error) {
-	path := filepath.Join(dir, Name(number))
+	path := filepath.Join(dir, folder.Log.Name(number))
 	file, err := fs.Open(path)
 	if err != nil {
 		return d, fmt.Errorf("open log %06d: %w", number, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -18,7 +19,7 @@ func salvageImage(t testing.TB, image []byte) (commits []commit, d Damage) {
 	t.Helper()
 	fs := memfs.New()
 	check(t, fs.MkdirAll(testDir))
-	f, err := fs.Create(filepath.Join(testDir, Name(testNumber)))
+	f, err := fs.Create(filepath.Join(testDir, folder.Log.Name(testNumber)))
 	check(t, err)
 	_, err = f.WriteAt(image, 0)
 	check(t, err)
@@ -121,7 +122,7 @@ func brokenAt(t testing.TB, image []byte, at int) vfs.FS {
 		return nil
 	})
 	check(t, fs.MkdirAll(testDir))
-	f, err := fs.Create(filepath.Join(testDir, Name(testNumber)))
+	f, err := fs.Create(filepath.Join(testDir, folder.Log.Name(testNumber)))
 	check(t, err)
 	_, err = f.WriteAt(image, 0)
 	check(t, err)
@@ -169,7 +170,7 @@ func TestWalk_goesOnBehindWhatCannotBeRead(t *testing.T) {
 		commit{3, [][]byte{payload}})
 	image = append(image, make([]byte, 9000)...)
 	for at, want := range map[int][]uint64{5000: {2, 3}, 14_000: {1, 3}, 30_000: {1, 2, 3}} {
-		file, err := brokenAt(t, image, at).Open(filepath.Join(testDir, Name(testNumber)))
+		file, err := brokenAt(t, image, at).Open(filepath.Join(testDir, folder.Log.Name(testNumber)))
 		check(t, err)
 		var commits []uint64
 		_, err = Walk(file, "log", func(p Piece) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -65,7 +66,7 @@ const (
 
 // Create makes a new segment file. Its name becomes durable with the first sync.
 func Create(fs vfs.Files, dir string, number uint64, database [16]byte) (*Segment, error) {
-	path := filepath.Join(dir, Name(number))
+	path := filepath.Join(dir, folder.Log.Name(number))
 	file, err := fs.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("create log %06d: %w", number, err)

@@ -13,20 +13,6 @@ import (
 
 var errFault = errors.New("fault")
 
-func TestName_invertsParseName(t *testing.T) {
-	for _, number := range []uint64{0, 13, 999_999, 1_000_000, 1<<63 - 1} {
-		if got, ok := ParseName(Name(number)); !ok || got != number {
-			t.Errorf("ParseName(%q) = %d, %v", Name(number), got, ok)
-		}
-	}
-	for _, name := range []string{"", ".log", "13.log", "+00013.log", "000013.table", "00000a.log",
-		"9223372036854775808.log"} {
-		if number, ok := ParseName(name); ok {
-			t.Errorf("ParseName(%q) = %d, want none", name, number)
-		}
-	}
-}
-
 // writes returns a file system that records the lengths of writes.
 func writes(t testing.TB, lengths *[]int) vfs.FS {
 	return faultfs.New(newFS(t), func(op faultfs.Op) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -16,7 +17,7 @@ func verifyImage(t testing.TB, image []byte, size int64, through uint64) (bytes 
 	t.Helper()
 	fs := memfs.New()
 	check(t, fs.MkdirAll(testDir))
-	path := filepath.Join(testDir, Name(testNumber))
+	path := filepath.Join(testDir, folder.Log.Name(testNumber))
 	file, err := fs.Create(path)
 	check(t, err)
 	_, err = file.WriteAt(image, 0)

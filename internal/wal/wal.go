@@ -26,24 +26,3 @@
 // [Replay] is a function. The package does not decide when to sync, elects no leader and publishes
 // nothing; that is the engine's part.
 package wal
-
-import (
-	"fmt"
-	"strings"
-
-	"github.com/stoatdb/stoat/internal/vfs"
-)
-
-const nameSuffix = ".log"
-
-// Name returns the name of the segment with the given number.
-func Name(number uint64) string { return fmt.Sprintf("%06d%s", number, nameSuffix) }
-
-// ParseName returns the number of the segment that a file name stands for.
-func ParseName(name string) (number uint64, ok bool) {
-	digits, ok := strings.CutSuffix(name, nameSuffix)
-	if !ok {
-		return 0, false
-	}
-	return vfs.ParseNumber(digits)
-}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/fileheader"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -16,7 +17,7 @@ func walkImage(t testing.TB, image []byte) ([]Piece, Ending) {
 	t.Helper()
 	fs := memfs.New()
 	check(t, fs.MkdirAll(testDir))
-	f, err := fs.Create(filepath.Join(testDir, Name(testNumber)))
+	f, err := fs.Create(filepath.Join(testDir, folder.Log.Name(testNumber)))
 	check(t, err)
 	_, err = f.WriteAt(image, 0)
 	check(t, err)

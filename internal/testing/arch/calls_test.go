@@ -85,6 +85,21 @@ var callRules = []rule{
 		good: `import "encoding/binary"`,
 	},
 	{
+		name: "file names",
+		check: banStrings([]string{
+			"LOCK", "MANIFEST-", ".copy", ".log", ".table", ".values", "UNFINISHED-BACKUP",
+		}, "only package folder knows how files are named", "internal/folder"),
+		bad:  `const suffix = ".table"`,
+		good: `const text = "the name ends in .table"`,
+	},
+	{
+		name: "file headers",
+		check: banStrings([]string{"STOATLOG", "STOATMAN", "STOATTAB", "STOATVAL"},
+			"only package fileheader knows how files start", "internal/fileheader"),
+		bad:  `const magic = "STOATLOG"`,
+		good: `const text = "not STOATLOG"`,
+	},
+	{
 		name:  "sleep in tests",
 		check: sleepInTests,
 		at:    "internal/sample/sample_test.go",
@@ -123,6 +138,30 @@ func banCalls(pkg string, names []string, advice string, allowed ...string) func
 				report(pos, "do not use %s.%s here: %s", pkg, name, advice)
 			}
 		}
+	}
+}
+
+// banStrings forbids non-test files to spell a word that starts or ends with one of the parts,
+// except in the folders of allowed. Texts of several words may.
+func banStrings(parts []string, advice string, allowed ...string) func(*file, reporter) {
+	return func(f *file, report reporter) {
+		if f.test || f.in(allowed...) {
+			return
+		}
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			literal, ok := n.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				return true
+			}
+			text, _ := strconv.Unquote(literal.Value)
+			for _, part := range parts {
+				ends := strings.HasPrefix(text, part) || strings.HasSuffix(text, part)
+				if ends && !strings.Contains(text, " ") {
+					report(n.Pos(), "do not spell %q here: %s", text, advice)
+				}
+			}
+			return true
+		})
 	}
 }
 

@@ -30,12 +30,15 @@ const policy = `
 	internal/testing/faultfs:  internal/vfs
 	internal/testing/symlink:  std
 
+	internal/folder:       internal/vfs
+	internal/fileheader:   internal/checksum, internal/corrupt
+
 	internal/batch:        internal/keyspace, internal/corrupt
 	internal/memtable:     internal/keyspace, internal/batch
-	internal/fileheader:   internal/checksum, internal/corrupt
-	internal/wal:          internal/vfs, internal/checksum, internal/corrupt, internal/fileheader
-	internal/manifest:     internal/vfs, internal/checksum, internal/corrupt, internal/keyspace,
+	internal/wal:          internal/vfs, internal/checksum, internal/corrupt, internal/folder,
 	                       internal/fileheader
+	internal/manifest:     internal/vfs, internal/checksum, internal/corrupt, internal/keyspace,
+	                       internal/folder, internal/fileheader
 	internal/valuelog:     internal/vfs, internal/checksum, internal/corrupt, internal/fileheader
 
 	internal/block:        internal/keyspace, internal/checksum, internal/pattern,
@@ -50,29 +53,30 @@ const policy = `
 	internal/superversion: internal/keyspace, internal/corrupt, internal/vfs, internal/filter,
 	                       internal/block, internal/memtable, internal/manifest,
 	                       internal/valuelog, internal/table
-	internal/run:          internal/keyspace, internal/corrupt, internal/vfs, internal/manifest,
-	                       internal/valuelog, internal/pattern, internal/block, internal/table
-	internal/flush:        internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
-	                       internal/manifest, internal/valuelog, internal/superversion, internal/run,
-	                       internal/sorter
+	internal/run:          internal/keyspace, internal/corrupt, internal/vfs, internal/folder,
+	                       internal/manifest, internal/valuelog, internal/pattern, internal/block,
+	                       internal/table
+	internal/flush:        internal/keyspace, internal/corrupt, internal/vfs, internal/folder,
+	                       internal/memtable, internal/manifest, internal/valuelog,
+	                       internal/superversion, internal/run, internal/sorter
 	internal/compaction:        internal/keyspace, internal/vfs, internal/manifest,
 	                       internal/superversion, internal/run
 	internal/pick:         internal/keyspace, internal/manifest
 	internal/tools/check:        internal/keyspace, internal/corrupt, internal/vfs, internal/memtable,
 	                       internal/manifest, internal/valuelog, internal/table,
 	                       internal/superversion
-	internal/tools/backup:       internal/checksum, internal/vfs, internal/corrupt, internal/wal,
-	                       internal/manifest, internal/valuelog, internal/run
+	internal/tools/backup:       internal/checksum, internal/vfs, internal/corrupt, internal/folder,
+	                       internal/manifest
 	internal/commit:       internal/keyspace, internal/vfs, internal/batch, internal/memtable,
 	                       internal/wal
-	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/commit,
-	                       internal/memtable,
+	internal/engine:       internal/keyspace, internal/corrupt, internal/vfs, internal/folder,
+	                       internal/commit, internal/memtable,
 	                       internal/wal, internal/manifest, internal/valuelog, internal/block,
 	                       internal/table,
 	                       internal/superversion, internal/run, internal/flush, internal/compaction,
 	                       internal/pick, internal/tools/backup, internal/tools/check, internal/sorter
 
-	internal/tools/salvage:      internal/keyspace, internal/corrupt, internal/vfs,
+	internal/tools/salvage:      internal/keyspace, internal/corrupt, internal/vfs, internal/folder,
 	                       internal/fileheader, internal/memtable, internal/wal,
 	                       internal/manifest, internal/valuelog,
 	                       internal/block, internal/table, internal/run
@@ -89,7 +93,7 @@ const policy = `
 	examples/gossip:       ., feed
 	examples/shop:         ., record
 	examples/todo:         ., record
-	cmd/stoat:             ., record, feed, internal/tools/inspect,
+	cmd/stoat:             ., record, feed, internal/folder, internal/tools/inspect,
 	                       internal/commands/progress, internal/commands/bucketpath,
 	                       internal/commands/intake, github.com/klauspost/compress
 

@@ -11,10 +11,9 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/testing/tuned"
-	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -176,7 +175,7 @@ func idleBytes(t testing.TB, disk *memfs.FS, v *manifest.Version) map[string]int
 	const header = 48
 	idle := map[string]int{}
 	for _, f := range v.ValueFiles {
-		name := valuelog.Name(f.Number)
+		name := folder.Values.Name(f.Number)
 		used := header + int(f.Live)
 		if f.Log {
 			name, used = fmt.Sprintf("%06d.log", f.Number), int(f.Live)
@@ -317,7 +316,7 @@ func TestCheck_findsAManifestThatIsWrong(t *testing.T) {
 		rewrite(t, disk, state)
 		db := reader(t, disk)
 		err = db.Check(t.Context())
-		name := run.Name(m.Number)
+		name := folder.Table.Name(m.Number)
 		if all := findings(err); len(all) == 0 || slices.ContainsFunc(all, func(err error) bool {
 			return !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), c.words)
 		}) {
@@ -335,7 +334,7 @@ func TestCheck_findsAManifestThatIsWrong(t *testing.T) {
 // rewrite replaces the manifest of a closed database.
 func rewrite(t testing.TB, disk *memfs.FS, state *manifest.State) {
 	t.Helper()
-	replace(t, disk, manifest.Name(state.Number), nil)
+	replace(t, disk, folder.Manifest.Name(state.Number), nil)
 	j, err := manifest.Create(disk, "db", state.Number, state.Database, state.Version)
 	ok(t, err)
 	ok(t, j.Close())
@@ -366,7 +365,7 @@ func TestCheck_findsTombstonesInTheBottomRun(t *testing.T) {
 	v.Bottom, v.Young = v.Young[0], nil
 	rewrite(t, crashed, state)
 	db = reader(t, crashed)
-	wantFinding(t, db.Check(t.Context()), run.Name(v.Bottom.Tables[0].Number), "1 tombstones")
+	wantFinding(t, db.Check(t.Context()), folder.Table.Name(v.Bottom.Tables[0].Number), "1 tombstones")
 	ok(t, db.Close())
 }
 
@@ -385,7 +384,7 @@ func TestCheck_findsDataOfUnknownBuckets(t *testing.T) {
 	v.Bottom.Tables = v.Bottom.Tables[1:]
 	rewrite(t, disk, state)
 	db = reader(t, disk)
-	wantFinding(t, db.Check(t.Context()), run.Name(v.Bottom.Tables[0].Number), "bucket 1,")
+	wantFinding(t, db.Check(t.Context()), folder.Table.Name(v.Bottom.Tables[0].Number), "bucket 1,")
 	ok(t, db.CheckQuick(t.Context()))
 	ok(t, db.Close())
 }
@@ -394,7 +393,7 @@ func TestCheck_countsWhatIsTooMuchToList(t *testing.T) {
 	disk := memfs.New()
 	db := variedDB(t, disk)
 	for i := range 130 {
-		replace(t, disk, run.Name(uint64(5000+i)), []byte("stray"))
+		replace(t, disk, folder.Table.Name(uint64(5000+i)), []byte("stray"))
 	}
 	err := db.Check(context.Background())
 	wantErr(t, err, stoat.ErrCorrupt)

@@ -9,15 +9,13 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/testing/model"
 	"github.com/stoatdb/stoat/internal/testing/torture/crash"
-	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
-	"github.com/stoatdb/stoat/internal/wal"
 )
 
 // crashes are the flags of package crash.
@@ -254,17 +252,13 @@ func clean(fs vfs.FS) error {
 	if err != nil {
 		return err
 	}
-	copied := manifest.CopyName(state.Number) // missing if a crash prevented it
-	wanted := map[string]bool{manifest.Name(state.Number): true, copied: true, "LOCK": true}
+	copied := folder.ManifestCopy.Name(state.Number) // missing if a crash prevented it
+	wanted := map[string]bool{folder.Manifest.Name(state.Number): true, copied: true, "LOCK": true}
 	for t := range state.Version.Tables() {
-		wanted[run.Name(t.Number)] = true
+		wanted[folder.Table.Name(t.Number)] = true
 	}
 	for _, f := range state.Version.ValueFiles {
-		if f.Log {
-			wanted[wal.Name(f.Number)] = true
-		} else {
-			wanted[valuelog.Name(f.Number)] = true
-		}
+		wanted[f.Name()] = true
 	}
 	names, err := fs.List("db")
 	for _, name := range names {

@@ -9,10 +9,9 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/wal"
 )
 
 // withHole returns a file system like fs on which one sector of a file of "db" cannot be read.
@@ -34,7 +33,7 @@ func TestSalvage_losesOnlyTheTransactionsOfASectorThatCannotBeRead(t *testing.T)
 			ok(t, db.Put(fmt.Appendf(nil, "key %02d", i), bytes.Repeat([]byte{byte(i)}, 1000)))
 		}
 	})
-	log := fileNamed(t, disk, wal.ParseName)
+	log := fileNamed(t, disk, folder.Log)
 	db, report := salvageTo(t, withHole(disk, log.name, 8<<10), "new")
 	all := 0
 	view(t, db, func(tx *stoat.Tx) {
@@ -62,10 +61,10 @@ func TestSalvage_readsAManifestAroundWhatCannotBeRead(t *testing.T) {
 	})
 	for _, without := range []bool{false, true} {
 		disk := disk.CrashKeepAll()
-		if copied := fileNamed(t, disk, manifest.ParseCopyName); without {
+		if copied := fileNamed(t, disk, folder.ManifestCopy); without {
 			exchange(t, disk, filepath.Join("db", copied.name), nil)
 		}
-		f := fileNamed(t, disk, manifest.ParseName)
+		f := fileNamed(t, disk, folder.Manifest)
 		last := int64(len(f.data)-1) &^ (4<<10 - 1)
 		_, report := salvageTo(t, withHole(disk, f.name, last), "new")
 		if report.Entries != n || report.Older != without ||
@@ -109,14 +108,14 @@ func TestSalvage_saysThatALogWasNotLookedAt(t *testing.T) {
 		ok(t, db.Flush())
 		ok(t, db.Put([]byte("new"), []byte("value")))
 	})
-	for _, is := range []func(string) (uint64, bool){
-		wal.ParseName, manifest.ParseName, manifest.ParseCopyName,
+	for _, kind := range []folder.Kind{
+		folder.Log, folder.Manifest, folder.ManifestCopy,
 	} {
 		for why, err := range map[string]error{
 			"no regular file": nil, "permission denied": errors.New("permission denied"),
 		} {
 			disk := disk.CrashKeepAll()
-			name := fileNamed(t, disk, is).name
+			name := fileNamed(t, disk, kind).name
 			_, report := salvageTo(t, unlike{disk, name, err}, "new")
 			text := report.String()
 			if !report.Older || !strings.Contains(text, name) || !strings.Contains(text, why) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/testing/model"
 	"github.com/stoatdb/stoat/internal/testing/tuned"
@@ -29,11 +30,11 @@ func killedAfter(t testing.TB, fn func(db *stoat.DB)) *memfs.FS {
 	return killed
 }
 
-// fileNamed returns the one file of "db" whose name is accepted.
-func fileNamed(t testing.TB, fs vfs.FS, is func(string) (uint64, bool)) named {
+// fileNamed returns the one file of "db" of that kind.
+func fileNamed(t testing.TB, fs vfs.FS, kind folder.Kind) named {
 	t.Helper()
 	for _, f := range filesIn(t, fs, "db") {
-		if _, ok := is(f.name); ok {
+		if k, _ := folder.Parse(f.name); k == kind {
 			return f
 		}
 	}
@@ -104,8 +105,8 @@ func TestSalvage_savesAsMuchWithADamagedManifestAsWithoutOne(t *testing.T) {
 	damaged := 0
 	for name, disk := range histories(t) {
 		want := dumped(t, disk.CrashKeepAll())
-		whole := fileNamed(t, disk, manifest.ParseName)
-		copied := fileNamed(t, disk, manifest.ParseCopyName)
+		whole := fileNamed(t, disk, folder.Manifest)
+		copied := fileNamed(t, disk, folder.ManifestCopy)
 		var frames []int64
 		ok(t, manifest.Walk(whole.data, func(f manifest.Frame) error {
 			frames = append(frames, f.At)

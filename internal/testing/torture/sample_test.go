@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/testing/model"
@@ -273,13 +274,13 @@ func (s *sample) findFrames(fs vfs.FS) error {
 	if err != nil {
 		return err
 	}
-	if err := s.findEdits(manifest.Name(state.Number)); err != nil {
+	if err := s.findEdits(folder.Manifest.Name(state.Number)); err != nil {
 		return err
 	}
 	newest := state.Version.LastCommit
 	for _, name := range slices.Sorted(maps.Keys(s.files)) {
-		number, isLog := wal.ParseName(name)
-		if !isLog || number < state.Version.LogNumber {
+		kind, number := folder.Parse(name)
+		if kind != folder.Log || number < state.Version.LogNumber {
 			continue
 		}
 		note := func(commit uint64, payloads []wal.Payload) error {

@@ -37,12 +37,10 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
-
-// lockName is the name of the lock file of every database.
-const lockName = "LOCK"
 
 // Source says what to back up.
 type Source struct {
@@ -68,7 +66,7 @@ type Folder struct {
 	meter  *Meter
 	lock   vfs.Lock
 
-	found   contents
+	found   folder.Listing
 	earlier *manifest.State // of the backup that there is; nil if there is none
 	next    uint64          // no file has this number or a higher one
 	begun   bool            // the folder has been changed
@@ -135,19 +133,13 @@ func (f *Folder) checkApart(target vfs.FS) error {
 
 // takeLock takes the lock of the folder, in which it writes nothing: it may be a symbolic link.
 func (f *Folder) takeLock() error {
-	path := filepath.Join(f.dir, lockName)
-	lock, err := f.folder.Lock(path)
+	var err error
+	f.lock, err = folder.Lock(f.folder, f.dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		file, createErr := f.folder.Create(path)
-		if createErr == nil {
-			createErr = file.Close()
+		if err = folder.CreateLock(f.folder, f.dir); err == nil {
+			f.lock, err = folder.Lock(f.folder, f.dir)
 		}
-		if createErr != nil && !errors.Is(createErr, fs.ErrExist) {
-			return createErr
-		}
-		lock, err = f.folder.Lock(path)
 	}
-	f.lock = lock
 	return err
 }
 
@@ -199,9 +191,10 @@ func (f *Folder) CopyFailure() error { return f.uncopied }
 // Tidy removes the files that the backup does not need. It is no loss if that fails: the next
 // backup does it.
 func (f *Folder) Tidy() error {
-	keep := map[string]bool{manifest.CopyName(f.earlier.Number): true}
-	keep[manifest.Name(f.earlier.Number)] = true
-	return f.sweep(keep)
+	number := f.earlier.Number
+	return f.sweep(map[string]bool{
+		folder.Manifest.Name(number): true, folder.ManifestCopy.Name(number): true,
+	})
 }
 
 // Close lets go of the folder. If nothing was committed, it removes what was copied, as far as it

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -64,15 +65,15 @@ func wantFiles(t testing.TB, files vfs.FS, want ...string) {
 	ok(t, err)
 	got = slices.DeleteFunc(got, func(name string) bool {
 		original, isCopy := strings.CutSuffix(name, ".copy")
-		return name == lockName || isCopy && slices.Contains(want, original)
+		return name == folder.LockName || isCopy && slices.Contains(want, original)
 	})
 	if !slices.Equal(got, want) {
 		t.Errorf("the folder has %q, want %q", got, want)
 	}
 }
 
-// folder returns an open folder.
-func folder(t testing.TB, files vfs.FS, dir string) vfs.Folder {
+// openFolder returns an open folder.
+func openFolder(t testing.TB, files vfs.FS, dir string) vfs.Folder {
 	t.Helper()
 	f, err := files.OpenFolder(dir)
 	ok(t, err)
@@ -94,11 +95,11 @@ func newSource(t testing.TB, numbers ...uint64) (s Source, disk *memfs.FS) {
 			Number: number, Size: 5, Entries: 1, Smallest: key, Largest: key,
 			Values: []manifest.ValueShare{{File: log, Count: 1, Bytes: 1}},
 		})
-		write(t, disk, "db/"+itemsOf(v)[i].name, "table")
+		write(t, disk, "db/"+itemsOf(v)[i].name(), "table")
 	}
 	items := itemsOf(v)
-	write(t, disk, "db/"+items[len(items)-1].name, strings.Repeat("log.", 5))
-	return Source{Folder: folder(t, disk, "db"), Dir: "db", Version: v, LastCommit: 7}, disk
+	write(t, disk, "db/"+items[len(items)-1].name(), strings.Repeat("log.", 5))
+	return Source{Folder: openFolder(t, disk, "db"), Dir: "db", Version: v, LastCommit: 7}, disk
 }
 
 // make makes a backup and returns what was done for it.
@@ -147,7 +148,8 @@ func TestCopy_takesWhatIsNew(t *testing.T) {
 	wantDone(t, done, 2, 1)
 	state, err := manifest.Load(target, "backup")
 	ok(t, err)
-	wantFiles(t, target, "000007.log", "000008.table", "000009.table", manifest.Name(state.Number))
+	wantFiles(t, target, "000007.log", "000008.table", "000009.table",
+		folder.Manifest.Name(state.Number))
 	if state.Version.LogNumber <= 7 {
 		t.Errorf("segments from %d on are replayed", state.Version.LogNumber)
 	}
@@ -174,14 +176,14 @@ func TestCopy_leavesTheEarlierBackupItsLog(t *testing.T) {
 	}
 	ok(t, f.Close())
 	wantFiles(t, target, "000002.log", "000003.table", "MANIFEST-000004",
-		manifest.Name(state.Number))
+		folder.Manifest.Name(state.Number))
 }
 
 func TestCopy_replacesWhatACrashHasLeft(t *testing.T) {
 	target := memfs.New()
 	ok(t, target.MkdirAll("backup"))
 	for _, name := range []string{
-		Unfinished, "000003.table", "000004.table", "000009.log", "MANIFEST-000004.copy",
+		folder.UnfinishedName, "000003.table", "000004.table", "000009.log", "MANIFEST-000004.copy",
 	} {
 		write(t, target, "backup/"+name, "")
 	}
@@ -195,7 +197,7 @@ func TestCopy_linksWhereItCan(t *testing.T) {
 	s, disk := newSource(t, 3)
 	_, err := s.make(t, disk, true)
 	ok(t, err)
-	db, backup := folder(t, disk, "db"), folder(t, disk, "backup")
+	db, backup := openFolder(t, disk, "db"), openFolder(t, disk, "backup")
 	if !db.Same("db/000003.table", backup, "backup/000003.table") {
 		t.Error("the table is a copy")
 	}
@@ -212,7 +214,7 @@ func TestCopy_linksWhereItCan(t *testing.T) {
 		}
 		return nil
 	})
-	s.Folder = folder(t, unlinked, "db")
+	s.Folder = openFolder(t, unlinked, "db")
 	_, err = s.make(t, unlinked, true)
 	ok(t, err)
 	for _, target := range []vfs.FS{another, disk} {
@@ -230,7 +232,7 @@ func TestCopy_outlivesFilesThatVanish(t *testing.T) {
 		target := faultfs.New(memfs.New(), func(op faultfs.Op) error {
 			if op.Kind == faultfs.Create && strings.HasSuffix(op.Name, ".table") {
 				for _, i := range itemsOf(s.Version) {
-					_ = disk.Remove("db/" + i.name) // it may be gone
+					_ = disk.Remove("db/" + i.name()) // it may be gone
 				}
 			}
 			return nil
@@ -290,7 +292,7 @@ func wantBackup(t testing.TB, target vfs.FS) {
 	state, err := manifest.Load(target, "backup")
 	ok(t, err)
 	for _, i := range itemsOf(state.Version) {
-		file, err := target.Open("backup/" + i.name)
+		file, err := target.Open("backup/" + i.name())
 		ok(t, err)
 		ok(t, file.Close())
 	}
@@ -350,7 +352,7 @@ func TestCopy_makesTheMarkOfAnUnfinishedBackupDurable(t *testing.T) {
 func TestClose_leavesAFolderForAnotherFirstBackup(t *testing.T) {
 	target := memfs.New()
 	ok(t, target.MkdirAll("backup"))
-	write(t, target, "backup/"+Unfinished, "")
+	write(t, target, "backup/"+folder.UnfinishedName, "")
 	write(t, target, "backup/MANIFEST-000004", strings.Repeat("STOATMAN", 20))
 	s, disk := newSource(t, 3)
 	write(t, disk, "db/000003.table", "tab")

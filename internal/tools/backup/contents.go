@@ -8,88 +8,23 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/run"
-	"github.com/stoatdb/stoat/internal/valuelog"
-	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/internal/wal"
 )
 
-const (
-	// Unfinished is the file that stands in a folder whose first backup is not complete. Who writes
-	// to a database there removes it: another backup would replace one whose manifest is damaged.
-	Unfinished     = "UNFINISHED-BACKUP"
-	unfinishedText = "This backup is not complete: make it again, into this folder or another one.\n"
-)
-
-// contents is what a folder holds.
-type contents struct {
-	manifests  []uint64        // ascending
-	logs       []uint64        // likewise
-	files      map[string]bool // the names of all that may go: but for manifests and the lock
-	data       string          // a table, value file or log segment among them, if there is one
-	foreign    string          // a name that is none of a database, if there is one
-	unfinished bool            // the mark of an unfinished backup is there
-	highest    uint64          // of all numbers
-}
-
-// list returns what the folder holds.
-func list(files vfs.Files, dir string) (contents, error) {
-	names, err := files.List(dir)
-	if err != nil {
-		return contents{}, err
-	}
-	c := contents{files: make(map[string]bool)}
-	for _, name := range names {
-		c.add(name)
-	}
-	slices.Sort(c.manifests)
-	slices.Sort(c.logs)
-	return c, nil
-}
-
-// add sorts one name in.
-func (c *contents) add(name string) {
-	if number, ok := manifest.ParseName(name); ok {
-		c.manifests = append(c.manifests, number)
-		c.highest = max(c.highest, number)
-		return
-	}
-	if number, ok := manifest.ParseCopyName(name); ok {
-		c.files[name] = true
-		c.highest = max(c.highest, number)
-		return
-	}
-	for _, parse := range []func(string) (uint64, bool){
-		run.ParseName, valuelog.ParseName, wal.ParseName,
-	} {
-		if number, ok := parse(name); ok {
-			c.files[name], c.data = true, name
-			c.highest = max(c.highest, number)
-			if number, ok := wal.ParseName(name); ok {
-				c.logs = append(c.logs, number)
-			}
-			return
-		}
-	}
-	switch name {
-	case Unfinished:
-		c.files[name], c.unfinished = true, true
-	case lockName:
-	default:
-		c.foreign = name
-	}
-}
+// unfinishedText is what the file that marks an unfinished backup holds.
+const unfinishedText = "This backup is not complete: make it again, into this folder or another " +
+	"one.\n"
 
 // examine finds out what the folder holds, and whether a backup may go there.
 func (f *Folder) examine() error {
-	found, err := list(f.folder, f.dir)
+	found, err := folder.List(f.folder, f.dir)
 	if err != nil {
 		return err
 	}
-	f.found, f.next = found, max(found.highest+1, f.source.Version.NextNumber)
-	f.earlier, err = manifest.LoadAmong(f.folder, f.dir, found.manifests)
-	begun := found.unfinished && errors.Is(err, corrupt.Err) // its manifest was being written
+	f.found, f.next = found, max(found.Highest+1, f.source.Version.NextNumber)
+	f.earlier, err = manifest.LoadAmong(f.folder, f.dir, found.Of(folder.Manifest))
+	begun := found.Unfinished && errors.Is(err, corrupt.Err) // its manifest was being written
 	if begun || errors.Is(err, fs.ErrNotExist) {
 		f.earlier = nil
 		return f.checkEmpty()
@@ -103,13 +38,15 @@ func (f *Folder) examine() error {
 // checkEmpty returns an error if a folder without a manifest holds anything but what an unfinished
 // backup has left.
 func (f *Folder) checkEmpty() error {
-	switch {
-	case f.found.foreign != "":
+	if f.found.Other != "" {
 		return fmt.Errorf("the folder %s holds %q and no backup; choose an empty folder: %w",
-			f.dir, f.found.foreign, corrupt.ErrFormat)
-	case f.found.data != "" && !f.found.unfinished:
-		return corrupt.New(f.dir, 0, "the folder has %s and no manifest, so that it may be a damaged "+
-			"database; choose another folder", f.found.data)
+			f.dir, f.found.Other, corrupt.ErrFormat)
+	}
+	for kind, number := range f.found.All() {
+		if kind.HoldsData() && !f.found.Unfinished {
+			return corrupt.New(f.dir, 0, "the folder has %s and no manifest, so that it may be a "+
+				"damaged database; choose another folder", kind.Name(number))
+		}
 	}
 	return nil
 }
@@ -120,9 +57,7 @@ func (f *Folder) checkEarlier() error {
 	if f.earlier.Database != f.source.Database {
 		return fmt.Errorf("the folder %s holds another database; choose another folder", f.dir)
 	}
-	logs := f.found.logs
-	if !v.IsBackup() || f.earlier.Torn ||
-		len(logs) > 0 && logs[len(logs)-1] >= v.LogNumber {
+	if !v.IsBackup() || f.earlier.Torn || f.found.Newest(folder.Log) >= v.LogNumber {
 		return fmt.Errorf("the folder %s holds a copy of the database that is no backup, or was "+
 			"written to since; choose another folder", f.dir)
 	}
@@ -139,65 +74,65 @@ func (f *Folder) checkEarlier() error {
 
 // item is a file that a version names.
 type item struct {
-	name   string
+	kind   folder.Kind
 	number uint64
-	size   int64 // how much of it there is to copy
-	log    bool  // a log segment: nobody changes what is to be copied of it, but it may be longer
+	size   int64 // how much of it there is to copy; a log segment may be longer
 }
 
 // itemsOf returns the files of a version, tables first.
 func itemsOf(v *manifest.Version) (items []item) {
 	for t := range v.Tables() {
-		items = append(items, item{run.Name(t.Number), t.Number, int64(t.Size), false})
+		items = append(items, item{folder.Table, t.Number, int64(t.Size)})
 	}
 	for _, file := range v.ValueFiles {
-		name := valuelog.Name(file.Number)
-		if file.Log {
-			name = wal.Name(file.Number)
-		}
-		items = append(items, item{name, file.Number, int64(file.Size), file.Log})
+		items = append(items, item{file.Kind(), file.Number, int64(file.Size)})
 	}
 	return items
 }
 
+// name returns the name of the file.
+func (i item) name() string { return i.kind.Name(i.number) }
+
 // path returns the name of a file in the folder.
 func (f *Folder) path(name string) string { return filepath.Join(f.dir, name) }
 
-// sweep removes all that belongs to a database, except for what the manifest names and what is to
-// be kept.
+// sweep removes all files of a database, except for what the manifest names and the names in keep.
 func (f *Folder) sweep(keep map[string]bool) error {
-	found, err := list(f.folder, f.dir)
+	found, err := folder.List(f.folder, f.dir)
 	if err != nil {
 		return err
 	}
-	for _, number := range found.manifests {
-		found.files[manifest.Name(number)] = true
-	}
 	if f.earlier != nil {
 		for _, i := range itemsOf(f.earlier.Version) {
-			delete(found.files, i.name)
+			keep[i.name()] = true
 		}
 	}
 	var errs []error
-	for name := range found.files {
+	remove := func(name string) {
 		if !keep[name] {
 			errs = append(errs, f.folder.Remove(f.path(name)))
 		}
+	}
+	for kind, number := range found.All() {
+		remove(kind.Name(number))
+	}
+	if found.Unfinished {
+		remove(folder.UnfinishedName)
 	}
 	return errors.Join(append(errs, f.folder.SyncDir(f.dir))...)
 }
 
 // abandon removes what was copied in vain. The mark of an unfinished backup goes last.
 func (f *Folder) abandon() error {
-	keep := map[string]bool{Unfinished: true}
+	keep := map[string]bool{folder.UnfinishedName: true}
 	if f.earlier != nil {
-		for _, number := range append(f.found.manifests, f.earlier.Number) {
-			keep[manifest.Name(number)], keep[manifest.CopyName(number)] = true, true
+		for _, number := range append(slices.Clone(f.found.Of(folder.Manifest)), f.earlier.Number) {
+			keep[folder.Manifest.Name(number)], keep[folder.ManifestCopy.Name(number)] = true, true
 		}
 		return f.sweep(keep)
 	}
 	if err := f.sweep(keep); err != nil {
 		return err
 	}
-	return f.folder.Remove(f.path(Unfinished))
+	return f.folder.Remove(f.path(folder.UnfinishedName))
 }

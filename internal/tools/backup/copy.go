@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -47,11 +48,11 @@ func (f *Folder) compareAll(ctx context.Context, link bool) (missing []item, err
 	there := make(map[string]bool)
 	if f.earlier != nil {
 		for _, i := range itemsOf(f.earlier.Version) {
-			there[i.name] = f.found.files[i.name]
+			there[i.name()] = f.found.Has(i.kind, i.number)
 		}
 	}
 	for _, i := range itemsOf(f.source.Version) {
-		if !there[i.name] {
+		if !there[i.name()] {
 			missing = append(missing, i)
 			continue
 		}
@@ -65,7 +66,7 @@ func (f *Folder) compareAll(ctx context.Context, link bool) (missing []item, err
 
 // compare returns an error unless the folder has the same file as the source.
 func (f *Folder) compare(ctx context.Context, i item, link bool) error {
-	from, to := filepath.Join(f.source.Dir, i.name), f.path(i.name)
+	from, to := filepath.Join(f.source.Dir, i.name()), f.path(i.name())
 	if f.source.Folder.Same(from, f.folder, to) {
 		if !link {
 			return fmt.Errorf("%s is a link to the database's own file, which damage would hit with "+
@@ -74,7 +75,7 @@ func (f *Folder) compare(ctx context.Context, i item, link bool) error {
 		f.meter.KeptBytes.Add(uint64(i.size))
 		return nil
 	}
-	return f.withOriginal(i.name, func(original vfs.File) error {
+	return f.withOriginal(i.name(), func(original vfs.File) error {
 		return withFile(f.folder, to, func(kept vfs.File) error {
 			size, err := kept.Size()
 			if err != nil {
@@ -103,7 +104,7 @@ func (d *Difference) Error() string {
 
 // compareChunk compares p with what a file has at the offset at.
 func (f *Folder) compareChunk(kept vfs.File, i item, p []byte, at int64) error {
-	name := f.path(i.name)
+	name := f.path(i.name())
 	other := f.buffer(1)[:len(p)]
 	if n, err := kept.ReadAt(other, at); n < len(other) {
 		return fmt.Errorf("read %s at offset %d: %w", name, at, err)
@@ -122,8 +123,8 @@ func (f *Folder) protect(missing []item) error {
 	if f.earlier == nil {
 		return f.markUnfinished()
 	}
-	isLog := func(i item) bool { return i.log }
-	if len(f.found.manifests) > 1 || slices.ContainsFunc(missing, isLog) {
+	isLog := func(i item) bool { return i.kind == folder.Log }
+	if len(f.found.Of(folder.Manifest)) > 1 || slices.ContainsFunc(missing, isLog) {
 		return f.writeManifest(f.earlier.Version)
 	}
 	return nil
@@ -131,10 +132,10 @@ func (f *Folder) protect(missing []item) error {
 
 // markUnfinished puts the mark of an unfinished backup into the folder, durably.
 func (f *Folder) markUnfinished() error {
-	if f.found.unfinished { // of a process that may have been killed before it was durable
+	if f.found.Unfinished { // of a process that may have been killed before it was durable
 		return f.folder.SyncDir(f.dir)
 	}
-	file, err := f.folder.Create(f.path(Unfinished))
+	file, err := f.folder.Create(f.path(folder.UnfinishedName))
 	if err != nil {
 		return err
 	}
@@ -150,14 +151,14 @@ func (f *Folder) markUnfinished() error {
 
 // fetch brings a file of the source into the folder.
 func (f *Folder) fetch(ctx context.Context, i item, link bool) error {
-	to := f.path(i.name)
-	if f.found.files[i.name] { // of no backup
+	to := f.path(i.name())
+	if f.found.Has(i.kind, i.number) { // of no backup
 		if err := f.folder.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if link && !i.log {
-		err := f.source.Folder.Link(filepath.Join(f.source.Dir, i.name), f.folder, to)
+	if link && i.kind != folder.Log {
+		err := f.source.Folder.Link(filepath.Join(f.source.Dir, i.name()), f.folder, to)
 		if err == nil {
 			f.meter.Files.Add(1)
 			f.meter.Bytes.Add(uint64(i.size))
@@ -176,12 +177,12 @@ func (f *Folder) fetch(ctx context.Context, i item, link bool) error {
 
 // copyFile copies a file of the source into the folder.
 func (f *Folder) copyFile(ctx context.Context, i item) error {
-	return f.withOriginal(i.name, func(original vfs.File) error {
-		file, err := f.folder.Create(f.path(i.name))
+	return f.withOriginal(i.name(), func(original vfs.File) error {
+		file, err := f.folder.Create(f.path(i.name()))
 		if err != nil {
 			return err
 		}
-		from := filepath.Join(f.source.Dir, i.name)
+		from := filepath.Join(f.source.Dir, i.name())
 		err = f.chunks(ctx, original, from, i.size, func(p []byte, at int64) error {
 			_, err := file.WriteAt(p, at)
 			f.meter.Bytes.Add(uint64(len(p)))

@@ -30,7 +30,7 @@ type originals struct {
 func (o *originals) hold() error {
 	o.held = make(map[string]vfs.File)
 	for _, i := range itemsOf(o.source.Version) {
-		file, err := o.source.Folder.Open(filepath.Join(o.source.Dir, i.name))
+		file, err := o.source.Folder.Open(filepath.Join(o.source.Dir, i.name()))
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (o *originals) hold() error {
 			}
 			continue
 		}
-		o.held[i.name] = file
+		o.held[i.name()] = file
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -161,15 +162,15 @@ func (in *receiver) read(limit int64) ([]byte, error) {
 // file writes the current file into the folder.
 func (in *receiver) file(h *tar.Header) error {
 	f := in.folder
-	c := contents{files: make(map[string]bool)}
-	if c.add(h.Name); c.data == "" {
+	kind, number := folder.Parse(h.Name)
+	if !kind.HoldsData() {
 		return in.damage("%q is no name of a file of a database", h.Name)
 	}
 	if _, twice := in.sizes[h.Name]; twice {
 		return in.damage("%q comes twice", h.Name)
 	}
 	in.sizes[h.Name] = h.Size
-	if f.found.files[h.Name] { // of no backup
+	if f.found.Has(kind, number) { // of no backup
 		if err := f.folder.Remove(f.path(h.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -231,8 +232,8 @@ func (in *receiver) manifest() (*manifest.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	number, ok := manifest.ParseName(h.Name)
-	if !ok {
+	kind, number := folder.Parse(h.Name)
+	if kind != folder.Manifest {
 		return nil, in.damage("%q is in the place of the manifest", h.Name)
 	}
 	data, err := in.read(maxMetaBytes)
@@ -247,11 +248,11 @@ func (in *receiver) manifest() (*manifest.State, error) {
 		return nil, in.damage("the manifest is not that of a backup")
 	}
 	for _, i := range itemsOf(state.Version) {
-		size, ok := in.sizes[i.name]
+		size, ok := in.sizes[i.name()]
 		if !ok || size != i.size {
-			return nil, in.damage("of %s there are %d bytes, the manifest says %d", i.name, size, i.size)
+			return nil, in.damage("of %s there are %d bytes, the manifest says %d", i.name(), size, i.size)
 		}
-		delete(in.sizes, i.name)
+		delete(in.sizes, i.name())
 	}
 	for name := range in.sizes {
 		return nil, in.damage("the manifest does not name %s", name)

@@ -8,8 +8,8 @@ import (
 	"io"
 
 	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
@@ -53,7 +53,7 @@ func NewStream(w io.Writer, source Source, meter *Meter) (*Stream, error) {
 
 // Table writes a table of the source.
 func (s *Stream) Table(ctx context.Context, t *manifest.Table) error {
-	return s.send(ctx, item{name: run.Name(t.Number), size: int64(t.Size)})
+	return s.send(ctx, item{folder.Table, t.Number, int64(t.Size)})
 }
 
 // Commit writes what is left, behind all tables: the files of values, and in the end the manifest,
@@ -61,7 +61,7 @@ func (s *Stream) Table(ctx context.Context, t *manifest.Table) error {
 func (s *Stream) Commit(ctx context.Context, number uint64) error {
 	version := *s.source.Version
 	for _, i := range itemsOf(&version) {
-		if _, isTable := run.ParseName(i.name); isTable {
+		if i.kind == folder.Table {
 			continue
 		}
 		if err := s.send(ctx, i); err != nil {
@@ -79,7 +79,7 @@ func (s *Stream) Commit(ctx context.Context, number uint64) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := s.write(manifest.Name(number), image); err != nil {
+	if err := s.write(folder.Manifest.Name(number), image); err != nil {
 		return err
 	}
 	return s.tar.Close()
@@ -90,12 +90,12 @@ func (s *Stream) Close() error { return s.release() }
 
 // send writes a file of the source.
 func (s *Stream) send(ctx context.Context, i item) error {
-	return s.withOriginal(i.name, func(file vfs.File) error {
-		if err := s.start(i.name, i.size); err != nil {
+	return s.withOriginal(i.name(), func(file vfs.File) error {
+		if err := s.start(i.name(), i.size); err != nil {
 			return err
 		}
 		sum := uint32(0)
-		err := s.chunks(ctx, file, i.name, i.size, func(p []byte, _ int64) error {
+		err := s.chunks(ctx, file, i.name(), i.size, func(p []byte, _ int64) error {
 			sum = checksum.Extend(sum, p)
 			s.meter.Bytes.Add(uint64(len(p)))
 			_, err := s.tar.Write(p)
@@ -105,7 +105,7 @@ func (s *Stream) send(ctx context.Context, i item) error {
 			return err
 		}
 		s.meter.Files.Add(1)
-		s.addSum(i.name, sum)
+		s.addSum(i.name(), sum)
 		return nil
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/batch"
 	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/pattern"
@@ -100,7 +101,7 @@ func logImage(t testing.TB) []byte {
 		put(inBucket(3, "\x00\xff"), "binary")
 	})
 	ok(t, s.Close())
-	return append(readFile(t, fs, wal.Name(13)), make([]byte, 100)...)
+	return append(readFile(t, fs, folder.Log.Name(13)), make([]byte, 100)...)
 }
 
 // manifestImage returns a manifest with a version and edits that have everything.
@@ -149,7 +150,7 @@ func manifestImage(t testing.TB) []byte {
 		AddBottom: []*manifest.Table{merged}, NextNumber: 19,
 	}))
 	ok(t, j.Close())
-	return readFile(t, fs, manifest.Name(12))
+	return readFile(t, fs, folder.Manifest.Name(12))
 }
 
 // tableImage returns a table with blocks of all codecs, entries of all kinds, and a filter.

@@ -4,11 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/valuelog"
-	"github.com/stoatdb/stoat/internal/wal"
 )
 
 // guessedLayers returns a layer for each log and each table. Files with higher numbers are newer,
@@ -19,7 +18,7 @@ func (p *plan) guessedLayers(ctx context.Context) ([]layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	numbers := slices.Concat(p.logs, p.tables)
+	numbers := slices.Concat(p.found.Of(folder.Log), p.found.Of(folder.Table))
 	slices.Sort(numbers)
 	deleted := p.knownDeletions()
 	var newest, rest []layer
@@ -27,14 +26,14 @@ func (p *plan) guessedLayers(ctx context.Context) ([]layer, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if p.has(wal.Name(number)) {
+		if p.has(folder.Log, number) {
 			if l := p.log(number); flushed[number] {
 				rest = append(rest, l)
 			} else {
 				newest = append(newest, l)
 			}
 		}
-		if p.has(run.Name(number)) {
+		if p.has(folder.Table, number) {
 			rest = append(rest, p.single(number, deleted[number]))
 		}
 	}
@@ -45,16 +44,16 @@ func (p *plan) guessedLayers(ctx context.Context) ([]layer, error) {
 // unless tables point into it.
 func (p *plan) flushed(ctx context.Context) (map[uint64]bool, error) {
 	found := make(map[uint64]bool)
-	if len(p.logs) == 0 {
+	if len(p.found.Of(folder.Log)) == 0 {
 		return found, nil
 	}
-	for _, number := range p.logs {
+	for _, number := range p.found.Of(folder.Log) {
 		if p.hints != nil {
 			_, valued := p.hints.ValueFile(number)
 			found[number] = valued || number < p.hints.LogNumber
 		}
 	}
-	for _, number := range p.tables {
+	for _, number := range p.found.Of(folder.Table) {
 		if err := p.pointedInto(ctx, number, found); err != nil {
 			return nil, err
 		}
@@ -93,7 +92,7 @@ func (p *plan) knownDeletions() map[uint64]keyspace.Spans {
 	for _, r := range p.hints.Young {
 		oldest := uint64(0)
 		for _, t := range r.Tables {
-			if p.has(run.Name(t.Number)) && (oldest == 0 || t.Number < oldest) {
+			if p.has(folder.Table, t.Number) && (oldest == 0 || t.Number < oldest) {
 				oldest = t.Number
 			}
 		}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stoatdb/stoat/internal/batch"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/table"
 	"github.com/stoatdb/stoat/internal/testing/symlink"
 	"github.com/stoatdb/stoat/internal/valuelog"
@@ -65,7 +65,7 @@ func writeLog(t testing.TB, fs vfs.FS, number, commit uint64, puts ...put) {
 // writeTable writes a table.
 func writeTable(t testing.TB, fs vfs.FS, number uint64, puts ...put) {
 	t.Helper()
-	file, err := fs.Create(filepath.Join("db", run.Name(number)))
+	file, err := fs.Create(filepath.Join("db", folder.Table.Name(number)))
 	check(t, err)
 	w := table.NewWriter(file, table.WriterOptions{Number: number, Database: testDatabase})
 	for _, p := range puts {
@@ -83,7 +83,7 @@ func writeTable(t testing.TB, fs vfs.FS, number uint64, puts ...put) {
 // planOf returns the plan of the source.
 func planOf(t testing.TB, fs vfs.FS) *plan {
 	t.Helper()
-	from, err := openFolder(fs, "db")
+	from, err := openOriginal(fs, "db")
 	check(t, err)
 	p, err := makePlan(from, newReport("db", "new"))
 	check(t, err)
@@ -142,8 +142,8 @@ func TestPlan_guessesWhenFilesAreMissingAndTheManifestIsTorn(t *testing.T) {
 		check(t, err)
 		check(t, j.Close())
 		if torn {
-			check(t, fs.Remove(filepath.Join("db", manifest.CopyName(1))))
-			appendTo(t, fs, manifest.Name(1))
+			check(t, fs.Remove(filepath.Join("db", folder.ManifestCopy.Name(1))))
+			appendTo(t, fs, folder.Manifest.Name(1))
 		}
 		p := planOf(t, fs)
 		older := p.recorder.made.Older

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/run"
 )
 
 // source is the entries of one layer in the order of their keys.
@@ -32,7 +32,7 @@ func (p *plan) layers(ctx context.Context) ([]layer, error) {
 		return p.guessedLayers(ctx)
 	}
 	var all []layer
-	for _, number := range p.logs {
+	for _, number := range p.found.Of(folder.Log) {
 		if number < p.version.LogNumber {
 			continue
 		}
@@ -62,7 +62,7 @@ func (p *plan) surplusLayers() (newest, oldest []layer) {
 		return nil, nil
 	}
 	for _, s := range slices.Backward(p.surplus) {
-		l, name := p.single(s.number, nil), run.Name(s.number)
+		l, name := p.single(s.number, nil), folder.Table.Name(s.number)
 		switch {
 		case !s.young: // a compaction, as a rule
 			l.surplus = name

@@ -3,6 +3,7 @@ package salvage
 import (
 	"bytes"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/wal"
@@ -10,11 +11,11 @@ import (
 
 // log replays a segment as far as its transactions are whole.
 func (p *plan) log(number uint64) layer {
-	name := wal.Name(number)
+	name := folder.Log.Name(number)
 	r := &replay{
 		memory: memtable.New(wal.HeaderBytes), newest: p.lastCommit, known: p.version != nil,
 	}
-	damage, err := wal.Salvage(p.folder, p.dir, number, p.database, r.take)
+	damage, err := wal.Salvage(p.original, p.dir, number, p.database, r.take)
 	p.recorder.made.Logs++
 	if err != nil {
 		p.recorder.damage(name, err)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
@@ -95,13 +96,11 @@ func (o *output) finish(lastCommit uint64) error {
 // remove removes everything, as far as that is possible.
 func (o *output) remove() error {
 	errs := []error{o.data.writer.Abort(), o.head.writer.Abort()}
-	names, err := o.job.FS.List(o.job.Dest)
+	found, err := folder.List(o.job.FS, o.job.Dest)
 	errs = append(errs, err)
-	for _, name := range names {
-		_, made := manifest.ParseName(name)
-		_, copied := manifest.ParseCopyName(name)
-		if made || copied {
-			errs = append(errs, o.job.FS.Remove(filepath.Join(o.job.Dest, name)))
+	for kind, number := range found.All() {
+		if kind == folder.Manifest || kind == folder.ManifestCopy {
+			errs = append(errs, o.job.FS.Remove(filepath.Join(o.job.Dest, kind.Name(number))))
 		}
 	}
 	if o.made {

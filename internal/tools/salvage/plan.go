@@ -9,13 +9,13 @@ import (
 
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/run"
 )
 
 // plan is what is known of the source before any of its data is read.
 type plan struct {
-	*folder
+	*original
 	recorder     *recorder
 	database     [16]byte
 	version      *manifest.Version // nil if the age of files has to be guessed
@@ -34,8 +34,8 @@ type surplus struct {
 }
 
 // makePlan finds the version of the database.
-func makePlan(from *folder, r *recorder) (*plan, error) {
-	p := &plan{folder: from, recorder: r}
+func makePlan(from *original, r *recorder) (*plan, error) {
+	p := &plan{original: from, recorder: r}
 	whole, err := p.identify()
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func makePlan(from *folder, r *recorder) (*plan, error) {
 		r.older(p.dir, "no manifest can be used: the age of files was guessed by their numbers")
 		return p, nil
 	}
-	if n := len(p.manifests); !whole && n > 0 && state.Number < p.manifests[n-1] {
+	if !whole && state.Number < p.found.Newest(folder.Manifest) {
 		state.Torn = true // this one was replaced, as a rule, by that which is damaged
 	}
 	p.hints = state.Version
@@ -65,11 +65,11 @@ func makePlan(from *folder, r *recorder) (*plan, error) {
 // identify finds out which database this is, and notes what is wrong with its manifest and the copy
 // of that. It reports whether the manifest is whole.
 func (p *plan) identify() (whole bool, err error) {
-	state, err := manifest.LoadAmong(p.folder, p.dir, p.manifests)
+	state, err := manifest.LoadAmong(p.original, p.dir, p.found.Of(folder.Manifest))
 	if err != nil {
 		p.recorder.damage("MANIFEST", err)
 	}
-	other, copyErr := manifest.LoadCopy(p.folder, p.dir)
+	other, copyErr := manifest.LoadCopy(p.original, p.dir)
 	if copyErr != nil && !errors.Is(copyErr, fs.ErrNotExist) {
 		p.recorder.damage("MANIFEST copy", copyErr)
 	}
@@ -88,16 +88,17 @@ func (p *plan) identify() (whole bool, err error) {
 // newest returns what the manifest or the copy says that says most, as far as it is valid; nil if
 // none says anything.
 func (p *plan) newest() (best *manifest.State, name string) {
-	numbers := slices.Concat(p.manifests, p.copies)
+	numbers := slices.Concat(p.found.Of(folder.Manifest), p.found.Of(folder.ManifestCopy))
 	slices.Sort(numbers)
 	for _, number := range slices.Backward(slices.Compact(numbers)) {
-		for _, candidate := range []string{manifest.Name(number), manifest.CopyName(number)} {
-			if !p.has(candidate) {
+		for _, kind := range []folder.Kind{folder.Manifest, folder.ManifestCopy} {
+			if !p.has(kind, number) {
 				continue
 			}
-			state, err := manifest.LoadBeginning(p.folder, p.dir, candidate, number, p.database)
+			file := kind.Name(number)
+			state, err := manifest.LoadBeginning(p.original, p.dir, file, number, p.database)
 			if err == nil && (best == nil || newer(state, best)) {
-				best, name = state, candidate
+				best, name = state, file
 			}
 		}
 		if best != nil {
@@ -132,13 +133,13 @@ func (p *plan) isEnd(state *manifest.State, name string) bool {
 // missing returns the name of a file that a version names and that is not there, or "".
 func (p *plan) missing(v *manifest.Version) string {
 	for t := range v.Tables() {
-		if name := run.Name(t.Number); !p.has(name) {
-			return name
+		if !p.has(folder.Table, t.Number) {
+			return folder.Table.Name(t.Number)
 		}
 	}
 	for _, f := range v.ValueFiles {
-		if name, ok := p.hasValues(f.Number); !ok {
-			return name
+		if _, ok := p.valueFile(f.Number); !ok {
+			return f.Name()
 		}
 	}
 	return ""
@@ -147,8 +148,8 @@ func (p *plan) missing(v *manifest.Version) string {
 // newTables returns the tables that are newer than a version. What a crash has cut off while it was
 // written is none, nor is a value file without a table.
 func (p *plan) newTables(v *manifest.Version) (all []surplus) {
-	from, _ := slices.BinarySearch(p.tables, v.NextNumber)
-	for _, number := range p.tables[from:] {
+	from, _ := slices.BinarySearch(p.found.Of(folder.Table), v.NextNumber)
+	for _, number := range p.found.Of(folder.Table)[from:] {
 		if file, layout, _ := p.table(&manifest.Table{Number: number}); file != nil {
 			_ = file.Close() // it was only read
 			all = append(all, surplus{number, layout.Filter < layout.Index})

@@ -81,7 +81,7 @@ func (j Job) Run(ctx context.Context) (*Report, error) {
 		return nil, fmt.Errorf("%s lies within %s, where nothing is to be written; "+
 			"choose another folder", j.Dest, j.Source)
 	}
-	from, err := openFolder(j.FS, j.Source)
+	from, err := openOriginal(j.FS, j.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (j Job) verify() error {
 }
 
 // fill writes the new database and its manifest.
-func (j Job) fill(ctx context.Context, from *folder, out *output, r *recorder) error {
+func (j Job) fill(ctx context.Context, from *original, out *output, r *recorder) error {
 	for _, i := range from.ignored {
 		if isJournal(i.name) {
 			r.older(i.name, i.reason)

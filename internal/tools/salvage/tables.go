@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
-	"github.com/stoatdb/stoat/internal/run"
 	"github.com/stoatdb/stoat/internal/table"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -55,7 +55,7 @@ func possible(key []byte) bool {
 
 func (s *tableSource) key() []byte { return s.full.At(s.at) }
 
-func (s *tableSource) name() string { return run.Name(s.tables[0].Number) }
+func (s *tableSource) name() string { return folder.Table.Name(s.tables[0].Number) }
 
 // nextBlock goes on to the next block whose keys can be read.
 func (s *tableSource) nextBlock() bool {
@@ -95,7 +95,7 @@ func (s *tableSource) close() {
 // open opens the current table. One that cannot be is lost.
 func (s *tableSource) open() bool {
 	t, name := s.tables[0], s.name()
-	if !s.plan.has(name) {
+	if !s.plan.has(folder.Table, t.Number) {
 		s.recorder.problem(name, 0, "the file is missing")
 		s.recorder.span(name, spanOf(t))
 		return false
@@ -118,8 +118,8 @@ func (s *tableSource) open() bool {
 // table opens a table of which at least the number is known. The file is nil if the table has no
 // blocks; the last damage says why.
 func (p *plan) table(t *manifest.Table) (vfs.File, *table.Layout, []table.Damage) {
-	path := p.path(run.Name(t.Number))
-	file, err := p.folder.Open(path)
+	path := p.path(folder.Table.Name(t.Number))
+	file, err := p.original.Open(path)
 	if err != nil {
 		return nil, nil, []table.Damage{{Err: err}}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/valuelog"
 	"github.com/stoatdb/stoat/internal/vfs"
@@ -11,7 +12,7 @@ import (
 
 // values finds the values of entries, wherever they lie.
 type values struct {
-	folder       *folder
+	original     *original
 	dictionaries map[uint64]*block.Dictionary
 
 	number uint64   // of the file that was read last
@@ -21,7 +22,7 @@ type values struct {
 }
 
 func newValues(p *plan) *values {
-	return &values{folder: p.folder, dictionaries: p.dictionaries()}
+	return &values{original: p.original, dictionaries: p.dictionaries()}
 }
 
 // of returns the value of an entry that is no tombstone, or what is wrong with it.
@@ -54,7 +55,7 @@ func (v *values) read(p valuelog.Pointer) (value []byte, problem string) {
 	}
 	switch {
 	case v.name == "":
-		return nil, fmt.Sprintf("%s, where it lies, is missing", valuelog.Name(p.File))
+		return nil, fmt.Sprintf("%s, where it lies, is missing", folder.Values.Name(p.File))
 	case v.file == nil:
 		return nil, fmt.Sprintf("%s, where it lies, cannot be opened", v.name)
 	case int64(p.Offset)+int64(p.Length) > v.size:
@@ -73,12 +74,13 @@ func (v *values) read(p valuelog.Pointer) (value []byte, problem string) {
 // open makes the file of that number the one that is read, if it can be opened.
 func (v *values) open(number uint64) {
 	_ = v.close() // it was only read
-	v.number = number
-	v.name, _ = v.folder.hasValues(number)
-	if v.name == "" {
+	v.number, v.name = number, ""
+	kind, ok := v.original.valueFile(number)
+	if !ok {
 		return
 	}
-	file, err := v.folder.Open(v.folder.path(v.name))
+	v.name = kind.Name(number)
+	file, err := v.original.Open(v.original.path(v.name))
 	if err != nil {
 		return
 	}
