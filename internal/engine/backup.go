@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// backupGap is how far the numbers of tables that exist in a backup only lie above the
-	// database's own, so that it does not use the same ones before the next backup.
+	// backupGap is how far the numbers of tables that only a backup has lie above those of the
+	// database, which does not reach them before the next backup.
 	backupGap = 10_000_000
 	// backupMemory is the memory limit of the engine that verifies a backup.
 	backupMemory = 16 << 20
@@ -42,8 +42,9 @@ func (e *Engine) Backup(ctx context.Context, target vfs.FS, dir string, link boo
 	})
 }
 
-// withFrozen calls fn with everything committed so far, which stays readable meanwhile. Close ends
-// its context, and if closeWaits, waits for it; else the folder may be another's from then on.
+// withFrozen calls fn with everything committed so far, which stays readable meanwhile. Close
+// cancels its context. If closeWaits, Close also waits for fn; otherwise the folder may belong to
+// another process after that.
 func (e *Engine) withFrozen(
 	ctx context.Context, closeWaits bool, fn func(ctx context.Context, p frozen) error,
 ) error {
@@ -71,8 +72,8 @@ func (e *Engine) withFrozen(
 	return fn(ctx, p)
 }
 
-// startBackup lets Close end the context that it returns and, if closeWaits, keeps it waiting until
-// done is called.
+// startBackup returns a context that Close cancels. If closeWaits, Close waits until done is
+// called.
 func (e *Engine) startBackup(
 	ctx context.Context, closeWaits bool,
 ) (inner context.Context, done func(), err error) {
@@ -101,15 +102,15 @@ func (e *Engine) startBackup(
 
 // frozen is what is backed up.
 type frozen struct {
-	version    *manifest.Version    // whose files stay
-	levels     *superversion.Levels // that read it
-	memory     []memtable.Root      // what is not in them, oldest first
+	version    *manifest.Version    // its files are not removed
+	levels     *superversion.Levels // of that version
+	memory     []memtable.Root      // the memtables, oldest first
 	manifest   uint64               // the number of the manifest's file
 	lastCommit uint64               // the newest commit in both
 }
 
-// freeze returns what is committed, with or without what is in memory, and keeps its files
-// from being removed until unpin is called.
+// freeze returns what is committed, with or without what is in memory. Its files are not removed
+// until unpin is called.
 func (e *Engine) freeze(memory bool) (p frozen, unpin func()) {
 	e.installing.Lock()
 	defer e.installing.Unlock()
@@ -133,7 +134,7 @@ func (e *Engine) freeze(memory bool) (p frozen, unpin func()) {
 		e.installing.Lock()
 		defer e.installing.Unlock()
 		e.pinInstalling(names, -1)
-		if !e.closed.Load() { // else the folder may be another's; what stays, the next Open removes
+		if !e.closed.Load() { // otherwise the folder may be another's; the next Open removes the rest
 			e.removeGarbageInstalling()
 		}
 	}
@@ -207,8 +208,8 @@ func (e *Engine) copyOptions() Options {
 	return o
 }
 
-// addMemory writes what is frozen in memory into tables of the copy, which are numbered by number,
-// and makes them part of what copied reads.
+// addMemory writes the frozen memtables to tables of the copy, with numbers from number, and makes
+// copied read them.
 func (e *Engine) addMemory(
 	ctx context.Context, copied *Engine, p frozen, number func() uint64,
 ) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// blame returns err or, if that is a file that an earlier backup in dir has with other bytes, an
-// error that says which of the two is damaged.
+// blame returns err. If err says that a file of an earlier backup in dir has other bytes, it adds
+// which of the two is damaged.
 func (e *Engine) blame(
 	ctx context.Context, err error, version *manifest.Version, target vfs.Folder, dir string,
 ) error {
@@ -38,14 +38,14 @@ func (e *Engine) blame(
 	case errors.Is(theirs, corrupt.Err):
 		err = fmt.Errorf("%w: the backup is damaged; choose another folder: %w", err, theirs)
 	default:
-		err = fmt.Errorf("%w: neither is damaged, so that the backup is of a copy that went its own "+
+		err = fmt.Errorf("%w: neither is damaged, so the backup is of a copy that went its own "+
 			"way; choose another folder", err)
 	}
 	return err
 }
 
-// partWith returns a version with those tables of v that are the given file or point into it, and
-// with the catalog of buckets, without which nothing can be checked.
+// partWith returns a version with the tables of v that are the given file or point into it, and
+// with the catalog of buckets, which every check needs.
 func partWith(v *manifest.Version, number uint64) (*manifest.Version, error) {
 	choose := func(tables []*manifest.Table) (some []*manifest.Table) {
 		for _, t := range tables {

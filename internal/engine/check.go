@@ -16,10 +16,10 @@ import (
 	"github.com/stoatdb/stoat/internal/wal"
 )
 
-// Check verifies the database as it is now: the folder, the manifest, and then, while others go on
-// reading and writing, what files say about themselves, or, if deep, everything in them, and the
-// log. It returns all that is wrong, joined, each a corrupt.Error. When ctx ends, it stops soon and
-// returns why.
+// Check verifies the database as it is now: first the folder and the manifest, then, while others
+// read and write, what the files say about themselves. If deep, it reads everything in them and in
+// the log instead. It returns all problems joined, each a corrupt.Error. It stops soon after ctx
+// ends and returns the reason.
 func (e *Engine) Check(ctx context.Context, deep bool) error {
 	var found check.Findings
 	p, err := e.inspect(&found)
@@ -62,15 +62,15 @@ type openLog struct {
 	file vfs.File
 }
 
-// close lets go of the log segments. They were only read, so that nothing is lost if that fails.
+// close closes the log segments. They were only read, so an error does not matter.
 func (p *picture) close() {
 	for _, log := range p.logs {
 		_ = log.file.Close()
 	}
 }
 
-// inspect verifies the manifest's file and that the folder holds the files that it should, and
-// returns what else there is to verify. Edits wait meanwhile, and commits until the state is taken.
+// inspect verifies the manifest and that the folder holds the files that it should, and returns
+// what else there is to verify. Edits wait meanwhile, and commits until the state is taken.
 func (e *Engine) inspect(found *check.Findings) (picture, error) {
 	handedOut := e.numbers.Load()
 	e.turn.Lock()
@@ -91,8 +91,8 @@ func (e *Engine) inspect(found *check.Findings) (picture, error) {
 		e.checkManifestsInstalling(version, found)
 	}
 	e.checkNamed(version, dir, found)
-	// Of a read-only database another process may write files, and after a failed write of the
-	// manifest it is not known which files that names.
+	// Another process may write to the folder of a read-only database. After a failed write of the
+	// manifest it is unknown which files that names.
 	if !e.options.ReadOnly && e.poisoned.Load() == nil {
 		if !idle {
 			handedOut = 0 // any file that is not installed may be in the making
@@ -102,8 +102,8 @@ func (e *Engine) inspect(found *check.Findings) (picture, error) {
 	return p, nil
 }
 
-// captureInstalling takes the state and opens the log segments, with turn held, too. idle says that
-// no file was in the making then.
+// captureInstalling takes the state and opens the log segments. The caller also holds turn. idle
+// says that no file was in the making then.
 func (e *Engine) captureInstalling(found *check.Findings) (p picture, idle bool, err error) {
 	idle = !e.writer.isHeld()
 	e.mu.Lock()
@@ -126,8 +126,8 @@ func (e *Engine) captureInstalling(found *check.Findings) (p picture, idle bool,
 	return p, idle, nil
 }
 
-// openLog opens a log segment for the check. A read-only database has read it all; the process that
-// writes may have removed it since.
+// openLog opens a log segment for the check. A read-only database has read it completely, and the
+// process that writes may have removed it since.
 func (e *Engine) openLog(
 	p *picture, number uint64, size int64, through uint64, found *check.Findings,
 ) {
@@ -177,8 +177,8 @@ func (e *Engine) checkManifestsInstalling(version *manifest.Version, found *chec
 	}
 }
 
-// checkManifestInstalling verifies that the manifest says version. What a read-only database has
-// read may have been replaced since.
+// checkManifestInstalling verifies that the manifest says version. If the database is read-only,
+// the manifest may have been replaced since it was read.
 func (e *Engine) checkManifestInstalling(version *manifest.Version, found *check.Findings) {
 	name := folder.Manifest.Name(e.installing.journalAt)
 	path := filepath.Join(e.dir, name)

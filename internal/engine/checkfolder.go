@@ -13,8 +13,8 @@ import (
 )
 
 // checkNamed verifies that the files that version names are there, with their sizes. The caller
-// holds e.installing, so that nobody removes any. Of a read-only database those may be gone that
-// were open before, as they stay readable.
+// holds installing, so no file is removed meanwhile. Files of a read-only database may be gone,
+// because those that are open stay readable.
 func (e *Engine) checkNamed(version *manifest.Version, dir folder.Listing, found *check.Findings) {
 	for t := range version.Tables() {
 		_, there := slices.BinarySearch(dir.Of(folder.Table), t.Number)
@@ -30,7 +30,8 @@ func (e *Engine) checkNamed(version *manifest.Version, dir folder.Listing, found
 	}
 }
 
-// checkSize verifies that a file is there and has size bytes, or if more is set, at least so many.
+// checkSize verifies that a file is there and has size bytes, or at least as many if it may have
+// more.
 func (e *Engine) checkSize(path string, size uint64, there, more bool, found *check.Findings) {
 	if !there && e.options.ReadOnly {
 		return // opening it has told whether it is readable
@@ -49,9 +50,9 @@ func (e *Engine) checkSize(path string, size uint64, there, more bool, found *ch
 	}
 }
 
-// checkStrayInstalling verifies that the folder holds no file that nothing refers to, as far as
-// that can be told: whoever makes a file has been handed its number before, and files with numbers
-// from handedOut on may have been in the making when dir was listed.
+// checkStrayInstalling verifies, as far as it can, that something refers to every file in the
+// folder. A file gets its number before it is made, so files with numbers from handedOut on may
+// have been in the making when dir was listed.
 func (e *Engine) checkStrayInstalling(
 	p picture, dir folder.Listing, handedOut uint64, found *check.Findings,
 ) {

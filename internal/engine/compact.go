@@ -9,9 +9,9 @@ import (
 	"github.com/stoatdb/stoat/internal/pick"
 )
 
-// Compact writes everything committed so far into one run with all values in the order of their
-// keys, and leaves as little on the disk as it can. It takes the place of the background
-// compactions meanwhile. When ctx ends, it stops soon; what it has done by then stays done.
+// Compact writes everything committed so far into one run, with all values in the order of their
+// keys, and frees as much of the disk as it can. Background compactions stop meanwhile. It stops
+// soon after ctx ends; what it has done by then stays done.
 func (e *Engine) Compact(ctx context.Context) error {
 	if err := e.flush(ctx); err != nil {
 		return err
@@ -37,8 +37,8 @@ func (e *Engine) Compact(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// takeCompacting returns when no compaction runs, and keeps others from starting. If ctx ends
-// before, it returns why, and others go on.
+// takeCompacting stops background compactions and returns when none runs. If ctx ends before that,
+// it returns the reason, and they go on.
 func (e *Engine) takeCompacting(ctx context.Context) error {
 	err := e.waitCompacting(ctx)
 	if ctx.Err() != nil {
@@ -57,12 +57,12 @@ func (e *Engine) waitCompacting(ctx context.Context) error {
 			return err
 		}
 		e.yield.Store(true)
-		poke(e.due) // whoever waits for a pause in the commits, or to try again, need not
+		poke(e.due) // ends the wait for a pause in the commits, or for another try
 		e.mu.moved.Wait()
 	}
 	e.yield.Store(false)
 	if err := ctx.Err(); err != nil {
-		e.mu.moved.Broadcast() // another Compact that waits says again that it does
+		e.mu.moved.Broadcast() // another Compact that waits sets yield again
 		return err
 	}
 	if e.closed.Load() {
@@ -73,7 +73,7 @@ func (e *Engine) waitCompacting(ctx context.Context) error {
 	return nil
 }
 
-// releaseCompacting lets others compact again.
+// releaseCompacting lets background compactions start again.
 func (e *Engine) releaseCompacting() {
 	e.mu.Lock()
 	e.mu.compacting = false

@@ -13,9 +13,9 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// TestCompact_doesNotWaitForAMergeThatIsToBeTriedAgain compacts during the pause before another
-// attempt of a compaction.
-func TestCompact_doesNotWaitForAMergeThatIsToBeTriedAgain(t *testing.T) {
+// TestCompact_doesNotWaitForACompactionThatIsToBeTriedAgain compacts during the pause before
+// another attempt of a compaction.
+func TestCompact_doesNotWaitForACompactionThatIsToBeTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failures atomic.Int64
 		files, broken := failing(memfs.New(), errBroken, func(op faultfs.Op) bool {

@@ -22,8 +22,8 @@ type directory struct {
 // survey lists the folder.
 func (d directory) survey() (folder.Listing, error) { return survey(d.folder, d.dir) }
 
-// loadManifest reads the manifest of a folder. It returns nil for a folder without one if that is
-// empty, except for the first files of a new database, which a crash has cut off.
+// loadManifest reads the manifest of a folder. It returns nil if the folder has none and is empty,
+// or holds only the first files of a new database, which a crash cut off.
 func (d directory) loadManifest(found folder.Listing) (*manifest.State, error) {
 	state, err := manifest.LoadAmong(d.folder, d.dir, found.Of(folder.Manifest))
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -50,8 +50,8 @@ func (d directory) loadManifest(found folder.Listing) (*manifest.State, error) {
 	return nil, nil
 }
 
-// hasData reports whether a folder without a manifest holds more than establish writes before that
-// is durable.
+// hasData reports whether a folder without a manifest holds more than establish writes before the
+// manifest is durable.
 func (d directory) hasData(found folder.Listing) (bool, error) {
 	if len(found.Of(folder.Table))+len(found.Of(folder.Values)) > 0 {
 		return true, nil
@@ -64,9 +64,9 @@ func (d directory) hasData(found folder.Listing) (bool, error) {
 	return false, nil
 }
 
-// tellCopy adds to the error of a manifest that is damaged or missing that its copy can be read.
-// Nothing is built on the copy, whose end may be missing: edits are not synced there, and one that
-// only deletes leaves no other trace.
+// tellCopy adds to the error of a damaged or missing manifest that there is a readable copy.
+// Nothing is built on the copy, because its end may be missing: edits are not synced there, and an
+// edit that only deletes leaves no other trace.
 func (d directory) tellCopy(err error, found folder.Listing) error {
 	if !errors.Is(err, corrupt.Err) {
 		return err
@@ -92,8 +92,8 @@ func (d directory) newestCopy(found folder.Listing) (*manifest.State, error) {
 	return copied, err
 }
 
-// wantEnd returns an error if the manifest lacks its end. Only then, or after a crash, are there
-// files that it does not name; the copy, which is written later, tells which of the two it is.
+// wantEnd returns an error if the manifest lacks its end. Files that it does not name are a sign of
+// that, or of a crash; the copy, which is written later, tells which.
 func (d directory) wantEnd(state *manifest.State, found folder.Listing) error {
 	if !state.Torn && !surplus(state.Version, found) {
 		return nil
@@ -150,7 +150,7 @@ func (d directory) syncManifest(number uint64) error {
 	return nil
 }
 
-// syncFile syncs a file that was written by another process, or may have been.
+// syncFile syncs a file that another process may have written.
 func (d directory) syncFile(name string) error {
 	file, err := d.folder.Open(filepath.Join(d.dir, name))
 	if err != nil {

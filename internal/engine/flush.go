@@ -46,7 +46,7 @@ func (e *Engine) nextFlush() (oldest sealed, ok bool) {
 	return e.mu.sealed[0], true
 }
 
-// flushEnded records how a flush went and wakes writers who wait for room.
+// flushEnded records how a flush went and wakes the writers that wait for room.
 func (e *Engine) flushEnded(err error) {
 	e.mu.Lock()
 	e.mu.stalled, e.mu.trying = err, false
@@ -55,8 +55,8 @@ func (e *Engine) flushEnded(err error) {
 	e.mu.Unlock()
 }
 
-// flushOne writes the oldest sealed memtable into tables and installs them. A final flush leaves
-// its tables as they will stay until the database is opened again. For leave see [flush.Job].
+// flushOne writes the oldest sealed memtable to tables and installs them. A final flush writes its
+// tables the way they will stay until the database is opened again. For leave see [flush.Job].
 func (e *Engine) flushOne(
 	oldest sealed, final bool, leave func(stays bool, bytes uint64) bool,
 ) error {
@@ -68,10 +68,10 @@ func (e *Engine) flushOne(
 		return fmt.Errorf("flush: %w", err)
 	}
 	pop := func(next *superversion.Superversion) {
-		// Copies, lest the memtable stay reachable through what is behind the slices.
+		// Copies, or the arrays behind the slices would keep the memtable reachable.
 		e.mu.sealed = slices.Clone(e.mu.sealed[1:])
 		next.Sealed = slices.Clone(next.Sealed[:len(next.Sealed)-1])
-		e.flushes.Add(1) // before anybody who waits for it goes on
+		e.flushes.Add(1) // before those that wait for it go on
 	}
 	if err := e.install(edit, pop); err != nil {
 		return fmt.Errorf("flush: %w", err)

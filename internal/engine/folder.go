@@ -18,9 +18,8 @@ const (
 	takeRetries = 20
 )
 
-// takeFolder opens and locks the folder of a database, and creates it if it is missing. A process
-// that has waited for the lock may find that the path leads to another folder by then, and starts
-// over with that.
+// takeFolder opens and locks the folder of a database, and creates it if it is missing. After
+// waiting for the lock, the path may lead to another folder; then it starts over with that one.
 func takeFolder(files vfs.FS, dir string, timeout time.Duration) (directory, vfs.Lock, error) {
 	for tries := 0; ; tries++ {
 		d, err := openFolder(files, dir)
@@ -70,7 +69,7 @@ func (d directory) takeLock(timeout time.Duration) (lock vfs.Lock, waited bool, 
 	return lock, waited, err
 }
 
-// makeLock makes the lock file, unless the folder holds what is not ours.
+// makeLock creates the lock file, unless the folder holds something that is not ours.
 func (d directory) makeLock() error {
 	found, err := d.survey()
 	if err == nil {
@@ -82,7 +81,8 @@ func (d directory) makeLock() error {
 	return folder.CreateLock(d.folder, d.dir)
 }
 
-// acquire takes the lock in a file that exists, and waits for another process until the timeout.
+// acquire takes the lock in a file that exists. It waits for another process for as long as
+// timeout.
 func (d directory) acquire(timeout time.Duration) (lock vfs.Lock, waited bool, err error) {
 	for deadline := time.Now().Add(timeout); ; time.Sleep(lockRetry) {
 		lock, err = folder.Lock(d.folder, d.dir)
@@ -93,8 +93,8 @@ func (d directory) acquire(timeout time.Duration) (lock vfs.Lock, waited bool, e
 	}
 }
 
-// ownedInstalling returns vfs.ErrReplaced, with what has happened, if the folder, its lock or the
-// manifest is not ours any more. It comes before anything is written that others could take for
+// ownedInstalling returns vfs.ErrReplaced, with what happened, if the folder, its lock or the
+// manifest is no longer ours. It is called before anything is written that others could take for
 // theirs, and before anything is removed or acknowledged that relies on what was written.
 func (e *Engine) ownedInstalling() error {
 	if e.installing.journal != nil {
@@ -105,17 +105,18 @@ func (e *Engine) ownedInstalling() error {
 	return vfs.Owned(e.folder, e.lock)
 }
 
-// disowned reports whether the database is poisoned because the folder is not ours any more: then
+// disowned reports whether the database is poisoned because the folder is no longer ours. Then
 // nothing is removed from it.
 func (e *Engine) disowned() bool {
 	p := e.poisoned.Load()
 	return p != nil && errors.Is(p.cause, vfs.ErrReplaced)
 }
 
-// closeFolder closes the folder of a closed engine. Readers go on, and need no folder if all files
-// are open; if some cannot be opened, the folder is closed when nobody can reach it any more.
+// closeFolder closes the folder of a closed engine. Readers that hold a snapshot go on, and need no
+// folder if all files are open. If some cannot be opened, the folder stays open until nothing
+// refers to it.
 func (e *Engine) closeFolder() error {
-	e.installing.Lock() // who lists the folder, or opens a file in it, has ended
+	e.installing.Lock() // so nobody lists the folder or opens a file in it
 	defer e.installing.Unlock()
 	if e.options.Volatile {
 		return nil
@@ -130,8 +131,8 @@ func (e *Engine) closeFolder() error {
 	return e.folder.Close()
 }
 
-// openAll opens every file of the levels, so that all stay readable when they are removed. After an
-// error it goes on with the rest.
+// openAll opens every file of the levels, so that all stay readable after they are removed. It
+// continues after an error.
 func openAll(levels *superversion.Levels) error {
 	var errs []error
 	eachOpened(levels, func(err error) { errs = append(errs, err) })

@@ -10,7 +10,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// Who waits for the lock of a folder that is replaced meanwhile must not end up in the old one.
+// A process that waits for the lock of a folder that is replaced meanwhile must not get the old
+// one.
 func TestOpen_takesTheFolderThatIsThereWhenTheLockIsFree(t *testing.T) {
 	disk := memfs.New()
 	first := mustOpen(t, disk, calm())

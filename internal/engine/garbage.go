@@ -6,8 +6,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// unflushedGarbage returns about how many bytes of tables and values compactions could give back if
-// the memtables were flushed, and how many those tables have of which that is a part.
+// unflushedGarbage returns about how many bytes of tables and values compactions could free if the
+// memtables were flushed, and how large the tables are of which only a part would go.
 func (e *Engine) unflushedGarbage() (garbage, cut uint64) {
 	e.asJob(func() {
 		state := e.state.Load()
@@ -23,8 +23,8 @@ func (e *Engine) unflushedGarbage() (garbage, cut uint64) {
 	return garbage, cut
 }
 
-// asJob runs fn, which may use files, and for which Close waits, so that fn is to end early when
-// the engine is closed. Of a closed engine it does nothing.
+// asJob runs fn, which may use files. Close waits for it, so fn ends early once the engine is
+// closed. If the engine is closed already, asJob does nothing.
 func (e *Engine) asJob(fn func()) {
 	e.mu.Lock()
 	open := !e.closed.Load()
@@ -39,7 +39,7 @@ func (e *Engine) asJob(fn func()) {
 }
 
 // deletedBy returns what the memtables delete as ranges and with buckets, and how many buckets
-// those are. What cannot be read, or not before the engine closes, is left out.
+// those are. It leaves out what it cannot read, or not before the engine closes.
 func (e *Engine) deletedBy(state *superversion.Superversion) (deleted keyspace.Spans, dropped int) {
 	all := state.Mem.Deleted()
 	for _, root := range state.Sealed {

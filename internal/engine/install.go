@@ -11,8 +11,8 @@ import (
 )
 
 // install makes a job's edit durable, then visible, then removes the files that it made obsolete.
-// In the same step for readers it applies change. On error, unless that is ErrPoisoned, nothing
-// has changed and the job's files are gone.
+// Readers see what change does at the same moment as the edit. After an error other than
+// ErrPoisoned nothing has changed, and the job's files are gone.
 func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Superversion)) error {
 	if err := e.installEdit(edit, change); err != nil {
 		return err
@@ -21,7 +21,7 @@ func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Sup
 	return nil
 }
 
-// installEdit is install without the jobs that there may be reason for now.
+// installEdit is install, which then starts the jobs that the edit gives reason for.
 func (e *Engine) installEdit(
 	edit *manifest.Edit, change func(next *superversion.Superversion),
 ) error {
@@ -30,7 +30,7 @@ func (e *Engine) installEdit(
 	old := e.state.Load().Levels
 	edit.AddDictionaries = newDictionaries(edit.AddDictionaries, old.Version)
 	if edit.NextNumber = e.numbers.Load(); edit.NextNumber == edit.LogNumber {
-		edit.NextNumber = e.numbers.Add(1) // or the manifest would be that of a backup
+		edit.NextNumber = e.numbers.Add(1) // or the manifest would be a backup's
 	}
 	version, err := old.Version.Apply(edit)
 	if p := e.poisoned.Load(); p != nil {
@@ -65,7 +65,7 @@ func (e *Engine) installEdit(
 	return nil
 }
 
-// newDictionaries returns those of the dictionaries that v has not, once each.
+// newDictionaries returns the dictionaries that v does not have, once each.
 func newDictionaries(all []manifest.Dictionary, v *manifest.Version) (added []manifest.Dictionary) {
 	for i, d := range all {
 		_, known := v.Dictionary(d.Number)
@@ -79,9 +79,9 @@ func newDictionaries(all []manifest.Dictionary, v *manifest.Version) (added []ma
 	return added
 }
 
-// recordInstalling appends edit to the manifest, or starts a new manifest with its outcome: always
-// the first time after opening, because the end of the old one may be torn, when its edits have
-// become more than the version that it starts with, and when closing.
+// recordInstalling appends edit to the manifest, or starts a new manifest with its outcome: for the
+// first edit after opening, because the end of the old manifest may be torn; when the edits in it
+// have become larger than the version that it starts with; and when closing.
 func (e *Engine) recordInstalling(edit *manifest.Edit, outcome *manifest.Version) error {
 	if e.installing.journal == nil || e.closed.Load() {
 		return e.startManifestInstalling(outcome)
@@ -96,16 +96,16 @@ func (e *Engine) recordInstalling(edit *manifest.Edit, outcome *manifest.Version
 	return cmp.Or(err, e.ownedInstalling())
 }
 
-// noteCopyInstalling tells who reads the log if the manifest has no copy any more.
+// noteCopyInstalling logs it if the manifest no longer has a copy.
 func (e *Engine) noteCopyInstalling() {
 	if err := e.installing.journal.CopyFailure(); err != nil {
 		e.options.Logger.Warn("the manifest has no copy for now", "dir", e.dir, "err", err)
 	}
 }
 
-// sealManifest makes the manifest one without edits. Were it cut short later, that would be seen; a
-// missing edit at the end is what a crash leaves, too. A database that nobody has written to gets
-// its first one.
+// sealManifest replaces the manifest by one without edits. If that is cut short later, opening
+// notices; a missing edit at the end could also be the work of a crash. A database that nobody has
+// written to gets its first manifest.
 func (e *Engine) sealManifest() error {
 	e.installing.Lock()
 	defer e.installing.Unlock()

@@ -42,7 +42,7 @@ func (d *diary) note(op faultfs.Op) error {
 	return nil
 }
 
-// take returns what was noted and starts anew.
+// take returns what was noted, and forgets it.
 func (d *diary) take(e *Engine) string {
 	waitFor(e, func() bool { return !e.mu.flushing })
 	d.mu.Lock()
@@ -109,7 +109,7 @@ func TestInstall_startsANewManifestWhenTheOldOneIsLong(t *testing.T) {
 	wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), words...)
 }
 
-// A large version is written anew only after as much was written in edits.
+// A large version is rewritten only after as much was written in edits.
 func TestInstall_writesALargeVersionSeldom(t *testing.T) {
 	disk := memfs.NewCrashable()
 	o := calm()

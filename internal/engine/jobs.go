@@ -11,9 +11,8 @@ const (
 	retryMax = 5 * time.Second
 )
 
-// startJobs starts the goroutines that there is work for. Each ends when it finds no more. To pick
-// a compaction takes time in proportion to the tables, so the caller holds no lock that commits
-// need.
+// startJobs starts the goroutines that have work to do. Each ends when it finds no more. Picking a
+// compaction takes time in proportion to the tables, so the caller holds no lock that commits need.
 func (e *Engine) startJobs() {
 	if e.closed.Load() || e.options.ReadOnly {
 		return
@@ -46,8 +45,7 @@ func (e *Engine) startFlushLocked() {
 	}
 }
 
-// wakeLocked makes sure that jobs are started no later than at, in milliseconds since 1970; 0 is
-// never.
+// wakeLocked makes startJobs run no later than at, in milliseconds since 1970; 0 means never.
 func (e *Engine) wakeLocked(at uint64) {
 	if at == 0 || e.mu.wakeAt != 0 && e.mu.wakeAt <= at || e.closed.Load() {
 		return

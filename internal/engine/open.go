@@ -76,9 +76,9 @@ func (d directory) read(o Options) (opened, error) {
 	return d.recover(state, found, o)
 }
 
-// create returns an empty database for a folder that holds nothing but what a crash has cut off in
-// the midst of establish. The log number keeps a log segment of that from being replayed, should it
-// stay or come back. The database is in memory only until establish.
+// create returns an empty database for a folder that holds at most what establish had written
+// before a crash. Its log number keeps such a log segment from being replayed, should it stay or
+// come back. The database is only in memory until establish.
 func (d directory) create(found folder.Listing, o Options) (opened, error) {
 	id, err := NewIdentity()
 	if err != nil {
@@ -95,8 +95,8 @@ func (d directory) create(found folder.Listing, o Options) (opened, error) {
 	return s, nil
 }
 
-// recover returns what the manifest and the log of a folder say, and makes it durable as far as
-// something is built on it before the first transaction.
+// recover returns what the manifest and the log of a folder say. If anything was recovered or is to
+// be removed, it makes the manifest durable.
 func (d directory) recover(state *manifest.State, found folder.Listing, o Options) (opened, error) {
 	if err := d.wantFiles(state.Version, found); err != nil {
 		return opened{}, err

@@ -162,7 +162,7 @@ func TestOpen_readOnlyUsesTheCopyOfADamagedManifest(t *testing.T) {
 }
 
 // TestOpen_readOnlyUsesNoCopyOfAManifestThatIsBeingMade lets a writer make the manifest, and its
-// copy, just before one of the times when the reader lists the folder, but for the first.
+// copy, just before one of the times when the reader lists the folder, except the first.
 func TestOpen_readOnlyUsesNoCopyOfAManifestThatIsBeingMade(t *testing.T) {
 	for late := range 5 {
 		disk := killed(t)
@@ -191,7 +191,7 @@ func TestOpen_readOnlyUsesNoCopyOfAManifestThatIsBeingMade(t *testing.T) {
 	}
 }
 
-// TestOpen_readOnlyStartsOverWhenFilesVanish lets a writer compaction away the first table that a
+// TestOpen_readOnlyStartsOverWhenFilesVanish lets a writer compact away the first table that a
 // reader opens, just before it does.
 func TestOpen_readOnlyStartsOverWhenFilesVanish(t *testing.T) {
 	for _, part := range []string{".table", ".log", "MANIFEST-"} {
@@ -208,7 +208,7 @@ func TestOpen_readOnlyStartsOverWhenFilesVanish(t *testing.T) {
 }
 
 // TestOpen_readOnlyBesideABusyWriter opens again and again while a writer commits, flushes and
-// compactions. Each time there must be a prefix of the commits, with all that was acknowledged
+// compacts. Each time there must be a prefix of the commits, with all that was acknowledged
 // before.
 func TestOpen_readOnlyBesideABusyWriter(t *testing.T) {
 	disk := memfs.New()

@@ -11,8 +11,8 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
-// discardInstalling removes the files of an edit that was not installed, but not the tables that it
-// was to move.
+// discardInstalling removes the files of an edit that was not installed, except tables that it was
+// to move.
 func (e *Engine) discardInstalling(edit *manifest.Edit) {
 	kept := e.state.Load().Levels.Version.TableNumbers()
 	for _, r := range append(slices.Clip(edit.AddYoung), manifest.Run{Tables: edit.AddBottom}) {
@@ -29,9 +29,9 @@ func (e *Engine) discardInstalling(edit *manifest.Edit) {
 	}
 }
 
-// removeObsoleteInstalling unlinks what the version that replaced old does not need. Readers of
-// older superversions may still need the tables and value files: they are open by then, and stay
-// readable.
+// removeObsoleteInstalling removes the files that version, which replaced old, does not need.
+// Readers of older superversions may still need the tables and value files. These are open by then,
+// and stay readable.
 func (e *Engine) removeObsoleteInstalling(old *superversion.Levels, version *manifest.Version) {
 	e.removeGarbageInstalling()
 	e.removeUnneededInstalling(old, version)
@@ -43,7 +43,7 @@ func (e *Engine) removeObsoleteInstalling(old *superversion.Levels, version *man
 	}
 }
 
-// removeUnneededInstalling unlinks the tables and value files of old that version does not name.
+// removeUnneededInstalling removes the tables and value files of old that version does not name.
 func (e *Engine) removeUnneededInstalling(old *superversion.Levels, version *manifest.Version) {
 	kept := version.TableNumbers()
 	old.Each(func(h superversion.Handle) {
@@ -58,7 +58,7 @@ func (e *Engine) removeUnneededInstalling(old *superversion.Levels, version *man
 	}
 }
 
-// unlinkInstalling removes a file that readers may still need, once it is open.
+// unlinkInstalling opens a file that readers may still need, then removes it.
 func (e *Engine) unlinkInstalling(name string, open func() error) {
 	if err := open(); err != nil {
 		e.options.Logger.Warn("open obsolete file", "dir", e.dir, "file", name, "err", err)
@@ -66,8 +66,8 @@ func (e *Engine) unlinkInstalling(name string, open func() error) {
 	e.removeFileInstalling(name)
 }
 
-// removeFileInstalling unlinks a file that nothing refers to. If that fails, or if a backup copies
-// the file, the next install or Close tries again, or a timer does.
+// removeFileInstalling removes a file that nothing refers to. If that fails, or a backup copies the
+// file, the next install, Close or a timer tries again.
 func (e *Engine) removeFileInstalling(name string) {
 	if e.disowned() {
 		return // it may be another's
@@ -78,7 +78,7 @@ func (e *Engine) removeFileInstalling(name string) {
 	}
 	err := e.folder.Remove(filepath.Join(e.dir, name))
 	if errors.Is(err, fs.ErrClosed) {
-		return // by Close; who opens the database next removes it
+		return // by Close; the next Open removes the file
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		e.options.Logger.Warn("remove obsolete file", "dir", e.dir, "file", name, "err", err)
@@ -98,7 +98,7 @@ func (e *Engine) removeGarbageInstalling() {
 }
 
 // removeAgain is removeGarbage if a removal has failed since the last time. It does nothing once
-// the engine is closed: then the folder may be another's.
+// the engine is closed, because then the folder may belong to another process.
 func (e *Engine) removeAgain() {
 	e.installing.Lock()
 	defer e.installing.Unlock()

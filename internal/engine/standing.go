@@ -10,8 +10,8 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
-// standing is how far what is on disk can be relied on. It only ever becomes durable, once, before
-// anything is built on what is there. A read-only engine never asks for it.
+// standing says how far the files can be relied on. It becomes durable once, before anything is
+// built on them. A read-only engine does not use it.
 type standing uint8
 
 const (
@@ -20,8 +20,8 @@ const (
 	unconfirmed                 // the manifest was read, and may not be durable
 )
 
-// ensureOnDiskAsWriter puts a new database on disk, and makes durable what was read of one that was
-// there.
+// ensureOnDiskAsWriter writes the first files of a new database, or makes durable what was read of
+// an existing one.
 func (e *Engine) ensureOnDiskAsWriter() error {
 	switch e.writer.standing {
 	case blank:
@@ -32,8 +32,8 @@ func (e *Engine) ensureOnDiskAsWriter() error {
 	return nil
 }
 
-// ensureIdentity is ensureOnDisk for a backup, so that the database does not get another identity
-// than its backup has. One that is poisoned is backed up as readers see it.
+// ensureIdentity is ensureOnDisk for a backup: otherwise the database could get another identity
+// than its backup. A poisoned database is backed up as readers see it.
 func (e *Engine) ensureIdentity(ctx context.Context) error {
 	if e.options.ReadOnly || e.options.Volatile {
 		return nil
@@ -50,9 +50,9 @@ func (e *Engine) ensureIdentity(ctx context.Context) error {
 	return e.ensureOnDiskAsWriter()
 }
 
-// establishAsWriter writes the first files of a new database, when its first transaction begins:
-// who only opens one waits for no sync. The name of the log becomes durable together with that of
-// the manifest, so the first commit need not see to it.
+// establishAsWriter writes the first files of a new database when its first transaction begins, so
+// that only opening one waits for no sync. The name of the log becomes durable together with that
+// of the manifest, so the first commit need not sync the folder.
 func (e *Engine) establishAsWriter() error {
 	e.turn.Lock()
 	defer e.turn.Unlock()
@@ -84,10 +84,10 @@ func (e *Engine) establishAsWriter() error {
 }
 
 // confirmAsWriter makes the manifest durable that was read when the database was opened: a killed
-// process may have written it, or its last edit, and never synced it. If the database was closed,
-// the first transaction that may write has it done, so that opening waits for no sync. Otherwise
-// opening has done it, before anybody saw what the manifest says and before files were removed. The
-// mark of an unfinished backup goes now.
+// process may have written it, or its last edit, and never synced it. If the database had been
+// closed, this waits for the first transaction that may write, and opening needs no sync. Otherwise
+// opening did it, before anybody saw the manifest and before files were removed. It also removes
+// the mark of an unfinished backup.
 func (e *Engine) confirmAsWriter() error {
 	e.installing.Lock()
 	defer e.installing.Unlock()

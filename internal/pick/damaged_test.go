@@ -50,7 +50,7 @@ func TestPick_leavesWhatIsDamagedForLast(t *testing.T) {
 	}
 }
 
-func TestPick_mergesFewRunsBetweenDamagedOnes(t *testing.T) {
+func TestPick_compactsFewRunsBetweenDamagedOnes(t *testing.T) {
 	bad := Damaged{1: 2000}
 	var tables []*manifest.Table
 	for i := range 25 {

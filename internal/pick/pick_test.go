@@ -273,12 +273,12 @@ func (l *loading) flush(t *testing.T, size uint64) {
 		bytes := next.Bytes(&l.version)
 		l.written += bytes
 		l.next++
-		merged := tableOf(l.next, bytes, "a", "z")
+		compacted := tableOf(l.next, bytes, "a", "z")
 		edit := &manifest.Edit{RemoveYoung: next.Young, Remove: next.Bottom}
 		if next.ToBottom {
-			edit.AddBottom = []*manifest.Table{merged}
+			edit.AddBottom = []*manifest.Table{compacted}
 		} else {
-			edit.AddYoung = runsOf(merged)
+			edit.AddYoung = runsOf(compacted)
 		}
 		l.apply(t, edit)
 	}
@@ -294,7 +294,7 @@ func (l *loading) apply(t *testing.T, edit *manifest.Edit) {
 	l.runs = max(l.runs, len(version.Young))
 }
 
-func TestPick_mergesALoadLikeThis(t *testing.T) {
+func TestPick_compactsALoadLikeThis(t *testing.T) {
 	l := loading{picker: testPicker()}
 	for range 40 {
 		l.flush(t, 64*testMB)

@@ -59,7 +59,7 @@ func TestPick_cutsARangeOutOfFewTables(t *testing.T) {
 	}
 }
 
-func TestPick_mergesRunsOfLikeSize(t *testing.T) {
+func TestPick_compactsRunsOfLikeSize(t *testing.T) {
 	bottom := largeBottom()
 	for _, c := range []struct {
 		sizes []uint64 // of young runs, newest first

@@ -26,7 +26,7 @@ func overlap(t testing.TB, e *Engine, n int) {
 	}
 }
 
-// settled reports whether nothing is left to compact. The caller holds e.mu.
+// settled reports whether no young run is left.
 func (e *Engine) settled() bool { return len(e.state.Load().Levels.Young) == 0 }
 
 func TestCompaction_tidiesUpAfterCommitsStop(t *testing.T) {

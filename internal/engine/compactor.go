@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/compaction"
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/pick"
+)
+
+const (
+	// maxWaits, times Tuning.IdleAfter, is how long a compaction that tidies up waits for a pause
+	// in the commits. Under a steady trickle of commits no pause is long enough.
+	maxWaits = 50
+
+	// minLasting is the size from which a compaction that tidies up continues when commits come in
+	// again, because stopping would waste too much.
+	minLasting = 64 << 20
+
+	// retryDamaged is how long a damaged file is left alone: the next compaction is likely to meet
+	// the same damage.
+	retryDamaged = 5 * time.Minute
+)
+
+// picker returns a picker for the limits, the time and the damage that apply now.
+func (e *Engine) picker() pick.Picker {
+	p := pick.Picker{
+		Limits: pick.Limits{
+			YoungRuns:  e.options.Tuning.YoungRuns,
+			Garbage:    uint64(e.options.Tuning.Garbage),
+			SmallTable: compaction.Small(e.options.Tuning.TableBytes),
+			Compressed: e.options.Compression != CompressionNone,
+		},
+		Now: e.now(),
+	}
+	if d := e.damaged.Load(); d != nil {
+		p.Damaged = *d
+	}
+	return p
+}
+
+// compactor is the state of the goroutine that compacts.
+type compactor struct {
+	*Engine
+	waits  time.Time     // since when a compaction that tidies up waits; zero if none does
+	seen   uint64        // the newest commit when the last compaction began
+	shrunk bool          // the last compaction compressed deferred values, and there may be more
+	pause  time.Duration // after the next failure
+}
+
+// compactLoop compacts until it finds nothing to do. Compactions that only tidy up wait for a pause
+// in the commits.
+func (e *Engine) compactLoop() {
+	c := compactor{Engine: e, pause: retryMin}
+	for {
+		next, ok := c.next()
+		if !ok {
+			return
+		}
+		gentle, due := c.waitForPause(next)
+		if !due {
+			continue // something else may be more urgent by now
+		}
+		c.seen = c.commits.Newest()
+		err := c.compact(next, func() bool {
+			return c.closed.Load() || c.yield.Load() || gentle && c.commits.Newest() != c.seen
+		})
+		c.ended(next, err)
+	}
+}
+
+// next returns what to compact next. If there is nothing, or the goroutine has to stop, it reports
+// false, and the goroutine no longer counts as running.
+func (c *compactor) next() (next pick.Plan, ok bool) {
+	for {
+		c.lookAgain.Store(false)
+		picker, version := c.picker(), c.state.Load().Levels.Version
+		if next, ok = picker.Next(version); ok && !c.stops() {
+			return next, true
+		}
+		if c.end(picker.Again(version)) {
+			return pick.Plan{}, false
+		}
+	}
+}
+
+// stops reports whether the goroutine has to stop even if there is something to compact.
+func (c *compactor) stops() bool {
+	return c.closed.Load() || c.poisoned.Load() != nil || c.yield.Load()
+}
+
+// end marks the goroutine as ended, and has it started again at the time again. It reports false if
+// something may have come up meanwhile.
+func (c *compactor) end(again uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lookAgain.Load() && !c.stops() {
+		return false
+	}
+	c.mu.compacting = false
+	c.mu.moved.Broadcast()
+	c.wakeLocked(again)
+	return true
+}
+
+// waitForPause waits for a pause in the commits if next only tidies up. It reports whether next is
+// due, and whether it is gentle, that is, stops when commits come in again. After a long wait it is
+// due in any case, and not gentle.
+func (c *compactor) waitForPause(next pick.Plan) (gentle, due bool) {
+	if !next.Idle || c.shrunk && next.Deferred > 0 && c.commits.Newest() == c.seen {
+		return false, true
+	}
+	if c.waits.IsZero() {
+		c.waits = time.Now()
+	}
+	idle := c.options.Tuning.IdleAfter
+	overdue := func() bool { return time.Since(c.waits) >= maxWaits*idle }
+	if overdue() {
+		return false, true
+	}
+	before := c.commits.Newest()
+	quiet := c.sleep(idle, c.due) && c.commits.Newest() == before
+	if overdue() {
+		return false, true
+	}
+	small := next.Bytes(c.state.Load().Levels.Version) < minLasting && len(next.Relocate) == 0 &&
+		next.Deferred == 0
+	return small, quiet
+}
+
+// ended decides how to go on after a compaction. After a failure it pauses.
+func (c *compactor) ended(done pick.Plan, err error) {
+	c.shrunk = err == nil && done.Deferred > 0
+	switch {
+	case err == nil:
+		if !c.shrunk {
+			c.waits = time.Time{}
+		}
+		c.pause = retryMin
+		return
+	case errors.Is(err, compaction.ErrCancelled):
+		c.pause = retryMin
+		return
+	case c.setAside(err, done):
+		c.options.Logger.Warn("compaction met damage", "dir", c.dir, "again after", retryDamaged,
+			"err", err)
+		c.pause = retryMin
+		return
+	case errors.Is(err, corrupt.Err):
+		c.pause = retryDamaged
+	}
+	c.options.Logger.Warn("compaction will be tried again", "dir", c.dir, "after", c.pause,
+		"err", err)
+	c.pauseFor(c.pause)
+	c.pause = min(2*c.pause, max(c.pause, retryMax))
+}
+
+// pauseFor returns after d, or when Compact waits or the engine closes. A compaction that becomes
+// due does not end the pause: otherwise one that keeps failing would be tried at every flush.
+func (c *compactor) pauseFor(d time.Duration) {
+	for end := time.Now().Add(d); !c.sleep(time.Until(end), c.due); {
+		if c.yield.Load() || c.closed.Load() {
+			return
+		}
+	}
+}
+
+// setAside notes the file in which a compaction met damage. It reports whether the same compaction
+// is not picked again at once. Only the goroutine that compacts calls it.
+func (e *Engine) setAside(err error, failed pick.Plan) bool {
+	var damage *corrupt.Error
+	if !errors.As(err, &damage) {
+		return false
+	}
+	kind, number := folder.Parse(filepath.Base(damage.File))
+	if !kind.HoldsData() {
+		return false
+	}
+	picker, version := e.picker(), e.state.Load().Levels.Version
+	due := picker.Now + uint64(retryDamaged.Milliseconds())
+	picker.Damaged = picker.Damaged.With(number, picker.Now, due)
+	e.damaged.Store(&picker.Damaged)
+	if _, ok := version.ValueFile(number); ok && !slices.Contains(failed.Relocate, number) {
+		return true // what was deferred in it is left alone from now on
+	}
+	return picker.Avoids(failed, version)
+}
