@@ -14,20 +14,20 @@ import (
 	"github.com/stoatdb/stoat/internal/layout"
 )
 
-// errUnprepared says that something must be stored before values can be.
+// errUnprepared reports that a writable transaction must first store something, such as a schema.
 var errUnprepared = errors.New("the feed must be prepared in a writable transaction")
 
-// codec turns values into bytes and back. It is safe for concurrent use.
+// codec encodes and decodes values. It is safe for concurrent use.
 type codec[T any] interface {
-	// name is what the feed stores as its format.
+	// name identifies the format; the feed stores it.
 	name() string
-	// prepare makes what must be stored before values are, in the bucket of schemas. If tx is not
-	// writable and something is missing, it returns errUnprepared.
+	// prepare stores what values need, such as their schema, in the given bucket. If something is
+	// missing and tx is not writable, it returns errUnprepared.
 	prepare(tx *stoat.Tx, schemas *stoat.Bucket) error
 	append(dst []byte, v *T) ([]byte, error)
-	// decode makes *into from p, of which a []byte is a part then.
+	// decode decodes p into *into; a []byte refers to p afterwards.
 	decode(s *session, p []byte, into *T) error
-	// schema returns the number of the schema that append uses, or 0.
+	// schema returns the number of the schema that append uses, or 0 if there is none.
 	schema() int
 }
 
@@ -38,22 +38,22 @@ func newCodec[T any](e Encoding) (codec[T], error) {
 	case e == EncodingJSON:
 		return jsonCodec[T]{}, nil
 	case e != EncodingAuto:
-		return nil, fmt.Errorf("encoding %d is unknown", e)
+		return nil, fmt.Errorf("unknown encoding %d: use EncodingAuto or EncodingJSON", e)
 	case t == reflect.TypeFor[[]byte]():
 		return rawCodec[T]{}, nil
 	case t.Kind() != reflect.Struct:
-		return nil, fmt.Errorf("values of type %s: use a struct or []byte, or EncodingJSON", t)
+		return nil, fmt.Errorf("values have type %s: use a struct or []byte, or EncodingJSON", t)
 	}
 	l, err := layout.Of(t)
 	if err != nil {
 		return nil, err
 	}
 	c := &structCodec[T]{layout: l}
-	c.plans.Store(&planMap{})
+	c.decoders.Store(&decoderMap{})
 	return c, nil
 }
 
-// rawCodec stores a []byte as it is.
+// rawCodec stores a []byte unchanged.
 type rawCodec[T any] struct{}
 
 func (rawCodec[T]) name() string { return "bytes 1" }
@@ -76,7 +76,7 @@ func (rawCodec[T]) decode(_ *session, p []byte, into *T) error {
 
 func (rawCodec[T]) schema() int { return 0 }
 
-// jsonCodec stores JSON.
+// jsonCodec stores values as JSON.
 type jsonCodec[T any] struct{}
 
 func (jsonCodec[T]) name() string { return "json 1" }
@@ -94,17 +94,17 @@ func (jsonCodec[T]) decode(_ *session, p []byte, into *T) error {
 
 func (jsonCodec[T]) schema() int { return 0 }
 
-// structCodec stores structs, and apart from them what fields they have.
+// structCodec stores structs, and their schemas separately.
 type structCodec[T any] struct {
-	layout *layout.Layout // numbered by prepare, immutable afterwards
+	layout *layout.Layout // numbered by prepare, then immutable
 	number int            // of its schema
 
 	learning sync.Mutex
-	plans    atomic.Pointer[planMap]
+	decoders atomic.Pointer[decoderMap]
 }
 
-// planMap is the plans by the numbers of their schemas. It is immutable.
-type planMap map[uint64]*layout.Plan
+// decoderMap is the decoders by schema number. It is immutable.
+type decoderMap map[uint64]*layout.Decoder
 
 func (c *structCodec[T]) name() string { return "struct 1" }
 
@@ -114,7 +114,7 @@ func (c *structCodec[T]) prepare(tx *stoat.Tx, schemas *stoat.Bucket) error {
 	for key, p := range schemas.Scan(stoat.Range{}) {
 		old, err := c.learn(p)
 		if err != nil {
-			return fmt.Errorf("entries of schema %x cannot be of type %s: %w", key,
+			return fmt.Errorf("entries of schema %x cannot be decoded into type %s: %w", key,
 				c.layout.Type(), err)
 		}
 		if old.Equal(schema) {
@@ -139,21 +139,21 @@ func (c *structCodec[T]) prepare(tx *stoat.Tx, schemas *stoat.Bucket) error {
 
 func (c *structCodec[T]) schema() int { return c.number }
 
-// learn plans how to decode values of a stored schema.
+// learn compiles a decoder for a stored schema.
 func (c *structCodec[T]) learn(p []byte) (*layout.Schema, error) {
 	schema, err := layout.ParseSchema(p)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := layout.NewPlan(schema, c.layout)
+	decoder, err := layout.NewDecoder(schema, c.layout)
 	if err != nil {
 		return nil, err
 	}
 	c.learning.Lock()
 	defer c.learning.Unlock()
-	plans := maps.Clone(*c.plans.Load())
-	plans[schema.Number] = plan
-	c.plans.Store(&plans)
+	decoders := maps.Clone(*c.decoders.Load())
+	decoders[schema.Number] = decoder
+	c.decoders.Store(&decoders)
 	return schema, nil
 }
 
@@ -166,24 +166,24 @@ func (c *structCodec[T]) decode(s *session, p []byte, into *T) error {
 	if err != nil {
 		return err
 	}
-	plan := (*c.plans.Load())[number]
-	if plan == nil { // of a program that has opened the feed since
-		if plan, err = c.fetch(s, number); err != nil {
+	decoder := (*c.decoders.Load())[number]
+	if decoder == nil { // stored by a program that has opened the feed since
+		if decoder, err = c.fetch(s, number); err != nil {
 			return err
 		}
 	}
-	return layout.Decode(plan, p, into)
+	return layout.Decode(decoder, p, into)
 }
 
-// fetch plans how to decode values of the stored schema with the number.
-func (c *structCodec[T]) fetch(s *session, number uint64) (*layout.Plan, error) {
+// fetch compiles a decoder for the stored schema with the given number.
+func (c *structCodec[T]) fetch(s *session, number uint64) (*layout.Decoder, error) {
 	schemas, err := s.schemas()
 	if err != nil {
 		return nil, err
 	}
 	p, err := schemas.Get(schemaKey(number))
 	if errors.Is(err, stoat.ErrNotFound) {
-		return nil, damaged("there is no schema %d", number)
+		return nil, damaged("schema %d is missing", number)
 	}
 	if err == nil {
 		_, err = c.learn(p)
@@ -191,8 +191,8 @@ func (c *structCodec[T]) fetch(s *session, number uint64) (*layout.Plan, error) 
 	if err != nil {
 		return nil, fmt.Errorf("schema %d: %w", number, err)
 	}
-	return (*c.plans.Load())[number], nil
+	return (*c.decoders.Load())[number], nil
 }
 
-// schemaKey returns the key of the schema with the number.
+// schemaKey returns the key of the schema with the given number.
 func schemaKey(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number) }

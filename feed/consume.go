@@ -9,22 +9,23 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// Consume calls fn for each entry from where the consumer of that name is, and then for those that
-// are appended, until ctx ends or an error occurs, which it returns. It runs in the caller's
-// goroutine. A new consumer starts with the entry that is the oldest when it is first run, which is
-// stored at once. Entries that are redacted by then are passed over.
+// Consume calls fn for each entry from the named consumer's cursor on, and then for each entry
+// appended later, until ctx is done or an error occurs, which it returns. It runs in the caller's
+// goroutine. A new consumer starts at the entry that is the oldest when Consume first runs; that
+// position is stored immediately. Entries that have been redacted by then are skipped.
 //
-// What fn writes through tx is committed together with where the consumer is. So in the database
-// each entry has its effect exactly once, however often the program crashes. What fn does elsewhere
-// may happen again: a commit has up to [Options.Batch] entries, and none of them counts if it
-// fails. An entry's value is valid until fn returns and must not be modified if it is a []byte.
+// What fn writes through tx is committed together with the consumer's cursor. So within the
+// database, each entry takes effect exactly once, however often the program crashes. Effects
+// elsewhere may be repeated: a commit covers up to [Options.Batch] entries, and if it fails, none
+// of them counts. A value of type []byte is valid until fn returns and must not be modified.
 //
-// If fn returns an error, the entries before are committed, for which they are handled again, and
-// the error of Consume is a [ConsumeError] with the number of the entry; the consumer stays there.
-// A panic of fn undoes the batch and goes on.
+// If fn returns an error, the entries before it are committed, which means handling them again, and
+// Consume returns a [ConsumeError] with the number of the failed entry; the consumer stays there.
+// If fn panics, the batch is rolled back and the panic propagates.
 //
 // If retention has removed entries that the consumer has not handled, the error is [ErrExpired];
-// [Feed.SetCursor] decides where to go on. Several loops with one name share the entries.
+// use [Feed.SetCursor] to decide where to continue. Several loops with the same name share the
+// entries.
 func (f *Feed[T]) Consume(
 	ctx context.Context, db *stoat.DB, name string, fn func(tx *stoat.Tx, e Entry[T]) error,
 ) error {
@@ -35,8 +36,8 @@ func (f *Feed[T]) Consume(
 	return f.follow(ctx, db, c.step)
 }
 
-// Cursor returns the number of the entry that a consumer handles next. That of a consumer that has
-// handled nothing is the oldest entry.
+// Cursor returns the number of the entry that the consumer handles next, which is the oldest entry
+// if it has not handled any.
 func (f *Feed[T]) Cursor(tx *stoat.Tx, name string) (uint64, error) {
 	s, err := f.session(tx)
 	if err != nil {
@@ -45,15 +46,15 @@ func (f *Feed[T]) Cursor(tx *stoat.Tx, name string) (uint64, error) {
 	return s.cursor(name)
 }
 
-// SetCursor makes seq the entry that a consumer handles next. It may be called by what Consume
-// calls, for that consumer too, which then commits and goes on there.
+// SetCursor makes seq the entry that the consumer handles next. The function passed to Consume may
+// call it, even for the same consumer, which then commits and continues at seq.
 func (f *Feed[T]) SetCursor(tx *stoat.Tx, name string, seq uint64) error {
 	s, err := f.update(tx)
 	if err != nil {
 		return err
 	}
 	if seq > s.next {
-		return fmt.Errorf("feed %q: consumer %q at entry %d of %d: %w", f.name, name, seq, s.next,
+		return fmt.Errorf("feed %q: set consumer %q to entry %d of %d: %w", f.name, name, seq, s.next,
 			stoat.ErrNotFound)
 	}
 	if s.moved == nil {
@@ -63,7 +64,7 @@ func (f *Feed[T]) SetCursor(tx *stoat.Tx, name string, seq uint64) error {
 	return s.setCursor(name, seq)
 }
 
-// cursor returns the entry that a consumer handles next.
+// cursor returns the entry that the consumer handles next.
 func (s *session) cursor(name string) (uint64, error) {
 	seq, known, err := s.storedCursor(name)
 	if err == nil && !known {
@@ -72,7 +73,7 @@ func (s *session) cursor(name string) (uint64, error) {
 	return seq, err
 }
 
-// storedCursor returns the entry that a consumer handles next, and whether one is stored.
+// storedCursor returns the consumer's stored cursor, and whether there is one.
 func (s *session) storedCursor(name string) (seq uint64, known bool, err error) {
 	b, err := s.root.Bucket([]byte(consumersBucket))
 	if err != nil {
@@ -112,8 +113,8 @@ type consumer[T any] struct {
 	fn   func(tx *stoat.Tx, e Entry[T]) error
 }
 
-// begin stores where a new consumer starts, so that retention cannot remove entries before the
-// first commit without its knowing.
+// begin stores where a new consumer starts, so that it notices if retention removes entries before
+// its first commit.
 func (c *consumer[T]) begin() error {
 	known := false
 	err := c.db.View(func(tx *stoat.Tx) error {
@@ -131,7 +132,7 @@ func (c *consumer[T]) begin() error {
 		if err != nil {
 			return err
 		}
-		start, err := s.cursor(c.name) // another loop may have begun by now
+		start, err := s.cursor(c.name) // another loop may have stored it
 		if err != nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func (c *consumer[T]) begin() error {
 	})
 }
 
-// step handles all entries that there are.
+// step handles all existing entries.
 func (c *consumer[T]) step() (at stoat.Position, next uint64, err error) {
 	for {
 		if err := c.ctx.Err(); err != nil {
@@ -168,7 +169,7 @@ func (c *consumer[T]) step() (at stoat.Position, next uint64, err error) {
 	}
 }
 
-// batch handles up to limit entries in one commit. If one fails, it handles those before.
+// batch handles up to limit entries in one commit. If one fails, it commits those before it.
 func (c *consumer[T]) batch(limit int) error {
 	handled := 0
 	err := c.db.Update(func(tx *stoat.Tx) (err error) {
@@ -184,8 +185,8 @@ func (c *consumer[T]) batch(limit int) error {
 	return err
 }
 
-// handle handles up to limit entries and moves the cursor. It returns how many were handled before
-// the error.
+// handle handles up to limit entries and moves the cursor. It returns how many it handled before an
+// error.
 func (c *consumer[T]) handle(tx *stoat.Tx, limit int) (handled int, err error) {
 	s, err := c.feed.session(tx)
 	if err != nil {
@@ -223,7 +224,7 @@ func (c *consumer[T]) handle(tx *stoat.Tx, limit int) (handled int, err error) {
 	return handled, s.setCursor(c.name, next)
 }
 
-// entry has fn handle an entry.
+// entry calls fn with an entry.
 func (c *consumer[T]) entry(tx *stoat.Tx, s *session, seq uint64, e stored) error {
 	var entry Entry[T]
 	err := c.feed.decode(s, seq, e, &entry)

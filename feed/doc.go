@@ -1,5 +1,5 @@
-// Package feed keeps append-only logs in a database: entries of one type under the numbers 0, 1, 2,
-// and so on, which are never given twice.
+// Package feed keeps append-only logs in a database. A feed is a sequence of entries of one type,
+// numbered 0, 1, 2, and so on; no number is ever used twice.
 //
 //	posts, err := feed.Open[Post](db, "posts", &feed.Options[Post]{
 //		Sublogs: map[string]func(*Post) []string{
@@ -21,33 +21,34 @@
 //		return nil
 //	})
 //
-// Everything is part of the caller's transaction: what is rolled back leaves no hole in the
-// numbers. Sublogs say which entries belong to which addresses, so that queries can combine them. A
-// consumer handles each entry once, however often the program ends. Entries can be redacted, one by
-// one, and retention removes the oldest ones.
+// Everything is part of the caller's transaction: a rollback leaves no gap in the numbers. Sublogs
+// assign entries to addresses, which queries can combine. A consumer handles each entry exactly
+// once, even if the program crashes. Entries can be redacted individually, and retention removes
+// the oldest ones.
 //
-// # What is stored
+// # Storage
 //
-// A feed is a bucket. Only this package may write to it. Its key "format" says how entries are
-// encoded, and its key "state" holds counters, which a transaction keeps in memory and writes once,
-// and a digest of the format and the schemas, by which a [Feed] knows that it is the same feed. Its
-// key "salvage" says since which salvage it was checked, if there was one.
-// In it are these buckets; numbers in keys are 8 bytes, big-endian:
+// A feed is a bucket that only this package may write to. Its key "format" identifies the encoding
+// of entries. Its key "state" holds counters, which a transaction keeps in memory and writes once,
+// and a digest of the format and the schemas, by which a [Feed] recognizes the feed that it opened.
+// Its key "salvage" holds the last salvage after which the feed was checked, if any. The bucket
+// contains these buckets; numbers in keys are 8 bytes, big-endian:
 //
 //	entries    number → 1 byte: 1, or 2 if redacted; uvarint milliseconds since 1970;
 //	           uvarint bytes of all encoded values before; the encoded value
 //	sublogs    a bucket for each: first number of a chunk, 1 byte, address → a set of numbers
 //	redacted   the numbers of the redacted entries, in the same way, with an empty address
 //	consumers  name → uvarint number of the entry to handle next
-//	schemas    number of a schema → what fields structs had
+//	schemas    number of a schema → the fields of structs
 //
-// A chunk is 65,536 entries, and a set the numbers of an address within one. The byte is 1 for a
-// short set of the newest numbers, which is written with each commit, and 0 for the others, which
-// are joined with it when it is full. So a chunk is removed from all addresses at once.
+// A chunk is 65,536 entries, and a set holds the numbers of an address within one chunk. The byte
+// is 1 for a small set of the newest numbers, which is written with each commit, and 0 for the
+// rest, into which the small set is merged when it is full. A chunk can thus be removed from all
+// addresses at once.
 //
-// # What it is not
+// # Non-goals
 //
-// There is no order but that of the numbers, nothing is found by its contents but through sublogs,
-// and a value that was appended never changes. A [Feed] is safe for concurrent use; a transaction
-// belongs to one goroutine, as always.
+// Entries have no order except that of their numbers, can be found by content only through sublogs,
+// and never change, except by redaction. A [Feed] is safe for concurrent use; a transaction belongs
+// to one goroutine.
 package feed

@@ -9,27 +9,27 @@ import (
 )
 
 // Feed is a log of entries of type T in a database. It is safe for concurrent use. The transactions
-// passed to its methods must be of the database that it was opened in.
+// passed to its methods must belong to the database in which it was opened.
 type Feed[T any] struct {
 	name      string
-	known     atomic.Pointer[lineage] // as far as it was read
+	known     atomic.Pointer[lineage] // the editions known so far
 	codec     codec[T]
-	raw       bool // a decoded value is a part of what is stored
+	raw       bool // decoded values refer to stored ones
 	sublogs   []sublog[T]
 	retention Retention
 	batch     int
 	now       func() time.Time
 }
 
-// Append adds an entry to the end and returns its number: 0, 1, 2, and so on. The value is not
-// kept.
+// Append adds an entry at the end and returns its number: 0, 1, 2, and so on. It does not retain
+// the value.
 func (f *Feed[T]) Append(tx *stoat.Tx, value *T) (uint64, error) {
 	s, err := f.writable(tx)
 	if err != nil {
 		return 0, err
 	}
 	if value == nil {
-		return 0, fmt.Errorf("feed %q: nil is no entry", f.name)
+		return 0, fmt.Errorf("feed %q: the value to append is a nil pointer", f.name)
 	}
 	if err := f.catchUpAll(s); err != nil {
 		return 0, err
@@ -55,9 +55,9 @@ func (f *Feed[T]) Append(tx *stoat.Tx, value *T) (uint64, error) {
 	return seq, f.index(s, seq, addresses)
 }
 
-// Get returns the value of an entry, or [ErrRedacted], [ErrExpired], or [stoat.ErrNotFound]. A
-// []byte is valid until the transaction ends and must not be modified; other values are the
-// caller's.
+// Get returns the value of an entry, or [ErrRedacted], [ErrExpired] or [stoat.ErrNotFound]. A
+// []byte is valid until the transaction ends and must not be modified; the caller owns other
+// values.
 func (f *Feed[T]) Get(tx *stoat.Tx, seq uint64) (T, error) {
 	var none T
 	s, err := f.session(tx)
@@ -81,9 +81,9 @@ func (f *Feed[T]) Get(tx *stoat.Tx, seq uint64) (T, error) {
 	return entry.Value, nil
 }
 
-// Redact removes the value of an entry for good. Its number stays taken, and its place in the
-// sublogs. Loops pass it over unless they ask for redacted entries, and those come without a value.
-// What the value took on disk comes free in the background. Redacting an entry again does nothing.
+// Redact removes the value of an entry permanently. The entry keeps its number and its place in the
+// sublogs. Loops skip it unless they ask for redacted entries, which have no value. The disk space
+// of the value is freed in the background. Redacting an entry again does nothing.
 func (f *Feed[T]) Redact(tx *stoat.Tx, seq uint64) error {
 	s, err := f.writable(tx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (f *Feed[T]) Redact(tx *stoat.Tx, seq uint64) error {
 	if err := s.exists(seq); err != nil {
 		return err
 	}
-	if err := f.catchUpAll(s); err != nil { // while the value is there
+	if err := f.catchUpAll(s); err != nil { // while the value still exists
 		return err
 	}
 	e, err := s.stored(seq)
@@ -107,13 +107,13 @@ func (f *Feed[T]) Redact(tx *stoat.Tx, seq uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := redacted.flush(); err != nil { // the numbers may descend
+	if err := redacted.flush(); err != nil { // entries may be redacted in any order
 		return err
 	}
 	return redacted.add("", seq)
 }
 
-// Len returns how many entries were ever appended, which is the number of the next one.
+// Len returns the number of entries ever appended, which is also the number of the next entry.
 func (f *Feed[T]) Len(tx *stoat.Tx) (uint64, error) {
 	s, err := f.session(tx)
 	if err != nil {
@@ -122,7 +122,7 @@ func (f *Feed[T]) Len(tx *stoat.Tx) (uint64, error) {
 	return s.next, nil
 }
 
-// First returns the number of the oldest entry that is kept, or [Feed.Len] if none is.
+// First returns the number of the oldest entry that is kept, or [Feed.Len] if there is none.
 func (f *Feed[T]) First(tx *stoat.Tx) (uint64, error) {
 	s, err := f.session(tx)
 	if err != nil {
@@ -131,7 +131,7 @@ func (f *Feed[T]) First(tx *stoat.Tx) (uint64, error) {
 	return s.first, nil
 }
 
-// writable returns the session of a transaction that is going to change the feed.
+// writable returns the session of a transaction that is about to change the feed's state.
 func (f *Feed[T]) writable(tx *stoat.Tx) (*session, error) {
 	s, err := f.update(tx)
 	if err == nil {
@@ -143,14 +143,14 @@ func (f *Feed[T]) writable(tx *stoat.Tx) (*session, error) {
 	return s, nil
 }
 
-// update returns the session of a transaction that must be able to write.
+// update returns the session of a writable transaction.
 func (f *Feed[T]) update(tx *stoat.Tx) (*session, error) {
 	if !tx.Writable() {
 		return nil, fmt.Errorf("feed %q: write in an Update: %w", f.name, stoat.ErrReadOnly)
 	}
 	s, err := f.session(tx)
 	if err == nil {
-		err = f.writes(s)
+		err = f.checkSchema(s)
 	}
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (f *Feed[T]) update(tx *stoat.Tx) (*session, error) {
 	return s, nil
 }
 
-// decode makes *into an entry from how it is stored. That is not kept, unless T is []byte.
+// decode decodes a stored entry into *into. Only a []byte refers to the stored form afterwards.
 func (f *Feed[T]) decode(s *session, seq uint64, e stored, into *Entry[T]) error {
 	*into = Entry[T]{Seq: seq, At: time.UnixMilli(int64(e.at)), Redacted: e.redacted}
 	if e.redacted {

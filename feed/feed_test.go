@@ -278,7 +278,7 @@ func TestOpen_refusesWrongOptions(t *testing.T) {
 		ok(t, err)
 	})
 	_, err = feed.Open[post](db, "mine", nil)
-	if err == nil || !strings.Contains(err.Error(), "no feed") {
+	if err == nil || !strings.Contains(err.Error(), "not a feed") {
 		t.Errorf("a bucket has become a feed: %v", err)
 	}
 }

@@ -2,16 +2,15 @@ package feed
 
 import "github.com/stoatdb/stoat/feed/internal/posting"
 
-// Filter says which entries a query is about, by the addresses that they belong to. It is
-// immutable.
+// Filter selects entries of a query by the addresses that they belong to. It is immutable.
 type Filter struct {
 	op          operation
-	sublog      string   // of in
-	addresses   []string // of in
-	left, right *Filter  // of the others
+	sublog      string   // if op is in
+	addresses   []string // if op is in
+	left, right *Filter  // if op is another
 }
 
-// operation is what a filter does with its parts.
+// operation is how a filter combines its parts.
 type operation uint8
 
 const (
@@ -21,22 +20,22 @@ const (
 	andNot
 )
 
-// In returns the filter for the entries that belong to one of the addresses in a sublog, or more of
-// them. Without addresses it lets nothing through.
+// In returns the filter for entries that belong to at least one of the addresses in a sublog.
+// Without addresses it matches nothing.
 func In(sublog string, addresses ...string) Filter {
 	return Filter{op: in, sublog: sublog, addresses: append([]string(nil), addresses...)}
 }
 
-// And returns the filter for what both let through.
+// And returns the filter for entries that both filters match.
 func (f Filter) And(g Filter) Filter { return Filter{op: and, left: &f, right: &g} }
 
-// Or returns the filter for what one of them lets through, or both.
+// Or returns the filter for entries that at least one of the filters matches.
 func (f Filter) Or(g Filter) Filter { return Filter{op: or, left: &f, right: &g} }
 
-// AndNot returns the filter for what f lets through and g does not.
+// AndNot returns the filter for entries that f matches and g does not.
 func (f Filter) AndNot(g Filter) Filter { return Filter{op: andNot, left: &f, right: &g} }
 
-// check returns an error unless the feed has all the sublogs of the filter.
+// check returns an error unless the feed has all sublogs of the filter.
 func (f *Filter) check(s *session) error {
 	if f.op == in {
 		return s.usable(f.sublog)
@@ -47,7 +46,7 @@ func (f *Filter) check(s *session) error {
 	return f.right.check(s)
 }
 
-// set returns the numbers of the chunk that the filter lets through.
+// set returns the numbers in the chunk that the filter matches.
 func (f *Filter) set(s *session, chunk uint64) (posting.Set, error) {
 	if f.op == in {
 		return f.union(s, chunk)
@@ -69,9 +68,9 @@ func (f *Filter) set(s *session, chunk uint64) (posting.Set, error) {
 	return left.AndNot(right), nil
 }
 
-// union returns the numbers of the chunk that belong to one of the addresses.
+// union returns the numbers in the chunk that belong to at least one of the addresses.
 func (f *Filter) union(s *session, chunk uint64) (all posting.Set, err error) {
-	l, err := s.lists(f.sublog, false)
+	l, err := s.lists(f.sublog)
 	if err != nil {
 		return all, err
 	}

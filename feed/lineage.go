@@ -9,19 +9,19 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// lineage is the editions of a feed: the first is that of its format, and each schema adds one. An
-// edition is a digest of all that went before, so that two feeds have the same only if they store
-// entries in the same way. It is immutable.
+// lineage is the editions of a feed: the first derives from its format, and each schema adds one.
+// An edition is a digest of the whole history, so that feeds with the same edition store entries in
+// the same way. It is immutable.
 type lineage []uint64
 
-// lineageOf returns the lineage of a feed that has this format and these schemas.
+// lineageOf returns the lineage of a feed with this format and these schemas.
 func lineageOf(tx *stoat.Tx, format string, schemas *stoat.Bucket) (lineage, error) {
 	all := lineage{nextEdition(0, []byte(format))}
 	before := tx.Err()
 	for _, p := range schemas.Scan(stoat.Range{}) {
 		all = append(all, nextEdition(all.newest(), p))
 	}
-	if before != nil { // of another loop
+	if before != nil { // the error belongs to another loop
 		return all, nil
 	}
 	return all, tx.Err()
@@ -37,38 +37,38 @@ func nextEdition(before uint64, added []byte) uint64 {
 // newest returns the last edition.
 func (l lineage) newest() uint64 { return l[len(l)-1] }
 
-// session returns the session of the feed in tx, or [ErrOutdated] if the feed there is not the one
-// that was opened.
+// session returns the feed's session in tx, or [ErrOutdated] if the feed there is not the one that
+// was opened.
 func (f *Feed[T]) session(tx *stoat.Tx) (*session, error) {
 	s, err := sessionOf(tx, f.name)
 	if err != nil {
 		return nil, err
 	}
 	if !slices.Contains(*f.known.Load(), s.edition) {
-		if err := f.follows(s); err != nil {
+		if err := f.learnEditions(s); err != nil {
 			return nil, fmt.Errorf("feed %q: %w", f.name, err)
 		}
 	}
 	return s, nil
 }
 
-// follows makes the feed know schemas that were added since it was opened. If anything else has
-// changed, the error is ErrOutdated.
-func (f *Feed[T]) follows(s *session) error {
+// learnEditions adds schemas stored since the feed was opened to those it knows. If anything else
+// has changed, the error is ErrOutdated.
+func (f *Feed[T]) learnEditions(s *session) error {
 	present, err := s.lineage()
 	if err != nil {
 		return err
 	}
 	for {
 		known := f.known.Load()
-		if slices.Contains(*known, s.edition) { // by now
+		if slices.Contains(*known, s.edition) { // learned concurrently
 			return nil
 		}
 		if len(present) < len(*known) || !slices.Equal(present[:len(*known)], *known) {
 			return ErrOutdated
 		}
 		if present.newest() != s.edition {
-			return damaged("edition %x of the schemas, and %x in the state", present.newest(),
+			return damaged("the edition of the schemas is %x, that of the state %x", present.newest(),
 				s.edition)
 		}
 		if f.known.CompareAndSwap(known, &present) { // it only grows
@@ -77,7 +77,7 @@ func (f *Feed[T]) follows(s *session) error {
 	}
 }
 
-// lineage returns the lineage of what is stored.
+// lineage returns the stored lineage.
 func (s *session) lineage() (lineage, error) {
 	format, err := s.root.Get([]byte(formatKey))
 	if err != nil {
@@ -90,9 +90,9 @@ func (s *session) lineage() (lineage, error) {
 	return lineageOf(s.tx, string(format), schemas)
 }
 
-// writes returns ErrOutdated unless what the feed writes can be read with the schemas that are
-// stored: they may be those of a time before the feed was opened.
-func (f *Feed[T]) writes(s *session) error {
+// checkSchema returns ErrOutdated unless the schema with which the feed writes is stored in this
+// transaction, which may see a state from before the feed was opened.
+func (f *Feed[T]) checkSchema(s *session) error {
 	if slices.Index(*f.known.Load(), s.edition) < f.codec.schema() {
 		return fmt.Errorf("feed %q: %w", f.name, ErrOutdated)
 	}

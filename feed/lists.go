@@ -14,25 +14,25 @@ import (
 const (
 	chunkSize  = posting.Size
 	chunkMask  = chunkSize - 1
-	tailMax    = 128    // numbers in the set that is written with each commit
+	tailMax    = 128    // maximum numbers in a tail, the small set written with each commit
 	addressMax = 65_000 // bytes
 )
 
-// The byte behind the chunk in the keys of posting lists. They are on disk.
+// The byte after the chunk in the keys of posting lists. These values are on disk.
 const (
 	setPart  byte = 0
 	tailPart byte = 1
 )
 
-// lists is the posting lists of a sublog in a transaction: the numbers of the entries that belong
-// to each address, in chunks.
+// lists is the posting lists of a sublog in a transaction: for each address, the numbers of the
+// entries that belong to it, in chunks.
 type lists struct {
 	bucket  *stoat.Bucket
-	chunk   uint64              // the first number of the chunk that pending is of
-	pending map[string][]uint16 // what is not stored yet, ascending within the chunk, by address
+	chunk   uint64              // the first number of the chunk that pending belongs to
+	pending map[string][]uint16 // numbers not stored yet, by address, ascending
 }
 
-// add adds an entry to an address. Numbers that were not flushed since must not descend.
+// add adds an entry to an address. Between two flushes, the numbers must not descend.
 func (l *lists) add(address string, seq uint64) error {
 	if chunk := seq &^ chunkMask; chunk != l.chunk {
 		if err := l.flush(); err != nil {
@@ -52,7 +52,7 @@ func (l *lists) add(address string, seq uint64) error {
 	return nil
 }
 
-// flush stores what is pending.
+// flush stores the pending numbers.
 func (l *lists) flush() error {
 	for _, address := range slices.Sorted(maps.Keys(l.pending)) {
 		if err := l.store(address, posting.Of(l.pending[address])); err != nil {
@@ -63,7 +63,7 @@ func (l *lists) flush() error {
 	return nil
 }
 
-// store joins the numbers with the stored tail of an address, and that with the set if it is full.
+// store merges the numbers into the stored tail of an address, and a full tail into the set.
 func (l *lists) store(address string, numbers posting.Set) error {
 	tailKey := listKey(l.chunk, tailPart, address)
 	tail, err := l.part(tailKey)
@@ -98,7 +98,7 @@ func (l *lists) set(chunk uint64, address string) (posting.Set, error) {
 	return set.Or(tail), err
 }
 
-// part returns a stored set, which is empty if there is none.
+// part returns a stored set, or an empty one if none is stored.
 func (l *lists) part(key []byte) (posting.Set, error) {
 	p, err := l.bucket.Get(key)
 	if errors.Is(err, stoat.ErrNotFound) {
@@ -110,7 +110,7 @@ func (l *lists) part(key []byte) (posting.Set, error) {
 	return parsePart(key, p)
 }
 
-// drop removes the chunks below the one that starts with the number.
+// drop removes the chunks below the given one.
 func (l *lists) drop(chunk uint64) error {
 	if err := l.flush(); err != nil {
 		return err
@@ -118,26 +118,26 @@ func (l *lists) drop(chunk uint64) error {
 	return l.bucket.DeleteRange(stoat.Range{End: binary.BigEndian.AppendUint64(nil, chunk)})
 }
 
-// listKey returns the key of a part of a posting list.
+// listKey returns the key of one part of a posting list.
 func listKey(chunk uint64, part byte, address string) []byte {
 	key := make([]byte, 0, 9+len(address))
 	return append(append(binary.BigEndian.AppendUint64(key, chunk), part), address...)
 }
 
-// parsePart returns a stored set.
+// parsePart parses a stored set.
 func parsePart(key, p []byte) (posting.Set, error) {
 	set, err := posting.Parse(p)
 	if err != nil {
-		return set, damaged("the posting list %x: %v", key, err)
+		return set, damaged("posting list %x: %v", key, err)
 	}
 	return set, nil
 }
 
-// checkAddresses returns an error if one of the addresses cannot be in a sublog.
+// checkAddresses returns an error if an address is too long for a sublog.
 func checkAddresses(name string, addresses []string) error {
 	for _, a := range addresses {
 		if len(a) > addressMax {
-			return fmt.Errorf("sublog %q: an address of %d bytes, the limit is %d: %w", name,
+			return fmt.Errorf("sublog %q: an address has %d bytes, the limit is %d: %w", name,
 				len(a), addressMax, stoat.ErrTooLarge)
 		}
 	}

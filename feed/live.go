@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	pageEntries = 256     // that a live loop holds
-	pageBytes   = 1 << 20 // of their stored values, after which it reads no more
+	pageEntries = 256     // that a live loop holds in memory
+	pageBytes   = 1 << 20 // of their stored values, after which it stops reading
 )
 
-// errReverseLive says that a query cannot be followed.
-var errReverseLive = errors.New("a live loop goes on with what is appended: drop Reverse")
+// errReverseLive is returned by a live loop over a reversed query.
+var errReverseLive = errors.New("a live loop continues with appended entries: remove Reverse")
 
-// Live returns a loop over the entries of the query that there are, and then over those that are
-// appended, once they are visible and, with [stoat.SyncAlways], durable. Each comes once, in order;
-// those that were redacted or removed before the loop got to them are passed over. Newest says how
-// many there may be at the start, not how many follow. The loop ends with an error, that of ctx for
-// one, unless its body, the limit or an upper bound ends it.
+// Live returns an iterator over the existing entries of the query, and then over those appended
+// later, once they are visible and, with [stoat.SyncAlways], durable. Each entry comes once, in
+// order; entries redacted or removed before the loop gets to them are skipped. Newest limits the
+// entries at the start, not those that follow. The loop ends with an error, such as that of ctx,
+// unless its body, the limit or an upper bound ends it.
 //
 // It runs in the caller's goroutine, delays no writer, and holds at most 256 entries and little
-// more than 1 MiB, or one entry if that is larger. Between its steps no transaction is open: the
-// body may use the database, and the values are the caller's.
+// more than 1 MiB, or a single larger entry. No transaction is open between its steps: the body may
+// use the database, and the caller owns the values.
 func (q Query[T]) Live(ctx context.Context, db *stoat.DB) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
 		l := live[T]{query: q, ctx: ctx, db: db, yield: yield, left: q.limit}
@@ -42,9 +42,9 @@ func (q Query[T]) Live(ctx context.Context, db *stoat.DB) iter.Seq2[Entry[T], er
 	}
 }
 
-// follow calls step at first and then whenever entries were appended, until it returns an error. A
-// step must handle all entries that there are, and return the position at which it has found no
-// more, and the number of the next one.
+// follow calls step once and then whenever entries have been appended, until it returns an error. A
+// step must handle all existing entries, and return the position of the snapshot in which it found
+// no more, and the number of the next entry.
 func (f *Feed[T]) follow(
 	ctx context.Context, db *stoat.DB, step func() (stoat.Position, uint64, error),
 ) error {
@@ -56,7 +56,7 @@ func (f *Feed[T]) follow(
 		}
 		for c, err := range db.WatchBucket(ctx, path, stoat.Range{Start: entryKey(next)}, at) {
 			if errors.Is(err, stoat.ErrLagged) {
-				break // the next step reads what was missed
+				break // the next step reads what the loop missed
 			}
 			if err != nil {
 				return fmt.Errorf("feed %q: %w", f.name, err)
@@ -73,15 +73,15 @@ func (f *Feed[T]) follow(
 
 // live is one pass of a live loop.
 type live[T any] struct {
-	query Query[T] // of what is not told yet
+	query Query[T] // of the entries not yielded yet
 	ctx   context.Context
 	db    *stoat.DB
 	yield func(Entry[T], error) bool
-	left  int // entries to tell, if the query has a limit
+	left  int // entries still to yield, if the query has a limit
 	page  []Entry[T]
 }
 
-// step tells all entries that there are.
+// step yields all existing entries.
 func (l *live[T]) step() (at stoat.Position, next uint64, err error) {
 	for {
 		if err := l.ctx.Err(); err != nil {
@@ -111,8 +111,8 @@ func (l *live[T]) step() (at stoat.Position, next uint64, err error) {
 	}
 }
 
-// read makes the page what comes next. It returns the number of the entry to go on with, and
-// whether there may be more.
+// read fills the page with the next entries. It returns the number of the entry to continue with,
+// and whether there may be more.
 func (l *live[T]) read(tx *stoat.Tx) (next uint64, more bool, err error) {
 	clear(l.page)
 	l.page = l.page[:0]

@@ -9,20 +9,19 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// errUnfinished says that sublogs lack entries.
+// errUnfinished reports that sublogs lack entries.
 var errUnfinished = errors.New("sublogs lack entries")
 
-// Open returns the feed of that name, and creates it if need be, as a bucket of the root bucket.
-// Nil options are the defaults. It runs transactions of its own, so it must not be called in one
-// that can write. Sublogs that are new are made first, in several commits, each of which reads up
-// to 65,536 entries. A feed that is complete is not written to, and can be opened in a database
-// that is read-only.
+// Open opens the feed with the given name, a bucket of the root bucket, and creates it if it does
+// not exist. A nil options means the defaults. Open runs its own transactions, so it must not be
+// called inside a writable one. It builds new sublogs first, in several commits of up to 65,536
+// entries each. A complete feed is not written to and can be opened in a read-only database.
 //
-// If the database was made by [stoat.Salvage] of one that had lost something, Open reads the whole
-// feed, once, and the error is [ErrInconsistent] if it does not agree with itself: see [Reindex].
+// If the database was made by a [stoat.Salvage] that lost data, Open reads the whole feed once, and
+// returns [ErrInconsistent] if its parts disagree: see [Reindex].
 //
-// The type may have changed since the entries were stored: what it has new is zero in them, and
-// what it has no more is left out.
+// The type may have changed since entries were stored: new fields are zero in old entries, and
+// fields that no longer exist are ignored.
 func Open[T any](db *stoat.DB, name string, options *Options[T]) (*Feed[T], error) {
 	if options == nil {
 		options = &Options[T]{}
@@ -59,15 +58,15 @@ func newFeed[T any](name string, options *Options[T]) (*Feed[T], error) {
 	return f, nil
 }
 
-// open makes the feed complete.
+// open checks the feed and completes it.
 func (f *Feed[T]) open(db *stoat.DB) error {
 	if err := f.checkSalvaged(db); err != nil {
 		return err
 	}
-	err := db.View(f.complete)
+	err := db.View(f.checkComplete)
 	if errors.Is(err, stoat.ErrBucketNotFound) || errors.Is(err, errUnprepared) {
 		if err = db.Update(f.create); err == nil {
-			err = db.View(f.complete)
+			err = db.View(f.checkComplete)
 		}
 	}
 	for errors.Is(err, errUnfinished) {
@@ -79,13 +78,13 @@ func (f *Feed[T]) open(db *stoat.DB) error {
 			return f.catchUp(s, f.behind(s)+chunkSize)
 		})
 		if err == nil {
-			err = db.View(f.complete)
+			err = db.View(f.checkComplete)
 		}
 	}
 	return err
 }
 
-// create makes what is missing but for the contents of the sublogs.
+// create creates what is missing, and fills sublogs as far as one commit may.
 func (f *Feed[T]) create(tx *stoat.Tx) error {
 	root, err := tx.Bucket([]byte(f.name))
 	switch {
@@ -94,7 +93,7 @@ func (f *Feed[T]) create(tx *stoat.Tx) error {
 	case err == nil:
 		var ours bool
 		if ours, err = root.Has([]byte(formatKey)); err == nil && !ours {
-			err = errors.New("there is a bucket of this name that is no feed: use another name")
+			err = errors.New("a bucket of this name exists that is not a feed: choose another name")
 		}
 	}
 	if err != nil {
@@ -114,7 +113,7 @@ func (f *Feed[T]) create(tx *stoat.Tx) error {
 	return f.catchUp(s, f.behind(s)+chunkSize)
 }
 
-// createBuckets makes an empty feed.
+// createBuckets creates an empty feed.
 func (f *Feed[T]) createBuckets(tx *stoat.Tx) error {
 	root, err := tx.CreateBucket([]byte(f.name))
 	if err != nil {
@@ -130,15 +129,15 @@ func (f *Feed[T]) createBuckets(tx *stoat.Tx) error {
 	if err := root.Put([]byte(formatKey), []byte(f.codec.name())); err != nil {
 		return err
 	}
-	if err := keepChecked(tx, root); err != nil {
+	if err := markChecked(tx, root); err != nil {
 		return err
 	}
 	return root.Put([]byte(stateKey), new(state).append(nil)) // the edition follows
 }
 
-// prepare makes the schema, and learns what is stored.
+// prepare stores the schema, if it is new, and reads what is stored.
 func (f *Feed[T]) prepare(s *session) error {
-	if err := f.fits(s); err != nil {
+	if err := f.checkFormat(s); err != nil {
 		return err
 	}
 	schemas, err := s.schemas()
@@ -156,8 +155,8 @@ func (f *Feed[T]) prepare(s *session) error {
 	return nil
 }
 
-// complete returns errUnprepared or errUnfinished if something is missing.
-func (f *Feed[T]) complete(tx *stoat.Tx) error {
+// checkComplete returns errUnprepared or errUnfinished if something is missing.
+func (f *Feed[T]) checkComplete(tx *stoat.Tx) error {
 	s, err := sessionOf(tx, f.name)
 	if err != nil {
 		return err
@@ -179,15 +178,15 @@ func (f *Feed[T]) complete(tx *stoat.Tx) error {
 	return nil
 }
 
-// fits returns an error if the entries are encoded in another way.
-func (f *Feed[T]) fits(s *session) error {
+// checkFormat returns an error if the entries have another encoding.
+func (f *Feed[T]) checkFormat(s *session) error {
 	format, err := s.root.Get([]byte(formatKey))
 	if err != nil {
 		return err
 	}
 	if want := f.codec.name(); string(format) != want {
-		return fmt.Errorf("entries are stored as %q, and %s would be as %q: use the type and the "+
-			"encoding that it was created with, or a new feed", format, reflect.TypeFor[T](), want)
+		return fmt.Errorf("entries are stored as %q, but %s would be stored as %q: use the original "+
+			"type and encoding, or a new feed", format, reflect.TypeFor[T](), want)
 	}
 	return nil
 }

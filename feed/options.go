@@ -8,75 +8,77 @@ import (
 	"time"
 )
 
-// consumeBatch is how many entries a consumer handles in a commit if [Options.Batch] is 0.
+// consumeBatch is the number of entries that a consumer handles in a commit by default.
 const consumeBatch = 256
 
-// Options are how a feed is used. They are not stored: each [Open] states them anew. The zero value
-// is the default.
+// Options configures how a feed is used. Options are not stored: pass them to each [Open]. The zero
+// value means the defaults.
 type Options[T any] struct {
-	// Sublogs are functions that return the addresses an entry belongs to, by the sublog's name. A
-	// function must always return the same for the same value, and must not keep it. A sublog that
-	// is new is made for all the entries that there are. To change what a function returns, give
-	// the sublog another name. All programs that append should have the same sublogs: one cannot be
-	// queried while it lacks entries, and the next Append that has it adds them first, or returns
-	// [ErrOutdated] if they are more than 65,536, which only Open adds.
+	// Sublogs maps the name of each sublog to a function that returns the addresses an entry
+	// belongs to. The function must always return the same addresses for the same value, and must
+	// not retain the value. A new sublog is built for all existing entries. To change what a
+	// function returns, rename the sublog. All programs that append should have the same sublogs: a
+	// sublog that lacks entries cannot be queried. The next Append of a feed with that sublog adds
+	// them, unless more than 65,536 are missing; then it returns [ErrOutdated], and only Open adds
+	// them.
 	Sublogs map[string]func(*T) []string
 	// Retention removes the oldest entries as new ones are appended.
 	Retention Retention
-	// Encoding is how values are stored; it cannot change once the feed exists.
+	// Encoding chooses how values are stored; it cannot change once the feed exists.
 	Encoding Encoding
-	// Batch is how many entries a consumer handles in a commit at most; 0 = 256. More are faster,
-	// fewer let other writers in earlier.
+	// Batch is the maximum number of entries that a consumer handles in a commit; 0 means 256.
+	// Larger batches are faster; smaller ones let other writers in sooner.
 	Batch int
-	// Now returns the time; nil = time.Now. Entries never go back in time, even if it does.
+	// Now returns the time; nil means time.Now. The times of entries never decrease, even if Now
+	// does.
 	Now func() time.Time
 }
 
-// Encoding is how the values of a feed are stored.
+// Encoding chooses how the values of a feed are stored.
 type Encoding uint8
 
 const (
-	// EncodingAuto stores structs in a binary form that knows their fields by name: fields may come
-	// and go, and numbers become wider. A []byte is stored as it is. Other types need another
-	// encoding.
+	// EncodingAuto stores structs in a binary form that identifies fields by name: fields can be
+	// added and removed, and numbers made wider. It stores a []byte unchanged. Other types need
+	// another encoding.
 	EncodingAuto Encoding = iota
-	// EncodingJSON stores what encoding/json makes of a value, for programs in other languages.
+	// EncodingJSON stores values as encoding/json encodes them, for programs in other languages.
 	EncodingJSON
 )
 
-// Retention says what to keep of a feed; a field that is 0 is no limit. What one of them does not
-// keep is removed.
+// Retention limits what a feed keeps; a zero field means no limit. An entry is removed as soon as
+// it exceeds one of the limits.
 type Retention struct {
-	// Age is that of entries that were appended at most so long ago. As entries never go back in
-	// time, a clock that was once ahead holds this back until the right time has caught up with it.
+	// Age keeps entries appended at most this long ago. Because the times of entries never
+	// decrease, a clock that was ahead once delays removal until the correct time catches up.
 	Age   time.Duration
-	Bytes int64 // the newest entries whose encoded values, as appended, have so many bytes
-	Count int64 // so many of the newest entries
+	Bytes int64 // keep the newest entries up to this total size of encoded values, as appended
+	Count int64 // keep this many of the newest entries
 }
 
-// check returns what is wrong with it.
+// check returns an error if a limit is invalid.
 func (r Retention) check() error {
 	if r.Age < 0 || r.Bytes < 0 || r.Count < 0 {
-		return errors.New("a limit of the retention is negative: use 0 for none")
+		return errors.New("Options.Retention has a negative limit: use 0 for no limit")
 	}
 	return nil
 }
 
-// sublog is a sublog as the program has it.
+// sublog is a sublog as the program defines it.
 type sublog[T any] struct {
 	name      string
 	addresses func(*T) []string
 }
 
-// check returns what is wrong with the options.
+// check returns an error if an option is invalid.
 func (o *Options[T]) check() error {
 	for name, fn := range o.Sublogs {
 		if fn == nil || name == "" {
-			return fmt.Errorf("sublog %q: it needs a name and a function", name)
+			return fmt.Errorf("Options.Sublogs has %q: a sublog needs a name and a function", name)
 		}
 	}
 	if o.Batch < 0 {
-		return errors.New("a batch of less than no entries: use 0 for the default")
+		return errors.New("Options.Batch is negative: use 0 for the default")
 	}
 	return o.Retention.check()
 }

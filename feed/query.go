@@ -8,28 +8,28 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// Query is a choice of entries of a feed: all of them, until its methods narrow it. It is
-// immutable: they return another one. So it may be kept, shared, and run as often as wanted.
+// Query selects entries of a feed: all of them, until its methods narrow it down. It is immutable:
+// its methods return modified copies, so it can be stored, shared, and run any number of times.
 type Query[T any] struct {
 	feed      *Feed[T]
-	low, high uint64 // from low up to but without high
+	low, high uint64 // from low, inclusive, to high, exclusive
 	reverse   bool
 	redacted  bool
 	newest    int // 0 or less: all
-	limit     int // 0 or less: none
+	limit     int // 0 or less: no limit
 	filter    *Filter
 }
 
-// Query returns the query for all entries, from the first to the last.
+// Query returns the query for all entries, in ascending order.
 func (f *Feed[T]) Query() Query[T] { return Query[T]{feed: f, high: math.MaxUint64} }
 
-// From leaves out the entries below seq. Of several bounds, all hold.
+// From excludes entries below seq. Bounds accumulate.
 func (q Query[T]) From(seq uint64) Query[T] {
 	q.low = max(q.low, seq)
 	return q
 }
 
-// After leaves out the entries below seq, and seq.
+// After excludes seq and the entries below it.
 func (q Query[T]) After(seq uint64) Query[T] {
 	if seq == math.MaxUint64 {
 		q.high = 0
@@ -38,13 +38,13 @@ func (q Query[T]) After(seq uint64) Query[T] {
 	return q.From(seq + 1)
 }
 
-// Before leaves out the entries from seq on.
+// Before excludes seq and the entries above it.
 func (q Query[T]) Before(seq uint64) Query[T] {
 	q.high = min(q.high, seq)
 	return q
 }
 
-// Through leaves out the entries behind seq.
+// Through excludes entries above seq.
 func (q Query[T]) Through(seq uint64) Query[T] {
 	if seq == math.MaxUint64 {
 		return q
@@ -52,14 +52,14 @@ func (q Query[T]) Through(seq uint64) Query[T] {
 	return q.Before(seq + 1)
 }
 
-// Reverse turns the order around: of the entries chosen, the last comes first.
+// Reverse reverses the order of the selected entries.
 func (q Query[T]) Reverse() Query[T] {
 	q.reverse = !q.reverse
 	return q
 }
 
-// Newest leaves out all but the last n of the entries chosen. They come in the order of the query:
-// the oldest of them first, unless it is turned around. 0 or less leaves out none.
+// Newest keeps only the last n of the selected entries. They still come in the order of the query:
+// oldest first, unless it is reversed. 0 or less keeps all.
 func (q Query[T]) Newest(n int) Query[T] {
 	if q.newest <= 0 || n > 0 && n < q.newest {
 		q.newest = n
@@ -67,13 +67,13 @@ func (q Query[T]) Newest(n int) Query[T] {
 	return q
 }
 
-// Limit ends the query after n entries; 0 or less is no limit. What is left out does not count.
+// Limit ends the query after n entries; 0 or less means no limit. Excluded entries do not count.
 func (q Query[T]) Limit(n int) Query[T] {
 	q.limit = n
 	return q
 }
 
-// Where leaves out the entries that the filter does not let through. Of several filters, all hold.
+// Where excludes entries that the filter does not match. Filters accumulate.
 func (q Query[T]) Where(filter Filter) Query[T] {
 	if q.filter != nil {
 		filter = q.filter.And(filter)
@@ -82,21 +82,21 @@ func (q Query[T]) Where(filter Filter) Query[T] {
 	return q
 }
 
-// WithRedacted includes the entries that are redacted, without their values. They count then.
+// WithRedacted includes redacted entries, without their values. They then count as entries.
 func (q Query[T]) WithRedacted() Query[T] {
 	q.redacted = true
 	return q
 }
 
-// All returns a loop over the entries. It sees those that there are when it starts; one that the
-// body redacts or removes ahead of it is passed over or not. The last step of a loop that fails is
-// an error. A value of type []byte is valid until the transaction ends and must not be modified;
-// other values are the caller's.
+// All returns an iterator over the entries that exist when the loop starts. An entry that the body
+// redacts or removes before the loop gets to it may or may not be skipped. If the loop fails, its
+// last iteration yields an error. A []byte is valid until the transaction ends and must not be
+// modified; the caller owns other values.
 func (q Query[T]) All(tx *stoat.Tx) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
 		q, s, err := q.in(tx)
 		if err == nil {
-			var entry Entry[T] // one for all: only what values refer to is new
+			var entry Entry[T] // reused: values get fresh memory where they need any
 			err = q.each(s, func(seq uint64, e stored) (bool, error) {
 				if err := q.feed.decode(s, seq, e, &entry); err != nil {
 					return false, err
@@ -110,7 +110,7 @@ func (q Query[T]) All(tx *stoat.Tx) iter.Seq2[Entry[T], error] {
 	}
 }
 
-// Count returns how many entries there are, without reading them.
+// Count returns the number of entries, without reading them.
 func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) {
 	q, s, err := q.in(tx)
 	if err != nil {
@@ -127,11 +127,10 @@ func (q Query[T]) Count(tx *stoat.Tx) (uint64, error) {
 	return count, err
 }
 
-// First returns the entry that comes first. The error is [stoat.ErrNotFound] if there is none. What
-// holds of values is as with All.
+// First returns the first entry, or [stoat.ErrNotFound]. Values are valid as in All.
 func (q Query[T]) First(tx *stoat.Tx) (Entry[T], error) { return q.Nth(tx, 0) }
 
-// Last returns the entry that comes last; in all else it is like First.
+// Last returns the last entry; it otherwise behaves like First.
 func (q Query[T]) Last(tx *stoat.Tx) (Entry[T], error) {
 	if q.limit <= 0 {
 		return q.Reverse().Nth(tx, 0)
@@ -143,9 +142,8 @@ func (q Query[T]) Last(tx *stoat.Tx) (Entry[T], error) {
 	return q.Nth(tx, max(int(n), 1)-1)
 }
 
-// Nth returns the entry that the query has at position n, the first being 0. It does not read those
-// before. The error is [stoat.ErrNotFound] if there are not so many. What holds of values is as
-// with All.
+// Nth returns the entry at position n of the query, counting from 0, without reading those before
+// it. The error is [stoat.ErrNotFound] if there are not that many. Values are valid as in All.
 func (q Query[T]) Nth(tx *stoat.Tx, n int) (Entry[T], error) {
 	q, s, err := q.in(tx)
 	if err != nil {
@@ -153,7 +151,7 @@ func (q Query[T]) Nth(tx *stoat.Tx, n int) (Entry[T], error) {
 	}
 	found, seq := false, uint64(0)
 	if n >= 0 && (q.limit <= 0 || n < q.limit) {
-		seq, found, err = q.position(s, n)
+		seq, found, err = q.nth(s, n)
 	}
 	if err == nil && !found {
 		err = fmt.Errorf("feed %q: the query has no position %d: %w", s.name, n, stoat.ErrNotFound)

@@ -6,13 +6,12 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// retainEvery is the part of a feed, 1/retainEvery, that is appended before retention is applied
-// again, so that its cost is spread over many entries.
+// retainEvery sets how often retention is applied: after 1/retainEvery of a feed has been appended,
+// which spreads the cost over many entries.
 const retainEvery = 16
 
-// Retain removes all entries that r does not keep, now and to the last one, whatever
-// [Options.Retention] says. Their numbers never come back. The cost does not grow with how many
-// they are.
+// Retain immediately removes all entries that r does not keep, regardless of [Options.Retention].
+// Their numbers are never reused. The cost does not depend on how many there are.
 func (f *Feed[T]) Retain(tx *stoat.Tx, r Retention) error {
 	if err := r.check(); err != nil {
 		return err
@@ -24,8 +23,8 @@ func (f *Feed[T]) Retain(tx *stoat.Tx, r Retention) error {
 	return s.retain(r, f.now())
 }
 
-// Since returns the number of the first entry that is kept and was appended at t or later, or
-// [Feed.Len] if there is none.
+// Since returns the number of the first kept entry that was appended at or after t, or [Feed.Len]
+// if there is none.
 func (f *Feed[T]) Since(tx *stoat.Tx, t time.Time) (uint64, error) {
 	s, err := f.session(tx)
 	if err != nil {
@@ -54,8 +53,8 @@ func (s *session) retain(r Retention, now time.Time) error {
 	return s.expire(first)
 }
 
-// search returns the first entry from start on for which keep is true, as it is for all that
-// follow, or next.
+// search returns the first entry from start on for which keep returns true, or next. Keep must be
+// true for all entries after that one.
 func (s *session) search(start uint64, keep func(stored) bool) (uint64, error) {
 	low, high := start, s.next
 	for low < high {
@@ -79,8 +78,7 @@ func (s *session) expire(first uint64) error {
 		return nil
 	}
 	old := s.first
-	r := stoat.Range{Start: entryKey(old), End: entryKey(first)}
-	if err := s.entries.DeleteRange(r); err != nil {
+	if err := s.entries.DeleteRange(entryRange(old, first)); err != nil {
 		return err
 	}
 	s.first = first
@@ -96,7 +94,7 @@ func (s *session) expire(first uint64) error {
 		return err
 	}
 	for _, sub := range s.sublogs {
-		l, err := s.lists(sub.name, false)
+		l, err := s.lists(sub.name)
 		if err == nil {
 			err = l.drop(chunk)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// checkSalvaged returns an error if the database was salvaged, and the feed does not agree with
-// itself. It is checked once for a salvage, as far as that can be kept.
+// checkSalvaged returns an error if the database was salvaged and the parts of the feed disagree.
+// It checks once for each salvage, if it can record that.
 func (f *Feed[T]) checkSalvaged(db *stoat.DB) error {
 	checked := false
 	err := db.View(func(tx *stoat.Tx) (err error) {
@@ -25,15 +25,15 @@ func (f *Feed[T]) checkSalvaged(db *stoat.DB) error {
 		if err != nil {
 			return err
 		}
-		return keepChecked(tx, root)
+		return markChecked(tx, root)
 	})
 	if errors.Is(err, stoat.ErrReadOnly) {
-		return nil // it is checked each time
+		return nil // every Open checks it
 	}
 	return err
 }
 
-// checkIn is checkSalvaged in a transaction. It reports whether there was something to check.
+// checkIn is checkSalvaged in a transaction. It reports whether it checked the feed.
 func (f *Feed[T]) checkIn(tx *stoat.Tx) (checked bool, err error) {
 	number, err := tx.Salvaged()
 	if number == 0 || err != nil {
@@ -64,8 +64,8 @@ func (f *Feed[T]) checkIn(tx *stoat.Tx) (checked bool, err error) {
 	return true, nil
 }
 
-// keepChecked keeps that a feed agrees with itself since the salvage, if there was one.
-func keepChecked(tx *stoat.Tx, root *stoat.Bucket) error {
+// markChecked records that the feed was consistent after the salvage, if there was one.
+func markChecked(tx *stoat.Tx, root *stoat.Bucket) error {
 	number, err := tx.Salvaged()
 	if number == 0 || err != nil {
 		return err
@@ -73,12 +73,12 @@ func keepChecked(tx *stoat.Tx, root *stoat.Bucket) error {
 	return root.Put([]byte(salvageKey), binary.AppendUvarint(nil, number))
 }
 
-// refuseLost returns an error if the feed that is to be made may be one whose name is lost.
+// refuseLost returns an error if the feed to create may exist under a lost name.
 func refuseLost(tx *stoat.Tx) error {
 	for name := range tx.Buckets() {
 		if bytes.HasPrefix(name, []byte("lost-")) {
-			return fmt.Errorf("it may be the bucket %q, whose name a salvage has lost: remove the "+
-				"buckets of such names, or give them other ones, before it is made", name)
+			return fmt.Errorf("it may be the bucket %q, whose name a salvage lost: rename or remove "+
+				"such buckets before creating it", name)
 		}
 	}
 	return tx.Err()

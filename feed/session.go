@@ -17,30 +17,30 @@ const (
 	redactedBucket  = "redacted"
 	consumersBucket = "consumers"
 	schemasBucket   = "schemas"
-	salvageKey      = "salvage" // the number of the salvage since which it was checked, uvarint
+	salvageKey      = "salvage" // the salvage after which it was checked, uvarint
 )
 
-// sessionKey is what a transaction keeps the session of a feed under.
+// sessionKey is the key under which a transaction keeps the session of a feed.
 type sessionKey struct{ name string }
 
-// session is what a transaction knows of a feed, whichever Feed asks. The state and the newest
-// numbers of the sublogs are stored before the commit only.
+// session is the state of a feed in a transaction, shared by all Feeds with its name. The counters
+// and the newest numbers of the sublogs are stored only before the commit.
 type session struct {
 	tx     *stoat.Tx
 	name   string
 	loaded bool
 
 	root, entries *stoat.Bucket
-	postings      *stoat.Bucket     // of the sublogs; nil before the first use, as is redacted
-	redacted      *lists            // of what is redacted
+	postings      *stoat.Bucket     // contains the sublogs' buckets; nil until used, like redacted
+	redacted      *lists            // the redacted entries
 	opened        map[string]*lists // the sublogs used so far
 
-	moved map[string]uint64 // where SetCursor has moved consumers to
+	moved map[string]uint64 // consumers that SetCursor has moved
 
 	state
-	hooked    bool      // store is called before the commit
-	retention Retention // of the Feed that has appended last, to be applied then
-	now       time.Time // when that was
+	hooked    bool      // beforeCommit will be called
+	retention Retention // of the Feed that appended last, for beforeCommit
+	now       time.Time // the time of that Append
 	scratch   []byte
 }
 
@@ -79,7 +79,7 @@ func (s *session) load() error {
 // schemas returns the bucket of schemas.
 func (s *session) schemas() (*stoat.Bucket, error) { return s.root.Bucket([]byte(schemasBucket)) }
 
-// sublogBuckets returns the bucket that those of the sublogs are in.
+// sublogBuckets returns the bucket that contains the buckets of the sublogs.
 func (s *session) sublogBuckets() (*stoat.Bucket, error) {
 	if s.postings == nil {
 		b, err := s.root.Bucket([]byte(sublogsBucket))
@@ -91,7 +91,7 @@ func (s *session) sublogBuckets() (*stoat.Bucket, error) {
 	return s.postings, nil
 }
 
-// redactions returns the posting lists of what is redacted.
+// redactions returns the posting lists of the redacted entries.
 func (s *session) redactions() (*lists, error) {
 	if s.redacted == nil {
 		b, err := s.root.Bucket([]byte(redactedBucket))
@@ -103,8 +103,23 @@ func (s *session) redactions() (*lists, error) {
 	return s.redacted, nil
 }
 
-// lists returns the posting lists of a sublog. It is created if it is not there and create is set.
-func (s *session) lists(name string, create bool) (*lists, error) {
+// createLists returns the posting lists of a sublog, whose bucket it creates if it does not exist.
+func (s *session) createLists(name string) (*lists, error) {
+	if l := s.opened[name]; l != nil {
+		return l, nil
+	}
+	sublogs, err := s.sublogBuckets()
+	if err == nil {
+		_, err = sublogs.CreateBucketIfNotExists([]byte(name))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sublog %q: %w", name, err)
+	}
+	return s.lists(name)
+}
+
+// lists returns the posting lists of a sublog.
+func (s *session) lists(name string) (*lists, error) {
 	if l := s.opened[name]; l != nil {
 		return l, nil
 	}
@@ -113,9 +128,6 @@ func (s *session) lists(name string, create bool) (*lists, error) {
 		return nil, err
 	}
 	b, err := sublogs.Bucket([]byte(name))
-	if create && errors.Is(err, stoat.ErrBucketNotFound) {
-		b, err = sublogs.CreateBucket([]byte(name))
-	}
 	if err != nil {
 		return nil, fmt.Errorf("sublog %q: %w", name, err)
 	}
@@ -127,8 +139,7 @@ func (s *session) lists(name string, create bool) (*lists, error) {
 	return l, nil
 }
 
-// change makes sure that the state is stored before the commit. It must be called before something
-// is changed.
+// change makes sure that the state is stored before the commit. Call it before changing anything.
 func (s *session) change() error {
 	if s.hooked {
 		return nil
@@ -140,7 +151,7 @@ func (s *session) change() error {
 	return nil
 }
 
-// beforeCommit stores what was kept in memory, unless the feed was deleted later.
+// beforeCommit stores what was kept in memory, unless the feed has been deleted since.
 func (s *session) beforeCommit() error {
 	s.hooked = false
 	err := s.store()
@@ -153,7 +164,7 @@ func (s *session) beforeCommit() error {
 	return fmt.Errorf("feed %q: %w", s.name, err)
 }
 
-// store applies the retention if it is time to, and writes what was kept in memory.
+// store applies retention if it is due, and writes what was kept in memory.
 func (s *session) store() error {
 	if s.next >= s.checked+max(1, (s.next-s.first)/retainEvery) {
 		if err := s.retain(s.retention, s.now); err != nil {
@@ -188,7 +199,7 @@ func (s *session) stored(seq uint64) (stored, error) {
 	return parseEntry(seq, p)
 }
 
-// exists returns an error if the entry is not there.
+// exists returns an error unless the entry is kept.
 func (s *session) exists(seq uint64) error {
 	switch {
 	case seq < s.first:

@@ -11,23 +11,23 @@ import (
 // stateVersion is the first byte of a stored state.
 const stateVersion = 1
 
-// state is the counters of a feed. It is stored as a version and uvarints, in the order of the
-// fields; the sublogs are their number and then, for each, the name's length, the name, and the
-// number. The edition is 8 bytes, little-endian.
+// state is the counters of a feed. Its stored form is a version and uvarints, in the order of the
+// fields; sublogs are stored as their number followed, for each, by the name's length, the name,
+// and next. The edition takes 8 bytes, little-endian.
 type state struct {
 	first   uint64 // the oldest entry that is kept, or next
 	next    uint64 // the number of the next entry
-	latest  uint64 // milliseconds since 1970: when the last entry was appended
-	written uint64 // bytes of all encoded values that were ever appended
-	checked uint64 // what next was when retention was last applied
-	sublogs []indexed
+	latest  uint64 // when the last entry was appended, in milliseconds since 1970
+	written uint64 // size of all encoded values ever appended, in bytes
+	checked uint64 // the value of next when retention was last applied
+	sublogs []sublogState
 	edition uint64 // the newest of the lineage
 }
 
-// indexed is a sublog that is stored, and how far.
-type indexed struct {
+// sublogState is how far a stored sublog has been built.
+type sublogState struct {
 	name string
-	next uint64 // the first entry that is not in it yet
+	next uint64 // the first entry that it lacks
 }
 
 func (s *state) append(dst []byte) []byte {
@@ -45,10 +45,10 @@ func (s *state) append(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(dst, s.edition)
 }
 
-// parse makes s what p is the stored form of.
+// parse parses the stored form p into s.
 func (s *state) parse(p []byte) error {
 	if len(p) == 0 || p[0] != stateVersion {
-		return fmt.Errorf("state %x of a newer version, or none: update the program: %w", p,
+		return fmt.Errorf("state %x has no known version: update the program: %w", p,
 			stoat.ErrFormat)
 	}
 	*s = state{}
@@ -58,7 +58,7 @@ func (s *state) parse(p []byte) error {
 	}
 	for range in.number() {
 		name := in.bytes(in.number())
-		s.sublogs = append(s.sublogs, indexed{string(name), in.number()})
+		s.sublogs = append(s.sublogs, sublogState{string(name), in.number()})
 		if in.bad {
 			break
 		}
@@ -72,22 +72,22 @@ func (s *state) parse(p []byte) error {
 	return nil
 }
 
-// sublog returns the stored sublog of that name, or nil.
-func (s *state) sublog(name string) *indexed {
-	i := slices.IndexFunc(s.sublogs, func(sub indexed) bool { return sub.name == name })
+// sublog returns the state of the named sublog, or nil if it is not stored.
+func (s *state) sublog(name string) *sublogState {
+	i := slices.IndexFunc(s.sublogs, func(sub sublogState) bool { return sub.name == name })
 	if i < 0 {
 		return nil
 	}
 	return &s.sublogs[i]
 }
 
-// reader takes stored bytes apart. Once they are bad it returns zero values.
+// reader parses stored bytes. Once they turn out bad, it returns zero values.
 type reader struct {
 	rest []byte
 	bad  bool
 }
 
-// number takes a uvarint.
+// number reads a uvarint.
 func (r *reader) number() uint64 {
 	n, size := binary.Uvarint(r.rest)
 	if size <= 0 || r.bad {
@@ -98,7 +98,7 @@ func (r *reader) number() uint64 {
 	return n
 }
 
-// bytes takes n bytes.
+// bytes reads n bytes.
 func (r *reader) bytes(n uint64) []byte {
 	if n > uint64(len(r.rest)) || r.bad {
 		r.bad, r.rest = true, nil

@@ -24,7 +24,7 @@ func FuzzParseEntry(f *testing.F) {
 
 func FuzzParseState(f *testing.F) {
 	f.Add((&state{}).append(nil))
-	sublogs := []indexed{{"a", 7}, {"", 300}}
+	sublogs := []sublogState{{"a", 7}, {"", 300}}
 	f.Add((&state{1, 300, 1_700_000_000_000, 5, 6, sublogs, 1 << 60}).append(nil))
 	f.Add([]byte{1, 1, 1, 1, 1, 1, 0xff, 0xff, 0xff, 0xff, 0x0f})
 	f.Fuzz(func(t *testing.T, p []byte) {

@@ -22,7 +22,7 @@ func (f *Feed[T]) addresses(value *T) ([][]string, error) {
 	return all, nil
 }
 
-// index adds an entry, the first that is missing there, to all sublogs.
+// index adds an entry, the first that is missing, to all sublogs.
 func (f *Feed[T]) index(s *session, seq uint64, addresses [][]string) error {
 	for i, sub := range f.sublogs {
 		if err := s.index(sub.name, seq, addresses[i]); err != nil {
@@ -32,9 +32,9 @@ func (f *Feed[T]) index(s *session, seq uint64, addresses [][]string) error {
 	return nil
 }
 
-// index adds an entry, the first that is missing there, to a sublog.
+// index adds an entry, the first that is missing, to a sublog.
 func (s *session) index(name string, seq uint64, addresses []string) error {
-	l, err := s.lists(name, true)
+	l, err := s.createLists(name)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *session) index(name string, seq uint64, addresses []string) error {
 	return nil
 }
 
-// behind returns the first entry that is missing in one of the sublogs, or the next entry.
+// behind returns the first entry that a sublog lacks, or the next entry if none does.
 func (f *Feed[T]) behind(s *session) uint64 {
 	first := s.next
 	for _, sub := range f.sublogs {
@@ -60,16 +60,16 @@ func (f *Feed[T]) behind(s *session) uint64 {
 	return first
 }
 
-// catchUp makes all sublogs have the entries below end, which may have been appended without them.
+// catchUp adds entries below end to the sublogs that lack them.
 func (f *Feed[T]) catchUp(s *session, end uint64) error {
 	end = min(end, s.next)
 	for _, sub := range f.sublogs {
 		stored := s.sublog(sub.name)
 		if stored == nil {
-			if _, err := s.lists(sub.name, true); err != nil {
+			if _, err := s.createLists(sub.name); err != nil {
 				return err
 			}
-			s.sublogs = append(s.sublogs, indexed{sub.name, s.first})
+			s.sublogs = append(s.sublogs, sublogState{sub.name, s.first})
 			stored = s.sublog(sub.name)
 		}
 		stored.next = max(stored.next, s.first)
@@ -82,20 +82,20 @@ func (f *Feed[T]) catchUp(s *session, end uint64) error {
 	return nil
 }
 
-// catchUpAll makes all sublogs have all entries, unless those are more than a transaction should
-// read: then the error is ErrOutdated.
+// catchUpAll adds all missing entries to the sublogs, or returns ErrOutdated if there are more than
+// a transaction should read.
 func (f *Feed[T]) catchUpAll(s *session) error {
 	if missing := s.next - f.behind(s); missing > chunkSize {
-		return fmt.Errorf("feed %q: %d entries are not in all sublogs: %w", f.name, missing,
+		return fmt.Errorf("feed %q: %d entries are missing from sublogs: %w", f.name, missing,
 			ErrOutdated)
 	}
 	return f.catchUp(s, s.next)
 }
 
-// indexTo adds the entries from start up to but without end to a sublog. Those that are redacted
-// already belong to no address.
+// indexTo adds the entries from start, inclusive, to end, exclusive, to a sublog. Entries that are
+// already redacted belong to no address.
 func (f *Feed[T]) indexTo(s *session, sub sublog[T], start, end uint64) error {
-	return s.scan(start, end, false, func(seq uint64, e stored) error {
+	return s.scan(entryRange(start, end), func(seq uint64, e stored) error {
 		var addresses []string
 		if !e.redacted {
 			var entry Entry[T]
@@ -111,7 +111,7 @@ func (f *Feed[T]) indexTo(s *session, sub sublog[T], start, end uint64) error {
 	})
 }
 
-// DropSublog removes a sublog that is not wanted any more, if it is there. The Feed must have been
+// DropSublog removes a sublog that is no longer wanted, if it exists. The Feed must have been
 // opened without it.
 func (f *Feed[T]) DropSublog(tx *stoat.Tx, name string) error {
 	s, err := f.writable(tx)
@@ -132,13 +132,13 @@ func (f *Feed[T]) DropSublog(tx *stoat.Tx, name string) error {
 		return fmt.Errorf("feed %q: sublog %q: %w", f.name, name, err)
 	}
 	delete(s.opened, name)
-	s.sublogs = slices.DeleteFunc(s.sublogs, func(sub indexed) bool { return sub.name == name })
+	s.sublogs = slices.DeleteFunc(s.sublogs, func(sub sublogState) bool { return sub.name == name })
 	return nil
 }
 
-// Addresses returns a loop over the addresses of a sublog, in order, and how many entries that are
-// kept and not redacted each of them has. It reads the whole sublog first. The last step of a loop
-// that fails is an error.
+// Addresses returns an iterator over the addresses of a sublog, in order, with the number of
+// entries of each that are kept and not redacted. It first reads the whole sublog. If the loop
+// fails, its last iteration yields an error.
 func (f *Feed[T]) Addresses(tx *stoat.Tx, sublog string) iter.Seq2[Address, error] {
 	return func(yield func(Address, error) bool) {
 		s, err := f.session(tx)
@@ -161,7 +161,7 @@ func (f *Feed[T]) Addresses(tx *stoat.Tx, sublog string) iter.Seq2[Address, erro
 // Address is an address in a sublog.
 type Address struct {
 	Name  string
-	Count uint64 // of its entries
+	Count uint64 // the number of its entries
 }
 
 // counts returns the number of entries of each address that has any.
@@ -169,7 +169,7 @@ func (s *session) counts(sublog string) (map[string]uint64, error) {
 	if err := s.usable(sublog); err != nil {
 		return nil, err
 	}
-	l, err := s.lists(sublog, false)
+	l, err := s.lists(sublog)
 	if err == nil {
 		err = l.flush()
 	}
@@ -184,7 +184,7 @@ func (s *session) counts(sublog string) (map[string]uint64, error) {
 	chunk, redacted := ^uint64(0), posting.Set{}
 	for key, p := range l.bucket.Scan(stoat.Range{}) {
 		if len(key) < 9 {
-			return nil, damaged("the key %x in the sublog %q", key, sublog)
+			return nil, damaged("key %x in sublog %q is too short", key, sublog)
 		}
 		set, err := parsePart(key, p)
 		if err != nil {
@@ -207,7 +207,7 @@ func (s *session) counts(sublog string) (map[string]uint64, error) {
 	return counts, s.tx.Err()
 }
 
-// within returns how far seq is behind the start of a chunk, from 0 to its size.
+// within returns the offset of seq in a chunk, clamped to the chunk's bounds.
 func within(chunk, seq uint64) int {
 	if seq < chunk {
 		return 0
@@ -215,12 +215,12 @@ func within(chunk, seq uint64) int {
 	return int(min(seq-chunk, chunkSize))
 }
 
-// usable returns an error unless the sublog has all entries.
+// usable returns an error if the sublog does not exist or lacks entries.
 func (s *session) usable(sublog string) error {
 	stored := s.sublog(sublog)
 	if stored == nil {
-		return fmt.Errorf("feed %q has no sublog %q: open it with one in Options.Sublogs", s.name,
-			sublog)
+		return fmt.Errorf("feed %q has no sublog %q: open it with this sublog in Options.Sublogs",
+			s.name, sublog)
 	}
 	if max(stored.next, s.first) < s.next {
 		return fmt.Errorf("feed %q: entries from %d on were appended without the sublog %q: open "+

@@ -9,12 +9,12 @@ import (
 	"github.com/stoatdb/stoat/feed/internal/posting"
 )
 
-// errDisagree says what a feed with a loss has in common with all others.
-var errDisagree = errors.New("what is stored does not agree")
+// errDisagree is wrapped by all errors about parts of a feed that disagree.
+var errDisagree = errors.New("stored data is inconsistent")
 
-// verify returns an error if entries, redactions, consumers and sublogs do not agree.
+// verify returns an error if entries, redactions, consumers and sublogs disagree.
 func (f *Feed[T]) verify(s *session) error {
-	if err := f.fits(s); err != nil {
+	if err := f.checkFormat(s); err != nil {
 		return err
 	}
 	v := verification[T]{f: f, s: s, expected: s.first}
@@ -23,14 +23,14 @@ func (f *Feed[T]) verify(s *session) error {
 			v.sublogs = append(v.sublogs, verified[T]{sub, stored.next, nil, map[string]uint64{}})
 		}
 	}
-	if err := s.scan(0, ^uint64(0), false, v.entry); err != nil {
+	if err := s.scan(stoat.Range{}, v.entry); err != nil {
 		return err
 	}
 	if v.expected != s.next {
 		return fmt.Errorf("%w: entry %d of %d is missing", errDisagree, v.expected, s.next)
 	}
 	if v.redacted != 0 {
-		return fmt.Errorf("%w: %d entries are listed as redacted that are not there", errDisagree,
+		return fmt.Errorf("%w: %d entries are listed as redacted but do not exist", errDisagree,
 			v.redacted)
 	}
 	for i := range v.sublogs {
@@ -41,23 +41,23 @@ func (f *Feed[T]) verify(s *session) error {
 	return s.verifyConsumers()
 }
 
-// verification is a look at all entries in their order.
+// verification is a pass over all entries, in order.
 type verification[T any] struct {
 	f        *Feed[T]
 	s        *session
 	expected uint64 // the number of the next entry
 	chunk    uint64
-	listed   posting.Set // what is redacted in the chunk
-	redacted int         // how many of those that are listed were not met
+	listed   posting.Set // redacted entries in the chunk
+	redacted int         // how many listed redactions have not been met
 	sublogs  []verified[T]
 }
 
-// verified is a sublog as far as entries were met.
+// verified is a sublog as verified by the entries met so far.
 type verified[T any] struct {
 	sublog[T]
-	next   uint64                 // the first entry that is not in it yet
-	sets   map[string]posting.Set // of the chunk, by address; nil before the first
-	counts map[string]uint64      // entries that were met, by address
+	next   uint64                 // the first entry that it lacks
+	sets   map[string]posting.Set // of the current chunk, by address; nil before the first
+	counts map[string]uint64      // entries met, by address
 }
 
 // entry verifies an entry.
@@ -72,8 +72,8 @@ func (v *verification[T]) entry(seq uint64, e stored) error {
 		}
 	}
 	if e.redacted != v.listed.Has(uint16(seq-v.chunk)) {
-		return fmt.Errorf("%w: entry %d is redacted: %t, and listed otherwise", errDisagree, seq,
-			e.redacted)
+		return fmt.Errorf("%w: entry %d has redacted=%t, but the list of redactions says otherwise",
+			errDisagree, seq, e.redacted)
 	}
 	if e.redacted {
 		v.redacted--
@@ -95,7 +95,7 @@ func (v *verification[T]) entry(seq uint64, e stored) error {
 	return nil
 }
 
-// enter goes on to another chunk.
+// enter moves to another chunk.
 func (v *verification[T]) enter(chunk uint64) error {
 	v.chunk = chunk
 	redactions, err := v.s.redactions()
@@ -112,13 +112,13 @@ func (v *verification[T]) enter(chunk uint64) error {
 	return nil
 }
 
-// entry verifies that the sublog has an entry under all of its addresses.
+// entry verifies that the sublog contains an entry under all its addresses.
 func (x *verified[T]) entry(s *session, chunk, seq uint64, value *T) error {
 	met := map[string]bool{}
 	for _, address := range x.addresses(value) {
 		set, ok := x.sets[address]
 		if !ok {
-			l, err := s.lists(x.name, false)
+			l, err := s.lists(x.name)
 			if err == nil {
 				set, err = l.set(chunk, address)
 			}
@@ -128,8 +128,8 @@ func (x *verified[T]) entry(s *session, chunk, seq uint64, value *T) error {
 			x.sets[address] = set
 		}
 		if !set.Has(uint16(seq - chunk)) {
-			return fmt.Errorf("%w: the sublog %q does not have entry %d under %q", errDisagree, x.name,
-				seq, address)
+			return fmt.Errorf("%w: sublog %q does not have entry %d under %q", errDisagree, x.name, seq,
+				address)
 		}
 		if !met[address] {
 			x.counts[address]++
@@ -139,14 +139,14 @@ func (x *verified[T]) entry(s *session, chunk, seq uint64, value *T) error {
 	return nil
 }
 
-// complete verifies that the sublog has no more entries than were met.
+// complete verifies that the sublog has no other entries than those met.
 func (x *verified[T]) complete(s *session) error {
 	if max(x.next, s.first) < s.next {
 		return nil // Open adds the rest
 	}
 	counts, err := s.counts(x.name)
 	if err == nil && !maps.Equal(counts, x.counts) {
-		err = fmt.Errorf("%w: the sublog %q has other entries than belong to it", errDisagree, x.name)
+		err = fmt.Errorf("%w: sublog %q has entries that do not belong to it", errDisagree, x.name)
 	}
 	return err
 }
@@ -160,7 +160,7 @@ func (s *session) verifyConsumers() error {
 	for name, p := range consumers.Scan(stoat.Range{}) {
 		in := reader{rest: p}
 		if at := in.number(); in.bad || at > s.next {
-			return fmt.Errorf("%w: the consumer %q is at entry %d of %d", errDisagree, name, at, s.next)
+			return fmt.Errorf("%w: consumer %q is at entry %d of %d", errDisagree, name, at, s.next)
 		}
 	}
 	return s.tx.Err()

@@ -29,20 +29,20 @@ type Collection[T any] struct {
 
 // schema is a stored schema, compiled for reading its records into the type. It is immutable.
 type schema struct {
-	number uint64
-	plan   *layout.Plan
-	fields []*layout.Field // by the number of the column
+	number  uint64
+	decoder *layout.Decoder
+	fields  []*layout.Field // by the number of the column
 }
 
 // newSchema compiles a stored schema.
 func newSchema(stored *layout.Schema, s *shape) (*schema, error) {
-	plan, err := layout.NewPlan(stored, s.layout)
+	decoder, err := layout.NewDecoder(stored, s.layout)
 	if err != nil {
 		return nil, err
 	}
-	v := &schema{number: stored.Number, plan: plan}
+	v := &schema{number: stored.Number, decoder: decoder}
 	for i := range s.columns {
-		f, err := plan.Field(s.columns[i].name)
+		f, err := decoder.Field(s.columns[i].name)
 		if err != nil {
 			return nil, err
 		}
@@ -272,7 +272,7 @@ func (c *Collection[T]) decode(value []byte, r *T) error {
 	if err != nil {
 		return err
 	}
-	return layout.Decode(v.plan, value, r)
+	return layout.Decode(v.decoder, value, r)
 }
 
 // schemaOf returns the schema of a record stored with the binary codec.

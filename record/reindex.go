@@ -105,9 +105,9 @@ func (d *definition) rebuild(tx *stoat.Tx, name string) (*rebuild, error) {
 		return nil, err
 	}
 	b := &rebuild{name: name, shape: shape, s: &session{tx: tx, shared: sharedIn(tx, name)}}
-	plans := map[uint64]*layout.Plan{}
+	decoders := map[uint64]*layout.Decoder{}
 	for _, schema := range schemas {
-		if plans[schema.Number], err = layout.NewPlan(schema, shape.layout); err != nil {
+		if decoders[schema.Number], err = layout.NewDecoder(schema, shape.layout); err != nil {
 			return nil, err
 		}
 	}
@@ -117,10 +117,10 @@ func (d *definition) rebuild(tx *stoat.Tx, name string) (*rebuild, error) {
 		if err != nil {
 			return record, err
 		}
-		if plans[number] == nil {
+		if decoders[number] == nil {
 			return record, unknownSchema(number)
 		}
-		return record, layout.DecodeValue(plans[number], value, record)
+		return record, layout.DecodeValue(decoders[number], value, record)
 	}
 	if len(shape.key) > 0 {
 		b.keyOf = func(record reflect.Value) (key []byte, err error) {

@@ -12,18 +12,18 @@ const (
 	tagNil    byte = 0x02
 	tagFalse  byte = 0x04
 	tagTrue   byte = 0x05
-	tagZero   byte = 0x14 // of integers; n bytes follow a tag that is n away from it
+	tagZero   byte = 0x14 // of integers; a tag n away from it is followed by n bytes
 	tagFloat  byte = 0x20
 	tagString byte = 0x28
 	tagBytes  byte = 0x2c
 	tagTime   byte = 0x30
 	tagUUID   byte = 0x34
 
-	tagDescending byte = 0x80 // from here on tags are inverted
+	tagDescending byte = 0x80 // tags from here on are inverted
 )
 
-// What replaces the bytes 0 and 1 in strings: escape, and then the byte plus 1. Only so can a 0 end
-// a string and yet sort before everything that can stand in its place.
+// In strings, the bytes 0 and 1 are replaced by escape and the byte plus 1. That way a 0 can end a
+// string and sort before every continuation of it.
 const (
 	terminator byte = 0
 	escape     byte = 1
@@ -31,7 +31,7 @@ const (
 
 const (
 	signBit = 1 << 63
-	nanBits = 0x7FF8_0000_0000_0001 // the NaN that is stored for all of them
+	nanBits = 0x7FF8_0000_0000_0001 // stored for every NaN
 )
 
 // AppendNil appends nil.
@@ -45,7 +45,7 @@ func AppendBool(dst []byte, v bool) []byte {
 	return append(dst, tagFalse)
 }
 
-// AppendInt appends an integer; it takes 1 byte for 0 and 2 for −255 to 255.
+// AppendInt appends an integer, which takes 1 byte for 0 and 2 bytes for −255 to 255.
 func AppendInt(dst []byte, v int64) []byte {
 	if v >= 0 {
 		return AppendUint(dst, uint64(v))
@@ -54,7 +54,7 @@ func AppendInt(dst []byte, v int64) []byte {
 	return appendLow(append(dst, tagZero-byte(size)), uint64(v)-1, size)
 }
 
-// AppendUint appends an integer, as [AppendInt] does.
+// AppendUint appends an integer, like [AppendInt].
 func AppendUint(dst []byte, v uint64) []byte {
 	size := byteLen(v)
 	return appendLow(append(dst, tagZero+byte(size)), v, size)
@@ -79,7 +79,7 @@ func AppendString(dst []byte, v string) []byte {
 	return appendEscaped(append(dst, tagString), v)
 }
 
-// AppendBytes appends bytes; nil and empty slices are the same.
+// AppendBytes appends a byte slice; nil and empty slices are the same.
 func AppendBytes(dst, v []byte) []byte {
 	return appendEscaped(append(dst, tagBytes), v)
 }
@@ -95,8 +95,8 @@ func AppendUUID(dst []byte, v [16]byte) []byte {
 	return append(append(dst, tagUUID), v[:]...)
 }
 
-// Invert turns the ascending elements that encoded consists of into descending ones, and the other
-// way round, in place: what [Desc] does for [Append].
+// Invert turns encoded ascending elements into descending ones, and vice versa, in place. It is to
+// AppendInt and its siblings what [Desc] is to [Append]:
 //
 //	n := len(key)
 //	key = tuple.AppendTime(key, placed)
@@ -107,17 +107,17 @@ func Invert(encoded []byte) {
 	}
 }
 
-// byteLen returns the number of bytes that v takes without leading zeros.
+// byteLen returns the length of v in bytes, without leading zeros.
 func byteLen(v uint64) int { return (bits.Len64(v) + 7) / 8 }
 
-// appendLow appends the low bytes of v, big-endian.
+// appendLow appends the low size bytes of v, big-endian.
 func appendLow(dst []byte, v uint64, size int) []byte {
 	var all [8]byte
 	binary.BigEndian.PutUint64(all[:], v)
 	return append(dst, all[8-size:]...)
 }
 
-// appendEscaped appends s so that its end sorts before whatever could go on in its place.
+// appendEscaped appends s and a terminator that sorts before any continuation of s.
 func appendEscaped[T string | []byte](dst []byte, s T) []byte {
 	from := 0
 	for i := range len(s) {

@@ -1,14 +1,14 @@
-// Package tuple encodes tuples of values as keys: the byte order of the keys is the order of the
+// Package tuple encodes tuples of values as keys. The byte order of the keys is the order of the
 // tuples, element by element.
 //
 //	key, err := tuple.Encode("order", customer, tuple.Desc(placed), number)
-//	for key, value := range tx.Scan(tuple.Prefix("order", customer)) { … } // the newest first
+//	for key, value := range tx.Scan(tuple.Prefix("order", customer)) { … } // newest first
 //
-// A tuple that is the beginning of another sorts before it. Elements of different types sort in
-// the order of this table, which is the whole format; it never changes, and a tuple is its
-// elements one after the other:
+// A tuple that is a prefix of another sorts before it. Elements of different types sort in the
+// order of the table below, which defines the whole format. The format never changes, and a tuple
+// is the concatenation of its elements:
 //
-//	tag      element            then
+//	tag      element            followed by
 //	02       nil
 //	04       false
 //	05       true
@@ -22,16 +22,16 @@
 //	34       UUID               16 bytes
 //	80 … ff  descending         the encoding of the ascending element, all bits inverted
 //
-// All numbers are big-endian and as short as their tags allow. Integers of all types are one kind,
-// and so are floats: −Inf, the negative numbers, −0, +0, the positive numbers, +Inf, and last NaN,
-// of which there is only one. Integers and floats do not mix: every float sorts after every
-// integer. Strings sort by their bytes. Times are instants: locations are not kept.
+// All numbers are big-endian and as short as their tags allow. All integer types are encoded alike,
+// and so are floats: −Inf, negative numbers, −0, +0, positive numbers, +Inf, and then NaN, of
+// which there is only one. Integers and floats do not mix: every float sorts after every integer.
+// Strings sort by their bytes. Times are instants: their location is not kept.
 //
-// A value of a named type is encoded as its kind, so that type UserID int64 is an integer, and any
-// array of 16 bytes is a UUID. Other types, among them pointers, slices and structs, have no
+// A value of a named type is encoded by its kind, so a type UserID int64 is an integer, and any
+// array of 16 bytes is a UUID. Other types, including pointers, slices and structs, have no
 // encoding.
 //
-// Every tuple has exactly one encoding; bytes that are none are an error, whatever they are.
-// Functions are safe for concurrent use, a [Reader] is not. The package knows nothing about
-// records: it is for the keys of a program, and for the layers above the database.
+// Every tuple has exactly one encoding; decoding any other bytes is an error. Functions are safe
+// for concurrent use, a [Reader] is not. The package knows nothing about records: it is for the
+// keys of a program and of layers above the database.
 package tuple

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// kind is what an element is, whatever its value and direction.
+// kind is the type of an element, whatever its value and direction.
 type kind string
 
 const (
-	kindNone   kind = "nothing" // the tuple has ended
+	kindNone   kind = "nothing" // at the end of the tuple
 	kindNil    kind = "nil"
 	kindBool   kind = "a bool"
 	kindInt    kind = "an integer"
@@ -22,25 +22,24 @@ const (
 	kindTime   kind = "a time"
 	kindUUID   kind = "a UUID"
 	kindAny    kind = "an element"
-	kindBad    kind = "bytes that are no tuple"
+	kindBad    kind = "bytes that are not a tuple"
 )
 
-// Reader takes an encoded tuple apart, one element after the other. Ascending and descending
-// elements are read alike. A method that returns an error has taken nothing. A Reader is not safe
-// for concurrent use.
+// Reader decodes a tuple element by element. It reads ascending and descending elements alike. A
+// method that returns an error does not advance. A Reader is not safe for concurrent use.
 type Reader struct {
 	rest    []byte // from the next element on
-	element int    // the number of the next element, from 0
+	element int    // the index of the next element
 }
 
-// NewReader returns a reader of an encoded tuple, which must not change while it is read; nothing
-// that the reader returns refers to it.
+// NewReader returns a reader of an encoded tuple, which must not change while it is being read.
+// Nothing that the reader returns refers to it.
 func NewReader(p []byte) *Reader { return &Reader{rest: p} }
 
 // More reports whether there are elements left.
 func (r *Reader) More() bool { return len(r.rest) > 0 }
 
-// Len returns how many bytes the elements that are left have.
+// Len returns the length of the remaining elements in bytes.
 func (r *Reader) Len() int { return len(r.rest) }
 
 // End returns an error if there are elements left.
@@ -51,7 +50,7 @@ func (r *Reader) End() error {
 	return nil
 }
 
-// Skip takes an element of any type, without looking at its value.
+// Skip skips an element of any type, without decoding its value.
 func (r *Reader) Skip() error {
 	if !r.More() {
 		return r.unexpected(kindAny)
@@ -60,7 +59,7 @@ func (r *Reader) Skip() error {
 	return err
 }
 
-// Nil reports whether the next element is nil, and takes it only if so.
+// Nil reports whether the next element is nil, and skips it if it is.
 func (r *Reader) Nil() bool {
 	if r.kind() != kindNil {
 		return false
@@ -69,13 +68,13 @@ func (r *Reader) Nil() bool {
 	return err == nil
 }
 
-// Bool takes a bool.
+// Bool reads a bool.
 func (r *Reader) Bool() (bool, error) {
 	e, err := r.take(kindBool)
 	return e.tag == tagTrue, err
 }
 
-// Int takes an integer.
+// Int reads an integer.
 func (r *Reader) Int() (int64, error) {
 	before := *r
 	v, negative, err := r.integer()
@@ -90,7 +89,7 @@ func (r *Reader) Int() (int64, error) {
 	return int64(v), nil
 }
 
-// Uint takes an integer that is not negative.
+// Uint reads a non-negative integer.
 func (r *Reader) Uint() (uint64, error) {
 	before := *r
 	v, negative, err := r.integer()
@@ -105,7 +104,7 @@ func (r *Reader) Uint() (uint64, error) {
 	return v, nil
 }
 
-// Float takes a float.
+// Float reads a float.
 func (r *Reader) Float() (float64, error) {
 	before := *r
 	e, err := r.take(kindFloat)
@@ -121,21 +120,21 @@ func (r *Reader) Float() (float64, error) {
 	v := math.Float64frombits(x)
 	if v != v && x != nanBits {
 		*r = before
-		return 0, r.malformed("a NaN other than the one that is stored")
+		return 0, r.malformed("a NaN other than the canonical one")
 	}
 	return v, nil
 }
 
-// String takes a string.
+// String reads a string.
 func (r *Reader) String() (string, error) {
 	p, err := r.text(kindString)
 	return string(p), err
 }
 
-// Bytes takes bytes; they are the caller's, and never nil without an error.
+// Bytes reads a byte slice, which the caller owns; it is not nil unless there is an error.
 func (r *Reader) Bytes() ([]byte, error) { return r.text(kindBytes) }
 
-// Time takes an instant, in UTC.
+// Time reads an instant, in UTC.
 func (r *Reader) Time() (time.Time, error) {
 	before := *r
 	e, err := r.take(kindTime)
@@ -152,7 +151,7 @@ func (r *Reader) Time() (time.Time, error) {
 	return time.Unix(int64(sec), int64(nsec)).UTC(), nil
 }
 
-// UUID takes a UUID.
+// UUID reads a UUID.
 func (r *Reader) UUID() ([16]byte, error) {
 	var id [16]byte
 	e, err := r.take(kindUUID)
@@ -166,11 +165,11 @@ func (r *Reader) UUID() ([16]byte, error) {
 	return id, nil
 }
 
-// encoded is one element as it is in the tuple.
+// encoded is one element in its encoded form.
 type encoded struct {
 	tag  byte   // of the ascending form
-	mask byte   // what the bytes of body are to be xored with
-	body []byte // what follows the tag
+	mask byte   // to be xored with the bytes of body
+	body []byte // the bytes after the tag
 }
 
 // uint returns the first size bytes of the body as a number.
@@ -182,7 +181,7 @@ func (e *encoded) uint(size int) uint64 {
 	return binary.BigEndian.Uint64(all[:])
 }
 
-// kind returns what the next element is.
+// kind returns the kind of the next element.
 func (r *Reader) kind() kind {
 	if len(r.rest) == 0 {
 		return kindNone
@@ -213,7 +212,7 @@ func (r *Reader) kind() kind {
 	return kindBad
 }
 
-// take returns the next element, which must be of the kind, and goes on behind it.
+// take returns the next element, which must be of the given kind, and moves past it.
 func (r *Reader) take(want kind) (encoded, error) {
 	if found := r.kind(); found != want || found == kindNone || found == kindBad {
 		return encoded{}, r.unexpected(want)
@@ -236,7 +235,7 @@ func (r *Reader) take(want kind) (encoded, error) {
 		size = bytes.IndexByte(r.rest, terminator^e.mask)
 	}
 	if size < 0 || len(r.rest) < 1+size {
-		return encoded{}, r.malformed("%s that does not end", want)
+		return encoded{}, r.malformed("%s that is cut short", want)
 	}
 	e.body = r.rest[1 : 1+size]
 	r.rest = r.rest[1+size:]
@@ -244,7 +243,7 @@ func (r *Reader) take(want kind) (encoded, error) {
 	return e, nil
 }
 
-// integer takes an integer; v is its bits in two's complement if it is negative.
+// integer reads an integer; if it is negative, v has its bits in two's complement.
 func (r *Reader) integer() (v uint64, negative bool, err error) {
 	before := *r
 	e, err := r.take(kindInt)
@@ -265,7 +264,7 @@ func (r *Reader) integer() (v uint64, negative bool, err error) {
 	return v, negative, nil
 }
 
-// magnitude returns the absolute value of what integer returned.
+// magnitude returns the absolute value of a result of integer.
 func magnitude(v uint64, negative bool) uint64 {
 	if negative {
 		return -v
@@ -273,14 +272,14 @@ func magnitude(v uint64, negative bool) uint64 {
 	return v
 }
 
-// text takes a string or bytes.
+// text reads a string or bytes.
 func (r *Reader) text(want kind) ([]byte, error) {
 	before := *r
 	e, err := r.take(want)
 	if err != nil {
 		return nil, err
 	}
-	// take has found the terminator in the tag and body together; the body ends with it.
+	// take found the terminator in the bytes from the tag on; the body ends with it.
 	body := e.body[:len(e.body)-1]
 	p := make([]byte, 0, len(body))
 	for i := 0; i < len(body); i++ {
@@ -298,7 +297,7 @@ func (r *Reader) text(want kind) ([]byte, error) {
 	return p, nil
 }
 
-// value takes an element of any type, as Decode returns it.
+// value reads an element of any type, as Decode returns it.
 func (r *Reader) value() (any, error) {
 	if r.rest[0] < tagDescending {
 		return r.ascending()
@@ -307,7 +306,7 @@ func (r *Reader) value() (any, error) {
 	return Descending{v}, err
 }
 
-// ascending takes an element of any type and either direction, without saying which.
+// ascending reads an element of any type and direction, without telling the direction.
 func (r *Reader) ascending() (any, error) {
 	switch r.kind() {
 	case kindNil:
@@ -335,7 +334,7 @@ func (r *Reader) ascending() (any, error) {
 	return nil, r.unexpected(kindAny)
 }
 
-// unexpected returns the error of finding something else than want.
+// unexpected returns the error of finding another element than want.
 func (r *Reader) unexpected(want kind) error {
 	found := r.kind()
 	if found == kindBad {
@@ -344,7 +343,7 @@ func (r *Reader) unexpected(want kind) error {
 	return fmt.Errorf("tuple element %d: found %s, want %s", r.element, found, want)
 }
 
-// malformed returns the error of bytes that are no tuple.
+// malformed returns the error of bytes that are not a tuple.
 func (r *Reader) malformed(format string, args ...any) error {
 	return fmt.Errorf("tuple element %d: malformed: %s", r.element, fmt.Sprintf(format, args...))
 }

@@ -8,23 +8,23 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// Tuple is a list of elements; their types are those that the package comment names.
+// Tuple is a list of elements of the types that the package comment lists.
 type Tuple []any
 
 // Descending is an element in descending order; see [Desc].
 type Descending struct {
-	Value any // what the element is; never a Descending itself
+	Value any // the element; never a Descending itself
 }
 
-// Desc returns v as an element in descending order, for [Append] and the others: greater values
-// sort before smaller ones, and all of them after ascending elements.
+// Desc returns v as an element in descending order, for [Append] and the other functions: greater
+// values sort before smaller ones, and all of them after ascending elements.
 func Desc[T any](v T) Descending { return Descending{v} }
 
 // Encode returns the encoding of a tuple of the values.
 func Encode(values ...any) ([]byte, error) { return Append(nil, values...) }
 
-// Append appends the encoding of a tuple of the values to dst. If a value has a type without an
-// encoding, it returns dst as it was and an error.
+// Append appends the encoding of a tuple of the values to dst. If the type of a value has no
+// encoding, it returns an error and dst unchanged.
 func Append(dst []byte, values ...any) ([]byte, error) {
 	start := len(dst)
 	for i, v := range values {
@@ -45,9 +45,9 @@ func Append(dst []byte, values ...any) ([]byte, error) {
 	return dst, nil
 }
 
-// Decode returns the elements of an encoded tuple: nil, bool, int64 (uint64 if it is greater than
-// that), float64, string, []byte, time.Time in UTC, [16]byte, and [Descending] with one of them.
-// Nothing of p is kept.
+// Decode returns the elements of an encoded tuple: nil, bool, int64 (or uint64 if it does not fit),
+// float64, string, []byte, time.Time in UTC, [16]byte, or [Descending] with one of these. It does
+// not retain p.
 func Decode(p []byte) (Tuple, error) {
 	var values Tuple
 	for r := NewReader(p); r.More(); {
@@ -60,8 +60,8 @@ func Decode(p []byte) (Tuple, error) {
 	return values, nil
 }
 
-// Prefix returns the range of all keys that are tuples which begin with the values. No key begins
-// with a value of a type without an encoding: such a range holds none.
+// Prefix returns the range of all keys that are tuples beginning with the values. If the type of a
+// value has no encoding, the range is empty.
 func Prefix(values ...any) stoat.Range {
 	p, err := Encode(values...)
 	if err != nil {
@@ -70,9 +70,9 @@ func Prefix(values ...any) stoat.Range {
 	return stoat.Prefix(p)
 }
 
-// Between returns the range from the first tuple that is not less than low up to and without the
-// first that is not less than high; an empty high has no upper end. As with [Prefix], a value of a
-// type without an encoding makes a range that holds no keys.
+// Between returns the range from low, inclusive, to high, exclusive; either may be shorter than the
+// keys, and an empty high means no upper bound. If the type of a value has no encoding, the range
+// is empty, as with [Prefix].
 func Between(low, high Tuple) stoat.Range {
 	start, err := Encode(low...)
 	if err != nil {
@@ -85,7 +85,7 @@ func Between(low, high Tuple) stoat.Range {
 	return stoat.Range{Start: start, End: end}
 }
 
-// nothing returns a range without keys.
+// nothing returns an empty range.
 func nothing() stoat.Range {
 	return stoat.Range{Start: []byte{0}, End: []byte{0}}
 }
@@ -115,7 +115,7 @@ func appendValue(dst []byte, v any) (_ []byte, ok bool) {
 	return appendKind(dst, reflect.ValueOf(v))
 }
 
-// appendKind appends one ascending element by its kind; ok is false if there is no encoding.
+// appendKind appends one ascending element by its kind; ok is false if it has no encoding.
 func appendKind(dst []byte, v reflect.Value) (_ []byte, ok bool) {
 	switch v.Kind() {
 	case reflect.Bool:

@@ -155,12 +155,12 @@ func TestAppend_allocatesNothingWhenTyped(t *testing.T) {
 func TestDecode_refusesWhatIsNotCanonical(t *testing.T) {
 	for _, c := range []struct{ encoded, reason string }{
 		{"00", "unknown tag 0x00"}, {"80", "unknown tag 0x80"}, {"ff", "unknown tag 0xff"},
-		{"1500", "wrong length"}, {"16", "does not end"}, {"1600ff", "wrong length"},
+		{"1500", "wrong length"}, {"16", "cut short"}, {"1600ff", "wrong length"},
 		{"13ff", "wrong length"}, {"12ff00", "wrong length"}, {"0c7ffffffffffffffe", "wrong length"},
-		{"20ff", "does not end"}, {"20fff8000000000000", "NaN"}, {"200000000000000000", "NaN"},
-		{"28", "does not end"}, {"2861", "does not end"}, {"28010300", "escape"},
+		{"20ff", "cut short"}, {"20fff8000000000000", "NaN"}, {"200000000000000000", "NaN"},
+		{"28", "cut short"}, {"2861", "cut short"}, {"28010300", "escape"},
 		{"280100", "escape"}, {"2c010000", "escape"}, {"3080000000000000013b9aca00", "nanoseconds"},
-		{"34ff", "does not end"}, {"d79e", "does not end"}, {"0202020210", "element 4"},
+		{"34ff", "cut short"}, {"d79e", "cut short"}, {"0202020210", "element 4"},
 	} {
 		p, err := hex.DecodeString(c.encoded)
 		if err != nil {

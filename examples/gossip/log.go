@@ -13,22 +13,23 @@ import (
 	"github.com/stoatdb/stoat/feed"
 )
 
-// message is an entry of an author's chain: it names the one before by its hash, and is signed.
+// message is an entry of an author's chain: it contains the hash of the previous message, and is
+// signed.
 type message struct {
 	Author    string // the public key
-	Sequence  uint64 // 1, 2, 3 and so on, of the author
-	Previous  []byte // hash of the author's message before; empty in the first
+	Sequence  uint64 // 1, 2, 3 and so on, for each author
+	Previous  []byte // hash of the author's previous message; empty in the first
 	Type      string // "post", "vote" or the like
 	Text      string
 	Signature []byte
 }
 
-// signed returns what the signature is of.
+// signed returns the bytes that the signature covers.
 func (m *message) signed() []byte {
 	return fmt.Appendf(nil, "%x %d %x %q %q", m.Author, m.Sequence, m.Previous, m.Type, m.Text)
 }
 
-// hash returns what the next message of the author names this one by; nil if there is none.
+// hash returns the hash by which the author's next message refers to this one; nil if m is zero.
 func (m *message) hash() []byte {
 	if m.Sequence == 0 {
 		return nil
@@ -37,15 +38,16 @@ func (m *message) hash() []byte {
 	return sum[:]
 }
 
-// errForged reports a message that its author has not signed, or not at this place.
+// errForged reports a message that its author has not signed, or not at this position.
 var errForged = errors.New("forged message")
 
-// messageLog is all messages that somebody has, of all authors. It is safe for concurrent use.
+// messageLog is all messages that a database has, of all authors. It is safe for concurrent use.
 type messageLog struct {
 	db   *stoat.DB
 	feed *feed.Feed[message]
 }
 
+// openLog opens the database in a directory, and its log.
 func openLog(dir string) (*messageLog, error) {
 	db, err := stoat.Open(dir, nil)
 	if err != nil {
@@ -63,7 +65,7 @@ func openLog(dir string) (*messageLog, error) {
 	return &messageLog{db, messages}, nil
 }
 
-// length returns how many messages there are.
+// length returns the number of messages.
 func (l *messageLog) length() (n uint64, err error) {
 	err = l.db.View(func(tx *stoat.Tx) error {
 		n, err = l.feed.Len(tx)
@@ -72,7 +74,7 @@ func (l *messageLog) length() (n uint64, err error) {
 	return n, err
 }
 
-// page returns some of the messages from next up to end, and waits if there is none yet.
+// page returns some of the messages from next up to end; if there are none yet, it waits.
 func (l *messageLog) page(ctx context.Context, next, end uint64) (page []message, err error) {
 	const most = 500
 	q := l.feed.Query().From(next).Before(end)
@@ -93,7 +95,7 @@ func (l *messageLog) page(ctx context.Context, next, end uint64) (page []message
 	return page, err
 }
 
-// show prints how many messages there are of each author and of each type.
+// show prints the number of messages of each author and of each type.
 func (l *messageLog) show(out io.Writer) error {
 	return l.db.View(func(tx *stoat.Tx) error {
 		for a, err := range l.feed.Addresses(tx, "author") {
@@ -112,7 +114,7 @@ func (l *messageLog) show(out io.Writer) error {
 	})
 }
 
-// last returns the newest message of an author; it is zero if there is none.
+// last returns the newest message of an author, or the zero message.
 func (l *messageLog) last(tx *stoat.Tx, author string) (m message, err error) {
 	e, err := l.feed.Query().Where(feed.In("author", author)).Last(tx)
 	if errors.Is(err, stoat.ErrNotFound) {
@@ -134,8 +136,8 @@ func (l *messageLog) publish(tx *stoat.Tx, key ed25519.PrivateKey, kind, text st
 	return err
 }
 
-// accept appends messages that others have sent, each if it is what its author has to say next, or
-// none at all.
+// accept appends messages that others have sent, provided that each is the next one of its author.
+// Otherwise it appends none of them.
 func (l *messageLog) accept(messages []message) error {
 	return l.db.Update(func(tx *stoat.Tx) error {
 		for _, m := range messages {

@@ -2,13 +2,13 @@
 //
 //	go run ./examples/gossip -n 100000 -dir /tmp/gossip
 //
-// Some authors publish messages in the first database, each in a chain of its own: a message names
-// the one before it by its hash, and is signed, as in Secure Scuttlebutt. The second database
-// follows, and accepts nothing but the next message of a chain. In the middle it is closed, and
-// then goes on where it was. Each time it shows what it has, by author and by type.
+// Several authors publish messages in the first database, each in a chain of its own: a message
+// contains the hash of the previous one and is signed, as in Secure Scuttlebutt. The second
+// database follows, and accepts only the next message of each chain. It is closed halfway, and then
+// continues where it stopped. Each time it shows what it has, by author and by type.
 //
-// It shows a feed with two sublogs, the newest entry of an address, and a live query as the way to
-// wait for more. log.go has the messages and the log.
+// The program shows a feed with two sublogs, the newest entry of an address, and a live query as a
+// way to wait for more entries. The messages and the log are in log.go.
 package main
 
 import (
@@ -30,7 +30,7 @@ import (
 
 func main() {
 	n := flag.Uint64("n", 100_000, "messages")
-	dir := flag.String("dir", "gossip.db", "folder for both databases, where none are")
+	dir := flag.String("dir", "gossip.db", "directory for both databases")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -69,7 +69,7 @@ func run(ctx context.Context, dir string, n uint64, out io.Writer) (err error) {
 func publish(ctx context.Context, l *messageLog, n uint64) error {
 	const authors, few = 20, 100
 	var keys []ed25519.PrivateKey
-	for i := range authors { // keys that anybody can guess, so that each run is the same
+	for i := range authors { // predictable keys, so that all runs are the same
 		seed := sha256.Sum256(fmt.Appendf(nil, "author %d", i))
 		keys = append(keys, ed25519.NewKeyFromSeed(seed[:]))
 	}
@@ -107,8 +107,8 @@ func follow(
 	return copied.show(out)
 }
 
-// replicate copies messages as they are published, until there are n. It may end at any moment: the
-// copy itself says where to go on.
+// replicate copies messages as they are published, until there are n. It may be interrupted at any
+// time: the copy itself shows where to continue.
 func replicate(ctx context.Context, from, to *messageLog, n uint64) error {
 	for {
 		next, err := to.length()

@@ -1,5 +1,5 @@
-// Command shop is a small web shop: products with stock, and orders that never sell more than there
-// is.
+// Command shop is a small web shop: products with a stock, and orders that never sell more than is
+// in stock.
 //
 //	go run ./examples/shop -db shop.db -addr localhost:8080
 //
@@ -8,9 +8,9 @@
 //	curl localhost:8080/products
 //	curl localhost:8080/orders?customer=ada
 //
-// It shows keys that the database gives, a unique index to change records by, an index, and what a
-// transaction is for: an order takes from the stock of all its products and is stored itself, or
-// nothing of it happens. Nobody needs a lock for that, or tries again.
+// It shows keys assigned by the collection, updates by a unique index, an index, and the purpose of
+// transactions: an order reduces the stock of all its products and is stored itself, or nothing
+// happens. That takes no locks and no retries.
 package main
 
 import (
@@ -30,7 +30,7 @@ import (
 )
 
 func main() {
-	dir := flag.String("db", "shop.db", "folder of the database")
+	dir := flag.String("db", "shop.db", "directory of the database")
 	addr := flag.String("addr", "localhost:8080", "address to listen on")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// serve serves the shop until ctx ends, and then the requests that have begun.
+// serve serves the shop until ctx is done, and then finishes the requests in progress.
 func serve(ctx context.Context, dir, addr string) (err error) {
 	db, err := stoat.Open(dir, nil)
 	if err != nil {
@@ -64,27 +64,27 @@ func serve(ctx context.Context, dir, addr string) (err error) {
 // product is something to buy.
 type product struct {
 	ID    uint64 `stoat:"id,key,auto" json:"-"`
-	SKU   string `stoat:"sku,unique" json:"sku"` // as customers know it
+	SKU   string `stoat:"sku,unique" json:"sku"` // the number that customers use
 	Name  string `stoat:"name" json:"name"`
 	Cents int64  `stoat:"cents" json:"cents"`
 	Stock int64  `stoat:"stock" json:"stock"`
 }
 
-// order is what a customer has bought.
+// order is a purchase of a customer.
 type order struct {
 	ID       uint64 `stoat:"id,key,auto" json:"id"`
 	Customer string `stoat:"customer,index" json:"customer"`
 	Lines    []line `stoat:"lines" json:"lines"`
-	Cents    int64  `stoat:"cents" json:"cents"` // of all lines, as of the time of the order
+	Cents    int64  `stoat:"cents" json:"cents"` // the total at the time of the order
 }
 
-// line is how many of one product.
+// line is a number of one product.
 type line struct {
 	SKU   string `stoat:"sku" json:"sku"`
 	Count int64  `stoat:"count" json:"count"`
 }
 
-// most is the greatest price and stock of a product, so that no sum overflows.
+// most is the maximum price and stock of a product, so that no sum overflows.
 const most = 1_000_000
 
 var (
@@ -92,7 +92,7 @@ var (
 	errInvalid = errors.New("invalid")
 )
 
-// shop is products and orders in a database. It is safe for concurrent use.
+// shop is the products and orders in a database. It is safe for concurrent use.
 type shop struct {
 	db       *stoat.DB
 	products *record.Collection[product]
@@ -108,25 +108,25 @@ func newShop(db *stoat.DB) (*shop, error) {
 	return &shop{db, products, orders}, err
 }
 
-// addProduct stores a product, which gets a number.
+// addProduct stores a product and assigns its number.
 func (s *shop) addProduct(p *product) error {
 	if p.SKU == "" || min(p.Cents, p.Stock) < 0 || max(p.Cents, p.Stock) > most {
-		return fmt.Errorf("%w: a product needs a sku, and numbers from 0 to %d", errInvalid, most)
+		return fmt.Errorf("%w: a product needs a sku, and cents and stock from 0 to %d", errInvalid, most)
 	}
 	return s.db.Update(func(tx *stoat.Tx) error { return s.products.Insert(tx, p) })
 }
 
-// place places an order: it takes what is ordered from the stock, or changes nothing.
+// place places an order: it takes the products from the stock, or changes nothing.
 func (s *shop) place(o *order) error {
 	if o.Customer == "" || len(o.Lines) == 0 {
 		return fmt.Errorf("%w: an order needs a customer and lines", errInvalid)
 	}
-	o.ID, o.Cents = 0, 0 // whatever the customer says
+	o.ID, o.Cents = 0, 0 // not for the customer to choose
 	return s.db.Update(func(tx *stoat.Tx) error {
 		for _, l := range o.Lines {
 			cents, err := s.take(tx, l)
 			if err != nil {
-				return err // and all that was taken is back
+				return err // rolls back what was taken
 			}
 			o.Cents += cents
 		}
@@ -134,7 +134,7 @@ func (s *shop) place(o *order) error {
 	})
 }
 
-// take takes a line from the stock, and returns what it costs.
+// take takes a line from the stock and returns its price.
 func (s *shop) take(tx *stoat.Tx, l line) (cents int64, err error) {
 	if l.Count < 1 {
 		return 0, fmt.Errorf("%w: the count of %q is %d", errInvalid, l.SKU, l.Count)
@@ -150,6 +150,7 @@ func (s *shop) take(tx *stoat.Tx, l line) (cents int64, err error) {
 	return cents, err
 }
 
+// handler returns the HTTP interface of the shop.
 func (s *shop) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /products", func(w http.ResponseWriter, r *http.Request) {
@@ -172,7 +173,7 @@ func (s *shop) handler() http.Handler {
 	return mux
 }
 
-// post hands what the request has to do, and answers with what that has made of it.
+// post decodes the request, passes it to do, and answers with the result.
 func post[T any](w http.ResponseWriter, r *http.Request, do func(*T) error) {
 	v := new(T)
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(v)
@@ -184,7 +185,7 @@ func post[T any](w http.ResponseWriter, r *http.Request, do func(*T) error) {
 	answer(w, http.StatusCreated, v, err)
 }
 
-// get answers with all records of a loop.
+// get answers with all records of an iterator.
 func get[T any](w http.ResponseWriter, db *stoat.DB, all func(*stoat.Tx) iter.Seq2[*T, error]) {
 	found := []*T{}
 	err := db.View(func(tx *stoat.Tx) error {
@@ -217,5 +218,5 @@ func answer[T any](w http.ResponseWriter, status int, v T, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // an error is one of the connection: nobody is left to tell
+	_ = json.NewEncoder(w).Encode(v) // fails only if the connection does
 }

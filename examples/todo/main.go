@@ -1,17 +1,17 @@
-// Command todo is a list of things to do that shows its changes as they happen.
+// Command todo is a to-do list that shows changes as they happen.
 //
 //	go run ./examples/todo -db todo.db add Buy milk
 //	go run ./examples/todo -db todo.db
 //
-// The second form takes commands from standard input, one a line:
+// The second form reads commands from standard input, one per line:
 //
 //	add TEXT   adds a task
-//	done ID    says that it is done
+//	done ID    marks a task as done
 //	list       prints all tasks
-//	watch      prints the open tasks, and from then on what is added to them and what leaves them
+//	watch      prints the open tasks, and then each one that is added or closed
 //
-// It shows a typed collection that numbers its records, a query that is kept and used in two ways,
-// and a live query that runs beside the commands in a goroutine of its own.
+// It shows a typed collection that numbers its records, a query that is stored and used in two
+// ways, and a live query that runs in its own goroutine while commands are read.
 package main
 
 import (
@@ -39,7 +39,7 @@ func main() {
 
 func run(args []string, in io.Reader, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("todo", flag.ContinueOnError)
-	dir := flags.String("db", "todo.db", "folder of the database")
+	dir := flags.String("db", "todo.db", "directory of the database")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ type task struct {
 type list struct {
 	db    *stoat.DB
 	tasks *record.Collection[task]
-	open  record.Query[task] // those that are not done
+	open  record.Query[task] // tasks that are not done
 
 	printing sync.Mutex
 	out      io.Writer
@@ -84,7 +84,7 @@ func newList(db *stoat.DB, out io.Writer) (*list, error) {
 	return &list{db: db, tasks: tasks, open: open, out: out}, nil
 }
 
-// session does the commands of in, and ends what watches when they end.
+// session executes the commands of in, and stops the watchers at the end.
 func (l *list) session(in io.Reader) error {
 	ctx, stop := context.WithCancel(context.Background())
 	var watchers sync.WaitGroup
@@ -106,7 +106,7 @@ func (l *list) session(in io.Reader) error {
 	return lines.Err()
 }
 
-// do does a command that ends.
+// do executes a command other than watch.
 func (l *list) do(line string) error {
 	command, argument, _ := strings.Cut(line, " ")
 	switch command {
@@ -117,14 +117,14 @@ func (l *list) do(line string) error {
 	case "list":
 		return l.list()
 	case "watch":
-		return errors.New("start the program without a command, and then watch")
+		return errors.New("watch works only interactively: start the program without a command")
 	}
-	return fmt.Errorf("no command %q: add TEXT, done ID, list or watch", command)
+	return fmt.Errorf("unknown command %q: use add TEXT, done ID, list or watch", command)
 }
 
 func (l *list) add(text string) error {
 	if text == "" {
-		return errors.New("add what?")
+		return errors.New("the task has no text: use add TEXT")
 	}
 	t := task{Text: text}
 	err := l.db.Update(func(tx *stoat.Tx) error { return l.tasks.Insert(tx, &t) })
@@ -138,7 +138,7 @@ func (l *list) add(text string) error {
 func (l *list) done(argument string) error {
 	id, err := strconv.ParseUint(argument, 10, 64)
 	if err != nil {
-		return fmt.Errorf("%q is no number of a task", argument)
+		return fmt.Errorf("%q is not the number of a task", argument)
 	}
 	err = l.db.Update(func(tx *stoat.Tx) error {
 		return record.SetField(tx, l.tasks, id, "done", true)
@@ -167,7 +167,7 @@ func (l *list) list() error {
 	})
 }
 
-// watch prints what happens to the open tasks until ctx ends.
+// watch prints changes to the open tasks until ctx is done.
 func (l *list) watch(ctx context.Context) {
 	for changes, err := range l.tasks.Watch(ctx, l.db, l.open) {
 		if err != nil {

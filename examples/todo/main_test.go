@@ -32,8 +32,9 @@ func TestTodo_keepsTasksBetweenRuns(t *testing.T) {
 
 func TestTodo_saysWhatIsWrongAndGoesOn(t *testing.T) {
 	got := do(t, t.TempDir(), "done 7\ndone milk\nadd\n\nbuy milk\nlist\n")
-	want := "there is no task 7\n\"milk\" is no number of a task\nadd what?\n" +
-		"no command \"buy\": add TEXT, done ID, list or watch\n0 open\n"
+	want := "there is no task 7\n\"milk\" is not the number of a task\n" +
+		"the task has no text: use add TEXT\n" +
+		"unknown command \"buy\": use add TEXT, done ID, list or watch\n0 open\n"
 	if got != want {
 		t.Errorf("printed %q instead of %q", got, want)
 	}

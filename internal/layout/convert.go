@@ -7,25 +7,25 @@ import (
 	"unsafe"
 )
 
-// conversion is how values of a stored type become values of a compiled one.
+// conversion decodes values of a stored type as values of a compiled one.
 type conversion struct {
 	from   *Type
 	to     *value
-	key    *conversion // of a map
-	elem   *conversion // of a list, an array, a map's values, or what is optional
+	key    *conversion // of a map's keys
+	elem   *conversion // of the elements of a list or array, a map's values, or an optional value
 	fields []part      // of a struct
-	least  int         // how many bytes each element, or key and value, takes at least
-	text   bool        // there are strings or bytes in what it makes
+	least  int         // minimum size of each element, or key and value, in bytes
+	text   bool        // the result has strings or bytes
 }
 
 // part is a stored field of a struct.
 type part struct {
 	from *Type
-	conv *conversion // nil: the field is no more
-	off  uintptr     // where it goes in the struct
+	conv *conversion // nil: the field no longer exists
+	off  uintptr     // of the field in the struct
 }
 
-// newConversion compiles a conversion that loses nothing; ok is false if there is none.
+// newConversion compiles a lossless conversion; ok is false if there is none.
 func newConversion(from *Type, to *value) (c *conversion, ok bool) {
 	c = &conversion{from: from, to: to, text: to.kind.text() || to.kind == Opaque}
 	switch {
@@ -54,7 +54,7 @@ func newConversion(from *Type, to *value) (c *conversion, ok bool) {
 	return c, true
 }
 
-// addFields compiles the fields of a struct in a list or the like.
+// addFields compiles the fields of a nested struct that is not flattened, as in a list.
 func (c *conversion) addFields() bool {
 	taken := map[int]*conversion{}
 	offsets := map[int]uintptr{}
@@ -76,8 +76,8 @@ func (c *conversion) addFields() bool {
 	return true
 }
 
-// find returns the index of the field with the name, or else with the first of the older names that
-// there is; −1 if there is none.
+// find returns the index of the field with the name, or else with the first of the former names
+// that exists, or −1.
 func find(fields []Named, name string, was []string) int {
 	for i := range fields {
 		if fields[i].Name == name {
@@ -92,7 +92,7 @@ func find(fields []Named, name string, was []string) int {
 	return -1
 }
 
-// widens reports whether every value of one fixed kind is one of the other.
+// widens reports whether every value of one fixed kind is also a value of the other.
 func widens(from, to Kind) bool {
 	wider := to.size() > from.size()
 	switch {
@@ -104,8 +104,8 @@ func widens(from, to Kind) bool {
 	return from.float() && to.float() && wider
 }
 
-// load reads a value that was stored as the very kind it has in memory; ok is false if the bytes
-// are no such value.
+// load reads a value stored with the same kind as in memory; ok is false if the bytes are not
+// valid.
 func load(mem memory, src []byte, p unsafe.Pointer) (ok bool) {
 	switch mem {
 	case memBool:
@@ -135,7 +135,7 @@ func load(mem memory, src []byte, p unsafe.Pointer) (ok bool) {
 	return true
 }
 
-// loadFixed reads a value of a fixed kind into one of a kind that is the same or wider.
+// loadFixed reads a value of a fixed kind into one of the same or a wider kind.
 func (c *conversion) loadFixed(src []byte, p unsafe.Pointer) error {
 	if c.from.Kind == c.to.kind {
 		if !load(c.to.mem, src, p) {
@@ -169,12 +169,12 @@ func (c *conversion) loadFixed(src []byte, p unsafe.Pointer) error {
 	return nil
 }
 
-// badValue returns the error of fixed bytes that the type has no value for.
+// badValue returns the error of fixed bytes that are not a value of the type.
 func badValue(v *value) error {
 	if v.mem == memInt || v.mem == memUint {
-		return fmt.Errorf("a number is out of the range of %s on this platform", v.typ)
+		return fmt.Errorf("a number is out of range for %s on this platform", v.typ)
 	}
-	return damaged("record: the bytes of a %s are no %s", v.kind, v.typ)
+	return damaged("encoded struct: the bytes of a %s are not a valid %s", v.kind, v.typ)
 }
 
 // integer returns a stored integer, sign-extended to 64 bits.
@@ -196,7 +196,7 @@ func integer(k Kind, src []byte) uint64 {
 	return binary.LittleEndian.Uint64(src)
 }
 
-// number returns a stored number that a float64 can hold.
+// number returns a stored number as a float64, which must be able to hold it.
 func number(k Kind, src []byte) float64 {
 	switch {
 	case k == Float64:

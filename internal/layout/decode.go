@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// getTime reads a time; ok is false if the bytes are none.
+// getTime reads a time; ok is false if the bytes are not valid.
 func getTime(src []byte) (t time.Time, ok bool) {
 	nsec := binary.LittleEndian.Uint32(src[8:12])
 	if nsec >= uint32(time.Second) {
@@ -25,8 +25,8 @@ func loadTime(src []byte, p unsafe.Pointer) bool {
 	return ok
 }
 
-// decodeField makes the value at p, which is no text itself, from the bytes of a variable field,
-// which strings and bytes in it go on referring to. What was at p does not matter.
+// decodeField decodes a variable field, other than a string or bytes, into the value at p, whose
+// old contents do not matter. Strings and bytes in it refer to src afterwards.
 func (c *conversion) decodeField(src []byte, p unsafe.Pointer) error {
 	if len(src) == 0 || c.to.kind == Array {
 		reflect.NewAt(c.to.typ, p).Elem().SetZero()
@@ -36,7 +36,7 @@ func (c *conversion) decodeField(src []byte, p unsafe.Pointer) error {
 	}
 	rest, err := c.decode(src, p)
 	if err == nil && len(rest) > 0 {
-		err = damaged("record: %d bytes behind a %s", len(rest), c.from)
+		err = damaged("encoded struct: %d bytes left after a %s", len(rest), c.from)
 	}
 	return err
 }
@@ -55,8 +55,8 @@ func (v *value) setText(src []byte, p unsafe.Pointer) {
 	}
 }
 
-// decode makes the value at p, whose memory is zero, from the beginning of src and returns what
-// follows.
+// decode decodes the value at the start of src into p, whose memory must be zero, and returns the
+// rest of src.
 func (c *conversion) decode(src []byte, p unsafe.Pointer) (rest []byte, err error) {
 	if c.from.Kind.fixed() {
 		size := c.from.Kind.size()
@@ -156,15 +156,15 @@ func (c *conversion) decodeOptional(src []byte, p unsafe.Pointer) ([]byte, error
 		*(*unsafe.Pointer)(p) = nil
 		return src[1:], nil
 	case src[0] > 1:
-		return nil, damaged("record: the bytes of an %s are none", c.from)
+		return nil, damaged("encoded struct: the bytes of an %s are not valid", c.from)
 	}
 	v := reflect.New(c.to.elem.typ).UnsafePointer()
 	*(*unsafe.Pointer)(p) = v
 	return c.elem.decode(src[1:], v)
 }
 
-// decodeOpaque leaves the work to the value's own method, on a value of its own, so that the
-// method cannot be the reason to move every record to the heap.
+// decodeOpaque calls the value's UnmarshalBinary method, on a copy, so that the method does not
+// make every struct escape to the heap.
 func (c *conversion) decodeOpaque(src []byte, p unsafe.Pointer) ([]byte, error) {
 	text, rest, err := cut(src, c.from)
 	if err != nil {
@@ -182,15 +182,15 @@ func (c *conversion) decodeOpaque(src []byte, p unsafe.Pointer) ([]byte, error) 
 	return rest, nil
 }
 
-// move copies a value from one place to another, as slices of one element, because the compiler
-// sees that copying slices keeps no pointer to them.
+// move copies a value, as a slice of one element, because the compiler knows that copying slices
+// does not retain a pointer to them.
 func (v *value) move(to, from unsafe.Pointer) {
 	dst, src := slice{to, 1, 1}, slice{from, 1, 1}
 	reflect.Copy(reflect.NewAt(v.list, unsafe.Pointer(&dst)).Elem(),
 		reflect.NewAt(v.list, unsafe.Pointer(&src)).Elem())
 }
 
-// skip returns what follows a value at the beginning of src.
+// skip returns what follows the value at the start of src.
 func skip(t *Type, src []byte) (rest []byte, err error) {
 	if size, ok := t.constantSize(); ok {
 		if len(src) < size {
@@ -233,7 +233,7 @@ func skip(t *Type, src []byte) (rest []byte, err error) {
 	return src, nil
 }
 
-// cut returns the bytes that follow their length, and what follows them.
+// cut returns the bytes after a length prefix, and what follows them.
 func cut(src []byte, t *Type) (text, rest []byte, err error) {
 	n, size := binary.Uvarint(src)
 	if size <= 0 || n > uint64(len(src)-size) {
@@ -243,7 +243,7 @@ func cut(src []byte, t *Type) (text, rest []byte, err error) {
 	return src[size:end:end], src[end:], nil
 }
 
-// count returns the length of a list or map, whose elements take at least so many bytes each.
+// count returns the length of a list or map whose elements take at least the given number of bytes.
 func count(src []byte, t *Type, least int) (n int, rest []byte, err error) {
 	v, size := binary.Uvarint(src)
 	if size <= 0 || v > min(uint64(len(src)-size)/uint64(least), math.MaxInt32) {
@@ -252,7 +252,7 @@ func count(src []byte, t *Type, least int) (n int, rest []byte, err error) {
 	return int(v), src[size:], nil
 }
 
-// short returns the error of a value that ends too early.
+// short returns the error of a value that is cut short.
 func short(t *Type) error {
-	return damaged("record: a %s is cut short", t)
+	return damaged("encoded struct: a %s is cut short", t)
 }

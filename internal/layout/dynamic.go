@@ -5,9 +5,8 @@ import (
 	"reflect"
 )
 
-// FromSchema compiles fields of which there is no Go type, into a struct type of its own. They must
-// be values without parts, or lists of them or pointers to them. Was returns the former names of a
-// field.
+// FromSchema compiles fields without a Go type, into a struct type that it creates. They must be
+// scalars, or lists of or pointers to scalars. Was returns the former names of a field.
 func FromSchema(fields []Named, was func(name string) []string) (*Layout, error) {
 	var list []reflect.StructField
 	for i, f := range fields {
@@ -27,11 +26,11 @@ func FromSchema(fields []Named, was func(name string) []string) (*Layout, error)
 		info := Info{f.Name, nil, v.typ, field.Index, was(f.Name), v.schema()}
 		l.fields = append(l.fields, leaf{info, field.Offset, v})
 	}
-	l.lay()
+	l.arrange()
 	return l, nil
 }
 
-// goType returns a Go type that is stored as a type.
+// goType returns a Go type whose stored type is t.
 func goType(t *Type) (reflect.Type, bool) {
 	switch t.Kind {
 	case Int8:
@@ -64,9 +63,9 @@ func goType(t *Type) (reflect.Type, bool) {
 }
 
 // DecodeValue is [Decode] into a struct of the layout's type, which must be addressable.
-func DecodeValue(p *Plan, record []byte, into reflect.Value) error {
-	if into.Type() != p.layout.typ {
-		return p.layout.wrongType(into.Type())
+func DecodeValue(d *Decoder, data []byte, into reflect.Value) error {
+	if into.Type() != d.layout.typ {
+		return d.layout.wrongType(into.Type())
 	}
-	return p.decode(record, into.Addr().UnsafePointer())
+	return d.decode(data, into.Addr().UnsafePointer())
 }

@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// Append appends the record of *v. It returns dst as it was and an error if T is not the layout's
-// type, if a MarshalBinary method fails, or if the record has 4 GiB or more.
+// Append appends the encoding of *v. If T is not the layout's type, if a MarshalBinary method
+// fails, or if the encoding has 4 GiB or more, it returns dst unchanged and an error.
 func Append[T any](l *Layout, dst []byte, v *T) ([]byte, error) {
 	if reflect.TypeFor[T]() != l.typ {
 		return dst, l.wrongType(reflect.TypeFor[T]())
@@ -20,10 +20,10 @@ func Append[T any](l *Layout, dst []byte, v *T) ([]byte, error) {
 }
 
 func (l *Layout) wrongType(t reflect.Type) error {
-	return fmt.Errorf("the layout is of type %s, the value of type %s", l.typ, t)
+	return fmt.Errorf("the layout has type %s, but the value has type %s", l.typ, t)
 }
 
-// append appends the record of the value of the layout's type at p.
+// append appends the encoding of the value at p, which has the layout's type.
 func (l *Layout) append(dst []byte, p unsafe.Pointer) ([]byte, error) {
 	if l.plain {
 		return l.appendPlain(dst, p)
@@ -47,8 +47,8 @@ func (l *Layout) append(dst []byte, p unsafe.Pointer) ([]byte, error) {
 	return narrow(dst, ends, len(l.vars)), nil
 }
 
-// appendPlain is append for a layout whose variable fields are all texts: it knows the length of
-// the record before it begins.
+// appendPlain is append for a layout whose variable fields are all strings or bytes: it knows the
+// size of the encoding in advance.
 func (l *Layout) appendPlain(dst []byte, p unsafe.Pointer) ([]byte, error) {
 	if len(l.vars) == 0 {
 		return l.appendFixed(dst, p, 0), nil
@@ -73,8 +73,8 @@ func (l *Layout) appendPlain(dst []byte, p unsafe.Pointer) ([]byte, error) {
 	return dst, nil
 }
 
-// appendFixed appends what a record begins with: the number and the fixed fields of the value at p.
-// There is room for so many bytes more behind them.
+// appendFixed appends the start of an encoding: the schema number and the fixed fields of the value
+// at p. It makes room for more bytes after them.
 func (l *Layout) appendFixed(dst []byte, p unsafe.Pointer, room int) []byte {
 	dst = slices.Grow(dst, len(l.head)+l.fixed+room)
 	dst = append(dst, l.head...)
@@ -83,7 +83,7 @@ func (l *Layout) appendFixed(dst []byte, p unsafe.Pointer, room int) []byte {
 	for i := range l.ops {
 		op := &l.ops[i]
 		to, from := dst[body+op.at:], unsafe.Add(p, op.off)
-		switch op.mem { // the usual ones without a call
+		switch op.mem { // avoids a call for the most common kinds
 		case mem4:
 			binary.LittleEndian.PutUint32(to, *(*uint32)(from))
 		case mem8:
@@ -95,12 +95,12 @@ func (l *Layout) appendFixed(dst []byte, p unsafe.Pointer, room int) []byte {
 	return dst
 }
 
-// tooLong returns the error of a record of so many bytes.
+// tooLong returns the error of an encoding of the given size.
 func tooLong(size uint64) error {
-	return fmt.Errorf("a record of %d bytes: the limit is 4 GiB", size)
+	return fmt.Errorf("the encoded struct has %d bytes: the limit is 4 GiB", size)
 }
 
-// narrow makes the ends at the offset, which have 4 bytes, as narrow as the last one allows.
+// narrow makes the n ends at an offset, which have 4 bytes each, as narrow as the last one allows.
 func narrow(dst []byte, at, n int) []byte {
 	values := at + 4*n
 	width := endWidth(len(dst) - values)
@@ -114,7 +114,7 @@ func narrow(dst []byte, at, n int) []byte {
 	return slices.Delete(dst, at+n*width, values)
 }
 
-// endWidth returns how many bytes the ends of values have that take size bytes in all.
+// endWidth returns the width of ends for values of the given total size, in bytes.
 func endWidth(size int) int {
 	switch {
 	case size <= math.MaxUint8:
@@ -136,10 +136,10 @@ func putEnd(dst []byte, width, end int) {
 	}
 }
 
-// textAt returns the string, or the bytes as one, at p: a slice begins with what a string is.
+// textAt returns the string or bytes at p as a string: a slice begins like a string in memory.
 func textAt(p unsafe.Pointer) string { return *(*string)(p) }
 
-// store writes the value of a fixed kind at p to the beginning of dst.
+// store writes the value of a fixed kind at p to the start of dst.
 func store(mem memory, dst []byte, p unsafe.Pointer) {
 	switch mem {
 	case memBool, mem1:

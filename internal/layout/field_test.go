@@ -9,7 +9,7 @@ import (
 )
 
 // mustField returns a field of the layout's own records.
-func mustField(tb testing.TB, p *Plan, name string) *Field {
+func mustField(tb testing.TB, p *Decoder, name string) *Field {
 	tb.Helper()
 	f, err := p.Field(name)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestField_readsZeroWhatRecordsDoNotHave(t *testing.T) {
 		t.Error("something is not zero")
 	}
 	_, err := Replace(nil, record, mustField(t, p, "ID"), 5)
-	if err == nil || !strings.Contains(err.Error(), "append it with the present schema") {
+	if err == nil || !strings.Contains(err.Error(), "encode it with the current schema") {
 		t.Errorf("a field that records do not have is replaced: %v", err)
 	}
 }

@@ -33,7 +33,7 @@ func FuzzParseSchema(f *testing.F) {
 			t.Fatalf("%x is accepted as %s, which is %x", schema, s, again)
 		}
 		for _, l := range layouts {
-			p, err := NewPlan(s, l)
+			p, err := NewDecoder(s, l)
 			if err != nil {
 				continue
 			}
@@ -85,7 +85,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 // readAll calls every accessor of every field, for what must not happen.
-func readAll(p *Plan, record []byte) {
+func readAll(p *Decoder, record []byte) {
 	for _, f := range p.fields {
 		_, _ = f.Int(record)
 		_, _ = f.Uint(record)

@@ -22,9 +22,9 @@ func mustOf[T any](tb testing.TB) *Layout {
 }
 
 // mustPlan plans the decoding of what from writes as values of the type of to.
-func mustPlan(tb testing.TB, from, to *Layout) *Plan {
+func mustPlan(tb testing.TB, from, to *Layout) *Decoder {
 	tb.Helper()
-	p, err := NewPlan(from.Schema(), to)
+	p, err := NewDecoder(from.Schema(), to)
 	if err != nil {
 		tb.Fatal(err)
 	}

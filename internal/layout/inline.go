@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// slice is how a slice of any type lies in memory.
+// slice is the memory layout of a slice of any type.
 type slice struct {
 	data     unsafe.Pointer
 	len, cap int
@@ -43,7 +43,7 @@ func (v *value) appendField(dst []byte, p unsafe.Pointer) ([]byte, error) {
 	return v.append(dst, p)
 }
 
-// append appends the value at p as part of another one.
+// append appends the value at p as part of another value.
 func (v *value) append(dst []byte, p unsafe.Pointer) ([]byte, error) {
 	switch v.kind {
 	case String:
@@ -83,7 +83,7 @@ func (v *value) append(dst []byte, p unsafe.Pointer) ([]byte, error) {
 	return dst, nil
 }
 
-// appendElements appends n values of the element's type, of which the first is at p.
+// appendElements appends n values of the element's type, starting at p.
 func (v *value) appendElements(dst []byte, p unsafe.Pointer, n int) ([]byte, error) {
 	step := v.elem.typ.Size()
 	for i := range n {
@@ -95,10 +95,10 @@ func (v *value) appendElements(dst []byte, p unsafe.Pointer, n int) ([]byte, err
 	return dst, nil
 }
 
-// appendMap appends a map. Keys are never the beginning of others, so that sorting keys together
-// with their values sorts by the keys.
+// appendMap appends a map. No key is a prefix of another, so sorting keys together with their
+// values sorts by key.
 func (v *value) appendMap(dst []byte, p unsafe.Pointer) ([]byte, error) {
-	own := *(*unsafe.Pointer)(p) // what a map is; for reflection, which keeps pointers to variables
+	own := *(*unsafe.Pointer)(p) // a map is a pointer; a copy, because reflection may retain &own
 	m := reflect.NewAt(v.typ, unsafe.Pointer(&own)).Elem()
 	dst = binary.AppendUvarint(dst, uint64(m.Len()))
 	key, elem := reflect.New(v.key.typ), reflect.New(v.elem.typ)
@@ -122,8 +122,8 @@ func (v *value) appendMap(dst []byte, p unsafe.Pointer) ([]byte, error) {
 	return dst, nil
 }
 
-// appendOpaque appends what the value's own method returns. The method is handed a copy, so that it
-// cannot be the reason to move every record to the heap.
+// appendOpaque appends what the value's MarshalBinary method returns. The method gets a copy, so
+// that it does not make every struct escape to the heap.
 func (v *value) appendOpaque(dst []byte, p unsafe.Pointer) ([]byte, error) {
 	own := reflect.New(v.typ)
 	v.move(own.UnsafePointer(), p)

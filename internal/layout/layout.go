@@ -6,20 +6,20 @@ import (
 	"reflect"
 )
 
-// Layout is a compiled struct type: it appends values of the type as records. It is immutable and
-// safe for concurrent use.
+// Layout is a compiled struct type, whose values it encodes. It is immutable and safe for
+// concurrent use.
 type Layout struct {
 	typ    reflect.Type
 	number uint64
-	head   []byte // the number, as records begin
+	head   []byte // the schema number, with which encodings begin
 	fields []leaf
-	fixed  int // bytes of all fixed fields
+	fixed  int // size of all fixed fields
 	ops    []fixedOp
 	vars   []varOp
 	plain  bool // all variable fields are strings or bytes
 }
 
-// leaf is a field of the records of a layout.
+// leaf is a field of a layout.
 type leaf struct {
 	Info
 	off uintptr // of the Go field in the layout's type, in bytes
@@ -28,19 +28,19 @@ type leaf struct {
 
 // Info describes a field of a layout.
 type Info struct {
-	Name    string       // with the names of the structs around it, as in "address.city"
-	Options []string     // what the tag says besides the name and old names; not to be modified
+	Name    string       // includes the names of enclosing structs, as in "address.city"
+	Options []string     // from the tag, without the name and former names; read-only
 	Type    reflect.Type // of the Go field
-	Index   []int        // of the Go field, for reflect.Value.FieldByIndex; not to be modified
-	Was     []string     // the names that it may have in older schemas; not to be modified
-	Stored  *Type        // what it is in records; the kind is 0 if they cannot hold it
+	Index   []int        // of the Go field, for reflect.Value.FieldByIndex; read-only
+	Was     []string     // names that it may have in older schemas; read-only
+	Stored  *Type        // its stored type; the kind is 0 if it cannot be stored
 }
 
-// fixedOp copies a fixed field from memory to the record, or back.
+// fixedOp copies a fixed field from memory to the encoding, or back.
 type fixedOp struct {
 	mem memory
 	off uintptr // in the struct
-	at  int     // in the fixed fields of the record
+	at  int     // relative to the fixed fields of the encoding
 }
 
 // varOp appends a variable field.
@@ -49,18 +49,18 @@ type varOp struct {
 	val *value
 }
 
-// Of compiles a struct type. The error names the field that cannot be stored.
+// Of compiles a struct type. If a field cannot be stored, the error names it.
 func Of(t reflect.Type) (*Layout, error) {
 	l, err := compile(&compiler{}, t)
 	if err != nil {
 		return nil, err
 	}
-	l.lay()
+	l.arrange()
 	return l, nil
 }
 
-// lay finds out where the fields are in records.
-func (l *Layout) lay() {
+// arrange assigns the fields to their places in the encoding.
+func (l *Layout) arrange() {
 	l.plain = true
 	for _, f := range l.fields {
 		if f.val.kind.fixed() {
@@ -73,8 +73,8 @@ func (l *Layout) lay() {
 	}
 }
 
-// Describe describes the fields of a struct type that something else than a layout stores: it may
-// have fields that no record can hold.
+// Describe describes the fields of a struct type that is stored in another way: it may have fields
+// that a layout cannot encode.
 func Describe(t reflect.Type) ([]Info, error) {
 	l, err := compile(&compiler{lenient: true}, t)
 	if err != nil {
@@ -83,10 +83,10 @@ func Describe(t reflect.Type) ([]Info, error) {
 	return l.Fields(), nil
 }
 
-// compile returns a layout that has no more than the fields of a struct type.
+// compile returns a layout with only the fields of a struct type.
 func compile(c *compiler, t reflect.Type) (*Layout, error) {
 	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("a %s is not a struct: only structs are records", t)
+		return nil, fmt.Errorf("type %s is not a struct: use a struct", t)
 	}
 	l := &Layout{typ: t, head: []byte{0}}
 	members, err := c.members(t, "", 0)
@@ -99,8 +99,8 @@ func compile(c *compiler, t reflect.Type) (*Layout, error) {
 	return l, nil
 }
 
-// flatten adds the members of a struct at a place as fields, and those of structs in it. Prefixes
-// are what comes before the names now, first, and what may have done so before.
+// flatten adds the members of a struct at a place as fields, including those of nested structs.
+// Prefixes are what may precede their names: the current prefix first, then former ones.
 func (l *Layout) flatten(members []member, prefixes []string, in place) error {
 	for _, m := range members {
 		var names []string
@@ -116,8 +116,8 @@ func (l *Layout) flatten(members []member, prefixes []string, in place) error {
 			continue
 		}
 		if len(m.options) > 0 {
-			return fmt.Errorf("field %s: the tag has the option %q: give it to a field of the "+
-				"struct", names[0], m.options[0])
+			return fmt.Errorf("field %s: the tag of a struct has the option %q: move it to a field of "+
+				"the struct", names[0], m.options[0])
 		}
 		for i := range names {
 			names[i] += "."
@@ -129,7 +129,7 @@ func (l *Layout) flatten(members []member, prefixes []string, in place) error {
 	return nil
 }
 
-// Numbered returns the layout with the number that a stored schema has; it is 0 before.
+// Numbered returns the layout with the number of a stored schema; a new layout has number 0.
 func (l *Layout) Numbered(number uint64) *Layout {
 	numbered := *l
 	numbered.number = number
@@ -137,7 +137,7 @@ func (l *Layout) Numbered(number uint64) *Layout {
 	return &numbered
 }
 
-// Schema returns the schema of the records that the layout appends.
+// Schema returns the schema of the layout's encodings.
 func (l *Layout) Schema() *Schema {
 	s := &Schema{Number: l.number}
 	for _, f := range l.fields {
@@ -149,7 +149,7 @@ func (l *Layout) Schema() *Schema {
 // Type returns the struct type that was compiled.
 func (l *Layout) Type() reflect.Type { return l.typ }
 
-// Fields describes the fields of the records, in the order of the schema.
+// Fields describes the fields, in the order of the schema.
 func (l *Layout) Fields() []Info {
 	var all []Info
 	for _, f := range l.fields {

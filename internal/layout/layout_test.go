@@ -105,33 +105,33 @@ func TestOf_namesTheFieldThatCannotBeStored(t *testing.T) {
 	type A struct{ X int }
 	type B struct{ X int }
 	for want, typ := range map[string]reflect.Type{
-		"int is not a struct":      reflect.TypeFor[int](),
-		"field A: a chan int":      reflect.TypeFor[struct{ A chan int }](),
-		"field A: a interface {}":  reflect.TypeFor[struct{ A any }](),
-		"field A: a complex128":    reflect.TypeFor[struct{ A complex128 }](),
-		"field A: a uintptr":       reflect.TypeFor[struct{ A uintptr }](),
-		"field A.Fn: a func()":     reflect.TypeFor[struct{ A inner }](),
-		"field A[][].Fn: a func()": reflect.TypeFor[struct{ A [][1]inner }](),
-		"keys of maps are":         reflect.TypeFor[struct{ A map[A]int }](),
-		"the elements of a list":   reflect.TypeFor[struct{ A []struct{} }](),
-		"field A: a layout.stamp":  reflect.TypeFor[struct{ A stamp }](),
-		"it contains itself":       reflect.TypeFor[list](),
-		"too large":                reflect.TypeFor[struct{ A [1 << 28]int }](),
-		"there are 2 fields": reflect.TypeFor[struct {
+		"int is not a struct":         reflect.TypeFor[int](),
+		"field A: type chan int":      reflect.TypeFor[struct{ A chan int }](),
+		"field A: type interface {}":  reflect.TypeFor[struct{ A any }](),
+		"field A: type complex128":    reflect.TypeFor[struct{ A complex128 }](),
+		"field A: type uintptr":       reflect.TypeFor[struct{ A uintptr }](),
+		"field A.Fn: type func()":     reflect.TypeFor[struct{ A inner }](),
+		"field A[][].Fn: type func()": reflect.TypeFor[struct{ A [][1]inner }](),
+		"keys of maps are":            reflect.TypeFor[struct{ A map[A]int }](),
+		"the elements of a list":      reflect.TypeFor[struct{ A []struct{} }](),
+		"field A: type layout.stamp":  reflect.TypeFor[struct{ A stamp }](),
+		"it contains itself":          reflect.TypeFor[list](),
+		"too large":                   reflect.TypeFor[struct{ A [1 << 28]int }](),
+		"field a: 2 fields": reflect.TypeFor[struct {
 			A, B int `stoat:"a"`
 		}](),
-		"field X: there are 2": reflect.TypeFor[struct {
+		"field X: 2 fields": reflect.TypeFor[struct {
 			A
 			B
 		}](),
 		"embed the struct itself": reflect.TypeFor[struct{ *A }](),
-		`field a has a tag and is not exported: export it, or tag it`: reflect.TypeFor[struct {
+		`field a has a tag but is not exported: export it, or tag it`: reflect.TypeFor[struct {
 			a int `stoat:"x"`
 		}](),
-		`the name "a.b"`: reflect.TypeFor[struct {
+		`invalid name "a.b"`: reflect.TypeFor[struct {
 			A int `stoat:"a.b"`
 		}](),
-		`the old name ""`: reflect.TypeFor[struct {
+		`invalid former name ""`: reflect.TypeFor[struct {
 			A int `stoat:"a,was="`
 		}](),
 		`the option "index"`: reflect.TypeFor[struct {

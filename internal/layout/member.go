@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// candidate is a member before it is clear whether another one hides it.
+// candidate is a member that another one may hide.
 type candidate struct {
 	member
 	field reflect.StructField
-	named bool // the tag has its name
+	named bool // the name comes from the tag
 }
 
-// members compiles the fields of a struct. Fields of embedded structs count as its own: one hides
-// those of its name that are embedded deeper, and one with a name in its tag those without at the
-// same depth.
+// members compiles the fields of a struct. Fields of embedded structs count as its own. A field
+// hides more deeply embedded fields of the same name and, if its name comes from a tag, those at
+// the same depth whose name does not.
 func (c *compiler) members(t reflect.Type, path string, depth int) ([]member, error) {
 	if slices.Contains(c.open, t) {
 		return nil, fieldError(path[:max(len(path)-1, 0)], t, "it contains itself")
@@ -52,7 +52,7 @@ func (c *compiler) members(t reflect.Type, path string, depth int) ([]member, er
 	return members, nil
 }
 
-// gather appends the fields of t, which is at a place, and those of structs embedded in it.
+// gather appends the fields of t, which is at a place, including those of embedded structs.
 func (c *compiler) gather(
 	all []candidate, t reflect.Type, path string, in place,
 ) ([]candidate, error) {
@@ -77,7 +77,7 @@ func (c *compiler) gather(
 				"embed the struct itself, or give the field a name")
 		case !f.IsExported():
 			if _, tagged := f.Tag.Lookup("stoat"); tagged {
-				return nil, fmt.Errorf("field %s%s has a tag and is not exported: export it, or "+
+				return nil, fmt.Errorf("field %s%s has a tag but is not exported: export it, or "+
 					`tag it stoat:"-"`, path, f.Name)
 			}
 			continue
@@ -94,7 +94,7 @@ func (c *compiler) gather(
 	return all, nil
 }
 
-// hidden reports whether another of all hides the candidate.
+// hidden reports whether another candidate hides this one.
 func (m *candidate) hidden(all []candidate, path string) (bool, error) {
 	rivals := 0
 	for i := range all {
@@ -111,7 +111,7 @@ func (m *candidate) hidden(all []candidate, path string) (bool, error) {
 		}
 	}
 	if rivals > 0 {
-		return false, fmt.Errorf("field %s%s: there are %d fields of this name: give them names "+
+		return false, fmt.Errorf("field %s%s: %d fields have this name: give them different names "+
 			"in their tags", path, m.name, 1+rivals)
 	}
 	return false, nil

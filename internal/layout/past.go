@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Past is the fields of records as they were stored, by all the schemas of a collection, whether or
-// not its type still has them. It is immutable and safe for concurrent use.
+// Past is the fields that structs were stored with, according to all schemas of a collection,
+// whether or not the type still has them. It is immutable and safe for concurrent use.
 type Past struct {
-	fields map[uint64]map[string]*Field // by the number of the schema, and by name
+	fields map[uint64]map[string]*Field // by schema number, then by name
 }
 
-// NewPast returns the fields of the schemas. Renamed has, for the former names of fields, what came
-// after: a field answers to all its names in records of every schema, unless the schema has another
-// field of the name. A number can be read as the widest kind that it ever had. If renamed has all
-// changes of names, what traced says, a field that only other schemas have is zero.
+// NewPast returns the fields of the schemas. Renamed maps former names of fields to later ones: a
+// field can be read under all its names in data of every schema, unless the schema has another
+// field with that name. A number can be read as the widest kind that it ever had. If traced is
+// true, renamed is complete, and a field that only other schemas have reads as zero.
 func NewPast(schemas []*Schema, renamed map[string]string, traced bool) *Past {
-	kinds := map[string]Kind{} // of fields, by their last names, in the newest schema
+	kinds := map[string]Kind{} // the newest kind of each field, by its last name
 	names := map[string]bool{}
 	for _, s := range slices.SortedFunc(slices.Values(schemas), func(a, b *Schema) int {
 		return cmp.Compare(a.Number, b.Number)
@@ -40,9 +40,9 @@ func NewPast(schemas []*Schema, renamed map[string]string, traced bool) *Past {
 	return p
 }
 
-// LastName returns the last name of a field. Renamed has what came after its former ones.
+// LastName follows the renames of a field from one of its names to the last.
 func LastName(renamed map[string]string, name string) string {
-	for range renamed { // which bounds a circle
+	for range renamed { // bounds a cycle
 		next, ok := renamed[name]
 		if !ok {
 			break
@@ -52,7 +52,7 @@ func LastName(renamed map[string]string, name string) string {
 	return name
 }
 
-// past returns what the records of a schema have under all the names, as far as any schema has it.
+// past returns the readers of a schema's fields under all names that any schema knows.
 func (s *Schema) past(
 	names map[string]bool, renamed map[string]string, kinds map[string]Kind, traced bool,
 ) map[string]*Field {
@@ -81,7 +81,7 @@ func (s *Schema) past(
 	return fields
 }
 
-// stored returns what reads the fields of a schema's records, by name, and what those begin with.
+// stored returns the readers of a schema's fields by name, and the encoded schema number.
 func (s *Schema) stored() (fields map[string]*Field, head []byte) {
 	fields, head = map[string]*Field{}, binary.AppendUvarint(nil, s.Number)
 	end, vars := len(head), 0
@@ -102,13 +102,13 @@ func (s *Schema) stored() (fields map[string]*Field, head []byte) {
 	return fields, head
 }
 
-// Field returns what reads a field of the records of a schema. It cannot be replaced, and only
-// fields that are values without parts have methods to read them. The error is that there is none.
+// Field returns the reader of a field in data of a schema, or an error if there is none. The field
+// cannot be replaced, and only scalars have accessors.
 func (p *Past) Field(number uint64, name string) (*Field, error) {
 	if f := p.fields[number][name]; f != nil {
 		return f, nil
 	}
-	return nil, fmt.Errorf("records of schema %d have no field %q", number, name)
+	return nil, fmt.Errorf("schema %d has no field %q", number, name)
 }
 
 // plainValue returns a value of the kind, for messages.

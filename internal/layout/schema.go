@@ -12,24 +12,24 @@ import (
 // schemaVersion is the first byte of a stored schema.
 const schemaVersion = 1
 
-// Schema says what the fields of records are.
+// Schema describes the fields of encoded structs.
 type Schema struct {
-	Number uint64  // what the records of this schema begin with
-	Fields []Named // in the order of the records; none of the types is a struct
+	Number uint64  // with which encodings begin
+	Fields []Named // in the order of the encoding; none of them is a struct
 }
 
-// Equal reports whether records of both schemas are the same but for the number.
+// Equal reports whether two schemas differ at most in their numbers.
 func (s *Schema) Equal(other *Schema) bool { return equalFields(s.Fields, other.Fields) }
 
-// String returns the schema as people read it.
+// String returns the schema as text.
 func (s *Schema) String() string {
 	return fmt.Sprintf("schema %d (%s)", s.Number, joinFields(s.Fields))
 }
 
-// Append appends the form in which the schema is stored: the version, the number, and the fields. A
-// list of fields is their number and then, for each, the name's length, the name, and the type; a
-// type is its kind and then, depending on that, an array's length, the key, the element, or the
-// list of fields. All numbers but the kind and the version are uvarints.
+// Append appends the stored form of the schema: the version, the number, and the fields. A list of
+// fields is their number followed, for each, by the name's length, the name, and the type. A type
+// is its kind followed, depending on the kind, by an array's length, the key, the element, or the
+// list of fields. All numbers except the kind and the version are uvarints.
 func (s *Schema) Append(dst []byte) []byte {
 	dst = binary.AppendUvarint(append(dst, schemaVersion), s.Number)
 	return appendFields(dst, s.Fields)
@@ -61,12 +61,11 @@ func appendType(dst []byte, t *Type) []byte {
 	return dst
 }
 
-// ParseSchema returns the schema that p is the stored form of. It accepts only what
-// [Schema.Append] can have written.
+// ParseSchema parses the stored form of a schema. It accepts only what [Schema.Append] writes.
 func ParseSchema(p []byte) (*Schema, error) {
 	if len(p) > 0 && p[0] > schemaVersion {
-		return nil, fmt.Errorf("schema of version %d, this program knows up to %d: update it: %w",
-			p[0], schemaVersion, corrupt.ErrFormat)
+		return nil, fmt.Errorf("schema version %d is newer than %d, the latest that this program "+
+			"knows: update it: %w", p[0], schemaVersion, corrupt.ErrFormat)
 	}
 	if len(p) == 0 || p[0] != schemaVersion {
 		return nil, damaged("schema without a version")
@@ -88,7 +87,7 @@ func ParseSchema(p []byte) (*Schema, error) {
 	return s, nil
 }
 
-// parser reads the stored form of a schema. After a failure it goes on with zero values.
+// parser reads the stored form of a schema. After a failure it returns zero values.
 type parser struct {
 	rest   []byte
 	reason string // why it failed; empty if it has not
@@ -111,11 +110,11 @@ func (in *parser) uvarint() uint64 {
 	return v
 }
 
-// count reads the length of a list whose items take a byte or more each.
+// count reads the length of a list whose items take at least a byte each.
 func (in *parser) count() int {
 	n := in.uvarint()
 	if n > uint64(len(in.rest)) {
-		in.fail("a length of %d with %d bytes left", n, len(in.rest))
+		in.fail("length %d with %d bytes left", n, len(in.rest))
 		return 0
 	}
 	return int(n)
@@ -141,7 +140,7 @@ func (in *parser) fields(depth int) []Named {
 	return fields
 }
 
-// typ reads a type; it returns nil after a failure.
+// typ reads a type, or returns nil after a failure.
 func (in *parser) typ(depth int) *Type {
 	if len(in.rest) == 0 || depth > depthMax {
 		in.fail("a type is missing or too deep")
@@ -180,7 +179,7 @@ func (in *parser) typ(depth int) *Type {
 	return t
 }
 
-// check returns what is wrong with a type whose parts are right.
+// check returns what is wrong with a type whose parts are valid, or an empty string.
 func (t *Type) check() string {
 	if size, ok := t.constantSize(); ok && size >= lengthMax {
 		return "the values are too large"
@@ -198,7 +197,7 @@ func (t *Type) check() string {
 	return ""
 }
 
-// validPath reports whether s can be the name of a field, or names joined by dots.
+// validPath reports whether s is a valid field name, or several joined by dots.
 func validPath(s string) bool {
 	for name := range strings.SplitSeq(s, ".") {
 		if !validName(name) {
@@ -208,12 +207,12 @@ func validPath(s string) bool {
 	return true
 }
 
-// validName reports whether s can be a name in a tag.
+// validName reports whether s is a valid name in a tag.
 func validName(s string) bool {
 	return s != "" && utf8.ValidString(s) && !strings.ContainsAny(s, ".,|=\x00")
 }
 
-// damaged returns an error that says that stored bytes are wrong.
+// damaged returns an error that matches corrupt.Err.
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", corrupt.Err, fmt.Sprintf(format, args...))
 }

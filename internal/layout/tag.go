@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// tag is what a field's tag says.
+// tag is the parsed tag of a field.
 type tag struct {
 	skip    bool     // the field is not stored
-	name    string   // empty: none is given
-	was     []string // the names that the field had before
-	options []string // the others, for the layer above
+	name    string   // empty: none given
+	was     []string // former names of the field
+	options []string // all others, for the layer above
 }
 
 // parseTag parses the tag of a field: `stoat:"name,option,was=old1|old2"`.
@@ -26,7 +26,7 @@ func parseTag(f reflect.StructField) (tag, error) {
 	parts := strings.Split(text, ",")
 	t := tag{name: parts[0]}
 	if t.name != "" && !validName(t.name) {
-		return t, fmt.Errorf("the name %q in the tag: use letters, digits and underscores", t.name)
+		return t, fmt.Errorf("invalid name %q in the tag: use letters, digits and underscores", t.name)
 	}
 	for _, option := range parts[1:] {
 		old, ok := strings.CutPrefix(option, "was=")
@@ -36,7 +36,7 @@ func parseTag(f reflect.StructField) (tag, error) {
 		}
 		for name := range strings.SplitSeq(old, "|") {
 			if !validName(name) {
-				return t, fmt.Errorf("the old name %q in the tag: use letters, digits and "+
+				return t, fmt.Errorf("invalid former name %q in the tag: use letters, digits and "+
 					"underscores", name)
 			}
 			t.was = append(t.was, name)

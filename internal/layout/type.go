@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kind is what a value is, apart from its size and parts. Its numbers are on disk.
+// Kind is the kind of a value. Its numbers are on disk.
 type Kind uint8
 
 // The kinds of values.
@@ -35,7 +35,7 @@ const (
 	Struct   Kind = 21
 )
 
-// String returns the name of the kind, as Go has it if it has one.
+// String returns the name of the kind, which is Go's name if Go has one.
 func (k Kind) String() string {
 	switch k {
 	case Bool:
@@ -70,7 +70,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("unknown kind %d", uint8(k))
 }
 
-// size returns how many bytes a value of a fixed kind takes, and 0 for other kinds.
+// size returns the size of a value of a fixed kind in bytes, or 0 for other kinds.
 func (k Kind) size() int {
 	switch k {
 	case Bool, Int8, Uint8:
@@ -95,32 +95,32 @@ func (k Kind) unsigned() bool { return k >= Uint8 && k <= Uint64 }
 func (k Kind) float() bool    { return k == Float32 || k == Float64 }
 func (k Kind) text() bool     { return k == String || k == Bytes }
 
-// key reports whether maps may have keys of the kind.
+// key reports whether map keys may have the kind.
 func (k Kind) key() bool { return k.fixed() || k == String }
 
 // Limits of schemas.
 const (
-	depthMax  = 32            // of types within each other
-	lengthMax = math.MaxInt32 // of arrays, and the bytes that a value of constant size may have
+	depthMax  = 32            // of nested types
+	lengthMax = math.MaxInt32 // of arrays, and of the size of a value of constant size
 )
 
-// Type is the type of a field or of a part of it. Which of its fields have a meaning depends on
-// the kind.
+// Type is the type of a field or of a part of it. The kind determines which of the other fields are
+// used.
 type Type struct {
 	Kind   Kind
 	Key    *Type   // of a map
-	Elem   *Type   // of a list, an array, a map's values, or what is optional
+	Elem   *Type   // of a list, an array, a map's values, or an optional value
 	Len    int     // of an array
 	Fields []Named // of a struct
 }
 
-// Named is a field of a schema, or of a struct in a list or the like.
+// Named is a field of a schema, or of a struct that is not flattened, as in a list.
 type Named struct {
 	Name string
 	Type *Type
 }
 
-// Equal reports whether two types are the same.
+// Equal reports whether two types are equal.
 func (t *Type) Equal(u *Type) bool {
 	if t == nil || u == nil {
 		return t == u
@@ -135,7 +135,7 @@ func equalFields(a, b []Named) bool {
 	})
 }
 
-// String returns the type as people write it, such as map[string]int64.
+// String returns the type as text, such as map[string]int64.
 func (t *Type) String() string {
 	switch t.Kind {
 	case List:
@@ -160,9 +160,9 @@ func joinFields(fields []Named) string {
 	return strings.Join(list, ", ")
 }
 
-// constantSize returns how many bytes every value of the type takes within another; ok is false if
-// that depends on the value, which then takes at least 1. A size above lengthMax is returned as
-// more than lengthMax.
+// constantSize returns the size of every value of the type within another one, in bytes; ok is
+// false if the size depends on the value, which then takes at least 1 byte. A size above lengthMax
+// is returned as a number above lengthMax.
 func (t *Type) constantSize() (size int, ok bool) {
 	switch {
 	case t.Kind.fixed():
@@ -183,7 +183,7 @@ func (t *Type) constantSize() (size int, ok bool) {
 	return 0, false
 }
 
-// minSize returns how many bytes a value of the type takes within another at least.
+// minSize returns the minimum size of a value of the type within another one, in bytes.
 func (t *Type) minSize() (size int) {
 	switch {
 	case t.Kind.fixed():
@@ -199,5 +199,5 @@ func (t *Type) minSize() (size int) {
 	return 1
 }
 
-// clamp keeps sizes so low that their products do not overflow.
+// clamp limits sizes so that their products do not overflow.
 func clamp(size int64) int { return int(min(size, lengthMax)) }

@@ -9,52 +9,52 @@ import (
 	"time"
 )
 
-// memory is how a value of a fixed kind lies in memory, which decides how it is copied.
+// memory is how a value of a fixed kind is represented in memory, which decides how to copy it.
 type memory uint8
 
 const (
 	memOther memory = iota // not of a fixed kind
 	memBool                // 1 byte that must be 0 or 1
-	mem1                   // so many bytes, of a number
+	mem1                   // a number of 1 byte
 	mem2                   //
 	mem4                   //
 	mem8                   //
-	memInt                 // an int of 32 bits, which takes 8 bytes in records
+	memInt                 // an int of 32 bits, which takes 8 bytes when encoded
 	memUint                // a uint of 32 bits
 	mem16                  // 16 bytes as they are
 	memTime                // a time.Time
 )
 
-// value is a compiled Go type that is not the outermost struct.
+// value is a compiled Go type other than the outermost struct.
 type value struct {
 	typ     reflect.Type
-	list    reflect.Type // of slices of an opaque type
+	list    reflect.Type // a slice type of an opaque type, for move
 	kind    Kind
 	mem     memory
 	key     *value   // of a map
-	elem    *value   // of a list, an array, a map's values, or what a pointer points to
+	elem    *value   // of a list, an array, a map's values, or a pointer
 	members []member // of a struct
 }
 
-// member is a field of a struct that is stored.
+// member is a stored field of a struct.
 type member struct {
 	tag
 	place
 	val *value
 }
 
-// place is where a field is in a struct.
+// place is the position of a field in a struct.
 type place struct {
 	off   uintptr // in bytes
-	index []int   // the path that reflection takes
+	index []int   // as for reflect.Value.FieldByIndex
 }
 
-// inner returns the place in the outer struct of what is at a place in the struct at p.
+// inner returns the place in the outer struct of a field at a place in the struct at p.
 func (p place) inner(at place) place {
 	return place{p.off + at.off, slices.Concat(p.index, at.index)}
 }
 
-// schema returns the type as schemas have it.
+// schema returns the stored type.
 func (v *value) schema() *Type {
 	if v == nil {
 		return nil
@@ -71,16 +71,16 @@ func (v *value) schema() *Type {
 
 // compiler compiles Go types.
 type compiler struct {
-	open    []reflect.Type // the structs that the present value is in
-	lenient bool           // fields that cannot be stored have the kind 0
+	open    []reflect.Type // the structs that contain the current value
+	lenient bool           // fields that cannot be stored get the kind 0
 }
 
-// fieldError says what is wrong with the type of a field.
+// fieldError returns the error of a field whose type cannot be stored.
 func fieldError(path string, t reflect.Type, advice string) error {
-	return fmt.Errorf("field %s: a %s cannot be stored: %s", path, t, advice)
+	return fmt.Errorf("field %s: type %s cannot be stored: %s", path, t, advice)
 }
 
-// value compiles a type; path names the field for errors.
+// value compiles a type; path names the field in errors.
 func (c *compiler) value(t reflect.Type, path string, depth int) (*value, error) {
 	if depth > depthMax {
 		return nil, fieldError(path, t, "types are at most 32 deep")
@@ -125,8 +125,8 @@ func (c *compiler) value(t reflect.Type, path string, depth int) (*value, error)
 	return v, nil
 }
 
-// plainKind returns the kind of a type without parts, and how its values lie in memory; 0 if it has
-// parts or cannot be stored.
+// plainKind returns the kind of a scalar or opaque type and its representation in memory, or 0 if
+// the type has parts or cannot be stored.
 func plainKind(t reflect.Type) (Kind, memory) {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
@@ -173,7 +173,7 @@ func plainKind(t reflect.Type) (Kind, memory) {
 	return 0, memOther
 }
 
-// word returns how an int or uint lies in memory: as 64 bits or as narrow says.
+// word returns how an int or uint is represented: as 64 bits, or as narrow.
 func word(narrow memory) memory {
 	if strconv.IntSize == 64 {
 		return mem8

@@ -6,7 +6,7 @@ func (s Set) And(t Set) Set {
 		s, t = t, s
 	}
 	if s.words == nil {
-		return s.filter(t, true)
+		return s.filter(t, present)
 	}
 	b := *s.words
 	for i, w := range t.words {
@@ -15,13 +15,13 @@ func (s Set) And(t Set) Set {
 	return compact(&b)
 }
 
-// AndNot returns the numbers of s that are not in t.
+// AndNot returns the numbers in s that are not in t.
 func (s Set) AndNot(t Set) Set {
 	switch {
 	case t.Len() == 0:
 		return s
 	case s.words == nil:
-		return s.filter(t, false)
+		return s.filter(t, absent)
 	}
 	b := *s.words
 	for i, w := range t.bitmap() {
@@ -30,7 +30,7 @@ func (s Set) AndNot(t Set) Set {
 	return compact(&b)
 }
 
-// Or returns the numbers that are in one of the sets or both.
+// Or returns the numbers that are in either set.
 func (s Set) Or(t Set) Set {
 	switch {
 	case t.Len() == 0:
@@ -47,18 +47,26 @@ func (s Set) Or(t Set) Set {
 	return compact(&b)
 }
 
-// filter returns the numbers of the list that are in t, or those that are not.
-func (s Set) filter(t Set, in bool) Set {
+// presence says which numbers a filter keeps.
+type presence bool
+
+const (
+	present presence = true
+	absent  presence = false
+)
+
+// filter returns the numbers of the list that are present in t, or absent from it.
+func (s Set) filter(t Set, keep presence) Set {
 	var list []uint16
 	for _, n := range s.list {
-		if t.Has(n) == in {
+		if presence(t.Has(n)) == keep {
 			list = append(list, n)
 		}
 	}
 	return Set{list: list}
 }
 
-// merge returns the numbers of two ascending lists, those in both once.
+// merge returns the union of two ascending lists.
 func merge(a, b []uint16) []uint16 {
 	all := make([]uint16, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {

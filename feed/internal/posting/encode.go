@@ -16,10 +16,10 @@ const (
 // bitmapBytes is the size of a stored bitmap.
 const bitmapBytes = wordCount * 8
 
-// errForm says that bytes are no set.
+// errForm reports bytes that do not encode a set.
 var errForm = errors.New("not a set of numbers")
 
-// Append appends the set as it is stored.
+// Append appends the stored form of the set.
 func (s Set) Append(dst []byte) []byte {
 	gaps, runs := s.sizes()
 	switch {
@@ -35,7 +35,7 @@ func (s Set) Append(dst []byte) []byte {
 	return dst
 }
 
-// sizes returns the bytes that the set takes as gaps and as runs.
+// sizes returns the sizes of the set as gaps and as runs, in bytes.
 func (s Set) sizes() (gaps, runs int) {
 	end := 0
 	s.eachRun(func(low, high int) {
@@ -47,7 +47,7 @@ func (s Set) sizes() (gaps, runs int) {
 	return gaps, runs
 }
 
-// uvarintLen returns the bytes of a uvarint below Size.
+// uvarintLen returns the length of a uvarint below Size, in bytes.
 func uvarintLen(n int) int {
 	switch {
 	case n < 1<<7:
@@ -58,7 +58,7 @@ func uvarintLen(n int) int {
 	return 3
 }
 
-// eachRun calls fn for each run of numbers without a gap, from low up to but without high.
+// eachRun calls fn for each run of consecutive numbers, from low, inclusive, to high, exclusive.
 func (s Set) eachRun(fn func(low, high int)) {
 	low, high := 0, 0
 	add := func(n int) {
@@ -108,7 +108,7 @@ func (s Set) appendRuns(dst []byte) []byte {
 	return dst
 }
 
-// Parse returns the set that p is the stored form of. Nothing of p is kept.
+// Parse parses the stored form of a set. It does not retain p.
 func Parse(p []byte) (Set, error) {
 	if len(p) == 0 {
 		return Set{}, errForm
@@ -165,7 +165,7 @@ func parseRuns(p []byte) (Set, error) {
 	return Set{list: list}, err
 }
 
-// eachStoredRun calls fn for each run, from low up to but without high.
+// eachStoredRun calls fn for each run, from low, inclusive, to high, exclusive.
 func eachStoredRun(p []byte, fn func(low, high int)) error {
 	end := 0
 	for len(p) > 0 {
@@ -187,11 +187,11 @@ func eachStoredRun(p []byte, fn func(low, high int)) error {
 	return nil
 }
 
-// parseNumber takes a uvarint below Size off p.
+// parseNumber reads a uvarint below Size from p.
 func parseNumber(p []byte) (n int, rest []byte, err error) {
 	v, size := binary.Uvarint(p)
 	if size <= 0 || v >= Size {
-		return 0, nil, fmt.Errorf("%w: a number of it", errForm)
+		return 0, nil, fmt.Errorf("%w: bad number", errForm)
 	}
 	return int(v), p[size:], nil
 }

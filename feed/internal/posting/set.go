@@ -1,12 +1,12 @@
-// Package posting has sets of the numbers below 65,536: which entries of a chunk of a feed belong
-// to an address.
+// Package posting implements sets of numbers below 65,536: which entries in a chunk of a feed
+// belong to an address.
 //
-// A Set is a list of numbers, or a bitmap where that is smaller in memory. It is stored in
-// whichever of three forms takes the fewest bytes; the first byte says which:
+// A Set is a list of numbers, or a bitmap where that takes less memory. It is stored in the
+// smallest of three forms, which the first byte identifies:
 //
-//	1  gaps    for each number how many are left out before it, as a uvarint
-//	2  bitmap  8,192 bytes: the bit n%8 of the byte n/8 says whether n is in the set
-//	3  runs    for each run of numbers how many are left out before it, and how many follow its
+//	1  gaps    for each number, how many are skipped before it, as a uvarint
+//	2  bitmap  8,192 bytes: bit n%8 of byte n/8 says whether n is in the set
+//	3  runs    for each run of numbers, how many are skipped before it, and how many follow its
 //	           first number, both as uvarints
 //
 // Sets are immutable and safe for concurrent use. The package knows neither addresses nor where
@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// Size is how many numbers there are: 0 to Size-1.
+	// Size is the number of possible members, 0 to Size-1.
 	Size = 1 << 16
 
 	wordCount = Size / 64
-	listMax   = wordCount * 64 / 16 // numbers in a list, which is as large as a bitmap then
+	listMax   = wordCount * 64 / 16 // maximum length of a list, which then is as large as a bitmap
 )
 
 // Set is a set of numbers below [Size]. The zero value is the empty set. It is immutable.
 type Set struct {
-	list  []uint16 // ascending; unused if there is a bitmap
-	words *bitmap  // nil: the list counts
-	count int      // of the numbers in the bitmap
+	list  []uint16 // ascending; unused if words is set
+	words *bitmap  // nil: list holds the numbers
+	count int      // of numbers in words
 }
 
 // bitmap has a bit for each number.
 type bitmap [wordCount]uint64
 
-// Of returns the set of the numbers, which must ascend. It keeps the slice.
+// Of returns the set of the numbers, which must be ascending. It retains the slice.
 func Of(ascending []uint16) Set {
 	if len(ascending) <= listMax {
 		return Set{list: ascending}
@@ -44,7 +44,7 @@ func Of(ascending []uint16) Set {
 	return compact(Set{list: ascending}.bitmap())
 }
 
-// Span returns the set of the numbers from low up to but without high.
+// Span returns the set of the numbers from low, inclusive, to high, exclusive.
 func Span(low, high int) Set {
 	low, high = max(low, 0), min(high, Size)
 	if low >= high {
@@ -55,7 +55,7 @@ func Span(low, high int) Set {
 	return compact(b)
 }
 
-// compact returns the set of the numbers in b, which it may keep.
+// compact returns the set of the numbers in b, which it may retain.
 func compact(b *bitmap) Set {
 	count := 0
 	for _, w := range b {
@@ -73,7 +73,7 @@ func compact(b *bitmap) Set {
 	return Set{list: list}
 }
 
-// bitmap returns the set as a bitmap, which may be its own and must not be modified then.
+// bitmap returns the set as a bitmap, which must not be modified, because it may be the set's own.
 func (s Set) bitmap() *bitmap {
 	if s.words != nil {
 		return s.words
@@ -85,7 +85,7 @@ func (s Set) bitmap() *bitmap {
 	return b
 }
 
-// fill adds the numbers from low up to but without high, of which there is one or more.
+// fill adds the numbers from low, inclusive, to high, exclusive; low must be less than high.
 func (b *bitmap) fill(low, high int) {
 	first, last := low/64, (high-1)/64
 	head := ^uint64(0) << (low % 64)
@@ -101,7 +101,7 @@ func (b *bitmap) fill(low, high int) {
 	b[last] |= tail
 }
 
-// Len returns how many numbers are in the set.
+// Len returns the number of members.
 func (s Set) Len() int {
 	if s.words != nil {
 		return s.count
@@ -118,7 +118,7 @@ func (s Set) Has(n uint16) bool {
 	return ok
 }
 
-// Rank returns how many numbers of the set are below n.
+// Rank returns how many members are below n.
 func (s Set) Rank(n int) int {
 	switch {
 	case n <= 0:
@@ -136,7 +136,7 @@ func (s Set) Rank(n int) int {
 	return rank + bits.OnesCount64(s.words[n/64]&(1<<(n%64)-1))
 }
 
-// Select returns the number of which i others of the set are below; ok is false if there is none.
+// Select returns the member with exactly i members below it; ok is false if there is none.
 func (s Set) Select(i int) (n int, ok bool) {
 	if i < 0 || i >= s.Len() {
 		return 0, false
@@ -158,7 +158,7 @@ func (s Set) Select(i int) (n int, ok bool) {
 	return 0, false
 }
 
-// Next returns the lowest number of the set that is not below from; ok is false if there is none.
+// Next returns the lowest member that is at least from; ok is false if there is none.
 func (s Set) Next(from int) (n int, ok bool) {
 	from = max(from, 0)
 	if from >= Size {
@@ -178,7 +178,7 @@ func (s Set) Next(from int) (n int, ok bool) {
 	}
 }
 
-// Prev returns the highest number of the set that is below before; ok is false if there is none.
+// Prev returns the highest member below before; ok is false if there is none.
 func (s Set) Prev(before int) (n int, ok bool) {
 	before = min(before, Size)
 	if before <= 0 {

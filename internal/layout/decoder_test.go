@@ -194,7 +194,7 @@ func TestNewPlan_allowsOnlyWhatLosesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = NewPlan(l.Schema(), m)
+			_, err = NewDecoder(l.Schema(), m)
 			want := from == to || strings.Contains(" "+allowed[from]+" ", " "+to+" ")
 			if (err == nil) != want {
 				t.Errorf("%s to %s: %v", from, to, err)
@@ -239,7 +239,7 @@ func TestNewPlan_refusesOtherShapes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := NewPlan(l.Schema(), m); err == nil {
+		if _, err := NewDecoder(l.Schema(), m); err == nil {
 			t.Errorf("%s: a plan was made", name)
 		} else {
 			t.Logf("%s: %v", name, err)
@@ -262,14 +262,14 @@ func TestNewPlan_advisesNoLoss(t *testing.T) {
 		A   int
 	}
 	stored := mustOf[old](t).Schema()
-	if _, err := NewPlan(stored, mustOf[reused](t)); err != nil {
+	if _, err := NewDecoder(stored, mustOf[reused](t)); err != nil {
 		t.Errorf("both names are stored: %v", err)
 	}
 	for want, l := range map[string]*Layout{
-		"remove the old name":                       mustOf[twice](t),
-		"give the new field another name than A, w": mustOf[renamed](t),
+		"remove the former name":                       mustOf[twice](t),
+		"choose a name other than A for the new field": mustOf[renamed](t),
 	} {
-		if _, err := NewPlan(stored, l); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := NewDecoder(stored, l); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}
 	}
@@ -292,7 +292,7 @@ func TestDecode_reportsDamage(t *testing.T) {
 		t.Errorf("a byte more: %v", err)
 	}
 	err := Decode(p, append([]byte{5}, record...), &got)
-	if err == nil || !strings.Contains(err.Error(), "schema 5, where one of schema 300") {
+	if err == nil || !strings.Contains(err.Error(), "schema 5 instead of 300") {
 		t.Errorf("another schema: %v", err)
 	}
 	record[len("ac02")/2+8] = 2

@@ -7,14 +7,14 @@ import (
 	"github.com/stoatdb/stoat/feed/internal/posting"
 )
 
-// errStop ends a loop that has got all that it wants.
+// errStop ends a loop early.
 var errStop = errors.New("enough")
 
-// scanEvery says when to read all entries of a chunk instead of those wanted alone: if one of so
-// many is wanted.
+// scanEvery is the density from which a filtered query scans all entries of a chunk instead of
+// looking up each match: one match in this many entries.
 const scanEvery = 16
 
-// in returns the query as it is run in a transaction, with a bound instead of Newest, and the
+// in returns the query as it runs in a transaction, with Newest turned into a bound, and the
 // session of the feed.
 func (q Query[T]) in(tx *stoat.Tx) (Query[T], *session, error) {
 	s, err := q.feed.session(tx)
@@ -23,7 +23,7 @@ func (q Query[T]) in(tx *stoat.Tx) (Query[T], *session, error) {
 	}
 	back := q
 	back.reverse = true
-	oldest, found, err := back.position(s, q.newest-1)
+	oldest, found, err := back.nth(s, q.newest-1)
 	if found {
 		q.low = oldest
 	}
@@ -31,8 +31,8 @@ func (q Query[T]) in(tx *stoat.Tx) (Query[T], *session, error) {
 	return q, s, err
 }
 
-// position returns the entry that the query has at position n, whatever its limit.
-func (q *Query[T]) position(s *session, n int) (seq uint64, found bool, err error) {
+// nth returns the entry at position n of the query, ignoring its limit.
+func (q *Query[T]) nth(s *session, n int) (seq uint64, found bool, err error) {
 	err = q.chunks(s, func(c chunk) (bool, error) {
 		if n >= c.count() {
 			n -= c.count()
@@ -44,7 +44,7 @@ func (q *Query[T]) position(s *session, n int) (seq uint64, found bool, err erro
 	return seq, found, err
 }
 
-// bounds returns what the query's bounds are among the entries that there are.
+// bounds returns the query's bounds, restricted to existing entries.
 func (q *Query[T]) bounds(s *session) (low, high uint64) {
 	return max(q.low, s.first), min(q.high, s.next)
 }
@@ -64,7 +64,8 @@ func (q *Query[T]) each(s *session, fn func(uint64, stored) (bool, error)) error
 	}
 	var err error
 	if q.filter == nil {
-		err = q.scan(s, visit)
+		low, high := q.bounds(s)
+		err = q.scan(s, low, high, visit)
 	} else {
 		err = q.pick(s, visit)
 	}
@@ -74,21 +75,23 @@ func (q *Query[T]) each(s *session, fn func(uint64, stored) (bool, error)) error
 	return err
 }
 
-// scan visits all entries within the bounds.
-func (q *Query[T]) scan(s *session, visit func(uint64, stored) error) error {
-	low, high := q.bounds(s)
-	return s.scan(low, high, q.reverse, visit)
+// scan visits the entries from low, inclusive, to high, exclusive, in the order of the query.
+func (q *Query[T]) scan(
+	s *session, low, high uint64, visit func(uint64, stored) error,
+) error {
+	r := entryRange(low, high)
+	r.Reverse = q.reverse
+	return s.scan(r, visit)
 }
 
-// scan visits the entries from low up to but without high.
-func (s *session) scan(
-	low, high uint64, reverse bool, visit func(uint64, stored) error,
-) error {
-	if low >= high {
-		return nil
-	}
+// entryRange returns the range of keys of the entries from low, inclusive, to high, exclusive.
+func entryRange(low, high uint64) stoat.Range {
+	return stoat.Range{Start: entryKey(low), End: entryKey(high)}
+}
+
+// scan visits the entries with keys in a range.
+func (s *session) scan(r stoat.Range, visit func(uint64, stored) error) error {
 	before := s.tx.Err()
-	r := stoat.Range{Start: entryKey(low), End: entryKey(high), Reverse: reverse}
 	for key, p := range s.entries.Scan(r) {
 		seq, err := parseKey(key)
 		if err != nil {
@@ -102,20 +105,20 @@ func (s *session) scan(
 			return err
 		}
 	}
-	if before != nil { // of another loop
+	if before != nil { // the error belongs to another loop
 		return nil
 	}
 	return s.tx.Err()
 }
 
-// pick visits the entries within the bounds that the filter lets through.
+// pick visits the entries within the bounds that the filter matches.
 func (q *Query[T]) pick(s *session, visit func(uint64, stored) error) error {
 	return q.chunks(s, func(c chunk) (bool, error) {
 		if c.count()*scanEvery < c.high-c.low {
 			return true, q.lookUp(s, c, visit)
 		}
 		low, high := c.base+uint64(c.low), c.base+uint64(c.high)
-		return true, s.scan(low, high, q.reverse, func(seq uint64, e stored) error {
+		return true, q.scan(s, low, high, func(seq uint64, e stored) error {
 			if !c.set.Has(uint16(seq - c.base)) {
 				return nil
 			}
@@ -141,8 +144,8 @@ func (q *Query[T]) lookUp(s *session, c chunk, visit func(uint64, stored) error)
 	return nil
 }
 
-// chunks calls fn for each chunk with entries of the query, in the query's order, until it returns
-// false or an error.
+// chunks calls fn for each chunk that contains entries of the query, in the query's order, until it
+// returns false or an error.
 func (q *Query[T]) chunks(s *session, fn func(chunk) (bool, error)) error {
 	everything := posting.Span(0, chunkSize)
 	if q.filter != nil {
@@ -175,7 +178,7 @@ func (q *Query[T]) chunks(s *session, fn func(chunk) (bool, error)) error {
 	return nil
 }
 
-// set returns those of all the numbers of a chunk that the query is about, but for its bounds.
+// set returns the numbers of a chunk that the query selects, ignoring its bounds.
 func (q *Query[T]) set(s *session, base uint64, all posting.Set) (posting.Set, error) {
 	if q.filter != nil {
 		var err error
@@ -192,51 +195,4 @@ func (q *Query[T]) set(s *session, base uint64, all posting.Set) (posting.Set, e
 	}
 	redacted, err := l.set(base, "")
 	return all.AndNot(redacted), err
-}
-
-// chunk is the entries of a query within one chunk: those of the set from low up to but without
-// high.
-type chunk struct {
-	base      uint64
-	set       posting.Set
-	low, high int
-}
-
-// count returns how many entries there are.
-func (c *chunk) count() int { return c.set.Rank(c.high) - c.set.Rank(c.low) }
-
-// at returns the entry at a position that is below count.
-func (c *chunk) at(position int, reverse bool) (uint64, bool) {
-	if reverse {
-		position = c.count() - 1 - position
-	}
-	n, ok := c.set.Select(c.set.Rank(c.low) + position)
-	return c.base + uint64(n), ok
-}
-
-// start returns the first entry.
-func (c *chunk) start(reverse bool) (uint64, bool) {
-	if reverse {
-		return c.prev(c.high)
-	}
-	return c.next(c.low)
-}
-
-// follow returns the entry that follows seq.
-func (c *chunk) follow(seq uint64, reverse bool) (uint64, bool) {
-	n := int(seq - c.base)
-	if reverse {
-		return c.prev(n)
-	}
-	return c.next(n + 1)
-}
-
-func (c *chunk) next(from int) (uint64, bool) {
-	n, ok := c.set.Next(from)
-	return c.base + uint64(n), ok && n < c.high
-}
-
-func (c *chunk) prev(before int) (uint64, bool) {
-	n, ok := c.set.Prev(before)
-	return c.base + uint64(n), ok && n >= c.low
 }
