@@ -25,7 +25,7 @@ func (s *skipped) add(m *merge) bool {
 	}
 	if s.run.entries == s.limit && s.limit > 0 {
 		s.end(m)
-		m.winner = nil
+		m.stop(nil)
 		return false
 	}
 	s.run.entries++

@@ -98,7 +98,7 @@ func (c *Cursor) Walk(
 	}
 	m.free -= n
 	calls, more = m.winner.walk(n, m.direction, strip, yield)
-	return calls, more && calls != limit && m.step() && c.skipAbsent()
+	return calls, more && calls != limit && m.next(m.direction) && c.skipAbsent()
 }
 
 // walkEntries is Walk for entries of any kind: it looks at each of them until Walk can go on.
@@ -109,13 +109,15 @@ func (c *Cursor) walkEntries(
 	for m.winner != nil && !m.winner.plain() {
 		var value []byte
 		if m.scope.Read != ReadKeys {
-			if value, m.err = m.load(c.snapshot.Levels); m.err != nil {
-				m.winner = nil
+			var err error
+			if value, err = m.load(c.snapshot.Levels); err != nil {
+				m.stop(err)
 				break
 			}
 		}
 		calls++
-		if !yield(c.Key()[strip:], value) || calls == limit || !m.step() || !c.skipAbsent() {
+		if !yield(c.Key()[strip:], value) || calls == limit || !m.next(m.direction) ||
+			!c.skipAbsent() {
 			return calls, false
 		}
 	}
@@ -153,7 +155,7 @@ func (c *Cursor) skipAbsent() bool {
 		if !c.skipped.add(m) {
 			return false
 		}
-		m.step()
+		m.next(m.direction)
 	}
 	if c.skipped.run.entries > 0 && m.err == nil {
 		c.skipped.end(m)

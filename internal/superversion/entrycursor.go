@@ -70,7 +70,7 @@ func (c *EntryCursor) Block() (table.Block, error) { return c.merge.winner.run.C
 func (c *EntryCursor) SkipBlock() bool {
 	c.merge.winner.run.ToBlockEnd()
 	c.merge.free = 0
-	return c.merge.step()
+	return c.Next()
 }
 
 // Err returns the error that ended the last move, or nil if the move met the end.

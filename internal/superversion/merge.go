@@ -116,16 +116,20 @@ func (m *merge) position(d keyspace.Direction, move func(*input) bool) bool {
 // on no entry and has to be positioned again.
 func (m *merge) next(d keyspace.Direction) bool {
 	switch {
-	case m.winner == nil:
-		return false
 	case m.direction != d:
 		return m.turn(d)
+	case m.free > 0:
+		m.free--
+		return m.winner.step(d)
 	}
-	return m.step()
+	return m.winner != nil && m.compete()
 }
 
 // turn changes the direction of travel and moves one entry on.
 func (m *merge) turn(d keyspace.Direction) bool {
+	if m.winner == nil {
+		return false
+	}
 	key := m.winner.currentKey()
 	if d == keyspace.Reverse {
 		return m.seekBefore(key)
@@ -135,13 +139,9 @@ func (m *merge) turn(d keyspace.Direction) bool {
 	})
 }
 
-// step moves one entry on in the direction of travel.
-func (m *merge) step() bool {
+// compete moves the winner one entry on and compares it with the others.
+func (m *merge) compete() bool {
 	in := m.winner
-	if m.free > 0 {
-		m.free--
-		return in.step(m.direction)
-	}
 	ok := in.step(m.direction)
 	if ok && m.runnerUp == nil && m.yieldsRest(in) {
 		m.free = in.ahead(m.direction)
@@ -159,6 +159,11 @@ func (m *merge) step() bool {
 	return true
 }
 
+// stop puts the merge on no entry, because of err if that is not nil.
+func (m *merge) stop(err error) {
+	m.winner, m.free, m.err = nil, 0, err
+}
+
 // settle records where a move has left an input: on an entry to be merged, or out of the running.
 // It reports false on an error, which ends the merge.
 func (m *merge) settle(in *input, moved bool) bool {
@@ -168,7 +173,7 @@ func (m *merge) settle(in *input, moved bool) bool {
 	}
 	if !moved {
 		if in.run.err != nil {
-			m.err, m.winner = in.run.err, nil
+			m.stop(in.run.err)
 		}
 		return in.run.err == nil
 	}
@@ -223,7 +228,7 @@ func (m *merge) choose() bool {
 // before reports whether a's key comes strictly before b's in the direction of travel.
 func (m *merge) before(a, b *input) bool {
 	if a.head != b.head {
-		return (a.head < b.head) == (m.direction == keyspace.Forward)
+		return (a.head < b.head) != bool(m.direction) // cheap enough to be inlined
 	}
 	return m.ordered(a.key, b.key)
 }

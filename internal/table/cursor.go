@@ -43,7 +43,11 @@ func (s *Scope) decodes() bool { return s.Read >= ReadHeads }
 // end, or into a block that cannot be read, leaves the cursor on no entry: it has to be positioned
 // again.
 type Cursor struct {
+	// The current entry's index in the window and the window's length, both 0 if on no entry. They
+	// are not in the window so that Next is cheap enough for the compiler to inline.
+	at, count int
 	window
+
 	scope  *Scope
 	reader *reader
 	table  *Table

@@ -12,47 +12,23 @@ import (
 func (c *Cursor) Walk(
 	n int, d keyspace.Direction, strip int, yield func(key, value []byte) bool,
 ) (calls int, more bool) {
+	i, step, hidden, keysOnly := c.at, 1, 0, c.scope.Read == ReadKeys
 	if d == keyspace.Reverse {
-		return c.walkBack(n, strip, yield)
+		step = -1
 	}
-	first, hidden, keysOnly := c.at, 0, c.scope.Read == ReadKeys
-	c.at += n
-	for i := first; i <= first+n; i++ {
-		if block.KindAt(c.kinds, i) != keyspace.KindPut {
-			hidden++
-			continue
-		}
+	c.at += n * step
+	for left := n; left >= 0; left-- {
 		var value []byte
 		if !keysOnly {
 			value = c.values.At(i)
 		}
-		if !yield(c.keys.At(i)[strip:], value) {
-			c.at = i
-			return i - first + 1 - hidden, false
-		}
-	}
-	return n + 1 - hidden, true
-}
-
-// walkBack is Walk in reverse.
-func (c *Cursor) walkBack(
-	n, strip int, yield func(key, value []byte) bool,
-) (calls int, more bool) {
-	first, hidden, keysOnly := c.at, 0, c.scope.Read == ReadKeys
-	c.at -= n
-	for i := first; i >= first-n; i-- {
 		if block.KindAt(c.kinds, i) != keyspace.KindPut {
 			hidden++
-			continue
-		}
-		var value []byte
-		if !keysOnly {
-			value = c.values.At(i)
-		}
-		if !yield(c.keys.At(i)[strip:], value) {
+		} else if !yield(c.keys.At(i)[strip:], value) {
 			c.at = i
-			return first - i + 1 - hidden, false
+			return n - left + 1 - hidden, false
 		}
+		i += step
 	}
 	return n + 1 - hidden, true
 }

@@ -9,15 +9,14 @@ import (
 
 // window is what a [Cursor] holds of a block: all entries, or a few neighbours.
 type window struct {
-	at, count int            // the current entry's index, and the length; both 0 if on no entry
-	keys      block.Column   // in full
-	values    block.Column   // decoded; empty if the cursor reads none, or if they are encoded
-	encoded   *block.Encoded // the values of the whole block, if those of the window are not decoded
-	kinds     []byte
-	block     int
-	parsed    *block.Keys // of the whole block
-	first     int         // the index in the block of the window's first entry
-	loaded    bool        // the values are; with ReadStored, Load does that
+	keys    block.Column   // in full
+	values  block.Column   // decoded; empty if the cursor reads none, or if they are encoded
+	encoded *block.Encoded // the values of the whole block, if those of the window are not decoded
+	kinds   []byte
+	block   int
+	parsed  *block.Keys // of the whole block
+	first   int         // the index in the block of the window's first entry
+	loaded  bool        // the values are; with ReadStored, Load does that
 
 	// Whether, as far as is known, no entry beyond the window is within the bounds.
 	atUpper, atLower bool
