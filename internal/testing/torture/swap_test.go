@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -93,6 +94,11 @@ type swap struct {
 	failed     atomic.Pointer[error]
 	copied     map[string]string // the files in the folder's place
 	runner     *runner
+
+	killOnce sync.Once
+	killed   *memfs.FS // the disk of the process killed a while after the swap, or nil
+	line     *timeline // until then
+	promised crash.Promise
 }
 
 // play runs the workload and checks the result.
@@ -108,7 +114,48 @@ func (s *swap) play() error {
 	if failed := s.failed.Load(); failed != nil {
 		return *failed
 	}
-	return s.finds()
+	if s.killed != nil {
+		if err := s.finds(s.killed, s.line, s.promised); err != nil {
+			return fmt.Errorf("killed a while later: %w", err)
+		}
+	}
+	if s.done.Load() && s.kind == another {
+		if got, err := contentsOf(s.disk); err != nil {
+			return err
+		} else if fmt.Sprint(got) != fmt.Sprint(s.copied) {
+			return errors.New("the database in the place of the folder has changed")
+		}
+	}
+	line := s.runner.line
+	return s.finds(s.disk, line, s.promise(line.Promised(crash.All)))
+}
+
+// killDelay is how many operations after the swap the process is killed.
+const killDelay = 25
+
+// promise returns what was promised of the disk, if p was promised of one that keeps everything. Of
+// a log that lost its name, only what is durable was promised.
+func (s *swap) promise(p crash.Promise) crash.Promise {
+	if s.kind > another && s.options.Sync == stoat.SyncNever {
+		p.Oldest = s.runner.line.Promised(crash.None).Oldest
+	}
+	return p
+}
+
+// kill keeps a copy of the disk as it is when the process is killed, and the states by then, of
+// which the workload may take back the newest.
+func (s *swap) kill() {
+	s.killOnce.Do(func() {
+		line := s.runner.line
+		p := s.promise(line.Promised(crash.All))
+		s.killed = s.disk.Kill()
+		s.line = newTimeline()
+		s.line.clock = line.clock
+		for _, state := range line.Until(line.Begun())[1:] {
+			p.Newest = s.line.Commit(state)
+		}
+		s.promised = p
+	})
 }
 
 // before makes the swap if it is its turn.
@@ -117,7 +164,14 @@ func (s *swap) before(op faultfs.Op) error {
 	if opens && s.done.Load() {
 		return errGone
 	}
-	if opens || s.runner.db == nil || s.operations.Add(1) != s.at || s.kind == nothing {
+	if opens || s.runner.db == nil {
+		return nil
+	}
+	n := s.operations.Add(1)
+	if s.done.Load() && n >= s.at+killDelay {
+		s.kill()
+	}
+	if n != s.at || s.kind == nothing {
 		return nil
 	}
 	if err := s.swap(); err != nil {
@@ -208,20 +262,10 @@ func (s *swap) tolerate(err error) error {
 	return errStop
 }
 
-// finds checks that acknowledged commits are there. If the log lost its name, only durable commits
-// are promised.
-func (s *swap) finds() error {
-	line, disk := s.runner.line, s.disk
-	p := line.Promised(crash.All)
-	if s.kind > another && s.options.Sync == stoat.SyncNever {
-		p = line.Promised(crash.None)
-	}
+// finds checks that a disk, which it may change, is in one of the promised states.
+func (s *swap) finds(disk *memfs.FS, line *timeline, p crash.Promise) error {
 	if s.done.Load() && s.kind <= another {
-		if got, err := contentsOf(disk); s.kind == another && err != nil {
-			return err
-		} else if s.kind == another && fmt.Sprint(got) != fmt.Sprint(s.copied) {
-			return errors.New("the database in the place of the folder has changed")
-		} else if s.kind == away && err == nil {
+		if _, err := contentsOf(disk); s.kind == away && err == nil {
 			return errors.New("there is a folder with the old name")
 		}
 		disk = disk.Kill()
