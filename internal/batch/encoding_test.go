@@ -142,12 +142,13 @@ func FuzzReplay(f *testing.F) {
 		if err == nil && !bytes.Equal(again, payload) {
 			t.Errorf("decoded %x, which encodes to %x", payload, again)
 		}
-		var walked []entry
-		walkErr := Walk(payload, func(key []byte, e keyspace.Entry) {
-			walked = append(walked, entry{e.Kind, e.Until, string(key), string(e.Value)})
+		var read []entry
+		readErr := Read(payload, func(key []byte, e keyspace.Entry) error {
+			read = append(read, entry{e.Kind, e.Until, string(key), string(e.Value)})
+			return nil
 		})
-		if !slices.Equal(walked, entries) || fmt.Sprint(walkErr) != fmt.Sprint(err) {
-			t.Errorf("Walk finds %v, %v, want %v, %v", walked, walkErr, entries, err)
+		if !slices.Equal(read, entries) || fmt.Sprint(readErr) != fmt.Sprint(err) {
+			t.Errorf("Read finds %v, %v, want %v, %v", read, readErr, entries, err)
 		}
 		var damage *corrupt.Error
 		if err != nil && (!errors.As(err, &damage) || damage.Offset != int64(len(again)) ||

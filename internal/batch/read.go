@@ -5,10 +5,9 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// Read calls fn for each entry of a frame's payload, oldest first, until fn returns an error, which
-// it returns. Key and value alias the payload; the value of a range deletion is its end.
-//
-// The first entry that no arena would have written ends it with an error that matches corrupt.Err.
+// Read calls fn for each entry of a frame's payload, oldest first, until fn fails, and returns its
+// error. Key and value alias the payload; the value of a range deletion is its end. At the first
+// entry that no [Arena] writes, Read returns an error that matches corrupt.Err and says where.
 func Read(payload []byte, fn func(key []byte, e keyspace.Entry) error) error {
 	for at := 0; at < len(payload); {
 		rest := Chunks{payload[at:]}

@@ -184,7 +184,7 @@ func TestBackup_marksNoOtherManifest(t *testing.T) {
 		ok(t, w.Commit())
 		ok(t, e.Flush())
 		ok(t, e.Compact(t.Context()))
-		if v := e.state.Load().Levels.Version; v.IsBackup() {
+		if v := e.state.Load().Levels.Version; v.Backup {
 			t.Fatalf("the manifest has the log number %d and the next number %d", v.LogNumber,
 				v.NextNumber)
 		}

@@ -38,7 +38,7 @@ func (w *Writer) Passed(span keyspace.Span, entries int) bool {
 // time.
 func (e *Engine) Passed(span keyspace.Span, entries int) {
 	few := entries < clearShare*e.options.Tuning.Passed
-	backup := e.state.Load().Levels.Version.IsBackup()
+	backup := e.state.Load().Levels.Version.Backup
 	if few || backup || e.writable() != nil || !e.clearing.CompareAndSwap(false, true) {
 		return
 	}

@@ -88,7 +88,7 @@ func shrinkJob(job *compaction.Job, of superversion.Run, number uint64) {
 func (e *Engine) shrinkSome(most uint64) {
 	for {
 		version := e.state.Load().Levels.Version
-		if version.IsBackup() {
+		if version.Backup {
 			return
 		}
 		next, ok := e.picker().Deferred(version)

@@ -35,7 +35,7 @@ const BranchBits = 15
 // branchOver returns the branch of what is to be committed on top of version.
 func branchOver(version *manifest.Version) (branch uint64, err error) {
 	branch = version.Branch
-	for version.IsBackup() && err == nil && (branch^version.Branch)&(1<<BranchBits-1) == 0 {
+	for version.Backup && err == nil && (branch^version.Branch)&(1<<BranchBits-1) == 0 {
 		branch, err = NewBranch()
 	}
 	return branch, err

@@ -29,9 +29,7 @@ func (e *Engine) installEdit(
 	defer e.installing.Unlock()
 	old := e.state.Load().Levels
 	edit.AddDictionaries = newDictionaries(edit.AddDictionaries, old.Version)
-	if edit.NextNumber = e.numbers.Load(); edit.NextNumber == edit.LogNumber {
-		edit.NextNumber = e.numbers.Add(1) // or the manifest would be a backup's
-	}
+	edit.NextNumber = e.numbers.Load()
 	version, err := old.Version.Apply(edit)
 	if p := e.poisoned.Load(); p != nil {
 		err = p // nothing is written any more

@@ -26,6 +26,7 @@ const (
 func decodeVersion(p []byte) (*Version, error) {
 	v := new(Version)
 	d := decoder{rest: p}
+	tagged := false
 	for d.field() {
 		switch d.tag {
 		case tagLogNumber:
@@ -51,12 +52,21 @@ func decodeVersion(p []byte) (*Version, error) {
 			v.Dictionaries = d.dictionaries()
 		case tagBranch:
 			v.Branch = d.number()
+		case tagBackup:
+			is := d.number()
+			if is != isBackup && is != notBackup {
+				d.unknown("backup", is)
+			}
+			v.Backup, tagged = is == isBackup, true
 		default:
 			d.unknown("field", d.tag)
 		}
 	}
 	if d.err != nil {
 		return nil, d.err
+	}
+	if !tagged {
+		v.Backup = v.untaggedBackup()
 	}
 	var err error
 	if v.ValueFiles, err = v.withValues(v.ValueFiles); err != nil {

@@ -16,6 +16,7 @@ const (
 	tagValues       = 8 // value files: a count, and number, size, and whether it is a log for each
 	tagDictionaries = 9 // dictionaries: a count, and number, bucket, length and bytes for each
 	tagBranch       = 10
+	tagBackup       = 11 // isBackup or notBackup
 
 	// Only in an edit.
 	tagAddYoung        = 16 // runs
@@ -26,6 +27,12 @@ const (
 	tagYoungOlder      = 21 // the older and the count of the young runs to remove
 	tagRemoveYoung     = 22
 	tagAddDictionaries = 23 // dictionaries
+)
+
+// Values of tagBackup.
+const (
+	isBackup  = 1
+	notBackup = 2 // though without the tag the version would be taken for a backup
 )
 
 // Flags of a table. All but the first announce a field that follows, in this order.
@@ -53,7 +60,14 @@ func appendVersion(dst []byte, v *Version) []byte {
 	}
 	dst = appendValueFiles(dst, tagValues, v.ValueFiles)
 	dst = appendDictionaries(dst, tagDictionaries, v.Dictionaries)
-	return appendNumber(dst, tagBranch, v.Branch)
+	dst = appendNumber(dst, tagBranch, v.Branch)
+	switch {
+	case v.Backup:
+		dst = appendNumber(dst, tagBackup, isBackup)
+	case v.untaggedBackup():
+		dst = appendNumber(dst, tagBackup, notBackup)
+	}
+	return dst
 }
 
 func appendEdit(dst []byte, e *Edit) []byte {

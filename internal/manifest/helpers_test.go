@@ -159,8 +159,9 @@ func text(v *Version) string {
 		return s
 	}
 	return fmt.Sprintf("young %s bottom %s values %+v dictionaries %v log %d last %d next %d "+
-		"dropped %v epoch %d branch %x", runs(v.Young...), runs(v.Bottom), v.ValueFiles, v.Dictionaries,
-		v.LogNumber, v.LastCommit, v.NextNumber, v.Dropped, v.DropEpoch, v.Branch)
+		"dropped %v epoch %d branch %x backup %v",
+		runs(v.Young...), runs(v.Bottom), v.ValueFiles, v.Dictionaries,
+		v.LogNumber, v.LastCommit, v.NextNumber, v.Dropped, v.DropEpoch, v.Branch, v.Backup)
 }
 
 // write writes a manifest with the version v and the edits, and closes it.

@@ -25,12 +25,14 @@ type Version struct {
 	// Branch is the same in two states of one database only if one of them has become the other: a
 	// copy that goes its own way has another. 0 is none.
 	Branch uint64
+
+	// Backup is whether this is a backup that nobody has written to. Any edit ends it.
+	Backup bool
 }
 
-// IsBackup reports whether v is that of a backup that nobody has written to: it says that no log is
-// to be replayed and that no file has a higher number, in one and the same number. No other version
-// in a manifest does.
-func (v *Version) IsBackup() bool { return v.LogNumber == v.NextNumber && v.LogNumber > 0 }
+// untaggedBackup reports whether v is a backup if its manifest does not say: backups were once told
+// by these numbers, and what was not a backup never had them.
+func (v *Version) untaggedBackup() bool { return v.LogNumber == v.NextNumber && v.LogNumber > 0 }
 
 // empty reports whether v has no files.
 func (v *Version) empty() bool {

@@ -36,7 +36,7 @@ type Picker struct {
 // Next returns the most urgent compaction, if there is one to do. A backup that nobody has written
 // to stays as it is.
 func (p Picker) Next(v *manifest.Version) (Plan, bool) {
-	if v.IsBackup() {
+	if v.Backup {
 		return Plan{}, false
 	}
 	if next, ok := p.first(v, urgent()); ok {

@@ -49,6 +49,7 @@
 //   - fuzz_test.go and fuzz_manifest_test.go open databases with fuzzed files.
 //
 // Formats: compat_test.go reads the databases in testdata/compat, which earlier versions wrote;
+// compatbackup_test.go restores the backups that they wrote, and backs up into them.
 // compat_cases_test.go writes those of the current version.
 //
 // Layers: package layers does the same to the packages record and feed.

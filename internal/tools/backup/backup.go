@@ -8,19 +8,19 @@
 //	err = f.Tidy()                                     // what only the earlier one needed
 //	err = f.Close()
 //
-// Whatever happens in between, the folder is the earlier backup until Commit, and the new one
-// after it: a file that the earlier manifest names is never touched before the new manifest is
-// durable, and no name of a manifest is used twice. Three things need care for that. Log segments
-// hold values that tables point to, but one that the earlier manifest does not cover would be
-// replayed; so before any is copied, the earlier manifest is written anew as one that covers all of
-// them. It is also written anew if it may not be durable, because the process that wrote it was
-// killed, or failed. And a folder without a manifest, in which nothing is to be trusted, has a file
-// that says so from before its first table to after its manifest.
+// Whatever happens in between, the folder is the earlier backup until Commit, and the new one after
+// it: a file that the earlier manifest names is never touched before the new manifest is durable,
+// and no name of a manifest is used twice. Three things need care for that. Log segments hold
+// values that tables point to, but one that the earlier manifest does not cover would be replayed;
+// so before any is copied, the earlier manifest is written anew as one that covers all of them. It
+// is also written anew if it may not be durable, because the process that wrote it was killed, or
+// failed. And a folder without a manifest, in which nothing is to be trusted, has a file that says
+// so from before its first table to after its manifest.
 //
-// A manifest written here says that no log is to be replayed and that no file has a higher number,
-// in one and the same number. One that a database writes never does. That is how a backup is known
-// that was written to since: it goes its own way, and is left alone. From then on its branch is
-// another one, too, so that neither it nor its source is taken for the other in a third folder.
+// A manifest written here is tagged as a backup, and its log number is above all log segments, so
+// that none is replayed. The first write to the database removes the tag: a copy that has gone its
+// own way is left alone. It gets another branch, too, so that neither it nor its source is taken
+// for the other in a third folder.
 //
 // A [Stream] is a backup that goes to a writer, as an archive, and [Folder.Receive] what makes a
 // folder of it again. The manifest comes last there, too, so that what was cut off is none.
@@ -174,7 +174,7 @@ func (f *Folder) writeManifest(version *manifest.Version) error {
 	}
 	number := f.NextNumber()
 	next := *version
-	next.LogNumber, next.NextNumber = number+1, number+1
+	next.LogNumber, next.NextNumber, next.Backup = number+1, number+1, true
 	journal, err := manifest.Create(f.folder, f.dir, number, f.source.Database, &next)
 	if err != nil {
 		return err

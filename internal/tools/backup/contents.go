@@ -57,7 +57,7 @@ func (f *Folder) checkEarlier() error {
 	if f.earlier.Database != f.source.Database {
 		return fmt.Errorf("the folder %s holds another database; choose another folder", f.dir)
 	}
-	if !v.IsBackup() || f.earlier.Torn || f.found.Newest(folder.Log) >= v.LogNumber {
+	if !v.Backup || f.earlier.Torn || f.found.Newest(folder.Log) >= v.LogNumber {
 		return fmt.Errorf("the folder %s holds a copy of the database that is no backup, or was "+
 			"written to since; choose another folder", f.dir)
 	}

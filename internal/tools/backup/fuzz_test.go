@@ -67,7 +67,7 @@ func FuzzReceive(f *testing.F) {
 		}
 		loaded, err := manifest.Load(target, "backup")
 		ok(t, err)
-		if !loaded.Version.IsBackup() {
+		if !loaded.Version.Backup {
 			t.Error("what was received is no backup")
 		}
 	})

@@ -244,7 +244,7 @@ func (in *receiver) manifest() (*manifest.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	if state.Torn || !state.Version.IsBackup() {
+	if state.Torn || !state.Version.Backup {
 		return nil, in.damage("the manifest is not that of a backup")
 	}
 	for _, i := range itemsOf(state.Version) {

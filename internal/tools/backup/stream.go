@@ -71,7 +71,7 @@ func (s *Stream) Commit(ctx context.Context, number uint64) error {
 	if err := s.write(sumsName, s.sums); err != nil {
 		return err
 	}
-	version.LogNumber, version.NextNumber = number+1, number+1
+	version.LogNumber, version.NextNumber, version.Backup = number+1, number+1, true
 	image, err := manifest.Image(number, s.source.Database, &version)
 	if err != nil {
 		return err

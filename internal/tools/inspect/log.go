@@ -72,10 +72,11 @@ func (f *source) printFrame(p *printer, sum *logSummary, piece wal.Piece) {
 		}
 		sum.last = piece.Commit
 	}
-	err := batch.Walk(piece.Payload, func(k []byte, e keyspace.Entry) {
+	err := batch.Read(piece.Payload, func(k []byte, e keyspace.Entry) error {
 		if f.blocks {
 			p.put(entry(1, k, e, len(e.Value)))
 		}
+		return nil
 	})
 	if err != nil {
 		sum.bad = true

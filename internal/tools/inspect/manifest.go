@@ -79,7 +79,7 @@ func printVersion(p *printer, v *manifest.Version) {
 	p.put(inner(1).called("numbers").with(
 		number("log number", v.LogNumber), number("last commit", v.LastCommit),
 		number("next number", v.NextNumber), nonzero("drop epoch", v.DropEpoch),
-		branch(v)))
+		branch(v), mark("backup", v.Backup)))
 	printRuns(p, "young run", v.Young)
 	if len(v.Bottom.Tables) > 0 {
 		printRuns(p, "bottom run", []manifest.Run{v.Bottom})
