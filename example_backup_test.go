@@ -12,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// A backup over HTTP: one call in the handler, which the client's disappearance ends.
+// A backup over HTTP takes one call in the handler, and ends if the client disconnects.
 func ExampleDB_BackupTo() {
 	db := exampleDB()
 	defer db.Close()

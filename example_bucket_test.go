@@ -7,7 +7,7 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// A draft that becomes a chapter, with all that is in it.
+// A draft becomes a chapter, with everything in it.
 func ExampleTx_MoveBucket() {
 	db := exampleDB()
 	defer db.Close()
@@ -50,7 +50,7 @@ func ExampleTx_MoveBucket() {
 	// Output: Winter fur
 }
 
-// A function that works in the root and in any bucket.
+// A function that works on the root as well as on any bucket.
 func ExampleKeySpace() {
 	db := exampleDB()
 	defer db.Close()

@@ -9,7 +9,7 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// A request that does not wait longer than its client does.
+// A request that waits no longer than its client does.
 func ExampleDB_UpdateContext() {
 	db := exampleDB()
 	defer db.Close()
@@ -33,7 +33,7 @@ func ExampleDB_UpdateContext() {
 	// <nil>
 }
 
-// A transaction that is begun for a while and ended by hand.
+// A transaction that stays open for a while and is ended by hand.
 func ExampleDB_BeginContext() {
 	db := exampleDB()
 	defer db.Close()

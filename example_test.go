@@ -40,7 +40,7 @@ func ExampleOpen() {
 	// Output: Mustela erminea <nil>
 }
 
-// exampleDB returns a database for the examples; they leave out what a test of errors would show.
+// exampleDB returns a database for the examples, which omit most error handling.
 func exampleDB() *stoat.DB {
 	db, err := stoat.OpenMemory(nil)
 	if err != nil {

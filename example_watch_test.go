@@ -10,8 +10,8 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// exampleFolder returns a database on the disk, which has a log: a loop may start after the commits
-// that it is to tell. The function closes and removes it.
+// exampleFolder returns a database on disk, which has a log, so a loop may start after the commits
+// that it reports. The function closes and removes it.
 func exampleFolder() (db *stoat.DB, remove func()) {
 	dir, err := os.MkdirTemp("", "stoat")
 	if err != nil {

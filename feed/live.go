@@ -15,9 +15,6 @@ const (
 	pageBytes   = 1 << 20 // of their stored values, after which it stops reading
 )
 
-// errReverseLive is returned by a live loop over a reversed query.
-var errReverseLive = errors.New("a live loop continues with appended entries: remove Reverse")
-
 // Live returns an iterator over the existing entries of the query, and then over those appended
 // later, once they are visible and, with [stoat.SyncAlways], durable. Each entry comes once, in
 // order; entries redacted or removed before the loop gets to them are skipped. Newest limits the
@@ -32,7 +29,8 @@ func (q Query[T]) Live(ctx context.Context, db *stoat.DB) iter.Seq2[Entry[T], er
 		l := live[T]{query: q, ctx: ctx, db: db, yield: yield, left: q.limit}
 		var err error
 		if q.reverse {
-			err = fmt.Errorf("feed %q: %w", q.feed.name, errReverseLive)
+			err = fmt.Errorf("feed %q: a live loop continues with appended entries: remove Reverse",
+				q.feed.name)
 		} else {
 			err = q.feed.follow(ctx, db, l.step)
 		}

@@ -125,7 +125,10 @@ func openUnchecked[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collect
 		schemas: map[uint64]*schema{}, layout: shape.layout}
 	stored, err := loadDefinition(tx, name)
 	if err != nil {
-		return nil, lostBy(tx, err)
+		if number, other := tx.Salvaged(); number != 0 && other == nil {
+			err = inconsistent(err) // the salvage lost it
+		}
+		return nil, err
 	}
 	want := define(shape, opts.Codec, opts.Version)
 	if err := c.upgrade(tx, stored, want, opts.Migrate); err != nil {

@@ -46,14 +46,6 @@ func inconsistent(err error) error {
 	return fmt.Errorf("%w: %w; call record.Reindex, or run stoat record reindex", ErrInconsistent, err)
 }
 
-// lostBy returns err, as a loss if the database was salvaged.
-func lostBy(tx *stoat.Tx, err error) error {
-	if number, other := tx.Salvaged(); number == 0 || other != nil {
-		return err
-	}
-	return inconsistent(err)
-}
-
 // markChecked records that the collection was consistent after the salvage, if there was one.
 func markChecked(tx *stoat.Tx, meta *stoat.Bucket) error {
 	number, err := tx.Salvaged()

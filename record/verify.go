@@ -39,8 +39,14 @@ func (c *Collection[T]) verify(s *session) error {
 	if records != n.records {
 		return fmt.Errorf("there are %d records, but the count is %d", records, n.records)
 	}
-	if err := c.verifyLast(s); err != nil {
-		return err
+	if c.shape.auto != nil {
+		highest, last, err := s.highest()
+		if err != nil {
+			return err
+		}
+		if highest > last {
+			return fmt.Errorf("the highest key is %d, but the last assigned key is %d", highest, last)
+		}
 	}
 	for i, x := range c.shape.indexes {
 		bucket, err := s.index(x)
@@ -57,18 +63,6 @@ func (c *Collection[T]) verify(s *session) error {
 		}
 	}
 	return s.tx.Err()
-}
-
-// verifyLast checks the last assigned key.
-func (c *Collection[T]) verifyLast(s *session) error {
-	if c.shape.auto == nil {
-		return nil
-	}
-	highest, last, err := s.highest()
-	if err == nil && highest > last {
-		err = fmt.Errorf("the highest key is %d, but the last assigned key is %d", highest, last)
-	}
-	return err
 }
 
 // verifyRecord checks one record, and counts its index entries in wanted.

@@ -23,7 +23,7 @@ func ExampleEncode() {
 	// [order 42 true] <nil>
 }
 
-// Orders are kept by customer, and the orders of one from the newest to the oldest.
+// Orders are sorted by customer, and each customer's orders from newest to oldest.
 func ExamplePrefix() {
 	db, err := stoat.OpenMemory(nil)
 	if err != nil {
