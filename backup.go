@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/hook"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -50,11 +51,21 @@ func (db *DB) backup(ctx context.Context, dir string, link bool) error {
 	if dir == "" {
 		return fmt.Errorf("back up: the directory name is empty: %w", fs.ErrInvalid)
 	}
-	resolved, err := resolve(dir)
+	files, dir, err := target(ctx, dir)
 	if err != nil {
 		return err
 	}
-	return backupTo(ctx, db, vfs.OS(), resolved, link)
+	return db.engine.Backup(ctx, files, dir, link)
+}
+
+// target returns the file system on which a backup or what is restored goes to dir, and the path of
+// dir there.
+func target(ctx context.Context, dir string) (files vfs.FS, path string, err error) {
+	if settings, ok := hook.From(ctx); ok {
+		return settings.FS, dir, nil
+	}
+	path, err = resolve(dir)
+	return vfs.OS(), path, err
 }
 
 // resolve returns the absolute path of dir, which may be missing, without symbolic links, so that
@@ -73,12 +84,6 @@ func resolve(dir string) (string, error) {
 			return "", err
 		}
 	}
-}
-
-// backupTo is Backup, or BackupLinked, to any file system; internal/testing/tuned calls it by this
-// name.
-func backupTo(ctx context.Context, db *DB, fs vfs.FS, dir string, link bool) error {
-	return db.engine.Backup(ctx, fs, dir, link)
 }
 
 // BackupTo writes a copy of the database to w as a single stream. The copy holds everything
@@ -109,16 +114,11 @@ func RestoreFrom(ctx context.Context, r io.Reader, dir string) error {
 	if dir == "" {
 		return fmt.Errorf("restore: the directory name is empty: %w", fs.ErrInvalid)
 	}
-	resolved, err := resolve(dir)
+	files, dir, err := target(ctx, dir)
 	if err != nil {
 		return err
 	}
-	return restoreFrom(ctx, r, vfs.OS(), resolved)
-}
-
-// restoreFrom is RestoreFrom on any file system; internal/testing/tuned calls it by this name.
-func restoreFrom(ctx context.Context, r io.Reader, fs vfs.FS, dir string) error {
-	if err := engine.Restore(ctx, r, fs, dir); err != nil {
+	if err := engine.Restore(ctx, r, files, dir); err != nil {
 		return fmt.Errorf("restore %s: %w", dir, err)
 	}
 	return nil

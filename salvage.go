@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/hook"
 	"github.com/stoatdb/stoat/internal/tools/salvage"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -28,14 +29,10 @@ import (
 // Otherwise Salvage fails only if there is nothing to read, if this user may not read a file, or if
 // dst cannot be written. After an error, and when ctx is done, nothing of dst remains.
 func Salvage(ctx context.Context, src, dst string) (*SalvageReport, error) {
-	return salvageOn(ctx, vfs.OS(), src, dst, salvage.Sizes{})
-}
-
-// salvageOn is Salvage on any file system, with tuned sizes; internal/testing/tuned calls it by
-// this name.
-func salvageOn(
-	ctx context.Context, files vfs.FS, src, dst string, sizes salvage.Sizes,
-) (*SalvageReport, error) {
+	files, sizes := vfs.OS(), salvage.Sizes{}
+	if settings, ok := hook.From(ctx); ok {
+		files, sizes = settings.FS, settings.Sizes
+	}
 	if src == "" || dst == "" {
 		return nil, fmt.Errorf("salvage %q to %q: a directory name is empty: %w", src, dst, fs.ErrInvalid)
 	}

@@ -81,9 +81,11 @@ const policy = `
 	                       internal/manifest, internal/valuelog,
 	                       internal/block, internal/table, internal/run
 
+	internal/hook:         internal/vfs, internal/engine, internal/tools/salvage
 	.:                     internal/keyspace, internal/corrupt, internal/vfs, internal/vfs/memfs,
 	                       internal/commit,
-	                       internal/superversion, internal/engine, internal/tools/salvage
+	                       internal/superversion, internal/engine, internal/hook,
+	                       internal/tools/salvage
 	tuple:                 .
 	internal/layout:       internal/corrupt
 	record:                ., tuple, internal/layout
@@ -97,7 +99,8 @@ const policy = `
 	                       internal/commands/progress, internal/commands/bucketpath,
 	                       internal/commands/intake, github.com/klauspost/compress
 
-	internal/testing/tuned:        ., internal/vfs, internal/engine, internal/tools/salvage
+	internal/testing/tuned:        ., internal/vfs, internal/engine, internal/hook,
+	                       internal/tools/salvage
 	internal/testing/torture/crash: internal/vfs, internal/vfs/memfs, internal/testing/faultfs
 	internal/testing/torture:      std
 	internal/testing/torture/layers: std

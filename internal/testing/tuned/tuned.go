@@ -3,48 +3,64 @@
 // that tests can break that.
 //
 // Users have no such options: the sizes are constants to them. The package reaches past the public
-// API, to the functions behind it, in the one way that leaves the API as it is: by their names, in
-// the linker. So nothing but tests may use it.
+// API through package hook, so only tests may use it.
 package tuned
 
 import (
 	"context"
 	"io"
 	"time"
-	_ "unsafe" // for the linker's directive
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/hook"
 	"github.com/stoatdb/stoat/internal/tools/salvage"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// Open is [stoat.Open] on any file system, with an engine tuned for the occasion.
-//
-//go:linkname Open github.com/stoatdb/stoat.open
-func Open(fs vfs.FS, dir string, opts *stoat.Options, t engine.Tuning) (*stoat.DB, error)
+// Open is [stoat.Open] on any file system, with a tuned engine.
+func Open(fs vfs.FS, dir string, opts *stoat.Options, t engine.Tuning) (*stoat.DB, error) {
+	opts = copied(opts)
+	defer hook.Attach(opts, hook.Settings{FS: fs, Tuning: t})()
+	return stoat.Open(dir, opts)
+}
 
-// OpenMemory is [stoat.OpenMemory] with an engine tuned for the occasion.
-//
-//go:linkname OpenMemory github.com/stoatdb/stoat.openMemory
-func OpenMemory(opts *stoat.Options, t engine.Tuning) (*stoat.DB, error)
+// OpenMemory is [stoat.OpenMemory] with a tuned engine.
+func OpenMemory(opts *stoat.Options, t engine.Tuning) (*stoat.DB, error) {
+	opts = copied(opts)
+	defer hook.Attach(opts, hook.Settings{Tuning: t})()
+	return stoat.OpenMemory(opts)
+}
+
+// copied returns a copy of the options, so that nobody else passes the pointer.
+func copied(opts *stoat.Options) *stoat.Options {
+	if opts == nil {
+		return new(stoat.Options)
+	}
+	own := *opts
+	return &own
+}
 
 // Backup is [stoat.DB.Backup], or [stoat.DB.BackupLinked] if link is set, to any file system.
-//
-//go:linkname Backup github.com/stoatdb/stoat.backupTo
-func Backup(ctx context.Context, db *stoat.DB, fs vfs.FS, dir string, link bool) error
+func Backup(ctx context.Context, db *stoat.DB, fs vfs.FS, dir string, link bool) error {
+	ctx = hook.With(ctx, hook.Settings{FS: fs})
+	if link {
+		return db.BackupLinked(ctx, dir)
+	}
+	return db.Backup(ctx, dir)
+}
 
 // RestoreFrom is [stoat.RestoreFrom] on any file system.
-//
-//go:linkname RestoreFrom github.com/stoatdb/stoat.restoreFrom
-func RestoreFrom(ctx context.Context, r io.Reader, fs vfs.FS, dir string) error
+func RestoreFrom(ctx context.Context, r io.Reader, fs vfs.FS, dir string) error {
+	return stoat.RestoreFrom(hook.With(ctx, hook.Settings{FS: fs}), r, dir)
+}
 
-// Salvage is [stoat.Salvage] on any file system, with sizes for the occasion.
-//
-//go:linkname Salvage github.com/stoatdb/stoat.salvageOn
+// Salvage is [stoat.Salvage] on any file system, with any sizes.
 func Salvage(
 	ctx context.Context, fs vfs.FS, src, dst string, sizes salvage.Sizes,
-) (*stoat.SalvageReport, error)
+) (*stoat.SalvageReport, error) {
+	return stoat.Salvage(hook.With(ctx, hook.Settings{FS: fs, Sizes: sizes}), src, dst)
+}
 
 // Sizes returns tunings of very different kinds; the last one is the default.
 func Sizes() []engine.Tuning {
