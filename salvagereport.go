@@ -58,7 +58,7 @@ type SalvageRange struct {
 	End    []byte   `json:"end,omitempty"`    // the first key after the range; empty: no bound
 	// Catalog says that the range is of buckets and sequences, of any bucket, not of keys.
 	Catalog bool `json:"catalog,omitempty"`
-	// Unknown says that the keys belong to buckets of which nothing is left, not to Bucket.
+	// Unknown says that the keys belong to buckets that are lost entirely, not to Bucket.
 	Unknown bool `json:"unknown,omitempty"`
 }
 
@@ -125,7 +125,7 @@ func (x SalvageRange) text() string {
 	case x.Catalog:
 		return fmt.Sprintf("buckets and sequences (%s)", x.File)
 	case x.Unknown:
-		return fmt.Sprintf("buckets of which nothing is left (%s)", x.File)
+		return fmt.Sprintf("buckets that are lost entirely (%s)", x.File)
 	}
 	from, to := "the first key", "the last"
 	if len(x.Start) > 0 {

@@ -283,7 +283,7 @@ func TestExpires_leavesSumsToTheIndexUntilSomethingIsOver(t *testing.T) {
 		})
 		return said
 	}
-	wantEqual(t, "checks", strings.Contains(explained(), "it checks that until is not over"), true)
+	wantEqual(t, "checks", strings.Contains(explained(), "it checks that until has not passed"), true)
 	update(t, db, func(tx *stoat.Tx) error {
 		_, err := c.Sweep(tx)
 		return err

@@ -99,7 +99,7 @@ func (q *Query[T]) explainOrder(b *strings.Builder, p *plan) {
 		fmt.Fprintf(b, " It sorts by %s%s in memory.", q.orderNames(), direction)
 	}
 	if q.after != nil && q.after.key != nil {
-		fmt.Fprintf(b, " It goes on behind the key %s.", formatKey(q.after.key))
+		fmt.Fprintf(b, " It continues after the key %s.", formatKey(q.after.key))
 	}
 	if limit != "" && p.sorted {
 		fmt.Fprintf(b, " It stops after%s.", limit)

@@ -221,7 +221,7 @@ func TestExplain_saysHowPagesGoOn(t *testing.T) {
 	view(t, db, func(tx *stoat.Tx) error {
 		q := c.Query().Where(record.Eq("age", 2)).OrderBy("id").After(&counted{ID: 1}).Limit(2)
 		wantEqual(t, "explanation", q.Explain(tx), "Of 4 records of counted, it takes those in a "+
-			"range of the index age (age = 2). They come sorted by id. It goes on behind the key 1. "+
+			"range of the index age (age = 2). They come sorted by id. It continues after the key 1. "+
 			"It stops after the first 2.")
 		return nil
 	})

@@ -210,7 +210,7 @@ func (p Predicate) String() string {
 	case opNotNil:
 		return p.field + " not nil"
 	case opNotExpired:
-		return "that " + p.field + " is not over"
+		return "that " + p.field + " has not passed"
 	case 0:
 		return "empty predicate"
 	}
