@@ -15,14 +15,14 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// choices are the flags, checked.
+// choices are the checked flags.
 type choices struct {
 	suites   []suite.Suite
 	engines  []string // names; empty for all but the extra ones
-	places   []place  // those that were named; if none was, prepare makes one of out
+	places   []place  // those named; otherwise prepare makes one of out
 	syncs    []bool
 	programs []external.Program
-	settings suite.Settings // what is the same for all results
+	settings suite.Settings // common to all results
 	out      string
 	timeout  time.Duration
 	json     bool
@@ -32,7 +32,7 @@ type choices struct {
 // place is a folder on a storage to measure.
 type place struct{ name, dir string }
 
-// textFlags are the flags that mean nothing before the others are known.
+// textFlags are the flags that can only be interpreted together.
 type textFlags struct{ suites, rows, engines, order, durability, storage string }
 
 // parse parses the flags.
@@ -69,10 +69,10 @@ func (c *choices) flags(t *textFlags) *flag.FlagSet {
 	f.StringVar(&t.suites, "suite", "", "suites to run, separated by commas (default all)")
 	f.StringVar(&t.rows, "op", "", "rows to measure, separated by commas (default all)")
 	f.StringVar(&t.engines, "engine", "", "engines, separated by commas (default see list)")
-	f.Func("external", "a program as an engine, as NAME=COMMAND; repeatable", c.addProgram)
+	f.Func("external", "an external program as an engine, as NAME=COMMAND; repeatable", c.addProgram)
 	f.StringVar(&s.Profile, "profile", suite.Quick, "quick, full or large")
 	f.IntVar(&s.Rounds, "rounds", 0, "fresh processes for each engine (default 5, quick 1)")
-	f.IntVar(&s.N, "n", 0, "entries, in place of the profile's own numbers")
+	f.IntVar(&s.N, "n", 0, "entries, instead of the profile's number")
 	f.Uint64Var(&s.Seed, "seed", 1, "seed of the data and of the random choices")
 	f.StringVar(&s.Data, "data", "",
 		"data set of the suites ssb (messages, random) and docs (all, json, …)")
@@ -83,9 +83,9 @@ func (c *choices) flags(t *textFlags) *flag.FlagSet {
 		"folders to measure in, as NAME=DIR,NAME=DIR (default -out)")
 	f.StringVar(&c.out, "out", "out", "folder for report.html and results.json, .csv and .txt")
 	f.DurationVar(&c.timeout, "timeout", 0,
-		"when to give up on an engine's turn (default 3h, quick 15m)")
-	f.BoolVar(&c.json, "json", false, "print results.json in place of tables")
-	f.BoolVar(&c.details, "details", false, "print the distribution of the samples, too")
+		"time limit of an engine's turn (default 3h, quick 15m)")
+	f.BoolVar(&c.json, "json", false, "print results.json instead of tables")
+	f.BoolVar(&c.details, "details", false, "also print the distribution of the samples")
 	return f
 }
 
@@ -97,23 +97,23 @@ func (c *choices) addProgram(text string) error {
 	}
 	for _, s := range suites() {
 		if slices.ContainsFunc(s.Engines(), func(e engine.About) bool { return e.Name == p.Name }) {
-			return fmt.Errorf("%s is the name of an engine that is built in; choose another",
+			return fmt.Errorf("%s is the name of a built-in engine; choose another",
 				p.Name)
 		}
 	}
 	if slices.ContainsFunc(c.programs, func(o external.Program) bool { return o.Name == p.Name }) {
-		return fmt.Errorf("%s is the name of two external engines", p.Name)
+		return fmt.Errorf("two external engines are named %s", p.Name)
 	}
 	c.programs = append(c.programs, p)
 	return nil
 }
 
-// plan returns what external engines do in a suite, or nil if there is nothing.
+// plan returns what external engines do in a suite, or nil if nothing.
 func plan(s suite.Suite) external.Plan {
 	return map[string]external.Plan{"ssb": ssb.External}[s.Name]
 }
 
-// split returns the parts of a list with commas, none of an empty one.
+// split splits a list at its commas; an empty list has no parts.
 func split(list string) []string {
 	if list == "" {
 		return nil
@@ -126,7 +126,7 @@ func (c *choices) complete(order string) error {
 	s := &c.settings
 	rounds, ok := map[string]int{suite.Quick: 1, suite.Full: 5, suite.Large: 1}[s.Profile]
 	if !ok {
-		return fmt.Errorf("-profile %q is none of quick, full, large", s.Profile)
+		return fmt.Errorf("-profile %q must be quick, full or large", s.Profile)
 	}
 	if s.Rounds == 0 {
 		s.Rounds = rounds
@@ -144,7 +144,7 @@ func (c *choices) complete(order string) error {
 	case s.N < 0:
 		return fmt.Errorf("-n %d is negative", s.N)
 	case s.Order != engine.BigEndian && s.Order != engine.LittleEndian:
-		return fmt.Errorf("-order %q is neither be nor le", order)
+		return fmt.Errorf("-order %q must be be or le", order)
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (c *choices) chooseSync(durability string) error {
 		"always": {true}, "never": {false}, "both": {true, false},
 	}[durability]
 	if c.syncs == nil {
-		return fmt.Errorf("-sync %q is none of always, never, both", durability)
+		return fmt.Errorf("-sync %q must be always, never or both", durability)
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (c *choices) choosePlaces(storage string) error {
 			name, dir = "", part
 		}
 		if dir == "" {
-			return fmt.Errorf("-storage %q names no folder; give NAME=DIR", part)
+			return fmt.Errorf("-storage %q is not NAME=DIR", part)
 		}
 		if slices.ContainsFunc(c.places, func(p place) bool { return p.name == name }) {
 			return fmt.Errorf("-storage has two places named %q", name)
@@ -176,7 +176,7 @@ func (c *choices) choosePlaces(storage string) error {
 	return nil
 }
 
-// chooseSuites takes the named suites that have any of the rows and engines wanted. A row or engine
+// chooseSuites takes the named suites that have any of the wanted rows and engines. A row or engine
 // that none of them has is an error.
 func (c *choices) chooseSuites(names []string) error {
 	chosen := suites()
@@ -195,7 +195,7 @@ func (c *choices) chooseSuites(names []string) error {
 			return len(s.Data) == 0 || names == nil && !slices.Contains(s.Data, data)
 		})
 		if len(chosen) == 0 {
-			return fmt.Errorf("-data %q: none of the suites has such data", data)
+			return fmt.Errorf("-data %q: none of the suites has this data set", data)
 		}
 	}
 	var rows, engines []string
@@ -225,19 +225,19 @@ func intersect(a, b []string) bool {
 	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 }
 
-// allKnown returns an error that says what there is, unless all names are known.
+// allKnown returns an error that lists the known names, unless all names are known.
 func allKnown(what string, names, known []string) error {
 	for _, name := range names {
 		if !slices.Contains(known, name) {
 			slices.Sort(known)
 			known = slices.Compact(known)
-			return fmt.Errorf("no %s %q, but %s", what, name, strings.Join(known, ", "))
+			return fmt.Errorf("no %s %q; there are %s", what, name, strings.Join(known, ", "))
 		}
 	}
 	return nil
 }
 
-// all returns the engines of a suite, with the external ones that it has work for.
+// all returns the engines of a suite, with the external ones if it has work for them.
 func (c *choices) all(s suite.Suite) []engine.About {
 	engines := s.Engines()
 	if plan(s) != nil {
@@ -267,13 +267,13 @@ func (c *choices) anyEngine() error {
 	return fmt.Errorf("nothing can be measured: %s", strings.Join(slices.Compact(missing), "; "))
 }
 
-// enginesOf returns the engines of a suite that are to be measured, and notes on those that cannot.
+// enginesOf returns the engines to measure in a suite, and notes on those that cannot be measured.
 func (c *choices) enginesOf(s suite.Suite) (engines []engine.About, notes []string) {
 	engines, notes = engine.Choose(c.all(s), c.engines)
 	for _, p := range c.programs {
 		if plan(s) == nil {
 			notes = append(notes, fmt.Sprintf(
-				"%s is not measured in suite %s, which has no work for programs.", p.Name, s.Name))
+				"%s is not measured in suite %s, which has no work for external programs.", p.Name, s.Name))
 		}
 	}
 	return engines, notes

@@ -21,13 +21,13 @@ const (
 	pageName = "report.html"
 )
 
-// prepare makes the folder of the report, and makes sure that files can be made wherever they have
-// to be, before hours are spent. A place to measure in that was named must be there: to make it
-// would hide that a disk is not mounted.
+// prepare makes the folder of the report and checks that files can be created wherever they will
+// be, before hours are spent. A named storage must exist: creating it would hide that a disk is not
+// mounted.
 func (c *choices) prepare() error {
 	for _, p := range c.places {
 		if err := writable(p.dir); err != nil {
-			return fmt.Errorf("no place to measure in, -storage %s: %w", p.dir, err)
+			return fmt.Errorf("cannot measure in -storage %s: %w", p.dir, err)
 		}
 	}
 	err := os.MkdirAll(c.out, 0o755)
@@ -35,7 +35,7 @@ func (c *choices) prepare() error {
 		err = writable(c.out)
 	}
 	if err != nil {
-		return fmt.Errorf("no place for the report, -out %s: %w", c.out, err)
+		return fmt.Errorf("cannot write the report to -out %s: %w", c.out, err)
 	}
 	if len(c.places) == 0 {
 		c.places = []place{{"", c.out}}
@@ -43,7 +43,7 @@ func (c *choices) prepare() error {
 	return nil
 }
 
-// writable returns an error unless a file can be made in the folder.
+// writable returns an error unless files can be created in the folder.
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, "stoat-bench-")
 	if err != nil {
@@ -52,11 +52,11 @@ func writable(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// save keeps what was measured so far, for the case that this process dies. If it cannot, there may
-// be room again at the end.
+// save saves what was measured so far, in case this process dies. If it fails, there may be room
+// again at the end.
 func (c *choices) save(r *report.Report) {
 	sofar := *r
-	sofar.Notes = append(slices.Clone(r.Notes), "The run had not ended when this was saved.")
+	sofar.Notes = append(slices.Clone(r.Notes), "The run was still in progress when this was saved.")
 	if err := replaceFile(filepath.Join(c.out, jsonName), sofar.JSON); err != nil {
 		note(r, fmt.Sprintf("Results could not be saved during the run: %v", err))
 	}
@@ -75,7 +75,7 @@ func (c *choices) show(r *report.Report) error {
 	return err
 }
 
-// reportPath returns the path of the report for people, whatever folder the reader is in.
+// reportPath returns the absolute path of the page, if it can be determined.
 func (c *choices) reportPath() string {
 	path := filepath.Join(c.out, pageName)
 	if absolute, err := filepath.Abs(path); err == nil {
@@ -84,7 +84,7 @@ func (c *choices) reportPath() string {
 	return path
 }
 
-// writeFiles writes the report in all its forms into a folder. It tries all of them.
+// writeFiles writes all forms of the report into a folder. It tries each of them.
 func writeFiles(r *report.Report, dir string) error {
 	var errs []error
 	for name, write := range map[string]func(w io.Writer) error{
@@ -100,8 +100,8 @@ func writeFiles(r *report.Report, dir string) error {
 	return errors.Join(errs...)
 }
 
-// replaceFile writes a file. Whatever goes wrong, the one that was there stays until the new one is
-// whole.
+// replaceFile writes a file. If anything fails, the previous file remains until the new one is
+// complete.
 func replaceFile(path string, write func(w io.Writer) error) error {
 	f, err := os.Create(path + ".new")
 	if err != nil {

@@ -34,7 +34,7 @@ func listEngine(w io.Writer, e engine.About) {
 		version += ", only if named"
 	}
 	if e.Missing != "" {
-		version = "not here: " + e.Missing
+		version = "not available: " + e.Missing
 	}
 	entry(w, e.Name, version)
 	if e.Settings != "" && e.Missing == "" {

@@ -1,10 +1,10 @@
 // Command bench compares Stoat with other embedded databases.
 //
 //	go run . [flags]           run suites, print tables, and write a report
-//	go run . list              show the engines, their versions and their settings
+//	go run . list              list the engines with their versions and settings
 //	go run . report FILE       print the tables of a results.json, with details
-//	go run . compare OLD NEW   print what has changed between two results.json
-//	go run . advise FILE       say how to store your own records
+//	go run . compare OLD NEW   print what changed between two results.json
+//	go run . advise FILE       advise on how to store your own records
 //
 // README.md says what is measured, and how.
 package main
@@ -32,7 +32,7 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// usage is what somebody reads who asked for a command that is none.
+// usage is printed for an unknown command.
 const usage = "usage: bench [flags] | list | report FILE | compare OLD NEW | advise FILE"
 
 func main() {
@@ -55,7 +55,7 @@ func run(args []string) error {
 		os.Stdout = os.Stderr
 		return runner.Child(os.Stdin, out, findSuite)
 	case command == "list" && len(args) > 1:
-		return fmt.Errorf("list takes no arguments, but has %q", args[1])
+		return fmt.Errorf("list takes no arguments; got %q", args[1])
 	case command == "list":
 		list(os.Stdout)
 		return nil
@@ -66,7 +66,7 @@ func run(args []string) error {
 	case command == "compare":
 		return compare.Command(args[1:], os.Stdout, findSuite)
 	case command == "report" && len(args) != 2:
-		return fmt.Errorf("report needs one results.json, but has %d; usage: bench report FILE",
+		return fmt.Errorf("report needs one results.json, got %d; usage: bench report FILE",
 			len(args)-1)
 	case command == "report":
 		return printFile(os.Stdout, args[1])
@@ -76,8 +76,8 @@ func run(args []string) error {
 	return measure(args)
 }
 
-// untilStopped returns a context that is done when somebody wants the program to stop. A signal
-// that it was started to ignore, as with nohup, stays ignored.
+// untilStopped returns a context that is done when the user stops the program. A signal that was
+// ignored from the start, as with nohup, stays ignored.
 func untilStopped() (context.Context, context.CancelFunc) {
 	signals := []os.Signal{syscall.SIGTERM}
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
@@ -94,7 +94,7 @@ func suites() []suite.Suite {
 		docs.Suite(), queue.Suite()}
 }
 
-// findSuite returns the suite of the name. The advisor has one that is not for choosing.
+// findSuite returns the suite with the name. The advisor's suite cannot be chosen by a flag.
 func findSuite(name string) (suite.Suite, error) {
 	if name == advise.Name {
 		return advise.Suite(), nil
@@ -106,7 +106,7 @@ func findSuite(name string) (suite.Suite, error) {
 		}
 		known = append(known, s.Name)
 	}
-	return suite.Suite{}, fmt.Errorf("no suite %q, but %s", name, strings.Join(known, ", "))
+	return suite.Suite{}, fmt.Errorf("no suite %q; there are %s", name, strings.Join(known, ", "))
 }
 
 // printFile prints the tables of the report in a file.

@@ -58,32 +58,32 @@ func TestBench_saysWhatIsWrongWithItsArguments(t *testing.T) {
 	}
 	gone := filepath.Join(t.TempDir(), "gone")
 	for _, c := range []struct{ args, want string }{
-		{"-suite poems", `no suite "poems", but ssb, `},
-		{"-engine oracle", `no engine "oracle", but badger, badger-snappy, `},
-		{"-op fly", `no row "fly", but append, `},
-		{"-suite ssb -data poems", `suite ssb has no data set "poems", but messages, random`},
-		{"-profile huge", `-profile "huge" is none of quick, full, large`},
+		{"-suite poems", `no suite "poems"; there are ssb, `},
+		{"-engine oracle", `no engine "oracle"; there are badger, badger-snappy, `},
+		{"-op fly", `no row "fly"; there are append, `},
+		{"-suite ssb -data poems", `suite ssb has no data set "poems"; it has messages, random`},
+		{"-profile huge", `-profile "huge" must be quick, full or large`},
 		{"-rounds -1", "-rounds -1 is negative"},
 		{"-n -5", "-n -5 is negative"},
-		{"-sync maybe", `-sync "maybe" is none of always, never, both`},
-		{"-order middle", `-order "middle" is neither be nor le`},
-		{"-storage fast=", `-storage "fast=" names no folder; give NAME=DIR`},
+		{"-sync maybe", `-sync "maybe" must be always, never or both`},
+		{"-order middle", `-order "middle" must be be or le`},
+		{"-storage fast=", `-storage "fast=" is not NAME=DIR`},
 		{"-storage a=x,a=y", `-storage has two places named "a"`},
 		{"-storage " + file + "/x -out " + t.TempDir(), "not a directory"},
 		{"-storage " + file + " -out " + t.TempDir(), "not a directory"},
-		{"-storage " + gone + " -out " + gone, "no place to measure in, -storage " + gone + ": "},
+		{"-storage " + gone + " -out " + gone, "cannot measure in -storage " + gone + ": "},
 		{"-storage a=" + gone + " -out " + t.TempDir(), "no such file or directory"},
 		{"-out " + file + "/x", "not a directory"},
 		{"-op fieldsum -engine badger", "suite strategies has no engine badger"},
-		{"-suite items -data messages", `-data "messages": none of the suites has such data`},
-		{"-data poems", `-data "poems": none of the suites has such data`},
-		{"list ssb", `list takes no arguments, but has "ssb"`},
+		{"-suite items -data messages", `-data "messages": none of the suites has this data set`},
+		{"-data poems", `-data "poems": none of the suites has this data set`},
+		{"list ssb", `list takes no arguments; got "ssb"`},
 		{"report", "usage: bench report FILE"},
-		{"report a b", "report needs one results.json, but has 2"},
+		{"report a b", "report needs one results.json, got 2"},
 		{"advise -no", "flag provided but not defined: -no"},
 		{"-external log", `external engine "log" is not NAME=COMMAND`},
 		{"-no", "flag provided but not defined: -no"},
-		{"-external bbolt=x", "bbolt is the name of an engine that is built in"},
+		{"-external bbolt=x", "bbolt is the name of a built-in engine"},
 		{"advise " + file, "line 1"},
 		{"advise " + file + "2", "no such file"},
 		{"compare " + file, "usage: bench compare"},
@@ -123,7 +123,7 @@ func TestBench_noticesFirstThatTheReportCannotBeWritten(t *testing.T) {
 		t.Skip(err)
 	}
 	text := refused(t, "-out", out, "-storage", t.TempDir())
-	if !strings.Contains(text, "no place for the report, -out /proc: ") {
+	if !strings.Contains(text, "cannot write the report to -out /proc: ") {
 		t.Error(text)
 	}
 }
@@ -245,7 +245,7 @@ func TestBench_leavesAReportWhenStopped(t *testing.T) {
 
 func TestBench_leavesResultsWhenKilled(t *testing.T) {
 	r := ended(t, os.Kill)
-	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "had not ended") {
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "still in progress") {
 		t.Errorf("notes %q", r.Notes)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// measure runs what the flags say, and shows and keeps whatever was measured, also if it was
+// measure runs what the flags say, and shows and keeps what was measured even if it was
 // interrupted.
 func measure(args []string) error {
 	c, err := parse(args)
@@ -28,7 +28,7 @@ func measure(args []string) error {
 	}
 	ctx, stop := untilStopped()
 	defer stop()
-	// Whoever reads the progress may be gone before the end, which is no reason to die.
+	// The reader of the progress may be gone before the end, which is no reason to die.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	r := report.New()
 	for _, text := range c.limits() {
@@ -50,14 +50,14 @@ func measure(args []string) error {
 	return failure
 }
 
-// note adds a note to the report, unless that has it.
+// note adds a note to the report, unless it already has it.
 func note(r *report.Report, text string) {
 	if !slices.Contains(r.Notes, text) {
 		r.Notes = append(r.Notes, text)
 	}
 }
 
-// empty reports whether nothing at all was measured.
+// empty reports whether nothing was measured.
 func empty(r *report.Report) bool {
 	return !slices.ContainsFunc(r.Results, func(result *report.Result) bool {
 		return len(result.Measurements) > 0
@@ -74,7 +74,7 @@ func (c *choices) limits() (notes []string) {
 	return notes
 }
 
-// runAll measures each suite in each place with each durability.
+// runAll measures each suite on each storage with each durability mode.
 func (c *choices) runAll(ctx context.Context, r *report.Report) error {
 	for _, place := range c.places {
 		for _, s := range c.suites {
@@ -88,7 +88,7 @@ func (c *choices) runAll(ctx context.Context, r *report.Report) error {
 	return nil
 }
 
-// runSuite measures a suite in one place with one durability, which is one result.
+// runSuite measures a suite on one storage with one durability mode, which is one result.
 func (c *choices) runSuite(
 	ctx context.Context, r *report.Report, s suite.Suite, at place, sync bool,
 ) error {
@@ -122,7 +122,7 @@ func (c *choices) runSuite(
 	return run.Run(ctx, result)
 }
 
-// rowsOf returns those of the wanted rows that the suite has.
+// rowsOf returns the wanted rows that the suite has.
 func rowsOf(s suite.Suite, wanted []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(name string) bool {
 		_, ok := s.Row(name)

@@ -2,16 +2,16 @@
 // failing operations at every moment, damaged files, killed processes, concurrent clients, random
 // histories under many settings, and fuzzed files.
 //
-// It runs the tests of the library and of this module with far larger numbers than usual, adds up
+// It runs the tests of the library and of this module with much larger numbers than usual, adds up
 // what they log, and prints one table. Run it in the folder of this module:
 //
 //	go run . [-quick | -nightly] [-seed N] [-write FILE]
 //
-// FILE is looked for from the repository's root. The exit code is 1 at the first thing that is
-// lost, with the command that runs it again.
+// FILE is relative to the repository's root. At the first loss, the command prints how to reproduce
+// it and exits with code 1.
 //
-// A test takes part by a line in its log: t.Logf("trust: %d kills", n), a number and a noun. What
-// runs is the table in steps.go.
+// A test is counted if it logs a line like t.Logf("trust: %d kills", n), a number and a noun.
+// steps.go lists what runs.
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 	"path/filepath"
 )
 
-// root is the repository's folder, seen from the one of this module, where the command runs.
+// root is the repository's folder, relative to this module's folder, where the command runs.
 const root = ".."
 
 func main() {
@@ -35,13 +35,13 @@ func main() {
 	os.Exit(code)
 }
 
-// run does what the arguments say and returns the exit code.
+// run runs the command and returns the exit code.
 func run(ctx context.Context, args []string, out, progress io.Writer) int {
 	flags := flag.NewFlagSet("trust", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	short := flags.Bool("quick", false, "take minutes")
 	long := flags.Bool("nightly", false, "take hours")
-	seed := flags.Uint64("seed", 1, "seed of what is random, from 1 on")
+	seed := flags.Uint64("seed", 1, "random seed, at least 1")
 	file := flags.String("write", "", "also put the table into this `file`, between its lines "+
 		begins+" and "+ends)
 	if err := flags.Parse(args); err != nil {

@@ -126,8 +126,8 @@ func TestSteps_becomeCommandLines(t *testing.T) {
 	}
 }
 
-// TestSteps_reachAllThatCounts looks for tests that say what they have tried, in folders that no
-// step names.
+// TestSteps_reachAllThatCounts looks for tests that log what they tried in folders that no step
+// names.
 func TestSteps_reachAllThatCounts(t *testing.T) {
 	counts := regexp.MustCompile(`(?m)^\s+t\.Logf\("trust: %d `)
 	run := map[string]bool{}
@@ -156,7 +156,7 @@ func TestSteps_reachAllThatCounts(t *testing.T) {
 	}
 }
 
-// sample is a module whose tests log, or fail.
+// sample returns a runner of a module whose test logs or fails.
 func sample(t *testing.T, body string) *runner {
 	t.Helper()
 	dir := t.TempDir()

@@ -9,13 +9,14 @@ import (
 	"strings"
 )
 
-// The lines between which a document has the table.
+// The lines around the table in a document.
 const (
 	begins = "<!-- trust -->"
 	ends   = "<!-- /trust -->"
 )
 
-// table returns the Markdown table of what was tried. Nothing was lost, or there would be no table.
+// table returns the Markdown table of what was tried. The column "lost" is 0: after a loss, there
+// is no table.
 func (t *tally) table() string {
 	var b strings.Builder
 	b.WriteString("| what | count | seconds | lost |\n| --- | --: | --: | --: |\n")
@@ -37,7 +38,7 @@ func grouped(n uint64) string {
 
 var errNoPlace = errors.New("there must be a line " + begins + " and after it a line " + ends)
 
-// place returns the document with the table between its lines, in the place of what was there.
+// place returns the document with the table between its lines, instead of what was there.
 func place(document []byte, table string) ([]byte, error) {
 	before, rest, found := bytes.Cut(document, []byte(begins+"\n"))
 	_, after, closed := bytes.Cut(rest, []byte(ends))

@@ -21,7 +21,7 @@ type runner struct {
 	tally    tally
 }
 
-// all runs every step and every fuzz target, and stops at the first thing that is lost.
+// all runs every step and every fuzz target, and stops at the first loss.
 func (r *runner) all(ctx context.Context) error {
 	for _, s := range steps {
 		if err := r.step(ctx, s); err != nil {
@@ -31,10 +31,10 @@ func (r *runner) all(ctx context.Context) error {
 	return r.fuzz(ctx)
 }
 
-// errNothing is the failure of a step whose tests have other names than it thinks.
-var errNothing = errors.New("no test says what it has tried: look at the names in steps.go")
+// errNothing is the failure of a step that ran no counting tests.
+var errNothing = errors.New("no test logged what it tried: check the names in steps.go")
 
-// step runs one step and adds up what it says.
+// step runs one step and adds up what it logs.
 func (r *runner) step(ctx context.Context, s step) error {
 	args := s.arguments(r.level, r.seed)
 	output, took, err := r.run(ctx, s.name, s.dir, args)
@@ -78,15 +78,15 @@ func (r *runner) fuzz(ctx context.Context) error {
 // lost is the failure of a step.
 type lost struct {
 	output string
-	again  string // the command that runs it again
+	again  string // the command that reproduces it
 	err    error
 }
 
-func (l *lost) Error() string { return fmt.Sprintf("%v; run it again with\n%s", l.err, l.again) }
+func (l *lost) Error() string { return fmt.Sprintf("%v; reproduce with\n%s", l.err, l.again) }
 
 func (l *lost) Unwrap() error { return l.err }
 
-// run runs go and returns what it says.
+// run runs go and returns its output.
 func (r *runner) run(
 	ctx context.Context, name, dir string, args []string,
 ) (output string, took time.Duration, err error) {
@@ -104,7 +104,7 @@ func (r *runner) run(
 	return string(out), took, nil
 }
 
-// quiet runs go for what it prints.
+// quiet runs go for its output.
 func (r *runner) quiet(ctx context.Context, args ...string) (string, error) {
 	cmd := r.command(ctx, library, args)
 	var complaint bytes.Buffer

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// level is how long everything takes.
+// level is how much to try.
 type level int
 
 const (
@@ -15,9 +15,9 @@ const (
 	levels
 )
 
-// step is a command that tries many things and tells how many.
+// step is a command that tries many things and logs how many.
 type step struct {
-	name  string         // for the progress
+	name  string         // shown as progress
 	dir   string         // from the repository's root
 	args  string         // of go test, at every level
 	level [levels]string // of go test, at each level
@@ -32,7 +32,7 @@ const (
 // seedWord stands for the seed in arguments.
 const seedWord = "SEED"
 
-// steps is everything but the fuzz targets, which are found by themselves. It is immutable.
+// steps is everything except the fuzz targets, which are discovered. It is immutable.
 var steps = []step{
 	{
 		name: "power cuts and failing operations", dir: library,
@@ -42,7 +42,7 @@ var steps = []step{
 		},
 	},
 	{
-		name: "the same beneath records and feeds", dir: library,
+		name: "the same under records and feeds", dir: library,
 		args:  "./internal/testing/torture/layers -run ^TestCrash -crash.seed SEED",
 		level: [levels]string{"", "-crash.points 2000", "-crash.points 25000"},
 	},
@@ -87,14 +87,14 @@ var steps = []step{
 	},
 }
 
-// timeout is after how long a step hangs rather than works. It is immutable.
+// timeout is when a step is considered hung. It is immutable.
 var timeout = [levels]string{"20m", "1h", "8h"}
 
-// fuzzCount is how many inputs each fuzz target gets. It is a number and not a time, because go's
-// fuzzer takes a deadline for a failure now and then. It is immutable.
+// fuzzCount is the number of inputs for each fuzz target. It is not a duration, because go's fuzzer
+// sometimes reports a deadline as a failure. It is immutable.
 var fuzzCount = [levels]string{"2000x", "10000x", "1000000x"}
 
-// arguments returns what follows "go" on the command line of a step.
+// arguments returns the arguments of go for a step.
 func (s step) arguments(l level, seed uint64) []string {
 	args := strings.Fields("test -v -count 1 -timeout " + timeout[l] + " " + s.args + " " + s.level[l])
 	for i := range args {
@@ -105,7 +105,7 @@ func (s step) arguments(l level, seed uint64) []string {
 	return args
 }
 
-// fuzzArguments returns what follows "go" on the command line that runs a fuzz target.
+// fuzzArguments returns the arguments of go for a fuzz target.
 func fuzzArguments(pkg, target string, l level) []string {
 	return []string{
 		"test", "-run", "^$", "-fuzz", "^" + target + "$", "-fuzztime", fuzzCount[l],

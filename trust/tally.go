@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// tally adds up what the tests say they have tried. Each noun is a row, in the order of its first
-// appearance.
+// tally adds up what the tests log. Each noun is a row, in the order of its first appearance.
 type tally struct {
 	rows []row
 }
@@ -17,7 +16,7 @@ type tally struct {
 type row struct {
 	noun  string
 	count uint64
-	took  time.Duration // of the steps that it was counted in
+	took  time.Duration // of the steps that counted it
 }
 
 // add counts n more of a noun.
@@ -32,18 +31,18 @@ func (t *tally) add(noun string, n uint64, took time.Duration) {
 	t.rows = append(t.rows, row{noun, n, took})
 }
 
-// addAll adds what one step has counted.
+// addAll adds what one step counted.
 func (t *tally) addAll(counted []row, took time.Duration) {
 	for _, r := range counted {
 		t.add(r.noun, r.count, took)
 	}
 }
 
-// said finds the numbers that tests log: "trust: 12 kills", behind the place in the source. It is
-// immutable.
+// said matches the numbers that tests log: "trust: 12 kills", after the position in the source. It
+// is immutable.
 var said = regexp.MustCompile(`(?m)\btrust: (\d+) (\S.*?)\s*$`)
 
-// counted returns what the output of go test -v says was tried, each noun once.
+// counted returns what was tried according to the output of go test -v, each noun once.
 func counted(output string) []row {
 	var t tally
 	for _, m := range said.FindAllStringSubmatch(output, -1) {
@@ -54,8 +53,8 @@ func counted(output string) []row {
 	return t.rows
 }
 
-// executed finds the number of inputs in the progress of go's fuzzer: "execs: 20000 (1234/sec)". It
-// is immutable.
+// executed matches the number of inputs in the progress of go's fuzzer: "execs: 20000 (1234/sec)".
+// It is immutable.
 var executed = regexp.MustCompile(`\bexecs: (\d+)\b`)
 
 // fuzzed returns how many inputs a fuzz target was given: the last number is the sum.

@@ -79,8 +79,8 @@ func TestAdvice_isTheLayoutThatIsBestInEverything(t *testing.T) {
 		"stay with the data: `binary+names` writes in 1.4 × the time, reads in 2.0 × the time, ",
 		"; `json` writes in 2.0 × the time",
 		"takes 2.6 × the space.",
-		"a record takes 10.0 ns in one of all, and 100 ns in one of its own.",
-		"Not `gob`: over all it costs 8.3 × as much as `binary`.",
+		"a record takes 10.0 ns in one transaction for all, and 100 ns in its own.",
+		"Avoid `gob`: overall it costs 8.3 × as much as `binary`.",
 		"not:If you mostly", "not:JSON as", "not:good enough", "not:Engine", "not:Not compared",
 	)
 }
@@ -91,7 +91,7 @@ func TestAdvice_isJSONIfItIsGoodEnough(t *testing.T) {
 		[]float64{10, 10, 14, 13, 40, 10, 110},
 	)}})
 	expect(t, said,
-		"Store each record as JSON (`json`), which people and programs can read: over all it "+
+		"Store each record as JSON (`json`), which people and programs can read: overall it "+
 			"costs 1.1 × as much as the best, `binary`, and up to 1.2 × is good enough. But "+
 			"`binary` reads 1.4 × as fast and reads many 1.3 × as fast.\n",
 		"If you mostly add up or filter single fields: compared with `json`, `binary` adds up a "+
@@ -132,9 +132,9 @@ func TestAdvice_claimsNothingBelowTheNoise(t *testing.T) {
 			[]float64{100, 100, 100, 100}, []float64{114, 90, 110, 110}),
 	})
 	expect(t, said,
-		"(`binary`). Over all, `binary+names` and `gob` cost the same within 15 %.",
+		"(`binary`). Overall, `binary+names` and `gob` cost the same within 15 %.",
 		"`binary+names` costs nothing more.",
-		"Engine: `stoat` and `pebble` cost the same over all, within 15 %.",
+		"Engine: `stoat` and `pebble` cost the same overall, within 15 %.",
 		"not:as fast", "not:the time", "not:the space", "not:Not ", "not:better",
 	)
 }
@@ -146,7 +146,7 @@ func TestAdvice_takesTheFirstOfEqualLayouts(t *testing.T) {
 		[]float64{10, 30, 30, 30, 30, 30, 200},
 	)}})
 	expect(t, said, "(`binary`): compared with JSON, it writes 2.7 × as fast",
-		"Over all, `binary+names` costs the same within 15 %.")
+		"Overall, `binary+names` costs the same within 15 %.")
 }
 
 func TestFigures_differByTheirSamplesToo(t *testing.T) {
@@ -171,7 +171,7 @@ func TestAdvice_saysWhenAPeerIsBetter(t *testing.T) {
 		[]float64{10, 10, 10, 100}, []float64{20, 30, 20, 400}, []float64{10, 20, 20, 60},
 	)})
 	expect(t, said,
-		"Engine: `stoat`. Over all the next one, `rocksdb`, costs 1.2 × as much.",
+		"Engine: `stoat`. Overall, the next one, `rocksdb`, costs 1.2 × as much.",
 		"What others do better than `stoat`: `rocksdb` takes 60 % of the space.",
 		"not:Your data",
 	)
@@ -179,8 +179,8 @@ func TestAdvice_saysWhenAPeerIsBetter(t *testing.T) {
 		[]float64{20, 20, 20, 100}, []float64{40, 20, 20, 400}, []float64{10, 10, 10, 100},
 	)})
 	expect(t, said,
-		"Engine: `pebble`. Over all the next one, `stoat`, costs 1.7 × as much.",
-		"`stoat` costs 1.7 × as much as `pebble` over all: it writes in 2.0 × the time, reads in "+
+		"Engine: `pebble`. Overall, the next one, `stoat`, costs 1.7 × as much.",
+		"`stoat` costs 1.7 × as much as `pebble` overall: it writes in 2.0 × the time, reads in "+
 			"2.0 × ",
 		"Your data is in `bbolt`: compared with that, `pebble` writes 4.0 × as fast, reads 2.0 × "+
 			"as fast, iterates 2.0 × as fast and takes 25 % of the space.",
@@ -189,7 +189,7 @@ func TestAdvice_saysWhenAPeerIsBetter(t *testing.T) {
 	said = saying(t, findings{home: "bbolt", engines: madeEngines("stoat bbolt",
 		[]float64{10, 10, 10, 100}, []float64{10, 11, 11, 100},
 	)})
-	expect(t, said, "Your data is in `bbolt`: over all, no other engine is worth a move.")
+	expect(t, said, "Your data is in `bbolt`: overall, no other engine is worth a move.")
 }
 
 func TestAdvice_leavesOutWhatHasFailed(t *testing.T) {
@@ -201,14 +201,14 @@ func TestAdvice_leavesOutWhatHasFailed(t *testing.T) {
 		engines: madeEngines("stoat badger", []float64{1, 1, 1, 1}, []float64{0.1}),
 	})
 	expect(t, said,
-		"(`binary`): nothing else was measured to its end.",
-		"Not compared, because not all of it could be measured: `json`.",
-		"Engine: only `stoat` was measured to its end, so nothing is compared.",
+		"(`binary`): nothing else was measured completely.",
+		"Not compared, because not measured completely: `json`.",
+		"Engine: only `stoat` was measured completely, so nothing is compared.",
 		"What others do better than `stoat`: `badger` writes 10 × as fast.",
-		"Not compared, because not all of it could be measured: `badger`.",
+		"Not compared, because not measured completely: `badger`.",
 	)
 	said = saying(t, findings{engines: madeEngines("stoat", nil)})
-	expect(t, said, "No engine could be measured to its end.")
+	expect(t, said, "No engine could be measured completely.")
 }
 
 func TestAdvice_comparesLayoutsOfTwoEngines(t *testing.T) {
@@ -228,7 +228,7 @@ func TestAdvice_doesNotJudgeTheSpaceOfLittleData(t *testing.T) {
 		[]float64{10, 10, 10, 10}, []float64{10, 10, 10, 9000})}
 	said := strings.Join(f.advice(), "\n")
 	expect(t, said, "`stoat` and `bbolt` cost the same", "These are 1 pair only",
-		"space, which is not judged.", "not:of the space")
+		"Space is not judged, because there is too little data.", "not:of the space")
 }
 
 func TestText_fitsInto80Columns(t *testing.T) {

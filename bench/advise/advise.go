@@ -1,12 +1,11 @@
-// Package advise measures what suits somebody's own data: the layouts of package strategies, and
-// the engines as they are, with the records of one file.
+// Package advise measures what suits the user's own data: the layouts of package strategies, and
+// the engines with the values as they are, using the records of one file.
 //
-// It is a suite that only [Command] runs. A child process reads the file anew, takes as many pairs
+// It is a suite that only [Command] runs. A child process reads the file again, takes as many pairs
 // from its beginning as the settings say, and does one task: a layout, named as in package
 // strategies, or "values", which stores the pairs as they are. The file is never written.
 //
-// The advice is made from the medians by functions that do nothing else; [findings.advice] is the
-// first of them.
+// Pure functions derive the advice from the medians; [findings.advice] is the first of them.
 package advise
 
 import (
@@ -17,19 +16,19 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// Name is the name of the suite. No list of suites has it.
+// Name is the name of the suite, which is not listed among the others.
 const Name = "advise"
 
 // The kinds of files, which are the suite's data sets.
 const (
-	dataObjects = "objects" // a JSON object a line
+	dataObjects = "objects" // one JSON object per line
 	dataBolt    = "bbolt"   // a bbolt database
 )
 
-// taskValues is the task that compares engines. All others are named like layouts.
+// taskValues is the task that compares engines. The other tasks are named for layouts.
 const taskValues = "values"
 
-// Names of the rows of layouts that the advice is made from, as in package strategies.
+// Names of the rows of layouts that the advice is based on, as in package strategies.
 const (
 	rowSingle   = "write_single"
 	rowBulk     = "write_bulk"
@@ -38,7 +37,7 @@ const (
 	rowSum      = "fieldsum"
 	rowUpdate   = "update"
 	rowStorage  = "storage"
-	rowBlocks   = "storage_blocks" // taken for the one before if it is less
+	rowBlocks   = "storage_blocks" // replaces storage if it is less
 )
 
 // Names of the rows of engines.
@@ -53,7 +52,7 @@ const (
 func Suite() suite.Suite {
 	return suite.Suite{
 		Name:    Name,
-		About:   "somebody's own records, in several layouts and engines",
+		About:   "the user's own records, in several layouts and engines",
 		Rows:    rows(),
 		Data:    []string{dataObjects, dataBolt},
 		Engines: engine.Abouts,
@@ -65,11 +64,11 @@ func Suite() suite.Suite {
 func rows() []suite.Row {
 	const ns, bytes = suite.Nanoseconds, suite.Bytes
 	return append(strategies.Suite().Rows,
-		suite.Row{Name: rowLoad, Unit: ns, About: "a pair, of all in batches of 1,000"},
+		suite.Row{Name: rowLoad, Unit: ns, About: "one pair, writing all in batches of 1,000"},
 		suite.Row{Name: rowGet, Unit: ns, About: "a random get, its value copied, after reopening"},
-		suite.Row{Name: rowIterate, Unit: ns, About: "a pair, of all in key order, copied"},
+		suite.Row{Name: rowIterate, Unit: ns, About: "one pair, copying all in key order"},
 		suite.Row{Name: rowSize, Unit: bytes, About: "length of the files or, if less, blocks on " +
-			"disk, for a pair, after Close"},
+			"disk, per pair, after Close"},
 	)
 }
 

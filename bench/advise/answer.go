@@ -13,23 +13,23 @@ import (
 type answer struct {
 	Subject    subject
 	Machine    machine.Description
-	FileSystem string // measured on
+	FileSystem string // of the storage
 	Settings   suite.Settings
 	Notes      []string         `json:",omitempty"` // what was left out, and why
 	Failures   []report.Failure `json:",omitempty"`
 	Layouts    []table          `json:",omitempty"`
 	Engines    table
-	Advice     []string // a paragraph each
+	Advice     []string // one paragraph each
 }
 
 // subject is the data that was measured.
 type subject struct {
 	File string
 	extent
-	Records int      // pairs whose value is a JSON object; the layouts are measured with these
+	Records int      // pairs whose value is a JSON object, with which the layouts are measured
 	Fields  []string `json:",omitempty"` // of the records
-	Sum     string   `json:",omitempty"` // the field that is added up
-	Update  string   `json:",omitempty"` // the field that is updated
+	Sum     string   `json:",omitempty"` // the field to add up
+	Update  string   `json:",omitempty"` // the field to update
 	bolt    bool
 }
 
@@ -51,5 +51,5 @@ func (s subject) String() string {
 	return text
 }
 
-// space reports whether there is enough data to judge what it takes on disk.
+// space reports whether there is enough data to judge its size on disk.
 func (s subject) space() bool { return s.KeyBytes+s.ValueBytes >= fewBytes }

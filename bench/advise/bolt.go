@@ -14,11 +14,12 @@ import (
 // lockWait is how long to wait for a program that has the database open.
 const lockWait = time.Second
 
-// mostDepth is how deep buckets may be nested. A damaged file may have a bucket within itself.
+// mostDepth is the maximum nesting depth of buckets. In a damaged file, a bucket may contain
+// itself.
 const mostDepth = 1000
 
-// eachPair is each of a database: the pairs of all buckets. Damage that makes bbolt panic, or that
-// makes the file end too early, becomes an error.
+// eachPair calls take with each pair of all buckets. Damage that makes bbolt panic or read beyond
+// the end of the file becomes an error.
 func (in input) eachPair(take func(e entry) bool) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -46,11 +47,11 @@ func (in input) openBolt() (*bbolt.DB, error) {
 	var system *fs.PathError
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("another program has %s open; end it, or give a copy", in.path)
+		return nil, fmt.Errorf("another program has %s open; stop it, or give a copy", in.path)
 	case errors.As(err, &system):
 		return nil, err
 	case err != nil:
-		return nil, fmt.Errorf("%s is no bbolt database: %w", in.path, err)
+		return nil, fmt.Errorf("%s is not a bbolt database: %w", in.path, err)
 	}
 	return db, nil
 }
@@ -59,13 +60,13 @@ func (in input) openBolt() (*bbolt.DB, error) {
 type boltWalk struct {
 	in      input
 	take    func(e entry) bool
-	buckets int // that pairs were found in
+	buckets int // that have pairs
 }
 
-// bucket walks over a bucket and those in it, and reports whether to go on.
+// bucket walks over a bucket and the buckets in it, and reports whether to continue.
 func (w *boltWalk) bucket(b *bbolt.Bucket, depth int) (more bool, err error) {
 	if depth > mostDepth {
-		return false, fmt.Errorf("%s has more than %d buckets in each other", w.in.path, mostDepth)
+		return false, fmt.Errorf("%s nests more than %d buckets", w.in.path, mostDepth)
 	}
 	number := -1
 	cursor := b.Cursor()
@@ -73,7 +74,7 @@ func (w *boltWalk) bucket(b *bbolt.Bucket, depth int) (more bool, err error) {
 		if value == nil {
 			inner := b.Bucket(key)
 			if inner == nil {
-				continue // bbolt has none under a key that it says is a bucket's
+				continue // bbolt has no bucket under a key that should have one
 			}
 			if more, err := w.bucket(inner, depth+1); !more {
 				return false, err

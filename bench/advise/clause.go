@@ -9,11 +9,10 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// difference says in which columns a candidate differs from another one, and how.
+// difference says in which columns, and how, a candidate differs from another one.
 type difference struct{ better, worse []string }
 
-// compare returns the difference in the columns of these rows: in those that weigh if there are
-// none.
+// compare returns the difference in the columns of these rows, by default in those that weigh.
 func (t table) compare(name, other string, rows ...string) (d difference) {
 	for _, c := range t.columns {
 		told := c.weighs
@@ -36,7 +35,7 @@ func (t table) compare(name, other string, rows ...string) (d difference) {
 	return d
 }
 
-// all returns the better things, then the worse ones.
+// all returns the better parts, then the worse ones.
 func (d difference) all() string {
 	switch {
 	case len(d.better) == 0:
@@ -47,7 +46,7 @@ func (d difference) all() string {
 	return list(d.better) + ", but " + list(d.worse)
 }
 
-// clause says that a candidate needs so much of what another one needs.
+// clause says how much a candidate needs compared with another one.
 func (c column) clause(ratio float64) string {
 	switch {
 	case c.verb == "" && ratio < 1:
@@ -60,7 +59,7 @@ func (c column) clause(ratio float64) string {
 	return c.verb + " in " + factor(ratio) + " the time"
 }
 
-// factor returns a number of times.
+// factor returns a multiple as text.
 func factor(v float64) string {
 	if v < 9.95 {
 		return fmt.Sprintf("%.1f ×", v)
@@ -81,7 +80,7 @@ func duration(ns float64) string {
 	return number + " " + unit
 }
 
-// list joins words as a sentence does.
+// list joins words as in a sentence.
 func list(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

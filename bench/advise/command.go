@@ -22,13 +22,13 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// usage is what somebody reads who gave no file.
+// usage is printed unless a file is given.
 const usage = "usage: bench advise [flags] FILE.jsonl | bench advise [flags] -bolt FILE"
 
-// timeout is when to give up on a child process.
+// timeout is the time limit of a child process.
 const timeout = 15 * time.Minute
 
-// choices are the flags, checked.
+// choices are the checked flags.
 type choices struct {
 	in      input
 	limits  limits
@@ -39,9 +39,9 @@ type choices struct {
 	json    bool
 }
 
-// Command is the command advise with its arguments. It prints the answer to stdout and its progress
-// to stderr. If it cannot measure to the end, as when ctx is done, it prints what was measured, and
-// no advice.
+// Command runs the command advise. It prints the answer to stdout and its progress to stderr. If it
+// cannot finish measuring, for example because ctx is done, it prints what was measured, without
+// advice.
 func Command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	c, err := parse(args, stdout)
 	if err != nil {
@@ -62,25 +62,25 @@ func Command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return err
 }
 
-// textFlags are the flags that mean nothing before the others are known.
+// textFlags are the flags that can only be interpreted together.
 type textFlags struct{ bolt, durability, engines string }
 
 // flags returns the flags, which set the choices and the texts.
 func (c *choices) flags(t *textFlags) *flag.FlagSet {
 	f := flag.NewFlagSet("bench advise", flag.ContinueOnError)
 	f.StringVar(&t.bolt, "bolt", "",
-		"bbolt database with the data, in place of a file of JSON lines")
+		"bbolt database with the data, instead of a file of JSON lines")
 	f.IntVar(&c.limits.pairs, "n", 0, "records to measure with, from the beginning of the file "+
 		"(default 100000, or 256 MiB)")
 	f.IntVar(&c.rounds, "rounds", 3, "fresh processes for each layout and engine")
 	f.StringVar(&t.durability, "sync", "always", "commits are durable: always or never")
 	f.StringVar(&c.storage, "storage", "", "folder to measure in (default that of the file)")
 	f.StringVar(&t.engines, "engine", "", "engines, separated by commas (default see bench list)")
-	f.BoolVar(&c.json, "json", false, "print JSON in place of tables")
+	f.BoolVar(&c.json, "json", false, "print JSON instead of tables")
 	return f
 }
 
-// parse parses the flags, which may stand before and after the file. If they ask for help, it
+// parse parses the flags, which may stand before and after the file. If the user asks for help, it
 // prints that.
 func parse(args []string, stdout io.Writer) (*choices, error) {
 	c, t := new(choices), new(textFlags)
@@ -107,9 +107,9 @@ func parse(args []string, stdout io.Writer) (*choices, error) {
 func (c *choices) complete(durability string) error {
 	switch {
 	case durability != "always" && durability != "never":
-		return fmt.Errorf("-sync %q is neither always nor never", durability)
+		return fmt.Errorf("-sync %q must be always or never", durability)
 	case c.rounds < 1:
-		return fmt.Errorf("-rounds %d is less than 1", c.rounds)
+		return fmt.Errorf("-rounds %d must be at least 1", c.rounds)
 	case c.limits.pairs < 0:
 		return fmt.Errorf("-n %d is negative", c.limits.pairs)
 	case c.limits.pairs == 0:
@@ -121,7 +121,7 @@ func (c *choices) complete(durability string) error {
 	return nil
 }
 
-// chosen returns the engines to measure, and notes on those that cannot be.
+// chosen returns the engines to measure, and notes on those that cannot be measured.
 func (c *choices) chosen() (engines []engine.About, notes []string, err error) {
 	var known []string
 	for _, e := range engine.Abouts() {
@@ -130,7 +130,7 @@ func (c *choices) chosen() (engines []engine.About, notes []string, err error) {
 	engines, notes = engine.Choose(engine.Abouts(), c.engines)
 	for _, name := range c.engines {
 		if !slices.Contains(known, name) {
-			return nil, nil, fmt.Errorf("no engine %q, but %s", name, strings.Join(known, ", "))
+			return nil, nil, fmt.Errorf("no engine %q; there are %s", name, strings.Join(known, ", "))
 		}
 	}
 	if len(engines) == 0 {
@@ -139,7 +139,7 @@ func (c *choices) chosen() (engines []engine.About, notes []string, err error) {
 	return engines, notes, nil
 }
 
-// answer measures and returns what there is to say; nil if nothing was measured.
+// answer measures and returns what to print; nil if nothing was measured.
 func (c *choices) answer(ctx context.Context, progress io.Writer) (*answer, error) {
 	engines, notes, err := c.chosen()
 	if err != nil {
@@ -150,17 +150,17 @@ func (c *choices) answer(ctx context.Context, progress io.Writer) (*answer, erro
 		return nil, err
 	}
 	if err := os.MkdirAll(c.storage, 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder to measure in: %w", err)
+		return nil, fmt.Errorf("create the folder to measure in: %w", err)
 	}
 	a.FileSystem = machine.FileSystem(c.storage)
 	a.Settings = c.settings(a.Subject.Pairs)
 	err = c.measure(ctx, a, engines, progress)
 	switch {
 	case ctx.Err() != nil:
-		a.Notes = append(a.Notes, "The run was interrupted, so that there is no advice.")
+		a.Notes = append(a.Notes, "There is no advice, because the run was interrupted.")
 		return a, errors.New("interrupted")
 	case err != nil:
-		a.Notes = append(a.Notes, "The run ended with an error, so that there is no advice.")
+		a.Notes = append(a.Notes, "There is no advice, because the run failed.")
 		return a, fmt.Errorf("measure in %s (-storage names another folder): %w", c.storage, err)
 	}
 	f := findings{
@@ -173,7 +173,7 @@ func (c *choices) answer(ctx context.Context, progress io.Writer) (*answer, erro
 	return a, nil
 }
 
-// settings returns the settings for so many pairs.
+// settings returns the settings for a number of pairs.
 func (c *choices) settings(pairs int) suite.Settings {
 	s := suite.Settings{
 		Profile: suite.Quick,
@@ -191,7 +191,8 @@ func (c *choices) settings(pairs int) suite.Settings {
 	return s
 }
 
-// survey finds out what the data is. Lines must be records; of a database, what is none is not.
+// survey finds out what the data is. Every line must be a record; in a database, other values are
+// skipped.
 func (c *choices) survey(a *answer) error {
 	if err := c.in.check(); err != nil {
 		return err
@@ -205,12 +206,12 @@ func (c *choices) survey(a *answer) error {
 	}
 	a.Subject = subject{File: c.in.path, extent: found, bolt: c.in.bolt}
 	if found.More {
-		a.Notes = append(a.Notes, fmt.Sprintf("The file has more: these are the first %s. -n "+
+		a.Notes = append(a.Notes, fmt.Sprintf("The file has more: these are the first %s; -n "+
 			"changes that.", report.Count(float64(found.Pairs))))
 	}
 	if found.Buckets > 1 {
-		a.Notes = append(a.Notes, fmt.Sprintf("Each key is measured with %d bytes before it that "+
-			"tell the buckets apart.", bucketBytes))
+		a.Notes = append(a.Notes, fmt.Sprintf("Each key is measured with a prefix of %d bytes that "+
+			"tells the buckets apart.", bucketBytes))
 	}
 	data, records, err := c.in.records(found)
 	switch {
@@ -218,15 +219,15 @@ func (c *choices) survey(a *answer) error {
 		a.Subject.Records = records
 		a.Subject.Fields, a.Subject.Sum, a.Subject.Update = data.Fields()
 	case !c.in.bolt:
-		return fmt.Errorf("%s: %w; it must have one JSON object a line", c.in.path, err)
+		return fmt.Errorf("%s: %w; it must have one JSON object per line", c.in.path, err)
 	default:
-		a.Notes = append(a.Notes, fmt.Sprintf("No layouts are compared, because the values are no "+
-			"JSON objects that can be: %v.", err))
+		a.Notes = append(a.Notes, fmt.Sprintf("No layouts are compared, because the values are not all "+
+			"comparable JSON objects: %v.", err))
 	}
 	return nil
 }
 
-// measure measures the layouts, on the engines that can have them, and the engines.
+// measure measures the layouts on the engines that support them, and the engines.
 func (c *choices) measure(
 	ctx context.Context, a *answer, engines []engine.About, progress io.Writer,
 ) error {
@@ -239,7 +240,7 @@ func (c *choices) measure(
 	case a.Subject.Records == 0:
 	case len(nested) == 0:
 		a.Notes = append(a.Notes, "No layouts are compared, because none of the engines has "+
-			"buckets in buckets; -engine stoat has.")
+			"nested buckets; -engine stoat has.")
 	default:
 		r, err := c.run(ctx, a, nested, layoutRows(), progress)
 		a.Layouts = layoutTables(r, a.Subject.Records, a.Subject.space())

@@ -42,8 +42,8 @@ func TestCommand_advisesOnJSONLines(t *testing.T) {
 	ok(t, Command(t.Context(), args, &out, &progress))
 	expect(t, out.String(),
 		"20 records of 31 bytes on average (from data), 3 fields",
-		"The file has more: these are the first 20.", "not synced, 1 round",
-		"How to lay the records out, on stoat", "on bbolt", "multikv", "nested",
+		"The file has more: these are the first 20; -n", "not synced, 1 round",
+		"How to lay out the records, on stoat", "on bbolt", "multikv", "nested",
 		"adds up `x`. update: sets `age`", "\ngoleveldb ", "\n- Store each record as",
 		"\n- Engine: ", "These are 20 pairs only", "not:failed", "not: - ",
 	)
@@ -122,13 +122,13 @@ func TestCommand_saysWhatIsWrong(t *testing.T) {
 		{"has nothing to measure", []string{file(t, "\n \n")}},
 		{"has nothing to measure", []string{"-bolt", empty}},
 		{": line 3: ", []string{file(t, "{\"a\":1}\n\n{\"a\":\n")}},
-		{": line 2: a value that is no object; it must have one JSON object a line",
+		{": line 2: the value is not an object; it must have one JSON object per line",
 			[]string{file(t, "{\"a\":1}\n[1]\n")}},
-		{"is no bbolt database", []string{"-bolt", good}},
-		{"-rounds 0 is less than 1", []string{good, "-rounds", "0"}},
+		{"is not a bbolt database", []string{"-bolt", good}},
+		{"-rounds 0 must be at least 1", []string{good, "-rounds", "0"}},
 		{"-n -1 is negative", []string{good, "-n", "-1"}},
-		{`-sync "both" is neither always nor never`, []string{good, "-sync", "both"}},
-		{`no engine "oracle", but stoat, stoat-none, `, []string{good, "-engine", "oracle"}},
+		{`-sync "both" must be always or never`, []string{good, "-sync", "both"}},
+		{`no engine "oracle"; there are stoat, stoat-none, `, []string{good, "-engine", "oracle"}},
 		{"not a directory", []string{good, "-storage", good + "/x"}},
 	} {
 		var out bytes.Buffer
@@ -167,7 +167,7 @@ func TestCommand_printsWhatThereIsWhenInterrupted(t *testing.T) {
 	if err == nil || err.Error() != "interrupted" {
 		t.Errorf("error %v", err)
 	}
-	expect(t, out.String(), "How to lay the records out", "interrupted, so that there is no advice",
+	expect(t, out.String(), "How to lay out the records", "because the run was interrupted",
 		"not:Advice")
 }
 
@@ -197,7 +197,7 @@ func TestCommand_printsWhatThereIsAfterAnError(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "measure in "+storage) {
 		t.Errorf("error %v", err)
 	}
-	expect(t, out.String(), "How to lay the records out", "error, so that there is no advice",
+	expect(t, out.String(), "How to lay out the records", "because the run failed",
 		"not:Advice")
 }
 

@@ -7,12 +7,12 @@ import (
 	"github.com/stoatdb/stoat/bench/report"
 )
 
-// engineAdvice returns what to say about engines, a paragraph each. Home is the engine that has the
-// data now, or empty.
+// engineAdvice returns the advice about engines, one paragraph each. home is the engine that has
+// the data now; it may be empty.
 func engineAdvice(t table, home string) (said []string) {
 	costs := t.costs()
 	if len(costs) == 0 {
-		return []string{"No engine could be measured to its end."}
+		return []string{"No engine could be measured completely."}
 	}
 	said = append(said, engineHeadline(costs))
 	if others := othersDoBetter(t, costs[0].name); others != "" {
@@ -33,22 +33,22 @@ func engineAdvice(t table, home string) (said []string) {
 	return said
 }
 
-// engineHeadline says which engine costs least over all.
+// engineHeadline says which engine has the lowest overall cost.
 func engineHeadline(costs []cost) string {
 	best := quote(costs[0].name)
 	if len(costs) == 1 {
-		return fmt.Sprintf("Engine: only %s was measured to its end, so nothing is compared.", best)
+		return fmt.Sprintf("Engine: only %s was measured completely, so nothing is compared.", best)
 	}
 	same := ties(costs)
 	if len(same) > 1 {
-		return fmt.Sprintf("Engine: %s cost the same over all, within %.0f %%.",
+		return fmt.Sprintf("Engine: %s cost the same overall, within %.0f %%.",
 			list(quoteAll(same)), 100*noise)
 	}
-	return fmt.Sprintf("Engine: %s. Over all the next one, %s, costs %s as much.", best,
+	return fmt.Sprintf("Engine: %s. Overall, the next one, %s, costs %s as much.", best,
 		quote(costs[1].name), factor(costs[1].factor))
 }
 
-// ties returns the engines that cannot be told from the best, with it.
+// ties returns the best engine and those that are indistinguishable from it.
 func ties(costs []cost) (names []string) {
 	for _, c := range costs {
 		if c.factor < 1+noise {
@@ -58,7 +58,7 @@ func ties(costs []cost) (names []string) {
 	return names
 }
 
-// othersDoBetter says what other engines do better than one.
+// othersDoBetter says what other engines do better than this one.
 func othersDoBetter(t table, name string) string {
 	var parts []string
 	for _, c := range t.columns {
@@ -76,7 +76,7 @@ func othersDoBetter(t table, name string) string {
 
 // behind says how far an engine is behind the best one.
 func behind(t table, c cost, best string) string {
-	text := fmt.Sprintf("%s costs %s as much as %s over all", quote(c.name), factor(c.factor),
+	text := fmt.Sprintf("%s costs %s as much as %s overall", quote(c.name), factor(c.factor),
 		quote(best))
 	if d := t.compare(c.name, best).all(); d != "" {
 		text += ": it " + d
@@ -84,14 +84,14 @@ func behind(t table, c cost, best string) string {
 	return text + "."
 }
 
-// moving says what it would bring to move the data from the engine that has it.
+// moving says what would be gained by moving the data from the engine that has it.
 func moving(t table, costs []cost, home string) string {
 	at := slices.IndexFunc(costs, func(c cost) bool { return c.name == home })
 	switch {
 	case home == "" || at < 0 || len(costs) == 1:
 		return ""
 	case slices.Contains(ties(costs), home):
-		return fmt.Sprintf("Your data is in %s: over all, no other engine is worth a move.",
+		return fmt.Sprintf("Your data is in %s: overall, no other engine is worth a move.",
 			quote(home))
 	}
 	best := costs[0].name

@@ -6,19 +6,19 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// findings are the figures that the advice is made from.
+// findings are the figures that the advice is based on.
 type findings struct {
-	layouts []table // one for each engine that layouts were measured on
+	layouts []table // one for each engine on which layouts were measured
 	engines table   // with the pairs as they are
 	pairs   int
-	space   bool   // there is enough data to judge it
-	home    string // the engine that has the data now; empty if it is a file of lines
+	space   bool   // there is enough data to judge space
+	home    string // the engine that has the data now; empty for a file of lines
 }
 
-// Below this much data, what is measured says little.
+// Measurements of less data than this say little.
 const (
 	fewPairs = 1_000
-	fewBytes = 1 << 20 // of space: files have a least size
+	fewBytes = 1 << 20 // files have a minimum size
 )
 
 // layoutTables returns the tables of a result, one for each engine.
@@ -46,8 +46,8 @@ func layoutTables(r *report.Result, records int, space bool) (tables []table) {
 	return tables
 }
 
-// lesser returns the lengths of files or, if they are less, the blocks on disk. No blocks at all
-// are those of a system that does not tell.
+// lesser returns the smaller of the lengths of the files and their blocks on disk. Zero blocks mean
+// that the system does not report them.
 func lesser(lengths, blocks []float64) []float64 {
 	if len(lengths) == 0 || len(blocks) == 0 {
 		return lengths
@@ -66,7 +66,7 @@ func engineTable(r *report.Result, space bool) table {
 	})
 }
 
-// advice returns what to do, a paragraph each.
+// advice returns the advice, one paragraph each.
 func (f findings) advice() (said []string) {
 	for i, t := range f.layouts {
 		a, ok := newLayoutAdvice(t)
@@ -89,12 +89,12 @@ func (f findings) advice() (said []string) {
 		said = append(said, "These are "+count+" only: measure with more before you rely on it.")
 	}
 	if !f.space {
-		said = append(said, "So little data says nothing about space, which is not judged.")
+		said = append(said, "Space is not judged, because there is too little data.")
 	}
 	return said
 }
 
-// counted returns a number of things.
+// counted returns a number with its noun.
 func counted(n int, thing string) string {
 	if n != 1 {
 		thing += "s"

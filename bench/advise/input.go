@@ -14,47 +14,47 @@ import (
 	"github.com/stoatdb/stoat/bench/strategies"
 )
 
-// input is a file with somebody's own data. It is only read.
+// input is a file with the user's own data. It is only read.
 type input struct {
 	path string
-	bolt bool // a bbolt database, else a JSON object a line
+	bolt bool // a bbolt database; otherwise a JSON object per line
 }
 
 // entry is one pair of an input. Its slices are valid until the next one.
 type entry struct {
 	key, value []byte
-	line       int // that it stands on, counted from 1; 0 in a database
-	bucket     int // that it is in, counted from 0; 0 in a file of lines
+	line       int // line number, counted from 1; 0 in a database
+	bucket     int // bucket number, counted from 0; 0 in a file of lines
 }
 
-// extent is how much of an input there is to measure.
+// extent is how much of an input to measure.
 type extent struct {
 	Pairs      int
 	KeyBytes   int64
 	ValueBytes int64
-	Buckets    int  // of a database, that the pairs are in
+	Buckets    int  // of a database, that have pairs
 	More       bool // the limits have left something out
 }
 
 // limits say how much of an input is measured, from its beginning.
 type limits struct {
 	pairs int
-	bytes int64 // of keys and values, but one pair at least; no limit if 0
+	bytes int64 // of keys and values, but at least one pair; 0 is no limit
 }
 
-// The limits unless somebody sets others.
+// The default limits.
 const (
 	mostPairs = 100_000
 	mostBytes = 256 << 20
 )
 
-// mostLine is the length of the longest line that is read.
+// mostLine is the maximum length of a line.
 const mostLine = 64 << 20
 
-// bucketBytes is the length of what tells the keys of several buckets apart.
+// bucketBytes is the length of the prefix that tells the keys of several buckets apart.
 const bucketBytes = 4
 
-// check returns an error unless the input is a file with anything in it.
+// check returns an error unless the input is a nonempty regular file.
 func (in input) check() error {
 	info, err := os.Stat(in.path)
 	switch {
@@ -63,14 +63,14 @@ func (in input) check() error {
 	case info.IsDir():
 		return fmt.Errorf("%s is a folder; give a file", in.path)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no regular file, but is read several times; give a copy", in.path)
+		return fmt.Errorf("%s is not a regular file and is read repeatedly; give a copy", in.path)
 	case info.Size() == 0:
 		return fmt.Errorf("%s is empty", in.path)
 	}
 	return nil
 }
 
-// each calls take with every pair, in the order of the file, until that returns false.
+// each calls take with every pair, in the order of the file, until take returns false.
 func (in input) each(take func(e entry) bool) error {
 	if in.bolt {
 		return in.eachPair(take)
@@ -78,7 +78,7 @@ func (in input) each(take func(e entry) bool) error {
 	return in.eachLine(take)
 }
 
-// eachLine is each of a file of lines. Keys are the records' numbers.
+// eachLine calls take with each record of a file of lines. Keys are the records' numbers.
 func (in input) eachLine(take func(e entry) bool) (err error) {
 	f, err := os.Open(in.path)
 	if err != nil {
@@ -124,25 +124,25 @@ func (in input) count(l limits) (x extent, err error) {
 	return x, err
 }
 
-// changed is the error of an input that is not what it was before.
+// changed is the error for an input that has changed.
 func (in input) changed() error {
 	return fmt.Errorf("%s has changed since the start; measure a copy", in.path)
 }
 
-// records returns those pairs of the extent whose values are JSON objects, as a data set, and how
-// many there are. In a file of lines each value must be one.
+// records returns the pairs of the extent whose values are JSON objects, as a data set, and their
+// number. In a file of lines, each value must be one.
 func (in input) records(x extent) (data *strategies.Data, n int, err error) {
 	var text bytes.Buffer
 	var left, line = x.Pairs, 1
 	err = in.each(func(e entry) bool {
 		for ; line < e.line; line++ {
-			text.WriteByte('\n') // so that an error has the line of the file
+			text.WriteByte('\n') // keeps the line numbers in errors correct
 		}
 		switch {
 		case !in.bolt:
 			text.Write(e.value)
 		case isObject(e.value):
-			_ = json.Compact(&text, e.value) // valid, so that there is no error
+			_ = json.Compact(&text, e.value) // never fails: the value is valid
 			text.WriteByte('\n')
 		}
 		left--
@@ -166,8 +166,8 @@ func isObject(value []byte) bool {
 	return len(bytes.TrimSpace(value[1:len(value)-1])) > 0
 }
 
-// pairs returns the first n pairs, outside the Go heap. If they are from several buckets, the
-// number of the bucket stands before each key.
+// pairs returns the first n pairs, outside the Go heap. If they are from several buckets, each key
+// has its bucket's number as a prefix.
 func (in input) pairs(n int) (pairs []engine.Pair, x extent, err error) {
 	if x, err = in.count(limits{pairs: n}); err != nil {
 		return nil, x, err

@@ -2,7 +2,7 @@ package advise
 
 import "fmt"
 
-// Names of the layouts that the advice speaks of by what they are.
+// Names of the layouts that the advice describes individually.
 const (
 	layoutBinary = "binary"
 	layoutNamed  = "binary+names"
@@ -12,17 +12,17 @@ const (
 	layoutNested = "nested"
 )
 
-// goodEnough is how much JSON may cost, of the best layout, to be advised nevertheless.
+// goodEnough is the maximum cost, relative to the best layout, at which JSON is still advised.
 const goodEnough = 1.2
 
-// badEnough is how much a layout must cost, of the advised one, to be warned of.
+// badEnough is the minimum cost, relative to the advised layout, that deserves a warning.
 const badEnough = 2
 
-// layoutAdvice is what to say about layouts on one engine.
+// layoutAdvice is the advice about layouts on one engine.
 type layoutAdvice struct {
 	table
 	costs  []cost
-	best   string // costs least over all
+	best   string // has the lowest overall cost
 	chosen string // is advised
 }
 
@@ -33,7 +33,7 @@ func newLayoutAdvice(t table) (a layoutAdvice, ok bool) {
 		return a, false
 	}
 	a.best = a.costs[0].name
-	for _, c := range t.Candidates { // of equal ones the first, so that chance does not choose
+	for _, c := range t.Candidates { // the first of equals, so chance does not choose
 		if factor := a.cost(c.Name); a.chosen == "" && factor > 0 && factor < 1+noise {
 			a.chosen = c.Name
 		}
@@ -44,7 +44,7 @@ func newLayoutAdvice(t table) (a layoutAdvice, ok bool) {
 	return a, true
 }
 
-// cost returns what a layout costs over all, of the best; 0 if it was not measured.
+// cost returns a layout's overall cost, relative to the best; 0 if it was not measured.
 func (a layoutAdvice) cost(name string) float64 {
 	for _, c := range a.costs {
 		if c.name == name {
@@ -54,7 +54,7 @@ func (a layoutAdvice) cost(name string) float64 {
 	return 0
 }
 
-// all returns what to say, a paragraph each.
+// all returns the advice, one paragraph each.
 func (a layoutAdvice) all() []string {
 	said := []string{a.headline()}
 	for _, more := range []string{
@@ -96,9 +96,9 @@ func (a layoutAdvice) headline() string {
 	text := fmt.Sprintf("Store each record %s (%s)", manner(a.chosen), quote(a.chosen))
 	switch {
 	case len(a.costs) == 1:
-		return text + ": nothing else was measured to its end."
+		return text + ": nothing else was measured completely."
 	case a.chosen == layoutJSON && a.best != layoutJSON:
-		text += fmt.Sprintf(", which people and programs can read: over all it costs %s as much "+
+		text += fmt.Sprintf(", which people and programs can read: overall it costs %s as much "+
 			"as the best, %s, and up to %.1f × is good enough.", factor(a.cost(layoutJSON)),
 			quote(a.best), goodEnough)
 		if d := a.compare(a.best, layoutJSON); len(d.better) > 0 {
@@ -113,8 +113,8 @@ func (a layoutAdvice) headline() string {
 	return text + "." + a.ties()
 }
 
-// rival returns what the chosen layout is compared with, and how to call it: JSON, or the best of
-// the others. There is one.
+// rival returns what to compare the chosen layout with, and its name in a sentence: JSON, or the
+// best of the others. There must be one.
 func (a layoutAdvice) rival() (layout, name string) {
 	if a.chosen != layoutJSON && a.cost(layoutJSON) > 0 {
 		return layoutJSON, "JSON"
@@ -126,7 +126,7 @@ func (a layoutAdvice) rival() (layout, name string) {
 	return layout, quote(layout)
 }
 
-// ties says which layouts are no worse than the chosen one.
+// ties says which layouts are as good as the chosen one.
 func (a layoutAdvice) ties() string {
 	var same []string
 	for _, c := range a.costs {
@@ -138,12 +138,12 @@ func (a layoutAdvice) ties() string {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf(" Over all, %s costs the same within %.0f %%.", same[0], 100*noise)
+		return fmt.Sprintf(" Overall, %s costs the same within %.0f %%.", same[0], 100*noise)
 	}
-	return fmt.Sprintf(" Over all, %s cost the same within %.0f %%.", list(same), 100*noise)
+	return fmt.Sprintf(" Overall, %s cost the same within %.0f %%.", list(same), 100*noise)
 }
 
-// names says what it costs that the data tells its fields.
+// names says what it costs to store the field names with the data.
 func (a layoutAdvice) names() string {
 	var parts []string
 	for _, name := range []string{layoutNamed, layoutJSON} {
@@ -154,7 +154,7 @@ func (a layoutAdvice) names() string {
 		if much := a.cost(name) / a.cost(a.chosen); costs == "" && much < 1+noise {
 			costs = "costs nothing more"
 		} else if costs == "" {
-			costs = "costs " + factor(much) + " as much over all"
+			costs = "costs " + factor(much) + " as much overall"
 		}
 		parts = append(parts, quote(name)+" "+costs)
 	}
@@ -162,12 +162,12 @@ func (a layoutAdvice) names() string {
 	case len(parts) == 0:
 		return ""
 	case a.chosen == layoutBinary:
-		return "If the names of the fields are to stay with the data: " + join(parts)
+		return "If the field names must stay with the data: " + join(parts)
 	}
-	return "If others are to read the values without your program: " + join(parts)
+	return "If other programs must be able to read the values: " + join(parts)
 }
 
-// join joins clauses that have commas of their own.
+// join joins clauses that contain commas.
 func join(parts []string) (text string) {
 	for i, part := range parts {
 		if i > 0 {
@@ -178,7 +178,7 @@ func join(parts []string) (text string) {
 	return text + "."
 }
 
-// single says which layout is for those who need one thing only, if it is not the chosen one.
+// single says which layout is best for a single need, if it is not the chosen one.
 func (a layoutAdvice) single(row, need string) string {
 	name, f := a.table.best(row)
 	chosen, ok := a.figure(a.chosen, row)
@@ -193,7 +193,7 @@ func (a layoutAdvice) single(row, need string) string {
 	return text + "."
 }
 
-// transactions says what a transaction for each record costs.
+// transactions says what one transaction per record costs.
 func (a layoutAdvice) transactions() string {
 	bulk, okBulk := a.figure(a.chosen, rowBulk)
 	single, okSingle := a.figure(a.chosen, rowSingle)
@@ -201,17 +201,17 @@ func (a layoutAdvice) transactions() string {
 		return ""
 	}
 	return fmt.Sprintf("Write many records in one transaction where you can: a record takes %s in "+
-		"one of all, and %s in one of its own.", duration(bulk.Median), duration(single.Median))
+		"one transaction for all, and %s in its own.", duration(bulk.Median), duration(single.Median))
 }
 
-// warning says which layout costs most, if it is much.
+// warning says which layout costs most, if it costs much more.
 func (a layoutAdvice) warning() string {
 	last := a.costs[len(a.costs)-1]
 	much := last.factor / a.cost(a.chosen)
 	if much < badEnough {
 		return ""
 	}
-	return fmt.Sprintf("Not %s: over all it costs %s as much as %s.", quote(last.name),
+	return fmt.Sprintf("Avoid %s: overall it costs %s as much as %s.", quote(last.name),
 		factor(much),
 		quote(a.chosen))
 }
@@ -223,11 +223,11 @@ func failed(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Not compared, because not all of it could be measured: %s.",
+	return fmt.Sprintf("Not compared, because not measured completely: %s.",
 		list(quoteAll(names)))
 }
 
-// elsewhere says what another engine asks for.
+// elsewhere says what is best on another engine.
 func (a layoutAdvice) elsewhere(b layoutAdvice) string {
 	if a.chosen == b.chosen {
 		return fmt.Sprintf("On %s the same layout is best.", quote(b.Engine))
@@ -235,5 +235,5 @@ func (a layoutAdvice) elsewhere(b layoutAdvice) string {
 	if d := b.compare(b.chosen, a.chosen).all(); d != "" {
 		return fmt.Sprintf("On %s it is %s, which there %s.", quote(b.Engine), quote(b.chosen), d)
 	}
-	return fmt.Sprintf("On %s it is %s, by little.", quote(b.Engine), quote(b.chosen))
+	return fmt.Sprintf("On %s it is %s, by a small margin.", quote(b.Engine), quote(b.chosen))
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// figure is the median of some samples, and the quartiles at its sides.
+// figure is the median of some samples, and their quartiles.
 type figure struct{ Median, Low, High float64 }
 
 // noise is the share by which two medians must differ to count as different.
 const noise = 0.15
 
-// fewSamples do not show how far they lie from each other.
+// fewSamples are too few to show how much they vary.
 const fewSamples = 3
 
-// newFigure returns the figure of samples. Times of which there are few count as noisy.
+// newFigure returns the figure of samples. A small number of times counts as noisy.
 func newFigure(samples []float64, unit suite.Unit) figure {
 	f := figure{
 		Median: report.Median(samples),
@@ -31,24 +31,24 @@ func newFigure(samples []float64, unit suite.Unit) figure {
 	return f
 }
 
-// below reports whether a figure is less than another one by more than noise, and further away than
-// the samples lie from each other.
+// below reports whether a figure is less than another one, by more than noise and by more than the
+// samples vary.
 func (f figure) below(other figure) bool {
 	return f.Median*(1+noise) < other.Median && f.High < other.Low
 }
 
-// column is a quantity that is compared. Less is better.
+// column is a quantity to compare. Less is better.
 type column struct {
 	row  string // of the suite
 	head string
 	unit suite.Unit
 	verb string // what a candidate does; empty for space
-	// weighs tells whether it counts in the overall cost: what depends on the disk's sync alone, or
-	// is a need of its own, does not.
+	// weighs says whether it counts in the overall cost. What depends only on the disk's sync, or is a
+	// special need, does not.
 	weighs bool
 }
 
-// layoutColumns returns what is compared of layouts. Space weighs if there is enough data.
+// layoutColumns returns the columns for layouts. Space weighs if there is enough data.
 func layoutColumns(space bool) []column {
 	const ns = suite.Nanoseconds
 	return []column{
@@ -62,7 +62,7 @@ func layoutColumns(space bool) []column {
 	}
 }
 
-// valueColumns returns what is compared of engines. Space weighs if there is enough data.
+// valueColumns returns the columns for engines. Space weighs if there is enough data.
 func valueColumns(space bool) []column {
 	const ns = suite.Nanoseconds
 	return []column{
@@ -73,7 +73,7 @@ func valueColumns(space bool) []column {
 	}
 }
 
-// table is what was measured of some candidates: of layouts on one engine, or of engines.
+// table is what was measured of some candidates: layouts on one engine, or engines.
 type table struct {
 	Engine     string `json:",omitempty"` // of layouts
 	Candidates []candidate
@@ -83,10 +83,10 @@ type table struct {
 // candidate is a layout or an engine.
 type candidate struct {
 	Name    string
-	Figures map[string]figure // by row, of what was measured
+	Figures map[string]figure // by row measured
 }
 
-// newTable returns a table of the candidates, with the samples that are of a candidate and a row.
+// newTable returns a table of the candidates. samples returns those of a candidate and a row.
 func newTable(names []string, columns []column, samples func(name, row string) []float64) table {
 	t := table{columns: columns}
 	for _, name := range names {
@@ -112,7 +112,7 @@ func (t table) figure(name, row string) (f figure, ok bool) {
 	return figure{}, false
 }
 
-// best returns the candidate with the least median in a row, or nothing if none has one.
+// best returns the candidate with the lowest median in a row, or an empty name if none has one.
 func (t table) best(row string) (name string, f figure) {
 	for _, c := range t.Candidates {
 		if g, ok := c.Figures[row]; ok && (name == "" || g.Median < f.Median) {
@@ -122,15 +122,15 @@ func (t table) best(row string) (name string, f figure) {
 	return name, f
 }
 
-// cost is what a candidate costs over all: the geometric mean, over the columns that weigh, of its
-// median divided by the least one.
+// cost is a candidate's overall cost: the geometric mean, over the columns that weigh, of its
+// median divided by the lowest one.
 type cost struct {
 	name   string
 	factor float64
 }
 
-// costs returns the costs of all candidates that have every figure, in ascending order, divided by
-// the least.
+// costs returns the costs of all candidates with every figure, in ascending order, divided by the
+// lowest.
 func (t table) costs() []cost {
 	var all []cost
 	for _, c := range t.Candidates {

@@ -10,14 +10,14 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// The text is 80 columns wide. A table is a label, and columns with a mark behind each figure.
+// The text is 80 columns wide. A table has a label, and columns with a mark after each figure.
 const (
 	textWidth   = 80
 	labelWidth  = 15
 	columnWidth = 8
 )
 
-// best marks the least figure of a column, and those that cannot be told from it.
+// best marks the lowest figure of a column, and those indistinguishable from it.
 const best = "*"
 
 // Text writes the tables and the advice.
@@ -29,24 +29,24 @@ func (a *answer) Text(w io.Writer) {
 		paragraph(w, "", note)
 	}
 	for _, t := range a.Layouts {
-		fmt.Fprintf(w, "\nHow to lay the records out, on %s: µs a record, and bytes\n", t.Engine)
+		fmt.Fprintf(w, "\nHow to lay out the records, on %s: µs and bytes per record\n", t.Engine)
 		t.write(w, "layout")
 	}
 	if len(a.Layouts) > 0 {
 		fmt.Fprintln(w)
-		paragraph(w, "", fmt.Sprintf("single, bulk: written in a transaction each, and in one of "+
-			"all. many: read in one transaction. sum: adds up %s. update: sets %s, in a "+
+		paragraph(w, "", fmt.Sprintf("single, bulk: written in one transaction each, and all in "+
+			"one. many: read in one transaction. sum: adds up %s. update: sets %s, in one "+
 			"transaction each.",
 			quote(short(a.Subject.Sum)), quote(short(a.Subject.Update))))
 	}
 	if len(a.Engines.Candidates) > 0 {
-		fmt.Fprintf(w, "\nWhich engine, with the values as they are: µs a pair, and bytes\n")
+		fmt.Fprintf(w, "\nWhich engine, with the values as they are: µs and bytes per pair\n")
 		a.Engines.write(w, "engine")
 	}
 	fmt.Fprintln(w)
-	paragraph(w, "", "Medians. "+best+" marks the least, and what cannot be told from it. bytes: "+
+	paragraph(w, "", "Medians. "+best+" marks the lowest, and what is no different. bytes: "+
 		"on disk after Close, without holes or reserved blocks. all: the geometric mean of the "+
-		"columns but single and sum, as a multiple of the least.")
+		"columns except single and sum, as a multiple of the lowest.")
 	if len(a.Advice) > 0 {
 		fmt.Fprintf(w, "\nAdvice\n")
 	}
@@ -120,7 +120,7 @@ func (t table) cell(c candidate, in column) string {
 	return fmt.Sprintf("%*s%s", columnWidth-1, report.Digits(v), mark)
 }
 
-// short returns a name that fits on a line.
+// short shortens a name to fit on a line.
 func short(name string) string {
 	const most = 30
 	if letters := []rune(name); len(letters) > most {
@@ -129,7 +129,7 @@ func short(name string) string {
 	return name
 }
 
-// paragraph writes a text behind a bullet, on lines as wide as the text may be.
+// paragraph writes a text after a bullet, on lines of up to the text's width.
 func paragraph(w io.Writer, bullet, text string) {
 	indent := strings.Repeat(" ", len(bullet))
 	line := bullet

@@ -18,14 +18,14 @@ import (
 // How much of everything the task does.
 const (
 	batchPairs = 1_000
-	batchBytes = 4 << 20 // a batch of large pairs has fewer, since some engines take no more
-	leastGets  = 1_000   // of a sample, however few pairs there are
+	batchBytes = 4 << 20 // large pairs make smaller batches, since some engines accept no more
+	leastGets  = 1_000   // minimum for a sample, however few pairs there are
 	mostGets   = 10_000
-	leastSteps = 1_000 // of a sample of iterations, which are repeated for that
-	samples    = 3     // of what reads
+	leastSteps = 1_000 // minimum for a sample of iterations, which are repeated for that
+	samples    = 3     // of the rows that read
 )
 
-// values is the task of that name under way.
+// values is the task "values" in progress.
 type values struct {
 	job    suite.Job
 	engine engine.Engine
@@ -99,7 +99,7 @@ func (v *values) load() error {
 	return nil
 }
 
-// batch returns how many pairs to write in the next transaction.
+// batch returns the number of pairs to write in the next transaction.
 func batch(pairs []engine.Pair) int {
 	var size int
 	for i, p := range pairs[:min(batchPairs, len(pairs))] {
@@ -110,7 +110,7 @@ func batch(pairs []engine.Pair) int {
 	return min(batchPairs, len(pairs))
 }
 
-// closeAndWeigh leaves the database closed.
+// closeAndWeigh closes the database and measures its size on disk.
 func (v *values) closeAndWeigh() error {
 	if err := v.store.Close(); err != nil {
 		return err
@@ -119,15 +119,15 @@ func (v *values) closeAndWeigh() error {
 	if err != nil {
 		return err
 	}
-	bytes := size.Apparent // with the holes that an engine leaves for later
+	bytes := size.Apparent // includes the holes that an engine leaves for later
 	if size.Allocated > 0 {
-		bytes = min(bytes, size.Allocated) // with the blocks that an engine takes for later
+		bytes = min(bytes, size.Allocated) // includes the blocks that an engine allocates for later
 	}
 	v.record(rowSize, float64(bytes)/float64(len(v.pairs)))
 	return nil
 }
 
-// gets reads random values, in a transaction each.
+// gets reads random values in one transaction each.
 func (v *values) gets() error {
 	random := rand.New(rand.NewPCG(v.job.Seed, uint64(v.job.Round)))
 	chosen := make([]int, min(max(len(v.pairs), leastGets), mostGets))
@@ -152,10 +152,10 @@ func (v *values) gets() error {
 	return nil
 }
 
-// errWrong is the error of an engine that does not return what it was given.
-var errWrong = errors.New("the engine returns another value than was written")
+// errWrong is the error for an engine that returns wrong data.
+var errWrong = errors.New("the engine returned a value other than the one written")
 
-// iterate walks over all pairs, as often as makes a sample.
+// iterate walks over all pairs, as often as one sample needs.
 func (v *values) iterate() error {
 	walks := 1 + (leastSteps-1)/len(v.pairs)
 	for range samples {

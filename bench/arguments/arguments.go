@@ -1,5 +1,5 @@
-// Package arguments parses the arguments of the benchmark's commands, all in one way: flags may
-// stand before and behind the operands, a wrong flag is one sentence, and -h is no error.
+// Package arguments parses the arguments of the benchmark's commands in one way: flags may stand
+// before and after the operands, an error about a flag is one sentence, and -h is not an error.
 package arguments
 
 import (
@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// Parse sets the flags and returns the operands. Asked for help, it prints the usage and the flags
-// to stdout and returns flag.ErrHelp.
+// Parse sets the flags and returns the operands. If help is requested, it prints the usage and the
+// flags to stdout and returns flag.ErrHelp.
 func Parse(
 	f *flag.FlagSet, args []string, usage string, stdout io.Writer,
 ) (operands []string, err error) {

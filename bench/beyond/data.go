@@ -7,10 +7,10 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// batch is how many puts a transaction of a load has.
+// batch is the number of puts in one transaction of a load.
 const batch = 1000
 
-// randomKeys returns a source of 8-byte keys, always the same.
+// randomKeys returns a source of 8-byte keys, the same each time.
 func randomKeys() func() []byte {
 	random := rand.New(rand.NewPCG(1, 2))
 	key := make([]byte, 8)
@@ -20,7 +20,7 @@ func randomKeys() func() []byte {
 	}
 }
 
-// countingKeys returns a source of 8-byte keys that ascend.
+// countingKeys returns a source of ascending 8-byte keys.
 func countingKeys() func() []byte {
 	next, key := uint64(0), make([]byte, 8)
 	return func() []byte {
@@ -30,7 +30,7 @@ func countingKeys() func() []byte {
 	}
 }
 
-// randomValues returns a source of values of a size that do not compress.
+// randomValues returns a source of incompressible values of a size.
 func randomValues(size int) func() []byte {
 	random := rand.New(rand.NewPCG(3, 4))
 	value := make([]byte, size+8)
@@ -42,7 +42,7 @@ func randomValues(size int) func() []byte {
 	}
 }
 
-// fill puts n pairs in transactions of a batch each.
+// fill puts n pairs in transactions of batch pairs.
 func fill(db *stoat.DB, n int, key, value func() []byte) error {
 	for done := 0; done < n; done += batch {
 		err := db.Update(func(tx *stoat.Tx) error { return puts(tx, min(batch, n-done), key, value) })

@@ -71,10 +71,10 @@ func (b *bench) loading() error {
 		load func(db *stoat.DB, key func() []byte) error
 		key  func() []byte
 	}{
-		{"Load, ascending keys, a pair", bulk, countingKeys()},
-		{"Update of 1,000 each, ascending keys, a pair", batches, countingKeys()},
-		{"Load, random keys, a pair", bulk, randomKeys()},
-		{"Update of 1,000 each, random keys, a pair", batches, randomKeys()},
+		{"Load, ascending keys, per pair", bulk, countingKeys()},
+		{"Update of 1,000 each, ascending keys, per pair", batches, countingKeys()},
+		{"Load, random keys, per pair", bulk, randomKeys()},
+		{"Update of 1,000 each, random keys, per pair", batches, randomKeys()},
 	} {
 		err := b.with(nil, func(db *stoat.DB) error {
 			took, err := timed(func() error { return l.load(db, l.key) })
@@ -88,7 +88,7 @@ func (b *bench) loading() error {
 	return nil
 }
 
-// rest measures the processor time of a database that nobody uses.
+// rest measures the processor time of an idle database.
 func (b *bench) rest() error {
 	return b.with(nil, func(db *stoat.DB) error {
 		if err := fill(db, b.n(1_000_000), randomKeys(), randomValues(100)); err != nil {
@@ -104,7 +104,7 @@ func (b *bench) rest() error {
 		}
 		settle(b.scale)
 		after, err := machine.Now()
-		b.print("processor time of ten seconds of rest", after.CPU-before.CPU)
+		b.print("processor time of ten idle seconds", after.CPU-before.CPU)
 		return err
 	})
 }

@@ -1,11 +1,11 @@
-// Command beyond measures what takes minutes and gigabytes, and is therefore in no test:
+// Command beyond measures what takes minutes and gigabytes and is therefore in no test:
 // transactions larger than memory, many range deletions, opening a large database, loading in bulk,
-// rest, and from which size on values are better outside of tables.
+// idling, and the size from which values are better outside tables.
 //
 //	go run ./beyond [-dir DIR] [-scale N] [NAME ...]
 //
-// The names are those of [measurements]; without one, all are made. Each makes a database in a new
-// folder in DIR, and removes it. With -scale all sizes are divided by N.
+// The names are those of [measurements]; by default, all are made. Each creates a database in a
+// new folder in DIR, and removes it afterwards. With -scale, all sizes are divided by N.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	dir := flag.String("dir", os.TempDir(), "make the databases in this `folder`")
+	dir := flag.String("dir", os.TempDir(), "create the databases in this `folder`")
 	scale := flag.Int("scale", 1, "divide all sizes by `N`")
 	flag.Parse()
 	if err := run(os.Stdout, *dir, *scale, flag.Args()); err != nil {
@@ -50,7 +50,7 @@ func measurements() []measurement {
 	}
 }
 
-// bench is what measurements share.
+// bench is shared by the measurements.
 type bench struct {
 	out   io.Writer
 	dir   string // of the database
@@ -60,7 +60,7 @@ type bench struct {
 // run makes the measurements with the given names, or all.
 func run(out io.Writer, dir string, scale int, names []string) error {
 	if scale < 1 {
-		return fmt.Errorf("-scale %d, it must be at least 1", scale)
+		return fmt.Errorf("-scale %d: must be at least 1", scale)
 	}
 	all := measurements()
 	for _, name := range names {
@@ -98,7 +98,7 @@ func (b *bench) print(what string, figure any) {
 	fmt.Fprintf(b.out, "| %s | %v |\n", what, figure)
 }
 
-// rounded returns d with three digits or so.
+// rounded returns d with about three digits.
 func rounded(d time.Duration) time.Duration {
 	unit := time.Duration(1)
 	for d/unit >= 1000 {
@@ -130,7 +130,7 @@ func timed(fn func() error) (time.Duration, error) {
 	return time.Since(start), err
 }
 
-// median returns the median of how long n calls of fn take.
+// median returns the median duration of n calls of fn.
 func median(n int, fn func() error) (time.Duration, error) {
 	all := make([]time.Duration, n)
 	for i := range all {

@@ -8,7 +8,7 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// ranges deletes a million keys as one range, and nine of each ten keys of a million.
+// ranges deletes a million keys as one range, and nine of each ten of a million keys.
 func (b *bench) ranges() error {
 	n := b.n(1_000_000)
 	err := b.with(nil, func(db *stoat.DB) error {
@@ -30,7 +30,7 @@ func (b *bench) ranges() error {
 
 func key(i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(i)) }
 
-// keysFrom counts the first ten keys from one on.
+// keysFrom counts the first ten keys from a key on.
 func keysFrom(db *stoat.DB, i int) (n int, err error) {
 	err = db.View(func(tx *stoat.Tx) error {
 		for range tx.Keys(stoat.Range{Start: key(i), Limit: 10}) {
@@ -55,7 +55,7 @@ func (b *bench) oneRange(db *stoat.DB, n int) error {
 	b.print("with its synced commit", all)
 	left, err := keysFrom(db, 0)
 	if err != nil || left > 0 {
-		return fmt.Errorf("%d keys are left: %w", left, err)
+		return fmt.Errorf("%d keys left: %w", left, err)
 	}
 	return nil
 }
@@ -91,14 +91,14 @@ func (b *bench) manyRanges(db *stoat.DB, n int) error {
 	return b.scans(db, n, "the same, compacted")
 }
 
-// scans prints the median of scans, and makes sure that they find the last key of each ten.
+// scans prints the median of scans, and checks that they find the last key of each ten.
 func (b *bench) scans(db *stoat.DB, n int, what string) error {
 	at := 0
 	took, err := median(1001, func() error {
 		at = (at + 7919*10) % n
 		found, err := keysFrom(db, at)
 		if want := min(10, (n-at)/10); err == nil && found != want {
-			err = fmt.Errorf("%d keys from %d on, want %d", found, at, want)
+			err = fmt.Errorf("%d keys from %d on instead of %d", found, at, want)
 		}
 		return err
 	})

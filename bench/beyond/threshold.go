@@ -11,14 +11,14 @@ const thresholdHead = "| value | load, µs: tables | outside | get, µs: tables 
 	" scan, ns: tables | outside | written: tables | outside |\n" +
 	"| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
 
-// figures is what is measured of values in one place: an entry's time in each, and the bytes
-// written for each one committed.
+// figures is what is measured of values in one place: the time per entry of each operation, and the
+// bytes written for each byte committed.
 type figures struct {
 	load, get, scan time.Duration
 	written         float64
 }
 
-// threshold loads 200 MB of values of one size, in tables and outside of them.
+// threshold loads 200 MB of values of one size, inside tables and outside.
 func (b *bench) threshold() error {
 	for _, size := range []int{256, 512, 1 << 10, 2 << 10, 4 << 10, 16 << 10} {
 		var both [2]figures
@@ -40,7 +40,7 @@ func (b *bench) threshold() error {
 	return nil
 }
 
-// place measures a load of n values, gets, and a scan, which copy them.
+// place measures a load of n values, gets, and a scan; the reads copy the values.
 func (b *bench) place(db *stoat.DB, n, size int) (f figures, err error) {
 	if f.load, err = timed(func() error {
 		return fill(db, n, among(n), randomValues(size))
@@ -82,11 +82,11 @@ func (b *bench) place(db *stoat.DB, n, size int) (f figures, err error) {
 	return f, err
 }
 
-// among returns a source of the keys up to n, each once in n, in an order that jumps about.
+// among returns a source of keys below n, each once in every n, in scattered order.
 func among(n int) func() []byte {
 	i := 0
 	return func() []byte {
-		i = (i + 7919) % n // which visits all, unless n is a multiple of this prime
+		i = (i + 7919) % n // visits all, unless n is a multiple of this prime
 		return key(i)
 	}
 }

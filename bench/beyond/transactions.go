@@ -11,11 +11,11 @@ import (
 	"github.com/stoatdb/stoat/bench/machine"
 )
 
-// transactionLimit is the memory limit of transactions that are larger.
+// transactionLimit is the memory limit for transactions that exceed it.
 const transactionLimit = 256 << 20
 
-// transactions commits one of 10,000,000 small puts, and one of 4 GiB, and rolls back a quarter of
-// each before.
+// transactions commits one transaction of 10,000,000 small puts and one of 4 GiB, and first rolls
+// back a quarter of each.
 func (b *bench) transactions() error {
 	for _, t := range []struct {
 		what    string
@@ -35,7 +35,7 @@ func (b *bench) transactions() error {
 }
 
 func (b *bench) transaction(db *stoat.DB, what string, n, size int) error {
-	given := errors.New("given up")
+	given := errors.New("rolled back")
 	before, err := machine.SizeOf(b.dir)
 	if err != nil {
 		return err
@@ -47,14 +47,14 @@ func (b *bench) transaction(db *stoat.DB, what string, n, size int) error {
 		})
 	})
 	if !errors.Is(err, given) {
-		return fmt.Errorf("the transaction to give up: %w", err)
+		return fmt.Errorf("the transaction to roll back: %w", err)
 	}
 	after, err := machine.SizeOf(b.dir)
 	if err != nil {
 		return err
 	}
 	b.print(fmt.Sprintf("%d %s, rolled back", n/4, what), took)
-	b.print("bytes in files more than before", after.Apparent-before.Apparent)
+	b.print("additional bytes in files", after.Apparent-before.Apparent)
 	took, err = timed(func() error {
 		return db.Update(func(tx *stoat.Tx) error {
 			return puts(tx, n, randomKeys(), randomValues(size))
@@ -64,14 +64,14 @@ func (b *bench) transaction(db *stoat.DB, what string, n, size int) error {
 		return err
 	}
 	b.print(fmt.Sprintf("%d %s, committed", n, what), took)
-	b.print("most memory of the process's own", fmt.Sprintf("%d MiB", stop()>>20))
+	b.print("peak memory of the process itself", fmt.Sprintf("%d MiB", stop()>>20))
 	if s := db.Stats(); s.Entries != uint64(n) {
 		return fmt.Errorf("%d entries of %d", s.Entries, n)
 	}
 	return nil
 }
 
-// watchMemory looks at the process's own memory until stop is called, which returns the most.
+// watchMemory watches the process's own memory until stop is called, which returns the peak.
 func watchMemory() (stop func() int64) {
 	var most atomic.Int64
 	done := make(chan struct{})

@@ -7,7 +7,7 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// samples are all samples of a row in a report, by the round they were taken in.
+// samples are all samples of a row in a report, by round.
 type samples struct {
 	unit    suite.Unit
 	numbers []int
@@ -28,7 +28,7 @@ func (s *samples) add(round int, values []float64) {
 
 func (s *samples) rounds() [][]float64 { return s.values }
 
-// collection is what a report holds, in its order.
+// collection is the contents of a report, in its order.
 type collection struct {
 	order []Key
 	rows  map[Key]*samples
@@ -44,7 +44,7 @@ func (c *collection) add(key Key, unit suite.Unit, round int, values []float64) 
 	s.add(round, values)
 }
 
-// collect returns the samples of a report, but none of the results to leave out, and notes on the
+// collect returns the samples of a report, except for the results to leave out, and notes on the
 // suites that find does not know.
 func collect(
 	r *report.Report, leave map[conditions]bool, find func(name string) (suite.Suite, error),
@@ -62,7 +62,7 @@ func collect(
 		for _, m := range result.Measurements {
 			row, ok := s.Row(m.Row)
 			if !ok || len(m.Values) == 0 || row.Axis == report.TimeAxis {
-				continue // no two runs have samples at the same time
+				continue // no two runs have samples at the same times
 			}
 			key := Key{
 				Suite: result.Suite, Storage: result.Settings.Storage, Sync: result.Settings.Sync,

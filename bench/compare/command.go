@@ -15,10 +15,10 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// usage is what somebody reads who gave no two files.
+// usage is printed unless two files are given.
 const usage = "usage: bench compare [-all] [-json] [-least 2%] [-fail 10%] OLD NEW"
 
-// orders are the arguments, checked.
+// orders are the checked arguments.
 type orders struct {
 	old, new    string // paths
 	all, inJSON bool
@@ -26,9 +26,8 @@ type orders struct {
 	limit       share
 }
 
-// Command is the command compare with its arguments. It returns an error if it cannot compare, and
-// with the flag -fail also if a row has become worse by more than that, or if there was no row that
-// it could judge.
+// Command runs the command compare. It returns an error if it cannot compare and, with the flag
+// -fail, also if a row is worse by more than the limit or if no row could be judged.
 func Command(
 	args []string, stdout io.Writer, find func(name string) (suite.Suite, error),
 ) error {
@@ -57,15 +56,15 @@ func Command(
 	return c.check(o.limit)
 }
 
-// parse parses the arguments. Flags may stand before, between and behind the files. If the user
-// asks for help, it is printed, and the error is [flag.ErrHelp].
+// parse parses the arguments. Flags may stand before, between and after the files. If the user asks
+// for help, it prints the help and returns [flag.ErrHelp].
 func parse(args []string, stdout io.Writer) (*orders, error) {
 	o := &orders{least: share{value: Least}}
 	f := flag.NewFlagSet("bench compare", flag.ContinueOnError)
-	f.BoolVar(&o.all, "all", false, "print the rows without a change, too")
-	f.BoolVar(&o.inJSON, "json", false, "print JSON in place of tables")
-	f.Var(&o.least, "least", "relative change that is worth a word")
-	f.Var(&o.limit, "fail", "end with status 1 if a row is worse by more than this")
+	f.BoolVar(&o.all, "all", false, "also print the rows without a change")
+	f.BoolVar(&o.inJSON, "json", false, "print JSON instead of tables")
+	f.Var(&o.least, "least", "smallest relative change to report")
+	f.Var(&o.limit, "fail", "exit with status 1 if a row is worse by more than this")
 	files, err := arguments.Parse(f, args, usage, stdout)
 	if err != nil {
 		return nil, err
@@ -81,7 +80,7 @@ func parse(args []string, stdout io.Writer) (*orders, error) {
 func (c *Comparison) check(limit share) error {
 	switch n := c.beyond(limit.value); {
 	case len(c.Pairs) == 0:
-		return errors.New("judged nothing: the reports have no row in common that compares")
+		return errors.New("judged nothing: the reports have no comparable row in common")
 	case c.judged() == 0:
 		return fmt.Errorf("judged nothing: both reports need %d rounds; measure with -rounds 5",
 			MinRounds)
@@ -91,7 +90,7 @@ func (c *Comparison) check(limit share) error {
 	return nil
 }
 
-// beyond returns how many rows are worse by more than a share.
+// beyond returns the number of rows that are worse by more than a share.
 func (c *Comparison) beyond(share float64) (n int) {
 	for _, p := range c.Pairs {
 		if p.Verdict == Worse && p.Effect() > share {
@@ -101,7 +100,7 @@ func (c *Comparison) beyond(share float64) (n int) {
 	return n
 }
 
-// share is a flag: a percentage, with or without its sign.
+// share is a flag: a percentage, with or without the percent sign.
 type share struct {
 	value float64
 	given bool
@@ -110,7 +109,7 @@ type share struct {
 func (s *share) Set(text string) error {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
 	if err != nil || v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
-		return errors.New("no percentage such as 10%")
+		return errors.New("not a percentage such as 10%")
 	}
 	s.value, s.given = v/100, true
 	return nil

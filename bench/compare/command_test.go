@@ -41,7 +41,7 @@ func TestCommand_failsBeyondALimitOnly(t *testing.T) {
 		{[]string{a, b, "-fail", "120%"}, ""},
 		{[]string{"-fail", "10%", a, b}, "worse by more than 10% in 1 row(s)"},
 		{[]string{"-fail", "10%", "-least", "150%", a, b}, ""},
-		{[]string{"-fail", "much", a, b}, "no percentage"},
+		{[]string{"-fail", "much", a, b}, "not a percentage"},
 		{[]string{a}, "usage"},
 		{[]string{a, b + "c"}, "no such file"},
 	} {
@@ -62,7 +62,7 @@ func TestCommand_failsIfItIsToJudgeAndCannot(t *testing.T) {
 		want     string
 	}{
 		{few, few, "judged nothing: both reports need 5 rounds"},
-		{few, other, "judged nothing: the reports have no row in common"},
+		{few, other, "judged nothing: the reports have no comparable row in common"},
 		{other, other, ""},
 	} {
 		a, b := files(t, c.old, c.new)

@@ -1,15 +1,15 @@
-// Package compare tells whether a build is slower than another: it holds two reports of the same
-// suites against each other, row by row.
+// Package compare tells whether one build is slower than another. It compares two reports of the
+// same suites, row by row.
 //
-// The unit of observation is the round, because a fresh process differs from the next by more than
-// the samples within one do. Each round counts with its median. A row has changed if
+// The unit of observation is the round, because processes differ from each other by more than the
+// samples within one. Each round is represented by its median. A row has changed if
 //
 //   - the Mann-Whitney U test of the rounds says so (two-sided, p below [Alpha]; the statistics are
 //     those of golang.org/x/perf/benchmath),
-//   - the medians differ by more than a share worth mentioning ([Least]),
-//   - and by more than the machine alone seems to do between two runs ([Comparison.Margin]).
+//   - the medians differ by more than a share that matters ([Least]),
+//   - and by more than the machine alone seems to change between two runs ([Comparison.Margin]).
 //
-// The first alone would raise false alarms in every large report, more often than Alpha says,
+// The test alone would raise false alarms in every large report, more often than Alpha says,
 // because all rounds of a run share the state of the machine.
 //
 // Results with different settings say nothing about each other and are not judged.
@@ -26,16 +26,16 @@ import (
 )
 
 const (
-	Alpha     = 0.01 // the share of false alarms of a test
-	Least     = 0.02 // relative change below which nobody wants to know
+	Alpha     = 0.01 // probability of a false alarm of a test
+	Least     = 0.02 // relative change that is too small to matter
 	MinRounds = 5    // with fewer in a report, no difference can reach Alpha
 )
 
-// Comparison is what two reports say together.
+// Comparison is the result of comparing two reports.
 type Comparison struct {
 	Old, New         Side
-	Least            float64 // relative change that was taken to be worth a word
-	Margin           float64 // change that only one of twenty unchanged peers' rows exceeded, or 0
+	Least            float64 // relative change that matters
+	Margin           float64 // change that only one in twenty rows of unchanged peers exceeded, or 0
 	Notes            []string
 	Pairs            []Pair // in the order of the old report
 	OnlyOld, OnlyNew []Key
@@ -47,14 +47,14 @@ type Side struct {
 	Machine machine.Description
 }
 
-// Key says which samples of a report are meant.
+// Key identifies samples of a report.
 type Key struct {
 	Suite   string
 	Storage string `json:",omitempty"`
 	Sync    bool
 	Engine  string
 	suite.At
-	Cold bool `json:",omitempty"` // the first sample of each round alone
+	Cold bool `json:",omitempty"` // only the first sample of each round
 }
 
 // Pair is a row that both reports have.
@@ -64,12 +64,12 @@ type Pair struct {
 	OldRounds, NewRounds int
 	Old, New             float64 // medians of the rounds' medians
 	Ratio                float64 // New/Old, or 0 if one of them is not positive
-	P                    float64 // of the test, or 1 if there are not enough rounds
+	P                    float64 // of the test, or 1 if there are too few rounds
 	Verdict              Verdict
 	Peer                 bool // the engine has the same version and settings in both reports
 }
 
-// Verdict is the answer to whether a row has changed.
+// Verdict says whether a row has changed.
 type Verdict string
 
 // The verdicts.
@@ -77,18 +77,18 @@ const (
 	Worse   Verdict = "worse"
 	Better  Verdict = "better"
 	Same    Verdict = "no change"
-	Unknown Verdict = "cannot tell" // not enough rounds
+	Unknown Verdict = "cannot tell" // too few rounds
 )
 
 // Compare compares two reports. The suites that find returns give the rows their units. A suite
-// that it does not know, or that was not measured the same way twice, is not compared; a note says
-// so.
+// that find does not know, or that was not measured in the same way in both reports, is not
+// compared; a note says so.
 func Compare(
 	old, new *report.Report, find func(name string) (suite.Suite, error),
 ) *Comparison {
 	c := &Comparison{Old: side(old), New: side(new)}
 	if c.Old.Machine != c.New.Machine {
-		c.Notes = append(c.Notes, "The machines differ; so may everything else.")
+		c.Notes = append(c.Notes, "The machines differ, which may explain any change.")
 	}
 	apart, notes := unlike(old, new)
 	before, unknown := collect(old, apart, find)
@@ -121,7 +121,7 @@ func Compare(
 
 func side(r *report.Report) Side { return Side{r.Started, r.Machine} }
 
-// measure returns everything about a row but what it is and whether it has changed.
+// measure returns everything about a row except its key and verdict.
 func measure(old, new [][]float64) Pair {
 	before, after := medians(old), medians(new)
 	p := Pair{
@@ -150,7 +150,7 @@ func medians(rounds [][]float64) []float64 {
 // enough reports whether both reports have enough rounds.
 func (p Pair) enough() bool { return min(p.OldRounds, p.NewRounds) >= MinRounds }
 
-// Effect returns by how much of the lesser median the greater exceeds it.
+// Effect returns by how much the larger median exceeds the smaller one.
 func (p Pair) Effect() float64 {
 	switch {
 	case p.Old == p.New:
@@ -164,7 +164,7 @@ func (p Pair) Effect() float64 {
 // worse reports whether the new median is the worse one.
 func (p Pair) worse() bool { return (p.New > p.Old) != (p.Unit == suite.PerSecond) }
 
-// Judge gives each pair its verdict. Changes of no more than the share least do not count.
+// Judge sets each pair's verdict. Changes up to the share least do not count.
 func (c *Comparison) Judge(least float64) {
 	c.Least = least
 	c.Margin = c.margin()
@@ -183,20 +183,21 @@ func (c *Comparison) Judge(least float64) {
 	}
 }
 
-// judged returns how many rows have a verdict other than [Unknown].
+// judged returns the number of rows with a verdict other than [Unknown].
 func (c *Comparison) judged() int { return len(c.Pairs) - len(c.with(Unknown)) }
 
-// exceeds reports whether a row has changed by more than a share, as far as it can tell by itself.
+// exceeds reports whether a row has changed by more than a share, judged by that row alone.
 func (p Pair) exceeds(share float64) bool { return p.P < Alpha && p.Effect() > share }
 
-// fewestPeers is how many rows of unchanged engines say something about the machine.
+// fewestPeers is the minimum number of rows of unchanged engines that say something about the
+// machine.
 const fewestPeers = 20
 
 // peersBeyond is the share of the rows of unchanged engines that may exceed [Comparison.Margin].
 const peersBeyond = 0.05
 
-// margin returns the least change that only a share of [peersBeyond] of the unchanged engines' rows
-// exceeds. The machine made these rows change, so it may have done the same elsewhere.
+// margin returns the smallest change that only a share of [peersBeyond] of the unchanged engines'
+// rows exceeds. The machine changed these rows, so it may have changed others by as much.
 func (c *Comparison) margin() float64 {
 	var rows int
 	var effects []float64

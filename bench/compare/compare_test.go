@@ -276,7 +276,7 @@ func TestText_saysPlainlyThatNothingHasChanged(t *testing.T) {
 	}
 	out.Reset()
 	Compare(newReport(), newReport(), find).Text(&out, false)
-	if !strings.Contains(out.String(), "no row in common") {
+	if !strings.Contains(out.String(), "no comparable row in common") {
 		t.Error(out.String())
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stoatdb/stoat/bench/report"
 )
 
-// conditions are what results have in common that are held against each other.
+// conditions are what two results must have in common to be compared.
 type conditions struct {
 	suite   string
 	storage string
@@ -18,8 +18,8 @@ func conditionsOf(r *report.Result) conditions {
 	return conditions{r.Suite, r.Settings.Storage, r.Settings.Sync}
 }
 
-// unlike returns which results were not measured the same way in both reports, with a note for each
-// difference.
+// unlike returns the results that were not measured in the same way in both reports, with a note
+// for each difference.
 func unlike(old, new *report.Report) (apart map[conditions]bool, notes []string) {
 	apart = make(map[conditions]bool)
 	for _, a := range old.Results {
@@ -36,7 +36,7 @@ func unlike(old, new *report.Report) (apart map[conditions]bool, notes []string)
 	return apart, notes
 }
 
-// differences returns a note for each difference between the ways two results were measured.
+// differences returns a note for each difference in how two results were measured.
 func differences(old, new *report.Result) []string {
 	s, t := old.Settings, new.Settings
 	var notes []string
@@ -52,14 +52,14 @@ func differences(old, new *report.Result) []string {
 		{"data", s.Data, t.Data},
 	} {
 		if d.old != d.new {
-			notes = append(notes, fmt.Sprintf("Suite %s does not compare: its %s was %s and is %s.",
+			notes = append(notes, fmt.Sprintf("Suite %s is not compared: its %s was %s and is now %s.",
 				old.Suite, d.what, name(d.old), name(d.new)))
 		}
 	}
 	return notes
 }
 
-// name returns a setting, or a word for the one without a name.
+// name returns a setting, or a word for an empty one.
 func name(setting string) string {
 	if setting == "" {
 		return "the default"
@@ -67,11 +67,11 @@ func name(setting string) string {
 	return setting
 }
 
-// source is an engine in a suite, where it has the settings that the suite gives it.
+// source is an engine in a suite, with the settings that the suite gives it.
 type source struct{ suite, engine string }
 
-// peersOf returns the engines whose code is the same in both reports: they come from a released
-// module, and have the same version and settings wherever the suite was measured.
+// peersOf returns the engines with the same code in both reports: they come from a released module,
+// and have the same version and settings in every suite.
 func peersOf(old, new *report.Report) map[source]bool {
 	const changed = "changed"
 	known := make(map[source]string)

@@ -9,7 +9,7 @@ import (
 func TestCompare_notesOtherSettings(t *testing.T) {
 	old, new := newReport(), newReport()
 	old.Results[0].Settings.Profile, new.Results[0].Settings.Profile = "quick", "full"
-	want := "Suite test does not compare: its profile was quick and is full."
+	want := "Suite test is not compared: its profile was quick and is now full."
 	add(old, "ours", "row1", 1, 2, 3, 4)
 	add(new, "ours", "row1", 10, 20, 30, 40)
 	c := Compare(old, new, find)

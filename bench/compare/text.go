@@ -21,7 +21,7 @@ const (
 	changeWidth = 7
 )
 
-// Text writes what has changed, and how many rows have not; with all, these rows too.
+// Text writes what has changed and how many rows have not; with all, those rows too.
 func (c *Comparison) Text(w io.Writer, all bool) {
 	c.header(w)
 	total := len(c.Pairs)
@@ -41,7 +41,7 @@ func (c *Comparison) Text(w io.Writer, all bool) {
 	keys(w, "Only in the old report", c.OnlyOld, all)
 	keys(w, "Only in the new report", c.OnlyNew, all)
 	if total == 0 {
-		fmt.Fprintln(w, "\nThe reports have no row in common that compares.")
+		fmt.Fprintln(w, "\nThe reports have no comparable row in common.")
 	}
 	if judged > 0 {
 		c.rule(w)
@@ -63,19 +63,19 @@ func (c *Comparison) header(w io.Writer) {
 	}
 }
 
-// rule says what counts as a change.
+// rule explains what counts as a change.
 func (c *Comparison) rule(w io.Writer) {
 	text := fmt.Sprintf("Medians of the rounds' medians. A row has changed if the Mann-Whitney U "+
 		"test says so (p < %v) and by more than %.3g %%.", Alpha, 100*c.Least)
 	if c.Margin > c.Least {
-		text += fmt.Sprintf(" The change must exceed %.1f %%, too: by so much the machine "+
-			"alone has changed the engines that are the same in both reports.", 100*c.Margin)
+		text += fmt.Sprintf(" The change must also exceed %.1f %%: the machine alone changed "+
+			"the engines that are the same in both reports by up to that much.", 100*c.Margin)
 	}
 	fmt.Fprintln(w)
 	report.Paragraph(w, text)
 }
 
-// with returns the pairs with a verdict, the greatest change first within a suite's result.
+// with returns the pairs with a verdict, the largest change of each result first.
 func (c *Comparison) with(v Verdict) []Pair {
 	var found []Pair
 	for _, p := range c.Pairs {
@@ -98,8 +98,8 @@ func (c *Comparison) section(w io.Writer, v Verdict, title string, total int) {
 	table(w, found)
 }
 
-// unknown writes the rows that have not got enough rounds: without all, only those that differ
-// within the processes that there are.
+// unknown writes the rows with too few rounds: without all, only those that differ in the rounds
+// there are.
 func (c *Comparison) unknown(w io.Writer, all bool) {
 	found := c.with(Unknown)
 	if len(found) == 0 {
@@ -119,7 +119,7 @@ func (c *Comparison) unknown(w io.Writer, all bool) {
 	if !all {
 		found = slices.DeleteFunc(found, func(p Pair) bool { return p.Effect() <= c.Least })
 		if len(found) > 0 {
-			report.Paragraph(w, "Between the processes that were measured, these differ:")
+			report.Paragraph(w, "These differ between the processes measured:")
 		}
 	}
 	sortByEffect(found)
@@ -130,7 +130,7 @@ func sortByEffect(pairs []Pair) {
 	slices.SortStableFunc(pairs, func(a, b Pair) int { return cmp.Compare(b.Effect(), a.Effect()) })
 }
 
-// table writes rows below the name of the result that they are in.
+// table writes rows below the name of their result.
 func table(w io.Writer, pairs []Pair) {
 	var groups []string
 	for _, p := range pairs {
@@ -173,8 +173,8 @@ func (p Pair) line(w io.Writer) {
 	fmt.Fprintln(w, strings.TrimRight(text, " "))
 }
 
-// keys writes rows that one of the reports has not got, and without all only how many of each
-// engine and row.
+// keys writes rows that one of the reports lacks; without all, only how many of each engine and
+// row.
 func keys(w io.Writer, title string, found []Key, all bool) {
 	if len(found) == 0 {
 		return
@@ -195,7 +195,7 @@ func keys(w io.Writer, title string, found []Key, all bool) {
 	}
 }
 
-// group names the result that a row is in.
+// group names the result of a row.
 func (k Key) group() string {
 	text := k.Suite + ", not synced"
 	if k.Sync {
@@ -224,7 +224,7 @@ func (k Key) row() string {
 	return text
 }
 
-// pad fills a text with spaces, left fills it with spaces at its left.
+// pad pads a text with spaces on the right, left on the left.
 func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
 }
@@ -233,7 +233,7 @@ func left(text string, width int) string {
 	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text))) + text
 }
 
-// percent returns a share as a percentage with a sign, or as a factor, in at most six characters.
+// percent returns a share as a signed percentage, or as a factor, in at most six characters.
 func percent(share float64) string {
 	switch p := share * 100; {
 	case math.Abs(p) < 0.05:

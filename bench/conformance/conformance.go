@@ -1,9 +1,9 @@
-// Package conformance checks that an engine may be measured: that it gives back what it was given,
-// in key order, and still does after it was closed and opened again.
+// Package conformance checks that an engine may be measured: that it returns what was written, in
+// key order, also after it was closed and reopened.
 //
 // [Check] calls every method of [engine.Store] and compares every answer with a map in memory. It
-// makes few commits, so that it is done in the blink of an eye on a slow disk too. It does not cut
-// the power, so it cannot tell whether what was synced would have survived that.
+// makes few commits and is therefore fast on a slow disk too. It does not cut the power, so it
+// cannot tell whether synced data would survive that.
 package conformance
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/stoatdb/stoat/bench/engine"
 )
 
-// check is one check under way.
+// check is a check in progress.
 type check struct {
 	store   engine.Store
 	order   engine.Order // of the open store
@@ -23,7 +23,7 @@ type check struct {
 }
 
 // Check returns the first fault that it finds in the engine: which method broke which rule, with
-// which key. The directory must exist, be empty, and is not cleaned up.
+// which key. The directory must exist and be empty; Check does not clean it up.
 func Check(e engine.Engine, dir string) error {
 	if e.Missing != "" {
 		return fmt.Errorf("engine %s: %s", e.Name, e.Missing)
@@ -55,7 +55,7 @@ func Check(e engine.Engine, dir string) error {
 	return nil
 }
 
-// in returns an error that says where a fault is, if there is one.
+// in adds the place to an error, if there is one.
 func in(place string, err error) error {
 	if err == nil {
 		return nil
@@ -63,8 +63,8 @@ func in(place string, err error) error {
 	return fmt.Errorf("%s: %w", place, err)
 }
 
-// begin fills the new database. As long as nothing was appended it holds nothing but the pairs, and
-// no counter, which some engines need.
+// begin fills the new database. Before the first append, it contains only the pairs, and not the
+// counter that some engines need.
 func (c *check) begin() error {
 	return inTurn(
 		func() error { return c.write(c.firstPairs()) },
@@ -76,13 +76,13 @@ func (c *check) begin() error {
 	)
 }
 
-// resume goes on in the reopened database.
+// resume continues in the reopened database.
 func (c *check) resume() error {
 	return inTurn(
 		c.compare,
 		c.append,
 		func() error { return c.put("put", false) },
-		func() error { return c.put(studyKey(3), false) }, // exists
+		func() error { return c.put(studyKey(3), false) }, // already exists
 		c.crowd,
 		c.compare,
 	)
@@ -109,7 +109,7 @@ func inTurn(steps ...func() error) error {
 	return nil
 }
 
-// value returns another value each time, nearly all of different lengths: empty, short, longer than
+// value returns a different value each time, mostly of different lengths: empty, short, longer than
 // a page.
 func (c *check) value() []byte {
 	c.written++
@@ -131,8 +131,8 @@ func (c *check) value() []byte {
 	return value
 }
 
-// firstPairs returns pairs whose keys have the form of the suite load, and pairs whose keys begin
-// with other keys, or have the lowest and high bytes.
+// firstPairs returns pairs with keys like those of the suite load, keys that are prefixes of other
+// keys, and keys with the lowest and highest bytes.
 func (c *check) firstPairs() []engine.Pair {
 	var pairs []engine.Pair
 	for i := range 24 {
@@ -144,22 +144,22 @@ func (c *check) firstPairs() []engine.Pair {
 	return pairs
 }
 
-// changes returns pairs that overwrite, delete, delete what is absent, and store an empty value.
+// changes returns pairs that overwrite, delete, delete an absent key, and store an empty value.
 func (c *check) changes() []engine.Pair {
 	return []engine.Pair{
 		{Key: []byte(studyKey(1)), Value: c.value()},
 		{Key: []byte(studyKey(7))},
 		{Key: []byte("gone")},
-		{Key: []byte("never there")},
+		{Key: []byte("never stored")},
 		{Key: []byte("empty"), Value: []byte{}},
 		{Key: []byte(studyKey(5)), Value: []byte{}},
 	}
 }
 
-// studyKey returns a key of 22 bytes in the form of the suite load.
+// studyKey returns a key of 22 bytes like those of the suite load.
 func studyKey(i int) string { return fmt.Sprintf("vsz=%05d-k=%010d", 128, i) }
 
-// write writes the pairs, and then overwrites them in memory, as a caller may.
+// write writes the pairs and then overwrites them in memory, as a caller may.
 func (c *check) write(pairs []engine.Pair) error {
 	for _, p := range pairs {
 		c.model.set(p)
@@ -174,7 +174,7 @@ func (c *check) write(pairs []engine.Pair) error {
 	return nil
 }
 
-// append appends some values, and then overwrites them in memory, as a caller may.
+// append appends some values and then overwrites them in memory, as a caller may.
 func (c *check) append() error {
 	var values [][]byte
 	for range 20 {
@@ -244,7 +244,7 @@ func (c *check) crowd() error {
 	return nil
 }
 
-// crowdBatch returns pairs that are there afterwards.
+// crowdBatch returns pairs that exist afterwards.
 func (c *check) crowdBatch() []engine.Pair {
 	var batch []engine.Pair
 	for i := range 4 {

@@ -174,7 +174,7 @@ func TestCheck_findsTheFaultOfABrokenEngine(t *testing.T) {
 		"lost empty":       {func(s store) store { return losesEmpty{s} }, "is lost"},
 		"lost put":         {func(s store) store { return dropsACrowd{s} }, `"crowd 0" is`},
 		"lost batch":       {func(s store) store { return dropsABatch{s} }, `"crowd batch 0" is`},
-		"kept deleted":     {func(s store) store { return keepsDeleted{s} }, `"gone" is there`},
+		"kept deleted":     {func(s store) store { return keepsDeleted{s} }, `"gone" is present`},
 		"wrong order":      {func(s store) store { return swapsTwo{s} }, "wrong order"},
 		"wrong value":      {func(s store) store { return changesAByte{s} }, "byte 3 of the value"},
 		"short value":      {func(s store) store { return truncates{s} }, "Each: key"},

@@ -9,10 +9,10 @@ import (
 	"github.com/stoatdb/stoat/bench/engine"
 )
 
-// model is what the store must hold: the values by their keys.
+// model is what the store must contain: the values by key.
 type model map[string][]byte
 
-// set does what the store does with a pair of [engine.Store.Write]. It keeps a copy.
+// set applies a pair of [engine.Store.Write]. It keeps a copy.
 func (m model) set(p engine.Pair) {
 	if p.Value == nil {
 		delete(m, string(p.Key))
@@ -24,7 +24,7 @@ func (m model) set(p engine.Pair) {
 // sorted returns the keys in order.
 func (m model) sorted() []string { return slices.Sorted(maps.Keys(m)) }
 
-// differs returns an error if a value of a key is another one than it must be.
+// differs returns an error if a key's value is not the expected one.
 func (m model) differs(key string, got []byte) error {
 	want := m[key]
 	if err := differsInSize(key, len(got), len(want)); err != nil {

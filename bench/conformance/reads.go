@@ -14,10 +14,10 @@ func (c *check) each() error {
 	err := c.store.Each(func(k, v []byte) error {
 		key := string(k)
 		if len(seen) > 0 && key <= last {
-			return fmt.Errorf("key %q comes behind key %q, which is the wrong order", key, last)
+			return fmt.Errorf("key %q comes after key %q, which is the wrong order", key, last)
 		}
 		if _, ok := c.model[key]; !ok {
-			return fmt.Errorf("key %q is there, but it was never stored or is deleted", key)
+			return fmt.Errorf("key %q is present, but it was never stored or is deleted", key)
 		}
 		seen[key], last = true, key
 		return c.model.differs(key, v)
@@ -60,10 +60,10 @@ func (c *check) get() error {
 	return nil
 }
 
-// absent returns keys without values: never stored, deleted, the beginning of another, and the next
-// that an append would use.
+// absent returns keys without values: never stored, deleted, a prefix of another, and the key that
+// an append would use next.
 func (c *check) absent() []string {
-	return []string{"never there", "gone", "vs", studyKey(7), string(c.key(c.next))}
+	return []string{"never stored", "gone", "vs", studyKey(7), string(c.key(c.next))}
 }
 
 func (c *check) getAbsent() error {
@@ -80,7 +80,7 @@ func (c *check) getAbsent() error {
 	return nil
 }
 
-// getMany gets all keys, backwards.
+// getMany gets all keys in reverse order.
 func (c *check) getMany() error {
 	var keys [][]byte
 	var want int
@@ -96,7 +96,7 @@ func (c *check) getMany() error {
 	return in("GetMany", err)
 }
 
-// copy copies each value over no buffer, one that is too small, and one that is too large.
+// copy copies each value into no buffer, a buffer that is too small, and one that is too large.
 func (c *check) copy() error {
 	large := make([]byte, 40_000)
 	for _, key := range c.model.sorted() {
@@ -112,8 +112,7 @@ func (c *check) copy() error {
 	return nil
 }
 
-// copyOne copies one value that is there. It is safe for concurrent use as long as nobody changes
-// the model.
+// copyOne copies one existing value. It is safe for concurrent use while nothing changes the model.
 func (c *check) copyOne(key string, buf []byte) error {
 	value, found, err := c.store.Copy([]byte(key), buf)
 	switch {
@@ -142,7 +141,7 @@ func (c *check) copyAbsent() error {
 	return nil
 }
 
-// iterate starts at keys and between them, and stops before the last pair and with it.
+// iterate starts at keys and between them, and stops before the last pair and at it.
 func (c *check) iterate() error {
 	sorted := c.model.sorted()
 	last := len(sorted) - 1
@@ -167,7 +166,7 @@ func (c *check) iterate() error {
 	return nil
 }
 
-// iterateOver iterates from a start over what must be these keys.
+// iterateOver iterates from start over exactly these keys.
 func (c *check) iterateOver(start string, keys []string, touch bool) error {
 	want := engine.Walk{Entries: len(keys)}
 	for _, key := range keys {
@@ -184,7 +183,7 @@ func (c *check) iterateOver(start string, keys []string, touch bool) error {
 	return in(call, err)
 }
 
-// differ returns an error if a walk has seen anything else than it should.
+// differ returns an error if a walk did not see what it should.
 func differ(got, want engine.Walk) error {
 	switch {
 	case got.Entries != want.Entries:
@@ -197,7 +196,7 @@ func differ(got, want engine.Walk) error {
 	return nil
 }
 
-// copyAll asks for the first n entries, with and without values.
+// copyAll copies the first n entries, with and without values.
 func (c *check) copyAll(n int) error {
 	for _, keysOnly := range []bool{false, true} {
 		var want engine.Walk

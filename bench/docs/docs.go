@@ -1,16 +1,16 @@
-// Package docs is the suite that stores documents, of four kinds of data and of six sizes each:
-// JSON, source text, lines of logs, and random bytes.
+// Package docs is the suite that stores documents of four kinds and six sizes: JSON, source text,
+// log lines, and random bytes.
 //
-// The first task, "conformance", makes sure that the engine returns what it was given; one that
-// does not is not measured. In the tasks that have the name of a kind a child process measures all
-// sizes of that kind, each in a database of its own. Its steps are the lines of [run.all].
+// The first task, "conformance", checks that the engine returns what was written; an engine that
+// fails it is not measured. In each task named for a kind, a child process measures all sizes of
+// that kind, each in its own database. Its steps are the lines of [run.all].
 //
-// Stoat takes part in three settings, because the suite is about what compression costs: its
-// default has promised not to be much slower than the better of the other two ([suite.Bound]).
+// Stoat takes part in three settings, because the suite is about the cost of compression: its
+// default promises not to be much slower than the better of the other two ([suite.Bound]).
 //
 // Documents, keys and random choices are made before the clock starts, outside the Go heap. A row
-// that copies documents compares them with what was written, after the clock has stopped; the
-// others compare lengths, and scans one byte of each document.
+// that copies documents compares them with what was written after the clock has stopped; the other
+// rows compare lengths, and scans also one byte of each document.
 package docs
 
 import (
@@ -26,13 +26,13 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// taskConform is the name of the task before all others. Those of the kinds are named for them.
+// taskConform is the name of the first task. The tasks of the kinds are named for them.
 const taskConform = "conformance"
 
-// allKinds is the name of the data set that has all kinds in it.
+// allKinds is the name of the data set with all kinds.
 const allKinds = "all"
 
-// size is one of the sizes of documents.
+// size is a document size.
 type size struct {
 	name  string
 	bytes int // of a document, on average
@@ -54,7 +54,7 @@ func Suite() suite.Suite {
 	}
 	return suite.Suite{
 		Name:    "docs",
-		About:   "documents of four kinds and six sizes, and what compression costs",
+		About:   "documents of four kinds and six sizes, and the cost of compression",
 		Rows:    rows(),
 		Data:    data,
 		Engines: engines,
@@ -63,8 +63,8 @@ func Suite() suite.Suite {
 	}
 }
 
-// engines returns all engines. Only those that compress, and the most used ones that do not, are
-// measured unless named.
+// engines returns all engines. Those that do not compress, except for the most widely used ones,
+// are measured only if named.
 func engines() []engine.About {
 	all := engine.Abouts()
 	for i := range all {
@@ -74,7 +74,7 @@ func engines() []engine.About {
 	return all
 }
 
-// tasks returns the check, and a task for each kind of data that has a row wanted.
+// tasks returns the conformance task, and a task for each wanted kind.
 func tasks(s suite.Settings) []suite.Task {
 	all := []suite.Task{{Name: taskConform, Rounds: 1, Gate: true}}
 	data := cmp.Or(s.Data, allKinds)
@@ -86,28 +86,28 @@ func tasks(s suite.Settings) []suite.Task {
 	return all
 }
 
-// plan is how much of everything a job does.
+// plan says how much of everything a job does.
 type plan struct {
-	bytes    int           // of all documents of one size together, about
-	calls    int           // gets that make one sample, unless there are few documents
-	reads    int           // samples of a row at most
-	readTime time.Duration // after which there are no more samples, but for leastReads
-	copies   int           // samples of the rows for which the processor's caches are emptied
-	scans    int           // samples of the rows that scan, at most
-	sweep    int           // bytes, more than the processor's caches hold
-	idle     time.Duration // how long an engine is left alone before its background work may be over
+	bytes    int           // approximate total of the documents of one size
+	calls    int           // gets that make up one sample, unless there are few documents
+	reads    int           // maximum number of samples of a row
+	readTime time.Duration // a row ends after this time, if it has leastReads samples
+	copies   int           // samples of the rows that flush the processor's caches
+	scans    int           // maximum number of samples of the rows that scan
+	sweep    int           // bytes; more than the processor's caches hold
+	idle     time.Duration // idle time before the background work may count as finished
 	settler  settle.Settler
 }
 
 const (
-	leastReads  = 3       // samples of a row, whatever they take
-	batchCount  = 1_000   // documents of one transaction of the load at most
-	batchBytes  = 8 << 20 // likewise, of all documents but the last
-	fewest      = 3       // documents of a size
-	smallestRun = 1_000   // documents of the least size; with fewer nobody awaits background work
+	leastReads  = 3       // minimum number of samples of a row, however long they take
+	batchCount  = 1_000   // maximum number of documents in one transaction of the load
+	batchBytes  = 8 << 20 // likewise, in bytes, without the last document
+	fewest      = 3       // minimum number of documents of a size
+	smallestRun = 1_000   // a quick run with fewer of the smallest does not await background work
 )
 
-// newPlan returns the plan of the user's settings.
+// newPlan returns the plan for the user's settings.
 func newPlan(s suite.Settings) plan {
 	p := plan{
 		bytes:    4 << 20,

@@ -7,8 +7,8 @@ import (
 
 const jsonTime = "2006-01-02T15:04:05.000Z"
 
-// json appends an object such as the interface of a shop returns: an order with its customer, its
-// items and, to fill the size, comments. It has no spaces between tokens.
+// json appends an object like that of a shop's API: an order with its customer, its items and, to
+// fill the size, comments. It has no spaces between tokens.
 func (w *writer) json(bytes int) {
 	start := len(w.buf)
 	w.serial++

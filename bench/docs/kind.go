@@ -9,8 +9,8 @@ import (
 // kind is a kind of data.
 type kind struct {
 	name string
-	// write appends a document of about so many bytes to what the writer has: at least as many, and
-	// a line or a list's element more at most.
+	// write appends a document of at least the given size to the writer's buffer, and at most a line
+	// or a list element more.
 	write func(w *writer, bytes int)
 }
 
@@ -24,16 +24,16 @@ func kinds() []kind {
 	}
 }
 
-// Documents of a size are between these shares of it, in percent, all equally likely.
+// Documents of a size are between these percentages of it, uniformly distributed.
 const (
 	shortest = 80
 	spread   = 40
 )
 
-// slack is how much longer than asked for a document may be.
+// slack is how much longer than requested a document may be.
 const slack = 2 << 10
 
-// documents returns so many documents of a kind, in memory outside the Go heap.
+// documents returns count documents of a kind, in memory outside the Go heap.
 func (w *writer) documents(k kind, bytes, count int) ([][]byte, error) {
 	room, err := machine.Anonymous(count * (bytes*(shortest+spread)/100 + slack))
 	if err != nil {
@@ -49,7 +49,7 @@ func (w *writer) documents(k kind, bytes, count int) ([][]byte, error) {
 	return documents, nil
 }
 
-// noise appends random bytes, which no compression makes smaller.
+// noise appends incompressible random bytes.
 func (w *writer) noise(bytes int) {
 	for end := len(w.buf) + bytes; len(w.buf) < end; {
 		for v, i := w.random.Uint64(), 0; i < 8 && len(w.buf) < end; i++ {

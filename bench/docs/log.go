@@ -2,7 +2,7 @@ package docs
 
 import "time"
 
-// log appends whole lines of the log of a service.
+// log appends whole lines of a service's log.
 func (w *writer) log(bytes int) {
 	for end := len(w.buf) + bytes; len(w.buf) < end; {
 		w.logLine()

@@ -22,8 +22,8 @@ func (r *run) reads(s *shelf, get, scan string) error {
 	return r.scans(s, scan, r.plan.scans, func() error { return r.scan(s) })
 }
 
-// cold measures the first gets and the first scan, each in a database just opened of files that are
-// not in memory.
+// cold measures the first gets and the first scan, each in a freshly opened database whose files
+// are not in memory.
 func (r *run) cold(s *shelf) error {
 	for _, part := range []struct {
 		row  string
@@ -57,7 +57,7 @@ func (r *run) cold(s *shelf) error {
 	return nil
 }
 
-// warm measures the gets and scans of a database of which each document has been read once.
+// warm measures the gets and scans of a database after each document has been read once.
 func (r *run) warm(s *shelf) error {
 	if err := r.open(s); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (r *run) gets(s *shelf, row string) error {
 	random := r.choices(row, s)
 	keys := make([][]byte, r.calls(s))
 	samples := make([]float64, 0, r.plan.reads)
-	runtime.GC() // what was done before must not cost this row anything
+	runtime.GC() // the garbage of earlier rows must not cost this one anything
 	for begun := time.Now(); r.wantsMore(len(samples), begun); {
 		var want int
 		for i := range keys {
@@ -118,19 +118,18 @@ func (r *run) gets(s *shelf, row string) error {
 	return nil
 }
 
-// wantsMore reports whether a row that was begun then has too few samples.
+// wantsMore reports whether a row begun at that time needs more samples.
 func (r *run) wantsMore(samples int, begun time.Time) bool {
 	return samples < leastReads || samples < r.plan.reads && time.Since(begun) < r.plan.readTime
 }
 
-// calls returns how many gets make one sample: fewer than there are documents, so that there are
-// several samples of each document's first get.
+// calls returns how many gets make up one sample: few enough for several samples of each document's
+// first get.
 func (r *run) calls(s *shelf) int {
 	return min(r.plan.calls, max(1, len(s.documents)/leastReads))
 }
 
-// copies measures gets of the picked documents that copy them, so many for one sample. If told so,
-// it empties the processor's caches before each of them.
+// copies measures gets that copy the picked documents, the given number for one sample.
 func (r *run) copies(s *shelf, row string, picks []int, calls int, sweep bool) error {
 	buf := make([]byte, s.longest)
 	var samples []float64
@@ -149,11 +148,11 @@ func (r *run) copies(s *shelf, row string, picks []int, calls int, sweep bool) e
 				return err
 			}
 			if !found || !bytes.Equal(value, s.documents[number]) {
-				return fmt.Errorf("document %d: %d bytes instead of the %d written, or others",
+				return fmt.Errorf("document %d: %d bytes instead of, or different from, the %d written",
 					number, len(value), len(s.documents[number]))
 			}
 		}
-		if len(group) == calls || len(samples) == 0 { // fewer do not compare
+		if len(group) == calls || len(samples) == 0 { // a smaller group is not comparable
 			samples = append(samples, float64(elapsed)/float64(len(group)))
 		}
 	}
@@ -161,7 +160,7 @@ func (r *run) copies(s *shelf, row string, picks []int, calls int, sweep bool) e
 	return nil
 }
 
-// scans measures so many scans of a document store, for each document.
+// scans measures scans of a document store, and records the time per document.
 func (r *run) scans(s *shelf, row string, most int, scan func() error) error {
 	if !r.job.Wants(row) {
 		return nil
@@ -183,7 +182,7 @@ func (r *run) scans(s *shelf, row string, most int, scan func() error) error {
 func (r *run) scan(s *shelf) error {
 	got, err := s.store.Iterate(r.key(0), len(s.documents), true)
 	if err == nil && got != s.walk {
-		err = fmt.Errorf("a walk saw %+v instead of %+v", got, s.walk)
+		err = fmt.Errorf("the walk saw %+v instead of %+v", got, s.walk)
 	}
 	return err
 }
@@ -196,7 +195,7 @@ func (r *run) copyAll(s *shelf, keysOnly bool) error {
 	}
 	got, err := s.store.CopyAll(len(s.documents), keysOnly)
 	if err == nil && got != want {
-		err = fmt.Errorf("%+v copied instead of %+v", got, want)
+		err = fmt.Errorf("copied %+v instead of %+v", got, want)
 	}
 	return err
 }

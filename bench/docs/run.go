@@ -13,7 +13,7 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// run is one job under way: all sizes of one kind.
+// run is a job in progress: all sizes of one kind.
 type run struct {
 	job    suite.Job
 	plan   plan
@@ -25,13 +25,13 @@ type run struct {
 	sweeper sweeper
 }
 
-// shelf is the documents of one size, and the database that has them.
+// shelf holds the documents of one size and the database that stores them.
 type shelf struct {
 	state     string // of the rows
 	dir       string
-	documents [][]byte    // by their numbers, which are their keys
-	longest   int         // of them, in bytes
-	walk      engine.Walk // of a scan that looks at one byte of each
+	documents [][]byte    // by number, which is the key
+	longest   int         // length of the longest, in bytes
+	walk      engine.Walk // the result of a scan that looks at one byte of each
 	store     engine.Store
 }
 
@@ -47,8 +47,8 @@ func newShelf(state, dir string, documents [][]byte) *shelf {
 	return s
 }
 
-// all does the job. Databases are closed between the parts, so that none depends on which others
-// are wanted. All sizes settle at once, because that takes seconds of doing nothing.
+// all does the job. Databases are closed between the parts, so that no part depends on whether
+// another one is wanted. All sizes settle at once, because that takes seconds of idling.
 func (r *run) all() error {
 	if err := r.generate(); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (r *run) all() error {
 	return nil
 }
 
-// settledRows are those for which the background work must have ended.
+// settledRows are the rows that need the background work to have ended.
 func settledRows() []string {
 	return []string{"get_settled", "scan_settled", "settled_size", "settled_size_allocated"}
 }
@@ -139,8 +139,8 @@ func (r *run) batch(s *shelf, first int) (batch []engine.Pair) {
 	return batch
 }
 
-// settled returns what reads from each of the open databases, and closes it, after the background
-// work of all of them has ended.
+// settled returns a function that reads from each of the open databases and closes it, after the
+// background work of all of them has ended.
 func (r *run) settled() func(s *shelf) error {
 	waited := false
 	return func(s *shelf) error {
@@ -161,7 +161,7 @@ func (r *run) settled() func(s *shelf) error {
 	}
 }
 
-// weigh measures what a closed database takes on disk.
+// weigh measures the size on disk of a closed database.
 func (r *run) weigh(s *shelf, apparent, allocated string) error {
 	size, err := machine.SizeOf(s.dir)
 	if err != nil {
@@ -187,14 +187,14 @@ func (r *run) key(number int) []byte {
 	return key
 }
 
-// record hands over the samples of a row, if they are wanted.
+// record passes on the samples of a row if they are wanted.
 func (r *run) record(s *shelf, row string, values ...float64) {
 	if r.job.Wants(row) && len(values) > 0 {
 		r.out(suite.At{Row: row, State: s.state}, values...)
 	}
 }
 
-// random returns the source of the choices for a purpose, the same for all engines.
+// random returns the source of the choices for a purpose, which is the same for all engines.
 func (r *run) random(purpose string) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %s", purpose, r.kind.name)

@@ -1,12 +1,12 @@
 package docs
 
-// names are the identifiers of one file of source text, of which each occurs many times.
+// names are the identifiers of one source file. Each occurs many times.
 type names struct {
 	types, fields, functions, locals []string
 }
 
-// source appends a file of source text like that of a program in Go: types, and functions with
-// nested statements.
+// source appends a source file like that of a Go program: types, and functions with nested
+// statements.
 func (w *writer) source(bytes int) {
 	end := len(w.buf) + bytes
 	n := w.names()
@@ -48,7 +48,7 @@ func (w *writer) typeDeclaration(n names) {
 	w.add("}\n")
 }
 
-// function appends a function, which ends soon after the file should.
+// function appends a function that ends soon after the file should.
 func (w *writer) function(n names, end int) {
 	name := w.pick(n.functions...)
 	w.add("\n// ", name, " ")
@@ -63,7 +63,7 @@ func (w *writer) function(n names, end int) {
 	w.add("\treturn nil\n}\n")
 }
 
-// statement appends a statement at a depth of indentation.
+// statement appends a statement at the given indentation depth.
 func (w *writer) statement(n names, depth int) {
 	const tabs = "\t\t\t\t"
 	indent := tabs[:depth]

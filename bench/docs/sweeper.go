@@ -6,20 +6,20 @@ import (
 	"github.com/stoatdb/stoat/bench/machine"
 )
 
-// sweeper empties the processor's caches, as other work of a program does between two reads. It is
-// memory that is larger than they are.
+// sweeper flushes the processor's caches, as a program's other work does between two reads. It is a
+// buffer larger than the caches.
 type sweeper []byte
 
-// newSweeper returns one of so many bytes.
+// newSweeper returns a sweeper with a buffer of that many bytes.
 func newSweeper(bytes int) (sweeper, error) {
 	s, err := machine.Anonymous(bytes)
 	if err != nil {
-		return nil, fmt.Errorf("make room to empty the processor's caches: %w", err)
+		return nil, fmt.Errorf("make room to flush the processor's caches: %w", err)
 	}
 	return s, nil
 }
 
-// sweep writes to each line of the caches.
+// sweep writes to each cache line of the buffer.
 func (s sweeper) sweep() {
 	const line = 64
 	for i := 0; i < len(s); i += line {

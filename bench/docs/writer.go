@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// writer writes documents, one after the other. One source of random numbers makes one series.
+// writer writes documents, one after another. The same source of random numbers gives the same
+// documents.
 type writer struct {
 	random *rand.Rand
 	words  []string
-	drawn  []uint16 // indices of words, as often as language would have them
+	drawn  []uint16 // indices of words, as frequent as in natural language
 	people []person
 	buf    []byte
-	clock  time.Time // of what is written next
-	serial int       // likewise
+	clock  time.Time // of the next line or field with a time
+	serial int       // of the last order
 }
 
-// person is somebody who occurs in many documents.
+// person is someone who occurs in many documents.
 type person struct {
 	id                int
 	login, name, mail string
@@ -31,7 +32,7 @@ const (
 	peopleCount = 500
 )
 
-// newWriter returns a writer with a vocabulary and people of its own.
+// newWriter returns a writer with its own vocabulary and people.
 func newWriter(random *rand.Rand) *writer {
 	w := &writer{random: random, clock: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}
 	seen := make(map[string]bool)
@@ -42,7 +43,7 @@ func newWriter(random *rand.Rand) *writer {
 			w.words = append(w.words, word)
 		}
 	}
-	zipf := rand.NewZipf(random, 1.1, 3, wordCount-1) // near the frequencies of words in prose
+	zipf := rand.NewZipf(random, 1.1, 3, wordCount-1) // close to the word frequencies of prose
 	for range drawnCount {
 		w.drawn = append(w.drawn, uint16(zipf.Uint64()))
 	}
@@ -59,7 +60,7 @@ func newWriter(random *rand.Rand) *writer {
 	return w
 }
 
-// newWord returns a word of so many syllables.
+// newWord returns a word with the given number of syllables.
 func newWord(random *rand.Rand, syllables int) string {
 	starts := []string{
 		"b", "c", "d", "f", "g", "l", "m", "n", "p", "r", "s", "t", "st", "tr", "pl", "",
@@ -74,7 +75,7 @@ func newWord(random *rand.Rand, syllables int) string {
 	return word
 }
 
-// word returns a word, common ones more often.
+// word returns a random word, common ones more often.
 func (w *writer) word() string { return w.words[w.drawn[w.random.IntN(drawnCount)]] }
 
 // title returns a word with a capital letter.
@@ -84,27 +85,27 @@ func (w *writer) title() string {
 	return string(word)
 }
 
-// person returns one of the people, those at the beginning more often.
+// person returns a random person, the first ones more often.
 func (w *writer) person() person {
 	return w.people[int(w.drawn[w.random.IntN(drawnCount)])%peopleCount]
 }
 
-// pick returns one of the texts.
+// pick returns one of the texts at random.
 func (w *writer) pick(texts ...string) string { return texts[w.random.IntN(len(texts))] }
 
-// add appends texts.
+// add appends the texts.
 func (w *writer) add(texts ...string) {
 	for _, t := range texts {
 		w.buf = append(w.buf, t...)
 	}
 }
 
-// number appends a number of at least from and less than to.
+// number appends a random number in [from, to).
 func (w *writer) number(from, to int) {
 	w.buf = strconv.AppendInt(w.buf, int64(from+w.random.IntN(to-from)), 10)
 }
 
-// prose appends words.
+// prose appends random words.
 func (w *writer) prose(words int) {
 	w.add(w.title())
 	for i := 1; i < words; i++ {
@@ -115,7 +116,7 @@ func (w *writer) prose(words int) {
 	}
 }
 
-// hex appends the hexadecimal digits of so many random bytes, at most eight.
+// hex appends the hexadecimal digits of random bytes, at most eight bytes.
 func (w *writer) hex(bytes int) {
 	var raw [8]byte
 	for i, v := 0, w.random.Uint64(); i < bytes; i++ {
@@ -124,7 +125,7 @@ func (w *writer) hex(bytes int) {
 	w.buf = hex.AppendEncode(w.buf, raw[:bytes])
 }
 
-// uuid appends an identifier.
+// uuid appends a random UUID.
 func (w *writer) uuid() {
 	for i, bytes := range []int{4, 2, 2, 2, 6} {
 		if i > 0 {
@@ -134,7 +135,7 @@ func (w *writer) uuid() {
 	}
 }
 
-// time appends the time, which goes on by up to so much.
+// time appends the time, which advances by a random duration of less than most.
 func (w *writer) time(layout string, most time.Duration) {
 	w.clock = w.clock.Add(time.Duration(w.random.Int64N(int64(most))))
 	w.buf = w.clock.AppendFormat(w.buf, layout)

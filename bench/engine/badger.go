@@ -42,7 +42,7 @@ func openBadger(dir string, o Options, c options.CompressionType) (Store, error)
 		WithCompression(c).
 		WithLogger(nil)
 	if o.Cache > 0 {
-		const least = 8 << 20 // of a memtable, to have room for what is not in the value log
+		const least = 8 << 20 // of a memtable, with room for everything outside the value log
 		settings = settings.WithBlockCacheSize(o.Cache).WithMemTableSize(max(o.Cache, least))
 	}
 	db, err := badger.Open(settings)
@@ -58,7 +58,7 @@ func (s *badgerStore) Append(values [][]byte) error {
 		if err != nil {
 			return err
 		}
-		keys := make([]byte, KeyBytes*len(values)) // the transaction keeps what it is given
+		keys := make([]byte, KeyBytes*len(values)) // the transaction retains keys and values
 		for i, value := range values {
 			key := keys[i*KeyBytes : (i+1)*KeyBytes]
 			s.order.Put(key, next)
@@ -227,7 +227,7 @@ func (s *badgerStore) Each(fn func(key, value []byte) error) error {
 }
 
 // badgerIteration returns the options of an iterator. Prefetching is meant for values in the value
-// log: for ours, which lie beside their keys, it copies each and takes four times as long.
+// log: it copies each value beside its key and takes four times as long for ours.
 func badgerIteration() badger.IteratorOptions {
 	options := badger.DefaultIteratorOptions
 	options.PrefetchValues = false

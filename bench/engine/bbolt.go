@@ -16,8 +16,8 @@ type bboltStore struct {
 	codec codec
 }
 
-// codec compresses each value on its own, outside the engine. The zero value stores them as they
-// are. Its functions are safe for concurrent use.
+// codec compresses each value individually, outside the engine. The zero value does not compress.
+// Its functions are safe for concurrent use.
 type codec struct {
 	encode func(value []byte) []byte
 	decode func(stored []byte) ([]byte, error)
@@ -228,12 +228,12 @@ func (s *bboltStore) Each(fn func(key, value []byte) error) error {
 
 func (s *bboltStore) Close() error { return s.db.Close() }
 
-// view runs fn with the bucket, in a read transaction.
+// view runs fn with the bucket in a read transaction.
 func (s *bboltStore) view(fn func(bucket *bbolt.Bucket) error) error {
 	return s.db.View(func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket(bboltBucket())
 		if bucket == nil {
-			return errors.New("no bucket")
+			return errors.New("bucket not found")
 		}
 		return fn(bucket)
 	})
@@ -242,12 +242,12 @@ func (s *bboltStore) view(fn func(bucket *bbolt.Bucket) error) error {
 func (s *bboltStore) get(bucket *bbolt.Bucket, key []byte) ([]byte, error) {
 	stored := bucket.Get(key)
 	if stored == nil {
-		return nil, errors.New("no such key")
+		return nil, errors.New("key not found")
 	}
 	return s.value(stored)
 }
 
-// stored returns what to store for a value.
+// stored returns the stored form of a value.
 func (s *bboltStore) stored(value []byte) []byte {
 	if s.codec.encode == nil {
 		return value
@@ -255,7 +255,7 @@ func (s *bboltStore) stored(value []byte) []byte {
 	return s.codec.encode(value)
 }
 
-// value returns the value for what is stored.
+// value returns the value of a stored form.
 func (s *bboltStore) value(stored []byte) ([]byte, error) {
 	if s.codec.decode == nil {
 		return stored, nil

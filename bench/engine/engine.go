@@ -1,11 +1,11 @@
 // Package engine puts every database that the benchmark compares behind one small interface.
 //
 // An engine is one file with one type that implements [Store], and one entry in [All] for each of
-// its settings. Loops over entries are written in the engine's own terms, inside the methods, so
-// that no engine pays for an interface call per entry. Adapters do what the engine's documentation
-// tells a user to do, copy nothing that need not be copied, and tune nothing.
+// its settings. Loops over entries are written in the engine's own terms, inside the methods, so no
+// engine pays for an interface call per entry. Adapters do what the engine's documentation
+// recommends, copy nothing unnecessarily, and tune nothing.
 //
-// A Store is safe for concurrent use of Put and Copy, also while another goroutine calls Write;
+// Put and Copy of a Store are safe for concurrent use, also while another goroutine calls Write;
 // everything else is called by one goroutine at a time.
 package engine
 
@@ -19,84 +19,83 @@ import (
 
 // About describes one database in one setting.
 type About struct {
-	Name     string // as in the flag -engine; what follows a dash names the setting
-	Module   string // path of the Go module, unless the engine is a library of the system
-	Version  string // if it is not that of the module
+	Name     string // as in the flag -engine; the part after a dash names the setting
+	Module   string // path of the Go module; empty if the engine is a system library
+	Version  string // if not the module's version
 	Settings string // every setting that is not the engine's default
 	Extra    bool   // measured only if named
 	Missing  string // why it cannot run here, and what to do; empty if it can
 }
 
-// Engine is one database in one setting, with the way to open it.
+// Engine is one database in one setting.
 type Engine struct {
 	About
-	ValueFiles string // pattern of the files that hold values and no keys, if there are such
+	ValueFiles string // pattern of the files that hold values but no keys; may be empty
 	Open       func(dir string, o Options) (Store, error)
 }
 
-// Options are what all engines are opened with.
+// Options are the options that all engines are opened with.
 type Options struct {
-	Sync  bool  // a commit is durable before it returns
+	Sync  bool  // commits are durable when they return
 	Order Order // how sequence numbers become keys
-	// Cache is how many bytes the engine may take for its caches, and as many for what it has not
-	// written to its tables yet, if it would take more; or 0 for its defaults. It is at least
-	// [LeastCache]. An engine that relies on the system's page cache alone has no such setting,
-	// but does what it advises for more data than memory.
+	// Cache limits the engine's caches to so many bytes, and its memtables to as many if they would
+	// take more; 0 leaves its defaults. It is at least [LeastCache]. An engine that relies only on the
+	// system's page cache has no such setting, but follows its own advice for more data than memory.
 	Cache int64
 }
 
-// LeastCache is the least that every engine takes for [Options.Cache].
+// LeastCache is the smallest [Options.Cache] that every engine accepts.
 const LeastCache = 2 << 20
 
-// Store is an open database. Every method is a transaction of its own.
+// Store is an open database. Each method is its own transaction.
 type Store interface {
-	// Append stores values, each under the next sequence number, in one transaction. The numbers
-	// start with 0 and come from the database: from its own sequence if it has one, else from a
-	// counter under a key of the adapter. The caller may reuse the values afterwards.
+	// Append stores values under the next sequence numbers in one transaction. The numbers start at 0
+	// and come from the database: from its own sequence if it has one, otherwise from a counter under
+	// one of the adapter's keys. The caller may reuse the values afterwards.
 	Append(values [][]byte) error
 
-	// Put stores one pair. A crowd is many goroutines that do so at once: an engine that has a
-	// call for this occasion uses it.
+	// Put stores one pair. crowd says that many goroutines put at once: an engine with a call for this
+	// purpose uses it.
 	Put(key, value []byte, crowd bool) error
 
-	// View starts a read transaction and ends it.
+	// View begins and ends a read transaction.
 	View() error
 
 	// Get reads one value in the engine's shortest way and returns its length.
 	Get(key []byte) (int, error)
 
-	// GetMany reads many values in one read transaction and returns the sum of their lengths. A
-	// key without a value is an error.
+	// GetMany reads many values in one read transaction and returns the sum of their lengths. An
+	// absent key is an error.
 	GetMany(keys [][]byte) (int, error)
 
-	// Iterate seeks to start and steps over n entries from there; there must be as many. It looks
-	// at no byte of the values unless it is to touch them.
+	// Iterate seeks to start and steps over n entries, which must exist. It reads no byte of the
+	// values unless touch is true.
 	Iterate(start []byte, n int, touch bool) (Walk, error)
 
-	// Write stores pairs and, for those whose value is nil, deletes what is under the key, in one
-	// transaction. The caller may reuse keys and values afterwards.
+	// Write stores pairs in one transaction. A pair with a nil value deletes the key. The caller may
+	// reuse keys and values afterwards.
 	Write(pairs []Pair) error
-	// Copy reads one value in a transaction of its own, and copies it over buf, which it may replace
-	// by a longer one. An absent key is no error.
+	// Copy reads one value in its own transaction and copies it to buf, or to a longer buffer that it
+	// returns instead. An absent key is not an error.
 	Copy(key, buf []byte) (value []byte, found bool, err error)
-	// CopyAll copies the first n entries, or all if there are fewer, one over the other: only their
-	// keys if it is told so. Then the engine need not read values.
+	// CopyAll copies the first n entries, or all if there are fewer, each over the previous one. With
+	// keysOnly it copies only keys, and the engine need not read values.
 	CopyAll(n int, keysOnly bool) (Walk, error)
-	// Each calls fn with every pair in key order. It is not measured, and need not be fast.
+	// Each calls fn with every pair in key order. It is not measured and need not be fast.
 	Each(fn func(key, value []byte) error) error
 
-	// Close writes out what is still in memory only, so that reopening finds everything.
+	// Close writes out what is only in memory: reopening finds everything.
 	Close() error
 }
 
 // Pair is a key and its value.
 type Pair struct{ Key, Value []byte }
 
-// Walk is what [Store.Iterate] or [Store.CopyAll] has seen.
+// Walk is what [Store.Iterate] or [Store.CopyAll] saw.
 type Walk struct {
 	Entries int
-	Bytes   int // of the values, and for CopyAll of the keys too
-	Sum     int // of the [Touch] bytes, if they were to be touched
+	Bytes   int // of the values and, for CopyAll, the keys
+	Sum     int // of the [Touch] bytes, if touched
 }
 
 // Touch returns the byte in the middle of a value, or 0 if it is empty.
@@ -107,11 +106,11 @@ func Touch(value []byte) int {
 	return int(value[len(value)/2])
 }
 
-// Order says how a sequence number becomes a key of [KeyBytes] bytes.
+// Order determines how a sequence number becomes a key of [KeyBytes] bytes.
 type Order string
 
 const (
-	BigEndian    Order = "be" // key order is the order of the numbers
+	BigEndian    Order = "be" // keys sort by number
 	LittleEndian Order = "le" // consecutive numbers are scattered over the key space
 )
 
@@ -128,11 +127,11 @@ func (o Order) Put(key []byte, sequence uint64) {
 }
 
 // counterKey returns the key under which an adapter keeps the next sequence number if the engine
-// has no sequence of its own. It sorts behind all keys of [KeyBytes] bytes.
+// has no sequences. It sorts after all keys of [KeyBytes] bytes.
 func counterKey() []byte { return bytes.Repeat([]byte{0xff}, KeyBytes+1) }
 
-// errShort is the error of an adapter's counter that has not the right length.
-var errShort = errors.New("counter has not 8 bytes")
+// errShort is the error for a stored counter of the wrong length.
+var errShort = errors.New("counter does not have 8 bytes")
 
 // counter decodes a value that was stored under [counterKey].
 func counter(value []byte) (uint64, error) {
@@ -153,7 +152,7 @@ func All() []Engine {
 	return append(engines, lmdbEngine(), rocksdbEngine())
 }
 
-// Find returns the engine of the name, if it can run here.
+// Find returns the engine with the name, if it can run here.
 func Find(name string) (Engine, error) {
 	for _, e := range All() {
 		switch {
@@ -167,8 +166,8 @@ func Find(name string) (Engine, error) {
 	return Engine{}, fmt.Errorf("no engine %q", name)
 }
 
-// Choose returns those of the engines that can run here: the named ones or, without names, all but
-// the extra ones. Missing says of the others why they cannot.
+// Choose returns the engines that can run here: those named or, without names, all except the extra
+// ones. missing says why the others cannot.
 func Choose(all []About, names []string) (chosen []About, missing []string) {
 	for _, e := range all {
 		wanted := !e.Extra
@@ -195,7 +194,7 @@ func Abouts() []About {
 	return all
 }
 
-// copier copies entries one over the other.
+// copier copies entries, each over the previous one.
 type copier struct {
 	buf  []byte
 	walk Walk

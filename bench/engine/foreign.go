@@ -14,13 +14,13 @@ func foreign(b []byte) (*C.char, C.size_t) {
 	return (*C.char)(unsafe.Pointer(unsafe.SliceData(b))), C.size_t(len(b))
 }
 
-// foreignKeys are keys that lie one behind the other, as C can take them. They are reused.
+// foreignKeys are concatenated keys in a form that C can take. They are reused.
 type foreignKeys struct {
 	bytes []byte
 	sizes []C.size_t
 }
 
-// set replaces the keys, and returns their address, that of their lengths, and their number.
+// set replaces the keys. It returns their address, the address of their lengths, and their number.
 func (k *foreignKeys) set(keys [][]byte) (*C.char, *C.size_t, C.size_t) {
 	k.bytes, k.sizes = k.bytes[:0], k.sizes[:0]
 	for _, key := range keys {
@@ -47,7 +47,7 @@ func foreignCopy(keysOnly bool) C.foreign_step {
 	return C.COPY
 }
 
-// ours returns the walk as Go has it.
+// ours returns the walk as a Go value.
 func ours(w C.foreign_walk) Walk {
 	return Walk{Entries: int(w.entries), Bytes: int(w.bytes), Sum: int(w.sum)}
 }

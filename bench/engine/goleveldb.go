@@ -10,9 +10,9 @@ import (
 	"github.com/syndtr/goleveldb/leveldb/util"
 )
 
-// goleveldbStore is goleveldb. Its form of a read transaction is a snapshot, and an iterator is one
-// too. It writes batches; its transactions are for what exceeds the write buffer, and batches use
-// them for that by themselves.
+// goleveldbStore is goleveldb. Its read transactions are snapshots, and each iterator is one too.
+// It writes batches; its transactions are for writes larger than the write buffer, and large
+// batches use them automatically.
 type goleveldbStore struct {
 	db    *leveldb.DB
 	order Order
@@ -113,7 +113,7 @@ func (s *goleveldbStore) Iterate(start []byte, n int, touch bool) (w Walk, err e
 	return w, release(it)
 }
 
-// release ends an iterator, and returns the error that it may have met.
+// release ends an iterator and returns its error.
 func release(it iterator.Iterator) error {
 	err := it.Error()
 	it.Release()

@@ -31,10 +31,10 @@ import (
 )
 
 // lmdbStore is LMDB, with the pairs in the unnamed database. Read transactions are reset and
-// renewed rather than begun each time, as LMDB's documentation tells those who have many.
+// renewed instead of begun each time, as LMDB's documentation recommends for frequent reads.
 //
-// Loops over entries run in C, so that LMDB is not charged for a call out of Go at each step. That
-// is more than a Go program can expect that looks at the entries itself.
+// Loops over entries run in C, so LMDB does not pay for a call from Go at each step. A Go program
+// that looks at each entry cannot expect as much.
 type lmdbStore struct {
 	env   *C.MDB_env
 	dbi   C.MDB_dbi
@@ -42,10 +42,10 @@ type lmdbStore struct {
 	sync  bool
 	keys  foreignKeys // of GetMany
 
-	writing sync.Mutex // LMDB has one writer; to wait for it in Go takes no thread
+	writing sync.Mutex // LMDB has one writer; waiting for it in Go blocks no thread
 
 	mu      sync.Mutex
-	readers []*C.MDB_txn // that are at rest
+	readers []*C.MDB_txn // idle
 }
 
 func lmdbEngine() Engine {
@@ -61,7 +61,7 @@ func lmdbEngine() Engine {
 	}
 }
 
-// lmdbError is LMDB's number of an error.
+// lmdbError is an LMDB error number.
 type lmdbError C.int
 
 func (e lmdbError) Error() string { return C.GoString(C.mdb_strerror(C.int(e))) }
@@ -119,7 +119,7 @@ func (s *lmdbStore) next() (uint64, error) {
 	return counter(value)
 }
 
-// update runs fn in a transaction that writes. Such a transaction belongs to a thread.
+// update runs fn in a write transaction, which belongs to a thread.
 func (s *lmdbStore) update(fn func(txn *C.MDB_txn) error) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -136,7 +136,7 @@ func (s *lmdbStore) update(fn func(txn *C.MDB_txn) error) error {
 	return lmdbCheck(C.mdb_txn_commit(txn))
 }
 
-// change puts one pair, or removes what is under the key.
+// change puts one pair or deletes the key.
 func (s *lmdbStore) change(txn *C.MDB_txn, key, value []byte, remove bool) error {
 	var removes C.int
 	if remove {
@@ -155,7 +155,7 @@ func (s *lmdbStore) Put(key, value []byte, _ bool) error {
 	return lmdbCheck(C.store_put(s.env, s.dbi, k, keySize, v, valueSize))
 }
 
-// read runs fn with a reader that is at rest.
+// read runs fn with an idle reader.
 func (s *lmdbStore) read(fn func(reader *C.MDB_txn) C.int) error {
 	reader, err := s.reader()
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *lmdbStore) read(fn func(reader *C.MDB_txn) C.int) error {
 	return lmdbCheck(code)
 }
 
-// reader takes a reader from those at rest, or makes one.
+// reader takes an idle reader or makes one.
 func (s *lmdbStore) reader() (reader *C.MDB_txn, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +186,7 @@ func (s *lmdbStore) View() error {
 
 func (s *lmdbStore) Get(key []byte) (int, error) { return s.get(key, nil) }
 
-// get returns the length of a value, and copies it to buf if there is room for all of it.
+// get returns the length of a value, and copies the value to buf if it fits.
 func (s *lmdbStore) get(key, buf []byte) (int, error) {
 	var size C.size_t
 	k, keySize := foreign(key)

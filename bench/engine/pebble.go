@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable/block"
 )
 
-// pebbleStore is Pebble. Its form of a read transaction is a snapshot, and an iterator is one too.
+// pebbleStore is Pebble. Its read transactions are snapshots, and each iterator is one too.
 type pebbleStore struct {
 	db    *pebble.DB
 	order Order
@@ -36,7 +36,7 @@ func pebbleEngines() []Engine {
 	}
 }
 
-// openPebble opens a database with one compression on all levels, or with Pebble's own choice.
+// openPebble opens a database with one compression on all levels, or with Pebble's defaults.
 func openPebble(dir string, o Options, c *block.CompressionProfile) (Store, error) {
 	options := &pebble.Options{Logger: silent{}, CacheSize: o.Cache}
 	if c != nil {
@@ -55,7 +55,7 @@ func openPebble(dir string, o Options, c *block.CompressionProfile) (Store, erro
 	return &pebbleStore{db: db, order: o.Order, write: write}, nil
 }
 
-// silent is a logger that drops everything but the reason to die.
+// silent is a logger that drops everything except fatal errors.
 type silent struct{}
 
 func (silent) Infof(string, ...any)              {}

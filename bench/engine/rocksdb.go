@@ -28,11 +28,11 @@ import (
 	"unsafe"
 )
 
-// rocksdbStore is RocksDB. Its form of a read transaction is a snapshot; an iterator and a MultiGet
-// have one of their own.
+// rocksdbStore is RocksDB. Its read transactions are snapshots; each iterator and MultiGet has its
+// own.
 //
-// Loops over entries run in C, so that RocksDB is not charged for a call out of Go at each step.
-// That is more than a Go program can expect that looks at the entries itself.
+// Loops over entries run in C, so RocksDB does not pay for a call from Go at each step. A Go
+// program that looks at each entry cannot expect as much.
 type rocksdbStore struct {
 	store *C.rocks_store
 	order Order
@@ -53,7 +53,7 @@ func rocksdbEngine() Engine {
 	}
 }
 
-// rocksdbCheck returns the error of a call, and frees its text.
+// rocksdbCheck returns the error of a call and frees its text.
 func rocksdbCheck(text *C.char) error {
 	if text == nil {
 		return nil
@@ -119,7 +119,8 @@ func (s *rocksdbStore) View() error {
 	return nil
 }
 
-// errNotFound is the error of a get of a key that is absent, which is none to RocksDB.
+// errNotFound is the error for a get of an absent key. RocksDB itself does not treat that as an
+// error.
 var errNotFound = errors.New("key not found")
 
 func (s *rocksdbStore) Get(key []byte) (int, error) {
@@ -130,7 +131,7 @@ func (s *rocksdbStore) Get(key []byte) (int, error) {
 	return size, err
 }
 
-// get returns the length of a value, and copies it to buf if there is room for all of it.
+// get returns the length of a value, and copies the value to buf if it fits.
 func (s *rocksdbStore) get(key, buf []byte) (int, bool, error) {
 	var size C.size_t
 	var found C.int
@@ -212,7 +213,7 @@ func (s *rocksdbStore) Each(fn func(key, value []byte) error) error {
 	return rocksdbCheck(text)
 }
 
-// rocksdbBytes returns the bytes of an iterator, which are valid up to its next step.
+// rocksdbBytes returns the bytes of an iterator, valid until its next step.
 func rocksdbBytes(p *C.char, size C.size_t) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(p)), int(size))
 }

@@ -11,8 +11,8 @@ import (
 	"strconv"
 )
 
-// sqliteStore is SQLite: one table, through database/sql, with one connection that writes and one
-// that reads for each processor. All statements are prepared.
+// sqliteStore is SQLite: one table, through database/sql, with one connection for writing and one
+// per processor for reading. All statements are prepared.
 type sqliteStore struct {
 	order  Order
 	writer *sql.DB
@@ -87,7 +87,7 @@ func sqliteSource(path, journal string, o Options) string {
 	return "file:" + file.EscapedPath() + "?" + sqliteSettings(pragmas).Encode()
 }
 
-// prepare makes the table, if there is none yet, and the statements.
+// prepare creates the table if necessary, and prepares the statements.
 func (s *sqliteStore) prepare() error {
 	const table = "CREATE TABLE IF NOT EXISTS kv (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID"
 	if _, err := s.writer.Exec(table); err != nil {
@@ -135,7 +135,7 @@ func (s *sqliteStore) Append(values [][]byte) error {
 	})
 }
 
-// update runs fn in a transaction that writes.
+// update runs fn in a write transaction.
 func (s *sqliteStore) update(fn func(tx *sql.Tx) error) error {
 	tx, err := s.writer.Begin()
 	if err != nil {
@@ -156,8 +156,7 @@ func (s *sqliteStore) next(tx *sql.Tx) (next uint64, err error) {
 	return next, err
 }
 
-// sqliteGet calls fn with the value of a key, if there is one. The value is valid during the call
-// only.
+// sqliteGet calls fn with the value of a key, if present. The value is valid only during the call.
 func sqliteGet(statement *sql.Stmt, key []byte, fn func(value []byte) error) (bool, error) {
 	rows, err := statement.Query(key)
 	if err != nil {
@@ -182,7 +181,7 @@ func (s *sqliteStore) View() error {
 	return s.view(func(*sql.Tx) error { return nil })
 }
 
-// view runs fn in a transaction that reads.
+// view runs fn in a read transaction.
 func (s *sqliteStore) view(fn func(tx *sql.Tx) error) error {
 	tx, err := s.reader.Begin()
 	if err != nil {
@@ -310,5 +309,5 @@ func (s *sqliteStore) Each(fn func(key, value []byte) error) error {
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// Close closes the readers first, because the last connection cleans up, and must be able to write.
+// Close closes the readers first, because the last connection cleans up and must be able to write.
 func (s *sqliteStore) Close() error { return errors.Join(s.reader.Close(), s.writer.Close()) }

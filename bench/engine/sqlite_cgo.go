@@ -8,7 +8,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// The driver of SQLite: its module, and its name in database/sql. It is the C library itself.
+// The SQLite driver: its module, and its name in database/sql. It is the C library itself.
 const (
 	SQLiteModule = "github.com/mattn/go-sqlite3"
 	SQLiteDriver = "sqlite3"
@@ -23,7 +23,7 @@ func sqliteSettings(pragmas [][2]string) url.Values {
 	return settings
 }
 
-// SQLiteVersion returns the version of the library that the driver has.
+// SQLiteVersion returns the version of the library in the driver.
 func SQLiteVersion() string {
 	version, _, _ := sqlite3.Version()
 	return version

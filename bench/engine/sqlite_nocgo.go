@@ -10,8 +10,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// The driver of SQLite: its module, and its name in database/sql. Without cgo it is the C library
-// translated into Go.
+// The SQLite driver: its module, and its name in database/sql. Without cgo, it is the C library
+// translated to Go.
 const (
 	SQLiteModule = "modernc.org/sqlite"
 	SQLiteDriver = "sqlite"

@@ -38,7 +38,7 @@ func openStoat(dir string, o Options, c stoat.Compression) (Store, error) {
 	if !o.Sync {
 		mode = stoat.SyncNever
 	}
-	limit := 2 * o.Cache // for both together; blocks get up to half of it
+	limit := 2 * o.Cache // for caches and memtables; blocks get up to half of it
 	db, err := stoat.Open(dir, &stoat.Options{Sync: mode, MemoryLimit: limit, Compression: c})
 	if err != nil {
 		return nil, err

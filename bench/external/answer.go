@@ -10,7 +10,7 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// answer is one line that a program prints. Pointers tell what is absent from what is zero.
+// answer is one line that a program prints. Pointers tell absent values from zeros.
 type answer struct {
 	Step        *int       `json:"step"`
 	Samples     []*float64 `json:"samples"` // in nanoseconds
@@ -20,25 +20,25 @@ type answer struct {
 	Unsupported string     `json:"unsupported"`
 }
 
-// maxLine bounds the length of a line.
+// maxLine is the maximum length of a line.
 const maxLine = 16 << 20
 
-// answers is a writer that takes a program's answers to the steps of a script. With the first one
-// that is nonsense it calls stop, and takes no more.
+// answers is a writer that takes a program's answers to the steps of a script. At the first invalid
+// answer it calls stop and takes no more.
 type answers struct {
 	steps  []Step
 	record suite.Record
 	stop   func()
 
-	next        int    // the step whose answer is due
-	lines       int    // taken so far
-	rest        []byte // of a line that has not ended
-	unsupported string // why the job is, if it is
+	next        int    // the step to be answered next
+	lines       int    // received
+	rest        []byte // start of an incomplete line
+	unsupported string // why the job is unsupported, if it is
 	err         error  // what is wrong with the answers
 }
 
-// Write takes a part of the output. It never returns an error, so that the program may go on to
-// print until it is stopped.
+// Write takes a part of the output. It never returns an error: the program may continue to print
+// until it is stopped.
 func (a *answers) Write(b []byte) (int, error) {
 	n := len(b)
 	for a.err == nil && len(b) > 0 {
@@ -55,7 +55,7 @@ func (a *answers) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// end takes the line that has ended.
+// end takes the completed line.
 func (a *answers) end() {
 	if a.err != nil {
 		return
@@ -92,7 +92,7 @@ func (a *answers) take(line []byte) error {
 	case got.Step == nil:
 		return fmt.Errorf("line %d of its answer has no step: %s", a.lines, excerpt(line))
 	case a.unsupported != "" || a.next == len(a.steps):
-		return fmt.Errorf("line %d of its answer is one too many: %s", a.lines, excerpt(line))
+		return fmt.Errorf("line %d of its answer is unexpected: %s", a.lines, excerpt(line))
 	case *got.Step != a.next:
 		return fmt.Errorf("line %d answers step %d instead of %s", a.lines, *got.Step,
 			describe(a.steps, a.next))
@@ -104,7 +104,7 @@ func (a *answers) take(line []byte) error {
 	return nil
 }
 
-// parse returns the answer that a line of JSON is.
+// parse decodes a line of JSON.
 func parse(line []byte) (got answer, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
@@ -121,35 +121,35 @@ func parse(line []byte) (got answer, err error) {
 	return got, nil
 }
 
-// check compares the answer to the step that is due with what it must be, and records its samples.
+// check compares the answer with what the current step requires, and records its samples.
 func (a *answers) check(got answer) error {
 	step := a.steps[a.next]
 	switch {
 	case got.Unsupported != "" && step.At.Row == "":
-		return fmt.Errorf("every engine must be able to do this, but: %s", got.Unsupported)
+		return fmt.Errorf("every engine must support this step: %s", got.Unsupported)
 	case got.Unsupported != "":
 		return nil
 	case len(got.Samples) != step.samples():
 		return fmt.Errorf("%d samples instead of %d", len(got.Samples), step.samples())
 	case step.reads() && got.Bytes == nil:
-		return errors.New("no \"bytes\" to tell what was read")
+		return errors.New("\"bytes\" is missing")
 	case step.reads() && *got.Bytes != step.Bytes:
 		return fmt.Errorf("values of %d bytes instead of %d", *got.Bytes, step.Bytes)
 	case step.Do == Digest && (got.Count == nil || got.SHA256 == ""):
-		return errors.New("no \"count\" and \"sha256\" to tell what is in the database")
+		return errors.New("\"count\" or \"sha256\" is missing")
 	case step.Do == Digest && *got.Count != int64(step.Count):
 		return fmt.Errorf("%d pairs instead of %d", *got.Count, step.Count)
 	case step.Do == Digest && !strings.EqualFold(got.SHA256, step.SHA256):
-		return fmt.Errorf("the right number of pairs, but not those that were written, in key "+
+		return fmt.Errorf("the number of pairs is right, but they are not those written, in key "+
 			"order: SHA-256 %s instead of %s", excerpt([]byte(got.SHA256)), step.SHA256)
 	}
 	values := make([]float64, 0, len(got.Samples))
 	for i, v := range got.Samples {
 		switch {
 		case v == nil:
-			return fmt.Errorf("sample %d is no number", i)
+			return fmt.Errorf("sample %d is not a number", i)
 		case *v <= 0:
-			return fmt.Errorf("sample %d is %v ns, but a time is positive", i, *v)
+			return fmt.Errorf("sample %d is %v ns, but must be positive", i, *v)
 		}
 		values = append(values, *v)
 	}
@@ -159,7 +159,7 @@ func (a *answers) check(got answer) error {
 	return nil
 }
 
-// finish takes the last line, which may lack its end, and returns what is wrong with the answers
+// finish takes the last line, which may lack a line end, and returns what is wrong with the answers
 // as a whole.
 func (a *answers) finish() error {
 	if len(a.rest) > 0 {
@@ -172,7 +172,7 @@ func (a *answers) finish() error {
 	return a.err
 }
 
-// excerpt returns the beginning of a text, printable.
+// excerpt returns the beginning of a text in printable form.
 func excerpt(text []byte) string {
 	const most = 70
 	if len(text) > most {

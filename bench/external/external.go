@@ -1,13 +1,14 @@
 // Package external lets any program be an engine.
 //
-// The program is started once for each job. It gets one JSON object on standard input: a folder,
-// and steps to do one after the other. After each step it answers with one line of JSON on standard
-// output. What it needs to know beside, the values to store and the numbers to look up, lies in
-// files, so that it need not make them as this module does, and does the same as all other engines.
-// EXTERNAL.md describes all of this for those who write such a program.
+// The program is started once for each job. It receives one JSON object on standard input: a
+// folder, and a list of steps. After each step it answers with one line of JSON on standard output.
+// Its other inputs, the values to store and the numbers to look up, are in files: the program need
+// not generate them, and does the same as all other engines. EXTERNAL.md describes all this for
+// authors of such programs.
 //
-// A suite says what its jobs are with a [Plan]. This package starts the program, checks each answer
-// as it comes, and makes measurements of them. It starts one process at a time and keeps nothing.
+// A suite describes its jobs with a [Plan]. This package starts the program, checks each answer as
+// it arrives, and turns the answers into measurements. It starts one process at a time and keeps
+// nothing.
 package external
 
 import (
@@ -21,17 +22,17 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// protocol is the version of what is said to a program.
+// protocol is the version of the protocol.
 const protocol = 1
 
-// Program is an engine that is a program of its own.
+// Program is an external program that is an engine.
 type Program struct {
 	Name    string
 	Command []string // its path or name, and its arguments
 }
 
-// Parse returns the program that a text such as "log=node engine.mjs" names. The words of the
-// command are separated by spaces, and nothing else in it has a meaning.
+// Parse parses a text such as "log=node engine.mjs". The words of the command are separated by
+// spaces; no other character is special.
 func Parse(text string) (Program, error) {
 	name, command, ok := strings.Cut(text, "=")
 	p := Program{Name: name, Command: strings.Fields(command)}
@@ -48,29 +49,30 @@ func (p Program) About() engine.About {
 	}
 }
 
-// Plan says what a program does in a job: the scripts, each of which a process of its own performs,
-// one after the other and in the same folder. No script at all is a job without any work for it.
-// The plan writes the files that the scripts name into the folder of [Input].
+// Plan returns the scripts of a job. Each is performed by its own process, one after another, in
+// the same folder. Without any script, there is nothing to do. The plan writes the files that the
+// scripts name into the folder of [Input].
 type Plan func(job suite.Job) ([]Script, error)
 
-// Unsupported is the error of a job that cannot be done with a program, which is nobody's fault.
+// Unsupported is the error for a job that a program cannot do, which is not a failure.
 type Unsupported struct {
 	Engine string
 	Reason string
 }
 
-// Error says which engine does not support the job, and why.
+// Error names the engine and the reason.
 func (u *Unsupported) Error() string {
 	return fmt.Sprintf("engine %s: not supported: %s", u.Engine, u.Reason)
 }
 
-// Database returns the folder of a job's database: the program's alone, and empty at first.
+// Database returns the folder of a job's database, which only the program uses and which is empty
+// at first.
 func Database(job suite.Job) string { return filepath.Join(job.Dir, "db") }
 
-// Input returns the path of a file that a job's program is given.
+// Input returns the path of an input file of a job's program.
 func Input(job suite.Job, name string) string { return filepath.Join(job.Dir, "input", name) }
 
-// prepare makes the folders of a job and returns its scripts.
+// prepare creates the folders of a job and returns its scripts.
 func prepare(plan Plan, job suite.Job) ([]Script, error) {
 	err := errors.Join(
 		os.MkdirAll(Database(job), 0o700),

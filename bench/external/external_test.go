@@ -123,11 +123,11 @@ func TestTurn_saysWhatIsWrongInOneSentence(t *testing.T) {
 			`"hello {\"step\":2,\"count\":25,\"sha256\":\"C0FFEE\"}"`},
 		{`[100,200.5]`, `[100,NaN]`,
 			`line 2 of its answer is not JSON: "{\"step\":1,\"samples\":[100,NaN]}"`},
-		{`[100,200.5]`, `[100,null]`, `line 2, step 1 (append): sample 1 is no number`},
+		{`[100,200.5]`, `[100,null]`, `line 2, step 1 (append): sample 1 is not a number`},
 		{`[100,200.5]`, `[-100,2]`,
-			`line 2, step 1 (append): sample 0 is -100 ns, but a time is positive`},
+			`line 2, step 1 (append): sample 0 is -100 ns, but must be positive`},
 		{`[100,200.5]`, `[0,2]`,
-			`line 2, step 1 (append): sample 0 is 0 ns, but a time is positive`},
+			`line 2, step 1 (append): sample 0 is 0 ns, but must be positive`},
 		{`[100,200.5]`, `[1,2,3]`, `line 2, step 1 (append): 3 samples instead of 2`},
 		{`[100,200.5]`, `"fast"`, `line 2 of its answer does not follow the protocol: ` +
 			`"samples" cannot be string`},
@@ -138,21 +138,21 @@ func TestTurn_saysWhatIsWrongInOneSentence(t *testing.T) {
 		{`{"step":0}`, `{}`, `line 1 of its answer has no step: "{}"`},
 		{`{"step":0}`, `{"step":7}`, `line 1 answers step 7 instead of step 0 (open)`},
 		{`{"step":0}`, `{"step":0,"unsupported":"no disk"}`,
-			`line 1, step 0 (open): every engine must be able to do this, but: no disk`},
+			`line 1, step 0 (open): every engine must support this step: no disk`},
 		{`{"step":4}`, `{"step":4}` + "\n" + `{"step":5}`,
-			`line 7 of its answer is one too many: "{\"step\":5}"`},
+			`line 7 of its answer is unexpected: "{\"step\":5}"`},
 		{`"bytes":600`, `"bytes":599`, `line 5, step 3 (get): values of 599 bytes instead of 600`},
-		{`,"bytes":600`, ``, `line 5, step 3 (get): no "bytes" to tell what was read`},
+		{`,"bytes":600`, ``, `line 5, step 3 (get): "bytes" is missing`},
 		{`"count":25`, `"count":24`, `line 4, step 2 (digest): 24 pairs instead of 25`},
-		{`C0FFEE`, `decaf`, `line 4, step 2 (digest): the right number of pairs, but not those ` +
-			`that were written, in key order: SHA-256 "decaf" instead of c0ffee`},
+		{`C0FFEE`, `decaf`, `line 4, step 2 (digest): the number of pairs is right, but they are ` +
+			`not those written, in key order: SHA-256 "decaf" instead of c0ffee`},
 		{`,"sha256":"C0FFEE"`, ``,
-			`line 4, step 2 (digest): no "count" and "sha256" to tell what is in the database`},
+			`line 4, step 2 (digest): "count" or "sha256" is missing`},
 		{`{"step":4}`, ``, `it ended without an answer to step 4 (close), after 4 of 5`},
 		{`{"step":4}`, `THEN complain`,
-			`exit status 3, in step 4 (close); it complained: out of luck`},
+			`exit status 3, in step 4 (close); it printed: out of luck`},
 		{`{"step":4}`, `{"step":4}` + "\nTHEN complain",
-			`exit status 3, after its last answer; it complained: out of luck`},
+			`exit status 3, after its last answer; it printed: out of luck`},
 		{`{"step":4}`, "THEN go on", `line 6 of its answer is not JSON: "nonsense"`},
 	} {
 		text := strings.Replace(sound, c.from, c.to, 1)
@@ -179,7 +179,7 @@ func TestTurn_endsAProgramThatHangs(t *testing.T) {
 	defer cancel()
 	text, _, _ := strings.Cut(sound, `{"step":4}`)
 	_, err := speaker(t, text+"THEN hang").Turn(ctx, plan, job(t))
-	if err == nil || !strings.HasPrefix(err.Error(), "engine odd: no end after ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "engine odd: did not finish within ") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -214,7 +214,7 @@ func TestTurn_tellsWhatIsNotSupported(t *testing.T) {
 	}
 	p = speaker(t, `{"unsupported":"only ssb"}`+"\n"+`{"step":0}`)
 	_, err = p.Turn(t.Context(), plan, job(t))
-	want := `engine odd: line 2 of its answer is one too many: "{\"step\":0}"`
+	want := `engine odd: line 2 of its answer is unexpected: "{\"step\":0}"`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
 	}

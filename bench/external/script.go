@@ -6,41 +6,41 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// What a program can be told to do.
+// The steps that a program can be told to do.
 const (
-	Open    = "open"    // the database, and make it if there is none
+	Open    = "open"    // the database; create it if necessary
 	Append  = "append"  // values under the next sequence numbers, a batch in each transaction
-	Get     = "get"     // values of sequence numbers, a batch in each read transaction
+	Get     = "get"     // values by sequence number, a batch in each read transaction
 	Iterate = "iterate" // from the key of a sequence number over a batch of pairs
-	Idle    = "idle"    // for so many milliseconds
-	Close   = "close"   // the database, so that everything is durable
-	Opens   = "opens"   // open and close the closed database, so many times
-	Digest  = "digest"  // say what is in the database
+	Idle    = "idle"    // for a number of milliseconds
+	Close   = "close"   // the database; everything must be durable
+	Opens   = "opens"   // open and close the closed database, Count times
+	Digest  = "digest"  // return the digest of the database's contents
 )
 
-// Script is what one process of a program does, and what its answers must be.
+// Script is what one process of a program does, and what it must answer.
 type Script struct {
 	Steps []Step
-	// Finish, unless nil, measures what the process has left behind.
+	// Finish measures what the process has left behind; it may be nil.
 	Finish func(record suite.Record) error
 }
 
-// Step is one thing to do. What has no name in JSON is not told to the program.
+// Step is one thing to do. The program does not see fields without a name in JSON.
 type Step struct {
 	Do      string `json:"do"`
 	Count   int    `json:"count,omitempty"`
-	Batch   int    `json:"batch,omitempty"`   // of what is counted, in each sample
-	Values  string `json:"values,omitempty"`  // path of a file that [WriteValues] made
-	Numbers string `json:"numbers,omitempty"` // path of a file that [WriteNumbers] made
+	Batch   int    `json:"batch,omitempty"`   // number of operations in each sample
+	Values  string `json:"values,omitempty"`  // path of a file made by [WriteValues]
+	Numbers string `json:"numbers,omitempty"` // path of a file made by [WriteNumbers]
 	Millis  int64  `json:"millis,omitempty"`
 
-	At     suite.At `json:"-"` // what its samples are of; they are dropped if this is empty
-	Bytes  int64    `json:"-"` // sum of the lengths of the values that Get and Iterate must find
-	SHA256 string   `json:"-"` // what Digest must find, in Count pairs
+	At     suite.At `json:"-"` // where its samples belong; they are dropped if it is empty
+	Bytes  int64    `json:"-"` // expected total length of the values of Get and Iterate
+	SHA256 string   `json:"-"` // expected result of Digest, over Count pairs
 }
 
-// samples returns how many samples the answer to a step must have. A last batch that is not full
-// does not compare with the others, and gives none.
+// samples returns the number of samples in the answer to a step. A partial last batch is not
+// comparable and gives no sample.
 func (s Step) samples() int {
 	if s.Batch == 0 {
 		return 0
@@ -48,10 +48,10 @@ func (s Step) samples() int {
 	return s.Count / s.Batch
 }
 
-// reads reports whether the answer to a step must say how many bytes were read.
+// reads reports whether the answer to a step must include the number of bytes read.
 func (s Step) reads() bool { return s.Do == Get || s.Do == Iterate }
 
-// order is what a program is told: one script of a job.
+// order is what a program receives: one script of a job.
 type order struct {
 	Protocol int    `json:"protocol"`
 	Suite    string `json:"suite"`
@@ -70,7 +70,7 @@ func newOrder(job suite.Job, s Script) order {
 	copy(told, s.Steps)
 	for i := range told {
 		if told[i].Do == Digest {
-			told[i].Count = 0 // this is for the program to say
+			told[i].Count = 0 // the program must find out
 		}
 	}
 	return order{

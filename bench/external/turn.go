@@ -15,14 +15,14 @@ import (
 	"github.com/stoatdb/stoat/bench/tail"
 )
 
-// Turn lets the program do one job, and returns what was measured, even if it fails in the end. The
-// job's folder exists and is empty. A nil plan is that of a suite for which no program can do
-// anything. The error is an [*Unsupported] if the job is beyond the program.
+// Turn lets the program do one job, and returns what was measured, even if it failed in the end.
+// The job's folder must exist and be empty. A nil plan belongs to a suite without work for external
+// programs. The error is an [*Unsupported] if the program cannot do the job.
 func (p Program) Turn(
 	ctx context.Context, plan Plan, job suite.Job,
 ) (measurements []suite.Measurement, err error) {
 	if plan == nil {
-		return nil, &Unsupported{p.Name, "suite " + job.Suite + " has nothing for programs to do"}
+		return nil, &Unsupported{p.Name, "suite " + job.Suite + " has no work for external programs"}
 	}
 	scripts, err := prepare(plan, job)
 	if err != nil {
@@ -48,7 +48,7 @@ func (p Program) Turn(
 	return measurements, nil
 }
 
-// perform lets one process perform one script.
+// perform runs one script in one process.
 func (p Program) perform(
 	ctx context.Context, job suite.Job, script Script, record suite.Record,
 ) error {
@@ -80,11 +80,11 @@ func (p Program) perform(
 	case said == "":
 		return fmt.Errorf("engine %s: %w", p.Name, err)
 	default:
-		return fmt.Errorf("engine %s: %w; it complained: %s", p.Name, err, said)
+		return fmt.Errorf("engine %s: %w; it printed: %s", p.Name, err, said)
 	}
 }
 
-// verdict returns what is wrong with a process that has ended: with its answers, that it had to be
+// verdict returns what is wrong with a process that has ended: its answers, that it had to be
 // stopped, or its own failure.
 func (a *answers) verdict(ctx context.Context, failure error, elapsed time.Duration) error {
 	nonsense := a.finish()
@@ -92,7 +92,7 @@ func (a *answers) verdict(ctx context.Context, failure error, elapsed time.Durat
 	case a.err != nil:
 		return a.err
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("no end after %v, %s", elapsed.Round(time.Second/10), a.where())
+		return fmt.Errorf("did not finish within %v, %s", elapsed.Round(time.Second/10), a.where())
 	case failure != nil:
 		return fmt.Errorf("%w, %s", failure, a.where())
 	}

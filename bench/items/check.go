@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// compareItems returns the error of a read, or one that says that it got other items than were
-// written. In no order, it sorts copies of both by id first.
+// compareItems returns the error of a read, or an error if the items are not the ones written. If
+// they are unordered, it sorts copies of both by id first.
 func compareItems(got, want []item, ordered bool, err error) error {
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func compareKeys(got []string, want []item) error {
 	return nil
 }
 
-// compare returns the error of an operation, or one that says that it got another value.
+// compare returns the error of an operation, or an error if the values differ.
 func compare[T cmp.Ordered](got, want T, err error) error {
 	if err == nil && got != want {
 		err = fmt.Errorf("%v instead of %v", got, want)

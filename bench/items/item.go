@@ -18,10 +18,10 @@ type item struct {
 	Tags  []string `json:"tags" stoat:"tags,index"` // a set; its order is kept
 }
 
-// idBytes is how many random bytes an id is made of. It has twice as many characters.
+// idBytes is the number of random bytes in an id, which has twice as many characters.
 const idBytes = 10
 
-// newItem returns the item with the number i, under a random id.
+// newItem returns item number i, under a random id.
 func newItem(random *rand.Rand, i int) item {
 	var id [idBytes]byte
 	for j := range id {
@@ -35,7 +35,7 @@ func newItem(random *rand.Rand, i int) item {
 	}
 }
 
-// newItems returns the items with the numbers from 0 up to n.
+// newItems returns the items with numbers in [0, n).
 func newItems(random *rand.Rand, n int) []item {
 	all := make([]item, n)
 	for i := range all {
@@ -44,7 +44,8 @@ func newItems(random *rand.Rand, n int) []item {
 	return all
 }
 
-// newRandom returns the source of one purpose's choices. One seed and purpose give one series.
+// newRandom returns the source of the choices for one purpose. The same seed and purpose give the
+// same choices.
 func newRandom(seed uint64, purpose string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(purpose)) // never fails
@@ -54,7 +55,7 @@ func newRandom(seed uint64, purpose string) *rand.Rand {
 // join returns the path of an item.
 func join(repository, id string) string { return repository + "/" + id }
 
-// split returns the path of the repository and the id in an item's path.
+// split returns the repository's path and the id in an item's path.
 func split(path string) (repository, id string, err error) {
 	slash := strings.LastIndexByte(path, '/')
 	if slash < 0 {
@@ -65,28 +66,28 @@ func split(path string) (repository, id string, err error) {
 
 // query says which items are wanted.
 type query struct {
-	above   int    // the count is greater than that
-	below   int    // the count is less than that, unless 0
-	tag     string // among the tags, unless empty
-	byCount bool   // the greatest count first, else in any order
+	above   int    // the count must be greater
+	below   int    // the count must be less, unless this is 0
+	tag     string // must be among the tags, unless empty
+	byCount bool   // in descending order of the count; otherwise in any order
 }
 
-// counts reports whether an item with this count may be wanted.
+// counts reports whether an item with this count can match.
 func (q query) counts(count int) bool {
 	return count > q.above && (q.below == 0 || count < q.below)
 }
 
-// tags reports whether an item with these tags may be wanted.
+// tags reports whether an item with these tags can match.
 func (q query) tags(tags []string) bool { return q.tag == "" || slices.Contains(tags, q.tag) }
 
-// sort puts what was found into the wanted order.
+// sort sorts the items found as the query asks.
 func (q query) sort(found []item) {
 	if q.byCount {
 		slices.SortFunc(found, func(a, b item) int { return cmp.Compare(b.Count, a.Count) })
 	}
 }
 
-// find returns those of the items that are wanted.
+// find returns the items that match.
 func (q query) find(items []item) []item {
 	var found []item
 	for _, it := range items {

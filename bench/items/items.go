@@ -1,15 +1,15 @@
-// Package items is the suite of a document store's everyday operations: making, opening, writing,
+// Package items is the suite of a document store's everyday operations: creating, opening, writing,
 // reading and querying collections of small items.
 //
-// A child process does one of two tasks, each in databases of its own: "small" measures everything
-// that is done with few items, "large" what is done with a repository of many. Their steps are the
-// lines of [run.small] and [run.large].
+// A child process does one of two tasks, each in its own databases: "small" measures everything
+// done with few items, "large" everything done with a repository of many. Their steps are the lines
+// of [run.small] and [run.large].
 //
-// Items and random choices are made before the clock starts, no row counts what another one does,
-// and a write has ended when it is durable, if that is asked for. Every answer is compared with
-// what was written, after the clock has stopped; what was written is read again after reopening.
+// Items and random choices are made before the clock starts, no row includes the work of another,
+// and a write ends when it is durable, if commits are synced. Every answer is compared with what
+// was written after the clock has stopped; what was written is read again after reopening.
 //
-// It measures neither many goroutines at once nor memory.
+// The suite measures neither concurrency nor memory.
 package items
 
 import (
@@ -25,7 +25,7 @@ const (
 	taskLarge = "large"
 )
 
-// Sizes of repositories, of the study.
+// Repository sizes of the study.
 const (
 	few       = 10
 	some      = 100
@@ -45,42 +45,42 @@ func Suite() suite.Suite {
 	}
 }
 
-// smallRows returns the rows of the task of that name.
+// smallRows returns the rows of the task "small".
 func smallRows() []suite.Row {
 	row := func(name, about string) suite.Row {
 		return suite.Row{Name: name, Unit: suite.Nanoseconds, About: about}
 	}
 	return []suite.Row{
 		row("create_instance", "a new database in an empty folder; not closing it"),
-		row("open_empty", "a new repository, in that database"),
-		row("create", "one new item, into a repository that grows by it"),
+		row("open_empty", "a new repository in that database"),
+		row("create", "one new item, in a repository that grows by it"),
 		row("read", "one of 100 items by its path; mean of 10 calls"),
 		row("update", "the three fields of one of 100 items"),
-		row("bulk_create", "100 new items at once, into a repository that grows by them"),
+		row("bulk_create", "100 new items at once, in a repository that grows by them"),
 		row("bulk_read", "100 of 100 items at once, by their ids in random order"),
-		row("query_simple", "of 100 items the 49 with count > 50"),
-		row("query_complex", "of 100 items those with 30 < count < 70 and a tag, by count"),
-		row("count", "how many of 10 items there are; mean of 10 calls"),
+		row("query_simple", "the 49 of 100 items with count > 50"),
+		row("query_complex", "those of 100 items with 30 < count < 70 and a tag, by count"),
+		row("count", "counting 10 items; mean of 10 calls"),
 		row("keys", "the ids of 10 items; mean of 10 calls"),
 	}
 }
 
-// largeRows returns the rows of the task of that name.
+// largeRows returns the rows of the task "large".
 func largeRows() []suite.Row {
 	row := func(name string, unit suite.Unit, about string) suite.Row {
 		return suite.Row{Name: name, Unit: unit, Axis: "items", About: about}
 	}
-	size := row("size", suite.Bytes, "on disk for each item of the large repository, after Close")
+	size := row("size", suite.Bytes, "bytes on disk per item of the large repository, after Close")
 	size.States = []string{"apparent", "allocated"}
 	return []suite.Row{
 		row("open_loaded", suite.Nanoseconds,
-			"a closed database and its large repository, up to its first item read by its path"),
+			"opening a closed database and its large repository, up to reading an item by its path"),
 		row("read_all", suite.Nanoseconds, "all items of the large repository at once"),
 		size,
 	}
 }
 
-// tasks returns the tasks that have any of the rows wanted.
+// tasks returns the tasks that have any wanted rows.
 func tasks(s suite.Settings) []suite.Task {
 	var tasks []suite.Task
 	if s.Wants(names(smallRows())...) {
@@ -100,19 +100,19 @@ func names(rows []suite.Row) []string {
 	return names
 }
 
-// plan is how much of everything a job does. Numbers of samples do not include the first operation
-// of each row, which is not recorded.
+// plan says how much of everything a job does. Numbers of samples do not include the first
+// operation of each row, which is not recorded.
 type plan struct {
 	large     int // items of the large repository
-	batch     int // items of one transaction of its load
+	batch     int // items in one transaction of its load
 	instances int // samples of create_instance and open_empty
 	samples   int // samples of the other rows of the small task
-	calls     int // calls that make one sample of the shortest operations
+	calls     int // calls that make up one sample of the shortest operations
 	opens     int // samples of open_loaded
 	readAlls  int // samples of read_all
 }
 
-// newPlan returns the plan of the user's settings.
+// newPlan returns the plan for the user's settings.
 func newPlan(s suite.Settings) plan {
 	p := plan{
 		large:     many,

@@ -9,14 +9,14 @@ import (
 	"github.com/stoatdb/stoat/record"
 )
 
-// recordStore is Stoat's package record, with a collection for each repository. The tags of [item]
-// say what its key and its index are.
+// recordStore is a store on Stoat's package record, with a collection for each repository. The tags
+// of [item] name its key and its index.
 type recordStore struct {
 	db   *stoat.DB
 	open map[string]*recordRepository // by path
 }
 
-// recordRepository is one of its repositories.
+// recordRepository is a repository of a recordStore.
 type recordRepository struct {
 	db    *stoat.DB
 	items *record.Collection[item]
@@ -27,7 +27,7 @@ func recordImplementation() implementation {
 		About: engine.About{
 			Name:     "stoat-record",
 			Module:   "github.com/stoatdb/stoat",
-			Settings: "none; package record, a collection a repository, with an index of the tags",
+			Settings: "none; package record, one collection per repository, with an index of the tags",
 		},
 		open: openRecord,
 	}
@@ -66,7 +66,7 @@ func (s *recordStore) read(path string) (it item, err error) {
 
 func (s *recordStore) close() error { return s.db.Close() }
 
-// absent returns an error of the package as that of a document store.
+// absent translates an error of the package.
 func absent(err error) error {
 	if errors.Is(err, stoat.ErrNotFound) {
 		return errNotFound
@@ -154,7 +154,7 @@ func (r *recordRepository) keys() (ids []string, err error) {
 			}
 			id, ok := key[0].(string)
 			if !ok {
-				return fmt.Errorf("the key %v is no string", key)
+				return fmt.Errorf("the key %v is not a string", key)
 			}
 			ids = append(ids, id)
 		}

@@ -11,42 +11,42 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// run is one job under way.
+// run is a job in progress.
 type run struct {
 	job  suite.Job
 	plan plan
 	open func(dir string, sync bool) (store, error)
 	out  suite.Record
 
-	store    store                 // that of the task, if it is open
-	contents map[string][]item     // what must be in its repositories, by path
-	opened   map[string]repository // of the store, by path
+	store    store                 // of the task; nil if closed
+	contents map[string][]item     // the expected contents of its repositories, by path
+	opened   map[string]repository // the store's open repositories, by path
 }
 
 // Paths of the repositories.
 const (
-	pathGrowing = "/bench/growing" // items are created in it, one by one
-	pathBulk    = "/bench/bulk"    // items are created in it, many at once
+	pathGrowing = "/bench/growing" // items are created in it one by one
+	pathBulk    = "/bench/bulk"    // items are created in it many at once
 	pathUpdated = "/bench/updated"
 	pathFew     = "/bench/few"
 	pathSome    = "/bench/some"
 	pathLarge   = "/bench/large"
 )
 
-// operation is what is timed, and what is done afterwards.
+// operation is what to time, and what to do afterwards.
 type operation struct {
 	do    func() error
-	check func() error // the answer; nil if there is none
+	check func() error // checks the answer; may be nil
 }
 
-// sample does one operation after the other, each of which makes so many calls, and records the
-// time of one call. The first is not recorded: it prepares statements and fills caches. choose gets
-// the numbers from 0 up to n, and its time is not counted.
+// sample does operations, each of which makes the given number of calls, and records the time of
+// one call. The first is not recorded: it prepares statements and fills caches. choose gets the
+// numbers in [0, n], and its time does not count.
 func (r *run) sample(at suite.At, n, calls int, choose func(i int) operation) error {
 	if !r.job.Wants(at.Row) {
 		return nil
 	}
-	runtime.GC() // what other rows leave behind must not cost this one anything
+	runtime.GC() // the garbage of earlier rows must not cost this one anything
 	samples := make([]float64, 0, n)
 	for i := range n + 1 {
 		o := choose(i)
@@ -67,13 +67,13 @@ func (r *run) sample(at suite.At, n, calls int, choose func(i int) operation) er
 	return nil
 }
 
-// folder makes an empty folder.
+// folder creates an empty folder.
 func (r *run) folder(name string) (dir string, err error) {
 	dir = filepath.Join(r.job.Dir, name)
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// start opens the store in the folder name, and the repositories of those contents.
+// start opens the store in the folder name, and the repositories with those contents.
 func (r *run) start(name string) error {
 	dir, err := r.folder(name)
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *run) load(path string) error {
 	return nil
 }
 
-// verify opens the store again and compares everything with what was written.
+// verify reopens the store and compares everything with what was written.
 func (r *run) verify(name string) error {
 	if err := r.store.close(); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (r *run) verify(name string) error {
 	return r.store.close()
 }
 
-// large is the task of that name.
+// large is the task "large".
 func (r *run) large() error {
 	r.contents = map[string][]item{pathLarge: newItems(r.data("large"), r.plan.large)}
 	steps := []struct {

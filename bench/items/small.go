@@ -11,7 +11,7 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// small is the task of that name.
+// small is the task "small".
 func (r *run) small() error {
 	if err := r.instances(); err != nil {
 		return fmt.Errorf("new instances: %w", err)
@@ -66,8 +66,8 @@ func (r *run) instances() error {
 	return nil
 }
 
-// instance makes a database and a repository in it, returns how long each of them took, and removes
-// the database.
+// instance creates a database and a repository in it, returns how long each took, and removes the
+// database.
 func (r *run) instance() (create, open float64, err error) {
 	dir, err := r.folder("instance")
 	if err != nil {
@@ -94,13 +94,13 @@ func (r *run) creations() error {
 	return r.grow("create", pathGrowing, 1)
 }
 
-// bulkCreations measures creating items many at once.
+// bulkCreations measures creating many items at once.
 func (r *run) bulkCreations() error {
 	return r.grow("bulk_create", pathBulk, some)
 }
 
-// grow measures creating so many items at once in an empty repository. What is in it is compared
-// at the end of the task.
+// grow measures creating items, the given number at once, in an empty repository. Its contents are
+// compared at the end of the task.
 func (r *run) grow(row, path string, size int) error {
 	if !r.job.Wants(row) {
 		return nil
@@ -113,7 +113,7 @@ func (r *run) grow(row, path string, size int) error {
 	})
 }
 
-// updates measures updates of random items. What is in them is compared at the end of the task.
+// updates measures updates of random items. They are compared at the end of the task.
 func (r *run) updates() error {
 	random := r.choices("update")
 	all := r.contents[pathUpdated]
@@ -126,7 +126,7 @@ func (r *run) updates() error {
 	})
 }
 
-// reads measures reading random items by their paths.
+// reads measures reading random items by path.
 func (r *run) reads() error {
 	random := r.choices("read")
 	all := r.contents[pathSome]
@@ -150,7 +150,7 @@ func (r *run) reads() error {
 	})
 }
 
-// pick appends so many random items to dst.
+// pick appends random items to dst.
 func pick(random *rand.Rand, all, dst []item, n int) []item {
 	for range n {
 		dst = append(dst, all[random.IntN(len(all))])
@@ -224,7 +224,7 @@ func (r *run) counts() error {
 			},
 			check: func() error {
 				if !slices.Equal(got, want) {
-					return fmt.Errorf("%v items instead of %d", got, few)
+					return fmt.Errorf("counted %v items instead of %d", got, few)
 				}
 				return nil
 			},
@@ -257,10 +257,10 @@ func (r *run) allKeys() error {
 	})
 }
 
-// data returns the source of a purpose's items, the same for all engines and rounds.
+// data returns the source of the items for a purpose, which is the same for all engines and rounds.
 func (r *run) data(purpose string) *rand.Rand { return newRandom(r.job.Seed, purpose) }
 
-// choices returns the source of a row's choices in this round, the same for all engines.
+// choices returns the source of a row's choices in this round, which is the same for all engines.
 func (r *run) choices(row string) *rand.Rand {
 	return newRandom(r.job.Seed, fmt.Sprintf("%s %d", row, r.job.Round))
 }

@@ -28,7 +28,7 @@ func sqliteImplementations() []implementation {
 				Name:     name,
 				Module:   engine.SQLiteModule,
 				Version:  engine.SQLiteVersion() + ", " + engine.SQLiteModule,
-				Settings: settings + "synchronous OFF with -sync never; a table a repository",
+				Settings: settings + "synchronous OFF with -sync never; one table per repository",
 			},
 			open: func(dir string, sync bool) (store, error) {
 				return openSQLite(dir, journal, sync)
@@ -63,7 +63,7 @@ func openSQLite(dir, journal string, sync bool) (store, error) {
 	return s, nil
 }
 
-// set makes the settings, and opens the file, which SQLite does not do before it has to.
+// set applies the settings and opens the file, which SQLite otherwise defers.
 func (s *sqliteStore) set(journal string, sync bool) error {
 	synchronous := "FULL"
 	if !sync {
@@ -119,7 +119,7 @@ func (s *sqliteStore) read(path string) (it item, err error) {
 	return found[0], nil
 }
 
-// prepare returns the statement of the text.
+// prepare returns the statement with the text, prepared once.
 func (s *sqliteStore) prepare(text string) (*sql.Stmt, error) {
 	if statement, ok := s.statements[text]; ok {
 		return statement, nil
@@ -132,8 +132,8 @@ func (s *sqliteStore) prepare(text string) (*sql.Stmt, error) {
 	return statement, nil
 }
 
-// transact runs fn in a transaction that writes. It is no sql.Tx, which would prepare every
-// statement once more.
+// transact runs fn in a write transaction. It does not use sql.Tx, which would prepare every
+// statement again.
 func (s *sqliteStore) transact(fn func() error) error {
 	begin, err := s.prepare("BEGIN IMMEDIATE")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 const sqliteColumns = " (id TEXT PRIMARY KEY, title TEXT NOT NULL, count INTEGER NOT NULL, " +
 	"tags TEXT NOT NULL)"
 
-// sqliteRepository is a repository: a table, and the statements for it.
+// sqliteRepository is a table and the statements for it.
 type sqliteRepository struct {
 	store *sqliteStore
 	table string // quoted
@@ -47,7 +47,7 @@ func (r *sqliteRepository) create(items ...item) error {
 	if err != nil {
 		return err
 	}
-	if len(items) == 1 { // a statement alone is a transaction
+	if len(items) == 1 { // a single statement is a transaction
 		return sqliteInsert(insert, items[0])
 	}
 	return r.store.transact(func() error {
@@ -118,7 +118,7 @@ func (r *sqliteRepository) query(q query) ([]item, error) {
 	return r.items(0, text, values...)
 }
 
-// items returns the items that a statement selects, which may be so many.
+// items returns the items that a statement selects, about size of them.
 func (r *sqliteRepository) items(size int, text string, values ...any) ([]item, error) {
 	found := make([]item, 0, size)
 	var tags sql.RawBytes
@@ -147,7 +147,7 @@ func (r *sqliteRepository) keys() (ids []string, err error) {
 	return ids, err
 }
 
-// each sets the columns to those of each row that a statement selects, and calls fn.
+// each scans each selected row into the columns, and then calls fn.
 func (r *sqliteRepository) each(text string, values, columns []any, fn func() error) error {
 	statement, err := r.store.prepare(text)
 	if err != nil {

@@ -9,11 +9,10 @@ import (
 	"github.com/stoatdb/stoat/bench/engine"
 )
 
-// stoatStore is Stoat, with a bucket for each repository and in it the items, as JSON under their
-// ids.
+// stoatStore is Stoat, with a bucket for each repository. It stores the items as JSON, by id.
 type stoatStore struct{ db *stoat.DB }
 
-// stoatRepository is one of its repositories.
+// stoatRepository is a repository of a stoatStore.
 type stoatRepository struct {
 	db   *stoat.DB
 	name []byte // of the bucket: the repository's path
@@ -24,7 +23,7 @@ func stoatImplementation() implementation {
 		About: engine.About{
 			Name:     "stoat",
 			Module:   "github.com/stoatdb/stoat",
-			Settings: "none; a bucket for each repository, items as JSON under their ids",
+			Settings: "none; one bucket per repository, items as JSON, by id",
 		},
 		open: openStoat,
 	}
@@ -38,7 +37,7 @@ func openStoat(dir string, sync bool) (store, error) {
 	return &stoatStore{db: db}, nil
 }
 
-// openDB opens a database of Stoat.
+// openDB opens a Stoat database.
 func openDB(dir string, sync bool) (*stoat.DB, error) {
 	mode := stoat.SyncAlways
 	if !sync {
@@ -90,7 +89,7 @@ func stoatGet(b *stoat.Bucket, id string) (it item, err error) {
 	return it, json.Unmarshal(value, &it)
 }
 
-// view runs fn in a transaction that reads.
+// view runs fn in a read transaction.
 func (r *stoatRepository) view(fn func(tx *stoat.Tx, b *stoat.Bucket) error) error {
 	return r.db.View(func(tx *stoat.Tx) error {
 		b, err := tx.Bucket(r.name)
@@ -101,7 +100,7 @@ func (r *stoatRepository) view(fn func(tx *stoat.Tx, b *stoat.Bucket) error) err
 	})
 }
 
-// change runs fn in a transaction that writes.
+// change runs fn in a write transaction.
 func (r *stoatRepository) change(fn func(b *stoat.Bucket) error) error {
 	return r.db.Update(func(tx *stoat.Tx) error {
 		b, err := tx.Bucket(r.name)
@@ -124,14 +123,14 @@ func (r *stoatRepository) create(items ...item) error {
 				return err
 			}
 			if !created {
-				return fmt.Errorf("item %s exists", it.ID)
+				return fmt.Errorf("item %s already exists", it.ID)
 			}
 		}
 		return nil
 	})
 }
 
-// update reads the item first, because a document may have more fields than those to be set.
+// update reads the item first, because a document may have fields other than those to set.
 func (r *stoatRepository) update(it item) error {
 	return r.change(func(b *stoat.Bucket) error {
 		stored, err := stoatGet(b, it.ID)
@@ -176,7 +175,7 @@ func (r *stoatRepository) readAll() (found []item, err error) {
 	return found, err
 }
 
-// query decodes of each item what the filter needs first, and the rest of those that pass it.
+// query decodes what the filter needs of each item first, and all of those that pass it.
 func (r *stoatRepository) query(q query) (found []item, err error) {
 	err = r.view(func(tx *stoat.Tx, b *stoat.Bucket) error {
 		for id, value := range b.Scan(stoat.Range{}) {

@@ -2,7 +2,8 @@ package items
 
 import "encoding/json"
 
-// Values returns the first n items of the suite, as they are stored. One seed gives one data set.
+// Values returns the first n items of the suite, as they are stored. The same seed gives the same
+// items.
 func Values(seed uint64, n int) ([][]byte, error) {
 	values := make([][]byte, n)
 	for i, it := range newItems(newRandom(seed, "values"), n) {

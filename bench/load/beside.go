@@ -13,7 +13,7 @@ import (
 	"github.com/stoatdb/stoat/bench/engine"
 )
 
-// besides does a job of gets beside a load.
+// besides does the job of the gets beside a load.
 func (r *run) besides() error {
 	if err := r.steps("load", r.prepare, r.open, r.loadBeside, r.close); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (r *run) loadBeside() error {
 	close(done)
 	wait.Wait()
 	if failure != nil {
-		failure = fmt.Errorf("get beside it: %w", failure)
+		failure = fmt.Errorf("get during the load: %w", failure)
 	}
 	if err := errors.Join(err, failure); err != nil {
 		return err
@@ -49,28 +49,28 @@ func (r *run) loadBeside() error {
 	return nil
 }
 
-// within returns the least of the sorted times that a share of them does not exceed, of which there
-// must be some.
+// within returns the smallest of the sorted durations that is not exceeded by the given share of
+// them. There must be at least one.
 func within(sorted []time.Duration, share float64) float64 {
 	i := int(math.Ceil(share*float64(len(sorted)))) - 1
 	return float64(sorted[max(0, i)])
 }
 
-// bystander gets what a load has written so far, at a steady pace. All writes of the load must have
-// been drawn up, so that neither the set nor the script changes meanwhile.
+// bystander gets keys that a load has written, at a steady pace. All writes of the load must have
+// been prepared, so that neither the set nor the script changes during the load.
 type bystander struct {
 	store  engine.Store
 	set    *entrySet
 	script script
-	acked  *atomic.Int64 // lines of the script that are acknowledged
-	pace   time.Duration // from one get to the next
+	acked  *atomic.Int64 // acknowledged lines of the script
+	pace   time.Duration // time between two gets
 	random *rand.Rand
 	buf    []byte
 }
 
 // read makes gets until done is closed, and at least one. It returns how long each took from when
-// it was due: a get that takes longer than the pace makes the next ones late, as it would those who
-// wait for them. Waking up late does not count.
+// it was due: a get that takes longer than the pace delays the next ones, as it would delay clients
+// in a queue. Waking up late does not count.
 func (b *bystander) read(done <-chan struct{}) (latencies []time.Duration, err error) {
 	due := time.Now()
 	for {
@@ -101,7 +101,7 @@ func (b *bystander) read(done <-chan struct{}) (latencies []time.Duration, err e
 	}
 }
 
-// closed reports whether a channel is closed that nothing is sent over.
+// closed reports whether a channel on which nothing is sent is closed.
 func closed(c <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -111,8 +111,8 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// get gets the key of an acknowledged line, and returns the time since the get was due. The value
-// must be that of the line, or one that was written later.
+// get gets the key of an acknowledged line and returns the time since the get was due. The value
+// must be the one of that line or a later one.
 func (b *bystander) get(line int, due time.Time) (latency time.Duration, err error) {
 	key, at, _ := b.script.line(line)
 	value, found, err := b.store.Copy(key, b.buf)
@@ -121,12 +121,12 @@ func (b *bystander) get(line int, due time.Time) (latency time.Duration, err err
 	case err != nil:
 		return 0, err
 	case !found:
-		return 0, fmt.Errorf("key %s: acknowledged, but not found", key)
+		return 0, fmt.Errorf("key %s: acknowledged but not found", key)
 	case len(value) != b.set.size:
 		return 0, fmt.Errorf("key %s: a value of %d bytes instead of %d",
 			key, len(value), b.set.size)
 	case !b.set.since(numberOf(key), at, lastBytes(value)):
-		return 0, fmt.Errorf("key %s: a value that is none of those last written", key)
+		return 0, fmt.Errorf("key %s: the value is older than the last acknowledged one", key)
 	}
 	if cap(value) > cap(b.buf) {
 		b.buf = value

@@ -43,10 +43,10 @@ func TestBesideJob_measuresEveryRowOfEveryEngine(t *testing.T) {
 func TestBesideJob_noticesWrongAnswers(t *testing.T) {
 	for lie, want := range map[string]string{
 		"lose one":             "found is false instead of true",
-		"keep the old value":   "not the one last written",
+		"keep the old value":   "not the last one written",
 		"find what is absent":  "found is true instead of false",
-		"return a short value": "get beside it: key ",
-		"return a wrong value": "get beside it: key ",
+		"return a short value": "get during the load: key ",
+		"return a wrong value": "get during the load: key ",
 		"skip an entry":        "entries of",
 	} {
 		r := besideRun(t, valueSizes()[0], liar(lie))
@@ -54,7 +54,7 @@ func TestBesideJob_noticesWrongAnswers(t *testing.T) {
 		_, err := doPart(t, r, (*run).besides)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			// Of a lie about few keys the gets beside the load may be the first to hear.
-			if err == nil || !strings.Contains(err.Error(), "get beside it") {
+			if err == nil || !strings.Contains(err.Error(), "get during the load") {
 				t.Errorf("%s: the error is %v", lie, err)
 			}
 		}

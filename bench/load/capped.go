@@ -8,11 +8,11 @@ import (
 	"github.com/stoatdb/stoat/bench/machine"
 )
 
-// What part of the capped memory is for what, as divisors. The rest is for the page cache, and for
-// all that an engine keeps besides.
+// The parts of the capped memory, as divisors. The rest is for the page cache and everything else
+// an engine keeps.
 const (
 	cacheShare = 8 // an engine's caches
-	goShare    = 2 // Go's heap and all else of its runtime, which collects in time then
+	goShare    = 2 // the memory limit of Go's runtime, which then collects in time
 )
 
 // loadForReads leaves a settled database to another process.
@@ -23,11 +23,11 @@ func (r *run) loadForReads() error {
 	})
 }
 
-// readsCapped measures the reads of that database while this process may have less memory than
-// there is data. What it holds before does not count, so that neither the script nor the values
-// that answers are compared with take any of it.
+// readsCapped measures the reads of that database while this process has less memory than data.
+// Memory used before the cap does not count, so neither the script nor the values that answers are
+// compared with use any of it.
 func (r *run) readsCapped() (err error) {
-	if err := r.steps("draw up", r.prepareReads, r.dropCache); err != nil {
+	if err := r.steps("prepare", r.prepareReads, r.dropCache); err != nil {
 		return err
 	}
 	before := debug.SetMemoryLimit(r.plan.cap / goShare)
@@ -43,7 +43,7 @@ func (r *run) readsCapped() (err error) {
 		r.close)
 }
 
-// prepareReads draws up what the load has written.
+// prepareReads prepares the state that the load has written.
 func (r *run) prepareReads() error {
 	return r.prepareWrites(func() *writes {
 		w := r.newWrites("load", r.plan.entries, false)

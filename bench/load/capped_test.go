@@ -110,9 +110,9 @@ func TestCappedJob_noticesWrongAnswers(t *testing.T) {
 		{"lose one", "capped_get_1", "found is false instead of true"},
 		{"lose one", "capped_get_128", "found is false instead of true"},
 		{"find what is absent", "capped_get_128", "found is true instead of false"},
-		{"return a wrong value", "capped_get_1", "not the one last written"},
+		{"return a wrong value", "capped_get_1", "not the last one written"},
 		{"return a short value", "capped_get_128", "a value of 127 bytes instead of 128"},
-		{"keep the old value", "capped_get_1", "not the one last written"},
+		{"keep the old value", "capped_get_1", "not the last one written"},
 		{"skip an entry", "capped_iterate", "entries of"},
 		{"skip an entry's key", "capped_iterate_keys", "entries of"},
 	} {

@@ -2,8 +2,7 @@ package load
 
 import "golang.org/x/sys/unix"
 
-// freeDisk returns how many bytes may still be written where dir is, or 0 if the system does not
-// tell.
+// freeDisk returns the number of bytes free for writing in dir's file system, or 0 if unknown.
 func freeDisk(dir string) int64 {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

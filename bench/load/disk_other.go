@@ -2,5 +2,5 @@
 
 package load
 
-// freeDisk returns 0, because this package does not know how to ask the system.
+// freeDisk returns 0: the number is unknown on this system.
 func freeDisk(string) int64 { return 0 }

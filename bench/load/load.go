@@ -1,29 +1,29 @@
 // Package load is the suite that loads, reads and churns large sets of random values.
 //
-// The first task, "conformance", makes sure that the engine returns what it was given; one that
-// does not is not measured. In the tasks that have the name of a size of values a child process
-// measures that size, which is the state of all its rows. Its steps are the lines of [run.all].
-// Other tasks load a database of their own: to read it with little memory, in several orders, or
-// to read it meanwhile.
+// The first task, "conformance", checks that the engine returns what was written; an engine that
+// fails it is not measured. Each task named for a value size measures that size in a child process;
+// the size is the state of all its rows, and its steps are the lines of [run.all]. The other tasks
+// load their own databases: to read with little memory, to load in several orders, and to read
+// during a load.
 //
-// Keys are numbers drawn at random from a range with as many numbers as there are draws, so that
-// 63 % of the range is present afterwards, and 37 % of the gets miss; only a load in an order
-// writes each number of the range once. The large profile draws so many that what is present is
-// twice the machine's memory, and refuses to start unless twice of that is free on disk.
+// Keys are numbers drawn at random, with replacement, from as many numbers as there are draws: 63 %
+// of the range is present afterwards, and 37 % of the gets miss. Only the loads in an order write
+// each number of the range once. The large profile draws enough for the present entries to take
+// twice the machine's memory, and refuses to start unless twice that size is free on disk.
 //
-// Writes and gets are drawn up before the clock starts, outside the Go heap. If they need more room
-// than a script has, the clock runs while the next part of the writes is drawn up, because merges
-// go on meanwhile; the processor time that takes is subtracted. Values are pieces of one buffer of
-// random bytes, at places that follow from the key and from how often it was written. Two values
-// may therefore overlap: in the same block by chance and seldom, but a compression with a window of
-// many MiB would gain from it. The buffer is [randomBytes] long in all profiles, but for the
-// smallest loads of the quick one.
+// Writes and gets are prepared before the clock starts, outside the Go heap. If they need more room
+// than a script has, the clock runs while the next part of the writes is prepared, because
+// compactions continue meanwhile; the processor time of preparing is subtracted. Values are pieces
+// of one buffer of random bytes, at offsets that depend on the key and on how often it was written.
+// Two values may therefore overlap: rarely within one block, but a compressor with a window of many
+// MiB would gain from it. The buffer has [randomBytes] bytes, except in the smallest loads of the
+// quick profile.
 //
-// What an engine puts off, it does in the background or in Close at the latest. Both count in the
-// rows of processor time, memory, bytes written, and settled work.
+// An engine does deferred work in the background or in Close. Both count in the rows of processor
+// time, memory, bytes written, and settled work.
 //
 // Every get is compared with what was written: whether there is a value, its length, and its last
-// bytes. Walks over all entries are compared by their number and their length.
+// bytes. Full scans are compared by the number and length of the entries.
 package load
 
 import (
@@ -36,29 +36,30 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// taskConform is the name of the task before all others. Those of the sizes are named for them.
+// taskConform is the name of the first task. The tasks of the sizes are named for them.
 const taskConform = "conformance"
 
-// What the names of the tasks besides begin with.
+// Prefixes of the names of the other tasks.
 const (
 	cappedPrefix = "capped-"
 	orderPrefix  = "order-"
 	besidePrefix = "beside-"
 )
 
-// cappedSuffix ends the names of the second parts of tasks.
+// cappedSuffix is the suffix of the names of tasks that follow another.
 const cappedSuffix = "-read"
 
-// valueSize is one of the study's sizes of values.
+// valueSize is one of the study's value sizes.
 type valueSize struct {
 	name  string // of the task, and of the state of its rows
 	bytes int
 	quick int // entries written in the quick profile
-	full  int // likewise in the full profile, and for the ratio to the first size in others
+	full  int // likewise in the full profile; in others, the ratio to the first size
 }
 
 // valueSizes returns the sizes in the order of the report. The full profile writes 1/25 of the
-// study's entries, of 16 KiB 1/20, and the quick one what every engine writes in a second or so.
+// study's entries (1/20 of those of 16 KiB), and the quick profile as many as every engine writes
+// in about a second.
 func valueSizes() []valueSize {
 	return []valueSize{
 		{name: "128", bytes: 128, quick: 20_000, full: 10_000_000},
@@ -103,7 +104,7 @@ func tasks(s suite.Settings) []suite.Task {
 	if wants(s, besideRows()) {
 		for i, v := range valueSizes() {
 			if i > 0 && s.Profile == suite.Quick && s.N == 0 {
-				break // the others would say nothing in the blink of an eye
+				break // the larger sizes take too little time to say anything
 			}
 			all = append(all, suite.Task{Name: besidePrefix + v.name, Rounds: rounds})
 		}
@@ -111,8 +112,8 @@ func tasks(s suite.Settings) []suite.Task {
 	return all
 }
 
-// cappedTasks returns those of the sizes that can be read with capped memory. One child loads and
-// another one reads, so that nothing the load has left in memory is there for free.
+// cappedTasks returns the tasks of the sizes that can be read with capped memory. One child loads
+// and another one reads, so nothing that the load left in memory is there for free.
 func cappedTasks(s suite.Settings, rounds int) (all []suite.Task) {
 	if !wants(s, cappedRows()) {
 		return nil
@@ -144,10 +145,10 @@ func wants(s suite.Settings, groups ...[]suite.Row) bool {
 }
 
 // limits returns notes on the rows that these settings and this system leave out. In the quick
-// profile it tells only what was asked for by name.
+// profile it mentions only rows that were asked for by name.
 func limits(s suite.Settings) (notes []string) {
 	if s.Profile == suite.Large && wants(s, orderRows(), besideRows()) {
-		notes = append(notes, "Suite load has no orders of insertion, and no gets beside a load,"+
+		notes = append(notes, "Suite load measures no orders of insertion and no gets during a load"+
 			" in the large profile.")
 	}
 	if !wants(s, cappedRows()) || s.Profile == suite.Quick && len(s.Rows) == 0 {
@@ -166,7 +167,7 @@ func limits(s suite.Settings) (notes []string) {
 			strings.Join(small, ", "), leastMemory>>20))
 	}
 	if err := machine.CheckCap(); err != nil {
-		notes = append(notes, fmt.Sprintf("Nothing is read with capped memory: %v", err))
+		notes = append(notes, fmt.Sprintf("No reads with capped memory: %v", err))
 	}
 	return notes
 }

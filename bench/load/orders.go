@@ -9,8 +9,8 @@ import (
 	"github.com/stoatdb/stoat/bench/machine"
 )
 
-// order is one in which the same entries are loaded, each once. Their numbers, and so their values,
-// are the same in all orders, and their keys sort as the numbers do.
+// order is an order in which the same entries are loaded, once each. Their numbers and values are
+// the same in all orders, and their keys sort as the numbers do.
 type order struct {
 	name string // of the state of its rows
 	// arrange puts the numbers 0, 1, 2 and so on into the order.
@@ -31,8 +31,8 @@ func orders() []order {
 	}
 }
 
-// arrangeLittleEndian puts the numbers into the order in which those of a counter come whose keys
-// are its little-endian bytes: what comes i-th is the rank of i's key among the keys of all.
+// arrangeLittleEndian puts the numbers into the order of a counter whose keys are its little-endian
+// bytes: the i-th number is the rank of i's key among all keys.
 func arrangeLittleEndian(numbers []uint32) {
 	counters := slices.Clone(numbers)
 	slices.SortFunc(counters, func(i, j uint32) int {
@@ -43,7 +43,7 @@ func arrangeLittleEndian(numbers []uint32) {
 	}
 }
 
-// ordered does a job of one order.
+// ordered does the job of one order.
 func (r *run) ordered(o order) error {
 	prepare := func() error { return r.prepareWrites(func() *writes { return r.orderedWrites(o) }) }
 	if err := r.steps("load", prepare, r.open, r.loadOrdered); err != nil {
@@ -52,7 +52,7 @@ func (r *run) ordered(o order) error {
 	return r.steps("check", r.open, r.check, r.close)
 }
 
-// orderedWrites draws up all writes of an order.
+// orderedWrites prepares all writes of an order.
 func (r *run) orderedWrites(o order) *writes {
 	numbers := make([]uint32, r.plan.entries)
 	for i := range numbers {
@@ -63,7 +63,7 @@ func (r *run) orderedWrites(o order) *writes {
 	return &writes{total: len(numbers), part: len(numbers)}
 }
 
-// loadOrdered makes the writes, and closes and weighs the database.
+// loadOrdered makes the writes, then closes the database and measures its size.
 func (r *run) loadOrdered() error {
 	w := r.loaded
 	d, err := r.writeAndClose(w, r.plan.waits)

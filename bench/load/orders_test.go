@@ -140,7 +140,7 @@ func TestOrderedJob_noticesWrongAnswers(t *testing.T) {
 	for lie, want := range map[string]string{
 		"lose one":             "check: key ",
 		"return a short value": "a value of 127 bytes instead of 128",
-		"return a wrong value": "not the one last written",
+		"return a wrong value": "not the last one written",
 		"skip an entry":        "149 entries of",
 	} {
 		for _, o := range orders() {

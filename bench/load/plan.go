@@ -9,69 +9,68 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// plan is how much of everything a job does.
+// plan says how much of everything a job does.
 type plan struct {
 	size        int // of a value
 	entries     int // written by the load
 	batch       int // entries of one transaction
-	script      int // writes that are drawn up at once
-	random      int // bytes that values are cut from
-	calls       int // gets that make one sample of get_1
-	walk        int // entries of a walk at most
+	script      int // writes prepared at once
+	random      int // bytes of the buffer that values are pieces of
+	calls       int // gets that make up one sample of get_1
+	walk        int // maximum number of entries of a walk
 	reads       effort
 	churn       int // overwrites and deletes for each entry of the load
-	churnRounds int // the churn takes part in the first rounds only
+	churnRounds int // the churn runs only in the first rounds
 	settler     settle.Settler
-	waits       bool // for the end of background work after the churn and loads in an order, too
+	waits       bool // also waits for background work to end after the churn and the loads in an order
 	capped      effort
 	cap         int64 // memory of the capped reads; 0 if there are none
 	capMemory   func(bytes int64) (lift func() error, err error)
-	pace        time.Duration // between two gets beside a load
+	pace        time.Duration // time between two gets beside a load
 }
 
-// effort is how many samples of reads there are.
+// effort is how many samples of reads to take.
 type effort struct {
 	gets      int // samples of get_1
 	crowds    int // samples of get_128
 	crowdGets int // gets of each goroutine in a sample of get_128
 	walks     int // samples of each row that iterates
-	// limit, unless 0, is the time of a row after which there are no more samples, but for the
-	// first one.
+	// limit is the time after which a row ends, if it has a sample; 0 is none.
 	limit time.Duration
 }
 
-// enough reports whether a row that was begun then has samples enough, of at most so many.
+// enough reports whether a row begun at that time has enough samples.
 func (e effort) enough(samples, most int, begun time.Time) bool {
 	return samples >= most || samples > 0 && e.limit > 0 && time.Since(begun) > e.limit
 }
 
-// room returns how many writes or gets are drawn up at once at most.
+// room returns the maximum number of writes or gets prepared at once.
 func (p plan) room() int {
 	return max(p.script, p.calls, crowd*max(p.reads.crowdGets, p.capped.crowdGets))
 }
 
-// presentBytes returns about how long the keys and values are that the load leaves present.
+// presentBytes returns the approximate length of the keys and values that the load leaves present.
 func (p plan) presentBytes() int64 {
 	return int64((1 - goneShare) * float64(p.entries) * float64(keyBytes+p.size))
 }
 
 const (
 	studyBatch  = 1_000
-	batchBytes  = 8 << 20  // of a batch's values at most: Badger's default limit is 9.6 MB
-	randomBytes = 64 << 20 // of the buffer that values are cut from
+	batchBytes  = 8 << 20  // maximum for a batch's values; Badger's default limit is 9.6 MB
+	randomBytes = 64 << 20 // of the buffer that values are pieces of
 	scriptMax   = 10_000_000
 	walkMax     = 2_000_000
 	crowd       = 128 // goroutines of get_128
 )
 
-// Capped memory has room for one in memoryShare bytes of what is present. With less than
-// leastMemory it is not that room that decides, but what a process needs to run at all.
+// The memory cap is one memoryShare-th of what is present. If it were below leastMemory, the needs
+// of the process itself would decide the result.
 const (
 	memoryShare = 4
 	leastMemory = 32 << 20
 )
 
-// newPlan returns the plan of the user's settings for one size of values.
+// newPlan returns the plan for the user's settings and one value size.
 func newPlan(s suite.Settings, v valueSize, memory int64) plan {
 	n := entries(s, v, memory)
 	p := plan{
@@ -86,7 +85,7 @@ func newPlan(s suite.Settings, v valueSize, memory int64) plan {
 		churn:       3,
 		churnRounds: s.Rounds,
 		settler: settle.Settler{
-			Quiet: 500 * time.Millisecond, // some engines wait for 200 ms before they begin
+			Quiet: 500 * time.Millisecond, // some engines wait 200 ms before they begin
 			Step:  25 * time.Millisecond,
 			Limit: 5 * time.Second,
 			Meter: machine.Now,
@@ -97,7 +96,7 @@ func newPlan(s suite.Settings, v valueSize, memory int64) plan {
 			gets: 10, crowds: 10, crowdGets: 20, walks: 2, limit: 20 * time.Second,
 		},
 		capMemory: machine.CapMemory,
-		pace:      time.Millisecond, // timers are not more exact
+		pace:      time.Millisecond, // timers are not more precise
 	}
 	if p.cap = p.presentBytes() / memoryShare; p.cap < leastMemory {
 		p.cap = 0
@@ -111,13 +110,13 @@ func newPlan(s suite.Settings, v valueSize, memory int64) plan {
 	return p
 }
 
-// aside returns the plan of a load beside the main one: of as many entries, but in the quick
-// profile of a fifth, cut from less. All are drawn up at once.
+// aside returns the plan of a load beside the main one: of as many entries, or a fifth of them in
+// the quick profile, with a smaller buffer. All are prepared at once.
 func (p plan) aside(s suite.Settings) plan {
 	if s.Profile == suite.Quick && s.N == 0 {
 		p.entries /= 5
 		p.batch = min(p.batch, p.entries)
-		p.random /= 8 // which is still ten times the values
+		p.random /= 8 // still ten times the values
 	}
 	p.script = p.entries
 	return p

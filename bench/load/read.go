@@ -9,12 +9,12 @@ import (
 	"github.com/stoatdb/stoat/bench/engine"
 )
 
-// readsLoaded measures the gets and walks after the load. It makes them all if the memory that they
-// take is wanted.
+// readsLoaded measures the gets and walks after the load. It makes all of them if their memory is
+// to be measured.
 func (r *run) readsLoaded() error { return r.reads("", r.plan.reads, r.wantsMemory()) }
 
-// reads measures the gets and walks whose rows begin with the prefix: those that are wanted, or
-// all.
+// reads measures the gets and walks whose row names begin with the prefix: those that are wanted,
+// or all.
 func (r *run) reads(prefix string, e effort, all bool) error {
 	for _, row := range []struct {
 		name string
@@ -52,10 +52,10 @@ func (r *run) readsAgain() error {
 	return nil
 }
 
-// purpose returns that of a row's random choices, which differ from round to round.
+// purpose names a row's random choices, which differ from round to round.
 func (r *run) purpose(row string) string { return fmt.Sprintf("%s %d", row, r.job.Round) }
 
-// gets measures gets of one goroutine, one after the other.
+// gets measures the gets of one goroutine.
 func (r *run) gets(row string, e effort) error {
 	random := r.random(r.purpose(row))
 	g := r.newGetter()
@@ -113,7 +113,7 @@ func (r *run) newGetter() *getter {
 	return &getter{store: r.store, script: r.script, size: size, buf: make([]byte, size)}
 }
 
-// get makes the gets from the line i up to j, without j, and compares what they return.
+// get makes the gets of the lines in [i, j) and compares their results.
 func (g *getter) get(i, j int) error {
 	for ; i < j; i++ {
 		key, last, present := g.script.line(i)
@@ -126,7 +126,7 @@ func (g *getter) get(i, j int) error {
 		case found && len(value) != g.size:
 			return fmt.Errorf("key %s: a value of %d bytes instead of %d", key, len(value), g.size)
 		case found && lastBytes(value) != last:
-			return fmt.Errorf("key %s: a value that is not the one last written", key)
+			return fmt.Errorf("key %s: the value is not the last one written", key)
 		}
 		if cap(value) > cap(g.buf) {
 			g.buf = value
@@ -149,7 +149,7 @@ func (r *run) walks(row string, e effort, keysOnly bool) error {
 	return nil
 }
 
-// walk copies all entries once, and returns the nanoseconds it took and how many there are.
+// walk copies all entries once, and returns the nanoseconds it took and the number of entries.
 func (r *run) walk(keysOnly bool) (elapsed float64, entries int, err error) {
 	want := engine.Walk{Entries: min(r.set.present, r.plan.walk)}
 	want.Bytes = want.Entries * keyBytes
@@ -166,7 +166,7 @@ func (r *run) walk(keysOnly bool) (elapsed float64, entries int, err error) {
 	return elapsed, want.Entries, err
 }
 
-// check compares some gets and a walk with what was written, and measures nothing.
+// check compares some gets and a walk with what was written, without measuring.
 func (r *run) check() error {
 	r.script.drawGets(r.set, r.random("check"), r.plan.calls)
 	if err := r.newGetter().get(0, r.plan.calls); err != nil {

@@ -11,14 +11,14 @@ func rows() []suite.Row {
 	return slices.Concat(sizeRows(), cappedRows(), churnRows(), orderRows(), besideRows())
 }
 
-// rowOf returns a maker of rows with the states.
+// rowOf returns a function that makes rows with the states.
 func rowOf(states []string) func(name string, unit suite.Unit, about string) suite.Row {
 	return func(name string, unit suite.Unit, about string) suite.Row {
 		return suite.Row{Name: name, Unit: unit, States: states, About: about}
 	}
 }
 
-// sizeNames returns the states of the rows that are measured for each size of values.
+// sizeNames returns the states of the rows that are measured for each value size.
 func sizeNames() (names []string) {
 	for _, v := range valueSizes() {
 		names = append(names, v.name)
@@ -26,48 +26,48 @@ func sizeNames() (names []string) {
 	return names
 }
 
-// sizeRows returns those of the load and the reads after it.
+// sizeRows returns the rows of the load and the reads after it.
 func sizeRows() []suite.Row {
 	const ns, bytes, perSecond = suite.Nanoseconds, suite.Bytes, suite.PerSecond
 	row := rowOf(sizeNames())
 	curve := row("curve", perSecond, "entries acknowledged in a slice of the load's time; a batch"+
 		" counts evenly over the time it took")
 	curve.Axis = "seconds"
-	// Where the system does not tell what a process uses, the rows of that have no samples.
+	// Rows of a process's usage have no samples where the system does not report it.
 	return []suite.Row{
-		row("load", ns, "an entry of the load, to the last acknowledged batch"),
-		row("load_settled", ns, "the same, to the end of background work and Close; it ends when"+
-			" for 2 s, in the quick profile 0.5 s, the process takes less than 10 % of a processor"+
-			" and writes less than 64 KiB; that wait is subtracted; nothing if the work has no"+
-			" end in 10 min, in the quick profile in 5 s, or if the system does not tell"),
+		row("load", ns, "one entry of the load, up to the last acknowledged batch"),
+		row("load_settled", ns, "the same, up to the end of background work and Close; the work ends"+
+			" when for 2 s, in the quick profile 0.5 s, the process takes less than 10 % of a processor"+
+			" and writes less than 64 KiB; that wait is subtracted; no samples if it does not"+
+			" end in 10 min, in the quick profile in 5 s, or if the system does not report it"),
 		row("close", ns, "the Close after the load and its background work"),
-		row("load_batch", ns, "one batch of the load: 1,000 entries, but 500 of 16 KiB"),
+		row("load_batch", ns, "one batch of the load: 1,000 entries, or 500 of 16 KiB"),
 		curve,
 		row("size", bytes, "length of the files per entry present, after settling and Close"),
 		row("size_allocated", bytes, "blocks of the files per entry present, likewise"),
 		row("size_values", bytes, "the part of size in files that hold values and no keys"),
-		row("get_1", ns, "a get that copies the value, mean of 1,000; about 37 % miss, and are"+
-			" not reported apart"),
+		row("get_1", ns, "a get that copies the value, mean of 1,000; about 37 % miss and are"+
+			" not reported separately"),
 		row("get_128", perSecond, "such gets by 128 goroutines at once"),
-		row("iterate", ns, "an entry, copying all from the first key on, or 2,000,000"),
+		row("iterate", ns, "one entry, copying all entries from the first key, at most 2,000,000"),
 		row("iterate_keys", ns, "the same without the values"),
-		row("memory_peak", bytes, "resident at most, up to the Close after the walks over all"+
+		row("memory_peak", bytes, "peak resident memory, up to the Close after the walks over all"+
 			" entries"),
-		row("memory_own", bytes, "that less what was resident before the engine was opened"),
+		row("memory_own", bytes, "memory_peak minus what was resident before the engine was opened"),
 		row("cpu", ns, "processor time of the load, its background work and Close"),
-		row("written", bytes, "bytes written to the device by all that"),
+		row("written", bytes, "bytes written to the device in the same period"),
 	}
 }
 
-// cappedRows returns those of the reads with little memory.
+// cappedRows returns the rows of the reads with little memory.
 func cappedRows() []suite.Row {
 	row := rowOf(sizeNames())
 	return []suite.Row{
 		row("capped_get_1", suite.Nanoseconds, "get_1 of a settled load in a fresh process, of"+
 			" files that are not in memory, with memory for a quarter of the keys and values"+
-			" present, the page cache included; an engine's caches get an eighth of that, where it"+
-			" has such a setting; rounds as in order_load; no more samples after 20 s; not if the"+
-			" quarter is less than 32 MiB, as in the quick profile, nor where memory cannot be"+
+			" present, including the page cache; an engine's caches get an eighth of that, if it"+
+			" has such a setting; rounds as in order_load; ends after 20 s; skipped if the"+
+			" quarter is less than 32 MiB, as in the quick profile, or if memory cannot be"+
 			" capped"),
 		row("capped_get_128", suite.PerSecond, "get_128 after that, likewise"),
 		row("capped_iterate", suite.Nanoseconds, "iterate after that, likewise"),
@@ -75,25 +75,25 @@ func cappedRows() []suite.Row {
 	}
 }
 
-// churnRows returns those of the churn and the reads after it.
+// churnRows returns the rows of the churn and the reads after it.
 func churnRows() []suite.Row {
 	const ns, bytes = suite.Nanoseconds, suite.Bytes
 	row := rowOf(sizeNames())
 	return []suite.Row{
 		row("churn", ns, "an overwrite, or a delete of 37 %, of a random key; ten for each entry"+
-			" of the load, in the quick profile three; only in the first round of others"),
-		row("churn_settled", ns, "the same, to the end of background work and Close, as in"+
-			" load_settled; the quick profile does not wait for that, and has no such row"),
+			" of the load, in the quick profile three; other profiles only in the first round"),
+		row("churn_settled", ns, "the same, up to the end of background work and Close, as in"+
+			" load_settled; not in the quick profile, which does not wait for it"),
 		row("churn_size", bytes, "length of the files per byte of present keys and values, after"+
 			" the churn, settling (not in the quick profile) and Close"),
 		row("churn_get", ns, "get_1 after the churn"),
 		row("churn_iterate", ns, "iterate after the churn"),
 		row("churn_cpu", ns, "processor time of the churn, its background work and Close"),
-		row("churn_written", bytes, "bytes written to the device by all that"),
+		row("churn_written", bytes, "bytes written to the device in the same period"),
 	}
 }
 
-// orderRows returns those of the loads in several orders.
+// orderRows returns the rows of the loads in several orders.
 func orderRows() []suite.Row {
 	var states []string
 	for _, o := range orders() {
@@ -101,28 +101,28 @@ func orderRows() []suite.Row {
 	}
 	row := rowOf(states)
 	return []suite.Row{
-		row("order_load", suite.Nanoseconds, "an entry with 128 bytes of a load that puts each"+
-			" number once, to the last acknowledged batch: at random, ascending, descending, and"+
-			" as little-endian counters come, which scatters neighbours over 256 ascending"+
-			" sequences; only in the first round, unless quick or with -n; not in large"),
-		row("order_load_settled", suite.Nanoseconds, "the same, to the end of background work and"+
-			" Close, as in load_settled; the quick profile does not wait for that, and has no such"+
-			" row"),
+		row("order_load", suite.Nanoseconds, "one entry of 128 bytes in a load that puts each"+
+			" number once, up to the last acknowledged batch: random, ascending, descending, and"+
+			" in the order of little-endian counters, which scatters neighbours over 256 ascending"+
+			" sequences; only in the first round, except in quick or with -n; not in large"),
+		row("order_load_settled", suite.Nanoseconds, "the same, up to the end of background work and"+
+			" Close, as in load_settled; not in the quick profile, which does not wait for"+
+			" it"),
 		row("order_size", suite.Bytes, "length of the files per entry after that"),
 	}
 }
 
-// besideRows returns those of the gets while a load runs.
+// besideRows returns the rows of the gets during a load.
 func besideRows() []suite.Row {
 	const ns = suite.Nanoseconds
 	row := rowOf(sizeNames())
 	return []suite.Row{
-		row("beside_p50", ns, "the median of the time of a get that copies the value, of a random"+
-			" key that is there, while a load runs; one is due every millisecond, and counts from"+
-			" then on if the one before it took longer; rounds and profiles as in order_load, and"+
-			" in the quick one 128 bytes only"),
-		row("beside_p99", ns, "the time within which 99 % of these gets are done"),
-		row("beside_p999", ns, "likewise 99.9 %; the longest time if there are less than 1,000"),
-		row("beside_load", ns, "an entry of that load, to the last acknowledged batch"),
+		row("beside_p50", ns, "median time of a get that copies the value, of a random"+
+			" present key, during a load; one is due every millisecond, and its time counts from"+
+			" then even if the previous get took longer; rounds and profiles as in order_load, and"+
+			" in the quick profile only 128 bytes"),
+		row("beside_p99", ns, "the time within which 99 % of these gets finish"),
+		row("beside_p999", ns, "likewise for 99.9 %; the longest time if there are fewer than 1,000"),
+		row("beside_load", ns, "one entry of that load, up to the last acknowledged batch"),
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// run is one job under way.
+// run is a job in progress.
 type run struct {
 	job    suite.Job
 	state  string // of the rows
@@ -27,12 +27,12 @@ type run struct {
 	set    *entrySet
 	script script
 	loaded *writes       // of the load
-	acked  atomic.Int64  // writes acknowledged so far, since the database was made
+	acked  atomic.Int64  // writes acknowledged since the database was created
 	base   machine.Usage // just before the engine is opened
 }
 
-// all does a job of one size of values. The database is closed between the parts, so that none
-// depends on which others are wanted.
+// all does the job of one value size. The database is closed between the parts, so that no part
+// depends on whether another one is wanted.
 func (r *run) all() error {
 	if err := r.steps("load", r.prepare, r.open, r.load, r.weigh); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (r *run) all() error {
 	return r.churnAndRead()
 }
 
-// churnAndRead does the parts of the churn, in the rounds that have one.
+// churnAndRead does the churn and the reads after it, in the rounds that have a churn.
 func (r *run) churnAndRead() error {
 	if r.job.Round > r.plan.churnRounds {
 		return nil
@@ -63,7 +63,7 @@ func (r *run) churnAndRead() error {
 
 func (r *run) wantsMemory() bool { return r.job.Wants("memory_peak", "memory_own") }
 
-// steps does one step after the other.
+// steps runs the steps in order.
 func (r *run) steps(part string, steps ...func() error) error {
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -73,7 +73,7 @@ func (r *run) steps(part string, steps ...func() error) error {
 	return nil
 }
 
-// prepare draws up the load, and notes what that has cost.
+// prepare prepares the load and notes the resources used so far.
 func (r *run) prepare() error {
 	if err := r.checkDisk(); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (r *run) prepare() error {
 	return r.prepareWrites(func() *writes { return r.newWrites("load", r.plan.entries, false) })
 }
 
-// prepareWrites draws up a load, and notes what that has cost.
+// prepareWrites prepares a load and notes the resources used so far.
 func (r *run) prepareWrites(draw func() *writes) (err error) {
 	if r.script, err = newScript(r.plan.room()); err != nil {
 		return err
@@ -96,13 +96,13 @@ func (r *run) prepareWrites(draw func() *writes) (err error) {
 	return err
 }
 
-// checkDisk returns an error if the disk is too small for the large profile, so that the engine
-// does not fill it.
+// checkDisk returns an error if the disk is too small for the large profile, before the engine
+// fills it.
 func (r *run) checkDisk() error {
 	if r.job.Profile != suite.Large {
 		return nil
 	}
-	const factor = 2 // of the data, while files are rewritten
+	const factor = 2 // times the data, while files are rewritten
 	free := freeDisk(r.job.Dir)
 	if need := factor * r.plan.presentBytes(); free > 0 && need > free {
 		return fmt.Errorf("%d GB free on disk, but %d entries may take %d GB; give a smaller -n",
@@ -119,7 +119,7 @@ func (r *run) open() error {
 	return r.openWith(0)
 }
 
-// openWith opens it with so much memory for the engine's caches.
+// openWith opens the database with the given memory for the engine's caches.
 func (r *run) openWith(cache int64) (err error) {
 	o := engine.Options{Sync: r.job.Sync, Order: r.job.Order, Cache: cache}
 	r.store, err = r.engine.Open(r.dir(), o)
@@ -130,7 +130,7 @@ func (r *run) close() error { return r.store.Close() }
 
 func (r *run) dir() string { return filepath.Join(r.job.Dir, "main") }
 
-// weigh measures what the closed database takes on disk after the load.
+// weigh measures the size on disk of the closed database after the load.
 func (r *run) weigh() error {
 	size, err := machine.SizeOf(r.dir())
 	if err != nil {
@@ -150,7 +150,7 @@ func (r *run) weigh() error {
 	return nil
 }
 
-// weighChurned measures it after the churn.
+// weighChurned measures the size on disk after the churn.
 func (r *run) weighChurned() error {
 	size, err := machine.SizeOf(r.dir())
 	if err != nil {
@@ -162,7 +162,7 @@ func (r *run) weighChurned() error {
 	return nil
 }
 
-// memory records what was resident so far, if the system tells.
+// memory records the peak of resident memory so far, if the system reports it.
 func (r *run) memory() error {
 	now, err := machine.Now()
 	if err != nil {
@@ -176,10 +176,10 @@ func (r *run) memory() error {
 	return nil
 }
 
-// tells reports whether the system tells what a process uses: this one has computed already.
+// tells reports whether the system reports a process's usage: this process has used the processor.
 func tells(u machine.Usage) bool { return u.CPU > 0 }
 
-// resources records what was used since then, without what this suite has computed itself.
+// resources records what was used since then, without what preparing the writes used.
 func (r *run) resources(cpu, written string, then machine.Usage, own time.Duration) error {
 	now, err := machine.Now()
 	if err != nil {
@@ -189,7 +189,7 @@ func (r *run) resources(cpu, written string, then machine.Usage, own time.Durati
 	return nil
 }
 
-// used records the difference between then and now, as far as the system tells.
+// used records the difference between then and now, as far as the system reports it.
 func (r *run) used(cpu, written string, then, now machine.Usage, own time.Duration) {
 	if tells(now) {
 		r.record(cpu, float64(max(0, now.CPU-then.CPU-own)))
@@ -199,18 +199,18 @@ func (r *run) used(cpu, written string, then, now machine.Usage, own time.Durati
 	}
 }
 
-// record hands over the samples of a row, if they are wanted.
+// record passes on the samples of a row if they are wanted.
 func (r *run) record(row string, values ...float64) { r.recordAt(row, 0, values...) }
 
-// recordAt hands over the samples of a row at a place on its axis.
+// recordAt passes on the samples of a row at a position on its axis.
 func (r *run) recordAt(row string, x float64, values ...float64) {
 	if r.job.Wants(row) && len(values) > 0 {
 		r.out(suite.At{Row: row, State: r.state, X: x}, values...)
 	}
 }
 
-// random returns the source of the choices for a purpose, the same for all engines and for all
-// tasks that have their rows in the same state.
+// random returns the source of the choices for a purpose. It is the same for all engines and for
+// all tasks whose rows have the same state.
 func (r *run) random(purpose string) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %s", purpose, r.state)

@@ -9,14 +9,14 @@ import (
 	"github.com/stoatdb/stoat/bench/machine"
 )
 
-// script is a list of writes or of gets that are drawn up beforehand. Each is a key, a number, and
-// whether there is a value. The number says where the value that is written is cut from, or what
-// the last bytes are of the value that a get must return.
+// script is a list of writes or gets prepared beforehand. Each line has a key, a number, and a flag
+// that says whether there is a value. The number is the offset of the value to write, or the last
+// bytes of the value that a get must return.
 type script struct{ buf []byte }
 
 const lineBytes = keyBytes + 4 + 1
 
-// newScript returns room for n lines, which takes memory already.
+// newScript returns a script of n lines and touches its memory.
 func newScript(n int) (script, error) {
 	buf, err := machine.Anonymous(n * lineBytes)
 	if err != nil {
@@ -26,7 +26,7 @@ func newScript(n int) (script, error) {
 	return script{buf}, nil
 }
 
-// room returns how many lines there may be.
+// room returns the maximum number of lines.
 func (s script) room() int { return len(s.buf) / lineBytes }
 
 // line returns the key, the number and the flag of a line.
@@ -35,7 +35,7 @@ func (s script) line(i int) (key []byte, number uint32, present bool) {
 	return l[:keyBytes:keyBytes], binary.LittleEndian.Uint32(l[keyBytes:]), l[lineBytes-1] != 0
 }
 
-// set sets the number and the flag of a line, and returns its key for the caller to write.
+// set sets the number and the flag of a line, and returns its key for the caller to fill in.
 func (s script) set(i int, number uint32, present bool) (key []byte) {
 	l := s.buf[i*lineBytes : (i+1)*lineBytes]
 	binary.LittleEndian.PutUint32(l[keyBytes:], number)
@@ -46,12 +46,11 @@ func (s script) set(i int, number uint32, present bool) (key []byte) {
 	return l[:keyBytes]
 }
 
-// goneShare is the share of the numbers that are absent after the load, 1/e. The churn deletes as
-// many of the keys it draws, so that it leaves as many present as it found.
+// goneShare is the share of numbers that are absent after the load, 1/e. The churn deletes this
+// share of the keys it draws and therefore leaves as many present as it found.
 const goneShare = 0.36788
 
-// drawWrites draws up n writes, which it makes in the set too: with deletes among them if it is
-// told so.
+// drawWrites prepares n writes, and applies them to the set: puts, or puts and deletes.
 func (s script) drawWrites(set *entrySet, random *rand.Rand, n int, deletes bool) {
 	for i := range n {
 		number := random.Uint32N(set.numbers)
@@ -66,14 +65,14 @@ func (s script) drawWrites(set *entrySet, random *rand.Rand, n int, deletes bool
 	}
 }
 
-// drawInOrder draws up the writes of the numbers, which it makes in the set too.
+// drawInOrder prepares the writes of the numbers, and applies them to the set.
 func (s script) drawInOrder(set *entrySet, numbers []uint32) {
 	for i, number := range numbers {
 		set.putKey(s.set(i, set.put(number), true), number)
 	}
 }
 
-// drawGets draws up n gets.
+// drawGets prepares n gets.
 func (s script) drawGets(set *entrySet, random *rand.Rand, n int) {
 	for i := range n {
 		number := random.Uint32N(set.numbers)
@@ -82,7 +81,7 @@ func (s script) drawGets(set *entrySet, random *rand.Rand, n int) {
 	}
 }
 
-// appendPairs appends to dst what the lines from i up to j, without j, write.
+// appendPairs appends what the lines in [i, j) write to dst.
 func (s script) appendPairs(dst []engine.Pair, set *entrySet, i, j int) []engine.Pair {
 	for ; i < j; i++ {
 		key, at, put := s.line(i)

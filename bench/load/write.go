@@ -9,10 +9,10 @@ import (
 	"github.com/stoatdb/stoat/bench/machine"
 )
 
-// batchSamples is how many samples of load_batch are kept at most.
+// batchSamples is the maximum number of samples of load_batch.
 const batchSamples = 1_000
 
-// load makes the writes of the load, and closes the database.
+// load makes the writes of the load and closes the database.
 func (r *run) load() error {
 	w := r.loaded
 	d, err := r.writeAndClose(w, true)
@@ -47,17 +47,17 @@ func (r *run) churn() error {
 	return r.resources("churn_cpu", "churn_written", before, w.drawn)
 }
 
-// durations are what writes have taken.
+// durations are the times that writes took.
 type durations struct {
 	batches []batch
-	written time.Duration // to the last acknowledged batch
+	written time.Duration // up to the last acknowledged batch
 	closing time.Duration
-	settled time.Duration // to the end of background work, and closing
-	ended   bool          // the end of the background work is known, and so is settled
+	settled time.Duration // up to the end of background work and Close
+	ended   bool          // the end of the background work, and so settled, is known
 }
 
-// writeAndClose makes the writes and closes the database, after it has waited for the end of the
-// background work if it is told so. An engine that puts work off does it in Close at the latest.
+// writeAndClose makes the writes and closes the database. With wait, it first waits for the
+// background work to end. An engine finishes deferred work in Close at the latest.
 func (r *run) writeAndClose(w *writes, wait bool) (d durations, err error) {
 	if d.batches, err = r.write(w); err != nil {
 		return d, err
@@ -79,38 +79,38 @@ func (r *run) writeAndClose(w *writes, wait bool) (d durations, err error) {
 	return d, nil
 }
 
-// writes is a number of random writes, of which as many are drawn up as a script has room for.
+// writes is a number of random writes, prepared a script at a time.
 type writes struct {
 	total   int
-	left    int // to be drawn up
-	part    int // drawn up
+	left    int // to be prepared
+	part    int // prepared
 	deletes bool
 	random  *rand.Rand
-	drawn   time.Duration // what drawing up took, but for the first part
+	drawn   time.Duration // time spent preparing, except for the first part
 }
 
-// newWrites draws up the first part of n writes.
+// newWrites prepares the first part of n writes.
 func (r *run) newWrites(name string, n int, deletes bool) *writes {
 	w := &writes{total: n, left: n, deletes: deletes, random: r.random(name)}
 	w.next(r)
 	return w
 }
 
-// next draws up the next part, which is empty at the end.
+// next prepares the next part, which is empty at the end.
 func (w *writes) next(r *run) {
 	w.part = min(w.left, r.script.room())
 	w.left -= w.part
 	r.script.drawWrites(r.set, w.random, w.part, w.deletes)
 }
 
-// batch is what it took to write some entries in one transaction, or, with no entries, to draw up
-// the next part of them.
+// batch is the time to write some entries in one transaction or, with no entries, to prepare the
+// next part.
 type batch struct {
 	entries int
 	elapsed time.Duration
 }
 
-// write makes the writes. The clock runs while it draws some up.
+// write makes the writes. The clock also runs while it prepares more.
 func (r *run) write(w *writes) ([]batch, error) {
 	batches := make([]batch, 0, w.total/r.plan.batch+2*(w.total/r.script.room()+1))
 	pairs := make([]engine.Pair, 0, r.plan.batch)
@@ -119,7 +119,7 @@ func (r *run) write(w *writes) ([]batch, error) {
 		for i := 0; i < w.part; i += len(pairs) {
 			pairs = r.script.appendPairs(pairs[:0], r.set, i, min(i+r.plan.batch, w.part))
 			if err := r.store.Write(pairs); err != nil {
-				return nil, fmt.Errorf("write with %d entries to go: %w", w.left+w.part-i, err)
+				return nil, fmt.Errorf("write with %d entries left: %w", w.left+w.part-i, err)
 			}
 			now := time.Now()
 			r.acked.Add(int64(len(pairs)))
@@ -135,7 +135,7 @@ func (r *run) write(w *writes) ([]batch, error) {
 	return batches, nil
 }
 
-// total returns what all batches took.
+// total returns the total time of the batches.
 func total(batches []batch) (sum time.Duration) {
 	for _, b := range batches {
 		sum += b.elapsed
@@ -143,7 +143,7 @@ func total(batches []batch) (sum time.Duration) {
 	return sum
 }
 
-// recordBatches records what whole batches took: of many only every second, third and so on.
+// recordBatches records the times of full batches; of many, only every second, third and so on.
 func (r *run) recordBatches(batches []batch) {
 	every := (len(batches) + batchSamples - 1) / batchSamples
 	var samples []float64
@@ -155,7 +155,7 @@ func (r *run) recordBatches(batches []batch) {
 	r.record("load_batch", samples...)
 }
 
-// recordCurve records how fast the entries were acknowledged.
+// recordCurve records the rate at which entries were acknowledged.
 func (r *run) recordCurve(batches []batch) {
 	width := sliceWidth(total(batches))
 	for i, rate := range rates(batches, width) {
@@ -164,9 +164,9 @@ func (r *run) recordCurve(batches []batch) {
 	}
 }
 
-// sliceWidth returns the width of the slices to divide a time into: of 1, 2, 5, 10 and so on the
-// first one that makes no more than 60, and so about 25 to 60 of them. Thus runs that took about as
-// long have the same.
+// sliceWidth returns the width of the slices to divide a time into: the first of 1, 2, 5, 10 and so
+// on that makes at most 60 slices, and therefore about 25 to 60. Runs that took about as long have
+// the same width.
 func sliceWidth(total time.Duration) time.Duration {
 	const most = 60
 	for unit := time.Duration(1); ; unit *= 10 {
@@ -178,12 +178,12 @@ func sliceWidth(total time.Duration) time.Duration {
 	}
 }
 
-// rates returns the entries per second in each slice of the time that the batches took. Those of a
-// batch are spread evenly over its time. The last slice counts as far as it was used.
+// rates returns the entries per second in each slice of the batches' time. The entries of a batch
+// are spread evenly over its time. The last slice counts only as far as it was used.
 func rates(batches []batch, width time.Duration) []float64 {
 	var rates []float64
-	var entries float64    // in the slice under way
-	var used time.Duration // of the slice under way
+	var entries float64    // in the current slice
+	var used time.Duration // of the current slice
 	for _, b := range batches {
 		for left := b.elapsed; left > 0; {
 			step := min(left, width-used)

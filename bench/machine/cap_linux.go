@@ -17,7 +17,7 @@ import (
 type hierarchy struct {
 	root  string // where it is mounted
 	limit string // name of the file with the limit
-	mark  string // what a line of /proc/self/cgroup about it has before the group
+	mark  string // what precedes the group on its line of /proc/self/cgroup
 }
 
 func hierarchies() []hierarchy {
@@ -27,7 +27,7 @@ func hierarchies() []hierarchy {
 	}
 }
 
-// capMemory makes a control group of its own for this process.
+// capMemory makes a control group for this process.
 func capMemory(bytes int64) (lift func() error, err error) {
 	var errs []error
 	for _, h := range hierarchies() {
@@ -40,13 +40,15 @@ func capMemory(bytes int64) (lift func() error, err error) {
 	return nil, fmt.Errorf("%w: %w", ErrNoCap, errors.Join(errs...))
 }
 
-// denied reports whether an error says that there is no such control group, or not for this user.
+// denied reports whether an error means that there is no such control group, or that this user may
+// not use it.
 func denied(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) ||
 		errors.Is(err, syscall.EROFS)
 }
 
-// join makes a group with the limit, moves this process there, and returns how to move it back.
+// join makes a group with the limit, moves this process into it, and returns a function that moves
+// it back.
 func (h hierarchy) join(bytes int64) (lift func() error, err error) {
 	const members = "cgroup.procs"
 	home, err := h.home()
@@ -81,7 +83,7 @@ func (h hierarchy) group(pid int) string {
 	return filepath.Join(h.root, "stoat-bench-"+strconv.Itoa(pid))
 }
 
-// home returns the folder of the group that this process is in.
+// home returns the folder of this process's group.
 func (h hierarchy) home() (string, error) {
 	groups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -98,7 +100,7 @@ func (h hierarchy) home() (string, error) {
 func removeCap(pid int) error {
 	var errs []error
 	for _, h := range hierarchies() {
-		// Looked for first, because where nothing can be written the error would be about that.
+		// This check comes first: where nothing can be written, the error would be about that.
 		if _, err := os.Stat(h.group(pid)); err == nil {
 			errs = append(errs, os.Remove(h.group(pid)))
 		}

@@ -1,8 +1,8 @@
-// Package machine tells what the operating system knows: what this process has used, what a
+// Package machine reports what the operating system knows: what this process has used, what a
 // directory takes on disk, and what the machine is.
 //
-// Everything is read when asked for and nothing is kept. Where the system does not tell (all but
-// Linux, so far) a number is zero and a text empty.
+// Everything is read on request and nothing is kept. Where the system does not report a value
+// (everywhere except Linux), a number is zero and a text empty.
 package machine
 
 import (
@@ -17,31 +17,31 @@ import (
 
 // Usage is what this process has used since it started.
 type Usage struct {
-	CPU     time.Duration // of user and system together
-	Written int64         // bytes handed to the block device, or about to be; not on tmpfs
-	Peak    int64         // most bytes resident at once
-	Anon    int64         // bytes resident now that are no mapped file
-	File    int64         // bytes of mapped files resident now
+	CPU     time.Duration // user and system together
+	Written int64         // bytes written, or soon to be written, to the block device; 0 on tmpfs
+	Peak    int64         // peak resident bytes
+	Anon    int64         // resident bytes that are not of mapped files
+	File    int64         // resident bytes of mapped files
 
-	WrittenKnown bool // some containers hide what was written
+	WrittenKnown bool // false in containers that hide Written
 }
 
 // Now returns the usage so far.
 func Now() (Usage, error) { return usage() }
 
-// Anonymous returns size zero bytes outside the Go heap if the system can, so that they neither
-// show in the collector's pace nor take memory before they are written to.
+// Anonymous returns size zero bytes, outside the Go heap where possible: they neither affect the
+// garbage collector's pace nor take memory before they are written to.
 func Anonymous(size int) ([]byte, error) { return anonymous(size) }
 
-// ErrNoCap reports a system that does not let this process cap its memory.
+// ErrNoCap is returned if this process cannot cap its memory.
 var ErrNoCap = errors.New("memory cannot be capped here")
 
-// CapMemory lets the system give this process so many bytes of memory from now on, its share of the
-// page cache included, until lift is called. What it has already does not count. The error matches
-// [ErrNoCap] if the system has no such thing, or not for this user.
+// CapMemory limits this process's memory, including its share of the page cache, to so many bytes
+// until lift is called. What it already has does not count. The error matches [ErrNoCap] if the
+// system cannot do this, or not for this user.
 func CapMemory(bytes int64) (lift func() error, err error) { return capMemory(bytes) }
 
-// CheckCap returns the error of [CapMemory], and caps nothing.
+// CheckCap returns the error that [CapMemory] would return, without capping anything.
 func CheckCap() error {
 	lift, err := CapMemory(math.MaxInt32)
 	if err != nil {
@@ -50,12 +50,12 @@ func CheckCap() error {
 	return lift()
 }
 
-// RemoveCap removes what is left of the cap of a process that has died without lifting it. It does
-// nothing if there was none.
+// RemoveCap removes what is left of the cap of a process that died without lifting it. It does
+// nothing if there was no cap.
 func RemoveCap(pid int) error { return removeCap(pid) }
 
-// DropCache makes the system forget the pages of all files under dir. Those that a process has
-// mapped stay.
+// DropCache makes the system drop the cached pages of all files under dir, except those that a
+// process has mapped.
 func DropCache(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -68,10 +68,10 @@ func DropCache(dir string) error {
 // SyncDisks waits until what other processes wrote is on disk.
 func SyncDisks() { syncDisks() }
 
-// Size is what a directory takes.
+// Size is what a directory takes on disk.
 type Size struct {
 	Apparent  int64 // sum of the files' lengths
-	Allocated int64 // blocks on disk
+	Allocated int64 // length of their blocks on disk
 }
 
 // SizeOf adds up the files under dir.
@@ -92,7 +92,7 @@ func SizeOf(dir string) (Size, error) {
 	return total, err
 }
 
-// Description is what a report says about the machine.
+// Description describes the machine in a report.
 type Description struct {
 	CPU    string
 	CPUs   int
@@ -101,10 +101,10 @@ type Description struct {
 	Go     string
 }
 
-// FileSystem returns the type of the file system that dir is on.
+// FileSystem returns the type of the file system of dir.
 func FileSystem(dir string) string { return fileSystem(dir) }
 
-// Describe describes the machine.
+// Describe returns the description of this machine.
 func Describe() Description {
 	d := describe()
 	d.CPUs = runtime.GOMAXPROCS(0)

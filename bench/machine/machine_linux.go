@@ -26,7 +26,7 @@ func usage() (Usage, error) {
 		Anon: kibibytes(string(status), "RssAnon:"),
 		File: kibibytes(string(status), "RssFile:"),
 	}
-	// Some containers forbid reading it; the rest is useful all the same.
+	// Some containers forbid reading it; the rest is still useful.
 	if io, err := os.ReadFile("/proc/self/io"); err == nil {
 		u.Written, u.WrittenKnown = number(string(io), "write_bytes:"), true
 	}
@@ -64,7 +64,7 @@ func describe() Description {
 	}
 }
 
-// fileSystem returns the type of the file system that is mounted closest above dir.
+// fileSystem returns the type of the file system mounted closest above dir.
 func fileSystem(dir string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -94,7 +94,7 @@ func line(text, prefix string) string {
 	return ""
 }
 
-// number returns the number behind a name, or 0.
+// number returns the number after a name, or 0.
 func number(text, name string) int64 {
 	fields := strings.Fields(line(text, name))
 	if len(fields) == 0 {
@@ -107,5 +107,5 @@ func number(text, name string) int64 {
 	return n
 }
 
-// kibibytes returns the number of bytes behind a name whose line counts them in units of 1024.
+// kibibytes returns the number of bytes after a name, whose line counts units of 1024.
 func kibibytes(text, name string) int64 { return number(text, name) << 10 }

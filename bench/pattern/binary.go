@@ -2,7 +2,7 @@ package main
 
 import "encoding/binary"
 
-// counters returns structs of fixed width with small numbers, as a program in Go or C writes them.
+// counters returns fixed-width structs with small numbers, as a Go or C program writes them.
 func counters() ([][]byte, error) {
 	r := newRandom(3)
 	values := make([][]byte, 40_000)
@@ -21,7 +21,7 @@ func counters() ([][]byte, error) {
 	return values, nil
 }
 
-// flows returns records of connections in the order of bytes of networks.
+// flows returns records of network connections in network byte order.
 func flows() ([][]byte, error) {
 	r := newRandom(4)
 	values := make([][]byte, 50_000)
@@ -40,8 +40,8 @@ func flows() ([][]byte, error) {
 	return values, nil
 }
 
-// envelopes returns records of a log of signed entries, encoded as protocol buffers would be: the
-// fields are tags, lengths and varints, and most of the bytes are hashes and a signature.
+// envelopes returns records of a log of signed entries, encoded like protocol buffers: the fields
+// are tags, lengths and varints, and most of the bytes are hashes and a signature.
 func envelopes() ([][]byte, error) {
 	r := newRandom(5)
 	field := func(v []byte, tag byte, n int) []byte {

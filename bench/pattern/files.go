@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// filesBytes is how much of the sources of Go is read.
+// filesBytes is how much of Go's sources is read.
 const filesBytes = 6 << 20
 
-// goFiles calls fn for source files of the Go distribution, tests left out.
+// goFiles calls fn for source files of the Go distribution, except tests.
 func goFiles(fn func(path string, text []byte) error) error {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -52,7 +52,7 @@ func sourceFiles() (values [][]byte, err error) {
 	return values, err
 }
 
-// declarations returns declarations of Go with their comments, each a record.
+// declarations returns Go declarations with their comments, one per record.
 func declarations() (values [][]byte, err error) {
 	err = goFiles(func(path string, text []byte) error {
 		set := token.NewFileSet()
@@ -75,7 +75,7 @@ func declarations() (values [][]byte, err error) {
 	return values, err
 }
 
-// comments returns the longer comments of Go's sources, without their marks.
+// comments returns the longer comments of Go's sources, without comment marks.
 func comments() (values [][]byte, err error) {
 	err = goFiles(func(path string, text []byte) error {
 		file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ParseComments)
@@ -93,7 +93,7 @@ func comments() (values [][]byte, err error) {
 	return values, err
 }
 
-// stanzas returns what the package manager of Debian knows of each package.
+// stanzas returns what Debian's package manager knows about each package.
 func stanzas() (values [][]byte, err error) {
 	text, err := os.ReadFile("/var/lib/dpkg/status")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,11 +1,11 @@
-// Command pattern prints how small the pattern codec makes records of several kinds, and how fast,
-// next to zstd.
+// Command pattern prints how well and how fast the pattern codec compresses records of several
+// kinds, compared with zstd.
 //
 //	go run ./pattern [-only TEXT]
 //
-// Each kind is some megabytes of records, made by a generator or read from files that are on any
-// machine with Go. Dictionaries are made of a mebibyte of them, taken evenly from all; what is
-// measured are the others. Times are the shortest of several passes over up to a mebibyte.
+// Each kind is several megabytes of records, generated or read from files that exist on any machine
+// with Go. A dictionary is trained on a mebibyte of them, evenly spaced; the others are
+// measured. Times are the shortest of several passes over up to a mebibyte.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	only := flag.String("only", "", "measure only kinds whose name has this `text`")
+	only := flag.String("only", "", "measure only kinds whose name contains this `text`")
 	flag.Parse()
 	if err := run(os.Stdout, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "pattern:", err)
@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// run prints the table of the kinds whose name has the text.
+// run prints the table of the kinds whose name contains the text.
 func run(out io.Writer, only string) error {
 	head := "| records | count | raw | zstd, 32 KB | zstd, alone | pattern | of zstd | dictionary |" +
 		" train, ms | encode, ns | decode, ns | work, ns | length, ns | zstd alone, ns |" +

@@ -10,24 +10,24 @@ import (
 
 const (
 	trainBytes = 1 << 20
-	timedBytes = 1 << 20 // of records that are timed
+	timedBytes = 1 << 20 // of records to time
 	passes     = 25
 )
 
 // result is what was measured of one kind of records.
 type result struct {
 	count          int
-	raw            int // bytes of all records, as all sizes are
-	blocks         int // by zstd, in blocks
-	alone          int // by zstd with a dictionary, each alone
+	raw            int // all records; sizes are in bytes
+	blocks         int // with zstd, in blocks
+	alone          int // with zstd and a dictionary, individually
 	pattern        int
-	dictionary     int // bytes of the pattern codec's dictionary
+	dictionary     int // of the pattern codec
 	train          time.Duration
-	encode, decode time.Duration // of one record by the pattern codec
-	work           time.Duration // to decode one, as the codec estimates it
-	length         time.Duration // to know how long a record's value is
-	decodeAlone    time.Duration // of one record by zstd with a dictionary
-	decodeBlock    time.Duration // of one block by zstd
+	encode, decode time.Duration // of one record with the pattern codec
+	work           time.Duration // to decode one record, as estimated by the codec
+	length         time.Duration // to find the length of a record's value
+	decodeAlone    time.Duration // of one record with zstd and a dictionary
+	decodeBlock    time.Duration // of one block with zstd
 }
 
 func (r *result) print(out io.Writer, name string) {
@@ -65,7 +65,7 @@ func measure(all [][]byte) (*result, error) {
 	return r, r.measurePattern(d, values)
 }
 
-// divide returns records to train with, evenly spaced, and the others.
+// divide returns records to train with, evenly spaced, and the remaining ones.
 func divide(values [][]byte) (train, others [][]byte) {
 	total := 0
 	for _, v := range values {
@@ -111,7 +111,7 @@ func (r *result) measurePattern(d *pattern.Dictionary, values [][]byte) error {
 	return nil
 }
 
-// timed returns how many of the first records to time.
+// timed returns the number of records to time, from the first one.
 func timed(values [][]byte) int {
 	size := 0
 	for i, v := range values {

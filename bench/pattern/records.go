@@ -16,10 +16,10 @@ import (
 
 const seed = 1
 
-// kind is records of one kind.
+// kind is one kind of records.
 type kind struct {
 	name string
-	load func() ([][]byte, error) // returns none, and no error, where they are not there
+	load func() ([][]byte, error) // returns no records, and no error, if they are not on this machine
 }
 
 // kinds returns all kinds of records, in the order of the table.
@@ -52,12 +52,12 @@ func users(strategy string) ([][]byte, error) {
 
 func newRandom(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, purpose)) }
 
-// pick returns one of the texts, the first ones more often than the last ones.
+// pick returns one of the texts, the first ones more often than the last.
 func pick(r *rand.Rand, texts ...string) string {
 	return texts[min(r.IntN(len(texts)), r.IntN(len(texts)))]
 }
 
-// logLines returns what log/slog writes for the requests that a server answers.
+// logLines returns what log/slog writes for a server's requests.
 func logLines() ([][]byte, error) {
 	r := newRandom(1)
 	var out bytes.Buffer
@@ -102,7 +102,7 @@ func logRecord(r *rand.Rand, at time.Time) slog.Record {
 	return rec
 }
 
-// event is something that happened in a shop.
+// event is an event in a shop.
 type event struct {
 	ID       string    `json:"id"`
 	Type     string    `json:"type"`

@@ -62,7 +62,7 @@ func (r *result) measureAlone(train, values [][]byte) error {
 }
 
 // dictionary returns the options for a dictionary: records, and codes for them unless zstd finds
-// too little to make some of.
+// too little to make codes from.
 func dictionary(train [][]byte) (zstd.EOption, zstd.DOption) {
 	const id = 1
 	var history []byte

@@ -2,5 +2,5 @@ package process
 
 import "syscall"
 
-// endWithParent lets the program be killed when the thread that has started it ends.
+// endWithParent has the program killed when the thread that started it ends.
 func endWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }

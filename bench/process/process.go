@@ -1,9 +1,9 @@
-// Package process runs programs so that nothing of them is left: neither when they are stopped, nor
-// when they have ended, nor when this program dies.
+// Package process runs programs and leaves nothing of them behind: neither when they are stopped,
+// nor when they have ended, nor when this program dies.
 //
-// How much of that holds depends on the system. Everywhere a command's context stops the program
-// itself; Unix stops what the program has started, too; and on Linux the program does not outlive
-// this one, however that ends. A program may escape by leaving its process group.
+// How much of that holds depends on the system. Everywhere, a command's context stops the program
+// itself; on Unix, also what the program has started; and on Linux, the program never outlives this
+// one. A program can escape by leaving its process group.
 package process
 
 import (
@@ -11,10 +11,10 @@ import (
 	"runtime"
 )
 
-// Run runs a command that has a context, and waits for it. If it could not be started, its field
-// Process is nil. An interrupt from the keyboard does not reach it.
+// Run runs a command that has a context, and waits for it. If the command could not be started, its
+// field Process is nil. A keyboard interrupt does not reach it.
 func Run(cmd *exec.Cmd) error {
-	// Linux ends the program with the thread that has started it, which must therefore stay.
+	// Linux ends the program with the thread that started it, so that thread must stay.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	own(cmd)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// own gives the program a process group of its own, which the context ends as a whole.
+// own gives the program its own process group, which the context ends as a whole.
 func own(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	endWithParent(cmd.SysProcAttr)
@@ -20,6 +20,6 @@ func own(cmd *exec.Cmd) {
 	}
 }
 
-// sweep ends what is left of the group of a program that has ended. Mostly that is nothing, which
-// is the only error that there can be.
+// sweep ends what is left of the group of a program that has ended. Usually nothing is left, which
+// is the only possible error.
 func sweep(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

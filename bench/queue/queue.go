@@ -1,10 +1,10 @@
-// Package queue is the suite that uses a database as a queue: entries are put behind all others,
-// and the first one is read and deleted.
+// Package queue is the suite that uses a database as a queue: entries are put at the end, and the
+// first one is read and deleted.
 //
-// The first task, "conformance", makes sure that the engine returns what it was given; one that
-// does not is not measured. In the other one a child process drains queues of several lengths, each
-// in a database of its own. Most entries are deleted many at once, which leaves behind what
-// deleting them one by one does; the last ones, one in a transaction, are measured.
+// The first task, "conformance", checks that the engine returns what was written; an engine that
+// fails it is not measured. In the other task, a child process drains queues of several lengths,
+// each in its own database. Most entries are deleted in batches, which leaves the same state as
+// deleting them one by one. The last ones are deleted in a transaction each, and measured.
 package queue
 
 import (
@@ -35,10 +35,10 @@ const (
 const (
 	valueBytes = 100
 	fillBatch  = 1_000 // entries put in one transaction
-	drainBatch = 100   // entries deleted in one, while nothing is measured
+	drainBatch = 100   // entries deleted in one transaction while nothing is measured
 )
 
-// length is how long a queue is, as a multiple of the shortest.
+// length is the length of a queue, as a multiple of the shortest.
 type length struct {
 	name  string // the state of its rows
 	times int
@@ -57,11 +57,11 @@ func Suite() suite.Suite {
 	}
 	return suite.Suite{
 		Name:  "queue",
-		About: "entries that are put at the end and taken from the beginning",
+		About: "entries put at the end and taken from the beginning",
 		Rows: []suite.Row{
 			row(rowPop, "the first entry, read in one transaction and deleted in another, near the end"+
-				" of a queue of 5,000 entries (quick), else 125,000, and of 2, 4 and 8 times as many"),
-			row(rowReopened, "the same, in the database closed and opened again before"),
+				" of a queue of 5,000 entries (in quick; otherwise 125,000), and of 2, 4 and 8 times as many"),
+			row(rowReopened, "the same, just after closing and opening the database"),
 		},
 		Engines: engine.Abouts,
 		Tasks: func(s suite.Settings) []suite.Task {
@@ -73,13 +73,13 @@ func Suite() suite.Suite {
 	}
 }
 
-// plan is how much of everything a job does.
+// plan says how much of everything a job does.
 type plan struct {
 	entries int // of the shortest queue
-	pops    int // samples of each row at most; of a shorter queue a quarter of its entries
+	pops    int // maximum number of samples of each row; in a shorter queue, a quarter of its entries
 }
 
-// newPlan returns the plan of the user's settings.
+// newPlan returns the plan for the user's settings.
 func newPlan(s suite.Settings) plan {
 	p := plan{entries: 5_000, pops: 200}
 	if s.Profile != suite.Quick {
@@ -105,7 +105,7 @@ func runJob(job suite.Job, record suite.Record) error {
 	return fmt.Errorf("no task %q", job.Task)
 }
 
-// run is one job under way.
+// run is a job in progress.
 type run struct {
 	job    suite.Job
 	plan   plan
@@ -126,7 +126,8 @@ func (r *run) all() error {
 	return nil
 }
 
-// drain fills a queue and empties it, up to an entry at most. The last ones are measured.
+// drain fills a queue and empties it, except for at most one entry. The last deletions are
+// measured.
 func (r *run) drain(l length) error {
 	dir := filepath.Join(r.job.Dir, l.name)
 	if err := r.open(dir); err != nil {
@@ -163,7 +164,7 @@ func (r *run) open(dir string) (err error) {
 	return err
 }
 
-// change puts, or else deletes, the entries from the number i up to j, so many in a transaction.
+// change puts or deletes the entries with numbers in [i, j), a batch in each transaction.
 func (r *run) change(i, j, batch int, put bool) error {
 	pairs := make([]engine.Pair, 0, batch)
 	for i < j {
@@ -182,7 +183,7 @@ func (r *run) change(i, j, batch int, put bool) error {
 	return nil
 }
 
-// pops measures taking entries from the queue, one by one.
+// pops measures taking entries from the queue one by one.
 func (r *run) pops(row string, l length) error {
 	var samples []float64
 	for range r.plan.pops {
@@ -215,7 +216,7 @@ func key(number int) []byte {
 	return key
 }
 
-// value returns the value of an entry, of which the byte that [engine.Touch] looks at tells it from
+// value returns the value of an entry. The byte that [engine.Touch] looks at differs from those of
 // its neighbours.
 func value(number int) []byte {
 	return bytes.Repeat([]byte{byte(number), byte(number >> 8)}, valueBytes/2)

@@ -9,24 +9,24 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// Verdict says how one line stands to the bound of its row.
+// Verdict compares one line with the bound of its row.
 type Verdict struct {
 	Line  Line
-	Ratio float64 // what the engine needs, of what the best of the others in the bound needs
-	Best  string  // of the others
+	Ratio float64 // the engine's cost, divided by that of the best of the bound's other engines
+	Best  string  // the best of the others
 }
 
-// Times returns how much the ratio may be.
+// Times returns the maximum ratio.
 func (v Verdict) Times() float64 { return v.Line.Row.Bound.Times }
 
-// Figure returns the ratio as it is shown.
+// Figure returns the ratio as text.
 func (v Verdict) Figure() string { return Digits(v.Ratio) }
 
 // Met reports whether the bound holds.
 func (v Verdict) Met() bool { return v.Ratio <= v.Times() }
 
-// Verdict returns how a line stands to the bound of its row. There is none if the row has no bound,
-// or if the engine, or all of the others, have no samples.
+// Verdict returns the verdict on a line. There is none if the row has no bound, or if the engine or
+// all the others have no samples.
 func (f *Figures) Verdict(l Line) (v Verdict, ok bool) {
 	b := l.Row.Bound
 	if b == nil {
@@ -50,11 +50,11 @@ func (f *Figures) Verdict(l Line) (v Verdict, ok bool) {
 	return v, v.Best != "" && !math.IsInf(v.Ratio, 0) && !math.IsNaN(v.Ratio)
 }
 
-// Bounded is a row that has a bound, with how often it was kept.
+// Bounded is a row that has a bound, and how often it holds.
 type Bounded struct {
 	Row    suite.Row
-	Lines  int       // of the tables, that have a verdict
-	Missed []Verdict // those of the lines in which the bound does not hold
+	Lines  int       // lines of the tables that have a verdict
+	Missed []Verdict // verdicts of the lines in which the bound does not hold
 }
 
 // Promise returns the bound in words.
@@ -64,7 +64,7 @@ func (b Bounded) Promise() string {
 		strings.Join(bound.Of, " or "))
 }
 
-// Met returns in how many lines the bound holds.
+// Met returns the number of lines in which the bound holds.
 func (b Bounded) Met() int { return b.Lines - len(b.Missed) }
 
 // Bounds returns the rows of the tables that have verdicts, in the order of the suite.
@@ -86,8 +86,8 @@ func (f *Figures) Bounds(s suite.Suite) (all []Bounded) {
 	return all
 }
 
-// bounds writes for each row with a bound in how many lines it holds, and those in which it does
-// not.
+// bounds writes, for each row with a bound, the number of lines in which it holds, and those in
+// which it does not.
 func bounds(w io.Writer, f *Figures, s suite.Suite) {
 	for i, b := range f.Bounds(s) {
 		if i == 0 {

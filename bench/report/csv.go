@@ -8,8 +8,8 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// CSV writes one line for each engine, row, state and place on an axis that has samples. Numbers
-// are in the row's own unit and not rounded.
+// CSV writes one line for each engine, row, state and position on an axis that has samples. Numbers
+// are in the row's unit and not rounded.
 func (r *Report) CSV(w io.Writer, find func(name string) (suite.Suite, error)) error {
 	lines := csv.NewWriter(w)
 	if err := lines.Write(csvHeader()); err != nil {
@@ -43,7 +43,7 @@ func csvHeader() []string {
 		"bound", "ratio_to_bound"}
 }
 
-// csvLine returns one engine's figures of a line.
+// csvLine returns one engine's figures in a line.
 func csvLine(r *Result, f *Figures, l Line, name string) []string {
 	samples := f.Samples(name, l)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -11,21 +11,21 @@ import (
 // us is the engine that is compared with the best of the others.
 const us = "stoat"
 
-// TimeAxis is the axis of rows that show how something goes on. Engines reach different ends of it,
-// so that tables, which compare at the same place, leave such rows out.
+// TimeAxis is the axis of rows that show progress over time. Engines reach different positions on
+// it, so tables, which compare engines at the same position, leave such rows out.
 const TimeAxis = "seconds"
 
-// Ours reports whether the engine is this project's, in whatever setting. All others are peers.
+// Ours reports whether the engine is Stoat in any setting. All others are peers.
 func Ours(engine string) bool { return engine == us || strings.HasPrefix(engine, us+"-") }
 
-// Line is one line of a table: a row under one condition.
+// Line is one line of a table: a row in one state.
 type Line struct {
 	Row  suite.Row
 	At   suite.At
 	Cold bool // only the first sample of each round
 }
 
-// State returns the name of the condition, or nothing if the row has one only.
+// State returns the name of the state; empty if the row has only one.
 func (l Line) State() string {
 	if l.Cold {
 		return "cold"
@@ -33,21 +33,21 @@ func (l Line) State() string {
 	return l.At.State
 }
 
-// Figures are the samples of a result, found by what they are of. They do not change.
+// Figures are the samples of a result, by what they belong to. They are immutable.
 type Figures struct {
 	engines []string
-	failed  map[string]bool // engines, of some turn or other
+	failed  map[string]bool // engines that failed in at least one turn
 	rounds  map[source][][]float64
-	places  map[suite.At][]float64 // the places on the axis, by an At without one
+	places  map[suite.At][]float64 // the positions on the axis, by an At without X
 }
 
-// source is what samples come from.
+// source is what samples belong to.
 type source struct {
 	engine string
 	at     suite.At
 }
 
-// NewFigures returns the figures of a result, which must not change as long as they are used.
+// NewFigures returns the figures of a result, which must not change while they are used.
 func NewFigures(r *Result) *Figures {
 	f := &Figures{
 		engines: oursFirst(r.Engines),
@@ -74,7 +74,8 @@ func NewFigures(r *Result) *Figures {
 	return f
 }
 
-// oursFirst returns the names of the engines, ours first, and of these the plain one.
+// oursFirst returns the names of the engines, ours first, and the plain one before its other
+// settings.
 func oursFirst(engines []Engine) []string {
 	var names []string
 	for _, e := range engines {
@@ -96,8 +97,7 @@ func oursFirst(engines []Engine) []string {
 // Engines returns the names of all engines, ours first.
 func (f *Figures) Engines() []string { return f.engines }
 
-// Failed marks engines that failed in some turns, so that what is shown of them is not all that was
-// to be measured.
+// Failed marks engines that failed in some turns and therefore lack some measurements.
 const Failed = "†"
 
 // Label returns an engine's name, with the mark [Failed] if it failed in some turns.
@@ -111,7 +111,7 @@ func (f *Figures) Label(engine string) string {
 // AnyFailed reports whether any engine failed in some turns.
 func (f *Figures) AnyFailed() bool { return len(f.failed) > 0 }
 
-// Main returns the engine whose ratio to the best peer is told: the first of ours.
+// Main returns the engine whose ratio to the best peer is shown: the first of ours.
 func (f *Figures) Main() (name string, ok bool) {
 	if len(f.engines) == 0 || !Ours(f.engines[0]) {
 		return "", false
@@ -119,7 +119,7 @@ func (f *Figures) Main() (name string, ok bool) {
 	return f.engines[0], true
 }
 
-// Places returns the places on a row's axis at which anything was measured, in ascending order.
+// Places returns the positions on a row's axis that were measured, in ascending order.
 func (f *Figures) Places(row, state string) []float64 {
 	return f.places[suite.At{Row: row, State: state}]
 }
@@ -136,11 +136,11 @@ func (f *Figures) Samples(engine string, l Line) []float64 {
 	return all
 }
 
-// Rounds returns of how many rounds an engine has samples.
+// Rounds returns the number of rounds with samples of an engine.
 func (f *Figures) Rounds(engine string, l Line) int { return len(f.rounds[source{engine, l.At}]) }
 
-// Best returns the peer with the best median, or nothing if no peer has samples or the line ranks
-// nobody. Peers that failed in some turns do not take part.
+// Best returns the peer with the best median, or an empty name if no peer has samples or the line
+// ranks nobody. Peers that failed in some turns do not count.
 func (f *Figures) Best(l Line) string {
 	if slices.Contains(l.Row.Unranked, l.At.State) {
 		return ""
@@ -163,9 +163,9 @@ func (f *Figures) Best(l Line) string {
 	return winner
 }
 
-// Ratio returns what the engine needs for a unit of what the best peer needs: below 1, the engine
-// is better. There is none if the engine has no samples, if there is no best peer, or if that
-// one's median is zero.
+// Ratio returns the engine's cost per unit divided by the best peer's: below 1, the engine is
+// better. There is none if the engine has no samples, if there is no best peer, or if that peer's
+// median is zero.
 func (f *Figures) Ratio(engine string, l Line) (ratio float64, ok bool) {
 	cost, other := f.Samples(engine, l), f.Samples(f.Best(l), l)
 	if len(cost) == 0 || len(other) == 0 {
@@ -179,8 +179,8 @@ func (f *Figures) Ratio(engine string, l Line) (ratio float64, ok bool) {
 	return ratio, !math.IsInf(ratio, 0) && !math.IsNaN(ratio)
 }
 
-// Lines returns the lines of the tables that have samples, in the order of the suite. Of a row with
-// an axis it is the furthest place that was reached.
+// Lines returns the lines of the tables that have samples, in the order of the suite. For a row
+// with an axis, it is the furthest position measured.
 func (f *Figures) Lines(s suite.Suite) []Line {
 	var lines []Line
 	for _, row := range s.Rows {
@@ -198,7 +198,7 @@ func (f *Figures) Lines(s suite.Suite) []Line {
 	return lines
 }
 
-// AllLines returns the lines of every place on every axis.
+// AllLines returns the lines of every position on every axis.
 func (f *Figures) AllLines(s suite.Suite) []Line {
 	var lines []Line
 	for _, row := range s.Rows {
@@ -214,7 +214,7 @@ func (f *Figures) AllLines(s suite.Suite) []Line {
 	return lines
 }
 
-// linesAt returns the lines of a row at one place of its axis that have samples.
+// linesAt returns the lines of a row at one position of its axis that have samples.
 func (f *Figures) linesAt(row suite.Row, x float64) []Line {
 	var lines []Line
 	for _, state := range states(row) {
@@ -230,7 +230,7 @@ func (f *Figures) linesAt(row suite.Row, x float64) []Line {
 	})
 }
 
-// states returns the states of a row, of which one without states has one.
+// states returns the states of a row; a row without states has one empty state.
 func states(row suite.Row) []string {
 	if len(row.States) == 0 {
 		return []string{""}

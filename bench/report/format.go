@@ -14,7 +14,7 @@ func Format(v float64, unit suite.Unit) string {
 	return number + strings.TrimSuffix(strings.TrimSuffix(name, "iB"), "/s")
 }
 
-// Scale returns a value with three digits in the unit that fits it, and the name of that unit.
+// Scale returns a value with three digits in the unit that fits, and the name of that unit.
 func Scale(v float64, unit suite.Unit) (number, name string) {
 	step, names := Units(unit)
 	i := 0
@@ -24,7 +24,7 @@ func Scale(v float64, unit suite.Unit) (number, name string) {
 	return Digits(v), names[i]
 }
 
-// Units returns the names of a unit and of its multiples, each step times the one before.
+// Units returns the names of a unit and its multiples, each step times the one before.
 func Units(unit suite.Unit) (step float64, names []string) {
 	switch unit {
 	case suite.Nanoseconds:
@@ -35,7 +35,7 @@ func Units(unit suite.Unit) (step float64, names []string) {
 	return 1000, []string{"/s", "k/s", "M/s", "G/s"}
 }
 
-// Digits returns v with three significant digits, but all of those before the point up to five.
+// Digits returns v with three significant digits, or up to five before the point.
 func Digits(v float64) string {
 	size := max(v, -v)
 	switch {
@@ -52,7 +52,7 @@ func Digits(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-// Count returns a whole number with commas between the thousands, and any other as it is.
+// Count returns a whole number with commas between thousands, and any other number as it is.
 func Count(v float64) string {
 	text := strconv.FormatFloat(v, 'f', -1, 64)
 	if v < 1000 || strings.Contains(text, ".") {

@@ -11,9 +11,9 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// GoBench writes the report in Go's benchmark format, for benchstat and its like. There is one line
-// for each round of an engine, row, state and place on an axis: the median of the round's samples.
-// Rows along a time axis are left out, because no two runs have samples at the same time.
+// GoBench writes the report in Go's benchmark format, for benchstat and similar tools. There is one
+// line for each round, engine, row, state and position on an axis, with the median of the round's
+// samples. Rows along a time axis are left out, because no two runs have samples at the same times.
 func (r *Report) GoBench(w io.Writer, find func(name string) (suite.Suite, error)) error {
 	out := benchfmt.NewWriter(w)
 	for _, result := range r.Results {
@@ -39,7 +39,7 @@ func (r *Report) GoBench(w io.Writer, find func(name string) (suite.Suite, error
 	return nil
 }
 
-// goBenchConfig returns the configuration that all lines of a result share.
+// goBenchConfig returns the configuration shared by all lines of a result.
 func (r *Report) goBenchConfig(result *Result) []benchfmt.Config {
 	s := result.Settings
 	var all []benchfmt.Config
@@ -49,14 +49,14 @@ func (r *Report) goBenchConfig(result *Result) []benchfmt.Config {
 		{"seed", strconv.FormatUint(s.Seed, 10)}, {"sync", strconv.FormatBool(s.Sync)},
 		{"storage", s.Storage}, {"filesystem", result.FileSystem},
 	} {
-		if c.value != "" { // which would remove the key
+		if c.value != "" { // an empty value would remove the key
 			all = append(all, benchfmt.Config{Key: c.key, Value: []byte(c.value), File: true})
 		}
 	}
 	return all
 }
 
-// goBenchName returns the name of a line. Engines are a part of it, as one file has all of them.
+// goBenchName returns the name of a line. It includes the engine, because one file has all of them.
 func goBenchName(m suite.Measurement) benchfmt.Name {
 	// The format separates fields by spaces, and parts of a name by slashes.
 	clean := strings.NewReplacer(" ", "_", "\t", "_", "/", "_")
@@ -70,7 +70,7 @@ func goBenchName(m suite.Measurement) benchfmt.Name {
 	return benchfmt.Name(strings.ToUpper(name[:1]) + name[1:])
 }
 
-// goBenchUnit returns the unit by the name that Go's tools know it by.
+// goBenchUnit returns the unit under the name that Go's tools know.
 func goBenchUnit(u suite.Unit) string {
 	switch u {
 	case suite.Nanoseconds:

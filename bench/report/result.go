@@ -1,8 +1,8 @@
-// Package report holds what a run has measured, and shows it: as a table on a terminal, as a page,
-// as comma-separated values, and in Go's benchmark format.
+// Package report holds a run's measurements and shows them: as tables on a terminal, as a page, as
+// comma-separated values, and in Go's benchmark format.
 //
-// A [Report] is plain data with a form in JSON. Everything else is made from it and from nothing
-// else, so that a file shows what the run did.
+// A [Report] is plain data that is stored as JSON. Everything else is computed from it alone, so a
+// file shows everything about its run.
 package report
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// schema is the version of the form in JSON.
+// schema is the version of the JSON format.
 const schema = 1
 
-// Report is what one run of the program has measured.
+// Report is what one run of the program measured.
 type Report struct {
 	Schema  int
 	Started time.Time
@@ -30,10 +30,10 @@ type Report struct {
 	Results []*Result
 }
 
-// Result is what was measured of one suite, in one place and with one durability.
+// Result is what was measured of one suite, on one storage and with one durability mode.
 type Result struct {
 	Suite        string
-	FileSystem   string // of the place
+	FileSystem   string // of the storage
 	Settings     suite.Settings
 	Engines      []Engine
 	Failures     []Failure `json:",omitempty"`
@@ -52,7 +52,7 @@ type Failure struct {
 	Error        string
 }
 
-// New returns a report without results, of a run that starts now.
+// New returns a report without results, for a run that starts now.
 func New() *Report {
 	return &Report{
 		Schema:  schema,
@@ -94,13 +94,13 @@ func Read(path string) (*Report, error) {
 		return nil, fmt.Errorf("read report %s: %w", path, err)
 	}
 	if r.Schema != schema {
-		return nil, fmt.Errorf("read report %s: schema %d instead of %d; measure again", path,
+		return nil, fmt.Errorf("read report %s: schema version %d instead of %d; measure again", path,
 			r.Schema, schema)
 	}
 	return r, nil
 }
 
-// Failures returns how many children did not finish their jobs.
+// Failures returns the number of children that did not finish their jobs.
 func (r *Report) Failures() (n int) {
 	for _, result := range r.Results {
 		n += len(result.Failures)
@@ -108,13 +108,13 @@ func (r *Report) Failures() (n int) {
 	return n
 }
 
-// Quantile returns the smallest sample that at least this share of the samples does not exceed; for
-// a half of an even number of samples, the mean of the two in the middle.
+// Quantile returns the smallest sample that is not exceeded by at least the given share of the
+// samples; for one half of an even number of samples, the mean of the two in the middle.
 func Quantile(samples []float64, share float64) float64 {
 	sorted := slices.Sorted(slices.Values(samples))
 	n := len(sorted)
 	if share == 0.5 && n%2 == 0 {
-		return sorted[n/2-1]/2 + sorted[n/2]/2 // their sum may be too large
+		return sorted[n/2-1]/2 + sorted[n/2]/2 // their sum could overflow
 	}
 	index := int(share * float64(n))
 	if float64(index) == share*float64(n) {
@@ -123,8 +123,8 @@ func Quantile(samples []float64, share float64) float64 {
 	return sorted[min(max(index, 0), n-1)]
 }
 
-// Within returns the best value that at least this share of the samples are not worse than: the
-// quantile if less is better, and counted from the other end if the samples are rates.
+// Within returns the best value that at least the given share of the samples reach: the quantile if
+// less is better, and counted from the other end for rates.
 func Within(samples []float64, share float64, unit suite.Unit) float64 {
 	if unit != suite.PerSecond {
 		return Quantile(samples, share)
@@ -143,7 +143,7 @@ func Median(samples []float64) float64 { return Quantile(samples, 0.5) }
 func Mean(samples []float64) float64 {
 	var mean float64
 	for i, v := range samples {
-		mean += (v - mean) / float64(i+1) // so that no sum of huge samples overflows
+		mean += (v - mean) / float64(i+1) // does not overflow, as a sum could
 	}
 	return mean
 }

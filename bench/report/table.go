@@ -21,7 +21,7 @@ const (
 // best marks the best of our peers.
 const best = "*"
 
-// Table writes the medians of all engines, in as many tables as it takes.
+// Table writes the medians of all engines in as many tables as necessary.
 func (r *Result) Table(w io.Writer, s suite.Suite) {
 	f := NewFigures(r)
 	fmt.Fprintf(w, "Suite %s: %s profile, %d round(s), %s, on %s, seed %d\n",
@@ -40,15 +40,15 @@ func (r *Result) Table(w io.Writer, s suite.Suite) {
 		table(w, f, s, group)
 	}
 	fmt.Fprintf(w, `
-Medians of all samples. %[1]s marks the best peer; ratio is what %[2]s needs for a
-unit, of what that peer needs: below 1, %[2]s is better.
+Medians of all samples. %[1]s marks the best peer; ratio is the cost per unit of
+%[2]s divided by that of the peer: below 1, %[2]s is better.
 `, best, us)
 	if f.AnyFailed() {
-		fmt.Fprintf(w, "%s failed in some turns, see below, and is no best peer.\n", Failed)
+		fmt.Fprintf(w, "%s failed in some turns (see below) and does not count as a peer.\n", Failed)
 	}
 	bounds(w, f, s)
 	if left := overTime(f, s); len(left) > 0 {
-		fmt.Fprintf(w, "Over time, and so not in a table but in the HTML report: %s.\n",
+		fmt.Fprintf(w, "Measured over time, shown only in the HTML report: %s.\n",
 			strings.Join(left, ", "))
 	}
 	for _, e := range r.Failures {
@@ -56,7 +56,7 @@ unit, of what that peer needs: below 1, %[2]s is better.
 	}
 }
 
-// Place returns the name that the user gave to the place measured, and its file system.
+// Place returns the user's name for the storage, and its file system.
 func (r *Result) Place() string {
 	if r.Settings.Storage == "" {
 		return r.FileSystem
@@ -72,7 +72,7 @@ func (r *Result) Durability() string {
 	return "not synced"
 }
 
-// chunks is slices.Chunk that yields one empty chunk of nothing.
+// chunks is slices.Chunk, but yields one empty chunk for an empty slice.
 func chunks(names []string, size int) func(yield func([]string) bool) {
 	if len(names) == 0 {
 		return func(yield func([]string) bool) { yield(nil) }
@@ -80,7 +80,7 @@ func chunks(names []string, size int) func(yield func([]string) bool) {
 	return slices.Chunk(names, size)
 }
 
-// columnHeads writes the engines' names, each over as many lines as it takes.
+// columnHeads writes the engines' names, each over as many lines as necessary.
 func columnHeads(w io.Writer, f *Figures, names []string) {
 	var heads [][]string
 	depth := 1
@@ -105,7 +105,7 @@ func columnHeads(w io.Writer, f *Figures, names []string) {
 	}
 }
 
-// wrap returns the parts of a name between dashes, and in pieces if they are longer than width.
+// wrap returns the parts of a name between dashes, cut into pieces if they are longer than width.
 func wrap(name string, width int) []string {
 	var pieces []string
 	for _, part := range strings.Split(name, "-") {
@@ -116,7 +116,7 @@ func wrap(name string, width int) []string {
 	return pieces
 }
 
-// table writes the lines of a table of the named engines.
+// table writes the lines of a table with the named engines.
 func table(w io.Writer, f *Figures, s suite.Suite, names []string) {
 	var row string
 	for _, l := range f.Lines(s) {
@@ -135,7 +135,7 @@ func table(w io.Writer, f *Figures, s suite.Suite, names []string) {
 	}
 }
 
-// title returns what stands above the lines of a row: its name and the place on its axis.
+// title returns the heading of a row's lines: its name and the position on its axis.
 func title(l Line) string {
 	if l.Row.Axis == "" {
 		return l.Row.Name
@@ -180,8 +180,8 @@ func overTime(f *Figures, s suite.Suite) []string {
 }
 
 // Details writes the distribution of the samples behind each line of the table. The first sample is
-// that of each round, and of several rounds their median. Quantiles go from the best to the worst:
-// 99 % of the samples are not worse than p99.
+// each round's first, or their median if there are several rounds. Quantiles go from the best to
+// the worst: 99 % of the samples are not worse than p99.
 func (r *Result) Details(w io.Writer, s suite.Suite) {
 	f := NewFigures(r)
 	for _, l := range f.Lines(s) {

@@ -138,7 +138,7 @@ func TestFigures_takeNoEngineThatFailedForTheBest(t *testing.T) {
 	r.Details(&out, s)
 	for _, want := range []string{
 		"              stoat      a†       b    fast       c       d       e   ratio\n",
-		"\n† failed in some turns, see below, and is no best peer.\n",
+		"\n† failed in some turns (see below) and does not count as a peer.\n",
 		"\n  a† ",
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// Text writes the tables of all results, and with details the distributions behind them.
+// Text writes the tables of all results and, with details, the distributions behind them.
 func (r *Report) Text(
 	w io.Writer, find func(name string) (suite.Suite, error), details bool,
 ) error {

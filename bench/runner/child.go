@@ -8,7 +8,8 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// Child is the part of the child process: it reads one job, does it, and writes what it measures.
+// Child is the main function of a child process: it reads one job, does it, and writes what it
+// measures.
 func Child(in io.Reader, out io.Writer, find func(name string) (suite.Suite, error)) error {
 	var job suite.Job
 	if err := json.NewDecoder(in).Decode(&job); err != nil {

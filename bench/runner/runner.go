@@ -1,11 +1,11 @@
 // Package runner runs suites: every engine in every round in a fresh child process, one at a time,
 // with the engines taking turns within a round.
 //
-// The child is the same program, called with one argument. It reads its job as JSON from standard
-// input and writes each measurement as one line of JSON to standard output as soon as it has it. A
-// child that dies or hangs is noted, what it has measured is kept, and the run goes on.
+// The child is the same program, started with one argument. It reads its job as JSON from standard
+// input and writes each measurement as a line of JSON to standard output as soon as it has it. If a
+// child dies or hangs, the failure is noted, its measurements are kept, and the run continues.
 //
-// An engine may be a program of its own; then that takes the child's place.
+// An engine may be an external program, which then takes the child's place.
 package runner
 
 import (
@@ -37,20 +37,20 @@ type Runner struct {
 	Suite    suite.Suite
 	Engines  []engine.About
 	Settings suite.Settings
-	Dir      string        // where the databases are made; on the storage to be measured
-	Timeout  time.Duration // after which a child is taken to hang
+	Dir      string        // where the databases are created: on the storage to measure
+	Timeout  time.Duration // after which a child is considered hung
 	Progress io.Writer
 
-	External map[string]external.Program // those of the engines that are programs, by name
+	External map[string]external.Program // the engines that are external programs, by name
 	Plan     external.Plan               // what they do in this suite
-	Note     func(text string)           // takes what was not measured, and why; may be nil
-	Added    func()                      // called when the result has more; may be nil
+	Note     func(text string)           // is told what was not measured, and why; may be nil
+	Added    func()                      // is called when the result has grown; may be nil
 
-	erase func(dir string) error // removes the folder of a job; nil for os.RemoveAll
+	erase func(dir string) error // removes the folder of a job; nil is os.RemoveAll
 }
 
-// Run adds what it measures to the result. If ctx is done, it stops the child and returns the
-// context's error.
+// Run adds measurements to the result. If ctx is done, it stops the child and returns the context's
+// error.
 func (r *Runner) Run(ctx context.Context, result *report.Result) error {
 	engines := slices.Clone(r.Engines)
 	for round := 1; round <= r.Settings.Rounds; round++ {
@@ -92,8 +92,8 @@ func (r *Runner) note(text string) {
 	}
 }
 
-// turn does one job, and then what follows it, if anything. It adds the outcome to the result, and
-// reports whether all was finished. It returns only errors that end the run.
+// turn does one job and the job that follows it, if any. It adds the outcome to the result, and
+// reports whether everything finished. It returns only errors that end the run.
 func (r *Runner) turn(
 	ctx context.Context, job suite.Job, then string, result *report.Result,
 ) (done bool, err error) {
@@ -133,18 +133,18 @@ func (r *Runner) turn(
 	return done, nil
 }
 
-// remove removes the folder of a job. If that cannot be, the next ones have others.
+// remove removes the folder of a job. If it cannot, the next jobs use other folders.
 func (r *Runner) remove(dir string) {
 	erase := r.erase
 	if erase == nil {
 		erase = os.RemoveAll
 	}
 	if err := erase(dir); err != nil {
-		r.note(fmt.Sprintf("The databases in %s are left: %v", dir, err))
+		r.note(fmt.Sprintf("The databases in %s were not removed: %v", dir, err))
 	}
 }
 
-// doBoth does one job and, unless that fails, the one that follows it, if any.
+// doBoth does one job and, unless it fails, the job that follows it.
 func (r *Runner) doBoth(
 	ctx context.Context, job suite.Job, then string,
 ) ([]suite.Measurement, error) {
@@ -157,8 +157,8 @@ func (r *Runner) doBoth(
 	return append(measurements, more...), err
 }
 
-// do does one job in a process of its own, the engine's or a child. It returns what that has
-// measured, even if it fails in the end.
+// do does one job in its own process, an external program or a child. It returns what that
+// measured, even if it failed in the end.
 func (r *Runner) do(ctx context.Context, job suite.Job) ([]suite.Measurement, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
@@ -168,7 +168,7 @@ func (r *Runner) do(ctx context.Context, job suite.Job) ([]suite.Measurement, er
 	return r.child(ctx, job)
 }
 
-// child runs one child process and returns what it has measured.
+// child runs one child process and returns what it measured.
 func (r *Runner) child(ctx context.Context, job suite.Job) ([]suite.Measurement, error) {
 	input, err := json.Marshal(job)
 	if err != nil {
@@ -186,11 +186,11 @@ func (r *Runner) child(ctx context.Context, job suite.Job) ([]suite.Measurement,
 	failure := process.Run(cmd)
 	if cmd.Process != nil {
 		if err := machine.RemoveCap(cmd.Process.Pid); err != nil {
-			r.note(fmt.Sprintf("The memory cap of a child is left: %v", err))
+			r.note(fmt.Sprintf("The memory cap of a child was not removed: %v", err))
 		}
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		failure = fmt.Errorf("no end after %v", r.Timeout)
+		failure = fmt.Errorf("did not finish within %v", r.Timeout)
 	} else if failure != nil {
 		failure = fmt.Errorf("%w: %s", failure, complaints.String())
 	}

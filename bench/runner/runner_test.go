@@ -153,7 +153,7 @@ func TestRun_letsNobodyGoOnAfterAChildFails(t *testing.T) {
 
 func TestRun_goesOnAfterAChildFails(t *testing.T) {
 	for name, want := range map[string]string{
-		"error": "out of luck", "exit": "exit status 3", "hang": "no end after",
+		"error": "out of luck", "exit": "exit status 3", "hang": "did not finish within",
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRunner(t, name)

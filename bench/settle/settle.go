@@ -1,5 +1,5 @@
-// Package settle waits for the end of what an engine does in the background. It watches the process
-// from outside, so that it works for every engine.
+// Package settle waits for the end of an engine's background work. It watches the process from
+// outside and therefore works for every engine.
 package settle
 
 import (
@@ -8,39 +8,40 @@ import (
 	"github.com/stoatdb/stoat/bench/machine"
 )
 
-// Settler waits for the end of an engine's background work: until the process has hardly computed
-// and hardly written for a while. Work that only waits for the disk goes unnoticed meanwhile.
+// Settler waits for the end of an engine's background work: until the process has hardly used the
+// processor and hardly written anything for a while. It does not notice work that only waits for
+// the disk.
 type Settler struct {
-	Quiet time.Duration // how long next to nothing must have happened
-	Step  time.Duration // how often to look, which itself takes some 100 µs
-	Limit time.Duration // after which it gives up
+	Quiet time.Duration // how long the process must have been idle
+	Step  time.Duration // how often to look; looking takes some 100 µs
+	Limit time.Duration // when to give up
 	Meter func() (machine.Usage, error)
 	Sleep func(time.Duration)
 	Now   func() time.Time
 }
 
-// What a process at rest may do in the time that must be quiet: engines, the runtime and the
-// settler itself look after something now and then.
+// What an idle process may do during Quiet: engines, the runtime and the settler itself do a little
+// work now and then.
 const (
-	idleShare = 10       // of the time of one processor, as a divisor
-	idleBytes = 64 << 10 // written
+	idleShare = 10       // as a divisor of one processor's time
+	idleBytes = 64 << 10 // bytes written
 )
 
-// reading is what the process had used at a time since the start of the wait.
+// reading is the process's usage at a time since the start of the wait.
 type reading struct {
 	at    time.Duration
 	usage machine.Usage
 }
 
-// Wait returns how long the work went on since the call, which is less than it has waited, and
-// whether it has ended before the limit.
+// Wait returns how long the work continued after the call, which is less than the wait itself, and
+// whether it ended before the limit.
 func (s Settler) Wait() (worked time.Duration, ended bool, err error) {
 	start := s.Now()
 	first, err := s.Meter()
 	if err != nil {
 		return 0, false, err
 	}
-	readings := []reading{{0, first}} // since the end of the work, as far as one can tell
+	readings := []reading{{0, first}} // since the end of the work, as far as is known
 	for {
 		last := readings[len(readings)-1]
 		for s.busy(readings[0].usage, last.usage) {
@@ -59,7 +60,7 @@ func (s Settler) Wait() (worked time.Duration, ended bool, err error) {
 	}
 }
 
-// busy reports whether more happened between two readings than at rest.
+// busy reports whether more happened between two readings than in an idle process.
 func (s Settler) busy(before, after machine.Usage) bool {
 	return after.CPU-before.CPU > s.Quiet/idleShare || after.Written-before.Written > idleBytes
 }

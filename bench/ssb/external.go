@@ -14,21 +14,21 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// The messages of the conformance task. The last batch is not full.
+// The size of the conformance task. Its last batch is not full.
 const (
 	conformanceMessages = 1_000
 	conformanceBatch    = 300
 )
 
-// script is what a program is going to be told in one job.
+// script is what an external program is told to do in one job.
 type script struct {
-	run   run // for its choices
+	run   run // makes the choices
 	steps []external.Step
-	sizes []int    // of the values, by their sequence numbers
-	order []uint32 // the sequence numbers in the order of their keys
+	sizes []int    // of the values, by sequence number
+	order []uint32 // the sequence numbers in key order
 }
 
-// External is the suite's [external.Plan]: what an engine does that is a program of its own. It
+// External is the suite's [external.Plan]: the steps of an engine that is an external program. It
 // makes the same choices as the engines of this module.
 func External(job suite.Job) ([]external.Script, error) {
 	return externalScripts(job, newPlan(job.Settings))
@@ -51,7 +51,7 @@ func externalScripts(job suite.Job, p plan) ([]external.Script, error) {
 	return nil, nil
 }
 
-// conformance writes with one process and reads with another.
+// conformance writes in one process and reads in another.
 func (s *script) conformance() ([]external.Script, error) {
 	var values [][]byte
 	s.do(external.Open)
@@ -79,8 +79,8 @@ func (s *script) conformance() ([]external.Script, error) {
 	return []external.Script{write, {Steps: s.steps}}, nil
 }
 
-// digest returns the SHA-256 of all pairs in key order: of the length of each key, the key, the
-// length of the value, and the value.
+// digest returns the SHA-256 of all pairs in key order: for each, the length of the key, the key,
+// the length of the value, and the value.
 func digest(o engine.Order, order []uint32, values [][]byte) string {
 	h := sha256.New()
 	var key [engine.KeyBytes]byte
@@ -97,7 +97,7 @@ func digest(o engine.Order, order []uint32, values [][]byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// messages is the task of that name, as far as a program can do it.
+// messages is the task "messages", as far as an external program can do it.
 func (s *script) messages() ([]external.Script, error) {
 	job, p := s.run.job, s.run.plan
 	reads := job.Wants("read_random", "read_sequential", "read_iterate")
@@ -136,7 +136,7 @@ func (s *script) messages() ([]external.Script, error) {
 	return []external.Script{done}, nil
 }
 
-// size is the task of that name.
+// size is the task "size".
 func (s *script) size() ([]external.Script, error) {
 	p := s.run.plan
 	s.do(external.Open)
@@ -147,10 +147,10 @@ func (s *script) size() ([]external.Script, error) {
 	return []external.Script{{Steps: s.steps, Finish: s.weigh(p.sizeMessages)}}, nil
 }
 
-// do adds a step that needs nothing but its name.
+// do adds a step without parameters.
 func (s *script) do(what string) { s.steps = append(s.steps, external.Step{Do: what}) }
 
-// wanted returns the place for a row's samples, an empty one if nobody wants them.
+// wanted returns where a row's samples belong, or an empty place if the row is not wanted.
 func (s *script) wanted(row, state string) suite.At {
 	if !s.run.job.Wants(row) {
 		return suite.At{}
@@ -158,7 +158,7 @@ func (s *script) wanted(row, state string) suite.At {
 	return suite.At{Row: row, State: state}
 }
 
-// append adds the step that appends n messages, and shows each to see, unless that is nil.
+// append adds the step that appends n messages. It passes each message to see, unless that is nil.
 func (s *script) append(n, batch int, at suite.At, see func(value []byte)) error {
 	path := external.Input(s.run.job, "values")
 	var value []byte
@@ -180,8 +180,8 @@ func (s *script) append(n, batch int, at suite.At, see func(value []byte)) error
 	return err
 }
 
-// reads adds the steps of the read rows in one state. In the state reopened each row has a freshly
-// opened database.
+// reads adds the steps of the read rows in one state. In the state reopened, the database is
+// reopened before each row.
 func (s *script) reads(state string) error {
 	for _, row := range []string{"read_random", "read_sequential", "read_iterate"} {
 		at := s.wanted(row, state)
@@ -207,7 +207,7 @@ func (s *script) reads(state string) error {
 	return nil
 }
 
-// get adds a step that gets messages, of random numbers or else of consecutive ones.
+// get adds a step that gets messages: random ones, or consecutive ones.
 func (s *script) get(at suite.At, file string, isRandom bool) error {
 	numbers := s.choices(at, isRandom)
 	var bytes int64
@@ -217,7 +217,7 @@ func (s *script) get(at suite.At, file string, isRandom bool) error {
 	return s.read(external.Get, at, file, numbers, bytes)
 }
 
-// choices returns the numbers that all samples of a row get.
+// choices returns the sequence numbers that all samples of a row get.
 func (s *script) choices(at suite.At, isRandom bool) []uint32 {
 	p := s.run.plan
 	random := s.run.random(at.Row, at.State)
@@ -232,7 +232,7 @@ func (s *script) choices(at suite.At, isRandom bool) []uint32 {
 	return numbers
 }
 
-// iterate adds a step that seeks to random keys which have enough others behind them.
+// iterate adds a step that seeks to random keys with enough keys after them.
 func (s *script) iterate(at suite.At, file string) error {
 	p := s.run.plan
 	random := s.run.random(at.Row, at.State)
@@ -258,7 +258,7 @@ func (s *script) read(what string, at suite.At, file string, numbers []uint32, b
 	return external.WriteNumbers(path, numbers)
 }
 
-// weigh measures the size on disk of what the program has left.
+// weigh measures the size on disk of the database that the program left behind.
 func (s *script) weigh(messages int) func(record suite.Record) error {
 	dir := external.Database(s.run.job)
 	return func(record suite.Record) error {

@@ -12,14 +12,14 @@ import (
 
 // Names of the data sets.
 const (
-	dataMessages = "messages" // JSON texts like those of a social network's log
-	dataRandom   = "random"   // bytes that no compression makes smaller
+	dataMessages = "messages" // JSON like that of a social network's log
+	dataRandom   = "random"   // incompressible bytes
 )
 
-// valueBytes is the length of a value of the random data set, and more than that of a message.
+// valueBytes is the length of a value of the random data set. A message is shorter.
 const valueBytes = 1000
 
-// generator makes one data set's values, one after the other. One seed gives one data set.
+// generator makes the values of a data set, one after another. The same seed gives the same values.
 type generator struct {
 	random *rand.ChaCha8
 	kind   string
@@ -61,13 +61,13 @@ func (g *generator) bytes(n int) []byte {
 	return b
 }
 
-// messages holds values, each under its sequence number, in one buffer outside the Go heap.
+// messages holds values by sequence number, in one buffer outside the Go heap.
 type messages struct {
 	buf  []byte
 	ends []int
 }
 
-// newMessages returns room for n values.
+// newMessages returns an empty buffer for n values.
 func newMessages(n int) (*messages, error) {
 	buf, err := machine.Anonymous(n * valueBytes)
 	if err != nil {
@@ -76,7 +76,7 @@ func newMessages(n int) (*messages, error) {
 	return &messages{buf: buf[:0], ends: make([]int, 0, n)}, nil
 }
 
-// fill replaces the values by as many new ones as there is room for.
+// fill replaces the values with new ones, as many as fit.
 func (m *messages) fill(g *generator) {
 	m.buf, m.ends = m.buf[:0], m.ends[:0]
 	for range cap(m.ends) {
@@ -94,16 +94,16 @@ func (m *messages) start(i int) int {
 	return m.ends[i-1]
 }
 
-// value returns the value with the sequence number i.
+// value returns the value with sequence number i.
 func (m *messages) value(i int) []byte {
 	start, end := m.start(i), m.ends[i]
 	return m.buf[start:end:end]
 }
 
-// size returns the length of the value with the sequence number i.
+// size returns the length of the value with sequence number i.
 func (m *messages) size(i int) int { return m.ends[i] - m.start(i) }
 
-// appendValues appends to dst the values from the sequence number i up to j, without j.
+// appendValues appends the values with sequence numbers in [i, j) to dst.
 func (m *messages) appendValues(dst [][]byte, i, j int) [][]byte {
 	for ; i < j; i++ {
 		dst = append(dst, m.value(i))

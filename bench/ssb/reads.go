@@ -15,12 +15,11 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// choice prepares one operation, with keys drawn from random, and returns it. Only the operation is
-// timed.
+// choice prepares one operation with keys drawn from random. Only the operation is timed.
 type choice func(random *rand.Rand) (operation func() error)
 
-// reads measures the read rows in one state. In the state reopened each row has a freshly opened
-// database.
+// reads measures the read rows in one state. In the states reopened and capped, the database is
+// reopened before each row.
 func (r *run) reads(state string) error {
 	rows := []struct {
 		name   string
@@ -47,14 +46,13 @@ func (r *run) reads(state string) error {
 	return nil
 }
 
-// readsCapped measures the read rows while this process may have less memory than there is data.
-// The data in memory that answers are compared with does not count. The database is open before and
-// after.
+// readsCapped measures the read rows with less memory than data. The copy of the data that answers
+// are compared with does not count. The database is open before and after.
 func (r *run) readsCapped() error {
 	if r.job.Profile != suite.Large {
 		return nil
 	}
-	// The cache keeps what is mapped, which is why the database is closed before it is dropped.
+	// The page cache keeps mapped files, so the database is closed before the cache is dropped.
 	if err := r.store.Close(); err != nil {
 		return err
 	}
@@ -63,7 +61,7 @@ func (r *run) readsCapped() error {
 	}
 	lift, err := machine.CapMemory(max(int64(len(r.data.buf)/memoryShare), leastMemory))
 	if errors.Is(err, machine.ErrNoCap) {
-		return r.open("main") // the report says so
+		return r.open("main") // limits has noted it
 	}
 	if err != nil {
 		return err
@@ -74,7 +72,7 @@ func (r *run) readsCapped() error {
 	return r.open("main")
 }
 
-// openAndRead measures the read rows in the state capped, of a database closed before and after.
+// openAndRead measures the read rows in the state capped. The database is closed before and after.
 func (r *run) openAndRead() error {
 	if err := r.open("main"); err != nil {
 		return err
@@ -85,7 +83,7 @@ func (r *run) openAndRead() error {
 	return r.store.Close()
 }
 
-// shortReads measures transactions that are too short to be timed one by one.
+// shortReads measures transactions that are too short to time individually.
 func (r *run) shortReads() error {
 	if r.job.Wants("begin_rollback") {
 		view := func(*rand.Rand) func() error { return r.views }
@@ -99,8 +97,8 @@ func (r *run) shortReads() error {
 	return nil
 }
 
-// sample times one operation after the other, each of which makes so many calls, and records the
-// time of one call.
+// sample times operations, each of which makes the given number of calls, and records the time of
+// one call.
 func (r *run) sample(row, state string, calls int, choose choice) error {
 	random := r.random(row, state)
 	samples := make([]float64, 0, r.plan.reads)
@@ -120,7 +118,7 @@ func (r *run) sample(row, state string, calls int, choose choice) error {
 	return nil
 }
 
-// random returns the source of a row's choices, the same for all engines.
+// random returns the source of a row's choices, which is the same for all engines.
 func (r *run) random(row, state string) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %s %d", row, state, r.job.Round)
@@ -134,7 +132,7 @@ func (r *run) reopen() error {
 	return r.open("main")
 }
 
-// prepareReads makes what the choices need, so that they need no memory later.
+// prepareReads allocates what the choices need, so that they allocate nothing later.
 func (r *run) prepareReads() {
 	r.sorted = inKeyOrder(r.job.Order, r.data.len())
 	r.keys = make([][]byte, max(r.plan.batch, r.plan.calls))
@@ -143,7 +141,7 @@ func (r *run) prepareReads() {
 	}
 }
 
-// inKeyOrder returns the sequence numbers below n in the order of their keys.
+// inKeyOrder returns the sequence numbers below n in key order.
 func inKeyOrder(order engine.Order, n int) []uint32 {
 	numbers := make([]uint32, n)
 	for i := range numbers {
@@ -165,7 +163,7 @@ func (r *run) getSequential(*rand.Rand) func() error {
 	return r.getMany(func(i int) int { return i })
 }
 
-// getMany prepares one transaction that gets the messages that pick returns.
+// getMany prepares one transaction that gets the messages chosen by pick.
 func (r *run) getMany(pick func(i int) int) func() error {
 	keys := r.keys[:r.plan.batch]
 	want := r.pick(keys, pick)
@@ -175,7 +173,7 @@ func (r *run) getMany(pick func(i int) int) func() error {
 	}
 }
 
-// getEach prepares many transactions of one random get.
+// getEach prepares many transactions of one random get each.
 func (r *run) getEach(random *rand.Rand) func() error {
 	keys := r.keys[:r.plan.calls]
 	want := r.pick(keys, func(int) int { return random.IntN(r.data.len()) })
@@ -192,7 +190,7 @@ func (r *run) getEach(random *rand.Rand) func() error {
 	}
 }
 
-// pick sets the keys, and returns the sum of the lengths of their values.
+// pick sets the keys and returns the total length of their values.
 func (r *run) pick(keys [][]byte, pick func(i int) int) (size int) {
 	for i, key := range keys {
 		sequence := pick(i)
@@ -202,7 +200,7 @@ func (r *run) pick(keys [][]byte, pick func(i int) int) (size int) {
 	return size
 }
 
-// iterate prepares a seek to a random key that has enough others behind it, and the steps.
+// iterate prepares a seek to a random key with enough keys after it, and the steps from there.
 func (r *run) iterate(random *rand.Rand, touch bool) func() error {
 	steps := r.plan.batch
 	first := random.IntN(len(r.sorted) - steps + 1)
@@ -218,13 +216,13 @@ func (r *run) iterate(random *rand.Rand, touch bool) func() error {
 	return func() error {
 		walk, err := r.store.Iterate(start, steps, touch)
 		if err == nil && walk != want {
-			err = fmt.Errorf("a walk saw %+v instead of %+v", walk, want)
+			err = fmt.Errorf("the walk saw %+v instead of %+v", walk, want)
 		}
 		return err
 	}
 }
 
-// views starts and ends many transactions that do nothing.
+// views begins and ends many transactions that do nothing.
 func (r *run) views() error {
 	for range r.plan.calls {
 		if err := r.store.View(); err != nil {
@@ -234,7 +232,7 @@ func (r *run) views() error {
 	return nil
 }
 
-// compare returns the error of a read, or one that says that it got other values than were written.
+// compare returns the error of a read, or an error if it returned the wrong number of bytes.
 func compare(got, want int, err error) error {
 	if err == nil && got != want {
 		err = fmt.Errorf("values of %d bytes instead of %d", got, want)

@@ -12,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// run is one job under way.
+// run is a job in progress.
 type run struct {
 	job       suite.Job
 	plan      plan
@@ -22,13 +22,13 @@ type run struct {
 
 	store  engine.Store
 	data   *messages
-	sorted []uint32      // the sequence numbers of data in the order of their keys
-	keys   [][]byte      // of the read that is being made; reused
+	sorted []uint32      // the sequence numbers of data in key order
+	keys   [][]byte      // of the read being prepared; reused
 	base   machine.Usage // just before the engine is opened
-	extra  int           // messages put beyond those of data
+	extra  int           // messages put in addition to data
 }
 
-// messages is the task of that name.
+// messages is the task "messages".
 func (r *run) messages() error {
 	steps := []struct {
 		name string
@@ -57,7 +57,7 @@ func (r *run) messages() error {
 	return nil
 }
 
-// size is the task of that name.
+// size is the task "size".
 func (r *run) size() error {
 	batch, err := newMessages(r.plan.sizeBatch)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *run) size() error {
 		batch.fill(r.generator)
 		values = batch.appendValues(values[:0], 0, min(batch.len(), left))
 		if err := r.store.Append(values); err != nil {
-			return fmt.Errorf("append with %d to go: %w", left, err)
+			return fmt.Errorf("append with %d messages left: %w", left, err)
 		}
 	}
 	if err := r.store.Close(); err != nil {
@@ -80,7 +80,7 @@ func (r *run) size() error {
 	return r.weigh("size", r.plan.sizeMessages)
 }
 
-// generate makes the messages, and notes what that has cost.
+// generate makes the messages and notes the resources used so far.
 func (r *run) generate() (err error) {
 	if r.data, err = newMessages(r.plan.messages); err != nil {
 		return err
@@ -92,13 +92,13 @@ func (r *run) generate() (err error) {
 	return err
 }
 
-// settle leaves the engine alone, so that it can do what it has put off.
+// settle leaves the engine idle so that it can finish deferred work.
 func (r *run) settle() error {
 	time.Sleep(r.plan.settle)
 	return nil
 }
 
-// closeAndWeigh measures the first Close, and what is on disk then.
+// closeAndWeigh measures the first Close and the size on disk after it.
 func (r *run) closeAndWeigh() error {
 	start := time.Now()
 	if err := r.store.Close(); err != nil {
@@ -108,7 +108,7 @@ func (r *run) closeAndWeigh() error {
 		r.record("close", "", since(start))
 	}
 	if r.job.Profile == suite.Full || !r.job.Wants("size") {
-		return nil // the other task measures the size, or nobody wants it
+		return nil // the other task measures the size, or it is not wanted
 	}
 	return r.weigh("main", r.plan.messages)
 }
@@ -124,7 +124,7 @@ func (r *run) weigh(name string, messages int) error {
 	return nil
 }
 
-// openings measures Open, and leaves the database open.
+// openings measures Open and leaves the database open.
 func (r *run) openings() error {
 	var samples []float64
 	for range r.plan.opens {
@@ -153,15 +153,15 @@ func (r *run) open(name string) (err error) {
 	return err
 }
 
-// resources records what the engine has used since it was opened first, and up to this state. What
-// the system does not tell is not recorded.
+// resources records what the engine has used from when it was first opened up to this state. Values
+// that the system does not report are not recorded.
 func (r *run) resources(state string) error {
 	now, err := machine.Now()
 	if err != nil {
 		return err
 	}
 	if state == "total" && !r.plan.evenReads {
-		now.CPU, now.WrittenKnown = 0, false // of engines that did not do the same
+		now.CPU, now.WrittenKnown = 0, false // the engines did not all read as often
 	}
 	if r.job.Wants("cpu") && now.CPU > 0 {
 		r.record("cpu", state, float64(now.CPU-r.base.CPU))
@@ -181,7 +181,7 @@ func (r *run) resources(state string) error {
 	return nil
 }
 
-// record hands over samples of a row in one state.
+// record passes on samples of a row in one state.
 func (r *run) record(row, state string, values ...float64) {
 	r.out(suite.At{Row: row, State: state}, values...)
 }

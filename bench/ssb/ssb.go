@@ -1,13 +1,13 @@
 // Package ssb is the suite that appends to and reads from a log of messages.
 //
-// A child process does one of three tasks. "conformance" makes sure that the engine returns what it
-// was given; one that does not is not measured. "messages" loads the messages and measures
-// everything that can be measured on the way; its steps are the lines of [run.messages]. "size"
-// loads ten times as many in smaller batches and measures only the size on disk; the full profile
-// has it, while the others take the size in the first task.
+// A child process does one of three tasks. "conformance" checks that the engine returns what was
+// written; an engine that fails it is not measured. "messages" loads the messages and measures
+// every row along the way; its steps are the lines of [run.messages]. "size" loads ten times as
+// many messages in smaller batches and measures only the size on disk. Only the full profile runs
+// it; the other profiles measure the size in the task "messages".
 //
-// Keys, values and random choices are made before the clock starts. All that is read is compared
-// with what was written by its length.
+// Keys, values and random choices are made before the clock starts. The length of everything read
+// is compared with what was written.
 package ssb
 
 import (
@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	studyMessages = 100_000   // as many as the study had
+	studyMessages = 100_000   // the number in the study
 	largeMessages = 4_000_000 // of the large profile; 1.6 GB
 )
 
-// Capped memory has room for one in memoryShare bytes of the data, but at least for leastMemory,
-// without which a process cannot run.
+// The memory cap is one memoryShare-th of the data, but at least leastMemory, which a process needs
+// to run.
 const (
 	memoryShare = 4
 	leastMemory = 64 << 20
@@ -40,12 +40,12 @@ const (
 	taskSize     = "size"
 )
 
-// The conditions under which the read rows are measured.
+// The states in which the read rows are measured.
 const (
 	loaded   = "loaded"   // right after the load
-	settled  = "settled"  // after doing nothing for a while
-	reopened = "reopened" // after Close and Open, for each row anew
-	capped   = "capped"   // likewise, with less memory than data; in the large profile only
+	settled  = "settled"  // after idling for a while
+	reopened = "reopened" // after Close and Open, repeated for each row
+	capped   = "capped"   // likewise, with less memory than data; only in the large profile
 )
 
 // Suite returns the suite.
@@ -70,7 +70,7 @@ func rows() []suite.Row {
 	}
 	return []suite.Row{
 		{Name: "append", Unit: ns, About: "5,000 messages in one transaction"},
-		{Name: "append_generate", Unit: ns, About: "the same, and making the messages"},
+		{Name: "append_generate", Unit: ns, About: "the same, including making the messages"},
 		read("read_random", "5,000 gets of random keys in one transaction"),
 		read("read_sequential", "5,000 gets of consecutive keys from the first message"),
 		read("read_iterate", "seek to a random key and 5,000 steps"),
@@ -86,7 +86,7 @@ func rows() []suite.Row {
 			About: "bytes on disk per message after Close"},
 		{Name: "memory", Unit: bytes, States: []string{"base", "peak", "own", "anon", "file"},
 			Unranked: []string{"base", "anon", "file"},
-			About:    "resident: before the engine opens; at most; the difference; and at the end"},
+			About:    "resident: before the engine opens; the peak; the difference; and at the end"},
 		{Name: "cpu", Unit: ns, States: []string{"load", "total"},
 			About: "processor time from Open to the last append and, except in the quick profile, " +
 				"to the end of reading"},
@@ -107,40 +107,40 @@ func tasks(s suite.Settings) []suite.Task {
 	return all
 }
 
-// limits returns a note if the system does not let the reads have less memory than data.
+// limits returns a note if the system cannot cap the memory of the reads.
 func limits(s suite.Settings) (notes []string) {
 	if s.Profile != suite.Large {
 		return nil
 	}
 	if err := machine.CheckCap(); err != nil {
-		notes = append(notes, fmt.Sprintf("Nothing is read with capped memory: %v", err))
+		notes = append(notes, fmt.Sprintf("No reads with capped memory: %v", err))
 	}
 	return notes
 }
 
-// leastReads is how many samples of a read row there are, whatever they take.
+// leastReads is the minimum number of samples of a read row, however long they take.
 const leastReads = 5
 
-// plan is how much of everything a job does.
+// plan says how much of everything a job does.
 type plan struct {
 	messages     int
 	sizeMessages int           // of the task "size"
-	batch        int           // messages of one append, and gets or steps of one read
+	batch        int           // messages of one append; gets or steps of one read
 	sizeBatch    int           // messages of one append of the task "size"
 	generated    int           // samples of append_generate
-	reads        int           // samples of a read row in one state, at most
-	readTime     time.Duration // after which there are no more samples, but for leastReads
-	evenReads    bool          // readTime is so long that all engines read as often
-	calls        int           // calls that make one sample of the shortest operations
+	reads        int           // maximum number of samples of a read row in one state
+	readTime     time.Duration // a row ends after this time, if it has leastReads samples
+	evenReads    bool          // readTime is long enough for all engines to read equally often
+	calls        int           // calls that make up one sample of the shortest operations
 	puts         int           // samples of put_one
 	crowds       int           // samples of put_parallel
-	crowdPuts    int           // puts of each goroutine in a sample of put_parallel, at most
-	crowdTime    time.Duration // after which a goroutine makes no more
+	crowdPuts    int           // maximum number of puts of each goroutine in a sample of put_parallel
+	crowdTime    time.Duration // a goroutine stops after this time
 	opens        int           // samples of open
-	settle       time.Duration // how long doing nothing takes
+	settle       time.Duration // how long settle idles
 }
 
-// newPlan returns the plan of the user's settings.
+// newPlan returns the plan for the user's settings.
 func newPlan(s suite.Settings) plan {
 	n := cmp.Or(s.N, studyMessages)
 	if s.N == 0 && s.Profile == suite.Large {

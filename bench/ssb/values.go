@@ -2,7 +2,8 @@ package ssb
 
 import "bytes"
 
-// Messages returns the first n messages of the suite's data set. One seed gives one.
+// Messages returns the first n messages of the suite's data set. The same seed gives the same
+// messages.
 func Messages(seed uint64, n int) ([][]byte, error) {
 	g, err := newGenerator(dataMessages, seed)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/stoatdb/stoat/bench/engine"
 )
 
-// load appends all messages to a new database, and leaves it open.
+// load appends all messages to a new database and leaves it open.
 func (r *run) load() error {
 	if err := r.open("main"); err != nil {
 		return err
@@ -24,7 +24,7 @@ func (r *run) load() error {
 		if err := r.store.Append(values); err != nil {
 			return fmt.Errorf("append after %d messages: %w", i, err)
 		}
-		if len(values) == r.plan.batch { // a shorter last one does not compare
+		if len(values) == r.plan.batch { // a shorter last batch is not comparable
 			samples = append(samples, since(start))
 		}
 	}
@@ -34,7 +34,7 @@ func (r *run) load() error {
 	return r.resources("load")
 }
 
-// appendGenerated appends to another new database, and makes the messages while the clock runs.
+// appendGenerated appends to another new database, and includes making the messages in the time.
 func (r *run) appendGenerated() error {
 	if !r.job.Wants("append_generate") {
 		return nil
@@ -61,7 +61,7 @@ func (r *run) appendGenerated() error {
 	return r.store.Close()
 }
 
-// puts measures transactions of one message each, on top of the loaded ones.
+// puts measures transactions of one message each, after the loaded messages.
 func (r *run) puts() error {
 	if r.job.Wants("put_one") {
 		samples := make([]float64, 0, r.plan.puts)
@@ -92,7 +92,7 @@ func (r *run) puts() error {
 	return nil
 }
 
-// crowd lets some goroutines put some messages each, or fewer if that takes too long, and returns
+// crowd starts goroutines that put some messages each, or fewer if that takes too long, and returns
 // the commits per second.
 func (r *run) crowd(workers, puts int) (float64, error) {
 	type pair struct{ key, value []byte }
@@ -121,7 +121,7 @@ func (r *run) crowd(workers, puts int) (float64, error) {
 	return float64(done.Load()) / elapsed.Seconds(), errors.Join(errs...)
 }
 
-// nextPair returns a key behind all others and a message.
+// nextPair returns a message and a key after all existing keys.
 func (r *run) nextPair() (key, value []byte) {
 	key = make([]byte, engine.KeyBytes)
 	r.job.Order.Put(key, uint64(r.data.len()+r.extra))

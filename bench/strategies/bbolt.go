@@ -9,7 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// bboltDB is bbolt. Its root bucket is one within bbolt's own, which holds buckets only.
+// bboltDB is bbolt. Its root bucket is a bucket within bbolt's own root, which holds only buckets.
 type bboltDB struct{ db *bbolt.DB }
 
 func openBbolt(dir string, synced bool) (DB, error) {
@@ -41,7 +41,7 @@ func (d bboltDB) Update(fn func(root Bucket) error) error {
 
 func (d bboltDB) Close() error { return d.db.Close() }
 
-// bboltBucket is the bucket of all records or one within it.
+// bboltBucket is the bucket of all records or a bucket within it.
 type bboltBucket struct{ bucket *bbolt.Bucket }
 
 func (b bboltBucket) Get(key []byte) ([]byte, error) { return b.bucket.Get(key), nil }
@@ -61,7 +61,7 @@ func (b bboltBucket) Scan(start, end []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Heads leaves nothing out: bbolt finds all of a value at once.
+// Heads leaves nothing out: bbolt always finds the whole value.
 func (b bboltBucket) Heads(start, end []byte, _ int) iter.Seq2[[]byte, []byte] {
 	return b.Scan(start, end)
 }

@@ -5,16 +5,16 @@ import (
 	"errors"
 )
 
-// errEncoding is the error of bytes that no record is encoded to.
-var errEncoding = errors.New("bytes that are no record")
+// errEncoding is the error for bytes that do not encode a record.
+var errEncoding = errors.New("the bytes do not encode a record")
 
-// fieldsInOrder is the codec that puts the fields one behind the other: those of a fixed width as
-// they are, the others behind their length. A field can be found without decoding those before it.
+// fieldsInOrder is the codec that concatenates the fields: fixed-width fields as they are, the
+// others after their length. It finds a field without decoding those before it.
 type fieldsInOrder struct {
 	schema  *Schema
-	named   bool // each field stands behind its name and the name's length
+	named   bool // each field follows its name, which follows the name's length
 	scratch Record
-	largest int // of the values so far
+	largest int // longest value so far
 }
 
 func newBinary(s *Schema) codec { return &fieldsInOrder{schema: s, scratch: s.newRecord()} }
@@ -32,7 +32,7 @@ func (c *fieldsInOrder) encode(r Record) ([]byte, error) {
 	return value, nil
 }
 
-// append appends one field, with its name.
+// append appends one field, with its name if named.
 func (c *fieldsInOrder) append(dst []byte, i int, r Record) []byte {
 	if c.named {
 		dst = binary.AppendUvarint(dst, uint64(len(c.schema.names[i])))
@@ -93,7 +93,7 @@ func (c *fieldsInOrder) replace(value []byte, field int, from Record) ([]byte, e
 	return replaced, nil
 }
 
-// seek returns the encoded field, and what is behind it. Before the first field is an empty one.
+// seek returns the encoded field and what follows it. A field before the first one is empty.
 func (c *fieldsInOrder) seek(value []byte, field int) (encoded, rest []byte, err error) {
 	rest = value
 	for i := 0; i <= field; i++ {
@@ -104,7 +104,7 @@ func (c *fieldsInOrder) seek(value []byte, field int) (encoded, rest []byte, err
 	return encoded, rest, nil
 }
 
-// cut returns the encoded field that src begins with, and what is behind it.
+// cut returns the encoded field at the start of src, and what follows it.
 func (c *fieldsInOrder) cut(src []byte, i int) (encoded, rest []byte, err error) {
 	if c.named {
 		if encoded, src, err = cutText(src); err != nil {
@@ -124,7 +124,7 @@ func (c *fieldsInOrder) cut(src []byte, i int) (encoded, rest []byte, err error)
 	return src[:width], src[width:], nil
 }
 
-// cutText returns the bytes that stand in src behind their length, and what is behind them.
+// cutText returns the length-prefixed bytes at the start of src, and what follows them.
 func cutText(src []byte) (text, rest []byte, err error) {
 	size, n := binary.Uvarint(src)
 	if n <= 0 || size > uint64(len(src)-n) {

@@ -9,14 +9,14 @@ import (
 	"unicode"
 )
 
-// column is what is known of one field of somebody's own records.
+// column is what is known about one field of the user's own records.
 type column struct {
 	name    string
 	kind    kind
-	objects int // that have the field
+	objects int // number of objects with the field
 }
 
-// kind is what the values of a column have in common.
+// kind is the common type of a column's values.
 type kind int
 
 const (
@@ -25,7 +25,7 @@ const (
 	kindInt
 	kindFloat
 	kindString
-	kindRaw // any JSON, or no value
+	kindRaw // any JSON, or absent
 )
 
 // kindOf returns the kind of a JSON value.
@@ -47,7 +47,7 @@ func kindOf(value []byte) kind {
 	return kindRaw
 }
 
-// and returns the kind of a column that has values of both kinds.
+// and returns the kind of a column with values of both kinds.
 func (k kind) and(other kind) kind {
 	switch {
 	case k == kindNone || k == other:
@@ -83,7 +83,7 @@ func objectSchema(columns []column, objects int) (*Schema, error) {
 			c.kind, option = kindRaw, ",omitempty"
 		}
 		if !taggable(c.name) {
-			return nil, fmt.Errorf("field %q: encoding/json takes no such name; rename it", c.name)
+			return nil, fmt.Errorf("field %q: encoding/json does not accept this name; rename it", c.name)
 		}
 		name := identifier(c.name)
 		if seen[name] {
@@ -99,7 +99,7 @@ func objectSchema(columns []column, objects int) (*Schema, error) {
 	return newSchema(reflect.StructOf(fields))
 }
 
-// taggable reports whether encoding/json takes the name from a struct's tag.
+// taggable reports whether encoding/json accepts the name in a struct tag.
 func taggable(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) &&
@@ -107,7 +107,7 @@ func taggable(name string) bool {
 	})
 }
 
-// identifier returns a name like it for an exported field of a Go struct.
+// identifier returns a similar name that an exported Go struct field can have.
 func identifier(name string) string {
 	name = strings.Map(func(c rune) rune {
 		if unicode.IsLetter(c) || unicode.IsDigit(c) {

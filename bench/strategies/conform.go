@@ -6,11 +6,11 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// taskConform is the name of the task before those of the strategies.
+// taskConform is the name of the first task.
 const taskConform = "conformance"
 
-// conform returns the first wrong answer of an engine. With each strategy it writes a few records,
-// reopens the database, and goes through all that is measured, but keeps no samples.
+// conform returns an error if an engine gives a wrong answer. With each strategy it writes a few
+// records, reopens the database, and makes all measurements, but discards the samples.
 func conform(job suite.Job, data *Data, open func(dir string) (DB, error)) error {
 	job.Rows = nil
 	p := plan{n: 12, cycles: 1, reads: 3, singles: 3, onTop: true, updates: 4}

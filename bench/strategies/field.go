@@ -8,14 +8,13 @@ import (
 )
 
 // field is a pointer to the value of a record's field: *int64, *int32, *float64, *float32, *bool,
-// *string, or *json.RawMessage. The last is any JSON value and, if it has no bytes at all, the
-// field of a record that has not got it.
+// *string, or *json.RawMessage. The last is any JSON value; empty, it is an absent field.
 type field any
 
-// widest is the length of the longest encoded field of fixed width.
+// widest is the length of the longest encoded fixed-width field.
 const widest = 8
 
-// widthOf returns how many bytes a field is encoded to, or 0 if that depends on its value.
+// widthOf returns the encoded width of a field in bytes, or 0 if it depends on the value.
 func widthOf(f field) (width int, known bool) {
 	switch f.(type) {
 	case *int64, *float64:
@@ -54,7 +53,7 @@ func appendField(dst []byte, f field) []byte {
 	return dst
 }
 
-// setField decodes src, which has the field's width, into the field. It does not keep src.
+// setField decodes src, which has the field's width, into the field. It does not retain src.
 func setField(f field, src []byte) {
 	switch p := f.(type) {
 	case *int64:
@@ -85,13 +84,13 @@ func textSize(f field) int {
 	return 0
 }
 
-// isAbsent reports whether the record has not got the field.
+// isAbsent reports whether the record lacks the field.
 func isAbsent(f field) bool {
 	raw, ok := f.(*json.RawMessage)
 	return ok && len(*raw) == 0
 }
 
-// number returns what a sum over the field adds up: a number, 1 for true, or the length of a text.
+// number returns the field's contribution to a sum: a number, 1 for true, or the length of a text.
 func number(f field) float64 {
 	switch p := f.(type) {
 	case *int64:
@@ -110,7 +109,7 @@ func number(f field) float64 {
 	return float64(textSize(f))
 }
 
-// copyField sets a field to another one of its type, and shares no bytes with it.
+// copyField sets a field to another one of its type, without sharing memory.
 func copyField(dst, src field) { setField(dst, appendField(nil, src)) }
 
 // clearField sets a field to its zero value.

@@ -18,28 +18,29 @@ type DB interface {
 	Close() error
 }
 
-// Bucket is a key space in a transaction. What it returns is valid until the transaction ends, and
+// Bucket is a key space in a transaction. What it returns is valid until the transaction ends and
 // must not be modified.
 type Bucket interface {
-	// Get returns the value of a key, or nil if there is none.
+	// Get returns the value of a key, or nil if the key is absent.
 	Get(key []byte) ([]byte, error)
-	// Put stores a pair. The key may be reused at once; the value must stay as it is until the
+	// Put stores a pair. The key may be reused at once; the value must not change until the
 	// transaction ends.
 	Put(key, value []byte) error
-	// Delete removes a key; an absent one is no error.
+	// Delete removes a key. An absent key is not an error.
 	Delete(key []byte) error
-	// Scan returns a loop over the pairs from start up to end, without end; an empty end is none.
+	// Scan iterates over the pairs with keys in [start, end); an empty end is no limit.
 	Scan(start, end []byte) iter.Seq2[[]byte, []byte]
-	// Heads is Scan for who looks at the first n bytes of each value: the others may be left out.
+	// Heads is Scan for callers that look only at the first n bytes of each value: the rest may be
+	// left out.
 	Heads(start, end []byte, n int) iter.Seq2[[]byte, []byte]
-	// Bucket returns the bucket of that name in this one; an absent one is an error.
+	// Bucket returns the bucket with the name in this one. An absent bucket is an error.
 	Bucket(name []byte) (Bucket, error)
 	// CreateBucket creates a bucket in this one.
 	CreateBucket(name []byte) (Bucket, error)
 }
 
-// open opens the database of the engine in the folder dir, which exists. A synced one makes each
-// commit durable before it returns.
+// open opens the engine's database in the existing folder dir. If synced, each commit is durable
+// before it returns.
 func open(engine, dir string, synced bool) (DB, error) {
 	switch engine {
 	case "stoat":

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 )
 
-// marshaller is the codec of a package of the standard library, which turns a struct into bytes and
-// back as a whole.
+// marshaller is the codec of a standard-library package that turns a whole struct into bytes and
+// back.
 type marshaller struct {
 	marshal   func(r Record) ([]byte, error)
 	unmarshal func(value []byte, into Record) error
@@ -22,8 +22,8 @@ func newJSON(s *Schema) codec {
 	}
 }
 
-// newGob returns a codec with an encoder and a decoder for each record, since a decoder must read
-// what its encoder wrote from the beginning.
+// newGob returns a codec with a new encoder and decoder for each record, because a decoder must
+// read everything that its encoder wrote.
 func newGob(s *Schema) codec {
 	return &marshaller{
 		marshal: func(r Record) ([]byte, error) {
@@ -42,7 +42,7 @@ func (m *marshaller) encode(r Record) ([]byte, error) { return m.marshal(r) }
 
 func (m *marshaller) decode(value []byte, into Record) error { return m.unmarshal(value, into) }
 
-// number clears one field only: decoding leaves a field that is not in the value as it was.
+// number clears only the one field: decoding leaves a field that is not in the value unchanged.
 func (m *marshaller) number(value []byte, field int) (float64, error) {
 	clearField(m.scratch.fields[field])
 	err := m.unmarshal(value, m.scratch)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// multiKV is the layout of a pair a field, under the record's key and the field's name behind it.
-// All pairs of a record stand side by side.
+// multiKV is the layout with one pair per field. A key is the record's key and the field's name, so
+// all pairs of a record are adjacent.
 type multiKV struct {
 	pairs
 	start, end []byte // keys; reused
@@ -50,7 +50,7 @@ func (l *multiKV) readMany(b Bucket, first int, into []Record) error {
 	return l.finish(&c, first, current)
 }
 
-// finish ends a record, unless it is the one before the first.
+// finish ends a record, if there is one.
 func (l *multiKV) finish(c *collector, first, current int) error {
 	if current < 0 {
 		return nil
@@ -77,7 +77,7 @@ func (l *multiKV) sum(b Bucket, n, field int) (sum float64, err error) {
 	return sum, nil
 }
 
-// key returns what the keys of a record begin with, valid until the next call.
+// key returns the prefix of a record's keys, valid until the next call.
 func (l *multiKV) key(id int) []byte {
 	l.start = appendKey(l.start[:0], id)
 	return l.start

@@ -2,11 +2,11 @@ package strategies
 
 import "fmt"
 
-// nested is the layout of a bucket a record, with a pair a field.
+// nested is the layout with one bucket per record and one pair per field.
 type nested struct {
 	pairs
 	name []byte // of a bucket; reused
-	key  []byte // room for the name of a field; empty
+	key  []byte // buffer for the name of a field; empty
 }
 
 func newNested(s *Schema) layout {

@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// Objects returns the data set of the JSON objects that r has, one a line, in this order, and how
-// many there are. A field that has a number, a text or a truth value in all of them becomes a field
-// of a Go struct with that type; any other one keeps its JSON.
+// Objects returns the data set of the JSON objects in r, one per line, in order, and their number.
+// A field that is a number, a text or a boolean in all of them becomes a Go struct field of that
+// type; any other field keeps its JSON.
 func Objects(r io.Reader) (data *Data, count int, err error) {
 	var lines [][]byte
 	var numbers []int
@@ -33,7 +33,7 @@ func Objects(r io.Reader) (data *Data, count int, err error) {
 		lines, numbers = append(lines, line), append(numbers, number)
 	}
 	if len(lines) == 0 {
-		return nil, 0, errors.New("there are no records")
+		return nil, 0, errors.New("no records")
 	}
 	schema, err := objectSchema(columns, len(lines))
 	if err != nil {
@@ -48,14 +48,14 @@ func Objects(r io.Reader) (data *Data, count int, err error) {
 	return ownData(schema, records), len(records), nil
 }
 
-// addObject adds what an object tells of its fields.
+// addObject records an object's fields in the columns.
 func addObject(columns []column, line []byte) ([]column, error) {
 	if !json.Valid(line) {
 		return nil, json.Unmarshal(line, new(json.RawMessage))
 	}
 	object := json.NewDecoder(bytes.NewReader(line))
 	if first, err := object.Token(); err != nil || first != json.Delim('{') {
-		return nil, errors.New("a value that is no object")
+		return nil, errors.New("the value is not an object")
 	}
 	seen := make(map[string]bool)
 	for object.More() {
@@ -69,7 +69,7 @@ func addObject(columns []column, line []byte) ([]column, error) {
 		}
 		name, _ := token.(string)
 		if seen[name] {
-			return nil, fmt.Errorf("field %q comes twice", name)
+			return nil, fmt.Errorf("duplicate field %q", name)
 		}
 		seen[name] = true
 		i := slices.IndexFunc(columns, func(c column) bool { return c.name == name })
@@ -81,13 +81,13 @@ func addObject(columns []column, line []byte) ([]column, error) {
 		columns[i].kind = columns[i].kind.and(kindOf(value))
 	}
 	if len(seen) == 0 {
-		return nil, errors.New("an object without fields")
+		return nil, errors.New("the object has no fields")
 	}
 	return columns, nil
 }
 
-// setObject decodes an object into a record. JSON that is kept gets the form that encoding/json
-// gives it, so that it can be compared.
+// setObject decodes an object into a record. It normalizes retained JSON as encoding/json does, so
+// that it can be compared.
 func setObject(r Record, line []byte) error {
 	if err := json.Unmarshal(line, r.whole); err != nil {
 		return err
@@ -106,8 +106,8 @@ func setObject(r Record, line []byte) error {
 	return nil
 }
 
-// ownData returns the data set of these records, over and over. The sum is of the first field that
-// is most like a number, and the first other one like that is updated.
+// ownData returns the data set that repeats these records. It adds up the field most like a number,
+// and updates the next field of that kind.
 func ownData(schema *Schema, records []Record) *Data {
 	rank := func(i int) int {
 		switch records[0].fields[i].(type) {

@@ -5,24 +5,24 @@ import (
 	"iter"
 )
 
-// codec turns a whole record into a value.
+// codec turns a whole record into a value and back.
 type codec interface {
-	// encode returns a slice of its own.
+	// encode returns a slice that the caller owns.
 	encode(r Record) ([]byte, error)
 	decode(value []byte, into Record) error
-	// number returns what a sum over the field adds up.
+	// number returns a field's contribution to a sum.
 	number(value []byte, field int) (float64, error)
-	// replace returns the value, in a slice of its own, with one field of another record.
+	// replace returns the value, in a new slice, with one field of another record.
 	replace(value []byte, field int, from Record) ([]byte, error)
 }
 
-// partial is a codec that finds a field without what is behind it.
+// partial is a codec that finds a field without the bytes after it.
 type partial interface {
-	// reach returns how many bytes from the start of the value are enough for number.
+	// reach returns how many bytes of the value's start are enough for number.
 	reach(value []byte, field int) (int, error)
 }
 
-// onePair is the layout of a pair a record.
+// onePair is the layout with one pair per record.
 type onePair struct {
 	codec      codec
 	start, end [keyBytes]byte
@@ -80,7 +80,7 @@ func (l *onePair) sum(b Bucket, n, field int) (sum float64, err error) {
 	var found int
 	for key, value := range values {
 		x, err := l.codec.number(value, field)
-		if err != nil { // perhaps because the field is behind the head
+		if err != nil { // perhaps the field is after the head
 			if value, err = b.Get(key); err == nil {
 				x, err = l.codec.number(value, field)
 			}
@@ -97,8 +97,8 @@ func (l *onePair) sum(b Bucket, n, field int) (sum float64, err error) {
 	return sum, nil
 }
 
-// values returns a loop over all records, of which there is as much as most need for a field, going
-// by the first one.
+// values iterates over all records, with as much of each value as most records need for a field,
+// estimated from the first record.
 func (l *onePair) values(b Bucket, field int) (iter.Seq2[[]byte, []byte], error) {
 	codec, ok := l.codec.(partial)
 	if !ok {

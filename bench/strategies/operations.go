@@ -5,7 +5,8 @@ import (
 	"runtime"
 )
 
-// single writes records in a transaction each: all, or a sample on top of those that are there.
+// single writes records in one transaction each: all of them, or a sample in addition to the
+// existing ones.
 func (r *run) single() error {
 	var w stopwatch
 	end := r.count + r.plan.singles
@@ -26,8 +27,8 @@ func (r *run) single() error {
 	return r.db.View(r.checkSum)
 }
 
-// bulk writes all records in one transaction. The clock never stands: an engine that writes in the
-// background would go on.
+// bulk writes all records in one transaction. The clock never stops: an engine that writes in the
+// background would continue meanwhile.
 func (r *run) bulk() error {
 	b := newBlock(r.data, r.data.ahead(r.plan.n, r.ahead))
 	records := r.next(b, r.plan.n)
@@ -48,11 +49,11 @@ func (r *run) bulk() error {
 		return err
 	}
 	r.record(rowBulk, w.each(r.plan.n))
-	runtime.GC() // so that what follows has as small a heap whatever was made ahead
+	runtime.GC() // the heap is then equally small, however many records were made ahead
 	return nil
 }
 
-// next makes the block that of the next records to be written, up to n, and counts them as written.
+// next fills the block with the next records to write, below n, and counts them as written.
 func (r *run) next(b *block, n int) []Record {
 	records := b.consecutive(r.count, n)
 	r.sum = b.sum(r.sum)
@@ -60,8 +61,8 @@ func (r *run) next(b *block, n int) []Record {
 	return records
 }
 
-// reading does a row that reads, right after reopening and then again and again: what is read for
-// the first time is a row of its own. once does it once, and its stopwatch has run for n records.
+// reading does a row that reads, once right after reopening, which is its own row, and then
+// repeatedly. once does one pass; its stopwatch has then run for n records.
 func (r *run) reading(row string, n int, once func(sample int, w *stopwatch) error) error {
 	if !r.job.Wants(row, firstOf(row)) {
 		return nil
@@ -101,7 +102,7 @@ func (r *run) read() error {
 	})
 }
 
-// readBlock reads the records of the block, in a transaction each.
+// readBlock reads the records of the block in one transaction each.
 func (r *run) readBlock(w *stopwatch) error {
 	into := r.block.room()
 	w.start()
@@ -115,7 +116,7 @@ func (r *run) readBlock(w *stopwatch) error {
 	return r.block.check()
 }
 
-// readMany reads the third of the records that is in the middle, in one transaction.
+// readMany reads the middle third of the records in one transaction.
 func (r *run) readMany() error {
 	count := max(1, r.plan.n/3)
 	first := (r.plan.n - count) / 2
@@ -151,8 +152,8 @@ func (r *run) fieldSum() error {
 	})
 }
 
-// checkSum returns an error if the sum is not that of what was written. Both are added up in the
-// same order, so that they are equal to the last bit.
+// checkSum returns an error if the sum differs from that of what was written. Both are added up in
+// the same order and are therefore equal to the last bit.
 func (r *run) checkSum(root Bucket) error {
 	sum, err := r.layout.sum(root, r.count, r.data.sum)
 	if err == nil && sum != r.sum {
@@ -162,7 +163,7 @@ func (r *run) checkSum(root Bucket) error {
 	return err
 }
 
-// update sets a field of random records to that of their neighbours, in a transaction each, and
+// update sets a field of random records to that of their successors, in one transaction each, and
 // reads them afterwards.
 func (r *run) update() error {
 	if !r.job.Wants(rowUpdate) {

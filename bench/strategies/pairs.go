@@ -1,14 +1,13 @@
 package strategies
 
-// pairs stores and reads the fields of a record as a pair each, for the layouts that do so. An
-// absent field has no pair.
+// pairs stores and reads the fields of a record as one pair each. An absent field has no pair.
 type pairs struct {
 	schema  *Schema
 	scratch Record
-	largest int // of the records so far, all fields together
+	largest int // longest record so far, all fields together
 }
 
-// put stores the fields, each under the prefix and its name. It may change what is behind the
+// put stores the fields, each under the prefix and its name. It may overwrite what follows the
 // prefix.
 func (p *pairs) put(b Bucket, prefix []byte, r Record) error {
 	values := make([]byte, 0, p.largest)
@@ -38,7 +37,7 @@ func (p *pairs) set(b Bucket, prefix []byte, field int, from Record) error {
 	return b.Put(key, appendField(nil, f))
 }
 
-// number returns what a sum over the field adds up.
+// number returns a field's contribution to a sum.
 func (p *pairs) number(b Bucket, prefix []byte, field int) (float64, error) {
 	value, err := b.Get(append(prefix, p.schema.names[field]...))
 	width := p.schema.widths[field]
@@ -55,11 +54,11 @@ func (p *pairs) number(b Bucket, prefix []byte, field int) (float64, error) {
 	return number(f), nil
 }
 
-// collector makes a record of its pairs, which come in the order of the fields' names.
+// collector assembles a record from its pairs, which come in the order of the field names.
 type collector struct {
 	schema *Schema
 	into   Record
-	next   int // place in that order
+	next   int // position in that order
 }
 
 func (c *collector) add(name, value []byte) error {
@@ -80,7 +79,7 @@ func (c *collector) add(name, value []byte) error {
 	return errEncoding
 }
 
-// finish returns an error if a field that cannot be absent has not come.
+// finish returns an error if a required field is missing.
 func (c *collector) finish() error {
 	for _, i := range c.schema.sorted[c.next:] {
 		if !isAbsent(c.into.fields[i]) {

@@ -16,18 +16,17 @@ func counts(s suite.Settings) []int {
 	}
 }
 
-// plan is how much of everything a job does.
+// plan says how much of everything a job does.
 type plan struct {
 	n       int
-	cycles  int  // each makes one sample of what is written
+	cycles  int  // each makes one sample of the rows that write
 	reads   int  // samples of a reading row in a cycle, after the first one
 	singles int  // transactions of write_single
-	onTop   bool // they add to the n records that are there already
+	onTop   bool // they add to the n existing records
 	updates int  // transactions of update
 }
 
-// newPlan returns the plan for n records. Where a transaction is slow, many of them are measured by
-// a sample.
+// newPlan returns the plan for n records. Many slow transactions are represented by a sample.
 func newPlan(s suite.Settings, n int) plan {
 	p := plan{n: n, cycles: 1, reads: 3, singles: n, updates: max(1, n/2)}
 	most, sample, slow := 25_000, 10_000, s.Sync

@@ -18,14 +18,14 @@ type records struct {
 
 func newRecords(s *Schema) layout { return &records{schema: s, scratch: s.newRecord()} }
 
-// prepare opens the collection, which a program does once.
+// prepare opens the collection, as a program does once.
 func (l *records) prepare(db DB) error {
 	s, ok := db.(stoatDB)
 	if !ok {
 		return errors.New("package record needs Stoat")
 	}
 	if _, ok := l.scratch.whole.(*User); !ok {
-		return errors.New("package record needs a type that is known before")
+		return errors.New("package record needs a type that is known at compile time")
 	}
 	var err error
 	l.users, err = record.Open[User](s.db, "users", nil)
@@ -134,7 +134,7 @@ func (l *records) sumDecoded(tx *stoat.Tx, field int) (sum float64, err error) {
 	return sum, nil
 }
 
-// both returns the transaction of the root bucket, and the user that a record is.
+// both returns the transaction of the root bucket, and the record's user.
 func (l *records) both(b Bucket, r Record) (*stoat.Tx, *User, error) {
 	tx, err := transaction(b)
 	u, ok := r.whole.(*User)
@@ -144,7 +144,7 @@ func (l *records) both(b Bucket, r Record) (*stoat.Tx, *User, error) {
 	return tx, u, err
 }
 
-// transaction returns the transaction of Stoat that a root bucket is.
+// transaction returns the Stoat transaction of a root bucket.
 func transaction(b Bucket) (*stoat.Tx, error) {
 	root, ok := b.(stoatBucket[*stoat.Tx])
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// run is one job under way.
+// run is a job in progress.
 type run struct {
 	job    suite.Job
 	plan   plan
@@ -20,14 +20,14 @@ type run struct {
 	layout layout
 	open   func(dir string) (DB, error)
 	out    func(row string, values ...float64)
-	ahead  int // bytes of records that are made ahead of write_bulk
+	ahead  int // bytes of records to make ahead of write_bulk
 
 	block *block
 	cycle int
 	dir   string  // of the database
-	db    DB      // nil while it is closed
+	db    DB      // nil while closed
 	count int     // records in the database
-	sum   float64 // of the field that is added up, of these
+	sum   float64 // of the field to add up, of these records
 }
 
 // Measure measures a strategy with n records, with the job's engine and settings.
@@ -44,7 +44,7 @@ func Measure(job suite.Job, data *Data, strategy string, n int, record suite.Rec
 	return r.all()
 }
 
-// newRun returns a run that lacks the functions to open a database and to hand over samples.
+// newRun returns a run without its functions open and out.
 func newRun(job suite.Job, p plan, data *Data, s Strategy) *run {
 	return &run{
 		job:    job,
@@ -110,7 +110,7 @@ func (r *run) bulkAndRest() error {
 	return nil
 }
 
-// fresh runs fn with an empty database, and removes it.
+// fresh runs fn with an empty database, which it removes afterwards.
 func (r *run) fresh(fn func() error) (err error) {
 	r.dir = filepath.Join(r.job.Dir, "db")
 	r.count, r.sum = 0, 0
@@ -124,7 +124,7 @@ func (r *run) fresh(fn func() error) (err error) {
 	return fn()
 }
 
-// reopen opens the database, which is closed, and prepares it for the layout.
+// reopen opens the closed database and prepares it for the layout.
 func (r *run) reopen() error {
 	db, err := r.open(r.dir)
 	if err != nil {
@@ -147,7 +147,7 @@ func (r *run) close() error {
 	return err
 }
 
-// closeAndWeigh leaves the database closed.
+// closeAndWeigh closes the database and measures its size on disk.
 func (r *run) closeAndWeigh() error {
 	var w stopwatch
 	w.start()
@@ -166,14 +166,14 @@ func (r *run) closeAndWeigh() error {
 	return nil
 }
 
-// record hands over samples of a row, if they are wanted.
+// record passes on samples of a row if they are wanted.
 func (r *run) record(row string, values ...float64) {
 	if r.job.Wants(row) {
 		r.out(row, values...)
 	}
 }
 
-// random returns the source of a row's choices, the same for all engines and strategies.
+// random returns the source of a row's choices, which is the same for all engines and strategies.
 func (r *run) random(row string, sample int) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d %d %d %d", row, r.plan.n, r.job.Round, r.cycle, sample)

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Schema is what all records of a data set have in common: a Go struct whose fields have names in
-// their json tags. It is immutable.
+// Schema describes the records of a data set: a Go struct whose json tags name the fields. It is
+// immutable.
 type Schema struct {
 	structure reflect.Type
 	names     []string
-	widths    []int // of the encoded fields; 0 if it depends on the value
+	widths    []int // of the encoded fields; 0 if the width depends on the value
 	sorted    []int // the fields in the order of their names
 }
 
-// Record is a struct, seen as a whole and as its fields.
+// Record is a struct, as a whole and as its fields.
 type Record struct {
 	whole  any // pointer to the struct
 	fields []field
@@ -31,7 +31,7 @@ func newSchema(structure reflect.Type) (*Schema, error) {
 		kind := structure.Field(i).Type
 		width, known := widthOf(reflect.New(kind).Interface())
 		if !known {
-			return nil, fmt.Errorf("field %q is a %v, which no strategy stores", name, kind)
+			return nil, fmt.Errorf("field %q is a %v, which no strategy can store", name, kind)
 		}
 		s.names = append(s.names, name)
 		s.widths = append(s.widths, width)
@@ -41,7 +41,7 @@ func newSchema(structure reflect.Type) (*Schema, error) {
 	return s, nil
 }
 
-// newRecord returns a record of zero values.
+// newRecord returns a zero record.
 func (s *Schema) newRecord() Record {
 	pointer := reflect.New(s.structure)
 	r := Record{whole: pointer.Interface(), fields: make([]field, 0, len(s.names))}
@@ -51,7 +51,7 @@ func (s *Schema) newRecord() Record {
 	return r
 }
 
-// newRecords returns n records of zero values.
+// newRecords returns n zero records.
 func (s *Schema) newRecords(n int) []Record {
 	records := make([]Record, n)
 	for i := range records {
@@ -60,7 +60,7 @@ func (s *Schema) newRecords(n int) []Record {
 	return records
 }
 
-// field returns the place of the field of the name, or -1.
+// field returns the index of the field with the name, or -1.
 func (s *Schema) field(name string) int { return slices.Index(s.names, name) }
 
 // longestName returns the length of the longest name.
@@ -78,7 +78,7 @@ func (r Record) clear() {
 	}
 }
 
-// difference returns the first field in which two records are not the same, or -1.
+// difference returns the first field in which two records differ, or -1.
 func (r Record) difference(other Record) int {
 	for i, f := range r.fields {
 		if !sameField(f, other.fields[i]) {
@@ -91,7 +91,7 @@ func (r Record) difference(other Record) int {
 // keyBytes is the length of a record's key.
 const keyBytes = 8
 
-// appendKey appends the key of the record id: keys have the order of the numbers.
+// appendKey appends the key of the record id. Keys sort by id.
 func appendKey(dst []byte, id int) []byte {
 	return binary.BigEndian.AppendUint64(dst, uint64(id))
 }

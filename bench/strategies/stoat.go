@@ -44,7 +44,7 @@ type stoatSpace interface {
 	CreateBucket(name []byte) (*stoat.Bucket, error)
 }
 
-// stoatBucket is the root bucket or one within it.
+// stoatBucket is the root bucket or a bucket within it.
 type stoatBucket[S stoatSpace] struct{ space S }
 
 func (b stoatBucket[S]) Get(key []byte) ([]byte, error) {

@@ -1,19 +1,19 @@
-// Package strategies is the suite that compares ways to lay a record out in a key-value database.
+// Package strategies is the suite that compares ways to lay out a record in a key-value database.
 //
-// The strategies are written once, against [Bucket], and run on every engine that has nested
-// buckets. The first task, "conformance", makes sure that an engine returns what was written with
-// each of them; one that does not is not measured. In each other task a child process measures one
-// strategy with one number of records; the lines of [run.all] are what it does, as often as [plan]
+// The strategies are written once, against [Bucket], and run on every engine with nested buckets.
+// The first task, "conformance", checks that an engine returns what was written with each strategy;
+// an engine that fails it is not measured. In each other task a child process measures one strategy
+// with one number of records. Its steps are the lines of [run.all], repeated as often as [plan]
 // says, each time with an empty database.
 //
-// Records are made a block at a time while the clock stands, which takes a millisecond or so, and
-// what was read is compared with them in the same pauses. Only write_bulk has no pauses, because an
-// engine that writes in the background would gain from them: the records are made before, as far as
-// there is room for them, and the clock runs while more are made. [Measure] takes any [Data]: that
-// of the study, which is [Users], or somebody's own.
+// Records are made a block at a time while the clock is stopped, for a millisecond or so, and
+// compared with what was read in the same pauses. Only write_bulk has no pauses, because an engine
+// that writes in the background would gain from them: its records are made beforehand, as many as
+// there is room for, and the clock runs while more are made. [Measure] takes any [Data]: the
+// study's, which is [Users], or the user's own.
 //
-// The strategy "record" is Stoat's package of that name. It runs on Stoat only, and takes no
-// records but those of the study, because it needs their Go type.
+// The strategy "record" is Stoat's package record. It runs only on Stoat and only with the study's
+// records, because it needs their Go type.
 package strategies
 
 import (
@@ -37,14 +37,14 @@ const (
 	rowAllocated = "storage_blocks"
 )
 
-// firstOf returns the name of the row of a reading row's first time after reopening.
+// firstOf returns the name of the row for a reading row's first pass after reopening.
 func firstOf(row string) string { return row + "_first" }
 
 // Suite returns the suite.
 func Suite() suite.Suite {
 	return suite.Suite{
 		Name:    "strategies",
-		About:   "laying a record of 15 fields out in a key-value database",
+		About:   "laying out a record of 15 fields in a key-value database",
 		Rows:    rows(),
 		Engines: engines,
 		Tasks:   tasks,
@@ -62,27 +62,27 @@ func rows() []suite.Row {
 	}
 	const ns, bytes = suite.Nanoseconds, suite.Bytes
 	return []suite.Row{
-		row(rowSingle, ns, "a record in a transaction of its own, into an empty database; beyond "+
-			"25,000 synced (quick: 250) a sample of 10,000 (quick: 200) on top of the others"),
-		row(rowBulk, ns, "a record, of all in one transaction; making them counts beyond the "+
-			"first 250,000 (or 256 MB); Close is a row of its own"),
-		row(rowClose, ns, "Close after write_bulk, for a record: an engine may put work off until "+
+		row(rowSingle, ns, "one record in its own transaction, into an empty database; beyond "+
+			"25,000 synced records (quick: 250), a sample of 10,000 (quick: 200) after the others"),
+		row(rowBulk, ns, "one record, all in one transaction; making them counts beyond the "+
+			"first 250,000 (or 256 MB); Close is a separate row"),
+		row(rowClose, ns, "Close after write_bulk, per record: an engine may defer work until "+
 			"then"),
-		row(rowRead, ns, "a random record, decoded, in a transaction of its own; after reopening, "+
-			"and again and again"),
+		row(rowRead, ns, "a random record, decoded, in its own transaction; after the first pass "+
+			"after reopening"),
 		row(firstOf(rowRead), ns, "the same, the first time after reopening"),
-		row(rowReadMany, ns, "a record, of the middle third in one transaction, decoded; likewise"),
+		row(rowReadMany, ns, "one record, decoding the middle third in one transaction; likewise"),
 		row(firstOf(rowReadMany), ns, "the same, the first time after reopening"),
-		row(rowSum, ns, "a record, of all whose balances are added up in one transaction; likewise"),
+		row(rowSum, ns, "one record, adding up all balances in one transaction; likewise"),
 		row(firstOf(rowSum), ns, "the same, the first time after reopening"),
-		row(rowUpdate, ns, "login_count of a random record in a transaction of its own; half as "+
-			"many as there are records, or the sample"),
-		row(rowStorage, bytes, "length of the files, for a record, after write_bulk and Close"),
+		row(rowUpdate, ns, "login_count of a random record in its own transaction; half as "+
+			"many as there are records, or as the sample"),
+		row(rowStorage, bytes, "length of the files per record, after write_bulk and Close"),
 		row(rowAllocated, bytes, "their blocks on disk, likewise"),
 	}
 }
 
-// tasks returns the check, and a task for each strategy and number of records.
+// tasks returns the conformance task, and a task for each strategy and number of records.
 func tasks(s suite.Settings) []suite.Task {
 	all := []suite.Task{{Name: taskConform, Rounds: 1, Gate: true}}
 	for _, n := range counts(s) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// User is the record of the study.
+// User is the study's record.
 type User struct {
 	ID          int64   `json:"id" stoat:"id,key"`
 	Username    string  `json:"username" stoat:"username"`
@@ -26,8 +26,8 @@ type User struct {
 	Description string  `json:"description" stoat:"description"`
 }
 
-// syllables are what the words of descriptions are made of, so that they compress about as well
-// as a text in a language.
+// syllables make up the words of descriptions, which therefore compress about as well as natural
+// language.
 const syllables = `an ber co dra el fin go har il jun kel lo mar ne or pen qui ros sa ter un ves wi
 ya zor al bri cal den er fro gar hol in kri lem mo nar ol pri ra sel tha ur vin wen ash bo cru dol
 eth fa gri hem is kan lu mir nor ost pal rin sto tu`
@@ -35,7 +35,7 @@ eth fa gri hem is kan lu mir nor ost pal rin sto tu`
 // descriptionBytes is the length of a description.
 const descriptionBytes = 95
 
-// Users returns the data set of the study. One seed gives one.
+// Users returns the study's data set. The same seed gives the same records.
 func Users(seed uint64) (*Data, error) {
 	schema, err := newSchema(reflect.TypeFor[User]())
 	if err != nil {

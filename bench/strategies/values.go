@@ -2,8 +2,8 @@ package strategies
 
 import "fmt"
 
-// Values returns the values of the first n records of the data set, as a strategy stores them that
-// has a pair a record and the name.
+// Values returns the values of the first n records, as stored by the named strategy, which must
+// have one pair per record.
 func (d *Data) Values(strategy string, n int) ([][]byte, error) {
 	s, err := findStrategy(strategy)
 	if err != nil {
@@ -11,7 +11,7 @@ func (d *Data) Values(strategy string, n int) ([][]byte, error) {
 	}
 	pair, ok := s.make(d.schema).(*onePair)
 	if !ok {
-		return nil, fmt.Errorf("strategy %q has several pairs a record", strategy)
+		return nil, fmt.Errorf("strategy %q has several pairs per record", strategy)
 	}
 	values, r := make([][]byte, n), d.schema.newRecord()
 	for i := range values {

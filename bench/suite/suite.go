@@ -1,5 +1,5 @@
 // Package suite is the vocabulary that the suites, the runner and the report share: what can be
-// measured, what one child process is told to do, and what it answers.
+// measured, what a child process is told to do, and what it answers.
 //
 // It measures nothing itself. All its types are plain values.
 package suite
@@ -12,77 +12,77 @@ import (
 	"github.com/stoatdb/stoat/bench/engine"
 )
 
-// Suite is a published study's workload.
+// Suite is a workload: its rows, and how to measure them.
 type Suite struct {
 	Name  string
 	About string
 	Rows  []Row
-	Data  []string // names of the data sets; empty if there is one only
-	// Engines returns what the suite can measure, in the order of the tables.
+	Data  []string // names of the data sets; empty if there is only one
+	// Engines returns the engines that the suite can measure, in the order of the tables.
 	Engines func() []engine.About
-	// Tasks returns what to do with each engine; each task is a child process of its own.
+	// Tasks returns what to do with each engine. Each task runs in its own child process.
 	Tasks func(s Settings) []Task
-	// Limits returns notes on what these settings and this system leave out; nil if nothing ever is.
+	// Limits returns notes on what these settings and this system leave out. It may be nil.
 	Limits func(s Settings) (notes []string)
-	// Run does one job, in a fresh process.
+	// Run does one job in a fresh process.
 	Run func(job Job, record Record) error
 }
 
-// Row is one quantity that a suite measures, under one or several conditions.
+// Row is one quantity that a suite measures, in one or several states.
 type Row struct {
 	Name   string
 	Unit   Unit
-	States []string // the conditions, in the order of the report; empty if there is one only
-	Cold   string   // the state whose first sample of each round is reported on its own
-	Axis   string   // what [At.X] counts, if the row is measured along it; else empty
+	States []string // in the order of the report; empty if there is only one
+	Cold   string   // the state whose first sample of each round is reported separately
+	Axis   string   // what [At.X] counts, if the row is measured along an axis
 	About  string   // what one sample is
-	// Unranked are the states in which no engine is better than another: a part of something else,
-	// or nothing that the engine does.
+	// Unranked are the states in which no engine is better than another: part of another state, or
+	// nothing the engine does.
 	Unranked []string
-	// Bound is what one engine has promised of the row; nil if nothing is.
+	// Bound is the promise of one engine about this row; nil if there is none.
 	Bound *Bound
 }
 
-// Bound is a promise: an engine needs at most Times what the best of others needs for a unit. It is
-// told whether it holds, and nothing fails if it does not.
+// Bound is a promise: Engine needs at most Times as much per unit as the best of the engines Of.
+// The report says whether it holds; nothing fails if it does not.
 type Bound struct {
 	Engine string
 	Times  float64
-	Of     []string // engines; those without samples do not count
+	Of     []string // engines without samples do not count
 }
 
 // Unit is the unit of the samples of a row.
 type Unit string
 
-// Of all but rates, less is better.
+// Lower is better, except for rates.
 const (
 	Nanoseconds Unit = "ns"
 	Bytes       Unit = "B"
 	PerSecond   Unit = "/s"
 )
 
-// Profiles. The large one is for data beyond memory.
+// The profiles. Large is for data larger than memory.
 const (
 	Quick = "quick"
 	Full  = "full"
 	Large = "large"
 )
 
-// Settings are what the user has chosen. They are the same for all engines and rounds.
+// Settings are the user's choices. They are the same for all engines and rounds.
 type Settings struct {
 	Profile string
 	Rounds  int
-	N       int `json:",omitempty"` // entries in place of the profile's, unless 0
+	N       int `json:",omitempty"` // entries, instead of the profile's number; 0 if not given
 	Seed    uint64
 	Order   engine.Order
 	Data    string   `json:",omitempty"` // name of the data set; empty for the suite's first
-	Input   string   `json:",omitempty"` // file with the user's own data; empty if there is none
+	Input   string   `json:",omitempty"` // file with the user's own data
 	Sync    bool     // every commit is durable before it returns
-	Storage string   `json:",omitempty"` // the name that the user gave to the place measured
+	Storage string   `json:",omitempty"` // the user's name for the storage
 	Rows    []string `json:",omitempty"` // names of the rows to measure; empty for all
 }
 
-// Wants reports whether one of the rows is to be measured.
+// Wants reports whether any of the rows is to be measured.
 func (s Settings) Wants(rows ...string) bool {
 	if len(s.Rows) == 0 {
 		return true
@@ -90,17 +90,17 @@ func (s Settings) Wants(rows ...string) bool {
 	return slices.ContainsFunc(rows, func(row string) bool { return slices.Contains(s.Rows, row) })
 }
 
-// Task is one child process's part of a suite.
+// Task is a part of a suite that runs in one child process.
 type Task struct {
 	Name   string
-	Rounds int  // it takes part in the first rounds only
+	Rounds int  // it runs only in the first rounds
 	Gate   bool // an engine that fails it is not measured
-	// Then is the name of what another child does afterwards with the folder that this one has
-	// left, unless this one failed; or empty.
+	// Then names the task that another child does afterwards in the folder this one left, unless this
+	// one failed. It may be empty.
 	Then string
 }
 
-// Job is what a child process is told to do, with one engine in one round.
+// Job tells a child process what to do, with one engine in one round.
 type Job struct {
 	Settings
 	Suite  string
@@ -110,14 +110,14 @@ type Job struct {
 	Dir    string // exists, is empty, and is removed afterwards
 }
 
-// At says what samples are of.
+// At says what samples belong to.
 type At struct {
 	Row   string
 	State string  `json:",omitempty"`
-	X     float64 `json:",omitempty"` // the place on the row's axis, if it has one
+	X     float64 `json:",omitempty"` // the position on the row's axis, if it has one
 }
 
-// Measurement is what a child process answers: the samples of a row under one condition.
+// Measurement is a child process's answer: the samples of a row in one state.
 type Measurement struct {
 	Engine string
 	Round  int
@@ -128,7 +128,7 @@ type Measurement struct {
 // Record takes samples.
 type Record func(at At, values ...float64)
 
-// Row returns the row of the name.
+// Row returns the row with the name.
 func (s Suite) Row(name string) (Row, bool) {
 	for _, r := range s.Rows {
 		if r.Name == name {
@@ -138,10 +138,10 @@ func (s Suite) Row(name string) (Row, bool) {
 	return Row{}, false
 }
 
-// Check returns an error if the suite has not got what the settings name.
+// Check returns an error if the settings name a row or data set that the suite does not have.
 func (s Suite) Check(o Settings) error {
 	if o.Data != "" && !slices.Contains(s.Data, o.Data) {
-		return fmt.Errorf("suite %s has no data set %q, but %s", s.Name, o.Data, names(s.Data))
+		return fmt.Errorf("suite %s has no data set %q; it has %s", s.Name, o.Data, names(s.Data))
 	}
 	var known []string
 	for _, r := range s.Rows {
@@ -149,16 +149,16 @@ func (s Suite) Check(o Settings) error {
 	}
 	for _, name := range o.Rows {
 		if _, ok := s.Row(name); !ok {
-			return fmt.Errorf("suite %s has no row %q, but %s", s.Name, name, names(known))
+			return fmt.Errorf("suite %s has no row %q; it has %s", s.Name, name, names(known))
 		}
 	}
 	return nil
 }
 
-// names lists what there is to choose from.
+// names lists the choices.
 func names(known []string) string {
 	if len(known) == 0 {
-		return "none at all"
+		return "none"
 	}
 	return strings.Join(known, ", ")
 }

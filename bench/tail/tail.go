@@ -1,5 +1,5 @@
-// Package tail keeps both ends of what a process complains about: a panic gives its reason first,
-// and most others last.
+// Package tail keeps the beginning and the end of a process's error output: a panic gives its
+// reason first, and most programs give theirs last.
 package tail
 
 import (
@@ -17,7 +17,7 @@ type Writer struct {
 // Bytes is how much a Writer keeps of each end.
 const Bytes = 1000
 
-// Write keeps the ends of what was written so far.
+// Write keeps both ends of what was written so far.
 func (w *Writer) Write(b []byte) (int, error) {
 	n := min(len(b), Bytes-len(w.first))
 	w.first = append(w.first, b[:n]...)
@@ -28,7 +28,7 @@ func (w *Writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String returns what was kept, without the space around it, and says where something is missing.
+// String returns what was kept, without surrounding space, and marks where bytes are missing.
 func (w *Writer) String() string {
 	text := bytes.Clone(w.first)
 	if w.dropped > 0 {

@@ -18,10 +18,11 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// planVariable is the environment's variable that makes this binary a child; it holds its plan.
+// planVariable is the environment variable that makes this binary a child; its value is the plan.
 const planVariable = "STOAT_TRUST_PLAN"
 
-// plan is what a child does: it opens the database, says so, and writes until its input ends.
+// plan says what a child does: it opens the database, reports that, and writes until its input
+// ends.
 type plan struct {
 	Dir         string
 	Seed        uint64 // of the history
@@ -80,19 +81,19 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// What a child says: that it has opened the database, that a backup is made, and, on standard
-// error, that it cannot go on. A number is the transaction whose commit has returned.
+// What a child prints: that it has opened the database, that a backup is complete, and, on standard
+// error, that it cannot continue. A number is a transaction whose commit returned.
 const (
 	opened   = "opened"
 	backedUp = "backed up"
 	stopped  = "the child stops:"
 )
 
-// write is what a child does.
+// write is a child's main function.
 func (p plan) write() error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	go func() {
-		_, err := io.Copy(io.Discard, os.Stdin) // which ends when the parent does
+		_, err := io.Copy(io.Discard, os.Stdin) // returns when the parent ends
 		cancel(err)
 	}()
 	db, err := p.open(false, os.Stderr)
@@ -101,7 +102,7 @@ func (p plan) write() error {
 	}
 	fmt.Println(opened)
 	var busy sync.WaitGroup
-	var alone sync.RWMutex // held for writing by who does a Load
+	var alone sync.RWMutex // locked exclusively for a Load
 	keep := func(fn func() error) {
 		busy.Go(func() {
 			for ctx.Err() == nil {
@@ -140,7 +141,7 @@ func (p plan) step(db *stoat.DB, alone *sync.RWMutex, out io.Writer) error {
 	return err
 }
 
-// disturb does what a database's user does beside writing.
+// disturb does what users of a database do besides writing.
 func (p plan) disturb(ctx context.Context, db *stoat.DB, keep func(fn func() error)) {
 	if p.Flush {
 		keep(func() error { rest(ctx, 5*time.Millisecond); return db.Flush() })
@@ -151,7 +152,7 @@ func (p plan) disturb(ctx context.Context, db *stoat.DB, keep func(fn func() err
 	if p.Backup {
 		keep(func() error { rest(ctx, 20*time.Millisecond); return backup(ctx, db, p.backupDir()) })
 	}
-	keep(func() error { // a reader that stays, so that files are removed under it
+	keep(func() error { // a long-lived reader; files are removed under it
 		return db.View(func(tx *stoat.Tx) error {
 			rest(ctx, 10*time.Millisecond)
 			for range tx.Scan(stoat.Range{}) {
@@ -169,7 +170,7 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// backup makes a backup if databases can, and says so.
+// backup makes a backup if the database has a method for that, and reports it.
 func backup(ctx context.Context, db *stoat.DB, dir string) error {
 	if b, ok := any(db).(interface {
 		Backup(ctx context.Context, dir string) error
@@ -183,7 +184,7 @@ func backup(ctx context.Context, db *stoat.DB, dir string) error {
 	return nil
 }
 
-// check verifies a database if databases can.
+// check verifies a database if it has a method for that.
 func check(db *stoat.DB) error {
 	if c, ok := any(db).(interface {
 		Check(ctx context.Context) error

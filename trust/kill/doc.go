@@ -1,10 +1,10 @@
-// Package kill holds tests with several processes: one writes and is killed, or holds the lock, or
-// goes on writing while others read; another looks at what is in the files.
+// Package kill contains tests with several processes: one writes and is killed, or holds the lock,
+// or continues to write while others read; another checks what is in the files.
 //
-// The processes are this test's binary itself, started again with a plan in its environment. What a
-// transaction does follows from its number alone, and the number is stored by the transaction; so
-// whoever finds the number n in a database knows what all of it must be: what the transactions 1 to
-// n make. No transaction can be lost, doubled, torn or swapped with another without a difference.
+// The processes are this test's binary, started again with a plan in its environment. What a
+// transaction does depends only on its number, and the transaction stores that number. A database
+// with number n must therefore contain exactly what transactions 1 to n make: a transaction that is
+// lost, doubled, torn or swapped with another makes a difference.
 //
 // The package has no code outside its tests.
 package kill

@@ -33,7 +33,7 @@ const (
 // change is one write of a transaction.
 type change struct {
 	kind     kind
-	bucket   string // names from the root down, with slashes between; "" is the root
+	bucket   string // names from the root, separated by slashes; "" is the root
 	key, end string
 	value    string
 }
@@ -51,7 +51,7 @@ func transaction(seed, n uint64) (changes []change, load bool) {
 			changes = append(changes, change{kind: put, key: key(rng), value: value(rng, 200)})
 		}
 		return changes, true
-	case 1: // large enough to leave memory, where that is small
+	case 1: // large enough to spill where memory is small
 		size = 50 + rng.IntN(150)
 	}
 	for range size {
@@ -85,7 +85,7 @@ func draw(rng *rand.Rand) change {
 
 func key(rng *rand.Rand) string { return fmt.Sprintf("k%03d", rng.IntN(300)) }
 
-// value returns less than about size bytes. Half of the values look like records of a machine.
+// value returns up to about size bytes. Half of the values look like machine-written records.
 func value(rng *rand.Rand, size int) string {
 	p, machine := make([]byte, 0, size), rng.IntN(2) == 0
 	for n := rng.IntN(size); len(p) < n; {
@@ -98,10 +98,10 @@ func value(rng *rand.Rand, size int) string {
 	return string(p)
 }
 
-// errLoad says that the next transaction is a Load, which Update cannot do.
+// errLoad is returned if the next transaction is a Load, which Update cannot do.
 var errLoad = errors.New("the next transaction is a Load")
 
-// commit does the next transaction by an Update, and returns its number.
+// commit does the next transaction with Update, and returns its number.
 func commit(db *stoat.DB, seed uint64) (n uint64, err error) {
 	err = db.Update(func(tx *stoat.Tx) error {
 		last, err := newest(tx)
@@ -123,8 +123,8 @@ func commit(db *stoat.DB, seed uint64) (n uint64, err error) {
 	return n, err
 }
 
-// commitLoad does the next transaction if it is a Load, and returns its number, else 0. Nobody else
-// may write meanwhile.
+// commitLoad does the next transaction if it is a Load, and returns its number, otherwise 0. There
+// must be no other writers.
 func commitLoad(db *stoat.DB, seed uint64) (n uint64, err error) {
 	err = db.View(func(tx *stoat.Tx) error {
 		n, err = newest(tx)
@@ -149,7 +149,7 @@ func commitLoad(db *stoat.DB, seed uint64) (n uint64, err error) {
 	return n, err
 }
 
-// newest returns the number of the newest transaction, 0 if there was none.
+// newest returns the number of the newest transaction, or 0 if there is none.
 func newest(tx *stoat.Tx) (uint64, error) {
 	v, err := tx.Get([]byte(counter))
 	if errors.Is(err, stoat.ErrNotFound) {
@@ -164,7 +164,7 @@ func newest(tx *stoat.Tx) (uint64, error) {
 	return binary.BigEndian.Uint64(v), nil
 }
 
-// space is what Tx and Bucket have in common, as far as it is needed.
+// space is what Tx and Bucket have in common.
 type space interface {
 	Put(key, value []byte) error
 	PutTTL(key, value []byte, ttl time.Duration) error
@@ -196,7 +196,7 @@ func (c change) on(tx *stoat.Tx) error {
 	switch c.kind {
 	case put:
 		return b.Put([]byte(c.key), []byte(c.value))
-	case putTTL: // long enough to outlive every test
+	case putTTL: // outlives every test
 		return b.PutTTL([]byte(c.key), []byte(c.value), 1000*time.Hour)
 	case remove:
 		return b.Delete([]byte(c.key))
@@ -207,7 +207,7 @@ func (c change) on(tx *stoat.Tx) error {
 		return err
 	}
 	if last == "" {
-		return nil // the root stays
+		return nil // the root remains
 	}
 	err := b.DeleteBucket([]byte(last))
 	if errors.Is(err, stoat.ErrBucketNotFound) {
@@ -270,8 +270,8 @@ func (h *history) advance(n uint64) {
 	}
 }
 
-// match checks that the database is in the state after a transaction that is no older than the
-// oldest, and none older than at the last match.
+// match checks that the database is in the state after a transaction that is no older than oldest
+// or than at the last match.
 func (h *history) match(db *stoat.DB, oldest uint64) error {
 	return db.View(func(tx *stoat.Tx) error {
 		n, err := newest(tx)

@@ -24,9 +24,10 @@ var (
 	killSeed   = flag.Uint64("kill.seed", 1, "seed of histories, options and when to kill")
 )
 
-// TestKill_losesNothing kills a process that writes, at any moment: while it opens and recovers,
-// commits, flushes, compactions or loads. Then the database must be in the state after some
-// transaction, none older than acknowledged, whether commits are synced or not: the system goes on.
+// TestKill_losesNothing kills a writing process at any moment: while it opens and recovers,
+// commits, flushes, compacts or loads. The database must then be in the state after some
+// transaction no older than the newest acknowledged one, even if commits are not synced: the system
+// keeps running.
 func TestKill_losesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*killSeed, 1))
 	var d *drill
@@ -39,7 +40,7 @@ func TestKill_losesNothing(t *testing.T) {
 		p := drawPlan(rng, d.dir, d.history.seed)
 		if err := d.round(t, p, rng); err != nil {
 			d.keep = true
-			t.Fatalf("round %d: %v\n%+v\nthe files are in %s; again with "+
+			t.Fatalf("round %d: %v\n%+v\nthe files are in %s; reproduce with "+
 				"-run TestKill -kill.seed %d -kill.rounds %d", round, err, p, d.dir, *killSeed, round+1)
 		}
 		total += d.history.n - before
@@ -51,7 +52,7 @@ func TestKill_losesNothing(t *testing.T) {
 // drill is a folder whose writers get killed.
 type drill struct {
 	dir      string
-	keep     bool // the files stay, because something is wrong
+	keep     bool // the files stay, because a check failed
 	history  *history
 	backedUp bool // there is a backup
 }
@@ -74,20 +75,20 @@ func newDrill(t *testing.T, seed uint64) *drill {
 	return d
 }
 
-// round lets a child write, kills it, and looks at what is left.
+// round lets a child write, kills it, and checks what is left.
 func (d *drill) round(t *testing.T, p plan, rng *rand.Rand) error {
 	c := start(t, p)
 	if rng.IntN(5) > 0 {
 		c.awaitOpened(t)
 		<-time.After(time.Duration(rng.IntN(200_000)) * time.Microsecond)
-	} else { // while it begins
+	} else { // during opening
 		<-time.After(time.Duration(rng.IntN(40_000)) * time.Microsecond)
 	}
 	c.kill(t)
 	if t.Failed() {
 		return errors.New("the child has failed")
 	}
-	// A read-only look leaves all of the recovery to the next child.
+	// A read-only check leaves the whole recovery to the next child.
 	if err := d.look(p, c.acked.Load(), rng.IntN(2) == 0); err != nil {
 		return err
 	}
@@ -95,8 +96,8 @@ func (d *drill) round(t *testing.T, p plan, rng *rand.Rand) error {
 	return d.lookAtBackup(p)
 }
 
-// lookAtBackup opens the backup, if one was made: the newest, or the one before if the kill came
-// while another was made.
+// lookAtBackup opens the backup, if there is one: the newest, or the previous one if the kill
+// interrupted a backup.
 func (d *drill) lookAtBackup(p plan) error {
 	if !d.backedUp {
 		return nil
@@ -113,12 +114,12 @@ func (d *drill) lookAtBackup(p plan) error {
 	return nil
 }
 
-// look opens what a kill has left.
+// look opens and checks what the kill left.
 func (d *drill) look(p plan, acked uint64, readOnly bool) error {
 	var logged bytes.Buffer
 	db, err := p.open(readOnly, &logged)
 	if readOnly && errors.Is(err, fs.ErrNotExist) && acked == 0 && d.history.n == 0 {
-		return nil // it was killed before there was a database
+		return nil // it was killed before it created a database
 	}
 	if err == nil {
 		err = errors.Join(d.history.match(db, acked), check(db), db.Close())

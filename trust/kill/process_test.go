@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// process is a child that runs.
+// process is a running child.
 type process struct {
 	cmd       *exec.Cmd
 	input     io.Closer     // closing it asks the child to end
 	opened    chan struct{} // closed when the child has opened the database
-	heard     chan struct{} // closed when all that the child said was heard
-	acked     atomic.Uint64 // the newest transaction whose commit has returned
-	backedUp  atomic.Bool   // it has made a backup
+	heard     chan struct{} // closed after all output of the child was read
+	acked     atomic.Uint64 // the newest transaction whose commit returned
+	backedUp  atomic.Bool   // the child has made a backup
 	complaint bytes.Buffer
 }
 
-// start starts a child. The test's end kills it if it still runs.
+// start starts a child. The end of the test kills it if it is still running.
 func start(t *testing.T, p plan) *process {
 	t.Helper()
 	text, err := json.Marshal(p)
@@ -51,12 +51,12 @@ func start(t *testing.T, p plan) *process {
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.cmd.Process.Kill() }) // it may have ended
+	t.Cleanup(func() { _ = c.cmd.Process.Kill() }) // it may have ended already
 	go c.hear(said)
 	return c
 }
 
-// hear notes what the child says. A line that the kill has cut off does not count.
+// hear reads the child's output. A line cut off by the kill does not count.
 func (c *process) hear(said io.Reader) {
 	defer close(c.heard)
 	for r := bufio.NewReader(said); ; {
@@ -77,7 +77,7 @@ func (c *process) hear(said io.Reader) {
 	}
 }
 
-// awaitOpened returns when the child has opened the database.
+// awaitOpened waits until the child has opened the database.
 func (c *process) awaitOpened(t *testing.T) {
 	t.Helper()
 	select {
@@ -87,7 +87,7 @@ func (c *process) awaitOpened(t *testing.T) {
 	}
 }
 
-// awaitAcked returns when n more transactions were acknowledged.
+// awaitAcked waits until n more transactions are acknowledged.
 func (c *process) awaitAcked(t *testing.T, n uint64) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -101,7 +101,7 @@ func (c *process) awaitAcked(t *testing.T, n uint64) {
 	}
 }
 
-// wait returns when the child has ended, with what it has complained about.
+// wait waits until the child has ended, and returns what it complained about.
 func (c *process) wait() error {
 	<-c.heard
 	err := c.cmd.Wait()
@@ -111,7 +111,7 @@ func (c *process) wait() error {
 	return err
 }
 
-// end asks the child to close the database and end, and waits for that.
+// end asks the child to close the database and end, and waits for it.
 func (c *process) end(t *testing.T) {
 	t.Helper()
 	if err := c.input.Close(); err != nil {
@@ -122,7 +122,7 @@ func (c *process) end(t *testing.T) {
 	}
 }
 
-// kill ends the child as kill -9 does. A child that has ended before by itself has failed.
+// kill ends the child as kill -9 does. A child that has already ended has failed.
 func (c *process) kill(t *testing.T) {
 	t.Helper()
 	if err := c.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -130,6 +130,6 @@ func (c *process) kill(t *testing.T) {
 	}
 	err := c.wait()
 	if err == nil || bytes.Contains(c.complaint.Bytes(), []byte(stopped)) {
-		t.Errorf("the child has ended by itself: %v", err)
+		t.Errorf("the child ended by itself: %v", err)
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-var openings = flag.Int("kill.opens", 40, "how often to open what another process writes")
+var openings = flag.Int("kill.opens", 40, "how often to open a database that is being written")
 
-// TestReadOnly_besideAWriterSeesOneState opens a database again and again while another process
-// writes it, flushes it and compacts it. Each time there must be the state after one
-// transaction, and all that was acknowledged before the call of Open.
+// TestReadOnly_besideAWriterSeesOneState opens a database repeatedly while another process writes,
+// flushes and compacts it. Each time, it must see the state after one transaction, with everything
+// acknowledged before Open was called.
 func TestReadOnly_besideAWriterSeesOneState(t *testing.T) {
 	const sizes = 4
 	for size := range sizes {

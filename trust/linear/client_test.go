@@ -12,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// space is what Tx and Bucket have in common, as far as it is needed.
+// space is what Tx and Bucket have in common.
 type space interface {
 	Get(key []byte) ([]byte, error)
 	Put(key, value []byte) error
@@ -21,10 +21,10 @@ type space interface {
 	CompareAndDelete(key, old []byte) (deleted bool, err error)
 }
 
-// valueBytes is the length of stored values, which lie outside of tables where the threshold is 64.
+// valueBytes is the length of stored values, which are outside tables if the threshold is 64.
 const valueBytes = 90
 
-// stored returns a value as the database has it: words are followed by dots.
+// stored returns the stored form of a value: dots follow the word.
 func stored(word string) []byte {
 	if word == "" {
 		return nil
@@ -38,13 +38,13 @@ func keyOf(s step) []byte { return fmt.Appendf(nil, "key %d", s.key) }
 
 func roomOf(s step) []byte { return fmt.Appendf(nil, "bucket %d", s.room) }
 
-// client does transactions one after the other and notes them.
+// client does transactions one after another and records them.
 type client struct {
 	id      int
 	db      *stoat.DB
-	clock   *atomic.Int64 // the history's, a tick per beginning and end
+	clock   *atomic.Int64 // of the history; it ticks at each beginning and end
 	rng     *rand.Rand
-	simple  bool // every transaction is one step about one key of the root
+	simple  bool // every transaction is one step on one key of the root
 	count   int
 	history []porcupine.Operation
 }
@@ -82,7 +82,7 @@ func (c *client) step(rooms int) step {
 	return s
 }
 
-// do does a transaction and notes it.
+// do does a transaction and records it.
 func (c *client) do(t transaction, via func(t transaction) ([]answer, error)) error {
 	begun := c.clock.Add(1)
 	answers, err := via(t)
@@ -95,7 +95,7 @@ func (c *client) do(t transaction, via func(t transaction) ([]answer, error)) er
 	return nil
 }
 
-// aim gives steps that compare something to compare with: what is there a moment before.
+// aim gives comparing steps a value to compare with: the one that was there a moment before.
 func (c *client) aim(t transaction) error {
 	return c.db.View(func(tx *stoat.Tx) error {
 		for i := range t.steps {
@@ -115,7 +115,7 @@ func (c *client) aim(t transaction) error {
 
 var errAbort = errors.New("rolled back on purpose")
 
-// update does a transaction by View if it only reads, else by Update.
+// update does a transaction with View if it only reads, otherwise with Update.
 func (c *client) update(t transaction) (answers []answer, err error) {
 	all := func(tx *stoat.Tx) error {
 		for _, s := range t.steps {
@@ -174,7 +174,7 @@ func on(tx *stoat.Tx, s step) (answer, error) {
 	return within(b, s)
 }
 
-// within does one step in a bucket that is there.
+// within does one step in an existing bucket.
 func within(b space, s step) (a answer, err error) {
 	key := keyOf(s)
 	switch s.action {
@@ -194,7 +194,7 @@ func within(b space, s step) (a answer, err error) {
 		return a, b.Delete(key)
 	case swap, erase:
 		if s.old == "" {
-			return a, nil // nothing was there to compare with
+			return a, nil // there was nothing to compare with
 		}
 		if s.action == swap {
 			a.done, err = b.CompareAndSwap(key, stored(s.old), stored(s.value))

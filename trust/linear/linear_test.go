@@ -24,13 +24,13 @@ import (
 
 var (
 	histories = flag.Int("linear.histories", 200, "how many histories to check")
-	seed      = flag.Uint64("linear.seed", 1, "seed of what the clients do")
+	seed      = flag.Uint64("linear.seed", 1, "seed of the clients' operations")
 )
 
-// checkTimeout is how long the checker may think about one history: it needs milliseconds.
+// checkTimeout is how long the checker may take for one history: it needs milliseconds.
 const checkTimeout = time.Minute
 
-// TestDB_isLinearizable lets clients work at once on few keys, while the background work is hot.
+// TestDB_isLinearizable lets clients work concurrently on few keys, with frequent background work.
 func TestDB_isLinearizable(t *testing.T) {
 	sizes := tuned.Sizes()
 	total := 0
@@ -49,7 +49,7 @@ func TestDB_isLinearizable(t *testing.T) {
 				t.Fatalf("size %d, history %d: %v", i, n, err)
 			}
 			if err := verdict(history, r.simple, os.TempDir()); err != nil {
-				t.Fatalf("size %d, history %d: %v\nagain with -run TestDB -linear.seed %d "+
+				t.Fatalf("size %d, history %d: %v\nreproduce with -run TestDB -linear.seed %d "+
 					"-linear.histories %d", i, n, err, *seed, *histories)
 			}
 			total++
@@ -62,7 +62,7 @@ func TestDB_isLinearizable(t *testing.T) {
 }
 
 // verdict returns an error unless the history is linearizable. The error names a file in the folder
-// for pictures, which shows where it is not.
+// for pictures, which shows the violation.
 func verdict(history []porcupine.Operation, simple bool, pictures string) error {
 	m := model(simple)
 	result, info := porcupine.CheckOperationsVerbose(m, history, checkTimeout)
@@ -77,7 +77,7 @@ func verdict(history []porcupine.Operation, simple bool, pictures string) error 
 		result, filepath.ToSlash(f.Name())), porcupine.Visualize(m, info, f), f.Close())
 }
 
-// round is one history in the making.
+// round is one history in progress.
 type round struct {
 	db      *stoat.DB
 	seed    uint64
@@ -131,7 +131,7 @@ func (c *client) work(n int) error {
 	return nil
 }
 
-// disturb flushes and compacts until ctx ends.
+// disturb flushes and compacts until ctx is done.
 func (r round) disturb(ctx context.Context) error {
 	for n := r.seed; ctx.Err() == nil; n++ {
 		var err error
@@ -147,7 +147,7 @@ func (r round) disturb(ctx context.Context) error {
 	return nil
 }
 
-// clear makes the database empty.
+// clear empties the database.
 func clear(tx *stoat.Tx) error {
 	errs := []error{tx.DeleteRange(stoat.Range{})}
 	for room := 1; room < rooms; room++ {
@@ -159,8 +159,8 @@ func clear(tx *stoat.Tx) error {
 	return errors.Join(errs...)
 }
 
-// TestVerdict_rejectsBrokenClients tests the test: clients that read an old snapshot, or read and
-// write in two transactions, are found out, and the same clients without that are not.
+// TestVerdict_rejectsBrokenClients tests the test: it rejects clients that read an old snapshot, or
+// read and write in two transactions, and accepts the same clients without these faults.
 func TestVerdict_rejectsBrokenClients(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		db, err := tuned.Open(memfs.New(), "db", nil, tuned.Sizes()[0])
@@ -182,7 +182,7 @@ func TestVerdict_rejectsBrokenClients(t *testing.T) {
 	}
 }
 
-// staleRead reads after a write what was there before it.
+// staleRead reads, after a write, the value from before it.
 func staleRead(t *testing.T, db *stoat.DB, broken bool) []porcupine.Operation {
 	t.Helper()
 	var clock atomic.Int64

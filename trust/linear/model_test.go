@@ -9,7 +9,7 @@ import (
 
 const (
 	keys  = 3 // in each bucket
-	rooms = 3 // buckets; the first one is the root, which is always there
+	rooms = 3 // buckets; the first is the root, which always exists
 )
 
 // action is what a step of a transaction does.
@@ -21,7 +21,7 @@ const (
 	remove        //
 	swap          // old for value
 	erase         // old
-	extend        // adds value at the end of what is there
+	extend        // appends to the existing value
 	create        // the bucket
 	drop          // the bucket
 )
@@ -38,20 +38,20 @@ type step struct {
 
 // answer is what a step has returned.
 type answer struct {
-	value string // of get and extend, what was there before; "" is nothing
-	done  bool   // swap, erase, create and drop may find that there is nothing to do
-	lost  bool   // there is no such bucket
+	value string // of get and extend: the previous value; "" if absent
+	done  bool   // swap, erase, create and drop had something to do
+	lost  bool   // the bucket does not exist
 }
 
-// transaction is what a client does at once.
+// transaction is what a client does atomically.
 type transaction struct {
 	steps []step
-	abort bool // it is rolled back in the end
+	abort bool // rolled back at the end
 }
 
-// state is what a database can be in. The zero value is the empty database.
+// state is a state of the database. The zero value is the empty database.
 type state struct {
-	exists [rooms]bool // but the root, which is not asked for
+	exists [rooms]bool // except the root, which is never asked for
 	values [rooms][keys]string
 }
 
@@ -85,13 +85,13 @@ func (s *state) apply(t step) answer {
 		if before == "" || before != t.old {
 			return answer{}
 		}
-		*v = t.value // which erase has none of
+		*v = t.value // empty for erase
 		return answer{done: true}
 	}
 	return answer{}
 }
 
-// run does a whole transaction and returns the state after it and the answers.
+// run does a whole transaction, and returns the state after it and the answers.
 func (s state) run(t transaction) (after state, answers []answer) {
 	after = s
 	for _, step := range t.steps {
@@ -103,8 +103,8 @@ func (s state) run(t transaction) (after state, answers []answer) {
 	return after, answers
 }
 
-// model returns the checker's model. If every transaction is about one key of the root, the keys
-// may be checked apart.
+// model returns the checker's model. If every transaction is on one key of the root, the keys may
+// be checked separately.
 func model(apart bool) porcupine.Model {
 	m := porcupine.Model{
 		Init: func() any { return state{} },
@@ -139,7 +139,7 @@ func partition(history []porcupine.Operation) [][]porcupine.Operation {
 	return parts
 }
 
-// describe is for the picture of a history.
+// describe returns a transaction as text, for the picture of a history.
 func describe(input, output any) string {
 	var b strings.Builder
 	t, answers := input.(transaction), output.([]answer)

@@ -15,22 +15,22 @@ import (
 
 const (
 	accounts = 500
-	opening  = 1000 // what is in an account in the beginning
+	opening  = 1000 // of each account at the beginning
 	tellers  = 4    // goroutines that transfer
-	auditors = 2    // goroutines that add up
+	auditors = 2    // goroutines that add up the accounts
 )
 
 // bank is a database whose accounts always have the same sum.
 type bank struct {
 	db        *stoat.DB
-	pad       int // bytes of a value behind the balance
+	pad       int // bytes of a value after the balance
 	transfers atomic.Int64
 	audits    atomic.Int64
 }
 
 func account(n int) []byte { return fmt.Appendf(nil, "account %06d", n) }
 
-// value returns a balance as it is stored.
+// value returns the stored form of a balance.
 func (b *bank) value(balance int64) []byte {
 	v := binary.LittleEndian.AppendUint64(nil, uint64(balance))
 	for len(v) < 8+b.pad {
@@ -39,7 +39,7 @@ func (b *bank) value(balance int64) []byte {
 	return v
 }
 
-// balance reads a stored balance, and checks what is behind it.
+// balance reads a stored balance, and checks what follows it.
 func (b *bank) balance(key, v []byte) (int64, error) {
 	if len(v) >= 8 {
 		balance := int64(binary.LittleEndian.Uint64(v))
@@ -62,7 +62,7 @@ func (b *bank) open() error {
 	})
 }
 
-// run does business until ctx ends or something is wrong.
+// run does business until ctx is done or something is wrong.
 func (b *bank) run(ctx context.Context, seed uint64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -126,7 +126,7 @@ func (b *bank) transfer(rng *rand.Rand) error {
 	return err
 }
 
-// audit adds up all accounts of a snapshot, and now and then once more after a while.
+// audit adds up all accounts of a snapshot, and now and then again after a while.
 func (b *bank) audit(ctx context.Context, rng *rand.Rand) error {
 	tx, err := b.db.Begin(false)
 	if err != nil {
@@ -164,7 +164,7 @@ func (b *bank) sum(tx *stoat.Tx, reverse bool) error {
 	return nil
 }
 
-// maintain does what is rare: it flushes, compacts, and fills and drops a bucket.
+// maintain does the rare operations: it flushes, compacts, and fills and drops a bucket.
 func (b *bank) maintain(ctx context.Context, rng *rand.Rand) error {
 	pause(ctx, time.Duration(rng.IntN(20))*time.Millisecond)
 	switch rng.IntN(6) {
@@ -187,7 +187,7 @@ func (b *bank) maintain(ctx context.Context, rng *rand.Rand) error {
 	})
 }
 
-// pause returns after d, or when ctx ends.
+// pause returns after d, or when ctx is done.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

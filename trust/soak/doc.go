@@ -1,6 +1,6 @@
-// Package soak holds tests that keep a database busy for as long as one likes: a bank whose
-// transfers keep the sum of all accounts, with readers that add them up, and a look at what is left
-// of goroutines, open files, maps and memory when it is closed.
+// Package soak contains tests that keep a database busy for any length of time: a bank whose
+// transfers preserve the sum of all accounts, with readers that add them up. When it is closed,
+// they check for leaked goroutines, open files, maps and memory.
 //
 // The package has no code outside its tests.
 package soak

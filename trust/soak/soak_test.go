@@ -19,14 +19,14 @@ import (
 )
 
 var (
-	soakFor  = flag.Duration("soak.for", 2*time.Second, "how long to keep the banks busy, together")
-	soakSeed = flag.Uint64("soak.seed", 1, "seed of what the banks do")
+	soakFor  = flag.Duration("soak.for", 2*time.Second, "how long to keep all banks busy")
+	soakSeed = flag.Uint64("soak.seed", 1, "seed of the banks' operations")
 )
 
 const (
-	// memoryLimit is what Go's runtime tries to stay within.
+	// memoryLimit is the memory limit of Go's runtime.
 	memoryLimit = 256 << 20
-	// heapSlack is how much more there may be on the heap at the end than in the beginning.
+	// heapSlack is how much the heap may grow from beginning to end.
 	heapSlack = 8 << 20
 )
 
@@ -54,8 +54,8 @@ func settings() []setting {
 	}
 }
 
-// TestBank_neverLosesMoney keeps banks of several kinds busy, one after the other, and looks for
-// what they have left when they are closed.
+// TestBank_neverLosesMoney keeps banks of several kinds busy, one after another, and checks for
+// what they leave behind when they are closed.
 func TestBank_neverLosesMoney(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
 	all := settings()
@@ -71,7 +71,7 @@ func TestBank_neverLosesMoney(t *testing.T) {
 	t.Logf("trust: %d bank transfers", transfers)
 }
 
-// run keeps a bank busy, closes it, opens it again and adds it up.
+// run keeps a bank busy, closes it, reopens it and adds up its accounts.
 func (s setting) run(t *testing.T, dir string, d time.Duration) (transfers int64) {
 	t.Helper()
 	db, err := tuned.Open(vfs.OS(), dir, &s.options, s.tuning)
@@ -86,7 +86,7 @@ func (s setting) run(t *testing.T, dir string, d time.Duration) (transfers int64
 	defer cancel()
 	err = errors.Join(b.run(ctx, *soakSeed), db.Close())
 	if err != nil {
-		t.Fatalf("%v\nagain with -run TestBank/%s -soak.seed %d -soak.for %v", err, s.name, *soakSeed,
+		t.Fatalf("%v\nreproduce with -run TestBank/%s -soak.seed %d -soak.for %v", err, s.name, *soakSeed,
 			*soakFor)
 	}
 	stats := db.Stats()
@@ -98,12 +98,12 @@ func (s setting) run(t *testing.T, dir string, d time.Duration) (transfers int64
 	}
 	sum := func(tx *stoat.Tx) error { return b.sum(tx, false) }
 	if err := errors.Join(db.View(sum), check(db), db.Close()); err != nil {
-		t.Fatalf("after it was closed and opened again: %v", err)
+		t.Fatalf("after reopening: %v", err)
 	}
 	return b.transfers.Load()
 }
 
-// check verifies a database if databases can.
+// check verifies a database if it has a method for that.
 func check(db *stoat.DB) error {
 	if c, ok := any(db).(interface {
 		Check(ctx context.Context) error
@@ -113,17 +113,17 @@ func check(db *stoat.DB) error {
 	return nil
 }
 
-// footprint is what a process has in use.
+// footprint is the resources that a process uses.
 type footprint struct {
 	goroutines int
-	open       int // descriptors of files in a folder; 0 where the system does not tell
-	mapped     int // maps of such files, likewise
+	open       int // open files in a folder; 0 if the system does not report it
+	mapped     int // mapped files, likewise
 	heap       uint64
 }
 
 func look(dir string) footprint {
 	runtime.GC()
-	runtime.GC() // what the first one's cleanups have let go
+	runtime.GC() // objects freed by the first run's cleanups
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	f := footprint{goroutines: runtime.NumGoroutine(), heap: m.HeapAlloc}
@@ -139,8 +139,8 @@ func look(dir string) footprint {
 	return f
 }
 
-// wantBack waits until no more is in use than before, which takes Go's collector some rounds, and
-// fails the test if that does not come.
+// wantBack waits until usage is no higher than before, which takes Go's collector a few rounds, and
+// fails the test if it stays higher.
 func (f footprint) wantBack(t *testing.T, dir string) {
 	t.Helper()
 	var now footprint

@@ -9,10 +9,10 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// axis maps values to places in a drawing.
+// axis maps values to positions in a drawing.
 type axis struct {
 	low, high float64 // low is below high
-	from, to  float64 // their places
+	from, to  float64 // their positions
 	log       bool
 	binary    bool // ticks are at round numbers of bytes
 }
@@ -23,11 +23,11 @@ type mark struct {
 	Label string
 }
 
-// maxTicks is how many ticks an axis has at most.
+// maxTicks is the maximum number of ticks on an axis.
 const maxTicks = 7
 
-// leastReach is how many times its lowest value the highest of a logarithmic axis is, at least, so
-// that it has two ticks.
+// leastReach is the minimum ratio of the highest to the lowest value of a logarithmic axis, which
+// then has two ticks.
 const leastReach = 4
 
 // newAxis returns an axis for the values. It is logarithmic only if all are above zero.
@@ -57,7 +57,7 @@ func newAxis(values []float64, log bool, from, to float64) axis {
 	return a
 }
 
-// at returns the place of a value.
+// at returns the position of a value.
 func (a axis) at(v float64) float64 {
 	low, high := a.low, a.high
 	if a.log {
@@ -90,7 +90,7 @@ func (a axis) ticks() []float64 {
 	return nil
 }
 
-// powers returns the multiples of every so many powers of a base that are on the axis.
+// powers returns the multiples on the axis of every n-th power of a base.
 func (a axis) powers(base float64, step int, multiples []float64) []float64 {
 	var found []float64
 	first := int(math.Floor(math.Log(a.low)/math.Log(base))) - 1
@@ -137,7 +137,7 @@ func roundUp(v float64) float64 {
 	return 10 * power
 }
 
-// marks returns the ticks with labels made by the function.
+// marks returns the ticks, labelled by the function.
 func (a axis) marks(label func(v float64) string) []mark {
 	var all []mark
 	for _, v := range a.ticks() {
@@ -146,7 +146,7 @@ func (a axis) marks(label func(v float64) string) []mark {
 	return all
 }
 
-// place returns a place in a drawing.
+// place returns a position in a drawing as text.
 func place(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
 // tick returns the label of a round value.
@@ -159,7 +159,7 @@ func tick(v float64, unit suite.Unit) string {
 	return strconv.FormatFloat(v, 'g', 4, 64) + "\u202f" + names[i]
 }
 
-// countTick returns the label of a round number of something.
+// countTick returns the label of a round count.
 func countTick(v float64) string {
 	label := tick(v, suite.PerSecond)
 	return strings.TrimSuffix(strings.Replace(label, "\u202f", "", 1), "/s")

@@ -29,7 +29,8 @@ type bar struct {
 	Best  bool
 }
 
-// logSpread is how many times the least the most is, for a chart to have a logarithmic scale.
+// logSpread is the ratio of the highest to the lowest value from which a chart has a logarithmic
+// scale.
 const logSpread = 50
 
 // bars returns the charts of the rows that are not drawn along an axis.
@@ -67,7 +68,7 @@ func (v *view) barChart(l report.Line) barChart {
 	low, high := positive(values)
 	share := func(value float64) float64 { return 100 * max(0, value) / high }
 	if high/low > logSpread {
-		floor := math.Ceil(math.Log10(low)) - 1 // so that the least has a bar, too
+		floor := math.Ceil(math.Log10(low)) - 1 // the lowest value gets a visible bar too
 		decades := math.Log10(high) - floor
 		share = func(value float64) float64 {
 			return 100 * max(0, math.Log10(max(value, 0))-floor) / decades
@@ -83,7 +84,7 @@ func (v *view) barChart(l report.Line) barChart {
 	return c
 }
 
-// positive returns the least and the greatest of the values above zero, or 1 if there are none.
+// positive returns the lowest and highest of the values above zero, or 1 if there are none.
 func positive(values []float64) (low, high float64) {
 	for _, v := range values {
 		if v > 0 && (low == 0 || v < low) {

@@ -20,19 +20,19 @@ type chart struct {
 	Width, Height int
 	Left, Right   int // of the plot
 	Top, Bottom   int
-	TickX, TickY  int // places of the ticks' labels
+	TickX, TickY  int // positions of the ticks' labels
 	Xs, Ys        []mark
 	Lines         []line
 	Numbers       numbers
 }
 
-// line is a line of a chart. It is told from others by its colour, its dashes and its marks.
+// line is a line of a chart. Its colour, dashes and marks tell it from the others.
 type line struct {
 	Name, Full string
 	Class      string
 	Path       string
 	Marks      string
-	Key        string // the piece of line before its name
+	Key        string // the stroke before its name
 	KeyMark    string
 	KeyX       int
 	KeyY       string
@@ -44,7 +44,7 @@ type numbers struct {
 	Lines []numberLine
 }
 
-// numberLine is the values at one place on the axis.
+// numberLine is the values at one position on the axis.
 type numberLine struct {
 	Label string
 	Cells []string
@@ -53,18 +53,18 @@ type numberLine struct {
 // scales says which scales are logarithmic.
 type scales struct{ x, y bool }
 
-// The sizes of a chart, in units that are about a pixel.
+// The sizes of a chart, in units of about a pixel.
 const (
 	chartWidth = 380
 	plotLeft   = 52
 	plotRight  = 268
 	plotTop    = 8
 	plotHeight = 188
-	keyHeight  = 14 // of a name beside the plot
+	keyHeight  = 14 // height of a name beside the plot
 	keyWidth   = 16
 	maxName    = 14 // letters of a name beside the plot
 	maxMarks   = 16 // a line with more points has
-	fewMarks   = 5  // about so many marks
+	fewMarks   = 5  // about as many marks as this
 	inset      = 6  // from the frame to the ends of an axis
 )
 
@@ -75,7 +75,7 @@ func newChart(row suite.Row, f facet, xs, ys []float64, log scales) chart {
 	x := newAxis(xs, log.x, plotLeft, plotRight)
 	y := newAxis(ys, log.y, float64(bottom), plotTop+inset)
 	y.binary = row.Unit == suite.Bytes
-	if y.log { // else it starts with zero, on the frame
+	if y.log { // otherwise it starts at zero, on the frame
 		y.from -= inset
 	}
 	c := chart{
@@ -95,7 +95,7 @@ func newChart(row suite.Row, f facet, xs, ys []float64, log scales) chart {
 	for i, at := range spreadOut(ends, plotTop+keyHeight/2, float64(bottom)-keyHeight/2) {
 		c.Lines[i].key(i, at)
 	}
-	slices.Reverse(c.Lines) // what is drawn last is above the others, and we come first
+	slices.Reverse(c.Lines) // later lines are drawn over earlier ones, and ours comes first
 	return c
 }
 
@@ -117,7 +117,7 @@ func newLine(t trace, index int, x, y axis) line {
 	return l
 }
 
-// key sets where the line's name stands.
+// key positions the line's name.
 func (l *line) key(index int, at float64) {
 	const from = plotRight + 8
 	l.Key = fmt.Sprintf("M%d %.1fh%d", from, at, keyWidth)
@@ -125,8 +125,7 @@ func (l *line) key(index int, at float64) {
 	l.KeyX, l.KeyY = from+keyWidth+4, place(at+3.5)
 }
 
-// class returns the classes that give a line its colour and its dashes. No two of the first 24
-// lines have the same.
+// class returns the classes that give a line its colour and dashes. The first 24 lines all differ.
 func class(ours bool, index int) string {
 	const colours, dashes = 6, 4
 	if ours && index == 0 {
@@ -143,11 +142,11 @@ func shape(index int, x, y float64) string {
 		"m-2.5-2.5h5v5h-5z",                 // square
 		"m0-3.4l3.2 5.8h-6.4z",              // triangle
 		"m0-3.6l3.4 3.6l-3.4 3.6l-3.4-3.6z", // diamond
-		"m0 3.4l3.2-5.8h-6.4z",              // triangle on its point
+		"m0 3.4l3.2-5.8h-6.4z",              // inverted triangle
 	}[index%5]
 }
 
-// shorten cuts a name that would not fit beside the plot.
+// shorten cuts a name that does not fit beside the plot.
 func shorten(name string) string {
 	letters := []rune(name)
 	if len(letters) <= maxName {
@@ -156,8 +155,8 @@ func shorten(name string) string {
 	return string(letters[:maxName-1]) + "…"
 }
 
-// spreadOut moves places apart so that the names at them do not overlap, in their order, between
-// low and high.
+// spreadOut moves positions apart so that the names at them do not overlap. It keeps their order
+// and stays between low and high.
 func spreadOut(places []float64, low, high float64) []float64 {
 	order := make([]int, len(places))
 	for i := range order {
@@ -203,7 +202,7 @@ func newNumbers(row suite.Row, f facet) numbers {
 	return n
 }
 
-// better says which end of a unit's scale is the good one.
+// better says which end of a unit's scale is better.
 func better(unit suite.Unit) string {
 	if unit == suite.PerSecond {
 		return "more is better"
@@ -211,7 +210,7 @@ func better(unit suite.Unit) string {
 	return "less is better"
 }
 
-// position returns a place on an axis as text.
+// position returns a position on an axis as text.
 func position(x float64) string {
 	if x >= 1000 {
 		return report.Count(math.Round(x))

@@ -8,32 +8,32 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// curveGroup is the charts of a row along its axis. They have the same scales, except of time.
+// curveGroup is the charts of a row along its axis. They have the same scales, except for time.
 type curveGroup struct {
 	Name, About string
 	Note        string
 	Charts      []chart
 }
 
-// facet is what one chart shows.
+// facet is the contents of one chart.
 type facet struct {
 	title  string
 	ours   bool
 	traces []trace
 }
 
-// trace is a line of a chart, one point for each place that was measured.
+// trace is a line of a chart, with one point for each position measured.
 type trace struct {
 	name   string
 	ours   bool
 	xs, ys []float64
 }
 
-// timeSteps is how many points a line over time has, at most. If there are more, the time is cut
-// into parts, and samples of one part make one point.
+// timeSteps is the maximum number of points of a line over time. If there are more, time is divided
+// into parts, and the samples of a part make one point.
 const timeSteps = 40
 
-// along reports whether a row is drawn along its axis: one place of it makes no line.
+// along reports whether a row is drawn along its axis, which needs at least two positions.
 func (v *view) along(row suite.Row) bool {
 	if row.Axis == "" || row.Axis == report.TimeAxis {
 		return row.Axis != ""
@@ -77,7 +77,7 @@ func (v *view) curveGroup(g group) curveGroup {
 	}
 	all := curveGroup{Name: g.row.Name, About: g.row.About, Note: better(g.row.Unit)}
 	for _, f := range facets {
-		if overTime { // engines take so different times that each chart has its own
+		if overTime { // engines take such different times that each chart has its own time scale
 			xs = f.xs()
 		}
 		all.Charts = append(all.Charts, newChart(g.row, f, xs, ys, logs))
@@ -88,8 +88,8 @@ func (v *view) curveGroup(g group) curveGroup {
 	return all
 }
 
-// facets divides the lines among charts: one a state with a line an engine, or one an engine with a
-// line a state, whichever makes fewer charts.
+// facets divides the lines among charts: one chart per state with a line per engine, or one per
+// engine with a line per state, whichever makes fewer charts.
 func (v *view) facets(g group) []facet {
 	var states []string
 	for _, l := range g.lines {
@@ -124,7 +124,7 @@ func (v *view) facets(g group) []facet {
 	return all
 }
 
-// xs returns the places of all lines.
+// xs returns the positions of all lines.
 func (f *facet) xs() []float64 {
 	var xs []float64
 	for _, t := range f.traces {
@@ -146,7 +146,7 @@ func (f *facet) add(t trace, v *view, g group, engine, state string) {
 		width = roundUp((lines[n-1].At.X - lines[0].At.X) / timeSteps)
 	}
 	var samples []float64
-	for i, l := range lines { // in the order of the axis
+	for i, l := range lines { // in axis order
 		samples = append(samples, v.Samples(engine, l)...)
 		at := part(l.At.X, width)
 		if i < len(lines)-1 && part(lines[i+1].At.X, width) == at {
@@ -158,7 +158,7 @@ func (f *facet) add(t trace, v *view, g group, engine, state string) {
 	f.traces = append(f.traces, t)
 }
 
-// part returns the end of the part of an axis in which x is, or x if the axis is in no parts.
+// part returns the end of the part of an axis that contains x, or x if the axis has no parts.
 func part(x, width float64) float64 {
 	if width == 0 {
 		return x

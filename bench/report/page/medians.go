@@ -75,7 +75,7 @@ func (v *view) medianLine(l report.Line) medianLine {
 	return line
 }
 
-// spread is how the samples of a row are distributed.
+// spread is the distribution of a row's samples.
 type spread struct {
 	Title string
 	Parts []spreadPart
@@ -87,7 +87,7 @@ type spreadPart struct {
 	Engines []distribution
 }
 
-// distribution is of one engine's samples.
+// distribution is that of one engine's samples.
 type distribution struct {
 	Name    string
 	Ours    bool

@@ -1,10 +1,10 @@
-// Package page shows a report as one HTML page that needs nothing else: no network, no script, no
-// font. It reads well on a phone, on paper, and on light and dark screens.
+// Package page shows a report as one self-contained HTML page: no network, no script, no font. It
+// reads well on a phone, on paper, and on light and dark screens.
 //
-// Everything on the page is made from the report and from the description of its suites, except the
-// figures that the studies published, which are data of this package. Charts are tables with bars
-// of SVG, or drawings of SVG with their numbers in a table below. Text that engines or users have
-// chosen is escaped.
+// Everything on the page comes from the report and the description of its suites, except the
+// figures published by the studies, which are data of this package. Charts are tables with SVG
+// bars, or SVG drawings with their numbers in a table below. Text chosen by engines or users is
+// escaped.
 package page
 
 import (
@@ -29,7 +29,7 @@ var markup string
 //go:embed page.css
 var style string
 
-// document is what the template shows.
+// document is the data of the template.
 type document struct {
 	Style    template.CSS
 	Title    string
@@ -40,10 +40,10 @@ type document struct {
 	Chapters []*chapter
 }
 
-// fact is something with a name.
+// fact is a named text.
 type fact struct{ Name, Value string }
 
-// chapter is what there is about one suite.
+// chapter is everything about one suite.
 type chapter struct {
 	ID        string
 	Name      string
@@ -52,7 +52,7 @@ type chapter struct {
 	Published study
 }
 
-// Write writes the page. Results of suites that find does not know are an error.
+// Write writes the page. A result of a suite that find does not know is an error.
 func Write(w io.Writer, r *report.Report, find func(name string) (suite.Suite, error)) error {
 	d, err := newDocument(r, find)
 	if err != nil {
@@ -106,7 +106,7 @@ func newDocument(r *report.Report, find func(name string) (suite.Suite, error)) 
 	return d, nil
 }
 
-// printable maps control characters, which a page must not contain, to nothing.
+// printable removes control characters, which a page must not contain.
 func printable(r rune) rune {
 	switch {
 	case r == '\n' || r == '\t':
@@ -120,5 +120,5 @@ func printable(r rune) rune {
 // show returns a value with three digits and its unit.
 func show(v float64, unit suite.Unit) string {
 	number, name := report.Scale(v, unit)
-	return number + "\u202f" + name // a narrow space that does not break
+	return number + "\u202f" + name // a narrow no-break space
 }

@@ -1,7 +1,7 @@
 package page
 
-// study is what was published of a suite's workload: figures of other machines and other years, and
-// no measure of this run.
+// study is what was published about a suite's workload: figures from other machines and other
+// years, which are no measure of this run.
 type study struct {
 	Text   string
 	Tables []studyTable
@@ -15,7 +15,7 @@ type studyTable struct {
 	Rows    [][]string // as many cells as heads
 }
 
-// published returns the figures of the study whose workload a suite is, if there is one.
+// published returns the figures of the study behind a suite, if there is one.
 func published(suite string) study {
 	switch suite {
 	case "ssb":

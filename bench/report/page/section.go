@@ -10,7 +10,7 @@ import (
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
-// section is what there is about one result.
+// section is everything about one result.
 type section struct {
 	ID       string
 	Title    string
@@ -45,13 +45,13 @@ func newSection(id string, r *report.Result, s suite.Suite) section {
 	}
 }
 
-// view is a result that is being shown.
+// view is a result being shown.
 type view struct {
 	*report.Figures
 	suite suite.Suite
 }
 
-// settings returns what the user has chosen.
+// settings returns the user's choices.
 func settings(s suite.Settings) []fact {
 	commits := "not synced"
 	if s.Sync {
@@ -102,7 +102,7 @@ type group struct {
 	lines []report.Line
 }
 
-// groups returns the lines by their rows.
+// groups returns the lines by row.
 func groups(lines []report.Line) []group {
 	var all []group
 	for _, l := range lines {
@@ -115,7 +115,8 @@ func groups(lines []report.Line) []group {
 	return all
 }
 
-// title returns the row's name and, if it is measured along an axis, where the lines are on it.
+// title returns the row's name and, if it is measured along an axis, the position of the lines on
+// it.
 func (g group) title() string {
 	if g.row.Axis == "" {
 		return g.row.Name
@@ -123,5 +124,5 @@ func (g group) title() string {
 	return fmt.Sprintf("%s, at %s %s", g.row.Name, report.Count(g.lines[0].At.X), g.row.Axis)
 }
 
-// alone reports whether the row has one line without a name of its own.
+// alone reports whether the row has only one line, without a name.
 func (g group) alone() bool { return len(g.lines) == 1 && g.lines[0].State() == "" }

@@ -7,11 +7,11 @@ import (
 	"github.com/stoatdb/stoat/bench/report"
 )
 
-// versus compares us with the best peer of each line.
+// versus compares us with the best peer in each line.
 type versus struct {
 	Summary string
 	Widest  string // the ratio at the ends of the bars' axis
-	Long    bool   // too long to be shown at once
+	Long    bool   // too long to show at once
 	Groups  []versusGroup
 }
 
@@ -21,7 +21,7 @@ type versusGroup struct {
 	Lines []comparison
 }
 
-// comparison is one line. The bar starts in the middle, and goes to the left where we are better.
+// comparison is one line. Its bar starts in the middle and extends to the left where we are better.
 type comparison struct {
 	Label  string
 	Ratio  string
@@ -32,15 +32,15 @@ type comparison struct {
 	Width  string
 }
 
-// Bars reach to this ratio at least, are cut where it is the other one, and lines with a ratio
-// up to the last one count as equal.
+// The bars' axis reaches at least to the first ratio, bars are cut off at the second, and lines
+// with a ratio up to the third count as equal.
 const (
 	narrowest = 2
 	widest    = 1000
 	equal     = 1.05
 )
 
-// longVersus is the number of lines from which the comparison is shown on demand.
+// longVersus is the number of lines from which the comparison is folded.
 const longVersus = 48
 
 func (v *view) versus(lines []report.Line) versus {
@@ -84,7 +84,7 @@ func (v *view) versus(lines []report.Line) versus {
 	return all
 }
 
-// logRatio returns the logarithm of a ratio, cut to what a bar can show.
+// logRatio returns the logarithm of a ratio, limited to what a bar can show.
 func logRatio(ratio float64) float64 {
 	return min(max(math.Log(ratio), -math.Log(widest)), math.Log(widest))
 }

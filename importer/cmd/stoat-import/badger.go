@@ -15,11 +15,11 @@ import (
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
-// cacheBytes bounds what Badger keeps decoded, for blocks and for indexes.
+// cacheBytes limits Badger's caches of blocks and indexes.
 const cacheBytes = 32 << 20
 
-// badgerSource is a database of Badger: the newest version of each key. It is not safe for
-// concurrent use.
+// badgerSource is a Badger database: the newest version of each key. It is not safe for concurrent
+// use.
 //
 // A position is the last key.
 type badgerSource struct {
@@ -27,7 +27,7 @@ type badgerSource struct {
 	files intake.Source
 	bytes int64
 	db    *badger.DB
-	metas int64 // entries with a byte of user metadata, which has no place in Stoat
+	metas int64 // entries with user metadata, which Stoat cannot store
 }
 
 func openBadger(name string) (source, error) {
@@ -42,13 +42,13 @@ func openBadger(name string) (source, error) {
 	o := badger.DefaultOptions(path).WithReadOnly(true).WithLogger(nil).
 		WithBlockCacheSize(cacheBytes).WithIndexCacheSize(cacheBytes)
 	if s.db, err = badger.Open(o); err != nil {
-		return nil, fmt.Errorf("%s cannot be opened as a database of Badger: %w; if it was not "+
+		return nil, fmt.Errorf("cannot open %s as a Badger database: %w; if it was not "+
 			"closed, have its program open and close it", name, err)
 	}
 	return s, nil
 }
 
-// look finds out what the folder holds, before anything is opened.
+// look finds out what the folder contains before anything is opened.
 func (s *badgerSource) look() error {
 	entries, err := os.ReadDir(s.path)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *badgerSource) look() error {
 		}
 	}
 	if count == 0 {
-		return fmt.Errorf("%s has no files of Badger: %w", s.path, fs.ErrNotExist)
+		return fmt.Errorf("%s has no Badger files: %w", s.path, fs.ErrNotExist)
 	}
 	s.files = intake.Source{Kind: "badger", Path: s.path, Identity: fmt.Sprintf(
 		"%d bytes in %d files of %s", s.bytes, count, newest.UTC().Format(time.RFC3339Nano))}
@@ -84,8 +84,8 @@ func (s *badgerSource) look() error {
 
 func (s *badgerSource) identity() intake.Source { return s.files }
 
-// size returns what keys and values take, as far as Badger knows: its files are longer than what is
-// in them while it is open.
+// size returns the length of keys and values, as far as Badger knows: while it is open, its files
+// are longer than their contents.
 func (s *badgerSource) size() int64 {
 	tables, values := s.db.Size()
 	return tables + values
@@ -97,7 +97,7 @@ func (s *badgerSource) findings() []string {
 	if s.metas == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s in this run had user metadata, which was left out",
+	return []string{fmt.Sprintf("%s in this run had user metadata, which was not imported",
 		progress.Counted(s.metas, "value"))}
 }
 
@@ -127,7 +127,7 @@ func (s *badgerSource) read(ctx context.Context, job *intake.Job, add func(n int
 	})
 }
 
-// entry imports one key, and returns the bytes of it and its value.
+// entry imports one key, and returns the length of it and its value.
 func (s *badgerSource) entry(job *intake.Job, item *badger.Item) (n int, err error) {
 	to, err := job.Within(nil)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *badgerSource) entry(job *intake.Job, item *badger.Item) (n int, err err
 		}
 		at := expiry(item.ExpiresAt())
 		if !at.After(time.Now()) {
-			return errExpired // since the iterator has met it
+			return errExpired // the iterator still saw it
 		}
 		return to.PutUntil(item.Key(), value, at)
 	})
@@ -156,10 +156,10 @@ func (s *badgerSource) entry(job *intake.Job, item *badger.Item) (n int, err err
 	return n, err
 }
 
-// errExpired reports an entry that is not worth importing any more.
+// errExpired is returned for an entry that has expired meanwhile.
 var errExpired = errors.New("expired")
 
-// expiry returns the moment so many seconds after 1970, or one that is thousands of years ahead.
+// expiry returns the time that many seconds after 1970, or a time thousands of years ahead.
 func expiry(seconds uint64) time.Time {
 	return time.Unix(int64(min(seconds, math.MaxInt32*64)), 0)
 }

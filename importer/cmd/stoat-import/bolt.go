@@ -18,19 +18,20 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// lockWait is how long another process may keep the file.
+// lockWait is how long to wait for another process that has the file open.
 const lockWait = time.Second
 
-// boltSource is a database of bbolt: buckets within buckets, in the order of their names and keys.
-// It is not safe for concurrent use.
+// boltSource is a bbolt database: nested buckets, in the order of their names and keys. It is not
+// safe for concurrent use.
 //
-// A position is the path of a bucket and the last key or name in it; without a key, its beginning.
+// A position is the path of a bucket and the last key or name in it; without a key, it is the
+// bucket's beginning.
 type boltSource struct {
 	path string // absolute
 	info fs.FileInfo
 	db   *bbolt.DB
 
-	// What read was called with.
+	// The arguments of read.
 	ctx context.Context
 	job *intake.Job
 	add func(n int64)
@@ -47,10 +48,10 @@ func openBolt(name string) (source, error) {
 	}
 	db, err := bbolt.Open(path, 0, &bbolt.Options{ReadOnly: true, Timeout: lockWait})
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return nil, fmt.Errorf("%s is open in another process: end that first", name)
+		return nil, fmt.Errorf("%s is open in another process: stop that first", name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be opened as a database of bbolt: %w", name, err)
+		return nil, fmt.Errorf("cannot open %s as a bbolt database: %w", name, err)
 	}
 	return &boltSource{path: path, info: info, db: db}, nil
 }
@@ -68,11 +69,11 @@ func (s *boltSource) read(
 ) (err error) {
 	s.ctx, s.job, s.add = ctx, job, add
 	at := job.Position()
-	// The library does not check what it reads: damage is a panic, or a fault in mapped memory.
+	// The library does not check what it reads: damage causes a panic, or a fault in mapped memory.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if recovered := recover(); recovered != nil {
-			err = fmt.Errorf("%s is damaged, and \"bbolt check\" may say how: %v", s.path, recovered)
+			err = fmt.Errorf("%s is damaged (\"bbolt check\" may say how): %v", s.path, recovered)
 		}
 	}()
 	return s.db.View(func(tx *bbolt.Tx) error {
@@ -80,8 +81,8 @@ func (s *boltSource) read(
 	})
 }
 
-// bucket imports the bucket at path, over which the cursor moves, from the position on if that is
-// not nil. Within returns a bucket in it.
+// bucket imports the bucket at path with its cursor, from the position on if that is not nil.
+// within returns a nested bucket.
 func (s *boltSource) bucket(
 	c *bbolt.Cursor, within func(name []byte) *bbolt.Bucket, path [][]byte, from *intake.Position,
 ) error {
@@ -105,8 +106,8 @@ func (s *boltSource) bucket(
 	return nil
 }
 
-// first moves the cursor of a bucket so many levels below the root to where it is read from: to the
-// bucket that leads to the position, or behind the key that the position has.
+// first moves the cursor of a bucket that is depth levels below the root to where reading starts:
+// to the bucket that leads to the position, or after the position's key.
 func first(c *bbolt.Cursor, level int, from *intake.Position) (key, value []byte) {
 	switch {
 	case from == nil || level == len(from.Path) && len(from.Key) == 0:
@@ -124,7 +125,7 @@ func first(c *bbolt.Cursor, level int, from *intake.Position) (key, value []byte
 // inner imports a bucket within another one.
 func (s *boltSource) inner(b *bbolt.Bucket, path [][]byte, from *intake.Position) error {
 	if b == nil {
-		return fmt.Errorf("%s is damaged: a bucket cannot be opened: %s", s.path, pathText(path))
+		return fmt.Errorf("%s is damaged: cannot open bucket %s", s.path, pathText(path))
 	}
 	if from == nil {
 		if err := s.enter(b, path); err != nil {
@@ -134,7 +135,7 @@ func (s *boltSource) inner(b *bbolt.Bucket, path [][]byte, from *intake.Position
 	return s.bucket(b.Cursor(), b.Bucket, path, from)
 }
 
-// enter creates the bucket at path with the sequence of b, unless it has a later one.
+// enter creates the bucket at path with b's sequence, unless it has a higher one.
 func (s *boltSource) enter(b *bbolt.Bucket, path [][]byte) error {
 	if err := interrupted(s.ctx); err != nil {
 		return err

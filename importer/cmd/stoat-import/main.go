@@ -1,8 +1,7 @@
-// Command stoat-import imports databases of bbolt, Badger and SQLite into Stoat. It is a program,
-// and a module, of its own so that none of their libraries is needed by those who do not import;
-// "stoat import" runs it.
+// Command stoat-import imports bbolt, Badger and SQLite databases into Stoat. It is a separate
+// program and module, so only those who import need these libraries; "stoat import" runs it.
 //
-// An import is an [intake.Job]: it writes bounded transactions and can go on after an interrupt.
+// An import is an [intake.Job]: it writes bounded transactions and can continue after an interrupt.
 package main
 
 import (
@@ -22,7 +21,7 @@ import (
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
-// Exit codes, which are those of the command stoat.
+// Exit codes; they are the same as those of the command stoat.
 const (
 	exitOK      = 0
 	exitError   = 1
@@ -39,20 +38,20 @@ usage: stoat-import -bolt FILE DB
        stoat-import -sqlite FILE DB
 
 The source must not be open in another process, and is not changed. "stoat help
-import" says how an import goes on after an interrupt.
+import" describes how to resume an interrupted import.
 
 flags:
 `
 
-// errUsage reports a mistake in the arguments.
-var errUsage = errors.New("stoat-import -help says more")
+// errUsage is returned for wrong arguments.
+var errUsage = errors.New("run stoat-import -help")
 
-// errInterrupted reports that the import was told to end.
+// errInterrupted is returned if the import was interrupted.
 var errInterrupted = errors.New("interrupted")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // so that a second interrupt ends the process
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -83,30 +82,30 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitError
 }
 
-// options is one command line.
+// options are those of one command line.
 type options struct {
 	flags         *flag.FlagSet
 	bolt, badger  string
 	sqlite        string
-	table, keysAs string // of sqlite
-	skipBad       bool   // of sqlite
+	table, keysAs string // for sqlite
+	skipBad       bool   // for sqlite
 	bucket        []string
 	restart, json bool
 	db            string
-	recordsMax    int // no flag: records in a transaction; 0: the default
+	recordsMax    int // records in a transaction; 0 is the default; not a flag
 }
 
-// parse reads a command line. The options are there even if there is an error.
+// parse reads a command line. The options are valid even if it returns an error.
 func parse(args []string) (*options, error) {
 	o := &options{flags: flag.NewFlagSet("", flag.ContinueOnError)}
 	o.flags.SetOutput(io.Discard)
-	o.flags.StringVar(&o.bolt, "bolt", "", "a database of bbolt, in `FILE`")
-	o.flags.StringVar(&o.badger, "badger", "", "a database of Badger, in the folder `DIR`")
-	o.flags.StringVar(&o.sqlite, "sqlite", "", "a database of SQLite, in `FILE`")
-	o.flags.StringVar(&o.table, "table", "", "only the table `NAME`, of -sqlite")
-	o.flags.StringVar(&o.keysAs, "keys-as", "", "keys of -sqlite in the `FORM` tuple, text or rowid")
-	o.flags.BoolVar(&o.skipBad, "skip-bad", false, "leave out and count bad rows of -sqlite")
-	o.flags.BoolVar(&o.restart, "restart", false, "start anew after a run that did not finish")
+	o.flags.StringVar(&o.bolt, "bolt", "", "import the bbolt database `FILE`")
+	o.flags.StringVar(&o.badger, "badger", "", "import the Badger database in the folder `DIR`")
+	o.flags.StringVar(&o.sqlite, "sqlite", "", "import the SQLite database `FILE`")
+	o.flags.StringVar(&o.table, "table", "", "with -sqlite: import only the table `NAME`")
+	o.flags.StringVar(&o.keysAs, "keys-as", "", "with -sqlite: `FORM` of keys: tuple, text or rowid")
+	o.flags.BoolVar(&o.skipBad, "skip-bad", false, "with -sqlite: skip and count bad rows")
+	o.flags.BoolVar(&o.restart, "restart", false, "start over after an unfinished run")
 	o.flags.BoolVar(&o.json, "json", false, "print the summary as JSON")
 	o.flags.Func("bucket", "import into the bucket `PATH`, like a/b", func(text string) (err error) {
 		o.bucket, err = bucketpath.Parse(text)
@@ -131,7 +130,7 @@ func parse(args []string) (*options, error) {
 		names, args = append(names, rest[0]), rest[1:]
 	}
 	if len(names) != 1 || names[0] == "" {
-		return o, fmt.Errorf("want the name of one database: %w", errUsage)
+		return o, fmt.Errorf("give the name of one database: %w", errUsage)
 	}
 	o.db = names[0]
 	return o, o.check()
@@ -148,13 +147,13 @@ func (o *options) check() error {
 	switch keyForm(o.keysAs) {
 	case keyByType, keyTuple, keyText, keyRowid:
 	default:
-		return fmt.Errorf("-keys-as %q: want tuple, text or rowid: %w", o.keysAs, errUsage)
+		return fmt.Errorf("-keys-as %q: must be tuple, text or rowid: %w", o.keysAs, errUsage)
 	}
 	switch {
 	case sources != 1:
-		return fmt.Errorf("want one of -bolt, -badger and -sqlite: %w", errUsage)
+		return fmt.Errorf("give one of -bolt, -badger and -sqlite: %w", errUsage)
 	case o.sqlite == "" && (o.table != "" || o.keysAs != "" || o.skipBad):
-		return fmt.Errorf("-table, -keys-as and -skip-bad are for -sqlite: %w", errUsage)
+		return fmt.Errorf("-table, -keys-as and -skip-bad need -sqlite: %w", errUsage)
 	}
 	return nil
 }
@@ -170,7 +169,7 @@ func (o *options) open() (source, error) {
 	return openSQLite(o.sqlite, sqliteOptions{o.table, keyForm(o.keysAs), o.skipBad})
 }
 
-// settings returns what must be the same in all runs of an import.
+// settings returns the settings that must be the same in all runs of an import.
 func (o *options) settings() string {
 	text := ""
 	if o.table != "" {
@@ -185,11 +184,10 @@ func (o *options) settings() string {
 // source is an open database of another library. It is not safe for concurrent use.
 type source interface {
 	identity() intake.Source
-	size() int64 // bytes, about
-	// read writes what is behind the position of the job, and calls add with the bytes of each
-	// entry.
+	size() int64 // in bytes, approximately
+	// read writes what follows the job's position, and calls add with the length of each entry.
 	read(ctx context.Context, job *intake.Job, add func(n int64)) error
-	findings() []string // when all is read
+	findings() []string // after reading everything
 	close() error
 }
 
@@ -207,7 +205,7 @@ func (o *options) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return job.Report(o.db, from.findings()).Write(stdout, o.json, time.Since(started))
 }
 
-// write imports the source; how far it is shows on stderr, if that is a terminal.
+// write imports the source, showing progress on stderr if that is a terminal.
 func (o *options) write(ctx context.Context, from source, stderr io.Writer) (*intake.Job, error) {
 	db, err := stoat.Open(o.db, nil)
 	if err != nil {
@@ -224,14 +222,14 @@ func (o *options) write(ctx context.Context, from source, stderr io.Writer) (*in
 	}
 	closeErr := db.Close()
 	if err == nil && closeErr != nil {
-		fmt.Fprintf(stderr, "stoat-import: warning: all is stored, but closing left work to do, which "+
-			"the next program that writes does: %v\n", closeErr)
+		fmt.Fprintf(stderr, "stoat-import: warning: everything is stored, but closing left work that "+
+			"the next writer will finish: %v\n", closeErr)
 		return job, nil
 	}
 	return job, errors.Join(err, closeErr)
 }
 
-// readAll does a job that has just started.
+// readAll does a started job.
 func readAll(ctx context.Context, from source, job *intake.Job, line *progress.Line) error {
 	defer job.Rollback()
 	err := from.read(ctx, job, line.Add)
@@ -247,7 +245,7 @@ func readAll(ctx context.Context, from source, job *intake.Job, line *progress.L
 	return nil
 }
 
-// interrupted returns an error if an interrupt has come.
+// interrupted returns an error if the import was interrupted.
 func interrupted(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errInterrupted
@@ -255,7 +253,7 @@ func interrupted(ctx context.Context) error {
 	return nil
 }
 
-// terminal returns w if a person reads it, else nil.
+// terminal returns w if it is a terminal, otherwise nil.
 func terminal(w io.Writer) io.Writer {
 	f, ok := w.(*os.File)
 	if !ok {

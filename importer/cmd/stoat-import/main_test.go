@@ -140,12 +140,12 @@ func TestRun_refusesWrongArguments(t *testing.T) {
 		{db}, {"-bolt", text}, {"-bolt", text, "-badger", dir, db}, {"-bolt", text, db, "more"},
 		{"-bolt", text, db, "-bucket", "a//b"}, {"-colour", db}, {"-bolt", text, ""},
 	} {
-		fails(t, exitUsage, "-help says more", args...)
+		fails(t, exitUsage, "run stoat-import -help", args...)
 	}
-	fails(t, exitError, "cannot be opened as a database of bbolt", db, "-bolt", text)
+	fails(t, exitError, "as a bbolt database", db, "-bolt", text)
 	fails(t, exitError, "none", "-bolt", filepath.Join(dir, "none"), db)
 	fails(t, exitError, "none", "-badger", filepath.Join(dir, "none"), db)
-	fails(t, exitError, "has no files of Badger", "-badger", dir, db)
+	fails(t, exitError, "has no Badger files", "-badger", dir, db)
 	if _, err := os.Stat(db); !os.IsNotExist(err) {
 		t.Errorf("a database was created (%v)", err)
 	}

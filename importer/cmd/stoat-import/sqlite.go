@@ -16,7 +16,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Result codes of SQLite, without what extends them.
+// Primary result codes of SQLite.
 const (
 	sqliteBusy     = 5
 	sqliteReadOnly = 8
@@ -25,17 +25,16 @@ const (
 	sqliteNotADB   = 26
 )
 
-// Result codes of SQLite, with what extends them.
+// Extended result codes of SQLite.
 const (
 	sqliteCantInit       = 1288
 	sqliteReadOnlyFolder = 1544
 )
 
-// sqliteSource is a database of SQLite: a bucket for each table, an entry for each row. It is not
-// safe for concurrent use.
+// sqliteSource is a SQLite database: a bucket for each table, an entry for each row. It is not safe
+// for concurrent use.
 //
-// A position is the name of a table and the number of its rows that were read; they are read in the
-// order of their keys.
+// A position is the name of a table and the number of its rows that were read, in key order.
 type sqliteSource struct {
 	path   string // absolute
 	files  intake.Source
@@ -44,12 +43,12 @@ type sqliteSource struct {
 	tx     *sql.Tx // one snapshot
 	o      sqliteOptions
 	tables []*sqliteTable
-	notes  []string // what is left out
+	notes  []string // what was not imported
 }
 
 // sqliteOptions says what to import, and how.
 type sqliteOptions struct {
-	table   string  // the only one; empty: all
+	table   string  // the only table to import; empty for all
 	form    keyForm // of keys
 	skipBad bool
 }
@@ -73,14 +72,14 @@ func openSQLite(name string, o sqliteOptions) (source, error) {
 	return s, nil
 }
 
-// look finds out what the files are, before anything is opened.
+// look finds out what the files are before anything is opened.
 func (s *sqliteSource) look() error {
 	info, err := os.Stat(s.path)
 	if err != nil {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file, and so no database of SQLite", s.path)
+		return fmt.Errorf("%s is not a regular file and therefore not a SQLite database", s.path)
 	}
 	parts := []fs.FileInfo{info}
 	if wal, err := os.Stat(s.path + "-wal"); err == nil && wal.Size() > 0 {
@@ -93,7 +92,7 @@ func (s *sqliteSource) look() error {
 	return nil
 }
 
-// walBytes returns the size of the log beside the file.
+// walBytes returns the size of the write-ahead log beside the file.
 func (s *sqliteSource) walBytes() int64 {
 	info, err := os.Stat(s.path + "-wal")
 	if err != nil {
@@ -102,11 +101,11 @@ func (s *sqliteSource) walBytes() int64 {
 	return info.Size()
 }
 
-// open opens the file for reading, with more parameters if need be, and reads what tables it has.
+// open opens the file for reading, with extra parameters if given, and lists its tables.
 func (s *sqliteSource) open(parameters string) error {
 	name := filepath.ToSlash(s.path)
 	if !strings.HasPrefix(name, "/") {
-		name = "/" + name // behind the letter of a drive
+		name = "/" + name // a drive letter comes first
 	}
 	db, err := sql.Open("sqlite", "file://"+(&url.URL{Path: name}).EscapedPath()+"?mode=ro"+
 		fmt.Sprintf("&_pragma=busy_timeout(%d)", lockWait.Milliseconds())+
@@ -125,23 +124,23 @@ func (s *sqliteSource) open(parameters string) error {
 	return nil
 }
 
-// explain says what to do about an error of SQLite.
+// explain says what to do about a SQLite error.
 func (s *sqliteSource) explain(err error) error {
 	switch codeOf(err) {
 	case sqliteBusy:
-		return fmt.Errorf("%s is locked by another program: end that first (%w)", s.path, err)
+		return fmt.Errorf("%s is locked by another program: stop that first (%w)", s.path, err)
 	case sqliteReadOnly:
 		return fmt.Errorf("%s was not closed: have its program open it once, or run: sqlite3 %s .tables "+
 			"(%w)", s.path, s.path, err)
 	case sqliteNotADB:
-		return fmt.Errorf("%s cannot be opened as a database of SQLite, or is encrypted: %w", s.path, err)
+		return fmt.Errorf("%s is encrypted or not a SQLite database: %w", s.path, err)
 	case sqliteCorrupt:
-		return fmt.Errorf("%s is damaged, and \"PRAGMA integrity_check\" may say how: %w", s.path, err)
+		return fmt.Errorf("%s is damaged (\"PRAGMA integrity_check\" may say how): %w", s.path, err)
 	}
 	return err
 }
 
-// codeOf returns the result code of SQLite in err, or 0.
+// codeOf returns the SQLite result code in err, or 0.
 func codeOf(err error) int {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -150,8 +149,8 @@ func codeOf(err error) int {
 	return e.Code() & 0xff
 }
 
-// noSharedMemory reports whether SQLite cannot make the file that readers of a log share, as in a
-// folder that cannot be written to. Without a log there is no need of it.
+// noSharedMemory reports whether SQLite cannot create the file that a log's readers share, for
+// example in a read-only folder. Without a log, the file is not needed.
 func noSharedMemory(err error) bool {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -161,14 +160,14 @@ func noSharedMemory(err error) bool {
 		codeOf(err) == sqliteCantOpen
 }
 
-// list reads which tables there are.
+// list lists the tables.
 func (s *sqliteSource) list() error {
 	rows, err := s.tx.Query(`SELECT name, type, wr FROM pragma_table_list
 		WHERE schema = 'main' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name COLLATE BINARY`)
 	if err != nil {
 		return err
 	}
-	defer rows.Close() // Err says what went wrong
+	defer rows.Close() // Err returns the error
 	left := map[string]int64{}
 	for rows.Next() {
 		var name, kind string
@@ -234,7 +233,7 @@ func (s *sqliteSource) read(ctx context.Context, job *intake.Job, add func(n int
 	return nil
 }
 
-// readTable imports the rows of a table behind the first so many.
+// readTable imports the rows of a table after the position.
 func (s *sqliteSource) readTable(
 	ctx context.Context, job *intake.Job, t *sqliteTable, from int64, add func(n int64),
 ) error {
@@ -248,7 +247,7 @@ func (s *sqliteSource) readTable(
 	if err != nil {
 		return fmt.Errorf("table %q: %w", t.name, err)
 	}
-	defer rows.Close() // Err says what went wrong
+	defer rows.Close() // Err returns the error
 	for rows.Next() {
 		if err := interrupted(ctx); err != nil {
 			return err
@@ -268,12 +267,12 @@ func (s *sqliteSource) readTable(
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("table %q, behind row %d: %w", t.name, at.Record, err)
+		return fmt.Errorf("table %q, after row %d: %w", t.name, at.Record, err)
 	}
 	return nil
 }
 
-// enter creates the bucket of a table, whose sequence goes on where the rows end.
+// enter creates the bucket of a table. Its sequence continues where the rows end.
 func (s *sqliteSource) enter(job *intake.Job, t *sqliteTable, path [][]byte) error {
 	last, err := t.last(s.tx)
 	if err != nil {
@@ -290,7 +289,7 @@ func (s *sqliteSource) enter(job *intake.Job, t *sqliteTable, path [][]byte) err
 	return err
 }
 
-// row imports the row that rows stands on.
+// row imports the current row.
 func (s *sqliteSource) row(
 	job *intake.Job, t *sqliteTable, path [][]byte, rows *sql.Rows,
 ) (n int, err error) {

@@ -125,16 +125,16 @@ func TestSQLite_makesKeysOfPrimaryKeys(t *testing.T) {
 	if keys, _ := keysIn(t, rowids, "blobs"); fmt.Sprint(keys) != fmt.Sprint(integers(1)) {
 		t.Errorf("as rowids, the keys are %v", keys)
 	}
-	fails(t, exitError, "-keys-as text is for one", "-sqlite", file, "-keys-as", "text", text)
+	fails(t, exitError, "-keys-as text needs one", "-sqlite", file, "-keys-as", "text", text)
 	fails(t, exitError, `no table "nope"`, "-sqlite", file, "-table", "nope", text)
-	fails(t, exitUsage, "want tuple, text or rowid", "-sqlite", file, "-keys-as", "int", text)
-	fails(t, exitUsage, "are for -sqlite", "-bolt", file, "-table", "a", text)
+	fails(t, exitUsage, "must be tuple, text or rowid", "-sqlite", file, "-keys-as", "int", text)
+	fails(t, exitUsage, "need -sqlite", "-bolt", file, "-table", "a", text)
 }
 
 func TestSQLite_losesNoRowToAKey(t *testing.T) {
 	for statement, want := range map[string]string{
 		`INSERT INTO t VALUES (NULL, 'b'), (NULL, 'c')`:   "the primary key is NULL",
-		`INSERT INTO t VALUES (x'61', 'b'), ('a', 'c')`:   "not what its column is declared as, TEXT",
+		`INSERT INTO t VALUES (x'61', 'b'), ('a', 'c')`:   "column's declared type, TEXT",
 		`INSERT INTO t VALUES ('', 'b')`:                  "the key is empty",
 		`INSERT INTO t VALUES (hex(zeroblob(40000)), 1)`:  "the key has 80000 bytes",
 		`INSERT INTO t VALUES ('a', CAST(x'ff' AS TEXT))`: `column "x": the text is not valid UTF-8`,
@@ -241,7 +241,7 @@ func TestSQLite_refusesWhatItCannotRead(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "db")
 	text := filepath.Join(t.TempDir(), "text")
 	ok(t, os.WriteFile(text, []byte(strings.Repeat("no database ", 1000)), 0o600))
-	fails(t, exitError, "cannot be opened as a database of SQLite", "-sqlite", text, db)
+	fails(t, exitError, "is encrypted or not a SQLite database", "-sqlite", text, db)
 	fails(t, exitError, "none", "-sqlite", filepath.Join(t.TempDir(), "none"), db)
 	fails(t, exitError, "not a regular file", "-sqlite", t.TempDir(), db)
 	if _, err := os.Stat(db); !os.IsNotExist(err) {
@@ -260,9 +260,9 @@ func TestSQLite_refusesWhatItCannotRead(t *testing.T) {
 	}
 	damaged := filepath.Join(t.TempDir(), "damaged.db")
 	ok(t, os.WriteFile(damaged, data, 0o600))
-	fails(t, exitError, "is damaged, and", "-sqlite", damaged, db)
+	fails(t, exitError, "is damaged (\"PRAGMA integrity_check\" may say how)", "-sqlite", damaged, db)
 	ok(t, os.WriteFile(damaged, data[:len(data)/2], 0o600))
-	fails(t, exitError, "is damaged, and", "-sqlite", damaged, db)
+	fails(t, exitError, "is damaged (\"PRAGMA integrity_check\" may say how)", "-sqlite", damaged, db)
 }
 
 func TestSQLite_refusesWhatACrashLeftHalfWritten(t *testing.T) {

@@ -16,23 +16,23 @@ import (
 
 const keyBytesMax = 65_535
 
-// keyForm says how a primary key becomes a key.
+// keyForm is the form in which a primary key becomes a key.
 type keyForm string
 
 // The forms of keys.
 const (
-	keyByType keyForm = ""      // a single text or blob as it stands, all else as a tuple
-	keyTuple  keyForm = "tuple" // as package tuple has it
-	keyText   keyForm = "text"  // a single column as it is printed
+	keyByType keyForm = ""      // a single text or blob as it is, anything else as a tuple
+	keyTuple  keyForm = "tuple" // as in package tuple
+	keyText   keyForm = "text"  // a single column as text
 	keyRowid  keyForm = "rowid" // the rowid, as a tuple
 )
 
-// badRow is an error about one row, which can be left out.
+// badRow is an error about one row, which can be skipped.
 type badRow struct{ err error }
 
 func (e badRow) Error() string { return e.err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e badRow) Unwrap() error { return e.err }
 
 func badf(format string, args ...any) error { return badRow{fmt.Errorf(format, args...)} }
@@ -46,28 +46,28 @@ type sqliteColumn struct {
 // sqliteTable is a table of SQLite, and its current row. It is not safe for concurrent use.
 type sqliteTable struct {
 	name    string
-	rowid   bool // it has one
+	rowid   bool // the table has one
 	columns []sqliteColumn
-	key     []int   // the columns of the primary key; none: the rowid
-	alias   string  // a name by which the rowid can be asked for; empty: none
+	key     []int   // the columns of the primary key; empty for the rowid
+	alias   string  // a name under which the rowid can be selected; may be empty
 	form    keyForm // of the key
 	asText  bool    // the key is a single column that is text
 	asBytes bool    // the key is a single column that is a blob
 
-	values  []any // of the current row: the columns, and the rowid if that is the key
+	values  []any // of the current row: the columns, and the rowid if it is the key
 	targets []any // pointers to them
 	object  []byte
 	keyed   []byte
 }
 
-// describe reads the columns of the table, and decides about its key.
+// describe reads the columns of the table and determines its key.
 func (t *sqliteTable) describe(tx *sql.Tx, form keyForm) error {
 	rows, err := tx.Query(`SELECT name, upper(type), pk FROM pragma_table_xinfo(?)
 		WHERE hidden <> 1 ORDER BY cid`, t.name)
 	if err != nil {
 		return err
 	}
-	defer rows.Close() // Err says what went wrong
+	defer rows.Close() // Err returns the error
 	parts := map[int]int{}
 	for rows.Next() {
 		var c sqliteColumn
@@ -92,7 +92,7 @@ func (t *sqliteTable) describe(tx *sql.Tx, form keyForm) error {
 	return t.decide(form)
 }
 
-// decide chooses what the key is, and makes room for a row.
+// decide chooses the key and allocates a row.
 func (t *sqliteTable) decide(form keyForm) error {
 	if t.rowid {
 		for _, name := range []string{"rowid", "_rowid_", "oid"} {
@@ -109,11 +109,11 @@ func (t *sqliteTable) decide(form keyForm) error {
 		t.key, t.form = nil, keyTuple
 	}
 	if len(t.key) == 0 && t.alias == "" {
-		return errors.New("it has no primary key, and columns with all the names of the rowid: give it " +
+		return errors.New("it has no primary key, and its columns use all names of the rowid: give it " +
 			"a primary key first")
 	}
 	if form == keyText && len(t.key) > 1 {
-		return fmt.Errorf("its primary key has %d columns, and -keys-as text is for one", len(t.key))
+		return fmt.Errorf("its primary key has %d columns, but -keys-as text needs one", len(t.key))
 	}
 	if form == keyByType && len(t.key) == 1 {
 		kind := t.columns[t.key[0]].kind
@@ -132,8 +132,8 @@ func (t *sqliteTable) decide(form keyForm) error {
 	return nil
 }
 
-// query returns the query for all rows behind the first so many, in the order of their keys. The
-// plus signs keep the driver from changing values by what their columns are declared as.
+// query returns the query for all rows after a number of rows, in key order. The plus signs keep
+// the driver from converting values to the declared column types.
 func (t *sqliteTable) query() string {
 	var wanted, order []string
 	for _, c := range t.columns {
@@ -153,10 +153,10 @@ func (t *sqliteTable) query() string {
 		" ORDER BY " + strings.Join(order, ", ") + " LIMIT -1 OFFSET ?"
 }
 
-// identifier returns a name as it stands in SQL.
+// identifier quotes a name for SQL.
 func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// last returns the largest rowid if that is the key, or is named by it; else 0.
+// last returns the largest rowid if the key is the rowid or an alias of it, otherwise 0.
 func (t *sqliteTable) last(tx *sql.Tx) (uint64, error) {
 	named := len(t.key) == 1 && t.columns[t.key[0]].kind == "INTEGER"
 	if !t.rowid || t.alias == "" || len(t.key) > 0 && !named {
@@ -170,7 +170,7 @@ func (t *sqliteTable) last(tx *sql.Tx) (uint64, error) {
 	return uint64(last.Int64), nil
 }
 
-// entry returns the key and the value of the current row, which are valid until the next one.
+// entry returns the key and the value of the current row, valid until the next row.
 func (t *sqliteTable) entry() (key, value []byte, err error) {
 	t.object = append(t.object[:0], '{')
 	for i, c := range t.columns {
@@ -216,7 +216,7 @@ func (t *sqliteTable) appendKey(dst []byte) ([]byte, error) {
 		case t.asBytes && isBlob:
 			return append(dst, blob...), nil
 		case t.asText || t.asBytes:
-			return nil, badf("the primary key is not what its column is declared as, %s: import with "+
+			return nil, badf("the primary key does not have its column's declared type, %s: import with "+
 				"-keys-as tuple", t.columns[i].kind)
 		}
 		switch v := v.(type) {
@@ -235,7 +235,7 @@ func (t *sqliteTable) appendKey(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// appendPlain appends a value as it is printed.
+// appendPlain appends a value as text.
 func appendPlain(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case int64:
@@ -250,7 +250,7 @@ func appendPlain(dst []byte, v any) ([]byte, error) {
 	return nil, badf("the primary key is NULL: import with -keys-as rowid")
 }
 
-// appendValue appends a value as JSON: a blob as base64.
+// appendValue appends a value as JSON; a blob becomes base64.
 func appendValue(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
@@ -271,8 +271,8 @@ func appendValue(dst []byte, v any) ([]byte, error) {
 	return dst, fmt.Errorf("a value of the type %T", v)
 }
 
-// appendFloat appends a number that looks like no integer. What is too large for one that JSON's
-// readers know is written as SQLite has it.
+// appendFloat appends a number that does not look like an integer. A number outside the range of
+// common JSON readers is written as in SQLite.
 func appendFloat(dst []byte, v float64) []byte {
 	switch {
 	case math.IsInf(v, 1):

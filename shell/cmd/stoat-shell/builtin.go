@@ -11,21 +11,21 @@ import (
 // builtin is a command of the shell itself.
 type builtin struct {
 	name, arguments, summary string
-	ends                     bool // the shell
+	ends                     bool // the command ends the shell
 	run                      func(s *shell, args []string) (code int, err error)
 }
 
 // builtins returns the commands of the shell itself.
 func builtins() []builtin {
 	return []builtin{
-		{"cd", "[PATH]", "go to a bucket: a/b, .. or, without PATH, the root", false, changeBucket},
-		{"help", "[COMMAND]", "list the commands, or say all about one", false, help},
+		{"cd", "[PATH]", "change to a bucket: a/b, .. or, without PATH, the root", false, changeBucket},
+		{"help", "[COMMAND]", "list the commands, or describe one", false, help},
 		{"exit", "", "end the shell, as Ctrl-D does", true, exit},
 		{"quit", "", "the same", true, exit},
 	}
 }
 
-// builtinNamed returns the builtin of that name, or nil.
+// builtinNamed returns the builtin with the name, or nil.
 func builtinNamed(name string) *builtin {
 	for _, b := range builtins() {
 		if b.name == name {
@@ -37,7 +37,7 @@ func builtinNamed(name string) *builtin {
 
 func exit(*shell, []string) (int, error) { return exitOK, nil }
 
-// changeBucket makes another bucket the current one.
+// changeBucket changes the current bucket.
 func changeBucket(s *shell, args []string) (int, error) {
 	if len(args) > 1 {
 		return exitUsage, errors.New("cd takes one path, in quotes if it has spaces")
@@ -61,13 +61,13 @@ func changeBucket(s *shell, args []string) (int, error) {
 	return exitOK, nil
 }
 
-// help lists the commands, or has the program say all about one.
+// help lists the commands, or has the program describe one.
 func help(s *shell, args []string) (int, error) {
 	if len(args) > 0 && builtinNamed(args[0]) == nil {
 		return s.execute(append([]string{"help"}, args...))
 	}
 	fmt.Fprint(s.out, "Commands on the database and the current bucket; "+
-		"\"help COMMAND\" says more:\n\n")
+		"\"help COMMAND\" describes one:\n\n")
 	for _, c := range s.catalog {
 		if builtinNamed(c.Name) == nil {
 			fmt.Fprintf(s.out, "  %-9s  %s\n", c.Name, c.Summary)
@@ -80,8 +80,8 @@ func help(s *shell, args []string) (int, error) {
 	return exitOK, nil
 }
 
-// walk returns the path that target leads to from the bucket at from: relative, or absolute if it
-// starts with a slash; ".." is the bucket around.
+// walk returns the path of target, seen from the bucket at from: relative, or absolute with a
+// leading slash; ".." is the parent bucket.
 func walk(from []string, target string) ([]string, error) {
 	path := append([]string(nil), from...)
 	if target == "" || target[0] == '/' {

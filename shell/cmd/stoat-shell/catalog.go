@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// getProgram is a line for a shell that installs the program stoat.
+// getProgram is a shell command that installs the program stoat.
 const getProgram = "go install github.com/stoatdb/stoat/cmd/stoat@latest"
 
-// command is one command of the program stoat, as "stoat commands" tells it.
+// command is a command of the program stoat, as "stoat commands" describes it.
 type command struct {
 	Name      string        `json:"name"`
-	Arguments string        `json:"arguments"` // as help shows them: "DB KEY"
+	Arguments string        `json:"arguments"` // as in the help: "DB KEY"
 	Summary   string        `json:"summary"`
 	Flags     []commandFlag `json:"flags"`
 }
@@ -24,7 +24,7 @@ type command struct {
 // commandFlag is one flag of a command.
 type commandFlag struct {
 	Name   string `json:"name"`
-	Switch bool   `json:"switch"` // it takes no value
+	Switch bool   `json:"switch"` // takes no value
 }
 
 // onDatabase reports whether the command's first argument is the database.
@@ -33,7 +33,7 @@ func (c *command) onDatabase() bool {
 	return first == "DB"
 }
 
-// has reports whether the command has a flag of that name.
+// has reports whether the command has a flag with the name.
 func (c *command) has(name string) bool {
 	return slices.ContainsFunc(c.Flags, func(f commandFlag) bool { return f.Name == name })
 }
@@ -50,7 +50,7 @@ func (c *command) takesValue(word string) bool {
 // catalog is the commands of the program stoat.
 type catalog []*command
 
-// loadCatalog asks the program for its commands.
+// loadCatalog gets the commands from the program.
 func loadCatalog(program string) (catalog, error) {
 	c := exec.Command(program, "commands")
 	var complaint bytes.Buffer
@@ -58,7 +58,7 @@ func loadCatalog(program string) (catalog, error) {
 	out, err := c.Output()
 	if errors.Is(err, exec.ErrNotFound) {
 		return nil, fmt.Errorf("the program %s, which runs the commands, is not in PATH; "+
-			"get it with\n  %s", program, getProgram)
+			"install it with\n  %s", program, getProgram)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s commands: %w: %s", program, err, bytes.TrimSpace(complaint.Bytes()))
@@ -70,7 +70,7 @@ func loadCatalog(program string) (catalog, error) {
 	return slices.DeleteFunc(all, func(c *command) bool { return c.Name == "shell" }), nil
 }
 
-// find returns the command of that name, or nil.
+// find returns the command with the name, or nil.
 func (c catalog) find(name string) *command {
 	for _, one := range c {
 		if one.Name == name {

@@ -9,20 +9,21 @@ import (
 	"github.com/stoatdb/stoat/internal/commands/bucketpath"
 )
 
-// candidatesMax is how many candidates are listed.
+// candidatesMax is the maximum number of candidates to list.
 const candidatesMax = 40
 
-// completion is what an unfinished word can become.
+// completion says what an unfinished word can become.
 type completion struct {
 	start int      // where the word begins in the line
-	word  string   // the longest beginning that all candidates share
+	word  string   // the longest common prefix of all candidates
 	whole bool     // it is the only candidate, and complete
-	names []string // candidates, to be listed
-	more  bool     // there are more than those
+	names []string // candidates to list
+	more  bool     // there are more candidates
 }
 
-// complete returns what the word at the end of a line can become; ok is false if it is nothing.
-// Candidates come from the database as it is now; what goes wrong with it, a command will say.
+// complete returns the completion of the word at the end of a line; ok is false if there is none.
+// Candidates come from the current state of the database. Errors are left to the commands to
+// report.
 func (s *shell) complete(line string) (c completion, ok bool) {
 	before, last, start, ok := unfinished(line)
 	if !ok {
@@ -46,7 +47,7 @@ func (s *shell) complete(line string) (c completion, ok bool) {
 	return c, err == nil && len(c.names) > 0
 }
 
-// completeArgument completes a word behind a command and its other arguments.
+// completeArgument completes a word after a command and its other arguments.
 func (s *shell) completeArgument(c *completion, of *command, args []string, last string) error {
 	flag := ""
 	if n := len(args); n > 0 && of.takesValue(args[n-1]) {
@@ -82,7 +83,7 @@ func (s *shell) commandNames() (names []string) {
 	return names
 }
 
-// among makes those of the names candidates that begin with a word.
+// among returns the completion of a word, with the names that begin with it as candidates.
 func (c *completion) among(names []string, word string) {
 	c.names = nil
 	for _, name := range names {
@@ -97,13 +98,13 @@ func (c *completion) among(names []string, word string) {
 	}
 }
 
-// completePath completes the path of a bucket: for cd, from the current bucket on.
+// completePath completes the path of a bucket: for cd, from the current bucket.
 func (s *shell) completePath(c *completion, tx *stoat.Tx, of *command, last string) error {
 	cut := strings.LastIndexByte(last, '/') + 1
 	for cut > 0 && escaped(last[:cut]) {
 		cut = strings.LastIndexByte(last[:cut-1], '/') + 1
 	}
-	var around []string // the flag -bucket takes a path from the root bucket on
+	var around []string // the flag -bucket takes a path from the root
 	if of.Name == "cd" {
 		around = s.bucket
 	}
@@ -125,8 +126,9 @@ func (s *shell) completePath(c *completion, tx *stoat.Tx, of *command, last stri
 	return tx.Err()
 }
 
-// completeKey completes a key of the bucket that the arguments name, or else of the current one.
-// Keys are in order, so that the first and the last that begin with the word tell what all share.
+// completeKey completes a key of the bucket that the arguments name, by default the current one.
+// Keys are sorted, so the first and the last that begin with the word have the common prefix of
+// all.
 func (s *shell) completeKey(
 	c *completion, tx *stoat.Tx, args []string, last string, inHex bool,
 ) error {
@@ -182,7 +184,7 @@ func hexRange(digits string) (stoat.Range, error) {
 	return stoat.Range{Start: first, End: stoat.Prefix(last).End}, err
 }
 
-// common returns the longest beginning of a and b.
+// common returns the longest common prefix of a and b.
 func common(a, b string) string {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

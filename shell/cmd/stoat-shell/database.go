@@ -7,7 +7,7 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// view runs fn with a snapshot of the database, without a lock. A database that is not there is
+// view runs fn with a snapshot of the database, without taking its lock. A missing database is
 // empty: a command of the shell may create it.
 func view(dir string, fn func(tx *stoat.Tx) error) error {
 	db, err := stoat.Open(dir, &stoat.Options{ReadOnly: true})

@@ -13,15 +13,15 @@ import (
 // historyMax is how many earlier lines are kept.
 const historyMax = 1000
 
-// history is earlier lines, kept in a file that only its owner may read. A line that starts with a
-// space, or repeats the one before, is not kept. It is not safe for concurrent use.
+// history is the earlier lines, kept in a file that only its owner may read. A line that starts
+// with a space, or repeats the previous one, is not kept. It is not safe for concurrent use.
 type history struct {
 	lines []string // oldest first
-	file  *os.File // nil: lines are kept in memory only
+	file  *os.File // nil if lines are kept only in memory
 }
 
-// openHistory returns the lines in a file, which is created if need be. An empty name stands for no
-// file. The history can be used even if there is an error.
+// openHistory returns the lines in a file, which it creates if necessary. An empty name means no
+// file. The history is usable even if it returns an error.
 func openHistory(name string) (*history, error) {
 	h := new(history)
 	if name == "" {
@@ -37,10 +37,10 @@ func openHistory(name string) (*history, error) {
 	if h.file, err = os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
 		return h, err
 	}
-	return h, h.file.Chmod(0o600) // it may have been made by other means
+	return h, h.file.Chmod(0o600) // another program may have created it
 }
 
-// read adds the newest lines of a file, and shortens one that has become long.
+// read adds the newest lines of a file, and shortens a file that has become long.
 func (h *history) read(name string) error {
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +73,7 @@ func (h *history) Add(line string) {
 		return
 	}
 	if _, err := h.file.WriteString(line + "\n"); err != nil {
-		h.close() // it stays in memory
+		h.close() // the line stays in memory
 	}
 }
 
@@ -83,7 +83,7 @@ func (h *history) Len() int { return len(h.lines) }
 // At implements term.History: 0 is the newest line.
 func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }
 
-// close closes the file. What could not be written is only a convenience.
+// close closes the file. Losing lines on an error is acceptable.
 func (h *history) close() {
 	if h.file != nil {
 		_ = h.file.Close()

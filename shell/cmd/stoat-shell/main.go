@@ -1,9 +1,10 @@
 // Command stoat-shell is an interactive shell for a Stoat database: a prompt with a history and
-// with completion of commands, buckets and keys. It is a program, and a module, of its own so that
-// the library needs no line editor; "stoat shell" runs it.
+// completion of commands, buckets and keys. It is a separate program and module, so the library
+// needs no line editor; "stoat shell" runs it.
 //
-// Each line is a command of the program stoat, which does the work: the shell only knows the
-// database and the current bucket and adds both. So it holds no lock while it waits for a line.
+// Each line is a command of the program stoat, which does the work: the shell knows only the
+// database and the current bucket, and adds both. It therefore holds no lock while it waits for a
+// line.
 package main
 
 import (
@@ -17,7 +18,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Exit codes, which are those of the command stoat.
+// Exit codes; they are the same as those of the command stoat.
 const (
 	exitOK    = 0
 	exitError = 1
@@ -29,10 +30,10 @@ const usage = `stoat-shell is an interactive shell for a Stoat database.
 usage: stoat-shell [flags] DB
 
 A line is a command of the program stoat without the database: "get KEY",
-"scan -prefix a". Words with spaces are quoted, 'as they are' or "with\tescapes".
-"cd PATH" goes to a bucket, which the commands then use; "help" lists them.
+"scan -prefix a". Quote words with spaces, 'literally' or "with\tescapes".
+"cd PATH" changes the bucket that commands use; "help" lists the commands.
 Tab completes commands, flags, buckets and keys. Without a terminal, lines come
-from standard input, and the first that fails ends the shell with its exit code.
+from standard input, and the first failure ends the shell with its exit code.
 
 flags:
 `
@@ -41,33 +42,33 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// options is one command line.
+// options are those of one command line.
 type options struct {
 	flags   *flag.FlagSet
 	program string // that runs the commands
-	history string // the file of earlier lines; empty: none
+	history string // the file of earlier lines; may be empty
 	db      string
 }
 
-// parse reads a command line. The options are there even if there is an error.
+// parse reads a command line. The options are valid even if it returns an error.
 func parse(args []string) (*options, error) {
 	o := &options{flags: flag.NewFlagSet("", flag.ContinueOnError)}
 	o.flags.SetOutput(io.Discard)
 	o.flags.StringVar(&o.program, "stoat", "stoat", "the `PROGRAM` that runs the commands")
 	o.flags.StringVar(&o.history, "history", defaultHistory(),
-		"keep earlier lines in `FILE`; empty: keep none")
+		"keep earlier lines in `FILE`; empty to keep none")
 	if err := o.flags.Parse(args); err != nil {
 		return o, err
 	}
 	if o.flags.NArg() != 1 || o.flags.Arg(0) == "" {
-		return o, errors.New("want the name of one database")
+		return o, errors.New("give the name of one database")
 	}
 	o.db = o.flags.Arg(0)
 	return o, nil
 }
 
-// defaultHistory returns the file in which earlier lines are kept; empty if there is no place for
-// one.
+// defaultHistory returns the file that keeps earlier lines, or an empty name if there is no place
+// for one.
 func defaultHistory() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -86,7 +87,7 @@ func run(args []string, stdin, stdout, stderr *os.File) int {
 		return exitOK
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "stoat-shell: %v; stoat-shell -help says more\n", err)
+		fmt.Fprintf(stderr, "stoat-shell: %v; run stoat-shell -help\n", err)
 		return exitUsage
 	}
 	catalog, err := loadCatalog(o.program)

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// errZeroByte reports a word that cannot be passed to a program.
-var errZeroByte = errors.New("a word has a zero byte, which no argument can have: " +
+// errZeroByte is returned for a word that cannot be passed to a program.
+var errZeroByte = errors.New("a word contains a zero byte, which an argument cannot: " +
 	"write keys and values in hexadecimal, with -hex")
 
-// program is the program that runs the commands, and what it reads and writes.
+// program is the program that runs the commands, with its input and outputs.
 type program struct {
 	name     string
 	in       io.Reader
@@ -36,7 +36,7 @@ func (p *program) run(args []string) (code int, err error) {
 	err = c.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() > 0 {
-		return exit.ExitCode(), nil // it has said why
+		return exit.ExitCode(), nil // the program has reported it
 	}
 	if err != nil {
 		return exitError, err

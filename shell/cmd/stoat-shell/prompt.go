@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// prompt reads lines from a terminal, which is in raw mode only meanwhile. It is not safe for
+// prompt reads lines from a terminal, which is in raw mode only while it reads. It is not safe for
 // concurrent use.
 type prompt struct {
 	in, out  *os.File
@@ -24,8 +24,8 @@ type screen struct {
 	io.Writer
 }
 
-// read returns the next line, or io.EOF where the person ends the input. An interrupt empties the
-// line, and asks anew.
+// read returns the next line, or io.EOF at the end of the input. An interrupt discards the line and
+// prompts again.
 func (p *prompt) read(
 	text string, complete func(line string) (completion, bool),
 ) (line string, err error) {
@@ -62,8 +62,8 @@ func newTerminal(on io.ReadWriter, history term.History) *term.Terminal {
 	return t
 }
 
-// completeOnTab returns what the line editor calls at each key: at Tab it completes the word before
-// the cursor, and lists the candidates if that leaves several.
+// completeOnTab returns the line editor's key callback: Tab completes the word before the cursor,
+// and lists the candidates if there are several.
 func completeOnTab(
 	list io.Writer, complete func(line string) (completion, bool),
 ) func(line string, at int, key rune) (string, int, bool) {
@@ -84,8 +84,8 @@ func completeOnTab(
 	}
 }
 
-// apply returns the line with its last word as far as all candidates share it. Behind a whole word
-// comes a space, but for a bucket's path, which may go on.
+// apply returns the line with its last word completed. A space follows a whole word, except a
+// bucket's path, which may continue.
 func (c *completion) apply(line string) string {
 	if c.word == "" {
 		return line
@@ -94,13 +94,13 @@ func (c *completion) apply(line string) string {
 	if c.whole {
 		return line[:c.start] + word + " "
 	}
-	if word != c.word { // what is typed next belongs to it, too
+	if word != c.word { // what is typed next continues the word
 		word = strings.TrimSuffix(word, word[:1])
 	}
 	return line[:c.start] + word
 }
 
-// listing returns the candidates, one a line.
+// listing returns the candidates, one per line.
 func (c *completion) listing() string {
 	var b strings.Builder
 	for _, name := range c.names {
@@ -112,9 +112,9 @@ func (c *completion) listing() string {
 	return b.String()
 }
 
-// interruptReader reads what a person types, and makes of an interrupt the keys that empty the
+// interruptReader reads what the user types, and turns an interrupt into the keys that clear the
 // line and end it: the line editor would take it for the end of the input. Three keys need a buffer
-// of three bytes or more.
+// of at least three bytes.
 type interruptReader struct {
 	in io.Reader
 }

@@ -15,17 +15,17 @@ import (
 // shell runs lines. It is not safe for concurrent use.
 type shell struct {
 	db      string
-	bucket  []string // the path of the current one; empty: the root bucket
+	bucket  []string // path of the current bucket; empty for the root bucket
 	catalog catalog
 	out     io.Writer
 	err     io.Writer
 	execute func(args []string) (code int, err error) // runs the program stoat
 }
 
-// lineMax is how long a line of a script may be, in bytes.
+// lineMax is the maximum length of a script's line in bytes.
 const lineMax = 64 << 20
 
-// script runs the lines that it reads, up to the first that fails, and returns its exit code.
+// script runs the lines that it reads, until one fails, and returns its exit code.
 func (s *shell) script(in io.Reader) int {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, lineMax)
@@ -46,7 +46,7 @@ func (s *shell) script(in io.Reader) int {
 	return exitOK
 }
 
-// converse runs the lines that a person writes, until there are no more.
+// converse runs the lines that the user types, until the input ends.
 func (s *shell) converse(p *prompt) int {
 	fmt.Fprintf(s.out, "%s: \"help\" lists the commands, Tab completes, Ctrl-D ends\n", s.db)
 	for {
@@ -64,7 +64,7 @@ func (s *shell) converse(p *prompt) int {
 	}
 }
 
-// prompt returns what stands before the line: the database and the current bucket.
+// prompt returns the prompt: the database and the current bucket.
 func (s *shell) prompt() string {
 	name := filepath.Base(filepath.Clean(s.db))
 	if len(s.bucket) > 0 {
@@ -101,15 +101,15 @@ func (s *shell) do(line string) (code int, end bool) {
 	return code, false
 }
 
-// arguments returns the command line of the program for a command of the shell: with the database,
-// and with the current bucket where the command takes one and none is given.
+// arguments returns the arguments of the program for a command of the shell. It adds the database,
+// and the current bucket if the command takes a bucket and none is given.
 func (s *shell) arguments(c *command, args []string) []string {
 	all := []string{c.Name}
 	if len(s.bucket) > 0 && c.has("bucket") && !slices.ContainsFunc(args, isBucketFlag) {
 		all = append(all, "-bucket="+bucketpath.Format(s.bucket))
 	}
 	if c.onDatabase() {
-		// Flags may stand behind, but a name that starts with a dash is none.
+		// Flags may follow it, so a name that starts with a dash must not look like one.
 		db := s.db
 		if strings.HasPrefix(db, "-") {
 			db = "." + string(filepath.Separator) + db
@@ -119,14 +119,14 @@ func (s *shell) arguments(c *command, args []string) []string {
 	return append(all, args...)
 }
 
-// isBucketFlag reports whether a word gives the flag -bucket.
+// isBucketFlag reports whether a word is the flag -bucket.
 func isBucketFlag(word string) bool {
 	name, dashed := strings.CutPrefix(word, "-")
 	name = strings.TrimPrefix(name, "-")
 	return dashed && (name == "bucket" || strings.HasPrefix(name, "bucket="))
 }
 
-// fail says what went wrong and returns code.
+// fail reports an error and returns code.
 func (s *shell) fail(code int, err error) int {
 	fmt.Fprintf(s.err, "stoat-shell: %v\n", err)
 	return code

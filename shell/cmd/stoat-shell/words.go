@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// errUnfinished reports a line that ends within a quoted word.
+// errUnfinished is returned for a line that ends within a quoted word.
 var errUnfinished = errors.New("a quote is not closed")
 
-// split returns the words of a line. Spaces end a word unless they are quoted: 'as they are', or
-// "with escapes" as in Go; a backslash outside of quotes takes the next character as it is.
-// A word that starts with # begins a comment.
+// split returns the words of a line. Spaces end a word unless they are quoted: 'literally', or
+// "with escapes" as in Go. A backslash outside quotes makes the next character literal. A word that
+// starts with # begins a comment.
 func split(line string) (words []string, err error) {
 	for {
 		line = strings.TrimLeftFunc(line, unicode.IsSpace)
@@ -28,7 +28,7 @@ func split(line string) (words []string, err error) {
 	}
 }
 
-// nextWord returns the first word of a line that begins with one, and what follows it.
+// nextWord returns the first word of a line that begins with one, and the rest of the line.
 func nextWord(line string) (word, rest string, err error) {
 	var b strings.Builder
 	for line != "" {
@@ -55,7 +55,7 @@ func nextWord(line string) (word, rest string, err error) {
 			b.WriteString(text)
 			line = line[len(quoted):]
 		case r == '\\' && len(line) == 1:
-			return "", "", errors.New("a backslash ends the line: it takes the next character as it is")
+			return "", "", errors.New("a backslash at the end of the line quotes nothing")
 		default:
 			if r == '\\' {
 				line = line[1:]
@@ -81,7 +81,7 @@ func unquotable(line string) error {
 	return errUnfinished
 }
 
-// quote returns a word as split reads it.
+// quote returns a word in a form that split reads back.
 func quote(word string) string {
 	plain := word != "" && !strings.HasPrefix(word, "#")
 	for _, r := range word {
@@ -99,9 +99,8 @@ func quote(word string) string {
 	return "'" + word + "'"
 }
 
-// unfinished splits a line that is being typed: into the words before the last one, and the last
-// one as far as it is there, which begins at offset start of the line. A quote that is open is
-// closed at the end.
+// unfinished splits a line that is being typed into the words before the last one, and the
+// unfinished last word, which begins at offset start of the line. It closes an open quote.
 func unfinished(line string) (before []string, last string, start int, ok bool) {
 	rest := line
 	for {

@@ -35,7 +35,7 @@ func TestSplit_saysWhatIsWrongWithALine(t *testing.T) {
 		`get "open`:     "a quote is not closed",
 		`get "open\"`:   "a quote is not closed",
 		`get "\q" more`: "escapes are",
-		`get \`:         "a backslash ends the line",
+		`get \`:         "a backslash at the end of the line",
 	} {
 		words, err := split(line)
 		if err == nil || !strings.Contains(err.Error(), want) {
