@@ -93,27 +93,20 @@ func parseDate(p *[dateBytes]byte) (days uint64, ok bool) {
 	day, ok4 := twoDigits(p[8], p[9])
 	year += 100 * century
 	if !ok1 || !ok2 || !ok3 || !ok4 || p[4] != '-' || p[7] != '-' ||
-		year < 1970 || month < 1 || month > 12 || day < 1 || day > monthDays(year, month) {
+		year < 1970 || month < 1 || month > 12 || day < 1 {
 		return 0, false
 	}
+	next := daysUntil(year, month+1) // also after December: years start in March
+	days = daysUntil(year, month) + day - 1
+	return days, days < next
+}
+
+// daysUntil returns how many days after 1970 a month starts.
+func daysUntil(year, month uint64) uint64 {
 	if month < 3 {
 		month, year = month+12, year-1
 	}
-	days = year*365 + year/4 - year/100 + year/400 + (153*(month-3)+2)/5 + day - 1
-	return days - daysBefore, true
-}
-
-func monthDays(year, month uint64) uint64 {
-	switch month {
-	case 2:
-		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
-			return 29
-		}
-		return 28
-	case 4, 6, 9, 11:
-		return 30
-	}
-	return 31
+	return year*365 + year/4 - year/100 + year/400 + (153*(month-3)+2)/5 - daysBefore
 }
 
 func twoDigits(a, b byte) (v uint64, ok bool) {
