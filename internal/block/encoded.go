@@ -12,13 +12,6 @@ import (
 // values.
 const dictionaryBytes = 8
 
-// appendEncoded appends the values as the codec Pattern stores them.
-func (b *Builder) appendEncoded(dst []byte) []byte {
-	dst = binary.LittleEndian.AppendUint64(dst, b.encoding.Encoder.Dictionary.Number)
-	dst = appendLengths(dst, b.encodedEnds)
-	return append(dst, b.values...)
-}
-
 // decoded returns the values, decoded.
 func (b *Builder) decoded() ([]byte, error) {
 	values := make([]byte, 0, b.ValueBytes())
@@ -48,7 +41,7 @@ func isEncoded(kinds []byte, i int) bool { return KindAt(kinds, i) == keyspace.K
 type Encoded struct {
 	Dictionary uint64 // the number of the dictionary
 	lengths    lengths
-	values     Column // encoded
+	Column     // the values, encoded
 }
 
 func parseEncoded(r *cutter, l lengths) (e Encoded, err error) {
@@ -71,20 +64,14 @@ func parseEncoded(r *cutter, l lengths) (e Encoded, err error) {
 	if err != nil {
 		return Encoded{}, err
 	}
-	if e.values, err = encoded.column(); err != nil {
+	if e.Column, err = encoded.column(); err != nil {
 		return Encoded{}, err
 	}
-	if e.values.data = r.rest; len(r.rest) != encoded.size {
+	if e.data = r.rest; len(r.rest) != encoded.size {
 		return Encoded{}, fmt.Errorf("encoded values have %d bytes, want %d", len(r.rest), encoded.size)
 	}
 	return e, nil
 }
-
-// IndexBytes returns the memory that e takes besides what it was parsed from.
-func (e *Encoded) IndexBytes() int { return e.values.IndexBytes() }
-
-// DataBytes returns the length of the encoded values.
-func (e *Encoded) DataBytes() int { return e.values.DataBytes() }
 
 // DecodedBytes returns the length of the decoded values.
 func (e *Encoded) DecodedBytes() int { return e.lengths.size }
@@ -95,7 +82,7 @@ func (e *Encoded) Length(i int) int { return int(e.lengths.at(i)) }
 // Entry completes an entry, whose kind is set, with value i as it is stored. The value aliases what
 // e was parsed from.
 func (e *Encoded) Entry(i int, entry *keyspace.Entry) {
-	entry.Value = e.values.At(i)
+	entry.Value = e.At(i)
 	if entry.Kind == keyspace.KindPut {
 		entry.Dictionary, entry.Length = e.Dictionary, uint32(e.lengths.at(i))
 	}
@@ -126,7 +113,7 @@ func (e *Encoded) checkSize(d *Dictionary, kinds []byte) error {
 		return err
 	}
 	for i := range e.lengths.count {
-		value, length := e.values.At(i), int(e.lengths.at(i))
+		value, length := e.At(i), int(e.lengths.at(i))
 		if isEncoded(kinds, i) {
 			err = checkLength(parsed, value, length)
 		} else if len(value) != length {

@@ -31,7 +31,7 @@ func (e *Encoded) Heads(d *Dictionary, kinds []byte, n int) (Heads, error) {
 	total := int(h.ends[e.lengths.count])
 	h.data = make([]byte, 0, total+pattern.HeadRoom)
 	for i := range e.lengths.count {
-		value, from, end := e.values.At(i), len(h.data), int(h.ends[i+1])
+		value, from, end := e.At(i), len(h.data), int(h.ends[i+1])
 		var head []byte
 		if !isEncoded(kinds, i) {
 			head = append(h.data, value...)

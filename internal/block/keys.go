@@ -3,6 +3,7 @@ package block
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -29,15 +30,17 @@ type Keys struct {
 	count          int
 	variable       bool
 
-	heads     []byte  // form 1: the heads and the base; form 2: the heads
-	width     int     // form 1: bytes of a head; form 2: bytes of an end
+	heads     []byte  // and at least 8 bytes from the last head on
+	width     int     // bytes of a head
 	mask      uint64  // the low width bytes
-	base      uint64  // the first head
-	slope     float64 // a head, minus base, times slope is about its index; 0 if that does not hold
+	base      uint64  // form 1: the first head, which the others are stored without
+	least     uint64  // the first head as it is stored
+	slope     float64 // a stored head, minus least, times slope is about its index; or 0
 	headBytes int     // bytes of a middle in its head
 	restBytes int     // the other bytes of a middle
 	rest      []byte  // form 1: the rests; form 2: the middles
 	ends      []byte  // form 2
+	endWidth  int     // bytes of an end
 
 	kinds    []byte // of each entry; nil if all are puts
 	expiries []byte // of each entry; nil if none expires
@@ -76,7 +79,7 @@ func ParseKeys(p []byte) (Keys, error) {
 	if p[3] != 0 || h.flags&^knownFlags != 0 || h.count < 1 || h.count > MaxEntries || negative {
 		return Keys{}, fmt.Errorf("key part header is % x", p[:keyHeaderBytes])
 	}
-	k := Keys{count: h.count, width: h.width}
+	k := Keys{count: h.count}
 	r := &cutter{rest: p[keyHeaderBytes:]}
 	switch {
 	case h.form == formFixed && h.width <= headBytesMax:
@@ -138,7 +141,7 @@ func (k *Keys) parseKinds(r *cutter, flags int) error {
 func (k *Keys) parseFixed(r *cutter, h keyHeader) error {
 	k.headBytes = min(h.middle, headBytesMax)
 	k.restBytes = h.middle - k.headBytes
-	k.mask = 1<<(8*k.width) - 1
+	k.width, k.mask = h.width, 1<<(8*h.width)-1
 	k.heads = r.cut(h.count*h.width+8, 1)
 	k.rest = r.cut(k.restBytes, h.count)
 	if r.short {
@@ -150,16 +153,23 @@ func (k *Keys) parseFixed(r *cutter, h keyHeader) error {
 	if k.base > most || last > most-k.base {
 		return fmt.Errorf("heads go beyond %d bytes", k.headBytes)
 	}
-	k.slope = float64(h.count) / (float64(last) + 1)
+	if h.count > 2*guessed {
+		k.slope = float64(h.count) / (float64(last) + 1)
+	}
 	return nil
 }
 
 func (k *Keys) parseVariable(r *cutter, h keyHeader) error {
-	k.variable, k.headBytes = true, variableHeadBytes
-	k.heads = r.cut(variableHeadBytes, h.count)
+	k.variable, k.headBytes, k.endWidth = true, variableHeadBytes, h.width
+	k.width, k.mask = variableHeadBytes, math.MaxUint32
+	heads := r.rest
+	r.cut(variableHeadBytes, h.count)
 	k.ends = r.cut(h.width, h.count)
 	k.rest = r.cut(h.middle, 1)
 	if r.short {
+		return errShort
+	}
+	if k.heads = heads; len(heads) < variableHeadBytes*(h.count-1)+8 {
 		return errShort
 	}
 	before := 0
@@ -225,7 +235,7 @@ func KindAt(kinds []byte, i int) keyspace.Kind {
 	return keyspace.Kind(kinds[i])
 }
 
-// delta returns head i of form 1, minus base.
+// delta returns head i as it is stored: in form 1, minus base.
 func (k *Keys) delta(i int) uint64 {
 	if k.width == 0 {
 		return uint64(i)
@@ -235,20 +245,22 @@ func (k *Keys) delta(i int) uint64 {
 
 // end returns where middle i of form 2 ends.
 func (k *Keys) end(i int) int {
-	if k.width == 2 {
+	if k.endWidth == 2 {
 		return int(binary.LittleEndian.Uint16(k.ends[2*i:]))
 	}
 	return int(binary.LittleEndian.Uint32(k.ends[4*i:]))
 }
 
-// middle returns middle i of form 2.
-func (k *Keys) middle(i int) []byte {
-	start := 0
-	if i > 0 {
-		start = k.end(i - 1)
+// start returns where middle i of form 2 starts.
+func (k *Keys) start(i int) int {
+	if i == 0 {
+		return 0
 	}
-	return k.rest[start:k.end(i)]
+	return k.end(i - 1)
 }
+
+// middle returns middle i of form 2.
+func (k *Keys) middle(i int) []byte { return k.rest[k.start(i):k.end(i)] }
 
 // Bytes returns the length of all keys together.
 func (k *Keys) Bytes() int {
@@ -277,13 +289,11 @@ func (k *Keys) Append(dst []byte, i int) []byte {
 
 // Expand returns all keys in full, in new memory.
 func (k *Keys) Expand() Column {
+	data := make([]byte, 0, k.Bytes())
 	if k.variable {
-		return k.expandVariable()
+		return k.expandVariable(data, make([]uint32, k.count+1), 0)
 	}
-	size := k.fixedBytes()
-	data := make([]byte, k.count*size)
-	k.expand(data, 0, k.count)
-	return Column{data: data, size: size}
+	return k.expandFixed(data, 0, k.count)
 }
 
 // fixedBytes returns the length of each key of form 1.
@@ -291,10 +301,11 @@ func (k *Keys) fixedBytes() int {
 	return len(k.prefix) + k.headBytes + k.restBytes + len(k.suffix)
 }
 
-// expand fills data with n keys of form 1, from key first on. All are filled with prefix and suffix
-// first, copied in doubling steps; then come the middles.
-func (k *Keys) expand(data []byte, first, n int) {
+// expandFixed puts n keys of form 1, from key first on, into data, which is empty and has room. All
+// are filled with prefix and suffix first, copied in doubling steps; then come the middles.
+func (k *Keys) expandFixed(data []byte, first, n int) Column {
 	size := k.fixedBytes()
+	data = data[:n*size]
 	copy(data, k.prefix)
 	copy(data[size-len(k.suffix):], k.suffix)
 	for done := size; done < len(data); done *= 2 {
@@ -311,15 +322,14 @@ func (k *Keys) expand(data []byte, first, n int) {
 			copy(middle[k.headBytes:], k.restAt(first+i))
 		}
 	}
+	return Column{data: data, size: size}
 }
 
-func (k *Keys) expandVariable() Column {
-	data := make([]byte, 0, k.count*len(k.prefix)+len(k.rest))
-	ends := make([]uint32, 1, k.count+1)
-	for i := range k.count {
-		data = append(data, k.prefix...)
-		data = append(data, k.middle(i)...)
-		ends = append(ends, uint32(len(data)))
+// expandVariable is expandFixed for as many keys of form 2 as there are ends, less the first end.
+func (k *Keys) expandVariable(data []byte, ends []uint32, first int) Column {
+	for i := range ends[1:] {
+		data = append(append(data, k.prefix...), k.middle(first+i)...)
+		ends[i+1] = uint32(len(data))
 	}
 	return Column{data: data, ends: ends}
 }

@@ -10,31 +10,20 @@ const PartMax = 32
 // Keys returns n keys of k in full, from key first on, at most [PartMax]. ok is false if they are
 // too large for a Scratch.
 func (s *Scratch) Keys(k *Keys, first, n int) (keys Column, ok bool) {
-	if size := k.fixedBytes(); !k.variable {
-		if n*size > partBytes {
-			return Column{}, false
-		}
-		data := s.take(n * size)[:n*size]
-		k.expand(data, first, n)
-		s.keep(data)
-		return Column{data: data, size: size}, true
+	total := n * k.fixedBytes()
+	if k.variable {
+		total = n*len(k.prefix) + k.start(first+n) - k.start(first)
 	}
-	start := 0
-	if first > 0 {
-		start = k.end(first - 1)
-	}
-	total := n*len(k.prefix) + k.end(first+n-1) - start
 	if total > partBytes {
 		return Column{}, false
 	}
-	data, ends := s.take(total), s.takeEnds(n+1)
-	for i := range n {
-		end := k.end(first + i)
-		data = append(append(data, k.prefix...), k.rest[start:end]...)
-		ends[i+1], start = uint32(len(data)), end
+	if k.variable {
+		keys = k.expandVariable(s.take(total), s.takeEnds(n+1), first)
+	} else {
+		keys = k.expandFixed(s.take(total), first, n)
 	}
-	s.keep(data)
-	return Column{data: data, ends: ends}, true
+	s.keep(keys.data)
+	return keys, true
 }
 
 // Values returns n values of e, decoded with d, from value first on, at most [PartMax]; kinds are
@@ -68,7 +57,7 @@ func (e *Encoded) decode(
 		return nil, err
 	}
 	for i := first; i < first+n; i++ {
-		value, size, from := e.values.At(i), int(e.lengths.at(i)), len(dst)
+		value, size, from := e.At(i), int(e.lengths.at(i)), len(dst)
 		if isEncoded(kinds, i) {
 			if dst, err = parsed.Decode(dst, value); err != nil {
 				return nil, err

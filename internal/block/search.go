@@ -66,9 +66,10 @@ func (k *Keys) lowerBound(head uint64) int {
 		return int(min(head, uint64(k.count)))
 	}
 	from, to := 0, k.count
-	if guess := float64(head) * k.slope; to > 2*guessed && guess < float64(to) {
-		lo := max(int(guess)-guessed/2, 1)
-		hi := min(lo+guessed, to-1)
+	if k.slope > 0 && head >= k.least {
+		guess := min(float64(head-k.least)*k.slope, float64(to))
+		lo := min(max(int(guess)-guessed/2, 1), to-1-guessed)
+		hi := lo + guessed
 		switch {
 		case k.delta(lo-1) >= head:
 			to = lo - 1
@@ -78,20 +79,15 @@ func (k *Keys) lowerBound(head uint64) int {
 			from, to = lo, hi
 		}
 	}
-	return k.bisect(from, to-from, head)
-}
-
-// bisect returns the index of the first of n heads from i on that is not below head, or i+n. The
-// loop has no branch that depends on the keys, since every other one would be mispredicted.
-func (k *Keys) bisect(i, n int, head uint64) int {
+	// This loop has no branch that depends on the keys: half of them would be mispredicted.
 	heads, width, mask := k.heads, k.width, k.mask
-	for n > 0 {
+	for n := to - from; n > 0; {
 		half := (n + 1) / 2
-		_, below := bits.Sub64(binary.LittleEndian.Uint64(heads[(i+half-1)*width:])&mask, head, 0)
-		i += half & -int(below)
+		_, below := bits.Sub64(binary.LittleEndian.Uint64(heads[(from+half-1)*width:])&mask, head, 0)
+		from += half & -int(below)
 		n -= half
 	}
-	return i
+	return from
 }
 
 // searchRests returns the first index from i on whose head is above head, or whose rest is not
@@ -114,13 +110,13 @@ func (k *Keys) restAt(i int) []byte { return k.rest[i*k.restBytes : (i+1)*k.rest
 // searchVariable searches form 2 for a key without the prefix.
 func (k *Keys) searchVariable(key []byte) (index int, exact bool) {
 	head := headOf(key, variableHeadBytes)
-	i := k.lowerBoundVariable(head)
-	if i == k.count || k.headAt(i) != head {
+	i := k.lowerBound(head)
+	if i == k.count || k.delta(i) != head {
 		return i, false
 	}
 	for end := k.count; i < end; { // equal heads are few, or many in a row
 		mid := int(uint(i+end) / 2)
-		if k.headAt(mid) > head || bytes.Compare(k.middle(mid), key) >= 0 {
+		if k.delta(mid) > head || bytes.Compare(k.middle(mid), key) >= 0 {
 			end = mid
 		} else {
 			i = mid + 1
@@ -129,53 +125,25 @@ func (k *Keys) searchVariable(key []byte) (index int, exact bool) {
 	return i, i < k.count && string(k.middle(i)) == string(key)
 }
 
-// lowerBoundVariable is lowerBound for form 2.
-func (k *Keys) lowerBoundVariable(head uint64) int {
-	from, to := 0, k.count
-	if k.slope > 0 && head >= k.base {
-		guess := min(float64(head-k.base)*k.slope, float64(to))
-		lo := min(max(int(guess)-guessed/2, 1), to-1-guessed)
-		hi := lo + guessed
-		switch {
-		case k.headAt(lo-1) >= head:
-			to = lo - 1
-		case k.headAt(hi) < head:
-			from = hi + 1
-		default:
-			from, to = lo, hi
-		}
-	}
-	for n := to - from; n > 0; {
-		half := (n + 1) / 2
-		_, below := bits.Sub64(k.headAt(from+half-1), head, 0)
-		from += half & -int(below)
-		n -= half
-	}
-	return from
-}
-
 // measureSpread sets slope if the heads of form 2 are spread evenly enough for a guess, judging by
 // a few of them. The first bytes of text rarely are; numbers followed by names are.
 func (k *Keys) measureSpread() {
 	const samples = 8
-	last := k.headAt(k.count - 1)
-	if k.base = k.headAt(0); k.count <= 2*guessed || last < k.base {
+	first, last := k.delta(0), k.delta(k.count-1)
+	if k.count <= 2*guessed || last < first {
 		return
 	}
-	slope := float64(k.count) / float64(last-k.base+1)
+	slope := float64(k.count) / float64(last-first+1)
 	for i := range samples {
 		at := i * k.count / samples
-		head := k.headAt(at)
-		guess := float64(head-k.base) * slope
-		if head < k.base || math.Abs(guess-float64(at)) > guessed/2 {
+		head := k.delta(at)
+		guess := float64(head-first) * slope
+		if head < first || math.Abs(guess-float64(at)) > guessed/2 {
 			return
 		}
 	}
-	k.slope = slope
+	k.least, k.slope = first, slope
 }
-
-// headAt returns head i of form 2.
-func (k *Keys) headAt(i int) uint64 { return uint64(binary.LittleEndian.Uint32(k.heads[4*i:])) }
 
 // headOf returns the first n bytes of p, at most 8, as a big-endian integer. A shorter p is padded
 // with zeros.

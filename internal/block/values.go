@@ -21,7 +21,8 @@ func (b *Builder) AppendValues(dst []byte) ([]byte, Codec, error) {
 	start := len(dst)
 	switch {
 	case b.encoding.Encoder != nil:
-		dst = b.appendEncoded(dst)
+		dst = binary.LittleEndian.AppendUint64(dst, b.encoding.Encoder.Dictionary.Number)
+		dst = append(appendLengths(dst, b.encodedEnds), b.values...)
 		if codec = Pattern; len(dst)-start > enough {
 			values, err := b.decoded()
 			if err != nil {

@@ -328,7 +328,7 @@ func TestEncoded_allocatesNoMoreThanItsValuesTake(t *testing.T) {
 		if _, err := v.Encoded.Decode(e.Dictionary, nil); err == nil {
 			t.Error("no error when decoded as a whole")
 		}
-		if _, err := e.Dictionary.Decode(nil, v.Encoded.values.At(0), 1<<30); err == nil {
+		if _, err := e.Dictionary.Decode(nil, v.Encoded.At(0), 1<<30); err == nil {
 			t.Error("no error when decoded alone")
 		}
 	})
