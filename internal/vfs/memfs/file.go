@@ -21,7 +21,6 @@ type file struct {
 
 var _ vfs.File = (*file)(nil)
 
-// ReadAt implements io.ReaderAt.
 func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	if err := f.check("read", off); err != nil {
 		return 0, err
@@ -33,7 +32,6 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// WriteAt implements io.WriterAt.
 func (f *file) WriteAt(p []byte, off int64) (int, error) {
 	if err := f.checkWrite("write", off); err != nil {
 		return 0, err
@@ -52,7 +50,6 @@ func (f *file) Close() error {
 	return nil
 }
 
-// Sync implements vfs.File.
 func (f *file) Sync() error {
 	if err := f.check("sync", 0); err != nil {
 		return err
@@ -64,7 +61,6 @@ func (f *file) Sync() error {
 // StartSync implements vfs.File. It does nothing: a crash may keep what was not synced anyhow.
 func (f *file) StartSync(int64, int64) {}
 
-// Size implements vfs.File.
 func (f *file) Size() (int64, error) {
 	if err := f.check("stat", 0); err != nil {
 		return 0, err
@@ -72,7 +68,6 @@ func (f *file) Size() (int64, error) {
 	return f.node.size(), nil
 }
 
-// Truncate implements vfs.File.
 func (f *file) Truncate(size int64) error {
 	if err := f.checkWrite("truncate", size); err != nil {
 		return err
@@ -105,7 +100,6 @@ func (f *file) Map(size int64) (data []byte, unmap func() error, err error) {
 	return data, func() error { return nil }, nil
 }
 
-// Named implements vfs.File.
 func (f *file) Named() error {
 	f.fs.mu.RLock()
 	defer f.fs.mu.RUnlock()

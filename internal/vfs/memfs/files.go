@@ -14,7 +14,6 @@ type files struct {
 	in *folder // nil for all
 }
 
-// Create implements vfs.Files.
 func (f files) Create(name string) (vfs.File, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
@@ -30,7 +29,6 @@ func (f files) Create(name string) (vfs.File, error) {
 	return &file{fs: f.fs, dir: dir, node: n, name: name, writable: true}, nil
 }
 
-// Open implements vfs.Files.
 func (f files) Open(name string) (vfs.File, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
@@ -61,7 +59,6 @@ func (f files) Remove(name string) error {
 	return nil
 }
 
-// List implements vfs.Files.
 func (f files) List(name string) ([]string, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
@@ -95,7 +92,6 @@ func (f files) IsRegular(name string) (bool, error) {
 	return err == nil, err
 }
 
-// SyncDir implements vfs.Files.
 func (f files) SyncDir(name string) error {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()

@@ -45,7 +45,6 @@ func (f *folder) directory(op, path, name string) (*directory, error) {
 	return f.dir, nil
 }
 
-// Close implements io.Closer.
 func (f *folder) Close() error {
 	if f.closed.Swap(true) {
 		return &fs.PathError{Op: "close", Path: f.path, Err: fs.ErrClosed}
@@ -53,7 +52,6 @@ func (f *folder) Close() error {
 	return nil
 }
 
-// Named implements vfs.Folder.
 func (f *folder) Named() error {
 	f.fs.mu.RLock()
 	defer f.fs.mu.RUnlock()
@@ -68,13 +66,11 @@ func (f *folder) Named() error {
 	return &fs.PathError{Op: "verify", Path: f.path, Err: vfs.ErrReplaced}
 }
 
-// Is implements vfs.Folder.
 func (f *folder) Is(other vfs.Folder) bool {
 	o, ok := other.(*folder)
 	return ok && o.dir == f.dir
 }
 
-// Link implements vfs.Folder.
 func (f *folder) Link(name string, to vfs.Folder, as string) error {
 	t, ok := to.(*folder)
 	if !ok || t.fs != f.fs {
@@ -97,7 +93,6 @@ func (f *folder) Link(name string, to vfs.Folder, as string) error {
 	return nil
 }
 
-// Same implements vfs.Folder.
 func (f *folder) Same(name string, other vfs.Folder, as string) bool {
 	o, ok := other.(*folder)
 	if !ok || o.fs != f.fs {

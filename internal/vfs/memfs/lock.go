@@ -32,7 +32,6 @@ func (f files) Lock(name string) (vfs.Lock, error) {
 	return &lock{fs: f.fs, dir: dir, name: name, file: n}, nil
 }
 
-// Named implements vfs.Lock.
 func (l *lock) Named() error {
 	l.fs.mu.RLock()
 	defer l.fs.mu.RUnlock()
@@ -42,7 +41,6 @@ func (l *lock) Named() error {
 	return l.dir.holds(l.name, l.file)
 }
 
-// Announce implements vfs.Lock.
 func (l *lock) Announce() error {
 	l.fs.mu.Lock()
 	defer l.fs.mu.Unlock()
@@ -55,7 +53,6 @@ func (l *lock) Announce() error {
 	return nil
 }
 
-// Close implements io.Closer.
 func (l *lock) Close() error {
 	l.fs.mu.Lock()
 	defer l.fs.mu.Unlock()
