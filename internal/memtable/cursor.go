@@ -28,13 +28,13 @@ func (c *Cursor) Init(r Root) {
 // First moves to the first entry and reports whether there is one.
 func (c *Cursor) First() bool {
 	c.path.height = 0
-	return c.enter(c.top, false)
+	return c.enter(c.top, keyspace.Forward)
 }
 
 // Last moves to the last entry and reports whether there is one.
 func (c *Cursor) Last() bool {
 	c.path.height = 0
-	return c.enter(c.top, true)
+	return c.enter(c.top, keyspace.Reverse)
 }
 
 // Seek moves to the first entry whose key is not below key and reports whether there is one.
@@ -43,7 +43,7 @@ func (c *Cursor) Seek(key []byte) bool {
 	if c.i < c.n {
 		return true
 	}
-	return c.nextLeaf()
+	return c.leafBeyond(keyspace.Forward)
 }
 
 // SeekBefore moves to the last entry whose key is below key and reports whether there is one.
@@ -58,7 +58,7 @@ func (c *Cursor) Next() bool {
 		c.i = i
 		return true
 	}
-	return c.nextLeaf()
+	return c.leafBeyond(keyspace.Forward)
 }
 
 // Prev moves to the previous entry and reports whether there is one.
@@ -67,7 +67,7 @@ func (c *Cursor) Prev() bool {
 		c.i--
 		return true
 	}
-	return c.prevLeaf()
+	return c.leafBeyond(keyspace.Reverse)
 }
 
 // Valid reports whether the cursor is on an entry. The other accessors require that it is.
@@ -95,22 +95,10 @@ func (c *Cursor) Plain() bool { return !c.expires }
 func (c *Cursor) LogOffset() (offset int64, ok bool) { return c.places.Value(c.leaf.refs[c.i]) }
 
 // Smallest returns the first key of the root, which must have entries.
-func (c *Cursor) Smallest() []byte {
-	at := c.top
-	for at.inner != nil {
-		at = at.inner.kids[0]
-	}
-	return c.chunks.Key(at.leaf.refs[0])
-}
+func (c *Cursor) Smallest() []byte { return c.top.smallest(c.chunks) }
 
 // Largest returns the last key of the root, which must have entries.
-func (c *Cursor) Largest() []byte {
-	at := c.top
-	for at.inner != nil {
-		at = at.inner.kids[at.inner.count-1]
-	}
-	return c.chunks.Key(at.leaf.refs[at.leaf.count-1])
-}
+func (c *Cursor) Largest() []byte { return c.top.largest(c.chunks) }
 
 // Ahead returns how many entries of the leaf lie beyond the current one in direction d.
 func (c *Cursor) Ahead(d keyspace.Direction) int {
@@ -128,17 +116,16 @@ func (c *Cursor) KeyAhead(n int, d keyspace.Direction) []byte {
 	return c.chunks.Key(c.leaf.refs[c.i+n])
 }
 
-// leave puts the cursor on no entry.
 func (c *Cursor) leave() bool {
 	c.leaf, c.i, c.n = nil, 0, 0
 	return false
 }
 
-// enter moves to the first entry below n, or to the last. The path must lead to n.
-func (c *Cursor) enter(n node, last bool) bool {
+// enter moves to the entry below n that comes first in direction d. The path must lead to n.
+func (c *Cursor) enter(n node, d keyspace.Direction) bool {
 	for n.inner != nil {
 		i := 0
-		if last {
+		if d == keyspace.Reverse {
 			i = int(n.inner.count) - 1
 		}
 		c.path.push(n.inner, i)
@@ -148,32 +135,24 @@ func (c *Cursor) enter(n node, last bool) bool {
 		return c.leave()
 	}
 	c.leaf, c.i, c.n = n.leaf, 0, int(n.leaf.count)
-	if last {
+	if d == keyspace.Reverse {
 		c.i = c.n - 1
 	}
 	return true
 }
 
-func (c *Cursor) nextLeaf() bool {
-	for c.leaf != nil && c.path.height > 0 {
-		s := &c.path.steps[c.path.height-1]
-		if s.at+1 < int(s.inner.count) {
-			s.at++
-			return c.enter(s.inner.kids[s.at], false)
-		}
-		c.path.height--
+// leafBeyond moves to the next leaf in direction d.
+func (c *Cursor) leafBeyond(d keyspace.Direction) bool {
+	by := 1
+	if d == keyspace.Reverse {
+		by = -1
 	}
-	return c.leave()
-}
-
-func (c *Cursor) prevLeaf() bool {
-	for c.leaf != nil && c.path.height > 0 {
+	for ; c.leaf != nil && c.path.height > 0; c.path.height-- {
 		s := &c.path.steps[c.path.height-1]
-		if s.at > 0 {
-			s.at--
-			return c.enter(s.inner.kids[s.at], true)
+		if at := s.at + by; at >= 0 && at < int(s.inner.count) {
+			s.at = at
+			return c.enter(s.inner.kids[at], d)
 		}
-		c.path.height--
 	}
 	return c.leave()
 }
