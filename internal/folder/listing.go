@@ -17,7 +17,7 @@ type Listing struct {
 }
 
 // List lists the folder dir.
-func List(files vfs.Files, dir string) (Listing, error) {
+func List(files vfs.ReadOnly, dir string) (Listing, error) {
 	names, err := files.List(dir)
 	if err != nil {
 		return Listing{}, fmt.Errorf("list %s: %w", dir, err)

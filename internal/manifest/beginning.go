@@ -10,7 +10,7 @@ import (
 // number and database are the manifest's, so that its header may be damaged, too. State.Torn says
 // whether anything follows.
 func LoadBeginning(
-	files vfs.Files, dir, name string, number uint64, database [16]byte,
+	files vfs.ReadOnly, dir, name string, number uint64, database [16]byte,
 ) (*State, error) {
 	m, err := readImage(files, dir, name, number)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 const sectorBytes = 512
 
 // LoadCopy is [Load] of the copies of manifests in dir in place of the manifests.
-func LoadCopy(files vfs.Files, dir string) (*State, error) {
+func LoadCopy(files vfs.ReadOnly, dir string) (*State, error) {
 	found, err := folder.List(files, dir)
 	if err != nil {
 		return nil, err

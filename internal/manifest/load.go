@@ -41,13 +41,13 @@ func Load(files vfs.Files, dir string) (*State, error) {
 
 // LoadAmong is Load for a caller that has listed dir: numbers are those of the manifests in it,
 // ascending.
-func LoadAmong(files vfs.Files, dir string, numbers []uint64) (*State, error) {
+func LoadAmong(files vfs.ReadOnly, dir string, numbers []uint64) (*State, error) {
 	return loadAmong(files, dir, folder.Manifest, numbers)
 }
 
 // loadAmong is LoadAmong of manifests or of their copies, which kind says.
 func loadAmong(
-	files vfs.Files, dir string, kind folder.Kind, numbers []uint64,
+	files vfs.ReadOnly, dir string, kind folder.Kind, numbers []uint64,
 ) (*State, error) {
 	var incomplete []*image
 	for _, number := range slices.Backward(numbers) {
@@ -90,7 +90,7 @@ type image struct {
 }
 
 // readImage reads the file of that name, which is a manifest with the number, or its copy.
-func readImage(files vfs.Files, dir, name string, number uint64) (*image, error) {
+func readImage(files vfs.ReadOnly, dir, name string, number uint64) (*image, error) {
 	m := &image{path: filepath.Join(dir, name), number: number}
 	file, err := files.Open(m.path)
 	if err != nil {

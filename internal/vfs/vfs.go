@@ -28,17 +28,22 @@ var (
 	ErrReplaced = errors.New("replaced while it was open")
 )
 
+// ReadOnly is the part of [Files] that finds and opens existing files.
+type ReadOnly interface {
+	// Open opens an existing file for reading only.
+	Open(name string) (File, error)
+	// List returns the base names in dir, sorted.
+	List(dir string) ([]string, error)
+}
+
 // Files is files by their names: all of a file system, or those of one [Folder]. Missing names are
 // reported as fs.ErrNotExist, taken ones as fs.ErrExist.
 type Files interface {
+	ReadOnly
 	// Create makes a new, empty file (mode 0600) that can be read and written.
 	Create(name string) (File, error)
-	// Open opens an existing file for reading only.
-	Open(name string) (File, error)
 	// Remove deletes a file. Handles and maps of it stay usable where the platform allows.
 	Remove(name string) error
-	// List returns the base names in dir, sorted.
-	List(dir string) ([]string, error)
 	// IsRegular reports whether name is a regular file: no folder, no symbolic link, no device.
 	IsRegular(name string) (bool, error)
 	// SyncDir makes the creations and removals in dir so far durable.

@@ -33,7 +33,7 @@ type Damage struct {
 // disk does not give is damage like other, and reads as zeros. The header of the file is not looked
 // at. After an error of fn it stops.
 func Salvage(
-	fs vfs.Files, dir string, number uint64, database [16]byte,
+	fs vfs.ReadOnly, dir string, number uint64, database [16]byte,
 	fn func(commit uint64, payloads []Payload) error,
 ) (d Damage, err error) {
 	path := filepath.Join(dir, folder.Log.Name(number))

@@ -7,7 +7,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// builder puts what the layers say into the new database.
+// builder writes the merged layers to the new database.
 type builder struct {
 	ctx      context.Context
 	out      *output
@@ -16,8 +16,8 @@ type builder struct {
 	recorder *recorder
 }
 
-// build reads everything. The catalog comes first; it is written last, when it is known which
-// buckets have to be made up for data that belongs to none.
+// build reads everything. It reads the catalog first and writes it last, once it is known which
+// buckets have to be made up for data without one.
 func (b *builder) build(m *merger) error {
 	for n := 0; ; n++ {
 		if n%askEvery == 0 && b.ctx.Err() != nil {
@@ -46,10 +46,15 @@ func (b *builder) build(m *merger) error {
 	if b.recorder.lost() {
 		b.catalog.salvage = b.out.job.Branch
 	}
-	return b.out.catalog(b.catalog.pairs())
+	for _, p := range b.catalog.pairs() {
+		if err := b.out.head.Add(p.key, p.entry); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// entry takes an entry of the catalog.
+// entry adds an entry to the catalog.
 func (b *builder) entry(f found) {
 	if f.entry.Kind == keyspace.KindDelete {
 		return
@@ -80,10 +85,10 @@ func (b *builder) data(f found) error {
 	b.catalog.want(id)
 	b.recorder.made.Entries++
 	b.recorder.made.Bytes += uint64(len(f.key) - len(prefix) + len(f.entry.Value))
-	return b.out.data.add(f.key, f.entry)
+	return b.out.data.Add(f.key, f.entry)
 }
 
-// resolve makes the entry one with its value in it. If that is lost, so is the key.
+// resolve returns the entry with its value in it. If the value is lost, so is the key.
 func (b *builder) resolve(f found) (whole found, ok bool) {
 	problem := f.problem
 	var value []byte

@@ -2,9 +2,9 @@ package salvage
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -12,22 +12,22 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 )
 
-// catalog is the buckets of the source: what is known of them, and what has to be made up, so that
-// no data is out of reach.
+// catalog is the buckets of the source: those that are known, and those made up so that all data
+// can be reached.
 type catalog struct {
 	version   *manifest.Version // nil without a manifest
 	buckets   map[uint64]bucket
 	sequences map[uint64]keyspace.Entry
-	dropped   map[uint64]bool   // by the log, and what is within those
-	lost      map[uint64]string // buckets without an entry, and what they are called now
-	next      uint64            // the next bucket id, as it was stored; 0 if it was not
-	highest   uint64            // id that was met
-	salvage   uint64            // the number of the one that loses something, or did; 0 if none did
+	dropped   map[uint64]bool   // by the log, and all buckets within them
+	lost      map[uint64]string // the new names of buckets without an entry
+	next      uint64            // the stored id of the next bucket, or 0
+	highest   uint64            // id seen
+	salvage   uint64            // the number of the last salvage that lost something, or 0
 	closed    bool              // all of it has been read
 	names     map[string]bool   // of the buckets in the root bucket, once closed
 }
 
-// newCatalog returns an empty catalog for a database whose manifest says v; v may be nil.
+// newCatalog returns an empty catalog for a database with the version v, which may be nil.
 func newCatalog(v *manifest.Version) *catalog {
 	return &catalog{
 		version: v,
@@ -42,8 +42,7 @@ type bucket struct {
 	name   string
 }
 
-// add takes over an entry of the catalog whose value has been read. It returns what is wrong with
-// it, if anything is.
+// add adds an entry of the stored catalog, or returns what is wrong with it.
 func (c *catalog) add(key []byte, e keyspace.Entry) (problem string) {
 	if id, ok := keyspace.ParseDropped(key); ok {
 		c.dropped[id] = true
@@ -84,13 +83,13 @@ func (c *catalog) add(key []byte, e keyspace.Entry) (problem string) {
 
 func (c *catalog) meet(id uint64) { c.highest = max(c.highest, id) }
 
-// close ends the reading of the catalog: buckets that were dropped go, with those within them.
+// close ends reading the catalog. It removes the buckets that were dropped and all within them.
 func (c *catalog) close() {
 	if c.closed {
 		return
 	}
 	c.closed = true
-	ids := c.ids()
+	ids := slices.Sorted(maps.Keys(c.buckets))
 	c.cutCycles(ids)
 	for _, id := range ids {
 		if c.withinGone(id) {
@@ -106,7 +105,7 @@ func (c *catalog) close() {
 			c.names[b.name] = true
 		}
 	}
-	for _, id := range c.ids() {
+	for _, id := range slices.Sorted(maps.Keys(c.buckets)) {
 		c.want(c.buckets[id].parent)
 	}
 	for id := range c.sequences {
@@ -118,8 +117,8 @@ func (c *catalog) close() {
 	}
 }
 
-// cutCycles forgets the entry of one bucket in each ring of buckets that lie in each other: where
-// entries are lost, older ones may say where buckets were before they were moved.
+// cutCycles removes one bucket's entry from each cycle. If entries are lost, older ones may name
+// the parents that buckets had before they were moved.
 func (c *catalog) cutCycles(ids []uint64) {
 	seen := make(map[uint64]uint64, len(ids)) // by bucket, where the way up that met it began
 	for _, start := range ids {
@@ -140,29 +139,17 @@ func (c *catalog) cutCycles(ids []uint64) {
 	}
 }
 
-// withinGone reports whether a bucket was dropped, or one that holds it.
+// withinGone reports whether a bucket or one that holds it was dropped.
 func (c *catalog) withinGone(id uint64) bool {
-	for id != keyspace.RootID {
+	for known := true; known && id != keyspace.RootID; {
 		if c.gone(id) {
 			return true
 		}
-		b, ok := c.buckets[id]
-		if !ok {
-			return false
-		}
+		var b bucket
+		b, known = c.buckets[id]
 		id = b.parent
 	}
 	return false
-}
-
-// ids returns the ids of the buckets, ascending.
-func (c *catalog) ids() []uint64 {
-	ids := make([]uint64, 0, len(c.buckets))
-	for id := range c.buckets {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // gone reports whether a bucket was dropped.
@@ -170,7 +157,7 @@ func (c *catalog) gone(id uint64) bool {
 	return c.dropped[id] || c.version != nil && c.version.IsDropped(id)
 }
 
-// want makes sure that there is a bucket of that id, which something belongs to.
+// want makes up a bucket for data with that id if the catalog has none.
 func (c *catalog) want(id uint64) {
 	if _, ok := c.buckets[id]; ok || id == keyspace.RootID || c.lost[id] != "" {
 		return
@@ -207,7 +194,7 @@ type pair struct {
 	entry keyspace.Entry
 }
 
-// pairs returns the entries of the new catalog in the order of their keys.
+// pairs returns the entries of the new catalog in key order.
 func (c *catalog) pairs() []pair {
 	var all []pair
 	add := func(key []byte, n uint64) {
@@ -242,19 +229,9 @@ func (c *catalog) nextID() uint64 {
 }
 
 // lostNames returns the names of the buckets that were made up, in the order of their ids.
-func (c *catalog) lostNames() []string {
-	type named struct {
-		id   uint64
-		name string
-	}
-	var all []named
-	for id, name := range c.lost {
-		all = append(all, named{id, name})
-	}
-	slices.SortFunc(all, func(a, b named) int { return cmp.Compare(a.id, b.id) })
-	var names []string
-	for _, n := range all {
-		names = append(names, n.name)
+func (c *catalog) lostNames() (names []string) {
+	for _, id := range slices.Sorted(maps.Keys(c.lost)) {
+		names = append(names, c.lost[id])
 	}
 	return names
 }

@@ -85,7 +85,7 @@ func planOf(t testing.TB, fs vfs.FS) *plan {
 	t.Helper()
 	from, err := openOriginal(fs, "db")
 	check(t, err)
-	p, err := makePlan(from, newReport("db", "new"))
+	p, err := makePlan(from, new(recorder))
 	check(t, err)
 	return p
 }

@@ -51,12 +51,11 @@ func (p *plan) layers(ctx context.Context) ([]layer, error) {
 	return append(all, oldest...), nil
 }
 
-// surplusLayers returns layers of the tables that the version does not know, each newest first:
-// those that were flushed after it, and others. Those a crash may have left, and be it a compaction
-// of old runs or a transaction that never ended: as the oldest they hide nothing.
+// surplusLayers returns layers of the tables that the version does not name, each newest first:
+// those flushed after it, and others. The others may be left by a crash, from a compaction of old
+// runs or an unfinished transaction; as the oldest layers they hide nothing.
 //
-// If the logs go on where the version ends, no flush is lost; what is lost of compactions is no
-// loss.
+// If the logs continue where the version ends, no flush is lost, and losing compactions is no loss.
 func (p *plan) surplusLayers() (newest, oldest []layer) {
 	if p.first == p.version.LastCommit+1 {
 		return nil, nil

@@ -42,7 +42,7 @@ type replay struct {
 	after  uint64 // the commit before the first of them
 }
 
-// take replays a transaction, unless it is in tables, and counts those that are missing before it.
+// take replays a transaction, unless it is in tables, and counts the missing ones before it.
 func (r *replay) take(commit uint64, payloads []wal.Payload) error {
 	if r.known && commit <= r.newest {
 		return nil

@@ -2,6 +2,7 @@ package salvage
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
@@ -80,10 +81,7 @@ func (m *merger) advance(layer int) {
 	}
 	h := head{s.key(), layer}
 	at, _ := slices.BinarySearchFunc(m.waiting, h, func(a, b head) int {
-		if c := bytes.Compare(a.key, b.key); c != 0 {
-			return c
-		}
-		return a.layer - b.layer
+		return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.layer, b.layer))
 	})
 	m.waiting = slices.Insert(m.waiting, at, h)
 }

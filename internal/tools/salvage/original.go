@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -15,11 +16,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// errReadOnly is what writing to the source returns. Nobody tries.
-var errReadOnly = errors.New("the damaged database is only read")
-
-// original is the damaged database: a file system that holds only the regular files of one folder
-// and cannot be written.
+// original is the damaged database: a read-only file system that holds the regular files of one
+// folder.
 type original struct {
 	files   vfs.Folder
 	dir     string
@@ -33,8 +31,6 @@ type original struct {
 
 // ignored is a name in the folder that was not looked at, and why.
 type ignored struct{ name, reason string }
-
-var _ vfs.Files = (*original)(nil)
 
 // openOriginal lists the folder and takes its lock. It is an error if another process has the lock,
 // but not if it cannot be taken for another reason, as on a read-only medium.
@@ -87,7 +83,7 @@ func (f *original) list() error {
 	return fmt.Errorf("no file of a database in %s: %w", f.dir, fs.ErrNotExist)
 }
 
-// denied returns the error of a file that must not be read.
+// denied returns the error for a file that must not be read.
 func denied(err error) error {
 	return fmt.Errorf("%w: what is in it is not lost; give this user the right to read all files of "+
 		"the folder, or be another one, and salvage again", err)
@@ -100,7 +96,6 @@ func isJournal(name string) bool {
 	return kind == folder.Log || kind == folder.Manifest || kind == folder.ManifestCopy
 }
 
-// close lets go of the lock and the folder.
 func (f *original) close() error {
 	var err error
 	if f.lock != nil {
@@ -112,8 +107,8 @@ func (f *original) close() error {
 // path returns the path of a file in the folder.
 func (f *original) path(name string) string { return filepath.Join(f.dir, name) }
 
-// identity returns the database's identity as most files have it at their beginning, or tables at
-// their end: all kinds of files have the same header.
+// identity returns the database's identity that most files have in their header, or tables in
+// their footer.
 func (f *original) identity() ([16]byte, error) {
 	votes := make(map[[16]byte]int)
 	for name := range f.regular {
@@ -134,8 +129,7 @@ func (f *original) identity() ([16]byte, error) {
 	return best, nil
 }
 
-// identitiesIn returns the identities that a file has in its header and its footer, as far as those
-// are valid.
+// identitiesIn returns the identities in a file's header and footer, if those are valid.
 func (f *original) identitiesIn(name string) (found [][16]byte) {
 	file, err := f.files.Open(f.path(name))
 	if err != nil {
@@ -172,8 +166,8 @@ func (f *original) valueFile(number uint64) (kind folder.Kind, ok bool) {
 	return folder.Log, f.has(folder.Log, number)
 }
 
-// Open implements vfs.Files for the regular files of the folder. Manifests, which are read as a
-// whole, have zeros where the disk does not give anything.
+// Open implements vfs.ReadOnly for the regular files of the folder. Where the disk cannot read a
+// manifest, it has zeros.
 func (f *original) Open(name string) (vfs.File, error) {
 	base := filepath.Base(name)
 	if filepath.Dir(name) != filepath.Clean(f.dir) || !f.regular[base] {
@@ -203,29 +197,7 @@ func (m manifestFile) Close() error {
 	return m.Patient.Close()
 }
 
-// List implements vfs.Files.
+// List implements vfs.ReadOnly.
 func (f *original) List(string) ([]string, error) {
-	var names []string
-	for name := range f.regular {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, nil
+	return slices.Sorted(maps.Keys(f.regular)), nil
 }
-
-// IsRegular implements vfs.Files.
-func (f *original) IsRegular(name string) (bool, error) {
-	return f.regular[filepath.Base(name)], nil
-}
-
-// Create implements vfs.Files.
-func (f *original) Create(string) (vfs.File, error) { return nil, errReadOnly }
-
-// Remove implements vfs.Files.
-func (f *original) Remove(string) error { return errReadOnly }
-
-// SyncDir implements vfs.Files.
-func (f *original) SyncDir(string) error { return errReadOnly }
-
-// Lock implements vfs.Files.
-func (f *original) Lock(string) (vfs.Lock, error) { return nil, errReadOnly }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/folder"
-	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/run"
 )
@@ -16,32 +15,23 @@ type output struct {
 	job    Job
 	made   bool   // the folder was made here
 	number uint64 // the last file number that was used
-	data   *part
-	head   *part // the catalog
+	data   *run.Writer
+	head   *run.Writer // of the catalog
 }
 
-// part writes some of the bottom run.
-type part struct {
-	writer *run.Writer
-	done   run.Output
-}
-
+// newOutput returns the output of a job, in two parts of the bottom run.
 func newOutput(j Job, made bool) *output {
 	o := &output{job: j, made: made}
-	o.data, o.head = o.newPart(), o.newPart()
-	return o
-}
-
-func (o *output) newPart() *part {
-	j := o.job
-	return &part{writer: run.NewWriter(run.Config{
+	config := run.Config{
 		FS: j.FS, Dir: j.Dest, Database: j.Database, NextNumber: o.next,
 		TableBytes: j.Sizes.TableBytes, BlockBytes: j.Sizes.BlockBytes, SampleBytes: j.Sizes.Sample,
 		Compress: true, Patterns: true,
 		Values: run.Values{
 			Separate: j.Sizes.Separate, Shrink: true, FileBytes: j.Sizes.FileBytes,
 		},
-	})}
+	}
+	o.data, o.head = run.NewWriter(config), run.NewWriter(config)
+	return o
 }
 
 func (o *output) next() uint64 {
@@ -49,28 +39,11 @@ func (o *output) next() uint64 {
 	return o.number
 }
 
-func (p *part) add(key []byte, e keyspace.Entry) error {
-	return p.writer.Add(key, e)
-}
-
-func (p *part) finish() (err error) {
-	p.done, err = p.writer.Finish()
-	return err
-}
-
-// catalog writes the catalog.
-func (o *output) catalog(pairs []pair) error {
-	for _, p := range pairs {
-		if err := o.head.add(p.key, p.entry); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // finish completes all files and writes the manifest.
 func (o *output) finish(lastCommit uint64) error {
-	if err := errors.Join(o.data.finish(), o.head.finish()); err != nil {
+	data, dataErr := o.data.Finish()
+	head, headErr := o.head.Finish()
+	if err := errors.Join(dataErr, headErr); err != nil {
 		return err
 	}
 	if err := o.job.FS.SyncDir(o.job.Dest); err != nil {
@@ -78,11 +51,9 @@ func (o *output) finish(lastCommit uint64) error {
 	}
 	number := o.next()
 	journal, err := manifest.Create(o.job.FS, o.job.Dest, number, o.job.Database, &manifest.Version{
-		Bottom: manifest.Run{
-			Tables: slices.Concat(o.head.done.Tables, o.data.done.Tables),
-		},
-		ValueFiles:   slices.Concat(o.head.done.Values, o.data.done.Values),
-		Dictionaries: slices.Concat(o.head.done.Dictionaries, o.data.done.Dictionaries),
+		Bottom:       manifest.Run{Tables: slices.Concat(head.Tables, data.Tables)},
+		ValueFiles:   slices.Concat(head.Values, data.Values),
+		Dictionaries: slices.Concat(head.Dictionaries, data.Dictionaries),
 		LastCommit:   lastCommit,
 		NextNumber:   number + 1,
 		Branch:       o.job.Branch,
@@ -95,7 +66,7 @@ func (o *output) finish(lastCommit uint64) error {
 
 // remove removes everything, as far as that is possible.
 func (o *output) remove() error {
-	errs := []error{o.data.writer.Abort(), o.head.writer.Abort()}
+	errs := []error{o.data.Abort(), o.head.Abort()}
 	found, err := folder.List(o.job.FS, o.job.Dest)
 	errs = append(errs, err)
 	for kind, number := range found.All() {

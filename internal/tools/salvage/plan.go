@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/block"
-	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 )
@@ -97,7 +96,8 @@ func (p *plan) newest() (best *manifest.State, name string) {
 			}
 			file := kind.Name(number)
 			state, err := manifest.LoadBeginning(p.original, p.dir, file, number, p.database)
-			if err == nil && (best == nil || newer(state, best)) {
+			if err == nil && (best == nil || state.End > best.End ||
+				state.End == best.End && best.Torn && !state.Torn) {
 				best, name = state, file
 			}
 		}
@@ -106,11 +106,6 @@ func (p *plan) newest() (best *manifest.State, name string) {
 		}
 	}
 	return best, name
-}
-
-// newer reports whether one state of a manifest says more than another.
-func newer(a, b *manifest.State) bool {
-	return a.End > b.End || a.End == b.End && b.Torn && !a.Torn
 }
 
 // isEnd reports whether state, which the file of that name says, is how the database was at its
@@ -167,13 +162,4 @@ func (p *plan) dictionaries() map[uint64]*block.Dictionary {
 		}
 	}
 	return all
-}
-
-// offsetOf returns where the damage lies that an error reports.
-func offsetOf(err error) int64 {
-	var damage *corrupt.Error
-	if errors.As(err, &damage) {
-		return damage.Offset
-	}
-	return 0
 }

@@ -3,6 +3,7 @@ package salvage
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
@@ -17,7 +18,7 @@ func (r *recorder) ranges(s fileSpan) {
 	data := s.span.Intersect(keyspace.Span{Start: keyspace.FirstData()})
 	first, _ := keyspace.BucketOf(data.Start)
 	last, ok := keyspace.BucketOf(data.End)
-	if one := ok && first == last; one {
+	if ok && first == last {
 		if path, known := r.catalog.path(first); known {
 			r.add(rangeOf(s.file, path, first, data))
 			return
@@ -27,10 +28,8 @@ func (r *recorder) ranges(s fileSpan) {
 		return
 	}
 	r.add(Range{File: s.file, Unknown: true})
-	ids := r.catalog.ids()
-	for id := range r.catalog.lost {
-		ids = append(ids, id)
-	}
+	ids := slices.Collect(maps.Keys(r.catalog.buckets))
+	ids = slices.AppendSeq(ids, maps.Keys(r.catalog.lost))
 	slices.Sort(ids)
 	for _, id := range append([]uint64{keyspace.RootID}, ids...) {
 		prefix := keyspace.AppendPrefix(nil, id)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/wal"
@@ -83,10 +84,6 @@ type lostKey struct {
 	why string
 }
 
-func newReport(source, dest string) *recorder {
-	return &recorder{made: Report{Source: source, Dest: dest}}
-}
-
 // problem notes what is wrong with a file.
 func (r *recorder) problem(file string, offset int64, what string) {
 	if len(r.made.Problems) == listMax {
@@ -97,7 +94,13 @@ func (r *recorder) problem(file string, offset int64, what string) {
 }
 
 // damage is problem with an error.
-func (r *recorder) damage(file string, err error) { r.problem(file, offsetOf(err), reasonOf(err)) }
+func (r *recorder) damage(file string, err error) {
+	offset := int64(0)
+	if damage := (*corrupt.Error)(nil); errors.As(err, &damage) {
+		offset = damage.Offset
+	}
+	r.problem(file, offset, reasonOf(err))
+}
 
 // unread notes that n bytes of a file cannot be read, of which the hole has the first.
 func (r *recorder) unread(file string, n int64, h vfs.Hole) {

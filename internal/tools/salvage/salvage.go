@@ -1,20 +1,17 @@
-// Package salvage rebuilds a database from what can be read of a damaged one, and says what is
-// lost.
+// Package salvage rebuilds a damaged database from what can be read and reports what is lost.
 //
-// A [Job] finds out which files make up the database: by the manifest, by its copy, by the
-// beginning of a damaged one, or, as the last resort, by what is in the folder. Each memtable's
-// log, each run, and without a manifest each table, is a layer; newer layers hide older ones. What
-// layers say of each key is merged, newest first, and written as one bottom run of a new database,
-// with the catalog of buckets made consistent.
+// A [Job] finds out which files make up the database: from the manifest, its copy, the beginning
+// of a damaged manifest or, as a last resort, the files in the folder. Each log, each run and,
+// without a manifest, each table is a layer; newer layers hide older ones. The layers are merged,
+// newest first, into one bottom run of a new database with a consistent catalog of buckets.
 //
-// Nothing ends a salvage but that there is nothing to read, that a file must not be read, or that
-// the new database cannot be written. Each part that does not verify is left out and noted in the
-// [Report]: the keys of a block, one value, the transactions of a log. No value is ever made up:
-// what is written has been verified, and was the value of its key at some time. Only if the
-// manifest cannot be used or seems to lack its end, it may come from a transaction that a crash has
-// ended.
+// A salvage fails only if there is nothing to read, if a file must not be read, or if the new
+// database cannot be written. What does not verify is left out and noted in the [Report]: the keys
+// of a block, one value, the transactions of a log. No value is ever invented: what is written has
+// been verified, and was the value of its key at some time. Only if the manifest cannot be used or
+// seems to lack its end may it come from a transaction that a crash interrupted.
 //
-// In memory are the logs, the catalog of buckets, and one block of each layer. A Job is for one
+// The logs, the catalog of buckets and one block of each layer are held in memory. A Job is for one
 // goroutine. The package starts none, follows no symbolic links, and writes nothing to the source.
 package salvage
 
@@ -63,18 +60,12 @@ const (
 )
 
 func (s *Sizes) setDefaults() {
-	if s.TableBytes == 0 {
-		s.TableBytes = defaultTableBytes
-	}
-	if s.Separate == 0 {
-		s.Separate = defaultSeparate
-	}
-	if s.FileBytes == 0 {
-		s.FileBytes = defaultFileBytes
-	}
+	s.TableBytes = cmp.Or(s.TableBytes, defaultTableBytes)
+	s.Separate = cmp.Or(s.Separate, defaultSeparate)
+	s.FileBytes = cmp.Or(s.FileBytes, defaultFileBytes)
 }
 
-// Run makes the new database. On an error, or if ctx ends, nothing of it stays.
+// Run makes the new database. After an error, or if ctx ends, it removes all of it.
 func (j Job) Run(ctx context.Context) (*Report, error) {
 	j.Sizes.setDefaults()
 	if inside(j.Source, j.Dest) {
@@ -89,7 +80,7 @@ func (j Job) Run(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, errors.Join(err, from.close())
 	}
-	r := newReport(j.Source, j.Dest)
+	r := &recorder{made: Report{Source: j.Source, Dest: j.Dest}}
 	err = cmp.Or(j.fill(ctx, from, out, r), from.denied)
 	if err = errors.Join(err, from.close()); err == nil {
 		err = j.verify()
@@ -103,8 +94,8 @@ func (j Job) Run(ctx context.Context) (*Report, error) {
 	return r.report(), nil
 }
 
-// verify checks the new database. Damage in it is none of the source's, as which corrupt.Err would
-// be taken.
+// verify checks the new database. Damage in it must not match corrupt.Err: that would blame the
+// source.
 func (j Job) verify() error {
 	if j.Verify == nil {
 		return nil
@@ -135,9 +126,10 @@ func (j Job) fill(ctx context.Context, from *original, out *output, r *recorder)
 		return err
 	}
 	r.catalog = newCatalog(p.hints)
-	b := builder{ctx: ctx, out: out, catalog: r.catalog, values: newValues(p), recorder: r}
-	err = b.build(newMerger(layers))
-	if err = errors.Join(err, b.values.close()); err != nil {
+	v := values{original: from, dictionaries: p.dictionaries()}
+	defer v.close()
+	b := builder{ctx: ctx, out: out, catalog: r.catalog, values: &v, recorder: r}
+	if err := b.build(newMerger(layers)); err != nil {
 		return err
 	}
 	return out.finish(p.lastCommit)

@@ -13,8 +13,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// tableSource is the entries of a run: of tables that follow each other. Of tables that were found
-// and not named by a manifest only the number is known.
+// tableSource is the entries of a run of tables. If no manifest names a table, only its number is
+// known.
 type tableSource struct {
 	plan     *plan
 	recorder *recorder
@@ -36,7 +36,8 @@ func (s *tableSource) next() bool {
 	for {
 		for s.at++; s.at < s.keys.Len(); s.at++ {
 			key := s.full.At(s.at)
-			if possible(key) && bytes.Compare(key, s.last) > 0 {
+			possible := len(key) > 0 && len(key) <= keyspace.MaxInternalKeyBytes
+			if possible && bytes.Compare(key, s.last) > 0 {
 				s.last = key
 				return true
 			}
@@ -48,23 +49,14 @@ func (s *tableSource) next() bool {
 	}
 }
 
-// possible reports whether key is one that a database can have.
-func possible(key []byte) bool {
-	return len(key) > 0 && len(key) <= keyspace.MaxInternalKeyBytes
-}
-
 func (s *tableSource) key() []byte { return s.full.At(s.at) }
 
 func (s *tableSource) name() string { return folder.Table.Name(s.tables[0].Number) }
 
-// nextBlock goes on to the next block whose keys can be read.
+// nextBlock moves to the next block whose keys can be read.
 func (s *tableSource) nextBlock() bool {
 	for len(s.tables) > 0 {
-		if s.file == nil && !s.open() {
-			s.tables = s.tables[1:]
-			continue
-		}
-		if s.block == len(s.layout.Blocks) {
+		if s.file == nil && !s.open() || s.block == len(s.layout.Blocks) {
 			s.close()
 			s.tables = s.tables[1:]
 			continue
@@ -84,7 +76,6 @@ func (s *tableSource) nextBlock() bool {
 	return false
 }
 
-// close closes the current table.
 func (s *tableSource) close() {
 	if s.file != nil {
 		_ = s.file.Close() // it was only read
@@ -92,7 +83,7 @@ func (s *tableSource) close() {
 	}
 }
 
-// open opens the current table. One that cannot be is lost.
+// open opens the current table, or notes that it is lost.
 func (s *tableSource) open() bool {
 	t, name := s.tables[0], s.name()
 	if !s.plan.has(folder.Table, t.Number) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// values finds the values of entries, wherever they lie.
+// values finds the values of entries, wherever they are stored.
 type values struct {
 	original     *original
 	dictionaries map[uint64]*block.Dictionary
@@ -21,11 +21,7 @@ type values struct {
 	size   int64    // of the file
 }
 
-func newValues(p *plan) *values {
-	return &values{original: p.original, dictionaries: p.dictionaries()}
-}
-
-// of returns the value of an entry that is no tombstone, or what is wrong with it.
+// of returns the value of an entry that is not a tombstone, or what is wrong with it.
 func (v *values) of(e keyspace.Entry) (value []byte, problem string) {
 	switch {
 	case e.Kind == keyspace.KindPointer:
@@ -51,6 +47,7 @@ func (v *values) of(e keyspace.Entry) (value []byte, problem string) {
 // read returns the value that p points to.
 func (v *values) read(p valuelog.Pointer) (value []byte, problem string) {
 	if v.file == nil || v.number != p.File {
+		v.close()
 		v.open(p.File)
 	}
 	switch {
@@ -71,9 +68,8 @@ func (v *values) read(p valuelog.Pointer) (value []byte, problem string) {
 	return value, ""
 }
 
-// open makes the file of that number the one that is read, if it can be opened.
+// open makes the file with that number the current one, if it can be opened.
 func (v *values) open(number uint64) {
-	_ = v.close() // it was only read
 	v.number, v.name = number, ""
 	kind, ok := v.original.valueFile(number)
 	if !ok {
@@ -84,19 +80,16 @@ func (v *values) open(number uint64) {
 	if err != nil {
 		return
 	}
-	if v.size, err = file.Size(); err != nil {
-		_ = file.Close()
-		return
-	}
 	v.file = file
+	if v.size, err = file.Size(); err != nil {
+		v.close()
+	}
 }
 
 // close closes the open file.
-func (v *values) close() error {
-	if v.file == nil {
-		return nil
+func (v *values) close() {
+	if v.file != nil {
+		_ = v.file.Close() // it was only read
+		v.file = nil
 	}
-	file := v.file
-	v.file = nil
-	return file.Close()
 }
