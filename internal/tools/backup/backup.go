@@ -1,6 +1,6 @@
 // Package backup copies the files of a database into a folder that is a database of its own.
 //
-// A [Folder] is such a folder while a backup is written into it:
+// A [Folder] is such a folder while a backup is written to it:
 //
 //	f, err := backup.Begin(target, dir, source, meter) // takes the lock, changes nothing else
 //	err = f.Copy(ctx, false)                           // the files that are not there yet
@@ -8,26 +8,23 @@
 //	err = f.Tidy()                                     // what only the earlier one needed
 //	err = f.Close()
 //
-// Whatever happens in between, the folder is the earlier backup until Commit, and the new one after
-// it: a file that the earlier manifest names is never touched before the new manifest is durable,
-// and no name of a manifest is used twice. Three things need care for that. Log segments hold
-// values that tables point to, but one that the earlier manifest does not cover would be replayed;
-// so before any is copied, the earlier manifest is written anew as one that covers all of them. It
-// is also written anew if it may not be durable, because the process that wrote it was killed, or
-// failed. And a folder without a manifest, in which nothing is to be trusted, has a file that says
-// so from before its first table to after its manifest.
+// The folder is the earlier backup until Commit, and the new one after it: a file that the earlier
+// manifest names is never changed before the new manifest is durable, and no manifest's name is
+// reused. Log segments hold values that tables point to, but a segment that the earlier manifest
+// does not cover would be replayed; so before any is copied, the earlier manifest is rewritten to
+// cover all of them. It is also rewritten if it may not be durable because its process failed or
+// was killed. A folder without a manifest has a file that marks it as unfinished, from before its
+// first table until after its manifest.
 //
 // A manifest written here is tagged as a backup, and its log number is above all log segments, so
-// that none is replayed. The first write to the database removes the tag: a copy that has gone its
-// own way is left alone. It gets another branch, too, so that neither it nor its source is taken
-// for the other in a third folder.
+// that none is replayed. The first write to the database removes the tag, so a copy that was
+// written to is left alone. It also changes the branch, so that a third folder never mixes the two.
 //
-// A [Stream] is a backup that goes to a writer, as an archive, and [Folder.Receive] what makes a
-// folder of it again. The manifest comes last there, too, so that what was cut off is none.
+// A [Stream] is a backup written as an archive, and [Folder.Receive] makes a folder of it. There,
+// too, the manifest comes last, so that a truncated stream is not a backup.
 //
 // A Folder is for one goroutine at a time, and so is a Stream. The package neither decides what is
-// backed up nor reads what is in the files; whether they are sound is for the caller to say before
-// it commits.
+// backed up nor reads what is in the files; the caller must verify them before it commits.
 package backup
 
 import (
@@ -49,16 +46,16 @@ type Source struct {
 	Database   [16]byte          // the identity that all its files carry
 	Version    *manifest.Version // the files, which nobody changes
 	LastCommit uint64            // the newest commit that will be in the backup
-	MayVanish  bool              // files may be removed meanwhile
+	MayVanish  bool              // files may be removed during the backup
 }
 
-// Meter counts what backups do while they do it. Safe for concurrent use.
+// Meter counts the work of backups in progress. Safe for concurrent use.
 type Meter struct {
 	Files, Bytes    atomic.Uint64 // copied or linked
-	Kept, KeptBytes atomic.Uint64 // found in the folder, and the same
+	Kept, KeptBytes atomic.Uint64 // already in the folder, with equal bytes
 }
 
-// Folder is a backup that is being written. Close lets go of it.
+// Folder is a backup that is being written. Close releases it.
 type Folder struct {
 	originals
 	folder vfs.Folder
@@ -75,9 +72,8 @@ type Folder struct {
 	uncopied error // why the newest manifest has no copy
 }
 
-// Begin locks the folder dir for a backup of the source, and makes it if it is missing. It is an
-// error if the folder is not empty and holds something else than an earlier backup of the same
-// database.
+// Begin locks the folder dir for a backup of the source, and creates it if it is missing. It is an
+// error if the folder holds anything except an earlier backup of the same database.
 func Begin(target vfs.FS, dir string, source Source, meter *Meter) (*Folder, error) {
 	f := &Folder{originals: originals{source: source}, dir: dir, meter: meter}
 	if err := f.checkApart(target); err != nil {
@@ -109,7 +105,7 @@ func Begin(target vfs.FS, dir string, source Source, meter *Meter) (*Folder, err
 // Files returns the folder itself, until Close.
 func (f *Folder) Files() vfs.Folder { return f.folder }
 
-// checkApart returns an error if the folder is the database's own, or within it.
+// checkApart returns an error if the folder is the database's own or lies within it.
 func (f *Folder) checkApart(target vfs.FS) error {
 	if f.source.Folder == nil {
 		return nil
@@ -146,7 +142,7 @@ func (f *Folder) takeLock() error {
 // Reserve makes sure that the numbers from NextNumber on are at least first.
 func (f *Folder) Reserve(first uint64) { f.next = max(f.next, first) }
 
-// NextNumber hands out a number that no file of the folder or the source has.
+// NextNumber returns a number that no file of the folder or the source has.
 func (f *Folder) NextNumber() uint64 {
 	f.next++
 	return f.next - 1
@@ -188,8 +184,7 @@ func (f *Folder) writeManifest(version *manifest.Version) error {
 // the backup from being one.
 func (f *Folder) CopyFailure() error { return f.uncopied }
 
-// Tidy removes the files that the backup does not need. It is no loss if that fails: the next
-// backup does it.
+// Tidy removes the files that the backup does not need. If it fails, the next backup does it.
 func (f *Folder) Tidy() error {
 	number := f.earlier.Number
 	return f.sweep(map[string]bool{
@@ -197,8 +192,8 @@ func (f *Folder) Tidy() error {
 	})
 }
 
-// Close lets go of the folder. If nothing was committed, it removes what was copied, as far as it
-// can, and leaves the earlier backup.
+// Close releases the folder. If nothing was committed, it tries to remove what was copied and
+// leaves the earlier backup.
 func (f *Folder) Close() error {
 	errs := []error{f.release()}
 	if f.begun && !f.decided {

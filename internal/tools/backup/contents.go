@@ -10,13 +10,14 @@ import (
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// unfinishedText is what the file that marks an unfinished backup holds.
+// unfinishedText is the content of the file that marks an unfinished backup.
 const unfinishedText = "This backup is not complete: make it again, into this folder or another " +
 	"one.\n"
 
-// examine finds out what the folder holds, and whether a backup may go there.
+// examine lists the folder and returns an error if a backup must not go there.
 func (f *Folder) examine() error {
 	found, err := folder.List(f.folder, f.dir)
 	if err != nil {
@@ -35,8 +36,8 @@ func (f *Folder) examine() error {
 	return f.checkEarlier()
 }
 
-// checkEmpty returns an error if a folder without a manifest holds anything but what an unfinished
-// backup has left.
+// checkEmpty returns an error if a folder without a manifest holds anything except the remains of
+// an unfinished backup.
 func (f *Folder) checkEmpty() error {
 	if f.found.Other != "" {
 		return fmt.Errorf("the folder %s holds %q and no backup; choose an empty folder: %w",
@@ -90,13 +91,35 @@ func itemsOf(v *manifest.Version) (items []item) {
 	return items
 }
 
-// name returns the name of the file.
 func (i item) name() string { return i.kind.Name(i.number) }
 
-// path returns the name of a file in the folder.
+// path returns the path of a file in the folder.
 func (f *Folder) path(name string) string { return filepath.Join(f.dir, name) }
 
-// sweep removes all files of a database, except for what the manifest names and the names in keep.
+// discard removes a file that an unfinished backup may have left.
+func (f *Folder) discard(kind folder.Kind, number uint64) error {
+	if !f.found.Has(kind, number) {
+		return nil
+	}
+	if err := f.folder.Remove(f.path(kind.Name(number))); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// create makes a file with what write puts into it, durable except for its name.
+func (f *Folder) create(name string, write func(vfs.File) error) error {
+	file, err := f.folder.Create(f.path(name))
+	if err != nil {
+		return err
+	}
+	if err = write(file); err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// sweep removes all database files except those that the manifest names and those in keep.
 func (f *Folder) sweep(keep map[string]bool) error {
 	found, err := folder.List(f.folder, f.dir)
 	if err != nil {
@@ -122,7 +145,7 @@ func (f *Folder) sweep(keep map[string]bool) error {
 	return errors.Join(append(errs, f.folder.SyncDir(f.dir))...)
 }
 
-// abandon removes what was copied in vain. The mark of an unfinished backup goes last.
+// abandon removes what was copied, and the mark of an unfinished backup last.
 func (f *Folder) abandon() error {
 	keep := map[string]bool{folder.UnfinishedName: true}
 	if f.earlier != nil {

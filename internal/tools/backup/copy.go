@@ -13,10 +13,10 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// Copy brings the files of the source into the folder, durable but for their names, which Commit
-// makes so. Those that the earlier backup has are kept, after a look at all their bytes: the error
-// is a [Difference] if they are not the same. With link, the others but log segments get a second
-// name there instead of being copied, where the file system can do that.
+// Copy brings the files of the source into the folder, durable except for their names, which Commit
+// syncs. Files of the earlier backup are kept after all their bytes have been compared: the error
+// is a [Difference] if any differ. With link, the other files except log segments are linked
+// instead of copied where the file system supports that.
 //
 // If a file of the source is missing, the error matches fs.ErrNotExist.
 func (f *Folder) Copy(ctx context.Context, link bool) error {
@@ -42,8 +42,8 @@ func (f *Folder) Copy(ctx context.Context, link bool) error {
 	return nil
 }
 
-// compareAll returns the files that the earlier backup does not have. It is an error if it has one
-// that is not the same. Nothing is changed.
+// compareAll returns the files that the earlier backup does not have, and an error if one that it
+// has differs. It changes nothing.
 func (f *Folder) compareAll(ctx context.Context, link bool) (missing []item, err error) {
 	there := make(map[string]bool)
 	if f.earlier != nil {
@@ -91,7 +91,7 @@ func (f *Folder) compare(ctx context.Context, i item, link bool) error {
 	})
 }
 
-// Difference is the error of a file that the earlier backup has with other bytes than the source.
+// Difference is the error for a file whose bytes differ in the earlier backup and the source.
 type Difference struct {
 	File   string // its name in the folder, as opened
 	Number uint64
@@ -116,9 +116,9 @@ func (f *Folder) compareChunk(kept vfs.File, i item, p []byte, at int64) error {
 	return nil
 }
 
-// protect keeps what is about to be copied from being taken for part of the earlier backup, or for
-// a complete one. It makes the earlier one durable, too: if there is an even earlier manifest, who
-// wrote this one was killed, or failed, before it was known to be.
+// protect keeps files about to be copied from counting as part of the earlier backup or as a
+// complete one. It also makes the earlier one durable: if an even earlier manifest is left, the
+// process that wrote this one failed or was killed before it was known to be durable.
 func (f *Folder) protect(missing []item) error {
 	if f.earlier == nil {
 		return f.markUnfinished()
@@ -130,21 +130,16 @@ func (f *Folder) protect(missing []item) error {
 	return nil
 }
 
-// markUnfinished puts the mark of an unfinished backup into the folder, durably.
+// markUnfinished durably marks the folder as an unfinished backup.
 func (f *Folder) markUnfinished() error {
-	if f.found.Unfinished { // of a process that may have been killed before it was durable
-		return f.folder.SyncDir(f.dir)
-	}
-	file, err := f.folder.Create(f.path(folder.UnfinishedName))
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteAt([]byte(unfinishedText), 0)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
+	if !f.found.Unfinished { // else sync it: its process may have been killed before
+		err := f.create(folder.UnfinishedName, func(file vfs.File) error {
+			_, err := file.WriteAt([]byte(unfinishedText), 0)
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return f.folder.SyncDir(f.dir)
 }
@@ -152,10 +147,8 @@ func (f *Folder) markUnfinished() error {
 // fetch brings a file of the source into the folder.
 func (f *Folder) fetch(ctx context.Context, i item, link bool) error {
 	to := f.path(i.name())
-	if f.found.Has(i.kind, i.number) { // of no backup
-		if err := f.folder.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if err := f.discard(i.kind, i.number); err != nil {
+		return err
 	}
 	if link && i.kind != folder.Log {
 		err := f.source.Folder.Link(filepath.Join(f.source.Dir, i.name()), f.folder, to)
@@ -178,19 +171,13 @@ func (f *Folder) fetch(ctx context.Context, i item, link bool) error {
 // copyFile copies a file of the source into the folder.
 func (f *Folder) copyFile(ctx context.Context, i item) error {
 	return f.withOriginal(i.name(), func(original vfs.File) error {
-		file, err := f.folder.Create(f.path(i.name()))
-		if err != nil {
-			return err
-		}
-		from := filepath.Join(f.source.Dir, i.name())
-		err = f.chunks(ctx, original, from, i.size, func(p []byte, at int64) error {
-			_, err := file.WriteAt(p, at)
-			f.meter.Bytes.Add(uint64(len(p)))
-			return err
+		return f.create(i.name(), func(file vfs.File) error {
+			from := filepath.Join(f.source.Dir, i.name())
+			return f.chunks(ctx, original, from, i.size, func(p []byte, at int64) error {
+				_, err := file.WriteAt(p, at)
+				f.meter.Bytes.Add(uint64(len(p)))
+				return err
+			})
 		})
-		if err == nil {
-			err = file.Sync()
-		}
-		return errors.Join(err, file.Close())
 	})
 }

@@ -26,7 +26,7 @@ type originals struct {
 	buffers [2][]byte
 }
 
-// hold opens the files of the source, so that most can be read though they are removed.
+// hold opens the files of the source, so that most stay readable when they are removed.
 func (o *originals) hold() error {
 	o.held = make(map[string]vfs.File)
 	for _, i := range itemsOf(o.source.Version) {
@@ -34,7 +34,7 @@ func (o *originals) hold() error {
 		if err != nil {
 			return err
 		}
-		if len(o.held) == maxHeld { // though the rest is not held, it is there
+		if len(o.held) == maxHeld { // the others need only exist
 			if err := file.Close(); err != nil {
 				return err
 			}
@@ -45,7 +45,6 @@ func (o *originals) hold() error {
 	return nil
 }
 
-// release closes the files that are still held.
 func (o *originals) release() error {
 	var errs []error
 	for _, file := range o.held {
@@ -87,7 +86,7 @@ func (o *originals) chunks(
 	return nil
 }
 
-// buffer returns memory for a chunk.
+// buffer returns memory for a chunk, as one of two.
 func (o *originals) buffer(i int) []byte {
 	if o.buffers[i] == nil {
 		o.buffers[i] = make([]byte, chunkBytes)

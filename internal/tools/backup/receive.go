@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strconv"
 	"strings"
 
@@ -26,16 +25,16 @@ const (
 	maxMetaBytes  = 1 << 30
 )
 
-// BeginEmpty locks the folder dir for what is received from a stream, and makes it if it is
-// missing. It is an error if the folder holds anything but what an unfinished backup has left.
+// BeginEmpty locks the folder dir to receive a stream, and creates it if it is missing. It is an
+// error if the folder holds anything except the remains of an unfinished backup.
 func BeginEmpty(target vfs.FS, dir string) (*Folder, error) {
 	return Begin(target, dir, Source{Version: new(manifest.Version)}, new(Meter))
 }
 
-// Receive writes the files of a stream into the folder, durable but for their names, and returns
-// what the manifest says. It is for the caller to verify what is in the files, and to commit the
-// version. A stream that is cut off or damaged is an error that matches corrupt.Err, and one that
-// is none of Stoat's matches corrupt.ErrFormat.
+// Receive writes the files of a stream into the folder, durable except for their names, and returns
+// the state in the manifest. The caller must verify the files' contents and commit the version. The
+// error matches corrupt.Err if the stream is cut off or damaged, and corrupt.ErrFormat if it is not
+// a Stoat backup.
 func (f *Folder) Receive(ctx context.Context, r io.Reader) (*manifest.State, error) {
 	f.begun = true
 	if err := f.markUnfinished(); err != nil {
@@ -52,7 +51,7 @@ func (f *Folder) Receive(ctx context.Context, r io.Reader) (*manifest.State, err
 	return state, nil
 }
 
-// input is the reader of a stream; it knows where it is and what went wrong.
+// input reads a stream and remembers the offset and the first error.
 type input struct {
 	r   io.Reader
 	at  int64
@@ -69,7 +68,7 @@ func (in *input) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// receiver takes one stream apart.
+// receiver reads one stream.
 type receiver struct {
 	folder *Folder
 	ctx    context.Context
@@ -161,7 +160,6 @@ func (in *receiver) read(limit int64) ([]byte, error) {
 
 // file writes the current file into the folder.
 func (in *receiver) file(h *tar.Header) error {
-	f := in.folder
 	kind, number := folder.Parse(h.Name)
 	if !kind.HoldsData() {
 		return in.damage("%q is no name of a file of a database", h.Name)
@@ -170,21 +168,14 @@ func (in *receiver) file(h *tar.Header) error {
 		return in.damage("%q comes twice", h.Name)
 	}
 	in.sizes[h.Name] = h.Size
-	if f.found.Has(kind, number) { // of no backup
-		if err := f.folder.Remove(f.path(h.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	file, err := f.folder.Create(f.path(h.Name))
-	if err != nil {
+	if err := in.folder.discard(kind, number); err != nil {
 		return err
 	}
-	sum, err := in.copyTo(file)
-	if err == nil {
-		err = file.Sync()
-	}
-	in.sums = appendSum(in.sums, h.Name, sum)
-	return errors.Join(err, file.Close())
+	return in.folder.create(h.Name, func(file vfs.File) error {
+		sum, err := in.copyTo(file)
+		in.sums = appendSum(in.sums, h.Name, sum)
+		return err
+	})
 }
 
 // copyTo copies the current file and returns its checksum.
@@ -211,7 +202,7 @@ func (in *receiver) copyTo(file vfs.File) (sum uint32, err error) {
 	}
 }
 
-// checkSums compares what came with the checksums, which are the current file.
+// checkSums compares the files with the checksums, which are the current file.
 func (in *receiver) checkSums() error {
 	says, err := in.read(maxMetaBytes)
 	if err != nil || bytes.Equal(says, in.sums) {
@@ -226,7 +217,7 @@ func (in *receiver) checkSums() error {
 	return in.damage("files are missing")
 }
 
-// manifest reads the manifest, which is the last file, and compares it with what came before.
+// manifest reads the manifest, which is the last file, and compares it with the files before it.
 func (in *receiver) manifest() (*manifest.State, error) {
 	h, err := in.next()
 	if err != nil {
@@ -260,12 +251,12 @@ func (in *receiver) manifest() (*manifest.State, error) {
 	return state, nil
 }
 
-// damage returns the error of a stream that is not what was written.
+// damage returns the error for a damaged stream.
 func (in *receiver) damage(format string, args ...any) error {
 	return corrupt.New(streamName, in.from.at, format, args...)
 }
 
-// failure returns what an error of the archive means.
+// failure returns the error that an error of the archive stands for.
 func (in *receiver) failure(err error) error {
 	switch {
 	case in.from.err != nil:

@@ -25,9 +25,8 @@ const (
 	advice        = "To make a database of it: stoat restore - NEWDB < THIS-ARCHIVE\n"
 )
 
-// Stream is a backup that is written as one archive: the files of a folder that is a database,
-// between a title and the manifest, which is the last. Nothing but the manifest makes a backup of
-// the rest. Close lets go of it.
+// Stream is a backup that is written as one archive: a title, the files of a database, and the
+// manifest, which makes them a backup. Close releases the source.
 type Stream struct {
 	originals
 	meter *Meter
@@ -47,7 +46,7 @@ func NewStream(w io.Writer, source Source, meter *Meter) (*Stream, error) {
 	if err := s.write(titleName, text); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
-	s.addSum(titleName, checksum.Of(text))
+	s.sums = appendSum(nil, titleName, checksum.Of(text))
 	return s, nil
 }
 
@@ -56,8 +55,7 @@ func (s *Stream) Table(ctx context.Context, t *manifest.Table) error {
 	return s.send(ctx, item{folder.Table, t.Number, int64(t.Size)})
 }
 
-// Commit writes what is left, behind all tables: the files of values, and in the end the manifest,
-// which has the given number.
+// Commit follows all tables: it writes the value files and then the manifest with the given number.
 func (s *Stream) Commit(ctx context.Context, number uint64) error {
 	version := *s.source.Version
 	for _, i := range itemsOf(&version) {
@@ -85,7 +83,7 @@ func (s *Stream) Commit(ctx context.Context, number uint64) error {
 	return s.tar.Close()
 }
 
-// Close lets go of the source. What was not committed is no backup.
+// Close releases the source. A stream that was not committed is not a backup.
 func (s *Stream) Close() error { return s.release() }
 
 // send writes a file of the source.
@@ -105,12 +103,12 @@ func (s *Stream) send(ctx context.Context, i item) error {
 			return err
 		}
 		s.meter.Files.Add(1)
-		s.addSum(i.name(), sum)
+		s.sums = appendSum(s.sums, i.name(), sum)
 		return nil
 	})
 }
 
-// write writes a file that is at hand.
+// write writes a file that is in memory.
 func (s *Stream) write(name string, data []byte) error {
 	if err := s.start(name, int64(len(data))); err != nil {
 		return err
@@ -126,10 +124,7 @@ func (s *Stream) start(name string, size int64) error {
 	})
 }
 
-// addSum notes the checksum of a file.
-func (s *Stream) addSum(name string, sum uint32) { s.sums = appendSum(s.sums, name, sum) }
-
-// appendSum appends the line that says the checksum of a file.
+// appendSum appends the line with a file's checksum.
 func appendSum(dst []byte, name string, sum uint32) []byte {
 	return fmt.Appendf(dst, "%08x  %s\n", sum, name)
 }
