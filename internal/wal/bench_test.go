@@ -29,7 +29,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkFlush writes many small commits at once, whose frames are neighbours or not.
+// BenchmarkFlush writes many small commits at once, with frames adjacent in memory or not.
 func BenchmarkFlush(b *testing.B) {
 	const n, size = 100, 500
 	for _, together := range []bool{true, false} {
@@ -56,7 +56,7 @@ func BenchmarkFlush(b *testing.B) {
 	}
 }
 
-// BenchmarkReplay replays 16 MiB of commits, or as much of preallocated zeros.
+// BenchmarkReplay replays 16 MiB of commits, or of preallocated zeros.
 func BenchmarkReplay(b *testing.B) {
 	const total, size = 16 << 20, 16 << 10
 	for _, zeros := range []bool{false, true} {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestReplay_recoversAPrefixAfterACrash crashes before every operation on the disk, in several
-// ways: what is replayed is a prefix of what was appended and holds all that was synced.
+// ways: the replayed commits are a prefix of the appended ones and include all that were synced.
 func TestReplay_recoversAPrefixAfterACrash(t *testing.T) {
 	rng := newRand(t)
 	crashes := 0
@@ -38,11 +38,11 @@ type crasher struct {
 	disk    *memfs.FS
 	rng     *rand.Rand
 	written []commit
-	durable int // so many of them
+	durable int // how many of them
 	crashes int
 }
 
-// run writes random commits with room reserved or not, and with syncs or without.
+// run writes random commits, with and without reserved room, with and without syncs.
 func (w *crasher) run(fs *faultfs.FS) {
 	s := create(w.t, fs)
 	for range 25 {
@@ -78,7 +78,7 @@ func (w *crasher) run(fs *faultfs.FS) {
 	check(w.t, s.Close())
 }
 
-// crash replays what several crashes at this moment leave.
+// crash replays what is left after several kinds of crash at this moment.
 func (w *crasher) crash() {
 	w.t.Helper()
 	after := []*memfs.FS{w.disk.CrashKeepNone(), w.disk.CrashKeepAll()}

@@ -14,7 +14,7 @@ import (
 	"github.com/stoatdb/stoat/internal/fileheader"
 )
 
-// seal puts a header with these fields over a frame that lies in a log image at the offset at.
+// seal overwrites the header of the frame at the offset at in a log image.
 func seal(image []byte, at int, change func(h *frameHeader)) {
 	seed := testHeader.Seed()
 	h, _ := parseFrameHeader(image[at:], seed, int64(at))
@@ -47,7 +47,7 @@ func TestReplay_neverReturnsDamagedBytes(t *testing.T) {
 	want := someCommits(6)
 	for _, reach := range []Reach{Durable, Written} {
 		image := logImage(t, reach, want...)
-		durable := 0 // as the last frame says
+		durable := 0 // according to the last frame
 		if reach == Durable {
 			durable = ends(want)[4]
 		}
@@ -99,7 +99,7 @@ func TestReplay_takesAHoleForATornTailUnlessItWasDurable(t *testing.T) {
 	}
 }
 
-// The frame behind the hole lies at every place relative to what is skipped or read at once.
+// The frame after the gap lies at every offset relative to the skipped bytes and the window.
 func TestReplay_findsWhatFollowsAHole(t *testing.T) {
 	for _, base := range []int{0, windowBytes - 2*HeaderBytes, 2*windowBytes - 3*HeaderBytes} {
 		for hole := base; hole < base+3*HeaderBytes; hole++ {
@@ -177,8 +177,8 @@ func TestReplay_refusesFramesThatCannotFollow(t *testing.T) {
 	}
 }
 
-// Frames of another segment, of another database, and of another place in the same file, all where
-// the next frame would be.
+// Frames of another segment, of another database, and from another offset of the same file, all
+// where the next frame would be.
 func TestReplay_ignoresStaleFrames(t *testing.T) {
 	want := someCommits(3)
 	image := logImage(t, Durable, want...)
@@ -212,7 +212,7 @@ func TestReplay_ignoresStaleFrames(t *testing.T) {
 	}
 }
 
-// A value that is a copy of the log does not make a torn frame before it damage.
+// A torn frame does not count as damage because a copy of the log follows it in a value.
 func TestReplay_ignoresALogWithinALog(t *testing.T) {
 	inner := logImage(t, Durable, someCommits(6)...)
 	want := []commit{{1, [][]byte{[]byte("torn")}}, {2, [][]byte{inner}}}

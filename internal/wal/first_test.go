@@ -10,7 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/folder"
 )
 
-// wantFirst checks what First says of the test's segment.
+// wantFirst checks what First returns for the test's segment.
 func wantFirst(t *testing.T, image []byte, commit uint64, found bool) {
 	t.Helper()
 	disk := newFS(t)
@@ -75,7 +75,7 @@ func TestReplayFrom_goesOnBehindAPayload(t *testing.T) {
 	}
 }
 
-// bytesOf returns what payloads hold.
+// bytesOf returns the bytes of payloads.
 func bytesOf(payloads []Payload) (all [][]byte) {
 	for _, p := range payloads {
 		all = append(all, p.Bytes)

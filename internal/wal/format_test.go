@@ -10,13 +10,13 @@ import (
 	"github.com/stoatdb/stoat/internal/folder"
 )
 
-// The format's description, and the heading of the example in it.
+// The description of the format, and the heading of the example in it.
 const (
 	formatFile    = "../../docs/format.md"
 	formatHeading = "### A small segment"
 )
 
-// example returns the bytes of the hex dump that follows the heading in the format's description.
+// example returns the bytes of the hex dump below the heading in the description of the format.
 func example(t testing.TB) []byte {
 	t.Helper()
 	doc, err := os.ReadFile(formatFile)

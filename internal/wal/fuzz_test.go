@@ -9,9 +9,9 @@ import (
 	"github.com/stoatdb/stoat/internal/fileheader"
 )
 
-// FuzzReplay replays frames with any content. The input is a list of them: kind, commit, synced and
-// length in a byte each, and a byte that says which checksums are made right. What is replayed must
-// be what the frames say, and must replay the same when it is written again.
+// FuzzReplay replays frames with any content. The input is a list of frames: kind, commit, synced
+// and length in a byte each, and a byte that says which checksums are corrected. The replay must
+// match the frames, and must be the same after it is written to a new log.
 func FuzzReplay(f *testing.F) {
 	f.Add([]byte{1, 1, 0, 2, 3, 'a', 'b', 1, 2, 0, 0, 3})
 	f.Add([]byte{2, 1, 0, 1, 3, 'a', 4, 1, 0, 1, 3, 'b', 1, 2, 90, 1, 3, 'c'})
@@ -41,7 +41,7 @@ func FuzzReplay(f *testing.F) {
 	})
 }
 
-// FuzzReplay_raw replays any bytes behind a valid header.
+// FuzzReplay_raw replays any bytes after a valid header.
 func FuzzReplay_raw(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(logImage(f, Durable, someCommits(4)...)[fileheader.Size:])

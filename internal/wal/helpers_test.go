@@ -37,7 +37,7 @@ func (c commit) equal(d commit) bool {
 	return c.number == d.number && slices.EqualFunc(c.payloads, d.payloads, bytes.Equal)
 }
 
-// isPrefix reports whether got is how want starts.
+// isPrefix reports whether want starts with got.
 func isPrefix(got, want []commit) bool {
 	return len(got) <= len(want) && slices.EqualFunc(got, want[:len(got)], commit.equal)
 }
@@ -56,7 +56,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// frames returns payloads with room for headers.
+// frames returns the payloads, each behind room for a header.
 func frames(payloads ...[]byte) [][]byte {
 	var all [][]byte
 	for _, p := range payloads {
@@ -122,9 +122,9 @@ func replayFile(fs vfs.FS, after uint64) (commits []commit, last uint64, err err
 	return commits, last, err
 }
 
-// checkPlaces checks that the payloads which are replayed, with or without an error, lie in the
-// file where they say, one behind the other, and returns how many there are.
-func checkPlaces(t testing.TB, fs vfs.FS, image []byte, after uint64) (n int) {
+// checkOffsets checks that replayed payloads, with or without an error, are at their offsets in the
+// file and in order, and returns how many there are.
+func checkOffsets(t testing.TB, fs vfs.FS, image []byte, after uint64) (n int) {
 	t.Helper()
 	end := int64(fileheader.Size)
 	_, err := Replay(fs, testDir, testNumber, testDatabase, after,
@@ -165,11 +165,11 @@ func replayImage(t testing.TB, image []byte, after uint64) (commits []commit, er
 	if last != want {
 		t.Fatalf("Replay returns %d after commit %d", last, want)
 	}
-	checkPlaces(t, fs, image, after)
+	checkOffsets(t, fs, image, after)
 	return commits, err
 }
 
-// isDamage reports whether err is one that damage may cause.
+// isDamage reports whether damage may cause err.
 func isDamage(err error) bool {
 	return errors.Is(err, corrupt.Err) || errors.Is(err, corrupt.ErrFormat)
 }
@@ -187,7 +187,7 @@ func someCommits(n int) []commit {
 	return commits
 }
 
-// ends returns where in the file each commit ends.
+// ends returns the offset in the file at which each commit ends.
 func ends(commits []commit) []int {
 	var all []int
 	at := fileheader.Size
@@ -200,7 +200,7 @@ func ends(commits []commit) []int {
 	return all
 }
 
-// newRand returns random numbers whose seed is logged if the test fails.
+// newRand returns a random number generator, whose seed is logged if the test fails.
 func newRand(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()

@@ -16,19 +16,20 @@ import (
 // replay is the state of reading one segment.
 type replay struct {
 	window
-	seed uint32
+	header fileheader.Header // as it should be
+	seed   uint32
 
-	newest uint64 // commit replayed, or not to be replayed
-	next   uint64 // the number that the next frame must have; 0 before the first frame
+	newest uint64 // the last commit replayed, or to be left out
+	next   uint64 // the commit that the next frame must belong to; 0 before the first frame
 
 	// The transaction being read.
 	open     bool
-	start    int64     // where its first frame lies
-	spans    []span    // its payloads
+	start    int64     // offset of its first frame
+	spans    []span    // its payloads in the file
 	payloads []Payload // the same in memory; kept for its capacity
 }
 
-// Payload is what a frame holds, and where that lies in the file.
+// Payload is the payload of a frame and its offset in the file.
 type Payload struct {
 	Bytes []byte
 	At    int64
@@ -37,14 +38,14 @@ type Payload struct {
 // span is a range of the file.
 type span struct{ from, to int64 }
 
-// Replay calls fn with each finished transaction of a segment whose number is above after, in
-// order: its number, which is one more than the one before, and the payloads of its frames, which
-// are valid during the call. It returns the last number, or after if there was none.
+// Replay calls fn with the number and the payloads of each finished transaction of a segment with a
+// number above after. The numbers are consecutive; the payloads are valid during the call. Replay
+// returns the last number, or after if fn was not called.
 //
-// It stops at the first invalid frame: there the writing was cut off. If a valid one further on
-// says that the bytes in between had been durable, they were damaged later, and the error matches
-// corrupt.Err. A segment that was cut off before its header was durable holds nothing. Memory is
-// bounded by the largest transaction.
+// It stops at the first invalid frame, where a crash cut off writing. If a valid frame further on
+// says that the bytes before it had been durable, they were damaged later, and the error matches
+// corrupt.Err. A segment cut off before its header was durable is empty. Memory is bounded by the
+// largest transaction.
 func Replay(
 	fs vfs.Files, dir string, number uint64, database [16]byte, after uint64,
 	fn func(commit uint64, payloads []Payload) error,
@@ -52,48 +53,60 @@ func Replay(
 	return ReplayFrom(fs, dir, number, database, 0, after, fn)
 }
 
-// ReplayFrom is Replay without what lies before the offset from, where a frame starts; 0 stands for
-// the first. A payload ends where the next frame starts.
+// ReplayFrom is [Replay] starting at the offset from, where a frame starts; 0 is the first frame. A
+// payload ends where the next frame starts.
 func ReplayFrom(
 	fs vfs.Files, dir string, number uint64, database [16]byte, from int64, after uint64,
 	fn func(commit uint64, payloads []Payload) error,
 ) (last uint64, err error) {
-	path := filepath.Join(dir, folder.Log.Name(number))
-	file, err := fs.Open(path)
+	r, err := openReplay(fs, dir, number, database)
 	if err != nil {
-		return after, fmt.Errorf("open log %06d: %w", number, err)
+		return after, err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	size, err := file.Size()
-	if err != nil {
-		return after, fmt.Errorf("open log %06d: %w", number, err)
-	}
-	header := fileheader.New(fileheader.Log, number, database)
-	r := &replay{
-		window: window{file: file, name: path, size: size}, seed: header.Seed(), newest: after,
-	}
-	begun, err := r.checkFileHeader(header)
-	for at := max(from, fileheader.Size); begun && err == nil; {
-		at, begun, err = r.frame(at, fn)
+	defer func() { err = errors.Join(err, r.file.Close()) }()
+	r.newest = after
+	more, err := r.checkFileHeader()
+	for at := max(from, fileheader.Size); more && err == nil; {
+		at, more, err = r.frame(at, fn)
 	}
 	return r.newest, err
 }
 
-// checkFileHeader compares the file's header with the one that it should have. begun is false if it
-// was never completely written.
-func (r *replay) checkFileHeader(want fileheader.Header) (begun bool, err error) {
+// openReplay opens a segment. The caller closes its file.
+func openReplay(fs vfs.Files, dir string, number uint64, database [16]byte) (*replay, error) {
+	path := filepath.Join(dir, folder.Log.Name(number))
+	file, err := fs.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open log %06d: %w", number, err)
+	}
+	size, err := file.Size()
+	if err != nil {
+		return nil, fmt.Errorf("open log %06d: %w", number, errors.Join(err, file.Close()))
+	}
+	return newReplay(file, path, size, fileheader.New(fileheader.Log, number, database)), nil
+}
+
+// newReplay returns a replay of the first size bytes of a segment, whose header should be header.
+func newReplay(file vfs.File, name string, size int64, header fileheader.Header) *replay {
+	return &replay{
+		window: window{file: file, name: name, size: size}, header: header, seed: header.Seed(),
+	}
+}
+
+// checkFileHeader checks the file's header. begun is false if it was never completely written.
+func (r *replay) checkFileHeader() (begun bool, err error) {
 	got, err := r.view(0, min(fileheader.Size, r.size))
 	if err != nil {
 		return false, err
 	}
-	if want.CutOff(got) {
+	if r.header.CutOff(got) {
 		return false, r.checkTail(0)
 	}
-	return true, want.Check(r.name, got)
+	return true, r.header.Check(r.name, got)
 }
 
-// frame reads the frame at the offset at and, if it ends a transaction, replays that. It returns
-// where the next frame starts; more is false at the end of the log.
+// frame reads the frame at the offset at and, if it ends a transaction, replays the transaction. It
+// returns the offset of the next frame; more is false at the end of the log.
 func (r *replay) frame(
 	at int64, fn func(commit uint64, payloads []Payload) error,
 ) (next int64, more bool, err error) {
@@ -107,19 +120,24 @@ func (r *replay) frame(
 	if err := r.checkOrder(h, at); err != nil {
 		return at, false, err
 	}
+	r.add(h, at)
+	if h.kind.ends() {
+		err = r.commit(h.commit, h.end(at), fn)
+	}
+	return h.end(at), true, err
+}
+
+// add adds the frame at the offset at to the transaction being read. A first frame starts a new
+// one.
+func (r *replay) add(h frameHeader, at int64) {
 	if h.kind.starts() {
 		r.open, r.start, r.spans = true, at, r.spans[:0]
 	}
-	payload := at + HeaderBytes
-	next = payload + int64(h.length)
-	r.spans = append(r.spans, span{payload, next})
-	if h.kind.ends() {
-		err = r.commit(h.commit, next, fn)
-	}
-	return next, true, err
+	r.spans = append(r.spans, span{at + HeaderBytes, h.end(at)})
 }
 
-// read reads the frame at the offset at. The transaction that it may continue stays in the window.
+// read reads the frame at the offset at; ok is false if there is no valid one. The transaction
+// being read stays in the window.
 func (r *replay) read(at int64) (h frameHeader, ok bool, err error) {
 	from := at
 	if r.open {
@@ -144,7 +162,7 @@ func (r *replay) read(at int64) (h frameHeader, ok bool, err error) {
 	return h, checksum.Of(p[end-from:]) == h.payloadSum, nil
 }
 
-// checkOrder returns an error if a valid frame is not one that can be written at this place.
+// checkOrder returns an error if the log cannot have written a valid frame at the offset at.
 func (r *replay) checkOrder(h frameHeader, at int64) error {
 	if r.next == 0 {
 		if h.commit == 0 || h.commit-1 > r.newest {
@@ -158,23 +176,22 @@ func (r *replay) checkOrder(h frameHeader, at int64) error {
 	return nil
 }
 
-// misplaced returns what is wrong with the place of a frame behind those that were read, if
-// anything is.
+// misplaced returns why a valid frame cannot follow the frames before it, or "" if it can.
 func (r *replay) misplaced(h frameHeader, at int64) string {
 	switch {
 	case !h.kind.valid():
-		return fmt.Sprintf("unknown kind %d of frame", h.kind)
+		return fmt.Sprintf("unknown frame kind %d", h.kind)
 	case h.synced > uint64(at):
-		return fmt.Sprintf("%d bytes before it were durable", h.synced)
+		return fmt.Sprintf("it says that %d bytes before it were durable", h.synced)
 	case h.commit != r.next:
-		return fmt.Sprintf("commit %d in the place of commit %d", h.commit, r.next)
+		return fmt.Sprintf("commit %d instead of commit %d", h.commit, r.next)
 	case !r.open && !h.kind.starts():
 		return fmt.Sprintf("commit %d has no first frame", h.commit)
 	}
 	return ""
 }
 
-// commit replays the transaction being read, which ends at the offset end, if it is new.
+// commit ends the transaction being read at the offset end, and calls fn with it if it is new.
 func (r *replay) commit(
 	number uint64, end int64, fn func(commit uint64, payloads []Payload) error,
 ) error {
@@ -197,31 +214,44 @@ func (r *replay) commit(
 	return nil
 }
 
-// checkTail returns an error if the bytes at the offset at, which are no valid frame, were durable
-// once. It looks for headers that say so at every place behind, which takes linear time.
+// checkTail returns an error if the bytes at the offset at, which are not a valid frame, were once
+// durable: a frame further on says so. It takes linear time.
 func (r *replay) checkTail(at int64) error {
-	for from := at + 1; r.size-from >= HeaderBytes; {
-		p, err := r.view(from, min(from+windowBytes, r.size))
-		if err != nil {
-			return err
-		}
-		for i := 0; i+HeaderBytes <= len(p); i++ {
-			word := binary.LittleEndian.Uint64(p[i+kindAt:])
-			if word == 0 {
-				i += 7 // none of these eight bytes is a kind
-				continue
-			}
-			if !kind(word).valid() {
-				continue
-			}
-			place := from + int64(i)
-			h, ok := parseFrameHeader(p[i:], r.seed, place)
-			if ok && h.synced > uint64(at) && h.synced <= uint64(place) {
-				return corrupt.New(r.name, at, "invalid frame, though by the one at offset %d the "+
-					"first %d bytes were durable", place, h.synced)
-			}
-		}
-		from += int64(len(p)) - HeaderBytes + 1
+	var synced uint64
+	found, err := r.seek(at+1, func(h frameHeader, further int64) (bool, error) {
+		synced = h.synced
+		return h.kind.valid() && h.synced > uint64(at) && h.synced <= uint64(further), nil
+	})
+	if err != nil || found == r.size {
+		return err
 	}
-	return nil
+	return corrupt.New(r.name, at, "invalid frame, but the frame at offset %d says that the "+
+		"first %d bytes were durable", found, synced)
+}
+
+// seek returns the offset of the first frame from the offset from on whose header is valid and that
+// accept takes, or the file's size if it takes none. Between calls of accept it takes linear time.
+func (r *replay) seek(
+	from int64, accept func(h frameHeader, at int64) (bool, error),
+) (at int64, err error) {
+	for at = from; at+HeaderBytes <= r.size; at++ {
+		p, err := r.view(at, at+HeaderBytes)
+		if err != nil {
+			return 0, err
+		}
+		word := binary.LittleEndian.Uint64(p[kindAt:])
+		if word == 0 {
+			at += 7 // no kind starts in these eight bytes
+			continue
+		}
+		if kind(word) >= kinds {
+			continue // spares a checksum
+		}
+		if h, valid := parseFrameHeader(p, r.seed, at); valid {
+			if ok, err := accept(h, at); ok || err != nil {
+				return at, err
+			}
+		}
+	}
+	return r.size, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // scribble runs random transactions: some large, some written while they run, some abandoned. It
-// returns those that were finished.
+// returns the finished ones.
 func scribble(t testing.TB, s *Segment, rng *rand.Rand, n int) (finished []commit) {
 	t.Helper()
 	for len(finished) < n {
@@ -67,13 +67,13 @@ func TestReplay_returnsWhatWasAppended(t *testing.T) {
 	}
 }
 
-// The transactions span windows, and those that were abandoned lie between them.
+// The transactions span windows, with abandoned ones in between.
 func TestReplay_saysWherePayloadsLie(t *testing.T) {
 	rng := newRand(t)
 	for range 3 {
 		fs := newFS(t)
 		s := create(t, fs)
-		check(t, s.Reserve(100_000)) // so that zeros follow
+		check(t, s.Reserve(100_000)) // leaves zeros at the end
 		commits := scribble(t, s, rng, 30)
 		image := readFile(t, fs)
 		for _, after := range []uint64{0, 1, 13, 30} {
@@ -81,7 +81,7 @@ func TestReplay_saysWherePayloadsLie(t *testing.T) {
 			for _, c := range commits[after:] {
 				want += len(c.payloads)
 			}
-			if n := checkPlaces(t, fs, image, after); n != want {
+			if n := checkOffsets(t, fs, image, after); n != want {
 				t.Errorf("after %d: %d payloads are replayed, want %d", after, n, want)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// salvageImage returns what Salvage takes out of a log with these bytes.
+// salvageImage returns what Salvage finds in a log with these bytes.
 func salvageImage(t testing.TB, image []byte) (commits []commit, d Damage) {
 	t.Helper()
 	fs := memfs.New()
@@ -44,7 +44,7 @@ func sameCommit(a, b commit) bool {
 	return a.number == b.number && slices.EqualFunc(a.payloads, b.payloads, bytes.Equal)
 }
 
-func TestSalvage_returnsAllOfALogWithoutDamage(t *testing.T) {
+func TestSalvage_returnsAllOfAnIntactLog(t *testing.T) {
 	want := someCommits(6)
 	image := logImage(t, Written, want...)
 	for _, image := range [][]byte{image, append(bytes.Clone(image), make([]byte, 5000)...)} {
@@ -71,7 +71,7 @@ func TestSalvage_losesOnlyTheTransactionThatIsDamaged(t *testing.T) {
 		if !slices.EqualFunc(got, left, sameCommit) {
 			t.Fatalf("byte %d of commit %d: got %d commits", i, hit+1, len(got))
 		}
-		if seen := d.Places > 0 || d.Tail > 0; seen != (i >= fileheader.Size) {
+		if seen := d.Gaps > 0 || d.Tail > 0; seen != (i >= fileheader.Size) {
 			t.Fatalf("byte %d: %+v", i, d)
 		}
 	}
@@ -85,33 +85,33 @@ func TestSalvage_endsWhereTheFileIsCutOff(t *testing.T) {
 	for cut := range image {
 		n, _ := slices.BinarySearch(whole, cut+1)
 		got, d := salvageImage(t, image[:cut])
-		if !slices.EqualFunc(got, want[:n], sameCommit) || d.Places > 0 {
+		if !slices.EqualFunc(got, want[:n], sameCommit) || d.Gaps > 0 {
 			t.Fatalf("cut off at %d: %d commits, want %d, %+v", cut, len(got), n, d)
 		}
 	}
 	t.Logf("trust: %d cut lengths", len(image))
 }
 
-func TestSalvage_findsFramesBehindMuchDamage(t *testing.T) {
+func TestSalvage_findsFramesAfterMuchDamage(t *testing.T) {
 	want := []commit{
 		{1, [][]byte{[]byte("first")}},
 		{2, [][]byte{bytes.Repeat([]byte("x"), 3*windowBytes)}},
 		{3, [][]byte{[]byte("last")}},
 	}
 	image := logImage(t, Written, want...)
-	for _, fill := range []byte{0, 2} { // zeros are no kind of frame, twos look like one
+	for _, fill := range []byte{0, 2} { // zero is not a kind of frame; twos look like one
 		damaged := bytes.Clone(image)
 		for i := ends(want)[0]; i < ends(want)[1]-1; i++ {
 			damaged[i] = fill
 		}
 		got, d := salvageImage(t, damaged)
-		if len(got) != 2 || !sameCommit(got[1], want[2]) || d.Places != 1 {
+		if len(got) != 2 || !sameCommit(got[1], want[2]) || d.Gaps != 1 {
 			t.Errorf("%d commits, %+v", len(got), d)
 		}
 	}
 }
 
-// brokenAt returns a file system with a log of these bytes that cannot be read around an offset.
+// brokenAt returns a file system with a log of these bytes that is unreadable around an offset.
 func brokenAt(t testing.TB, image []byte, at int) vfs.FS {
 	t.Helper()
 	fs := faultfs.New(memfs.New(), func(op faultfs.Op) error {
@@ -130,7 +130,7 @@ func brokenAt(t testing.TB, image []byte, at int) vfs.FS {
 	return fs
 }
 
-func TestSalvage_losesOnlyWhatCannotBeRead(t *testing.T) {
+func TestSalvage_losesOnlyUnreadableTransactions(t *testing.T) {
 	const sector = 4 << 10
 	var want []commit
 	for i := range 9 {
@@ -156,15 +156,15 @@ func TestSalvage_losesOnlyWhatCannotBeRead(t *testing.T) {
 		if !slices.EqualFunc(got, left, sameCommit) {
 			t.Fatalf("hole at %d: got %d commits, want %d", hole, len(got), len(left))
 		}
-		first := int64(max(hole, fileheader.Size)) // where the reading starts
+		first := int64(max(hole, fileheader.Size)) // where reading starts
 		if d.Unread != int64(hole+sector)-first || d.Hole != first || d.HoleErr == nil ||
-			d.Places+int(d.Tail) == 0 {
+			d.Gaps+int(d.Tail) == 0 {
 			t.Fatalf("hole at %d: %+v", hole, d)
 		}
 	}
 }
 
-func TestWalk_goesOnBehindWhatCannotBeRead(t *testing.T) {
+func TestWalk_continuesAfterUnreadableBytes(t *testing.T) {
 	payload := bytes.Repeat([]byte("x"), 9000)
 	image := logImage(t, Written, commit{1, [][]byte{payload}}, commit{2, [][]byte{payload}},
 		commit{3, [][]byte{payload}})

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -13,16 +14,16 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// A segment is preallocated in steps of its size so far, within these bounds: writing where blocks
-// are reserved already makes a sync several times as fast, and a full disk is noticed before a
-// commit is under way.
+// A segment is preallocated in steps of its current size, within these bounds: writing to reserved
+// blocks makes a sync several times as fast, and a full disk is noticed before a commit has begun.
 const (
 	minAheadBytes = 256 << 10
 	maxAheadBytes = 16 << 20
 )
 
-// Segment is a log segment that is being written. Append, Abort and Reserve are for one goroutine
-// at a time; so are Flush and Close; the two may run concurrently.
+// Segment is a log segment that is being written. It has an appender, which calls Append, Abort,
+// Reserve and Size, and a flusher, which calls Flush, Close, Written and Durable. The two may be
+// different goroutines and run concurrently; each is one goroutine at a time.
 type Segment struct {
 	fs     vfs.Files
 	dir    string
@@ -31,23 +32,23 @@ type Segment struct {
 	seed   uint32
 
 	// The appender's.
-	end      int64 // where the next frame goes
-	reserved int64 // so far the file is preallocated
+	end      int64 // offset of the next frame
+	reserved int64 // bytes of the file that are preallocated
 	open     bool  // the last frame did not end its transaction
 
 	// The flusher's.
-	written int64    // so many bytes are written, frames all of them
-	synced  int64    // so many of them are durable
+	written int64    // bytes written, all of them the file header and frames
+	synced  int64    // how many of them are durable
 	named   bool     // the file's name is durable
-	newest  uint64   // commit whose last frame is written
-	spare   []queued // the queue of the flush before
+	newest  uint64   // the newest commit whose last frame is written
+	spare   []queued // the last flush's queue, for reuse
 
 	mu    sync.Mutex
 	queue []queued
 	err   error // the first failure, which is final
 }
 
-// queued is a frame that waits to be written.
+// queued is a frame waiting to be written.
 type queued struct {
 	frame  []byte
 	commit uint64
@@ -57,11 +58,11 @@ type queued struct {
 // Reach is how far Flush takes the frames.
 type Reach uint8
 
-// Each includes those before it.
+// The values of Reach. Each includes those before it.
 const (
-	Written Reach = iota // the system has them
-	Started              // and begins to bring them to the disk, so that syncing takes less time later
-	Durable              // they are on the disk
+	Written Reach = iota // to the operating system
+	Started              // on their way to the disk, which makes a later sync faster
+	Durable              // to the disk
 )
 
 // Create makes a new segment file. Its name becomes durable with the first sync.
@@ -83,12 +84,12 @@ func Create(fs vfs.Files, dir string, number uint64, database [16]byte) (*Segmen
 	}, nil
 }
 
-// Named tells that the file's name has become durable together with another one's: the first sync
-// need not see to it. It is for whoever has created the segment to call, before the first Flush.
+// Named says that the file's name is durable already, so the first sync need not sync the folder.
+// It must be called before the first Flush.
 func (s *Segment) Named() { s.named = true }
 
-// Reserve makes sure that the disk has room for frames of size bytes in all, and for the empty
-// frame that may have to end a transaction. A failure leaves the log as it was.
+// Reserve makes sure that the disk has room for frames of size bytes in total, and for the empty
+// frame that may end a transaction. A failure leaves the log unchanged.
 func (s *Segment) Reserve(size int64) error {
 	if err := s.Err(); err != nil {
 		return err
@@ -99,7 +100,7 @@ func (s *Segment) Reserve(size int64) error {
 	}
 	to := need + min(max(need, minAheadBytes), maxAheadBytes)
 	err := s.file.Preallocate(to)
-	if errors.Is(err, vfs.ErrNoSpace) { // perhaps there is enough for these frames
+	if errors.Is(err, vfs.ErrNoSpace) { // there may be enough for these frames
 		to = need
 		err = s.file.Preallocate(to)
 	}
@@ -110,28 +111,29 @@ func (s *Segment) Reserve(size int64) error {
 	return nil
 }
 
-// Size returns how long the segment is with all that was appended. It is for the appender to call.
+// Size returns the length of the segment once everything appended is written.
 func (s *Segment) Size() int64 { return s.end }
 
 // Written returns how many bytes of the file are written, and the newest commit whose last frame is
-// among them, or 0. It is for the flusher to call.
+// among them, or 0.
 func (s *Segment) Written() (size int64, through uint64) { return s.written, s.newest }
 
-// Durable returns how many bytes of the file are durable. It is for the flusher to call.
+// Durable returns how many bytes of the file are durable.
 func (s *Segment) Durable() int64 { return s.synced }
 
-// Append queues frames of the transaction that will be the given commit; ends says that there are
-// no more, and only then may frames be empty. A frame starts with HeaderBytes bytes for Flush to
-// fill in. It is not copied: it must stay as it is until a Flush that began later has returned.
-// Commits must be consecutive. Frames that cannot be in a log fail the next Flush.
+// Append queues frames of the transaction that will be the given commit; ends says that they are
+// its last, and only then may frames be empty. A frame starts with HeaderBytes bytes, which Flush
+// fills in. It is not copied: it must not change until a Flush that began later has returned.
+// Commits must be consecutive. Frames that do not fit into a log fail the next Flush.
 func (s *Segment) Append(frames [][]byte, commit uint64, ends bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ends && len(frames) == 0 { // all were appended before it was known
+	if ends && len(frames) == 0 { // the last was appended before the caller knew
 		frames = [][]byte{make([]byte, HeaderBytes)}
 	}
 	for i, frame := range frames {
-		if s.err == nil && !validLength(len(frame)) {
+		fits := len(frame) >= HeaderBytes && uint64(len(frame)-HeaderBytes) <= math.MaxUint32
+		if s.err == nil && !fits {
 			s.err = fmt.Errorf("log %06d: a frame of commit %d has %d bytes",
 				s.number, commit, len(frame))
 		}
@@ -142,17 +144,12 @@ func (s *Segment) Append(frames [][]byte, commit uint64, ends bool) {
 	}
 }
 
-func validLength(frame int) bool {
-	return frame >= HeaderBytes && uint64(frame-HeaderBytes) <= math.MaxUint32
-}
-
 // Abort says that the transaction whose frames were appended last will not be finished.
 func (s *Segment) Abort() { s.open = false }
 
-// Flush writes everything queued, and takes it and what was written before as far as reach says. It
-// returns the newest commit whose last frame it or a Flush before it wrote, 0 if there is none. The
-// first failure is final: nothing is written or synced after it, since it is unknown what the disk
-// holds.
+// Flush writes everything queued and takes it, and all that was written before, as far as reach
+// says. It returns the newest commit whose last frame is written, or 0. The first failure is final:
+// nothing is written or synced after it, since the state of the disk is unknown.
 func (s *Segment) Flush(reach Reach) (through uint64, err error) {
 	s.mu.Lock()
 	queue, err := s.queue, s.err
@@ -168,16 +165,18 @@ func (s *Segment) Flush(reach Reach) (through uint64, err error) {
 	case reach == Started:
 		s.file.StartSync(s.synced, s.written-s.synced)
 	}
-	clear(queue) // lets go of the frames
+	clear(queue) // release the frames
 	s.spare = queue
 	if err != nil {
-		s.fail(err)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.err = cmp.Or(s.err, err)
 		return 0, err
 	}
 	return s.newest, nil
 }
 
-// write seals frames and writes them, as many at a time as lie next to each other in memory.
+// write seals frames and writes them; frames adjacent in memory are written together.
 func (s *Segment) write(queue []queued) error {
 	var run []byte
 	for _, q := range queue {
@@ -224,7 +223,7 @@ func (s *Segment) writeRun(run []byte) error {
 	return nil
 }
 
-// sync makes what is written durable, and before that can be said of any commit, the file's name.
+// sync makes everything written durable, the first time with the file's name.
 func (s *Segment) sync() error {
 	if s.synced == s.written {
 		return nil
@@ -245,9 +244,9 @@ func (s *Segment) sync() error {
 	return nil
 }
 
-// Close gives back what was preallocated and not used, and closes the file. What is queued and not
-// flushed is lost. There is no need to sync: whether the file ends or zeros follow, replay reads
-// the same. After a failure the file is left as it is.
+// Close frees preallocated space that was not used, and closes the file. Queued frames that were
+// not flushed are lost. It need not sync: trailing zeros make no difference to a replay. After a
+// failure it does not change the file.
 func (s *Segment) Close() error {
 	var err error
 	if s.Err() == nil {
@@ -259,16 +258,7 @@ func (s *Segment) Close() error {
 	return nil
 }
 
-// fail makes err the failure, unless there has been one.
-func (s *Segment) fail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err == nil {
-		s.err = err
-	}
-}
-
-// Err returns the failure after which nothing more is written, or nil.
+// Err returns the first failure, after which nothing is written, or nil.
 func (s *Segment) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

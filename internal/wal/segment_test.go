@@ -140,7 +140,7 @@ func TestReserve_survivesAFullDisk(t *testing.T) {
 		t.Fatalf("Reserve on a full disk returns %v", err)
 	}
 	quota.Add(100 + HeaderBytes)
-	check(t, s.Reserve(100)) // there is room for just this
+	check(t, s.Reserve(100)) // exactly this fits
 	appendCommits(t, s, Durable, commit{1, [][]byte{make([]byte, 100-HeaderBytes)}})
 	if err := s.Reserve(100); !errors.Is(err, vfs.ErrNoSpace) {
 		t.Fatalf("Reserve on a full disk returns %v", err)
@@ -237,7 +237,7 @@ func TestFlush_allocatesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if allocs >= 1 { // the file system in memory grows now and then
+	if allocs >= 1 { // memfs sometimes grows
 		t.Errorf("%v allocations a commit", allocs)
 	}
 }

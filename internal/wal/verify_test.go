@@ -12,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// verifyImage verifies a log file of which everything up to a commit is to be there.
+// verifyImage verifies a log file that should hold everything up to a commit.
 func verifyImage(t testing.TB, image []byte, size int64, through uint64) (bytes uint64, err error) {
 	t.Helper()
 	fs := memfs.New()

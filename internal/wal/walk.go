@@ -1,7 +1,6 @@
 package wal
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/stoatdb/stoat/internal/checksum"
@@ -9,33 +8,33 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// Piece is a part of a segment file as it was found: a frame, or bytes that are none.
+// Piece is a part of a segment file as [Walk] found it: a frame, or bytes that hold none.
 type Piece struct {
-	At, End int64 // where it lies in the file
+	At, End int64 // the offsets of its start and end
 
-	Frame   bool   // it starts with a frame's valid header; else only Zeros means anything
+	Frame   bool   // it starts with a valid frame header; if not, only Zeros is set
 	Kind    string // "whole", "first", "middle", "last", or a number
 	Commit  uint64
-	Synced  uint64 // so many bytes of the file were durable when the frame was sealed
-	Length  uint32 // of the payload, which the file may end in
+	Synced  uint64 // how many bytes of the file were durable when the frame was sealed
+	Length  uint32 // of the payload, which may reach beyond the end of the file
 	Payload []byte // valid during the call; nil if it is cut off or its checksum does not match
-	Problem string // what is wrong with a frame whose checksums are right, in its place
+	Problem string // why a frame with valid checksums cannot follow those before it
 
-	Zeros bool // it is nothing but zeros that were read, as preallocated bytes are
+	Zeros bool // all its bytes were read and are zero, as preallocated bytes are
 
 	kind kind
 }
 
 // Ending says where a replay of a segment stops.
 type Ending struct {
-	At      int64 // of the first invalid frame, or the end of the file
+	At      int64 // offset of the first invalid frame, or the end of the file
 	Damaged bool  // a frame further on says that the bytes there were durable
 }
 
-// Walk calls fn with the pieces of a segment file, front to back, without a gap, whatever is wrong
-// with them: it is for programs that show or save what is in damaged files. It starts behind the
-// file's header, of which it takes what the seed of the frames can be. What the disk does not give
-// reads as zeros; what that is, a [vfs.Patient] file knows afterwards.
+// Walk calls fn with the pieces of a segment file, front to back and without a gap, whatever is
+// wrong with them: it is for programs that show or salvage damaged files. It starts after the file
+// header, which only tells it the seed of the frames. Bytes that the disk cannot return read as
+// zeros; if file is a [vfs.Patient], it knows afterwards which they are.
 //
 // Memory is bounded by the largest frame and the file's size.
 func Walk(file vfs.File, name string, fn func(Piece) error) (Ending, error) {
@@ -43,8 +42,10 @@ func Walk(file vfs.File, name string, fn func(Piece) error) (Ending, error) {
 	if err != nil {
 		return Ending{}, fmt.Errorf("read %s: %w", name, err)
 	}
-	patient := vfs.NewPatient(file)
-	w := &walk{replay: replay{window: window{file: patient, name: name, size: size}}, lost: true}
+	disk := vfs.NewPatient(file)
+	w := &walk{
+		replay: replay{window: window{file: disk, name: name, size: size}}, disk: disk, lost: true,
+	}
 	w.ending.At = size
 	if size < fileheader.Size {
 		return w.ending, nil
@@ -55,7 +56,6 @@ func Walk(file vfs.File, name string, fn func(Piece) error) (Ending, error) {
 	for at := int64(fileheader.Size); at < size; {
 		p, err := w.piece(at)
 		if err == nil {
-			p.Zeros = p.Zeros && patient.Unread(p.At, p.End) == 0
 			w.note(p)
 			err = fn(p)
 		}
@@ -70,12 +70,13 @@ func Walk(file vfs.File, name string, fn func(Piece) error) (Ending, error) {
 // walk is the state of Walk.
 type walk struct {
 	replay
-	lost   bool // the frames before the next one are not known
+	disk   *vfs.Patient // the replay's file
+	lost   bool         // the next frame follows bytes that hold none, or one out of order
 	ending Ending
 }
 
-// findSeed takes the checksum in the file's header for the seed, unless the first frame is valid
-// with the one that the header should have.
+// findSeed sets the seed: the checksum that the file header should have if the first frame is valid
+// with it, otherwise the checksum that the header stores.
 func (w *walk) findSeed() error {
 	p, err := w.view(0, min(fileheader.Size+HeaderBytes, w.size))
 	if err != nil {
@@ -91,11 +92,11 @@ func (w *walk) findSeed() error {
 	return nil
 }
 
-// piece returns what starts at the offset at.
+// piece returns the piece that starts at the offset at.
 func (w *walk) piece(at int64) (Piece, error) {
 	end := at + HeaderBytes
 	if end > w.size {
-		return w.none(at)
+		return w.gap(at)
 	}
 	p, err := w.view(at, end)
 	if err != nil {
@@ -103,10 +104,10 @@ func (w *walk) piece(at int64) (Piece, error) {
 	}
 	h, ok := parseFrameHeader(p, w.seed, at)
 	if !ok {
-		return w.none(at)
+		return w.gap(at)
 	}
 	found := Piece{
-		At: at, End: min(end+int64(h.length), w.size), Frame: true,
+		At: at, End: min(h.end(at), w.size), Frame: true,
 		kind: h.kind, Kind: h.kind.String(), Commit: h.commit, Synced: h.synced, Length: h.length,
 	}
 	if int64(h.length) > w.size-end {
@@ -122,14 +123,14 @@ func (w *walk) piece(at int64) (Piece, error) {
 	return found, nil
 }
 
-// order returns what is wrong with the place of a frame among those before it.
+// order returns why a valid frame cannot follow those before it, or "" if it can.
 func (w *walk) order(h frameHeader, at int64) string {
 	if w.lost {
 		w.next, w.lost = h.commit, false
 		w.open = at > fileheader.Size && !h.kind.starts()
 	}
 	if h.commit == 0 {
-		return "no commit has the number 0"
+		return "0 is not the number of a commit"
 	}
 	if reason := w.misplaced(h, at); reason != "" {
 		w.lost = true
@@ -142,33 +143,19 @@ func (w *walk) order(h frameHeader, at int64) string {
 	return ""
 }
 
-// none returns the piece from the offset at to the next header of a frame.
-func (w *walk) none(at int64) (Piece, error) {
+// gap returns the piece from the offset at to the next valid frame header.
+func (w *walk) gap(at int64) (Piece, error) {
 	w.lost = true
-	found := Piece{At: at, End: w.size, Zeros: true}
-	for from := at; from < w.size; {
-		p, err := w.view(from, min(from+windowBytes, w.size))
-		if err != nil {
-			return Piece{}, err
-		}
-		zeros := len(p) - len(bytes.TrimLeft(p, "\x00"))
-		for i := max(0, zeros-HeaderBytes); i+HeaderBytes <= len(p); i++ {
-			place := from + int64(i)
-			if _, ok := parseFrameHeader(p[i:], w.seed, place); ok && place > at {
-				found.End, found.Zeros = place, found.Zeros && i <= zeros
-				return found, nil
-			}
-		}
-		found.Zeros = found.Zeros && zeros == len(p)
-		if from+int64(len(p)) == w.size {
-			break
-		}
-		from += int64(len(p)) - HeaderBytes + 1
+	end, err := w.seek(at+1, func(frameHeader, int64) (bool, error) { return true, nil })
+	if err != nil {
+		return Piece{}, err
 	}
-	return found, nil
+	dataEnd, err := w.dataEnd(at, end)
+	zeros := dataEnd == at && w.disk.Unread(at, end) == 0
+	return Piece{At: at, End: end, Zeros: zeros}, err
 }
 
-// note keeps track of where a replay would end.
+// note updates where a replay would end.
 func (w *walk) note(p Piece) {
 	switch {
 	case p.At > w.ending.At:

@@ -12,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// walkImage returns the pieces of a log file, which must follow each other up to its end.
+// walkImage returns the pieces of a log file, which must cover it without gaps.
 func walkImage(t testing.TB, image []byte) ([]Piece, Ending) {
 	t.Helper()
 	fs := memfs.New()
@@ -46,7 +46,7 @@ func walkImage(t testing.TB, image []byte) ([]Piece, Ending) {
 	return all, ending
 }
 
-// checkWalk checks that Walk says of an image with a valid header what Replay says of it.
+// checkWalk checks that Walk and Replay agree about an image with a valid header.
 func checkWalk(t testing.TB, image []byte, replayed []commit, replayErr error) {
 	t.Helper()
 	pieces, ending := walkImage(t, image)
@@ -94,7 +94,7 @@ func TestWalk_findsTheFramesAndTheZeros(t *testing.T) {
 	checkWalk(t, image, commits, nil)
 }
 
-func TestWalk_goesOnBehindEveryFlippedByte(t *testing.T) {
+func TestWalk_continuesAfterEveryFlippedByte(t *testing.T) {
 	commits := someCommits(5)
 	image := logImage(t, Durable, commits...)
 	whole, _ := walkImage(t, image)
@@ -118,7 +118,7 @@ func TestWalk_goesOnBehindEveryFlippedByte(t *testing.T) {
 	t.Logf("trust: %d flipped bytes", len(image)-fileheader.Size)
 }
 
-func TestWalk_findsFramesBehindADamagedHeader(t *testing.T) {
+func TestWalk_findsFramesAfterADamagedHeader(t *testing.T) {
 	image := logImage(t, Durable, someCommits(3)...)
 	for at := range fileheader.Size {
 		image[at] ^= 0x10
@@ -158,7 +158,7 @@ func TestWalk_readsALogThatIsCutOffAnywhere(t *testing.T) {
 	t.Logf("trust: %d cut lengths", len(image)-fileheader.Size)
 }
 
-// A length that lies is taken from a valid header only, and no memory is taken by it.
+// A false length can only come from a valid header, and does not cause an allocation.
 func TestWalk_allocatesByNoLengthBeyondTheFile(t *testing.T) {
 	header, seed := testHeader.Bytes(), testHeader.Seed()
 	image := append(header[:], make([]byte, HeaderBytes)...)

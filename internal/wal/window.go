@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// windowBytes is how much more than is asked for is read.
+// windowBytes is how far reads go beyond the bytes asked for.
 const windowBytes = 256 << 10
 
 // window reads a file front to back through a buffer. Not safe for concurrent use.
@@ -18,12 +19,12 @@ type window struct {
 	file vfs.File
 	name string
 	size int64  // of the file
-	base int64  // where data lies in it
-	data []byte // what has been read and may be asked for again
+	base int64  // offset of data in it
+	data []byte // bytes that were read and may be asked for again
 }
 
 // view returns the bytes [from, to) of the file, which must lie within its size. They are valid
-// until the next call. What lies before from is forgotten; from must not decrease.
+// until the next call. From must not decrease: earlier bytes are forgotten.
 func (w *window) view(from, to int64) ([]byte, error) {
 	if to > w.base+int64(len(w.data)) {
 		if to-from > math.MaxInt-windowBytes {
@@ -36,7 +37,7 @@ func (w *window) view(from, to int64) ([]byte, error) {
 	return w.data[from-w.base : to-w.base], nil
 }
 
-// slide moves the window to start at from and end at to, and reads what is new in it.
+// slide moves the window to [from, to) and reads the bytes that are new in it.
 func (w *window) slide(from, to int64) error {
 	kept := 0
 	if skip := from - w.base; skip < int64(len(w.data)) {
@@ -48,7 +49,24 @@ func (w *window) slide(from, to int64) error {
 	if n < len(more) && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read %s at offset %d: %w", w.name, from+int64(kept), err)
 	}
-	clear(more[n:]) // a writer has closed the file meanwhile, and cut zeros off
+	clear(more[n:]) // at the end of the file: its writer has just cut off preallocated zeros
 	w.data = w.data[:to-from]
 	return nil
+}
+
+// dataEnd returns where the last byte of [from, to) that is not zero ends, or from if all are zero.
+// It reads them through a window of its own.
+func (w *window) dataEnd(from, to int64) (int64, error) {
+	again := window{file: w.file, name: w.name, size: to}
+	end := from
+	for at := from; at < to; at += windowBytes {
+		p, err := again.view(at, min(at+windowBytes, to))
+		if err != nil {
+			return 0, err
+		}
+		if n := len(bytes.TrimRight(p, "\x00")); n > 0 {
+			end = at + int64(n)
+		}
+	}
+	return end, nil
 }

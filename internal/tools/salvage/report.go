@@ -146,10 +146,10 @@ func (r *recorder) log(name string, d wal.Damage, lost, after uint64) {
 	if d.Unread > 0 {
 		r.unread(name, d.Unread, vfs.Hole{At: d.Hole, Err: d.HoleErr})
 	}
-	if d.Places > 0 {
+	if d.Gaps > 0 {
 		r.made.Older = true
 		r.problem(name, d.First, fmt.Sprintf("from here on, %d bytes are damaged, in places: %d",
-			d.Bytes, d.Places))
+			d.Bytes, d.Gaps))
 	}
 	if lost > 0 {
 		r.older(name, fmt.Sprintf("%d transactions after commit %d are lost; later ones were applied",
