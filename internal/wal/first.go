@@ -10,7 +10,7 @@ import (
 )
 
 // Blank reports whether a segment has no bytes after its header.
-func Blank(fs vfs.Files, dir string, number uint64) (blank bool, err error) {
+func Blank(fs vfs.ReadOnly, dir string, number uint64) (blank bool, err error) {
 	r, err := openReplay(fs, dir, number, [16]byte{})
 	if err != nil {
 		return false, err
@@ -22,7 +22,7 @@ func Blank(fs vfs.Files, dir string, number uint64) (blank bool, err error) {
 // It reads the file header and the first frame's header only; ok is false if either is invalid or
 // missing.
 func First(
-	fs vfs.Files, dir string, number uint64, database [16]byte,
+	fs vfs.ReadOnly, dir string, number uint64, database [16]byte,
 ) (commit uint64, ok bool, err error) {
 	r, err := openReplay(fs, dir, number, database)
 	if err != nil {

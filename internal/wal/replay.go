@@ -47,7 +47,7 @@ type span struct{ from, to int64 }
 // corrupt.Err. A segment cut off before its header was durable is empty. Memory is bounded by the
 // largest transaction.
 func Replay(
-	fs vfs.Files, dir string, number uint64, database [16]byte, after uint64,
+	fs vfs.ReadOnly, dir string, number uint64, database [16]byte, after uint64,
 	fn func(commit uint64, payloads []Payload) error,
 ) (last uint64, err error) {
 	return ReplayFrom(fs, dir, number, database, 0, after, fn)
@@ -56,7 +56,7 @@ func Replay(
 // ReplayFrom is [Replay] starting at the offset from, where a frame starts; 0 is the first frame. A
 // payload ends where the next frame starts.
 func ReplayFrom(
-	fs vfs.Files, dir string, number uint64, database [16]byte, from int64, after uint64,
+	fs vfs.ReadOnly, dir string, number uint64, database [16]byte, from int64, after uint64,
 	fn func(commit uint64, payloads []Payload) error,
 ) (last uint64, err error) {
 	r, err := openReplay(fs, dir, number, database)
@@ -73,7 +73,7 @@ func ReplayFrom(
 }
 
 // openReplay opens a segment. The caller closes its file.
-func openReplay(fs vfs.Files, dir string, number uint64, database [16]byte) (*replay, error) {
+func openReplay(fs vfs.ReadOnly, dir string, number uint64, database [16]byte) (*replay, error) {
 	path := filepath.Join(dir, folder.Log.Name(number))
 	file, err := fs.Open(path)
 	if err != nil {
