@@ -299,7 +299,7 @@ func TestRestoreFrom_leavesWhatIsThere(t *testing.T) {
 	ok(t, db.Put([]byte("k"), []byte("v-k")))
 	ok(t, db.Close())
 	if err := tuned.RestoreFrom(t.Context(), bytes.NewReader(stream), disk, "db"); err == nil ||
-		!strings.Contains(err.Error(), "choose another folder") {
+		!strings.Contains(err.Error(), "choose another directory") {
 		t.Errorf("a database is restored over another: %v", err)
 	}
 	db = openOn(t, disk, nil)

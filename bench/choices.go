@@ -80,8 +80,8 @@ func (c *choices) flags(t *textFlags) *flag.FlagSet {
 		"keys of the suite ssb: be (big-endian) or le (little-endian)")
 	f.StringVar(&t.durability, "sync", "always", "commits are durable: always, never or both")
 	f.StringVar(&t.storage, "storage", "",
-		"folders to measure in, as NAME=DIR,NAME=DIR (default -out)")
-	f.StringVar(&c.out, "out", "out", "folder for report.html and results.json, .csv and .txt")
+		"directories to measure in, as NAME=DIR,NAME=DIR (default -out)")
+	f.StringVar(&c.out, "out", "out", "directory for report.html and results.json, .csv and .txt")
 	f.DurationVar(&c.timeout, "timeout", 0,
 		"time limit of an engine's turn (default 3h, quick 15m)")
 	f.BoolVar(&c.json, "json", false, "print results.json instead of tables")

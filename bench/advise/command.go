@@ -74,7 +74,7 @@ func (c *choices) flags(t *textFlags) *flag.FlagSet {
 		"(default 100000, or 256 MiB)")
 	f.IntVar(&c.rounds, "rounds", 3, "fresh processes for each layout and engine")
 	f.StringVar(&t.durability, "sync", "always", "commits are durable: always or never")
-	f.StringVar(&c.storage, "storage", "", "folder to measure in (default that of the file)")
+	f.StringVar(&c.storage, "storage", "", "directory to measure in (default that of the file)")
 	f.StringVar(&t.engines, "engine", "", "engines, separated by commas (default see bench list)")
 	f.BoolVar(&c.json, "json", false, "print JSON instead of tables")
 	return f
@@ -150,7 +150,7 @@ func (c *choices) answer(ctx context.Context, progress io.Writer) (*answer, erro
 		return nil, err
 	}
 	if err := os.MkdirAll(c.storage, 0o755); err != nil {
-		return nil, fmt.Errorf("create the folder to measure in: %w", err)
+		return nil, fmt.Errorf("create the directory to measure in: %w", err)
 	}
 	a.FileSystem = machine.FileSystem(c.storage)
 	a.Settings = c.settings(a.Subject.Pairs)
@@ -161,7 +161,7 @@ func (c *choices) answer(ctx context.Context, progress io.Writer) (*answer, erro
 		return a, errors.New("interrupted")
 	case err != nil:
 		a.Notes = append(a.Notes, "There is no advice, because the run failed.")
-		return a, fmt.Errorf("measure in %s (-storage names another folder): %w", c.storage, err)
+		return a, fmt.Errorf("measure in %s (-storage names another directory): %w", c.storage, err)
 	}
 	f := findings{
 		layouts: a.Layouts, engines: a.Engines, pairs: a.Subject.Pairs, space: a.Subject.space(),

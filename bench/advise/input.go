@@ -61,7 +61,7 @@ func (in input) check() error {
 	case err != nil:
 		return err
 	case info.IsDir():
-		return fmt.Errorf("%s is a folder; give a file", in.path)
+		return fmt.Errorf("%s is a directory; give a file", in.path)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file and is read repeatedly; give a copy", in.path)
 	case info.Size() == 0:

@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	dir := flag.String("dir", os.TempDir(), "create the databases in this `folder`")
+	dir := flag.String("dir", os.TempDir(), "create the databases in this `directory`")
 	scale := flag.Int("scale", 1, "divide all sizes by `N`")
 	flag.Parse()
 	if err := run(os.Stdout, *dir, *scale, flag.Args()); err != nil {

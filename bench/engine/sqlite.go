@@ -43,7 +43,7 @@ func sqliteEngines() []Engine {
 	}
 	return []Engine{
 		with("sqlite", "DELETE", "synchronous FULL, which leaves the last commit undone if the power "+
-			"fails before the folder is written; "),
+			"fails before the directory is written; "),
 		with("sqlite-wal", "WAL", "journal_mode WAL, "),
 	}
 }

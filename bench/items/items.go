@@ -51,7 +51,7 @@ func smallRows() []suite.Row {
 		return suite.Row{Name: name, Unit: suite.Nanoseconds, About: about}
 	}
 	return []suite.Row{
-		row("create_instance", "a new database in an empty folder; not closing it"),
+		row("create_instance", "a new database in an empty directory; not closing it"),
 		row("open_empty", "a new repository in that database"),
 		row("create", "one new item, in a repository that grows by it"),
 		row("read", "one of 100 items by its path; mean of 10 calls"),

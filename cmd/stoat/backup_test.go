@@ -34,7 +34,7 @@ func TestBackup_isRestoredToTheSame(t *testing.T) {
 	output(t, "put", again, "new", "1")
 	output(t, "del", again, "new")
 	equal(t, output(t, "dump", again), output(t, "dump", db))
-	fails(t, execute(t, "", "backup", db, again), exitError, "written to", "choose another folder")
+	fails(t, execute(t, "", "backup", db, again), exitError, "written to", "choose another directory")
 }
 
 func TestBackup_ofAnOpenDatabaseHasWhatIsCommitted(t *testing.T) {
@@ -148,7 +148,7 @@ func TestBackup_refusesWhatItCannotDo(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(mine, "report.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fails(t, execute(t, "", "backup", db, mine), exitError, "report.txt", "choose an empty folder")
+	fails(t, execute(t, "", "backup", db, mine), exitError, "report.txt", "choose an empty directory")
 	fails(t, execute(t, "", "restore", db, mine), exitError, "report.txt", "choose a new name")
 	fails(t, execute(t, "", "restore", db, db), exitError, "not empty")
 }

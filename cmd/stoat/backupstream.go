@@ -35,7 +35,7 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 func backupStream(ctx context.Context, s *stdio, dir string, link bool) error {
 	switch {
 	case link:
-		return usagef("-link needs a folder to back up to, but - is standard output")
+		return usagef("-link needs a directory to back up to, but - is standard output")
 	case s.outTerminal:
 		return usagef("a backup is not text for a terminal: redirect it, like " +
 			"\"stoat backup DB - > FILE\"")

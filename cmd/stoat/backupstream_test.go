@@ -68,7 +68,7 @@ func TestBackupStream_isNotForATerminal(t *testing.T) {
 	if err := backupStream(t.Context(), s, db, false); !errors.As(err, &usage) || out.Len() > 0 {
 		t.Errorf("it writes %d bytes to a terminal and returns %v", out.Len(), err)
 	}
-	fails(t, execute(t, "", "backup", "-link", db, "-"), exitUsage, "-link needs a folder")
+	fails(t, execute(t, "", "backup", "-link", db, "-"), exitUsage, "-link needs a directory")
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)

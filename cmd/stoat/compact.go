@@ -16,7 +16,7 @@ func compactCommand() *command {
 		summary:   "make the files as small and as fast to scan as possible",
 		details: `
 Rewrites up to all of the data, into one sorted run. The database does not need
-this: it helps before the folder is copied, or when it will only be read from
+this: it helps before the directory is copied, or when it will only be read from
 now on. An interrupt stops it and keeps what is done.`,
 		min: 1, max: 1,
 		flags: newFlags(),

@@ -56,7 +56,7 @@ seconds since 1970; entries that have expired are skipped. The flags -key key
 
 Without -key the entries are numbered, in a feed if -feed names one, else in the
 bucket: the keys are 0, 1, 2, and so on, as 8 bytes, big-endian. A Margaret log
-becomes a feed with the name of its folder, unless -feed or -bucket is given;
+becomes a feed with the name of its directory, unless -feed or -bucket is given;
 redacted entries keep their numbers, and a torn tail is reported.
 
 -bolt keeps buckets and sequences; -badger keeps expiry times. -sqlite makes a
@@ -90,9 +90,9 @@ func (o *importFlags) sourceFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.jsonl, "jsonl", "", "lines of JSON, in `FILE`")
 	flags.StringVar(&o.csv, "csv", "", "comma-separated values under a header, in `FILE`")
 	flags.StringVar(&o.tsv, "tsv", "", "tab-separated values under a header, in `FILE`")
-	flags.StringVar(&o.margaret, "margaret", "", "a Margaret log (offset2), in the folder `DIR`")
+	flags.StringVar(&o.margaret, "margaret", "", "a Margaret log (offset2), in the directory `DIR`")
 	flags.StringVar(&o.bolt, "bolt", "", "a database of bbolt, in `FILE`")
-	flags.StringVar(&o.badger, "badger", "", "a database of Badger, in the folder `DIR`")
+	flags.StringVar(&o.badger, "badger", "", "a database of Badger, in the directory `DIR`")
 	flags.StringVar(&o.sqlite, "sqlite", "", "a database of SQLite, in `FILE`")
 }
 

@@ -183,7 +183,7 @@ func TestImport_refusesWrongArguments(t *testing.T) {
 		{[]string{"-margaret", file, "-key", "a", db}, exitUsage, "-key is for"},
 		{[]string{"-bolt", file, "-skip-bad", db}, exitUsage, "-skip-bad is for"},
 		{[]string{"-jsonl", file + "x", db}, exitError, "source"},
-		{[]string{"-jsonl", filepath.Dir(file), db}, exitError, "is a folder"},
+		{[]string{"-jsonl", filepath.Dir(file), db}, exitError, "is a directory"},
 		{[]string{"-margaret", filepath.Dir(file), db}, exitError, "data, ofst and jrnl"},
 		{[]string{"-csv", file, db}, exitError, "the file is empty"},
 	} {

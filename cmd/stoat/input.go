@@ -45,7 +45,7 @@ func (in *input) open(name string) (err error) {
 		return err
 	}
 	if in.info, err = in.file.Stat(); err == nil && in.info.IsDir() {
-		err = fmt.Errorf("%s is a folder, not a file", name)
+		err = fmt.Errorf("%s is a directory, not a file", name)
 	}
 	if err != nil {
 		return errors.Join(err, in.file.Close())

@@ -16,11 +16,12 @@ func restoreCommand() *command {
 		arguments: "DIR|FILE|- NEWDB",
 		summary:   "make a new database from a backup",
 		details: `
-NEWDB must not exist, or be an empty folder; DIR does not change. Everything is
-read and verified. To replace the old database, stop the programs that have it
-open, and keep its folder under another name until you know that you do not need
-it. A program that still has it open gets errors when it commits, and leaves the
-new one alone. For backups of the new database, choose another folder than DIR.
+NEWDB must not exist, or be an empty directory; DIR does not change. Everything
+is read and verified. To replace the old database, stop the programs that have
+it open, and keep its directory under another name until you know that you do
+not need it. A program that still has it open gets errors when it commits, and
+leaves the new one alone. For backups of the new database, choose another
+directory than DIR.
 
 FILE is the output of "stoat backup DB -", and - reads that from standard input.
 It may be compressed with gzip or zstd. If it is cut short or damaged, the exit

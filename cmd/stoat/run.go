@@ -42,7 +42,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	code := exitCode(err)
 	if errors.Is(err, stoat.ErrCorrupt) {
-		err = fmt.Errorf("%w; keep a copy of the folder, then restore a backup, load a "+
+		err = fmt.Errorf("%w; keep a copy of the directory, then restore a backup, load a "+
 			"dump, or run \"stoat salvage DIR NEW\"", err)
 	}
 	if err != nil {

@@ -58,9 +58,9 @@ func TestSalvage_saysWhatIsLost(t *testing.T) {
 
 func TestSalvage_refusesAFolderThatIsInUse(t *testing.T) {
 	db, other := sample(t), sample(t)
-	fails(t, execute(t, "", "salvage", db, other), exitError, "empty folder")
+	fails(t, execute(t, "", "salvage", db, other), exitError, "empty directory")
 	within := filepath.Join(db, "new")
-	fails(t, execute(t, "", "salvage", db, within), exitError, "another folder")
+	fails(t, execute(t, "", "salvage", db, within), exitError, "another directory")
 	if _, err := os.Stat(within); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the source was written to: %v", err)
 	}
@@ -77,7 +77,7 @@ func TestSalvage_refusesAFolderThatIsInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(to); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a folder was made in vain: %v", err)
+		t.Errorf("a directory was made in vain: %v", err)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestSalvage_leavesNothingWhenInterrupted(t *testing.T) {
 		t.Errorf("salvage returns %v when interrupted", err)
 	}
 	if _, err := os.Stat(to); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the new folder stays: %v", err)
+		t.Errorf("the new directory stays: %v", err)
 	}
 }
 

@@ -22,9 +22,9 @@ func shellCommand() *command {
 Each line is one of these commands, without the database. Tab completes
 commands, flags, buckets and keys, the arrow keys recall earlier lines, and
 "cd PATH" enters a bucket, which the commands then use. Between lines nothing is
-locked. Without -history, earlier lines are kept in the cache folder. If input
-comes from a pipe or a file, the first line that fails ends the shell with its
-exit code.
+locked. Without -history, earlier lines are kept in the cache directory. If
+input comes from a pipe or a file, the first line that fails ends the shell with
+its exit code.
 
 It needs the program stoat-shell; if that is missing, the error says how to get
 it.`,

@@ -46,7 +46,7 @@ func goSource() (*sourceTree, error) {
 	}
 	tree, err := readTree(root, "src")
 	if err != nil {
-		return nil, fmt.Errorf("%w: install Go, or name any folder with -dir", err)
+		return nil, fmt.Errorf("%w: install Go, or name any directory with -dir", err)
 	}
 	return tree, nil
 }
@@ -55,7 +55,7 @@ func goSource() (*sourceTree, error) {
 func readTree(base, top string) (*sourceTree, error) {
 	t := &sourceTree{base: base}
 	if base == "" {
-		return nil, errors.New("no folder to read")
+		return nil, errors.New("no directory to read")
 	}
 	err := fs.WalkDir(t.fs(), top, func(name string, d fs.DirEntry, err error) error {
 		if err != nil && name == top {

@@ -24,9 +24,9 @@ func tourCommand() *command {
 		details: `
 The tour stores every file of the Go toolchain's source tree under its path,
 reads them back in several ways, kills a process that writes, and compares all
-files with the folder, byte for byte. It only reads the folder. The database is
-in a temporary directory and removed at the end. If anything is wrong, the exit
-code is not 0 and the file is named.`,
+files with the directory, byte for byte. It only reads the directory. The
+database is in a temporary directory and removed at the end. If anything is
+wrong, the exit code is not 0 and the file is named.`,
 		flags: flags,
 		run: func(s *stdio, _ []string) error {
 			ctx, stop := interruptible()

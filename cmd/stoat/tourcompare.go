@@ -55,6 +55,6 @@ func (t *sourceTree) compareFile(tx *stoat.Tx, f sourceFile) error {
 	if bytes.Equal(stored, data) {
 		return nil
 	}
-	return errors.New(f.name + ": the database differs from the folder; has the file changed " +
+	return errors.New(f.name + ": the database differs from the directory; has the file changed " +
 		"since the tour began?")
 }

@@ -60,7 +60,7 @@ func (t *tour) load() error {
 	if err := t.row("1", "load", what, progress.Duration(took), rate); err != nil {
 		return err
 	}
-	err = t.row("", "", "of that, reading the folder", progress.Duration(reading), "")
+	err = t.row("", "", "of that, reading the files", progress.Duration(reading), "")
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (t *tour) size() error {
 	err = t.row("2", "size on disk",
 		fmt.Sprintf("%s in %s", progress.Bytes(float64(size)),
 			progress.Counted(int64(files), "file")), "",
-		fmt.Sprintf("%.0f %% of folder", 100*float64(size)/float64(max(1, t.tree.bytes))))
+		fmt.Sprintf("%.0f %% of files", 100*float64(size)/float64(max(1, t.tree.bytes))))
 	if err != nil {
 		return err
 	}

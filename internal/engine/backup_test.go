@@ -166,7 +166,7 @@ func wantOtherBranch(t *testing.T, e *Engine, target *memfs.FS) {
 	was := image(t, target)
 	err := e.Backup(t.Context(), target, "db", false)
 	if err == nil || !strings.Contains(err.Error(), "branch") ||
-		!strings.Contains(err.Error(), "choose another folder") {
+		!strings.Contains(err.Error(), "choose another directory") {
 		t.Errorf("a backup of another branch: %v", err)
 	}
 	wantImage(t, target, was)

@@ -36,10 +36,10 @@ func (e *Engine) blame(
 	case errors.Is(ours, corrupt.Err):
 		err = fmt.Errorf("%w: the database is damaged, and the backup is not; keep it: %w", err, ours)
 	case errors.Is(theirs, corrupt.Err):
-		err = fmt.Errorf("%w: the backup is damaged; choose another folder: %w", err, theirs)
+		err = fmt.Errorf("%w: the backup is damaged; choose another directory: %w", err, theirs)
 	default:
 		err = fmt.Errorf("%w: neither is damaged, so the backup is of a copy that went its own "+
-			"way; choose another folder", err)
+			"way; choose another directory", err)
 	}
 	return err
 }

@@ -34,17 +34,17 @@ func (d directory) loadManifest(found folder.Listing) (*manifest.State, error) {
 	case err != nil:
 		return nil, err
 	case found.Other != "" && data:
-		return nil, fmt.Errorf("the folder holds %q: %w; if it was a database, %w", found.Other,
+		return nil, fmt.Errorf("the directory holds %q: %w; if it was a database, %w", found.Other,
 			corrupt.ErrFormat, corrupt.New(d.dir, 0, "it has no manifest: run stoat salvage"))
 	case found.Other != "":
-		return nil, fmt.Errorf("the folder holds %q and no Stoat database; "+
-			"choose an empty folder: %w", found.Other, corrupt.ErrFormat)
+		return nil, fmt.Errorf("the directory holds %q and no Stoat database; "+
+			"choose an empty directory: %w", found.Other, corrupt.ErrFormat)
 	case data && len(found.Of(folder.Manifest)) > 0:
 		last := d.manifestPath(found.Newest(folder.Manifest))
-		return nil, corrupt.New(last, 0, "the manifest is cut off, and the folder "+
+		return nil, corrupt.New(last, 0, "the manifest is cut off, and the directory "+
 			"has data; restore the file, or run: stoat salvage")
 	case data:
-		return nil, corrupt.New(d.dir, 0, "the folder has data and no manifest; "+
+		return nil, corrupt.New(d.dir, 0, "the directory has data and no manifest; "+
 			"restore the file MANIFEST-*, or run: stoat salvage")
 	}
 	return nil, nil

@@ -39,7 +39,7 @@ func takeFolder(files vfs.FS, dir string, timeout time.Duration) (directory, vfs
 		}
 		err = errors.Join(lock.Close(), d.folder.Close())
 		if tries == takeRetries {
-			err = errors.Join(fmt.Errorf("the folder is replaced over and over: %w", replaced), err)
+			err = errors.Join(fmt.Errorf("the directory is replaced over and over: %w", replaced), err)
 		}
 		if err != nil {
 			return directory{}, nil, err

@@ -34,7 +34,7 @@ type opened struct {
 // a damaged one, is left as it is.
 func Open(files vfs.FS, dir string, o Options) (*Engine, error) {
 	if dir == "" {
-		return nil, fmt.Errorf("no folder is named; \".\" is the current one: %w", fs.ErrInvalid)
+		return nil, fmt.Errorf("no directory is named; \".\" is the current one: %w", fs.ErrInvalid)
 	}
 	o = o.withDefaults()
 	if o.ReadOnly {

@@ -56,7 +56,7 @@ func Create(
 	j.start = j.size
 	j.startCopy(fs, dir, number, image, !v.empty())
 	if err := fs.SyncDir(dir); err != nil {
-		err = fmt.Errorf("sync the folder of %s: %w", name, err)
+		err = fmt.Errorf("sync the directory of %s: %w", name, err)
 		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil

@@ -12,11 +12,11 @@ import (
 func Owned(folder Folder, lock Lock) error {
 	if err := lock.Named(); err != nil {
 		return fmt.Errorf("%w: without the lock that it stood for, another process may write to the "+
-			"folder", err)
+			"directory", err)
 	}
 	if err := folder.Named(); errors.Is(err, ErrReplaced) {
-		return fmt.Errorf("%w: the open folder was renamed, with all that was committed, and this is "+
-			"another one", err)
+		return fmt.Errorf("%w: the open directory was renamed, with all that was committed, and this "+
+			"is another one", err)
 	}
 	return nil
 }

@@ -233,7 +233,7 @@ func (s *Segment) sync() error {
 	}
 	if !s.named {
 		if err := s.fs.SyncDir(s.dir); err != nil {
-			return fmt.Errorf("sync the folder of log %06d: %w", s.number, err)
+			return fmt.Errorf("sync the directory of log %06d: %w", s.number, err)
 		}
 		s.named = true
 	}

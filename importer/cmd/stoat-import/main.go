@@ -100,7 +100,7 @@ func parse(args []string) (*options, error) {
 	o := &options{flags: flag.NewFlagSet("", flag.ContinueOnError)}
 	o.flags.SetOutput(io.Discard)
 	o.flags.StringVar(&o.bolt, "bolt", "", "import the bbolt database `FILE`")
-	o.flags.StringVar(&o.badger, "badger", "", "import the Badger database in the folder `DIR`")
+	o.flags.StringVar(&o.badger, "badger", "", "import the Badger database in the directory `DIR`")
 	o.flags.StringVar(&o.sqlite, "sqlite", "", "import the SQLite database `FILE`")
 	o.flags.StringVar(&o.table, "table", "", "with -sqlite: import only the table `NAME`")
 	o.flags.StringVar(&o.keysAs, "keys-as", "", "with -sqlite: `FORM` of keys: tuple, text or rowid")

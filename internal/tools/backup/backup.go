@@ -117,7 +117,7 @@ func (f *Folder) checkApart(target vfs.FS) error {
 				return err
 			}
 			if own {
-				return fmt.Errorf("%s is the database's own folder or lies in it; choose another one",
+				return fmt.Errorf("%s is the database's own directory or lies in it; choose another one",
 					f.dir)
 			}
 		}

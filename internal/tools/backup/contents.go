@@ -14,8 +14,8 @@ import (
 )
 
 // unfinishedText is the content of the file that marks an unfinished backup.
-const unfinishedText = "This backup is not complete: make it again, into this folder or another " +
-	"one.\n"
+const unfinishedText = "This backup is not complete: make it again, into this directory or " +
+	"another one.\n"
 
 // examine lists the folder and returns an error if a backup must not go there.
 func (f *Folder) examine() error {
@@ -31,7 +31,7 @@ func (f *Folder) examine() error {
 		return f.checkEmpty()
 	}
 	if err != nil {
-		return fmt.Errorf("the earlier backup cannot be read; choose another folder: %w", err)
+		return fmt.Errorf("the earlier backup cannot be read; choose another directory: %w", err)
 	}
 	return f.checkEarlier()
 }
@@ -40,13 +40,13 @@ func (f *Folder) examine() error {
 // an unfinished backup.
 func (f *Folder) checkEmpty() error {
 	if f.found.Other != "" {
-		return fmt.Errorf("the folder %s holds %q and no backup; choose an empty folder: %w",
+		return fmt.Errorf("the directory %s holds %q and no backup; choose an empty directory: %w",
 			f.dir, f.found.Other, corrupt.ErrFormat)
 	}
 	for kind, number := range f.found.All() {
 		if kind.HoldsData() && !f.found.Unfinished {
-			return corrupt.New(f.dir, 0, "the folder has %s and no manifest, so that it may be a "+
-				"damaged database; choose another folder", kind.Name(number))
+			return corrupt.New(f.dir, 0, "the directory has %s and no manifest, so that it may be a "+
+				"damaged database; choose another directory", kind.Name(number))
 		}
 	}
 	return nil
@@ -56,19 +56,19 @@ func (f *Folder) checkEmpty() error {
 func (f *Folder) checkEarlier() error {
 	v := f.earlier.Version
 	if f.earlier.Database != f.source.Database {
-		return fmt.Errorf("the folder %s holds another database; choose another folder", f.dir)
+		return fmt.Errorf("the directory %s holds another database; choose another directory", f.dir)
 	}
 	if !v.Backup || f.earlier.Torn || f.found.Newest(folder.Log) >= v.LogNumber {
-		return fmt.Errorf("the folder %s holds a copy of the database that is no backup, or was "+
-			"written to since; choose another folder", f.dir)
+		return fmt.Errorf("the directory %s holds a copy of the database that is no backup, or was "+
+			"written to since; choose another directory", f.dir)
 	}
 	if v.Branch != f.source.Version.Branch {
 		return fmt.Errorf("the backup in %s and the database are of different branches: one of them "+
-			"comes from a restored backup that was written to; choose another folder", f.dir)
+			"comes from a restored backup that was written to; choose another directory", f.dir)
 	}
 	if v.LastCommit > f.source.LastCommit {
 		return fmt.Errorf("the backup in %s has %d commits and the database %d, which is older; "+
-			"choose another folder", f.dir, v.LastCommit, f.source.LastCommit)
+			"choose another directory", f.dir, v.LastCommit, f.source.LastCommit)
 	}
 	return nil
 }

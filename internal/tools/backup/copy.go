@@ -70,7 +70,7 @@ func (f *Folder) compare(ctx context.Context, i item, link bool) error {
 	if f.source.Folder.Same(from, f.folder, to) {
 		if !link {
 			return fmt.Errorf("%s is a link to the database's own file, which damage would hit with "+
-				"it; choose another folder for a copy", to)
+				"it; choose another directory for a copy", to)
 		}
 		f.meter.KeptBytes.Add(uint64(i.size))
 		return nil

@@ -86,7 +86,7 @@ func (f *original) list() error {
 // denied returns the error for a file that must not be read.
 func denied(err error) error {
 	return fmt.Errorf("%w: what is in it is not lost; give this user the right to read all files of "+
-		"the folder, or be another one, and salvage again", err)
+		"the directory, or be another one, and salvage again", err)
 }
 
 // isJournal reports whether a file is a log segment, a manifest or the copy of a manifest: if one

@@ -70,7 +70,7 @@ func (j Job) Run(ctx context.Context) (*Report, error) {
 	j.Sizes.setDefaults()
 	if inside(j.Source, j.Dest) {
 		return nil, fmt.Errorf("%s lies within %s, where nothing is to be written; "+
-			"choose another folder", j.Dest, j.Source)
+			"choose another directory", j.Dest, j.Source)
 	}
 	from, err := openOriginal(j.FS, j.Source)
 	if err != nil {
@@ -143,7 +143,7 @@ func (j Job) prepare() (*output, error) {
 	case made:
 		err = j.FS.MkdirAll(j.Dest)
 	case err == nil && len(names) > 0:
-		err = fmt.Errorf("%s holds %q: choose an empty folder, or one that does not exist: %w",
+		err = fmt.Errorf("%s holds %q: choose an empty directory, or one that does not exist: %w",
 			j.Dest, names[0], fs.ErrExist)
 	}
 	if err != nil {
