@@ -232,5 +232,5 @@ func TestImport_leavesNothingBehindWhenItIsRefused(t *testing.T) {
 	equal(t, output(t, "dump", db), before)
 	output(t, "put", db, "-bucket", "g", "key", "value")
 	fails(t, execute(t, "", "import", db, "-feed", "g", "-jsonl", written(t, "1\n")), exitError,
-		"no feed")
+		"not a feed")
 }
