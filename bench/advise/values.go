@@ -161,7 +161,7 @@ func (v *values) iterate() error {
 	for range samples {
 		start := time.Now()
 		for range walks {
-			walk, err := v.store.CopyAll(len(v.pairs), false)
+			walk, err := v.store.CopyAll(len(v.pairs), engine.KeysAndValues)
 			if err != nil {
 				return err
 			}

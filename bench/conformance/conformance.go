@@ -81,9 +81,9 @@ func (c *check) resume() error {
 	return inTurn(
 		c.compare,
 		c.append,
-		func() error { return c.put("put", false) },
-		func() error { return c.put(studyKey(3), false) }, // already exists
-		c.crowd,
+		func() error { return c.put("put") },
+		func() error { return c.put(studyKey(3)) }, // already exists
+		c.concurrently,
 		c.compare,
 	)
 }
@@ -199,31 +199,31 @@ func (c *check) key(sequence uint64) []byte {
 	return key
 }
 
-func (c *check) put(key string, crowd bool) error {
+func (c *check) put(key string) error {
 	p := engine.Pair{Key: []byte(key), Value: c.value()}
 	c.model.set(p)
-	return putPair(c.store, p, crowd)
+	return putPair(c.store, p, engine.OneWriter)
 }
 
-func putPair(s engine.Store, p engine.Pair, crowd bool) error {
-	return in(fmt.Sprintf("Put of key %q", p.Key), s.Put(p.Key, p.Value, crowd))
+func putPair(s engine.Store, p engine.Pair, writers engine.Writers) error {
+	return in(fmt.Sprintf("Put of key %q", p.Key), s.Put(p.Key, p.Value, writers))
 }
 
-// crowd puts, writes and copies with several goroutines at once.
-func (c *check) crowd() error {
+// concurrently puts, writes and copies with several goroutines at once.
+func (c *check) concurrently() error {
 	const puts, copies = 4, 2
 	errs := make([]error, puts+copies+1)
 	pairs := make([]engine.Pair, puts)
 	known := c.model.sorted()
 	for i := range pairs {
-		pairs[i] = engine.Pair{Key: fmt.Appendf(nil, "crowd %d", i), Value: c.value()}
+		pairs[i] = engine.Pair{Key: fmt.Appendf(nil, "concurrent %d", i), Value: c.value()}
 		c.model.set(pairs[i])
 	}
-	batch := c.crowdBatch()
+	batch := c.concurrentBatch()
 	var wait sync.WaitGroup
 	wait.Go(func() { errs[puts+copies] = in("Write while others put", c.store.Write(batch)) })
 	for i, p := range pairs {
-		wait.Go(func() { errs[i] = putPair(c.store, p, true) })
+		wait.Go(func() { errs[i] = putPair(c.store, p, engine.ManyWriters) })
 	}
 	for i := range copies {
 		wait.Go(func() {
@@ -244,11 +244,11 @@ func (c *check) crowd() error {
 	return nil
 }
 
-// crowdBatch returns pairs that exist afterwards.
-func (c *check) crowdBatch() []engine.Pair {
+// concurrentBatch returns pairs that exist afterwards.
+func (c *check) concurrentBatch() []engine.Pair {
 	var batch []engine.Pair
 	for i := range 4 {
-		p := engine.Pair{Key: fmt.Appendf(nil, "crowd batch %d", i), Value: c.value()}
+		p := engine.Pair{Key: fmt.Appendf(nil, "concurrent batch %d", i), Value: c.value()}
 		c.model.set(p)
 		batch = append(batch, p)
 	}

@@ -38,22 +38,22 @@ type store = engine.Store
 
 // Each of these is a store with one fault.
 type (
-	losesAKey      struct{ store }
-	losesAnAppend  struct{ store }
-	losesEmpty     struct{ store }
-	keepsDeleted   struct{ store }
-	swapsTwo       struct{ store }
-	changesAByte   struct{ store }
-	truncates      struct{ store }
-	seesOneMore    struct{ store }
-	seesOneLess    struct{ store }
-	touchesNothing struct{ store }
-	findsAll       struct{ store }
-	getsAll        struct{ store }
-	getsNone       struct{ store }
-	dropsACrowd    struct{ store }
-	dropsABatch    struct{ store }
-	neverStops     struct{ store }
+	losesAKey           struct{ store }
+	losesAnAppend       struct{ store }
+	losesEmpty          struct{ store }
+	keepsDeleted        struct{ store }
+	swapsTwo            struct{ store }
+	changesAByte        struct{ store }
+	truncates           struct{ store }
+	seesOneMore         struct{ store }
+	seesOneLess         struct{ store }
+	touchesNothing      struct{ store }
+	findsAll            struct{ store }
+	getsAll             struct{ store }
+	getsNone            struct{ store }
+	dropsConcurrentPuts struct{ store }
+	dropsABatch         struct{ store }
+	neverStops          struct{ store }
 )
 
 func (s losesAKey) Write(pairs []engine.Pair) error {
@@ -113,18 +113,18 @@ func (s truncates) Append(values [][]byte) error {
 	return s.store.Append(values)
 }
 
-func (s seesOneMore) CopyAll(n int, keysOnly bool) (engine.Walk, error) {
-	w, err := s.store.CopyAll(n, keysOnly)
+func (s seesOneMore) CopyAll(n int, part engine.Part) (engine.Walk, error) {
+	w, err := s.store.CopyAll(n, part)
 	w.Entries++
 	return w, err
 }
 
-func (s seesOneLess) Iterate(start []byte, n int, touch bool) (engine.Walk, error) {
-	return s.store.Iterate(start, n-1, touch)
+func (s seesOneLess) Iterate(start []byte, n int, look engine.Look) (engine.Walk, error) {
+	return s.store.Iterate(start, n-1, look)
 }
 
-func (s touchesNothing) Iterate(start []byte, n int, _ bool) (engine.Walk, error) {
-	return s.store.Iterate(start, n, false)
+func (s touchesNothing) Iterate(start []byte, n int, _ engine.Look) (engine.Walk, error) {
+	return s.store.Iterate(start, n, engine.ReadLengths)
 }
 
 func (s findsAll) Copy(key, buf []byte) ([]byte, bool, error) {
@@ -139,15 +139,15 @@ func (s getsAll) Get(key []byte) (int, error) {
 
 func (s getsNone) GetMany([][]byte) (int, error) { return 0, nil }
 
-func (s dropsACrowd) Put(key, value []byte, crowd bool) error {
-	if crowd {
+func (s dropsConcurrentPuts) Put(key, value []byte, writers engine.Writers) error {
+	if writers == engine.ManyWriters {
 		return nil
 	}
-	return s.store.Put(key, value, crowd)
+	return s.store.Put(key, value, writers)
 }
 
 func (s dropsABatch) Write(pairs []engine.Pair) error {
-	if strings.HasPrefix(string(pairs[0].Key), "crowd") {
+	if strings.HasPrefix(string(pairs[0].Key), "concurrent") {
 		return nil
 	}
 	return s.store.Write(pairs)
@@ -172,8 +172,8 @@ func TestCheck_findsTheFaultOfABrokenEngine(t *testing.T) {
 		"lost key":         {func(s store) store { return losesAKey{s} }, `key "vsz=" is lost`},
 		"lost append":      {func(s store) store { return losesAnAppend{s} }, "is lost"},
 		"lost empty":       {func(s store) store { return losesEmpty{s} }, "is lost"},
-		"lost put":         {func(s store) store { return dropsACrowd{s} }, `"crowd 0" is`},
-		"lost batch":       {func(s store) store { return dropsABatch{s} }, `"crowd batch 0" is`},
+		"lost put":         {func(s store) store { return dropsConcurrentPuts{s} }, `"concurrent 0" is`},
+		"lost batch":       {func(s store) store { return dropsABatch{s} }, `"concurrent batch 0" is`},
 		"kept deleted":     {func(s store) store { return keepsDeleted{s} }, `"gone" is present`},
 		"wrong order":      {func(s store) store { return swapsTwo{s} }, "wrong order"},
 		"wrong value":      {func(s store) store { return changesAByte{s} }, "byte 3 of the value"},

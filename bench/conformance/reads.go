@@ -156,8 +156,8 @@ func (c *check) iterate() error {
 	} {
 		rest := sorted[from.first:]
 		for _, n := range []int{1, (len(rest) + 1) / 2, len(rest)} {
-			for _, touch := range []bool{false, true} {
-				if err := c.iterateOver(from.start, rest[:n], touch); err != nil {
+			for _, look := range []engine.Look{engine.ReadLengths, engine.TouchValues} {
+				if err := c.iterateOver(from.start, rest[:n], look); err != nil {
 					return err
 				}
 			}
@@ -167,19 +167,19 @@ func (c *check) iterate() error {
 }
 
 // iterateOver iterates from start over exactly these keys.
-func (c *check) iterateOver(start string, keys []string, touch bool) error {
+func (c *check) iterateOver(start string, keys []string, look engine.Look) error {
 	want := engine.Walk{Entries: len(keys)}
 	for _, key := range keys {
 		want.Bytes += len(c.model[key])
-		if touch {
+		if look == engine.TouchValues {
 			want.Sum += engine.Touch(c.model[key])
 		}
 	}
-	got, err := c.store.Iterate([]byte(start), len(keys), touch)
+	got, err := c.store.Iterate([]byte(start), len(keys), look)
 	if err == nil {
 		err = differ(got, want)
 	}
-	call := fmt.Sprintf("Iterate from key %q over %d entries, touch %v", start, len(keys), touch)
+	call := fmt.Sprintf("Iterate from key %q over %d entries, touch %v", start, len(keys), look)
 	return in(call, err)
 }
 
@@ -198,7 +198,7 @@ func differ(got, want engine.Walk) error {
 
 // copyAll copies the first n entries, with and without values.
 func (c *check) copyAll(n int) error {
-	for _, keysOnly := range []bool{false, true} {
+	for _, part := range []engine.Part{engine.KeysAndValues, engine.KeysOnly} {
 		var want engine.Walk
 		for _, key := range c.model.sorted() {
 			if want.Entries == n {
@@ -206,16 +206,16 @@ func (c *check) copyAll(n int) error {
 			}
 			want.Entries++
 			want.Bytes += len(key)
-			if !keysOnly {
+			if part == engine.KeysAndValues {
 				want.Bytes += len(c.model[key])
 			}
 		}
-		got, err := c.store.CopyAll(n, keysOnly)
+		got, err := c.store.CopyAll(n, part)
 		if err == nil {
 			err = differ(got, want)
 		}
 		if err != nil {
-			place := fmt.Sprintf("CopyAll of %d of %d, keysOnly %v", n, len(c.model), keysOnly)
+			place := fmt.Sprintf("CopyAll of %d of %d, keysOnly %v", n, len(c.model), part)
 			return in(place, err)
 		}
 	}

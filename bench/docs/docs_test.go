@@ -170,16 +170,16 @@ func (l liar) Copy(key, buf []byte) ([]byte, bool, error) {
 	return value, found && l.lie != "absent", err
 }
 
-func (l liar) Iterate(start []byte, n int, touch bool) (engine.Walk, error) {
-	w, err := l.Store.Iterate(start, n, touch)
+func (l liar) Iterate(start []byte, n int, look engine.Look) (engine.Walk, error) {
+	w, err := l.Store.Iterate(start, n, look)
 	if l.lie == "Iterate" {
 		w.Sum++
 	}
 	return w, err
 }
 
-func (l liar) CopyAll(n int, keysOnly bool) (engine.Walk, error) {
-	w, err := l.Store.CopyAll(n, keysOnly)
+func (l liar) CopyAll(n int, part engine.Part) (engine.Walk, error) {
+	w, err := l.Store.CopyAll(n, part)
 	if l.lie == "CopyAll" {
 		w.Bytes--
 	}

@@ -20,7 +20,7 @@ func (w *writer) json(bytes int) {
 	w.add(`","updated_at":"`)
 	w.time(jsonTime, time.Second)
 	w.add(`","customer":`)
-	w.jsonPerson(true)
+	w.jsonPerson(fullPerson)
 	w.add(`,"items":[`)
 	w.jsonItem()
 	for len(w.buf)-start < bytes/3 {
@@ -38,10 +38,18 @@ func (w *writer) json(bytes int) {
 	w.add(`]}`)
 }
 
-func (w *writer) jsonPerson(whole bool) {
+// personDetail says how much of a person an object has.
+type personDetail bool
+
+const (
+	nameOnly   personDetail = false
+	fullPerson personDetail = true
+)
+
+func (w *writer) jsonPerson(detail personDetail) {
 	p := w.person()
 	w.add(`{"id":`, strconv.Itoa(p.id), `,"login":"`, p.login, `","name":"`, p.name, `"`)
-	if whole {
+	if detail == fullPerson {
 		w.add(`,"email":"`, p.mail, `","verified":`, w.pick("true", "true", "false"),
 			`,"address":{"street":"`, w.title(), ` Street `)
 		w.number(1, 200)
@@ -67,7 +75,7 @@ func (w *writer) jsonComment() {
 	w.add(`{"id":"`)
 	w.uuid()
 	w.add(`","author":`)
-	w.jsonPerson(false)
+	w.jsonPerson(nameOnly)
 	w.add(`,"created_at":"`)
 	w.time(jsonTime, time.Minute)
 	w.add(`","likes":`)

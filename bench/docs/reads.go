@@ -13,7 +13,7 @@ import (
 )
 
 // reads measures random gets and scans of an open database.
-func (r *run) reads(s *shelf, get, scan string) error {
+func (r *run) reads(s *database, get, scan string) error {
 	if r.job.Wants(get) {
 		if err := r.gets(s, get); err != nil {
 			return fmt.Errorf("%s: %w", get, err)
@@ -24,17 +24,17 @@ func (r *run) reads(s *shelf, get, scan string) error {
 
 // cold measures the first gets and the first scan, each in a freshly opened database whose files
 // are not in memory.
-func (r *run) cold(s *shelf) error {
+func (r *run) cold(s *database) error {
 	for _, part := range []struct {
 		row  string
 		read func() error
 	}{
 		{"get_cold", func() error {
 			all := r.shuffled(s, "get_cold")
-			return r.copies(s, "get_cold", all[:min(r.plan.copies, len(all))], 1, true)
+			return r.copies(s, "get_cold", all[:min(r.plan.copies, len(all))], 1, sweptCaches)
 		}},
 		{"scan_cold", func() error {
-			return r.scans(s, "scan_cold", 1, func() error { return r.copyAll(s, false) })
+			return r.scans(s, "scan_cold", 1, func() error { return r.copyAll(s, engine.KeysAndValues) })
 		}},
 	} {
 		if !r.job.Wants(part.row) {
@@ -58,12 +58,12 @@ func (r *run) cold(s *shelf) error {
 }
 
 // warm measures the gets and scans of a database after each document has been read once.
-func (r *run) warm(s *shelf) error {
+func (r *run) warm(s *database) error {
 	if err := r.open(s); err != nil {
 		return err
 	}
 	all := r.shuffled(s, "get_first")
-	if err := r.copies(s, "get_first", all, r.calls(s), false); err != nil {
+	if err := r.copies(s, "get_first", all, r.calls(s), cachesAsTheyAre); err != nil {
 		return fmt.Errorf("get_first: %w", err)
 	}
 	if r.job.Wants("get_warm") {
@@ -72,7 +72,7 @@ func (r *run) warm(s *shelf) error {
 		}
 	}
 	if r.job.Wants("get_swept") {
-		if err := r.copies(s, "get_swept", r.picks(s, "get_swept"), 1, true); err != nil {
+		if err := r.copies(s, "get_swept", r.picks(s, "get_swept"), 1, sweptCaches); err != nil {
 			return fmt.Errorf("get_swept: %w", err)
 		}
 	}
@@ -80,7 +80,7 @@ func (r *run) warm(s *shelf) error {
 	if err := r.scans(s, "scan_warm", r.plan.scans, touch); err != nil {
 		return err
 	}
-	keys := func() error { return r.copyAll(s, true) }
+	keys := func() error { return r.copyAll(s, engine.KeysOnly) }
 	if err := r.scans(s, "scan_keys", r.plan.scans, keys); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (r *run) warm(s *shelf) error {
 }
 
 // gets measures random gets that copy nothing.
-func (r *run) gets(s *shelf, row string) error {
+func (r *run) gets(s *database, row string) error {
 	random := r.choices(row, s)
 	keys := make([][]byte, r.calls(s))
 	samples := make([]float64, 0, r.plan.reads)
@@ -125,12 +125,12 @@ func (r *run) wantsMore(samples int, begun time.Time) bool {
 
 // calls returns how many gets make up one sample: few enough for several samples of each document's
 // first get.
-func (r *run) calls(s *shelf) int {
+func (r *run) calls(s *database) int {
 	return min(r.plan.calls, max(1, len(s.documents)/leastReads))
 }
 
 // copies measures gets that copy the picked documents, the given number for one sample.
-func (r *run) copies(s *shelf, row string, picks []int, calls int, sweep bool) error {
+func (r *run) copies(s *database, row string, picks []int, calls int, c caches) error {
 	buf := make([]byte, s.longest)
 	var samples []float64
 	runtime.GC()
@@ -138,7 +138,7 @@ func (r *run) copies(s *shelf, row string, picks []int, calls int, sweep bool) e
 		var elapsed time.Duration
 		for _, number := range group {
 			key := r.key(number)
-			if sweep {
+			if c == sweptCaches {
 				r.sweeper.sweep()
 			}
 			start := time.Now()
@@ -160,8 +160,8 @@ func (r *run) copies(s *shelf, row string, picks []int, calls int, sweep bool) e
 	return nil
 }
 
-// scans measures scans of a document store, and records the time per document.
-func (r *run) scans(s *shelf, row string, most int, scan func() error) error {
+// scans measures scans of a database, and records the time per document.
+func (r *run) scans(s *database, row string, most int, scan func() error) error {
 	if !r.job.Wants(row) {
 		return nil
 	}
@@ -179,8 +179,8 @@ func (r *run) scans(s *shelf, row string, most int, scan func() error) error {
 }
 
 // scan looks at one byte of each document.
-func (r *run) scan(s *shelf) error {
-	got, err := s.store.Iterate(r.key(0), len(s.documents), true)
+func (r *run) scan(s *database) error {
+	got, err := s.store.Iterate(r.key(0), len(s.documents), engine.TouchValues)
 	if err == nil && got != s.walk {
 		err = fmt.Errorf("the walk saw %+v instead of %+v", got, s.walk)
 	}
@@ -188,12 +188,12 @@ func (r *run) scan(s *shelf) error {
 }
 
 // copyAll copies all documents, or all keys.
-func (r *run) copyAll(s *shelf, keysOnly bool) error {
+func (r *run) copyAll(s *database, part engine.Part) error {
 	want := engine.Walk{Entries: len(s.documents), Bytes: len(s.documents) * engine.KeyBytes}
-	if !keysOnly {
+	if part == engine.KeysAndValues {
 		want.Bytes += s.walk.Bytes
 	}
-	got, err := s.store.CopyAll(len(s.documents), keysOnly)
+	got, err := s.store.CopyAll(len(s.documents), part)
 	if err == nil && got != want {
 		err = fmt.Errorf("copied %+v instead of %+v", got, want)
 	}
@@ -201,12 +201,12 @@ func (r *run) copyAll(s *shelf, keysOnly bool) error {
 }
 
 // choices returns the source of a row's random choices, which differ from round to round.
-func (r *run) choices(row string, s *shelf) *rand.Rand {
+func (r *run) choices(row string, s *database) *rand.Rand {
 	return r.random(fmt.Sprintf("%s %s %d", row, s.state, r.job.Round))
 }
 
 // picks returns the numbers of random documents, one for each sample of a row that copies.
-func (r *run) picks(s *shelf, row string) []int {
+func (r *run) picks(s *database, row string) []int {
 	random := r.choices(row, s)
 	picks := make([]int, r.plan.copies)
 	for i := range picks {
@@ -216,6 +216,6 @@ func (r *run) picks(s *shelf, row string) []int {
 }
 
 // shuffled returns the numbers of all documents in random order.
-func (r *run) shuffled(s *shelf, row string) []int {
+func (r *run) shuffled(s *database, row string) []int {
 	return r.choices(row, s).Perm(len(s.documents))
 }

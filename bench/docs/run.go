@@ -21,12 +21,12 @@ type run struct {
 	kind   kind
 	out    suite.Record
 
-	shelves []*shelf
-	sweeper sweeper
+	databases []*database
+	sweeper   sweeper
 }
 
-// shelf holds the documents of one size and the database that stores them.
-type shelf struct {
+// database is the database for documents of one size, and the documents.
+type database struct {
 	state     string // of the rows
 	dir       string
 	documents [][]byte    // by number, which is the key
@@ -35,9 +35,9 @@ type shelf struct {
 	store     engine.Store
 }
 
-// newShelf returns a shelf without a database.
-func newShelf(state, dir string, documents [][]byte) *shelf {
-	s := &shelf{state: state, dir: dir, documents: documents}
+// newDatabase returns the closed, empty database for documents of one size.
+func newDatabase(state, dir string, documents [][]byte) *database {
+	s := &database{state: state, dir: dir, documents: documents}
 	for _, d := range documents {
 		s.longest = max(s.longest, len(d))
 		s.walk.Entries++
@@ -55,7 +55,7 @@ func (r *run) all() error {
 	}
 	for _, part := range []struct {
 		name string
-		do   func(s *shelf) error
+		do   func(s *database) error
 		rows []string
 	}{
 		{"load", r.load, nil},
@@ -68,7 +68,7 @@ func (r *run) all() error {
 		if part.rows != nil && !r.job.Wants(part.rows...) {
 			continue
 		}
-		for _, s := range r.shelves {
+		for _, s := range r.databases {
 			if err := part.do(s); err != nil {
 				return fmt.Errorf("%s, %s: %w", s.state, part.name, err)
 			}
@@ -94,13 +94,13 @@ func (r *run) generate() (err error) {
 			return err
 		}
 		dir := filepath.Join(r.job.Dir, fmt.Sprint(i))
-		r.shelves = append(r.shelves, newShelf(stateOf(r.kind, s), dir, documents))
+		r.databases = append(r.databases, newDatabase(stateOf(r.kind, s), dir, documents))
 	}
 	return nil
 }
 
 // load fills a new database, reads from it, and closes it.
-func (r *run) load(s *shelf) error {
+func (r *run) load(s *database) error {
 	if err := r.open(s); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (r *run) load(s *shelf) error {
 }
 
 // batch returns the pairs of the next transaction.
-func (r *run) batch(s *shelf, first int) (batch []engine.Pair) {
+func (r *run) batch(s *database, first int) (batch []engine.Pair) {
 	for left := batchBytes; left > 0 && len(batch) < batchCount; {
 		i := first + len(batch)
 		if i == len(s.documents) {
@@ -141,9 +141,9 @@ func (r *run) batch(s *shelf, first int) (batch []engine.Pair) {
 
 // settled returns a function that reads from each of the open databases and closes it, after the
 // background work of all of them has ended.
-func (r *run) settled() func(s *shelf) error {
+func (r *run) settled() func(s *database) error {
 	waited := false
-	return func(s *shelf) error {
+	return func(s *database) error {
 		if !waited {
 			time.Sleep(r.plan.idle)
 			if _, _, err := r.plan.settler.Wait(); err != nil {
@@ -162,7 +162,7 @@ func (r *run) settled() func(s *shelf) error {
 }
 
 // weigh measures the size on disk of a closed database.
-func (r *run) weigh(s *shelf, apparent, allocated string) error {
+func (r *run) weigh(s *database, apparent, allocated string) error {
 	size, err := machine.SizeOf(s.dir)
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func (r *run) weigh(s *shelf, apparent, allocated string) error {
 	return nil
 }
 
-func (r *run) open(s *shelf) (err error) {
+func (r *run) open(s *database) (err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (r *run) key(number int) []byte {
 }
 
 // record passes on the samples of a row if they are wanted.
-func (r *run) record(s *shelf, row string, values ...float64) {
+func (r *run) record(s *database, row string, values ...float64) {
 	if r.job.Wants(row) && len(values) > 0 {
 		r.out(suite.At{Row: row, State: s.state}, values...)
 	}

@@ -10,6 +10,14 @@ import (
 // buffer larger than the caches.
 type sweeper []byte
 
+// caches is the state of the processor's caches before a get.
+type caches bool
+
+const (
+	cachesAsTheyAre caches = false
+	sweptCaches     caches = true
+)
+
 // newSweeper returns a sweeper with a buffer of that many bytes.
 func newSweeper(bytes int) (sweeper, error) {
 	s, err := machine.Anonymous(bytes)

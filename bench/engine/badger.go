@@ -87,7 +87,7 @@ func (s *badgerStore) next(txn *badger.Txn) (next uint64, err error) {
 	return next, err
 }
 
-func (s *badgerStore) Put(key, value []byte, _ bool) error {
+func (s *badgerStore) Put(key, value []byte, _ Writers) error {
 	return s.db.Update(func(txn *badger.Txn) error { return txn.Set(key, value) })
 }
 
@@ -129,11 +129,11 @@ func (s *badgerStore) GetMany(keys [][]byte) (size int, err error) {
 	return size, err
 }
 
-func (s *badgerStore) Iterate(start []byte, n int, touch bool) (w Walk, err error) {
+func (s *badgerStore) Iterate(start []byte, n int, look Look) (w Walk, err error) {
 	err = s.db.View(func(txn *badger.Txn) error {
 		visit := func(value []byte) error {
 			w.Bytes += len(value)
-			if touch {
+			if look == TouchValues {
 				w.Sum += Touch(value)
 			}
 			return nil
@@ -184,14 +184,14 @@ func (s *badgerStore) Copy(key, buf []byte) (value []byte, found bool, err error
 	return value, found, err
 }
 
-func (s *badgerStore) CopyAll(n int, keysOnly bool) (Walk, error) {
+func (s *badgerStore) CopyAll(n int, part Part) (Walk, error) {
 	var c copier
 	err := s.db.View(func(txn *badger.Txn) error {
 		it := txn.NewIterator(badgerIteration())
 		defer it.Close()
 		for it.Rewind(); it.Valid() && c.walk.Entries < n; it.Next() {
 			key := it.Item().Key()
-			if keysOnly {
+			if part == KeysOnly {
 				c.copy(key, nil)
 				continue
 			}

@@ -100,7 +100,7 @@ func (s *bboltStore) Append(values [][]byte) error {
 	})
 }
 
-func (s *bboltStore) Put(key, value []byte, crowd bool) error {
+func (s *bboltStore) Put(key, value []byte, writers Writers) error {
 	put := func(tx *bbolt.Tx) error {
 		bucket, err := tx.CreateBucketIfNotExists(bboltBucket())
 		if err != nil {
@@ -108,7 +108,7 @@ func (s *bboltStore) Put(key, value []byte, crowd bool) error {
 		}
 		return bucket.Put(key, s.stored(value))
 	}
-	if crowd {
+	if writers == ManyWriters {
 		return s.db.Batch(put)
 	}
 	return s.db.Update(put)
@@ -141,7 +141,7 @@ func (s *bboltStore) GetMany(keys [][]byte) (size int, err error) {
 	return size, err
 }
 
-func (s *bboltStore) Iterate(start []byte, n int, touch bool) (w Walk, err error) {
+func (s *bboltStore) Iterate(start []byte, n int, look Look) (w Walk, err error) {
 	err = s.view(func(bucket *bbolt.Bucket) error {
 		cursor := bucket.Cursor()
 		for key, stored := cursor.Seek(start); key != nil && w.Entries < n; key, stored = cursor.Next() {
@@ -151,7 +151,7 @@ func (s *bboltStore) Iterate(start []byte, n int, touch bool) (w Walk, err error
 			}
 			w.Entries++
 			w.Bytes += len(value)
-			if touch {
+			if look == TouchValues {
 				w.Sum += Touch(value)
 			}
 		}
@@ -194,12 +194,12 @@ func (s *bboltStore) Copy(key, buf []byte) (value []byte, found bool, err error)
 	return value, found, err
 }
 
-func (s *bboltStore) CopyAll(n int, keysOnly bool) (Walk, error) {
+func (s *bboltStore) CopyAll(n int, part Part) (Walk, error) {
 	var c copier
 	err := s.view(func(bucket *bbolt.Bucket) error {
 		cursor := bucket.Cursor()
 		for key, stored := cursor.First(); key != nil && c.walk.Entries < n; key, stored = cursor.Next() {
-			if keysOnly {
+			if part == KeysOnly {
 				c.copy(key, nil)
 				continue
 			}

@@ -54,9 +54,8 @@ type Store interface {
 	// one of the adapter's keys. The caller may reuse the values afterwards.
 	Append(values [][]byte) error
 
-	// Put stores one pair. crowd says that many goroutines put at once: an engine with a call for this
-	// purpose uses it.
-	Put(key, value []byte, crowd bool) error
+	// Put stores one pair. With many writers, an engine uses the call that it has for this purpose.
+	Put(key, value []byte, writers Writers) error
 
 	// View begins and ends a read transaction.
 	View() error
@@ -69,8 +68,8 @@ type Store interface {
 	GetMany(keys [][]byte) (int, error)
 
 	// Iterate seeks to start and steps over n entries, which must exist. It reads no byte of the
-	// values unless touch is true.
-	Iterate(start []byte, n int, touch bool) (Walk, error)
+	// values unless it is to touch them.
+	Iterate(start []byte, n int, look Look) (Walk, error)
 
 	// Write stores pairs in one transaction. A pair with a nil value deletes the key. The caller may
 	// reuse keys and values afterwards.
@@ -78,15 +77,38 @@ type Store interface {
 	// Copy reads one value in its own transaction and copies it to buf, or to a longer buffer that it
 	// returns instead. An absent key is not an error.
 	Copy(key, buf []byte) (value []byte, found bool, err error)
-	// CopyAll copies the first n entries, or all if there are fewer, each over the previous one. With
-	// keysOnly it copies only keys, and the engine need not read values.
-	CopyAll(n int, keysOnly bool) (Walk, error)
+	// CopyAll copies the first n entries, or all if there are fewer, each over the previous one.
+	CopyAll(n int, part Part) (Walk, error)
 	// Each calls fn with every pair in key order. It is not measured and need not be fast.
 	Each(fn func(key, value []byte) error) error
 
 	// Close writes out what is only in memory: reopening finds everything.
 	Close() error
 }
+
+// Writers says how many goroutines put at the same time.
+type Writers bool
+
+const (
+	OneWriter   Writers = false // one at a time
+	ManyWriters Writers = true  // many at once
+)
+
+// Look says what [Store.Iterate] reads of each value.
+type Look bool
+
+const (
+	ReadLengths Look = false // only its length
+	TouchValues Look = true  // also its [Touch] byte
+)
+
+// Part says what [Store.CopyAll] copies.
+type Part bool
+
+const (
+	KeysAndValues Part = false // whole pairs
+	KeysOnly      Part = true  // the engine need not read values
+)
 
 // Pair is a key and its value.
 type Pair struct{ Key, Value []byte }

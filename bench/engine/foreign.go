@@ -32,16 +32,16 @@ func (k *foreignKeys) set(keys [][]byte) (*C.char, *C.size_t, C.size_t) {
 }
 
 // foreignStep returns what Iterate does with each entry.
-func foreignStep(touch bool) C.foreign_step {
-	if touch {
+func foreignStep(look Look) C.foreign_step {
+	if look == TouchValues {
 		return C.TOUCH
 	}
 	return C.LOOK
 }
 
 // foreignCopy returns what CopyAll does with each entry.
-func foreignCopy(keysOnly bool) C.foreign_step {
-	if keysOnly {
+func foreignCopy(part Part) C.foreign_step {
+	if part == KeysOnly {
 		return C.COPY_KEY
 	}
 	return C.COPY

@@ -66,7 +66,7 @@ func (s *goleveldbStore) next() (uint64, error) {
 	return counter(value)
 }
 
-func (s *goleveldbStore) Put(key, value []byte, _ bool) error {
+func (s *goleveldbStore) Put(key, value []byte, _ Writers) error {
 	return s.db.Put(key, value, s.write)
 }
 
@@ -100,13 +100,13 @@ func (s *goleveldbStore) GetMany(keys [][]byte) (size int, err error) {
 	return size, nil
 }
 
-func (s *goleveldbStore) Iterate(start []byte, n int, touch bool) (w Walk, err error) {
+func (s *goleveldbStore) Iterate(start []byte, n int, look Look) (w Walk, err error) {
 	it := s.db.NewIterator(nil, nil)
 	for ok := it.Seek(start); ok && w.Entries < n; ok = it.Next() {
 		value := it.Value()
 		w.Entries++
 		w.Bytes += len(value)
-		if touch {
+		if look == TouchValues {
 			w.Sum += Touch(value)
 		}
 	}
@@ -141,12 +141,12 @@ func (s *goleveldbStore) Copy(key, buf []byte) (value []byte, found bool, err er
 	return value, err == nil, err
 }
 
-func (s *goleveldbStore) CopyAll(n int, keysOnly bool) (Walk, error) {
+func (s *goleveldbStore) CopyAll(n int, part Part) (Walk, error) {
 	var c copier
 	it := s.db.NewIterator(nil, nil)
 	for ok := it.First(); ok && c.walk.Entries < n; ok = it.Next() {
 		var value []byte
-		if !keysOnly {
+		if part == KeysAndValues {
 			value = it.Value()
 		}
 		c.copy(it.Key(), value)

@@ -147,7 +147,7 @@ func (s *lmdbStore) change(txn *C.MDB_txn, key, value []byte, remove bool) error
 	return lmdbCheck(C.store_change(txn, s.dbi, k, keySize, v, valueSize, removes))
 }
 
-func (s *lmdbStore) Put(key, value []byte, _ bool) error {
+func (s *lmdbStore) Put(key, value []byte, _ Writers) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	k, keySize := foreign(key)
@@ -206,8 +206,8 @@ func (s *lmdbStore) GetMany(keys [][]byte) (int, error) {
 	return int(total), err
 }
 
-func (s *lmdbStore) Iterate(start []byte, n int, touch bool) (Walk, error) {
-	return s.iterate(start, n, foreignStep(touch))
+func (s *lmdbStore) Iterate(start []byte, n int, look Look) (Walk, error) {
+	return s.iterate(start, n, foreignStep(look))
 }
 
 func (s *lmdbStore) iterate(start []byte, n int, step C.foreign_step) (Walk, error) {
@@ -246,8 +246,8 @@ func (s *lmdbStore) Copy(key, buf []byte) (value []byte, found bool, err error) 
 	}
 }
 
-func (s *lmdbStore) CopyAll(n int, keysOnly bool) (Walk, error) {
-	return s.iterate(nil, n, foreignCopy(keysOnly))
+func (s *lmdbStore) CopyAll(n int, part Part) (Walk, error) {
+	return s.iterate(nil, n, foreignCopy(part))
 }
 
 func (s *lmdbStore) Each(fn func(key, value []byte) error) error {

@@ -96,7 +96,7 @@ func (s *pebbleStore) next() (uint64, error) {
 	return next, errors.Join(err, closer.Close())
 }
 
-func (s *pebbleStore) Put(key, value []byte, _ bool) error {
+func (s *pebbleStore) Put(key, value []byte, _ Writers) error {
 	return s.db.Set(key, value, s.write)
 }
 
@@ -126,7 +126,7 @@ func pebbleGet(from pebble.Reader, key []byte) (int, error) {
 	return size, closer.Close()
 }
 
-func (s *pebbleStore) Iterate(start []byte, n int, touch bool) (w Walk, err error) {
+func (s *pebbleStore) Iterate(start []byte, n int, look Look) (w Walk, err error) {
 	it, err := s.db.NewIter(nil)
 	if err != nil {
 		return w, err
@@ -138,7 +138,7 @@ func (s *pebbleStore) Iterate(start []byte, n int, touch bool) (w Walk, err erro
 		}
 		w.Entries++
 		w.Bytes += len(value)
-		if touch {
+		if look == TouchValues {
 			w.Sum += Touch(value)
 		}
 	}
@@ -172,7 +172,7 @@ func (s *pebbleStore) Copy(key, buf []byte) (value []byte, found bool, err error
 	return append(buf[:0], stored...), true, closer.Close()
 }
 
-func (s *pebbleStore) CopyAll(n int, keysOnly bool) (Walk, error) {
+func (s *pebbleStore) CopyAll(n int, part Part) (Walk, error) {
 	var c copier
 	it, err := s.db.NewIter(nil)
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *pebbleStore) CopyAll(n int, keysOnly bool) (Walk, error) {
 	}
 	for ok := it.First(); ok && c.walk.Entries < n; ok = it.Next() {
 		var value []byte
-		if !keysOnly {
+		if part == KeysAndValues {
 			if value, err = it.ValueAndErr(); err != nil {
 				return c.walk, errors.Join(err, it.Close())
 			}

@@ -108,7 +108,7 @@ func rocksdbPut(batch *C.rocksdb_writebatch_t, key, value []byte) {
 	C.rocksdb_writebatch_put(batch, k, keySize, v, valueSize)
 }
 
-func (s *rocksdbStore) Put(key, value []byte, _ bool) error {
+func (s *rocksdbStore) Put(key, value []byte, _ Writers) error {
 	k, keySize := foreign(key)
 	v, valueSize := foreign(value)
 	return rocksdbCheck(C.rocks_put(s.store, k, keySize, v, valueSize))
@@ -151,8 +151,8 @@ func (s *rocksdbStore) GetMany(keys [][]byte) (int, error) {
 	return int(total), err
 }
 
-func (s *rocksdbStore) Iterate(start []byte, n int, touch bool) (Walk, error) {
-	return s.iterate(start, n, foreignStep(touch))
+func (s *rocksdbStore) Iterate(start []byte, n int, look Look) (Walk, error) {
+	return s.iterate(start, n, foreignStep(look))
 }
 
 func (s *rocksdbStore) iterate(start []byte, n int, step C.foreign_step) (Walk, error) {
@@ -189,8 +189,8 @@ func (s *rocksdbStore) Copy(key, buf []byte) (value []byte, found bool, err erro
 	}
 }
 
-func (s *rocksdbStore) CopyAll(n int, keysOnly bool) (Walk, error) {
-	return s.iterate(nil, n, foreignCopy(keysOnly))
+func (s *rocksdbStore) CopyAll(n int, part Part) (Walk, error) {
+	return s.iterate(nil, n, foreignCopy(part))
 }
 
 func (s *rocksdbStore) Each(fn func(key, value []byte) error) error {

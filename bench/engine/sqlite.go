@@ -172,7 +172,7 @@ func sqliteGet(statement *sql.Stmt, key []byte, fn func(value []byte) error) (bo
 	return found, errors.Join(err, rows.Err(), rows.Close())
 }
 
-func (s *sqliteStore) Put(key, value []byte, _ bool) error {
+func (s *sqliteStore) Put(key, value []byte, _ Writers) error {
 	_, err := s.put.Exec(key, value)
 	return err
 }
@@ -221,7 +221,7 @@ func (s *sqliteStore) GetMany(keys [][]byte) (size int, err error) {
 	return size, err
 }
 
-func (s *sqliteStore) Iterate(start []byte, n int, touch bool) (w Walk, err error) {
+func (s *sqliteStore) Iterate(start []byte, n int, look Look) (w Walk, err error) {
 	rows, err := s.from.Query(start, n)
 	if err != nil {
 		return w, err
@@ -233,7 +233,7 @@ func (s *sqliteStore) Iterate(start []byte, n int, touch bool) (w Walk, err erro
 		}
 		w.Entries++
 		w.Bytes += len(value)
-		if touch {
+		if look == TouchValues {
 			w.Sum += Touch(value)
 		}
 	}
@@ -267,11 +267,11 @@ func (s *sqliteStore) Copy(key, buf []byte) (value []byte, found bool, err error
 	return value, found, err
 }
 
-func (s *sqliteStore) CopyAll(n int, keysOnly bool) (Walk, error) {
+func (s *sqliteStore) CopyAll(n int, part Part) (Walk, error) {
 	var c copier
 	var key, value sql.RawBytes
 	statement, columns := s.all, []any{&key, &value}
-	if keysOnly {
+	if part == KeysOnly {
 		statement, columns = s.keys, columns[:1]
 	}
 	rows, err := statement.Query(n)

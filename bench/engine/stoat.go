@@ -63,7 +63,7 @@ func (s *stoatStore) Append(values [][]byte) error {
 	})
 }
 
-func (s *stoatStore) Put(key, value []byte, _ bool) error { return s.db.Put(key, value) }
+func (s *stoatStore) Put(key, value []byte, _ Writers) error { return s.db.Put(key, value) }
 
 func (s *stoatStore) View() error {
 	return s.db.View(func(*stoat.Tx) error { return nil })
@@ -92,12 +92,12 @@ func (s *stoatStore) GetMany(keys [][]byte) (size int, err error) {
 	return size, err
 }
 
-func (s *stoatStore) Iterate(start []byte, n int, touch bool) (w Walk, err error) {
+func (s *stoatStore) Iterate(start []byte, n int, look Look) (w Walk, err error) {
 	err = s.db.View(func(tx *stoat.Tx) error {
 		for _, value := range tx.Scan(stoat.Range{Start: start, Limit: n}) {
 			w.Entries++
 			w.Bytes += len(value)
-			if touch {
+			if look == TouchValues {
 				w.Sum += Touch(value)
 			}
 		}
@@ -136,10 +136,10 @@ func (s *stoatStore) Copy(key, buf []byte) (value []byte, found bool, err error)
 	return value, found, err
 }
 
-func (s *stoatStore) CopyAll(n int, keysOnly bool) (Walk, error) {
+func (s *stoatStore) CopyAll(n int, part Part) (Walk, error) {
 	var c copier
 	err := s.db.View(func(tx *stoat.Tx) error {
-		if keysOnly {
+		if part == KeysOnly {
 			for key := range tx.Keys(stoat.Range{Limit: n}) {
 				c.copy(key, nil)
 			}

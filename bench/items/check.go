@@ -7,16 +7,24 @@ import (
 	"strings"
 )
 
+// order says whether the order of items matters.
+type order bool
+
+const (
+	anyOrder order = false
+	inOrder  order = true
+)
+
 // compareItems returns the error of a read, or an error if the items are not the ones written. If
-// they are unordered, it sorts copies of both by id first.
-func compareItems(got, want []item, ordered bool, err error) error {
+// they may be in any order, it sorts copies of both by id first.
+func compareItems(got, want []item, o order, err error) error {
 	if err != nil {
 		return err
 	}
 	if len(got) != len(want) {
 		return fmt.Errorf("%d items instead of %d", len(got), len(want))
 	}
-	if !ordered {
+	if o == anyOrder {
 		got, want = sorted(got), sorted(want)
 	}
 	for i := range want {

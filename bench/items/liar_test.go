@@ -118,10 +118,10 @@ func TestCompareItems_heedsTheOrderIfThereIsOne(t *testing.T) {
 	all := newItems(newRandom(1, "test"), 3)
 	turned := slices.Clone(all)
 	slices.Reverse(turned)
-	if err := compareItems(turned, all, false, nil); err != nil {
+	if err := compareItems(turned, all, anyOrder, nil); err != nil {
 		t.Errorf("in no order: %v", err)
 	}
-	if err := compareItems(turned, all, true, nil); err == nil {
+	if err := compareItems(turned, all, inOrder, nil); err == nil {
 		t.Error("the wrong order went unnoticed")
 	}
 }

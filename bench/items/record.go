@@ -58,7 +58,7 @@ func (s *recordStore) read(path string) (it item, err error) {
 	}
 	r, ok := s.open[name]
 	if !ok {
-		return it, fmt.Errorf("repository %s is not open", name)
+		return it, notOpen(name)
 	}
 	err = s.db.View(func(tx *stoat.Tx) error { return absent(r.items.GetInto(tx, id, &it)) })
 	return it, err

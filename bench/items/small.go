@@ -145,7 +145,7 @@ func (r *run) reads() error {
 				}
 				return nil
 			},
-			check: func() error { return compareItems(got, want, true, nil) },
+			check: func() error { return compareItems(got, want, inOrder, nil) },
 		}
 	})
 }
@@ -174,7 +174,7 @@ func (r *run) bulkReads() error {
 				got, err = r.opened[pathSome].readMany(ids)
 				return err
 			},
-			check: func() error { return compareItems(got, all, false, nil) },
+			check: func() error { return compareItems(got, all, anyOrder, nil) },
 		}
 	})
 }
@@ -203,7 +203,7 @@ func (r *run) find(row string, q query) error {
 				got, err = r.opened[pathSome].query(q)
 				return err
 			},
-			check: func() error { return compareItems(got, want, q.byCount, nil) },
+			check: func() error { return compareItems(got, want, order(q.byCount), nil) },
 		}
 	})
 }

@@ -107,7 +107,7 @@ func (s *sqliteStore) read(path string) (it item, err error) {
 	}
 	r, ok := s.open[name]
 	if !ok {
-		return it, fmt.Errorf("repository %s is not open", name)
+		return it, notOpen(name)
 	}
 	found, err := r.items(1, r.one, id)
 	if err != nil {

@@ -7,6 +7,9 @@ import (
 	"github.com/stoatdb/stoat/bench/engine"
 )
 
+// notOpen returns the error for a path in a repository that is not open.
+func notOpen(repository string) error { return fmt.Errorf("repository %s is not open", repository) }
+
 // errNotFound is returned for reading or updating an absent item.
 var errNotFound = errors.New("item not found")
 

@@ -51,10 +51,10 @@ func filled(t testing.TB, s store, n int) (repository, []item) {
 	return r, all
 }
 
-func checkItems(t testing.TB, want []item, ordered bool) func(got []item, err error) {
+func checkItems(t testing.TB, want []item, o order) func(got []item, err error) {
 	return func(got []item, err error) {
 		t.Helper()
-		if err := compareItems(got, want, ordered, err); err != nil {
+		if err := compareItems(got, want, o, err); err != nil {
 			t.Error(err)
 		}
 	}
@@ -71,10 +71,10 @@ func TestStore_returnsWhatWasCreated(t *testing.T) {
 		all = append(all, one)
 		for _, want := range all {
 			got, err := s.read(join(testPath, want.ID))
-			checkItems(t, []item{want}, true)([]item{got}, err)
+			checkItems(t, []item{want}, inOrder)([]item{got}, err)
 		}
-		checkItems(t, all, false)(r.readAll())
-		checkItems(t, all[3:9], false)(r.readMany(ids(all[3:9])))
+		checkItems(t, all, anyOrder)(r.readAll())
+		checkItems(t, all[3:9], anyOrder)(r.readMany(ids(all[3:9])))
 		keys, err := r.keys()
 		if err := errors.Join(err, compareKeys(keys, all)); err != nil {
 			t.Error(err)
@@ -112,7 +112,7 @@ func TestStore_updatesAllFields(t *testing.T) {
 		if err := r.update(all[2]); err != nil {
 			t.Fatal(err)
 		}
-		checkItems(t, all, false)(r.readAll())
+		checkItems(t, all, anyOrder)(r.readAll())
 	})
 }
 
@@ -123,7 +123,7 @@ func TestStore_keepsEverythingAcrossReopening(t *testing.T) {
 		if err := errors.Join(r.update(all[7]), s.close()); err != nil {
 			t.Fatal(err)
 		}
-		checkItems(t, all, false)(openRepository(t, openStore(t, i, dir), testPath).readAll())
+		checkItems(t, all, anyOrder)(openRepository(t, openStore(t, i, dir), testPath).readAll())
 	})
 }
 
@@ -149,7 +149,7 @@ func TestStore_rejectsWhatIsAbsentOrThereAlready(t *testing.T) {
 		if err := r.create(absent, all[1]); err == nil {
 			t.Error("created items of which one is there")
 		}
-		checkItems(t, all, false)(r.readAll())
+		checkItems(t, all, anyOrder)(r.readAll())
 		if err := r.create(absent); err != nil {
 			t.Errorf("create after an error: %v", err)
 		}
@@ -174,7 +174,7 @@ func TestStore_findsWhatQueriesWant(t *testing.T) {
 			if len(want) != c.want {
 				t.Errorf("%+v wants %d items, not %d", c.q, len(want), c.want)
 			}
-			checkItems(t, want, c.q.byCount)(r.query(c.q))
+			checkItems(t, want, order(c.q.byCount))(r.query(c.q))
 		}
 	})
 }

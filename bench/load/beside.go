@@ -23,7 +23,7 @@ func (r *run) besides() error {
 
 // loadBeside makes the writes of the load while another goroutine reads.
 func (r *run) loadBeside() error {
-	b := &bystander{
+	b := &pacedReader{
 		store: r.store, set: r.set, script: r.script, acked: &r.acked, pace: r.plan.pace,
 		random: r.random(r.purpose("beside")), buf: make([]byte, r.set.size),
 	}
@@ -56,9 +56,9 @@ func within(sorted []time.Duration, share float64) float64 {
 	return float64(sorted[max(0, i)])
 }
 
-// bystander gets keys that a load has written, at a steady pace. All writes of the load must have
+// pacedReader gets keys that a load has written, at a steady pace. All writes of the load must have
 // been prepared, so that neither the set nor the script changes during the load.
-type bystander struct {
+type pacedReader struct {
 	store  engine.Store
 	set    *entrySet
 	script script
@@ -71,7 +71,7 @@ type bystander struct {
 // read makes gets until done is closed, and at least one. It returns how long each took from when
 // it was due: a get that takes longer than the pace delays the next ones, as it would delay clients
 // in a queue. Waking up late does not count.
-func (b *bystander) read(done <-chan struct{}) (latencies []time.Duration, err error) {
+func (b *pacedReader) read(done <-chan struct{}) (latencies []time.Duration, err error) {
 	due := time.Now()
 	for {
 		late := true
@@ -113,7 +113,7 @@ func closed(c <-chan struct{}) bool {
 
 // get gets the key of an acknowledged line and returns the time since the get was due. The value
 // must be the one of that line or a later one.
-func (b *bystander) get(line int, due time.Time) (latency time.Duration, err error) {
+func (b *pacedReader) get(line int, due time.Time) (latency time.Duration, err error) {
 	key, at, _ := b.script.line(line)
 	value, found, err := b.store.Copy(key, b.buf)
 	latency = time.Since(due)

@@ -63,7 +63,7 @@ func TestBesideJob_noticesWrongAnswers(t *testing.T) {
 
 // newBystander returns one whose set and script have two values of the number 3, the second of
 // which overwrites the first, and a store that has the value of the version.
-func newBystander(t testing.TB, version int) *bystander {
+func newBystander(t testing.TB, version int) *pacedReader {
 	t.Helper()
 	set, script := newSet(t, 10, 128, 1), newTestScript(t, 3)
 	script.drawInOrder(set, []uint32{3, 5, 3})
@@ -73,7 +73,7 @@ func newBystander(t testing.TB, version int) *bystander {
 	if err := store.Write(pairs); err != nil {
 		t.Fatal(err)
 	}
-	return &bystander{
+	return &pacedReader{
 		store: store, set: set, script: script, acked: new(atomic.Int64),
 		random: rand.New(rand.NewPCG(1, 2)), buf: make([]byte, 128),
 	}

@@ -18,7 +18,7 @@ const (
 // loadForReads leaves a settled database to another process.
 func (r *run) loadForReads() error {
 	return r.steps("load", r.prepare, r.open, func() error {
-		_, err := r.writeAndClose(r.loaded, true)
+		_, err := r.writeAndClose(r.loaded, settled)
 		return err
 	})
 }
@@ -39,14 +39,14 @@ func (r *run) readsCapped() (err error) {
 	defer func() { err = errors.Join(err, lift()) }()
 	return r.steps("read with little memory",
 		func() error { return r.openWith(max(engine.LeastCache, r.plan.cap/cacheShare)) },
-		func() error { return r.reads("capped_", r.plan.capped, false) },
+		func() error { return r.reads("capped_", r.plan.capped, wantedRows) },
 		r.close)
 }
 
 // prepareReads prepares the state that the load has written.
 func (r *run) prepareReads() error {
 	return r.prepareWrites(func() *writes {
-		w := r.newWrites("load", r.plan.entries, false)
+		w := r.newWrites("load", r.plan.entries, putsOnly)
 		for w.part > 0 {
 			w.next(r)
 		}

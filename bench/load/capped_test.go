@@ -117,7 +117,7 @@ func TestCappedJob_noticesWrongAnswers(t *testing.T) {
 		{"skip an entry's key", "capped_iterate_keys", "entries of"},
 	} {
 		job, p := tinyJob(t, valueSizes()[0]), tiny(valueSizes()[0])
-		job.Rows, p.calls, p.capped.crowdGets = []string{c.row}, 500, 50
+		job.Rows, p.calls, p.capped.parallelGets = []string{c.row}, 500, 50
 		_, err := doCapped(t, job, p, liar(c.lie))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s, %s: the error is %v", c.lie, c.row, err)

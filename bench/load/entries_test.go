@@ -106,7 +106,7 @@ func TestDraws_leaveTheSameShareAbsent(t *testing.T) {
 	s, script := newSet(t, n, 128, 1), newTestScript(t, n)
 	random := rand.New(rand.NewPCG(1, 2))
 	for round := range 4 {
-		script.drawWrites(s, random, n, round > 0)
+		script.drawWrites(s, random, n, deleting(round > 0))
 		if share := float64(s.present) / n; share < 0.62 || share > 0.645 {
 			t.Errorf("a share of %v is present after round %d", share, round)
 		}
@@ -118,7 +118,7 @@ func TestDraws_dependOnTheSeedAlone(t *testing.T) {
 		s, script := newSet(t, 500, 128, seed), newTestScript(t, 500)
 		r := &run{set: s, script: script, plan: plan{size: 128}}
 		r.job.Seed = seed
-		w := r.newWrites("load", 500, false)
+		w := r.newWrites("load", 500, putsOnly)
 		var all []byte
 		for _, p := range script.appendPairs(nil, s, 0, w.part) {
 			all = append(append(all, p.Key...), p.Value...)
@@ -134,7 +134,7 @@ func TestDraws_dependOnTheSeedAlone(t *testing.T) {
 func TestDrawGets_tellWhatTheSetHas(t *testing.T) {
 	s, script := newSet(t, 200, 128, 1), newTestScript(t, 400)
 	random := rand.New(rand.NewPCG(3, 4))
-	script.drawWrites(s, random, 200, false)
+	script.drawWrites(s, random, 200, putsOnly)
 	script.drawGets(s, random, 400)
 	var hits int
 	for i := range 400 {

@@ -58,21 +58,21 @@ func (s *mapStore) Copy(key, buf []byte) (value []byte, found bool, err error) {
 	return value, found, nil
 }
 
-func (s *mapStore) CopyAll(n int, keysOnly bool) (w engine.Walk, err error) {
+func (s *mapStore) CopyAll(n int, part engine.Part) (w engine.Walk, err error) {
 	for key, value := range s.pairs {
 		if w.Entries == n {
 			break
 		}
 		w.Entries++
 		w.Bytes += len(key)
-		if !keysOnly {
+		if part == engine.KeysAndValues {
 			w.Bytes += len(value)
 		}
 	}
 	switch {
 	case s.lie == "skip an entry":
 		w.Entries--
-	case s.lie == "skip an entry's key" && keysOnly:
+	case s.lie == "skip an entry's key" && part == engine.KeysOnly:
 		w.Bytes--
 	}
 	return w, nil
@@ -115,7 +115,7 @@ func TestJob_noticesWrongAnswers(t *testing.T) {
 		{"skip an entry's key", "iterate_keys", "entries of"},
 	} {
 		job, p := tinyJob(t, v), tiny(v)
-		job.Rows, p.calls, p.reads.crowdGets = []string{c.rows}, 500, 50
+		job.Rows, p.calls, p.reads.parallelGets = []string{c.rows}, 500, 50
 		_, err := do(t, job, p, liar(c.lie))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s, %s: the error is %v", c.lie, c.rows, err)

@@ -17,11 +17,11 @@ import (
 func tiny(v valueSize) plan {
 	return plan{
 		size: v.bytes, entries: 150, batch: 40, script: 130, random: 1 << 20, calls: 80,
-		reads: effort{gets: 3, crowds: 2, crowdGets: 1, walks: 2}, walk: 1000,
+		reads: effort{gets: 3, parallelSamples: 2, parallelGets: 1, walks: 2}, walk: 1000,
 		churn: 3, churnRounds: 1,
 		settler: settle.Settler{Meter: machine.Now, Now: time.Now}, // does not wait
-		waits:   true,
-		capped:  effort{gets: 2, crowds: 1, crowdGets: 1, walks: 1},
+		closing: settled,
+		capped:  effort{gets: 2, parallelSamples: 1, parallelGets: 1, walks: 1},
 		cap:     tinyCap,
 		capMemory: func(int64) (func() error, error) {
 			return func() error { return nil }, nil
@@ -223,7 +223,7 @@ func TestJob_recordsNoEndOfWorkThatHasNone(t *testing.T) {
 func TestJob_waitsAfterTheChurnOnlyIfToldSo(t *testing.T) {
 	v := valueSizes()[0]
 	p := tiny(v)
-	p.waits = false
+	p.closing = atOnce
 	samples, err := do(t, tinyJob(t, v), p, honest())
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +232,7 @@ func TestJob_waitsAfterTheChurnOnlyIfToldSo(t *testing.T) {
 		t.Errorf("samples %v", samples)
 	}
 	for profile, want := range map[string]bool{suite.Quick: false, suite.Full: true} {
-		if newPlan(suite.Settings{Profile: profile, Rounds: 1}, v, 0).waits != want {
+		if newPlan(suite.Settings{Profile: profile, Rounds: 1}, v, 0).closing != closing(want) {
 			t.Errorf("profile %s: waiting is not %t", profile, want)
 		}
 	}

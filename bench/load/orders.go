@@ -66,7 +66,7 @@ func (r *run) orderedWrites(o order) *writes {
 // loadOrdered makes the writes, then closes the database and measures its size.
 func (r *run) loadOrdered() error {
 	w := r.loaded
-	d, err := r.writeAndClose(w, r.plan.waits)
+	d, err := r.writeAndClose(w, r.plan.closing)
 	if err != nil {
 		return err
 	}

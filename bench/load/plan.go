@@ -22,7 +22,7 @@ type plan struct {
 	churn       int // overwrites and deletes for each entry of the load
 	churnRounds int // the churn runs only in the first rounds
 	settler     settle.Settler
-	waits       bool // also waits for background work to end after the churn and the loads in an order
+	closing     closing // after the churn and the loads in an order
 	capped      effort
 	cap         int64 // memory of the capped reads; 0 if there are none
 	capMemory   func(bytes int64) (lift func() error, err error)
@@ -31,10 +31,10 @@ type plan struct {
 
 // effort is how many samples of reads to take.
 type effort struct {
-	gets      int // samples of get_1
-	crowds    int // samples of get_128
-	crowdGets int // gets of each goroutine in a sample of get_128
-	walks     int // samples of each row that iterates
+	gets            int // samples of get_1
+	parallelSamples int // samples of get_128
+	parallelGets    int // gets of each goroutine in a sample of get_128
+	walks           int // samples of each row that iterates
 	// limit is the time after which a row ends, if it has a sample; 0 is none.
 	limit time.Duration
 }
@@ -46,7 +46,7 @@ func (e effort) enough(samples, most int, begun time.Time) bool {
 
 // room returns the maximum number of writes or gets prepared at once.
 func (p plan) room() int {
-	return max(p.script, p.calls, crowd*max(p.reads.crowdGets, p.capped.crowdGets))
+	return max(p.script, p.calls, goroutines*max(p.reads.parallelGets, p.capped.parallelGets))
 }
 
 // presentBytes returns the approximate length of the keys and values that the load leaves present.
@@ -60,7 +60,7 @@ const (
 	randomBytes = 64 << 20 // of the buffer that values are pieces of
 	scriptMax   = 10_000_000
 	walkMax     = 2_000_000
-	crowd       = 128 // goroutines of get_128
+	goroutines  = 128 // goroutines of get_128
 )
 
 // The memory cap is one memoryShare-th of what is present. If it were below leastMemory, the needs
@@ -81,7 +81,7 @@ func newPlan(s suite.Settings, v valueSize, memory int64) plan {
 		random:      randomBytes,
 		calls:       1_000,
 		walk:        walkMax,
-		reads:       effort{gets: 5, crowds: 3, crowdGets: 20, walks: 3},
+		reads:       effort{gets: 5, parallelSamples: 3, parallelGets: 20, walks: 3},
 		churn:       3,
 		churnRounds: s.Rounds,
 		settler: settle.Settler{
@@ -93,7 +93,7 @@ func newPlan(s suite.Settings, v valueSize, memory int64) plan {
 			Now:   time.Now,
 		},
 		capped: effort{
-			gets: 10, crowds: 10, crowdGets: 20, walks: 2, limit: 20 * time.Second,
+			gets: 10, parallelSamples: 10, parallelGets: 20, walks: 2, limit: 20 * time.Second,
 		},
 		capMemory: machine.CapMemory,
 		pace:      time.Millisecond, // timers are not more precise
@@ -102,8 +102,8 @@ func newPlan(s suite.Settings, v valueSize, memory int64) plan {
 		p.cap = 0
 	}
 	if s.Profile != suite.Quick {
-		p.reads = effort{gets: 100, crowds: 5, crowdGets: 1_000, walks: 3}
-		p.churn, p.churnRounds, p.waits = 10, 1, true
+		p.reads = effort{gets: 100, parallelSamples: 5, parallelGets: 1_000, walks: 3}
+		p.churn, p.churnRounds, p.closing = 10, 1, settled
 		p.settler.Quiet, p.settler.Step = 2*time.Second, 50*time.Millisecond
 		p.settler.Limit = 10 * time.Minute
 	}

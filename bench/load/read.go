@@ -9,24 +9,32 @@ import (
 	"github.com/stoatdb/stoat/bench/engine"
 )
 
+// rowChoice says which rows to measure.
+type rowChoice bool
+
+const (
+	wantedRows rowChoice = false
+	allRows    rowChoice = true
+)
+
 // readsLoaded measures the gets and walks after the load. It makes all of them if their memory is
 // to be measured.
-func (r *run) readsLoaded() error { return r.reads("", r.plan.reads, r.wantsMemory()) }
+func (r *run) readsLoaded() error { return r.reads("", r.plan.reads, rowChoice(r.wantsMemory())) }
 
 // reads measures the gets and walks whose row names begin with the prefix: those that are wanted,
 // or all.
-func (r *run) reads(prefix string, e effort, all bool) error {
+func (r *run) reads(prefix string, e effort, choice rowChoice) error {
 	for _, row := range []struct {
 		name string
 		read func(row string) error
 	}{
 		{"get_1", func(row string) error { return r.gets(row, e) }},
-		{"get_128", func(row string) error { return r.crowds(row, e) }},
-		{"iterate", func(row string) error { return r.walks(row, e, false) }},
-		{"iterate_keys", func(row string) error { return r.walks(row, e, true) }},
+		{"get_128", func(row string) error { return r.getsParallel(row, e) }},
+		{"iterate", func(row string) error { return r.walks(row, e, engine.KeysAndValues) }},
+		{"iterate_keys", func(row string) error { return r.walks(row, e, engine.KeysOnly) }},
 	} {
 		name := prefix + row.name
-		if !all && !r.job.Wants(name) {
+		if choice == wantedRows && !r.job.Wants(name) {
 			continue
 		}
 		if err := row.read(name); err != nil {
@@ -46,7 +54,7 @@ func (r *run) readsAgain() error {
 	if !r.job.Wants("churn_iterate") {
 		return nil
 	}
-	if err := r.walks("churn_iterate", r.plan.reads, false); err != nil {
+	if err := r.walks("churn_iterate", r.plan.reads, engine.KeysAndValues); err != nil {
 		return fmt.Errorf("churn_iterate: %w", err)
 	}
 	return nil
@@ -72,18 +80,18 @@ func (r *run) gets(row string, e effort) error {
 	return nil
 }
 
-// crowds measures gets of many goroutines.
-func (r *run) crowds(row string, e effort) error {
+// getsParallel measures gets of many goroutines.
+func (r *run) getsParallel(row string, e effort) error {
 	random := r.random(r.purpose(row))
-	getters := make([]*getter, crowd)
+	getters := make([]*getter, goroutines)
 	for i := range getters {
 		getters[i] = r.newGetter()
 	}
-	n := e.crowdGets
-	samples := make([]float64, 0, e.crowds)
-	for begun := time.Now(); !e.enough(len(samples), e.crowds, begun); {
-		r.script.drawGets(r.set, random, crowd*n)
-		errs := make([]error, crowd)
+	n := e.parallelGets
+	samples := make([]float64, 0, e.parallelSamples)
+	for begun := time.Now(); !e.enough(len(samples), e.parallelSamples, begun); {
+		r.script.drawGets(r.set, random, goroutines*n)
+		errs := make([]error, goroutines)
 		var wait sync.WaitGroup
 		start := time.Now()
 		for i, g := range getters {
@@ -94,7 +102,7 @@ func (r *run) crowds(row string, e effort) error {
 		if err := errors.Join(errs...); err != nil {
 			return err
 		}
-		samples = append(samples, float64(crowd*n)/elapsed.Seconds())
+		samples = append(samples, float64(goroutines*n)/elapsed.Seconds())
 	}
 	r.record(row, samples...)
 	return nil
@@ -136,10 +144,10 @@ func (g *getter) get(i, j int) error {
 }
 
 // walks measures copying all entries.
-func (r *run) walks(row string, e effort, keysOnly bool) error {
+func (r *run) walks(row string, e effort, part engine.Part) error {
 	samples := make([]float64, 0, e.walks)
 	for begun := time.Now(); !e.enough(len(samples), e.walks, begun); {
-		elapsed, entries, err := r.walk(keysOnly)
+		elapsed, entries, err := r.walk(part)
 		if err != nil {
 			return err
 		}
@@ -150,14 +158,14 @@ func (r *run) walks(row string, e effort, keysOnly bool) error {
 }
 
 // walk copies all entries once, and returns the nanoseconds it took and the number of entries.
-func (r *run) walk(keysOnly bool) (elapsed float64, entries int, err error) {
+func (r *run) walk(part engine.Part) (elapsed float64, entries int, err error) {
 	want := engine.Walk{Entries: min(r.set.present, r.plan.walk)}
 	want.Bytes = want.Entries * keyBytes
-	if !keysOnly {
+	if part == engine.KeysAndValues {
 		want.Bytes += want.Entries * r.set.size
 	}
 	start := time.Now()
-	got, err := r.store.CopyAll(r.plan.walk, keysOnly)
+	got, err := r.store.CopyAll(r.plan.walk, part)
 	elapsed = since(start)
 	if err == nil && got != want {
 		err = fmt.Errorf("%d entries of %d bytes instead of %d entries of %d bytes",
@@ -172,6 +180,6 @@ func (r *run) check() error {
 	if err := r.newGetter().get(0, r.plan.calls); err != nil {
 		return err
 	}
-	_, _, err := r.walk(false)
+	_, _, err := r.walk(engine.KeysAndValues)
 	return err
 }

@@ -78,7 +78,7 @@ func (r *run) prepare() error {
 	if err := r.checkDisk(); err != nil {
 		return err
 	}
-	return r.prepareWrites(func() *writes { return r.newWrites("load", r.plan.entries, false) })
+	return r.prepareWrites(func() *writes { return r.newWrites("load", r.plan.entries, putsOnly) })
 }
 
 // prepareWrites prepares a load and notes the resources used so far.

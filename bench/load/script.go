@@ -46,16 +46,24 @@ func (s script) set(i int, number uint32, present bool) (key []byte) {
 	return l[:keyBytes]
 }
 
+// deleting says whether drawn writes include deletes.
+type deleting bool
+
+const (
+	putsOnly       deleting = false
+	putsAndDeletes deleting = true
+)
+
 // goneShare is the share of numbers that are absent after the load, 1/e. The churn deletes this
 // share of the keys it draws and therefore leaves as many present as it found.
 const goneShare = 0.36788
 
-// drawWrites prepares n writes, and applies them to the set: puts, or puts and deletes.
-func (s script) drawWrites(set *entrySet, random *rand.Rand, n int, deletes bool) {
+// drawWrites prepares n writes, and applies them to the set.
+func (s script) drawWrites(set *entrySet, random *rand.Rand, n int, kinds deleting) {
 	for i := range n {
 		number := random.Uint32N(set.numbers)
 		var at uint32
-		put := !deletes || random.Float64() >= goneShare
+		put := kinds == putsOnly || random.Float64() >= goneShare
 		if put {
 			at = set.put(number)
 		} else {

@@ -15,7 +15,7 @@ const batchSamples = 1_000
 // load makes the writes of the load and closes the database.
 func (r *run) load() error {
 	w := r.loaded
-	d, err := r.writeAndClose(w, true)
+	d, err := r.writeAndClose(w, settled)
 	if err != nil {
 		return err
 	}
@@ -31,12 +31,12 @@ func (r *run) load() error {
 
 // churn overwrites and deletes random entries, and closes the database.
 func (r *run) churn() error {
-	w := r.newWrites("churn", r.plan.churn*r.plan.entries, true)
+	w := r.newWrites("churn", r.plan.churn*r.plan.entries, putsAndDeletes)
 	before, err := machine.Now()
 	if err != nil {
 		return err
 	}
-	d, err := r.writeAndClose(w, r.plan.waits)
+	d, err := r.writeAndClose(w, r.plan.closing)
 	if err != nil {
 		return err
 	}
@@ -56,15 +56,23 @@ type durations struct {
 	ended   bool          // the end of the background work, and so settled, is known
 }
 
-// writeAndClose makes the writes and closes the database. With wait, it first waits for the
-// background work to end. An engine finishes deferred work in Close at the latest.
-func (r *run) writeAndClose(w *writes, wait bool) (d durations, err error) {
+// closing says when to close a database after writes.
+type closing bool
+
+const (
+	atOnce  closing = false
+	settled closing = true // after the background work has ended
+)
+
+// writeAndClose makes the writes and closes the database. An engine finishes deferred work in Close
+// at the latest.
+func (r *run) writeAndClose(w *writes, c closing) (d durations, err error) {
 	if d.batches, err = r.write(w); err != nil {
 		return d, err
 	}
 	d.written = total(d.batches)
 	var worked time.Duration
-	if wait {
+	if c == settled {
 		if worked, d.ended, err = r.plan.settler.Wait(); err != nil {
 			return d, err
 		}
@@ -81,17 +89,17 @@ func (r *run) writeAndClose(w *writes, wait bool) (d durations, err error) {
 
 // writes is a number of random writes, prepared a script at a time.
 type writes struct {
-	total   int
-	left    int // to be prepared
-	part    int // prepared
-	deletes bool
-	random  *rand.Rand
-	drawn   time.Duration // time spent preparing, except for the first part
+	total  int
+	left   int // to be prepared
+	part   int // prepared
+	kinds  deleting
+	random *rand.Rand
+	drawn  time.Duration // time spent preparing, except for the first part
 }
 
 // newWrites prepares the first part of n writes.
-func (r *run) newWrites(name string, n int, deletes bool) *writes {
-	w := &writes{total: n, left: n, deletes: deletes, random: r.random(name)}
+func (r *run) newWrites(name string, n int, kinds deleting) *writes {
+	w := &writes{total: n, left: n, kinds: kinds, random: r.random(name)}
 	w.next(r)
 	return w
 }
@@ -100,7 +108,7 @@ func (r *run) newWrites(name string, n int, deletes bool) *writes {
 func (w *writes) next(r *run) {
 	w.part = min(w.left, r.script.room())
 	w.left -= w.part
-	r.script.drawWrites(r.set, w.random, w.part, w.deletes)
+	r.script.drawWrites(r.set, w.random, w.part, w.kinds)
 }
 
 // batch is the time to write some entries in one transaction or, with no entries, to prepare the

@@ -134,11 +134,11 @@ func (r *run) drain(l length) error {
 		return err
 	}
 	n := l.times * r.plan.entries
-	if err := r.change(0, n, fillBatch, true); err != nil {
+	if err := r.write(0, n, fillBatch, entry); err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}
 	r.first = max(0, n-2*r.plan.pops-1)
-	if err := r.change(0, r.first, drainBatch, false); err != nil {
+	if err := r.write(0, r.first, drainBatch, deletion); err != nil {
 		return fmt.Errorf("drain: %w", err)
 	}
 	if err := r.pops(rowPop, l); err != nil {
@@ -164,17 +164,13 @@ func (r *run) open(dir string) (err error) {
 	return err
 }
 
-// change puts or deletes the entries with numbers in [i, j), a batch in each transaction.
-func (r *run) change(i, j, batch int, put bool) error {
+// write writes the pairs of the numbers in [i, j), a batch in each transaction.
+func (r *run) write(i, j, batch int, pair func(number int) engine.Pair) error {
 	pairs := make([]engine.Pair, 0, batch)
 	for i < j {
 		pairs = pairs[:0]
 		for ; i < j && len(pairs) < batch; i++ {
-			p := engine.Pair{Key: key(i)}
-			if put {
-				p.Value = value(i)
-			}
-			pairs = append(pairs, p)
+			pairs = append(pairs, pair(i))
 		}
 		if err := r.store.Write(pairs); err != nil {
 			return err
@@ -188,9 +184,9 @@ func (r *run) pops(row string, l length) error {
 	var samples []float64
 	for range r.plan.pops {
 		want := engine.Walk{Entries: 1, Bytes: valueBytes, Sum: engine.Touch(value(r.first))}
-		taken := []engine.Pair{{Key: key(r.first)}}
+		taken := []engine.Pair{deletion(r.first)}
 		start := time.Now()
-		got, err := r.store.Iterate(key(0), 1, true)
+		got, err := r.store.Iterate(key(0), 1, engine.TouchValues)
 		if err != nil {
 			return err
 		}
@@ -208,6 +204,12 @@ func (r *run) pops(row string, l length) error {
 	}
 	return nil
 }
+
+// entry returns the pair of a number.
+func entry(number int) engine.Pair { return engine.Pair{Key: key(number), Value: value(number)} }
+
+// deletion returns the pair that deletes an entry.
+func deletion(number int) engine.Pair { return engine.Pair{Key: key(number)} }
 
 // key returns the key of an entry.
 func key(number int) []byte {

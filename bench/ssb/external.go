@@ -69,7 +69,7 @@ func (s *script) conformance() ([]external.Script, error) {
 		Do: external.Digest, Count: len(values), SHA256: digest(s.run.job.Order, s.order, values),
 	})
 	s.run.plan.reads, s.run.plan.batch = 3, conformanceBatch
-	if err := s.get(suite.At{}, "conformance_get", true); err != nil {
+	if err := s.get(suite.At{}, "conformance_get", atRandom); err != nil {
 		return nil, err
 	}
 	if err := s.iterate(suite.At{}, "conformance_iterate"); err != nil {
@@ -195,7 +195,7 @@ func (s *script) reads(state string) error {
 		if row == "read_iterate" {
 			err = s.iterate(at, row+"_"+state)
 		} else {
-			err = s.get(at, row+"_"+state, row == "read_random")
+			err = s.get(at, row+"_"+state, picking(row == "read_random"))
 		}
 		if err != nil {
 			return err
@@ -207,9 +207,17 @@ func (s *script) reads(state string) error {
 	return nil
 }
 
+// picking says which messages to get.
+type picking bool
+
+const (
+	consecutive picking = false
+	atRandom    picking = true
+)
+
 // get adds a step that gets messages: random ones, or consecutive ones.
-func (s *script) get(at suite.At, file string, isRandom bool) error {
-	numbers := s.choices(at, isRandom)
+func (s *script) get(at suite.At, file string, p picking) error {
+	numbers := s.choices(at, p)
 	var bytes int64
 	for _, sequence := range numbers {
 		bytes += int64(s.sizes[sequence])
@@ -218,13 +226,13 @@ func (s *script) get(at suite.At, file string, isRandom bool) error {
 }
 
 // choices returns the sequence numbers that all samples of a row get.
-func (s *script) choices(at suite.At, isRandom bool) []uint32 {
+func (s *script) choices(at suite.At, how picking) []uint32 {
 	p := s.run.plan
 	random := s.run.random(at.Row, at.State)
 	numbers := make([]uint32, p.reads*p.batch)
 	for i := range numbers {
 		sequence := i % p.batch
-		if isRandom {
+		if how == atRandom {
 			sequence = random.IntN(len(s.sizes))
 		}
 		numbers[i] = uint32(sequence)

@@ -27,8 +27,8 @@ func (r *run) reads(state string) error {
 	}{
 		{"read_random", r.getRandom},
 		{"read_sequential", r.getSequential},
-		{"read_iterate", func(random *rand.Rand) func() error { return r.iterate(random, false) }},
-		{"read_iterate_touch", func(random *rand.Rand) func() error { return r.iterate(random, true) }},
+		{"read_iterate", r.iterate(engine.ReadLengths)},
+		{"read_iterate_touch", r.iterate(engine.TouchValues)},
 	}
 	for _, row := range rows {
 		if !r.job.Wants(row.name) {
@@ -200,8 +200,14 @@ func (r *run) pick(keys [][]byte, pick func(i int) int) (size int) {
 	return size
 }
 
-// iterate prepares a seek to a random key with enough keys after it, and the steps from there.
-func (r *run) iterate(random *rand.Rand, touch bool) func() error {
+// iterate returns the choice of a seek to a random key with enough keys after it, and of the steps
+// from there.
+func (r *run) iterate(look engine.Look) choice {
+	return func(random *rand.Rand) func() error { return r.steps(random, look) }
+}
+
+// steps prepares a seek to a random key, and the steps from there.
+func (r *run) steps(random *rand.Rand, look engine.Look) func() error {
 	steps := r.plan.batch
 	first := random.IntN(len(r.sorted) - steps + 1)
 	start := r.keys[0]
@@ -209,12 +215,12 @@ func (r *run) iterate(random *rand.Rand, touch bool) func() error {
 	want := engine.Walk{Entries: steps}
 	for _, sequence := range r.sorted[first : first+steps] {
 		want.Bytes += r.data.size(int(sequence))
-		if touch {
+		if look == engine.TouchValues {
 			want.Sum += engine.Touch(r.data.value(int(sequence)))
 		}
 	}
 	return func() error {
-		walk, err := r.store.Iterate(start, steps, touch)
+		walk, err := r.store.Iterate(start, steps, look)
 		if err == nil && walk != want {
 			err = fmt.Errorf("the walk saw %+v instead of %+v", walk, want)
 		}

@@ -123,21 +123,21 @@ const leastReads = 5
 
 // plan says how much of everything a job does.
 type plan struct {
-	messages     int
-	sizeMessages int           // of the task "size"
-	batch        int           // messages of one append; gets or steps of one read
-	sizeBatch    int           // messages of one append of the task "size"
-	generated    int           // samples of append_generate
-	reads        int           // maximum number of samples of a read row in one state
-	readTime     time.Duration // a row ends after this time, if it has leastReads samples
-	evenReads    bool          // readTime is long enough for all engines to read equally often
-	calls        int           // calls that make up one sample of the shortest operations
-	puts         int           // samples of put_one
-	crowds       int           // samples of put_parallel
-	crowdPuts    int           // maximum number of puts of each goroutine in a sample of put_parallel
-	crowdTime    time.Duration // a goroutine stops after this time
-	opens        int           // samples of open
-	settle       time.Duration // how long settle idles
+	messages        int
+	sizeMessages    int           // of the task "size"
+	batch           int           // messages of one append; gets or steps of one read
+	sizeBatch       int           // messages of one append of the task "size"
+	generated       int           // samples of append_generate
+	reads           int           // maximum number of samples of a read row in one state
+	readTime        time.Duration // a row ends after this time, if it has leastReads samples
+	evenReads       bool          // readTime is long enough for all engines to read equally often
+	calls           int           // calls that make up one sample of the shortest operations
+	puts            int           // samples of put_one
+	parallelSamples int           // samples of put_parallel
+	parallelPuts    int           // maximum puts of each goroutine in a sample of put_parallel
+	parallelTime    time.Duration // a goroutine stops after this time
+	opens           int           // samples of open
+	settle          time.Duration // how long settle idles
 }
 
 // newPlan returns the plan for the user's settings.
@@ -147,24 +147,24 @@ func newPlan(s suite.Settings) plan {
 		n = largeMessages
 	}
 	p := plan{
-		messages:     n,
-		sizeMessages: 10 * n,
-		batch:        min(5_000, n),
-		sizeBatch:    min(1_000, n),
-		generated:    5,
-		reads:        40,
-		readTime:     300 * time.Millisecond,
-		calls:        1_000,
-		puts:         50,
-		crowds:       3,
-		crowdPuts:    16,
-		crowdTime:    300 * time.Millisecond,
-		opens:        20,
-		settle:       500 * time.Millisecond,
+		messages:        n,
+		sizeMessages:    10 * n,
+		batch:           min(5_000, n),
+		sizeBatch:       min(1_000, n),
+		generated:       5,
+		reads:           40,
+		readTime:        300 * time.Millisecond,
+		calls:           1_000,
+		puts:            50,
+		parallelSamples: 3,
+		parallelPuts:    16,
+		parallelTime:    300 * time.Millisecond,
+		opens:           20,
+		settle:          500 * time.Millisecond,
 	}
 	if s.Profile != suite.Quick {
-		p.generated, p.reads, p.puts, p.crowds = 20, 100, 200, 5
-		p.crowdTime, p.readTime, p.settle = time.Second, time.Minute, 2*time.Second
+		p.generated, p.reads, p.puts, p.parallelSamples = 20, 100, 200, 5
+		p.parallelTime, p.readTime, p.settle = time.Second, time.Minute, 2*time.Second
 		p.evenReads = true
 	}
 	return p

@@ -16,7 +16,7 @@ func tiny() plan {
 	return plan{
 		messages: 250, sizeMessages: 120, batch: 100, sizeBatch: 50, generated: 2, reads: 3,
 		readTime: time.Minute, evenReads: true,
-		calls: 10, puts: 3, crowds: 2, crowdPuts: 1, crowdTime: time.Minute, opens: 2,
+		calls: 10, puts: 3, parallelSamples: 2, parallelPuts: 1, parallelTime: time.Minute, opens: 2,
 	}
 }
 
@@ -207,8 +207,8 @@ func (l liar) Get(key []byte) (int, error) {
 	return size, err
 }
 
-func (l liar) Iterate(start []byte, n int, touch bool) (engine.Walk, error) {
-	w, err := l.Store.Iterate(start, n, touch)
+func (l liar) Iterate(start []byte, n int, look engine.Look) (engine.Walk, error) {
+	w, err := l.Store.Iterate(start, n, look)
 	if l.lie == "Iterate" {
 		w.Entries--
 	}

@@ -68,7 +68,7 @@ func (r *run) puts() error {
 		for range r.plan.puts {
 			key, value := r.nextPair()
 			start := time.Now()
-			if err := r.store.Put(key, value, false); err != nil {
+			if err := r.store.Put(key, value, engine.OneWriter); err != nil {
 				return err
 			}
 			samples = append(samples, since(start))
@@ -80,8 +80,8 @@ func (r *run) puts() error {
 	}
 	for _, workers := range []int{1, 64} {
 		var samples []float64
-		for range r.plan.crowds {
-			rate, err := r.crowd(workers, r.plan.crowdPuts)
+		for range r.plan.parallelSamples {
+			rate, err := r.putParallel(workers, r.plan.parallelPuts)
 			if err != nil {
 				return err
 			}
@@ -92,9 +92,9 @@ func (r *run) puts() error {
 	return nil
 }
 
-// crowd starts goroutines that put some messages each, or fewer if that takes too long, and returns
-// the commits per second.
-func (r *run) crowd(workers, puts int) (float64, error) {
+// putParallel starts goroutines that put some messages each, or fewer if that takes too long, and
+// returns the commits per second.
+func (r *run) putParallel(workers, puts int) (float64, error) {
 	type pair struct{ key, value []byte }
 	pairs := make([]pair, workers*puts)
 	for i := range pairs {
@@ -107,10 +107,10 @@ func (r *run) crowd(workers, puts int) (float64, error) {
 	for w := range workers {
 		wait.Go(func() {
 			for _, p := range pairs[w*puts : (w+1)*puts] {
-				if errs[w] = r.store.Put(p.key, p.value, workers > 1); errs[w] != nil {
+				if errs[w] = r.store.Put(p.key, p.value, engine.Writers(workers > 1)); errs[w] != nil {
 					return
 				}
-				if done.Add(1); time.Since(start) > r.plan.crowdTime {
+				if done.Add(1); time.Since(start) > r.plan.parallelTime {
 					return
 				}
 			}

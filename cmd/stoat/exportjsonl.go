@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/stoatdb/stoat/internal/commands/jsontext"
 )
 
 // jsonlWriter writes entries as lines of JSON. It is not safe for concurrent use.
@@ -41,12 +43,12 @@ func (j *jsonlWriter) write(w *bufio.Writer, e *entry) error {
 	j.line = appendField(j.line, j.key, e.key)
 	j.line = append(j.line, ',')
 	if standsAsJSON(e.value) {
-		j.line = append(append(appendText(j.line, j.value), ':'), e.value...)
+		j.line = append(append(jsontext.Append(j.line, j.value), ':'), e.value...)
 	} else {
 		j.line = appendField(j.line, j.value, e.value)
 	}
 	if !e.expires.IsZero() {
-		j.line = append(append(appendText(append(j.line, ','), j.expires), ':'), '"')
+		j.line = append(append(jsontext.Append(append(j.line, ','), j.expires), ':'), '"')
 		j.line = append(appendTime(j.line, e.expires), '"')
 	}
 	_, err := w.Write(append(j.line, "}\n"...))
@@ -56,9 +58,9 @@ func (j *jsonlWriter) write(w *bufio.Writer, e *entry) error {
 // appendField appends a field of a JSON object, as text, or as base64 if it is not valid UTF-8.
 func appendField(dst []byte, name string, b []byte) []byte {
 	if utf8.Valid(b) {
-		return appendText(append(appendText(dst, name), ':'), b)
+		return jsontext.Append(append(jsontext.Append(dst, name), ':'), b)
 	}
-	dst = append(appendText(dst, name+base64Suffix), ':', '"')
+	dst = append(jsontext.Append(dst, name+base64Suffix), ':', '"')
 	return append(base64.StdEncoding.AppendEncode(dst, b), '"')
 }
 

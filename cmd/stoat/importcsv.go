@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stoatdb/stoat/internal/commands/intake"
+	"github.com/stoatdb/stoat/internal/commands/jsontext"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
@@ -182,26 +183,8 @@ func appendObject(dst []byte, names []string, texts [][]byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(appendText(dst, name), ':')
-		dst = appendText(dst, texts[i])
+		dst = append(jsontext.Append(dst, name), ':')
+		dst = jsontext.Append(dst, texts[i])
 	}
 	return append(dst, '}')
-}
-
-// appendText appends a JSON string.
-func appendText[T string | []byte](dst []byte, text T) []byte {
-	dst = append(dst, '"')
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c == '\n':
-			dst = append(dst, `\n`...)
-		case c < ' ':
-			dst = fmt.Appendf(dst, `\u%04x`, c)
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, '"')
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/stoatdb/stoat/internal/commands/jsontext"
 	"github.com/stoatdb/stoat/tuple"
 )
 
@@ -177,7 +178,7 @@ func (t *sqliteTable) entry() (key, value []byte, err error) {
 		if i > 0 {
 			t.object = append(t.object, ',')
 		}
-		t.object = append(appendText(t.object, c.name), ':')
+		t.object = append(jsontext.Append(t.object, c.name), ':')
 		if t.object, err = appendValue(t.object, t.values[i]); err != nil {
 			return nil, nil, badf("column %q: %w", c.name, err)
 		}
@@ -263,7 +264,7 @@ func appendValue(dst []byte, v any) ([]byte, error) {
 		if !utf8.ValidString(v) {
 			return dst, errors.New("the text is not valid UTF-8")
 		}
-		return appendText(dst, v), nil
+		return jsontext.Append(dst, v), nil
 	case []byte:
 		dst = base64.StdEncoding.AppendEncode(append(dst, '"'), v)
 		return append(dst, '"'), nil
@@ -286,22 +287,4 @@ func appendFloat(dst []byte, v float64) []byte {
 		dst = append(dst, ".0"...)
 	}
 	return dst
-}
-
-// appendText appends a JSON string of valid UTF-8.
-func appendText(dst []byte, text string) []byte {
-	dst = append(dst, '"')
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c == '\n':
-			dst = append(dst, `\n`...)
-		case c < ' ':
-			dst = fmt.Appendf(dst, `\u%04x`, c)
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, '"')
 }

@@ -17,6 +17,7 @@ const policy = `
 	internal/testing/model:        std
 	internal/commands/progress:        std
 	internal/commands/bucketpath:   std
+	internal/commands/jsontext:     std
 
 	internal/corrupt:      std
 	internal/checksum:     std
@@ -97,7 +98,8 @@ const policy = `
 	examples/todo:         ., record
 	cmd/stoat:             ., record, feed, internal/folder, internal/tools/inspect,
 	                       internal/commands/progress, internal/commands/bucketpath,
-	                       internal/commands/intake, github.com/klauspost/compress
+	                       internal/commands/intake, internal/commands/jsontext,
+	                       github.com/klauspost/compress
 
 	internal/testing/tuned:        ., internal/vfs, internal/engine, internal/hook,
 	                       internal/tools/salvage
