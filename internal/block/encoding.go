@@ -54,7 +54,6 @@ func NewDictionary(number, bucket, fit uint64, data []byte) *Dictionary {
 // Data returns the binary form of d.
 func (d *Dictionary) Data() []byte { return d.data }
 
-// get returns the parsed dictionary.
 func (d *Dictionary) get() (*pattern.Dictionary, error) {
 	d.parse.Do(func() {
 		if d.parsed, d.err = pattern.Parse(d.data); d.err != nil {

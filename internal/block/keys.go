@@ -259,7 +259,6 @@ func (k *Keys) start(i int) int {
 	return k.end(i - 1)
 }
 
-// middle returns middle i of form 2.
 func (k *Keys) middle(i int) []byte { return k.rest[k.start(i):k.end(i)] }
 
 // Bytes returns the length of all keys together.

@@ -157,7 +157,6 @@ func parseLengths(r *cutter, count int) (lengths, error) {
 	return l, nil
 }
 
-// at returns length i.
 func (l *lengths) at(i int) uint64 {
 	switch l.width {
 	case 0:
@@ -170,7 +169,6 @@ func (l *lengths) at(i int) uint64 {
 	return uint64(l.shortest) + uint64(binary.LittleEndian.Uint32(l.p[4*i:]))
 }
 
-// longest returns the greatest length.
 func (l *lengths) longest() int {
 	most := uint64(0)
 	for i := range l.count {

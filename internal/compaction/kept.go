@@ -68,7 +68,6 @@ func (j *Job) keepTables(edit *manifest.Edit) error {
 	return nil
 }
 
-// tablesToKeep returns the inputs' tables that are kept.
 func (j *Job) tablesToKeep() (keep []*manifest.Table, err error) {
 	if !j.ToBottom || len(j.Inputs) == 0 {
 		return nil, nil

@@ -1,16 +1,8 @@
 // Package filter says which keys a table certainly does not have.
 //
 // A [Filter] is a binary fuse filter with 8-bit fingerprints of key hashes: it takes 9 bits per
-// key, and one absent key in 256 passes. Its serialised form is
-//
-//	kind              u8   1: binary fuse, 3 segments, 8 bits
-//	segment bits      u8   a segment has 1<<bits fingerprints
-//	reserved          u16  0
-//	segments          u32  start segments; two more follow them
-//	seed              u64
-//	fingerprints      (segments+2)<<bits bytes
-//
-// and is searched in place. It carries no checksum: it is a section of a table, which has one.
+// key, and one absent key in 256 passes. Its serialised form, which docs/format.md has, is searched
+// in place. It has no checksum: it is a section of a table, which has one.
 //
 // Filters are immutable and safe for concurrent use. The package does not choose which tables have
 // a filter and does not keep the keys.

@@ -139,7 +139,6 @@ func (j Job) writeEntries(
 	return w.Finish()
 }
 
-// contains reports whether the cursor is on an entry of the part.
 func (p part) contains(c *memtable.Cursor) bool {
 	return c.Valid() && (p.end == nil || bytes.Compare(c.Key(), p.end) < 0)
 }

@@ -25,7 +25,6 @@ type valueSizes struct {
 	small        uint64
 }
 
-// sizesOf adds up the values of puts.
 func sizesOf(puts iter.Seq2[[]byte, []byte], v *run.Values) (s valueSizes) {
 	for _, value := range puts {
 		switch n := uint64(len(value)); {

@@ -1,18 +1,9 @@
 // Package keyspace says what an entry is and how buckets become ordered keys.
 //
-// All buckets share one ordered key space. A key of it (an internal key) starts with a space byte:
-//
-//	0x01 parent-id name   a bucket: its name in its parent; the value is its id as a uvarint
-//	0x02 id               a bucket's sequence; the value is a uvarint
-//	0x03 id               a dropped bucket; lives in the log and the memtable only
-//	0x04                  the next bucket id; the value is a uvarint
-//	0x05                  which salvage with a loss made the database; the value is a uvarint
-//	0x10…0x18 id-bytes    user data: 0x10 + n, then the id as n big-endian bytes, then the user's key
-//
-// where parent-id and id are encoded as in user data: a length byte and n big-endian bytes with no
-// leading zero. The root bucket has id 0, so that its keys cost one byte. Ids are never reused. The
-// encoding preserves order: all keys of one bucket are neighbours, in the order of the user's keys,
-// and all catalog entries sort before all data. All functions are pure.
+// All buckets share one ordered key space. A key of it, an internal key, starts with a byte that
+// says which [Space] it is in, and the id of a bucket; docs/format.md has the details. The encoding
+// preserves order: all keys of one bucket are neighbours, in the order of the user's keys, and all
+// catalog entries sort before all data. All functions are pure.
 package keyspace
 
 import "encoding/binary"
@@ -65,39 +56,30 @@ const (
 	MaxValueBytes = 1 << 30
 )
 
-const (
-	spaceCatalog  = 0x01
-	spaceSequence = 0x02
-	spaceDropped  = 0x03
-	spaceNextID   = 0x04
-	spaceSalvage  = 0x05
-	spaceData     = 0x10
-)
-
 // AppendPrefix appends the prefix of all user keys in the bucket id.
-func AppendPrefix(dst []byte, id uint64) []byte { return appendID(dst, spaceData, id) }
+func AppendPrefix(dst []byte, id uint64) []byte { return appendID(dst, byte(SpaceData), id) }
 
 // AppendCatalog appends the prefix of the catalog entries of all buckets within parent; with a name
 // after it, it is the key of that bucket's entry.
 func AppendCatalog(dst []byte, parent uint64) []byte {
-	return appendID(append(dst, spaceCatalog), 0, parent)
+	return appendID(append(dst, byte(SpaceCatalog)), 0, parent)
 }
 
 // AppendSequence appends the key of the sequence of the bucket id.
 func AppendSequence(dst []byte, id uint64) []byte {
-	return appendID(append(dst, spaceSequence), 0, id)
+	return appendID(append(dst, byte(SpaceSequence)), 0, id)
 }
 
 // AppendDropped appends the key that says the bucket id was dropped.
 func AppendDropped(dst []byte, id uint64) []byte {
-	return appendID(append(dst, spaceDropped), 0, id)
+	return appendID(append(dst, byte(SpaceDropped)), 0, id)
 }
 
 // AppendNextID appends the key under which the next bucket id is kept.
-func AppendNextID(dst []byte) []byte { return append(dst, spaceNextID) }
+func AppendNextID(dst []byte) []byte { return append(dst, byte(SpaceNextID)) }
 
 // AppendSalvage appends the key of the number of the salvage that made the database.
-func AppendSalvage(dst []byte) []byte { return append(dst, spaceSalvage) }
+func AppendSalvage(dst []byte) []byte { return append(dst, byte(SpaceSalvage)) }
 
 // Successor returns the smallest key that is greater than every key with the given prefix, in a new
 // slice, or nil if there is none (the prefix is empty or all 0xFF).
@@ -118,18 +100,18 @@ func BucketOf(key []byte) (id uint64, ok bool) {
 	if len(key) == 0 {
 		return 0, false
 	}
-	switch space := key[0]; {
-	case space == spaceCatalog || space == spaceSequence:
+	switch space := Space(key[0]); {
+	case space == SpaceCatalog || space == SpaceSequence:
 		id, _, ok = parseID(key[1:], 0)
-	case space >= spaceData && space <= spaceData+8:
-		id, _, ok = parseID(key, spaceData)
+	case space >= SpaceData && space <= SpaceData+8:
+		id, _, ok = parseID(key, byte(SpaceData))
 	}
 	return id, ok
 }
 
 // ParseDropped returns the bucket id of a key made by [AppendDropped].
 func ParseDropped(key []byte) (id uint64, ok bool) {
-	if len(key) == 0 || key[0] != spaceDropped {
+	if len(key) == 0 || key[0] != byte(SpaceDropped) {
 		return 0, false
 	}
 	id, _, ok = parseID(key[1:], 0)
@@ -137,19 +119,13 @@ func ParseDropped(key []byte) (id uint64, ok bool) {
 }
 
 // DroppedRange returns the range of internal keys that holds every key made by [AppendDropped].
-func DroppedRange() (first, end []byte) { return []byte{spaceDropped}, []byte{spaceNextID} }
-
-// IsCatalog reports whether an internal key is that of a bucket's catalog entry.
-func IsCatalog(key []byte) bool { return len(key) > 0 && key[0] == spaceCatalog }
-
-// IsSequence reports whether an internal key is that of a bucket's sequence.
-func IsSequence(key []byte) bool { return len(key) > 0 && key[0] == spaceSequence }
+func DroppedRange() (first, end []byte) { return []byte{byte(SpaceDropped)}, []byte{byte(SpaceNextID)} }
 
 // FirstData returns the smallest key that user data can have: the catalog lies below it.
-func FirstData() []byte { return []byte{spaceData} }
+func FirstData() []byte { return []byte{byte(SpaceData)} }
 
 // IsData reports whether an internal key is that of user data.
-func IsData(key []byte) bool { return len(key) > 0 && key[0] >= spaceData }
+func IsData(key []byte) bool { return len(key) > 0 && key[0] >= byte(SpaceData) }
 
 // Ranges returns the three ranges [first, end) of internal keys that can hold anything of the
 // buckets first to last: their data, their sequences, and the catalog entries of their children.

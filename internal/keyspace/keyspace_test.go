@@ -82,11 +82,11 @@ func FuzzBucketOf(f *testing.F) {
 	f.Add([]byte{0x11, 7, 'k'})
 	f.Fuzz(func(t *testing.T, key []byte) {
 		id, ok := BucketOf(key)
-		if !ok || len(key) == 0 || key[0] < spaceData {
+		if !ok || len(key) == 0 || key[0] < byte(SpaceData) {
 			return
 		}
 		// A length byte may announce more bytes than the id needs; such a key is never written.
-		if n := int(key[0] - spaceData); n > 0 && key[1] == 0 {
+		if n := int(key[0] - byte(SpaceData)); n > 0 && key[1] == 0 {
 			return
 		}
 		if !bytes.HasPrefix(key, AppendPrefix(nil, id)) {

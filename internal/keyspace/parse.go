@@ -5,12 +5,12 @@ type Space uint8
 
 // Spaces, in the order of their keys.
 const (
-	SpaceCatalog  Space = spaceCatalog  // a bucket, by its parent and its name
-	SpaceSequence Space = spaceSequence // a bucket's sequence
-	SpaceDropped  Space = spaceDropped  // a bucket that was dropped
-	SpaceNextID   Space = spaceNextID   // the next bucket id
-	SpaceSalvage  Space = spaceSalvage  // the salvage that made the database
-	SpaceData     Space = spaceData     // a user's key in a bucket
+	SpaceCatalog  Space = 0x01 // a bucket, by its parent and its name
+	SpaceSequence Space = 0x02 // a bucket's sequence
+	SpaceDropped  Space = 0x03 // a bucket that was dropped
+	SpaceNextID   Space = 0x04 // the next bucket id
+	SpaceSalvage  Space = 0x05 // the salvage that made the database
+	SpaceData     Space = 0x10 // a user's key in a bucket
 )
 
 // Parts is what an internal key is made of.
@@ -29,11 +29,11 @@ func Parse(key []byte) (p Parts, ok bool) {
 	rest, base := key[1:], byte(0)
 	p.Space = Space(key[0])
 	switch {
-	case key[0] >= spaceData:
-		p.Space, rest, base = SpaceData, key, spaceData
-	case key[0] == spaceNextID, key[0] == spaceSalvage:
+	case p.Space >= SpaceData:
+		p.Space, rest, base = SpaceData, key, byte(SpaceData)
+	case p.Space == SpaceNextID, p.Space == SpaceSalvage:
 		return p, len(rest) == 0
-	case key[0] < spaceCatalog || key[0] > spaceDropped:
+	case p.Space < SpaceCatalog || p.Space > SpaceDropped:
 		return Parts{}, false
 	}
 	p.Bucket, p.Name, ok = parseID(rest, base)

@@ -17,7 +17,6 @@ func (s Span) Contains(key []byte) bool {
 // Clone returns the same span in memory of its own.
 func (s Span) Clone() Span { return Span{bytes.Clone(s.Start), bytes.Clone(s.End)} }
 
-// above reports whether the span ends above key.
 func (s Span) above(key []byte) bool { return s.End == nil || bytes.Compare(key, s.End) < 0 }
 
 // Intersect returns the keys that are in both spans.

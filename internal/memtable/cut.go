@@ -73,7 +73,6 @@ func (e *Edit) trim(at *node, chunks batch.Chunks, span keyspace.Span) (removed 
 	return removed
 }
 
-// trimLeaf is trim for a leaf.
 func (e *Edit) trimLeaf(at *node, chunks batch.Chunks, span keyspace.Span) (removed int) {
 	i, j := at.leaf.seek(chunks, span.Start), at.leaf.seek(chunks, span.End)
 	switch {

@@ -146,7 +146,6 @@ func (e *Edit) apply(ref batch.Ref) {
 	}
 }
 
-// insert makes ref the entry of key.
 func (e *Edit) insert(key []byte, ref batch.Ref) {
 	if e.top == (node{}) {
 		e.top.leaf = newLeaf(e.owner, key, ref)
@@ -222,7 +221,6 @@ func (e *Edit) own(at *node) *inner {
 	return at.inner
 }
 
-// ownLeaf is own for a leaf.
 func (e *Edit) ownLeaf(at *node) *leaf {
 	if at.leaf.owner != e.owner {
 		l := *at.leaf

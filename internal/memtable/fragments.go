@@ -25,7 +25,6 @@ type fragment struct {
 	left, right   *fragment
 }
 
-// newFragment returns a set of one span.
 func (e *Edit) newFragment(span keyspace.Span) *fragment {
 	e.m.fragments++
 	return &fragment{
@@ -41,7 +40,6 @@ func scatter(n uint64) uint32 {
 	return uint32(n >> 32)
 }
 
-// size returns the number of fragments in the set.
 func (f *fragment) size() int {
 	if f == nil {
 		return 0
@@ -64,7 +62,6 @@ func (f *fragment) around(key []byte) (span keyspace.Span, covered bool) {
 	return span, false
 }
 
-// appendTo appends all spans to dst, in order.
 func (f *fragment) appendTo(dst keyspace.Spans) keyspace.Spans {
 	if f == nil {
 		return dst
@@ -119,7 +116,6 @@ func (f *fragment) join(g *fragment) *fragment {
 	}
 }
 
-// first returns the first fragment, or nil.
 func (f *fragment) first() *fragment {
 	for f != nil && f.left != nil {
 		f = f.left
@@ -127,7 +123,6 @@ func (f *fragment) first() *fragment {
 	return f
 }
 
-// last returns the last fragment, or nil.
 func (f *fragment) last() *fragment {
 	for f != nil && f.right != nil {
 		f = f.right
@@ -135,7 +130,6 @@ func (f *fragment) last() *fragment {
 	return f
 }
 
-// endsAbove reports whether f is not nil and ends above key.
 func (f *fragment) endsAbove(key []byte) bool {
 	return f != nil && bytes.Compare(key, f.End) < 0
 }

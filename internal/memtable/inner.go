@@ -56,7 +56,6 @@ func (n node) bytes() int64 {
 	return bytes
 }
 
-// smallest returns the smallest key below n.
 func (n node) smallest(chunks batch.Chunks) []byte {
 	for n.inner != nil {
 		n = n.inner.kids[0]
@@ -64,7 +63,6 @@ func (n node) smallest(chunks batch.Chunks) []byte {
 	return chunks.Key(n.leaf.refs[0])
 }
 
-// largest returns the largest key below n.
 func (n node) largest(chunks batch.Chunks) []byte {
 	for n.inner != nil {
 		n = n.inner.kids[n.inner.count-1]
@@ -116,7 +114,6 @@ func (n *inner) routeIn(chunks batch.Chunks, key []byte, lo, hi int) int {
 	return lo
 }
 
-// seek is route for any key.
 func (n *inner) seek(chunks batch.Chunks, key []byte) int {
 	first := node{inner: n}.smallest(chunks)
 	if shared := keyspace.Shared(first, key); shared < int(n.prefix) {

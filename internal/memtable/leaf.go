@@ -24,7 +24,6 @@ type leaf struct {
 // longer prefix has to be looked up in the arena.
 const leadBytes = 48
 
-// newLeaf returns a leaf with one entry.
 func newLeaf(owner uint64, key []byte, ref batch.Ref) *leaf {
 	l := &leaf{owner: owner, prefix: int32(len(key)), count: 1, next: 1}
 	l.heads.cut(1)
@@ -83,7 +82,6 @@ func (l *leaf) compare(chunks batch.Chunks, key []byte, i int) int {
 	return bytes.Compare(key[headEnd:], chunks.Key(ref)[headEnd:])
 }
 
-// seek is search for any key.
 func (l *leaf) seek(chunks batch.Chunks, key []byte) int {
 	if shared := l.shared(chunks, key); shared < int(l.prefix) {
 		if shared == len(key) || key[shared] < chunks.Key(l.refs[0])[shared] {

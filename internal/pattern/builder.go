@@ -38,7 +38,6 @@ func (b *builder) phrase(p []byte, program bool) op {
 	return b.newPhrase(p)
 }
 
-// base returns the index of a base.
 func (b *builder) base(v uint64) uint32 {
 	for i, other := range b.d.bases {
 		if other == v {
@@ -55,7 +54,6 @@ func (b *builder) add(ops []op, bits uint8) {
 	b.d.ops = append(append(b.d.ops, ops...), op{})
 }
 
-// dictionary returns the dictionary of the tokens added.
 func (b *builder) dictionary() (*Dictionary, error) {
 	d := &b.d
 	d.heap, d.ops = slices.Concat(b.heap, make([]byte, padding)), slices.Clone(d.ops)
@@ -104,7 +102,6 @@ func (d *Dictionary) addEntry(t token) uint32 {
 	return uint32(first) << entryAtShift
 }
 
-// check returns an error if the op is invalid.
 func (x op) check() error {
 	ok := false
 	switch longest := int(x.n) + 1<<x.bits - 1; {

@@ -51,7 +51,6 @@ func putDate(out *[dateBytes]byte, days uint64) {
 	out[7], out[6], out[5], out[4] = '-', out[5], out[4], '-'
 }
 
-// putClock writes the time of day.
 func putClock(out *[8]byte, second uint64) {
 	hour, minute := second/3600, second/60%60
 	w := eightDigits(hour*1000000 + minute*1000 + second%60)

@@ -129,7 +129,6 @@ func (s *decoder) phrases(end uint) uint32 {
 	return 0
 }
 
-// token appends what the token of an entry stands for.
 func (s *decoder) token(entry uint32) error {
 	at := entry >> entryAtShift
 	if size := int(entry & entrySize); size == 0 {

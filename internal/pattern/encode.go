@@ -134,7 +134,6 @@ func (e *Encoder) hasPhrase(c *candidate, i int) bool {
 	return n <= 8 || string(e.value[i+8:i+n]) == string(e.d.heap[int(c.at)+8:int(c.at)+n])
 }
 
-// token writes the code of a token.
 func (e *Encoder) token(i int) {
 	t := e.d.tokens[i]
 	e.w.put(uint64(t.code), uint(t.bits))
@@ -227,7 +226,6 @@ func (e *Encoder) tryFields(i int, word uint64, other choice) int {
 	return e.tryFirst(e.x.fields[k], i, other)
 }
 
-// hasZero reports whether any byte of the word is zero.
 func hasZero(word uint64) bool {
 	return (word-0x0101010101010101)&^word&0x8080808080808080 != 0
 }

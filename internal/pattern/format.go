@@ -48,7 +48,6 @@ func (d *Dictionary) Append(dst []byte) []byte {
 	return dst
 }
 
-// opsOf returns the ops of a token.
 func (d *Dictionary) opsOf(t token) []op {
 	n := 0
 	for d.ops[int(t.first)+n].kind != kindEnd {
@@ -141,7 +140,6 @@ func (r *parser) uvarint() uint64 {
 	return v
 }
 
-// bytes cuts n bytes off.
 func (r *parser) bytes(n uint64) []byte {
 	if n > uint64(len(r.rest)) {
 		r.short, r.rest = true, nil
@@ -195,7 +193,6 @@ func (r *parser) token() ([]op, error) {
 	return r.b.scratch, nil
 }
 
-// op reads an op of a program.
 func (r *parser) op() (op, error) {
 	lead := r.byte()
 	k := kind(lead)

@@ -146,7 +146,6 @@ func (w weight) compare(other weight) int {
 	return w.bits - other.bits
 }
 
-// weights returns the weights of all tokens.
 func (d *Dictionary) weights() []weight {
 	weights := make([]weight, len(d.tokens))
 	for i, t := range d.tokens {

@@ -162,7 +162,6 @@ func (w *writer) putUUID(p []byte, values *[256]byte) bool {
 		w.putFour(p[19:23], values) && w.putFour(p[24:], values)
 }
 
-// putBytes writes bytes as they are.
 func (w *writer) putBytes(p []byte) {
 	for ; len(p) >= 7; p = p[7:] {
 		q := (*[7]byte)(p)

@@ -54,7 +54,6 @@ func (g *grammar) fieldsIn(s symbol) int {
 	return 0
 }
 
-// expand appends to dst what the symbol stands for.
 func (g *grammar) expand(dst []symbol, s symbol) []symbol {
 	if s < symbolPair {
 		return append(dst, s)
@@ -218,7 +217,6 @@ type pairSlot struct {
 // keyOf returns the key of a pair, which is not 0.
 func keyOf(a, b symbol) uint32 { return (uint32(a)<<16 | uint32(b)) + 1 }
 
-// pair returns the pair of the slot.
 func (s *pairSlot) pair() (a, b symbol) { return symbol((s.key - 1) >> 16), symbol(s.key - 1) }
 
 // slot returns the slot that the key has, or would get.
@@ -231,7 +229,6 @@ func (t *pairTable) slot(key uint32) *pairSlot {
 	}
 }
 
-// add adds n to the count of a pair.
 func (t *pairTable) add(key uint32, n int32) {
 	if 2*t.used >= len(t.slots) {
 		t.grow()

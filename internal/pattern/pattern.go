@@ -3,21 +3,8 @@
 // A [Dictionary] is what values have in common. [Train] makes one from samples. It consists of
 // tokens; a token is a short sequence of ops; and each op appends something to the value: a phrase
 // of the dictionary, or a field, which is characters of one kind whose bits it reads from the
-// encoded value:
-//
-//	phrase         bytes of the dictionary
-//	digits         decimal digits, with leading zeros, in as few bits as they need
-//	number         a decimal number, in a fixed number of bits, above a base
-//	hex, base64    characters of 4 or 6 bits; base64 of whole bytes without its unused bits
-//	bytes          bytes as they are
-//	UUID           in 128 bits
-//	time, date     as in RFC 3339, without fractions and zone; seconds or days
-//	little, big    a binary integer of 1 to 8 bytes in fewer bits, above a base
-//	same           a repetition of one of the last 8 text fields of the value
-//	copy           bytes from earlier in the value
-//
-// So a whole JSON message can be one token, followed by the bits that differ. In text, tokens are
-// phrases. Each token has a prefix code, the shorter the more often it is used.
+// encoded value. So a whole JSON message can be one token, followed by the bits that differ. In
+// text, tokens are phrases. Each token has a prefix code, the shorter the more often it is used.
 //
 // An encoded value is a stream of bits that starts with the least significant bit of its first
 // byte: the code of a token, what the ops of the token read, the next code, and so on. A 1 follows,

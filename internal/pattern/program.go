@@ -92,7 +92,6 @@ func (s *decoder) fewDigits(x *op, n int) (end int, done bool) {
 	return n + count, true
 }
 
-// op appends what an op stands for.
 func (s *decoder) op(x *op) error {
 	var ok bool
 	switch x.kind {
@@ -177,10 +176,8 @@ func (s *decoder) take(n uint) uint64 {
 	return word & (1<<n - 1)
 }
 
-// based reads a number above a base.
 func (s *decoder) based(x *op) uint64 { return s.take(uint(x.bits)) + s.d.bases[x.at] }
 
-// length reads the length of a field.
 func (s *decoder) length(x *op) int { return int(x.n) + int(s.take(uint(x.bits))) }
 
 // fit returns how many of size bytes fit: all of them or, if out may end within the value, as many

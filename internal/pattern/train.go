@@ -55,7 +55,6 @@ func (t *trainer) train(samples [][]byte) *Dictionary {
 	return t.finish(samples)
 }
 
-// add adds a sample to the sequence.
 func (t *trainer) add(p []byte) {
 	first, integers := len(t.fields), t.integers(p)
 	l := lexer{p: p}
@@ -200,7 +199,6 @@ func (g *gapOpener) keep(s symbol, fields int) {
 	}
 }
 
-// open makes a gap of bytes.
 func (g *gapOpener) open(bytes []symbol) {
 	text := make([]byte, len(bytes))
 	for i, s := range bytes {

@@ -163,29 +163,14 @@ const digitsRoom = 10
 
 // numbers has the digits of numbers below 1000, the first in the low byte, and their count in the
 // high byte; threes has them with leading zeros. They are immutable.
-var (
-	numbers = numbersOf(withoutZeros)
-	threes  = numbersOf(leadingZeros)
-)
+var numbers, threes = digitsBelow1000()
 
-// zeros says whether numbers have leading zeros.
-type zeros bool
-
-const (
-	withoutZeros zeros = false
-	leadingZeros zeros = true
-)
-
-func numbersOf(z zeros) (all [1000]uint32) {
-	for v := range uint32(len(all)) {
-		digits := uint32('0'+v/100) | ('0'+v/10%10)<<8 | ('0'+v%10)<<16
-		length := uint32(decimalLen(uint64(v)))
-		if z == withoutZeros {
-			digits >>= 8 * (3 - length)
-		}
-		all[v] = digits | length<<24
+func digitsBelow1000() (numbers, threes [1000]uint32) {
+	for v := range uint32(1000) {
+		digits, length := ('0'+v/100)|('0'+v/10%10)<<8|('0'+v%10)<<16, uint32(decimalLen(uint64(v)))
+		numbers[v], threes[v] = digits>>(8*(3-length))|length<<24, digits
 	}
-	return all
+	return numbers, threes
 }
 
 // putNumber writes a number below 1000 at n, and returns where it ends. It overwrites 4 bytes.

@@ -98,7 +98,6 @@ func (ds *dictionaries) describe(tables []*manifest.Table) (all []manifest.Dicti
 	return all, nil
 }
 
-// numbered returns the dictionary with the given number.
 func (ds *dictionaries) numbered(number uint64) (*block.Dictionary, error) {
 	for _, all := range [][]*block.Dictionary{ds.existing, ds.added} {
 		for _, d := range all {

@@ -18,7 +18,6 @@ type files struct {
 	created []uint64 // the numbers of all files
 }
 
-// create creates the next file.
 func (f *files) create() error {
 	f.number = f.config.NextNumber()
 	file, err := f.config.FS.Create(filepath.Join(f.config.Dir, f.kind.Name(f.number)))
@@ -45,7 +44,6 @@ func (f *files) failed(err error) error {
 	return fmt.Errorf("write %s %06d: %w", f.kind, f.number, err)
 }
 
-// close closes the open file, if any.
 func (f *files) close() error {
 	if f.file == nil {
 		return nil
@@ -55,7 +53,6 @@ func (f *files) close() error {
 	return file.Close()
 }
 
-// abort removes all files.
 func (f *files) abort() error {
 	errs := []error{f.close()}
 	for _, number := range f.created {

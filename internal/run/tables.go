@@ -64,7 +64,6 @@ func (t *tableWriter) open(key []byte) error {
 	return nil
 }
 
-// encode sets the encoding of the next values.
 func (t *tableWriter) encode(e block.Encoding) error {
 	if e == t.encoding {
 		return nil
@@ -73,7 +72,6 @@ func (t *tableWriter) encode(e block.Encoding) error {
 	return t.failed(t.writer.Encode(e))
 }
 
-// add adds an entry to the open table.
 func (t *tableWriter) add(key []byte, e keyspace.Entry) error {
 	if err := t.shares.add(key, e, t.writer.Stored()); err != nil {
 		return err
@@ -91,13 +89,11 @@ func (t *tableWriter) addBlock(bucket uint64, b table.Block) (added bool, err er
 	return added, t.failed(err)
 }
 
-// full reports whether the open table has reached its size.
 func (t *tableWriter) full() bool {
 	reach := t.config.Reach
 	return t.writer.Size() >= t.config.TableBytes || reach > 0 && t.shares.pointed >= uint64(reach)
 }
 
-// end completes the open table, if any.
 func (t *tableWriter) end() error {
 	if t.writer == nil {
 		return nil

@@ -93,7 +93,6 @@ func (v *valueWriter) fetch(e keyspace.Entry) (keyspace.Entry, error) {
 	return e, nil
 }
 
-// end completes the open file, if any.
 func (v *valueWriter) end() error {
 	if v.writer == nil {
 		return nil

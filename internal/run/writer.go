@@ -151,7 +151,6 @@ func (w *Writer) prepareTable(key []byte) error {
 	return w.tables.open(key)
 }
 
-// endFullTable ends the open table if it has reached its size.
 func (w *Writer) endFullTable() error {
 	if !w.tables.full() {
 		return nil

@@ -24,7 +24,6 @@ type osFiles struct {
 	dir string    // the clean path of the folder, as it was opened
 }
 
-// locate returns the place of a file.
 func (o osFiles) locate(op, name string) (place, error) {
 	if o.in == nil {
 		return located(name), nil

@@ -22,13 +22,11 @@ func identify(p place) (identity, error) {
 	return identity{info}, err
 }
 
-// identifyOpen returns the identity of an open file or directory.
 func identifyOpen(f *os.File) (identity, error) {
 	info, err := f.Stat()
 	return identity{info}, err
 }
 
-// within returns the place of what has the name in an open folder.
 func within(f *osFolder, name, path string) place {
 	return place{name: filepath.Join(f.path.name, name), path: path}
 }

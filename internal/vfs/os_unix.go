@@ -26,7 +26,6 @@ func identify(p place) (id identity, err error) {
 	return identityOf(&stat), nil
 }
 
-// identifyOpen returns the identity of an open file or directory.
 func identifyOpen(f *os.File) (id identity, err error) {
 	var stat unix.Stat_t
 	if err := control(f, "verify", func(fd int) error { return unix.Fstat(fd, &stat) }); err != nil {
@@ -40,7 +39,6 @@ func identityOf(stat *unix.Stat_t) identity {
 	return identity{uint64(stat.Dev), uint64(stat.Ino)}
 }
 
-// within returns the place of what has the name in an open folder.
 func within(f *osFolder, name, path string) place { return place{f.file, name, path} }
 
 // do calls fn with the descriptor of the directory that the place is in, and again if a signal

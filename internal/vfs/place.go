@@ -16,7 +16,6 @@ type place struct {
 	path string // for people
 }
 
-// located returns the place of a path.
 func located(path string) place { return place{name: path, path: path} }
 
 // fail returns the error of an operation on what is at the place.
@@ -33,7 +32,6 @@ type opened struct {
 	err  error
 }
 
-// identity returns the identity.
 func (o *opened) identity() (identity, error) {
 	o.once.Do(func() { o.id, o.err = identifyOpen(o.file) })
 	return o.id, o.err

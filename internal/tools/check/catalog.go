@@ -90,10 +90,10 @@ func (c *catalog) add(key, value []byte) error {
 	switch {
 	case string(key) == string(keyspace.AppendNextID(nil)):
 		c.next = number
-	case ok && keyspace.IsCatalog(key):
+	case ok && keyspace.Space(key[0]) == keyspace.SpaceCatalog:
 		c.ids = append(c.ids, number)
 		c.parents = append(c.parents, id)
-	case ok && keyspace.IsSequence(key):
+	case ok && keyspace.Space(key[0]) == keyspace.SpaceSequence:
 		c.parents = append(c.parents, id)
 	case string(key) == string(keyspace.AppendSalvage(nil)):
 	default:

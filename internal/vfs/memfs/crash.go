@@ -30,30 +30,7 @@ func (f *FS) CrashKeepAll() *FS { return f.crash(fate{keep: 1}) }
 
 // Kill returns what is left when only the process dies: everything is there, and what was not
 // synced is as little durable as before. In all else it is like Crash.
-func (f *FS) Kill() *FS {
-	if !f.crashable {
-		return f.CrashKeepAll()
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	defer f.lockFilesLocked()()
-	after := New()
-	after.crashable = true
-	left := map[*node]*node{nil: nil}
-	for path, dir := range f.dirs {
-		after.dirs[path] = dir.outlive(left)
-	}
-	return after
-}
-
-// outlive returns a copy of the directory. left has the copies of files that were made so far.
-func (d *directory) outlive(left map[*node]*node) *directory {
-	after := newDirectory()
-	for name, e := range d.entries {
-		after.entries[name] = entry{now: e.now.outlive(left), durable: e.durable.outlive(left)}
-	}
-	return after
-}
+func (f *FS) Kill() *FS { return f.crash(fate{kill: true}) }
 
 // outlive returns a copy of the file, the same one each time.
 func (n *node) outlive(left map[*node]*node) *node {
@@ -71,6 +48,7 @@ func (n *node) outlive(left map[*node]*node) *node {
 type fate struct {
 	rng  *rand.Rand // nil for all or none
 	keep float64    // the probability; without rng, 1 or 0
+	kill bool       // nothing changes, not even what is durable
 }
 
 // vary returns the fate of one file or directory. Each has its own probability, since chances all
@@ -82,7 +60,6 @@ func (f fate) vary() fate {
 	return f
 }
 
-// keeps decides on one change.
 func (f fate) keeps() bool {
 	if f.rng == nil {
 		return f.keep > 0
@@ -99,7 +76,7 @@ func (f *FS) crash(all fate) *FS {
 	defer f.lockFilesLocked()()
 	after := New()
 	after.crashable = f.crashable
-	left := make(map[*node]*node)
+	left := map[*node]*node{nil: nil}
 	for _, path := range slices.Sorted(maps.Keys(f.dirs)) {
 		after.dirs[path] = f.dirs[path].crash(all, left)
 	}
@@ -132,7 +109,12 @@ func (d *directory) crash(all fate, left map[*node]*node) *directory {
 	after := newDirectory()
 	own := all.vary()
 	for _, name := range slices.Sorted(maps.Keys(d.entries)) {
-		n := d.entries[name].crash(own)
+		e := d.entries[name]
+		if all.kill {
+			after.entries[name] = entry{now: e.now.outlive(left), durable: e.durable.outlive(left)}
+			continue
+		}
+		n := e.crash(own)
 		if n == nil {
 			continue
 		}

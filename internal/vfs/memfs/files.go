@@ -109,7 +109,6 @@ func (f files) SyncDir(name string) error {
 	return nil
 }
 
-// directory returns the directory of that name.
 func (f files) directory(op, name string) (*directory, error) {
 	path := filepath.Clean(name)
 	if f.in != nil {

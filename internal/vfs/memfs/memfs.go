@@ -41,7 +41,6 @@ type FS struct {
 // own names.
 type directory struct{ entries map[string]entry }
 
-// newDirectory returns an empty directory.
 func newDirectory() *directory { return &directory{make(map[string]entry)} }
 
 // entry is what a directory says about a name: a file, or nothing if nil. An entry is in a

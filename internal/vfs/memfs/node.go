@@ -55,7 +55,6 @@ func (n *node) readAt(p []byte, off int64) int {
 	return len(p)
 }
 
-// writeAt copies p to off.
 func (n *node) writeAt(p []byte, off int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
