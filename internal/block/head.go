@@ -39,7 +39,9 @@ func (d *Decompressor) head(p []byte, n int) (head []byte, ok bool) {
 	s, _ := d.streams.Get().(*zstd.Decoder)
 	if s == nil {
 		var err error
-		if s, err = newStream(); err != nil {
+		// One that decodes no more than it is asked for, without goroutines.
+		if s, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(windowMost)); err != nil {
 			return nil, false
 		}
 	}
@@ -52,12 +54,4 @@ func (d *Decompressor) head(p []byte, n int) (head []byte, ok bool) {
 		d.streams.Put(s)
 	}
 	return head, err == nil
-}
-
-// newStream returns a decoder that decodes no more than it is asked for, without goroutines.
-func newStream() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil,
-		zstd.WithDecoderConcurrency(1),
-		zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(windowMost))
 }

@@ -26,7 +26,11 @@ func (e *Encoded) Heads(d *Dictionary, kinds []byte, n int) (Heads, error) {
 	h := Heads{Bytes: n}
 	h.ends = make([]uint32, e.lengths.count+1)
 	for i := range e.lengths.count {
-		h.ends[i+1] = h.ends[i] + uint32(e.headLen(kinds, i, n))
+		length := int(e.lengths.at(i))
+		if isEncoded(kinds, i) {
+			length = min(n, length)
+		}
+		h.ends[i+1] = h.ends[i] + uint32(length)
 	}
 	total := int(h.ends[e.lengths.count])
 	h.data = make([]byte, 0, total+pattern.HeadRoom)
@@ -44,13 +48,4 @@ func (e *Encoded) Heads(d *Dictionary, kinds []byte, n int) (Heads, error) {
 		h.data = head[:end]
 	}
 	return h, nil
-}
-
-// headLen returns how many bytes of value i its first n bytes are.
-func (e *Encoded) headLen(kinds []byte, i, n int) int {
-	length := int(e.lengths.at(i))
-	if isEncoded(kinds, i) {
-		return min(n, length)
-	}
-	return length
 }

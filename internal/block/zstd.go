@@ -17,10 +17,8 @@ type Compressor struct {
 	encoder *zstd.Encoder
 }
 
-// NewCompressor returns a compressor. It takes about a megabyte, so blocks should share one.
-//
-// The fastest level compresses text of random characters as well as higher levels, at two to twenty
-// times their speed.
+// NewCompressor returns a compressor. It takes about a megabyte, so blocks should share one. The
+// fastest level compresses random text as well as higher ones, at two to twenty times their speed.
 func NewCompressor() (*Compressor, error) {
 	encoder, err := zstd.NewWriter(nil,
 		zstd.WithEncoderLevel(zstd.SpeedFastest),

@@ -9,15 +9,10 @@ import (
 	"github.com/stoatdb/stoat/internal/run"
 )
 
-// Which tables a compaction into the bottom run keeps as they are:
-//
-//  1. candidates lists the inputs' tables, and the bottom run's other tables between them. It keeps
-//     a table if no other input has a key within its range and rewriting it would gain nothing.
-//  2. leaveNoCrumbs takes back some of them: where too little is rewritten between kept tables, it
-//     has a neighbour rewritten, too, so that no tiny table results.
-//  3. keepIsolated keeps small tables that have nothing to be joined with.
-//
-// keepTables then takes the kept tables out of the inputs.
+// Which tables a compaction into the bottom run keeps as they are: candidates lists the inputs'
+// tables, and the bottom run's other tables between them, with what would become of each by itself.
+// leaveNoCrumbs has a neighbour rewritten, too, where too little is rewritten between kept tables.
+// keepIsolated keeps small tables that have nothing to be joined with.
 
 // Small returns the size below which a table of the bottom run is worth joining with others, where
 // tables are to have tableBytes: each table costs a file, and room in the manifest.
@@ -138,11 +133,9 @@ func (j *Job) fateAlone(input int, t *manifest.Table) (fate, error) {
 
 // mayKeep reports whether rewriting a table of an input, by itself, would gain nothing.
 //
-// By default young tables are compressed like those of the bottom run only if they were flushed
-// into a gap between all keys; see package flush. Others are rewritten, because they are going to
-// stay: where values compress to a quarter, they would take four times the space for good. A filter
-// that nothing in the bottom run uses is no reason to rewrite a table, although it takes a byte for
-// each key, unless the output is to be tight.
+// A young table that is not compressed like the bottom run is rewritten, because it is going to
+// stay. A filter that nothing in the bottom run uses is no reason to rewrite a table, although it
+// takes a byte for each key, unless the output is to be tight.
 func (j *Job) mayKeep(input int, t *manifest.Table) bool {
 	expired := t.StaleAt != 0 && t.StaleAt <= j.Now
 	if t.Tombstones > 0 || expired || t.Compressed != j.Output.Compress ||

@@ -12,11 +12,9 @@ type destination uint8
 const (
 	// amongOthers is a young run that a compaction will rewrite.
 	amongOthers destination = iota
-	// inGap is a young run where no run has or deletes anything. It is written as if it belonged to
-	// the bottom run, for a compaction to move it there as it is: compressing it now takes the time
-	// that the compaction would take, and each byte is written once, compressed, instead of twice.
-	// It cannot join the bottom run at once, because a compaction in progress may write a table
-	// across the gap.
+	// inGap is a young run where no run has or deletes anything. It is written like the bottom run,
+	// once and compressed, and a compaction moves it there as it is. It cannot join the bottom run
+	// at once, because a compaction in progress may write a table across the gap.
 	inGap
 	// beyondAll is the bottom run, for keys below or above all others. A compaction would put them
 	// there anyway: keys that only grow are written once.

@@ -32,10 +32,10 @@ type Job struct {
 	CompressLarge  bool // compress any run that has enough large values
 
 	// Defer reports whether there is no time to compress so many bytes of large values, in a run
-	// that is likely to stay or not. It is called before the run is written, and, if that is not
-	// likely to stay, before each large value. If enough bytes are left to be worth a log segment,
-	// they remain in it, and uncompressed tables of a young run point to them until a compaction
-	// compresses them. A nil Defer never defers.
+	// that is likely to stay or not. It is called before the run is written and, if the run is not
+	// likely to stay, before each large value. If enough bytes are left, they stay in the log
+	// segment until a compaction compresses them, and uncompressed young tables point to them. A
+	// nil Defer never defers.
 	Defer func(stays bool, bytes uint64) bool
 	Reach int64 // then no table points to more bytes than this, plus one value
 

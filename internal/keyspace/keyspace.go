@@ -119,7 +119,9 @@ func ParseDropped(key []byte) (id uint64, ok bool) {
 }
 
 // DroppedRange returns the range of internal keys that holds every key made by [AppendDropped].
-func DroppedRange() (first, end []byte) { return []byte{byte(SpaceDropped)}, []byte{byte(SpaceNextID)} }
+func DroppedRange() (first, end []byte) {
+	return []byte{byte(SpaceDropped)}, []byte{byte(SpaceNextID)}
+}
 
 // FirstData returns the smallest key that user data can have: the catalog lies below it.
 func FirstData() []byte { return []byte{byte(SpaceData)} }

@@ -10,13 +10,13 @@ import (
 const fragmentBytes = 96
 
 // fragment is a span of deleted keys, and a node of a set of such spans, which neither overlap nor
-// touch. The set is a treap: a search tree that is balanced because each node's priority, a
-// pseudo-random number, is not below those of its children. Like a node of the entries' tree, a
-// fragment belongs to an edit, which changes it in place; others copy it. A deletion costs, and
-// copies, about the logarithm of the number of fragments.
+// touch. The set is a treap: a search tree balanced by pseudo-random priorities, none below those
+// of the node's children. Like other nodes, a fragment belongs to an edit, which changes it in
+// place; others copy it. A deletion costs, and copies, about the logarithm of the number of
+// fragments.
 //
-// A nil fragment is the empty set. Methods that change a set return the new one. The set that they
-// were called on must not be used again, unless all of it belongs to other edits.
+// A nil fragment is the empty set. Methods that change a set return the new one; the old one must
+// not be used again, unless all of it belongs to other edits.
 type fragment struct {
 	keyspace.Span // with both bounds
 	priority      uint32

@@ -2,22 +2,18 @@
 //
 // A [Memtable] is an arena of encoded entries and a tree over them. For each entry, a leaf holds
 // the key's head (the first 8 bytes after what all keys of the leaf start with) and a reference
-// into the arena. There are no pointers in a leaf: a search compares integers within one node, and
-// the garbage collector does not look inside. Inner nodes hold heads and children. A deletion is an
-// entry too: a tombstone replaces the entry of its key. But if nothing older can have the key, the
-// deletion removes the entry and leaves no tombstone.
+// into the arena: a search compares integers within one node, and the garbage collector finds no
+// pointers. Inner nodes hold heads and children. A deletion is an entry too, a tombstone, unless
+// nothing older can have the key: then the entry is removed.
 //
-// A range deletion is not an entry. It removes the entries in its range, whole subtrees at a time,
-// so that its cost does not depend on their number. Then it adds the range to a second tree, of
-// spans: nothing older than the memtable counts for the keys in them. A long run of tombstones
-// becomes a span when a reader comes across it, as [Edit.Clear] says, so that the next one passes
-// it at once.
+// A range deletion removes the entries in its range, whole subtrees at a time, and adds the range
+// to a second tree, of spans: nothing older than the memtable counts for the keys in them. A long
+// run of tombstones becomes a span when a reader comes across it; see [Edit.Clear].
 //
 // Each node belongs to the edit that made it. An [Edit] changes its own nodes in place and copies
-// any other node on first touch, so that every [Root] ever taken stays as it was. A Root is a
-// snapshot; it costs the nodes that were copied since. The trees of spans are copied by the node as
-// well. Roots are immutable and safe for concurrent use, with each other and with an edit in
-// progress. A [Cursor] belongs to one goroutine. Everything else belongs to the one writer.
+// any other node on first touch, so every [Root] ever taken stays as it was, at the cost of the
+// nodes copied since. Roots are immutable and safe for concurrent use, with each other and with an
+// edit in progress. A [Cursor] belongs to one goroutine. Everything else belongs to the one writer.
 //
 // The package does not decide who may see a root or what has expired, writes nothing to disk, and
 // does not merge with older data.

@@ -59,12 +59,9 @@ func newIndex(d *Dictionary) *index {
 		first := d.ops[t.first]
 		alone := d.ops[t.first+1].kind == kindEnd
 		switch k := first.kind; {
-		case k == kindPhrase && first.n >= 4:
-			phrases[0] = append(phrases[0], i)
-		case k == kindPhrase && first.n >= 2:
-			phrases[1] = append(phrases[1], i)
 		case k == kindPhrase:
-			phrases[2] = append(phrases[2], i)
+			j := slices.IndexFunc(x.levels[:], func(l level) bool { return int(first.n) >= l.size })
+			phrases[j] = append(phrases[j], i)
 		case k == kindBytes && alone && first.n == 1:
 			x.bytes, x.pending = i, min(1<<first.bits, pendingMax)
 		case k == kindCopy && alone:

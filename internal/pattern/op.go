@@ -51,21 +51,11 @@ type step struct {
 }
 
 // counted reports whether ops of the kind have a least length, and bits for the rest of the length.
-func (k kind) counted() bool {
-	switch k {
-	case kindDigits, kindHex, kindHexUpper, kindBase64, kindBase64URL, kindBytes:
-		return true
-	}
-	return false
-}
+func (k kind) counted() bool { return k == kindDigits || k >= kindHex && k <= kindBytes }
 
 // based reports whether ops of the kind are numbers above a base.
 func (k kind) based() bool {
-	switch k {
-	case kindNumber, kindTime, kindTimeSpace, kindDate, kindLittle, kindBig:
-		return true
-	}
-	return false
+	return k == kindNumber || k >= kindTime && k <= kindDate || k == kindLittle || k == kindBig
 }
 
 // remembered reports whether a later kindSame can refer to what an op of the kind appends.

@@ -51,11 +51,10 @@ type keeping struct {
 // keep decides which symbols are kept: those that save at least so many bits for each byte that
 // they take in the dictionary. length is about how long the sequence will be.
 //
-// It goes from the newest symbol to the oldest, so it knows what a symbol is needed for. What a
-// symbol's halves would take without it depends on how frequent they are then. For phrases, only
-// uses that are already decided count. For symbols with fields, all uses count, because whole
-// families of them differ in one half and would each make the other half seem rare. With allUses,
-// all uses count for phrases, too, so that none is kept that is common by chance.
+// It goes from the newest symbol to the oldest, so it knows what a symbol is needed for. For
+// phrases, only uses that are already decided count, unless of says otherwise. For symbols with
+// fields, all uses count, because whole families of them differ in one half and would each make the
+// other half seem rare.
 func (t *trainer) keep(length, least float64, of phraseUses) (k keeping) {
 	counts := make([]float64, symbolPair+len(t.pairs))
 	for _, s := range t.sequence {

@@ -55,9 +55,8 @@ func (c *chooser) choose(bucket uint64, sample [][]byte, of extent) (choice, err
 }
 
 // bestEncoder returns the encoder to weigh against plain blocks, or nil if there is none: with the
-// bucket's newest dictionary, or with a new one if that does not fit the sample any more and the
-// new one is worth it. Before it trains one, it replaces the trial by one of values from the whole
-// bucket.
+// bucket's newest dictionary, or with a new one if that no longer fits the sample and the new one
+// is worth it. A new one is trained on values from the whole bucket.
 func (c *chooser) bestEncoder(bucket uint64, t *trial) (*block.Encoder, error) {
 	present, err := c.dictionaries.newest(bucket)
 	if err != nil || !t.enough() {

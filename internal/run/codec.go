@@ -7,22 +7,16 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// The choice of a codec, and what it is based on: this file decides, chooser.go acts, trial.go
-// measures.
+// The choice of a codec: this file decides, chooser.go acts, trial.go measures.
 //
 // Values are compressed together, in blocks, by zstd, or encoded one by one, with a dictionary made
-// for their bucket by package pattern. In blocks, values share whatever they have in common with
-// their neighbours, and a scan decodes them all at once. One by one, a get decodes a single value
-// in a hundredth of the time that a block takes, and needs no memory to keep a decoded block.
+// for their bucket by package pattern. Blocks are smaller and faster to scan; a get decodes a
+// single value in a hundredth of the time that a block takes, and caches nothing.
 //
-// The writer tries both on pieces of a sample of the bucket, and weighs bytes against time. Time is
-// counted, not measured, so that the same data gives the same files: the steps of either decoder,
-// each with the nanoseconds that docs/design/pattern.md measured. How much either matters depends
-// on the length of values, so each [sizeClass] is weighed by itself; a bucket may have both
-// messages and documents. The result is the length up to which values are encoded one by one.
-//
-// Time has to be weighed because of values such as arrays of numbers: with a dictionary they take
-// 0.30 of their bytes and 2 ns a byte to decode, with zstd 0.40 and 1.2 ns.
+// The writer tries both on pieces of a sample of the bucket, and weighs bytes against time for each
+// [sizeClass] of values. The result is the length up to which values are encoded one by one. Time
+// is counted, not measured, so that the same data gives the same files: the steps of either
+// decoder, each with the nanoseconds that docs/design/pattern.md measured.
 
 // What is sampled, and how much of it is enough.
 const (
@@ -105,16 +99,16 @@ const (
 	wholeBucket  extent = true
 )
 
-// enough reports whether a sample of so many bytes decides for what follows it, if anything does.
-// full is the size of a sample of a larger bucket.
-func enough(sample, full int, of extent) bool {
-	return sample >= full/sureShare || of == wholeBucket && sample >= full/leastShare
+// enough reports whether the trial decides for what follows its sample, if anything does.
+func (t *trial) enough() bool {
+	return t.sample >= t.full/sureShare || t.of == wholeBucket && t.sample >= t.full/leastShare
 }
 
-// mayAddDictionary reports whether there is room for another dictionary beside n others, for the
-// bucket of a sample.
-func mayAddDictionary(n int, of extent) bool {
-	return n < manyDictionaries || n < maxDictionaries && of != wholeBucket
+// mayTrain reports whether to try a new dictionary for the bucket of a sample: at most once in a
+// run, and if there is room.
+func (ds *dictionaries) mayTrain(bucket uint64, of extent) bool {
+	n := len(ds.existing) + len(ds.added)
+	return !ds.trained[bucket] && (n < manyDictionaries || n < maxDictionaries && of != wholeBucket)
 }
 
 // stillFits reports whether a dictionary does about as well as it did when it was trained. Both

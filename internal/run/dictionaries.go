@@ -47,11 +47,6 @@ func (ds *dictionaries) newest(bucket uint64) (e *block.Encoder, err error) {
 	return nil, nil
 }
 
-// mayTrain reports whether to try a new dictionary for a bucket: at most once in a run.
-func (ds *dictionaries) mayTrain(bucket uint64, of extent) bool {
-	return !ds.trained[bucket] && mayAddDictionary(len(ds.existing)+len(ds.added), of)
-}
-
 // use notes that blocks refer to the encoder's dictionary, which gets a number if it is new.
 func (ds *dictionaries) use(e *block.Encoder, nextNumber func() uint64) {
 	ds.encoder = e

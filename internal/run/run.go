@@ -1,13 +1,10 @@
 // Package run writes one sorted run: a stream of entries in key order, cut into tables, and the
 // large values among them, cut into value files.
 //
-// Flushes and compactions read different inputs and keep different entries, but they write their
-// output in the same way, which is here. An entry takes three steps through a [Writer]:
-//
-//  1. If its value is large and does not compress, the value moves to a value file (values.go).
-//  2. It waits in a sample of its bucket until the bucket's codec is chosen (sample.go). codec.go
-//     has the policy, and says what is weighed; trial.go measures it.
-//  3. It is added to the open table (tables.go).
+// Each entry of a flush or a compaction takes three steps through a [Writer]: a large value that
+// does not compress moves to a value file (values.go); the entry waits in a sample of its bucket
+// until the bucket's codec is chosen (sample.go, codec.go); and it is added to the open table
+// (tables.go).
 //
 // Catalog entries and user data never share a table, so a job on one does not involve the other. A
 // [Writer] is not safe for concurrent use. It syncs files but not the directory, and does not touch

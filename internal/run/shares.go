@@ -97,28 +97,22 @@ func (s *shares) addPuts(bucket uint64, stored table.Stored, entries, bytes uint
 	s.addToBucket(bucket, stored, entries, bytes)
 }
 
+// addToBucket counts entries of the last bucket or of one behind it, unless there are too many.
 func (s *shares) addToBucket(id uint64, stored table.Stored, entries, bytes uint64) {
-	if b := s.bucket(id, stored); b != nil {
-		b.Entries += entries
-		b.Bytes += bytes
-	}
-}
-
-// bucket returns the share of a bucket, which is the last one or a new one behind it, or nil if
-// there are too many. stored is what the table has stored.
-func (s *shares) bucket(id uint64, stored table.Stored) *manifest.BucketShare {
 	if s.many {
-		return nil
+		return
 	}
 	if n := len(s.buckets); n == 0 || s.buckets[n-1].Bucket != id {
 		s.endBucket(stored)
 		if n == maxBuckets {
 			s.many, s.buckets = true, nil
-			return nil
+			return
 		}
 		s.buckets = append(s.buckets, manifest.BucketShare{Bucket: id})
 	}
-	return &s.buckets[len(s.buckets)-1]
+	b := &s.buckets[len(s.buckets)-1]
+	b.Entries += entries
+	b.Bytes += bytes
 }
 
 // addExpiry keeps every stride-th expiry, and doubles the stride when there are too many.

@@ -47,9 +47,6 @@ func newTrial(values [][]byte, full int, of extent) *trial {
 	return t
 }
 
-// enough reports whether the trial decides for what follows the sample.
-func (t *trial) enough() bool { return enough(t.sample, t.full, t.of) }
-
 // looksRandom reports whether encoding any of the pieces is most likely a waste.
 func (t *trial) looksRandom() bool {
 	for _, piece := range t.pieces {

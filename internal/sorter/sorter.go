@@ -1,9 +1,8 @@
 // Package sorter sorts pairs by key, in memory.
 //
-// A bulk load sorts pairs that do not arrive in key order. That is half the work of a memtable,
-// which must be readable after each write. Pairs are stored one after the other as they come; what
-// is sorted is 16 bytes for each, 8 of which are from its key, so most comparisons look at nothing
-// else. A [Sorter] is not safe for concurrent use. The package does no I/O.
+// A bulk load sorts pairs that do not arrive in key order, with half the work of a memtable. Pairs
+// are stored one after the other; what is sorted is 16 bytes for each, 8 of which are from its key.
+// A [Sorter] is not safe for concurrent use. The package does no I/O.
 package sorter
 
 import (

@@ -12,10 +12,8 @@ import (
 // OS returns the file system of the operating system.
 func OS() FS { return osFS{} }
 
-// osFS is the operating system's file system. What differs between platforms is in the type
-// identity and the functions openFile, openLock, openDir, syncDir, remove, link, within, isRegular,
-// identify, identifyOpen, lockFile, unlockFile, datasync, startSync, extend, mapFile and isFull;
-// each platform has each of them in one of the files os_*.go and map_*.go.
+// osFS is the operating system's file system. What differs between platforms is in the files
+// os_*.go and map_*.go.
 type osFS struct{ osFiles }
 
 // osFiles is all files of the operating system, or those of a folder.

@@ -23,13 +23,17 @@ func openFile(p place, flag int) (*os.File, error) {
 	} else if flag&os.O_CREATE != 0 {
 		disposition = windows.OPEN_ALWAYS
 	}
-	const share = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
+	return open(p, access, windows.FILE_SHARE_DELETE, disposition, attributes)
+}
+
+// open opens a file or directory that others may read and write, and do what share says.
+func open(p place, access, share, disposition, attributes uint32) (*os.File, error) {
 	path, err := windows.UTF16PtrFromString(p.name)
 	if err != nil {
 		return nil, p.fail("open", err)
 	}
-	handle, err := windows.CreateFile(path, access, share, nil, disposition,
-		attributes, 0)
+	share |= windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE
+	handle, err := windows.CreateFile(path, access, share, nil, disposition, attributes, 0)
 	if err != nil {
 		return nil, p.fail("open", err)
 	}
@@ -99,15 +103,5 @@ func isFull(err error) bool {
 
 // openDir opens a directory so that it can neither be renamed nor removed while it is open.
 func openDir(p place) (*os.File, error) {
-	path, err := windows.UTF16PtrFromString(p.name)
-	if err != nil {
-		return nil, p.fail("open", err)
-	}
-	handle, err := windows.CreateFile(path, windows.GENERIC_READ,
-		windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING,
-		windows.FILE_FLAG_BACKUP_SEMANTICS, 0)
-	if err != nil {
-		return nil, p.fail("open", err)
-	}
-	return os.NewFile(uintptr(handle), p.name), nil
+	return open(p, windows.GENERIC_READ, 0, windows.OPEN_EXISTING, windows.FILE_FLAG_BACKUP_SEMANTICS)
 }

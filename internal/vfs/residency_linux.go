@@ -37,11 +37,9 @@ func WillNeed(data []byte) {
 	runtime.KeepAlive(data)
 }
 
-// Populate waits until the pages of data, part of a map, are in memory. Other than touching them,
-// which takes a processor from Go's scheduler for as long as the disk needs, this is a system call,
-// during which other goroutines run. And it reads these pages only, where touching one may read
-// megabytes around it. It promises nothing, and does not wait where the system is too old. Any
-// memory may be passed.
+// Populate waits until the pages of data, part of a map, are in memory. Unlike touching them, it
+// lets other goroutines run meanwhile, and reads no pages around them. It promises nothing, and
+// does not wait where the system is too old. Any memory may be passed.
 func Populate(data []byte) {
 	WillNeed(data) // or populating reads around as touching does
 	if start, n := pages(data); n > 0 {

@@ -17,17 +17,13 @@ const (
 // Sampler finds out whether the values in a map tend to be cold, that is not in memory, and brings
 // them in before they are touched.
 //
-// Touching a cold page takes a processor away from Go's scheduler until the disk has answered, so
-// that with as many cold reads as processors the whole program stands still. Bringing the page in
-// by a system call first avoids that, and reads no more than the value. But asking whether a page
-// is cold costs more than reading a warm value. So a Sampler looks at a few values only, until one
-// is cold. Then it looks at each, until alertReads of them in a row (more or less, under
-// concurrency) were warm. A database that fits into memory pays for the rare looks, one that does
-// not has all its reads looked at.
+// Touching a cold page blocks one of Go's processors until the disk has answered; a system call
+// that brings it in first does not, and reads no more than the value. But asking whether a page is
+// cold costs more than reading a warm value. So a Sampler looks at a few values until one is cold,
+// and then at each until about alertReads in a row were warm.
 //
-// The sample depends on the offset and on a turn that moves on with each look. So reads write to no
-// shared memory but when one is looked at, and a value that is read over and over is looked at once
-// and then left alone until others were.
+// The sample depends on the offset and on a turn that moves on with each look. So reads write to
+// shared memory only with a look, and a value that is read over and over is looked at once.
 //
 // The zero value is ready for use. Safe for concurrent use.
 type Sampler struct {

@@ -64,11 +64,10 @@ type FS interface {
 }
 
 // Folder is an open directory, and the files in it. Where the platform can, it reaches them by the
-// handle of the directory: neither a new name of that, nor another directory in its place, nor
-// another working directory of the process makes a difference. Elsewhere it keeps the directory
-// from being renamed, or goes by its absolute path.
+// handle of the directory, whatever becomes of its path. Elsewhere it keeps the directory from
+// being renamed, or goes by its absolute path.
 //
-// Names are paths all the same: that by which the directory was opened, joined with a base name.
+// Names are paths all the same: the path that the directory was opened by, joined with a base name.
 // Any other is fs.ErrInvalid. Open files stay usable after Close. Safe for concurrent use.
 type Folder interface {
 	Files
@@ -112,10 +111,10 @@ type File interface {
 	Size() (int64, error)
 	// Truncate sets the length. What it adds reads as zeros.
 	Truncate(size int64) error
-	// Preallocate makes the file at least size bytes long, with zeros for which the disk has blocks,
-	// so that writing there finds no full disk and, where blocks can be reserved, changes no
-	// metadata. The bytes added must not be written meanwhile; others may be. It never shrinks a
-	// file. After an error the file may have grown in part.
+	// Preallocate makes the file at least size bytes long, with zeros, and reserves blocks where it
+	// can, so that writing there finds no full disk and changes no metadata. The bytes added must
+	// not be written meanwhile. It never shrinks a file. After an error the file may have grown in
+	// part.
 	Preallocate(size int64) error
 	// Map returns the first size bytes, read-only, until unmap is called; they stay valid after
 	// Close and Remove. A file must neither be written nor shrunk in that range while it is mapped,

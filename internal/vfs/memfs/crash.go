@@ -11,14 +11,13 @@ import (
 const sectorBytes = 512
 
 // Crash returns a file system as a power cut at this moment could leave it: all that was synced,
-// and a random part of the rest. Each unsynced sector has its new content or what it had when the
-// file was last synced (zeros where there was nothing); each unsynced size is one that the file had
-// or could have had in between; each file created or removed since its directory was synced is
-// there or not, even if the file itself was synced. The same state and random numbers give the same
-// result.
+// and a random part of the rest. Each unsynced sector has its new or its last synced content; each
+// unsynced size is one that the file had or could have had in between; each file created or removed
+// since its directory was synced is there or not, even if the file itself was synced. The same
+// state and random numbers give the same result.
 //
 // The result shares nothing that can change with f, nobody holds its locks, and everything in it is
-// durable. Whatever goes on in f meanwhile is in it wholly or not at all, in the order in which it
+// durable. Concurrent operations are in it wholly or not at all, in the order in which they
 // happened.
 func (f *FS) Crash(rng *rand.Rand) *FS { return f.crash(fate{rng: rng}) }
 

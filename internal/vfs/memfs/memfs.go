@@ -1,10 +1,8 @@
 // Package memfs is a file system in memory that can lose power.
 //
-// It serves databases that live in memory ([New]) and tests of crashes ([NewCrashable]). A file is
-// a sequence of pages, most of them of equal size; copies of a file share its pages until one of
-// them writes, so that a copy of a small file system costs microseconds. A crashable file system
-// remembers what was synced, of each file and of each directory, and [FS.Crash] returns what a
-// power cut could leave.
+// It serves databases in memory ([New]) and tests of crashes ([NewCrashable]). Copies of a file
+// share its pages until one of them writes. A crashable file system remembers what was synced, of
+// each file and of each directory, and [FS.Crash] returns what a power cut could leave.
 //
 // Everything is safe for concurrent use. Names that mean the same file are the same after
 // filepath.Clean; there is no working directory, "." and the roots always exist. A directory can be

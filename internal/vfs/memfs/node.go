@@ -1,6 +1,9 @@
 package memfs
 
-import "sync"
+import (
+	"math/bits"
+	"sync"
+)
 
 // content is what a file holds: size bytes in pages of equal length.
 type content struct {
@@ -177,11 +180,7 @@ func (n *node) room(i, length int) int {
 	if i > 0 {
 		return n.pageBytes
 	}
-	room := sectorBytes
-	for room < length {
-		room *= 2
-	}
-	return room
+	return max(sectorBytes, 1<<bits.Len(uint(length-1)))
 }
 
 // page returns the bytes of page i without the zeros that may follow.
