@@ -100,28 +100,27 @@ func (b *Builder) Reset() {
 
 // Key returns key i. It is valid until the next Reset.
 func (b *Builder) Key(i int) []byte {
-	start := uint32(0)
+	start, end := part(b.keyEnds, i)
+	return b.keys[start:end]
+}
+
+// part returns where part i starts and ends.
+func part(ends []uint32, i int) (start, end uint32) {
 	if i > 0 {
-		start = b.keyEnds[i-1]
+		start = ends[i-1]
 	}
-	return b.keys[start:b.keyEnds[i]]
+	return start, ends[i]
 }
 
 // Entry returns entry i without its key. Its value is valid until the next Reset.
 func (b *Builder) Entry(i int) keyspace.Entry {
-	part := func(ends []uint32) (start, end uint32) {
-		if i > 0 {
-			start = ends[i-1]
-		}
-		return start, ends[i]
-	}
-	start, end := part(b.valueEnds)
+	start, end := part(b.valueEnds, i)
 	e := keyspace.Entry{Kind: keyspace.Kind(b.kinds[i]), Until: b.untils[i]}
 	if encoder := b.encoding.Encoder; encoder != nil {
 		if isEncoded(b.kinds, i) {
 			e.Dictionary, e.Length = encoder.Dictionary.Number, end-start
 		}
-		start, end = part(b.encodedEnds)
+		start, end = part(b.encodedEnds, i)
 	}
 	e.Value = b.values[start:end]
 	return e

@@ -14,20 +14,17 @@ const dictionaryBytes = 8
 
 // decoded returns the values, decoded.
 func (b *Builder) decoded() ([]byte, error) {
-	values := make([]byte, 0, b.ValueBytes())
-	before, encodedBefore := uint32(0), uint32(0)
-	for i, end := range b.valueEnds {
-		encoded := b.values[encodedBefore:b.encodedEnds[i]]
+	values, err := make([]byte, 0, b.ValueBytes()), error(nil)
+	for i := range b.Len() {
+		e := b.Entry(i)
 		if !isEncoded(b.kinds, i) {
-			values = append(values, encoded...)
-		} else {
-			var err error
-			values, err = b.encoding.Encoder.Dictionary.Decode(values, encoded, int(end-before))
-			if err != nil {
-				return nil, err
-			}
+			values = append(values, e.Value...)
+			continue
 		}
-		before, encodedBefore = end, b.encodedEnds[i]
+		values, err = b.encoding.Encoder.Dictionary.Decode(values, e.Value, int(e.Length))
+		if err != nil {
+			return nil, err
+		}
 	}
 	return values, nil
 }

@@ -125,9 +125,8 @@ func (d *Dictionary) NewEncoder() (*Encoder, error) {
 	return &Encoder{parsed.NewEncoder(), d}, nil
 }
 
-// Encoding says how a builder stores values. The zero Encoding stores them as they are. With an
-// Encoder the codec is Pattern, otherwise with a Compressor it is Zstd; either only where it saves
-// enough.
+// Encoding says how a builder stores values: as they are; with an Encoder, by the codec Pattern; or
+// with a Compressor, by Zstd; by either only where it saves enough.
 type Encoding struct {
 	Encoder    *Encoder
 	Compressor *Compressor

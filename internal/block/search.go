@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 // guessed is how many heads around a guess are searched before the others. The guess is where the
@@ -148,15 +150,5 @@ func (k *Keys) measureSpread() {
 // headOf returns the first n bytes of p, at most 8, as a big-endian integer. A shorter p is padded
 // with zeros.
 func headOf(p []byte, n int) uint64 {
-	if len(p) >= 8 {
-		return binary.BigEndian.Uint64(p) >> (64 - 8*uint(n))
-	}
-	head := uint64(0)
-	for _, b := range p[:min(n, len(p))] {
-		head = head<<8 | uint64(b)
-	}
-	if len(p) < n {
-		head <<= 8 * uint(n-len(p))
-	}
-	return head
+	return keyspace.Head(p) >> (64 - 8*uint(n))
 }

@@ -25,12 +25,10 @@ func (b *Builder) Work(p []byte) (ns int, err error) {
 		return zstdWork(r.rest, l.size)
 	}
 	parsed, err := b.encoding.Encoder.Dictionary.get()
-	start := uint32(0)
-	for i, end := range b.encodedEnds {
+	for i := range b.Len() {
 		if err == nil && isEncoded(b.kinds, i) {
-			ns += parsed.Work(b.values[start:end])
+			ns += parsed.Work(b.Entry(i).Value)
 		}
-		start = end
 	}
 	return ns, err
 }

@@ -65,8 +65,7 @@ func (d *Decompressor) decode(p []byte, size int) ([]byte, error) {
 }
 
 // looksRandom reports whether compressing the values is most likely a waste, as [LooksRandom] does.
-// Values whose neighbours start alike are not random, however random each is in itself. Few bytes
-// are worth a try.
+// Values whose neighbours start alike are not random. Few bytes are worth a try.
 func (b *Builder) looksRandom() bool {
 	if len(b.values) < sampleBytes {
 		return len(b.values) < leastBytes

@@ -35,9 +35,8 @@ type Job struct {
 	Bottom []uint64           // the numbers of the bottom run's tables among the inputs
 	Output run.Config         // the job sets Values.Read and Sampler
 
-	// ToBottom says that the output goes to the bottom run. The inputs are then the oldest young
-	// runs, or none, and every bottom table that their keys and deletions touch; the output has no
-	// filters.
+	// ToBottom says that the output goes to the bottom run, without filters. The inputs are then
+	// the oldest young runs, or none, and every bottom table that their keys and deletions touch.
 	ToBottom bool
 	// Stays is the rest of the young run that the output replaces, if any: tables that are not
 	// inputs, and deletions.
@@ -99,9 +98,7 @@ func (j Job) Do() (*manifest.Edit, error) {
 // deleted returns the ranges that the inputs delete from older runs.
 func (j *Job) deleted() (deleted keyspace.Spans) {
 	for _, input := range j.Inputs {
-		if len(input.Deleted) > 0 {
-			deleted = deleted.With(input.Deleted...)
-		}
+		deleted = deleted.With(input.Deleted...)
 	}
 	return deleted
 }

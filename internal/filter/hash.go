@@ -14,9 +14,8 @@ const (
 	secret3 = 0x589965cc75374cc3
 )
 
-// Hash returns the hash by which filters know a key. It is part of the format: filters on disk hold
-// fingerprints of it. It is built like wyhash: it multiplies 16 bytes at a time to 128 bits and
-// folds their halves.
+// Hash returns the hash by which filters know a key. It is part of the format. It is built like
+// wyhash: it multiplies 16 bytes at a time to 128 bits and folds their halves.
 func Hash(key []byte) uint64 {
 	seed, p := uint64(secret0), key
 	if len(p) > 48 {

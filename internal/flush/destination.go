@@ -43,8 +43,7 @@ func (j Job) destination(first, last []byte) destination {
 }
 
 // evenly returns a table size near the wanted one that divides so many bytes into tables of equal
-// size. A small table at the end would lie alone, and stay. If the tables are compressed, they are
-// fewer, and the last may be small after all.
+// size: a small table at the end would lie alone, and stay.
 func evenly(want, bytes int64) int64 {
 	const slack = 16 // for what a table has besides keys and values, as a divisor
 	if want <= 0 || bytes <= want {

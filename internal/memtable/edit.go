@@ -68,16 +68,15 @@ func (e *Edit) Delete(key []byte) {
 	e.apply(e.m.arena.Append(keyspace.KindDelete, 0, key, nil))
 }
 
-// DeleteRange makes all keys in the span absent, here and in older runs. The span must have both
-// bounds, which are copied, must not be empty, and its start must be a key. The cost does not
-// depend on what lies in the span.
+// DeleteRange makes all keys in the span absent, here and in older runs, at the same cost whatever
+// lies in the span. The span must have both bounds, which are copied, and start at a key before its
+// end.
 func (e *Edit) DeleteRange(span keyspace.Span) {
 	e.apply(e.m.arena.Append(keyspace.KindDeleteRange, 0, span.Start, span.End))
 }
 
-// Clear is DeleteRange for a span in which, as the caller has found out, no key exists. Nobody else
-// has to find out again by passing tombstones and expired entries. It changes no key, so it is not
-// logged.
+// Clear is DeleteRange for a span in which, as the caller has found out, no key exists, so that
+// nobody has to find out again. It changes no key, so it is not logged.
 func (e *Edit) Clear(span keyspace.Span) {
 	e.hide(span.Clone())
 }

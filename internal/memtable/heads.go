@@ -3,6 +3,8 @@ package memtable
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 // The capacity of nodes, in entries and in children. Larger nodes make lookups and scans faster;
@@ -29,14 +31,7 @@ func head(key []byte, skip int) uint64 {
 	if len(key) >= 8 { // shift the skipped bytes out of the last 8
 		return binary.BigEndian.Uint64(key[len(key)-8:]) << (8 * uint(skip+8-len(key)))
 	}
-	var h uint64
-	for i := range 8 {
-		h <<= 8
-		if skip+i < len(key) {
-			h |= uint64(key[skip+i])
-		}
-	}
-	return h
+	return keyspace.Head(key) << (8 * uint(skip))
 }
 
 // rank returns how many heads are below k. It counts the last heads of all lines and then the heads

@@ -16,7 +16,7 @@ func load(p []byte, bit uint) uint64 {
 	return binary.LittleEndian.Uint64(p[i:i+8:i+8]) >> (bit - 8*i)
 }
 
-// loadShort is load where p has fewer than 8 bytes.
+// loadShort is load where p has at most 8 bytes.
 func loadShort(p []byte, bit uint) uint64 {
 	var word uint64
 	for i, c := range p {

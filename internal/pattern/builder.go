@@ -27,8 +27,7 @@ func (b *builder) newPhrase(p []byte) op {
 }
 
 // phrase returns an op that appends the bytes. It refers to the same bytes in the heap if that is
-// shorter: a phrase costs one byte besides its bytes, in a program or not, and a reference up to
-// six.
+// shorter: a phrase costs one byte besides its bytes, and a reference up to six.
 func (b *builder) phrase(p []byte, program bool) op {
 	if len(p) > 6 || program && len(p) > 4 {
 		if at := bytes.Index(b.heap, p); at >= 0 {
@@ -39,10 +38,8 @@ func (b *builder) phrase(p []byte, program bool) op {
 }
 
 func (b *builder) base(v uint64) uint32 {
-	for i, other := range b.d.bases {
-		if other == v {
-			return uint32(i)
-		}
+	if i := slices.Index(b.d.bases, v); i >= 0 {
+		return uint32(i)
 	}
 	b.d.bases = append(b.d.bases, v)
 	return uint32(len(b.d.bases) - 1)

@@ -3,6 +3,7 @@ package pattern
 import (
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // draft is a token in the making.
@@ -233,12 +234,7 @@ func (t *trainer) linkOp(x *draftOp, at, ranks []int) bool {
 			votes[back]++
 		}
 	}
-	best := 0
-	for back, n := range votes {
-		if n > votes[best] {
-			best = back
-		}
-	}
+	best := slices.Index(votes[:], slices.Max(votes[:]))
 	x.n = uint16(best)
 	return votes[best] > 0
 }

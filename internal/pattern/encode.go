@@ -231,8 +231,7 @@ func hasZero(word uint64) bool {
 }
 
 // tryIntegers is tryFirst for tokens that start with a binary integer, all of one byte order; word
-// has the next 8 bytes in that order. Nothing in the value says that there is an integer, so it
-// first skips tokens that the number is too large for.
+// has the next 8 bytes in that order. It first skips tokens that the number is too large for.
 func (e *Encoder) tryIntegers(tokens []uint16, word uint64, i int, other choice) int {
 	for len(tokens) > 0 {
 		e.work++

@@ -108,8 +108,7 @@ const (
 )
 
 // addSpare adds tokens for values that are almost like the samples: each of the most used drafts
-// again with wider fields, and its phrases by themselves. These share their bytes in the
-// dictionary, so they take little there.
+// again with wider fields, and its phrases by themselves, whose bytes the dictionary has anyway.
 func (t *trainer) addSpare() {
 	var top []draft
 	for _, d := range t.drafts {

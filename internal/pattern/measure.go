@@ -12,8 +12,7 @@ func (d *Dictionary) DecodedLen(encoded []byte) (int, error) {
 }
 
 // Work estimates how many nanoseconds it takes to decode a value that was encoded with d, by
-// counting the steps. It takes about as long as decoding. For other bytes the result has no
-// meaning.
+// counting the steps, in about the same time. For other bytes the result has no meaning.
 func (d *Dictionary) Work(encoded []byte) int {
 	m, _ := d.measure(encoded)
 	return (m.work + m.n*workOfByte) / 100

@@ -176,11 +176,7 @@ func (w *writer) putBytes(p []byte) {
 // integer returns the integer that up to 8 bytes are, in the byte order of the kind.
 func integer(k kind, p []byte) uint64 {
 	if k == kindBig {
-		return bits.ReverseBytes64(integer(kindLittle, p)) >> (64 - 8*len(p))
+		return bits.ReverseBytes64(loadShort(p, 0)) >> (64 - 8*len(p))
 	}
-	v := uint64(0)
-	for i, c := range p {
-		v |= uint64(c) << (8 * i)
-	}
-	return v
+	return loadShort(p, 0)
 }

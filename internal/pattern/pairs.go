@@ -4,9 +4,8 @@ import (
 	"math/bits"
 )
 
-// Symbols of the grammar that training finds: bytes; fields, by kind; fields that repeat an earlier
-// one, by distance; integers of 4 and 8 bytes; gaps, by length; the end of a value; and pairs of
-// earlier symbols.
+// Symbols of the grammar: bytes; fields, by kind; fields that repeat an earlier one, by distance;
+// integers of 4 and 8 bytes; gaps, by length; the end of a value; and pairs of earlier symbols.
 const (
 	symbolField = 256
 	symbolSame  = symbolField + kinds

@@ -131,9 +131,8 @@ const (
 	gapShare = 16  // the least part of all bytes, as a divisor, that makes gaps worth it
 )
 
-// openGaps makes gaps of bytes that were not joined and take more bits as tokens than as they are.
-// When neighbours are joined again, a gap stands for any bytes. It returns false if there are too
-// few.
+// openGaps makes gaps, which stand for any bytes, of bytes that were not joined and take more bits
+// as tokens than as they are. It returns false if there are too few.
 func (t *trainer) openGaps() bool {
 	t.keep(float64(len(t.sequence)), 8, allUses)
 	sequence := t.cutAll()

@@ -130,8 +130,7 @@ func (s *decoder) digits(v uint64, n int) bool {
 func lastDigits(v uint64, n int) uint64 { return eightDigits(v) >> (64 - 8*uint(n)) }
 
 // eightDigits returns the decimal digits of v, which is less than 1e8, the first in the low byte.
-// It halves the digits three times, dividing by multiplication with slightly more than 1/10000,
-// 1/100 and 1/10.
+// It halves the digits three times, and divides by multiplication.
 func eightDigits(v uint64) uint64 {
 	fours := v / 10000
 	fours |= (v - fours*10000) << 32

@@ -29,9 +29,8 @@ const (
 	// leastShare is enough if nothing does, and to train a dictionary.
 	sureShare  = 8
 	leastShare = 64
-	// trialPieces pieces of the sample are stored in each way. A piece is a pieceShare of a full
-	// sample at most, which is about a block, and what a [Sampler] takes from one point. It is at
-	// most half of what there is for it, so that as much is left to train a dictionary on.
+	// trialPieces pieces of the sample are stored in each way: a pieceShare of a full sample at
+	// most, which is about a block, and half of what there is, to leave as much to train on.
 	trialPieces = 4
 	pieceShare  = SamplePoints
 	// trainShare of a full sample at most, as a divisor, trains a dictionary.
@@ -52,8 +51,7 @@ const (
 	// reading one of them takes so much less time and memory.
 	smallShare = 10
 	// smallFactor and smallWork say how much longer all small values of a block may take to decode
-	// one by one, in all and in nanoseconds for each: a get decodes one, and the calls around it
-	// take longer than that.
+	// one by one, in all and in nanoseconds for each: a get decodes one.
 	smallFactor = 2
 	smallWork   = 50
 	// bytesPerNano is how many stored bytes are read and verified in a nanosecond, with files in

@@ -82,8 +82,7 @@ func (t *trial) fit(e *block.Encoder) (bytes int, err error) {
 func (t *trial) perMille(bytes int) uint64 { return uint64(bytes) * 1000 / uint64(max(1, t.raw)) }
 
 // train returns an encoder with a new dictionary, or nil if the values are not worth one. It is
-// trained on values from all over the sample that are in no piece: values in pieces would flatter
-// it.
+// trained on values that are in no piece, or the pieces would flatter it.
 func (t *trial) train(bucket uint64) (*block.Encoder, error) {
 	total := 0
 	for _, value := range t.rest {

@@ -9,9 +9,8 @@ import (
 // pieceBytes is how much of a file is given up when it cannot be read: no disk fails for less.
 const pieceBytes = 4 << 10
 
-// Patient is a file of which the pieces that the disk does not give read as zeros and are noted: it
-// is for programs that show or save what is on failing disks. Make one with [NewPatient]. Not safe
-// for concurrent use.
+// Patient is a file that reads as zeros where the disk fails, and notes where that is, for programs
+// that show or save what is on failing disks. Not safe for concurrent use.
 type Patient struct {
 	File
 	holes []Hole

@@ -12,9 +12,8 @@ import (
 // reads in one request, which is this much at least by default, and forgets the rest.
 const adviseBytes = 128 << 10
 
-// Resident reports whether the first page of data, part of a map, is in memory, so that reading it
-// waits for no disk; true if that cannot be told. Any memory may be passed. It is one short system
-// call.
+// Resident reports, by a short system call, whether the first page of data, part of a map, is in
+// memory; true if that cannot be told. Any memory may be passed.
 func Resident(data []byte) bool {
 	start, n := pages(data)
 	if n == 0 {

@@ -85,9 +85,8 @@ func (f *file) Preallocate(size int64) error {
 	return nil
 }
 
-// Map implements vfs.File. It returns the file's own memory: a file of up to a page, or one that
-// was mapped before, is not copied, and another one once. Writing to the file leaves the bytes of a
-// map as they are or changes them, as it happens.
+// Map implements vfs.File. It returns the file's own memory, copied into one piece at most once.
+// Writing to the file may or may not change a map.
 func (f *file) Map(size int64) (data []byte, unmap func() error, err error) {
 	if err := f.check("map", size); err != nil {
 		return nil, nil, err

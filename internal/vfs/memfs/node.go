@@ -91,9 +91,8 @@ func (n *node) grow(size int64) {
 	}
 }
 
-// view returns the first size bytes in one piece, or false if there are not as many. They are the
-// file's own memory: the first view of a file of several pages copies them, and they become windows
-// of the copy.
+// view returns the first size bytes in one piece, or false if there are not as many. The first view
+// of a file of several pages copies them, and they become windows of the copy.
 func (n *node) view(size int64) ([]byte, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
