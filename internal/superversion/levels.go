@@ -48,6 +48,9 @@ type Opener struct {
 // NewLevels returns the levels of version. It takes over the files that old has open, with their
 // maps and blocks; open makes the readers of the others. old may be nil.
 func NewLevels(version *manifest.Version, old *Levels, open Opener) *Levels {
+	if old == nil {
+		old = new(Levels)
+	}
 	l := &Levels{Version: version, now: open.Now}
 	l.takeDictionaries(old)
 	known := make(map[uint64]*table.Table)
@@ -91,11 +94,11 @@ func (l *Levels) dictionariesOf(meta *manifest.Table) (all []*block.Dictionary) 
 func (l *Levels) takeValues(old *Levels, open Opener) {
 	l.values = make(map[uint64]*valuelog.File, len(l.Version.ValueFiles))
 	for _, f := range l.Version.ValueFiles {
-		if old != nil && old.values[f.Number] != nil {
-			l.values[f.Number] = old.values[f.Number]
-		} else {
-			l.values[f.Number] = open.Values(f)
+		file := old.values[f.Number]
+		if file == nil {
+			file = open.Values(f)
 		}
+		l.values[f.Number] = file
 	}
 }
 
@@ -105,16 +108,12 @@ func (l *Levels) Values(number uint64) *valuelog.File { return l.values[number] 
 // Outside reports whether all keys of [first, last] lie below everything that the runs have or
 // delete, or all above.
 func (l *Levels) Outside(first, last []byte) bool {
-	below, above := true, true
+	below := true
 	for _, r := range append(slices.Clone(l.Version.Young), l.Version.Bottom) {
-		smallest, largest, ok := r.Span()
-		if !ok {
-			continue
-		}
-		below = below && bytes.Compare(last, smallest) < 0
-		above = above && largest != nil && bytes.Compare(largest, first) < 0
+		smallest, _, ok := r.Span()
+		below = below && (!ok || bytes.Compare(last, smallest) < 0)
 	}
-	return below || above
+	return below || l.Above(first)
 }
 
 // Above reports whether key lies above everything that the runs have or delete.
@@ -127,11 +126,8 @@ func (l *Levels) Above(key []byte) bool {
 	return true
 }
 
-// Each calls fn for every table; a nil Levels has none.
+// Each calls fn for every table.
 func (l *Levels) Each(fn func(Handle)) {
-	if l == nil {
-		return
-	}
 	for _, run := range l.Young {
 		for _, h := range run.Tables {
 			fn(h)

@@ -88,10 +88,7 @@ func (l *Levels) dictionary(number uint64) *block.Dictionary {
 // takeDictionaries sets the dictionaries of the version, and takes over those that old has.
 func (l *Levels) takeDictionaries(old *Levels) {
 	for _, d := range l.Version.Dictionaries {
-		var known *block.Dictionary
-		if old != nil {
-			known = old.dictionary(d.Number)
-		}
+		known := old.dictionary(d.Number)
 		if known == nil {
 			known = block.NewDictionary(d.Number, d.Bucket, d.Fit, d.Data)
 		}

@@ -18,17 +18,16 @@ func (r *reader) keys(b int, why access) (*block.Keys, error) {
 }
 
 func (r *reader) loadKeys(b int, why access) (*block.Keys, error) {
-	from, to := r.index.places[b].keys, r.index.places[b+1].keys
 	u := newUnit(&r.slots[b].keys, missReads)
-	err := r.readPart(from, to, r.index.sums[b].keys, func(p []byte) (err error) {
+	err := r.readKeys(b, func(p []byte) (err error) {
+		if r.file != nil {
+			u.bytes += int64(len(p))
+		}
 		u.item, err = block.ParseKeys(p)
 		return err
 	})
 	if err != nil {
 		return nil, err
-	}
-	if r.file != nil {
-		u.bytes += int64(to - from)
 	}
 	return settle(r.cache, u, why), nil
 }
@@ -64,9 +63,8 @@ func (r *reader) values(
 func (r *reader) loadValues(
 	b int, keys *block.Keys, why access,
 ) (*block.Column, *stored, error) {
-	from, to := r.index.places[b].values, r.index.places[b+1].values
 	var v block.Values
-	err := r.readPart(from, to, r.index.sums[b].values, func(p []byte) (err error) {
+	err := r.readValues(b, func(p []byte) (err error) {
 		v, err = block.ParseValues(p, keys.Len(), &r.cache.decompressor)
 		return err
 	})
@@ -122,11 +120,8 @@ func (r *reader) decode(
 	b int, keys *block.Keys, e *stored, why access,
 ) (*block.Column, error) {
 	u := r.newValues(b, missDecodes)
-	err := r.check(r.index.places[b].values, func() error {
-		d, err := r.dictionary(e.Dictionary)
-		if err == nil {
-			u.item, err = e.Decode(d, keys.Kinds())
-		}
+	err := r.decoding(b, e, func(d *block.Dictionary) (err error) {
+		u.item, err = e.Decode(d, keys.Kinds())
 		return err
 	})
 	if err != nil {
@@ -144,11 +139,8 @@ func (r *reader) heads(
 		return heads, nil
 	}
 	u := newUnit(&r.slots[b].heads, missDecodes)
-	err := r.check(r.index.places[b].values, func() error {
-		d, err := r.dictionary(e.Dictionary)
-		if err == nil {
-			u.item, err = e.Heads(d, keys.Kinds(), n)
-		}
+	err := r.decoding(b, e, func(d *block.Dictionary) (err error) {
+		u.item, err = e.Heads(d, keys.Kinds(), n)
 		return err
 	})
 	if err != nil {
@@ -171,10 +163,9 @@ func (r *reader) head(b int, keys *block.Keys, n int, why access) (*block.Column
 	if heads := r.cachedHeads(b, n); heads != nil {
 		return heads, nil
 	}
-	from, to := r.index.places[b].values, r.index.places[b+1].values
 	u, ok := newUnit(&s.heads, missReads), false
 	u.evicted = &s.evicted // n may be millions
-	err := r.readPart(from, to, r.index.sums[b].values, func(p []byte) error {
+	err := r.readValues(b, func(p []byte) error {
 		u.item, ok = block.ParseHead(p, n, &r.cache.decompressor)
 		return nil
 	})
@@ -199,6 +190,17 @@ func (r *reader) cachedHeads(b, n int) *block.Column {
 	}
 	u.touch()
 	return &u.item.Column
+}
+
+// decoding calls decode with the dictionary of the values of block b. A fault becomes an error.
+func (r *reader) decoding(b int, e *stored, decode func(*block.Dictionary) error) error {
+	return r.check(r.index.places[b].values, func() error {
+		d, err := r.dictionary(e.Dictionary)
+		if err != nil {
+			return err
+		}
+		return decode(d)
+	})
 }
 
 // dictionary returns the dictionary with the given number.

@@ -23,8 +23,8 @@ type Cache struct {
 
 	mu        sync.Mutex
 	kept      [missCosts]ring
-	probation []resident // the newest last, more or less
-	added     int64      // bytes of all units that ever came
+	probation ring  // the newest last, more or less; its hand stays at 0
+	added     int64 // bytes of all units that ever came
 }
 
 // NewCache returns a cache that holds up to limit bytes.
@@ -66,13 +66,9 @@ func (c *Cache) remove(u resident) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	x := u.base()
-	units := c.kept[x.miss].units
-	if x.probation {
-		units = c.probation
-	}
-	if x.at < len(units) && units[x.at] == u {
+	if units := c.listOfLocked(x).units; x.at < len(units) && units[x.at] == u {
 		u.leave()
-		c.unlistLocked(x)
+		c.listOfLocked(x).remove(x.at)
 		c.bytes.Add(-x.bytes)
 	}
 }
@@ -80,7 +76,7 @@ func (c *Cache) remove(u resident) {
 // evictLocked takes a unit out of the cache.
 func (c *Cache) evictLocked(u resident) {
 	c.emptyLocked(u)
-	c.unlistLocked(u.base())
+	c.listOfLocked(u.base()).remove(u.base().at)
 	c.bytes.Add(-u.base().bytes)
 }
 
@@ -99,22 +95,16 @@ func (c *Cache) timeLocked() uint32 { return uint32(c.added/turnBytes) | 1 }
 func (c *Cache) listLocked(u resident, a admission) {
 	x := u.base()
 	if x.probation = a == probation; x.probation {
-		x.at = len(c.probation)
-		c.probation = append(c.probation, u)
-		return
+		c.probation.push(u)
+	} else {
+		c.kept[x.miss].insert(u)
 	}
-	c.kept[x.miss].insert(u)
 }
 
-// unlistLocked takes a unit off its list. On probation, the newest one gets its place.
-func (c *Cache) unlistLocked(x *charge) {
-	if !x.probation {
-		c.kept[x.miss].remove(x.at)
-		return
+// listOfLocked returns the list that a unit is on.
+func (c *Cache) listOfLocked(x *charge) *ring {
+	if x.probation {
+		return &c.probation
 	}
-	last := len(c.probation) - 1
-	c.probation[x.at] = c.probation[last]
-	c.probation[x.at].base().at = x.at
-	c.probation[last] = nil
-	c.probation = c.probation[:last]
+	return &c.kept[x.miss]
 }

@@ -23,7 +23,7 @@ func readAll(t testing.TB, table *Table, entries []entry) {
 
 // unitsIn returns how many units the cache has.
 func unitsIn(c *Cache) int {
-	n := len(c.probation)
+	n := len(c.probation.units)
 	for i := range c.kept {
 		n += len(c.kept[i].units)
 	}

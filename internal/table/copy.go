@@ -37,9 +37,8 @@ func (c *Cursor) Puts() bool { return c.at == 0 && c.parsed.Puts() }
 // Copy returns the block that the cursor is in, verified and not decoded.
 func (c *Cursor) Copy() (b Block, err error) {
 	r, i := c.reader, c.block
-	at, end := r.index.places[i], r.index.places[i+1]
 	var keyPart []byte
-	err = r.readPart(at.keys, end.keys, r.index.sums[i].keys, func(p []byte) error {
+	err = r.readKeys(i, func(p []byte) error {
 		keyPart = p
 		return nil
 	})
@@ -47,7 +46,7 @@ func (c *Cursor) Copy() (b Block, err error) {
 		return Block{}, err
 	}
 	b = Block{First: c.keys.At(0), Last: c.keys.At(c.count - 1)}
-	err = r.readPart(at.values, end.values, r.index.sums[i].values, func(p []byte) (err error) {
+	err = r.readValues(i, func(p []byte) (err error) {
 		b.Copy, err = block.CheckCopy(keyPart, p)
 		return err
 	})

@@ -20,7 +20,7 @@ type index struct {
 	fences []uint64 // of each block, its first key's 8 bytes after its span's prefix
 	places []place  // of each block, and where the last block ends
 	sums   []sums   // of each block
-	spans  []span
+	spans  []Span
 	properties
 }
 
@@ -35,25 +35,25 @@ type sums struct {
 	values, keys uint32
 }
 
-// span is a sequence of blocks whose first keys share a prefix.
-type span struct {
-	first  int    // its first block
-	key    []byte // that block's first key
-	prefix int    // bytes of key that are the prefix
+// Span is a sequence of blocks whose first keys share a prefix.
+type Span struct {
+	First  int    // its first block
+	Key    []byte // that block's first key
+	Prefix int    // bytes of Key that are the prefix
 }
 
 // newSpans appends the spans and fences of blocks with the given first keys, the first of which is
 // block at. It splits a span with many equal fences around the blocks that share one more byte with
 // them, until the 8 bytes after the prefix tell blocks apart.
-func newSpans(spans []span, fences []uint64, firsts [][]byte, at int) ([]span, []uint64) {
+func newSpans(spans []Span, fences []uint64, firsts [][]byte, at int) ([]Span, []uint64) {
 	if len(firsts) == 0 {
 		return spans, fences
 	}
-	s := span{first: at, key: firsts[0], prefix: keyspace.Shared(firsts[0], firsts[len(firsts)-1])}
+	s := Span{First: at, Key: firsts[0], Prefix: keyspace.Shared(firsts[0], firsts[len(firsts)-1])}
 	heads := make([]uint64, len(firsts))
 	ties, last, from := 0, 0, 0 // the longest sequence of equal heads and where it ends
 	for i, first := range firsts {
-		heads[i] = keyspace.Head(first[s.prefix:])
+		heads[i] = keyspace.Head(first[s.Prefix:])
 		if heads[i] != heads[from] {
 			from = i
 		}
@@ -64,7 +64,7 @@ func newSpans(spans []span, fences []uint64, firsts [][]byte, at int) ([]span, [
 	if ties < tiesMax {
 		return append(spans, s), append(fences, heads...)
 	}
-	next := firsts[last][:s.prefix+1] // of equal heads, the last key is longer than the prefix
+	next := firsts[last][:s.Prefix+1] // of equal heads, the last key is longer than the prefix
 	start, end := last, last+1
 	for start > 0 && bytes.HasPrefix(firsts[start-1], next) {
 		start--
@@ -90,12 +90,12 @@ func (x *index) append(dst []byte) []byte {
 		dst = binary.LittleEndian.AppendUint32(dst, x.sums[i].keys)
 	}
 	for _, s := range x.spans {
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(s.first))
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(s.prefix))
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.key)))
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(s.First))
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(s.Prefix))
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.Key)))
 	}
 	for _, s := range x.spans {
-		dst = append(dst, s.key...)
+		dst = append(dst, s.Key...)
 	}
 	return x.properties.append(dst)
 }
@@ -107,7 +107,7 @@ func parseIndex(p []byte, f footer) (*index, error) {
 		fences: make([]uint64, n),
 		places: make([]place, n+1),
 		sums:   make([]sums, n),
-		spans:  make([]span, m),
+		spans:  make([]Span, m),
 	}
 	for i := range x.fences {
 		x.fences[i] = binary.LittleEndian.Uint64(p[i*fenceBytes:])
@@ -142,13 +142,13 @@ func (x *index) parseSpans(p []byte) (rest []byte, err error) {
 	for i := range x.spans {
 		u32 := func(at int) uint32 { return binary.LittleEndian.Uint32(p[i*spanBytes+at:]) }
 		first, prefix, length := u32(0), u32(4), u32(8)
-		inOrder := i == 0 && first == 0 || i > 0 && int64(first) > int64(x.spans[i-1].first)
+		inOrder := i == 0 && first == 0 || i > 0 && int64(first) > int64(x.spans[i-1].First)
 		if !inOrder || int64(first) >= int64(len(x.fences)) || prefix > length ||
 			int64(length) > int64(len(keys)-taken) {
 			return nil, fmt.Errorf("span %d is % x", i, p[i*spanBytes:][:spanBytes])
 		}
 		key := keys[taken : taken+int(length) : taken+int(length)]
-		x.spans[i] = span{first: int(first), key: key, prefix: int(prefix)}
+		x.spans[i] = Span{First: int(first), Key: key, Prefix: int(prefix)}
 		taken += int(length)
 	}
 	return keys[taken:], nil
@@ -164,13 +164,13 @@ func (x *index) search(key []byte) int {
 	s := &x.spans[i]
 	end := len(x.fences)
 	if i+1 < len(x.spans) {
-		end = x.spans[i+1].first
+		end = x.spans[i+1].First
 	}
-	if len(key) < s.prefix || string(key[:s.prefix]) != string(s.key[:s.prefix]) {
-		return end - 1 // not below s.key, so above all keys with the prefix
+	if len(key) < s.Prefix || string(key[:s.Prefix]) != string(s.Key[:s.Prefix]) {
+		return end - 1 // not below s.Key, so above all keys with the prefix
 	}
-	h := keyspace.Head(key[s.prefix:])
-	fences := x.fences[s.first:end]
+	h := keyspace.Head(key[s.Prefix:])
+	fences := x.fences[s.First:end]
 	at := 0
 	for n := len(fences); n > 1; {
 		// If h is not below the fence, at += half, without a branch that would be mispredicted
@@ -180,7 +180,7 @@ func (x *index) search(key []byte) int {
 		at += half & (int(below) - 1)
 		n -= half
 	}
-	return s.first + at
+	return s.First + at
 }
 
 // spanOf returns the last span that does not start above key, or −1.
@@ -188,7 +188,7 @@ func (x *index) spanOf(key []byte) int {
 	i, end := 0, len(x.spans)
 	for i < end {
 		mid := int(uint(i+end) / 2)
-		if bytes.Compare(x.spans[mid].key, key) <= 0 {
+		if bytes.Compare(x.spans[mid].Key, key) <= 0 {
 			i = mid + 1
 		} else {
 			end = mid

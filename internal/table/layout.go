@@ -1,8 +1,10 @@
 package table
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/checksum"
@@ -33,13 +35,6 @@ type Layout struct {
 	file  vfs.File
 	path  string
 	index *index // nil if there are no blocks
-}
-
-// Span is a sequence of blocks whose first keys share a prefix.
-type Span struct {
-	First  int    // its first block
-	Prefix int    // bytes of Key that are the prefix
-	Key    []byte // that block's first key
 }
 
 // Place is where the two parts of a block lie.
@@ -150,12 +145,9 @@ func (l *Layout) readIndex(f footer) error {
 	if err != nil {
 		return corrupt.New(l.path, l.Index, "%v", err)
 	}
-	l.index = x
+	l.index, l.Spans = x, x.spans
 	l.Entries, l.Tombstones, l.RawBytes = x.entries, x.tombstones, x.rawBytes
 	l.Compressed = x.compressed
-	for _, s := range x.spans {
-		l.Spans = append(l.Spans, Span{First: s.first, Prefix: s.prefix, Key: s.key})
-	}
 	for i := range x.fences {
 		at, next := x.places[i], x.places[i+1]
 		l.Blocks = append(l.Blocks, Place{
@@ -235,18 +227,18 @@ func (l *Layout) Span(i int) (span keyspace.Span) {
 func (l *Layout) near(i int) (first, end []byte) {
 	s := l.index.spans[0]
 	for _, next := range l.index.spans {
-		if next.first > i {
+		if next.First > i {
 			break
 		}
 		s = next
 	}
-	if s.first == i {
-		return s.key, append(s.key[:len(s.key):len(s.key)], 0)
+	if s.First == i {
+		return s.Key, append(slices.Clip(s.Key), 0)
 	}
-	p := append([]byte(nil), s.key[:s.prefix]...)
+	p := bytes.Clone(s.Key[:s.Prefix])
 	p = binary.BigEndian.AppendUint64(p, l.index.fences[i])
 	end = keyspace.Successor(p)
-	for len(p) > s.prefix && p[len(p)-1] == 0 { // part of the key, or padding
+	for len(p) > s.Prefix && p[len(p)-1] == 0 { // part of the key, or padding
 		p = p[:len(p)-1]
 	}
 	return p, end

@@ -156,7 +156,7 @@ func (c *Cache) makeRoom(bytes int64) bool {
 	defer c.mu.Unlock()
 	for looked := int64(0); !c.hasRoom(bytes); {
 		switch r := c.turnLocked(); {
-		case len(c.probation) > 0:
+		case len(c.probation.units) > 0:
 			c.endProbationLocked()
 		case len(r.units) == 0 || looked > bytes*looksPerByte:
 			return false
@@ -177,7 +177,7 @@ func (c *Cache) shrinkLocked() {
 	}
 	for c.bytes.Load() > c.limit.Load() {
 		switch r := c.turnLocked(); {
-		case len(c.probation) > 0:
+		case len(c.probation.units) > 0:
 			c.endProbationLocked()
 		case len(r.units) == 0:
 			return
@@ -208,17 +208,18 @@ func (c *Cache) turnLocked() *ring {
 
 // endProbationLocked evicts one of the units on probation, or admits it if it was used.
 func (c *Cache) endProbationLocked() {
-	at := len(c.probation) - 1
+	units := c.probation.units
+	at := len(units) - 1
 	if n := vfs.Scatter(uint64(c.added)); n%anyShare == 0 {
-		at = int(n/anyShare) % len(c.probation)
+		at = int(n/anyShare) % len(units)
 	}
-	u := c.probation[at]
+	u := units[at]
 	x := u.base()
 	if !x.hot.Swap(false) {
 		c.evictLocked(u)
 		return
 	}
-	c.unlistLocked(x)
+	c.probation.remove(at)
 	c.listLocked(u, admitted)
 }
 

@@ -176,8 +176,20 @@ func (r *reader) read(from, to uint64, parse func(p []byte) error) error {
 	return r.check(from, func() error { return parse(p) })
 }
 
-// readPart is read for a part of a block, which must end with the checksum that the index has for
-// it. A valid part that belongs elsewhere does not.
+// readKeys is read for the key part of block b.
+func (r *reader) readKeys(b int, parse func(p []byte) error) error {
+	places := r.index.places[b:]
+	return r.readPart(places[0].keys, places[1].keys, r.index.sums[b].keys, parse)
+}
+
+// readValues is read for the values of block b.
+func (r *reader) readValues(b int, parse func(p []byte) error) error {
+	places := r.index.places[b:]
+	return r.readPart(places[0].values, places[1].values, r.index.sums[b].values, parse)
+}
+
+// readPart is read for a part of a block, which must end with the checksum in the index. A valid
+// part that belongs elsewhere does not.
 func (r *reader) readPart(from, to uint64, sum uint32, parse func(p []byte) error) error {
 	return r.read(from, to, func(p []byte) error {
 		if err := checkPart(p, sum); err != nil {

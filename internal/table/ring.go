@@ -17,10 +17,16 @@ func (r *ring) next() resident {
 
 // insert puts a unit where the hand comes to it last.
 func (r *ring) insert(u resident) {
-	r.units = append(r.units, u)
+	r.push(u)
 	r.put(len(r.units)-1, r.units[r.hand])
 	r.put(r.hand, u)
 	r.hand++
+}
+
+// push appends a unit.
+func (r *ring) push(u resident) {
+	r.units = append(r.units, u)
+	u.base().at = len(r.units) - 1
 }
 
 // remove takes out the unit at an index. Its place goes to another unit, which had its turn if the

@@ -123,18 +123,12 @@ func (v *verifier) verify(size uint64) error {
 	v.summary.Size = size
 	v.summary.Largest = bytes.Clone(v.last)
 	slices.Sort(v.summary.Dictionaries)
-	if v.whole {
-		v.compare()
+	s := &v.summary
+	says, counted := r.index.properties, properties{s.Entries, s.Tombstones, s.RawBytes, v.zstd}
+	if v.whole && says != counted {
+		v.wrong(r.footer.index, "the properties are %+v, but counting gives %+v", says, counted)
 	}
 	return nil
-}
-
-// compare compares what the table says about itself with what was counted.
-func (v *verifier) compare() {
-	says, s := v.reader.index.properties, &v.summary
-	if counted := (properties{s.Entries, s.Tombstones, s.RawBytes, v.zstd}); says != counted {
-		v.wrong(v.reader.footer.index, "the properties are %+v, but counting gives %+v", says, counted)
-	}
 }
 
 func (v *verifier) loadFilter() {
@@ -153,9 +147,7 @@ func (v *verifier) loadFilter() {
 
 // block verifies both parts of block b.
 func (v *verifier) block(b int) error {
-	r := v.reader
-	at, end := r.index.places[b], r.index.places[b+1]
-	err := r.readPart(at.keys, end.keys, r.index.sums[b].keys, func(p []byte) (err error) {
+	err := v.reader.readKeys(b, func(p []byte) (err error) {
 		if v.keys, err = block.ParseKeys(p); err != nil {
 			return err
 		}
@@ -165,7 +157,7 @@ func (v *verifier) block(b int) error {
 	if err != nil {
 		return err
 	}
-	return r.readPart(at.values, end.values, r.index.sums[b].values, v.checkValues)
+	return v.reader.readValues(b, v.checkValues)
 }
 
 // checkKeys returns an error unless the block's keys ascend from the previous block's and lookups
@@ -198,12 +190,12 @@ func (v *verifier) checkKeys(b int) error {
 // leadsTo returns an error unless the index is right about block b, which has these first and last
 // keys, and lookups of both lead to it.
 func (x *index) leadsTo(b int, first, last []byte) error {
-	i := sort.Search(len(x.spans), func(i int) bool { return x.spans[i].first > b })
+	i := sort.Search(len(x.spans), func(i int) bool { return x.spans[i].First > b })
 	s := &x.spans[i-1] // the first span starts with block 0
-	if b == s.first && !bytes.Equal(first, s.key) {
+	if b == s.First && !bytes.Equal(first, s.Key) {
 		return fmt.Errorf("the index has another first key of block %d", b)
 	}
-	if !bytes.HasPrefix(first, s.key[:s.prefix]) || keyspace.Head(first[s.prefix:]) != x.fences[b] {
+	if !bytes.HasPrefix(first, s.Key[:s.Prefix]) || keyspace.Head(first[s.Prefix:]) != x.fences[b] {
 		return fmt.Errorf("the index has another fence of block %d", b)
 	}
 	if x.search(first) < b || x.search(last) < b {

@@ -215,11 +215,7 @@ func (c *Cursor) loadPartValues(b int, keys *block.Keys, first, n int) error {
 		return nil
 	}
 	c.encoded = &encoded.Encoded
-	return r.check(r.index.places[b].values, func() error {
-		d, err := r.dictionary(encoded.Dictionary)
-		if err != nil {
-			return err
-		}
+	return r.decoding(b, encoded, func(d *block.Dictionary) error {
 		some, ok, err := c.scope.Scratch.Values(&encoded.Encoded, d, keys.Kinds(), first, n)
 		if ok {
 			c.values, c.encoded = some, nil

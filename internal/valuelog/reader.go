@@ -103,7 +103,7 @@ func (r *reader) read(p Pointer) ([]byte, error) {
 	if r.file != nil {
 		value, err := r.load(p)
 		if err == nil {
-			err = r.verify(p, value)
+			err = r.verify(p, checksum.Of(value))
 		}
 		if err != nil {
 			return nil, err
@@ -117,19 +117,19 @@ func (r *reader) read(p Pointer) ([]byte, error) {
 	if p.Length >= granuleBytes && r.verified.has(p.Offset) {
 		return value, nil
 	}
-	return r.readFirst(p, value)
-}
-
-// readFirst verifies a value of the map. Its bytes are touched for the first time here, so that an
-// I/O error in them is an error and no crash.
-func (r *reader) readFirst(p Pointer, value []byte) ([]byte, error) {
-	if err := r.catch(p, func() error { return r.verify(p, value) }); err != nil {
+	if err := r.verifyMapped(p); err != nil {
 		return nil, err
 	}
 	if p.Length >= granuleBytes {
 		r.verified.add(p.Offset, r.end)
 	}
 	return value, nil
+}
+
+// verifyMapped verifies a value of the map. Its bytes may be touched for the first time here; an
+// I/O error in them is an error, not a crash.
+func (r *reader) verifyMapped(p Pointer) error {
+	return r.catch(p, func() error { return r.verify(p, checksum.Of(r.part(p))) })
 }
 
 // has reports whether p points into this file.
@@ -160,10 +160,8 @@ func (r *reader) outside(p Pointer) error {
 		p.Length, p.File, r.start, r.end, r.number)
 }
 
-func (r *reader) verify(p Pointer, value []byte) error { return r.compare(p, checksum.Of(value)) }
-
-// compare returns an error unless a value has the checksum that p says.
-func (r *reader) compare(p Pointer, sum uint32) error {
+// verify returns an error unless a value has the checksum that p says.
+func (r *reader) verify(p Pointer, sum uint32) error {
 	if sum != p.Checksum {
 		return corrupt.New(r.path, int64(p.Offset),
 			"checksum of a value of %d bytes does not match", p.Length)

@@ -46,7 +46,7 @@ func (r *reader) verifyAnew(p Pointer) error {
 		return r.outside(p)
 	}
 	if r.file == nil {
-		return r.catch(p, func() error { return r.verify(p, r.part(p)) })
+		return r.verifyMapped(p)
 	}
 	sum, buffer := uint32(0), make([]byte, min(p.Length, verifyBytes))
 	for at, end := p.Offset, p.Offset+uint64(p.Length); at < end; {
@@ -57,5 +57,5 @@ func (r *reader) verifyAnew(p Pointer) error {
 		sum = checksum.Extend(sum, part)
 		at += uint64(len(part))
 	}
-	return r.compare(p, sum)
+	return r.verify(p, sum)
 }

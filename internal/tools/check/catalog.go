@@ -32,8 +32,8 @@ func (c *catalog) knows(id uint64) bool {
 	return ok
 }
 
-// readCatalog reads the catalog as readers see it and verifies that it makes sense. unreadable is
-// why it cannot be read; then nothing is known of buckets.
+// readCatalog reads the catalog as readers see it and verifies that it is consistent. If it cannot
+// be read, unreadable says why, and buckets are not checked.
 func (d *deep) readCatalog() (unreadable, err error) {
 	c := &catalog{
 		version: d.Snapshot.Levels.Version, dropped: make(map[uint64]bool), next: keyspace.RootID + 1,
@@ -48,8 +48,8 @@ func (d *deep) readCatalog() (unreadable, err error) {
 	return nil, nil
 }
 
-// readEntries takes in all entries below all data. It returns why they cannot be read, or why the
-// check is to end.
+// readEntries adds all entries below all data. It returns why they cannot be read, or why the check
+// must end.
 func (d *deep) readEntries(c *catalog) error {
 	var cursor superversion.Cursor
 	first, end := keyspace.AppendCatalog(nil, keyspace.RootID), keyspace.FirstData()
@@ -76,7 +76,7 @@ func (d *deep) wrong(format string, args ...any) {
 	d.found.Add(d.Dir, corrupt.New(d.Dir, 0, format, args...))
 }
 
-// add takes in one entry below all data.
+// add adds one entry below all data.
 func (c *catalog) add(key, value []byte) error {
 	if id, ok := keyspace.ParseDropped(key); ok {
 		c.dropped[id] = true
@@ -88,14 +88,14 @@ func (c *catalog) add(key, value []byte) error {
 	}
 	id, ok := keyspace.BucketOf(key)
 	switch {
-	case string(key) == string(keyspace.AppendNextID(nil)):
+	case bytes.Equal(key, keyspace.AppendNextID(nil)):
 		c.next = number
 	case ok && keyspace.Space(key[0]) == keyspace.SpaceCatalog:
 		c.ids = append(c.ids, number)
 		c.parents = append(c.parents, id)
 	case ok && keyspace.Space(key[0]) == keyspace.SpaceSequence:
 		c.parents = append(c.parents, id)
-	case string(key) == string(keyspace.AppendSalvage(nil)):
+	case bytes.Equal(key, keyspace.AppendSalvage(nil)):
 	default:
 		return fmt.Errorf("key %q is of no kind", key)
 	}
@@ -128,8 +128,8 @@ func (d *deep) checkMemtables() {
 		var c memtable.Cursor
 		c.Init(root)
 		for ok := c.Seek(keyspace.FirstData()); ok; {
-			id, known := keyspace.BucketOf(c.Key())
-			if known = known && d.catalog.knows(id); !known {
+			id, valid := keyspace.BucketOf(c.Key())
+			if !valid || !d.catalog.knows(id) {
 				d.wrong("memory has keys like %q of a bucket that was neither created nor dropped",
 					bytes.Clone(c.Key()))
 			}

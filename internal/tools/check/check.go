@@ -1,15 +1,13 @@
-// Package check verifies one version of a database: that its files are what the manifest says, that
-// everything in them can be read and found, and that nothing points to what is not there.
+// Package check verifies one version of a database: its files match the manifest, everything in
+// them can be read and found, and every pointer leads to a value.
 //
-// [Quick] looks at what files say about themselves. [Deep] reads all that can be reached: every
-// block of every table, past the cache, and every value that a table points to. What is wrong goes
-// into [Findings], and the check goes on; it ends early only when its context does. Tables are read
-// one after the other, so that it takes the memory of an index, a block, some thousand pointers and
-// the ids of all buckets.
+// [Quick] reads headers, footers and indexes. [Deep] reads everything reachable: every block of
+// every table, past the cache, and every value that a table points to. Damage goes into [Findings]
+// and the check continues until its context ends. It reads one table at a time, and needs memory
+// for an index, a block, some thousand pointers and the ids of all buckets.
 //
-// A check is a function of the superversion it is given, which may be used meanwhile; it starts no
-// goroutine and changes nothing. The manifest's file, the log and the folder are the engine's to
-// look at.
+// A check is a function of a superversion, which may be used meanwhile. It starts no goroutine and
+// changes nothing. The engine checks the manifest's file, the log and the folder.
 package check
 
 import (
@@ -30,13 +28,13 @@ type Config struct {
 
 	Table  func(*manifest.Table) string    // the path of a table's file
 	Values func(manifest.ValueFile) string // the path of a value file
-	Read   func(bytes uint64)              // is told how much was verified since the last call
-	// Verified, if not nil, is called behind each table that Deep has read. An error ends that.
+	Read   func(bytes uint64)              // called with how much was verified since the last call
+	// Verified, if not nil, is called after each table that Deep has read. Its error ends Deep.
 	Verified func(*manifest.Table) error
 }
 
-// Quick verifies headers, footers and indexes, and compares them with the manifest. It returns why
-// ctx ended, if it did.
+// Quick verifies headers, footers and indexes, and compares them with the manifest. Its error is
+// that of ctx.
 func Quick(ctx context.Context, c Config, found *Findings) error {
 	version := c.Snapshot.Levels.Version
 	if err := version.Verify(); err != nil {
@@ -45,7 +43,12 @@ func Quick(ctx context.Context, c Config, found *Findings) error {
 	err := ctx.Err()
 	c.Snapshot.Levels.Each(func(h superversion.Handle) {
 		if err == nil {
-			c.index(h, found)
+			path := c.Table(h.Meta)
+			if says, err := h.Table.VerifyIndex(); err != nil {
+				found.Add(path, err)
+			} else {
+				compareCounts(path, h.Meta, says, found)
+			}
 			err = ctx.Err()
 		}
 	})
@@ -56,18 +59,7 @@ func Quick(ctx context.Context, c Config, found *Findings) error {
 	return err
 }
 
-// index compares what a table says about itself with the manifest.
-func (c *Config) index(h superversion.Handle, found *Findings) {
-	path := c.Table(h.Meta)
-	says, err := h.Table.VerifyIndex()
-	if err != nil {
-		found.Add(path, err)
-		return
-	}
-	compareCounts(path, h.Meta, says, found)
-}
-
-// compareCounts compares what a table says about itself, or has, with what the manifest says.
+// compareCounts compares a table's counts with the manifest.
 func compareCounts(path string, meta *manifest.Table, got table.Summary, found *Findings) {
 	for _, n := range [...]struct {
 		what      string
@@ -84,8 +76,8 @@ func compareCounts(path string, meta *manifest.Table, got table.Summary, found *
 	}
 }
 
-// openValues opens the value files, which verifies their headers, and returns those that can be
-// used, by number, until release is called.
+// openValues opens the value files, verifies their headers, and returns the usable files by number.
+// They are valid until release is called.
 func (c *Config) openValues(found *Findings) (usable map[uint64]*valuelog.File, release func()) {
 	usable = make(map[uint64]*valuelog.File)
 	levels := c.Snapshot.Levels

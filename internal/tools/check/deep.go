@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
-	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/table"
 	"github.com/stoatdb/stoat/internal/valuelog"
@@ -19,16 +18,16 @@ type deep struct {
 	found    *Findings
 	catalog  *catalog                  // nil if it cannot be read
 	values   map[uint64]*valuelog.File // those that can be used
-	pointers []pointer                 // that are still to be followed
+	pointers []pointer                 // not followed yet
 
 	live    map[uint64]total // what tables point to, by value file
-	partial bool             // not all of it could be counted
+	partial bool             // damage kept some of it from being counted
 }
 
-// total is how many values there are, and their bytes.
+// total is a number of values and their bytes.
 type total struct{ count, bytes uint64 }
 
-// Deep verifies everything that can be reached. It returns why ctx ended, if it did.
+// Deep verifies everything reachable. Its error is that of ctx or of c.Verified.
 func Deep(ctx context.Context, c Config, found *Findings) error {
 	d := &deep{Config: c, ctx: ctx, found: found, live: make(map[uint64]total)}
 	if err := c.Snapshot.Levels.Version.Verify(); err != nil {
@@ -55,12 +54,12 @@ func Deep(ctx context.Context, c Config, found *Findings) error {
 	}
 	d.compareLive()
 	if found.Len() == 0 && unreadable != nil {
-		found.Add(c.Dir, unreadable) // else it is what was found in a table, too
+		found.Add(c.Dir, unreadable) // otherwise a table's finding already says so
 	}
 	return ctx.Err()
 }
 
-// read notes that so many bytes were verified, and returns why the check is to end, if it is.
+// read reports that so many bytes were verified, and returns why the check must end, if it must.
 func (d *deep) read(bytes uint64) error {
 	d.Read(bytes)
 	return d.ctx.Err()
@@ -111,13 +110,5 @@ func (d *deep) compareLive() {
 			d.found.Add(path, corrupt.New(path, 0, "tables point to %d values of %d bytes in it, the "+
 				"manifest says %d of %d", got.count, got.bytes, want.count, want.bytes))
 		}
-	}
-}
-
-// addLive adds what a table points to.
-func (d *deep) addLive(values []manifest.ValueShare) {
-	for _, s := range values {
-		all := d.live[s.File]
-		d.live[s.File] = total{all.count + s.Count, all.bytes + s.Bytes}
 	}
 }

@@ -10,16 +10,16 @@ import (
 // maxFindings is how many findings are kept one by one.
 const maxFindings = 100
 
-// Findings is what a check has found to be wrong. The zero value is none. Not safe for concurrent
+// Findings is what a check has found to be wrong. The zero value is empty. Not safe for concurrent
 // use.
 type Findings struct {
 	errs []error
-	more int // so many beyond errs
+	more int // beyond errs
 	lost map[string]bool
 }
 
-// Add adds an error that is about a file. One that is no corrupt.Error matches corrupt.Err, too, as
-// when the disk cannot read, or when the file claims to be of another kind.
+// Add adds an error about a file. Each finding matches corrupt.Err, even if err is an I/O error or
+// says that the file is of another kind.
 func (f *Findings) Add(file string, err error) {
 	var damage *corrupt.Error
 	if errors.As(err, &damage) {
@@ -36,8 +36,7 @@ func (f *Findings) Add(file string, err error) {
 	}
 }
 
-// Lose adds an error that is about a whole file. What is wrong in it besides is left out from now
-// on.
+// Lose adds an error about a whole file. Later errors about the file are left out.
 func (f *Findings) Lose(file string, err error) {
 	f.Add(file, err)
 	if f.lost == nil {
@@ -49,8 +48,7 @@ func (f *Findings) Lose(file string, err error) {
 // Len returns how many there are.
 func (f *Findings) Len() int { return len(f.errs) + f.more }
 
-// Err returns all of them joined, and if they are many, how many are left out; nil if there are
-// none.
+// Err returns all findings joined, with the number of those left out; nil if nothing was found.
 func (f *Findings) Err() error {
 	if f.more == 0 {
 		return errors.Join(f.errs...)

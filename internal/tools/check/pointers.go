@@ -8,7 +8,7 @@ import (
 	"github.com/stoatdb/stoat/internal/valuelog"
 )
 
-// maxPointers is how many pointers are gathered, to be followed in the order of files.
+// maxPointers is how many pointers are gathered and then followed in file order.
 const maxPointers = 8 << 10
 
 // pointer is a pointer with the path of the table that has it.
@@ -17,8 +17,8 @@ type pointer struct {
 	table string
 }
 
-// follow verifies the values that the gathered pointers point to. It returns why the check is to
-// end, if it is.
+// follow verifies the values of the gathered pointers. It returns why the check must end, if it
+// must.
 func (d *deep) follow() error {
 	all := d.pointers
 	d.pointers = all[:0]

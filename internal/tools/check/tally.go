@@ -3,7 +3,6 @@ package check
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/keyspace"
@@ -11,18 +10,18 @@ import (
 	"github.com/stoatdb/stoat/internal/valuelog"
 )
 
-// tally counts what one table holds, to be compared with the manifest.
+// tally counts what one table holds, to compare it with the manifest.
 type tally struct {
 	*deep
 	meta *manifest.Table
 	path string
 
-	buckets []manifest.BucketShare // only if the manifest describes the table by bucket
+	buckets []manifest.BucketShare // if the manifest describes the table by bucket
 	pointed map[uint64]total       // what it points to, by file
 
-	bucket uint64 // that the last entry belongs to
+	bucket uint64 // of the last entry
 	some   bool   // there was one
-	err    error  // why the check is to end
+	err    error  // why the check must end
 }
 
 // wrong adds what is wrong with the table as a whole.
@@ -58,18 +57,14 @@ func (t *tally) entry(key []byte, e keyspace.Entry) error {
 		}
 	}
 	if e.Kind != keyspace.KindDelete && keyspace.IsData(key) && len(t.meta.Buckets) > 0 {
-		t.addToBucket(id, size)
+		if n := len(t.buckets); n == 0 || t.buckets[n-1].Bucket != id {
+			t.buckets = append(t.buckets, manifest.BucketShare{Bucket: id})
+		}
+		share := &t.buckets[len(t.buckets)-1]
+		share.Entries++
+		share.Bytes += size
 	}
 	return nil
-}
-
-func (t *tally) addToBucket(id, size uint64) {
-	if n := len(t.buckets); n == 0 || t.buckets[n-1].Bucket != id {
-		t.buckets = append(t.buckets, manifest.BucketShare{Bucket: id})
-	}
-	share := &t.buckets[len(t.buckets)-1]
-	share.Entries++
-	share.Bytes += size
 }
 
 // point counts a pointer, and follows it later.
@@ -82,29 +77,29 @@ func (t *tally) point(p valuelog.Pointer) {
 	}
 }
 
-// compareShares compares what the manifest says about the table by bucket and by value file.
+// compareShares compares the table with what the manifest says by bucket and by value file.
 func (t *tally) compareShares() {
 	if err := cmp.Or(t.compareBuckets(), t.compareValues()); err != nil {
 		t.partial = true
 		t.wrong("%v", err)
 		return
 	}
-	t.addLive(t.meta.Values)
+	for _, s := range t.meta.Values {
+		all := t.live[s.File]
+		t.live[s.File] = total{all.count + s.Count, all.bytes + s.Bytes}
+	}
 }
 
 func (t *tally) compareBuckets() error {
-	want := slices.Clone(t.meta.Buckets)
-	for i := range want {
-		want[i].Stored, want[i].Zstd, want[i].Pattern = 0, 0, 0 // are no exact numbers
-	}
-	for i := range max(len(t.buckets), len(want)) {
+	for i := range max(len(t.buckets), len(t.meta.Buckets)) {
 		var got, says manifest.BucketShare
 		if i < len(t.buckets) {
 			got = t.buckets[i]
 		}
-		if i < len(want) {
-			says = want[i]
+		if i < len(t.meta.Buckets) {
+			says = t.meta.Buckets[i]
 		}
+		says.Stored, says.Zstd, says.Pattern = 0, 0, 0 // are estimates
 		if got != says {
 			return fmt.Errorf("the table has %d entries of %d bytes of bucket %d, the manifest says %d "+
 				"of %d of bucket %d", got.Entries, got.Bytes, got.Bucket, says.Entries, says.Bytes,

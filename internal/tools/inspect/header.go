@@ -7,8 +7,8 @@ import (
 	"github.com/stoatdb/stoat/internal/table"
 )
 
-// kindOf returns the kind of the file that starts with head, or "" if it is none. It is not exact
-// if one byte of the magic differs, or if only a footer at the end says that the file is a table.
+// kindOf returns the kind of the file that starts with head, or "". It is not exact if one byte of
+// the magic differs, or if only a footer says that the file is a table.
 func (f *source) kindOf(head []byte) (kind fileheader.Kind, exact bool) {
 	for _, kind := range fileheader.Kinds() {
 		if wrong := differing(head, string(kind)); wrong <= 1 {
@@ -24,8 +24,8 @@ func (f *source) kindOf(head []byte) (kind fileheader.Kind, exact bool) {
 	return "", false
 }
 
-// differing returns how many bytes of the magic are not how p starts. Those behind p's end count
-// one, if p has half of them.
+// differing returns in how many bytes p differs from the magic. Missing bytes count as one if p has
+// at least half of the magic.
 func differing(p []byte, magic string) (n int) {
 	for i := range min(len(p), len(magic)) {
 		if p[i] != magic[i] {

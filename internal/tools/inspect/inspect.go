@@ -1,16 +1,15 @@
 // Package inspect prints any file of a database for people, or as JSON for programs: what is in it,
 // at which offset, and what is wrong with it.
 //
-// It reads one file and needs no other. What kind a file is says its magic, not its name. Damage is
-// an item of the output like others, behind which it goes on as far as that makes sense: behind a
-// bad frame with the next that verifies, behind a bad block with the next one, behind what the disk
-// does not give with what it does. Everything that is printed was verified, but for what stands
-// beside a note of damage.
+// It reads one file and needs no other. The file's magic, not its name, gives its kind. Damage is
+// an item of the output like others. Printing continues after it: with the next frame that
+// verifies, the next block, or the next bytes that the disk can read. Everything printed was
+// verified, except what stands beside a note of damage.
 //
-// In a text, an item starts with its offset and takes lines of 80 columns; as JSON, it is an object
-// on a line. Nothing is written to files, and memory is bounded by a manifest's size, and else by
-// the largest frame or block. A function may be called concurrently with others; a file that is
-// being written meanwhile may look damaged.
+// In text, an item starts with its offset and takes lines of 80 columns; in JSON, it is an object
+// on a line. The package writes no files. Its memory is bounded by a manifest's size and the
+// largest frame or block. It may be used concurrently; a file that is being written may look
+// damaged.
 package inspect
 
 import (
@@ -28,8 +27,8 @@ type Options struct {
 	Blocks bool // the entries of blocks and of the log's frames as well
 }
 
-// File prints the file at path and returns how much damage it found. The error says why it could
-// not be printed; damage is none, nor that parts behind its header cannot be read.
+// File prints the file at path and returns how many places are damaged. The error says why the file
+// could not be printed; damage, or unreadable parts after the header, are not errors.
 func File(w io.Writer, path string, o Options) (damage int, err error) {
 	return printFile(vfs.OS(), w, path, o)
 }

@@ -89,9 +89,10 @@ func keyJSON(k []byte) json.RawMessage {
 		parts.Space == keyspace.SpaceSalvage {
 		o.Bucket = nil
 	}
+	named := parts.Space == keyspace.SpaceData || parts.Space == keyspace.SpaceCatalog
 	text := string(name)
 	switch {
-	case !ok || (named(parts) && !utf8.Valid(name)):
+	case !ok || named && !utf8.Valid(name):
 		text = base64.StdEncoding.EncodeToString(name)
 		o.Bytes64 = &text
 	case parts.Space == keyspace.SpaceCatalog:
@@ -109,24 +110,12 @@ func keyJSON(k []byte) json.RawMessage {
 	return p
 }
 
-func named(p keyspace.Parts) bool {
-	return p.Space == keyspace.SpaceData || p.Space == keyspace.SpaceCatalog
-}
-
 func spaceName(s keyspace.Space) string {
-	switch s {
-	case keyspace.SpaceCatalog:
-		return "bucket"
-	case keyspace.SpaceSequence:
-		return "sequence"
-	case keyspace.SpaceDropped:
-		return "drop"
-	case keyspace.SpaceNextID:
-		return "next id"
-	case keyspace.SpaceSalvage:
-		return "salvage"
-	}
-	return "data"
+	return [...]string{
+		keyspace.SpaceData: "data", keyspace.SpaceCatalog: "bucket",
+		keyspace.SpaceSequence: "sequence", keyspace.SpaceDropped: "drop",
+		keyspace.SpaceNextID: "next id", keyspace.SpaceSalvage: "salvage",
+	}[s]
 }
 
 // entry is an entry of a block or of the log. size is the value's, as it was before it was encoded.

@@ -76,10 +76,14 @@ func versionSum(v *manifest.Version) []field {
 }
 
 func printVersion(p *printer, v *manifest.Version) {
+	branch := field{}
+	if v.Branch != 0 {
+		branch = word("branch", strconv.FormatUint(v.Branch, 16))
+	}
 	p.put(inner(1).called("numbers").with(
 		number("log number", v.LogNumber), number("last commit", v.LastCommit),
 		number("next number", v.NextNumber), nonzero("drop epoch", v.DropEpoch),
-		branch(v), mark("backup", v.Backup)))
+		branch, mark("backup", v.Backup)))
 	printRuns(p, "young run", v.Young)
 	if len(v.Bottom.Tables) > 0 {
 		printRuns(p, "bottom run", []manifest.Run{v.Bottom})
@@ -89,14 +93,6 @@ func printVersion(p *printer, v *manifest.Version) {
 			number("first", d.First), number("last", d.Last), number("epoch", d.Epoch)))
 	}
 	printFiles(p, v.ValueFiles, v.Dictionaries)
-}
-
-// branch returns a version's branch, if it has one.
-func branch(v *manifest.Version) field {
-	if v.Branch == 0 {
-		return field{}
-	}
-	return word("branch", strconv.FormatUint(v.Branch, 16))
 }
 
 func printEdit(p *printer, e *manifest.Edit) {
