@@ -37,9 +37,6 @@ func (p *poison) Unwrap() error { return p.cause }
 
 // poison ends all writing: pending and later commits fail, readers go on. The first cause stays.
 func (e *Engine) poison(cause error) error {
-	if cause == nil {
-		return nil
-	}
 	if e.poisoned.CompareAndSwap(nil, &poison{cause: cause}) {
 		e.options.Logger.Error("writes stopped", "dir", e.dir, "err", cause)
 	}

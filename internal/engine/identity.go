@@ -47,5 +47,9 @@ func (e *Engine) leaveBackup() error {
 	if e.state.Load().Levels.Version.Branch == e.branch {
 		return nil
 	}
-	return e.install(new(manifest.Edit), func(*superversion.Superversion) {})
+	err := e.installEdit(new(manifest.Edit), func(*superversion.Superversion) {})
+	if err == nil {
+		e.spawn(e.startJobs) // the writer holds locks
+	}
+	return err
 }

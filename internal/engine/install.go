@@ -21,26 +21,15 @@ func (e *Engine) install(edit *manifest.Edit, change func(next *superversion.Sup
 	return nil
 }
 
-// installEdit is install, which then starts the jobs that the edit gives reason for.
+// installEdit is install without starting jobs afterwards, for callers that hold a lock that
+// commits need.
 func (e *Engine) installEdit(
 	edit *manifest.Edit, change func(next *superversion.Superversion),
 ) error {
 	e.installing.Lock()
 	defer e.installing.Unlock()
 	old := e.state.Load().Levels
-	edit.AddDictionaries = newDictionaries(edit.AddDictionaries, old.Version)
-	edit.NextNumber = e.numbers.Load()
-	version, err := old.Version.Apply(edit)
-	if p := e.poisoned.Load(); p != nil {
-		err = p // nothing is written any more
-	}
-	if err == nil {
-		err = e.poison(e.ownedInstalling())
-	}
-	if err == nil {
-		// The tables' names must be durable before the manifest refers to them.
-		err = e.folder.SyncDir(e.dir)
-	}
+	version, err := e.applyInstalling(edit, old.Version)
 	if err == nil {
 		err = e.recordInstalling(edit, version)
 		if err != nil && !errors.Is(err, manifest.ErrUnchanged) {
@@ -61,6 +50,27 @@ func (e *Engine) installEdit(
 	e.mu.Unlock()
 	e.removeObsoleteInstalling(old, version)
 	return nil
+}
+
+// applyInstalling completes edit and returns the version that it makes of old. The edit can then be
+// recorded: the names of its tables are durable.
+func (e *Engine) applyInstalling(
+	edit *manifest.Edit, old *manifest.Version,
+) (*manifest.Version, error) {
+	if err := e.whyPoisoned(); err != nil {
+		return nil, err
+	}
+	edit.AddDictionaries = newDictionaries(edit.AddDictionaries, old)
+	edit.NextNumber = e.numbers.Load()
+	version, err := old.Apply(edit)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.ownedInstalling(); err != nil {
+		return nil, e.poison(err)
+	}
+	// The tables' names must be durable before the manifest refers to them.
+	return version, e.folder.SyncDir(e.dir)
 }
 
 // newDictionaries returns the dictionaries that v does not have, once each.

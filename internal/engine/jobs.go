@@ -12,7 +12,8 @@ const (
 )
 
 // startJobs starts the goroutines that have work to do. Each ends when it finds no more. Picking a
-// compaction takes time in proportion to the tables, so the caller holds no lock that commits need.
+// compaction takes time in proportion to the tables, so the caller must hold no lock that commits
+// need.
 func (e *Engine) startJobs() {
 	if e.closed.Load() || e.options.ReadOnly {
 		return

@@ -226,7 +226,7 @@ func (s *spill) removeCompacted(old *superversion.Levels) {
 	s.engine.whileOpen(func() { s.engine.removeUnneededInstalling(old, version) })
 }
 
-// discard removes everything written.
+// discard removes everything written. The shared memtable keeps what the transaction wrote to it.
 func (s *spill) discard() {
 	s.cancelled.Store(true)
 	_ = s.wait() // nothing of the job is needed, whether it failed or not
@@ -234,7 +234,6 @@ func (s *spill) discard() {
 		s.engine.discardInstalling(&s.edit)
 		s.engine.discardInstalling(&manifest.Edit{AddYoung: s.own()})
 	})
-	s.shared.Rollback()
 }
 
 // whileOpen calls remove, which removes files that nothing refers to, unless the engine is closed:
@@ -258,6 +257,7 @@ func (w *Writer) commitTables() error {
 	}
 	w.engine.committedBytes.Add(w.bytes)
 	w.engine.writer.unlock()
+	w.engine.startJobs()
 	return nil
 }
 
@@ -289,8 +289,8 @@ func (w *Writer) installTables() error {
 	empty := func(next *superversion.Superversion) {
 		next.Mem, next.Commit = memtable.Root{}, edit.LastCommit
 	}
-	if err := e.install(edit, empty); err != nil {
-		w.spill.forget() // install has removed the files
+	if err := e.installEdit(edit, empty); err != nil {
+		w.spill.forget() // installEdit has removed the files
 		return err
 	}
 	e.turn.mem, e.turn.newest = newMemtable(), memtable.Root{}

@@ -3,8 +3,10 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 
+	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/pick"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -195,4 +197,51 @@ func TestWriter_countsTheMemoryOfAnOpenTransaction(t *testing.T) {
 		}
 		ok(t, e.Close())
 	}
+}
+
+// Close, which holds turn, reads where the log has the values of the shared memtable. Here that
+// happens as soon as the tables are removed of a transaction that was streamed before it spilled.
+// With the race detector, this fails if the rest of the rollback does not hold turn.
+func TestSpill_isRolledBackWhileNobodyReadsTheMemtable(t *testing.T) {
+	var e *Engine
+	var rollingBack atomic.Bool
+	read := make(chan bool, 1)
+	readLogOffset := func(spins chan<- bool) {
+		spins <- true
+		for !e.turn.TryLock() {
+		}
+		defer e.turn.Unlock()
+		var c memtable.Cursor
+		c.Init(e.turn.newest)
+		c.First()
+		_, inLog := c.LogOffset()
+		read <- inLog
+	}
+	files := faultfs.New(memfs.New(), func(op faultfs.Op) error {
+		if is(faultfs.Remove, tableSuffix)(op) && rollingBack.Swap(false) {
+			spins := make(chan bool)
+			go readLogOffset(spins)
+			<-spins
+		}
+		return nil
+	})
+	o := spilling()
+	o.Tuning.SpillBytes = 2 * streamBytes
+	e = mustOpen(t, files, o)
+	mustCommit(t, e, "a")
+	w, err := e.Begin()
+	ok(t, err)
+	for i := 0; w.spill == nil; i++ {
+		ok(t, w.Put(dataKey("b %03d", i), make([]byte, streamBytes/4), 0))
+	}
+	if !w.streamed {
+		t.Fatal("nothing was streamed, so that nothing is tested")
+	}
+	rollingBack.Store(true)
+	w.Rollback()
+	if !<-read {
+		t.Error("the log does not have the committed value")
+	}
+	wantWords(t, e, "a")
+	ok(t, e.Close())
 }

@@ -214,26 +214,23 @@ func (w *Writer) Rollback() {
 
 // undo ends the transaction without its writes.
 func (w *Writer) undo() {
-	e := w.engine
+	e, shared := w.engine, w.edit
+	defer e.writer.unlock()
+	if w.spill != nil {
+		w.spill.discard()
+		shared = w.spill.shared
+	}
+	if !w.counted {
+		shared.Rollback()
+		return
+	}
+	e.turn.Lock() // Close may be flushing the memtable, and reads where the log has its values
+	defer e.turn.Unlock()
 	if w.streamed {
 		e.commits.Rollback()
 	}
-	switch {
-	case w.spill != nil:
-		w.spill.discard()
-	case w.streamed:
-		e.turn.Lock() // Close may be flushing the memtable
-		w.edit.Rollback()
-		e.turn.Unlock()
-	default:
-		w.edit.Rollback()
-	}
-	if w.counted {
-		e.turn.Lock()
-		e.memory.setActive(e.turn.mem.Bytes())
-		e.turn.Unlock()
-	}
-	e.writer.unlock()
+	shared.Rollback()
+	e.memory.setActive(e.turn.mem.Bytes())
 }
 
 // Commit ends the transaction and returns when its writes are durable, or, without syncs, when the
