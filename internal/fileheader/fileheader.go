@@ -11,7 +11,8 @@
 //	40  zero      u32
 //	44  checksum  u32, CRC-32C of the 44 bytes before
 //
-// A wrong magic or a higher version is an unknown format; everything else that is wrong is damage.
+// A wrong magic or a higher version is an unknown format; everything that is wrong, except a higher
+// version, is damage.
 // Whether a header that was never completely written matters is for the format of the file to say.
 // Headers are values and the functions are safe for concurrent use.
 package fileheader
@@ -69,6 +70,13 @@ func (k Kind) String() string {
 	return "unknown file"
 }
 
+// foreign returns the error for a file that starts with another magic: another program may have
+// written it, or the magic is damaged.
+func (k Kind) foreign(path string) error {
+	return fmt.Errorf("%w: %w", corrupt.New(path, 0, "the file is not a %s of Stoat", k),
+		corrupt.ErrFormat)
+}
+
 // Header identifies a file.
 type Header struct {
 	Kind     Kind
@@ -110,8 +118,7 @@ func (h Header) Seed() uint32 {
 func Parse(path string, p []byte, kind Kind) (h Header, sealed bool, err error) {
 	magic := bytes.TrimRight(p[:min(len(p), len(kind))], "\x00")
 	if !strings.HasPrefix(string(kind), string(magic)) {
-		return Header{}, false, fmt.Errorf("%w: %w",
-			corrupt.New(path, 0, "the file is not a %s of Stoat", kind), corrupt.ErrFormat)
+		return Header{}, false, kind.foreign(path)
 	}
 	f := ParseFields(p)
 	switch {
@@ -132,6 +139,8 @@ func (h Header) Check(path string, p []byte) error {
 	switch {
 	case err != nil:
 		return err
+	case !bytes.HasPrefix(p, []byte(h.Kind)): // a cut-off magic, which Parse lets pass
+		return h.Kind.foreign(path)
 	case !sealed:
 		return corrupt.New(path, 0, "checksum of the header does not match")
 	case got != h:

@@ -52,6 +52,8 @@ func TestCheck_refusesOtherFiles(t *testing.T) {
 	}{
 		{"magic", func(p []byte) { p[0] ^= 1 }, true, true},
 		{"log's magic", func(p []byte) { copy(p, Log) }, true, true},
+		{"end of the magic", func(p []byte) { clear(p[5:8]) }, true, true},
+		{"zeros for a magic", func(p []byte) { clear(p[:8]) }, true, true},
 		{"newer version", func(p []byte) { p[8]++ }, true, false},
 		{"reserved word", func(p []byte) { p[12]++ }, false, true},
 		{"other number", func(p []byte) { p[16]++ }, false, true},
@@ -64,6 +66,17 @@ func TestCheck_refusesOtherFiles(t *testing.T) {
 		err := sample.Check("f", p[:])
 		if errors.Is(err, corrupt.ErrFormat) != c.format || errors.Is(err, corrupt.Err) != c.damage {
 			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestCheck_refusesZeros(t *testing.T) {
+	for _, n := range []int{8, Size} {
+		p := sample.Bytes()
+		clear(p[:n])
+		err := sample.Check("f", p[:])
+		if !errors.Is(err, corrupt.ErrFormat) || !errors.Is(err, corrupt.Err) {
+			t.Errorf("%d zeros: %v", n, err)
 		}
 	}
 }

@@ -161,6 +161,28 @@ func TestPlan_guessesWhenFilesAreMissingAndTheManifestIsTorn(t *testing.T) {
 	}
 }
 
+func TestPlan_guessesWhenAValueFileIsMissingAndTheManifestIsTorn(t *testing.T) {
+	for _, log := range []bool{false, true} {
+		fs := newSource(t)
+		writeTable(t, fs, 2, put{key: "a", value: "x", file: 3})
+		j, err := manifest.Create(fs, "db", 1, testDatabase, &manifest.Version{
+			Bottom: manifest.Run{Tables: []*manifest.Table{{
+				Number: 2, Size: 1, Entries: 1, Smallest: userKey("a"), Largest: userKey("a"),
+				Values: []manifest.ValueShare{{File: 3, Bytes: 1, Count: 1}},
+			}}},
+			ValueFiles: []manifest.ValueFile{{Number: 3, Size: 200, Log: log, Live: 1, Count: 1}},
+			NextNumber: 9, LogNumber: 9,
+		})
+		check(t, err)
+		check(t, j.Close())
+		check(t, fs.Remove(filepath.Join("db", folder.ManifestCopy.Name(1))))
+		appendTo(t, fs, folder.Manifest.Name(1))
+		if p := planOf(t, fs); p.version != nil || !p.recorder.made.Older {
+			t.Errorf("log %v: the version is %v, the report %+v", log, p.version, p.recorder.made)
+		}
+	}
+}
+
 // appendTo puts something behind the end of a file.
 func appendTo(t testing.TB, fs vfs.FS, name string) {
 	t.Helper()
