@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -215,17 +214,22 @@ func TestOpen_readOnlyBesideABusyWriter(t *testing.T) {
 	o := Options{Tuning: Tuning{MemtableBytes: 40 << 10, IdleAfter: 1, JournalBytes: 500}}
 	writer := mustOpen(t, disk, o)
 	var acknowledged atomic.Int64
+	commit := func(i int64) {
+		if err := tryCommit(writer, dataKey("%x-%d", i%16, i), make([]byte, 1000)); err != nil {
+			t.Error(err)
+		}
+		acknowledged.Store(i + 1)
+	}
+	commit(0) // before that, the folder has no database
 	var stop atomic.Bool
 	var done sync.WaitGroup
 	done.Go(func() {
-		value := make([]byte, 1000)
-		for i := 0; !stop.Load(); i++ {
-			if err := tryCommit(writer, dataKey("%x-%d", i%16, i), value); err != nil {
-				t.Error(err)
-			}
-			acknowledged.Store(int64(i + 1))
+		for i := int64(1); !stop.Load(); i++ {
+			commit(i)
 		}
 	})
+	defer done.Wait()
+	defer stop.Store(true)
 	for range 50 {
 		least := acknowledged.Load()
 		reader := mustOpen(t, untouched(t, disk), reading())
@@ -239,7 +243,5 @@ func TestOpen_readOnlyBesideABusyWriter(t *testing.T) {
 			}
 		}
 	}
-	stop.Store(true)
-	done.Wait()
-	t.Log(fmt.Sprint(acknowledged.Load()), "commits")
+	t.Log(acknowledged.Load(), "commits")
 }
