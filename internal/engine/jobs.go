@@ -9,6 +9,10 @@ import (
 const (
 	retryMin = 100 * time.Millisecond
 	retryMax = 5 * time.Second
+
+	// longestPause bounds how long a timer runs before it looks at the time again: a moment may lie
+	// further ahead than a time.Duration can say.
+	longestPause = 24 * time.Hour
 )
 
 // startJobs starts the goroutines that have work to do. Each ends when it finds no more. Picking a
@@ -55,13 +59,18 @@ func (e *Engine) wakeLocked(at uint64) {
 		e.mu.wake.Stop()
 	}
 	e.mu.wakeAt = at
-	pause := time.Duration(at-min(at, e.now())+1) * time.Millisecond
-	e.mu.wake = time.AfterFunc(pause, func() {
+	e.mu.wake = time.AfterFunc(pauseUntil(at, e.now()), func() {
 		e.mu.Lock()
 		e.mu.wakeAt = 0
 		e.mu.Unlock()
 		e.startJobs()
 	})
+}
+
+// pauseUntil returns how long to wait, for now, until at, both in milliseconds since 1970.
+func pauseUntil(at, now uint64) time.Duration {
+	left := at - min(at, now) + 1
+	return time.Duration(min(left, uint64(longestPause.Milliseconds()))) * time.Millisecond
 }
 
 // spawn runs fn in the background, and reports false if the engine is closed: Close waits only for

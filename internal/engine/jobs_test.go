@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -312,4 +313,23 @@ func TestOpen_waitsForALock(t *testing.T) {
 		ok(t, first.Close())
 		done.Wait()
 	})
+}
+
+// An expiry may lie further ahead than a time.Duration can say.
+func TestPauseUntil_isNeverTooLong(t *testing.T) {
+	const now = 1_000_000_000_000
+	for _, c := range []struct {
+		at   uint64
+		want time.Duration
+	}{
+		{now - 1, time.Millisecond},
+		{now, time.Millisecond},
+		{now + 9, 10 * time.Millisecond},
+		{uint64(time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()), longestPause},
+		{math.MaxInt64, longestPause},
+	} {
+		if got := pauseUntil(c.at, now); got != c.want {
+			t.Errorf("the pause until %d is %v, want %v", c.at, got, c.want)
+		}
+	}
 }
