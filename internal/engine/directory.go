@@ -141,10 +141,15 @@ func missing(path string) error {
 	return corrupt.New(path, 0, "the file is missing; restore it from a copy")
 }
 
-// syncManifest syncs the manifest with the given number, and the names of all files.
+// syncManifest syncs the manifest with the given number, and the names of all files. If it cannot
+// open the manifest, the error matches manifest.ErrUnchanged.
 func (d directory) syncManifest(number uint64) error {
 	name := folder.Manifest.Name(number)
-	if err := errors.Join(d.syncFile(name), d.folder.SyncDir(d.dir)); err != nil {
+	file, err := d.folder.Open(d.manifestPath(number))
+	if err != nil {
+		return fmt.Errorf("%w: open %s: %w", manifest.ErrUnchanged, name, err)
+	}
+	if err := errors.Join(file.Sync(), file.Close(), d.folder.SyncDir(d.dir)); err != nil {
 		return fmt.Errorf("sync %s: %w", name, err)
 	}
 	return nil

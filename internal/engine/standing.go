@@ -92,7 +92,11 @@ func (e *Engine) confirmAsWriter() error {
 	e.installing.Lock()
 	defer e.installing.Unlock()
 	if e.installing.journal == nil { // else a newer one is durable
-		if err := e.syncManifest(e.installing.journalAt); err != nil {
+		err := e.syncManifest(e.installing.journalAt)
+		if errors.Is(err, manifest.ErrUnchanged) {
+			return err
+		}
+		if err != nil {
 			return e.poison(err) // or the next transaction would sync again
 		}
 	}

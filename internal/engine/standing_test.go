@@ -173,6 +173,23 @@ func TestBegin_doesNotRetryASync(t *testing.T) {
 	}
 }
 
+// Nothing that was written can be lost when a file cannot be opened.
+func TestBegin_opensTheManifestAgain(t *testing.T) {
+	files, broken := failing(closed(t, "a"), errBroken, is(faultfs.Open, "MANIFEST"))
+	e := mustOpen(t, files, calm())
+	broken.Store(true)
+	w, err := e.Begin()
+	if err == nil {
+		w.Rollback()
+	}
+	if !errors.Is(err, errBroken) || errors.Is(err, ErrPoisoned) {
+		t.Errorf("error %v, want errBroken and not ErrPoisoned", err)
+	}
+	broken.Store(false)
+	mustCommit(t, e, "b")
+	wantWords(t, e, "a", "b")
+}
+
 func TestBackup_isOfADatabaseThatIsDurable(t *testing.T) {
 	disk, target := cutClose(t), memfs.New()
 	ok(t, mustOpen(t, disk, calm()).Backup(t.Context(), target, "copy", false))
