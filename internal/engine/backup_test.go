@@ -124,6 +124,20 @@ func TestBackup_staysOneUntilItIsWrittenTo(t *testing.T) {
 	ok(t, source.Backup(t.Context(), target, "db", false))
 }
 
+// Closing it replaces a manifest that is cut off by one of its own branch.
+func TestBackup_withATornManifestIsNoneOnceItWasClosed(t *testing.T) {
+	_, target := backedUpTwice(t)
+	manifests := named(t, target, "MANIFEST-")
+	name := manifests[0]
+	put(t, target, name, append(content(t, target, name), 1))
+	ok(t, mustOpen(t, target, calm()).Close())
+	e := mustOpen(t, target, reading())
+	if version := e.state.Load().Levels.Version; version.Backup {
+		t.Errorf("it is a backup of branch %x", version.Branch)
+	}
+	wantWords(t, e, "a", "b")
+}
+
 func TestBackup_getsABranchWithTheFirstWrite(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, e *Engine){
 		"commit": func(t *testing.T, e *Engine) { mustCommit(t, e, "c") },
