@@ -6,7 +6,7 @@ import "time"
 // write, so they may be slightly inconsistent.
 type Stats struct {
 	Commits uint64 // transactions committed since the database was created
-	Syncs   uint64 // writes of the log since opening; concurrent commits share them
+	Syncs   uint64 // writes of the log since opening, synced or not; concurrent commits share them
 	Flushes uint64 // memtables written into tables since opening
 	Merges  uint64 // compactions since opening
 

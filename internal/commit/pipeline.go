@@ -35,7 +35,8 @@ type Config struct {
 	// Publish makes root, the tree with all commits up to the given one, what readers see. It is
 	// called in commit order, with the pipeline's mutex held, so it must not call back.
 	Publish func(commit uint64, root memtable.Root)
-	// Owned returns an error if the files that were synced are not the database's any more.
+	// Owned returns an error if the directory or its lock is no longer the database's. It is called
+	// after a sync of the log, which has checked the log's own name.
 	Owned func() error
 	// Poison ends all writing because of cause, and returns the error for those who wait.
 	Poison func(cause error) error
@@ -55,7 +56,7 @@ type Config struct {
 // 2 MB.
 type Pipeline struct {
 	config   Config
-	Syncs    atomic.Uint64 // counts writes of the log; commits share them
+	Syncs    atomic.Uint64 // counts writes of the log, synced or not; commits share them
 	LogBytes atomic.Uint64 // counts bytes of frames given to the log
 
 	streamed [][]byte      // payloads that the appender's transaction has streamed

@@ -21,7 +21,7 @@ type counters struct {
 // Stats describes an engine at one moment.
 type Stats struct {
 	Commits uint64 // transactions committed since the database was created
-	Syncs   uint64 // writes of the log since opening; commits share them
+	Syncs   uint64 // writes of the log since opening, synced or not; concurrent commits share them
 	Flushes uint64 // memtables written into tables since opening
 	Merges  uint64 // compactions since opening
 

@@ -36,10 +36,10 @@ type Kind uint8
 // The kinds of files.
 const (
 	Other        Kind = iota // not a numbered file of a database
-	Manifest                 //
+	Manifest                 // a version of the database, and edits to it
 	ManifestCopy             // of the manifest with the same number
 	Log                      // a segment of the log
-	Table                    //
+	Table                    // entries in key order
 	Values                   // a value file
 	kinds                    // how many there are
 )

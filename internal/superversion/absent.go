@@ -6,7 +6,7 @@ import "github.com/stoatdb/stoat/internal/keyspace"
 type skipped struct {
 	run     skippedRun // in progress; empty unless the cursor is moving
 	longest skippedRun
-	limit   int // the cursor gives up after so many entries in a run; 0 is no limit
+	limit   int // the cursor gives up after this many entries in a run; 0 is no limit
 }
 
 // skippedRun is neighbouring entries that are tombstones or have expired, with none between them
@@ -44,8 +44,8 @@ func (s *skipped) end(m *merge) {
 }
 
 // Absent returns the span in which the cursor has skipped the most entries in a row, tombstones and
-// expired ones, and how many those are: no key exists in the span. Then it forgets them. The span
-// is valid as long as the cursor's bounds and keys are.
+// expired ones, and their number. No key exists in the span. The cursor then forgets what it has
+// skipped. The span is valid as long as the cursor's bounds and keys are.
 func (c *Cursor) Absent() (span keyspace.Span, entries int) {
 	run := c.skipped.longest
 	c.skipped.longest = skippedRun{}

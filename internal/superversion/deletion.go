@@ -75,7 +75,7 @@ func (m *merge) endsIn(span keyspace.Span) bool {
 }
 
 // deletedAround returns a span around key that one of the n newest deletions covers or, if none
-// does, the widest span of which none has any key.
+// covers key, the widest span that none of them touches.
 func (m *merge) deletedAround(key []byte, n int) (span keyspace.Span, deleted bool) {
 	for i := range m.deletions[:n] {
 		near, deleted := m.deletions[i].around(key)

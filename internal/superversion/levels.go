@@ -143,7 +143,7 @@ func (r *Run) Hides(first, last []byte) bool {
 	return slices.ContainsFunc(r.newer, func(s keyspace.Spans) bool { return s.Meets(first, last) })
 }
 
-// Only returns the run with only those of its tables that keep reports true for.
+// Only returns the run with just the tables for which keep returns true.
 func (r Run) Only(keep func(*manifest.Table) bool) Run {
 	only := Run{newer: r.newer}
 	for _, h := range r.Tables {
@@ -154,7 +154,7 @@ func (r Run) Only(keep func(*manifest.Table) bool) Run {
 	return only
 }
 
-// tableOf returns the table whose key range holds key, or nil.
+// tableOf returns the table whose key range contains key, or nil.
 func (r *Run) tableOf(key []byte) *Handle {
 	i := r.search(key)
 	if i == len(r.Tables) || bytes.Compare(key, r.Tables[i].Meta.Smallest) < 0 {

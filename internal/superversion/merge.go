@@ -17,7 +17,7 @@ import (
 // takes them without comparing anything. Nearly all entries are, because one run holds nearly all
 // data or the runs do not interleave.
 //
-// A merge refers to itself once it has inputs and must not be copied then.
+// Once it has inputs, a merge refers to itself and must not be copied.
 type merge struct {
 	inputs    []input    // newest first: among equal keys the first input has the newest entry
 	deletions []deletion // newest first: the ranges within the bounds that inputs delete

@@ -47,7 +47,8 @@ func (l *Levels) isCold(e keyspace.Entry) bool {
 	return err == nil && file != nil && file.Cold(p)
 }
 
-// prefetchCold asks for the values of at most limit entries, and returns of how many it did.
+// prefetchCold asks for the values of at most limit entries, and returns how many entries it has
+// looked at.
 func (c *runCursor) prefetchCold(l *Levels, d keyspace.Direction, limit int) (entries int) {
 	var files [4]uint64 // most blocks point into no more
 	var pointers [len(files)][]valuelog.Pointer

@@ -7,14 +7,17 @@ import (
 	"github.com/stoatdb/stoat/internal/block"
 )
 
-// Cache bounds the memory that tables keep blocks in. A unit that a scan has brought in is on
-// probation: it is evicted first, unless it is used again before that. All others are evicted by
-// the clock algorithm: a hand goes around the units of one miss cost and takes the first that was
-// not used since it last came by; the hands take turns. Finding a unit in its slot does not involve
-// the cache.
+// Cache bounds the memory that tables keep blocks in.
 //
-// Values that come back soon after they were evicted are not on probation again. What decides is
-// all in policy.go.
+// A slot is where an open table keeps one form of one block, for example its keys. A unit is what a
+// slot holds: the cache keeps it or evicts it as a whole. A read looks into the slot; only if that
+// is empty, it makes a unit and adds it to the cache.
+//
+// A large unit, or one that a scan has brought in, is on probation: it is evicted first, unless it
+// is used again before that. If its values were evicted not long ago, it skips probation. All other
+// units are evicted by the clock algorithm: a hand goes around the units of one miss cost and
+// evicts the first that was not used since it last came by; the hands take turns. Which unit is
+// admitted or evicted is decided in policy.go.
 //
 // Safe for concurrent use.
 type Cache struct {
@@ -45,7 +48,7 @@ func (c *Cache) SetLimit(bytes int64) {
 // Bytes returns how much the cache holds.
 func (c *Cache) Bytes() int64 { return c.bytes.Load() }
 
-// add takes charge of a unit that has just been put in its slot, or empties the slot again.
+// add takes over a unit that has just been put in its slot, or empties the slot again.
 func (c *Cache) add(u resident, why access) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -23,7 +23,7 @@ import (
 // encoded one by one and the cache has room for a fifth of them decoded, and for all:
 //
 //	                                    a fifth fits            all fit
-//	read of so many entries            1     10  1,000      1     10  1,000
+//	entries per read                   1     10  1,000      1     10  1,000
 //	lookups never decode blocks      1.0    0.9    1.2    4.4    7.3    1.3
 //	lookups always decode blocks      34    5.9    0.9   0.85    0.7    0.9
 //	no parts, only whole blocks      1.0    1.9    0.9    1.0    1.2    1.2
@@ -93,9 +93,9 @@ const (
 // takesPart reports whether a cursor that comes to n entries of a block brings in only those.
 func takesPart(n int) bool { return n <= block.PartMax }
 
-// decodesBlock reports whether a read of so many bytes of a block's values, each encoded alone, is
-// to decode all of them. As long as it is not, each call writes to memory that the block's readers
-// share.
+// decodesBlock reports whether a read of the given number of bytes of a block's values, each
+// encoded alone, should decode all of them. Until one does, each call writes to memory that the
+// block's readers share.
 func (c *Cache) decodesBlock(s *stored, bytes int) bool {
 	all := s.DecodedBytes()
 	spent := int(s.spent.Add(uint32(bytes)))
@@ -115,8 +115,8 @@ func (c *Cache) decodesWindow(s *stored, why access) bool {
 	return why == scan || c.decodesBlock(s, s.DecodedBytes()/seekShare)
 }
 
-// admitLocked decides what becomes of a new unit. It has had no chance to be used yet, and is worth
-// room all the same, unless it is large: others are evicted for it.
+// admitLocked decides what becomes of a new unit. A unit that is not large gets room, though it has
+// had no chance to be used yet: others are evicted for it.
 func (c *Cache) admitLocked(x *charge, why access) admission {
 	limit := c.limit.Load()
 	large := x.bytes > min(limit, max(limit/largeShare, largeMin))
@@ -143,11 +143,11 @@ func (c *Cache) returnsLocked(x *charge) bool {
 	return last != 0 && int64(c.timeLocked()-last) <= c.limit.Load()/turnBytes
 }
 
-// hasRoom reports whether so many bytes more fit without evicting anything.
+// hasRoom reports whether that many more bytes fit without evicting anything.
 func (c *Cache) hasRoom(bytes int64) bool { return c.bytes.Load()+bytes <= c.limit.Load() }
 
-// makeRoom reports whether so many bytes more fit, and evicts for them what nobody uses, if that is
-// found soon.
+// makeRoom reports whether that many more bytes fit. It evicts units that nobody uses to make them
+// fit, if it finds such units soon.
 func (c *Cache) makeRoom(bytes int64) bool {
 	if bytes > c.limit.Load()/mostShare {
 		return false

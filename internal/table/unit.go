@@ -9,8 +9,8 @@ import (
 // unitBytes is about what a unit takes beyond what it holds.
 const unitBytes = 256
 
-// slots is what is in memory of a block. It is allocated apart from the reader, so that the cache
-// does not keep the reader reachable.
+// slots is what is in memory of a block: a slot for each form. They are allocated apart from the
+// reader, so the cache does not keep the reader reachable.
 type slots struct {
 	keys    slot[block.Keys]
 	flat    slot[block.Column]
@@ -27,8 +27,8 @@ type stored struct {
 	spent atomic.Uint32 // bytes of values that reads decoded one by one; see decodesBlock
 }
 
-// slot holds one form of a block once that is in memory. Finding it is one load. A goroutine that
-// has loaded it keeps it alive, even if the cache empties the slot.
+// slot holds one form of a block while that is in memory. Reading a slot is one atomic load. A
+// goroutine that has loaded the unit keeps it alive, even if the cache empties the slot.
 type slot[T any] struct {
 	atomic.Pointer[unit[T]]
 }
@@ -82,8 +82,8 @@ func (c *charge) touch() {
 	}
 }
 
-// settle puts a new unit in its slot and in the cache's charge, unless another goroutine was
-// faster, and returns what is in the slot now.
+// settle puts a new unit in its slot and adds it to the cache, unless another goroutine was faster.
+// It returns what is in the slot now.
 func settle[T any](c *Cache, u *unit[T], why access) *T {
 	for !u.home.CompareAndSwap(nil, u) {
 		if other := u.home.Load(); other != nil {

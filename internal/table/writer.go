@@ -19,7 +19,7 @@ const (
 	defaultBlockBytes = 32 << 10
 	maxBlockBytes     = 16 << 20
 	bufferBytes       = 256 << 10 // written at a time
-	aloneBlocks       = 4         // a value as large as so many blocks gets a block of its own
+	aloneBlocks       = 4         // a value as large as this many blocks gets its own
 )
 
 // WriterOptions says how to write a table.
@@ -97,7 +97,7 @@ func (w *Writer) Encode(e block.Encoding) error {
 	return nil
 }
 
-// stored counts a block of so many bytes, and the bytes of its values before encoding.
+// stored counts a block of the given size, and the bytes of its values before encoding.
 func (w *Writer) stored(bytes, values int, codec block.Codec, dictionary uint64) {
 	s := &w.summary
 	s.Stored.Bytes += uint64(bytes)
