@@ -27,7 +27,7 @@ func TestVersion_saysWhetherItIsABackup(t *testing.T) {
 	}
 }
 
-// Only these two numbers told a backup before there was a tag.
+// Before the tag existed, a backup was marked only by these two numbers.
 func TestVersion_recognisesABackupWithoutATag(t *testing.T) {
 	for _, c := range []struct {
 		p    []byte

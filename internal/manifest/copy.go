@@ -14,17 +14,16 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// Without its manifest a database is a heap of tables. Each manifest therefore has a copy beside it
-// for who repairs what is damaged: opening a database for writing builds nothing on it. It is as
-// durable as the manifest when that is started, which is when a database is closed, too; edits, and
-// the manifest of a database that has no files yet, reach it when the system pleases. A copy that
-// cannot be written is given up until the next manifest is started: it must not be why something
-// fails.
+// Without its manifest a database is a heap of tables, so each manifest has a copy beside it for
+// repairs; opening a database for writing does not rely on it. The copy is synced when a manifest
+// is created, which includes closing a database, unless the database has no files yet. Edits are
+// written to it without a sync. A copy that cannot be written is abandoned until the next manifest
+// is created: it must not make anything else fail.
 
-// sectorBytes is how much the disk writes as a whole or not at all.
+// sectorBytes is the unit that a disk writes completely or not at all.
 const sectorBytes = 512
 
-// LoadCopy is [Load] of the copies of manifests in dir in place of the manifests.
+// LoadCopy is [Load] for the copies of the manifests in dir.
 func LoadCopy(files vfs.ReadOnly, dir string) (*State, error) {
 	found, err := folder.List(files, dir)
 	if err != nil {
@@ -33,9 +32,9 @@ func LoadCopy(files vfs.ReadOnly, dir string) (*State, error) {
 	return loadAmong(files, dir, folder.ManifestCopy, found.Of(folder.ManifestCopy))
 }
 
-// CopyGoesOn reports whether the copy of a manifest has an edit that the manifest, which says s,
-// has not. As each is written to the manifest first, durably, that is damage, unless the manifest
-// has been written to since s was read.
+// CopyGoesOn reports whether the copy of a manifest has an edit after s, the content of the
+// manifest. Edits become durable in the manifest first, so this is damage, unless the manifest has
+// been written to since s was read.
 func CopyGoesOn(files vfs.Files, dir string, s *State) (bool, error) {
 	copied, err := readImage(files, dir, folder.ManifestCopy.Name(s.Number), s.Number)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,8 +48,8 @@ func CopyGoesOn(files vfs.Files, dir string, s *State) (bool, error) {
 	return ok, nil
 }
 
-// CheckCopy returns an error if a manifest and its copy differ by more than what a crash can have
-// kept from the copy: all of it, or the ends of some sectors. Neither may be written meanwhile.
+// CheckCopy returns an error if a manifest and its copy differ by more than a crash explains: it
+// can lose the copy, or the ends of some of its sectors. Neither may be written meanwhile.
 func CheckCopy(files vfs.Files, dir string, number uint64) error {
 	original, err := readImage(files, dir, folder.Manifest.Name(number), number)
 	if err != nil {
@@ -77,33 +76,33 @@ func CheckCopy(files vfs.Files, dir string, number uint64) error {
 	return nil
 }
 
-// startCopy starts the copy of the manifest with image, all of it so far.
+// startCopy creates the copy of the manifest, with image as its content.
 func (j *Journal) startCopy(files vfs.Files, dir string, number uint64, image []byte, sync bool) {
 	var err error
 	if j.copy, err = files.Create(filepath.Join(dir, folder.ManifestCopy.Name(number))); err != nil {
-		j.giveUpCopy(err)
+		j.abandonCopy(err)
 		return
 	}
 	if j.writeCopy(image, 0); j.copy == nil || !sync {
 		return
 	}
 	if err := j.copy.Sync(); err != nil {
-		j.giveUpCopy(err)
+		j.abandonCopy(err)
 	}
 }
 
-// writeCopy writes p, which is in the manifest at the offset at, to the copy, if there is one.
+// writeCopy writes p to the copy, if it exists, at the same offset as in the manifest.
 func (j *Journal) writeCopy(p []byte, at int64) {
 	if j.copy == nil {
 		return
 	}
 	if _, err := j.copy.WriteAt(p, at); err != nil {
-		j.giveUpCopy(err)
+		j.abandonCopy(err)
 	}
 }
 
-// giveUpCopy writes no more to the copy.
-func (j *Journal) giveUpCopy(err error) {
+// abandonCopy closes the copy after an error.
+func (j *Journal) abandonCopy(err error) {
 	if j.copy != nil {
 		err = errors.Join(err, j.copy.Close())
 		j.copy = nil
@@ -111,7 +110,7 @@ func (j *Journal) giveUpCopy(err error) {
 	j.copyErr = fmt.Errorf("write %s: %w", folder.ManifestCopy.Name(j.number), err)
 }
 
-// CopyFailure returns why the copy of the manifest was given up, once; nil if it was not.
+// CopyFailure returns the error that made the journal abandon the copy; each error once.
 func (j *Journal) CopyFailure() error {
 	err := j.copyErr
 	j.copyErr = nil

@@ -12,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// written writes a manifest with all of someEdits and returns what it says.
+// written writes a manifest with all of someEdits and returns its state.
 func written(t *testing.T, files vfs.FS) *Version {
 	t.Helper()
 	edits := someEdits()
@@ -37,7 +37,7 @@ func flip(t *testing.T, files vfs.FS, name string, at int64) {
 	p := make([]byte, size)
 	_, err = f.ReadAt(p, 0)
 	check(t, err)
-	if p[at] ^= 8; p[at] == 0 { // which could be what a crash has left
+	if p[at] ^= 8; p[at] == 0 { // could be left by a crash
 		p[at] = 1
 	}
 	check(t, files.Remove(path))
@@ -62,7 +62,7 @@ func TestCopy_saysWhatTheManifestSays(t *testing.T) {
 	}
 }
 
-// What the version says when the manifest is started survives a crash at once, in both.
+// The first version of a manifest survives an immediate crash, in the manifest and in its copy.
 func TestCopy_isDurableWhenTheManifestIsStarted(t *testing.T) {
 	files := newFS(t)
 	versions := outcomes(t, someEdits())
@@ -92,7 +92,7 @@ func TestCheckCopy_findsEachFlippedByte(t *testing.T) {
 	}
 }
 
-// A crash may keep nothing of the edits that a copy has, or some of its sectors.
+// A crash may lose all edits of a copy, or some of its sectors.
 func TestCheckCopy_forgivesWhatACrashDoes(t *testing.T) {
 	rng := newRand(t)
 	files := newFS(t)

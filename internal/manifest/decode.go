@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// The least that an item of a list takes.
+// The minimum encoded sizes of list items.
 const (
 	minTableBytes      = 9 // seven numbers and the lengths of two keys
 	minRunBytes        = 2 // two counts
@@ -75,7 +76,7 @@ func decodeVersion(p []byte) (*Version, error) {
 	if v.Dictionaries, err = v.withDictionaries(v.Dictionaries); err != nil {
 		return nil, err
 	}
-	return v, v.check()
+	return v, v.Verify()
 }
 
 func decodeEdit(p []byte) (*Edit, error) {
@@ -112,7 +113,7 @@ func decodeEdit(p []byte) (*Edit, error) {
 	return e, d.err
 }
 
-// decoder reads a payload. After an error it reads zeros.
+// decoder reads a payload. After an error it returns zeros.
 type decoder struct {
 	rest []byte
 	tag  uint64 // of the current field
@@ -142,7 +143,7 @@ func (d *decoder) number() uint64 {
 	return n
 }
 
-// count reads how many items follow, each of which takes at least minBytes.
+// count reads the number of items that follow, each of at least minBytes.
 func (d *decoder) count(minBytes int) int {
 	n := d.number()
 	if n > uint64(len(d.rest)/minBytes) {
@@ -238,7 +239,7 @@ func (d *decoder) valueFiles() []ValueFile {
 	return files
 }
 
-// small reads a number that is an index or a count of something in memory.
+// small reads an index or a count of things in memory.
 func (d *decoder) small() int {
 	n := d.number()
 	if n > math.MaxInt32 {
@@ -255,15 +256,12 @@ func (d *decoder) bytes() []byte {
 	return p
 }
 
-// unknown fails because of what a newer version must have written.
+// unknown fails because only a newer version of Stoat can have written n.
 func (d *decoder) unknown(what string, n uint64) {
 	d.fail(fmt.Errorf("%s %d, written by a newer version of Stoat: %w", what, n, corrupt.ErrFormat))
 }
 
-// fail makes err the error, unless there is one, and ends the payload.
+// fail records err, unless an error is recorded already, and ends the payload.
 func (d *decoder) fail(err error) {
-	if d.err == nil {
-		d.err = err
-	}
-	d.rest = nil
+	d.err, d.rest = cmp.Or(d.err, err), nil
 }

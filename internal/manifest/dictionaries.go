@@ -7,22 +7,22 @@ import (
 	"slices"
 )
 
-// maxDictionaryBytes is the most that a dictionary takes.
+// maxDictionaryBytes is the largest size of a dictionary.
 const maxDictionaryBytes = 64 << 10
 
-// Dictionary is what the values of a bucket have in common. Tables that refer to it cannot be read
-// without it. Immutable.
+// Dictionary holds what the values of a bucket have in common. Tables that refer to it cannot be
+// read without it. Immutable.
 type Dictionary struct {
-	Number uint64 // out of those of files
-	Bucket uint64 // whose values it was made for; others can be encoded with it all the same
-	// Fit is how many bytes a thousand bytes of those values took when it was made: more mean that
-	// values have changed since.
+	Number uint64 // shares one sequence with file numbers
+	Bucket uint64 // whose values it was made for, but it can encode others
+	// Fit is how many bytes a thousand bytes of those values took when it was made. If they take
+	// more now, the values have changed since.
 	Fit  uint64
 	Data []byte
 }
 
-// withDictionaries returns those of the dictionaries that some table of v refers to, by number. One
-// may be among them more than once. A table that refers to none of them is an error.
+// withDictionaries returns the dictionaries that tables of v refer to, by number. Duplicates in all
+// are allowed if they are equal. It returns an error if a dictionary is missing.
 func (v *Version) withDictionaries(all []Dictionary) ([]Dictionary, error) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Dictionary) int { return cmp.Compare(a.Number, b.Number) })
@@ -41,7 +41,7 @@ func (v *Version) withDictionaries(all []Dictionary) ([]Dictionary, error) {
 		for _, number := range t.Dictionaries {
 			i, ok := findDictionary(all, number)
 			if !ok {
-				return nil, fmt.Errorf("table %06d refers to dictionary %06d, which is not there",
+				return nil, fmt.Errorf("table %06d refers to dictionary %06d, which is missing",
 					t.Number, number)
 			}
 			used[i] = true
@@ -65,7 +65,7 @@ func (v *Version) Dictionary(number uint64) (Dictionary, bool) {
 	return v.Dictionaries[i], true
 }
 
-// findDictionary searches dictionaries in the order of their numbers.
+// findDictionary searches dictionaries, which are sorted by number.
 func findDictionary(all []Dictionary, number uint64) (index int, ok bool) {
 	return slices.BinarySearchFunc(all, number, func(d Dictionary, number uint64) int {
 		return cmp.Compare(d.Number, number)

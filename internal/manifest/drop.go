@@ -10,15 +10,15 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// Drop is a range of buckets that were dropped, and that tables may still hold something of.
-// Dropping is done in epochs: a table holds nothing of what was dropped up to its own epoch.
+// Drop is a range of dropped buckets of which tables may still hold entries. Each edit that drops
+// buckets starts an epoch: a table holds nothing of buckets dropped up to its own epoch.
 type Drop struct {
 	First, Last uint64 // ids, both included
 	Epoch       uint64 // in which they were dropped
 }
 
-// addDrops returns drops with the ids added as dropped in the epoch. Ids that are in drops already
-// keep their epoch: nothing is written to a dropped bucket, hence nothing of it is in newer tables.
+// addDrops returns drops with the ids added as dropped in the epoch. Ids already in drops keep
+// their epoch: nothing is written to a dropped bucket, so newer tables hold nothing of it.
 func addDrops(drops []Drop, ids []uint64, epoch uint64) []Drop {
 	all := slices.Clone(drops)
 	var added *Drop
@@ -45,7 +45,7 @@ func isDropped(drops []Drop, id uint64) bool {
 	return i < len(drops) && drops[i].First <= id
 }
 
-// needed returns those of the drops that some table of v may hold something of.
+// needed returns the drops of which some table of v may hold entries.
 func (v *Version) needed(drops []Drop) []Drop {
 	held := make([]bool, len(drops))
 	for t := range v.Tables() {
@@ -62,8 +62,7 @@ func (v *Version) needed(drops []Drop) []Drop {
 	return kept
 }
 
-// MayHoldDropped reports whether t may hold anything of a bucket that was dropped after it was
-// written.
+// MayHoldDropped reports whether t may hold entries of a bucket dropped after t was written.
 func (v *Version) MayHoldDropped(t *Table) bool {
 	for range v.DroppedIn(t) {
 		return true
@@ -71,8 +70,8 @@ func (v *Version) MayHoldDropped(t *Table) bool {
 	return false
 }
 
-// DroppedIn yields where t may hold something of buckets that were dropped after it was written, in
-// no order. It takes no time for buckets whose keys lie outside of t.
+// DroppedIn yields the spans in which t may hold entries of buckets dropped after t was written, in
+// no order. It takes no time for buckets outside the key range of t.
 func (v *Version) DroppedIn(t *Table) iter.Seq[keyspace.Span] {
 	return func(yield func(keyspace.Span) bool) {
 		for _, span := range t.dropped(v.Dropped) {
@@ -83,7 +82,7 @@ func (v *Version) DroppedIn(t *Table) iter.Seq[keyspace.Span] {
 	}
 }
 
-// dropped is DroppedIn among the drops, which are sorted, with the index of each.
+// dropped is DroppedIn for the given drops, which are sorted. It also yields the index of each.
 func (t *Table) dropped(drops []Drop) iter.Seq2[int, keyspace.Span] {
 	return func(yield func(int, keyspace.Span) bool) {
 		var key []byte

@@ -7,7 +7,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// mayHold reports whether a table of v may hold something of a drop, in the plainest way.
+// mayHold reports in the simplest way whether a table of v may hold entries of a drop.
 func (v *Version) mayHold(d Drop) bool {
 	for t := range v.Tables() {
 		for _, r := range keyspace.Ranges(d.First, d.Last) {

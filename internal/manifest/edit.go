@@ -6,34 +6,34 @@ import (
 	"slices"
 )
 
-// Edit is a change of the version: what a job has done.
+// Edit is a change of the version: the result of a job.
 type Edit struct {
-	// RemoveYoung is young runs to remove, and AddYoung runs in their place, newest first. If none
-	// are removed, those added are younger than all others.
+	// RemoveYoung is the young runs to remove. AddYoung is runs that replace them, newest first; if
+	// none are removed, the added runs are younger than all others.
 	RemoveYoung YoungRuns
 	AddYoung    []Run
 
-	AddBottom []*Table    // tables of the bottom run, in any order
+	AddBottom []*Table    // tables for the bottom run, in any order
 	Remove    []uint64    // numbers of tables in the bottom run
-	AddValues []ValueFile // files that the added tables point into and that may be new
+	AddValues []ValueFile // that the added tables point into; need not be new
 
-	AddDictionaries []Dictionary // that the added tables refer to and that may be new
+	AddDictionaries []Dictionary // that the added tables refer to; need not be new
 
-	LogNumber  uint64 // log segments below it are no longer needed; 0 = as before
-	LastCommit uint64 // the newest commit in tables; 0 = as before
-	NextNumber uint64 // no file has this number or a higher one; 0 = as before
+	LogNumber  uint64 // log segments below it are no longer needed; 0: unchanged
+	LastCommit uint64 // the newest commit in tables; 0: unchanged
+	NextNumber uint64 // above the numbers of all files; 0: unchanged
 
-	Drop []uint64 // ids of buckets whose keys are garbage from now on; starts an epoch
+	Drop []uint64 // ids of buckets whose keys become garbage; starts an epoch
 }
 
-// YoungRuns is some young runs that follow each other in age. They are counted from the oldest one
-// up, so that runs flushed meanwhile change nothing.
+// YoungRuns is a range of young runs. It counts from the oldest, so it stays valid when more runs
+// are flushed.
 type YoungRuns struct {
-	Older int // so many runs are older than they are
+	Older int // how many young runs are older
 	Count int
 }
 
-// Of returns the runs of v that are meant, newest first, and their index in v.Young.
+// Of returns these runs of v, newest first, and their index in v.Young.
 func (y YoungRuns) Of(v *Version) (runs []Run, at int, err error) {
 	end := len(v.Young) - y.Older
 	if y.Older < 0 || y.Count < 0 || y.Count > end {
@@ -43,9 +43,8 @@ func (y YoungRuns) Of(v *Version) (runs []Run, at int, err error) {
 	return v.Young[at:end], at, nil
 }
 
-// Apply returns the version after the edit and leaves v as it is. A table may be removed and added
-// again, which moves it. An edit that does not fit v, or would leave an invalid version, is an
-// error.
+// Apply returns the version after the edit. It does not change v. Removing and adding a table in
+// one edit moves it. Apply returns an error if the edit does not fit v or would make it invalid.
 func (v *Version) Apply(e *Edit) (*Version, error) {
 	young, err := v.changeYoung(e)
 	if err != nil {
@@ -73,23 +72,22 @@ func (v *Version) Apply(e *Edit) (*Version, error) {
 		next.DropEpoch++
 		next.Dropped = addDrops(v.Dropped, e.Drop, next.DropEpoch)
 	}
-	next.ValueFiles, err = next.withValues(v.mergeValues(e.AddValues))
+	next.ValueFiles, err = next.withValues(v.joinValues(e.AddValues))
 	if err != nil {
 		return nil, err
 	}
-	next.Dictionaries, err = next.withDictionaries(
-		slices.Concat(v.Dictionaries, e.AddDictionaries))
+	next.Dictionaries, err = next.withDictionaries(slices.Concat(v.Dictionaries, e.AddDictionaries))
 	if err != nil {
 		return nil, err
 	}
-	if err := next.check(); err != nil {
+	if err := next.Verify(); err != nil {
 		return nil, err
 	}
 	next.Dropped = next.needed(next.Dropped)
 	return next, nil
 }
 
-// advance takes over the edit's numbers, none of which may go back.
+// advance sets the edit's numbers, none of which may decrease.
 func (v *Version) advance(e *Edit) error {
 	for _, n := range [...]struct {
 		what string
@@ -123,7 +121,7 @@ func (v *Version) changeYoung(e *Edit) ([]Run, error) {
 	return slices.Replace(slices.Clone(v.Young), at, at+len(removed), e.AddYoung...), nil
 }
 
-// removeBottom returns the bottom run, which stays as it is, without the tables of these numbers.
+// removeBottom returns the bottom run without the tables with these numbers.
 func (v *Version) removeBottom(numbers []uint64) (Run, error) {
 	gone := make(map[uint64]bool, len(numbers))
 	for _, n := range numbers {
@@ -139,9 +137,9 @@ func (v *Version) removeBottom(numbers []uint64) (Run, error) {
 	return Run{Tables: kept}, nil
 }
 
-// mergeValues returns the value files of v and those of added that v has not. One may be added more
-// than once, as long as nothing else is said of it.
-func (v *Version) mergeValues(added []ValueFile) []ValueFile {
+// joinValues returns the value files of v, and the added ones that are not in v. A file may be
+// added twice if both mentions are equal.
+func (v *Version) joinValues(added []ValueFile) []ValueFile {
 	files := slices.Clone(v.ValueFiles)
 	for _, f := range added {
 		if _, ok := v.ValueFile(f.Number); !ok && !slices.Contains(files, f) {

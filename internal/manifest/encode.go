@@ -32,13 +32,13 @@ const (
 // Values of tagBackup.
 const (
 	isBackup  = 1
-	notBackup = 2 // though without the tag the version would be taken for a backup
+	notBackup = 2 // written only if the version without the tag would be read as a backup
 )
 
-// Flags of a table. All but the first announce a field that follows, in this order.
+// Flags of a table. All except the first announce a field; the fields follow in this order.
 const (
 	flagCompressed   = 1
-	flagStale        = 2  // when it will be stale
+	flagStale        = 2  // the time at which it will be stale
 	flagValues       = 4  // a count, and file, count and bytes for each value file it points into
 	flagBuckets      = 8  // a count, and the six numbers of a share for each bucket in it
 	flagDictionaries = 16 // a count, and the number of each
@@ -86,7 +86,7 @@ func appendEdit(dst []byte, e *Edit) []byte {
 	return appendDictionaries(dst, tagAddDictionaries, e.AddDictionaries)
 }
 
-// appendNumber appends a field, unless it is zero.
+// appendNumber appends a field, unless n is zero.
 func appendNumber(dst []byte, tag, n uint64) []byte {
 	if n == 0 {
 		return dst
@@ -94,15 +94,11 @@ func appendNumber(dst []byte, tag, n uint64) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(dst, tag), n)
 }
 
-// appendCount appends the start of a list, which is left out if it is empty.
+// appendCount appends the start of a list, unless the list is empty.
 func appendCount(dst []byte, tag uint64, n int) []byte { return appendNumber(dst, tag, uint64(n)) }
 
 func appendNumbers(dst []byte, tag uint64, numbers []uint64) []byte {
-	dst = appendCount(dst, tag, len(numbers))
-	for _, n := range numbers {
-		dst = binary.AppendUvarint(dst, n)
-	}
-	return dst
+	return appendUvarints(appendCount(dst, tag, len(numbers)), numbers...)
 }
 
 func appendUvarints(dst []byte, numbers ...uint64) []byte {

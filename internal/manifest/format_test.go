@@ -12,13 +12,13 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// The format's description, and the heading of the example in it.
+// The description of the format, and the heading of the example in it.
 const (
 	formatFile    = "../../docs/format.md"
 	formatHeading = "### A small manifest"
 )
 
-// example returns the bytes of the hex dump that follows the heading in the format's description.
+// example returns the bytes of the hex dump below the heading in the description of the format.
 func example(t testing.TB) []byte {
 	t.Helper()
 	doc, err := os.ReadFile(formatFile)
@@ -44,7 +44,7 @@ func example(t testing.TB) []byte {
 // exampleDatabase is the identity in the example; immutable.
 var exampleDatabase = [16]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// exampleVersion and exampleEdit return what is in the example.
+// exampleVersion and exampleEdit return the content of the example.
 func exampleVersion() *Version {
 	return &Version{LogNumber: 13, LastCommit: 200, NextNumber: 14, Branch: 1<<62 + 300}
 }
@@ -80,7 +80,7 @@ func TestFormat_exampleIsWhatIsWritten(t *testing.T) {
 	}
 }
 
-// Manifests on disk look like this, so this must never change. Together with the example these are
+// Manifests on disk look like this, so this must never change. Together with the example it covers
 // all fields.
 func TestFormat_fieldsStayWhatTheyAre(t *testing.T) {
 	table := &Table{

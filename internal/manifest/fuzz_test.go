@@ -7,7 +7,7 @@ import (
 	"github.com/stoatdb/stoat/internal/fileheader"
 )
 
-// FuzzLoad loads any bytes behind a valid header.
+// FuzzLoad loads any bytes after a valid header.
 func FuzzLoad(f *testing.F) {
 	data, _ := imageOf(f, &Version{NextNumber: 2}, someEdits())
 	f.Add(data[fileheader.Size:])
@@ -41,8 +41,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// checkAny loads a manifest of any content. What is loaded must be a valid version that is loaded
-// again when it is written.
+// checkAny loads a manifest of any content. The loaded version must be valid, and must be loaded
+// again after it is written.
 func checkAny(t *testing.T, data []byte) {
 	t.Helper()
 	s, err := loadImage(t, data)
@@ -54,7 +54,7 @@ func checkAny(t *testing.T, data []byte) {
 		return
 	}
 	checkWalk(t, data, s.Version)
-	check(t, s.Version.check())
+	check(t, s.Version.Verify())
 	files := newFS(t)
 	write(t, files, testNumber, s.Version, nil)
 	again, err := Load(files, testDir)

@@ -42,7 +42,7 @@ func newFS(t testing.TB) *memfs.FS {
 	return files
 }
 
-// tableOf returns a table with these keys of the bucket 7.
+// tableOf returns a table with these keys of bucket 7.
 func tableOf(number uint64, smallest, largest string) *Table {
 	prefix := keyspace.AppendPrefix(nil, 7)
 	key := func(s string) []byte { return append(prefix[:len(prefix):len(prefix)], s...) }
@@ -59,10 +59,10 @@ func numbers(r Run) (all []uint64) {
 	return all
 }
 
-// runOf returns one run, as edits have it.
+// runOf returns one run, as a field of an edit.
 func runOf(tables ...*Table) []Run { return []Run{{Tables: tables}} }
 
-// deletion returns a range deletion in the bucket 7; without an end, of everything behind.
+// deletion returns a range deletion in bucket 7, up to the end of the bucket if end is empty.
 func deletion(start, end string) keyspace.Span {
 	prefix := keyspace.AppendPrefix(nil, 7)
 	s := keyspace.Span{Start: append(prefix[:len(prefix):len(prefix)], start...)}
@@ -72,7 +72,7 @@ func deletion(start, end string) keyspace.Span {
 	return s
 }
 
-// someEdits returns edits that follow each other, from an empty version on. All fields are used.
+// someEdits returns consecutive edits, starting from an empty version. They use all fields.
 func someEdits() []*Edit {
 	moved, flushed, late := tableOf(20, "a", "c"), tableOf(23, "b", "x"), tableOf(31, "m", "z")
 	moved.Values = []ValueShare{{File: 2, Count: 3, Bytes: 900}}
@@ -126,7 +126,7 @@ func someEdits() []*Edit {
 	}
 }
 
-// outcomes returns the versions before and after each of the edits.
+// outcomes returns the versions before the first edit and after each edit.
 func outcomes(t testing.TB, edits []*Edit) []*Version {
 	t.Helper()
 	versions := []*Version{{NextNumber: 2, Branch: 1 << 62}}
@@ -143,7 +143,7 @@ func applied(t testing.TB, v *Version, e *Edit) *Version {
 	return next
 }
 
-// text returns what v says, so that versions can be compared.
+// text returns v as text, for comparisons.
 func text(v *Version) string {
 	runs := func(runs ...Run) (s string) {
 		for _, r := range runs {
@@ -175,7 +175,7 @@ func write(t testing.TB, files vfs.FS, number uint64, v *Version, edits []*Edit)
 	check(t, j.Close())
 }
 
-// imageOf returns the file of a manifest, and where each of its frames ends.
+// imageOf returns the bytes of a manifest, and where each of its frames ends.
 func imageOf(t testing.TB, v *Version, edits []*Edit) (data []byte, ends []int) {
 	t.Helper()
 	files := newFS(t)
@@ -206,7 +206,7 @@ func putFile(t testing.TB, files vfs.FS, name string, data []byte) {
 	check(t, f.Close())
 }
 
-// loadImage loads a folder with just this manifest.
+// loadImage loads a folder with only this manifest.
 func loadImage(t testing.TB, data []byte) (*State, error) {
 	t.Helper()
 	files := memfs.New()
@@ -215,14 +215,14 @@ func loadImage(t testing.TB, data []byte) (*State, error) {
 	return Load(files, testDir)
 }
 
-// isDamage reports whether err is one that damage may cause.
+// isDamage reports whether damage may cause err.
 func isDamage(err error) bool {
 	return errors.Is(err, corrupt.Err) || errors.Is(err, corrupt.ErrFormat)
 }
 
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// newRand returns random numbers whose seed is logged if the test fails.
+// newRand returns a random number generator, whose seed is logged if the test fails.
 func newRand(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()

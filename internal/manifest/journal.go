@@ -10,7 +10,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// ErrUnchanged is matched by an error that has changed nothing on the disk that counts.
+// ErrUnchanged is matched by errors that left the manifest as it was.
 var ErrUnchanged = errors.New("the manifest is unchanged")
 
 // Journal is a manifest file that is being written, with its copy. It is for one goroutine at a
@@ -20,24 +20,24 @@ type Journal struct {
 	number uint64
 	name   string
 	seed   uint32
-	start  int64 // the size of what comes before the edits
+	start  int64 // offset of the first edit
 	size   int64
-	buffer []byte // of the last frame
+	buffer []byte // for the last frame; reused
 	err    error  // the first failed write or sync, which is final
 
-	copy    vfs.File // nil if it was given up
-	copyErr error    // why
+	copy    vfs.File // nil after it failed
+	copyErr error    // why it failed; nil once reported
 }
 
 // Create starts a manifest with the version v, durably, and its copy.
 //
-// If the error matches [ErrUnchanged], there is no such manifest. After another one it is unknown
-// whether the manifest is complete; nothing may be built on the one before until that is known.
+// If the error matches [ErrUnchanged], the manifest was not created. After any other error it is
+// unknown whether the manifest is complete; until that is known, the previous one must not be used.
 func Create(
 	fs vfs.Files, dir string, number uint64, database [16]byte, v *Version,
 ) (*Journal, error) {
 	name := folder.Manifest.Name(number)
-	if err := v.check(); err != nil {
+	if err := v.Verify(); err != nil {
 		return nil, fmt.Errorf("create %s: %w", name, err)
 	}
 	path := filepath.Join(dir, name)
@@ -62,7 +62,16 @@ func Create(
 	return j, nil
 }
 
-// newImage returns a manifest that says v, and the seed of its frames.
+// Image returns the bytes of a manifest that holds v and no edits.
+func Image(number uint64, database [16]byte, v *Version) ([]byte, error) {
+	if err := v.Verify(); err != nil {
+		return nil, err
+	}
+	image, _ := newImage(number, database, v)
+	return image, nil
+}
+
+// newImage is Image without a check of v. It also returns the seed of the frames.
 func newImage(number uint64, database [16]byte, v *Version) (image []byte, seed uint32) {
 	header := fileheader.New(fileheader.Manifest, number, database)
 	p, seed := header.Bytes(), header.Seed()
@@ -73,8 +82,8 @@ func newImage(number uint64, database [16]byte, v *Version) (image []byte, seed 
 
 // Append records an edit, durably. The edit must fit the version that the manifest describes.
 //
-// If the error matches [ErrUnchanged], it may be tried again. After another one it is unknown
-// whether the edit is recorded, and the journal takes no more.
+// If the error matches [ErrUnchanged], the caller may retry. After any other error it is unknown
+// whether the edit is recorded, and the journal accepts no more.
 func (j *Journal) Append(e *Edit) error {
 	if j.err != nil {
 		return j.err
@@ -95,13 +104,13 @@ func (j *Journal) Append(e *Edit) error {
 // Named returns vfs.ErrReplaced if the file has lost its name.
 func (j *Journal) Named() error { return j.file.Named() }
 
-// Size returns the length of what was written, in bytes.
+// Size returns the length of the manifest in bytes.
 func (j *Journal) Size() int64 { return j.size }
 
-// StartSize returns the length of what the manifest starts with: all but the edits.
+// StartSize returns the length of the manifest without its edits.
 func (j *Journal) StartSize() int64 { return j.start }
 
-// Close closes the files. All of the manifest is durable.
+// Close closes the files. The manifest is durable already.
 func (j *Journal) Close() error {
 	err := j.file.Close()
 	if j.copy != nil {
@@ -113,10 +122,10 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// reserve makes sure that there is room for n more bytes, so that a full disk fails no write.
+// reserve preallocates n more bytes, so that a full disk cannot fail a write.
 func (j *Journal) reserve(n int) error {
 	if int64(n) > maxFileBytes-j.size {
-		return fmt.Errorf("write %s: %d bytes after %d are too many; %w",
+		return fmt.Errorf("write %s: %d more bytes after %d are too many; %w",
 			j.name, n, j.size, ErrUnchanged)
 	}
 	if err := j.file.Preallocate(j.size + int64(n)); err != nil {

@@ -34,12 +34,12 @@ func TestJournal_isDurableWhenItReturns(t *testing.T) {
 }
 
 // TestLoad_recoversAfterACrash crashes before every operation on the disk while manifests are
-// written and replaced, in several ways: what is loaded is the version after the last edit that was
-// acknowledged, or after the one being made.
+// written and replaced, in several ways: the loaded version is the one after the last acknowledged
+// edit, or after the edit in progress.
 func TestLoad_recoversAfterACrash(t *testing.T) {
 	rng := newRand(t)
 	edits := someEdits()
-	for i := range 40 { // with long keys, so that a version takes several sectors
+	for i := range 40 { // long keys make a version span several sectors
 		long := tableOf(uint64(100+i), "a", strings.Repeat("k", 200))
 		edits = append(edits, &Edit{AddYoung: runOf(long)})
 	}

@@ -15,22 +15,21 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// State is what a manifest says.
+// State is the content of a manifest.
 type State struct {
 	Number   uint64   // of the manifest
 	Database [16]byte // the identity of the database
 	Version  *Version // with all edits applied
-	Torn     bool     // the last edit was not completely written; it is not in Version
-	Edits    int      // in the file, behind the version that it starts with
-	End      int64    // of the last of them
+	Torn     bool     // the last edit was not completely written and is not in Version
+	Edits    int      // number of edits after the version at the start of the file
+	End      int64    // offset at which the last of them ends
 }
 
-// Load reads the manifest in dir that counts: the highest numbered one that is complete, that is,
-// whose header and version are valid. Higher ones that are not complete were cut off while they
-// were created.
+// Load reads the current manifest in dir: the highest numbered one that is complete, that is, whose
+// header and version are valid. Creating a higher one was interrupted.
 //
-// If there is no manifest, or only the beginning of the first, the error matches fs.ErrNotExist.
-// Bytes that were valid once, as a valid frame behind them shows, are damage.
+// If there is no manifest, or only an incomplete first one, the error matches fs.ErrNotExist. Bytes
+// that were valid once, as a valid frame after them shows, are damage.
 func Load(files vfs.Files, dir string) (*State, error) {
 	found, err := folder.List(files, dir)
 	if err != nil {
@@ -39,13 +38,13 @@ func Load(files vfs.Files, dir string) (*State, error) {
 	return LoadAmong(files, dir, found.Of(folder.Manifest))
 }
 
-// LoadAmong is Load for a caller that has listed dir: numbers are those of the manifests in it,
+// LoadAmong is [Load] for a caller that has listed dir: numbers are the numbers of its manifests,
 // ascending.
 func LoadAmong(files vfs.ReadOnly, dir string, numbers []uint64) (*State, error) {
 	return loadAmong(files, dir, folder.Manifest, numbers)
 }
 
-// loadAmong is LoadAmong of manifests or of their copies, which kind says.
+// loadAmong is LoadAmong for manifests or for their copies.
 func loadAmong(
 	files vfs.ReadOnly, dir string, kind folder.Kind, numbers []uint64,
 ) (*State, error) {
@@ -78,6 +77,56 @@ func loadAmong(
 	return nil, fmt.Errorf("no manifest in %s: %w", dir, fs.ErrNotExist)
 }
 
+// LoadFile reads one manifest: the file name in dir, which was written as manifest number. Unlike
+// [Load], it reports an incomplete manifest as damage.
+func LoadFile(files vfs.Files, dir, name string, number uint64) (*State, error) {
+	m, err := readImage(files, dir, name, number)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(m.path, number, m.data)
+}
+
+// Parse is [LoadFile] for a manifest in memory. Errors call it path.
+func Parse(path string, number uint64, data []byte) (*State, error) {
+	m := &image{path: path, number: number, data: data}
+	state, err := m.load()
+	if err == nil && state == nil {
+		err = corrupt.New(path, 0, "the manifest is not complete")
+	}
+	return state, err
+}
+
+// LoadBeginning reads a damaged manifest, or its copy, up to the damage: an older version of the
+// database. It reads the file name in dir. Number and database are the manifest's; the header is
+// not read, since it may be damaged, too. State.Torn says whether anything follows.
+func LoadBeginning(
+	files vfs.ReadOnly, dir, name string, number uint64, database [16]byte,
+) (*State, error) {
+	m, err := readImage(files, dir, name, number)
+	if err != nil {
+		return nil, err
+	}
+	seed := fileheader.New(fileheader.Manifest, number, database).Seed()
+	state := &State{Number: number, Database: database}
+	for f := range frames(m.data, seed) {
+		if f.After == nil {
+			state.Torn, err = true, f.Err
+			break
+		}
+		if state.Version, state.End = f.After, f.End; f.Edit != nil {
+			state.Edits++
+		}
+	}
+	if state.Version == nil {
+		if err == nil {
+			err = errNoFrame
+		}
+		return nil, m.damage(fileheader.Size, err)
+	}
+	return state, nil
+}
+
 // image is a manifest file in memory.
 type image struct {
 	path   string
@@ -89,7 +138,7 @@ type image struct {
 	seed     uint32
 }
 
-// readImage reads the file of that name, which is a manifest with the number, or its copy.
+// readImage reads the file name in dir, which is the manifest number or its copy.
 func readImage(files vfs.ReadOnly, dir, name string, number uint64) (*image, error) {
 	m := &image{path: filepath.Join(dir, name), number: number}
 	file, err := files.Open(m.path)
@@ -106,7 +155,7 @@ func (m *image) read(file vfs.File) error {
 		return fmt.Errorf("read %s: %w", m.path, err)
 	}
 	if size > maxFileBytes {
-		return corrupt.New(m.path, maxFileBytes, "the file has %d bytes", size)
+		return corrupt.New(m.path, maxFileBytes, "the file has %d bytes, which is too long", size)
 	}
 	m.data = make([]byte, size)
 	n, err := file.ReadAt(m.data, 0)
@@ -119,7 +168,7 @@ func (m *image) read(file vfs.File) error {
 	return fmt.Errorf("read %s: %w", m.path, err)
 }
 
-// load returns what the manifest says, or nil if it is not complete.
+// load decodes the manifest. It returns nil if the manifest is not complete.
 func (m *image) load() (*State, error) {
 	if err := m.parseHeader(); err != nil || !m.begun {
 		return nil, err
@@ -139,7 +188,11 @@ func (m *image) load() (*State, error) {
 			state.Torn = true
 			return state, m.checkTail(at)
 		}
-		if state.Version, err = apply(state.Version, payload); err != nil {
+		edit, err := decodeEdit(payload)
+		if err == nil {
+			state.Version, err = state.Version.Apply(edit)
+		}
+		if err != nil {
 			return nil, m.damage(at, err)
 		}
 		at = end
@@ -148,16 +201,8 @@ func (m *image) load() (*State, error) {
 	return state, nil
 }
 
-func apply(v *Version, payload []byte) (*Version, error) {
-	e, err := decodeEdit(payload)
-	if err != nil {
-		return nil, err
-	}
-	return v.Apply(e)
-}
-
-// parseHeader sets what follows from the header, if it is valid. It is an error if the header says
-// that the file is not this manifest.
+// parseHeader decodes the header, if it is valid. It returns an error if the file is not this
+// manifest.
 func (m *image) parseHeader() error {
 	got, sealed, err := fileheader.Parse(m.path, m.data, fileheader.Manifest)
 	if err != nil || !sealed {
@@ -167,8 +212,8 @@ func (m *image) parseHeader() error {
 	return fileheader.New(fileheader.Manifest, m.number, got.Database).Check(m.path, m.data)
 }
 
-// checkTail returns an error if there is a valid frame behind the offset at: each was written after
-// those before it were durable.
+// checkTail returns an error if a valid frame follows the offset at: a frame is written only after
+// all before it are durable.
 func (m *image) checkTail(at int64) error {
 	if found, ok := findFrame(m.data, m.seed, at); ok {
 		return corrupt.New(m.path, at, "invalid, followed by a valid frame at offset %d", found)
@@ -176,15 +221,15 @@ func (m *image) checkTail(at int64) error {
 	return nil
 }
 
-// checkUnused returns an error if an incomplete manifest has edits, and so was complete once. Its
-// header may be damaged; the identity is that of a lower manifest.
+// checkUnused returns an error if an incomplete manifest has edits, and so was complete once. It
+// takes the identity from a lower manifest, since the header may be damaged.
 func (m *image) checkUnused(database [16]byte) error {
 	m.seed = fileheader.New(fileheader.Manifest, m.number, database).Seed()
 	return m.checkTail(fileheader.Size)
 }
 
-// checkCutOff returns an error unless an incomplete manifest ends, but for zeros, before its
-// version does.
+// checkCutOff returns an error unless an incomplete manifest, without trailing zeros, ends before
+// its version does.
 func (m *image) checkCutOff() error {
 	at, size, end := int64(0), int64(len(bytes.TrimRight(m.data, "\x00"))), int64(fileheader.Size)
 	if m.begun {
@@ -199,7 +244,7 @@ func (m *image) checkCutOff() error {
 	return nil
 }
 
-// damage makes an error of what is wrong with a frame whose checksum is right.
+// damage returns the error for a frame whose checksum is right but whose content is not.
 func (m *image) damage(at int64, err error) error {
 	if errors.Is(err, corrupt.ErrFormat) {
 		return fmt.Errorf("%s: %w", m.path, err)

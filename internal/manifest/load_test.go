@@ -210,7 +210,7 @@ func TestLoad_ignoresFramesOfOtherManifests(t *testing.T) {
 	}
 }
 
-// withEdit returns a manifest with an edit of any payload.
+// withEdit returns a manifest with an edit with this payload.
 func withEdit(t testing.TB, v *Version, payload []byte) []byte {
 	t.Helper()
 	data, ends := imageOf(t, v, nil)
@@ -364,7 +364,7 @@ func TestLoad_refusesNumbersThatLeaveNoRoomForOthers(t *testing.T) {
 	}
 }
 
-// The shortest items of a list become the largest structures for their bytes.
+// The shortest list items need the most memory for their bytes.
 func TestLoad_takesABoundedMultipleOfTheFile(t *testing.T) {
 	const n = 20_000
 	count := binary.AppendUvarint(nil, n)

@@ -11,22 +11,22 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// model is what a version should be, kept in the plainest way.
+// model is what a version should be, in the simplest form.
 type model struct {
 	young   []Run // newest first
 	bottom  []*Table
-	files   map[uint64]ValueFile // all that may be pointed into; without sums
+	files   map[uint64]ValueFile // all that tables may point into; without sums
 	dropped map[uint64]uint64    // epochs by id
 }
 
-// change is an edit and the runs that it is meant to remove.
+// change is an edit and the runs that it should remove.
 type change struct {
 	edit    *Edit
 	removed []Run
 }
 
-// TestApply_agreesWithAPlainModel applies random edits, with flushes between the moments when an
-// edit is made and when it is applied, and compares with the model.
+// TestApply_agreesWithAPlainModel applies random edits, with flushes between making and applying an
+// edit, and compares the result with the model.
 func TestApply_agreesWithAPlainModel(t *testing.T) {
 	rng := newRand(t)
 	for range 20 {
@@ -76,7 +76,7 @@ func (m *model) apply(t *testing.T, v *Version, c change) *Version {
 	return next
 }
 
-// same reports whether two runs have the same tables and deletions; those made at two times differ.
+// same reports whether two runs have the same tables and deletions, by identity.
 func same(a, b Run) bool {
 	return slices.Equal(a.Tables, b.Tables) &&
 		slices.EqualFunc(a.Deleted, b.Deleted, func(a, b keyspace.Span) bool {
@@ -86,7 +86,7 @@ func same(a, b Run) bool {
 
 func (m *model) compare(t *testing.T, v *Version) {
 	t.Helper()
-	check(t, v.check())
+	check(t, v.Verify())
 	if !slices.EqualFunc(v.Young, m.young, same) {
 		t.Fatalf("young runs are %s, want %s", text(v), text(&Version{Young: m.young}))
 	}
@@ -104,7 +104,7 @@ func (m *model) compare(t *testing.T, v *Version) {
 	}
 }
 
-// compareValues forgets the files that are not pointed into and compares the others.
+// compareValues forgets files that no table points into and compares the others.
 func (m *model) compareValues(t *testing.T, v *Version) {
 	t.Helper()
 	live := map[uint64]ValueFile{}
@@ -128,7 +128,7 @@ func (m *model) compareValues(t *testing.T, v *Version) {
 	}
 }
 
-// compareDictionaries makes sure that v has just those that tables refer to.
+// compareDictionaries checks that v has exactly the dictionaries that tables refer to.
 func (m *model) compareDictionaries(t *testing.T, v *Version) {
 	t.Helper()
 	used := map[uint64]bool{}
@@ -171,7 +171,7 @@ func (m *model) compareDrops(t *testing.T, v *Version) {
 // generator makes random edits.
 type generator struct {
 	rng  *rand.Rand
-	next uint64 // the next number of a file
+	next uint64 // the next file number
 }
 
 // change returns an edit that fits v, even with flushes in between.
@@ -189,7 +189,7 @@ func (g *generator) change(v *Version) change {
 		g.rng.Shuffle(len(e.AddBottom), func(i, j int) {
 			e.AddBottom[i], e.AddBottom[j] = e.AddBottom[j], e.AddBottom[i]
 		})
-	case 2: // compaction some young runs
+	case 2: // compact some young runs
 		e.RemoveYoung.Older = g.rng.IntN(len(v.Young) + 1)
 		e.RemoveYoung.Count = g.rng.IntN(len(v.Young) - e.RemoveYoung.Older + 1)
 		if e.RemoveYoung.Count > 0 {
@@ -221,7 +221,7 @@ func (g *generator) flush(v *Version) *Edit {
 	return e
 }
 
-// runs returns n runs for the edit e of v, none of them empty and none like another.
+// runs returns n different, non-empty runs for the edit e of v.
 func (g *generator) runs(v *Version, e *Edit, n int) (runs []Run) {
 	for range n {
 		r := Run{Tables: g.tables(v, e, g.rng.IntN(4))}
@@ -260,8 +260,8 @@ func (g *generator) tables(v *Version, e *Edit, n int) (tables []*Table) {
 	return tables
 }
 
-// shares returns what a new table of the edit e of v points to: some in files that it shares with
-// other tables, and perhaps some in a new file, which the edit adds.
+// shares returns the value shares of a new table of the edit e of v: some in files that it shares
+// with other tables, and perhaps some in a new file, which the edit adds.
 func (g *generator) shares(v *Version, e *Edit) (shares []ValueShare) {
 	files := slices.Concat(v.ValueFiles, e.AddValues)
 	if g.rng.IntN(3) == 0 {
@@ -278,8 +278,8 @@ func (g *generator) shares(v *Version, e *Edit) (shares []ValueShare) {
 	return shares
 }
 
-// dictionaries returns what a new table of the edit e of v refers to: some that there are, which
-// the edit may add once more, and perhaps a new one.
+// dictionaries returns the dictionaries of a new table of the edit e of v: some existing ones,
+// which the edit may add again, and perhaps a new one.
 func (g *generator) dictionaries(v *Version, e *Edit) (numbers []uint64) {
 	for _, d := range slices.Concat(v.Dictionaries, e.AddDictionaries) {
 		if g.rng.IntN(3) == 0 && !slices.Contains(numbers, d.Number) {

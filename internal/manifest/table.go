@@ -11,21 +11,21 @@ import (
 type Table struct {
 	Number     uint64 // of the file
 	Size       uint64 // of the file, in bytes
-	Entries    uint64 // all of them
-	Tombstones uint64 // those of Entries that say a key is gone
+	Entries    uint64 // including tombstones
+	Tombstones uint64 // entries that delete a key
 	RawBytes   uint64 // keys and values, before compression
 	DropEpoch  uint64 // buckets dropped up to this epoch have nothing in the table
-	Compressed bool   // the blocks that shrink are compressed
+	Compressed bool   // blocks are compressed if that makes them smaller
 	Smallest   []byte // the first key
 	Largest    []byte // the last key
 
-	// StaleAt is when a good part of the table will have expired, so that rewriting it pays, in
-	// milliseconds since 1970; 0 is never.
+	// StaleAt is when enough of the table will have expired for a rewrite to pay, in milliseconds
+	// since 1970; 0 is never.
 	StaleAt uint64
-	Values  []ValueShare  // what it points to in value files, by file
-	Buckets []BucketShare // what it holds of each bucket, by id; nil if it holds many buckets
+	Values  []ValueShare  // of value files that it points into, by file
+	Buckets []BucketShare // by id; nil if it holds many buckets
 
-	Dictionaries []uint64 // the numbers of those that its values are encoded with, in order
+	Dictionaries []uint64 // numbers of the dictionaries of its values, ascending
 }
 
 // ValueShare is what a table points to in one value file. Immutable.
@@ -33,17 +33,17 @@ type ValueShare struct {
 	File, Count, Bytes uint64
 }
 
-// BucketShare is what a table holds of one bucket: entries that are no tombstones, and the bytes of
-// their keys and values, wherever those lie. Immutable.
+// BucketShare is what a table holds of one bucket: entries except tombstones, and the bytes of
+// their keys and values, including values in other files. Immutable.
 type BucketShare struct {
 	Bucket, Entries, Bytes uint64
 
-	Stored  uint64 // bytes of its value blocks, more or less: those at its ends may be shared
-	Zstd    uint64 // bytes of the values in those of them that are compressed
-	Pattern uint64 // bytes of the values in those of them in which each is encoded alone
+	Stored  uint64 // bytes of its value blocks; inexact, since the first and last may be shared
+	Zstd    uint64 // bytes of the values in its compressed blocks
+	Pattern uint64 // bytes of the values in its blocks that encode each value alone
 }
 
-// checkShares returns an error if shares are out of order, or if one has no values.
+// checkShares returns an error if shares are out of order or empty.
 func (t *Table) checkShares() error {
 	for i, s := range t.Values {
 		if s.Count == 0 || i > 0 && s.File <= t.Values[i-1].File {
@@ -63,11 +63,11 @@ func (t *Table) checkShares() error {
 	return nil
 }
 
-// Run is tables in the order of their keys, which do not overlap. Immutable.
+// Run is a sequence of tables in key order that do not overlap. Immutable.
 type Run struct {
 	Tables []*Table
-	// Deleted is the keys that were deleted as ranges. They hide what is older than the run, and
-	// nothing that is in it. The bottom run has none.
+	// Deleted is the ranges of keys that were deleted. They hide data older than the run, but none
+	// in it. The bottom run has none.
 	Deleted keyspace.Spans
 }
 
@@ -79,8 +79,8 @@ func (r Run) Bytes() (n uint64) {
 	return n
 }
 
-// Span returns the smallest and the largest key that the run has an entry or a deletion for; ok is
-// false if it is empty. A nil last is no bound.
+// Span returns the smallest and the largest key with an entry or a deletion in the run; ok is false
+// if the run is empty. If last is nil, the run has no upper bound.
 func (r Run) Span() (first, last []byte, ok bool) {
 	if n := len(r.Tables); n > 0 {
 		first, last, ok = r.Tables[0].Smallest, r.Tables[n-1].Largest, true

@@ -13,8 +13,8 @@ type ValueFile struct {
 	Number uint64
 	Size   uint64 // bytes of the file
 	Log    bool   // it is a log segment
-	Live   uint64 // bytes of the values that tables point to; not recorded but added up
-	Count  uint64 // of those values; likewise
+	Live   uint64 // bytes of the values that tables point to; computed, not recorded
+	Count  uint64 // number of these values; likewise
 }
 
 // Kind returns what the file is: a log segment or a value file.
@@ -28,12 +28,12 @@ func (f ValueFile) Kind() folder.Kind {
 // Name returns the name of the file.
 func (f ValueFile) Name() string { return f.Kind().Name(f.Number) }
 
-// Garbage returns the bytes of the file that nothing points to. Several pointers to one value count
-// several times, so that it may be 0 before all is garbage.
+// Garbage returns the bytes of the file that nothing points to. If several pointers share a value,
+// each counts, so Garbage may be too small.
 func (f ValueFile) Garbage() uint64 { return f.Size - min(f.Size, f.Live) }
 
-// withValues returns those of the files that some table of v points into, by number, with what is
-// live in them. A table that points into none of them is an error.
+// withValues returns the files that tables of v point into, by number, with Live and Count set. It
+// returns an error if a file is missing.
 func (v *Version) withValues(files []ValueFile) ([]ValueFile, error) {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b ValueFile) int { return cmp.Compare(a.Number, b.Number) })
@@ -47,7 +47,7 @@ func (v *Version) withValues(files []ValueFile) ([]ValueFile, error) {
 		for _, share := range t.Values {
 			i, ok := findValueFile(files, share.File)
 			if !ok {
-				return nil, fmt.Errorf("table %06d points into file %06d, which is not there",
+				return nil, fmt.Errorf("table %06d points into file %06d, which is missing",
 					t.Number, share.File)
 			}
 			f := &files[i]
@@ -70,7 +70,7 @@ func (v *Version) ValueFile(number uint64) (ValueFile, bool) {
 	return v.ValueFiles[i], true
 }
 
-// findValueFile searches files, which are in the order of their numbers.
+// findValueFile searches files, which are sorted by number.
 func findValueFile(files []ValueFile, number uint64) (index int, ok bool) {
 	return slices.BinarySearchFunc(files, number, func(f ValueFile, number uint64) int {
 		return cmp.Compare(f.Number, number)

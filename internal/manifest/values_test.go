@@ -8,7 +8,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// pointing returns a table of one key that points to what shares say.
+// pointing returns a table of one key with these value shares.
 func pointing(number uint64, shares ...ValueShare) *Table {
 	key := string(rune('a' + number%20))
 	t := tableOf(number, key, key)
@@ -43,7 +43,7 @@ func TestApply_addsUpWhatIsLiveInValueFiles(t *testing.T) {
 
 func TestApply_forgetsValueFilesThatNoTablePointsInto(t *testing.T) {
 	v := applied(t, &Version{}, &Edit{
-		AddYoung:  runOf(pointing(10, ValueShare{1, 1, 0})), // an empty value is one, too
+		AddYoung:  runOf(pointing(10, ValueShare{1, 1, 0})), // an empty value is a value, too
 		AddValues: []ValueFile{{Number: 3}, {Number: 1, Size: 7, Live: 99, Count: 99}, {Number: 3}},
 	})
 	if want := []ValueFile{{1, 7, false, 0, 1}}; !slices.Equal(v.ValueFiles, want) {

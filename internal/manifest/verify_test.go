@@ -17,7 +17,7 @@ func TestLoadFile_takesNothingButAWholeManifest(t *testing.T) {
 	whole, err := Load(files, "db")
 	check(t, err)
 	for size := range len(data) + 1 {
-		_ = files.Remove("db/some name") // the first is new
+		_ = files.Remove("db/some name") // absent the first time
 		putFile(t, files, "some name", data[:size])
 		state, err := LoadFile(files, "db", "some name", 12)
 		switch {

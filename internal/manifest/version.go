@@ -1,37 +1,40 @@
 package manifest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
 )
 
-// Version is the set of live files at one moment. It is immutable: [Version.Apply] makes a new one.
+// Version is the set of live files at one moment. It is immutable: [Version.Apply] returns a new
+// one.
 type Version struct {
-	Young  []Run // runs that were flushed and not compacted yet, newest first; none is empty
+	Young  []Run // flushed and not yet compacted into Bottom, newest first; none is empty
 	Bottom Run   // older than all of Young
 
-	ValueFiles   []ValueFile  // those that tables point into, by number
-	Dictionaries []Dictionary // those that tables refer to, by number
+	ValueFiles   []ValueFile  // that tables point into, by number
+	Dictionaries []Dictionary // that tables refer to, by number
 
 	LogNumber  uint64 // log segments below it are not needed
-	LastCommit uint64 // the newest commit that is in tables
-	NextNumber uint64 // no file has this number or a higher one
+	LastCommit uint64 // the newest commit in tables
+	NextNumber uint64 // above the numbers of all files
 
 	Dropped   []Drop // buckets that tables may hold garbage of, by id; none overlap
 	DropEpoch uint64 // the newest epoch in which buckets were dropped
 
-	// Branch is the same in two states of one database only if one of them has become the other: a
-	// copy that goes its own way has another. 0 is none.
+	// Branch identifies one line of history. Two states of a database with the same branch are
+	// earlier and later states of it; a copy that is written to separately gets another branch. 0
+	// is no branch.
 	Branch uint64
 
-	// Backup is whether this is a backup that nobody has written to. Any edit ends it.
+	// Backup says that this is a backup that was never written to. Any edit clears it.
 	Backup bool
 }
 
-// untaggedBackup reports whether v is a backup if its manifest does not say: backups were once told
-// by these numbers, and what was not a backup never had them.
+// untaggedBackup reports whether v is a backup if its manifest has no tag that says so: the numbers
+// of untagged backups, and of no other untagged manifest, are equal.
 func (v *Version) untaggedBackup() bool { return v.LogNumber == v.NextNumber && v.LogNumber > 0 }
 
 // empty reports whether v has no files.
@@ -42,7 +45,7 @@ func (v *Version) empty() bool {
 	return len(v.ValueFiles) == 0
 }
 
-// Tables returns all tables, those of the youngest run first.
+// Tables returns all tables, the youngest run first.
 func (v *Version) Tables() iter.Seq[*Table] {
 	return func(yield func(*Table) bool) {
 		for _, r := range v.Young {
@@ -69,17 +72,22 @@ func (v *Version) TableNumbers() map[uint64]bool {
 	return numbers
 }
 
-// IsDropped reports whether the bucket was dropped and tables may still hold something of it.
+// IsDropped reports whether the bucket was dropped and tables may still hold entries of it.
 func (v *Version) IsDropped(id uint64) bool { return isDropped(v.Dropped, id) }
 
-// maxNumber bounds numbers that are counted on from: no database comes near it, and behind it is
-// room for all that follow.
+// maxNumber limits counters read from a file. No database comes near it, and it leaves room to
+// count on.
 const maxNumber = 1 << 62
 
-// check returns an error if v is not a version that could have been made.
-func (v *Version) check() error {
+// Equal reports whether two versions are the same.
+func (v *Version) Equal(w *Version) bool {
+	return v == w || bytes.Equal(appendVersion(nil, v), appendVersion(nil, w))
+}
+
+// Verify returns an error if v is not a possible version, for example if tables of a run overlap.
+func (v *Version) Verify() error {
 	if most := max(v.LogNumber, v.LastCommit, v.NextNumber, v.DropEpoch); most > maxNumber {
-		return fmt.Errorf("%d is no number of a file, a commit or an epoch", most)
+		return fmt.Errorf("%d is too large for the number of a file, a commit or an epoch", most)
 	}
 	for _, r := range v.Young {
 		if len(r.Tables)+len(r.Deleted) == 0 {
@@ -93,12 +101,12 @@ func (v *Version) check() error {
 		return err
 	}
 	if len(v.Bottom.Deleted) > 0 {
-		return errors.New("the bottom run deletes ranges, though nothing is below it")
+		return errors.New("the bottom run has range deletions, but nothing is below it")
 	}
 	var numbers []uint64
 	for t := range v.Tables() {
 		if t.DropEpoch > v.DropEpoch {
-			return fmt.Errorf("table %06d is of epoch %d, after %d", t.Number, t.DropEpoch, v.DropEpoch)
+			return fmt.Errorf("table %06d has epoch %d, above %d", t.Number, t.DropEpoch, v.DropEpoch)
 		}
 		numbers = append(numbers, t.Number)
 	}
@@ -112,10 +120,6 @@ func (v *Version) check() error {
 	if len(slices.Compact(numbers)) < len(numbers) {
 		return errors.New("two files or dictionaries have the same number")
 	}
-	return v.checkDrops()
-}
-
-func (v *Version) checkDrops() error {
 	for i, d := range v.Dropped {
 		if d.First > d.Last || d.Epoch > v.DropEpoch || i > 0 && d.First <= v.Dropped[i-1].Last {
 			return fmt.Errorf("dropped buckets %d to %d are out of order", d.First, d.Last)

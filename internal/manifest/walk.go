@@ -7,24 +7,24 @@ import (
 	"github.com/stoatdb/stoat/internal/fileheader"
 )
 
-// Frame is a frame of a manifest as it was found, or bytes that are none.
+// Frame is a part of a manifest as [Walk] found it: a frame, or bytes that hold none.
 type Frame struct {
-	At, End int64    // where it lies in the file
-	Version *Version // what it holds, if it is the first
-	Edit    *Edit    // what it holds, if it is another
-	After   *Version // with all edits so far; nil if one of them is not known or does not fit
+	At, End int64    // the offsets of its start and end
+	Version *Version // its content, if it is the first frame
+	Edit    *Edit    // its content, if it is a later frame
+	After   *Version // with all edits so far; nil if one of them is unknown or does not fit
 
-	// Err is why it holds nothing, or why its edit does not fit the version before.
+	// Err is why it has no content, or why its edit does not fit the version before.
 	Err error
-	// Torn is that the bytes are no frame, but may be one that a crash cut off: no other follows.
+	// Torn says that the bytes may be a frame that a crash cut off: no frame follows.
 	Torn bool
 }
 
 var errNoFrame = errors.New("no valid frame")
 
-// Walk calls fn with the frames of a manifest, of which data is the file, front to back and without
-// a gap, whatever is wrong with them: it is for programs that show or save what is in damaged
-// files. It starts behind the file's header, of which it takes what the seed of the frames can be.
+// Walk calls fn with the frames of a manifest file with these bytes, front to back and without a
+// gap, whatever is wrong with them: it is for programs that show or salvage damaged files. It
+// starts after the file header, which only tells it the seed of the frames.
 func Walk(data []byte, fn func(Frame) error) error {
 	if len(data) < fileheader.Size {
 		return nil
@@ -37,7 +37,7 @@ func Walk(data []byte, fn func(Frame) error) error {
 	return nil
 }
 
-// frames returns the frames of a manifest, of which data is the file, with that seed.
+// frames yields the frames of a manifest file with these bytes, which were sealed with the seed.
 func frames(data []byte, seed uint32) iter.Seq[Frame] {
 	return func(yield func(Frame) bool) {
 		var current *Version
@@ -54,7 +54,7 @@ func frames(data []byte, seed uint32) iter.Seq[Frame] {
 	}
 }
 
-// frameAt returns the frame at the offset at, or the bytes up to where the next one may be.
+// frameAt returns the frame at the offset at, or the bytes up to the next valid frame header.
 func frameAt(data []byte, seed uint32, at int64) Frame {
 	payload, end, ok := readFrame(data, seed, at)
 	if !ok {
@@ -76,8 +76,8 @@ func frameAt(data []byte, seed uint32, at int64) Frame {
 	return f
 }
 
-// seedOf returns the checksum in the header, unless the first frame is valid with the one that the
-// header should have.
+// seedOf returns the checksum that the file header should have if the first frame is valid with it,
+// otherwise the checksum that the header stores.
 func seedOf(data []byte) uint32 {
 	computed, stored := fileheader.Seeds(data)
 	if _, ok := frameEnd(data, computed, fileheader.Size); ok {

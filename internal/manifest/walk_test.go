@@ -7,7 +7,7 @@ import (
 	"github.com/stoatdb/stoat/internal/fileheader"
 )
 
-// walkImage returns the frames of a manifest, which must follow each other up to its end.
+// walkImage returns the frames of a manifest, which must cover it without gaps.
 func walkImage(t testing.TB, data []byte) (all []Frame) {
 	t.Helper()
 	at := int64(fileheader.Size)
@@ -30,7 +30,7 @@ func walkImage(t testing.TB, data []byte) (all []Frame) {
 	return all
 }
 
-// checkWalk checks that Walk ends with the version that a manifest is loaded as.
+// checkWalk checks that Walk ends with the version that Load returns.
 func checkWalk(t testing.TB, data []byte, want *Version) {
 	t.Helper()
 	frames := walkImage(t, data)
@@ -59,7 +59,7 @@ func TestWalk_returnsTheVersionAndTheEdits(t *testing.T) {
 	}
 }
 
-func TestWalk_goesOnBehindEveryFlippedByte(t *testing.T) {
+func TestWalk_continuesAfterEveryFlippedByte(t *testing.T) {
 	edits := someEdits()
 	data, ends := imageOf(t, &Version{NextNumber: 2}, edits)
 	for at := range data {
@@ -76,7 +76,7 @@ func TestWalk_goesOnBehindEveryFlippedByte(t *testing.T) {
 				t.Fatalf("byte %d is flipped: frame %+v", at, f)
 			}
 		}
-		behind := 0 // edits behind the damage, which fit nothing known
+		behind := 0 // edits after the damage, which fit no known version
 		for _, end := range ends[:len(ends)-1] {
 			if at >= fileheader.Size && end > at {
 				behind++

@@ -9,7 +9,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
-// beginningOf loads what can be read of a manifest with these bytes.
+// beginningOf loads the readable beginning of a manifest with these bytes.
 func beginningOf(t testing.TB, data []byte) (*State, error) {
 	t.Helper()
 	files := memfs.New()
@@ -31,7 +31,7 @@ func TestLoadBeginning_appliesTheEditsBeforeTheDamage(t *testing.T) {
 		}
 		state, err := beginningOf(t, damaged)
 		switch {
-		case at < fileheader.Size: // which is not looked at
+		case at < fileheader.Size: // is not read
 			left = len(ends)
 		case left == 0:
 			if !isDamage(err) {
