@@ -3,12 +3,7 @@
 // A table keeps keys apart from values: up to [MaxEntries] neighbouring entries have their values
 // in one value block and their keys in one key part, at the same indexes. A key part is searched in
 // place ([Keys]); a value block is used in place, decoded value by value, or decoded as a whole
-// ([ParseValues]).
-//
-// docs/format.md has the layout of both. A key is prefix + middle + suffix, where all keys of the
-// block share prefix and suffix. The middle of each key has a head, its first bytes as an integer,
-// which a search compares first: up to 8 bytes in form 1, where all keys have the same length, and
-// 4 bytes in form 2.
+// ([ParseValues]). docs/format.md has the layout of both.
 //
 // Parsed parts are immutable and safe for concurrent use, as are a [Decompressor]'s methods; a
 // [Builder] and a [Compressor] are not. The package does no I/O, and knows neither where a block is

@@ -61,8 +61,7 @@ func (k *Keys) searchFixed(key []byte) (index int, exact bool) {
 }
 
 // lowerBound returns the index of the first head that is not below head. It first searches where
-// the head would be if all were evenly spread, as counters and random numbers are: that touches one
-// or two cache lines, instead of one for each step of the first half of a binary search.
+// the head would be if all were evenly spread, which touches one or two cache lines.
 func (k *Keys) lowerBound(head uint64) int {
 	if k.width == 0 {
 		return int(min(head, uint64(k.count)))

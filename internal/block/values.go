@@ -63,10 +63,9 @@ func appendLengths(dst []byte, ends []uint32) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(ends)))
 	dst = binary.LittleEndian.AppendUint32(dst, before)
 	dst = binary.LittleEndian.AppendUint32(dst, shortest)
-	before = 0
-	for _, end := range ends {
-		dst = appendUint(dst, uint64(end-before-shortest), width)
-		before = end
+	for i := range ends {
+		start, end := part(ends, i)
+		dst = appendUint(dst, uint64(end-start-shortest), width)
 	}
 	return dst
 }

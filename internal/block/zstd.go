@@ -40,17 +40,15 @@ type Decompressor struct {
 	streams sync.Pool // of *zstd.Decoder, for heads
 }
 
-func (d *Decompressor) start() {
-	d.decoder, d.err = zstd.NewReader(nil,
-		zstd.WithDecoderConcurrency(0), // one for each core
-		zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxMemory(1<<31),
-		zstd.WithDecodeAllCapLimit(true)) // never grows the buffer it is given
-}
-
 // decode returns what the zstd frame p holds, which must be size bytes.
 func (d *Decompressor) decode(p []byte, size int) ([]byte, error) {
-	d.setUp.Do(d.start)
+	d.setUp.Do(func() {
+		d.decoder, d.err = zstd.NewReader(nil,
+			zstd.WithDecoderConcurrency(0), // one for each core
+			zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxMemory(1<<31),
+			zstd.WithDecodeAllCapLimit(true)) // never grows the buffer it is given
+	})
 	if d.err != nil {
 		return nil, fmt.Errorf("set up zstd: %w", d.err)
 	}

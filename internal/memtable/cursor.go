@@ -90,8 +90,7 @@ func (c *Cursor) Kind() keyspace.Kind { return c.leaf.refs[c.i].Kind() }
 func (c *Cursor) Plain() bool { return !c.expires }
 
 // LogOffset returns the offset of the current entry's value in the log file. ok is false if the
-// entry's frame was never taken. Nobody may be writing to the memtable any more: LogOffset answers
-// for the memtable as it is, not as it was when the root was taken.
+// entry's frame was never taken. The memtable must not be written to any more.
 func (c *Cursor) LogOffset() (offset int64, ok bool) { return c.places.Value(c.leaf.refs[c.i]) }
 
 // Smallest returns the first key of the root, which must have entries.

@@ -22,8 +22,7 @@ type heads [fanout]uint64
 const noHead = ^uint64(0)
 
 // head returns the 8 bytes of key after the first skip bytes, as an integer that orders like them.
-// Missing bytes count as zeros, so equal heads leave the order of keys open. A key shorter than
-// skip has head 0.
+// Missing bytes count as zeros, so equal heads leave the order of keys open.
 func head(key []byte, skip int) uint64 {
 	if len(key) >= skip+8 {
 		return binary.BigEndian.Uint64(key[skip:])

@@ -24,8 +24,7 @@ func (r Root) Len() int { return r.top.size() }
 func (r Root) Empty() bool { return !r.written && r.deleted == nil }
 
 // Deleted returns the ranges that were deleted, whatever was put there since: entries of older runs
-// do not count in them. It is nil if there are none. Each call builds the result; use [Root.Around]
-// to ask about single keys.
+// do not count in them. Each call builds the result; use [Root.Around] to ask about single keys.
 func (r Root) Deleted() keyspace.Spans {
 	if r.deleted == nil {
 		return nil

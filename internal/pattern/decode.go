@@ -97,9 +97,9 @@ func (s *decoder) tokens(end uint) error {
 	return nil
 }
 
-// phrases decodes tokens that are short phrases, as long as there is room for padding bytes. It
-// returns the entry of the token that follows, and has read its code. At the bit end, and at a code
-// that is not taken, it returns 0.
+// phrases decodes short phrases, as long as there is room for padding bytes. It returns the entry
+// of the token that follows, and has read its code; 0 at the bit end, and at a code that is not
+// taken.
 func (s *decoder) phrases(end uint) uint32 {
 	lengths, heap := s.d.lengths, s.d.heap
 	table := s.d.table[:len(lengths)]

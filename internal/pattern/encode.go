@@ -88,8 +88,8 @@ func (c choice) better(other choice) bool {
 }
 
 // step writes the token for what is at i and returns where that ends, or i if there is none. A
-// token that starts with a phrase and has fields is taken at once, since it says more than any
-// other; else the longest phrase competes with a field and a copy.
+// phrase with fields is taken at once; otherwise the longest phrase competes with a field and a
+// copy.
 func (e *Encoder) step(i int) int {
 	word := load(e.value, uint(i)*8)
 	best := choice{}

@@ -1,8 +1,6 @@
 package pattern
 
-import (
-	"math/bits"
-)
+import "math/bits"
 
 // Symbols of the grammar: bytes; fields, by kind; fields that repeat an earlier one, by distance;
 // integers of 4 and 8 bytes; gaps, by length; the end of a value; and pairs of earlier symbols.

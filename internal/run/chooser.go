@@ -1,8 +1,6 @@
 package run
 
-import (
-	"github.com/stoatdb/stoat/internal/block"
-)
+import "github.com/stoatdb/stoat/internal/block"
 
 // chooser chooses codecs: it tries the candidates on a sample, and lets codec.go decide.
 type chooser struct {

@@ -134,8 +134,7 @@ type sizeClass struct {
 }
 
 // suitsAlone reports whether the values are better encoded one by one. For small values this may
-// cost up to a factor, because dozens share a block and a get needs one. Longer values are few in a
-// block, which must not take more bytes or time than it does compressed.
+// cost up to a factor, because dozens share a block. Longer ones must not take more bytes or time.
 func (c *sizeClass) suitsAlone() bool {
 	alone, together := c.alone, c.together
 	if alone.bytes > c.raw-c.raw/rawShare {

@@ -109,9 +109,8 @@ func (w *Writer) sampleValues() (values [][]byte, err error) {
 	return values, nil
 }
 
-// encodingFor returns how the value of the next entry of the open table is stored: as chosen,
-// except that a value above the choice's limit starts a block of plain values, which smaller ones
-// then share until it has besideLargeBytes.
+// encodingFor returns how the value of the next entry of the open table is stored: as chosen, but a
+// value above the choice's limit starts a block of plain values of besideLargeBytes.
 func (w *Writer) encodingFor(e keyspace.Entry) (block.Encoding, error) {
 	c := &w.choice
 	if c.encoding.Encoder == nil {

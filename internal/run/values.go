@@ -16,9 +16,8 @@ type Values struct {
 	Shrink    bool
 	FileBytes int64 // a value file ends when it reaches this size
 
-	// Relocate reports whether to rewrite all values in a file, and Recheck whether to rewrite
-	// those that shrink. Nil functions leave all pointers as they are. Read returns the value of
-	// the entry that is being added.
+	// Relocate reports whether to rewrite all values in a file, and Recheck those that shrink; nil
+	// functions rewrite none. Read returns the value of the entry that is being added.
 	Relocate func(file uint64) bool
 	Recheck  func(file uint64) bool
 	Read     func() ([]byte, error)

@@ -78,8 +78,8 @@ type Folder interface {
 	// Is reports whether another folder is the same directory; false if that cannot be told.
 	Is(other Folder) bool
 	// Link gives the file name the second name as in another folder, as durable as if it was
-	// created there. If that is taken, the error is fs.ErrExist. Any other may mean that there are
-	// no links here, or not between these two folders: copy the file instead.
+	// created there. If that is taken, the error is fs.ErrExist. After any other, copy the file
+	// instead.
 	Link(name string, to Folder, as string) error
 	// Same reports whether name here and as in another folder stand for one file; false if one is
 	// missing, or if that cannot be told.
