@@ -140,7 +140,7 @@ func TestFollower_isToldOfLargeTransactions(t *testing.T) {
 	large := d.edit("a")
 	for i := range 10 {
 		ok(t, d.Reserve(200<<10))
-		large.Put(fmt.Append(nil, "key ", i), []byte(long))
+		large.PutUntil(fmt.Append(nil, "key ", i), []byte(long), 0)
 		d.Stream(large)
 	}
 	commit, _ := d.Append(large)

@@ -99,7 +99,7 @@ func (d *database) append(t testing.TB, words ...string) uint64 {
 func (d *database) edit(words ...string) *memtable.Edit {
 	edit := d.table.Begin()
 	for _, word := range words {
-		edit.Put([]byte(word), []byte(word))
+		edit.PutUntil([]byte(word), []byte(word), 0)
 	}
 	return edit
 }

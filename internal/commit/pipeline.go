@@ -33,7 +33,7 @@ type Config struct {
 	KeptBytes int64     // how much of the newest commits is kept while anybody follows
 
 	// Publish makes root, the tree with all commits up to the given one, what readers see. It is
-	// called in commit order, with the pipeline's mutex held, so it must not call back.
+	// called in commit order, mostly with the pipeline's mutex held, so it must not call back.
 	Publish func(commit uint64, root memtable.Root)
 	// Owned returns an error if the directory or its lock is no longer the database's. It is called
 	// after a sync of the log, which has checked the log's own name.
@@ -146,7 +146,7 @@ func (p *Pipeline) Stream(edit *memtable.Edit) {
 	p.config.Spawn(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.leadLocked(min(p.config.Reach, wal.Started))
+		p.leadLocked(min(p.config.Reach, wal.Started)) // without syncs, only write
 	})
 }
 
@@ -179,7 +179,8 @@ func (p *Pipeline) takeLocked(edit *memtable.Edit, commit uint64, last bool) {
 	p.LogBytes.Add(uint64(p.log.Size() - start))
 }
 
-// Rollback returns when no frame that the appender's transaction has streamed is needed any more.
+// Rollback writes what the appender's transaction has streamed, so that the caller may reuse its
+// memory.
 func (p *Pipeline) Rollback() {
 	p.streamed = nil
 	p.mu.Lock()
@@ -191,7 +192,8 @@ func (p *Pipeline) Rollback() {
 	}
 }
 
-// Skip records that commit, the newest, is durable and visible without the log. Nothing is queued.
+// Skip records that commit, the newest, is durable and visible without the log. Nothing may be
+// queued.
 func (p *Pipeline) Skip(commit uint64) {
 	p.streamed = nil
 	p.recent.add(commit, nil)

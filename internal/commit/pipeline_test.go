@@ -181,7 +181,7 @@ func TestStream_publishesNothingThatIsNotDurable(t *testing.T) {
 	d.wantPublished(t)
 	ok(t, d.Wait(first))
 	d.wantPublished(t, first)
-	large.Put([]byte("more"), []byte("more"))
+	large.PutUntil([]byte("more"), []byte("more"), 0)
 	commit, _ := d.Append(large)
 	ok(t, d.Wait(commit))
 	wantLogged(t, d.files, "first", "large+more")
@@ -316,7 +316,7 @@ func TestPipeline_countsTheBytesOfFrames(t *testing.T) {
 	start := d.LogSize()
 	edit := d.edit(strings.Repeat("a", 1000))
 	d.Stream(edit)
-	edit.Put([]byte("b"), nil)
+	edit.PutUntil([]byte("b"), nil, 0)
 	d.Append(edit)
 	ok(t, d.Sync())
 	if got, want := d.LogBytes.Load(), uint64(d.LogSize()-start); got != want || got < 2000 {

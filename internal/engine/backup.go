@@ -196,7 +196,7 @@ func (e *Engine) backup(
 
 // asOpened returns an engine for reading a folder as if it had a manifest that says version.
 func (e *Engine) asOpened(folder vfs.Folder, dir string, version *manifest.Version) *Engine {
-	s := opened{store: newStore(directory{folder, dir}, e.database, e.copyOptions())}
+	s := recovered{store: newStore(directory{folder, dir}, e.database, e.copyOptions())}
 	s.levels = s.levelsOf(version)
 	return newEngine(e.copyOptions(), s)
 }

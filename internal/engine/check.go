@@ -73,11 +73,11 @@ func (p *picture) close() {
 // what else there is to verify. Edits wait meanwhile, and commits until the state is taken.
 func (e *Engine) inspect(found *check.Findings) (picture, error) {
 	handedOut := e.numbers.Load()
-	e.turn.Lock()
+	e.appending.Lock()
 	e.installing.Lock()
 	defer e.installing.Unlock()
 	p, idle, err := e.captureInstalling(found)
-	e.turn.Unlock()
+	e.appending.Unlock()
 	if err != nil {
 		return p, err
 	}
@@ -102,12 +102,14 @@ func (e *Engine) inspect(found *check.Findings) (picture, error) {
 	return p, nil
 }
 
-// captureInstalling takes the state and opens the log segments. The caller also holds turn. idle
-// says that no file was in the making then.
+// captureInstalling takes the state and opens the log segments. The caller also holds appending.
+// idle says that no file was in the making then.
 func (e *Engine) captureInstalling(found *check.Findings) (p picture, idle bool, err error) {
 	idle = !e.writer.isHeld()
 	e.mu.Lock()
-	p = picture{snapshot: e.state.Load(), manifest: e.installing.journalAt, active: e.turn.logNumber}
+	p = picture{
+		snapshot: e.state.Load(), manifest: e.installing.journalAt, active: e.appending.logNumber,
+	}
 	full := slices.Clone(e.mu.sealed)
 	idle = idle && !e.mu.flushing && !e.mu.compacting
 	closed := e.closed.Load()

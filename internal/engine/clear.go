@@ -57,7 +57,7 @@ func (e *Engine) clear(span keyspace.Span) error {
 		if worth, err := e.worthClearing(span); !worth || err != nil {
 			return err
 		}
-		if err := e.writer.lock(context.Background(), e.stop, heldToFlush); err != nil {
+		if err := e.writer.lock(context.Background(), e.stop, heldByJob); err != nil {
 			return nil // closed
 		}
 		absent := span
@@ -89,10 +89,10 @@ func (e *Engine) worthClearing(span keyspace.Span) (worth bool, err error) {
 // clearAsWriter is clear for at most clearSteps entries. It returns what it has found absent, in
 // how many entries.
 func (e *Engine) clearAsWriter(span keyspace.Span) (absent keyspace.Span, entries int, err error) {
-	if !e.turn.TryLock() { // Close holds it and waits for this job
+	if !e.appending.TryLock() { // Close holds it and waits for this job, or Follow for a moment
 		return keyspace.Span{}, 0, nil
 	}
-	defer e.turn.Unlock()
+	defer e.appending.Unlock()
 	commit := e.commits.Newest()
 	err = e.commits.Wait(commit)
 	if err != nil || e.writable() != nil || e.writer.standing != durable {
@@ -100,7 +100,7 @@ func (e *Engine) clearAsWriter(span keyspace.Span) (absent keyspace.Span, entrie
 	}
 	// All that was appended is visible now, and nobody appends more.
 	base := e.state.Load()
-	edit := e.turn.mem.BeginOver(base)
+	edit := e.appending.mem.BeginOver(base)
 	absent, entries, err = (&superversion.Superversion{
 		Mem: edit.Root(), Sealed: base.Sealed, Levels: base.Levels,
 	}).FirstAbsent(span, clearSteps)
@@ -109,9 +109,9 @@ func (e *Engine) clearAsWriter(span keyspace.Span) (absent keyspace.Span, entrie
 		return absent, 0, err
 	}
 	edit.Clear(absent)
-	e.turn.newest = edit.Commit()
-	e.publishRoot(commit, e.turn.newest)
-	e.memory.setActive(e.turn.mem.Bytes())
+	e.appending.root = edit.Commit()
+	e.publishRoot(commit, e.appending.root)
+	e.memory.setActive(e.appending.mem.Bytes())
 	e.rest.later()
 	return absent, entries, nil
 }

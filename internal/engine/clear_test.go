@@ -340,7 +340,7 @@ func TestPassed_afterCloseDoesNothing(t *testing.T) {
 		}
 		e.Passed(span, passed)
 		synctest.Wait()
-		if n := len(e.turn.newest.Deleted()); n > 0 || e.clearing.Load() {
+		if n := len(e.appending.root.Deleted()); n > 0 || e.clearing.Load() {
 			t.Errorf("the memtable hides %d ranges", n)
 		}
 		wantImage(t, disk, was)

@@ -39,14 +39,14 @@ func (e *Engine) close() error {
 	e.mu.moved.Broadcast()
 	e.mu.Unlock()
 	e.rest.stop()
-	e.turn.Lock() // a commit that is under way ends first; none begins after it
-	defer e.turn.Unlock()
+	e.appending.Lock() // a commit that is under way ends first; none begins after it
+	defer e.appending.Unlock()
 	close(e.stop)
 	e.jobs.Wait()
 	var errs []error
 	if !e.options.ReadOnly {
-		errs = append(errs, e.settleInTurn())
-		e.closeLogInTurn()
+		errs = append(errs, e.settleAppending())
+		e.closeLogAppending()
 		e.installing.Lock() // a backup that nobody waits for may let go of files
 		e.removeGarbageInstalling()
 		e.installing.Unlock()
@@ -62,9 +62,9 @@ func (e *Engine) close() error {
 	return errors.Join(errs...)
 }
 
-// settleInTurn writes all memtables into tables, compacts what is small and leaves a manifest
+// settleAppending writes all memtables into tables, compacts what is small and leaves a manifest
 // without edits.
-func (e *Engine) settleInTurn() error {
+func (e *Engine) settleAppending() error {
 	if err := e.whyPoisoned(); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (e *Engine) settleInTurn() error {
 		return err
 	}
 	// A transaction that is still open may write to the memtable, so its size is what was noted.
-	if full, ok := e.endMemtableInTurn(e.memory.active.Load()); ok {
+	if full, ok := e.endMemtableAppending(e.memory.active.Load()); ok {
 		e.mu.Lock()
 		e.addSealedLocked(full)
 		e.mu.Unlock()
@@ -86,7 +86,7 @@ func (e *Engine) settleInTurn() error {
 	}
 	e.shrinkSome(min(left, uint64(e.options.Tuning.CloseBytes)/closeShare))
 	e.tidy()
-	err = e.sealManifest()
+	err = e.renewManifest()
 	if errors.Is(err, manifest.ErrUnchanged) && e.installing.journalAt != 0 {
 		e.options.Logger.Warn("the manifest keeps its edits", "dir", e.dir, "err", err)
 		return nil
@@ -95,7 +95,8 @@ func (e *Engine) settleInTurn() error {
 }
 
 // flushSealed writes all sealed memtables into tables. It compresses a bounded amount of large
-// values and returns what is left of that bound; further values are deferred to the next session.
+// values and returns what is left of that bound; further values are deferred until the database is
+// opened again.
 func (e *Engine) flushSealed() (left uint64, err error) {
 	left = uint64(e.options.Tuning.CloseBytes)
 	for len(e.mu.sealed) > 0 {

@@ -42,7 +42,7 @@ func (e *Engine) compactionJob(
 	}
 	out := &job.Output
 	out.Filter = !p.ToBottom
-	out.Compress = p.ToBottom || p.Deferred > 0 || e.options.Compression == CompressionZstd
+	out.Compress = p.ToBottom || p.OnlyTable > 0 || e.options.Compression == CompressionZstd
 	out.Dictionaries = levels.Dictionaries()
 	out.DropEpoch = levels.Version.DropEpoch
 	if len(levels.Version.Dropped) > 0 {
@@ -59,8 +59,8 @@ func (e *Engine) compactionJob(
 	}
 	end := len(levels.Young) - p.Young.Older
 	job.Inputs = slices.Clone(levels.Young[end-p.Young.Count : end])
-	if p.Deferred > 0 {
-		shrinkJob(&job, job.Inputs[0], p.Deferred)
+	if p.OnlyTable > 0 {
+		shrinkJob(&job, job.Inputs[0], p.OnlyTable)
 	}
 	if p.ToBottom {
 		addBottom(&job, p.Bottom)

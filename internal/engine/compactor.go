@@ -111,7 +111,7 @@ func (c *compactor) end(again uint64) bool {
 // due, and whether it is gentle, that is, stops when commits come in again. After a long wait it is
 // due in any case, and not gentle.
 func (c *compactor) waitForPause(next pick.Plan) (gentle, due bool) {
-	if !next.Idle || c.shrunk && next.Deferred > 0 && c.commits.Newest() == c.seen {
+	if !next.Idle || c.shrunk && next.OnlyTable > 0 && c.commits.Newest() == c.seen {
 		return false, true
 	}
 	if c.waits.IsZero() {
@@ -128,13 +128,13 @@ func (c *compactor) waitForPause(next pick.Plan) (gentle, due bool) {
 		return false, true
 	}
 	small := next.Bytes(c.state.Load().Levels.Version) < minLasting && len(next.Relocate) == 0 &&
-		next.Deferred == 0
+		next.OnlyTable == 0
 	return small, quiet
 }
 
 // ended decides how to go on after a compaction. After a failure it pauses.
 func (c *compactor) ended(done pick.Plan, err error) {
-	c.shrunk = err == nil && done.Deferred > 0
+	c.shrunk = err == nil && done.OnlyTable > 0
 	switch {
 	case err == nil:
 		if !c.shrunk {

@@ -83,7 +83,7 @@ func shrinkJob(job *compaction.Job, of superversion.Run, number uint64) {
 }
 
 // shrinkSome compresses deferred values of at most so many bytes while the database closes, so that
-// sessions that are too short for compactions make progress, too. A backup that nobody has written
+// openings that are too short for compactions make progress, too. A backup that nobody has written
 // to stays as it is. A failure costs nothing but that progress.
 func (e *Engine) shrinkSome(most uint64) {
 	for {

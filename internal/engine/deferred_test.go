@@ -150,7 +150,7 @@ func TestFlush_defersNothingThatDoesNotShrink(t *testing.T) {
 		t.Fatalf("%d young runs, and the first is not as it has to be to test something", n)
 	}
 	if next, found := e.picker().Deferred(version); found || deferredOf(e) > 0 {
-		t.Errorf("%d bytes are deferred, in table %d", deferredOf(e), next.Deferred)
+		t.Errorf("%d bytes are deferred, in table %d", deferredOf(e), next.OnlyTable)
 	}
 	ok(t, e.Close())
 }

@@ -50,8 +50,8 @@ func (d directory) loadManifest(found folder.Listing) (*manifest.State, error) {
 	return nil, nil
 }
 
-// hasData reports whether a folder without a manifest holds more than establish writes before the
-// manifest is durable.
+// hasData reports whether a folder without a manifest holds more than establishAsWriter writes
+// before the manifest is durable.
 func (d directory) hasData(found folder.Listing) (bool, error) {
 	if len(found.Of(folder.Table))+len(found.Of(folder.Values)) > 0 {
 		return true, nil

@@ -6,10 +6,11 @@
 // whom. Readers take no lock: a superversion is one atomic load. Writers take turns with the writer
 // lock. Background goroutines exist only while there is work for them.
 //
-// The fields that a lock guards stand under it in Engine. Lock order: writer, turn, installing, the
-// mutexes of package commit, mu. No file is read or written under the last two. The end of a
-// method's name says which lock its caller holds: AsWriter the writer lock, InTurn turn, Installing
-// installing, Locked mu. While a database is opened, nobody else has it, and no lock is needed.
+// The fields that a lock guards stand under it in Engine. Lock order: writer, appending,
+// installing, the mutexes of package commit, mu. No file is read or written under the last two. The
+// end of a method's name says which lock its caller holds: AsWriter the writer lock, Appending
+// appending, Installing installing, Locked mu. No lock is needed while a database is opened, when
+// nobody else has it, nor for what only jobs change once Close has waited for them.
 package engine
 
 import (
@@ -41,22 +42,21 @@ type Engine struct {
 	clearing atomic.Bool // a goroutine does what Passed asks for
 	poisoned atomic.Pointer[poison]
 	counters
-	memory memory
-	pace   pace
-	rest   rest
+	pace pace
+	rest rest
 
-	writer struct { // one write transaction holds it, or whoever seals the memtable
+	writer struct { // held by a transaction, or a job that may change the active memtable
 		writerLock
 		standing standing // how far what is on disk can be relied on
 		marked   bool     // the folder has the mark of an unfinished backup
 	}
-	turn struct { // held while a commit is appended or the active memtable is replaced
+	appending struct { // held to append to the log or the memtable, or to keep others from it
 		sync.Mutex
 		mem       *memtable.Memtable // the active memtable; replaced only with the writer lock, too
-		newest    memtable.Root      // its tree with all appended commits
+		root      memtable.Root      // its tree with all appended commits
 		logNumber uint64             // of its log segment; 0 if it has none
 	}
-	commits *commit.Pipeline // its appender holds turn
+	commits *commit.Pipeline // its appender holds appending
 
 	installing struct { // held while an edit is recorded and published
 		sync.Mutex
@@ -97,14 +97,13 @@ type Engine struct {
 }
 
 // newEngine returns an engine that starts with s. It runs no jobs until they are started.
-func newEngine(o Options, s opened) *Engine {
+func newEngine(o Options, s recovered) *Engine {
 	e := &Engine{store: s.store, options: o, branch: s.branch, lock: s.lock}
 	e.writer.writerLock = newWriterLock()
 	e.writer.standing, e.writer.marked = s.standing, s.marked
-	e.turn.mem = newMemtable()
+	e.appending.mem = newMemtable()
 	e.commits = e.newPipeline()
 	e.commits.Skip(s.lastCommit)
-	e.memory.limit, e.memory.cache = e.options.heapBytes(), s.cache
 	e.rest.engine = e
 	e.installing.journalAt, e.installing.edits = s.journalAt, s.edits
 	e.installing.copied = s.copied

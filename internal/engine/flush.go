@@ -56,7 +56,8 @@ func (e *Engine) flushEnded(err error) {
 }
 
 // flushOne writes the oldest sealed memtable to tables and installs them. A final flush writes its
-// tables the way they will stay until the database is opened again. For leave see [flush.Job].
+// tables the way they will stay until the database is opened again. For leave see Defer of
+// [flush.Job].
 func (e *Engine) flushOne(
 	oldest sealed, final bool, leave func(stays bool, bytes uint64) bool,
 ) error {

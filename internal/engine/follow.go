@@ -17,8 +17,8 @@ func (e *Engine) Follow() (*commit.Follower, error) {
 		return nil, fmt.Errorf("it does not change; open it without Options.ReadOnly to watch it: %w",
 			ErrReadOnly)
 	}
-	e.turn.Lock()
-	defer e.turn.Unlock()
+	e.appending.Lock()
+	defer e.appending.Unlock()
 	if e.closed.Load() {
 		return nil, ErrClosed
 	}

@@ -111,10 +111,10 @@ func (e *Engine) noteCopyInstalling() {
 	}
 }
 
-// sealManifest replaces the manifest by one without edits. If that is cut short later, opening
+// renewManifest replaces the manifest by one without edits. If that is cut short later, opening
 // notices; a missing edit at the end could also be the work of a crash. A database that nobody has
 // written to gets its first manifest.
-func (e *Engine) sealManifest() error {
+func (e *Engine) renewManifest() error {
 	e.installing.Lock()
 	defer e.installing.Unlock()
 	if e.installing.edits == 0 && e.installing.journalAt != 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// opened is what an engine starts with: what the manifest and the log of a folder say.
-type opened struct {
+// recovered is what an engine starts with: what the manifest and the log of a folder say.
+type recovered struct {
 	store
 	lock vfs.Lock // nil when read-only
 
@@ -61,34 +61,34 @@ func Open(files vfs.FS, dir string, o Options) (*Engine, error) {
 }
 
 // read returns what a locked folder says, or a new database if it has none.
-func (d directory) read(o Options) (opened, error) {
+func (d directory) read(o Options) (recovered, error) {
 	found, err := d.survey()
 	if err != nil {
-		return opened{}, err
+		return recovered{}, err
 	}
 	state, err := d.loadManifest(found)
 	switch {
 	case err != nil:
-		return opened{}, d.tellCopy(err, found)
+		return recovered{}, d.tellCopy(err, found)
 	case state == nil:
 		return d.create(found, o)
 	}
 	return d.recover(state, found, o)
 }
 
-// create returns an empty database for a folder that holds at most what establish had written
-// before a crash. Its log number keeps such a log segment from being replayed, should it stay or
-// come back. The database is only in memory until establish.
-func (d directory) create(found folder.Listing, o Options) (opened, error) {
+// create returns an empty database for a folder that holds at most what establishAsWriter had
+// written before a crash. Its log number keeps such a log segment from being replayed, should it
+// stay or come back. The database is only in memory until then.
+func (d directory) create(found folder.Listing, o Options) (recovered, error) {
 	id, err := NewIdentity()
 	if err != nil {
-		return opened{}, err
+		return recovered{}, err
 	}
 	branch, err := NewBranch()
 	if err != nil {
-		return opened{}, err
+		return recovered{}, err
 	}
-	s := opened{store: newStore(d, id, o), branch: branch, standing: blank}
+	s := recovered{store: newStore(d, id, o), branch: branch, standing: blank}
 	s.nextNumber = found.Highest + 1
 	s.levels = s.levelsOf(&manifest.Version{Branch: branch, LogNumber: s.nextNumber})
 	s.obsolete = unnamed(found, nil)
@@ -97,28 +97,30 @@ func (d directory) create(found folder.Listing, o Options) (opened, error) {
 
 // recover returns what the manifest and the log of a folder say. If anything was recovered or is to
 // be removed, it makes the manifest durable.
-func (d directory) recover(state *manifest.State, found folder.Listing, o Options) (opened, error) {
+func (d directory) recover(
+	state *manifest.State, found folder.Listing, o Options,
+) (recovered, error) {
 	if err := d.wantFiles(state.Version, found); err != nil {
-		return opened{}, err
+		return recovered{}, err
 	}
 	if err := d.wantEnd(state, found); err != nil {
-		return opened{}, err
+		return recovered{}, err
 	}
 	s, err := d.replay(state, found, o)
 	if err != nil {
-		return opened{}, err
+		return recovered{}, err
 	}
 	if s.branch, err = branchOver(state.Version); err != nil {
-		return opened{}, err
+		return recovered{}, err
 	}
 	if err := d.syncLogs(s.replayed); err != nil {
-		return opened{}, err
+		return recovered{}, err
 	}
 	s.standing, s.marked = unconfirmed, found.Unfinished
 	s.obsolete = unnamed(found, s.numbers())
 	if s.edits > 0 || len(s.replayed) > 0 || len(s.obsolete) > 0 {
 		if err := d.syncManifest(s.journalAt); err != nil {
-			return opened{}, err
+			return recovered{}, err
 		}
 		if s.standing = durable; s.marked {
 			s.marked, s.obsolete = false, append(s.obsolete, folder.UnfinishedName)
@@ -128,7 +130,7 @@ func (d directory) recover(state *manifest.State, found folder.Listing, o Option
 }
 
 // numbers returns the numbers of all files that the database needs.
-func (s *opened) numbers() map[uint64]bool {
+func (s *recovered) numbers() map[uint64]bool {
 	needed := s.levels.Version.TableNumbers()
 	for _, f := range s.levels.Version.ValueFiles {
 		needed[f.Number] = true

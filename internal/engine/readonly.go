@@ -50,7 +50,7 @@ func openReadOnly(files vfs.FS, dir string, o Options) (*Engine, error) {
 
 // readUnlocked reads the database and opens its files, and starts over while a writer may have
 // replaced some. It returns apart what is wrong with files that stay unreadable.
-func (d directory) readUnlocked(o Options) (s opened, damage, err error) {
+func (d directory) readUnlocked(o Options) (s recovered, damage, err error) {
 	var before folder.Listing
 	for tries, same := 0, 0; ; tries++ {
 		s, damage, err = d.readOnce(o)
@@ -75,7 +75,7 @@ func (d directory) readUnlocked(o Options) (s opened, damage, err error) {
 }
 
 // readOnce is readUnlocked without starting over.
-func (d directory) readOnce(o Options) (s opened, damage, err error) {
+func (d directory) readOnce(o Options) (s recovered, damage, err error) {
 	r, err := d.readManifest()
 	if err != nil {
 		return s, nil, err

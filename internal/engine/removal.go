@@ -97,8 +97,8 @@ func (e *Engine) removeGarbageInstalling() {
 	}
 }
 
-// removeAgain is removeGarbage if a removal has failed since the last time. It does nothing once
-// the engine is closed, because then the folder may belong to another process.
+// removeAgain is removeGarbageInstalling if a removal has failed since the last time. It does
+// nothing once the engine is closed, because then the folder may belong to another process.
 func (e *Engine) removeAgain() {
 	e.installing.Lock()
 	defer e.installing.Unlock()

@@ -13,9 +13,11 @@ import (
 
 // replay returns what the manifest says together with the log segments that it does not cover, each
 // of which goes into a sealed memtable.
-func (d directory) replay(state *manifest.State, found folder.Listing, o Options) (opened, error) {
+func (d directory) replay(
+	state *manifest.State, found folder.Listing, o Options,
+) (recovered, error) {
 	version := state.Version
-	s := opened{
+	s := recovered{
 		store:      newStore(d, state.Database, o),
 		branch:     version.Branch,
 		journalAt:  state.Number,
@@ -34,7 +36,7 @@ func (d directory) replay(state *manifest.State, found folder.Listing, o Options
 		}
 		full, err := s.replaySegment(number, below)
 		if err != nil {
-			return opened{}, err
+			return recovered{}, err
 		}
 		if s.lastCommit = full.lastCommit; !full.root.Empty() {
 			s.replayed = append(s.replayed, full)
@@ -45,11 +47,11 @@ func (d directory) replay(state *manifest.State, found folder.Listing, o Options
 }
 
 // replaySegment reads a log segment into a memtable that lies above what is below.
-func (s *opened) replaySegment(number uint64, below *superversion.Superversion) (sealed, error) {
+func (s *recovered) replaySegment(number uint64, below *superversion.Superversion) (sealed, error) {
 	full := sealed{log: number}
-	table := newMemtable()
+	mem := newMemtable()
 	apply := func(_ uint64, payloads []wal.Payload) (err error) {
-		full.root, err = applyCommit(table, below, payloads)
+		full.root, err = applyCommit(mem, below, payloads)
 		return err
 	}
 	var err error
@@ -57,16 +59,16 @@ func (s *opened) replaySegment(number uint64, below *superversion.Superversion) 
 	if err != nil || full.root.Empty() {
 		return full, err
 	}
-	full.bytes = table.Bytes()
+	full.bytes = mem.Bytes()
 	full.logBytes, err = s.fileSize(folder.Log.Name(number))
 	return full, err
 }
 
 // applyCommit puts one commit's entries into a memtable.
 func applyCommit(
-	table *memtable.Memtable, below memtable.Below, payloads []wal.Payload,
+	mem *memtable.Memtable, below memtable.Below, payloads []wal.Payload,
 ) (memtable.Root, error) {
-	edit := table.BeginOver(below)
+	edit := mem.BeginOver(below)
 	for _, payload := range payloads {
 		if err := edit.Replay(payload.Bytes, payload.At); err != nil {
 			edit.Rollback()

@@ -48,16 +48,16 @@ func (e *Engine) flush(ctx context.Context) error {
 // sealAsWriter replaces the active memtable by an empty one and starts its flush. All commits in it
 // are made durable and published first, so only the last log segment can have a torn tail.
 func (e *Engine) sealAsWriter() error {
-	e.turn.Lock()
-	defer e.turn.Unlock()
+	e.appending.Lock()
+	defer e.appending.Unlock()
 	if err := e.commits.Sync(); err != nil {
 		return err
 	}
-	full, ok := e.endMemtableInTurn(e.turn.mem.Bytes())
+	full, ok := e.endMemtableAppending(e.appending.mem.Bytes())
 	if !ok {
 		return nil
 	}
-	e.turn.mem = newMemtable()
+	e.appending.mem = newMemtable()
 	e.memory.setActive(0)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -66,25 +66,25 @@ func (e *Engine) sealAsWriter() error {
 	return nil
 }
 
-// endMemtableInTurn ends the log segment of the active memtable, which takes so many bytes of
+// endMemtableAppending ends the log segment of the active memtable, which takes so many bytes of
 // memory, and returns what is to be flushed; ok is false if that is nothing. All commits in it are
 // durable.
-func (e *Engine) endMemtableInTurn(bytes int64) (full sealed, ok bool) {
-	logBytes := e.closeLogInTurn()
-	if e.turn.newest.Empty() {
+func (e *Engine) endMemtableAppending(bytes int64) (full sealed, ok bool) {
+	logBytes := e.closeLogAppending()
+	if e.appending.root.Empty() {
 		return sealed{}, false
 	}
 	full = sealed{
-		root: e.turn.newest, bytes: bytes, log: e.turn.logNumber, logBytes: logBytes,
+		root: e.appending.root, bytes: bytes, log: e.appending.logNumber, logBytes: logBytes,
 		lastCommit: e.commits.Newest(),
 	}
-	e.turn.newest, e.turn.logNumber = memtable.Root{}, 0
+	e.appending.root, e.appending.logNumber = memtable.Root{}, 0
 	return full, true
 }
 
-// closeLogInTurn ends the active log segment and returns how much of it is durable: all, unless the
-// database is poisoned. A segment without a commit is removed.
-func (e *Engine) closeLogInTurn() (size int64) {
+// closeLogAppending ends the active log segment and returns how much of it is durable: all, unless
+// the database is poisoned. A segment without a commit is removed.
+func (e *Engine) closeLogAppending() (size int64) {
 	log := e.commits.EndLog()
 	if log == nil {
 		return 0
@@ -95,12 +95,12 @@ func (e *Engine) closeLogInTurn() (size int64) {
 	}
 	e.installing.Lock()
 	defer e.installing.Unlock()
-	if e.turn.newest.Empty() && e.poisoned.Load() == nil {
-		e.removeFileInstalling(folder.Log.Name(e.turn.logNumber))
-		e.turn.logNumber = 0
+	if e.appending.root.Empty() && e.poisoned.Load() == nil {
+		e.removeFileInstalling(folder.Log.Name(e.appending.logNumber))
+		e.appending.logNumber = 0
 		return 0
 	}
-	e.installing.logs = append(e.installing.logs, e.turn.logNumber)
+	e.installing.logs = append(e.installing.logs, e.appending.logNumber)
 	return size
 }
 
@@ -132,14 +132,15 @@ func (e *Engine) balanceLocked() {
 
 // waitRoomAsWriter returns when another memtable may be sealed: when there are not too many, and
 // those, the active one and the one that is filled next fit the memory limit, or no other is left.
-// It returns an error if flushes fail or ctx ends, which must call wakeAll, too.
+// It returns an error if flushes fail or ctx ends. The caller arranges that wakeAll is called when
+// ctx ends.
 func (e *Engine) waitRoomAsWriter(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.mu.roomless++
 	defer func() { e.mu.roomless-- }()
 	for n := len(e.mu.sealed); n > 0; n = len(e.mu.sealed) {
-		now := e.memory.sealed.Load() + e.turn.mem.Bytes()
+		now := e.memory.sealed.Load() + e.appending.mem.Bytes()
 		if n < maxSealed && now+e.options.Tuning.MemtableBytes <= e.memory.limit {
 			break
 		}
@@ -150,8 +151,8 @@ func (e *Engine) waitRoomAsWriter(ctx context.Context) error {
 	return nil
 }
 
-// waitFlushed returns when no sealed memtable is left, or why flushes fail. When ctx ends, that
-// must call wakeAll, too.
+// waitFlushed returns when no sealed memtable is left, or why flushes fail. The caller arranges
+// that wakeAll is called when ctx ends.
 func (e *Engine) waitFlushed(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -70,10 +70,10 @@ func (w *Writer) toTables() error {
 	}
 	w.edit, w.room, w.unlogged = memtable.New(0).BeginOver(w), e.options.Tuning.SpillBytes, 0
 	w.base = &superversion.Superversion{Sealed: []memtable.Root{root}, Levels: w.spill.levels}
-	e.turn.Lock()
-	defer e.turn.Unlock()
+	e.appending.Lock()
+	defer e.appending.Unlock()
 	w.counted = true
-	e.memory.setActive(e.turn.mem.Bytes() + spillParts*e.options.Tuning.SpillBytes)
+	e.memory.setActive(e.appending.mem.Bytes() + spillParts*e.options.Tuning.SpillBytes)
 	return nil
 }
 
@@ -239,8 +239,8 @@ func (s *spill) discard() {
 // whileOpen calls remove, which removes files that nothing refers to, unless the engine is closed:
 // then another process may use their numbers, and removed them when it opened the database.
 func (e *Engine) whileOpen(remove func()) {
-	e.turn.Lock()
-	defer e.turn.Unlock()
+	e.appending.Lock()
+	defer e.appending.Unlock()
 	if e.closed.Load() {
 		return
 	}
@@ -273,8 +273,8 @@ func (w *Writer) installTables() error {
 		return err
 	}
 	e := w.engine
-	e.turn.Lock()
-	defer e.turn.Unlock()
+	e.appending.Lock()
+	defer e.appending.Unlock()
 	if err := e.writable(); err != nil {
 		return err
 	}
@@ -283,8 +283,8 @@ func (w *Writer) installTables() error {
 	}
 	edit := w.spill.wholeEdit(e.state.Load().Levels.Version.DropEpoch)
 	edit.LastCommit = e.commits.Newest() + 1
-	if e.turn.logNumber > 0 {
-		edit.LogNumber = e.turn.logNumber + 1
+	if e.appending.logNumber > 0 {
+		edit.LogNumber = e.appending.logNumber + 1
 	}
 	empty := func(next *superversion.Superversion) {
 		next.Mem, next.Commit = memtable.Root{}, edit.LastCommit
@@ -293,9 +293,9 @@ func (w *Writer) installTables() error {
 		w.spill.forget() // installEdit has removed the files
 		return err
 	}
-	e.turn.mem, e.turn.newest = newMemtable(), memtable.Root{}
+	e.appending.mem, e.appending.root = newMemtable(), memtable.Root{}
 	e.memory.setActive(0)
-	e.closeLogInTurn()
+	e.closeLogAppending()
 	e.commits.Skip(edit.LastCommit)
 	return nil
 }

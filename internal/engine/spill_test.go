@@ -199,20 +199,20 @@ func TestWriter_countsTheMemoryOfAnOpenTransaction(t *testing.T) {
 	}
 }
 
-// Close, which holds turn, reads where the log has the values of the shared memtable. Here that
-// happens as soon as the tables are removed of a transaction that was streamed before it spilled.
-// With the race detector, this fails if the rest of the rollback does not hold turn.
+// Close, which holds appending, reads where the log has the values of the shared memtable. Here
+// that happens as soon as the tables are removed of a transaction that was streamed before it
+// spilled. With the race detector, this fails if the rest of the rollback does not hold appending.
 func TestSpill_isRolledBackWhileNobodyReadsTheMemtable(t *testing.T) {
 	var e *Engine
 	var rollingBack atomic.Bool
 	read := make(chan bool, 1)
 	readLogOffset := func(spins chan<- bool) {
 		spins <- true
-		for !e.turn.TryLock() {
+		for !e.appending.TryLock() {
 		}
-		defer e.turn.Unlock()
+		defer e.appending.Unlock()
 		var c memtable.Cursor
-		c.Init(e.turn.newest)
+		c.Init(e.appending.root)
 		c.First()
 		_, inLog := c.LogOffset()
 		read <- inLog

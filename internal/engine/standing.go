@@ -32,13 +32,13 @@ func (e *Engine) ensureOnDiskAsWriter() error {
 	return nil
 }
 
-// ensureIdentity is ensureOnDisk for a backup: otherwise the database could get another identity
-// than its backup. A poisoned database is backed up as readers see it.
+// ensureIdentity is ensureOnDiskAsWriter for a backup: otherwise the database could get another
+// identity than its backup. A poisoned database is backed up as readers see it.
 func (e *Engine) ensureIdentity(ctx context.Context) error {
 	if e.options.ReadOnly || e.options.Volatile {
 		return nil
 	}
-	if err := e.writer.lock(ctx, e.stop, heldToFlush); err != nil {
+	if err := e.writer.lock(ctx, e.stop, heldByJob); err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
 	defer e.writer.unlock()
@@ -54,13 +54,13 @@ func (e *Engine) ensureIdentity(ctx context.Context) error {
 // that only opening one waits for no sync. The name of the log becomes durable together with that
 // of the manifest, so the first commit need not sync the folder.
 func (e *Engine) establishAsWriter() error {
-	e.turn.Lock()
-	defer e.turn.Unlock()
+	e.appending.Lock()
+	defer e.appending.Unlock()
 	if err := e.writable(); err != nil { // Close may have come first
 		return err
 	}
 	if e.commits.NeedsLog() {
-		if err := e.startLogInTurn(); err != nil {
+		if err := e.startLogAppending(); err != nil {
 			return err
 		}
 	}

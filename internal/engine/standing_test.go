@@ -68,7 +68,7 @@ func TestOpen_ofAClosedDatabaseSyncsWhenItIsWritten(t *testing.T) {
 func TestEstablish_writesNothingAfterClose(t *testing.T) {
 	disk := memfs.NewCrashable()
 	e := mustOpen(t, disk, calm())
-	e.turn.Lock()
+	e.appending.Lock()
 	began := make(chan error)
 	go func() {
 		w, err := e.Begin()
@@ -85,7 +85,7 @@ func TestEstablish_writesNothingAfterClose(t *testing.T) {
 	for !e.closed.Load() {
 		runtime.Gosched()
 	}
-	e.turn.Unlock()
+	e.appending.Unlock()
 	ok(t, <-closed)
 	before := image(t, disk)
 	if err := <-began; !errors.Is(err, ErrClosed) {

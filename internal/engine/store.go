@@ -15,18 +15,18 @@ import (
 // opens the database looks its buckets up. So large a one has about two thousand.
 const maxWhole = 64 << 10
 
-// store opens the files of one database. Immutable.
+// store opens the files of one database. Immutable, except for what memory counts.
 type store struct {
 	directory
-	database [16]byte     // the identity that all its files carry
-	cache    *table.Cache // decoded blocks
+	database [16]byte // the identity that all its files carry
+	memory   *memory
 	clock    func() time.Time
 }
 
 // newStore returns the store of a database with the given identity.
 func newStore(d directory, database [16]byte, o Options) store {
 	return store{
-		directory: d, database: database, cache: table.NewCache(o.heapBytes()), clock: o.Tuning.Now,
+		directory: d, database: database, memory: newMemory(o.heapBytes()), clock: o.Tuning.Now,
 	}
 }
 
@@ -48,7 +48,7 @@ func (s store) openTable(t *manifest.Table, dictionaries []*block.Dictionary) *t
 		Number:   t.Number,
 		Database: s.database,
 		Size:     int64(t.Size),
-		Cache:    s.cache,
+		Cache:    s.memory.cache,
 		Whole:    wantsWhole(t),
 
 		Dictionaries: dictionaries,

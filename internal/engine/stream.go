@@ -50,7 +50,7 @@ func (e *Engine) streamTo(ctx context.Context, p frozen, w io.Writer, scratch vf
 	}
 	files := layered{Folder: e.folder, scratch: scratch}
 	o := e.copyOptions()
-	copied := newEngine(o, opened{
+	copied := newEngine(o, recovered{
 		store: newStore(directory{files, e.dir}, e.database, o), levels: p.levels,
 	})
 	if err := e.addMemory(ctx, copied, p, number); err != nil {
@@ -125,7 +125,7 @@ func Restore(ctx context.Context, r io.Reader, target vfs.FS, dir string) (err e
 		return err
 	}
 	o := Options{ReadOnly: true, MemoryLimit: backupMemory}.withDefaults()
-	s := opened{store: newStore(directory{folder.Files(), dir}, state.Database, o)}
+	s := recovered{store: newStore(directory{folder.Files(), dir}, state.Database, o)}
 	s.levels = s.levelsOf(state.Version)
 	e := newEngine(o, s)
 	if err := e.Check(ctx, true); err != nil {

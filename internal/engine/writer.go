@@ -19,11 +19,11 @@ type Writer struct {
 	begun  uint64                     // the newest commit in base and the memtable
 	edit   *memtable.Edit
 
-	unlogged int    // bytes in the log, at most, of what was written since the last stream
-	unasked  int    // those written since the log was last asked to take them
-	counted  bool   // its memory counts as that of the memtable
-	streamed bool   // some frames are in the log's queue, or written
-	room     int64  // how many bytes it may write, at least, before they go to tables
+	unlogged int    // bytes in the log, at most, of what was written; 0 after each stream or spill
+	unasked  int    // bytes written since stream was last tried, whether the log took them or not
+	counted  bool   // its memory counts as that of the memtable; set for good
+	streamed bool   // some frames are in the log's queue, or written; set for good
+	room     int64  // bytes it may write, at least, before they go to tables; set anew by each spill
 	bytes    uint64 // the bytes of the keys and values written since Begin
 	spill    *spill // what has left memory; nil if nothing has
 }
@@ -59,9 +59,9 @@ func (e *Engine) BeginContext(ctx context.Context) (*Writer, error) {
 	w := &Writer{
 		engine: e, base: e.state.Load(), begun: e.commits.Newest(),
 		room: max(sizes.SpillBytes,
-			sizes.UnspilledBytes-e.turn.mem.Bytes()-e.memory.sealed.Load()),
+			sizes.UnspilledBytes-e.appending.mem.Bytes()-e.memory.sealed.Load()),
 	}
-	w.edit = e.turn.mem.BeginOver(w)
+	w.edit = e.appending.mem.BeginOver(w)
 	return w, nil
 }
 
@@ -75,7 +75,7 @@ func (e *Engine) prepareAsWriter(ctx context.Context) error {
 		return err
 	}
 	limit := e.options.Tuning.MemtableBytes
-	if e.turn.mem.Bytes() < limit && e.logBytes() < rolledBackShare*limit {
+	if e.appending.mem.Bytes() < limit && e.logBytes() < rolledBackShare*limit {
 		return nil
 	}
 	defer context.AfterFunc(ctx, e.wakeAll)()
@@ -90,8 +90,8 @@ func (e *Engine) prepareAsWriter(ctx context.Context) error {
 
 // logBytes returns the size of the active log segment.
 func (e *Engine) logBytes() int64 {
-	e.turn.Lock()
-	defer e.turn.Unlock()
+	e.appending.Lock()
+	defer e.appending.Unlock()
 	return e.commits.LogSize()
 }
 
@@ -186,11 +186,11 @@ func (w *Writer) wrote(bytes int) error {
 // now, Commit will find out why.
 func (w *Writer) stream() {
 	e := w.engine
-	e.turn.Lock()
-	defer e.turn.Unlock()
+	e.appending.Lock()
+	defer e.appending.Unlock()
 	w.counted = true
-	e.memory.setActive(e.turn.mem.Bytes())
-	if !e.options.Volatile && e.readyLogInTurn(int64(w.unlogged)) == nil {
+	e.memory.setActive(e.appending.mem.Bytes())
+	if !e.options.Volatile && e.readyLogAppending(int64(w.unlogged)) == nil {
 		e.commits.Stream(w.edit)
 		w.streamed, w.unlogged = true, 0
 	}
@@ -204,8 +204,8 @@ func (w *Writer) Snapshot() *superversion.Superversion {
 	}
 }
 
-// Rollback ends the transaction and undoes all its writes. It returns when what the transaction has
-// read is as visible and durable as a commit, if it can be: the caller may tell others about it.
+// Rollback ends the transaction and undoes all its writes. It waits until the commits that it
+// has read are visible, so that the caller may report them.
 func (w *Writer) Rollback() {
 	read := w.engine.commits.Newest()
 	w.undo()
@@ -224,13 +224,13 @@ func (w *Writer) undo() {
 		shared.Rollback()
 		return
 	}
-	e.turn.Lock() // Close may be flushing the memtable, and reads where the log has its values
-	defer e.turn.Unlock()
+	e.appending.Lock() // Close may be flushing the memtable, and reads where the log has its values
+	defer e.appending.Unlock()
 	if w.streamed {
 		e.commits.Rollback()
 	}
 	shared.Rollback()
-	e.memory.setActive(e.turn.mem.Bytes())
+	e.memory.setActive(e.appending.mem.Bytes())
 }
 
 // Commit ends the transaction and returns when its writes are durable, or, without syncs, when the
@@ -260,23 +260,23 @@ func (w *Writer) Commit() error {
 // append puts the transaction's writes into the log's queue and makes its tree the newest.
 func (w *Writer) append() (commit uint64, err error) {
 	e := w.engine
-	e.turn.Lock()
-	defer e.turn.Unlock()
-	if err := e.readyLogInTurn(int64(w.unlogged)); err != nil {
+	e.appending.Lock()
+	defer e.appending.Unlock()
+	if err := e.readyLogAppending(int64(w.unlogged)); err != nil {
 		return 0, err
 	}
-	commit, e.turn.newest = e.commits.Append(w.edit)
+	commit, e.appending.root = e.commits.Append(w.edit)
 	e.committedBytes.Add(w.bytes)
-	e.memory.setActive(e.turn.mem.Bytes())
+	e.memory.setActive(e.appending.mem.Bytes())
 	e.rest.later()
 	return commit, nil
 }
 
-// readyLogInTurn makes the log ready for size bytes of a transaction, so that a full disk fails it
-// before anything of it is written. With its first write, a backup stops being one, durably,
+// readyLogAppending makes the log ready for size bytes of a transaction, so that a full disk fails
+// it before anything of it is written. With its first write, a backup stops being one, durably,
 // because the log belongs to the branch that leaves it; with its first write, a memtable gets a log
 // segment.
-func (e *Engine) readyLogInTurn(size int64) error {
+func (e *Engine) readyLogAppending(size int64) error {
 	if err := e.writable(); err != nil {
 		return err
 	}
@@ -284,21 +284,21 @@ func (e *Engine) readyLogInTurn(size int64) error {
 		if err := e.leaveBackup(); err != nil {
 			return err
 		}
-		if err := e.startLogInTurn(); err != nil {
+		if err := e.startLogAppending(); err != nil {
 			return err
 		}
 	}
 	return e.commits.Reserve(size)
 }
 
-// startLogInTurn makes the log segment of the active memtable.
-func (e *Engine) startLogInTurn() error {
+// startLogAppending makes the log segment of the active memtable.
+func (e *Engine) startLogAppending() error {
 	number := e.nextNumber()
 	log, err := wal.Create(e.folder, e.dir, number, e.database)
 	if err != nil {
 		return err
 	}
 	e.commits.StartLog(log)
-	e.turn.logNumber = number
+	e.appending.logNumber = number
 	return nil
 }

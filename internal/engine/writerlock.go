@@ -22,13 +22,15 @@ type held uint64
 
 const (
 	heldByTx     held = iota // it has a transaction open, or commits it
-	heldInUpdate             // the same, in the function given to Writer.Run
+	heldInUpdate             // the same, in the function given to [Writer.Run]
 	heldToFlush
+	heldByJob // it is background work
 )
 
 // heldText says it to people.
 var heldText = [...]string{
 	heldByTx: "a writable transaction", heldInUpdate: "an Update", heldToFlush: "a flush",
+	heldByJob: "background work",
 }
 
 const heldBits = 8
@@ -73,7 +75,7 @@ func (l *writerLock) lock(ctx context.Context, stop <-chan struct{}, by held) er
 			outer = outerRuns()
 		}
 		switch {
-		case outer == 0: // and that stays so
+		case outer == 0: // not inside Run, so this goroutine cannot deadlock
 		case l.heldByOuter(outer):
 			return ErrDeadlock
 		default:
@@ -124,7 +126,7 @@ func ended(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// runs is how many calls of Writer.Run are under way in this process.
+// runs is how many calls of [Writer.Run] are under way in this process.
 var runs atomic.Int64
 
 // Run calls fn, in which the caller uses the transaction, and returns its error. If fn waits for
@@ -138,11 +140,11 @@ var runs atomic.Int64
 func (w *Writer) Run(fn func() error) error {
 	l := &w.engine.writer.writerLock
 	runs.Add(1)
-	turn := l.holder.Load() &^ (1<<heldBits - 1)
-	l.holder.Store(turn | uint64(heldInUpdate))
+	times := l.holder.Load() &^ (1<<heldBits - 1)
+	l.holder.Store(times | uint64(heldInUpdate))
 	defer func() {
 		// fn may have released the lock by a rollback.
-		l.holder.CompareAndSwap(turn|uint64(heldInUpdate), turn|uint64(heldByTx))
+		l.holder.CompareAndSwap(times|uint64(heldInUpdate), times|uint64(heldByTx))
 		runs.Add(-1)
 	}()
 	return fn()

@@ -30,13 +30,13 @@ func TestDo_passesRangeDeletionsOn(t *testing.T) {
 	s := newStore(t)
 	s.flush(withoutTombstones(span(101, 200)))
 	edit := s.run(s.jobOf(func(e *memtable.Edit) {
-		e.Put([]byte(numbered(150)), []byte("hidden"))
-		e.Put([]byte(numbered(195)), []byte("kept"))
+		e.PutUntil([]byte(numbered(150)), []byte("hidden"), 0)
+		e.PutUntil([]byte(numbered(195)), []byte("kept"), 0)
 		e.DeleteRange(between(120, 151))
 		e.DeleteRange(between(140, 170))
 		e.DeleteRange(between(105, 107))
-		e.Put([]byte(numbered(130)), []byte("later"))
-		e.Put([]byte(numbered(131)), []byte("later"))
+		e.PutUntil([]byte(numbered(130)), []byte("later"), 0)
+		e.PutUntil([]byte(numbered(131)), []byte("later"), 0)
 		e.Delete([]byte(numbered(131)))
 		e.Delete([]byte(numbered(180)))
 	}))
@@ -65,7 +65,7 @@ func TestDo_ofNothingButDeletionsWritesNoFile(t *testing.T) {
 	for name, fill := range map[string]func(e *memtable.Edit){
 		"no entries": func(e *memtable.Edit) { e.DeleteRange(between(110, 120)) },
 		"hidden entries": func(e *memtable.Edit) {
-			e.Put([]byte(numbered(115)), []byte("hidden"))
+			e.PutUntil([]byte(numbered(115)), []byte("hidden"), 0)
 			e.PutUntil([]byte(numbered(116)), []byte("hidden"), 5)
 			e.DeleteRange(between(110, 120))
 		},
@@ -92,7 +92,7 @@ func TestDo_ofNothingButDeletionsWritesNoFile(t *testing.T) {
 
 func TestDo_choosesTheRunByDeletionsToo(t *testing.T) {
 	key := func(i int) func(e *memtable.Edit) {
-		return func(e *memtable.Edit) { e.Put([]byte(numbered(i)), []byte("new")) }
+		return func(e *memtable.Edit) { e.PutUntil([]byte(numbered(i)), []byte("new"), 0) }
 	}
 	for _, c := range []struct {
 		name       string
@@ -170,7 +170,7 @@ func TestDo_deletesNothingOfTheCatalog(t *testing.T) {
 	second := writes{}
 	second.bucket(0, 5)
 	edit := s.run(s.jobOf(func(e *memtable.Edit) {
-		e.Put([]byte(catalogKey(0, 5)), second[catalogKey(0, 5)])
+		e.PutUntil([]byte(catalogKey(0, 5)), second[catalogKey(0, 5)], 0)
 		e.Delete([]byte(catalogKey(0, 7)))
 		e.DeleteRange(between(0, 5000))
 	}))
@@ -192,7 +192,7 @@ func TestDo_keepsTheMomentsOfExpiry(t *testing.T) {
 			}
 		}
 		e.PutUntil([]byte(numbered(900)), []byte("value"), 7)
-		e.Put([]byte(numbered(900)), []byte("now for ever"))
+		e.PutUntil([]byte(numbered(900)), []byte("now for ever"), 0)
 		e.PutUntil([]byte(numbered(901)), []byte("value"), 7)
 		e.Delete([]byte(numbered(901)))
 	}))

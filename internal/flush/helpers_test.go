@@ -46,7 +46,7 @@ func (w writes) root() memtable.Root {
 		if w[key] == nil {
 			edit.Delete([]byte(key))
 		} else {
-			edit.Put([]byte(key), w[key])
+			edit.PutUntil([]byte(key), w[key], 0)
 		}
 	}
 	return edit.Commit()

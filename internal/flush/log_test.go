@@ -63,7 +63,7 @@ func (l *logged) rollback(fill func(e *memtable.Edit)) {
 // put commits one value of n bytes.
 func (l *logged) put(key string, n int) {
 	l.t.Helper()
-	l.commit(func(e *memtable.Edit) { e.Put([]byte(key), filled(key, n)) })
+	l.commit(func(e *memtable.Edit) { e.PutUntil([]byte(key), filled(key, n), 0) })
 }
 
 // filled returns n bytes that depend on the key.
@@ -143,13 +143,13 @@ func largeRun(l *logged) writes {
 		l.commit(func(e *memtable.Edit) {
 			for _, n := range []int{i, separate - 1, separate, 3*separate + i}[i%4:] {
 				w[key] = filled(key, n)
-				e.Put([]byte(key), w[key])
+				e.PutUntil([]byte(key), w[key], 0)
 				key += "+"
 			}
 			e.Delete([]byte(key))
 			w[key] = nil
 		})
-		l.rollback(func(e *memtable.Edit) { e.Put([]byte(key), filled("not "+key, 20)) })
+		l.rollback(func(e *memtable.Edit) { e.PutUntil([]byte(key), filled("not "+key, 20), 0) })
 	}
 	return w
 }
@@ -255,7 +255,7 @@ func extend(l *logged, size int64) error {
 func TestDo_countsOnlyWhatIsThereOfTheLog(t *testing.T) {
 	key, others := dataKey(7, "b"), []byte(dataKey(7, "c"))
 	for name, hide := range map[string]func(e *memtable.Edit){
-		"overwritten": func(e *memtable.Edit) { e.Put(others, []byte("small")) },
+		"overwritten": func(e *memtable.Edit) { e.PutUntil(others, []byte("small"), 0) },
 		"deleted":     func(e *memtable.Edit) { e.Delete(others) },
 		"range deleted": func(e *memtable.Edit) {
 			e.DeleteRange(keyspace.Span{Start: others, End: []byte("\xFF")})
@@ -290,7 +290,7 @@ func TestDo_writesLargeValuesToFilesWithoutALog(t *testing.T) {
 		for i := range 30 {
 			key := dataKey(7, fmt.Sprintf("key%04d", i))
 			want[key] = filled(key, 4*i)
-			e.Put([]byte(key), want[key])
+			e.PutUntil([]byte(key), want[key], 0)
 		}
 		l.root = e.Commit()
 		j := l.seal()

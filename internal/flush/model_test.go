@@ -26,7 +26,7 @@ func (m *model) put(e *memtable.Edit, key string) {
 		value = filled(key, separate-10+m.rng.IntN(150))
 	}
 	if m.want[key] = value; m.rng.IntN(4) > 0 {
-		e.Put([]byte(key), value)
+		e.PutUntil([]byte(key), value, 0)
 		return
 	}
 	until := 1 + m.rng.Uint64N(2*m.now)

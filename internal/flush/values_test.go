@@ -29,7 +29,7 @@ func shrinking(t testing.TB, text, noise int) (s *store, l *logged, want writes)
 			_, _ = rng.Read(value)
 		}
 		want[key] = value
-		l.commit(func(e *memtable.Edit) { e.Put([]byte(key), value) })
+		l.commit(func(e *memtable.Edit) { e.PutUntil([]byte(key), value, 0) })
 	}
 	return s, l, want
 }
@@ -79,7 +79,7 @@ func TestDo_leavesSmallValuesToCompactions(t *testing.T) {
 	s, l, want := shrinking(t, 3, 0)
 	for key, value := range span(1, 1000) {
 		want[key] = value
-		l.commit(func(e *memtable.Edit) { e.Put([]byte(key), value) })
+		l.commit(func(e *memtable.Edit) { e.PutUntil([]byte(key), value, 0) })
 	}
 	edit := s.run(l.compressing())
 	checkSame(t, "tables", s.read(young(edit)), want)

@@ -45,7 +45,7 @@ func load(m *Memtable, keys [][]byte) Root {
 		n := min(benchEdit, len(keys))
 		e := m.Begin()
 		for _, key := range keys[:n] {
-			e.Put(key, value)
+			e.PutUntil(key, value, 0)
 		}
 		e.Commit()
 		keys = keys[n:]
@@ -155,7 +155,7 @@ func BenchmarkPut_many(b *testing.B) {
 		for n := 0; n < b.N; n += benchEdit {
 			e := m.Begin()
 			for _, key := range keys[benchEntries:] {
-				e.Put(key, value)
+				e.PutUntil(key, value, 0)
 			}
 			e.Rollback()
 		}
@@ -171,7 +171,7 @@ func BenchmarkPut_one(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			e := m.Begin()
-			e.Put(probes[i], nil)
+			e.PutUntil(probes[i], nil, 0)
 			e.Commit()
 			if i++; i == len(probes) {
 				i = 0

@@ -40,9 +40,9 @@ func TestRoot_isReadWhileAnEditGoesOn(t *testing.T) {
 	for commit := range 300 {
 		e := m.Begin()
 		generation := fmt.Append(nil, commit)
-		e.Put([]byte("a"), generation)
+		e.PutUntil([]byte("a"), generation, 0)
 		for range r.IntN(30) {
-			e.Put(fmt.Appendf(nil, "k%03d", r.IntN(1000)), bytes.Repeat(generation, r.IntN(200)))
+			e.PutUntil(fmt.Appendf(nil, "k%03d", r.IntN(1000)), bytes.Repeat(generation, r.IntN(200)), 0)
 		}
 		if r.IntN(4) == 0 {
 			from := r.IntN(1000)
@@ -54,11 +54,11 @@ func TestRoot_isReadWhileAnEditGoesOn(t *testing.T) {
 			e.Rollback()
 			continue
 		}
-		e.Put([]byte("z"), generation)
+		e.PutUntil([]byte("z"), generation, 0)
 		if r.IntN(2) == 0 {
 			early := e.Root()
 			published.Store(&early)
-			e.Put([]byte("z"), generation)
+			e.PutUntil([]byte("z"), generation, 0)
 		}
 		root := e.Commit()
 		published.Store(&root)

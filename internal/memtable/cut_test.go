@@ -71,9 +71,9 @@ func TestDelete_leavesNothingWhereNothingIsOlder(t *testing.T) {
 
 func TestDelete_leavesNothingWithinADeletedRange(t *testing.T) {
 	e := New(headroom).Begin()
-	e.Put([]byte("b"), nil)
+	e.PutUntil([]byte("b"), nil, 0)
 	e.DeleteRange(keyspace.Span{Start: []byte("a"), End: []byte("c")})
-	e.Put([]byte("b"), nil)
+	e.PutUntil([]byte("b"), nil, 0)
 	e.Delete([]byte("b"))
 	e.Delete([]byte("c"))
 	if r := e.Commit(); r.Len() != 1 {
@@ -89,7 +89,7 @@ func TestDelete_keepsAQueueSmall(t *testing.T) {
 	most := int64(0)
 	for i := range keys {
 		e := m.BeginOver(nothing{})
-		e.Put(keys[i], nil)
+		e.PutUntil(keys[i], nil, 0)
 		if i >= length {
 			e.Delete(keys[i-length])
 		}

@@ -50,14 +50,8 @@ func (p *path) rightmost() bool {
 	return true
 }
 
-// Put sets the value of key. Both are copied. The limits are those of [batch.Arena.Append].
-func (e *Edit) Put(key, value []byte) {
-	e.written = true
-	e.insert(key, e.m.arena.Append(keyspace.KindPut, 0, key, value))
-}
-
-// PutUntil is Put for an entry that expires at until, in milliseconds since 1970, or never if that
-// is 0.
+// PutUntil sets the value of key until a moment in milliseconds since 1970, or for good if that is
+// 0. Key and value are copied. The limits are those of [batch.Arena.Append].
 func (e *Edit) PutUntil(key, value []byte, until uint64) {
 	e.apply(e.m.arena.Append(keyspace.KindPut, until, key, value))
 }

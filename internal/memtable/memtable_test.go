@@ -164,7 +164,7 @@ func TestPut_ascendingKeysFillTheLeavesOfManyBuckets(t *testing.T) {
 	const buckets, each = 8, 2_000
 	for i := range each {
 		for b := range buckets {
-			e.Put(fmt.Appendf(nil, "%d/%06d", b, i), nil)
+			e.PutUntil(fmt.Appendf(nil, "%d/%06d", b, i), nil, 0)
 		}
 	}
 	r := e.Commit()
@@ -176,9 +176,9 @@ func TestPut_ascendingKeysFillTheLeavesOfManyBuckets(t *testing.T) {
 func TestCursor_knowsNoPlaceInTheLogOfWhatWasNeverTaken(t *testing.T) {
 	m := New(headroom)
 	e := m.Begin()
-	e.Put([]byte("a"), []byte("taken"))
+	e.PutUntil([]byte("a"), []byte("taken"), 0)
 	e.TakeFrames(1000)
-	e.Put([]byte("b"), []byte("not taken"))
+	e.PutUntil([]byte("b"), []byte("not taken"), 0)
 	var c Cursor
 	c.Init(e.Commit())
 	c.First()
@@ -211,7 +211,7 @@ func TestCursor_forgetsTheRootBefore(t *testing.T) {
 func TestReplay_refusesDamage(t *testing.T) {
 	m := newTiny(2, 4)
 	e := m.Begin()
-	e.Put([]byte("a"), []byte("value"))
+	e.PutUntil([]byte("a"), []byte("value"), 0)
 	before := e.Commit()
 	for _, good := range []string{"", "\x01\x01\x01bv", "\x04\x01\x01ab\x81\x01\x00until...c"} {
 		e := m.Begin()

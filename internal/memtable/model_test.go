@@ -278,7 +278,7 @@ func (s *subject) write(e entry) {
 	case e.until != 0 || len(k)%8 == 0: // until may be 0, too
 		s.edit.PutUntil(k, v, e.until)
 	default:
-		s.edit.Put(k, v)
+		s.edit.PutUntil(k, v, 0)
 	}
 	clear(k) // the memtable must have copied both
 	clear(v)

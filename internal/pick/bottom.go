@@ -68,7 +68,7 @@ func (p Picker) dropped(v *manifest.Version) (Plan, bool) {
 	return p.alone(v, v.MayHoldDropped)
 }
 
-// alone picks the first bottom table that is worth to be rewritten by itself.
+// alone picks the first bottom table worth rewriting by itself.
 func (p Picker) alone(v *manifest.Version, worth func(*manifest.Table) bool) (Plan, bool) {
 	for _, t := range v.Bottom.Tables {
 		if worth(t) && !p.avoidsTable(t) {

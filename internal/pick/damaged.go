@@ -41,7 +41,7 @@ func (p Picker) Avoids(next Plan, v *manifest.Version) bool {
 		return false
 	}
 	for _, t := range next.tables(v) {
-		if p.avoidsTable(t) || next.Deferred > 0 && p.avoidsValues(t) {
+		if p.avoidsTable(t) || next.OnlyTable > 0 && p.avoidsValues(t) {
 			return true
 		}
 	}

@@ -25,14 +25,14 @@ func TestPick_leavesWhatIsDamagedForLast(t *testing.T) {
 		damaged Damaged
 		want    string
 	}{
-		{"nothing", manifest.Version{Bottom: bottom}, nil, "expired bottom [1] down"},
+		{"nothing", manifest.Version{Bottom: bottom}, nil, "stale bottom [1] down"},
 		{"the first", manifest.Version{Bottom: bottom}, Damaged{1: 2000},
-			"expired bottom [2] down"},
+			"stale bottom [2] down"},
 		{"the first, to be tried again", manifest.Version{Bottom: bottom}, Damaged{1: 1000},
-			"expired bottom [2] down"},
+			"stale bottom [2] down"},
 		{"all", manifest.Version{Bottom: bottom}, Damaged{1: 2000, 2: 2000}, "nothing"},
 		{"all, one to be tried again", manifest.Version{Bottom: bottom}, Damaged{1: 1000, 2: 2000},
-			"expired bottom [1] down"},
+			"stale bottom [1] down"},
 		{"what many young runs overlap",
 			manifest.Version{Young: runsOf(many(12)...), Bottom: manifest.Run{
 				Tables: []*manifest.Table{tableOf(1, testMB/2, "a", "z")}}},

@@ -47,7 +47,7 @@ func (p Picker) Deferred(v *manifest.Version) (Plan, bool) {
 		for _, t := range v.Young[i].Tables {
 			if deferredIn(v, t) > 0 && !p.avoidsTable(t) && !p.avoidsValues(t) {
 				young := manifest.YoungRuns{Older: len(v.Young) - 1 - i, Count: 1}
-				return Plan{Why: "deferred", Young: young, Deferred: t.Number}, true
+				return Plan{Why: "deferred", Young: young, OnlyTable: t.Number}, true
 			}
 		}
 	}

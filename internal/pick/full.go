@@ -48,7 +48,7 @@ func (f *Full) pick(v *manifest.Version) (Plan, bool) {
 		return IntoBottom(v), true
 	}
 	garbage := []reason{
-		{"deleted", Picker.covered}, {"dropped", Picker.dropped}, {"expired", Picker.stale},
+		{"covered", Picker.covered}, {"dropped", Picker.dropped}, {"stale", Picker.stale},
 	}
 	if next, ok := f.picker.first(v, garbage); ok {
 		return next, true

@@ -56,11 +56,11 @@ type reason struct {
 // urgent returns the reasons that count while there are commits, too, the most urgent first.
 func urgent() []reason {
 	return []reason{
-		{"deleted", Picker.covered},
+		{"covered", Picker.covered},
 		{"grown", Picker.grown},
 		{"crowded", Picker.crowded},
 		{"reclaim", reclaim(garbageBusy)},
-		{"expired", Picker.stale},
+		{"stale", Picker.stale},
 	}
 }
 

@@ -146,14 +146,14 @@ func TestPick_decides(t *testing.T) {
 		{"a dropped bucket of which nothing is left in a table",
 			manifest.Version{Bottom: bottom, DropEpoch: 1,
 				Dropped: []manifest.Drop{{First: 0, Last: 0, Epoch: 1}}},
-			"deleted bottom [1 2 3] unread", "deleted bottom [1 2 3] unread"},
+			"covered bottom [1 2 3] unread", "covered bottom [1 2 3] unread"},
 		{"a dropped bucket that no table can hold",
 			manifest.Version{Bottom: bottom, DropEpoch: 1,
 				Dropped: []manifest.Drop{{First: 7, Last: 9, Epoch: 1}}},
 			"nothing", "nothing"},
 		{"entries that have expired",
 			manifest.Version{Bottom: manifest.Run{Tables: []*manifest.Table{expiring}}},
-			"expired bottom [4] down", "expired bottom [4] down"},
+			"stale bottom [4] down", "stale bottom [4] down"},
 	})
 }
 
@@ -165,11 +165,11 @@ func TestPick_decidesAboutRangeDeletions(t *testing.T) {
 	checkPicks(t, []pickCase{
 		{"a deletion of some tables and a part of another",
 			manifest.Version{Young: []manifest.Run{deletion("a", "e")}, Bottom: bottom},
-			"deleted bottom [1] unread", "deleted bottom [1] unread"},
+			"covered bottom [1] unread", "covered bottom [1] unread"},
 		{"deletions of several runs that join over tables",
 			manifest.Version{Young: []manifest.Run{
 				deletion("b", "dd"), deletion("dd", "g"), deletion("a", "b")}, Bottom: bottom},
-			"deleted bottom [1 2] unread", "deleted bottom [1 2] unread"},
+			"covered bottom [1 2] unread", "covered bottom [1 2] unread"},
 		{"deletions of several runs with a gap over a table",
 			manifest.Version{Young: []manifest.Run{
 				deletion("xx", "zz"), deletion("w", "x"), deletion("x5", "y")},

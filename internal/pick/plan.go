@@ -10,15 +10,15 @@ import (
 
 // Plan is a compaction to do: what it reads, and where its output goes.
 type Plan struct {
-	Why      string // the name of the reason, for logs
-	Idle     bool   // it only tidies up, and can wait until nobody commits
-	Young    manifest.YoungRuns
-	Bottom   []uint64 // numbers of tables of the bottom run, in the order of their keys
-	ToBottom bool     // the output is part of the bottom run, else it is one young run
-	Unread   bool     // the bottom tables hold nothing that counts, and only go
-	Tight    bool     // as in compaction.Job
-	Relocate []uint64 // numbers of the value files whose values are rewritten, ascending
-	Deferred uint64   // the one table of the young run that is rewritten; 0 for the whole run
+	Why       string // the name of the reason, for logs
+	Idle      bool   // it only tidies up, and can wait until nobody commits
+	Young     manifest.YoungRuns
+	Bottom    []uint64 // numbers of tables of the bottom run, in the order of their keys
+	ToBottom  bool     // the output is part of the bottom run, else it is one young run
+	Unread    bool     // the bottom tables hold nothing that counts, and only go
+	Tight     bool     // as in compaction.Job
+	Relocate  []uint64 // numbers of the value files whose values are rewritten, ascending
+	OnlyTable uint64   // the one table of the young run that is rewritten; 0 for the whole run
 }
 
 // IntoBottom returns the compaction of all young runs into the bottom run.
@@ -52,7 +52,7 @@ func (p Plan) tables(v *manifest.Version) iter.Seq2[int, *manifest.Table] {
 		}
 		for i, r := range runs {
 			for _, t := range r.Tables {
-				if (p.Deferred == 0 || p.Deferred == t.Number) && !yield(at+i, t) {
+				if (p.OnlyTable == 0 || p.OnlyTable == t.Number) && !yield(at+i, t) {
 					return
 				}
 			}

@@ -265,7 +265,7 @@ func TestPick_everyReasonPays(t *testing.T) {
 		factor    float64
 		measure   func(without string) float64
 	}{
-		{"deleted", "a queue: bytes written", 1.5, func(without string) float64 {
+		{"covered", "a queue: bytes written", 1.5, func(without string) float64 {
 			s := simulate(t, without, testMB, 0)
 			for i := range 200 {
 				s.flush(upTo(i*64, 64), (i-20)*64, max(0, min(i-19, 1))*64)
@@ -287,7 +287,7 @@ func TestPick_everyReasonPays(t *testing.T) {
 			overwrite(s, 64, 100)
 			return s.space
 		}},
-		{"expired", "entries that expire: space", 1.3, func(without string) float64 {
+		{"stale", "entries that expire: space", 1.3, func(without string) float64 {
 			s := simulate(t, without, testMB, 0)
 			s.ttl = 20
 			for i := range 200 {
