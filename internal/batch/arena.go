@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	minChunkBytes = 16 << 10 // so that a database of a few entries takes little memory
+	minChunkBytes = 16 << 10 // keeps a small database small in memory
 	maxChunkBytes = 1 << 20
 
-	// largeShare says from which share of the largest chunk on a frame gets a chunk of exactly its
-	// size. It bounds what is lost at the end of a chunk into which the next entry does not fit.
+	// largeShare: a frame of at least maxChunk/largeShare bytes gets a chunk of exactly its size.
+	// This limits the waste at the end of a chunk into which the next entry does not fit.
 	largeShare = 4
 
 	// maxPayloadBytes is the payload of the largest entry, which has a frame to itself.
@@ -19,19 +19,19 @@ const (
 
 // Arena is the byte store of one memtable: batches of entries in chunks. Bytes that were committed
 // never change or move, except for the headroom of frames, which belongs to the log. Chunks double
-// in size up to a limit. Not safe for concurrent use, but readers of what was appended may go on
-// while more is.
+// in size up to a limit. Not safe for concurrent use, except that appended entries may be read
+// while more are appended.
 type Arena struct {
 	headroom           int
 	minChunk, maxChunk int    // sizes in bytes
 	chunks             Chunks // each of full length, used or not
-	current            int    // the chunk being filled; -1 if there is none
+	current            int    // the chunk being filled; -1 if none
 	tail               int    // the first unused byte in it
 	bytes              int64  // in all chunks
 	places             *Places
 
 	frames []frame // of the current batch
-	taken  int     // so many of them were handed out and are complete
+	taken  int     // how many of them Take has returned
 	placed bool    // the current batch has changed places
 	begun  start
 }
@@ -48,13 +48,13 @@ type start struct {
 // NewArena returns an empty arena whose frames start with headroom bytes for the log's use.
 func NewArena(headroom int) *Arena { return NewSizedArena(headroom, minChunkBytes, maxChunkBytes) }
 
-// NewSizedArena is NewArena with the given sizes of chunks. Tests have many small chunks with it.
+// NewSizedArena is NewArena with the given chunk sizes, for tests with many small chunks.
 func NewSizedArena(headroom, minChunkBytes, maxChunkBytes int) *Arena {
 	return &Arena{headroom: headroom, minChunk: minChunkBytes, maxChunk: maxChunkBytes,
 		current: -1, places: new(Places)}
 }
 
-// Begin starts a batch. The one before must have been committed or rolled back.
+// Begin starts a batch. The previous one must have been committed or rolled back.
 func (a *Arena) Begin() {
 	a.frames, a.taken, a.placed = a.frames[:0], 0, false
 	a.begun = start{a.Mark(), a.bytes}
@@ -140,11 +140,10 @@ func (a *Arena) Replay(payload []byte, at int64, fn func(Ref)) error {
 	return nil
 }
 
-// Commit ends the batch and makes its bytes permanent.
+// Commit ends the batch and keeps its bytes.
 func (a *Arena) Commit() { a.frames, a.taken = a.frames[:0], 0 }
 
-// Rollback ends the batch and gives its space back. Nothing may use its refs, marks or frames any
-// more.
+// Rollback ends the batch and frees its space. Its refs, marks and frames must not be used again.
 func (a *Arena) Rollback() {
 	begun := a.begun
 	clear(a.chunks[begun.chunks:])
@@ -202,7 +201,7 @@ func (a *Arena) fits(n int) bool {
 	return a.current >= 0 && n <= len(a.chunks[a.current])-a.tail
 }
 
-// large returns from how many bytes on a frame is large.
+// large returns the least size in bytes of a large frame.
 func (a *Arena) large() int { return a.maxChunk / largeShare }
 
 // makeRoom makes sure that the chunk being filled has room for n bytes.

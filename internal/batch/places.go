@@ -5,13 +5,13 @@ import (
 	"sort"
 )
 
-// Places says where in a log file the bytes of an arena lie. It changes with the arena: it is not
-// safe for concurrent use until nobody writes to the arena any more, and is from then on.
+// Places maps the bytes of an arena to offsets in a log file. It changes with the arena: it is safe
+// for concurrent use only after the last write to the arena.
 type Places struct {
-	extents []extent // in the order of their places in the arena
+	extents []extent // in arena order
 }
 
-// extent is a range of a chunk that lies in the log in one piece.
+// extent is a range of a chunk that is contiguous in the log.
 type extent struct {
 	chunk, start, end int32
 	offset            int64 // in the log, of start
@@ -32,7 +32,7 @@ func (p *Places) Value(r Ref) (offset int64, ok bool) {
 	return x.offset + int64(at-x.start) + int64(r.KeyLen()), true
 }
 
-// add records an extent that overlaps none, joining it to the one that it continues.
+// add records an extent that overlaps no other, and joins it to the one that it continues.
 func (p *Places) add(x extent) {
 	i := p.search(x.chunk, x.start)
 	if i > 0 {
@@ -46,7 +46,7 @@ func (p *Places) add(x extent) {
 	p.extents = slices.Insert(p.extents, i, x)
 }
 
-// forget undoes what was recorded since m, which lies between two frames.
+// forget removes what was recorded since m, which is between two frames.
 func (p *Places) forget(m Mark) {
 	p.extents = slices.DeleteFunc(p.extents, func(x extent) bool {
 		return !m.follows(x.chunk, x.start)
@@ -56,7 +56,7 @@ func (p *Places) forget(m Mark) {
 	}
 }
 
-// search returns the index of the first extent that starts at the given place or behind it.
+// search returns the index of the first extent that starts at this position or after it.
 func (p *Places) search(chunk, start int32) int {
 	return sort.Search(len(p.extents), func(i int) bool {
 		x := p.extents[i]

@@ -21,7 +21,7 @@ func (r Ref) Kind() keyspace.Kind { return keyspace.Kind(r.keyAndCode &^ untilFl
 // KeyLen returns the length of the entry's key in bytes.
 func (r Ref) KeyLen() int { return int(r.keyAndCode >> 8) }
 
-// Expires reports whether the entry is a put that does not stay for ever.
+// Expires reports whether the entry is a put with an expiry.
 func (r Ref) Expires() bool { return r.keyAndCode&untilFlag != 0 }
 
 // moved returns the ref of an entry whose ref within p[offset:] is r, where p is the given chunk.
@@ -34,10 +34,10 @@ func (r Ref) moved(chunk, offset int) Ref {
 // Mark is a moment in the life of an [Arena]: it tells what was appended before from what came
 // after. It holds as long as nothing before it is rolled back.
 //
-// Positions alone tell. Of the chunks that there were at that moment, only the one being filled is
-// ever written to again, and there behind its tail.
+// Positions are enough: of the chunks that existed at that moment, only the one being filled is
+// ever written to again, after its tail.
 type Mark struct {
-	chunks  int32 // so many there were
+	chunks  int32 // how many existed
 	current int32 // the one being filled; -1 if there was none
 	tail    int32 // the first unused byte in it
 }

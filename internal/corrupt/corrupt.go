@@ -2,8 +2,8 @@
 //
 // Every parser of Stoat reports bytes that it cannot trust through this package, so that one
 // errors.Is with [Err] recognises damage of any kind. Errors are immutable and safe for concurrent
-// use. The package decides nothing: whether damage is a torn tail or corruption is for the reader
-// of the file to say.
+// use. The reader of a file, not this package, decides whether damage is a torn tail or
+// corruption.
 package corrupt
 
 import (

@@ -30,7 +30,7 @@ func (f *folder) Link(name string, to vfs.Folder, as string) error {
 	return f.inner.Link(name, below(to), as)
 }
 
-// below returns the folder that another one wraps, or that itself if it is none of this package.
+// below returns the folder that f wraps, or f itself if it is not of this package.
 func below(f vfs.Folder) vfs.Folder {
 	if wrapped, ok := f.(*folder); ok {
 		return wrapped.inner

@@ -6,8 +6,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// ShortWrite is the error of a hook that lets a WriteAt write a part before it fails. For other
-// operations it is an error like any.
+// ShortWrite is the error of a hook that lets a WriteAt write a part before it fails. Other
+// operations treat it as any error.
 type ShortWrite struct {
 	Bytes int   // how many are written
 	Err   error // what WriteAt returns then
@@ -49,17 +49,17 @@ type Quota struct {
 	ends map[string]int64 // what each file takes
 }
 
-// NewQuota returns a quota with space for so many bytes.
+// NewQuota returns a quota with space for this many bytes.
 func NewQuota(bytes int64) *Quota { return &Quota{left: bytes, ends: make(map[string]int64)} }
 
-// Add makes space for so many more bytes, or for fewer if negative.
+// Add adds bytes of space, or removes them if negative.
 func (q *Quota) Add(bytes int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.left += bytes
 }
 
-// Hook fails what there is no space for with vfs.ErrNoSpace. It is to be passed to New.
+// Hook is the hook to pass to New. It fails operations that lack space with vfs.ErrNoSpace.
 func (q *Quota) Hook(op Op) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
