@@ -70,7 +70,7 @@ type Change struct {
 
 // Position returns the position of the newest commit that readers see. It works on a closed
 // database too.
-func (db *DB) Position() Position { return db.positionOf(db.engine.Newest()) }
+func (db *DB) Position() Position { return db.positionOf(db.engine.Visible()) }
 
 // positionOf returns the position of a commit of this database.
 func (db *DB) positionOf(commit uint64) Position { return positionOf(db.engine.Branch(), commit) }

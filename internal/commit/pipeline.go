@@ -138,7 +138,7 @@ func (p *Pipeline) Stream(edit *memtable.Edit) {
 	p.streamed = append(p.streamed, edit.Pending()...)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.takeLocked(edit, p.newest.Load()+1, false)
+	p.takeLocked(edit, p.newest.Load()+1, moreFollow)
 	if p.leading || p.err != nil {
 		return // the current leader may take the frames along; if not, the next one does
 	}
@@ -163,7 +163,7 @@ func (p *Pipeline) Append(edit *memtable.Edit) (commit uint64, root memtable.Roo
 		p.publish(commit, root)
 	} else {
 		p.mu.Lock()
-		p.takeLocked(edit, commit, true)
+		p.takeLocked(edit, commit, theLast)
 		root = edit.Commit()
 		p.queue = append(p.queue, appended{commit, root})
 		p.mu.Unlock()
@@ -172,10 +172,18 @@ func (p *Pipeline) Append(edit *memtable.Edit) (commit uint64, root memtable.Roo
 	return commit, root
 }
 
-// takeLocked moves the frames of edit to the log's queue; last says that no more will follow.
-func (p *Pipeline) takeLocked(edit *memtable.Edit, commit uint64, last bool) {
+// ends says whether frames are the last of their commit.
+type ends bool
+
+const (
+	moreFollow ends = false
+	theLast    ends = true
+)
+
+// takeLocked moves the frames of edit to the log's queue.
+func (p *Pipeline) takeLocked(edit *memtable.Edit, commit uint64, end ends) {
 	start := p.log.Size()
-	p.log.Append(edit.TakeFrames(start), commit, last)
+	p.log.Append(edit.TakeFrames(start), commit, bool(end))
 	p.LogBytes.Add(uint64(p.log.Size() - start))
 }
 

@@ -221,7 +221,7 @@ func (e *Engine) addMemory(
 			return context.Cause(ctx)
 		}
 		levels := copied.state.Load().Levels
-		job := copied.flushJob(sealed{root: root, lastCommit: p.lastCommit}, levels, true)
+		job := copied.flushJob(sealed{root: root, lastCommit: p.lastCommit}, levels, final)
 		job.Output.NextNumber = number
 		edit, err := job.Do()
 		if err != nil {

@@ -218,7 +218,7 @@ func TestBackup_saysUpToWhichCommitItIs(t *testing.T) {
 	full.Store(true)
 	ok(t, e.Backup(t.Context(), target, "db", false))
 	full.Store(false)
-	if got := backedUp(t, target).Newest(); got != 3 {
+	if got := backedUp(t, target).Visible(); got != 3 {
 		t.Errorf("the backup is up to commit %d, want 3", got)
 	}
 }

@@ -101,11 +101,11 @@ func (e *Engine) flushSealed() (left uint64, err error) {
 	left = uint64(e.options.Tuning.CloseBytes)
 	for len(e.mu.sealed) > 0 {
 		large := uint64(0)
-		leave := func(_ bool, bytes uint64) bool {
+		deferIf := func(_ bool, bytes uint64) bool {
 			large = max(large, bytes) // it is asked again about what is left
 			return bytes > left
 		}
-		if err := e.flushOne(e.mu.sealed[0], true, leave); err != nil {
+		if err := e.flushOne(e.mu.sealed[0], final, deferIf); err != nil {
 			return 0, err
 		}
 		if large <= left {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -12,6 +13,37 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
+// lasting says whether the tables of a flush are written the way they will stay.
+type lasting bool
+
+const (
+	forNow lasting = false // until they are compacted
+	final  lasting = true  // until the database is opened again
+)
+
+// Flush writes everything committed so far into tables.
+func (e *Engine) Flush() error { return e.flush(context.Background()) }
+
+// flush is Flush, except that it stops waiting when ctx ends.
+func (e *Engine) flush(ctx context.Context) error {
+	if err := e.writable(); err != nil {
+		return err
+	}
+	if err := e.writer.lock(ctx, e.stop, heldToFlush); err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, e.wakeAll)()
+	err := e.waitRoomAsWriter(ctx)
+	if err == nil {
+		err = e.sealAsWriter()
+	}
+	e.writer.unlock()
+	if err != nil {
+		return err
+	}
+	return e.waitFlushed(ctx)
+}
+
 // flushLoop flushes sealed memtables, oldest first, until none is left.
 func (e *Engine) flushLoop() {
 	for pause := retryMin; ; {
@@ -19,7 +51,7 @@ func (e *Engine) flushLoop() {
 		if !ok {
 			return
 		}
-		err := e.flushOne(oldest, false, e.behind)
+		err := e.flushOne(oldest, forNow, e.behind)
 		e.flushEnded(err)
 		if err == nil {
 			pause = retryMin
@@ -56,14 +88,14 @@ func (e *Engine) flushEnded(err error) {
 }
 
 // flushOne writes the oldest sealed memtable to tables and installs them. A final flush writes its
-// tables the way they will stay until the database is opened again. For leave see Defer of
+// tables the way they will stay until the database is opened again. For deferIf see Defer of
 // [flush.Job].
 func (e *Engine) flushOne(
-	oldest sealed, final bool, leave func(stays bool, bytes uint64) bool,
+	oldest sealed, tables lasting, deferIf func(stays bool, bytes uint64) bool,
 ) error {
 	start := time.Now()
-	job := e.flushJob(oldest, e.state.Load().Levels, final)
-	job.Defer = leave
+	job := e.flushJob(oldest, e.state.Load().Levels, tables)
+	job.Defer = deferIf
 	edit, err := job.Do()
 	if err != nil {
 		return fmt.Errorf("flush: %w", err)
@@ -83,13 +115,14 @@ func (e *Engine) flushOne(
 }
 
 // flushJob returns the job that writes a memtable on top of levels.
-func (e *Engine) flushJob(full sealed, levels *superversion.Levels, final bool) flush.Job {
+func (e *Engine) flushJob(full sealed, levels *superversion.Levels, tables lasting) flush.Job {
 	compression := e.options.Compression
+	young := compression == CompressionZstd || tables == final && compression == CompressionAuto
 	job := flush.Job{
 		Root:           full.root,
 		Levels:         levels,
 		Output:         e.output(&e.flushed),
-		CompressYoung:  compression == CompressionZstd || final && compression == CompressionAuto,
+		CompressYoung:  young,
 		CompressBottom: compression != CompressionNone,
 		CompressLarge:  compression != CompressionNone,
 		Reach:          e.options.Tuning.DeferredBytes,

@@ -7,9 +7,9 @@ import (
 	"github.com/stoatdb/stoat/internal/folder"
 )
 
-// Newest returns the number of the newest commit that readers see, or saw last if the engine is
+// Visible returns the number of the newest commit that readers see, or saw last if the engine is
 // closed.
-func (e *Engine) Newest() uint64 { return e.state.Load().Commit }
+func (e *Engine) Visible() uint64 { return e.state.Load().Commit }
 
 // Follow returns a follower of the commits from now on, and of those that are still in the log.
 func (e *Engine) Follow() (*commit.Follower, error) {

@@ -48,7 +48,7 @@ func wantTold(
 	t testing.TB, e *Engine, f *commit.Follower, after uint64, want ...string,
 ) {
 	t.Helper()
-	newest := e.Newest()
+	newest := e.Visible()
 	got, err := toldOf(t, f, after, newest)
 	if !slices.Equal(got, want) || newest > after && err != errEnough {
 		t.Errorf("after %d, the follower is told %q and %v, want %q", after, got, err, want)

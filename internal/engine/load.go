@@ -115,7 +115,7 @@ func (l *Loader) begin(first []byte) error {
 	} else if !l.narrow {
 		a.findGap(levels, first)
 	}
-	job := l.w.engine.flushJob(sealed{}, levels, false)
+	job := l.w.engine.flushJob(sealed{}, levels, forNow)
 	a.run = run.NewWriter(job.Config(a.place != among, nil))
 	l.ascent, l.narrow = a, false
 	return nil

@@ -22,29 +22,6 @@ type sealed struct {
 	lastCommit uint64
 }
 
-// Flush writes everything committed so far into tables.
-func (e *Engine) Flush() error { return e.flush(context.Background()) }
-
-// flush is Flush, except that it stops waiting when ctx ends.
-func (e *Engine) flush(ctx context.Context) error {
-	if err := e.writable(); err != nil {
-		return err
-	}
-	if err := e.writer.lock(ctx, e.stop, heldToFlush); err != nil {
-		return err
-	}
-	defer context.AfterFunc(ctx, e.wakeAll)()
-	err := e.waitRoomAsWriter(ctx)
-	if err == nil {
-		err = e.sealAsWriter()
-	}
-	e.writer.unlock()
-	if err != nil {
-		return err
-	}
-	return e.waitFlushed(ctx)
-}
-
 // sealAsWriter replaces the active memtable by an empty one and starts its flush. All commits in it
 // are made durable and published first, so only the last log segment can have a torn tail.
 func (e *Engine) sealAsWriter() error {

@@ -93,12 +93,12 @@ func (w *Writer) startSpill() error {
 
 // flush writes root to tables in the background. No job is under way.
 func (s *spill) flush(root memtable.Root) error {
-	return s.start(s.engine.flushJob(sealed{root: root}, s.levels, false).Do)
+	return s.start(s.engine.flushJob(sealed{root: root}, s.levels, forNow).Do)
 }
 
 // flushSorted writes pairs to tables in the background. No job is under way.
 func (s *spill) flushSorted(pairs *sorter.Sorter) error {
-	job := s.engine.flushJob(sealed{}, s.levels, false)
+	job := s.engine.flushJob(sealed{}, s.levels, forNow)
 	return s.start(func() (*manifest.Edit, error) { return job.DoSorted(pairs) })
 }
 
