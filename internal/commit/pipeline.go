@@ -33,7 +33,8 @@ type Config struct {
 	KeptBytes int64     // how much of the newest commits is kept while anybody follows
 
 	// Publish makes root, the tree with all commits up to the given one, what readers see. It is
-	// called in commit order, mostly with the pipeline's mutex held, so it must not call back.
+	// called in commit order, with the pipeline's mutex held unless Volatile, so it must not call
+	// back.
 	Publish func(commit uint64, root memtable.Root)
 	// Owned returns an error if the directory or its lock is no longer the database's. It is called
 	// after a sync of the log, which has checked the log's own name.

@@ -82,9 +82,9 @@ func shrinkJob(job *compaction.Job, of superversion.Run, number uint64) {
 	}
 }
 
-// shrinkSome compresses deferred values of at most so many bytes while the database closes, so that
-// openings that are too short for compactions make progress, too. A backup that nobody has written
-// to stays as it is. A failure costs nothing but that progress.
+// shrinkSome compresses deferred values of at most the given number of bytes while the database
+// closes, so that openings that are too short for compactions make progress, too. A backup that
+// nobody has written to stays as it is. A failure costs nothing but that progress.
 func (e *Engine) shrinkSome(most uint64) {
 	for {
 		version := e.state.Load().Levels.Version

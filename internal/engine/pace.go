@@ -21,7 +21,7 @@ const (
 // set sets by how many steps flushes and compactions lag; 0 holds nobody back.
 func (p *pace) set(lag int) { p.perByte.Store(int64(lag) * nanosPerByte) }
 
-// wait holds back the caller, who has committed so many bytes.
+// wait holds back the caller, who has committed the given number of bytes.
 func (p *pace) wait(bytes int64) {
 	if perByte := p.perByte.Load(); perByte > 0 {
 		start := time.Now()

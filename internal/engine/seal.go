@@ -43,9 +43,9 @@ func (e *Engine) sealAsWriter() error {
 	return nil
 }
 
-// endMemtableAppending ends the log segment of the active memtable, which takes so many bytes of
-// memory, and returns what is to be flushed; ok is false if that is nothing. All commits in it are
-// durable.
+// endMemtableAppending ends the log segment of the active memtable, which takes the given number of
+// bytes of memory, and returns what is to be flushed; ok is false if that is nothing. All commits
+// in it are durable.
 func (e *Engine) endMemtableAppending(bytes int64) (full sealed, ok bool) {
 	logBytes := e.closeLogAppending()
 	if e.appending.root.Empty() {

@@ -23,7 +23,7 @@ type Writer struct {
 	unasked  int    // bytes written since stream was last tried, whether the log took them or not
 	counted  bool   // its memory counts as that of the memtable; set for good
 	streamed bool   // some frames are in the log's queue, or written; set for good
-	room     int64  // bytes it may write, at least, before they go to tables; set anew by each spill
+	room     int64  // bytes it may write, at least, before they go to tables; reset by each spill
 	bytes    uint64 // the bytes of the keys and values written since Begin
 	spill    *spill // what has left memory; nil if nothing has
 }

@@ -151,7 +151,7 @@ func (w *Writer) Run(fn func() error) error {
 }
 
 // heldByOuter reports whether the lock is surely held by one of the calls of Run on this
-// goroutine's stack, which are so many.
+// goroutine's stack, whose number is outer.
 func (l *writerLock) heldByOuter(outer int64) bool {
 	holder := l.holder.Load()
 	return what(holder) == heldInUpdate && runs.Load() == outer && l.holder.Load() == holder
