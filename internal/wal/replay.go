@@ -229,21 +229,23 @@ func (r *replay) checkTail(at int64) error {
 		"first %d bytes were durable", found, synced)
 }
 
+// stepBytes is how many zeros seek skips at a time.
+const stepBytes = 4 << 10
+
 // seek returns the offset of the first frame from the offset from on whose header is valid and that
 // accept takes, or the file's size if it takes none. Between calls of accept it takes linear time.
 func (r *replay) seek(
 	from int64, accept func(h frameHeader, at int64) (bool, error),
 ) (at int64, err error) {
 	for at = from; at+HeaderBytes <= r.size; at++ {
-		p, err := r.view(at, at+HeaderBytes)
+		p, err := r.view(at, min(at+stepBytes, r.size))
 		if err != nil {
 			return 0, err
 		}
-		word := binary.LittleEndian.Uint64(p[kindAt:])
-		if word == 0 {
-			at += 7 // no kind starts in these eight bytes
-			continue
+		for len(p) >= HeaderBytes+8 && binary.LittleEndian.Uint64(p[kindAt:]) == 0 {
+			at, p = at+8, p[8:] // no kind starts in these eight bytes
 		}
+		word := binary.LittleEndian.Uint64(p[kindAt:])
 		if kind(word) >= kinds {
 			continue // spares a checksum
 		}
