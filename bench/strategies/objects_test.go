@@ -91,9 +91,9 @@ func TestObjects_sayWhatIsWrongAndWhere(t *testing.T) {
 		" \n\n":                  "no records",
 		"{\"a\":1}\n\n{\"a\":":   "line 3: unexpected end",
 		"{\"a\":1} {\"b\":1}":    "line 1: invalid character",
-		"{\"a\":1}\n[1]":         "line 2: a value that is no object",
-		"{\"a\":1}\n{}":          "line 2: an object without fields",
-		"{\"a\":1,\"a\":2}":      `line 1: field "a" comes twice`,
+		"{\"a\":1}\n[1]":         "line 2: the value is not an object",
+		"{\"a\":1}\n{}":          "line 2: the object has no fields",
+		"{\"a\":1,\"a\":2}":      `line 1: duplicate field "a"`,
 		"{\"a\":1}\n{\"a,b\":2}": `field "a,b"`,
 		"{\"\":1}":               `field ""`,
 	} {
