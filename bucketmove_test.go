@@ -198,3 +198,26 @@ func TestCursor_deleteOfWhatCannotBeWritten(t *testing.T) {
 		wantErr(t, c.Delete(), stoat.ErrBucketNotFound)
 	})
 }
+
+// The flush that drops a bucket leaves out its tombstones, which uncovers the entry of a bucket that
+// was moved out of it. No reader gets there, and it is no damage.
+func TestMoveBucket_outOfABucketThatIsDroppedIsNoDamage(t *testing.T) {
+	db := openOn(t, memfs.New(), nil)
+	update(t, db, func(tx *stoat.Tx) {
+		put(t, create(t, create(t, tx, "a"), "inner"), "key")
+		create(t, tx, "b")
+	})
+	ok(t, db.Compact(t.Context()))
+	update(t, db, func(tx *stoat.Tx) {
+		a, b := bucket(t, tx, "a"), bucket(t, tx, "b")
+		ok(t, a.MoveBucket([]byte("inner"), b, []byte("inner")))
+		ok(t, tx.DeleteBucket([]byte("a")))
+	})
+	ok(t, db.Flush())
+	ok(t, db.Check(t.Context()))
+	view(t, db, func(tx *stoat.Tx) {
+		wantKeys(t, bucket(t, bucket(t, tx, "b"), "inner"), "key")
+		equalKeys(t, keysOf(tx.Buckets()), []string{"b"})
+	})
+	ok(t, db.Close())
+}

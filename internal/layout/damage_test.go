@@ -67,7 +67,7 @@ func TestDecode_survivesAnyByte(t *testing.T) {
 			if err := Decode(p, record, &got); err != nil {
 				known := errors.Is(err, corrupt.Err) || strings.Contains(err.Error(), "schema") ||
 					strings.Contains(err.Error(), "a version has 4 bytes") ||
-					strings.Contains(err.Error(), "out of the range of uint") // of 32 bits
+					strings.Contains(err.Error(), "out of range for uint") // of 32 bits
 				if !known {
 					t.Fatalf("byte %d is %d: %v", i, b, err)
 				}

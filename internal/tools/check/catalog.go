@@ -18,6 +18,7 @@ import (
 type catalog struct {
 	version *manifest.Version
 	ids     []uint64        // of buckets that were created, ascending
+	live    []uint64        // ids, without those found in dropped buckets
 	dropped map[uint64]bool // those that a memtable says were dropped
 	parents []uint64        // of ids, and those that have a sequence, in any order
 	next    uint64          // the id of the next bucket
@@ -71,7 +72,6 @@ func (d *deep) readEntries(c *catalog) error {
 	return cursor.Err()
 }
 
-// wrong adds what is wrong with the database as a whole.
 func (d *deep) wrong(format string, args ...any) {
 	d.found.Add(d.Dir, corrupt.New(d.Dir, 0, format, args...))
 }
@@ -92,6 +92,10 @@ func (c *catalog) add(key, value []byte) error {
 		c.next = number
 	case ok && keyspace.Space(key[0]) == keyspace.SpaceCatalog:
 		c.ids = append(c.ids, number)
+		// A flush drops tombstones of a dropped bucket, which may uncover a bucket that was moved.
+		if !c.version.IsDropped(id) {
+			c.live = append(c.live, number)
+		}
 		c.parents = append(c.parents, id)
 	case ok && keyspace.Space(key[0]) == keyspace.SpaceSequence:
 		c.parents = append(c.parents, id)
@@ -105,8 +109,9 @@ func (c *catalog) add(key, value []byte) error {
 // checkCatalog verifies that ids are unique and were handed out, and that parents exist.
 func (d *deep) checkCatalog(c *catalog) {
 	slices.Sort(c.ids)
-	for i, id := range c.ids {
-		if i > 0 && id == c.ids[i-1] {
+	slices.Sort(c.live)
+	for i, id := range c.live {
+		if i > 0 && id == c.live[i-1] {
 			d.wrong("catalog: two buckets have the id %d", id)
 		}
 	}
@@ -122,7 +127,6 @@ func (d *deep) checkCatalog(c *catalog) {
 	}
 }
 
-// checkMemtables verifies that memtables have data of known buckets only.
 func (d *deep) checkMemtables() {
 	for _, root := range append(slices.Clip(d.Snapshot.Sealed), d.Snapshot.Mem) {
 		var c memtable.Cursor
