@@ -92,7 +92,6 @@ func (s *space) DeleteBucket(name []byte) error {
 	return nil
 }
 
-// bucketID returns the id of the named bucket within this one.
 func (s *space) bucketID(name []byte) (id uint64, ok bool, err error) {
 	if err := checkKey(name); err != nil {
 		return 0, false, err

@@ -10,13 +10,7 @@ import (
 // absent for every transaction, except that a loop which has met an expiring value keeps using the
 // time of that moment. The disk space is freed in the background.
 func (s *space) PutTTL(key, value []byte, ttl time.Duration) error {
-	if err := s.checkWrite(); err != nil {
-		return err
-	}
-	if err := checkKey(key); err != nil {
-		return err
-	}
-	if err := checkValue(value); err != nil {
+	if err := s.checkPut(key, value); err != nil {
 		return err
 	}
 	if ttl <= 0 {
@@ -34,13 +28,7 @@ const lastYear = 9999
 // [Change.Expires] returns. If the time has passed, the key does not exist afterwards. A time after
 // the year 9999 is an error.
 func (s *space) PutUntil(key, value []byte, at time.Time) error {
-	if err := s.checkWrite(); err != nil {
-		return err
-	}
-	if err := checkKey(key); err != nil {
-		return err
-	}
-	if err := checkValue(value); err != nil {
+	if err := s.checkPut(key, value); err != nil {
 		return err
 	}
 	if at.IsZero() {

@@ -33,13 +33,7 @@ func (s *space) Has(key []byte) (bool, error) {
 // has 1 to 65,535 bytes, or the error is [ErrInvalidKey] or [ErrTooLarge]; a value has at most 1
 // GiB, or the error is ErrTooLarge. A nil value is stored as an empty one.
 func (s *space) Put(key, value []byte) error {
-	if err := s.checkWrite(); err != nil {
-		return err
-	}
-	if err := checkKey(key); err != nil {
-		return err
-	}
-	if err := checkValue(value); err != nil {
+	if err := s.checkPut(key, value); err != nil {
 		return err
 	}
 	return s.session.put(s.key(key), value)

@@ -86,12 +86,10 @@ type space struct {
 	prefixBytes uint8
 }
 
-// setPrefix computes the prefix from the id.
 func (s *space) setPrefix() {
 	s.prefixBytes = uint8(len(keyspace.AppendPrefix(s.prefix[:0], s.id)))
 }
 
-// ended reports whether the transaction has ended.
 func (s *space) ended() bool { return s.born != s.session.generation }
 
 // over returns an error if the transaction can no longer be used.
@@ -132,6 +130,17 @@ func (s *space) checkWrite() error {
 		return errReadTx
 	}
 	return s.check()
+}
+
+// checkPut returns an error unless the value can be stored under key.
+func (s *space) checkPut(key, value []byte) error {
+	if err := s.checkWrite(); err != nil {
+		return err
+	}
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	return checkValue(value)
 }
 
 // key returns the internal key of a user key, valid until the scratch buffer is next used.

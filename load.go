@@ -64,7 +64,6 @@ func (db *DB) loadInto(l *engine.Loader, path [][]byte) (prefix []byte, err erro
 	return keyspace.AppendPrefix(nil, in.id), s.err
 }
 
-// load puts all pairs under internal keys with the given prefix.
 func load(
 	ctx context.Context, l *engine.Loader, prefix []byte, pairs iter.Seq2[[]byte, []byte],
 ) error {

@@ -52,7 +52,6 @@ func Salvage(ctx context.Context, src, dst string) (*SalvageReport, error) {
 	return salvageReport(r), nil
 }
 
-// verify checks all of a database that was just written.
 func verify(ctx context.Context, files vfs.FS, dir string) error {
 	db, err := open(files, dir, &Options{ReadOnly: true}, engine.Tuning{})
 	if err != nil {

@@ -104,7 +104,6 @@ func (r *SalvageReport) String() string {
 	return w.text.String()
 }
 
-// verdict summarizes the outcome in a line.
 func (r *SalvageReport) verdict() string {
 	switch {
 	case r.Manifest == "":
@@ -119,7 +118,6 @@ func (r *SalvageReport) verdict() string {
 	return "Nothing is lost."
 }
 
-// text describes the range.
 func (x SalvageRange) text() string {
 	switch {
 	case x.Catalog:
@@ -137,7 +135,6 @@ func (x SalvageRange) text() string {
 	return fmt.Sprintf("%s: %s to %s (%s)", placeText(x.Bucket, nil, false), from, to, x.File)
 }
 
-// placeText describes a key and its bucket.
 func placeText(bucket []string, key []byte, catalog bool) string {
 	if catalog {
 		return "entry " + quoted(string(key)) + " of the catalog"

@@ -154,7 +154,6 @@ func (w *walk) run(yield func(key, value []byte) bool) {
 	}
 }
 
-// goesOn reports whether the transaction is still open.
 func (w *walk) goesOn() bool {
 	w.err = w.from.over()
 	return w.err == nil

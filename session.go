@@ -52,7 +52,6 @@ type reuse struct {
 // spareHandles is how many Tx of a reused session are allocated at a time.
 const spareHandles = 128
 
-// newSession returns a session that serves one transaction.
 func newSession() *session { return new(session).rooted() }
 
 // rooted initializes a zero session.
@@ -119,7 +118,6 @@ func (s *session) end() {
 	}
 }
 
-// fail records the first error of the transaction.
 func (s *session) fail(err error) {
 	if s.err == nil {
 		s.err = err
@@ -152,7 +150,6 @@ func (s *session) putUntil(key, value []byte, until uint64) error {
 	return s.wrote(s.w.Put(key, value, until))
 }
 
-// delete removes an internal key.
 func (s *session) delete(key []byte) error {
 	s.snap = nil
 	return s.wrote(s.w.Delete(key))

@@ -73,7 +73,6 @@ func (tx *Tx) commit() error {
 	return tx.finish()
 }
 
-// finish commits a prepared transaction.
 func (tx *Tx) finish() error {
 	w := tx.session.w
 	tx.end()

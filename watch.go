@@ -29,7 +29,6 @@ type Position uint64
 // number in every integer type of 64 bits.
 const commitBits = 63 - engine.BranchBits
 
-// positionOf returns the position of a commit of a branch.
 func positionOf(branch, commit uint64) Position {
 	return Position(branch&(1<<engine.BranchBits-1)<<commitBits | commit + 1)
 }
@@ -37,7 +36,6 @@ func positionOf(branch, commit uint64) Position {
 // commit returns the number of the position's commit.
 func (p Position) commit() uint64 { return uint64(p)&(1<<commitBits-1) - 1 }
 
-// isOf reports whether the position belongs to the branch.
 func (p Position) isOf(branch uint64) bool { return p == positionOf(branch, p.commit()) }
 
 // ChangeKind is the kind of a [Change].
@@ -72,7 +70,6 @@ type Change struct {
 // database too.
 func (db *DB) Position() Position { return db.positionOf(db.engine.Visible()) }
 
-// positionOf returns the position of a commit of this database.
 func (db *DB) positionOf(commit uint64) Position { return positionOf(db.engine.Branch(), commit) }
 
 // Position returns the position of the commit that the transaction began on. The transaction's own
@@ -217,7 +214,6 @@ func (w *watch) setRange(s *space, r Range) {
 	}
 }
 
-// commit reports the changes of one commit.
 func (w *watch) commit(c commit.Batch) error {
 	err := c.Each(func(key []byte, e keyspace.Entry) error {
 		if w.orphan {

@@ -201,7 +201,6 @@ func (a *Arena) fits(n int) bool {
 	return a.current >= 0 && n <= len(a.chunks[a.current])-a.tail
 }
 
-// large returns the least size in bytes of a large frame.
 func (a *Arena) large() int { return a.maxChunk / largeShare }
 
 // makeRoom makes sure that the chunk being filled has room for n bytes.

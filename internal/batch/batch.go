@@ -109,7 +109,6 @@ func parseEntry(p []byte) (ref Ref, n int, reason string) {
 	return ref, end, ""
 }
 
-// entryLen returns how many bytes an entry takes.
 func entryLen(code byte, key, value []byte) int {
 	n := 1 + uvarintLen(uint64(len(key))) + len(key)
 	if keyspace.Kind(code) != keyspace.KindDelete {
@@ -131,5 +130,4 @@ func uvarint(p []byte) (v uint64, n int) {
 	return v, n
 }
 
-// uvarintLen returns how many bytes v takes as a uvarint.
 func uvarintLen(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }

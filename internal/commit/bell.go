@@ -19,7 +19,6 @@ func (r *recent) wake() {
 	}
 }
 
-// nextBell returns the bell that rings next.
 func (r *recent) nextBell() *bell {
 	for {
 		if b := r.bell.Load(); b != nil {

@@ -236,7 +236,6 @@ func (p *Pipeline) Written() (size int64, through uint64, ok bool) {
 	return size, through, true
 }
 
-// waitLeaderLocked returns when nobody leads.
 func (p *Pipeline) waitLeaderLocked() {
 	for p.leading {
 		p.changed.Wait()

@@ -29,7 +29,6 @@ type ending struct{ err error }
 // keptOverhead is what a commit that is kept takes besides its payload.
 const keptOverhead = 64
 
-// isFollowed reports whether there are followers.
 func (r *recent) isFollowed() bool { return r.followers.Load() > 0 }
 
 // leave counts one follower less. After the last one nothing is kept.

@@ -201,7 +201,6 @@ func (e *Engine) asOpened(folder vfs.Folder, dir string, version *manifest.Versi
 	return newEngine(e.copyOptions(), s)
 }
 
-// copyOptions returns the options of an engine that reads a copy.
 func (e *Engine) copyOptions() Options {
 	o := e.options
 	o.ReadOnly, o.MemoryLimit = true, min(o.MemoryLimit, backupMemory)

@@ -147,7 +147,6 @@ func (e *Engine) openLog(
 	}
 }
 
-// checkLogs verifies the log segments.
 func (e *Engine) checkLogs(ctx context.Context, p picture, found *check.Findings) error {
 	for _, log := range p.logs {
 		err := wal.Verify(log.file, log.Extent, func(bytes uint64) error {
@@ -164,7 +163,6 @@ func (e *Engine) checkLogs(ctx context.Context, p picture, found *check.Findings
 	return nil
 }
 
-// checkManifestsInstalling verifies all files that say what the version is.
 func (e *Engine) checkManifestsInstalling(version *manifest.Version, found *check.Findings) {
 	if e.installing.copied != nil {
 		found.Lose(e.manifestPath(e.installing.journalAt), e.installing.copied)

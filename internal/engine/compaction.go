@@ -11,7 +11,6 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
-// compact carries out a plan.
 func (e *Engine) compact(p pick.Plan, cancelled func() bool) error {
 	start := time.Now()
 	var kept compaction.Kept
@@ -32,7 +31,6 @@ func (e *Engine) compact(p pick.Plan, cancelled func() bool) error {
 	return nil
 }
 
-// compactionJob returns the job that carries out a plan for levels.
 func (e *Engine) compactionJob(
 	p pick.Plan, levels *superversion.Levels, cancelled func() bool,
 ) compaction.Job {

@@ -19,7 +19,6 @@ type directory struct {
 	dir    string // the path that folder was opened by
 }
 
-// survey lists the folder.
 func (d directory) survey() (folder.Listing, error) { return survey(d.folder, d.dir) }
 
 // loadManifest reads the manifest of a folder. It returns nil if the folder has none and is empty,
@@ -164,7 +163,6 @@ func (d directory) syncFile(name string) error {
 	return errors.Join(file.Sync(), file.Close())
 }
 
-// fileSize returns the size of a file.
 func (d directory) fileSize(name string) (int64, error) {
 	file, err := d.folder.Open(filepath.Join(d.dir, name))
 	if err != nil {

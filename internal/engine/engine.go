@@ -174,7 +174,6 @@ func (e *Engine) storeLocked(next *superversion.Superversion) {
 	}
 }
 
-// nextNumber hands out a file number.
 func (e *Engine) nextNumber() uint64 { return e.numbers.Add(1) - 1 }
 
 // Sync returns when everything committed so far is durable.

@@ -114,7 +114,6 @@ func (e *Engine) flushOne(
 	return nil
 }
 
-// flushJob returns the job that writes a memtable on top of levels.
 func (e *Engine) flushJob(full sealed, levels *superversion.Levels, tables lasting) flush.Job {
 	compression := e.options.Compression
 	young := compression == CompressionZstd || tables == final && compression == CompressionAuto

@@ -144,7 +144,6 @@ func (a *ascent) endsBefore(key []byte) bool {
 	return a.limit != nil && bytes.Compare(key, a.limit) >= 0
 }
 
-// add writes a pair whose key ascends.
 func (a *ascent) add(key, value []byte) error {
 	a.bytes += uint64(len(key) + len(value))
 	return a.run.Add(key, keyspace.Entry{Kind: keyspace.KindPut, Value: value})

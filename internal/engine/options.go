@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 )
@@ -99,34 +100,30 @@ const (
 
 // withDefaults returns o with every zero field set.
 func (o Options) withDefaults() Options {
-	setDefault(&o.MemoryLimit, defaultMemoryLimit)
+	o.MemoryLimit = cmp.Or(o.MemoryLimit, defaultMemoryLimit)
 	t := &o.Tuning
-	setDefault(&t.MemtableBytes, max(o.MemoryLimit/memtableShare, minMemtable))
-	if t.SpillBytes > 0 {
-		setDefault(&t.UnspilledBytes, t.SpillBytes)
-	}
-	setDefault(&t.SpillBytes, max(t.MemtableBytes/4*spillShare, 1))
-	setDefault(&t.UnspilledBytes, t.MemtableBytes)
-	setDefault(&t.TableBytes, defaultTableBytes)
-	setDefault(&t.ValueBytes, defaultValueBytes)
-	setDefault(&t.Garbage, defaultGarbage)
-	setDefault(&t.DeferredBytes, defaultDeferredBytes)
-	setDefault(&t.CloseBytes, defaultCloseBytes)
-	setDefault(&o.ValueThreshold, defaultThreshold)
+	t.MemtableBytes = cmp.Or(t.MemtableBytes, max(o.MemoryLimit/memtableShare, minMemtable))
+	t.UnspilledBytes = cmp.Or(t.UnspilledBytes, t.SpillBytes)
+	t.SpillBytes = cmp.Or(t.SpillBytes, max(t.MemtableBytes/4*spillShare, 1))
+	t.UnspilledBytes = cmp.Or(t.UnspilledBytes, t.MemtableBytes)
+	t.TableBytes = cmp.Or(t.TableBytes, defaultTableBytes)
+	t.ValueBytes = cmp.Or(t.ValueBytes, defaultValueBytes)
+	t.Garbage = cmp.Or(t.Garbage, defaultGarbage)
+	t.DeferredBytes = cmp.Or(t.DeferredBytes, defaultDeferredBytes)
+	t.CloseBytes = cmp.Or(t.CloseBytes, defaultCloseBytes)
+	o.ValueThreshold = cmp.Or(o.ValueThreshold, defaultThreshold)
 	if t.Now == nil {
 		t.Now = time.Now
 	}
-	setDefault(&t.YoungRuns, defaultYoungRuns)
-	setDefault(&t.OwnRuns, defaultOwnRuns)
-	setDefault(&t.JournalBytes, defaultJournalBytes)
-	setDefault(&t.IdleAfter, defaultIdleAfter)
-	setDefault(&t.RestAfter, defaultRestAfter)
-	setDefault(&t.RestBytes, defaultRestBytes)
-	setDefault(&t.RestGarbage, defaultRestGarbage)
-	setDefault(&t.Passed, defaultPassed)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	t.YoungRuns = cmp.Or(t.YoungRuns, defaultYoungRuns)
+	t.OwnRuns = cmp.Or(t.OwnRuns, defaultOwnRuns)
+	t.JournalBytes = cmp.Or(t.JournalBytes, defaultJournalBytes)
+	t.IdleAfter = cmp.Or(t.IdleAfter, defaultIdleAfter)
+	t.RestAfter = cmp.Or(t.RestAfter, defaultRestAfter)
+	t.RestBytes = cmp.Or(t.RestBytes, defaultRestBytes)
+	t.RestGarbage = cmp.Or(t.RestGarbage, defaultRestGarbage)
+	t.Passed = cmp.Or(t.Passed, defaultPassed)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }
 
@@ -135,10 +132,3 @@ func (o *Options) heapBytes() int64 { return o.MemoryLimit / heapShare }
 
 // recentBytes is how much of the memory limit the newest commits take while there are followers.
 func (o *Options) recentBytes() int64 { return o.MemoryLimit / recentShare }
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}

@@ -141,7 +141,6 @@ func (d directory) readManifest() (manifestRead, error) {
 	return manifestRead{state: state, found: found}, err
 }
 
-// readCopy reads the copy of a manifest that is damaged or missing.
 func (d directory) readCopy(found folder.Listing, damage error) (manifestRead, error) {
 	state, err := d.newestCopy(found)
 	if len(found.Of(folder.Manifest)) == 0 {

@@ -88,7 +88,6 @@ func (e *Engine) removeFileInstalling(name string) {
 	}
 }
 
-// removeGarbageInstalling tries again to remove what could not be removed.
 func (e *Engine) removeGarbageInstalling() {
 	names := e.installing.garbage
 	e.installing.garbage = nil

@@ -94,7 +94,6 @@ func (e *Engine) Stats() Stats {
 	return s
 }
 
-// addVersion adds what lies in files.
 func (s *Stats) addVersion(v *manifest.Version) {
 	s.YoungRuns, s.DroppedRuns = len(v.Young), len(v.Dropped)
 	for _, r := range v.Young {
@@ -110,7 +109,6 @@ func (s *Stats) addVersion(v *manifest.Version) {
 	}
 }
 
-// addRun adds the tables of a run.
 func (s *Stats) addRun(r manifest.Run) {
 	bytes := uint64(0)
 	for _, t := range r.Tables {

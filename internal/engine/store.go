@@ -23,7 +23,6 @@ type store struct {
 	clock    func() time.Time
 }
 
-// newStore returns the store of a database with the given identity.
 func newStore(d directory, database [16]byte, o Options) store {
 	return store{
 		directory: d, database: database, memory: newMemory(o.heapBytes()), clock: o.Tuning.Now,
@@ -40,7 +39,6 @@ func (s store) opener() superversion.Opener {
 	return superversion.Opener{Table: s.openTable, Values: s.openValues, Now: s.now}
 }
 
-// openTable returns the reader of a table of the manifest.
 func (s store) openTable(t *manifest.Table, dictionaries []*block.Dictionary) *table.Table {
 	return table.New(table.Config{
 		FS:       s.folder,
@@ -60,7 +58,6 @@ func wantsWhole(t *manifest.Table) bool {
 	return t.Size <= maxWhole && !keyspace.IsData(t.Smallest)
 }
 
-// openValues returns the reader of a value file of the manifest.
 func (s store) openValues(f manifest.ValueFile) *valuelog.File {
 	return valuelog.New(valuelog.Config{
 		FS:       s.folder,

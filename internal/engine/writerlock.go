@@ -84,7 +84,6 @@ func (l *writerLock) lock(ctx context.Context, stop <-chan struct{}, by held) er
 	}
 }
 
-// tryLock takes the lock if nobody holds it.
 func (l *writerLock) tryLock(by held) bool {
 	select {
 	case l.c <- struct{}{}:
@@ -102,7 +101,6 @@ func (l *writerLock) take(by held) {
 
 func (l *writerLock) unlock() { <-l.c }
 
-// isHeld reports whether anybody holds the lock.
 func (l *writerLock) isHeld() bool { return len(l.c) > 0 }
 
 // cancelled returns the error of a wait that ctx ended, which began with the given holder.

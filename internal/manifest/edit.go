@@ -109,7 +109,6 @@ func (v *Version) advance(e *Edit) error {
 	return nil
 }
 
-// changeYoung returns the young runs after the edit.
 func (v *Version) changeYoung(e *Edit) ([]Run, error) {
 	removed, at, err := e.RemoveYoung.Of(v)
 	if err != nil {
@@ -121,7 +120,6 @@ func (v *Version) changeYoung(e *Edit) ([]Run, error) {
 	return slices.Replace(slices.Clone(v.Young), at, at+len(removed), e.AddYoung...), nil
 }
 
-// removeBottom returns the bottom run without the tables with these numbers.
 func (v *Version) removeBottom(numbers []uint64) (Run, error) {
 	gone := make(map[uint64]bool, len(numbers))
 	for _, n := range numbers {

@@ -134,7 +134,6 @@ func (j *Journal) reserve(n int) error {
 	return nil
 }
 
-// write appends p and syncs.
 func (j *Journal) write(p []byte) error {
 	_, err := j.file.WriteAt(p, j.size)
 	if err == nil {

@@ -37,7 +37,6 @@ type Version struct {
 // of untagged backups, and of no other untagged manifest, are equal.
 func (v *Version) untaggedBackup() bool { return v.LogNumber == v.NextNumber && v.LogNumber > 0 }
 
-// empty reports whether v has no files.
 func (v *Version) empty() bool {
 	for range v.Tables() {
 		return false

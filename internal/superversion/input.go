@@ -51,7 +51,6 @@ func (in *input) seekBefore(key []byte) bool {
 	return in.run.SeekBefore(key)
 }
 
-// step moves to the next entry in direction d.
 func (in *input) step(d keyspace.Direction) bool {
 	switch {
 	case in.run.run == nil && d == keyspace.Reverse:

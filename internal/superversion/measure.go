@@ -57,7 +57,6 @@ func (m *measure) add(entries, bytes uint64) {
 	m.Bytes += bytes
 }
 
-// addMemtable counts the entries of a memtable one by one.
 func (m *measure) addMemtable(root memtable.Root) {
 	var c memtable.Cursor
 	c.Init(root)

@@ -89,7 +89,6 @@ func (m *merge) seekBefore(key []byte) bool {
 	return m.position(keyspace.Reverse, func(in *input) bool { return in.seekBefore(key) })
 }
 
-// last moves to the last entry and reports whether there is one.
 func (m *merge) last() bool {
 	if m.scope.Upper != nil {
 		return m.seekBefore(m.scope.Upper)

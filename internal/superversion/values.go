@@ -52,7 +52,6 @@ func (l *Levels) Resolve(e keyspace.Entry, scratch *Scratch) ([]byte, error) {
 	return file.Read(p)
 }
 
-// decode returns the decoded value of a put.
 func (l *Levels) decode(e keyspace.Entry, scratch *Scratch) (value []byte, err error) {
 	if e.Dictionary == 0 {
 		return e.Value, nil

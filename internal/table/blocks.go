@@ -8,7 +8,6 @@ import (
 
 // How the parts of a block come into memory, in the forms that the policy of the cache names.
 
-// keys returns the key part of block b.
 func (r *reader) keys(b int, why access) (*block.Keys, error) {
 	if u := r.slots[b].keys.Load(); u != nil {
 		u.touch()
@@ -89,7 +88,6 @@ func (r *reader) loadValues(
 	return settle(r.cache, u, why), nil, nil
 }
 
-// newValues returns an empty unit for the values of block b.
 func (r *reader) newValues(b int, miss missCost) *unit[block.Column] {
 	u := newUnit(&r.slots[b].values, miss)
 	u.evicted = &r.slots[b].evicted
@@ -203,7 +201,6 @@ func (r *reader) decoding(b int, e *stored, decode func(*block.Dictionary) error
 	})
 }
 
-// dictionary returns the dictionary with the given number.
 func (r *reader) dictionary(number uint64) (*block.Dictionary, error) {
 	for _, d := range r.dictionaries {
 		if d.Number == number {

@@ -134,7 +134,6 @@ func (c *Cursor) EntryAhead(n int, d keyspace.Direction) keyspace.Entry {
 	return c.entry(c.at + n)
 }
 
-// entry returns entry i of the window.
 func (c *Cursor) entry(i int) keyspace.Entry {
 	e := keyspace.Entry{Kind: block.KindAt(c.kinds, i)}
 	if e.Kind == keyspace.KindDelete {

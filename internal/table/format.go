@@ -20,7 +20,6 @@ const (
 	propertiesBytes = 32
 )
 
-// headerOf returns the header of a table.
 func headerOf(number uint64, database [16]byte) fileheader.Header {
 	return fileheader.New(fileheader.Table, number, database)
 }
@@ -73,7 +72,6 @@ func (f footer) append(dst []byte, h fileheader.Header) []byte {
 	return append(dst[:start], seal(dst[start:])...)
 }
 
-// parseFooter parses the footer of a file of size bytes.
 func parseFooter(p []byte, h fileheader.Header, size uint64) (footer, error) {
 	const sections = fileheader.PrefixSize
 	if !sealed(p) {

@@ -77,7 +77,6 @@ func newSpans(spans []Span, fences []uint64, firsts [][]byte, at int) ([]Span, [
 	return newSpans(spans, fences, firsts[end:], at+end)
 }
 
-// append appends the section.
 func (x *index) append(dst []byte) []byte {
 	for _, fence := range x.fences {
 		dst = binary.LittleEndian.AppendUint64(dst, fence)
@@ -135,7 +134,6 @@ func parseIndex(p []byte, f footer) (*index, error) {
 	return x, err
 }
 
-// parseSpans parses the spans and returns what follows them.
 func (x *index) parseSpans(p []byte) (rest []byte, err error) {
 	keys := bytes.Clone(p[len(x.spans)*spanBytes:])
 	taken := 0

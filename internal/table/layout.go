@@ -132,7 +132,6 @@ func (l *Layout) identify(tail []byte, want *Want) error {
 	return headerOf(want.Number, want.Database).Check(l.path, head)
 }
 
-// readIndex reads the index and takes over what it says.
 func (l *Layout) readIndex(f footer) error {
 	p, err := l.read(l.Index, l.Footer)
 	if err != nil {

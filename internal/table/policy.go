@@ -143,7 +143,6 @@ func (c *Cache) returnsLocked(x *charge) bool {
 	return last != 0 && int64(c.timeLocked()-last) <= c.limit.Load()/turnBytes
 }
 
-// hasRoom reports whether that many more bytes fit without evicting anything.
 func (c *Cache) hasRoom(bytes int64) bool { return c.bytes.Load()+bytes <= c.limit.Load() }
 
 // makeRoom reports whether that many more bytes fit. It evicts units that nobody uses to make them

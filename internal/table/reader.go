@@ -41,7 +41,6 @@ type reader struct {
 	filterMu sync.Mutex                    // held while the filter is read
 }
 
-// openReader opens the table of c.
 func openReader(c Config) (*reader, error) {
 	file, err := c.FS.Open(c.Path)
 	if err != nil {
@@ -129,7 +128,6 @@ func (h *hold) release() {
 	_ = h.give() // nobody is left to be told, and nothing was written
 }
 
-// load reads header, footer and index.
 func (r *reader) load(c Config) error {
 	header, size := headerOf(c.Number, c.Database), uint64(c.Size)
 	err := r.read(0, fileheader.Size, func(p []byte) error { return header.Check(r.path, p) })

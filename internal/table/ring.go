@@ -23,7 +23,6 @@ func (r *ring) insert(u resident) {
 	r.hand++
 }
 
-// push appends a unit.
 func (r *ring) push(u resident) {
 	r.units = append(r.units, u)
 	u.base().at = len(r.units) - 1

@@ -87,13 +87,11 @@ type verifier struct {
 	whole   bool         // nothing was damaged so far
 }
 
-// damage reports damage.
 func (v *verifier) damage(err error) {
 	v.whole = false
 	v.Damage(err)
 }
 
-// wrong reports damage at an offset.
 func (v *verifier) wrong(at uint64, format string, args ...any) {
 	v.damage(corrupt.New(v.reader.path, int64(at), format, args...))
 }
@@ -145,7 +143,6 @@ func (v *verifier) loadFilter() {
 	}
 }
 
-// block verifies both parts of block b.
 func (v *verifier) block(b int) error {
 	err := v.reader.readKeys(b, func(p []byte) (err error) {
 		if v.keys, err = block.ParseKeys(p); err != nil {

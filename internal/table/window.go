@@ -58,7 +58,6 @@ func (c *Cursor) finish() bool {
 	return c.stop()
 }
 
-// fail stops with an error.
 func (c *Cursor) fail(err error) bool {
 	c.err = err
 	return c.stop()

@@ -14,7 +14,6 @@ type bitmap struct {
 	words atomic.Pointer[[]atomic.Uint64]
 }
 
-// has reports whether the value at offset is in the set.
 func (b *bitmap) has(offset uint64) bool {
 	words := b.words.Load()
 	if words == nil {
@@ -37,7 +36,6 @@ func (b *bitmap) add(offset, size uint64) {
 	(*words)[word].Or(bit)
 }
 
-// place returns where the bit of the value at offset is.
 func place(offset uint64) (word, bit uint64) {
 	granule := offset / granuleBytes
 	return granule / 64, 1 << (granule % 64)

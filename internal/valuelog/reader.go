@@ -27,7 +27,6 @@ type reader struct {
 	cleanup  runtime.Cleanup // calls release
 }
 
-// openReader opens the file of c.
 func openReader(c Config) (*reader, error) {
 	file, err := c.FS.Open(c.Path)
 	if err != nil {

@@ -92,7 +92,6 @@ func (w *walk) findSeed() error {
 	return nil
 }
 
-// piece returns the piece that starts at the offset at.
 func (w *walk) piece(at int64) (Piece, error) {
 	end := at + HeaderBytes
 	if end > w.size {

@@ -93,7 +93,6 @@ func itemsOf(v *manifest.Version) (items []item) {
 
 func (i item) name() string { return i.kind.Name(i.number) }
 
-// path returns the path of a file in the folder.
 func (f *Folder) path(name string) string { return filepath.Join(f.dir, name) }
 
 // discard removes a file that an unfinished backup may have left.

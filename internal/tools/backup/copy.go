@@ -102,7 +102,6 @@ func (d *Difference) Error() string {
 	return d.File + " is not the same file as the database's own"
 }
 
-// compareChunk compares p with what a file has at the offset at.
 func (f *Folder) compareChunk(kept vfs.File, i item, p []byte, at int64) error {
 	name := f.path(i.name())
 	other := f.buffer(1)[:len(p)]
@@ -144,7 +143,6 @@ func (f *Folder) markUnfinished() error {
 	return f.folder.SyncDir(f.dir)
 }
 
-// fetch brings a file of the source into the folder.
 func (f *Folder) fetch(ctx context.Context, i item, link bool) error {
 	to := f.path(i.name())
 	if err := f.discard(i.kind, i.number); err != nil {
@@ -168,7 +166,6 @@ func (f *Folder) fetch(ctx context.Context, i item, link bool) error {
 	return nil
 }
 
-// copyFile copies a file of the source into the folder.
 func (f *Folder) copyFile(ctx context.Context, i item) error {
 	return f.withOriginal(i.name(), func(original vfs.File) error {
 		return f.create(i.name(), func(file vfs.File) error {

@@ -53,7 +53,6 @@ func (o *originals) release() error {
 	return errors.Join(errs...)
 }
 
-// withOriginal calls fn with an open file of the source.
 func (o *originals) withOriginal(name string, fn func(vfs.File) error) error {
 	if file, ok := o.held[name]; ok {
 		delete(o.held, name)

@@ -100,7 +100,6 @@ func (in *receiver) run() (*manifest.State, error) {
 	return in.manifest()
 }
 
-// next returns the header of the next file.
 func (in *receiver) next() (*tar.Header, error) {
 	h, err := in.tar.Next()
 	if err != nil {
@@ -117,7 +116,6 @@ func (in *receiver) next() (*tar.Header, error) {
 	return h, nil
 }
 
-// title reads the first file.
 func (in *receiver) title() error {
 	h, err := in.tar.Next()
 	switch {
@@ -158,7 +156,6 @@ func (in *receiver) read(limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// file writes the current file into the folder.
 func (in *receiver) file(h *tar.Header) error {
 	kind, number := folder.Parse(h.Name)
 	if !kind.HoldsData() {
@@ -251,7 +248,6 @@ func (in *receiver) manifest() (*manifest.State, error) {
 	return state, nil
 }
 
-// damage returns the error for a damaged stream.
 func (in *receiver) damage(format string, args ...any) error {
 	return corrupt.New(streamName, in.from.at, format, args...)
 }

@@ -86,7 +86,6 @@ func (s *Stream) Commit(ctx context.Context, number uint64) error {
 // Close releases the source. A stream that was not committed is not a backup.
 func (s *Stream) Close() error { return s.release() }
 
-// send writes a file of the source.
 func (s *Stream) send(ctx context.Context, i item) error {
 	return s.withOriginal(i.name(), func(file vfs.File) error {
 		if err := s.start(i.name(), i.size); err != nil {
@@ -108,7 +107,6 @@ func (s *Stream) send(ctx context.Context, i item) error {
 	})
 }
 
-// write writes a file that is in memory.
 func (s *Stream) write(name string, data []byte) error {
 	if err := s.start(name, int64(len(data))); err != nil {
 		return err
@@ -117,14 +115,12 @@ func (s *Stream) write(name string, data []byte) error {
 	return err
 }
 
-// start begins a file of that many bytes.
 func (s *Stream) start(name string, size int64) error {
 	return s.tar.WriteHeader(&tar.Header{
 		Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600,
 	})
 }
 
-// appendSum appends the line with a file's checksum.
 func appendSum(dst []byte, name string, sum uint32) []byte {
 	return fmt.Appendf(dst, "%08x  %s\n", sum, name)
 }

@@ -65,7 +65,6 @@ func (d *deep) read(bytes uint64) error {
 	return d.ctx.Err()
 }
 
-// table verifies a table and follows its pointers.
 func (d *deep) table(h superversion.Handle, bottom bool) error {
 	t := &tally{deep: d, meta: h.Meta, path: d.Table(h.Meta), pointed: make(map[uint64]total)}
 	s, whole, err := h.Table.Verify(table.Verification{

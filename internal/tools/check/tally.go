@@ -24,7 +24,6 @@ type tally struct {
 	err    error  // why the check must end
 }
 
-// wrong adds what is wrong with the table as a whole.
 func (t *tally) wrong(format string, args ...any) {
 	t.found.Add(t.path, corrupt.New(t.path, 0, format, args...))
 }

@@ -120,7 +120,6 @@ func (f *source) printLock(p *printer, head []byte) error {
 	return nil
 }
 
-// printValues says what can be said of a value file.
 func (f *source) printValues(p *printer) {
 	p.put(at(fileheader.Size).called("values").with(count(uint64(f.size)-fileheader.Size, "byte")))
 	p.put(note("where a value starts and which key has it is known only to the tables that point " +

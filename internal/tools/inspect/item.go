@@ -24,7 +24,6 @@ type item struct {
 	fields []field
 }
 
-// at returns an item at an offset.
 func at(offset int64) item { return item{at: offset} }
 
 // inner returns an item that belongs to the one before.
@@ -142,13 +141,11 @@ type printer struct {
 	err    error
 }
 
-// damaged prints what is wrong at an offset.
 func (p *printer) damaged(offset int64, format string, args ...any) {
 	p.damage++
 	p.put(at(offset).called("DAMAGE").with(prose("reason", fmt.Sprintf(format, args...))))
 }
 
-// end prints how much damage there is.
 func (p *printer) end() {
 	if p.json {
 		p.put(at(-1).called("end").with(number("damage", uint64(p.damage))))
@@ -164,7 +161,6 @@ func (p *printer) end() {
 	}
 }
 
-// put prints an item.
 func (p *printer) put(i item) {
 	if p.json {
 		p.write(i.object())
@@ -182,7 +178,6 @@ func (p *printer) write(text string) {
 	}
 }
 
-// object returns the item as a line of JSON.
 func (i item) object() string {
 	var b strings.Builder
 	b.WriteString("{")

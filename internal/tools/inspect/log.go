@@ -13,7 +13,6 @@ type logSummary struct {
 	bad             bool   // a frame was noted as damage
 }
 
-// printLog prints the frames of a log segment.
 func (f *source) printLog(p *printer) error {
 	var sum logSummary
 	ending, err := wal.Walk(f.Patient, f.path, func(piece wal.Piece) error {

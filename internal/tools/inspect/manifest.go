@@ -10,7 +10,6 @@ import (
 // maxManifestBytes is the largest manifest that is read: no larger one is written.
 const maxManifestBytes = 1 << 30
 
-// printManifest prints the version and the edits of a manifest.
 func (f *source) printManifest(p *printer) error {
 	if f.size > maxManifestBytes {
 		p.damaged(0, "a manifest has %d bytes at most", maxManifestBytes)

@@ -54,7 +54,6 @@ func (b *builder) build(m *merger) error {
 	return nil
 }
 
-// entry adds an entry to the catalog.
 func (b *builder) entry(f found) {
 	if f.entry.Kind == keyspace.KindDelete {
 		return
@@ -68,7 +67,6 @@ func (b *builder) entry(f found) {
 	}
 }
 
-// data writes an entry of user data.
 func (b *builder) data(f found) error {
 	id, ok := keyspace.BucketOf(f.key)
 	prefix := keyspace.AppendPrefix(nil, id)

@@ -139,7 +139,6 @@ func (c *catalog) cutCycles(ids []uint64) {
 	}
 }
 
-// withinGone reports whether a bucket or one that holds it was dropped.
 func (c *catalog) withinGone(id uint64) bool {
 	for known := true; known && id != keyspace.RootID; {
 		if c.gone(id) {
@@ -152,7 +151,6 @@ func (c *catalog) withinGone(id uint64) bool {
 	return false
 }
 
-// gone reports whether a bucket was dropped.
 func (c *catalog) gone(id uint64) bool {
 	return c.dropped[id] || c.version != nil && c.version.IsDropped(id)
 }
@@ -194,7 +192,6 @@ type pair struct {
 	entry keyspace.Entry
 }
 
-// pairs returns the entries of the new catalog in key order.
 func (c *catalog) pairs() []pair {
 	var all []pair
 	add := func(key []byte, n uint64) {

@@ -54,7 +54,6 @@ func openOriginal(files vfs.FS, dir string) (*original, error) {
 	return f, nil
 }
 
-// list finds the regular files in the folder.
 func (f *original) list() error {
 	names, err := f.files.List(f.dir)
 	if err != nil {
@@ -104,7 +103,6 @@ func (f *original) close() error {
 	return errors.Join(err, f.files.Close())
 }
 
-// path returns the path of a file in the folder.
 func (f *original) path(name string) string { return filepath.Join(f.dir, name) }
 
 // identity returns the database's identity that most files have in their header, or tables in

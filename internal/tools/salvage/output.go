@@ -39,7 +39,6 @@ func (o *output) next() uint64 {
 	return o.number
 }
 
-// finish completes all files and writes the manifest.
 func (o *output) finish(lastCommit uint64) error {
 	data, dataErr := o.data.Finish()
 	head, headErr := o.head.Finish()

@@ -62,7 +62,6 @@ func (r *recorder) add(found Range) {
 	r.made.Ranges = append(r.made.Ranges, found)
 }
 
-// overlap reports whether two spans have a key in common.
 func overlap(a, b keyspace.Span) bool {
 	both := a.Intersect(b)
 	return both.End == nil || bytes.Compare(both.Start, both.End) < 0

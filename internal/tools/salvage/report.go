@@ -84,7 +84,6 @@ type lostKey struct {
 	why string
 }
 
-// problem notes what is wrong with a file.
 func (r *recorder) problem(file string, offset int64, what string) {
 	if len(r.made.Problems) == listMax {
 		r.made.MoreProblems++
@@ -117,7 +116,6 @@ func (r *recorder) older(file, why string) {
 	r.problem(file, 0, why)
 }
 
-// surplus notes that a table is newer than the version.
 func (r *recorder) surplus(file string) {
 	r.older(file, "it is newer than the manifest, which lacks its end, unless a crash has left the "+
 		"table before it counted")
@@ -132,7 +130,6 @@ func (r *recorder) span(file string, span keyspace.Span) {
 	r.spans = append(r.spans, fileSpan{file, span})
 }
 
-// value notes that the value of a key is lost.
 func (r *recorder) value(key []byte, why string) {
 	r.made.Values++
 	if len(r.keys) < listMax {
@@ -140,7 +137,6 @@ func (r *recorder) value(key []byte, why string) {
 	}
 }
 
-// log notes what is wrong with a log.
 func (r *recorder) log(name string, d wal.Damage, lost, after uint64) {
 	r.made.Transactions += lost
 	if d.Unread > 0 {

@@ -108,7 +108,6 @@ func (j Job) verify() error {
 	return err
 }
 
-// fill writes the new database and its manifest.
 func (j Job) fill(ctx context.Context, from *original, out *output, r *recorder) error {
 	for _, i := range from.ignored {
 		if isJournal(i.name) {

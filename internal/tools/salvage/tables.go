@@ -53,7 +53,6 @@ func (s *tableSource) key() []byte { return s.full.At(s.at) }
 
 func (s *tableSource) name() string { return folder.Table.Name(s.tables[0].Number) }
 
-// nextBlock moves to the next block whose keys can be read.
 func (s *tableSource) nextBlock() bool {
 	for len(s.tables) > 0 {
 		if s.file == nil && !s.open() || s.block == len(s.layout.Blocks) {
@@ -124,7 +123,6 @@ func (p *plan) table(t *manifest.Table) (vfs.File, *table.Layout, []table.Damage
 	return file, layout, damage
 }
 
-// lose notes that the keys of block i cannot be read.
 func (s *tableSource) lose(i int, err error) {
 	span := s.layout.Span(i)
 	if span.End == nil {

@@ -44,7 +44,6 @@ func (v *values) of(e keyspace.Entry) (value []byte, problem string) {
 	return value, ""
 }
 
-// read returns the value that p points to.
 func (v *values) read(p valuelog.Pointer) (value []byte, problem string) {
 	if v.file == nil || v.number != p.File {
 		v.close()
@@ -86,7 +85,6 @@ func (v *values) open(number uint64) {
 	}
 }
 
-// close closes the open file.
 func (v *values) close() {
 	if v.file != nil {
 		_ = v.file.Close() // it was only read
