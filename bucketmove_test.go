@@ -199,8 +199,8 @@ func TestCursor_deleteOfWhatCannotBeWritten(t *testing.T) {
 	})
 }
 
-// The flush that drops a bucket leaves out its tombstones, which uncovers the entry of a bucket that
-// was moved out of it. No reader gets there, and it is no damage.
+// The flush that drops a bucket leaves out its tombstones, which uncovers the entry of a bucket
+// that was moved out of it. No reader gets there, and it is no damage.
 func TestMoveBucket_outOfABucketThatIsDroppedIsNoDamage(t *testing.T) {
 	db := openOn(t, memfs.New(), nil)
 	update(t, db, func(tx *stoat.Tx) {
