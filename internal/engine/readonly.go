@@ -31,13 +31,13 @@ var errReplaced = errors.New("the files were replaced while they were opened")
 
 // openReadOnly opens the database in dir without a lock.
 func openReadOnly(files vfs.FS, dir string, o Options) (*Engine, error) {
-	folder, err := files.OpenFolder(dir)
+	handle, err := files.OpenFolder(dir)
 	if err != nil {
 		return nil, err
 	}
-	s, damage, err := directory{folder, dir}.readUnlocked(o)
+	s, damage, err := directory{handle, dir}.readUnlocked(o)
 	if err != nil {
-		return nil, errors.Join(err, folder.Close())
+		return nil, errors.Join(err, handle.Close())
 	}
 	if s.copied != nil {
 		o.Logger.Warn("the copy of the manifest is used", "dir", dir, "err", s.copied)

@@ -11,10 +11,9 @@
 //	40  zero      u32
 //	44  checksum  u32, CRC-32C of the 44 bytes before
 //
-// A wrong magic or a higher version is an unknown format; everything that is wrong, except a higher
-// version, is damage.
-// Whether a header that was never completely written matters is for the format of the file to say.
-// Headers are values and the functions are safe for concurrent use.
+// A wrong magic or a higher version is an unknown format. Whatever is wrong, except a higher
+// version, is damage. The format of the file says whether a header that was never completely written
+// matters. Headers are values, and the functions are safe for concurrent use.
 package fileheader
 
 import (

@@ -17,8 +17,7 @@ import (
 // catalog is what a database says about its buckets.
 type catalog struct {
 	version *manifest.Version
-	ids     []uint64        // of buckets that were created, ascending
-	live    []uint64        // ids, without those found in dropped buckets
+	ids     []uint64        // of buckets within the root or within one that exists, ascending
 	dropped map[uint64]bool // those that a memtable says were dropped
 	parents []uint64        // of ids, and those that have a sequence, in any order
 	next    uint64          // the id of the next bucket
@@ -91,10 +90,10 @@ func (c *catalog) add(key, value []byte) error {
 	case bytes.Equal(key, keyspace.AppendNextID(nil)):
 		c.next = number
 	case ok && keyspace.Space(key[0]) == keyspace.SpaceCatalog:
-		c.ids = append(c.ids, number)
-		// A flush drops tombstones of a dropped bucket, which may uncover a bucket that was moved.
+		// A flush leaves out the tombstones of a dropped bucket. That may uncover in it the entry of
+		// a bucket that was moved out.
 		if !c.version.IsDropped(id) {
-			c.live = append(c.live, number)
+			c.ids = append(c.ids, number)
 		}
 		c.parents = append(c.parents, id)
 	case ok && keyspace.Space(key[0]) == keyspace.SpaceSequence:
@@ -109,9 +108,8 @@ func (c *catalog) add(key, value []byte) error {
 // checkCatalog verifies that ids are unique and were handed out, and that parents exist.
 func (d *deep) checkCatalog(c *catalog) {
 	slices.Sort(c.ids)
-	slices.Sort(c.live)
-	for i, id := range c.live {
-		if i > 0 && id == c.live[i-1] {
+	for i, id := range c.ids {
+		if i > 0 && id == c.ids[i-1] {
 			d.wrong("catalog: two buckets have the id %d", id)
 		}
 	}
