@@ -12,8 +12,8 @@
 //	44  checksum  u32, CRC-32C of the 44 bytes before
 //
 // A wrong magic or a higher version is an unknown format. Whatever is wrong, except a higher
-// version, is damage. The format of the file says whether a header that was never completely written
-// matters. Headers are values, and the functions are safe for concurrent use.
+// version, is damage. The format of the file says whether a header that was never completely
+// written matters. Headers are values, and the functions are safe for concurrent use.
 package fileheader
 
 import (
