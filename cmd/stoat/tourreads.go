@@ -4,17 +4,20 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
-// getsReport is how long lookups took.
+// getsReport is how long lookups took. The median is that of single gets; gets of values that are
+// no longer in memory make the mean larger.
 type getsReport struct {
 	Gets        int     `json:"gets"`
 	Seconds     float64 `json:"seconds"`
 	NanosPerGet float64 `json:"nanosPerGet"`
+	MedianNanos float64 `json:"medianNanos"`
 }
 
 // scanReport is how long a pass over entries took.
@@ -29,7 +32,7 @@ type scanReport struct {
 const (
 	getsMax     = 200_000
 	getsTimeMax = time.Second
-	getsAtOnce  = 512 // between two reads of the clock
+	getsAtOnce  = 512 // in one transaction
 )
 
 // gets looks up each file in random order right after opening, and then many of them again.
@@ -39,50 +42,73 @@ func (t *tour) gets() error {
 	for i, from := range rng.Perm(len(files)) {
 		files[i] = t.tree.files[from]
 	}
-	started := time.Now()
-	if err := t.lookUp(files); err != nil {
+	first, err := t.lookUp(nil, files)
+	if err != nil {
 		return err
 	}
-	t.report.FirstGets = newGetsReport(len(files), time.Since(started))
+	t.report.FirstGets = newGetsReport(first)
 
-	var took time.Duration
-	done := 0
-	for done < getsMax && took < getsTimeMax {
+	started := time.Now()
+	var again []time.Duration
+	for len(again) < getsMax && time.Since(started) < getsTimeMax {
 		some := make([]sourceFile, getsAtOnce)
 		for i := range some {
 			some[i] = files[rng.IntN(len(files))]
 		}
-		started = time.Now()
-		if err := t.lookUp(some); err != nil {
+		if again, err = t.lookUp(again, some); err != nil {
 			return err
 		}
-		took += time.Since(started)
-		done += len(some)
 	}
-	t.report.Gets = newGetsReport(done, took)
-	what := progress.Counted(int64(len(files)), "key") + ", each once"
-	if err := t.getsRow("3", "random gets, cold", what, t.report.FirstGets); err != nil {
+	t.report.Gets = newGetsReport(again)
+	return t.getsRows(len(files))
+}
+
+// newGetsReport returns the report of gets that took so long.
+func newGetsReport(took []time.Duration) getsReport {
+	var total time.Duration
+	for _, d := range took {
+		total += d
+	}
+	n := max(1, len(took))
+	slices.Sort(took)
+	r := getsReport{Gets: len(took), Seconds: total.Seconds()}
+	r.NanosPerGet = float64(total.Nanoseconds()) / float64(n)
+	if len(took) > 0 {
+		r.MedianNanos = float64(took[n/2].Nanoseconds())
+	}
+	return r
+}
+
+// getsRows prints the first gets and the later ones.
+func (t *tour) getsRows(keys int) error {
+	first, again := t.report.FirstGets, t.report.Gets
+	what := progress.Counted(int64(keys), "key") + ", each once"
+	err := t.row("3", "random gets, cold", what, progress.Duration(seconds(first.Seconds)),
+		nanos(first.NanosPerGet)+" each")
+	if err != nil {
 		return err
 	}
-	return t.getsRow("", "random gets, warm", progress.Counted(int64(done), "get"), t.report.Gets)
+	what = progress.Counted(int64(again.Gets), "get")
+	err = t.row("", "random gets, warm", what, progress.Duration(seconds(again.Seconds)),
+		nanos(again.MedianNanos)+" median")
+	if err != nil {
+		return err
+	}
+	return t.row("", "", "mean of all of them", "", nanos(again.NanosPerGet)+" each")
 }
 
-func newGetsReport(n int, took time.Duration) getsReport {
-	return getsReport{n, took.Seconds(), float64(took.Nanoseconds()) / float64(max(1, n))}
-}
+// nanos returns a duration in nanoseconds as text.
+func nanos(v float64) string { return progress.Count(int64(v)) + " ns" }
 
-func (t *tour) getsRow(number, step, what string, r getsReport) error {
-	return t.row(number, step, what, progress.Duration(seconds(r.Seconds)),
-		progress.Count(int64(r.NanosPerGet))+" ns each")
-}
-
-// lookUp gets the values of the files and checks their lengths.
-func (t *tour) lookUp(files []sourceFile) error {
-	return t.db.View(func(tx *stoat.Tx) error {
+// lookUp gets the values of the files, checks their lengths, and appends how long each get took.
+func (t *tour) lookUp(took []time.Duration, files []sourceFile) ([]time.Duration, error) {
+	err := t.db.View(func(tx *stoat.Tx) error {
 		key := make([]byte, 0, 256)
 		for i := range files {
 			key = append(key[:0], files[i].name...)
+			started := time.Now()
 			value, err := tx.Get(key)
+			took = append(took, time.Since(started))
 			if err != nil {
 				return fmt.Errorf("%s: %w", files[i].name, err)
 			}
@@ -93,6 +119,7 @@ func (t *tour) lookUp(files []sourceFile) error {
 		}
 		return nil
 	})
+	return took, err
 }
 
 // prefixScan reads the files of one folder and its subfolders, and counts their lines, which
