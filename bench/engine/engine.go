@@ -86,6 +86,11 @@ type Store interface {
 	Close() error
 }
 
+// Memory is implemented by stores whose engine tells what its memory is used for.
+type Memory interface {
+	Memory() (memtables, cache int64)
+}
+
 // Writers says how many goroutines put at the same time.
 type Writers bool
 

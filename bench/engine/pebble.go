@@ -207,4 +207,9 @@ func (s *pebbleStore) Each(fn func(key, value []byte) error) error {
 	return it.Close()
 }
 
+func (s *pebbleStore) Memory() (memtables, cache int64) {
+	m := s.db.Metrics()
+	return int64(m.MemTable.Size), m.BlockCache.Size
+}
+
 func (s *pebbleStore) Close() error { return s.db.Close() }

@@ -164,4 +164,9 @@ func (s *stoatStore) Each(fn func(key, value []byte) error) error {
 	})
 }
 
+func (s *stoatStore) Memory() (memtables, cache int64) {
+	stats := s.db.Stats()
+	return stats.MemtableBytes, stats.CacheBytes
+}
+
 func (s *stoatStore) Close() error { return s.db.Close() }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -64,6 +65,9 @@ func DropCache(dir string) error {
 		return dropCache(path)
 	})
 }
+
+// SyncData makes the contents of a file durable, with the cheapest call that the system has for it.
+func SyncData(f *os.File) error { return syncData(f) }
 
 // SyncDisks waits until what other processes wrote is on disk.
 func SyncDisks() { syncDisks() }

@@ -42,6 +42,8 @@ func anonymous(size int) ([]byte, error) {
 	return b, nil
 }
 
+func syncData(f *os.File) error { return syscall.Fdatasync(int(f.Fd())) }
+
 func syncDisks() { syscall.Sync() }
 
 func allocated(info fs.FileInfo) int64 {

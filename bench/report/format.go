@@ -31,6 +31,8 @@ func Units(unit suite.Unit) (step float64, names []string) {
 		return 1000, []string{"ns", "µs", "ms", "s"}
 	case suite.Bytes:
 		return 1024, []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	case suite.Times:
+		return 1000, []string{"×"}
 	}
 	return 1000, []string{"/s", "k/s", "M/s", "G/s"}
 }

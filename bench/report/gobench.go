@@ -77,6 +77,8 @@ func goBenchUnit(u suite.Unit) string {
 		return "ns/op"
 	case suite.PerSecond:
 		return "op/s"
+	case suite.Times:
+		return "ratio"
 	}
 	return "B"
 }

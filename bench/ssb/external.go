@@ -24,8 +24,8 @@ const (
 type script struct {
 	run   run // makes the choices
 	steps []external.Step
-	sizes []int    // of the values, by sequence number
-	order []uint32 // the sequence numbers in key order
+	sizes []int // of the values, by sequence number
+	order keyOrder
 }
 
 // External is the suite's [external.Plan]: the steps of an engine that is an external program. It
@@ -81,11 +81,12 @@ func (s *script) conformance() ([]external.Script, error) {
 
 // digest returns the SHA-256 of all pairs in key order: for each, the length of the key, the key,
 // the length of the value, and the value.
-func digest(o engine.Order, order []uint32, values [][]byte) string {
+func digest(o engine.Order, order keyOrder, values [][]byte) string {
 	h := sha256.New()
 	var key [engine.KeyBytes]byte
 	var text []byte
-	for _, sequence := range order {
+	for i := range values {
+		sequence := order.at(i)
 		o.Put(key[:], uint64(sequence))
 		value := values[sequence]
 		text = binary.LittleEndian.AppendUint32(text[:0], uint32(len(key)))
@@ -247,9 +248,10 @@ func (s *script) iterate(at suite.At, file string) error {
 	var numbers []uint32
 	var bytes int64
 	for range p.reads {
-		first := random.IntN(len(s.order) - p.batch + 1)
-		numbers = append(numbers, s.order[first])
-		for _, sequence := range s.order[first : first+p.batch] {
+		first := random.IntN(len(s.sizes) - p.batch + 1)
+		numbers = append(numbers, uint32(s.order.at(first)))
+		for i := range p.batch {
+			sequence := s.order.at(first + i)
 			bytes += int64(s.sizes[sequence])
 		}
 	}

@@ -16,8 +16,11 @@ const (
 	dataRandom   = "random"   // incompressible bytes
 )
 
-// valueBytes is the length of a value of the random data set. A message is shorter.
-const valueBytes = 1000
+// The lengths of the values: those of the random data set are all equal, messages vary a little.
+const (
+	valueBytes   = 1000
+	messageBytes = 404 // at most
+)
 
 // generator makes the values of a data set, one after another. The same seed gives the same values.
 type generator struct {
@@ -33,6 +36,14 @@ func newGenerator(kind string, seed uint64) (*generator, error) {
 	var key [32]byte
 	binary.LittleEndian.PutUint64(key[:], seed)
 	return &generator{random: rand.NewChaCha8(key), kind: kind}, nil
+}
+
+// longest returns the length of the longest value.
+func (g *generator) longest() int {
+	if g.kind == dataRandom {
+		return valueBytes
+	}
+	return messageBytes
 }
 
 // append appends the next value to dst.
@@ -61,47 +72,53 @@ func (g *generator) bytes(n int) []byte {
 	return b
 }
 
-// messages holds values by sequence number, in one buffer outside the Go heap.
+// messages holds values by sequence number, outside the Go heap.
 type messages struct {
 	buf  []byte
-	ends []int
+	ends []byte // of the values in buf, 8 bytes each
 }
 
-// newMessages returns an empty buffer for n values.
-func newMessages(n int) (*messages, error) {
-	buf, err := machine.Anonymous(n * valueBytes)
+// newMessages returns room for n values of up to longest bytes.
+func newMessages(n, longest int) (*messages, error) {
+	buf, err := machine.Anonymous(n * longest)
 	if err != nil {
 		return nil, fmt.Errorf("make room for %d messages: %w", n, err)
 	}
-	return &messages{buf: buf[:0], ends: make([]int, 0, n)}, nil
+	ends, err := machine.Anonymous(8 * n)
+	if err != nil {
+		return nil, fmt.Errorf("make room for %d messages: %w", n, err)
+	}
+	return &messages{buf[:0], ends}, nil
 }
 
-// fill replaces the values with new ones, as many as fit.
+// fill replaces the values with the generator's next ones.
 func (m *messages) fill(g *generator) {
-	m.buf, m.ends = m.buf[:0], m.ends[:0]
-	for range cap(m.ends) {
+	m.buf = m.buf[:0]
+	for i := range m.len() {
 		m.buf = g.append(m.buf)
-		m.ends = append(m.ends, len(m.buf))
+		binary.LittleEndian.PutUint64(m.ends[8*i:], uint64(len(m.buf)))
 	}
 }
 
-func (m *messages) len() int { return len(m.ends) }
+func (m *messages) len() int { return len(m.ends) / 8 }
+
+func (m *messages) end(i int) int { return int(binary.LittleEndian.Uint64(m.ends[8*i:])) }
 
 func (m *messages) start(i int) int {
 	if i == 0 {
 		return 0
 	}
-	return m.ends[i-1]
+	return m.end(i - 1)
 }
 
 // value returns the value with sequence number i.
 func (m *messages) value(i int) []byte {
-	start, end := m.start(i), m.ends[i]
+	start, end := m.start(i), m.end(i)
 	return m.buf[start:end:end]
 }
 
 // size returns the length of the value with sequence number i.
-func (m *messages) size(i int) int { return m.ends[i] - m.start(i) }
+func (m *messages) size(i int) int { return m.end(i) - m.start(i) }
 
 // appendValues appends the values with sequence numbers in [i, j) to dst.
 func (m *messages) appendValues(dst [][]byte, i, j int) [][]byte {

@@ -14,7 +14,7 @@ func newData(t testing.TB, kind string, seed uint64, n int) *messages {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := newMessages(n)
+	m, err := newMessages(n, g.longest())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,6 +26,13 @@ func TestMessages_haveTheStudysLength(t *testing.T) {
 	m := newData(t, dataMessages, 1, 20_000)
 	if average := float64(len(m.buf)) / float64(m.len()); average < 397 || average > 398 {
 		t.Errorf("%.2f bytes on average", average)
+	}
+	var longest int
+	for i := range m.len() {
+		longest = max(longest, m.size(i))
+	}
+	if longest > messageBytes {
+		t.Errorf("a message of %d bytes", longest)
 	}
 }
 

@@ -141,18 +141,30 @@ func (r *run) prepareReads() {
 	}
 }
 
+// keyOrder is the sequence numbers in key order; nil if that is their own order.
+type keyOrder []uint32
+
 // inKeyOrder returns the sequence numbers below n in key order.
-func inKeyOrder(order engine.Order, n int) []uint32 {
-	numbers := make([]uint32, n)
+func inKeyOrder(order engine.Order, n int) keyOrder {
+	if order != engine.LittleEndian {
+		return nil
+	}
+	numbers := make(keyOrder, n)
 	for i := range numbers {
 		numbers[i] = uint32(i)
 	}
-	if order == engine.LittleEndian {
-		slices.SortFunc(numbers, func(i, j uint32) int {
-			return cmp.Compare(bits.ReverseBytes32(i), bits.ReverseBytes32(j))
-		})
-	}
+	slices.SortFunc(numbers, func(i, j uint32) int {
+		return cmp.Compare(bits.ReverseBytes32(i), bits.ReverseBytes32(j))
+	})
 	return numbers
+}
+
+// at returns the sequence number at a position.
+func (o keyOrder) at(i int) int {
+	if o == nil {
+		return i
+	}
+	return int(o[i])
 }
 
 func (r *run) getRandom(random *rand.Rand) func() error {
@@ -208,15 +220,20 @@ func (r *run) iterate(look engine.Look) choice {
 
 // steps prepares a seek to a random key, and the steps from there.
 func (r *run) steps(random *rand.Rand, look engine.Look) func() error {
-	steps := r.plan.batch
-	first := random.IntN(len(r.sorted) - steps + 1)
+	first := random.IntN(r.data.len() - r.plan.batch + 1)
+	return r.walk(first, r.plan.batch, look)
+}
+
+// walk prepares a seek to the key at a position in key order, and the steps from there.
+func (r *run) walk(first, steps int, look engine.Look) func() error {
 	start := r.keys[0]
-	r.job.Order.Put(start, uint64(r.sorted[first]))
+	r.job.Order.Put(start, uint64(r.sorted.at(first)))
 	want := engine.Walk{Entries: steps}
-	for _, sequence := range r.sorted[first : first+steps] {
-		want.Bytes += r.data.size(int(sequence))
+	for i := range steps {
+		sequence := r.sorted.at(first + i)
+		want.Bytes += r.data.size(sequence)
 		if look == engine.TouchValues {
-			want.Sum += engine.Touch(r.data.value(int(sequence)))
+			want.Sum += engine.Touch(r.data.value(sequence))
 		}
 	}
 	return func() error {

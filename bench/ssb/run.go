@@ -22,7 +22,7 @@ type run struct {
 
 	store  engine.Store
 	data   *messages
-	sorted []uint32      // the sequence numbers of data in key order
+	sorted keyOrder      // of data
 	keys   [][]byte      // of the read being prepared; reused
 	base   machine.Usage // just before the engine is opened
 	extra  int           // messages put in addition to data
@@ -48,6 +48,8 @@ func (r *run) messages() error {
 		{"put", r.puts},
 		{"close at the end", func() error { return r.store.Close() }},
 		{"append and generate", r.appendGenerated},
+		{"append and write beside", r.appendBesideFloor},
+		{"close after a load", r.closeAtOnce},
 	}
 	for _, step := range steps {
 		if err := step.do(); err != nil {
@@ -59,7 +61,7 @@ func (r *run) messages() error {
 
 // size is the task "size".
 func (r *run) size() error {
-	batch, err := newMessages(r.plan.sizeBatch)
+	batch, err := newMessages(r.plan.sizeBatch, r.generator.longest())
 	if err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (r *run) size() error {
 
 // generate makes the messages and notes the resources used so far.
 func (r *run) generate() (err error) {
-	if r.data, err = newMessages(r.plan.messages); err != nil {
+	if r.data, err = newMessages(r.plan.messages, r.generator.longest()); err != nil {
 		return err
 	}
 	r.data.fill(r.generator)

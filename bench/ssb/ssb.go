@@ -71,6 +71,11 @@ func rows() []suite.Row {
 	return []suite.Row{
 		{Name: "append", Unit: ns, About: "5,000 messages in one transaction"},
 		{Name: "append_generate", Unit: ns, About: "the same, including making the messages"},
+		{Name: "append_floor", Unit: ns, Unranked: []string{""},
+			About: "one write and one durable sync of the same bytes, into a file beside the database" +
+				" whose blocks are on disk, before each append to another database"},
+		{Name: "append_multiple", Unit: suite.Times,
+			About: "the time of that append, as a multiple of the floor just before it"},
 		read("read_random", "5,000 gets of random keys in one transaction"),
 		read("read_sequential", "5,000 gets of consecutive keys from the first message"),
 		read("read_iterate", "seek to a random key and 5,000 steps"),
@@ -82,11 +87,20 @@ func rows() []suite.Row {
 			About: "commits of one message each, by 1 and by 64 goroutines"},
 		{Name: "open", Unit: ns, About: "opening the closed database"},
 		{Name: "close", Unit: ns, About: "the first Close, after settling"},
+		{Name: "close_at_once", Unit: ns,
+			About: "Close of another database right after its load, without settling"},
+		{Name: "open_at_once", Unit: ns, About: "opening that database, right after that Close"},
+		{Name: "size_at_once", Unit: bytes,
+			About: "length of its files per message between the two"},
 		{Name: "size", Unit: bytes, States: []string{"apparent", "allocated"},
 			About: "bytes on disk per message after Close"},
 		{Name: "memory", Unit: bytes, States: []string{"base", "peak", "own", "anon", "file"},
 			Unranked: []string{"base", "anon", "file"},
 			About:    "resident: before the engine opens; the peak; the difference; and at the end"},
+		{Name: "memory_load", Unit: bytes, States: []string{"own", "memtables", "cache", "slack"},
+			Unranked: []string{"memtables", "cache", "slack"},
+			About: "own memory after the batch of the load where it is largest; of that memtables" +
+				" and cache, if the engine tells, and what Go's collector holds beyond live objects"},
 		{Name: "cpu", Unit: ns, States: []string{"load", "total"},
 			About: "processor time from Open to the last append and, except in the quick profile, " +
 				"to the end of reading"},
@@ -137,6 +151,8 @@ type plan struct {
 	parallelPuts    int           // maximum puts of each goroutine in a sample of put_parallel
 	parallelTime    time.Duration // a goroutine stops after this time
 	opens           int           // samples of open
+	loads           int           // samples of close_at_once
+	loadTime        time.Duration // no further sample begins after this time
 	settle          time.Duration // how long settle idles
 }
 
@@ -160,10 +176,13 @@ func newPlan(s suite.Settings) plan {
 		parallelPuts:    16,
 		parallelTime:    300 * time.Millisecond,
 		opens:           20,
+		loads:           1,
+		loadTime:        10 * time.Second,
 		settle:          500 * time.Millisecond,
 	}
 	if s.Profile != suite.Quick {
 		p.generated, p.reads, p.puts, p.parallelSamples = 20, 100, 200, 5
+		p.loads = 3
 		p.parallelTime, p.readTime, p.settle = time.Second, time.Minute, 2*time.Second
 		p.evenReads = true
 	}

@@ -16,22 +16,41 @@ func (r *run) load() error {
 	if err := r.open("main"); err != nil {
 		return err
 	}
-	var samples []float64
+	var watch memoryWatch
+	samples, err := r.fill(func() error {
+		if !r.job.Wants("memory_load") {
+			return nil
+		}
+		return watch.look(r.store)
+	})
+	if err != nil {
+		return err
+	}
+	if r.job.Wants("append") {
+		r.record("append", "", samples...)
+	}
+	watch.record(r)
+	return r.resources("load")
+}
+
+// fill appends all messages to the open database, and returns the times of full batches; a shorter
+// last one is not comparable. It calls after when a batch has been appended.
+func (r *run) fill(after func() error) (samples []float64, err error) {
 	values := make([][]byte, 0, r.plan.batch)
 	for i := 0; i < r.data.len(); i += len(values) {
 		values = r.data.appendValues(values[:0], i, min(i+r.plan.batch, r.data.len()))
 		start := time.Now()
 		if err := r.store.Append(values); err != nil {
-			return fmt.Errorf("append after %d messages: %w", i, err)
+			return nil, fmt.Errorf("append after %d messages: %w", i, err)
 		}
-		if len(values) == r.plan.batch { // a shorter last batch is not comparable
+		if len(values) == r.plan.batch {
 			samples = append(samples, since(start))
 		}
+		if err := after(); err != nil {
+			return nil, err
+		}
 	}
-	if r.job.Wants("append") {
-		r.record("append", "", samples...)
-	}
-	return r.resources("load")
+	return samples, nil
 }
 
 // appendGenerated appends to another new database, and includes making the messages in the time.
@@ -42,7 +61,7 @@ func (r *run) appendGenerated() error {
 	if err := r.open("generated"); err != nil {
 		return err
 	}
-	batch, err := newMessages(r.plan.batch)
+	batch, err := newMessages(r.plan.batch, r.generator.longest())
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,7 @@ const (
 	Nanoseconds Unit = "ns"
 	Bytes       Unit = "B"
 	PerSecond   Unit = "/s"
+	Times       Unit = "×" // a multiple of another figure
 )
 
 // The profiles. Large is for data larger than memory.
