@@ -1,16 +1,20 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/stoatdb/stoat/bench/arguments"
 	"github.com/stoatdb/stoat/bench/engine"
 	"github.com/stoatdb/stoat/bench/external"
+	"github.com/stoatdb/stoat/bench/machine"
 	"github.com/stoatdb/stoat/bench/ssb"
 	"github.com/stoatdb/stoat/bench/suite"
 )
@@ -34,6 +38,9 @@ type place struct{ name, dir string }
 
 // textFlags are the flags that can only be interpreted together.
 type textFlags struct{ suites, rows, engines, order, durability, storage string }
+
+// leastMemory is the smallest limit of memory in which every engine can run.
+const leastMemory = 64 << 20
 
 // parse parses the flags.
 func parse(args []string) (*choices, error) {
@@ -78,6 +85,13 @@ func (c *choices) flags(t *textFlags) *flag.FlagSet {
 		"data set of the suites ssb (messages, random) and docs (all, json, …)")
 	f.StringVar(&t.order, "order", "be",
 		"keys of the suite ssb: be (big-endian) or le (little-endian)")
+	f.BoolVar(&s.Turns, "turns", false,
+		"suite ssb: also read with all engines taking turns in one process")
+	f.Func("memory", "memory of each process of the suites ssb and growth, as 1GiB (default all)",
+		func(text string) (err error) {
+			s.Memory, err = parseBytes(text)
+			return err
+		})
 	f.StringVar(&t.durability, "sync", "always", "commits are durable: always, never or both")
 	f.StringVar(&t.storage, "storage", "",
 		"directories to measure in, as NAME=DIR,NAME=DIR (default -out)")
@@ -87,6 +101,21 @@ func (c *choices) flags(t *textFlags) *flag.FlagSet {
 	f.BoolVar(&c.json, "json", false, "print results.json instead of tables")
 	f.BoolVar(&c.details, "details", false, "also print the distribution of the samples")
 	return f
+}
+
+// parseBytes parses a size in bytes, which may end in KiB, MiB or GiB.
+func parseBytes(text string) (int64, error) {
+	number, factor := text, int64(1)
+	for i, unit := range []string{"KiB", "MiB", "GiB"} {
+		if rest, ok := strings.CutSuffix(text, unit); ok {
+			number, factor = rest, 1<<(10*(i+1))
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n <= 0 || n > math.MaxInt64/factor {
+		return 0, fmt.Errorf("%q is not a size such as 1GiB", text)
+	}
+	return n * factor, nil
 }
 
 // addProgram adds an external engine.
@@ -145,6 +174,19 @@ func (c *choices) complete(order string) error {
 		return fmt.Errorf("-n %d is negative", s.N)
 	case s.Order != engine.BigEndian && s.Order != engine.LittleEndian:
 		return fmt.Errorf("-order %q must be be or le", order)
+	case s.Memory == 0:
+		return nil
+	case s.Memory < leastMemory:
+		return fmt.Errorf("-memory %d is less than %d MiB", s.Memory, leastMemory>>20)
+	case s.Turns:
+		return errors.New("-memory limits processes of one engine, which -turns does not have")
+	case s.Profile == suite.Large:
+		return errors.New("-memory and -profile large both limit memory; give one of them")
+	case len(c.programs) > 0:
+		return errors.New("-memory does not limit external programs")
+	}
+	if err := machine.CheckCap(); err != nil {
+		return fmt.Errorf("-memory: %w", err)
 	}
 	return nil
 }
@@ -198,6 +240,9 @@ func (c *choices) chooseSuites(names []string) error {
 			return fmt.Errorf("-data %q: none of the suites has this data set", data)
 		}
 	}
+	if chosen = c.able(chosen); len(chosen) == 0 {
+		return errors.New("-turns needs the suite ssb, and -memory needs ssb or growth")
+	}
 	var rows, engines []string
 	for _, s := range chosen {
 		var has []string
@@ -219,6 +264,13 @@ func (c *choices) chooseSuites(names []string) error {
 		return err
 	}
 	return allKnown("engine", c.engines, engines)
+}
+
+// able returns the suites that can do what -turns and -memory ask for.
+func (c *choices) able(chosen []suite.Suite) []suite.Suite {
+	return slices.DeleteFunc(slices.Clone(chosen), func(s suite.Suite) bool {
+		return c.settings.Turns && s.RunTogether == nil || c.settings.Memory > 0 && !s.Capped
+	})
 }
 
 func intersect(a, b []string) bool {

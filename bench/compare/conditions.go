@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stoatdb/stoat/bench/report"
+	"github.com/stoatdb/stoat/bench/suite"
 )
 
 // conditions are what two results must have in common to be compared.
@@ -50,6 +51,7 @@ func differences(old, new *report.Result) []string {
 		{"seed", fmt.Sprint(s.Seed), fmt.Sprint(t.Seed)},
 		{"order", string(s.Order), string(t.Order)},
 		{"data", s.Data, t.Data},
+		{"memory", bytesOf(s.Memory), bytesOf(t.Memory)},
 	} {
 		if d.old != d.new {
 			notes = append(notes, fmt.Sprintf("Suite %s is not compared: its %s was %s and is now %s.",
@@ -57,6 +59,14 @@ func differences(old, new *report.Result) []string {
 		}
 	}
 	return notes
+}
+
+// bytesOf returns a limit of memory as text; empty if there is none.
+func bytesOf(limit int64) string {
+	if limit == 0 {
+		return ""
+	}
+	return report.Format(float64(limit), suite.Bytes)
 }
 
 // name returns a setting, or a word for an empty one.

@@ -26,6 +26,10 @@ func (r *Result) Table(w io.Writer, s suite.Suite) {
 	f := NewFigures(r)
 	fmt.Fprintf(w, "Suite %s: %s profile, %d round(s), %s, on %s, seed %d\n",
 		r.Suite, r.Settings.Profile, r.Settings.Rounds, r.Durability(), r.Place(), r.Settings.Seed)
+	if limit := r.Settings.Memory; limit > 0 {
+		fmt.Fprintf(w, "Each process has %s of memory, with its page cache.\n",
+			Format(float64(limit), suite.Bytes))
+	}
 	others := f.Engines()
 	main, ok := f.Main()
 	if ok {

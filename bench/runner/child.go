@@ -21,14 +21,21 @@ func Child(in io.Reader, out io.Writer, find func(name string) (suite.Suite, err
 	}
 	lines := json.NewEncoder(out)
 	var broken error
-	err = s.Run(job, func(at suite.At, values ...float64) {
-		if broken != nil || len(values) == 0 {
-			return
+	record := func(engine string) suite.Record {
+		return func(at suite.At, values ...float64) {
+			if broken != nil || len(values) == 0 {
+				return
+			}
+			broken = lines.Encode(suite.Measurement{
+				Engine: engine, Round: job.Round, At: at, Values: values,
+			})
 		}
-		broken = lines.Encode(suite.Measurement{
-			Engine: job.Engine, Round: job.Round, At: at, Values: values,
-		})
-	})
+	}
+	if len(job.Engines) > 0 {
+		err = s.RunTogether(job, record)
+	} else {
+		err = s.Run(job, record(job.Engine))
+	}
 	if err == nil {
 		err = broken
 	}

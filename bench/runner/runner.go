@@ -59,14 +59,7 @@ func (r *Runner) Run(ctx context.Context, result *report.Result) error {
 				continue
 			}
 			var failed []string
-			for _, e := range engines {
-				job := suite.Job{
-					Settings: r.Settings,
-					Suite:    r.Suite.Name,
-					Task:     task.Name,
-					Engine:   e.Name,
-					Round:    round,
-				}
+			for _, job := range r.jobs(task, round, engines) {
 				done, err := r.turn(ctx, job, task.Then, result)
 				if err != nil {
 					return err
@@ -75,7 +68,7 @@ func (r *Runner) Run(ctx context.Context, result *report.Result) error {
 					r.Added()
 				}
 				if task.Gate && !done {
-					failed = append(failed, e.Name)
+					failed = append(failed, job.Engine)
 				}
 			}
 			engines = slices.DeleteFunc(engines, func(e engine.About) bool {
@@ -84,6 +77,35 @@ func (r *Runner) Run(ctx context.Context, result *report.Result) error {
 		}
 	}
 	return nil
+}
+
+// jobs returns the jobs of a task in one round: one for each engine or, if the task takes the
+// engines together, one for all that are not external programs.
+func (r *Runner) jobs(task suite.Task, round int, engines []engine.About) (jobs []suite.Job) {
+	job := suite.Job{
+		Settings: r.Settings,
+		Suite:    r.Suite.Name,
+		Task:     task.Name,
+		Round:    round,
+	}
+	for _, e := range engines {
+		_, external := r.External[e.Name]
+		switch {
+		case !task.Together:
+			job.Engine = e.Name
+			jobs = append(jobs, job)
+		case external:
+			r.note(fmt.Sprintf("%s takes no turns with other engines in suite %s: it is a program of its"+
+				" own.", e.Name, job.Suite))
+		default:
+			job.Engines = append(job.Engines, e.Name)
+		}
+	}
+	if len(job.Engines) > 0 {
+		job.Engine = suite.AllEngines
+		jobs = append(jobs, job)
+	}
+	return jobs
 }
 
 func (r *Runner) note(text string) {

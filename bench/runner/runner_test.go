@@ -44,6 +44,7 @@ func findSuite(name string) (suite.Suite, error) {
 			if strings.HasPrefix(name, "then") {
 				once.Then = "after"
 			}
+			once.Together = name == "together"
 			return []suite.Task{{Name: "every", Rounds: s.Rounds}, once}
 		},
 		Engines: func() []engine.About { return []engine.About{{Name: "good"}, {Name: "bad"}} },
@@ -64,6 +65,12 @@ func findSuite(name string) (suite.Suite, error) {
 				select {}
 			}
 			return nil
+		},
+		RunTogether: func(job suite.Job, record func(engine string) suite.Record) error {
+			for _, name := range job.Engines {
+				record(name)(suite.At{Row: "row", State: job.Task + " together"}, float64(job.Round))
+			}
+			return errors.New("out of luck together")
 		},
 	}, nil
 }
@@ -114,6 +121,26 @@ func TestRun_letsEnginesTakeTurns(t *testing.T) {
 	left, err := os.ReadDir(r.Dir)
 	if err != nil || len(left) > 0 {
 		t.Errorf("the children's folders are left: %v, %v", left, err)
+	}
+}
+
+func TestRun_measuresEnginesTogether(t *testing.T) {
+	r := newRunner(t, "together")
+	result := new(report.Result)
+	if err := r.Run(t.Context(), result); err != nil {
+		t.Fatal(err)
+	}
+	var turns []string
+	for _, m := range result.Measurements {
+		turns = append(turns, fmt.Sprint(m.Engine, " ", m.State, " ", m.Values[0]))
+	}
+	want := "good every 1, bad every 1, good once together 1, bad once together 1, " +
+		"good every 2, bad every 2"
+	if got := strings.Join(turns, ", "); got != want {
+		t.Errorf("turns %s\ninstead of %s", got, want)
+	}
+	if len(result.Failures) != 1 || result.Failures[0].Engine != suite.AllEngines {
+		t.Errorf("failures %+v", result.Failures)
 	}
 }
 

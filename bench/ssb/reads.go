@@ -18,19 +18,37 @@ import (
 // choice prepares one operation with keys drawn from random. Only the operation is timed.
 type choice func(random *rand.Rand) (operation func() error)
 
+// readRow is one of the read rows.
+type readRow struct {
+	name   string
+	choose func(r *run, random *rand.Rand) (operation func() error)
+}
+
+// readRows returns the read rows, in the order of the report.
+func readRows() []readRow {
+	iterate := func(look engine.Look) func(*run, *rand.Rand) func() error {
+		return func(r *run, random *rand.Rand) func() error { return r.steps(random, look) }
+	}
+	return []readRow{
+		{"read_random", (*run).getRandom},
+		{"read_sequential", (*run).getSequential},
+		{"read_iterate", iterate(engine.ReadLengths)},
+		{"read_iterate_touch", iterate(engine.TouchValues)},
+	}
+}
+
+// readNames returns the names of the read rows.
+func readNames() (names []string) {
+	for _, row := range readRows() {
+		names = append(names, row.name)
+	}
+	return names
+}
+
 // reads measures the read rows in one state. In the states reopened and capped, the database is
 // reopened before each row.
 func (r *run) reads(state string) error {
-	rows := []struct {
-		name   string
-		choose choice
-	}{
-		{"read_random", r.getRandom},
-		{"read_sequential", r.getSequential},
-		{"read_iterate", r.iterate(engine.ReadLengths)},
-		{"read_iterate_touch", r.iterate(engine.TouchValues)},
-	}
-	for _, row := range rows {
+	for _, row := range readRows() {
 		if !r.job.Wants(row.name) {
 			continue
 		}
@@ -39,7 +57,8 @@ func (r *run) reads(state string) error {
 				return err
 			}
 		}
-		if err := r.sample(row.name, state, 1, row.choose); err != nil {
+		choose := func(random *rand.Rand) func() error { return row.choose(r, random) }
+		if err := r.sample(row.name, state, 1, choose); err != nil {
 			return fmt.Errorf("%s: %w", row.name, err)
 		}
 	}
@@ -212,13 +231,7 @@ func (r *run) pick(keys [][]byte, pick func(i int) int) (size int) {
 	return size
 }
 
-// iterate returns the choice of a seek to a random key with enough keys after it, and of the steps
-// from there.
-func (r *run) iterate(look engine.Look) choice {
-	return func(random *rand.Rand) func() error { return r.steps(random, look) }
-}
-
-// steps prepares a seek to a random key, and the steps from there.
+// steps prepares a seek to a random key with enough keys after it, and the steps from there.
 func (r *run) steps(random *rand.Rand, look engine.Look) func() error {
 	first := random.IntN(r.data.len() - r.plan.batch + 1)
 	return r.walk(first, r.plan.batch, look)

@@ -1,6 +1,7 @@
 package ssb
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,12 +30,19 @@ type run struct {
 }
 
 // messages is the task "messages".
-func (r *run) messages() error {
+func (r *run) messages() (err error) {
+	if err := r.generate(); err != nil {
+		return fmt.Errorf("generate: %w", err)
+	}
+	lift, err := r.capMemory()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lift()) }()
 	steps := []struct {
 		name string
 		do   func() error
 	}{
-		{"generate", r.generate},
 		{"load", r.load},
 		{"read after load", func() error { return r.reads(loaded) }},
 		{"settle", r.settle},
@@ -94,6 +102,20 @@ func (r *run) generate() (err error) {
 	return err
 }
 
+// goShare is the part of limited memory that is the memory limit of Go's runtime, as a divisor: it
+// collects in time to leave as much to the page cache and to memory outside its heap.
+const goShare = 2
+
+// capMemory limits this process's memory until lift is called, if the user has given a limit. What
+// is already there, such as the messages, does not count.
+func (r *run) capMemory() (lift func() error, err error) {
+	if r.job.Memory == 0 {
+		return func() error { return nil }, nil
+	}
+	debug.SetMemoryLimit(r.job.Memory / goShare)
+	return machine.CapMemory(r.job.Memory)
+}
+
 // settle leaves the engine idle so that it can finish deferred work.
 func (r *run) settle() error {
 	time.Sleep(r.plan.settle)
@@ -109,7 +131,7 @@ func (r *run) closeAndWeigh() error {
 	if r.job.Wants("close") {
 		r.record("close", "", since(start))
 	}
-	if r.job.Profile == suite.Full || !r.job.Wants("size") {
+	if sizeApart(r.job.Settings) || !r.job.Wants("size") {
 		return nil // the other task measures the size, or it is not wanted
 	}
 	return r.weigh("main", r.plan.messages)

@@ -6,6 +6,9 @@
 // many messages in smaller batches and measures only the size on disk. Only the full profile runs
 // it; the other profiles measure the size in the task "messages".
 //
+// With the flag -turns, "turns" measures the read rows with all engines in one process; see
+// [runTurns].
+//
 // Keys, values and random choices are made before the clock starts. The length of everything read
 // is compared with what was written.
 package ssb
@@ -38,6 +41,7 @@ const (
 	taskConform  = "conformance"
 	taskMessages = "messages"
 	taskSize     = "size"
+	taskTurns    = "turns"
 )
 
 // The states in which the read rows are measured.
@@ -46,6 +50,9 @@ const (
 	settled  = "settled"  // after idling for a while
 	reopened = "reopened" // after Close and Open, repeated for each row
 	capped   = "capped"   // likewise, with less memory than data; only in the large profile
+	// With all engines in one process, which take turns with each sample.
+	settledTurns  = "settled_turns"
+	reopenedTurns = "reopened_turns"
 )
 
 // Suite returns the suite.
@@ -59,13 +66,16 @@ func Suite() suite.Suite {
 		Tasks:   tasks,
 		Limits:  limits,
 		Run:     runJob,
+
+		RunTogether: runTurns,
+		Capped:      true,
 	}
 }
 
 func rows() []suite.Row {
 	const ns, bytes, perSecond = suite.Nanoseconds, suite.Bytes, suite.PerSecond
 	read := func(name, about string) suite.Row {
-		states := []string{loaded, settled, reopened, capped}
+		states := []string{loaded, settled, reopened, settledTurns, reopenedTurns, capped}
 		return suite.Row{Name: name, Unit: ns, States: states, Cold: reopened, About: about}
 	}
 	return []suite.Row{
@@ -111,15 +121,21 @@ func rows() []suite.Row {
 
 func tasks(s suite.Settings) []suite.Task {
 	all := []suite.Task{{Name: taskConform, Rounds: 1, Gate: true}}
-	sizeApart := s.Profile == suite.Full && s.Wants("size")
-	if !sizeApart || len(s.Rows) != 1 {
+	apart := sizeApart(s) && s.Wants("size")
+	if !apart || len(s.Rows) != 1 {
 		all = append(all, suite.Task{Name: taskMessages, Rounds: s.Rounds})
 	}
-	if sizeApart {
+	if apart {
 		all = append(all, suite.Task{Name: taskSize, Rounds: 1})
+	}
+	if s.Turns && s.Wants(readNames()...) {
+		all = append(all, suite.Task{Name: taskTurns, Rounds: s.Rounds, Together: true})
 	}
 	return all
 }
+
+// sizeApart reports whether the row size has a task of its own.
+func sizeApart(s suite.Settings) bool { return s.Profile == suite.Full && s.Memory == 0 }
 
 // limits returns a note if the system cannot cap the memory of the reads.
 func limits(s suite.Settings) (notes []string) {
@@ -131,6 +147,9 @@ func limits(s suite.Settings) (notes []string) {
 	}
 	return notes
 }
+
+// cappedReadTime is the time after which a read row ends that has little memory.
+const cappedReadTime = 5 * time.Second
 
 // leastReads is the minimum number of samples of a read row, however long they take.
 const leastReads = 5
@@ -185,6 +204,9 @@ func newPlan(s suite.Settings) plan {
 		p.loads = 3
 		p.parallelTime, p.readTime, p.settle = time.Second, time.Minute, 2*time.Second
 		p.evenReads = true
+	}
+	if s.Memory > 0 { // reads that wait for the disk
+		p.readTime, p.evenReads = cappedReadTime, false
 	}
 	return p
 }

@@ -2,6 +2,7 @@ package ssb
 
 import (
 	"errors"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,14 @@ func do(t testing.TB, job suite.Job, e engine.Engine) (map[string][]float64, err
 	r.out = func(at suite.At, values ...float64) {
 		name := strings.TrimSuffix(at.Row+"/"+at.State, "/")
 		samples[name] = append(samples[name], values...)
+	}
+	if job.Task == taskTurns {
+		return samples, takeTurns(job, tiny(), g, func(engine string) suite.Record {
+			return func(at suite.At, values ...float64) {
+				name := engine + "/" + at.Row + "/" + at.State
+				samples[name] = append(samples[name], values...)
+			}
+		})
 	}
 	if job.Task == taskSize {
 		return samples, r.size()
@@ -90,7 +99,7 @@ func TestMessagesTask_measuresEveryRowOfEveryEngine(t *testing.T) {
 						states = []string{""}
 					}
 					for _, state := range states {
-						if state == capped || untold(t, row.Name) {
+						if state == capped || strings.HasSuffix(state, "_turns") || untold(t, row.Name) {
 							continue
 						}
 						name := strings.TrimSuffix(row.Name+"/"+state, "/")
@@ -157,6 +166,66 @@ func TestMessagesTask_measuresOnlyWhatIsWanted(t *testing.T) {
 	}
 }
 
+func TestTurnsTask_measuresTheReadRowsOfAllEngines(t *testing.T) {
+	for _, order := range []engine.Order{engine.BigEndian, engine.LittleEndian} {
+		job := tinyJob(t, taskTurns, order)
+		for _, e := range engine.All() {
+			if e.Missing == "" {
+				job.Engines = append(job.Engines, e.Name)
+			}
+		}
+		samples, err := do(t, job, engine.Engine{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range job.Engines {
+			for _, row := range readNames() {
+				for _, state := range []string{settledTurns, reopenedTurns} {
+					if n := len(samples[name+"/"+row+"/"+state]); n != tiny().reads {
+						t.Errorf("%d samples of %s, %s of %s", n, row, state, name)
+					}
+				}
+			}
+		}
+		if want := 2 * len(readNames()) * len(job.Engines); len(samples) != want {
+			t.Errorf("samples of %d rows instead of %d", len(samples), want)
+		}
+	}
+}
+
+func TestMessagesTask_capsTheMemoryOfAllRows(t *testing.T) {
+	const limit = 256 << 20
+	if err := machine.CheckCap(); err != nil {
+		t.Skip(err)
+	}
+	e, err := engine.Find("bbolt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := tinyJob(t, taskMessages, engine.BigEndian)
+	job.Memory = limit
+	honest := e.Open
+	e.Open = func(dir string, o engine.Options) (engine.Store, error) {
+		if _, err := machine.CapMemory(limit); err == nil {
+			t.Error("the process has no limit when a database is opened")
+		}
+		return honest(dir, o)
+	}
+	before := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(before)
+	samples, err := do(t, job, e)
+	if err != nil || len(samples["append"]) == 0 {
+		t.Errorf("%v, %v", samples, err)
+	}
+	lift, err := machine.CapMemory(limit)
+	if err != nil {
+		t.Fatalf("the limit was not lifted: %v", err)
+	}
+	if err := lift(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestSizeTask_measuresBytesPerMessage(t *testing.T) {
 	e, err := engine.Find("bbolt")
 	if err != nil {
@@ -180,12 +249,15 @@ func TestTasks_measureTheSizeOnce(t *testing.T) {
 	}{
 		{"quick", nil, "conformance messages"},
 		{"full", nil, "conformance messages size"},
+		{"turns", nil, "conformance messages turns"},
+		{"turns", []string{"append"}, "conformance messages"},
 		{"full", []string{"append"}, "conformance messages"},
 		{"full", []string{"size"}, "conformance size"},
 		{"full", []string{"append", "size"}, "conformance messages size"},
 	} {
 		var names []string
-		for _, task := range tasks(suite.Settings{Profile: c.profile, Rounds: 5, Rows: c.rows}) {
+		s := suite.Settings{Profile: c.profile, Rounds: 5, Rows: c.rows, Turns: c.profile == "turns"}
+		for _, task := range tasks(s) {
 			names = append(names, task.Name)
 		}
 		if got := strings.Join(names, " "); got != c.want {

@@ -26,6 +26,10 @@ type Suite struct {
 	Limits func(s Settings) (notes []string)
 	// Run does one job in a fresh process.
 	Run func(job Job, record Record) error
+	// RunTogether does a job of a task with all engines in one fresh process. It is nil if the suite
+	// has no such task.
+	RunTogether func(job Job, record func(engine string) Record) error
+	Capped      bool // its jobs limit their memory to Settings.Memory
 }
 
 // Row is one quantity that a suite measures, in one or several states.
@@ -81,6 +85,8 @@ type Settings struct {
 	Sync    bool     // every commit is durable before it returns
 	Storage string   `json:",omitempty"` // the user's name for the storage
 	Rows    []string `json:",omitempty"` // names of the rows to measure; empty for all
+	Turns   bool     `json:",omitempty"` // also measure with all engines taking turns in one process
+	Memory  int64    `json:",omitempty"` // bytes of memory of each process; 0 if not limited
 }
 
 // Wants reports whether any of the rows is to be measured.
@@ -96,6 +102,8 @@ type Task struct {
 	Name   string
 	Rounds int  // it runs only in the first rounds
 	Gate   bool // an engine that fails it is not measured
+	// Together says that one child does it with all engines that are not external programs.
+	Together bool
 	// Then names the task that another child does afterwards in the folder this one left, unless this
 	// one failed. It may be empty.
 	Then string
@@ -107,9 +115,14 @@ type Job struct {
 	Suite  string
 	Task   string
 	Engine string
-	Round  int    // counted from 1
-	Dir    string // exists, is empty, and is removed afterwards
+	// Engines are the engines of a task with all of them together; Engine is then [AllEngines].
+	Engines []string `json:",omitempty"`
+	Round   int      // counted from 1
+	Dir     string   // exists, is empty, and is removed afterwards
 }
+
+// AllEngines stands for the engines of a job that measures them together.
+const AllEngines = "all in turns"
 
 // At says what samples belong to.
 type At struct {

@@ -75,6 +75,9 @@ func settings(s suite.Settings) []fact {
 	if s.Data != "" {
 		facts = append(facts, fact{"Data", s.Data})
 	}
+	if s.Memory > 0 {
+		facts = append(facts, fact{"Memory of each process", show(float64(s.Memory), suite.Bytes)})
+	}
 	if len(s.Rows) > 0 {
 		facts = append(facts, fact{"Rows chosen", strings.Join(s.Rows, ", ")})
 	}
