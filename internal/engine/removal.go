@@ -49,6 +49,7 @@ func (e *Engine) removeUnneededInstalling(old *superversion.Levels, version *man
 	old.Each(func(h superversion.Handle) {
 		if !kept[h.Meta.Number] {
 			e.unlinkInstalling(folder.Table.Name(h.Meta.Number), h.Table.Open)
+			h.Table.Forget()
 		}
 	})
 	for _, f := range old.Version.ValueFiles {

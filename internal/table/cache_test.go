@@ -274,3 +274,26 @@ func TestCache_keepsTheLongestHeads(t *testing.T) {
 		t.Errorf("%d bytes are left in the cache", n)
 	}
 }
+
+func TestCache_letsGoOnDemand(t *testing.T) {
+	entries := messages(1500, rand.New(rand.NewSource(1)))
+	cache := NewCache(1 << 30)
+	o := WriterOptions{Encoding: encoded(), BlockBytes: 4 << 10}
+	kept, obsolete := openTable(t, o, cache, entries), openTable(t, o, cache, entries)
+	readAll(t, kept, entries)
+	units, bytes := unitsIn(cache), cache.Bytes()
+	readAll(t, obsolete, entries)
+	obsolete.Forget()
+	if n := unitsIn(cache); n != units || cache.Bytes() != bytes {
+		t.Errorf("%d units of %d bytes are left, want %d of %d", n, cache.Bytes(), units, bytes)
+	}
+	readAll(t, obsolete, entries)
+	cache.Clear()
+	if n := unitsIn(cache); n != 0 || cache.Bytes() != 0 {
+		t.Errorf("%d units of %d bytes are left in a cleared cache", n, cache.Bytes())
+	}
+	readAll(t, kept, entries)
+	if unitsIn(cache) != units {
+		t.Errorf("%d units are in the cache again, want %d", unitsIn(cache), units)
+	}
+}

@@ -117,6 +117,12 @@ type hold struct {
 
 // release gives everything back: units first, then the map that they may point into.
 func (h *hold) release() {
+	h.forget()
+	_ = h.give() // nobody is left to be told, and nothing was written
+}
+
+// forget evicts all units.
+func (h *hold) forget() {
 	for i := range h.slots {
 		s := &h.slots[i]
 		s.keys.empty(h.cache)
@@ -125,7 +131,6 @@ func (h *hold) release() {
 		s.encoded.empty(h.cache)
 		s.heads.empty(h.cache)
 	}
-	_ = h.give() // nobody is left to be told, and nothing was written
 }
 
 func (r *reader) load(c Config) error {

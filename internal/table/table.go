@@ -125,6 +125,14 @@ func (t *Table) Open() error {
 	return err
 }
 
+// Forget evicts the table's blocks from the cache. Reads that still come bring them in again.
+func (t *Table) Forget() {
+	if r := t.reader.Load(); r != nil {
+		r.hold.forget()
+		runtime.KeepAlive(r)
+	}
+}
+
 // opened returns the reader, and opens the file on first use.
 func (t *Table) opened() (*reader, error) {
 	if r := t.reader.Load(); r != nil {
