@@ -2,7 +2,7 @@
 //
 //	go run . [flags]           run suites, print tables, and write a report
 //	go run . list              list the engines with their versions and settings
-//	go run . report FILE       print the tables of a results.json, with details
+//	go run . report FILE       print the tables of a results.json; -h for other forms
 //	go run . compare OLD NEW   print what changed between two results.json
 //	go run . advise FILE       advise on how to store your own records
 //
@@ -25,7 +25,6 @@ import (
 	"github.com/stoatdb/stoat/bench/items"
 	"github.com/stoatdb/stoat/bench/load"
 	"github.com/stoatdb/stoat/bench/queue"
-	"github.com/stoatdb/stoat/bench/report"
 	"github.com/stoatdb/stoat/bench/runner"
 	"github.com/stoatdb/stoat/bench/ssb"
 	"github.com/stoatdb/stoat/bench/strategies"
@@ -65,11 +64,8 @@ func run(args []string) error {
 		return advise.Command(ctx, args[1:], os.Stdout, os.Stderr)
 	case command == "compare":
 		return compare.Command(args[1:], os.Stdout, findSuite)
-	case command == "report" && len(args) != 2:
-		return fmt.Errorf("report needs one results.json, got %d; usage: bench report FILE",
-			len(args)-1)
 	case command == "report":
-		return printFile(os.Stdout, args[1])
+		return reportCommand(args[1:], os.Stdout)
 	case command != "" && !strings.HasPrefix(command, "-"):
 		return fmt.Errorf("no command %q; %s", command, usage)
 	}
@@ -90,8 +86,8 @@ func untilStopped() (context.Context, context.CancelFunc) {
 
 // suites returns all suites, in the order of the report.
 func suites() []suite.Suite {
-	return []suite.Suite{ssb.Suite(), strategies.Suite(), items.Suite(), load.Suite(),
-		docs.Suite(), queue.Suite()}
+	return []suite.Suite{ssb.Suite(), ssb.Growth(), strategies.Suite(), items.Suite(),
+		load.Suite(), docs.Suite(), queue.Suite()}
 }
 
 // findSuite returns the suite with the name. The advisor's suite cannot be chosen by a flag.
@@ -107,13 +103,4 @@ func findSuite(name string) (suite.Suite, error) {
 		known = append(known, s.Name)
 	}
 	return suite.Suite{}, fmt.Errorf("no suite %q; there are %s", name, strings.Join(known, ", "))
-}
-
-// printFile prints the tables of the report in a file.
-func printFile(w *os.File, path string) error {
-	r, err := report.Read(path)
-	if err != nil {
-		return err
-	}
-	return r.Text(w, findSuite, true)
 }

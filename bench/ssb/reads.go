@@ -119,7 +119,17 @@ func (r *run) shortReads() error {
 // sample times operations, each of which makes the given number of calls, and records the time of
 // one call.
 func (r *run) sample(row, state string, calls int, choose choice) error {
-	random := r.random(row, state)
+	samples, err := r.times(calls, r.random(row, state), choose)
+	if err != nil {
+		return err
+	}
+	r.record(row, state, samples...)
+	return nil
+}
+
+// times times operations, each of which makes the given number of calls, and returns the times of
+// one call.
+func (r *run) times(calls int, random *rand.Rand, choose choice) ([]float64, error) {
 	samples := make([]float64, 0, r.plan.reads)
 	begun := time.Now()
 	for range r.plan.reads {
@@ -129,12 +139,11 @@ func (r *run) sample(row, state string, calls int, choose choice) error {
 		operation := choose(random)
 		start := time.Now()
 		if err := operation(); err != nil {
-			return err
+			return nil, err
 		}
 		samples = append(samples, since(start)/float64(calls))
 	}
-	r.record(row, state, samples...)
-	return nil
+	return samples, nil
 }
 
 // random returns the source of a row's choices, which is the same for all engines.

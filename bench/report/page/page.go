@@ -58,12 +58,29 @@ func Write(w io.Writer, r *report.Report, find func(name string) (suite.Suite, e
 	if err != nil {
 		return err
 	}
+	return execute(w, "page", d)
+}
+
+// WriteCharts writes a page with only the charts of the rows along an axis, side by side: a picture
+// for another document. A result of a suite that find does not know is an error.
+func WriteCharts(
+	w io.Writer, r *report.Report, find func(name string) (suite.Suite, error),
+) error {
+	d, err := newDocument(r, find)
+	if err != nil {
+		return err
+	}
+	return execute(w, "charts", d)
+}
+
+// execute writes a template of the page.
+func execute(w io.Writer, name string, d *document) error {
 	t, err := template.New("page").Parse(markup)
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}
 	var page bytes.Buffer
-	if err := t.Execute(&page, d); err != nil {
+	if err := t.ExecuteTemplate(&page, name, d); err != nil {
 		return fmt.Errorf("make the page: %w", err)
 	}
 	_, err = w.Write(bytes.Map(printable, page.Bytes()))
