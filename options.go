@@ -28,8 +28,13 @@ type Options struct {
 	// Pages of mapped files do not count, although many tools report them as resident memory; the
 	// system caches and evicts them as it likes. More memory means fewer, larger flushes and more
 	// reads without decoding; less suits small machines. A transaction spills to tables while still
-	// running once it and the rest of the memtables reach a quarter of this limit. Default: 0,
-	// which means 128 MiB.
+	// running once it and the rest of the memtables reach a quarter of this limit.
+	//
+	// Default: 0, which means 128 MiB or, where that is more, an eighth of the memory that the
+	// process may use, but at most 4 GiB. The process may use what the machine has, unless its
+	// control groups (on Linux) or Go's memory limit allow less. What exceeds 128 MiB is for
+	// decoded blocks only, and is taken only as reads need it. On 32-bit platforms and on systems
+	// other than Linux and macOS, the default is 128 MiB.
 	MemoryLimit int64
 
 	// Compression chooses how tables compress values. Default: CompressionAuto. CompressionNone
@@ -111,7 +116,7 @@ func (o *Options) check() error {
 			"CompressionAuto, CompressionNone or CompressionZstd")
 	case o.MemoryLimit != 0 && o.MemoryLimit < minMemoryLimit:
 		return bad("MemoryLimit", o.MemoryLimit,
-			"0, which means 128 MiB, or at least 2 MiB (2,097,152)")
+			"0, the default, or at least 2 MiB (2,097,152)")
 	case o.ValueThreshold > 0 && o.ValueThreshold < minValueThreshold:
 		return bad("ValueThreshold", o.ValueThreshold,
 			"0, which means 4 KiB, at least 64, or negative to keep all values in tables")

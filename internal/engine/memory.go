@@ -1,9 +1,18 @@
 package engine
 
 import (
+	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/stoatdb/stoat/internal/table"
+	"github.com/stoatdb/stoat/internal/vfs"
+)
+
+const (
+	// defaultShare of the machine's memory, as a divisor, is the memory limit if the user has set
+	// none and that is more than defaultMemoryLimit; at most maxDefaultLimit.
+	defaultShare    = 8
+	maxDefaultLimit = 4 << 30
 )
 
 // memory divides what is in use of the memory limit: memtables take what they need, and decoded
@@ -11,12 +20,29 @@ import (
 type memory struct {
 	limit  int64
 	cache  *table.Cache // decoded blocks
+	extra  atomic.Int64 // for decoded blocks, beyond the limit; set once, when they first need it
 	active atomic.Int64 // of the active memtable, with the open transaction; set with appending held
 	sealed atomic.Int64 // of the sealed memtables; set with mu held
 }
 
-// newMemory returns what divides limit bytes.
-func newMemory(limit int64) *memory { return &memory{limit: limit, cache: table.NewCache(limit)} }
+// newMemory returns what divides the memory of a database with these options.
+func newMemory(o *Options) *memory {
+	m := &memory{limit: o.heapBytes()}
+	m.cache = table.NewCache(m.limit)
+	if o.growsMemory {
+		m.cache.OnFull(m.grow)
+	}
+	return m
+}
+
+// grow lets decoded blocks have the default share of the machine's memory, which is too costly to
+// ask for when every database is opened.
+func (m *memory) grow() {
+	size := min(vfs.MemorySize(), debug.SetMemoryLimit(-1))
+	limit := min(size/defaultShare, maxDefaultLimit) / heapShare
+	m.extra.Store(max(limit-m.limit, 0))
+	m.divide()
+}
 
 // memtables returns how much all memtables take.
 func (m *memory) memtables() int64 { return m.active.Load() + m.sealed.Load() }
@@ -34,4 +60,7 @@ func (m *memory) setSealed(bytes int64) {
 }
 
 // divide gives decoded blocks what the memtables leave.
-func (m *memory) divide() { m.cache.SetLimit(max(m.limit-m.memtables(), m.limit/cacheShare)) }
+func (m *memory) divide() {
+	left := m.limit - m.memtables()
+	m.cache.SetLimit(max(left, m.limit/cacheShare) + m.extra.Load())
+}

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"log/slog"
+	"strconv"
 	"time"
 )
 
@@ -28,6 +29,8 @@ type Options struct {
 	LockTimeout    time.Duration // how long Open waits for another process
 	Logger         *slog.Logger  // background events; nil is silent
 	Tuning         Tuning
+
+	growsMemory bool // decoded blocks may exceed MemoryLimit, see memory.grow
 }
 
 // Tuning holds sizes that are constants to users. Tests shrink them to make rare paths hot. A zero
@@ -100,7 +103,9 @@ const (
 
 // withDefaults returns o with every zero field set.
 func (o Options) withDefaults() Options {
-	o.MemoryLimit = cmp.Or(o.MemoryLimit, defaultMemoryLimit)
+	if o.MemoryLimit == 0 {
+		o.MemoryLimit, o.growsMemory = defaultMemoryLimit, strconv.IntSize == 64
+	}
 	t := &o.Tuning
 	t.MemtableBytes = cmp.Or(t.MemtableBytes, max(o.MemoryLimit/memtableShare, minMemtable))
 	t.UnspilledBytes = cmp.Or(t.UnspilledBytes, t.SpillBytes)

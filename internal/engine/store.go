@@ -25,7 +25,7 @@ type store struct {
 
 func newStore(d directory, database [16]byte, o Options) store {
 	return store{
-		directory: d, database: database, memory: newMemory(o.heapBytes()), clock: o.Tuning.Now,
+		directory: d, database: database, memory: newMemory(&o), clock: o.Tuning.Now,
 	}
 }
 

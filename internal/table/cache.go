@@ -23,6 +23,7 @@ import (
 type Cache struct {
 	decompressor block.Decompressor
 	limit, bytes atomic.Int64
+	full         atomic.Pointer[func()] // see OnFull
 
 	mu        sync.Mutex
 	kept      [missCosts]ring
@@ -45,6 +46,10 @@ func (c *Cache) SetLimit(bytes int64) {
 	c.shrinkLocked()
 }
 
+// OnFull has call called once, without locks, when the cache first has no room for a unit. It may
+// set a higher limit.
+func (c *Cache) OnFull(call func()) { c.full.Store(&call) }
+
 // Clear evicts everything. What reads bring in afterwards is kept as before.
 func (c *Cache) Clear() {
 	c.mu.Lock()
@@ -61,9 +66,10 @@ func (c *Cache) Bytes() int64 { return c.bytes.Load() }
 
 // add takes over a unit that has just been put in its slot, or empties the slot again.
 func (c *Cache) add(u resident, why access) {
+	x := u.base()
+	c.findRoom(x.bytes)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	x := u.base()
 	c.added += x.bytes
 	admission := c.admitLocked(x, why)
 	if admission == refused {

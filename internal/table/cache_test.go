@@ -297,3 +297,19 @@ func TestCache_letsGoOnDemand(t *testing.T) {
 		t.Errorf("%d units are in the cache again, want %d", unitsIn(cache), units)
 	}
 }
+
+func TestCache_callsOnceWhenFull(t *testing.T) {
+	entries := messages(1500, rand.New(rand.NewSource(1)))
+	cache := NewCache(100 << 10)
+	calls := 0
+	cache.OnFull(func() { calls++; cache.SetLimit(200 << 10) })
+	table := openTable(t, WriterOptions{Encoding: zipped(), BlockBytes: 4 << 10}, cache, entries)
+	readAll(t, table, entries[:50])
+	if calls != 0 || cache.Bytes() > 50<<10 {
+		t.Errorf("%d calls with %d bytes in the cache", calls, cache.Bytes())
+	}
+	readAll(t, table, entries)
+	if calls != 1 || cache.Bytes() < 150<<10 || cache.Bytes() > 200<<10 {
+		t.Errorf("%d calls, and %d bytes in the cache", calls, cache.Bytes())
+	}
+}

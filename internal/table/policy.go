@@ -99,7 +99,7 @@ func takesPart(n int) bool { return n <= block.PartMax }
 func (c *Cache) decodesBlock(s *stored, bytes int) bool {
 	all := s.DecodedBytes()
 	spent := int(s.spent.Add(uint32(bytes)))
-	room, due := c.hasRoom(int64(all)), spent >= all
+	room, due := c.findRoom(int64(all)), spent >= all
 	if room {
 		due = spent >= all/atOnceShare || spent-bytes >= all/againShare
 	}
@@ -144,6 +144,20 @@ func (c *Cache) returnsLocked(x *charge) bool {
 }
 
 func (c *Cache) hasRoom(bytes int64) bool { return c.bytes.Load()+bytes <= c.limit.Load() }
+
+// findRoom is hasRoom, after the call of OnFull if there is none without it.
+func (c *Cache) findRoom(bytes int64) bool {
+	if c.hasRoom(bytes) {
+		return true
+	}
+	if c.full.Load() == nil {
+		return false
+	}
+	if call := c.full.Swap(nil); call != nil {
+		(*call)()
+	}
+	return c.hasRoom(bytes)
+}
 
 // makeRoom reports whether that many more bytes fit. It evicts units that nobody uses to make them
 // fit, if it finds such units soon.
