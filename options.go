@@ -116,7 +116,7 @@ func (o *Options) check() error {
 			"CompressionAuto, CompressionNone or CompressionZstd")
 	case o.MemoryLimit != 0 && o.MemoryLimit < minMemoryLimit:
 		return bad("MemoryLimit", o.MemoryLimit,
-			"0, the default, or at least 2 MiB (2,097,152)")
+			"0, which means the default, or at least 2 MiB (2,097,152)")
 	case o.ValueThreshold > 0 && o.ValueThreshold < minValueThreshold:
 		return bad("ValueThreshold", o.ValueThreshold,
 			"0, which means 4 KiB, at least 64, or negative to keep all values in tables")
