@@ -82,7 +82,7 @@ const (
 
 // Compare compares two reports. The suites that find returns give the rows their units. A suite
 // that find does not know, or that was not measured in the same way in both reports, is not
-// compared; a note says so.
+// compared, nor is an engine with other settings; notes say so.
 func Compare(
 	old, new *report.Report, find func(name string) (suite.Suite, error),
 ) *Comparison {
@@ -93,7 +93,8 @@ func Compare(
 	apart, notes := unlike(old, new)
 	before, unknown := collect(old, apart, find)
 	after, alsoUnknown := collect(new, apart, find)
-	for _, note := range slices.Concat(unknown, alsoUnknown, notes) {
+	changed, alsoNotes := otherSettings(old, new)
+	for _, note := range slices.Concat(unknown, alsoUnknown, notes, alsoNotes) {
 		if !slices.Contains(c.Notes, note) {
 			c.Notes = append(c.Notes, note)
 		}
@@ -101,6 +102,9 @@ func Compare(
 	peers := peersOf(old, new)
 	for _, key := range before.order {
 		a, b := before.rows[key], after.rows[key]
+		if changed[source{key.Suite, key.Engine}] {
+			continue
+		}
 		if b == nil {
 			c.OnlyOld = append(c.OnlyOld, key)
 			continue
@@ -111,7 +115,7 @@ func Compare(
 		c.Pairs = append(c.Pairs, p)
 	}
 	for _, key := range after.order {
-		if before.rows[key] == nil {
+		if before.rows[key] == nil && !changed[source{key.Suite, key.Engine}] {
 			c.OnlyNew = append(c.OnlyNew, key)
 		}
 	}

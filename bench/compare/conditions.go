@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stoatdb/stoat/bench/report"
@@ -79,6 +80,30 @@ func name(setting string) string {
 
 // source is an engine in a suite, with the settings that the suite gives it.
 type source struct{ suite, engine string }
+
+// otherSettings returns the engines whose settings differ between the reports, with a note for each.
+func otherSettings(old, new *report.Report) (changed map[source]bool, notes []string) {
+	changed = make(map[source]bool)
+	for _, a := range old.Results {
+		for _, b := range new.Results {
+			if conditionsOf(a) != conditionsOf(b) {
+				continue
+			}
+			for _, e := range a.Engines {
+				from := source{a.Suite, e.Name}
+				if !slices.ContainsFunc(b.Engines, func(f report.Engine) bool {
+					return f.Name == e.Name && f.Settings != e.Settings
+				}) || changed[from] {
+					continue
+				}
+				changed[from] = true
+				notes = append(notes, fmt.Sprintf("%s is not compared in suite %s: its settings differ.",
+					e.Name, a.Suite))
+			}
+		}
+	}
+	return changed, notes
+}
 
 // peersOf returns the engines with the same code in both reports: they come from a released module,
 // and have the same version and settings in every suite.

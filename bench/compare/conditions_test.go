@@ -21,6 +21,25 @@ func TestCompare_notesOtherSettings(t *testing.T) {
 	}
 }
 
+func TestCompare_leavesOutEnginesWithOtherSettings(t *testing.T) {
+	old, new := newReport(), newReport()
+	old.Results[0].Engines = []report.Engine{{Name: "ours", Settings: "none"}, {Name: "peer"}}
+	new.Results[0].Engines = []report.Engine{{Name: "ours", Settings: "some"}, {Name: "peer"}}
+	for _, name := range []string{"ours", "peer"} {
+		add(old, name, "row1", 1, 2, 3, 4)
+		add(new, name, "row1", 10, 20, 30, 40)
+		add(new, name, "row2", 10, 20, 30, 40)
+	}
+	c := Compare(old, new, find)
+	want := "ours is not compared in suite test: its settings differ."
+	if len(c.Notes) != 1 || c.Notes[0] != want {
+		t.Errorf("notes %q", c.Notes)
+	}
+	if len(c.Pairs) != 1 || c.Pairs[0].Engine != "peer" || len(c.OnlyNew) != 1 {
+		t.Errorf("judged %+v, only new %+v", c.Pairs, c.OnlyNew)
+	}
+}
+
 func TestPeersOf_areThoseWithTheSameSettingsInASuite(t *testing.T) {
 	newReport := func(items string) *report.Report {
 		r := report.New()

@@ -1,21 +1,25 @@
 package items
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/bench/engine"
+	"github.com/stoatdb/stoat/record"
 )
 
-// stoatStore is Stoat, with a bucket for each repository. It stores the items as JSON, by id.
-type stoatStore struct{ db *stoat.DB }
+// stoatStore is a store on Stoat's package record, with a collection for each repository. The tags
+// of [item] name its key and its index.
+type stoatStore struct {
+	db   *stoat.DB
+	open map[string]*stoatRepository // by path
+}
 
 // stoatRepository is a repository of a stoatStore.
 type stoatRepository struct {
-	db   *stoat.DB
-	name []byte // of the bucket: the repository's path
+	db    *stoat.DB
+	items *record.Collection[item]
 }
 
 func stoatImplementation() implementation {
@@ -23,39 +27,32 @@ func stoatImplementation() implementation {
 		About: engine.About{
 			Name:     "stoat",
 			Module:   "github.com/stoatdb/stoat",
-			Settings: "none; one bucket per repository, items as JSON, by id",
+			Settings: "none; package record, one collection per repository, with an index of the tags",
 		},
 		open: openStoat,
 	}
 }
 
 func openStoat(dir string, sync bool) (store, error) {
-	db, err := openDB(dir, sync)
-	if err != nil {
-		return nil, err
-	}
-	return &stoatStore{db: db}, nil
-}
-
-// openDB opens a Stoat database.
-func openDB(dir string, sync bool) (*stoat.DB, error) {
 	mode := stoat.SyncAlways
 	if !sync {
 		mode = stoat.SyncNever
 	}
-	return stoat.Open(dir, &stoat.Options{Sync: mode})
+	db, err := stoat.Open(dir, &stoat.Options{Sync: mode})
+	if err != nil {
+		return nil, err
+	}
+	return &stoatStore{db: db, open: make(map[string]*stoatRepository)}, nil
 }
 
 func (s *stoatStore) repository(path string) (repository, error) {
-	r := &stoatRepository{db: s.db, name: []byte(path)}
-	err := r.view(func(*stoat.Tx, *stoat.Bucket) error { return nil })
-	if errors.Is(err, stoat.ErrBucketNotFound) {
-		err = s.db.Update(func(tx *stoat.Tx) error {
-			_, err := tx.CreateBucketIfNotExists(r.name)
-			return err
-		})
+	items, err := record.Open[item](s.db, path, nil)
+	if err != nil {
+		return nil, err
 	}
-	return r, err
+	r := &stoatRepository{db: s.db, items: items}
+	s.open[path] = r
+	return r, nil
 }
 
 func (s *stoatStore) read(path string) (it item, err error) {
@@ -63,161 +60,109 @@ func (s *stoatStore) read(path string) (it item, err error) {
 	if err != nil {
 		return it, err
 	}
-	err = s.db.View(func(tx *stoat.Tx) error {
-		b, err := tx.Bucket([]byte(name))
-		if err != nil {
-			return err
-		}
-		it, err = stoatGet(b, id)
-		return err
-	})
+	r, ok := s.open[name]
+	if !ok {
+		return it, notOpen(name)
+	}
+	err = s.db.View(func(tx *stoat.Tx) error { return absent(r.items.GetInto(tx, id, &it)) })
 	return it, err
 }
 
 func (s *stoatStore) close() error { return s.db.Close() }
 
-// stoatGet reads an item from a repository's bucket.
-func stoatGet(b *stoat.Bucket, id string) (it item, err error) {
-	value, err := b.Get([]byte(id))
+// absent translates an error of the package.
+func absent(err error) error {
 	if errors.Is(err, stoat.ErrNotFound) {
-		return it, errNotFound
+		return errNotFound
 	}
-	if err != nil {
-		return it, err
-	}
-	it.ID = id
-	return it, json.Unmarshal(value, &it)
-}
-
-// view runs fn in a read transaction.
-func (r *stoatRepository) view(fn func(tx *stoat.Tx, b *stoat.Bucket) error) error {
-	return r.db.View(func(tx *stoat.Tx) error {
-		b, err := tx.Bucket(r.name)
-		if err != nil {
-			return err
-		}
-		return fn(tx, b)
-	})
-}
-
-// change runs fn in a write transaction.
-func (r *stoatRepository) change(fn func(b *stoat.Bucket) error) error {
-	return r.db.Update(func(tx *stoat.Tx) error {
-		b, err := tx.Bucket(r.name)
-		if err != nil {
-			return err
-		}
-		return fn(b)
-	})
+	return err
 }
 
 func (r *stoatRepository) create(items ...item) error {
-	return r.change(func(b *stoat.Bucket) error {
-		for _, it := range items {
-			value, err := json.Marshal(&it)
-			if err != nil {
+	return r.db.Update(func(tx *stoat.Tx) error {
+		for i := range items {
+			if err := r.items.Insert(tx, &items[i]); err != nil {
 				return err
-			}
-			created, err := b.CompareAndSwap([]byte(it.ID), nil, value)
-			if err != nil {
-				return err
-			}
-			if !created {
-				return fmt.Errorf("item %s already exists", it.ID)
 			}
 		}
 		return nil
 	})
 }
 
-// update reads the item first, because a document may have fields other than those to set.
 func (r *stoatRepository) update(it item) error {
-	return r.change(func(b *stoat.Bucket) error {
-		stored, err := stoatGet(b, it.ID)
-		if err != nil {
-			return err
-		}
-		stored.Title, stored.Count, stored.Tags = it.Title, it.Count, it.Tags
-		value, err := json.Marshal(&stored)
-		if err != nil {
-			return err
-		}
-		return b.Put([]byte(it.ID), value)
+	return r.db.Update(func(tx *stoat.Tx) error {
+		return absent(r.items.Update(tx, it.ID, func(stored *item) error {
+			stored.Title, stored.Count, stored.Tags = it.Title, it.Count, it.Tags
+			return nil
+		}))
 	})
 }
 
-func (r *stoatRepository) readMany(ids []string) (found []item, err error) {
-	found = make([]item, 0, len(ids))
-	err = r.view(func(_ *stoat.Tx, b *stoat.Bucket) error {
-		for _, id := range ids {
-			it, err := stoatGet(b, id)
-			if err != nil {
-				return err
+func (r *stoatRepository) readMany(ids []string) ([]item, error) {
+	found := make([]item, len(ids))
+	err := r.db.View(func(tx *stoat.Tx) error {
+		for i, id := range ids {
+			if err := r.items.GetInto(tx, id, &found[i]); err != nil {
+				return absent(err)
 			}
-			found = append(found, it)
 		}
 		return nil
 	})
 	return found, err
 }
 
-func (r *stoatRepository) readAll() (found []item, err error) {
-	err = r.view(func(tx *stoat.Tx, b *stoat.Bucket) error {
-		for id, value := range b.Scan(stoat.Range{}) {
-			it := item{ID: string(id)}
-			if err := json.Unmarshal(value, &it); err != nil {
+func (r *stoatRepository) readAll() ([]item, error) { return r.all(r.items.Query()) }
+
+// all returns the result of a query.
+func (r *stoatRepository) all(q record.Query[item]) (found []item, err error) {
+	err = r.db.View(func(tx *stoat.Tx) error {
+		for it, err := range q.All(tx) {
+			if err != nil {
 				return err
 			}
-			found = append(found, it)
+			found = append(found, *it)
 		}
-		return tx.Err()
+		return nil
 	})
 	return found, err
 }
 
-// query decodes what the filter needs of each item first, and all of those that pass it.
-func (r *stoatRepository) query(q query) (found []item, err error) {
-	err = r.view(func(tx *stoat.Tx, b *stoat.Bucket) error {
-		for id, value := range b.Scan(stoat.Range{}) {
-			var head struct {
-				Count int `json:"count"`
-			}
-			if err := json.Unmarshal(value, &head); err != nil {
-				return err
-			}
-			if !q.counts(head.Count) {
-				continue
-			}
-			it := item{ID: string(id)}
-			if err := json.Unmarshal(value, &it); err != nil {
-				return err
-			}
-			if q.tags(it.Tags) {
-				found = append(found, it)
-			}
-		}
-		return tx.Err()
-	})
-	q.sort(found)
-	return found, err
+func (r *stoatRepository) query(q query) ([]item, error) {
+	wanted := r.items.Query().Where(record.Gt("count", q.above))
+	if q.below != 0 {
+		wanted = wanted.Where(record.Lt("count", q.below))
+	}
+	if q.tag != "" {
+		wanted = wanted.Where(record.Has("tags", q.tag))
+	}
+	if q.byCount {
+		wanted = wanted.OrderBy("count").Desc()
+	}
+	return r.all(wanted)
 }
 
 func (r *stoatRepository) count() (n int, err error) {
-	err = r.view(func(tx *stoat.Tx, b *stoat.Bucket) error {
-		for range b.Keys(stoat.Range{}) {
-			n++
-		}
-		return tx.Err()
+	err = r.db.View(func(tx *stoat.Tx) error {
+		count, err := r.items.Count(tx)
+		n = int(count)
+		return err
 	})
 	return n, err
 }
 
 func (r *stoatRepository) keys() (ids []string, err error) {
-	err = r.view(func(tx *stoat.Tx, b *stoat.Bucket) error {
-		for id := range b.Keys(stoat.Range{}) {
-			ids = append(ids, string(id))
+	err = r.db.View(func(tx *stoat.Tx) error {
+		for key, err := range r.items.Keys(tx) {
+			if err != nil {
+				return err
+			}
+			id, ok := key[0].(string)
+			if !ok {
+				return fmt.Errorf("the key %v is not a string", key)
+			}
+			ids = append(ids, id)
 		}
-		return tx.Err()
+		return nil
 	})
 	return ids, err
 }

@@ -56,8 +56,7 @@ type implementation struct {
 
 // implementations returns every document store, in the order of the tables.
 func implementations() []implementation {
-	ours := []implementation{stoatImplementation(), recordImplementation()}
-	return append(ours, sqliteImplementations()...)
+	return append([]implementation{stoatImplementation()}, sqliteImplementations()...)
 }
 
 // abouts returns the descriptions of all document stores.
