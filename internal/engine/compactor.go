@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -123,13 +124,32 @@ func (c *compactor) waitForPause(next pick.Plan) (gentle, due bool) {
 		return false, true
 	}
 	before := c.commits.Newest()
-	quiet := c.sleep(idle, c.due) && c.commits.Newest() == before
+	quiet := c.rest.isPause() || c.sleep(idle, c.due) && c.commits.Newest() == before
 	if overdue() {
 		return false, true
+	}
+	if quiet {
+		c.rest.notePause(before)
+		if c.flushFirst() {
+			return false, false
+		}
 	}
 	small := next.Bytes(c.state.Load().Levels.Version) < minLasting && len(next.Relocate) == 0 &&
 		next.OnlyTable == 0
 	return small, quiet
+}
+
+// flushFirst flushes what is left in memory at the beginning of a pause, so that a compaction that
+// tidies up takes it along instead of writing the same tables twice. It reports whether there was
+// anything.
+func (c *compactor) flushFirst() bool {
+	if c.rest.large() && c.rest.rested() {
+		c.rest.flush()
+	}
+	c.mu.Lock()
+	flushing := len(c.mu.sealed) > 0
+	c.mu.Unlock()
+	return flushing && c.waitFlushed(context.Background()) == nil
 }
 
 // ended decides how to go on after a compaction. After a failure it pauses.

@@ -104,7 +104,7 @@ func TestRest_readsNothingOnceTheEngineCloses(t *testing.T) {
 	ok(t, w.Commit())
 	watched.Store(true)
 	e.closed.Store(true)
-	e.rest.wants(true, true)
+	e.rest.wants(waited{quiet: longPause, times: restWaits})
 	e.Stats()
 	watched.Store(false)
 	e.closed.Store(false) // so that it can be

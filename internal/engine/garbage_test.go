@@ -117,9 +117,10 @@ func TestGarbage_goesWhileCommitsTrickleIn(t *testing.T) {
 		<-time.After(time.Minute)
 		before := space(e)
 		drop()
-		for i := range 4 * restWaits {
-			mustCommit(t, e, fmt.Sprint("word ", i))
-			<-time.After(defaultRestAfter / 3)
+		const every = defaultIdleAfter * 5 / 3
+		for i := range 4 * restWaits * defaultRestAfter / (3 * every) {
+			mustCommit(t, e, fmt.Sprint("word ", int64(i)))
+			<-time.After(every)
 		}
 		if now := space(e); now > before*6/10 {
 			t.Errorf("%d bytes are left of %d", now, before)

@@ -66,7 +66,7 @@ const (
 	defaultMemoryLimit = 128 << 20
 	defaultTableBytes  = 32 << 20
 	defaultValueBytes  = 64 << 20
-	defaultGarbage     = 32 << 20
+	defaultGarbage     = 4 << 20
 	defaultThreshold   = 4 << 10
 	// To compress defaultDeferredBytes takes a core 30 ms, and defaultCloseBytes a quarter of a
 	// second.
@@ -77,7 +77,7 @@ const (
 	defaultOwnRuns      = 16 // reads look into each of them, and compactions compare their keys
 	defaultJournalBytes = 256 << 10
 	defaultIdleAfter    = 200 * time.Millisecond
-	defaultRestAfter    = time.Second
+	defaultRestAfter    = 200 * time.Millisecond
 	defaultRestBytes    = 4 << 20
 	defaultRestGarbage  = 64 << 10
 	defaultPassed       = 16

@@ -26,12 +26,43 @@ func TestRest_flushesALargeMemtableOnceNobodyCommits(t *testing.T) {
 		}
 		mustCommit(t, e, "b")
 		<-time.After(3 * defaultRestAfter)
-		if n := e.Stats().Flushes; n != 2 {
-			t.Errorf("%d flushes after two pauses", n)
+		if n := e.Stats().Flushes; n != 1 {
+			t.Errorf("%d flushes after a short pause that came soon", n)
 		}
-		wantWords(t, e, "a", "b")
+		<-time.After((longPause - 1) * defaultRestAfter)
+		if n := e.Stats().Flushes; n != 2 {
+			t.Errorf("%d flushes after a long pause", n)
+		}
+		<-time.After(restApart * defaultRestAfter)
+		mustCommit(t, e, "c")
+		<-time.After(3 * defaultRestAfter)
+		if n := e.Stats().Flushes; n != 3 {
+			t.Errorf("%d flushes after a short pause that came late", n)
+		}
+		wantWords(t, e, "a", "b", "c")
 		ok(t, e.Close())
 		<-time.After(3 * defaultRestAfter)
+	})
+}
+
+func TestRest_comesBeforeCompactionsThatTidyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const idle = defaultIdleAfter
+		files, created := noted(never)
+		e := mustOpen(t, files, Options{Tuning: Tuning{RestBytes: 1, YoungRuns: 100}})
+		overlap(t, e, 2)
+		mustCommit(t, e, "b")
+		last, flushed := time.Now(), len(created.all())
+		<-time.After(time.Hour)
+		if n := len(created.all()) - flushed; n != 2 {
+			t.Errorf("%d tables were made, want one by a flush and one by a compaction", n)
+		}
+		for _, at := range created.all()[flushed:] {
+			if d := at.Sub(last); d > 2*idle {
+				t.Errorf("a table was made %v after the last commit", d)
+			}
+		}
+		ok(t, e.Close())
 	})
 }
 

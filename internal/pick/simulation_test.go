@@ -40,7 +40,7 @@ func simulate(t testing.TB, without string, key, value uint64) *simulation {
 		tables: make(map[uint64]map[int]uint64), live: make(map[int]bool),
 		random: rand.New(rand.NewPCG(1, 2)),
 	}
-	s.picker.Limits = Limits{YoungRuns: 4, Garbage: 32 * testMB, SmallTable: 8 * testMB}
+	s.picker.Limits = Limits{YoungRuns: 4, Garbage: 4 * testMB, SmallTable: 8 * testMB}
 	return s
 }
 

@@ -17,6 +17,11 @@ const (
 	// reclaimBytes bounds the values that one compaction rewrites, and with them the space that is
 	// taken twice meanwhile.
 	reclaimBytes = 4 << 30
+	// scatteredBytes of values in log segments are worth bringing into the order of their keys, and
+	// so is scatteredShare of all values, as a divisor. Smaller portions would make many small value
+	// files.
+	scatteredBytes = 32 << 20
+	scatteredShare = 4
 )
 
 // reclaim returns what picks value files to reclaim when they have more than most bytes of garbage
@@ -91,13 +96,14 @@ func (p Picker) reclaimable(v *manifest.Version) []manifest.ValueFile {
 // value's life: scans are slow until then. It waits until the values are worth the keys that have
 // to be written with them.
 func (p Picker) scattered(v *manifest.Version) (Plan, bool) {
-	var live uint64
+	var live, all uint64
 	for _, f := range v.ValueFiles {
+		all += f.Live
 		if f.Log {
 			live += f.Live
 		}
 	}
-	if len(v.Young) > 0 || live < p.Garbage {
+	if len(v.Young) > 0 || live < min(scatteredBytes, all/scatteredShare) {
 		return Plan{}, false
 	}
 	next := inOrder(v, func(f manifest.ValueFile) bool {
