@@ -32,16 +32,15 @@ import (
 // which all fit, and 298 ns with whole values, which do not.
 
 const (
-	// againShare and atOnceShare say, as divisors of a block's bytes, when all of its values are
-	// decoded while the cache has room: as soon as a read follows after againShare were decoded in
-	// single values, and at once by a read of atOnceShare, which costs about as much. Without room,
-	// all of them must have been, so that what may be in vain never costs more than what was of
-	// use.
-	againShare  = 16
-	atOnceShare = 4
+	// roomShare says, as a divisor of a block's bytes, how many of them single reads decode before
+	// all values are decoded, while the cache has room. A smaller part of the block would be decoded
+	// in vain too often by reads that come to each block a few times, as the first reads after
+	// opening do. Without room, all of them must have been, so that what may be in vain never costs
+	// more than what was of use.
+	roomShare = 4
 	// seekShare of a block, as a divisor, is what a seek that takes the whole block counts for: few
 	// reads follow it, or many.
-	seekShare = 16
+	seekShare = 8
 	// decodesShare is how many bytes of units that only save decoding the clock passes for each
 	// byte of those that have to be read again.
 	decodesShare = 4
@@ -101,7 +100,7 @@ func (c *Cache) decodesBlock(s *stored, bytes int) bool {
 	spent := int(s.spent.Add(uint32(bytes)))
 	room, due := c.findRoom(int64(all)), spent >= all
 	if room {
-		due = spent >= all/atOnceShare || spent-bytes >= all/againShare
+		due = spent >= all/roomShare
 	}
 	if !due {
 		return false

@@ -68,7 +68,7 @@ func TestCache_decodesABlockOnceThatPaysForItself(t *testing.T) {
 	checkEntry(t, c.tables[0], c.entries[0])
 	all, each := 4<<10, len(c.entries[0].value)
 	for n := 1; slots().values.Load() == nil; n++ {
-		if n*each > all/againShare+2*each {
+		if n*each > all/roomShare+2*each {
 			t.Fatalf("a block is not decoded after %d gets of %d bytes of %d", n, each, all)
 		}
 		checkEntry(t, c.tables[0], c.entries[0]) // the same one: all reads count

@@ -9,20 +9,23 @@ const (
 	// alertReads is how many values after a cold one are all looked at. That costs about as much
 	// as the disk access that it may move out of the way.
 	alertReads = 256
+	// suspectReads is how many reads of a suspect map are all looked at: few enough not to matter if
+	// all of it is in memory.
+	suspectReads = 16
 	// pageBytes is the length of a page on most systems. A longer value lies in several, which may
 	// have come into memory with different neighbours.
 	pageBytes = 4 << 10
 )
 
-// Sampler finds out whether the values in a map tend to be cold, that is not in memory, and brings
-// them in before they are touched.
+// Sampler finds out whether the values in a map, or other parts of it, tend to be cold, that is not
+// in memory, and brings them in before they are touched.
 //
 // Touching a cold page blocks one of Go's processors until the disk has answered; a system call
 // that brings it in first does not, and reads no more than the value. But asking whether a page is
 // cold costs more than reading a warm value. So a Sampler looks at a few values until one is cold,
 // and then at each until about alertReads in a row were warm.
 //
-// The sample depends on the offset and on a turn that moves on with each look. So reads write to
+// The sample depends on the offset and on a turn that advances with each look. So reads write to
 // shared memory only with a look, and a value that is read over and over is looked at once.
 //
 // The zero value is ready for use. Safe for concurrent use.
@@ -30,6 +33,9 @@ type Sampler struct {
 	turn  atomic.Uint32 // which values are in the sample
 	alert atomic.Int32  // so many reads are all looked at; may be below 0
 }
+
+// Suspect makes s look at the first reads of a map, of which nothing is known yet.
+func (s *Sampler) Suspect() { s.alert.Store(suspectReads) }
 
 // Due reports whether to look at the value at offset before it is touched.
 func (s *Sampler) Due(offset uint64) bool {

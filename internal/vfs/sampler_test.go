@@ -48,6 +48,17 @@ func TestSampler_looksAtAllValuesAfterAColdOne(t *testing.T) {
 	}
 }
 
+func TestSampler_looksAtTheFirstReadsOfASuspectMap(t *testing.T) {
+	var s Sampler
+	s.Suspect()
+	if got := looks(&s, suspectReads, 5000); got != suspectReads {
+		t.Errorf("%d of %d reads", got, suspectReads)
+	}
+	if got := looks(&s, 1000, 5000); got > 30 {
+		t.Errorf("%d of 1000 reads after that", got)
+	}
+}
+
 func TestSampler_takesMemoryForWarm(t *testing.T) {
 	var s Sampler
 	s.note(false)
