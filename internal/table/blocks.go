@@ -102,11 +102,7 @@ func (r *reader) some(
 	if encoded == nil {
 		return values, nil, err
 	}
-	bytes := 0
-	for i := first; i < first+n; i++ {
-		bytes += encoded.Length(i)
-	}
-	if !r.cache.decodesBlock(encoded, bytes) {
+	if !r.cache.decodesBlock(encoded, encoded.weigh(first, n)) {
 		return nil, encoded, nil
 	}
 	values, err = r.decode(b, keys, encoded, lookup)

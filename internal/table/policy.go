@@ -38,6 +38,9 @@ const (
 	// opening do. Without room, all of them must have been, so that what may be in vain never costs
 	// more than what was of use.
 	roomShare = 4
+	// orderWeight is how many times its bytes a read weighs that starts where the previous one ended:
+	// reads in order are likely to go on to the end of the block.
+	orderWeight = 4
 	// seekShare of a block, as a divisor, is what a seek that takes the whole block counts for: few
 	// reads follow it, or many.
 	seekShare = 8
@@ -107,6 +110,18 @@ func (c *Cache) decodesBlock(s *stored, bytes int) bool {
 	}
 	s.spent.Store(0)
 	return room || c.makeRoom(int64(all))
+}
+
+// weigh returns what a read of n values, from value first on, counts for in decodesBlock: their
+// bytes, or more if the reads come in order.
+func (s *stored) weigh(first, n int) (bytes int) {
+	for i := first; i < first+n; i++ {
+		bytes += s.Length(i)
+	}
+	if int(s.next.Swap(uint32(first+n))) == first {
+		bytes *= orderWeight
+	}
+	return bytes
 }
 
 // decodesWindow reports whether a cursor whose window is a whole block is to decode its values.

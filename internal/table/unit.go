@@ -24,7 +24,8 @@ type slots struct {
 // stored is the values of a block as they are stored, if each is encoded alone.
 type stored struct {
 	block.Encoded
-	spent atomic.Uint32 // bytes of values that reads decoded one by one; see decodesBlock
+	spent atomic.Uint32 // what reads that decoded single values weigh; see decodesBlock
+	next  atomic.Uint32 // the index of the value after the last one that was decoded alone
 }
 
 // slot holds one form of a block while that is in memory. Reading a slot is one atomic load. A
