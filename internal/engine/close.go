@@ -55,7 +55,7 @@ func (e *Engine) close() error {
 		}
 	}
 	e.commits.Stop(ErrClosed)
-	e.memory.cache.Clear() // the collector would find the tables first, and their blocks a cycle later
+	e.forget()
 	errs = append(errs, e.closeFolder())
 	if e.lock != nil {
 		errs = append(errs, e.lock.Close())

@@ -4,6 +4,7 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
+	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/table"
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -13,6 +14,8 @@ const (
 	// none and that is more than defaultMemoryLimit; at most maxDefaultLimit.
 	defaultShare    = 8
 	maxDefaultLimit = 4 << 30
+	// forgetBytes of tables and value files, all of them in memory, are forgotten in about 10 ms.
+	forgetBytes = 256 << 20
 )
 
 // memory divides what is in use of the memory limit: memtables take what they need, and decoded
@@ -42,6 +45,25 @@ func (m *memory) grow() {
 	limit := min(size/defaultShare, maxDefaultLimit) / heapShare
 	m.extra.Store(max(limit-m.limit, 0))
 	m.divide()
+}
+
+// forget takes tables and value files out of memory, up to forgetBytes of them. The collector would
+// do so only in its second cycle from now: the first one finds the tables, whose cleanups then give
+// up their blocks.
+func (e *Engine) forget() {
+	levels, left := e.state.Load().Levels, uint64(forgetBytes)
+	levels.Each(func(h superversion.Handle) {
+		if h.Meta.Size <= left {
+			h.Table.Forget()
+			left -= h.Meta.Size
+		}
+	})
+	for _, f := range levels.Version.ValueFiles {
+		if f.Size <= left {
+			levels.Values(f.Number).Forget()
+			left -= f.Size
+		}
+	}
 }
 
 // memtables returns how much all memtables take.

@@ -55,6 +55,7 @@ func (e *Engine) removeUnneededInstalling(old *superversion.Levels, version *man
 	for _, f := range old.Version.ValueFiles {
 		if _, ok := version.ValueFile(f.Number); !ok {
 			e.unlinkInstalling(f.Name(), old.Values(f.Number).Open)
+			old.Values(f.Number).Forget()
 		}
 	}
 }

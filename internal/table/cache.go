@@ -50,17 +50,6 @@ func (c *Cache) SetLimit(bytes int64) {
 // set a higher limit.
 func (c *Cache) OnFull(call func()) { c.full.Store(&call) }
 
-// Clear evicts everything. What reads bring in afterwards is kept as before.
-func (c *Cache) Clear() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, r := range []*ring{&c.kept[missReads], &c.kept[missDecodes], &c.probation} {
-		for len(r.units) > 0 {
-			c.evictLocked(r.units[len(r.units)-1])
-		}
-	}
-}
-
 // Bytes returns how much the cache holds.
 func (c *Cache) Bytes() int64 { return c.bytes.Load() }
 

@@ -31,6 +31,7 @@ type reader struct {
 
 	dictionaries []*block.Dictionary
 
+	unload  func() // see vfs.Unloader
 	hold    *hold
 	cleanup runtime.Cleanup // releases hold
 
@@ -55,6 +56,7 @@ func openReader(c Config) (*reader, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	r := &reader{path: c.Path, file: file, cache: c.Cache, dictionaries: c.Dictionaries}
+	r.unload = func() {}
 	release, err := r.open(c)
 	if err != nil {
 		return nil, errors.Join(err, release())
@@ -82,7 +84,7 @@ func (r *reader) open(c Config) (release func() error, err error) {
 	if err != nil {
 		return r.file.Close, err
 	}
-	err = r.file.Close()
+	err, r.unload = r.file.Close(), vfs.Unloader(r.file, data)
 	r.file, r.data, r.mapped = nil, data, true
 	r.inPlace = !r.index.compressed
 	r.sampler.Suspect()

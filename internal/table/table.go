@@ -125,10 +125,12 @@ func (t *Table) Open() error {
 	return err
 }
 
-// Forget evicts the table's blocks from the cache. Reads that still come bring them in again.
+// Forget takes the table out of memory: its blocks out of the cache, and its map as far as the
+// system lets it. Reads that still come bring it in again.
 func (t *Table) Forget() {
 	if r := t.reader.Load(); r != nil {
 		r.hold.forget()
+		r.unload()
 		runtime.KeepAlive(r)
 	}
 }

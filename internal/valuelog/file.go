@@ -40,6 +40,14 @@ func (f *File) Open() error {
 	return err
 }
 
+// Forget takes the file's map out of memory. Reads that still come bring it in again.
+func (f *File) Forget() {
+	if r := f.reader.Load(); r != nil {
+		r.unload()
+		runtime.KeepAlive(r)
+	}
+}
+
 // Read returns the value that p points to. It may be part of a memory map: it must not be modified,
 // nor used when f is unreachable. A value is verified when it is first read, a short one and one of
 // a file that is not mapped each time. If the file is mapped, Read allocates nothing, save for one

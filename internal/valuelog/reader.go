@@ -23,6 +23,7 @@ type reader struct {
 	data     []byte   // the map
 	verified bitmap   // of the values in the map
 	sampler  vfs.Sampler
+	unload   func()          // see vfs.Unloader
 	release  func()          // lets go of the file
 	cleanup  runtime.Cleanup // calls release
 }
@@ -40,11 +41,12 @@ func openReader(c Config) (*reader, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	r := &reader{path: c.Path, number: c.Number, end: uint64(c.Size), file: file}
+	r.unload = func() {}
 	release := file.Close
 	data, unmap, err := file.Map(c.Size)
 	switch {
 	case err == nil:
-		r.file, r.data, release = nil, data, unmap
+		r.file, r.data, release, r.unload = nil, data, unmap, vfs.Unloader(file, data)
 		if err := file.Close(); err != nil {
 			return nil, errors.Join(err, unmap())
 		}

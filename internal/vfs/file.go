@@ -60,4 +60,15 @@ func (f *osFile) Map(size int64) (data []byte, unmap func() error, err error) {
 	return mapFile(f.file, size)
 }
 
+// Unloader returns a function that takes the pages of data, a map of file, out of the memory of the
+// process. They come back when they are next touched; the system may keep them meanwhile. The
+// function must not be called after unmap. It does nothing if the file system keeps its files in
+// memory.
+func Unloader(file File, data []byte) (unload func()) {
+	if _, ok := file.(*osFile); !ok {
+		return func() {}
+	}
+	return func() { unloadMap(data) }
+}
+
 func (f *osFile) Named() error { return f.named(f.place) }

@@ -9,3 +9,5 @@ import "os"
 func mapFile(*os.File, int64) (data []byte, unmap func() error, err error) {
 	return nil, nil, ErrNoMap
 }
+
+func unloadMap([]byte) {}

@@ -1,6 +1,7 @@
 package vfs_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -47,5 +48,29 @@ func TestPopulate_bringsInWhatItIsAskedFor(t *testing.T) {
 	}
 	if vfs.Resident(data[len(data)-1:]) {
 		t.Error("the end of the file, which nobody asked for, is in memory")
+	}
+}
+
+func TestUnloader_losesNothing(t *testing.T) {
+	if strconv.IntSize < 64 {
+		t.Skip("files are not mapped here")
+	}
+	name := filepath.Join(t.TempDir(), "file")
+	want := bytes.Repeat([]byte("what a file holds "), 10_000)
+	ok(t, os.WriteFile(name, want, 0o600))
+	f, err := vfs.OS().Open(name)
+	ok(t, err)
+	defer f.Close()
+	data := mapped(t, f, int64(len(want)))
+	for range 2 {
+		if !bytes.Equal(data, want) {
+			t.Fatal("the map has changed")
+		}
+		vfs.Unloader(f, data)()
+	}
+	own := bytes.Clone(want)
+	vfs.Unloader(struct{ vfs.File }{f}, own)() // a file system that keeps its files in memory
+	if !bytes.Equal(own, want) {
+		t.Error("memory that is no map has changed")
 	}
 }
