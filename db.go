@@ -212,10 +212,10 @@ func (db *DB) Flush() error { return db.engine.Flush() }
 // read-only. It may rewrite all data. When ctx is done it stops and keeps what it has finished.
 func (db *DB) Compact(ctx context.Context) error { return db.engine.Compact(ctx) }
 
-// Close makes every commit durable and releases the directory. It compresses up to 64 MiB of
-// recently written large values, which takes one core about a quarter of a second; any beyond that
-// stay uncompressed in the log until the database is next open. Open read-only transactions may
-// continue until they end; everything else returns [ErrClosed].
+// Close makes every commit durable and releases the directory. It takes some milliseconds, whatever
+// was written: if more than half a megabyte is not in tables yet, Close leaves it uncompressed, and
+// the database compresses it in a pause of the commits once it is open again. Open read-only
+// transactions may continue until they end; everything else returns [ErrClosed].
 //
 // The directory is released even if Close fails. After [ErrPoisoned], commits that were not synced
 // may be lost; after any other error, such as [ErrNoSpace], the log still has everything that could

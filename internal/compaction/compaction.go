@@ -176,6 +176,6 @@ func (j *Job) copyEntry(w *run.Writer, c *superversion.EntryCursor) error {
 func (j *Job) sample(bucket uint64, bytes int) iter.Seq[keyspace.Entry] {
 	return j.Levels.Sample(j.Inputs, superversion.Sample{
 		Bucket: bucket, Places: run.SamplePoints, Bytes: bytes / run.SamplePoints, Now: j.Now,
-		EntryBytes: run.EntryBytes,
+		EntryBytes: run.EntryBytes, Fetch: j.Output.Values.Recheck,
 	})
 }

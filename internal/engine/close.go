@@ -5,15 +5,8 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/pick"
 )
-
-// tidyBytes is how much a closing database compacts at most, so that a small one is left as one
-// table, and many short sessions do not leave many.
-const tidyBytes = 16 << 20
-
-// closeShare of the large values that Close compresses at most, as a divisor, may be ones that were
-// deferred before.
-const closeShare = 4
 
 // Close ends the database: no transaction begins or commits any more, background work stops,
 // memtables become tables and the log goes, so that the next Open replays nothing. If flushing
@@ -81,13 +74,11 @@ func (e *Engine) settleAppending() error {
 		e.addSealedLocked(full)
 		e.mu.Unlock()
 	}
-	left, err := e.flushSealed()
-	if err != nil {
+	if err := e.flushSealed(); err != nil {
 		return err
 	}
-	e.shrinkSome(min(left, uint64(e.options.Tuning.CloseBytes)/closeShare))
 	e.tidy()
-	err = e.renewManifest()
+	err := e.renewManifest()
 	if errors.Is(err, manifest.ErrUnchanged) && e.installing.journalAt != 0 {
 		e.options.Logger.Warn("the manifest keeps its edits", "dir", e.dir, "err", err)
 		return nil
@@ -95,37 +86,29 @@ func (e *Engine) settleAppending() error {
 	return err
 }
 
-// flushSealed writes all sealed memtables into tables. It compresses a bounded amount of large
-// values and returns what is left of that bound; further values are deferred until the database is
-// opened again.
-func (e *Engine) flushSealed() (left uint64, err error) {
-	left = uint64(e.options.Tuning.CloseBytes)
+// flushSealed writes all sealed memtables into tables: quickly, unless they are small or too much
+// is deferred already.
+func (e *Engine) flushSealed() error {
+	effort, sizes := final, &e.options.Tuning
+	deferred := pick.DeferredBytes(e.state.Load().Levels.Version)
+	if e.memory.sealed.Load() > sizes.CloseBytes &&
+		deferred <= deferredMost*uint64(sizes.DeferredBytes) {
+		effort = quick
+	}
 	for len(e.mu.sealed) > 0 {
-		large := uint64(0)
-		deferIf := func(_ bool, bytes uint64) bool {
-			large = max(large, bytes) // it is asked again about what is left
-			return bytes > left
-		}
-		if err := e.flushOne(e.mu.sealed[0], final, deferIf); err != nil {
-			return 0, err
-		}
-		if large <= left {
-			left -= large
+		if err := e.flushOne(e.mu.sealed[0], effort); err != nil {
+			return err
 		}
 	}
-	return left, nil
+	return nil
 }
 
-// tidy compacts what is small, unless values are deferred, which a compaction would compress. A
-// failure costs nothing but the tidiness.
+// tidy compacts what is small. A failure costs nothing but the tidiness.
 func (e *Engine) tidy() {
 	version, picker := e.state.Load().Levels.Version, e.picker()
-	if _, deferred := picker.Deferred(version); deferred {
-		return
-	}
 	picker.YoungRuns = 1
 	next, ok := picker.Next(version)
-	if !ok || next.Bytes(version) > tidyBytes || len(next.Relocate) > 0 {
+	if !ok || next.RawBytes(version) > uint64(e.options.Tuning.CloseBytes) || len(next.Relocate) > 0 {
 		return
 	}
 	if err := e.compact(next, func() bool { return false }); err != nil {

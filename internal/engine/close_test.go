@@ -180,6 +180,44 @@ func TestClose_thatCannotFlushLeavesTheLog(t *testing.T) {
 	wantWords(t, mustOpen(t, disk, calm()), "a", "b")
 }
 
+func TestClose_abandonsAFlush(t *testing.T) {
+	begun, waits := make(chan struct{}), make(chan struct{})
+	var tables atomic.Int64
+	disk := memfs.NewCrashable()
+	files := faultfs.New(disk, func(op faultfs.Op) error {
+		if is(faultfs.Create, tableSuffix)(op) && tables.Add(1) == 1 {
+			close(begun)
+			<-waits
+		}
+		return nil
+	})
+	o := calm()
+	o.Tuning.RestBytes, o.Tuning.RestAfter, o.Compression = 1, 1, CompressionNone
+	e := mustOpen(t, files, o)
+	words := ascendingWords("k", 5000) // so many that the flush asks whether it is to go on
+	w, err := e.Begin()
+	ok(t, err)
+	for _, word := range words {
+		ok(t, w.Put(dataKey("%s", word), []byte(word), 0))
+	}
+	ok(t, w.Commit())
+	<-begun
+	done := make(chan error)
+	go func() { done <- e.Close() }()
+	for !e.closed.Load() {
+		runtime.Gosched()
+	}
+	close(waits)
+	ok(t, <-done)
+	if n := tables.Load(); n < 2 {
+		t.Errorf("%d tables were written: the flush was not abandoned", n)
+	}
+	if left := named(t, disk, tableSuffix); len(left) != 1 {
+		t.Errorf("tables %v, want one", left)
+	}
+	wantWords(t, mustOpen(t, disk.CrashKeepNone(), calm()), words...)
+}
+
 func TestClose_waitsForCommitsUnderWay(t *testing.T) {
 	hold, syncing := make(chan struct{}), make(chan struct{})
 	var slow atomic.Bool

@@ -35,6 +35,7 @@ func (e *Engine) picker() pick.Picker {
 			Garbage:    uint64(e.options.Tuning.Garbage),
 			SmallTable: compaction.Small(e.options.Tuning.TableBytes),
 			Compressed: e.options.Compression != CompressionNone,
+			Deferred:   deferredAtOnce * uint64(e.options.Tuning.DeferredBytes),
 		},
 		Now: e.now(),
 	}

@@ -7,10 +7,20 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
-// behind reports whether another memtable, or a writer, waits for the flush that asks. It is to
-// leave large values in the log then, unless its run is likely to stay as it is, because that is
-// written only once.
-func (e *Engine) behind(stays bool, _ uint64) bool {
+const (
+	// deferredAtOnce, times Tuning.DeferredBytes, is what may be read to compress all deferred
+	// values in one compaction, which gives them the form in which they stay. By default, that
+	// takes a core a quarter of a second.
+	deferredAtOnce = 8
+	// deferredMost, times Tuning.DeferredBytes, is how much Close may leave: if more is deferred
+	// already, it compresses. This bounds what sessions leave that are too short for compactions.
+	deferredMost = 32
+)
+
+// behind reports whether another memtable, or a writer, waits for the flush that asks. Then the
+// flush leaves large values in the log, unless its run is likely to stay as it is, because such a
+// run is written only once.
+func (e *Engine) behind(stays bool) bool {
 	if stays {
 		return false
 	}
@@ -78,28 +88,6 @@ func shrinkJob(job *compaction.Job, of superversion.Run, number uint64) {
 	for _, h := range of.Tables {
 		if !in(h.Meta) {
 			job.Stays.Tables = append(job.Stays.Tables, h.Meta)
-		}
-	}
-}
-
-// shrinkSome compresses deferred values of at most the given number of bytes while the database
-// closes, so that openings that are too short for compactions make progress, too. A backup that
-// nobody has written to stays as it is. A failure costs nothing but that progress.
-func (e *Engine) shrinkSome(most uint64) {
-	for {
-		version := e.state.Load().Levels.Version
-		if version.Backup {
-			return
-		}
-		next, ok := e.picker().Deferred(version)
-		bytes := next.DeferredBytes(version)
-		if !ok || bytes > most {
-			return
-		}
-		most -= bytes
-		if err := e.compact(next, func() bool { return false }); err != nil {
-			e.options.Logger.Warn("compress values while closing", "dir", e.dir, "err", err)
-			return
 		}
 	}
 }

@@ -24,7 +24,7 @@ const (
 	deferredKB     = 5 * deferredValues // of all values in deferring's database
 )
 
-// deferringOptions are calm ones with which Close compresses hardly anything.
+// deferringOptions are calm ones with which Close compresses only a small memtable.
 func deferringOptions() Options {
 	o := calm()
 	o.ValueThreshold = 1 << 10
@@ -86,22 +86,23 @@ func wantSmall(t *testing.T, files vfs.FS, e *Engine) {
 	wantDeferredValues(t, e)
 }
 
-func TestClose_getsOnWithDeferredValues(t *testing.T) {
-	files := deferring(t)
-	for before := uint64(deferredKB << 10); ; {
-		e := mustOpen(t, files, deferringOptions())
-		wantDeferredValues(t, e)
+func TestClose_leavesDeferredValuesToOpeningsThatLastLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := deferring(t)
+		was := image(t, files)
+		for range 100 {
+			e := mustOpen(t, files, deferringOptions())
+			wantDeferredValues(t, e)
+			ok(t, e.Close())
+		}
+		wantImage(t, files, was)
+		o := deferringOptions()
+		o.Tuning.IdleAfter = time.Second
+		e := mustOpen(t, files, o)
+		<-time.After(time.Minute)
 		ok(t, e.Close())
-		now := deferredOf(e)
-		if now == 0 {
-			wantSmall(t, files, mustOpen(t, files, Options{ReadOnly: true}))
-			return
-		}
-		if now >= before || before-now > 40<<10 {
-			t.Fatalf("%d of %d deferred bytes are left after a session", now, before)
-		}
-		before = now
-	}
+		wantSmall(t, files, mustOpen(t, files, Options{ReadOnly: true}))
+	})
 }
 
 func TestClose_leavesABackupWithDeferredValuesOne(t *testing.T) {
@@ -117,17 +118,115 @@ func TestClose_leavesABackupWithDeferredValuesOne(t *testing.T) {
 	ok(t, source.Backup(t.Context(), target, "db", false))
 }
 
-// What the flush of a closing database has compressed counts from its first value to its last.
-func TestClose_compressesNoMoreThanItMay(t *testing.T) {
-	e := mustOpen(t, deferring(t), deferringOptions())
+func TestClose_compressesASmallMemtable(t *testing.T) {
+	files := deferring(t)
+	e := mustOpen(t, files, deferringOptions())
 	before := deferredOf(e)
-	for i := range 12 {
-		ok(t, tryCommit(e, dataKey("%04d+", i), deferredValue(10*i+1)))
-	}
+	ok(t, tryCommit(e, dataKey("other"), deferredValue(1)))
 	ok(t, e.Close())
 	if now := deferredOf(e); now != before {
-		t.Errorf("%d bytes are deferred, of %d, when 60 of 64 KiB are another's", now, before)
+		t.Errorf("%d bytes are deferred, of %d before a small value", now, before)
 	}
+	again := mustOpen(t, files, deferringOptions())
+	for i := range 40 {
+		ok(t, tryCommit(again, dataKey("%04d", i), deferredValue(i)))
+	}
+	ok(t, again.Close())
+	if now := deferredOf(again); now < before+200<<10 {
+		t.Errorf("%d bytes are deferred, of %d before 200 KiB", now, before)
+	}
+	wantDeferredValues(t, mustOpen(t, files, deferringOptions()))
+}
+
+// Sessions that write much and are too short for compactions leave a bounded amount.
+func TestClose_compressesOnceMuchIsDeferred(t *testing.T) {
+	files := memfs.New()
+	for session := range 10 {
+		e := mustOpen(t, files, deferringOptions())
+		for i := range deferredValues {
+			ok(t, tryCommit(e, dataKey("%04d/%d", i, session), deferredValue(i)))
+		}
+		ok(t, e.Close())
+		if n := deferredOf(e); n > deferredMost*10<<10+deferredKB<<10 {
+			t.Fatalf("%d bytes are deferred after %d sessions", n, session+1)
+		}
+	}
+	e := mustOpen(t, files, deferringOptions())
+	for i := range deferredValues {
+		for session := range 10 {
+			if got, _ := get(t, e, dataKey("%04d/%d", i, session)); got != string(deferredValue(i)) {
+				t.Fatalf("value %d of session %d is not what was put", i, session)
+			}
+		}
+	}
+	ok(t, e.Close())
+}
+
+// Close leaves values in the log that are too small to lie outside of tables for long, whether they
+// shrink or not.
+func TestClose_leavesSmallValuesInTheLogForNow(t *testing.T) {
+	for name, of := range map[string]Compression{"auto": CompressionAuto, "zstd": CompressionZstd} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				files, o := memfs.New(), deferringOptions()
+				o.Compression = of
+				e := mustOpen(t, files, o)
+				value := func(i int) []byte { return deferredValue(i)[:200+i%500] }
+				check := func(e *Engine) {
+					t.Helper()
+					for i := range 1000 {
+						if got, _ := get(t, e, dataKey("%04d", i)); got != string(value(i)) {
+							t.Fatalf("value %d is not what was put", i)
+						}
+					}
+				}
+				for i := range 1000 {
+					ok(t, tryCommit(e, dataKey("%04d", i*7%1000), value(i*7%1000)))
+				}
+				ok(t, e.Close())
+				if n := deferredOf(e); n < 1000*200 {
+					t.Fatalf("%d bytes are deferred", n)
+				}
+				check(mustOpen(t, files, Options{ReadOnly: true}))
+				o.Tuning.IdleAfter = time.Second
+				e = mustOpen(t, files, o)
+				check(e)
+				<-time.After(time.Minute)
+				check(e)
+				if s := e.Stats(); s.ValueBytes > 0 || s.YoungRuns > 0 {
+					t.Errorf("%d bytes are outside of tables, %d young runs", s.ValueBytes, s.YoungRuns)
+				}
+				ok(t, e.Close())
+				if logs := named(t, files, ".log"); len(logs) > 0 {
+					t.Errorf("%v are left", logs)
+				}
+			})
+		})
+	}
+}
+
+func TestClose_leavesOnlyLargeValuesInTheLogIfNothingIsCompressed(t *testing.T) {
+	files, o := memfs.New(), deferringOptions()
+	o.Compression = CompressionNone
+	e := mustOpen(t, files, o)
+	for i := range 500 {
+		ok(t, tryCommit(e, dataKey("small %04d", i), deferredValue(i)[:200]))
+	}
+	for i := range deferredValues {
+		ok(t, tryCommit(e, dataKey("%04d", i), deferredValue(i)))
+	}
+	ok(t, e.Close())
+	e = mustOpen(t, files, o)
+	if s := e.Stats(); s.ValueBytes != deferredKB<<10 {
+		t.Errorf("%d bytes are outside of tables, want %d KiB", s.ValueBytes, deferredKB)
+	}
+	wantDeferredValues(t, e)
+	for i := range 500 {
+		if got, _ := get(t, e, dataKey("small %04d", i)); got != string(deferredValue(i)[:200]) {
+			t.Fatalf("small value %d is not what was put", i)
+		}
+	}
+	ok(t, e.Close())
 }
 
 // Large values that do not shrink lie outside of tables that are not compressed, too.
@@ -149,7 +248,7 @@ func TestFlush_defersNothingThatDoesNotShrink(t *testing.T) {
 		len(version.Young[0].Tables[0].Values) == 0 {
 		t.Fatalf("%d young runs, and the first is not as it has to be to test something", n)
 	}
-	if next, found := e.picker().Deferred(version); found || deferredOf(e) > 0 {
+	if next, found := e.picker().Next(version); found && next.Why == "deferred" || deferredOf(e) > 0 {
 		t.Errorf("%d bytes are deferred, in table %d", deferredOf(e), next.OnlyTable)
 	}
 	ok(t, e.Close())

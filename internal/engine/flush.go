@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,13 +16,17 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
-// lasting says whether the tables of a flush are written the way they will stay.
-type lasting bool
+// effort says how much work a flush does itself, and how much it leaves to compactions.
+type effort uint8
 
 const (
-	forNow lasting = false // until they are compacted
-	final  lasting = true  // until the database is opened again
+	forNow effort = iota // tables are written for the time until they are compacted
+	final                // the way that they stay until the database is opened again
+	quick                // as fast as possible, whatever they take on disk
 )
+
+// pieceEntries is how many entries of a quick flush are worth a goroutine.
+const pieceEntries = 4 << 10
 
 // Flush writes everything committed so far into tables.
 func (e *Engine) Flush() error { return e.flush(context.Background()) }
@@ -51,9 +58,9 @@ func (e *Engine) flushLoop() {
 		if !ok {
 			return
 		}
-		err := e.flushOne(oldest, forNow, e.behind)
+		err := e.flushOne(oldest, forNow)
 		e.flushEnded(err)
-		if err == nil {
+		if err == nil || errors.Is(err, flush.ErrCancelled) {
 			pause = retryMin
 			continue
 		}
@@ -87,15 +94,13 @@ func (e *Engine) flushEnded(err error) {
 	e.mu.Unlock()
 }
 
-// flushOne writes the oldest sealed memtable to tables and installs them. A final flush writes its
-// tables the way they will stay until the database is opened again. For deferIf see Defer of
-// [flush.Job].
-func (e *Engine) flushOne(
-	oldest sealed, tables lasting, deferIf func(stays bool, bytes uint64) bool,
-) error {
+// flushOne writes the oldest sealed memtable to tables and installs them.
+func (e *Engine) flushOne(oldest sealed, effort effort) error {
 	start := time.Now()
-	job := e.flushJob(oldest, e.state.Load().Levels, tables)
-	job.Defer = deferIf
+	job := e.flushJob(oldest, e.state.Load().Levels, effort)
+	if effort == forNow {
+		job.Defer = e.behind
+	}
 	edit, err := job.Do()
 	if err != nil {
 		return fmt.Errorf("flush: %w", err)
@@ -114,24 +119,39 @@ func (e *Engine) flushOne(
 	return nil
 }
 
-func (e *Engine) flushJob(full sealed, levels *superversion.Levels, tables lasting) flush.Job {
+func (e *Engine) flushJob(full sealed, levels *superversion.Levels, effort effort) flush.Job {
 	compression := e.options.Compression
-	young := compression == CompressionZstd || tables == final && compression == CompressionAuto
+	young := compression == CompressionZstd || effort == final && compression == CompressionAuto
 	job := flush.Job{
 		Root:           full.root,
 		Levels:         levels,
 		Output:         e.output(&e.flushed),
 		CompressYoung:  young,
 		CompressBottom: compression != CompressionNone,
-		CompressLarge:  compression != CompressionNone,
 		Reach:          e.options.Tuning.DeferredBytes,
 		LastCommit:     full.lastCommit,
+		Quick:          effort == quick,
+		Pieces:         min(runtime.GOMAXPROCS(0), full.root.Len()/pieceEntries),
+		Together:       together,
+	}
+	if effort == forNow {
+		job.Cancelled = e.closed.Load
 	}
 	if full.log > 0 {
 		job.LogNumber = full.log + 1
 		job.Log = manifest.ValueFile{Number: full.log, Size: uint64(full.logBytes), Log: true}
 	}
 	return job
+}
+
+// together calls do for each number below n, each in a goroutine, and returns when all have
+// returned.
+func together(n int, do func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { do(i) })
+	}
+	all.Wait()
 }
 
 // output returns what the outputs of all jobs have in common. The bytes that they write are added

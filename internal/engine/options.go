@@ -47,7 +47,7 @@ type Tuning struct {
 	ValueBytes     int64         // a value file is closed at this size
 	Garbage        int64         // this much garbage in value files is tolerated
 	DeferredBytes  int64         // this much of deferred values is compressed at a time
-	CloseBytes     int64         // this much of large values is compressed by Close
+	CloseBytes     int64         // Close compresses memtables, and then tables, of up to this size
 	YoungRuns      int           // this many young runs start a compaction
 	OwnRuns        int           // a large transaction with more runs compacts some
 	JournalBytes   int64         // the manifest may always grow by this much before it is rewritten
@@ -68,10 +68,10 @@ const (
 	defaultValueBytes  = 64 << 20
 	defaultGarbage     = 4 << 20
 	defaultThreshold   = 4 << 10
-	// To compress defaultDeferredBytes takes a core 30 ms, and defaultCloseBytes a quarter of a
-	// second.
+	// To compress defaultDeferredBytes takes a core 30 ms, and defaultCloseBytes up to 10 ms, most
+	// of them to train a dictionary.
 	defaultDeferredBytes = 8 << 20
-	defaultCloseBytes    = 64 << 20
+	defaultCloseBytes    = 512 << 10
 
 	defaultYoungRuns    = 4
 	defaultOwnRuns      = 16 // reads look into each of them, and compactions compare their keys

@@ -3,11 +3,13 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
 
 	"github.com/stoatdb/stoat/internal/compaction"
+	"github.com/stoatdb/stoat/internal/flush"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/pick"
@@ -103,13 +105,16 @@ func (s *spill) flushSorted(pairs *sorter.Sorter) error {
 }
 
 // start runs a flush in the background, and then a compaction if there are too many runs.
-func (s *spill) start(flush func() (*manifest.Edit, error)) error {
+func (s *spill) start(flushed func() (*manifest.Edit, error)) error {
 	compact, crowded := s.compactionJob()
 	job := make(chan outcome, 1)
 	started := s.engine.spawn(func() {
 		var o outcome
-		if o.flushed, o.err = flush(); o.err == nil && crowded {
+		if o.flushed, o.err = flushed(); o.err == nil && crowded {
 			o.compacted = s.compact(compact)
+		}
+		if errors.Is(o.err, flush.ErrCancelled) {
+			o.err = ErrClosed
 		}
 		job <- o
 	})

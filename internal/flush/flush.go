@@ -20,6 +20,9 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
+// ErrCancelled reports that the job was told to stop. It has removed its files.
+var ErrCancelled = errors.New("flush cancelled")
+
 // Job is a memtable on its way to tables. All memtables sealed before it must have been flushed.
 type Job struct {
 	Root   memtable.Root        // what to write; the memtable does not change any more
@@ -28,16 +31,26 @@ type Job struct {
 	Output run.Config           // the job sets Compress, Filter, Sampler and the drops
 
 	CompressYoung  bool // compress runs that a compaction will soon rewrite
-	CompressBottom bool // compress runs that are likely to stay
-	CompressLarge  bool // compress any run that has enough large values
+	CompressBottom bool // compress runs that are likely to stay or have enough large values
 
-	// Defer reports whether there is no time to compress so many bytes of large values, in a run
-	// that is likely to stay or not. It is called before the run is written and, if the run is not
-	// likely to stay, before each large value. If enough bytes are left, they stay in the log
-	// segment until a compaction compresses them, and uncompressed young tables point to them. A
-	// nil Defer never defers.
-	Defer func(stays bool, bytes uint64) bool
+	// Defer reports whether there is no time to compress large values, in a run that is likely to
+	// stay or not. It is called before the run is written and, if the run is not likely to stay,
+	// before each large value. If enough bytes are left, they stay in the log segment until a
+	// compaction compresses them, and uncompressed young tables point to them. A nil Defer never
+	// defers.
+	Defer func(stays bool) bool
 	Reach int64 // then no table points to more bytes than this, plus one value
+
+	// Quick makes Do take as little time as it can, and leaves work to compactions: see quick.go. It
+	// cuts the memtable into about as many pieces as Pieces says. Together calls do for each number
+	// below n, at the same time if it can.
+	Quick    bool
+	Pieces   int
+	Together func(n int, do func(i int))
+
+	// Cancelled is called now and then, unless it is nil or the job is quick. Once it returns true,
+	// the job ends with ErrCancelled.
+	Cancelled func() bool
 
 	LogNumber  uint64 // recovery does not need log segments below this afterwards
 	LastCommit uint64 // the newest commit in Root
@@ -62,10 +75,14 @@ func (j Job) Do() (*manifest.Edit, error) {
 		return nil, err
 	}
 	young := manifest.Run{}
-	data, sizes := keyspace.FirstData(), sizesOf(j.puts(nil), &j.Output.Values)
-	deleted := j.Root.Deleted()
+	data, deleted := keyspace.FirstData(), j.Root.Deleted()
 	i, _ := deleted.Find(data) // no range spans both
-	for _, p := range []part{{nil, data, deleted[:i]}, {data, nil, deleted[i:]}} {
+	parts := []part{{nil, data, deleted[:i]}, {data, nil, deleted[i:]}}
+	if j.Quick {
+		return edit, j.writeQuickly(edit, parts)
+	}
+	sizes := sizesOf(j.puts(nil), &j.Output.Values)
+	for _, p := range parts {
 		if err := j.write(edit, &young, p, sizes); err != nil {
 			return nil, errors.Join(err, j.discard(edit, young))
 		}
@@ -124,7 +141,11 @@ func (j Job) writeEntries(
 ) (run.Output, error) {
 	var c memtable.Cursor
 	c.Init(j.Root)
+	asks := asking{cancelled: j.Cancelled}
 	for c.Seek(p.first); p.contains(&c); c.Next() {
+		if err := asks.after(len(c.Value())); err != nil {
+			return run.Output{}, err
+		}
 		if c.Kind() == keyspace.KindDelete && (to.stays() || p.deleted.Contains(c.Key())) {
 			continue
 		}

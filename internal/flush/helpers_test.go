@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/block"
@@ -88,7 +89,7 @@ type store struct {
 	t       testing.TB
 	files   vfs.FS
 	version *manifest.Version
-	numbers uint64 // of files, handed out so far
+	numbers *atomic.Uint64 // of files, handed out so far
 	values  run.Values
 	now     uint64
 }
@@ -97,7 +98,7 @@ func newStore(t testing.TB) *store {
 	t.Helper()
 	files := memfs.New()
 	check(t, files.MkdirAll(testDir))
-	return &store{t: t, files: files, version: &manifest.Version{}}
+	return &store{t: t, files: files, version: &manifest.Version{}, numbers: new(atomic.Uint64)}
 }
 
 // job returns a job with small tables and blocks.
@@ -114,8 +115,7 @@ func (s *store) job(w writes) Job {
 }
 
 func (s *store) nextNumber() uint64 {
-	s.numbers++
-	return s.numbers
+	return s.numbers.Add(1)
 }
 
 // levels returns the store's version, ready to be read.

@@ -54,20 +54,21 @@ type valuePlan struct {
 func (j Job) plan(s valueSizes, stays bool) valuePlan {
 	large := s.compressible + s.stiff
 	cheap := large > 0 && s.compressible+s.small <= large/cheapShare
-	noTime := !cheap && j.Defer != nil && j.Defer(stays, s.compressible)
+	noTime := !cheap && j.Defer != nil && j.Defer(stays)
 	if noTime && s.compressible > 0 && j.worthKeepingLog(large) {
 		return valuePlan{inLog: true, deferring: true}
 	}
-	compress := j.CompressYoung || stays && j.CompressBottom || j.CompressLarge && large > 0 &&
-		(cheap || !noTime && large >= (large+s.small)/largeShare)
+	manyLarge := large > 0 && (cheap || !noTime && large >= (large+s.small)/largeShare)
+	compress := j.CompressYoung || j.CompressBottom && (stays || manyLarge)
 	return valuePlan{
 		compress: compress, inLog: j.worthKeepingLog(s.stiff), mayDefer: compress && !stays && !cheap,
 	}
 }
 
-// worthKeepingLog reports whether to keep the log segment for so many bytes of large values.
+// worthKeepingLog reports whether the given number of bytes of values is worth keeping the log
+// segment.
 func (j Job) worthKeepingLog(bytes uint64) bool {
-	return j.Output.Values.Separate > 0 && j.Log.Number != 0 && bytes >= j.Log.Size/2
+	return j.Log.Number != 0 && bytes > 0 && bytes >= j.Log.Size/2
 }
 
 // largeValues follows the plan for each value of a run.
@@ -113,5 +114,5 @@ func (l *largeValues) defersFrom(bytes int) bool {
 	left := l.left
 	l.left -= min(left, uint64(bytes))
 	return l.mayDefer && l.job.worthKeepingLog(left) && l.job.Defer != nil &&
-		l.job.Defer(amongOthers.stays(), left)
+		l.job.Defer(amongOthers.stays())
 }

@@ -93,6 +93,10 @@ func (m *model) flush() *manifest.Edit {
 	j.Output.TableBytes, j.Output.BlockBytes = m.rng.Int64N(4000), 1+m.rng.IntN(300)
 	j.Output.Values.Separate = []int{0, 20, separate}[m.rng.IntN(3)]
 	j.Output.Values.FileBytes = m.rng.Int64N(2000)
+	if m.rng.IntN(3) == 0 {
+		j.Quick, j.Pieces, j.Together = true, m.rng.IntN(5), together
+		j.CompressBottom, j.Reach = m.rng.IntN(2) == 0, m.rng.Int64N(500)
+	}
 	return m.run(j)
 }
 

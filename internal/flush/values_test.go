@@ -37,7 +37,7 @@ func shrinking(t testing.TB, text, noise int) (s *store, l *logged, want writes)
 // compressing returns a job that compresses as by default.
 func (l *logged) compressing() Job {
 	j := l.seal()
-	j.CompressBottom, j.CompressLarge = true, true
+	j.CompressBottom = true
 	return j
 }
 
@@ -98,10 +98,10 @@ func TestDo_leavesValuesInTheLogIfThereIsNoTime(t *testing.T) {
 		j := l.compressing()
 		j.Levels, j.Reach = s.levels(), 1000
 		asked := 0
-		j.Defer = func(likely bool, bytes uint64) bool {
+		j.Defer = func(likely bool) bool {
 			asked++
-			if likely != stays || bytes < 50*250 {
-				t.Errorf("stays %v: asked about %v, %d bytes", stays, likely, bytes)
+			if likely != stays {
+				t.Errorf("stays %v: asked about %v", stays, likely)
 			}
 			return true
 		}
@@ -122,7 +122,7 @@ func TestDo_leavesTheRestInTheLogWhenTimeRunsOut(t *testing.T) {
 	s, l, want := shrinking(t, 50, 5)
 	j := l.compressing()
 	asked := 0
-	j.Defer = func(bool, uint64) bool { asked++; return asked > 10 }
+	j.Defer = func(bool) bool { asked++; return asked > 10 }
 	edit := s.run(j)
 	checkSame(t, "tables", s.read(young(edit)), want)
 	compressed := map[bool]uint64{}
@@ -140,7 +140,7 @@ func TestDo_leavesTheRestInTheLogWhenTimeRunsOut(t *testing.T) {
 func TestDoSorted_compressesLargeValuesThatShrink(t *testing.T) {
 	s, _, want := shrinking(t, 50, 0)
 	j := s.job(nil)
-	j.CompressBottom, j.CompressLarge = true, true
+	j.CompressBottom = true
 	pairs := new(sorter.Sorter)
 	for key, value := range want {
 		pairs.Add([]byte(key), value)

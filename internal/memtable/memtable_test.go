@@ -304,3 +304,25 @@ func TestRoot_zeroIsEmpty(t *testing.T) {
 	checkRoot(t, Root{}, newModel(), []string{"", "a"})
 	checkRoot(t, New(headroom).Begin().Commit(), newModel(), []string{"", "a"})
 }
+
+func TestRoot_findsKeysByTheirIndex(t *testing.T) {
+	for _, n := range []int{1, 2, 55, 57, 1000, 5000} {
+		edit := New(0).Begin()
+		for i := range n {
+			edit.PutUntil(fmt.Appendf(nil, "%06d", i*7919%n), nil, 0)
+		}
+		root := edit.Commit()
+		var c Cursor
+		c.Init(root)
+		i := 0
+		for ok := c.First(); ok; ok = c.Next() {
+			if key := root.Key(i); string(key) != string(c.Key()) {
+				t.Fatalf("key %d of %d is %q, want %q", i, n, key, c.Key())
+			}
+			i++
+		}
+		if i != root.Len() {
+			t.Errorf("%d keys, want %d", i, root.Len())
+		}
+	}
+}

@@ -19,6 +19,21 @@ type Root struct {
 // Len returns the number of entries, including tombstones but not range deletions.
 func (r Root) Len() int { return r.top.size() }
 
+// Key returns the key of the entry with the given index in key order. There must be one. The key
+// must not be modified.
+func (r Root) Key(index int) []byte {
+	at := r.top
+	for at.inner != nil {
+		i := 0
+		for n := at.inner.kids[i].size(); index >= n; n = at.inner.kids[i].size() {
+			index -= n
+			i++
+		}
+		at = at.inner.kids[i]
+	}
+	return r.chunks.Key(at.leaf.refs[index])
+}
+
 // Empty reports whether nothing was ever written. Writes that were deleted again may leave neither
 // entries nor range deletions, but they were commits.
 func (r Root) Empty() bool { return !r.written && r.deleted == nil }

@@ -29,25 +29,21 @@ func deferredIn(v *manifest.Version, t *manifest.Table) (n uint64) {
 	return n
 }
 
-// DeferredBytes returns how many bytes of deferred values the plan is to compress.
-func (p Plan) DeferredBytes(v *manifest.Version) (n uint64) {
-	for _, t := range p.tables(v) {
-		n += deferredIn(v, t)
-	}
-	return n
-}
-
-// Deferred picks a young table with deferred values, the oldest first, to rewrite it with its
-// values compressed. It stays where it is, so no other table has to be read.
-func (p Picker) Deferred(v *manifest.Version) (Plan, bool) {
-	if !p.Compressed {
+// deferred picks all young runs if there are deferred values and compacting them into the bottom
+// run is little work. Otherwise it picks a young table with deferred values, the oldest first, to
+// rewrite it with its values compressed. It stays where it is, so no other table has to be read.
+func (p Picker) deferred(v *manifest.Version) (Plan, bool) {
+	if !p.Compressed || DeferredBytes(v) == 0 {
 		return Plan{}, false
+	}
+	if next := IntoBottom(v); next.RawBytes(v) <= p.Limits.Deferred && !p.Avoids(next, v) {
+		return next, true
 	}
 	for i := len(v.Young) - 1; i >= 0; i-- {
 		for _, t := range v.Young[i].Tables {
 			if deferredIn(v, t) > 0 && !p.avoidsTable(t) && !p.avoidsValues(t) {
 				young := manifest.YoungRuns{Older: len(v.Young) - 1 - i, Count: 1}
-				return Plan{Why: "deferred", Young: young, OnlyTable: t.Number}, true
+				return Plan{Young: young, OnlyTable: t.Number}, true
 			}
 		}
 	}

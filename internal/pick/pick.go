@@ -18,6 +18,7 @@ type Limits struct {
 	Garbage    uint64 // bytes of garbage in value files that do not matter
 	SmallTable uint64 // a table of the bottom run with fewer bytes is too small to stay
 	Compressed bool   // large values are compressed
+	Deferred   uint64 // deferred values are compressed at once if that reads no more bytes
 }
 
 // tooMany, times Limits.YoungRuns, is how many young runs are compacted whatever it costs.
@@ -67,7 +68,7 @@ func urgent() []reason {
 // tidying returns the reasons that count when there are no commits.
 func tidying() []reason {
 	return []reason{
-		{"deferred", Picker.Deferred},
+		{"deferred", Picker.deferred},
 		{"tidy", Picker.tidy},
 		{"dropped", Picker.dropped},
 		{"crumbs", Picker.crumbs},

@@ -80,6 +80,15 @@ func (p Plan) Bytes(v *manifest.Version) (n uint64) {
 	return n
 }
 
+// RawBytes returns how many bytes of keys and values the plan reads: those in the tables, before
+// they were compressed, and the deferred ones.
+func (p Plan) RawBytes(v *manifest.Version) (n uint64) {
+	for _, t := range p.tables(v) {
+		n += t.RawBytes + deferredIn(v, t)
+	}
+	return n
+}
+
 // cost returns about how many bytes the plan writes: young tables that a compaction into the bottom
 // run only moves there cost nothing.
 func (p Plan) cost(v *manifest.Version) (n uint64) {

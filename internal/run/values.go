@@ -16,8 +16,8 @@ type Values struct {
 	Shrink    bool
 	FileBytes int64 // a value file ends when it reaches this size
 
-	// Relocate reports whether to rewrite all values in a file, and Recheck those that shrink; nil
-	// functions rewrite none. Read returns the value of the entry that is being added.
+	// Relocate reports whether to rewrite all values in a file, and Recheck those that belong in
+	// tables; nil functions rewrite none. Read returns the value of the entry that is being added.
 	Relocate func(file uint64) bool
 	Recheck  func(file uint64) bool
 	Read     func() ([]byte, error)
@@ -85,7 +85,7 @@ func (v *valueWriter) fetch(e keyspace.Entry) (keyspace.Entry, error) {
 		return e, nil
 	}
 	value, err := c.Read()
-	if err != nil || !relocate && !Shrinks(value) {
+	if err != nil || !relocate && v.config.Outside(value) {
 		return e, err
 	}
 	e.Kind, e.Value = keyspace.KindPut, value

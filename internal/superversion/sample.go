@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/table"
+	"github.com/stoatdb/stoat/internal/valuelog"
 )
 
 // Sample says what [Levels.Sample] takes.
@@ -17,6 +18,9 @@ type Sample struct {
 	Now    uint64 // entries that have expired by then are left out, in milliseconds since 1970
 
 	EntryBytes func(value int) int // what an entry with a value of that size counts for; above 0
+
+	// Fetch reports whether to read values that lie in a file outside of tables; nil reads none.
+	Fetch func(file uint64) bool
 }
 
 // Sample yields puts, as they are stored, from many places of some runs of l, newest run first.
@@ -41,12 +45,15 @@ func (l *Levels) Sample(runs []Run, what Sample) iter.Seq[keyspace.Entry] {
 			for left := what.Bytes; ok && left > 0 && bytes.Compare(c.Key(), upper) < 0; ok = c.Next() {
 				last = c.Key()
 				left -= what.EntryBytes(0)
-				if c.Kind() != keyspace.KindPut {
+				if c.Kind() == keyspace.KindDelete {
 					continue
 				}
-				e, err := c.Entry()
+				e, err := l.sampled(&c, what.Fetch)
 				if err != nil {
 					return
+				}
+				if e.Kind != keyspace.KindPut {
+					continue
 				}
 				left -= what.EntryBytes(e.Size()) - what.EntryBytes(0)
 				if expired := e.Until != 0 && e.Until <= what.Now; !expired && !yield(e) {
@@ -55,6 +62,21 @@ func (l *Levels) Sample(runs []Run, what Sample) iter.Seq[keyspace.Entry] {
 			}
 		}
 	}
+}
+
+// sampled returns the cursor's entry, with its value if that lies in a file to fetch values from.
+func (l *Levels) sampled(
+	c *EntryCursor, fetch func(file uint64) bool,
+) (e keyspace.Entry, err error) {
+	if e, err = c.Entry(); err != nil || e.Kind != keyspace.KindPointer || fetch == nil {
+		return e, err
+	}
+	p, err := valuelog.ParsePointer(e.Value)
+	if err != nil || !fetch(p.File) {
+		return e, err
+	}
+	value, err := l.Resolve(e, nil)
+	return keyspace.Entry{Kind: keyspace.KindPut, Value: value, Until: e.Until}, err
 }
 
 // section is the blocks of a table that may hold keys of the bucket.

@@ -37,7 +37,7 @@ var (
 		MemtableBytes: 4 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2, OwnRuns: 2,
 		SampleBytes: 1 << 10, SpillBytes: 2 << 10,
 		JournalBytes: 1 << 10, IdleAfter: time.Nanosecond, ValueBytes: 1 << 10, Garbage: 1,
-		DeferredBytes: 500, CloseBytes: 1 << 10,
+		DeferredBytes: 500, CloseBytes: 4 << 10,
 		Passed: 1,
 	}
 	// unspilled keeps transactions of some kilobytes in memory and compacts at once.

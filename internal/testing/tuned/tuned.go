@@ -75,7 +75,7 @@ func Sizes() []engine.Tuning {
 			MemtableBytes: 4 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2, OwnRuns: 2,
 			SampleBytes: 1 << 10, JournalBytes: 1 << 10, IdleAfter: time.Nanosecond,
 			ValueBytes: 1 << 10, Garbage: 1, RestBytes: 1, RestAfter: time.Millisecond,
-			DeferredBytes: 2 << 10, CloseBytes: 1 << 10, Passed: 2,
+			DeferredBytes: 2 << 10, CloseBytes: 4 << 10, Passed: 2,
 		},
 		{ // compactions wait until they must
 			MemtableBytes: 16 << 10, TableBytes: 8 << 10, BlockBytes: 512, YoungRuns: 3,
