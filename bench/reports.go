@@ -16,13 +16,14 @@ import (
 )
 
 const reportUsage = `usage: bench report FILE                              its tables
-       bench report -markdown [-op ROWS] [-engine NAMES] FILE
+       bench report -markdown [-suite NAME] [-op ROWS] [-engine NAMES] FILE
        bench report -facts FILE                       machine and engines
        bench report -charts PAGE.html FILE            only curves, for a picture
        bench report -update PAGE.md                   renew the page's tables`
 
 // reportFlags are the flags of the command report.
 type reportFlags struct {
+	suite           string
 	rows, engines   string
 	charts, update  string
 	markdown, facts bool
@@ -34,6 +35,7 @@ func reportCommand(args []string, stdout io.Writer) error {
 	f := flag.NewFlagSet("bench report", flag.ContinueOnError)
 	f.BoolVar(&o.markdown, "markdown", false, "print medians as Markdown")
 	f.BoolVar(&o.facts, "facts", false, "print the machine and the engines as Markdown")
+	f.StringVar(&o.suite, "suite", "", "suite of -markdown (default all)")
 	f.StringVar(&o.rows, "op", "", "rows of -markdown, each as ROW or ROW/STATE (default all)")
 	f.StringVar(&o.engines, "engine", "", "engines of -markdown (default all)")
 	f.StringVar(&o.charts, "charts", "", "write a page with only the curves to this file")
@@ -63,7 +65,9 @@ func reportCommand(args []string, stdout io.Writer) error {
 		r.MarkdownFacts(stdout)
 		return nil
 	case o.markdown:
-		return printMarkdown(stdout, r, report.Choice{Rows: split(o.rows), Engines: split(o.engines)})
+		return printMarkdown(stdout, r, report.Choice{
+			Suite: o.suite, Rows: split(o.rows), Engines: split(o.engines),
+		})
 	}
 	return r.Text(stdout, findSuite, true)
 }
@@ -76,11 +80,16 @@ func printMarkdown(w io.Writer, r *report.Report, c report.Choice) error {
 		if err != nil {
 			return err
 		}
+		var table bytes.Buffer
+		if !result.Markdown(&table, s, c) {
+			continue
+		}
 		if found {
 			fmt.Fprintln(w)
 		}
-		if result.Markdown(w, s, c) {
-			found = true
+		found = true
+		if _, err := table.WriteTo(w); err != nil {
+			return err
 		}
 	}
 	if !found {

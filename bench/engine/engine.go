@@ -40,8 +40,11 @@ type Options struct {
 	Order Order // how sequence numbers become keys
 	// Cache limits the engine's caches to so many bytes, and its memtables to as many if they would
 	// take more; 0 leaves its defaults. It is at least [LeastCache]. An engine that relies only on the
-	// system's page cache has no such setting, but follows its own advice for more data than memory.
+	// system's page cache has no such setting.
 	Cache int64
+	// LittleMemory says that there is less memory than data. An engine follows its own advice for
+	// that, if it has any.
+	LittleMemory bool
 }
 
 // LeastCache is the smallest [Options.Cache] that every engine accepts.

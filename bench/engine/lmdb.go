@@ -80,7 +80,7 @@ func openLMDB(dir string, o Options) (Store, error) {
 	if !o.Sync {
 		flags = C.MDB_NOSYNC
 	}
-	if o.Cache > 0 {
+	if o.LittleMemory {
 		flags |= C.MDB_NORDAHEAD // as LMDB advises for more data than memory
 	}
 	path := C.CString(dir)

@@ -121,7 +121,9 @@ func (r *run) open() error {
 
 // openWith opens the database with the given memory for the engine's caches.
 func (r *run) openWith(cache int64) (err error) {
-	o := engine.Options{Sync: r.job.Sync, Order: r.job.Order, Cache: cache}
+	o := engine.Options{
+		Sync: r.job.Sync, Order: r.job.Order, Cache: cache, LittleMemory: cache > 0,
+	}
 	r.store, err = r.engine.Open(r.dir(), o)
 	return err
 }

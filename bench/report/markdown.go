@@ -11,6 +11,7 @@ import (
 
 // Choice says what a Markdown table shows. Empty lists stand for everything.
 type Choice struct {
+	Suite   string
 	Rows    []string // names of rows, each alone or with one of its states as in "memory/peak"
 	Engines []string
 }
@@ -34,6 +35,9 @@ func (c Choice) engines(f *Figures, lines []Line) []string {
 // Markdown writes the medians as a Markdown table, with a line for each position on the rows' axes,
 // and a sentence that says how they were measured. It reports whether any line was chosen.
 func (r *Result) Markdown(w io.Writer, s suite.Suite, c Choice) bool {
+	if c.Suite != "" && c.Suite != r.Suite {
+		return false
+	}
 	f := NewFigures(r)
 	lines := slices.DeleteFunc(f.AllLines(s), func(l Line) bool {
 		return l.Row.Axis == TimeAxis || !c.has(l)
@@ -97,7 +101,7 @@ func ratioCell(f *Figures, l Line, engine string) string {
 	switch {
 	case !ok:
 		return "–"
-	case ratio > 1:
+	case ratio >= 1.005: // below, it is shown as 1.00
 		return "**" + Digits(ratio) + "**"
 	}
 	return Digits(ratio)

@@ -173,7 +173,9 @@ func (r *run) open(name string) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	r.store, err = r.engine.Open(dir, engine.Options{Sync: r.job.Sync, Order: r.job.Order})
+	r.store, err = r.engine.Open(dir, engine.Options{
+		Sync: r.job.Sync, Order: r.job.Order, LittleMemory: r.job.Memory > 0,
+	})
 	return err
 }
 
