@@ -11,17 +11,11 @@ const (
 	maxTimeBits = 38
 )
 
-// time appends the time or date with the given number.
-func (s *decoder) time(k kind, v uint64) bool {
-	size := k.size()
-	if size > len(s.out)-s.n {
-		return false
-	}
-	out := s.out[s.n : s.n+size]
-	s.n += size
+// putTime writes the time or date with the given number.
+func putTime(out []byte, k kind, v uint64) {
 	if k == kindDate {
 		putDate((*[dateBytes]byte)(out), v%daysInAll)
-		return true
+		return
 	}
 	v %= daysInAll * secondsADay
 	putDate((*[dateBytes]byte)(out), v/secondsADay)
@@ -30,7 +24,6 @@ func (s *decoder) time(k kind, v uint64) bool {
 		out[dateBytes] = ' '
 	}
 	putClock((*[8]byte)(out[dateBytes+1:]), v%secondsADay)
-	return true
 }
 
 // putDate writes the date that is days after 1970. It counts in years that start in March, so that

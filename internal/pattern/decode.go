@@ -7,16 +7,19 @@ import (
 
 // decoder is the state of decoding one value.
 type decoder struct {
-	d      *Dictionary
-	p      []byte
-	bit    uint // of p, the next to be read
-	out    []byte
-	n      int  // bytes of out that are written
-	from   int  // where in out the value starts
-	enough int  // stop when out has this many bytes
-	partly bool // out may end within the value
-	fields uint
-	spans  [maxRemembered]span // what kindSame refers to; the last one is at (fields-1)%maxRemembered
+	d        *Dictionary
+	p        []byte
+	short    [8]byte // p and zeros, if p is shorter
+	bit      uint    // of p, the next to be read
+	out      []byte
+	n        int  // bytes of out that are written
+	from     int  // where in out the value starts
+	enough   int  // stop when out has this many bytes
+	partly   bool // out may end within the value
+	assembly bool // use decodeTokens
+	fields   uint
+	// spans are what kindSame refers to; the last one is at (fields-1)%maxRemembered.
+	spans [maxRemembered]span
 }
 
 // span is a part of the value.
@@ -42,6 +45,11 @@ func endOf(encoded []byte) (end uint, ok bool) {
 // or that there is too little room. The capacity of dst beyond the result is undefined afterwards.
 // Decode never allocates.
 func (d *Dictionary) Decode(dst, encoded []byte) ([]byte, error) {
+	s := decoder{assembly: hasAssembly}
+	return s.decode(d, dst, encoded)
+}
+
+func (s *decoder) decode(d *Dictionary, dst, encoded []byte) ([]byte, error) {
 	if len(encoded) == 0 {
 		return dst, nil
 	}
@@ -52,8 +60,11 @@ func (d *Dictionary) Decode(dst, encoded []byte) ([]byte, error) {
 		}
 		return dst, errRoom
 	}
-	s := decoder{d: d, p: encoded, n: len(dst), from: len(dst), enough: math.MaxInt}
-	s.out = dst[:cap(dst)]
+	s.d, s.p, s.out = d, encoded, dst[:cap(dst)]
+	s.n, s.from, s.enough = len(dst), len(dst), math.MaxInt
+	if len(encoded) < len(s.short) {
+		copy(s.short[:], encoded)
+	}
 	if err := s.tokens(end); err != nil {
 		return dst, err
 	}
@@ -83,18 +94,55 @@ func (d *Dictionary) DecodeHead(dst, encoded []byte, n int) ([]byte, error) {
 // tokens decodes the tokens up to the bit end, or until there is enough.
 func (s *decoder) tokens(end uint) error {
 	for s.bit < end && s.n < s.enough {
-		entry := s.phrases(end)
-		if entry == 0 {
-			break
-		}
-		if err := s.token(entry); err != nil && s.n < s.enough {
+		if err := s.some(end); err != nil && s.n < s.enough {
 			return err
 		}
 	}
-	if s.bit > end || s.bit < end && s.n < s.enough {
+	if s.bit > end {
 		return errEncoded
 	}
 	return nil
+}
+
+// some decodes at least one token.
+func (s *decoder) some(end uint) error {
+	if s.assembly {
+		step, err := s.assembled(end)
+		if step != 0 {
+			return s.program(step)
+		}
+		if err != nil || s.bit >= end || s.n >= s.enough {
+			return err
+		}
+	}
+	entry := s.phrases(end)
+	if entry == 0 && s.bit < end {
+		return errEncoded // no code
+	}
+	if entry == 0 {
+		return nil
+	}
+	return s.token(entry)
+}
+
+// assembled decodes as many tokens as decodeTokens does, and does the ops that it does not do. It
+// returns the step with which to continue, or 0 if that is a token.
+func (s *decoder) assembled(end uint) (step uint32, err error) {
+	room := min(len(s.out)-padding, s.enough-1)
+	for op := room >= 0; op; {
+		if step, op = decodeTokens(s, end, room, step); !op {
+			break
+		}
+		x, from := &s.d.steps[step], s.n
+		if s.n, err = s.op(&x.op, from); err != nil {
+			return 0, err
+		}
+		s.remember(x, from, s.n)
+		if step++; x.last {
+			step = 0
+		}
+	}
+	return step, nil
 }
 
 // phrases decodes short phrases, as long as there is room for padding bytes. It returns the entry
@@ -129,12 +177,11 @@ func (s *decoder) phrases(end uint) uint32 {
 	return 0
 }
 
-func (s *decoder) token(entry uint32) error {
+func (s *decoder) token(entry uint32) (err error) {
 	at := entry >> entryAtShift
-	if size := int(entry & entrySize); size == 0 {
-		return s.program(at)
-	} else if !s.append(s.d.heap, int(at), size) {
-		return errRoom
+	if size := int(entry & entrySize); size != 0 {
+		s.n, err = s.append(s.d.heap, int(at), size, s.n)
+		return err
 	}
-	return nil
+	return s.program(at)
 }

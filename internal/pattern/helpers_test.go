@@ -113,27 +113,48 @@ func checkDecodes(tb testing.TB, d *Dictionary, encoded, value []byte) {
 	if n, err := d.DecodedLen(encoded); err != nil || n != len(value) {
 		tb.Fatalf("DecodedLen = %d, %v, want %d", n, err, len(value))
 	}
-	const before, behind = "before", "behind"
-	for _, extra := range []int{0, 1, 15, 100} {
-		room := append([]byte(before), make([]byte, len(value)+extra)...)
-		room = append(room, behind...)
-		size := len(before) + len(value) + extra
-		got, err := d.Decode(room[:len(before):size], encoded)
-		if err != nil || string(got) != before+string(value) {
+	for _, extra := range []int{0, 1, 15, 16, 40, 100} {
+		got, err := checkTwins(tb, d, encoded, len(value)+extra)
+		if err != nil || !bytes.Equal(got, value) {
 			tb.Fatalf("with room for %d bytes more: Decode = %q, %v, want %q", extra, got, err, value)
-		}
-		if string(room[size:]) != behind {
-			tb.Fatalf("with room for %d bytes more: Decode has written behind it", extra)
 		}
 	}
 	if len(value) > 0 {
-		if _, err := d.Decode(make([]byte, 0, len(value)-1), encoded); err == nil {
+		if _, err := checkTwins(tb, d, encoded, len(value)-1); err == nil {
 			tb.Fatal("Decode has no error without room for the last byte")
 		}
 	}
 	for _, n := range []int{0, 1, 20, len(value) / 2, len(value) - 1, len(value), len(value) + 1} {
 		checkHead(tb, d, encoded, value, max(n, 0))
 	}
+}
+
+// checkTwins returns what encoded decodes to where there is room for size bytes. It fails the test
+// unless the decoder in assembly and its twin in Go agree, and write nothing elsewhere.
+func checkTwins(tb testing.TB, d *Dictionary, encoded []byte, size int) ([]byte, error) {
+	tb.Helper()
+	const before, behind = "before", "behind"
+	decode := func(assembly bool) ([]byte, error) {
+		tb.Helper()
+		room := append([]byte(before), make([]byte, size)...)
+		room = append(room, behind...)
+		s := decoder{assembly: assembly}
+		got, err := s.decode(d, room[:len(before):len(before)+size], encoded)
+		if string(room[len(before)+size:]) != behind {
+			tb.Fatalf("assembly %v, room for %d bytes: Decode has written behind it", assembly, size)
+		}
+		if string(got[:len(before)]) != before {
+			tb.Fatalf("assembly %v: Decode has written before the value: %q", assembly, got)
+		}
+		return got[len(before):], err
+	}
+	got, err := decode(hasAssembly)
+	twin, twinErr := decode(false)
+	if !bytes.Equal(got, twin) || err != twinErr {
+		tb.Fatalf("room for %d bytes: Decode of %x = %q, %v, its twin returns %q, %v", size, encoded,
+			got, err, twin, twinErr)
+	}
+	return got, err
 }
 
 // checkHead fails the test unless the first n bytes of the value decode into the least room.

@@ -62,9 +62,12 @@ func TestNumber_isReadAndWritten(t *testing.T) {
 		if n := decimalLen(v); n != len(want) {
 			t.Fatalf("seed %d: decimalLen of %s = %d", seed, want, n)
 		}
-		s := decoder{out: make([]byte, len(want))}
-		if s.digits(v, len(want)); string(s.out) != want {
-			t.Fatalf("seed %d: digits of %s = %s", seed, want, s.out)
+		out := make([]byte, digitsRoom)
+		if n := putDecimal(out, 0, v); string(out[:n]) != want {
+			t.Fatalf("seed %d: putDecimal of %s = %s", seed, want, out[:n])
+		}
+		if putDigits(out, 0, len(want), v); string(out[:len(want)]) != want {
+			t.Fatalf("seed %d: putDigits of %s = %s", seed, want, out[:len(want)])
 		}
 	}
 	for _, text := range []string{"", "x", "01", "00", "18446744073709551616", "99999999999999999999",

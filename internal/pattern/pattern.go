@@ -12,6 +12,9 @@
 // as it is. An empty value is encoded as nothing. An encoded value is at most one byte longer than
 // the value. docs/format.md has all details.
 //
+// On amd64, assembly decodes most tokens (tokens_amd64.s). Its twin in Go does the rest, and is
+// used alone elsewhere, on processors without AVX2, and with the build tag purego.
+//
 // A Dictionary is immutable and safe for concurrent use; an [Encoder] is neither. Neither decoding
 // nor parsing panics or reads out of bounds, whatever the bytes. There are no checksums: encoded
 // values and dictionaries are parts of files that have them, and damage may decode to another

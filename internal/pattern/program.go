@@ -1,13 +1,10 @@
 package pattern
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "math/bits"
 
 // program executes the steps of a token, from the given one. The most frequent ones, short phrases
 // and digits, are inlined as long as there is more room than they need.
-func (s *decoder) program(first uint32) error {
+func (s *decoder) program(first uint32) (err error) {
 	steps, heap, out, n := s.d.steps, s.d.heap, s.out, s.n
 	for i := first; ; i++ {
 		x := &steps[i]
@@ -15,11 +12,9 @@ func (s *decoder) program(first uint32) error {
 			*(*[padding]byte)(out[n : n+padding : n+padding]) =
 				[padding]byte(heap[x.at : x.at+padding : x.at+padding])
 			n += int(x.size)
-		} else {
-			if s.n = n; !s.append(heap, int(x.at), int(x.size)) {
-				return errRoom
-			}
-			n = s.n
+		} else if n, err = s.append(heap, int(x.at), int(x.size), n); err != nil {
+			s.n = n
+			return err
 		}
 		from := n
 		if x.op.kind != kindEnd {
@@ -33,21 +28,25 @@ func (s *decoder) program(first uint32) error {
 				}
 			}
 			if !done {
-				s.n = n
-				if err := s.op(&x.op); err != nil {
+				if n, err = s.op(&x.op, n); err != nil {
+					s.n = n
 					return err
 				}
-				n = s.n
 			}
 		}
-		if x.remembered {
-			s.spans[s.fields%maxRemembered] = span{from, n}
-			s.fields++
-		}
+		s.remember(x, from, n)
 		if x.last {
 			s.n = n
 			return nil
 		}
+	}
+}
+
+// remember notes the field of a step, if a kindSame can refer to it.
+func (s *decoder) remember(x *step, start, end int) {
+	if x.remembered {
+		s.spans[s.fields%maxRemembered] = span{start, end}
+		s.fields++
 	}
 }
 
@@ -58,19 +57,11 @@ func (s *decoder) number(x *op, n int) (end int, done bool) {
 		return n, false
 	}
 	v := load(s.p, s.bit)&(1<<x.bits-1) + s.d.bases[x.at]
-	switch {
-	case v < 1e3:
-		n = putNumber(s.out, n, v)
-	case v < 1e6:
-		n = putThree(s.out, putNumber(s.out, n, v/1e3), v%1e3)
-	case v < 1e9:
-		n = putThree(s.out, putNumber(s.out, n, v/1e6), v/1e3%1e3)
-		n = putThree(s.out, n, v%1e3)
-	default:
+	if v >= 1e9 {
 		return n, false
 	}
 	s.bit += uint(x.bits)
-	return n, true
+	return putDecimal(s.out, n, v), true
 }
 
 // fewDigits writes up to six digits at n, and returns where they end. It does nothing if there are
@@ -82,88 +73,101 @@ func (s *decoder) fewDigits(x *op, n int) (end int, done bool) {
 		return n, false
 	}
 	width := uint(digitBits[count])
-	v := word >> x.bits & (1<<width - 1)
 	s.bit += uint(x.bits) + width
-	if count > 3 {
-		putLast(s.out, n, v/1e3%1e3, count-3)
-		return putThree(s.out, n+count-3, v%1e3), true
-	}
-	putLast(s.out, n, v%1e3, count)
+	putDigits(s.out, n, count, word>>x.bits&(1<<width-1))
 	return n + count, true
 }
 
-func (s *decoder) op(x *op) error {
-	var ok bool
+// maxFixedRoom is the largest number in fixedRoom.
+const maxFixedRoom = uuidBytes
+
+// fixedRoom is the room that fields of a few bytes need, by their kinds. All of it may be
+// overwritten. It is immutable.
+var fixedRoom = [kinds]uint8{
+	kindNumber: digitsRoom, kindDigits: digitsRoom, kindLittle: 8, kindBig: 8,
+	kindUUID: uuidBytes, kindUUIDUpper: uuidBytes,
+	kindTime: timeBytes, kindTimeSpace: timeBytes, kindDate: dateBytes,
+}
+
+// op executes an op other than a phrase at n, and returns where it ends, or n if there is an error.
+func (s *decoder) op(x *op, n int) (end int, err error) {
 	switch x.kind {
+	case kindBase64, kindBase64URL, kindHex, kindHexUpper, kindBytes:
+		return s.run(x, n)
 	case kindSame:
 		if uint(x.n) >= s.fields {
-			return errEncoded
+			return n, errEncoded
 		}
 		same := s.spans[(s.fields-1-uint(x.n))%maxRemembered]
-		ok = s.append(s.out, same.start, same.end-same.start)
+		return s.append(s.out, same.start, same.end-same.start, n)
 	case kindCopy:
-		size, distance := s.span(s.n - s.from)
-		if distance > s.n-s.from {
-			return errEncoded
+		size, distance := s.span(n - s.from)
+		if distance > n-s.from {
+			return n, errEncoded
 		}
-		ok = s.copy(size, distance)
-	case kindNumber:
-		v := s.based(x)
-		ok = s.digits(v, decimalLen(v))
-	case kindDigits:
-		n := s.length(x)
-		ok = s.digits(s.take(uint(digitBits[n])), n)
-	case kindLittle:
-		ok = s.put(s.based(x), int(x.n))
-	case kindBytes:
-		ok = s.bytes(s.length(x))
-	default:
-		ok = s.field(x)
+		return s.copy(n, size, distance)
 	}
-	if !ok {
-		return errRoom
+	if n+int(fixedRoom[x.kind]) <= len(s.out) {
+		return s.fixed(x, s.out, n), nil
 	}
-	return nil
+	var field [maxFixedRoom]byte
+	size := s.fixed(x, field[:], 0)
+	if size > len(s.out)-n {
+		return n, errRoom
+	}
+	return n + copy(s.out[n:], field[:size]), nil
 }
 
-// field appends what an op of the remaining kinds reads. It returns false if there is too little
-// room.
-func (s *decoder) field(x *op) bool {
+// fixed writes the field of an op at n, for which fixedRoom says that there is room, and returns
+// where it ends.
+func (s *decoder) fixed(x *op, out []byte, n int) int {
 	switch x.kind {
+	case kindNumber:
+		return putDecimal(out, n, s.based(x))
+	case kindDigits:
+		count := s.length(x)
+		putDigits(out, n, count, s.take(uint(digitBits[count])))
+		return n + count
+	case kindLittle:
+		putEight(out, n, s.based(x))
+		return n + int(x.n)
 	case kindBig:
-		return s.put(bits.ReverseBytes64(s.based(x))>>(64-8*x.n), int(x.n))
+		putEight(out, n, bits.ReverseBytes64(s.based(x))>>(64-8*x.n))
+		return n + int(x.n)
 	case kindUUID:
-		return s.uuid(hexLower)
+		s.uuid(out[n:], hexLower)
 	case kindUUIDUpper:
-		return s.uuid(hexUpper)
-	case kindTime, kindTimeSpace, kindDate:
-		return s.time(x.kind, s.based(x))
+		s.uuid(out[n:], hexUpper)
+	default:
+		putTime(out[n:], x.kind, s.based(x))
 	}
-	return s.characters(x)
+	return n + x.kind.size()
 }
 
-// characters appends a field that may be long.
-func (s *decoder) characters(x *op) bool {
+// run executes an op whose field may be long.
+func (s *decoder) run(x *op, n int) (end int, err error) {
 	all := s.length(x)
-	n, ok := s.fit(all)
+	count, ok := s.fit(all, n)
 	if !ok {
-		return false
+		return n, errRoom
 	}
 	tail := uint(0)
-	if x.at != 0 && n == all {
-		tail = tailBits(n)
+	if x.at != 0 && count == all {
+		tail = tailBits(count)
 	}
 	switch x.kind {
-	case kindHex:
-		s.hex(n, hexLower)
-	case kindHexUpper:
-		s.hex(n, hexUpper)
 	case kindBase64:
-		s.base64(n, &pairsStandard, tail)
+		s.base64(n, count, standard, tail)
 	case kindBase64URL:
-		s.base64(n, &pairsURL, tail)
+		s.base64(n, count, urls, tail)
+	case kindHex:
+		s.hex(n, count, hexLower)
+	case kindHexUpper:
+		s.hex(n, count, hexUpper)
+	default:
+		s.bytes(n, count)
 	}
-	return true
+	return n + count, nil
 }
 
 // take reads n bits, at most 64.
@@ -180,70 +184,45 @@ func (s *decoder) based(x *op) uint64 { return s.take(uint(x.bits)) + s.d.bases[
 
 func (s *decoder) length(x *op) int { return int(x.n) + int(s.take(uint(x.bits))) }
 
-// fit returns how many of size bytes fit: all of them or, if out may end within the value, as many
-// as there is room for. Otherwise ok is false.
-func (s *decoder) fit(size int) (n int, ok bool) {
-	room := len(s.out) - s.n
+// fit returns how many of size bytes fit at n: all of them or, if out may end within the value, as
+// many as there is room for. Otherwise ok is false.
+func (s *decoder) fit(size, n int) (fitting int, ok bool) {
+	room := len(s.out) - n
 	return min(size, room), size <= room || s.partly
 }
 
-// append appends p[at:at+size], where p is the heap or the part of out that is written.
-func (s *decoder) append(p []byte, at, size int) bool {
-	n := s.n
-	if n+size+padding > len(s.out) {
-		size, ok := s.fit(size)
-		if ok {
-			s.n += copy(s.out[n:], p[at:at+size])
+// append writes p[at:at+size] at n, and returns where it ends, or n if there is too little room. p
+// is the heap or the part of out before n.
+func (s *decoder) append(p []byte, at, size, n int) (end int, err error) {
+	if end = n + size; end+padding > len(s.out) {
+		size, ok := s.fit(size, n)
+		if !ok {
+			return n, errRoom
 		}
-		return ok
+		return n + copy(s.out[n:], p[at:at+size]), nil
 	}
-	s.n += size
-	for end := at + size; at < end; at += padding {
+	for ; n < end; n, at = n+padding, at+padding {
 		*(*[padding]byte)(s.out[n : n+padding : n+padding]) =
 			[padding]byte(p[at : at+padding : at+padding])
-		n += padding
 	}
-	return true
+	return end, nil
 }
 
-// put appends the low n bytes of a word, least significant first.
-func (s *decoder) put(word uint64, n int) bool {
-	at := s.n
-	if at+8 > len(s.out) {
-		return s.putLast(word, n)
+// copy writes bytes at n from the given distance back in the value, and returns where they end, or
+// n if there is too little room. They may overlap what they are copied from.
+func (s *decoder) copy(n, size, distance int) (end int, err error) {
+	if distance >= size || distance >= padding && n+size+padding <= len(s.out) {
+		return s.append(s.out, n-distance, size, n)
 	}
-	binary.LittleEndian.PutUint64(s.out[at:at+8:at+8], word)
-	s.n += n
-	return true
-}
-
-// putLast is put where there is room for fewer than 8 bytes.
-func (s *decoder) putLast(word uint64, n int) bool {
-	if n > len(s.out)-s.n {
-		return false
-	}
-	for range n {
-		s.out[s.n] = byte(word)
-		s.n++
-		word >>= 8
-	}
-	return true
-}
-
-// copy appends bytes from the given distance back in the value. They may overlap what it appends.
-func (s *decoder) copy(size, distance int) bool {
-	if distance >= size {
-		return s.append(s.out, s.n-distance, size)
-	}
-	size, ok := s.fit(size)
+	size, ok := s.fit(size, n)
 	if !ok {
-		return false
+		return n, errRoom
 	}
-	for from := s.n - distance; size > 0; {
-		k := copy(s.out[s.n:s.n+size], s.out[from:s.n])
-		s.n, size = s.n+k, size-k
+	from, end := n-distance, n+size
+	for n < end {
+		n += copy(s.out[n:end], s.out[from:n])
 	}
-	return true
+	return end, nil
 }
 
 // span reads the length and the distance of a copy that follows the first n bytes of the value.

@@ -5,57 +5,23 @@ import (
 	"math/bits"
 )
 
-// Alphabets.
-const (
-	lettersStandard = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-	lettersURL      = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-)
-
 // What to add, for hex digits above 9, to the character that would follow '9'.
 const (
 	hexLower = 'a' - '9' - 1
 	hexUpper = 'A' - '9' - 1
 )
 
-// Pairs of base64 characters, by their 12 bits. They are immutable.
-var (
-	pairsStandard = pairsOf(lettersStandard)
-	pairsURL      = pairsOf(lettersURL)
-)
-
-func pairsOf(letters string) (pairs [1 << 12]uint16) {
-	for i := range pairs {
-		pairs[i] = uint16(letters[i&63]) | uint16(letters[i>>6])<<8
+// hex writes count hex digits of 4 bits at n. There must be room for them.
+func (s *decoder) hex(n, count int, letters uint64) {
+	p, out, bit, end := s.p, s.out, s.bit, n+count
+	s.bit += 4 * uint(count)
+	for ; n < end && n+8 <= len(out); n += 8 {
+		putEight(out, n, hexEight(load(p, bit), letters))
+		bit += 32
 	}
-	return pairs
-}
-
-// base64 appends n characters of 6 bits, the last of which has tail bits fewer.
-func (s *decoder) base64(n int, pairs *[1 << 12]uint16, tail uint) {
-	for ; n >= 8; n -= 8 {
-		s.put(base64Eight(load(s.p, s.bit), pairs), 8)
-		s.bit += 48
-	}
-	if n > 0 {
-		word, last := load(s.p, s.bit), 6*uint(n-1)
-		word = word&(1<<last-1) | word>>last<<tail&63<<last
-		s.put(base64Eight(word, pairs), n)
-		s.bit += 6*uint(n) - tail
-	}
-}
-
-// base64Eight returns the eight base64 characters for the low 48 bits of w, the first in the low
-// byte.
-func base64Eight(w uint64, pairs *[1 << 12]uint16) uint64 {
-	return uint64(pairs[w&4095]) | uint64(pairs[w>>12&4095])<<16 |
-		uint64(pairs[w>>24&4095])<<32 | uint64(pairs[w>>36&4095])<<48
-}
-
-// hex appends n hex digits of 4 bits.
-func (s *decoder) hex(n int, letters uint64) {
-	for ; n > 0; n -= 8 {
-		s.put(hexEight(load(s.p, s.bit), letters), min(n, 8))
-		s.bit += 4 * uint(min(n, 8))
+	for word := hexEight(load(p, bit), letters); n < end; n++ {
+		out[n] = byte(word)
+		word >>= 8
 	}
 }
 
@@ -69,12 +35,9 @@ func hexEight(w, letters uint64) uint64 {
 	return w + 0x3030303030303030 + above9*letters
 }
 
-// uuid appends a UUID, with hexLower or hexUpper digits.
-func (s *decoder) uuid(letters uint64) bool {
-	if len(s.out)-s.n < uuidBytes {
-		return false
-	}
-	out := (*[uuidBytes]byte)(s.out[s.n:])
+// uuid writes a UUID, with hexLower or hexUpper digits.
+func (s *decoder) uuid(p []byte, letters uint64) {
+	out := (*[uuidBytes]byte)(p)
 	b := hexEight(load(s.p, s.bit+32), letters)
 	c := hexEight(load(s.p, s.bit+64), letters)
 	binary.LittleEndian.PutUint64(out[0:], hexEight(load(s.p, s.bit), letters))
@@ -84,49 +47,71 @@ func (s *decoder) uuid(letters uint64) bool {
 	binary.LittleEndian.PutUint32(out[24:], uint32(c>>32))
 	binary.LittleEndian.PutUint64(out[28:], hexEight(load(s.p, s.bit+96), letters))
 	out[8], out[13], out[18], out[23] = '-', '-', '-', '-'
-	s.n, s.bit = s.n+uuidBytes, s.bit+128
-	return true
+	s.bit += 128
 }
 
-// bytes appends n bytes as they are.
-func (s *decoder) bytes(n int) bool {
-	n, ok := s.fit(n)
-	if !ok {
-		return false
-	}
-	out, p, bit := s.out[s.n:], s.p, s.bit
-	s.n, s.bit = s.n+n, bit+8*uint(n)
-	for ; n >= 8; n, out = n-8, out[8:] {
-		binary.LittleEndian.PutUint64(out, read(p, bit, 64))
+// bytes writes count bytes at n as they are. There must be room for them.
+func (s *decoder) bytes(n, count int) {
+	p, out, bit, end := s.p, s.out, s.bit, n+count
+	s.bit += 8 * uint(count)
+	for ; n < end && n+8 <= len(out); n += 8 {
+		putEight(out, n, read(p, bit, 64))
 		bit += 64
 	}
-	word := load(p, bit)
-	if len(out) >= 8 {
-		binary.LittleEndian.PutUint64(out, word)
-		return true
-	}
-	for i := range n {
-		out[i] = byte(word)
+	for word := load(p, bit); n < end; n++ {
+		out[n] = byte(word)
 		word >>= 8
 	}
-	return true
 }
 
-// digits appends the last n decimal digits of v, at most 20.
-func (s *decoder) digits(v uint64, n int) bool {
-	if n > 8 {
-		if n > len(s.out)-s.n {
-			return false
-		}
-		first := max(n-16, 0)
-		s.put(lastDigits(v/1e16, first), first)
-		s.put(lastDigits(v/1e8%1e8, n-first-8), n-first-8)
-		n = 8
+// digitsRoom is the room that digits need, however few they are.
+const digitsRoom = maxDigits + 1
+
+// putDecimal writes a number without leading zeros at n, and returns where it ends. It overwrites
+// up to digitsRoom bytes.
+func putDecimal(out []byte, n int, v uint64) int {
+	switch {
+	case v < 1e3:
+		return putNumber(out, n, v)
+	case v < 1e6:
+		return putThree(out, putNumber(out, n, v/1e3), v%1e3)
+	case v < 1e9:
+		n = putThree(out, putNumber(out, n, v/1e6), v/1e3%1e3)
+		return putThree(out, n, v%1e3)
 	}
-	return s.put(lastDigits(v%1e8, n), n)
+	count := decimalLen(v)
+	putDigits(out, n, count, v)
+	return n + count
 }
 
-// lastDigits returns the last n of eightDigits, or 0 for none.
+// putDigits writes the last count decimal digits of v at n, of 1 to 20. It overwrites up to
+// digitsRoom bytes.
+func putDigits(out []byte, n, count int, v uint64) {
+	end := n + count
+	switch {
+	case count <= 3:
+		putLast(out, n, v%1e3, count)
+	case count <= 6:
+		putLast(out, n, v/1e3%1e3, count-3)
+		putThree(out, end-3, v%1e3)
+	case count <= 8:
+		putEight(out, n, lastDigits(v%1e8, count))
+	case count <= 16:
+		putEight(out, n, lastDigits(v/1e8%1e8, count-8))
+		putEight(out, end-8, eightDigits(v%1e8))
+	default:
+		putEight(out, n, lastDigits(v/1e16, count-16))
+		putEight(out, end-16, eightDigits(v/1e8%1e8))
+		putEight(out, end-8, eightDigits(v%1e8))
+	}
+}
+
+// putEight writes eight bytes at n, of which the first is the low one.
+func putEight(out []byte, n int, word uint64) {
+	binary.LittleEndian.PutUint64(out[n:n+8:n+8], word)
+}
+
+// lastDigits returns the last n of eightDigits, at least one.
 func lastDigits(v uint64, n int) uint64 { return eightDigits(v) >> (64 - 8*uint(n)) }
 
 // eightDigits returns the decimal digits of v, which is less than 1e8, the first in the low byte.
@@ -156,9 +141,6 @@ var powers = [maxDigits + 1]uint64{
 	1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
 	1e18, 1e19,
 }
-
-// digitsRoom is the room that up to nine digits need if they are written three at a time.
-const digitsRoom = 10
 
 // numbers has the digits of numbers below 1000, the first in the low byte, and their count in the
 // high byte; threes has them with leading zeros. They are immutable.

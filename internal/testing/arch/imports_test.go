@@ -24,7 +24,7 @@ const policy = `
 	internal/keyspace:     std
 	internal/filter:       github.com/FastFilter/xorfilter
 	internal/sorter:       internal/keyspace
-	internal/pattern:      std
+	internal/pattern:      golang.org/x/sys
 
 	internal/vfs:          golang.org/x/sys
 	internal/vfs/memfs:    internal/vfs

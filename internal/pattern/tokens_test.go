@@ -1,0 +1,153 @@
+package pattern
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+)
+
+// everything returns a dictionary with all kinds of ops in many variants, each after a phrase of
+// another length.
+func everything(tb testing.TB) *Dictionary {
+	tb.Helper()
+	b := newBuilder()
+	b.add([]op{b.newPhrase([]byte("x"))}, 3) // a code that shifts what follows by three bits
+	var ops []op
+	for _, k := range []kind{kindHex, kindHexUpper, kindBase64, kindBase64URL, kindBytes} {
+		ops = append(ops, op{kind: k, n: 1, bits: 8}, op{kind: k, n: 43}, op{kind: k, n: 1, bits: 4})
+	}
+	for _, k := range []kind{kindBase64, kindBase64URL} {
+		ops = append(ops, op{kind: k, n: 1, bits: 8, at: 1}, op{kind: k, n: 134, at: 1})
+	}
+	for _, bits := range []uint8{0, 1, 7, 10, 20, 30, 34, 54, 57, 58, 64} {
+		ops = append(ops, op{kind: kindNumber, bits: bits, at: b.base(0)})
+	}
+	ops = append(ops, op{kind: kindNumber, bits: 5, at: b.base(990)},
+		op{kind: kindNumber, bits: 5, at: b.base(1e6 - 10)},
+		op{kind: kindNumber, bits: 5, at: b.base(1e9 - 10)},
+		op{kind: kindNumber, bits: 10, at: b.base(1e16 - 10)},
+		op{kind: kindDigits, n: 1, bits: 4}, op{kind: kindDigits, n: 6}, op{kind: kindDigits, n: 9},
+		op{kind: kindUUID}, op{kind: kindUUIDUpper}, op{kind: kindTime, bits: 36, at: b.base(0)},
+		op{kind: kindTimeSpace, bits: 38, at: b.base(0)}, op{kind: kindDate, bits: 22, at: b.base(0)},
+		op{kind: kindSame}, op{kind: kindSame, n: 7}, op{kind: kindCopy})
+	for n := range uint16(8) {
+		ops = append(ops, op{kind: kindLittle, bits: 8 * uint8(n), n: n + 1, at: b.base(0)},
+			op{kind: kindBig, bits: 8*uint8(n) + 8, n: n + 1, at: b.base(7)})
+	}
+	for i, x := range ops {
+		phrase := b.newPhrase(bytes.Repeat([]byte{'p'}, 1+i*3%70))
+		b.add([]op{phrase, x, b.newPhrase([]byte("/"))}, 7)
+	}
+	d, err := b.dictionary()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return d
+}
+
+// randomTokens returns an encoded value of n tokens with random fields. Those of a kindCopy may be
+// damaged.
+func randomTokens(r *rand.Rand, d *Dictionary, n int) []byte {
+	var w writer
+	w.reset(n<<14, 0)
+	random := func(bits uint) {
+		for ; bits > 32; bits -= 32 {
+			w.put(uint64(r.Uint32()), 32)
+		}
+		w.put(uint64(r.Uint32())&(1<<bits-1), bits)
+	}
+	for range n {
+		t := d.tokens[max(0, r.IntN(len(d.tokens)+9)-9)]
+		w.put(uint64(t.code), uint(t.bits))
+		for _, x := range d.opsOf(t) {
+			switch {
+			case x.kind == kindPhrase || x.kind == kindSame:
+			case x.kind == kindCopy:
+				random(copyBits + 3)
+			case x.kind.based():
+				random(uint(x.bits))
+			default:
+				more := r.Uint64N(1 << x.bits)
+				if x.kind.counted() {
+					w.put(more, uint(x.bits))
+				}
+				random(x.dataBits(int(x.n) + int(more)))
+			}
+		}
+	}
+	w.put(1, 1)
+	return w.bytes()
+}
+
+func TestDecoders_agreeWithTheReference(t *testing.T) {
+	const seed = 1
+	r := rand.New(rand.NewPCG(seed, 0))
+	d := everything(t)
+	ref := newReference(d.Append(nil))
+	damaged := 0
+	for i := range 3000 {
+		encoded := randomTokens(r, d, 1+r.IntN(12))
+		want, refErr := ref.decode(encoded)
+		if refErr != nil {
+			damaged++
+			if _, err := checkTwins(t, d, encoded, 10_000); err == nil {
+				t.Fatalf("seed %d, value %d: no error, the reference has one", seed, i)
+			}
+			continue
+		}
+		for extra := range 45 {
+			got, err := checkTwins(t, d, encoded, len(want)+extra)
+			if err != nil || !bytes.Equal(got, want) {
+				t.Fatalf("seed %d, value %d: Decode = %q, %v, want %q", seed, i, got, err, want)
+			}
+		}
+		checkTwins(t, d, encoded, r.IntN(len(want)))
+	}
+	if damaged > 1000 {
+		t.Errorf("%d values are damaged", damaged)
+	}
+}
+
+func TestDecoders_agreeOnDamage(t *testing.T) {
+	const seed = 1
+	r := rand.New(rand.NewPCG(seed, 0))
+	dictionaries := hostileDictionaries(t)
+	dictionaries["everything"], dictionaries["handmade"] = everything(t), handmade(t)
+	for name, d := range dictionaries {
+		for range 2000 {
+			encoded := randomTokens(r, d, 1+r.IntN(8))
+			for range r.IntN(4) {
+				encoded[r.IntN(len(encoded))] ^= 1 << r.IntN(8)
+			}
+			encoded = encoded[:1+r.IntN(len(encoded))]
+			got, err := checkTwins(t, d, encoded, r.IntN(2000))
+			if n, lenErr := d.DecodedLen(encoded); err == nil && (lenErr != nil || n != len(got)) {
+				t.Fatalf("seed %d, %s: %d bytes of %x, but DecodedLen = %d, %v", seed, name, len(got),
+					encoded, n, lenErr)
+			}
+		}
+	}
+}
+
+// The assembly has these numbers in shifts, masks and instructions.
+func TestAssembly_knowsSizes(t *testing.T) {
+	if !hasAssembly {
+		t.Skip("no assembly")
+	}
+	for _, c := range []struct {
+		name      string
+		got, want int
+	}{
+		{"step", int(reflect.TypeFor[step]().Size()), 16},
+		{"span", int(reflect.TypeFor[span]().Size()), 16},
+		{"remembered fields", maxRemembered, 8},
+		{"padding", padding, 16},
+		{"bits of a long copy", copyLongBits, 16},
+		{"bits of a code", maxCodeBits, 14},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %d, the assembly assumes %d", c.name, c.got, c.want)
+		}
+	}
+}
