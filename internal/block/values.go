@@ -136,7 +136,7 @@ type lengths struct {
 	p            []byte // count × width: each length, minus shortest
 }
 
-// parseLengths parses the header after the codec, and the lengths, of which there must be count.
+// parseLengths parses the header after the codec, and the lengths. There must be count of them.
 func parseLengths(r *cutter, count int) (lengths, error) {
 	h := r.cut(valueHeaderBytes-1, 1)
 	if r.short {

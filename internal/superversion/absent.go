@@ -18,7 +18,7 @@ type skippedRun struct {
 	direction keyspace.Direction
 }
 
-// add counts the merge's current entry, which is to be skipped, and reports whether to go on.
+// add counts the merge's current entry, which is skipped, and reports whether to go on.
 func (s *skipped) add(m *merge) bool {
 	if s.run.entries == 0 {
 		s.run.first, s.run.direction = m.winner.currentKey(), m.direction
@@ -32,7 +32,7 @@ func (s *skipped) add(m *merge) bool {
 	return true
 }
 
-// end ends the run before the merge's current entry or, if there is none, at the bounds.
+// end ends the run before the merge's current entry or, without one, at the bounds.
 func (s *skipped) end(m *merge) {
 	if m.winner != nil {
 		s.run.end = m.winner.currentKey()

@@ -11,8 +11,8 @@ import (
 //
 // The zero Cursor must be initialised with Init and not be copied afterwards. It keeps its
 // superversion alive. Not safe for concurrent use. Keys and values stay valid as long as the
-// superversion is reachable, except what is in the scratch, which ends when that is reset. They
-// must not be modified.
+// superversion is reachable or, if they are in the scratch, until that is reset. They must not be
+// modified.
 type Cursor struct {
 	snapshot *Superversion
 	merge    merge
@@ -20,7 +20,7 @@ type Cursor struct {
 	skipped  skipped
 }
 
-// Scope is what a cursor comes to, and what it reads of that.
+// Scope says which entries a cursor visits and what it reads of them.
 type Scope = table.Scope
 
 // What a cursor reads of values.
@@ -45,7 +45,7 @@ func (c *Cursor) Init(s *Superversion, scope Scope) {
 	c.merge.addRun(&s.Levels.Bottom)
 }
 
-// Release lets go of the superversion and keeps the cursor's own memory for another Init.
+// Release drops the superversion and keeps the cursor's own memory for another Init.
 func (c *Cursor) Release() {
 	c.snapshot, c.skipped = nil, skipped{}
 	c.merge.release()

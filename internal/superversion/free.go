@@ -44,7 +44,7 @@ func (m *merge) searchFree() int {
 	return free
 }
 
-// isFree reports whether the winner comes to key, which is ahead in its leaf or window, before the
+// isFree reports whether the winner reaches key, which is ahead in its leaf or window, before the
 // bounds end, before the runner-up, and before anything that is deleted.
 func (m *merge) isFree(key []byte) bool {
 	return m.within(key) && (m.winner.newer == 0 || m.winner.gap.Contains(key)) &&

@@ -45,7 +45,7 @@ type Opener struct {
 	Now    func() uint64 // milliseconds since 1970
 }
 
-// NewLevels returns the levels of version. It takes over the files that old has open, with their
+// NewLevels returns the levels of version. It shares the files that old has open, with their
 // maps and blocks; open makes the readers of the others. old may be nil.
 func NewLevels(version *manifest.Version, old *Levels, open Opener) *Levels {
 	if old == nil {

@@ -40,7 +40,7 @@ func (m *merge) init(scope table.Scope) {
 	}
 }
 
-// release lets go of the inputs and keeps the merge's own memory for another init.
+// release drops the inputs and keeps the merge's own memory for another init.
 func (m *merge) release() {
 	clear(m.inputs)
 	clear(m.deletions)

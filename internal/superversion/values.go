@@ -84,7 +84,7 @@ func (l *Levels) dictionary(number uint64) *block.Dictionary {
 	return nil
 }
 
-// takeDictionaries sets the dictionaries of the version, and takes over those that old has.
+// takeDictionaries sets the dictionaries of the version, and shares those that old has.
 func (l *Levels) takeDictionaries(old *Levels) {
 	for _, d := range l.Version.Dictionaries {
 		known := old.dictionary(d.Number)

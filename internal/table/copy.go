@@ -30,8 +30,8 @@ func (c *Cursor) Load() error {
 	return nil
 }
 
-// Puts reports whether the cursor is on the first entry of a block that has only puts with their
-// values, none of which expires.
+// Puts reports whether the cursor is on the first entry of a block that holds only puts that have
+// their values and do not expire.
 func (c *Cursor) Puts() bool { return c.at == 0 && c.parsed.Puts() }
 
 // Copy returns the block that the cursor is in, verified and not decoded.

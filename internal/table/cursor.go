@@ -15,22 +15,22 @@ const (
 	ReadValues                // whole values
 )
 
-// Scope says what a cursor comes to and what it reads of that.
+// Scope says which entries a cursor visits and what it reads of them.
 type Scope struct {
 	Lower, Upper []byte // keys in [Lower, Upper); a nil Upper is no bound
 	Read         Reading
 	HeadBytes    int // more than 0 with ReadHeads
 
 	// Once promises that the cursor passes all entries within the bounds once, or about Limit of
-	// them if Limit is not 0. Where that is only a few entries of a block, the cursor brings in no
-	// others, with keys and values in Scratch. Without Once, the bounds are not looked at. It
-	// cannot be combined with ReadStored.
+	// them if Limit is not 0. If these are only a few entries of a block, the cursor loads no others,
+	// and puts their keys and values in Scratch. Without Once, it ignores the bounds. Once cannot be
+	// combined with ReadStored.
 	Once    bool
 	Limit   int
 	Scratch *block.Scratch
 }
 
-// decodes reports whether a cursor brings in values by itself, decoded if it scans.
+// decodes reports whether a cursor loads values as it moves, decoded if it scans.
 func (s *Scope) decodes() bool { return s.Read >= ReadHeads }
 
 // Cursor walks the entries of a [Table] in key order, tombstones included, in both directions. It
@@ -156,8 +156,8 @@ func (c *Cursor) Kind() keyspace.Kind { return block.KindAt(c.kinds, c.at) }
 // Until returns when the current entry expires, in milliseconds since 1970, or 0.
 func (c *Cursor) Until() uint64 { return c.parsed.Until(c.first + c.at) }
 
-// Plain reports whether the current block holds only puts and tombstones, of which none expires or
-// is encoded. [Cursor.Walk] and [Cursor.Value] need that.
+// Plain reports whether all entries of the current block are tombstones, or puts that neither
+// expire nor are encoded. [Cursor.Walk] and [Cursor.Value] need that.
 func (c *Cursor) Plain() bool { return c.encoded == nil && c.parsed.Plain() }
 
 // Ahead returns how many entries of the window lie beyond the current one in direction d.
@@ -179,6 +179,6 @@ func (c *Cursor) KeyAhead(n int, d keyspace.Direction) []byte {
 // Err returns the error that ended the last move, or nil if the move met the end.
 func (c *Cursor) Err() error { return c.err }
 
-// Done reports whether the last move ended because nothing that is left lies within the bounds,
-// neither in this table nor in those that follow.
+// Done reports whether the last move ended because no entry is left within the bounds, neither in
+// this table nor in the following ones.
 func (c *Cursor) Done() bool { return c.done }

@@ -42,8 +42,8 @@ type Span struct {
 	Prefix int    // bytes of Key that are the prefix
 }
 
-// newSpans appends the spans and fences of blocks with the given first keys, the first of which is
-// block at. It splits a span with many equal fences around the blocks that share one more byte with
+// newSpans appends the spans and fences of the blocks from block at on, which have the given first
+// keys. It splits a span with many equal fences around the blocks that share one more byte with
 // them, until the 8 bytes after the prefix tell blocks apart.
 func newSpans(spans []Span, fences []uint64, firsts [][]byte, at int) ([]Span, []uint64) {
 	if len(firsts) == 0 {

@@ -16,8 +16,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// reader is an open table file. What it has read stays in memory until the cache evicts it; what a
-// map covers is used in place. The file is released when nothing reaches the reader. Safe for
+// reader is an open table file. What it has read stays in memory until the cache evicts it; mapped
+// bytes are used in place. The file is released when nothing reaches the reader. Safe for
 // concurrent use.
 type reader struct {
 	path   string
@@ -105,23 +105,23 @@ func (r *reader) openWhole(c Config) (release func() error, err error) {
 	return func() error { return nil }, err
 }
 
-// close releases the file at once. The reader, and all that came from it, must not be used again.
+// close releases the file at once. The reader, and everything it returned, must not be used again.
 func (r *reader) close() {
 	r.cleanup.Stop()
 	r.hold.release()
 }
 
-// hold is what a reader has to give back.
+// hold is what a reader releases in the end.
 type hold struct {
 	cache *Cache
 	slots []slots
 	give  func() error // unmaps or closes the file
 }
 
-// release gives everything back: units first, then the map that they may point into.
+// release evicts all units, and then gives up the map that they may point into.
 func (h *hold) release() {
 	h.forget()
-	_ = h.give() // nobody is left to be told, and nothing was written
+	_ = h.give() // no caller is left, and nothing was written
 }
 
 // forget evicts all units.
@@ -299,8 +299,8 @@ func (r *reader) loadFilter() (*filter.Filter, error) {
 }
 
 // search returns the block that key belongs to, the index in it of the first entry whose key is not
-// below key, which may be that after the last, and whether that entry has the key. The block is −1
-// if key is below all keys.
+// below key, or the number of entries, and whether that entry has the key. The block is −1 if key is
+// below all keys.
 func (r *reader) search(key []byte) (b int, keys *block.Keys, i int, exact bool, err error) {
 	for b = r.index.search(key); b >= 0; b-- {
 		if u := r.slots[b].values.Load(); u != nil {

@@ -125,8 +125,8 @@ func (t *Table) Open() error {
 	return err
 }
 
-// Forget takes the table out of memory: its blocks out of the cache, and its map as far as the
-// system lets it. Reads that still come bring it in again.
+// Forget takes the table out of memory: its blocks out of the cache, and its map, as far as the
+// system allows. Later reads load it again.
 func (t *Table) Forget() {
 	if r := t.reader.Load(); r != nil {
 		r.hold.forget()

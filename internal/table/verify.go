@@ -76,7 +76,7 @@ func (t *Table) reopen() (r *reader, release func(), err error) {
 type verifier struct {
 	Verification
 	reader  *reader
-	filter  *filter.Filter // nil if there is none to compare with
+	filter  *filter.Filter // nil if the table has none
 	missing int            // how many keys the filter lacks
 
 	keys    block.Keys   // of the current block

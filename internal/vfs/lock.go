@@ -15,7 +15,7 @@ var errLink = errors.New("the lock file is a symbolic link, remove it")
 // errTaken is what lockFile returns if another handle has the lock.
 var errTaken = errors.New("lock is taken")
 
-// osLock is a lock of the operating system on a file that tells who holds it: its first line is the
+// osLock is a lock of the operating system on a file that names the holder: its first line is the
 // process id of the last holder that announced itself.
 type osLock struct {
 	opened
@@ -68,10 +68,10 @@ func taken(name string, pid int) error {
 	return fmt.Errorf("lock %s: %w by process %d", name, ErrLocked, pid)
 }
 
-// owner returns the process id in a lock file, or 0 if there is none.
+// owner returns the process id in a lock file, or 0 if the file has none.
 func owner(file *os.File) int {
 	var buf [24]byte
-	n, _ := file.ReadAt(buf[:], 0) // a file too short or unreadable names nobody
+	n, _ := file.ReadAt(buf[:], 0) // a short or unreadable file names no process
 	return ParseOwner(buf[:n])
 }
 

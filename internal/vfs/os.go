@@ -32,8 +32,8 @@ func (o osFiles) locate(op, name string) (place, error) {
 	return within(o.in, filepath.Base(name), name), nil
 }
 
-// directory returns an open directory, which is the folder itself if the files are those of one,
-// and what lets go of it.
+// directory returns an open directory, and a function that closes it. For the files of a folder,
+// that is the folder itself, and stays open.
 func (o osFiles) directory(op, dir string) (f *osFolder, done func() error, err error) {
 	if o.in == nil {
 		handle, err := openDir(located(dir))

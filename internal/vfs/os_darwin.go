@@ -11,7 +11,7 @@ import (
 func datasync(f *os.File) error { return f.Sync() }
 
 // extend reserves blocks for the bytes from old to size, on file systems that can: in one piece if
-// there is one. They lie behind the end of the file until it grows.
+// possible. They lie beyond the end of the file until it grows.
 func extend(f *os.File, old, size int64) error {
 	err := reserve(f, size-old, unix.F_ALLOCATECONTIG|unix.F_ALLOCATEALL)
 	if err != nil {

@@ -13,7 +13,7 @@ type identity struct{ os.FileInfo }
 
 func (i identity) is(other identity) bool { return os.SameFile(i.FileInfo, other.FileInfo) }
 
-// identify returns the identity of what is at the place, behind symbolic links.
+// identify returns the identity of what is at the place, following symbolic links.
 func identify(p place) (identity, error) {
 	info, err := os.Stat(p.name)
 	if err == nil {

@@ -6,5 +6,5 @@ import "os"
 
 func datasync(f *os.File) error { return f.Sync() }
 
-// extend cannot reserve blocks, for want of a system call or of Go's access to it.
+// extend cannot reserve blocks, because the system, or Go on it, has no call for that.
 func extend(f *os.File, old, size int64) error { return writeZeros(f, old, size) }

@@ -15,7 +15,7 @@ type identity struct{ device, number uint64 }
 
 func (i identity) is(other identity) bool { return i == other }
 
-// identify returns the identity of what is at the place, behind symbolic links.
+// identify returns the identity of what is at the place, following symbolic links.
 func identify(p place) (id identity, err error) {
 	var stat unix.Stat_t
 	if err := p.do("verify", func(dir int) error {

@@ -34,7 +34,7 @@ type Sampler struct {
 	alert atomic.Int32  // so many reads are all looked at; may be below 0
 }
 
-// Suspect makes s look at the first reads of a map, of which nothing is known yet.
+// Suspect makes s look at the first reads of a map that was just opened.
 func (s *Sampler) Suspect() { s.alert.Store(suspectReads) }
 
 // Due reports whether to look at the value at offset before it is touched.

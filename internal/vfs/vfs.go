@@ -65,7 +65,7 @@ type FS interface {
 
 // Folder is an open directory, and the files in it. Where the platform can, it reaches them by the
 // handle of the directory, whatever becomes of its path. Elsewhere it keeps the directory from
-// being renamed, or goes by its absolute path.
+// being renamed, or uses its absolute path.
 //
 // Names are paths all the same: the path that the directory was opened by, joined with a base name.
 // Any other is fs.ErrInvalid. Open files stay usable after Close. Safe for concurrent use.
@@ -91,7 +91,7 @@ type Lock interface {
 	io.Closer
 	// Announce writes this process's id into the lock file, for the message others get.
 	Announce() error
-	// Named is that of the lock file: ErrReplaced means that others may take the lock.
+	// Named is [File.Named] of the lock file: ErrReplaced means that others may take the lock.
 	Named() error
 }
 
