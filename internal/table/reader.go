@@ -299,8 +299,8 @@ func (r *reader) loadFilter() (*filter.Filter, error) {
 }
 
 // search returns the block that key belongs to, the index in it of the first entry whose key is not
-// below key, or the number of entries, and whether that entry has the key. The block is −1 if key is
-// below all keys.
+// below key, or the number of entries, and whether that entry has the key. The block is −1 if key
+// is below all keys.
 func (r *reader) search(key []byte) (b int, keys *block.Keys, i int, exact bool, err error) {
 	for b = r.index.search(key); b >= 0; b-- {
 		if u := r.slots[b].values.Load(); u != nil {
