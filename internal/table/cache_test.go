@@ -291,6 +291,8 @@ func TestForget_evictsTheBlocksOfOneTable(t *testing.T) {
 	if unitsIn(cache) != 2*units {
 		t.Errorf("%d units are in the cache again, want %d", unitsIn(cache), 2*units)
 	}
+	runtime.KeepAlive(kept)
+	runtime.KeepAlive(obsolete)
 }
 
 func TestCache_callsOnceWhenFull(t *testing.T) {
