@@ -37,7 +37,7 @@ const (
 	// in vain too often by reads that come to each block a few times, as the first reads after
 	// opening do. Without room, all of them must have been, so that what may be in vain never costs
 	// more than what was of use.
-	roomShare = 4
+	roomShare = 8
 	// orderWeight is how many times its bytes a read weighs that starts where the previous one ended:
 	// reads in order are likely to go on to the end of the block.
 	orderWeight = 4
