@@ -33,7 +33,7 @@ for part; do
 	large) measure large -suite ssb -profile full -rounds 1 -n "$large" -memory "$memory" \
 		-timeout 10m -engine $some -op "append,$reads" ;;
 	growth) measure growth -suite growth -profile full -rounds 1 -n "$large" -engine $some ;;
-	load) measure load -suite load -profile full -rounds 1 -n $((many / 2)) -engine $some \
+	load) measure load -suite load -profile full -rounds 1 -n $((many / 4)) -engine $some \
 		-op "load,load_settled,size,$gets,memory_own,order_load,beside_p99,beside_p999" ;;
 	churn) measure churn -suite load -profile full -rounds 1 -n $((many / 10)) \
 		-engine stoat,bbolt,pebble -op churn,churn_size,churn_get,churn_iterate ;;
