@@ -1,6 +1,9 @@
 package pattern
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // Times are seconds since 1970, dates are days since then, both until the end of the year 9999.
 const (
@@ -27,28 +30,29 @@ func putTime(out []byte, k kind, v uint64) {
 }
 
 // putDate writes the date that is days after 1970. It counts in years that start in March, so that
-// a leap day is the last day of a year.
+// a leap day is the last day of a year. Its multiplications are those of Neri and Schneider,
+// "Euclidean affine functions and their application to calendar algorithms", 2023.
 func putDate(out *[dateBytes]byte, days uint64) {
 	days += daysBefore
-	cycle, day := days/daysOf400, days%daysOf400
-	year := (day - day/1460 + day/36524 - day/(daysOf400-1)) / 365
-	day -= 365*year + year/4 - year/100
-	month := (5*day + 2) / 153 // 0 is March
-	day -= (153*month + 2) / 5 // 0 is the first
-	year += 400 * cycle
-	if month += 3; month > 12 {
+	century, days := (4*days+3)/daysOf400, (4*days+3)%daysOf400/4
+	ofCentury := 2939745 * (4*days + 3) // 2^32/1461
+	year := 100*century + ofCentury>>32
+	days = ofCentury & math.MaxUint32 / 2939745 / 4
+	ofYear := 2141*days + 197913 // 2^16/30.6, from the third month on
+	month, day := ofYear>>16, ofYear&math.MaxUint16/2141
+	if month > 12 {
 		month, year = month-12, year+1
 	}
-	binary.LittleEndian.PutUint64(out[:], eightDigits(year*10000+month*100+day+1))
-	out[9], out[8] = out[7], out[6]
-	out[7], out[6], out[5], out[4] = '-', out[5], out[4], '-'
+	w := pairDigits(year/100 | year%100<<16 | month<<32 | (day+1)<<48)
+	binary.LittleEndian.PutUint64(out[:],
+		w&math.MaxUint32|'-'<<32|w>>32&math.MaxUint16<<40|'-'<<56)
+	binary.LittleEndian.PutUint16(out[8:], uint16(w>>48))
 }
 
 func putClock(out *[8]byte, second uint64) {
-	hour, minute := second/3600, second/60%60
-	w := eightDigits(hour*1000000 + minute*1000 + second%60)
-	binary.LittleEndian.PutUint64(out[:], w)
-	out[2], out[5] = ':', ':'
+	w := pairDigits(second/3600 | second/60%60<<16 | second%60<<32)
+	binary.LittleEndian.PutUint64(out[:],
+		w&math.MaxUint16|':'<<16|w>>16&math.MaxUint16<<24|':'<<40|w>>32<<48)
 }
 
 // parseClock returns the number of the time or date that p starts with. ok is false if there is

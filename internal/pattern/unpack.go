@@ -121,6 +121,12 @@ func eightDigits(v uint64) uint64 {
 	fours |= (v - fours*10000) << 32
 	twos := fours * 10486 >> 20 & 0x0000007F0000007F
 	twos |= (fours - twos*100) << 16
+	return pairDigits(twos)
+}
+
+// pairDigits returns the decimal digits of four numbers below 100 with 16 bits each, the first in
+// the low byte.
+func pairDigits(twos uint64) uint64 {
 	ones := twos * 103 >> 10 & 0x000F000F000F000F
 	ones |= (twos - ones*10) << 8
 	return ones | 0x3030303030303030
