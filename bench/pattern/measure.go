@@ -89,7 +89,7 @@ func (r *result) measurePattern(d *pattern.Dictionary, values [][]byte) error {
 	for i, v := range values {
 		records[i] = e.Append(nil, v)
 		r.pattern += len(records[i])
-		room = max(room, len(v)+1)
+		room = max(room, len(v)+pattern.Spare)
 	}
 	n, buf := timed(values), make([]byte, 0, room)
 	r.encode = best(n, func(i int) { buf = e.Append(buf[:0], values[i]) })

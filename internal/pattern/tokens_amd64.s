@@ -119,16 +119,16 @@ GLOBL fourBits<>(SB), RODATA|NOPTR, $16
 	SHLQ $8, v \
 	ORQ AX, v
 
-// COUNT sets CX to the length of a field, and R8 to the bit after that length. It overwrites AX and
-// DX.
-#define COUNT \
+// COUNT sets CX to the length of a field, and R8 to the bit after that length. There must be room for
+// the field and the given number of bytes. It overwrites AX and DX.
+#define COUNT(more) \
 	WORD \
 	MOVBLZX (step_op+op_bits)(R14), R8 \
 	BZHIQ R8, DX, DX \
 	MOVWLZX (step_op+op_n)(R14), CX \
 	ADDQ DX, CX \
 	ADDQ BX, R8 \
-	LEAQ (DI)(CX*1), AX \
+	LEAQ (more-const_padding)(DI)(CX*1), AX \
 	CMPQ AX, R12 \
 	JA leaveOp
 
@@ -574,7 +574,7 @@ urls:
 	MOVQ ·urls(SB), R11
 
 base64:
-	COUNT
+	COUNT(0)
 
 	// R9 is how many bits fewer the last character has. If it has any fewer, CX does not count it.
 	XORL R9, R9
@@ -683,7 +683,7 @@ blocked:
 	JMP next
 
 bytes:
-	COUNT
+	COUNT(7)
 	LEAQ (R8)(CX*8), R11 // the bit after the field
 	CMPQ R11, end-8(SP)
 	JA leaveOp
@@ -709,7 +709,7 @@ hexUpper:
 	MOVOU upper<>(SB), X2
 
 hex:
-	COUNT
+	COUNT(15)
 	LEAQ (R8)(CX*4), R11 // the bit after the field
 	CMPQ R11, end-8(SP)
 	JA leaveOp
