@@ -18,8 +18,8 @@ const (
 	forgetBytes = 256 << 20
 )
 
-// memory divides what is in use of the memory limit: memtables take what they need, and decoded
-// blocks get the rest. Safe for concurrent use.
+// memory divides the live memory: memtables take what they need, and decoded blocks get the rest.
+// Safe for concurrent use.
 type memory struct {
 	limit  int64
 	cache  *table.Cache // decoded blocks
@@ -28,7 +28,7 @@ type memory struct {
 	sealed atomic.Int64 // of the sealed memtables; set with mu held
 }
 
-// newMemory returns what divides the memory of a database with these options.
+// newMemory returns the memory of a database with these options.
 func newMemory(o *Options) *memory {
 	m := &memory{limit: o.heapBytes()}
 	m.cache = table.NewCache(m.limit)
@@ -66,22 +66,22 @@ func (e *Engine) forget() {
 	}
 }
 
-// memtables returns how much all memtables take.
+// memtables returns how many bytes all memtables take.
 func (m *memory) memtables() int64 { return m.active.Load() + m.sealed.Load() }
 
-// setActive notes how much the active memtable takes.
+// setActive notes how many bytes the active memtable takes.
 func (m *memory) setActive(bytes int64) {
 	m.active.Store(bytes)
 	m.divide()
 }
 
-// setSealed notes how much the sealed memtables take.
+// setSealed notes how many bytes the sealed memtables take.
 func (m *memory) setSealed(bytes int64) {
 	m.sealed.Store(bytes)
 	m.divide()
 }
 
-// divide gives decoded blocks what the memtables leave.
+// divide gives decoded blocks what memtables leave.
 func (m *memory) divide() {
 	left := m.limit - m.memtables()
 	m.cache.SetLimit(max(left, m.limit/cacheShare) + m.extra.Load())

@@ -11,7 +11,7 @@ import (
 type Compression uint8
 
 const (
-	CompressionAuto Compression = iota // what is likely to stay, by the codec that suits it
+	CompressionAuto Compression = iota // blocks that are likely to stay, by the best codec
 	CompressionNone                    // no block
 	CompressionZstd                    // every block where it saves enough
 )
@@ -82,22 +82,22 @@ const (
 	defaultRestGarbage  = 64 << 10
 	defaultPassed       = 16
 
-	// heapShare of the memory limit, as a divisor, is for memory in use: Go's collector lets the
-	// heap grow to twice that before it collects.
+	// heapShare of the memory limit, as a divisor, is for live memory: Go's collector lets the heap
+	// grow to twice that before it collects.
 	heapShare = 2
-	// memtableShare of the memory limit, as a divisor, is one memtable's size. The memtable that
-	// fills and one that is being flushed take all memory in use, so a writer that is faster than
-	// flushes waits.
+	// memtableShare of the memory limit, as a divisor, is one memtable's size. The active memtable
+	// and one that is being flushed take all live memory, so a writer that is faster than flushes
+	// waits.
 	memtableShare = 4
 	minMemtable   = 1 << 20
-	// spillShare of a memtable, in quarters, is what a large transaction writes to tables at a
-	// time, once it has filled the shared memtable: beside that, one such part is being filled and
-	// one is being written. Smaller parts would be more runs to compact.
+	// spillShare of a memtable, in quarters, is how much a large transaction writes to tables at a
+	// time, once it has filled the shared memtable. Besides the memtable, one such part is being
+	// filled and one is being written. Smaller parts would mean more runs to compact.
 	spillShare = 3
 	// recentShare of the memory limit, as a divisor, is for the newest commits while there are
 	// followers.
 	recentShare = 32
-	// cacheShare of the memory in use, as a divisor, is what decoded blocks may always take.
+	// cacheShare of the live memory, as a divisor, is what decoded blocks may always take.
 	cacheShare = 8
 )
 
@@ -132,8 +132,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// heapBytes is how much of the memory limit memtables and decoded blocks may take together.
+// heapBytes returns how much live memory memtables and decoded blocks may take together.
 func (o *Options) heapBytes() int64 { return o.MemoryLimit / heapShare }
 
-// recentBytes is how much of the memory limit the newest commits take while there are followers.
+// recentBytes returns how much memory the newest commits take while there are followers.
 func (o *Options) recentBytes() int64 { return o.MemoryLimit / recentShare }

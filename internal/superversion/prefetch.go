@@ -26,11 +26,11 @@ func (m *merge) load(l *Levels) ([]byte, error) {
 }
 
 // prefetch asks for the values of the current entry and of those ahead in its window, unless they
-// are in memory, so that the disk works on many at once. It returns how many entries need no
-// prefetch now. Values of one block lie side by side only if they were written in key order.
+// are in memory, so that the disk reads many at once. It returns how many entries need no prefetch
+// now. Values of one block lie side by side only if they were written in key order.
 func (c *runCursor) prefetch(l *Levels, d keyspace.Direction) (entries int) {
 	entries = min(prefetchValues, c.Ahead(d)+1)
-	// The current value alone does not tell: it may share a page with the previous one.
+	// The current value alone proves nothing: it may share a page with the previous one.
 	if l.isCold(c.Entry()) || l.isCold(c.EntryAhead(entries-1, d)) {
 		return c.prefetchCold(l, d, entries)
 	}
@@ -47,8 +47,8 @@ func (l *Levels) isCold(e keyspace.Entry) bool {
 	return err == nil && file != nil && file.Cold(p)
 }
 
-// prefetchCold asks for the values of at most limit entries, and returns how many entries it has
-// looked at.
+// prefetchCold asks for the values of at most limit entries. It returns how many entries it looked
+// at.
 func (c *runCursor) prefetchCold(l *Levels, d keyspace.Direction, limit int) (entries int) {
 	var files [4]uint64 // most blocks point into no more
 	var pointers [len(files)][]valuelog.Pointer

@@ -7,17 +7,17 @@ import (
 	"github.com/stoatdb/stoat/internal/block"
 )
 
-// Cache bounds the memory that tables keep blocks in.
+// Cache bounds the memory in which tables keep blocks.
 //
 // A slot is where an open table keeps one form of one block, for example its keys. A unit is what a
-// slot holds: the cache keeps it or evicts it as a whole. A read looks into the slot; only if that
-// is empty, it makes a unit and adds it to the cache.
+// slot holds: the cache keeps it or evicts it as a whole. A read looks into the slot; only if the
+// slot is empty, it makes a unit and adds it to the cache.
 //
 // A large unit, or one that a scan has brought in, is on probation: it is evicted first, unless it
 // is used again before that. If its values were evicted not long ago, it skips probation. All other
 // units are evicted by the clock algorithm: a hand goes around the units of one miss cost and
-// evicts the first that was not used since it last came by; the hands take turns. Which unit is
-// admitted or evicted is decided in policy.go.
+// evicts the first that was not used since it last came by; the hands take turns. policy.go decides
+// which units are admitted and evicted.
 //
 // Safe for concurrent use.
 type Cache struct {
@@ -28,7 +28,7 @@ type Cache struct {
 	mu        sync.Mutex
 	kept      [missCosts]ring
 	probation ring  // the newest last, more or less; its hand stays at 0
-	added     int64 // bytes of all units that ever came
+	added     int64 // bytes of all units ever added
 }
 
 // NewCache returns a cache that holds up to limit bytes.
@@ -46,14 +46,14 @@ func (c *Cache) SetLimit(bytes int64) {
 	c.shrinkLocked()
 }
 
-// OnFull has call called once, without locks, when the cache first has no room for a unit. It may
-// set a higher limit.
+// OnFull makes the cache call call once, without locks, when it first has no room for a unit. The
+// call may set a higher limit.
 func (c *Cache) OnFull(call func()) { c.full.Store(&call) }
 
 // Bytes returns how much the cache holds.
 func (c *Cache) Bytes() int64 { return c.bytes.Load() }
 
-// add takes over a unit that has just been put in its slot, or empties the slot again.
+// add takes over a unit that has just been put in its slot, or refuses it and empties the slot.
 func (c *Cache) add(u resident, why access) {
 	x := u.base()
 	c.findRoom(x.bytes)
@@ -70,7 +70,7 @@ func (c *Cache) add(u resident, why access) {
 	c.listLocked(u, admission)
 }
 
-// remove gives up a unit, if the cache still has it, and empties its slot.
+// remove drops a unit, if the cache still has it, and empties its slot.
 func (c *Cache) remove(u resident) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,14 +82,14 @@ func (c *Cache) remove(u resident) {
 	}
 }
 
-// evictLocked takes a unit out of the cache.
+// evictLocked removes a unit from the cache and empties its slot.
 func (c *Cache) evictLocked(u resident) {
 	c.emptyLocked(u)
 	c.listOfLocked(u.base()).remove(u.base().at)
 	c.bytes.Add(-u.base().bytes)
 }
 
-// emptyLocked empties the slot of a unit that there is no room for, and notes the time.
+// emptyLocked empties the slot of a unit for which there is no room, and notes the time.
 func (c *Cache) emptyLocked(u resident) {
 	if x := u.base(); x.evicted != nil {
 		x.evicted.Store(c.timeLocked())
@@ -97,10 +97,10 @@ func (c *Cache) emptyLocked(u resident) {
 	u.leave()
 }
 
-// timeLocked returns the time in terms of what has come into the cache; never 0.
+// timeLocked returns the cache's time, which advances with the bytes added; never 0.
 func (c *Cache) timeLocked() uint32 { return uint32(c.added/turnBytes) | 1 }
 
-// listLocked puts a unit that was not refused on the list where it belongs.
+// listLocked puts a unit that was not refused on its list.
 func (c *Cache) listLocked(u resident, a admission) {
 	x := u.base()
 	if x.probation = a == probation; x.probation {

@@ -5,7 +5,7 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// The policy of the cache: in which form a block is kept, what comes in, and what has to go.
+// The policy of the cache: in which forms blocks are kept, and which are admitted and evicted.
 //
 // A block may be in memory in five forms at once, each a unit of its own:
 //
@@ -15,12 +15,12 @@ import (
 //	values   all values, decoded: in place if the block is not compressed
 //	heads    the first bytes of all values, decoded
 //
-// A read of a few entries, a lookup or a short scan, decodes only these and keeps nothing
-// ([takesPart]), until that has cost about as much as decoding the block ([Cache.decodesBlock]). A
-// scan has whole blocks decoded ([Cache.decodesWindow]), or only heads if it needs no more.
+// A lookup or a short scan decodes only the entries that it reads and keeps nothing ([takesPart]),
+// until that has cost about as much as decoding the block ([Cache.decodesBlock]). A scan decodes
+// whole blocks ([Cache.decodesWindow]), or only heads if it needs no more.
 //
-// BenchmarkPolicy measures that. Times of other rules in terms of this one, where values are
-// encoded one by one and the cache has room for a fifth of them decoded, and for all:
+// BenchmarkPolicy measures that. Times of other rules, relative to this one, for values that are
+// encoded one by one in a cache with room for a fifth of them decoded, and for all:
 //
 //	                                    a fifth fits            all fit
 //	entries per read                   1     10  1,000      1     10  1,000
@@ -44,29 +44,29 @@ const (
 	// seekShare of a block, as a divisor, is what a seek that takes the whole block counts for: few
 	// reads follow it, or many.
 	seekShare = 8
-	// decodesShare is how many bytes of units that only save decoding the clock passes for each
-	// byte of those that have to be read again.
+	// decodesShare is how many bytes of missDecodes units the clock passes for each byte of
+	// missReads units.
 	decodesShare = 4
-	// looksPerByte bounds how many bytes of units are looked at to make room for a byte to be
-	// decoded. If few of them are cold, they are worth as much as what would take their place.
+	// looksPerByte bounds how many bytes of units are looked at to make room for each byte to be
+	// decoded. If few of them are cold, they are worth as much as what would replace them.
 	looksPerByte = 2
-	// stepsMax is how many units of a kind are looked at when one comes, half of them at most.
+	// stepsMax bounds how many units of a kind are looked at for each new unit; so does half of all.
 	stepsMax = 512
-	// anyShare is how many units on probation are evicted newest first for each that is picked from
-	// all of them: a scan that is repeated finds its first blocks again, and old ones go at last.
+	// anyShare is how many units on probation are evicted newest first for each that is picked at
+	// random: a repeated scan finds its first blocks again, and old units go eventually.
 	anyShare = 16
-	// largeShare of the limit, as a divisor, is the largest unit that makes room for itself
-	// whenever it comes. A larger one does when it returns: a pass over many large values leaves
-	// the rest alone and those that are read again get warm. Nothing above mostShare of the limit,
-	// as a divisor, ever makes room. Up to largeMin bytes nothing is large, if it fits at all.
+	// largeShare of the limit, as a divisor, is the largest unit that always evicts others to make
+	// room. A larger unit does so only when it returns: a pass over many large values leaves the
+	// rest alone, and values that are read again get warm. A unit above mostShare of the limit, as a
+	// divisor, never does. Units of up to largeMin bytes are never large, if they fit at all.
 	largeShare = 32
 	mostShare  = 2
 	largeMin   = 64 << 10
-	// turnBytes is how many bytes have to come into the cache for its clock to advance by 1.
+	// turnBytes is how many bytes must enter the cache for its clock to advance by 1.
 	turnBytes = 4 << 10
 )
 
-// access is why a read comes to a block.
+// access is why a read needs a block.
 type access uint8
 
 const (
@@ -74,12 +74,12 @@ const (
 	scan                 // on the way through all of it
 )
 
-// missCost is what reads pay for a unit that is not in the cache.
+// missCost is what a read pays if a unit is not in the cache.
 type missCost uint8
 
 const (
-	missReads   missCost = iota // the block has to be read again
-	missDecodes                 // each read decodes the values that it wants
+	missReads   missCost = iota // it reads the block again
+	missDecodes                 // it decodes the values that it wants
 	missCosts                   // the number of costs
 )
 
@@ -92,7 +92,7 @@ const (
 	refused                    // not kept: there is no room
 )
 
-// takesPart reports whether a cursor that comes to n entries of a block brings in only those.
+// takesPart reports whether a cursor that reads n entries of a block loads only those.
 func takesPart(n int) bool { return n <= block.PartMax }
 
 // decodesBlock reports whether a read of the given number of bytes of a block's values, each
@@ -124,13 +124,13 @@ func (s *stored) weigh(first, n int) (bytes int) {
 	return bytes
 }
 
-// decodesWindow reports whether a cursor whose window is a whole block is to decode its values.
+// decodesWindow reports whether a cursor whose window is a whole block decodes its values.
 func (c *Cache) decodesWindow(s *stored, why access) bool {
 	return why == scan || c.decodesBlock(s, s.DecodedBytes()/seekShare)
 }
 
-// admitLocked decides what becomes of a new unit. A unit that is not large gets room, though it has
-// had no chance to be used yet: others are evicted for it.
+// admitLocked decides what becomes of a new unit. Others are evicted for it unless it is large,
+// although it has had no chance to be used yet.
 func (c *Cache) admitLocked(x *charge, why access) admission {
 	limit := c.limit.Load()
 	large := x.bytes > min(limit, max(limit/largeShare, largeMin))
@@ -147,8 +147,8 @@ func (c *Cache) admitLocked(x *charge, why access) admission {
 	}
 }
 
-// returnsLocked reports whether a unit was evicted so recently that it would still be there if
-// everything that came since had been kept.
+// returnsLocked reports whether a unit was evicted so recently that the cache would still have it
+// if it had kept everything since.
 func (c *Cache) returnsLocked(x *charge) bool {
 	if x.evicted == nil {
 		return false
@@ -173,8 +173,8 @@ func (c *Cache) findRoom(bytes int64) bool {
 	return c.hasRoom(bytes)
 }
 
-// makeRoom reports whether that many more bytes fit. It evicts units that nobody uses to make them
-// fit, if it finds such units soon.
+// makeRoom reports whether that many more bytes fit. If needed, it evicts cold units, as far as it
+// finds them soon.
 func (c *Cache) makeRoom(bytes int64) bool {
 	if bytes > c.limit.Load()/mostShare {
 		return false
@@ -194,9 +194,8 @@ func (c *Cache) makeRoom(bytes int64) bool {
 	return true
 }
 
-// shrinkLocked makes the units fit the limit. If all that it comes to are in use, it evicts the
-// next one, so that it ends soon and a unit that is used all the time is not passed twice
-// meanwhile.
+// shrinkLocked evicts units until the rest fit the limit. After a bounded number of steps it evicts
+// even units in use, so that it ends soon and the hand does not pass a hot unit twice meanwhile.
 func (c *Cache) shrinkLocked() {
 	steps := 1
 	for i := range c.kept {
@@ -217,7 +216,7 @@ func (c *Cache) shrinkLocked() {
 	}
 }
 
-// turnLocked returns the ring whose hand is to move; it is empty only if all are.
+// turnLocked returns the ring whose hand moves next; it is empty only if all rings are.
 func (c *Cache) turnLocked() *ring {
 	decodes, reads := &c.kept[missDecodes], &c.kept[missReads]
 	switch {
@@ -233,7 +232,7 @@ func (c *Cache) turnLocked() *ring {
 	return decodes
 }
 
-// endProbationLocked evicts one of the units on probation, or admits it if it was used.
+// endProbationLocked evicts a unit on probation, or admits it if it was used.
 func (c *Cache) endProbationLocked() {
 	units := c.probation.units
 	at := len(units) - 1
@@ -250,7 +249,7 @@ func (c *Cache) endProbationLocked() {
 	c.listLocked(u, admitted)
 }
 
-// stepLocked moves a hand past the next unit, or evicts that if it is cold, and returns its size.
+// stepLocked moves a hand past the next unit, or evicts it if it is cold, and returns its size.
 func (c *Cache) stepLocked(r *ring) int64 {
 	u := r.next()
 	x := u.base()

@@ -1,13 +1,14 @@
 package table
 
-// ring is units that a clock's hand goes around. Those before the hand had their turn.
+// ring is a clock: units in a circle and a hand that goes around. Those before the hand had their
+// turn.
 type ring struct {
 	units  []resident
 	hand   int
-	looked int64 // bytes of units that the hand came to
+	looked int64 // bytes of units that the hand has reached
 }
 
-// next returns the unit that the hand comes to. There must be one.
+// next returns the unit at the hand. The ring must not be empty.
 func (r *ring) next() resident {
 	if r.hand >= len(r.units) {
 		r.hand = 0
@@ -15,7 +16,7 @@ func (r *ring) next() resident {
 	return r.units[r.hand]
 }
 
-// insert puts a unit where the hand comes to it last.
+// insert puts a unit where the hand reaches it last.
 func (r *ring) insert(u resident) {
 	r.push(u)
 	r.put(len(r.units)-1, r.units[r.hand])

@@ -6,11 +6,11 @@ import (
 	"github.com/stoatdb/stoat/internal/block"
 )
 
-// unitBytes is about what a unit takes beyond what it holds.
+// unitBytes is roughly a unit's overhead.
 const unitBytes = 256
 
-// slots is what is in memory of a block: a slot for each form. They are allocated apart from the
-// reader, so the cache does not keep the reader reachable.
+// slots has the parts of a block that are in memory: a slot for each form. Slots are allocated
+// apart from the reader, so the cache does not keep the reader reachable.
 type slots struct {
 	keys    slot[block.Keys]
 	flat    slot[block.Column]
@@ -28,13 +28,13 @@ type stored struct {
 	next  atomic.Uint32 // the index of the value after the last one that was decoded alone
 }
 
-// slot holds one form of a block while that is in memory. Reading a slot is one atomic load. A
+// slot holds one form of a block while it is in memory. Reading a slot is one atomic load. A
 // goroutine that has loaded the unit keeps it alive, even if the cache empties the slot.
 type slot[T any] struct {
 	atomic.Pointer[unit[T]]
 }
 
-// empty takes what is in the slot out of the slot and the cache.
+// empty removes the unit in the slot, if any, from the slot and the cache.
 func (s *slot[T]) empty(c *Cache) {
 	if u := s.Load(); u != nil {
 		c.remove(u)
@@ -43,7 +43,7 @@ func (s *slot[T]) empty(c *Cache) {
 
 // unit is what a slot holds, and what the cache evicts as a whole.
 type unit[T any] struct {
-	charge // its first field is next to what is used with it
+	charge // its first field is used together with item
 	item   T
 	home   *slot[T]
 }
@@ -61,9 +61,9 @@ type resident interface {
 	base() *charge
 }
 
-// charge is what the cache has to know about a unit.
+// charge is what the cache needs to know about a unit.
 type charge struct {
-	hot     atomic.Bool // used since the clock's hand last passed
+	hot     atomic.Bool // used since the clock's hand last passed it
 	miss    missCost
 	evicted *atomic.Uint32 // of its block, if it has values
 	bytes   int64

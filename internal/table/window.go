@@ -7,7 +7,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
-// window is what a [Cursor] holds of a block: all entries, or a few neighbours.
+// window is the part of a block that a [Cursor] holds: all entries, or a few neighbours.
 type window struct {
 	keys    block.Column   // in full
 	values  block.Column   // decoded; empty if the cursor reads none, or if they are encoded
@@ -16,7 +16,7 @@ type window struct {
 	block   int
 	parsed  *block.Keys // of the whole block
 	first   int         // the index in the block of the window's first entry
-	loaded  bool        // the values are; with ReadStored, Load does that
+	loaded  bool        // whether the values are loaded; with ReadStored, Load does that
 
 	// Whether, as far as is known, no entry beyond the window is within the bounds.
 	atUpper, atLower bool
@@ -92,7 +92,7 @@ func (c *Cursor) prevWindow() bool {
 }
 
 // leave moves on in direction d into the neighbouring block b, if there is one. A cursor that has
-// seen all of the block that it leaves is likely to go further: blocks are prefetched for it.
+// seen all of the block it leaves is likely to go on, so leave prefetches blocks.
 func (c *Cursor) leave(b int, d keyspace.Direction) bool {
 	if b < 0 || b == len(c.reader.slots) {
 		return c.stop()
@@ -119,8 +119,8 @@ func (c *Cursor) enter(b int, d keyspace.Direction) bool {
 	return c.load(b, keys, at, d, scan)
 }
 
-// load moves to entry at of block b, on the way in direction d. The window becomes the entries that
-// the scope takes in, if they are few, or else all of the block.
+// load moves to entry at of block b, on the way in direction d. The window becomes the entries
+// within the scope, if they are few, otherwise the whole block.
 func (c *Cursor) load(
 	b int, keys *block.Keys, at int, d keyspace.Direction, why access,
 ) bool {
@@ -147,8 +147,8 @@ func (c *Cursor) load(
 	return true
 }
 
-// reach returns how many entries of a block the cursor is to come to, from entry at on in direction
-// d, and notes whether the bounds end there. The limit counts only from where the cursor was
+// reach returns how many entries of a block the scope includes, from entry at on in direction d,
+// and notes whether the bounds end there. The limit counts only from where the cursor was
 // positioned.
 func (c *Cursor) reach(keys *block.Keys, at int, d keyspace.Direction, why access) (n int) {
 	s := c.scope
@@ -173,7 +173,7 @@ func (c *Cursor) reach(keys *block.Keys, at int, d keyspace.Direction, why acces
 }
 
 // loadPart makes n entries of block b the window: entry at and those beyond it in direction d. It
-// reports false if they are too large for that.
+// reports false if they are too large.
 func (c *Cursor) loadPart(
 	b int, keys *block.Keys, at, n int, d keyspace.Direction,
 ) (loaded bool, err error) {
@@ -199,7 +199,7 @@ func (c *Cursor) loadPart(
 	return true, nil
 }
 
-// loadPartValues makes n values of block b those of the window.
+// loadPartValues loads n values of block b into the window.
 func (c *Cursor) loadPartValues(b int, keys *block.Keys, first, n int) error {
 	if loaded, err := c.loadHead(b, keys, lookup); loaded || err != nil {
 		return err
@@ -223,7 +223,7 @@ func (c *Cursor) loadPartValues(b int, keys *block.Keys, first, n int) error {
 	})
 }
 
-// loadValues makes all values of block b those of the window.
+// loadValues loads all values of block b into the window.
 func (c *Cursor) loadValues(b int, keys *block.Keys, why access) error {
 	if loaded, err := c.loadHead(b, keys, why); loaded || err != nil {
 		return err
