@@ -142,7 +142,12 @@ func (j Job) writeEntries(
 	var c memtable.Cursor
 	c.Init(j.Root)
 	asks := asking{cancelled: j.Cancelled}
+	ahead := -1 // how many entries the leaf has beyond the last one
 	for c.Seek(p.first); p.contains(&c); c.Next() {
+		before := ahead
+		if ahead = c.Ahead(keyspace.Forward); ahead >= before {
+			c.Touch() // another leaf
+		}
 		if err := asks.after(len(c.Value())); err != nil {
 			return run.Output{}, err
 		}

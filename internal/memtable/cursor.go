@@ -115,6 +115,22 @@ func (c *Cursor) KeyAhead(n int, d keyspace.Direction) []byte {
 	return c.chunks.Key(c.leaf.refs[c.i+n])
 }
 
+// Touch reads a byte of each key and value of the current leaf, so that the processor loads many of
+// them at the same time. A caller that reads one after the other waits for memory at each. The
+// result means nothing; with it, and out of line, the reads are not optimized away.
+//
+//go:noinline
+func (c *Cursor) Touch() (sum byte) {
+	for _, ref := range c.leaf.refs[:c.n] {
+		key, value := c.chunks.Tail(ref, 0)
+		sum += key[0]
+		if n := len(value); n > 0 {
+			sum += value[n-1]
+		}
+	}
+	return sum
+}
+
 func (c *Cursor) leave() bool {
 	c.leaf, c.i, c.n = nil, 0, 0
 	return false
