@@ -98,8 +98,8 @@ func printMarkdown(w io.Writer, r *report.Report, c report.Choice) error {
 	return nil
 }
 
-// What surrounds a generated part of a page: a comment with the arguments of the command report that
-// prints the part, and another one after it.
+// What surrounds a generated part of a page: a comment with the arguments of the command report
+// that prints the part, and another one after it.
 const (
 	partStart = "<!-- bench report "
 	partStop  = " -->"

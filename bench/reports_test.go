@@ -31,7 +31,8 @@ func growthReport(t *testing.T) string {
 func TestReport_renewsTheTablesOfAPage(t *testing.T) {
 	file, path := growthReport(t), filepath.Join(t.TempDir(), "page.md")
 	start := partStart + "-markdown " + file + partStop
-	text := "# Title\n\n" + start + "\nold\n" + partEnd + "\n\nmiddle\n\n" + start + partEnd + "\nend\n"
+	text := "# Title\n\n" + start + "\nold\n" + partEnd + "\n\nmiddle\n\n" +
+		start + partEnd + "\nend\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func name(setting string) string {
 // source is an engine in a suite, with the settings that the suite gives it.
 type source struct{ suite, engine string }
 
-// otherSettings returns the engines whose settings differ between the reports, with a note for each.
+// otherSettings returns the engines whose settings differ between the reports, with notes.
 func otherSettings(old, new *report.Report) (changed map[source]bool, notes []string) {
 	changed = make(map[source]bool)
 	for _, a := range old.Results {

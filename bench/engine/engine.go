@@ -91,6 +91,7 @@ type Store interface {
 
 // Memory is implemented by stores whose engine tells what its memory is used for.
 type Memory interface {
+	// Memory returns the bytes of memtables, and of the cache of blocks.
 	Memory() (memtables, cache int64)
 }
 

@@ -47,7 +47,8 @@ func (r *Report) goBenchConfig(result *Result) []benchfmt.Config {
 		{"cpu", r.Machine.CPU}, {"suite", result.Suite}, {"profile", s.Profile},
 		{"n", strconv.Itoa(s.N)}, {"data", s.Data}, {"order", string(s.Order)},
 		{"seed", strconv.FormatUint(s.Seed, 10)}, {"sync", strconv.FormatBool(s.Sync)},
-		{"memory", strconv.FormatInt(s.Memory, 10)}, {"storage", s.Storage}, {"filesystem", result.FileSystem},
+		{"memory", strconv.FormatInt(s.Memory, 10)},
+		{"storage", s.Storage}, {"filesystem", result.FileSystem},
 	} {
 		if c.value != "" { // an empty value would remove the key
 			all = append(all, benchfmt.Config{Key: c.key, Value: []byte(c.value), File: true})

@@ -24,8 +24,8 @@ const (
 const lastShare = 10
 
 // Growth returns the suite that measures what a get, a step of a scan and an append cost when the
-// log of the suite ssb has a hundredth, a tenth and all of a number of messages. Its tasks are named
-// for these numbers; each loads its own database.
+// log of the suite ssb has a hundredth, a tenth and all of a number of messages. Its tasks are
+// named for these numbers; each loads its own database.
 func Growth() suite.Suite {
 	row := func(name, about string) suite.Row {
 		return suite.Row{Name: name, Unit: suite.Nanoseconds, Axis: "messages", About: about}

@@ -137,7 +137,7 @@ func (t *tour) size() error {
 		return err
 	}
 	if pending := t.report.Size.PendingBytes; pending > size/100 {
-		what := progress.Bytes(float64(pending)) + " to be compacted later"
+		what := progress.Bytes(float64(pending)) + " to compact later"
 		if err := t.row("", "", what, "", ""); err != nil {
 			return err
 		}
