@@ -21,10 +21,10 @@ type Limits struct {
 	Deferred   uint64 // deferred values are compressed at once if that reads no more bytes
 }
 
-// tooMany, times Limits.YoungRuns, is how many young runs are compacted whatever it costs.
+// tooMany, times Limits.YoungRuns, young runs are compacted at any cost.
 const tooMany = 3
 
-// CrowdedRuns returns how many young runs are compacted whatever it costs.
+// CrowdedRuns returns how many young runs are compacted at any cost.
 func (l Limits) CrowdedRuns() int { return tooMany * l.YoungRuns }
 
 // Picker picks compactions. Immutable.
@@ -34,8 +34,8 @@ type Picker struct {
 	Damaged Damaged
 }
 
-// Next returns the most urgent compaction, if there is one to do. A backup that nobody has written
-// to stays as it is.
+// Next returns the most urgent compaction, if any. A backup that has not been written to stays as
+// it is.
 func (p Picker) Next(v *manifest.Version) (Plan, bool) {
 	if v.Backup {
 		return Plan{}, false
@@ -54,7 +54,7 @@ type reason struct {
 	pick func(p Picker, v *manifest.Version) (Plan, bool)
 }
 
-// urgent returns the reasons that count while there are commits, too, the most urgent first.
+// urgent returns the reasons that do not wait for a pause in the commits, the most urgent first.
 func urgent() []reason {
 	return []reason{
 		{"covered", Picker.covered},
@@ -65,7 +65,7 @@ func urgent() []reason {
 	}
 }
 
-// tidying returns the reasons that count when there are no commits.
+// tidying returns the reasons that wait for a pause in the commits, the most urgent first.
 func tidying() []reason {
 	return []reason{
 		{"deferred", Picker.deferred},
@@ -77,8 +77,8 @@ func tidying() []reason {
 	}
 }
 
-// first returns the compaction that the first of the reasons picks that applies. Those that read
-// damaged files come last, and only when it is time to try again.
+// first returns the compaction picked by the first reason that applies. Compactions that read
+// damaged files come last, and only when it is time to retry them.
 func (p Picker) first(v *manifest.Version, reasons []reason) (Plan, bool) {
 	for {
 		for _, r := range reasons {
@@ -95,9 +95,8 @@ func (p Picker) first(v *manifest.Version, reasons []reason) (Plan, bool) {
 	}
 }
 
-// Again returns the time from which on Next may pick more than now although the version is the
-// same, in milliseconds since 1970: when a table will be stale, or a damaged file is to be tried
-// again. It is 0 if that is never.
+// Again returns when Next may pick more than now for the same version, in milliseconds since 1970:
+// when a table becomes stale, or a damaged file is due to be retried. It is 0 if neither happens.
 func (p Picker) Again(v *manifest.Version) (at uint64) {
 	earlier := func(due uint64) {
 		if due > p.Now && (at == 0 || due < at) {

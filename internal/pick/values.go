@@ -9,29 +9,29 @@ import (
 
 const (
 	// garbageBusy and garbageIdle are how many bytes of garbage value files may have for 100 bytes
-	// of live values while there are commits, and while there are none.
+	// of live values while there are commits, and in a pause.
 	garbageBusy = 100
 	garbageIdle = 35
 	// reclaimTo is where reclaiming stops. The distance keeps it from starting for every few bytes.
 	reclaimTo = 20
-	// reclaimBytes bounds the values that one compaction rewrites, and with them the space that is
-	// taken twice meanwhile.
+	// reclaimBytes bounds the values that one compaction rewrites, and so the space that they take
+	// twice until it ends.
 	reclaimBytes = 4 << 30
 	// scatteredBytes of values in log segments are worth bringing into the order of their keys, and
-	// so is scatteredShare of all values, as a divisor. Smaller portions would make many small value
-	// files.
+	// so is scatteredShare of all values, as a divisor. Smaller portions would make many small
+	// value files.
 	scatteredBytes = 32 << 20
 	scatteredShare = 4
 )
 
-// reclaim returns what picks value files to reclaim when they have more than most bytes of garbage
+// reclaim returns a function that picks value files once they have more than most bytes of garbage
 // for 100 bytes of live values.
 func reclaim(most uint64) func(Picker, *manifest.Version) (Plan, bool) {
 	return func(p Picker, v *manifest.Version) (Plan, bool) { return p.reclaim(v, most) }
 }
 
-// reclaim picks value files with much garbage, to rewrite their live values. How much is live in a
-// file is an exact sum over the tables. To be rid of a file costs its live bytes, so the files with
+// reclaim picks value files with much garbage, to rewrite their live values. How much of a file is
+// live is an exact sum over the tables. Reclaiming a file costs its live bytes, so the files with
 // the smallest live share come first.
 func (p Picker) reclaim(v *manifest.Version, most uint64) (Plan, bool) {
 	var live, garbage uint64
@@ -62,8 +62,8 @@ func (p Picker) reclaim(v *manifest.Version, most uint64) (Plan, bool) {
 	return next, len(next.Bottom) > 0
 }
 
-// reclaimable returns the files that only the bottom run points into and that have garbage, those
-// with the smallest live share first. Neither they nor the tables that point into them are damaged.
+// reclaimable returns the files with garbage into which only the bottom run points, the smallest
+// live share first. Neither they nor the tables that point into them are damaged.
 func (p Picker) reclaimable(v *manifest.Version) []manifest.ValueFile {
 	needed := make(map[uint64]bool)
 	need := func(t *manifest.Table) {
@@ -92,9 +92,9 @@ func (p Picker) reclaimable(v *manifest.Version) []manifest.ValueFile {
 	return files
 }
 
-// scattered picks log segments, to bring their values into the order of their keys, once in a
-// value's life: scans are slow until then. It waits until the values are worth the keys that have
-// to be written with them.
+// scattered picks log segments, to bring their values into key order, once for each value: scans
+// are slow until then. It waits until there are at least as many bytes of values as of the tables
+// that have to be written with them.
 func (p Picker) scattered(v *manifest.Version) (Plan, bool) {
 	var live, all uint64
 	for _, f := range v.ValueFiles {

@@ -6,35 +6,33 @@ import (
 	"github.com/stoatdb/stoat/internal/manifest"
 )
 
-// Young runs make reads slower, and compacting them into the bottom run rewrites what they overlap
-// of it. So they wait until they are as large as the bottom run, which makes a growing database
-// write each byte about twice in all its compactions. Should they become too many before that, some
-// are compacted with each other: those for which the fewest bytes are written for each run that is
-// saved, which are neighbours of about the same size.
+// Young runs make reads slower, and compacting them into the bottom run rewrites the part of it
+// that they overlap. So they wait until they are as large as the bottom run: compactions of a
+// growing database then write each byte about twice. If there are too many before that, some are
+// compacted with each other: the neighbours that cost the fewest bytes for each run saved, which
+// are of about the same size.
 
 const (
-	// tidyShare of the bottom run's bytes, as a divisor, is worth to be compacted into it when
-	// there is nothing else to do; any run is while the bottom run has no more than tidyBottom
-	// bytes.
+	// In a pause, young runs of tidyShare of the bottom run's bytes, as a divisor, are compacted
+	// into it, and all are while the bottom run has at most tidyBottom bytes.
 	tidyShare  = 16
 	tidyBottom = 256 << 20
 	// manySpans is how many deleted ranges of young runs are a burden, in memory and in the
 	// manifest.
 	manySpans = 100_000
-	// cheapShare, times the bytes of the young runs, is what compacting them into the bottom run
-	// may cost when there is nothing else to do.
+	// cheapShare, times the bytes of the young runs, is how much compacting them into the bottom
+	// run may write in a pause.
 	cheapShare = 2
-	// cutBytes is what may be written to cut deleted ranges out of the bottom run. They come there
-	// seldom: with a full memtable, or when they are large, or at the end of a long wait.
+	// cutBytes is how much may be written to cut deleted ranges out of the bottom run. That is
+	// rare: such ranges come with a full memtable, or are large, or have waited long.
 	cutBytes = 128 << 20
-	// valueShare of the bytes of all values, as a divisor, are worth a compaction that finds out
-	// which values are garbage, if it writes less than an equal share of them.
+	// valueShare of the bytes of all values, as a divisor, justify a compaction that finds garbage
+	// values, if it writes less than the same share of them.
 	valueShare = 4
 )
 
-// grown picks all young runs once one of three things about them has grown: they are as large as
-// the bottom run, they delete too many ranges, which only the bottom run can do without, or many of
-// the values are theirs.
+// grown picks all young runs once they are as large as the bottom run, delete too many ranges,
+// which end in the bottom run, or have many of the values.
 func (p Picker) grown(v *manifest.Version) (Plan, bool) {
 	large := len(v.Young) >= p.YoungRuns && youngBytes(v) >= v.Bottom.Bytes()
 	if !large && youngSpans(v) <= manySpans && !p.shadows(v) {
@@ -44,7 +42,7 @@ func (p Picker) grown(v *manifest.Version) (Plan, bool) {
 }
 
 // shadows reports whether young runs have so many of the values that it pays to find the older
-// values of the same keys, which are garbage. That costs little where values are large.
+// values that they replaced. That costs little if values are large.
 func (p Picker) shadows(v *manifest.Version) bool {
 	young, old := uint64(0), valueBytes(v.Bottom)
 	for _, r := range v.Young {
@@ -57,8 +55,8 @@ func (p Picker) shadows(v *manifest.Version) bool {
 }
 
 // crowded picks neighbours among too many young runs, or all of them and the bottom run, whichever
-// saves a run at the least cost. When damage leaves no YoungRuns neighbours to compact, fewer have
-// to do once there are twice as many runs.
+// costs the least for each run saved. If damage leaves no YoungRuns neighbours to compact, two are
+// enough once there are twice as many runs.
 func (p Picker) crowded(v *manifest.Version) (Plan, bool) {
 	n := len(v.Young)
 	if n < p.CrowdedRuns() || n < 2 {
@@ -84,9 +82,9 @@ func (p Picker) crowded(v *manifest.Version) (Plan, bool) {
 	return next, !math.IsInf(least, 1)
 }
 
-// tidy picks young runs while nobody waits: to compact them into the bottom run if that is small or
-// they are not, if it is cheap, or if much of them is deletions or has expired, and else those of
-// about the same size with each other.
+// tidy picks young runs in a pause: all of them, into the bottom run, if that is small or they are
+// large, if it is cheap, or if they delete much or have expired; otherwise neighbours of about the
+// same size.
 func (p Picker) tidy(v *manifest.Version) (Plan, bool) {
 	if len(v.Young) == 0 {
 		return Plan{}, false
@@ -112,7 +110,7 @@ func (p Picker) tidy(v *manifest.Version) (Plan, bool) {
 	return Plan{}, false
 }
 
-// deletesMuch reports whether young runs say of a good part of the bottom run that it is gone.
+// deletesMuch reports whether young runs delete a good part of the bottom run.
 func deletesMuch(v *manifest.Version) bool {
 	var tombstones, entries, touched uint64
 	for _, r := range v.Young {
@@ -157,9 +155,8 @@ func youngSpans(v *manifest.Version) (n int) {
 	return n
 }
 
-// Cheapest returns the neighbours, fewest or more of the runs, whose compaction costs the fewest
-// bytes for each run that it saves, and how many bytes those are; infinitely many if there are too
-// few runs.
+// Cheapest returns the neighbours, at least fewest of the runs, whose compaction costs the fewest
+// bytes for each run saved, and that cost, which is infinite if there are too few runs.
 func Cheapest(runs []manifest.Run, fewest int) (young manifest.YoungRuns, cost float64) {
 	cost = math.Inf(1)
 	for newest := range runs {
@@ -176,8 +173,9 @@ func Cheapest(runs []manifest.Run, fewest int) (young manifest.YoungRuns, cost f
 }
 
 // alike returns how many of the runs, from the newest on, are of about the same size, or 0: the
-// last of them is no larger than those before it together. When such runs are compacted as soon as
-// there are some, each byte is written about as often as the runs double, and few runs are left.
+// last of them is no larger than all newer ones together. If such runs are compacted as soon as
+// they appear, each byte is written about once for each doubling of the runs, and few runs are
+// left.
 func alike(runs []manifest.Run) (count int) {
 	var newer uint64
 	for i, r := range runs {
