@@ -33,8 +33,9 @@ type Options struct {
 	// Default: 0, which means 128 MiB or, where that is more, an eighth of the memory that the
 	// process may use, but at most 4 GiB. The process may use what the machine has, unless its
 	// control groups (on Linux) or Go's memory limit allow less. What exceeds 128 MiB is for
-	// decoded blocks only, and is taken only as reads need it. On 32-bit platforms and on systems
-	// other than Linux and macOS, the default is 128 MiB.
+	// decoded blocks only, is taken only as reads need it, and is shared by all databases of the
+	// process: those that need it first get it. On 32-bit platforms and on systems other than Linux
+	// and macOS, the default is 128 MiB.
 	MemoryLimit int64
 
 	// Compression chooses how tables compress values. Default: CompressionAuto. CompressionNone

@@ -48,6 +48,7 @@ func (e *Engine) close() error {
 		}
 	}
 	e.commits.Stop(ErrClosed)
+	e.memory.close()
 	e.forget()
 	errs = append(errs, e.closeFolder())
 	if e.lock != nil {

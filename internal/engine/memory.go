@@ -11,7 +11,8 @@ import (
 
 const (
 	// defaultShare of the machine's memory, as a divisor, is the memory limit if the user has set
-	// none and that is more than defaultMemoryLimit; at most maxDefaultLimit.
+	// none and that is more than defaultMemoryLimit; at most maxDefaultLimit. Several databases of
+	// a process share what exceeds defaultMemoryLimit: those that need it first get it.
 	defaultShare    = 8
 	maxDefaultLimit = 4 << 30
 	// forgetBytes of tables and value files, all of them in memory, are forgotten in about 10 ms.
@@ -23,7 +24,8 @@ const (
 type memory struct {
 	limit  int64
 	cache  *table.Cache // decoded blocks
-	extra  atomic.Int64 // for decoded blocks, beyond the limit; set once, when they first need it
+	extra  atomic.Int64 // for decoded blocks, beyond the limit; counted by extras
+	closed atomic.Bool  // nothing beyond the limit any more
 	active atomic.Int64 // of the active memtable, with the open transaction; set with appending held
 	sealed atomic.Int64 // of the sealed memtables; set with mu held
 }
@@ -38,14 +40,34 @@ func newMemory(o *Options) *memory {
 	return m
 }
 
-// grow lets decoded blocks have the default share of the machine's memory, which is too costly to
-// ask for when every database is opened.
+// extras counts the bytes that the caches of this process have beyond their limits.
+var extras atomic.Int64
+
+// grow lets decoded blocks have what is left of the default share of the machine's memory, which is
+// too costly to ask for when every database is opened.
 func (m *memory) grow() {
 	size := min(vfs.MemorySize(), debug.SetMemoryLimit(-1))
-	limit := min(size/defaultShare, maxDefaultLimit) / heapShare
-	m.extra.Store(max(limit-m.limit, 0))
+	share := min(size/defaultShare, maxDefaultLimit)/heapShare - m.limit
+	for taken := extras.Load(); taken < share; taken = extras.Load() {
+		if extras.CompareAndSwap(taken, share) {
+			m.extra.Store(share - taken)
+			break
+		}
+	}
+	if m.closed.Load() {
+		m.giveBack() // close may have come too early to do it
+	}
 	m.divide()
 }
+
+// close lets other databases have what grow has taken.
+func (m *memory) close() {
+	m.closed.Store(true)
+	m.giveBack()
+	m.divide()
+}
+
+func (m *memory) giveBack() { extras.Add(-m.extra.Swap(0)) }
 
 // forget takes tables and value files out of memory, up to forgetBytes of them. The collector would
 // do so only in its second cycle from now: the first one finds the tables, whose cleanups then give
