@@ -212,7 +212,7 @@ func (db *DB) Flush() error { return db.engine.Flush() }
 // read-only. It may rewrite all data. When ctx is done it stops and keeps what it has finished.
 func (db *DB) Compact(ctx context.Context) error { return db.engine.Compact(ctx) }
 
-// Close makes every commit durable and releases the directory. It takes some milliseconds, whatever
+// Close makes every commit durable and releases the directory. It takes milliseconds, whatever
 // was written: if more than half a megabyte is not in tables yet, Close leaves it uncompressed, and
 // the database compresses it in a pause of the commits once it is open again. Open read-only
 // transactions may continue until they end; everything else returns [ErrClosed].

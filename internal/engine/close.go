@@ -107,9 +107,16 @@ func (e *Engine) flushSealed() error {
 // tidy compacts what is small. A failure costs nothing but the tidiness.
 func (e *Engine) tidy() {
 	version, picker := e.state.Load().Levels.Version, e.picker()
+	runs, most := len(version.Young), uint64(e.options.Tuning.CloseBytes)
+	crowded := runs > 1 && runs >= picker.CrowdedRuns() && !version.Backup
 	picker.YoungRuns = 1
 	next, ok := picker.Next(version)
-	if !ok || next.RawBytes(version) > uint64(e.options.Tuning.CloseBytes) || len(next.Relocate) > 0 {
+	if ok = ok && next.RawBytes(version) <= most && len(next.Relocate) == 0; !ok && crowded {
+		young, _ := pick.Cheapest(version.Young, 2)
+		next = pick.Plan{Why: "crowded", Young: young}
+		ok = next.RawBytes(version) <= most && !picker.Avoids(next, version)
+	}
+	if !ok {
 		return
 	}
 	if err := e.compact(next, func() bool { return false }); err != nil {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
@@ -167,17 +168,50 @@ func TestClose_isNotAboutTidying(t *testing.T) {
 }
 
 func TestClose_thatCannotFlushLeavesTheLog(t *testing.T) {
-	disk := memfs.NewCrashable()
-	files, broken := failing(disk, vfs.ErrNoSpace, is(faultfs.Create, tableSuffix))
-	e := mustOpen(t, files, calm())
-	mustCommit(t, e, "a", "b")
-	broken.Store(true)
-	wantNoSpace(t, e.Close())
-	if logs := named(t, disk, ".log"); len(logs) != 1 {
-		t.Errorf("logs %v, want one", logs)
+	for name, closeBytes := range map[string]int64{"lasting": 1 << 20, "quick": 1} {
+		t.Run(name, func(t *testing.T) {
+			disk := memfs.NewCrashable()
+			files, broken := failing(disk, vfs.ErrNoSpace, is(faultfs.Create, tableSuffix))
+			o := calm()
+			o.Tuning.CloseBytes = closeBytes
+			e := mustOpen(t, files, o)
+			mustCommit(t, e, "a", "b")
+			broken.Store(true)
+			wantNoSpace(t, e.Close())
+			if logs := named(t, disk, ".log"); len(logs) != 1 {
+				t.Errorf("logs %v, want one", logs)
+			}
+			ok(t, e.Close())
+			wantWords(t, mustOpen(t, disk, calm()), "a", "b")
+		})
+	}
+}
+
+// Each session writes more than Close compresses, and none lasts long enough for a compaction.
+func TestClose_leavesManyQuickSessionsReadable(t *testing.T) {
+	const least = 1000
+	disk, o := memfs.NewCrashable(), Options{Tuning: Tuning{CloseBytes: least, IdleAfter: time.Hour}}
+	words := ascendingWords("k", 100)
+	for i, word := range words {
+		e := mustOpen(t, disk, o)
+		mustCommit(t, e, word)
+		if n := e.Stats().MemtableBytes; n <= least {
+			t.Fatalf("the memtable has %d bytes only", n)
+		}
+		ok(t, e.Close())
+		runs, most := len(e.state.Load().Levels.Young), e.picker().CrowdedRuns()
+		if runs > most {
+			t.Fatalf("%d young runs after %d sessions, want %d at most", runs, i+1, most)
+		}
+		wantWords(t, mustOpen(t, disk, Options{ReadOnly: true}), words[:i+1]...)
+	}
+	e := mustOpen(t, disk.CrashKeepNone(), o)
+	wantWords(t, e, words...)
+	ok(t, e.Compact(t.Context()))
+	if s := e.Stats(); s.YoungRuns > 0 || s.ValueBytes > 0 {
+		t.Errorf("%d young runs and %d bytes of values are left", s.YoungRuns, s.ValueBytes)
 	}
 	ok(t, e.Close())
-	wantWords(t, mustOpen(t, disk, calm()), "a", "b")
 }
 
 func TestClose_abandonsAFlush(t *testing.T) {

@@ -81,12 +81,18 @@ func (p Plan) Bytes(v *manifest.Version) (n uint64) {
 }
 
 // RawBytes returns how many bytes of keys and values the plan reads: those in the tables, before
-// they were compressed, and the deferred ones.
-func (p Plan) RawBytes(v *manifest.Version) (n uint64) {
+// they were compressed, and the deferred ones if it may compress them: the output is compressed if
+// some of the input is.
+func (p Plan) RawBytes(v *manifest.Version) uint64 {
+	raw, deferred, compresses := uint64(0), uint64(0), p.ToBottom || p.OnlyTable > 0
 	for _, t := range p.tables(v) {
-		n += t.RawBytes + deferredIn(v, t)
+		raw, deferred = raw+t.RawBytes, deferred+deferredIn(v, t)
+		compresses = compresses || t.Compressed
 	}
-	return n
+	if !compresses {
+		return raw
+	}
+	return raw + deferred
 }
 
 // cost returns about how many bytes the plan writes: young tables that a compaction into the bottom
