@@ -97,7 +97,7 @@ func (r *run) puts() error {
 	if !r.job.Wants("put_parallel") {
 		return nil
 	}
-	for _, workers := range []int{1, 64} {
+	for _, workers := range []int{1, 8, 64, 512} {
 		var samples []float64
 		for range r.plan.parallelSamples {
 			rate, err := r.putParallel(workers, r.plan.parallelPuts)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/memtable"
@@ -64,6 +65,10 @@ func newDatabase(t testing.TB, files vfs.FS, c Config) *database {
 		return d.disowned
 	}
 	c.Spawn = d.jobs.Go
+	if c.Clock == nil {
+		start := time.Now()
+		c.Clock = func() time.Duration { return time.Since(start) }
+	}
 	d.Pipeline = New(c)
 	ok(t, files.MkdirAll("db"))
 	if !c.Volatile {

@@ -1,11 +1,12 @@
 // Package commit takes transactions from the memtable to "durable and visible", and shows commits
 // to followers in their order.
 //
-// A [Pipeline] is the way of a commit: append its frames to the log, sync the log, publish the tree
-// that the commit makes. To share syncs, a waiting committer that finds none in progress leads: it
-// writes and syncs all that was appended so far, publishes the newest tree that this covers, and
-// wakes the rest. Meanwhile others append for the next leader. Trees are published in commit order,
-// and with syncs on never before they are durable (Invariant I1).
+// A [Pipeline] takes a commit through three steps: append its frames to the log, sync the log,
+// publish the tree that the commit makes. To share syncs, a waiting committer that finds none in
+// progress leads: it gathers the commits of concurrent callers, writes and syncs everything
+// appended so far, publishes the newest tree that this covers, and wakes the committers that it
+// covers and the next leader. Meanwhile others append for that leader. Trees are published in
+// commit order, and with syncs on never before they are durable (Invariant I1).
 //
 // A [Follower] gets the newest commits from copies that the pipeline keeps while anybody follows,
 // and older ones from the log segments in the folder, without a lock. A slow follower delays no
@@ -19,8 +20,10 @@ package commit
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/wal"
@@ -45,12 +48,14 @@ type Config struct {
 	Poisoned func() error
 	// Spawn runs fn in the background. It is called with the mutex held.
 	Spawn func(fn func())
+	// Clock returns the time since some fixed moment.
+	Clock func() time.Duration
 }
 
 // Pipeline takes commits from "appended to the log" to "durable and visible".
 //
-// The appender calls NeedsLog, StartLog, LogSize, LogNamed, Reserve, Stream, Append, Rollback, Skip
-// and Follow, one at a time. All other methods are safe for concurrent use.
+// The appender calls NeedsLog, StartLog, LogSize, LogNameIsDurable, Reserve, Stream, Append,
+// Rollback, Skip and Follow, one at a time. All other methods are safe for concurrent use.
 //
 // A large transaction is streamed: it hands over frames before it ends, which are written but not
 // synced, so that the disk works while the transaction goes on. That saves a seventh of the time of
@@ -66,13 +71,18 @@ type Pipeline struct {
 	recent   recent
 
 	mu      sync.Mutex
-	changed sync.Cond    // something below has changed
 	log     *wal.Segment // of the active memtable; nil until its first commit; set by the appender
 	queue   []appended   // not yet published, in commit order
 	written uint64       // the newest commit that the operating system has
 	synced  uint64       // the newest commit that is durable
-	leading bool         // a leader writes or syncs
 	err     error        // why nothing more will be written
+
+	leading  bool          // a leader gathers, writes or syncs
+	taken    uint64        // the newest commit that it takes along
+	turn     int           // the number of its turn, or of the last one
+	turns    [2]sync.Cond  // signal the end of this turn and of the next, by number modulo 2
+	callers  uint64        // commits of the last sync and of the time that it took
+	syncTime time.Duration // that the last sync took
 }
 
 // appended is a commit in the log's queue and the tree that it makes.
@@ -84,7 +94,7 @@ type appended struct {
 // New returns a pipeline without a log, for a database without commits.
 func New(config Config) *Pipeline {
 	p := &Pipeline{config: config}
-	p.changed.L = &p.mu
+	p.turns[0].L, p.turns[1].L = &p.mu, &p.mu
 	p.recent.limit = config.KeptBytes
 	return p
 }
@@ -110,10 +120,10 @@ func (p *Pipeline) LogSize() int64 {
 	return p.log.Size()
 }
 
-// LogNamed records that the log's file name, if there is a log, has become durable.
-func (p *Pipeline) LogNamed() {
+// LogNameIsDurable records that the log's file name, if there is a log, has become durable.
+func (p *Pipeline) LogNameIsDurable() {
 	if p.log != nil {
-		p.log.Named()
+		p.log.NameIsDurable()
 	}
 }
 
@@ -189,14 +199,14 @@ func (p *Pipeline) takeLocked(edit *memtable.Edit, commit uint64, end ends) {
 }
 
 // Rollback writes what the appender's transaction has streamed, so that the caller may reuse its
-// memory.
+// memory. It does not sync.
 func (p *Pipeline) Rollback() {
 	p.streamed = nil
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waitLeaderLocked()
 	if p.log != nil {
-		p.leadLocked(p.config.Reach) // a failure shows in the next commit
+		p.leadLocked(wal.Written) // a failure shows in the next commit
 		p.log.Abort()
 	}
 }
@@ -238,7 +248,7 @@ func (p *Pipeline) Written() (size int64, through uint64, ok bool) {
 
 func (p *Pipeline) waitLeaderLocked() {
 	for p.leading {
-		p.changed.Wait()
+		p.turns[p.turn%2].Wait()
 	}
 }
 
@@ -260,8 +270,10 @@ func (p *Pipeline) wait(commit uint64, reach wal.Reach) error {
 			return nil
 		case p.err != nil:
 			return p.err
+		case p.leading && commit <= p.taken:
+			p.turns[p.turn%2].Wait()
 		case p.leading:
-			p.changed.Wait()
+			p.turns[(p.turn+1)%2].Wait()
 		default:
 			p.leadLocked(reach)
 			if !p.coveredLocked(commit, reach) && p.err == nil {
@@ -280,30 +292,57 @@ func (p *Pipeline) coveredLocked(commit uint64, reach wal.Reach) bool {
 // leadLocked takes everything appended so far as far as reach says, and publishes what may be seen
 // then. It releases the mutex meanwhile.
 func (p *Pipeline) leadLocked(reach wal.Reach) {
+	p.turn++
+	p.leading, p.taken = true, math.MaxUint64
+	if reach == wal.Durable && reach == p.config.Reach {
+		p.gatherLocked()
+	}
 	if err := p.config.Poisoned(); err != nil {
-		p.err, p.leading = err, false
-		p.changed.Broadcast()
+		p.err = err
+		p.endTurnLocked()
 		return
 	}
-	p.leading = true
+	p.taken = 0
+	if n := len(p.queue); n > 0 {
+		p.taken = p.queue[n-1].commit
+	}
 	log := p.log
 	p.mu.Unlock()
-	through, err := log.Flush(reach)
+	start := p.config.Clock()
+	through, err := log.Write(reach)
 	if err == nil && reach == wal.Durable {
 		err = p.config.Owned()
 	}
+	took := p.config.Clock() - start
 	p.Syncs.Add(1)
 	if err != nil {
 		err = p.config.Poison(err)
 	}
 	p.mu.Lock()
-	p.leading = false
+	if reach == wal.Durable {
+		p.callers, p.syncTime = p.newest.Load()-p.synced, took
+	}
 	if err != nil {
 		p.err = err
 	} else {
 		p.coverLocked(through, reach)
 	}
-	p.changed.Broadcast()
+	if through > p.taken { // what was appended while the mutex was released waits for the next turn
+		p.turns[(p.turn+1)%2].Broadcast()
+	}
+	p.endTurnLocked()
+}
+
+// endTurnLocked wakes the committers that the leader took along, and the next leader.
+func (p *Pipeline) endTurnLocked() {
+	p.leading = false
+	current, next := &p.turns[p.turn%2], &p.turns[(p.turn+1)%2]
+	current.Broadcast()
+	if p.err != nil {
+		next.Broadcast() // nobody leads any more
+	} else {
+		next.Signal()
+	}
 }
 
 // coverLocked records that all commits up to through have got as far as reach says and, if that is

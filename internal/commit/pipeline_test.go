@@ -225,14 +225,21 @@ func TestRollback_leavesNothingOfWhatWasStreamed(t *testing.T) {
 	d.wantPublished(t, 1, 2)
 }
 
-func TestRollback_takesAlongWhatWasAppendedBefore(t *testing.T) {
-	d := newDatabase(t, memfs.New(), durable)
-	d.append(t, "first")
+func TestRollback_writesWhatWasAppendedBeforeWithoutASync(t *testing.T) {
+	var syncs atomic.Int64
+	d := newDatabase(t, hooked(faultfs.Sync, func() error { syncs.Add(1); return nil }), durable)
+	first := d.append(t, "first")
 	edit := d.edit("gone")
 	d.Stream(edit)
 	d.Rollback()
 	edit.Rollback()
-	d.wantPublished(t, 1)
+	if d.written != first || syncs.Load() > 0 {
+		t.Errorf("written %d of commit %d, with %d syncs", d.written, first, syncs.Load())
+	}
+	d.wantPublished(t)
+	ok(t, d.Wait(first))
+	d.wantPublished(t, first)
+	wantLogged(t, d.files, "first")
 }
 
 func TestSkip_makesACommitOfTablesTheNewest(t *testing.T) {
@@ -302,7 +309,7 @@ func TestLogNamed_sparesTheFirstSyncTheFolder(t *testing.T) {
 		folders := 0
 		d := newDatabase(t, hooked(faultfs.SyncDir, func() error { folders++; return nil }), durable)
 		if named {
-			d.LogNamed()
+			d.LogNameIsDurable()
 		}
 		d.commit(t, "a", "b")
 		if want := map[bool]int{false: 1, true: 0}[named]; folders != want {

@@ -128,6 +128,7 @@ func (e *Engine) newPipeline() *commit.Pipeline {
 	if e.options.NoSync {
 		reach = wal.Written
 	}
+	start := time.Now()
 	return commit.New(commit.Config{
 		Volatile: e.options.Volatile, Reach: reach, KeptBytes: e.options.recentBytes(),
 		Publish:  e.publishRoot,
@@ -135,6 +136,7 @@ func (e *Engine) newPipeline() *commit.Pipeline {
 		Poison:   e.poison,
 		Poisoned: e.whyPoisoned,
 		Spawn:    e.jobs.Go,
+		Clock:    func() time.Duration { return time.Since(start) },
 	})
 }
 

@@ -78,7 +78,7 @@ func (e *Engine) establishAsWriter() error {
 	e.mu.Lock()
 	e.publishLocked(func(next *superversion.Superversion) { next.Levels = levels })
 	e.mu.Unlock()
-	e.commits.LogNamed()
+	e.commits.LogNameIsDurable()
 	e.writer.standing = durable
 	return nil
 }

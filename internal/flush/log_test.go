@@ -42,7 +42,7 @@ func (l *logged) commit(fill func(e *memtable.Edit)) {
 	fill(e)
 	l.commits++
 	l.segment.Append(e.TakeFrames(l.segment.Size()), l.commits, true)
-	_, err := l.segment.Flush(wal.Written)
+	_, err := l.segment.Write(wal.Written)
 	check(l.t, err)
 	l.root = e.Commit()
 }
@@ -53,7 +53,7 @@ func (l *logged) rollback(fill func(e *memtable.Edit)) {
 	e := l.mem.Begin()
 	fill(e)
 	l.segment.Append(e.TakeFrames(l.segment.Size()), l.commits+1, false)
-	_, err := l.segment.Flush(wal.Written)
+	_, err := l.segment.Write(wal.Written)
 	check(l.t, err)
 	l.segment.Abort()
 	fill(e)

@@ -20,7 +20,7 @@ func BenchmarkCommit(b *testing.B) {
 				for number := uint64(1); b.Loop(); number++ {
 					check(b, s.Reserve(int64(size)))
 					s.Append(batch, number, true)
-					_, err := s.Flush(reach)
+					_, err := s.Write(reach)
 					check(b, err)
 				}
 				check(b, s.Close())
@@ -29,8 +29,8 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkFlush writes many small commits at once, with frames adjacent in memory or not.
-func BenchmarkFlush(b *testing.B) {
+// BenchmarkWrite writes many small commits at once, with frames adjacent in memory or not.
+func BenchmarkWrite(b *testing.B) {
 	const n, size = 100, 500
 	for _, together := range []bool{true, false} {
 		b.Run(fmt.Sprintf("neighbours=%v", together), func(b *testing.B) {
@@ -48,7 +48,7 @@ func BenchmarkFlush(b *testing.B) {
 					}
 					s.Append([][]byte{frame}, number, true)
 				}
-				_, err := s.Flush(Written)
+				_, err := s.Write(Written)
 				check(b, err)
 			}
 			check(b, s.Close())
@@ -68,7 +68,7 @@ func BenchmarkReplay(b *testing.B) {
 			batch := frames(make([]byte, size-HeaderBytes))
 			for number := uint64(1); !zeros && number <= total/size; number++ {
 				s.Append(batch, number, true)
-				_, err = s.Flush(Written)
+				_, err = s.Write(Written)
 				check(b, err)
 			}
 			b.SetBytes(total)

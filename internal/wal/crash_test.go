@@ -59,7 +59,7 @@ func (w *crasher) run(fs *faultfs.FS) {
 		}
 		if w.rng.IntN(5) == 0 {
 			s.Append(frames(c.payloads...), c.number, false)
-			_, err := s.Flush(Reach(w.rng.IntN(3)))
+			_, err := s.Write(Reach(w.rng.IntN(3)))
 			check(w.t, err)
 			s.Abort()
 		}
@@ -69,7 +69,7 @@ func (w *crasher) run(fs *faultfs.FS) {
 			continue
 		}
 		reach := Reach(w.rng.IntN(3))
-		_, err := s.Flush(reach)
+		_, err := s.Write(reach)
 		check(w.t, err)
 		if reach == Durable {
 			w.durable = len(w.written)

@@ -47,10 +47,10 @@ func TestFormat_exampleIsWhatIsWritten(t *testing.T) {
 	s, err := Create(fs, testDir, testNumber, exampleDatabase)
 	check(t, err)
 	s.Append(frames([]byte("\x01\x01\x01a1")), 1, true)
-	_, err = s.Flush(Durable)
+	_, err = s.Write(Durable)
 	check(t, err)
 	s.Append(frames([]byte("\x01\x01\x01b2"), []byte("\x02\x01a")), 2, true)
-	_, err = s.Flush(Durable)
+	_, err = s.Write(Durable)
 	check(t, err)
 	check(t, s.Close())
 	if got := readFile(t, fs); !bytes.Equal(got, example(t)) {

@@ -77,7 +77,7 @@ func appendCommits(t testing.TB, s *Segment, reach Reach, commits ...commit) {
 	t.Helper()
 	for _, c := range commits {
 		s.Append(frames(c.payloads...), c.number, true)
-		through, err := s.Flush(reach)
+		through, err := s.Write(reach)
 		check(t, err)
 		if through != c.number {
 			t.Fatalf("flushed through commit %d, want %d", through, c.number)

@@ -33,7 +33,7 @@ func scribble(t testing.TB, s *Segment, rng *rand.Rand, n int) (finished []commi
 			s.Append(frames(payloads...), c.number, !abandoned && part == parts-1)
 			c.payloads = append(c.payloads, payloads...)
 			if abandoned || rng.IntN(2) == 0 {
-				_, err := s.Flush(Reach(rng.IntN(3)))
+				_, err := s.Write(Reach(rng.IntN(3)))
 				check(t, err)
 			}
 		}
@@ -43,7 +43,7 @@ func scribble(t testing.TB, s *Segment, rng *rand.Rand, n int) (finished []commi
 		}
 		finished = append(finished, c)
 	}
-	_, err := s.Flush(Written)
+	_, err := s.Write(Written)
 	check(t, err)
 	return finished
 }
@@ -168,7 +168,7 @@ func TestReplay_discardsAnUnfinishedTransaction(t *testing.T) {
 	s := create(t, disk)
 	appendCommits(t, s, Durable, someCommits(2)...)
 	s.Append(frames([]byte("not "), []byte("finished")), 3, false)
-	_, err := s.Flush(Durable)
+	_, err := s.Write(Durable)
 	check(t, err)
 	if got, last, err := replayFile(disk, 0); err != nil || len(got) != 2 || last != 2 {
 		t.Errorf("replayed %d commits through %d: %v", len(got), last, err)

@@ -22,7 +22,7 @@ const (
 )
 
 // Segment is a log segment that is being written. It has an appender, which calls Append, Abort,
-// Reserve and Size, and a flusher, which calls Flush, Close, Written and Durable. The two may be
+// Reserve and Size, and a flusher, which calls Write, Close, Written and Durable. The two may be
 // different goroutines and run concurrently; each is one goroutine at a time.
 type Segment struct {
 	fs     vfs.Files
@@ -41,7 +41,7 @@ type Segment struct {
 	synced  int64    // how many of them are durable
 	named   bool     // the file's name is durable
 	newest  uint64   // the newest commit whose last frame is written
-	spare   []queued // the last flush's queue, for reuse
+	spare   []queued // the queue of the last Write, for reuse
 
 	mu    sync.Mutex
 	queue []queued
@@ -55,7 +55,7 @@ type queued struct {
 	kind   kind
 }
 
-// Reach is how far Flush takes the frames.
+// Reach is how far Write takes the frames.
 type Reach uint8
 
 // The values of Reach. Each includes those before it.
@@ -84,9 +84,9 @@ func Create(fs vfs.Files, dir string, number uint64, database [16]byte) (*Segmen
 	}, nil
 }
 
-// Named says that the file's name is durable already, so the first sync need not sync the folder.
-// It must be called before the first Flush.
-func (s *Segment) Named() { s.named = true }
+// NameIsDurable says that the file's name is durable already, so the first sync need not sync the
+// folder. It must be called before the first Write.
+func (s *Segment) NameIsDurable() { s.named = true }
 
 // Reserve makes sure that the disk has room for frames of size bytes in total, and for the empty
 // frame that may end a transaction. A failure leaves the log unchanged.
@@ -122,9 +122,9 @@ func (s *Segment) Written() (size int64, through uint64) { return s.written, s.n
 func (s *Segment) Durable() int64 { return s.synced }
 
 // Append queues frames of the transaction that will be the given commit; ends says that they are
-// its last, and only then may frames be empty. A frame starts with HeaderBytes bytes, which Flush
-// fills in. It is not copied: it must not change until a Flush that began later has returned.
-// Commits must be consecutive. Frames that do not fit into a log fail the next Flush.
+// its last, and only then may frames be empty. A frame starts with HeaderBytes bytes, which Write
+// fills in. It is not copied: it must not change until a Write that began later has returned.
+// Commits must be consecutive. Frames that do not fit into a log fail the next Write.
 func (s *Segment) Append(frames [][]byte, commit uint64, ends bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,16 +147,16 @@ func (s *Segment) Append(frames [][]byte, commit uint64, ends bool) {
 // Abort says that the transaction whose frames were appended last will not be finished.
 func (s *Segment) Abort() { s.open = false }
 
-// Flush writes everything queued and takes it, and all that was written before, as far as reach
+// Write writes everything queued and takes it, and all that was written before, as far as reach
 // says. It returns the newest commit whose last frame is written, or 0. The first failure is final:
 // nothing is written or synced after it, since the state of the disk is unknown.
-func (s *Segment) Flush(reach Reach) (through uint64, err error) {
+func (s *Segment) Write(reach Reach) (through uint64, err error) {
 	s.mu.Lock()
 	queue, err := s.queue, s.err
 	s.queue, s.spare = s.spare[:0], nil
 	s.mu.Unlock()
 	if err == nil {
-		err = s.write(queue)
+		err = s.writeFrames(queue)
 	}
 	switch {
 	case err != nil:
@@ -176,8 +176,8 @@ func (s *Segment) Flush(reach Reach) (through uint64, err error) {
 	return s.newest, nil
 }
 
-// write seals frames and writes them; frames adjacent in memory are written together.
-func (s *Segment) write(queue []queued) error {
+// writeFrames seals frames and writes them; frames adjacent in memory are written together.
+func (s *Segment) writeFrames(queue []queued) error {
 	var run []byte
 	for _, q := range queue {
 		if !adjacent(run, q.frame) {

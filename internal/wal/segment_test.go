@@ -23,7 +23,7 @@ func writes(t testing.TB, lengths *[]int) vfs.FS {
 	})
 }
 
-func TestFlush_writesFramesThatAreNeighboursAtOnce(t *testing.T) {
+func TestWrite_writesFramesThatAreNeighboursAtOnce(t *testing.T) {
 	var lengths []int
 	fs := writes(t, &lengths)
 	s := create(t, fs)
@@ -33,7 +33,7 @@ func TestFlush_writesFramesThatAreNeighboursAtOnce(t *testing.T) {
 	s.Append([][]byte{chunk[HeaderBytes+10 : 2*HeaderBytes+20], other}, 2, true)
 	s.Append([][]byte{chunk[2*HeaderBytes+20:]}, 3, true)
 	lengths = nil
-	through, err := s.Flush(Written)
+	through, err := s.Write(Written)
 	check(t, err)
 	want := []int{2*HeaderBytes + 20, HeaderBytes + 7, HeaderBytes + 10}
 	if through != 3 || !slices.Equal(lengths, want) {
@@ -44,16 +44,16 @@ func TestFlush_writesFramesThatAreNeighboursAtOnce(t *testing.T) {
 	}
 }
 
-func TestFlush_endsATransactionOfWhichAllFramesWereAppended(t *testing.T) {
+func TestWrite_endsATransactionOfWhichAllFramesWereAppended(t *testing.T) {
 	fs := newFS(t)
 	s := create(t, fs)
 	s.Append(frames([]byte("a")), 1, false)
-	if through, err := s.Flush(Durable); err != nil || through != 0 {
+	if through, err := s.Write(Durable); err != nil || through != 0 {
 		t.Fatalf("flushed through commit %d: %v", through, err)
 	}
 	s.Append(frames([]byte("b")), 1, false)
 	s.Append(nil, 1, true)
-	if through, err := s.Flush(Durable); err != nil || through != 1 {
+	if through, err := s.Write(Durable); err != nil || through != 1 {
 		t.Fatalf("flushed through commit %d: %v", through, err)
 	}
 	commits, _, err := replayFile(fs, 0)
@@ -64,15 +64,15 @@ func TestFlush_endsATransactionOfWhichAllFramesWereAppended(t *testing.T) {
 	}
 }
 
-func TestFlush_returnsTheNewestCommitWhenNothingIsQueued(t *testing.T) {
+func TestWrite_returnsTheNewestCommitWhenNothingIsQueued(t *testing.T) {
 	s := create(t, newFS(t))
 	appendCommits(t, s, Written, someCommits(3)...)
-	if through, err := s.Flush(Durable); err != nil || through != 3 {
+	if through, err := s.Write(Durable); err != nil || through != 3 {
 		t.Errorf("flushed through commit %d: %v", through, err)
 	}
 }
 
-func TestFlush_syncsOnceForWhatIsDurable(t *testing.T) {
+func TestWrite_syncsOnceForWhatIsDurable(t *testing.T) {
 	var synced []faultfs.Kind
 	fs := faultfs.New(newFS(t), func(op faultfs.Op) error {
 		if op.Kind == faultfs.Sync || op.Kind == faultfs.SyncDir {
@@ -82,7 +82,7 @@ func TestFlush_syncsOnceForWhatIsDurable(t *testing.T) {
 	})
 	s := create(t, fs)
 	appendCommits(t, s, Durable, someCommits(2)...)
-	_, err := s.Flush(Durable)
+	_, err := s.Write(Durable)
 	check(t, err)
 	want := []faultfs.Kind{faultfs.Sync, faultfs.SyncDir, faultfs.Sync}
 	if !slices.Equal(synced, want) {
@@ -90,7 +90,7 @@ func TestFlush_syncsOnceForWhatIsDurable(t *testing.T) {
 	}
 }
 
-func TestFlush_failsForGoodAfterTheFirstFailure(t *testing.T) {
+func TestWrite_failsForGoodAfterTheFirstFailure(t *testing.T) {
 	for _, kind := range []faultfs.Kind{faultfs.WriteAt, faultfs.Sync, faultfs.SyncDir} {
 		t.Run(kind.String(), func(t *testing.T) {
 			armed, failures := false, 0
@@ -111,8 +111,8 @@ func TestFlush_failsForGoodAfterTheFirstFailure(t *testing.T) {
 			armed = true
 			s.Append(frames([]byte("a")), 1, true)
 			for range 2 {
-				if _, err := s.Flush(Durable); !errors.Is(err, errFault) {
-					t.Errorf("Flush returns %v", err)
+				if _, err := s.Write(Durable); !errors.Is(err, errFault) {
+					t.Errorf("Write returns %v", err)
 				}
 				s.Append(frames([]byte("b")), 2, true)
 			}
@@ -124,10 +124,10 @@ func TestFlush_failsForGoodAfterTheFirstFailure(t *testing.T) {
 	}
 }
 
-func TestFlush_failsForFramesWithoutRoomForAHeader(t *testing.T) {
+func TestWrite_failsForFramesWithoutRoomForAHeader(t *testing.T) {
 	s := create(t, newFS(t))
 	s.Append([][]byte{make([]byte, HeaderBytes-1)}, 1, true)
-	if _, err := s.Flush(Written); err == nil {
+	if _, err := s.Write(Written); err == nil {
 		t.Error("a short frame is written")
 	}
 }
@@ -166,7 +166,7 @@ func TestReserve_growsTheFileInGrowingSteps(t *testing.T) {
 	for commit := uint64(1); s.end < 64<<20; commit++ {
 		check(t, s.Reserve(1<<20))
 		s.Append(frames(make([]byte, 1<<20-HeaderBytes)), commit, true)
-		_, err := s.Flush(Written)
+		_, err := s.Write(Written)
 		check(t, err)
 	}
 	if len(sizes) > 12 {
@@ -197,7 +197,7 @@ func TestCreate_leavesNothingWhenItFails(t *testing.T) {
 	}
 }
 
-func TestSegment_appendsWhileItFlushes(t *testing.T) {
+func TestSegment_appendsWhileItWrites(t *testing.T) {
 	fs := newFS(t)
 	s := create(t, fs)
 	const n = 500
@@ -211,7 +211,7 @@ func TestSegment_appendsWhileItFlushes(t *testing.T) {
 		}
 	})
 	for through := uint64(0); through < n; {
-		next, err := s.Flush(Reach(through % 3))
+		next, err := s.Write(Reach(through % 3))
 		check(t, err)
 		if next < through {
 			t.Fatalf("commit %d after %d", next, through)
@@ -225,7 +225,7 @@ func TestSegment_appendsWhileItFlushes(t *testing.T) {
 	}
 }
 
-func TestFlush_allocatesNothing(t *testing.T) {
+func TestWrite_allocatesNothing(t *testing.T) {
 	s := create(t, newFS(t))
 	check(t, s.Reserve(1<<20))
 	batch := frames(make([]byte, 100))
@@ -233,7 +233,7 @@ func TestFlush_allocatesNothing(t *testing.T) {
 	allocs := testing.AllocsPerRun(200, func() {
 		number++
 		s.Append(batch, number, true)
-		if _, err := s.Flush(Written); err != nil {
+		if _, err := s.Write(Written); err != nil {
 			t.Error(err)
 		}
 	})

@@ -73,7 +73,7 @@ func TestVerify_leavesAloneWhatIsWrittenMeanwhile(t *testing.T) {
 	size, through := s.Written()
 	appendCommits(t, s, Written, commits[2:]...)
 	s.Append(frames([]byte("unfinished")), 5, false)
-	_, err := s.Flush(Written)
+	_, err := s.Write(Written)
 	check(t, err)
 	image := readFile(t, fs)
 	image[size+5] ^= 1

@@ -79,7 +79,7 @@ func logImage(t testing.TB) []byte {
 		fill()
 		s.Append(a.Take(s.Size()), number, true)
 		a.Commit()
-		_, err := s.Flush(wal.Durable)
+		_, err := s.Write(wal.Durable)
 		ok(t, err)
 	}
 	put := func(key []byte, value string) { a.Append(keyspace.KindPut, 0, key, []byte(value)) }

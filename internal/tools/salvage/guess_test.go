@@ -57,7 +57,7 @@ func writeLog(t testing.TB, fs vfs.FS, number, commit uint64, puts ...put) {
 	}
 	s.Append(a.Take(s.Size()), commit, true)
 	a.Commit()
-	_, err = s.Flush(wal.Durable)
+	_, err = s.Write(wal.Durable)
 	check(t, err)
 	check(t, s.Close())
 }
