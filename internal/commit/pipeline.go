@@ -58,8 +58,8 @@ type Config struct {
 // Rollback, Skip and Follow, one at a time. All other methods are safe for concurrent use.
 //
 // A large transaction is streamed: it hands over frames before it ends, which are written but not
-// synced, so that the disk works while the transaction goes on. That saves a seventh of the time of
-// 2 MB.
+// synced, so the disk works while the transaction goes on. That saves a seventh of the time of a
+// transaction of 2 MB.
 type Pipeline struct {
 	config   Config
 	Syncs    atomic.Uint64 // counts writes of the log, synced or not; commits share them
@@ -141,7 +141,7 @@ func (p *Pipeline) Reserve(size int64) error {
 }
 
 // Stream takes over what edit has written since the last Stream, and has it written to the log in
-// the background, so that little is left to do at the commit. The log has room for it.
+// the background, so little is left to do at the commit. The log must have room for it.
 func (p *Pipeline) Stream(edit *memtable.Edit) {
 	if p.config.Volatile {
 		return
@@ -162,7 +162,7 @@ func (p *Pipeline) Stream(edit *memtable.Edit) {
 }
 
 // Append makes edit the newest commit, and returns its number and its tree. It becomes visible when
-// [Pipeline.Wait] returns. The log has room for it.
+// [Pipeline.Wait] returns. The log must have room for it.
 func (p *Pipeline) Append(edit *memtable.Edit) (commit uint64, root memtable.Root) {
 	commit = p.newest.Load() + 1
 	if p.recent.isFollowed() {
