@@ -20,9 +20,16 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// askEvery is after how many entries or blocks, besides after each file, a job asks whether it is
-// cancelled: it may skip everything that it reads and complete no file.
-const askEvery = 64 << 10
+const (
+	// askEvery is after how many bytes, besides after each file, a job asks whether it is cancelled:
+	// to compress them takes about a millisecond, and a job that skips what it reads completes no
+	// file.
+	askEvery = 256 << 10
+	// entryBytes is what an entry counts besides its value.
+	entryBytes = 64
+	// blockBytes is what a block counts that is copied as it is.
+	blockBytes = 4 << 10
+)
 
 // ErrCancelled reports that the job was told to stop. It has removed its files.
 var ErrCancelled = errors.New("compaction cancelled")
@@ -52,6 +59,8 @@ type Job struct {
 	Cancelled func() bool
 
 	Kept *Kept // if not nil, Do adds to it
+
+	read int // bytes since Cancelled was asked
 }
 
 // Kept counts what compactions did not have to rewrite.
@@ -72,7 +81,11 @@ func (j Job) Do() (*manifest.Edit, error) {
 		return nil, err
 	}
 	var c superversion.EntryCursor
-	j.Output.Values.Read = c.Value
+	j.Output.Values.Read = func() ([]byte, error) {
+		value, err := c.Value()
+		j.read += len(value)
+		return value, err
+	}
 	j.Output.Sampler = j.sample
 	w := run.NewWriter(j.Output)
 	var output run.Output
@@ -115,7 +128,7 @@ func (j *Job) youngRun(tables []*manifest.Table, deleted keyspace.Spans) manifes
 // write merges the inputs into w.
 func (j *Job) write(w *run.Writer, c *superversion.EntryCursor) error {
 	c.Init(j.Levels, j.Inputs)
-	read, files := 0, w.Files() // since Cancelled was asked, and then
+	files := w.Files() // when Cancelled was asked
 	for ok := c.First(); ok; {
 		copied, err := j.copyBlock(w, c)
 		if err == nil && !copied {
@@ -124,11 +137,11 @@ func (j *Job) write(w *run.Writer, c *superversion.EntryCursor) error {
 		if err != nil {
 			return err
 		}
-		if read++; read == askEvery || w.Files() > files {
+		if j.read >= askEvery || w.Files() > files {
 			if j.Cancelled() {
 				return ErrCancelled
 			}
-			read, files = 0, w.Files()
+			j.read, files = 0, w.Files()
 		}
 		if copied {
 			ok = c.SkipBlock()
@@ -152,6 +165,7 @@ func (j *Job) copyBlock(w *run.Writer, c *superversion.EntryCursor) (copied bool
 	}
 	if copied, err = w.AddBlock(b); copied {
 		j.Kept.Blocks++
+		j.read += blockBytes
 	}
 	return copied, err
 }
@@ -163,6 +177,7 @@ func (j *Job) copyEntry(w *run.Writer, c *superversion.EntryCursor) error {
 	if err != nil {
 		return err
 	}
+	j.read += entryBytes + e.Size()
 	if e.Until != 0 && e.Until <= j.Now {
 		e = keyspace.Entry{Kind: keyspace.KindDelete}
 	}

@@ -189,7 +189,7 @@ func TestDo_endsWhenItIsCancelled(t *testing.T) {
 func TestDo_canBeCancelledBetweenFiles(t *testing.T) {
 	s := newStore(t)
 	s.tableBytes, s.blockBytes = 1<<30, 32<<10
-	s.young(deletes(keys(1, 2*askEvery+1)...))
+	s.young(deletes(keys(1, 2*askEvery/entryBytes+1)...))
 	before := s.list()
 	for after := 1; after <= 3; after++ {
 		calls := 0

@@ -22,6 +22,10 @@ const (
 	// again, because stopping would waste too much.
 	minLasting = 64 << 20
 
+	// gentleEvery is at which questions whether it is cancelled a gentle compaction looks for new
+	// commits. If it looked each time, every commit would waste what it has done.
+	gentleEvery = 64
+
 	// retryDamaged is how long a damaged file is left alone: the next compaction is likely to meet
 	// the same damage.
 	retryDamaged = 5 * time.Minute
@@ -68,8 +72,11 @@ func (e *Engine) compactLoop() {
 			continue // something else may be more urgent by now
 		}
 		c.seen = c.commits.Newest()
+		asked := 0
 		err := c.compact(next, func() bool {
-			return c.closed.Load() || c.yield.Load() || gentle && c.commits.Newest() != c.seen
+			asked++
+			return c.closed.Load() || c.yield.Load() ||
+				gentle && asked%gentleEvery == 0 && c.commits.Newest() != c.seen
 		})
 		c.ended(next, err)
 	}
