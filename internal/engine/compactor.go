@@ -183,6 +183,7 @@ func (c *compactor) ended(done pick.Plan, err error) {
 	}
 	c.options.Logger.Warn("compaction will be tried again", "dir", c.dir, "after", c.pause,
 		"err", err)
+	c.rest.forgetPause()
 	c.pauseFor(c.pause)
 	c.pause = min(2*c.pause, max(c.pause, retryMax))
 }

@@ -108,6 +108,9 @@ func (r *rest) wants(w waited) (now, later bool) {
 // notePause records that there was a pause of Tuning.IdleAfter after a commit, the newest one.
 func (r *rest) notePause(commit uint64) { r.paused.Store(commit + 1) }
 
+// forgetPause makes the next compaction that tidies up wait for a new pause.
+func (r *rest) forgetPause() { r.paused.Store(0) }
+
 // isPause reports whether there was such a pause after the newest commit.
 func (r *rest) isPause() bool { return r.paused.Load() == r.engine.commits.Newest()+1 }
 

@@ -49,7 +49,8 @@ func TestRest_comesBeforeCompactionsThatTidyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = defaultIdleAfter
 		files, created := noted(never)
-		e := mustOpen(t, files, Options{Tuning: Tuning{RestBytes: 1, YoungRuns: 100}})
+		o := Options{Tuning: Tuning{RestBytes: 1, RestAfter: idle * 3 / 2, YoungRuns: 100}}
+		e := mustOpen(t, files, o)
 		overlap(t, e, 2)
 		mustCommit(t, e, "b")
 		last, flushed := time.Now(), len(created.all())
