@@ -21,7 +21,6 @@ import (
 
 	"github.com/stoatdb/stoat/bench/conformance"
 	"github.com/stoatdb/stoat/bench/engine"
-	"github.com/stoatdb/stoat/bench/machine"
 	"github.com/stoatdb/stoat/bench/settle"
 	"github.com/stoatdb/stoat/bench/suite"
 )
@@ -118,14 +117,7 @@ func newPlan(s suite.Settings) plan {
 		scans:    5,
 		sweep:    64 << 20,
 		idle:     2500 * time.Millisecond,
-		settler: settle.Settler{
-			Quiet: 500 * time.Millisecond,
-			Step:  25 * time.Millisecond,
-			Limit: 5 * time.Second,
-			Meter: machine.Now,
-			Sleep: time.Sleep,
-			Now:   time.Now,
-		},
+		settler:  settle.New(500*time.Millisecond, 5*time.Second),
 	}
 	if s.Profile != suite.Quick {
 		p.bytes, p.reads, p.readTime, p.copies, p.scans = 64<<20, 100, 5*time.Second, 40, 10

@@ -15,7 +15,9 @@ package items
 import (
 	"cmp"
 	"fmt"
+	"time"
 
+	"github.com/stoatdb/stoat/bench/settle"
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
@@ -110,6 +112,7 @@ type plan struct {
 	calls     int // calls that make up one sample of the shortest operations
 	opens     int // samples of open_loaded
 	readAlls  int // samples of read_all
+	settler   settle.Settler
 }
 
 // newPlan returns the plan for the user's settings.
@@ -122,9 +125,11 @@ func newPlan(s suite.Settings) plan {
 		calls:     10,
 		opens:     200,
 		readAlls:  10,
+		settler:   settle.New(2*time.Second, 10*time.Minute),
 	}
 	if s.Profile == suite.Quick {
 		p.large, p.instances, p.samples, p.opens, p.readAlls = manyQuick, 40, 200, 40, 20
+		p.settler = settle.New(500*time.Millisecond, 5*time.Second)
 	}
 	p.large = cmp.Or(s.N, p.large)
 	return p

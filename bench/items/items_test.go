@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoatdb/stoat/bench/settle"
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
@@ -14,6 +15,7 @@ import (
 func tiny() plan {
 	return plan{
 		large: 50, batch: 20, instances: 2, samples: 3, calls: 2, opens: 2, readAlls: 2,
+		settler: settle.New(0, 0),
 	}
 }
 

@@ -129,6 +129,7 @@ func (r *run) large() error {
 	}{
 		{"open", func() error { return r.start("large") }},
 		{"load", func() error { return r.load(pathLarge) }},
+		{"settle", r.settle},
 		{"close", func() error { return r.store.close() }},
 		{"weigh", r.weigh},
 		{"open again and again", r.openings},
@@ -142,6 +143,12 @@ func (r *run) large() error {
 		}
 	}
 	return nil
+}
+
+// settle lets the engine finish deferred work.
+func (r *run) settle() error {
+	_, _, err := r.plan.settler.Wait()
+	return err
 }
 
 // weigh measures the size on disk of the closed large repository.

@@ -84,14 +84,7 @@ func newPlan(s suite.Settings, v valueSize, memory int64) plan {
 		reads:       effort{gets: 5, parallelSamples: 3, parallelGets: 20, walks: 3},
 		churn:       3,
 		churnRounds: s.Rounds,
-		settler: settle.Settler{
-			Quiet: 500 * time.Millisecond, // some engines wait 200 ms before they begin
-			Step:  25 * time.Millisecond,
-			Limit: 5 * time.Second,
-			Meter: machine.Now,
-			Sleep: time.Sleep,
-			Now:   time.Now,
-		},
+		settler:     settle.New(500*time.Millisecond, 5*time.Second), // some engines wait 200 ms first
 		capped: effort{
 			gets: 10, parallelSamples: 10, parallelGets: 20, walks: 2, limit: 20 * time.Second,
 		},

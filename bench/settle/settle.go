@@ -20,6 +20,15 @@ type Settler struct {
 	Now   func() time.Time
 }
 
+// New returns a settler for this process, which waits until it has been idle for the time quiet and
+// gives up at the limit.
+func New(quiet, limit time.Duration) Settler {
+	return Settler{
+		Quiet: quiet, Step: 25 * time.Millisecond, Limit: limit,
+		Meter: machine.Now, Sleep: time.Sleep, Now: time.Now,
+	}
+}
+
 // What an idle process may do during Quiet: engines, the runtime and the settler itself do a little
 // work now and then.
 const (

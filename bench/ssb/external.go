@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"time"
 
 	"github.com/stoatdb/stoat/bench/engine"
 	"github.com/stoatdb/stoat/bench/external"
@@ -115,7 +114,7 @@ func (s *script) messages() ([]external.Script, error) {
 			return nil, err
 		}
 		s.steps = append(s.steps, external.Step{
-			Do: external.Idle, Millis: int64(p.settle / time.Millisecond),
+			Do: external.Idle, Millis: p.settler.Quiet.Milliseconds(),
 		})
 		if err := s.reads(settled); err != nil {
 			return nil, err

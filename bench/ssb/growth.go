@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
-	"time"
 
 	"github.com/stoatdb/stoat/bench/conformance"
 	"github.com/stoatdb/stoat/bench/engine"
@@ -117,7 +116,9 @@ func (r *run) grow() (err error) {
 		}
 		r.out(at("grow_append"), last...)
 	}
-	time.Sleep(r.plan.settle)
+	if err := r.settle(); err != nil {
+		return err
+	}
 	for _, row := range []struct {
 		name   string
 		choose choice

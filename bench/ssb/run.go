@@ -84,6 +84,9 @@ func (r *run) size() error {
 			return fmt.Errorf("append with %d messages left: %w", left, err)
 		}
 	}
+	if err := r.settle(); err != nil {
+		return err
+	}
 	if err := r.store.Close(); err != nil {
 		return err
 	}
@@ -116,10 +119,10 @@ func (r *run) capMemory() (lift func() error, err error) {
 	return machine.CapMemory(r.job.Memory)
 }
 
-// settle leaves the engine idle so that it can finish deferred work.
+// settle leaves the engine idle until it has finished deferred work.
 func (r *run) settle() error {
-	time.Sleep(r.plan.settle)
-	return nil
+	_, _, err := r.plan.settler.Wait()
+	return err
 }
 
 // closeAndWeigh measures the first Close and the size on disk after it.

@@ -21,6 +21,7 @@ import (
 	"github.com/stoatdb/stoat/bench/conformance"
 	"github.com/stoatdb/stoat/bench/engine"
 	"github.com/stoatdb/stoat/bench/machine"
+	"github.com/stoatdb/stoat/bench/settle"
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
@@ -103,7 +104,7 @@ func rows() []suite.Row {
 		{Name: "size_at_once", Unit: bytes,
 			About: "length of its files per message between the two"},
 		{Name: "size", Unit: bytes, States: []string{"apparent", "allocated"},
-			About: "bytes on disk per message after Close"},
+			About: "bytes on disk per message after settling and Close"},
 		{Name: "memory", Unit: bytes, States: []string{"base", "peak", "own", "anon", "file"},
 			Unranked: []string{"base", "anon", "file"},
 			About:    "resident: before the engine opens; the peak; the difference; and at the end"},
@@ -172,7 +173,7 @@ type plan struct {
 	opens           int           // samples of open
 	loads           int           // samples of close_at_once
 	loadTime        time.Duration // no further sample begins after this time
-	settle          time.Duration // how long settle idles
+	settler         settle.Settler
 }
 
 // newPlan returns the plan for the user's settings.
@@ -197,12 +198,13 @@ func newPlan(s suite.Settings) plan {
 		opens:           20,
 		loads:           1,
 		loadTime:        10 * time.Second,
-		settle:          500 * time.Millisecond,
+		settler:         settle.New(500*time.Millisecond, 5*time.Second),
 	}
 	if s.Profile != suite.Quick {
 		p.generated, p.reads, p.puts, p.parallelSamples = 20, 100, 200, 5
 		p.loads = 3
-		p.parallelTime, p.readTime, p.settle = time.Second, time.Minute, 2*time.Second
+		p.parallelTime, p.readTime = time.Second, time.Minute
+		p.settler.Quiet, p.settler.Limit = 2*time.Second, 10*time.Minute
 		p.evenReads = true
 	}
 	if s.Memory > 0 { // reads that wait for the disk

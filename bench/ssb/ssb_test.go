@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoatdb/stoat/bench/engine"
 	"github.com/stoatdb/stoat/bench/machine"
+	"github.com/stoatdb/stoat/bench/settle"
 	"github.com/stoatdb/stoat/bench/suite"
 )
 
@@ -18,7 +19,7 @@ func tiny() plan {
 		messages: 250, sizeMessages: 120, batch: 100, sizeBatch: 50, generated: 2, reads: 3,
 		readTime: time.Minute, evenReads: true,
 		calls: 10, puts: 3, parallelSamples: 2, parallelPuts: 1, parallelTime: time.Minute, opens: 2,
-		loads: 2, loadTime: time.Minute,
+		loads: 2, loadTime: time.Minute, settler: settle.New(0, 0),
 	}
 }
 

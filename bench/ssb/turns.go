@@ -48,7 +48,9 @@ func takeTurns(
 	if err := all.each((*run).loadForTurns); err != nil {
 		return err
 	}
-	time.Sleep(p.settle)
+	if _, _, err := p.settler.Wait(); err != nil {
+		return err
+	}
 	if err := all.reads(settledTurns, nil); err != nil {
 		return err
 	}

@@ -1,6 +1,11 @@
 package strategies
 
-import "github.com/stoatdb/stoat/bench/suite"
+import (
+	"time"
+
+	"github.com/stoatdb/stoat/bench/settle"
+	"github.com/stoatdb/stoat/bench/suite"
+)
 
 // counts returns the numbers of records to measure with.
 func counts(s suite.Settings) []int {
@@ -24,6 +29,21 @@ type plan struct {
 	singles int  // transactions of write_single
 	onTop   bool // they add to the n existing records
 	updates int  // transactions of update
+}
+
+// settledFrom is the number of records from which the background work of a quick run is awaited.
+const settledFrom = 1_000
+
+// settlerFor returns what waits for the background work of a database of n records.
+func settlerFor(s suite.Settings, n int) settle.Settler {
+	switch {
+	case s.Profile != suite.Quick:
+		return settle.New(2*time.Second, 10*time.Minute)
+	case n >= settledFrom:
+		return settle.New(500*time.Millisecond, 5*time.Second)
+	default:
+		return settle.New(0, 0)
+	}
 }
 
 // newPlan returns the plan for n records. Many slow transactions are represented by a sample.

@@ -92,7 +92,8 @@ func (r *run) bulkAndRest() error {
 		do  func() error
 	}{
 		{rowBulk, r.bulk},
-		{rowClose, r.closeAndWeigh},
+		{rowClose, r.closeNow},
+		{rowStorage, r.settleAndWeigh},
 		{"open", r.reopen},
 		{rowRead, r.read},
 		{rowReadMany, r.readMany},
@@ -147,8 +148,8 @@ func (r *run) close() error {
 	return err
 }
 
-// closeAndWeigh closes the database and measures its size on disk.
-func (r *run) closeAndWeigh() error {
+// closeNow measures closing, right after the records were written.
+func (r *run) closeNow() error {
 	var w stopwatch
 	w.start()
 	err := r.close()
@@ -157,6 +158,21 @@ func (r *run) closeAndWeigh() error {
 		return err
 	}
 	r.record(rowClose, w.each(r.count))
+	return nil
+}
+
+// settleAndWeigh lets the engine finish in another session what Close has left, and measures the
+// size on disk after that.
+func (r *run) settleAndWeigh() error {
+	if err := r.reopen(); err != nil {
+		return err
+	}
+	if _, _, err := settlerFor(r.job.Settings, r.plan.n).Wait(); err != nil {
+		return err
+	}
+	if err := r.close(); err != nil {
+		return err
+	}
 	size, err := machine.SizeOf(r.dir)
 	if err != nil {
 		return err

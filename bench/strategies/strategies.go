@@ -67,7 +67,7 @@ func rows() []suite.Row {
 		row(rowBulk, ns, "one record, all in one transaction; making them counts beyond the "+
 			"first 250,000 (or 256 MB); Close is a separate row"),
 		row(rowClose, ns, "Close after write_bulk, per record: an engine may defer work until "+
-			"then"),
+			"then, or until the next opening"),
 		row(rowRead, ns, "a random record, decoded, in its own transaction; after the first pass "+
 			"after reopening"),
 		row(firstOf(rowRead), ns, "the same, the first time after reopening"),
@@ -77,7 +77,8 @@ func rows() []suite.Row {
 		row(firstOf(rowSum), ns, "the same, the first time after reopening"),
 		row(rowUpdate, ns, "login_count of a random record in its own transaction; half as "+
 			"many as there are records, or as the sample"),
-		row(rowStorage, bytes, "length of the files per record, after write_bulk and Close"),
+		row(rowStorage, bytes, "length of the files per record, after write_bulk, Close and "+
+			"the background work of another opening"),
 		row(rowAllocated, bytes, "their blocks on disk, likewise"),
 	}
 }
