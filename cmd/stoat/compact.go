@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/intake"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
@@ -73,4 +74,18 @@ func compactWatched(ctx context.Context, s *stdio, db *stoat.DB) error {
 			line.Add(int64(db.Stats().MergedBytes) - line.Done())
 		}
 	}
+}
+
+// compactLoaded compacts a database that a load has left with much to do. Everything is stored by
+// now, so a failure is a warning, and an interrupt not even that.
+func compactLoaded(ctx context.Context, s *stdio, db *stoat.DB) error {
+	if !intake.LeavesMuch(db) {
+		return nil
+	}
+	err := compactWatched(ctx, s, db)
+	if err == nil || ctx.Err() != nil {
+		return nil
+	}
+	_, err = fmt.Fprintf(s.err, "stoat: warning: everything is stored, but not compacted: %v\n", err)
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stoatdb/stoat"
@@ -65,6 +66,24 @@ func TestCompact_makesADatabaseSmall(t *testing.T) {
 	}
 	equal(t, output(t, "dump", dir), dump)
 	output(t, "compact", dir) // finds nothing to do
+}
+
+func TestLoads_leaveNothingToCompact(t *testing.T) {
+	var lines strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&lines, `{"number":%d,"name":"someone","about":"the same as everybody else"}`+"\n", i)
+	}
+	dir := filepath.Join(t.TempDir(), "imported.db")
+	output(t, "import", "-jsonl", written(t, lines.String()), dir)
+	dump := written(t, output(t, "dump", dir))
+	again := filepath.Join(t.TempDir(), "loaded.db")
+	output(t, "load", again, dump)
+	for _, dir := range []string{dir, again} {
+		files, size, err := diskUsage(dir)
+		if err != nil || size > int64(lines.Len())/4 {
+			t.Errorf("%d bytes of JSON take %d in %d files: %v", lines.Len(), size, files, err)
+		}
+	}
 }
 
 func TestCompact_endsWhenInterrupted(t *testing.T) {

@@ -205,6 +205,9 @@ func importHere(ctx context.Context, s *stdio, o *importFlags, dir string) error
 	if err == nil {
 		err = importFrom(ctx, s, job, r, o.skipBad)
 	}
+	if err == nil {
+		err = compactLoaded(ctx, s, db)
+	}
 	took := time.Since(started)
 	if err := closeAfter(s, db, err); err != nil {
 		return err

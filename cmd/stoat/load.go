@@ -82,6 +82,9 @@ func load(ctx context.Context, s *stdio, dir string, from *input) error {
 	err = l.run()
 	l.batch.rollback()
 	l.progress.Finish()
+	if err == nil {
+		err = compactLoaded(ctx, s, db)
+	}
 	return closeAfter(s, db, errors.Join(l.outcome(err), l.note(s.err)))
 }
 

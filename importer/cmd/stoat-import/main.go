@@ -220,6 +220,11 @@ func (o *options) write(ctx context.Context, from source, stderr io.Writer) (*in
 		err = readAll(ctx, from, job, line)
 		line.Finish()
 	}
+	if err == nil && intake.LeavesMuch(db) {
+		if err := db.Compact(ctx); err != nil && ctx.Err() == nil {
+			fmt.Fprintf(stderr, "stoat-import: warning: everything is stored, but not compacted: %v\n", err)
+		}
+	}
 	closeErr := db.Close()
 	if err == nil && closeErr != nil {
 		fmt.Fprintf(stderr, "stoat-import: warning: everything is stored, but closing left work that "+
