@@ -57,7 +57,7 @@ func TestTour_showsEachStepWithin80Columns(t *testing.T) {
 		}
 	}
 	for _, part := range []string{
-		"\n1  load ", fmt.Sprintf("  %d files, ", files), "\n2  size on disk ",
+		"\n1  load ", fmt.Sprintf("  %d files, ", files), "\n2  close ", "\n   compact ",
 		"\n3  random gets, cold ", "\n4  prefix scan         51 in src/net/http/ ",
 		"\n5  key-only scan ", "\n6  old snapshot ", "stands still", "\n7  kill a writer ",
 		" 0 lost\n", "\n8  compare all ", "all identical", "\nAll is as it should be.\n",

@@ -17,14 +17,15 @@ type loadReport struct {
 	BytesPerSecond float64 `json:"bytesPerSecond"`
 }
 
-// sizeReport is how large the closed database is.
+// sizeReport is how large the database is: closed right after the load, and compacted.
 type sizeReport struct {
-	CloseSeconds  float64 `json:"closeSeconds"`
-	OpenSeconds   float64 `json:"openSeconds"`
-	DatabaseBytes int64   `json:"databaseBytes"`
-	DatabaseFiles int     `json:"databaseFiles"`
-	PendingBytes  int64   `json:"pendingBytes"` // of that, to be compacted and compressed later
-	FolderBytes   int64   `json:"folderBytes"`  // the sum of the lengths of the files
+	CloseSeconds   float64 `json:"closeSeconds"`
+	OpenSeconds    float64 `json:"openSeconds"`
+	CompactSeconds float64 `json:"compactSeconds"`
+	ClosedBytes    int64   `json:"closedBytes"`
+	DatabaseBytes  int64   `json:"databaseBytes"` // compacted
+	DatabaseFiles  int     `json:"databaseFiles"`
+	FolderBytes    int64   `json:"folderBytes"` // the sum of the lengths of the files
 }
 
 // load stores all files in synced transactions.
@@ -105,14 +106,14 @@ func (t *tour) store(b *batch, bar *progress.Line) (reading time.Duration, err e
 	return reading, nil
 }
 
-// size closes the database, measures it, and opens it again.
+// size closes the database, opens it again, and compacts what Close has left.
 func (t *tour) size() error {
 	started := time.Now()
 	if err := t.close(); err != nil {
 		return err
 	}
 	closing := time.Since(started)
-	files, size, err := diskUsage(t.dir)
+	_, closed, err := diskUsage(t.dir)
 	if err != nil {
 		return err
 	}
@@ -121,29 +122,40 @@ func (t *tour) size() error {
 		return err
 	}
 	opening := time.Since(started)
-	t.report.Size = sizeReport{
-		CloseSeconds:  closing.Seconds(),
-		OpenSeconds:   opening.Seconds(),
-		DatabaseBytes: size,
-		DatabaseFiles: files,
-		PendingBytes:  int64(t.db.Stats().PendingBytes),
-		FolderBytes:   t.tree.bytes,
+	started = time.Now()
+	if err := t.db.Compact(t.ctx); err != nil {
+		return err
 	}
-	err = t.row("2", "size on disk",
-		fmt.Sprintf("%s in %s", progress.Bytes(float64(size)),
-			progress.Counted(int64(files), "file")), "",
-		fmt.Sprintf("%.0f %% of files", 100*float64(size)/float64(max(1, t.tree.bytes))))
+	compacting := time.Since(started)
+	files, size, err := diskUsage(t.dir)
 	if err != nil {
 		return err
 	}
-	if pending := t.report.Size.PendingBytes; pending > size/100 {
-		what := progress.Bytes(float64(pending)) + " to compact later"
-		if err := t.row("", "", what, "", ""); err != nil {
-			return err
-		}
+	t.report.Size = sizeReport{
+		CloseSeconds:   closing.Seconds(),
+		OpenSeconds:    opening.Seconds(),
+		CompactSeconds: compacting.Seconds(),
+		ClosedBytes:    closed,
+		DatabaseBytes:  size,
+		DatabaseFiles:  files,
+		FolderBytes:    t.tree.bytes,
 	}
-	if err := t.row("", "close", "", progress.Duration(closing), ""); err != nil {
+	return t.sizeRows(files, closing, opening, compacting)
+}
+
+// sizeRows prints the report of the sizes.
+func (t *tour) sizeRows(files int, closing, opening, compacting time.Duration) error {
+	share := func(size int64) string {
+		return fmt.Sprintf("%.0f %% of files", 100*float64(size)/float64(max(1, t.tree.bytes)))
+	}
+	closed, size := t.report.Size.ClosedBytes, t.report.Size.DatabaseBytes
+	what := progress.Bytes(float64(closed)) + " on disk"
+	if err := t.row("2", "close", what, progress.Duration(closing), share(closed)); err != nil {
 		return err
 	}
-	return t.row("", "open", "", progress.Duration(opening), "")
+	if err := t.row("", "open", "", progress.Duration(opening), ""); err != nil {
+		return err
+	}
+	what = progress.Bytes(float64(size)) + " in " + progress.Counted(int64(files), "file")
+	return t.row("", "compact", what, progress.Duration(compacting), share(size))
 }
