@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 	"weak"
 
@@ -20,8 +21,9 @@ type DB struct {
 	engine *engine.Engine
 	// views holds the sessions of finished View transactions for reuse. Only read-only sessions are
 	// reused: whatever a stale handle does, it cannot write.
-	views sync.Pool
-	self  weak.Pointer[DB] // identifies the database in a [Ref]
+	views   sync.Pool
+	readers atomic.Uint32    // sessions for readers that were made
+	self    weak.Pointer[DB] // identifies the database in a [Ref]
 }
 
 // Open opens the database in the directory dir and creates both if they do not exist: the directory
@@ -69,7 +71,11 @@ func start(fs vfs.FS, dir string, o engine.Options) (*DB, error) {
 	}
 	db := &DB{engine: e}
 	db.self = weak.Make(db)
-	db.views.New = func() any { return newReused() }
+	db.views.New = func() any {
+		s := newReused()
+		s.place = db.readers.Add(1)
+		return s
+	}
 	return db, nil
 }
 
@@ -82,11 +88,12 @@ func start(fs vfs.FS, dir string, o engine.Options) (*DB, error) {
 // returns the error; any other panic in fn propagates after the transaction has ended. View and
 // Update may be called inside View.
 func (db *DB) View(fn func(tx *Tx) error) (err error) {
-	snap, err := db.engine.Snapshot()
+	s := db.views.Get().(*session)
+	snap, err := db.engine.Snapshot(s.place)
 	if err != nil {
+		db.views.Put(s)
 		return err
 	}
-	s := db.views.Get().(*session)
 	tx := s.begin(db, snap, nil)
 	defer recoverFault(debug.SetPanicOnFault(true), &err)
 	defer func() {
@@ -157,11 +164,13 @@ func (db *DB) BeginContext(ctx context.Context, writable bool) (*Tx, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		snap, err := db.engine.Snapshot()
+		s := newSession()
+		s.place = db.readers.Add(1)
+		snap, err := db.engine.Snapshot(s.place)
 		if err != nil {
 			return nil, err
 		}
-		return newSession().begin(db, snap, nil), nil
+		return s.begin(db, snap, nil), nil
 	}
 	w, err := db.engine.BeginContext(ctx)
 	if err != nil {

@@ -32,6 +32,7 @@ type session struct {
 	hooks      []func() error // to be called before a commit
 	preparing  bool           // the hooks are running, or one panicked
 
+	place    uint32 // see engine.Engine.Snapshot
 	writable bool
 	managed  bool // View or Update ends the transaction
 
@@ -105,6 +106,9 @@ func (s *session) handle() *Tx {
 
 // end marks the transaction finished and releases everything it holds.
 func (s *session) end() {
+	if s.w == nil {
+		s.db.engine.Release(s.place)
+	}
 	s.generation++
 	s.db, s.snap, s.w, s.sequence = nil, nil, nil, sequence{}
 	s.dropped, s.adopted = nil, nil

@@ -21,6 +21,8 @@ import (
 // the log instead. It returns all problems joined, each a corrupt.Error. It stops soon after ctx
 // ends and returns the reason.
 func (e *Engine) Check(ctx context.Context, deep bool) error {
+	e.readers.add(0, 1)
+	defer e.Release(0)
 	var found check.Findings
 	p, err := e.inspect(&found)
 	if err != nil {

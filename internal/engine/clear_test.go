@@ -180,7 +180,7 @@ func TestPassed_byReadersIsHiddenSoon(t *testing.T) {
 				if !expired {
 					enqueueNothing(t, e)
 				}
-				old, err := e.Snapshot()
+				old, err := e.Snapshot(0)
 				ok(t, err)
 				span, passed, err := old.FirstAbsent(tasksSpan(), 0)
 				ok(t, err)
@@ -189,7 +189,7 @@ func TestPassed_byReadersIsHiddenSoon(t *testing.T) {
 				}
 				e.Passed(span, passed)
 				synctest.Wait()
-				newest, err := e.Snapshot()
+				newest, err := e.Snapshot(0)
 				ok(t, err)
 				if _, passed, err = newest.FirstAbsent(tasksSpan(), 0); passed > 1 || err != nil {
 					t.Errorf("later %d entries are passed: %v", passed, err)
@@ -222,7 +222,7 @@ func TestPassed_byAReaderHidesNothingThatCameLater(t *testing.T) {
 		enqueue(t, e, 0, tasks, 0)
 		ok(t, e.Flush())
 		enqueueNothing(t, e)
-		old, err := e.Snapshot()
+		old, err := e.Snapshot(0)
 		ok(t, err)
 		span, passed, err := old.FirstAbsent(tasksSpan(), 0)
 		ok(t, err)
@@ -242,7 +242,7 @@ func TestPassed_takesManyStepsInTurns(t *testing.T) {
 		const all = 2*clearSteps + clearSteps/2
 		enqueue(t, e, 0, all, 1) // expired since 1970
 		enqueue(t, e, all, all+1, 0)
-		s, err := e.Snapshot()
+		s, err := e.Snapshot(0)
 		ok(t, err)
 		span, passed, err := s.FirstAbsent(tasksSpan(), 0)
 		if passed != all || err != nil {
@@ -260,7 +260,7 @@ func TestPassed_takesManyStepsInTurns(t *testing.T) {
 // pass reads all tasks and tells what it has passed.
 func pass(t testing.TB, e *Engine) (passed int) {
 	t.Helper()
-	s, err := e.Snapshot()
+	s, err := e.Snapshot(0)
 	ok(t, err)
 	span, passed, err := s.FirstAbsent(tasksSpan(), 0)
 	ok(t, err)
@@ -330,7 +330,7 @@ func TestPassed_afterCloseDoesNothing(t *testing.T) {
 		enqueueNothing(t, e)
 		enqueue(t, e, tasks, tasks+1, 0)
 		ok(t, e.Flush())
-		s, err := e.Snapshot()
+		s, err := e.Snapshot(0)
 		ok(t, err)
 		ok(t, e.Close())
 		was := image(t, disk)

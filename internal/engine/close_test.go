@@ -68,13 +68,13 @@ func TestClose_leavesASmallDatabaseInOneTable(t *testing.T) {
 func TestClose_endsEverythingButReading(t *testing.T) {
 	e := mustOpen(t, memfs.New(), calm())
 	mustCommit(t, e, "a")
-	before, err := e.Snapshot()
+	before, err := e.Snapshot(0)
 	ok(t, err)
 	w, err := e.Begin()
 	ok(t, err)
 	w.Put(dataKey("b"), []byte("b"), 0)
 	ok(t, e.Close())
-	_, snapshotErr := e.Snapshot()
+	_, snapshotErr := e.Snapshot(0)
 	for call, err := range map[string]error{
 		"Commit of a begun transaction": w.Commit(),
 		"Begin":                         tryCommit(e, dataKey("c"), nil),
@@ -96,7 +96,7 @@ func TestClose_keepsSnapshotsWhoseTablesAreMergedAway(t *testing.T) {
 	disk := killed(t)
 	e := mustOpen(t, disk, calm())
 	ok(t, e.Flush())
-	snapshot, err := e.Snapshot()
+	snapshot, err := e.Snapshot(0)
 	ok(t, err)
 	before := named(t, disk, tableSuffix)
 	ok(t, e.Close())
@@ -142,7 +142,7 @@ func TestClose_leavesNoLogOfARollback(t *testing.T) {
 func TestClose_keepsSnapshotsOfTablesThatOthersRemove(t *testing.T) {
 	disk := closed(t, "a", "c")
 	e := mustOpen(t, disk, calm())
-	snapshot, err := e.Snapshot() // it has opened no table yet
+	snapshot, err := e.Snapshot(0) // it has opened no table yet
 	ok(t, err)
 	ok(t, e.Close())
 	before := named(t, disk, tableSuffix)
@@ -154,6 +154,45 @@ func TestClose_keepsSnapshotsOfTablesThatOthersRemove(t *testing.T) {
 	}
 	if got := strings.Join(wordsIn(t, snapshot), ","); got != "a,c" {
 		t.Errorf("the snapshot has %q", got)
+	}
+}
+
+func TestClose_opensFilesForReadersOnly(t *testing.T) {
+	disk := closed(t, "a", "c")
+	for _, c := range []struct {
+		name  string
+		use   func(e *Engine)
+		opens bool
+	}{
+		{"nobody", func(*Engine) {}, false},
+		{"a reader that has ended", func(e *Engine) { _, _ = e.Snapshot(3); e.Release(3) }, false},
+		{"readers, one of which has ended", func(e *Engine) {
+			_, _ = e.Snapshot(3)
+			_, _ = e.Snapshot(3)
+			e.Release(3)
+		}, true},
+		{"a writer", func(e *Engine) { _, _ = e.Begin() }, true},
+	} {
+		var opened atomic.Int64
+		files := faultfs.New(disk, func(op faultfs.Op) error {
+			if is(faultfs.Open, tableSuffix)(op) {
+				opened.Add(1)
+			}
+			return nil
+		})
+		e := mustOpen(t, files, calm())
+		c.use(e)
+		if n := opened.Load(); n != 0 {
+			t.Fatalf("%s: %d tables were opened before Close", c.name, n)
+		}
+		ok(t, e.Close())
+		if got := opened.Load() > 0; got != c.opens {
+			t.Errorf("%s: Close has opened %d tables", c.name, opened.Load())
+		}
+		readers := e.readers.any()
+		if _, err := e.Snapshot(0); !errors.Is(err, ErrClosed) || e.readers.any() != readers {
+			t.Errorf("%s: a snapshot after Close gives %v, and counts as a reader", c.name, err)
+		}
 	}
 }
 
@@ -302,10 +341,11 @@ func (r *race) use(t *testing.T, fn func() error) {
 
 // read checks that a snapshot stays the same.
 func (r *race) read() error {
-	s, err := r.Snapshot()
+	s, err := r.Snapshot(0)
 	if err != nil {
 		return err
 	}
+	defer r.Release(0)
 	count := func() (n int, err error) {
 		var c superversion.Cursor
 		c.Init(s, superversion.Scope{Lower: dataKey(""), Read: superversion.ReadValues})
@@ -344,7 +384,7 @@ func TestClose_racesWithEverything(t *testing.T) {
 		r.use(t, r.Flush)
 		r.use(t, r.Sync)
 		r.use(t, r.read)
-		r.use(t, func() error { r.Stats(); _, err := r.Snapshot(); return err })
+		r.use(t, func() error { r.Stats(); _, err := r.Snapshot(0); return err })
 		for r.acknowledged[0].Load() < int64(round) && !t.Failed() {
 			runtime.Gosched()
 		}

@@ -39,7 +39,7 @@ func tryCommit(e *Engine, key, value []byte) error {
 
 func get(t testing.TB, e *Engine, key []byte) (string, bool) {
 	t.Helper()
-	s, err := e.Snapshot()
+	s, err := e.Snapshot(0)
 	if err != nil {
 		t.Fatal(err)
 	}

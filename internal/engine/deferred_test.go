@@ -321,7 +321,7 @@ func TestCompaction_setsDamagedDeferredValuesAside(t *testing.T) {
 		o.Tuning.IdleAfter = time.Second
 		e := mustOpen(t, files, o)
 		<-time.After(time.Minute)
-		snapshot, err := e.Snapshot()
+		snapshot, err := e.Snapshot(0)
 		ok(t, err)
 		if _, _, err := snapshot.Get(dataKey("%04d", 33), nil); !errors.Is(err, corrupt.Err) {
 			t.Errorf("the damaged value: %v", err)

@@ -38,6 +38,7 @@ type Engine struct {
 
 	current  atomic.Pointer[superversion.Superversion] // what readers see; nil once closed
 	state    atomic.Pointer[superversion.Superversion] // the same, but kept after closing
+	readers  readers
 	closed   atomic.Bool
 	clearing atomic.Bool // a goroutine does what Passed asks for
 	poisoned atomic.Pointer[poison]
@@ -142,14 +143,6 @@ func (e *Engine) newPipeline() *commit.Pipeline {
 
 // newMemtable returns an empty memtable whose arena leaves room for the headers of the log.
 func newMemtable() *memtable.Memtable { return memtable.New(wal.HeaderBytes) }
-
-// Snapshot returns what a reader sees from now on.
-func (e *Engine) Snapshot() (*superversion.Superversion, error) {
-	if s := e.current.Load(); s != nil {
-		return s, nil
-	}
-	return nil, ErrClosed
-}
 
 // publishLocked makes a changed copy of the state the newest, in one step for readers.
 func (e *Engine) publishLocked(change func(next *superversion.Superversion)) {

@@ -112,14 +112,17 @@ func (e *Engine) disowned() bool {
 	return p != nil && errors.Is(p.cause, vfs.ErrReplaced)
 }
 
-// closeFolder closes the folder of a closed engine. Readers that hold a snapshot go on, and need no
-// folder if all files are open. If some cannot be opened, the folder stays open until nothing
-// refers to it.
+// closeFolder closes the folder of a closed engine. Open transactions go on, and need no folder if
+// all files are open: closeFolder opens the others, which it does not do for nobody, because there
+// may be thousands. If some cannot be opened, the folder stays open until nothing refers to it.
 func (e *Engine) closeFolder() error {
 	e.installing.Lock() // so nobody lists the folder or opens a file in it
 	defer e.installing.Unlock()
 	if e.options.Volatile {
 		return nil
+	}
+	if !e.readers.any() && !e.writer.isHeld() {
+		return e.folder.Close()
 	}
 	// Once the lock is released, another process may remove the files.
 	if err := openAll(e.state.Load().Levels); err != nil {

@@ -148,7 +148,7 @@ func TestGarbage_goesUnderASnapshot(t *testing.T) {
 		ok(t, e.Flush())
 		<-time.After(time.Minute)
 		before := space(e)
-		old, err := e.Snapshot()
+		old, err := e.Snapshot(0)
 		ok(t, err)
 		drop()
 		<-time.After(10 * defaultRestAfter)

@@ -136,8 +136,9 @@ func waitFor(e *Engine, holds func() bool) {
 // wordsOf returns all values in the order of their keys.
 func wordsOf(t testing.TB, e *Engine) []string {
 	t.Helper()
-	s, err := e.Snapshot()
+	s, err := e.Snapshot(0)
 	ok(t, err)
+	defer e.Release(0)
 	return wordsIn(t, s)
 }
 

@@ -257,7 +257,7 @@ func TestCompaction_keepsSnapshotsReadable(t *testing.T) {
 			ok(t, tryCommit(e, dataKey("%s", key), fmt.Appendf(nil, "%s%d", key, i)))
 		}
 		ok(t, e.Flush())
-		snapshot, err := e.Snapshot()
+		snapshot, err := e.Snapshot(0)
 		ok(t, err)
 		waitFor(e, e.settled)
 		want := fmt.Sprintf("a%d,z%d", i, i)

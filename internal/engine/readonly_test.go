@@ -50,7 +50,7 @@ func TestOpen_readOnlyChangesNothing(t *testing.T) {
 	ok(t, e.Sync())
 	ok(t, e.Close())
 	ok(t, e.Close())
-	if _, err := e.Snapshot(); !errors.Is(err, ErrClosed) {
+	if _, err := e.Snapshot(0); !errors.Is(err, ErrClosed) {
 		t.Errorf("a snapshot after Close gives %v", err)
 	}
 	wantImage(t, disk, before)
@@ -99,7 +99,7 @@ func TestOpen_readOnlyReadsAroundADamagedTable(t *testing.T) {
 		damage(t, disk, name)
 		before := image(t, disk)
 		e := mustOpen(t, untouched(t, disk), reading())
-		s, err := e.Snapshot()
+		s, err := e.Snapshot(0)
 		ok(t, err)
 		_, _, err = s.Get(table.Smallest, nil)
 		if err == nil || !strings.Contains(err.Error(), name) {

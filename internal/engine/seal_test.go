@@ -25,7 +25,7 @@ func TestBegin_sealsAFullMemtable(t *testing.T) {
 	if logs := named(t, disk, ".log"); len(logs) != 3 {
 		t.Errorf("logs %v, want one for each memtable", logs)
 	}
-	s, err := e.Snapshot()
+	s, err := e.Snapshot(0)
 	ok(t, err)
 	if s.Mem.Len() != 1 || len(s.Sealed) != 2 {
 		t.Errorf("%d entries in the memtable and %d sealed ones", s.Mem.Len(), len(s.Sealed))
