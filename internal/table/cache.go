@@ -82,6 +82,15 @@ func (c *Cache) remove(u resident) {
 	}
 }
 
+// Clear gives up all units at once, however many there are. It leaves them in their slots, which
+// [Table.Clear] empties.
+func (c *Cache) Clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept, c.probation = [missCosts]ring{}, ring{}
+	c.bytes.Store(0)
+}
+
 // evictLocked removes a unit from the cache and empties its slot.
 func (c *Cache) evictLocked(u resident) {
 	c.emptyLocked(u)

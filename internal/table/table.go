@@ -126,12 +126,26 @@ func (t *Table) Open() error {
 }
 
 // Forget takes the table out of memory: its blocks out of the cache, and its map, as far as the
-// system allows. Later reads load it again.
-func (t *Table) Forget() {
+// system allows. Later reads load it again. It reports whether the table was open; if not, nothing
+// of it is in memory.
+func (t *Table) Forget() bool {
+	r := t.reader.Load()
+	if r == nil {
+		return false
+	}
+	r.hold.forget()
+	r.unload()
+	runtime.KeepAlive(r)
+	return true
+}
+
+// Clear empties the table's slots after [Cache.Clear], for a cache that is hardly used any more.
+// Units that are on their way into the cache may stay in it until they are evicted.
+func (t *Table) Clear() {
 	if r := t.reader.Load(); r != nil {
-		r.hold.forget()
-		r.unload()
-		runtime.KeepAlive(r)
+		for i := range r.slots {
+			r.slots[i].clear()
+		}
 	}
 }
 

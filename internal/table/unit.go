@@ -21,6 +21,15 @@ type slots struct {
 	evicted atomic.Uint32 // when the values were last evicted, in the cache's time; 0: never
 }
 
+// clear empties all slots and leaves the cache as it is.
+func (s *slots) clear() {
+	s.keys.clear()
+	s.flat.clear()
+	s.values.clear()
+	s.encoded.clear()
+	s.heads.clear()
+}
+
 // stored is the values of a block as they are stored, if each is encoded alone.
 type stored struct {
 	block.Encoded
@@ -38,6 +47,13 @@ type slot[T any] struct {
 func (s *slot[T]) empty(c *Cache) {
 	if u := s.Load(); u != nil {
 		c.remove(u)
+	}
+}
+
+// clear empties the slot. Most are empty, and a load costs less than a store.
+func (s *slot[T]) clear() {
+	if s.Load() != nil {
+		s.Store(nil)
 	}
 }
 

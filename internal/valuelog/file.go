@@ -40,12 +40,16 @@ func (f *File) Open() error {
 	return err
 }
 
-// Forget takes the file's map out of memory. Reads that still come bring it in again.
-func (f *File) Forget() {
-	if r := f.reader.Load(); r != nil {
-		r.unload()
-		runtime.KeepAlive(r)
+// Forget takes the file's map out of memory. Later reads bring it in again. It reports whether the
+// file was open; if not, nothing of it is in memory.
+func (f *File) Forget() bool {
+	r := f.reader.Load()
+	if r == nil {
+		return false
 	}
+	r.unload()
+	runtime.KeepAlive(r)
+	return true
 }
 
 // Read returns the value that p points to. It may be part of a memory map: it must not be modified,
