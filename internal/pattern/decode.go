@@ -25,6 +25,10 @@ type decoder struct {
 // span is a part of the value.
 type span struct{ start, end int }
 
+// maxUninterrupted is about how many bytes of a value decodeTokens decodes in a call. The scheduler
+// cannot preempt assembly, so a garbage collection would wait until it returns.
+const maxUninterrupted = 256 << 10
+
 const (
 	// Spare is how many bytes of room beyond the value make [Dictionary.Decode] faster.
 	Spare = padding
@@ -125,10 +129,10 @@ func (s *decoder) some(end uint) error {
 	return s.token(entry)
 }
 
-// assembled decodes as many tokens as decodeTokens does, and does the ops that it does not do. It
-// returns the step with which to continue, or 0 if that is a token.
+// assembled decodes tokens with decodeTokens, and the ops that it leaves to Go, for about
+// maxUninterrupted bytes. It returns the step with which to continue, or 0 if that is a token.
 func (s *decoder) assembled(end uint) (step uint32, err error) {
-	room := min(len(s.out)-padding, s.enough-1)
+	room := min(len(s.out)-padding, s.enough-1, s.n+maxUninterrupted)
 	for op := room >= 0; op; {
 		if step, op = decodeTokens(s, end, room, step); !op {
 			break

@@ -13,7 +13,8 @@
 // the value. docs/format.md has all details.
 //
 // On amd64, assembly decodes most tokens (tokens_amd64.s). Its twin in Go does the rest, and is
-// used alone elsewhere, on processors without AVX2, and with the build tag purego.
+// used alone elsewhere, on processors without AVX2, with the race detector, and with the build tag
+// purego.
 //
 // A Dictionary is immutable and safe for concurrent use; an [Encoder] is neither. Neither decoding
 // nor parsing panics or reads out of bounds, whatever the bytes. There are no checksums: encoded

@@ -1,4 +1,4 @@
-//go:build !purego
+//go:build !purego && !race
 
 package pattern
 
@@ -12,8 +12,7 @@ var hasAssembly = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2
 // It returns the step before which it stopped, or 0 if it was a token, and whether only the op of
 // that step is left to do, because its phrase is written. It changes bit, n, fields and spans.
 //
-// room is not negative, and the last position in out with room for padding bytes. Tokens and steps
-// start there at the latest.
+// room is not negative. Tokens and steps start there in out at the latest; padding bytes fit there.
 //
 //go:noescape
 func decodeTokens(s *decoder, end uint, room int, from uint32) (step uint32, op bool)

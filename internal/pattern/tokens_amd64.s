@@ -1,4 +1,4 @@
-//go:build !purego
+//go:build !purego && !race
 
 #include "go_asm.h"
 #include "textflag.h"
@@ -37,20 +37,40 @@ DATA fourBits<>+0(SB)/8, $0x0F0F0F0F0F0F0F0F
 DATA fourBits<>+8(SB)/8, $0x0F0F0F0F0F0F0F0F
 GLOBL fourBits<>(SB), RODATA|NOPTR, $16
 
-// Registers. In a token with steps, AX, CX, DX, R8, R9, R11 and R15 are scratch.
+// decodeTokens alternates between two loops:
+//
+//	tokens, three  decode short phrases, three for each load of p, until a token has steps
+//	program, step  execute the steps of that token: a phrase, and a field by its kind
+//
+// Each field ends with a jump to next, which remembers it and goes on to the next step or token. What
+// is left to Go is found before anything of it is done. It leaves by one of three labels: stop before
+// a token, leaveStep before a step, or leaveOp before the field of a step.
+//
+// Only the bytes of p can be damaged. The builder of the dictionary guarantees that
+//
+//   - the lengths and the table of codes have an entry for each index, a power of two;
+//   - phrases are within the heap, and padding bytes follow them;
+//   - the steps of a token end with one that is the last;
+//   - bases exist; and the lengths and bits of ops are those that op.check accepts.
+//
+// Registers:
 //
 //	BX   the next bit of p
 //	SI   p
 //	DI   where in out to write next
-//	R12  the last position in out with room for padding bytes
+//	R12  the last position in out where a token or step may start: padding bytes fit there
+//	R10  the heap
+//	R13  the decoder, except from three to program
+//	R14  the step, except from enter to program
+//
+// From enter to program, which decode short phrases:
+//
+//	DX   the next bits of p
 //	R8   the lengths of codes
 //	R9   the table of codes
 //	R11  the mask for their index
-//	R10  the heap
-//	R13  the decoder, or scratch between tokens
-//	R14  the step, or scratch between tokens
 //
-// The stack has the rest:
+// All other registers are scratch, and in steps DX, R8, R9 and R11 are, too. The stack has the rest:
 //
 //	end    the bit after the last token
 //	limit  the last position in p with 8 bytes
@@ -61,7 +81,7 @@ GLOBL fourBits<>(SB), RODATA|NOPTR, $16
 //	whole  DI after the base64 characters that have all their bits
 
 // WORD sets DX to the bits of p from BX on: at least loadedBits, and zeros beyond the end. BX must
-// not be beyond the end. It overwrites AX and CX.
+// not be beyond the end, because the shift is modulo 64. It overwrites AX and CX.
 #define WORD \
 	MOVQ BX, AX \
 	SHRQ $3, AX \
@@ -73,7 +93,8 @@ GLOBL fourBits<>(SB), RODATA|NOPTR, $16
 	SUBQ AX, CX \
 	SHRXQ CX, DX, DX
 
-// PHRASE decodes a short phrase whose code DX starts with.
+// PHRASE decodes a short phrase whose code DX starts with. If the token has steps, it goes to program
+// with the length of the code in AX and the table's entry in CX.
 #define PHRASE \
 	CMPQ BX, end-8(SP) \
 	JAE stop \
@@ -119,8 +140,8 @@ GLOBL fourBits<>(SB), RODATA|NOPTR, $16
 	SHLQ $8, v \
 	ORQ AX, v
 
-// COUNT sets CX to the length of a field, and R8 to the bit after that length. There must be room for
-// the field and the given number of bytes. It overwrites AX and DX.
+// COUNT sets CX to the length of a field, and R8 to the bit after that length. It leaves unless there
+// is room for the field and the given number of bytes more. It overwrites AX and DX.
 #define COUNT(more) \
 	WORD \
 	MOVBLZX (step_op+op_bits)(R14), R8 \
@@ -226,6 +247,8 @@ phrase:
 	JGT phrase
 	ADDQ CX, DI
 	MOVQ DI, field-32(SP)
+
+	// The field, the most frequent kinds first. There is room for padding bytes at DI.
 	MOVBLZX (step_op+op_kind)(R14), AX
 	CMPL AX, $const_kindNumber
 	JEQ integer
@@ -303,6 +326,9 @@ last:
 	JNE enter
 	ADDQ $step__size, R14
 	JMP step
+
+// The fields. R14 is the step, BX the first bit of the field, and DI where it goes. To leave by
+// leaveOp, they must be unchanged. Up to padding bytes may be overwritten without another check.
 
 integer: // decimal or binary
 	WORD
@@ -496,7 +522,7 @@ nine: // or 7 or 8; damage may make the first three 1000 and more
 	ADDQ $6, DI
 	JMP next
 
-same:
+same: // as an earlier field
 	MOVQ decoder_fields(R13), AX
 	MOVWLZX (step_op+op_n)(R14), CX
 	CMPQ CX, AX
@@ -512,7 +538,7 @@ same:
 	MOVQ BX, R9
 	JMP again
 
-copy:
+copy: // bytes from earlier in the value
 	WORD
 	MOVL DX, R8
 	ANDL $const_copyLong, R8
@@ -603,7 +629,7 @@ whole:
 	JGT leaveOp // that bit is beyond p
 	JMP blocks
 
-few: // less than a block
+few: // less than a block: decode a whole one, if out and p have that many bytes
 	MOVL $32, CX
 	LEAQ (32-const_padding)(DI), AX
 	CMPQ AX, R12
@@ -682,7 +708,7 @@ blocked:
 	INCQ DI
 	JMP next
 
-bytes:
+bytes: // as they are
 	COUNT(7)
 	LEAQ (R8)(CX*8), R11 // the bit after the field
 	CMPQ R11, end-8(SP)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -46,11 +47,59 @@ func everything(tb testing.TB) *Dictionary {
 	return d
 }
 
+// anyDictionary returns a dictionary of random tokens.
+func anyDictionary(tb testing.TB, r *rand.Rand) *Dictionary {
+	tb.Helper()
+	counts := make([]uint32, 1+r.IntN(1<<r.IntN(8)))
+	for i := range counts {
+		counts[i] = uint32(r.IntN(1 << r.IntN(20)))
+	}
+	lengths := codeLengths(counts)
+	slices.Sort(lengths)
+	b := newBuilder()
+	for _, n := range lengths {
+		var ops []op
+		for range 1 + r.IntN(1+r.IntN(6)) {
+			ops = append(ops, anyOp(r, b))
+		}
+		b.add(ops, n)
+	}
+	d, err := b.dictionary()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return reparsed(tb, d)
+}
+
+func anyOp(r *rand.Rand, b *builder) op {
+	for {
+		x := op{kind: kind(r.IntN(kinds)), bits: uint8(r.IntN(1 + r.IntN(65)))}
+		switch {
+		case x.kind == kindPhrase:
+			return b.newPhrase(randomBytes(r, 1+r.IntN(1+r.IntN(100))))
+		case x.kind.based():
+			x.at = b.base(r.Uint64() >> r.IntN(64))
+			if x.kind == kindLittle || x.kind == kindBig {
+				x.n = 1 + uint16(r.IntN(8))
+			}
+		case x.kind.counted():
+			x.n, x.at = 1+uint16(r.IntN(1+r.IntN(400))), uint32(r.IntN(2))
+		case x.kind == kindSame:
+			x.n, x.bits = uint16(r.IntN(maxRemembered)), 0
+		default:
+			x.bits = 0
+		}
+		if x.check() == nil {
+			return x
+		}
+	}
+}
+
 // randomTokens returns an encoded value of n tokens with random fields. Those of a kindCopy may be
 // damaged.
 func randomTokens(r *rand.Rand, d *Dictionary, n int) []byte {
 	var w writer
-	w.reset(n<<14, 0)
+	w.reset(n<<15, 0)
 	random := func(bits uint) {
 		for ; bits > 32; bits -= 32 {
 			w.put(uint64(r.Uint32()), 32)
@@ -126,6 +175,98 @@ func TestDecoders_agreeOnDamage(t *testing.T) {
 				t.Fatalf("seed %d, %s: %d bytes of %x, but DecodedLen = %d, %v", seed, name, len(got),
 					encoded, n, lenErr)
 			}
+		}
+	}
+}
+
+func TestDecoders_agreeWhateverTheDictionary(t *testing.T) {
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		d := anyDictionary(t, r)
+		ref := newReference(d.Append(nil))
+		for i := range 100 {
+			encoded := randomTokens(r, d, 1+r.IntN(20))
+			if i%2 > 0 {
+				encoded[r.IntN(len(encoded))] ^= 1 << r.IntN(8)
+			}
+			want, refErr := ref.decode(encoded)
+			for range 10 {
+				got, err := checkTwins(t, d, encoded, len(want)+r.IntN(60))
+				if (err == nil) != (refErr == nil) || err == nil && !bytes.Equal(got, want) {
+					t.Fatalf("seed %d, value %d: Decode of %x = %q, %v, want %q, %v", seed, i, encoded, got,
+						err, want, refErr)
+				}
+			}
+			checkTwins(t, d, encoded, r.IntN(1+len(want)))
+		}
+	}
+}
+
+// Copies that overlap what they are copied from repeat it.
+func TestDecoders_copyFromAnyDistance(t *testing.T) {
+	const first = "0123456789abcdefghijklmnopqrstuvwxyzABCD"
+	b := newBuilder()
+	b.add([]op{b.newPhrase([]byte(first))}, 1)
+	b.add([]op{{kind: kindCopy}}, 1)
+	d, err := b.dictionary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for distance := 1; distance <= len(first); distance++ {
+		for size := copyMin; size <= 3*len(first); size++ {
+			var w writer
+			w.reset(64, 0)
+			w.put(0, 1)
+			w.put(1, 1)
+			more := size - copyMin
+			w.put(uint64(min(more, copyLong)), copyBits)
+			if more >= copyLong {
+				w.put(uint64(more-copyLong), copyLongBits)
+			}
+			w.put(uint64(distance-1), distanceBits(len(first)))
+			w.put(1, 1)
+			want := []byte(first)
+			for range size {
+				want = append(want, want[len(want)-distance])
+			}
+			for _, extra := range []int{0, 15, 16, 40} {
+				got, err := checkTwins(t, d, w.bytes(), len(want)+extra)
+				if err != nil || !bytes.Equal(got, want) {
+					t.Fatalf("%d bytes from %d back: %q, %v, want %q", size, distance, got, err, want)
+				}
+			}
+		}
+	}
+}
+
+// The collector waits for the assembly.
+func TestAssembly_leavesLargeValues(t *testing.T) {
+	if !hasAssembly {
+		t.Skip("no assembly")
+	}
+	b := newBuilder()
+	b.add([]op{b.newPhrase([]byte("a short phrase"))}, 1)
+	b.add([]op{b.newPhrase(bytes.Repeat([]byte("phrases, "), 300))}, 1)
+	d, err := b.dictionary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range d.tokens {
+		var w writer
+		w.reset(1<<16, 0)
+		phrase, size := int(d.opsOf(x)[0].n), 0
+		for ; size < 3*maxUninterrupted; size += phrase {
+			w.put(uint64(x.code), uint(x.bits))
+		}
+		w.put(1, 1)
+		if got, err := checkTwins(t, d, w.bytes(), size); err != nil || len(got) != size {
+			t.Fatalf("%d bytes, %v, want %d", len(got), err, size)
+		}
+		end, _ := endOf(w.bytes())
+		s := decoder{d: d, p: w.bytes(), out: make([]byte, size), enough: size}
+		_, err := s.assembled(end)
+		if err != nil || s.n < maxUninterrupted-phrase || s.n > maxUninterrupted+phrase {
+			t.Errorf("%d bytes, %v, want about %d at a time", s.n, err, maxUninterrupted)
 		}
 	}
 }
