@@ -92,6 +92,24 @@ func TestUpdate_nestedIsFoundWhileOthersUpdate(t *testing.T) {
 	})
 }
 
+// TestUpdate_nestedIsFoundSoonAlthoughOthersWaitToo has others wait shortly before.
+func TestUpdate_nestedIsFoundSoonAlthoughOthersWaitToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := memory(t)
+		update(t, db, func(*stoat.Tx) {
+			for range 3 {
+				go func() { ok(t, db.Put([]byte("b"), []byte("v-b"))) }()
+				<-time.After(7 * time.Millisecond)
+			}
+			start := time.Now()
+			wantErr(t, db.Put([]byte("a"), nil), stoat.ErrDeadlock)
+			equal(t, time.Since(start), 10*time.Millisecond)
+		})
+		synctest.Wait()
+		view(t, db, func(tx *stoat.Tx) { wantKeys(t, tx, "b") })
+	})
+}
+
 // TestUpdate_waitsForWhatEnds wants waits that may end not to be taken for deadlocks.
 func TestUpdate_waitsForWhatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,8 +2,11 @@ package stoat_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stoatdb/stoat"
@@ -48,4 +51,33 @@ func BenchmarkUnsyncedPut(b *testing.B) {
 		ok(b, db.Put(benchKey(i), value))
 	}
 	ok(b, db.Close())
+}
+
+// BenchmarkParallelPut measures transactions of one Put by one and by many goroutines.
+func BenchmarkParallelPut(b *testing.B) {
+	for name, mode := range map[string]stoat.SyncMode{
+		"synced": stoat.SyncAlways, "unsynced": stoat.SyncNever,
+	} {
+		for _, goroutines := range []int{1, 2, 8, 64, 512} {
+			b.Run(fmt.Sprintf("%s/%d", name, goroutines), func(b *testing.B) {
+				db := openDir(b, filepath.Join(b.TempDir(), "db"), &stoat.Options{Sync: mode})
+				value := make([]byte, 400)
+				var next atomic.Int64
+				var writers sync.WaitGroup
+				b.ResetTimer()
+				for range goroutines {
+					writers.Go(func() {
+						for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+							ok(b, db.Put(benchKey(int(i)), value))
+						}
+					})
+				}
+				writers.Wait()
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1000, "kcommits/s")
+				b.ReportMetric(float64(b.N)/float64(max(db.Stats().Syncs, 1)), "commits/sync")
+				b.StopTimer()
+				ok(b, db.Close())
+			})
+		}
+	}
 }

@@ -57,7 +57,7 @@ func (e *Engine) clear(span keyspace.Span) error {
 		if worth, err := e.worthClearing(span); !worth || err != nil {
 			return err
 		}
-		if err := e.writer.lock(context.Background(), e.stop, heldByJob); err != nil {
+		if err := e.writer.lock(context.Background(), heldByJob); err != nil {
 			return nil // closed
 		}
 		absent := span

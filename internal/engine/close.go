@@ -34,6 +34,7 @@ func (e *Engine) close() error {
 	e.rest.stop()
 	e.appending.Lock() // a commit that is under way ends first; none begins after it
 	defer e.appending.Unlock()
+	e.writer.close()
 	close(e.stop)
 	e.jobs.Wait()
 	var errs []error

@@ -100,7 +100,6 @@ type Engine struct {
 // newEngine returns an engine that starts with s. It runs no jobs until they are started.
 func newEngine(o Options, s recovered) *Engine {
 	e := &Engine{store: s.store, options: o, branch: s.branch, lock: s.lock}
-	e.writer.writerLock = newWriterLock()
 	e.writer.standing, e.writer.marked = s.standing, s.marked
 	e.appending.mem = newMemtable()
 	e.commits = e.newPipeline()

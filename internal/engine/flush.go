@@ -36,7 +36,7 @@ func (e *Engine) flush(ctx context.Context) error {
 	if err := e.writable(); err != nil {
 		return err
 	}
-	if err := e.writer.lock(ctx, e.stop, heldToFlush); err != nil {
+	if err := e.writer.lock(ctx, heldToFlush); err != nil {
 		return err
 	}
 	defer context.AfterFunc(ctx, e.wakeAll)()

@@ -38,7 +38,7 @@ func (e *Engine) ensureIdentity(ctx context.Context) error {
 	if e.options.ReadOnly || e.options.Volatile {
 		return nil
 	}
-	if err := e.writer.lock(ctx, e.stop, heldByJob); err != nil {
+	if err := e.writer.lock(ctx, heldByJob); err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
 	defer e.writer.unlock()

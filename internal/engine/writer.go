@@ -48,7 +48,7 @@ func (e *Engine) BeginContext(ctx context.Context) (*Writer, error) {
 	if err := e.writable(); err != nil {
 		return nil, err
 	}
-	if err := e.writer.lock(ctx, e.stop, heldByTx); err != nil {
+	if err := e.writer.lock(ctx, heldByTx); err != nil {
 		return nil, err
 	}
 	if err := e.prepareAsWriter(ctx); err != nil {

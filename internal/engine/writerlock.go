@@ -3,19 +3,53 @@ package engine
 import (
 	"context"
 	"fmt"
-	"reflect"
-	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// writerLock is the lock of write transactions. Unlike with a mutex, a goroutine that waits for it
-// when the engine closes gets ErrClosed, although the holder may never release it, and one that
-// would deadlock gets ErrDeadlock. The holder has an item in the channel, which has room for one.
+// writerLock is the lock of write transactions. Unlike a mutex, it fails a goroutine whose context
+// ends, one that would deadlock, and every waiter when it is closed, even if the holder never
+// releases it. The zero value is ready for use.
+//
+// A running goroutine takes a free lock even if others wait, because waking one of them takes
+// longer than a short transaction. An unlock wakes at most the first waiter, which then competes
+// with running goroutines. If it loses after it has waited for longer than patience, the next
+// unlock hands the lock over to it.
 type writerLock struct {
-	c      chan struct{}
-	holder atomic.Uint64 // how often it was taken, above heldBits that say what its holder does
+	// word counts how often the lock was taken, above heldBits that say whether it is and for what.
+	// While it is taken, only the holder changes word.
+	word atomic.Uint64
+	next atomic.Uint32 // a turn: what the next unlock does; set with mu held
+
+	mu     sync.Mutex // held for moments
+	queue  []*waiter  // the longest wait first
+	awake  bool       // the first waiter was woken and has not competed since
+	closed bool
+	timer  *time.Timer // calls lookAtLong; nil if it was never needed
+	armed  bool        // the timer runs
 }
+
+// waiter is a goroutine that waits for the writer lock. The lock's mutex guards its flags.
+type waiter struct {
+	by      held
+	since   time.Time
+	changed chan struct{} // holds an item if the waiter is to look at what has changed
+
+	has     bool // it was handed the lock
+	overdue bool // it was woken and lost after it had waited for longer than patience
+	long    bool // it has waited for lookFirst, and is to look for a deadlock
+}
+
+// turn is what an unlock does about waiters.
+type turn uint32
+
+const (
+	wakeNobody turn = iota // nobody waits, or the first waiter is already awake
+	wakeFirst
+	handOver
+)
 
 // held says what the holder of the writer lock does.
 type held uint64
@@ -27,85 +61,203 @@ const (
 	heldByJob // it is background work
 )
 
-// heldText says it to people.
+// heldText is how messages say what the holder does. It is immutable.
 var heldText = [...]string{
 	heldByTx: "a writable transaction", heldInUpdate: "an Update", heldToFlush: "a flush",
 	heldByJob: "background work",
 }
 
-const heldBits = 8
-
-// what returns what the holder does.
-func what(holder uint64) held { return held(holder & (1<<heldBits - 1)) }
-
 const (
-	// lookFirst is how long a goroutine waits before it looks for a deadlock. Most wait less.
-	lookFirst = 10 * time.Millisecond
-	// lookAgain is the pause between two looks.
-	lookAgain = 100 * time.Millisecond
+	heldBits = 8
+	taken    = 1 << (heldBits - 1) // the bit that is set while the lock is held
 )
 
-func newWriterLock() writerLock { return writerLock{c: make(chan struct{}, 1)} }
+// what returns what the holder does, or what the last holder did.
+func what(word uint64) held { return held(word & (taken - 1)) }
 
-// lock takes the lock. It fails if ctx ends or the engine closes before the holder releases it, or
+// retaken returns the word of the lock once it is taken again.
+func retaken(word uint64, by held) uint64 {
+	return (word>>heldBits+1)<<heldBits | taken | uint64(by)
+}
+
+// patience is how long running goroutines may take the lock before the first waiter.
+const patience = time.Millisecond
+
+// lock takes the lock. It fails if ctx ends or the lock is closed before the holder releases it, or
 // if waiting would deadlock.
-func (l *writerLock) lock(ctx context.Context, stop <-chan struct{}, by held) error {
+func (l *writerLock) lock(ctx context.Context, by held) error {
 	if ctx.Err() != nil {
 		return ended(ctx)
 	}
 	if l.tryLock(by) {
 		return nil
 	}
-	start, first := time.Now(), l.holder.Load()
-	look := time.NewTimer(lookFirst)
-	defer look.Stop()
-	var outer int64
+	first := l.word.Load()
+	w := &waiter{by: by, since: time.Now(), changed: make(chan struct{}, 1)}
+	l.join(w)
+	outer := int64(-1) // calls of Run on this goroutine's stack; not known yet
+	var again <-chan time.Time
 	for {
-		select {
-		case l.c <- struct{}{}:
-			l.take(by)
-			return nil
-		case <-ctx.Done():
-			return l.cancelled(ctx, time.Since(start), first)
-		case <-stop:
-			return ErrClosed
-		case <-look.C:
+		has, long, err := l.compete(w)
+		if has || err != nil {
+			return err
 		}
-		if outer == 0 {
+		if long && outer < 0 {
 			outer = outerRuns()
 		}
-		switch {
-		case outer == 0: // not inside Run, so this goroutine cannot deadlock
-		case l.heldByOuter(outer):
-			return ErrDeadlock
-		default:
-			look.Reset(lookAgain)
+		if outer > 0 { // otherwise this goroutine cannot deadlock
+			if l.heldByOuter(outer) {
+				return l.leave(w, ErrDeadlock)
+			}
+			again = time.After(lookAgain)
+		}
+		select {
+		case <-w.changed:
+		case <-again:
+		case <-ctx.Done():
+			return l.leave(w, l.cancelled(ctx, time.Since(w.since), first))
 		}
 	}
 }
 
 func (l *writerLock) tryLock(by held) bool {
-	select {
-	case l.c <- struct{}{}:
-		l.take(by)
-		return true
-	default:
-		return false
+	word := l.word.Load()
+	return word&taken == 0 && l.word.CompareAndSwap(word, retaken(word, by))
+}
+
+func (l *writerLock) unlock() {
+	if turn(l.next.Load()) == handOver && l.handOver() {
+		return
+	}
+	l.word.Store(l.word.Load() &^ taken)
+	// A waiter sets next before it tries once more to take the lock: either it sees the lock free,
+	// or this sees next.
+	if turn(l.next.Load()) != wakeNobody {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.wakeLocked()
 	}
 }
 
-// take records the new holder.
-func (l *writerLock) take(by held) {
-	l.holder.Store((l.holder.Load()>>heldBits+1)<<heldBits | uint64(by))
+// handOver makes the first waiter the holder. It returns false if no waiter is left.
+func (l *writerLock) handOver() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) == 0 {
+		return false
+	}
+	w := l.queue[0]
+	l.removeLocked(w)
+	w.has = true
+	l.word.Store(retaken(l.word.Load(), w.by))
+	w.look()
+	return true
 }
 
-func (l *writerLock) unlock() { <-l.c }
+// wakeLocked wakes the first waiter, if there is one and it is not awake.
+func (l *writerLock) wakeLocked() {
+	if len(l.queue) > 0 && !l.awake {
+		l.awake = true
+		l.setNextLocked()
+		l.queue[0].look()
+	}
+}
 
-func (l *writerLock) isHeld() bool { return len(l.c) > 0 }
+// look has the waiter look at what has changed.
+func (w *waiter) look() {
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (l *writerLock) setNextLocked() {
+	next := wakeNobody
+	switch {
+	case len(l.queue) == 0 || l.awake:
+	case l.queue[0].overdue:
+		next = handOver
+	default:
+		next = wakeFirst
+	}
+	l.next.Store(uint32(next))
+}
+
+func (l *writerLock) join(w *waiter) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queue = append(l.queue, w)
+	if !l.armed {
+		l.armLocked(lookFirst)
+	}
+}
+
+// compete takes the lock if it is free, and reports whether w has it, and whether w has waited
+// long. It fails if the lock is closed. After it has failed or w has the lock, w has left the
+// queue.
+func (l *writerLock) compete(w *waiter) (has, long bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w.has {
+		return true, false, nil
+	}
+	if l.closed {
+		l.removeLocked(w)
+		return false, false, ErrClosed
+	}
+	if w == l.queue[0] {
+		l.awake = false
+		w.overdue = time.Since(w.since) > patience
+	}
+	l.setNextLocked()
+	if l.tryLock(w.by) {
+		l.removeLocked(w)
+		return true, false, nil
+	}
+	return false, w.long, nil
+}
+
+// leave ends a wait with the error, unless w was handed the lock.
+func (l *writerLock) leave(w *waiter, err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w.has {
+		return nil
+	}
+	l.removeLocked(w)
+	if !l.isHeld() {
+		l.wakeLocked() // w may have been woken to take the lock
+	}
+	return err
+}
+
+// removeLocked removes w from the queue.
+func (l *writerLock) removeLocked(w *waiter) {
+	i := slices.Index(l.queue, w)
+	if i == 0 {
+		l.queue[0] = nil
+		l.queue, l.awake = l.queue[1:], false
+	} else {
+		l.queue = slices.Delete(l.queue, i, i+1)
+	}
+	l.setNextLocked()
+}
+
+// close ends all waits, now and later.
+func (l *writerLock) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for _, w := range l.queue {
+		w.look()
+	}
+}
+
+func (l *writerLock) isHeld() bool { return l.word.Load()&taken != 0 }
 
 // cancelled returns the error of a wait that ctx ended, which began with the given holder.
 func (l *writerLock) cancelled(ctx context.Context, waited time.Duration, first uint64) error {
-	now := l.holder.Load()
+	now := l.word.Load()
 	turns := now>>heldBits - first>>heldBits
 	since := "has held all the time"
 	if turns > 0 {
@@ -122,52 +274,4 @@ func ended(ctx context.Context) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", err, cause)
-}
-
-// runs is how many calls of [Writer.Run] are under way in this process.
-var runs atomic.Int64
-
-// Run calls fn, in which the caller uses the transaction, and returns its error. If fn waits for
-// the writer lock in the same goroutine, it gets ErrDeadlock.
-//
-// To identify a goroutine takes microseconds, too long for each transaction. But a goroutine that
-// has waited long can look for Run on its own stack. If it finds as many calls as are under way in
-// the process, the one that holds the lock is among them.
-//
-//go:noinline
-func (w *Writer) Run(fn func() error) error {
-	l := &w.engine.writer.writerLock
-	runs.Add(1)
-	times := l.holder.Load() &^ (1<<heldBits - 1)
-	l.holder.Store(times | uint64(heldInUpdate))
-	defer func() {
-		// fn may have released the lock by a rollback.
-		l.holder.CompareAndSwap(times|uint64(heldInUpdate), times|uint64(heldByTx))
-		runs.Add(-1)
-	}()
-	return fn()
-}
-
-// heldByOuter reports whether the lock is surely held by one of the calls of Run on this
-// goroutine's stack, whose number is outer.
-func (l *writerLock) heldByOuter(outer int64) bool {
-	holder := l.holder.Load()
-	return what(holder) == heldInUpdate && runs.Load() == outer && l.holder.Load() == holder
-}
-
-// outerRuns returns how many calls of Run are on this goroutine's stack.
-func outerRuns() (n int64) {
-	run := reflect.ValueOf((*Writer).Run).Pointer()
-	pcs := make([]uintptr, 128)
-	for skip := 0; ; skip += len(pcs) {
-		got := runtime.Callers(skip, pcs)
-		for _, pc := range pcs[:got] {
-			if f := runtime.FuncForPC(pc - 1); f != nil && f.Entry() == run {
-				n++
-			}
-		}
-		if got < len(pcs) {
-			return n
-		}
-	}
 }

@@ -18,7 +18,7 @@ var exceptions = map[string]string{
 		"choose, and the API must not get one; the pointer to the options tells the calls apart",
 	"internal/engine/memory.go: mutable globals": "the memory of a process is one, and the " +
 		"databases in it do not know each other",
-	"internal/engine/writerlock.go: mutable globals": "a goroutine nests transactions of any " +
+	"internal/engine/deadlock.go: mutable globals": "a goroutine nests transactions of any " +
 		"databases of the process, so one that looks for a deadlock must know how many are open in all",
 	"internal/vfs/os_portable.go: mutable globals": "the locks of a process are one set by nature, " +
 		"and where these platforms have nothing else, all its databases must share it",
