@@ -194,3 +194,30 @@ func TestPipeline_failsAllWhoWaitOnceASyncFails(t *testing.T) {
 		t.Errorf("commit %d was acknowledged, and published up to %d", acknowledged.Load(), last)
 	}
 }
+
+// A leader that was announced by Stream and has not begun yet is waited for like one that has.
+func TestWait_isNotForgottenBesideAStreamAndACheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var spawned []func()
+		d := newDatabase(t, memfs.New(), durable)
+		d.config.Spawn = func(fn func()) { spawned = append(spawned, fn) }
+		commit := d.append(t, "a")
+		edit := d.edit("b")
+		ok(t, d.Reserve(1<<10))
+		d.Stream(edit)
+		spawned[0]() // takes the commit along, but does not sync it
+		edit.PutUntil([]byte("c"), []byte("c"), 0)
+		d.Stream(edit)
+		var done sync.WaitGroup
+		done.Go(func() { d.Written() })
+		synctest.Wait()
+		waiting := d.waiters(t, commit)
+		synctest.Wait()
+		spawned[1]()
+		done.Wait()
+		waiting.Wait()
+		d.wantPublished(t, 1)
+		d.Rollback()
+		edit.Rollback()
+	})
+}

@@ -153,11 +153,11 @@ func (p *Pipeline) Stream(edit *memtable.Edit) {
 	if p.leading || p.err != nil {
 		return // the current leader may take the frames along; if not, the next one does
 	}
-	p.leading = true
+	p.beginTurnLocked()
 	p.config.Spawn(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.leadLocked(min(p.config.Reach, wal.Started)) // without syncs, only write
+		p.takeTurnLocked(min(p.config.Reach, wal.Started)) // without syncs, only write
 	})
 }
 
@@ -292,8 +292,19 @@ func (p *Pipeline) coveredLocked(commit uint64, reach wal.Reach) bool {
 // leadLocked takes everything appended so far as far as reach says, and publishes what may be seen
 // then. It releases the mutex meanwhile.
 func (p *Pipeline) leadLocked(reach wal.Reach) {
+	p.beginTurnLocked()
+	p.takeTurnLocked(reach)
+}
+
+// beginTurnLocked makes the caller the leader. Until it has said what it takes along, everybody
+// waits for the end of its turn.
+func (p *Pipeline) beginTurnLocked() {
 	p.turn++
 	p.leading, p.taken = true, math.MaxUint64
+}
+
+// takeTurnLocked is leadLocked for a leader whose turn has begun.
+func (p *Pipeline) takeTurnLocked(reach wal.Reach) {
 	if reach == wal.Durable && reach == p.config.Reach {
 		p.gatherLocked()
 	}
