@@ -8,18 +8,23 @@ import (
 
 // readers counts the snapshots in use, in several places so that few processors share one. The zero
 // value is ready for use. Safe for concurrent use.
-type readers [16]struct {
-	count atomic.Int64
-	_     [56]byte // the rest of a cache line
+type readers struct {
+	_      [56]byte // no place shares a cache line with what all readers load
+	places [64]struct {
+		count atomic.Int64
+		_     [56]byte // the rest of a cache line
+	}
 }
 
 // add adds n to the count. Any place is valid.
-func (r *readers) add(place uint32, n int64) { r[place%uint32(len(r))].count.Add(n) }
+func (r *readers) add(place uint32, n int64) {
+	r.places[place%uint32(len(r.places))].count.Add(n)
+}
 
 // any reports whether a snapshot is in use. It may miss one that is taken meanwhile.
 func (r *readers) any() bool {
-	for i := range r {
-		if r[i].count.Load() != 0 {
+	for i := range r.places {
+		if r.places[i].count.Load() != 0 {
 			return true
 		}
 	}
