@@ -58,11 +58,12 @@ func (t *Table) VerifyIndex() (Summary, error) {
 	}, nil
 }
 
-// reopen returns a reader of the file as it is now or, if the file was removed, the reader in use.
-// The caller must not bring anything into the cache with it, and must call release.
+// reopen returns a reader of the file as it is now or, if the file was removed or its directory
+// closed, the reader in use. The caller must not bring anything into the cache with it, and must
+// call release.
 func (t *Table) reopen() (r *reader, release func(), err error) {
 	r, err = openReader(t.config)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrClosed) {
 		r, err = t.opened()
 		return r, func() { runtime.KeepAlive(r) }, err
 	}

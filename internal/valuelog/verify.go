@@ -26,11 +26,11 @@ func (f *File) Verify(p Pointer) error {
 }
 
 // Anew returns another File for the file as it is now, which is open, and whose header is verified.
-// If the file was removed since f was opened, it returns f. The caller must call release when
-// nothing uses it any more.
+// If the file was removed or its directory closed since f was opened, it returns f. The caller must
+// call release when nothing uses it any more.
 func (f *File) Anew() (again *File, release func(), err error) {
 	r, err := openReader(f.config)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrClosed) {
 		return f, func() {}, f.Open()
 	}
 	if err != nil {
