@@ -81,13 +81,11 @@ func (f *storedForm) equal(g *storedForm) bool {
 }
 
 // same reports whether two definitions have the same stored form.
-func (d *definition) same(other *definition) (bool, error) {
-	one, err := json.Marshal(d)
-	if err != nil {
-		return false, err
-	}
-	two, err := json.Marshal(other)
-	return string(one) == string(two), err
+func (d *definition) same(other *definition) bool {
+	return d.Format == other.Format && d.Codec == other.Codec && d.Version == other.Version &&
+		d.Schema == other.Schema && slices.Equal(d.Key, other.Key) &&
+		slices.EqualFunc(d.Indexes, other.Indexes, func(f, g storedForm) bool { return f.equal(&g) }) &&
+		maps.Equal(d.Renamed, other.Renamed) && d.Traced == other.Traced
 }
 
 // loadDefinition returns the stored definition, or nil if the collection does not exist.

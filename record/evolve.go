@@ -27,8 +27,8 @@ func (c *Collection[T]) upgrade(
 	if stored != nil && want.added == nil {
 		c.edition = stored.edition
 		want.Renamed, want.Traced = stored.Renamed, stored.Traced
-		if same, err := stored.same(want); same || err != nil {
-			return err
+		if stored.same(want) {
+			return nil
 		}
 	}
 	if !tx.Writable() {
