@@ -8,6 +8,9 @@ import (
 	"github.com/stoatdb/stoat/internal/pick"
 )
 
+// maxDoublings bounds how often Close doubles what it reads to join young runs.
+const maxDoublings = 16
+
 // Close ends the database: no transaction begins or commits any more, background work stops,
 // memtables become tables and the log goes, so that the next Open replays nothing. If flushing
 // fails, the log stays and the next Open replays it. Close of a poisoned database returns why it is
@@ -105,17 +108,21 @@ func (e *Engine) flushSealed() error {
 	return nil
 }
 
-// tidy compacts what is small. A failure costs nothing but the tidiness.
+// tidy compacts what is small. From a crowd of young runs on, each further run doubles what Close
+// may read to join some of them: sessions that are too short for compactions do not pile up runs. A
+// failure costs nothing but the tidiness.
 func (e *Engine) tidy() {
 	version, picker := e.state.Load().Levels.Version, e.picker()
 	runs, most := len(version.Young), uint64(e.options.Tuning.CloseBytes)
-	crowded := runs > 1 && runs >= picker.CrowdedRuns() && !version.Backup
+	surplus := runs - max(picker.CrowdedRuns(), 2)
 	picker.YoungRuns = 1
 	next, ok := picker.Next(version)
-	if ok = ok && next.RawBytes(version) <= most && len(next.Relocate) == 0; !ok && crowded {
+	ok = ok && next.RawBytes(version) <= most && len(next.Relocate) == 0
+	if !ok && surplus >= 0 && !version.Backup {
 		young, _ := pick.Cheapest(version.Young, 2)
 		next = pick.Plan{Why: "crowded", Young: young}
-		ok = next.RawBytes(version) <= most && !picker.Avoids(next, version)
+		ok = next.RawBytes(version) <= most<<min(surplus, maxDoublings) &&
+			!picker.Avoids(next, version)
 	}
 	if !ok {
 		return

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
@@ -226,33 +225,6 @@ func TestClose_thatCannotFlushLeavesTheLog(t *testing.T) {
 	}
 }
 
-// Each session writes more than Close compresses, and none lasts long enough for a compaction.
-func TestClose_leavesManyQuickSessionsReadable(t *testing.T) {
-	const least = 1000
-	disk, o := memfs.NewCrashable(), Options{Tuning: Tuning{CloseBytes: least, IdleAfter: time.Hour}}
-	words := ascendingWords("k", 100)
-	for i, word := range words {
-		e := mustOpen(t, disk, o)
-		mustCommit(t, e, word)
-		if n := e.Stats().MemtableBytes; n <= least {
-			t.Fatalf("the memtable has %d bytes only", n)
-		}
-		ok(t, e.Close())
-		runs, most := len(e.state.Load().Levels.Young), e.picker().CrowdedRuns()
-		if runs > most {
-			t.Fatalf("%d young runs after %d sessions, want %d at most", runs, i+1, most)
-		}
-		wantWords(t, mustOpen(t, disk, Options{ReadOnly: true}), words[:i+1]...)
-	}
-	e := mustOpen(t, disk.CrashKeepNone(), o)
-	wantWords(t, e, words...)
-	ok(t, e.Compact(t.Context()))
-	if s := e.Stats(); s.YoungRuns > 0 || s.ValueBytes > 0 {
-		t.Errorf("%d young runs and %d bytes of values are left", s.YoungRuns, s.ValueBytes)
-	}
-	ok(t, e.Close())
-}
-
 func TestClose_abandonsAFlush(t *testing.T) {
 	begun, waits := make(chan struct{}), make(chan struct{})
 	var tables atomic.Int64
@@ -408,20 +380,4 @@ func TestClose_racesWithEverything(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestClose_leavesFewTablesOfManySessions(t *testing.T) {
-	disk := memfs.New()
-	words := ascendingWords("k", 100)
-	for _, word := range words {
-		e := mustOpen(t, disk, Options{})
-		mustCommit(t, e, word)
-		ok(t, e.Close())
-	}
-	if tables := named(t, disk, tableSuffix); len(tables) > 6 {
-		t.Errorf("tables %v, want a few", tables)
-	}
-	e := mustOpen(t, disk, Options{})
-	wantWords(t, e, words...)
-	ok(t, e.Close())
 }

@@ -184,6 +184,19 @@ func reopens(r *runner) error {
 	})
 }
 
+// sessions closes the database after every second or third transaction.
+func sessions(r *runner) error {
+	p := r.generator()
+	p.keys = 64
+	return times(24, func(i int) error {
+		err := r.update(func(t twin) error { return p.write(t, 1+p.rng.IntN(12)) })
+		if i%5 == 1 || i%5 == 4 {
+			err = errors.Join(err, r.reopen())
+		}
+		return err
+	})
+}
+
 // randomTransactions does everything.
 func randomTransactions(r *runner) error {
 	p := r.generator()

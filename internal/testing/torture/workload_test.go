@@ -40,6 +40,13 @@ var (
 		DeferredBytes: 500, CloseBytes: 4 << 10,
 		Passed: 1,
 	}
+	// hasty never compresses what is in memory when it closes, as long as little is deferred.
+	hasty = engine.Tuning{
+		MemtableBytes: 32 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2,
+		SampleBytes: 1 << 10, JournalBytes: 200, IdleAfter: time.Nanosecond, ValueBytes: 2 << 10,
+		Garbage: 1, DeferredBytes: 500, CloseBytes: 1,
+		Passed: 1,
+	}
 	// unspilled keeps transactions of some kilobytes in memory and compacts at once.
 	unspilled = engine.Tuning{
 		MemtableBytes: 32 << 10, TableBytes: 2 << 10, BlockBytes: 256, YoungRuns: 2,
@@ -80,6 +87,8 @@ var workloads = []workload{
 	{name: "churn-unsynced", options: unsynced, tuning: eager, run: churn},
 	{name: "reopens", tuning: lazy, run: reopens},
 	{name: "reopens-unsynced", options: unsynced, tuning: eager, run: reopens},
+	{name: "sessions", tuning: hasty, run: sessions},
+	{name: "sessions-unsynced", options: unsyncedOutside, tuning: hasty, run: sessions},
 	{name: "random", tuning: lazy, run: randomTransactions},
 	{name: "random-unsynced", options: unsynced, tuning: eager, run: randomTransactions},
 	{name: "random-in-memory", options: outside, tuning: unspilled, run: randomTransactions},
