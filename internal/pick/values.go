@@ -50,6 +50,9 @@ func (p Picker) reclaim(v *manifest.Version, most uint64) (Plan, bool) {
 		if garbage <= enough || copied > reclaimBytes && len(next.Relocate) > 0 {
 			break
 		}
+		if f.Garbage() < f.Live*reclaimTo/100 {
+			break // most garbage is where young runs point to, and goes with them
+		}
 		garbage -= f.Garbage()
 		next.Relocate = append(next.Relocate, f.Number)
 	}

@@ -76,3 +76,21 @@ func TestPick_toleratesGarbageInProportionToLiveValues(t *testing.T) {
 		}
 	}
 }
+
+func TestPick_rewritesNoGoodFileForGarbageThatYoungRunsHold(t *testing.T) {
+	v := versionOf(valueFile{size: 20 * testMB, live: 20*testMB - 1},
+		valueFile{size: 60 * testMB, live: testMB, log: true})
+	held := &v.Bottom.Tables[0].Values
+	young := tableOf(4, testMB/100, "b", "c")
+	young.Values, *held = (*held)[1:], (*held)[:1]
+	v.Young = runsOf(young)
+	p := testPicker()
+	p.Garbage = 4 * testMB
+	if got := outcome(p.reclaim(v, garbageBusy)); got != "nothing" {
+		t.Errorf("%s", got)
+	}
+	v.ValueFiles[0].Live, (*held)[0].Bytes = 16*testMB, 16*testMB
+	if got := outcome(p.reclaim(v, garbageBusy)); got != " bottom [1] files [2] down" {
+		t.Errorf("a file with a fifth of garbage: %s", got)
+	}
+}
