@@ -1,33 +1,66 @@
 package commit
 
-import "runtime"
+import (
+	"runtime"
+	"time"
+)
 
-// quietYields is how many times in a row the leader yields without seeing another commit before it
-// stops gathering. On an idle processor that takes a few microseconds.
-const quietYields = 64
+const (
+	// quietYields is how many times in a row the leader yields without seeing another commit before
+	// it stops gathering. On an idle processor that takes a few microseconds.
+	quietYields = 64
+	// busyYield is how long a yield takes only beside goroutines that compute: each of them runs for
+	// up to 10 ms before the runtime interrupts it.
+	busyYield = 5 * time.Millisecond
+	// skipMost is for how many turns nobody gathers, at most, after yields that took that long.
+	skipMost = 1023
+)
 
 // gatherLocked lets the callers that the last sync covered append their next commits, so that one
 // sync covers all callers. Without it, the callers fall into two groups that take turns: each
 // commit waits for half of a sync in progress, then for its own.
 //
 // It yields the processor until as many commits are appended as there were callers, unless they
-// stay away or the wait takes longer than a sync. A lone caller does not wait.
+// stay away or the wait takes longer than a sync. A lone caller does not wait. Where goroutines that
+// compute take the processors at each yield, fewer and fewer turns gather.
 func (p *Pipeline) gatherLocked() {
-	if p.callers <= 1 {
+	switch {
+	case p.callers <= 1:
+		return
+	case p.skip > 0:
+		p.skip--
 		return
 	}
 	all, longest := p.synced+p.callers, p.syncTime
 	p.mu.Unlock()
-	defer p.mu.Lock()
+	busy := p.yield(all, longest)
+	p.mu.Lock()
+	if busy {
+		p.skips = min(8*p.skips+7, skipMost)
+	} else {
+		p.skips /= 2
+	}
+	p.skip = p.skips
+}
+
+// yield yields the processor until the given commit is appended, or until it takes too long. It
+// reports whether a yield has shown that goroutines that compute take the processors.
+func (p *Pipeline) yield(all uint64, longest time.Duration) (busy bool) {
 	start := p.config.Clock()
-	seen := p.newest.Load()
+	before, seen := start, p.newest.Load()
 	for quiet := 0; seen < all && quiet < quietYields; quiet++ {
 		runtime.Gosched()
 		if newest := p.newest.Load(); newest > seen {
 			seen, quiet = newest, 0
 		}
-		if p.config.Clock()-start >= longest {
-			return
+		now := p.config.Clock()
+		if now-before >= busyYield {
+			return true
 		}
+		if now-start >= longest {
+			return false
+		}
+		before = now
 	}
+	return false
 }

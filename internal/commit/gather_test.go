@@ -113,6 +113,36 @@ func TestGather_endsWhenItTakesLongerThanASync(t *testing.T) {
 	}
 }
 
+// TestGather_isRareWhereYieldsTakeLong has each reading of the clock take as long as a yield beside
+// goroutines that compute.
+func TestGather_isRareWhereYieldsTakeLong(t *testing.T) {
+	var now, step time.Duration
+	c := durable
+	c.Clock = func() time.Duration { now += step; return now }
+	d := newDatabase(t, memfs.New(), c)
+	// turns returns how many of n turns of two callers, one of which stays away, gather.
+	turns := func(n int) (gathered int) {
+		for range n {
+			step = 0
+			d.append(t, "a")
+			d.append(t, "b")
+			ok(t, d.Sync())
+			step = 2 * busyYield
+			before := now
+			d.commit(t, "c")
+			if now-before > 2*step { // a sync reads the clock twice
+				gathered++
+			}
+			step = 0
+			d.commit(t, "d")
+		}
+		return gathered
+	}
+	if n := turns(1000); n == 0 || n > 20 {
+		t.Errorf("%d of 1,000 turns gather, want a few", n)
+	}
+}
+
 func TestGather_isNotForALoneCaller(t *testing.T) {
 	reads := 0
 	c := durable

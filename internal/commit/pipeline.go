@@ -83,6 +83,8 @@ type Pipeline struct {
 	turns    [2]sync.Cond  // signal the end of this turn and of the next, by number modulo 2
 	callers  uint64        // commits of the last sync and of the time that it took
 	syncTime time.Duration // that the last sync took
+	skip     int           // turns that are still not to gather
+	skips    int           // turns not to gather after the last attempt
 }
 
 // appended is a commit in the log's queue and the tree that it makes.
