@@ -21,8 +21,8 @@ const (
 // commit waits for half of a sync in progress, then for its own.
 //
 // It yields the processor until as many commits are appended as there were callers, unless they
-// stay away or the wait takes longer than a sync. A lone caller does not wait. Where goroutines that
-// compute take the processors at each yield, fewer and fewer turns gather.
+// stay away or the wait takes longer than a sync. A lone caller does not wait. Where goroutines
+// that compute take the processors at each yield, fewer and fewer turns gather.
 func (p *Pipeline) gatherLocked() {
 	switch {
 	case p.callers <= 1:
