@@ -262,6 +262,7 @@ func (c compatCase) files(t testing.TB) map[string][]byte {
 		ok(t, db.Close())
 		return compatFiles(t, disk)
 	}
+	ok(t, db.Check(t.Context())) // which waits until the last flush has removed its log
 	all := compatFiles(t, disk)
 	ok(t, db.Close())
 	return all
