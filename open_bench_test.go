@@ -55,12 +55,19 @@ func BenchmarkUnsyncedPut(b *testing.B) {
 
 // BenchmarkParallelPut measures transactions of one Put by one and by many goroutines.
 func BenchmarkParallelPut(b *testing.B) {
-	for name, mode := range map[string]stoat.SyncMode{
-		"synced": stoat.SyncAlways, "unsynced": stoat.SyncNever,
+	for _, c := range []struct {
+		name      string
+		sync      stoat.SyncMode
+		computing int // goroutines that compute meanwhile
+	}{
+		{"synced", stoat.SyncAlways, 0},
+		{"unsynced", stoat.SyncNever, 0},
+		{"computing", stoat.SyncAlways, 8},
 	} {
 		for _, goroutines := range []int{1, 2, 8, 64, 512} {
-			b.Run(fmt.Sprintf("%s/%d", name, goroutines), func(b *testing.B) {
-				db := openDir(b, filepath.Join(b.TempDir(), "db"), &stoat.Options{Sync: mode})
+			b.Run(fmt.Sprintf("%s/%d", c.name, goroutines), func(b *testing.B) {
+				db := openDir(b, filepath.Join(b.TempDir(), "db"), &stoat.Options{Sync: c.sync})
+				compute(b, c.computing)
 				value := make([]byte, 400)
 				var next atomic.Int64
 				var writers sync.WaitGroup
@@ -80,4 +87,20 @@ func BenchmarkParallelPut(b *testing.B) {
 			})
 		}
 	}
+}
+
+// compute keeps n goroutines busy until the benchmark ends.
+func compute(b *testing.B, n int) {
+	var done atomic.Bool
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			for x := uint64(1); !done.Load(); {
+				for range 1000 {
+					x = x*6364136223846793005 + 1
+				}
+			}
+		})
+	}
+	b.Cleanup(func() { done.Store(true); all.Wait() })
 }
