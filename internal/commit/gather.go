@@ -16,6 +16,14 @@ const (
 	skipMost = 1023
 )
 
+// gathering is what the next leader needs to know to gather.
+type gathering struct {
+	callers  uint64        // commits of the last sync and of the time that it took
+	syncTime time.Duration // that the last sync took
+	skip     int           // turns that are still not to gather
+	skips    int           // turns not to gather after the last attempt
+}
+
 // gatherLocked lets the callers that the last sync covered append their next commits, so that one
 // sync covers all callers. Without it, the callers fall into two groups that take turns: each
 // commit waits for half of a sync in progress, then for its own.
@@ -24,23 +32,24 @@ const (
 // stay away or the wait takes longer than a sync. A lone caller does not wait. Where goroutines
 // that compute take the processors at each yield, fewer and fewer turns gather.
 func (p *Pipeline) gatherLocked() {
+	g := &p.gathering
 	switch {
-	case p.callers <= 1:
+	case g.callers <= 1:
 		return
-	case p.skip > 0:
-		p.skip--
+	case g.skip > 0:
+		g.skip--
 		return
 	}
-	all, longest := p.synced+p.callers, p.syncTime
+	all, longest := p.synced+g.callers, g.syncTime
 	p.mu.Unlock()
 	busy := p.yield(all, longest)
 	p.mu.Lock()
 	if busy {
-		p.skips = min(8*p.skips+7, skipMost)
+		g.skips = min(8*g.skips+7, skipMost)
 	} else {
-		p.skips /= 2
+		g.skips /= 2
 	}
-	p.skip = p.skips
+	g.skip = g.skips
 }
 
 // yield yields the processor until the given commit is appended, or until it takes too long. It

@@ -77,14 +77,11 @@ type Pipeline struct {
 	synced  uint64       // the newest commit that is durable
 	err     error        // why nothing more will be written
 
-	leading  bool          // a leader gathers, writes or syncs
-	taken    uint64        // the newest commit that it takes along
-	turn     int           // the number of its turn, or of the last one
-	turns    [2]sync.Cond  // signal the end of this turn and of the next, by number modulo 2
-	callers  uint64        // commits of the last sync and of the time that it took
-	syncTime time.Duration // that the last sync took
-	skip     int           // turns that are still not to gather
-	skips    int           // turns not to gather after the last attempt
+	leading   bool         // a leader gathers, writes or syncs
+	taken     uint64       // the newest commit that it takes along
+	turn      int          // the number of its turn, or of the last one
+	turns     [2]sync.Cond // signal the end of this turn and of the next, by number modulo 2
+	gathering gathering
 }
 
 // appended is a commit in the log's queue and the tree that it makes.
@@ -333,7 +330,7 @@ func (p *Pipeline) takeTurnLocked(reach wal.Reach) {
 	}
 	p.mu.Lock()
 	if reach == wal.Durable {
-		p.callers, p.syncTime = p.newest.Load()-p.synced, took
+		p.gathering.callers, p.gathering.syncTime = p.newest.Load()-p.synced, took
 	}
 	if err != nil {
 		p.err = err

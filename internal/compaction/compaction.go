@@ -20,16 +20,8 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-const (
-	// askEvery is after how many bytes, besides after each file, a job asks whether it is cancelled:
-	// to compress them takes about a millisecond, and a job that skips what it reads completes no
-	// file.
-	askEvery = 256 << 10
-	// entryBytes is what an entry counts besides its value.
-	entryBytes = 64
-	// blockBytes is what a block counts that is copied as it is.
-	blockBytes = 4 << 10
-)
+// blockBytes is what a block that is copied as it is counts for in [run.Asker].
+const blockBytes = 4 << 10
 
 // ErrCancelled reports that the job was told to stop. It has removed its files.
 var ErrCancelled = errors.New("compaction cancelled")
@@ -60,7 +52,7 @@ type Job struct {
 
 	Kept *Kept // if not nil, Do adds to it
 
-	read int // bytes since Cancelled was asked
+	asker run.Asker
 }
 
 // Kept counts what compactions did not have to rewrite.
@@ -80,10 +72,11 @@ func (j Job) Do() (*manifest.Edit, error) {
 	if err := vfs.CatchFaults(func() error { return j.keepTables(edit) }); err != nil {
 		return nil, err
 	}
+	j.asker.Cancelled = j.Cancelled
 	var c superversion.EntryCursor
 	j.Output.Values.Read = func() ([]byte, error) {
 		value, err := c.Value()
-		j.read += len(value)
+		j.asker.Read(len(value))
 		return value, err
 	}
 	j.Output.Sampler = j.sample
@@ -128,7 +121,7 @@ func (j *Job) youngRun(tables []*manifest.Table, deleted keyspace.Spans) manifes
 // write merges the inputs into w.
 func (j *Job) write(w *run.Writer, c *superversion.EntryCursor) error {
 	c.Init(j.Levels, j.Inputs)
-	files := w.Files() // when Cancelled was asked
+	files := w.Files() // when it was last asked whether the job is cancelled
 	for ok := c.First(); ok; {
 		copied, err := j.copyBlock(w, c)
 		if err == nil && !copied {
@@ -137,12 +130,10 @@ func (j *Job) write(w *run.Writer, c *superversion.EntryCursor) error {
 		if err != nil {
 			return err
 		}
-		if j.read >= askEvery || w.Files() > files {
-			if j.Cancelled() {
-				return ErrCancelled
-			}
-			j.read, files = 0, w.Files()
+		if j.asker.Stops() || w.Files() > files && j.asker.StopsNow() {
+			return ErrCancelled
 		}
+		files = w.Files()
 		if copied {
 			ok = c.SkipBlock()
 		} else {
@@ -165,7 +156,7 @@ func (j *Job) copyBlock(w *run.Writer, c *superversion.EntryCursor) (copied bool
 	}
 	if copied, err = w.AddBlock(b); copied {
 		j.Kept.Blocks++
-		j.read += blockBytes
+		j.asker.Read(blockBytes)
 	}
 	return copied, err
 }
@@ -177,7 +168,7 @@ func (j *Job) copyEntry(w *run.Writer, c *superversion.EntryCursor) error {
 	if err != nil {
 		return err
 	}
-	j.read += entryBytes + e.Size()
+	j.asker.ReadEntry(e.Size())
 	if e.Until != 0 && e.Until <= j.Now {
 		e = keyspace.Entry{Kind: keyspace.KindDelete}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stoatdb/stoat/internal/filter"
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/run"
 )
 
 func TestDo_keepsTheNewestValueOfEachKey(t *testing.T) {
@@ -189,7 +190,7 @@ func TestDo_endsWhenItIsCancelled(t *testing.T) {
 func TestDo_canBeCancelledBetweenFiles(t *testing.T) {
 	s := newStore(t)
 	s.tableBytes, s.blockBytes = 1<<30, 32<<10
-	s.young(deletes(keys(1, 2*askEvery/entryBytes+1)...))
+	s.young(deletes(keys(1, 2*run.AskEntries+1)...))
 	before := s.list()
 	for after := 1; after <= 3; after++ {
 		calls := 0

@@ -141,15 +141,15 @@ func (j Job) writeEntries(
 ) (run.Output, error) {
 	var c memtable.Cursor
 	c.Init(j.Root)
-	asks := asking{cancelled: j.Cancelled}
+	asker := run.Asker{Cancelled: j.Cancelled}
 	ahead := -1 // how many entries the leaf has beyond the last one
 	for c.Seek(p.first); p.contains(&c); c.Next() {
 		before := ahead
 		if ahead = c.Ahead(keyspace.Forward); ahead >= before {
 			c.Touch() // another leaf
 		}
-		if err := asks.after(len(c.Value())); err != nil {
-			return run.Output{}, err
+		if asker.ReadEntry(len(c.Value())); asker.Stops() {
+			return run.Output{}, ErrCancelled
 		}
 		if c.Kind() == keyspace.KindDelete && (to.stays() || p.deleted.Contains(c.Key())) {
 			continue

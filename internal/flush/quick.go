@@ -1,6 +1,7 @@
 package flush
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/stoatdb/stoat/internal/manifest"
@@ -63,13 +64,13 @@ func (j Job) quickLeast() int {
 	if least <= 0 {
 		return 0
 	}
-	bytes := uint64(0)
+	inLog := uint64(0)
 	for _, value := range j.puts(nil) {
 		if len(value) >= least {
-			bytes += uint64(len(value))
+			inLog += uint64(len(value))
 		}
 	}
-	if !j.worthKeepingLog(bytes) {
+	if !j.worthKeepingLog(inLog) {
 		return 0
 	}
 	return least
@@ -82,7 +83,7 @@ func (j Job) pieces(parts []part) (pieces []part) {
 	for _, p := range parts {
 		for i := 1; i < n; i++ {
 			key := j.Root.Key(entries * i / n)
-			if string(key) > string(p.first) && (p.end == nil || string(key) < string(p.end)) {
+			if bytes.Compare(key, p.first) > 0 && (p.end == nil || bytes.Compare(key, p.end) < 0) {
 				pieces = append(pieces, part{p.first, key, p.deleted})
 				p.first = key
 			}

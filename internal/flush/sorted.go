@@ -21,10 +21,10 @@ func (j Job) DoSorted(pairs *sorter.Sorter) (*manifest.Edit, error) {
 		config.TableBytes = evenly(config.TableBytes, pairs.Bytes())
 	}
 	w := run.NewWriter(config)
-	asks := asking{cancelled: j.Cancelled}
+	asker := run.Asker{Cancelled: j.Cancelled}
 	for key, value := range pairs.All() {
-		if err := asks.after(len(value)); err != nil {
-			return nil, errors.Join(err, w.Abort())
+		if asker.ReadEntry(len(value)); asker.Stops() {
+			return nil, errors.Join(ErrCancelled, w.Abort())
 		}
 		if err := w.Add(key, keyspace.Entry{Kind: keyspace.KindPut, Value: value}); err != nil {
 			return nil, errors.Join(err, w.Abort())

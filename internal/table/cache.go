@@ -46,9 +46,9 @@ func (c *Cache) SetLimit(bytes int64) {
 	c.shrinkLocked()
 }
 
-// OnFull makes the cache call call once, without locks, when it first has no room for a unit. The
-// call may set a higher limit.
-func (c *Cache) OnFull(call func()) { c.full.Store(&call) }
+// OnFull makes the cache call fn once, without locks, when it first has no room for a unit. fn may
+// set a higher limit.
+func (c *Cache) OnFull(fn func()) { c.full.Store(&fn) }
 
 // Bytes returns how much the cache holds.
 func (c *Cache) Bytes() int64 { return c.bytes.Load() }

@@ -167,8 +167,8 @@ func (c *Cache) findRoom(bytes int64) bool {
 	if c.full.Load() == nil {
 		return false
 	}
-	if call := c.full.Swap(nil); call != nil {
-		(*call)()
+	if fn := c.full.Swap(nil); fn != nil {
+		(*fn)()
 	}
 	return c.hasRoom(bytes)
 }
