@@ -122,7 +122,7 @@ func TestDo_writesAsItIsConfigured(t *testing.T) {
 		t.Fatalf("the output is %+v", edit)
 	}
 	meta := edit.AddBottom[0]
-	_, ok, err := s.table(meta).FindHashed([]byte(key), ^filter.Hash([]byte(key)))
+	ok, err := s.table(meta).FindHashed([]byte(key), ^filter.Hash([]byte(key)), new(keyspace.Entry))
 	if !ok || err != nil {
 		t.Errorf("the table has a filter, or cannot be read: %v, %v", ok, err)
 	}

@@ -222,7 +222,7 @@ func (s *store) read(tables []*manifest.Table) writes {
 			if w[string(c.Key())] = (cell{}); c.Kind() == keyspace.KindDelete {
 				continue
 			}
-			value, err := levels.Resolve(keyspace.Entry{Value: c.Value(), Kind: c.Kind()}, nil)
+			value, err := levels.Resolve(&keyspace.Entry{Value: c.Value(), Kind: c.Kind()}, nil)
 			check(s.t, err)
 			w[string(c.Key())] = cell{append([]byte{}, value...), c.Until()}
 		}

@@ -111,11 +111,11 @@ func (w *Writer) Closed() bool { return w.engine.closed.Load() }
 func (w *Writer) Get(
 	key []byte, scratch *superversion.Scratch,
 ) (value []byte, ok bool, err error) {
-	e, ok, err := w.find(key)
-	if !ok {
+	var e keyspace.Entry
+	if ok, err := w.find(key, &e); !ok {
 		return nil, false, err
 	}
-	return w.base.Levels.Value(e, scratch)
+	return w.base.Levels.Value(&e, scratch)
 }
 
 // Has reports whether there is such a key as this transaction sees it. It reads no value.
@@ -127,15 +127,16 @@ func (w *Writer) Has(key []byte) (bool, error) {
 // Until returns when key expires as this transaction sees it, in milliseconds since 1970, or 0 if
 // it never does; ok is false if there is no such key. It reads no value.
 func (w *Writer) Until(key []byte) (until uint64, ok bool, err error) {
-	e, ok, err := w.find(key)
-	return e.Until, ok && w.base.Levels.Exists(e), err
+	var e keyspace.Entry
+	ok, err = w.find(key, &e)
+	return e.Until, ok && w.base.Levels.Exists(&e), err
 }
 
-func (w *Writer) find(key []byte) (keyspace.Entry, bool, error) {
-	if e, ok := w.edit.Peek().Find(key); ok {
-		return e, true, nil
+func (w *Writer) find(key []byte, e *keyspace.Entry) (ok bool, err error) {
+	if w.edit.Find(key, e) {
+		return true, nil
 	}
-	return w.base.FindBelow(key)
+	return w.base.FindBelow(key, e)
 }
 
 // Put sets key to value, both of which are copied, until a moment in milliseconds since 1970, or

@@ -197,7 +197,7 @@ func (s *store) read(tables []*manifest.Table) writes {
 	w, levels := writes{}, s.levels()
 	for key, e := range s.stored(tables) {
 		if w[key] = nil; e.Kind != keyspace.KindDelete {
-			value, err := levels.Resolve(e, nil)
+			value, err := levels.Resolve(&e, nil)
 			check(s.t, err)
 			w[key] = append([]byte{}, value...)
 		}
@@ -228,7 +228,8 @@ func (s *store) filtered(meta *manifest.Table) bool {
 	keys := slices.Collect(maps.Keys(s.read([]*manifest.Table{meta})))
 	found := 0
 	for _, key := range keys {
-		_, ok, err := s.open(meta, nil).FindHashed([]byte(key), ^filter.Hash([]byte(key)))
+		wrong := ^filter.Hash([]byte(key))
+		ok, err := s.open(meta, nil).FindHashed([]byte(key), wrong, new(keyspace.Entry))
 		check(s.t, err)
 		if ok {
 			found++

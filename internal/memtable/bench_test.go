@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/keyspace"
 )
 
 const (
@@ -67,9 +69,10 @@ func BenchmarkFind_random(b *testing.B) {
 	forShapes(b, benchEntries, func(b *testing.B, keys [][]byte) {
 		r := load(New(28), keys)
 		probes := shuffled(keys)
+		var e keyspace.Entry
 		i := 0
 		for b.Loop() {
-			if e, _ := r.Find(probes[i]); len(e.Value) != 397 {
+			if r.Find(probes[i], &e); len(e.Value) != 397 {
 				b.Fatal("lost")
 			}
 			if i++; i == len(probes) {
@@ -82,9 +85,10 @@ func BenchmarkFind_random(b *testing.B) {
 func BenchmarkFind_sequential(b *testing.B) {
 	forShapes(b, benchEntries, func(b *testing.B, keys [][]byte) {
 		r := load(New(28), keys)
+		var e keyspace.Entry
 		i := 0
 		for b.Loop() {
-			if e, _ := r.Find(keys[i]); len(e.Value) != 397 {
+			if r.Find(keys[i], &e); len(e.Value) != 397 {
 				b.Fatal("lost")
 			}
 			if i++; i == len(keys) {
@@ -97,9 +101,10 @@ func BenchmarkFind_sequential(b *testing.B) {
 func BenchmarkFind_absent(b *testing.B) {
 	forShapes(b, 2*benchEntries, func(b *testing.B, keys [][]byte) {
 		r := load(New(28), keys[:benchEntries])
+		var e keyspace.Entry
 		i := benchEntries
 		for b.Loop() {
-			if _, ok := r.Find(keys[i]); ok {
+			if r.Find(keys[i], &e) {
 				b.Fatal("found")
 			}
 			if i++; i == len(keys) {

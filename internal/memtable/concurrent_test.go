@@ -68,8 +68,8 @@ func TestRoot_isReadWhileAnEditGoesOn(t *testing.T) {
 }
 
 func checkWhole(r Root) error {
-	first, _ := r.Find([]byte("a"))
-	last, _ := r.Find([]byte("z"))
+	first, _ := find(r, []byte("a"))
+	last, _ := find(r, []byte("z"))
 	if len(first.Value) == 0 || !bytes.Equal(first.Value, last.Value) {
 		return fmt.Errorf("commit %q reads as %q at its end", first.Value, last.Value)
 	}
@@ -85,7 +85,7 @@ func checkWhole(r Root) error {
 		if !c.Valid() || len(bytes.Trim(c.Value(), "0123456789")) > 0 {
 			return fmt.Errorf("value of %q: %q", c.Key(), c.Value())
 		}
-		if e, ok := r.Find(c.Key()); !ok || e.Kind != c.Kind() {
+		if e, ok := find(r, c.Key()); !ok || e.Kind != c.Kind() {
 			return fmt.Errorf("%q is of kind %d, and for the cursor %d", c.Key(), e.Kind, c.Kind())
 		}
 		if c.Kind() == keyspace.KindDelete && !deleted.Contains(c.Key()) {

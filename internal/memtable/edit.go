@@ -85,6 +85,11 @@ func (e *Edit) Replay(payload []byte, at int64) error {
 // Empty reports whether nothing was written.
 func (e *Edit) Empty() bool { return !e.written }
 
+// Find is [Root.Find] in the tree as it is now.
+func (e *Edit) Find(key []byte, entry *keyspace.Entry) bool {
+	return e.top.find(e.m.arena.Chunks(), key, entry) || e.deleted.find(key, entry)
+}
+
 // Peek returns the tree as it is now. It is valid until the next write, which changes it. Values
 // that it returned stay valid until Rollback.
 func (e *Edit) Peek() Root {

@@ -47,6 +47,18 @@ func (f *fragment) size() int {
 	return int(f.count)
 }
 
+// find sets e to a tombstone if a fragment covers key, and reports whether one does.
+func (f *fragment) find(key []byte, e *keyspace.Entry) bool {
+	if f == nil {
+		return false
+	}
+	_, covered := f.around(key)
+	if covered {
+		*e = keyspace.Entry{Kind: keyspace.KindDelete}
+	}
+	return covered
+}
+
 // around returns the widest span around key that one fragment covers, or that none does.
 func (f *fragment) around(key []byte) (span keyspace.Span, covered bool) {
 	for f != nil {

@@ -285,7 +285,7 @@ func TestReads_doNotAllocate(t *testing.T) {
 		allocs := testing.AllocsPerRun(1000, func() {
 			key := keys[i%len(keys)]
 			i += 77
-			r.Find(key)
+			r.Find(key, new(keyspace.Entry))
 			r.Around(key)
 			c.Init(r)
 			c.Seek(key)

@@ -184,9 +184,14 @@ func checkEntry(t testing.TB, c *Cursor, want []entry, i int) {
 	}
 }
 
+func find(r Root, key []byte) (e keyspace.Entry, ok bool) {
+	ok = r.Find(key, &e)
+	return e, ok
+}
+
 func checkGet(t testing.TB, r Root, m model, key string) {
 	t.Helper()
-	got, ok := r.Find([]byte(key))
+	got, ok := find(r, []byte(key))
 	want, wantOK := m.get(key)
 	if ok != wantOK || (entry{key, string(got.Value), got.Until, got.Kind}) != want {
 		t.Fatalf("Get(%.60q) = %.60q, %v, want %.60q, %v", key, got, ok, want, wantOK)

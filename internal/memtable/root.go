@@ -53,26 +53,29 @@ func (r Root) Around(key []byte) (span keyspace.Span, deleted bool) {
 	return r.deleted.around(key)
 }
 
-// Find returns the entry of key: a tombstone if key lies in a deleted range and was not written
-// since. It does not check whether the entry has expired. The value aliases the memtable and must
-// not be modified; the empty value of a put is not nil. Find does not allocate.
-func (r Root) Find(key []byte) (e keyspace.Entry, ok bool) {
-	at := r.top
-	for at.inner != nil {
-		at = at.inner.kids[at.inner.route(r.chunks, key)]
+// Find sets e to the entry of key and reports whether there is one: a tombstone if key lies in a
+// deleted range and was not written since. It does not check whether the entry has expired. The
+// value aliases the memtable and must not be modified; the empty value of a put is not nil. Find
+// does not allocate.
+func (r *Root) Find(key []byte, e *keyspace.Entry) bool {
+	return r.top.find(r.chunks, key, e) || r.deleted.find(key, e)
+}
+
+// find is [Root.Find] for keys that were put or deleted alone.
+func (n node) find(chunks batch.Chunks, key []byte, e *keyspace.Entry) bool {
+	for n.inner != nil {
+		n = n.inner.kids[n.inner.route(chunks, key)]
 	}
 	// No inner node's prefix was compared with key. A key without that prefix is in no leaf below
 	// the node, so it does not matter which leaf is searched: the leaf does not have it.
-	if l := at.leaf; l != nil && l.shared(r.chunks, key) >= int(l.prefix) {
-		if i, found := l.search(r.chunks, key, head(key, int(l.prefix))); found {
-			ref := l.refs[i]
-			return keyspace.Entry{
-				Value: r.chunks.Value(ref), Until: r.chunks.Until(ref), Kind: ref.Kind(),
-			}, true
-		}
+	l := n.leaf
+	if l == nil || l.shared(chunks, key) < int(l.prefix) {
+		return false
 	}
-	if _, deleted := r.deleted.around(key); deleted {
-		return keyspace.Entry{Kind: keyspace.KindDelete}, true
+	i, found := l.search(chunks, key, head(key, int(l.prefix)))
+	if found {
+		ref := l.refs[i]
+		*e = keyspace.Entry{Value: chunks.Value(ref), Until: chunks.Until(ref), Kind: ref.Kind()}
 	}
-	return keyspace.Entry{}, false
+	return found
 }

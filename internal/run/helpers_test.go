@@ -188,7 +188,8 @@ func readAll(t testing.TB, files vfs.Files, tables []*manifest.Table) (all []ent
 func foundWithoutHash(t testing.TB, files vfs.Files, meta *manifest.Table) (found int) {
 	t.Helper()
 	for _, e := range read(t, files, meta) {
-		_, ok, err := open(files, meta).FindHashed([]byte(e.key), ^filter.Hash([]byte(e.key)))
+		wrong := ^filter.Hash([]byte(e.key))
+		ok, err := open(files, meta).FindHashed([]byte(e.key), wrong, new(keyspace.Entry))
 		check(t, err)
 		if ok {
 			found++

@@ -88,8 +88,9 @@ func (s *Superversion) FirstAbsent(
 // Absent reports whether certainly nothing below the newest memtable has the key. It looks into no
 // table. What lies below never gains a key that it did not have.
 func (s *Superversion) Absent(key []byte) bool {
+	var e keyspace.Entry
 	for i := range s.Sealed {
-		if e, ok := s.Sealed[i].Find(key); ok {
+		if s.Sealed[i].Find(key, &e) {
 			return e.Kind == keyspace.KindDelete
 		}
 	}

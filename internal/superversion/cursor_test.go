@@ -301,7 +301,7 @@ func (s *state) passBlock(
 func (s *state) compareEntry(t *testing.T, key string, got, want keyspace.Entry) {
 	t.Helper()
 	if got.Kind == keyspace.KindPointer {
-		value, err := s.Levels.Resolve(got, nil)
+		value, err := s.Levels.Resolve(&got, nil)
 		if err != nil {
 			t.Error(err)
 		}

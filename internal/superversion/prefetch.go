@@ -22,7 +22,7 @@ func (m *merge) load(l *Levels) ([]byte, error) {
 		}
 		in.run.prefetched--
 	}
-	return l.Resolve(e, m.scope.Scratch)
+	return l.Resolve(&e, m.scope.Scratch)
 }
 
 // prefetch asks for the values of the current entry and of those ahead in its window, unless they

@@ -75,7 +75,7 @@ func (l *Levels) sampled(
 	if err != nil || !fetch(p.File) {
 		return e, err
 	}
-	value, err := l.Resolve(e, nil)
+	value, err := l.Resolve(&e, nil)
 	return keyspace.Entry{Kind: keyspace.KindPut, Value: value, Until: e.Until}, err
 }
 

@@ -39,11 +39,11 @@ type Superversion struct {
 func (s *Superversion) Get(
 	key []byte, scratch *Scratch,
 ) (value []byte, ok bool, err error) {
-	e, ok, err := s.Find(key)
-	if !ok {
+	var e keyspace.Entry
+	if ok, err := s.Find(key, &e); !ok {
 		return nil, false, err
 	}
-	return s.Levels.Value(e, scratch)
+	return s.Levels.Value(&e, scratch)
 }
 
 // Has reports whether key exists. It reads no value.
@@ -55,50 +55,51 @@ func (s *Superversion) Has(key []byte) (bool, error) {
 // Until returns when key expires, in milliseconds since 1970, or 0 if it does not; ok is false if
 // key does not exist. It reads no value.
 func (s *Superversion) Until(key []byte) (until uint64, ok bool, err error) {
-	e, ok, err := s.Find(key)
-	return e.Until, ok && s.Levels.Exists(e), err
+	var e keyspace.Entry
+	ok, err = s.Find(key, &e)
+	return e.Until, ok && s.Levels.Exists(&e), err
 }
 
-// Find returns the newest entry of key, whatever it says; ok is false if there is none. It
-// allocates only if a block has to be read.
-func (s *Superversion) Find(key []byte) (e keyspace.Entry, ok bool, err error) {
-	if e, ok := s.Mem.Find(key); ok {
-		return e, true, nil
+// Find sets e to the newest entry of key, whatever that says; ok is false if there is none, and
+// then e is undefined. It allocates only if a block has to be read.
+func (s *Superversion) Find(key []byte, e *keyspace.Entry) (ok bool, err error) {
+	if s.Mem.Find(key, e) {
+		return true, nil
 	}
-	return s.FindBelow(key)
+	return s.FindBelow(key, e)
 }
 
-// FindBelow is Find without the newest memtable: it returns what the key had before the writes in
-// s.Mem.
-func (s *Superversion) FindBelow(key []byte) (e keyspace.Entry, ok bool, err error) {
+// FindBelow is Find without the newest memtable: what the key had before the writes in s.Mem.
+func (s *Superversion) FindBelow(key []byte, e *keyspace.Entry) (ok bool, err error) {
 	for i := range s.Sealed {
-		if e, ok := s.Sealed[i].Find(key); ok {
-			return e, true, nil
+		if s.Sealed[i].Find(key, e) {
+			return true, nil
 		}
 	}
-	return s.Levels.Find(key)
+	return s.Levels.Find(key, e)
 }
 
-// Find returns the newest entry of key in the runs, whatever it says; ok is false if there is none.
-func (l *Levels) Find(key []byte) (e keyspace.Entry, ok bool, err error) {
+// Find sets e to the newest entry of key in the runs, whatever that says; ok is false if there is
+// none.
+func (l *Levels) Find(key []byte, e *keyspace.Entry) (ok bool, err error) {
 	if len(l.Young) > 0 {
 		hash := filter.Hash(key)
 		for i := range l.Young {
 			run := &l.Young[i]
 			if h := run.tableOf(key); h != nil {
-				e, ok, err := h.Table.FindHashed(key, hash)
-				if ok || err != nil {
-					return e, ok, err
+				if ok, err := h.Table.FindHashed(key, hash, e); ok || err != nil {
+					return ok, err
 				}
 			}
 			if run.Deleted != nil && run.Deleted.Contains(key) {
-				return keyspace.Entry{Kind: keyspace.KindDelete}, true, nil
+				*e = keyspace.Entry{Kind: keyspace.KindDelete}
+				return true, nil
 			}
 		}
 	}
 	h := l.Bottom.tableOf(key)
 	if h == nil {
-		return keyspace.Entry{}, false, nil
+		return false, nil
 	}
-	return h.Table.Find(key) // some have a filter, which would rarely save anything
+	return h.Table.Find(key, e) // some have a filter, which would rarely save anything
 }

@@ -42,16 +42,17 @@ func TestFindBelow_leavesOutTheMemtable(t *testing.T) {
 		want := s.below().visible(s.disk.now)
 		for range 400 {
 			key := randomKey(rng)
-			e, ok, err := s.FindBelow([]byte(key))
+			var e keyspace.Entry
+			ok, err := s.FindBelow([]byte(key), &e)
 			expected, there := want[key]
-			if err != nil || (ok && s.Levels.Exists(e)) != there {
+			if err != nil || (ok && s.Levels.Exists(&e)) != there {
 				t.Errorf("%s: found %+v, %t, %v; want %t", key, e, ok, err, there)
 				return
 			}
 			if !there {
 				continue
 			}
-			if value, ok, err := s.Levels.Value(e, nil); string(value) != expected || !ok || err != nil {
+			if value, ok, err := s.Levels.Value(&e, nil); string(value) != expected || !ok || err != nil {
 				t.Errorf("%s is %q, %t, %v; want %q", key, value, ok, err, expected)
 			}
 		}
@@ -71,7 +72,8 @@ func TestGet_expiresAtTheMomentOfTheEntry(t *testing.T) {
 		if _, ok, err := below.Get([]byte("k"), nil); ok || err != nil {
 			t.Errorf("k is there when it has expired, or %v", err)
 		}
-		if e, ok, _ := below.Find([]byte("k")); !ok || e.Until != 1001 {
+		var e keyspace.Entry
+		if ok, _ := below.Find([]byte("k"), &e); !ok || e.Until != 1001 {
 			t.Errorf("Find gives %+v, %t", e, ok)
 		}
 	}

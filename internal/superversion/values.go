@@ -14,7 +14,7 @@ import (
 type Scratch = block.Scratch
 
 // Exists reports whether an entry says that its key exists: it is no tombstone and has not expired.
-func (l *Levels) Exists(e keyspace.Entry) bool {
+func (l *Levels) Exists(e *keyspace.Entry) bool {
 	return e.Kind != keyspace.KindDelete && (e.Until == 0 || e.Until > l.now())
 }
 
@@ -23,7 +23,7 @@ func (l *Levels) Exists(e keyspace.Entry) bool {
 // reachable and, if it had to be decoded, until scratch is reset. With a nil scratch it is decoded
 // into new memory.
 func (l *Levels) Value(
-	e keyspace.Entry, scratch *Scratch,
+	e *keyspace.Entry, scratch *Scratch,
 ) (value []byte, ok bool, err error) {
 	if e.Kind == keyspace.KindPut && e.Until == 0 && e.Dictionary == 0 {
 		return e.Value, true, nil
@@ -36,7 +36,7 @@ func (l *Levels) Value(
 }
 
 // Resolve is Value for an entry that is no tombstone, expired or not.
-func (l *Levels) Resolve(e keyspace.Entry, scratch *Scratch) ([]byte, error) {
+func (l *Levels) Resolve(e *keyspace.Entry, scratch *Scratch) ([]byte, error) {
 	if e.Kind != keyspace.KindPointer {
 		return l.decode(e, scratch)
 	}
@@ -52,7 +52,7 @@ func (l *Levels) Resolve(e keyspace.Entry, scratch *Scratch) ([]byte, error) {
 	return file.Read(p)
 }
 
-func (l *Levels) decode(e keyspace.Entry, scratch *Scratch) (value []byte, err error) {
+func (l *Levels) decode(e *keyspace.Entry, scratch *Scratch) (value []byte, err error) {
 	if e.Dictionary == 0 {
 		return e.Value, nil
 	}

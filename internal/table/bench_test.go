@@ -62,7 +62,7 @@ func BenchmarkGet(b *testing.B) {
 			if i++; i == len(keys) {
 				i = 0
 			}
-			if _, ok, _ := table.FindHashed(key, filter.Hash(key)); !ok {
+			if _, ok, _ := findHashed(table, key, filter.Hash(key)); !ok {
 				b.Fatalf("%x is missing", key)
 			}
 		}
@@ -131,7 +131,8 @@ func BenchmarkPolicy(b *testing.B) {
 				for b.Loop() {
 					at := rng.Intn(len(entries) - scan)
 					if scan == 0 {
-						e, _, _ := table.Find(entries[at].key)
+						var e keyspace.Entry
+						_, _ = table.Find(entries[at].key, &e)
 						use(b, &scratch, e)
 						scratch.Reset()
 						continue

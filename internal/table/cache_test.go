@@ -105,7 +105,7 @@ func TestCache_servesManyReadersWhileEvicting(t *testing.T) {
 			for range 400 {
 				table, at := tables[rng.Intn(2)], rng.Intn(len(entries)-100)
 				e := entries[at]
-				found, ok, err := table.FindHashed(e.key, filter.Hash(e.key))
+				found, ok, err := findHashed(table, e.key, filter.Hash(e.key))
 				if !ok || err != nil || !bytes.Equal(decoded(t, found), e.value) {
 					t.Errorf("Get of entry %d: %v, %v", at, ok, err)
 					return
@@ -231,7 +231,7 @@ func TestOpenReader_closesTheFileOfADamagedTable(t *testing.T) {
 		}
 		fs := &countingFS{Files: memory, released: make(chan struct{}, 10)}
 		table.config.FS = fs
-		if _, _, err := table.FindHashed(entries[0].key, 0); !damaged(err) {
+		if _, _, err := findHashed(table, entries[0].key, 0); !damaged(err) {
 			t.Errorf("Get says %v", err)
 		}
 		if open := fs.maps.Load() + fs.files.Load(); open != 0 {

@@ -108,7 +108,7 @@ func TestAddBlock_addsItsKeysToTheFilter(t *testing.T) {
 	o := WriterOptions{Filter: true, BlockBytes: 2000}
 	table, n := copyTable(t, openTable(t, o, NewCache(1<<20), entries), o, nil)
 	for _, e := range entries {
-		got, ok, err := table.FindHashed(e.key, filter.Hash(e.key))
+		got, ok, err := findHashed(table, e.key, filter.Hash(e.key))
 		if err != nil || !ok && e.kind != keyspace.KindDelete || string(got.Value) != string(e.value) {
 			t.Fatalf("%q: %v, %v, %d bytes", e.key, ok, err, len(got.Value))
 		}

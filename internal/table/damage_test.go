@@ -46,7 +46,7 @@ func checkRightOrDamaged(t testing.TB, table *Table, entries []entry, what strin
 	t.Helper()
 	right := true
 	for i, e := range entries {
-		found, ok, err := table.FindHashed(e.key, filter.Hash(e.key))
+		found, ok, err := findHashed(table, e.key, filter.Hash(e.key))
 		if err != nil && !ok && damaged(err) {
 			right = false
 		} else if err != nil || !ok || found.Kind != e.kind || !bytes.Equal(decoded(t, found), e.value) {
@@ -124,7 +124,7 @@ func TestTable_refusesAnotherFile(t *testing.T) {
 	get := func(change func(c *Config)) error {
 		table := tableOf(t, image, int64(len(image)), NewCache(1<<20))
 		change(&table.config)
-		_, _, err := table.FindHashed(key, filter.Hash(key))
+		_, _, err := findHashed(table, key, filter.Hash(key))
 		return err
 	}
 	if err := get(func(c *Config) { c.Number++ }); !errors.Is(err, corrupt.Err) {
@@ -151,7 +151,7 @@ func TestTable_namesFileAndOffsetOfDamage(t *testing.T) {
 	entries, image := smallTable(t)
 	image[fileheader.Size+5] ^= 1
 	table := tableOf(t, image, int64(len(image)), NewCache(1<<20))
-	_, _, err := table.FindHashed(entries[0].key, filter.Hash(entries[0].key))
+	_, _, err := findHashed(table, entries[0].key, filter.Hash(entries[0].key))
 	var damage *corrupt.Error
 	if !errors.As(err, &damage) || damage.File != testPath || damage.Offset != fileheader.Size {
 		t.Errorf("error is %v", err)
@@ -176,7 +176,7 @@ func TestTable_reportsAFaultInAMapAsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := entries[len(entries)-1]
-	if _, ok, err := table.FindHashed(last.key, filter.Hash(last.key)); ok || err == nil ||
+	if _, ok, err := findHashed(table, last.key, filter.Hash(last.key)); ok || err == nil ||
 		errors.Is(err, corrupt.Err) {
 		t.Errorf("Get = %v, %v", ok, err)
 	}
@@ -226,7 +226,7 @@ func FuzzTable(f *testing.F) {
 		binary.LittleEndian.PutUint32(tail[84:], checksum.Of(tail[:84]))
 
 		table := tableOf(t, image, int64(len(image)), NewCache(1<<20))
-		if _, _, err := table.FindHashed(key, filter.Hash(key)); err != nil && !damaged(err) {
+		if _, _, err := findHashed(table, key, filter.Hash(key)); err != nil && !damaged(err) {
 			t.Fatal(err)
 		}
 		var c Cursor

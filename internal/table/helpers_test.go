@@ -147,10 +147,22 @@ func messages(n int, rng *rand.Rand) []entry {
 	return entries
 }
 
+// find calls Find and returns what it finds.
+func find(table *Table, key []byte) (e keyspace.Entry, ok bool, err error) {
+	ok, err = table.Find(key, &e)
+	return e, ok, err
+}
+
+// findHashed is find for FindHashed.
+func findHashed(table *Table, key []byte, hash uint64) (e keyspace.Entry, ok bool, err error) {
+	ok, err = table.FindHashed(key, hash, &e)
+	return e, ok, err
+}
+
 // checkEntry fails the test unless Get finds e.
 func checkEntry(t testing.TB, table *Table, e entry) {
 	t.Helper()
-	found, ok, err := table.FindHashed(e.key, filter.Hash(e.key))
+	found, ok, err := findHashed(table, e.key, filter.Hash(e.key))
 	if err != nil || !ok || found.Kind != e.kind || !bytes.Equal(decoded(t, found), e.value) {
 		t.Fatalf("Get(%.40q) = %.80v, %v, %v; want %.40q, %d", e.key, found, ok, err, e.value, e.kind)
 	}

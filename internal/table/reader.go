@@ -236,30 +236,30 @@ func (r *reader) check(from uint64, parse func() error) error {
 	return corrupt.New(r.path, int64(from), "%v", err)
 }
 
-// find returns the entry of key, as [Table.Find] does.
-func (r *reader) find(key []byte) (e keyspace.Entry, ok bool, err error) {
+// find sets e to the entry of key, as [Table.Find] does.
+func (r *reader) find(key []byte, e *keyspace.Entry) (ok bool, err error) {
 	b, keys, i, exact, err := r.search(key)
 	if !exact {
-		return keyspace.Entry{}, false, err
+		return false, err
 	}
-	e.Kind = keys.Kind(i)
+	*e = keyspace.Entry{Kind: keys.Kind(i)}
 	if e.Kind == keyspace.KindDelete {
-		return e, true, nil
+		return true, nil
 	}
 	e.Until = keys.Until(i)
 	values, encoded, err := r.some(b, keys, i, 1)
 	switch {
 	case err != nil:
-		return keyspace.Entry{}, false, err
+		return false, err
 	case values != nil:
 		e.Value = values.At(i)
 	default:
-		encoded.Entry(i, &e)
+		encoded.Entry(i, e)
 	}
 	if r.inPlace && r.sampler.Due(uint64(b)<<16|uint64(i)) {
 		r.sampler.Warm(e.Value)
 	}
-	return e, true, nil
+	return true, nil
 }
 
 // mayContain asks the filter, if there is one, whether the table may have a key with that hash.

@@ -70,32 +70,34 @@ type Table struct {
 // New returns a table and does not touch its file.
 func New(c Config) *Table { return &Table{config: c} }
 
-// Find returns the entry of key; ok is false if there is none, and after an error. The value may be
-// encoded, as [keyspace.Entry] says, and part of a memory map: it must not be modified, nor used
+// Find sets e to the entry of key; ok is false if there is none, and after an error. The value may
+// be encoded, as [keyspace.Entry] says, and part of a memory map: it must not be modified, nor used
 // when t is unreachable. Find allocates nothing if the block is in memory. It does not ask the
 // filter: it is for tables that are likely to have the key.
-func (t *Table) Find(key []byte) (e keyspace.Entry, ok bool, err error) {
+func (t *Table) Find(key []byte, e *keyspace.Entry) (ok bool, err error) {
 	r, err := t.opened()
 	if err != nil {
-		return keyspace.Entry{}, false, err
+		return false, err
 	}
-	e, ok, err = r.find(key)
+	ok, err = r.find(key, e)
 	runtime.KeepAlive(r) // and with it the map, until nothing looks into it any more
-	return e, ok, err
+	return ok, err
 }
 
 // FindHashed is Find of a key whose [filter.Hash] is hash. It asks the filter first, if there is
 // one.
-func (t *Table) FindHashed(key []byte, hash uint64) (e keyspace.Entry, ok bool, err error) {
+func (t *Table) FindHashed(
+	key []byte, hash uint64, e *keyspace.Entry,
+) (ok bool, err error) {
 	r, err := t.opened()
 	if err != nil {
-		return keyspace.Entry{}, false, err
+		return false, err
 	}
 	if ok, err = r.mayContain(hash); ok {
-		e, ok, err = r.find(key)
+		ok, err = r.find(key, e)
 	}
 	runtime.KeepAlive(r)
-	return e, ok, err
+	return ok, err
 }
 
 // Blocks returns which blocks may have keys in [lower, upper): those in [first, end). It reads none

@@ -41,7 +41,7 @@ func TestGet_findsWhatWasAddedAndNothingElse(t *testing.T) {
 		}
 		for _, key := range probes(entries, rng) {
 			_, want := position(entries, key)
-			if _, ok, err := table.FindHashed(key, filter.Hash(key)); ok != want || err != nil {
+			if _, ok, err := findHashed(table, key, filter.Hash(key)); ok != want || err != nil {
 				t.Fatalf("Get(%.40x) finds %v, want %v (%v)", key, ok, want, err)
 			}
 		}
@@ -50,7 +50,7 @@ func TestGet_findsWhatWasAddedAndNothingElse(t *testing.T) {
 
 func TestGet_returnsEmptyValuesThatAreNotNil(t *testing.T) {
 	table := mode{limit: 1 << 20}.open(t, []entry{{[]byte("k"), nil, keyspace.KindPut}})
-	found, ok, err := table.FindHashed([]byte("k"), 0)
+	found, ok, err := findHashed(table, []byte("k"), 0)
 	if found.Value == nil || len(found.Value) != 0 || !ok || err != nil {
 		t.Errorf("Get = %v, %v, %v", found, ok, err)
 	}
@@ -62,7 +62,7 @@ func TestGet_allocatesNothing(t *testing.T) {
 		table := m.open(t, entries)
 		get := func() {
 			for _, e := range entries {
-				if _, ok, _ := table.FindHashed(e.key, filter.Hash(e.key)); !ok {
+				if _, ok, _ := findHashed(table, e.key, filter.Hash(e.key)); !ok {
 					t.Fatalf("%x is missing", e.key)
 				}
 			}
@@ -78,7 +78,7 @@ func TestTable_opensItsFileWhenFirstUsed(t *testing.T) {
 	fsys := newFS(t)
 	table := New(Config{FS: fsys, Path: testPath, Number: 7, Database: testDatabase(), Size: 1,
 		Cache: NewCache(0)})
-	if _, _, err := table.FindHashed([]byte("k"), 0); !errors.Is(err, corrupt.Err) {
+	if _, _, err := findHashed(table, []byte("k"), 0); !errors.Is(err, corrupt.Err) {
 		t.Errorf("Get of a missing file says %v", err)
 	}
 	var c Cursor
@@ -117,7 +117,7 @@ func TestFilter_isAskedFirst(t *testing.T) {
 	table := mode{o: WriterOptions{Filter: true}, limit: 1 << 20}.open(t, puts("a", "b", "c"))
 	passed := 0
 	for hash := range uint64(100) { // not the key's: the filter nearly never knows it
-		if _, ok, err := table.FindHashed([]byte("b"), hash<<32|hash); err != nil {
+		if _, ok, err := findHashed(table, []byte("b"), hash<<32|hash); err != nil {
 			t.Fatal(err)
 		} else if ok {
 			passed++

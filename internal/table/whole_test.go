@@ -52,7 +52,7 @@ func TestTable_wholeClosesWhatCannotBeRead(t *testing.T) {
 		}
 		return nil
 	})
-	if _, _, err := table.Find(entries[0].key); !errors.Is(err, failure) || damaged(err) {
+	if _, _, err := find(table, entries[0].key); !errors.Is(err, failure) || damaged(err) {
 		t.Errorf("Find returns %v", err)
 	}
 	if opened != 0 {
@@ -94,7 +94,7 @@ func TestTable_readsItsIndexAndMapsTheRest(t *testing.T) {
 	if err := table.Open(); err != nil {
 		t.Errorf("without a map, header, footer and index are there; Open returns %v", err)
 	}
-	if _, _, err := table.Find(entries[0].key); !damaged(err) {
+	if _, _, err := find(table, entries[0].key); !damaged(err) {
 		t.Errorf("blocks are in the map; Find returns %v", err)
 	}
 }

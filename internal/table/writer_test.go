@@ -86,7 +86,7 @@ func TestWriter_keepsKindsAndExpiries(t *testing.T) {
 // get returns what the table has for key, which must be there.
 func get(t *testing.T, table *Table, key []byte) keyspace.Entry {
 	t.Helper()
-	e, ok, err := table.FindHashed(key, filter.Hash(key))
+	e, ok, err := findHashed(table, key, filter.Hash(key))
 	if !ok || err != nil {
 		t.Fatalf("Get(%x): %v, %v", key, ok, err)
 	}
