@@ -245,7 +245,7 @@ func (c *commands) hasTest(name string) bool {
 func everything(t *testing.T) []*file {
 	t.Helper()
 	var all []*file
-	for _, m := range []string{library, benchmark, trust, importing, shell} {
+	for _, m := range []string{library, benchmark, trust, importing, shell, replicas} {
 		all = append(all, load(t, m)...)
 	}
 	return all

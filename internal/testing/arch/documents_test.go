@@ -175,7 +175,8 @@ func TestCodemap_listsEveryPackage(t *testing.T) {
 			t.Errorf("the codemap of ARCHITECTURE.md lists %s, which does not exist", name)
 		}
 	}
-	want := map[string]bool{benchmark: true, trust: true, importing: true, shell: true}
+	want := map[string]bool{benchmark: true, trust: true, importing: true, shell: true,
+		replicas: true}
 	for _, f := range load(t, library) {
 		if f.pkg != "." {
 			want[f.pkg] = true
@@ -202,7 +203,7 @@ func TestDependencies_areThoseOfTheModules(t *testing.T) {
 		}
 		tables[of] = rows
 	}
-	for _, of := range []string{library, benchmark, trust, importing, shell} {
+	for _, of := range []string{library, benchmark, trust, importing, shell, replicas} {
 		listed := map[string]bool{}
 		for _, m := range firstColumn(tables[of]) {
 			listed[m] = true

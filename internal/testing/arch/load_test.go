@@ -55,6 +55,7 @@ const (
 	trust     = "trust"
 	importing = "importer"
 	shell     = "shell"
+	replicas  = "replica"
 )
 
 // parsed are the files that load has parsed, by module. The tests do not run in parallel.

@@ -1,0 +1,215 @@
+package entry
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/stoatdb/stoat/replica/internal/value"
+	"github.com/stoatdb/stoat/replica/internal/wire"
+)
+
+// OpKind says what an operation does to a field. It is the field's rule of merging, too.
+type OpKind uint8
+
+// The kinds of operations. All other numbers are reserved.
+const (
+	OpSet      OpKind = 1 // the value with the greatest time wins
+	OpKeep     OpKind = 2 // all concurrent values are kept
+	OpSum      OpKind = 3 // adds to a number
+	OpMax      OpKind = 4 // the greatest value wins
+	OpMin      OpKind = 5 // the least value wins
+	OpElements OpKind = 6 // adds and removes elements of a set
+	OpEntries  OpKind = 7 // puts and removes entries of a map
+)
+
+// Changes is the content of a part of a data entry: what happened to the records of one collection.
+type Changes struct {
+	Fields  []string // the fields that the operations refer to, ascending
+	Records []Record // by ascending key
+}
+
+// Record is what happened to one record.
+type Record struct {
+	Key    []byte
+	Delete bool // without operations
+	Ops    []Op // by ascending field; none: the record exists
+}
+
+// Op is what happened to one field.
+type Op struct {
+	Field int // in Changes.Fields
+	Kind  OpKind
+	Value []byte // of OpSet, OpKeep, OpMax and OpMin
+	Delta int64  // of OpSum; sums wrap around
+	// Removed and Added are the elements of OpElements and the entries of OpEntries, by ascending
+	// element or key. An added entry is followed by its value.
+	Removed, Added []Item
+}
+
+// Item is an element of a set, or an entry of a map.
+type Item struct {
+	Key   []byte
+	Value []byte // of an added entry
+}
+
+// Limits of changes.
+const (
+	FieldMax = 255     // bytes of a field's name
+	KeyMax   = 1 << 16 // bytes of a record's key
+)
+
+// What happened to a record.
+const (
+	recordEdited  = 0
+	recordDeleted = 1
+)
+
+// Append appends the encoded changes.
+func (c *Changes) Append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(c.Fields)))
+	for _, name := range c.Fields {
+		dst = wire.AppendBytes(dst, name)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(c.Records)))
+	for i := range c.Records {
+		dst = c.Records[i].append(dst)
+	}
+	return dst
+}
+
+func (rec *Record) append(dst []byte) []byte {
+	dst = wire.AppendBytes(dst, rec.Key)
+	if rec.Delete {
+		return append(dst, recordDeleted)
+	}
+	dst = binary.AppendUvarint(append(dst, recordEdited), uint64(len(rec.Ops)))
+	for i := range rec.Ops {
+		op := &rec.Ops[i]
+		dst = append(binary.AppendUvarint(dst, uint64(op.Field)), byte(op.Kind))
+		switch op.Kind {
+		case OpSum:
+			dst = binary.AppendVarint(dst, op.Delta)
+		case OpElements, OpEntries:
+			dst = appendItems(appendItems(dst, op.Removed), op.Added)
+		default:
+			dst = append(dst, op.Value...)
+		}
+	}
+	return dst
+}
+
+func appendItems(dst []byte, items []Item) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(items)))
+	for i := range items {
+		dst = append(append(dst, items[i].Key...), items[i].Value...)
+	}
+	return dst
+}
+
+// ParseChanges decodes the content of a part of a data entry.
+func ParseChanges(p []byte) (*Changes, error) {
+	r := wire.NewReader(p)
+	c := &Changes{Fields: make([]string, r.Count(SizeMax, 2))}
+	for i := range c.Fields {
+		name := r.Bytes(1, FieldMax)
+		if len(name) > 0 && name[0] == 0 {
+			r.FailWith(ErrNewer) // the id of a field in a schema
+		}
+		c.Fields[i] = string(name)
+		if i > 0 && c.Fields[i] <= c.Fields[i-1] {
+			r.Fail("the fields are not sorted")
+		}
+	}
+	c.Records = make([]Record, r.Count(SizeMax, 3))
+	for i := range c.Records {
+		c.Records[i].parse(&r, len(c.Fields))
+		if i > 0 && bytes.Compare(c.Records[i].Key, c.Records[i-1].Key) <= 0 {
+			r.Fail("the records are not sorted")
+		}
+		if r.Err() != nil {
+			break
+		}
+	}
+	if len(c.Records) == 0 {
+		r.Fail("a part has no records")
+	}
+	return c, r.End()
+}
+
+func (rec *Record) parse(r *wire.Reader, fields int) {
+	rec.Key = r.Bytes(1, KeyMax)
+	switch r.Byte() {
+	case recordEdited:
+	case recordDeleted:
+		rec.Delete = true
+		return
+	default:
+		r.FailWith(ErrNewer)
+	}
+	n := r.Count(fields, 3)
+	if n == 0 {
+		return
+	}
+	rec.Ops = make([]Op, n)
+	for i := range rec.Ops {
+		op := &rec.Ops[i]
+		op.parse(r, fields)
+		if i > 0 && op.Field <= rec.Ops[i-1].Field {
+			r.Fail("the operations are not sorted by field")
+		}
+	}
+}
+
+func (op *Op) parse(r *wire.Reader, fields int) {
+	field := r.Uvarint()
+	if field >= uint64(fields) {
+		r.Fail("an operation on field %d of %d", field, fields)
+	}
+	op.Field, op.Kind = int(field), OpKind(r.Byte())
+	switch op.Kind {
+	case OpSet, OpKeep:
+		op.Value = value.Take(r)
+	case OpMax, OpMin:
+		op.Value = value.TakeScalar(r)
+	case OpSum:
+		op.Delta = r.Varint()
+	case OpElements, OpEntries:
+		op.Removed = takeItems(r, itemKeys)
+		op.Added = takeItems(r, itemForm(op.Kind == OpEntries))
+		if len(op.Removed)+len(op.Added) == 0 {
+			r.Fail("an operation on a set does nothing")
+		}
+	default:
+		r.FailWith(ErrNewer)
+	}
+}
+
+// itemForm says whether items have values.
+type itemForm bool
+
+const (
+	itemKeys   itemForm = false
+	itemValues itemForm = true
+)
+
+// takeItems reads the elements of a set, or the entries of a map.
+func takeItems(r *wire.Reader, form itemForm) []Item {
+	n := r.Count(SizeMax, 1)
+	if n == 0 {
+		return nil
+	}
+	items := make([]Item, n)
+	for i := range items {
+		items[i].Key = value.TakeScalar(r)
+		if form == itemValues {
+			items[i].Value = value.Take(r)
+		}
+		if i > 0 && bytes.Compare(items[i].Key, items[i-1].Key) <= 0 {
+			r.Fail("the items are not sorted")
+		}
+		if r.Err() != nil {
+			return nil
+		}
+	}
+	return items
+}

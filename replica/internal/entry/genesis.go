@@ -1,0 +1,93 @@
+package entry
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/stoatdb/stoat/replica/internal/hlc"
+	"github.com/stoatdb/stoat/replica/internal/wire"
+)
+
+// Genesis is the content of the first entry of a log: whose log it is.
+type Genesis struct {
+	Device      [32]byte // the public key that the log's seals verify with
+	Incarnation [16]byte // random: tells the logs of a device apart
+}
+
+// Entry returns the genesis entry, whose hash at the place of a space alone is the log's id.
+func (g *Genesis) Entry(t hlc.Time) *Entry {
+	p := append(append([]byte{}, g.Device[:]...), g.Incarnation[:]...)
+	p = append(p, 0, 0) // no branch, no delegation
+	return &Entry{Time: t, Kind: KindGenesis, Parts: []Part{{Data: p}}}
+}
+
+// ParseGenesis returns the content of a genesis entry.
+func ParseGenesis(e *Entry) (*Genesis, error) {
+	r := wire.Reader{}
+	if e.Kind != KindGenesis || len(e.Context) > 0 || len(e.Parts) != 1 || e.Parts[0].Group != "" {
+		r.Fail("a genesis entry has no context, and one part without a group")
+		return nil, r.Err()
+	}
+	r = wire.NewReader(e.Parts[0].Data)
+	g := &Genesis{Device: r.Hash()}
+	copy(g.Incarnation[:], r.Take(len(g.Incarnation)))
+	if branch, delegation := r.Uvarint(), r.Uvarint(); branch|delegation != 0 {
+		r.FailWith(ErrNewer)
+	}
+	return g, r.End()
+}
+
+// Space describes a space. Its hash is the space's id.
+type Space struct {
+	Salt     [16]byte // random
+	EntryMax uint64   // bytes of an entry, at most SizeMax
+	Quorum   uint64   // how many roots must agree
+	Roots    [][32]byte
+}
+
+// Limits of spaces.
+const (
+	rootsMax     = 32
+	spaceVersion = 1
+	modeSealed   = 0 // of trust; others are reserved
+)
+
+// Append appends the description of the space.
+func (s *Space) Append(dst []byte) []byte {
+	dst = append(append(dst, spaceVersion, modeSealed), s.Salt[:]...)
+	dst = binary.AppendUvarint(binary.AppendUvarint(dst, s.EntryMax), s.Quorum)
+	dst = append(dst, byte(len(s.Roots)))
+	for i := range s.Roots {
+		dst = append(dst, s.Roots[i][:]...)
+	}
+	return dst
+}
+
+// ParseSpace decodes the description of a space.
+func ParseSpace(p []byte) (*Space, error) {
+	r := wire.NewReader(p)
+	version, mode := r.Byte(), r.Byte()
+	if r.Err() == nil && (version != spaceVersion || mode != modeSealed) {
+		return nil, ErrNewer
+	}
+	s := &Space{}
+	copy(s.Salt[:], r.Take(len(s.Salt)))
+	if s.EntryMax = r.Uvarint(); s.EntryMax > SizeMax {
+		r.Fail("entries of %d bytes are more than a space can allow", s.EntryMax)
+	}
+	s.Quorum = r.Uvarint()
+	s.Roots = make([][32]byte, r.Count(rootsMax, 32))
+	for i := range s.Roots {
+		s.Roots[i] = r.Hash()
+		if i > 0 && string(s.Roots[i][:]) <= string(s.Roots[i-1][:]) {
+			r.Fail("the roots are not sorted")
+		}
+	}
+	if s.Quorum == 0 || s.Quorum > uint64(len(s.Roots)) {
+		r.Fail("a quorum of %d of %d roots", s.Quorum, len(s.Roots))
+	}
+	return s, r.End()
+}
+
+// ID returns the space's id.
+func (s *Space) ID() Hash { return sha256.Sum256(s.Append([]byte(domainSpace))) }

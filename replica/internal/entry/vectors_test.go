@@ -1,0 +1,295 @@
+package entry
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat/replica/internal/hlc"
+	"github.com/stoatdb/stoat/replica/internal/seal"
+	"github.com/stoatdb/stoat/replica/internal/value"
+	"github.com/stoatdb/stoat/replica/internal/wire"
+	"github.com/stoatdb/stoat/tuple"
+)
+
+// The test vectors of docs/replica-format.md. They are what this package must produce and accept;
+// -update writes them, which is right only together with a new version of the format.
+var update = flag.Bool("update", false, "write the test vectors instead of comparing with them")
+
+// vectors is the content of the file, with all bytes in hexadecimal.
+type vectors struct {
+	Seed, Device string // the device's secret seed and its public key, which is the space's root
+	SpaceBytes   string
+	Space        string
+	Entries      []vector
+	Refused      []refusal
+}
+
+// vector is an entry at its place.
+type vector struct {
+	Name   string
+	Log    string
+	Seq    uint64
+	Stored string // the entry as it is stored and sent
+	Header string
+	Hash   string
+	Sealed string // what its seal signs
+	Seal   string
+}
+
+// refusal is bytes that must be refused.
+type refusal struct{ What, Kind, Bytes string }
+
+// chain makes entries of one log, one after the other.
+type chain struct {
+	space, id Hash
+	key       ed25519.PrivateKey
+	seq       uint64
+	prev      Hash
+	all       []vector
+}
+
+// add appends an entry and returns its head.
+func (c *chain) add(name string, e *Entry) Head {
+	at := &Place{Space: c.space, Log: c.id, Seq: c.seq, Prev: c.prev}
+	hash := e.Hash(at)
+	if c.seq == 0 {
+		c.id = hash
+	}
+	sealed := AppendSealed(nil, &c.space, &c.id, c.seq, &hash)
+	c.all = append(c.all, vector{name, hex.EncodeToString(c.id[:]), c.seq,
+		hex.EncodeToString(e.Append(nil)), hex.EncodeToString(e.AppendHeader(nil, at)),
+		hex.EncodeToString(hash[:]), hex.EncodeToString(sealed),
+		hex.EncodeToString(ed25519.Sign(c.key, sealed))})
+	c.seq, c.prev = c.seq+1, hash
+	return Head{c.id, c.seq - 1}
+}
+
+// sampleChanges has every kind of operation.
+func sampleChanges() *Changes {
+	return &Changes{
+		Fields: []string{"age", "best", "count", "labels", "name", "note", "tags", "worst"},
+		Records: []Record{
+			{Key: tuple.AppendInt(nil, 7), Ops: []Op{
+				{Field: 0, Kind: OpSet, Value: tuple.AppendInt(nil, -36)},
+				{Field: 1, Kind: OpMax, Value: tuple.AppendFloat(nil, 1.5)},
+				{Field: 2, Kind: OpSum, Delta: -3},
+				{Field: 3, Kind: OpEntries,
+					Removed: []Item{{Key: tuple.AppendString(nil, "a")}},
+					Added: []Item{{tuple.AppendString(nil, "b"),
+						append([]byte{0x40, 2}, tuple.AppendInt(tuple.AppendBool(nil, true), 300)...)}}},
+				{Field: 4, Kind: OpSet, Value: tuple.AppendString(nil, "Ada\x00\x01")},
+				{Field: 5, Kind: OpKeep, Value: tuple.AppendNil(nil)},
+				{Field: 6, Kind: OpElements, Added: []Item{
+					{Key: tuple.AppendString(nil, "x")}, {Key: tuple.AppendString(nil, "y")}}},
+				{Field: 7, Kind: OpMin, Value: tuple.AppendTime(nil, time.Unix(1, 2))},
+			}},
+			{Key: tuple.AppendInt(nil, 8), Delete: true},
+			{Key: tuple.AppendInt(nil, 9)},
+		},
+	}
+}
+
+func makeVectors(t *testing.T) *vectors {
+	t.Helper()
+	seed := make([]byte, ed25519.SeedSize)
+	for i := range seed {
+		seed[i] = byte(i)
+	}
+	key := ed25519.NewKeyFromSeed(seed)
+	device := [32]byte(key[32:])
+	space := &Space{Salt: [16]byte{0xAA}, EntryMax: 1 << 20, Quorum: 1, Roots: [][32]byte{device}}
+	id := space.ID()
+	v := &vectors{Seed: hex.EncodeToString(seed), Device: hex.EncodeToString(device[:]),
+		SpaceBytes: hex.EncodeToString(space.Append(nil)), Space: hex.EncodeToString(id[:])}
+
+	at := hlc.At(time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
+	a, b := &chain{space: id, key: key}, &chain{space: id, key: key}
+	a.add("genesis of log a", (&Genesis{device, [16]byte{1}}).Entry(at))
+	data := a.add("changes of every kind", &Entry{Time: at + 1, Kind: KindData,
+		Parts: []Part{{"tasks", sampleChanges().Append(nil)}}})
+	b.add("genesis of log b", (&Genesis{device, [16]byte{2}}).Entry(at+1<<16))
+	digest := ContextDigest([]Hash{Hash(unhex(t, a.all[1].Hash))})
+	b.add("an entry of context alone", &Entry{Time: at + 2<<16, Kind: KindContext,
+		Context: []Head{data}, Digest: digest})
+	b.add("two collections", &Entry{Time: at + 3<<16, Kind: KindData, Parts: []Part{
+		{"lists", (&Changes{Records: []Record{{Key: tuple.AppendString(nil, "k")}}}).Append(nil)},
+		{"tasks", (&Changes{Records: []Record{{Key: tuple.AppendInt(nil, 7), Delete: true}}}).
+			Append(nil)},
+	}})
+	v.Entries = append(a.all, b.all...)
+	v.Refused = refusals()
+	return v
+}
+
+// refusals returns bytes that decoders of entries, changes, spaces and values must refuse.
+func refusals() []refusal {
+	good := (&Entry{Time: 1, Kind: KindContext}).Append(nil)
+	edit := func(at int, b ...byte) []byte {
+		return append(append(bytes.Clone(good[:at]), b...), good[at+1:]...)
+	}
+	list := []struct {
+		what, kind string
+		p          []byte
+	}{
+		{"a version above 1", "entry", edit(0, 2)},
+		{"an unknown kind", "entry", edit(9, 3)},
+		{"an unknown flag", "entry", edit(10, 2)},
+		{"a kind that is longer than it must be", "entry", edit(9, 0x82, 0)},
+		{"an empty context", "entry", edit(10, 1, 0)},
+		{"bytes after the end", "entry", append(bytes.Clone(good), 0)},
+		{"a part of an unknown form", "entry", edit(11, 1, 0, 1, 0)},
+		{"more parts than bytes", "entry", edit(11, 40)},
+		{"parts that are not sorted", "entry", edit(11, 2, 1, 'b', 0, 0, 1, 'a', 0, 0)},
+		{"no records", "changes", []byte{0, 0}},
+		{"fields that are not sorted", "changes", []byte{2, 1, 'b', 1, 'a', 1, 1, 0x14, 0, 0}},
+		{"the field of a schema", "changes", []byte{1, 1, 0, 1, 1, 0x14, 0, 0}},
+		{"an operation of an unknown kind", "changes", []byte{1, 1, 'a', 1, 1, 0x14, 0, 1, 0, 8, 0, 0}},
+		{"an operation on a field that is not listed", "changes",
+			[]byte{1, 1, 'a', 1, 1, 0x14, 0, 1, 1, 1, 2}},
+		{"a set that neither gains nor loses", "changes",
+			[]byte{1, 1, 'a', 1, 1, 0x14, 0, 1, 0, 6, 0, 0}},
+		{"an unknown kind of change", "changes", []byte{0, 1, 1, 0x14, 2}},
+		{"the same record twice", "changes", []byte{0, 2, 1, 0x14, 1, 1, 0x14, 1}},
+		{"an integer that is longer than it must be", "value", []byte{0x16, 0, 1}},
+		{"a negative integer below the least", "value",
+			[]byte{0x0C, 0x7F, 255, 255, 255, 255, 255, 255, 254}},
+		{"another NaN", "value", []byte{0x20, 0xFF, 0xF8, 0, 0, 0, 0, 0, 2}},
+		{"an unknown escape", "value", []byte{0x28, 'a', 1, 3, 0}},
+		{"a time with too many nanoseconds", "value",
+			[]byte{0x30, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x3B, 0x9A, 0xCA, 0}},
+		{"a descending element", "value", []byte{0xFB}},
+		{"a list with more elements than bytes", "value", []byte{0x40, 100, 2}},
+		{"a map whose keys are not sorted", "value", []byte{0x41, 2, 5, 2, 4, 2}},
+		{"a map whose key is a list", "value", []byte{0x41, 1, 0x40, 0, 2}},
+		{"lists nested 34 deep", "value", append(bytes.Repeat([]byte{0x40, 1}, 33), 0x40, 0)},
+		{"a space of version 2", "space", append([]byte{2, 0}, make([]byte, 16)...)},
+		{"a space of an unknown mode", "space", append([]byte{1, 1}, make([]byte, 16)...)},
+		{"a space without roots", "space", append(append([]byte{1, 0}, make([]byte, 16)...), 1, 1, 0)},
+	}
+	var all []refusal
+	for _, r := range list {
+		all = append(all, refusal{r.what, r.kind, hex.EncodeToString(r.p)})
+	}
+	return all
+}
+
+func unhex(t *testing.T, s string) []byte {
+	t.Helper()
+	p, err := hex.DecodeString(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+var vectorsFile = filepath.Join("..", "..", "testdata", "vectors.json")
+
+func TestVectors_areWhatThePackageMakes(t *testing.T) {
+	p, err := json.MarshalIndent(makeVectors(t), "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = append(p, '\n')
+	if *update {
+		if err := os.WriteFile(vectorsFile, p, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(vectorsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(p, want) {
+		t.Error("the format has changed: a change needs a new version, see docs/replica-format.md")
+	}
+}
+
+// readVectors returns the vectors of the file.
+func readVectors(t testing.TB) *vectors {
+	t.Helper()
+	p, err := os.ReadFile(vectorsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &vectors{}
+	if err := json.Unmarshal(p, v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestVectors_decodeToWhatEncodesTheSame(t *testing.T) {
+	v := readVectors(t)
+	device := [32]byte(unhex(t, v.Device))
+	space := Hash(unhex(t, v.Space))
+	prev := map[string]Hash{}
+	for _, e := range v.Entries {
+		stored := unhex(t, e.Stored)
+		got, err := Parse(stored)
+		if err != nil {
+			t.Fatalf("%s: %v", e.Name, err)
+		}
+		if !bytes.Equal(got.Append(nil), stored) {
+			t.Errorf("%s: it encodes otherwise", e.Name)
+		}
+		at := &Place{Space: space, Seq: e.Seq, Prev: prev[e.Log]}
+		if e.Seq > 0 {
+			at.Log = Hash(unhex(t, e.Log))
+		}
+		hash := got.Hash(at)
+		if hex.EncodeToString(hash[:]) != e.Hash {
+			t.Errorf("%s: its hash is %x", e.Name, hash)
+		}
+		prev[e.Log] = hash
+		if !seal.Verify(&device, unhex(t, e.Sealed), (*[64]byte)(unhex(t, e.Seal))) {
+			t.Errorf("%s: its seal is not valid", e.Name)
+		}
+		for _, part := range got.Parts {
+			if got.Kind != KindData {
+				continue
+			}
+			c, err := ParseChanges(part.Data)
+			if err != nil || !bytes.Equal(c.Append(nil), part.Data) {
+				t.Errorf("%s, %s: %v", e.Name, part.Group, err)
+			}
+		}
+		if got.Kind == KindGenesis {
+			if g, err := ParseGenesis(got); err != nil || g.Device != device {
+				t.Errorf("%s: %v", e.Name, err)
+			}
+		}
+	}
+	if s, err := ParseSpace(unhex(t, v.SpaceBytes)); err != nil || s.ID() != space {
+		t.Errorf("the space: %v", err)
+	}
+}
+
+func TestVectors_refuseWhatIsNotCanonical(t *testing.T) {
+	for _, r := range readVectors(t).Refused {
+		p := unhex(t, r.Bytes)
+		var err error
+		switch r.Kind {
+		case "entry":
+			_, err = Parse(p)
+		case "changes":
+			_, err = ParseChanges(p)
+		case "space":
+			_, err = ParseSpace(p)
+		case "value":
+			reader := wire.NewReader(p)
+			value.Take(&reader)
+			err = reader.End()
+		}
+		if !errors.Is(err, wire.ErrMalformed) && !errors.Is(err, ErrNewer) {
+			t.Errorf("%s: %s: %v", r.Kind, r.What, err)
+		}
+	}
+}
