@@ -8,8 +8,12 @@ import (
 	"github.com/stoatdb/stoat/internal/pick"
 )
 
-// maxDoublings bounds how often Close doubles what it reads to join young runs.
-const maxDoublings = 16
+const (
+	// tidyShare of Tuning.CloseBytes, as a divisor, is how much of tables Close compacts.
+	tidyShare = 6
+	// maxDoublings bounds how often Close doubles what it reads to join young runs.
+	maxDoublings = 16
+)
 
 // Close ends the database: no transaction begins or commits any more, background work stops,
 // memtables become tables and the log goes, so that the next Open replays nothing. If flushing
@@ -113,7 +117,7 @@ func (e *Engine) flushSealed() error {
 // failure costs nothing but the tidiness.
 func (e *Engine) tidy() {
 	version, picker := e.state.Load().Levels.Version, e.picker()
-	runs, most := len(version.Young), uint64(e.options.Tuning.CloseBytes)
+	runs, most := len(version.Young), uint64(e.options.Tuning.CloseBytes)/tidyShare
 	surplus := runs - max(picker.CrowdedRuns(), 2)
 	picker.YoungRuns = 1
 	next, ok := picker.Next(version)

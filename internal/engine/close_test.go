@@ -64,6 +64,28 @@ func TestClose_leavesASmallDatabaseInOneTable(t *testing.T) {
 	wantWords(t, mustOpen(t, disk, calm()), "a", "b", "bb", "c")
 }
 
+func TestClose_compressesSomeMegabytes(t *testing.T) {
+	disk := memfs.New()
+	e := mustOpen(t, disk, Options{})
+	w, err := e.Begin()
+	ok(t, err)
+	const values = 20_000
+	for i := range values {
+		ok(t, w.Put(dataKey("%05d", i), fmt.Appendf(nil, "the value of the key %05d, once", i), 0))
+	}
+	ok(t, w.Commit())
+	ok(t, e.Close())
+	v := e.state.Load().Levels.Version
+	if len(v.Young)+len(v.ValueFiles) > 0 || e.Stats().TableBytes > 10*values {
+		t.Errorf("%d young runs, value files %v, and %d bytes in tables",
+			len(v.Young), v.ValueFiles, e.Stats().TableBytes)
+	}
+	if got, _ := get(t, mustOpen(t, disk, Options{ReadOnly: true}), dataKey("12345")); got !=
+		"the value of the key 12345, once" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestClose_endsEverythingButReading(t *testing.T) {
 	e := mustOpen(t, memfs.New(), calm())
 	mustCommit(t, e, "a")

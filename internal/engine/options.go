@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strconv"
 	"time"
+
+	"github.com/stoatdb/stoat/internal/run"
 )
 
 // Compression says which blocks are compressed.
@@ -47,7 +49,7 @@ type Tuning struct {
 	ValueBytes     int64         // a value file is closed at this size
 	Garbage        int64         // this much garbage in value files is tolerated
 	DeferredBytes  int64         // this much of deferred values is compressed at a time
-	CloseBytes     int64         // Close compresses memtables, and then tables, of up to this size
+	CloseBytes     int64         // Close compresses memtables of up to this size
 	YoungRuns      int           // this many young runs start a compaction
 	OwnRuns        int           // a large transaction with more runs compacts some
 	JournalBytes   int64         // the manifest may always grow by this much before it is rewritten
@@ -68,10 +70,10 @@ const (
 	defaultValueBytes  = 64 << 20
 	defaultGarbage     = 4 << 20
 	defaultThreshold   = 4 << 10
-	// To compress defaultDeferredBytes takes a core 30 ms, and defaultCloseBytes up to 10 ms, most
-	// of them to train a dictionary.
+	// To compress defaultDeferredBytes takes a core 30 ms, and defaultCloseBytes, of which two
+	// thirds may be entries, 10 to 20 ms.
 	defaultDeferredBytes = 8 << 20
-	defaultCloseBytes    = 512 << 10
+	defaultCloseBytes    = 3 << 20
 
 	defaultYoungRuns    = 4
 	defaultOwnRuns      = 16 // reads look into each of them, and compactions compare their keys
@@ -122,6 +124,7 @@ func (o Options) withDefaults() Options {
 	if t.Now == nil {
 		t.Now = time.Now
 	}
+	t.SampleBytes = cmp.Or(t.SampleBytes, run.DefaultSampleBytes)
 	t.YoungRuns = cmp.Or(t.YoungRuns, defaultYoungRuns)
 	t.OwnRuns = cmp.Or(t.OwnRuns, defaultOwnRuns)
 	t.JournalBytes = cmp.Or(t.JournalBytes, defaultJournalBytes)

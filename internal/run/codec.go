@@ -20,8 +20,8 @@ import (
 
 // What is sampled, and how much of it is enough.
 const (
-	// defaultSampleBytes of a bucket's keys and values decide on its codec. They wait in memory.
-	defaultSampleBytes = 1 << 20
+	// DefaultSampleBytes of a bucket's keys and values decide on its codec. They wait in memory.
+	DefaultSampleBytes = 1 << 20
 	// neverShare of a sample, as a divisor, is the length above which a value is never encoded and
 	// has no part in the choice: encoding it would take memory, and a bucket has few such values.
 	neverShare = 16

@@ -28,7 +28,7 @@ type Writer struct {
 // NewWriter returns a writer. It creates no file before the first entry.
 func NewWriter(c Config) *Writer {
 	if c.SampleBytes <= 0 {
-		c.SampleBytes = defaultSampleBytes
+		c.SampleBytes = DefaultSampleBytes
 	}
 	w := &Writer{config: c}
 	w.values.files = files{config: &w.config, kind: folder.Values}
