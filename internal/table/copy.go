@@ -98,7 +98,7 @@ func (w *Writer) AddBlock(b Block) (added bool, err error) {
 	w.largest = append(w.largest[:0], b.Last...)
 	w.entries += uint64(b.Keys.Len())
 	w.rawBytes += uint64(b.Keys.Bytes() + b.ValueBytes)
-	return true, w.writeIfMuch()
+	return true, w.writeFull()
 }
 
 // small reports whether that many entries and bytes are less than half a block.

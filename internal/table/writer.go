@@ -18,8 +18,13 @@ const (
 	// compressed table; half as many decode in half the time but take 2 % more.
 	defaultBlockBytes = 32 << 10
 	maxBlockBytes     = 16 << 20
-	bufferBytes       = 256 << 10 // written at a time
-	aloneBlocks       = 4         // a value as large as this many blocks gets its own
+	aloneBlocks       = 4 // a value as large as this many blocks gets its own
+	// bufferBytes is how much is written at a time, to a multiple of it as offset: a huge page. What is
+	// written together, the page cache of Linux keeps together, where the file system can, and maps
+	// with one fault. docs/design/reading.md has what that saves.
+	bufferBytes = 2 << 20
+	// smallBytes is how long a buffer grows step by step: most tables of small databases end before.
+	smallBytes = 128 << 10
 )
 
 // WriterOptions says how to write a table.
@@ -189,7 +194,7 @@ func (w *Writer) Finish() (Summary, error) {
 	if err := w.appendSections(); err != nil {
 		return Summary{}, w.fail(err)
 	}
-	if err := w.write(); err != nil {
+	if err := w.write(len(w.buffer)); err != nil {
 		return Summary{}, err
 	}
 	if err := w.file.Sync(); err != nil {
@@ -235,7 +240,7 @@ func (w *Writer) hold() error {
 }
 
 // endHeld appends the two parts of the held block, if there is one, to where they belong, and
-// writes the buffer if it is large.
+// writes the buffer if it is full.
 func (w *Writer) endHeld() error {
 	b := &w.held
 	if b.Len() == 0 {
@@ -256,7 +261,7 @@ func (w *Writer) endHeld() error {
 	w.sums = append(w.sums, sums{sumAtEnd(w.buffer), sumAtEnd(w.keys)})
 	w.stored(len(buffer)-before, b.ValueBytes(), codec, dictionary)
 	b.Reset()
-	return w.writeIfMuch()
+	return w.writeFull()
 }
 
 // place notes that the next block to be appended has this first key.
@@ -265,10 +270,13 @@ func (w *Writer) place(first []byte) {
 	w.firsts = append(w.firsts, bytes.Clone(first))
 }
 
-// writeIfMuch writes the buffer if it is large.
-func (w *Writer) writeIfMuch() error {
-	if len(w.buffer) >= bufferBytes {
-		return w.write()
+// writeFull writes the buffer as far as it fills multiples of bufferBytes.
+func (w *Writer) writeFull() error {
+	if n := len(w.buffer) / bufferBytes * bufferBytes; n > 0 {
+		return w.write(n)
+	}
+	if len(w.buffer) > smallBytes && cap(w.buffer) < bufferBytes {
+		w.buffer = slices.Grow(w.buffer, bufferBytes)
 	}
 	return nil
 }
@@ -306,15 +314,15 @@ func (w *Writer) appendSections() error {
 // end returns the offset of what is appended next.
 func (w *Writer) end() uint64 { return w.offset + uint64(len(w.buffer)) }
 
-// write writes the buffer.
-func (w *Writer) write() error {
-	if _, err := w.file.WriteAt(w.buffer, int64(w.offset)); err != nil {
+// write writes the first n bytes of the buffer, and keeps the rest.
+func (w *Writer) write(n int) error {
+	if _, err := w.file.WriteAt(w.buffer[:n], int64(w.offset)); err != nil {
 		return w.fail(fmt.Errorf("write at offset %d: %w", w.offset, err))
 	}
-	w.file.StartSync(int64(w.offset), int64(len(w.buffer)))
-	w.offset = w.end()
-	if w.buffer = w.buffer[:0]; cap(w.buffer) > 8*bufferBytes {
-		w.buffer = nil
+	w.file.StartSync(int64(w.offset), int64(n))
+	w.offset += uint64(n)
+	if w.buffer = append(w.buffer[:0], w.buffer[n:]...); cap(w.buffer) > 2*bufferBytes {
+		w.buffer = bytes.Clone(w.buffer)
 	}
 	return nil
 }

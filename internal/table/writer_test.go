@@ -137,7 +137,7 @@ func (f *failingFile) WriteAt(p []byte, off int64) (int, error) {
 }
 
 func TestWriter_reportsAFullDisk(t *testing.T) {
-	entries := messages(3000, rand.New(rand.NewSource(1)))
+	entries := messages(20_000, rand.New(rand.NewSource(1)))
 	for left := range 4 {
 		file, err := newFS(t).Create(testPath)
 		if err != nil {
@@ -152,6 +152,40 @@ func TestWriter_reportsAFullDisk(t *testing.T) {
 		if _, finishErr := w.Finish(); !errors.Is(finishErr, vfs.ErrNoSpace) {
 			t.Errorf("after %d writes Finish says %v, Add said %v", left, finishErr, err)
 		}
+	}
+}
+
+// wholeFile checks that all writes but the last start and end at multiples of bufferBytes.
+type wholeFile struct {
+	vfs.File
+	t    *testing.T
+	ends int64
+}
+
+func (f *wholeFile) WriteAt(p []byte, off int64) (int, error) {
+	if off != f.ends || off%bufferBytes != 0 {
+		f.t.Errorf("write at %d after a write up to %d", off, f.ends)
+	}
+	f.ends = off + int64(len(p))
+	return f.File.WriteAt(p, off)
+}
+
+func TestWriter_writesHugePages(t *testing.T) {
+	entries := messages(12_000, rand.New(rand.NewSource(1)))
+	large := entry{key: []byte{0x20}, value: make([]byte, 5*bufferBytes/2), kind: keyspace.KindPut}
+	file, err := newFS(t).Create(testPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &wholeFile{File: file, t: t}
+	w := NewWriter(f, WriterOptions{})
+	for _, e := range append(entries, large) {
+		if err := w.Add(e.key, keyspace.Entry{Kind: e.kind, Value: e.value}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s, err := w.Finish(); err != nil || int64(s.Size) != f.ends || f.ends < 4*bufferBytes {
+		t.Errorf("Finish returns %d, %v after a write up to %d", s.Size, err, f.ends)
 	}
 }
 

@@ -8,8 +8,9 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// bufferBytes is how much is gathered before it is written. Longer values are not gathered.
-const bufferBytes = 256 << 10
+// bufferBytes is how much is written at a time, to a multiple of it as offset: a huge page, which
+// the page cache keeps together, as in tables. Of longer values, whole huge pages are not gathered.
+const bufferBytes = 2 << 20
 
 // Writer writes a value file front to back. Not safe for concurrent use. The first error is
 // permanent.
@@ -41,15 +42,22 @@ func (w *Writer) Append(value []byte) (Pointer, error) {
 			maxValueBytes))
 	}
 	p := NewPointer(w.number, uint64(w.Size()), value)
-	if len(value) > cap(w.buffer)-len(w.buffer) {
-		if err := w.flush(); err != nil {
-			return Pointer{}, err
+	for len(value) > 0 {
+		if n := len(value) / bufferBytes * bufferBytes; n > 0 && len(w.buffer) == 0 {
+			if err := w.write(value[:n]); err != nil {
+				return Pointer{}, err
+			}
+			value = value[n:]
+			continue
+		}
+		n := min(len(value), bufferBytes-len(w.buffer))
+		w.buffer, value = append(w.buffer, value[:n]...), value[n:]
+		if len(w.buffer) == bufferBytes {
+			if err := w.flush(); err != nil {
+				return Pointer{}, err
+			}
 		}
 	}
-	if len(value) > cap(w.buffer) {
-		return p, w.write(value)
-	}
-	w.buffer = append(w.buffer, value...)
 	return p, nil
 }
 
