@@ -19,9 +19,9 @@ const (
 	defaultBlockBytes = 32 << 10
 	maxBlockBytes     = 16 << 20
 	aloneBlocks       = 4 // a value as large as this many blocks gets its own
-	// bufferBytes is how much is written at a time, to a multiple of it as offset: a huge page. What is
-	// written together, the page cache of Linux keeps together, where the file system can, and maps
-	// with one fault. docs/design/reading.md has what that saves.
+	// bufferBytes is how much is written at a time, at a multiple of it: a huge page. Linux keeps in
+	// one piece what was written in one, where the file system can, and maps it by one fault.
+	// docs/design/reading.md has what that saves.
 	bufferBytes = 2 << 20
 	// smallBytes is how long a buffer grows step by step: most tables of small databases end before.
 	smallBytes = 128 << 10
