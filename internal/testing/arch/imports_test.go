@@ -20,7 +20,7 @@ const policy = `
 	internal/commands/jsontext:     std
 
 	internal/corrupt:      std
-	internal/checksum:     std
+	internal/checksum:     golang.org/x/sys
 	internal/keyspace:     std
 	internal/filter:       github.com/FastFilter/xorfilter
 	internal/sorter:       internal/keyspace
