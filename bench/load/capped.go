@@ -40,6 +40,7 @@ func (r *run) readsCapped() (err error) {
 	return r.steps("read with little memory",
 		func() error { return r.openWith(max(engine.LeastCache, r.plan.cap/cacheShare)) },
 		func() error { return r.reads("capped_", r.plan.capped, wantedRows) },
+		func() error { return machine.CheckCached(r.dir(), r.plan.cap) },
 		r.close)
 }
 

@@ -119,3 +119,20 @@ func dropCache(path string) error {
 	}
 	return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
 }
+
+// cachedBytes returns how many bytes of a file are in memory; 0 where the system does not tell, as
+// before Linux 6.5.
+func cachedBytes(path string) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	var all unix.CachestatRange // a length of 0 is up to the end
+	var stat unix.Cachestat_t
+	err = unix.Cachestat(uint(f.Fd()), &all, &stat, 0)
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
+		return 0, nil
+	}
+	return int64(stat.Cache) * int64(os.Getpagesize()), err
+}

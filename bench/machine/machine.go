@@ -7,6 +7,7 @@ package machine
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -64,6 +65,33 @@ func DropCache(dir string) error {
 		}
 		return dropCache(path)
 	})
+}
+
+// CheckCached returns an error if more than limit bytes of the files under dir are in memory. The
+// page cache of a process with capped memory counts, but not pages that another process has read:
+// they would make the cap meaningless. It returns nil where the system does not tell.
+func CheckCached(dir string, limit int64) error {
+	var total int64
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // an open engine may remove files
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		n, err := cachedBytes(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		total += n
+		return err
+	})
+	if err == nil && total > limit {
+		err = fmt.Errorf("%d MiB of the files in %s are in memory, but %d MiB is all that this process"+
+			" may use: keep other processes, such as a search, from reading them", total>>20, dir,
+			limit>>20)
+	}
+	return err
 }
 
 // SyncData makes the contents of a file durable, with the cheapest call that the system has for it.

@@ -27,4 +27,6 @@ func removeCap(int) error { return nil }
 
 func dropCache(string) error { return nil }
 
+func cachedBytes(string) (int64, error) { return 0, nil }
+
 func fileSystem(string) string { return "" }

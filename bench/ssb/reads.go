@@ -46,7 +46,7 @@ func readNames() (names []string) {
 }
 
 // reads measures the read rows in one state. In the states reopened and capped, the database is
-// reopened before each row.
+// reopened before each row, with limited memory from disk.
 func (r *run) reads(state string) error {
 	for _, row := range readRows() {
 		if !r.job.Wants(row.name) {
@@ -78,13 +78,16 @@ func (r *run) readsCapped() error {
 	if err := machine.DropCache(r.job.Dir); err != nil {
 		return err
 	}
-	lift, err := machine.CapMemory(max(int64(len(r.data.buf)/memoryShare), leastMemory))
+	limit := max(int64(len(r.data.buf)/memoryShare), leastMemory)
+	lift, err := machine.CapMemory(limit)
 	if errors.Is(err, machine.ErrNoCap) {
 		return r.open("main") // limits has noted it
 	}
 	if err != nil {
 		return err
 	}
+	r.cap = limit
+	defer func() { r.cap = 0 }()
 	if err := errors.Join(r.openAndRead(), lift()); err != nil {
 		return err
 	}
@@ -143,6 +146,9 @@ func (r *run) times(calls int, random *rand.Rand, choose choice) ([]float64, err
 		}
 		samples = append(samples, since(start)/float64(calls))
 	}
+	if r.cap > 0 {
+		return samples, machine.CheckCached(r.job.Dir, r.cap)
+	}
 	return samples, nil
 }
 
@@ -153,9 +159,15 @@ func (r *run) random(row, state string) *rand.Rand {
 	return rand.New(rand.NewPCG(r.job.Seed, h.Sum64()))
 }
 
+// reopen closes the database and opens it again. With limited memory, it is out of memory then.
 func (r *run) reopen() error {
 	if err := r.store.Close(); err != nil {
 		return err
+	}
+	if r.cap > 0 {
+		if err := machine.DropCache(r.job.Dir); err != nil {
+			return err
+		}
 	}
 	return r.open("main")
 }

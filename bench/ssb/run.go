@@ -27,6 +27,7 @@ type run struct {
 	keys   [][]byte      // of the read being prepared; reused
 	base   machine.Usage // just before the engine is opened
 	extra  int           // messages put in addition to data
+	cap    int64         // bytes of memory, while this process's are limited; else 0
 }
 
 // messages is the task "messages".
@@ -116,7 +117,8 @@ func (r *run) capMemory() (lift func() error, err error) {
 		return func() error { return nil }, nil
 	}
 	debug.SetMemoryLimit(r.job.Memory / goShare)
-	return machine.CapMemory(r.job.Memory)
+	r.cap = r.job.Memory
+	return machine.CapMemory(r.cap)
 }
 
 // settle leaves the engine idle until it has finished deferred work.
