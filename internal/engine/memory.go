@@ -25,6 +25,7 @@ const (
 type memory struct {
 	limit  int64
 	cache  *table.Cache // decoded blocks
+	help   helpers      // of the scans that fill the cache
 	extra  atomic.Int64 // for decoded blocks, beyond the limit; counted by extras
 	closed atomic.Bool  // nothing beyond the limit any more
 	active atomic.Int64 // of the active memtable, with the open transaction; set with appending held
@@ -36,6 +37,7 @@ type memory struct {
 func newMemory(o *Options) *memory {
 	m := &memory{limit: o.heapBytes()}
 	m.cache = table.NewCache(m.limit)
+	m.cache.SetHelp(m.help.start)
 	if o.growsMemory {
 		m.cache.OnFull(m.grow)
 	}
@@ -64,6 +66,7 @@ func (m *memory) grow() {
 
 // close gives up all decoded blocks, and lets other databases have what grow has taken.
 func (m *memory) close() {
+	m.help.close()
 	m.closed.Store(true)
 	m.giveBack()
 	m.cache.Clear() // evicting them one by one takes 0.1 s for some GiB

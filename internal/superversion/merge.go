@@ -42,6 +42,9 @@ func (m *merge) init(scope table.Scope) {
 
 // release drops the inputs and keeps the merge's own memory for another init.
 func (m *merge) release() {
+	for i := range m.inputs {
+		m.inputs[i].run.Release()
+	}
 	clear(m.inputs)
 	clear(m.deletions)
 	*m = merge{inputs: m.inputs[:0], deletions: m.deletions[:0]}

@@ -8,6 +8,68 @@ import (
 
 // How the parts of a block come into memory, in the forms that the policy of the cache names.
 
+// content is what the window of a cursor takes from a whole block.
+type content struct {
+	parsed  *block.Keys
+	flat    *block.Column  // the keys in full
+	values  block.Column   // decoded; undefined if the cursor reads none, or if they are encoded
+	encoded *block.Encoded // the values, if they are not decoded
+	cold    bool           // the values were not in memory
+}
+
+func (x *content) bytes() int64 {
+	if x.flat == nil {
+		return 0
+	}
+	return int64(x.flat.DataBytes() + x.values.DataBytes())
+}
+
+// whole returns block b for a scan.
+func (r *reader) whole(b int, s *Scope) (content, error) {
+	keys, err := r.keys(b, scan)
+	if err != nil {
+		return content{}, err
+	}
+	x := content{parsed: keys}
+	if err := x.loadValues(r, b, s, scan); err != nil {
+		return content{}, err
+	}
+	x.flat = r.flat(b, keys, scan)
+	return x, nil
+}
+
+// loadValues loads the values of block b, whose keys x has, as the scope wants them. After an
+// error, x is as it was.
+func (x *content) loadValues(r *reader, b int, s *Scope, why access) (err error) {
+	slots, keys := &r.slots[b], x.parsed
+	cold := slots.values.Load() == nil
+	var values *block.Column
+	var encoded *stored
+	if s.Read == ReadHeads {
+		cold = cold && slots.heads.Load() == nil
+		values, err = r.head(b, keys, s.HeadBytes, why)
+	}
+	if values == nil && err == nil {
+		values, encoded, err = r.values(b, keys, why)
+	}
+	if encoded != nil && s.decodes() && r.cache.decodesWindow(encoded, why) {
+		if s.Read == ReadHeads {
+			values, err = r.heads(b, keys, encoded, s.HeadBytes, why)
+		} else {
+			values, err = r.decode(b, keys, encoded, why)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if x.cold, x.encoded = cold, nil; values == nil {
+		x.encoded = &encoded.Encoded
+		return nil
+	}
+	x.values = *values
+	return nil
+}
+
 func (r *reader) keys(b int, why access) (*block.Keys, error) {
 	if u := r.slots[b].keys.Load(); u != nil {
 		u.touch()

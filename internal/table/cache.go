@@ -24,6 +24,7 @@ type Cache struct {
 	decompressor block.Decompressor
 	limit, bytes atomic.Int64
 	full         atomic.Pointer[func()] // see OnFull
+	help         Help                   // nil if nobody helps
 
 	mu        sync.Mutex
 	kept      [missCosts]ring
@@ -49,6 +50,15 @@ func (c *Cache) SetLimit(bytes int64) {
 // OnFull makes the cache call fn once, without locks, when it first has no room for a unit. fn may
 // set a higher limit.
 func (c *Cache) OnFull(fn func()) { c.full.Store(&fn) }
+
+// Help runs fn in another goroutine, as a scan's helper number so many at a time, from 1 on. It
+// returns false if it does not, for example if there is no processor for it. fn takes at most
+// milliseconds, and blocks for nothing but files.
+type Help func(number int, fn func()) bool
+
+// SetHelp makes long scans call help, so that blocks are loaded before a scan gets to them. It must
+// be called before the cache is used.
+func (c *Cache) SetHelp(help Help) { c.help = help }
 
 // Bytes returns how much the cache holds.
 func (c *Cache) Bytes() int64 { return c.bytes.Load() }

@@ -22,7 +22,7 @@ func (c *Cursor) Load() error {
 	if c.loaded {
 		return nil
 	}
-	if err := c.loadValues(c.block, c.parsed, lookup); err != nil {
+	if err := c.content.loadValues(c.reader, c.block, c.scope, lookup); err != nil {
 		return err
 	}
 	c.loaded = true

@@ -55,10 +55,20 @@ type Cursor struct {
 	done   bool // see Done
 	moved  bool // it went from one block to the next since it was positioned
 	asked  int  // the last block that was prefetched in the direction of that move
+
+	passed int    // entries of whole blocks since it was positioned
+	misses int    // blocks in a row that were not in memory
+	ahead  *ahead // nil unless it has gone on for long in such blocks
 }
 
 // Init makes c a cursor over t that is on no entry. The scope must stay as it is.
-func (c *Cursor) Init(t *Table, scope *Scope) { *c = Cursor{table: t, scope: scope} }
+func (c *Cursor) Init(t *Table, scope *Scope) {
+	c.giveUpAhead()
+	*c = Cursor{table: t, scope: scope}
+}
+
+// Release ends what goes on for the cursor in the background, and puts it on no entry.
+func (c *Cursor) Release() { c.stop() }
 
 // First moves to the first entry and reports whether there is one.
 func (c *Cursor) First() bool { return c.open() && c.enter(0, keyspace.Forward) }

@@ -186,19 +186,33 @@ type mode struct {
 	o     WriterOptions
 	noMap bool
 	limit int64 // of the cache
+	help  Help
+}
+
+// helpers runs up to two helpers of a scan.
+func helpers(number int, fn func()) bool {
+	if number > 2 {
+		return false
+	}
+	go fn()
+	return true
 }
 
 func modes() []mode {
 	return []mode{
-		{"raw", WriterOptions{}, false, 1 << 30},
-		{"filter", WriterOptions{Filter: true}, false, 1 << 30},
-		{"zstd", WriterOptions{Encoding: zipped()}, false, 1 << 30},
-		{"tiny blocks", WriterOptions{BlockBytes: 50, Encoding: zipped()}, false, 1 << 30},
-		{"no map", WriterOptions{BlockBytes: 500, Filter: true}, true, 1 << 30},
-		{"pattern", WriterOptions{Encoding: encoded()}, false, 1 << 30},
-		{"pattern, tiny blocks", WriterOptions{BlockBytes: 80, Encoding: encoded()}, false, 1 << 30},
-		{"pattern, no cache", WriterOptions{BlockBytes: 900, Encoding: encoded()}, true, 0},
-		{"no cache", WriterOptions{BlockBytes: 300, Encoding: zipped(), Filter: true}, true, 0},
+		{"raw", WriterOptions{}, false, 1 << 30, nil},
+		{"filter", WriterOptions{Filter: true}, false, 1 << 30, nil},
+		{"zstd", WriterOptions{Encoding: zipped()}, false, 1 << 30, nil},
+		{"tiny blocks", WriterOptions{BlockBytes: 50, Encoding: zipped()}, false, 1 << 30, nil},
+		{"no map", WriterOptions{BlockBytes: 500, Filter: true}, true, 1 << 30, nil},
+		{"pattern", WriterOptions{Encoding: encoded()}, false, 1 << 30, nil},
+		{"pattern, tiny blocks", WriterOptions{BlockBytes: 80, Encoding: encoded()}, false, 1 << 30, nil},
+		{"pattern, no cache", WriterOptions{BlockBytes: 900, Encoding: encoded()}, true, 0, nil},
+		{"no cache", WriterOptions{BlockBytes: 300, Encoding: zipped(), Filter: true}, true, 0, nil},
+		{"raw, helpers", WriterOptions{BlockBytes: 300}, true, 64 << 10, helpers},
+		{"pattern, helpers", WriterOptions{BlockBytes: 300, Encoding: encoded()}, false, 64 << 10,
+			helpers},
+		{"zstd, helpers", WriterOptions{BlockBytes: 900, Encoding: zipped()}, false, 1 << 30, helpers},
 	}
 }
 
@@ -210,9 +224,11 @@ func (m mode) open(t testing.TB, entries []entry) *Table {
 	if m.noMap {
 		fs = noMapFS{fs}
 	}
+	cache := NewCache(m.limit)
+	cache.SetHelp(m.help)
 	return New(Config{
 		FS: fs, Path: testPath, Number: 7, Database: testDatabase(), Size: int64(s.Size),
-		Cache: NewCache(m.limit), Dictionaries: []*block.Dictionary{testDictionary()},
+		Cache: cache, Dictionaries: []*block.Dictionary{testDictionary()},
 	})
 }
 

@@ -95,6 +95,10 @@ const (
 // takesPart reports whether a cursor that reads n entries of a block loads only those.
 func takesPart(n int) bool { return n <= block.PartMax }
 
+// takesWhole reports whether a cursor that has passed n entries of whole blocks loads another one
+// as a whole, however few entries it has.
+func takesWhole(passed int) bool { return passed > block.PartMax }
+
 // decodesBlock reports whether a read of the given number of bytes of a block's values, each
 // encoded alone, should decode all of them. Until one does, each call writes to memory that the
 // block's readers share.

@@ -9,6 +9,24 @@ import (
 // came before.
 const prefetchBytes = 1 << 20
 
+// prefetch asks for the blocks that the cursor comes to in direction d, from block b on. It asks
+// for more when the last aheadBlocks of them are near, so that the disk is never idle.
+func (c *Cursor) prefetch(b int, d keyspace.Direction) {
+	next, left := b, 0
+	if c.moved && d == keyspace.Reverse {
+		next, left = c.asked-1, b-c.asked
+	} else if c.moved {
+		next, left = c.asked+1, c.asked-b
+	}
+	switch {
+	case !c.moved || left < 0:
+		next = b
+	case left >= aheadBlocks || next < 0 || next == len(c.reader.slots):
+		return
+	}
+	c.moved, c.asked = true, c.reader.prefetch(next, d, c.scope.Read)
+}
+
 // prefetch asks for the blocks that a scan in direction d comes to from block b on, unless they are
 // in memory, and returns the last block that needs no prefetch now. The system does not read ahead
 // by itself, because most reads are of a single value.

@@ -9,14 +9,12 @@ import (
 
 // window is the part of a block that a [Cursor] holds: all entries, or a few neighbours.
 type window struct {
-	keys    block.Column   // in full
-	values  block.Column   // decoded; empty if the cursor reads none, or if they are encoded
-	encoded *block.Encoded // the values of the whole block, if those of the window are not decoded
+	keys    block.Column // in full
 	kinds   []byte
+	content // of the whole block, except that the values are those of the window if decoded
 	block   int
-	parsed  *block.Keys // of the whole block
-	first   int         // the index in the block of the window's first entry
-	loaded  bool        // whether the values are loaded; with ReadStored, Load does that
+	first   int  // the index in the block of the window's first entry
+	loaded  bool // whether the values are loaded; with ReadStored, Load does that
 
 	// Whether, as far as is known, no entry beyond the window is within the bounds.
 	atUpper, atLower bool
@@ -24,12 +22,13 @@ type window struct {
 
 // open opens the table and forgets how the last move ended.
 func (c *Cursor) open() bool {
+	c.giveUpAhead()
 	if c.reader == nil {
 		if c.reader, c.err = c.table.opened(); c.err != nil {
 			return c.stop()
 		}
 	}
-	c.err, c.done = nil, false
+	c.err, c.done, c.passed = nil, false, 0
 	return true
 }
 
@@ -48,6 +47,7 @@ func (c *Cursor) search(key []byte) (b int, keys *block.Keys, i int, ok bool) {
 
 // stop puts the cursor on no entry.
 func (c *Cursor) stop() bool {
+	c.giveUpAhead()
 	c.at, c.count = 0, 0
 	return false
 }
@@ -98,12 +98,27 @@ func (c *Cursor) leave(b int, d keyspace.Direction) bool {
 		return c.stop()
 	}
 	if sawAll := c.count > 0 && c.count == c.parsed.Len(); sawAll {
-		prefetched := d == keyspace.Reverse && b >= c.asked || d == keyspace.Forward && b <= c.asked
-		if !c.moved || !prefetched {
-			c.moved, c.asked = true, c.reader.prefetch(b, d, c.scope.Read)
+		c.passed += c.count
+		c.prefetch(b, d)
+		if x, ok := c.loadAhead(b, d); ok {
+			c.content = x
+			return c.enterLoaded(b, d)
 		}
 	}
 	return c.enter(b, d)
+}
+
+// enterLoaded is enter for a block whose content is loaded.
+func (c *Cursor) enterLoaded(b int, d keyspace.Direction) bool {
+	at := 0
+	if d == keyspace.Reverse {
+		at = c.parsed.Len() - 1
+	}
+	if c.scope.Once && c.reach(c.parsed, at, d, scan) <= 0 {
+		return c.finish()
+	}
+	c.loaded = true
+	return c.show(b, at)
 }
 
 // enter moves to the entry of block b that comes first in direction d, to scan the block.
@@ -129,20 +144,29 @@ func (c *Cursor) load(
 		if n <= 0 {
 			return c.finish()
 		}
-		if takesPart(n) {
+		if takesPart(n) && !(n == keys.Len() && takesWhole(c.passed)) {
 			if loaded, err := c.loadPart(b, keys, at, n, d); loaded || err != nil {
 				return err == nil || c.fail(err)
 			}
 		}
 	}
+	c.parsed, c.cold = keys, false
 	if c.loaded = c.scope.decodes(); c.loaded {
-		if err := c.loadValues(b, keys, why); err != nil {
+		if err := c.content.loadValues(c.reader, b, c.scope, why); err != nil {
 			return c.fail(err)
 		}
 	}
-	c.keys = *c.reader.flat(b, keys, why)
-	c.parsed, c.kinds = keys, keys.Kinds()
-	c.block, c.first, c.at, c.count = b, 0, at, keys.Len()
+	c.flat = c.reader.flat(b, keys, why)
+	return c.show(b, at)
+}
+
+// show makes all of block b, whose content is loaded, the window, and moves to its entry at.
+func (c *Cursor) show(b, at int) bool {
+	if c.misses++; !c.cold {
+		c.misses = 0
+	}
+	c.keys, c.kinds = *c.flat, c.parsed.Kinds()
+	c.block, c.first, c.at, c.count = b, 0, at, c.parsed.Len()
 	runtime.KeepAlive(c)
 	return true
 }
@@ -201,10 +225,17 @@ func (c *Cursor) loadPart(
 
 // loadPartValues loads n values of block b into the window.
 func (c *Cursor) loadPartValues(b int, keys *block.Keys, first, n int) error {
-	if loaded, err := c.loadHead(b, keys, lookup); loaded || err != nil {
-		return err
-	}
 	r := c.reader
+	if c.scope.Read == ReadHeads {
+		head, err := r.head(b, keys, c.scope.HeadBytes, lookup)
+		if err != nil {
+			return err
+		}
+		if head != nil {
+			c.values, c.encoded = *head, nil
+			return nil
+		}
+	}
 	values, encoded, err := r.some(b, keys, first, n)
 	if err != nil {
 		return err
@@ -221,43 +252,4 @@ func (c *Cursor) loadPartValues(b int, keys *block.Keys, first, n int) error {
 		}
 		return err
 	})
-}
-
-// loadValues loads all values of block b into the window.
-func (c *Cursor) loadValues(b int, keys *block.Keys, why access) error {
-	if loaded, err := c.loadHead(b, keys, why); loaded || err != nil {
-		return err
-	}
-	r := c.reader
-	values, encoded, err := r.values(b, keys, why)
-	if encoded != nil && c.scope.decodes() && r.cache.decodesWindow(encoded, why) {
-		if c.scope.Read == ReadHeads {
-			values, err = r.heads(b, keys, encoded, c.scope.HeadBytes, why)
-		} else {
-			values, err = r.decode(b, keys, encoded, why)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if c.encoded = nil; values == nil {
-		c.encoded = &encoded.Encoded
-		return nil
-	}
-	c.values = *values
-	return nil
-}
-
-// loadHead makes the first bytes of the only value of block b the window's values, if the cursor
-// needs no more of a value that is costly to decode as a whole.
-func (c *Cursor) loadHead(b int, keys *block.Keys, why access) (loaded bool, err error) {
-	if c.scope.Read != ReadHeads {
-		return false, nil
-	}
-	head, err := c.reader.head(b, keys, c.scope.HeadBytes, why)
-	if head == nil || err != nil {
-		return false, err
-	}
-	c.values, c.encoded = *head, nil
-	return true, nil
 }
