@@ -65,6 +65,7 @@ func (e *Engine) compactLoop() {
 	for {
 		next, ok := c.next()
 		if !ok {
+			c.renewManifestAtRest()
 			return
 		}
 		gentle, due := c.waitForPause(next)

@@ -61,6 +61,7 @@ func (e *Engine) flushLoop() {
 	for pause := retryMin; ; {
 		oldest, ok := e.nextFlush()
 		if !ok {
+			e.renewManifestAtRest()
 			return
 		}
 		err := e.flushOne(oldest, forNow)

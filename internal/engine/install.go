@@ -10,6 +10,10 @@ import (
 	"github.com/stoatdb/stoat/internal/superversion"
 )
 
+// restManifestBytes is the size up to which a manifest is renewed in a pause: that of some hundred
+// tables.
+const restManifestBytes = 64 << 10
+
 // install makes a job's edit durable, then visible, then removes the files that it made obsolete.
 // Readers see what change does at the same moment as the edit. After an error other than
 // ErrPoisoned nothing has changed, and the job's files are gone.
@@ -122,6 +126,30 @@ func (e *Engine) renewManifest() error {
 	}
 	version := *e.state.Load().Levels.Version
 	return e.startManifestInstalling(&version)
+}
+
+// renewManifestAtRest renews the manifest in a pause of the commits, after the last job, so that
+// Close need not. It leaves a large manifest to Close.
+func (e *Engine) renewManifestAtRest() {
+	e.mu.Lock()
+	busy := e.mu.flushing || e.mu.compacting
+	e.mu.Unlock()
+	if busy || !e.rest.isPause() || e.writable() != nil || e.options.Volatile {
+		return
+	}
+	e.installing.Lock()
+	small := e.installing.journal != nil && e.installing.journal.StartSize() <= restManifestBytes
+	e.installing.Unlock()
+	if !small {
+		return
+	}
+	switch err := e.renewManifest(); {
+	case err == nil:
+	case errors.Is(err, manifest.ErrUnchanged):
+		e.options.Logger.Warn("the manifest keeps its edits", "dir", e.dir, "err", err)
+	default:
+		_ = e.poison(err) // the next commit reports it
+	}
 }
 
 // startManifestInstalling replaces the manifest by a new one that says outcome.

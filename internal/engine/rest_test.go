@@ -5,6 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/manifest"
+	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
 
@@ -76,6 +78,41 @@ func TestRest_leavesASmallMemtableAlone(t *testing.T) {
 			t.Errorf("%d flushes", n)
 		}
 		ok(t, e.Close())
+	})
+}
+
+func TestRest_leavesCloseNothingToWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := memfs.New()
+		e := mustOpen(t, disk, Options{Tuning: Tuning{RestBytes: 1}})
+		overlap(t, e, 2)
+		mustCommit(t, e, "b")
+		<-time.After(time.Minute)
+		before := image(t, disk)
+		ok(t, e.Close())
+		wantImage(t, disk, before)
+	})
+}
+
+// Without a new manifest, the old one goes on, and Close tries again.
+func TestRest_goesOnWithoutANewManifest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := memfs.New()
+		files, broken := failing(disk, errBroken, is(faultfs.Create, "MANIFEST-"))
+		e := mustOpen(t, files, Options{Tuning: Tuning{RestBytes: 1}})
+		overlap(t, e, 2)
+		broken.Store(true)
+		mustCommit(t, e, "b")
+		<-time.After(time.Minute)
+		broken.Store(false)
+		mustCommit(t, e, "c")
+		ok(t, e.Close())
+		state, err := manifest.Load(disk, "db")
+		ok(t, err)
+		if state.Edits > 0 {
+			t.Errorf("the manifest has %d edits", state.Edits)
+		}
+		wantWords(t, mustOpen(t, disk, Options{ReadOnly: true}), "a", "b", "c", "z")
 	})
 }
 
