@@ -87,7 +87,7 @@ func (s *space) lookupUntil(key []byte) (value []byte, until uint64, ok bool, er
 // false if there is no such key.
 func (s *session) until(key []byte) (until uint64, ok bool, err error) {
 	if s.w != nil {
-		return s.w.Until(key)
+		return s.w.Until(key, &s.lookups)
 	}
-	return s.snap.Until(key)
+	return s.snap.Until(key, &s.lookups)
 }

@@ -17,11 +17,11 @@ type session struct {
 	snap *superversion.Superversion
 	w    *engine.Writer // nil in a read-only transaction
 
-	db         *DB                  // nil once ended: a stale handle keeps no database alive
-	position   Position             // the state that the transaction began on
-	generation uint64               // the number of transactions that have ended in this session
-	scratch    []byte               // buffer for the current internal key
-	values     superversion.Scratch // memory of values that were decoded one by one
+	db         *DB      // nil once ended: a stale handle keeps no database alive
+	position   Position // the state that the transaction began on
+	generation uint64   // the number of transactions that have ended in this session
+	scratch    []byte   // buffer for the current internal key
+	lookups    superversion.Lookups
 	err        error
 	dropped    map[uint64]struct{} // the ids of buckets dropped in this transaction
 	adopted    map[uint64]*space   // the current parent of each bucket moved in this transaction
@@ -116,7 +116,7 @@ func (s *session) end() {
 	clear(s.locals)
 	clear(s.hooks)
 	s.locals, s.hooks = s.locals[:0], s.hooks[:0]
-	s.values.Reset()
+	s.lookups.Reset()
 	if s.idle != nil {
 		s.idle.values.Reset()
 	}
@@ -131,17 +131,17 @@ func (s *session) fail(err error) {
 // get returns the value of an internal key.
 func (s *session) get(key []byte) (value []byte, ok bool, err error) {
 	if s.w != nil {
-		return s.w.Get(key, &s.values)
+		return s.w.Get(key, &s.lookups)
 	}
-	return s.snap.Get(key, &s.values)
+	return s.snap.Get(key, &s.lookups)
 }
 
 // has reports whether there is such an internal key.
 func (s *session) has(key []byte) (bool, error) {
 	if s.w != nil {
-		return s.w.Has(key)
+		return s.w.Has(key, &s.lookups)
 	}
-	return s.snap.Has(key)
+	return s.snap.Has(key, &s.lookups)
 }
 
 // put stores an internal key that does not expire.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -43,7 +44,7 @@ func get(t testing.TB, e *Engine, key []byte) (string, bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, ok, err := s.Get(key, nil)
+	value, ok, err := s.Get(key, new(superversion.Lookups))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/pick"
+	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -323,7 +324,8 @@ func TestCompaction_setsDamagedDeferredValuesAside(t *testing.T) {
 		<-time.After(time.Minute)
 		snapshot, err := e.Snapshot(0)
 		ok(t, err)
-		if _, _, err := snapshot.Get(dataKey("%04d", 33), nil); !errors.Is(err, corrupt.Err) {
+		_, _, err = snapshot.Get(dataKey("%04d", 33), new(superversion.Lookups))
+		if !errors.Is(err, corrupt.Err) {
 			t.Errorf("the damaged value: %v", err)
 		}
 		if got, _ := get(t, e, dataKey("%04d", 5)); got != string(deferredValue(5)) {

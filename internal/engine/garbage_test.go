@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
+	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -156,7 +157,8 @@ func TestGarbage_goesUnderASnapshot(t *testing.T) {
 			t.Errorf("%d bytes are left of %d", now, before)
 		}
 		for i := range values {
-			if _, found, err := old.Get(bucketKey(doomed, i), nil); !found || err != nil {
+			_, found, err := old.Get(bucketKey(doomed, i), new(superversion.Lookups))
+			if !found || err != nil {
 				t.Fatalf("the snapshot has value %d: %v, %v", i, found, err)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoatdb/stoat/internal/corrupt"
 	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
 )
@@ -101,12 +102,12 @@ func TestOpen_readOnlyReadsAroundADamagedTable(t *testing.T) {
 		e := mustOpen(t, untouched(t, disk), reading())
 		s, err := e.Snapshot(0)
 		ok(t, err)
-		_, _, err = s.Get(table.Smallest, nil)
+		_, _, err = s.Get(table.Smallest, new(superversion.Lookups))
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("reading from %s gives the error %v", name, err)
 		}
 		key := dataKey("%s", allWords[len(allWords)-1])
-		if _, found, err := s.Get(key, nil); !found || err != nil {
+		if _, found, err := s.Get(key, new(superversion.Lookups)); !found || err != nil {
 			t.Errorf("a key that lies elsewhere: found %v, error %v", found, err)
 		}
 		wantImage(t, disk, before)

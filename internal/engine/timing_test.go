@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/superversion"
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
@@ -178,7 +179,7 @@ func TestWriter_thatHasReadWaitsForIt(t *testing.T) {
 			synctest.Wait()
 			w, err := e.Begin()
 			ok(t, err)
-			if has, err := w.Has(dataKey("b")); !has || err != nil {
+			if has, err := w.Has(dataKey("b"), new(superversion.Lookups)); !has || err != nil {
 				t.Fatalf("a writer sees the newest commit: %v, %v", has, err)
 			}
 			ended := false

@@ -109,34 +109,38 @@ func (w *Writer) Closed() bool { return w.engine.closed.Load() }
 // Get returns the value of key as this transaction sees it. The value is valid and unchanged until
 // the transaction ends.
 func (w *Writer) Get(
-	key []byte, scratch *superversion.Scratch,
+	key []byte, l *superversion.Lookups,
 ) (value []byte, ok bool, err error) {
 	var e keyspace.Entry
-	if ok, err := w.find(key, &e); !ok {
+	if ok, err := w.find(key, l, &e); !ok {
 		return nil, false, err
 	}
-	return w.base.Levels.Value(&e, scratch)
+	return w.base.Levels.Value(&e, &l.Scratch)
 }
 
 // Has reports whether there is such a key as this transaction sees it. It reads no value.
-func (w *Writer) Has(key []byte) (bool, error) {
-	_, ok, err := w.Until(key)
+func (w *Writer) Has(key []byte, l *superversion.Lookups) (bool, error) {
+	_, ok, err := w.Until(key, l)
 	return ok, err
 }
 
 // Until returns when key expires as this transaction sees it, in milliseconds since 1970, or 0 if
 // it never does; ok is false if there is no such key. It reads no value.
-func (w *Writer) Until(key []byte) (until uint64, ok bool, err error) {
+func (w *Writer) Until(
+	key []byte, l *superversion.Lookups,
+) (until uint64, ok bool, err error) {
 	var e keyspace.Entry
-	ok, err = w.find(key, &e)
+	ok, err = w.find(key, l, &e)
 	return e.Until, ok && w.base.Levels.Exists(&e), err
 }
 
-func (w *Writer) find(key []byte, e *keyspace.Entry) (ok bool, err error) {
+func (w *Writer) find(
+	key []byte, l *superversion.Lookups, e *keyspace.Entry,
+) (ok bool, err error) {
 	if w.edit.Find(key, e) {
 		return true, nil
 	}
-	return w.base.FindBelow(key, e)
+	return w.base.FindBelow(key, l, e)
 }
 
 // Put sets key to value, both of which are copied, until a moment in milliseconds since 1970, or

@@ -58,7 +58,7 @@ func (r Root) Around(key []byte) (span keyspace.Span, deleted bool) {
 // value aliases the memtable and must not be modified; the empty value of a put is not nil. Find
 // does not allocate.
 func (r *Root) Find(key []byte, e *keyspace.Entry) bool {
-	return r.top.find(r.chunks, key, e) || r.deleted.find(key, e)
+	return !r.Empty() && (r.top.find(r.chunks, key, e) || r.deleted.find(key, e))
 }
 
 // find is [Root.Find] for keys that were put or deleted alone.

@@ -103,11 +103,12 @@ func BenchmarkSeek(b *testing.B) {
 
 func BenchmarkGet(b *testing.B) {
 	s := benchState(b)
+	var lookups Lookups
 	i := 0
 	b.ReportAllocs()
 	for b.Loop() {
 		i += 7919
-		_, _, _ = s.Get(benchKey(i), nil)
+		_, _, _ = s.Get(benchKey(i), &lookups)
 	}
 }
 

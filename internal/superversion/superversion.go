@@ -37,51 +37,53 @@ type Superversion struct {
 // Get returns the value of key, as [Levels.Value] does. It allocates only if something has to be
 // read or scratch is full.
 func (s *Superversion) Get(
-	key []byte, scratch *Scratch,
+	key []byte, l *Lookups,
 ) (value []byte, ok bool, err error) {
 	var e keyspace.Entry
-	if ok, err := s.Find(key, &e); !ok {
+	if ok, err := s.Find(key, l, &e); !ok {
 		return nil, false, err
 	}
-	return s.Levels.Value(&e, scratch)
+	return s.Levels.Value(&e, &l.Scratch)
 }
 
 // Has reports whether key exists. It reads no value.
-func (s *Superversion) Has(key []byte) (bool, error) {
-	_, ok, err := s.Until(key)
+func (s *Superversion) Has(key []byte, l *Lookups) (bool, error) {
+	_, ok, err := s.Until(key, l)
 	return ok, err
 }
 
 // Until returns when key expires, in milliseconds since 1970, or 0 if it does not; ok is false if
 // key does not exist. It reads no value.
-func (s *Superversion) Until(key []byte) (until uint64, ok bool, err error) {
+func (s *Superversion) Until(
+	key []byte, l *Lookups,
+) (until uint64, ok bool, err error) {
 	var e keyspace.Entry
-	ok, err = s.Find(key, &e)
+	ok, err = s.Find(key, l, &e)
 	return e.Until, ok && s.Levels.Exists(&e), err
 }
 
 // Find sets e to the newest entry of key, whatever that says; ok is false if there is none, and
 // then e is undefined. It allocates only if a block has to be read.
-func (s *Superversion) Find(key []byte, e *keyspace.Entry) (ok bool, err error) {
+func (s *Superversion) Find(key []byte, l *Lookups, e *keyspace.Entry) (ok bool, err error) {
 	if s.Mem.Find(key, e) {
 		return true, nil
 	}
-	return s.FindBelow(key, e)
+	return s.FindBelow(key, l, e)
 }
 
 // FindBelow is Find without the newest memtable: what the key had before the writes in s.Mem.
-func (s *Superversion) FindBelow(key []byte, e *keyspace.Entry) (ok bool, err error) {
+func (s *Superversion) FindBelow(key []byte, l *Lookups, e *keyspace.Entry) (ok bool, err error) {
 	for i := range s.Sealed {
 		if s.Sealed[i].Find(key, e) {
 			return true, nil
 		}
 	}
-	return s.Levels.Find(key, e)
+	return s.Levels.find(key, l, e)
 }
 
-// Find sets e to the newest entry of key in the runs, whatever that says; ok is false if there is
+// find sets e to the newest entry of key in the runs, whatever that says; ok is false if there is
 // none.
-func (l *Levels) Find(key []byte, e *keyspace.Entry) (ok bool, err error) {
+func (l *Levels) find(key []byte, lookups *Lookups, e *keyspace.Entry) (ok bool, err error) {
 	if len(l.Young) > 0 {
 		hash := filter.Hash(key)
 		for i := range l.Young {
@@ -97,9 +99,15 @@ func (l *Levels) Find(key []byte, e *keyspace.Entry) (ok bool, err error) {
 			}
 		}
 	}
+	f := lookups.fingerIn(l)
+	if f.Near() {
+		if ok, err := f.Find(key, e); ok || err != nil {
+			return ok, err
+		}
+	}
 	h := l.Bottom.tableOf(key)
 	if h == nil {
 		return false, nil
 	}
-	return h.Table.Find(key, e) // some have a filter, which would rarely save anything
+	return h.Table.Find(key, f, e) // some have a filter, which would rarely save anything
 }

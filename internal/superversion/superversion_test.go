@@ -28,7 +28,7 @@ func TestGet_findsTheNewestEntry(t *testing.T) {
 		want := s.all().visible(s.disk.now)
 		for range 800 {
 			key := randomKey(rng)
-			value, ok, err := s.Get([]byte(key), nil)
+			value, ok, err := s.Get([]byte(key), new(Lookups))
 			if expected, there := want[key]; err != nil || ok != there || string(value) != expected {
 				t.Errorf("get %s: %q, %t, %v; want %q, %t", key, value, ok, err, expected, there)
 				return
@@ -43,7 +43,7 @@ func TestFindBelow_leavesOutTheMemtable(t *testing.T) {
 		for range 400 {
 			key := randomKey(rng)
 			var e keyspace.Entry
-			ok, err := s.FindBelow([]byte(key), &e)
+			ok, err := s.FindBelow([]byte(key), new(Lookups), &e)
 			expected, there := want[key]
 			if err != nil || (ok && s.Levels.Exists(&e)) != there {
 				t.Errorf("%s: found %+v, %t, %v; want %t", key, e, ok, err, there)
@@ -65,15 +65,16 @@ func TestGet_expiresAtTheMomentOfTheEntry(t *testing.T) {
 	s := d.only(l)
 	for _, below := range []*Superversion{s, {Mem: l.edit.Root(), Levels: s.Levels}} {
 		d.now = 1000
-		if value, ok, err := below.Get([]byte("k"), nil); string(value) != "v" || !ok || err != nil {
+		value, ok, err := below.Get([]byte("k"), new(Lookups))
+		if string(value) != "v" || !ok || err != nil {
 			t.Errorf("1 ms too early: %q, %t, %v", value, ok, err)
 		}
 		d.now = 1001
-		if _, ok, err := below.Get([]byte("k"), nil); ok || err != nil {
+		if _, ok, err := below.Get([]byte("k"), new(Lookups)); ok || err != nil {
 			t.Errorf("k is there when it has expired, or %v", err)
 		}
 		var e keyspace.Entry
-		if ok, _ := below.Find([]byte("k"), &e); !ok || e.Until != 1001 {
+		if ok, _ := below.Find([]byte("k"), new(Lookups), &e); !ok || e.Until != 1001 {
 			t.Errorf("Find gives %+v, %t", e, ok)
 		}
 	}
@@ -95,7 +96,7 @@ func TestLevels_reportAValueFileThatIsNotThere(t *testing.T) {
 	version := *s.Levels.Version
 	version.ValueFiles = nil
 	s.Levels = NewLevels(&version, nil, d.opener())
-	if _, ok, err := s.Get([]byte("b"), nil); ok || err == nil {
+	if _, ok, err := s.Get([]byte("b"), new(Lookups)); ok || err == nil {
 		t.Errorf("Get gives %t and the error %v", ok, err)
 	}
 	var c Cursor

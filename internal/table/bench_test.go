@@ -132,7 +132,7 @@ func BenchmarkPolicy(b *testing.B) {
 					at := rng.Intn(len(entries) - scan)
 					if scan == 0 {
 						var e keyspace.Entry
-						_, _ = table.Find(entries[at].key, &e)
+						_, _ = table.Find(entries[at].key, nil, &e)
 						use(b, &scratch, e)
 						scratch.Reset()
 						continue

@@ -149,7 +149,7 @@ func messages(n int, rng *rand.Rand) []entry {
 
 // find calls Find and returns what it finds.
 func find(table *Table, key []byte) (e keyspace.Entry, ok bool, err error) {
-	ok, err = table.Find(key, &e)
+	ok, err = table.Find(key, nil, &e)
 	return e, ok, err
 }
 

@@ -236,21 +236,30 @@ func (r *reader) check(from uint64, parse func() error) error {
 	return corrupt.New(r.path, int64(from), "%v", err)
 }
 
-// find sets e to the entry of key, as [Table.Find] does.
-func (r *reader) find(key []byte, e *keyspace.Entry) (ok bool, err error) {
+// find sets e to the entry of key, as [Table.Find] does, and moves f there, unless f is nil.
+func (r *reader) find(key []byte, f *Finger, e *keyspace.Entry) (ok bool, err error) {
 	b, keys, i, exact, err := r.search(key)
 	if !exact {
 		return false, err
 	}
+	if f != nil {
+		f.move(r, b)
+	}
+	err = r.entry(b, keys, i, e)
+	return err == nil, err
+}
+
+// entry sets e to entry i of block b.
+func (r *reader) entry(b int, keys *block.Keys, i int, e *keyspace.Entry) error {
 	*e = keyspace.Entry{Kind: keys.Kind(i)}
 	if e.Kind == keyspace.KindDelete {
-		return true, nil
+		return nil
 	}
 	e.Until = keys.Until(i)
 	values, encoded, err := r.some(b, keys, i, 1)
 	switch {
 	case err != nil:
-		return false, err
+		return err
 	case values != nil:
 		e.Value = values.At(i)
 	default:
@@ -259,7 +268,7 @@ func (r *reader) find(key []byte, e *keyspace.Entry) (ok bool, err error) {
 	if r.inPlace && r.sampler.Due(uint64(b)<<16|uint64(i)) {
 		r.sampler.Warm(e.Value)
 	}
-	return true, nil
+	return nil
 }
 
 // mayContain asks the filter, if there is one, whether the table may have a key with that hash.

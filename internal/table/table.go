@@ -73,13 +73,13 @@ func New(c Config) *Table { return &Table{config: c} }
 // Find sets e to the entry of key; ok is false if there is none, and after an error. The value may
 // be encoded, as [keyspace.Entry] says, and part of a memory map: it must not be modified, nor used
 // when t is unreachable. Find allocates nothing if the block is in memory. It does not ask the
-// filter: it is for tables that are likely to have the key.
-func (t *Table) Find(key []byte, e *keyspace.Entry) (ok bool, err error) {
+// filter: it is for tables that are likely to have the key. f moves to the entry that was found.
+func (t *Table) Find(key []byte, f *Finger, e *keyspace.Entry) (ok bool, err error) {
 	r, err := t.opened()
 	if err != nil {
 		return false, err
 	}
-	ok, err = r.find(key, e)
+	ok, err = r.find(key, f, e)
 	runtime.KeepAlive(r) // and with it the map, until nothing looks into it any more
 	return ok, err
 }
@@ -94,7 +94,7 @@ func (t *Table) FindHashed(
 		return false, err
 	}
 	if ok, err = r.mayContain(hash); ok {
-		ok, err = r.find(key, e)
+		ok, err = r.find(key, nil, e)
 	}
 	runtime.KeepAlive(r)
 	return ok, err
