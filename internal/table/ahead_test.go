@@ -292,3 +292,28 @@ func TestAhead_manyScansShareATinyCache(t *testing.T) {
 		t.Errorf("the cache holds %d bytes", got)
 	}
 }
+
+func TestPrefetch_staysAheadWithinTheBounds(t *testing.T) {
+	table, entries := aheadTable(t, nil)
+	first, end := 300, 1700
+	lower, upper := entries[first].key, entries[end].key
+	from, to, err := table.Blocks(lower, upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c Cursor
+	c.Init(table, &Scope{Lower: lower, Upper: upper, Read: ReadValues})
+	for ok := c.Seek(lower); ok && bytes.Compare(c.Key(), upper) < 0; ok = c.Next() {
+		near := c.asked < c.block+aheadBlocks-1 && c.asked < to-1
+		if c.moved && (near || c.asked > to-1) {
+			t.Fatalf("in block %d of those before %d, %d was prefetched", c.block, to, c.asked)
+		}
+	}
+	c.Init(table, &Scope{Lower: lower, Upper: upper, Read: ReadValues})
+	for ok := c.SeekBefore(upper); ok && bytes.Compare(c.Key(), lower) >= 0; ok = c.Prev() {
+		near := c.asked > c.block-aheadBlocks+1 && c.asked > from
+		if c.moved && (near || c.asked < from) {
+			t.Fatalf("in block %d of those from %d on, %d was prefetched", c.block, from, c.asked)
+		}
+	}
+}

@@ -9,49 +9,62 @@ import (
 // came before.
 const prefetchBytes = 1 << 20
 
-// prefetch asks for the blocks that the cursor comes to in direction d, from block b on. It asks
-// for more when the last aheadBlocks of them are near, so that the disk is never idle.
+// prefetch asks for the blocks that the cursor comes to in direction d, from block b on and within
+// its bounds. It asks for more when the last aheadBlocks of them are near, so that the disk is
+// never idle.
 func (c *Cursor) prefetch(b int, d keyspace.Direction) {
-	next, left := b, 0
-	if c.moved && d == keyspace.Reverse {
-		next, left = c.asked-1, b-c.asked
-	} else if c.moved {
-		next, left = c.asked+1, c.asked-b
+	step, next := 1, b
+	if d == keyspace.Reverse {
+		step = -1
 	}
-	switch {
-	case !c.moved || left < 0:
-		next = b
-	case left >= aheadBlocks || next < 0 || next == len(c.reader.slots):
-		return
+	if left := (c.asked - b) * step; c.moved && left >= 0 {
+		if left >= aheadBlocks {
+			return
+		}
+		next = c.asked + step
 	}
-	c.moved, c.asked = true, c.reader.prefetch(next, d, c.scope.Read)
+	if end := b + step*(c.blocksAhead(b, d)-1); (end-next)*step >= 0 {
+		c.moved, c.asked = true, c.reader.prefetch(next, end, c.scope.Read)
+	}
 }
 
-// prefetch asks for the blocks that a scan in direction d comes to from block b on, unless they are
-// in memory, and returns the last block that needs no prefetch now. The system does not read ahead
-// by itself, because most reads are of a single value.
-func (r *reader) prefetch(b int, d keyspace.Direction, read Reading) (asked int) {
-	step, farthest := 1, len(r.slots)-1
-	if d == keyspace.Reverse {
-		step, farthest = -1, 0
-	}
+// prefetch asks for the blocks from first to last, in this order, unless they are in memory, and
+// returns the last block that needs no prefetch now. The system does not read ahead by itself,
+// because most reads are of a single value.
+func (r *reader) prefetch(first, last int, read Reading) (asked int) {
 	if !r.mapped {
-		return farthest
+		return last
 	}
-	offset := func(b int) uint64 { return r.index.places[b].values }
-	if read == ReadKeys {
-		offset = func(b int) uint64 { return r.index.places[b].keys }
+	step, bytes := 1, uint64(0)
+	if last < first {
+		step = -1
 	}
-	for asked = b; asked != farthest; asked += step {
-		first, last := min(b, asked), max(b, asked)
-		if offset(last+1)-offset(first) >= prefetchBytes {
+	places := r.index.places
+	for asked = first; ; asked += step {
+		if read != ReadKeys {
+			bytes += places[asked+1].values - places[asked].values
+		}
+		bytes += places[asked+1].keys - places[asked].keys
+		if asked == last || bytes >= prefetchBytes {
 			break
 		}
 	}
-	first, last := min(b, asked), max(b, asked)
-	// The first page does not tell: it may hold the end of the previous block.
-	if p := r.data[offset(first):offset(last+1)]; !vfs.Resident(p[len(p)/2:]) {
-		vfs.WillNeed(p)
+	low, high := places[min(first, asked)], places[max(first, asked)+1]
+	if read == ReadKeys {
+		r.ask(low.keys, high.keys)
+	} else if r.ask(low.values, high.values) {
+		r.ask(low.keys, high.keys)
 	}
 	return asked
+}
+
+// ask asks for the bytes [from, to) of a map, unless they are in memory, and reports whether it
+// did. The first page does not tell: it may hold the end of what was read before.
+func (r *reader) ask(from, to uint64) bool {
+	p := r.data[from:to]
+	cold := !vfs.Resident(p[len(p)/2:])
+	if cold {
+		vfs.WillNeed(p)
+	}
+	return cold
 }
