@@ -18,6 +18,10 @@ const (
 	// in the commits. Under a steady trickle of commits no pause is long enough.
 	maxWaits = 50
 
+	// longestQuiet, times Tuning.IdleAfter, is the longest pause that it waits for, after commits
+	// have ended it a few times.
+	longestQuiet = 8
+
 	// minLasting is the size from which a compaction that tidies up continues when commits come in
 	// again, because stopping would waste too much.
 	minLasting = 64 << 20
@@ -53,6 +57,7 @@ func (e *Engine) picker() pick.Picker {
 type compactor struct {
 	*Engine
 	waits  time.Time     // since when a compaction that tidies up waits; zero if none does
+	quiet  time.Duration // the pause that it waits for, twice as long after each one it gave way to
 	seen   uint64        // the newest commit when the last compaction began
 	shrunk bool          // the last compaction compressed deferred values, and there may be more
 	pause  time.Duration // after the next failure
@@ -61,7 +66,7 @@ type compactor struct {
 // compactLoop compacts until it finds nothing to do. Compactions that only tidy up wait for a pause
 // in the commits.
 func (e *Engine) compactLoop() {
-	c := compactor{Engine: e, pause: retryMin}
+	c := compactor{Engine: e, quiet: e.options.Tuning.IdleAfter, pause: retryMin}
 	for {
 		next, ok := c.next()
 		if !ok {
@@ -133,7 +138,8 @@ func (c *compactor) waitForPause(next pick.Plan) (gentle, due bool) {
 		return false, true
 	}
 	before := c.commits.Newest()
-	quiet := c.rest.isPause() || c.sleep(idle, c.due) && c.commits.Newest() == before
+	quiet := c.quiet == idle && c.rest.isPause() ||
+		c.sleep(c.quiet, c.due) && c.commits.Newest() == before
 	if overdue() {
 		return false, true
 	}
@@ -169,10 +175,11 @@ func (c *compactor) ended(done pick.Plan, err error) {
 		if !c.shrunk {
 			c.waits = time.Time{}
 		}
-		c.pause = retryMin
+		c.pause, c.quiet = retryMin, c.options.Tuning.IdleAfter
 		return
 	case errors.Is(err, compaction.ErrCancelled):
 		c.pause = retryMin
+		c.quiet = min(2*c.quiet, longestQuiet*c.options.Tuning.IdleAfter)
 		return
 	case c.setAside(err, done):
 		c.options.Logger.Warn("compaction met damage", "dir", c.dir, "again after", retryDamaged,

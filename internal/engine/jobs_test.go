@@ -121,6 +121,43 @@ func TestCompaction_thatTidiesUpIsNotCancelledForEver(t *testing.T) {
 	})
 }
 
+// Pauses are long enough to begin a compaction, and too short to finish it.
+func TestCompaction_thatGaveWayWaitsForALongerPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const idle = time.Minute
+		var slow atomic.Bool
+		files := faultfs.New(memfs.New(), func(op faultfs.Op) error {
+			if slow.Load() && is(faultfs.Sync, tableSuffix)(op) {
+				<-time.After(idle / 100)
+			}
+			return nil
+		})
+		o := Options{Tuning: Tuning{IdleAfter: idle, RestAfter: 10 * time.Hour, YoungRuns: 100}}
+		o.Tuning.TableBytes, o.Tuning.SampleBytes = 1<<10, 1
+		e := mustOpen(t, files, o)
+		for range 2 {
+			w, err := e.Begin()
+			ok(t, err)
+			for i := range 20_000 {
+				value := fmt.Appendf(nil, "%x", uint64(i)*0x9E3779B97F4A7C15)
+				ok(t, w.Put(dataKey("k%06d", i), value, 0))
+			}
+			ok(t, w.Commit())
+			ok(t, e.Flush())
+		}
+		slow.Store(true)
+		for range maxWaits {
+			<-time.After(2 * idle)
+			mustCommit(t, e, "b")
+		}
+		s := e.Stats()
+		if s.Merges != 1 || s.YoungRuns != 0 || s.MergedBytes > 2*s.TableBytes {
+			t.Errorf("compactions that commits end are begun again and again: %+v", s)
+		}
+		ok(t, e.Close())
+	})
+}
+
 func TestCompaction_ofManyRunsNeedsNoPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Minute
