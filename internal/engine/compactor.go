@@ -16,11 +16,11 @@ import (
 const (
 	// maxWaits, times Tuning.IdleAfter, is how long a compaction that tidies up waits for a pause
 	// in the commits. Under a steady trickle of commits no pause is long enough.
-	maxWaits = 50
+	maxWaits = 100
 
 	// longestQuiet, times Tuning.IdleAfter, is the longest pause that it waits for, after commits
 	// have ended it a few times.
-	longestQuiet = 8
+	longestQuiet = 16
 
 	// minLasting is the size from which a compaction that tidies up continues when commits come in
 	// again, because stopping would waste too much.

@@ -78,7 +78,7 @@ const (
 	defaultYoungRuns    = 4
 	defaultOwnRuns      = 16 // reads look into each of them, and compactions compare their keys
 	defaultJournalBytes = 256 << 10
-	defaultIdleAfter    = 200 * time.Millisecond
+	defaultIdleAfter    = 100 * time.Millisecond
 	defaultRestAfter    = 200 * time.Millisecond
 	defaultRestBytes    = 4 << 20
 	defaultRestGarbage  = 64 << 10
