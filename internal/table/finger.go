@@ -18,22 +18,28 @@ type Finger struct {
 // Near reports whether the next lookup may end in the block at f. f may be nil.
 func (f *Finger) Near() bool { return f != nil && f.near }
 
-// Find is [Table.Find] of a key that may be in the block at f; ok is false if it is not there, or
-// if the keys of the block are no longer in memory. f must be near.
+// Find is [Table.Find] of a key that may be in the block at f or the next one; ok is false if it is
+// in neither, or if their keys are not in memory. f must be near.
 func (f *Finger) Find(key []byte, e *keyspace.Entry) (ok bool, err error) {
 	r := f.reader
-	u := r.slots[f.block].keys.Load()
-	if u == nil {
-		return false, nil
+	for b := f.block; b < min(f.block+2, len(r.slots)); b++ {
+		u := r.slots[b].keys.Load()
+		if u == nil {
+			return false, nil
+		}
+		u.touch()
+		i, exact := u.item.Search(key)
+		if exact {
+			f.block = b
+			err = r.entry(b, &u.item, i, e)
+			runtime.KeepAlive(r)
+			return err == nil, err
+		}
+		if i < u.item.Len() {
+			return false, nil
+		}
 	}
-	u.touch()
-	i, exact := u.item.Search(key)
-	if !exact {
-		return false, nil
-	}
-	err = r.entry(f.block, &u.item, i, e)
-	runtime.KeepAlive(r)
-	return err == nil, err
+	return false, nil
 }
 
 // move moves f to block b, where an entry was found.
