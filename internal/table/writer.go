@@ -23,8 +23,8 @@ const (
 	// one piece what was written in one, where the file system can, and maps it by one fault.
 	// docs/design/reading.md has what that saves.
 	bufferBytes = 2 << 20
-	// smallBytes is how long a buffer grows step by step: most tables of small databases end before.
-	smallBytes = 128 << 10
+	// spareBytes is the room in a full buffer for the rest of a block.
+	spareBytes = 128 << 10
 )
 
 // WriterOptions says how to write a table.
@@ -275,8 +275,8 @@ func (w *Writer) writeFull() error {
 	if n := len(w.buffer) / bufferBytes * bufferBytes; n > 0 {
 		return w.write(n)
 	}
-	if len(w.buffer) > smallBytes && cap(w.buffer) < bufferBytes {
-		w.buffer = slices.Grow(w.buffer, bufferBytes)
+	if n := cap(w.buffer); n < bufferBytes && len(w.buffer) > n/4*3 {
+		w.buffer = append(make([]byte, 0, min(2*n, bufferBytes+spareBytes)), w.buffer...)
 	}
 	return nil
 }

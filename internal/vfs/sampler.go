@@ -11,7 +11,7 @@ const (
 	alertReads = 256
 	// suspectReads is how many reads of a suspect map are all looked at: few enough not to matter if
 	// all of it is in memory.
-	suspectReads = 16
+	suspectReads = 8
 	// pageBytes is the length of a page on most systems. A longer value lies in several, which may
 	// have come into memory with different neighbours.
 	pageBytes = 4 << 10
