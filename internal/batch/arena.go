@@ -28,6 +28,7 @@ type Arena struct {
 	current            int    // the chunk being filled; -1 if none
 	tail               int    // the first unused byte in it
 	bytes              int64  // in all chunks
+	next               []byte // the next chunk, if Prepare has made it
 	places             *Places
 
 	frames []frame // of the current batch
@@ -147,7 +148,7 @@ func (a *Arena) Commit() { a.frames, a.taken = a.frames[:0], 0 }
 func (a *Arena) Rollback() {
 	begun := a.begun
 	clear(a.chunks[begun.chunks:])
-	a.chunks = a.chunks[:begun.chunks]
+	a.chunks, a.next = a.chunks[:begun.chunks], nil
 	a.current, a.tail, a.bytes = int(begun.current), int(begun.tail), begun.bytes
 	if a.placed {
 		a.places.forget(begun.Mark)
@@ -165,7 +166,7 @@ func (a *Arena) Chunks() Chunks { return a.chunks }
 func (a *Arena) Places() *Places { return a.places }
 
 // Bytes returns how much memory the arena holds, used or not.
-func (a *Arena) Bytes() int64 { return a.bytes }
+func (a *Arena) Bytes() int64 { return a.bytes + int64(len(a.next)) }
 
 // place records that a frame lies in the log at the given offset.
 func (a *Arena) place(f frame, offset int64) {
@@ -221,9 +222,26 @@ func (a *Arena) makeRoom(n int) {
 	a.current, a.tail = a.grow(size), 0
 }
 
+// Prepare makes the next chunk ahead of its use and returns it, so that the caller can have the
+// system provide its memory meanwhile. It returns nil if there is one already, or as long as chunks
+// grow. The caller must not write to it.
+func (a *Arena) Prepare() []byte {
+	if a.next != nil || a.current < 0 || len(a.chunks[a.current]) < a.maxChunk {
+		return nil
+	}
+	a.next = make([]byte, a.maxChunk)
+	return a.next
+}
+
 // grow adds a chunk and returns its index.
 func (a *Arena) grow(size int) int {
-	a.chunks = append(a.chunks, make([]byte, size))
+	chunk := a.next
+	if len(chunk) == size {
+		a.next = nil
+	} else {
+		chunk = make([]byte, size)
+	}
+	a.chunks = append(a.chunks, chunk)
 	a.bytes += int64(size)
 	return len(a.chunks) - 1
 }

@@ -160,6 +160,48 @@ func TestRollback_returnsToWhereTheBatchBegan(t *testing.T) {
 	}
 }
 
+func TestPrepare_makesTheChunkThatIsFilledNext(t *testing.T) {
+	const size = 1 << 10
+	a := NewSizedArena(headroom, size/4, size)
+	put := func(bytes int) { a.Append(keyspace.KindPut, 0, []byte("k"), make([]byte, bytes)) }
+	fill := func() {
+		for chunks := len(a.Chunks()); len(a.Chunks()) == chunks; {
+			put(20)
+		}
+	}
+	a.Begin()
+	if a.Prepare() != nil {
+		t.Error("an empty arena prepares for much")
+	}
+	fill()
+	if a.Prepare() != nil {
+		t.Error("chunks still grow")
+	}
+	fill()
+	fill()
+	before := a.Bytes()
+	next := a.Prepare()
+	if len(next) != size || a.Bytes() != before+size || a.Prepare() != nil {
+		t.Fatalf("%d bytes are prepared, the arena has %d", len(next), a.Bytes()-before)
+	}
+	put(size / 2) // has a chunk of its own
+	put(2 * size)
+	fill()
+	if last := a.Chunks()[len(a.Chunks())-1]; &last[0] != &next[0] {
+		t.Error("what was prepared is not used")
+	}
+	a.Prepare()
+	a.Rollback()
+	if a.Bytes() != 0 || len(a.Chunks()) != 0 {
+		t.Errorf("%d bytes are left", a.Bytes())
+	}
+	a.Begin()
+	fill()
+	if a.Prepare() != nil {
+		t.Error("the empty arena has not forgotten its chunks")
+	}
+}
+
 func TestTake_completesFramesWhileTheBatchGoesOn(t *testing.T) {
 	const seed = 3
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -8,6 +8,7 @@ import (
 	"github.com/stoatdb/stoat/internal/keyspace"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/superversion"
+	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/wal"
 )
 
@@ -187,13 +188,16 @@ func (w *Writer) wrote(bytes int) error {
 	return nil
 }
 
-// stream hands what was written to the log, and has its memory counted. If the log cannot take it
-// now, Commit will find out why.
+// stream hands what was written to the log, has its memory counted, and has the system provide
+// memory for what comes next. If the log cannot take it now, Commit will find out why.
 func (w *Writer) stream() {
 	e := w.engine
 	e.appending.Lock()
 	defer e.appending.Unlock()
 	w.counted = true
+	if next := w.edit.Prepare(); next != nil {
+		e.spawn(func() { vfs.Provide(next) })
+	}
 	e.memory.setActive(e.appending.mem.Bytes())
 	if !e.options.Volatile && e.readyLogAppending(int64(w.unlogged)) == nil {
 		e.commits.Stream(w.edit)

@@ -109,6 +109,9 @@ func (e *Edit) Root() Root {
 // The image will lie in the log file at the offset at.
 func (e *Edit) TakeFrames(at int64) [][]byte { return e.m.arena.Take(at) }
 
+// Prepare returns memory that later writes will fill, or nil, as [batch.Arena.Prepare] does.
+func (e *Edit) Prepare() []byte { return e.m.arena.Prepare() }
+
 // Pending returns the payloads of the frames that TakeFrames would return, as
 // [batch.Arena.Pending] does.
 func (e *Edit) Pending() [][]byte { return e.m.arena.Pending() }

@@ -379,6 +379,7 @@ func (s *subject) take() {
 		s.t.Fatalf("%d entries in the frames differ from the %d written", len(got), len(s.log))
 	}
 	s.log = nil
+	s.edit.Prepare() // as the engine does, at the same moments
 }
 
 // checkPlaces checks that all values of a memtable whose frames were all taken are where it says.

@@ -16,3 +16,6 @@ func WillNeed([]byte) {}
 
 // Populate waits until the pages of data, part of a map, are in memory: only on Linux.
 func Populate([]byte) {}
+
+// Provide waits until the system has provided the memory of data: only on Linux.
+func Provide([]byte) {}

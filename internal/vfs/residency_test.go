@@ -31,6 +31,25 @@ func TestResidency_isHarmlessForAnyMemory(t *testing.T) {
 	advise(make([]byte, 1<<20)) // never touched, so the answer may be either
 }
 
+func TestProvide_changesNothing(t *testing.T) {
+	heap := bytes.Repeat([]byte("content "), 50_000)
+	want := bytes.Clone(heap)
+	for _, part := range [][]byte{nil, heap[:0], heap[7:8], heap[4097:], heap, heap[len(heap):]} {
+		vfs.Provide(part)
+	}
+	if !bytes.Equal(heap, want) {
+		t.Error("the memory has changed")
+	}
+	fresh := make([]byte, 1<<20)
+	vfs.Provide(fresh)
+	if !bytes.Equal(fresh, make([]byte, 1<<20)) {
+		t.Error("the memory is not zero")
+	}
+	if !vfs.Resident(fresh) {
+		t.Skip("the system is too old to provide memory")
+	}
+}
+
 func TestResidency_isHarmlessForMaps(t *testing.T) {
 	everywhere(t, func(t *testing.T, s system) {
 		content := string(bytes.Repeat([]byte("content "), 1000))
