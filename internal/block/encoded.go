@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stoatdb/stoat/internal/keyspace"
 )
@@ -33,12 +34,13 @@ func (b *Builder) decoded() ([]byte, error) {
 // that they can be followed without a dictionary.
 func isEncoded(kinds []byte, i int) bool { return KindAt(kinds, i) == keyspace.KindPut }
 
-// Encoded is values that are encoded one by one. It refers to the bytes it was parsed from. It is
-// immutable and safe for concurrent use.
+// Encoded is values that are encoded one by one. It refers to the bytes it was parsed from, of
+// which a read of one value touches no others: where they are in a map, the rest may be out of
+// memory. It is immutable and safe for concurrent use.
 type Encoded struct {
-	Dictionary uint64 // the number of the dictionary
-	lengths    lengths
-	Column     // the values, encoded
+	Dictionary uint64  // the number of the dictionary
+	lengths    lengths // in memory of their own
+	Column             // the values, encoded
 }
 
 func parseEncoded(r *cutter, l lengths) (e Encoded, err error) {
@@ -57,6 +59,7 @@ func parseEncoded(r *cutter, l lengths) (e Encoded, err error) {
 	if total != uint64(l.size) {
 		return Encoded{}, fmt.Errorf("values of %d bytes in %d", total, l.size)
 	}
+	e.lengths.p = slices.Clone(l.p)
 	encoded, err := parseLengths(r, l.count)
 	if err != nil {
 		return Encoded{}, err
@@ -69,6 +72,9 @@ func parseEncoded(r *cutter, l lengths) (e Encoded, err error) {
 	}
 	return e, nil
 }
+
+// IndexBytes returns the memory that e takes besides the bytes it was parsed from.
+func (e *Encoded) IndexBytes() int { return e.Column.IndexBytes() + cap(e.lengths.p) }
 
 // DecodedBytes returns the length of the decoded values.
 func (e *Encoded) DecodedBytes() int { return e.lengths.size }

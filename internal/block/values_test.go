@@ -203,6 +203,27 @@ func TestEncoded_decodesAnyValueAlone(t *testing.T) {
 	}
 }
 
+func TestEncoded_readsOneValueWithoutTheRestOfTheBlock(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	e := encoder(t)
+	all := [][]byte{message(rng), message(rng)[:50], message(rng)}
+	p := valueBlock(t, Encoding{Encoder: e}, all...)
+	values, err := ParseValues(p, len(all), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := keyspace.Entry{Kind: keyspace.KindPut}
+	values.Encoded.Entry(1, &entry)
+	stored := bytes.Clone(entry.Value)
+	clear(p)
+	copy(entry.Value, stored)
+	values.Encoded.Entry(1, &entry)
+	got, err := e.Dictionary.Decode(nil, entry.Value, entry.Size())
+	if err != nil || !bytes.Equal(got, all[1]) {
+		t.Errorf("the value is %q, want %q, error %v", got, all[1], err)
+	}
+}
+
 func TestBuilder_takesValuesThatAreEncoded(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	e, value := encoder(t), message(rng)

@@ -52,9 +52,10 @@ type Cursor struct {
 	reader *reader
 	table  *Table
 	err    error
-	done   bool // see Done
-	moved  bool // it went from one block to the next since it was positioned
-	asked  int  // the last block that was prefetched in the direction of that move
+	done   bool   // see Done
+	moved  bool   // it went from one block to the next since it was positioned
+	asked  int    // the last block that was prefetched in the direction of that move
+	asking uint64 // bytes that were prefetched last
 
 	passed int    // entries of whole blocks since it was positioned
 	misses int    // blocks in a row that were not in memory

@@ -5,9 +5,17 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// prefetchBytes is how far a scan prefetches. It keeps a disk busy while the scan looks at what
-// came before.
-const prefetchBytes = 1 << 20
+const (
+	// leastAsked is how many bytes a scan first prefetches. It doubles up to mostAsked while the
+	// scan goes on, so that short scans read little in vain, and long ones keep a disk busy.
+	leastAsked = 128 << 10
+	mostAsked  = 512 << 10
+	// keysAround is how many bytes of key parts are read from disk with one that is needed. A page
+	// of keys serves the values of many pages, so its neighbours are likely to be needed, too, if
+	// all key parts are at most a keysShare-th of the table's values.
+	keysAround = 64 << 10
+	keysShare  = 16
+)
 
 // prefetch asks for the blocks that the cursor comes to in direction d, from block b on and within
 // its bounds. It asks for more when the last aheadBlocks of them are near, so that the disk is
@@ -21,17 +29,19 @@ func (c *Cursor) prefetch(b int, d keyspace.Direction) {
 		if left >= aheadBlocks {
 			return
 		}
-		next = c.asked + step
+		next, c.asking = c.asked+step, min(2*c.asking, mostAsked)
+	} else {
+		c.asking = leastAsked
 	}
 	if end := b + step*(c.blocksAhead(b, d)-1); (end-next)*step >= 0 {
-		c.moved, c.asked = true, c.reader.prefetch(next, end, c.scope.Read)
+		c.moved, c.asked = true, c.reader.prefetch(next, end, c.asking, c.scope.Read)
 	}
 }
 
-// prefetch asks for the blocks from first to last, in this order, unless they are in memory, and
-// returns the last block that needs no prefetch now. The system does not read ahead by itself,
-// because most reads are of a single value.
-func (r *reader) prefetch(first, last int, read Reading) (asked int) {
+// prefetch asks for about so many bytes of the blocks from first to last, in this order, unless
+// they are in memory, and returns the last block that needs no prefetch now. The system does not
+// read ahead by itself, because most reads are of a single value.
+func (r *reader) prefetch(first, last int, most uint64, read Reading) (asked int) {
 	if !r.mapped {
 		return last
 	}
@@ -39,17 +49,21 @@ func (r *reader) prefetch(first, last int, read Reading) (asked int) {
 	if last < first {
 		step = -1
 	}
-	places := r.index.places
+	places, decoded := r.index.places, read != ReadKeys // all values, so that the file is not read
 	for asked = first; ; asked += step {
+		decoded = decoded && r.slots[asked].values.Load() != nil
 		if read != ReadKeys {
 			bytes += places[asked+1].values - places[asked].values
 		}
 		bytes += places[asked+1].keys - places[asked].keys
-		if asked == last || bytes >= prefetchBytes {
+		if asked == last || bytes >= most {
 			break
 		}
 	}
 	low, high := places[min(first, asked)], places[max(first, asked)+1]
+	if decoded {
+		return asked
+	}
 	if read == ReadKeys {
 		r.ask(low.keys, high.keys)
 	} else if r.ask(low.values, high.values) {
@@ -59,12 +73,25 @@ func (r *reader) prefetch(first, last int, read Reading) (asked int) {
 }
 
 // ask asks for the bytes [from, to) of a map, unless they are in memory, and reports whether it
-// did. The first page does not tell: it may hold the end of what was read before.
+// did.
 func (r *reader) ask(from, to uint64) bool {
 	p := r.data[from:to]
-	cold := !vfs.Resident(p[len(p)/2:])
+	cold := !vfs.Resident(p)
 	if cold {
 		vfs.WillNeed(p)
 	}
 	return cold
+}
+
+// around returns the key parts around the one at offset from in the map that are worth reading with
+// it, if it is one.
+func (r *reader) around(from uint64) []byte {
+	places := r.index.places
+	first, last := places[0], places[len(places)-1]
+	if from < first.keys || from >= last.keys ||
+		(last.keys-first.keys)*keysShare > last.values-first.values {
+		return nil
+	}
+	start := from - from%keysAround
+	return r.data[max(first.keys, start):min(last.keys, start+keysAround)]
 }

@@ -171,7 +171,7 @@ func (r *reader) read(from, to uint64, parse func(p []byte) error) error {
 			p := r.data[from:to:to]
 			if r.mapped {
 				if r.sampler.Due(from) {
-					r.sampler.Warm(p)
+					r.sampler.WarmWith(p, r.around(from))
 				}
 				touch(p)
 			}

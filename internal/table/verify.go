@@ -106,7 +106,7 @@ func (v *verifier) verify(size uint64) error {
 	asked := -1
 	for b := range r.index.fences {
 		if b > asked {
-			asked = r.prefetch(b, len(r.slots)-1, ReadValues)
+			asked = r.prefetch(b, len(r.slots)-1, mostAsked, ReadValues)
 		}
 		if err := v.block(b); err != nil {
 			v.damage(err)

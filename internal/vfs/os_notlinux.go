@@ -7,8 +7,8 @@ import "os"
 // startSync does nothing: only Linux can be asked for it.
 func startSync(*os.File, int64, int64) {}
 
-// Resident reports whether the first page of data, part of a map, is in memory, as far as that can
-// be told: only on Linux.
+// Resident reports whether all pages of data, part of a map, are in memory, as far as that can be
+// told: only on Linux.
 func Resident([]byte) bool { return true }
 
 // WillNeed asks the system to begin to read the pages of data, part of a map: only on Linux.

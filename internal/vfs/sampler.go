@@ -12,9 +12,6 @@ const (
 	// suspectReads is how many reads of a suspect map are all looked at: few enough not to matter if
 	// all of it is in memory.
 	suspectReads = 8
-	// pageBytes is the length of a page on most systems. A longer value lies in several, which may
-	// have come into memory with different neighbours.
-	pageBytes = 4 << 10
 )
 
 // Sampler finds out whether the values in a map, or other parts of it, tend to be cold, that is not
@@ -52,13 +49,15 @@ func Scatter(offset uint64) uint32 {
 }
 
 // Warm looks at a value that is due, and waits until it is in memory, as far as the system can.
-func (s *Sampler) Warm(value []byte) {
+func (s *Sampler) Warm(value []byte) { s.WarmWith(value, nil) }
+
+// WarmWith is Warm, but if the value is not in memory, it also asks the system to begin to read
+// around, bytes around the value.
+func (s *Sampler) WarmWith(value, around []byte) {
 	resident := Resident(value)
-	if resident && len(value) > pageBytes {
-		resident = Resident(value[len(value)-1:])
-	}
 	s.note(resident)
 	if !resident {
+		WillNeed(around)
 		Populate(value)
 	}
 }

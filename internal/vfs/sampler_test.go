@@ -63,7 +63,7 @@ func TestSampler_takesMemoryForWarm(t *testing.T) {
 	var s Sampler
 	s.note(false)
 	for range alertReads {
-		s.Warm(make([]byte, 3*pageBytes))
+		s.Warm(make([]byte, 12<<10))
 	}
 	if s.alert.Load() > 0 {
 		t.Error("what is in memory counts as cold")
