@@ -118,10 +118,10 @@ func TestLookups_thatWereResetKeepNothingReachable(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 	}
-	if !l.finger.Near() {
+	if !l.data.Near() {
 		t.Error("gets in order are not near each other")
 	}
-	if l.Reset(); l.levels != nil || l.finger.Near() {
+	if l.Reset(); l.levels != nil || l.data.Near() {
 		t.Errorf("after a reset: %+v", l)
 	}
 }

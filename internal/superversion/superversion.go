@@ -99,7 +99,7 @@ func (l *Levels) find(key []byte, lookups *Lookups, e *keyspace.Entry) (ok bool,
 			}
 		}
 	}
-	f := lookups.fingerIn(l)
+	f := lookups.fingerIn(l, key)
 	if f.Near() {
 		if ok, err := f.Find(key, e); ok || err != nil {
 			return ok, err

@@ -249,10 +249,13 @@ func (r *reader) find(key []byte, f *Finger, e *keyspace.Entry) (ok bool, err er
 	return err == nil, err
 }
 
-// entry sets e to entry i of block b.
+// entry sets e to entry i of block b. It sets field by field: a load of a field that was zeroed
+// together with its neighbours may have to wait.
 func (r *reader) entry(b int, keys *block.Keys, i int, e *keyspace.Entry) error {
-	*e = keyspace.Entry{Kind: keys.Kind(i)}
-	if e.Kind == keyspace.KindDelete {
+	kind := keys.Kind(i)
+	e.Kind, e.Dictionary, e.Length = kind, 0, 0
+	if e.Until = 0; kind == keyspace.KindDelete {
+		e.Value = nil
 		return nil
 	}
 	e.Until = keys.Until(i)
