@@ -178,6 +178,9 @@ func (b *bulk[T]) store(p pair) error {
 	} else {
 		b.highest = p.key
 	}
+	if err := b.c.announce(b.s, p.key, nil); err != nil {
+		return err
+	}
 	b.stored = true
 	return b.s.data.Put(p.key, p.value)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/layout"
+	"github.com/stoatdb/stoat/internal/tap"
 	"github.com/stoatdb/stoat/tuple"
 )
 
@@ -24,7 +25,8 @@ type Collection[T any] struct {
 	schemas  map[uint64]*schema   // by number
 	layout   *layout.Layout       // encodes records of the current schema
 	refs     bucketRefs
-	unmarked bool // checked after a salvage, but could not record that
+	tap      *tap.Tap // of a layer above; or nil
+	unmarked bool     // checked after a salvage, but could not record that
 }
 
 // schema is a stored schema, compiled for reading its records into the type. It is immutable.
@@ -122,7 +124,10 @@ func openUnchecked[T any](tx *stoat.Tx, name string, opts *Options[T]) (*Collect
 		return nil, err
 	}
 	c := &Collection[T]{name: name, shape: shape, codec: opts.Codec, keyOf: opts.Key,
-		schemas: map[uint64]*schema{}, layout: shape.layout}
+		schemas: map[uint64]*schema{}, layout: shape.layout, tap: tap.Of(tx, name)}
+	if c.tap != nil {
+		c.tap.Store = c.storeEncoded
+	}
 	stored, err := loadDefinition(tx, name)
 	if err != nil {
 		if number, other := tx.Salvaged(); number != 0 && other == nil {

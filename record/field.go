@@ -172,5 +172,8 @@ func replaceField[V, T any](
 	if s.value, err = layout.Replace(s.value[:0], old, schema.fields[col.number], v); err != nil {
 		return false, err
 	}
+	if err := c.announce(s, key, old); err != nil {
+		return false, err
+	}
 	return true, s.data.Put(key, s.value)
 }

@@ -146,8 +146,11 @@ func (s *shape) option(c *column, option string, keyed bool) error {
 	case "index", "unique":
 		return s.addIndex(Index{Name: c.name, Fields: []string{c.name}, Unique: option == "unique"})
 	}
+	if strings.HasPrefix(option, "merge=") {
+		return nil // for package replica
+	}
 	return fmt.Errorf("field %s has the unknown tag option %q: use key, auto, index, unique, "+
-		"expires or was=", c.name, option)
+		"expires, merge= or was=", c.name, option)
 }
 
 // addIndex compiles an index.

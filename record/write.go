@@ -117,6 +117,14 @@ func (c *Collection[T]) kept(key, value []byte) (*T, error) {
 // nil r deletes the record. It updates the indexes and the count. It first checks everything that
 // the caller can get wrong, so that nothing has changed after such an error.
 func (c *Collection[T]) store(s *session, key, old, value []byte, r *T) error {
+	if err := c.announce(s, key, old); err != nil {
+		return err
+	}
+	return c.place(s, key, old, value, r)
+}
+
+// place is store without telling the layer above.
+func (c *Collection[T]) place(s *session, key, old, value []byte, r *T) error {
 	changes, err := c.indexChanges(s, key, old, r)
 	if err != nil {
 		return err
@@ -225,6 +233,9 @@ func (c *Collection[T]) Clear(tx *stoat.Tx) error {
 }
 
 func (c *Collection[T]) clear(s *session) error {
+	if c.tap != nil {
+		return c.clearOneByOne(s)
+	}
 	n, err := s.count()
 	if err == nil {
 		err = n.change(s.tx)

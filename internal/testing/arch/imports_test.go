@@ -89,7 +89,8 @@ const policy = `
 	                       internal/tools/salvage
 	tuple:                 .
 	internal/layout:       internal/corrupt
-	record:                ., tuple, internal/layout
+	internal/tap:          .
+	record:                ., tuple, internal/layout, internal/tap
 	feed/internal/posting: std
 	feed:                  ., internal/layout, feed/internal/posting
 	internal/commands/intake:       ., feed, internal/commands/progress, internal/commands/bucketpath

@@ -40,10 +40,13 @@ func ParseGenesis(e *Entry) (*Genesis, error) {
 // Space describes a space. Its hash is the space's id.
 type Space struct {
 	Salt     [16]byte // random
-	EntryMax uint64   // bytes of an entry, at most SizeMax
+	EntryMax uint64   // bytes of an entry, from EntryMaxLeast to SizeMax
 	Quorum   uint64   // how many roots must agree
 	Roots    [][32]byte
 }
+
+// EntryMaxLeast is the least limit of entries that a space may have, and the usual one.
+const EntryMaxLeast = 1 << 20
 
 // Limits of spaces.
 const (
@@ -72,8 +75,8 @@ func ParseSpace(p []byte) (*Space, error) {
 	}
 	s := &Space{}
 	copy(s.Salt[:], r.Take(len(s.Salt)))
-	if s.EntryMax = r.Uvarint(); s.EntryMax > SizeMax {
-		r.Fail("entries of %d bytes are more than a space can allow", s.EntryMax)
+	if s.EntryMax = r.Uvarint(); s.EntryMax < EntryMaxLeast || s.EntryMax > SizeMax {
+		r.Fail("an entry limit of %d bytes is not between %d and %d", s.EntryMax, EntryMaxLeast, SizeMax)
 	}
 	s.Quorum = r.Uvarint()
 	s.Roots = make([][32]byte, r.Count(rootsMax, 32))

@@ -15,7 +15,8 @@
 // Values nest 32 deep at most. Every value has one encoding. [Take] accepts nothing else. A field
 // that was never written has the zero value of its type: 0, "", an empty list, and so on.
 //
-// Functions are safe for concurrent use.
+// The package also converts the fields of records, as package layout stores them, to values and
+// back, with [Schema]. Functions are safe for concurrent use.
 package value
 
 import (
@@ -182,4 +183,70 @@ func skipParts(r *wire.Reader, tag byte, depth int) {
 	default:
 		r.Fail("no value has the tag %02x", tag)
 	}
+}
+
+// Decoded is a value as Go has it: a scalar as package tuple decodes it, a list as []any, a map as
+// map[any]any, and a struct as map[string]any.
+type Decoded any
+
+// Decode decodes a value.
+func Decode(v []byte) (Decoded, error) {
+	r := wire.NewReader(v)
+	if Take(&r); r.End() != nil {
+		return nil, r.Err()
+	}
+	return decode(v)
+}
+
+// decode is Decode for a value that is valid.
+func decode(v []byte) (any, error) {
+	switch v[0] {
+	case tagList:
+		list := []any{}
+		for _, p := range parts(v, tagList) {
+			element, err := decode(p)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, element)
+		}
+		return list, nil
+	case tagMap:
+		m := map[any]any{}
+		for _, p := range parts(v, tagMap) {
+			key, err := mapKey(keyOf(p, tagMap))
+			if err != nil {
+				return nil, err
+			}
+			if m[key], err = decode(p[len(keyOf(p, tagMap)):]); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
+	case tagStruct:
+		m := map[string]any{}
+		for _, p := range parts(v, tagStruct) {
+			name := keyOf(p, tagStruct)
+			field, err := decode(p[wire.UvarintLen(uint64(len(name)))+len(name):])
+			if err != nil {
+				return nil, err
+			}
+			m[string(name)] = field
+		}
+		return m, nil
+	}
+	elements, err := tuple.Decode(v)
+	if err != nil {
+		return nil, err
+	}
+	return elements[0], nil
+}
+
+// mapKey decodes the key of a map. Bytes, which Go cannot compare, become a string.
+func mapKey(v []byte) (any, error) {
+	key, err := decode(v)
+	if p, ok := key.([]byte); ok {
+		return string(p), err
+	}
+	return key, err
 }

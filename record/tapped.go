@@ -1,0 +1,50 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/tap"
+)
+
+// announce tells the layer above that a record is about to change.
+func (c *Collection[T]) announce(s *session, key, old []byte) error {
+	if c.tap == nil {
+		return nil
+	}
+	return c.tap.Before(s.tx, key, old)
+}
+
+// storeEncoded stores an encoded record for the layer above, or deletes one if value is nil.
+func (c *Collection[T]) storeEncoded(tx *stoat.Tx, key, value []byte) error {
+	s, err := c.writable(tx)
+	if err != nil {
+		return err
+	}
+	old, err := s.find(key)
+	if err != nil || old == nil && value == nil {
+		return c.wrap(err)
+	}
+	if value == nil {
+		return c.wrapKey(key, c.place(s, key, old, nil, nil))
+	}
+	r := new(T)
+	if err := c.decode(value, r); err != nil {
+		return c.wrapKey(key, fmt.Errorf("%w: %w", tap.ErrUnfit, err))
+	}
+	if err = c.place(s, key, old, value, r); errors.Is(err, stoat.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", tap.ErrUnfit, err) // found before anything was written
+	}
+	return c.wrapKey(key, err)
+}
+
+// clearOneByOne deletes all records, so that the layer above is told of each.
+func (c *Collection[T]) clearOneByOne(s *session) error {
+	for key, old := range s.data.Scan(stoat.Range{}) {
+		if err := c.store(s, key, old, nil, nil); err != nil {
+			return err
+		}
+	}
+	return s.tx.Err()
+}

@@ -1,0 +1,353 @@
+package replica
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
+	"github.com/stoatdb/stoat/replica/internal/merge"
+)
+
+// apply verifies runs from others and merges what follows from the known entries, in as few
+// transactions as there are calls. What cannot be merged yet waits in the room. A run that is not
+// valid does not keep others from being merged; the error says so afterwards.
+func (s *Space) apply(runs []*run) error {
+	s.applying.Lock()
+	defer s.applying.Unlock()
+	s.mu.Lock()
+	waiting := s.room.take()
+	s.mu.Unlock()
+	if len(waiting)+len(runs) == 0 {
+		return nil
+	}
+	var a *arrival
+	err := s.db.View(func(tx *stoat.Tx) error {
+		a = &arrival{space: s}
+		a.verify(tx, append(waiting, runs...))
+		return a.failed
+	})
+	if err == nil && len(a.ready) > 0 {
+		err = s.db.Update(func(tx *stoat.Tx) error {
+			t, err := s.in(tx)
+			if err == nil {
+				err = a.merge(t)
+			}
+			return err
+		})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		for _, r := range append(waiting, runs...) {
+			s.room.add(r, err)
+		}
+		return wrap(s.name, err)
+	}
+	for _, w := range a.waiting {
+		s.room.add(w.run, w.reason)
+	}
+	return wrap(s.name, errors.Join(a.refused...))
+}
+
+// arrival is entries from others on their way into a replica.
+type arrival struct {
+	space   *Space
+	ready   []*verified
+	waiting []waiting
+	refused []error
+	failed  error // of the database
+}
+
+// verify sorts out the runs that can be merged.
+func (a *arrival) verify(tx *stoat.Tx, runs []*run) {
+	slices.SortStableFunc(runs, func(x, y *run) int {
+		if c := bytes.Compare(x.log[:], y.log[:]); c != 0 {
+			return c
+		}
+		return int(min(x.first, 1<<31)) - int(min(y.first, 1<<31))
+	})
+	var before *verified // of its log, the one that reaches the furthest
+	for _, r := range runs {
+		v, err := a.space.verify(tx, r, before)
+		switch {
+		case err == nil:
+			a.ready = append(a.ready, v)
+			if before == nil || before.log != v.log || before.end() < v.end() {
+				before = v
+			}
+		case errors.Is(err, errGap), errors.Is(err, ErrNewer):
+			a.waiting = append(a.waiting, waiting{r, err})
+		case errors.Is(err, ErrInvalid):
+			a.refused = append(a.refused, err)
+		default:
+			a.failed = errors.Join(a.failed, err)
+		}
+	}
+}
+
+// merge merges entries as long as any can be merged.
+func (a *arrival) merge(t *txn) error {
+	latest := t.latest()
+	before := latest
+	reasons := make([]error, len(a.ready))
+	for progress := true; progress; {
+		progress = false
+		for i, v := range a.ready {
+			if v.done == len(v.parsed) || errors.Is(reasons[i], ErrInvalid) {
+				continue
+			}
+			done := v.done
+			var err error
+			if reasons[i], err = a.mergeRun(t, v, &latest); err != nil {
+				return err
+			}
+			progress = progress || v.done > done
+		}
+	}
+	for i, v := range a.ready {
+		switch {
+		case reasons[i] == nil:
+		case errors.Is(reasons[i], ErrInvalid), errors.Is(reasons[i], ErrForked):
+			a.refused = append(a.refused, reasons[i])
+		default:
+			a.waiting = append(a.waiting, waiting{v.run, reasons[i]})
+		}
+	}
+	if latest == before {
+		return nil
+	}
+	return t.putLatest(latest)
+}
+
+// Reasons why entries wait.
+var (
+	errContext = errors.New("entries that it follows are missing")
+	errAhead   = errors.New("its time is ahead of this replica's clock")
+)
+
+// mergeRun merges the entries of a run up to the first that cannot be merged, and returns why.
+func (a *arrival) mergeRun(t *txn, v *verified, latest *hlc.Time) (reason, err error) {
+	number, known, err := t.logNumber(v.log)
+	if err != nil {
+		return nil, err
+	}
+	h := &head{id: v.log, device: v.device}
+	if known {
+		if h, err = t.head(number); err != nil {
+			return nil, err
+		}
+	}
+	if v.first > h.next {
+		return errGap, nil
+	}
+	for ; v.done < len(v.parsed); v.done++ {
+		seq := v.first + uint64(v.done)
+		if seq < h.next {
+			own, _, err := t.entry(h.number, seq)
+			if err == nil && own != v.hashes[v.done] {
+				return fmt.Errorf("log %s, entry %d: %w", v.log, seq, ErrForked), nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		e := v.parsed[v.done]
+		if seq == h.next && seq > 0 && v.done == 0 && v.prev != h.hash {
+			return fmt.Errorf("log %s, entry %d: %w", v.log, seq-1, ErrForked), nil
+		}
+		if reason, err = a.check(t, h, e, len(v.entries[v.done])); reason != nil || err != nil {
+			return annotate(reason, v.log, seq), err
+		}
+		changes, reason := parseParts(e)
+		if reason != nil {
+			return annotate(reason, v.log, seq), nil
+		}
+		if h, err = a.mergeEntry(t, h, v, changes); err != nil {
+			return nil, err
+		}
+		*latest = max(*latest, h.time)
+	}
+	last := v.first + uint64(len(v.parsed))
+	if last <= h.sealed {
+		return nil, nil
+	}
+	h.sealed = last
+	if err := t.putHead(h); err != nil {
+		return nil, err
+	}
+	return nil, t.meta.Put(entryKey(nil, prefixSeal, h.number, last-1), v.seal[:])
+}
+
+// annotate says which entry a reason is about.
+func annotate(reason error, log entry.Hash, seq uint64) error {
+	if reason == nil {
+		return nil
+	}
+	return fmt.Errorf("log %s, entry %d: %w", log, seq, reason)
+}
+
+// check returns why an entry cannot be merged now, or ever.
+func (a *arrival) check(t *txn, h *head, e *entry.Entry, size int) (reason, err error) {
+	s := a.space
+	s.mu.Lock()
+	limit := s.entryMax
+	s.mu.Unlock()
+	switch {
+	case h.next > 0 && e.Time <= h.time:
+		return invalid("its time is not after that of the entry before it"), nil
+	case size > limit:
+		return invalid("it has %d bytes, and the space allows %d", size, limit), nil
+	case e.Time.Ahead(s.time()):
+		return errAhead, nil
+	case len(e.Context) == 0:
+		return nil, nil
+	}
+	for _, c := range e.Context {
+		if c.Log == h.id {
+			return invalid("its context names its own log"), nil
+		}
+		number, known, err := t.logNumber(c.Log)
+		if err != nil || !known {
+			return errContext, err
+		}
+		other, err := t.head(number)
+		if err != nil || c.Seq >= other.next {
+			return errContext, err
+		}
+		_, stored, err := t.entry(number, c.Seq)
+		if err != nil {
+			return nil, err
+		}
+		seen, err := entry.ParseHead(stored)
+		if err != nil {
+			return nil, err
+		}
+		if seen.Time >= e.Time {
+			return invalid("its time is not after those of its context"), nil
+		}
+	}
+	digest, err := t.digest(e.Context)
+	if err == nil && digest != e.Digest {
+		reason = invalid("the digest of its context")
+	}
+	return reason, err
+}
+
+// parseParts returns the changes of a data entry, by part.
+func parseParts(e *entry.Entry) ([]*entry.Changes, error) {
+	switch e.Kind {
+	case entry.KindContext:
+		if len(e.Parts) > 0 || len(e.Context) == 0 {
+			return nil, invalid("an entry of context alone has parts, or no context")
+		}
+		return nil, nil
+	case entry.KindGenesis:
+		return nil, nil
+	}
+	if len(e.Parts) == 0 {
+		return nil, invalid("a data entry has no parts")
+	}
+	var all []*entry.Changes
+	for _, part := range e.Parts {
+		c, err := entry.ParseChanges(part.Data)
+		if err == nil && part.Group == "" {
+			err = errors.New("it has no collection")
+		}
+		if errors.Is(err, ErrNewer) {
+			return nil, err
+		}
+		if err != nil {
+			return nil, invalid("part %q: %w", part.Group, err)
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// mergeEntry stores the next entry of a run and merges its changes. It returns the head of the log.
+func (a *arrival) mergeEntry(
+	t *txn, h *head, v *verified, changes []*entry.Changes,
+) (*head, error) {
+	var err error
+	i := v.done
+	if h.number == 0 {
+		if h, err = t.addLog(v.log, v.device); err != nil {
+			return nil, err
+		}
+	}
+	at := merge.Stamp{Time: v.parsed[i].Time, Log: h.number, Seq: h.next}
+	if err := t.append(h, v.parsed[i], v.entries[i], v.hashes[i]); err != nil {
+		return nil, err
+	}
+	if h.number != t.space.own {
+		if err := t.meta.Put(keyed(nil, prefixUnseen, h.number), nil); err != nil {
+			return nil, err
+		}
+	}
+	o := &order{t: t, at: spot{at.Log, at.Seq}}
+	for j, part := range v.parsed[i].Parts {
+		if changes == nil {
+			break
+		}
+		if err := t.mergePart(part.Group, changes[j], at, o); err != nil {
+			return nil, fmt.Errorf("collection %q: %w", part.Group, err)
+		}
+	}
+	return h, o.err
+}
+
+// mergePart merges the changes of a collection.
+func (t *txn) mergePart(name string, changes *entry.Changes, at merge.Stamp, o *order) error {
+	c, err := t.collection(name)
+	if err != nil {
+		return err
+	}
+	for i := range changes.Records {
+		change := &changes.Records[i]
+		s, err := t.loadStored(c, change.Key)
+		if err != nil {
+			return err
+		}
+		s.record.Apply(change, changes.Fields, at, o)
+		if o.err != nil {
+			return o.err
+		}
+		if err := s.show(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collection returns a collection that the program has opened; or else one that has states only,
+// whose records are brought up to date when it is opened.
+func (t *txn) collection(name string) (*collection, error) {
+	t.space.mu.Lock()
+	c := t.space.collections[name]
+	t.space.mu.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	number, err := t.collectionNumber(name)
+	if err != nil {
+		return nil, err
+	}
+	if c, err = t.reader(name, number); err != nil {
+		return nil, err
+	}
+	return c, t.meta.Delete(keyed(nil, prefixType, number))
+}
+
+// reader returns a collection with which states can be read, and saved without their records.
+func (t *txn) reader(name string, number uint32) (*collection, error) {
+	c := &collection{space: t.space, name: name, number: number}
+	if err := c.loadSchemas(t); err != nil && !errors.Is(err, stoat.ErrBucketNotFound) {
+		return nil, err
+	}
+	return c, nil
+}

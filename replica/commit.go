@@ -1,0 +1,349 @@
+package replica
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
+	"github.com/stoatdb/stoat/replica/internal/merge"
+)
+
+// pending is what a transaction has changed in the collections of a space.
+type pending struct {
+	touched map[string]*touch
+	stage   stage
+}
+
+// stage says how far the commit of a transaction is.
+type stage uint8
+
+const (
+	stageOpen    stage = iota
+	stageAsked         // the functions that others gave to BeforeCommit are about to run
+	stageWritten       // the entry is made
+)
+
+// touch is a record that changed.
+type touch struct {
+	c    *collection
+	key  []byte
+	old  []byte // as the transaction found it; nil: there was none
+	keep []string
+}
+
+// onlySpace is the key under which a transaction keeps the space that it writes to.
+type onlySpace struct{}
+
+// errLate is returned for a write after the entry of the transaction was made.
+var errLate = errors.New("a function given to BeforeCommit wrote to a collection of a space " +
+	"after others of them ran: write in the transaction itself")
+
+// before notes that a record is about to change; see tap.Tap.
+func (c *collection) before(tx *stoat.Tx, key, old []byte) error {
+	_, err := c.touch(tx, key, old)
+	return err
+}
+
+// touch returns the record among those that the transaction changes.
+func (c *collection) touch(tx *stoat.Tx, key, old []byte) (*touch, error) {
+	t, err := c.space.in(tx)
+	if err != nil {
+		return nil, err
+	}
+	only := stoat.Local(tx, onlySpace{}, func() *Space { return c.space })
+	if only != c.space {
+		return nil, fmt.Errorf("%w: %q and %q", ErrTwoSpaces, only.name, c.space.name)
+	}
+	if t.pending == nil {
+		t.pending = &pending{touched: map[string]*touch{}}
+		if err := tx.BeforeCommit(t.commit); err != nil {
+			return nil, err
+		}
+	}
+	if t.pending.stage == stageWritten {
+		return nil, errLate
+	}
+	id := string(append(keyed(nil, "", c.number), key...))
+	if known := t.pending.touched[id]; known != nil {
+		return known, nil
+	}
+	if len(key) > entry.KeyMax {
+		return nil, fmt.Errorf("a key of %d bytes: %w", len(key), stoat.ErrTooLarge)
+	}
+	record := &touch{c: c, key: bytes.Clone(key), old: bytes.Clone(old)}
+	t.pending.touched[id] = record
+	return record, nil
+}
+
+// commit makes the entry of the transaction. Functions that were given to BeforeCommit later may
+// still write, so it lets them run first.
+func (t *txn) commit() error {
+	if t.pending.stage == stageOpen {
+		t.pending.stage = stageAsked
+		return t.tx.BeforeCommit(t.commit)
+	}
+	t.pending.stage = stageWritten
+	return wrap(t.space.name, t.write())
+}
+
+// write turns the changes of the transaction into an entry.
+func (t *txn) write() error {
+	h, err := t.head(t.space.own)
+	if err != nil {
+		return err
+	}
+	own := *h // the head of a log is shared, and what follows may fail
+	heads, err := t.newlySeen()
+	if err != nil {
+		return err
+	}
+	first, err := hlc.Next(max(own.time, t.latest()), t.space.time())
+	if err != nil {
+		return err
+	}
+	before := max(0, len(heads)-1) / entry.ContextMax // entries of context alone
+	e := &entry.Entry{Time: first + hlc.Time(before), Kind: entry.KindData}
+	at := merge.Stamp{Time: e.Time, Log: own.number, Seq: own.next + uint64(before)}
+	if e.Parts, err = t.parts(at); err != nil || len(e.Parts) == 0 {
+		return err
+	}
+	for i := range before {
+		context := &entry.Entry{Time: first + hlc.Time(i), Kind: entry.KindContext}
+		context.Context, heads = heads[:entry.ContextMax], heads[entry.ContextMax:]
+		if err := t.add(&own, context); err != nil {
+			return err
+		}
+	}
+	if e.Context = heads; len(heads) > 0 {
+		err = t.meta.DeleteRange(stoat.Prefix([]byte(prefixUnseen)))
+	}
+	if err != nil {
+		return err
+	}
+	return t.add(&own, e)
+}
+
+// add appends an entry to the own log.
+func (t *txn) add(own *head, e *entry.Entry) (err error) {
+	if len(e.Context) > 0 {
+		if e.Digest, err = t.digest(e.Context); err != nil {
+			return err
+		}
+	}
+	stored := e.Append(nil)
+	t.space.mu.Lock()
+	limit := t.space.entryMax
+	t.space.mu.Unlock()
+	if len(stored) > limit {
+		return fmt.Errorf("the transaction changes %d bytes, and the space allows %d: use several (%w)",
+			len(stored), limit, stoat.ErrTooLarge)
+	}
+	at := entry.Place{Space: t.space.id, Log: own.id, Seq: own.next, Prev: own.hash}
+	return t.append(own, e, stored, e.Hash(&at))
+}
+
+// digest returns the digest of a context whose entries are known.
+func (t *txn) digest(heads []entry.Head) (d entry.Hash, err error) {
+	hashes := make([]entry.Hash, len(heads))
+	for i, h := range heads {
+		log, ok, err := t.logNumber(h.Log)
+		if err == nil && !ok {
+			err = invalid("a context names the unknown log %s", h.Log)
+		}
+		if err != nil {
+			return d, err
+		}
+		if hashes[i], _, err = t.entry(log, h.Seq); err != nil {
+			return d, err
+		}
+	}
+	return entry.ContextDigest(hashes), nil
+}
+
+// newlySeen returns the heads that have grown since the own log did, except those that others
+// imply.
+func (t *txn) newlySeen() ([]entry.Head, error) {
+	var grown []*head
+	for key := range t.meta.Keys(stoat.Prefix([]byte(prefixUnseen))) {
+		h, err := t.head(binary.BigEndian.Uint32(key[len(prefixUnseen):]))
+		if err != nil {
+			return nil, err
+		}
+		grown = append(grown, h)
+	}
+	if err := t.tx.Err(); err != nil || len(grown) == 0 {
+		return nil, err
+	}
+	var heads []entry.Head
+	for _, h := range grown {
+		implied := false
+		for _, other := range grown {
+			if other == h || implied {
+				continue
+			}
+			v, err := t.vectorOf(spot{other.number, other.next - 1})
+			if err != nil {
+				return nil, err
+			}
+			implied = v[h.number] >= h.next
+		}
+		if !implied {
+			heads = append(heads, entry.Head{Log: h.id, Seq: h.next - 1})
+		}
+	}
+	slices.SortFunc(heads, func(a, b entry.Head) int { return bytes.Compare(a.Log[:], b.Log[:]) })
+	return heads, nil
+}
+
+// parts returns what the transaction did, by collection, and saves the states that follow.
+func (t *txn) parts(at merge.Stamp) ([]entry.Part, error) {
+	touched := make([]*touch, 0, len(t.pending.touched))
+	for _, record := range t.pending.touched {
+		touched = append(touched, record)
+	}
+	slices.SortFunc(touched, func(a, b *touch) int {
+		if a.c != b.c {
+			return strings.Compare(a.c.name, b.c.name)
+		}
+		return bytes.Compare(a.key, b.key)
+	})
+	var parts []entry.Part
+	for len(touched) > 0 {
+		c := touched[0].c
+		n := slices.IndexFunc(touched, func(r *touch) bool { return r.c != c })
+		if n < 0 {
+			n = len(touched)
+		}
+		changes, err := t.changes(c, touched[:n], at)
+		if err != nil {
+			return nil, fmt.Errorf("collection %q: %w", c.name, err)
+		}
+		if len(changes.Records) > 0 {
+			parts = append(parts, entry.Part{Group: c.name, Data: changes.Append(nil)})
+		}
+		touched = touched[n:]
+	}
+	return parts, nil
+}
+
+// changes returns what the transaction did to the records of a collection.
+func (t *txn) changes(c *collection, touched []*touch, at merge.Stamp) (*entry.Changes, error) {
+	changes := &entry.Changes{}
+	used := make([]bool, len(c.columns))
+	for _, record := range touched {
+		stored, err := t.find(c, record.key)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Equal(stored, record.old) && (stored == nil) == (record.old == nil) &&
+			len(record.keep) == 0 {
+			continue
+		}
+		change, err := t.change(record, stored, at)
+		if err != nil {
+			return nil, err
+		}
+		for i := range change.Ops {
+			used[change.Ops[i].Field] = true
+		}
+		changes.Records = append(changes.Records, *change)
+	}
+	numbers := make([]int, len(c.columns))
+	for i := range c.columns {
+		if used[i] {
+			numbers[i] = len(changes.Fields)
+			changes.Fields = append(changes.Fields, c.columns[i].name)
+		}
+	}
+	for i := range changes.Records {
+		for j := range changes.Records[i].Ops {
+			op := &changes.Records[i].Ops[j]
+			op.Field = numbers[op.Field]
+		}
+	}
+	return changes, nil
+}
+
+// change returns what the transaction did to a record, and saves the state that follows. Op.Field
+// is the number of the column.
+func (t *txn) change(record *touch, stored []byte, at merge.Stamp) (*entry.Record, error) {
+	s, err := t.load(record.c, record.key, record.old)
+	if err != nil {
+		return nil, err
+	}
+	change := &entry.Record{Key: record.key, Delete: stored == nil}
+	to, err := record.c.row(bytes.Clone(stored))
+	if err != nil {
+		return nil, err
+	}
+	if stored != nil {
+		change.Ops = s.settle(s.diff(to), record.keep)
+	}
+	o := &order{t: t, at: spot{at.Log, at.Seq}, own: true}
+	s.record.Apply(change, record.c.names(), at, o)
+	if err := errors.Join(to.err, s.row.err, o.err); err != nil {
+		return nil, err
+	}
+	if s.shows(change.Ops, to) {
+		return change, s.save(to.stored)
+	}
+	s.row = to
+	return change, s.show()
+}
+
+// names returns the names of the columns.
+func (c *collection) names() []string {
+	names := make([]string, len(c.columns))
+	for i := range c.columns {
+		names[i] = c.columns[i].name
+	}
+	return names
+}
+
+// shows reports whether a record shows the state. A maximum may be greater than what was written,
+// and the elements of a set are sorted; what is set is always what was written.
+func (s *state) shows(ops []entry.Op, to *row) bool {
+	if to.schema == nil {
+		return true
+	}
+	if to.schema != s.c.current {
+		return false
+	}
+	for i := range s.c.columns {
+		c := &s.c.columns[i]
+		if c.kind == entry.OpSet || c.kind == entry.OpKeep {
+			continue
+		}
+		shown := visible(s.record, c)
+		if c.kind == entry.OpSum && shown != nil {
+			shown = c.fit(shown)
+		}
+		if v := to.value(to.schema.columns[i]); shown != nil && !bytes.Equal(shown, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// settle adds operations that assert the values of fields as they are, so that they replace those
+// that were written concurrently.
+func (s *state) settle(ops []entry.Op, names []string) []entry.Op {
+	for _, name := range names {
+		for i := range s.c.columns {
+			c := &s.c.columns[i]
+			has := slices.ContainsFunc(ops, func(op entry.Op) bool { return op.Field == i })
+			if c.name != name || has || c.kind != entry.OpSet && c.kind != entry.OpKeep {
+				continue
+			}
+			ops = append(ops, entry.Op{Field: i, Kind: c.kind, Value: visible(s.record, c)})
+		}
+	}
+	slices.SortFunc(ops, func(a, b entry.Op) int { return a.Field - b.Field })
+	return ops
+}

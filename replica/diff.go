@@ -1,0 +1,105 @@
+package replica
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"github.com/stoatdb/stoat/internal/layout"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/merge"
+	"github.com/stoatdb/stoat/replica/internal/value"
+)
+
+// diff returns the operations that lead from what the state shows to a stored record. Op.Field is
+// the number of the column.
+func (s *state) diff(to *row) []entry.Op {
+	var ops []entry.Op
+	alive := len(s.record.Alive) > 0
+	for i := range s.c.columns {
+		if alive && s.row.schema == to.schema && sameRaw(s.row, to, to.schema.columns[i]) {
+			continue
+		}
+		c := &s.c.columns[i]
+		shown := visible(s.record, c)
+		wanted := to.value(to.schema.columns[i])
+		if op, ok := s.op(c, shown, wanted, alive); ok {
+			op.Field = i
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}
+
+// sameRaw reports whether two records of a schema have the same bytes for a field.
+func sameRaw(a, b *row, field int) bool {
+	p, err := a.schema.values.Raw(a.stored, field)
+	q, other := b.schema.values.Raw(b.stored, field)
+	return err == nil && other == nil && bytes.Equal(p, q)
+}
+
+// op returns the operation that changes a column from what it shows to what is wanted; ok is false
+// if there is none.
+func (s *state) op(c *column, shown, wanted []byte, alive bool) (op entry.Op, ok bool) {
+	op.Kind = c.kind
+	unwritten := shown == nil
+	if unwritten {
+		shown = value.AppendZero(nil, c.typ)
+	}
+	switch c.kind {
+	case entry.OpSum:
+		op.Delta = value.Int(wanted) - value.Int(c.fit(shown))
+		return op, op.Delta != 0
+	case entry.OpMax, entry.OpMin:
+		// A new record takes part with its value, even with zero.
+		op.Value = wanted
+		order := bytes.Compare(wanted, shown)
+		better := order > 0 == (c.kind == entry.OpMax) && order != 0
+		return op, better || unwritten && (!alive || order != 0)
+	case entry.OpElements, entry.OpEntries:
+		s.setOp(c, wanted, &op)
+		return op, len(op.Removed)+len(op.Added) > 0
+	}
+	op.Value = wanted
+	return op, !bytes.Equal(wanted, shown)
+}
+
+// fit returns the value as a record of the column's type shows it.
+func (c *column) fit(v []byte) []byte {
+	size := uint(8 << (c.typ.Kind - layout.Int8))
+	least := int64(math.MinInt64) >> (64 - size)
+	return value.AppendInt(nil, min(max(value.Int(v), least), -(least+1)))
+}
+
+// setOp sets the operation that turns the elements or the entries of a field into those that are
+// wanted.
+func (s *state) setOp(c *column, wanted []byte, op *entry.Op) {
+	items := value.Elements(wanted)
+	keys := make([]entry.Item, len(items))
+	for i, item := range items {
+		keys[i] = entry.Item{Key: item}
+		if c.kind == entry.OpEntries {
+			key := value.Key(item)
+			keys[i] = entry.Item{Key: key, Value: item[len(key):]}
+		}
+	}
+	byKey := func(a, b entry.Item) int { return bytes.Compare(a.Key, b.Key) }
+	slices.SortFunc(keys, byKey)
+	keys = slices.CompactFunc(keys, func(a, b entry.Item) bool { return byKey(a, b) == 0 })
+	has := map[string]*merge.Item{}
+	if f := s.record.Field(c.name, c.kind); f != nil {
+		for i := range f.Items {
+			item := &f.Items[i]
+			has[string(item.Key)] = item
+			if _, kept := slices.BinarySearchFunc(keys, entry.Item{Key: item.Key}, byKey); !kept {
+				op.Removed = append(op.Removed, entry.Item{Key: item.Key})
+			}
+		}
+	}
+	for _, k := range keys {
+		old := has[string(k.Key)]
+		if old == nil || !bytes.Equal(merge.Winner(old.Versions).Value, k.Value) {
+			op.Added = append(op.Added, k)
+		}
+	}
+}

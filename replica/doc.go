@@ -1,0 +1,58 @@
+// Package replica keeps collections of package record the same on any number of devices, which may
+// be offline as long as they like. Every change is sealed by the device that made it, so nobody can
+// forge, alter or backdate one.
+//
+//	device, err := replica.NewDevice()
+//	space, err := replica.Create(db, "team", &replica.Options{Device: device})
+//	tasks, err := replica.Collection[Task](space, "tasks", nil) // a record.Collection
+//	err = db.Update(func(tx *stoat.Tx) error { return tasks.Put(tx, &task) })
+//
+//	// on another device, with the id of the space
+//	space, err := replica.Join(db, "team", id, &replica.Options{Device: device})
+//	err = replica.Exchange(ctx, space, conn) // both sides; then both have the same records
+//
+// # What happens
+//
+// A transaction that changes collections of a space makes one entry, in the same commit: what
+// changed, field by field, compared with what the transaction found. The entries of a replica form
+// its log. Replicas exchange entries, and merge those of others into their collections, with
+// indexes, in the order of cause and effect; queries, indexes and [record.Collection.Watch] work as
+// always. Replicas that have the same entries have the same state, whatever the order in which the
+// entries came: see [Space.Root].
+//
+// # Rules
+//
+// The tag of a field says what becomes of changes that were made without knowing of each other:
+//
+//	(none)        the value with the greatest time wins; Space.Conflicts lists the others
+//	merge=keep    the same, but an answer is wanted: Conflict.Kept
+//	merge=sum     a signed integer: increments and decrements add up; sums wrap at 64 bits
+//	merge=max     the greatest value wins; a lower one has no effect
+//	merge=min     the least value wins
+//	merge=set     a list of scalars or a map: adding beats removing; of the values of a key, the
+//	              one with the greatest time wins. The list is sorted and has no duplicates
+//
+// A record that was edited and deleted without knowing of each other stays: deletions lose. A
+// record that is stored again after its deletion continues the sums, maxima and minima that it had.
+//
+// A field is known by the first name that it ever had, the last one that was= lists. Programs of
+// different versions work together: fields that a type lacks are kept, and shown when it gains
+// them. The rule of a field must not change; with another rule, it is another field.
+//
+// # Limits
+//
+// A transaction writes to one space, and makes at most 1 MiB of changes, or what the space allows.
+// What one replica cannot promise alone is refused: unique indexes, assigned keys, expiring
+// records, and migrations. What is written to the collection's bucket in other ways is not
+// replicated.
+//
+// This version has no rights: every device that can exchange entries with a replica may write to
+// its space, under its own name. It does not prune: logs grow, and deleted records keep their
+// state. There is one way to connect replicas, [Exchange], which neither encrypts nor
+// authenticates. A log that forks, because a database was restored from a backup or copied, is
+// detected and refused, not repaired.
+//
+// Spaces and collections are safe for concurrent use; transactions are not. Exchange starts one
+// goroutine, which ends before Exchange returns. The format of what is exchanged is
+// docs/replica-format.md.
+package replica

@@ -1,0 +1,32 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
+)
+
+// Errors of this package. Messages say what they are about.
+var (
+	// ErrTwoSpaces reports a transaction that writes to the collections of two spaces. Nobody who
+	// has only one of them could keep its promise: use two transactions.
+	ErrTwoSpaces = errors.New("a transaction cannot write to two spaces: use one for each")
+	// ErrExists reports that a space of the name exists already: open it.
+	ErrExists = errors.New("the space exists already: open it")
+	// ErrNotFound reports that there is no space of the name: create or join it.
+	ErrNotFound = errors.New("there is no such space: create or join it")
+	// ErrInvalid reports entries from a peer that are not valid. They were not stored.
+	ErrInvalid = errors.New("not valid")
+	// ErrForked reports that a log has two different entries of one number: its device's database
+	// was restored or copied, or it cheats. The entries that came first stay.
+	ErrForked = errors.New("the log is forked")
+	// ErrNewer reports something that needs a newer version of this package. Its log waits for the
+	// update.
+	ErrNewer = entry.ErrNewer
+)
+
+// invalid returns an error that is ErrInvalid.
+func invalid(format string, args ...any) error {
+	return fmt.Errorf(format+": %w", append(args, ErrInvalid)...)
+}

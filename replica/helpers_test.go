@@ -1,0 +1,159 @@
+package replica
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/record"
+)
+
+// noon is the time of tests.
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// task has a field of every rule.
+type task struct {
+	ID     int64            `stoat:"id,key"`
+	Title  string           `stoat:"title,index"`
+	Note   string           `stoat:"note,merge=keep"`
+	Done   bool             `stoat:"done"`
+	Votes  int32            `stoat:"votes,merge=sum"`
+	Best   int64            `stoat:"best,merge=max"`
+	First  int64            `stoat:"first,merge=min"`
+	Tags   []string         `stoat:"tags,merge=set,index"`
+	Prices map[string]int64 `stoat:"prices,merge=set"`
+}
+
+// peer is a replica in a test.
+type peer struct {
+	t     testing.TB
+	db    *stoat.DB
+	space *Space
+	tasks *record.Collection[task]
+	now   time.Time
+
+	seed   [32]byte // of the device and of random numbers
+	joined int      // how many have joined it
+}
+
+// options returns options for the replica, whose keys and logs are the same in each run.
+func (p *peer) options() *Options {
+	p.t.Helper()
+	device, err := LoadDevice(p.seed[:])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return &Options{Device: device, Now: func() time.Time { return p.now },
+		random: rand.NewChaCha8(p.seed)}
+}
+
+// newPeer makes a replica: of a new space, or of the one of another.
+func newPeer(t testing.TB, of *peer) *peer {
+	t.Helper()
+	p := &peer{t: t, now: noon, seed: [32]byte{1}}
+	if of != nil {
+		of.joined++
+		p.seed = [32]byte{2, byte(of.joined)}
+	}
+	db, err := stoat.OpenMemory(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.db = db
+	t.Cleanup(func() { _ = db.Close() })
+	opts := p.options()
+	if of == nil {
+		p.space, err = Create(db, "team", opts)
+	} else {
+		p.space, err = Join(db, "team", of.space.ID(), opts)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.open()
+	return p
+}
+
+// open opens the collection of tasks.
+func (p *peer) open() {
+	p.t.Helper()
+	var err error
+	if p.tasks, err = Collection[task](p.space, "tasks", nil); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// update runs a transaction.
+func (p *peer) update(fn func(tx *stoat.Tx) error) {
+	p.t.Helper()
+	if err := p.db.Update(fn); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// put stores a task.
+func (p *peer) put(v task) {
+	p.t.Helper()
+	p.update(func(tx *stoat.Tx) error { return p.tasks.Put(tx, &v) })
+}
+
+// edit changes the task with the key 1.
+func (p *peer) edit(fn func(*task)) {
+	p.t.Helper()
+	p.update(func(tx *stoat.Tx) error {
+		return p.tasks.Update(tx, 1, func(v *task) error { fn(v); return nil })
+	})
+}
+
+// get returns a task, or nil.
+func (p *peer) get(id int64) (v *task) {
+	p.t.Helper()
+	err := p.db.View(func(tx *stoat.Tx) (err error) {
+		v, err = p.tasks.Get(tx, id)
+		return err
+	})
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+// root returns the root of the state.
+func (p *peer) root() (root [32]byte) {
+	p.t.Helper()
+	err := p.db.View(func(tx *stoat.Tx) (err error) {
+		root, err = p.space.Root(tx)
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return root
+}
+
+// meet exchanges the entries of two replicas.
+func meet(t testing.TB, a, b *peer) {
+	t.Helper()
+	x, y := net.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- Exchange(context.Background(), b.space, y) }()
+	if err := Exchange(context.Background(), a.space, x); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// agree fails the test unless replicas have the same state.
+func agree(t testing.TB, peers ...*peer) {
+	t.Helper()
+	for _, p := range peers[1:] {
+		if p.root() != peers[0].root() {
+			t.Error("replicas differ")
+		}
+	}
+}

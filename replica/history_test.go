@@ -1,0 +1,260 @@
+package replica
+
+import (
+	"flag"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/model"
+)
+
+var (
+	historySeed = flag.Uint64("seed", 0, "the first random history")
+	histories   = flag.Uint64("histories", 60, "how many random histories to try")
+)
+
+// history is a random history of some replicas.
+type history struct {
+	t     *testing.T
+	rng   *rand.Rand
+	peers []*peer
+}
+
+func TestHistory_equalsTheModel(t *testing.T) {
+	n := *histories
+	if testing.Short() {
+		n = min(n, 20)
+	}
+	for seed := *historySeed; seed < *historySeed+n; seed++ {
+		h := &history{t: t, rng: rand.New(rand.NewPCG(seed, 16))}
+		h.run()
+		if t.Failed() {
+			t.Fatalf("repeat it with -run TestHistory -seed %d -histories 1", seed)
+		}
+	}
+}
+
+func (h *history) run() {
+	h.peers = []*peer{newPeer(h.t, nil)}
+	for range 1 + h.rng.IntN(6) {
+		h.peers = append(h.peers, newPeer(h.t, h.peers[0]))
+	}
+	for range 10 + h.rng.IntN(60) {
+		p := h.any()
+		switch n := h.rng.IntN(12); {
+		case n < 6:
+			h.write(p)
+		case n < 8:
+			h.deliver(h.any(), p)
+		case n < 9:
+			if q := h.any(); q != p {
+				meet(h.t, p, q)
+			}
+		case n < 10:
+			p.now = p.now.Add(time.Duration(h.rng.IntN(240)-120) * time.Second)
+		case n < 11:
+			h.compare(p)
+		default:
+			h.reopen(p)
+		}
+	}
+	for range 2 {
+		for _, p := range h.peers {
+			p.now = noon.Add(time.Hour)
+			if p != h.peers[0] {
+				meet(h.t, h.peers[0], p)
+			}
+		}
+	}
+	h.compare(h.peers[0])
+	agree(h.t, h.peers...)
+	for _, p := range h.peers {
+		if w := p.space.Waiting(); len(w) > 0 {
+			h.t.Errorf("%d runs still wait: %v", len(w), w[0])
+		}
+		if got := all(p); !reflect.DeepEqual(got, all(h.peers[0])) {
+			h.t.Errorf("the records differ: %v", got)
+		}
+	}
+	for _, p := range h.peers {
+		_ = p.db.Close()
+	}
+}
+
+func (h *history) any() *peer { return h.peers[h.rng.IntN(len(h.peers))] }
+
+// all returns all tasks of a replica.
+func all(p *peer) (list []task) {
+	p.t.Helper()
+	err := p.db.View(func(tx *stoat.Tx) error {
+		for v, err := range p.tasks.All(tx) {
+			if err != nil {
+				return err
+			}
+			list = append(list, *v)
+		}
+		n, err := p.tasks.Count(tx)
+		if int(n) != len(list) {
+			p.t.Errorf("%d records, and a count of %d", len(list), n)
+		}
+		return err
+	})
+	if err != nil {
+		p.t.Error(err)
+	}
+	return list
+}
+
+// write changes some records in one transaction, which may be rolled back.
+func (h *history) write(p *peer) {
+	rollback := h.rng.IntN(8) == 0
+	err := p.db.Update(func(tx *stoat.Tx) error {
+		for range 1 + h.rng.IntN(3) {
+			id := int64(1 + h.rng.IntN(3))
+			v, err := p.tasks.Get(tx, id)
+			if err != nil {
+				v = &task{ID: id}
+			}
+			if h.rng.IntN(5) == 0 {
+				err = p.tasks.Delete(tx, id)
+			} else {
+				h.mutate(v)
+				err = p.tasks.Put(tx, v)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if rollback {
+			return stoat.ErrTxClosed
+		}
+		return nil
+	})
+	if err != nil && !rollback {
+		h.t.Error(err)
+	}
+}
+
+// mutate changes a few fields of a task.
+func (h *history) mutate(v *task) {
+	words := []string{"", "a", "b\x00", "c"}
+	for range h.rng.IntN(4) {
+		n := h.rng.IntN(4)
+		switch h.rng.IntN(9) {
+		case 0:
+			v.Title = words[n]
+		case 1:
+			v.Note = words[n]
+		case 2:
+			v.Done = !v.Done
+		case 3:
+			v.Votes += int32(n) - 2
+		case 4:
+			v.Best = int64(h.rng.IntN(20) - 10)
+		case 5:
+			v.First = int64(h.rng.IntN(20) - 10)
+		case 6:
+			v.Tags = append(v.Tags, words[n])
+		case 7:
+			v.Tags = nil
+		default:
+			if v.Prices == nil || n == 0 {
+				v.Prices = map[string]int64{}
+			}
+			v.Prices[words[n]] = int64(n)
+		}
+	}
+}
+
+// deliver gives a replica some runs of another one, in any order and more than once.
+func (h *history) deliver(from, to *peer) {
+	if err := from.space.Seal(); err != nil {
+		h.t.Error(err)
+	}
+	var runs []*run
+	err := from.db.View(func(tx *stoat.Tx) error {
+		t, err := from.space.in(tx)
+		if err != nil {
+			return err
+		}
+		heads, err := t.sealedHeads()
+		for _, head := range heads {
+			for err == nil && h.rng.IntN(3) > 0 {
+				var r *run
+				r, err = t.runFrom(head, h.rng.Uint64N(head.sealed))
+				runs = append(runs, r)
+			}
+		}
+		return err
+	})
+	h.rng.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
+	for len(runs) > 0 && err == nil {
+		n := 1 + h.rng.IntN(len(runs))
+		err = to.space.apply(runs[:n])
+		runs = runs[n:]
+	}
+	if err != nil {
+		h.t.Error(err)
+	}
+}
+
+// reopen opens the space of a replica again, without what waits, and perhaps without its records.
+func (h *history) reopen(p *peer) {
+	s, err := Open(p.db, "team", p.options())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	p.space = s
+	if h.rng.IntN(2) == 0 {
+		h.deliver(h.any(), p)
+	}
+	p.open()
+}
+
+// compare compares a replica with the model.
+func (h *history) compare(p *peer) {
+	facts := factsOf(p)
+	want, err := model.Root(p.space.id, facts)
+	if err != nil {
+		h.t.Error(err)
+	}
+	if got := p.root(); got != want {
+		h.t.Errorf("after %d entries, the root is not that of the model", len(facts))
+	}
+}
+
+// factsOf returns all entries of a replica.
+func factsOf(p *peer) (facts []model.Fact) {
+	p.t.Helper()
+	err := p.db.View(func(tx *stoat.Tx) error {
+		t, err := p.space.in(tx)
+		if err != nil {
+			return err
+		}
+		for n := uint32(1); ; n++ {
+			h, err := t.head(n)
+			if err != nil {
+				return nil // the last log was the one before
+			}
+			for seq := range h.next {
+				_, stored, err := t.entry(n, seq)
+				if err != nil {
+					return err
+				}
+				e, err := entry.Parse(append([]byte{}, stored...))
+				if err != nil {
+					return err
+				}
+				facts = append(facts, model.Fact{Log: h.id, Seq: seq, Entry: e})
+			}
+		}
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return facts
+}

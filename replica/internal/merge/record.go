@@ -1,0 +1,190 @@
+// Package merge holds the merged state of records, and the rules by which operations change it.
+//
+// The state of a record is a pure function of the set of operations on it and of what happened
+// before what: operations commute, as long as each comes after those that it has seen. So whatever
+// the order of arrival, replicas that have the same entries have the same state. The rules, where
+// "seen" means that one entry happened before the other:
+//
+//   - A record is alive while there is an edit that no deletion has seen: an edit beats a
+//     concurrent deletion. A deletion keeps the state of the fields, so a concurrent edit restores
+//     all of it.
+//   - Of a set or keep field, the versions remain that no other version has seen. The one with the
+//     greatest time is the field's value; logs break ties.
+//   - A sum is the sum of all operations, a maximum the greatest operand, a minimum the least.
+//   - Of the elements of a set, and the keys of a map, the additions remain that no removal and no
+//     other addition of the same element has seen: adding beats a concurrent removal.
+//
+// A field is identified by its name and its rule: operations with another rule on the same name are
+// about another field. A [Record] refers to logs by numbers that a replica gives them, and is not
+// safe for concurrent use. The package knows nothing of types, collections and databases.
+package merge
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
+)
+
+// Stamp is when and by what entry something was written.
+type Stamp struct {
+	Time hlc.Time
+	Log  uint32 // the replica's number of the log
+	Seq  uint64
+}
+
+// Version is a value with its stamp.
+type Version struct {
+	Stamp Stamp
+	Value []byte // nil in a set of elements
+}
+
+// Item is an element of a set, or an entry of a map.
+type Item struct {
+	Key      []byte
+	Versions []Version // sorted like those of a field
+}
+
+// Field is the state of a field.
+type Field struct {
+	Name     string
+	Kind     entry.OpKind
+	Versions []Version // of a set or keep field; the winner last
+	Value    []byte    // of a max or min field
+	Sum      int64
+	Items    []Item // of elements and entries, by ascending key
+}
+
+// Record is the state of a record.
+type Record struct {
+	Alive  []Stamp // edits that no deletion and no other edit has seen, sorted; none: it is deleted
+	Fields []Field // by ascending name, then kind; none is empty
+}
+
+// Order is what a replica knows about logs and entries.
+type Order interface {
+	// ID returns the id of a log by its number.
+	ID(log uint32) entry.Hash
+	// Seen reports whether the entry whose operations are merged comes after the one of the stamp.
+	Seen(Stamp) bool
+}
+
+// compare orders stamps by time, then by the id of the log. No log has two entries with the same
+// time.
+func compare(o Order, a, b *Stamp) int {
+	if c := cmp.Compare(a.Time, b.Time); c != 0 || a.Log == b.Log {
+		return c
+	}
+	x, y := o.ID(a.Log), o.ID(b.Log)
+	return bytes.Compare(x[:], y[:])
+}
+
+// Apply merges what an entry did to the record.
+func (r *Record) Apply(change *entry.Record, fields []string, at Stamp, o Order) {
+	r.Alive = slices.DeleteFunc(r.Alive, o.Seen)
+	if change.Delete {
+		return
+	}
+	r.Alive = append(r.Alive, at)
+	slices.SortFunc(r.Alive, func(a, b Stamp) int { return compare(o, &a, &b) })
+	for i := range change.Ops {
+		r.apply(&change.Ops[i], fields[change.Ops[i].Field], at, o)
+	}
+}
+
+// apply merges one operation.
+func (r *Record) apply(op *entry.Op, name string, at Stamp, o Order) {
+	i, found := r.find(name, op.Kind)
+	if !found {
+		r.Fields = slices.Insert(r.Fields, i, Field{Name: name, Kind: op.Kind})
+	}
+	f := &r.Fields[i]
+	switch op.Kind {
+	case entry.OpSet, entry.OpKeep:
+		f.Versions = add(f.Versions, Version{at, op.Value}, o)
+	case entry.OpSum:
+		f.Sum += op.Delta
+	case entry.OpMax:
+		if f.Value == nil || bytes.Compare(op.Value, f.Value) > 0 {
+			f.Value = op.Value
+		}
+	case entry.OpMin:
+		if f.Value == nil || bytes.Compare(op.Value, f.Value) < 0 {
+			f.Value = op.Value
+		}
+	case entry.OpElements, entry.OpEntries:
+		f.applyItems(op, at, o)
+	}
+	if f.empty() {
+		r.Fields = slices.Delete(r.Fields, i, i+1)
+	}
+}
+
+// add adds a version, which replaces those that its author has seen.
+func add(versions []Version, v Version, o Order) []Version {
+	versions = append(unseen(versions, o), v)
+	slices.SortFunc(versions, func(a, b Version) int { return compare(o, &a.Stamp, &b.Stamp) })
+	return versions
+}
+
+// unseen removes the versions that the entry has seen.
+func unseen(versions []Version, o Order) []Version {
+	return slices.DeleteFunc(versions, func(v Version) bool { return o.Seen(v.Stamp) })
+}
+
+// applyItems merges an operation on a set or a map.
+func (f *Field) applyItems(op *entry.Op, at Stamp, o Order) {
+	for _, item := range op.Removed {
+		i, found := f.item(item.Key)
+		if !found {
+			continue
+		}
+		if f.Items[i].Versions = unseen(f.Items[i].Versions, o); len(f.Items[i].Versions) == 0 {
+			f.Items = slices.Delete(f.Items, i, i+1)
+		}
+	}
+	for _, item := range op.Added {
+		i, found := f.item(item.Key)
+		if !found {
+			f.Items = slices.Insert(f.Items, i, Item{Key: item.Key})
+		}
+		f.Items[i].Versions = add(f.Items[i].Versions, Version{at, item.Value}, o)
+	}
+}
+
+// find returns the index of a field, or where it would be.
+func (r *Record) find(name string, kind entry.OpKind) (i int, found bool) {
+	return slices.BinarySearchFunc(r.Fields, Field{Name: name, Kind: kind}, compareFields)
+}
+
+func compareFields(a, b Field) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
+}
+
+// item returns the index of an element, or where it would be.
+func (f *Field) item(key []byte) (i int, found bool) {
+	return slices.BinarySearchFunc(f.Items, key, func(item Item, key []byte) int {
+		return bytes.Compare(item.Key, key)
+	})
+}
+
+// empty reports whether the field has the state of one that was never written.
+func (f *Field) empty() bool {
+	return len(f.Versions) == 0 && f.Value == nil && f.Sum == 0 && len(f.Items) == 0
+}
+
+// Field returns the state of a field, or nil if it was never written.
+func (r *Record) Field(name string, kind entry.OpKind) *Field {
+	if i, found := r.find(name, kind); found {
+		return &r.Fields[i]
+	}
+	return nil
+}
+
+// Empty reports whether the record has the state of one that was never written.
+func (r *Record) Empty() bool { return len(r.Alive)+len(r.Fields) == 0 }
+
+// Winner returns the version of a set or keep field, or of an item, that is its value.
+func Winner(versions []Version) *Version { return &versions[len(versions)-1] }

@@ -1,0 +1,237 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
+	"github.com/stoatdb/stoat/replica/internal/value"
+	"github.com/stoatdb/stoat/replica/internal/wire"
+)
+
+// Stored says what of a record's state is stored elsewhere: in the record itself. A replica stores
+// the rest beside it, in a form of its own.
+//
+//	version       1 byte: 1
+//	stamps        uvarint count; each u64 time, uvarint log, uvarint seq, then uvarint length
+//	              and a bitmap of fields by number, the lowest bit first: set fields whose only
+//	              version has this stamp and the record's value
+//	alive         uvarint count; each the uvarint index of a stamp
+//	other fields  uvarint count; each uvarint number, 1 byte kind, and then:
+//	  sum           varint
+//	  max, min      value
+//	  elements      uvarint count; each its key and its versions
+//	  set, keep     versions: uvarint count; each the uvarint index of a stamp, and the value
+//	                behind 01, or 00 if it is the record's
+type Stored interface {
+	// Number returns the number of a field of the collection, by its name.
+	Number(name string) int
+	// Name returns the name of a field by its number, or "".
+	Name(number int) string
+	// Value returns the value that the record has for a set or keep field, or nil.
+	Value(name string) []byte
+}
+
+const sidecarVersion = 1
+
+// bitmapMax is the number of fields that have bits, and listMax that of anything listed.
+const (
+	bitmapMax = 1 << 12
+	listMax   = 1 << 24
+)
+
+// stamped is a stamp in the table of a sidecar, with the fields that have it and nothing else.
+type stamped struct {
+	Stamp
+	fields []byte // bitmap by number
+}
+
+// AppendSidecar appends what must be stored beside the record.
+func (r *Record) AppendSidecar(dst []byte, in Stored) []byte {
+	table, rest := r.tabulate(in)
+	dst = binary.AppendUvarint(append(dst, sidecarVersion), uint64(len(table)))
+	for i := range table {
+		s := &table[i]
+		dst = binary.BigEndian.AppendUint64(dst, uint64(s.Time))
+		dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(s.Log)), s.Seq)
+		dst = wire.AppendBytes(dst, s.fields)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(r.Alive)))
+	for _, s := range r.Alive {
+		dst = binary.AppendUvarint(dst, indexOf(table, s))
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(rest)))
+	for _, f := range rest {
+		dst = append(binary.AppendUvarint(dst, uint64(in.Number(f.Name))), byte(f.Kind))
+		switch f.Kind {
+		case entry.OpSum:
+			dst = binary.AppendVarint(dst, f.Sum)
+		case entry.OpMax, entry.OpMin:
+			dst = append(dst, f.Value...)
+		case entry.OpElements, entry.OpEntries:
+			dst = binary.AppendUvarint(dst, uint64(len(f.Items)))
+			for i := range f.Items {
+				dst = append(dst, f.Items[i].Key...)
+				dst = sidecarVersions(dst, f.Items[i].Versions, table, nil)
+			}
+		default:
+			dst = sidecarVersions(dst, f.Versions, table, in.Value(f.Name))
+		}
+	}
+	return dst
+}
+
+// tabulate returns the stamps of the record with the fields that say nothing else, and the other
+// fields.
+func (r *Record) tabulate(in Stored) (table []stamped, rest []*Field) {
+	note := func(s Stamp) *stamped {
+		if i := indexOf(table, s); i < uint64(len(table)) {
+			return &table[i]
+		}
+		table = append(table, stamped{Stamp: s})
+		return &table[len(table)-1]
+	}
+	for _, s := range r.Alive {
+		note(s)
+	}
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		number := in.Number(f.Name)
+		if f.Kind == entry.OpSet && len(f.Versions) == 1 && number < bitmapMax &&
+			bytes.Equal(f.Versions[0].Value, in.Value(f.Name)) {
+			s := note(f.Versions[0].Stamp)
+			for len(s.fields) <= number/8 {
+				s.fields = append(s.fields, 0)
+			}
+			s.fields[number/8] |= 1 << (number % 8)
+			continue
+		}
+		rest = append(rest, f)
+		for _, v := range f.Versions {
+			note(v.Stamp)
+		}
+		for j := range f.Items {
+			for _, v := range f.Items[j].Versions {
+				note(v.Stamp)
+			}
+		}
+	}
+	return table, rest
+}
+
+// indexOf returns the index of a stamp, or the length of the table.
+func indexOf(table []stamped, s Stamp) uint64 {
+	for i := range table {
+		if table[i].Stamp == s {
+			return uint64(i)
+		}
+	}
+	return uint64(len(table))
+}
+
+// sidecarVersions appends versions; own is the record's value, or nil.
+func sidecarVersions(dst []byte, versions []Version, table []stamped, own []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(versions)))
+	for _, v := range versions {
+		dst = binary.AppendUvarint(dst, indexOf(table, v.Stamp))
+		if v.Value == nil || own != nil && bytes.Equal(v.Value, own) {
+			dst = append(dst, 0)
+		} else {
+			dst = append(append(dst, 1), v.Value...)
+		}
+	}
+	return dst
+}
+
+// ParseSidecar decodes what AppendSidecar appended, for a record with the same values.
+func ParseSidecar(p []byte, in Stored) (*Record, error) {
+	r := wire.NewReader(p)
+	rec := &Record{}
+	if r.Byte() != sidecarVersion {
+		r.Fail("the state of a record has an unknown version")
+	}
+	table := make([]Stamp, r.Count(listMax, 11))
+	for i := range table {
+		table[i] = Stamp{Time: hlc.Time(r.Uint64()), Log: uint32(r.Uvarint()), Seq: r.Uvarint()}
+		rec.parseBitmap(r.Bytes(0, bitmapMax/8), table[i], in, &r)
+	}
+	for range r.Count(listMax, 1) {
+		rec.Alive = append(rec.Alive, takeStamp(&r, table))
+	}
+	for range r.Count(listMax, 3) {
+		f := Field{Name: in.Name(int(r.Uvarint())), Kind: entry.OpKind(r.Byte())}
+		f.parse(&r, table, in)
+		if r.Err() != nil || f.Name == "" {
+			r.Fail("the state of a record names an unknown field")
+			break
+		}
+		rec.Fields = append(rec.Fields, f)
+	}
+	slices.SortFunc(rec.Fields, compareFields)
+	return rec, r.End()
+}
+
+// parseBitmap adds the fields that have the record's values.
+func (rec *Record) parseBitmap(bitmap []byte, s Stamp, in Stored, r *wire.Reader) {
+	for i := range 8 * len(bitmap) {
+		if bitmap[i/8]>>(i%8)&1 == 0 {
+			continue
+		}
+		name := in.Name(i)
+		v := in.Value(name)
+		if name == "" || v == nil {
+			r.Fail("the record does not have the value of field %d (%s)", i, name)
+			return
+		}
+		rec.Fields = append(rec.Fields,
+			Field{Name: name, Kind: entry.OpSet, Versions: []Version{{s, v}}})
+	}
+}
+
+func takeStamp(r *wire.Reader, table []Stamp) Stamp {
+	i := r.Uvarint()
+	if i >= uint64(len(table)) {
+		r.Fail("the state of a record refers to stamp %d of %d", i, len(table))
+		return Stamp{}
+	}
+	return table[i]
+}
+
+func (f *Field) parse(r *wire.Reader, table []Stamp, in Stored) {
+	switch f.Kind {
+	case entry.OpSum:
+		f.Sum = r.Varint()
+	case entry.OpMax, entry.OpMin:
+		f.Value = value.TakeScalar(r)
+	case entry.OpElements, entry.OpEntries:
+		for range r.Count(entry.SizeMax, 2) {
+			item := Item{Key: value.TakeScalar(r)}
+			item.Versions = takeVersions(r, table, nil)
+			if f.Items = append(f.Items, item); r.Err() != nil {
+				return
+			}
+		}
+	case entry.OpSet, entry.OpKeep:
+		f.Versions = takeVersions(r, table, in.Value(f.Name))
+	default:
+		r.Fail("the state of a record has a field of the unknown kind %d", f.Kind)
+	}
+}
+
+func takeVersions(r *wire.Reader, table []Stamp, own []byte) []Version {
+	n := r.Count(listMax, 2)
+	if n == 0 {
+		r.Fail("a value has no versions")
+		return nil
+	}
+	versions := make([]Version, n)
+	for i := range versions {
+		versions[i] = Version{Stamp: takeStamp(r, table), Value: own}
+		if r.Byte() != 0 {
+			versions[i].Value = value.Take(r)
+		}
+	}
+	return versions
+}

@@ -1,0 +1,262 @@
+// Package model computes the state of a space from the set of its entries: the obviously correct
+// reference that tests compare replicas with.
+//
+// It knows all entries at once, in no order, and decides about each operation by looking at all
+// others. So it is slow, and shares no code with package merge. Functions are safe for concurrent
+// use.
+package model
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
+)
+
+// Fact is an entry with its place.
+type Fact struct {
+	Log   entry.Hash
+	Seq   uint64
+	Entry *entry.Entry
+}
+
+// id identifies a fact.
+type id struct {
+	log entry.Hash
+	seq uint64
+}
+
+// did is what one fact did to one record or to one of its fields.
+type did struct {
+	*Fact
+	past   map[id]bool // all facts that happened before
+	change *entry.Record
+	op     *entry.Op
+	item   *entry.Item
+}
+
+// seen reports whether d comes after other.
+func (d *did) seen(other *did) bool { return d.past[id{other.Log, other.Seq}] }
+
+// before orders what survives: by time, then by log.
+func (d *did) before(other *did) int {
+	if d.Entry.Time != other.Entry.Time {
+		return int(min(max(int64(d.Entry.Time)-int64(other.Entry.Time), -1), 1))
+	}
+	return bytes.Compare(d.Log[:], other.Log[:])
+}
+
+// Root returns the root of the state of a space that has the facts, which must be all that they
+// follow from, too.
+func Root(space entry.Hash, facts []Fact) ([32]byte, error) {
+	records, err := records(facts)
+	if err != nil {
+		return [32]byte{}, err
+	}
+	p := append([]byte("stoat.replica.state.v1"), space[:]...)
+	for _, collection := range slices.Sorted(maps.Keys(records)) {
+		states := map[string][]byte{}
+		for key, all := range records[collection] {
+			if state := state(all); !bytes.Equal(state, []byte{0, 0}) {
+				states[key] = state
+			}
+		}
+		if len(states) == 0 {
+			continue
+		}
+		p = appendText(append(p, 1), collection)
+		for _, key := range slices.Sorted(maps.Keys(states)) {
+			p = append(appendText(append(p, 1), key), states[key]...)
+		}
+		p = append(p, 0)
+	}
+	return sha256.Sum256(append(p, 0)), nil
+}
+
+// records returns what was done to each record, by collection and key. The operations of a change
+// are in field order, and the fields' names are in the changes.
+func records(facts []Fact) (map[string]map[string][]named, error) {
+	all := map[string]map[string][]named{}
+	for i := range facts {
+		f := &facts[i]
+		if f.Entry.Kind != entry.KindData {
+			continue
+		}
+		past := pastOf(facts, f)
+		for _, part := range f.Entry.Parts {
+			changes, err := entry.ParseChanges(part.Data)
+			if err != nil {
+				return nil, fmt.Errorf("entry %d of log %s: %w", f.Seq, f.Log, err)
+			}
+			if all[part.Group] == nil {
+				all[part.Group] = map[string][]named{}
+			}
+			for j := range changes.Records {
+				r := &changes.Records[j]
+				d := named{did{Fact: f, past: past, change: r}, changes.Fields}
+				all[part.Group][string(r.Key)] = append(all[part.Group][string(r.Key)], d)
+			}
+		}
+	}
+	return all, nil
+}
+
+// named is what was done to a record, with the names of the fields.
+type named struct {
+	did
+	fields []string
+}
+
+// pastOf returns everything that happened before a fact.
+func pastOf(facts []Fact, f *Fact) map[id]bool {
+	past := map[id]bool{}
+	var visit func(f *Fact)
+	reach := func(log entry.Hash, seq uint64) {
+		if past[id{log, seq}] {
+			return
+		}
+		past[id{log, seq}] = true
+		for i := range facts {
+			if facts[i].Log == log && facts[i].Seq == seq {
+				visit(&facts[i])
+			}
+		}
+	}
+	visit = func(f *Fact) {
+		if f.Seq > 0 {
+			reach(f.Log, f.Seq-1)
+		}
+		for _, h := range f.Entry.Context {
+			reach(h.Log, h.Seq)
+		}
+	}
+	visit(f)
+	return past
+}
+
+// survivors returns those that nothing among others has seen, in order.
+func survivors(of, others []did) []did {
+	left := slices.DeleteFunc(slices.Clone(of), func(d did) bool {
+		return slices.ContainsFunc(others, func(o did) bool { return o.seen(&d) })
+	})
+	slices.SortFunc(left, func(a, b did) int { return a.before(&b) })
+	return left
+}
+
+// field identifies a field.
+type field struct {
+	name string
+	kind entry.OpKind
+}
+
+// state returns the canonical state of a record.
+func state(all []named) []byte {
+	var edits, everything []did
+	ops := map[field][]did{}
+	for _, d := range all {
+		everything = append(everything, d.did)
+		if d.change.Delete {
+			continue
+		}
+		edits = append(edits, d.did)
+		for i := range d.change.Ops {
+			op := &d.change.Ops[i]
+			f := field{d.fields[op.Field], op.Kind}
+			with := d.did
+			with.op = op
+			ops[f] = append(ops[f], with)
+		}
+	}
+	p := appendStamps(nil, survivors(edits, everything), nil)
+	fields := map[string][]byte{} // by name and kind
+	for f, ops := range ops {
+		if content := f.state(ops); content != nil {
+			key := append(appendText(nil, f.name), byte(f.kind))
+			fields[f.name+"\x00"+string(rune(f.kind))] = append(key, content...)
+		}
+	}
+	p = binary.AppendUvarint(p, uint64(len(fields)))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		p = append(p, fields[name]...)
+	}
+	return p
+}
+
+// state returns the canonical state of a field, or nil if it is that of one that was never written.
+func (f field) state(ops []did) []byte {
+	switch f.kind {
+	case entry.OpSum:
+		sum := int64(0)
+		for _, d := range ops {
+			sum += d.op.Delta
+		}
+		if sum == 0 {
+			return nil
+		}
+		return binary.AppendVarint(nil, sum)
+	case entry.OpMax, entry.OpMin:
+		byValue := func(a, b did) int { return bytes.Compare(a.op.Value, b.op.Value) }
+		if f.kind == entry.OpMin {
+			return slices.MinFunc(ops, byValue).op.Value
+		}
+		return slices.MaxFunc(ops, byValue).op.Value
+	case entry.OpElements, entry.OpEntries:
+		return items(ops)
+	}
+	return appendStamps(nil, survivors(ops, ops), func(d *did) []byte { return d.op.Value })
+}
+
+// items returns the canonical state of a set or a map.
+func items(ops []did) []byte {
+	added, touched := map[string][]did{}, map[string][]did{}
+	for _, d := range ops {
+		for i := range d.op.Added {
+			with := d
+			with.item = &d.op.Added[i]
+			key := string(with.item.Key)
+			added[key], touched[key] = append(added[key], with), append(touched[key], with)
+		}
+		for i := range d.op.Removed {
+			key := string(d.op.Removed[i].Key)
+			touched[key] = append(touched[key], d)
+		}
+	}
+	left := map[string][]did{}
+	for key := range added {
+		if s := survivors(added[key], touched[key]); len(s) > 0 {
+			left[key] = s
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	p := binary.AppendUvarint(nil, uint64(len(left)))
+	for _, key := range slices.Sorted(maps.Keys(left)) {
+		p = append(p, key...)
+		p = appendStamps(p, left[key], func(d *did) []byte { return d.item.Value })
+	}
+	return p
+}
+
+// appendStamps appends the number of some operations, and the stamp of each with its value, if
+// there is one.
+func appendStamps(dst []byte, all []did, value func(*did) []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(all)))
+	for i := range all {
+		d := &all[i]
+		dst = binary.BigEndian.AppendUint64(dst, uint64(d.Entry.Time))
+		dst = binary.AppendUvarint(append(dst, d.Log[:]...), d.Seq)
+		if value != nil {
+			dst = append(dst, value(d)...)
+		}
+	}
+	return dst
+}
+
+func appendText(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}

@@ -1,0 +1,116 @@
+package replica
+
+import (
+	"crypto/ed25519"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/seal"
+)
+
+// Seal signs the entries that this replica has written since the last seal, and makes them durable.
+// [Exchange] does so itself, since only sealed entries leave a replica. Call it before the space is
+// opened with another device.
+//
+// Entries must be durable before others have them: one that a power cut takes back afterwards would
+// fork the log.
+func (s *Space) Seal() error {
+	open := false
+	err := s.db.View(func(tx *stoat.Tx) error {
+		t, err := s.in(tx)
+		if err != nil {
+			return err
+		}
+		h, err := t.head(s.own)
+		open = err == nil && h.sealed < h.next
+		return err
+	})
+	if err == nil && open {
+		err = s.db.Update(func(tx *stoat.Tx) error {
+			t, err := s.in(tx)
+			if err != nil {
+				return err
+			}
+			return t.seal()
+		})
+	}
+	if err == nil {
+		err = s.db.Sync()
+	}
+	return wrap(s.name, err)
+}
+
+// seal seals the end of each run.
+func (t *txn) seal() error {
+	h, err := t.head(t.space.own)
+	if err != nil {
+		return err
+	}
+	count, size := 0, 0
+	for seq := h.sealed; seq < h.next; seq++ {
+		hash, stored, err := t.entry(h.number, seq)
+		if err != nil {
+			return err
+		}
+		count, size = count+1, size+len(stored)
+		if count < runEntries && size < runBytes && seq+1 < h.next {
+			continue
+		}
+		message := entry.AppendSealed(nil, &t.space.id, &h.id, seq, &hash)
+		sig := ed25519.Sign(t.space.device.key, message)
+		if err := t.meta.Put(entryKey(nil, prefixSeal, h.number, seq), sig); err != nil {
+			return err
+		}
+		count, size = 0, 0
+	}
+	h.sealed = h.next
+	return t.putHead(h)
+}
+
+// sealedHeads returns the heads of all logs, as far as they are sealed.
+func (t *txn) sealedHeads() ([]*head, error) {
+	var all []*head
+	for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixLog))) {
+		h, err := parseHead(binary.BigEndian.Uint32(key[len(prefixLog):]), p)
+		if err != nil {
+			return nil, err
+		}
+		if h.sealed > 0 {
+			all = append(all, h)
+		}
+	}
+	return all, t.tx.Err()
+}
+
+// runFrom returns the run of a log that begins with an entry and ends with the next that is sealed.
+// What it returns is the caller's.
+func (t *txn) runFrom(h *head, first uint64) (*run, error) {
+	r := &run{log: h.id, first: first}
+	last := uint64(0)
+	from := stoat.Range{Start: entryKey(nil, prefixSeal, h.number, first),
+		End: entryKey(nil, prefixSeal, h.number, h.sealed), Limit: 1}
+	for key, sig := range t.meta.Scan(from) {
+		last = binary.BigEndian.Uint64(key[len(key)-8:])
+		if copy(r.seal[:], sig) != seal.Size {
+			return nil, fmt.Errorf("the seal of entry %d of log %d: %w", last, h.number,
+				stoat.ErrCorrupt)
+		}
+	}
+	if err := t.tx.Err(); err != nil {
+		return nil, err
+	}
+	if last < first {
+		return nil, errors.New("a log has no seal at its end")
+	}
+	for seq := first; seq <= last; seq++ {
+		_, stored, err := t.entry(h.number, seq)
+		if err != nil {
+			return nil, err
+		}
+		r.entries = append(r.entries, append([]byte{}, stored...))
+	}
+	return r, nil
+}

@@ -1,0 +1,280 @@
+package replica
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
+)
+
+// Space is a replica of a space: collections that devices share. A database may hold any number of
+// spaces. Open a space once and share it; it is safe for concurrent use, transactions are not.
+type Space struct {
+	db     *stoat.DB
+	name   string
+	id     entry.Hash
+	device *Device
+	own    uint32 // the number of the log that this replica writes
+	now    func() time.Time
+	random io.Reader
+
+	mu          sync.Mutex
+	entryMax    int // of own entries
+	collections map[string]*collection
+	tables      map[uint32]*fieldTable // by collection, as last read
+	room        room
+	applying    sync.Mutex // held while entries of others are applied
+}
+
+// Options configures a space. Device must be set.
+type Options struct {
+	// Device signs what this replica writes.
+	Device *Device
+	// Roots are the devices that found a space, in Create. Default: Device.
+	Roots []DeviceID
+	// EntryMax limits the size of what one transaction does, in bytes, in Create: from 1 MiB to 16
+	// MiB. Default: 1 MiB.
+	EntryMax int
+	// Now returns the time of day. Default: time.Now.
+	Now func() time.Time
+
+	random io.Reader // nil: that of package rand
+}
+
+// errNoDevice reports options without a device.
+var errNoDevice = errors.New("Options.Device is not set: use NewDevice or LoadDevice")
+
+// Create creates a space under a name that is local to this database, and a log for the device.
+// Other replicas join it by its [Space.ID].
+func Create(db *stoat.DB, name string, opts *Options) (*Space, error) {
+	if opts == nil || opts.Device == nil {
+		return nil, wrap(name, errNoDevice)
+	}
+	about := &entry.Space{EntryMax: uint64(cmp.Or(opts.EntryMax, entry.EntryMaxLeast)), Quorum: 1}
+	for _, id := range opts.Roots {
+		about.Roots = append(about.Roots, id)
+	}
+	if len(about.Roots) == 0 {
+		about.Roots = [][32]byte{opts.Device.ID()}
+	}
+	slices.SortFunc(about.Roots, func(a, b [32]byte) int { return bytes.Compare(a[:], b[:]) })
+	if _, err := io.ReadFull(newSpace(db, name, opts).random, about.Salt[:]); err != nil {
+		return nil, wrap(name, err)
+	}
+	described := about.Append(nil)
+	if _, err := entry.ParseSpace(described); err != nil {
+		return nil, wrap(name, err)
+	}
+	return found(db, name, about.ID(), described, opts)
+}
+
+// Join creates a replica of a space that exists elsewhere. It may be written to at once; what
+// others wrote arrives with the first [Exchange].
+func Join(db *stoat.DB, name string, id SpaceID, opts *Options) (*Space, error) {
+	if opts == nil || opts.Device == nil {
+		return nil, wrap(name, errNoDevice)
+	}
+	return found(db, name, entry.Hash(id), nil, opts)
+}
+
+// found creates a replica. The description of the space is nil as long as it is not known.
+func found(
+	db *stoat.DB, name string, id entry.Hash, described []byte, opts *Options,
+) (*Space, error) {
+	if name == "" || len(name) > 255 || strings.Contains(name, "/") {
+		return nil, wrap(name, errors.New("the name of a space has 1 to 255 bytes and no slash"))
+	}
+	s := newSpace(db, name, opts)
+	s.id = id
+	err := db.Update(func(tx *stoat.Tx) error {
+		root, err := tx.CreateBucketIfNotExists([]byte(rootBucket))
+		if err != nil {
+			return err
+		}
+		b, err := root.CreateBucket([]byte(name))
+		if errors.Is(err, stoat.ErrBucketExists) {
+			return ErrExists
+		}
+		for _, child := range []string{entriesBucket, statesBucket} {
+			if err == nil {
+				_, err = b.CreateBucket([]byte(child))
+			}
+		}
+		if err != nil {
+			return err
+		}
+		t, err := s.in(tx)
+		if err != nil {
+			return err
+		}
+		if err = t.meta.Put([]byte(keySpace), id[:]); err == nil && described != nil {
+			err = t.meta.Put([]byte(keyDescription), described)
+		}
+		if err != nil {
+			return err
+		}
+		s.own, err = t.beginLog()
+		return err
+	})
+	if err != nil {
+		return nil, wrap(name, err)
+	}
+	return s, s.readLimits()
+}
+
+// Open opens a space that was created or joined in this database. If its log belongs to another
+// device, a new log begins; the other device must have sealed its log, see [Space.Seal].
+func Open(db *stoat.DB, name string, opts *Options) (*Space, error) {
+	if opts == nil || opts.Device == nil {
+		return nil, wrap(name, errNoDevice)
+	}
+	s := newSpace(db, name, opts)
+	other := false
+	err := db.View(func(tx *stoat.Tx) error {
+		t, err := s.in(tx)
+		if err != nil {
+			return err
+		}
+		p, err := t.meta.Get([]byte(keySpace))
+		if err != nil {
+			return err
+		}
+		copy(s.id[:], p)
+		if s.own, err = t.number(keyOwn); err != nil {
+			return err
+		}
+		h, err := t.head(s.own)
+		if other = err == nil && h.device != s.device.ID(); other && h.sealed < h.next {
+			return fmt.Errorf("the device %s has not sealed what it wrote: open the space with it, "+
+				"and call Seal", h.device)
+		}
+		return err
+	})
+	if err == nil && other {
+		err = db.Update(func(tx *stoat.Tx) error {
+			t, err := s.in(tx)
+			if err == nil {
+				s.own, err = t.beginLog()
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return nil, wrap(name, err)
+	}
+	return s, s.readLimits()
+}
+
+func newSpace(db *stoat.DB, name string, opts *Options) *Space {
+	s := &Space{db: db, name: name, device: opts.Device, now: opts.Now, random: opts.random,
+		collections: map[string]*collection{}, tables: map[uint32]*fieldTable{}}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.random == nil {
+		s.random = rand.Reader
+	}
+	return s
+}
+
+// readLimits reads what the description of the space says, once it is known.
+func (s *Space) readLimits() error {
+	return s.db.View(func(tx *stoat.Tx) error {
+		p, err := s.description(tx)
+		if err != nil {
+			return err
+		}
+		limit := entry.EntryMaxLeast
+		if p != nil {
+			about, err := entry.ParseSpace(p)
+			if err != nil {
+				return wrap(s.name, err)
+			}
+			limit = int(about.EntryMax)
+		}
+		s.mu.Lock()
+		s.entryMax = limit
+		s.mu.Unlock()
+		return nil
+	})
+}
+
+// description returns the description of the space, or nil if it is not known yet.
+func (s *Space) description(tx *stoat.Tx) ([]byte, error) {
+	t, err := s.in(tx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := t.meta.Get([]byte(keyDescription))
+	if errors.Is(err, stoat.ErrNotFound) {
+		return nil, nil
+	}
+	return p, err
+}
+
+// ID returns the id by which others join the space.
+func (s *Space) ID() SpaceID { return SpaceID(s.id) }
+
+// Name returns the name of the space in this database.
+func (s *Space) Name() string { return s.name }
+
+// time returns the time of day.
+func (s *Space) time() time.Time { return s.now() }
+
+// beginLog starts a log of the device, which has seen all others, and returns its number.
+func (t *txn) beginLog() (uint32, error) {
+	latest := t.latest()
+	for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixLog))) {
+		h, err := parseHead(binary.BigEndian.Uint32(key[len(prefixLog):]), p)
+		if err == nil {
+			err = t.meta.Put(keyed(nil, prefixUnseen, h.number), nil)
+		}
+		if err != nil {
+			return 0, err
+		}
+		latest = max(latest, h.time)
+	}
+	if err := t.tx.Err(); err != nil {
+		return 0, err
+	}
+	if err := t.putLatest(latest); err != nil {
+		return 0, err
+	}
+	g := entry.Genesis{Device: t.space.device.ID()}
+	if _, err := io.ReadFull(t.space.random, g.Incarnation[:]); err != nil {
+		return 0, err
+	}
+	at, err := hlc.Next(latest, t.space.time())
+	if err != nil {
+		return 0, err
+	}
+	e := g.Entry(at)
+	id := e.Hash(&entry.Place{Space: t.space.id})
+	h, err := t.addLog(id, g.Device)
+	if err == nil {
+		err = t.append(h, e, e.Append(nil), id)
+	}
+	if err == nil {
+		err = t.putNumber(keyOwn, h.number)
+	}
+	return h.number, err
+}
+
+// wrap adds the name of the space to an error; nil stays nil.
+func wrap(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("space %q: %w", name, err)
+}

@@ -1,0 +1,327 @@
+package replica
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/tap"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/merge"
+	"github.com/stoatdb/stoat/replica/internal/value"
+	"github.com/stoatdb/stoat/replica/internal/wire"
+)
+
+// row is a stored record whose values are decoded when they are asked for.
+type row struct {
+	schema *schema // nil: there is no record
+	stored []byte
+	values [][]byte // by field of the schema
+	err    error    // of decoding
+}
+
+// row returns a stored record; nil stands for none.
+func (c *collection) row(stored []byte) (*row, error) {
+	r := &row{stored: stored}
+	if stored == nil {
+		return r, nil
+	}
+	var err error
+	if r.schema, err = c.schemaOf(stored); err != nil {
+		return nil, err
+	}
+	r.values = make([][]byte, len(r.schema.byName))
+	return r, nil
+}
+
+// value returns the value of a field, or nil if there is none.
+func (r *row) value(field int) []byte {
+	if field < 0 || r.err != nil {
+		return nil
+	}
+	if r.values[field] == nil {
+		r.values[field], r.err = r.schema.values.Append(nil, r.stored, field)
+	}
+	return r.values[field]
+}
+
+// named returns the value of a field by its first name, or nil if there is none.
+func (r *row) named(name string) []byte {
+	if r.schema == nil {
+		return nil
+	}
+	field, ok := r.schema.byName[name]
+	if !ok {
+		return nil
+	}
+	return r.value(field)
+}
+
+// fieldTable gives the fields of a collection numbers, which are shorter than their names. It is
+// immutable once it is shared.
+type fieldTable struct {
+	raw    []byte // as stored
+	names  []string
+	number map[string]int
+}
+
+// table returns the fields of a collection.
+func (t *txn) table(collection uint32) (*fieldTable, error) {
+	if f := t.tables[collection]; f != nil {
+		return f, nil
+	}
+	t.key = keyed(t.key[:0], prefixFields, collection)
+	p, err := t.meta.Get(t.key)
+	if err != nil && !errors.Is(err, stoat.ErrNotFound) {
+		return nil, err
+	}
+	s := t.space
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.tables[collection]
+	if f == nil || !bytes.Equal(f.raw, p) {
+		f = &fieldTable{raw: bytes.Clone(p), number: map[string]int{}}
+		r := wire.NewReader(p)
+		for r.Len() > 0 {
+			f.add(string(r.Bytes(1, entry.FieldMax)))
+		}
+		if err := r.End(); err != nil {
+			return nil, fmt.Errorf("the fields of collection %d: %w", collection, err)
+		}
+		s.tables[collection] = f
+	}
+	if t.tables == nil {
+		t.tables = map[uint32]*fieldTable{}
+	}
+	t.tables[collection] = f
+	return f, nil
+}
+
+func (f *fieldTable) add(name string) {
+	f.number[name] = len(f.names)
+	f.names = append(f.names, name)
+}
+
+// state is the state of one record in a transaction.
+type state struct {
+	t          *txn
+	c          *collection
+	key        []byte
+	record     *merge.Record
+	row        *row // the stored record
+	table      *fieldTable
+	exists     bool // something is stored
+	conflicted bool // as it was stored
+	err        error
+}
+
+// Number returns the number of a field, which it assigns if need be.
+func (s *state) Number(name string) int {
+	n, ok := s.table.number[name]
+	if ok {
+		return n
+	}
+	more := &fieldTable{number: map[string]int{}}
+	for _, known := range append(slices.Clip(s.table.names), name) {
+		more.add(known)
+		more.raw = wire.AppendBytes(more.raw, known)
+	}
+	s.table, s.t.tables[s.c.number] = more, more
+	s.err = errors.Join(s.err, s.t.meta.Put(keyed(nil, prefixFields, s.c.number), more.raw))
+	return len(more.names) - 1
+}
+
+// Name returns the name of a field by its number, or "".
+func (s *state) Name(number int) string {
+	if number < 0 || number >= len(s.table.names) {
+		return ""
+	}
+	return s.table.names[number]
+}
+
+// Value returns the value that the stored record has for a field.
+func (s *state) Value(name string) []byte { return s.row.named(name) }
+
+// load returns the state of a record, given the stored record that the state was last saved for.
+func (t *txn) load(c *collection, key, stored []byte) (*state, error) {
+	s := &state{t: t, c: c, key: key, record: &merge.Record{}}
+	var err error
+	if s.row, err = c.row(stored); err != nil {
+		return nil, err
+	}
+	if s.table, err = t.table(c.number); err != nil {
+		return nil, err
+	}
+	t.key = append(keyed(t.key[:0], "", c.number), key...)
+	p, err := t.states.Get(t.key)
+	if errors.Is(err, stoat.ErrNotFound) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.record, err = merge.ParseSidecar(p, s); err != nil {
+		return nil, fmt.Errorf("the state of record %x of %q: %w: %w", key, c.name, err,
+			stoat.ErrCorrupt)
+	}
+	s.exists, s.conflicted = true, conflicted(s.record)
+	return s, s.row.err
+}
+
+// find returns the stored record of a key, or nil.
+func (t *txn) find(c *collection, key []byte) ([]byte, error) {
+	b, known := t.records[c.name]
+	if !known {
+		var err error
+		b, err = t.tx.Bucket([]byte(c.stored()))
+		if err != nil && !errors.Is(err, stoat.ErrBucketNotFound) {
+			return nil, err
+		}
+		t.records[c.name] = b
+	}
+	if b == nil {
+		return nil, nil
+	}
+	stored, err := b.Get(key)
+	if errors.Is(err, stoat.ErrNotFound) {
+		return nil, nil
+	}
+	return stored, err
+}
+
+// loadStored is load for a record that the transaction has not changed.
+func (t *txn) loadStored(c *collection, key []byte) (*state, error) {
+	stored, err := t.find(c, key)
+	if err != nil {
+		return nil, err
+	}
+	return t.load(c, key, bytes.Clone(stored))
+}
+
+// save stores the state, with stored as the record that goes with it.
+func (s *state) save(stored []byte) error {
+	var err error
+	if s.row, err = s.c.row(stored); err != nil {
+		return err
+	}
+	t := s.t
+	key := append(keyed(nil, "", s.c.number), s.key...)
+	if s.record.Empty() {
+		if s.exists {
+			err = t.states.Delete(key)
+		}
+	} else {
+		err = t.states.Put(key, s.record.AppendSidecar(nil, s))
+	}
+	if err == nil {
+		err = errors.Join(s.err, s.row.err)
+	}
+	if now := conflicted(s.record); err == nil && now != s.conflicted {
+		key := append(keyed(nil, prefixConflict, s.c.number), s.key...)
+		if now {
+			err = t.meta.Put(key, nil)
+		} else {
+			err = t.meta.Delete(key)
+		}
+	}
+	return err
+}
+
+// conflicted reports whether the record has a field with concurrent values.
+func conflicted(r *merge.Record) bool {
+	return slices.ContainsFunc(r.Fields, func(f merge.Field) bool { return len(f.Versions) > 1 })
+}
+
+// visible returns the value that a field shows, or nil if it was never written.
+func visible(r *merge.Record, c *column) []byte {
+	f := r.Field(c.name, c.kind)
+	if f == nil {
+		return nil
+	}
+	switch c.kind {
+	case entry.OpSum:
+		return value.AppendInt(nil, f.Sum)
+	case entry.OpMax, entry.OpMin:
+		return f.Value
+	case entry.OpElements:
+		elements := make([][]byte, len(f.Items))
+		for i := range f.Items {
+			elements[i] = f.Items[i].Key
+		}
+		return value.AppendList(nil, elements)
+	case entry.OpEntries:
+		pairs := make([][]byte, len(f.Items))
+		for i := range f.Items {
+			pairs[i] = slices.Concat(f.Items[i].Key, merge.Winner(f.Items[i].Versions).Value)
+		}
+		return value.AppendMap(nil, pairs)
+	}
+	return merge.Winner(f.Versions).Value
+}
+
+// build returns the record that shows the state, or nil if it is deleted, or if its key does not
+// fit the type.
+func (s *state) build() []byte {
+	if len(s.record.Alive) == 0 {
+		return nil
+	}
+	current := s.c.current
+	values := make([][]byte, len(current.byName))
+	for i := range s.c.columns {
+		values[current.columns[i]] = visible(s.record, &s.c.columns[i])
+	}
+	r := wire.NewReader(s.key)
+	for _, field := range current.key {
+		values[field] = value.TakeScalar(&r)
+	}
+	if r.End() != nil {
+		return nil
+	}
+	stored := current.values.AppendRecord(nil, values)
+	for _, field := range current.key {
+		if own, err := current.values.Append(nil, stored, field); err != nil ||
+			!bytes.Equal(own, values[field]) {
+			return nil
+		}
+	}
+	return stored
+}
+
+// show stores the record that shows the state, if it is another one than the stored one, and saves
+// the state. If the type cannot hold that record, as on a platform with smaller numbers, the stored
+// one stays.
+func (s *state) show() error {
+	stored := s.row.stored
+	if s.c.tap == nil {
+		return s.save(stored)
+	}
+	built := s.build()
+	if (built == nil) == (stored == nil) && bytes.Equal(built, stored) {
+		return s.save(stored)
+	}
+	err := s.c.tap.Store(s.t.tx, s.key, built)
+	if errors.Is(err, tap.ErrUnfit) {
+		return s.save(stored)
+	}
+	if err != nil {
+		return err
+	}
+	return s.save(built)
+}
+
+// project makes the records of a collection show their states.
+func (t *txn) project(c *collection) error {
+	prefix := keyed(nil, "", c.number)
+	for key := range t.states.Scan(stoat.Prefix(prefix)) {
+		s, err := t.loadStored(c, bytes.Clone(key[len(prefix):]))
+		if err == nil {
+			err = s.show()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return t.tx.Err()
+}

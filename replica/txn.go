@@ -1,0 +1,248 @@
+package replica
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
+	"github.com/stoatdb/stoat/replica/internal/wire"
+)
+
+// Where a space is stored: the bucket of its name in the bucket "replica" of the root, and in it
+//
+//	"id"                       the id of the space
+//	"description"              as in docs/replica-format.md; missing until it is known
+//	"own"                      u32 number of the log that this replica writes
+//	"time"                     u64 greatest time of the entries of others
+//	"log" u32                  the head of the log of that number: see head
+//	"number" id                u32 number of a log
+//	"unseen" u32               a log that grew since the own one did
+//	"vector" u32 u64           of a log and every 64th seq: pairs of uvarints, log and length
+//	"seal" u32 u64             of a log and a seq: the signature
+//	"collection" name          u32 number of a collection
+//	"fields" u32               the names of the fields of a collection, by number: texts
+//	"names" u32                pairs of texts: a name that a field has had, and its first one
+//	"type" u32                 the fields of the type that the records were last made for
+//	"conflict" u32 key         a record with concurrent values
+//	bucket "entries"           u32 log, u64 seq → hash, stored form
+//	bucket "states"            u32 collection, key → the sidecar of a record
+//
+// All numbers in keys are big-endian.
+const (
+	rootBucket    = "replica"
+	entriesBucket = "entries"
+	statesBucket  = "states"
+
+	keySpace         = "id"
+	keyDescription   = "description"
+	keyOwn           = "own"
+	keyTime          = "time"
+	prefixLog        = "log"
+	prefixNumber     = "number"
+	prefixUnseen     = "unseen"
+	prefixVector     = "vector"
+	prefixSeal       = "seal"
+	prefixCollection = "collection"
+	prefixFields     = "fields"
+	prefixNames      = "names"
+	prefixType       = "type"
+	prefixConflict   = "conflict"
+)
+
+// txn is a space in a transaction. It is not safe for concurrent use.
+type txn struct {
+	space   *Space
+	tx      *stoat.Tx
+	meta    *stoat.Bucket
+	entries *stoat.Bucket
+	states  *stoat.Bucket
+
+	heads   map[uint32]*head
+	numbers map[entry.Hash]uint32
+	tables  map[uint32]*fieldTable
+	vectors map[spot]vector
+	records map[string]*stoat.Bucket // of collections; nil if the program has never opened one
+	pending *pending                 // local changes
+	key     []byte                   // buffer
+}
+
+// txnKey is the key under which a transaction keeps a txn.
+type txnKey struct{ space *Space }
+
+// in returns the space in a transaction.
+func (s *Space) in(tx *stoat.Tx) (*txn, error) {
+	t := stoat.Local(tx, txnKey{s}, func() *txn {
+		return &txn{space: s, tx: tx, heads: map[uint32]*head{}, vectors: map[spot]vector{},
+			records: map[string]*stoat.Bucket{}}
+	})
+	if t.meta != nil {
+		return t, nil
+	}
+	root, err := tx.Bucket([]byte(rootBucket))
+	if err == nil {
+		t.meta, err = root.Bucket([]byte(s.name))
+	}
+	if errors.Is(err, stoat.ErrBucketNotFound) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t.entries, err = t.meta.Bucket([]byte(entriesBucket)); err == nil {
+		t.states, err = t.meta.Bucket([]byte(statesBucket))
+	}
+	return t, err
+}
+
+// keyed appends a prefix and numbers of 32 bits to a key.
+func keyed(dst []byte, prefix string, number uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, prefix...), number)
+}
+
+// entryKey appends the key of an entry of a log.
+func entryKey(dst []byte, prefix string, log uint32, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(keyed(dst, prefix, log), seq)
+}
+
+// number returns a number of 32 bits that is stored under a key.
+func (t *txn) number(key string) (uint32, error) {
+	p, err := t.meta.Get([]byte(key))
+	if err != nil {
+		return 0, err
+	}
+	if len(p) != 4 {
+		return 0, fmt.Errorf("%q has %d bytes instead of 4: %w", key, len(p), stoat.ErrCorrupt)
+	}
+	return binary.BigEndian.Uint32(p), nil
+}
+
+func (t *txn) putNumber(key string, n uint32) error {
+	return t.meta.Put([]byte(key), binary.BigEndian.AppendUint32(nil, n))
+}
+
+// latest returns the greatest time of the entries of others.
+func (t *txn) latest() hlc.Time {
+	p, err := t.meta.Get([]byte(keyTime))
+	if err != nil || len(p) != 8 {
+		return 0
+	}
+	return hlc.Time(binary.BigEndian.Uint64(p))
+}
+
+func (t *txn) putLatest(latest hlc.Time) error {
+	return t.meta.Put([]byte(keyTime), binary.BigEndian.AppendUint64(nil, uint64(latest)))
+}
+
+// head is the end of a log.
+type head struct {
+	number uint32
+	id     entry.Hash
+	device DeviceID
+	next   uint64     // the number of entries
+	hash   entry.Hash // of the last one
+	time   hlc.Time   // of the last one
+	sealed uint64     // the number of entries that a seal covers
+}
+
+// head returns the head of a log.
+func (t *txn) head(number uint32) (*head, error) {
+	if h := t.heads[number]; h != nil {
+		return h, nil
+	}
+	t.key = keyed(t.key[:0], prefixLog, number)
+	p, err := t.meta.Get(t.key)
+	if err != nil {
+		return nil, fmt.Errorf("the head of log %d: %w", number, err)
+	}
+	h, err := parseHead(number, p)
+	if err != nil {
+		return nil, err
+	}
+	t.heads[number] = h
+	return h, nil
+}
+
+func parseHead(number uint32, p []byte) (*head, error) {
+	r := wire.NewReader(p)
+	h := &head{number: number, id: r.Hash(), device: r.Hash(), next: r.Uvarint(), hash: r.Hash(),
+		time: hlc.Time(r.Uint64()), sealed: r.Uvarint()}
+	if err := r.End(); err != nil {
+		return nil, fmt.Errorf("the head of log %d: %w: %w", number, err, stoat.ErrCorrupt)
+	}
+	return h, nil
+}
+
+// putHead stores the head of a log.
+func (t *txn) putHead(h *head) error {
+	t.heads[h.number] = h
+	p := append(append(make([]byte, 0, 128), h.id[:]...), h.device[:]...)
+	p = append(binary.AppendUvarint(p, h.next), h.hash[:]...)
+	p = binary.AppendUvarint(binary.BigEndian.AppendUint64(p, uint64(h.time)), h.sealed)
+	t.key = keyed(t.key[:0], prefixLog, h.number)
+	return t.meta.Put(t.key, p)
+}
+
+// logNumber returns the number of a log; ok is false if it is not known.
+func (t *txn) logNumber(id entry.Hash) (number uint32, ok bool, err error) {
+	if n, ok := t.numbers[id]; ok {
+		return n, true, nil
+	}
+	p, err := t.meta.Get(append([]byte(prefixNumber), id[:]...))
+	if errors.Is(err, stoat.ErrNotFound) {
+		return 0, false, nil
+	}
+	if err == nil && len(p) != 4 {
+		err = fmt.Errorf("the number of log %s: %w", id, stoat.ErrCorrupt)
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	number = binary.BigEndian.Uint32(p)
+	if t.numbers == nil {
+		t.numbers = map[entry.Hash]uint32{}
+	}
+	t.numbers[id] = number
+	return number, true, nil
+}
+
+// addLog gives a log a number. Its head is empty until the genesis entry is appended.
+func (t *txn) addLog(id entry.Hash, device DeviceID) (*head, error) {
+	n, err := t.meta.NextSequence()
+	if err != nil {
+		return nil, err
+	}
+	h := &head{number: uint32(n), id: id, device: device}
+	key := append([]byte(prefixNumber), id[:]...)
+	return h, t.meta.Put(key, binary.BigEndian.AppendUint32(nil, h.number))
+}
+
+// append stores an entry as the next one of a log.
+func (t *txn) append(h *head, e *entry.Entry, stored []byte, hash entry.Hash) error {
+	t.key = entryKey(t.key[:0], "", h.number, h.next)
+	value := append(append(make([]byte, 0, len(hash)+len(stored)), hash[:]...), stored...)
+	if err := t.entries.Put(t.key, value); err != nil {
+		return err
+	}
+	seq := h.next
+	h.next, h.hash, h.time = seq+1, hash, e.Time
+	if err := t.putHead(h); err != nil {
+		return err
+	}
+	return t.keepVector(h, seq, e)
+}
+
+// entry returns the hash and the stored form of an entry, which are valid until the transaction
+// ends.
+func (t *txn) entry(log uint32, seq uint64) (hash entry.Hash, stored []byte, err error) {
+	p, err := t.entries.Get(entryKey(nil, "", log, seq))
+	if err == nil && len(p) < len(hash) {
+		err = stoat.ErrCorrupt
+	}
+	if err != nil {
+		return hash, nil, fmt.Errorf("entry %d of log %d: %w", seq, log, err)
+	}
+	return entry.Hash(p[:len(hash)]), p[len(hash):], nil
+}

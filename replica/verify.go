@@ -1,0 +1,136 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/seal"
+)
+
+// Limits of a run.
+const (
+	runEntries = 256
+	runBytes   = 64 << 10 // after which a run ends
+)
+
+// run is entries of a log that follow each other, up to one that is sealed.
+type run struct {
+	log     entry.Hash
+	first   uint64
+	entries [][]byte // in their stored form
+	seal    [seal.Size]byte
+}
+
+// size returns the memory that a run takes, about.
+func (r *run) size() int {
+	n := 256
+	for _, e := range r.entries {
+		n += len(e) + 64
+	}
+	return n
+}
+
+// verified is a run whose chain and seal hold, behind a given entry.
+type verified struct {
+	*run
+	done   int // entries that were merged, or had been before
+	parsed []*entry.Entry
+	prev   entry.Hash // of the entry before the first
+	hashes []entry.Hash
+	device DeviceID
+}
+
+// end returns the number of the entry after the run.
+func (r *run) end() uint64 { return r.first + uint64(len(r.entries)) }
+
+// errGap reports a run whose predecessors are missing.
+var errGap = errors.New("entries before it are missing")
+
+// verify checks that a run belongs where it says it does. The error is errGap if that cannot be
+// checked yet. Before is the verified run before it, which may be of another log, or nil.
+func (s *Space) verify(tx *stoat.Tx, r *run, before *verified) (*verified, error) {
+	if len(r.entries) == 0 || len(r.entries) > runEntries {
+		return nil, invalid("a run of %d entries", len(r.entries))
+	}
+	t, err := s.in(tx)
+	if err != nil {
+		return nil, err
+	}
+	v := &verified{run: r}
+	if err := v.locate(t, before); err != nil {
+		return nil, err
+	}
+	at := entry.Place{Space: s.id, Log: r.log, Seq: r.first, Prev: v.prev}
+	for _, stored := range r.entries {
+		e, err := entry.Parse(stored)
+		if errors.Is(err, ErrNewer) {
+			return nil, fmt.Errorf("log %s, entry %d: %w", r.log, at.Seq, err)
+		}
+		if err != nil {
+			return nil, invalid("log %s, entry %d: %w", r.log, at.Seq, err)
+		}
+		place := at
+		if at.Seq == 0 {
+			place.Log = entry.Hash{}
+		}
+		hash := e.Hash(&place)
+		if at.Seq == 0 {
+			if hash != r.log {
+				return nil, invalid("log %s begins with entry %s", r.log, hash)
+			}
+			g, err := entry.ParseGenesis(e)
+			if err != nil {
+				return nil, invalid("log %s: %w", r.log, err)
+			}
+			v.device = g.Device
+		} else if e.Kind == entry.KindGenesis {
+			return nil, invalid("log %s, entry %d: a genesis entry", r.log, at.Seq)
+		}
+		v.parsed, v.hashes = append(v.parsed, e), append(v.hashes, hash)
+		at.Seq, at.Prev = at.Seq+1, hash
+	}
+	last := r.first + uint64(len(r.entries)) - 1
+	message := entry.AppendSealed(nil, &s.id, &r.log, last, &at.Prev)
+	if !seal.Verify((*[seal.KeySize]byte)(&v.device), message, &r.seal) {
+		return nil, invalid("log %s: the seal of entry %d", r.log, last)
+	}
+	return v, nil
+}
+
+// locate sets the device of the log and the hash of the entry before the run.
+func (v *verified) locate(t *txn, before *verified) error {
+	if before != nil && before.log == v.log && v.first <= before.end() {
+		v.device, v.prev = before.device, before.prev
+		if v.first > before.first { // it is not less: runs are in order
+			v.prev = before.hashes[v.first-1-before.first]
+		}
+		return nil
+	}
+	number, known, err := t.logNumber(v.log)
+	if err != nil {
+		return err
+	}
+	if !known {
+		if v.first > 0 {
+			return errGap
+		}
+		return nil
+	}
+	h, err := t.head(number)
+	if err != nil {
+		return err
+	}
+	v.device = h.device
+	switch {
+	case v.first > h.next:
+		return errGap
+	case v.first > 0:
+		v.prev, _, err = t.entry(number, v.first-1)
+	}
+	if err != nil {
+		return fmt.Errorf("log %s: %w", v.log, err)
+	}
+	return nil
+}
