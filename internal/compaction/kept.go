@@ -15,8 +15,9 @@ import (
 // keepIsolated keeps small tables that have nothing to be joined with.
 
 // Small returns the size below which a table of the bottom run is worth joining with others, where
-// tables are to have tableBytes: each table costs a file, and room in the manifest.
-func Small(tableBytes int64) uint64 { return uint64(max(tableBytes, 0)) / 4 }
+// tables are to have tableBytes: each table costs a file, and room in the manifest. It is less than
+// what the flush of a full memtable writes, unless that compresses to a quarter.
+func Small(tableBytes int64) uint64 { return uint64(max(tableBytes, 0)) / 8 }
 
 // fate is what a compaction does with a table.
 type fate uint8
