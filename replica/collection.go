@@ -20,6 +20,7 @@ type collection struct {
 	number  uint32
 	tap     *tap.Tap
 	columns []column
+	names   []string // of the columns
 	key     []keyPart
 	schemas map[uint64]*schema // by number
 	layout  *layout.Schema     // of the type; nil if the program has not opened the collection
@@ -72,6 +73,9 @@ func openCollection[T any](
 	open := func(tx *stoat.Tx) (err error) {
 		c = &collection{space: s, name: name, columns: typ.columns, key: typ.key,
 			layout: typ.layout, tap: &tap.Tap{}}
+		for i := range c.columns {
+			c.names = append(c.names, c.columns[i].name)
+		}
 		c.tap.Before = c.before
 		tap.Attach(tx, c.stored(), c.tap)
 		if records, err = record.OpenTx(tx, c.stored(), opts); err != nil {

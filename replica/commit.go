@@ -69,15 +69,15 @@ func (c *collection) touch(tx *stoat.Tx, key, old []byte) (*touch, error) {
 	if t.pending.stage == stageWritten {
 		return nil, errLate
 	}
-	id := string(append(keyed(nil, "", c.number), key...))
-	if known := t.pending.touched[id]; known != nil {
+	t.key = append(keyed(t.key[:0], "", c.number), key...)
+	if known := t.pending.touched[string(t.key)]; known != nil {
 		return known, nil
 	}
 	if len(key) > entry.KeyMax {
 		return nil, fmt.Errorf("a key of %d bytes: %w", len(key), stoat.ErrTooLarge)
 	}
 	record := &touch{c: c, key: bytes.Clone(key), old: bytes.Clone(old)}
-	t.pending.touched[id] = record
+	t.pending.touched[string(t.key)] = record
 	return record, nil
 }
 
@@ -278,7 +278,7 @@ func (t *txn) change(record *touch, stored []byte, at merge.Stamp) (*entry.Recor
 		return nil, err
 	}
 	change := &entry.Record{Key: record.key, Delete: stored == nil}
-	to, err := record.c.row(bytes.Clone(stored))
+	to, err := record.c.row(stored)
 	if err != nil {
 		return nil, err
 	}
@@ -286,24 +286,15 @@ func (t *txn) change(record *touch, stored []byte, at merge.Stamp) (*entry.Recor
 		change.Ops = s.settle(s.diff(to), record.keep)
 	}
 	o := &order{t: t, at: spot{at.Log, at.Seq}, own: true}
-	s.record.Apply(change, record.c.names(), at, o)
+	s.record.Apply(change, record.c.names, at, o)
 	if err := errors.Join(to.err, s.row.err, o.err); err != nil {
 		return nil, err
 	}
 	if s.shows(change.Ops, to) {
-		return change, s.save(to.stored)
+		return change, s.save(to)
 	}
 	s.row = to
 	return change, s.show()
-}
-
-// names returns the names of the columns.
-func (c *collection) names() []string {
-	names := make([]string, len(c.columns))
-	for i := range c.columns {
-		names[i] = c.columns[i].name
-	}
-	return names
 }
 
 // shows reports whether a record shows the state. A maximum may be greater than what was written,

@@ -14,7 +14,7 @@ import (
 // diff returns the operations that lead from what the state shows to a stored record. Op.Field is
 // the number of the column.
 func (s *state) diff(to *row) []entry.Op {
-	var ops []entry.Op
+	ops := make([]entry.Op, 0, len(s.c.columns))
 	alive := len(s.record.Alive) > 0
 	for i := range s.c.columns {
 		if alive && s.row.schema == to.schema && sameRaw(s.row, to, to.schema.columns[i]) {
@@ -44,7 +44,8 @@ func (s *state) op(c *column, shown, wanted []byte, alive bool) (op entry.Op, ok
 	op.Kind = c.kind
 	unwritten := shown == nil
 	if unwritten {
-		shown = value.AppendZero(nil, c.typ)
+		s.zero = value.AppendZero(s.zero[:0], c.typ)
+		shown = s.zero
 	}
 	switch c.kind {
 	case entry.OpSum:

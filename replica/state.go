@@ -19,6 +19,7 @@ type row struct {
 	schema *schema // nil: there is no record
 	stored []byte
 	values [][]byte // by field of the schema
+	memory []byte   // of the values
 	err    error    // of decoding
 }
 
@@ -33,6 +34,7 @@ func (c *collection) row(stored []byte) (*row, error) {
 		return nil, err
 	}
 	r.values = make([][]byte, len(r.schema.byName))
+	r.memory = make([]byte, 0, len(stored)+len(stored)/4+32)
 	return r, nil
 }
 
@@ -42,7 +44,9 @@ func (r *row) value(field int) []byte {
 		return nil
 	}
 	if r.values[field] == nil {
-		r.values[field], r.err = r.schema.values.Append(nil, r.stored, field)
+		from := len(r.memory)
+		r.memory, r.err = r.schema.values.Append(r.memory, r.stored, field)
+		r.values[field] = slices.Clip(r.memory[from:])
 	}
 	return r.values[field]
 }
@@ -112,8 +116,9 @@ type state struct {
 	record     *merge.Record
 	row        *row // the stored record
 	table      *fieldTable
-	exists     bool // something is stored
-	conflicted bool // as it was stored
+	zero       []byte // buffer
+	exists     bool   // something is stored
+	conflicted bool   // as it was stored
 	err        error
 }
 
@@ -197,23 +202,19 @@ func (t *txn) loadStored(c *collection, key []byte) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.load(c, key, bytes.Clone(stored))
+	return t.load(c, key, stored)
 }
 
-// save stores the state, with stored as the record that goes with it.
-func (s *state) save(stored []byte) error {
-	var err error
-	if s.row, err = s.c.row(stored); err != nil {
-		return err
-	}
+// save stores the state, with the record that goes with it.
+func (s *state) save(with *row) (err error) {
+	s.row = with
 	t := s.t
-	key := append(keyed(nil, "", s.c.number), s.key...)
-	if s.record.Empty() {
-		if s.exists {
-			err = t.states.Delete(key)
-		}
-	} else {
-		err = t.states.Put(key, s.record.AppendSidecar(nil, s))
+	t.key = append(keyed(t.key[:0], "", s.c.number), s.key...)
+	if !s.record.Empty() {
+		t.sidecar = s.record.AppendSidecar(t.sidecar[:0], s)
+		err = t.states.Put(t.key, t.sidecar)
+	} else if s.exists {
+		err = t.states.Delete(t.key)
 	}
 	if err == nil {
 		err = errors.Join(s.err, s.row.err)
@@ -293,22 +294,25 @@ func (s *state) build() []byte {
 // the state. If the type cannot hold that record, as on a platform with smaller numbers, the stored
 // one stays.
 func (s *state) show() error {
-	stored := s.row.stored
 	if s.c.tap == nil {
-		return s.save(stored)
+		return s.save(s.row)
 	}
-	built := s.build()
+	built, stored := s.build(), s.row.stored
 	if (built == nil) == (stored == nil) && bytes.Equal(built, stored) {
-		return s.save(stored)
+		return s.save(s.row)
 	}
 	err := s.c.tap.Store(s.t.tx, s.key, built)
 	if errors.Is(err, tap.ErrUnfit) {
-		return s.save(stored)
+		return s.save(s.row)
 	}
 	if err != nil {
 		return err
 	}
-	return s.save(built)
+	with, err := s.c.row(built)
+	if err != nil {
+		return err
+	}
+	return s.save(with)
 }
 
 // project makes the records of a collection show their states.

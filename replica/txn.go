@@ -67,6 +67,7 @@ type txn struct {
 	records map[string]*stoat.Bucket // of collections; nil if the program has never opened one
 	pending *pending                 // local changes
 	key     []byte                   // buffer
+	sidecar []byte                   // buffer
 }
 
 // txnKey is the key under which a transaction keeps a txn.

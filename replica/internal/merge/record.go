@@ -89,16 +89,18 @@ func (r *Record) Apply(change *entry.Record, fields []string, at Stamp, o Order)
 	}
 	r.Alive = append(r.Alive, at)
 	slices.SortFunc(r.Alive, func(a, b Stamp) int { return compare(o, &a, &b) })
+	r.Fields = slices.Grow(r.Fields, len(change.Ops))
+	room := make([]Version, len(change.Ops)) // for one version of each field
 	for i := range change.Ops {
-		r.apply(&change.Ops[i], fields[change.Ops[i].Field], at, o)
+		r.apply(&change.Ops[i], fields[change.Ops[i].Field], at, o, room[i:i:i+1])
 	}
 }
 
-// apply merges one operation.
-func (r *Record) apply(op *entry.Op, name string, at Stamp, o Order) {
+// apply merges one operation. It may use the room for versions.
+func (r *Record) apply(op *entry.Op, name string, at Stamp, o Order, room []Version) {
 	i, found := r.find(name, op.Kind)
 	if !found {
-		r.Fields = slices.Insert(r.Fields, i, Field{Name: name, Kind: op.Kind})
+		r.Fields = slices.Insert(r.Fields, i, Field{Name: name, Kind: op.Kind, Versions: room})
 	}
 	f := &r.Fields[i]
 	switch op.Kind {
