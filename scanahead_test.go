@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
@@ -94,4 +96,36 @@ func TestScan_meetsTheEndOfItsTransactionAndOfTheDatabase(t *testing.T) {
 		runtime.GC()
 	})
 	equal(t, n, entries)
+}
+
+// A file that shrinks under its map faults when it is touched, as an unreadable sector does. Begin,
+// unlike View, lets a fault outside of Stoat's own checks crash the process.
+func TestScan_survivesAFileThatFailsBehindItsHelpers(t *testing.T) {
+	defer runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(4)))
+	const entries = 8000
+	source, value := longLog(t, entries)
+	for i := range 8 {
+		dir := t.TempDir()
+		ok(t, os.CopyFS(dir, os.DirFS(source)))
+		tables, err := filepath.Glob(filepath.Join(dir, "*.table"))
+		ok(t, err)
+		db, err := stoat.Open(dir, nil)
+		ok(t, err)
+		tx := begin(t, db, false)
+		reverse := i%2 == 0
+		n := checkLog(t, tx, stoat.Range{Reverse: reverse}, entries, value, func() {
+			for _, table := range tables {
+				info, err := os.Stat(table)
+				ok(t, err)
+				if os.Truncate(table, info.Size()/4) != nil {
+					return // some systems do not truncate what is mapped
+				}
+			}
+		})
+		if (n == entries) != (tx.Err() == nil) {
+			t.Errorf("the loop yields %d entries, error %v", n, tx.Err())
+		}
+		ok(t, tx.Rollback())
+		ok(t, db.Close())
+	}
 }

@@ -108,14 +108,25 @@ func (c *Cursor) leave(b int, d keyspace.Direction) bool {
 	return c.enter(b, d)
 }
 
-// enterLoaded is enter for a block whose content is loaded.
+// enterLoaded is enter for a block whose content is loaded. The file may have failed since helpers
+// loaded it, and its keys may lie in the map.
 func (c *Cursor) enterLoaded(b int, d keyspace.Direction) bool {
 	at := 0
 	if d == keyspace.Reverse {
 		at = c.parsed.Len() - 1
 	}
-	if c.scope.Once && c.reach(c.parsed, at, d, scan) <= 0 {
-		return c.finish()
+	if c.scope.Once {
+		n := 0
+		err := c.reader.check(c.reader.index.places[b].keys, func() error {
+			n = c.reach(c.parsed, at, d, scan)
+			return nil
+		})
+		if err != nil {
+			return c.fail(err)
+		}
+		if n <= 0 {
+			return c.finish()
+		}
 	}
 	c.loaded = true
 	return c.show(b, at)
