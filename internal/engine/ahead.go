@@ -8,22 +8,28 @@ import (
 // helpers runs goroutines that load blocks ahead of scans. Tables refer to it, so it must not refer
 // to the engine: the collector would never find out that a table is unreachable.
 type helpers struct {
-	mu      sync.Mutex // held to start a helper
-	closed  bool
 	running sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	count  int // that run
 }
 
-// start is the [table.Help] of the cache. A scan may take half of the processors, itself included.
-func (h *helpers) start(number int, fn func()) bool {
-	if number > runtime.GOMAXPROCS(0)/2 {
-		return false
-	}
+// start is the [table.Help] of the cache. All scans together may have helpers on half of the
+// processors: more would take time from other work, and memory for what they load.
+func (h *helpers) start(fn func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
+	if h.closed || h.count >= runtime.GOMAXPROCS(0)/2 {
 		return false
 	}
-	h.running.Go(fn)
+	h.count++
+	h.running.Go(func() {
+		fn()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.count--
+	})
 	return true
 }
 

@@ -10,7 +10,7 @@ func TestHelpers_closeWaitsForThoseThatRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	var h helpers
 	running, goOn, ended := make(chan struct{}), make(chan struct{}), atomic.Bool{}
-	if !h.start(2, func() {
+	if !h.start(func() {
 		close(running)
 		<-goOn
 		ended.Store(true)
@@ -27,7 +27,7 @@ func TestHelpers_closeWaitsForThoseThatRun(t *testing.T) {
 	if !<-closed {
 		t.Error("close did not wait")
 	}
-	if h.start(1, func() { t.Error("it runs") }) {
+	if h.start(func() { t.Error("it runs") }) {
 		t.Error("a helper starts after close")
 	}
 }
@@ -37,13 +37,17 @@ func TestHelpers_leaveHalfOfTheProcessors(t *testing.T) {
 	for procs, most := range map[int]int{1: 0, 2: 1, 3: 1, 8: 4} {
 		runtime.GOMAXPROCS(procs)
 		var h helpers
-		n := 0
-		for h.start(n+1, func() {}) {
-			n++
+		for range 2 {
+			n, end := 0, make(chan struct{})
+			for h.start(func() { <-end }) {
+				n++
+			}
+			if n != most {
+				t.Errorf("%d helpers on %d processors, want %d", n, procs, most)
+			}
+			close(end)
+			h.running.Wait()
 		}
 		h.close()
-		if n != most {
-			t.Errorf("%d helpers on %d processors, want %d", n, procs, most)
-		}
 	}
 }

@@ -32,8 +32,7 @@ const (
 // block that a helper is still loading, it loads a later one meanwhile. What goes wrong ahead is
 // forgotten: the cursor tries again when it gets there.
 //
-// Helpers keep the reader alive as cursors do, and touch nothing else that the cursor owns. They
-// end when nothing is left to claim.
+// Helpers keep the reader alive as cursors do, and touch nothing else that the cursor owns.
 type ahead struct {
 	reader    *reader
 	scope     Scope // without bounds
@@ -110,7 +109,8 @@ func (a *ahead) take(b int, d keyspace.Direction, cold bool) (x content, loaded,
 	window := min(a.taken+coldBlocks, aheadBlocks)
 	a.allowed.Store(min(n+window, a.end))
 	mine := a.claimed.CompareAndSwap(n, n+1)
-	if cold && a.allowed.Load()-a.claimed.Load() >= window/2 && !a.addHelper() {
+	behind := a.allowed.Load()-a.claimed.Load() >= window/2
+	if cold && behind && !a.addHelper() && mine { // unless an earlier helper has loaded it
 		return content{}, false, false
 	}
 	if mine {
@@ -145,16 +145,20 @@ func (a *ahead) await(s *step) bool {
 
 // addHelper starts one more helper, if there may be one. It reports false if there is none.
 func (a *ahead) addHelper() bool {
-	helpers := a.helpers.Add(1)
-	if a.reader.cache.help(int(helpers), a.help) {
+	a.helpers.Add(1)
+	if a.reader.cache.help(a.help) {
 		return true
 	}
 	return a.helpers.Add(-1) > 0
 }
 
-// help loads blocks until nothing is left to claim.
+// help loads blocks until nothing is left to claim, but at most a window of them: a helper does not
+// go on for as long as its scan.
 func (a *ahead) help() {
-	for a.loadNext() {
+	for range aheadBlocks {
+		if !a.loadNext() {
+			break
+		}
 	}
 	a.helpers.Add(-1)
 }

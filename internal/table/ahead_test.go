@@ -23,7 +23,7 @@ func aheadTable(t testing.TB, help Help) (*Table, []entry) {
 
 // inline runs helpers at once, and counts them.
 func inline(calls *int) Help {
-	return func(_ int, fn func()) bool {
+	return func(fn func()) bool {
 		*calls++
 		fn()
 		return true
@@ -153,7 +153,7 @@ func TestAhead_aLimitBoundsWhatIsLoaded(t *testing.T) {
 
 func TestAhead_anEndedScanHasNoHelpers(t *testing.T) {
 	var late []func()
-	table, entries := aheadTable(t, func(_ int, fn func()) bool {
+	table, entries := aheadTable(t, func(fn func()) bool {
 		late = append(late, fn)
 		return true
 	})
@@ -179,10 +179,43 @@ func TestAhead_anEndedScanHasNoHelpers(t *testing.T) {
 
 func TestAhead_noHelperIsAskedForAgainSoonIfThereIsNone(t *testing.T) {
 	calls := 0
-	table, entries := aheadTable(t, func(int, func()) bool { calls++; return false })
+	table, entries := aheadTable(t, func(func()) bool { calls++; return false })
 	checkScan(t, table, entries, keyspace.Forward)
 	if blocks := loadedBlocks(table); calls == 0 || calls > blocks/restBlocks+1 {
 		t.Errorf("%d calls in %d blocks", calls, blocks)
+	}
+}
+
+func TestAhead_aHelperEndsAlthoughItsScanGoesOn(t *testing.T) {
+	table, _ := aheadTable(t, inline(new(int)))
+	var c Cursor
+	c.Init(table, &Scope{Read: ReadValues})
+	if !c.First() {
+		t.Fatal(c.Err())
+	}
+	a := newAhead(&c, 1, keyspace.Forward)
+	a.most = 1 << 30
+	a.allowed.Store(a.end) // as if the scan advanced while the helper loads
+	a.help()
+	if n := a.claimed.Load(); n == 0 || n > aheadBlocks {
+		t.Errorf("the helper loads %d of %d blocks", n, a.end)
+	}
+}
+
+func TestAhead_aScanTakesWhatAHelperHasLoadedAlthoughItGetsNoOther(t *testing.T) {
+	calls := 0
+	table, _ := aheadTable(t, func(fn func()) bool {
+		if calls++; calls == 1 {
+			fn()
+		}
+		return calls == 1
+	})
+	var c Cursor
+	c.Init(table, &Scope{Read: ReadValues})
+	for ok := c.First(); ok && calls < 2; ok = c.Next() {
+	}
+	if calls < 2 || c.ahead == nil {
+		t.Errorf("after %d calls in block %d, the scan has forgotten what is loaded", calls, c.block)
 	}
 }
 
@@ -226,7 +259,7 @@ func TestAhead_aScanDoesNotWaitForAHelperThatIsStuck(t *testing.T) {
 	var done sync.WaitGroup
 	started := false
 	cache := NewCache(1 << 30)
-	cache.SetHelp(func(_ int, fn func()) bool {
+	cache.SetHelp(func(fn func()) bool {
 		if !started {
 			started = true
 			files.armed = true

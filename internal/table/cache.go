@@ -51,10 +51,9 @@ func (c *Cache) SetLimit(bytes int64) {
 // set a higher limit.
 func (c *Cache) OnFull(fn func()) { c.full.Store(&fn) }
 
-// Help runs fn in another goroutine, as a scan's helper number so many at a time, from 1 on. It
-// returns false if it does not, for example if there is no processor for it. fn takes at most
-// milliseconds, and blocks for nothing but files.
-type Help func(number int, fn func()) bool
+// Help runs fn in another goroutine. It returns false if it does not, for example if there is no
+// processor for it. fn takes at most milliseconds, and blocks for nothing but files.
+type Help func(fn func()) bool
 
 // SetHelp makes long scans call help, so that blocks are loaded before a scan gets to them. It must
 // be called before the cache is used.

@@ -189,11 +189,8 @@ type mode struct {
 	help  Help
 }
 
-// helpers runs up to two helpers of a scan.
-func helpers(number int, fn func()) bool {
-	if number > 2 {
-		return false
-	}
+// helpers runs as many helpers as scans want.
+func helpers(fn func()) bool {
 	go fn()
 	return true
 }
