@@ -125,3 +125,27 @@ func TestLookups_thatWereResetKeepNothingReachable(t *testing.T) {
 		t.Errorf("after a reset: %+v", l)
 	}
 }
+
+func TestLookups_ofAbsentKeysAreNotTriedNearThemAgain(t *testing.T) {
+	d, layer := newDisk(t), newLayer()
+	for i := range 100 {
+		layer.put(string(benchKey(2*i)), "value", 0)
+	}
+	s := d.only(layer)
+	var l Lookups
+	get := func(i int, there, near bool) {
+		t.Helper()
+		if _, ok, err := s.Get(benchKey(i), &l); ok != there || err != nil {
+			t.Fatal(ok, err)
+		}
+		if l.data.Near() != near {
+			t.Errorf("after key %d, the finger is near: %t", i, !near)
+		}
+	}
+	get(0, true, false)
+	get(2, true, false)
+	get(4, true, true)
+	get(7, false, false)
+	get(101, false, false)
+	get(6, true, true)
+}

@@ -19,13 +19,14 @@ type Finger struct {
 func (f *Finger) Near() bool { return f != nil && f.near }
 
 // Find is [Table.Find] of a key that may be in the block at f or the next one; ok is false if it is
-// in neither, or if their keys are not in memory. f must be near.
+// in neither, or if their keys are not in memory. Then f is not near any more, until a lookup ends
+// near it: lookups of absent keys search no blocks in vain. f must be near.
 func (f *Finger) Find(key []byte, e *keyspace.Entry) (ok bool, err error) {
 	r := f.reader
 	for b := f.block; b < min(f.block+2, len(r.slots)); b++ {
 		u := r.slots[b].keys.Load()
 		if u == nil {
-			return false, nil
+			break
 		}
 		u.touch()
 		i, exact := u.item.Search(key)
@@ -36,9 +37,10 @@ func (f *Finger) Find(key []byte, e *keyspace.Entry) (ok bool, err error) {
 			return err == nil, err
 		}
 		if i < u.item.Len() {
-			return false, nil
+			break
 		}
 	}
+	f.near = false
 	return false, nil
 }
 
