@@ -17,7 +17,7 @@ const bufferBytes = 2 << 20
 type Writer struct {
 	file   vfs.File
 	number uint64
-	buffer []byte // what follows what is written; it never grows
+	buffer []byte // what follows what is written; it grows up to bufferBytes
 	offset int64  // bytes written
 	err    error
 }
@@ -26,9 +26,7 @@ type Writer struct {
 // that in the file's name, and in the pointers.
 func NewWriter(file vfs.File, number uint64, database [16]byte) *Writer {
 	header := fileheader.New(fileheader.Values, number, database).Bytes()
-	return &Writer{
-		file: file, number: number, buffer: append(make([]byte, 0, bufferBytes), header[:]...),
-	}
+	return &Writer{file: file, number: number, buffer: header[:]}
 }
 
 // Append appends a value, which it does not keep, and returns the pointer to it. The value can be
@@ -51,6 +49,7 @@ func (w *Writer) Append(value []byte) (Pointer, error) {
 			continue
 		}
 		n := min(len(value), bufferBytes-len(w.buffer))
+		w.makeRoom(n)
 		w.buffer, value = append(w.buffer, value[:n]...), value[n:]
 		if len(w.buffer) == bufferBytes {
 			if err := w.flush(); err != nil {
@@ -59,6 +58,15 @@ func (w *Writer) Append(value []byte) (Pointer, error) {
 		}
 	}
 	return p, nil
+}
+
+// makeRoom makes room for n bytes in the buffer, which doubles: most files of small databases are
+// much shorter than a full buffer.
+func (w *Writer) makeRoom(n int) {
+	if need := len(w.buffer) + n; need > cap(w.buffer) {
+		size := min(max(need, 2*cap(w.buffer)), bufferBytes)
+		w.buffer = append(make([]byte, 0, size), w.buffer...)
+	}
 }
 
 // Size returns how long the file is with what was appended so far.

@@ -49,6 +49,21 @@ func TestWriter_gathersShortValues(t *testing.T) {
 	}
 }
 
+func TestWriter_takesLittleMemoryForFewValues(t *testing.T) {
+	disk, path := inMemory(t)
+	f, err := disk.Create(path)
+	check(t, err)
+	w := NewWriter(f, 7, testDatabase())
+	for i := range 1000 {
+		_, err := w.Append(valueOf(i, 5000))
+		check(t, err)
+		if most := int64(min(2*w.Size(), bufferBytes)); int64(cap(w.buffer)) > max(most, 10_000) {
+			t.Fatalf("%d bytes of memory for %d", cap(w.buffer), w.Size())
+		}
+	}
+	check(t, f.Close())
+}
+
 func TestFinish_syncsWhatIsWritten(t *testing.T) {
 	disk, path := inMemory(t)
 	var last faultfs.Kind
