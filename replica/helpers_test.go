@@ -56,7 +56,7 @@ func newPeer(t testing.TB, of *peer) *peer {
 	p := &peer{t: t, now: noon, seed: [32]byte{1}}
 	if of != nil {
 		of.joined++
-		p.seed = [32]byte{2, byte(of.joined)}
+		p.seed = [32]byte{2, byte(of.joined), byte(of.joined >> 8)}
 	}
 	db, err := stoat.OpenMemory(nil)
 	if err != nil {
