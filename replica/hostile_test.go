@@ -284,6 +284,14 @@ func TestApply_keepsBoundedRoom(t *testing.T) {
 	if n := p.space.room.size; n > roomSpace || n == 0 {
 		t.Errorf("%d bytes wait", n)
 	}
+	var small []*run
+	for i := range 2 * roomRuns {
+		small = append(small, &run{log: entry.Hash{9, byte(i), byte(i >> 8)}, first: 1,
+			entries: [][]byte{{1}}})
+	}
+	if err := p.space.apply(small); err != nil || len(p.space.Waiting()) != roomRuns {
+		t.Errorf("%d runs wait, %v", len(p.space.Waiting()), err)
+	}
 }
 
 func TestExchange_refusesAnotherSpace(t *testing.T) {

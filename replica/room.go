@@ -2,10 +2,12 @@ package replica
 
 import "github.com/stoatdb/stoat/replica/internal/entry"
 
-// Limits of a room, in bytes.
+// Limits of a room: bytes of a log and in all, and runs, because each is verified again when others
+// arrive.
 const (
 	roomLog   = 4 << 20
 	roomSpace = 64 << 20
+	roomRuns  = 1024
 )
 
 // room keeps the runs that wait for others. What does not fit is dropped: it arrives again with a
@@ -25,7 +27,8 @@ type waiting struct {
 // add adds a run, unless there is no room for it.
 func (r *room) add(run *run, reason error) {
 	n := run.size()
-	if r.size+n > roomSpace || r.logs[run.log]+n > roomLog && r.logs[run.log] > 0 {
+	ofLog := r.logs[run.log]
+	if len(r.runs) == roomRuns || r.size+n > roomSpace || ofLog > 0 && ofLog+n > roomLog {
 		return
 	}
 	if r.logs == nil {
