@@ -138,8 +138,9 @@ func (c *compactor) waitForPause(next pick.Plan) (gentle, due bool) {
 		return false, true
 	}
 	before := c.commits.Newest()
+	busy := c.isWriting(before)
 	quiet := c.quiet == idle && c.rest.isPause() ||
-		c.sleep(c.quiet, c.due) && c.commits.Newest() == before
+		c.sleep(c.quiet, c.due) && c.commits.Newest() == before && !busy && !c.isWriting(before)
 	if overdue() {
 		return false, true
 	}

@@ -121,6 +121,38 @@ func TestCompaction_thatTidiesUpIsNotCancelledForEver(t *testing.T) {
 	})
 }
 
+// Commits pause because they wait for flushes, not because the program does.
+func TestCompaction_thatTidiesUpDoesNotBeginWhileAWriterWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const idle = time.Minute
+		var slow atomic.Bool
+		files := faultfs.New(memfs.New(), func(op faultfs.Op) error {
+			if slow.Load() && is(faultfs.Sync, tableSuffix)(op) {
+				<-time.After(10 * idle)
+			}
+			return nil
+		})
+		o := Options{Tuning: Tuning{IdleAfter: idle, RestAfter: 10 * time.Hour, YoungRuns: 100}}
+		o.Tuning.MemtableBytes, o.Tuning.SpillBytes = 1, 1<<20
+		e := mustOpen(t, files, o)
+		overlap(t, e, 2)
+		slow.Store(true)
+		e.options.MemoryLimit = 1 // the next memtable has room once all others are flushed
+		for range 6 {
+			mustCommit(t, e, "b")
+		}
+		if s := e.Stats(); s.Flushes < 8 || s.MergedBytes > 0 {
+			t.Errorf("a compaction did not wait for a pause: %+v", s)
+		}
+		slow.Store(false)
+		<-time.After(time.Hour)
+		if s := e.Stats(); s.Merges == 0 || s.YoungRuns != 0 {
+			t.Errorf("after a pause: %+v", s)
+		}
+		ok(t, e.Close())
+	})
+}
+
 // Pauses are long enough to begin a compaction, and too short to finish it.
 func TestCompaction_thatGaveWayWaitsForALongerPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -61,7 +61,7 @@ func (r *rest) watch(w waited) {
 			return
 		}
 		newest := e.commits.Newest()
-		paused := newest == w.seen
+		paused := newest == w.seen && !e.isWriting(newest)
 		w.times++
 		if w.quiet++; !paused {
 			w.seen, w.quiet = newest, 0
@@ -103,6 +103,14 @@ func (r *rest) wants(w waited) (now, later bool) {
 		return false, false
 	}
 	return long || cut/cutShare <= garbage, true
+}
+
+// isWriting reports whether the newest commit waits for the log, or a writer for a flush. Then
+// commits do not pause: more of them come right after that.
+func (e *Engine) isWriting(newest uint64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.mu.roomless > 0 || e.Visible() != newest
 }
 
 // notePause records that there was a pause of Tuning.IdleAfter after a commit, the newest one.
