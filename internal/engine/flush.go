@@ -165,7 +165,7 @@ func together(n int, do func(i int)) {
 func (e *Engine) output(count *atomic.Uint64) run.Config {
 	sample := e.options.Tuning.SampleBytes
 	if e.closed.Load() {
-		sample /= closeSampleShare
+		sample = max(sample/closeSampleShare, 1)
 	}
 	return run.Config{
 		FS:          meter{e.folder, count},

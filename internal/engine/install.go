@@ -121,6 +121,10 @@ func (e *Engine) noteCopyInstalling() {
 func (e *Engine) renewManifest() error {
 	e.installing.Lock()
 	defer e.installing.Unlock()
+	return e.renewManifestInstalling()
+}
+
+func (e *Engine) renewManifestInstalling() error {
 	if e.installing.edits == 0 && e.installing.journalAt != 0 {
 		return nil
 	}
@@ -134,16 +138,17 @@ func (e *Engine) renewManifestAtRest() {
 	e.mu.Lock()
 	busy := e.mu.flushing || e.mu.compacting
 	e.mu.Unlock()
-	if busy || !e.rest.isPause() || e.writable() != nil || e.options.Volatile {
+	if busy || !e.rest.isPause() || e.options.Volatile {
 		return
 	}
 	e.installing.Lock()
-	small := e.installing.journal != nil && e.installing.journal.StartSize() <= restManifestBytes
-	e.installing.Unlock()
-	if !small {
+	defer e.installing.Unlock()
+	journal := e.installing.journal
+	// What a failed edit has left of the manifest stays for the next opening to read.
+	if journal == nil || journal.StartSize() > restManifestBytes || e.writable() != nil {
 		return
 	}
-	switch err := e.renewManifest(); {
+	switch err := e.renewManifestInstalling(); {
 	case err == nil:
 	case errors.Is(err, manifest.ErrUnchanged):
 		e.options.Logger.Warn("the manifest keeps its edits", "dir", e.dir, "err", err)
