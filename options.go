@@ -28,8 +28,7 @@ type Options struct {
 	// Pages of mapped files do not count, although many tools report them as resident memory; the
 	// system caches and evicts them as it likes. More memory means fewer, larger flushes and more
 	// reads without decoding; less suits small machines. A transaction spills to tables while still
-	// running once it and the rest of the memtables reach 16 MiB, or a quarter of a limit below 64
-	// MiB, or an eighth of a limit above 128 MiB.
+	// running once it and the rest of the memtables reach a quarter of this limit.
 	//
 	// Default: 0, which means 128 MiB or, where that is more, an eighth of the memory that the
 	// process may use, but at most 4 GiB. The process may use what the machine has, unless its

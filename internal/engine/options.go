@@ -41,7 +41,8 @@ type Tuning struct {
 	MemtableBytes int64 // a memtable is sealed at this size
 	SpillBytes    int64 // this much of a transaction goes to tables at a time
 	// UnspilledBytes is the memtable's size at which the open transaction goes to tables. The
-	// default is SpillBytes if that is set, otherwise MemtableBytes.
+	// default is SpillBytes or MemtableBytes if one of them is set, otherwise a quarter of the memory
+	// limit.
 	UnspilledBytes int64
 	TableBytes     int64         // a table is closed at this size
 	BlockBytes     int           // as in table.WriterOptions
@@ -94,6 +95,9 @@ const (
 	memtableShare = 8
 	fairMemtable  = 16 << 20
 	minMemtable   = 1 << 20
+	// unspilledShare of the memory limit, as a divisor, is the memtable's size at which the open
+	// transaction goes to tables. Its commit then waits until all of them are written.
+	unspilledShare = 4
 	// spillShare of a memtable, in quarters, is how much a large transaction writes to tables at a
 	// time, once it has filled the shared memtable. Besides the memtable, one such part is being
 	// filled and one is being written. Smaller parts would mean more runs to compact.
@@ -111,10 +115,10 @@ func (o Options) withDefaults() Options {
 		o.MemoryLimit, o.growsMemory = defaultMemoryLimit, strconv.IntSize == 64
 	}
 	t := &o.Tuning
+	t.UnspilledBytes = cmp.Or(t.UnspilledBytes, t.SpillBytes, t.MemtableBytes,
+		max(o.MemoryLimit/unspilledShare, o.memtableBytes()))
 	t.MemtableBytes = cmp.Or(t.MemtableBytes, o.memtableBytes())
-	t.UnspilledBytes = cmp.Or(t.UnspilledBytes, t.SpillBytes)
 	t.SpillBytes = cmp.Or(t.SpillBytes, max(t.MemtableBytes/4*spillShare, 1))
-	t.UnspilledBytes = cmp.Or(t.UnspilledBytes, t.MemtableBytes)
 	t.TableBytes = cmp.Or(t.TableBytes, defaultTableBytes)
 	t.ValueBytes = cmp.Or(t.ValueBytes, defaultValueBytes)
 	t.Garbage = cmp.Or(t.Garbage, defaultGarbage)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/pick"
@@ -29,6 +31,55 @@ func shuffled(t testing.TB, w *Writer, n int) []string {
 	}
 	slices.Sort(words)
 	return slices.Compact(words)
+}
+
+func TestSpill_leavesTransactionsOfAQuarterOfTheLimitInMemory(t *testing.T) {
+	e := mustOpen(t, memfs.New(), Options{})
+	w, err := e.Begin()
+	ok(t, err)
+	value := make([]byte, 1<<20)
+	for i := range 31 {
+		ok(t, w.Put(dataKey("%d", i), value, 0))
+	}
+	if w.spill != nil {
+		t.Error("a transaction of 31 MiB goes to tables")
+	}
+	ok(t, w.Commit())
+	ok(t, e.Close())
+}
+
+// A memtable that waits for its flush takes room only until then.
+func TestSpill_waitsForTheRoomOfASealedMemtable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := memfs.NewCrashable()
+		files := faultfs.New(disk, func(op faultfs.Op) error {
+			if is(faultfs.Sync, tableSuffix)(op) {
+				<-time.After(time.Minute)
+			}
+			return nil
+		})
+		o := calm()
+		o.Tuning.MemtableBytes, o.Tuning.SpillBytes, o.Tuning.UnspilledBytes = 1, 1, 1<<20
+		e := mustOpen(t, files, o)
+		put := func(part string) *Writer {
+			w, err := e.Begin()
+			ok(t, err)
+			for i := range 700 {
+				ok(t, w.Put(dataKey("%s%03d", part, i), make([]byte, 1<<10), 0))
+			}
+			return w
+		}
+		ok(t, put("a").Commit())
+		w := put("b")
+		if w.spill != nil || e.Stats().Flushes != 1 {
+			t.Errorf("after %d flushes, the transaction is in tables: %t", e.Stats().Flushes, w.spill != nil)
+		}
+		ok(t, w.Commit())
+		if n := len(wordsIn(t, mustOpen(t, disk.CrashKeepNone(), calm()).state.Load())); n != 1400 {
+			t.Errorf("%d entries are durable", n)
+		}
+		ok(t, e.Close())
+	})
 }
 
 func TestSpill_mergesItsOwnRuns(t *testing.T) {

@@ -178,7 +178,12 @@ func (w *Writer) wrote(bytes int) error {
 	w.bytes += uint64(bytes)
 	bytes += entryOverhead
 	if w.room -= int64(bytes); w.room <= 0 {
-		return w.toTables()
+		if err := w.waitForRoom(); err != nil {
+			return err
+		}
+		if w.room <= 0 {
+			return w.toTables()
+		}
 	}
 	w.unlogged += bytes
 	if w.unasked += bytes; w.unasked >= streamBytes && w.spill == nil {
@@ -186,6 +191,17 @@ func (w *Writer) wrote(bytes int) error {
 		w.stream()
 	}
 	return nil
+}
+
+// waitForRoom waits for the memtables that were sealed when the transaction began, and takes their
+// room.
+func (w *Writer) waitForRoom() error {
+	if w.spill != nil || len(w.base.Sealed) == 0 {
+		return nil
+	}
+	err := w.engine.waitFlushed(context.Background())
+	w.room = w.engine.options.Tuning.UnspilledBytes - w.engine.appending.mem.Bytes()
+	return err
 }
 
 // stream hands what was written to the log, has its memory counted, and has the system provide
