@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/stoatdb/stoat"
@@ -64,11 +65,12 @@ func (r *row) named(name string) []byte {
 }
 
 // fieldTable gives the fields of a collection numbers, which are shorter than their names. It is
-// immutable once it is shared.
+// immutable unless it has grown.
 type fieldTable struct {
 	raw    []byte // as stored
 	names  []string
 	number map[string]int
+	grown  bool // in this transaction, which alone has this copy
 }
 
 // table returns the fields of a collection.
@@ -119,7 +121,6 @@ type state struct {
 	zero       []byte // buffer
 	exists     bool   // something is stored
 	conflicted bool   // as it was stored
-	err        error
 }
 
 // Number returns the number of a field, which it assigns if need be.
@@ -128,14 +129,14 @@ func (s *state) Number(name string) int {
 	if ok {
 		return n
 	}
-	more := &fieldTable{number: map[string]int{}}
-	for _, known := range append(slices.Clip(s.table.names), name) {
-		more.add(known)
-		more.raw = wire.AppendBytes(more.raw, known)
+	if !s.table.grown {
+		s.table = &fieldTable{bytes.Clone(s.table.raw), slices.Clone(s.table.names),
+			maps.Clone(s.table.number), true}
+		s.t.tables[s.c.number] = s.table
 	}
-	s.table, s.t.tables[s.c.number] = more, more
-	s.err = errors.Join(s.err, s.t.meta.Put(keyed(nil, prefixFields, s.c.number), more.raw))
-	return len(more.names) - 1
+	s.table.add(name)
+	s.table.raw = wire.AppendBytes(s.table.raw, name)
+	return len(s.table.names) - 1
 }
 
 // Name returns the name of a field by its number, or "".
@@ -211,13 +212,17 @@ func (s *state) save(with *row) (err error) {
 	t := s.t
 	t.key = append(keyed(t.key[:0], "", s.c.number), s.key...)
 	if !s.record.Empty() {
+		known := len(s.table.names)
 		t.sidecar = s.record.AppendSidecar(t.sidecar[:0], s)
 		err = t.states.Put(t.key, t.sidecar)
+		if err == nil && len(s.table.names) > known {
+			err = t.meta.Put(keyed(nil, prefixFields, s.c.number), s.table.raw)
+		}
 	} else if s.exists {
 		err = t.states.Delete(t.key)
 	}
 	if err == nil {
-		err = errors.Join(s.err, s.row.err)
+		err = s.row.err
 	}
 	if now := conflicted(s.record); err == nil && now != s.conflicted {
 		key := append(keyed(nil, prefixConflict, s.c.number), s.key...)

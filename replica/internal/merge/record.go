@@ -89,20 +89,27 @@ func (r *Record) Apply(change *entry.Record, fields []string, at Stamp, o Order)
 	}
 	r.Alive = append(r.Alive, at)
 	slices.SortFunc(r.Alive, func(a, b Stamp) int { return compare(o, &a, &b) })
+	known := len(r.Fields)
 	r.Fields = slices.Grow(r.Fields, len(change.Ops))
 	room := make([]Version, len(change.Ops)) // for one version of each field
 	for i := range change.Ops {
-		r.apply(&change.Ops[i], fields[change.Ops[i].Field], at, o, room[i:i:i+1])
+		op := &change.Ops[i]
+		name := fields[op.Field]
+		field, found := find(r.Fields[:known], name, op.Kind)
+		if !found {
+			field = len(r.Fields)
+			r.Fields = append(r.Fields, Field{Name: name, Kind: op.Kind, Versions: room[i : i : i+1]})
+		}
+		r.Fields[field].apply(op, at, o)
+	}
+	r.Fields = slices.DeleteFunc(r.Fields, Field.empty)
+	if len(r.Fields) > 0 && !slices.IsSortedFunc(r.Fields, compareFields) {
+		slices.SortFunc(r.Fields, compareFields)
 	}
 }
 
-// apply merges one operation. It may use the room for versions.
-func (r *Record) apply(op *entry.Op, name string, at Stamp, o Order, room []Version) {
-	i, found := r.find(name, op.Kind)
-	if !found {
-		r.Fields = slices.Insert(r.Fields, i, Field{Name: name, Kind: op.Kind, Versions: room})
-	}
-	f := &r.Fields[i]
+// apply merges one operation.
+func (f *Field) apply(op *entry.Op, at Stamp, o Order) {
 	switch op.Kind {
 	case entry.OpSet, entry.OpKeep:
 		f.Versions = add(f.Versions, Version{at, op.Value}, o)
@@ -119,9 +126,6 @@ func (r *Record) apply(op *entry.Op, name string, at Stamp, o Order, room []Vers
 	case entry.OpElements, entry.OpEntries:
 		f.applyItems(op, at, o)
 	}
-	if f.empty() {
-		r.Fields = slices.Delete(r.Fields, i, i+1)
-	}
 }
 
 // add adds a version, which replaces those that its author has seen.
@@ -136,50 +140,51 @@ func unseen(versions []Version, o Order) []Version {
 	return slices.DeleteFunc(versions, func(v Version) bool { return o.Seen(v.Stamp) })
 }
 
-// applyItems merges an operation on a set or a map.
+// applyItems merges an operation on a set or a map, in one pass over both.
 func (f *Field) applyItems(op *entry.Op, at Stamp, o Order) {
-	for _, item := range op.Removed {
-		i, found := f.item(item.Key)
-		if !found {
-			continue
+	items := make([]Item, 0, len(f.Items)+len(op.Added))
+	old, removed, added := f.Items, op.Removed, op.Added
+	for len(old)+len(added) > 0 {
+		var item Item
+		if len(added) == 0 || len(old) > 0 && bytes.Compare(old[0].Key, added[0].Key) <= 0 {
+			item, old = old[0], old[1:]
+		} else {
+			item.Key = added[0].Key
 		}
-		if f.Items[i].Versions = unseen(f.Items[i].Versions, o); len(f.Items[i].Versions) == 0 {
-			f.Items = slices.Delete(f.Items, i, i+1)
+		for len(removed) > 0 && bytes.Compare(removed[0].Key, item.Key) < 0 {
+			removed = removed[1:]
+		}
+		if len(removed) > 0 && bytes.Equal(removed[0].Key, item.Key) {
+			item.Versions = unseen(item.Versions, o)
+		}
+		if len(added) > 0 && bytes.Equal(added[0].Key, item.Key) {
+			item.Versions = add(item.Versions, Version{at, added[0].Value}, o)
+			added = added[1:]
+		}
+		if len(item.Versions) > 0 {
+			items = append(items, item)
 		}
 	}
-	for _, item := range op.Added {
-		i, found := f.item(item.Key)
-		if !found {
-			f.Items = slices.Insert(f.Items, i, Item{Key: item.Key})
-		}
-		f.Items[i].Versions = add(f.Items[i].Versions, Version{at, item.Value}, o)
-	}
+	f.Items = items
 }
 
 // find returns the index of a field, or where it would be.
-func (r *Record) find(name string, kind entry.OpKind) (i int, found bool) {
-	return slices.BinarySearchFunc(r.Fields, Field{Name: name, Kind: kind}, compareFields)
+func find(fields []Field, name string, kind entry.OpKind) (i int, found bool) {
+	return slices.BinarySearchFunc(fields, Field{Name: name, Kind: kind}, compareFields)
 }
 
 func compareFields(a, b Field) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 }
 
-// item returns the index of an element, or where it would be.
-func (f *Field) item(key []byte) (i int, found bool) {
-	return slices.BinarySearchFunc(f.Items, key, func(item Item, key []byte) int {
-		return bytes.Compare(item.Key, key)
-	})
-}
-
 // empty reports whether the field has the state of one that was never written.
-func (f *Field) empty() bool {
+func (f Field) empty() bool {
 	return len(f.Versions) == 0 && f.Value == nil && f.Sum == 0 && len(f.Items) == 0
 }
 
 // Field returns the state of a field, or nil if it was never written.
 func (r *Record) Field(name string, kind entry.OpKind) *Field {
-	if i, found := r.find(name, kind); found {
+	if i, found := find(r.Fields, name, kind); found {
 		return &r.Fields[i]
 	}
 	return nil

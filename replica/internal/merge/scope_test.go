@@ -268,3 +268,18 @@ func FuzzParseSidecar(f *testing.F) {
 		}
 	})
 }
+
+// A state with many stamps is stored in time that grows with their number.
+func TestAppendSidecar_manyStamps(t *testing.T) {
+	r := &Record{Fields: []Field{{Name: "\x01", Kind: entry.OpElements}}}
+	f := &r.Fields[0]
+	for i := range 300_000 {
+		f.Items = append(f.Items, Item{tuple.AppendInt(nil, int64(i)),
+			[]Version{{Stamp: Stamp{hlc.Time(i), 1, uint64(i)}}}})
+	}
+	got, err := ParseSidecar(r.AppendSidecar(nil, beside{}), beside{})
+	if err != nil || len(got.Fields[0].Items) != len(f.Items) ||
+		got.Fields[0].Items[299_999].Versions[0].Stamp != f.Items[299_999].Versions[0].Stamp {
+		t.Error("another state was read", err)
+	}
+}

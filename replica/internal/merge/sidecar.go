@@ -48,19 +48,62 @@ type stamped struct {
 	fields []byte // bitmap by number
 }
 
+// table is the stamps of a sidecar.
+type table struct {
+	stamps []stamped
+	index  map[Stamp]int // nil while there are few
+}
+
+// fewStamps is how many stamps are searched one by one.
+const fewStamps = 16
+
+// indexOf returns the index of a stamp, or the number of stamps.
+func (t *table) indexOf(s Stamp) int {
+	if t.index != nil {
+		if i, ok := t.index[s]; ok {
+			return i
+		}
+		return len(t.stamps)
+	}
+	for i := range t.stamps {
+		if t.stamps[i].Stamp == s {
+			return i
+		}
+	}
+	return len(t.stamps)
+}
+
+// note returns the stamp in the table, to which it adds it if need be.
+func (t *table) note(s Stamp) *stamped {
+	i := t.indexOf(s)
+	if i < len(t.stamps) {
+		return &t.stamps[i]
+	}
+	t.stamps = append(t.stamps, stamped{Stamp: s})
+	if len(t.stamps) == fewStamps {
+		t.index = make(map[Stamp]int, 4*fewStamps)
+		for j := range t.stamps {
+			t.index[t.stamps[j].Stamp] = j
+		}
+	} else if t.index != nil {
+		t.index[s] = i
+	}
+	return &t.stamps[i]
+}
+
 // AppendSidecar appends what must be stored beside the record.
 func (r *Record) AppendSidecar(dst []byte, in Stored) []byte {
 	table, rest := r.tabulate(in)
-	dst = binary.AppendUvarint(append(dst, sidecarVersion), uint64(len(table)))
-	for i := range table {
-		s := &table[i]
+	dst = binary.AppendUvarint(append(dst, sidecarVersion), uint64(len(table.stamps)))
+	for i := range table.stamps {
+		s := &table.stamps[i]
 		dst = binary.BigEndian.AppendUint64(dst, uint64(s.Time))
 		dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(s.Log)), s.Seq)
 		dst = wire.AppendBytes(dst, s.fields)
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(r.Alive)))
 	for _, s := range r.Alive {
-		dst = binary.AppendUvarint(dst, indexOf(table, s))
+		dst = binary.AppendUvarint(dst, uint64(table.indexOf(s)))
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(rest)))
 	for _, f := range rest {
@@ -85,23 +128,17 @@ func (r *Record) AppendSidecar(dst []byte, in Stored) []byte {
 
 // tabulate returns the stamps of the record with the fields that say nothing else, and the other
 // fields.
-func (r *Record) tabulate(in Stored) (table []stamped, rest []*Field) {
-	note := func(s Stamp) *stamped {
-		if i := indexOf(table, s); i < uint64(len(table)) {
-			return &table[i]
-		}
-		table = append(table, stamped{Stamp: s})
-		return &table[len(table)-1]
-	}
+func (r *Record) tabulate(in Stored) (stamps *table, rest []*Field) {
+	stamps = &table{}
 	for _, s := range r.Alive {
-		note(s)
+		stamps.note(s)
 	}
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		number := in.Number(f.Name)
 		if f.Kind == entry.OpSet && len(f.Versions) == 1 && number < bitmapMax &&
 			bytes.Equal(f.Versions[0].Value, in.Value(f.Name)) {
-			s := note(f.Versions[0].Stamp)
+			s := stamps.note(f.Versions[0].Stamp)
 			for len(s.fields) <= number/8 {
 				s.fields = append(s.fields, 0)
 			}
@@ -110,32 +147,22 @@ func (r *Record) tabulate(in Stored) (table []stamped, rest []*Field) {
 		}
 		rest = append(rest, f)
 		for _, v := range f.Versions {
-			note(v.Stamp)
+			stamps.note(v.Stamp)
 		}
 		for j := range f.Items {
 			for _, v := range f.Items[j].Versions {
-				note(v.Stamp)
+				stamps.note(v.Stamp)
 			}
 		}
 	}
-	return table, rest
-}
-
-// indexOf returns the index of a stamp, or the length of the table.
-func indexOf(table []stamped, s Stamp) uint64 {
-	for i := range table {
-		if table[i].Stamp == s {
-			return uint64(i)
-		}
-	}
-	return uint64(len(table))
+	return stamps, rest
 }
 
 // sidecarVersions appends versions; own is the record's value, or nil.
-func sidecarVersions(dst []byte, versions []Version, table []stamped, own []byte) []byte {
+func sidecarVersions(dst []byte, versions []Version, table *table, own []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(versions)))
 	for _, v := range versions {
-		dst = binary.AppendUvarint(dst, indexOf(table, v.Stamp))
+		dst = binary.AppendUvarint(dst, uint64(table.indexOf(v.Stamp)))
 		if v.Value == nil || own != nil && bytes.Equal(v.Value, own) {
 			dst = append(dst, 0)
 		} else {
