@@ -166,6 +166,10 @@ func (t *txn) digest(heads []entry.Head) (d entry.Hash, err error) {
 	return entry.ContextDigest(hashes), nil
 }
 
+// impliedMax is the number of heads among which those that others imply are looked for, which takes
+// time that grows with its square. A context may name them all.
+const impliedMax = 256
+
 // newlySeen returns the heads that have grown since the own log did, except those that others
 // imply.
 func (t *txn) newlySeen() ([]entry.Head, error) {
@@ -181,9 +185,13 @@ func (t *txn) newlySeen() ([]entry.Head, error) {
 		return nil, err
 	}
 	var heads []entry.Head
+	others := grown
+	if len(grown) > impliedMax {
+		others = nil
+	}
 	for _, h := range grown {
 		implied := false
-		for _, other := range grown {
+		for _, other := range others {
 			if other == h || implied {
 				continue
 			}

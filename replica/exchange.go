@@ -17,19 +17,20 @@ import (
 
 // Limits of an exchange.
 const (
-	headsMax = 1 << 16       // logs that a peer may list
+	headsMax = 1 << 12       // logs in a frame
 	frameMax = 17 << 20      // bytes of a frame: a run and one entry more
 	batchMax = 4 << 20       // bytes of runs that are merged in one transaction
 	helloMax = 32 + 2 + 2048 // the id of a space, and its description
 )
 
 // The frames of an exchange: u32 length, type, content. Both sides send hello, heads, the runs that
-// the other lacks, and done.
+// the other lacks, and done. The last frame of heads is the first with fewer than headsMax.
 const (
 	frameHello byte = 1 // the id of the space and its description, which may be empty
-	frameHeads byte = 2 // uvarint count; each a log and the uvarint number of its entries
-	frameRun   byte = 3 // log, uvarint first, uvarint count, texts, seal
-	frameDone  byte = 4 // empty
+	frameHeads byte = 2 // uvarint count; each a log, the uvarint number of its entries, and the
+	// hash of the last; by ascending log
+	frameRun  byte = 3 // log, uvarint first, uvarint count, texts, seal
+	frameDone byte = 4 // empty
 )
 
 // errPeer reports a peer that does not keep to the protocol.
@@ -73,16 +74,16 @@ func (x *exchange) run() error {
 		}
 		sent <- err
 	}()
-	received := x.receive()
+	refused, received := x.receive()
 	if received != nil {
 		_ = x.conn.Close()
 	}
 	close(x.theirs)
 	err := <-sent
 	if received != nil && !errors.Is(received, io.ErrClosedPipe) {
-		return received
+		err = received
 	}
-	return cmp.Or(err, received)
+	return errors.Join(refused, cmp.Or(err, received))
 }
 
 // send sends what the peer lacks.
@@ -104,13 +105,9 @@ func (x *exchange) send() error {
 	if err != nil {
 		return err
 	}
-	list := binary.AppendUvarint(nil, uint64(len(heads)))
-	for _, h := range heads {
-		list = binary.AppendUvarint(append(list, h.id[:]...), h.sealed)
-	}
 	err = x.write(frameHello, wire.AppendBytes(append([]byte{}, x.space.id[:]...), described))
 	if err == nil {
-		err = x.write(frameHeads, list)
+		err = x.sendHeads(heads)
 	}
 	theirs, ok := <-x.theirs
 	if err != nil || !ok {
@@ -220,22 +217,19 @@ func parseRun(p []byte) (*run, error) {
 	return got, r.End()
 }
 
-// receive merges what the peer sends.
-func (x *exchange) receive() error {
+// receive merges what the peer sends. Refused is about entries that are not valid and logs that are
+// forked: others are exchanged nevertheless.
+func (x *exchange) receive() (refused, err error) {
 	if err := x.receiveHello(); err != nil {
-		return err
+		return nil, err
 	}
-	p, err := x.read(frameHeads, 40*headsMax)
+	theirs, refused, err := x.receiveHeads()
 	if err != nil {
-		return err
-	}
-	theirs, err := parseHeads(p)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errPeer, err)
+		return nil, err
 	}
 	x.theirs <- theirs
 	var runs []*run
-	var refused []error
+	refusals := 0
 	size := 0
 	for done := false; !done; {
 		kind, p, err := x.readAny(frameMax)
@@ -243,30 +237,31 @@ func (x *exchange) receive() error {
 			err = fmt.Errorf("%w: a frame of type %d", errPeer, kind)
 		}
 		if err != nil {
-			return err
+			return refused, err
 		}
 		if done = kind == frameDone; !done {
 			r, err := parseRun(p)
 			if err != nil {
-				return fmt.Errorf("%w: %w", errPeer, err)
+				return refused, fmt.Errorf("%w: %w", errPeer, err)
 			}
 			runs, size = append(runs, r), size+r.size()
 		}
 		if done || size > batchMax { // at the end, what waits may have become ready
 			err := x.space.apply(runs)
 			if err != nil && !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrForked) {
-				return err
+				return refused, err
 			}
 			if err != nil {
-				refused = append(refused, err)
+				refused = errors.Join(refused, err)
+				refusals++
 			}
 			runs, size = nil, 0
 		}
-		if len(refused) > 16 {
-			break
+		if refusals > 16 {
+			return refused, errPeer
 		}
 	}
-	return errors.Join(refused...)
+	return refused, nil
 }
 
 // receiveHello checks that the peer has the same space, and takes its description if it is not
@@ -319,17 +314,6 @@ func (s *Space) describe(described []byte) error {
 		return err
 	}
 	return s.readLimits()
-}
-
-// parseHeads decodes the heads of a peer.
-func parseHeads(p []byte) (map[entry.Hash]uint64, error) {
-	r := wire.NewReader(p)
-	heads := map[entry.Hash]uint64{}
-	for range r.Count(headsMax, 33) {
-		log := entry.Hash(r.Hash())
-		heads[log] = r.Uvarint()
-	}
-	return heads, r.End()
 }
 
 // write sends a frame.

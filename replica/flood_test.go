@@ -1,7 +1,11 @@
 package replica
 
 import (
+	"context"
+	"crypto/ed25519"
 	"encoding/binary"
+	"errors"
+	"net"
 	"testing"
 	"time"
 
@@ -54,4 +58,71 @@ func TestApply_costFollowsTheSizeOfEntries(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A replica that knows any number of logs can still exchange entries.
+func TestExchange_ofManyLogs(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	var runs []*run
+	for i := range 2*headsMax - 3 {
+		f := newForger(a)
+		g := entry.Genesis{Device: [32]byte(f.key[32:]), Incarnation: [16]byte{1, byte(i), byte(i >> 8)}}
+		f.seq, f.prev, f.log, f.run = 0, entry.Hash{}, entry.Hash{}, &run{}
+		f.add(g.Entry(hlc.At(noon)))
+		runs = append(runs, f.run)
+	}
+	if err := a.space.apply(runs); err != nil {
+		t.Fatal(err)
+	}
+	a.put(task{ID: 1})
+	meet(t, a, b)
+	meet(t, b, a)
+	agree(t, a, b)
+	if b.get(1) == nil {
+		t.Error("the record did not arrive")
+	}
+}
+
+// Replicas that have different branches of a log say so, however long these are.
+func TestExchange_reportsForks(t *testing.T) {
+	for name, more := range map[string]int{"shorter": 1, "as long": 2, "longer": 3, "much longer": 600} {
+		t.Run(name, func(t *testing.T) {
+			a := newPeer(t, nil)
+			b := newPeer(t, a)
+			f := newForger(a)
+			f.add(data(1, "a"))
+			branch := *f
+			branch.run = &run{log: f.log, first: f.seq}
+			for i := range 2 {
+				f.add(data(2+i, "here"))
+			}
+			if err := a.space.apply([]*run{f.run}); err != nil {
+				t.Fatal(err)
+			}
+			first := &run{log: f.log, entries: f.run.entries[:2]}
+			hash := branch.prev
+			first.seal = [64]byte(ed25519.Sign(f.key,
+				entry.AppendSealed(nil, &f.space, &f.log, 1, &hash)))
+			runs := []*run{first}
+			for i := range more {
+				branch.add(data(2+i, "there"))
+				if len(branch.run.entries) == runEntries || i == more-1 {
+					runs = append(runs, branch.run)
+					branch.run = &run{log: f.log, first: branch.seq}
+				}
+			}
+			if err := b.space.apply(runs); err != nil {
+				t.Fatal(err)
+			}
+			x, y := net.Pipe()
+			done := make(chan error, 1)
+			go func() { done <- Exchange(context.Background(), b.space, y) }()
+			here := Exchange(context.Background(), a.space, x)
+			there := <-done
+			if !errors.Is(here, ErrForked) || !errors.Is(there, ErrForked) {
+				t.Errorf("here: %v\nthere: %v", here, there)
+			}
+		})
+	}
 }

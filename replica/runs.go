@@ -70,7 +70,7 @@ func (t *txn) seal() error {
 	return t.putHead(h)
 }
 
-// sealedHeads returns the heads of all logs, as far as they are sealed.
+// sealedHeads returns the heads of all logs, each as it was behind its last sealed entry.
 func (t *txn) sealedHeads() ([]*head, error) {
 	var all []*head
 	for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixLog))) {
@@ -78,9 +78,16 @@ func (t *txn) sealedHeads() ([]*head, error) {
 		if err != nil {
 			return nil, err
 		}
-		if h.sealed > 0 {
-			all = append(all, h)
+		if h.sealed == 0 {
+			continue
 		}
+		if h.next > h.sealed {
+			h.next = h.sealed
+			if h.hash, _, err = t.entry(h.number, h.sealed-1); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, h)
 	}
 	return all, t.tx.Err()
 }
