@@ -86,7 +86,9 @@ func TestExchange_ofManyLogs(t *testing.T) {
 
 // Replicas that have different branches of a log say so, however long these are.
 func TestExchange_reportsForks(t *testing.T) {
-	for name, more := range map[string]int{"shorter": 1, "as long": 2, "longer": 3, "much longer": 600} {
+	for name, more := range map[string]int{
+		"shorter": 1, "as long": 2, "longer": 3, "much longer": 600,
+	} {
 		t.Run(name, func(t *testing.T) {
 			a := newPeer(t, nil)
 			b := newPeer(t, a)
