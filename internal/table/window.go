@@ -1,7 +1,9 @@
 package table
 
 import (
+	"bytes"
 	"runtime"
+	"sort"
 
 	"github.com/stoatdb/stoat/internal/block"
 	"github.com/stoatdb/stoat/internal/keyspace"
@@ -108,32 +110,22 @@ func (c *Cursor) leave(b int, d keyspace.Direction) bool {
 	return c.enter(b, d)
 }
 
-// enterLoaded is enter for a block whose content is loaded. The file may have failed since helpers
-// loaded it, and its keys may lie in the map.
+// enterLoaded is enter for a block whose content is loaded.
 func (c *Cursor) enterLoaded(b int, d keyspace.Direction) bool {
 	at := 0
 	if d == keyspace.Reverse {
 		at = c.parsed.Len() - 1
 	}
-	if c.scope.Once {
-		n := 0
-		err := c.reader.check(c.reader.index.places[b].keys, func() error {
-			n = c.reach(c.parsed, at, d, scan)
-			return nil
-		})
-		if err != nil {
-			return c.fail(err)
-		}
-		if n <= 0 {
-			return c.finish()
-		}
+	if c.scope.Once && c.reach(c.parsed, c.flat, at, d, scan) <= 0 {
+		return c.finish()
 	}
 	c.loaded = true
 	return c.show(b, at)
 }
 
-// enter moves to the entry of block b that comes first in direction d, to scan the block.
-func (c *Cursor) enter(b int, d keyspace.Direction) bool {
+// enter moves to the entry of block b that comes first in direction d, to scan the block. If only
+// its key part is in memory, that may lie in the map of a file that has failed since it was read.
+func (c *Cursor) enter(b int, d keyspace.Direction) (ok bool) {
 	keys, err := c.reader.keys(b, scan)
 	if err != nil {
 		return c.fail(err)
@@ -142,7 +134,17 @@ func (c *Cursor) enter(b int, d keyspace.Direction) bool {
 	if d == keyspace.Reverse {
 		at = keys.Len() - 1
 	}
-	return c.load(b, keys, at, d, scan)
+	if c.reader.slots[b].flat.Load() != nil {
+		return c.load(b, keys, at, d, scan)
+	}
+	err = c.reader.check(c.reader.index.places[b].keys, func() error {
+		ok = c.load(b, keys, at, d, scan)
+		return nil
+	})
+	if err != nil {
+		return c.fail(err)
+	}
+	return ok
 }
 
 // load moves to entry at of block b, on the way in direction d. The window becomes the entries
@@ -151,7 +153,13 @@ func (c *Cursor) load(
 	b int, keys *block.Keys, at int, d keyspace.Direction, why access,
 ) bool {
 	if c.scope.Once {
-		n := c.reach(keys, at, d, why)
+		var flat *block.Column
+		if why == scan {
+			if u := c.reader.slots[b].flat.Load(); u != nil {
+				flat = &u.item
+			}
+		}
+		n := c.reach(keys, flat, at, d, why)
 		if n <= 0 {
 			return c.finish()
 		}
@@ -184,20 +192,22 @@ func (c *Cursor) show(b, at int) bool {
 
 // reach returns how many entries of a block the scope includes, from entry at on in direction d,
 // and notes whether the bounds end there. The limit counts only from where the cursor was
-// positioned.
-func (c *Cursor) reach(keys *block.Keys, at int, d keyspace.Direction, why access) (n int) {
+// positioned. flat is the keys in full, or nil; with it, the key part is not touched.
+func (c *Cursor) reach(
+	keys *block.Keys, flat *block.Column, at int, d keyspace.Direction, why access,
+) (n int) {
 	s := c.scope
 	c.atLower, c.atUpper = d == keyspace.Reverse, d == keyspace.Forward
 	if d == keyspace.Reverse {
 		first := 0
-		if len(s.Lower) > 0 {
-			first, _ = keys.Search(s.Lower)
+		if len(s.Lower) > 0 && (flat == nil || bytes.Compare(flat.At(0), s.Lower) < 0) {
+			first = searchKeys(keys, flat, s.Lower)
 		}
 		n = at + 1 - first
 	} else {
 		end := keys.Len()
-		if s.Upper != nil {
-			end, _ = keys.Search(s.Upper)
+		if s.Upper != nil && (flat == nil || bytes.Compare(flat.At(end-1), s.Upper) >= 0) {
+			end = searchKeys(keys, flat, s.Upper)
 		}
 		n = end - at
 	}
@@ -205,6 +215,15 @@ func (c *Cursor) reach(keys *block.Keys, at int, d keyspace.Direction, why acces
 		n, c.atLower, c.atUpper = s.Limit, false, false
 	}
 	return n
+}
+
+// searchKeys returns the index of the first key that is not below bound. flat is as in reach.
+func searchKeys(keys *block.Keys, flat *block.Column, bound []byte) (i int) {
+	if flat == nil {
+		i, _ = keys.Search(bound)
+		return i
+	}
+	return sort.Search(keys.Len(), func(i int) bool { return bytes.Compare(flat.At(i), bound) >= 0 })
 }
 
 // loadPart makes n entries of block b the window: entry at and those beyond it in direction d. It
