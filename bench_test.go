@@ -137,6 +137,37 @@ func BenchmarkScanOne(b *testing.B) {
 	})
 }
 
+// BenchmarkScanBucket measures a loop over one of many small buckets, by a variable of an interface
+// type: the compiler cannot inline the iterator then.
+func BenchmarkScanBucket(b *testing.B) {
+	const buckets, keys = 10_000, 15
+	db := memory(b)
+	update(b, db, func(tx *stoat.Tx) {
+		for i := range buckets {
+			bucket, err := tx.CreateBucket(benchKey(i))
+			ok(b, err)
+			for j := range keys {
+				ok(b, bucket.Put(benchKey(j), benchKey(i)))
+			}
+		}
+	})
+	ok(b, db.Compact(b.Context()))
+	tx := begin(b, db, false)
+	bucket, err := tx.Bucket(benchKey(77))
+	ok(b, err)
+	spaces := []stoat.KeySpace{bucket}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		n := 0
+		for range spaces[i%len(spaces)].Scan(stoat.Range{}) {
+			n++
+		}
+		if n != keys {
+			b.Fatalf("%d keys", n)
+		}
+	}
+}
+
 func BenchmarkCursorNext(b *testing.B) {
 	inMemtableAndTable(b, func(b *testing.B, db *stoat.DB) {
 		c := begin(b, db, false).Cursor()

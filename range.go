@@ -24,9 +24,9 @@ func Prefix(p []byte) Range {
 }
 
 // bounds returns the range [lower, upper) of internal keys that r covers among those with the given
-// prefix; ok is false if r is empty. The bounds share the memory of *buf, which bounds grows as
-// needed, and are valid until it is next used; each has its capacity clipped, so appending to one
-// cannot overwrite the other.
+// prefix, which must have a successor; ok is false if r is empty. The bounds share the memory of
+// *buf, which bounds grows as needed, and are valid until it is next used; each has its capacity
+// clipped, so appending to one cannot overwrite the other.
 func (r *Range) bounds(buf *[]byte, prefix []byte) (lower, upper []byte, ok bool) {
 	if len(r.End) > 0 && bytes.Compare(r.Start, r.End) >= 0 {
 		return nil, nil, false
@@ -35,10 +35,10 @@ func (r *Range) bounds(buf *[]byte, prefix []byte) (lower, upper []byte, ok bool
 	p = append(append(p, prefix...), r.Start...)
 	lower = slices.Clip(p)
 	if len(r.End) == 0 {
-		*buf = p
-		return lower, keyspace.Successor(prefix), true
+		p = keyspace.AppendSuccessor(p, prefix)
+	} else {
+		p = append(append(p, prefix...), r.End...)
 	}
-	p = append(append(p, prefix...), r.End...)
 	*buf = p
 	return lower, slices.Clip(p[len(lower):]), true
 }

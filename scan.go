@@ -16,6 +16,7 @@ import (
 func (s *space) Scan(r Range) iter.Seq2[[]byte, []byte] {
 	from := *s
 	return func(yield func(key, value []byte) bool) {
+		from, r := from, r // on the stack; the closure has them by value, in one allocation
 		w := from.walk()
 		if w.start(&r, superversion.Scope{Read: superversion.ReadValues}) {
 			w.run(yield)
@@ -36,6 +37,7 @@ func (s *space) Heads(r Range, n int) iter.Seq2[[]byte, []byte] {
 		scope.Read = superversion.ReadKeys
 	}
 	return func(yield func(key, value []byte) bool) {
+		from, r := from, r // as in Scan
 		w := from.walk()
 		if w.start(&r, scope) {
 			w.run(func(key, value []byte) bool {
@@ -51,6 +53,7 @@ func (s *space) Heads(r Range, n int) iter.Seq2[[]byte, []byte] {
 func (s *space) Keys(r Range) iter.Seq[[]byte] {
 	from := *s
 	return func(yield func(key []byte) bool) {
+		from, r := from, r // as in Scan
 		w := from.walk()
 		if w.start(&r, superversion.Scope{Read: superversion.ReadKeys}) {
 			w.run(func(key, _ []byte) bool { return yield(key) })

@@ -83,15 +83,18 @@ func AppendSalvage(dst []byte) []byte { return append(dst, byte(SpaceSalvage)) }
 
 // Successor returns the smallest key that is greater than every key with the given prefix, in a new
 // slice, or nil if there is none (the prefix is empty or all 0xFF).
-func Successor(prefix []byte) []byte {
+func Successor(prefix []byte) []byte { return AppendSuccessor(nil, prefix) }
+
+// AppendSuccessor appends what [Successor] returns, nothing if that is nil.
+func AppendSuccessor(dst, prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] != 0xFF {
-			next := append([]byte(nil), prefix[:i+1]...)
-			next[i]++
-			return next
+			dst = append(dst, prefix[:i+1]...)
+			dst[len(dst)-1]++
+			break
 		}
 	}
-	return nil
+	return dst
 }
 
 // BucketOf returns the id of the bucket that an internal key belongs to: the bucket whose data,

@@ -75,6 +75,10 @@ func TestSuccessor_isTheSmallestKeyAfterAllWithThePrefix(t *testing.T) {
 		if got := Successor(c.prefix); !bytes.Equal(got, c.want) || (got == nil) != (c.want == nil) {
 			t.Errorf("Successor(%x) = %x, want %x", c.prefix, got, c.want)
 		}
+		before := append(make([]byte, 0, 9), 7)
+		if got := AppendSuccessor(before, c.prefix); !bytes.Equal(got, append([]byte{7}, c.want...)) {
+			t.Errorf("AppendSuccessor(07, %x) = %x, want 07 and %x", c.prefix, got, c.want)
+		}
 	}
 }
 
