@@ -2,6 +2,8 @@ package replica
 
 import (
 	"bytes"
+	"cmp"
+	"container/heap"
 	"errors"
 	"fmt"
 	"slices"
@@ -68,7 +70,7 @@ func (a *arrival) verify(tx *stoat.Tx, runs []*run) {
 		if c := bytes.Compare(x.log[:], y.log[:]); c != 0 {
 			return c
 		}
-		return int(min(x.first, 1<<31)) - int(min(y.first, 1<<31))
+		return cmp.Compare(x.first, y.first)
 	})
 	var before *verified // of its log, the one that reaches the furthest
 	for _, r := range runs {
@@ -89,32 +91,47 @@ func (a *arrival) verify(tx *stoat.Tx, runs []*run) {
 	}
 }
 
-// merge merges entries as long as any can be merged.
+// byTime is a heap of runs by the times of their next entries.
+type byTime []*verified
+
+func (q byTime) Len() int           { return len(q) }
+func (q byTime) Less(i, j int) bool { return q[i].time() < q[j].time() }
+func (q byTime) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *byTime) Push(v any)        { *q = append(*q, v.(*verified)) }
+
+func (q *byTime) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+// time returns the time of the next entry to be merged.
+func (v *verified) time() hlc.Time { return v.parsed[v.done].Time }
+
+// merge merges all entries that can be merged. An entry has a greater time than those that it
+// follows, so one that cannot be merged when it has the least time of all has to wait.
 func (a *arrival) merge(t *txn) error {
 	latest := t.latest()
 	before := latest
-	reasons := make([]error, len(a.ready))
-	for progress := true; progress; {
-		progress = false
-		for i, v := range a.ready {
-			if v.done == len(v.parsed) || errors.Is(reasons[i], ErrInvalid) {
-				continue
-			}
-			done := v.done
-			var err error
-			if reasons[i], err = a.mergeRun(t, v, &latest); err != nil {
-				return err
-			}
-			progress = progress || v.done > done
+	queue := byTime(slices.Clone(a.ready))
+	heap.Init(&queue)
+	for len(queue) > 0 {
+		v := heap.Pop(&queue).(*verified)
+		done := v.done
+		reason, err := a.mergeRun(t, v, &latest)
+		if err != nil {
+			return err
 		}
-	}
-	for i, v := range a.ready {
+		if v.done > done && v.done < len(v.parsed) {
+			heap.Push(&queue, v)
+			continue
+		}
 		switch {
-		case reasons[i] == nil:
-		case errors.Is(reasons[i], ErrInvalid), errors.Is(reasons[i], ErrForked):
-			a.refused = append(a.refused, reasons[i])
+		case reason == nil:
+		case errors.Is(reason, ErrInvalid), errors.Is(reason, ErrForked):
+			a.refused = append(a.refused, reason)
 		default:
-			a.waiting = append(a.waiting, waiting{v.run, reasons[i]})
+			a.waiting = append(a.waiting, waiting{v.run, reason})
 		}
 	}
 	if latest == before {

@@ -1,11 +1,13 @@
 package replica
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"encoding/binary"
 	"errors"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -126,5 +128,36 @@ func TestExchange_reportsForks(t *testing.T) {
 				t.Errorf("here: %v\nthere: %v", here, there)
 			}
 		})
+	}
+}
+
+// Logs whose entries follow each other in the order opposite to that in which logs are merged are
+// merged at once all the same, one step each.
+func TestApply_followsLongChainsOfLogs(t *testing.T) {
+	p := newPeer(t, nil)
+	var forgers []*forger
+	for i := range 6000 {
+		f := newForger(p)
+		g := entry.Genesis{Device: [32]byte(f.key[32:]), Incarnation: [16]byte{1, byte(i), byte(i >> 8)}}
+		f.seq, f.prev, f.log, f.run = 0, entry.Hash{}, entry.Hash{}, &run{}
+		f.add(g.Entry(hlc.At(noon)))
+		forgers = append(forgers, f)
+	}
+	slices.SortFunc(forgers, func(a, b *forger) int { return bytes.Compare(b.log[:], a.log[:]) })
+	var runs []*run
+	for i, f := range forgers {
+		e := &entry.Entry{Time: hlc.At(noon) + hlc.Time(i+1), Kind: entry.KindContext}
+		before := forgers[max(i, 1)-1]
+		if i == 0 {
+			e.Kind, e.Parts = entry.KindData, data(1, "a").Parts
+		} else {
+			e.Context = []entry.Head{{Log: before.log, Seq: 1}}
+			e.Digest = entry.ContextDigest([]entry.Hash{before.prev})
+		}
+		f.add(e)
+		runs = append(runs, f.run)
+	}
+	if err := p.space.apply(runs); err != nil || len(p.space.Waiting()) > 0 {
+		t.Errorf("%v; %d wait", err, len(p.space.Waiting()))
 	}
 }
