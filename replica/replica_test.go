@@ -71,3 +71,22 @@ func TestMerge_editBeatsDeletion(t *testing.T) {
 	}
 	agree(t, a, b)
 }
+
+// A replica that was restored from an older state, and has written nothing since, takes its own
+// entries back from others and continues its log.
+func TestExchange_givesARestoredReplicaItsLogBack(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	b.put(task{ID: 1, Votes: 2})
+	meet(t, a, b)
+	a.joined = 0
+	restored := newPeer(t, a) // the same device, with the same log
+	meet(t, a, restored)
+	agree(t, a, restored)
+	restored.edit(func(v *task) { v.Votes++ })
+	meet(t, a, restored)
+	agree(t, a, restored)
+	if a.get(1).Votes != 3 || restored.space.own != 1 {
+		t.Errorf("got %+v", a.get(1))
+	}
+}

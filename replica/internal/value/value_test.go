@@ -38,6 +38,22 @@ func TestTake_acceptsEveryScalar(t *testing.T) {
 	}
 }
 
+// Numbers that could be shorter, or are out of range, are refused.
+func TestTake_refusesOtherFormsOfNumbers(t *testing.T) {
+	for _, p := range [][]byte{
+		{tagZero + 1, 0}, {tagZero + 2, 0, 1}, {tagZero - 1, 0xFF}, {tagZero - 2, 0xFF, 0xFE},
+		{tagZero - 8, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE}, // −2⁶³ − 1
+		{tagFloat, 0xFF, 0xF8, 0, 0, 0, 0, 0, 0}, {tagFloat, 0, 7, 0, 0, 0, 0, 0, 0},
+		{tagTime, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x3B, 0x9A, 0xCA, 0},
+		{tagString, 1, 0}, {tagString, 1, 3, 0}, {tagZero + 9}, {tagZero - 9},
+	} {
+		r := wire.NewReader(p)
+		if got := Take(&r); got != nil || r.Err() == nil {
+			t.Errorf("%x is accepted", p)
+		}
+	}
+}
+
 // A scalar that Take accepts is one that package tuple decodes and encodes in the same way.
 func FuzzTake(f *testing.F) {
 	f.Add(tuple.AppendInt(nil, -300))
