@@ -28,9 +28,9 @@ const (
 const (
 	// pieceEntries is how many entries of a quick flush are worth a goroutine.
 	pieceEntries = 4 << 10
-	// closeSampleShare of the usual sample, as a divisor, decides on codecs while closing. That
-	// takes half the time, and makes tables 2 % larger at most.
-	closeSampleShare = 4
+	// closeSampleBytes, a quarter of the usual sample, decide on codecs while closing. That takes
+	// half the time, and makes tables 2 % larger at most.
+	closeSampleBytes = run.DefaultSampleBytes / 4
 )
 
 // Flush writes everything committed so far into tables.
@@ -165,7 +165,7 @@ func together(n int, do func(i int)) {
 func (e *Engine) output(count *atomic.Uint64) run.Config {
 	sample := e.options.Tuning.SampleBytes
 	if e.closed.Load() {
-		sample = max(sample/closeSampleShare, 1)
+		sample = min(sample, closeSampleBytes)
 	}
 	return run.Config{
 		FS:          meter{e.folder, count},
