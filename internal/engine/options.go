@@ -41,8 +41,7 @@ type Tuning struct {
 	MemtableBytes int64 // a memtable is sealed at this size
 	SpillBytes    int64 // this much of a transaction goes to tables at a time
 	// UnspilledBytes is the memtable's size at which the open transaction goes to tables. The
-	// default is SpillBytes or MemtableBytes if one of them is set, otherwise a quarter of the memory
-	// limit.
+	// default is SpillBytes if that is set, otherwise MemtableBytes.
 	UnspilledBytes int64
 	TableBytes     int64         // a table is closed at this size
 	BlockBytes     int           // as in table.WriterOptions
@@ -88,16 +87,11 @@ const (
 	// heapShare of the memory limit, as a divisor, is for live memory: Go's collector lets the heap
 	// grow to twice that before it collects.
 	heapShare = 2
-	// memtableShare of the memory limit, as a divisor, is one memtable's size, if that is at least
-	// fairMemtable. Smaller limits give up to a quarter of themselves: below fairMemtable, loads in
-	// random order take longer. The active memtable and one that is being flushed have room at the
-	// same time, so a writer that is faster than flushes waits.
-	memtableShare = 8
-	fairMemtable  = 16 << 20
+	// memtableShare of the memory limit, as a divisor, is one memtable's size. The active memtable
+	// and one that is being flushed take all live memory, so a writer that is faster than flushes
+	// waits.
+	memtableShare = 4
 	minMemtable   = 1 << 20
-	// unspilledShare of the memory limit, as a divisor, is the memtable's size at which the open
-	// transaction goes to tables. Its commit then waits until all of them are written.
-	unspilledShare = 4
 	// spillShare of a memtable, in quarters, is how much a large transaction writes to tables at a
 	// time, once it has filled the shared memtable. Besides the memtable, one such part is being
 	// filled and one is being written. Smaller parts would mean more runs to compact.
@@ -115,9 +109,8 @@ func (o Options) withDefaults() Options {
 		o.MemoryLimit, o.growsMemory = defaultMemoryLimit, strconv.IntSize == 64
 	}
 	t := &o.Tuning
-	t.UnspilledBytes = cmp.Or(t.UnspilledBytes, t.SpillBytes, t.MemtableBytes,
-		max(o.MemoryLimit/unspilledShare, o.memtableBytes()))
-	t.MemtableBytes = cmp.Or(t.MemtableBytes, o.memtableBytes())
+	t.MemtableBytes = cmp.Or(t.MemtableBytes, max(o.MemoryLimit/memtableShare, minMemtable))
+	t.UnspilledBytes = cmp.Or(t.UnspilledBytes, t.SpillBytes, t.MemtableBytes)
 	t.SpillBytes = cmp.Or(t.SpillBytes, max(t.MemtableBytes/4*spillShare, 1))
 	t.TableBytes = cmp.Or(t.TableBytes, defaultTableBytes)
 	t.ValueBytes = cmp.Or(t.ValueBytes, defaultValueBytes)
@@ -143,14 +136,6 @@ func (o Options) withDefaults() Options {
 
 // heapBytes returns how much live memory memtables and decoded blocks may take together.
 func (o *Options) heapBytes() int64 { return o.MemoryLimit / heapShare }
-
-// memtableBytes returns the default size of a memtable.
-func (o *Options) memtableBytes() int64 {
-	return max(o.MemoryLimit/memtableShare, min(o.MemoryLimit/4, fairMemtable), minMemtable)
-}
-
-// memtablesBytes returns how much live memory all memtables may take.
-func (o *Options) memtablesBytes() int64 { return min(2*o.memtableBytes(), o.heapBytes()) }
 
 // recentBytes returns how much memory the newest commits take while there are followers.
 func (o *Options) recentBytes() int64 { return o.MemoryLimit / recentShare }

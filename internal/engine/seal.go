@@ -118,7 +118,7 @@ func (e *Engine) waitRoomAsWriter(ctx context.Context) error {
 	defer func() { e.mu.roomless-- }()
 	for n := len(e.mu.sealed); n > 0; n = len(e.mu.sealed) {
 		now := e.memory.sealed.Load() + e.appending.mem.Bytes()
-		if n < maxSealed && now+e.options.Tuning.MemtableBytes <= e.options.memtablesBytes() {
+		if n < maxSealed && now+e.options.Tuning.MemtableBytes <= e.memory.limit {
 			break
 		}
 		if err := e.waitFlushLocked(ctx); err != nil {
