@@ -22,9 +22,9 @@
 // the primary key, in field order; auto, together with key, makes the collection assign keys; index
 // and unique create an index named after the field; expires creates one too, and makes the record
 // expire at the time in the field; merge=RULE is for package replica and means nothing here; and
-// was=old1|old2 lists the field's former names. All exported
-// fields are stored, those without a tag under their Go name; the tag "-" omits one. Indexes over
-// several fields are listed in [Options.Indexes].
+// was=old1|old2 lists the field's former names. All exported fields are stored, those without a tag
+// under their Go name; the tag "-" omits one. Indexes over several fields are listed in
+// [Options.Indexes].
 //
 // # Assigned keys
 //

@@ -27,6 +27,30 @@ func overlap(t testing.TB, e *Engine, n int) {
 	}
 }
 
+// flushEntries flushes a table of n entries whose values do not compress.
+func flushEntries(t testing.TB, e *Engine, n int) {
+	t.Helper()
+	w, err := e.Begin()
+	ok(t, err)
+	for i := range n {
+		value := fmt.Appendf(nil, "%x", uint64(i)*0x9E3779B97F4A7C15)
+		ok(t, w.Put(dataKey("k%06d", i), value, 0))
+	}
+	ok(t, w.Commit())
+	ok(t, e.Flush())
+}
+
+// slowTables returns files that take their time to sync a table while slow is set.
+func slowTables(delay time.Duration) (files *faultfs.FS, slow *atomic.Bool) {
+	slow = new(atomic.Bool)
+	return faultfs.New(memfs.New(), func(op faultfs.Op) error {
+		if slow.Load() && is(faultfs.Sync, tableSuffix)(op) {
+			<-time.After(delay)
+		}
+		return nil
+	}), slow
+}
+
 // settled reports whether no young run is left.
 func (e *Engine) settled() bool { return len(e.state.Load().Levels.Young) == 0 }
 
@@ -88,25 +112,12 @@ func TestCompaction_thatTidiesUpDoesNotWaitForEver(t *testing.T) {
 func TestCompaction_thatTidiesUpIsNotCancelledForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Minute
-		var slow atomic.Bool
-		files := faultfs.New(memfs.New(), func(op faultfs.Op) error {
-			if slow.Load() && is(faultfs.Sync, tableSuffix)(op) {
-				<-time.After(idle * 5 / 2)
-			}
-			return nil
-		})
+		files, slow := slowTables(idle * 5 / 2)
 		o := Options{Tuning: Tuning{IdleAfter: idle, RestAfter: 10 * time.Hour, YoungRuns: 100}}
 		o.Tuning.TableBytes, o.Tuning.SampleBytes = 1<<10, 1
 		e := mustOpen(t, files, o)
 		for range 2 {
-			w, err := e.Begin()
-			ok(t, err)
-			for i := range 1000 {
-				value := fmt.Appendf(nil, "%x", uint64(i)*0x9E3779B97F4A7C15)
-				ok(t, w.Put(dataKey("k%06d", i), value, 0))
-			}
-			ok(t, w.Commit())
-			ok(t, e.Flush())
+			flushEntries(t, e, 1000)
 		}
 		slow.Store(true)
 		for range maxWaits {
@@ -125,13 +136,7 @@ func TestCompaction_thatTidiesUpIsNotCancelledForEver(t *testing.T) {
 func TestCompaction_thatTidiesUpDoesNotBeginWhileAWriterWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Minute
-		var slow atomic.Bool
-		files := faultfs.New(memfs.New(), func(op faultfs.Op) error {
-			if slow.Load() && is(faultfs.Sync, tableSuffix)(op) {
-				<-time.After(10 * idle)
-			}
-			return nil
-		})
+		files, slow := slowTables(10 * idle)
 		o := Options{Tuning: Tuning{IdleAfter: idle, RestAfter: 10 * time.Hour, YoungRuns: 100}}
 		o.Tuning.MemtableBytes, o.Tuning.SpillBytes = 1, 1<<20
 		e := mustOpen(t, files, o)
@@ -157,25 +162,12 @@ func TestCompaction_thatTidiesUpDoesNotBeginWhileAWriterWaits(t *testing.T) {
 func TestCompaction_thatGaveWayWaitsForALongerPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Minute
-		var slow atomic.Bool
-		files := faultfs.New(memfs.New(), func(op faultfs.Op) error {
-			if slow.Load() && is(faultfs.Sync, tableSuffix)(op) {
-				<-time.After(idle / 100)
-			}
-			return nil
-		})
+		files, slow := slowTables(idle / 100)
 		o := Options{Tuning: Tuning{IdleAfter: idle, RestAfter: 10 * time.Hour, YoungRuns: 100}}
 		o.Tuning.TableBytes, o.Tuning.SampleBytes = 1<<10, 1
 		e := mustOpen(t, files, o)
 		for range 2 {
-			w, err := e.Begin()
-			ok(t, err)
-			for i := range 20_000 {
-				value := fmt.Appendf(nil, "%x", uint64(i)*0x9E3779B97F4A7C15)
-				ok(t, w.Put(dataKey("k%06d", i), value, 0))
-			}
-			ok(t, w.Commit())
-			ok(t, e.Flush())
+			flushEntries(t, e, 20_000)
 		}
 		slow.Store(true)
 		for range maxWaits {
