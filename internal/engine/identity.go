@@ -23,6 +23,9 @@ func NewBranch() (uint64, error) {
 	return binary.LittleEndian.Uint64(p[:])>>2 | fixed, err
 }
 
+// Database returns the identity of the database, which its backups share.
+func (e *Engine) Database() [16]byte { return e.database }
+
 // Branch returns a number that distinguishes the commits of this database from those of copies that
 // went their own way or were restored. A backup that is opened for writing gets another one each
 // time, until the first write makes it permanent.
