@@ -298,6 +298,11 @@ func (a *arrival) mergeEntry(
 		}
 	}
 	at := merge.Stamp{Time: v.parsed[i].Time, Log: h.number, Seq: h.next}
+	if h.touched == h.next {
+		if err := t.indexEntry(h, v.parsed[i].Parts, changes); err != nil {
+			return nil, err
+		}
+	}
 	if err := t.append(h, v.parsed[i], v.entries[i], v.hashes[i]); err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (h *history) run() {
 	}
 	for range 10 + h.rng.IntN(60) {
 		p := h.any()
-		switch n := h.rng.IntN(12); {
+		switch n := h.rng.IntN(13); {
 		case n < 6:
 			h.write(p)
 		case n < 8:
@@ -58,6 +58,8 @@ func (h *history) run() {
 			p.now = p.now.Add(time.Duration(h.rng.IntN(240)-120) * time.Second)
 		case n < 11:
 			h.compare(p)
+		case n < 12:
+			h.replay(p)
 		default:
 			h.reopen(p)
 		}

@@ -67,6 +67,9 @@ func (t *txn) seal() error {
 		count, size = 0, 0
 	}
 	h.sealed = h.next
+	if err := t.indexTail(h); err != nil {
+		return err
+	}
 	return t.putHead(h)
 }
 

@@ -106,7 +106,7 @@ func found(
 		if errors.Is(err, stoat.ErrBucketExists) {
 			return ErrExists
 		}
-		for _, child := range []string{entriesBucket, statesBucket} {
+		for _, child := range []string{entriesBucket, statesBucket, touchesBucket} {
 			if err == nil {
 				_, err = b.CreateBucket([]byte(child))
 			}

@@ -20,6 +20,8 @@ import (
 //	"log" u32                  the head of the log of that number: see head
 //	"number" id                u32 number of a log
 //	"unseen" u32               a log that grew since the own one did
+//	"tail" u32                 a log with entries that are not in the touch index
+//	"replay" u32 key           within a transaction: a record that it replays when it commits
 //	"vector" u32 u64           of a log and every 64th seq: pairs of uvarints, log and length
 //	"seal" u32 u64             of a log and a seq: the signature
 //	"collection" name          u32 number of a collection
@@ -29,12 +31,14 @@ import (
 //	"conflict" u32 key         a record with concurrent values
 //	bucket "entries"           u32 log, u64 seq → hash, stored form
 //	bucket "states"            u32 collection, key → the sidecar of a record
+//	bucket "touches"           the touch index: see touch.go
 //
 // All numbers in keys are big-endian.
 const (
 	rootBucket    = "replica"
 	entriesBucket = "entries"
 	statesBucket  = "states"
+	touchesBucket = "touches"
 
 	keySpace         = "id"
 	keyDescription   = "description"
@@ -43,6 +47,8 @@ const (
 	prefixLog        = "log"
 	prefixNumber     = "number"
 	prefixUnseen     = "unseen"
+	prefixTail       = "tail"
+	prefixReplay     = "replay"
 	prefixVector     = "vector"
 	prefixSeal       = "seal"
 	prefixCollection = "collection"
@@ -59,6 +65,7 @@ type txn struct {
 	meta    *stoat.Bucket
 	entries *stoat.Bucket
 	states  *stoat.Bucket
+	touches *stoat.Bucket
 
 	heads   map[uint32]*head
 	numbers map[entry.Hash]uint32
@@ -66,6 +73,7 @@ type txn struct {
 	vectors map[spot]vector
 	records map[string]*stoat.Bucket // of collections; nil if the program has never opened one
 	pending *pending                 // local changes
+	replays bool                     // records are marked, and replayed at commit
 	key     []byte                   // buffer
 	sidecar []byte                   // buffer
 }
@@ -94,6 +102,9 @@ func (s *Space) in(tx *stoat.Tx) (*txn, error) {
 	}
 	if t.entries, err = t.meta.Bucket([]byte(entriesBucket)); err == nil {
 		t.states, err = t.meta.Bucket([]byte(statesBucket))
+	}
+	if err == nil {
+		t.touches, err = t.meta.Bucket([]byte(touchesBucket))
 	}
 	return t, err
 }
@@ -146,6 +157,8 @@ type head struct {
 	hash   entry.Hash // of the last one
 	time   hlc.Time   // of the last one
 	sealed uint64     // the number of entries that a seal covers
+
+	touched uint64 // the number of entries that the touch index covers
 }
 
 // head returns the head of a log.
@@ -169,7 +182,7 @@ func (t *txn) head(number uint32) (*head, error) {
 func parseHead(number uint32, p []byte) (*head, error) {
 	r := wire.NewReader(p)
 	h := &head{number: number, id: r.Hash(), device: r.Hash(), next: r.Uvarint(), hash: r.Hash(),
-		time: hlc.Time(r.Uint64()), sealed: r.Uvarint()}
+		time: hlc.Time(r.Uint64()), sealed: r.Uvarint(), touched: r.Uvarint()}
 	if err := r.End(); err != nil {
 		return nil, fmt.Errorf("the head of log %d: %w: %w", number, err, stoat.ErrCorrupt)
 	}
@@ -182,6 +195,7 @@ func (t *txn) putHead(h *head) error {
 	p := append(append(make([]byte, 0, 128), h.id[:]...), h.device[:]...)
 	p = append(binary.AppendUvarint(p, h.next), h.hash[:]...)
 	p = binary.AppendUvarint(binary.BigEndian.AppendUint64(p, uint64(h.time)), h.sealed)
+	p = binary.AppendUvarint(p, h.touched)
 	t.key = keyed(t.key[:0], prefixLog, h.number)
 	return t.meta.Put(t.key, p)
 }
@@ -228,6 +242,11 @@ func (t *txn) append(h *head, e *entry.Entry, stored []byte, hash entry.Hash) er
 		return err
 	}
 	seq := h.next
+	if h.touched == seq {
+		if err := t.meta.Put(keyed(nil, prefixTail, h.number), nil); err != nil {
+			return err
+		}
+	}
 	h.next, h.hash, h.time = seq+1, hash, e.Time
 	if err := t.putHead(h); err != nil {
 		return err

@@ -3,6 +3,7 @@ package entry
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/stoatdb/stoat/replica/internal/value"
 	"github.com/stoatdb/stoat/replica/internal/wire"
@@ -75,6 +76,17 @@ func (c *Changes) Append(dst []byte) []byte {
 		dst = c.Records[i].append(dst)
 	}
 	return dst
+}
+
+// Record returns what happened to the record of a key, or nil if nothing did.
+func (c *Changes) Record(key []byte) *Record {
+	i, found := slices.BinarySearchFunc(c.Records, key, func(r Record, key []byte) int {
+		return bytes.Compare(r.Key, key)
+	})
+	if !found {
+		return nil
+	}
+	return &c.Records[i]
 }
 
 func (rec *Record) append(dst []byte) []byte {
