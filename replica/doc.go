@@ -48,9 +48,9 @@
 //
 // This version has no rights: every device that can exchange entries with a replica may write to
 // its space, under its own name. It does not prune: logs grow, and deleted records keep their
-// state. There is one way to connect replicas, [Exchange], which neither encrypts nor
-// authenticates. A log that forks, because a database was restored from a backup or copied, is
-// detected and refused, not repaired.
+// state. [Exchange] neither encrypts nor authenticates; the connections of [Dial] and [Serve] do
+// both, and files of [Export] and [Import] need neither. A log that forks, because a database was
+// restored from a backup or copied, is detected and refused, not repaired.
 //
 // Spaces and collections are safe for concurrent use; transactions are not. Exchange starts one
 // goroutine, which ends before Exchange returns. The format of what is exchanged is

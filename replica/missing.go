@@ -1,0 +1,104 @@
+package replica
+
+import (
+	"container/heap"
+	"encoding/binary"
+	"fmt"
+	"iter"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
+)
+
+// eachHead yields the heads of all logs, by number.
+func (t *txn) eachHead() iter.Seq2[*head, error] {
+	return func(yield func(*head, error) bool) {
+		for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixLog))) {
+			if len(key) != len(prefixLog)+4 {
+				yield(nil, fmt.Errorf("the head of a log: %w", stoat.ErrCorrupt))
+				return
+			}
+			h, err := parseHead(binary.BigEndian.Uint32(key[len(prefixLog):]), p)
+			if !yield(h, err) || err != nil {
+				return
+			}
+		}
+		if err := t.tx.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// rest is what somebody lacks of a log.
+type rest struct {
+	*head
+	seq  uint64 // the next entry that is lacking
+	time hlc.Time
+}
+
+// rests is a heap of rests by the times of their next entries.
+type rests []*rest
+
+func (q rests) Len() int           { return len(q) }
+func (q rests) Less(i, j int) bool { return q[i].time < q[j].time }
+func (q rests) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *rests) Push(v any)        { *q = append(*q, v.(*rest)) }
+
+func (q *rests) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+// missing yields the sealed runs that somebody lacks who has a vector. They come by the times of
+// their first entries, so mostly after what they follow.
+func (t *txn) missing(since Vector) iter.Seq2[*run, error] {
+	return func(yield func(*run, error) bool) {
+		var queue rests
+		for h, err := range t.eachHead() {
+			q := &rest{head: h}
+			if err == nil {
+				q.seq = since[LogID(h.id)]
+			}
+			if err == nil && q.seq < h.sealed {
+				err = t.look(q)
+				queue = append(queue, q)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		heap.Init(&queue)
+		for len(queue) > 0 {
+			q := queue[0]
+			r, err := t.runFrom(q.head, q.seq)
+			if !yield(r, err) || err != nil {
+				return
+			}
+			if q.seq = r.end(); q.seq >= q.sealed {
+				heap.Pop(&queue)
+				continue
+			}
+			if err := t.look(q); err != nil {
+				yield(nil, err)
+				return
+			}
+			heap.Fix(&queue, 0)
+		}
+	}
+}
+
+// look finds the time of the next entry of a rest.
+func (t *txn) look(q *rest) error {
+	_, stored, err := t.entry(q.number, q.seq)
+	if err != nil {
+		return err
+	}
+	e, err := entry.ParseHead(stored)
+	if err == nil {
+		q.time = e.Time
+	}
+	return err
+}

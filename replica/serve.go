@@ -1,0 +1,115 @@
+package replica
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"sync"
+)
+
+// ServeOptions configures [Serve] and [Handler].
+type ServeOptions struct {
+	// Sessions is the most connections at a time. More of them wait. Default: 4096.
+	Sessions int
+	// Ended is called after each connection, with why it ended; nil if all went well. The space is
+	// nil, and the device is zero, if they had not been found out. It may be called concurrently.
+	Ended func(s *Space, peer DeviceID, err error)
+}
+
+const sessionsMax = 4096
+
+// Serve brings spaces together with every device that connects to a listener by [Dial], until the
+// context or the listener ends; then it closes all connections, waits for them, and returns why.
+// All spaces must have been opened with the same device. It closes the listener.
+func Serve(ctx context.Context, l net.Listener, spaces []*Space, opts *ServeOptions) error {
+	defer func() { _ = l.Close() }()
+	if len(spaces) == 0 {
+		return errors.New("there are no spaces to serve")
+	}
+	for _, s := range spaces {
+		if s.device.ID() != spaces[0].device.ID() {
+			return wrap(s.name, errors.New("it was opened with another device than the spaces that "+
+				"are served with it"))
+		}
+	}
+	config, err := spaces[0].device.config()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	v := newServer(spaces, opts)
+	defer v.sessions.Wait()
+	defer cancel() // before the sessions are waited for
+	for v.begin(ctx) {
+		raw, err := l.Accept()
+		if err != nil {
+			v.end()
+			return cmp.Or(ctx.Err(), err)
+		}
+		go func() {
+			defer v.end()
+			v.serve(ctx, raw, config)
+		}()
+	}
+	return ctx.Err()
+}
+
+// server is the sessions of one Serve or Handler. It is safe for concurrent use.
+type server struct {
+	spaces   []*Space
+	ended    func(*Space, DeviceID, error)
+	free     chan struct{} // has an element for each session
+	sessions sync.WaitGroup
+}
+
+func newServer(spaces []*Space, opts *ServeOptions) *server {
+	if opts == nil {
+		opts = &ServeOptions{}
+	}
+	ended := opts.Ended
+	if ended == nil {
+		ended = func(*Space, DeviceID, error) {}
+	}
+	free := make(chan struct{}, cmp.Or(max(0, opts.Sessions), sessionsMax))
+	return &server{spaces: spaces, ended: ended, free: free}
+}
+
+// begin waits until there may be one more session; it returns false if the context ended first.
+func (v *server) begin(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case v.free <- struct{}{}:
+		v.sessions.Add(1)
+		return true
+	}
+}
+
+func (v *server) end() {
+	<-v.free
+	v.sessions.Done()
+}
+
+// serve runs one session, and closes the connection.
+func (v *server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
+	defer stop()
+	defer func() { _ = raw.Close() }()
+	conn, s, err := accept(ctx, raw, config, v.spaces)
+	if err != nil {
+		v.ended(nil, DeviceID{}, cmp.Or(ctx.Err(), err))
+		return
+	}
+	v.ended(s, conn.peer, v.session(ctx, s, conn))
+}
+
+// session runs the protocol over a connection.
+func (v *server) session(ctx context.Context, s *Space, conn io.ReadWriteCloser) error {
+	return Exchange(ctx, s, conn)
+}

@@ -1,0 +1,164 @@
+package replica
+
+import (
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"time"
+)
+
+// Conn is an encrypted connection between two devices, each of which has proved that it has its
+// key: TLS 1.3 with self-signed certificates. It is safe for concurrent use as a [net.Conn] is.
+type Conn struct {
+	*tls.Conn
+	peer    DeviceID
+	binding [32]byte
+}
+
+// Peer returns the device at the other end.
+func (c *Conn) Peer() DeviceID { return c.peer }
+
+// Binding returns a value that only the two ends of this connection know. A session that signs it
+// cannot be relayed over another connection.
+func (c *Conn) Binding() [32]byte { return c.binding }
+
+// ErrOtherDevice reports a peer that is not the device that was expected.
+var ErrOtherDevice = errors.New("the peer is another device")
+
+const (
+	protocolTLS  = "stoat-replica/1" // ALPN
+	exporterTLS  = "EXPORTER-stoat-replica-v1"
+	domainChoice = "stoat.replica.choice.v1"
+
+	// handshakeMax is how long a peer may take to say who it is and which space it wants.
+	handshakeMax = 10 * time.Second
+)
+
+// Dial connects to a device that serves a space with [Serve] at a TCP address. The error is
+// [ErrOtherDevice] if another device answers. The caller passes the connection to [Exchange].
+func Dial(ctx context.Context, addr string, s *Space, peer DeviceID) (*Conn, error) {
+	raw, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, wrap(s.name, err)
+	}
+	conn, err := s.secure(ctx, raw, peer)
+	if err != nil {
+		_ = raw.Close()
+		return nil, wrap(s.name, fmt.Errorf("connect to %s: %w", addr, err))
+	}
+	return conn, nil
+}
+
+// secure shakes hands with a peer that serves the space.
+func (s *Space) secure(ctx context.Context, raw net.Conn, peer DeviceID) (*Conn, error) {
+	config, err := s.device.config()
+	if err != nil {
+		return nil, err
+	}
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		id, err := deviceOf(&state)
+		if err == nil && id != peer {
+			err = fmt.Errorf("%w: %s instead of %s", ErrOtherDevice, id, peer)
+		}
+		return err
+	}
+	conn, err := shake(ctx, tls.Client(raw, config))
+	if err != nil {
+		return nil, err
+	}
+	chosen := conn.choice(s.id)
+	_, err = conn.Write(chosen[:])
+	return conn, err
+}
+
+// config returns what both sides of a connection have in common. The key of the device is its
+// certificate; nobody but the peer vouches for it.
+func (d *Device) config() (*tls.Config, error) {
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0),
+		NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, d.key.Public(), d.key)
+	if err != nil {
+		return nil, fmt.Errorf("make the certificate of the device: %w", err)
+	}
+	return &tls.Config{
+		MinVersion:             tls.VersionTLS13,
+		Certificates:           []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: d.key}},
+		NextProtos:             []string{protocolTLS},
+		ClientAuth:             tls.RequireAnyClientCert,
+		InsecureSkipVerify:     true, // VerifyConnection compares the key itself
+		SessionTicketsDisabled: true,
+	}, nil
+}
+
+// deviceOf returns the device that the peer of a connection has proved to be.
+func deviceOf(state *tls.ConnectionState) (id DeviceID, err error) {
+	if state.NegotiatedProtocol != protocolTLS {
+		return id, errors.New("the peer does not speak this protocol: is the address right?")
+	}
+	if len(state.PeerCertificates) != 1 {
+		return id, errors.New("the peer has no certificate, or a chain")
+	}
+	key, ok := state.PeerCertificates[0].PublicKey.(ed25519.PublicKey)
+	if !ok {
+		return id, errors.New("the certificate of the peer is not the key of a device")
+	}
+	return DeviceID(key), nil
+}
+
+// shake completes a connection.
+func shake(ctx context.Context, conn *tls.Conn) (*Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, handshakeMax)
+	defer cancel()
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	state := conn.ConnectionState()
+	c := &Conn{Conn: conn}
+	var err error
+	if c.peer, err = deviceOf(&state); err != nil {
+		return nil, err
+	}
+	binding, err := state.ExportKeyingMaterial(exporterTLS, nil, len(c.binding))
+	copy(c.binding[:], binding)
+	return c, err
+}
+
+// choice returns what names a space on this connection, to those who know its id and nobody else.
+func (c *Conn) choice(space [32]byte) [32]byte {
+	p := append([]byte(domainChoice), c.binding[:]...)
+	return sha256.Sum256(append(p, space[:]...))
+}
+
+// accept shakes hands with a client, and returns the connection with the space that it wants.
+func accept(ctx context.Context, raw net.Conn, config *tls.Config, spaces []*Space) (
+	*Conn, *Space, error,
+) {
+	conn, err := shake(ctx, tls.Server(raw, config))
+	if err != nil {
+		return nil, nil, err
+	}
+	// A deadline is not part of a context: a peer that stops here must not hold the connection.
+	var chosen [32]byte
+	err = conn.SetReadDeadline(time.Now().Add(handshakeMax))
+	if err == nil {
+		_, err = io.ReadFull(conn, chosen[:])
+	}
+	if err = cmp.Or(err, conn.SetReadDeadline(time.Time{})); err != nil {
+		return nil, nil, err
+	}
+	for _, s := range spaces {
+		if chosen == conn.choice(s.id) {
+			return conn, s, nil
+		}
+	}
+	return nil, nil, errors.New("it wants a space that is not served here")
+}
