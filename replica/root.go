@@ -2,55 +2,97 @@ package replica
 
 import (
 	"bytes"
-	"crypto/sha256"
+	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/replica/internal/wire"
+	"github.com/stoatdb/stoat/replica/internal/chunk"
 )
 
 // Root returns a hash of the whole state of the space, in a canonical form: replicas that have the
 // same entries have the same root. It reads all records, in the order of their keys.
 func (s *Space) Root(tx *stoat.Tx) ([32]byte, error) {
-	root, err := s.root(tx)
-	return root, wrap(s.name, err)
-}
-
-func (s *Space) root(tx *stoat.Tx) (root [32]byte, err error) {
 	t, err := s.in(tx)
 	if err != nil {
-		return root, err
+		return [32]byte{}, wrap(s.name, err)
 	}
-	sum := sha256.New()
-	sum.Write(append([]byte("stoat.replica.state.v1"), s.id[:]...))
+	subtrees, err := t.subtrees(nil)
+	return chunk.Root(s.id, subtrees), wrap(s.name, err)
+}
+
+// CollectionRoot returns the part of the root that is about one collection, by which replicas that
+// have some collections only compare them. It is zero if the collection has no records.
+func (s *Space) CollectionRoot(tx *stoat.Tx, name string) ([32]byte, error) {
+	t, err := s.in(tx)
+	if err != nil {
+		return [32]byte{}, wrap(s.name, err)
+	}
+	number, err := t.number(prefixCollection + name)
+	if errors.Is(err, stoat.ErrNotFound) {
+		return [32]byte{}, nil
+	}
+	if err != nil {
+		return [32]byte{}, wrap(s.name, err)
+	}
+	subtree, err := t.subtree(name, number, nil)
+	return subtree.Root, wrap(s.name, err)
+}
+
+// cutAt is called with each chunk of a state and its first key; nil stands for nothing to do.
+type cutAt func(collection uint32, first, content []byte, leaf chunk.Hash) error
+
+// subtrees returns the roots of all collections that have records.
+func (t *txn) subtrees(at cutAt) (all []chunk.Subtree, err error) {
 	prefix := []byte(prefixCollection)
-	for key, number := range t.meta.Scan(stoat.Prefix(prefix)) {
+	for key, p := range t.meta.Scan(stoat.Prefix(prefix)) {
 		name := string(key[len(prefix):])
-		if len(number) != 4 {
-			return root, fmt.Errorf("the number of collection %q: %w", name, stoat.ErrCorrupt)
+		if len(p) != 4 {
+			return nil, fmt.Errorf("the number of collection %q: %w", name, stoat.ErrCorrupt)
 		}
-		first := true
-		err := t.eachState(name, binary.BigEndian.Uint32(number), func(s *state) error {
-			if first {
-				sum.Write(append([]byte{1}, wire.AppendBytes(nil, name)...))
-				first = false
-			}
-			o := &order{t: t}
-			p := s.record.Append(wire.AppendBytes([]byte{1}, s.key), o)
-			sum.Write(p)
-			return o.err
-		})
+		subtree, err := t.subtree(name, binary.BigEndian.Uint32(p), at)
 		if err != nil {
-			return root, fmt.Errorf("collection %q: %w", name, err)
+			return nil, err
 		}
-		if !first {
-			sum.Write([]byte{0})
+		if subtree.Chunks > 0 {
+			all = append(all, subtree)
 		}
 	}
-	sum.Write([]byte{0})
-	sum.Sum(root[:0])
-	return root, tx.Err()
+	return all, t.tx.Err()
+}
+
+// subtree returns the root of a collection. It has no chunks if the collection has no records.
+func (t *txn) subtree(name string, number uint32, at cutAt) (chunk.Subtree, error) {
+	var leaves chunk.Tree
+	c := &chunk.Cutter{Emit: func(first, content []byte) error {
+		leaf := chunk.Leaf(content)
+		leaves = append(leaves, leaf)
+		if at == nil {
+			return nil
+		}
+		return at(number, first, content, leaf)
+	}}
+	o := &order{t: t}
+	var canonical []byte
+	err := t.eachState(name, number, func(s *state) error {
+		if s.record.Empty() {
+			return nil
+		}
+		canonical = s.record.Append(canonical[:0], o)
+		return cmp.Or(o.err, c.Add(s.key, canonical))
+	})
+	if err == nil {
+		err = c.Close()
+	}
+	subtree := chunk.Subtree{Collection: name, Chunks: uint64(len(leaves))}
+	if err != nil {
+		return subtree, fmt.Errorf("collection %q: %w", name, err)
+	}
+	if len(leaves) > 0 {
+		subtree.Root = leaves.Root()
+	}
+	return subtree, nil
 }
 
 // eachState calls fn with the state of each record of a collection, in the order of keys.

@@ -7,6 +7,12 @@ import (
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
+// The forms of a stamp.
+const (
+	stampNone  = 0 // of an entry up to the checkpoint, which everything later has seen
+	stampEntry = 1
+)
+
 // Append appends the canonical form of the state, which is the same on all replicas; see
 // docs/replica-format.md.
 func (r *Record) Append(dst []byte, o Order) []byte {
@@ -36,8 +42,12 @@ func (r *Record) Append(dst []byte, o Order) []byte {
 }
 
 func (s *Stamp) append(dst []byte, o Order) []byte {
+	if *s == (Stamp{}) {
+		return append(dst, stampNone)
+	}
 	id := o.ID(s.Log)
-	dst = append(binary.BigEndian.AppendUint64(dst, uint64(s.Time)), id[:]...)
+	dst = binary.BigEndian.AppendUint64(append(dst, stampEntry), uint64(s.Time))
+	dst = append(dst, id[:]...)
 	return binary.AppendUvarint(dst, s.Seq)
 }
 

@@ -2,15 +2,15 @@ package merge
 
 import (
 	"bytes"
-	"crypto/sha256"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
 	"github.com/stoatdb/stoat/replica/internal/model"
-	"github.com/stoatdb/stoat/replica/internal/wire"
 	"github.com/stoatdb/stoat/tuple"
 )
 
@@ -118,13 +118,15 @@ func (s *scope) ready(log, seq int, have [scopeLogs]int) bool {
 
 // root returns the root of a space in which only the record exists.
 func root(r *Record, o Order) [32]byte {
-	p := append([]byte("stoat.replica.state.v1"), make([]byte, 32)...)
+	var all []chunk.Subtree
 	if !r.Empty() {
-		p = wire.AppendBytes(append(p, 1), "c")
-		p = r.Append(wire.AppendBytes(append(p, 1), scopeKey), o)
-		p = append(p, 0)
+		c := &chunk.Cutter{Emit: func(_, content []byte) error {
+			all = append(all, chunk.Subtree{Collection: "c", Chunks: 1, Root: chunk.Leaf(content)})
+			return nil
+		}}
+		_ = cmp.Or(c.Add(scopeKey, r.Append(nil, o)), c.Close())
 	}
-	return sha256.Sum256(append(p, 0))
+	return chunk.Root(entry.Hash{}, all)
 }
 
 // rules are changes of each kind, with the names of the fields.

@@ -57,7 +57,8 @@ func Root(space entry.Hash, facts []Fact) ([32]byte, error) {
 	if err != nil {
 		return [32]byte{}, err
 	}
-	p := append([]byte("stoat.replica.state.v1"), space[:]...)
+	var list []byte
+	collections := 0
 	for _, collection := range slices.Sorted(maps.Keys(records)) {
 		states := map[string][]byte{}
 		for key, all := range records[collection] {
@@ -68,13 +69,46 @@ func Root(space entry.Hash, facts []Fact) ([32]byte, error) {
 		if len(states) == 0 {
 			continue
 		}
-		p = appendText(append(p, 1), collection)
-		for _, key := range slices.Sorted(maps.Keys(states)) {
-			p = append(appendText(append(p, 1), key), states[key]...)
-		}
-		p = append(p, 0)
+		collections++
+		chunks := chunks(states)
+		root := tree(chunks)
+		list = binary.AppendUvarint(appendText(list, collection), uint64(len(chunks)))
+		list = append(list, root[:]...)
 	}
-	return sha256.Sum256(append(p, 0)), nil
+	p := append([]byte("stoat.replica.state.v2"), space[:]...)
+	p = append(binary.AppendUvarint(p, uint64(collections)), list...)
+	return sha256.Sum256(p), nil
+}
+
+// chunks cuts the states of the records of a collection.
+func chunks(states map[string][]byte) (all [][]byte) {
+	var chunk []byte
+	for _, key := range slices.Sorted(maps.Keys(states)) {
+		record := appendText(appendText(nil, key), string(states[key]))
+		chunk = append(chunk, record...)
+		sum := sha256.Sum256([]byte(key))
+		cut := binary.BigEndian.Uint64(sum[:])%(48<<10) < uint64(len(record))
+		if len(chunk) >= 256<<10 || len(chunk) >= 16<<10 && cut {
+			all, chunk = append(all, chunk), nil
+		}
+	}
+	if len(chunk) > 0 {
+		all = append(all, chunk)
+	}
+	return all
+}
+
+// tree returns the Merkle root of some chunks.
+func tree(chunks [][]byte) [32]byte {
+	if len(chunks) == 1 {
+		return sha256.Sum256(append([]byte("stoat.replica.chunk.v1"), chunks[0]...))
+	}
+	left := 1
+	for 2*left < len(chunks) {
+		left *= 2
+	}
+	a, b := tree(chunks[:left]), tree(chunks[left:])
+	return sha256.Sum256(slices.Concat([]byte("stoat.replica.node.v1"), a[:], b[:]))
 }
 
 // records returns what was done to each record, by collection and key. The operations of a change
@@ -248,7 +282,7 @@ func appendStamps(dst []byte, all []did, value func(*did) []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(all)))
 	for i := range all {
 		d := &all[i]
-		dst = binary.BigEndian.AppendUint64(dst, uint64(d.Entry.Time))
+		dst = binary.BigEndian.AppendUint64(append(dst, 1), uint64(d.Entry.Time))
 		dst = binary.AppendUvarint(append(dst, d.Log[:]...), d.Seq)
 		if value != nil {
 			dst = append(dst, value(d)...)
