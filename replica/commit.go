@@ -94,6 +94,9 @@ func (t *txn) commit() error {
 
 // write turns the changes of the transaction into an entry.
 func (t *txn) write() error {
+	if t.space.device == nil {
+		return errNoDevice
+	}
 	h, err := t.head(t.space.own)
 	if err != nil {
 		return err

@@ -24,8 +24,8 @@ var (
 )
 
 // Export writes all that this replica has of a space, in a form that [Import] reads: a file to
-// carry from one device to another. It seals what was written here before. A read-only database
-// exports what is sealed.
+// carry from one device to another. It seals what was written here before; without a device, or
+// if the database is read-only, it exports what is sealed.
 //
 // What is exported is one state of the database, which keeps it until Export returns.
 func Export(ctx context.Context, s *Space, w io.Writer) error {
@@ -34,10 +34,11 @@ func Export(ctx context.Context, s *Space, w io.Writer) error {
 
 // ExportSince is Export without what somebody who has a vector has already: see [ReadVector].
 func ExportSince(ctx context.Context, s *Space, since Vector, w io.Writer) error {
-	if err := s.Seal(); err != nil && !errors.Is(err, stoat.ErrReadOnly) {
+	err := s.Seal()
+	if err != nil && !errors.Is(err, stoat.ErrReadOnly) && !errors.Is(err, errNoDevice) {
 		return err
 	}
-	err := s.db.View(func(tx *stoat.Tx) error {
+	err = s.db.View(func(tx *stoat.Tx) error {
 		t, err := s.in(tx)
 		if err != nil {
 			return err

@@ -1,10 +1,27 @@
 package replica
 
 import (
+	"errors"
 	"time"
 
 	"github.com/stoatdb/stoat"
 )
+
+// Spaces returns the names of the spaces in a database, in alphabetical order.
+func Spaces(tx *stoat.Tx) ([]string, error) {
+	root, err := tx.Bucket([]byte(rootBucket))
+	if errors.Is(err, stoat.ErrBucketNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for name := range root.Buckets() {
+		names = append(names, string(name))
+	}
+	return names, tx.Err()
+}
 
 // Head is the end of a log, as a replica knows it.
 type Head struct {

@@ -28,6 +28,9 @@ func (s *Space) Seal() error {
 		open = err == nil && h.sealed < h.next
 		return err
 	})
+	if err == nil && open && s.device == nil {
+		err = errNoDevice
+	}
 	if err == nil && open {
 		err = s.db.Update(func(tx *stoat.Tx) error {
 			t, err := s.in(tx)

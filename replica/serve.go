@@ -30,6 +30,9 @@ func Serve(ctx context.Context, l net.Listener, spaces []*Space, opts *ServeOpti
 		return errors.New("there are no spaces to serve")
 	}
 	for _, s := range spaces {
+		if s.device == nil {
+			return wrap(s.name, errNoDevice)
+		}
 		if s.device.ID() != spaces[0].device.ID() {
 			return wrap(s.name, errors.New("it was opened with another device than the spaces that "+
 				"are served with it"))

@@ -37,9 +37,9 @@ type Space struct {
 	applying    sync.Mutex // held while entries of others are applied
 }
 
-// Options configures a space. Device must be set.
+// Options configures a space.
 type Options struct {
-	// Device signs what this replica writes.
+	// Device signs what this replica writes. It must be set, except to read.
 	Device *Device
 	// Roots are the devices that found a space, in Create. Default: Device.
 	Roots []DeviceID
@@ -134,10 +134,11 @@ func found(
 }
 
 // Open opens a space that was created or joined in this database. If its log belongs to another
-// device, a new log begins; the other device must have sealed its log, see [Space.Seal].
+// device, a new log begins; the other device must have sealed its log, see [Space.Seal]. Without a
+// device, the space can only be read here, and take what others give it by [Import].
 func Open(db *stoat.DB, name string, opts *Options) (*Space, error) {
-	if opts == nil || opts.Device == nil {
-		return nil, wrap(name, errNoDevice)
+	if opts == nil {
+		opts = &Options{}
 	}
 	s := newSpace(db, name, opts)
 	other := false
@@ -155,7 +156,8 @@ func Open(db *stoat.DB, name string, opts *Options) (*Space, error) {
 			return err
 		}
 		h, err := t.head(s.own)
-		if other = err == nil && h.device != s.device.ID(); other && h.sealed < h.next {
+		other = err == nil && s.device != nil && h.device != s.device.ID()
+		if other && h.sealed < h.next {
 			return fmt.Errorf("the device %s has not sealed what it wrote: open the space with it, "+
 				"and call Seal", h.device)
 		}

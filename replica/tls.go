@@ -46,6 +46,9 @@ const (
 // Dial connects to a device that serves a space with [Serve] at a TCP address. The error is
 // [ErrOtherDevice] if another device answers. The caller passes the connection to [Exchange].
 func Dial(ctx context.Context, addr string, s *Space, peer DeviceID) (*Conn, error) {
+	if s.device == nil {
+		return nil, wrap(s.name, errNoDevice)
+	}
 	raw, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, wrap(s.name, err)
