@@ -169,10 +169,6 @@ func (t *txn) digest(heads []entry.Head) (d entry.Hash, err error) {
 	return entry.ContextDigest(hashes), nil
 }
 
-// impliedMax is the number of heads among which those that others imply are looked for, which takes
-// time that grows with its square. A context may name them all.
-const impliedMax = 256
-
 // newlySeen returns the heads that have grown since the own log did, except those that others
 // imply.
 func (t *txn) newlySeen() ([]entry.Head, error) {
@@ -187,25 +183,14 @@ func (t *txn) newlySeen() ([]entry.Head, error) {
 	if err := t.tx.Err(); err != nil || len(grown) == 0 {
 		return nil, err
 	}
-	var heads []entry.Head
-	others := grown
-	if len(grown) > impliedMax {
-		others = nil
+	implied, err := t.implied(grown)
+	if err != nil {
+		return nil, err
 	}
+	var heads []entry.Head
 	for _, h := range grown {
-		implied := false
-		for _, other := range others {
-			if other == h || implied {
-				continue
-			}
-			v, err := t.vectorOf(spot{other.number, other.next - 1})
-			if err != nil {
-				return nil, err
-			}
-			implied = v[h.number] >= h.next
-		}
-		if !implied {
-			heads = append(heads, entry.Head{Log: h.id, Seq: h.next - 1})
+		if !implied(h) {
+			heads = append(heads, entry.Head{Log: h.id, Seq: h.last()})
 		}
 	}
 	slices.SortFunc(heads, func(a, b entry.Head) int { return bytes.Compare(a.Log[:], b.Log[:]) })

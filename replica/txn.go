@@ -22,7 +22,8 @@ import (
 //	"unseen" u32               a log that grew since the own one did
 //	"tail" u32                 a log with entries that are not in the touch index
 //	"replay" u32 key           within a transaction: a record that it replays when it commits
-//	"vector" u32 u64           of a log and every 64th seq: pairs of uvarints, log and length
+//	"context" u32 u64          of a log and a seq, if the entry has a context: see frontier
+//	"vector" u32 u64           of a log and some such seqs: pairs of uvarints, log and length
 //	"seal" u32 u64             of a log and a seq: the signature
 //	"collection" name          u32 number of a collection
 //	"fields" u32               the names of the fields of a collection, by number: texts
@@ -49,6 +50,7 @@ const (
 	prefixUnseen     = "unseen"
 	prefixTail       = "tail"
 	prefixReplay     = "replay"
+	prefixContext    = "context"
 	prefixVector     = "vector"
 	prefixSeal       = "seal"
 	prefixCollection = "collection"
@@ -67,15 +69,15 @@ type txn struct {
 	states  *stoat.Bucket
 	touches *stoat.Bucket
 
-	heads   map[uint32]*head
-	numbers map[entry.Hash]uint32
-	tables  map[uint32]*fieldTable
-	vectors map[spot]vector
-	records map[string]*stoat.Bucket // of collections; nil if the program has never opened one
-	pending *pending                 // local changes
-	replays bool                     // records are marked, and replayed at commit
-	key     []byte                   // buffer
-	sidecar []byte                   // buffer
+	heads     map[uint32]*head
+	numbers   map[entry.Hash]uint32
+	tables    map[uint32]*fieldTable
+	frontiers map[spot]*frontier
+	records   map[string]*stoat.Bucket // of collections; nil if the program has never opened one
+	pending   *pending                 // local changes
+	replays   bool                     // records are marked, and replayed at commit
+	key       []byte                   // buffer
+	sidecar   []byte                   // buffer
 }
 
 // txnKey is the key under which a transaction keeps a txn.
@@ -84,7 +86,7 @@ type txnKey struct{ space *Space }
 // in returns the space in a transaction.
 func (s *Space) in(tx *stoat.Tx) (*txn, error) {
 	t := stoat.Local(tx, txnKey{s}, func() *txn {
-		return &txn{space: s, tx: tx, heads: map[uint32]*head{}, vectors: map[spot]vector{},
+		return &txn{space: s, tx: tx, heads: map[uint32]*head{}, frontiers: map[spot]*frontier{},
 			records: map[string]*stoat.Bucket{}}
 	})
 	if t.meta != nil {
@@ -158,7 +160,9 @@ type head struct {
 	time   hlc.Time   // of the last one
 	sealed uint64     // the number of entries that a seal covers
 
-	touched uint64 // the number of entries that the touch index covers
+	touched  uint64 // the number of entries that the touch index covers
+	contexts uint64 // the number of entries up to the last one with a context
+	cut      uint64 // the seq of the first entry that does not count, by a fork proof; 0: all count
 }
 
 // head returns the head of a log.
@@ -182,7 +186,8 @@ func (t *txn) head(number uint32) (*head, error) {
 func parseHead(number uint32, p []byte) (*head, error) {
 	r := wire.NewReader(p)
 	h := &head{number: number, id: r.Hash(), device: r.Hash(), next: r.Uvarint(), hash: r.Hash(),
-		time: hlc.Time(r.Uint64()), sealed: r.Uvarint(), touched: r.Uvarint()}
+		time: hlc.Time(r.Uint64()), sealed: r.Uvarint(), touched: r.Uvarint(),
+		contexts: r.Uvarint(), cut: r.Uvarint()}
 	if err := r.End(); err != nil {
 		return nil, fmt.Errorf("the head of log %d: %w: %w", number, err, stoat.ErrCorrupt)
 	}
@@ -195,7 +200,8 @@ func (t *txn) putHead(h *head) error {
 	p := append(append(make([]byte, 0, 128), h.id[:]...), h.device[:]...)
 	p = append(binary.AppendUvarint(p, h.next), h.hash[:]...)
 	p = binary.AppendUvarint(binary.BigEndian.AppendUint64(p, uint64(h.time)), h.sealed)
-	p = binary.AppendUvarint(p, h.touched)
+	p = binary.AppendUvarint(binary.AppendUvarint(p, h.touched), h.contexts)
+	p = binary.AppendUvarint(p, h.cut)
 	t.key = keyed(t.key[:0], prefixLog, h.number)
 	return t.meta.Put(t.key, p)
 }
@@ -247,11 +253,18 @@ func (t *txn) append(h *head, e *entry.Entry, stored []byte, hash entry.Hash) er
 			return err
 		}
 	}
-	h.next, h.hash, h.time = seq+1, hash, e.Time
-	if err := t.putHead(h); err != nil {
+	f, err := t.frontierOf(h, e)
+	if err != nil {
 		return err
 	}
-	return t.keepVector(h, seq, e)
+	h.next, h.hash, h.time = seq+1, hash, e.Time
+	if f != nil {
+		h.contexts = h.next
+	}
+	if err := t.putHead(h); err != nil || f == nil {
+		return err
+	}
+	return t.keepFrontier(f)
 }
 
 // entry returns the hash and the stored form of an entry, which are valid until the transaction

@@ -1,163 +1,124 @@
 package replica
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/replica/internal/entry"
-	"github.com/stoatdb/stoat/replica/internal/merge"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
 // vector says how many entries of each log happened before an entry, itself included.
 type vector map[uint32]uint64
 
-// spot is an entry by the number of its log.
-type spot struct {
-	log uint32
-	seq uint64
-}
+// vectorStep is the least number of heads in the contexts of a log after which a vector is stored,
+// where walks end. A space with many logs has longer vectors, so it stores them less often: what is
+// stored, and the time to compute it, is in proportion to the number of heads.
+const vectorStep = 32
 
-// vectorStep is the distance of the entries of a log whose vectors are stored, which bounds how far
-// vectorOf walks back in each log.
-const vectorStep = 64
-
-// vectorOf returns the vector of an entry. The caller must not change it.
-func (t *txn) vectorOf(at spot) (vector, error) {
-	from := at.seq
-	v, err := t.knownVector(at)
-	for v == nil && err == nil {
-		from--
-		v, err = t.knownVector(spot{at.log, from})
-	}
-	if err != nil || from == at.seq {
-		return v, err
-	}
-	v = maps.Clone(v)
-	for seq := from + 1; seq <= at.seq; seq++ {
-		_, stored, err := t.entry(at.log, seq)
-		if err != nil {
-			return nil, err
-		}
-		e, err := entry.ParseHead(stored)
-		if err != nil {
-			return nil, fmt.Errorf("entry %d of log %d: %w: %w", seq, at.log, err, stoat.ErrCorrupt)
-		}
-		if err := t.addContext(v, e); err != nil {
-			return nil, err
-		}
-	}
-	v[at.log] = at.seq + 1
-	t.vectors[at] = v
-	return v, nil
-}
-
-// knownVector returns the vector of an entry if it need not be computed, or nil.
-func (t *txn) knownVector(at spot) (vector, error) {
-	if v := t.vectors[at]; v != nil || at.seq%vectorStep != 0 {
-		return v, nil
-	}
-	return t.loadVector(at)
-}
-
-// addContext adds what the context of an entry covers.
-func (t *txn) addContext(v vector, e *entry.Entry) error {
-	for _, h := range e.Context {
-		log, ok, err := t.logNumber(h.Log)
-		if err == nil && !ok {
-			err = fmt.Errorf("a context names the unknown log %s: %w", h.Log, stoat.ErrCorrupt)
-		}
-		if err != nil {
-			return err
-		}
-		if v[log] > h.Seq {
-			continue // and everything before it
-		}
-		seen, err := t.vectorOf(spot{log, h.Seq})
-		if err != nil {
-			return err
-		}
-		for log, n := range seen {
-			v[log] = max(v[log], n)
-		}
-	}
-	return nil
-}
-
-// keepVector stores the vector of an entry that was just appended, if it is one of those.
-func (t *txn) keepVector(h *head, seq uint64, e *entry.Entry) error {
-	if seq%vectorStep != 0 {
+// keepVector stores the vector of the entry of a frontier, if it is time for one.
+func (t *txn) keepVector(f *frontier) error {
+	if f.since < vectorStep {
 		return nil
 	}
-	v := vector{}
-	if seq > 0 {
-		before, err := t.vectorOf(spot{h.number, seq - 1})
-		if err != nil {
-			return err
-		}
-		v = maps.Clone(before)
-	}
-	if err := t.addContext(v, e); err != nil {
+	logs, err := t.meta.Sequence() // at least
+	if err != nil || f.since < logs/4 {
 		return err
 	}
-	v[h.number] = seq + 1
-	t.vectors[spot{h.number, seq}] = v
+	v, err := t.vectorOf(f.at)
+	if err != nil {
+		return err
+	}
+	f.since, f.vector = 0, f.at.seq+1
+	return t.putVector(f.at, v)
+}
+
+// putVector stores the vector of an entry.
+func (t *txn) putVector(at spot, v vector) error {
 	var p []byte
 	for _, log := range slices.Sorted(maps.Keys(v)) {
 		p = binary.AppendUvarint(binary.AppendUvarint(p, uint64(log)), v[log])
 	}
-	return t.meta.Put(entryKey(nil, prefixVector, h.number, seq), p)
+	return t.meta.Put(entryKey(nil, prefixVector, at.log, at.seq), p)
 }
 
-// loadVector returns a stored vector.
-func (t *txn) loadVector(at spot) (vector, error) {
-	p, err := t.meta.Get(entryKey(nil, prefixVector, at.log, at.seq))
+// vectorOf returns the vector of an entry. It takes time in proportion to the number of logs, and
+// of contexts since the last stored vectors; to ask about single entries, use pastOf.
+func (t *txn) vectorOf(at spot) (vector, error) {
+	p, err := t.pastOf(at)
+	for err == nil && len(p.todo) > 0 {
+		err = p.step()
+	}
 	if err != nil {
-		return nil, fmt.Errorf("the vector of entry %d of log %d: %w", at.seq, at.log, err)
+		return nil, err
 	}
 	v := vector{}
-	r := wire.NewReader(p)
-	for r.Len() > 0 {
-		log := uint32(r.Uvarint())
-		v[log] = r.Uvarint()
+	for log, r := range p.logs {
+		v[log] = r.count
 	}
-	if err := r.End(); err != nil {
-		return nil, fmt.Errorf("the vector of entry %d of log %d: %w: %w", at.seq, at.log, err,
-			stoat.ErrCorrupt)
-	}
-	t.vectors[at] = v
 	return v, nil
 }
 
-// order is what the rules of merging ask about one entry.
-type order struct {
-	t    *txn
-	at   spot
-	own  bool // the entry has seen everything
-	seen vector
-	err  error // of a lookup; the merge is not valid then
-}
-
-// ID returns the id of a log.
-func (o *order) ID(log uint32) (id entry.Hash) {
-	h, err := o.t.head(log)
+// eachInVector calls fn with what a stored vector says. There is none if it was dropped.
+func (t *txn) eachInVector(at spot, fn func(log uint32, count uint64)) (ok bool, err error) {
+	p, err := t.meta.Get(entryKey(nil, prefixVector, at.log, at.seq))
+	if missing(err) {
+		return false, nil
+	}
 	if err != nil {
-		o.err = err
-		return id
+		return false, err
 	}
-	return h.id
+	r := wire.NewReader(p)
+	for r.Len() > 0 {
+		log, count := uint32(r.Uvarint()), r.Uvarint()
+		if r.Err() == nil {
+			fn(log, count)
+		}
+	}
+	if err := r.End(); err != nil {
+		return false, fmt.Errorf("the vector of entry %d of log %d: %w: %w", at.seq, at.log, err,
+			stoat.ErrCorrupt)
+	}
+	return true, nil
 }
 
-// Seen reports whether the entry comes after the one of a stamp.
-func (o *order) Seen(s merge.Stamp) bool {
-	if o.own || s.Log == o.at.log {
-		return true
+// renewVectors computes the stored vectors of the entries from a time on again. Call it after the
+// cut of a log has changed, with the time of the first entry for which that makes a difference.
+func (t *txn) renewVectors(from hlc.Time) error {
+	var stored []*frontier
+	for key := range t.meta.Keys(stoat.Prefix([]byte(prefixVector))) {
+		if key = key[len(prefixVector):]; len(key) != 12 {
+			return fmt.Errorf("a vector has the key %x: %w", key, stoat.ErrCorrupt)
+		}
+		f, err := t.frontier(spot{binary.BigEndian.Uint32(key), binary.BigEndian.Uint64(key[4:])})
+		if err != nil {
+			return err
+		}
+		if f.time >= from {
+			stored = append(stored, f)
+		}
 	}
-	if o.seen == nil && o.err == nil {
-		o.seen, o.err = o.t.vectorOf(o.at)
+	if err := t.tx.Err(); err != nil {
+		return err
 	}
-	return o.seen[s.Log] > s.Seq
+	for _, f := range stored {
+		if err := t.meta.Delete(entryKey(nil, prefixVector, f.at.log, f.at.seq)); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(stored, func(a, b *frontier) int { return cmp.Compare(a.time, b.time) })
+	for _, f := range stored {
+		v, err := t.vectorOf(f.at)
+		if err == nil {
+			err = t.putVector(f.at, v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
