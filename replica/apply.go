@@ -255,6 +255,9 @@ func (a *arrival) check(t *txn, h *head, e *entry.Entry, size int) (reason, err 
 	return reason, err
 }
 
+// errWithheld is why entries wait that this replica has no use for yet.
+var errWithheld = errors.New("the content of a part is withheld")
+
 // parseParts returns the changes of a data entry, by part.
 func parseParts(e *entry.Entry) ([]*entry.Changes, error) {
 	switch e.Kind {
@@ -271,6 +274,9 @@ func parseParts(e *entry.Entry) ([]*entry.Changes, error) {
 	}
 	var all []*entry.Changes
 	for _, part := range e.Parts {
+		if part.Withheld != nil {
+			return nil, errWithheld
+		}
 		c, err := entry.ParseChanges(part.Data)
 		if err == nil && part.Group == "" {
 			err = errors.New("it has no collection")
@@ -297,6 +303,10 @@ func (a *arrival) mergeEntry(
 			return nil, err
 		}
 	}
+	own, err := t.ownNumber()
+	if err != nil {
+		return nil, err
+	}
 	at := merge.Stamp{Time: v.parsed[i].Time, Log: h.number, Seq: h.next}
 	if h.touched == h.next {
 		if err := t.indexEntry(h, v.parsed[i].Parts, changes); err != nil {
@@ -306,7 +316,7 @@ func (a *arrival) mergeEntry(
 	if err := t.append(h, v.parsed[i], v.entries[i], v.hashes[i]); err != nil {
 		return nil, err
 	}
-	if h.number != t.space.own {
+	if h.number != own {
 		if err := t.meta.Put(keyed(nil, prefixUnseen, h.number), nil); err != nil {
 			return nil, err
 		}

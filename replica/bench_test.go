@@ -110,7 +110,7 @@ func written(b *testing.B, n int64) (*peer, []*run) {
 		if err != nil {
 			return err
 		}
-		h, err := t.head(p.space.own)
+		h, err := t.ownHead()
 		for seq := uint64(0); err == nil && seq < h.sealed; {
 			var r *run
 			if r, err = t.runFrom(h, seq); err == nil {

@@ -94,40 +94,58 @@ func (t *txn) commit() error {
 
 // write turns the changes of the transaction into an entry.
 func (t *txn) write() error {
-	if t.space.device == nil {
-		return errNoDevice
-	}
-	h, err := t.head(t.space.own)
+	next, err := t.nextOwn()
 	if err != nil {
 		return err
 	}
-	own := *h // the head of a log is shared, and what follows may fail
+	e := &entry.Entry{Kind: entry.KindData}
+	if e.Parts, err = t.parts(next.at); err != nil || len(e.Parts) == 0 {
+		return err
+	}
+	return t.issue(next, e)
+}
+
+// nextEntry is where the next entry of the own log goes. Entries of context alone come before it if
+// more is new than one context holds.
+type nextEntry struct {
+	at     merge.Stamp
+	log    head // before all of them; a copy, since what follows may fail
+	heads  []entry.Head
+	before int // entries of context alone
+}
+
+// nextOwn returns where the next own entry goes.
+func (t *txn) nextOwn() (*nextEntry, error) {
+	h, err := t.signingHead()
+	if err != nil {
+		return nil, err
+	}
 	heads, err := t.newlySeen()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	first, err := hlc.Next(max(own.time, t.latest()), t.space.time())
-	if err != nil {
-		return err
-	}
-	before := max(0, len(heads)-1) / entry.ContextMax // entries of context alone
-	e := &entry.Entry{Time: first + hlc.Time(before), Kind: entry.KindData}
-	at := merge.Stamp{Time: e.Time, Log: own.number, Seq: own.next + uint64(before)}
-	if e.Parts, err = t.parts(at); err != nil || len(e.Parts) == 0 {
-		return err
-	}
-	for i := range before {
-		context := &entry.Entry{Time: first + hlc.Time(i), Kind: entry.KindContext}
+	n := &nextEntry{log: *h, heads: heads, before: max(0, len(heads)-1) / entry.ContextMax}
+	first, err := hlc.Next(max(h.time, t.latest()), t.space.time())
+	n.at = merge.Stamp{Time: first + hlc.Time(n.before), Log: h.number,
+		Seq: h.next + uint64(n.before)}
+	return n, err
+}
+
+// issue appends an entry to the own log, and sets its time and context.
+func (t *txn) issue(next *nextEntry, e *entry.Entry) error {
+	own, heads := next.log, next.heads
+	for i := range next.before {
+		context := &entry.Entry{Time: next.at.Time - hlc.Time(next.before-i), Kind: entry.KindContext}
 		context.Context, heads = heads[:entry.ContextMax], heads[entry.ContextMax:]
 		if err := t.add(&own, context); err != nil {
 			return err
 		}
 	}
-	if e.Context = heads; len(heads) > 0 {
-		err = t.meta.DeleteRange(stoat.Prefix([]byte(prefixUnseen)))
-	}
-	if err != nil {
-		return err
+	e.Time, e.Context = next.at.Time, heads
+	if len(heads) > 0 {
+		if err := t.meta.DeleteRange(stoat.Prefix([]byte(prefixUnseen))); err != nil {
+			return err
+		}
 	}
 	return t.add(&own, e)
 }

@@ -40,13 +40,17 @@ func (s *Space) Heads(tx *stoat.Tx) ([]Head, error) {
 	if err != nil {
 		return nil, wrap(s.name, err)
 	}
+	own, err := t.ownNumber()
+	if err != nil {
+		return nil, wrap(s.name, err)
+	}
 	var all []Head
 	for h, err := range t.eachHead() {
 		if err != nil {
 			return nil, wrap(s.name, err)
 		}
 		all = append(all, Head{Log: LogID(h.id), Device: h.device, Entries: h.next, Sealed: h.sealed,
-			Hash: h.hash, Time: h.time.Time(), Own: h.number == s.own})
+			Hash: h.hash, Time: h.time.Time(), Own: h.number == own})
 	}
 	return all, nil
 }

@@ -37,6 +37,7 @@ type peer struct {
 
 	seed   [32]byte // of the device and of random numbers
 	joined int      // how many have joined it
+	branch uint64   // of the database
 }
 
 // options returns options for the replica, whose keys and logs are the same in each run.
@@ -47,13 +48,13 @@ func (p *peer) options() *Options {
 		p.t.Fatal(err)
 	}
 	return &Options{Device: device, Now: func() time.Time { return p.now },
-		random: rand.NewChaCha8(p.seed)}
+		random: rand.NewChaCha8(p.seed), branch: p.branch}
 }
 
 // newPeer makes a replica: of a new space, or of the one of another.
 func newPeer(t testing.TB, of *peer) *peer {
 	t.Helper()
-	p := &peer{t: t, now: noon, seed: [32]byte{1}}
+	p := &peer{t: t, now: noon, seed: [32]byte{1}, branch: 1}
 	if of != nil {
 		of.joined++
 		p.seed = [32]byte{2, byte(of.joined), byte(of.joined >> 8)}
@@ -156,4 +157,20 @@ func agree(t testing.TB, peers ...*peer) {
 			t.Error("replicas differ")
 		}
 	}
+}
+
+// ownLog returns the number of the log that the replica writes.
+func (p *peer) ownLog() (n uint32) {
+	p.t.Helper()
+	err := p.db.View(func(tx *stoat.Tx) error {
+		t, err := p.space.in(tx)
+		if err == nil {
+			n, err = t.ownNumber()
+		}
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return n
 }

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"encoding/binary"
 	"flag"
 	"math/rand/v2"
 	"reflect"
@@ -237,13 +238,13 @@ func factsOf(p *peer) (facts []model.Fact) {
 		if err != nil {
 			return err
 		}
-		for n := uint32(1); ; n++ {
-			h, err := t.head(n)
+		for key := range t.meta.Keys(stoat.Prefix([]byte(prefixLog))) {
+			h, err := t.head(binary.BigEndian.Uint32(key[len(prefixLog):]))
 			if err != nil {
-				return nil // the last log was the one before
+				return err
 			}
 			for seq := range h.next {
-				_, stored, err := t.entry(n, seq)
+				_, stored, err := t.entry(h.number, seq)
 				if err != nil {
 					return err
 				}
@@ -254,6 +255,7 @@ func factsOf(p *peer) (facts []model.Fact) {
 				facts = append(facts, model.Fact{Log: h.id, Seq: seq, Entry: e})
 			}
 		}
+		return tx.Err()
 	})
 	if err != nil {
 		p.t.Fatal(err)

@@ -251,7 +251,7 @@ func TestApply_mergesWhatIsValidBesideWhatIsNot(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		h, err := n.head(a.space.own)
+		h, err := n.ownHead()
 		if err == nil {
 			good, err = n.runFrom(h, 0)
 		}

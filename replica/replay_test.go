@@ -219,7 +219,7 @@ func TestReplay_afterTheTransactionsOwnEntry(t *testing.T) {
 		if err := p.tasks.Put(tx, &task{ID: 1, Title: "b", Votes: 5}); err != nil {
 			return err
 		}
-		if err := x.replayEntries(p.space.own, 0, 2); err != nil {
+		if err := x.replayEntries(p.ownLog(), 0, 2); err != nil {
 			return err
 		}
 		return p.tasks.Put(tx, &task{ID: 1, Title: "c", Votes: 6})

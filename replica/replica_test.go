@@ -86,7 +86,7 @@ func TestExchange_givesARestoredReplicaItsLogBack(t *testing.T) {
 	restored.edit(func(v *task) { v.Votes++ })
 	meet(t, a, restored)
 	agree(t, a, restored)
-	if a.get(1).Votes != 3 || restored.space.own != 1 {
+	if a.get(1).Votes != 3 || restored.ownLog() != 1 {
 		t.Errorf("got %+v", a.get(1))
 	}
 }

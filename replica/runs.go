@@ -24,7 +24,7 @@ func (s *Space) Seal() error {
 		if err != nil {
 			return err
 		}
-		h, err := t.head(s.own)
+		h, err := t.ownHead()
 		open = err == nil && h.sealed < h.next
 		return err
 	})
@@ -48,7 +48,7 @@ func (s *Space) Seal() error {
 
 // seal seals the end of each run.
 func (t *txn) seal() error {
-	h, err := t.head(t.space.own)
+	h, err := t.signingHead()
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
-	"github.com/stoatdb/stoat/replica/internal/hlc"
 )
 
 // Space is a replica of a space: collections that devices share. A database may hold any number of
@@ -25,7 +23,7 @@ type Space struct {
 	name   string
 	id     entry.Hash
 	device *Device
-	own    uint32 // the number of the log that this replica writes
+	branch uint64 // of the database
 	now    func() time.Time
 	random io.Reader
 
@@ -50,6 +48,7 @@ type Options struct {
 	Now func() time.Time
 
 	random io.Reader // nil: that of package rand
+	branch uint64    // 0: that of the database
 }
 
 // errNoDevice reports options without a device.
@@ -124,24 +123,24 @@ func found(
 		if err != nil {
 			return err
 		}
-		s.own, err = t.beginLog()
-		return err
+		return t.beginLog()
 	})
 	if err != nil {
 		return nil, wrap(name, err)
 	}
-	return s, s.readLimits()
+	return s, wrap(name, s.readLimits())
 }
 
 // Open opens a space that was created or joined in this database. If its log belongs to another
-// device, a new log begins; the other device must have sealed its log, see [Space.Seal]. Without a
-// device, the space can only be read here, and take what others give it by [Import].
+// device, or if the database was restored from a backup since the log began, a new log begins, and
+// what the old one had not sealed is issued again there. Without a device, the space can only be
+// read here, and take what others give it by [Import].
 func Open(db *stoat.DB, name string, opts *Options) (*Space, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
 	s := newSpace(db, name, opts)
-	other := false
+	continues := false
 	err := db.View(func(tx *stoat.Tx) error {
 		t, err := s.in(tx)
 		if err != nil {
@@ -152,34 +151,32 @@ func Open(db *stoat.DB, name string, opts *Options) (*Space, error) {
 			return err
 		}
 		copy(s.id[:], p)
-		if s.own, err = t.number(keyOwn); err != nil {
-			return err
-		}
-		h, err := t.head(s.own)
-		other = err == nil && s.device != nil && h.device != s.device.ID()
-		if other && h.sealed < h.next {
-			return fmt.Errorf("the device %s has not sealed what it wrote: open the space with it, "+
-				"and call Seal", h.device)
+		if continues = s.device == nil; !continues {
+			continues, err = t.continuesLog()
 		}
 		return err
 	})
-	if err == nil && other {
+	if err == nil {
+		err = s.readLimits()
+	}
+	if err == nil && !continues {
 		err = db.Update(func(tx *stoat.Tx) error {
 			t, err := s.in(tx)
-			if err == nil {
-				s.own, err = t.beginLog()
+			if err != nil {
+				return err
 			}
-			return err
+			return t.leaveLog()
 		})
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, stoat.ErrReadOnly) { // nobody writes there
 		return nil, wrap(name, err)
 	}
-	return s, s.readLimits()
+	return s, nil
 }
 
 func newSpace(db *stoat.DB, name string, opts *Options) *Space {
 	s := &Space{db: db, name: name, device: opts.Device, now: opts.Now, random: opts.random,
+		branch:      cmp.Or(opts.branch, db.Identity().Branch),
 		collections: map[string]*collection{}, tables: map[uint32]*fieldTable{}}
 	if s.now == nil {
 		s.now = time.Now
@@ -201,7 +198,7 @@ func (s *Space) readLimits() error {
 		if p != nil {
 			about, err := entry.ParseSpace(p)
 			if err != nil {
-				return wrap(s.name, err)
+				return err
 			}
 			limit = int(about.EntryMax)
 		}
@@ -233,45 +230,6 @@ func (s *Space) Name() string { return s.name }
 
 // time returns the time of day.
 func (s *Space) time() time.Time { return s.now() }
-
-// beginLog starts a log of the device, which has seen all others, and returns its number.
-func (t *txn) beginLog() (uint32, error) {
-	latest := t.latest()
-	for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixLog))) {
-		h, err := parseHead(binary.BigEndian.Uint32(key[len(prefixLog):]), p)
-		if err == nil {
-			err = t.meta.Put(keyed(nil, prefixUnseen, h.number), nil)
-		}
-		if err != nil {
-			return 0, err
-		}
-		latest = max(latest, h.time)
-	}
-	if err := t.tx.Err(); err != nil {
-		return 0, err
-	}
-	if err := t.putLatest(latest); err != nil {
-		return 0, err
-	}
-	g := entry.Genesis{Device: t.space.device.ID()}
-	if _, err := io.ReadFull(t.space.random, g.Incarnation[:]); err != nil {
-		return 0, err
-	}
-	at, err := hlc.Next(latest, t.space.time())
-	if err != nil {
-		return 0, err
-	}
-	e := g.Entry(at)
-	id := e.Hash(&entry.Place{Space: t.space.id})
-	h, err := t.addLog(id, g.Device)
-	if err == nil {
-		err = t.append(h, e, e.Append(nil), id)
-	}
-	if err == nil {
-		err = t.putNumber(keyOwn, h.number)
-	}
-	return h.number, err
-}
 
 // wrap adds the name of the space to an error; nil stays nil.
 func wrap(name string, err error) error {

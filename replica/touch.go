@@ -41,6 +41,27 @@ func (t *txn) indexEntry(h *head, parts []entry.Part, changes []*entry.Changes) 
 	return nil
 }
 
+// unindex removes an entry from the index.
+func (t *txn) unindex(log uint32, seq uint64) error {
+	e, changes, err := t.changesOf(log, seq)
+	if err != nil {
+		return err
+	}
+	for i, c := range changes {
+		number, err := t.collectionNumber(e.Parts[i].Group)
+		if err != nil {
+			return err
+		}
+		for j := range c.Records {
+			key := entryKey(touchKey(nil, number, c.Records[j].Key), "", log, seq)
+			if err := t.touches.Delete(key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // indexTail adds the tail of a log to the index. The caller stores the head.
 func (t *txn) indexTail(h *head) error {
 	if h.touched == h.next {

@@ -69,6 +69,7 @@ type txn struct {
 	states  *stoat.Bucket
 	touches *stoat.Bucket
 
+	own       uint32 // the number of the own log, once it is read
 	heads     map[uint32]*head
 	numbers   map[entry.Hash]uint32
 	tables    map[uint32]*fieldTable
@@ -204,6 +205,25 @@ func (t *txn) putHead(h *head) error {
 	p = binary.AppendUvarint(p, h.cut)
 	t.key = keyed(t.key[:0], prefixLog, h.number)
 	return t.meta.Put(t.key, p)
+}
+
+// ownNumber returns the number of the log that this replica writes, which may change while the
+// space is open.
+func (t *txn) ownNumber() (uint32, error) {
+	var err error
+	if t.own == 0 {
+		t.own, err = t.number(keyOwn)
+	}
+	return t.own, err
+}
+
+// ownHead returns the head of the log that this replica writes.
+func (t *txn) ownHead() (*head, error) {
+	n, err := t.ownNumber()
+	if err != nil {
+		return nil, err
+	}
+	return t.head(n)
 }
 
 // logNumber returns the number of a log; ok is false if it is not known.

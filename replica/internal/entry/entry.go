@@ -56,12 +56,17 @@ const (
 	groupMax   = 255 // bytes of the name of a group
 )
 
-// flagContext is the flag of entries that have a context. All other flags are reserved.
-const flagContext = 1
+// The flags of entries. All others are reserved.
+const (
+	flagContext = 1 // there is a context
+	flagOrigin  = 2 // there is an origin
+)
 
-// formWhole is the form of a part that is there. Other forms are reserved for parts that are
-// withheld or redacted, of which only length and hash are left.
-const formWhole = 0
+// The forms of parts. All others are reserved.
+const (
+	formWhole    = 0 // the content follows
+	formWithheld = 1 // only the length and the hash of the content follow
+)
 
 // Entry is what one transaction did to the collections of one space.
 type Entry struct {
@@ -69,6 +74,7 @@ type Entry struct {
 	Kind    Kind
 	Context []Head // what its author had newly seen, by ascending log; none if nothing
 	Digest  Hash   // of the context: see ContextDigest
+	Origin  *Last  // the entry whose changes this data entry repeats; usually nil
 	Parts   []Part // by ascending group
 }
 
@@ -78,10 +84,31 @@ type Head struct {
 	Seq uint64
 }
 
+// Last names an entry by its hash, too.
+type Last struct {
+	Head
+	Hash Hash
+}
+
 // Part is what an entry says about one group of collections.
 type Part struct {
-	Group string
-	Data  []byte
+	Group    string
+	Data     []byte
+	Withheld *Withheld // stands for Data, which is nil then
+}
+
+// Withheld stands for the content of a part that is not there. The hash of the entry is the same.
+type Withheld struct {
+	Size uint64 // of the content, in bytes
+	Hash Hash   // of the content
+}
+
+// Withhold drops the content of the part.
+func (p *Part) Withhold() {
+	if p.Withheld == nil {
+		p.Withheld = &Withheld{uint64(len(p.Data)), p.hash()}
+		p.Data = nil
+	}
 }
 
 // Place is where an entry belongs.
@@ -96,8 +123,13 @@ type Place struct {
 func (e *Entry) Append(dst []byte) []byte {
 	dst = e.appendHead(append(dst, Version))
 	for i := range e.Parts {
-		dst = append(wire.AppendBytes(dst, e.Parts[i].Group), formWhole)
-		dst = wire.AppendBytes(dst, e.Parts[i].Data)
+		part := &e.Parts[i]
+		dst = wire.AppendBytes(dst, part.Group)
+		if w := part.Withheld; w != nil {
+			dst = append(binary.AppendUvarint(append(dst, formWithheld), w.Size), w.Hash[:]...)
+		} else {
+			dst = wire.AppendBytes(append(dst, formWhole), part.Data)
+		}
 	}
 	return dst
 }
@@ -106,18 +138,32 @@ func (e *Entry) Append(dst []byte) []byte {
 func (e *Entry) appendHead(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(e.Time))
 	dst = binary.AppendUvarint(dst, uint64(e.Kind))
-	if len(e.Context) == 0 {
-		dst = append(dst, 0)
-	} else {
-		dst = append(dst, flagContext, byte(len(e.Context)))
+	flags := byte(0)
+	if len(e.Context) > 0 {
+		flags |= flagContext
+	}
+	if e.Origin != nil {
+		flags |= flagOrigin
+	}
+	dst = append(dst, flags)
+	if len(e.Context) > 0 {
+		dst = append(dst, byte(len(e.Context)))
 		for i := range e.Context {
-			dst = append(dst, e.Context[i].Log[:]...)
-			dst = binary.AppendUvarint(dst, e.Context[i].Seq)
+			dst = e.Context[i].append(dst)
 		}
 		dst = append(dst, e.Digest[:]...)
 	}
+	if e.Origin != nil {
+		dst = append(e.Origin.append(dst), e.Origin.Hash[:]...)
+	}
 	return append(dst, byte(len(e.Parts)))
 }
+
+func (h *Head) append(dst []byte) []byte {
+	return binary.AppendUvarint(append(dst, h.Log[:]...), h.Seq)
+}
+
+func takeHead(r *wire.Reader) Head { return Head{r.Hash(), r.Uvarint()} }
 
 // Parse decodes an entry, which is all of p. It does not look into the parts.
 func Parse(p []byte) (*Entry, error) {
@@ -134,10 +180,16 @@ func Parse(p []byte) (*Entry, error) {
 	for i := range e.Parts {
 		part := &e.Parts[i]
 		part.Group = string(r.Bytes(0, groupMax))
-		if form := r.Byte(); form != formWhole {
+		switch r.Byte() {
+		case formWhole:
+			part.Data = r.Bytes(0, SizeMax)
+		case formWithheld:
+			if part.Withheld = (&Withheld{r.Uvarint(), r.Hash()}); part.Withheld.Size > SizeMax {
+				r.Fail("a part of %d bytes", part.Withheld.Size)
+			}
+		default:
 			r.FailWith(ErrNewer)
 		}
-		part.Data = r.Bytes(0, SizeMax)
 		if i > 0 && part.Group <= e.Parts[i-1].Group {
 			r.Fail("the parts are not sorted")
 		}
@@ -170,12 +222,22 @@ func (e *Entry) parseHead(r *wire.Reader) {
 		r.FailWith(ErrNewer)
 	}
 	flags := r.Uvarint()
-	if flags > flagContext {
+	if flags > flagContext|flagOrigin {
 		r.FailWith(ErrNewer)
 	}
-	if flags&flagContext == 0 || r.Err() != nil {
+	if flags&flagContext != 0 {
+		e.parseContext(r)
+	}
+	if flags&flagOrigin == 0 || r.Err() != nil {
 		return
 	}
+	e.Origin = &Last{takeHead(r), r.Hash()}
+	if e.Kind != KindData {
+		r.Fail("an entry that is not about data has an origin")
+	}
+}
+
+func (e *Entry) parseContext(r *wire.Reader) {
 	n := r.Count(ContextMax, 33)
 	if n == 0 {
 		r.Fail("a context is empty")
@@ -183,7 +245,7 @@ func (e *Entry) parseHead(r *wire.Reader) {
 	}
 	e.Context = make([]Head, n)
 	for i := range e.Context {
-		e.Context[i] = Head{Hash(r.Hash()), r.Uvarint()}
+		e.Context[i] = takeHead(r)
 		if i > 0 && string(e.Context[i].Log[:]) <= string(e.Context[i-1].Log[:]) {
 			r.Fail("the context is not sorted")
 		}
@@ -212,14 +274,16 @@ func (e *Entry) AppendHeader(dst []byte, at *Place) []byte {
 	for i := range e.Parts {
 		part := &e.Parts[i]
 		dst = wire.AppendBytes(dst, part.Group)
-		dst = binary.AppendUvarint(dst, uint64(len(part.Data)))
-		sum := part.hash()
-		dst = append(dst, sum[:]...)
+		w := part.Withheld
+		if w == nil {
+			w = &Withheld{uint64(len(part.Data)), part.hash()}
+		}
+		dst = append(binary.AppendUvarint(dst, w.Size), w.Hash[:]...)
 	}
 	return dst
 }
 
-// hash returns the hash of the part.
+// hash returns the hash of the content of the part.
 func (p *Part) hash() (h Hash) {
 	s := sha256.New()
 	s.Write([]byte(domainPart))

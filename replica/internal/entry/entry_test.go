@@ -16,7 +16,8 @@ func TestHash_coversEverything(t *testing.T) {
 	base := func() sample {
 		return sample{
 			Entry{Time: 5, Kind: KindData, Context: []Head{{Hash{1}, 3}}, Digest: Hash{2},
-				Parts: []Part{{"a", []byte("x")}, {"b", nil}}},
+				Origin: &Last{Head{Hash{6}, 8}, Hash{7}},
+				Parts:  []Part{{Group: "a", Data: []byte("x")}, {Group: "b"}}},
 			Place{Hash{3}, Hash{4}, 7, Hash{5}},
 		}
 	}
@@ -33,6 +34,10 @@ func TestHash_coversEverything(t *testing.T) {
 		"of":      func(s *sample) { s.e.Context[0].Log[1]++ },
 		"digest":  func(s *sample) { s.e.Digest[0]++ },
 		"context": func(s *sample) { s.e.Context = nil },
+		"origin":  func(s *sample) { s.e.Origin = nil },
+		"its log": func(s *sample) { s.e.Origin.Log[5]++ },
+		"its seq": func(s *sample) { s.e.Origin.Seq++ },
+		"its sum": func(s *sample) { s.e.Origin.Hash[31]++ },
 		"group":   func(s *sample) { s.e.Parts[1].Group = "c" },
 		"data":    func(s *sample) { s.e.Parts[0].Data = []byte("y") },
 		"longer":  func(s *sample) { s.e.Parts[0].Data = []byte("xx") },
@@ -48,6 +53,32 @@ func TestHash_coversEverything(t *testing.T) {
 	}
 }
 
+// An entry has the same hash without the content of its parts, and its stored form says so.
+func TestHash_isTheSameOfAWithheldPart(t *testing.T) {
+	at := &Place{Seq: 1}
+	e := &Entry{Time: 5, Kind: KindData, Parts: []Part{
+		{Group: "a", Data: sampleChanges().Append(nil)}, {Group: "b", Data: []byte{0}}, {Group: "c"}}}
+	want, whole := e.Hash(at), len(e.Append(nil))
+	for i := range e.Parts {
+		e.Parts[i].Withhold()
+		p := e.Append(nil)
+		got, err := Parse(p)
+		if err != nil || got.Hash(at) != want || e.Hash(at) != want {
+			t.Errorf("%d parts withheld: %v, or another hash", i+1, err)
+		}
+		if i == 0 && len(p) >= whole {
+			t.Errorf("%d bytes became %d", whole, len(p))
+		}
+		if got.Parts[i].Data != nil || *got.Parts[i].Withheld != *e.Parts[i].Withheld {
+			t.Errorf("part %d is %+v", i, got.Parts[i])
+		}
+	}
+	e.Parts[1].Withheld.Size = SizeMax + 1
+	if _, err := Parse(e.Append(nil)); err == nil {
+		t.Error("a part above the limit is accepted")
+	}
+}
+
 func TestParse_refusesMoreThanAnySpaceAllows(t *testing.T) {
 	if _, err := Parse(make([]byte, SizeMax+1)); !errors.Is(err, errTooLarge) {
 		t.Errorf("got %v", err)
@@ -58,7 +89,7 @@ func TestParse_refusesMoreThanAnySpaceAllows(t *testing.T) {
 func TestParse_survivesAnyByte(t *testing.T) {
 	at := &Place{Seq: 1}
 	e := Entry{Time: 1 << 60, Kind: KindData, Context: []Head{{Hash{1}, 300}},
-		Parts: []Part{{"tasks", sampleChanges().Append(nil)}}}
+		Parts: []Part{{Group: "tasks", Data: sampleChanges().Append(nil)}}}
 	p := e.Append(nil)
 	want := e.Hash(at)
 	for i := range p {
@@ -90,7 +121,7 @@ func TestParseGenesis_refusesOtherEntries(t *testing.T) {
 		"group":      func(e *Entry) { e.Parts[0].Group = "a" },
 		"cut short":  func(e *Entry) { e.Parts[0].Data = e.Parts[0].Data[:40] },
 		"left over":  func(e *Entry) { e.Parts[0].Data = append(e.Parts[0].Data, 0) },
-		"branch":     func(e *Entry) { e.Parts[0].Data[48] = 1 },
+		"withheld":   func(e *Entry) { e.Parts[0].Withhold() },
 		"delegation": func(e *Entry) { e.Parts[0].Data[49] = 1 },
 	} {
 		e := g.Entry(1)

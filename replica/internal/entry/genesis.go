@@ -12,26 +12,29 @@ import (
 type Genesis struct {
 	Device      [32]byte // the public key that the log's seals verify with
 	Incarnation [16]byte // random: tells the logs of a device apart
+	Branch      uint64   // of the database in which the log began; 0 if that is not known
 }
 
 // Entry returns the genesis entry, whose hash at the place of a space alone is the log's id.
 func (g *Genesis) Entry(t hlc.Time) *Entry {
 	p := append(append([]byte{}, g.Device[:]...), g.Incarnation[:]...)
-	p = append(p, 0, 0) // no branch, no delegation
+	p = append(binary.AppendUvarint(p, g.Branch), 0) // no delegation
 	return &Entry{Time: t, Kind: KindGenesis, Parts: []Part{{Data: p}}}
 }
 
 // ParseGenesis returns the content of a genesis entry.
 func ParseGenesis(e *Entry) (*Genesis, error) {
 	r := wire.Reader{}
-	if e.Kind != KindGenesis || len(e.Context) > 0 || len(e.Parts) != 1 || e.Parts[0].Group != "" {
-		r.Fail("a genesis entry has no context, and one part without a group")
+	if e.Kind != KindGenesis || len(e.Context) > 0 || len(e.Parts) != 1 || e.Parts[0].Group != "" ||
+		e.Parts[0].Withheld != nil {
+		r.Fail("a genesis entry has no context, and one part, whole and without a group")
 		return nil, r.Err()
 	}
 	r = wire.NewReader(e.Parts[0].Data)
 	g := &Genesis{Device: r.Hash()}
 	copy(g.Incarnation[:], r.Take(len(g.Incarnation)))
-	if branch, delegation := r.Uvarint(), r.Uvarint(); branch|delegation != 0 {
+	g.Branch = r.Uvarint()
+	if delegation := r.Uvarint(); delegation != 0 {
 		r.FailWith(ErrNewer)
 	}
 	return g, r.End()

@@ -97,6 +97,11 @@ func sampleChanges() *Changes {
 	}
 }
 
+// keyed returns changes that make a record with a key.
+func keyed(key string) *Changes {
+	return &Changes{Records: []Record{{Key: tuple.AppendString(nil, key)}}}
+}
+
 func makeVectors(t *testing.T) *vectors {
 	t.Helper()
 	seed := make([]byte, ed25519.SeedSize)
@@ -112,18 +117,28 @@ func makeVectors(t *testing.T) *vectors {
 
 	at := hlc.At(time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
 	a, b := &chain{space: id, key: key}, &chain{space: id, key: key}
-	a.add("genesis of log a", (&Genesis{device, [16]byte{1}}).Entry(at))
+	a.add("genesis of log a", (&Genesis{device, [16]byte{1}, 1<<62 + 300}).Entry(at))
 	data := a.add("changes of every kind", &Entry{Time: at + 1, Kind: KindData,
-		Parts: []Part{{"tasks", sampleChanges().Append(nil)}}})
-	b.add("genesis of log b", (&Genesis{device, [16]byte{2}}).Entry(at+1<<16))
+		Parts: []Part{{Group: "tasks", Data: sampleChanges().Append(nil)}}})
+	b.add("genesis of log b", (&Genesis{device, [16]byte{2}, 0}).Entry(at+1<<16))
 	digest := ContextDigest([]Hash{Hash(unhex(t, a.all[1].Hash))})
 	b.add("an entry of context alone", &Entry{Time: at + 2<<16, Kind: KindContext,
 		Context: []Head{data}, Digest: digest})
 	b.add("two collections", &Entry{Time: at + 3<<16, Kind: KindData, Parts: []Part{
-		{"lists", (&Changes{Records: []Record{{Key: tuple.AppendString(nil, "k")}}}).Append(nil)},
-		{"tasks", (&Changes{Records: []Record{{Key: tuple.AppendInt(nil, 7), Delete: true}}}).
-			Append(nil)},
+		{Group: "lists", Data: keyed("k").Append(nil)},
+		{Group: "tasks", Data: (&Changes{Records: []Record{
+			{Key: tuple.AppendInt(nil, 7), Delete: true}}}).Append(nil)},
 	}})
+	origin := &Last{data, Hash(unhex(t, a.all[1].Hash))}
+	repeated := &Entry{Time: at + 4<<16, Kind: KindData, Origin: origin,
+		Parts: []Part{{Group: "tasks", Data: sampleChanges().Append(nil)}}}
+	b.add("the changes of another entry, again", repeated)
+	withheld := &Entry{Time: at + 5<<16, Kind: KindData, Parts: []Part{
+		{Group: "lists", Data: keyed("k").Append(nil)},
+		{Group: "secret", Data: keyed("what not everybody may read").Append(nil)},
+	}}
+	withheld.Parts[1].Withhold()
+	b.add("a part that is withheld", withheld)
 	v.Entries = append(a.all, b.all...)
 	v.Refused = refusals()
 	return v
@@ -141,11 +156,15 @@ func refusals() []refusal {
 	}{
 		{"a version above 1", "entry", edit(0, 2)},
 		{"an unknown kind", "entry", edit(9, 3)},
-		{"an unknown flag", "entry", edit(10, 2)},
+		{"an unknown flag", "entry", edit(10, 4)},
+		{"an entry of context alone with an origin", "entry", edit(10, append([]byte{2},
+			make([]byte, 32+1+32)...)...)},
 		{"a kind that is longer than it must be", "entry", edit(9, 0x82, 0)},
 		{"an empty context", "entry", edit(10, 1, 0)},
 		{"bytes after the end", "entry", append(bytes.Clone(good), 0)},
-		{"a part of an unknown form", "entry", edit(11, 1, 0, 1, 0)},
+		{"a part of an unknown form", "entry", edit(11, 1, 0, 2, 0)},
+		{"a withheld part above the limit", "entry", edit(11, append([]byte{1, 0, 1, 0x81, 0x80, 0x80, 8},
+			make([]byte, 32)...)...)},
 		{"more parts than bytes", "entry", edit(11, 40)},
 		{"parts that are not sorted", "entry", edit(11, 2, 1, 'b', 0, 0, 1, 'a', 0, 0)},
 		{"no records", "changes", []byte{0, 0}},
@@ -253,7 +272,7 @@ func TestVectors_decodeToWhatEncodesTheSame(t *testing.T) {
 			t.Errorf("%s: its seal is not valid", e.Name)
 		}
 		for _, part := range got.Parts {
-			if got.Kind != KindData {
+			if got.Kind != KindData || part.Withheld != nil {
 				continue
 			}
 			c, err := ParseChanges(part.Data)

@@ -1,0 +1,130 @@
+package replica
+
+import (
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+)
+
+// newPeerIn makes a replica of a new space in a directory.
+func newPeerIn(t *testing.T, dir string) *peer {
+	t.Helper()
+	p := &peer{t: t, now: noon, seed: [32]byte{1}}
+	p.openDir(dir)
+	var err error
+	if p.space, err = Create(p.db, "team", p.options()); err != nil {
+		t.Fatal(err)
+	}
+	p.open()
+	return p
+}
+
+// copyIn opens the replica in another directory, which has a copy of the database.
+func (p *peer) copyIn(dir string) *peer {
+	p.t.Helper()
+	c := &peer{t: p.t, now: p.now, seed: p.seed}
+	c.openDir(dir)
+	var err error
+	if c.space, err = Open(c.db, "team", c.options()); err != nil {
+		p.t.Fatal(err)
+	}
+	c.open()
+	return c
+}
+
+func (p *peer) openDir(dir string) {
+	p.t.Helper()
+	db, err := stoat.Open(dir, &stoat.Options{Sync: stoat.SyncNever})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = db.Close() })
+	p.db = db
+}
+
+// A database that was restored writes a log of its own, and issues there what it had not sealed.
+// Where the original has sealed that, too, it counts once.
+func TestOpen_ofARestoredBackupBeginsALog(t *testing.T) {
+	a := newPeerIn(t, filepath.Join(t.TempDir(), "db"))
+	b := newPeer(t, a)
+	a.put(task{ID: 1, Title: "sealed", Votes: 1})
+	meet(t, a, b)
+	a.edit(func(v *task) { v.Title, v.Votes = "not sealed", v.Votes+10 })
+	backup := filepath.Join(t.TempDir(), "backup")
+	if err := a.db.Backup(t.Context(), backup); err != nil {
+		t.Fatal(err)
+	}
+	restored := a.copyIn(backup)
+	if restored.ownLog() == a.ownLog() {
+		t.Error("the restored database continues the log of the original")
+	}
+	if got := restored.get(1); !reflect.DeepEqual(got, a.get(1)) {
+		t.Errorf("the record became %+v", got)
+	}
+	log := restored.ownLog()
+	if again := restored.copyOpen(); again.ownLog() != log {
+		t.Error("it begins another log each time")
+	}
+	meet(t, restored, b)
+	agree(t, restored, b)
+	if got := b.get(1); got.Title != "not sealed" || got.Votes != 11 {
+		t.Errorf("others have %+v", got)
+	}
+}
+
+// copyOpen opens the space once more.
+func (p *peer) copyOpen() *peer {
+	p.t.Helper()
+	s, err := Open(p.db, "team", p.options())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return &peer{t: p.t, db: p.db, space: s, now: p.now}
+}
+
+// A database that cannot be written to opens its spaces all the same.
+func TestOpen_ofAReadOnlyBackup(t *testing.T) {
+	a := newPeerIn(t, filepath.Join(t.TempDir(), "db"))
+	a.put(task{ID: 1, Title: "x"})
+	backup := filepath.Join(t.TempDir(), "backup")
+	if err := a.db.Backup(t.Context(), backup); err != nil {
+		t.Fatal(err)
+	}
+	db, err := stoat.Open(backup, &stoat.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	s, err := Open(db, "team", a.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if (&peer{t: t, db: db, space: s}).root() != a.root() {
+		t.Error("it has another state")
+	}
+}
+
+// What another device has written and not sealed is issued again by the one that opens the space.
+func TestOpen_withAnotherDeviceKeepsWhatIsNotSealed(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	a.put(task{ID: 1, Votes: 3})
+	a.seed = [32]byte{77}
+	s, err := Open(a.db, "team", a.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.space = s
+	a.open()
+	a.edit(func(v *task) { v.Votes++ })
+	meet(t, a, b)
+	agree(t, a, b)
+	if got := b.get(1); got.Votes != 4 {
+		t.Errorf("others have %+v", got)
+	}
+	if n := len(factsOf(b)); n != 4 { // two genesis entries, and two of data
+		t.Errorf("%d entries", n)
+	}
+}
