@@ -71,11 +71,8 @@ func openCollection[T any](
 	var records *record.Collection[T]
 	var c *collection
 	open := func(tx *stoat.Tx) (err error) {
-		c = &collection{space: s, name: name, columns: typ.columns, key: typ.key,
-			layout: typ.layout, tap: &tap.Tap{}}
-		for i := range c.columns {
-			c.names = append(c.names, c.columns[i].name)
-		}
+		c = &collection{space: s, name: name, tap: &tap.Tap{}}
+		c.setType(typ)
 		c.tap.Before = c.before
 		tap.Attach(tx, c.stored(), c.tap)
 		if records, err = record.OpenTx(tx, c.stored(), opts); err != nil {
@@ -96,6 +93,14 @@ func openCollection[T any](
 	s.collections[name] = c
 	s.mu.Unlock()
 	return records, nil
+}
+
+// setType sets what is known of the collection by its type.
+func (c *collection) setType(typ *recordType) {
+	c.columns, c.key, c.layout = typ.columns, typ.key, typ.layout
+	for i := range c.columns {
+		c.names = append(c.names, c.columns[i].name)
+	}
 }
 
 // stored returns the name of the collection of records.

@@ -154,10 +154,11 @@ func (p *peer) checkTouches() {
 			if err != nil {
 				return err
 			}
-			got, err := t.touching(nil, number, []byte(key))
-			if err == nil {
-				got, err = t.touchingTail(got, name, []byte(key))
+			c, err := t.reader(name, number)
+			if err != nil {
+				return err
 			}
+			got, err := t.touching(c, []byte(key))
 			if err != nil {
 				return err
 			}

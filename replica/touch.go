@@ -1,17 +1,19 @@
 package replica
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
-	"github.com/stoatdb/stoat/replica/internal/wire"
+	"github.com/stoatdb/stoat/tuple"
 )
 
 // The touch index lists the entries that touch a record, whether they count or not:
 //
-//	u32 collection, the record's key as a text, u32 log, u64 seq → nothing
+//	u32 collection, the record's key as bytes of a tuple, u32 log, u64 seq → nothing
 //
 // It has the entries of others from when they are stored. Commits do not maintain it: the entries
 // of a log from head.touched on are its tail, and the key "tail" u32 exists while there is one.
@@ -19,7 +21,17 @@ import (
 
 // touchKey appends the key under which the touches of a record begin.
 func touchKey(dst []byte, collection uint32, key []byte) []byte {
-	return wire.AppendBytes(keyed(dst, "", collection), key)
+	return tuple.AppendBytes(keyed(dst, "", collection), key)
+}
+
+// parseTouch splits a key of the index behind its collection.
+func parseTouch(p []byte) (key []byte, at spot, err error) {
+	r := tuple.NewReader(p)
+	if key, err = r.Bytes(); err == nil && r.Len() == 12 {
+		p = p[len(p)-12:]
+		return key, spot{binary.BigEndian.Uint32(p), binary.BigEndian.Uint64(p[4:])}, nil
+	}
+	return nil, spot{}, fmt.Errorf("the touch index has the key %x: %w", p, stoat.ErrCorrupt)
 }
 
 // indexEntry adds the next entry of a log to the index. The caller stores the head.
@@ -114,37 +126,102 @@ func (t *txn) changesOf(log uint32, seq uint64) (*entry.Entry, []*entry.Changes,
 	return e, changes, err
 }
 
-// touching appends the entries that touch a record, by log and seq.
-func (t *txn) touching(dst []spot, collection uint32, key []byte) ([]spot, error) {
+// touching returns the entries that touch a record, by log and seq. It reads the tails.
+func (t *txn) touching(c *collection, key []byte) ([]spot, error) {
+	touches, err := t.indexed(nil, c.number, key)
+	if err == nil {
+		err = t.eachInTails(c.name, func(touched []byte, at spot) {
+			if bytes.Equal(touched, key) {
+				touches = append(touches, at)
+			}
+		})
+	}
+	return touches, err
+}
+
+// indexed appends the entries that touch a record by the index.
+func (t *txn) indexed(dst []spot, collection uint32, key []byte) ([]spot, error) {
 	prefix := touchKey(nil, collection, key)
 	for k := range t.touches.Keys(stoat.Prefix(prefix)) {
-		if k = k[len(prefix):]; len(k) != 12 {
-			return nil, fmt.Errorf("the touch index has the key %x: %w", k, stoat.ErrCorrupt)
+		_, at, err := parseTouch(k[4:])
+		if err != nil {
+			return nil, err
 		}
-		dst = append(dst, spot{binary.BigEndian.Uint32(k), binary.BigEndian.Uint64(k[4:])})
+		dst = append(dst, at)
 	}
 	return dst, t.tx.Err()
 }
 
-// touchingTail appends the entries in the tails of logs that touch a record of a collection. It
-// reads the tails.
-func (t *txn) touchingTail(dst []spot, collection string, key []byte) ([]spot, error) {
+// eachInTails calls fn for each record of a collection that an entry in a tail touches.
+func (t *txn) eachInTails(collection string, fn func(key []byte, at spot)) error {
 	for k := range t.meta.Keys(stoat.Prefix([]byte(prefixTail))) {
 		h, err := t.head(binary.BigEndian.Uint32(k[len(prefixTail):]))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for seq := h.touched; seq < h.next; seq++ {
 			e, changes, err := t.changesOf(h.number, seq)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			for i, c := range changes {
-				if e.Parts[i].Group == collection && c.Record(key) != nil {
-					dst = append(dst, spot{h.number, seq})
+				for j := 0; e.Parts[i].Group == collection && j < len(c.Records); j++ {
+					fn(c.Records[j].Key, spot{h.number, seq})
 				}
 			}
 		}
 	}
-	return dst, t.tx.Err()
+	return t.tx.Err()
+}
+
+// touched is a record and an entry that touches it.
+type touched struct {
+	key []byte
+	at  spot
+}
+
+// eachTouched calls fn for each record of a collection that was ever touched, by key, with the
+// entries that touch it. They are valid until fn returns. It keeps the tails in memory.
+func (t *txn) eachTouched(c *collection, fn func(key []byte, touches []spot) error) error {
+	var tail []touched
+	err := t.eachInTails(c.name, func(key []byte, at spot) { tail = append(tail, touched{key, at}) })
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(tail, func(a, b touched) int { return bytes.Compare(a.key, b.key) })
+	var key []byte
+	var touches []spot
+	next := func(x touched) (err error) {
+		if !bytes.Equal(x.key, key) {
+			if len(touches) > 0 {
+				err = fn(key, touches)
+			}
+			key, touches = x.key, touches[:0]
+		}
+		touches = append(touches, x.at)
+		return err
+	}
+	for k := range t.touches.Keys(stoat.Prefix(keyed(nil, "", c.number))) {
+		var x touched
+		x.key, x.at, err = parseTouch(k[4:])
+		for err == nil && len(tail) > 0 && bytes.Compare(tail[0].key, x.key) < 0 {
+			err = next(tail[0])
+			tail = tail[1:]
+		}
+		if err == nil {
+			err = next(x)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, x := range tail {
+		if err := next(x); err != nil {
+			return err
+		}
+	}
+	if err := t.tx.Err(); err != nil || len(touches) == 0 {
+		return err
+	}
+	return fn(key, touches)
 }

@@ -56,7 +56,7 @@ type Item struct {
 // Limits of changes.
 const (
 	FieldMax = 255     // bytes of a field's name
-	KeyMax   = 1 << 15 // bytes of a record's key
+	KeyMax   = 1 << 14 // bytes of a record's key
 )
 
 // What happened to a record.
