@@ -39,7 +39,8 @@ func sameRaw(a, b *row, field int) bool {
 }
 
 // op returns the operation that changes a column from what it shows to what is wanted; ok is false
-// if there is none.
+// if there is none. A record that is stored again after its deletion is written in full, since a
+// checkpoint may forget what it had.
 func (s *state) op(c *column, shown, wanted []byte, alive bool) (op entry.Op, ok bool) {
 	op.Kind = c.kind
 	unwritten := shown == nil
@@ -56,13 +57,13 @@ func (s *state) op(c *column, shown, wanted []byte, alive bool) (op entry.Op, ok
 		op.Value = wanted
 		order := bytes.Compare(wanted, shown)
 		better := order > 0 == (c.kind == entry.OpMax) && order != 0
-		return op, better || unwritten && (!alive || order != 0)
+		return op, better || !alive || unwritten && order != 0
 	case entry.OpElements, entry.OpEntries:
-		s.setOp(c, wanted, &op)
+		s.setOp(c, wanted, alive, &op)
 		return op, len(op.Removed)+len(op.Added) > 0
 	}
 	op.Value = wanted
-	return op, !bytes.Equal(wanted, shown)
+	return op, !bytes.Equal(wanted, shown) || !alive && !unwritten
 }
 
 // fit returns the value as a record of the column's type shows it.
@@ -74,7 +75,7 @@ func (c *column) fit(v []byte) []byte {
 
 // setOp sets the operation that turns the elements or the entries of a field into those that are
 // wanted.
-func (s *state) setOp(c *column, wanted []byte, op *entry.Op) {
+func (s *state) setOp(c *column, wanted []byte, alive bool, op *entry.Op) {
 	items := value.Elements(wanted)
 	keys := make([]entry.Item, len(items))
 	for i, item := range items {
@@ -99,7 +100,7 @@ func (s *state) setOp(c *column, wanted []byte, op *entry.Op) {
 	}
 	for _, k := range keys {
 		old := has[string(k.Key)]
-		if old == nil || !bytes.Equal(merge.Winner(old.Versions).Value, k.Value) {
+		if !alive || old == nil || !bytes.Equal(merge.Winner(old.Versions).Value, k.Value) {
 			op.Added = append(op.Added, k)
 		}
 	}

@@ -1,9 +1,11 @@
 package merge
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/value"
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
@@ -57,4 +59,93 @@ func appendVersions(dst []byte, versions []Version, o Order) []byte {
 		dst = append(versions[i].Stamp.append(dst, o), versions[i].Value...)
 	}
 	return dst
+}
+
+// ParseNormal decodes the canonical form of a state that is normal: see Record.Normalise. It refers
+// to p. An empty state is refused.
+func ParseNormal(p []byte) (*Record, error) {
+	in := wire.NewReader(p)
+	r := &Record{}
+	if n := in.Count(1, 1); n > 0 {
+		r.Alive = []Stamp{takeNone(&in)}
+	}
+	n := in.Count(listMax, 3)
+	if n+len(r.Alive) == 0 {
+		in.Fail("a state is empty")
+	}
+	for range n {
+		f := Field{Name: string(in.Bytes(1, entry.FieldMax)), Kind: entry.OpKind(in.Byte())}
+		f.takeNormal(&in)
+		if in.Err() != nil {
+			break
+		}
+		if k := len(r.Fields); k > 0 && compareFields(r.Fields[k-1], f) >= 0 {
+			in.Fail("the fields of a state are not sorted")
+		}
+		if f.empty() || len(r.Alive) == 0 && f.Kind != entry.OpSum {
+			in.Fail("a state has a field that it should not have")
+		}
+		r.Fields = append(r.Fields, f)
+	}
+	return r, in.End()
+}
+
+// takeNone reads the stamp that normal states have.
+func takeNone(r *wire.Reader) Stamp {
+	if r.Byte() != stampNone {
+		r.Fail("a state up to a checkpoint has the stamp of an entry")
+	}
+	return Stamp{}
+}
+
+// takeNormal reads the state of a field.
+func (f *Field) takeNormal(r *wire.Reader) {
+	switch f.Kind {
+	case entry.OpSet:
+		f.Versions = takeValues(r, 1, versionValues)
+	case entry.OpKeep:
+		f.Versions = takeValues(r, listMax, versionValues)
+	case entry.OpSum:
+		f.Sum = r.Varint()
+	case entry.OpMax, entry.OpMin:
+		f.Value = value.TakeScalar(r)
+	case entry.OpElements, entry.OpEntries:
+		for range r.Count(entry.SizeMax, 3) {
+			item := Item{Key: value.TakeScalar(r)}
+			item.Versions = takeValues(r, 1, versionForm(f.Kind == entry.OpEntries))
+			if k := len(f.Items); k > 0 && bytes.Compare(f.Items[k-1].Key, item.Key) >= 0 {
+				r.Fail("the items of a state are not sorted")
+			}
+			if f.Items = append(f.Items, item); r.Err() != nil {
+				return
+			}
+		}
+	default:
+		r.FailWith(entry.ErrNewer)
+	}
+}
+
+// versionForm says whether versions have values.
+type versionForm bool
+
+const (
+	versionValues versionForm = true
+	versionNone   versionForm = false
+)
+
+// takeValues reads versions, at least one and at most most.
+func takeValues(r *wire.Reader, most int, form versionForm) []Version {
+	n := r.Count(most, 1)
+	if n == 0 {
+		r.Fail("a value has no versions")
+		return nil
+	}
+	versions := make([]Version, n)
+	for i := range versions {
+		versions[i].Stamp = takeNone(r)
+		if form == versionValues {
+			versions[i].Value = value.Take(r)
+		}
+	}
+	return versions
 }
