@@ -8,6 +8,7 @@ require (
 	github.com/klauspost/compress v1.20.3
 	github.com/mattn/go-sqlite3 v1.14.52
 	github.com/stoatdb/stoat v0.0.0
+	github.com/stoatdb/stoat/replica v0.0.0
 	github.com/syndtr/goleveldb v1.0.1-0.20220721030215-126854af5e6d
 	go.etcd.io/bbolt v1.5.0
 	golang.org/x/perf v0.0.0-20250813145418-2f7363a06fe1
@@ -16,6 +17,7 @@ require (
 )
 
 require (
+	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/DataDog/zstd v1.5.7 // indirect
 	github.com/FastFilter/xorfilter v0.2.1 // indirect
 	github.com/RaduBerinde/axisds v0.1.0 // indirect
@@ -65,3 +67,5 @@ require (
 )
 
 replace github.com/stoatdb/stoat => ../
+
+replace github.com/stoatdb/stoat/replica => ../replica

@@ -5,6 +5,7 @@
 //	go run . report FILE       print the tables of a results.json; -h for other forms
 //	go run . compare OLD NEW   print what changed between two results.json
 //	go run . advise FILE       advise on how to store your own records
+//	go run . install           download the packages of the peers that need Node
 //
 // README.md says what is measured, and how.
 package main
@@ -29,10 +30,14 @@ import (
 	"github.com/stoatdb/stoat/bench/ssb"
 	"github.com/stoatdb/stoat/bench/strategies"
 	"github.com/stoatdb/stoat/bench/suite"
+	"github.com/stoatdb/stoat/bench/sync"
 )
 
 // usage is printed for an unknown command.
-const usage = "usage: bench [flags] | list | report FILE | compare OLD NEW | advise FILE"
+const usage = "usage: bench [flags] | list | report FILE | compare OLD NEW | advise FILE | install"
+
+// installCommand is the command that gets what some peers need.
+const installCommand = "install"
 
 func main() {
 	if err := run(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -53,11 +58,18 @@ func run(args []string) error {
 		out := os.Stdout
 		os.Stdout = os.Stderr
 		return runner.Child(os.Stdin, out, findSuite)
+	case command == sync.ProgramArgument && len(args) == 2:
+		signal.Ignore(os.Interrupt)
+		return sync.Program(args[1], os.Stdin, os.Stdout)
 	case command == "list" && len(args) > 1:
 		return fmt.Errorf("list takes no arguments; got %q", args[1])
 	case command == "list":
 		list(os.Stdout)
 		return nil
+	case command == installCommand && len(args) > 1:
+		return fmt.Errorf("install takes no arguments; got %q", args[1])
+	case command == installCommand:
+		return sync.Install(os.Stderr)
 	case command == advise.Name:
 		ctx, stop := untilStopped()
 		defer stop()
@@ -87,7 +99,7 @@ func untilStopped() (context.Context, context.CancelFunc) {
 // suites returns all suites, in the order of the report.
 func suites() []suite.Suite {
 	return []suite.Suite{ssb.Suite(), ssb.Growth(), strategies.Suite(), items.Suite(),
-		load.Suite(), docs.Suite(), queue.Suite()}
+		load.Suite(), docs.Suite(), queue.Suite(), sync.Suite()}
 }
 
 // findSuite returns the suite with the name. The advisor's suite cannot be chosen by a flag.

@@ -59,7 +59,7 @@ func TestBench_saysWhatIsWrongWithItsArguments(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
 	for _, c := range []struct{ args, want string }{
 		{"-suite poems", `no suite "poems"; there are ssb, `},
-		{"-engine oracle", `no engine "oracle"; there are badger, badger-snappy, `},
+		{"-engine oracle", `no engine "oracle"; there are automerge, badger, badger-snappy, `},
 		{"-op fly", `no row "fly"; there are append, `},
 		{"-suite ssb -data poems", `suite ssb has no data set "poems"; it has messages, random`},
 		{"-profile huge", `-profile "huge" must be quick, full or large`},
@@ -83,6 +83,7 @@ func TestBench_saysWhatIsWrongWithItsArguments(t *testing.T) {
 		{"-suite items -data messages", `-data "messages": none of the suites has this data set`},
 		{"-data poems", `-data "poems": none of the suites has this data set`},
 		{"list ssb", `list takes no arguments; got "ssb"`},
+		{"install ssb", `install takes no arguments; got "ssb"`},
 		{"report", "usage: bench report FILE"},
 		{"report a b", "report needs one results.json, got 2"},
 		{"advise -no", "flag provided but not defined: -no"},
