@@ -212,9 +212,11 @@ func annotate(reason error, log entry.Hash, seq uint64) error {
 func (a *arrival) check(t *txn, h *head, e *entry.Entry, size int) (reason, err error) {
 	s := a.space
 	s.mu.Lock()
-	limit := s.entryMax
+	limit, about := s.entryMax, s.about
 	s.mu.Unlock()
 	switch {
+	case about == nil:
+		return errUndescribed, nil
 	case h.next > 0 && e.Time <= h.time:
 		return invalid("its time is not after that of the entry before it"), nil
 	case size > limit:
@@ -268,6 +270,12 @@ func parseParts(e *entry.Entry) ([]*entry.Changes, error) {
 		return nil, nil
 	case entry.KindGenesis:
 		return nil, nil
+	case entry.KindControl:
+		_, err := entry.ParseAct(e)
+		if err != nil && !errors.Is(err, ErrNewer) {
+			err = invalid("an act: %w", err)
+		}
+		return nil, err
 	}
 	if len(e.Parts) == 0 {
 		return nil, invalid("a data entry has no parts")
@@ -321,10 +329,14 @@ func (a *arrival) mergeEntry(
 			return nil, err
 		}
 	}
+	void, _, err := t.verdict(h, at.Seq, v.parsed[i])
+	if err != nil {
+		return nil, err
+	}
 	o := &order{t: t, at: spot{at.Log, at.Seq}}
 	for j, part := range v.parsed[i].Parts {
-		if changes == nil {
-			break
+		if changes == nil || void.has(j) {
+			continue
 		}
 		if err := t.mergePart(part.Group, changes[j], at, o); err != nil {
 			return nil, fmt.Errorf("collection %q: %w", part.Group, err)

@@ -56,9 +56,8 @@ func (c *collection) touch(tx *stoat.Tx, key, old []byte) (*touch, error) {
 	if err != nil {
 		return nil, err
 	}
-	only := stoat.Local(tx, onlySpace{}, func() *Space { return c.space })
-	if only != c.space {
-		return nil, fmt.Errorf("%w: %q and %q", ErrTwoSpaces, only.name, c.space.name)
+	if err := c.space.claim(tx); err != nil {
+		return nil, err
 	}
 	if t.pending == nil {
 		t.pending = &pending{touched: map[string]*touch{}}
@@ -100,6 +99,9 @@ func (t *txn) write() error {
 	}
 	e := &entry.Entry{Kind: entry.KindData}
 	if e.Parts, err = t.parts(next.at); err != nil || len(e.Parts) == 0 {
+		return err
+	}
+	if err := t.mayWrite(next, e); err != nil {
 		return err
 	}
 	return t.issue(next, e)

@@ -39,6 +39,15 @@
 // different versions work together: fields that a type lacks are kept, and shown when it gains
 // them. The rule of a field must not change; with another rule, it is another field.
 //
+// # Rights
+//
+// Only the roots of a space may write to it, those that found it, until they grant rights to other
+// devices, or to [Anyone]: see [Space.Grant]. A transaction that its device may not make fails with
+// [ErrNotAllowed]. Every replica judges every entry by the rights that its author had when it made
+// the entry, whoever passes the entry on. What it had no right for is void: it is kept, and has no
+// effect. [Space.Revoke] ends a grant behind the entries that are known, so nothing can be
+// backdated.
+//
 // # Limits
 //
 // A transaction writes to one space, and makes at most 1 MiB of changes, or what the space allows.
@@ -46,11 +55,10 @@
 // records, and migrations. What is written to the collection's bucket in other ways is not
 // replicated.
 //
-// This version has no rights: every device that can exchange entries with a replica may write to
-// its space, under its own name. It does not prune: logs grow, and deleted records keep their
-// state. [Exchange] neither encrypts nor authenticates; the connections of [Dial] and [Serve] do
-// both, and files of [Export] and [Import] need neither. A log that forks, because a database was
-// restored from a backup or copied, is detected and refused, not repaired.
+// This version does not prune: logs grow, and deleted records keep their state. [Exchange] neither
+// encrypts nor authenticates; the connections of [Dial] and [Serve] do both, and files of [Export]
+// and [Import] need neither. A log that forks, because a database was restored from a backup or
+// copied, is detected and refused, not repaired.
 //
 // Spaces and collections are safe for concurrent use; transactions are not. Exchange starts one
 // goroutine, which ends before Exchange returns. The format of what is exchanged is

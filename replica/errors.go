@@ -18,6 +18,9 @@ var (
 	ErrNotFound = errors.New("there is no such space: create or join it")
 	// ErrInvalid reports entries from a peer that are not valid. They were not stored.
 	ErrInvalid = errors.New("not valid")
+	// ErrNotAllowed reports that a device may not do what it did, or tried to do. The message says
+	// which grant it needs.
+	ErrNotAllowed = errors.New("not allowed")
 	// ErrForked reports that a log has two different entries of one number: its device's database
 	// was restored or copied, or it cheats. The entries that came first stay.
 	ErrForked = errors.New("the log is forked")

@@ -84,6 +84,12 @@ func Example() {
 	defer ann.db.Close()
 	defer ben.db.Close()
 	ann.add("milk", 1)
+	err := ann.db.Update(func(tx *stoat.Tx) error {
+		return ann.space.Grant(tx, replica.Anyone, replica.Write)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 	exchange(ann, ben)
 
 	ann.add("milk", 2) // both are offline
@@ -91,7 +97,7 @@ func Example() {
 	ben.add("bread", 1)
 	exchange(ann, ben)
 
-	err := ann.db.View(func(tx *stoat.Tx) error {
+	err = ann.db.View(func(tx *stoat.Tx) error {
 		for e, err := range ann.list.All(tx) {
 			if err != nil {
 				return err

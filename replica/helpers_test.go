@@ -51,6 +51,38 @@ func (p *peer) options() *Options {
 		random: rand.NewChaCha8(p.seed), branch: p.branch}
 }
 
+// testRoots returns the roots of a space in a test: the first replica, the next ones that join it,
+// and forgers. Others need a grant: see peer.allow.
+func testRoots() (all []DeviceID) {
+	for _, seed := range [][32]byte{{}, {1}, {1, 0, 0, 0, 0, 1}, {77}} {
+		device, _ := LoadDevice(seed[:])
+		all = append(all, device.ID())
+	}
+	for i := range byte(rootsOfTests) {
+		seed := [32]byte{2, i + 1}
+		device, _ := LoadDevice(seed[:])
+		all = append(all, device.ID())
+	}
+	return all
+}
+
+// rootsOfTests is how many of the replicas that join another one are roots.
+const rootsOfTests = 28
+
+// described returns the description of the space.
+func (p *peer) described() (described []byte) {
+	p.t.Helper()
+	err := p.db.View(func(tx *stoat.Tx) error {
+		d, err := p.space.description(tx)
+		described = append(described, d...)
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return described
+}
+
 // newPeer makes a replica: of a new space, or of the one of another.
 func newPeer(t testing.TB, of *peer) *peer {
 	t.Helper()
@@ -67,9 +99,10 @@ func newPeer(t testing.TB, of *peer) *peer {
 	t.Cleanup(func() { _ = db.Close() })
 	opts := p.options()
 	if of == nil {
+		opts.Roots = testRoots()
 		p.space, err = Create(db, "team", opts)
-	} else {
-		p.space, err = Join(db, "team", of.space.ID(), opts)
+	} else if p.space, err = Join(db, "team", of.space.ID(), opts); err == nil {
+		err = p.space.describe(of.described())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -107,6 +140,12 @@ func (p *peer) edit(fn func(*task)) {
 	p.update(func(tx *stoat.Tx) error {
 		return p.tasks.Update(tx, 1, func(v *task) error { fn(v); return nil })
 	})
+}
+
+// allow lets every device write.
+func (p *peer) allow() {
+	p.t.Helper()
+	p.update(func(tx *stoat.Tx) error { return p.space.Grant(tx, Anyone, Write) })
 }
 
 // get returns a task, or nil.

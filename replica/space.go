@@ -28,7 +28,9 @@ type Space struct {
 	random io.Reader
 
 	mu          sync.Mutex
-	entryMax    int // of own entries
+	entryMax    int          // of own entries
+	about       *entry.Space // nil until it is known
+	rights      *knownRights
 	collections map[string]*collection
 	tables      map[uint32]*fieldTable // by collection, as last read
 	room        room
@@ -195,15 +197,15 @@ func (s *Space) readLimits() error {
 			return err
 		}
 		limit := entry.EntryMaxLeast
+		var about *entry.Space
 		if p != nil {
-			about, err := entry.ParseSpace(p)
-			if err != nil {
+			if about, err = entry.ParseSpace(bytes.Clone(p)); err != nil {
 				return err
 			}
 			limit = int(about.EntryMax)
 		}
 		s.mu.Lock()
-		s.entryMax = limit
+		s.entryMax, s.about = limit, about
 		s.mu.Unlock()
 		return nil
 	})

@@ -24,6 +24,9 @@ import (
 //	"replay" u32 key           within a transaction: a record that it replays when it commits
 //	"context" u32 u64          of a log and a seq, if the entry has a context: see frontier
 //	"vector" u32 u64           of a log and some such seqs: pairs of uvarints, log and length
+//	"rights"                   u64 number of the last act
+//	"act" u64                  uvarints, log and seq of a control entry, in the order of arrival
+//	"seen" u32 u64 u32         of a grant and a log: uvarint, the first entry that has seen the grant
 //	"seal" u32 u64             of a log and a seq: the signature
 //	"collection" name          u32 number of a collection
 //	"fields" u32               the names of the fields of a collection, by number: texts
@@ -45,6 +48,7 @@ const (
 	keyDescription   = "description"
 	keyOwn           = "own"
 	keyTime          = "time"
+	keyRights        = "rights"
 	prefixLog        = "log"
 	prefixNumber     = "number"
 	prefixUnseen     = "unseen"
@@ -52,6 +56,8 @@ const (
 	prefixReplay     = "replay"
 	prefixContext    = "context"
 	prefixVector     = "vector"
+	prefixAct        = "act"
+	prefixSeen       = "seen"
 	prefixSeal       = "seal"
 	prefixCollection = "collection"
 	prefixFields     = "fields"
@@ -69,16 +75,17 @@ type txn struct {
 	states  *stoat.Bucket
 	touches *stoat.Bucket
 
-	own       uint32 // the number of the own log, once it is read
-	heads     map[uint32]*head
-	numbers   map[entry.Hash]uint32
-	tables    map[uint32]*fieldTable
-	frontiers map[spot]*frontier
-	records   map[string]*stoat.Bucket // of collections; nil if the program has never opened one
-	pending   *pending                 // local changes
-	replays   bool                     // records are marked, and replayed at commit
-	key       []byte                   // buffer
-	sidecar   []byte                   // buffer
+	own        uint32 // the number of the own log, once it is read
+	heads      map[uint32]*head
+	numbers    map[entry.Hash]uint32
+	tables     map[uint32]*fieldTable
+	frontiers  map[spot]*frontier
+	records    map[string]*stoat.Bucket // of collections; nil if the program has never opened one
+	pending    *pending                 // local changes
+	rightsView *rightsView
+	replays    bool   // records are marked, and replayed at commit
+	key        []byte // buffer
+	sidecar    []byte // buffer
 }
 
 // txnKey is the key under which a transaction keeps a txn.
@@ -281,10 +288,14 @@ func (t *txn) append(h *head, e *entry.Entry, stored []byte, hash entry.Hash) er
 	if f != nil {
 		h.contexts = h.next
 	}
-	if err := t.putHead(h); err != nil || f == nil {
+	err = t.putHead(h)
+	if err == nil && f != nil {
+		err = t.keepFrontier(f)
+	}
+	if err != nil {
 		return err
 	}
-	return t.keepFrontier(f)
+	return t.judge(h, seq, hash, e)
 }
 
 // entry returns the hash and the stored form of an entry, which are valid until the transaction

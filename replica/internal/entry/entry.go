@@ -46,6 +46,7 @@ const (
 	KindGenesis Kind = 0 // the first entry of a log
 	KindData    Kind = 1 // changes of records
 	KindContext Kind = 2 // nothing but what its author has seen
+	KindControl Kind = 3 // an act that decides about the space: see Act
 )
 
 // Limits of entries.
@@ -218,7 +219,7 @@ func (e *Entry) parseHead(r *wire.Reader) {
 	}
 	e.Time = hlc.Time(r.Uint64())
 	e.Kind = Kind(r.Uvarint())
-	if e.Kind > KindContext {
+	if e.Kind > KindControl {
 		r.FailWith(ErrNewer)
 	}
 	flags := r.Uvarint()

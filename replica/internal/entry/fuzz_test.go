@@ -47,6 +47,22 @@ func FuzzParseChanges(f *testing.F) {
 	})
 }
 
+// What ParseAct accepts encodes to the same bytes.
+func FuzzParseAct(f *testing.F) {
+	for _, act := range sampleActs() {
+		f.Add(act.act.Append(nil))
+	}
+	f.Fuzz(func(t *testing.T, p []byte) {
+		a, err := ParseAct(&Entry{Kind: KindControl, Parts: []Part{{Data: p}}})
+		if err != nil {
+			return
+		}
+		if again := a.Append(nil); !bytes.Equal(again, p) {
+			t.Errorf("%x was accepted, and encodes to %x", p, again)
+		}
+	})
+}
+
 // What ParseSpace accepts encodes to the same bytes.
 func FuzzParseSpace(f *testing.F) {
 	f.Add((&Space{EntryMax: 1 << 20, Quorum: 1, Roots: make([][32]byte, 1)}).Append(nil))

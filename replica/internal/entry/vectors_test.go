@@ -102,6 +102,29 @@ func keyed(key string) *Changes {
 	return &Changes{Records: []Record{{Key: tuple.AppendString(nil, key)}}}
 }
 
+// namedAct is an act of the test vectors.
+type namedAct struct {
+	name string
+	act  Act
+}
+
+// sampleActs has every type of act.
+func sampleActs() []namedAct {
+	grant := Head{Hash{7}, 300}
+	return []namedAct{
+		{"a grant of everything to anyone",
+			Act{Grant: &Grant{To: Principal{Anyone: true}, Right: RightWrite}}},
+		{"a grant under another one", Act{Grant: &Grant{Under: &grant,
+			To: Principal{Device: [32]byte{8}}, Right: RightAdmin | RightInvite | RightCheckpoint,
+			Scope: []Area{{NoDelete: true}, {Collection: "tasks", Prefix: []byte{0x14},
+				OwnOnly: true, Fields: []string{"done", "title"}}}}}},
+		{"a revocation", Act{Revoke: &Revoke{Grant: grant,
+			Last: []Last{{Head{Hash{5}, 9}, Hash{6}}, {Head{Hash{7}, 301}, Hash{9}}}}}},
+		{"a revocation under a grant", Act{Revoke: &Revoke{Under: &grant, Grant: Head{Hash{8}, 1}}}},
+		{"an endorsement", Act{Endorse: &Endorse{grant, Hash{9}}}},
+	}
+}
+
 func makeVectors(t *testing.T) *vectors {
 	t.Helper()
 	seed := make([]byte, ed25519.SeedSize)
@@ -139,12 +162,17 @@ func makeVectors(t *testing.T) *vectors {
 	}}
 	withheld.Parts[1].Withhold()
 	b.add("a part that is withheld", withheld)
+	for _, act := range sampleActs() {
+		e := act.act.Entry()
+		e.Time = at + hlc.Time(3+b.seq)<<16
+		b.add(act.name, e)
+	}
 	v.Entries = append(a.all, b.all...)
 	v.Refused = refusals()
 	return v
 }
 
-// refusals returns bytes that decoders of entries, changes, spaces and values must refuse.
+// refusals returns bytes that decoders of entries, changes, acts, spaces and values must refuse.
 func refusals() []refusal {
 	good := (&Entry{Time: 1, Kind: KindContext}).Append(nil)
 	edit := func(at int, b ...byte) []byte {
@@ -155,7 +183,7 @@ func refusals() []refusal {
 		p          []byte
 	}{
 		{"a version above 1", "entry", edit(0, 2)},
-		{"an unknown kind", "entry", edit(9, 3)},
+		{"an unknown kind", "entry", edit(9, 4)},
 		{"an unknown flag", "entry", edit(10, 4)},
 		{"an entry of context alone with an origin", "entry", edit(10, append([]byte{2},
 			make([]byte, 32+1+32)...)...)},
@@ -189,6 +217,18 @@ func refusals() []refusal {
 		{"a map whose keys are not sorted", "value", []byte{0x41, 2, 5, 2, 4, 2}},
 		{"a map whose key is a list", "value", []byte{0x41, 1, 0x40, 0, 2}},
 		{"lists nested 34 deep", "value", append(bytes.Repeat([]byte{0x40, 1}, 33), 0x40, 0)},
+		{"an act of an unknown type", "act", []byte{9}},
+		{"a grant to an unknown principal", "act", []byte{1, 0, 3, 3, 0}},
+		{"a grant of nothing", "act", []byte{1, 0, 2, 0, 0}},
+		{"a grant of an unknown level", "act", []byte{1, 0, 2, 5, 0}},
+		{"a grant with an unknown flag", "act", []byte{1, 0, 2, 0x43, 0}},
+		{"an area with an unknown flag", "act", []byte{1, 0, 2, 3, 1, 0, 0, 4, 0}},
+		{"areas that are not sorted", "act",
+			[]byte{1, 0, 2, 3, 2, 1, 'b', 0, 0, 0, 1, 'a', 0, 0, 0}},
+		{"fields of an area that are not sorted", "act",
+			[]byte{1, 0, 2, 3, 1, 0, 0, 0, 2, 1, 'b', 1, 'a'}},
+		{"a revocation with more logs than bytes", "act",
+			append(append([]byte{2, 0}, make([]byte, 33)...), 100)},
 		{"a space of version 2", "space", append([]byte{2, 0}, make([]byte, 16)...)},
 		{"a space of an unknown mode", "space", append([]byte{1, 1}, make([]byte, 16)...)},
 		{"a space without roots", "space", append(append([]byte{1, 0}, make([]byte, 16)...), 1, 1, 0)},
@@ -280,6 +320,12 @@ func TestVectors_decodeToWhatEncodesTheSame(t *testing.T) {
 				t.Errorf("%s, %s: %v", e.Name, part.Group, err)
 			}
 		}
+		if got.Kind == KindControl {
+			act, err := ParseAct(got)
+			if err != nil || !bytes.Equal(act.Append(nil), got.Parts[0].Data) {
+				t.Errorf("%s: %v", e.Name, err)
+			}
+		}
 		if got.Kind == KindGenesis {
 			if g, err := ParseGenesis(got); err != nil || g.Device != device {
 				t.Errorf("%s: %v", e.Name, err)
@@ -302,6 +348,8 @@ func TestVectors_refuseWhatIsNotCanonical(t *testing.T) {
 			_, err = ParseChanges(p)
 		case "space":
 			_, err = ParseSpace(p)
+		case "act":
+			_, err = ParseAct(&Entry{Kind: KindControl, Parts: []Part{{Data: p}}})
 		case "value":
 			reader := wire.NewReader(p)
 			value.Take(&reader)

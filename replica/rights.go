@@ -1,0 +1,338 @@
+package replica
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/rights"
+	"github.com/stoatdb/stoat/replica/internal/wire"
+)
+
+// rightsView is the rights of a space in a transaction. It answers what a rights.Tree asks.
+type rightsView struct {
+	t      *txn
+	tree   *rights.Tree
+	shared bool // the tree is that of the space: copy it before acts are added
+	first  map[firstKey]uint64
+	err    error // of a lookup; no answer is valid then
+}
+
+// firstKey identifies the first entry of a log that has seen a grant.
+type firstKey struct {
+	log, by uint32
+	seq     uint64
+}
+
+// knownRights is the tree of a space as some transaction committed it. The tree is immutable.
+type knownRights struct {
+	version uint64
+	tree    *rights.Tree
+}
+
+// errUndescribed is returned as long as a replica that has joined has not met another one.
+var errUndescribed = fmt.Errorf("this replica does not know yet who may write: bring it together "+
+	"with another one first: %w", ErrNotAllowed)
+
+// rights returns the rights of the space.
+func (t *txn) rights() (*rightsView, error) {
+	if t.rightsView != nil {
+		return t.rightsView, t.rightsView.err
+	}
+	s := t.space
+	s.mu.Lock()
+	about, known := s.about, s.rights
+	s.mu.Unlock()
+	if about == nil {
+		return nil, errUndescribed
+	}
+	version, err := t.rightsVersion()
+	if err != nil {
+		return nil, err
+	}
+	v := &rightsView{t: t, shared: true, first: map[firstKey]uint64{}}
+	if known != nil && known.version == version {
+		v.tree = known.tree
+	} else if err := v.load(about); err != nil {
+		return nil, err
+	} else {
+		s.mu.Lock()
+		s.rights = &knownRights{version, v.tree}
+		s.mu.Unlock()
+	}
+	t.rightsView = v
+	return v, nil
+}
+
+// rightsVersion returns a number that is another one whenever acts were added.
+func (t *txn) rightsVersion() (uint64, error) {
+	p, err := t.meta.Get([]byte(keyRights))
+	if errors.Is(err, stoat.ErrNotFound) {
+		return 0, nil
+	}
+	if err == nil && len(p) != 8 {
+		err = fmt.Errorf("%q has %d bytes instead of 8: %w", keyRights, len(p), stoat.ErrCorrupt)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint64(p), nil
+}
+
+// load makes the tree from the stored acts. They are in the order in which they were merged.
+func (v *rightsView) load(about *entry.Space) error {
+	t := v.t
+	v.tree = rights.New(about)
+	for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixAct))) {
+		r := wire.NewReader(p)
+		log, seq := uint32(r.Uvarint()), r.Uvarint()
+		if err := r.End(); err != nil {
+			return fmt.Errorf("act %x: %w: %w", key[len(prefixAct):], err, stoat.ErrCorrupt)
+		}
+		h, err := t.head(log)
+		if err != nil {
+			return err
+		}
+		hash, stored, err := t.entry(log, seq)
+		if err != nil {
+			return err
+		}
+		e, err := entry.Parse(stored)
+		if err != nil {
+			return err
+		}
+		f, err := h.fact(seq, hash, e)
+		if err != nil {
+			return err
+		}
+		_, _ = v.tree.Add(f, v) // one that does not hold any more has no effect
+	}
+	return errors.Join(v.err, t.tx.Err())
+}
+
+// fact returns the act of a control entry with its place.
+func (h *head) fact(seq uint64, hash entry.Hash, e *entry.Entry) (*rights.Fact, error) {
+	act, err := entry.ParseAct(e)
+	if err != nil {
+		return nil, fmt.Errorf("entry %d of log %s: %w: %w", seq, h.id, err, stoat.ErrCorrupt)
+	}
+	at := entry.Head{Log: h.id, Seq: seq}
+	return &rights.Fact{At: at, Hash: hash, Time: e.Time, Device: h.device, Act: act}, nil
+}
+
+// whyVoid returns why a control entry has no effect, or nil.
+func (v *rightsView) whyVoid(h *head, seq uint64, e *entry.Entry) (reason, err error) {
+	hash, _, err := v.t.entry(h.number, seq)
+	if err != nil {
+		return nil, err
+	}
+	f, err := h.fact(seq, hash, e)
+	if err != nil {
+		return nil, err
+	}
+	if reason = v.tree.Why(f, v); reason != nil {
+		reason = fmt.Errorf("the device %s may not do that: %w: %w", h.device, reason, ErrNotAllowed)
+	}
+	return reason, v.err
+}
+
+// judge updates the rights after an entry was appended to its log: which grants the log has seen,
+// what the act of a control entry changes, and what has to be replayed for that.
+func (t *txn) judge(h *head, seq uint64, hash entry.Hash, e *entry.Entry) error {
+	if e.Kind == entry.KindGenesis {
+		return nil
+	}
+	v, err := t.rights()
+	if err != nil {
+		return err
+	}
+	if err := v.noteSeen(h, seq, e); err != nil {
+		return err
+	}
+	if v.tree.Awaits() {
+		if err := v.own(); err != nil {
+			return err
+		}
+		if err := v.replay(v.tree.Arrived(entry.Head{Log: h.id, Seq: seq}, v)); err != nil {
+			return err
+		}
+	}
+	if e.Kind != entry.KindControl {
+		return v.err
+	}
+	f, err := h.fact(seq, hash, e)
+	if err != nil {
+		return err
+	}
+	if f.Act.Checkpoint != nil {
+		return v.err
+	}
+	return v.add(h, f)
+}
+
+// add adds an act, unless it is void whatever else arrives.
+func (v *rightsView) add(h *head, f *rights.Fact) error {
+	if err := v.own(); err != nil {
+		return err
+	}
+	changes, void := v.tree.Add(f, v)
+	if void != nil || v.err != nil {
+		return v.err
+	}
+	t := v.t
+	version, err := t.rightsVersion()
+	if err != nil {
+		return err
+	}
+	next := binary.BigEndian.AppendUint64(nil, version+1)
+	p := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(h.number)), f.At.Seq)
+	err = errors.Join(t.meta.Put(append([]byte(prefixAct), next...), p),
+		t.meta.Put([]byte(keyRights), next))
+	if err == nil && f.Act.Grant != nil && f.Act.Grant.To.Includes(h.device) {
+		err = v.putFirst(firstKey{h.number, h.number, f.At.Seq}, f.At.Seq)
+	}
+	if err != nil {
+		return err
+	}
+	return v.replay(changes)
+}
+
+// own gives the transaction a tree of its own.
+func (v *rightsView) own() error {
+	if !v.shared {
+		return nil
+	}
+	s := v.t.space
+	s.mu.Lock()
+	about := s.about
+	s.mu.Unlock()
+	v.shared = false
+	return v.load(about)
+}
+
+// replay replays what entries did about which grants say something else than before.
+func (v *rightsView) replay(changes []rights.Change) error {
+	for i := range changes {
+		c := &changes[i]
+		err := v.eachSeen(c.Grant.At, func(h *head, first uint64) error {
+			from, to := c.Entries(h.id, first)
+			if to = min(to, h.next); from >= to {
+				return nil
+			}
+			return v.t.replayEntries(h.number, from, to)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noteSeen notes which grants to its device an entry is the first of its log to have seen.
+func (v *rightsView) noteSeen(h *head, seq uint64, e *entry.Entry) error {
+	if len(e.Context) == 0 || v.tree.IsRoot(h.device) {
+		return v.err
+	}
+	var before *past
+	for g := range v.tree.To(h.device) {
+		by, known, err := v.t.logNumber(g.At.Log)
+		if err != nil || !known {
+			return err
+		}
+		key := firstKey{h.number, by, g.At.Seq}
+		if _, seen := v.firstOf(key); seen || v.err != nil {
+			continue
+		}
+		if before == nil {
+			if before, err = v.t.pastOf(spot{h.number, seq}); err != nil {
+				return err
+			}
+		}
+		seen, err := before.has(spot{by, g.At.Seq}, g.Time)
+		if err == nil && seen {
+			err = v.putFirst(key, seq)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return v.err
+}
+
+// seenKey returns the key under which the first entry of a log is stored that has seen a grant.
+func (k firstKey) seenKey() []byte {
+	return binary.BigEndian.AppendUint32(entryKey(nil, prefixSeen, k.by, k.seq), k.log)
+}
+
+// notSeen says that a log has not seen a grant.
+const notSeen = rights.Never
+
+func (v *rightsView) putFirst(k firstKey, seq uint64) error {
+	v.first[k] = seq
+	return v.t.meta.Put(k.seenKey(), binary.AppendUvarint(nil, seq))
+}
+
+// firstOf returns the first entry of a log that has seen a grant.
+func (v *rightsView) firstOf(k firstKey) (seq uint64, ok bool) {
+	if seq, known := v.first[k]; known {
+		return seq, seq != notSeen
+	}
+	p, err := v.t.meta.Get(k.seenKey())
+	if errors.Is(err, stoat.ErrNotFound) {
+		v.first[k] = notSeen
+		return 0, false
+	}
+	if err == nil {
+		r := wire.NewReader(p)
+		seq = r.Uvarint()
+		err = r.End()
+	}
+	if err != nil {
+		v.err = errors.Join(v.err, err)
+		return 0, false
+	}
+	v.first[k] = seq
+	return seq, true
+}
+
+// First returns the first entry of a log that has seen a grant.
+func (v *rightsView) First(log entry.Hash, grant entry.Head) (seq uint64, ok bool) {
+	of, known, err := v.t.logNumber(log)
+	if err == nil && known {
+		var by uint32
+		if by, known, err = v.t.logNumber(grant.Log); err == nil && known {
+			return v.firstOf(firstKey{of, by, grant.Seq})
+		}
+	}
+	v.err = errors.Join(v.err, err)
+	return 0, false
+}
+
+// Cut returns the number of the entry from which on nothing of a log counts.
+func (v *rightsView) Cut(log entry.Hash) uint64 {
+	number, known, err := v.t.logNumber(log)
+	if err == nil && known {
+		var h *head
+		if h, err = v.t.head(number); err == nil && h.cut > 0 {
+			return h.cut
+		}
+	}
+	v.err = errors.Join(v.err, err)
+	return rights.Never
+}
+
+// Hash returns the hash of an entry, if it is known.
+func (v *rightsView) Hash(at entry.Head) (hash entry.Hash, ok bool) {
+	number, known, err := v.t.logNumber(at.Log)
+	if err == nil && known {
+		var h *head
+		if h, err = v.t.head(number); err == nil && at.Seq < h.next {
+			hash, _, err = v.t.entry(number, at.Seq)
+			ok = err == nil
+		}
+	}
+	v.err = errors.Join(v.err, err)
+	return hash, ok
+}

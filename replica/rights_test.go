@@ -1,0 +1,88 @@
+package replica
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+)
+
+// newGuest makes a replica whose device is no root and has no grant.
+func newGuest(t testing.TB, of *peer) *peer {
+	t.Helper()
+	of.joined += rootsOfTests
+	defer func() { of.joined -= rootsOfTests }()
+	return newPeer(t, of)
+}
+
+// grant gives a right to the device of a replica.
+func (p *peer) grant(to *peer, right Right, scopes ...Scope) {
+	p.t.Helper()
+	p.update(func(tx *stoat.Tx) error {
+		return p.space.Grant(tx, to.space.device.ID(), right, scopes...)
+	})
+}
+
+// try stores a task and returns the error.
+func (p *peer) try(v task) error {
+	return p.db.Update(func(tx *stoat.Tx) error { return p.tasks.Put(tx, &v) })
+}
+
+func TestGrant_permitsToWrite(t *testing.T) {
+	root := newPeer(t, nil)
+	guest := newGuest(t, root)
+	err := guest.try(task{ID: 1})
+	id := guest.space.device.ID().String()
+	if !errors.Is(err, ErrNotAllowed) || !strings.Contains(err.Error(), id) {
+		t.Errorf("got %v", err)
+	}
+	root.grant(guest, Write, In("tasks"))
+	if err := guest.try(task{ID: 1}); !errors.Is(err, ErrNotAllowed) {
+		t.Errorf("before it has seen the grant: %v", err)
+	}
+	meet(t, root, guest)
+	guest.put(task{ID: 1, Title: "a"})
+	meet(t, root, guest)
+	agree(t, root, guest)
+	if root.get(1) == nil {
+		t.Error("the record is void")
+	}
+}
+
+// What a revocation cuts off disappears everywhere, whatever came first; what it leaves stays.
+func TestRevoke_cutsOff(t *testing.T) {
+	root := newPeer(t, nil)
+	other, guest := newPeer(t, root), newGuest(t, root)
+	root.grant(guest, Write)
+	meet(t, root, guest)
+	guest.put(task{ID: 1, Title: "before"})
+	meet(t, root, guest)
+	guest.put(task{ID: 1, Title: "after"})
+	guest.put(task{ID: 2})
+	meet(t, guest, other)
+	if other.get(2) == nil {
+		t.Error("the record did not arrive")
+	}
+	root.update(func(tx *stoat.Tx) error { return root.space.Revoke(tx, guest.space.device.ID()) })
+	meet(t, root, other)
+	meet(t, root, guest)
+	agree(t, root, other, guest)
+	for _, p := range []*peer{root, other, guest} {
+		if v := p.get(1); v == nil || v.Title != "before" || p.get(2) != nil {
+			t.Errorf("got %+v, %+v", v, p.get(2))
+		}
+	}
+	if err := guest.try(task{ID: 3}); !errors.Is(err, ErrNotAllowed) {
+		t.Errorf("got %v", err)
+	}
+	root.grant(guest, Write)
+	meet(t, root, guest)
+	guest.put(task{ID: 3})
+	meet(t, guest, other)
+	meet(t, guest, root)
+	agree(t, root, other, guest)
+	if other.get(3) == nil || other.get(2) != nil {
+		t.Error("a new grant is for what follows")
+	}
+}
