@@ -164,7 +164,7 @@ func (a *arrival) mergeRun(t *txn, v *verified, latest *hlc.Time) (reason, err e
 	for ; v.done < len(v.parsed); v.done++ {
 		seq := v.first + uint64(v.done)
 		if seq < h.next {
-			own, _, err := t.entry(h.number, seq)
+			own, err := t.hashOf(h.number, seq)
 			if err == nil && own != v.hashes[v.done] {
 				return fmt.Errorf("log %s, entry %d: %w", v.log, seq, ErrForked), nil
 			}
@@ -238,15 +238,11 @@ func (a *arrival) check(t *txn, h *head, e *entry.Entry, size int) (reason, err 
 		if err != nil || c.Seq >= other.next {
 			return errContext, err
 		}
-		_, stored, err := t.entry(number, c.Seq)
+		seen, err := t.timeOf(spot{number, c.Seq})
 		if err != nil {
 			return nil, err
 		}
-		seen, err := entry.ParseHead(stored)
-		if err != nil {
-			return nil, err
-		}
-		if seen.Time >= e.Time {
+		if seen >= e.Time {
 			return invalid("its time is not after those of its context"), nil
 		}
 	}
@@ -371,9 +367,7 @@ func (t *txn) mergePart(name string, changes *entry.Changes, at merge.Stamp, o *
 // collection returns a collection that the program has opened; or else one that has states only,
 // whose records are brought up to date when it is opened.
 func (t *txn) collection(name string) (*collection, error) {
-	t.space.mu.Lock()
-	c := t.space.collections[name]
-	t.space.mu.Unlock()
+	c := t.space.opened(name)
 	if c != nil {
 		return c, nil
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/merge"
 )
 
@@ -96,15 +95,11 @@ func (t *txn) byTime(spots []spot) ([]merge.Stamp, error) {
 	spots = slices.Compact(spots)
 	stamps := make([]merge.Stamp, len(spots))
 	for i, at := range spots {
-		_, stored, err := t.entry(at.log, at.seq)
+		time, err := t.timeOf(at)
 		if err != nil {
 			return nil, err
 		}
-		e, err := entry.ParseHead(stored)
-		if err != nil {
-			return nil, err
-		}
-		stamps[i] = merge.Stamp{Time: e.Time, Log: at.log, Seq: at.seq}
+		stamps[i] = merge.Stamp{Time: time, Log: at.log, Seq: at.seq}
 	}
 	o := &order{t: t}
 	slices.SortFunc(stamps, func(a, b merge.Stamp) int {

@@ -3,6 +3,7 @@ package replica
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/record"
@@ -203,5 +204,62 @@ func BenchmarkSidecar(b *testing.B) {
 		b.ReportMetric(float64(states)/n, "state-B/record")
 		b.ReportMetric(float64(entries-changes)/n, "B/entry")
 		b.ReportMetric(float64(changes)/n, "changes-B/entry")
+	}
+}
+
+// BenchmarkPast reports what it takes to append an entry with a context, and to look for an entry
+// that the last one of all has not seen, in a transaction of its own and in one that has looked
+// before.
+func BenchmarkPast(b *testing.B) {
+	for _, shape := range shapes {
+		logs := shape.logs
+		if shape.name == "chain" {
+			logs = 10_000
+		}
+		b.Run(shape.name, func(b *testing.B) {
+			w := newWeave(b, logs)
+			var last spot
+			w.in(func(n *txn) (err error) {
+				last, err = w.build(n, shape.build)
+				return err
+			})
+			entries := 0
+			for _, s := range w.logs {
+				entries += len(s.times)
+			}
+			unseen := w.logs[logs-1]
+			seek := func(n *txn) {
+				p, err := n.pastOf(last)
+				if err == nil {
+					_, err = p.has(spot{unseen.number, 0}, unseen.times[0])
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			var append, cold, warm time.Duration
+			for b.Loop() {
+				b.StopTimer()
+				w := newWeave(b, logs)
+				b.StartTimer()
+				start := time.Now()
+				w.in(func(n *txn) error { _, err := w.build(n, shape.build); return err })
+				append += time.Since(start)
+			}
+			for range 20 {
+				w.in(func(n *txn) error {
+					start := time.Now()
+					seek(n)
+					cold += time.Since(start)
+					start = time.Now()
+					seek(n)
+					warm += time.Since(start)
+					return nil
+				})
+			}
+			b.ReportMetric(float64(append.Nanoseconds())/float64(b.N*entries), "append-ns/entry")
+			b.ReportMetric(float64(cold.Microseconds())/20, "cold-µs")
+			b.ReportMetric(float64(warm.Microseconds())/20, "warm-µs")
+		})
 	}
 }

@@ -151,12 +151,32 @@ func (c *collection) describe() []byte {
 	return p
 }
 
+// opened returns a collection that the program has opened, or nil.
+func (s *Space) opened(name string) *collection {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.collections[name]
+}
+
 // collectionNumber returns the number of a collection, which it assigns in a writable transaction.
 func (t *txn) collectionNumber(name string) (uint32, error) {
+	if n := t.collections[name]; n != 0 {
+		return n, nil
+	}
+	if c := t.space.opened(name); c != nil {
+		return c.number, nil
+	}
 	key := prefixCollection + name
 	n, err := t.number(key)
+	if err == nil {
+		if t.collections == nil {
+			t.collections = map[string]uint32{}
+		}
+		t.collections[name] = n
+		return n, nil
+	}
 	if !errors.Is(err, stoat.ErrNotFound) {
-		return n, err
+		return 0, err
 	}
 	if !t.tx.Writable() {
 		return 0, stoat.ErrReadOnly

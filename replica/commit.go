@@ -182,7 +182,7 @@ func (t *txn) digest(heads []entry.Head) (d entry.Hash, err error) {
 		if err != nil {
 			return d, err
 		}
-		if hashes[i], _, err = t.entry(log, h.Seq); err != nil {
+		if hashes[i], err = t.hashOf(log, h.Seq); err != nil {
 			return d, err
 		}
 	}

@@ -83,16 +83,20 @@ func (s *Space) Entries(tx *stoat.Tx, log LogID, from, to uint64) iter.Seq2[*Ent
 
 // readEntry returns an entry as people see it.
 func (t *txn) readEntry(h *head, seq uint64) (*Entry, error) {
-	hash, stored, err := t.entry(h.number, seq)
+	hash, err := t.hashOf(h.number, seq)
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := entry.Parse(stored)
+	sent, err := t.sent(h.number, seq)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := entry.Parse(sent)
 	if err != nil {
 		return nil, fmt.Errorf("entry %d of log %s: %w: %w", seq, h.id, err, stoat.ErrCorrupt)
 	}
 	e := &Entry{EntryID: EntryID{LogID(h.id), seq}, Device: h.device, Hash: hash,
-		Time: parsed.Time.Time(), Kind: kindName(parsed.Kind), Size: len(stored)}
+		Time: parsed.Time.Time(), Kind: kindName(parsed.Kind), Size: len(sent)}
 	for _, c := range parsed.Context {
 		e.Seen = append(e.Seen, EntryID{LogID(c.Log), c.Seq})
 	}

@@ -160,14 +160,7 @@ func (x *exchange) look(c *cursor) error {
 		if err != nil {
 			return err
 		}
-		_, stored, err := t.entry(c.number, c.seq)
-		if err != nil {
-			return err
-		}
-		e, err := entry.ParseHead(stored)
-		if err == nil {
-			c.time = e.Time
-		}
+		c.time, err = t.timeOf(spot{c.number, c.seq})
 		return err
 	})
 }

@@ -248,7 +248,7 @@ func (s *Space) revoke(tx *stoat.Tx, grant entry.Head) error {
 // lastOf returns the last entries of the logs that have seen a grant.
 func (v *rightsView) lastOf(grant entry.Head) (all []entry.Last, err error) {
 	err = v.eachSeen(grant, func(h *head, _ uint64) error {
-		hash, _, err := v.t.entry(h.number, h.next-1)
+		hash, err := v.t.hashOf(h.number, h.next-1)
 		all = append(all, entry.Last{Head: entry.Head{Log: h.id, Seq: h.next - 1}, Hash: hash})
 		return err
 	})
@@ -273,7 +273,7 @@ func (s *Space) Endorse(tx *stoat.Tx, act EntryID) error {
 		err = fmt.Errorf("log %s: %w", act.Log, stoat.ErrNotFound)
 	}
 	if err == nil {
-		e.Hash, _, err = a.t.entry(number, act.Seq)
+		e.Hash, err = a.t.hashOf(number, act.Seq)
 	}
 	if err == nil {
 		err = a.add(entry.Act{Endorse: e})

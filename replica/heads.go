@@ -72,7 +72,7 @@ func (t *txn) compare(peer *head, theirs map[entry.Hash]uint64) error {
 	if err != nil || peer.next > h.next {
 		return err
 	}
-	own, _, err := t.entry(number, peer.next-1)
+	own, err := t.hashOf(number, peer.next-1)
 	if err == nil && own != peer.hash {
 		theirs[peer.id] = 0
 		err = fmt.Errorf("log %s: the peer has another entry %d: %w", peer.id, peer.next-1, ErrForked)

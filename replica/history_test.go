@@ -244,11 +244,11 @@ func factsOf(p *peer) (facts []model.Fact) {
 				return err
 			}
 			for seq := range h.next {
-				_, stored, err := t.entry(h.number, seq)
+				sent, err := t.sent(h.number, seq)
 				if err != nil {
 					return err
 				}
-				e, err := entry.Parse(append([]byte{}, stored...))
+				e, err := entry.Parse(append([]byte{}, sent...))
 				if err != nil {
 					return err
 				}

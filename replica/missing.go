@@ -7,7 +7,6 @@ import (
 	"iter"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
 )
 
@@ -92,13 +91,7 @@ func (t *txn) missing(since Vector) iter.Seq2[*run, error] {
 
 // look finds the time of the next entry of a rest.
 func (t *txn) look(q *rest) error {
-	_, stored, err := t.entry(q.number, q.seq)
-	if err != nil {
-		return err
-	}
-	e, err := entry.ParseHead(stored)
-	if err == nil {
-		q.time = e.Time
-	}
+	var err error
+	q.time, err = t.timeOf(spot{q.number, q.seq})
 	return err
 }

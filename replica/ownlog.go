@@ -69,13 +69,9 @@ func (t *txn) continuesLog() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, stored, err := t.entry(h.number, 0)
+	e, err := t.entry(h.number, 0)
 	if err != nil {
 		return false, err
-	}
-	e, err := entry.Parse(stored)
-	if err != nil {
-		return false, fmt.Errorf("the genesis entry of log %s: %w: %w", h.id, err, stoat.ErrCorrupt)
 	}
 	g, err := entry.ParseGenesis(e)
 	if err != nil {
@@ -117,11 +113,15 @@ type orphan struct {
 func (t *txn) tailFrom(h *head, from uint64) ([]orphan, error) {
 	var tail []orphan
 	for seq := from; seq < h.next; seq++ {
-		hash, stored, err := t.entry(h.number, seq)
+		hash, err := t.hashOf(h.number, seq)
 		if err != nil {
 			return nil, err
 		}
-		e, err := entry.Parse(append([]byte{}, stored...))
+		sent, err := t.sent(h.number, seq)
+		if err != nil {
+			return nil, err
+		}
+		e, err := entry.Parse(append([]byte{}, sent...))
 		if err != nil {
 			return nil, fmt.Errorf("entry %d of log %s: %w: %w", seq, h.id, err, stoat.ErrCorrupt)
 		}
@@ -168,15 +168,13 @@ func (t *txn) truncate(h *head, next uint64) error {
 	end := *h
 	end.next, end.touched = next, min(h.touched, next)
 	if next > 0 {
-		hash, stored, err := t.entry(h.number, next-1)
-		if err != nil {
+		var err error
+		if end.hash, err = t.hashOf(h.number, next-1); err != nil {
 			return err
 		}
-		e, err := entry.ParseHead(stored)
-		if err != nil {
-			return fmt.Errorf("entry %d of log %s: %w: %w", next-1, h.id, err, stoat.ErrCorrupt)
+		if end.time, err = t.timeOf(spot{h.number, next - 1}); err != nil {
+			return err
 		}
-		end.hash, end.time = hash, e.Time
 		if end.contexts, err = t.lastContext(h.number, next-1); err != nil {
 			return err
 		}
@@ -190,6 +188,8 @@ func (t *txn) truncate(h *head, next uint64) error {
 		}
 	}
 	clear(t.frontiers)
+	clear(t.unseen)
+	t.hashed = hashed{}
 	if end.touched == end.next {
 		if err := t.meta.Delete(keyed(nil, prefixTail, h.number)); err != nil {
 			return err

@@ -67,12 +67,43 @@ func (t *txn) pastOf(at spot) (*past, error) {
 // has reports whether an entry with the given time is in the past. Several entries are best asked
 // for by descending time, though any order is right.
 func (p *past) has(at spot, time hlc.Time) (bool, error) {
-	for p.logs[at.log].count <= at.seq && len(p.todo) > 0 && p.todo[0].time > time {
+	known := p.steps == 0 && p.unseen(at)
+	for !known && p.logs[at.log].count <= at.seq && len(p.todo) > 0 && p.todo[0].time > time {
 		if err := p.step(); err != nil {
 			return false, err
 		}
 	}
-	return p.logs[at.log].count > at.seq, nil
+	if p.logs[at.log].count > at.seq {
+		return true, nil
+	}
+	if p.first != nil {
+		if len(p.t.unseen) >= unseenMax {
+			clear(p.t.unseen)
+		}
+		p.t.unseen[sought{at, p.first.at.log}] = p.first.at.seq + 1
+	}
+	return false, nil
+}
+
+// unseenMax is the number of logs and entries that a transaction remembers not to have seen others.
+const unseenMax = 1 << 16
+
+// sought is an entry that was not found in the past of entries of a log.
+type sought struct {
+	spot
+	in uint32
+}
+
+// unseen reports whether an entry is known to be missing in all pasts of which this one consists.
+// So the entries of a batch, one after the other, do not walk the same way.
+func (p *past) unseen(at spot) bool {
+	f := p.first
+	if f == nil || f.at.log == at.log || p.t.unseen[sought{at, f.at.log}] < f.before {
+		return false
+	}
+	return !slices.ContainsFunc(f.heads, func(s sight) bool {
+		return s.log == at.log || p.t.unseen[sought{at, s.log}] < s.last
+	})
 }
 
 // named returns the entry that counts as named where a context names one, which is the last one

@@ -321,3 +321,30 @@ func TestPast_costsLittle(t *testing.T) {
 		})
 	}
 }
+
+// The entries of a batch that all lack one entry do not each walk back to it.
+func TestPast_remembersWhatIsUnseen(t *testing.T) {
+	w := newWeave(t, 1000)
+	w.in(func(n *txn) error {
+		steps := 0
+		unseen := w.logs[len(w.logs)-1]
+		for i := 1; i < len(w.logs)-1; i++ {
+			if err := w.add(n, i, 1, w.head(i-1)); err != nil {
+				return err
+			}
+			p, err := n.pastOf(spot{w.logs[i].number, 1})
+			if err != nil {
+				return err
+			}
+			found, err := p.has(spot{unseen.number, 0}, unseen.times[0])
+			if err != nil || found {
+				t.Fatal(found, err)
+			}
+			steps += p.steps
+		}
+		if steps > 10 {
+			t.Errorf("%d steps", steps)
+		}
+		return nil
+	})
+}

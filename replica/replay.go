@@ -92,6 +92,19 @@ func (t *txn) replayMarked() error {
 	return t.meta.DeleteRange(marked)
 }
 
+// collectionName returns the name of a collection.
+func (t *txn) collectionName(number uint32) (name string, err error) {
+	name, ok := t.names[number]
+	if !ok {
+		t.names, err = t.collectionNames()
+		name, ok = t.names[number]
+	}
+	if err == nil && !ok {
+		err = fmt.Errorf("no collection has the number %d: %w", number, stoat.ErrCorrupt)
+	}
+	return name, err
+}
+
 // collectionNames returns the names of all collections by their numbers.
 func (t *txn) collectionNames() (map[uint32]string, error) {
 	names := map[uint32]string{}

@@ -95,11 +95,11 @@ func (v *rightsView) load(about *entry.Space) error {
 		if err != nil {
 			return err
 		}
-		hash, stored, err := t.entry(log, seq)
+		hash, err := t.hashOf(log, seq)
 		if err != nil {
 			return err
 		}
-		e, err := entry.Parse(stored)
+		e, err := t.entry(log, seq)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (h *head) fact(seq uint64, hash entry.Hash, e *entry.Entry) (*rights.Fact, 
 
 // whyVoid returns why a control entry has no effect, or nil.
 func (v *rightsView) whyVoid(h *head, seq uint64, e *entry.Entry) (reason, err error) {
-	hash, _, err := v.t.entry(h.number, seq)
+	hash, err := v.t.hashOf(h.number, seq)
 	if err != nil {
 		return nil, err
 	}
@@ -329,7 +329,7 @@ func (v *rightsView) Hash(at entry.Head) (hash entry.Hash, ok bool) {
 	if err == nil && known {
 		var h *head
 		if h, err = v.t.head(number); err == nil && at.Seq < h.next {
-			hash, _, err = v.t.entry(number, at.Seq)
+			hash, err = v.t.hashOf(number, at.Seq)
 			ok = err == nil
 		}
 	}

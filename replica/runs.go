@@ -54,13 +54,17 @@ func (t *txn) seal() error {
 	}
 	count, size := 0, 0
 	for seq := h.sealed; seq < h.next; seq++ {
-		hash, stored, err := t.entry(h.number, seq)
+		sent, err := t.sent(h.number, seq)
 		if err != nil {
 			return err
 		}
-		count, size = count+1, size+len(stored)
-		if count < runEntries && size < runBytes && seq+1 < h.next {
+		count, size = count+1, size+len(sent)
+		if count < runEntries && size < runBytes && seq+1 < h.next && seq%runEntries != runEntries-1 {
 			continue
+		}
+		hash, err := t.hashOf(h.number, seq)
+		if err != nil {
+			return err
 		}
 		message := entry.AppendSealed(nil, &t.space.id, &h.id, seq, &hash)
 		sig := ed25519.Sign(t.space.device.key, message)
@@ -89,7 +93,7 @@ func (t *txn) sealedHeads() ([]*head, error) {
 		}
 		if h.next > h.sealed {
 			h.next = h.sealed
-			if h.hash, _, err = t.entry(h.number, h.sealed-1); err != nil {
+			if h.hash, err = t.hashOf(h.number, h.sealed-1); err != nil {
 				return nil, err
 			}
 		}
@@ -119,11 +123,11 @@ func (t *txn) runFrom(h *head, first uint64) (*run, error) {
 		return nil, errors.New("a log has no seal at its end")
 	}
 	for seq := first; seq <= last; seq++ {
-		_, stored, err := t.entry(h.number, seq)
+		sent, err := t.sent(h.number, seq)
 		if err != nil {
 			return nil, err
 		}
-		r.entries = append(r.entries, append([]byte{}, stored...))
+		r.entries = append(r.entries, append([]byte{}, sent...))
 	}
 	return r, nil
 }

@@ -111,13 +111,12 @@ func (t *txn) indexTails() error {
 // changesOf returns a stored entry with its changes, by part. It has none if it is not a data
 // entry.
 func (t *txn) changesOf(log uint32, seq uint64) (*entry.Entry, []*entry.Changes, error) {
-	_, stored, err := t.entry(log, seq)
+	e, err := t.entry(log, seq)
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := entry.Parse(stored)
 	var changes []*entry.Changes
-	if err == nil && e.Kind == entry.KindData {
+	if e.Kind == entry.KindData {
 		changes, err = parseParts(e)
 	}
 	if err != nil {

@@ -33,7 +33,7 @@ import (
 //	"names" u32                pairs of texts: a name that a field has had, and its first one
 //	"type" u32                 the fields of the type that the records were last made for
 //	"conflict" u32 key         a record with concurrent values
-//	bucket "entries"           u32 log, u64 seq → hash, stored form
+//	bucket "entries"           u32 log, u64 seq → the entry as it is kept: see kept.go
 //	bucket "states"            u32 collection, key → the sidecar of a record
 //	bucket "touches"           the touch index: see touch.go
 //
@@ -75,16 +75,23 @@ type txn struct {
 	states  *stoat.Bucket
 	touches *stoat.Bucket
 
-	own        uint32 // the number of the own log, once it is read
-	heads      map[uint32]*head
-	numbers    map[entry.Hash]uint32
-	tables     map[uint32]*fieldTable
-	frontiers  map[spot]*frontier
-	records    map[string]*stoat.Bucket // of collections; nil if the program has never opened one
-	pending    *pending                 // local changes
+	own       uint32 // the number of the own log, once it is read
+	heads     map[uint32]*head
+	numbers   map[entry.Hash]uint32
+	tables    map[uint32]*fieldTable
+	frontiers map[spot]*frontier
+	unseen    map[sought]uint64 // entries of a log, which have not seen the one that is sought
+	hashed    hashed            // the hash that was last computed
+
+	collections map[string]uint32        // the numbers of collections
+	names       map[uint32]string        // of collections
+	records     map[string]*stoat.Bucket // of collections; nil if the program has never opened one
+
+	pending    *pending // local changes
 	rightsView *rightsView
 	replays    bool   // records are marked, and replayed at commit
 	key        []byte // buffer
+	value      []byte // buffer
 	sidecar    []byte // buffer
 }
 
@@ -94,7 +101,8 @@ type txnKey struct{ space *Space }
 // in returns the space in a transaction.
 func (s *Space) in(tx *stoat.Tx) (*txn, error) {
 	t := stoat.Local(tx, txnKey{s}, func() *txn {
-		return &txn{space: s, tx: tx, heads: map[uint32]*head{}, frontiers: map[spot]*frontier{},
+		return &txn{space: s, tx: tx, heads: map[uint32]*head{},
+			frontiers: map[spot]*frontier{}, unseen: map[sought]uint64{},
 			records: map[string]*stoat.Bucket{}}
 	})
 	if t.meta != nil {
@@ -267,10 +275,14 @@ func (t *txn) addLog(id entry.Hash, device DeviceID) (*head, error) {
 	return h, t.meta.Put(key, binary.BigEndian.AppendUint32(nil, h.number))
 }
 
-// append stores an entry as the next one of a log.
-func (t *txn) append(h *head, e *entry.Entry, stored []byte, hash entry.Hash) error {
+// append stores an entry, given also as it is sent, as the next one of a log.
+func (t *txn) append(h *head, e *entry.Entry, sent []byte, hash entry.Hash) error {
+	value, err := t.appendKept(t.value[:0], h, e, sent, &hash)
+	if err != nil {
+		return err
+	}
+	t.value = value
 	t.key = entryKey(t.key[:0], "", h.number, h.next)
-	value := append(append(make([]byte, 0, len(hash)+len(stored)), hash[:]...), stored...)
 	if err := t.entries.Put(t.key, value); err != nil {
 		return err
 	}
@@ -296,17 +308,4 @@ func (t *txn) append(h *head, e *entry.Entry, stored []byte, hash entry.Hash) er
 		return err
 	}
 	return t.judge(h, seq, hash, e)
-}
-
-// entry returns the hash and the stored form of an entry, which are valid until the transaction
-// ends.
-func (t *txn) entry(log uint32, seq uint64) (hash entry.Hash, stored []byte, err error) {
-	p, err := t.entries.Get(entryKey(nil, "", log, seq))
-	if err == nil && len(p) < len(hash) {
-		err = stoat.ErrCorrupt
-	}
-	if err != nil {
-		return hash, nil, fmt.Errorf("entry %d of log %d: %w", seq, log, err)
-	}
-	return entry.Hash(p[:len(hash)]), p[len(hash):], nil
 }

@@ -129,7 +129,7 @@ func (v *verified) locate(t *txn, before *verified) error {
 	case v.first > h.next:
 		return errGap
 	case v.first > 0:
-		v.prev, _, err = t.entry(number, v.first-1)
+		v.prev, err = t.hashOf(number, v.first-1)
 	}
 	if err != nil {
 		return fmt.Errorf("log %s: %w", v.log, err)

@@ -134,6 +134,9 @@ func (r *Reader) Count(most, size int) int {
 // UvarintLen returns the number of bytes of v as a uvarint.
 func UvarintLen(v uint64) int { return max(1, (bits.Len64(v)+6)/7) }
 
+// BytesLen returns the number of bytes that AppendBytes appends for n bytes.
+func BytesLen(n int) int { return UvarintLen(uint64(n)) + n }
+
 // AppendBytes appends the length of p and p.
 func AppendBytes[T string | []byte](dst []byte, p T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(p))), p...)
