@@ -3,17 +3,21 @@ package items
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/bench/engine"
 	"github.com/stoatdb/stoat/record"
+	"github.com/stoatdb/stoat/replica"
 )
 
-// stoatStore is a store on Stoat's package record, with a collection for each repository. The tags
-// of [item] name its key and its index.
+// stoatStore is a store on Stoat's packages record and replica, with a collection for each
+// repository. The tags of [item] name its key and its index.
 type stoatStore struct {
-	db   *stoat.DB
-	open map[string]*stoatRepository // by path
+	db    *stoat.DB
+	space *replica.Space              // nil without replication
+	open  map[string]*stoatRepository // by path
 }
 
 // stoatRepository is a repository of a stoatStore.
@@ -22,31 +26,79 @@ type stoatRepository struct {
 	items *record.Collection[item]
 }
 
-func stoatImplementation() implementation {
-	return implementation{
-		About: engine.About{
-			Name:     "stoat",
-			Module:   "github.com/stoatdb/stoat",
-			Settings: "none; package record, one collection per repository, with an index of the tags",
-		},
-		open: openStoat,
+// replication says whether and how a store is replicated.
+type replication int
+
+const (
+	notReplicated replication = iota
+	signed
+)
+
+func stoatImplementations() []implementation {
+	about := func(name, layer string) engine.About {
+		return engine.About{Name: name, Module: "github.com/stoatdb/stoat",
+			Settings: layer + ", one collection per repository, with an index of the tags"}
+	}
+	return []implementation{
+		{about("stoat", "none; package record"),
+			func(dir string, sync bool) (store, error) { return openStoat(dir, sync, notReplicated) }},
+		{about("stoat-signed", "package replica, one signed space"),
+			func(dir string, sync bool) (store, error) { return openStoat(dir, sync, signed) }},
 	}
 }
 
-func openStoat(dir string, sync bool) (store, error) {
+func openStoat(dir string, sync bool, r replication) (store, error) {
 	mode := stoat.SyncAlways
 	if !sync {
 		mode = stoat.SyncNever
 	}
-	db, err := stoat.Open(dir, &stoat.Options{Sync: mode})
+	db, err := stoat.Open(filepath.Join(dir, "db"), &stoat.Options{Sync: mode})
 	if err != nil {
 		return nil, err
 	}
-	return &stoatStore{db: db, open: make(map[string]*stoatRepository)}, nil
+	s := &stoatStore{db: db, open: make(map[string]*stoatRepository)}
+	if r == notReplicated {
+		return s, nil
+	}
+	if s.space, err = openSpace(db, filepath.Join(dir, "device")); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return s, nil
+}
+
+// openSpace opens the space of a database, and creates it if necessary. The file has the key of its
+// device.
+func openSpace(db *stoat.DB, file string) (*replica.Space, error) {
+	const name = "bench"
+	key, err := os.ReadFile(file)
+	if err == nil {
+		device, err := replica.LoadDevice(key)
+		if err != nil {
+			return nil, err
+		}
+		return replica.Open(db, name, &replica.Options{Device: device})
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	device, err := replica.NewDevice()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(file, device.Key(), 0o600); err != nil {
+		return nil, err
+	}
+	return replica.Create(db, name, &replica.Options{Device: device})
 }
 
 func (s *stoatStore) repository(path string) (repository, error) {
-	items, err := record.Open[item](s.db, path, nil)
+	var items *record.Collection[item]
+	var err error
+	if s.space == nil {
+		items, err = record.Open[item](s.db, path, nil)
+	} else {
+		items, err = replica.Collection[item](s.space, path, nil)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ type implementation struct {
 
 // implementations returns every document store, in the order of the tables.
 func implementations() []implementation {
-	return append([]implementation{stoatImplementation()}, sqliteImplementations()...)
+	return append(stoatImplementations(), sqliteImplementations()...)
 }
 
 // abouts returns the descriptions of all document stores.
