@@ -16,9 +16,15 @@ type device struct {
 	items *record.Collection[item]
 }
 
-// newDevice returns a device that joins a space.
-func newDevice(id replica.SpaceID) (*device, error) {
+// newDevice returns a device that has joined the space and may write to it.
+func (p *replicaProgram) newDevice() (*device, error) {
 	key, err := replica.NewDevice()
+	if err != nil {
+		return nil, err
+	}
+	err = p.db.Update(func(tx *stoat.Tx) error {
+		return p.space.Grant(tx, key.ID(), replica.Write)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +32,7 @@ func newDevice(id replica.SpaceID) (*device, error) {
 	if d.db, err = stoat.OpenMemory(nil); err != nil {
 		return nil, err
 	}
-	d.space, err = replica.Join(d.db, spaceName, id, &replica.Options{Device: key})
+	d.space, err = replica.Join(d.db, spaceName, p.space.ID(), &replica.Options{Device: key})
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +47,7 @@ func (p *replicaProgram) change(r *request) (a answer, err error) {
 	}
 	for i := r.From; i < r.To; i++ {
 		if i == len(p.devices) {
-			d, err := newDevice(p.space.ID())
+			d, err := p.newDevice()
 			if err != nil {
 				return a, err
 			}
