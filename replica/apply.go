@@ -325,7 +325,7 @@ func (a *arrival) mergeEntry(
 			return nil, err
 		}
 	}
-	void, _, err := t.verdict(h, at.Seq, v.parsed[i])
+	void, err := t.note(h, at.Seq, v.parsed[i])
 	if err != nil {
 		return nil, err
 	}

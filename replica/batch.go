@@ -122,7 +122,7 @@ func (b *batch) apply(at merge.Stamp) error {
 	if err != nil {
 		return err
 	}
-	void, _, err := b.t.verdict(h, at.Seq, e)
+	void, _, err := b.t.void(h, at.Seq, e)
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func (t *txn) revision(collection string, key []byte, at merge.Stamp) (*Revision
 	if err != nil {
 		return nil, err
 	}
-	void, reason, err := t.verdict(h, at.Seq, e)
+	void, reason, err := t.void(h, at.Seq, e)
 	if err != nil {
 		return nil, err
 	}

@@ -109,23 +109,32 @@ type orphan struct {
 	entry  *entry.Entry
 }
 
+// orphan returns an entry of a log, to be issued again. Its origin is the first of which it is a
+// repeat.
+func (t *txn) orphan(h *head, seq uint64) (*orphan, error) {
+	hash, err := t.hashOf(h.number, seq)
+	if err != nil {
+		return nil, err
+	}
+	e, err := t.entry(h.number, seq)
+	if err != nil {
+		return nil, err
+	}
+	if e.Origin != nil {
+		return &orphan{*e.Origin, e}, nil
+	}
+	return &orphan{entry.Last{Head: entry.Head{Log: h.id, Seq: seq}, Hash: hash}, e}, nil
+}
+
 // tailFrom returns the entries of a log from one on.
 func (t *txn) tailFrom(h *head, from uint64) ([]orphan, error) {
 	var tail []orphan
 	for seq := from; seq < h.next; seq++ {
-		hash, err := t.hashOf(h.number, seq)
+		o, err := t.orphan(h, seq)
 		if err != nil {
 			return nil, err
 		}
-		sent, err := t.sent(h.number, seq)
-		if err != nil {
-			return nil, err
-		}
-		e, err := entry.Parse(append([]byte{}, sent...))
-		if err != nil {
-			return nil, fmt.Errorf("entry %d of log %s: %w: %w", seq, h.id, err, stoat.ErrCorrupt)
-		}
-		tail = append(tail, orphan{entry.Last{Head: entry.Head{Log: h.id, Seq: seq}, Hash: hash}, e})
+		tail = append(tail, *o)
 	}
 	return tail, nil
 }
@@ -142,11 +151,7 @@ func (t *txn) reissue(orphans []orphan) error {
 		if err != nil {
 			return err
 		}
-		origin := &o.origin
-		if o.entry.Origin != nil {
-			origin = o.entry.Origin
-		}
-		e := &entry.Entry{Kind: entry.KindData, Origin: origin, Parts: o.entry.Parts}
+		e := &entry.Entry{Kind: entry.KindData, Origin: &o.origin, Parts: o.entry.Parts}
 		if err := t.issue(next, e); err != nil {
 			return err
 		}
@@ -160,8 +165,8 @@ func (t *txn) reissue(orphans []orphan) error {
 // truncate removes the entries of a log from one on. No other entry has seen them, and the records
 // that they touch must be replayed.
 func (t *txn) truncate(h *head, next uint64) error {
-	for seq := next; seq < h.touched; seq++ {
-		if err := t.unindex(h.number, seq); err != nil {
+	for seq := next; seq < h.next; seq++ {
+		if err := t.unnote(h, seq); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/merge"
 )
 
@@ -17,25 +18,40 @@ import (
 // replay makes a large transaction, which takes no more memory than a small one: the database
 // writes it to tables while it runs, and records are replayed in batches.
 
-// replayEntries replays, when the transaction commits, the records that the entries of a log from
-// one up to another one touch.
+// replayEntries notes the verdicts of the entries of a log from one up to another one. When the
+// transaction commits, it replays the records that they touch.
 func (t *txn) replayEntries(log uint32, from, to uint64) error {
+	h, err := t.head(log)
+	if err != nil {
+		return err
+	}
 	for seq := from; seq < to; seq++ {
 		e, changes, err := t.changesOf(log, seq)
 		if err != nil {
 			return err
 		}
+		if _, err := t.note(h, seq, e); err != nil {
+			return err
+		}
 		for i, c := range changes {
-			number, err := t.collectionNumber(e.Parts[i].Group)
-			if err != nil {
+			if err := t.mark(e.Parts[i].Group, c); err != nil {
 				return err
 			}
-			for j := range c.Records {
-				t.key = append(keyed(t.key[:0], prefixReplay, number), c.Records[j].Key...)
-				if err := t.meta.Put(t.key, nil); err != nil {
-					return err
-				}
-			}
+		}
+	}
+	return nil
+}
+
+// mark replays the records of a collection that some changes touch when the transaction commits.
+func (t *txn) mark(collection string, changes *entry.Changes) error {
+	number, err := t.collectionNumber(collection)
+	if err != nil {
+		return err
+	}
+	for i := range changes.Records {
+		t.key = append(keyed(t.key[:0], prefixReplay, number), changes.Records[i].Key...)
+		if err := t.meta.Put(t.key, nil); err != nil {
+			return err
 		}
 	}
 	if t.replays {

@@ -234,3 +234,42 @@ func TestReplay_afterTheTransactionsOwnEntry(t *testing.T) {
 		t.Error("a replay changed the records")
 	}
 }
+
+// checkVoids compares what is stored about entries that do not count with what they are.
+func (p *peer) checkVoids() {
+	p.t.Helper()
+	p.inTx(func(t *txn) error {
+		heads, err := t.allHeads()
+		if err != nil {
+			return err
+		}
+		n := uint64(0)
+		for _, h := range heads {
+			for seq := range h.next {
+				e, _, err := t.changesOf(h.number, seq)
+				if err != nil {
+					return err
+				}
+				stored, err := t.voided(h.number, seq)
+				if err != nil {
+					return err
+				}
+				alone, _, err := t.verdict(h, seq, e)
+				if err != nil || alone != stored.alone {
+					p.t.Errorf("entry %d of log %d: %b is void, not %b (%v)", seq, h.number, alone,
+						stored.alone, err)
+				}
+				if (stored.reason != "") != (stored.parts() != 0) {
+					p.t.Errorf("parts %b are void because of %q", stored.parts(), stored.reason)
+				}
+				if stored.parts() != 0 {
+					n++
+				}
+			}
+		}
+		if got, err := t.voidCount(); got != n {
+			p.t.Errorf("%d entries are void, not %d (%v)", n, got, err)
+		}
+		return nil
+	})
+}

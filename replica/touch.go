@@ -54,13 +54,9 @@ func (t *txn) indexEntry(h *head, parts []entry.Part, changes []*entry.Changes) 
 }
 
 // unindex removes an entry from the index.
-func (t *txn) unindex(log uint32, seq uint64) error {
-	e, changes, err := t.changesOf(log, seq)
-	if err != nil {
-		return err
-	}
+func (t *txn) unindex(log uint32, seq uint64, parts []entry.Part, changes []*entry.Changes) error {
 	for i, c := range changes {
-		number, err := t.collectionNumber(e.Parts[i].Group)
+		number, err := t.collectionNumber(parts[i].Group)
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,9 @@ import (
 //	"number" id                u32 number of a log
 //	"unseen" u32               a log that grew since the own one did
 //	"tail" u32                 a log with entries that are not in the touch index
+//	"void" u32 u64             what of an entry of a log does not count: see void.go
+//	"count void"               u64 number of these
+//	"repeat" …                 a part of an entry with an origin: see repeats.go
 //	"replay" u32 key           within a transaction: a record that it replays when it commits
 //	"context" u32 u64          of a log and a seq, if the entry has a context: see frontier
 //	"vector" u32 u64           of a log and some such seqs: pairs of uvarints, log and length
@@ -49,10 +52,13 @@ const (
 	keyOwn           = "own"
 	keyTime          = "time"
 	keyRights        = "rights"
+	keyVoidCount     = "count void"
 	prefixLog        = "log"
 	prefixNumber     = "number"
 	prefixUnseen     = "unseen"
 	prefixTail       = "tail"
+	prefixVoid       = "void"
+	prefixRepeat     = "repeat"
 	prefixReplay     = "replay"
 	prefixContext    = "context"
 	prefixVector     = "vector"

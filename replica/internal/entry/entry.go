@@ -107,7 +107,7 @@ type Withheld struct {
 // Withhold drops the content of the part.
 func (p *Part) Withhold() {
 	if p.Withheld == nil {
-		p.Withheld = &Withheld{uint64(len(p.Data)), p.hash()}
+		p.Withheld = &Withheld{p.Size(), p.Hash()}
 		p.Data = nil
 	}
 }
@@ -275,17 +275,25 @@ func (e *Entry) AppendHeader(dst []byte, at *Place) []byte {
 	for i := range e.Parts {
 		part := &e.Parts[i]
 		dst = wire.AppendBytes(dst, part.Group)
-		w := part.Withheld
-		if w == nil {
-			w = &Withheld{uint64(len(part.Data)), part.hash()}
-		}
-		dst = append(binary.AppendUvarint(dst, w.Size), w.Hash[:]...)
+		hash := part.Hash()
+		dst = append(binary.AppendUvarint(dst, part.Size()), hash[:]...)
 	}
 	return dst
 }
 
-// hash returns the hash of the content of the part.
-func (p *Part) hash() (h Hash) {
+// Size returns the size of the content of the part, in bytes.
+func (p *Part) Size() uint64 {
+	if p.Withheld != nil {
+		return p.Withheld.Size
+	}
+	return uint64(len(p.Data))
+}
+
+// Hash returns the hash of the content of the part.
+func (p *Part) Hash() (h Hash) {
+	if p.Withheld != nil {
+		return p.Withheld.Hash
+	}
 	s := sha256.New()
 	s.Write([]byte(domainPart))
 	s.Write(p.Data)

@@ -1,0 +1,94 @@
+package replica
+
+import (
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+)
+
+// Adopted is what [Space.Adopt] did.
+type Adopted struct {
+	Entries int // that were issued again
+	Before  int // that had been issued again before, by any device, and count
+}
+
+// Adopt issues the entries of a log from one up to another one again, in the log of this replica,
+// as far as they do not count: the work of a device that was revoked while it was offline, or a
+// branch of a forked log. The device of this replica answers for them and needs the right to write
+// them. What they do happens now, after everything that this replica has seen.
+//
+// An entry that was adopted before is not adopted again. If two devices adopt the same without
+// knowing of each other, it counts once.
+func (s *Space) Adopt(tx *stoat.Tx, log LogID, from, to uint64) (Adopted, error) {
+	var a Adopted
+	err := s.claim(tx)
+	if err != nil {
+		return a, err
+	}
+	t, err := s.in(tx)
+	if err == nil {
+		a, err = t.adopt(entry.Hash(log), from, to)
+	}
+	return a, wrap(s.name, err)
+}
+
+func (t *txn) adopt(log entry.Hash, from, to uint64) (a Adopted, err error) {
+	number, known, err := t.logNumber(log)
+	if err == nil && !known {
+		err = fmt.Errorf("there is no log %s", log)
+	}
+	if err != nil {
+		return a, err
+	}
+	h, err := t.head(number)
+	if err != nil {
+		return a, err
+	}
+	for seq := from; seq < min(to, h.next); seq++ {
+		v, err := t.voided(number, seq)
+		if err == nil && v.alone != 0 {
+			err = t.adoptEntry(h, seq, v.alone, &a)
+		}
+		if err != nil {
+			return a, fmt.Errorf("adopt entry %d of log %s: %w", seq, log, err)
+		}
+	}
+	return a, nil
+}
+
+// adoptEntry adopts those parts of an entry that do not count, and have no repeat that does.
+func (t *txn) adoptEntry(h *head, seq uint64, void partSet, a *Adopted) error {
+	o, err := t.orphan(h, seq)
+	if err != nil || o.entry.Kind != entry.KindData {
+		return err
+	}
+	var parts []entry.Part
+	for i := range o.entry.Parts {
+		part := &o.entry.Parts[i]
+		if !void.has(i) {
+			continue
+		}
+		repeated, err := t.repeated(&o.origin, part)
+		if err != nil {
+			return err
+		}
+		if !repeated {
+			parts = append(parts, *part)
+		}
+	}
+	if len(parts) == 0 {
+		a.Before++
+		return nil
+	}
+	a.Entries++
+	o.entry.Parts = parts
+	next, err := t.nextOwn()
+	if err == nil {
+		err = t.mayWrite(next, o.entry)
+	}
+	if err != nil {
+		return err
+	}
+	return t.reissue([]orphan{*o})
+}

@@ -1,0 +1,145 @@
+package replica
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/wire"
+)
+
+// voided is what a replica stores of an entry with parts that do not count: uvarint alone, uvarint
+// repeated, and the reason as a text. An entry of which everything counts has none.
+type voided struct {
+	alone    partSet // by the verdict
+	repeated partSet // what counts elsewhere: see repeats.go
+	reason   string
+}
+
+// parts returns all parts that do not count.
+func (v *voided) parts() partSet { return v.alone | v.repeated }
+
+// voided returns what of an entry does not count, as it is stored.
+func (t *txn) voided(log uint32, seq uint64) (v voided, err error) {
+	p, err := t.meta.Get(entryKey(nil, prefixVoid, log, seq))
+	if errors.Is(err, stoat.ErrNotFound) {
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	return parseVoided(p)
+}
+
+func parseVoided(p []byte) (v voided, err error) {
+	r := wire.NewReader(p)
+	v.alone, v.repeated = partSet(r.Uvarint()), partSet(r.Uvarint())
+	v.reason = string(r.Bytes(0, entry.SizeMax))
+	if err := r.End(); err != nil {
+		return v, fmt.Errorf("a void entry: %w: %w", err, stoat.ErrCorrupt)
+	}
+	return v, nil
+}
+
+// putVoided stores what of an entry does not count.
+func (t *txn) putVoided(log uint32, seq uint64, old, v voided) error {
+	if v == old {
+		return nil
+	}
+	key := entryKey(nil, prefixVoid, log, seq)
+	was, is := old.parts() != 0, v.parts() != 0
+	if was != is {
+		n, err := t.voidCount()
+		if err != nil {
+			return err
+		}
+		if is {
+			n += 2
+		}
+		if err := t.meta.Put([]byte(keyVoidCount), binary.BigEndian.AppendUint64(nil, n-1)); err != nil {
+			return err
+		}
+	}
+	if !is {
+		return t.meta.Delete(key)
+	}
+	p := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(v.alone)), uint64(v.repeated))
+	return t.meta.Put(key, wire.AppendBytes(p, v.reason))
+}
+
+// voidCount returns the number of entries with parts that do not count.
+func (t *txn) voidCount() (uint64, error) {
+	p, err := t.meta.Get([]byte(keyVoidCount))
+	if errors.Is(err, stoat.ErrNotFound) {
+		return 0, nil
+	}
+	if err == nil && len(p) != 8 {
+		err = fmt.Errorf("%q has %d bytes instead of 8: %w", keyVoidCount, len(p), stoat.ErrCorrupt)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint64(p), nil
+}
+
+// void returns the parts of a stored entry that do not count, and the reason. Its verdict may have
+// changed since the last note of it.
+func (t *txn) void(h *head, seq uint64, e *entry.Entry) (void partSet, reason, err error) {
+	void, reason, err = t.verdict(h, seq, e)
+	if err != nil || e.Origin == nil {
+		return void, reason, err
+	}
+	v, err := t.voided(h.number, seq)
+	if reason == nil && v.repeated != 0 {
+		reason = errors.New(v.reason)
+	}
+	return void | v.repeated, reason, err
+}
+
+// note stores which parts of an entry do not count, and returns them. It is called when an entry is
+// stored, and whenever its verdict may be another one.
+func (t *txn) note(h *head, seq uint64, e *entry.Entry) (void partSet, err error) {
+	alone, reason, err := t.verdict(h, seq, e)
+	if err != nil {
+		return 0, err
+	}
+	old, err := t.voided(h.number, seq)
+	if err != nil {
+		return 0, err
+	}
+	v := voided{alone: alone, repeated: old.repeated}
+	if reason != nil {
+		v.reason = reason.Error()
+	} else if v.repeated != 0 {
+		v.reason = old.reason
+	}
+	if err := t.putVoided(h.number, seq, old, v); err != nil {
+		return 0, err
+	}
+	if err := t.noteRepeats(h, seq, e, alone); err != nil {
+		return 0, err
+	}
+	v, err = t.voided(h.number, seq)
+	return v.parts(), err
+}
+
+// unnote removes what is stored about an entry that is about to be removed.
+func (t *txn) unnote(h *head, seq uint64) error {
+	e, changes, err := t.changesOf(h.number, seq)
+	if err == nil && seq < h.touched {
+		err = t.unindex(h.number, seq, e.Parts, changes)
+	}
+	if err == nil {
+		err = t.noteRepeats(h, seq, e, ^partSet(0))
+	}
+	if err != nil {
+		return err
+	}
+	v, err := t.voided(h.number, seq)
+	if err != nil {
+		return err
+	}
+	return t.putVoided(h.number, seq, v, voided{})
+}
