@@ -27,7 +27,7 @@ measure() {
 	mv results/out.tmp/results.json "results/$name.json"
 }
 
-[ $# -gt 0 ] || set -- ssb many large growth load churn records docs
+[ $# -gt 0 ] || set -- ssb many large growth load churn records docs sync
 for part; do
 	case $part in
 	ssb) measure ssb -suite ssb -profile full -rounds "$rounds" -turns -engine $some,badger,sqlite-wal ;;
@@ -43,6 +43,9 @@ for part; do
 	records) measure records -suite strategies,items -rounds "$rounds" -n 10000 ;;
 	docs) measure docs -suite docs -rounds 1 -data json \
 		-engine stoat,stoat-none,stoat-zstd,bbolt ;;
+	sync)
+		if command -v npm >/dev/null; then $bench install || true; fi # others are left out without it
+		measure sync -suite sync -profile full -rounds "$rounds" ;;
 	*) echo "no part $part" >&2 && exit 1 ;;
 	esac
 done

@@ -17,6 +17,8 @@ const (
 	doAwait  = "await"  // ID, Count → At: when the record has that count, durably
 	doPut    = "put"    // ID, Count → At: before it sets the count of the record; Durable: after it
 	doChange = "change" // From, To, Count: sets the counts, each on a device of its own, if it can
+	doExport = "export" // File: writes all that the replica has into it
+	doImport = "import" // File → Nanoseconds: until the replica has it
 	doIdle   = "idle"   // Address, Records: so many more connections that stay
 	doDigest = "digest" // → Digest
 	doMemory = "memory" // → Peak, Resident

@@ -23,7 +23,9 @@ func (r *run) first() error {
 // pair is a server with records, a client that knows of it, and the proxy between them.
 type pair struct {
 	run            *run
+	dir            string // of the databases
 	server, client *program
+	invitation     string
 	proxy          *proxy
 	items          []item
 }
@@ -39,7 +41,7 @@ func (r *run) pair(name string, n int) (*pair, error) {
 	if err := r.load(home, file, n); err != nil {
 		return nil, err
 	}
-	p := &pair{run: r, items: items}
+	p := &pair{run: r, dir: dir, items: items}
 	if p.server, _, err = r.open(home, request{Sync: r.job.Sync, ID: noRecord}); err != nil {
 		return nil, err
 	}
@@ -47,6 +49,7 @@ func (r *run) pair(name string, n int) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.invitation = a.Invitation
 	if p.proxy, err = newProxy(a.Address); err != nil {
 		return nil, err
 	}
@@ -100,12 +103,40 @@ func (r *run) firstOf(n int) error {
 	if err := check(p.client, p.items); err != nil {
 		return err
 	}
+	if r.job.Wants(rowMerge) {
+		if err := supported(p.merge(at(rowMerge))); err != nil {
+			return fmt.Errorf("merge: %w", err)
+		}
+	}
 	if r.job.Wants(rowAgain, rowAgainB, rowAgainT) {
 		if err := p.again(at); err != nil {
 			return fmt.Errorf("connect again: %w", err)
 		}
 	}
 	return p.close()
+}
+
+// merge measures taking all from a file.
+func (p *pair) merge(at suite.At) error {
+	file := filepath.Join(p.dir, "file")
+	if _, err := p.server.call(request{Do: doExport, File: file}); err != nil {
+		return err
+	}
+	other, _, err := p.run.open(filepath.Join(p.dir, "other"),
+		request{Sync: p.run.job.Sync, Invitation: p.invitation, ID: noRecord})
+	if err != nil {
+		return err
+	}
+	a, err := other.call(request{Do: doImport, File: file})
+	if err != nil {
+		return err
+	}
+	n := float64(len(p.items))
+	p.run.record(at, n/(a.Nanoseconds/1e9))
+	if err := check(other, p.items); err != nil {
+		return err
+	}
+	return p.run.close(other)
 }
 
 // again measures connecting when there is nothing new.

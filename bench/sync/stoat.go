@@ -1,6 +1,8 @@
 package sync
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -66,6 +68,10 @@ func (p *replicaProgram) do(r *request) (answer, error) {
 		return p.once(r)
 	case doChange:
 		return p.change(r)
+	case doExport:
+		return answer{}, p.exportTo(r.File)
+	case doImport:
+		return p.importFrom(r.File)
 	case doDigest:
 		return p.digest()
 	case doMemory:
@@ -217,6 +223,37 @@ func (p *replicaProgram) once(r *request) (answer, error) {
 		}
 		return err
 	})
+}
+
+// exportTo writes what the replica has to a new file.
+func (p *replicaProgram) exportTo(file string) error {
+	if p.plain {
+		return errUnsupported
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	err = replica.Export(p.ctx, p.space, w)
+	if err == nil {
+		err = w.Flush()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// importFrom takes what a file has.
+func (p *replicaProgram) importFrom(file string) (a answer, err error) {
+	if p.plain {
+		return a, errUnsupported
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return a, err
+	}
+	began := time.Now()
+	err = replica.Import(p.ctx, p.space, bytes.NewReader(content))
+	return answer{Nanoseconds: since(began)}, err
 }
 
 func (p *replicaProgram) digest() (a answer, err error) {

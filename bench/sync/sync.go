@@ -36,6 +36,7 @@ const (
 	rowFirst   = "first_sync"
 	rowBytes   = "first_bytes"
 	rowMemory  = "memory"
+	rowMerge   = "merge"
 	rowAgain   = "reconnect"
 	rowAgainB  = "reconnect_bytes"
 	rowAgainT  = "reconnect_turns"
@@ -84,6 +85,8 @@ func firstRows() []suite.Row {
 			About: "bytes on that connection, in both directions"},
 		{Name: rowMemory, Unit: suite.Bytes, Axis: axis, States: []string{"server", "client"},
 			About: "peak resident memory of the process during that"},
+		{Name: rowMerge, Unit: suite.PerSecond, Axis: axis,
+			About: "records that another client verifies, merges and indexes, from a file of all history"},
 		{Name: rowAgain, Unit: suite.Nanoseconds, Axis: axis,
 			About: "the client connects again when there is nothing new"},
 		{Name: rowAgainB, Unit: suite.Bytes, Axis: axis, About: "bytes of that, in both directions"},

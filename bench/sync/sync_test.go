@@ -60,7 +60,7 @@ func wanted(local bool) map[suite.At]int {
 		if local {
 			continue
 		}
-		for _, row := range []string{rowFirst, rowBytes} {
+		for _, row := range []string{rowFirst, rowBytes, rowMerge} {
 			want[suite.At{Row: row, X: x}] = 1
 		}
 		for _, row := range []string{rowAgain, rowAgainB, rowAgainT} {
