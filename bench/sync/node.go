@@ -38,7 +38,7 @@ type nodePeer struct {
 func nodePeers() []nodePeer {
 	return []nodePeer{
 		{"pouchdb", "9.0.0", "adapter leveldb, which syncs with -sync always; no indexes; batches of" +
-			" 1,000; the server is express-pouchdb 4.2.0", 10_000},
+			" 1,000; the server is express-pouchdb 4.2.0", 100_000},
 		{"automerge", "automerge-repo 2.5.6", "a document for each record, no indexes; storage nodefs," +
 			" flushed at each change, and synced with -sync always; WebSocket", 1_000},
 	}

@@ -134,11 +134,6 @@ func (r *run) stored(n int) error {
 	if err := r.load(dir, file, n); err != nil {
 		return err
 	}
-	size, err := machine.SizeOf(dir)
-	if err != nil {
-		return err
-	}
-	r.record(suite.At{Row: rowSize, X: float64(n)}, float64(size.Apparent)/float64(n))
 	var samples []float64
 	for i := range r.plan.opens {
 		p, a, err := r.open(dir, request{Sync: r.job.Sync, ID: int64(i * 7919 % n)})
@@ -151,7 +146,26 @@ func (r *run) stored(n int) error {
 		samples = append(samples, a.Nanoseconds)
 	}
 	r.record(suite.At{Row: rowOpen, X: float64(n)}, samples...)
-	return nil
+	return r.weigh(dir, n)
+}
+
+// weigh measures the size of a database of n records, once it has compacted itself.
+func (r *run) weigh(dir string, n int) error {
+	p, _, err := r.open(dir, request{Sync: r.job.Sync, ID: noRecord})
+	if err != nil {
+		return err
+	}
+	if _, err := p.call(request{Do: doSettle}); supported(err) != nil {
+		return err
+	}
+	if err := r.close(p); err != nil {
+		return err
+	}
+	size, err := machine.SizeOf(dir)
+	if err == nil {
+		r.record(suite.At{Row: rowSize, X: float64(n)}, float64(size.Apparent)/float64(n))
+	}
+	return err
 }
 
 // record records samples of a row if it is wanted.

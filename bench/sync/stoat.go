@@ -62,6 +62,8 @@ func (p *replicaProgram) do(r *request) (answer, error) {
 		return p.open(r)
 	case doCommit:
 		return p.commit(r)
+	case doSettle:
+		return answer{}, p.db.Compact(p.ctx)
 	case doServe:
 		return p.serve()
 	case doSync:

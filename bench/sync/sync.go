@@ -71,7 +71,8 @@ func localRows() []suite.Row {
 		{Name: rowOpen, Unit: suite.Nanoseconds, Axis: axis,
 			About: "opening a closed database of so many records, up to reading one"},
 		{Name: rowSize, Unit: suite.Bytes, Axis: axis,
-			About: "length of the files per record, after Close; each record was a transaction"},
+			About: "length of the files per record, after compacting and Close; each record was a" +
+				" transaction"},
 	}
 }
 

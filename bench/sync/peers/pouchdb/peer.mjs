@@ -33,7 +33,6 @@ const idle = []
 const idOf = (id) => String(id).padStart(12, '0')
 const docOf = (item) => ({ _id: idOf(item.id), ...item })
 
-// durable resolves when what this replica has is as durable as a commit is.
 async function put(id, count) {
   const doc = await db.get(idOf(id))
   await db.put({ ...doc, count })
@@ -57,6 +56,10 @@ const peer = {
       if (items.length === 1) return db.put(docOf(items[0]))
       for (const result of await db.bulkDocs(items.map(docOf))) if (result.error) throw result
     }),
+
+  async settle() {
+    await db.compact()
+  },
 
   async serve() {
     const app = express()
