@@ -12,23 +12,38 @@ import (
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
 	"github.com/stoatdb/stoat/replica/internal/merge"
+	"github.com/stoatdb/stoat/replica/internal/session"
 )
 
 // apply verifies runs from others and merges what follows from the known entries, in as few
 // transactions as there are calls. What cannot be merged yet waits in the room. A run that is not
 // valid does not keep others from being merged; the error says so afterwards.
 func (s *Space) apply(runs []*run) error {
+	refusals, err := s.applyFrom(0, runs)
+	var all []error
+	for i := range refusals {
+		all = append(all, refusals[i].Reason)
+	}
+	return cmp.Or(err, wrap(s.name, errors.Join(all...)))
+}
+
+// applyFrom is apply for runs that came with a session, which it is told what was refused of them.
+func (s *Space) applyFrom(number uint64, runs []*run) ([]session.Refusal, error) {
+	for _, r := range runs {
+		r.session = number
+	}
 	s.applying.Lock()
 	defer s.applying.Unlock()
 	s.mu.Lock()
 	waiting := s.room.take()
 	s.mu.Unlock()
 	if len(waiting)+len(runs) == 0 {
-		return nil
+		return nil, nil
 	}
 	var a *arrival
+	var grown *growth
 	err := s.db.View(func(tx *stoat.Tx) error {
-		a = &arrival{space: s}
+		a = &arrival{space: s, session: number}
 		a.verify(tx, append(waiting, runs...))
 		return a.failed
 	})
@@ -36,10 +51,15 @@ func (s *Space) apply(runs []*run) error {
 		err = s.db.Update(func(tx *stoat.Tx) error {
 			t, err := s.in(tx)
 			if err == nil {
+				t.growth = &growth{session: number}
+				grown = t.growth
 				err = a.merge(t)
 			}
 			return err
 		})
+	}
+	if err == nil {
+		s.chronicle.add(grown)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,12 +67,12 @@ func (s *Space) apply(runs []*run) error {
 		for _, r := range append(waiting, runs...) {
 			s.room.add(r, err)
 		}
-		return wrap(s.name, err)
+		return nil, wrap(s.name, err)
 	}
 	for _, w := range a.waiting {
 		s.room.add(w.run, w.reason)
 	}
-	return wrap(s.name, errors.Join(a.refused...))
+	return a.refused, nil
 }
 
 // arrival is entries from others on their way into a replica.
@@ -60,8 +80,18 @@ type arrival struct {
 	space   *Space
 	ready   []*verified
 	waiting []waiting
-	refused []error
-	failed  error // of the database
+	refused []session.Refusal // of what the session sent
+	failed  error             // of the database
+	session uint64
+}
+
+// refuse notes that a run is not taken from an entry on. What came with another session and waited
+// until now is just dropped.
+func (a *arrival) refuse(r *run, seq uint64, reason error) {
+	if r.session == a.session {
+		a.refused = append(a.refused, session.Refusal{Log: r.log, Seq: seq,
+			Forked: errors.Is(reason, ErrForked), Reason: reason})
+	}
 }
 
 // verify sorts out the runs that can be merged.
@@ -83,8 +113,8 @@ func (a *arrival) verify(tx *stoat.Tx, runs []*run) {
 			}
 		case errors.Is(err, errGap), errors.Is(err, ErrNewer):
 			a.waiting = append(a.waiting, waiting{r, err})
-		case errors.Is(err, ErrInvalid):
-			a.refused = append(a.refused, err)
+		case errors.Is(err, ErrInvalid), errors.Is(err, ErrForked):
+			a.refuse(r, r.first, err)
 		default:
 			a.failed = errors.Join(a.failed, err)
 		}
@@ -129,7 +159,7 @@ func (a *arrival) merge(t *txn) error {
 		switch {
 		case reason == nil:
 		case errors.Is(reason, ErrInvalid), errors.Is(reason, ErrForked):
-			a.refused = append(a.refused, reason)
+			a.refuse(v.run, v.first+uint64(v.done), reason)
 		default:
 			a.waiting = append(a.waiting, waiting{v.run, reason})
 		}
@@ -193,7 +223,11 @@ func (a *arrival) mergeRun(t *txn, v *verified, latest *hlc.Time) (reason, err e
 	if last <= h.sealed {
 		return nil, nil
 	}
+	from := h.sealed
 	h.sealed = last
+	if err := t.grew(h, from); err != nil {
+		return nil, err
+	}
 	if err := t.putHead(h); err != nil {
 		return nil, err
 	}
@@ -362,30 +396,4 @@ func (t *txn) mergePart(name string, changes *entry.Changes, at merge.Stamp, o *
 		}
 	}
 	return nil
-}
-
-// collection returns a collection that the program has opened; or else one that has states only,
-// whose records are brought up to date when it is opened.
-func (t *txn) collection(name string) (*collection, error) {
-	c := t.space.opened(name)
-	if c != nil {
-		return c, nil
-	}
-	number, err := t.collectionNumber(name)
-	if err != nil {
-		return nil, err
-	}
-	if c, err = t.reader(name, number); err != nil {
-		return nil, err
-	}
-	return c, t.meta.Delete(keyed(nil, prefixType, number))
-}
-
-// reader returns a collection with which states can be read, and saved without their records.
-func (t *txn) reader(name string, number uint32) (*collection, error) {
-	c := &collection{space: t.space, name: name, number: number}
-	if err := c.loadSchemas(t); err != nil && !errors.Is(err, stoat.ErrBucketNotFound) {
-		return nil, err
-	}
-	return c, nil
 }

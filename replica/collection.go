@@ -293,3 +293,29 @@ func (c *collection) schemaOf(stored []byte) (*schema, error) {
 	}
 	return nil, fmt.Errorf("a record has the unknown schema %d: %w", number, record.ErrOutdated)
 }
+
+// collection returns a collection that the program has opened; or else one that has states only,
+// whose records are brought up to date when it is opened.
+func (t *txn) collection(name string) (*collection, error) {
+	c := t.space.opened(name)
+	if c != nil {
+		return c, nil
+	}
+	number, err := t.collectionNumber(name)
+	if err != nil {
+		return nil, err
+	}
+	if c, err = t.reader(name, number); err != nil {
+		return nil, err
+	}
+	return c, t.meta.Delete(keyed(nil, prefixType, number))
+}
+
+// reader returns a collection with which states can be read, and saved without their records.
+func (t *txn) reader(name string, number uint32) (*collection, error) {
+	c := &collection{space: t.space, name: name, number: number}
+	if err := c.loadSchemas(t); err != nil && !errors.Is(err, stoat.ErrBucketNotFound) {
+		return nil, err
+	}
+	return c, nil
+}

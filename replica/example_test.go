@@ -69,8 +69,9 @@ func (d *device) add(name string, amount int64) {
 func exchange(a, b *device) {
 	x, y := net.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- replica.Exchange(context.Background(), b.space, y) }()
-	if err := replica.Exchange(context.Background(), a.space, x); err != nil {
+	once := &replica.SyncOptions{Once: true}
+	go func() { done <- replica.Sync(context.Background(), b.space, y, once) }()
+	if err := replica.Sync(context.Background(), a.space, x, once); err != nil {
 		log.Fatal(err)
 	}
 	if err := <-done; err != nil {

@@ -121,8 +121,8 @@ func TestExchange_reportsForks(t *testing.T) {
 			}
 			x, y := net.Pipe()
 			done := make(chan error, 1)
-			go func() { done <- Exchange(context.Background(), b.space, y) }()
-			here := Exchange(context.Background(), a.space, x)
+			go func() { done <- Sync(context.Background(), b.space, y, once) }()
+			here := Sync(context.Background(), a.space, x, once)
 			there := <-done
 			if !errors.Is(here, ErrForked) || !errors.Is(there, ErrForked) {
 				t.Errorf("here: %v\nthere: %v", here, there)

@@ -179,8 +179,8 @@ func meet(t testing.TB, a, b *peer) {
 	t.Helper()
 	x, y := net.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- Exchange(context.Background(), b.space, y) }()
-	if err := Exchange(context.Background(), a.space, x); err != nil {
+	go func() { done <- Sync(context.Background(), b.space, y, once) }()
+	if err := Sync(context.Background(), a.space, x, once); err != nil {
 		t.Error(err)
 	}
 	if err := <-done; err != nil {
@@ -213,3 +213,6 @@ func (p *peer) ownLog() (n uint32) {
 	}
 	return n
 }
+
+// once ends a session when both sides have everything.
+var once = &SyncOptions{Once: true}

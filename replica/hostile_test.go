@@ -299,9 +299,9 @@ func TestExchange_refusesAnotherSpace(t *testing.T) {
 	b.space.id[0] ^= 1
 	x, y := net.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- Exchange(context.Background(), b.space, y) }()
-	err := Exchange(context.Background(), a.space, x)
-	if other := <-done; !errors.Is(err, errPeer) && !errors.Is(other, errPeer) {
+	go func() { done <- Sync(context.Background(), b.space, y, once) }()
+	err := Sync(context.Background(), a.space, x, once)
+	if other := <-done; !errors.Is(err, ErrNoSpace) && !errors.Is(other, ErrNoSpace) {
 		t.Errorf("got %v and %v", err, other)
 	}
 }
@@ -311,7 +311,7 @@ func TestExchange_endsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	x, y := net.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- Exchange(ctx, p.space, x) }()
+	go func() { done <- Sync(ctx, p.space, x, once) }()
 	if _, err := y.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -333,12 +333,12 @@ func FuzzExchange(f *testing.F) {
 	seed.put(task{ID: 1, Title: "a"})
 	var sent recorder
 	sent.Reader = strings.NewReader("")
-	_ = Exchange(context.Background(), seed.space, &sent)
+	_ = Sync(context.Background(), seed.space, &sent, once)
 	f.Add(sent.text)
 	f.Add(append([]byte{}, sent.text[:60]...))
 	f.Fuzz(func(t *testing.T, p []byte) {
 		replica := newPeer(t, nil)
-		_ = Exchange(context.Background(), replica.space, stream{strings.NewReader(string(p))})
+		_ = Sync(context.Background(), replica.space, stream{strings.NewReader(string(p))}, once)
 		replica.root()
 		replica.put(task{ID: 9})
 	})

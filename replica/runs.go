@@ -18,7 +18,10 @@ import (
 // Entries must be durable before others have them: one that a power cut takes back afterwards would
 // fork the log.
 func (s *Space) Seal() error {
+	s.applying.Lock()
+	defer s.applying.Unlock()
 	open := false
+	var grown *growth
 	err := s.db.View(func(tx *stoat.Tx) error {
 		t, err := s.in(tx)
 		if err != nil {
@@ -37,8 +40,13 @@ func (s *Space) Seal() error {
 			if err != nil {
 				return err
 			}
-			return t.seal()
+			err = t.seal()
+			grown = t.growth
+			return err
 		})
+	}
+	if err == nil {
+		s.chronicle.add(grown)
 	}
 	if err == nil {
 		err = s.db.Sync()
@@ -73,7 +81,11 @@ func (t *txn) seal() error {
 		}
 		count, size = 0, 0
 	}
+	from := h.sealed
 	h.sealed = h.next
+	if err := t.grew(h, from); err != nil {
+		return err
+	}
 	if err := t.indexTail(h); err != nil {
 		return err
 	}

@@ -85,8 +85,8 @@ func TestExchange_cutAnywhere(t *testing.T) {
 		c := newPeer(t, a)
 		x, y := net.Pipe()
 		done := make(chan error, 1)
-		go func() { done <- Exchange(context.Background(), a.space, &cut{x, n}) }()
-		err := Exchange(context.Background(), c.space, y)
+		go func() { done <- Sync(context.Background(), a.space, &cut{x, n}, once) }()
+		err := Sync(context.Background(), c.space, y, once)
 		if other := <-done; n == 0 && (err == nil || other == nil) {
 			t.Error("nothing was sent, and nobody noticed")
 		}

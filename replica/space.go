@@ -34,6 +34,9 @@ type Space struct {
 	collections map[string]*collection
 	tables      map[uint32]*fieldTable // by collection, as last read
 	room        room
+	followers   int    // sessions
+	unfollow    func() // ends watch
+	chronicle   chronicle
 	applying    sync.Mutex // held while entries of others are applied
 }
 

@@ -36,6 +36,13 @@ import (
 //	"names" u32                pairs of texts: a name that a field has had, and its first one
 //	"type" u32                 the fields of the type that the records were last made for
 //	"conflict" u32 key         a record with concurrent values
+//	"position"                 the last batch of arrivals: uvarint its number, uvarint the last
+//	                           arrival in it, digest
+//	"batch" u16                the same, of the last 4096 batches
+//	"recent" u64               of an arrival: the u32 number of the log that grew
+//	"arrival" u32              u64 the last arrival of a log
+//	"token" database           how far this replica has what another one has: as "position", with
+//	                           the arrival 0
 //	bucket "entries"           u32 log, u64 seq → the entry as it is kept: see kept.go
 //	bucket "states"            u32 collection, key → the sidecar of a record
 //	bucket "touches"           the touch index: see touch.go
@@ -70,6 +77,11 @@ const (
 	prefixNames      = "names"
 	prefixType       = "type"
 	prefixConflict   = "conflict"
+	keyPosition      = "position"
+	prefixRecent     = "recent"
+	prefixArrival    = "arrival"
+	prefixBatch      = "batch"
+	prefixToken      = "token"
 )
 
 // txn is a space in a transaction. It is not safe for concurrent use.
@@ -94,6 +106,7 @@ type txn struct {
 	records     map[string]*stoat.Bucket // of collections; nil if the program has never opened one
 
 	pending    *pending // local changes
+	growth     *growth  // of logs; nil if none grows
 	rightsView *rightsView
 	replays    bool   // records are marked, and replayed at commit
 	key        []byte // buffer

@@ -21,7 +21,9 @@ type run struct {
 	first   uint64
 	entries [][]byte // in their stored form
 	seal    [seal.Size]byte
-	proven  entry.Hash // of the last entry, once the seal was verified under it
+	prev    *entry.Hash // of the entry before the first, if the sender said so
+	session uint64      // that it came with; 0 for none
+	proven  entry.Hash  // of the last entry, once the seal was verified under it
 }
 
 // size returns the memory that a run takes, about.
@@ -63,6 +65,10 @@ func (s *Space) verify(tx *stoat.Tx, r *run, before *verified) (*verified, error
 	if err := v.locate(t, before); err != nil {
 		return nil, err
 	}
+	branch := r.prev != nil && r.first > 0 && *r.prev != v.prev
+	if branch {
+		v.prev = *r.prev
+	}
 	at := entry.Place{Space: s.id, Log: r.log, Seq: r.first, Prev: v.prev}
 	for _, stored := range r.entries {
 		e, err := entry.Parse(stored)
@@ -98,6 +104,9 @@ func (s *Space) verify(tx *stoat.Tx, r *run, before *verified) (*verified, error
 		return nil, invalid("log %s: the seal of entry %d", r.log, last)
 	}
 	r.proven = at.Prev
+	if branch { // the device has sealed this, too
+		return nil, fmt.Errorf("log %s, entry %d: %w", r.log, r.first-1, ErrForked)
+	}
 	return v, nil
 }
 

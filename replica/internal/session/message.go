@@ -1,0 +1,263 @@
+package session
+
+import (
+	"encoding/binary"
+
+	"github.com/stoatdb/stoat/replica/internal/wire"
+)
+
+// Limits of messages.
+const (
+	version        = 1
+	seqMax         = 1 << 48 // numbers of entries are below
+	headsMax       = 2048    // in a frame
+	wantsMax       = 2048    // in a frame
+	textMax        = 512     // bytes of a reason
+	descriptionMax = 2048
+	nonceSize      = 32
+	keySize        = 32
+	databaseSize   = 16
+	signatureSize  = 64
+)
+
+// hello opens a session: who can speak which version. Nothing in it identifies anybody.
+type hello struct{ nonce [nonceSize]byte }
+
+func (h *hello) append(dst []byte) []byte {
+	return append(append(dst, version, 0), h.nonce[:]...) // no features
+}
+
+// parseHello decodes the payload of a hello. Features that are not known are not used.
+func parseHello(p []byte) (*hello, error) {
+	r := wire.NewReader(p)
+	if v := r.Byte(); r.Err() == nil && v != version {
+		return nil, broken("it speaks version %d", v)
+	}
+	if features := r.Uvarint(); features != 0 {
+		r.Fail("features %x are reserved", features)
+	}
+	h := &hello{nonce: r.Hash()}
+	return h, r.End()
+}
+
+// The flags of an auth.
+const (
+	flagAsks = 1 // for the description of the space
+	flagsAll = flagAsks
+)
+
+// auth proves who speaks, and says for which space.
+type auth struct {
+	hidden    [32]byte // the space: see hide
+	key       [keySize]byte
+	audience  [keySize]byte // the device that it is meant for; zero for any
+	database  [databaseSize]byte
+	clock     uint64 // the time of day, in milliseconds since 1970
+	flags     uint64
+	signature [signatureSize]byte
+}
+
+// appendSigned appends what comes before the signature.
+func (a *auth) appendSigned(dst []byte) []byte {
+	dst = append(append(dst, a.hidden[:]...), a.key[:]...)
+	dst = append(append(dst, a.audience[:]...), a.database[:]...)
+	return binary.AppendUvarint(binary.BigEndian.AppendUint64(dst, a.clock), a.flags)
+}
+
+func (a *auth) append(dst []byte) []byte { return append(a.appendSigned(dst), a.signature[:]...) }
+
+func parseAuth(p []byte) (*auth, error) {
+	r := wire.NewReader(p)
+	a := &auth{hidden: r.Hash(), key: r.Hash(), audience: r.Hash()}
+	copy(a.database[:], r.Take(databaseSize))
+	a.clock, a.flags = r.Uint64(), r.Uvarint()
+	if a.flags > flagsAll {
+		r.Fail("flags %x are reserved", a.flags)
+	}
+	copy(a.signature[:], r.Take(signatureSize))
+	return a, r.End()
+}
+
+func (t *Token) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, t.Batch)
+	if t.Batch > 0 {
+		dst = append(dst, t.Digest[:]...)
+	}
+	return dst
+}
+
+// read reads a token.
+func (t *Token) read(r *wire.Reader) {
+	if t.Batch = r.Uvarint(); t.Batch > 0 {
+		copy(t.Digest[:], r.Take(len(t.Digest)))
+	}
+}
+
+func parseToken(p []byte) (t Token, err error) {
+	r := wire.NewReader(p)
+	t.read(&r)
+	return t, r.End()
+}
+
+// headsPage is a part of the ends of logs that a source announces.
+type headsPage struct {
+	last  bool // no other follows before the peer has answered
+	heads []Head
+}
+
+func (h *headsPage) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(appendFlag(dst, h.last), uint64(len(h.heads)))
+	for i := range h.heads {
+		dst = binary.AppendUvarint(append(dst, h.heads[i].Log[:]...), h.heads[i].Next)
+		dst = append(dst, h.heads[i].Check[:]...)
+	}
+	return dst
+}
+
+func parseHeads(p []byte) (*headsPage, error) {
+	r := wire.NewReader(p)
+	h := &headsPage{last: readFlag(&r)}
+	h.heads = make([]Head, r.Count(headsMax, prefixSize+1+8))
+	for i := range h.heads {
+		head := &h.heads[i]
+		copy(head.Log[:], r.Take(prefixSize))
+		if head.Next = r.Uvarint(); head.Next == 0 || head.Next > seqMax {
+			r.Fail("a log of %d entries", head.Next)
+		}
+		copy(head.Check[:], r.Take(len(head.Check)))
+	}
+	return h, r.End()
+}
+
+// want asks for the entries of a log from one number up to another.
+type want struct {
+	log      [prefixSize]byte
+	from, to uint64
+}
+
+// wants is what a sink asks for.
+type wants struct {
+	answer bool // to a page of heads
+	wants  []want
+}
+
+func (w *wants) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(appendFlag(dst, w.answer), uint64(len(w.wants)))
+	for i := range w.wants {
+		dst = binary.AppendUvarint(append(dst, w.wants[i].log[:]...), w.wants[i].from)
+		dst = binary.AppendUvarint(dst, w.wants[i].to)
+	}
+	return dst
+}
+
+func parseWants(p []byte) (*wants, error) {
+	r := wire.NewReader(p)
+	w := &wants{answer: readFlag(&r)}
+	w.wants = make([]want, r.Count(wantsMax, prefixSize+2))
+	for i := range w.wants {
+		want := &w.wants[i]
+		copy(want.log[:], r.Take(prefixSize))
+		want.from, want.to = r.Uvarint(), r.Uvarint()
+		if want.from >= want.to || want.to > seqMax {
+			r.Fail("entries from %d to %d", want.from, want.to)
+		}
+	}
+	return w, r.End()
+}
+
+// mark says that the peer was sent everything up to a batch.
+type mark struct {
+	final bool // the source holds nothing back: its own entries are sealed
+	token Token
+}
+
+func (m *mark) append(dst []byte) []byte { return m.token.append(appendFlag(dst, m.final)) }
+
+func parseMark(p []byte) (m mark, err error) {
+	r := wire.NewReader(p)
+	m.final = readFlag(&r)
+	m.token.read(&r)
+	return m, r.End()
+}
+
+// ack says that everything up to a batch is durable.
+type ack struct {
+	complete bool // and merged; else some entries wait for others, or were refused
+	batch    uint64
+}
+
+func (a *ack) append(dst []byte) []byte {
+	return binary.AppendUvarint(appendFlag(dst, a.complete), a.batch)
+}
+
+func parseAck(p []byte) (a ack, err error) {
+	r := wire.NewReader(p)
+	a.complete = readFlag(&r)
+	a.batch = r.Uvarint()
+	return a, r.End()
+}
+
+// parseCredit decodes how many bytes more a source may send.
+func parseCredit(p []byte) (n uint64, err error) {
+	r := wire.NewReader(p)
+	if n = r.Uvarint(); n > creditMax {
+		r.Fail("a credit of %d bytes", n)
+	}
+	return n, r.End()
+}
+
+// refused says why an entry was not taken.
+type refused struct {
+	log    [32]byte
+	seq    uint64
+	forked bool
+	reason string
+}
+
+func (f *refused) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(append(dst, f.log[:]...), f.seq)
+	return wire.AppendBytes(appendFlag(dst, f.forked), cut(f.reason))
+}
+
+func parseRefused(p []byte) (*refused, error) {
+	r := wire.NewReader(p)
+	f := &refused{log: r.Hash(), seq: r.Uvarint()}
+	f.forked = readFlag(&r)
+	f.reason = string(r.Bytes(0, textMax))
+	return f, r.End()
+}
+
+// bye ends a session.
+type bye struct {
+	failed bool
+	reason string
+}
+
+func (b *bye) append(dst []byte) []byte {
+	return wire.AppendBytes(appendFlag(dst, b.failed), cut(b.reason))
+}
+
+func parseBye(p []byte) (*bye, error) {
+	r := wire.NewReader(p)
+	b := &bye{failed: readFlag(&r)}
+	b.reason = string(r.Bytes(0, textMax))
+	return b, r.End()
+}
+
+// cut returns as much of a text as a message has room for.
+func cut(text string) string { return text[:min(len(text), textMax)] }
+
+func appendFlag(dst []byte, set bool) []byte {
+	if set {
+		return append(dst, 1)
+	}
+	return append(dst, 0)
+}
+
+func readFlag(r *wire.Reader) bool {
+	b := r.Byte()
+	if b > 1 {
+		r.Fail("a flag of %d", b)
+	}
+	return b == 1
+}

@@ -1,0 +1,302 @@
+package session
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Config configures a session.
+type Config struct {
+	// Spaces are the replicas that the session may be about: exactly one, unless Accept is set.
+	Spaces []Space
+	// Accept waits for the peer to say which space the session is about. One side has to know.
+	Accept bool
+	// Once ends the session when both sides have what the other had.
+	Once bool
+	// Peer is the key of the peer; zero if anybody may be it.
+	Peer [32]byte
+	// Binding is what only the ends of the channel below know, such as the exporter of TLS; both
+	// sides have the same, or none.
+	Binding []byte
+	// Admit returns an error if the session must not be had with a device. It may be nil.
+	Admit func(space Space, key [32]byte) error
+	// Number distinguishes the session from others of the same replica. It is not 0.
+	Number uint64
+	// Random is where nonces come from.
+	Random io.Reader
+}
+
+// Session is one connection between two replicas of a space. Use it once, with [Session.Run]; its
+// other methods are safe for concurrent use.
+type Session struct {
+	config      Config
+	conn        io.ReadWriteCloser
+	in          *bufio.Reader
+	own, theirs hello
+	peer        *auth // after the handshake
+	space       Space // the same
+	asked       bool  // the peer for the description
+
+	source source
+	sink   sink
+
+	mu     sync.Mutex
+	wake   chan struct{} // has an element if the writer has something to look at
+	out    []byte        // frames to be written before everything else
+	ending bool          // the last frame is in out
+	err    error         // why the session ends, if it does not end well
+	work   sync.WaitGroup
+}
+
+// New returns a session.
+func New(config *Config) *Session {
+	return &Session{config: *config, wake: make(chan struct{}, 1), sink: sink{granted: window}}
+}
+
+// outMax is the most bytes of frames that wait to be written. A peer that makes this side answer,
+// and does not read the answers, reaches it.
+const outMax = 1 << 20
+
+// farewell is how long an ended session waits for the peer.
+const farewell = 2 * time.Second
+
+// Run has the session. It returns nil if both sides ended it, and closes the connection.
+func (s *Session) Run(ctx context.Context, conn io.ReadWriteCloser) error {
+	s.conn, s.in = conn, bufio.NewReaderSize(conn, readSize)
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	written := make(chan error, 1)
+	go func() { // ends with the session, or with the connection
+		err := s.write()
+		if err != nil || s.failure() != nil {
+			_ = conn.Close()
+		}
+		written <- err
+	}()
+	err := s.read()
+	if err != nil {
+		s.fail(err)
+	}
+	timer := time.AfterFunc(farewell, func() { _ = conn.Close() })
+	wrote := <-written
+	timer.Stop()
+	_ = conn.Close()
+	s.work.Wait()
+	if err := s.keep(); err != nil {
+		s.fail(err)
+	}
+	switch failure := s.failure(); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case failure != nil && errors.Is(failure, io.ErrClosedPipe) && wrote != nil:
+		return wrote
+	case failure == nil:
+		return errors.Join(slices.Collect(maps.Values(s.sink.forked))...)
+	default:
+		return failure
+	}
+}
+
+// Peer returns the key of the peer, once it is known.
+func (s *Session) Peer() [32]byte {
+	if s.peer == nil {
+		return [32]byte{}
+	}
+	return s.peer.key
+}
+
+// read handles what the peer sends until it ends the session.
+func (s *Session) read() error {
+	if err := s.handshake(); err != nil {
+		return err
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	for {
+		k, p, err := readFrame(s.in)
+		if err != nil {
+			if s.over() {
+				return nil // the peer need not wait for an answer to the end
+			}
+			return err
+		}
+		if k == frameBye {
+			return s.receiveBye(p)
+		}
+		if err := s.handle(k, p); err != nil {
+			return err
+		}
+	}
+}
+
+// begin sends what follows the handshake.
+func (s *Session) begin() error {
+	if s.peer.flags&flagAsks != 0 {
+		p, err := s.space.Description()
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			s.send(frameDescription, p)
+		}
+	}
+	t, err := s.space.Token(s.peer.database)
+	if err != nil {
+		return err
+	}
+	s.sink.token, s.sink.kept = t, t
+	s.send(frameToken, t.append(nil))
+	return nil
+}
+
+// handle handles a frame. Nothing in it takes long: the peer's entries are merged elsewhere.
+func (s *Session) handle(k kind, p []byte) (err error) {
+	switch k {
+	case frameDescription:
+		if !s.asked {
+			return broken("a description that nobody asked for")
+		}
+		s.asked = false
+		return s.space.Describe(p)
+	case frameToken:
+		err = s.receiveToken(p)
+	case frameHeads:
+		err = s.receiveHeads(p)
+	case frameWant:
+		err = s.receiveWants(p)
+	case frameCredit:
+		err = s.receiveCredit(p)
+	case framePart, frameRun:
+		err = s.receiveRun(p, k == frameRun)
+	case frameMark:
+		err = s.receiveMark(p)
+	case frameAck:
+		err = s.receiveAck(p)
+	case frameRefused:
+		err = s.receiveRefused(p)
+	default:
+		err = broken("a frame of type %d", k)
+	}
+	if err != nil && !errors.Is(err, ErrPeer) {
+		err = broken("a frame of type %d: %w", k, err)
+	}
+	return err
+}
+
+// expect reads a frame of a type, in the handshake.
+func (s *Session) expect(want kind) ([]byte, error) {
+	k, p, err := readFrame(s.in)
+	if err == nil && k == frameBye {
+		if err = s.receiveBye(p); err == nil {
+			err = errEarly
+		}
+	}
+	if err == nil && k != want {
+		err = broken("a frame of type %d instead of %d", k, want)
+	}
+	return p, err
+}
+
+// errEarly reports a peer that ended the session before it had what it was about.
+var errEarly = errors.New("the peer ended the session early")
+
+// ErrRefused reports that the peer ended the session, and why.
+var ErrRefused = errors.New("the peer ended the session")
+
+// receiveBye handles the end of the session.
+func (s *Session) receiveBye(p []byte) error {
+	b, err := parseBye(p)
+	if err != nil {
+		return broken("its last frame: %w", err)
+	}
+	if b.failed {
+		return fmt.Errorf("%w: %s", ErrRefused, printable(b.reason))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.config.Once && !s.ending {
+		s.err = errEarly
+	}
+	s.endLocked(&bye{})
+	return nil
+}
+
+// printable returns a text of the peer as it may be shown.
+func printable(text string) string { return fmt.Sprintf("%q", text) }
+
+// send queues a frame.
+func (s *Session) send(k kind, payload []byte) {
+	s.mu.Lock()
+	s.sendLocked(k, payload)
+	s.mu.Unlock()
+}
+
+func (s *Session) sendLocked(k kind, payload []byte) {
+	if s.ending {
+		return
+	}
+	s.out = appendFrame(s.out, k, payload)
+	if len(s.out) > outMax && s.err == nil {
+		s.err = broken("it does not read what it asks for")
+		s.out, s.ending = nil, true
+	}
+	s.wakeLocked()
+}
+
+// wakeLocked makes the writer look for something to do.
+func (s *Session) wakeLocked() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// fail ends the session with an error, and tells the peer if that is of use to it.
+func (s *Session) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil && !s.ending {
+		s.err = err
+	}
+	b := &bye{failed: true, reason: "an error of its own"}
+	if errors.Is(err, ErrPeer) || errors.Is(err, ErrPeerKey) || errors.Is(err, errInvalid) {
+		b.reason = err.Error()
+	}
+	s.endLocked(b)
+}
+
+// endLocked queues the last frame.
+func (s *Session) endLocked(b *bye) {
+	s.sendLocked(frameBye, b.append(nil))
+	s.ending = true
+	s.wakeLocked()
+}
+
+// failure returns why the session ends, if it does not end well.
+func (s *Session) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// over reports whether this side has ended the session well.
+func (s *Session) over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ending && s.err == nil
+}
+
+// maybeEndLocked ends a session that was for once, if both sides have everything.
+func (s *Session) maybeEndLocked() {
+	if s.config.Once && !s.ending && s.source.acknowledged && s.sink.caughtUp {
+		s.endLocked(&bye{})
+	}
+}

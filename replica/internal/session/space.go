@@ -1,0 +1,125 @@
+package session
+
+import (
+	"time"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
+)
+
+// Space is a replica of a space, as sessions need it. It is safe for concurrent use. All errors are
+// of the replica's database, except where a method says otherwise; they end the session.
+type Space interface {
+	// ID returns the id of the space.
+	ID() entry.Hash
+	// Key returns the public key of the device that speaks for the replica.
+	Key() [32]byte
+	// Sign signs a message with the device's key.
+	Sign(message []byte) [64]byte
+	// Database returns the identity of the replica's database and its branch, hashed with the
+	// space.
+	Database() [16]byte
+	// Now returns the time of day.
+	Now() time.Time
+	// EntryMax returns the limit of the stored form of entries.
+	EntryMax() int
+
+	// Description returns the description of the space; nil if it is not known yet.
+	Description() ([]byte, error)
+	// Describe stores the description, unless it is known. A description of another space is an
+	// error.
+	Describe(p []byte) error
+
+	// Token returns how far this replica has what the database of a peer has; the zero Token if it
+	// was never told.
+	Token(database [16]byte) (Token, error)
+	// Keep stores a token.
+	Keep(database [16]byte, t Token) error
+	// Resume returns the arrival that a token of this replica stands for, if it stands for one.
+	Resume(t Token) (arrival uint64, ok bool, err error)
+
+	// Announce returns the ends of logs that changed after an arrival, at most most of them. They
+	// are as far as they are sealed and durable. More says that there are others.
+	Announce(after uint64, most int) (heads []Head, p Position, more bool, err error)
+	// News returns what arrived after an arrival, if that is remembered.
+	News(after uint64) (news []News, p Position, ok bool)
+	// Changed returns a channel that is closed when something has arrived, or was written, after
+	// the call.
+	Changed() <-chan struct{}
+	// Seal seals what this replica has written, and makes everything sealed durable.
+	Seal() error
+	// Own returns the id of the log that the replica writes.
+	Own() (entry.Hash, error)
+	// Find returns what the replica has of the logs of heads.
+	Find(heads []Head) ([]Log, error)
+	// Run returns the run of a log that begins with an entry, and the time of the entry that
+	// follows it; or no run if there is no sealed one.
+	Run(log uint32, first uint64) (*Run, error)
+	// Time returns the time of an entry.
+	Time(log uint32, seq uint64) (uint64, error)
+
+	// Apply verifies and merges runs that a session has received, durably unless the database does
+	// not sync. What cannot be merged yet may wait or be dropped. Refusals is what is not valid:
+	// other runs are merged nevertheless.
+	Apply(session uint64, runs []*Run) (refusals []Refusal, err error)
+	// Sync makes everything that was merged durable.
+	Sync() error
+}
+
+// Token says how far a replica has what another has: everything up to a batch of arrivals, and the
+// digest of all batches up to it. So a token is worth nothing for a database that took another way.
+type Token struct {
+	Batch  uint64 // 0: none
+	Digest [16]byte
+}
+
+// Position is how far something has got in the order of arrival at a replica.
+type Position struct {
+	Arrival uint64
+	Token   // of the batch that Arrival is the last one of
+}
+
+// prefixSize is how much of the id of a log names it.
+const prefixSize = 12
+
+// Head is the end of a log as far as it is sealed.
+type Head struct {
+	Log   [prefixSize]byte // the first bytes of its id
+	Next  uint64           // the number of entries
+	Hash  entry.Hash       // of the last; a sink does not know it
+	Check [8]byte          // of Hash: see checkOf; a source does not need it
+}
+
+// Log is what a replica has of a log. The zero value is a log that it does not know.
+type Log struct {
+	Number uint32
+	ID     entry.Hash
+	Next   uint64     // the number of entries
+	Sealed uint64     // of which so many are sealed
+	Hash   entry.Hash // of the entry that is the peer's last, if this replica has it
+	Own    bool       // the replica writes the log
+	// Waiting is the number of entries when those are merged that wait for others; 0 if none do.
+	Waiting uint64
+}
+
+// has returns how many entries the replica need not be sent. Of its own, it must have the seals.
+func (l *Log) has() uint64 {
+	if l.Own {
+		return l.Sealed
+	}
+	return l.Next
+}
+
+// News is that a log grew.
+type News struct {
+	Log      uint32
+	From, To uint64
+	Session  uint64 // that it came from; 0 for none
+}
+
+// Refusal is why an entry, and what follows it, was refused.
+type Refusal struct {
+	Log    entry.Hash
+	Seq    uint64
+	Forked bool // others have another entry there; else it is not valid
+	Reason error
+}

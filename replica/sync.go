@@ -1,0 +1,133 @@
+package replica
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/session"
+)
+
+// Errors of sessions.
+var (
+	// ErrPeer reports a peer that does not keep to the protocol.
+	ErrPeer = session.ErrPeer
+	// ErrPeerKey reports a peer that is another device than the one expected, or that expects
+	// another one.
+	ErrPeerKey = session.ErrPeerKey
+	// ErrNoSpace reports a peer that has another space.
+	ErrNoSpace = session.ErrNoSpace
+	// ErrEnded reports that the peer ended the session for a reason, which the message has.
+	ErrEnded = session.ErrRefused
+)
+
+// SyncOptions configures [Sync] and [Accept].
+type SyncOptions struct {
+	// Once ends the session as soon as both replicas have what the other had. Otherwise it lasts as
+	// long as the connection, and what is written on one side arrives on the other at once.
+	Once bool
+	// Peer is the device that the other side must be. Zero: any device. Set it, unless the
+	// connection proves who the peer is.
+	Peer DeviceID
+	// Binding is what only the two ends of an encrypted connection know: for TLS, what
+	// ConnectionState.ExportKeyingMaterial returns for the label "EXPORTER-stoat-replica", without
+	// context, 32 bytes. With it, nobody can pass the handshake on from another connection. Both
+	// sides must set it, or neither.
+	Binding []byte
+	// Admit is asked whether to have a session with a device that has proven who it is. An error
+	// ends the session.
+	Admit func(s *Space, peer DeviceID) error
+}
+
+// Sync brings a replica and the one at the other end of conn together: each takes what it lacks,
+// verifies it and merges it. Both sides do the same. Unless opts says Once, they then stay
+// together, until the context or the connection ends. It closes conn.
+//
+// The devices prove to each other who they are. Sync does not encrypt: conn must. What was merged
+// stays, whenever the session ends; the next one continues from there. Nothing leaves a replica
+// before it is sealed and durable, and whatever a peer acknowledges is durable there.
+//
+// Sync returns nil if the peer ended the session, having everything.
+func Sync(ctx context.Context, s *Space, conn io.ReadWriteCloser, opts *SyncOptions) error {
+	config := &session.Config{Spaces: []session.Space{endpoint{s}}}
+	return wrap(s.name, runSession(ctx, config, conn, opts))
+}
+
+// Accept is [Sync] for a side that has several spaces, and learns from the peer which one it is
+// about. The peer calls Sync, which proves that it knows the space; to others, Accept says nothing.
+func Accept(
+	ctx context.Context, spaces []*Space, conn io.ReadWriteCloser, opts *SyncOptions,
+) error {
+	config := &session.Config{Accept: true}
+	for _, s := range spaces {
+		config.Spaces = append(config.Spaces, endpoint{s})
+	}
+	return runSession(ctx, config, conn, opts)
+}
+
+// runSession has a session.
+func runSession(
+	ctx context.Context, config *session.Config, conn io.ReadWriteCloser, opts *SyncOptions,
+) error {
+	if opts == nil {
+		opts = &SyncOptions{}
+	}
+	config.Once, config.Peer, config.Binding = opts.Once, opts.Peer, opts.Binding
+	config.Random = rand.Reader
+	var number [8]byte
+	if _, err := rand.Read(number[:]); err != nil {
+		return err
+	}
+	config.Number = binary.BigEndian.Uint64(number[:]) | 1
+	if opts.Admit != nil {
+		config.Admit = func(space session.Space, key [32]byte) error {
+			return opts.Admit(space.(endpoint).s, key)
+		}
+	}
+	for _, space := range config.Spaces {
+		s := space.(endpoint).s
+		if s.device == nil {
+			_ = conn.Close()
+			return errNoDevice
+		}
+		defer s.follow()()
+	}
+	return session.New(config).Run(ctx, conn)
+}
+
+// follow makes commits wake the sessions of the space, until the function that it returns is
+// called.
+func (s *Space) follow() (end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.followers++; s.followers == 1 {
+		ctx, cancel := context.WithCancel(context.Background())
+		s.unfollow = cancel
+		go s.watch(ctx) // ends with the last session
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.followers--; s.followers == 0 {
+			s.unfollow()
+		}
+	}
+}
+
+// watch wakes the sessions of the space when the head of a log changes, which every commit to the
+// space does.
+func (s *Space) watch(ctx context.Context) {
+	path := [][]byte{[]byte(rootBucket), []byte(s.name)}
+	for again := true; again && ctx.Err() == nil; {
+		again = false
+		from := s.db.Position()
+		s.chronicle.wake() // what came before
+		for _, err := range s.db.WatchBucket(ctx, path, stoat.Prefix([]byte(prefixLog)), from) {
+			again = errors.Is(err, stoat.ErrLagged)
+			s.chronicle.wake()
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package replica
+
+import (
+	"context"
+	"net"
+	"testing"
+)
+
+// together runs a session of two replicas until both have what the other had.
+func together(t testing.TB, a, b *peer) (here, there error) {
+	t.Helper()
+	x, y := net.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- Sync(context.Background(), b.space, y, once) }()
+	here = Sync(context.Background(), a.space, x, once)
+	return here, <-done
+}
+
+func TestSync_bringsRecordsOver(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	a.put(task{ID: 1, Title: "Milk"})
+	for range 3 {
+		if here, there := together(t, a, b); here != nil || there != nil {
+			t.Fatal(here, there)
+		}
+	}
+	if b.get(1) == nil {
+		t.Error("nothing arrived")
+	}
+	b.put(task{ID: 2})
+	if here, there := together(t, a, b); here != nil || there != nil {
+		t.Fatal(here, there)
+	}
+	agree(t, a, b)
+}
