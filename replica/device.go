@@ -52,6 +52,15 @@ func ParseSpaceID(text string) (SpaceID, error) {
 	return SpaceID(p), nil
 }
 
+// ParseDeviceID returns the id whose String is text.
+func ParseDeviceID(text string) (DeviceID, error) {
+	p, err := hex.DecodeString(text)
+	if err != nil || len(p) != len(DeviceID{}) {
+		return DeviceID{}, errors.New("the id of a device has 64 hexadecimal digits")
+	}
+	return DeviceID(p), nil
+}
+
 // String returns the id in hexadecimal.
 func (id DeviceID) String() string { return hex.EncodeToString(id[:]) }
 

@@ -1,6 +1,8 @@
 package replica
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -9,6 +11,7 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/record"
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
 	"github.com/stoatdb/stoat/replica/internal/value"
 	"github.com/stoatdb/stoat/tuple"
 )
@@ -29,6 +32,14 @@ type Entry struct {
 	Seen    []EntryID // what its author had seen of other logs, and not named before
 	Size    int       // in bytes, as it is stored
 	Changes []Change  // of a data entry
+
+	at hlc.Time
+}
+
+// Compare orders entries by time, and entries of the same time by log. So what an entry has seen
+// comes before it. It returns -1, 0 or 1.
+func (e *Entry) Compare(other *Entry) int {
+	return cmp.Or(cmp.Compare(e.at, other.at), bytes.Compare(e.Log[:], other.Log[:]))
 }
 
 // Change is what an entry did to a record.
@@ -96,7 +107,8 @@ func (t *txn) readEntry(h *head, seq uint64) (*Entry, error) {
 		return nil, fmt.Errorf("entry %d of log %s: %w: %w", seq, h.id, err, stoat.ErrCorrupt)
 	}
 	e := &Entry{EntryID: EntryID{LogID(h.id), seq}, Device: h.device, Hash: hash,
-		Time: parsed.Time.Time(), Kind: kindName(parsed.Kind), Size: len(sent)}
+		Time: parsed.Time.Time(), Kind: kindName(parsed.Kind), Size: len(sent),
+		at: parsed.Time}
 	for _, c := range parsed.Context {
 		e.Seen = append(e.Seen, EntryID{LogID(c.Log), c.Seq})
 	}

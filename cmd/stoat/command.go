@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ type command struct {
 	details   string // what else help says
 	min, max  int    // how many arguments there may be, flags aside
 	hidden    bool   // help does not list it
+	whole     bool   // flags and arguments are for another program: see parse
 
 	flags *flag.FlagSet
 	run   func(s *stdio, args []string) error
@@ -35,7 +37,7 @@ func commands() []*command {
 		compactCommand(),
 		checkCommand(), backupCommand(), restoreCommand(), salvageCommand(), recordCommand(),
 		dumpFileCommand(),
-		shellCommand(), tourCommand(), tourWriterCommand(), commandListCommand(),
+		shellCommand(), replicaCommand(), tourCommand(), tourWriterCommand(), commandListCommand(),
 		helpCommand(), versionCommand(),
 	}
 }
@@ -58,8 +60,12 @@ func newFlags() *flag.FlagSet {
 }
 
 // parse sets the flags and returns the other arguments, which may stand before, between and after
-// them. Everything after "--" is an argument, and so is a lone "-".
+// them. Everything after "--" is an argument, and so is a lone "-". The flags of a whole command
+// are arguments, too, unless the first asks for help.
 func (c *command) parse(args []string) (positional []string, err error) {
+	if c.whole && len(args) > 0 && !errors.Is(c.flags.Parse(args[:1]), flag.ErrHelp) {
+		return args, nil
+	}
 	var flags []string
 	for len(args) > 0 {
 		arg := args[0]

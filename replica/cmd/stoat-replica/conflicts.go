@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica"
+)
+
+// conflictJSON is a field with several values.
+type conflictJSON struct {
+	Collection string           `json:"collection"`
+	Key        any              `json:"key"`
+	Field      string           `json:"field"`
+	Kept       bool             `json:"kept,omitempty"`
+	Values     []concurrentJSON `json:"values"`
+}
+
+// concurrentJSON is one of several values; the first one shows.
+type concurrentJSON struct {
+	Value  any       `json:"value"`
+	Time   time.Time `json:"time"`
+	Device string    `json:"device"`
+	Log    string    `json:"log"`
+}
+
+func conflictsCommand() *command {
+	flags := newFlags()
+	o := &target{}
+	o.spaceFlag(flags)
+	asJSON := jsonFlag(flags)
+	return &command{
+		name: "conflicts", arguments: "DB", summary: "list fields that several devices set concurrently",
+		details: `
+The first value of each field is the one that shows, because its time is the
+greatest. A conflict ends when a device that has seen all values sets the field.
+"answer wanted" marks fields with the rule keep.`,
+		min: 1, max: 1, flags: flags,
+		run: func(_ context.Context, s *stdio, args []string) error {
+			return o.view(args[0], func(space *replica.Space, tx *stoat.Tx) error {
+				for c, err := range space.Conflicts(tx) {
+					if err != nil {
+						return err
+					}
+					if err := printConflict(s, &c, *asJSON); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func printConflict(s *stdio, c *replica.Conflict, asJSON bool) error {
+	if asJSON {
+		j := conflictJSON{Collection: c.Collection, Key: jsonValue(c.Key), Field: c.Field, Kept: c.Kept}
+		for _, v := range c.Values {
+			j.Values = append(j.Values, concurrentJSON{jsonValue(v.Value), v.Time.UTC(),
+				v.Device.String(), v.Log.String()})
+		}
+		return writeJSON(s, j)
+	}
+	line := fmt.Sprintf("%s %s %s", c.Collection, keyText(c.Key), c.Field)
+	if c.Kept {
+		line += ", answer wanted"
+	}
+	if _, err := fmt.Fprintln(s.out, shorten(line, columnsMax)); err != nil {
+		return err
+	}
+	t := &table{s, []int{1, 19, shortDigits}}
+	for i, v := range c.Values {
+		mark := ""
+		if i == 0 {
+			mark = "*"
+		}
+		if err := t.row(mark, clock(v.Time), short(v.Device), valueText(v.Value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

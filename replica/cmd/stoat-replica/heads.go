@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/progress"
+	"github.com/stoatdb/stoat/replica"
+)
+
+// headJSON is the end of a log.
+type headJSON struct {
+	Log     string    `json:"log"`
+	Device  string    `json:"device"`
+	Entries uint64    `json:"entries"`
+	Sealed  uint64    `json:"sealed"`
+	Hash    string    `json:"hash"`
+	Time    time.Time `json:"time"`
+	Own     bool      `json:"own,omitempty"`
+}
+
+func headsCommand() *command {
+	flags := newFlags()
+	o := &target{}
+	o.spaceFlag(flags)
+	asJSON := jsonFlag(flags)
+	return &command{
+		name: "heads", arguments: "DB", summary: "list the logs: what each device has written",
+		details: `
+A log is what one device wrote to one replica. Its entries are sealed when they
+leave the replica; "own" is the log that this replica writes.`,
+		min: 1, max: 1, flags: flags,
+		run: func(_ context.Context, s *stdio, args []string) error {
+			return o.view(args[0], func(space *replica.Space, tx *stoat.Tx) error {
+				heads, err := space.Heads(tx)
+				if err == nil && *asJSON {
+					return headsAsJSON(s, heads)
+				}
+				if err == nil {
+					err = headsAsTable(s, heads)
+				}
+				return err
+			})
+		},
+	}
+}
+
+func headsAsJSON(s *stdio, heads []replica.Head) error {
+	for _, h := range heads {
+		hash := replica.SpaceID(h.Hash).String()
+		err := writeJSON(s, headJSON{h.Log.String(), h.Device.String(), h.Entries, h.Sealed, hash,
+			h.Time.UTC(), h.Own})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func headsAsTable(s *stdio, heads []replica.Head) error {
+	t := &table{s, []int{shortDigits, shortDigits, -11, -11, 19}}
+	err := t.row("log", "device", "entries", "sealed", "newest")
+	for _, h := range heads {
+		own := ""
+		if h.Own {
+			own = "own"
+		}
+		if err == nil {
+			err = t.row(short(h.Log), short(h.Device), progress.Count(int64(h.Entries)),
+				progress.Count(int64(h.Sealed)), clock(h.Time), own)
+		}
+	}
+	return err
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica"
+)
+
+// jsonFlag adds the flag of commands that print JSON.
+func jsonFlag(flags *flag.FlagSet) *bool {
+	return flags.Bool("json", false, "print JSON, one object a line")
+}
+
+// writeJSON prints an object on a line.
+func writeJSON[T any](s *stdio, v T) error {
+	e := json.NewEncoder(s.out)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// target is the space that a command is about.
+type target struct {
+	space  string // empty: the only one
+	device string // its key file
+}
+
+// spaceFlag adds the flag that chooses the space.
+func (o *target) spaceFlag(flags *flag.FlagSet) {
+	flags.StringVar(&o.space, "space", "", "the `NAME` of the space, if the database has several")
+}
+
+// deviceFlag adds the flag for the key file.
+func (o *target) deviceFlag(flags *flag.FlagSet) {
+	flags.StringVar(&o.device, "device", defaultKeyFile(), "the key `FILE` of this device")
+}
+
+// view runs fn with a snapshot of the space in an existing database, and changes nothing.
+func (o *target) view(dir string, fn func(space *replica.Space, tx *stoat.Tx) error) error {
+	db, err := openDB(dir, &stoat.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	space, err := o.open(db, nil)
+	if err == nil {
+		err = db.View(func(tx *stoat.Tx) error { return fn(space, tx) })
+	}
+	return errors.Join(err, db.Close())
+}
+
+// update runs fn with the space in an existing database, open for writing by the device.
+func (o *target) update(dir string, fn func(space *replica.Space, db *stoat.DB) error) error {
+	device, err := requireKeyFile(o.device)
+	if err != nil {
+		return err
+	}
+	db, err := openExisting(dir)
+	if err != nil {
+		return err
+	}
+	space, err := o.open(db, device)
+	if err == nil {
+		err = fn(space, db)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// open opens the space in a database. The device is nil to read.
+func (o *target) open(db *stoat.DB, device *replica.Device) (*replica.Space, error) {
+	name, err := o.choose(db)
+	if err != nil {
+		return nil, err
+	}
+	return replica.Open(db, name, &replica.Options{Device: device})
+}
+
+// choose returns the name of the space.
+func (o *target) choose(db *stoat.DB) (string, error) {
+	if o.space != "" {
+		return o.space, nil
+	}
+	var names []string
+	err := db.View(func(tx *stoat.Tx) (err error) {
+		names, err = replica.Spaces(tx)
+		return err
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case len(names) == 0:
+		return "", fmt.Errorf("the database has no space: create or join one (%w)", errNotFound)
+	case len(names) > 1:
+		return "", usagef("choose with -space: %s", strings.Join(names, ", "))
+	}
+	return names[0], nil
+}
+
+// openExisting opens a database for writing that must exist.
+func openExisting(dir string) (*stoat.DB, error) {
+	db, err := openDB(dir, &stoat.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	return openDB(dir, nil)
+}
+
+// openDB opens a database and says what to do if that fails.
+func openDB(dir string, opts *stoat.Options) (*stoat.DB, error) {
+	if dir == "" {
+		return nil, usagef("the name of the database is empty")
+	}
+	db, err := stoat.Open(dir, opts)
+	inner := errors.Unwrap(err) // without the advice meant for programmers
+	switch {
+	case err == nil:
+		return db, nil
+	case errors.Is(err, stoat.ErrCorrupt):
+		return nil, fmt.Errorf("the database at %s is damaged: %w; restore a backup, or run \"stoat "+
+			"salvage\"", dir, inner)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no database at %s: check the path, or create one with "+
+			"\"stoat replica create\" or \"join\"", dir)
+	case errors.Is(err, stoat.ErrLocked):
+		return nil, fmt.Errorf("%s: %w: end that process first; commands that only read work "+
+			"meanwhile", dir, inner)
+	}
+	return nil, err
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica"
+)
+
+func TestSync_overLoopback(t *testing.T) {
+	a := newStore(t, nil)
+	b, c := newStore(t, a), newStore(t, a)
+	a.put(item{Name: "milk", Amount: 1})
+	addr := a.serveLoopback()
+	for range 2 {
+		for _, s := range []*store{b, c} {
+			output(t, "sync", "-device", s.key, s.db, addr, a.device)
+			s.put(item{Name: "from " + s.device[:4], Amount: 1})
+		}
+	}
+	for _, s := range []*store{b, c, b} {
+		output(t, "sync", "-device", s.key, s.db, addr, a.device)
+	}
+	if b.root() != c.root() {
+		t.Error("two clients of a server differ")
+	}
+	fails(t, exitError, []string{"sync", "-device", b.key, b.db, addr, c.device}, "another device")
+}
+
+func TestExport_leavesOutWhatOthersHave(t *testing.T) {
+	a, b := diverge(t)
+	dir := t.TempDir()
+	theirs, rest := filepath.Join(dir, "theirs"), filepath.Join(dir, "rest")
+	output(t, "export", "-device", b.key, b.db, theirs)
+	a.put(item{Name: "bread"})
+	output(t, "export", "-device", a.key, "-for", theirs, a.db, rest)
+	whole := execute(t, "", "export", "-device", a.key, a.db, "-")
+	small, err := os.ReadFile(rest)
+	if err != nil || len(small) >= len(whole.out) {
+		t.Errorf("what b lacks takes %d bytes of %d (%v)", len(small), len(whole.out), err)
+	}
+	r := execute(t, string(small), "import", "-device", b.key, b.db, "-")
+	if r.code != exitOK || a.root() != b.root() {
+		t.Errorf("after the import, they differ: %s", r.err)
+	}
+	fails(t, exitDamaged, []string{"export", "-device", a.key, "-for", cutFile(t, rest), a.db, "-"},
+		"cut off")
+	fails(t, exitDamaged, []string{"import", "-device", b.key, b.db, cutFile(t, theirs)}, "cut off")
+}
+
+// cutFile returns the name of a copy of a file that lacks its end.
+func cutFile(t testing.TB, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err == nil {
+		name = filepath.Join(t.TempDir(), "cut")
+		err = os.WriteFile(name, data[:60], 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// A database that is open elsewhere, or whose key is not here, can still be exported.
+func TestExport_worksWhileAnotherProcessWrites(t *testing.T) {
+	a := newStore(t, nil)
+	a.use(func(*stoat.DB, *replica.Space) error {
+		r := execute(t, "", "export", "-device", a.key, a.db, "-")
+		if r.code != exitOK || !strings.Contains(r.err, "warning: left out 1 entry") {
+			t.Errorf("exit code %d, stderr %q", r.code, r.err)
+		}
+		return nil
+	})
+	r := execute(t, "", "export", "-device", "none", a.db, "-")
+	if r.code != exitOK || !strings.Contains(r.err, "not sealed") {
+		t.Errorf("exit code %d, stderr %q", r.code, r.err)
+	}
+}
+
+func TestLog_showsAnEntryInFull(t *testing.T) {
+	a, _ := diverge(t)
+	var newest entryJSON
+	first, _, _ := strings.Cut(output(t, "log", "-json", "-limit", "1", a.db), "\n")
+	if err := json.Unmarshal([]byte(first), &newest); err != nil {
+		t.Fatal(err)
+	}
+	if len(newest.Changes) != 1 || newest.Changes[0].Collection != "items" {
+		t.Errorf("the newest entry is %+v", newest)
+	}
+	text := output(t, "log", a.db, newest.Log[:8]+":"+"1")
+	for _, word := range []string{newest.Log, newest.Device, newest.Hash, "items milk", "note = oat"} {
+		if !strings.Contains(text, word) {
+			t.Errorf("an entry in full lacks %q:\n%s", word, text)
+		}
+	}
+	if n := strings.Count(output(t, "log", a.db, newest.Log), "\n"); n != 2 {
+		t.Errorf("the log of b has %d of 2 entries", n)
+	}
+	fails(t, exitNotFound, []string{"log", a.db, newest.Log + ":99"}, "0 to 1")
+}
+
+func TestConflicts_listsAllValues(t *testing.T) {
+	a, b := diverge(t)
+	text := output(t, "conflicts", a.db)
+	for _, word := range []string{"items milk note, answer wanted", "* ", "oat", `"two bottles"`,
+		a.device[:12], b.device[:12]} {
+		if !strings.Contains(text, word) {
+			t.Errorf("conflicts lack %q:\n%s", word, text)
+		}
+	}
+	if output(t, "conflicts", b.db) != text {
+		t.Error("the other replica lists something else")
+	}
+}
+
+func TestGraph_drawsAValidPicture(t *testing.T) {
+	a, b := diverge(t)
+	b.put(item{Name: "milk", Note: "<oat> & \"soy\""})
+	carry(t, b, a)
+	svg := output(t, "graph", "-svg", a.db)
+	d := xml.NewDecoder(strings.NewReader(svg))
+	counts := map[string]int{}
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v in:\n%s", err, svg)
+		}
+		if start, ok := token.(xml.StartElement); ok {
+			counts[start.Name.Local]++
+		}
+	}
+	if counts["line"] != 2 || counts["circle"] != 4+5 || counts["path"] != 1+2 {
+		t.Errorf("it has %v", counts)
+	}
+	text := output(t, "graph", a.db)
+	if strings.Count(text, "●") != 5 || !strings.Contains(text, "┤") && !strings.Contains(text, "├") {
+		t.Errorf("the text is\n%s", text)
+	}
+}
+
+func TestVerify_findsWhatWasChanged(t *testing.T) {
+	a, _ := diverge(t)
+	if text := output(t, "verify", a.db); strings.Count(text, "\n") != 2 {
+		t.Errorf("it prints %s", text)
+	}
+	damage := func(bucket string, fn func(b *stoat.Bucket, key, value []byte) error) {
+		t.Helper()
+		a.use(func(db *stoat.DB, _ *replica.Space) error {
+			return db.Update(func(tx *stoat.Tx) error {
+				root, err := tx.Bucket([]byte("replica"))
+				if err != nil {
+					return err
+				}
+				space, err := root.Bucket([]byte("team"))
+				if err != nil {
+					return err
+				}
+				b, err := space.Bucket([]byte(bucket))
+				if err != nil {
+					return err
+				}
+				var last, of []byte
+				for key, value := range b.Scan(stoat.Range{}) {
+					last, of = append(last[:0], key...), append(of[:0], value...)
+				}
+				return fn(b, last, of)
+			})
+		})
+	}
+	damage("states", func(b *stoat.Bucket, key, _ []byte) error { return b.Delete(key) })
+	fails(t, exitDamaged, []string{"verify", a.db}, "another state")
+	output(t, "verify", "-quick", a.db)
+	damage("entries", func(b *stoat.Bucket, key, value []byte) error {
+		value[len(value)-1] ^= 1
+		return b.Put(key, value)
+	})
+	fails(t, exitDamaged, []string{"verify", a.db}, "log ", "entry 1")
+}

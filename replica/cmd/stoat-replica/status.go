@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/progress"
+	"github.com/stoatdb/stoat/replica"
+)
+
+// statusJSON is the state of a space in a database.
+type statusJSON struct {
+	Name      string `json:"name"`
+	Space     string `json:"space"`
+	Device    string `json:"device"`
+	Logs      int    `json:"logs"`
+	Devices   int    `json:"devices"`
+	Entries   uint64 `json:"entries"`
+	Unsealed  uint64 `json:"unsealed"`
+	Conflicts int    `json:"conflicts"`
+}
+
+func statusCommand() *command {
+	flags := newFlags()
+	o := &target{}
+	o.spaceFlag(flags)
+	asJSON := jsonFlag(flags)
+	return &command{
+		name: "status", arguments: "DB", summary: "show each space: its id, what it has, what waits",
+		details: `
+Entries that are not sealed yet have not left this database; a sync or an export
+seals them.`,
+		min: 1, max: 1, flags: flags,
+		run: func(_ context.Context, s *stdio, args []string) error {
+			db, err := openDB(args[0], &stoat.Options{ReadOnly: true})
+			if err != nil {
+				return err
+			}
+			return errors.Join(statusOf(s, db, o.space, *asJSON), db.Close())
+		},
+	}
+}
+
+// statusOf prints the status of one space, or of all.
+func statusOf(s *stdio, db *stoat.DB, only string, asJSON bool) error {
+	return db.View(func(tx *stoat.Tx) error {
+		names, err := replica.Spaces(tx)
+		if err != nil {
+			return err
+		}
+		if only != "" {
+			names = []string{only}
+		}
+		if len(names) == 0 {
+			return fmt.Errorf("the database has no space: create or join one (%w)", errNotFound)
+		}
+		for i, name := range names {
+			space, err := replica.Open(db, name, nil)
+			if err != nil {
+				return err
+			}
+			status, err := measure(space, tx)
+			if err == nil && asJSON {
+				err = writeJSON(s, status)
+			} else if err == nil {
+				err = status.print(s, i == 0)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// measure returns the status of a space.
+func measure(space *replica.Space, tx *stoat.Tx) (*statusJSON, error) {
+	st := &statusJSON{Name: space.Name(), Space: space.ID().String()}
+	heads, err := space.Heads(tx)
+	if err != nil {
+		return nil, err
+	}
+	devices := map[replica.DeviceID]bool{}
+	for _, h := range heads {
+		devices[h.Device] = true
+		st.Entries += h.Entries
+		if h.Own {
+			st.Device = h.Device.String()
+			st.Unsealed = h.Entries - h.Sealed
+		}
+	}
+	st.Logs, st.Devices = len(heads), len(devices)
+	for _, err := range space.Conflicts(tx) {
+		if err != nil {
+			return nil, err
+		}
+		st.Conflicts++
+	}
+	return st, nil
+}
+
+// print prints the status for people.
+func (st *statusJSON) print(s *stdio, first bool) error {
+	if !first {
+		fmt.Fprintln(s.out)
+	}
+	unsealed := ""
+	if st.Unsealed > 0 {
+		unsealed = fmt.Sprintf(", of which %s not sealed", progress.Count(int64(st.Unsealed)))
+	}
+	_, err := fmt.Fprintf(s.out, `name       %s
+space      %s
+device     %s
+logs       %s of %s
+entries    %s%s
+conflicts  %s
+`, quote(st.Name), st.Space, st.Device, progress.Count(int64(st.Logs)),
+		progress.Counted(int64(st.Devices), "device"), progress.Count(int64(st.Entries)), unsealed,
+		progress.Count(int64(st.Conflicts)))
+	return err
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/stoatdb/stoat/replica"
+	"github.com/stoatdb/stoat/tuple"
+)
+
+// columnsMax is the width of all output that is for people.
+const columnsMax = 80
+
+// shorten returns text in at most columns characters, with an ellipsis at the end.
+func shorten(text string, columns int) string {
+	runes := []rune(text)
+	if len(runes) <= columns {
+		return text
+	}
+	return string(runes[:max(0, columns-1)]) + "…"
+}
+
+// table prints rows in columns of fixed widths. The last column has no width: it takes the rest of
+// the line.
+type table struct {
+	s      *stdio
+	widths []int // negative: aligned to the right
+}
+
+// row prints a row.
+func (t *table) row(cells ...string) error {
+	var line strings.Builder
+	used := 0
+	for i, cell := range cells {
+		if i == len(t.widths) {
+			line.WriteString(shorten(cell, columnsMax-used))
+			break
+		}
+		w := t.widths[i]
+		fmt.Fprintf(&line, "%*s  ", -w, shorten(cell, max(w, -w)))
+		used += max(w, -w) + 2
+	}
+	_, err := fmt.Fprintln(t.s.out, strings.TrimRight(line.String(), " "))
+	return err
+}
+
+// keyText returns the key of a record as people write it.
+func keyText(key tuple.Tuple) string {
+	if len(key) == 1 {
+		return valueText(key[0])
+	}
+	return valueText([]any(key))
+}
+
+// valueText returns a value as people read it, on one line.
+func valueText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "nil"
+	case string:
+		return quote(v)
+	case []byte:
+		return "0x" + hex.EncodeToString(v)
+	case [16]byte:
+		return uuidText(v)
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	case []any:
+		parts := make([]string, len(v))
+		for i := range v {
+			parts[i] = valueText(v[i])
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[any]any:
+		parts := map[string]string{}
+		for key, of := range v {
+			parts[valueText(key)] = valueText(of)
+		}
+		return mapText(parts)
+	case map[string]any:
+		parts := map[string]string{}
+		for key, of := range v {
+			parts[key] = valueText(of)
+		}
+		return mapText(parts)
+	}
+	return fmt.Sprint(v)
+}
+
+func mapText(parts map[string]string) string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(parts)) {
+		all = append(all, key+": "+parts[key])
+	}
+	return "{" + strings.Join(all, ", ") + "}"
+}
+
+// quote returns text as it is if it is a plain word, and else in quotes.
+func quote(text string) string {
+	plain := text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.@/", r)
+	})
+	if _, err := strconv.ParseFloat(text, 64); plain && err != nil {
+		return text
+	}
+	return strconv.Quote(text)
+}
+
+func uuidText(id [16]byte) string {
+	x := hex.EncodeToString(id[:])
+	return strings.Join([]string{x[:8], x[8:12], x[12:16], x[16:20], x[20:]}, "-")
+}
+
+// jsonValue returns a value in a form that package json writes: bytes in base64, the keys of maps
+// as text.
+func jsonValue(v any) any {
+	switch v := v.(type) {
+	case [16]byte:
+		return uuidText(v)
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = jsonValue(v[i])
+		}
+		return list
+	case tuple.Tuple:
+		return jsonValue([]any(v))
+	case map[any]any:
+		m := map[string]any{}
+		for key, of := range v {
+			name, isText := key.(string)
+			if !isText {
+				name = valueText(key)
+			}
+			m[name] = jsonValue(of)
+		}
+		return m
+	case map[string]any:
+		m := map[string]any{}
+		for key, of := range v {
+			m[key] = jsonValue(of)
+		}
+		return m
+	case float64:
+		if _, err := json.Marshal(v); err != nil { // infinite, or not a number
+			return fmt.Sprint(v)
+		}
+	}
+	return v
+}
+
+// fieldText returns what happened to a field.
+func fieldText(f *replica.FieldChange) string {
+	var parts []string
+	for _, v := range f.Removed {
+		parts = append(parts, "−"+valueText(v))
+	}
+	for i, v := range f.Added {
+		text := "+" + valueText(v)
+		if i < len(f.Values) {
+			text += ": " + valueText(f.Values[i])
+		}
+		parts = append(parts, text)
+	}
+	switch f.Rule {
+	case "elements", "entries":
+		return f.Field + " " + strings.Join(parts, " ")
+	case "sum":
+		return fmt.Sprintf("%s %+d", f.Field, f.Value)
+	case "max", "min":
+		return fmt.Sprintf("%s %s %s", f.Field, f.Rule, valueText(f.Value))
+	}
+	return f.Field + " = " + valueText(f.Value)
+}
+
+// changeText returns what happened to a record.
+func changeText(c *replica.Change) string {
+	text := c.Collection + " " + keyText(c.Key)
+	if c.Deleted {
+		return text + " deleted"
+	}
+	var fields []string
+	for i := range c.Fields {
+		fields = append(fields, fieldText(&c.Fields[i]))
+	}
+	if len(fields) == 0 {
+		return text
+	}
+	return text + ": " + strings.Join(fields, ", ")
+}
+
+func jsonValues[T any](values []T) []any {
+	var all []any
+	for _, v := range values {
+		all = append(all, jsonValue(v))
+	}
+	return all
+}
