@@ -44,54 +44,62 @@ func (s *Space) Verify(ctx context.Context, tx *stoat.Tx, done func(entries uint
 
 // verifyLog checks a log, and returns its first problem.
 func (t *txn) verifyLog(ctx context.Context, h *head) error {
-	damaged := func(seq uint64, what string) error {
-		return fmt.Errorf("log %s, entry %d: %s: %w", h.id, seq, what, stoat.ErrCorrupt)
-	}
 	at := entry.Place{Space: t.space.id, Log: h.id}
+	for key := range t.entries.Keys(stoat.Range{Start: entryKey(nil, "", h.number, 0), Limit: 1}) {
+		if len(key) == 12 && binary.BigEndian.Uint32(key) == h.number {
+			at.Seq = binary.BigEndian.Uint64(key[4:])
+		}
+	}
 	var latest hlc.Time
-	first := true
-	for key, p := range t.entries.Scan(stoat.Prefix(keyed(nil, "", h.number))) {
-		if len(key) != 12 || len(p) < len(at.Prev) {
-			return damaged(at.Seq, "it is not in the form of this package")
+	known := at.Seq == 0 // the hash of the entry before; it may have been pruned
+	for ; at.Seq < h.next; at.Seq++ {
+		e, hash, err := t.verifyEntry(&at, h.number, known)
+		if err == nil && e.Time <= latest {
+			err = errors.New("its time is not after that of the entry before it")
 		}
-		seq := binary.BigEndian.Uint64(key[4:])
-		if !first && seq != at.Seq {
-			return damaged(at.Seq, "it is missing")
+		if err == nil && known {
+			err = t.verifySeal(h, at.Seq, &hash)
 		}
-		e, err := entry.Parse(p[len(at.Prev):])
 		if err != nil {
-			return damaged(seq, err.Error())
+			return fmt.Errorf("log %s, entry %d: %w: %w", h.id, at.Seq, err, stoat.ErrCorrupt)
 		}
-		stored := entry.Hash(p[:len(at.Prev)])
-		place := at
-		if seq == 0 {
-			place.Log = entry.Hash{}
-		}
-		switch at.Seq = seq; {
-		case first && seq > 0: // what precedes it was pruned
-		case e.Hash(&place) != stored:
-			return damaged(seq, "its hash is another one")
-		case seq == 0 && stored != h.id:
-			return damaged(seq, "it does not begin this log")
-		}
-		if e.Time <= latest {
-			return damaged(seq, "its time is not after that of the entry before it")
-		}
-		if err := t.verifySeal(h, seq, &stored); err != nil {
-			return damaged(seq, err.Error())
-		}
-		if seq%1024 == 0 && ctx.Err() != nil {
+		if at.Seq%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		at.Seq, at.Prev, latest, first = seq+1, stored, e.Time, false
+		known = known || hash != entry.Hash{}
+		at.Prev, latest = hash, e.Time
 	}
-	if err := t.tx.Err(); err != nil {
-		return err
-	}
-	if at.Seq != h.next || at.Prev != h.hash || latest != h.time {
-		return damaged(at.Seq, "the log has another end")
+	if known && at.Prev != h.hash || latest != h.time {
+		return fmt.Errorf("log %s, entry %d: the log has another end: %w", h.id, h.next-1,
+			stoat.ErrCorrupt)
 	}
 	return nil
+}
+
+// verifyEntry checks an entry and returns its hash; if the hash of the entry before it is not
+// known, it returns the one that is kept, or zero.
+func (t *txn) verifyEntry(at *entry.Place, log uint32, known bool) (
+	e *entry.Entry, hash entry.Hash, err error,
+) {
+	k, err := t.kept(spot{log, at.Seq})
+	if err == nil {
+		e, err = t.parseKept(spot{log, at.Seq}, &k)
+	}
+	if err != nil || !known {
+		return e, k.hash, err
+	}
+	place := *at
+	if at.Seq == 0 {
+		place.Log = entry.Hash{}
+	}
+	hash = e.Hash(&place)
+	switch {
+	case k.flags&keptHash != 0 && k.hash != hash:
+		err = errors.New("its hash is another one")
+	case at.Seq == 0 && hash != at.Log:
+		err = errors.New("it does not begin this log")
+	}
+	return e, hash, err
 }
 
 // verifySeal checks the seal of an entry, if it has one.

@@ -25,10 +25,10 @@ type command struct {
 // commands returns all commands in the order in which help lists them.
 func commands() []*command {
 	return []*command{
-		deviceCommand(), createCommand(), joinCommand(),
+		deviceCommand(), createCommand(), joinCommand(), grantCommand(), revokeCommand(),
 		serveCommand(), syncCommand(), exportCommand(), importCommand(),
 		statusCommand(), headsCommand(), logCommand(), graphCommand(),
-		conflictsCommand(), verifyCommand(),
+		whyCommand(), conflictsCommand(), verifyCommand(),
 		helpCommand(),
 	}
 }

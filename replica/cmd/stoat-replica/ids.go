@@ -60,7 +60,8 @@ func findEntry(space *replica.Space, tx *stoat.Tx, text string) (
 	}
 	log, err = findLog(space, tx, digits)
 	if err == nil && both && seq >= log.Entries {
-		err = fmt.Errorf("log %s has the entries 0 to %d (%w)", short(log.Log), log.Entries-1, errNotFound)
+		err = fmt.Errorf("log %s has the entries 0 to %d (%w)", short(log.Log), log.Entries-1,
+			errNotFound)
 	}
 	return log, seq, !both, err
 }

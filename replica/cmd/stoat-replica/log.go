@@ -49,7 +49,8 @@ func logCommand() *command {
 	asJSON := jsonFlag(flags)
 	limit := flags.Int("limit", 100, "show at most the newest `N` entries; 0: all")
 	return &command{
-		name: "log", arguments: "DB [LOG[:SEQ]]", summary: "show entries: what was changed, when, by which device",
+		name: "log", arguments: "DB [LOG[:SEQ]]",
+		summary: "show entries: what was changed, when, by which device",
 		details: `
 An entry is what one transaction did to the space. The newest come first, by the
 clocks of their authors. With LOG, only that log; with LOG:SEQ, all about one
@@ -185,12 +186,17 @@ func toJSON(e *replica.Entry) *entryJSON {
 	for i := range e.Changes {
 		c := &e.Changes[i]
 		change := changeJSON{Collection: c.Collection, Key: jsonValue(c.Key), Deleted: c.Deleted}
-		for k := range c.Fields {
-			f := &c.Fields[k]
-			change.Fields = append(change.Fields, fieldJSON{f.Field, f.Rule, jsonValue(f.Value),
-				jsonValues(f.Removed), jsonValues(f.Added), jsonValues(f.Values)})
-		}
+		change.Fields = fieldsJSON(c.Fields)
 		j.Changes = append(j.Changes, change)
 	}
 	return j
+}
+
+func fieldsJSON(fields []replica.FieldChange) (all []fieldJSON) {
+	for i := range fields {
+		f := &fields[i]
+		all = append(all, fieldJSON{f.Field, f.Rule, jsonValue(f.Value), jsonValues(f.Removed),
+			jsonValues(f.Added), jsonValues(f.Values)})
+	}
+	return all
 }

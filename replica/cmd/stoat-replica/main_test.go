@@ -79,6 +79,7 @@ func newStore(t testing.TB, of *store) *store {
 		output(t, "create", "-device", s.key, s.db, "team")
 	} else {
 		output(t, "join", "-device", s.key, s.db, "group", of.id())
+		output(t, "grant", "-device", of.key, of.db, s.device, "write")
 	}
 	return s
 }

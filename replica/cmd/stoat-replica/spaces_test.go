@@ -121,6 +121,49 @@ func TestConflicts_listsAllValues(t *testing.T) {
 	}
 }
 
+func TestWhy_saysWhoDecided(t *testing.T) {
+	a, b := diverge(t)
+	text := output(t, "why", a.db, "items", "milk")
+	for _, word := range []string{"amount = 3", "sum of 2 changes", "note = oat", "tags = [cold]",
+		"history:", `note = "two bottles"`} {
+		if !strings.Contains(text, word) {
+			t.Errorf("why lacks %q:\n%s", word, text)
+		}
+	}
+	if n := strings.Count(output(t, "why", "-json", b.db, "items", "milk"), "\n"); n != 2 {
+		t.Errorf("JSON has %d of 2 revisions", n)
+	}
+	fails(t, exitNotFound, []string{"why", a.db, "items", "bread"}, "bread")
+	fails(t, exitNotFound, []string{"why", a.db, "things", "milk"}, "things")
+	fails(t, exitUsage, []string{"why", a.db, "items", "[1"}, "KEY")
+}
+
+func TestGrant_andRevoke(t *testing.T) {
+	a := newStore(t, nil)
+	b := newStore(t, a)
+	output(t, "grant", "-device", a.key, a.db, "anyone", "read")
+	output(t, "grant", "-device", a.key, "-in", "items", "-own", "-no-delete", "-prefix", `["x", 1]`,
+		"-fields", "note,amount", a.db, a.device, "write+invite")
+	carry(t, a, b)
+	b.put(item{Name: "milk", Amount: 1})
+	carry(t, b, a)
+	output(t, "revoke", "-device", a.key, a.db, b.device)
+	b.put(item{Name: "bread", Amount: 1})
+	carry(t, b, a)
+	if !strings.Contains(output(t, "why", a.db, "items", "milk"), "amount = 1") {
+		t.Error("what was there before the revocation does not count")
+	}
+	text := output(t, "why", a.db, "items", "bread")
+	if !strings.HasPrefix(text, "items bread is not there\n") {
+		t.Errorf("what came after the revocation counts:\n%s", text)
+	}
+	carry(t, a, b)
+	fails(t, exitError, []string{"grant", "-device", b.key, b.db, b.device, "admin"}, "cannot grant")
+	fails(t, exitError, []string{"revoke", "-device", a.key, a.db, b.device}, "no grant")
+	fails(t, exitUsage, []string{"grant", "-device", a.key, a.db, b.device, "rite"}, `"rite"`)
+	fails(t, exitUsage, []string{"grant", "-device", a.key, a.db, "12", "read"}, "64")
+}
+
 func TestGraph_drawsAValidPicture(t *testing.T) {
 	a, b := diverge(t)
 	b.put(item{Name: "milk", Note: "<oat> & \"soy\""})
@@ -140,11 +183,11 @@ func TestGraph_drawsAValidPicture(t *testing.T) {
 			counts[start.Name.Local]++
 		}
 	}
-	if counts["line"] != 2 || counts["circle"] != 4+5 || counts["path"] != 1+2 {
+	if counts["line"] != 2 || counts["circle"] != 4+6 || counts["path"] != 1+2 {
 		t.Errorf("it has %v", counts)
 	}
 	text := output(t, "graph", a.db)
-	if strings.Count(text, "●") != 5 || !strings.Contains(text, "┤") && !strings.Contains(text, "├") {
+	if strings.Count(text, "●") != 6 || !strings.Contains(text, "┤") && !strings.Contains(text, "├") {
 		t.Errorf("the text is\n%s", text)
 	}
 }

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica"
+	"github.com/stoatdb/stoat/tuple"
+)
+
+// rightNames are the words for rights. It is immutable.
+var rightNames = []struct {
+	name  string
+	right replica.Right
+}{
+	{"relay", replica.Relay}, {"read", replica.Read}, {"write", replica.Write},
+	{"admin", replica.Admin}, {"invite", replica.Invite}, {"checkpoint", replica.Checkpoint},
+}
+
+// parseRight returns the right that a text like write+invite stands for.
+func parseRight(text string) (right replica.Right, err error) {
+	for word := range strings.SplitSeq(text, "+") {
+		found := false
+		for _, r := range rightNames {
+			if r.name == word {
+				right, found = right|r.right, true
+			}
+		}
+		if !found {
+			return 0, usagef("%q is no right: want relay, read, write or admin, and perhaps +invite "+
+				"or +checkpoint", word)
+		}
+	}
+	return right, nil
+}
+
+// parsePrincipal returns to whom a right is granted.
+func parsePrincipal(text string) (replica.Principal, error) {
+	if text == "anyone" {
+		return replica.Anyone, nil
+	}
+	return parseDevice(text)
+}
+
+// scopeFlags are what limits a grant.
+type scopeFlags struct {
+	collections   []string
+	prefix        string
+	fields        string
+	own, noDelete bool
+}
+
+// scopes returns the scopes of a grant; none for the whole space.
+func (f *scopeFlags) scopes() ([]replica.Scope, error) {
+	if len(f.collections) == 0 && f.prefix == "" && f.fields == "" && !f.own && !f.noDelete {
+		return nil, nil
+	}
+	scope := replica.In(f.collections...)
+	if f.prefix != "" {
+		keys, err := parseKey(f.prefix)
+		if err != nil {
+			return nil, err
+		}
+		encoded, err := tuple.Encode(tupleOf(keys[0])...)
+		if err != nil {
+			return nil, usagef("-prefix %s: %v", f.prefix, err)
+		}
+		scope = scope.Prefix(encoded)
+	}
+	if f.fields != "" {
+		scope = scope.Fields(strings.Split(f.fields, ",")...)
+	}
+	if f.own {
+		scope = scope.OwnOnly()
+	}
+	if f.noDelete {
+		scope = scope.NoDelete()
+	}
+	return []replica.Scope{scope}, nil
+}
+
+func grantCommand() *command {
+	flags := newFlags()
+	o := &target{}
+	o.spaceFlag(flags)
+	o.deviceFlag(flags)
+	var f scopeFlags
+	flags.Func("in", "only the `COLLECTION`; repeatable", func(name string) error {
+		f.collections = append(f.collections, name)
+		return nil
+	})
+	flags.StringVar(&f.prefix, "prefix", "", "only records whose keys begin with the fields of `KEY`")
+	flags.StringVar(&f.fields, "fields", "", "only these `FIELDS`, like title,done")
+	flags.BoolVar(&f.own, "own", false, "only records whose keys begin with the id of the device")
+	flags.BoolVar(&f.noDelete, "no-delete", false, "no deletions")
+	return &command{
+		name: "grant", arguments: "DB TO RIGHT", summary: "give a device a right",
+		details: `
+TO is the id of a device, or "anyone". RIGHT is relay, read, write or admin, and
+each includes those before it. With +invite, the device may grant others up to
+write, and with +checkpoint make checkpoints. The grant is an entry of this
+replica: it counts on other replicas once it has arrived there.`,
+		min: 3, max: 3, flags: flags,
+		run: func(_ context.Context, _ *stdio, args []string) error {
+			to, err := parsePrincipal(args[1])
+			if err != nil {
+				return err
+			}
+			right, err := parseRight(args[2])
+			if err != nil {
+				return err
+			}
+			scopes, err := f.scopes()
+			if err != nil {
+				return err
+			}
+			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
+				return db.Update(func(tx *stoat.Tx) error {
+					return space.Grant(tx, to, right, scopes...)
+				})
+			})
+		},
+	}
+}
+
+func revokeCommand() *command {
+	flags := newFlags()
+	o := &target{}
+	o.spaceFlag(flags)
+	o.deviceFlag(flags)
+	return &command{
+		name: "revoke", arguments: "DB FROM", summary: "end all rights of a device",
+		details: `
+FROM is the id of a device, or "anyone". What this replica has of the device's
+logs now still counts; nothing that arrives later does, whatever its time. So
+sync first, to keep what the device has written.`,
+		min: 2, max: 2, flags: flags,
+		run: func(_ context.Context, s *stdio, args []string) error {
+			from, err := parsePrincipal(args[1])
+			if err != nil {
+				return err
+			}
+			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
+				err := db.Update(func(tx *stoat.Tx) error { return space.Revoke(tx, from) })
+				if err != nil {
+					return fmt.Errorf("revoke the rights of %s: %w", args[1], err)
+				}
+				return nil
+			})
+		},
+	}
+}
