@@ -111,7 +111,7 @@ func (a *arrival) verify(tx *stoat.Tx, runs []*run) {
 			if before == nil || before.log != v.log || before.end() < v.end() {
 				before = v
 			}
-		case errors.Is(err, errGap), errors.Is(err, ErrNewer):
+		case errors.Is(err, errGap), errors.Is(err, ErrNewer), errors.Is(err, errUndescribed):
 			a.waiting = append(a.waiting, waiting{r, err})
 		case errors.Is(err, ErrInvalid), errors.Is(err, ErrForked):
 			a.refuse(r, r.first, err)

@@ -46,6 +46,11 @@ type Options struct {
 	Device *Device
 	// Roots are the devices that found a space, in Create. Default: Device.
 	Roots []DeviceID
+	// Trusted creates a space without signatures and rights, in Create: for replicas that all
+	// belong to one owner. Everybody who can exchange entries with one of them may write anything,
+	// in every name. A space stays what it is: to seal it later, create another one, and store the
+	// records there.
+	Trusted bool
 	// EntryMax limits the size of what one transaction does, in bytes, in Create: from 1 MiB to 16
 	// MiB. Default: 1 MiB.
 	EntryMax int
@@ -65,12 +70,16 @@ func Create(db *stoat.DB, name string, opts *Options) (*Space, error) {
 	if opts == nil || opts.Device == nil {
 		return nil, wrap(name, errNoDevice)
 	}
-	about := &entry.Space{EntryMax: uint64(cmp.Or(opts.EntryMax, entry.EntryMaxLeast)), Quorum: 1}
+	about := &entry.Space{Trusted: opts.Trusted,
+		EntryMax: uint64(cmp.Or(opts.EntryMax, entry.EntryMaxLeast))}
 	for _, id := range opts.Roots {
 		about.Roots = append(about.Roots, id)
 	}
-	if len(about.Roots) == 0 {
+	if len(about.Roots) == 0 && !opts.Trusted {
 		about.Roots = [][32]byte{opts.Device.ID()}
+	}
+	if !opts.Trusted {
+		about.Quorum = 1
 	}
 	slices.SortFunc(about.Roots, func(a, b [32]byte) int { return bytes.Compare(a[:], b[:]) })
 	if _, err := io.ReadFull(newSpace(db, name, opts).random, about.Salt[:]); err != nil {
@@ -212,6 +221,13 @@ func (s *Space) readLimits() error {
 		s.mu.Unlock()
 		return nil
 	})
+}
+
+// trusted reports whether the space is known to be trusted.
+func (s *Space) trusted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.about != nil && s.about.Trusted
 }
 
 // description returns the description of the space, or nil if it is not known yet.

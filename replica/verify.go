@@ -99,15 +99,38 @@ func (s *Space) verify(tx *stoat.Tx, r *run, before *verified) (*verified, error
 		at.Seq, at.Prev = at.Seq+1, hash
 	}
 	last := r.first + uint64(len(r.entries)) - 1
-	message := entry.AppendSealed(nil, &s.id, &r.log, last, &at.Prev)
-	if r.proven != at.Prev && !seal.Verify((*[seal.KeySize]byte)(&v.device), message, &r.seal) {
-		return nil, invalid("log %s: the seal of entry %d", r.log, last)
+	if r.proven != at.Prev {
+		at.Seq = last
+		if err := s.checkSeal(v.device, &at, &r.seal); err != nil {
+			return nil, err
+		}
 	}
 	r.proven = at.Prev
 	if branch { // the device has sealed this, too
 		return nil, fmt.Errorf("log %s, entry %d: %w", r.log, r.first-1, ErrForked)
 	}
 	return v, nil
+}
+
+// checkSeal checks the seal of a device under an entry, whose place is given with its own hash. In
+// a trusted space, nothing is signed.
+func (s *Space) checkSeal(device DeviceID, at *entry.Place, sig *[seal.Size]byte) error {
+	s.mu.Lock()
+	about := s.about
+	s.mu.Unlock()
+	message := entry.AppendSealed(nil, &s.id, &at.Log, at.Seq, &at.Prev)
+	unsealed := *sig == [seal.Size]byte{}
+	switch {
+	case about == nil && unsealed:
+		return errUndescribed
+	case about != nil && about.Trusted && !unsealed:
+		return invalid("log %s: entry %d has a seal, and the space is trusted", at.Log, at.Seq)
+	case about != nil && about.Trusted:
+		return nil
+	case !seal.Verify((*[seal.KeySize]byte)(&device), message, sig):
+		return invalid("log %s: the seal of entry %d", at.Log, at.Seq)
+	}
+	return nil
 }
 
 // locate sets the device of the log and the hash of the entry before the run.

@@ -42,10 +42,11 @@ func ParseGenesis(e *Entry) (*Genesis, error) {
 
 // Space describes a space. Its hash is the space's id.
 type Space struct {
-	Salt     [16]byte // random
-	EntryMax uint64   // bytes of an entry, from EntryMaxLeast to SizeMax
-	Quorum   uint64   // how many roots must agree
-	Roots    [][32]byte
+	Trusted  bool       // entries have no seals, and everybody may do everything
+	Salt     [16]byte   // random
+	EntryMax uint64     // bytes of an entry, from EntryMaxLeast to SizeMax
+	Quorum   uint64     // how many roots must agree; 0 in a trusted space
+	Roots    [][32]byte // none in a trusted space
 }
 
 // EntryMaxLeast is the least limit of entries that a space may have, and the usual one.
@@ -55,12 +56,17 @@ const EntryMaxLeast = 1 << 20
 const (
 	rootsMax     = 32
 	spaceVersion = 1
-	modeSealed   = 0 // of trust; others are reserved
+	modeSealed   = 0 // the mode of a space whose entries are sealed
+	modeTrusted  = 1 // of a trusted one; others are reserved
 )
 
 // Append appends the description of the space.
 func (s *Space) Append(dst []byte) []byte {
-	dst = append(append(dst, spaceVersion, modeSealed), s.Salt[:]...)
+	mode := byte(modeSealed)
+	if s.Trusted {
+		mode = modeTrusted
+	}
+	dst = append(append(dst, spaceVersion, mode), s.Salt[:]...)
 	dst = binary.AppendUvarint(binary.AppendUvarint(dst, s.EntryMax), s.Quorum)
 	dst = append(dst, byte(len(s.Roots)))
 	for i := range s.Roots {
@@ -73,10 +79,10 @@ func (s *Space) Append(dst []byte) []byte {
 func ParseSpace(p []byte) (*Space, error) {
 	r := wire.NewReader(p)
 	version, mode := r.Byte(), r.Byte()
-	if r.Err() == nil && (version != spaceVersion || mode != modeSealed) {
+	if r.Err() == nil && (version != spaceVersion || mode > modeTrusted) {
 		return nil, ErrNewer
 	}
-	s := &Space{}
+	s := &Space{Trusted: mode == modeTrusted}
 	copy(s.Salt[:], r.Take(len(s.Salt)))
 	if s.EntryMax = r.Uvarint(); s.EntryMax < EntryMaxLeast || s.EntryMax > SizeMax {
 		r.Fail("an entry limit of %d bytes is not between %d and %d", s.EntryMax, EntryMaxLeast, SizeMax)
@@ -89,7 +95,10 @@ func ParseSpace(p []byte) (*Space, error) {
 			r.Fail("the roots are not sorted")
 		}
 	}
-	if s.Quorum == 0 || s.Quorum > uint64(len(s.Roots)) {
+	switch {
+	case s.Trusted && (s.Quorum > 0 || len(s.Roots) > 0):
+		r.Fail("a trusted space with roots")
+	case !s.Trusted && (s.Quorum == 0 || s.Quorum > uint64(len(s.Roots))):
 		r.Fail("a quorum of %d of %d roots", s.Quorum, len(s.Roots))
 	}
 	return s, r.End()

@@ -28,6 +28,8 @@ type vectors struct {
 	Seed, Device string // the device's secret seed and its public key, which is the space's root
 	SpaceBytes   string
 	Space        string
+	TrustedBytes string // the description of a trusted space, and its id
+	Trusted      string
 	Entries      []vector
 	Refused      []refusal
 }
@@ -137,6 +139,10 @@ func makeVectors(t *testing.T) *vectors {
 	id := space.ID()
 	v := &vectors{Seed: hex.EncodeToString(seed), Device: hex.EncodeToString(device[:]),
 		SpaceBytes: hex.EncodeToString(space.Append(nil)), Space: hex.EncodeToString(id[:])}
+	trusted := &Space{Trusted: true, Salt: space.Salt, EntryMax: 1 << 20}
+	trustedID := trusted.ID()
+	v.TrustedBytes = hex.EncodeToString(trusted.Append(nil))
+	v.Trusted = hex.EncodeToString(trustedID[:])
 
 	at := hlc.At(time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
 	a, b := &chain{space: id, key: key}, &chain{space: id, key: key}
@@ -230,7 +236,11 @@ func refusals() []refusal {
 		{"a revocation with more logs than bytes", "act",
 			append(append([]byte{2, 0}, make([]byte, 33)...), 100)},
 		{"a space of version 2", "space", append([]byte{2, 0}, make([]byte, 16)...)},
-		{"a space of an unknown mode", "space", append([]byte{1, 1}, make([]byte, 16)...)},
+		{"a space of an unknown mode", "space", append([]byte{1, 2}, make([]byte, 16)...)},
+		{"a trusted space with a root", "space", append(append(append([]byte{1, 1},
+			make([]byte, 16)...), 0x80, 0x80, 0x40, 1, 1), make([]byte, 32)...)},
+		{"a trusted space with a quorum", "space", append(append([]byte{1, 1},
+			make([]byte, 16)...), 0x80, 0x80, 0x40, 1, 0)},
 		{"a space without roots", "space", append(append([]byte{1, 0}, make([]byte, 16)...), 1, 1, 0)},
 	}
 	var all []refusal
@@ -332,8 +342,12 @@ func TestVectors_decodeToWhatEncodesTheSame(t *testing.T) {
 			}
 		}
 	}
-	if s, err := ParseSpace(unhex(t, v.SpaceBytes)); err != nil || s.ID() != space {
+	if s, err := ParseSpace(unhex(t, v.SpaceBytes)); err != nil || s.ID() != space || s.Trusted {
 		t.Errorf("the space: %v", err)
+	}
+	s, err := ParseSpace(unhex(t, v.TrustedBytes))
+	if err != nil || s.ID() != Hash(unhex(t, v.Trusted)) || !s.Trusted {
+		t.Errorf("the trusted space: %v", err)
 	}
 }
 

@@ -129,7 +129,7 @@ func (t *Tree) end(g *Grant, r *revocation, past Past) {
 // Allows returns why a device may not make the changes of a part of an entry of its log, or
 // nil. It says nothing about frozen logs.
 func (t *Tree) Allows(device [32]byte, at entry.Head, part *entry.Part, past Past) error {
-	if t.roots[device] {
+	if t.IsRoot(device) {
 		return nil
 	}
 	why := errors.New("it has no grant to write there")
@@ -170,7 +170,7 @@ func (t *Tree) Allows(device [32]byte, at entry.Head, part *entry.Part, past Pas
 
 // Holds reports whether a device has a right, with all its flags, at an entry of its log.
 func (t *Tree) Holds(device [32]byte, at entry.Head, right entry.Right, past Past) bool {
-	if t.roots[device] {
+	if t.IsRoot(device) {
 		return true
 	}
 	for g := range t.To(device) {
@@ -230,7 +230,7 @@ func (t *Tree) To(device [32]byte) iter.Seq[*Grant] {
 // Now reports whether a device has a right in a collection, as far as is known now; an empty
 // collection stands for any. Limits to keys and fields do not count.
 func (t *Tree) Now(device [32]byte, right entry.Right, collection string) bool {
-	if t.roots[device] {
+	if t.IsRoot(device) {
 		return true
 	}
 	for g := range t.To(device) {
