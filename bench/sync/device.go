@@ -71,8 +71,8 @@ func (p *replicaProgram) change(r *request) (a answer, err error) {
 func (p *replicaProgram) meet(d *device) error {
 	x, y := net.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- replica.Exchange(p.ctx, d.space, y) }()
-	err := replica.Exchange(p.ctx, p.space, x)
+	go func() { done <- replica.Sync(p.ctx, d.space, y, nil) }()
+	err := replica.Sync(p.ctx, p.space, x, &replica.SyncOptions{Once: true})
 	return errors.Join(err, <-done)
 }
 

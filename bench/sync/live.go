@@ -101,6 +101,7 @@ func (p *pair) idle() error {
 	if err != nil {
 		return err
 	}
+	p.proxy.take() // they are connected once nothing is sent any more
 	after, err := p.server.call(request{Do: doMemory})
 	if err == nil {
 		p.run.record(suite.At{Row: rowIdle}, (after.Resident-before.Resident)/float64(n))

@@ -1,8 +1,6 @@
 package sync
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +36,9 @@ type replicaProgram struct {
 
 	listener net.Listener
 	devices  []*device // others that have changed something
+
+	changes chan item  // of a replica that follows another
+	ended   chan error // why following ended
 }
 
 // Program is the main function of a program with a replica of ours.
@@ -49,7 +50,7 @@ func Program(name string, in io.Reader, out io.Writer) error {
 	if s.command != nil {
 		return fmt.Errorf("%s is another program", name)
 	}
-	p := &replicaProgram{plain: name == plain}
+	p := &replicaProgram{plain: name == plain, ended: make(chan error, 1)}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	defer p.stop()
 	return answerAll(in, out, p.do)
@@ -68,6 +69,14 @@ func (p *replicaProgram) do(r *request) (answer, error) {
 		return p.serve()
 	case doSync:
 		return p.once(r)
+	case doFollow:
+		return answer{}, p.follow(r.Address, 1)
+	case doAwait:
+		return p.await(r)
+	case doPut:
+		return p.put(r)
+	case doIdle:
+		return answer{}, p.follow(r.Address, r.Records)
 	case doChange:
 		return p.change(r)
 	case doExport:
@@ -195,7 +204,7 @@ func (p *replicaProgram) serve() (answer, error) {
 				return
 			}
 			go func() {
-				if err := replica.Exchange(p.ctx, p.space, conn); err != nil && p.ctx.Err() == nil {
+				if err := replica.Sync(p.ctx, p.space, conn, nil); err != nil && p.ctx.Err() == nil {
 					fmt.Fprintln(os.Stderr, "serve:", err)
 				}
 			}()
@@ -212,7 +221,7 @@ func (p *replicaProgram) once(r *request) (answer, error) {
 	began := time.Now()
 	conn, err := net.Dial("tcp", r.Address)
 	if err == nil {
-		err = replica.Exchange(p.ctx, p.space, conn)
+		err = replica.Sync(p.ctx, p.space, conn, &replica.SyncOptions{Once: true})
 	}
 	took := since(began)
 	if err != nil {
@@ -225,37 +234,6 @@ func (p *replicaProgram) once(r *request) (answer, error) {
 		}
 		return err
 	})
-}
-
-// exportTo writes what the replica has to a new file.
-func (p *replicaProgram) exportTo(file string) error {
-	if p.plain {
-		return errUnsupported
-	}
-	f, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	err = replica.Export(p.ctx, p.space, w)
-	if err == nil {
-		err = w.Flush()
-	}
-	return errors.Join(err, f.Close())
-}
-
-// importFrom takes what a file has.
-func (p *replicaProgram) importFrom(file string) (a answer, err error) {
-	if p.plain {
-		return a, errUnsupported
-	}
-	content, err := os.ReadFile(file)
-	if err != nil {
-		return a, err
-	}
-	began := time.Now()
-	err = replica.Import(p.ctx, p.space, bytes.NewReader(content))
-	return answer{Nanoseconds: since(began)}, err
 }
 
 func (p *replicaProgram) digest() (a answer, err error) {
