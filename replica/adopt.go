@@ -82,13 +82,5 @@ func (t *txn) adoptEntry(h *head, seq uint64, void partSet, a *Adopted) error {
 		return nil
 	}
 	a.Entries++
-	o.entry.Parts = parts
-	next, err := t.nextOwn()
-	if err == nil {
-		err = t.mayWrite(next, o.entry)
-	}
-	if err != nil {
-		return err
-	}
-	return t.reissue([]orphan{*o})
+	return t.makeEntry(&entry.Entry{Kind: entry.KindData, Origin: &o.origin, Parts: parts})
 }

@@ -152,14 +152,32 @@ func (t *txn) reissue(orphans []orphan) error {
 			return err
 		}
 		e := &entry.Entry{Kind: entry.KindData, Origin: &o.origin, Parts: o.entry.Parts}
-		if err := t.issue(next, e); err != nil {
-			return err
-		}
-		if err := t.replayEntries(next.at.Log, next.at.Seq, next.at.Seq+1); err != nil {
+		if err := t.place(next, e); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// makeEntry appends a data entry to the own log, if the device may write it. The records that it
+// touches are replayed when the transaction commits.
+func (t *txn) makeEntry(e *entry.Entry) error {
+	next, err := t.nextOwn()
+	if err == nil {
+		err = t.mayWrite(next, e)
+	}
+	if err != nil {
+		return err
+	}
+	return t.place(next, e)
+}
+
+// place is makeEntry at a place where the device may write it.
+func (t *txn) place(next *nextEntry, e *entry.Entry) error {
+	if err := t.issue(next, e); err != nil {
+		return err
+	}
+	return t.replayEntries(next.at.Log, next.at.Seq, next.at.Seq+1)
 }
 
 // truncate removes the entries of a log from one on. No other entry has seen them, and the records

@@ -44,21 +44,26 @@ func (t *txn) replayEntries(log uint32, from, to uint64) error {
 
 // mark replays the records of a collection that some changes touch when the transaction commits.
 func (t *txn) mark(collection string, changes *entry.Changes) error {
+	if err := t.markUnder(prefixReplay, collection, changes); err != nil || t.replays {
+		return err
+	}
+	t.replays = true
+	return t.tx.BeforeCommit(t.replay)
+}
+
+// markUnder stores the records of a collection that some changes touch under a prefix.
+func (t *txn) markUnder(prefix, collection string, changes *entry.Changes) error {
 	number, err := t.collectionNumber(collection)
 	if err != nil {
 		return err
 	}
 	for i := range changes.Records {
-		t.key = append(keyed(t.key[:0], prefixReplay, number), changes.Records[i].Key...)
+		t.key = append(keyed(t.key[:0], prefix, number), changes.Records[i].Key...)
 		if err := t.meta.Put(t.key, nil); err != nil {
 			return err
 		}
 	}
-	if t.replays {
-		return nil
-	}
-	t.replays = true
-	return t.tx.BeforeCommit(t.replay)
+	return nil
 }
 
 // replay replays the records that are marked.

@@ -25,6 +25,7 @@ import (
 //	"count void"               u64 number of these
 //	"repeat" …                 a part of an entry with an origin: see repeats.go
 //	"replay" u32 key           within a transaction: a record that it replays when it commits
+//	"revert" u32 key           within Revert: a record that it looks at
 //	"context" u32 u64          of a log and a seq, if the entry has a context: see frontier
 //	"vector" u32 u64           of a log and some such seqs: pairs of uvarints, log and length
 //	"rights"                   u64 number of the last act
@@ -67,6 +68,7 @@ const (
 	prefixVoid       = "void"
 	prefixRepeat     = "repeat"
 	prefixReplay     = "replay"
+	prefixRevert     = "revert"
 	prefixContext    = "context"
 	prefixVector     = "vector"
 	prefixAct        = "act"

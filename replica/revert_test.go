@@ -1,0 +1,165 @@
+package replica
+
+import (
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat"
+)
+
+// revert reverts entries.
+func (p *peer) revert(f Filter) (r Reverted) {
+	p.t.Helper()
+	p.update(func(tx *stoat.Tx) (err error) {
+		r, err = p.space.Revert(tx, f)
+		return err
+	})
+	return r
+}
+
+// revertible returns all tasks of a replica without what cannot be reverted.
+func revertible(p *peer) []task {
+	list := all(p)
+	for i := range list {
+		list[i].Best, list[i].First = 0, 0
+	}
+	return list
+}
+
+// What a time took back is as it was, on all replicas; and so is what it was before if the
+// reversal is taken back.
+func TestRevert_byTime(t *testing.T) {
+	for seed := range uint64(40) {
+		h := &history{t: t, rng: rand.New(rand.NewPCG(seed, 20))}
+		p := newPeer(t, nil)
+		q := newPeer(t, p)
+		h.peers = []*peer{p, q}
+		advance := func() {
+			meet(t, p, q)
+			p.now = p.now.Add(time.Minute)
+			q.now = p.now
+		}
+		for range 10 {
+			h.write(h.any())
+		}
+		advance()
+		before := revertible(p)
+		from := p.now
+		for range 10 {
+			h.write(h.any())
+			if h.rng.IntN(3) == 0 {
+				meet(t, p, q)
+			}
+		}
+		advance()
+		changed := revertible(p)
+		p.revert(Filter{From: from})
+		if got := revertible(p); !reflect.DeepEqual(got, before) {
+			t.Fatalf("seed %d: reverted to %+v, not to %+v", seed, got, before)
+		}
+		advance()
+		agree(t, p, q)
+		h.compare(q)
+		reverted := p.now.Add(-time.Minute)
+		q.revert(Filter{From: reverted, To: q.now, Collection: "tasks"})
+		if got := revertible(q); !reflect.DeepEqual(got, changed) {
+			t.Fatalf("seed %d: reverted back to %+v, not to %+v", seed, got, changed)
+		}
+		advance()
+		agree(t, p, q)
+		p.checkTouches()
+	}
+}
+
+// The work of one device or log disappears, and that of others on the same records stays.
+func TestRevert_ofOneDevice(t *testing.T) {
+	for _, byLog := range []bool{false, true} {
+		p := newPeer(t, nil)
+		q := newPeer(t, p)
+		p.put(task{ID: 1, Title: "p", Votes: 1, Tags: []string{"a"}})
+		meet(t, p, q)
+		q.now = q.now.Add(time.Second)
+		q.edit(func(v *task) { v.Title, v.Votes, v.Tags, v.Done = "q", 11, []string{"b"}, true })
+		q.put(task{ID: 2})
+		meet(t, p, q)
+		p.now = q.now.Add(time.Second)
+		p.edit(func(v *task) { v.Votes, v.Note = v.Votes+100, "p" })
+		f := Filter{Device: q.space.device.ID()}
+		if byLog {
+			f = Filter{Log: q.logID()}
+		}
+		if r := p.revert(f); r != (Reverted{Records: 2, Entries: 1}) {
+			t.Errorf("%+v", r)
+		}
+		want := task{ID: 1, Title: "p", Votes: 101, Tags: []string{"a"}, Note: "p"}
+		if got := all(p); len(got) != 1 || !reflect.DeepEqual(got[0], want) {
+			t.Errorf("the records are %+v", got)
+		}
+		f.To = q.now // of which nothing was reverted
+		if r := p.revert(f); r != (Reverted{}) {
+			t.Errorf("%+v", r)
+		}
+		meet(t, p, q)
+		agree(t, p, q)
+	}
+}
+
+// A large reversal makes several entries, none larger than the space allows; and works for
+// collections that the program has not opened.
+func TestRevert_ofManyRecords(t *testing.T) {
+	p := newPeer(t, nil)
+	notes, err := Collection[task](p.space, "notes", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := p.now.Add(time.Minute)
+	p.put(task{ID: 1, Title: "x"})
+	p.now = from
+	const n = batchRecords + 100
+	title := string(slices.Repeat([]byte("t"), 100))
+	for range 3 {
+		p.update(func(tx *stoat.Tx) (err error) {
+			for id := range int64(n) {
+				err = errors.Join(err, p.tasks.Put(tx, &task{ID: id, Title: title}),
+					notes.Put(tx, &task{ID: id % 7}))
+			}
+			return err
+		})
+	}
+	s, err := Open(p.db, "team", p.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.space = s
+	r := p.revert(Filter{From: from})
+	if r.Records != n+7 || r.Entries < 3 {
+		t.Errorf("%+v", r)
+	}
+	p.open()
+	if got := all(p); len(got) != 1 || got[0].Title != "x" {
+		t.Errorf("%d records", len(got))
+	}
+}
+
+func TestRevert_refuses(t *testing.T) {
+	p := newPeer(t, nil)
+	p.put(task{ID: 1})
+	guest := newGuest(t, p)
+	meet(t, p, guest)
+	try := func(p *peer, f Filter) error {
+		return p.db.Update(func(tx *stoat.Tx) error {
+			_, err := p.space.Revert(tx, f)
+			return err
+		})
+	}
+	if err := try(p, Filter{}); err == nil {
+		t.Error("an empty filter reverted everything")
+	}
+	if err := try(guest, Filter{Device: p.space.device.ID()}); !errors.Is(err, ErrNotAllowed) {
+		t.Errorf("without a right to write: %v", err)
+	}
+}
