@@ -86,6 +86,12 @@ func (p *peer) described() (described []byte) {
 // newPeer makes a replica: of a new space, or of the one of another.
 func newPeer(t testing.TB, of *peer) *peer {
 	t.Helper()
+	return newPeerOf(t, of, testRoots(), 1)
+}
+
+// newPeerOf is newPeer with the roots and the quorum of a new space.
+func newPeerOf(t testing.TB, of *peer, roots []DeviceID, quorum int) *peer {
+	t.Helper()
 	p := &peer{t: t, now: noon, seed: [32]byte{1}, branch: 1}
 	if of != nil {
 		of.joined++
@@ -99,7 +105,7 @@ func newPeer(t testing.TB, of *peer) *peer {
 	t.Cleanup(func() { _ = db.Close() })
 	opts := p.options()
 	if of == nil {
-		opts.Roots = testRoots()
+		opts.Roots, opts.Quorum = roots, quorum
 		p.space, err = Create(db, "team", opts)
 	} else if p.space, err = Join(db, "team", of.space.ID(), opts); err == nil {
 		err = p.space.describe(of.described())

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"encoding/binary"
+	"errors"
 	"flag"
 	"math/rand/v2"
 	"reflect"
@@ -23,6 +24,8 @@ type history struct {
 	t     *testing.T
 	rng   *rand.Rand
 	peers []*peer
+
+	rights bool // most devices are no roots, and acts happen
 }
 
 func TestHistory_equalsTheModel(t *testing.T) {
@@ -40,12 +43,16 @@ func TestHistory_equalsTheModel(t *testing.T) {
 }
 
 func (h *history) run() {
-	h.peers = []*peer{newPeer(h.t, nil)}
+	h.peers = []*peer{h.found()}
 	for range 1 + h.rng.IntN(6) {
 		h.peers = append(h.peers, newPeer(h.t, h.peers[0]))
 	}
 	for range 10 + h.rng.IntN(60) {
 		p := h.any()
+		if h.rights && h.rng.IntN(3) == 0 {
+			h.act(p)
+			continue
+		}
 		switch n := h.rng.IntN(13); {
 		case n < 6:
 			h.write(p)
@@ -137,7 +144,7 @@ func (h *history) write(p *peer) {
 		}
 		return nil
 	})
-	if err != nil && !rollback {
+	if err != nil && !rollback && !(h.rights && errors.Is(err, ErrNotAllowed)) {
 		h.t.Error(err)
 	}
 }
@@ -221,10 +228,23 @@ func (h *history) reopen(p *peer) {
 // compare compares a replica with the model.
 func (h *history) compare(p *peer) {
 	facts := factsOf(p)
-	want, err := model.Root(p.space.id, facts)
+	about, err := entry.ParseSpace(p.described())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	rights, err := model.NewRights(about, facts)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	counting, err := rights.Counting(facts)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	want, err := model.Root(p.space.id, counting)
 	if err != nil {
 		h.t.Error(err)
 	}
+	p.compareActs(rights, facts)
 	if got := p.root(); got != want {
 		h.t.Errorf("after %d entries, the root is not that of the model", len(facts))
 	}

@@ -139,17 +139,21 @@ func (t *txn) tailFrom(h *head, from uint64) ([]orphan, error) {
 	return tail, nil
 }
 
-// reissue appends the changes of entries to the own log. The records that they touch are replayed
-// when the transaction commits.
+// reissue appends the changes of entries, and their acts, to the own log. The records that they
+// touch are replayed when the transaction commits.
 func (t *txn) reissue(orphans []orphan) error {
+	acts := map[entry.Head]entry.Head{} // that were issued again
 	for i := range orphans {
 		o := &orphans[i]
-		if o.entry.Kind != entry.KindData {
-			continue
-		}
 		next, err := t.nextOwn()
+		if err == nil && o.entry.Kind == entry.KindControl {
+			err = t.reissueAct(next, o, acts)
+		}
 		if err != nil {
 			return err
+		}
+		if o.entry.Kind != entry.KindData {
+			continue
 		}
 		e := &entry.Entry{Kind: entry.KindData, Origin: &o.origin, Parts: o.entry.Parts}
 		if err := t.place(next, e); err != nil {
@@ -219,9 +223,15 @@ func (t *txn) truncate(h *head, next uint64) error {
 		}
 	}
 	if next == 0 {
+		if err := t.truncateRights(h.number, 0); err != nil {
+			return err
+		}
 		return t.dropLog(h)
 	}
-	return t.putHead(&end)
+	if err := t.putHead(&end); err != nil {
+		return err
+	}
+	return t.truncateRights(h.number, next)
 }
 
 // entriesFrom returns the range of the keys of a log's entries from one on.

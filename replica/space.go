@@ -51,6 +51,9 @@ type Options struct {
 	// in every name. A space stays what it is: to seal it later, create another one, and store the
 	// records there.
 	Trusted bool
+	// Quorum is how many roots must agree to a grant or a revocation that a root makes, in Create.
+	// Default: 1.
+	Quorum int
 	// EntryMax limits the size of what one transaction does, in bytes, in Create: from 1 MiB to 16
 	// MiB. Default: 1 MiB.
 	EntryMax int
@@ -70,7 +73,7 @@ func Create(db *stoat.DB, name string, opts *Options) (*Space, error) {
 	if opts == nil || opts.Device == nil {
 		return nil, wrap(name, errNoDevice)
 	}
-	about := &entry.Space{Trusted: opts.Trusted,
+	about := &entry.Space{Trusted: opts.Trusted, Quorum: uint64(opts.Quorum),
 		EntryMax: uint64(cmp.Or(opts.EntryMax, entry.EntryMaxLeast))}
 	for _, id := range opts.Roots {
 		about.Roots = append(about.Roots, id)
@@ -79,7 +82,7 @@ func Create(db *stoat.DB, name string, opts *Options) (*Space, error) {
 		about.Roots = [][32]byte{opts.Device.ID()}
 	}
 	if !opts.Trusted {
-		about.Quorum = 1
+		about.Quorum = max(about.Quorum, 1)
 	}
 	slices.SortFunc(about.Roots, func(a, b [32]byte) int { return bytes.Compare(a[:], b[:]) })
 	if _, err := io.ReadFull(newSpace(db, name, opts).random, about.Salt[:]); err != nil {
@@ -92,8 +95,8 @@ func Create(db *stoat.DB, name string, opts *Options) (*Space, error) {
 	return found(db, name, about.ID(), described, opts)
 }
 
-// Join creates a replica of a space that exists elsewhere. It may be written to at once; what
-// others wrote arrives with the first [Exchange].
+// Join creates a replica of a space that exists elsewhere. What others wrote arrives with the
+// first [Sync]; only then it can be written to, because only then it is known who may.
 func Join(db *stoat.DB, name string, id SpaceID, opts *Options) (*Space, error) {
 	if opts == nil || opts.Device == nil {
 		return nil, wrap(name, errNoDevice)

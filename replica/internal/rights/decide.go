@@ -45,6 +45,20 @@ func (c *Change) Entries(log entry.Hash, first uint64) (from, to uint64) {
 	return max(first, min(before, after)), max(before, after)
 }
 
+// Since returns the grants whose extents are others than in an earlier tree of the space.
+func (t *Tree) Since(before *Tree) (changes []Change) {
+	for at, g := range t.grants {
+		c := Change{Grant: g}
+		if old := before.grants[at]; old != nil {
+			c.before = old.extent
+		}
+		if !c.before.equal(&g.extent) {
+			changes = append(changes, c)
+		}
+	}
+	return changes
+}
+
 // Why an act has no effect now.
 var (
 	errFrozen    = errors.New("its log is frozen before it")

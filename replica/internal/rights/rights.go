@@ -150,6 +150,9 @@ func (t *Tree) Why(f *Fact, past Past) error {
 		return g.why
 	}
 	if r := t.revocations[f.At]; r != nil {
+		if g := t.grants[r.Act.Revoke.Grant]; g == nil || g.why != nil {
+			return errNothing
+		}
 		return r.why
 	}
 	if err := t.check(f, past); err != nil {
@@ -163,6 +166,9 @@ func (t *Tree) Why(f *Fact, past Past) error {
 	}
 	return nil
 }
+
+// errNothing reports a revocation of a grant that does not hold anyway.
+var errNothing = errors.New("there is no such grant, or it does not hold")
 
 // errNoCheckpoint reports a checkpoint by a device that has no such right.
 var errNoCheckpoint = errors.New("its author has no grant to make checkpoints")

@@ -1,0 +1,284 @@
+package model
+
+import (
+	"bytes"
+	"encoding/hex"
+	"slices"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/tuple"
+)
+
+// Rights decides what counts of the entries of a space, by the definitions of
+// docs/replica-format.md.
+type Rights struct {
+	about  *entry.Space
+	facts  map[id]*Fact
+	pasts  map[id]map[id]bool
+	acts   map[id]*entry.Act
+	device map[entry.Hash][32]byte // of logs
+	hashes map[id]entry.Hash
+}
+
+// NewRights returns the rights that follow from facts, which must be all that they follow from,
+// too.
+func NewRights(about *entry.Space, facts []Fact) (*Rights, error) {
+	r := &Rights{about: about, facts: map[id]*Fact{}, pasts: map[id]map[id]bool{},
+		acts: map[id]*entry.Act{}, device: map[entry.Hash][32]byte{}, hashes: map[id]entry.Hash{}}
+	for i := range facts {
+		f := &facts[i]
+		at := id{f.Log, f.Seq}
+		r.facts[at] = f
+		if f.Seq == 0 {
+			g, err := entry.ParseGenesis(f.Entry)
+			if err != nil {
+				return nil, err
+			}
+			r.device[f.Log] = g.Device
+		}
+		if f.Entry.Kind != entry.KindControl {
+			continue
+		}
+		act, err := entry.ParseAct(f.Entry)
+		if err != nil {
+			return nil, err
+		}
+		r.acts[at] = act
+	}
+	for i := range facts {
+		r.pasts[id{facts[i].Log, facts[i].Seq}] = pastOf(facts, &facts[i])
+	}
+	return r, nil
+}
+
+// Counting returns the facts without the parts that are void.
+func (r *Rights) Counting(facts []Fact) ([]Fact, error) {
+	var left []Fact
+	for _, f := range facts {
+		if f.Entry.Kind == entry.KindData {
+			e := *f.Entry
+			e.Parts = nil
+			for _, part := range f.Entry.Parts {
+				changes, err := entry.ParseChanges(part.Data)
+				if err != nil {
+					return nil, err
+				}
+				if r.counts(id{f.Log, f.Seq}, part.Group, changes) {
+					e.Parts = append(e.Parts, part)
+				}
+			}
+			f.Entry = &e
+		}
+		left = append(left, f)
+	}
+	return left, nil
+}
+
+// root reports whether a log is one of a root's.
+func (r *Rights) root(log entry.Hash) bool {
+	return slices.Contains(r.about.Roots, r.device[log])
+}
+
+// counts reports whether every change of a part has a grant.
+func (r *Rights) counts(at id, group string, c *entry.Changes) bool {
+	if r.root(at.log) {
+		return true
+	}
+	var areas []entry.Area
+	for g, act := range r.acts {
+		if act.Grant == nil || act.Grant.Right.Level() < entry.RightWrite || !r.has(at, g) {
+			continue
+		}
+		if len(act.Grant.Scope) == 0 {
+			return true
+		}
+		areas = append(areas, act.Grant.Scope...)
+	}
+	some := func(key []byte, ok func(a *entry.Area) bool) bool {
+		return slices.ContainsFunc(areas, func(a entry.Area) bool {
+			return (a.Collection == "" || a.Collection == group) &&
+				hasKey(&a, key, r.device[at.log]) && ok(&a)
+		})
+	}
+	for _, record := range c.Records {
+		if !some(record.Key, func(*entry.Area) bool { return true }) {
+			return false
+		}
+		if record.Delete &&
+			!some(record.Key, func(a *entry.Area) bool { return !a.NoDelete && len(a.Fields) == 0 }) {
+			return false
+		}
+		for _, op := range record.Ops {
+			if !some(record.Key, func(a *entry.Area) bool {
+				return len(a.Fields) == 0 || slices.Contains(a.Fields, c.Fields[op.Field])
+			}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hasKey reports whether an area has a key, for a device.
+func hasKey(a *entry.Area, key []byte, device [32]byte) bool {
+	rest, ok := bytes.CutPrefix(key, a.Prefix)
+	if !ok || !a.OwnOnly {
+		return ok
+	}
+	return bytes.HasPrefix(rest, tuple.AppendBytes(nil, device[:])) ||
+		bytes.HasPrefix(rest, tuple.AppendString(nil, hex.EncodeToString(device[:])))
+}
+
+// has reports whether the device of a log has a grant at an entry.
+func (r *Rights) has(at, grant id) bool {
+	g := r.acts[grant].Grant
+	if !g.To.Anyone && g.To.Device != r.device[at.log] {
+		return false
+	}
+	if grant != at && !r.pasts[at][grant] || !r.Holds(Fact{Log: grant.log, Seq: grant.seq}) {
+		return false
+	}
+	for by, act := range r.acts {
+		v := act.Revoke
+		if v == nil || idOf(v.Grant) != grant || !r.Holds(Fact{Log: by.log, Seq: by.seq}) {
+			continue
+		}
+		counts := false
+		for _, last := range v.Last {
+			if last.Log == at.log && last.Seq >= at.seq {
+				counts = r.facts[idOf(last.Head)] == nil || r.hash(idOf(last.Head)) == last.Hash
+			}
+		}
+		if !counts {
+			return false
+		}
+	}
+	return true
+}
+
+func idOf(h entry.Head) id { return id{h.Log, h.Seq} }
+
+// hash returns the hash of an entry.
+func (r *Rights) hash(at id) entry.Hash {
+	if h, ok := r.hashes[at]; ok {
+		return h
+	}
+	place := &entry.Place{Space: r.about.ID(), Seq: at.seq}
+	if at.seq > 0 {
+		place.Log, place.Prev = at.log, r.hash(id{at.log, at.seq - 1})
+	}
+	r.hashes[at] = r.facts[at].Entry.Hash(place)
+	return r.hashes[at]
+}
+
+// HasEffect reports whether the act of a fact holds, and does not end a grant that does not.
+func (r *Rights) HasEffect(f Fact) bool {
+	v := r.acts[id{f.Log, f.Seq}].Revoke
+	if v == nil || !r.Holds(f) {
+		return r.Holds(f)
+	}
+	target := Fact{Log: v.Grant.Log, Seq: v.Grant.Seq}
+	return r.acts[idOf(v.Grant)] != nil && r.Holds(target)
+}
+
+// Holds reports whether the act of a fact holds.
+func (r *Rights) Holds(f Fact) bool {
+	at := id{f.Log, f.Seq}
+	act := r.acts[at]
+	switch {
+	case act.Endorse != nil:
+		return r.root(at.log)
+	case act.Grant != nil && act.Grant.Under != nil:
+		parent := idOf(*act.Grant.Under)
+		return r.acts[parent] != nil && r.acts[parent].Grant != nil && r.has(at, parent) &&
+			r.gives(parent, at, act.Grant)
+	case act.Revoke != nil && act.Revoke.Under != nil:
+		under := idOf(*act.Revoke.Under)
+		return r.above(under, idOf(act.Revoke.Grant)) && mayGrant(r.acts[under].Grant.Right) &&
+			r.has(at, under)
+	}
+	return r.agreed(at)
+}
+
+// agreed reports whether enough roots have made or endorsed an act.
+func (r *Rights) agreed(at id) bool {
+	if !r.root(at.log) {
+		return false
+	}
+	roots := map[[32]byte]bool{r.device[at.log]: true}
+	for by, act := range r.acts {
+		e := act.Endorse
+		if e != nil && idOf(e.Act) == at && e.Hash == r.hash(at) && r.root(by.log) {
+			roots[r.device[by.log]] = true
+		}
+	}
+	return len(roots) >= int(r.about.Quorum)
+}
+
+// above reports whether a grant is the parent of another one, or the parent's parent, and so on.
+func (r *Rights) above(grant, other id) bool {
+	act := r.acts[other]
+	if act == nil || act.Grant == nil || act.Grant.Under == nil {
+		return false
+	}
+	parent := idOf(*act.Grant.Under)
+	if !r.pasts[other][parent] || r.acts[parent] == nil || r.acts[parent].Grant == nil {
+		return false
+	}
+	return parent == grant || r.above(grant, parent)
+}
+
+func mayGrant(right entry.Right) bool {
+	return right.Level() == entry.RightAdmin || right&entry.RightInvite != 0
+}
+
+// gives reports whether a grant gives no more than its parent, and does not nest too deep.
+func (r *Rights) gives(parent, at id, g *entry.Grant) bool {
+	depth := 2
+	for above := r.acts[parent].Grant.Under; above != nil; depth++ {
+		above = r.acts[idOf(*above)].Grant.Under
+	}
+	p := r.acts[parent].Grant
+	flags := g.Right &^ g.Right.Level()
+	switch {
+	case depth > 64:
+		return false
+	case p.Right.Level() == entry.RightAdmin:
+		if flags&entry.RightCheckpoint > p.Right&entry.RightCheckpoint {
+			return false
+		}
+	case p.Right&entry.RightInvite == 0 || g.Right.Level() > entry.RightWrite || flags != 0:
+		return false
+	}
+	areas := g.Scope
+	if len(areas) == 0 {
+		areas = []entry.Area{{}}
+	}
+	for _, a := range areas {
+		if len(p.Scope) > 0 && !slices.ContainsFunc(p.Scope, func(b entry.Area) bool {
+			return lies(&a, &b, r.device[at.log])
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// lies reports whether an area lies in another one, of a grant to a device.
+func lies(a, in *entry.Area, device [32]byte) bool {
+	if in.Collection != "" && a.Collection != in.Collection || in.NoDelete && !a.NoDelete {
+		return false
+	}
+	if len(in.Fields) > 0 {
+		outside := slices.ContainsFunc(a.Fields, func(f string) bool {
+			return !slices.Contains(in.Fields, f)
+		})
+		if len(a.Fields) == 0 || outside {
+			return false
+		}
+	}
+	if in.OwnOnly && a.OwnOnly && bytes.Equal(a.Prefix, in.Prefix) {
+		return true
+	}
+	return hasKey(in, a.Prefix, device)
+}

@@ -1,0 +1,179 @@
+package replica
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
+	"github.com/stoatdb/stoat/replica/internal/wire"
+)
+
+// firsts returns the first entries of all logs that have seen grants.
+func (t *txn) firsts() (map[firstKey]uint64, error) {
+	all := map[firstKey]uint64{}
+	prefix := []byte(prefixSeen)
+	for key, p := range t.meta.Scan(stoat.Prefix(prefix)) {
+		r := wire.NewReader(p)
+		first := r.Uvarint()
+		if key = key[len(prefix):]; r.End() != nil || len(key) != 16 {
+			return nil, fmt.Errorf("%q %x: %w", prefixSeen, key, stoat.ErrCorrupt)
+		}
+		k := firstKey{by: binary.BigEndian.Uint32(key), seq: binary.BigEndian.Uint64(key[4:]),
+			log: binary.BigEndian.Uint32(key[12:])}
+		all[k] = first
+	}
+	return all, t.tx.Err()
+}
+
+// refit decides about all acts again, and replays what entries did about which grants say something
+// else than before.
+func (v *rightsView) refit() error {
+	before := v.tree
+	v.shared = true
+	if err := v.own(); err != nil {
+		return err
+	}
+	version, err := v.t.rightsVersion()
+	if err == nil {
+		next := binary.BigEndian.AppendUint64(nil, version+1)
+		err = v.t.meta.Put([]byte(keyRights), next)
+	}
+	if err != nil {
+		return err
+	}
+	return v.replay(v.tree.Since(before))
+}
+
+// truncateRights removes what the entries of a log from one on did to the rights. Call it when they
+// are removed.
+func (t *txn) truncateRights(log uint32, next uint64) error {
+	v, err := t.rights()
+	if errors.Is(err, errUndescribed) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var acts [][]byte
+	for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixAct))) {
+		r := wire.NewReader(p)
+		if of, seq := uint32(r.Uvarint()), r.Uvarint(); of == log && seq >= next {
+			acts = append(acts, bytes.Clone(key))
+		}
+	}
+	firsts, err := t.firsts()
+	if err != nil {
+		return err
+	}
+	for _, key := range acts {
+		if err := t.meta.Delete(key); err != nil {
+			return err
+		}
+	}
+	for k, first := range firsts {
+		if k.log == log && first >= next || k.by == log && k.seq >= next {
+			if err := v.dropFirst(k); err != nil {
+				return err
+			}
+		}
+	}
+	if len(acts) == 0 {
+		return nil
+	}
+	return v.refit()
+}
+
+// recutRights decides again who may do what, after the cut of a log has changed. From is the time
+// of the first entry for which that makes a difference; the caller replays what entries from then
+// on did.
+func (t *txn) recutRights(from hlc.Time) error {
+	v, err := t.rights()
+	if err != nil {
+		return err
+	}
+	firsts, err := t.firsts()
+	if err != nil {
+		return err
+	}
+	for k, first := range firsts {
+		at, err := t.timeOf(spot{k.log, first})
+		if err == nil && at >= from {
+			err = v.renewFirst(k, first)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return v.refit()
+}
+
+// renewFirst finds the first entry of a log that has seen a grant, which is not before least.
+func (v *rightsView) renewFirst(k firstKey, least uint64) error {
+	h, err := v.t.head(k.log)
+	if err != nil || k.log == k.by {
+		return err
+	}
+	granted, err := v.t.timeOf(spot{k.by, k.seq})
+	if err != nil {
+		return err
+	}
+	from, to := least, h.next // those behind from and before to are undecided
+	for from < to {
+		middle := from + (to-from)/2
+		p, err := v.t.pastOf(spot{k.log, middle})
+		if err != nil {
+			return err
+		}
+		seen, err := p.has(spot{k.by, k.seq}, granted)
+		if err != nil {
+			return err
+		}
+		if seen {
+			to = middle
+		} else {
+			from = middle + 1
+		}
+	}
+	if to == h.next {
+		return v.dropFirst(k)
+	}
+	return v.putFirst(k, to)
+}
+
+// dropFirst says that a log has not seen a grant.
+func (v *rightsView) dropFirst(k firstKey) error {
+	v.first[k] = notSeen
+	return v.t.meta.Delete(k.seenKey())
+}
+
+// reissueAct appends an act to the own log. Acts has the new places of those that were issued again
+// before; it gains this one.
+func (t *txn) reissueAct(next *nextEntry, o *orphan, acts map[entry.Head]entry.Head) error {
+	act, err := entry.ParseAct(o.entry)
+	if err != nil || act.Checkpoint != nil {
+		return err
+	}
+	refer := func(h *entry.Head) {
+		if h == nil {
+			return
+		}
+		if to, ok := acts[*h]; ok {
+			*h = to
+		}
+	}
+	switch {
+	case act.Grant != nil:
+		refer(act.Grant.Under)
+	case act.Revoke != nil:
+		refer(act.Revoke.Under)
+		refer(&act.Revoke.Grant)
+	default:
+		refer(&act.Endorse.Act)
+	}
+	acts[o.origin.Head] = entry.Head{Log: next.log.id, Seq: next.at.Seq}
+	return t.issue(next, act.Entry())
+}
