@@ -32,6 +32,7 @@ type replication int
 const (
 	notReplicated replication = iota
 	signed
+	trusted
 )
 
 func stoatImplementations() []implementation {
@@ -44,6 +45,8 @@ func stoatImplementations() []implementation {
 			func(dir string, sync bool) (store, error) { return openStoat(dir, sync, notReplicated) }},
 		{about("stoat-signed", "package replica, one signed space"),
 			func(dir string, sync bool) (store, error) { return openStoat(dir, sync, signed) }},
+		{about("stoat-trusted", "package replica, one trusted space"),
+			func(dir string, sync bool) (store, error) { return openStoat(dir, sync, trusted) }},
 	}
 }
 
@@ -60,7 +63,7 @@ func openStoat(dir string, sync bool, r replication) (store, error) {
 	if r == notReplicated {
 		return s, nil
 	}
-	if s.space, err = openSpace(db, filepath.Join(dir, "device")); err != nil {
+	if s.space, err = openSpace(db, filepath.Join(dir, "device"), r); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return s, nil
@@ -68,7 +71,7 @@ func openStoat(dir string, sync bool, r replication) (store, error) {
 
 // openSpace opens the space of a database, and creates it if necessary. The file has the key of its
 // device.
-func openSpace(db *stoat.DB, file string) (*replica.Space, error) {
+func openSpace(db *stoat.DB, file string, r replication) (*replica.Space, error) {
 	const name = "bench"
 	key, err := os.ReadFile(file)
 	if err == nil {
@@ -88,7 +91,7 @@ func openSpace(db *stoat.DB, file string) (*replica.Space, error) {
 	if err := os.WriteFile(file, device.Key(), 0o600); err != nil {
 		return nil, err
 	}
-	return replica.Create(db, name, &replica.Options{Device: device})
+	return replica.Create(db, name, &replica.Options{Device: device, Trusted: r == trusted})
 }
 
 func (s *stoatStore) repository(path string) (repository, error) {

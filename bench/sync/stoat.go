@@ -25,8 +25,9 @@ const (
 
 // replicaProgram is a program with a replica of ours, or with a database without replication.
 type replicaProgram struct {
-	plain bool
-	sync  bool
+	plain   bool
+	trusted bool
+	sync    bool
 
 	ctx   context.Context // of what runs in the background
 	stop  context.CancelFunc
@@ -50,7 +51,8 @@ func Program(name string, in io.Reader, out io.Writer) error {
 	if s.command != nil {
 		return fmt.Errorf("%s is another program", name)
 	}
-	p := &replicaProgram{plain: name == plain, ended: make(chan error, 1)}
+	p := &replicaProgram{plain: name == plain, trusted: name == trusted,
+		ended: make(chan error, 1)}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	defer p.stop()
 	return answerAll(in, out, p.do)
@@ -114,7 +116,7 @@ func (p *replicaProgram) open(r *request) (answer, error) {
 	}
 	if p.plain {
 		p.items, err = record.Open[item](p.db, collectionName, nil)
-	} else if p.space, err = openSpace(p.db, key, r.Invitation); err == nil {
+	} else if p.space, err = p.openSpace(key, r.Invitation); err == nil {
 		p.items, err = replica.Collection[item](p.space, collectionName, nil)
 	}
 	if err == nil && r.ID >= 0 {
@@ -143,22 +145,22 @@ func loadDevice(dir string) (*replica.Device, error) {
 	return device, os.WriteFile(file, device.Key(), 0o600)
 }
 
-// openSpace opens the space of a database. If there is none, it joins one, or founds it without an
-// invitation.
-func openSpace(db *stoat.DB, key *replica.Device, invitation string) (*replica.Space, error) {
-	o := &replica.Options{Device: key}
-	space, err := replica.Open(db, spaceName, o)
+// openSpace opens the space of the database. If there is none, it joins one, or founds it without
+// an invitation.
+func (p *replicaProgram) openSpace(key *replica.Device, invitation string) (*replica.Space, error) {
+	o := &replica.Options{Device: key, Trusted: p.trusted}
+	space, err := replica.Open(p.db, spaceName, o)
 	switch {
 	case !errors.Is(err, replica.ErrNotFound):
 		return space, err
 	case invitation == "":
-		return replica.Create(db, spaceName, o)
+		return replica.Create(p.db, spaceName, o)
 	}
 	id, err := replica.ParseSpaceID(invitation)
 	if err != nil {
 		return nil, err
 	}
-	return replica.Join(db, spaceName, id, o)
+	return replica.Join(p.db, spaceName, id, o)
 }
 
 // commit stores records, so many in a transaction.

@@ -21,8 +21,9 @@ const ProgramArgument = "replica"
 
 // The names of our systems.
 const (
-	signed = "stoat"
-	plain  = "stoat-plain"
+	signed  = "stoat"
+	trusted = "stoat-trusted"
+	plain   = "stoat-plain"
 )
 
 // systems returns every system, in the order of the tables.
@@ -31,6 +32,8 @@ func systems() []system {
 	all := []system{
 		{About: engine.About{Name: signed, Module: module,
 			Settings: "package replica, a collection with two indexes, signed"}},
+		{About: engine.About{Name: trusted, Module: module,
+			Settings: "the same in a trusted space: no signatures, no rights"}},
 		{About: engine.About{Name: plain, Module: module,
 			Settings: "package record without package replica; commits only"}, local: true},
 	}
