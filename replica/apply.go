@@ -88,6 +88,7 @@ type arrival struct {
 // refuse notes that a run is not taken from an entry on. What came with another session and waited
 // until now is just dropped.
 func (a *arrival) refuse(r *run, seq uint64, reason error) {
+	a.space.noteRefusal(EntryID{LogID(r.log), seq}, reason)
 	if r.session == a.session {
 		a.refused = append(a.refused, session.Refusal{Log: r.log, Seq: seq,
 			Forked: errors.Is(reason, ErrForked), Reason: reason})
@@ -170,11 +171,8 @@ func (a *arrival) merge(t *txn) error {
 	return t.putLatest(latest)
 }
 
-// Reasons why entries wait.
-var (
-	errContext = errors.New("entries that it follows are missing")
-	errAhead   = errors.New("its time is ahead of this replica's clock")
-)
+// errAhead is the reason why entries wait for the clock.
+var errAhead = errors.New("its time is ahead of this replica's clock")
 
 // mergeRun merges the entries of a run up to the first that cannot be merged, and returns why.
 func (a *arrival) mergeRun(t *txn, v *verified, latest *hlc.Time) (reason, err error) {
@@ -266,11 +264,11 @@ func (a *arrival) check(t *txn, h *head, e *entry.Entry, size int) (reason, err 
 		}
 		number, known, err := t.logNumber(c.Log)
 		if err != nil || !known {
-			return errContext, err
+			return &lacking{c}, err
 		}
 		other, err := t.head(number)
 		if err != nil || c.Seq >= other.next {
-			return errContext, err
+			return &lacking{c}, err
 		}
 		seen, err := t.timeOf(spot{number, c.Seq})
 		if err != nil {

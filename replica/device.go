@@ -69,3 +69,12 @@ func (id SpaceID) String() string { return hex.EncodeToString(id[:]) }
 
 // String returns the id in hexadecimal.
 func (id LogID) String() string { return hex.EncodeToString(id[:]) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (id DeviceID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (id SpaceID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (id LogID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }

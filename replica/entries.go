@@ -18,8 +18,8 @@ import (
 
 // EntryID names an entry of a space.
 type EntryID struct {
-	Log LogID
-	Seq uint64 // its number in the log, from 0 on
+	Log LogID  `json:"log"`
+	Seq uint64 `json:"seq"` // its number in the log, from 0 on
 }
 
 // Entry is what one transaction did to a space, as its log has it.

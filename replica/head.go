@@ -25,13 +25,15 @@ func Spaces(tx *stoat.Tx) ([]string, error) {
 
 // Head is the end of a log, as a replica knows it.
 type Head struct {
-	Log     LogID
-	Device  DeviceID
-	Entries uint64    // how many there are
-	Sealed  uint64    // how many of them a seal covers
-	Hash    [32]byte  // of the last entry
-	Time    time.Time // of the last entry
-	Own     bool      // this replica writes the log
+	Log     LogID     `json:"log"`
+	Device  DeviceID  `json:"device"`
+	Entries uint64    `json:"entries"`       // how many there are
+	Sealed  uint64    `json:"sealed"`        // how many of them a seal covers
+	Hash    [32]byte  `json:"-"`             // of the last entry
+	Time    time.Time `json:"time"`          // of the last entry
+	Own     bool      `json:"own,omitempty"` // this replica writes the log
+	// Cut is the number of the first entry that does not count because the log forked. 0: none.
+	Cut uint64 `json:"cut,omitempty"`
 }
 
 // Heads returns the ends of all logs, in the order in which this replica has met them.
@@ -50,7 +52,7 @@ func (s *Space) Heads(tx *stoat.Tx) ([]Head, error) {
 			return nil, wrap(s.name, err)
 		}
 		all = append(all, Head{Log: LogID(h.id), Device: h.device, Entries: h.next, Sealed: h.sealed,
-			Hash: h.hash, Time: h.time.Time(), Own: h.number == own})
+			Hash: h.hash, Time: h.time.Time(), Own: h.number == own, Cut: h.cut})
 	}
 	return all, nil
 }

@@ -175,7 +175,7 @@ func TestApply_checksContexts(t *testing.T) {
 		if errors.Is(err, ErrInvalid) != invalid || len(p.space.Waiting()) > 0 != c.waits {
 			t.Errorf("%s: %v, %v", name, err, p.space.Waiting())
 		}
-		p.space.room = room{}
+		_ = p.space.room.take()
 	}
 }
 

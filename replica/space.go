@@ -34,8 +34,10 @@ type Space struct {
 	collections map[string]*collection
 	tables      map[uint32]*fieldTable // by collection, as last read
 	room        room
-	followers   int    // sessions
-	unfollow    func() // ends watch
+	refusals    refusals
+	peers       map[uint64]Peer // by the number of the session
+	followers   int             // sessions
+	unfollow    func()          // ends watch
 	chronicle   chronicle
 	applying    sync.Mutex // held while entries of others are applied
 }
@@ -201,6 +203,7 @@ func newSpace(db *stoat.DB, name string, opts *Options) *Space {
 	if s.random == nil {
 		s.random = rand.Reader
 	}
+	s.room.now = s.now
 	return s
 }
 

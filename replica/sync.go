@@ -82,13 +82,19 @@ func runSession(
 		return err
 	}
 	config.Number = binary.BigEndian.Uint64(number[:]) | 1
-	if opts.Admit != nil {
-		config.Admit = func(space session.Space, key [32]byte) error {
-			return opts.Admit(space.(endpoint).s, key)
+	config.Admit = func(space session.Space, key [32]byte) error {
+		s := space.(endpoint).s
+		if opts.Admit != nil {
+			if err := opts.Admit(s, key); err != nil {
+				return err
+			}
 		}
+		s.meet(config.Number, key)
+		return nil
 	}
 	for _, space := range config.Spaces {
 		s := space.(endpoint).s
+		defer s.part(config.Number)
 		if s.device == nil {
 			_ = conn.Close()
 			return errNoDevice

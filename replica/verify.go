@@ -3,6 +3,7 @@ package replica
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
@@ -24,6 +25,7 @@ type run struct {
 	prev    *entry.Hash // of the entry before the first, if the sender said so
 	session uint64      // that it came with; 0 for none
 	proven  entry.Hash  // of the last entry, once the seal was verified under it
+	since   time.Time   // when it began to wait; zero: it has not
 }
 
 // size returns the memory that a run takes, about.

@@ -84,6 +84,26 @@ func (t *txn) voidCount() (uint64, error) {
 	return binary.BigEndian.Uint64(p), nil
 }
 
+// eachVoid calls fn with the entries that have parts that do not count, by log and seq, until it
+// returns false.
+func (t *txn) eachVoid(fn func(at spot, v *voided) (bool, error)) error {
+	for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixVoid))) {
+		key = key[len(prefixVoid):]
+		v, err := parseVoided(p)
+		if err == nil && len(key) != 12 {
+			err = fmt.Errorf("void entry %x: %w", key, stoat.ErrCorrupt)
+		}
+		if err != nil {
+			return err
+		}
+		more, err := fn(spot{binary.BigEndian.Uint32(key), binary.BigEndian.Uint64(key[4:])}, &v)
+		if err != nil || !more {
+			return err
+		}
+	}
+	return t.tx.Err()
+}
+
 // void returns the parts of a stored entry that do not count, and the reason. Its verdict may have
 // changed since the last note of it.
 func (t *txn) void(h *head, seq uint64, e *entry.Entry) (void partSet, reason, err error) {

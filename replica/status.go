@@ -1,0 +1,192 @@
+package replica
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+)
+
+// Status is what a replica has of a space, what it lacks, and what keeps it from having more. It
+// encodes as JSON.
+type Status struct {
+	Space  SpaceID `json:"space"`
+	Name   string  `json:"name"`
+	Heads  []Head  `json:"heads"`
+	Unsent uint64  `json:"unsent"` // own entries that are not sealed, and so have not left
+	// Waiting is what arrived and cannot be merged yet, and Missing the logs that it waits for.
+	Waiting []Waiting `json:"waiting"`
+	Missing []Missing `json:"missing"`
+	// Refused is how many times something was refused since the space was opened, and Refusals the
+	// last of these.
+	Refused  uint64    `json:"refused"`
+	Refusals []Refusal `json:"refusals"`
+	// Void is the number of entries that do not count, or of which a part does not: see
+	// [Space.Void].
+	Void uint64 `json:"void"`
+	// Peers are the devices with which the replica has sessions now.
+	Peers []Peer `json:"peers"`
+}
+
+// Missing is a log of which others have entries that this replica lacks.
+type Missing struct {
+	Log     LogID      `json:"log"`
+	Have    uint64     `json:"have"`    // entries that this replica has
+	Entries uint64     `json:"entries"` // that the log has at least
+	SeenBy  []DeviceID `json:"seenBy"`  // devices that wrote something after them
+}
+
+// Peer is a device with which a replica has a session.
+type Peer struct {
+	Device DeviceID  `json:"device"`
+	Since  time.Time `json:"since"`
+}
+
+// Status returns what the replica has, lacks and waits for. The cost grows with the number of logs,
+// not with that of entries.
+func (s *Space) Status(tx *stoat.Tx) (*Status, error) {
+	st := &Status{Space: s.ID(), Name: s.name, Waiting: s.Waiting()}
+	s.mu.Lock()
+	st.Refused, st.Refusals = s.refusals.count, slices.Clone(s.refusals.last)
+	st.Peers = slices.Collect(maps.Values(s.peers))
+	s.mu.Unlock()
+	slices.SortFunc(st.Peers, func(a, b Peer) int { return a.Since.Compare(b.Since) })
+	var err error
+	if st.Heads, err = s.Heads(tx); err != nil {
+		return nil, err
+	}
+	for _, h := range st.Heads {
+		if h.Own {
+			st.Unsent = h.Entries - h.Sealed
+		}
+	}
+	st.Missing = missingFor(st.Waiting, st.Heads)
+	t, err := s.in(tx)
+	if err == nil {
+		st.Void, err = t.voidCount()
+	}
+	return st, wrap(s.name, err)
+}
+
+// missingFor returns the logs that entries wait for.
+func missingFor(waiting []Waiting, heads []Head) []Missing {
+	known := map[LogID]Head{}
+	for _, h := range heads {
+		known[h.Log] = h
+	}
+	logs := map[LogID]*Missing{}
+	for _, w := range waiting {
+		if w.For == nil {
+			continue
+		}
+		m := logs[w.For.Log]
+		if m == nil {
+			m = &Missing{Log: w.For.Log, Have: known[w.For.Log].Entries}
+			logs[w.For.Log] = m
+		}
+		m.Entries = max(m.Entries, w.For.Seq+1)
+		if h, ok := known[w.Log]; ok && !slices.Contains(m.SeenBy, h.Device) {
+			m.SeenBy = append(m.SeenBy, h.Device)
+		}
+	}
+	var all []Missing
+	for _, w := range waiting { // in their order
+		if w.For != nil && logs[w.For.Log] != nil {
+			all = append(all, *logs[w.For.Log])
+			delete(logs, w.For.Log)
+		}
+	}
+	return all
+}
+
+// noteRefusal remembers an entry that is refused.
+func (s *Space) noteRefusal(id EntryID, reason error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusals.add(Refusal{id, s.now(), Reason{reason}})
+}
+
+// meet notes that a session with a device has begun.
+func (s *Space) meet(session uint64, device DeviceID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.peers == nil {
+		s.peers = map[uint64]Peer{}
+	}
+	s.peers[session] = Peer{device, s.now()}
+}
+
+// part notes that a session has ended.
+func (s *Space) part(session uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.peers, session)
+}
+
+// Void is an entry that does not count, or of which a part does not.
+type Void struct {
+	EntryID
+	Device DeviceID  `json:"device"` // its author
+	Time   time.Time `json:"time"`   // by the clock of its author
+	// Collections are those about which the entry does not count.
+	Collections []string `json:"collections"`
+	Reason      string   `json:"reason"`
+	// Repeated says that all of it counts elsewhere: it was adopted, or repeats what counts.
+	Repeated bool `json:"repeated"`
+}
+
+// Void returns an iterator over the entries that do not count, by log. [Space.Adopt] issues them
+// again. An error ends the loop.
+func (s *Space) Void(tx *stoat.Tx) iter.Seq2[*Void, error] {
+	return func(yield func(*Void, error) bool) {
+		t, err := s.in(tx)
+		if err == nil {
+			err = t.eachVoid(func(at spot, stored *voided) (bool, error) {
+				v, err := t.describeVoid(at, stored)
+				if err != nil {
+					return false, fmt.Errorf("entry %d of log %d: %w", at.seq, at.log, err)
+				}
+				return yield(v, nil), nil
+			})
+		}
+		if err != nil {
+			yield(nil, wrap(s.name, err))
+		}
+	}
+}
+
+// describeVoid returns an entry of which not everything counts, as people see it.
+func (t *txn) describeVoid(at spot, stored *voided) (*Void, error) {
+	h, err := t.head(at.log)
+	if err != nil {
+		return nil, err
+	}
+	o, err := t.orphan(h, at.seq)
+	if err != nil {
+		return nil, err
+	}
+	v := &Void{EntryID: EntryID{LogID(h.id), at.seq}, Device: h.device,
+		Time: o.entry.Time.Time(), Reason: stored.reason, Repeated: o.entry.Kind == entry.KindData}
+	for i := range o.entry.Parts {
+		part := &o.entry.Parts[i]
+		if !stored.parts().has(i) {
+			continue
+		}
+		if part.Group != "" {
+			v.Collections = append(v.Collections, part.Group)
+		}
+		repeated := stored.repeated.has(i)
+		if !repeated {
+			repeated, err = t.repeated(&o.origin, part)
+		}
+		v.Repeated = v.Repeated && repeated
+		if err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
