@@ -28,26 +28,52 @@ func (s *Space) apply(runs []*run) error {
 }
 
 // applyFrom is apply for runs that came with a session, which it is told what was refused of them.
+// Forks that the runs prove are found.
 func (s *Space) applyFrom(number uint64, runs []*run) ([]session.Refusal, error) {
 	for _, r := range runs {
 		r.session = number
 	}
 	s.applying.Lock()
 	defer s.applying.Unlock()
-	s.mu.Lock()
-	waiting := s.room.take()
-	s.mu.Unlock()
-	if len(waiting)+len(runs) == 0 {
-		return nil, nil
+	refused, cut, err := s.applyOnce(number, runs, nil)
+	for err == nil && cut { // what waits may be ready
+		var more []session.Refusal
+		more, cut, err = s.applyOnce(number, nil, nil)
+		refused = append(refused, more...)
 	}
-	var a *arrival
+	return refused, err
+}
+
+// prove applies fork proofs, which were checked.
+func (s *Space) prove(claims []claim) error {
+	s.applying.Lock()
+	defer s.applying.Unlock()
+	_, cut, err := s.applyOnce(0, nil, claims)
+	for err == nil && cut {
+		_, cut, err = s.applyOnce(0, nil, nil)
+	}
+	return err
+}
+
+// applyOnce takes what waits, runs and claims, and merges what it can in one transaction. It
+// reports whether logs were cut.
+func (s *Space) applyOnce(
+	number uint64, runs []*run, claims []claim,
+) (refused []session.Refusal, cut bool, err error) {
+	s.mu.Lock()
+	waiting, earlier := s.room.take()
+	s.mu.Unlock()
+	runs, claims = append(waiting, runs...), append(earlier, claims...)
+	if len(runs)+len(claims) == 0 {
+		return nil, false, nil
+	}
+	a := &arrival{space: s, session: number, claims: claims}
 	var grown *growth
-	err := s.db.View(func(tx *stoat.Tx) error {
-		a = &arrival{space: s, session: number}
-		a.verify(tx, append(waiting, runs...))
+	err = s.db.View(func(tx *stoat.Tx) error {
+		a.verify(tx, runs)
 		return a.failed
 	})
-	if err == nil && len(a.ready) > 0 {
+	if err == nil && len(a.ready)+len(claims) > 0 {
 		err = s.db.Update(func(tx *stoat.Tx) error {
 			t, err := s.in(tx)
 			if err == nil {
@@ -64,15 +90,17 @@ func (s *Space) applyFrom(number uint64, runs []*run) ([]session.Refusal, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		for _, r := range append(waiting, runs...) {
+		for _, r := range runs {
 			s.room.add(r, err)
 		}
-		return nil, wrap(s.name, err)
+		s.room.addClaims(claims)
+		return nil, false, wrap(s.name, err)
 	}
 	for _, w := range a.waiting {
 		s.room.add(w.run, w.reason)
 	}
-	return a.refused, nil
+	s.room.addClaims(a.early)
+	return a.refused, a.cut, nil
 }
 
 // arrival is entries from others on their way into a replica.
@@ -83,6 +111,10 @@ type arrival struct {
 	refused []session.Refusal // of what the session sent
 	failed  error             // of the database
 	session uint64
+	latest  hlc.Time
+	claims  []claim
+	early   []claim // of logs that are not known yet
+	cut     bool    // a log was cut, so what waits may be ready
 }
 
 // refuse notes that a run is not taken from an entry on. What came with another session and waited
@@ -90,8 +122,7 @@ type arrival struct {
 func (a *arrival) refuse(r *run, seq uint64, reason error) {
 	a.space.noteRefusal(EntryID{LogID(r.log), seq}, reason)
 	if r.session == a.session {
-		a.refused = append(a.refused, session.Refusal{Log: r.log, Seq: seq,
-			Forked: errors.Is(reason, ErrForked), Reason: reason})
+		a.refused = append(a.refused, session.Refusal{Log: r.log, Seq: seq, Reason: reason})
 	}
 }
 
@@ -114,7 +145,8 @@ func (a *arrival) verify(tx *stoat.Tx, runs []*run) {
 			}
 		case errors.Is(err, errGap), errors.Is(err, ErrNewer), errors.Is(err, errUndescribed):
 			a.waiting = append(a.waiting, waiting{r, err})
-		case errors.Is(err, ErrInvalid), errors.Is(err, ErrForked):
+		case errors.Is(err, errVoid):
+		case errors.Is(err, ErrInvalid):
 			a.refuse(r, r.first, err)
 		default:
 			a.failed = errors.Join(a.failed, err)
@@ -142,14 +174,13 @@ func (v *verified) time() hlc.Time { return v.parsed[v.done].Time }
 // merge merges all entries that can be merged. An entry has a greater time than those that it
 // follows, so one that cannot be merged when it has the least time of all has to wait.
 func (a *arrival) merge(t *txn) error {
-	latest := t.latest()
-	before := latest
+	a.latest = t.latest()
 	queue := byTime(slices.Clone(a.ready))
 	heap.Init(&queue)
 	for len(queue) > 0 {
 		v := heap.Pop(&queue).(*verified)
 		done := v.done
-		reason, err := a.mergeRun(t, v, &latest)
+		reason, err := a.mergeRun(t, v)
 		if err != nil {
 			return err
 		}
@@ -159,78 +190,32 @@ func (a *arrival) merge(t *txn) error {
 		}
 		switch {
 		case reason == nil:
-		case errors.Is(reason, ErrInvalid), errors.Is(reason, ErrForked):
-			a.refuse(v.run, v.first+uint64(v.done), reason)
+		case errors.Is(reason, ErrInvalid):
+			a.refuse(v.run, v.seq(), reason)
 		default:
 			a.waiting = append(a.waiting, waiting{v.run, reason})
 		}
 	}
-	if latest == before {
+	if err := a.keepLatest(t); err != nil {
+		return err
+	}
+	return a.settleForks(t)
+}
+
+// keepLatest stores the greatest time of what was merged.
+func (a *arrival) keepLatest(t *txn) error {
+	if a.latest <= t.latest() {
 		return nil
 	}
-	return t.putLatest(latest)
+	return t.putLatest(a.latest)
 }
 
-// errAhead is the reason why entries wait for the clock.
-var errAhead = errors.New("its time is ahead of this replica's clock")
-
-// mergeRun merges the entries of a run up to the first that cannot be merged, and returns why.
-func (a *arrival) mergeRun(t *txn, v *verified, latest *hlc.Time) (reason, err error) {
-	number, known, err := t.logNumber(v.log)
-	if err != nil {
-		return nil, err
-	}
-	h := &head{id: v.log, device: v.device}
-	if known {
-		if h, err = t.head(number); err != nil {
-			return nil, err
-		}
-	}
-	if v.first > h.next {
-		return errGap, nil
-	}
-	for ; v.done < len(v.parsed); v.done++ {
-		seq := v.first + uint64(v.done)
-		if seq < h.next {
-			own, err := t.hashOf(h.number, seq)
-			if err == nil && own != v.hashes[v.done] {
-				return fmt.Errorf("log %s, entry %d: %w", v.log, seq, ErrForked), nil
-			}
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		e := v.parsed[v.done]
-		if seq == h.next && seq > 0 && v.done == 0 && v.prev != h.hash {
-			return fmt.Errorf("log %s, entry %d: %w", v.log, seq-1, ErrForked), nil
-		}
-		if reason, err = a.check(t, h, e, len(v.entries[v.done])); reason != nil || err != nil {
-			return annotate(reason, v.log, seq), err
-		}
-		changes, reason := parseParts(e)
-		if reason != nil {
-			return annotate(reason, v.log, seq), nil
-		}
-		if h, err = a.mergeEntry(t, h, v, changes); err != nil {
-			return nil, err
-		}
-		*latest = max(*latest, h.time)
-	}
-	last := v.first + uint64(len(v.parsed))
-	if last <= h.sealed {
-		return nil, nil
-	}
-	from := h.sealed
-	h.sealed = last
-	if err := t.grew(h, from); err != nil {
-		return nil, err
-	}
-	if err := t.putHead(h); err != nil {
-		return nil, err
-	}
-	return nil, t.meta.Put(entryKey(nil, prefixSeal, h.number, last-1), v.seal[:])
-}
+// Reasons why entries wait, besides what is missing.
+var (
+	errAhead  = errors.New("its time is ahead of this replica's clock")
+	errDigest = errors.New("it follows another branch of a log: a fork proof is missing")
+	errBranch = errors.New("it is of another branch of its log: a fork proof is missing")
+)
 
 // annotate says which entry a reason is about.
 func annotate(reason error, log entry.Hash, seq uint64) error {
@@ -258,6 +243,14 @@ func (a *arrival) check(t *txn, h *head, e *entry.Entry, size int) (reason, err 
 	case len(e.Context) == 0:
 		return nil, nil
 	}
+	return t.checkContext(h, e)
+}
+
+// checkContext returns why the context of an entry keeps it from being merged. An entry that a
+// context names behind the cut of a log may be of another branch: the last one before the cut
+// counts instead, and the digest cannot be checked.
+func (t *txn) checkContext(h *head, e *entry.Entry) (reason, err error) {
+	cut := false
 	for _, c := range e.Context {
 		if c.Log == h.id {
 			return invalid("its context names its own log"), nil
@@ -267,8 +260,14 @@ func (a *arrival) check(t *txn, h *head, e *entry.Entry, size int) (reason, err 
 			return &lacking{c}, err
 		}
 		other, err := t.head(number)
-		if err != nil || c.Seq >= other.next {
-			return &lacking{c}, err
+		if err != nil {
+			return nil, err
+		}
+		if other.voids(c.Seq) {
+			c.Seq, cut = other.cut-1, true
+		}
+		if c.Seq >= other.next {
+			return &lacking{c}, nil
 		}
 		seen, err := t.timeOf(spot{number, c.Seq})
 		if err != nil {
@@ -278,9 +277,12 @@ func (a *arrival) check(t *txn, h *head, e *entry.Entry, size int) (reason, err 
 			return invalid("its time is not after those of its context"), nil
 		}
 	}
+	if cut {
+		return nil, nil
+	}
 	digest, err := t.digest(e.Context)
 	if err == nil && digest != e.Digest {
-		reason = invalid("the digest of its context")
+		reason = errDigest
 	}
 	return reason, err
 }

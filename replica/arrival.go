@@ -47,11 +47,12 @@ func (t *txn) grew(h *head, from uint64) error {
 		}
 	}
 	if i, ok := g.index[h.number]; ok {
-		g.logs[i].To = h.sealed
+		g.logs[i].To, g.logs[i].Cut = h.sealed, h.cut > 0
 		return nil
 	}
 	g.index[h.number] = len(g.logs)
-	g.logs = append(g.logs, session.News{Log: h.number, From: from, To: h.sealed, Session: g.session})
+	g.logs = append(g.logs, session.News{Log: h.number, From: from, To: h.sealed, Session: g.session,
+		Cut: h.cut > 0})
 	return nil
 }
 
@@ -159,11 +160,15 @@ func (t *txn) announce(after uint64, most int) (
 		if err != nil {
 			return nil, p, false, err
 		}
-		hash, err := t.hashOf(h.number, h.sealed-1)
+		next := h.sealed
+		if h.cut > 0 {
+			next = min(next, h.cut)
+		}
+		hash, err := t.hashOf(h.number, next-1)
 		if err != nil {
 			return nil, p, false, err
 		}
-		head := session.Head{Next: h.sealed, Hash: hash}
+		head := session.Head{Next: next, Hash: hash, Cut: h.cut > 0, Number: h.number}
 		copy(head.Log[:], h.id[:])
 		heads = append(heads, head)
 		if len(heads) == most {

@@ -57,8 +57,19 @@
 //
 // This version does not prune: logs grow, and deleted records keep their state. [Exchange] neither
 // encrypts nor authenticates; the connections of [Dial] and [Serve] do both, and files of [Export]
-// and [Import] need neither. A log that forks, because a database was restored from a backup or
-// copied, is detected and refused, not repaired.
+// and [Import] need neither.
+//
+// # Copies
+//
+// A database may be restored from a backup, or put back to an older copy of its directory; and a
+// copy may be used beside the original. A replica in a restored backup begins a log of its own. One
+// that cannot know that it is a copy learns it from the first peer that has more of its log than it
+// has itself: it takes that back, and goes on in a new log. Entries that were not sealed move
+// there.
+//
+// If two copies have sealed different entries under one number, the log is forked. Replicas that
+// meet find out, and no entry of the log from there on counts, on any replica. The device issues
+// those of both branches again, in new logs, by itself: nothing is lost, and nothing counts twice.
 //
 // Spaces and collections are safe for concurrent use; transactions are not. Exchange starts one
 // goroutine, which ends before Exchange returns. The format of what is exchanged is

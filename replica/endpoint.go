@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/binary"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/fork"
 	"github.com/stoatdb/stoat/replica/internal/session"
 )
 
@@ -211,7 +213,7 @@ func (t *txn) lookUp(of *session.Head, l *session.Log) error {
 			return err
 		}
 		*l = session.Log{Number: h.number, ID: h.id, Next: h.next, Sealed: h.sealed,
-			Own: h.number == own}
+			Own: h.number == own, Over: h.cut > 0 && h.next >= h.cut && of.Next > h.cut}
 		if of.Next <= h.next && of.Next > 0 {
 			if l.Hash, err = t.hashOf(h.number, of.Next-1); err != nil {
 				return err
@@ -249,6 +251,40 @@ func (e endpoint) Time(log uint32, seq uint64) (at uint64, err error) {
 		return err
 	})
 	return at, err
+}
+
+// Proof implements session.Space.
+func (e endpoint) Proof(log uint32) (proof []byte, err error) {
+	err = e.view(func(t *txn) error {
+		h, err := t.head(log)
+		if err == nil && h.cut > 0 {
+			proof, err = t.proofOf(h)
+		}
+		proof = bytes.Clone(proof)
+		return err
+	})
+	return proof, err
+}
+
+// Prove implements session.Space.
+func (e endpoint) Prove(proof []byte) error {
+	p, err := fork.Parse(proof)
+	if err != nil {
+		return invalid("a fork proof: %w", err)
+	}
+	known := false
+	err = e.view(func(t *txn) error {
+		known, err = t.knows(p)
+		return err
+	})
+	if err != nil || known {
+		return err
+	}
+	c, err := e.s.claimOf(p)
+	if err != nil {
+		return err
+	}
+	return e.s.prove([]claim{c})
 }
 
 // Apply implements session.Space. A run of the own log that goes on where this replica has written

@@ -21,9 +21,6 @@ var (
 	// ErrNotAllowed reports that a device may not do what it did, or tried to do. The message says
 	// which grant it needs.
 	ErrNotAllowed = errors.New("not allowed")
-	// ErrForked reports that a log has two different entries of one number: its device's database
-	// was restored or copied, or it cheats. The entries that came first stay.
-	ErrForked = errors.New("the log is forked")
 	// ErrNewer reports something that needs a newer version of this package. Its log waits for the
 	// update.
 	ErrNewer = entry.ErrNewer

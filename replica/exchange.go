@@ -210,13 +210,13 @@ func parseRun(p []byte) (*run, error) {
 	return got, r.End()
 }
 
-// receive merges what the peer sends. Refused is about entries that are not valid and logs that are
-// forked: others are exchanged nevertheless.
+// receive merges what the peer sends. Refused is about entries that are not valid: others are
+// exchanged nevertheless.
 func (x *exchange) receive() (refused, err error) {
 	if err := x.receiveHello(); err != nil {
 		return nil, err
 	}
-	theirs, refused, err := x.receiveHeads()
+	theirs, err := x.receiveHeads()
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +241,7 @@ func (x *exchange) receive() (refused, err error) {
 		}
 		if done || size > batchMax { // at the end, what waits may have become ready
 			err := x.space.apply(runs)
-			if err != nil && !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrForked) {
+			if err != nil && !errors.Is(err, ErrInvalid) {
 				return refused, err
 			}
 			if err != nil {

@@ -281,7 +281,7 @@ func (in *intake) next() (done bool, err error) {
 func (in *intake) apply() error {
 	err := in.space.apply(in.runs)
 	in.runs, in.size = nil, 0
-	if errors.Is(err, ErrInvalid) || errors.Is(err, ErrForked) {
+	if errors.Is(err, ErrInvalid) {
 		if len(in.refused) < refusedMax {
 			in.refused = append(in.refused, err)
 		}

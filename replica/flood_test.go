@@ -2,11 +2,8 @@ package replica
 
 import (
 	"bytes"
-	"context"
 	"crypto/ed25519"
 	"encoding/binary"
-	"errors"
-	"net"
 	"slices"
 	"testing"
 	"time"
@@ -86,8 +83,9 @@ func TestExchange_ofManyLogs(t *testing.T) {
 	}
 }
 
-// Replicas that have different branches of a log say so, however long these are.
-func TestExchange_reportsForks(t *testing.T) {
+// Replicas that have different branches of a log find out, however long these are, and both cut it
+// where the branches part.
+func TestSync_findsForks(t *testing.T) {
 	for name, more := range map[string]int{
 		"shorter": 1, "as long": 2, "longer": 3, "much longer": 600,
 	} {
@@ -119,13 +117,15 @@ func TestExchange_reportsForks(t *testing.T) {
 			if err := b.space.apply(runs); err != nil {
 				t.Fatal(err)
 			}
-			x, y := net.Pipe()
-			done := make(chan error, 1)
-			go func() { done <- Sync(context.Background(), b.space, y, once) }()
-			here := Sync(context.Background(), a.space, x, once)
-			there := <-done
-			if !errors.Is(here, ErrForked) || !errors.Is(there, ErrForked) {
-				t.Errorf("here: %v\nthere: %v", here, there)
+			for range 2 {
+				meet(t, a, b)
+			}
+			agree(t, a, b)
+			if here, there := a.cutOf(f.log), b.cutOf(f.log); here != 2 || there != 2 {
+				t.Errorf("the log is cut at %d here, and at %d there", here, there)
+			}
+			if got := a.get(1); got == nil || got.Title != "a" {
+				t.Errorf("the record is %+v", got)
 			}
 		})
 	}

@@ -3,7 +3,6 @@ package replica
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -30,35 +29,32 @@ func (x *exchange) sendHeads(heads []*head) error {
 }
 
 // receiveHeads returns how many entries the peer has of each log that is known here. What else it
-// lists takes no memory. Forked is ErrForked if the peer has another branch of a log; it is sent
-// all of such a log, so that it finds where the branches part.
-func (x *exchange) receiveHeads() (theirs map[entry.Hash]uint64, forked, err error) {
+// lists takes no memory. If the peer has another branch of a log, it is sent all of the log, so
+// that it finds where the branches part.
+func (x *exchange) receiveHeads() (theirs map[entry.Hash]uint64, err error) {
 	theirs = map[entry.Hash]uint64{}
 	for n := headsMax; n == headsMax; {
 		p, err := x.read(frameHeads, 2+(32+10+32)*headsMax)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		list, err := parseHeads(p)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%w: %w", errPeer, err)
+			return nil, fmt.Errorf("%w: %w", errPeer, err)
 		}
 		n = len(list)
 		err = x.space.db.View(func(tx *stoat.Tx) error {
 			t, err := x.space.in(tx)
 			for i := 0; i < n && err == nil; i++ {
 				err = t.compare(&list[i], theirs)
-				if errors.Is(err, ErrForked) {
-					forked, err = err, nil
-				}
 			}
 			return err
 		})
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return theirs, forked, nil
+	return theirs, nil
 }
 
 // compare adds the head of a log that a peer has to theirs, if the log is known here.
@@ -73,9 +69,8 @@ func (t *txn) compare(peer *head, theirs map[entry.Hash]uint64) error {
 		return err
 	}
 	own, err := t.hashOf(number, peer.next-1)
-	if err == nil && own != peer.hash {
+	if err == nil && own != peer.hash && !h.voids(peer.next-1) {
 		theirs[peer.id] = 0
-		err = fmt.Errorf("log %s: the peer has another entry %d: %w", peer.id, peer.next-1, ErrForked)
 	}
 	return err
 }

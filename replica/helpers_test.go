@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/record"
+	"github.com/stoatdb/stoat/replica/internal/entry"
 )
 
 // noon is the time of tests.
@@ -222,3 +223,27 @@ func (p *peer) ownLog() (n uint32) {
 
 // once ends a session when both sides have everything.
 var once = &SyncOptions{Once: true}
+
+// cutOf returns where a log is cut, or 0.
+func (p *peer) cutOf(log entry.Hash) (cut uint64) {
+	p.t.Helper()
+	err := p.db.View(func(tx *stoat.Tx) error {
+		t, err := p.space.in(tx)
+		if err != nil {
+			return err
+		}
+		number, known, err := t.logNumber(log)
+		if err != nil || !known {
+			return err
+		}
+		h, err := t.head(number)
+		if err == nil {
+			cut = h.cut
+		}
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return cut
+}

@@ -1,6 +1,8 @@
 package replica
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -63,8 +65,11 @@ func (t *txn) signingHead() (*head, error) {
 }
 
 // continuesLog reports whether this replica may go on writing its log: it began in this branch of
-// the database, and belongs to the device.
+// the database, belongs to the device, and nothing has to be settled.
 func (t *txn) continuesLog() (bool, error) {
+	for range t.meta.Keys(stoat.Prefix([]byte(prefixSettle))) {
+		return false, nil
+	}
 	h, err := t.ownHead()
 	if err != nil {
 		return false, err
@@ -80,27 +85,69 @@ func (t *txn) continuesLog() (bool, error) {
 	return h.device == t.space.device.ID() && g.Branch == t.space.branch, nil
 }
 
-// leaveLog begins a new log. Entries of the old one that are not sealed move to the new one: they
-// have never left this database, but a copy of it may seal other entries with their numbers.
-func (t *txn) leaveLog() error {
-	old, err := t.ownHead()
+// leaveLog begins a new log, in which the entries of the old one are issued again from one on. They
+// are removed from another one on, which must not be sealed: these have never left this database,
+// but a copy of it may seal other entries with their numbers.
+func (t *txn) leaveLog(from, remove uint64) error {
+	h, err := t.ownHead()
 	if err != nil {
 		return err
 	}
-	tail, err := t.tailFrom(old, old.sealed)
-	if err != nil {
+	old := *h
+	prev := old.hash
+	if from < old.next && from > 0 {
+		if prev, err = t.hashOf(old.number, from-1); err != nil {
+			return err
+		}
+	}
+	if err := t.replayEntries(old.number, remove, old.next); err != nil {
 		return err
 	}
-	if err := t.replayEntries(old.number, old.sealed, old.next); err != nil {
+	if err := t.beginLog(); err != nil { // its time is after that of the old one
 		return err
 	}
-	if err := t.beginLog(); err != nil { // its time is after those of the tail
+	if remove < old.next {
+		if err := t.endLog(&old, remove); err != nil {
+			return err
+		}
+	}
+	if err := t.reissueFrom(&old, from, prev); err != nil || remove == old.next {
 		return err
 	}
-	if err := t.truncate(old, old.sealed); err != nil {
-		return err
+	return t.removeEntries(&old, remove)
+}
+
+// reissueFrom issues the entries of a log again from one on, given the hash of the one before.
+func (t *txn) reissueFrom(h *head, from uint64, prev entry.Hash) error {
+	moved := map[entry.Head]entry.Head{}
+	for seq := from; seq < h.next; seq++ {
+		e, err := t.entry(h.number, seq)
+		if err != nil {
+			return err
+		}
+		at := entry.Place{Space: t.space.id, Log: h.id, Seq: seq, Prev: prev}
+		if seq == 0 {
+			at.Log = entry.Hash{}
+		}
+		prev = e.Hash(&at)
+		o := &orphan{entry.Last{Head: entry.Head{Log: h.id, Seq: seq}, Hash: prev}, e}
+		if e.Origin != nil {
+			o.origin = *e.Origin
+		}
+		switch e.Kind {
+		case entry.KindControl:
+			var next *nextEntry
+			if next, err = t.nextOwn(); err == nil {
+				err = t.reissueAct(next, o, moved)
+			}
+		case entry.KindData:
+			err = t.reissueOnce(o)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return t.reissue(tail)
+	return nil
 }
 
 // orphan is an entry that does not count, or is no longer in its log, and is issued again.
@@ -126,41 +173,33 @@ func (t *txn) orphan(h *head, seq uint64) (*orphan, error) {
 	return &orphan{entry.Last{Head: entry.Head{Log: h.id, Seq: seq}, Hash: hash}, e}, nil
 }
 
-// tailFrom returns the entries of a log from one on.
-func (t *txn) tailFrom(h *head, from uint64) ([]orphan, error) {
-	var tail []orphan
-	for seq := from; seq < h.next; seq++ {
-		o, err := t.orphan(h, seq)
-		if err != nil {
-			return nil, err
-		}
-		tail = append(tail, *o)
+// reissueOnce appends those changes of an entry to the own log that count in no repeat of it. This
+// device need not be allowed to make the changes any more: then they are void, and others may adopt
+// them.
+func (t *txn) reissueOnce(o *orphan) error {
+	if _, err := parseParts(o.entry); err != nil {
+		return nil // there is nothing to save: void entries are not checked when they are stored
 	}
-	return tail, nil
-}
-
-// reissue appends the changes of entries, and their acts, to the own log. The records that they
-// touch are replayed when the transaction commits.
-func (t *txn) reissue(orphans []orphan) error {
-	acts := map[entry.Head]entry.Head{} // that were issued again
-	for i := range orphans {
-		o := &orphans[i]
-		next, err := t.nextOwn()
-		if err == nil && o.entry.Kind == entry.KindControl {
-			err = t.reissueAct(next, o, acts)
-		}
+	var parts []entry.Part
+	for i := range o.entry.Parts {
+		part := o.entry.Parts[i]
+		done, err := t.repeated(&o.origin, &part)
 		if err != nil {
 			return err
 		}
-		if o.entry.Kind != entry.KindData {
-			continue
-		}
-		e := &entry.Entry{Kind: entry.KindData, Origin: &o.origin, Parts: o.entry.Parts}
-		if err := t.place(next, e); err != nil {
-			return err
+		if !done {
+			part.Data = bytes.Clone(part.Data)
+			parts = append(parts, part)
 		}
 	}
-	return nil
+	if len(parts) == 0 {
+		return nil
+	}
+	next, err := t.nextOwn()
+	if err != nil {
+		return err
+	}
+	return t.place(next, &entry.Entry{Kind: entry.KindData, Origin: &o.origin, Parts: parts})
 }
 
 // makeEntry appends a data entry to the own log, if the device may write it. The records that it
@@ -184,9 +223,53 @@ func (t *txn) place(next *nextEntry, e *entry.Entry) error {
 	return t.replayEntries(next.at.Log, next.at.Seq, next.at.Seq+1)
 }
 
-// truncate removes the entries of a log from one on. No other entry has seen them, and the records
-// that they touch must be replayed.
-func (t *txn) truncate(h *head, next uint64) error {
+// putSettle notes that a log of this device needs what settle does.
+func (t *txn) putSettle(h *head) error {
+	return t.meta.Put(keyed(nil, prefixSettle, h.number), nil)
+}
+
+// settle leaves the own log if a copy of the database continues it, or if it is cut, and issues
+// again what is void of the logs of this device. Without a device, that is left to the next one
+// that opens the space.
+func (t *txn) settle() error {
+	if t.space.device == nil {
+		return nil
+	}
+	noted := stoat.Prefix([]byte(prefixSettle))
+	for key := range t.meta.Keys(noted) {
+		h, err := t.head(binary.BigEndian.Uint32(key[len(prefixSettle):]))
+		if err != nil {
+			return err
+		}
+		own, err := t.ownNumber()
+		if err != nil {
+			return err
+		}
+		from := h.sealed
+		if h.cut > 0 {
+			from = min(h.cut, h.sealed)
+		}
+		if h.number == own {
+			err = t.leaveLog(from, h.sealed)
+		} else if h.cut > 0 && from > 0 {
+			var prev entry.Hash
+			if prev, err = t.hashOf(h.number, from-1); err == nil {
+				err = t.reissueFrom(h, from, prev)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := t.tx.Err(); err != nil {
+		return err
+	}
+	return t.meta.DeleteRange(noted)
+}
+
+// endLog makes a log end before an entry. What follows is forgotten, except the entries and their
+// contexts: see removeEntries. No other entry has seen them.
+func (t *txn) endLog(h *head, next uint64) error {
 	for seq := next; seq < h.next; seq++ {
 		if err := t.unnote(h, seq); err != nil {
 			return err
@@ -206,15 +289,6 @@ func (t *txn) truncate(h *head, next uint64) error {
 			return err
 		}
 	}
-	if err := t.entries.DeleteRange(entriesFrom("", h.number, next)); err != nil {
-		return err
-	}
-	for _, prefix := range []string{prefixContext, prefixVector} {
-		if err := t.meta.DeleteRange(entriesFrom(prefix, h.number, next)); err != nil {
-			return err
-		}
-	}
-	clear(t.frontiers)
 	clear(t.unseen)
 	t.hashed = hashed{}
 	if end.touched == end.next {
@@ -232,6 +306,17 @@ func (t *txn) truncate(h *head, next uint64) error {
 		return err
 	}
 	return t.truncateRights(h.number, next)
+}
+
+// removeEntries removes the entries of a log from one on, before which it ends.
+func (t *txn) removeEntries(h *head, from uint64) error {
+	for _, prefix := range []string{prefixContext, prefixVector} {
+		if err := t.meta.DeleteRange(entriesFrom(prefix, h.number, from)); err != nil {
+			return err
+		}
+	}
+	clear(t.frontiers)
+	return t.entries.DeleteRange(entriesFrom("", h.number, from))
 }
 
 // entriesFrom returns the range of the keys of a log's entries from one on.

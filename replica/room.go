@@ -20,10 +20,11 @@ const (
 // room keeps the runs that wait for others. What does not fit is dropped: it arrives again with a
 // later exchange.
 type room struct {
-	now  func() time.Time
-	runs []waiting
-	size int
-	logs map[entry.Hash]int
+	now    func() time.Time
+	runs   []waiting
+	size   int
+	logs   map[entry.Hash]int
+	claims []claim
 }
 
 // waiting is a run with the reason why it waits.
@@ -50,14 +51,23 @@ func (r *room) add(run *run, reason error) {
 	r.logs[run.log] += n
 }
 
-// take returns the runs and leaves none.
-func (r *room) take() []*run {
-	var all []*run
+// addClaims adds fork proofs, unless there is no room for them.
+func (r *room) addClaims(claims []claim) {
+	for _, c := range claims {
+		if n := c.size(); len(r.claims) < roomRuns && r.size+n <= roomSpace {
+			r.claims, r.size = append(r.claims, c), r.size+n
+		}
+	}
+}
+
+// take returns everything and leaves nothing.
+func (r *room) take() ([]*run, []claim) {
+	all, claims := make([]*run, 0, len(r.runs)), r.claims
 	for _, w := range r.runs {
 		all = append(all, w.run)
 	}
 	*r = room{now: r.now}
-	return all
+	return all, claims
 }
 
 // lacking is the reason why entries wait for another one, which they follow.

@@ -184,7 +184,14 @@ func Open(db *stoat.DB, name string, opts *Options) (*Space, error) {
 			if err != nil {
 				return err
 			}
-			return t.leaveLog()
+			own, err := t.ownHead()
+			if err == nil {
+				err = t.putSettle(own)
+			}
+			if err != nil {
+				return err
+			}
+			return t.settle()
 		})
 	}
 	if err != nil && !errors.Is(err, stoat.ErrReadOnly) { // nobody writes there

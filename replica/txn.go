@@ -20,6 +20,8 @@ import (
 //	"log" u32                  the head of the log of that number: see head
 //	"number" id                u32 number of a log
 //	"unseen" u32               a log that grew since the own one did
+//	"settle" u32               a log of the own device that needs what settle does
+//	"proof" u32                the fork proof that cuts a log
 //	"tail" u32                 a log with entries that are not in the touch index
 //	"void" u32 u64             what of an entry of a log does not count: see void.go
 //	"count void"               u64 number of these
@@ -64,6 +66,8 @@ const (
 	prefixLog        = "log"
 	prefixNumber     = "number"
 	prefixUnseen     = "unseen"
+	prefixSettle     = "settle"
+	prefixProof      = "proof"
 	prefixTail       = "tail"
 	prefixVoid       = "void"
 	prefixRepeat     = "repeat"

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
@@ -12,11 +13,17 @@ type partSet uint64
 // has reports whether the set has a part.
 func (p partSet) has(i int) bool { return p>>i&1 != 0 }
 
+// errForkedAway is why entries behind the cut of a log are void.
+var errForkedAway = errors.New("its device has sealed two branches of the log")
+
 // verdict returns the parts of an entry that do not count, and the reason why. Merging and replay
 // ask nothing else.
 func (t *txn) verdict(h *head, seq uint64, e *entry.Entry) (void partSet, reason, err error) {
 	if e.Kind != entry.KindData && e.Kind != entry.KindControl {
 		return 0, nil, nil
+	}
+	if h.voids(seq) {
+		return 1<<len(e.Parts) - 1, errForkedAway, nil
 	}
 	r, err := t.rights()
 	if err != nil {

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -45,10 +46,14 @@ type verified struct {
 	prev   entry.Hash // of the entry before the first
 	hashes []entry.Hash
 	device DeviceID
+	branch bool // it does not follow what is stored of its log
 }
 
 // end returns the number of the entry after the run.
 func (r *run) end() uint64 { return r.first + uint64(len(r.entries)) }
+
+// seq returns the number of the next entry to be merged.
+func (v *verified) seq() uint64 { return v.first + uint64(v.done) }
 
 // errGap reports a run whose predecessors are missing.
 var errGap = errors.New("entries before it are missing")
@@ -104,13 +109,11 @@ func (s *Space) verify(tx *stoat.Tx, r *run, before *verified) (*verified, error
 	if r.proven != at.Prev {
 		at.Seq = last
 		if err := s.checkSeal(v.device, &at, &r.seal); err != nil {
-			return nil, err
+			return nil, t.orVoid(r, err)
 		}
 	}
 	r.proven = at.Prev
-	if branch { // the device has sealed this, too
-		return nil, fmt.Errorf("log %s, entry %d: %w", r.log, r.first-1, ErrForked)
-	}
+	v.branch = branch // the device has sealed this, too
 	return v, nil
 }
 
@@ -133,6 +136,23 @@ func (s *Space) checkSeal(device DeviceID, at *entry.Place, sig *[seal.Size]byte
 		return invalid("log %s: the seal of entry %d", at.Log, at.Seq)
 	}
 	return nil
+}
+
+// errVoid reports a run behind the cut of its log, which need not be kept.
+var errVoid = errors.New("its log is cut before it")
+
+// orVoid returns errVoid instead of why a run is not valid if it is behind the cut of its log: it
+// may follow another branch.
+func (t *txn) orVoid(r *run, invalid error) error {
+	number, known, err := t.logNumber(r.log)
+	if err != nil || !known {
+		return cmp.Or(err, invalid)
+	}
+	h, err := t.head(number)
+	if err == nil && h.voids(r.first) {
+		return errVoid
+	}
+	return cmp.Or(err, invalid)
 }
 
 // locate sets the device of the log and the hash of the entry before the run.

@@ -25,12 +25,13 @@ const (
 	frameHeads       kind = 5
 	frameWant        kind = 6
 	frameCredit      kind = 7
-	framePart        kind = 8 // of a run that continues in the next frame
+	framePart        kind = 8 // of a run, or a fork proof, that continues in the next frame
 	frameRun         kind = 9
 	frameMark        kind = 10
 	frameAck         kind = 11
 	frameRefused     kind = 12
 	frameBye         kind = 13
+	frameProof       kind = 16 // a fork proof, whose first bytes may be in frames of framePart
 )
 
 // ErrPeer reports a peer that does not keep to the protocol.

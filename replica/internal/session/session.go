@@ -174,8 +174,8 @@ func (s *Session) handle(k kind, p []byte) (err error) {
 		err = s.receiveWants(p)
 	case frameCredit:
 		err = s.receiveCredit(p)
-	case framePart, frameRun:
-		err = s.receiveRun(p, k == frameRun)
+	case framePart, frameRun, frameProof:
+		err = s.receiveWhole(k, p)
 	case frameMark:
 		err = s.receiveMark(p)
 	case frameAck:

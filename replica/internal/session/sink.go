@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/fork"
 )
 
 // partMax is how many bytes of a run may be incomplete before the sink gives credit for them.
@@ -43,7 +44,8 @@ type sink struct {
 // item is something that arrived: one of its fields is set.
 type item struct {
 	run   *Run
-	size  int // of the run, as it was sent
+	proof []byte
+	size  int // of the run or the proof, as it was sent
 	heads *headsPage
 	mark  *mark
 }
@@ -62,7 +64,8 @@ func (s *Session) receiveHeads(p []byte) error {
 	return nil
 }
 
-func (s *Session) receiveRun(p []byte, last bool) error {
+// receiveWhole receives a run or a fork proof, or a part of one.
+func (s *Session) receiveWhole(frame kind, p []byte) error {
 	k := &s.sink
 	s.mu.Lock()
 	k.granted -= int64(len(p))
@@ -71,26 +74,33 @@ func (s *Session) receiveRun(p []byte, last bool) error {
 	if over {
 		return broken("it sends more than it has credit for")
 	}
+	last := frame != framePart
 	if !last || k.part != nil {
-		if len(k.part)+len(p) > s.space.EntryMax()+runOverhead {
+		if len(k.part)+len(p) > max(s.space.EntryMax()+runOverhead, fork.SizeMax) {
 			return broken("a run of more than %d bytes", len(k.part))
 		}
 		k.part = append(k.part, p...)
 		if p = k.part; len(k.part) > partMax {
-			s.grant(FrameMax) // this run is more than the credit may be
+			s.grant(FrameMax) // this is more than the credit may be
 		}
 	}
 	if !last {
 		return nil
 	}
 	k.part = nil
-	run, err := ParseRun(p)
-	if err != nil {
-		return err
+	i := item{size: len(p)}
+	if frame == frameProof {
+		i.proof = p
+	} else {
+		run, err := ParseRun(p)
+		if err != nil {
+			return err
+		}
+		i.run = run
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queueLocked(item{run: run, size: len(p)})
+	s.queueLocked(i)
 	return nil
 }
 
@@ -175,7 +185,11 @@ func (s *Session) merge() {
 }
 
 func (s *Session) mergeItem(i item) error {
-	if i.heads != nil {
+	switch {
+	case i.proof != nil:
+		s.grant(i.size)
+		return s.space.Prove(i.proof)
+	case i.heads != nil:
 		return s.mergeHeads(i.heads)
 	}
 	return s.mergeMark(i.mark)
@@ -282,7 +296,7 @@ func (s *Session) mergeHeads(page *headsPage) error {
 		switch {
 		case have < h.Next:
 			answer.wants = append(answer.wants, want{h.Log, have, h.Next})
-		case s.checkOf(l.Hash) != h.Check: // where do the branches part?
+		case !l.Over && s.checkOf(l.Hash) != h.Check: // where do the branches part?
 			answer.wants = append(answer.wants, want{h.Log, 0, h.Next})
 		}
 	}

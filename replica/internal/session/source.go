@@ -42,6 +42,7 @@ type cursor struct {
 	log      uint32
 	seq, end uint64 // the next entry to send, and the first not to
 	time     uint64 // of the next entry
+	proof    bool   // the fork proof of the log, instead of entries
 }
 
 // cursors is a heap of cursors by the times of their next entries, so that entries mostly arrive
@@ -236,7 +237,7 @@ func (s *Session) take() error {
 func (s *Session) addCursor(log uint32, from, to uint64) error {
 	at, err := s.space.Time(log, from)
 	if err == nil {
-		heap.Push(&s.source.cursors, cursor{log, from, to, at})
+		heap.Push(&s.source.cursors, cursor{log: log, seq: from, end: to, time: at})
 	}
 	return err
 }
@@ -250,6 +251,9 @@ func (s *Session) giveHeads(dst []byte) ([]byte, error) {
 	}
 	for i := range heads {
 		heads[i].Check = s.checkOf(heads[i].Hash)
+		if heads[i].Cut {
+			heap.Push(&g.cursors, cursor{log: heads[i].Number, proof: true})
+		}
 	}
 	page := headsPage{last: !more, heads: heads}
 	g.at, g.marked, g.listing, g.paged = at, false, more, len(heads) > 0
@@ -260,16 +264,19 @@ func (s *Session) giveHeads(dst []byte) ([]byte, error) {
 func (s *Session) giveRun(dst []byte) ([]byte, error) {
 	g := &s.source
 	c := &g.cursors[0]
+	if c.proof {
+		p, err := s.space.Proof(c.log)
+		heap.Pop(&g.cursors)
+		if err != nil || p == nil {
+			return dst, err
+		}
+		return s.giveWhole(dst, frameProof, p), nil
+	}
 	run, err := s.space.Run(c.log, c.seq)
 	if err != nil {
 		return dst, err
 	}
-	p := run.Append(nil)
-	s.spend(len(p))
-	for len(p) > FrameMax {
-		dst, p = appendFrame(dst, framePart, p[:FrameMax]), p[FrameMax:]
-	}
-	dst = appendFrame(dst, frameRun, p)
+	dst = s.giveWhole(dst, frameRun, run.Append(nil))
 	if c.seq = run.End(); c.seq >= c.end {
 		heap.Pop(&g.cursors)
 		return dst, nil
@@ -278,6 +285,15 @@ func (s *Session) giveRun(dst []byte) ([]byte, error) {
 		heap.Fix(&g.cursors, 0)
 	}
 	return dst, err
+}
+
+// giveWhole appends a run or a fork proof, in as many frames as it takes.
+func (s *Session) giveWhole(dst []byte, k kind, p []byte) []byte {
+	s.spend(len(p))
+	for len(p) > FrameMax {
+		dst, p = appendFrame(dst, framePart, p[:FrameMax]), p[FrameMax:]
+	}
+	return appendFrame(dst, k, p)
 }
 
 // spend takes bytes from the peer's credit, and reports whether there was any.
@@ -322,7 +338,10 @@ func (s *Session) follow(dst []byte) ([]byte, error) {
 		return s.giveHeads(dst)
 	}
 	for _, n := range news {
-		if n.Session == s.config.Number {
+		if n.Cut {
+			heap.Push(&g.cursors, cursor{log: n.Log, proof: true})
+		}
+		if n.Session == s.config.Number || n.From == n.To {
 			continue
 		}
 		if err := s.addCursor(n.Log, n.From, n.To); err != nil {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"math"
 	"time"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
@@ -57,6 +58,11 @@ type Space interface {
 	// Time returns the time of an entry.
 	Time(log uint32, seq uint64) (uint64, error)
 
+	// Proof returns the fork proof that cuts a log, or nil.
+	Proof(log uint32) ([]byte, error)
+	// Prove applies a fork proof that a session has received. One that is not valid is an error.
+	Prove(proof []byte) error
+
 	// Apply verifies and merges runs that a session has received, durably unless the database does
 	// not sync. What cannot be merged yet may wait or be dropped. Refusals is what is not valid:
 	// other runs are merged nevertheless.
@@ -87,6 +93,10 @@ type Head struct {
 	Next  uint64           // the number of entries
 	Hash  entry.Hash       // of the last; a sink does not know it
 	Check [8]byte          // of Hash: see checkOf; a source does not need it
+	// Cut says that a fork proof cuts the log, which is announced up to there at most. A sink does
+	// not know it.
+	Cut    bool
+	Number uint32 // of the log; a sink does not know it
 }
 
 // Log is what a replica has of a log. The zero value is a log that it does not know.
@@ -99,10 +109,16 @@ type Log struct {
 	Own    bool       // the replica writes the log
 	// Waiting is the number of entries when those are merged that wait for others; 0 if none do.
 	Waiting uint64
+	// Over says that nothing more of the log counts: a fork proof cuts it, the replica has it up to
+	// there, and the peer's last entry is behind that.
+	Over bool
 }
 
 // has returns how many entries the replica need not be sent. Of its own, it must have the seals.
 func (l *Log) has() uint64 {
+	if l.Over {
+		return math.MaxUint64
+	}
 	if l.Own {
 		return l.Sealed
 	}
@@ -114,6 +130,7 @@ type News struct {
 	Log      uint32
 	From, To uint64
 	Session  uint64 // that it came from; 0 for none
+	Cut      bool   // a fork proof cuts it
 }
 
 // Refusal is why an entry, and what follows it, was refused.
