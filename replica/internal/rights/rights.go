@@ -14,8 +14,12 @@
 package rights
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 
@@ -101,6 +105,24 @@ func New(space *entry.Space) *Tree {
 
 // Grant returns the grant that an entry makes, or nil.
 func (t *Tree) Grant(at entry.Head) *Grant { return t.grants[at] }
+
+// All returns all grants by time, whether they hold or not.
+func (t *Tree) All() []*Grant {
+	return slices.SortedFunc(maps.Values(t.grants), func(a, b *Grant) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), bytes.Compare(a.At.Log[:], b.At.Log[:]))
+	})
+}
+
+// Ends returns an iterator over the revocations of a grant, with why they have no effect.
+func (t *Tree) Ends(grant entry.Head) iter.Seq2[*Fact, error] {
+	return func(yield func(*Fact, error) bool) {
+		for _, r := range t.revokes[grant] {
+			if !yield(r.Fact, r.why) {
+				return
+			}
+		}
+	}
+}
 
 // IsRoot reports whether a device is a root. In a trusted space, every device is.
 func (t *Tree) IsRoot(device [32]byte) bool { return t.trusted || t.roots[device] }
