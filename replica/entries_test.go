@@ -112,7 +112,8 @@ func TestOpen_withoutADeviceReads(t *testing.T) {
 	b.put(task{ID: 3})
 	must(t, p.load(b.export(nil)))
 	agree(t, a, b, &p)
-	if _, err := Dial(t.Context(), "127.0.0.1:1", p.space, DeviceID{}); !errors.Is(err, errNoDevice) {
+	_, err = Dial(t.Context(), "127.0.0.1:1", p.space.device, DeviceID{})
+	if !errors.Is(err, errNoDevice) {
 		t.Errorf("Dial returns %v", err)
 	}
 }

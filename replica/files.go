@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/stoatdb/stoat"
@@ -43,20 +44,29 @@ func ExportSince(ctx context.Context, s *Space, since Vector, w io.Writer) error
 		if err != nil {
 			return err
 		}
-		f, err := newFrameWriter(w)
-		if err == nil {
-			err = t.exportAbout(f)
+		// Others may have sealed more since, so this is what makes all of the snapshot durable.
+		if err := s.db.Sync(); err != nil && !errors.Is(err, stoat.ErrReadOnly) {
+			return err
 		}
-		runs := uint64(0)
-		if err == nil {
-			runs, err = t.exportRuns(ctx, f, since)
-		}
-		if err == nil {
-			err = f.write(fileEnd, binary.AppendUvarint(nil, runs))
-		}
-		return err
+		return t.export(ctx, w, since, math.MaxInt)
 	})
 	return wrap(s.name, err)
+}
+
+// export writes a file with what a vector lacks, up to about so many bytes of runs.
+func (t *txn) export(ctx context.Context, w io.Writer, since Vector, most int) error {
+	f, err := newFrameWriter(w)
+	if err == nil {
+		err = t.exportAbout(f)
+	}
+	runs := uint64(0)
+	if err == nil {
+		runs, err = t.exportRuns(ctx, f, since, most)
+	}
+	if err == nil {
+		err = f.write(fileEnd, binary.AppendUvarint(nil, runs))
+	}
+	return err
 }
 
 // exportAbout writes what the space is and what this replica has of it.
@@ -81,9 +91,16 @@ func (t *txn) exportAbout(f *frameWriter) error {
 	return nil
 }
 
-// exportRuns writes the runs that a vector lacks, and returns their number.
-func (t *txn) exportRuns(ctx context.Context, f *frameWriter, since Vector) (n uint64, err error) {
+// exportRuns writes the runs that a vector lacks, up to about so many bytes, and returns their
+// number.
+func (t *txn) exportRuns(ctx context.Context, f *frameWriter, since Vector, most int) (
+	n uint64, err error,
+) {
+	size := 0
 	for r, err := range t.missing(since) {
+		if size >= most {
+			break
+		}
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -93,7 +110,7 @@ func (t *txn) exportRuns(ctx context.Context, f *frameWriter, since Vector) (n u
 		if err != nil {
 			return n, err
 		}
-		n++
+		n, size = n+1, size+r.size()
 	}
 	return n, nil
 }
@@ -176,7 +193,7 @@ func (f *frameReader) readAbout() (id entry.Hash, described []byte, err error) {
 func Import(ctx context.Context, s *Space, r io.Reader) error {
 	f, err := newFrameReader(r)
 	if err == nil {
-		err = (&intake{ctx: ctx, space: s, file: f, ends: map[entry.Hash]uint64{}}).run()
+		err = newIntake(ctx, s, f).run()
 	}
 	if err != nil {
 		return wrap(s.name, err)
@@ -193,7 +210,12 @@ type intake struct {
 	size    int                   // of runs
 	count   uint64                // runs in the file so far
 	ends    map[entry.Hash]uint64 // of the logs in the file so far
+	theirs  Vector                // what the exporter has
 	refused []error
+}
+
+func newIntake(ctx context.Context, s *Space, f *frameReader) *intake {
+	return &intake{ctx: ctx, space: s, file: f, ends: map[entry.Hash]uint64{}, theirs: Vector{}}
 }
 
 // refusedMax is the most errors about invalid entries that are kept of one file.
@@ -255,7 +277,7 @@ func (in *intake) next() (done bool, err error) {
 	}
 	switch kind {
 	case fileHeads:
-		return false, parseVector(p, Vector{})
+		return false, parseVector(p, in.theirs)
 	case fileRun:
 		r, err := parseRun(p)
 		if err != nil {

@@ -5,13 +5,15 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
 	"sync"
+	"time"
 )
 
 // ServeOptions configures [Serve] and [Handler].
 type ServeOptions struct {
+	// Sync is for each session. Once is for clients to decide, and Peer is not used.
+	Sync SyncOptions
 	// Sessions is the most connections at a time. More of them wait. Default: 4096.
 	Sessions int
 	// Ended is called after each connection, with why it ended; nil if all went well. The space is
@@ -21,22 +23,16 @@ type ServeOptions struct {
 
 const sessionsMax = 4096
 
-// Serve brings spaces together with every device that connects to a listener by [Dial], until the
-// context or the listener ends; then it closes all connections, waits for them, and returns why.
-// All spaces must have been opened with the same device. It closes the listener.
+// Serve has a session with every device that connects to a listener by [Dial], about the space that
+// it wants, until the context or the listener ends; then it closes all connections, waits for them,
+// and returns why. All spaces must have been opened with the same device. It closes the listener.
 func Serve(ctx context.Context, l net.Listener, spaces []*Space, opts *ServeOptions) error {
 	defer func() { _ = l.Close() }()
 	if len(spaces) == 0 {
 		return errors.New("there are no spaces to serve")
 	}
-	for _, s := range spaces {
-		if s.device == nil {
-			return wrap(s.name, errNoDevice)
-		}
-		if s.device.ID() != spaces[0].device.ID() {
-			return wrap(s.name, errors.New("it was opened with another device than the spaces that "+
-				"are served with it"))
-		}
+	if err := oneDevice(spaces); err != nil {
+		return err
 	}
 	config, err := spaces[0].device.config()
 	if err != nil {
@@ -63,9 +59,24 @@ func Serve(ctx context.Context, l net.Listener, spaces []*Space, opts *ServeOpti
 	return ctx.Err()
 }
 
+// oneDevice returns an error unless all spaces were opened with the same device.
+func oneDevice(spaces []*Space) error {
+	for _, s := range spaces {
+		if s.device == nil {
+			return wrap(s.name, errNoDevice)
+		}
+		if s.device.ID() != spaces[0].device.ID() {
+			return wrap(s.name, errors.New("it was opened with another device than the spaces that "+
+				"are served with it"))
+		}
+	}
+	return nil
+}
+
 // server is the sessions of one Serve or Handler. It is safe for concurrent use.
 type server struct {
 	spaces   []*Space
+	sync     SyncOptions
 	ended    func(*Space, DeviceID, error)
 	free     chan struct{} // has an element for each session
 	sessions sync.WaitGroup
@@ -80,7 +91,20 @@ func newServer(spaces []*Space, opts *ServeOptions) *server {
 		ended = func(*Space, DeviceID, error) {}
 	}
 	free := make(chan struct{}, cmp.Or(max(0, opts.Sessions), sessionsMax))
-	return &server{spaces: spaces, ended: ended, free: free}
+	sync := opts.Sync
+	sync.Once, sync.Peer = false, DeviceID{}
+	return &server{spaces: spaces, sync: sync, ended: ended, free: free}
+}
+
+// tryBegin is begin without waiting.
+func (v *server) tryBegin() bool {
+	select {
+	case v.free <- struct{}{}:
+		v.sessions.Add(1)
+		return true
+	default:
+		return false
+	}
 }
 
 // begin waits until there may be one more session; it returns false if the context ended first.
@@ -103,16 +127,33 @@ func (v *server) end() {
 func (v *server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
 	defer stop()
-	defer func() { _ = raw.Close() }()
-	conn, s, err := accept(ctx, raw, config, v.spaces)
+	conn, err := shake(ctx, tls.Server(raw, config))
 	if err != nil {
+		_ = raw.Close()
 		v.ended(nil, DeviceID{}, cmp.Or(ctx.Err(), err))
 		return
 	}
-	v.ended(s, conn.peer, v.session(ctx, s, conn))
+	v.session(ctx, conn)
 }
 
-// session runs the protocol over a connection.
-func (v *server) session(ctx context.Context, s *Space, conn io.ReadWriteCloser) error {
-	return Exchange(ctx, s, conn)
+// session has a session with a peer, and closes the connection. Until the peer has said who it is,
+// there is little time.
+func (v *server) session(ctx context.Context, conn net.Conn) {
+	opts := v.sync
+	var space *Space
+	var peer DeviceID
+	opts.Admit = func(s *Space, id DeviceID) error {
+		space, peer = s, id
+		err := conn.SetDeadline(time.Time{})
+		if err == nil && v.sync.Admit != nil {
+			err = v.sync.Admit(s, id)
+		}
+		return err
+	}
+	err := conn.SetDeadline(time.Now().Add(handshakeMax))
+	if err == nil {
+		err = Accept(ctx, v.spaces, conn, &opts)
+	}
+	_ = conn.Close()
+	v.ended(space, peer, err)
 }

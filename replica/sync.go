@@ -30,7 +30,7 @@ type SyncOptions struct {
 	// long as the connection, and what is written on one side arrives on the other at once.
 	Once bool
 	// Peer is the device that the other side must be. Zero: any device. Set it, unless the
-	// connection proves who the peer is.
+	// connection proves who the peer is. A [Conn] does, and sets Binding, too.
 	Peer DeviceID
 	// Binding is what only the two ends of an encrypted connection know: for TLS, what
 	// ConnectionState.ExportKeyingMaterial returns for the label "EXPORTER-stoat-replica", without
@@ -76,6 +76,9 @@ func runSession(
 		opts = &SyncOptions{}
 	}
 	config.Once, config.Peer, config.Binding = opts.Once, opts.Peer, opts.Binding
+	if c, ok := conn.(*Conn); ok {
+		config.Peer, config.Binding = c.peer, c.binding[:]
+	}
 	config.Random = rand.Reader
 	var number [8]byte
 	if _, err := rand.Read(number[:]); err != nil {

@@ -1,16 +1,13 @@
 package replica
 
 import (
-	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"math/big"
 	"net"
 	"time"
@@ -31,56 +28,47 @@ func (c *Conn) Peer() DeviceID { return c.peer }
 // cannot be relayed over another connection.
 func (c *Conn) Binding() [32]byte { return c.binding }
 
-// ErrOtherDevice reports a peer that is not the device that was expected.
-var ErrOtherDevice = errors.New("the peer is another device")
-
 const (
-	protocolTLS  = "stoat-replica/1" // ALPN
-	exporterTLS  = "EXPORTER-stoat-replica-v1"
-	domainChoice = "stoat.replica.choice.v1"
+	protocolTLS = "stoat-replica/1" // ALPN
+	exporterTLS = "EXPORTER-stoat-replica"
 
-	// handshakeMax is how long a peer may take to say who it is and which space it wants.
+	// handshakeMax is how long a peer may take to say who it is, and which space it wants.
 	handshakeMax = 10 * time.Second
 )
 
-// Dial connects to a device that serves a space with [Serve] at a TCP address. The error is
-// [ErrOtherDevice] if another device answers. The caller passes the connection to [Exchange].
-func Dial(ctx context.Context, addr string, s *Space, peer DeviceID) (*Conn, error) {
-	if s.device == nil {
-		return nil, wrap(s.name, errNoDevice)
+// Dial connects, as a device, to another one that serves spaces with [Serve] at a TCP address. The
+// error is [ErrPeerKey] if another device answers. The caller passes the connection to [Sync],
+// which binds the session to it.
+func Dial(ctx context.Context, addr string, device *Device, peer DeviceID) (*Conn, error) {
+	if device == nil {
+		return nil, errNoDevice
 	}
 	raw, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return nil, wrap(s.name, err)
+		return nil, err
 	}
-	conn, err := s.secure(ctx, raw, peer)
+	conn, err := secure(ctx, raw, device, peer)
 	if err != nil {
 		_ = raw.Close()
-		return nil, wrap(s.name, fmt.Errorf("connect to %s: %w", addr, err))
+		return nil, fmt.Errorf("connect to %s: %w", addr, err)
 	}
 	return conn, nil
 }
 
-// secure shakes hands with a peer that serves the space.
-func (s *Space) secure(ctx context.Context, raw net.Conn, peer DeviceID) (*Conn, error) {
-	config, err := s.device.config()
+// secure shakes hands with a server, which must be a certain device.
+func secure(ctx context.Context, raw net.Conn, device *Device, peer DeviceID) (*Conn, error) {
+	config, err := device.config()
 	if err != nil {
 		return nil, err
 	}
 	config.VerifyConnection = func(state tls.ConnectionState) error {
 		id, err := deviceOf(&state)
 		if err == nil && id != peer {
-			err = fmt.Errorf("%w: %s instead of %s", ErrOtherDevice, id, peer)
+			err = fmt.Errorf("%w: %s instead of %s", ErrPeerKey, id, peer)
 		}
 		return err
 	}
-	conn, err := shake(ctx, tls.Client(raw, config))
-	if err != nil {
-		return nil, err
-	}
-	chosen := conn.choice(s.id)
-	_, err = conn.Write(chosen[:])
-	return conn, err
+	return shake(ctx, tls.Client(raw, config))
 }
 
 // config returns what both sides of a connection have in common. The key of the device is its
@@ -133,35 +121,4 @@ func shake(ctx context.Context, conn *tls.Conn) (*Conn, error) {
 	binding, err := state.ExportKeyingMaterial(exporterTLS, nil, len(c.binding))
 	copy(c.binding[:], binding)
 	return c, err
-}
-
-// choice returns what names a space on this connection, to those who know its id and nobody else.
-func (c *Conn) choice(space [32]byte) [32]byte {
-	p := append([]byte(domainChoice), c.binding[:]...)
-	return sha256.Sum256(append(p, space[:]...))
-}
-
-// accept shakes hands with a client, and returns the connection with the space that it wants.
-func accept(ctx context.Context, raw net.Conn, config *tls.Config, spaces []*Space) (
-	*Conn, *Space, error,
-) {
-	conn, err := shake(ctx, tls.Server(raw, config))
-	if err != nil {
-		return nil, nil, err
-	}
-	// A deadline is not part of a context: a peer that stops here must not hold the connection.
-	var chosen [32]byte
-	err = conn.SetReadDeadline(time.Now().Add(handshakeMax))
-	if err == nil {
-		_, err = io.ReadFull(conn, chosen[:])
-	}
-	if err = cmp.Or(err, conn.SetReadDeadline(time.Time{})); err != nil {
-		return nil, nil, err
-	}
-	for _, s := range spaces {
-		if chosen == conn.choice(s.id) {
-			return conn, s, nil
-		}
-	}
-	return nil, nil, errors.New("it wants a space that is not served here")
 }

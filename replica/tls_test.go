@@ -73,11 +73,11 @@ func (v *service) next() error {
 
 // visit syncs with a server once.
 func (p *peer) visit(v *service, server DeviceID) error {
-	conn, err := Dial(context.Background(), v.addr, p.space, server)
+	conn, err := Dial(context.Background(), v.addr, p.space.device, server)
 	if err != nil {
 		return err
 	}
-	return Exchange(context.Background(), p.space, conn)
+	return Sync(context.Background(), p.space, conn, &SyncOptions{Once: true})
 }
 
 func TestServe_syncsClientsOverTLS(t *testing.T) {
@@ -101,7 +101,7 @@ func TestDial_refusesAnotherDevice(t *testing.T) {
 	server := newPeer(t, nil)
 	v := server.serve()
 	a := newPeer(t, server)
-	if err := a.visit(v, a.space.device.ID()); !errors.Is(err, ErrOtherDevice) {
+	if err := a.visit(v, a.space.device.ID()); !errors.Is(err, ErrPeerKey) {
 		t.Errorf("it returns %v", err)
 	}
 	if v.next() == nil {
@@ -128,12 +128,12 @@ func TestServe_findsTheSpaceThatIsMeant(t *testing.T) {
 		must(t, err)
 		s, err := Join(db, "here", want.ID(), &Options{Device: device})
 		must(t, err)
-		conn, err := Dial(context.Background(), v.addr, s, id)
+		conn, err := Dial(context.Background(), v.addr, device, id)
 		must(t, err)
 		if conn.Peer() != id {
 			t.Error("the connection is to another device")
 		}
-		err = Exchange(context.Background(), s, conn)
+		err = Sync(context.Background(), s, conn, &SyncOptions{Once: true})
 		if served := want != hidden; (err == nil) != served || (v.next() == nil) != served {
 			t.Errorf("space %q: %v", want.Name(), err)
 		}
@@ -151,13 +151,13 @@ func TestConn_hasOneBindingAtBothEnds(t *testing.T) {
 		must(t, err)
 		accepted := make(chan *Conn, 1)
 		go func() {
-			conn, _, err := accept(context.Background(), y, config, []*Space{a.space})
+			conn, err := shake(context.Background(), tls.Server(y, config))
 			if err != nil {
 				t.Error(err)
 			}
 			accepted <- conn
 		}()
-		conn, err := b.space.secure(context.Background(), x, a.space.device.ID())
+		conn, err := secure(context.Background(), x, b.space.device, a.space.device.ID())
 		must(t, err)
 		other := <-accepted
 		if conn.Binding() != other.Binding() || seen[conn.Binding()] {

@@ -27,7 +27,9 @@ func writeJSON[T any](s *stdio, v T) error {
 // target is the space that a command is about.
 type target struct {
 	space  string // empty: the only one
-	device string // its key file
+	device string // the key file of the device
+
+	key *replica.Device // once the space is open for writing
 }
 
 // spaceFlag adds the flag that chooses the space.
@@ -63,6 +65,7 @@ func (o *target) update(dir string, fn func(space *replica.Space, db *stoat.DB) 
 	if err != nil {
 		return err
 	}
+	o.key = device
 	space, err := o.open(db, device)
 	if err == nil {
 		err = fn(space, db)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -26,7 +27,8 @@ func serveCommand() *command {
 	o.spaceFlag(flags)
 	o.deviceFlag(flags)
 	asJSON := jsonFlag(flags)
-	listen := flags.String("listen", "localhost:7370", "the TCP `ADDRESS` to listen at")
+	listen := flags.String("listen", "localhost:7370", "the TCP `ADDRESS` to listen at; empty: none")
+	web := flags.String("http", "", "the `ADDRESS` to listen at for HTTP, behind a proxy with TLS")
 	return &command{
 		name: "serve", arguments: "DB", summary: "sync with all devices that connect, until interrupted",
 		details: `
@@ -45,7 +47,8 @@ connection is a line of the output when it ends.`,
 			}
 			spaces, err := o.openAll(db, device)
 			if err == nil {
-				err = serve(ctx, s, spaces, device, *listen, *asJSON)
+				v := &serving{s: s, spaces: spaces, device: device, asJSON: *asJSON}
+				err = v.run(ctx, *listen, *web)
 			}
 			return errors.Join(err, db.Close())
 		},
@@ -78,46 +81,103 @@ func (o *target) openAll(db *stoat.DB, device *replica.Device) ([]*replica.Space
 	return spaces, nil
 }
 
-// serve serves spaces until the context ends.
-func serve(ctx context.Context, s *stdio, spaces []*replica.Space, device *replica.Device,
-	addr string, asJSON bool,
-) error {
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return err
+// serving is spaces that are served. It is safe for concurrent use.
+type serving struct {
+	spaces []*replica.Space
+	device *replica.Device
+	asJSON bool
+
+	mu sync.Mutex
+	s  *stdio
+}
+
+// run serves until the context ends.
+func (v *serving) run(ctx context.Context, listen, web string) error {
+	if listen == "" && web == "" {
+		return usagef("give an address with -listen or -http")
 	}
-	var mu sync.Mutex // guards the output
-	say := func(v *sessionJSON, text string) {
-		mu.Lock()
-		defer mu.Unlock()
-		if asJSON {
-			_ = writeJSON(s, v)
-		} else {
-			fmt.Fprintln(s.out, text)
+	var servers []func(context.Context) error
+	for addr, serve := range map[string]func(context.Context, net.Listener) error{
+		listen: v.serveTCP, web: v.serveHTTP,
+	} {
+		if addr == "" {
+			continue
 		}
-		_ = s.out.Flush() // nobody may be reading
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = l.Close() }()
+		servers = append(servers, func(ctx context.Context) error { return serve(ctx, l) })
+		if !v.asJSON {
+			v.say(nil, fmt.Sprintf("device %s\nlistens at %s", v.device.ID(), l.Addr()))
+		}
 	}
-	if !asJSON {
-		say(nil, fmt.Sprintf("device %s listens at %s", device.ID(), l.Addr()))
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failed := make(chan error, len(servers))
+	for _, serve := range servers {
+		go func() { failed <- serve(ctx) }()
 	}
-	err = replica.Serve(ctx, l, spaces, &replica.ServeOptions{
-		Ended: func(space *replica.Space, peer replica.DeviceID, err error) {
-			now := time.Now()
-			v := &sessionJSON{Time: now.UTC()}
-			text := clock(now)
-			if space != nil {
-				v.Space, v.Device = space.Name(), peer.String()
-				text += "  " + short(peer) + "  " + space.Name()
-			}
-			if err != nil {
-				v.Error = err.Error()
-				text += "  " + err.Error()
-			}
-			say(v, text)
-		},
-	})
-	if ctx.Err() != nil {
-		return nil // an interrupt is how it ends
+	err := <-failed
+	stopped := ctx.Err() != nil // an interrupt is how it ends
+	cancel()
+	for range servers[1:] {
+		<-failed
+	}
+	if stopped {
+		return nil
 	}
 	return err
+}
+
+func (v *serving) serveTCP(ctx context.Context, l net.Listener) error {
+	return replica.Serve(ctx, l, v.spaces, &replica.ServeOptions{Ended: v.ended})
+}
+
+func (v *serving) serveHTTP(ctx context.Context, l net.Listener) error {
+	var requests sync.WaitGroup
+	handler := replica.Handler(v.spaces, &replica.ServeOptions{Ended: v.ended})
+	server := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			requests.Add(1)
+			defer requests.Done()
+			handler.ServeHTTP(w, r)
+		}),
+		ReadHeaderTimeout: 10 * time.Second,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	err := server.Serve(l)
+	requests.Wait()
+	return err
+}
+
+// ended prints a line for a connection that ended.
+func (v *serving) ended(space *replica.Space, peer replica.DeviceID, err error) {
+	now := time.Now()
+	j := &sessionJSON{Time: now.UTC()}
+	text := clock(now)
+	if space != nil {
+		j.Space, j.Device = space.Name(), peer.String()
+		text += "  " + short(peer) + "  " + space.Name()
+	}
+	if err != nil {
+		j.Error = err.Error()
+		text += "  " + err.Error()
+	}
+	v.say(j, text)
+}
+
+// say prints a line.
+func (v *serving) say(j *sessionJSON, text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.asJSON {
+		_ = writeJSON(v.s, j)
+	} else {
+		fmt.Fprintln(v.s.out, text)
+	}
+	_ = v.s.out.Flush() // nobody may be reading
 }

@@ -31,7 +31,8 @@ func TestSync_overLoopback(t *testing.T) {
 	if b.root() != c.root() {
 		t.Error("two clients of a server differ")
 	}
-	fails(t, exitError, []string{"sync", "-device", b.key, b.db, addr, c.device}, "another device")
+	fails(t, exitError, []string{"sync", "-device", b.key, b.db, addr, c.device},
+		"not the expected peer", "check DEVICE")
 }
 
 func TestExport_leavesOutWhatOthersHave(t *testing.T) {

@@ -1,0 +1,204 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/stoatdb/stoat"
+)
+
+// Requests and answers are files of [Export], limited in size and signed by devices.
+const (
+	postBytes = 4 << 20              // of runs in a request or an answer, about
+	postMax   = frameMax + postBytes // of a request or an answer
+)
+
+// PostOptions configures [Post].
+type PostOptions struct {
+	Client *http.Client // nil: http.DefaultClient
+	// Peer is the device that must answer. Zero: any device at the URL.
+	Peer DeviceID
+}
+
+// Post brings a replica together with a [Handler] at a URL, by a few requests of HTTP without any
+// state between them: for programs that run now and then, and servers that live for a request. Two
+// are enough if not much is missing. Everything that was accepted is durable, on both sides, when
+// Post returns.
+//
+// Requests and answers are signed by the devices. Within minutes, who has seen a request can repeat
+// it, which has no effect, and get the answer; so use https.
+func Post(ctx context.Context, s *Space, url string, opts *PostOptions) error {
+	if opts == nil {
+		opts = &PostOptions{}
+	}
+	if s.device == nil {
+		return wrap(s.name, errNoDevice)
+	}
+	err := s.Seal()
+	if err == nil {
+		err = (&poster{ctx: ctx, space: s, url: url, opts: opts}).run()
+	}
+	return wrap(s.name, err)
+}
+
+// poster is one call of Post.
+type poster struct {
+	ctx    context.Context
+	space  *Space
+	url    string
+	opts   *PostOptions
+	theirs Vector // what the server has; nil: not known yet
+}
+
+// run asks until both sides have the same. Each request must bring something: entries from the
+// server, or fewer that it lacks.
+func (p *poster) run() error {
+	var before Vector
+	lacked := uint64(math.MaxUint64)
+	for {
+		refused, err := p.ask()
+		if err != nil {
+			return err
+		}
+		var mine Vector
+		err = p.space.db.View(func(tx *stoat.Tx) (err error) {
+			mine, err = p.space.Vector(tx)
+			return err
+		})
+		if err != nil || maps.Equal(mine, p.theirs) {
+			return errors.Join(refused, err)
+		}
+		lacks := p.theirs.lacks(mine)
+		if lacks >= lacked && maps.Equal(mine, before) {
+			return refused // what is left waits
+		}
+		before, lacked = mine, lacks
+	}
+}
+
+// lacks returns how many entries of another vector are missing in this one.
+func (v Vector) lacks(other Vector) (n uint64) {
+	for id, entries := range other {
+		n += entries - min(entries, v[id])
+	}
+	return n
+}
+
+// ask makes one request, and merges the answer. Refused is about entries that are not valid, here
+// or there, and about files that come too early.
+func (p *poster) ask() (refused, err error) {
+	most := postBytes
+	if p.theirs == nil {
+		most = 0
+	}
+	body, err := p.space.packet(p.ctx, p.theirs, most)
+	if err != nil {
+		return nil, err
+	}
+	request, signature, err := p.request(body)
+	if err != nil {
+		return nil, err
+	}
+	client := p.opts.Client
+	if client == nil {
+		client = http.DefaultClient
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }() // it is read to its end, or of no use
+	if answer.StatusCode != http.StatusOK {
+		return nil, refusal(p.url, answer)
+	}
+	body, err = readAll(answer.Body)
+	if err == nil {
+		err = p.verify(answer.Header, signature, body)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.theirs, refused, err = p.space.unpack(p.ctx, body)
+	if text := answer.Header.Get(headerRefused); text != "" {
+		refused = errors.Join(refused, fmt.Errorf("%s refused: %s: %w", p.url, text, ErrInvalid))
+	}
+	return refused, err
+}
+
+// request returns a signed request, and its signature.
+func (p *poster) request(body []byte) (*http.Request, []byte, error) {
+	r, err := http.NewRequestWithContext(p.ctx, http.MethodPost, p.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	now := p.space.time().UnixMilli()
+	message := requestMessage(p.opts.Peer, now, body)
+	signature := ed25519.Sign(p.space.device.key, message)
+	r.Header.Set("Content-Type", "application/octet-stream")
+	r.Header.Set(headerDevice, p.space.device.ID().String())
+	r.Header.Set(headerAudience, p.opts.Peer.String())
+	r.Header.Set(headerTime, strconv.FormatInt(now, 10))
+	r.Header.Set(headerSignature, hex.EncodeToString(signature))
+	return r, signature, nil
+}
+
+// verify checks who has answered.
+func (p *poster) verify(h http.Header, request, body []byte) error {
+	id, err := ParseDeviceID(h.Get(headerDevice))
+	if err != nil {
+		return fmt.Errorf("%s does not answer as a replica: %w", p.url, err)
+	}
+	if p.opts.Peer != (DeviceID{}) && id != p.opts.Peer {
+		return fmt.Errorf("%w: %s instead of %s", ErrPeerKey, id, p.opts.Peer)
+	}
+	return checkSignature(h, id, answerMessage(request, body))
+}
+
+// readAll reads a request or an answer.
+func readAll(r io.Reader) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r, postMax+1))
+	if err == nil && len(body) > postMax {
+		err = fmt.Errorf("it has more than %d bytes: %w", postMax, ErrInvalid)
+	}
+	return body, err
+}
+
+// packet returns a file with what this replica has, and some of what a vector lacks.
+func (s *Space) packet(ctx context.Context, since Vector, most int) ([]byte, error) {
+	var body bytes.Buffer
+	err := s.db.View(func(tx *stoat.Tx) error {
+		t, err := s.in(tx)
+		if err != nil {
+			return err
+		}
+		return t.export(ctx, &body, since, most)
+	})
+	if err == nil {
+		err = s.db.Sync() // before anything leaves
+	}
+	return body.Bytes(), err
+}
+
+// unpack merges what such a file has, makes it durable, and returns what the other replica has.
+// Refused is about entries that are not valid, and files that come too early.
+func (s *Space) unpack(ctx context.Context, body []byte) (theirs Vector, refused, err error) {
+	f, err := newFrameReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	in := newIntake(ctx, s, f)
+	err = in.run()
+	if errors.Is(err, ErrInvalid) || errors.Is(err, ErrMissing) {
+		refused, err = err, nil
+	}
+	return in.theirs, refused, errors.Join(err, s.db.Sync())
+}
