@@ -199,7 +199,10 @@ func (a *arrival) merge(t *txn) error {
 	if err := a.keepLatest(t); err != nil {
 		return err
 	}
-	return a.settleForks(t)
+	if err := a.settleForks(t); err != nil {
+		return err
+	}
+	return t.decide()
 }
 
 // keepLatest stores the greatest time of what was merged.
@@ -244,47 +247,6 @@ func (a *arrival) check(t *txn, h *head, e *entry.Entry, size int) (reason, err 
 		return nil, nil
 	}
 	return t.checkContext(h, e)
-}
-
-// checkContext returns why the context of an entry keeps it from being merged. An entry that a
-// context names behind the cut of a log may be of another branch: the last one before the cut
-// counts instead, and the digest cannot be checked.
-func (t *txn) checkContext(h *head, e *entry.Entry) (reason, err error) {
-	cut := false
-	for _, c := range e.Context {
-		if c.Log == h.id {
-			return invalid("its context names its own log"), nil
-		}
-		number, known, err := t.logNumber(c.Log)
-		if err != nil || !known {
-			return &lacking{c}, err
-		}
-		other, err := t.head(number)
-		if err != nil {
-			return nil, err
-		}
-		if other.voids(c.Seq) {
-			c.Seq, cut = other.cut-1, true
-		}
-		if c.Seq >= other.next {
-			return &lacking{c}, nil
-		}
-		seen, err := t.timeOf(spot{number, c.Seq})
-		if err != nil {
-			return nil, err
-		}
-		if seen >= e.Time {
-			return invalid("its time is not after those of its context"), nil
-		}
-	}
-	if cut {
-		return nil, nil
-	}
-	digest, err := t.digest(e.Context)
-	if err == nil && digest != e.Digest {
-		reason = errDigest
-	}
-	return reason, err
 }
 
 // errWithheld is why entries wait that this replica has no use for yet.
@@ -385,6 +347,9 @@ func (t *txn) mergePart(name string, changes *entry.Changes, at merge.Stamp, o *
 		change := &changes.Records[i]
 		s, err := t.loadStored(c, change.Key)
 		if err != nil {
+			return err
+		}
+		if err := s.keepBase(); err != nil {
 			return err
 		}
 		s.record.Apply(change, changes.Fields, at, o)

@@ -56,12 +56,6 @@ func (b *batch) add(key []byte, touches []spot) error {
 	return nil
 }
 
-// base returns the state of a record from which it is replayed, and which entries that state
-// covers. All others are available.
-func (t *txn) base(*collection, []byte) (*merge.Record, vector, error) {
-	return &merge.Record{}, nil, nil
-}
-
 // each computes the states, calls fn with each, and empties the batch. The record is fn's.
 func (b *batch) each(fn func(c *collection, key []byte, record *merge.Record) error) error {
 	stamps, err := b.t.byTime(b.touches)

@@ -149,7 +149,10 @@ func (t *txn) issue(next *nextEntry, e *entry.Entry) error {
 			return err
 		}
 	}
-	return t.add(&own, e)
+	if err := t.add(&own, e); err != nil {
+		return err
+	}
+	return t.decide()
 }
 
 // add appends an entry to the own log.
@@ -300,6 +303,9 @@ func (t *txn) change(record *touch, stored []byte, at merge.Stamp) (*entry.Recor
 	}
 	if stored != nil {
 		change.Ops = s.settle(s.diff(to), record.keep)
+	}
+	if err := s.keepBase(); err != nil {
+		return nil, err
 	}
 	o := &order{t: t, at: spot{at.Log, at.Seq}, own: true}
 	s.record.Apply(change, record.c.names, at, o)

@@ -294,16 +294,17 @@ func (t *txn) claim(log entry.Hash, first uint64, prev entry.Hash, a, b fork.Sid
 	return &claim{log, p}, nil
 }
 
-// applyProof cuts a log where a checked proof says, unless it is cut there or earlier already.
+// applyProof cuts a log where a checked proof says, unless it is cut there or earlier already. What
+// a checkpoint covers counts all the same.
 func (t *txn) applyProof(number uint32, p *fork.Proof) (cut bool, err error) {
-	h, err := t.head(number)
-	if err != nil || h.voids(p.First) {
+	h, first, err := t.beyond(number, p.First)
+	if err != nil || h.voids(first) {
 		return false, err
 	}
 	if err := t.meta.Put(keyed(nil, prefixProof, number), p.Append(nil)); err != nil {
 		return false, err
 	}
-	if err := t.cutLog(h, p.First); err != nil {
+	if err := t.cutLog(h, first); err != nil {
 		return false, err
 	}
 	if h, err = t.head(number); err != nil || h.sealed == 0 {

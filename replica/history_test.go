@@ -6,6 +6,7 @@ import (
 	"flag"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -67,12 +68,14 @@ func (h *history) run() {
 		case n < 11:
 			h.compare(p)
 		case n < 12:
+			h.checkpoint()
+		case n < 12:
 			h.replay(p)
 		default:
 			h.reopen(p)
 		}
 	}
-	for range 2 {
+	for range 3 {
 		for _, p := range h.peers {
 			p.now = noon.Add(time.Hour)
 			if p != h.peers[0] {
@@ -225,6 +228,35 @@ func (h *history) reopen(p *peer) {
 	p.open()
 }
 
+// checkpoint makes a checkpoint by one of two replicas, if it knows that the other has a say.
+func (h *history) checkpoint() {
+	n := h.rng.IntN(2)
+	p, other := h.peers[n], h.peers[1-n]
+	about, err := entry.ParseSpace(p.described())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, q := range h.peers { // the model takes every device for a root
+		if !slices.Contains(about.Roots, [32]byte(q.space.device.ID())) {
+			return
+		}
+	}
+	knows := false
+	err = p.db.View(func(tx *stoat.Tx) error {
+		heads, err := p.space.Heads(tx)
+		for _, head := range heads {
+			knows = knows || head.Device == other.space.device.ID() && head.Entries > 1
+		}
+		return err
+	})
+	if err == nil && knows {
+		err = p.checkpoint()
+	}
+	if err != nil && !errors.Is(err, ErrNoCheckpoint) {
+		h.t.Error(err)
+	}
+}
+
 // compare compares a replica with the model.
 func (h *history) compare(p *peer) {
 	facts := factsOf(p)
@@ -272,7 +304,11 @@ func factsOf(p *peer) (facts []model.Fact) {
 				if err != nil {
 					return err
 				}
-				facts = append(facts, model.Fact{Log: h.id, Seq: seq, Entry: e})
+				hash, err := t.hashOf(h.number, seq)
+				if err != nil {
+					return err
+				}
+				facts = append(facts, model.Fact{Log: h.id, Seq: seq, Hash: hash, Entry: e})
 			}
 		}
 		return tx.Err()

@@ -259,7 +259,7 @@ func (o *order) ID(log uint32) (id entry.Hash) {
 
 // Seen reports whether the entry comes after the one of a stamp.
 func (o *order) Seen(s merge.Stamp) (seen bool) {
-	if o.own || s.Log == o.at.log {
+	if o.own || s.Log == o.at.log || s == (merge.Stamp{}) {
 		return true
 	}
 	if o.past == nil && o.err == nil {

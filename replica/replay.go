@@ -76,6 +76,17 @@ func (t *txn) replay() error {
 }
 
 func (t *txn) replayMarked() error {
+	if err := t.eachMarked(nil, t.store); err != nil {
+		return err
+	}
+	return t.meta.DeleteRange(stoat.Prefix([]byte(prefixReplay)))
+}
+
+// eachMarked computes the states of the records that are marked, from the entries that take part.
+func (t *txn) eachMarked(
+	counts func(merge.Stamp) bool,
+	fn func(c *collection, key []byte, record *merge.Record) error,
+) error {
 	if err := t.indexTails(); err != nil {
 		return err
 	}
@@ -83,13 +94,12 @@ func (t *txn) replayMarked() error {
 	if err != nil {
 		return err
 	}
-	marked := stoat.Prefix([]byte(prefixReplay))
-	b := &batch{t: t}
-	for key := range t.meta.Keys(marked) {
+	b := &batch{t: t, counts: counts}
+	for key := range t.meta.Keys(stoat.Prefix([]byte(prefixReplay))) {
 		key = key[len(prefixReplay):]
 		number := binary.BigEndian.Uint32(key)
 		if b.c == nil || b.c.number != number {
-			if err := b.each(t.store); err != nil {
+			if err := b.each(fn); err != nil {
 				return err
 			}
 			if b.c, err = t.collection(names[number]); err != nil {
@@ -101,16 +111,13 @@ func (t *txn) replayMarked() error {
 			err = b.add(key[4:], touches)
 		}
 		if err == nil && b.full() {
-			err = b.each(t.store)
+			err = b.each(fn)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := cmp.Or(t.tx.Err(), b.each(t.store)); err != nil {
-		return err
-	}
-	return t.meta.DeleteRange(marked)
+	return cmp.Or(t.tx.Err(), b.each(fn))
 }
 
 // collectionName returns the name of a collection.

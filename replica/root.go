@@ -3,7 +3,6 @@ package replica
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -36,34 +35,54 @@ func (s *Space) CollectionRoot(tx *stoat.Tx, name string) ([32]byte, error) {
 	if err != nil {
 		return [32]byte{}, wrap(s.name, err)
 	}
-	subtree, err := t.subtree(name, number, nil)
-	return subtree.Root, wrap(s.name, err)
+	all, err := addSubtree(nil, name, t.canonical(name, number), nil)
+	if err != nil || len(all) == 0 {
+		return [32]byte{}, wrap(s.name, err)
+	}
+	return all[0].Root, nil
 }
 
 // cutAt is called with each chunk of a state and its first key; nil stands for nothing to do.
-type cutAt func(collection uint32, first, content []byte, leaf chunk.Hash) error
+type cutAt func(name string, first, content []byte, leaf chunk.Hash) error
+
+// records calls a function with each record of a collection and its canonical state, by key.
+type records func(fn func(key, canonical []byte) error) error
 
 // subtrees returns the roots of all collections that have records.
 func (t *txn) subtrees(at cutAt) (all []chunk.Subtree, err error) {
 	prefix := []byte(prefixCollection)
-	for key, p := range t.meta.Scan(stoat.Prefix(prefix)) {
+	for key := range t.meta.Scan(stoat.Prefix(prefix)) {
 		name := string(key[len(prefix):])
-		if len(p) != 4 {
-			return nil, fmt.Errorf("the number of collection %q: %w", name, stoat.ErrCorrupt)
-		}
-		subtree, err := t.subtree(name, binary.BigEndian.Uint32(p), at)
+		number, err := t.number(prefixCollection + name)
 		if err != nil {
 			return nil, err
 		}
-		if subtree.Chunks > 0 {
-			all = append(all, subtree)
+		if all, err = addSubtree(all, name, t.canonical(name, number), at); err != nil {
+			return nil, err
 		}
 	}
 	return all, t.tx.Err()
 }
 
-// subtree returns the root of a collection. It has no chunks if the collection has no records.
-func (t *txn) subtree(name string, number uint32, at cutAt) (chunk.Subtree, error) {
+// canonical returns the records of a collection with their present states.
+func (t *txn) canonical(name string, number uint32) records {
+	return func(fn func(key, canonical []byte) error) error {
+		o := &order{t: t}
+		var canonical []byte
+		return t.eachState(name, number, func(s *state) error {
+			if s.record.Empty() {
+				return nil
+			}
+			canonical = s.record.Append(canonical[:0], o)
+			return cmp.Or(o.err, fn(s.key, canonical))
+		})
+	}
+}
+
+// addSubtree appends the root of a collection, if it has records.
+func addSubtree(
+	all []chunk.Subtree, name string, each records, at cutAt,
+) ([]chunk.Subtree, error) {
 	var leaves chunk.Tree
 	c := &chunk.Cutter{Emit: func(first, content []byte) error {
 		leaf := chunk.Leaf(content)
@@ -71,28 +90,20 @@ func (t *txn) subtree(name string, number uint32, at cutAt) (chunk.Subtree, erro
 		if at == nil {
 			return nil
 		}
-		return at(number, first, content, leaf)
+		return at(name, first, content, leaf)
 	}}
-	o := &order{t: t}
-	var canonical []byte
-	err := t.eachState(name, number, func(s *state) error {
-		if s.record.Empty() {
-			return nil
-		}
-		canonical = s.record.Append(canonical[:0], o)
-		return cmp.Or(o.err, c.Add(s.key, canonical))
-	})
+	err := each(c.Add)
 	if err == nil {
 		err = c.Close()
 	}
-	subtree := chunk.Subtree{Collection: name, Chunks: uint64(len(leaves))}
 	if err != nil {
-		return subtree, fmt.Errorf("collection %q: %w", name, err)
+		return nil, fmt.Errorf("collection %q: %w", name, err)
 	}
-	if len(leaves) > 0 {
-		subtree.Root = leaves.Root()
+	if len(leaves) == 0 {
+		return all, nil
 	}
-	return subtree, nil
+	return append(all, chunk.Subtree{Collection: name, Chunks: uint64(len(leaves)),
+		Root: leaves.Root()}), nil
 }
 
 // eachState calls fn with the state of each record of a collection, in the order of keys.

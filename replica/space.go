@@ -27,12 +27,15 @@ type Space struct {
 	now    func() time.Time
 	random io.Reader
 
+	maxOffline time.Duration
+
 	mu          sync.Mutex
 	entryMax    int          // of own entries
 	about       *entry.Space // nil until it is known
 	rights      *knownRights
 	collections map[string]*collection
 	tables      map[uint32]*fieldTable // by collection, as last read
+	horizon     *knownHorizon          // as last read; nil: not yet
 	room        room
 	refusals    refusals
 	peers       map[uint64]Peer // by the number of the session
@@ -59,6 +62,9 @@ type Options struct {
 	// EntryMax limits the size of what one transaction does, in bytes, in Create: from 1 MiB to 16
 	// MiB. Default: 1 MiB.
 	EntryMax int
+	// MaxOffline is how long other devices may be silent before checkpoints of this replica cover
+	// what they may not have seen. Default: 90 days.
+	MaxOffline time.Duration
 	// Now returns the time of day. Default: time.Now.
 	Now func() time.Time
 
@@ -124,7 +130,8 @@ func found(
 		if errors.Is(err, stoat.ErrBucketExists) {
 			return ErrExists
 		}
-		for _, child := range []string{entriesBucket, statesBucket, touchesBucket} {
+		for _, child := range []string{entriesBucket, statesBucket, touchesBucket,
+			basesBucket} {
 			if err == nil {
 				_, err = b.CreateBucket([]byte(child))
 			}
@@ -203,6 +210,7 @@ func Open(db *stoat.DB, name string, opts *Options) (*Space, error) {
 func newSpace(db *stoat.DB, name string, opts *Options) *Space {
 	s := &Space{db: db, name: name, device: opts.Device, now: opts.Now, random: opts.random,
 		branch:      cmp.Or(opts.branch, db.Identity().Branch),
+		maxOffline:  cmp.Or(opts.MaxOffline, maxOffline),
 		collections: map[string]*collection{}, tables: map[uint32]*fieldTable{}}
 	if s.now == nil {
 		s.now = time.Now

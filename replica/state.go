@@ -173,7 +173,10 @@ func (t *txn) load(c *collection, key, stored []byte) (*state, error) {
 			stoat.ErrCorrupt)
 	}
 	s.exists, s.conflicted = true, conflicted(s.record)
-	return s, s.row.err
+	if s.row.err != nil {
+		return nil, s.row.err
+	}
+	return s, s.normalise()
 }
 
 // find returns the stored record of a key, or nil.

@@ -33,6 +33,9 @@ import (
 //	"rights"                   u64 number of the last act
 //	"act" u64                  uvarints, log and seq of a control entry, in the order of arrival
 //	"seen" u32 u64 u32         of a grant and a log: uvarint, the first entry that has seen the grant
+//	"horizon"                  the checkpoint that the replica goes by: see horizon
+//	"candidate" u32 u64        a log and a seq: a checkpoint that may be decided
+//	"verified"                 u64 number of a horizon, 1 byte: 1 if its root is that of the state
 //	"seal" u32 u64             of a log and a seq: the signature
 //	"collection" name          u32 number of a collection
 //	"fields" u32               the names of the fields of a collection, by number: texts
@@ -49,6 +52,7 @@ import (
 //	bucket "entries"           u32 log, u64 seq → the entry as it is kept: see kept.go
 //	bucket "states"            u32 collection, key → the sidecar of a record
 //	bucket "touches"           the touch index: see touch.go
+//	bucket "base"              the states at the checkpoint: see base.go
 //
 // All numbers in keys are big-endian.
 const (
@@ -56,6 +60,7 @@ const (
 	entriesBucket = "entries"
 	statesBucket  = "states"
 	touchesBucket = "touches"
+	basesBucket   = "base"
 
 	keySpace         = "id"
 	keyDescription   = "description"
@@ -77,6 +82,9 @@ const (
 	prefixVector     = "vector"
 	prefixAct        = "act"
 	prefixSeen       = "seen"
+	keyHorizon       = "horizon"
+	keyVerified      = "verified"
+	prefixCandidate  = "candidate"
 	prefixSeal       = "seal"
 	prefixCollection = "collection"
 	prefixFields     = "fields"
@@ -98,6 +106,7 @@ type txn struct {
 	entries *stoat.Bucket
 	states  *stoat.Bucket
 	touches *stoat.Bucket
+	bases   *stoat.Bucket
 
 	own       uint32 // the number of the own log, once it is read
 	heads     map[uint32]*head
@@ -118,6 +127,10 @@ type txn struct {
 	key        []byte // buffer
 	value      []byte // buffer
 	sidecar    []byte // buffer
+
+	horizon     *horizon // nil: there was no checkpoint
+	horizonRead bool
+	undecided   map[spot]*candidate // nil: not read
 }
 
 // txnKey is the key under which a transaction keeps a txn.
@@ -148,6 +161,9 @@ func (s *Space) in(tx *stoat.Tx) (*txn, error) {
 	}
 	if err == nil {
 		t.touches, err = t.meta.Bucket([]byte(touchesBucket))
+	}
+	if err == nil {
+		t.bases, err = t.meta.Bucket([]byte(basesBucket))
 	}
 	return t, err
 }
@@ -204,6 +220,9 @@ type head struct {
 	touched  uint64 // the number of entries that the touch index covers
 	contexts uint64 // the number of entries up to the last one with a context
 	cut      uint64 // the seq of the first entry that does not count, by a fork proof; 0: all count
+
+	late    uint64 // the seq of the first data entry that a checkpoint has made late; 0: none is
+	abreast uint64 // the number of the last horizon that data behind it has been seen to have seen
 }
 
 // head returns the head of a log.
@@ -228,7 +247,7 @@ func parseHead(number uint32, p []byte) (*head, error) {
 	r := wire.NewReader(p)
 	h := &head{number: number, id: r.Hash(), device: r.Hash(), next: r.Uvarint(), hash: r.Hash(),
 		time: hlc.Time(r.Uint64()), sealed: r.Uvarint(), touched: r.Uvarint(),
-		contexts: r.Uvarint(), cut: r.Uvarint()}
+		contexts: r.Uvarint(), cut: r.Uvarint(), late: r.Uvarint(), abreast: r.Uvarint()}
 	if err := r.End(); err != nil {
 		return nil, fmt.Errorf("the head of log %d: %w: %w", number, err, stoat.ErrCorrupt)
 	}
@@ -243,6 +262,7 @@ func (t *txn) putHead(h *head) error {
 	p = binary.AppendUvarint(binary.BigEndian.AppendUint64(p, uint64(h.time)), h.sealed)
 	p = binary.AppendUvarint(binary.AppendUvarint(p, h.touched), h.contexts)
 	p = binary.AppendUvarint(p, h.cut)
+	p = binary.AppendUvarint(binary.AppendUvarint(p, h.late), h.abreast)
 	t.key = keyed(t.key[:0], prefixLog, h.number)
 	return t.meta.Put(t.key, p)
 }
@@ -332,5 +352,19 @@ func (t *txn) append(h *head, e *entry.Entry, sent []byte, hash entry.Hash) erro
 	if err != nil {
 		return err
 	}
-	return t.judge(h, seq, hash, e)
+	if err := t.judge(h, seq, hash, e); err != nil {
+		return err
+	}
+	switch e.Kind {
+	case entry.KindGenesis:
+		return nil
+	case entry.KindControl:
+		err = t.noteAct(h, seq, e)
+	case entry.KindData:
+		err = t.judgeLate(h, seq, e)
+	}
+	if err != nil {
+		return err
+	}
+	return t.noteVote(h, seq)
 }

@@ -25,6 +25,9 @@ func (t *txn) verdict(h *head, seq uint64, e *entry.Entry) (void partSet, reason
 	if h.voids(seq) {
 		return 1<<len(e.Parts) - 1, errForkedAway, nil
 	}
+	if e.Kind == entry.KindData && h.late > 0 && seq >= h.late {
+		return 1<<len(e.Parts) - 1, errUnseen, nil
+	}
 	r, err := t.rights()
 	if err != nil {
 		return 0, nil, err

@@ -2,9 +2,10 @@
 // that everything outside has seen.
 //
 // A cut says how many entries of each log are inside. It is a barrier if it is closed, so that
-// what happened before an entry inside is inside, too; and if the first entry outside, of each log
-// that may still grow unseen, has all of the cut in its past. The first entry of a log founds it
-// and need not have seen anything. Barriers are closed under union, so there is a greatest one.
+// what happened before an entry inside is inside, too; if the first entry outside, of each log, has
+// all of the cut in its past; and if there is such an entry of each log that may still grow unseen.
+// The first entry of a log founds it and need not have seen anything. Barriers are closed under
+// union, so there is a greatest one.
 //
 // The package knows no entries and no databases. Functions are safe for concurrent use.
 package barrier
@@ -13,7 +14,8 @@ package barrier
 type Log struct {
 	Count uint64 // how many entries are known; at least 1
 	// Holds says that entries may exist that are not known here and have seen no more than those
-	// that are. It is false for the own log, for logs that have ended, and for those with one entry.
+	// that are. It is false for the own log, for logs that have ended, and for those with one
+	// entry.
 	Holds bool
 }
 
@@ -33,10 +35,11 @@ func Greatest(logs []Log, past Past) (cut []uint64, err error) {
 	for lowered := true; lowered; {
 		lowered = false
 		for i, l := range logs {
-			if !l.Holds {
+			first := max(cut[i], 1)
+			if first >= l.Count {
 				continue
 			}
-			seen, err := past(i, max(cut[i], 1))
+			seen, err := past(i, first)
 			if err != nil {
 				return nil, err
 			}

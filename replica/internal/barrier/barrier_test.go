@@ -57,11 +57,11 @@ func (h *history) barrier(cut []uint64) bool {
 			}
 		}
 		first := max(cut[log], 1)
-		if !l.Holds {
-			continue
-		}
 		if first >= l.Count {
-			return false
+			if l.Holds {
+				return false
+			}
+			continue
 		}
 		for other, n := range cut {
 			if h.pasts[log][first][other] < n {

@@ -225,3 +225,27 @@ func takeItems(r *wire.Reader, form itemForm) []Item {
 	}
 	return items
 }
+
+// DropUnused drops the fields that no operation refers to.
+func (c *Changes) DropUnused() {
+	used := make([]bool, len(c.Fields))
+	for i := range c.Records {
+		for j := range c.Records[i].Ops {
+			used[c.Records[i].Ops[j].Field] = true
+		}
+	}
+	numbers := make([]int, len(c.Fields))
+	var left []string
+	for i, name := range c.Fields {
+		if numbers[i] = len(left); used[i] {
+			left = append(left, name)
+		}
+	}
+	for i := range c.Records {
+		for j := range c.Records[i].Ops {
+			op := &c.Records[i].Ops[j]
+			op.Field = numbers[op.Field]
+		}
+	}
+	c.Fields = left
+}

@@ -21,6 +21,7 @@ import (
 type Fact struct {
 	Log   entry.Hash
 	Seq   uint64
+	Hash  entry.Hash
 	Entry *entry.Entry
 }
 
@@ -37,6 +38,7 @@ type did struct {
 	change *entry.Record
 	op     *entry.Op
 	item   *entry.Item
+	bare   bool // it has operations, and is no edit
 }
 
 // seen reports whether d comes after other.
@@ -53,7 +55,8 @@ func (d *did) before(other *did) int {
 // Root returns the root of the state of a space that has the facts, which must be all that they
 // follow from, too.
 func Root(space entry.Hash, facts []Fact) ([32]byte, error) {
-	records, err := records(facts)
+	all := levels(facts)
+	records, err := since(facts, all, lates(facts, all))
 	if err != nil {
 		return [32]byte{}, err
 	}
@@ -62,7 +65,7 @@ func Root(space entry.Hash, facts []Fact) ([32]byte, error) {
 	for _, collection := range slices.Sorted(maps.Keys(records)) {
 		states := map[string][]byte{}
 		for key, all := range records[collection] {
-			if state := state(all); !bytes.Equal(state, []byte{0, 0}) {
+			if state := canonical(all); !bytes.Equal(state, []byte{0, 0}) {
 				states[key] = state
 			}
 		}
@@ -111,32 +114,29 @@ func tree(chunks [][]byte) [32]byte {
 	return sha256.Sum256(slices.Concat([]byte("stoat.replica.node.v1"), a[:], b[:]))
 }
 
-// records returns what was done to each record, by collection and key. The operations of a change
-// are in field order, and the fields' names are in the changes.
-func records(facts []Fact) (map[string]map[string][]named, error) {
-	all := map[string]map[string][]named{}
-	for i := range facts {
-		f := &facts[i]
-		if f.Entry.Kind != entry.KindData {
-			continue
+// state is what was done to each record, by collection and key.
+type state map[string]map[string][]named
+
+// add adds what a fact did. The operations of a change are in field order, and the fields' names
+// are in the changes.
+func (s state) add(facts []Fact, f *Fact, ghosts bool) error {
+	past := pastOf(facts, f)
+	past[id{}] = ghosts
+	for _, part := range f.Entry.Parts {
+		changes, err := entry.ParseChanges(part.Data)
+		if err != nil {
+			return fmt.Errorf("entry %d of log %s: %w", f.Seq, f.Log, err)
 		}
-		past := pastOf(facts, f)
-		for _, part := range f.Entry.Parts {
-			changes, err := entry.ParseChanges(part.Data)
-			if err != nil {
-				return nil, fmt.Errorf("entry %d of log %s: %w", f.Seq, f.Log, err)
-			}
-			if all[part.Group] == nil {
-				all[part.Group] = map[string][]named{}
-			}
-			for j := range changes.Records {
-				r := &changes.Records[j]
-				d := named{did{Fact: f, past: past, change: r}, changes.Fields}
-				all[part.Group][string(r.Key)] = append(all[part.Group][string(r.Key)], d)
-			}
+		if s[part.Group] == nil {
+			s[part.Group] = map[string][]named{}
+		}
+		for j := range changes.Records {
+			r := &changes.Records[j]
+			d := named{did{Fact: f, past: past, change: r}, changes.Fields}
+			s[part.Group][string(r.Key)] = append(s[part.Group][string(r.Key)], d)
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // named is what was done to a record, with the names of the fields.
@@ -177,7 +177,7 @@ func survivors(of, others []did) []did {
 	left := slices.DeleteFunc(slices.Clone(of), func(d did) bool {
 		return slices.ContainsFunc(others, func(o did) bool { return o.seen(&d) })
 	})
-	slices.SortFunc(left, func(a, b did) int { return a.before(&b) })
+	slices.SortStableFunc(left, func(a, b did) int { return a.before(&b) })
 	return left
 }
 
@@ -187,8 +187,8 @@ type field struct {
 	kind entry.OpKind
 }
 
-// state returns the canonical state of a record.
-func state(all []named) []byte {
+// canonical returns the canonical state of a record.
+func canonical(all []named) []byte {
 	var edits, everything []did
 	ops := map[field][]did{}
 	for _, d := range all {
@@ -196,7 +196,9 @@ func state(all []named) []byte {
 		if d.change.Delete {
 			continue
 		}
-		edits = append(edits, d.did)
+		if !d.bare {
+			edits = append(edits, d.did)
+		}
 		for i := range d.change.Ops {
 			op := &d.change.Ops[i]
 			f := field{d.fields[op.Field], op.Kind}
@@ -246,19 +248,7 @@ func (f field) state(ops []did) []byte {
 
 // items returns the canonical state of a set or a map.
 func items(ops []did) []byte {
-	added, touched := map[string][]did{}, map[string][]did{}
-	for _, d := range ops {
-		for i := range d.op.Added {
-			with := d
-			with.item = &d.op.Added[i]
-			key := string(with.item.Key)
-			added[key], touched[key] = append(added[key], with), append(touched[key], with)
-		}
-		for i := range d.op.Removed {
-			key := string(d.op.Removed[i].Key)
-			touched[key] = append(touched[key], d)
-		}
-	}
+	added, touched := byItem(ops)
 	left := map[string][]did{}
 	for key := range added {
 		if s := survivors(added[key], touched[key]); len(s) > 0 {
@@ -276,14 +266,36 @@ func items(ops []did) []byte {
 	return p
 }
 
+// byItem returns the operations that add each item, and all that are about it.
+func byItem(ops []did) (added, touched map[string][]did) {
+	added, touched = map[string][]did{}, map[string][]did{}
+	for _, d := range ops {
+		for i := range d.op.Added {
+			with := d
+			with.item = &d.op.Added[i]
+			key := string(with.item.Key)
+			added[key], touched[key] = append(added[key], with), append(touched[key], with)
+		}
+		for i := range d.op.Removed {
+			key := string(d.op.Removed[i].Key)
+			touched[key] = append(touched[key], d)
+		}
+	}
+	return added, touched
+}
+
 // appendStamps appends the number of some operations, and the stamp of each with its value, if
 // there is one.
 func appendStamps(dst []byte, all []did, value func(*did) []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(all)))
 	for i := range all {
 		d := &all[i]
-		dst = binary.BigEndian.AppendUint64(append(dst, 1), uint64(d.Entry.Time))
-		dst = binary.AppendUvarint(append(dst, d.Log[:]...), d.Seq)
+		if d.Fact == ghost {
+			dst = append(dst, 0)
+		} else {
+			dst = binary.BigEndian.AppendUint64(append(dst, 1), uint64(d.Entry.Time))
+			dst = binary.AppendUvarint(append(dst, d.Log[:]...), d.Seq)
+		}
 		if value != nil {
 			dst = append(dst, value(d)...)
 		}

@@ -57,14 +57,14 @@ func (a *author) write(t hlc.Time, r entry.Record, seen ...*author) {
 	e.Parts = []entry.Part{{Group: "c", Data: changes.Append(nil)}}
 	seq := uint64(len(a.facts))
 	a.prev = e.Hash(&entry.Place{Log: log, Seq: seq, Prev: a.prev})
-	a.facts = append(a.facts, Fact{log, seq, e})
+	a.facts = append(a.facts, Fact{Log: log, Seq: seq, Entry: e})
 }
 
 // begin starts a log.
 func begin(n byte) *author {
 	e := (&entry.Genesis{Device: [32]byte{n}}).Entry(1)
 	log := e.Hash(&entry.Place{})
-	return &author{[]Fact{{log, 0, e}}, log}
+	return &author{[]Fact{{Log: log, Entry: e}}, log}
 }
 
 // ops returns an operation on every field.

@@ -262,3 +262,6 @@ func (t *Tree) Now(device [32]byte, right entry.Right, collection string) bool {
 	}
 	return false
 }
+
+// Grants returns an iterator over all grants, in no order.
+func (t *Tree) Grants() iter.Seq[*Grant] { return maps.Values(t.grants) }

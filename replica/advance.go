@@ -1,0 +1,70 @@
+package replica
+
+import "github.com/stoatdb/stoat"
+
+// advance makes a checkpoint the horizon. It keeps the states that it is about, and replays the
+// records that other entries touch.
+func (t *txn) advance(c *candidate, next *horizon) error {
+	if err := t.replayMarked(); err != nil { // what was to be replayed under the old one
+		return err
+	}
+	if err := t.bases.DeleteRange(stoat.Range{Start: baseKey(nil, next.number, 0, nil)}); err != nil {
+		return err
+	}
+	if err := t.uncut(next.covers); err != nil {
+		return err
+	}
+	if err := t.markBeyond(next.covers); err != nil {
+		return err
+	}
+	if err := t.stage(next.covers, next.number); err != nil {
+		return err
+	}
+	old := stoat.Range{End: baseKey(nil, next.number, 0, nil)}
+	if err := t.bases.DeleteRange(old); err != nil {
+		return err
+	}
+	if err := t.putHorizon(next); err != nil {
+		return err
+	}
+	if err := t.judgeLateAll(next); err != nil {
+		return err
+	}
+	if err := t.dropCandidates(c, next.covers); err != nil {
+		return err
+	}
+	return t.leaveLate(next)
+}
+
+// uncut lets what a checkpoint covers of logs that are cut count.
+func (t *txn) uncut(covers vector) error {
+	for number, n := range covers {
+		h, err := t.head(number)
+		if err != nil {
+			return err
+		}
+		if h.cut == 0 || h.cut >= n {
+			continue
+		}
+		from, err := t.timeOf(spot{number, h.cut})
+		if err != nil {
+			return err
+		}
+		end := *h
+		end.cut = n
+		if err = t.putHead(&end); err == nil {
+			clear(t.unseen)
+			err = t.renewVectors(from)
+		}
+		if err == nil {
+			err = t.recutRights(from)
+		}
+		if err == nil {
+			err = t.replayEntries(number, h.cut, n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package replica
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/merge"
+)
+
+// The bucket "base" has the states that records had at the checkpoint, of those that have changed
+// since, or that entries touch which it does not cover:
+//
+//	u64 number of the horizon, u32 collection, key → the state in its canonical form; empty: none
+//
+// The state of a record that is not there is still that at the checkpoint.
+
+// baseKey appends the key of a record's base.
+func baseKey(dst []byte, number uint64, collection uint32, key []byte) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, number)
+	return append(binary.BigEndian.AppendUint32(dst, collection), key...)
+}
+
+// storedBase returns the stored base of a record. The record is nil if there is none.
+func (t *txn) storedBase(number uint64, collection uint32, key []byte) (*merge.Record, error) {
+	p, err := t.bases.Get(baseKey(nil, number, collection, key))
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseBase(p)
+}
+
+// hasBase reports whether the base of a record is stored.
+func (t *txn) hasBase(number uint64, collection uint32, key []byte) (bool, error) {
+	_, err := t.bases.Get(baseKey(nil, number, collection, key))
+	if missing(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func parseBase(p []byte) (*merge.Record, error) {
+	if len(p) == 0 {
+		return &merge.Record{}, nil
+	}
+	r, err := merge.ParseNormal(p)
+	if err != nil {
+		err = fmt.Errorf("a state at the checkpoint: %w: %w", err, stoat.ErrCorrupt)
+	}
+	return r, err
+}
+
+// putBase stores the base of a record, which is normal.
+func (t *txn) putBase(number uint64, collection uint32, key []byte, r *merge.Record) error {
+	var p []byte
+	if !r.Empty() {
+		o := &order{t: t}
+		if p = r.Append(nil, o); o.err != nil {
+			return o.err
+		}
+	}
+	return t.bases.Put(baseKey(nil, number, collection, key), p)
+}
+
+// keepBase stores the base of a record that is about to change, unless that was done before.
+func (s *state) keepBase() error {
+	h, err := s.t.horizonOf()
+	if err != nil || h == nil {
+		return err
+	}
+	has, err := s.t.hasBase(h.number, s.c.number, s.key)
+	if err != nil || has {
+		return err
+	}
+	return s.t.putBase(h.number, s.c.number, s.key, s.record)
+}
+
+// normalise forgets what the checkpoint makes irrelevant in a state that was just read.
+func (s *state) normalise() error {
+	h, err := s.t.horizonOf()
+	if err != nil || h == nil || !s.exists {
+		return err
+	}
+	cleared := len(s.record.Alive) == 0
+	if cleared {
+		changed, err := s.t.hasBase(h.number, s.c.number, s.key)
+		if err != nil {
+			return err
+		}
+		cleared = !changed
+	}
+	s.record.Normalise(h.covers.covered, cleared)
+	return nil
+}
+
+// base returns the state of a record from which it is replayed, and which entries that state
+// covers. All others are available.
+func (t *txn) base(c *collection, key []byte) (*merge.Record, vector, error) {
+	h, err := t.horizonOf()
+	if err != nil || h == nil {
+		return &merge.Record{}, nil, err
+	}
+	r, err := t.storedBase(h.number, c.number, key)
+	if err != nil || r != nil {
+		return r, h.covers, err
+	}
+	s, err := t.loadStored(c, key)
+	if err == nil && t.tx.Writable() {
+		err = s.keepBase()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.record, h.covers, nil
+}
+
+// stage stores the bases of a new horizon, of all records that are marked for a replay. The old
+// horizon is still in force.
+func (t *txn) stage(covers vector, number uint64) error {
+	return t.eachMarked(covers.covered, func(c *collection, key []byte, r *merge.Record) error {
+		r.Normalise(covers.covered, true)
+		return t.putBase(number, c.number, key, r)
+	})
+}
+
+// eachBase calls fn with each record of a collection and its state at a checkpoint, in canonical
+// form, in the order of keys. The checkpoint is the horizon, or one whose bases are staged.
+func (t *txn) eachBase(
+	name string, number uint32, covers vector, horizon uint64, fn func(key, canonical []byte) error,
+) error {
+	prefix := baseKey(nil, horizon, number, nil)
+	bases := t.bases.Cursor()
+	changed, kept := bases.Seek(prefix)
+	upTo := func(key []byte) (same bool, err error) { // gives fn the bases before a key, and its own
+		for err == nil && bytes.HasPrefix(changed, prefix) {
+			own := changed[len(prefix):]
+			if key != nil && bytes.Compare(own, key) > 0 {
+				break
+			}
+			same = bytes.Equal(own, key)
+			if len(kept) > 0 {
+				err = fn(own, kept)
+			}
+			changed, kept = bases.Next()
+		}
+		return same, cmp.Or(err, bases.Err())
+	}
+	o := &order{t: t}
+	var canonical []byte
+	err := t.eachState(name, number, func(s *state) error {
+		if same, err := upTo(s.key); err != nil || same {
+			return err
+		}
+		s.record.Normalise(covers.covered, true)
+		if s.record.Empty() {
+			return nil
+		}
+		canonical = s.record.Append(canonical[:0], o)
+		return cmp.Or(o.err, fn(s.key, canonical))
+	})
+	if err == nil {
+		_, err = upTo(nil)
+	}
+	return cmp.Or(err, t.tx.Err())
+}

@@ -1,0 +1,250 @@
+package replica
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/barrier"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
+)
+
+// maxOffline is how long a device may be away before checkpoints go on without it.
+const maxOffline = 90 * 24 * time.Hour
+
+// ErrNoCheckpoint reports that there is nothing that a new checkpoint could cover.
+var ErrNoCheckpoint = errors.New("there is nothing that all devices have seen, and that no " +
+	"checkpoint covers yet: make one later")
+
+// errUncommitted reports a checkpoint in a transaction that writes to the space.
+var errUncommitted = errors.New("the transaction has changed records of the space: make the " +
+	"checkpoint in another one")
+
+// Checkpoint makes a checkpoint: an entry with the root of the state that all devices have seen.
+// Devices that have been silent for [Options.MaxOffline] do not matter. What was done behind it
+// can be forgotten then, see [Space.Prune], and new replicas can start with it. What a device does
+// that has not seen it does not count; when the device learns of that, it makes its changes again.
+//
+// It takes the right [Checkpoint], and counts once all devices with that right have written
+// something after they have seen it. It is ErrNoCheckpoint if there is nothing new to cover. The
+// transaction must not have changed records of the space before. It reads the whole state.
+func (s *Space) Checkpoint(tx *stoat.Tx) error {
+	t, err := s.in(tx)
+	if err == nil {
+		err = t.makeCheckpoint()
+	}
+	return wrap(s.name, err)
+}
+
+func (t *txn) makeCheckpoint() error {
+	if t.pending != nil && t.pending.stage != stageWritten {
+		return errUncommitted
+	}
+	if err := t.mayCheckpoint(); err != nil {
+		return err
+	}
+	before, err := t.horizonOf()
+	if err != nil {
+		return err
+	}
+	covers, err := t.coverable(before)
+	if err != nil {
+		return err
+	}
+	number := uint64(1)
+	act := &entry.Checkpoint{}
+	if before != nil {
+		act.Before, number = before.hash, before.number+1
+	}
+	open, err := t.candidates()
+	if err != nil {
+		return err
+	}
+	for _, c := range open {
+		if c.act.Before == act.Before {
+			return fmt.Errorf("one is there, and others must write something for it to count: %w",
+				ErrNoCheckpoint)
+		}
+	}
+	if err := t.replayMarked(); err != nil {
+		return err
+	}
+	if err := t.markBeyond(covers); err != nil {
+		return err
+	}
+	if err := t.stage(covers, number); err != nil {
+		return err
+	}
+	if err := t.meta.DeleteRange(stoat.Prefix([]byte(prefixReplay))); err != nil {
+		return err // nothing counts differently yet
+	}
+	if act.Logs, err = t.coveredLogs(covers); err != nil {
+		return err
+	}
+	if act.Chunks, err = t.subtreesAt(covers, number, nil); err != nil {
+		return err
+	}
+	if err := t.space.claim(t.tx); err != nil {
+		return err
+	}
+	next, err := t.nextOwn()
+	if err == nil {
+		err = t.issue(next, (&entry.Act{Checkpoint: act}).Entry())
+	}
+	return err
+}
+
+// mayCheckpoint returns an error that is ErrNotAllowed unless this device may make checkpoints.
+func (t *txn) mayCheckpoint() error {
+	own, err := t.signingHead()
+	if err != nil {
+		return err
+	}
+	v, err := t.rights()
+	if err != nil {
+		return err
+	}
+	at := entry.Head{Log: own.id, Seq: own.next}
+	if !v.tree.Holds(own.device, at, entry.RightCheckpoint, seesAll{v}) {
+		return cmp.Or(v.err, fmt.Errorf("the device %s needs a grant of Checkpoint, from a root or an "+
+			"admin of the space: %w", own.device, ErrNotAllowed))
+	}
+	return nil
+}
+
+// coverable returns the greatest barrier, which a new checkpoint covers.
+func (t *txn) coverable(before *horizon) (vector, error) {
+	heads, logs, err := t.barrierLogs()
+	if err != nil {
+		return nil, err
+	}
+	index := map[uint32]int{}
+	for i, h := range heads {
+		index[h.number] = i
+	}
+	known := map[spot][]uint64{}
+	cut, err := barrier.Greatest(logs, func(log int, seq uint64) ([]uint64, error) {
+		at := spot{heads[log].number, seq}
+		if known[at] == nil {
+			v, err := t.seenBy(at, before)
+			if err != nil {
+				return nil, err
+			}
+			known[at] = make([]uint64, len(heads))
+			for number, n := range v {
+				known[at][index[number]] = n
+			}
+		}
+		return known[at], nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	covers := vector{}
+	for i, n := range cut {
+		if n > 0 {
+			covers[heads[i].number] = n
+		}
+	}
+	follows, err := t.follows(covers, before)
+	if err == nil && !follows {
+		err = ErrNoCheckpoint
+	}
+	return covers, err
+}
+
+// seenBy returns the vector of an entry, given that it has seen all that the horizon covers if it
+// has seen its tops.
+func (t *txn) seenBy(at spot, before *horizon) (vector, error) {
+	if before != nil && at.seq < before.covers[at.log] {
+		return before.covers, nil // nothing behind the horizon is asked about
+	}
+	v, err := t.vectorOf(at)
+	if err != nil || before == nil {
+		return v, err
+	}
+	seen, err := t.hasSeen(at, before)
+	if err == nil && seen {
+		for log, n := range before.covers {
+			v[log] = max(v[log], n)
+		}
+	}
+	return v, err
+}
+
+// barrierLogs returns the logs as the search for a barrier sees them.
+func (t *txn) barrierLogs() (heads []*head, logs []barrier.Log, err error) {
+	own, err := t.ownNumber()
+	if err != nil {
+		return nil, nil, err
+	}
+	newest := map[DeviceID]uint32{} // a device has left its logs but the last that it began
+	begun := map[uint32]hlc.Time{}
+	for h, err := range t.eachHead() {
+		if err != nil {
+			return nil, nil, err
+		}
+		if begun[h.number], err = t.timeOf(spot{h.number, 0}); err != nil {
+			return nil, nil, err
+		}
+		if last, ok := newest[h.device]; !ok || begun[last] < begun[h.number] {
+			newest[h.device] = h.number
+		}
+		heads = append(heads, h)
+	}
+	silent, err := hlc.Next(0, t.space.time().Add(-t.space.maxOffline))
+	for _, h := range heads {
+		count := h.next
+		if h.cut > 0 {
+			count = min(count, h.cut)
+		}
+		holds := h.number != own && count > 1 && h.cut == 0 && h.late == 0 &&
+			newest[h.device] == h.number && h.time > silent
+		logs = append(logs, barrier.Log{Count: count, Holds: holds})
+	}
+	return heads, logs, err
+}
+
+// markBeyond marks the records for a replay that entries touch which a checkpoint does not cover.
+func (t *txn) markBeyond(covers vector) error {
+	var beyond []*head
+	for h, err := range t.eachHead() {
+		if err != nil {
+			return err
+		}
+		if h.next > covers[h.number] {
+			beyond = append(beyond, h)
+		}
+	}
+	for _, h := range beyond {
+		if err := t.replayEntries(h.number, covers[h.number], h.next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// coveredLogs returns what a checkpoint says about logs.
+func (t *txn) coveredLogs(covers vector) ([]entry.CoveredLog, error) {
+	var logs []entry.CoveredLog
+	for number, n := range covers {
+		h, err := t.head(number)
+		if err != nil {
+			return nil, err
+		}
+		hash, err := t.hashOf(number, n-1)
+		if err != nil {
+			return nil, err
+		}
+		logs = append(logs, entry.CoveredLog{Log: h.id, Count: n, Hash: hash})
+	}
+	slices.SortFunc(logs, func(a, b entry.CoveredLog) int {
+		return bytes.Compare(a.Log[:], b.Log[:])
+	})
+	return logs, nil
+}

@@ -1,0 +1,169 @@
+package replica
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat"
+)
+
+// checkpoint makes a checkpoint.
+func (p *peer) checkpoint() error {
+	return p.db.Update(func(tx *stoat.Tx) error { return p.space.Checkpoint(tx) })
+}
+
+// covered returns the vector of the horizon.
+func (p *peer) covered() (covers vector) {
+	p.t.Helper()
+	err := p.db.View(func(tx *stoat.Tx) error {
+		t, err := p.space.in(tx)
+		if err != nil {
+			return err
+		}
+		h, err := t.horizonOf()
+		if h != nil {
+			covers = h.covers
+		}
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return covers
+}
+
+func TestCheckpoint_forgetsDeletedRecordsAndLosers(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	a.put(task{ID: 1, Title: "a"})
+	a.put(task{ID: 2, Title: "gone", Best: 9})
+	meet(t, a, b)
+	a.edit(func(v *task) { v.Title = "x" })
+	b.edit(func(v *task) { v.Title = "y" })
+	b.update(func(tx *stoat.Tx) error { return b.tasks.Delete(tx, int64(2)) })
+	meet(t, a, b)
+	b.put(task{ID: 3}) // has seen all
+	meet(t, a, b)
+	if n := len(conflictsOf(t, a)); n != 1 {
+		t.Fatalf("%d conflicts", n)
+	}
+	if err := a.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(conflictsOf(t, a)); n != 1 {
+		t.Errorf("%d conflicts before b has agreed", n)
+	}
+	meet(t, a, b)
+	b.put(task{ID: 4})
+	agreeAfter(t, a, b)
+	for _, p := range []*peer{a, b} {
+		if n := len(conflictsOf(t, p)); n != 0 {
+			t.Errorf("%d conflicts behind the checkpoint", n)
+		}
+		if v := p.get(1); v.Title != "y" && v.Title != "x" {
+			t.Errorf("got %+v", v)
+		}
+		p.put(task{ID: 2, Title: "again", Best: 5})
+		if v := p.get(2); v.Title != "again" || v.Best != 5 {
+			t.Errorf("a record that is stored again is %+v", v)
+		}
+		p.put(task{ID: 2})
+	}
+	agreeAfter(t, a, b)
+}
+
+// A record that was deleted when a checkpoint was made, and stored again by somebody who did not
+// know of the checkpoint, shows what was written.
+func TestCheckpoint_crossesTheReturnOfADeletedRecord(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	v := task{ID: 1, Title: "t", Note: "n", Done: true, Votes: 5, Best: 9, First: -3,
+		Tags: []string{"x"}, Prices: map[string]int64{"p": 1}}
+	a.put(v)
+	a.update(func(tx *stoat.Tx) error { return a.tasks.Delete(tx, int64(1)) })
+	meet(t, a, b)
+	b.put(task{ID: 2})
+	meet(t, a, b)
+	if err := a.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	b.put(v) // does not know of it
+	agreeAfter(t, a, b)
+	for _, p := range []*peer{a, b} {
+		if got := p.get(1); got == nil || got.Title != v.Title || got.Note != v.Note || !got.Done ||
+			got.Votes != 5 || got.Best != 9 || got.First != -3 || len(got.Tags) != 1 ||
+			got.Prices["p"] != 1 {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+func TestCheckpoint_needsSomethingNew(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	a.put(task{ID: 1})
+	for range 2 {
+		if err := a.checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	meet(t, a, b)
+	b.put(task{ID: 2})
+	meet(t, a, b)
+	a.put(task{ID: 3})
+	a.put(task{ID: 4})
+	if err := a.checkpoint(); err != nil { // covers what b had seen when it wrote
+		t.Fatal(err)
+	}
+	meet(t, a, b)
+	b.put(task{ID: 2, Title: "agreed"})
+	meet(t, a, b)
+	if err := a.checkpoint(); !errors.Is(err, ErrNoCheckpoint) {
+		t.Errorf("a checkpoint of nothing new: %v", err)
+	}
+	a.now = a.now.Add(100 * 24 * time.Hour) // b is silent
+	if err := a.checkpoint(); err != nil {
+		t.Error(err)
+	}
+	err := a.db.Update(func(tx *stoat.Tx) error {
+		if err := a.tasks.Put(tx, &task{ID: 5}); err != nil {
+			return err
+		}
+		return a.space.Checkpoint(tx)
+	})
+	if !errors.Is(err, errUncommitted) {
+		t.Errorf("a checkpoint among changes: %v", err)
+	}
+}
+
+// agreeAfter lets replicas meet, twice, and fails the test unless they have the same state.
+func agreeAfter(t *testing.T, peers ...*peer) {
+	t.Helper()
+	for range 3 {
+		for _, p := range peers[1:] {
+			meet(t, peers[0], p)
+		}
+	}
+	agree(t, peers...)
+	for _, p := range peers {
+		(&history{t: t}).compare(p)
+	}
+}
+
+func conflictsOf(t *testing.T, p *peer) (all []Conflict) {
+	t.Helper()
+	err := p.db.View(func(tx *stoat.Tx) error {
+		for c, err := range p.space.Conflicts(tx) {
+			if err != nil {
+				return err
+			}
+			all = append(all, c)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

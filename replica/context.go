@@ -1,0 +1,53 @@
+package replica
+
+import "github.com/stoatdb/stoat/replica/internal/entry"
+
+// checkContext returns why the context of an entry keeps it from being merged. An entry that a
+// context names behind the cut of a log may be of another branch: the last one before the cut
+// counts instead, and the digest cannot be checked. Nor can it if a checkpoint covers the entry and
+// the one behind it: replicas may have pruned it.
+func (t *txn) checkContext(h *head, e *entry.Entry) (reason, err error) {
+	hz, err := t.horizonOf()
+	if err != nil {
+		return nil, err
+	}
+	unsure := false
+	for _, c := range e.Context {
+		if c.Log == h.id {
+			return invalid("its context names its own log"), nil
+		}
+		number, known, err := t.logNumber(c.Log)
+		if err != nil || !known {
+			return &lacking{c}, err
+		}
+		other, err := t.head(number)
+		if err != nil {
+			return nil, err
+		}
+		if other.voids(c.Seq) {
+			c.Seq, unsure = other.cut-1, true
+		}
+		if c.Seq >= other.next {
+			return &lacking{c}, nil
+		}
+		if hz.passed(spot{number, c.Seq}) {
+			unsure = true
+			continue
+		}
+		seen, err := t.timeOf(spot{number, c.Seq})
+		if err != nil {
+			return nil, err
+		}
+		if seen >= e.Time {
+			return invalid("its time is not after those of its context"), nil
+		}
+	}
+	if unsure {
+		return nil, nil
+	}
+	digest, err := t.digest(e.Context)
+	if err == nil && digest != e.Digest {
+		reason = errDigest
+	}
+	return reason, err
+}

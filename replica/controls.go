@@ -1,0 +1,130 @@
+package replica
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/chunk"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
+	"github.com/stoatdb/stoat/replica/internal/wire"
+)
+
+// subtreesAt returns the roots of all collections as they were at a checkpoint, which is the
+// horizon or staged, with that of the logs and control entries, whose name is empty.
+func (t *txn) subtreesAt(
+	covers vector, horizon uint64, at cutAt,
+) (all []chunk.Subtree, err error) {
+	logs, err := t.logRecords(covers)
+	if err != nil {
+		return nil, err
+	}
+	each := func(fn func(key, content []byte) error) error {
+		for _, r := range logs {
+			if err := fn(r.Key, r.State); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if all, err = addSubtree(nil, "", each, at); err != nil {
+		return nil, err
+	}
+	prefix := []byte(prefixCollection)
+	for key := range t.meta.Scan(stoat.Prefix(prefix)) {
+		name := string(key[len(prefix):])
+		number, err := t.number(prefixCollection + name)
+		if err != nil {
+			return nil, err
+		}
+		each := func(fn func(key, canonical []byte) error) error {
+			return t.eachBase(name, number, covers, horizon, fn)
+		}
+		if all, err = addSubtree(all, name, each, at); err != nil {
+			return nil, err
+		}
+	}
+	return all, t.tx.Err()
+}
+
+// logRecord is what a checkpoint says about a log, besides what its act does.
+type logRecord struct {
+	hash entry.Hash // of the last entry that is covered
+	time hlc.Time   // of that entry
+	next uint64     // the number of entries that are covered
+	late uint64     // the seq of the first late entry; 0: none is
+}
+
+// logRecords returns what a checkpoint keeps of the logs: for each its end, its genesis entry and
+// its control entries, except checkpoints.
+func (t *txn) logRecords(covers vector) ([]chunk.Record, error) {
+	var all []chunk.Record
+	add := func(h *head, seq uint64) error {
+		stored, err := t.sent(h.number, seq)
+		if err == nil {
+			all = append(all, chunk.Record{Key: logKey(h.id, seq), State: stored})
+		}
+		return err
+	}
+	for number, n := range covers {
+		h, err := t.head(number)
+		if err != nil {
+			return nil, err
+		}
+		r := &logRecord{next: n}
+		if h.late < n {
+			r.late = h.late
+		}
+		if r.hash, err = t.hashOf(number, n-1); err != nil {
+			return nil, err
+		}
+		if r.time, err = t.timeOf(spot{number, n - 1}); err != nil {
+			return nil, err
+		}
+		all = append(all, chunk.Record{Key: h.id[:], State: r.append(nil)})
+		if err := add(h, 0); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range t.meta.Scan(stoat.Prefix([]byte(prefixAct))) {
+		r := wire.NewReader(p)
+		at := spot{uint32(r.Uvarint()), r.Uvarint()}
+		if err := r.End(); err != nil {
+			return nil, fmt.Errorf("an act: %w: %w", err, stoat.ErrCorrupt)
+		}
+		if at.seq >= covers[at.log] {
+			continue
+		}
+		h, err := t.head(at.log)
+		if err == nil {
+			err = add(h, at.seq)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(all, func(a, b chunk.Record) int { return bytes.Compare(a.Key, b.Key) })
+	return all, t.tx.Err()
+}
+
+// logKey returns the key of an entry among the records of logs.
+func logKey(log entry.Hash, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(bytes.Clone(log[:]), seq)
+}
+
+func (l *logRecord) append(dst []byte) []byte {
+	dst = append(binary.AppendUvarint(dst, l.next), l.hash[:]...)
+	return binary.AppendUvarint(binary.BigEndian.AppendUint64(dst, uint64(l.time)), l.late)
+}
+
+func parseLogRecord(p []byte) (*logRecord, error) {
+	r := wire.NewReader(p)
+	l := &logRecord{next: r.Uvarint(), hash: r.Hash(), time: hlc.Time(r.Uint64()), late: r.Uvarint()}
+	if l.next == 0 || l.late >= l.next && l.late > 0 {
+		r.Fail("a log of %d entries that is late from %d on", l.next, l.late)
+	}
+	return l, r.End()
+}

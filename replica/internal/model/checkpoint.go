@@ -1,0 +1,250 @@
+package model
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
+)
+
+// level is a checkpoint that is decided.
+type level struct {
+	*Fact
+	act    *entry.Checkpoint
+	hash   entry.Hash
+	voters map[[32]byte]bool
+}
+
+// covers reports whether the checkpoint covers an entry.
+func (l *level) covers(log entry.Hash, seq uint64) bool {
+	for i := range l.act.Logs {
+		if l.act.Logs[i].Log == log {
+			return seq < l.act.Logs[i].Count
+		}
+	}
+	return false
+}
+
+// levels returns the checkpoints that are decided, the first one first. Every device is taken for a
+// root.
+func levels(facts []Fact) (all []level) {
+	var before entry.Hash
+	for {
+		var next *level
+		for i := range facts {
+			f := &facts[i]
+			if f.Entry.Kind != entry.KindControl {
+				continue
+			}
+			act, err := entry.ParseAct(f.Entry)
+			if err != nil || act.Checkpoint == nil || act.Checkpoint.Before != before {
+				continue
+			}
+			c := &level{f, act.Checkpoint, f.Hash, voters(facts, f)}
+			if agreed(facts, c) && (next == nil || c.beats(next, facts)) {
+				next = c
+			}
+		}
+		if next == nil {
+			return all
+		}
+		all = append(all, *next)
+		before = next.hash
+	}
+}
+
+// deviceOf returns the device of a log.
+func deviceOf(facts []Fact, log entry.Hash) (device [32]byte) {
+	for i := range facts {
+		if facts[i].Log == log && facts[i].Seq == 0 {
+			if g, err := entry.ParseGenesis(facts[i].Entry); err == nil {
+				return g.Device
+			}
+		}
+	}
+	return device
+}
+
+// voters returns the devices that have a say in a checkpoint: those with entries that its author
+// had seen, which are not too old, and its author.
+func voters(facts []Fact, c *Fact) map[[32]byte]bool {
+	all := map[[32]byte]bool{deviceOf(facts, c.Log): true}
+	past := pastOf(facts, c)
+	for i := range facts {
+		f := &facts[i]
+		age := c.Entry.Time.Time().Sub(f.Entry.Time.Time())
+		if f.Seq > 0 && past[id{f.Log, f.Seq}] && age < 90*24*time.Hour {
+			all[deviceOf(facts, f.Log)] = true
+		}
+	}
+	return all
+}
+
+// agreed reports whether all who have a say have seen the checkpoint.
+func agreed(facts []Fact, c *level) bool {
+	have := map[[32]byte]bool{deviceOf(facts, c.Log): true}
+	for i := range facts {
+		if pastOf(facts, &facts[i])[id{c.Log, c.Seq}] {
+			have[deviceOf(facts, facts[i].Log)] = true
+		}
+	}
+	for device := range c.voters {
+		if !have[device] {
+			return false
+		}
+	}
+	return true
+}
+
+// beats reports whether a checkpoint is to go by, and not another one.
+func (l *level) beats(other *level, facts []Fact) bool {
+	asks, asked := l.voters[deviceOf(facts, other.Log)], other.voters[deviceOf(facts, l.Log)]
+	if asks != asked {
+		return asked
+	}
+	a, b := did{Fact: l.Fact}, did{Fact: other.Fact}
+	return a.before(&b) < 0
+}
+
+// lates returns, for each log, the first data entry that is late.
+func lates(facts []Fact, all []level) map[entry.Hash]uint64 {
+	late := map[entry.Hash]uint64{}
+	for i := range all {
+		first := map[entry.Hash]*Fact{} // data behind the checkpoint
+		for j := range facts {
+			f := &facts[j]
+			if f.Entry.Kind != entry.KindData || all[i].covers(f.Log, f.Seq) {
+				continue
+			}
+			if first[f.Log] == nil || f.Seq < first[f.Log].Seq {
+				first[f.Log] = f
+			}
+		}
+		for log, f := range first {
+			past := pastOf(facts, f)
+			for _, l := range all[i].act.Logs {
+				if _, known := late[log]; !known && l.Log != log && !past[id{l.Log, l.Count - 1}] {
+					late[log] = f.Seq
+				}
+			}
+		}
+	}
+	return late
+}
+
+// ghost is the entry of everything that a checkpoint covers: all others have seen it. It is
+// immutable.
+var ghost = &Fact{Entry: &entry.Entry{}}
+
+// normal returns changes that lead to the state of a record behind a checkpoint: without times,
+// and without what lost.
+func normal(all []named) (base []named) {
+	var edits, everything []did
+	ops := map[field][]did{}
+	for _, d := range all {
+		everything = append(everything, d.did)
+		if d.change.Delete {
+			continue
+		}
+		if !d.bare {
+			edits = append(edits, d.did)
+		}
+		for i := range d.change.Ops {
+			f := field{d.fields[d.change.Ops[i].Field], d.change.Ops[i].Kind}
+			with := d.did
+			with.op = &d.change.Ops[i]
+			ops[f] = append(ops[f], with)
+		}
+	}
+	alive := len(survivors(edits, everything)) > 0
+	add := func(fields []string, op ...entry.Op) {
+		d := did{Fact: ghost, past: map[id]bool{}, change: &entry.Record{Ops: op}, bare: len(op) > 0}
+		base = append(base, named{d, fields})
+	}
+	if alive {
+		add(nil)
+	}
+	for f, ops := range ops {
+		for _, op := range f.normal(ops) {
+			if alive || f.kind == entry.OpSum {
+				add([]string{f.name}, op)
+			}
+		}
+	}
+	return base
+}
+
+// normal returns operations that lead to the state of a field.
+func (f field) normal(ops []did) (all []entry.Op) {
+	op := entry.Op{Kind: f.kind}
+	switch f.kind {
+	case entry.OpSet:
+		left := survivors(ops, ops)
+		op.Value = left[len(left)-1].op.Value
+	case entry.OpKeep:
+		for _, d := range survivors(ops, ops) {
+			all = append(all, entry.Op{Kind: f.kind, Value: d.op.Value})
+		}
+		return all
+	case entry.OpSum:
+		for _, d := range ops {
+			op.Delta += d.op.Delta
+		}
+	case entry.OpMax, entry.OpMin:
+		op.Value = ops[0].op.Value
+		for _, d := range ops {
+			if bytes.Compare(d.op.Value, op.Value) > 0 == (f.kind == entry.OpMax) {
+				op.Value = d.op.Value
+			}
+		}
+	default:
+		added, touched := byItem(ops)
+		for key := range added {
+			if left := survivors(added[key], touched[key]); len(left) > 0 {
+				op.Added = append(op.Added, *left[len(left)-1].item)
+			}
+		}
+		if len(op.Added) == 0 {
+			return nil
+		}
+	}
+	return []entry.Op{op}
+}
+
+// since returns what was done to each record, given the checkpoints.
+func since(facts []Fact, all []level, late map[entry.Hash]uint64) (state, error) {
+	done := state{}
+	var last *level
+	if len(all) > 0 {
+		last = &all[len(all)-1]
+		inside := slices.DeleteFunc(slices.Clone(facts), func(f Fact) bool {
+			return !last.covers(f.Log, f.Seq)
+		})
+		before, err := since(inside, all[:len(all)-1], late)
+		if err != nil {
+			return nil, err
+		}
+		for collection, records := range before {
+			done[collection] = map[string][]named{}
+			for key, changes := range records {
+				done[collection][key] = normal(changes)
+			}
+		}
+	}
+	for i := range facts {
+		f := &facts[i]
+		from, ok := late[f.Log]
+		if !ok {
+			from = math.MaxUint64
+		}
+		if f.Entry.Kind != entry.KindData || last != nil && last.covers(f.Log, f.Seq) || f.Seq >= from {
+			continue
+		}
+		if err := done.add(facts, f, last != nil); err != nil {
+			return nil, err
+		}
+	}
+	return done, nil
+}
