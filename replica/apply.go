@@ -77,7 +77,7 @@ func (s *Space) applyOnce(
 		err = s.db.Update(func(tx *stoat.Tx) error {
 			t, err := s.in(tx)
 			if err == nil {
-				t.growth = &growth{session: number}
+				t.growth = &growth{}
 				grown = t.growth
 				err = a.merge(t)
 			}

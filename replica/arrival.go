@@ -31,11 +31,12 @@ type growth struct {
 	index    map[uint32]int // of the logs
 	before   uint64         // the arrival before the batch
 	position session.Position
-	session  uint64 // that the entries come from; 0: none
 }
 
-// grew notes that the sealed part of a log grew; from is how far it was sealed before.
-func (t *txn) grew(h *head, from uint64) error {
+// grew notes that the sealed part of a log grew; from is how far it was sealed before. The entries
+// came with the session of a number, or with none if that is 0. What came with another session and
+// waited until now is new to the peer of this one.
+func (t *txn) grew(h *head, from, number uint64) error {
 	if t.growth == nil {
 		t.growth = &growth{}
 	}
@@ -48,10 +49,13 @@ func (t *txn) grew(h *head, from uint64) error {
 	}
 	if i, ok := g.index[h.number]; ok {
 		g.logs[i].To, g.logs[i].Cut = h.sealed, h.cut > 0
+		if g.logs[i].Session != number {
+			g.logs[i].Session = 0
+		}
 		return nil
 	}
 	g.index[h.number] = len(g.logs)
-	g.logs = append(g.logs, session.News{Log: h.number, From: from, To: h.sealed, Session: g.session,
+	g.logs = append(g.logs, session.News{Log: h.number, From: from, To: h.sealed, Session: number,
 		Cut: h.cut > 0})
 	return nil
 }

@@ -310,7 +310,7 @@ func (t *txn) applyProof(number uint32, p *fork.Proof) (cut bool, err error) {
 	if h, err = t.head(number); err != nil || h.sealed == 0 {
 		return err == nil, err
 	}
-	return true, t.grew(h, h.sealed) // so that sessions announce it
+	return true, t.grew(h, h.sealed, 0) // so that sessions announce it
 }
 
 // cutLog makes the entries of a log from one on void. What happened before others changes with

@@ -75,7 +75,7 @@ func (a *arrival) keepSeal(t *txn, h *head, v *verified) error {
 		err = t.putSettle(h) // a copy of this database continues the log
 	}
 	if err == nil {
-		err = t.grew(h, from)
+		err = t.grew(h, from, v.session)
 	}
 	if err == nil {
 		err = t.putHead(h)

@@ -95,7 +95,7 @@ func (t *txn) seal() error {
 	}
 	from := h.sealed
 	h.sealed = h.next
-	if err := t.grew(h, from); err != nil {
+	if err := t.grew(h, from, 0); err != nil {
 		return err
 	}
 	if err := t.indexTail(h); err != nil {
