@@ -178,6 +178,9 @@ func (p plan) limit(most int) plan {
 	}
 	p.sizes = sizes
 	p.records = min(p.records, most)
+	p.commits = min(p.commits, most/10)
+	p.bulk = min(p.bulk, max(1, most/1_000))
+	p.again, p.live = min(p.again, max(1, most/100)), min(p.live, max(1, most/10))
 	return p
 }
 

@@ -27,9 +27,7 @@ func (w *world[S]) meet(a, b *member[S], bytes int) error {
 		conn = c
 	}
 	other := make(chan error, 1)
-	go func() {
-		other <- replica.Sync(w.ctx, b.space, y, &replica.SyncOptions{Once: true})
-	}()
+	go func() { other <- replica.Sync(w.ctx, b.space, y, nil) }()
 	err := replica.Sync(w.ctx, a.space, conn, &replica.SyncOptions{Once: true})
 	err = errors.Join(err, <-other)
 	if bytes != whole {
