@@ -182,17 +182,18 @@ func parseMark(p []byte) (m mark, err error) {
 
 // ack says that everything up to a batch is durable.
 type ack struct {
+	final    bool // as in the mark
 	complete bool // and merged; else some entries wait for others, or were refused
 	batch    uint64
 }
 
 func (a *ack) append(dst []byte) []byte {
-	return binary.AppendUvarint(appendFlag(dst, a.complete), a.batch)
+	return binary.AppendUvarint(appendFlag(appendFlag(dst, a.final), a.complete), a.batch)
 }
 
 func parseAck(p []byte) (a ack, err error) {
 	r := wire.NewReader(p)
-	a.complete = readFlag(&r)
+	a.final, a.complete = readFlag(&r), readFlag(&r)
 	a.batch = r.Uvarint()
 	return a, r.End()
 }

@@ -341,7 +341,7 @@ func (s *Session) mergeMark(m *mark) error {
 			}
 		}
 	}
-	a := ack{complete: complete, batch: m.token.Batch}
+	a := ack{final: m.final, complete: complete, batch: m.token.Batch}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !k.ownKnown {

@@ -34,7 +34,6 @@ type source struct {
 	cursors cursors
 	marked  bool // the peer knows that it was sent everything up to at
 	final   bool // the mark was one behind which nothing was held back
-	finalAt uint64
 }
 
 // cursor is a log on its way to the peer.
@@ -112,7 +111,7 @@ func (s *Session) receiveAck(p []byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.source.final && a.batch >= s.source.finalAt {
+	if a.final && s.source.final {
 		s.source.acknowledged = true
 		s.maybeEndLocked()
 	}
@@ -327,9 +326,7 @@ func (s *Session) follow(dst []byte) ([]byte, error) {
 	if final := resolved && len(news) == 0 && ok; !g.marked || final && !g.final {
 		g.marked = true
 		s.mu.Lock()
-		if final && !g.final {
-			g.final, g.finalAt = true, g.at.Batch
-		}
+		g.final = g.final || final
 		s.mu.Unlock()
 		m := mark{final: final, token: g.at.Token}
 		return appendFrame(dst, frameMark, m.append(nil)), nil
