@@ -4,12 +4,12 @@ go 1.25.0
 
 require (
 	filippo.io/edwards25519 v1.2.0
+	github.com/klauspost/compress v1.20.3
 	github.com/stoatdb/stoat v0.0.0
 )
 
 require (
 	github.com/FastFilter/xorfilter v0.2.1 // indirect
-	github.com/klauspost/compress v1.20.3 // indirect
 	golang.org/x/sys v0.41.0 // indirect
 )
 

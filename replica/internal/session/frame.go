@@ -31,6 +31,7 @@ const (
 	frameAck         kind = 11
 	frameRefused     kind = 12
 	frameBye         kind = 13
+	framePacked      kind = 14 // other frames, compressed by zstd
 	frameProof       kind = 16 // a fork proof, whose first bytes may be in frames of framePart
 )
 
@@ -50,12 +51,13 @@ func appendFrame(dst []byte, k kind, payload []byte) []byte {
 // readSize is the size of the buffer of a connection: what a session keeps while it is idle.
 const readSize = 512
 
-// readFrame reads a frame. The payload is the caller's.
-func readFrame(r *bufio.Reader) (k kind, payload []byte, err error) {
+// readFrame reads a frame. The payload is the caller's. Begun is called after the first byte.
+func readFrame(r *bufio.Reader, begun func()) (k kind, payload []byte, err error) {
 	first, err := r.ReadByte()
 	if err != nil {
 		return 0, nil, fmt.Errorf("read from the peer: %w", err)
 	}
+	begun()
 	var head [3]byte // of the length: at most FrameMax
 	for i := range head {
 		if head[i], err = r.ReadByte(); err != nil {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ type Config struct {
 	Admit func(space Space, key [32]byte) error
 	// Number distinguishes the session from others of the same replica. It is not 0.
 	Number uint64
+	// Patience is how long the peer may take for what it has begun. Default: a minute.
+	Patience time.Duration
 	// Random is where nonces come from.
 	Random io.Reader
 }
@@ -44,8 +47,9 @@ type Session struct {
 	space       Space // the same
 	asked       bool  // the peer for the description
 
-	source source
-	sink   sink
+	reading, writing *watchdog
+	source           source
+	sink             sink
 
 	mu     sync.Mutex
 	wake   chan struct{} // has an element if the writer has something to look at
@@ -70,6 +74,9 @@ const farewell = 2 * time.Second
 // Run has the session. It returns nil if both sides ended it, and closes the connection.
 func (s *Session) Run(ctx context.Context, conn io.ReadWriteCloser) error {
 	s.conn, s.in = conn, bufio.NewReaderSize(conn, readSize)
+	s.reading = newWatchdog(conn, cmp.Or(s.config.Patience, patience))
+	s.writing = newWatchdog(conn, cmp.Or(s.config.Patience, patience))
+	s.reading.watch() // for the handshake
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	written := make(chan error, 1)
@@ -81,6 +88,7 @@ func (s *Session) Run(ctx context.Context, conn io.ReadWriteCloser) error {
 		written <- err
 	}()
 	err := s.read()
+	s.reading.rest()
 	if err != nil {
 		s.fail(err)
 	}
@@ -121,7 +129,10 @@ func (s *Session) read() error {
 		return err
 	}
 	for {
-		k, p, err := readFrame(s.in)
+		if !s.config.Once {
+			s.reading.rest()
+		}
+		k, p, err := readFrame(s.in, s.reading.watch)
 		if err != nil {
 			if s.over() {
 				return nil // the peer need not wait for an answer to the end
@@ -182,6 +193,8 @@ func (s *Session) handle(k kind, p []byte) (err error) {
 		err = s.receiveAck(p)
 	case frameRefused:
 		err = s.receiveRefused(p)
+	case framePacked:
+		err = s.unpack(p)
 	default:
 		err = broken("a frame of type %d", k)
 	}
@@ -193,7 +206,7 @@ func (s *Session) handle(k kind, p []byte) (err error) {
 
 // expect reads a frame of a type, in the handshake.
 func (s *Session) expect(want kind) ([]byte, error) {
-	k, p, err := readFrame(s.in)
+	k, p, err := readFrame(s.in, func() {})
 	if err == nil && k == frameBye {
 		if err = s.receiveBye(p); err == nil {
 			err = errEarly

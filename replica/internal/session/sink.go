@@ -14,6 +14,14 @@ import (
 // partMax is how many bytes of a run may be incomplete before the sink gives credit for them.
 const partMax = 1 << 20
 
+// Limits of what a source may announce before it sends anything. An honest one sends runs as soon as
+// it has been asked for half of cursorsMax logs, and does not announce a log again that has not
+// grown.
+const (
+	idleMax  = 1 << 13 // pages of heads
+	knownMax = 1 << 24 // heads of logs of which the sink has everything
+)
+
 // forkedMax is how many logs of which the peer has another branch are reported.
 const forkedMax = 16
 
@@ -34,6 +42,8 @@ type sink struct {
 	// Of the goroutine that merges.
 	missing map[[prefixSize]byte]uint64 // what was asked for: up to which number
 	listed  bool                        // the peer has announced everything that it had
+	idle    int                         // pages of heads since the last run
+	known   int                         // heads on them of logs of which nothing is missing
 	lossy   bool                        // there was no room to note all of it
 	lack    uint64                      // what was missing when it asked again; 0: it did not
 	token   Token                       // what is to be kept: see keep
@@ -215,6 +225,9 @@ func (s *Session) mergeRuns(items []item) error {
 		return err
 	}
 	s.grant(size)
+	if k.idle > 0 {
+		k.idle, k.known = 0, 0
+	}
 	for _, r := range refusals {
 		if k.forked == nil {
 			k.forked = map[entry.Hash]error{}
@@ -299,6 +312,10 @@ func (s *Session) mergeHeads(page *headsPage) error {
 		case !l.Over && s.checkOf(l.Hash) != h.Check: // where do the branches part?
 			answer.wants = append(answer.wants, want{h.Log, 0, h.Next})
 		}
+	}
+	k.idle++
+	if k.known += len(page.heads) - len(answer.wants); k.idle > idleMax || k.known > knownMax {
+		return broken("it announces logs without end")
 	}
 	k.listed = k.listed || page.last
 	if err := s.note(page.heads); err != nil {

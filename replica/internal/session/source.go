@@ -14,7 +14,7 @@ const creditMax = 1 << 40
 // Limits of a source.
 const (
 	cursorsMax = 1 << 16   // logs that a sink asks for at a time
-	burst      = 128 << 10 // bytes that are written at once, about
+	burst      = 256 << 10 // bytes that are written at once, about
 )
 
 // source is what this side gives to the peer.
@@ -120,7 +120,8 @@ func (s *Session) receiveAck(p []byte) error {
 
 // write writes frames until the session ends.
 func (s *Session) write() error {
-	var buf []byte
+	var buf, packed []byte
+	var pack packer
 	for {
 		changed := s.changed()
 		s.mu.Lock()
@@ -138,7 +139,12 @@ func (s *Session) write() error {
 			}
 		}
 		if len(buf) > 0 {
-			if _, err := s.conn.Write(buf); err != nil {
+			var err error
+			if packed, err = pack.pack(packed[:0], buf); err != nil {
+				s.fail(err)
+				continue
+			}
+			if err := s.writePatiently(packed); err != nil {
 				return err
 			}
 		}
@@ -148,7 +154,7 @@ func (s *Session) write() error {
 		case len(buf) > 0:
 			continue
 		}
-		buf = nil // nothing is kept while nothing happens
+		buf, packed = nil, nil // nothing is kept while nothing happens
 		select {
 		case <-s.wake:
 		case <-changed:

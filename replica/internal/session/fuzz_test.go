@@ -1,0 +1,133 @@
+package session
+
+import (
+	"bufio"
+	"bytes"
+	"testing"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
+)
+
+// samples returns a message of each kind, by the type of its frame.
+func samples() map[kind][]byte {
+	token := Token{Batch: 300, Digest: [16]byte{1}}
+	page := headsPage{last: true, heads: []Head{{Next: 3, Check: [8]byte{2}}, {Next: 1 << 40}}}
+	asked := wants{answer: true, wants: []want{{from: 0, to: 1}, {from: 5, to: 1 << 30}}}
+	run := Run{Log: entry.Hash{1}, First: 2, Prev: entry.Hash{2}, Entries: [][]byte{{1}, {2, 3}}}
+	mark, ack := mark{true, token}, ack{final: true, batch: 300}
+	return map[kind][]byte{
+		frameHello:   (&hello{nonce: [32]byte{1}}).append(nil),
+		frameAuth:    (&auth{clock: 7, flags: flagAsks}).append(nil),
+		frameToken:   token.append(nil),
+		frameHeads:   page.append(nil),
+		frameWant:    asked.append(nil),
+		frameCredit:  {0x80, 0x01},
+		frameRun:     run.Append(nil),
+		frameMark:    mark.append(nil),
+		frameAck:     ack.append(nil),
+		frameRefused: (&refused{seq: 4, forked: true, reason: "a"}).append(nil),
+		frameBye:     (&bye{failed: true, reason: "b"}).append(nil),
+	}
+}
+
+// encodings decodes a message and returns what it is sent as; nil if it is not one.
+func encodings(k kind, p []byte) []byte {
+	switch k {
+	case frameHello:
+		if m, err := parseHello(p); err == nil {
+			return m.append(nil)
+		}
+	case frameAuth:
+		if m, err := parseAuth(p); err == nil {
+			return m.append(nil)
+		}
+	case frameToken:
+		if m, err := parseToken(p); err == nil {
+			return m.append(nil)
+		}
+	case frameHeads:
+		if m, err := parseHeads(p); err == nil {
+			return m.append(nil)
+		}
+	case frameWant:
+		if m, err := parseWants(p); err == nil {
+			return m.append(nil)
+		}
+	case frameRun:
+		if m, err := ParseRun(p); err == nil {
+			return m.Append(nil)
+		}
+	case frameMark:
+		if m, err := parseMark(p); err == nil {
+			return m.append(nil)
+		}
+	case frameAck:
+		if m, err := parseAck(p); err == nil {
+			return m.append(nil)
+		}
+	case frameRefused:
+		if m, err := parseRefused(p); err == nil {
+			return m.append(nil)
+		}
+	case frameBye:
+		if m, err := parseBye(p); err == nil {
+			return m.append(nil)
+		}
+	}
+	return nil
+}
+
+func TestMessages_areWhatTheyWere(t *testing.T) {
+	for k, p := range samples() {
+		if k != frameCredit && !bytes.Equal(encodings(k, p), p) {
+			t.Errorf("type %d: %x is sent as %x", k, p, encodings(k, p))
+		}
+	}
+}
+
+// What a decoder accepts is sent as the same bytes.
+func FuzzMessages(f *testing.F) {
+	for k, p := range samples() {
+		f.Add(byte(k), p)
+	}
+	f.Fuzz(func(t *testing.T, k byte, p []byte) {
+		if got := encodings(kind(k), p); got != nil && !bytes.Equal(got, p) {
+			t.Errorf("type %d: %x is sent as %x", k, p, got)
+		}
+		_, _ = parseCredit(p)
+		if k, payload, rest, err := cutFrame(p); err == nil {
+			if !bytes.Equal(append(appendFrame(nil, k, payload), rest...), p) {
+				t.Errorf("frame %d of %x", k, p)
+			}
+		}
+		_, _, _ = readFrame(bufio.NewReader(bytes.NewReader(p)), func() {})
+	})
+}
+
+// Whatever a member of the space sends behind its handshake, the session ends, and the replica can
+// be written to and synchronised.
+func FuzzSession(f *testing.F) {
+	all := []byte{}
+	for k, p := range samples() {
+		f.Add(appendFrame(nil, k, p))
+		if k != frameBye {
+			all = appendFrame(all, k, p)
+		}
+	}
+	f.Add(all)
+	honest := newMemory(1, 5)
+	_ = honest.Seal()
+	run, _ := honest.Run(honest.own, 0)
+	f.Add(appendFrame(nil, frameRun, run.Append(nil)))
+	f.Fuzz(func(t *testing.T, p []byte) {
+		victim := newMemory(1, 1)
+		_ = attack(t, config(victim), greeted(func(a *attacker) {
+			a.raw(p)
+			_ = a.conn.Close()
+		}))
+		victim.write("more")
+		other := newMemory(1, 2)
+		meet(t, victim, other)
+		equal(t, victim, other)
+	})
+}
