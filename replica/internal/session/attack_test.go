@@ -150,10 +150,11 @@ func TestAttack14_sizesThatLie(t *testing.T) {
 		t.Fatal(err)
 	}
 	bomb := z.EncodeAll(make([]byte, 64<<20), nil)
+	inner := appendFrame(nil, framePacked, nil)
 	huge := binary.AppendUvarint(nil, 1<<63)
 	for name, sent := range map[string][]byte{
 		"a bomb":              appendFrame(nil, framePacked, bomb),
-		"packed in packed":    appendFrame(nil, framePacked, z.EncodeAll(appendFrame(nil, framePacked, nil), nil)),
+		"packed in packed":    appendFrame(nil, framePacked, z.EncodeAll(inner, nil)),
 		"not compressed":      appendFrame(nil, framePacked, []byte("abc")),
 		"a long frame":        append([]byte{byte(frameRun)}, huge...),
 		"a frame of 64 KiB+1": append([]byte{byte(frameRun)}, binary.AppendUvarint(nil, FrameMax+1)...),

@@ -17,7 +17,8 @@ const (
 	packFirst   = 96 << 10 // bytes that are packed together at first
 )
 
-// encoder and decoder are shared by all sessions, which use them for a moment each.
+// encoder and decoder are shared by all sessions, which use them for a moment each. They are
+// immutable after the first use, and safe for concurrent use.
 var (
 	encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
 		return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),

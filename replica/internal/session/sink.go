@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -14,8 +13,8 @@ import (
 // partMax is how many bytes of a run may be incomplete before the sink gives credit for them.
 const partMax = 1 << 20
 
-// Limits of what a source may announce before it sends anything. An honest one sends runs as soon as
-// it has been asked for half of cursorsMax logs, and does not announce a log again that has not
+// Limits of what a source may announce before it sends anything. An honest one sends runs as soon
+// as it has been asked for half of cursorsMax logs, and does not announce a log again that has not
 // grown.
 const (
 	idleMax  = 1 << 13 // pages of heads
@@ -250,52 +249,6 @@ func (s *Session) mergeRuns(items []item) error {
 	return s.note(heads)
 }
 
-// note notes which of the heads are missing here, and which are not any more.
-func (s *Session) note(heads []Head) error {
-	k := &s.sink
-	logs, err := s.space.Find(heads)
-	if err != nil {
-		return err
-	}
-	if k.missing == nil {
-		k.missing = map[[prefixSize]byte]uint64{}
-	}
-	for i, l := range logs {
-		have, name := l.has(), heads[i].Log
-		switch want := max(k.missing[name], heads[i].Next); {
-		case have >= want:
-			delete(k.missing, name)
-		case len(k.missing) < cursorsMax || k.missing[name] > 0:
-			k.missing[name] = want
-		default:
-			k.lossy = true
-		}
-	}
-	if k.listed {
-		return s.noteOwn()
-	}
-	return nil
-}
-
-// noteOwn notes that the peer has nothing of the own log that is not here.
-func (s *Session) noteOwn() error {
-	var own [prefixSize]byte
-	id, err := s.space.Own()
-	if err != nil {
-		return err
-	}
-	copy(own[:], id[:])
-	if s.sink.missing[own] == 0 {
-		s.mu.Lock()
-		if !s.sink.ownKnown {
-			s.sink.ownKnown = true
-			s.wakeLocked()
-		}
-		s.mu.Unlock()
-	}
-	return nil
-}
-
 // mergeHeads asks for what is missing of the logs on a page of heads.
 func (s *Session) mergeHeads(page *headsPage) error {
 	k := &s.sink
@@ -371,45 +324,4 @@ func (s *Session) mergeMark(m *mark) error {
 		s.maybeEndLocked()
 	}
 	return nil
-}
-
-// stillMissing returns what was announced or sent, and neither is merged nor waits here; and how
-// many entries are not merged.
-func (s *Session) stillMissing() (dropped []want, lack uint64, err error) {
-	k := &s.sink
-	var heads []Head
-	for name, next := range k.missing {
-		heads = append(heads, Head{Log: name, Next: next})
-	}
-	slices.SortFunc(heads, func(a, b Head) int { return bytes.Compare(a.Log[:], b.Log[:]) })
-	logs, err := s.space.Find(heads)
-	if err != nil {
-		return nil, 0, err
-	}
-	for i, l := range logs {
-		h := &heads[i]
-		if l.has() >= h.Next {
-			delete(k.missing, h.Log)
-			continue
-		}
-		lack += h.Next - l.has()
-		if from := max(l.has(), l.Waiting); from < h.Next {
-			dropped = append(dropped, want{h.Log, from, h.Next})
-		}
-	}
-	return dropped, lack, nil
-}
-
-// keepEach is how many batches a session may forget if the program is killed: the peer announces
-// the logs that they changed again, and sends nothing twice.
-const keepEach = 64
-
-// keep stores how far this side has what the peer has.
-func (s *Session) keep() error {
-	k := &s.sink
-	if k.token == k.kept {
-		return nil
-	}
-	k.kept = k.token
-	return s.space.Keep(s.peer.database, k.token)
 }
