@@ -157,7 +157,11 @@ func BenchmarkApply(b *testing.B) {
 		if to.space, err = Join(db, "team", from.space.ID(), to.options()); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := Collection[item](to.space, "items", nil); err != nil {
+		if err := to.space.describe(from.described()); err != nil {
+			b.Fatal(err)
+		}
+		c, err := Collection[item](to.space, "items", nil)
+		if err != nil {
 			b.Fatal(err)
 		}
 		b.StartTimer()
@@ -166,6 +170,16 @@ func BenchmarkApply(b *testing.B) {
 		}
 		entries += n + 1
 		b.StopTimer()
+		err = db.View(func(tx *stoat.Tx) error {
+			count, err := c.Count(tx)
+			if err == nil && count != n {
+				err = fmt.Errorf("%d records instead of %d", count, n)
+			}
+			return err
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
 		if err := db.Close(); err != nil {
 			b.Fatal(err)
 		}
