@@ -52,31 +52,33 @@ func (h *history) found() *peer {
 func (h *history) act(p *peer) {
 	err := p.db.Update(func(tx *stoat.Tx) error {
 		n, err := p.space.in(tx)
-		if err != nil {
-			return err
+		if err == nil {
+			err = h.oneAct(tx, p, n)
 		}
-		grants, revocations, err := acts(n)
-		if err != nil {
-			return err
-		}
-		any := func() EntryID { return grants[h.rng.IntN(len(grants))] }
-		switch k := h.rng.IntN(8); {
-		case k < 3 || len(grants) == 0:
-			return p.space.Grant(tx, h.principal(), h.right(), h.scopes()...)
-		case k < 5:
-			return p.space.RevokeGrant(tx, any())
-		case k < 6:
-			all := append(grants, revocations...)
-			return p.space.Endorse(tx, all[h.rng.IntN(len(all))])
-		case k < 7:
-			return h.lie(n, any())
-		default:
-			return h.trespass(n)
-		}
+		return err
 	})
 	if err != nil && !errors.Is(err, ErrNotAllowed) && !errors.Is(err, errNoGrant) {
 		h.t.Error(err)
 	}
+}
+
+func (h *history) oneAct(tx *stoat.Tx, p *peer, n *txn) error {
+	grants, revocations, err := acts(n)
+	if err != nil {
+		return err
+	}
+	pick := func(of []EntryID) EntryID { return of[h.rng.IntN(len(of))] }
+	switch k := h.rng.IntN(8); {
+	case k < 3 || len(grants) == 0:
+		return p.space.Grant(tx, h.principal(), h.right(), h.scopes()...)
+	case k < 5:
+		return p.space.RevokeGrant(tx, pick(grants))
+	case k < 6:
+		return p.space.Endorse(tx, pick(append(grants, revocations...)))
+	case k < 7:
+		return h.lie(n, pick(grants))
+	}
+	return h.trespass(n)
 }
 
 func (h *history) principal() Principal {

@@ -51,23 +51,11 @@ func TestApply_inEveryOrder(t *testing.T) {
 	if testing.Short() {
 		step = 40
 	}
-	var visit func(order []*run, next [3]int)
-	visit = func(order []*run, next [3]int) {
-		if len(order) == 9 {
-			if n++; n%step == 0 {
-				arrive(t, a, order)
-			}
-			return
+	eachOrder(logs, func(order []*run) {
+		if n++; n%step == 0 {
+			arrive(t, a, order)
 		}
-		for log := range 3 {
-			if next[log] < 3 {
-				after := next
-				after[log]++
-				visit(append(order[:len(order):len(order)], logs[log][next[log]]), after)
-			}
-		}
-	}
-	visit(nil, [3]int{})
+	})
 	if n != 1680 {
 		t.Errorf("%d orders", n)
 	}
