@@ -8,9 +8,9 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-// Three logs, of two roots with a quorum of 2 and of a device that is none, have three entries each:
-// grants, revocations, endorsements, writes and lies. They arrive at a replica in every order, also
-// before what they follow, and always mean the same: what the model says.
+// Three logs, of two roots with a quorum of 2 and of a device that is none, have three entries
+// each: grants, revocations, endorsements, writes and lies. They arrive at a replica in every
+// order, also before what they follow, and always mean the same: what the model says.
 func TestActs_inEveryOrder(t *testing.T) {
 	scenarios, step := uint64(4), 1
 	if testing.Short() {

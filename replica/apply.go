@@ -86,6 +86,9 @@ func (s *Space) applyOnce(
 	}
 	if err == nil {
 		s.chronicle.add(grown)
+		if s.taken != nil {
+			s.taken.takeAll(&a.merged)
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,6 +118,8 @@ type arrival struct {
 	claims  []claim
 	early   []claim // of logs that are not known yet
 	cut     bool    // a log was cut, so what waits may be ready
+	taking  usages  // of what is ready
+	merged  usages
 }
 
 // refuse notes that a run is not taken from an entry on. What came with another session and waited
@@ -122,7 +127,8 @@ type arrival struct {
 func (a *arrival) refuse(r *run, seq uint64, reason error) {
 	a.space.noteRefusal(EntryID{LogID(r.log), seq}, reason)
 	if r.session == a.session {
-		a.refused = append(a.refused, session.Refusal{Log: r.log, Seq: seq, Reason: reason})
+		a.refused = append(a.refused, session.Refusal{Log: r.log, Seq: seq, Later: notTaken(reason),
+			Reason: reason})
 	}
 }
 
@@ -137,39 +143,28 @@ func (a *arrival) verify(tx *stoat.Tx, runs []*run) {
 	var before *verified // of its log, the one that reaches the furthest
 	for _, r := range runs {
 		v, err := a.space.verify(tx, r, before)
+		if err == nil {
+			err = a.admit(tx, v)
+		}
 		switch {
 		case err == nil:
 			a.ready = append(a.ready, v)
 			if before == nil || before.log != v.log || before.end() < v.end() {
 				before = v
 			}
+		case errors.Is(err, errRate):
+			a.refuse(r, r.first, err)
+			a.waiting = append(a.waiting, waiting{r, err})
 		case errors.Is(err, errGap), errors.Is(err, ErrNewer), errors.Is(err, errUndescribed):
 			a.waiting = append(a.waiting, waiting{r, err})
 		case errors.Is(err, errVoid):
-		case errors.Is(err, ErrInvalid):
+		case errors.Is(err, ErrInvalid), notTaken(err):
 			a.refuse(r, r.first, err)
 		default:
 			a.failed = errors.Join(a.failed, err)
 		}
 	}
 }
-
-// byTime is a heap of runs by the times of their next entries.
-type byTime []*verified
-
-func (q byTime) Len() int           { return len(q) }
-func (q byTime) Less(i, j int) bool { return q[i].time() < q[j].time() }
-func (q byTime) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *byTime) Push(v any)        { *q = append(*q, v.(*verified)) }
-
-func (q *byTime) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-	return last
-}
-
-// time returns the time of the next entry to be merged.
-func (v *verified) time() hlc.Time { return v.parsed[v.done].Time }
 
 // merge merges all entries that can be merged. An entry has a greater time than those that it
 // follows, so one that cannot be merged when it has the least time of all has to wait.
@@ -307,6 +302,12 @@ func (a *arrival) mergeEntry(
 	if err != nil {
 		return nil, err
 	}
+	logs := int64(0)
+	if h.next == 0 {
+		logs = 1
+	}
+	a.merged.take(v.device, logs, int64(len(v.entries[i])))
+	h.size += uint64(len(v.entries[i]))
 	at := merge.Stamp{Time: v.parsed[i].Time, Log: h.number, Seq: h.next}
 	if h.touched == h.next {
 		if err := t.indexEntry(h, v.parsed[i].Parts, changes); err != nil {

@@ -43,6 +43,10 @@ type Space struct {
 	unfollow    func()          // ends watch
 	chronicle   chronicle
 	applying    sync.Mutex // held while entries of others are applied
+	taken       *usages    // by the holder of applying; nil until it is needed
+
+	perDevice, perSpace Quota
+	admission           func(*stoat.Tx, *Offer) error
 }
 
 // Options configures a space.
@@ -65,6 +69,12 @@ type Options struct {
 	// MaxOffline is how long other devices may be silent before checkpoints of this replica cover
 	// what they may not have seen. Default: 90 days.
 	MaxOffline time.Duration
+	// PerDevice limits what this replica takes of each device, and PerSpace of all of them.
+	PerDevice, PerSpace Quota
+	// Admit is asked about valid entries from others before this replica takes them, for rules that
+	// a program has beyond rights. An error says why it does not; the peer is told. It does not
+	// decide what is valid: others may take the entries, and then what follows them waits here.
+	Admit func(tx *stoat.Tx, offer *Offer) error
 	// Now returns the time of day. Default: time.Now.
 	Now func() time.Time
 
@@ -209,6 +219,7 @@ func Open(db *stoat.DB, name string, opts *Options) (*Space, error) {
 
 func newSpace(db *stoat.DB, name string, opts *Options) *Space {
 	s := &Space{db: db, name: name, device: opts.Device, now: opts.Now, random: opts.random,
+		perDevice: opts.PerDevice, perSpace: opts.PerSpace, admission: opts.Admit,
 		branch:      cmp.Or(opts.branch, db.Identity().Branch),
 		maxOffline:  cmp.Or(opts.MaxOffline, maxOffline),
 		collections: map[string]*collection{}, tables: map[uint32]*fieldTable{}}

@@ -219,6 +219,7 @@ type head struct {
 
 	touched  uint64 // the number of entries that the touch index covers
 	contexts uint64 // the number of entries up to the last one with a context
+	size     uint64 // of the entries that came from others, in bytes
 	cut      uint64 // the seq of the first entry that does not count, by a fork proof; 0: all count
 
 	late    uint64 // the seq of the first data entry that a checkpoint has made late; 0: none is
@@ -247,7 +248,8 @@ func parseHead(number uint32, p []byte) (*head, error) {
 	r := wire.NewReader(p)
 	h := &head{number: number, id: r.Hash(), device: r.Hash(), next: r.Uvarint(), hash: r.Hash(),
 		time: hlc.Time(r.Uint64()), sealed: r.Uvarint(), touched: r.Uvarint(),
-		contexts: r.Uvarint(), cut: r.Uvarint(), late: r.Uvarint(), abreast: r.Uvarint()}
+		contexts: r.Uvarint(), cut: r.Uvarint(), late: r.Uvarint(), abreast: r.Uvarint(),
+		size: r.Uvarint()}
 	if err := r.End(); err != nil {
 		return nil, fmt.Errorf("the head of log %d: %w: %w", number, err, stoat.ErrCorrupt)
 	}
@@ -263,6 +265,7 @@ func (t *txn) putHead(h *head) error {
 	p = binary.AppendUvarint(binary.AppendUvarint(p, h.touched), h.contexts)
 	p = binary.AppendUvarint(p, h.cut)
 	p = binary.AppendUvarint(binary.AppendUvarint(p, h.late), h.abreast)
+	p = binary.AppendUvarint(p, h.size)
 	t.key = keyed(t.key[:0], prefixLog, h.number)
 	return t.meta.Put(t.key, p)
 }

@@ -19,14 +19,15 @@ const (
 
 // run is entries of a log that follow each other, up to one that is sealed.
 type run struct {
-	log     entry.Hash
-	first   uint64
-	entries [][]byte // in their stored form
-	seal    [seal.Size]byte
-	prev    *entry.Hash // of the entry before the first, if the sender said so
-	session uint64      // that it came with; 0 for none
-	proven  entry.Hash  // of the last entry, once the seal was verified under it
-	since   time.Time   // when it began to wait; zero: it has not
+	log      entry.Hash
+	first    uint64
+	entries  [][]byte // in their stored form
+	seal     [seal.Size]byte
+	prev     *entry.Hash // of the entry before the first, if the sender said so
+	session  uint64      // that it came with; 0 for none
+	admitted bool        // see arrival.admit
+	proven   entry.Hash  // of the last entry, once the seal was verified under it
+	since    time.Time   // when it began to wait; zero: it has not
 }
 
 // size returns the memory that a run takes, about.

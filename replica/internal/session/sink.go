@@ -233,7 +233,7 @@ func (s *Session) mergeRuns(items []item) error {
 		}
 		f := refused{log: r.Log, seq: r.Seq, forked: r.Forked, reason: r.Reason.Error()}
 		s.send(frameRefused, f.append(nil))
-		if !r.Forked {
+		if !r.Forked && !r.Later {
 			return fmt.Errorf("%w: %w", errInvalid, r.Reason)
 		}
 		if k.forked[r.Log] == nil && len(k.forked) < forkedMax {

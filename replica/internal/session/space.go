@@ -137,6 +137,7 @@ type News struct {
 type Refusal struct {
 	Log    entry.Hash
 	Seq    uint64
-	Forked bool // others have another entry there; else it is not valid
+	Forked bool // others have another entry there
+	Later  bool // it is valid, and not taken now; if neither, it is not valid
 	Reason error
 }
