@@ -120,8 +120,21 @@ func (t *txn) base(c *collection, key []byte) (*merge.Record, vector, error) {
 }
 
 // stage stores the bases of a new horizon, of all records that are marked for a replay. The old
-// horizon is still in force.
+// horizon is still in force. What is covered decides alone what of it counts: acts that are not do
+// not matter.
 func (t *txn) stage(covers vector, number uint64) error {
+	present, err := t.rights()
+	if err != nil {
+		return err
+	}
+	defer func() { t.rightsView = present }()
+	t.rightsView = &rightsView{t: t, first: map[firstKey]uint64{}, within: covers}
+	t.space.mu.Lock()
+	about := t.space.about
+	t.space.mu.Unlock()
+	if err := t.rightsView.load(about); err != nil {
+		return err
+	}
 	return t.eachMarked(covers.covered, func(c *collection, key []byte, r *merge.Record) error {
 		r.Normalise(covers.covered, true)
 		return t.putBase(number, c.number, key, r)

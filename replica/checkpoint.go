@@ -12,6 +12,7 @@ import (
 	"github.com/stoatdb/stoat/replica/internal/barrier"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
+	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
 // maxOffline is how long a device may be away before checkpoints go on without it.
@@ -211,22 +212,38 @@ func (t *txn) barrierLogs() (heads []*head, logs []barrier.Log, err error) {
 }
 
 // markBeyond marks the records for a replay that entries touch which a checkpoint does not cover.
+// If there are acts that it does not cover, they may void what it covers, so all records are marked
+// that have changed since the present horizon.
 func (t *txn) markBeyond(covers vector) error {
-	var beyond []*head
+	acts := false
+	for _, p := range t.meta.Scan(stoat.Prefix([]byte(prefixAct))) {
+		r := wire.NewReader(p)
+		log, seq := uint32(r.Uvarint()), r.Uvarint()
+		acts = acts || seq >= covers[log]
+	}
+	before, err := t.horizonOf()
+	if err != nil {
+		return err
+	}
+	var all []*head
 	for h, err := range t.eachHead() {
 		if err != nil {
 			return err
 		}
-		if h.next > covers[h.number] {
-			beyond = append(beyond, h)
-		}
+		all = append(all, h)
 	}
-	for _, h := range beyond {
-		if err := t.replayEntries(h.number, covers[h.number], h.next); err != nil {
+	for _, h := range all {
+		from := covers[h.number]
+		if acts && before == nil {
+			from = 0
+		} else if acts {
+			from = before.covers[h.number]
+		}
+		if err := t.replayEntries(h.number, from, h.next); err != nil {
 			return err
 		}
 	}
-	return nil
+	return t.tx.Err()
 }
 
 // coveredLogs returns what a checkpoint says about logs.

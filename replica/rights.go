@@ -17,7 +17,8 @@ type rightsView struct {
 	tree   *rights.Tree
 	shared bool // the tree is that of the space: copy it before acts are added
 	first  map[firstKey]uint64
-	err    error // of a lookup; no answer is valid then
+	within vector // the entries whose acts are in the tree; nil: all
+	err    error  // of a lookup; no answer is valid then
 }
 
 // firstKey identifies the first entry of a log that has seen a grant.
@@ -90,6 +91,9 @@ func (v *rightsView) load(about *entry.Space) error {
 		log, seq := uint32(r.Uvarint()), r.Uvarint()
 		if err := r.End(); err != nil {
 			return fmt.Errorf("act %x: %w: %w", key[len(prefixAct):], err, stoat.ErrCorrupt)
+		}
+		if v.within != nil && v.within[log] <= seq {
+			continue
 		}
 		h, err := t.head(log)
 		if err != nil {
