@@ -4,10 +4,10 @@ import (
 	"errors"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
-	"github.com/stoatdb/stoat/replica/internal/merge"
 	"github.com/stoatdb/stoat/replica/internal/model"
 	"github.com/stoatdb/stoat/tuple"
 )
@@ -183,19 +183,67 @@ func (h *history) trespass(t *txn) error {
 		c.Fields = nil
 	}
 	e := &entry.Entry{Kind: entry.KindData, Parts: []entry.Part{{Group: "tasks", Data: c.Append(nil)}}}
-	if err := t.issue(next, e); err != nil {
+	return t.place(next, e)
+}
+
+// repeat issues what an entry did again, or claims to.
+func (h *history) repeat(p *peer) {
+	p.inTx(func(t *txn) error {
+		heads, err := t.allHeads()
+		if err != nil {
+			return err
+		}
+		head := heads[h.rng.IntN(len(heads))]
+		o, err := t.orphan(head, h.rng.Uint64N(head.next))
+		if err != nil || o.entry.Kind != entry.KindData {
+			return err
+		}
+		switch h.rng.IntN(6) {
+		case 0:
+			o.origin.Hash[3]++
+		case 1:
+			o.origin.Seq++
+		}
+		return t.reissue([]orphan{*o})
+	})
+}
+
+// adoptSome adopts entries of a log.
+func (h *history) adoptSome(p *peer) {
+	err := p.db.Update(func(tx *stoat.Tx) error {
+		n, err := p.space.in(tx)
+		if err != nil {
+			return err
+		}
+		heads, err := n.allHeads()
+		if err != nil {
+			return err
+		}
+		head := heads[h.rng.IntN(len(heads))]
+		from := h.rng.Uint64N(head.next)
+		_, err = p.space.Adopt(tx, LogID(head.id), from, from+h.rng.Uint64N(10))
 		return err
+	})
+	if err != nil && !errors.Is(err, ErrNotAllowed) {
+		h.t.Error(err)
 	}
-	head, err := t.ownHead()
-	if err != nil {
+}
+
+// revertSome reverts entries.
+func (h *history) revertSome(p *peer) {
+	f := Filter{Collection: []string{"", "tasks"}[h.rng.IntN(2)]}
+	if h.rng.IntN(2) == 0 {
+		f.Device = h.any().space.device.ID()
+	} else {
+		f.From = p.now.Add(-time.Duration(h.rng.IntN(120)) * time.Second)
+	}
+	err := p.db.Update(func(tx *stoat.Tx) error {
+		_, err := p.space.Revert(tx, f)
 		return err
+	})
+	if err != nil && !errors.Is(err, ErrNotAllowed) {
+		h.t.Error(err)
 	}
-	void, _, err := t.verdict(head, next.at.Seq, e)
-	if err != nil || void.has(0) {
-		return err
-	}
-	o := &order{t: t, at: spot{next.at.Log, next.at.Seq}}
-	return t.mergePart("tasks", c, merge.Stamp{Time: e.Time, Log: head.number, Seq: next.at.Seq}, o)
 }
 
 // compareActs compares which acts have an effect with the model.

@@ -83,9 +83,7 @@ func (b *batch) each(fn func(c *collection, key []byte, record *merge.Record) er
 // byTime returns the stamps of entries in the order of time, without duplicates. No entry comes
 // before one that happened before it. It sorts spots.
 func (t *txn) byTime(spots []spot) ([]merge.Stamp, error) {
-	slices.SortFunc(spots, func(a, b spot) int {
-		return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.seq, b.seq))
-	})
+	slices.SortFunc(spots, spot.compare)
 	spots = slices.Compact(spots)
 	stamps := make([]merge.Stamp, len(spots))
 	for i, at := range spots {

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -15,6 +16,11 @@ import (
 type spot struct {
 	log uint32
 	seq uint64
+}
+
+// compare orders entries by log and seq.
+func (s spot) compare(other spot) int {
+	return cmp.Or(cmp.Compare(s.log, other.log), cmp.Compare(s.seq, other.seq))
 }
 
 // frontier is the context of an entry as walks need it, stored beside the entry:

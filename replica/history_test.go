@@ -54,7 +54,7 @@ func (h *history) run() {
 			h.act(p)
 			continue
 		}
-		switch n := h.rng.IntN(13); {
+		switch n := h.rng.IntN(16); {
 		case n < 6:
 			h.write(p)
 		case n < 8:
@@ -71,6 +71,12 @@ func (h *history) run() {
 			h.checkpoint()
 		case n < 12:
 			h.replay(p)
+		case n < 13:
+			h.adoptSome(p)
+		case n < 14:
+			h.revertSome(p)
+		case n < 15:
+			h.repeat(p)
 		default:
 			h.reopen(p)
 		}
@@ -277,6 +283,7 @@ func (h *history) compare(p *peer) {
 		h.t.Error(err)
 	}
 	p.compareActs(rights, facts)
+	p.checkVoids()
 	if got := p.root(); got != want {
 		h.t.Errorf("after %d entries, the root is not that of the model", len(facts))
 	}

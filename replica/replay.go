@@ -44,8 +44,16 @@ func (t *txn) replayEntries(log uint32, from, to uint64) error {
 
 // mark replays the records of a collection that some changes touch when the transaction commits.
 func (t *txn) mark(collection string, changes *entry.Changes) error {
-	if err := t.markUnder(prefixReplay, collection, changes); err != nil || t.replays {
+	if err := t.markUnder(prefixReplay, collection, changes); err != nil {
 		return err
+	}
+	return t.replayLater()
+}
+
+// replayLater replays the records that are marked when the transaction commits.
+func (t *txn) replayLater() error {
+	if t.replays {
+		return nil
 	}
 	t.replays = true
 	return t.tx.BeforeCommit(t.replay)
@@ -76,6 +84,9 @@ func (t *txn) replay() error {
 }
 
 func (t *txn) replayMarked() error {
+	if err := t.noteActs(); err != nil {
+		return err
+	}
 	if err := t.eachMarked(nil, t.store); err != nil {
 		return err
 	}

@@ -170,8 +170,8 @@ func (t *txn) judge(h *head, seq uint64, hash entry.Hash, e *entry.Entry) error 
 	if err != nil {
 		return err
 	}
-	if f.Act.Checkpoint != nil {
-		return v.err
+	if err := t.noteAct(spot{h.number, seq}); err != nil || f.Act.Checkpoint != nil {
+		return errors.Join(err, v.err)
 	}
 	return v.add(h, f)
 }
@@ -218,6 +218,9 @@ func (v *rightsView) own() error {
 
 // replay replays what entries did about which grants say something else than before.
 func (v *rightsView) replay(changes []rights.Change) error {
+	if len(changes) > 0 {
+		v.t.notes.all = true
+	}
 	for i := range changes {
 		c := &changes[i]
 		err := v.eachSeen(c.Grant.At, func(h *head, first uint64) error {

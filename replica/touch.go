@@ -131,6 +131,7 @@ func (t *txn) touching(c *collection, key []byte) ([]spot, error) {
 			}
 		})
 	}
+	slices.SortFunc(touches, spot.compare)
 	return touches, err
 }
 

@@ -123,6 +123,7 @@ type txn struct {
 	pending    *pending // local changes
 	growth     *growth  // of logs; nil if none grows
 	rightsView *rightsView
+	notes      actNotes
 	replays    bool   // records are marked, and replayed at commit
 	key        []byte // buffer
 	value      []byte // buffer

@@ -145,6 +145,47 @@ func (t *txn) note(h *head, seq uint64, e *entry.Entry) (void partSet, err error
 	return v.parts(), err
 }
 
+// actNotes says which acts are to be noted when the transaction commits.
+type actNotes struct {
+	all bool   // the verdicts of stored acts may have changed
+	new []spot // acts of this transaction
+}
+
+// noteAct notes an act when the transaction commits.
+func (t *txn) noteAct(at spot) error {
+	t.notes.new = append(t.notes.new, at)
+	return t.replayLater()
+}
+
+// noteActs notes the acts whose verdicts are new or may have changed.
+func (t *txn) noteActs() error {
+	acts := t.notes.new
+	if t.notes.all {
+		for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixAct))) {
+			r := wire.NewReader(p)
+			acts = append(acts, spot{uint32(r.Uvarint()), r.Uvarint()})
+			if err := r.End(); err != nil {
+				return fmt.Errorf("act %x: %w: %w", key[len(prefixAct):], err, stoat.ErrCorrupt)
+			}
+		}
+	}
+	t.notes = actNotes{}
+	for _, at := range acts {
+		h, err := t.head(at.log)
+		if err != nil {
+			return err
+		}
+		e, err := t.entry(at.log, at.seq)
+		if err == nil {
+			_, err = t.note(h, at.seq, e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return t.tx.Err()
+}
+
 // unnote removes what is stored about an entry that is about to be removed.
 func (t *txn) unnote(h *head, seq uint64) error {
 	e, changes, err := t.changesOf(h.number, seq)

@@ -53,6 +53,46 @@ func NewRights(about *entry.Space, facts []Fact) (*Rights, error) {
 
 // Counting returns the facts without the parts that are void.
 func (r *Rights) Counting(facts []Fact) ([]Fact, error) {
+	alone, err := r.countingAlone(facts)
+	if err != nil {
+		return nil, err
+	}
+	var left []Fact
+	for i, f := range alone {
+		e := *f.Entry
+		e.Parts = nil
+		for _, part := range f.Entry.Parts {
+			if f.Entry.Origin == nil || !r.repeats(alone, i, &part) {
+				e.Parts = append(e.Parts, part)
+			}
+		}
+		f.Entry = &e
+		left = append(left, f)
+	}
+	return left, nil
+}
+
+// repeats reports whether a part of a fact that has an origin counts elsewhere.
+func (r *Rights) repeats(alone []Fact, i int, part *entry.Part) bool {
+	e := alone[i].Entry
+	return slices.ContainsFunc(alone, func(f Fact) bool {
+		same := slices.ContainsFunc(f.Entry.Parts, func(p entry.Part) bool {
+			return p.Group == part.Group && bytes.Equal(p.Data, part.Data)
+		})
+		if f.Entry.Kind != entry.KindData || !same {
+			return false
+		}
+		if f.Log == e.Origin.Log && f.Seq == e.Origin.Seq {
+			return r.hash(id{f.Log, f.Seq}) == e.Origin.Hash
+		}
+		o, self := f.Entry.Origin, alone[i]
+		return o != nil && *o == *e.Origin && (f.Entry.Time < e.Time ||
+			f.Entry.Time == e.Time && bytes.Compare(f.Log[:], self.Log[:]) < 0)
+	})
+}
+
+// countingAlone returns the facts without the parts that have no grant.
+func (r *Rights) countingAlone(facts []Fact) ([]Fact, error) {
 	var left []Fact
 	for _, f := range facts {
 		if f.Entry.Kind == entry.KindData {
