@@ -204,7 +204,12 @@ func (h *history) repeat(p *peer) {
 		case 1:
 			o.origin.Seq++
 		}
-		return t.reissue([]orphan{*o})
+		next, err := t.nextOwn()
+		if err != nil {
+			return err
+		}
+		return t.place(next, &entry.Entry{Kind: entry.KindData, Origin: &o.origin,
+			Parts: o.entry.Parts})
 	})
 }
 

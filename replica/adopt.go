@@ -63,6 +63,9 @@ func (t *txn) adoptEntry(h *head, seq uint64, void partSet, a *Adopted) error {
 	if err != nil || o.entry.Kind != entry.KindData {
 		return err
 	}
+	if _, err := parseParts(o.entry); err != nil {
+		return nil // there is nothing to save: void entries are not checked when they are stored
+	}
 	var parts []entry.Part
 	for i := range o.entry.Parts {
 		part := &o.entry.Parts[i]

@@ -34,3 +34,23 @@ func TestSync_bringsRecordsOver(t *testing.T) {
 	}
 	agree(t, a, b)
 }
+
+// What had to wait for entries of one peer, and came from another one, is sent to the first.
+func TestSync_sendsWhatWaited(t *testing.T) {
+	a := newPeer(t, nil)
+	b, c := newPeer(t, a), newPeer(t, a)
+	meet(t, a, b)
+	meet(t, a, c)
+	b.put(task{ID: 1})
+	meet(t, b, c)
+	c.put(task{ID: 2})
+	if err := a.space.apply(c.runs(0)); err != nil || len(a.space.Waiting()) != 1 {
+		t.Fatal(err, a.space.Waiting())
+	}
+	for range 2 {
+		meet(t, a, b)
+	}
+	if b.get(2) == nil {
+		t.Error("it was not sent")
+	}
+}
