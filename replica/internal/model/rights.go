@@ -82,8 +82,9 @@ func (r *Rights) repeats(alone []Fact, i int, part *entry.Part) bool {
 		if f.Entry.Kind != entry.KindData || !same {
 			return false
 		}
-		if f.Log == e.Origin.Log && f.Seq == e.Origin.Seq {
-			return r.hash(id{f.Log, f.Seq}) == e.Origin.Hash
+		if f.Log == e.Origin.Log && f.Seq == e.Origin.Seq &&
+			r.hash(id{f.Log, f.Seq}) == e.Origin.Hash {
+			return true
 		}
 		o, self := f.Entry.Origin, alone[i]
 		return o != nil && *o == *e.Origin && (f.Entry.Time < e.Time ||
