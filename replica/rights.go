@@ -170,7 +170,7 @@ func (t *txn) judge(h *head, seq uint64, hash entry.Hash, e *entry.Entry) error 
 	if err != nil {
 		return err
 	}
-	if err := t.noteAct(spot{h.number, seq}); err != nil || f.Act.Checkpoint != nil {
+	if err := t.noteActLater(spot{h.number, seq}); err != nil || f.Act.Checkpoint != nil {
 		return errors.Join(err, v.err)
 	}
 	return v.add(h, f)

@@ -151,8 +151,8 @@ type actNotes struct {
 	new []spot // acts of this transaction
 }
 
-// noteAct notes an act when the transaction commits.
-func (t *txn) noteAct(at spot) error {
+// noteActLater notes an act when the transaction commits.
+func (t *txn) noteActLater(at spot) error {
 	t.notes.new = append(t.notes.new, at)
 	return t.replayLater()
 }

@@ -92,9 +92,10 @@ func (r *Rights) repeats(alone []Fact, i int, part *entry.Part) bool {
 	})
 }
 
-// countingAlone returns the facts without the parts that have no grant.
+// countingAlone returns the facts without the parts that have no grant, or are late.
 func (r *Rights) countingAlone(facts []Fact) ([]Fact, error) {
 	var left []Fact
+	late := lates(facts, levels(facts))
 	for _, f := range facts {
 		if f.Entry.Kind == entry.KindData {
 			e := *f.Entry
@@ -104,7 +105,8 @@ func (r *Rights) countingAlone(facts []Fact) ([]Fact, error) {
 				if err != nil {
 					return nil, err
 				}
-				if r.counts(id{f.Log, f.Seq}, part.Group, changes) {
+				from, isLate := late[f.Log]
+				if (!isLate || f.Seq < from) && r.counts(id{f.Log, f.Seq}, part.Group, changes) {
 					e.Parts = append(e.Parts, part)
 				}
 			}
