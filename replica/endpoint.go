@@ -254,16 +254,17 @@ func (e endpoint) Time(log uint32, seq uint64) (at uint64, err error) {
 }
 
 // Proof implements session.Space.
-func (e endpoint) Proof(log uint32) (proof []byte, err error) {
+func (e endpoint) Proof(log uint32) (p *session.Proof, err error) {
 	err = e.view(func(t *txn) error {
 		h, err := t.head(log)
-		if err == nil && h.cut > 0 {
-			proof, err = t.proofOf(h)
+		if err != nil {
+			return err
 		}
-		proof = bytes.Clone(proof)
+		encoded, err := t.proofOf(h)
+		p = &session.Proof{Encoded: bytes.Clone(encoded), Device: h.device, From: h.cut, To: h.sealed}
 		return err
 	})
-	return proof, err
+	return p, err
 }
 
 // Prove implements session.Space.

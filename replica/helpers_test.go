@@ -39,6 +39,7 @@ type peer struct {
 	seed   [32]byte // of the device and of random numbers
 	joined int      // how many have joined it
 	branch uint64   // of the database
+	copies byte     // how many times it was copied, in the copy
 }
 
 // options returns options for the replica, whose keys and logs are the same in each run.
@@ -48,8 +49,10 @@ func (p *peer) options() *Options {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	random := p.seed
+	random[31] = p.copies // logs of copies are others
 	return &Options{Device: device, Now: func() time.Time { return p.now },
-		random: rand.NewChaCha8(p.seed), branch: p.branch}
+		random: rand.NewChaCha8(random), branch: p.branch}
 }
 
 // testRoots returns the roots of a space in a test: the first replica, the next ones that join it,

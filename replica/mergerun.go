@@ -13,10 +13,10 @@ func (a *arrival) mergeRun(t *txn, v *verified) (reason, err error) {
 		}
 	}
 	switch {
-	case v.first > h.next:
-		return errGap, nil
 	case h.voids(v.first):
 		return a.takeVoid(t, h, v)
+	case v.first > h.next:
+		return errGap, nil
 	case v.branch:
 		return errBranch, nil
 	}

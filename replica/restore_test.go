@@ -21,10 +21,14 @@ func newPeerIn(t *testing.T, dir string) *peer {
 	return p
 }
 
+// copies is the number of copies of all replicas, so that no two are alike.
+var copies byte
+
 // copyIn opens the replica in another directory, which has a copy of the database.
 func (p *peer) copyIn(dir string) *peer {
 	p.t.Helper()
-	c := &peer{t: p.t, now: p.now, seed: p.seed}
+	copies++
+	c := &peer{t: p.t, now: p.now, seed: p.seed, branch: p.branch, copies: copies}
 	c.openDir(dir)
 	var err error
 	if c.space, err = Open(c.db, "team", c.options()); err != nil {

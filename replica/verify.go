@@ -181,6 +181,11 @@ func (v *verified) locate(t *txn, before *verified) error {
 	}
 	v.device = h.device
 	switch {
+	case v.first > h.next && h.voids(v.first):
+		if v.run.prev == nil {
+			return errVoid
+		}
+		v.prev = *v.run.prev
 	case v.first > h.next:
 		return errGap
 	case v.first > 0:

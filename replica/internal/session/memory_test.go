@@ -99,7 +99,7 @@ func (m *memory) EntryMax() int                { return 1 << 20 }
 func (m *memory) Description() ([]byte, error) { return []byte("about"), nil }
 func (m *memory) Describe([]byte) error        { return nil }
 func (m *memory) Sync() error                  { return nil }
-func (m *memory) Proof(uint32) ([]byte, error) { return nil, nil }
+func (m *memory) Proof(uint32) (*Proof, error) { return nil, errMemory }
 func (m *memory) Prove([]byte) error           { return errMemory }
 
 func (m *memory) Token(database [16]byte) (Token, error) {

@@ -270,12 +270,7 @@ func (s *Session) giveRun(dst []byte) ([]byte, error) {
 	g := &s.source
 	c := &g.cursors[0]
 	if c.proof {
-		p, err := s.space.Proof(c.log)
-		heap.Pop(&g.cursors)
-		if err != nil || p == nil {
-			return dst, err
-		}
-		return s.giveWhole(dst, frameProof, p), nil
+		return s.giveProof(dst, c.log)
 	}
 	run, err := s.space.Run(c.log, c.seq)
 	if err != nil {
@@ -288,6 +283,22 @@ func (s *Session) giveRun(dst []byte) ([]byte, error) {
 	}
 	if c.time, err = s.space.Time(c.log, c.seq); err == nil {
 		heap.Fix(&g.cursors, 0)
+	}
+	return dst, err
+}
+
+// giveProof appends the fork proof of a log, whose cursor is the first. A peer that is the device
+// of the log gets what is behind the cut, too: it issues that again, if it is of another branch
+// than its own.
+func (s *Session) giveProof(dst []byte, log uint32) ([]byte, error) {
+	heap.Pop(&s.source.cursors)
+	p, err := s.space.Proof(log)
+	if err != nil {
+		return dst, err
+	}
+	dst = s.giveWhole(dst, frameProof, p.Encoded)
+	if p.Device == s.peer.key && p.From < p.To {
+		err = s.addCursor(log, p.From, p.To)
 	}
 	return dst, err
 }

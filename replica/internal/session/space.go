@@ -58,8 +58,8 @@ type Space interface {
 	// Time returns the time of an entry.
 	Time(log uint32, seq uint64) (uint64, error)
 
-	// Proof returns the fork proof that cuts a log, or nil.
-	Proof(log uint32) ([]byte, error)
+	// Proof returns the fork proof that cuts a log.
+	Proof(log uint32) (*Proof, error)
 	// Prove applies a fork proof that a session has received. One that is not valid is an error.
 	Prove(proof []byte) error
 
@@ -131,6 +131,15 @@ type News struct {
 	From, To uint64
 	Session  uint64 // that it came from; 0 for none
 	Cut      bool   // a fork proof cuts it
+}
+
+// Proof is the fork proof that cuts a log.
+type Proof struct {
+	Encoded []byte
+	Device  [32]byte // whose log it is
+	// From and To are the sealed entries that the replica has behind the cut. The device may want
+	// them.
+	From, To uint64
 }
 
 // Refusal is why an entry, and what follows it, was refused.

@@ -1,0 +1,430 @@
+package replica
+
+import (
+	"bytes"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/fork"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
+	"github.com/stoatdb/stoat/replica/internal/model"
+)
+
+// fork returns a forger of another branch of the log, from its next entry on.
+func (f *forger) fork() *forger {
+	branch := *f
+	branch.begin()
+	return &branch
+}
+
+// begin starts a new run of the log.
+func (f *forger) begin() *run {
+	r, prev := f.run, f.prev
+	f.run = &run{log: f.log, first: f.seq, prev: &prev}
+	return r
+}
+
+// take applies runs, one after the other, each in a call of its own.
+func (p *peer) take(runs ...*run) {
+	p.t.Helper()
+	for _, r := range runs {
+		if err := p.space.apply([]*run{r}); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// agreeWithModel compares a replica with the model, in which logs are cut where the replica cuts
+// them, and what is repeated counts once.
+func agreeWithModel(t *testing.T, p *peer) {
+	t.Helper()
+	facts := factsOf(p)
+	cuts := map[entry.Hash]uint64{}
+	p.inTx(func(n *txn) error {
+		heads, err := n.allHeads()
+		for _, h := range heads {
+			if h.cut > 0 {
+				cuts[h.id] = h.cut
+			}
+		}
+		return err
+	})
+	about, err := entry.ParseSpace(p.described())
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts = model.Cut(facts, cuts)
+	rights, err := model.NewRights(about, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counting, err := rights.Counting(facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := model.Root(p.space.id, model.Once(counting))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.root() != want {
+		t.Errorf("after %d entries and %d cuts, the root is not that of the model", len(facts),
+			len(cuts))
+	}
+}
+
+// A device shows different branches of its log to two peers. When they meet, or someone else meets
+// both, the log ends where the branches part, on all replicas; and logs that followed a branch go
+// on.
+func TestAttack04_twoBranches(t *testing.T) {
+	for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		a := newPeer(t, nil)
+		b, c := newPeer(t, a), newPeer(t, a)
+		f := newForger(a)
+		f.add(data(1, "both"))
+		a.take(f.run)
+		b.take(f.begin())
+		g := f.fork()
+		f.add(data(2, "to a"))
+		g.add(data(3, "to b"))
+		a.take(f.run)
+		b.take(g.run)
+		for _, p := range []*peer{a, b} { // both follow what they saw
+			p.now = noon.Add(time.Second)
+			p.edit(func(v *task) { v.Note, v.Votes = v.Title, v.Votes+1 })
+			p.put(task{ID: 2, Tags: []string{p.get(1).Title}})
+		}
+		pairs := [3][2]*peer{{a, b}, {b, c}, {a, c}}
+		for range 3 {
+			for _, i := range order {
+				for _, p := range pairs[i] {
+					p.now = noon.Add(time.Minute)
+				}
+				meet(t, pairs[i][0], pairs[i][1])
+			}
+		}
+		agree(t, a, b, c)
+		for _, p := range []*peer{a, b, c} {
+			agreeWithModel(t, p)
+			p.checkVoids()
+			if cut := p.cutOf(f.log); cut != 2 {
+				t.Errorf("order %v: the log is cut at %d", order, cut)
+			}
+			if w := p.space.Waiting(); len(w) > 0 {
+				t.Errorf("order %v: %v still waits", order, w[0])
+			}
+			if got := p.get(1); got.Title != "both" || got.Votes != 2 {
+				t.Errorf("order %v: the record is %+v", order, got)
+			}
+		}
+	}
+}
+
+// Nobody but the device can make a fork proof.
+func TestAttack05_forgedFork(t *testing.T) {
+	p := newPeer(t, nil)
+	f := newForger(p)
+	f.add(data(1, "a"))
+	p.take(f.begin())
+	g, before := f.fork(), f.prev
+	f.add(data(2, "b"))
+	p.take(f.run)
+	other := newForger(p)
+	other.key = p.space.device.key // a member, which is not the device of the log
+	g.key = other.key
+	g.add(data(2, "c"))
+	root := p.root()
+	if err := p.space.apply([]*run{g.run}); err == nil {
+		t.Error("a branch with a forged seal is accepted")
+	}
+	var genesis []byte
+	p.inTx(func(n *txn) error {
+		number, _, err := n.logNumber(f.log)
+		if err == nil {
+			genesis, err = n.sent(number, 0)
+		}
+		genesis = bytes.Clone(genesis)
+		return err
+	})
+	sides := [2]fork.Side{{Entries: f.run.entries, Seal: f.run.seal},
+		{Entries: g.run.entries, Seal: g.run.seal}}
+	for _, prev := range []entry.Hash{{}, before} {
+		proof, err := fork.New(p.space.id, f.log, genesis, 2, prev, sides)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (endpoint{p.space}).Prove(proof.Append(nil)); err == nil {
+			t.Error("a forged proof is accepted")
+		}
+	}
+	if p.cutOf(f.log) != 0 || p.root() != root {
+		t.Error("the log is cut")
+	}
+}
+
+// Proofs of one log, the runs of its branches and those of a log that follows them arrive in every
+// order: the least cut counts, and the state is always the same.
+func TestForks_inEveryOrder(t *testing.T) {
+	p := newPeer(t, nil)
+	f := newForger(p)
+	f.add(data(1, "a"))
+	first := f.begin()
+	f.add(data(2, "b"))
+	second := f.begin()
+	late := f.fork()
+	f.add(data(3, "c"))
+	third := f.begin()
+	late.add(data(4, "other"))
+	early := newForger(p)
+	early.add(data(1, "a"))
+	early.begin()
+	early.add(data(2, "another"))
+	early.add(data(5, "more"))
+	follows := newForger(p) // another log of the device, which has seen the branch "other"
+	follows.run = &run{}
+	follows.seq, follows.log, follows.prev = 0, entry.Hash{}, entry.Hash{}
+	g := entry.Genesis{Device: follows.device(), Incarnation: [16]byte{9}}
+	follows.add(g.Entry(hlc.At(noon)))
+	e := data(9, "follows")
+	e.Context = []entry.Head{{Log: f.log, Seq: 3}}
+	e.Digest = entry.ContextDigest([]entry.Hash{late.prev})
+	follows.add(e)
+	runs := []*run{first, second, third, late.run, early.run, follows.run}
+	var want [32]byte
+	n := 0
+	var visit func(left []*run, order []*run)
+	visit = func(left, order []*run) {
+		if len(left) > 0 {
+			for i := range left {
+				rest := append(append([]*run{}, left[:i]...), left[i+1:]...)
+				visit(rest, append(order[:len(order):len(order)], left[i]))
+			}
+			return
+		}
+		if n++; testing.Short() && n%13 != 1 {
+			return
+		}
+		q := newPeer(t, p)
+		q.now = noon.Add(time.Minute)
+		for range 2 { // what was dropped because nothing was known of its branch comes again
+			q.take(order...)
+		}
+		root := q.root()
+		if n == 1 {
+			want = root
+			agreeWithModel(t, q)
+		}
+		w := q.space.Waiting()
+		if cut := q.cutOf(f.log); cut != 2 || root != want || len(w) > 0 {
+			t.Fatalf("order %d: cut at %d, %d wait", n, cut, len(w))
+		}
+		_ = q.db.Close()
+	}
+	visit(runs, nil)
+}
+
+var (
+	forkSeed  = flag.Uint64("forkseed", 0, "the first random history with forks")
+	forkCount = flag.Uint64("forks", 30, "how many random histories with forks to try")
+)
+
+// Replicas are copied with their folders, and all copies go on and meet others at random. In the
+// end, all have the same state, that of the model, and nothing that was written is lost: every
+// increment counts once.
+func TestForks_ofCopiesEqualTheModel(t *testing.T) {
+	count := *forkCount
+	if testing.Short() {
+		count = min(count, 8)
+	}
+	for seed := *forkSeed; seed < *forkSeed+count; seed++ {
+		forkHistory(t, rand.New(rand.NewPCG(seed, 5)))
+		if t.Failed() {
+			t.Fatalf("repeat it with -run TestForks_of -forkseed %d -forks 1", seed)
+		}
+	}
+}
+
+func forkHistory(t *testing.T, rng *rand.Rand) {
+	a := newPeer(t, nil)
+	peers := []*peer{a, newPeer(t, a), newPeer(t, a)}
+	for _, p := range peers[1:] {
+		meet(t, a, p)
+	}
+	votes := 0
+	for range 15 + rng.IntN(40) {
+		p := peers[rng.IntN(len(peers))]
+		p.now = p.now.Add(time.Duration(rng.IntN(3)) * time.Second)
+		switch n := rng.IntN(10); {
+		case n < 5:
+			id := int64(rng.IntN(3))
+			v := p.get(id)
+			if v == nil {
+				v = &task{ID: id}
+			}
+			v.Votes++
+			v.Title = string(rune('a' + rng.IntN(26)))
+			if rng.IntN(4) == 0 {
+				v.Tags = append(v.Tags, v.Title)
+			}
+			p.put(*v)
+			votes++
+		case n < 8:
+			if q := peers[rng.IntN(len(peers))]; q != p {
+				meet(t, p, q)
+			}
+		case n < 9 && len(peers) < 6:
+			dir := filepath.Join(t.TempDir(), "copy")
+			if err := p.db.Backup(t.Context(), dir); err != nil {
+				t.Fatal(err)
+			}
+			peers = append(peers, p.copyIn(dir))
+		default:
+			agreeWithModel(t, p)
+		}
+	}
+	for range 4 {
+		for i, p := range peers {
+			for _, q := range peers[i+1:] {
+				p.now, q.now = noon.Add(time.Hour), noon.Add(time.Hour)
+				meet(t, p, q)
+			}
+		}
+	}
+	agree(t, peers...)
+	for _, p := range peers {
+		agreeWithModel(t, p)
+		p.checkVoids()
+		if w := p.space.Waiting(); len(w) > 0 {
+			t.Errorf("%v still waits", w[0])
+		}
+		got := 0
+		for _, v := range all(p) {
+			got += int(v.Votes)
+		}
+		if got != votes {
+			t.Errorf("%d of %d votes", got, votes)
+		}
+	}
+	for _, p := range peers {
+		_ = p.db.Close()
+	}
+}
+
+// A folder is copied, both copies go on, and both meet a third replica: nothing is lost, and what
+// both had counts once.
+func TestCopiedFolder_bothGoOn(t *testing.T) {
+	for name, sealed := range map[string]bool{"sealed": true, "not sealed": false} {
+		t.Run(name, func(t *testing.T) {
+			dir, other := filepath.Join(t.TempDir(), "db"), filepath.Join(t.TempDir(), "copy")
+			a := newPeerIn(t, dir)
+			third := newPeer(t, a)
+			a.put(task{ID: 1, Votes: 1})
+			meet(t, a, third)
+			a.edit(func(v *task) { v.Votes += 10 })
+			if sealed {
+				if err := a.space.Seal(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := a.db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.CopyFS(other, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			one, two := a.copyIn(dir), a.copyIn(other)
+			if one.ownLog() != two.ownLog() {
+				t.Fatal("the copy is noticed without a peer")
+			}
+			one.edit(func(v *task) { v.Votes += 100 })
+			two.edit(func(v *task) { v.Votes += 1000 })
+			two.put(task{ID: 2, Title: "two"})
+			for range 2 {
+				meet(t, one, third)
+				meet(t, two, third)
+			}
+			agree(t, one, two, third)
+			if got := third.get(1); got.Votes != 1111 || third.get(2) == nil {
+				t.Errorf("the record is %+v", got)
+			}
+			agreeWithModel(t, third)
+		})
+	}
+}
+
+// Both copies of a folder seal what they write before they meet anybody: the log forks, and nothing
+// is lost all the same.
+func TestCopiedFolder_bothSeal(t *testing.T) {
+	dir, other := filepath.Join(t.TempDir(), "db"), filepath.Join(t.TempDir(), "copy")
+	a := newPeerIn(t, dir)
+	third, fourth := newPeer(t, a), newPeer(t, a)
+	a.put(task{ID: 1, Votes: 1})
+	meet(t, a, third)
+	meet(t, a, fourth)
+	if err := a.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(other, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	one, two := a.copyIn(dir), a.copyIn(other)
+	one.edit(func(v *task) { v.Votes += 10 })
+	two.edit(func(v *task) { v.Votes += 100 })
+	log := one.logID()
+	meet(t, one, third)
+	meet(t, two, fourth)
+	_ = two.db.Close() // its disk is lost
+	meet(t, third, fourth)
+	meet(t, third, fourth)
+	if third.cutOf(entry.Hash(log)) == 0 || third.root() != fourth.root() {
+		t.Error("the fork is not found")
+	}
+	for range 2 {
+		meet(t, one, third)
+		meet(t, one, fourth)
+		meet(t, third, fourth)
+	}
+	agree(t, one, third, fourth)
+	if got := third.get(1); got.Votes != 111 {
+		t.Errorf("the record is %+v", got)
+	}
+	agreeWithModel(t, one)
+}
+
+// The same device key on two machines at once is no fork: each writes a log of its own.
+func TestDevice_onTwoMachines(t *testing.T) {
+	a := newPeer(t, nil)
+	b, c := newPeer(t, a), newPeer(t, a)
+	c.seed = b.seed
+	copies++
+	c.copies = copies
+	db, err := stoat.OpenMemory(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	c.db = db
+	if c.space, err = Join(db, "team", a.space.ID(), c.options()); err != nil {
+		t.Fatal(err)
+	}
+	c.open()
+	meet(t, a, b)
+	meet(t, a, c)
+	for i, p := range []*peer{b, c, b, c} {
+		p.put(task{ID: int64(i), Votes: 1})
+		meet(t, b, c)
+	}
+	for _, p := range []*peer{b, c} {
+		meet(t, a, p)
+	}
+	meet(t, a, b)
+	agree(t, a, b, c)
+	if n := len(all(a)); n != 4 {
+		t.Errorf("%d records", n)
+	}
+}
