@@ -9,7 +9,7 @@
 //
 //	// on another device, with the id of the space
 //	space, err := replica.Join(db, "team", id, &replica.Options{Device: device})
-//	err = replica.Exchange(ctx, space, conn) // both sides; then both have the same records
+//	err = replica.Sync(ctx, space, conn, nil) // both sides; what one writes, the other has
 //
 // # What happens
 //
@@ -55,9 +55,9 @@
 // records, and migrations. What is written to the collection's bucket in other ways is not
 // replicated.
 //
-// This version does not prune: logs grow, and deleted records keep their state. [Exchange] neither
-// encrypts nor authenticates; the connections of [Dial] and [Serve] do both, and files of [Export]
-// and [Import] need neither.
+// This version does not prune: logs grow, and deleted records keep their state. The devices at both
+// ends of [Sync] prove who they are, and the connections of [Dial] and [Serve] encrypt; files of
+// [Export] and [Import] need neither.
 //
 // # Copies
 //
@@ -71,7 +71,7 @@
 // meet find out, and no entry of the log from there on counts, on any replica. The device issues
 // those of both branches again, in new logs, by itself: nothing is lost, and nothing counts twice.
 //
-// Spaces and collections are safe for concurrent use; transactions are not. Exchange starts one
-// goroutine, which ends before Exchange returns. The format of what is exchanged is
-// docs/replica-format.md.
+// Spaces and collections are safe for concurrent use; transactions are not. Sync starts goroutines,
+// which end before it returns; one of the space ends with its last session. The format of what is
+// exchanged is docs/replica-format.md.
 package replica

@@ -77,6 +77,30 @@ func (e endpoint) Describe(p []byte) error {
 	return e.s.describe(p)
 }
 
+// describe stores the description of the space, unless it is known.
+func (s *Space) describe(described []byte) error {
+	known := false
+	err := s.db.View(func(tx *stoat.Tx) error {
+		p, err := s.description(tx)
+		known = p != nil
+		return err
+	})
+	if err != nil || known {
+		return err
+	}
+	err = s.db.Update(func(tx *stoat.Tx) error {
+		t, err := s.in(tx)
+		if err != nil {
+			return err
+		}
+		return t.meta.Put([]byte(keyDescription), described)
+	})
+	if err != nil {
+		return err
+	}
+	return s.readLimits()
+}
+
 // view runs a function in a transaction that reads.
 func (e endpoint) view(fn func(t *txn) error) error {
 	return e.s.db.View(func(tx *stoat.Tx) error {

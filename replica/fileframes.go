@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
@@ -166,4 +167,36 @@ func (f *frameReader) length() (uint64, error) {
 // damaged returns the error for a frame that was changed after it was written.
 func (f *frameReader) damaged(start int64) error {
 	return fmt.Errorf("byte %d of the file: %w: copy or export it again", start, stoat.ErrCorrupt)
+}
+
+// Limits of files.
+const (
+	frameMax = 17 << 20      // bytes of a frame: a run and one entry more
+	batchMax = 4 << 20       // bytes of runs that are merged in one transaction
+	helloMax = 32 + 2 + 2048 // the id of a space, and its description
+)
+
+// append appends a run as files have it.
+func (r *run) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(append(dst, r.log[:]...), r.first)
+	dst = binary.AppendUvarint(dst, uint64(len(r.entries)))
+	for _, e := range r.entries {
+		dst = wire.AppendBytes(dst, e)
+	}
+	return append(dst, r.seal[:]...)
+}
+
+// parseRun decodes a run, which refers to p.
+func parseRun(p []byte) (*run, error) {
+	r := wire.NewReader(p)
+	got := &run{log: r.Hash(), first: r.Uvarint()}
+	if got.first >= 1<<48 {
+		r.Fail("an entry has the number %d", got.first)
+	}
+	got.entries = make([][]byte, r.Count(runEntries, 1))
+	for i := range got.entries {
+		got.entries[i] = r.Bytes(1, entry.SizeMax)
+	}
+	copy(got.seal[:], r.Take(len(got.seal)))
+	return got, r.End()
 }

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"encoding/binary"
 	"math/rand/v2"
 	"net"
 	"testing"
@@ -249,4 +250,26 @@ func (p *peer) cutOf(log entry.Hash) (cut uint64) {
 		p.t.Fatal(err)
 	}
 	return cut
+}
+
+// sealedHeads returns the heads of all logs, each as it was behind its last sealed entry.
+func (t *txn) sealedHeads() ([]*head, error) {
+	var all []*head
+	for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixLog))) {
+		h, err := parseHead(binary.BigEndian.Uint32(key[len(prefixLog):]), p)
+		if err != nil {
+			return nil, err
+		}
+		if h.sealed == 0 {
+			continue
+		}
+		if h.next > h.sealed {
+			h.next = h.sealed
+			if h.hash, err = t.hashOf(h.number, h.sealed-1); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, h)
+	}
+	return all, t.tx.Err()
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stoatdb/stoat"
 )
 
-func TestExchange_bringsRecordsOver(t *testing.T) {
+func TestSync_bringsRecordsOver(t *testing.T) {
 	a := newPeer(t, nil)
 	b := newPeer(t, a)
 	want := task{ID: 1, Title: "Milk", Votes: -2, Best: 7, First: -1, Tags: []string{"a", "b"},
@@ -74,7 +74,7 @@ func TestMerge_editBeatsDeletion(t *testing.T) {
 
 // A replica that was put back to an older state, and has written nothing since, takes its own
 // entries back from others. It continues in a log of its own, because a copy may continue this one.
-func TestExchange_givesARestoredReplicaItsLogBack(t *testing.T) {
+func TestSync_givesARestoredReplicaItsLogBack(t *testing.T) {
 	a := newPeer(t, nil)
 	b := newPeer(t, a)
 	b.put(task{ID: 1, Votes: 2})

@@ -12,7 +12,7 @@ import (
 )
 
 // Seal signs the entries that this replica has written since the last seal, and makes them durable.
-// [Exchange] does so itself, since only sealed entries leave a replica. Call it before the space is
+// [Sync] does so itself, since only sealed entries leave a replica. Call it before the space is
 // opened with another device.
 //
 // Entries must be durable before others have them: one that a power cut takes back afterwards would
@@ -102,28 +102,6 @@ func (t *txn) seal() error {
 		return err
 	}
 	return t.putHead(h)
-}
-
-// sealedHeads returns the heads of all logs, each as it was behind its last sealed entry.
-func (t *txn) sealedHeads() ([]*head, error) {
-	var all []*head
-	for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixLog))) {
-		h, err := parseHead(binary.BigEndian.Uint32(key[len(prefixLog):]), p)
-		if err != nil {
-			return nil, err
-		}
-		if h.sealed == 0 {
-			continue
-		}
-		if h.next > h.sealed {
-			h.next = h.sealed
-			if h.hash, err = t.hashOf(h.number, h.sealed-1); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, h)
-	}
-	return all, t.tx.Err()
 }
 
 // runFrom returns the run of a log that begins with an entry and ends with the next that is sealed.

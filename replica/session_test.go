@@ -12,7 +12,7 @@ import (
 )
 
 // Two replicas answer each other for a long time; a third one gets all of it at once.
-func TestExchange_ofLongLogs(t *testing.T) {
+func TestSync_ofLongLogs(t *testing.T) {
 	a := newPeer(t, nil)
 	b := newPeer(t, a)
 	a.put(task{ID: 1})
@@ -70,7 +70,7 @@ func (c *cut) Write(p []byte) (int, error) {
 
 // A connection may break at any frame and any byte of it: what was merged stays, nothing is half,
 // and the next exchange continues.
-func TestExchange_cutAnywhere(t *testing.T) {
+func TestSync_cutAnywhere(t *testing.T) {
 	a := newPeer(t, nil)
 	b := newPeer(t, a)
 	for i := range int64(20) {
@@ -101,7 +101,7 @@ func TestExchange_cutAnywhere(t *testing.T) {
 }
 
 // Replicas are written to, and meet several others, at the same time.
-func TestExchange_whileOthersWrite(t *testing.T) {
+func TestSync_whileOthersWrite(t *testing.T) {
 	a := newPeer(t, nil)
 	peers := []*peer{a, newPeer(t, a), newPeer(t, a)}
 	var group sync.WaitGroup

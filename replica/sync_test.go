@@ -2,37 +2,100 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"net"
 	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat"
 )
 
-// together runs a session of two replicas until both have what the other had.
-func together(t testing.TB, a, b *peer) (here, there error) {
+// stay keeps two replicas together until the function that it returns is called.
+func stay(t testing.TB, a, b *Space) (end func()) {
 	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
 	x, y := net.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- Sync(context.Background(), b.space, y, once) }()
-	here = Sync(context.Background(), a.space, x, once)
-	return here, <-done
-}
-
-func TestSync_bringsRecordsOver(t *testing.T) {
-	a := newPeer(t, nil)
-	b := newPeer(t, a)
-	a.put(task{ID: 1, Title: "Milk"})
-	for range 3 {
-		if here, there := together(t, a, b); here != nil || there != nil {
-			t.Fatal(here, there)
+	done := make(chan error, 2)
+	go func() { done <- Sync(ctx, a, x, nil) }()
+	go func() { done <- Sync(ctx, b, y, nil) }()
+	return func() {
+		cancel()
+		for range 2 {
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
 		}
 	}
-	if b.get(1) == nil {
-		t.Error("nothing arrived")
+}
+
+// awaitTask returns when a replica has a task with a title.
+func awaitTask(t testing.TB, p *peer, id int64, title string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, err := range p.tasks.Watch(ctx, p.db, p.tasks.Query()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := p.get(id); v != nil && v.Title == title {
+			return
+		}
 	}
-	b.put(task{ID: 2})
-	if here, there := together(t, a, b); here != nil || there != nil {
-		t.Fatal(here, there)
+}
+
+// What is written on one side arrives on the other, also through a third one, and several sessions
+// of the same replicas do no harm.
+func TestSync_lasts(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	c := newPeer(t, a)
+	defer stay(t, a.space, b.space)()
+	defer stay(t, b.space, c.space)()
+	defer stay(t, c.space, b.space)()
+	for i := range int64(20) {
+		a.put(task{ID: 1, Title: string(rune('a' + i))})
+		awaitTask(t, c, 1, string(rune('a'+i)))
+		c.put(task{ID: 2, Title: string(rune('a' + i))})
+		awaitTask(t, a, 2, string(rune('a'+i)))
 	}
-	agree(t, a, b)
+	agree(t, a, b, c)
+}
+
+// A database may have two replicas of a space, and open one of them twice.
+func TestSync_withinADatabase(t *testing.T) {
+	a := newPeer(t, nil)
+	opts := a.options()
+	opts.Device, _ = LoadDevice(make([]byte, 32))
+	a.update(func(tx *stoat.Tx) error {
+		return a.space.Grant(tx, opts.Device.ID(), Write)
+	})
+	other, err := Join(a.db, "copy", a.space.ID(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(a.db, "team", a.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stay(t, a.space, other)()
+	defer stay(t, again, other)()
+	b := newPeer(t, a)
+	defer stay(t, other, b.space)()
+	a.put(task{ID: 1, Title: "x"})
+	awaitTask(t, b, 1, "x")
+}
+
+func TestSync_needsADevice(t *testing.T) {
+	a := newPeer(t, nil)
+	reader, err := Open(a.db, "team", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, y := net.Pipe()
+	defer func() { _ = y.Close() }()
+	if err := Sync(context.Background(), reader, x, once); !errors.Is(err, errNoDevice) {
+		t.Errorf("got %v", err)
+	}
 }
 
 // What had to wait for entries of one peer, and came from another one, is sent to the first.

@@ -36,8 +36,15 @@ type packer struct {
 	target int // bytes that are packed together
 }
 
-// pack appends frames, packed where that makes them smaller.
+// pack appends frames, packed where that makes them smaller. Those of the handshake never are.
 func (p *packer) pack(dst, frames []byte) ([]byte, error) {
+	for len(frames) > 0 && kind(frames[0]) <= frameAuth {
+		_, _, after, err := cutFrame(frames)
+		if err != nil {
+			return dst, err
+		}
+		dst, frames = append(dst, frames[:len(frames)-len(after)]...), after
+	}
 	if len(frames) < packMin {
 		return append(dst, frames...), nil
 	}

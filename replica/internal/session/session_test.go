@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -227,4 +228,47 @@ func TestSession_tokenOfAnotherPastIsWorthNothing(t *testing.T) {
 	}
 	meet(t, other, b)
 	equal(t, other, b)
+}
+
+// Whatever is written together, the handshake is never packed, and everything else may be.
+func TestPack_keepsFrames(t *testing.T) {
+	var all []byte
+	for k, p := range samples() {
+		if k == frameHello || k == frameAuth {
+			all = append(appendFrame(nil, k, p), all...)
+			continue
+		}
+		all = appendFrame(all, k, bytes.Repeat(p, 100))
+	}
+	for range 50 {
+		all = appendFrame(all, framePart, make([]byte, FrameMax))
+		noise := make([]byte, FrameMax)
+		_, _ = rand.Read(noise)
+		all = appendFrame(all, framePart, noise)
+	}
+	var pack packer
+	packed, err := pack.pack(nil, all)
+	if err != nil || len(packed) > len(all)*2/3 {
+		t.Fatalf("%d bytes of %d, %v", len(packed), len(all), err)
+	}
+	var got []byte
+	for rest := packed; len(rest) > 0; {
+		k, p, after, err := cutFrame(rest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rest = after; k != framePacked {
+			got = appendFrame(got, k, p)
+			continue
+		}
+		z, _ := decoder()
+		frames, err := z.DecodeAll(p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, frames...)
+	}
+	if !bytes.Equal(got, all) || kind(packed[0]) > frameAuth {
+		t.Error("frames are lost, or the handshake is packed")
+	}
 }
