@@ -128,11 +128,13 @@ func encodeKey(key record.Key) ([]byte, error) {
 	return tuple.Encode(key)
 }
 
-// collection returns a collection of which nothing but its name and number is known, or
-// [stoat.ErrNotFound].
+// collection returns a collection with which states can be read, or [stoat.ErrNotFound].
 func (v *Snapshot) collection(name string) (*collection, error) {
 	number, err := v.t.number(prefixCollection + name)
-	return &collection{space: v.t.space, name: name, number: number}, err
+	if err != nil {
+		return nil, err
+	}
+	return v.t.reader(name, number)
 }
 
 // one calls fn with the state of a record, or returns [stoat.ErrNotFound] if there is none.

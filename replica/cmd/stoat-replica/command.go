@@ -26,9 +26,11 @@ type command struct {
 func commands() []*command {
 	return []*command{
 		deviceCommand(), createCommand(), joinCommand(), grantCommand(), revokeCommand(),
+		grantsCommand(),
 		serveCommand(), syncCommand(), exportCommand(), importCommand(),
 		statusCommand(), headsCommand(), logCommand(), graphCommand(),
-		whyCommand(), conflictsCommand(), verifyCommand(),
+		whyCommand(), conflictsCommand(), voidCommand(), adoptCommand(),
+		verifyCommand(), checkpointCommand(),
 		helpCommand(),
 	}
 }

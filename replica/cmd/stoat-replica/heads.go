@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/stoatdb/stoat"
@@ -18,6 +19,7 @@ type headJSON struct {
 	Hash    string    `json:"hash"`
 	Time    time.Time `json:"time"`
 	Own     bool      `json:"own,omitempty"`
+	Cut     uint64    `json:"cut,omitempty"`
 }
 
 func headsCommand() *command {
@@ -29,7 +31,8 @@ func headsCommand() *command {
 		name: "heads", arguments: "DB", summary: "list the logs: what each device has written",
 		details: `
 A log is what one device wrote to one replica. Its entries are sealed when they
-leave the replica; "own" is the log that this replica writes.`,
+leave the replica; "own" is the log that this replica writes. A log that has
+forked is cut: its entries from there on do not count.`,
 		min: 1, max: 1, flags: flags,
 		run: func(_ context.Context, s *stdio, args []string) error {
 			return o.view(args[0], func(space *replica.Space, tx *stoat.Tx) error {
@@ -50,7 +53,7 @@ func headsAsJSON(s *stdio, heads []replica.Head) error {
 	for _, h := range heads {
 		hash := replica.SpaceID(h.Hash).String()
 		err := writeJSON(s, headJSON{h.Log.String(), h.Device.String(), h.Entries, h.Sealed, hash,
-			h.Time.UTC(), h.Own})
+			h.Time.UTC(), h.Own, h.Cut})
 		if err != nil {
 			return err
 		}
@@ -63,8 +66,11 @@ func headsAsTable(s *stdio, heads []replica.Head) error {
 	err := t.row("log", "device", "entries", "sealed", "newest")
 	for _, h := range heads {
 		own := ""
-		if h.Own {
+		switch {
+		case h.Own:
 			own = "own"
+		case h.Cut > 0:
+			own = fmt.Sprintf("cut at %d", h.Cut)
 		}
 		if err == nil {
 			err = t.row(short(h.Log), short(h.Device), progress.Count(int64(h.Entries)),

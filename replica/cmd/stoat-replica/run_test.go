@@ -127,7 +127,7 @@ func TestDevice_refusesAnotherFile(t *testing.T) {
 func TestRun_printsTablesAndJSON(t *testing.T) {
 	a, _ := diverge(t)
 	a.put(item{Name: "a name " + strings.Repeat("that is long ", 20), Note: "line\nbreak"})
-	for _, command := range []string{"status", "heads", "log", "graph", "conflicts"} {
+	for _, command := range []string{"status", "heads", "log", "graph", "conflicts", "grants"} {
 		text := output(t, command, a.db)
 		for line := range strings.SplitSeq(text, "\n") {
 			if utf8.RuneCountInString(line) > 80 {
@@ -148,6 +148,19 @@ func TestRun_printsTablesAndJSON(t *testing.T) {
 			t.Errorf("%s -json prints nothing", command)
 		}
 	}
+}
+
+func TestCheckpoint_keepsTheState(t *testing.T) {
+	a := newStore(t, nil)
+	a.put(item{Name: "milk"})
+	output(t, "checkpoint", "-device", a.key, a.db)
+	if !strings.Contains(output(t, "log", "-limit", "1", a.db), "control") {
+		t.Error("the checkpoint is not the newest entry")
+	}
+	if !strings.Contains(output(t, "why", a.db, "items", "milk"), "items milk") {
+		t.Error("a record is missing after a checkpoint")
+	}
+	output(t, "verify", a.db)
 }
 
 func TestRun_endsWithAnInterrupt(t *testing.T) {

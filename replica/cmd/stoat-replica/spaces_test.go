@@ -158,6 +158,27 @@ func TestGrant_andRevoke(t *testing.T) {
 	if !strings.HasPrefix(text, "items bread is not there\n") {
 		t.Errorf("what came after the revocation counts:\n%s", text)
 	}
+	if text := output(t, "void", a.db); !strings.Contains(text, b.device[:12]) ||
+		!strings.Contains(output(t, "status", a.db), "void       1 entry") {
+		t.Errorf("void entries: %s", text)
+	}
+	var v struct{ Log string }
+	if err := json.Unmarshal([]byte(output(t, "void", "-json", a.db)), &v); err != nil {
+		t.Fatal(err)
+	}
+	if text := output(t, "adopt", "-device", a.key, a.db, v.Log); text !=
+		"adopted 1 entry; 0 had been adopted before\n" {
+		t.Error(text)
+	}
+	if !strings.Contains(output(t, "why", a.db, "items", "bread"), "amount = 1") {
+		t.Error("what was adopted does not count")
+	}
+	text = output(t, "grants", a.db)
+	for _, word := range []string{"anyone", "read", "write+invite", "revoked", "the whole space"} {
+		if !strings.Contains(text, word) {
+			t.Errorf("the grants lack %q:\n%s", word, text)
+		}
+	}
 	carry(t, a, b)
 	fails(t, exitError, []string{"grant", "-device", b.key, b.db, b.device, "admin"}, "cannot grant")
 	fails(t, exitError, []string{"revoke", "-device", a.key, a.db, b.device}, "no grant")

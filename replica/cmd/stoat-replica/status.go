@@ -20,6 +20,8 @@ type statusJSON struct {
 	Entries   uint64 `json:"entries"`
 	Unsealed  uint64 `json:"unsealed"`
 	Conflicts int    `json:"conflicts"`
+	Void      uint64 `json:"void"`
+	Forked    int    `json:"forked"`
 }
 
 func statusCommand() *command {
@@ -78,20 +80,23 @@ func statusOf(s *stdio, db *stoat.DB, only string, asJSON bool) error {
 // measure returns the status of a space.
 func measure(space *replica.Space, tx *stoat.Tx) (*statusJSON, error) {
 	st := &statusJSON{Name: space.Name(), Space: space.ID().String()}
-	heads, err := space.Heads(tx)
+	now, err := space.Status(tx)
 	if err != nil {
 		return nil, err
 	}
+	st.Void, st.Unsealed = now.Void, now.Unsent
 	devices := map[replica.DeviceID]bool{}
-	for _, h := range heads {
+	for _, h := range now.Heads {
+		if h.Cut > 0 {
+			st.Forked++
+		}
 		devices[h.Device] = true
 		st.Entries += h.Entries
 		if h.Own {
 			st.Device = h.Device.String()
-			st.Unsealed = h.Entries - h.Sealed
 		}
 	}
-	st.Logs, st.Devices = len(heads), len(devices)
+	st.Logs, st.Devices = len(now.Heads), len(devices)
 	for _, err := range space.Conflicts(tx) {
 		if err != nil {
 			return nil, err
@@ -116,8 +121,12 @@ device     %s
 logs       %s of %s
 entries    %s%s
 conflicts  %s
+void       %s
 `, quote(st.Name), st.Space, st.Device, progress.Count(int64(st.Logs)),
 		progress.Counted(int64(st.Devices), "device"), progress.Count(int64(st.Entries)), unsealed,
-		progress.Count(int64(st.Conflicts)))
+		progress.Count(int64(st.Conflicts)), entriesText(int64(st.Void)))
+	if err == nil && st.Forked > 0 {
+		_, err = fmt.Fprintf(s.out, "forked     %s\n", progress.Counted(int64(st.Forked), "log"))
+	}
 	return err
 }
