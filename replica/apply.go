@@ -3,7 +3,6 @@ package replica
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
 	"errors"
 	"fmt"
 	"slices"
@@ -55,25 +54,24 @@ func (s *Space) prove(claims []claim) error {
 	return err
 }
 
-// applyOnce takes what waits, runs and claims, and merges what it can in one transaction. It
-// reports whether logs were cut.
+// applyOnce takes runs, claims, and what waits and may be ready, and merges what it can in one
+// transaction. It reports whether logs were cut.
 func (s *Space) applyOnce(
 	number uint64, runs []*run, claims []claim,
 ) (refused []session.Refusal, cut bool, err error) {
-	s.mu.Lock()
-	waiting, earlier := s.room.take()
-	s.mu.Unlock()
-	runs, claims = append(waiting, runs...), append(earlier, claims...)
-	if len(runs)+len(claims) == 0 {
-		return nil, false, nil
-	}
+	waiting, earlier := s.awake(runs)
+	claims = append(earlier, claims...)
 	a := &arrival{space: s, session: number, claims: claims}
 	var grown *growth
 	err = s.db.View(func(tx *stoat.Tx) error {
-		a.verify(tx, runs)
-		return a.failed
+		a.verify(tx, append(slices.Clone(runs), runsIn(waiting)...))
+		t, err := s.in(tx)
+		if err == nil {
+			a.due, err = t.due(!s.retried)
+		}
+		return errors.Join(err, a.failed)
 	})
-	if err == nil && len(a.ready)+len(claims) > 0 {
+	if err == nil && len(a.ready)+len(a.due)+len(claims) > 0 {
 		err = s.db.Update(func(tx *stoat.Tx) error {
 			t, err := s.in(tx)
 			if err == nil {
@@ -94,14 +92,14 @@ func (s *Space) applyOnce(
 	defer s.mu.Unlock()
 	if err != nil {
 		for _, r := range runs {
-			s.room.add(r, err)
+			waiting = append(waiting, waitingRun{run: r, reason: err})
 		}
+		s.room.add(waiting...)
 		s.room.addClaims(claims)
 		return nil, false, wrap(s.name, err)
 	}
-	for _, w := range a.waiting {
-		s.room.add(w.run, w.reason)
-	}
+	s.retried = !a.cut
+	s.room.add(a.waiting...)
 	s.room.addClaims(a.early)
 	return a.refused, a.cut, nil
 }
@@ -110,7 +108,9 @@ func (s *Space) applyOnce(
 type arrival struct {
 	space   *Space
 	ready   []*verified
-	waiting []waiting
+	due     []uint32 // logs whose parked entries may be ready
+	queue   byTime
+	waiting []waitingRun
 	refused []session.Refusal // of what the session sent
 	failed  error             // of the database
 	session uint64
@@ -154,9 +154,9 @@ func (a *arrival) verify(tx *stoat.Tx, runs []*run) {
 			}
 		case errors.Is(err, errRate):
 			a.refuse(r, r.first, err)
-			a.waiting = append(a.waiting, waiting{r, err})
+			a.waiting = append(a.waiting, waitingRun{run: r, reason: err})
 		case errors.Is(err, errGap), errors.Is(err, ErrNewer), errors.Is(err, errUndescribed):
-			a.waiting = append(a.waiting, waiting{r, err})
+			a.waiting = append(a.waiting, waitingRun{run: r, reason: err})
 		case errors.Is(err, errVoid):
 		case errors.Is(err, ErrInvalid), notTaken(err):
 			a.refuse(r, r.first, err)
@@ -164,63 +164,6 @@ func (a *arrival) verify(tx *stoat.Tx, runs []*run) {
 			a.failed = errors.Join(a.failed, err)
 		}
 	}
-}
-
-// merge merges all entries that can be merged. An entry has a greater time than those that it
-// follows, so one that cannot be merged when it has the least time of all has to wait.
-func (a *arrival) merge(t *txn) error {
-	a.latest = t.latest()
-	queue := byTime(slices.Clone(a.ready))
-	heap.Init(&queue)
-	for len(queue) > 0 {
-		v := heap.Pop(&queue).(*verified)
-		done := v.done
-		reason, err := a.mergeRun(t, v)
-		if err != nil {
-			return err
-		}
-		if v.done > done && v.done < len(v.parsed) {
-			heap.Push(&queue, v)
-			continue
-		}
-		switch {
-		case reason == nil:
-		case errors.Is(reason, ErrInvalid):
-			a.refuse(v.run, v.seq(), reason)
-		default:
-			a.waiting = append(a.waiting, waiting{v.run, reason})
-		}
-	}
-	if err := a.keepLatest(t); err != nil {
-		return err
-	}
-	if err := a.settleForks(t); err != nil {
-		return err
-	}
-	return t.decide()
-}
-
-// keepLatest stores the greatest time of what was merged.
-func (a *arrival) keepLatest(t *txn) error {
-	if a.latest <= t.latest() {
-		return nil
-	}
-	return t.putLatest(a.latest)
-}
-
-// Reasons why entries wait, besides what is missing.
-var (
-	errAhead  = errors.New("its time is ahead of this replica's clock")
-	errDigest = errors.New("it follows another branch of a log: a fork proof is missing")
-	errBranch = errors.New("it is of another branch of its log: a fork proof is missing")
-)
-
-// annotate says which entry a reason is about.
-func annotate(reason error, log entry.Hash, seq uint64) error {
-	if reason == nil {
-		return nil
-	}
-	return fmt.Errorf("log %s, entry %d: %w", log, seq, reason)
 }
 
 // check returns why an entry cannot be merged now, or ever.

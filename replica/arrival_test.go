@@ -14,7 +14,7 @@ func TestSync_passesOnWhatHadWaited(t *testing.T) {
 	ahead.now = noon.Add(time.Hour)
 	ahead.put(task{ID: 1})
 	visit(t, a, ahead)
-	if len(a.space.Waiting()) == 0 {
+	if len(a.waiting()) == 0 {
 		t.Fatal("an entry that is ahead does not wait")
 	}
 	a.now, b.now = noon.Add(2*time.Hour), noon.Add(2*time.Hour)

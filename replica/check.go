@@ -115,9 +115,6 @@ func (t *txn) verifySeal(h *head, seq uint64, hash *entry.Hash) error {
 	case len(sig) != seal.Size:
 		return errors.New("its seal has another size")
 	}
-	message := entry.AppendSealed(nil, &t.space.id, &h.id, seq, hash)
-	if !seal.Verify((*[seal.KeySize]byte)(&h.device), message, (*[seal.Size]byte)(sig)) {
-		return errors.New("its seal is not by the device of the log")
-	}
-	return nil
+	at := entry.Place{Space: t.space.id, Log: h.id, Seq: seq, Prev: *hash}
+	return t.space.checkSeal(h.device, &at, (*[seal.Size]byte)(sig))
 }

@@ -236,9 +236,9 @@ func (t *txn) lookUp(of *session.Head, l *session.Log) error {
 		if err != nil {
 			return err
 		}
-		*l = session.Log{Number: h.number, ID: h.id, Next: h.next, Sealed: h.sealed,
+		*l = session.Log{Number: h.number, ID: h.id, Next: max(h.next, h.sealed), Sealed: h.sealed,
 			Own: h.number == own, Over: h.cut > 0 && h.next >= h.cut && of.Next > h.cut}
-		if of.Next <= h.next && of.Next > 0 {
+		if of.Next <= l.Next && of.Next > 0 {
 			if l.Hash, err = t.hashOf(h.number, of.Next-1); err != nil {
 				return err
 			}

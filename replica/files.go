@@ -254,14 +254,18 @@ func (in *intake) complete() error {
 		if err != nil {
 			return err
 		}
+		all, err := in.space.Waiting(tx)
+		if err != nil {
+			return err
+		}
+		for _, w := range all {
+			if in.ends[entry.Hash(w.Log)] > w.First && !errors.Is(w.Reason, errGap) {
+				return w.Reason
+			}
+		}
 		for id, end := range in.ends {
 			if have[LogID(id)] >= end {
 				continue
-			}
-			for _, w := range in.space.Waiting() {
-				if w.Log == LogID(id) && !errors.Is(w.Reason, errGap) {
-					return w.Reason
-				}
 			}
 			return fmt.Errorf("log %s: %w", id, ErrMissing)
 		}

@@ -157,7 +157,7 @@ func TestApply_followsLongChainsOfLogs(t *testing.T) {
 		f.add(e)
 		runs = append(runs, f.run)
 	}
-	if err := p.space.apply(runs); err != nil || len(p.space.Waiting()) > 0 {
-		t.Errorf("%v; %d wait", err, len(p.space.Waiting()))
+	if err := p.space.apply(runs); err != nil || len(p.waiting()) > 0 {
+		t.Errorf("%v; %d wait", err, len(p.waiting()))
 	}
 }

@@ -115,7 +115,7 @@ func TestAttack04_twoBranches(t *testing.T) {
 			if cut := p.cutOf(f.log); cut != 2 {
 				t.Errorf("order %v: the log is cut at %d", order, cut)
 			}
-			if w := p.space.Waiting(); len(w) > 0 {
+			if w := p.waiting(); len(w) > 0 {
 				t.Errorf("order %v: %v still waits", order, w[0])
 			}
 			if got := p.get(1); got.Title != "both" || got.Votes != 2 {
@@ -219,7 +219,7 @@ func TestForks_inEveryOrder(t *testing.T) {
 			want = root
 			agreeWithModel(t, q)
 		}
-		w := q.space.Waiting()
+		w := q.waiting()
 		if cut := q.cutOf(f.log); cut != 2 || root != want || len(w) > 0 {
 			t.Fatalf("order %d: cut at %d, %d wait", n, cut, len(w))
 		}
@@ -299,7 +299,7 @@ func forkHistory(t *testing.T, rng *rand.Rand) {
 	for _, p := range peers {
 		agreeWithModel(t, p)
 		p.checkVoids()
-		if w := p.space.Waiting(); len(w) > 0 {
+		if w := p.waiting(); len(w) > 0 {
 			t.Errorf("%v still waits", w[0])
 		}
 		got := 0

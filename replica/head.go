@@ -51,8 +51,9 @@ func (s *Space) Heads(tx *stoat.Tx) ([]Head, error) {
 		if err != nil {
 			return nil, wrap(s.name, err)
 		}
-		all = append(all, Head{Log: LogID(h.id), Device: h.device, Entries: h.next, Sealed: h.sealed,
-			Hash: h.hash, Time: h.time.Time(), Own: h.number == own, Cut: h.cut})
+		all = append(all, Head{Log: LogID(h.id), Device: h.device, Entries: h.next,
+			Sealed: min(h.sealed, h.next), Hash: h.hash, Time: h.time.Time(), Own: h.number == own,
+			Cut: h.cut})
 	}
 	return all, nil
 }

@@ -263,7 +263,7 @@ func (t *txn) sealedHeads() ([]*head, error) {
 		if h.sealed == 0 {
 			continue
 		}
-		if h.next > h.sealed {
+		if h.next != h.sealed {
 			h.next = h.sealed
 			if h.hash, err = t.hashOf(h.number, h.sealed-1); err != nil {
 				return nil, err
@@ -272,4 +272,17 @@ func (t *txn) sealedHeads() ([]*head, error) {
 		all = append(all, h)
 	}
 	return all, t.tx.Err()
+}
+
+// waiting returns what waits.
+func (p *peer) waiting() (all []Waiting) {
+	p.t.Helper()
+	err := p.db.View(func(tx *stoat.Tx) (err error) {
+		all, err = p.space.Waiting(tx)
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return all
 }

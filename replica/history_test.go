@@ -92,7 +92,7 @@ func (h *history) run() {
 	h.compare(h.peers[0])
 	agree(h.t, h.peers...)
 	for _, p := range h.peers {
-		if w := p.space.Waiting(); len(w) > 0 {
+		if w := p.waiting(); len(w) > 0 {
 			h.t.Errorf("%d runs still wait: %v", len(w), w[0])
 		}
 		if got := all(p); !reflect.DeepEqual(got, all(h.peers[0])) {

@@ -112,7 +112,7 @@ func TestApply_refusesWhatIsNotValid(t *testing.T) {
 			if v := p.get(1); v != nil && v.Title != "a" && v.Title != "x" {
 				t.Errorf("got %+v", v)
 			}
-			if w := p.space.Waiting(); len(w) > 0 {
+			if w := p.waiting(); len(w) > 0 {
 				t.Errorf("it waits: %v", w[0])
 			}
 		})
@@ -144,12 +144,6 @@ func last(r *run) []byte { return r.entries[len(r.entries)-1] }
 
 // A context binds what it names: its time, its existence and its bytes.
 func TestApply_checksContexts(t *testing.T) {
-	p := newPeer(t, nil)
-	other := newForger(p)
-	other.add(data(5, "other"))
-	if err := p.space.apply([]*run{other.run}); err != nil {
-		t.Fatal(err)
-	}
 	for name, c := range map[string]struct {
 		ms     int
 		seq    uint64
@@ -161,6 +155,12 @@ func TestApply_checksContexts(t *testing.T) {
 		"another digest":           {6, 1, 1, true}, // a fork proof could explain it
 		"an entry that is missing": {6, 2, 0, true},
 	} {
+		p := newPeer(t, nil)
+		other := newForger(p)
+		other.add(data(5, "other"))
+		if err := p.space.apply([]*run{other.run}); err != nil {
+			t.Fatal(err)
+		}
 		f := &forger{key: other.key, space: p.space.id, run: &run{}}
 		f.add((&entry.Genesis{Device: [32]byte(f.key[32:]),
 			Incarnation: [16]byte{byte(len(name))}}).Entry(hlc.At(noon)))
@@ -171,10 +171,9 @@ func TestApply_checksContexts(t *testing.T) {
 		f.add(e)
 		err := p.space.apply([]*run{f.run})
 		invalid := name != "good" && !c.waits
-		if errors.Is(err, ErrInvalid) != invalid || len(p.space.Waiting()) > 0 != c.waits {
-			t.Errorf("%s: %v, %v", name, err, p.space.Waiting())
+		if errors.Is(err, ErrInvalid) != invalid || len(p.waiting()) > 0 != c.waits {
+			t.Errorf("%s: %v, %v", name, err, p.waiting())
 		}
-		_, _ = p.space.room.take()
 	}
 }
 
@@ -185,12 +184,12 @@ func TestApply_letsEntriesAheadOfTheClockWait(t *testing.T) {
 	if err := p.space.apply([]*run{f.run}); err != nil || p.get(1) != nil {
 		t.Errorf("got %v", err)
 	}
-	if w := p.space.Waiting(); len(w) != 1 || !errors.Is(w[0].Reason, errAhead) {
+	if w := p.waiting(); len(w) != 1 || !errors.Is(w[0].Reason, errAhead) {
 		t.Errorf("got %v", w)
 	}
 	p.now = noon.Add(2 * time.Minute)
-	if err := p.space.apply(nil); err != nil || p.get(1) == nil || len(p.space.Waiting()) > 0 {
-		t.Errorf("got %v, %v", err, p.space.Waiting())
+	if err := p.space.apply(nil); err != nil || p.get(1) == nil || len(p.waiting()) > 0 {
+		t.Errorf("got %v, %v", err, p.waiting())
 	}
 	p.put(task{ID: 2}) // after everything that it has seen
 	facts := factsOf(p)
@@ -209,7 +208,7 @@ func TestApply_letsNewerEntriesWait(t *testing.T) {
 	if err := p.space.apply([]*run{f.run}); err != nil {
 		t.Errorf("got %v", err)
 	}
-	if w := p.space.Waiting(); len(w) != 1 || !errors.Is(w[0].Reason, ErrNewer) {
+	if w := p.waiting(); len(w) != 1 || !errors.Is(w[0].Reason, ErrNewer) {
 		t.Errorf("got %v", w)
 	}
 }
@@ -238,7 +237,7 @@ func TestApply_detectsForks(t *testing.T) {
 			t.Errorf("the log is cut at %d, and the record is %+v", cut, p.get(1))
 		}
 	}
-	if w := p.space.Waiting(); len(w) > 0 {
+	if w := p.waiting(); len(w) > 0 {
 		t.Errorf("it waits: %v", w)
 	}
 }
@@ -298,8 +297,8 @@ func TestApply_keepsBoundedRoom(t *testing.T) {
 		small = append(small, &run{log: entry.Hash{9, byte(i), byte(i >> 8)}, first: 1,
 			entries: [][]byte{{1}}})
 	}
-	if err := p.space.apply(small); err != nil || len(p.space.Waiting()) != roomRuns {
-		t.Errorf("%d runs wait, %v", len(p.space.Waiting()), err)
+	if err := p.space.apply(small); err != nil || len(p.waiting()) != roomRuns {
+		t.Errorf("%d runs wait, %v", len(p.waiting()), err)
 	}
 }
 

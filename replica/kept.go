@@ -194,6 +194,10 @@ func (t *txn) hashOf(log uint32, seq uint64) (hash entry.Hash, err error) {
 			hash = h.id
 			break
 		}
+		if back+1 == h.next {
+			hash = h.hash
+			break
+		}
 		k, err := t.kept(spot{log, back})
 		if err != nil {
 			return hash, err

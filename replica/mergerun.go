@@ -1,6 +1,9 @@
 package replica
 
-// mergeRun merges the entries of a run up to the first that cannot be merged, and returns why.
+import "github.com/stoatdb/stoat/replica/internal/entry"
+
+// mergeRun merges the entries of a run up to the first that cannot be merged, parks the others, and
+// returns why, unless they just wait.
 func (a *arrival) mergeRun(t *txn, v *verified) (reason, err error) {
 	number, known, err := t.logNumber(v.log)
 	if err != nil {
@@ -13,15 +16,15 @@ func (a *arrival) mergeRun(t *txn, v *verified) (reason, err error) {
 		}
 	}
 	switch {
-	case h.voids(v.first):
+	case h.voids(v.first) && !v.parked:
 		return a.takeVoid(t, h, v)
-	case v.first > h.next:
+	case v.first > max(h.next, h.sealed):
 		return errGap, nil
 	case v.branch:
 		return errBranch, nil
 	}
 	for v.done < len(v.parsed) {
-		if v.seq() < h.next {
+		if v.seq() < h.next || v.seq() < h.sealed && !v.parked {
 			stored, err := t.hashOf(h.number, v.seq())
 			if err != nil {
 				return nil, err
@@ -30,13 +33,24 @@ func (a *arrival) mergeRun(t *txn, v *verified) (reason, err error) {
 				v.done++
 				continue
 			}
+			if v.seq() >= h.next {
+				return errBranch, nil
+			}
 			if h, reason, err = a.part(t, h, v); reason != nil || err != nil || h == nil {
 				return reason, err
 			}
 		}
-		if h, reason, err = a.mergeNext(t, h, v); reason != nil || err != nil {
-			return annotate(reason, v.log, v.seq()), err
+		if v.seq() > h.next {
+			return a.parkBehind(t, h, v)
 		}
+		next, reason, err := a.mergeNext(t, h, v)
+		if err != nil {
+			return nil, err
+		}
+		if reason != nil {
+			return a.block(t, h, v, annotate(reason, v.log, v.seq()))
+		}
+		h = next
 		v.done++
 	}
 	return nil, a.keepSeal(t, h, v)
@@ -46,21 +60,34 @@ func (a *arrival) mergeRun(t *txn, v *verified) (reason, err error) {
 func (a *arrival) mergeNext(t *txn, h *head, v *verified) (_ *head, reason, err error) {
 	e := v.parsed[v.done]
 	if h.voids(h.next) {
-		return h, nil, t.appendVoid(h, e, v.entries[v.done], v.hashes[v.done])
+		if v.parked {
+			err = t.settleLater(h)
+		}
+		if err == nil {
+			err = t.appendVoid(h, e, v.entries[v.done], v.hashes[v.done])
+		}
+		return h, nil, err
 	}
 	if h.next > 0 && v.done == 0 && v.prev != h.hash {
 		return nil, errBranch, nil
 	}
-	if reason, err := a.check(t, h, e, len(v.entries[v.done])); reason != nil || err != nil {
+	reason, changes, err := a.accept(t, h, e, len(v.entries[v.done]))
+	if reason != nil || err != nil {
 		return nil, reason, err
-	}
-	changes, reason := parseParts(e)
-	if reason != nil {
-		return nil, reason, nil
 	}
 	h, err = a.mergeEntry(t, h, v, changes)
 	a.latest = max(a.latest, e.Time)
 	return h, nil, err
+}
+
+// accept returns the changes of the next entry of a log, or why it cannot be merged now, or ever.
+func (a *arrival) accept(t *txn, h *head, e *entry.Entry, size int) (
+	reason error, changes []*entry.Changes, err error,
+) {
+	if reason, err = a.check(t, h, e, size); reason == nil && err == nil {
+		changes, reason = parseParts(e)
+	}
+	return reason, changes, err
 }
 
 // keepSeal stores the seal of a run whose entries are stored.

@@ -74,7 +74,7 @@ func arrive(t *testing.T, from *peer, order []*run) {
 		}
 	}
 	agree(t, from, p)
-	if w := p.space.Waiting(); len(w) > 0 {
+	if w := p.waiting(); len(w) > 0 {
 		t.Fatalf("%v waits", w[0])
 	}
 }

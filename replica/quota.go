@@ -172,10 +172,10 @@ func (t *txn) known(v *verified) (known int, logs int64, err error) {
 	switch {
 	case err != nil:
 		return 0, 0, err
-	case number == own || h.next >= v.end():
+	case number == own || max(h.next, h.sealed) >= v.end():
 		return len(v.entries), 0, nil
 	}
-	return int(max(h.next, v.first) - v.first), 0, nil
+	return int(max(h.next, h.sealed, v.first) - v.first), 0, nil
 }
 
 // ask asks the program whether to take the entries of a run behind the first known ones.

@@ -148,7 +148,7 @@ func TestQuota_ofARateLetsEntriesWait(t *testing.T) {
 	if err := p.space.apply([]*run{f.next(5, "b")}); !errors.Is(err, ErrQuota) {
 		t.Errorf("got %v", err)
 	}
-	if w := p.space.Waiting(); len(w) != 1 || !errors.Is(w[0].Reason, ErrQuota) {
+	if w := p.waiting(); len(w) != 1 || !errors.Is(w[0].Reason, ErrQuota) {
 		t.Errorf("got %v", w)
 	}
 	p.now = noon.Add(-time.Hour)
@@ -157,8 +157,8 @@ func TestQuota_ofARateLetsEntriesWait(t *testing.T) {
 		p.now = noon.Add(time.Duration(i) * time.Second)
 		_ = p.space.apply(nil)
 	}
-	if n := p.entriesOf(f); n != 26 || len(p.space.Waiting()) > 0 {
-		t.Errorf("%d entries, %v", n, p.space.Waiting())
+	if n := p.entriesOf(f); n != 26 || len(p.waiting()) > 0 {
+		t.Errorf("%d entries, %v", n, p.waiting())
 	}
 }
 

@@ -230,7 +230,7 @@ func TestAttack10_clocks(t *testing.T) {
 	if err := p.space.apply([]*run{f.run}); err != nil || p.get(1).Title != "p" {
 		t.Errorf("got %v, %+v", err, p.get(1))
 	}
-	if w := p.space.Waiting(); len(w) != 1 || !errors.Is(w[0].Reason, errAhead) {
+	if w := p.waiting(); len(w) != 1 || !errors.Is(w[0].Reason, errAhead) {
 		t.Errorf("got %v", w)
 	}
 	g := newForger(p)

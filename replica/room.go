@@ -2,53 +2,71 @@ package replica
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
+	"github.com/stoatdb/stoat/replica/internal/seal"
 )
 
-// Limits of a room: bytes of a log and in all, and runs, because each is verified again when others
-// arrive.
+// Limits of what waits: bytes of a log and in all, of parked entries and, again, in the room; and
+// runs in the room.
 const (
 	roomLog   = 4 << 20
 	roomSpace = 64 << 20
 	roomRuns  = 1024
 )
 
-// room keeps the runs that wait for others. What does not fit is dropped: it arrives again with a
-// later exchange.
+// room keeps, in memory, the runs that wait and cannot be parked: those that cannot be verified
+// yet, because what precedes them in their log is missing or they need a newer version, and those
+// of logs without a merged entry. What does not fit is dropped: it arrives again later.
 type room struct {
-	now    func() time.Time
-	runs   []waiting
-	size   int
-	logs   map[entry.Hash]int
-	claims []claim
+	now  func() time.Time
+	runs []waitingRun
+	has  map[runKey]bool
+	size int
+	logs map[entry.Hash]int // bytes
+
+	claims []claim // about logs that are not known yet
 }
 
-// waiting is a run with the reason why it waits.
-type waiting struct {
+// runKey tells runs apart.
+type runKey struct {
+	log   entry.Hash
+	first uint64
+	seal  [seal.Size]byte
+}
+
+// waitingRun is a run with the reason why it waits.
+type waitingRun struct {
 	run    *run
 	reason error
+	until  hlc.Time // that its entry waits for, if it waits for the clock
 }
 
-// add adds a run, unless there is no room for it.
-func (r *room) add(run *run, reason error) {
-	n := run.size()
-	ofLog := r.logs[run.log]
-	if len(r.runs) == roomRuns || r.size+n > roomSpace || ofLog > 0 && ofLog+n > roomLog {
-		return
+func (w *waitingRun) key() runKey { return runKey{w.run.log, w.run.first, w.run.seal} }
+
+// add adds runs, except those that it has, and those for which there is no room.
+func (r *room) add(runs ...waitingRun) {
+	for _, w := range runs {
+		n := w.run.size()
+		ofLog := r.logs[w.run.log]
+		full := len(r.runs) == roomRuns || r.size+n > roomSpace || ofLog > 0 && ofLog+n > roomLog
+		if full || r.has[w.key()] {
+			continue
+		}
+		if r.logs == nil {
+			r.logs, r.has = map[entry.Hash]int{}, map[runKey]bool{}
+		}
+		if w.run.since.IsZero() {
+			w.run.since = r.now()
+		}
+		r.runs = append(r.runs, w)
+		r.has[w.key()] = true
+		r.size += n
+		r.logs[w.run.log] += n
 	}
-	if r.logs == nil {
-		r.logs = map[entry.Hash]int{}
-	}
-	if run.since.IsZero() {
-		run.since = r.now()
-	}
-	r.runs = append(r.runs, waiting{run, reason})
-	r.size += n
-	r.logs[run.log] += n
 }
 
 // addClaims adds fork proofs, unless there is no room for them.
@@ -60,87 +78,71 @@ func (r *room) addClaims(claims []claim) {
 	}
 }
 
-// take returns everything and leaves nothing.
-func (r *room) take() ([]*run, []claim) {
-	all, claims := make([]*run, 0, len(r.runs)), r.claims
+// take takes runs out of the room.
+func (r *room) take(wanted func(*waitingRun) bool) (taken []waitingRun) {
+	kept := r.runs[:0]
 	for _, w := range r.runs {
-		all = append(all, w.run)
+		if !wanted(&w) {
+			kept = append(kept, w)
+			continue
+		}
+		taken = append(taken, w)
+		delete(r.has, w.key())
+		r.size -= w.run.size()
+		if r.logs[w.run.log] -= w.run.size(); r.logs[w.run.log] == 0 {
+			delete(r.logs, w.run.log)
+		}
 	}
-	*r = room{now: r.now}
-	return all, claims
+	clear(r.runs[len(kept):])
+	r.runs = kept
+	return taken
 }
 
-// lacking is the reason why entries wait for another one, which they follow.
-type lacking struct{ entry.Head }
-
-// Error implements error.
-func (l *lacking) Error() string {
-	return fmt.Sprintf("entry %d of log %s, which it follows, is missing", l.Seq, l.Log)
-}
-
-// Waiting is entries from others that this replica has, and cannot merge yet. They are in memory
-// only: after a restart, they arrive again with the next session.
-type Waiting struct {
-	Log    LogID     `json:"log"`
-	First  uint64    `json:"first"` // the numbers of the entries
-	Last   uint64    `json:"last"`
-	Since  time.Time `json:"since"`
-	Reason Reason    `json:"reason"`
-	For    *EntryID  `json:"for,omitempty"` // an entry that must arrive before; nil: none
-}
-
-// Reason is an error that is encoded as its message.
-type Reason struct{ Err error }
-
-// Error implements error.
-func (r Reason) Error() string { return r.Err.Error() }
-
-// Unwrap returns the error.
-func (r Reason) Unwrap() error { return r.Err }
-
-// MarshalText implements [encoding.TextMarshaler].
-func (r Reason) MarshalText() ([]byte, error) { return []byte(r.Err.Error()), nil }
-
-// Waiting returns what waits, since when, and for what.
-func (s *Space) Waiting() []Waiting {
+// awake takes out of the room what may be ready: runs and claims of logs of which runs have
+// arrived, and of logs with a run whose wait the clock, the description of the space or a cut has
+// ended. The own log, which is never parked, may always be ready.
+func (s *Space) awake(arrived []*run) (runs []waitingRun, claims []claim) {
+	logs := map[entry.Hash]bool{}
+	for _, r := range arrived {
+		logs[r.log] = true
+	}
+	now := s.time()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []Waiting
-	for _, w := range s.room.runs {
-		v := Waiting{Log: LogID(w.run.log), First: w.run.first, Last: w.run.end() - 1,
-			Since: w.run.since, Reason: Reason{w.reason}}
-		var l *lacking
-		if errors.As(w.reason, &l) {
-			v.For = &EntryID{LogID(l.Log), l.Seq}
-		} else if errors.Is(w.reason, errGap) {
-			v.For = &EntryID{v.Log, v.First - 1}
+	for i := range s.room.runs {
+		if w := &s.room.runs[i]; !s.retried || w.over(now, s.about != nil) {
+			logs[w.run.log] = true
 		}
-		all = append(all, v)
 	}
-	return all
+	runs = s.room.take(func(w *waitingRun) bool { return logs[w.run.log] })
+	s.room.claims = slices.DeleteFunc(s.room.claims, func(c claim) bool {
+		if !logs[c.log] {
+			return false
+		}
+		claims = append(claims, c)
+		s.room.size -= c.size()
+		return true
+	})
+	return runs, claims
 }
 
-// refusalsMax is how many of the last refusals are remembered.
-const refusalsMax = 64
-
-// Refusal is an entry from others that was not taken, nor what follows it in its log.
-type Refusal struct {
-	EntryID
-	Time   time.Time `json:"time"`
-	Reason Reason    `json:"reason"`
-}
-
-// refusals are the last refusals since the space was opened.
-type refusals struct {
-	count uint64
-	last  []Refusal
-}
-
-// add adds a refusal.
-func (r *refusals) add(f Refusal) {
-	r.count++
-	if len(r.last) == refusalsMax {
-		r.last = slices.Delete(r.last, 0, 1)
+// over reports whether what a run waits for may have come, other than with runs of its log.
+func (w *waitingRun) over(now time.Time, described bool) bool {
+	switch {
+	case errors.Is(w.reason, errAhead):
+		return !w.until.Ahead(now)
+	case errors.Is(w.reason, errUndescribed):
+		return described
 	}
-	r.last = append(r.last, f)
+	return !errors.Is(w.reason, errGap) && !errors.Is(w.reason, ErrNewer) &&
+		!errors.Is(w.reason, errBranch)
+}
+
+// runsIn returns the runs that wait.
+func runsIn(waiting []waitingRun) []*run {
+	runs := make([]*run, len(waiting))
+	for i := range waiting {
+		runs[i] = waiting[i].run
+	}
+	return runs
 }

@@ -13,7 +13,7 @@ import (
 
 // Seal signs the entries that this replica has written since the last seal, and makes them durable.
 // [Sync] does so itself, since only sealed entries leave a replica. Call it before the space is
-// opened with another device.
+// opened with another device. Seal also merges what has waited for the clock, if its time has come.
 //
 // Entries must be durable before others have them: one that a power cut takes back afterwards would
 // fork the log.
@@ -26,6 +26,11 @@ func (s *Space) Seal() error {
 	s.mu.Unlock()
 	if !described {
 		return nil
+	}
+	if s.device != nil {
+		if _, err := s.applyFrom(0, nil); err != nil {
+			return err
+		}
 	}
 	s.applying.Lock()
 	defer s.applying.Unlock()

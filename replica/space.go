@@ -41,6 +41,7 @@ type Space struct {
 	peers       map[uint64]Peer // by the number of the session
 	followers   int             // sessions
 	unfollow    func()          // ends watch
+	retried     bool            // what waits for a newer version of the package
 	chronicle   chronicle
 	applying    sync.Mutex // held while entries of others are applied
 	taken       *usages    // by the holder of applying; nil until it is needed

@@ -21,6 +21,8 @@ type Status struct {
 	// Waiting is what arrived and cannot be merged yet, and Missing the logs that it waits for.
 	Waiting []Waiting `json:"waiting"`
 	Missing []Missing `json:"missing"`
+	// Ended is what is not valid in logs that end before it.
+	Ended []Waiting `json:"ended"`
 	// Refused is how many times something was refused since the space was opened, and Refusals the
 	// last of these.
 	Refused  uint64    `json:"refused"`
@@ -49,13 +51,19 @@ type Peer struct {
 // Status returns what the replica has, lacks and waits for. The cost grows with the number of logs,
 // not with that of entries.
 func (s *Space) Status(tx *stoat.Tx) (*Status, error) {
-	st := &Status{Space: s.ID(), Name: s.name, Waiting: s.Waiting()}
+	st := &Status{Space: s.ID(), Name: s.name}
 	s.mu.Lock()
 	st.Refused, st.Refusals = s.refusals.count, slices.Clone(s.refusals.last)
 	st.Peers = slices.Collect(maps.Values(s.peers))
 	s.mu.Unlock()
 	slices.SortFunc(st.Peers, func(a, b Peer) int { return a.Since.Compare(b.Since) })
 	var err error
+	if st.Waiting, err = s.Waiting(tx); err != nil {
+		return nil, err
+	}
+	if st.Ended, err = s.Ended(tx); err != nil {
+		return nil, err
+	}
 	if st.Heads, err = s.Heads(tx); err != nil {
 		return nil, err
 	}

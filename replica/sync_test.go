@@ -107,8 +107,8 @@ func TestSync_sendsWhatWaited(t *testing.T) {
 	b.put(task{ID: 1})
 	meet(t, b, c)
 	c.put(task{ID: 2})
-	if err := a.space.apply(c.runs(0)); err != nil || len(a.space.Waiting()) != 1 {
-		t.Fatal(err, a.space.Waiting())
+	if err := a.space.apply(c.runs(0)); err != nil || len(a.waiting()) != 1 {
+		t.Fatal(err, a.waiting())
 	}
 	for range 2 {
 		meet(t, a, b)

@@ -92,8 +92,12 @@ const (
 	prefixType       = "type"
 	prefixConflict   = "conflict"
 	keyPosition      = "position"
+	keyParked        = "parked"
 	prefixRecent     = "recent"
 	prefixArrival    = "arrival"
+	prefixWait       = "wait"
+	prefixNeeded     = "needed"
+	prefixAhead      = "ahead"
 	prefixBatch      = "batch"
 	prefixToken      = "token"
 )

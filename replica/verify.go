@@ -42,7 +42,8 @@ func (r *run) size() int {
 // verified is a run whose chain and seal hold, behind a given entry.
 type verified struct {
 	*run
-	done   int // entries that were merged, or had been before
+	done   int  // entries that were merged, or had been before
+	parked bool // it comes from where entries are parked
 	parsed []*entry.Entry
 	prev   entry.Hash // of the entry before the first
 	hashes []entry.Hash
@@ -181,12 +182,12 @@ func (v *verified) locate(t *txn, before *verified) error {
 	}
 	v.device = h.device
 	switch {
-	case v.first > h.next && h.voids(v.first):
+	case v.first > max(h.next, h.sealed) && h.voids(v.first):
 		if v.run.prev == nil {
 			return errVoid
 		}
 		v.prev = *v.run.prev
-	case v.first > h.next:
+	case v.first > max(h.next, h.sealed):
 		return errGap
 	case v.first > 0:
 		v.prev, err = t.hashOf(number, v.first-1)

@@ -1,0 +1,137 @@
+package replica
+
+import (
+	"bytes"
+	"container/heap"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
+)
+
+// merge merges all entries that can be merged: of runs that have arrived, and of those that are
+// parked in the logs that are due. An entry has a greater time than those that it follows, so one
+// that cannot be merged when it has the least time of all has to wait.
+func (a *arrival) merge(t *txn) error {
+	a.latest = t.latest()
+	a.queue = append(a.queue, a.ready...)
+	heap.Init(&a.queue)
+	for _, log := range a.due {
+		if err := a.resume(t, log); err != nil {
+			return err
+		}
+	}
+	for len(a.queue) > 0 {
+		v := heap.Pop(&a.queue).(*verified)
+		done := v.done
+		reason, err := a.mergeRun(t, v)
+		if err == nil && v.done > done {
+			err = a.wake(t, v)
+		}
+		switch {
+		case err != nil:
+			return err
+		case reason == nil:
+		case errors.Is(reason, ErrInvalid):
+			a.refuse(v.run, v.seq(), reason)
+		case v.done > done && v.done < len(v.parsed): // others may let it go on
+			heap.Push(&a.queue, v)
+		default:
+			a.waiting = append(a.waiting, waitingRun{v.run, reason, v.time()})
+		}
+	}
+	if err := a.keepLatest(t); err != nil {
+		return err
+	}
+	if err := a.settleForks(t); err != nil {
+		return err
+	}
+	return t.decide()
+}
+
+// keepLatest stores the greatest time of what was merged.
+func (a *arrival) keepLatest(t *txn) error {
+	if a.latest <= t.latest() {
+		return nil
+	}
+	return t.putLatest(a.latest)
+}
+
+// Reasons why entries wait, besides what is missing.
+var (
+	errAhead  = errors.New("its time is ahead of this replica's clock")
+	errDigest = errors.New("it follows another branch of a log: a fork proof is missing")
+	errBranch = errors.New("it is of another branch of its log: a fork proof is missing")
+)
+
+// annotate says which entry a reason is about.
+func annotate(reason error, log entry.Hash, seq uint64) error {
+	if reason == nil {
+		return nil
+	}
+	return fmt.Errorf("log %s, entry %d: %w", log, seq, reason)
+}
+
+// wake resumes the logs that wait for what was merged of a run, and the log itself if there is more
+// of it.
+func (a *arrival) wake(t *txn, v *verified) error {
+	number, _, err := t.logNumber(v.log)
+	if err != nil {
+		return err
+	}
+	h, err := t.head(number)
+	if err != nil {
+		return err
+	}
+	logs, err := t.neededBy(h)
+	if err != nil {
+		return err
+	}
+	if v.parked && v.done == len(v.parsed) {
+		if logs = append(logs, number); h.next == h.sealed {
+			logs, err = logs[:len(logs)-1], t.setWait(number, nil, 0)
+		}
+	}
+	for i := 0; i < len(logs) && err == nil; i++ {
+		err = a.resume(t, logs[i])
+	}
+	return err
+}
+
+// parkedSession is the session of runs that are parked: nobody is told what is refused of them.
+const parkedSession = ^uint64(0)
+
+// resume queues the parked entries of a log, some of them, if the first can be merged.
+func (a *arrival) resume(t *txn, log uint32) error {
+	h, err := t.head(log)
+	if err != nil || h.next >= h.sealed {
+		return err
+	}
+	v := &verified{run: &run{log: h.id, first: h.next, session: parkedSession}, prev: h.hash,
+		device: h.device, parked: true}
+	prev := h.hash
+	for seq := h.next; seq < min(h.sealed, h.next+runEntries); seq++ {
+		sent, err := t.sent(log, seq)
+		if err != nil {
+			return err
+		}
+		e, err := entry.Parse(bytes.Clone(sent))
+		if err != nil {
+			return fmt.Errorf("entry %d of log %s waits: %w", seq, h.id, err)
+		}
+		if seq == h.next && !h.voids(seq) {
+			reason, _, err := a.accept(t, h, e, len(sent))
+			if err != nil {
+				return err
+			}
+			if reason != nil {
+				return t.setWait(log, newWait(annotate(reason, h.id, seq), e.Time), 0)
+			}
+		}
+		prev = e.Hash(&entry.Place{Space: t.space.id, Log: h.id, Seq: seq, Prev: prev})
+		v.entries, v.parsed = append(v.entries, sent), append(v.parsed, e)
+		v.hashes = append(v.hashes, prev)
+	}
+	heap.Push(&a.queue, v)
+	return nil
+}
