@@ -1,9 +1,11 @@
 package replica
 
 import (
+	"context"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -194,4 +196,29 @@ func TestAdmit_refusesWithAReason(t *testing.T) {
 	other := newPeer(t, p)
 	meet(t, p, other)
 	agree(t, p, other)
+}
+
+// A session goes on when a quota refuses something, says why, and a later one brings the rest.
+func TestQuota_endsNoSession(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	for id := range int64(600) {
+		a.put(task{ID: id})
+	}
+	b.put(task{ID: 1000})
+	b.restrict(Quota{Stored: 20_000}, Quota{})
+	x, y := net.Pipe()
+	done := make(chan error, 1)
+	once := &SyncOptions{Once: true}
+	go func() { done <- Sync(context.Background(), a.space, y, once) }()
+	err := Sync(context.Background(), b.space, x, once)
+	if there := <-done; !errors.Is(err, ErrQuota) || there != nil {
+		t.Errorf("here: %v\nthere: %v", err, there)
+	}
+	if a.get(1000) == nil || b.get(599) != nil {
+		t.Error("the quota works in the wrong direction")
+	}
+	b.restrict(Quota{}, Quota{})
+	meet(t, a, b)
+	agree(t, a, b)
 }
