@@ -42,7 +42,7 @@ func (t *txn) leaveLate(hz *horizon) error {
 		}
 		wanted = append(wanted, again)
 	}
-	if err := t.seal(); err != nil { // others have to know the entries, since later ones name them
+	if err := t.seal(old.next); err != nil { // later entries name these, so others need them
 		return err
 	}
 	if err := t.beginLog(); err != nil {

@@ -34,54 +34,71 @@ func (s *Space) Seal() error {
 	}
 	s.applying.Lock()
 	defer s.applying.Unlock()
-	open := false
-	var grown *growth
+	var written head // what is sealed here
 	err := s.db.View(func(tx *stoat.Tx) error {
 		t, err := s.in(tx)
 		if err != nil {
 			return err
 		}
 		h, err := t.ownHead()
-		open = err == nil && h.sealed < h.next
+		if err == nil {
+			written = *h
+		}
 		return err
 	})
-	if err == nil && open && s.device == nil {
-		err = errNoDevice
-	}
-	if err == nil && open {
-		err = s.db.Update(func(tx *stoat.Tx) error {
-			t, err := s.in(tx)
-			if err != nil {
-				return err
-			}
-			err = t.seal()
-			grown = t.growth
-			return err
-		})
-	}
-	if err == nil {
-		s.chronicle.add(grown)
-	}
-	if err == nil {
+	if err == nil && written.sealed < written.next {
+		err = s.sealUpTo(&written)
+	} else if err == nil {
 		err = s.db.Sync()
 	}
 	return wrap(s.name, err)
 }
 
-// seal seals the end of each run.
-func (t *txn) seal() error {
+// sealUpTo seals the own log up to an end that it had. As soon as a seal is committed, a session
+// may send what it covers, so that is made durable before.
+func (s *Space) sealUpTo(end *head) error {
+	if s.device == nil {
+		return errNoDevice
+	}
+	if err := s.db.Sync(); err != nil {
+		return err
+	}
+	var grown *growth
+	err := s.db.Update(func(tx *stoat.Tx) error {
+		t, err := s.in(tx)
+		if err != nil {
+			return err
+		}
+		h, err := t.ownHead()
+		if err == nil && h.number == end.number && h.sealed < end.next && h.next >= end.next {
+			err = t.seal(end.next)
+		}
+		grown = t.growth
+		return err
+	})
+	if err == nil {
+		err = s.db.Sync()
+	}
+	if err == nil {
+		s.chronicle.add(grown)
+	}
+	return err
+}
+
+// seal seals the end of each run of the own log up to an entry.
+func (t *txn) seal(next uint64) error {
 	h, err := t.signingHead()
 	if err != nil {
 		return err
 	}
 	count, size := 0, 0
-	for seq := h.sealed; seq < h.next; seq++ {
+	for seq := h.sealed; seq < next; seq++ {
 		sent, err := t.sent(h.number, seq)
 		if err != nil {
 			return err
 		}
 		count, size = count+1, size+len(sent)
-		if count < runEntries && size < runBytes && seq+1 < h.next && seq%runEntries != runEntries-1 {
+		if count < runEntries && size < runBytes && seq+1 < next && seq%runEntries != runEntries-1 {
 			continue
 		}
 		hash, err := t.hashOf(h.number, seq)
@@ -99,7 +116,7 @@ func (t *txn) seal() error {
 		count, size = 0, 0
 	}
 	from := h.sealed
-	h.sealed = h.next
+	h.sealed = next
 	if err := t.grew(h, from, 0); err != nil {
 		return err
 	}
