@@ -1,9 +1,10 @@
 #!/bin/sh
-# Measures everything in docs/benchmarks.md, and renews its tables and its picture: 30 minutes on two
-# cores that do nothing else, of which large takes 3, growth 3 and sync 10. It needs 24 GB of memory, 12 GB of
-# free disk, LMDB and, for the picture, Chromium. Linux only. Arguments choose parts: measure.sh ssb
-# growth; none are all parts. Do not search these directories meanwhile: what another process reads
-# of a database is in memory for all of them, and large fails.
+# Measures everything in docs/benchmarks.md, and renews its tables and its picture: 30 minutes on
+# two cores that do nothing else, of which large takes 3, growth 3 and sync 10. It needs 24 GB of
+# memory, 12 GB of free disk, LMDB, for the suite sync Node and npm and, for the picture, Chromium.
+# Linux only. Arguments choose parts: measure.sh ssb growth; none are all parts. Do not search these
+# directories meanwhile: what another process reads of a database is in memory for all of them, and
+# large fails.
 #
 # ROUNDS, MANY, LARGE, MEMORY and GROWTH make it smaller, to try it, or larger: ROUNDS=1 MANY=100000
 # LARGE=1000000 MEMORY=100MiB GROWTH=100000.
