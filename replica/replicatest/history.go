@@ -17,14 +17,15 @@ type history struct {
 type action int
 
 const (
-	operate action = iota // replica does an operation
-	meet                  // replica and peer sync
-	cut                   // the same, until the connection breaks after number bytes
-	double                // replica and peer sync over two connections at once
-	jump                  // the clock of replica goes wrong, by number seconds
-	restart               // replica closes its database and opens it again
-	backup                // replica makes a backup, which replaces the one before
-	restore               // replica goes back to its backup, if it has one
+	operate    action = iota // replica does an operation
+	meet                     // replica and peer sync
+	cut                      // the same, until the connection breaks after number bytes
+	double                   // replica and peer sync over two connections at once
+	jump                     // the clock of replica goes wrong, by number seconds
+	restart                  // replica closes its database and opens it again
+	backup                   // replica makes a backup, which replaces the one before
+	restore                  // replica goes back to its backup, if it has one
+	checkpoint               // replica makes a checkpoint, if it may and there is anything to cover
 )
 
 // step is something that happens. Which fields matter depends on the action.
@@ -45,7 +46,8 @@ const (
 // newHistory makes a history.
 func newHistory(random *rand.Rand, o Options, operations int) history {
 	chances := []action{operate, operate, operate, operate, operate, operate, operate, operate,
-		meet, meet, meet, meet, cut, cut, double, jump, restart, backup, restore}
+		meet, meet, meet, meet, cut, cut, double, jump, restart, backup, restore,
+		checkpoint}
 	h := history{replicas: o.Replicas}
 	for range o.Steps {
 		s := step{action: chances[random.IntN(len(chances))], replica: random.IntN(o.Replicas)}
@@ -87,6 +89,8 @@ func (h history) text(operations []string) string {
 			b.WriteString("makes a backup")
 		case restore:
 			b.WriteString("is restored from its backup")
+		case checkpoint:
+			b.WriteString("makes a checkpoint")
 		}
 		b.WriteString("\n")
 	}

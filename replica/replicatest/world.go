@@ -164,6 +164,11 @@ func (w *world[S]) do(s step) error {
 		err = m.db.Backup(w.ctx, m.backup)
 	case restore:
 		err = w.restore(m)
+	case checkpoint:
+		err = m.db.Update(m.space.Checkpoint)
+		if errors.Is(err, replica.ErrNoCheckpoint) || errors.Is(err, replica.ErrNotAllowed) {
+			err = nil
+		}
 	}
 	if err == nil {
 		err = w.check(s.replica)
