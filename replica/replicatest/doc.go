@@ -12,8 +12,8 @@
 // Run makes histories at random and plays each: replicas of one space, with databases in temporary
 // directories, do operations and meet, while connections break and are doubled, clocks jump,
 // replicas restart and make checkpoints, and databases are replaced by their own older backups. In
-// the end all come together; then they must have the same state, byte for byte. Check is called on a
-// replica after each step that it takes part in.
+// the end all come together; then they must have the same state, byte for byte. Check is called on
+// a replica after each step that it takes part in.
 //
 // Where a history fails, Run looks for the shortest one that still fails, and prints that. The seed
 // that it prints makes the same histories again; only the ids of logs, which decide between changes
