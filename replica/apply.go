@@ -157,7 +157,7 @@ func (a *arrival) verify(tx *stoat.Tx, runs []*run) {
 			a.waiting = append(a.waiting, waitingRun{run: r, reason: err})
 		case errors.Is(err, errGap), errors.Is(err, ErrNewer), errors.Is(err, errUndescribed):
 			a.waiting = append(a.waiting, waitingRun{run: r, reason: err})
-		case errors.Is(err, errVoid):
+		case errors.Is(err, errVoid), errors.Is(err, ErrPruned): // nothing is missing
 		case errors.Is(err, ErrInvalid), notTaken(err):
 			a.refuse(r, r.first, err)
 		default:

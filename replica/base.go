@@ -94,7 +94,7 @@ func (s *state) normalise() error {
 		}
 		cleared = !changed
 	}
-	s.record.Normalise(h.covers.covered, cleared)
+	s.forgot = s.record.Normalise(h.covers.covered, cleared)
 	return nil
 }
 

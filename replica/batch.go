@@ -21,6 +21,7 @@ type batch struct {
 	t       *txn
 	c       *collection
 	counts  func(merge.Stamp) bool // whether an entry takes part; nil: all do
+	whole   bool                   // from the first entry on, and not from the checkpoint
 	keys    [][]byte
 	records map[string]*replayed
 	touches []spot // by any of the records, with duplicates
@@ -39,9 +40,12 @@ func (b *batch) full() bool {
 
 // add adds a record with the entries that touch it. It keeps the key.
 func (b *batch) add(key []byte, touches []spot) error {
-	record, covers, err := b.t.base(b.c, key)
-	if err != nil {
-		return err
+	record, covers := &merge.Record{}, vector(nil)
+	if !b.whole {
+		var err error
+		if record, covers, err = b.t.base(b.c, key); err != nil {
+			return err
+		}
 	}
 	if b.records == nil {
 		b.records = map[string]*replayed{}

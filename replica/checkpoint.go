@@ -12,7 +12,6 @@ import (
 	"github.com/stoatdb/stoat/replica/internal/barrier"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
-	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
 // maxOffline is how long a device may be away before checkpoints go on without it.
@@ -216,10 +215,12 @@ func (t *txn) barrierLogs() (heads []*head, logs []barrier.Log, err error) {
 // that have changed since the present horizon.
 func (t *txn) markBeyond(covers vector) error {
 	acts := false
-	for _, p := range t.meta.Scan(stoat.Prefix([]byte(prefixAct))) {
-		r := wire.NewReader(p)
-		log, seq := uint32(r.Uvarint()), r.Uvarint()
-		acts = acts || seq >= covers[log]
+	err := t.eachAct(func(at spot) error {
+		acts = acts || at.seq >= covers[at.log]
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	before, err := t.horizonOf()
 	if err != nil {

@@ -167,3 +167,59 @@ func conflictsOf(t *testing.T, p *peer) (all []Conflict) {
 	}
 	return all
 }
+
+// A checkpoint does not change what a space was before it.
+func TestCheckpoint_leavesTheHistory(t *testing.T) {
+	a := newPeer(t, nil)
+	a.put(task{ID: 1, Title: "first"})
+	a.put(task{ID: 1, Title: "second"})
+	if err := a.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	a.put(task{ID: 1, Title: "third"})
+	title := func() (title string, err error) {
+		err = a.db.View(func(tx *stoat.Tx) error {
+			heads, err := a.space.Heads(tx)
+			if err != nil {
+				return err
+			}
+			v, err := a.space.At(tx, Moment{Vector: Vector{heads[0].Log: 3}})
+			if err != nil {
+				return err
+			}
+			tasks, err := At[task](v, "tasks")
+			if err != nil {
+				return err
+			}
+			r, err := tasks.Get(int64(1))
+			if err == nil {
+				title = r.Title
+			}
+			return err
+		})
+		return title, err
+	}
+	was, err := title()
+	if err != nil || was != "first" && was != "second" {
+		t.Errorf("it was %q: %v", was, err)
+	}
+	if err := errors.Join(a.space.Seal(), a.space.Prune()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := title(); !errors.Is(err, ErrPruned) {
+		t.Errorf("a state that is gone: %v", err)
+	}
+	revisions := 0
+	err = a.db.View(func(tx *stoat.Tx) error {
+		for _, err := range a.space.History(tx, "tasks", 1) {
+			if err != nil {
+				return err
+			}
+			revisions++
+		}
+		return nil
+	})
+	if err != nil || revisions != 1 {
+		t.Errorf("%d revisions are left: %v", revisions, err)
+	}
+}

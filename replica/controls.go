@@ -89,25 +89,34 @@ func (t *txn) logRecords(covers vector) ([]chunk.Record, error) {
 			return nil, err
 		}
 	}
-	for _, p := range t.meta.Scan(stoat.Prefix([]byte(prefixAct))) {
-		r := wire.NewReader(p)
-		at := spot{uint32(r.Uvarint()), r.Uvarint()}
-		if err := r.End(); err != nil {
-			return nil, fmt.Errorf("an act: %w: %w", err, stoat.ErrCorrupt)
-		}
+	err := t.eachAct(func(at spot) error {
 		if at.seq >= covers[at.log] {
-			continue
+			return nil
 		}
 		h, err := t.head(at.log)
 		if err == nil {
 			err = add(h, at.seq)
 		}
-		if err != nil {
-			return nil, err
+		return err
+	})
+	slices.SortFunc(all, func(a, b chunk.Record) int { return bytes.Compare(a.Key, b.Key) })
+	return all, err
+}
+
+// eachAct calls fn with the control entries that are about rights, except those that are void
+// whatever else arrives.
+func (t *txn) eachAct(fn func(at spot) error) error {
+	for _, p := range t.meta.Scan(stoat.Prefix([]byte(prefixAct))) {
+		r := wire.NewReader(p)
+		at := spot{uint32(r.Uvarint()), r.Uvarint()}
+		if err := r.End(); err != nil {
+			return fmt.Errorf("an act: %w: %w", err, stoat.ErrCorrupt)
+		}
+		if err := fn(at); err != nil {
+			return err
 		}
 	}
-	slices.SortFunc(all, func(a, b chunk.Record) int { return bytes.Compare(a.Key, b.Key) })
-	return all, t.tx.Err()
+	return t.tx.Err()
 }
 
 // logKey returns the key of an entry among the records of logs.

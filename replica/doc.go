@@ -55,9 +55,10 @@
 // records, and migrations. What is written to the collection's bucket in other ways is not
 // replicated.
 //
-// This version does not prune: logs grow, and deleted records keep their state. The devices at both
-// ends of [Sync] prove who they are, and the connections of [Dial] and [Serve] encrypt; files of
-// [Export] and [Import] need neither.
+// Logs grow, and deleted records keep their state, until a checkpoint covers them and [Space.Prune]
+// removes them: see [Space.Checkpoint]. New replicas cannot start with a checkpoint yet: they need
+// one that has not pruned. The devices at both ends of [Sync] prove who they are, and the
+// connections of [Dial] and [Serve] encrypt; files of [Export] and [Import] need neither.
 //
 // # Copies
 //

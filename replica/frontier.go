@@ -56,10 +56,11 @@ func (t *txn) frontierOf(h *head, e *entry.Entry) (*frontier, error) {
 	f := &frontier{at: spot{h.number, h.next}, time: e.Time, before: h.contexts}
 	if f.before > 0 {
 		before, err := t.frontier(spot{h.number, f.before - 1})
-		if err != nil {
+		if err == nil {
+			f.since, f.vector = before.since, before.vector
+		} else if !errors.Is(err, ErrPruned) {
 			return nil, err
 		}
-		f.since, f.vector = before.since, before.vector
 	}
 	f.since += uint64(len(e.Context))
 	for _, c := range e.Context {
@@ -105,6 +106,9 @@ func (t *txn) frontier(at spot) (*frontier, error) {
 	}
 	t.key = entryKey(t.key[:0], prefixContext, at.log, at.seq)
 	p, err := t.meta.Get(t.key)
+	if missing(err) {
+		err = t.whyMissing(at, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the context of entry %d of log %d: %w", at.seq, at.log, err)
 	}

@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 	"net"
 	"testing"
@@ -188,15 +189,18 @@ func (p *peer) root() (root [32]byte) {
 // meet exchanges the entries of two replicas.
 func meet(t testing.TB, a, b *peer) {
 	t.Helper()
+	if err := meeting(a, b); err != nil {
+		t.Error(err)
+	}
+}
+
+// meeting exchanges the entries of two replicas, and returns the errors of both.
+func meeting(a, b *peer) error {
 	x, y := net.Pipe()
 	done := make(chan error, 1)
 	go func() { done <- Sync(context.Background(), b.space, y, once) }()
-	if err := Sync(context.Background(), a.space, x, once); err != nil {
-		t.Error(err)
-	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	err := Sync(context.Background(), a.space, x, once)
+	return errors.Join(err, <-done)
 }
 
 // agree fails the test unless replicas have the same state.

@@ -20,14 +20,15 @@ type Revision struct {
 }
 
 // History returns an iterator over what was done to a record, from the first change on, in the
-// order of time. It shows what does not count, too. An error ends the loop. The cost depends on
-// the number and the size of the entries that touched the record.
+// order of time. It shows what does not count, too, and not what was pruned. An error ends the
+// loop. The cost depends on the number and the size of the entries that touched the record.
 func (s *Space) History(
 	tx *stoat.Tx, collection string, key record.Key,
 ) iter.Seq2[*Revision, error] {
 	return func(yield func(*Revision, error) bool) {
-		v, err := s.At(tx, Moment{})
+		t, err := s.in(tx)
 		if err == nil {
+			v := &Snapshot{t: t}
 			err = v.history(collection, key, func(r *Revision) bool { return yield(r, nil) })
 			err = v.wrap(collection, err)
 		}

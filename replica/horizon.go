@@ -124,8 +124,17 @@ func (t *txn) beyond(log uint32, seq uint64) (h *head, first uint64, err error) 
 	return h, seq, err
 }
 
-// topsOf returns the tops of what is covered, or nil if that is not a closed cut.
+// topsOf returns the tops of what is covered, or nil if that is not a closed cut. What the present
+// horizon covers may have been pruned: of that, nothing but its tops can be one.
 func (t *txn) topsOf(covers vector) ([]top, error) {
+	before, err := t.horizonOf()
+	if err != nil {
+		return nil, err
+	}
+	implied := func(at spot) bool {
+		return before != nil && at.seq < before.covers[at.log] &&
+			!slices.ContainsFunc(before.tops, func(x top) bool { return x.spot == at })
+	}
 	p := &past{t: t, logs: map[uint32]reach{}}
 	for log, count := range covers {
 		last, err := t.lastContext(log, count-1)
@@ -148,10 +157,10 @@ func (t *txn) topsOf(covers vector) ([]top, error) {
 	}
 	var tops []top
 	for _, log := range slices.Sorted(maps.Keys(covers)) {
-		if p.logs[log].named {
+		at := spot{log, covers[log] - 1}
+		if p.logs[log].named || implied(at) {
 			continue
 		}
-		at := spot{log, covers[log] - 1}
 		time, err := t.timeOf(at)
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/stoatdb/stoat"
@@ -91,6 +92,9 @@ type kept struct {
 func (t *txn) kept(at spot) (k kept, err error) {
 	t.key = entryKey(t.key[:0], "", at.log, at.seq)
 	p, err := t.entries.Get(t.key)
+	if missing(err) {
+		err = t.whyMissing(at, err)
+	}
 	if err != nil {
 		return k, fmt.Errorf("entry %d of log %d: %w", at.seq, at.log, err)
 	}
@@ -231,4 +235,20 @@ func (t *txn) sent(log uint32, seq uint64) ([]byte, error) {
 		return nil, err
 	}
 	return e.Append(make([]byte, 0, len(k.rest)+64+40*len(e.Context))), nil
+}
+
+// putStub stores the hash and the time of an entry in its place.
+func (t *txn) putStub(at spot, time hlc.Time, hash entry.Hash) error {
+	p := append([]byte{keptHash}, hash[:]...)
+	p = (&entry.Entry{Time: time, Kind: entry.KindContext}).Append(p)
+	return t.entries.Put(entryKey(nil, "", at.log, at.seq), p)
+}
+
+// whyMissing returns ErrPruned for an entry that the checkpoint covers, and err for others.
+func (t *txn) whyMissing(at spot, err error) error {
+	hz, failed := t.horizonOf()
+	if failed == nil && hz != nil && at.seq < hz.covers[at.log] {
+		return ErrPruned
+	}
+	return errors.Join(err, failed)
 }

@@ -1,6 +1,10 @@
 package replica
 
-import "github.com/stoatdb/stoat/replica/internal/entry"
+import (
+	"errors"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
+)
 
 // mergeRun merges the entries of a run up to the first that cannot be merged, parks the others, and
 // returns why, unless they just wait.
@@ -26,10 +30,10 @@ func (a *arrival) mergeRun(t *txn, v *verified) (reason, err error) {
 	for v.done < len(v.parsed) {
 		if v.seq() < h.next || v.seq() < h.sealed && !v.parked {
 			stored, err := t.hashOf(h.number, v.seq())
-			if err != nil {
+			if err != nil && !errors.Is(err, ErrPruned) {
 				return nil, err
 			}
-			if stored == v.hashes[v.done] {
+			if err != nil || stored == v.hashes[v.done] {
 				v.done++
 				continue
 			}

@@ -3,6 +3,7 @@ package replica
 import (
 	"cmp"
 	"container/heap"
+	"errors"
 	"slices"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
@@ -139,6 +140,9 @@ func (p *past) follow(log uint32, last uint64) error {
 		return nil
 	}
 	f, err := p.t.frontier(spot{log, last - 1})
+	if errors.Is(err, ErrPruned) {
+		return nil
+	}
 	if err == nil {
 		heap.Push(&p.todo, f)
 	}

@@ -132,6 +132,13 @@ func (t *txn) originCounts(origin *entry.Last, part *entry.Part) (bool, error) {
 	if err != nil || origin.Seq >= h.next {
 		return false, err
 	}
+	hz, err := t.horizonOf()
+	if err != nil {
+		return false, err
+	}
+	if hz != nil && origin.Seq < hz.covers[number] { // it may have been pruned
+		return !h.voids(origin.Seq) && (h.late == 0 || origin.Seq < h.late), nil
+	}
 	e, err := t.entry(number, origin.Seq)
 	if err != nil {
 		return false, err

@@ -34,9 +34,13 @@ type Snapshot struct {
 }
 
 // At returns a view of the space at a moment; the function [At] gives its records their type. A
-// record takes time that grows with the number of entries that ever touched it.
+// record takes time that grows with the number of entries that ever touched it. It is ErrPruned if
+// some of them are gone.
 func (s *Space) At(tx *stoat.Tx, m Moment) (*Snapshot, error) {
 	t, err := s.in(tx)
+	if err == nil {
+		err = t.unpruned()
+	}
 	if err != nil {
 		return nil, wrap(s.name, err)
 	}
@@ -143,7 +147,7 @@ func (v *Snapshot) one(c *collection, key []byte, fn func(*merge.Record) error) 
 	if err != nil {
 		return err
 	}
-	b := &batch{t: v.t, c: c, counts: v.counts}
+	b := &batch{t: v.t, c: c, counts: v.counts, whole: true}
 	if err := b.add(key, touches); err != nil {
 		return err
 	}
@@ -157,7 +161,7 @@ func (v *Snapshot) one(c *collection, key []byte, fn func(*merge.Record) error) 
 
 // each calls fn with the state of each record.
 func (v *Snapshot) each(c *collection, fn func(key []byte, state *merge.Record) error) error {
-	b := &batch{t: v.t, c: c, counts: v.counts}
+	b := &batch{t: v.t, c: c, counts: v.counts, whole: true}
 	show := func(_ *collection, key []byte, state *merge.Record) error {
 		if len(state.Alive) == 0 {
 			return nil

@@ -121,6 +121,7 @@ type state struct {
 	zero       []byte // buffer
 	exists     bool   // something is stored
 	conflicted bool   // as it was stored
+	forgot     bool   // the stored one is not in its normal form
 }
 
 // Number returns the number of a field, which it assigns if need be.

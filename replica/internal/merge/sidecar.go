@@ -14,7 +14,7 @@ import (
 // Stored says what of a record's state is stored elsewhere: in the record itself. A replica stores
 // the rest beside it, in a form of its own.
 //
-//	version       1 byte: 1
+//	version       1 byte: 1; or 2, if the first stamp is the zero stamp, which is left out then
 //	stamps        uvarint count; each u64 time, uvarint log, uvarint seq, then uvarint length
 //	              and a bitmap of fields by number, the lowest bit first: set fields whose only
 //	              version has this stamp and the record's value
@@ -34,7 +34,11 @@ type Stored interface {
 	Value(name string) []byte
 }
 
-const sidecarVersion = 1
+// The versions of sidecars.
+const (
+	sidecarPlain  = 1
+	sidecarNormal = 2 // the first stamp is the zero stamp: that of what a checkpoint covers
+)
 
 // bitmapMax is the number of fields that have bits, and listMax that of anything listed.
 const (
@@ -94,9 +98,19 @@ func (t *table) note(s Stamp) *stamped {
 // AppendSidecar appends what must be stored beside the record.
 func (r *Record) AppendSidecar(dst []byte, in Stored) []byte {
 	table, rest := r.tabulate(in)
-	dst = binary.AppendUvarint(append(dst, sidecarVersion), uint64(len(table.stamps)))
+	normal := len(table.stamps) > 0 && table.stamps[0].Stamp == Stamp{}
+	if normal {
+		dst = append(dst, sidecarNormal)
+	} else {
+		dst = append(dst, sidecarPlain)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(table.stamps)))
 	for i := range table.stamps {
 		s := &table.stamps[i]
+		if i == 0 && normal {
+			dst = wire.AppendBytes(dst, s.fields)
+			continue
+		}
 		dst = binary.BigEndian.AppendUint64(dst, uint64(s.Time))
 		dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(s.Log)), s.Seq)
 		dst = wire.AppendBytes(dst, s.fields)
@@ -176,11 +190,16 @@ func sidecarVersions(dst []byte, versions []Version, table *table, own []byte) [
 func ParseSidecar(p []byte, in Stored) (*Record, error) {
 	r := wire.NewReader(p)
 	rec := &Record{}
-	if r.Byte() != sidecarVersion {
+	version := r.Byte()
+	if version != sidecarPlain && version != sidecarNormal {
 		r.Fail("the state of a record has an unknown version")
 	}
-	table := make([]Stamp, r.Count(listMax, 11))
+	table := make([]Stamp, r.Count(listMax, 1))
 	for i := range table {
+		if i == 0 && version == sidecarNormal {
+			rec.parseBitmap(r.Bytes(0, bitmapMax/8), table[i], in, &r)
+			continue
+		}
 		table[i] = Stamp{Time: hlc.Time(r.Uint64()), Log: uint32(r.Uvarint()), Seq: r.Uvarint()}
 		rec.parseBitmap(r.Bytes(0, bitmapMax/8), table[i], in, &r)
 	}

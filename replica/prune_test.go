@@ -1,0 +1,190 @@
+package replica
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stoatdb/stoat"
+)
+
+// counted returns the number of keys in the buckets of a space, and the bytes of its states.
+func (p *peer) counted() (entries, touches, states, bases, size int) {
+	p.t.Helper()
+	err := p.db.View(func(tx *stoat.Tx) error {
+		t, err := p.space.in(tx)
+		if err != nil {
+			return err
+		}
+		for range t.entries.Keys(stoat.Range{}) {
+			entries++
+		}
+		for range t.touches.Keys(stoat.Range{}) {
+			touches++
+		}
+		for range t.bases.Keys(stoat.Range{}) {
+			bases++
+		}
+		for _, state := range t.states.Scan(stoat.Range{}) {
+			states, size = states+1, size+len(state)
+		}
+		return tx.Err()
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return entries, touches, states, bases, size
+}
+
+func TestPrune_leavesRecordsOnly(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	for id := range int64(100) {
+		a.put(task{ID: id, Title: "t", Done: true})
+	}
+	for id := range int64(50) {
+		a.update(func(tx *stoat.Tx) error { return a.tasks.Delete(tx, id) })
+	}
+	agreeAfter(t, a, b)
+	if err := a.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.space.Prune(); err == nil {
+		t.Error("a checkpoint that is not sealed is pruned by")
+	}
+	agreeAfter(t, a, b)
+	if err := a.space.Prune(); err != nil {
+		t.Fatal(err)
+	}
+	entries, touches, states, bases, size := a.counted()
+	if entries > 6 || touches != 0 || states != 50 || bases != 0 {
+		t.Errorf("%d entries, %d touches, %d states and %d bases are left", entries, touches, states,
+			bases)
+	}
+	if size > 24*50 {
+		t.Errorf("states take %d bytes", size)
+	}
+	agree(t, a, b)
+	a.put(task{ID: 1, Title: "again"})
+	b.put(task{ID: 60, Title: "edited"})
+	meet(t, a, b)
+	meet(t, a, b)
+	agree(t, a, b)
+	(&history{t: t}).compare(b)
+	if err := a.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	meet(t, a, b)
+	b.put(task{ID: 61, Title: "agreed"})
+	meet(t, a, b)
+	meet(t, a, b)
+	agree(t, a, b)
+	(&history{t: t}).compare(b)
+	for range 2 {
+		if err := a.space.Prune(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	agree(t, a, b)
+	late := newPeer(t, a)
+	if err := meeting(a, late); err == nil {
+		t.Error("a pruned replica gives what it does not have")
+	}
+	meet(t, b, late)
+	meet(t, a, late)
+	agree(t, a, b, late)
+}
+
+// A replica whose state is not that of the checkpoint prunes nothing.
+func TestPrune_refusesAnotherState(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	a.put(task{ID: 1, Title: "right"})
+	agreeAfter(t, a, b)
+	if err := a.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	agreeAfter(t, a, b)
+	b.update(func(tx *stoat.Tx) error { // something goes wrong
+		tr, err := b.space.in(tx)
+		if err != nil {
+			return err
+		}
+		n, err := tr.number(prefixCollection + "tasks")
+		if err != nil {
+			return err
+		}
+		c, err := tr.readable(n)
+		if err != nil {
+			return err
+		}
+		for key := range tr.states.Keys(stoat.Range{}) {
+			s, err := tr.loadStored(c, key[4:])
+			if err != nil {
+				return err
+			}
+			s.record.Fields = s.record.Fields[1:]
+			if err := s.save(s.row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	before, _, _, _, _ := b.counted()
+	if err := b.space.Prune(); !errors.Is(err, ErrMismatch) {
+		t.Errorf("got %v", err)
+	}
+	if after, _, _, _, _ := b.counted(); after != before {
+		t.Error("entries are gone")
+	}
+}
+
+// Replicas that prune and such that do not have the same states.
+func TestPrune_changesNothing(t *testing.T) {
+	n := *histories / 2
+	for seed := *historySeed; seed < *historySeed+n; seed++ {
+		h := &history{t: t, rng: rand.New(rand.NewPCG(seed, 8))}
+		h.peers = []*peer{newPeer(t, nil)}
+		for range 2 {
+			h.peers = append(h.peers, newPeer(t, h.peers[0]))
+		}
+		for range 4 {
+			for range 10 {
+				h.write(h.any())
+				if p, q := h.any(), h.any(); p != q {
+					meet(t, p, q)
+				}
+			}
+			together := func() {
+				for range 3 {
+					meet(t, h.peers[2], h.peers[0])
+					meet(t, h.peers[2], h.peers[1])
+				}
+				agree(t, h.peers...)
+				h.compare(h.peers[2]) // it never prunes
+			}
+			together()
+			h.checkpoint()
+			for _, p := range h.peers {
+				p.now = p.now.Add(time.Minute)
+			}
+			together()
+			for _, p := range h.peers[:2] {
+				h.write(p)
+			}
+			together()
+			if err := h.peers[h.rng.IntN(2)].space.Prune(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		agree(t, h.peers...)
+		h.compare(h.peers[2])
+		for _, p := range h.peers {
+			_ = p.db.Close()
+		}
+		if t.Failed() {
+			t.Fatalf("repeat it with -run TestPrune_changesNothing -seed %d -histories 2", seed)
+		}
+	}
+}
