@@ -136,9 +136,30 @@ func (e endpoint) Keep(database [16]byte, token session.Token) error {
 		if err != nil {
 			return err
 		}
+		if err := t.forgetTokens(); err != nil {
+			return err
+		}
 		p := appendPosition(nil, session.Position{Token: token})
 		return t.meta.Put(append([]byte(prefixToken), database[:]...), p)
 	})
+}
+
+// tokensMax is the most databases whose tokens are kept. The others compare all heads.
+const tokensMax = 1024
+
+// forgetTokens makes room for a token, if there is none.
+func (t *txn) forgetTokens() error {
+	var first []byte
+	n := 0
+	for key := range t.meta.Scan(stoat.Prefix([]byte(prefixToken))) {
+		if n++; n == 1 {
+			first = bytes.Clone(key) // names of databases are hashes, so any is as good
+		}
+	}
+	if err := t.tx.Err(); err != nil || n < tokensMax {
+		return err
+	}
+	return t.meta.Delete(first)
 }
 
 // Resume implements session.Space.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/session"
@@ -40,6 +41,24 @@ type SyncOptions struct {
 	// Admit is asked whether to have a session with a device that has proven who it is. An error
 	// ends the session.
 	Admit func(s *Space, peer DeviceID) error
+	// OnStatus is told how far the session is, whenever that changes, by one goroutine at a time. It
+	// must not take long.
+	OnStatus func(s SyncStatus)
+}
+
+// SyncStatus is how far a session is.
+type SyncStatus struct {
+	Peer DeviceID
+	// Skew is how far the peer's clock is ahead of this replica's. What is written by a clock that is
+	// more than five minutes ahead waits at others.
+	Skew time.Duration
+	// Sent and Received are entries; those that were received may wait for others, or be refused.
+	Sent, Received uint64
+	// CaughtUp says that everything the peer had when the session began is durable here, except
+	// what waits or was refused. Acknowledged is the same of the peer.
+	CaughtUp, Acknowledged bool
+	// Refused is why the peer did not take an entry, the last time that it did not. It is quoted.
+	Refused string
 }
 
 // Sync brings a replica and the one at the other end of conn together: each takes what it lacks,
@@ -94,6 +113,12 @@ func runSession(
 		}
 		s.meet(config.Number, key)
 		return nil
+	}
+	if opts.OnStatus != nil {
+		config.Report = func(now session.Status) {
+			opts.OnStatus(SyncStatus{DeviceID(now.Peer), now.Skew, now.Sent, now.Received, now.CaughtUp,
+				now.Acknowledged, now.Refused})
+		}
 	}
 	for _, space := range config.Spaces {
 		s := space.(endpoint).s

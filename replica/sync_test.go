@@ -117,3 +117,31 @@ func TestSync_sendsWhatWaited(t *testing.T) {
 		t.Error("it was not sent")
 	}
 }
+
+// A program is told how far a session is, and of clocks that differ.
+func TestSync_tellsItsStatus(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	for i := range int64(10) {
+		a.put(task{ID: i})
+	}
+	b.now = noon.Add(-time.Hour)
+	var here, there SyncStatus
+	x, y := net.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		done <- Sync(context.Background(), b.space, y,
+			&SyncOptions{Once: true, OnStatus: func(s SyncStatus) { there = s }})
+	}()
+	err := Sync(context.Background(), a.space, x,
+		&SyncOptions{Once: true, OnStatus: func(s SyncStatus) { here = s }})
+	if other := <-done; err != nil || other != nil {
+		t.Fatal(err, other)
+	}
+	if !here.CaughtUp || !here.Acknowledged || here.Sent < 11 || here.Skew != -time.Hour {
+		t.Errorf("got %+v", here)
+	}
+	if !there.CaughtUp || there.Received != here.Sent || there.Peer != a.space.device.ID() {
+		t.Errorf("got %+v", there)
+	}
+}

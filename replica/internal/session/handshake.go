@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/seal"
@@ -107,7 +106,7 @@ func (s *Session) check(a *auth) error {
 	if a.audience != zero && a.audience != found.Key() {
 		return fmt.Errorf("%w: it wants %x", ErrPeerKey, a.audience)
 	}
-	s.space = found
+	s.space, s.skew = found, skewOf(a.clock, found.Now())
 	if s.config.Admit != nil {
 		return s.config.Admit(found, a.key)
 	}
@@ -142,10 +141,4 @@ func (s *Session) checkOf(hash entry.Hash) (check [8]byte) {
 	sum := sha256.Sum256(append(p, hash[:]...))
 	copy(check[:], sum[:])
 	return check
-}
-
-// skew returns how far the peer's clock is ahead of this replica's.
-func (s *Session) skew() time.Duration {
-	ahead := int64(min(s.peer.clock, 1<<50)) - s.space.Now().UnixMilli()
-	return time.Duration(min(max(ahead, -1<<40), 1<<40)) * time.Millisecond
 }

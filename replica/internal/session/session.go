@@ -30,14 +30,16 @@ type Config struct {
 	Admit func(space Space, key [32]byte) error
 	// Number distinguishes the session from others of the same replica. It is not 0.
 	Number uint64
+	// Report is told how far the session is, by one goroutine at a time. It must not take long. It
+	// may be nil.
+	Report func(Status)
 	// Patience is how long the peer may take for what it has begun. Default: a minute.
 	Patience time.Duration
 	// Random is where nonces come from.
 	Random io.Reader
 }
 
-// Session is one connection between two replicas of a space. Use it once, with [Session.Run]; its
-// other methods are safe for concurrent use.
+// Session is one connection between two replicas of a space. Use it once, with [Session.Run].
 type Session struct {
 	config      Config
 	conn        io.ReadWriteCloser
@@ -45,11 +47,15 @@ type Session struct {
 	own, theirs hello
 	peer        *auth // after the handshake
 	space       Space // the same
-	asked       bool  // the peer for the description
+	skew        time.Duration
+	asked       bool // the peer for the description
 
 	reading, writing *watchdog
 	source           source
 	sink             sink
+
+	reporting sync.Mutex
+	status    Status
 
 	mu     sync.Mutex
 	wake   chan struct{} // has an element if the writer has something to look at
@@ -112,14 +118,6 @@ func (s *Session) Run(ctx context.Context, conn io.ReadWriteCloser) error {
 	}
 }
 
-// Peer returns the key of the peer, once it is known.
-func (s *Session) Peer() [32]byte {
-	if s.peer == nil {
-		return [32]byte{}
-	}
-	return s.peer.key
-}
-
 // read handles what the peer sends until it ends the session.
 func (s *Session) read() error {
 	if err := s.handshake(); err != nil {
@@ -164,6 +162,7 @@ func (s *Session) begin() error {
 		return err
 	}
 	s.sink.token, s.sink.kept = t, t
+	s.report(func(*Status) {})
 	s.send(frameToken, t.append(nil))
 	return nil
 }

@@ -136,7 +136,7 @@ func (s *Session) receiveRefused(p []byte) error {
 	if err != nil {
 		return err
 	}
-	_ = f
+	s.report(func(now *Status) { now.Refused = printable(f.reason) })
 	return nil
 }
 
@@ -223,6 +223,11 @@ func (s *Session) mergeRuns(items []item) error {
 	if err != nil {
 		return err
 	}
+	s.report(func(now *Status) {
+		for _, r := range runs {
+			now.Received += uint64(len(r.Entries))
+		}
+	})
 	s.grant(size)
 	if k.idle > 0 {
 		k.idle, k.known = 0, 0
@@ -311,6 +316,7 @@ func (s *Session) mergeMark(m *mark) error {
 			}
 		}
 	}
+	s.report(func(now *Status) { now.CaughtUp = now.CaughtUp || m.final })
 	a := ack{final: m.final, complete: complete, batch: m.token.Batch}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -109,6 +109,7 @@ func (s *Session) receiveAck(p []byte) error {
 	if err != nil {
 		return err
 	}
+	s.report(func(now *Status) { now.Acknowledged = now.Acknowledged || a.final })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if a.final && s.source.final {
@@ -277,6 +278,7 @@ func (s *Session) giveRun(dst []byte) ([]byte, error) {
 		return dst, err
 	}
 	dst = s.giveWhole(dst, frameRun, run.Append(nil))
+	s.report(func(now *Status) { now.Sent += uint64(len(run.Entries)) })
 	if c.seq = run.End(); c.seq >= c.end {
 		heap.Pop(&g.cursors)
 		return dst, nil
