@@ -261,7 +261,7 @@ func (a *arrival) mergeEntry(
 		return nil, err
 	}
 	if h.number != own {
-		if err := t.meta.Put(keyed(nil, prefixUnseen, h.number), nil); err != nil {
+		if err := t.putUnseen(h.number); err != nil {
 			return nil, err
 		}
 	}

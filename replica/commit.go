@@ -145,6 +145,7 @@ func (t *txn) issue(next *nextEntry, e *entry.Entry) error {
 	}
 	e.Time, e.Context = next.at.Time, heads
 	if len(heads) > 0 {
+		t.unseenNoted = false
 		if err := t.meta.DeleteRange(stoat.Prefix([]byte(prefixUnseen))); err != nil {
 			return err
 		}
@@ -162,7 +163,7 @@ func (t *txn) add(own *head, e *entry.Entry) (err error) {
 			return err
 		}
 	}
-	stored := e.Append(nil)
+	stored := e.Append(make([]byte, 0, e.Room()))
 	t.space.mu.Lock()
 	limit := t.space.entryMax
 	t.space.mu.Unlock()
@@ -192,11 +193,29 @@ func (t *txn) digest(heads []entry.Head) (d entry.Hash, err error) {
 	return entry.ContextDigest(hashes), nil
 }
 
+// putUnseen notes that a log has grown since the own one did.
+func (t *txn) putUnseen(log uint32) error {
+	if err := t.meta.Put(keyed(nil, prefixUnseen, log), nil); err != nil || t.unseenNoted {
+		return err
+	}
+	t.unseenNoted = true
+	return t.meta.Put([]byte(prefixUnseen), nil)
+}
+
 // newlySeen returns the heads that have grown since the own log did, except those that others
 // imply.
 func (t *txn) newlySeen() ([]entry.Head, error) {
+	if _, err := t.meta.Get([]byte(prefixUnseen)); err != nil {
+		if missing(err) { // mostly: a lookup takes less than a scan
+			err = nil
+		}
+		return nil, err
+	}
 	var grown []*head
 	for key := range t.meta.Keys(stoat.Prefix([]byte(prefixUnseen))) {
+		if len(key) == len(prefixUnseen) {
+			continue
+		}
 		h, err := t.head(binary.BigEndian.Uint32(key[len(prefixUnseen):]))
 		if err != nil {
 			return nil, err
@@ -244,7 +263,7 @@ func (t *txn) parts(at merge.Stamp) ([]entry.Part, error) {
 			return nil, fmt.Errorf("collection %q: %w", c.name, err)
 		}
 		if len(changes.Records) > 0 {
-			parts = append(parts, entry.Part{Group: c.name, Data: changes.Append(nil)})
+			parts = append(parts, entry.Part{Group: c.name, Data: changes.Append(make([]byte, 0, changes.Room()))})
 		}
 		touched = touched[n:]
 	}

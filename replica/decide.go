@@ -39,7 +39,18 @@ func (t *txn) candidates() (map[spot]*candidate, error) {
 		return t.undecided, nil
 	}
 	all := map[spot]*candidate{}
+	_, err := t.meta.Get([]byte(prefixCandidate))
+	if missing(err) { // in commits, mostly: a lookup takes less than a scan
+		t.undecided = all
+		return all, nil
+	}
+	if err != nil {
+		return nil, err
+	}
 	for key := range t.meta.Keys(stoat.Prefix([]byte(prefixCandidate))) {
+		if len(key) == len(prefixCandidate) {
+			continue
+		}
 		at, err := spotOf(key[len(prefixCandidate):])
 		if err != nil {
 			return nil, err
@@ -170,6 +181,9 @@ func (t *txn) noteAct(h *head, seq uint64, e *entry.Entry) error {
 	}
 	if act.Checkpoint != nil {
 		err = t.meta.Put(entryKey(nil, prefixCandidate, h.number, seq), nil)
+		if err == nil {
+			err = t.meta.Put([]byte(prefixCandidate), nil)
+		}
 	}
 	t.undecided = nil // who has a say may have changed
 	return err

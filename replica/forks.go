@@ -387,7 +387,7 @@ func (t *txn) forget(own *head) error {
 	}
 	for h, err := range t.eachHead() {
 		if err == nil && h.number != own.number && v[h.number] <= h.last() {
-			err = t.meta.Put(keyed(nil, prefixUnseen, h.number), nil)
+			err = t.putUnseen(h.number)
 		}
 		if err != nil {
 			return err

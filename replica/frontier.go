@@ -132,8 +132,8 @@ func (t *txn) frontier(at spot) (*frontier, error) {
 
 // remember keeps a frontier for the rest of the transaction, or until there are too many.
 func (t *txn) remember(f *frontier) {
-	if len(t.frontiers) >= frontiersMax {
-		clear(t.frontiers)
+	if t.frontiers == nil || len(t.frontiers) >= frontiersMax {
+		t.frontiers = map[spot]*frontier{}
 	}
 	t.frontiers[f.at] = f
 }

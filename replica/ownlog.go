@@ -18,7 +18,7 @@ func (t *txn) beginLog() error {
 	latest := t.latest()
 	for h, err := range t.eachHead() {
 		if err == nil {
-			err = t.meta.Put(keyed(nil, prefixUnseen, h.number), nil)
+			err = t.putUnseen(h.number)
 		}
 		if err != nil {
 			return err

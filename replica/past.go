@@ -78,8 +78,8 @@ func (p *past) has(at spot, time hlc.Time) (bool, error) {
 		return true, nil
 	}
 	if p.first != nil {
-		if len(p.t.unseen) >= unseenMax {
-			clear(p.t.unseen)
+		if p.t.unseen == nil || len(p.t.unseen) >= unseenMax {
+			p.t.unseen = map[sought]uint64{}
 		}
 		p.t.unseen[sought{at, p.first.at.log}] = p.first.at.seq + 1
 	}

@@ -19,7 +19,8 @@ import (
 //	"time"                     u64 greatest time of the entries of others
 //	"log" u32                  the head of the log of that number: see head
 //	"number" id                u32 number of a log
-//	"unseen" u32               a log that grew since the own one did
+//	"unseen"                   a log grew since the own one did
+//	"unseen" u32               a log that did
 //	"settle" u32               a log of the own device that needs what settle does
 //	"proof" u32                the fork proof that cuts a log
 //	"tail" u32                 a log with entries that are not in the touch index
@@ -34,6 +35,7 @@ import (
 //	"act" u64                  uvarints, log and seq of a control entry, in the order of arrival
 //	"seen" u32 u64 u32         of a grant and a log: uvarint, the first entry that has seen the grant
 //	"horizon"                  the checkpoint that the replica goes by: see horizon
+//	"candidate"                there was a checkpoint
 //	"candidate" u32 u64        a log and a seq: a checkpoint that may be decided
 //	"verified"                 u64 number of a horizon, 1 byte: 1 if its root is that of the state
 //	"seal" u32 u64             of a log and a seq: the signature
@@ -120,6 +122,8 @@ type txn struct {
 	unseen    map[sought]uint64 // entries of a log, which have not seen the one that is sought
 	hashed    hashed            // the hash that was last computed
 
+	unseenNoted bool // the key "unseen" is stored
+
 	collections map[string]uint32        // the numbers of collections
 	names       map[uint32]string        // of collections
 	records     map[string]*stoat.Bucket // of collections; nil if the program has never opened one
@@ -145,7 +149,6 @@ type txnKey struct{ space *Space }
 func (s *Space) in(tx *stoat.Tx) (*txn, error) {
 	t := stoat.Local(tx, txnKey{s}, func() *txn {
 		return &txn{space: s, tx: tx, heads: map[uint32]*head{},
-			frontiers: map[spot]*frontier{}, unseen: map[sought]uint64{},
 			records: map[string]*stoat.Bucket{}}
 	})
 	if t.meta != nil {

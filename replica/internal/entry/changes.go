@@ -78,6 +78,21 @@ func (c *Changes) Append(dst []byte) []byte {
 	return dst
 }
 
+// Room returns about how many bytes Append appends.
+func (c *Changes) Room() int {
+	n := 16
+	for _, name := range c.Fields {
+		n += len(name) + 2
+	}
+	for i := range c.Records {
+		n += len(c.Records[i].Key) + 8
+		for j := range c.Records[i].Ops {
+			n += len(c.Records[i].Ops[j].Value) + 4
+		}
+	}
+	return n
+}
+
 // Record returns what happened to the record of a key, or nil if nothing did.
 func (c *Changes) Record(key []byte) *Record {
 	i, found := slices.BinarySearchFunc(c.Records, key, func(r Record, key []byte) int {

@@ -120,6 +120,15 @@ type Place struct {
 	Prev  Hash   // the hash of the entry before; zero for the genesis entry
 }
 
+// Room returns about how many bytes the stored form of the entry has, and not fewer.
+func (e *Entry) Room() int {
+	n := 64 + 42*len(e.Context) + 80
+	for i := range e.Parts {
+		n += len(e.Parts[i].Group) + len(e.Parts[i].Data) + 48
+	}
+	return n
+}
+
 // Append appends the entry as it is stored and sent: without its place.
 func (e *Entry) Append(dst []byte) []byte {
 	dst = e.appendHead(append(dst, Version))
