@@ -78,7 +78,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (
 	if err != nil {
 		return s, peer, http.StatusInternalServerError, err
 	}
-	if refused != nil {
+	if errors.Is(refused, ErrInvalid) { // what is only missing comes with the next request
 		w.Header().Set(headerRefused, strconv.QuoteToASCII(refused.Error()))
 	}
 	return s, peer, http.StatusOK, errors.Join(refused, s.reply(w, r, answer))

@@ -22,9 +22,10 @@ const (
 // The frames of a file.
 const (
 	fileSpace byte = 1 // the id of the space and its description, which may be empty
-	fileHeads byte = 2 // uvarint count; each a log and the uvarint number of its entries
+	fileHeads byte = 2 // uvarint count; each a log, its uvarint number of entries, the last one's hash
 	fileRun   byte = 3 // log, uvarint first, uvarint count, texts, seal
 	fileEnd   byte = 4 // the uvarint number of runs
+	fileProof byte = 5 // a fork proof
 )
 
 const (
@@ -138,7 +139,7 @@ func (f *frameReader) read() (kind byte, p []byte, err error) {
 	if !bytes.Equal(check[:], f.chain[:fileCheck]) {
 		return 0, nil, f.damaged(start)
 	}
-	if kind == 0 || kind > fileEnd {
+	if kind == 0 || kind > fileProof {
 		return 0, nil, fmt.Errorf("byte %d of the file: %w", start, ErrNewer)
 	}
 	return kind, p, nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -79,12 +78,34 @@ func (t *txn) exportAbout(f *frameWriter) error {
 	if err := f.write(fileSpace, about); err != nil {
 		return err
 	}
-	v, err := t.space.Vector(t.tx)
-	if err != nil {
-		return err
+	var heads []fileHead
+	var proofs [][]byte
+	for h, err := range t.eachHead() {
+		if err != nil {
+			return err
+		}
+		if h.sealed > 0 {
+			hash, err := t.hashOf(h.number, h.sealed-1)
+			if err != nil {
+				return err
+			}
+			heads = append(heads, fileHead{LogID(h.id), h.sealed, hash})
+		}
+		if h.cut > 0 {
+			p, err := t.proofOf(h)
+			if err != nil {
+				return err
+			}
+			proofs = append(proofs, p)
+		}
 	}
-	for _, p := range appendVector(v) {
+	for _, p := range appendHeads(heads) {
 		if err := f.write(fileHeads, p); err != nil {
+			return err
+		}
+	}
+	for _, p := range proofs {
+		if err := f.write(fileProof, p); err != nil {
 			return err
 		}
 	}
@@ -115,40 +136,40 @@ func (t *txn) exportRuns(ctx context.Context, f *frameWriter, since Vector, most
 	return n, nil
 }
 
-// appendVector returns a vector as the contents of frames.
-func appendVector(v Vector) [][]byte {
-	logs := make([]LogID, 0, len(v))
-	for id := range v {
-		logs = append(logs, id)
-	}
-	slices.SortFunc(logs, func(a, b LogID) int { return bytes.Compare(a[:], b[:]) })
+// fileHead is what an exporter has of a log.
+type fileHead struct {
+	log     LogID
+	entries uint64
+	hash    entry.Hash // of the last one
+}
+
+// appendHeads returns heads as the contents of frames.
+func appendHeads(heads []fileHead) [][]byte {
+	slices.SortFunc(heads, func(a, b fileHead) int { return bytes.Compare(a.log[:], b.log[:]) })
 	var frames [][]byte
-	for part := range slices.Chunk(logs, fileHeadsMax) {
+	for part := range slices.Chunk(heads, fileHeadsMax) {
 		p := binary.AppendUvarint(nil, uint64(len(part)))
-		for _, id := range part {
-			p = binary.AppendUvarint(append(p, id[:]...), v[id])
+		for _, h := range part {
+			p = binary.AppendUvarint(append(p, h.log[:]...), h.entries)
+			p = append(p, h.hash[:]...)
 		}
 		frames = append(frames, p)
 	}
 	return frames
 }
 
-// parseVector adds the content of a frame to a vector.
-func parseVector(p []byte, v Vector) error {
+// parseHeads decodes the content of a frame of heads.
+func parseHeads(p []byte) (heads []fileHead, err error) {
 	r := wire.NewReader(p)
-	var before LogID
-	for i := range r.Count(fileHeadsMax, 33) {
-		id := LogID(r.Hash())
-		n := r.Uvarint()
-		if n == 0 || i > 0 && bytes.Compare(id[:], before[:]) <= 0 {
+	heads = make([]fileHead, r.Count(fileHeadsMax, 32+1+32))
+	for i := range heads {
+		h := &heads[i]
+		h.log, h.entries, h.hash = LogID(r.Hash()), r.Uvarint(), r.Hash()
+		if h.entries == 0 || i > 0 && bytes.Compare(h.log[:], heads[i-1].log[:]) <= 0 {
 			r.Fail("the heads are not sorted, or one is of an empty log")
 		}
-		if r.Err() != nil {
-			break
-		}
-		v[id], before = n, id
 	}
-	return r.End()
+	return heads, r.End()
 }
 
 // ReadVector returns which space the file has that r reads, and what the replica that exported it
@@ -166,7 +187,11 @@ func ReadVector(r io.Reader) (SpaceID, Vector, error) {
 		if kind, p, err = f.read(); err != nil || kind != fileHeads {
 			break
 		}
-		err = parseVector(p, v)
+		var heads []fileHead
+		heads, err = parseHeads(p)
+		for _, h := range heads {
+			v[h.log] = h.entries
+		}
 	}
 	return SpaceID(id), v, err
 }
@@ -183,147 +208,4 @@ func (f *frameReader) readAbout() (id entry.Hash, described []byte, err error) {
 	}
 	id, described = r.Hash(), r.Bytes(0, helloMax)
 	return id, described, r.End()
-}
-
-// Import merges what a file of [Export] has, as if it had come from a peer, and makes it durable.
-// The errors are [ErrCut] for a file without its end, stoat.ErrCorrupt for one that was damaged,
-// [ErrNewer], [ErrOtherSpace], [ErrMissing] for one of [ExportSince] that came too early, and
-// [ErrInvalid] for entries that are not valid. What precedes the mistake was merged, and so were
-// other logs than those that the error is about; to import a file again does no harm.
-func Import(ctx context.Context, s *Space, r io.Reader) error {
-	f, err := newFrameReader(r)
-	if err == nil {
-		err = newIntake(ctx, s, f).run()
-	}
-	if err != nil {
-		return wrap(s.name, err)
-	}
-	return wrap(s.name, s.db.Sync())
-}
-
-// intake is a file on its way into a replica.
-type intake struct {
-	ctx     context.Context
-	space   *Space
-	file    *frameReader
-	runs    []*run                // that are not merged yet
-	size    int                   // of runs
-	count   uint64                // runs in the file so far
-	ends    map[entry.Hash]uint64 // of the logs in the file so far
-	theirs  Vector                // what the exporter has
-	refused []error
-}
-
-func newIntake(ctx context.Context, s *Space, f *frameReader) *intake {
-	return &intake{ctx: ctx, space: s, file: f, ends: map[entry.Hash]uint64{}, theirs: Vector{}}
-}
-
-// refusedMax is the most errors about invalid entries that are kept of one file.
-const refusedMax = 16
-
-// run merges a file.
-func (in *intake) run() error {
-	id, described, err := in.file.readAbout()
-	if err == nil && id != in.space.id {
-		err = fmt.Errorf("%w: join the space %s to import it", ErrOtherSpace, SpaceID(id))
-	}
-	if err == nil && len(described) > 0 {
-		err = in.space.introduce(described)
-	}
-	if err != nil {
-		return err
-	}
-	for done := false; !done && err == nil; {
-		if err = in.ctx.Err(); err == nil {
-			done, err = in.next()
-		}
-	}
-	if err := errors.Join(err, in.apply()); err != nil {
-		return err
-	}
-	if len(in.refused) > 0 {
-		return errors.Join(in.refused...)
-	}
-	return in.complete()
-}
-
-// complete returns an error if something that the file had is not merged.
-func (in *intake) complete() error {
-	return in.space.db.View(func(tx *stoat.Tx) error {
-		have, err := in.space.Vector(tx)
-		if err != nil {
-			return err
-		}
-		all, err := in.space.Waiting(tx)
-		if err != nil {
-			return err
-		}
-		for _, w := range all {
-			if in.ends[entry.Hash(w.Log)] > w.First && !errors.Is(w.Reason, errGap) {
-				return w.Reason
-			}
-		}
-		for id, end := range in.ends {
-			if have[LogID(id)] >= end {
-				continue
-			}
-			return fmt.Errorf("log %s: %w", id, ErrMissing)
-		}
-		return nil
-	})
-}
-
-// next reads a frame; done is true after the last one.
-func (in *intake) next() (done bool, err error) {
-	kind, p, err := in.file.read()
-	if err != nil {
-		return false, err
-	}
-	switch kind {
-	case fileHeads:
-		return false, parseVector(p, in.theirs)
-	case fileRun:
-		r, err := parseRun(p)
-		if err != nil {
-			return false, err
-		}
-		in.runs, in.size, in.count = append(in.runs, r), in.size+r.size(), in.count+1
-		in.ends[r.log] = max(in.ends[r.log], r.end())
-		if in.size > batchMax {
-			return false, in.apply()
-		}
-		return false, nil
-	case fileEnd:
-		rd := wire.NewReader(p)
-		if n := rd.Uvarint(); n != in.count {
-			rd.Fail("the file should have %d runs, and has %d", n, in.count)
-		}
-		return true, rd.End()
-	}
-	return false, fmt.Errorf("a frame of type %d within the file: %w", kind, wire.ErrMalformed)
-}
-
-// apply merges the runs that were read.
-func (in *intake) apply() error {
-	err := in.space.apply(in.runs)
-	in.runs, in.size = nil, 0
-	if errors.Is(err, ErrInvalid) {
-		if len(in.refused) < refusedMax {
-			in.refused = append(in.refused, err)
-		}
-		return nil
-	}
-	return err
-}
-
-// introduce takes the description of the space from others, if it is not known yet.
-func (s *Space) introduce(described []byte) error {
-	about, err := entry.ParseSpace(described)
-	if err == nil && about.ID() != s.id {
-		err = invalid("the description of the space")
-	}
-	if err != nil {
-		return err
-	}
-	return s.describe(described)
 }

@@ -257,7 +257,8 @@ func TestImport_refusesFramesThatNobodyWrites(t *testing.T) {
 		p    []byte
 		want error
 	}{
-		"a type of the future": {fileEnd + 1, nil, ErrNewer},
+		"half a proof":         {fileProof, []byte{1}, ErrInvalid},
+		"a type of the future": {fileProof + 1, nil, ErrNewer},
 		"a second space":       {fileSpace, about, wire.ErrMalformed},
 		"a wrong count":        {fileEnd, []byte{1}, wire.ErrMalformed},
 		"half a run":           {fileRun, about, wire.ErrMalformed},

@@ -265,7 +265,7 @@ func TestPost_endsWhenNothingMoves(t *testing.T) {
 		f, err := newFrameWriter(&answer)
 		must(t, err)
 		must(t, f.write(fileSpace, append(bytes.Clone(a.space.id[:]), 0)))
-		for _, p := range appendVector(Vector{LogID{requests}: uint64(requests)}) {
+		for _, p := range appendHeads([]fileHead{{LogID{requests}, 7, [32]byte{}}}) {
 			must(t, f.write(fileHeads, p))
 		}
 		must(t, f.write(fileEnd, []byte{0}))

@@ -1,0 +1,206 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/wire"
+)
+
+// Import merges what a file of [Export] has, as if it had come from a peer, and makes it durable.
+// The errors are [ErrCut] for a file without its end, stoat.ErrCorrupt for one that was damaged,
+// [ErrNewer], [ErrOtherSpace], [ErrMissing] for one of [ExportSince] that came too early, and
+// [ErrInvalid] for entries that are not valid. What precedes the mistake was merged, and so were
+// other logs than those that the error is about; to import a file again does no harm.
+func Import(ctx context.Context, s *Space, r io.Reader) error {
+	f, err := newFrameReader(r)
+	if err == nil {
+		err = newIntake(ctx, s, f).run()
+	}
+	if err != nil {
+		return wrap(s.name, err)
+	}
+	return wrap(s.name, s.db.Sync())
+}
+
+// intake is a file on its way into a replica.
+type intake struct {
+	ctx     context.Context
+	space   *Space
+	file    *frameReader
+	runs    []*run                // that are not merged yet
+	size    int                   // of runs
+	count   uint64                // runs in the file so far
+	ends    map[entry.Hash]uint64 // of the logs in the file so far
+	theirs  Vector                // what the exporter has
+	refused []error
+}
+
+func newIntake(ctx context.Context, s *Space, f *frameReader) *intake {
+	return &intake{ctx: ctx, space: s, file: f, ends: map[entry.Hash]uint64{}, theirs: Vector{}}
+}
+
+// refusedMax is the most errors about invalid entries that are kept of one file.
+const refusedMax = 16
+
+// run merges a file.
+func (in *intake) run() error {
+	id, described, err := in.file.readAbout()
+	if err == nil && id != in.space.id {
+		err = fmt.Errorf("%w: join the space %s to import it", ErrOtherSpace, SpaceID(id))
+	}
+	if err == nil && len(described) > 0 {
+		err = in.space.introduce(described)
+	}
+	if err != nil {
+		return err
+	}
+	for done := false; !done && err == nil; {
+		if err = in.ctx.Err(); err == nil {
+			done, err = in.next()
+		}
+	}
+	if err := errors.Join(err, in.apply()); err != nil {
+		return err
+	}
+	if len(in.refused) > 0 {
+		return errors.Join(in.refused...)
+	}
+	return in.complete()
+}
+
+// complete returns an error if something that the file had is not merged.
+func (in *intake) complete() error {
+	return in.space.db.View(func(tx *stoat.Tx) error {
+		have, err := in.space.Vector(tx)
+		if err != nil {
+			return err
+		}
+		all, err := in.space.Waiting(tx)
+		if err != nil {
+			return err
+		}
+		for _, w := range all {
+			if in.ends[entry.Hash(w.Log)] > w.First && !errors.Is(w.Reason, errGap) {
+				return w.Reason
+			}
+		}
+		for id, end := range in.ends {
+			if have[LogID(id)] >= end {
+				continue
+			}
+			return fmt.Errorf("log %s: %w", id, ErrMissing)
+		}
+		return nil
+	})
+}
+
+// next reads a frame; done is true after the last one.
+func (in *intake) next() (done bool, err error) {
+	kind, p, err := in.file.read()
+	if err != nil {
+		return false, err
+	}
+	switch kind {
+	case fileHeads:
+		heads, err := parseHeads(p)
+		if err != nil {
+			return false, err
+		}
+		return false, in.compare(heads)
+	case fileProof:
+		err := endpoint{in.space}.Prove(p)
+		if errors.Is(err, ErrInvalid) {
+			in.refuse(err)
+			err = nil
+		}
+		return false, err
+	case fileRun:
+		r, err := parseRun(p)
+		if err != nil {
+			return false, err
+		}
+		in.runs, in.size, in.count = append(in.runs, r), in.size+r.size(), in.count+1
+		in.ends[r.log] = max(in.ends[r.log], r.end())
+		if in.size > batchMax {
+			return false, in.apply()
+		}
+		return false, nil
+	case fileEnd:
+		rd := wire.NewReader(p)
+		if n := rd.Uvarint(); n != in.count {
+			rd.Fail("the file should have %d runs, and has %d", n, in.count)
+		}
+		return true, rd.End()
+	}
+	return false, fmt.Errorf("a frame of type %d within the file: %w", kind, wire.ErrMalformed)
+}
+
+// apply merges the runs that were read.
+func (in *intake) apply() error {
+	err := in.space.apply(in.runs)
+	in.runs, in.size = nil, 0
+	if errors.Is(err, ErrInvalid) {
+		in.refuse(err)
+		return nil
+	}
+	return err
+}
+
+// refuse remembers an error about something that is not valid.
+func (in *intake) refuse(err error) {
+	if len(in.refused) < refusedMax {
+		in.refused = append(in.refused, err)
+	}
+}
+
+// compareLog compares a head with the log that is here.
+func (in *intake) compareLog(t *txn, number uint32, h *fileHead) error {
+	own, err := t.head(number)
+	if err != nil || own.cut > 0 || own.next < h.entries {
+		return err
+	}
+	hash, err := t.hashOf(number, h.entries-1)
+	if err == nil && hash != h.hash {
+		in.theirs[h.log] = 0
+	}
+	return err
+}
+
+// compare notes what the exporter has. Of a log with another branch, that is nothing: to be given
+// all of this one, the exporter finds where they part.
+func (in *intake) compare(heads []fileHead) error {
+	return in.space.db.View(func(tx *stoat.Tx) error {
+		t, err := in.space.in(tx)
+		if err != nil {
+			return err
+		}
+		for _, h := range heads {
+			in.theirs[h.log] = h.entries
+			number, known, err := t.logNumber(entry.Hash(h.log))
+			if err == nil && known {
+				err = in.compareLog(t, number, &h)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// introduce takes the description of the space from others, if it is not known yet.
+func (s *Space) introduce(described []byte) error {
+	about, err := entry.ParseSpace(described)
+	if err == nil && about.ID() != s.id {
+		err = invalid("the description of the space")
+	}
+	if err != nil {
+		return err
+	}
+	return s.describe(described)
+}
