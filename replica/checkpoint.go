@@ -48,47 +48,15 @@ func (t *txn) makeCheckpoint() error {
 	if err := t.mayCheckpoint(); err != nil {
 		return err
 	}
-	before, err := t.horizonOf()
+	act, err := t.newCheckpoint()
 	if err != nil {
 		return err
 	}
-	covers, err := t.coverable(before)
-	if err != nil {
-		return err
-	}
-	number := uint64(1)
-	act := &entry.Checkpoint{}
-	if before != nil {
-		act.Before, number = before.hash, before.number+1
-	}
-	open, err := t.candidates()
-	if err != nil {
-		return err
-	}
-	for _, c := range open {
-		if c.act.Before == act.Before {
-			return fmt.Errorf("one is there, and others must write something for it to count: %w",
-				ErrNoCheckpoint)
-		}
-	}
-	if err := t.replayMarked(); err != nil {
-		return err
-	}
-	if err := t.markBeyond(covers); err != nil {
-		return err
-	}
-	if err := t.stage(covers, number); err != nil {
-		return err
-	}
-	if err := t.meta.DeleteRange(stoat.Prefix([]byte(prefixReplay))); err != nil {
-		return err // nothing counts differently yet
-	}
-	if act.Logs, err = t.coveredLogs(covers); err != nil {
-		return err
-	}
-	if act.Chunks, err = t.subtreesAt(covers, number, nil); err != nil {
-		return err
-	}
+	return t.issueCheckpoint(act)
+}
+
+// issueCheckpoint appends a checkpoint to the own log.
+func (t *txn) issueCheckpoint(act *entry.Checkpoint) error {
 	if err := t.space.claim(t.tx); err != nil {
 		return err
 	}
@@ -97,6 +65,50 @@ func (t *txn) makeCheckpoint() error {
 		err = t.issue(next, (&entry.Act{Checkpoint: act}).Entry())
 	}
 	return err
+}
+
+// newCheckpoint returns the checkpoint that can be made now.
+func (t *txn) newCheckpoint() (*entry.Checkpoint, error) {
+	before, err := t.horizonOf()
+	if err != nil {
+		return nil, err
+	}
+	covers, err := t.coverable(before)
+	if err != nil {
+		return nil, err
+	}
+	number := uint64(1)
+	act := &entry.Checkpoint{}
+	if before != nil {
+		act.Before, number = before.hash, before.number+1
+	}
+	open, err := t.candidates()
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range open {
+		if c.act.Before == act.Before {
+			return nil, fmt.Errorf("one is there, and others must write something for it to count: %w",
+				ErrNoCheckpoint)
+		}
+	}
+	if err := t.replayMarked(); err != nil {
+		return nil, err
+	}
+	if err := t.markBeyond(covers); err != nil {
+		return nil, err
+	}
+	if err := t.stage(covers, number); err != nil {
+		return nil, err
+	}
+	if err := t.meta.DeleteRange(stoat.Prefix([]byte(prefixReplay))); err != nil {
+		return nil, err // nothing counts differently yet
+	}
+	if act.Logs, err = t.coveredLogs(covers); err != nil {
+		return nil, err
+	}
+	act.Chunks, err = t.subtreesAt(covers, number, nil)
+	return act, err
 }
 
 // mayCheckpoint returns an error that is ErrNotAllowed unless this device may make checkpoints.
