@@ -48,6 +48,13 @@
 // effect. [Space.Revoke] ends a grant behind the entries that are known, so nothing can be
 // backdated.
 //
+// # History
+//
+// [Space.History] tells what was done to a record, [Space.At] shows the space as it was, and
+// [Space.Revert] takes back what some entries did, with new ones. [Space.Void] lists what does not
+// count; a device with the right to can take it over with [Space.Adopt]. [Space.Status] says what
+// waits, for what, and what was refused.
+//
 // # Limits
 //
 // A transaction writes to one space, and makes at most 1 MiB of changes, or what the space allows.
