@@ -263,7 +263,8 @@ func (t *txn) parts(at merge.Stamp) ([]entry.Part, error) {
 			return nil, fmt.Errorf("collection %q: %w", c.name, err)
 		}
 		if len(changes.Records) > 0 {
-			parts = append(parts, entry.Part{Group: c.name, Data: changes.Append(make([]byte, 0, changes.Room()))})
+			data := changes.Append(make([]byte, 0, changes.Room()))
+			parts = append(parts, entry.Part{Group: c.name, Data: data})
 		}
 		touched = touched[n:]
 	}
