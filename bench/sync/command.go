@@ -12,6 +12,7 @@ const (
 	doOpen   = "open"   // Dir, Sync, Invitation, ID → Nanoseconds: up to reading record ID, if ≥ 0
 	doCommit = "commit" // File, From, To, Batch → Samples: nanoseconds a record of each transaction
 	doSettle = "settle" // compacts the database, if that is a thing to ask for
+	doPrune  = "prune"  // makes a checkpoint, and frees what it covers
 	doServe  = "serve"  // → Address, Invitation
 	doSync   = "sync"   // Address, Records → Nanoseconds: until the client has so many records
 	doFollow = "follow" // Address: sync, and stay connected

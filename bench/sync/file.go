@@ -40,3 +40,18 @@ func (p *replicaProgram) importFrom(file string) (a answer, err error) {
 	err = replica.Import(p.ctx, p.space, bytes.NewReader(content))
 	return answer{Nanoseconds: since(began)}, err
 }
+
+// prune makes a checkpoint of everything, and frees what it covers.
+func (p *replicaProgram) prune() error {
+	if p.plain {
+		return errUnsupported
+	}
+	err := p.db.Update(p.space.Checkpoint)
+	if err == nil {
+		err = p.space.Seal()
+	}
+	if err == nil {
+		err = p.space.Prune()
+	}
+	return err
+}

@@ -85,7 +85,7 @@ func (r *run) locally() error {
 			return err
 		}
 	}
-	if !r.job.Wants(rowOpen, rowSize) {
+	if !r.job.Wants(rowOpen, rowSize, rowPruned) {
 		return nil
 	}
 	for _, n := range r.plan.sizes {
@@ -146,14 +146,23 @@ func (r *run) stored(n int) error {
 		samples = append(samples, a.Nanoseconds)
 	}
 	r.record(suite.At{Row: rowOpen, X: float64(n)}, samples...)
-	return r.weigh(dir, n)
+	if err := r.weigh(dir, n, rowSize); err != nil {
+		return err
+	}
+	return supported(r.weigh(dir, n, rowPruned, doPrune))
 }
 
-// weigh measures the size of a database of n records, once it has compacted itself.
-func (r *run) weigh(dir string, n int) error {
+// weigh measures the size of a database of n records, after some commands and once it has compacted
+// itself.
+func (r *run) weigh(dir string, n int, row string, before ...string) error {
 	p, _, err := r.open(dir, request{Sync: r.job.Sync, ID: noRecord})
 	if err != nil {
 		return err
+	}
+	for _, do := range before {
+		if _, err := p.call(request{Do: do}); err != nil {
+			return errors.Join(err, r.close(p))
+		}
 	}
 	if _, err := p.call(request{Do: doSettle}); supported(err) != nil {
 		return err
@@ -163,7 +172,7 @@ func (r *run) weigh(dir string, n int) error {
 	}
 	size, err := machine.SizeOf(dir)
 	if err == nil {
-		r.record(suite.At{Row: rowSize, X: float64(n)}, float64(size.Apparent)/float64(n))
+		r.record(suite.At{Row: row, X: float64(n)}, float64(size.Apparent)/float64(n))
 	}
 	return err
 }

@@ -67,6 +67,8 @@ func (p *replicaProgram) do(r *request) (answer, error) {
 		return p.commit(r)
 	case doSettle:
 		return answer{}, p.db.Compact(p.ctx)
+	case doPrune:
+		return answer{}, p.prune()
 	case doServe:
 		return p.serve()
 	case doSync:

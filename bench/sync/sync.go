@@ -33,6 +33,7 @@ const (
 	rowBulk    = "bulk"
 	rowOpen    = "open"
 	rowSize    = "size"
+	rowPruned  = "pruned_size"
 	rowFirst   = "first_sync"
 	rowBytes   = "first_bytes"
 	rowMemory  = "memory"
@@ -73,6 +74,8 @@ func localRows() []suite.Row {
 		{Name: rowSize, Unit: suite.Bytes, Axis: axis,
 			About: "length of the files per record, after compacting and Close; each record was a" +
 				" transaction"},
+		{Name: rowPruned, Unit: suite.Bytes, Axis: axis,
+			About: "the same, after a checkpoint has freed all history"},
 	}
 }
 

@@ -60,6 +60,7 @@ func wanted(local bool) map[suite.At]int {
 		if local {
 			continue
 		}
+		want[suite.At{Row: rowPruned, X: x}] = 1
 		for _, row := range []string{rowFirst, rowBytes, rowMerge} {
 			want[suite.At{Row: row, X: x}] = 1
 		}
