@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	"encoding/hex"
+	"maps"
 	"slices"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
@@ -231,6 +232,11 @@ func (r *Rights) Holds(f Fact) bool {
 	switch {
 	case act.Endorse != nil:
 		return r.root(at.log)
+	case act.Checkpoint != nil:
+		return r.root(at.log) || slices.ContainsFunc(slices.Collect(maps.Keys(r.acts)), func(g id) bool {
+			grant := r.acts[g].Grant
+			return grant != nil && grant.Right&entry.RightCheckpoint != 0 && r.has(at, g)
+		})
 	case act.Grant != nil && act.Grant.Under != nil:
 		parent := idOf(*act.Grant.Under)
 		return r.acts[parent] != nil && r.acts[parent].Grant != nil && r.has(at, parent) &&
