@@ -337,7 +337,9 @@ func (v *rightsView) Hash(at entry.Head) (hash entry.Hash, ok bool) {
 		var h *head
 		if h, err = v.t.head(number); err == nil && at.Seq < h.next {
 			hash, err = v.t.hashOf(number, at.Seq)
-			ok = err == nil
+			if ok = err == nil; missing(err) {
+				err = nil // it was pruned
+			}
 		}
 	}
 	v.err = errors.Join(v.err, err)
