@@ -46,6 +46,13 @@ func TestAttack16_checkpointWithAWrongState(t *testing.T) {
 			if after, _, _, _, _ := b.counted(); after != before || b.get(1) == nil {
 				t.Error("something is gone")
 			}
+			b.inTx(func(tr *txn) error {
+				st, err := b.space.Status(tr.tx)
+				if err == nil && (!st.Mismatch || st.Checkpoints != 1) {
+					t.Errorf("the status is %+v", st)
+				}
+				return err
+			})
 			b.put(task{ID: 2})
 			agreeAfter(t, a, b)
 		})

@@ -81,16 +81,29 @@ func (s *Space) verifyHorizon() error {
 		}
 		return t.compareRoots(hz)
 	})
-	if err != nil || hz == nil || verified {
+	key := keyVerified
+	if errors.Is(err, ErrMismatch) {
+		key = keyMismatch
+	} else if err != nil || hz == nil || verified {
 		return err
 	}
-	return s.inUpdate(func(t *txn) error {
-		now, err := t.horizonOf()
-		if err != nil || now.number != hz.number {
-			return err
-		}
-		return t.meta.Put([]byte(keyVerified), now.hash[:])
-	})
+	return cmp.Or(s.inUpdate(func(t *txn) error {
+		return t.meta.Put([]byte(key), hz.hash[:])
+	}), err)
+}
+
+// checkpointStatus returns the number of checkpoints that count, and whether the root of the last
+// one is known not to be that of the state.
+func (t *txn) checkpointStatus() (count uint64, mismatch bool, err error) {
+	hz, err := t.horizonOf()
+	if err != nil || hz == nil {
+		return 0, false, err
+	}
+	p, err := t.meta.Get([]byte(keyMismatch))
+	if missing(err) {
+		return hz.number, false, nil
+	}
+	return hz.number, string(p) == string(hz.hash[:]), err
 }
 
 // pruned reports whether what a horizon covers may be missing: its root was verified.

@@ -188,3 +188,47 @@ func TestPrune_changesNothing(t *testing.T) {
 		}
 	}
 }
+
+// A Prune that ends after any of its steps leaves a replica that goes on, and the next one
+// continues it.
+func TestPrune_isContinued(t *testing.T) {
+	for steps := range 5 {
+		a := newPeer(t, nil)
+		b := newPeer(t, a)
+		for id := range int64(20) {
+			a.put(task{ID: id % 7, Title: "t", Note: "n", Votes: int32(id)})
+		}
+		a.update(func(tx *stoat.Tx) error { return a.tasks.Delete(tx, int64(3)) })
+		agreeAfter(t, a, b)
+		if err := a.checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+		agreeAfter(t, a, b)
+		s := a.space
+		all := []func() error{s.verifyHorizon, s.pruneLogs, s.pruneTouches, s.pruneStates}
+		for _, step := range all[:steps] {
+			if err := step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		reopened, err := Open(a.db, "team", a.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.space = reopened
+		a.open()
+		a.put(task{ID: 3, Title: "again"})
+		b.put(task{ID: 4, Title: "edited"})
+		for range 2 {
+			meet(t, a, b)
+			agree(t, a, b)
+			(&history{t: t}).compare(b)
+			if err := a.space.Prune(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if entries, touches, _, _, _ := a.counted(); entries > 12 || touches > 2 {
+			t.Errorf("after %d steps, %d entries and %d touches are left", steps, entries, touches)
+		}
+	}
+}

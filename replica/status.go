@@ -30,6 +30,10 @@ type Status struct {
 	// Void is the number of entries that do not count, or of which a part does not: see
 	// [Space.Void].
 	Void uint64 `json:"void"`
+	// Checkpoints is the number of checkpoints that count, one after the other. Mismatch says that
+	// the last one does not have the root of the state here: see [Space.Prune].
+	Checkpoints uint64 `json:"checkpoints"`
+	Mismatch    bool   `json:"mismatch"`
 	// Peers are the devices with which the replica has sessions now.
 	Peers []Peer `json:"peers"`
 }
@@ -76,6 +80,9 @@ func (s *Space) Status(tx *stoat.Tx) (*Status, error) {
 	t, err := s.in(tx)
 	if err == nil {
 		st.Void, err = t.voidCount()
+	}
+	if err == nil {
+		st.Checkpoints, st.Mismatch, err = t.checkpointStatus()
 	}
 	return st, wrap(s.name, err)
 }

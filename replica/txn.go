@@ -37,7 +37,8 @@ import (
 //	"horizon"                  the checkpoint that the replica goes by: see horizon
 //	"candidate"                there was a checkpoint
 //	"candidate" u32 u64        a log and a seq: a checkpoint that may be decided
-//	"verified"                 u64 number of a horizon, 1 byte: 1 if its root is that of the state
+//	"verified"                 the hash of the last checkpoint whose root was that of the state
+//	"mismatch"                 the hash of the last one whose root was not
 //	"seal" u32 u64             of a log and a seq: the signature
 //	"collection" name          u32 number of a collection
 //	"fields" u32               the names of the fields of a collection, by number: texts
@@ -86,6 +87,7 @@ const (
 	prefixSeen       = "seen"
 	keyHorizon       = "horizon"
 	keyVerified      = "verified"
+	keyMismatch      = "mismatch"
 	prefixCandidate  = "candidate"
 	prefixSeal       = "seal"
 	prefixCollection = "collection"
