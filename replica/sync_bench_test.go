@@ -154,17 +154,7 @@ func BenchmarkSync_live(b *testing.B) {
 		next++
 		start := time.Now()
 		from.update(func(tx *stoat.Tx) error { return c.Put(tx, newItem(next)) })
-		for {
-			<-arrived
-			if found := to.db.View(func(tx *stoat.Tx) error {
-				items, err := record.Open[item](to.db, "items", nil)
-				_ = items
-				return err
-			}); found != nil {
-				b.Fatal(found)
-			}
-			break
-		}
+		<-arrived // which is durable
 		times = append(times, time.Since(start))
 	}
 	cancel()
@@ -187,13 +177,23 @@ func BenchmarkSync_idle(b *testing.B) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		done := make(chan error, 2*n)
+		done, settled := make(chan error, 2*n), make(chan struct{}, 2*n)
 		for range n {
 			x, y := net.Pipe()
-			go func() { done <- Sync(ctx, a.space, x, nil) }()
-			go func() { done <- Sync(ctx, z.space, y, nil) }()
+			for space, conn := range map[*Space]net.Conn{a.space: x, z.space: y} {
+				quiet := false
+				opts := &SyncOptions{OnStatus: func(s SyncStatus) {
+					if !quiet && s.CaughtUp && s.Acknowledged {
+						quiet = true
+						settled <- struct{}{}
+					}
+				}}
+				go func() { done <- Sync(ctx, space, conn, opts) }()
+			}
 		}
-		time.Sleep(3 * time.Second)
+		for range 2 * n {
+			<-settled
+		}
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		used := after.HeapInuse + after.StackInuse - before.HeapInuse - before.StackInuse

@@ -145,3 +145,25 @@ func TestSync_tellsItsStatus(t *testing.T) {
 		t.Errorf("got %+v", there)
 	}
 }
+
+// Replicas that have the same say so in few bytes.
+func TestSync_takesFewBytes(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	bytes := func() int64 {
+		x, y := net.Pipe()
+		here, there := &counted{ReadWriteCloser: x}, &counted{ReadWriteCloser: y}
+		done := make(chan error, 1)
+		go func() { done <- Sync(context.Background(), b.space, there, once) }()
+		err := Sync(context.Background(), a.space, here, once)
+		if other := <-done; err != nil || other != nil {
+			t.Fatal(err, other)
+		}
+		return here.bytes.Load() + there.bytes.Load()
+	}
+	a.put(task{ID: 1})
+	bytes()
+	if n := bytes(); n > 700 {
+		t.Errorf("%d bytes for nothing new", n)
+	}
+}
