@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"sort"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/fork"
-	"github.com/stoatdb/stoat/replica/internal/hlc"
 	"github.com/stoatdb/stoat/replica/internal/seal"
 )
 
@@ -311,87 +309,4 @@ func (t *txn) applyProof(number uint32, p *fork.Proof) (cut bool, err error) {
 		return err == nil, err
 	}
 	return true, t.grew(h, h.sealed, 0) // so that sessions announce it
-}
-
-// cutLog makes the entries of a log from one on void. What happened before others changes with
-// that, so everything since is replayed.
-func (t *txn) cutLog(h *head, cut uint64) error {
-	counted := h.last() + 1
-	own, err := t.ownHead()
-	if err != nil {
-		return err
-	}
-	if h.device == own.device {
-		if err := t.putSettle(h); err != nil {
-			return err
-		}
-	}
-	end := *h
-	end.cut = cut
-	if counted <= cut { // nothing that is void has counted here
-		return t.putHead(&end)
-	}
-	from, err := t.timeOf(spot{h.number, cut})
-	if err != nil {
-		return err
-	}
-	if err = t.putHead(&end); err == nil {
-		clear(t.unseen)
-		err = t.renewVectors(from)
-	}
-	if err == nil {
-		err = t.recutRights(from)
-	}
-	if err == nil {
-		err = t.replayEntries(h.number, cut, counted)
-	}
-	if err == nil {
-		err = t.replayFrom(from)
-	}
-	if err != nil || own.number == h.number {
-		return err
-	}
-	return t.forget(own)
-}
-
-// replayFrom replays the records that entries touch from a time on.
-func (t *txn) replayFrom(from hlc.Time) error {
-	for h, err := range t.eachHead() {
-		if err != nil {
-			return err
-		}
-		counted := h.last() + 1
-		first := sort.Search(int(counted), func(seq int) bool {
-			at, failed := t.timeOf(spot{h.number, uint64(seq)})
-			if failed != nil {
-				err = failed
-			}
-			return at >= from
-		})
-		if err == nil {
-			err = t.replayEntries(h.number, uint64(first), counted)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// forget notes what the own log has seen only through entries that are void now, so that its next
-// context names it.
-func (t *txn) forget(own *head) error {
-	v, err := t.vectorOf(spot{own.number, own.last()})
-	if err != nil {
-		return err
-	}
-	for h, err := range t.eachHead() {
-		if err == nil && h.number != own.number && v[h.number] <= h.last() {
-			err = t.putUnseen(h.number)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

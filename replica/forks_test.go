@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"flag"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
-	"github.com/stoatdb/stoat/replica/internal/fork"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
 	"github.com/stoatdb/stoat/replica/internal/model"
 )
@@ -75,95 +72,6 @@ func agreeWithModel(t *testing.T, p *peer) {
 	if p.root() != want {
 		t.Errorf("after %d entries and %d cuts, the root is not that of the model", len(facts),
 			len(cuts))
-	}
-}
-
-// A device shows different branches of its log to two peers. When they meet, or someone else meets
-// both, the log ends where the branches part, on all replicas; and logs that followed a branch go
-// on.
-func TestAttack04_twoBranches(t *testing.T) {
-	for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
-		a := newPeer(t, nil)
-		b, c := newPeer(t, a), newPeer(t, a)
-		f := newForger(a)
-		f.add(data(1, "both"))
-		a.take(f.run)
-		b.take(f.begin())
-		g := f.fork()
-		f.add(data(2, "to a"))
-		g.add(data(3, "to b"))
-		a.take(f.run)
-		b.take(g.run)
-		for _, p := range []*peer{a, b} { // both follow what they saw
-			p.now = noon.Add(time.Second)
-			p.edit(func(v *task) { v.Note, v.Votes = v.Title, v.Votes+1 })
-			p.put(task{ID: 2, Tags: []string{p.get(1).Title}})
-		}
-		pairs := [3][2]*peer{{a, b}, {b, c}, {a, c}}
-		for range 3 {
-			for _, i := range order {
-				for _, p := range pairs[i] {
-					p.now = noon.Add(time.Minute)
-				}
-				meet(t, pairs[i][0], pairs[i][1])
-			}
-		}
-		agree(t, a, b, c)
-		for _, p := range []*peer{a, b, c} {
-			agreeWithModel(t, p)
-			p.checkVoids()
-			if cut := p.cutOf(f.log); cut != 2 {
-				t.Errorf("order %v: the log is cut at %d", order, cut)
-			}
-			if w := p.waiting(); len(w) > 0 {
-				t.Errorf("order %v: %v still waits", order, w[0])
-			}
-			if got := p.get(1); got.Title != "both" || got.Votes != 2 {
-				t.Errorf("order %v: the record is %+v", order, got)
-			}
-		}
-	}
-}
-
-// Nobody but the device can make a fork proof.
-func TestAttack05_forgedFork(t *testing.T) {
-	p := newPeer(t, nil)
-	f := newForger(p)
-	f.add(data(1, "a"))
-	p.take(f.begin())
-	g, before := f.fork(), f.prev
-	f.add(data(2, "b"))
-	p.take(f.run)
-	other := newForger(p)
-	other.key = p.space.device.key // a member, which is not the device of the log
-	g.key = other.key
-	g.add(data(2, "c"))
-	root := p.root()
-	if err := p.space.apply([]*run{g.run}); err == nil {
-		t.Error("a branch with a forged seal is accepted")
-	}
-	var genesis []byte
-	p.inTx(func(n *txn) error {
-		number, _, err := n.logNumber(f.log)
-		if err == nil {
-			genesis, err = n.sent(number, 0)
-		}
-		genesis = bytes.Clone(genesis)
-		return err
-	})
-	sides := [2]fork.Side{{Entries: f.run.entries, Seal: f.run.seal},
-		{Entries: g.run.entries, Seal: g.run.seal}}
-	for _, prev := range []entry.Hash{{}, before} {
-		proof, err := fork.New(p.space.id, f.log, genesis, 2, prev, sides)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := (endpoint{p.space}).Prove(proof.Append(nil)); err == nil {
-			t.Error("a forged proof is accepted")
-		}
-	}
-	if p.cutOf(f.log) != 0 || p.root() != root {
-		t.Error("the log is cut")
 	}
 }
 
@@ -315,116 +223,37 @@ func forkHistory(t *testing.T, rng *rand.Rand) {
 	}
 }
 
-// A folder is copied, both copies go on, and both meet a third replica: nothing is lost, and what
-// both had counts once.
-func TestCopiedFolder_bothGoOn(t *testing.T) {
-	for name, sealed := range map[string]bool{"sealed": true, "not sealed": false} {
-		t.Run(name, func(t *testing.T) {
-			dir, other := filepath.Join(t.TempDir(), "db"), filepath.Join(t.TempDir(), "copy")
-			a := newPeerIn(t, dir)
-			third := newPeer(t, a)
-			a.put(task{ID: 1, Votes: 1})
-			meet(t, a, third)
-			a.edit(func(v *task) { v.Votes += 10 })
-			if sealed {
-				if err := a.space.Seal(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := a.db.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.CopyFS(other, os.DirFS(dir)); err != nil {
-				t.Fatal(err)
-			}
-			one, two := a.copyIn(dir), a.copyIn(other)
-			if one.ownLog() != two.ownLog() {
-				t.Fatal("the copy is noticed without a peer")
-			}
-			one.edit(func(v *task) { v.Votes += 100 })
-			two.edit(func(v *task) { v.Votes += 1000 })
-			two.put(task{ID: 2, Title: "two"})
-			for range 2 {
-				meet(t, one, third)
-				meet(t, two, third)
-			}
-			agree(t, one, two, third)
-			if got := third.get(1); got.Votes != 1111 || third.get(2) == nil {
-				t.Errorf("the record is %+v", got)
-			}
-			agreeWithModel(t, third)
-		})
-	}
-}
-
-// Both copies of a folder seal what they write before they meet anybody: the log forks, and nothing
-// is lost all the same.
-func TestCopiedFolder_bothSeal(t *testing.T) {
-	dir, other := filepath.Join(t.TempDir(), "db"), filepath.Join(t.TempDir(), "copy")
-	a := newPeerIn(t, dir)
-	third, fourth := newPeer(t, a), newPeer(t, a)
-	a.put(task{ID: 1, Votes: 1})
-	meet(t, a, third)
-	meet(t, a, fourth)
-	if err := a.db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(other, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	one, two := a.copyIn(dir), a.copyIn(other)
-	one.edit(func(v *task) { v.Votes += 10 })
-	two.edit(func(v *task) { v.Votes += 100 })
-	log := one.logID()
-	meet(t, one, third)
-	meet(t, two, fourth)
-	_ = two.db.Close() // its disk is lost
-	meet(t, third, fourth)
-	meet(t, third, fourth)
-	if third.cutOf(entry.Hash(log)) == 0 || third.root() != fourth.root() {
-		t.Error("the fork is not found")
-	}
-	for range 2 {
-		meet(t, one, third)
-		meet(t, one, fourth)
-		meet(t, third, fourth)
-	}
-	agree(t, one, third, fourth)
-	if got := third.get(1); got.Votes != 111 {
-		t.Errorf("the record is %+v", got)
-	}
-	agreeWithModel(t, one)
-}
-
-// The same device key on two machines at once is no fork: each writes a log of its own.
-func TestDevice_onTwoMachines(t *testing.T) {
+// A file carries proofs of forks, and both branches to the device that issues them again.
+func TestExport_carriesForkProofs(t *testing.T) {
 	a := newPeer(t, nil)
 	b, c := newPeer(t, a), newPeer(t, a)
-	c.seed = b.seed
-	copies++
-	c.copies = copies
-	db, err := stoat.OpenMemory(nil)
-	if err != nil {
+	f := newForger(a)
+	f.add(data(1, "both"))
+	a.take(f.run)
+	b.take(f.begin())
+	g := f.fork()
+	f.add(data(2, "to a"))
+	g.add(data(3, "to b"))
+	a.take(f.run)
+	b.take(g.run)
+	for range 2 {
+		meet(t, a, b)
+	}
+	var file bytes.Buffer
+	if err := Export(t.Context(), a.space, &file); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = db.Close() })
-	c.db = db
-	if c.space, err = Join(db, "team", a.space.ID(), c.options()); err != nil {
+	if err := Import(t.Context(), c.space, bytes.NewReader(file.Bytes())); err != nil {
 		t.Fatal(err)
 	}
-	c.open()
-	meet(t, a, b)
-	meet(t, a, c)
-	for i, p := range []*peer{b, c, b, c} {
-		p.put(task{ID: int64(i), Votes: 1})
-		meet(t, b, c)
-	}
-	for _, p := range []*peer{b, c} {
-		meet(t, a, p)
-	}
-	meet(t, a, b)
 	agree(t, a, b, c)
-	if n := len(all(a)); n != 4 {
-		t.Errorf("%d records", n)
+	if c.cutOf(f.log) != 2 {
+		t.Error("the file has no proof")
 	}
+	again := newPeer(t, a) // which has the other branch
+	again.take(g.run)
+	if err := Import(t.Context(), again.space, bytes.NewReader(file.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	agree(t, a, again)
 }
