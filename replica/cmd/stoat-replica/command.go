@@ -26,11 +26,11 @@ type command struct {
 func commands() []*command {
 	return []*command{
 		deviceCommand(), createCommand(), joinCommand(), grantCommand(), revokeCommand(),
-		grantsCommand(),
+		endorseCommand(), grantsCommand(),
 		serveCommand(), syncCommand(), exportCommand(), importCommand(),
 		statusCommand(), headsCommand(), logCommand(), graphCommand(),
 		whyCommand(), conflictsCommand(), voidCommand(), adoptCommand(),
-		verifyCommand(), checkpointCommand(),
+		verifyCommand(), checkpointCommand(), pruneCommand(),
 		helpCommand(),
 	}
 }

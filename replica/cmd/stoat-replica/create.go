@@ -21,17 +21,22 @@ func createCommand() *command {
 			roots = append(roots, id)
 			return err
 		})
+	quorum := flags.Int("quorum", 1, "the `NUMBER` of roots that must agree to grants of roots")
 	return &command{
 		name: "create", arguments: "DB NAME", summary: "create a space, in a new database if need be",
 		details: `
 NAME is what the space is called in this database only. Others join it by the id
-that is printed. The roots may do everything, and grant rights to others.`,
+that is printed. The roots may do everything, and grant rights to others. With
+-quorum, other roots must "stoat replica endorse" what one grants.`,
 		min: 2, max: 2, flags: flags,
 		run: func(_ context.Context, s *stdio, args []string) error {
+			if *quorum < 1 || *quorum > max(len(roots), 1) {
+				return usagef("-quorum is %d: want 1 to the number of roots", *quorum)
+			}
 			return found(s, o, args[0], *asJSON, func(db *stoat.DB, opts *replica.Options) (
 				*replica.Space, error,
 			) {
-				opts.Roots = roots
+				opts.Roots, opts.Quorum = roots, *quorum
 				return replica.Create(db, args[1], opts)
 			})
 		},

@@ -152,3 +152,33 @@ sync first, to keep what the device has written.`,
 		},
 	}
 }
+
+func endorseCommand() *command {
+	flags := newFlags()
+	o := &target{}
+	o.spaceFlag(flags)
+	o.deviceFlag(flags)
+	return &command{
+		name: "endorse", arguments: "DB LOG:SEQ", summary: "agree to what another root granted or revoked",
+		details: `
+LOG:SEQ is the entry of the grant, which "stoat replica grants" shows, or of the
+revocation, which "stoat replica log" shows. This device must be a root. A grant
+or revocation by a root counts once as many roots as the quorum of the space
+have made or endorsed it.`,
+		min: 2, max: 2, flags: flags,
+		run: func(_ context.Context, _ *stdio, args []string) error {
+			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
+				return db.Update(func(tx *stoat.Tx) error {
+					log, seq, alone, err := findEntry(space, tx, args[1])
+					if err == nil && alone {
+						err = usagef("%s: want LOG:SEQ, like 0a1b2c:7", args[1])
+					}
+					if err != nil {
+						return err
+					}
+					return space.Endorse(tx, replica.EntryID{Log: log.Log, Seq: seq})
+				})
+			})
+		},
+	}
+}

@@ -22,6 +22,14 @@ type statusJSON struct {
 	Conflicts int    `json:"conflicts"`
 	Void      uint64 `json:"void"`
 	Forked    int    `json:"forked"`
+	// Waiting is entries that arrived and are not merged yet, and Missing the logs that they wait
+	// for. Ended is entries that are not valid.
+	Waiting     uint64            `json:"waiting"`
+	Missing     int               `json:"missing"`
+	Ended       uint64            `json:"ended"`
+	Checkpoints uint64            `json:"checkpoints"`
+	Mismatch    bool              `json:"mismatch"`
+	waits       []replica.Waiting // what Waiting and Ended count
 }
 
 func statusCommand() *command {
@@ -33,7 +41,8 @@ func statusCommand() *command {
 		name: "status", arguments: "DB", summary: "show each space: its id, what it has, what waits",
 		details: `
 Entries that are not sealed yet have not left this database; a sync or an export
-seals them.`,
+seals them. Those that wait are listed with what they wait for. "ended" counts
+entries that are not valid: their logs end before them.`,
 		min: 1, max: 1, flags: flags,
 		run: func(_ context.Context, s *stdio, args []string) error {
 			db, err := openDB(args[0], &stoat.Options{ReadOnly: true})
@@ -84,7 +93,10 @@ func measure(space *replica.Space, tx *stoat.Tx) (*statusJSON, error) {
 	if err != nil {
 		return nil, err
 	}
-	st.Void, st.Unsealed = now.Void, now.Unsent
+	st.Void, st.Unsealed, st.Missing = now.Void, now.Unsent, len(now.Missing)
+	st.Checkpoints, st.Mismatch = now.Checkpoints, now.Mismatch
+	st.Waiting, st.Ended = countWaits(now.Waiting), countWaits(now.Ended)
+	st.waits = append(now.Waiting, now.Ended...)
 	devices := map[replica.DeviceID]bool{}
 	for _, h := range now.Heads {
 		if h.Cut > 0 {
@@ -106,6 +118,14 @@ func measure(space *replica.Space, tx *stoat.Tx) (*statusJSON, error) {
 	return st, nil
 }
 
+// countWaits returns the number of entries.
+func countWaits(all []replica.Waiting) (n uint64) {
+	for _, w := range all {
+		n += w.Last - w.First + 1
+	}
+	return n
+}
+
 // print prints the status for people.
 func (st *statusJSON) print(s *stdio, first bool) error {
 	if !first {
@@ -122,11 +142,46 @@ logs       %s of %s
 entries    %s%s
 conflicts  %s
 void       %s
+waiting    %s
 `, quote(st.Name), st.Space, st.Device, progress.Count(int64(st.Logs)),
 		progress.Counted(int64(st.Devices), "device"), progress.Count(int64(st.Entries)), unsealed,
-		progress.Count(int64(st.Conflicts)), entriesText(int64(st.Void)))
-	if err == nil && st.Forked > 0 {
-		_, err = fmt.Fprintf(s.out, "forked     %s\n", progress.Counted(int64(st.Forked), "log"))
+		progress.Count(int64(st.Conflicts)), entriesText(int64(st.Void)), entriesText(int64(st.Waiting)))
+	if err != nil {
+		return err
 	}
-	return err
+	if st.Ended > 0 {
+		fmt.Fprintf(s.out, "ended      %s\n", entriesText(int64(st.Ended)))
+	}
+	if st.Forked > 0 {
+		fmt.Fprintf(s.out, "forked     %s\n", progress.Counted(int64(st.Forked), "log"))
+	}
+	if st.Mismatch {
+		fmt.Fprint(s.out, "checkpoint differs from the state here: run \"stoat replica verify\"\n")
+	}
+	return st.printWaits(s)
+}
+
+// waitsMax is how many logs with entries that wait are listed.
+const waitsMax = 10
+
+// printWaits lists what waits, and why.
+func (st *statusJSON) printWaits(s *stdio) error {
+	t := &table{s, []int{shortDigits + 10}}
+	for i, w := range st.waits {
+		if i == waitsMax {
+			return t.row(fmt.Sprintf("and %d other logs", len(st.waits)-i))
+		}
+		entries := shortEntry(replica.EntryID{Log: w.Log, Seq: w.First})
+		if w.Last > w.First {
+			entries += fmt.Sprintf("-%d", w.Last)
+		}
+		reason := w.Reason.Error()
+		if w.For != nil {
+			reason = "entry " + shortEntry(*w.For) + " is missing"
+		}
+		if err := t.row(entries, reason); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -44,7 +44,11 @@ adopted, are marked "repeated".`,
 func voidText(v *replica.Void) string {
 	text := v.Reason
 	if len(v.Collections) > 0 {
-		text = strings.Join(v.Collections, ", ") + ": " + text
+		var names []string
+		for _, name := range v.Collections {
+			names = append(names, quote(name))
+		}
+		text = strings.Join(names, ", ") + ": " + text
 	}
 	if v.Repeated {
 		text = "repeated; " + text
@@ -82,27 +86,6 @@ this replica has.`,
 					}
 					return err
 				})
-			})
-		},
-	}
-}
-
-func checkpointCommand() *command {
-	flags := newFlags()
-	o := &target{}
-	o.spaceFlag(flags)
-	o.deviceFlag(flags)
-	return &command{
-		name: "checkpoint", arguments: "DB", summary: "make a checkpoint of what all devices have seen",
-		details: `
-History behind a checkpoint can be forgotten, and new replicas can start there.
-It takes the right to make checkpoints, and counts once all devices that have it
-have written something after they have seen the checkpoint. What a device did
-that has not seen it is void then; the device does it again by itself.`,
-		min: 1, max: 1, flags: flags,
-		run: func(_ context.Context, _ *stdio, args []string) error {
-			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
-				return db.Update(space.Checkpoint)
 			})
 		},
 	}

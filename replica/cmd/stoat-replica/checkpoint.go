@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica"
+)
+
+func checkpointCommand() *command {
+	flags := newFlags()
+	o := &target{}
+	o.spaceFlag(flags)
+	o.deviceFlag(flags)
+	return &command{
+		name: "checkpoint", arguments: "DB", summary: "make a checkpoint of what all devices have seen",
+		details: `
+History behind a checkpoint can be forgotten, and new replicas can start there.
+It takes the right to make checkpoints, and counts once all devices that have it
+have written something after they have seen the checkpoint. What a device did
+that has not seen it is void then; the device does it again by itself.`,
+		min: 1, max: 1, flags: flags,
+		run: func(_ context.Context, _ *stdio, args []string) error {
+			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
+				return db.Update(space.Checkpoint)
+			})
+		},
+	}
+}
+
+func pruneCommand() *command {
+	flags := newFlags()
+	o := &target{}
+	o.spaceFlag(flags)
+	o.deviceFlag(flags)
+	return &command{
+		name: "prune", arguments: "DB", summary: "forget the history behind the last checkpoint",
+		details: `
+The state at the checkpoint is compared with its root first; if they differ,
+nothing is removed. The records stay. Their history before the checkpoint is
+gone here, and replicas that lack some of it must take it from another one.`,
+		min: 1, max: 1, flags: flags,
+		run: func(_ context.Context, s *stdio, args []string) error {
+			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
+				return prune(s, space, db)
+			})
+		},
+	}
+}
+
+// prune prunes a space, if there is a checkpoint that counts.
+func prune(s *stdio, space *replica.Space, db *stoat.DB) error {
+	var st *statusJSON
+	err := db.View(func(tx *stoat.Tx) (err error) {
+		st, err = measure(space, tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if st.Checkpoints == 0 {
+		return fmt.Errorf("no checkpoint counts yet: \"stoat replica checkpoint\" makes one (%w)",
+			errNotFound)
+	}
+	err = space.Prune()
+	if errors.Is(err, replica.ErrMismatch) {
+		err = fmt.Errorf("%w: nothing was removed; run \"stoat replica verify\"", err)
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(s.out, "pruned behind checkpoint %d\n", st.Checkpoints)
+	}
+	return err
+}
