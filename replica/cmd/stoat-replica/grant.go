@@ -159,7 +159,8 @@ func endorseCommand() *command {
 	o.spaceFlag(flags)
 	o.deviceFlag(flags)
 	return &command{
-		name: "endorse", arguments: "DB LOG:SEQ", summary: "agree to what another root granted or revoked",
+		name: "endorse", arguments: "DB LOG:SEQ",
+		summary: "agree to what another root granted or revoked",
 		details: `
 LOG:SEQ is the entry of the grant, which "stoat replica grants" shows, or of the
 revocation, which "stoat replica log" shows. This device must be a root. A grant

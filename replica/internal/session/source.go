@@ -13,7 +13,7 @@ const creditMax = 1 << 40
 
 // Limits of a source.
 const (
-	cursorsMax = 1 << 16   // logs that a sink asks for at a time
+	cursorsMax = 1 << 16   // logs that a sink asks for at a time; twice that in all
 	burst      = 256 << 10 // bytes that are written at once, about
 )
 
@@ -183,13 +183,17 @@ func (s *Session) give(dst []byte) ([]byte, error) {
 		return s.giveHeads(dst)
 	}
 	var err error
+	before := len(dst)
 	for len(g.cursors) > 0 && len(dst) < burst && s.spend(0) {
 		if dst, err = s.giveRun(dst); err != nil {
 			return dst, err
 		}
 	}
+	if len(dst) > before { // other sessions may have merged it just now
+		err = s.space.Sync()
+	}
 	if len(g.cursors) > 0 || len(dst) > 0 {
-		return dst, nil
+		return dst, err
 	}
 	if err := s.seal(); err != nil {
 		return dst, err
@@ -219,6 +223,9 @@ func (s *Session) take() error {
 	}
 	if len(wants) == 0 {
 		return nil
+	}
+	if len(g.cursors)+len(wants) > 2*cursorsMax {
+		return broken("it wants more than it was offered")
 	}
 	heads := make([]Head, len(wants))
 	for i := range wants {
