@@ -8,7 +8,11 @@ func (t *txn) advance(c *candidate, next *horizon) error {
 	if err := t.replayMarked(); err != nil { // what was to be replayed under the old one
 		return err
 	}
-	if err := t.bases.DeleteRange(stoat.Range{Start: baseKey(nil, next.number, 0, nil)}); err != nil {
+	bases, err := t.bases()
+	if err != nil {
+		return err
+	}
+	if err := bases.DeleteRange(stoat.Range{Start: baseKey(nil, next.number, 0, nil)}); err != nil {
 		return err
 	}
 	if err := t.uncut(next.covers); err != nil {
@@ -21,7 +25,7 @@ func (t *txn) advance(c *candidate, next *horizon) error {
 		return err
 	}
 	old := stoat.Range{End: baseKey(nil, next.number, 0, nil)}
-	if err := t.bases.DeleteRange(old); err != nil {
+	if err := bases.DeleteRange(old); err != nil {
 		return err
 	}
 	if err := t.putHorizon(next); err != nil {

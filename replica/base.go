@@ -25,7 +25,11 @@ func baseKey(dst []byte, number uint64, collection uint32, key []byte) []byte {
 
 // storedBase returns the stored base of a record. The record is nil if there is none.
 func (t *txn) storedBase(number uint64, collection uint32, key []byte) (*merge.Record, error) {
-	p, err := t.bases.Get(baseKey(nil, number, collection, key))
+	bases, err := t.bases()
+	if err != nil {
+		return nil, err
+	}
+	p, err := bases.Get(baseKey(nil, number, collection, key))
 	if missing(err) {
 		return nil, nil
 	}
@@ -37,7 +41,11 @@ func (t *txn) storedBase(number uint64, collection uint32, key []byte) (*merge.R
 
 // hasBase reports whether the base of a record is stored.
 func (t *txn) hasBase(number uint64, collection uint32, key []byte) (bool, error) {
-	_, err := t.bases.Get(baseKey(nil, number, collection, key))
+	bases, err := t.bases()
+	if err != nil {
+		return false, err
+	}
+	_, err = bases.Get(baseKey(nil, number, collection, key))
 	if missing(err) {
 		return false, nil
 	}
@@ -64,7 +72,11 @@ func (t *txn) putBase(number uint64, collection uint32, key []byte, r *merge.Rec
 			return o.err
 		}
 	}
-	return t.bases.Put(baseKey(nil, number, collection, key), p)
+	bases, err := t.bases()
+	if err != nil {
+		return err
+	}
+	return bases.Put(baseKey(nil, number, collection, key), p)
 }
 
 // keepBase stores the base of a record that is about to change, unless that was done before.
@@ -147,7 +159,11 @@ func (t *txn) eachBase(
 	name string, number uint32, covers vector, horizon uint64, fn func(key, canonical []byte) error,
 ) error {
 	prefix := baseKey(nil, horizon, number, nil)
-	bases := t.bases.Cursor()
+	bucket, err := t.bases()
+	if err != nil {
+		return err
+	}
+	bases := bucket.Cursor()
 	changed, kept := bases.Seek(prefix)
 	upTo := func(key []byte) (same bool, err error) { // gives fn the bases before a key, and its own
 		for err == nil && bytes.HasPrefix(changed, prefix) {
@@ -165,7 +181,7 @@ func (t *txn) eachBase(
 	}
 	o := &order{t: t}
 	var canonical []byte
-	err := t.eachState(name, number, func(s *state) error {
+	err = t.eachState(name, number, func(s *state) error {
 		if same, err := upTo(s.key); err != nil || same {
 			return err
 		}

@@ -145,7 +145,7 @@ func (t *txn) issue(next *nextEntry, e *entry.Entry) error {
 	}
 	e.Time, e.Context = next.at.Time, heads
 	if len(heads) > 0 {
-		t.unseenNoted = false
+		t.unseenNoted = 0
 		if err := t.meta.DeleteRange(stoat.Prefix([]byte(prefixUnseen))); err != nil {
 			return err
 		}
@@ -195,11 +195,15 @@ func (t *txn) digest(heads []entry.Head) (d entry.Hash, err error) {
 
 // putUnseen notes that a log has grown since the own one did.
 func (t *txn) putUnseen(log uint32) error {
-	if err := t.meta.Put(keyed(nil, prefixUnseen, log), nil); err != nil || t.unseenNoted {
-		return err
+	if t.unseenNoted == log {
+		return nil
 	}
-	t.unseenNoted = true
-	return t.meta.Put([]byte(prefixUnseen), nil)
+	err := t.meta.Put(keyed(nil, prefixUnseen, log), nil)
+	if err == nil && t.unseenNoted == 0 {
+		err = t.meta.Put([]byte(prefixUnseen), nil)
+	}
+	t.unseenNoted = log
+	return err
 }
 
 // newlySeen returns the heads that have grown since the own log did, except those that others

@@ -1,10 +1,15 @@
 package replica
 
 import (
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
+	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
 // Spaces returns the names of the spaces in a database, in alphabetical order.
@@ -78,4 +83,92 @@ func (s *Space) Vector(tx *stoat.Tx) (Vector, error) {
 		}
 	}
 	return v, nil
+}
+
+// head is the end of a log.
+type head struct {
+	number uint32
+	id     entry.Hash
+	device DeviceID
+	next   uint64     // the number of entries
+	hash   entry.Hash // of the last one
+	time   hlc.Time   // of the last one
+	sealed uint64     // the number of entries that a seal covers
+
+	touched  uint64 // the number of entries that the touch index covers
+	contexts uint64 // the number of entries up to the last one with a context
+	size     uint64 // of the entries that came from others, in bytes
+	cut      uint64 // the seq of the first entry that does not count, by a fork proof; 0: all count
+
+	late    uint64 // the seq of the first data entry that a checkpoint has made late; 0: none is
+	abreast uint64 // the number of the last horizon that data behind it has been seen to have seen
+}
+
+// head returns the head of a log.
+func (t *txn) head(number uint32) (*head, error) {
+	if h := t.heads[number]; h != nil {
+		return h, nil
+	}
+	t.key = keyed(t.key[:0], prefixLog, number)
+	p, err := t.meta.Get(t.key)
+	if err != nil {
+		return nil, fmt.Errorf("the head of log %d: %w", number, err)
+	}
+	h, err := parseHead(number, p)
+	if err != nil {
+		return nil, err
+	}
+	t.heads[number] = h
+	return h, nil
+}
+
+func parseHead(number uint32, p []byte) (*head, error) {
+	r := wire.NewReader(p)
+	h := &head{number: number, id: r.Hash(), device: r.Hash(), next: r.Uvarint(), hash: r.Hash(),
+		time: hlc.Time(r.Uint64()), sealed: r.Uvarint(), touched: r.Uvarint(),
+		contexts: r.Uvarint(), cut: r.Uvarint(), late: r.Uvarint(), abreast: r.Uvarint(),
+		size: r.Uvarint()}
+	if err := r.End(); err != nil {
+		return nil, fmt.Errorf("the head of log %d: %w: %w", number, err, stoat.ErrCorrupt)
+	}
+	return h, nil
+}
+
+// putHead sets the head of a log, which is stored before the transaction commits: a batch appends
+// to one log many times.
+func (t *txn) putHead(h *head) error {
+	t.heads[h.number] = h
+	if len(t.unsaved) > 0 {
+		t.unsaved[h.number] = struct{}{}
+		return nil
+	}
+	if t.unsaved == nil {
+		t.unsaved = map[uint32]struct{}{}
+	}
+	t.unsaved[h.number] = struct{}{}
+	return t.tx.BeforeCommit(t.saveHeads)
+}
+
+// saveHeads stores the heads that have changed.
+func (t *txn) saveHeads() error {
+	for number := range t.unsaved {
+		if err := t.saveHead(t.heads[number]); err != nil {
+			return err
+		}
+	}
+	clear(t.unsaved)
+	return nil
+}
+
+// saveHead stores the head of a log.
+func (t *txn) saveHead(h *head) error {
+	p := append(append(make([]byte, 0, 128), h.id[:]...), h.device[:]...)
+	p = append(binary.AppendUvarint(p, h.next), h.hash[:]...)
+	p = binary.AppendUvarint(binary.BigEndian.AppendUint64(p, uint64(h.time)), h.sealed)
+	p = binary.AppendUvarint(binary.AppendUvarint(p, h.touched), h.contexts)
+	p = binary.AppendUvarint(p, h.cut)
+	p = binary.AppendUvarint(binary.AppendUvarint(p, h.late), h.abreast)
+	p = binary.AppendUvarint(p, h.size)
+	t.key = keyed(t.key[:0], prefixLog, h.number)
+	return t.meta.Put(t.key, p)
 }

@@ -13,6 +13,10 @@ import (
 // eachHead yields the heads of all logs, by number.
 func (t *txn) eachHead() iter.Seq2[*head, error] {
 	return func(yield func(*head, error) bool) {
+		if err := t.saveHeads(); err != nil {
+			yield(nil, err)
+			return
+		}
 		for key, p := range t.meta.Scan(stoat.Prefix([]byte(prefixLog))) {
 			if len(key) != len(prefixLog)+4 {
 				yield(nil, fmt.Errorf("the head of a log: %w", stoat.ErrCorrupt))

@@ -333,6 +333,7 @@ func (t *txn) dropLog(h *head) error {
 		}
 	}
 	delete(t.heads, h.number)
+	delete(t.unsaved, h.number)
 	delete(t.numbers, h.id)
 	return t.meta.Delete(append([]byte(prefixNumber), h.id[:]...))
 }

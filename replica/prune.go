@@ -263,14 +263,14 @@ func (t *txn) pruneVoid(log uint32, end uint64) error {
 
 // pruneTouches removes covered entries from the touch index, step by step.
 func (s *Space) pruneTouches() error {
-	return s.inSteps(func(t *txn) *stoat.Bucket { return t.touches },
+	return s.inSteps((*txn).touches,
 		func(t *txn, hz *horizon, key []byte) error {
 			if len(key) < 16 {
 				return nil
 			}
 			at, err := spotOf(key[len(key)-12:])
 			if err == nil && at.seq < hz.covers[at.log] {
-				err = t.touches.Delete(key)
+				return t.deleteTouch(key)
 			}
 			return err
 		})
@@ -280,7 +280,7 @@ func (s *Space) pruneTouches() error {
 func (s *Space) pruneStates() error {
 	var in *txn
 	var c *collection
-	return s.inSteps(func(t *txn) *stoat.Bucket { return t.states },
+	return s.inSteps(func(t *txn) (*stoat.Bucket, error) { return t.states, nil },
 		func(t *txn, _ *horizon, key []byte) (err error) {
 			if len(key) < 4 {
 				return nil
@@ -318,7 +318,7 @@ func (t *txn) readable(number uint32) (*collection, error) {
 // inSteps calls fn with the keys of a bucket, some in each transaction, as long as there is a
 // verified horizon.
 func (s *Space) inSteps(
-	of func(*txn) *stoat.Bucket, fn func(t *txn, hz *horizon, key []byte) error,
+	of func(*txn) (*stoat.Bucket, error), fn func(t *txn, hz *horizon, key []byte) error,
 ) error {
 	next := stoat.Range{Limit: pruneStep}
 	for more := true; more; {
@@ -331,7 +331,11 @@ func (s *Space) inSteps(
 			if more = false; err != nil || !verified {
 				return err
 			}
-			for key := range of(t).Keys(next) {
+			bucket, err := of(t)
+			if err != nil {
+				return err
+			}
+			for key := range bucket.Keys(next) {
 				if err := fn(t, hz, key); err != nil {
 					return err
 				}

@@ -20,10 +20,18 @@ func (p *peer) counted() (entries, touches, states, bases, size int) {
 		for range t.entries.Keys(stoat.Range{}) {
 			entries++
 		}
-		for range t.touches.Keys(stoat.Range{}) {
+		index, err := t.touches()
+		if err != nil {
+			return err
+		}
+		for range index.Keys(stoat.Range{}) {
 			touches++
 		}
-		for range t.bases.Keys(stoat.Range{}) {
+		kept, err := t.bases()
+		if err != nil {
+			return err
+		}
+		for range kept.Keys(stoat.Range{}) {
 			bases++
 		}
 		for _, state := range t.states.Scan(stoat.Range{}) {

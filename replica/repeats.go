@@ -27,10 +27,15 @@ func repeatsOf(origin *entry.Last, part *entry.Part) []byte {
 
 // hasRepeats reports whether there are entries with an origin.
 func (t *txn) hasRepeats() (bool, error) {
-	for range t.meta.Keys(stoat.Prefix([]byte(prefixRepeat))) {
-		return true, nil
+	if t.repeatsRead {
+		return t.repeats, nil
 	}
-	return false, t.tx.Err()
+	for range t.meta.Keys(stoat.Prefix([]byte(prefixRepeat))) {
+		t.repeats = true
+		break
+	}
+	t.repeatsRead = t.tx.Err() == nil
+	return t.repeats, t.tx.Err()
 }
 
 // noteRepeats brings what of repeats counts up to date with the verdict of an entry, which may have
@@ -71,6 +76,7 @@ func (t *txn) noteRepeat(h *head, seq uint64, e *entry.Entry, i int, void partSe
 			err = t.setRepeated(at, i, "")
 		}
 	} else {
+		t.repeats, t.repeatsRead = true, true
 		if err = t.meta.Put(key, append(entryKey(nil, "", at.log, at.seq), byte(i))); err == nil {
 			err = t.setRepeated(at, i, repeatedElsewhere) // unless it is the first
 		}

@@ -36,6 +36,10 @@ func parseTouch(p []byte) (key []byte, at spot, err error) {
 
 // indexEntry adds the next entry of a log to the index. The caller stores the head.
 func (t *txn) indexEntry(h *head, parts []entry.Part, changes []*entry.Changes) error {
+	touches, err := t.touches()
+	if err != nil {
+		return err
+	}
 	for i, c := range changes {
 		number, err := t.collectionNumber(parts[i].Group)
 		if err != nil {
@@ -44,13 +48,22 @@ func (t *txn) indexEntry(h *head, parts []entry.Part, changes []*entry.Changes) 
 		for j := range c.Records {
 			t.key = touchKey(t.key[:0], number, c.Records[j].Key)
 			t.key = entryKey(t.key, "", h.number, h.touched)
-			if err := t.touches.Put(t.key, nil); err != nil {
+			if err := touches.Put(t.key, nil); err != nil {
 				return err
 			}
 		}
 	}
 	h.touched++
 	return nil
+}
+
+// deleteTouch removes a key from the index.
+func (t *txn) deleteTouch(key []byte) error {
+	touches, err := t.touches()
+	if err != nil {
+		return err
+	}
+	return touches.Delete(key)
 }
 
 // unindex removes an entry from the index.
@@ -62,7 +75,7 @@ func (t *txn) unindex(log uint32, seq uint64, parts []entry.Part, changes []*ent
 		}
 		for j := range c.Records {
 			key := entryKey(touchKey(nil, number, c.Records[j].Key), "", log, seq)
-			if err := t.touches.Delete(key); err != nil {
+			if err := t.deleteTouch(key); err != nil {
 				return err
 			}
 		}
@@ -137,8 +150,12 @@ func (t *txn) touching(c *collection, key []byte) ([]spot, error) {
 
 // indexed appends the entries that touch a record by the index.
 func (t *txn) indexed(dst []spot, collection uint32, key []byte) ([]spot, error) {
+	touches, err := t.touches()
+	if err != nil {
+		return nil, err
+	}
 	prefix := touchKey(nil, collection, key)
-	for k := range t.touches.Keys(stoat.Prefix(prefix)) {
+	for k := range touches.Keys(stoat.Prefix(prefix)) {
 		_, at, err := parseTouch(k[4:])
 		if err != nil {
 			return nil, err
@@ -180,7 +197,11 @@ type touched struct {
 // entries that touch it. They are valid until fn returns. It keeps the tails in memory.
 func (t *txn) eachTouched(c *collection, fn func(key []byte, touches []spot) error) error {
 	var tail []touched
-	err := t.eachInTails(c.name, func(key []byte, at spot) { tail = append(tail, touched{key, at}) })
+	index, err := t.touches()
+	if err != nil {
+		return err
+	}
+	err = t.eachInTails(c.name, func(key []byte, at spot) { tail = append(tail, touched{key, at}) })
 	if err != nil {
 		return err
 	}
@@ -197,7 +218,7 @@ func (t *txn) eachTouched(c *collection, fn func(key []byte, touches []spot) err
 		touches = append(touches, x.at)
 		return err
 	}
-	for k := range t.touches.Keys(stoat.Prefix(keyed(nil, "", c.number))) {
+	for k := range index.Keys(stoat.Prefix(keyed(nil, "", c.number))) {
 		var x touched
 		x.key, x.at, err = parseTouch(k[4:])
 		for err == nil && len(tail) > 0 && bytes.Compare(tail[0].key, x.key) < 0 {

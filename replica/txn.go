@@ -8,7 +8,6 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
-	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
 // Where a space is stored: the bucket of its name in the bucket "replica" of the root, and in it
@@ -113,18 +112,23 @@ type txn struct {
 	meta    *stoat.Bucket
 	entries *stoat.Bucket
 	states  *stoat.Bucket
-	touches *stoat.Bucket
-	bases   *stoat.Bucket
+
+	seldom map[string]*stoat.Bucket // buckets that most transactions do without, once they are open
 
 	own       uint32 // the number of the own log, once it is read
 	heads     map[uint32]*head
+	unsaved   map[uint32]struct{} // logs whose heads are stored later
 	numbers   map[entry.Hash]uint32
 	tables    map[uint32]*fieldTable
 	frontiers map[spot]*frontier
 	unseen    map[sought]uint64 // entries of a log, which have not seen the one that is sought
 	hashed    hashed            // the hash that was last computed
 
-	unseenNoted bool // the key "unseen" is stored
+	unseenNoted uint32 // the log that was last noted as unseen; 0: none
+	voids       uint64 // the number of entries with parts that do not count, once it is read
+	voidsRead   bool
+	repeats     bool // there may be entries with an origin
+	repeatsRead bool
 
 	collections map[string]uint32        // the numbers of collections
 	names       map[uint32]string        // of collections
@@ -169,14 +173,30 @@ func (s *Space) in(tx *stoat.Tx) (*txn, error) {
 	if t.entries, err = t.meta.Bucket([]byte(entriesBucket)); err == nil {
 		t.states, err = t.meta.Bucket([]byte(statesBucket))
 	}
-	if err == nil {
-		t.touches, err = t.meta.Bucket([]byte(touchesBucket))
-	}
-	if err == nil {
-		t.bases, err = t.meta.Bucket([]byte(basesBucket))
-	}
 	return t, err
 }
+
+// bucket returns a bucket that most transactions do without, so they do not open it.
+func (t *txn) bucket(name string) (*stoat.Bucket, error) {
+	if b := t.seldom[name]; b != nil {
+		return b, nil
+	}
+	b, err := t.meta.Bucket([]byte(name))
+	if err != nil {
+		return nil, err
+	}
+	if t.seldom == nil {
+		t.seldom = map[string]*stoat.Bucket{}
+	}
+	t.seldom[name] = b
+	return b, nil
+}
+
+// touches returns the touch index.
+func (t *txn) touches() (*stoat.Bucket, error) { return t.bucket(touchesBucket) }
+
+// bases returns the states at the checkpoint.
+func (t *txn) bases() (*stoat.Bucket, error) { return t.bucket(basesBucket) }
 
 // keyed appends a prefix and numbers of 32 bits to a key.
 func keyed(dst []byte, prefix string, number uint32) []byte {
@@ -215,69 +235,6 @@ func (t *txn) latest() hlc.Time {
 
 func (t *txn) putLatest(latest hlc.Time) error {
 	return t.meta.Put([]byte(keyTime), binary.BigEndian.AppendUint64(nil, uint64(latest)))
-}
-
-// head is the end of a log.
-type head struct {
-	number uint32
-	id     entry.Hash
-	device DeviceID
-	next   uint64     // the number of entries
-	hash   entry.Hash // of the last one
-	time   hlc.Time   // of the last one
-	sealed uint64     // the number of entries that a seal covers
-
-	touched  uint64 // the number of entries that the touch index covers
-	contexts uint64 // the number of entries up to the last one with a context
-	size     uint64 // of the entries that came from others, in bytes
-	cut      uint64 // the seq of the first entry that does not count, by a fork proof; 0: all count
-
-	late    uint64 // the seq of the first data entry that a checkpoint has made late; 0: none is
-	abreast uint64 // the number of the last horizon that data behind it has been seen to have seen
-}
-
-// head returns the head of a log.
-func (t *txn) head(number uint32) (*head, error) {
-	if h := t.heads[number]; h != nil {
-		return h, nil
-	}
-	t.key = keyed(t.key[:0], prefixLog, number)
-	p, err := t.meta.Get(t.key)
-	if err != nil {
-		return nil, fmt.Errorf("the head of log %d: %w", number, err)
-	}
-	h, err := parseHead(number, p)
-	if err != nil {
-		return nil, err
-	}
-	t.heads[number] = h
-	return h, nil
-}
-
-func parseHead(number uint32, p []byte) (*head, error) {
-	r := wire.NewReader(p)
-	h := &head{number: number, id: r.Hash(), device: r.Hash(), next: r.Uvarint(), hash: r.Hash(),
-		time: hlc.Time(r.Uint64()), sealed: r.Uvarint(), touched: r.Uvarint(),
-		contexts: r.Uvarint(), cut: r.Uvarint(), late: r.Uvarint(), abreast: r.Uvarint(),
-		size: r.Uvarint()}
-	if err := r.End(); err != nil {
-		return nil, fmt.Errorf("the head of log %d: %w: %w", number, err, stoat.ErrCorrupt)
-	}
-	return h, nil
-}
-
-// putHead stores the head of a log.
-func (t *txn) putHead(h *head) error {
-	t.heads[h.number] = h
-	p := append(append(make([]byte, 0, 128), h.id[:]...), h.device[:]...)
-	p = append(binary.AppendUvarint(p, h.next), h.hash[:]...)
-	p = binary.AppendUvarint(binary.BigEndian.AppendUint64(p, uint64(h.time)), h.sealed)
-	p = binary.AppendUvarint(binary.AppendUvarint(p, h.touched), h.contexts)
-	p = binary.AppendUvarint(p, h.cut)
-	p = binary.AppendUvarint(binary.AppendUvarint(p, h.late), h.abreast)
-	p = binary.AppendUvarint(p, h.size)
-	t.key = keyed(t.key[:0], prefixLog, h.number)
-	return t.meta.Put(t.key, p)
 }
 
 // ownNumber returns the number of the log that this replica writes, which may change while the

@@ -70,7 +70,8 @@ func (s *Space) verify(tx *stoat.Tx, r *run, before *verified) (*verified, error
 	if err != nil {
 		return nil, err
 	}
-	v := &verified{run: r}
+	v := &verified{run: r, parsed: make([]*entry.Entry, 0, len(r.entries)),
+		hashes: make([]entry.Hash, 0, len(r.entries))}
 	if err := v.locate(t, before); err != nil {
 		return nil, err
 	}

@@ -23,6 +23,9 @@ func (v *voided) parts() partSet { return v.alone | v.repeated }
 
 // voided returns what of an entry does not count, as it is stored.
 func (t *txn) voided(log uint32, seq uint64) (v voided, err error) {
+	if n, err := t.voidCount(); err != nil || n == 0 {
+		return v, err
+	}
 	p, err := t.meta.Get(entryKey(nil, prefixVoid, log, seq))
 	if errors.Is(err, stoat.ErrNotFound) {
 		return v, nil
@@ -58,7 +61,9 @@ func (t *txn) putVoided(log uint32, seq uint64, old, v voided) error {
 		if is {
 			n += 2
 		}
-		if err := t.meta.Put([]byte(keyVoidCount), binary.BigEndian.AppendUint64(nil, n-1)); err != nil {
+		t.voids = n - 1
+		err = t.meta.Put([]byte(keyVoidCount), binary.BigEndian.AppendUint64(nil, t.voids))
+		if err != nil {
 			return err
 		}
 	}
@@ -71,8 +76,12 @@ func (t *txn) putVoided(log uint32, seq uint64, old, v voided) error {
 
 // voidCount returns the number of entries with parts that do not count.
 func (t *txn) voidCount() (uint64, error) {
+	if t.voidsRead {
+		return t.voids, nil
+	}
 	p, err := t.meta.Get([]byte(keyVoidCount))
 	if errors.Is(err, stoat.ErrNotFound) {
+		t.voidsRead = true
 		return 0, nil
 	}
 	if err == nil && len(p) != 8 {
@@ -81,7 +90,8 @@ func (t *txn) voidCount() (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return binary.BigEndian.Uint64(p), nil
+	t.voids, t.voidsRead = binary.BigEndian.Uint64(p), true
+	return t.voids, nil
 }
 
 // eachVoid calls fn with the entries that have parts that do not count, by log and seq, until it
