@@ -25,14 +25,15 @@ var ErrNoCheckpoint = errors.New("there is nothing that all devices have seen, a
 var errUncommitted = errors.New("the transaction has changed records of the space: make the " +
 	"checkpoint in another one")
 
-// Checkpoint makes a checkpoint: an entry with the root of the state that all devices have seen.
-// Devices that have been silent for [Options.MaxOffline] do not matter. What was done behind it
-// can be forgotten then, see [Space.Prune], and new replicas can start with it. What a device does
-// that has not seen it does not count; when the device learns of that, it makes its changes again.
+// Checkpoint makes a checkpoint: an entry with the root of the state that all devices have seen,
+// except devices that have been silent for [Options.MaxOffline]. It allows replicas to forget the
+// entries that it covers: see [Space.Prune]. Entries of a device that has not seen the checkpoint
+// do not count; when the device learns of it, it issues their changes again.
 //
-// It takes the right [Checkpoint], and counts once all devices with that right have written
-// something after they have seen it. It is ErrNoCheckpoint if there is nothing new to cover. The
-// transaction must not have changed records of the space before. It reads the whole state.
+// A checkpoint takes the right [Checkpoint], and counts once all devices with that right have
+// written something after they have seen it. The error is ErrNoCheckpoint if there is nothing new
+// to cover. The transaction must not have changed records of the space before. It reads the whole
+// state.
 func (s *Space) Checkpoint(tx *stoat.Tx) error {
 	t, err := s.in(tx)
 	if err == nil {

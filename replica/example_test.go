@@ -1,10 +1,12 @@
 package replica_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log"
 	"net"
+	"net/http/httptest"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/record"
@@ -20,6 +22,7 @@ type Entry struct {
 
 // device is a phone with a database of its own.
 type device struct {
+	id    replica.DeviceID
 	db    *stoat.DB
 	space *replica.Space
 	list  *record.Collection[Entry]
@@ -35,7 +38,7 @@ func start(other *device) *device {
 	if err != nil {
 		log.Fatal(err)
 	}
-	d := &device{db: db}
+	d := &device{id: key.ID(), db: db}
 	if other == nil {
 		d.space, err = replica.Create(db, "home", &replica.Options{Device: key})
 	} else {
@@ -65,6 +68,33 @@ func (d *device) add(name string, amount int64) {
 	}
 }
 
+// update runs fn in a transaction of the device's database.
+func (d *device) update(fn func(tx *stoat.Tx) error) {
+	if err := d.db.Update(fn); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// allow lets everybody write to the space of the device.
+func (d *device) allow() {
+	d.update(func(tx *stoat.Tx) error {
+		return d.space.Grant(tx, replica.Anyone, replica.Write)
+	})
+}
+
+// show prints the shopping list.
+func (d *device) show() {
+	d.update(func(tx *stoat.Tx) error {
+		for e, err := range d.list.All(tx) {
+			if err != nil {
+				return err
+			}
+			fmt.Println(e.Name, e.Amount)
+		}
+		return nil
+	})
+}
+
 // exchange brings two devices together.
 func exchange(a, b *device) {
 	x, y := net.Pipe()
@@ -85,32 +115,74 @@ func Example() {
 	defer ann.db.Close()
 	defer ben.db.Close()
 	ann.add("milk", 1)
-	err := ann.db.Update(func(tx *stoat.Tx) error {
-		return ann.space.Grant(tx, replica.Anyone, replica.Write)
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	ann.allow()
 	exchange(ann, ben)
 
 	ann.add("milk", 2) // both are offline
 	ben.add("milk", 3)
 	ben.add("bread", 1)
 	exchange(ann, ben)
-
-	err = ann.db.View(func(tx *stoat.Tx) error {
-		for e, err := range ann.list.All(tx) {
-			if err != nil {
-				return err
-			}
-			fmt.Println(e.Name, e.Amount)
-		}
-		return nil
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	ann.show()
 	// Output:
 	// bread 1
 	// milk 6
+}
+
+// Two replicas meet over a connection; here, it is a pipe in memory.
+func ExampleSync() {
+	ann := start(nil)
+	ben := start(ann)
+	defer ann.db.Close()
+	defer ben.db.Close()
+	ann.add("milk", 1)
+
+	x, y := net.Pipe()
+	ctx := context.Background()
+	once := &replica.SyncOptions{Once: true} // otherwise the session stays
+	done := make(chan error, 1)
+	go func() { done <- replica.Sync(ctx, ben.space, y, once) }()
+	fmt.Println(replica.Sync(ctx, ann.space, x, once), <-done)
+	ben.show()
+	// Output:
+	// <nil> <nil>
+	// milk 1
+}
+
+// A replica travels as a file.
+func ExampleExport() {
+	ann := start(nil)
+	ben := start(ann)
+	defer ann.db.Close()
+	defer ben.db.Close()
+	ann.add("milk", 1)
+
+	var file bytes.Buffer
+	if err := replica.Export(context.Background(), ann.space, &file); err != nil {
+		log.Fatal(err)
+	}
+	if err := replica.Import(context.Background(), ben.space, &file); err != nil {
+		log.Fatal(err)
+	}
+	ben.show()
+	// Output:
+	// milk 1
+}
+
+// A server has the spaces that it passes on, and clients connect by HTTP.
+func ExampleHandler() {
+	server := start(nil)
+	ann := start(server)
+	defer server.db.Close()
+	defer ann.db.Close()
+	server.add("milk", 1)
+
+	handler := replica.Handler([]*replica.Space{server.space}, nil)
+	web := httptest.NewServer(handler) // a program calls http.ListenAndServeTLS
+	defer web.Close()
+	if err := replica.Post(context.Background(), ann.space, web.URL, nil); err != nil {
+		log.Fatal(err)
+	}
+	ann.show()
+	// Output:
+	// milk 1
 }

@@ -63,11 +63,11 @@ func (s *Space) Heads(tx *stoat.Tx) ([]Head, error) {
 	return all, nil
 }
 
-// Vector says how much of a space somebody has: the number of entries of each log.
+// Vector is how much of a space a replica has: the number of entries of each log.
 type Vector map[LogID]uint64
 
-// Vector returns how much of the space this replica can give to others: the entries that are
-// sealed.
+// Vector returns how much of the space this replica can give to others: the sealed entries. Call
+// [Space.Seal] first to include what was written here last.
 func (s *Space) Vector(tx *stoat.Tx) (Vector, error) {
 	t, err := s.in(tx)
 	if err != nil {
