@@ -64,7 +64,7 @@ func (t *txn) adoptEntry(h *head, seq uint64, void partSet, a *Adopted) error {
 		return err
 	}
 	if _, err := parseParts(o.entry); err != nil {
-		return nil // there is nothing to save: void entries are not checked when they are stored
+		return nil // nothing can be saved: void entries are not checked when they are stored
 	}
 	var parts []entry.Part
 	for i := range o.entry.Parts {

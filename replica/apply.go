@@ -61,7 +61,7 @@ func (s *Space) applyOnce(
 ) (refused []session.Refusal, cut bool, err error) {
 	waiting, earlier := s.awake(runs)
 	claims = append(earlier, claims...)
-	a := &arrival{space: s, session: number, claims: claims}
+	a := &incoming{space: s, session: number, claims: claims}
 	var grown *growth
 	err = s.db.View(func(tx *stoat.Tx) error {
 		a.verify(tx, append(slices.Clone(runs), runsIn(waiting)...))
@@ -104,8 +104,8 @@ func (s *Space) applyOnce(
 	return a.refused, a.cut, nil
 }
 
-// arrival is entries from others on their way into a replica.
-type arrival struct {
+// incoming is entries of others on their way into a replica: one call of apply.
+type incoming struct {
 	space   *Space
 	ready   []*verified
 	due     []uint32 // logs whose parked entries may be ready
@@ -124,7 +124,7 @@ type arrival struct {
 
 // refuse notes that a run is not taken from an entry on. What came with another session and waited
 // until now is just dropped.
-func (a *arrival) refuse(r *run, seq uint64, reason error) {
+func (a *incoming) refuse(r *run, seq uint64, reason error) {
 	a.space.noteRefusal(EntryID{LogID(r.log), seq}, reason)
 	if r.session == a.session {
 		a.refused = append(a.refused, session.Refusal{Log: r.log, Seq: seq, Later: notTaken(reason),
@@ -133,7 +133,7 @@ func (a *arrival) refuse(r *run, seq uint64, reason error) {
 }
 
 // verify sorts out the runs that can be merged.
-func (a *arrival) verify(tx *stoat.Tx, runs []*run) {
+func (a *incoming) verify(tx *stoat.Tx, runs []*run) {
 	slices.SortStableFunc(runs, func(x, y *run) int {
 		if c := bytes.Compare(x.log[:], y.log[:]); c != 0 {
 			return c
@@ -167,7 +167,7 @@ func (a *arrival) verify(tx *stoat.Tx, runs []*run) {
 }
 
 // check returns why an entry cannot be merged now, or ever.
-func (a *arrival) check(t *txn, h *head, e *entry.Entry, size int) (reason, err error) {
+func (a *incoming) check(t *txn, h *head, e *entry.Entry, size int) (reason, err error) {
 	s := a.space
 	s.mu.Lock()
 	limit, about := s.entryMax, s.about
@@ -231,7 +231,7 @@ func parseParts(e *entry.Entry) ([]*entry.Changes, error) {
 }
 
 // mergeEntry stores the next entry of a run and merges its changes. It returns the head of the log.
-func (a *arrival) mergeEntry(
+func (a *incoming) mergeEntry(
 	t *txn, h *head, v *verified, changes []*entry.Changes,
 ) (*head, error) {
 	var err error

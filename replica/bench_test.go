@@ -130,7 +130,7 @@ func BenchmarkVerify(b *testing.B) {
 	p, runs := written(b, 20_000)
 	n := 0
 	for b.Loop() {
-		a := &arrival{space: p.space}
+		a := &incoming{space: p.space}
 		err := p.db.View(func(tx *stoat.Tx) error {
 			a.verify(tx, runs)
 			return a.failed

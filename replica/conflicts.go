@@ -15,7 +15,7 @@ import (
 	"github.com/stoatdb/stoat/tuple"
 )
 
-// Conflict is a field that several devices have set without knowing of each other. The field shows
+// Conflict is a field that several devices have set concurrently. The field shows
 // the value with the greatest time. It is settled by the next write of the field that has seen all
 // values, or by [Space.Settle].
 type Conflict struct {

@@ -31,7 +31,7 @@ func LoadDevice(key []byte) (*Device, error) {
 	return &Device{ed25519.NewKeyFromSeed(key)}, nil
 }
 
-// Key returns the secret key, 32 bytes. Whoever has it can write in the name of the device.
+// Key returns the secret key, 32 bytes. Anybody who has it can write in the name of the device.
 func (d *Device) Key() []byte { return d.key.Seed() }
 
 // ID returns the public key.

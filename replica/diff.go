@@ -73,8 +73,8 @@ func (c *column) fit(v []byte) []byte {
 	return value.AppendInt(nil, min(max(value.Int(v), least), -(least+1)))
 }
 
-// setOp sets the operation that turns the elements or the entries of a field into those that are
-// wanted.
+// setOp sets the operation that turns the elements or the entries of a field into the wanted
+// ones.
 func (s *state) setOp(c *column, wanted []byte, alive bool, op *entry.Op) {
 	items := value.Elements(wanted)
 	keys := make([]entry.Item, len(items))

@@ -32,7 +32,7 @@ func Export(ctx context.Context, s *Space, w io.Writer) error {
 	return ExportSince(ctx, s, nil, w)
 }
 
-// ExportSince is Export without what somebody who has a vector has already: see [ReadVector].
+// ExportSince is Export without the entries of a vector, which the importer has: see [ReadVector].
 func ExportSince(ctx context.Context, s *Space, since Vector, w io.Writer) error {
 	err := s.Seal()
 	if err != nil && !errors.Is(err, stoat.ErrReadOnly) && !errors.Is(err, errNoDevice) {

@@ -64,7 +64,7 @@ func (t *txn) knows(p *fork.Proof) (bool, error) {
 
 // part decides about a run with another entry than the stored one. It returns the log's head if the
 // stored entry gave way; otherwise the reason why the run waits, or nothing if it is void.
-func (a *arrival) part(t *txn, h *head, v *verified) (_ *head, reason, err error) {
+func (a *incoming) part(t *txn, h *head, v *verified) (_ *head, reason, err error) {
 	seq := v.seq()
 	if h.voids(seq) {
 		reason, err := a.takeVoid(t, h, v)
@@ -96,7 +96,7 @@ func (a *arrival) part(t *txn, h *head, v *verified) (_ *head, reason, err error
 
 // takeVoid decides about a run that is void from its next entry on. If it is of this device, a copy
 // of the database has written it, and it is issued again here.
-func (a *arrival) takeVoid(t *txn, h *head, v *verified) (reason, err error) {
+func (a *incoming) takeVoid(t *txn, h *head, v *verified) (reason, err error) {
 	own, err := t.ownHead()
 	if err != nil || t.space.device == nil || h.device != own.device {
 		return nil, err
@@ -143,7 +143,7 @@ func (t *txn) appendVoid(h *head, e *entry.Entry, stored []byte, hash entry.Hash
 }
 
 // settleForks cuts the logs that are forked. Then it does what follows for own logs.
-func (a *arrival) settleForks(t *txn) error {
+func (a *incoming) settleForks(t *txn) error {
 	if err := a.findForks(t); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (a *arrival) settleForks(t *txn) error {
 
 // findForks looks for forks of logs with runs that wait: among them, and between them and what is
 // stored.
-func (a *arrival) findForks(t *txn) error {
+func (a *incoming) findForks(t *txn) error {
 	waits := map[*run]bool{}
 	logs := map[entry.Hash]bool{}
 	for _, w := range a.waiting {

@@ -35,8 +35,8 @@ func (g *Granted) Active() bool {
 	return g.Void == nil && !slices.ContainsFunc(g.Ends, func(r Revoked) bool { return r.Void == nil })
 }
 
-// Grants returns an iterator over the grants of the space, by time. It leaves out those that can
-// never have an effect, because their authors had no right to make them.
+// Grants returns an iterator over the grants of the space, by time. It leaves out grants
+// that can never have an effect, because their authors had no right to make them.
 func (s *Space) Grants(tx *stoat.Tx) iter.Seq2[Granted, error] {
 	return func(yield func(Granted, error) bool) {
 		t, err := s.in(tx)

@@ -15,17 +15,17 @@ import (
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
-// horizon is the checkpoint that a replica goes by: the last one that was decided. Every entry that
-// counts and that it does not cover has seen all that it covers. So behind it, it does not matter
-// when and by whom something was written: states are normal, see merge.Record.Normalise, and
-// entries can be pruned. It is immutable.
+// horizon is the last checkpoint that was decided, with the entries that it covers. Every entry
+// that counts and is not covered has seen all covered ones. So it no longer matters when and by
+// which device a covered value was written: states are normal, see merge.Record.Normalise, and
+// covered entries can be pruned. It is immutable.
 type horizon struct {
 	at     spot       // of the entry with the checkpoint
 	hash   entry.Hash // of that entry
 	number uint64     // how many checkpoints were decided, with this one
 	covers vector     // how many entries of each log
-	// tops are the entries that it covers and that no other of these has seen. Who has seen them
-	// has seen all that it covers.
+	// tops are the covered entries that no other covered entry has seen. An entry that has seen
+	// them has seen all that is covered.
 	tops []top
 }
 

@@ -8,7 +8,7 @@ import (
 
 // mergeRun merges the entries of a run up to the first that cannot be merged, parks the others, and
 // returns why, unless they just wait.
-func (a *arrival) mergeRun(t *txn, v *verified) (reason, err error) {
+func (a *incoming) mergeRun(t *txn, v *verified) (reason, err error) {
 	number, known, err := t.logNumber(v.log)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (a *arrival) mergeRun(t *txn, v *verified) (reason, err error) {
 }
 
 // mergeNext merges the next entry of a run, which is the next one of its log.
-func (a *arrival) mergeNext(t *txn, h *head, v *verified) (_ *head, reason, err error) {
+func (a *incoming) mergeNext(t *txn, h *head, v *verified) (_ *head, reason, err error) {
 	e := v.parsed[v.done]
 	if h.voids(h.next) {
 		if v.parked {
@@ -85,7 +85,7 @@ func (a *arrival) mergeNext(t *txn, h *head, v *verified) (_ *head, reason, err 
 }
 
 // accept returns the changes of the next entry of a log, or why it cannot be merged now, or ever.
-func (a *arrival) accept(t *txn, h *head, e *entry.Entry, size int) (
+func (a *incoming) accept(t *txn, h *head, e *entry.Entry, size int) (
 	reason error, changes []*entry.Changes, err error,
 ) {
 	if reason, err = a.check(t, h, e, size); reason == nil && err == nil {
@@ -95,7 +95,7 @@ func (a *arrival) accept(t *txn, h *head, e *entry.Entry, size int) (
 }
 
 // keepSeal stores the seal of a run whose entries are stored.
-func (a *arrival) keepSeal(t *txn, h *head, v *verified) error {
+func (a *incoming) keepSeal(t *txn, h *head, v *verified) error {
 	if v.end() <= h.sealed {
 		return nil
 	}

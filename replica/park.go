@@ -179,7 +179,7 @@ func (t *txn) putParkedSize(n uint64) error {
 
 // park stores the entries of a run that are not there yet, with its seal. It drops them if too much
 // is parked already, unless the run has entries that were merged.
-func (a *arrival) park(t *txn, h *head, v *verified) (more uint64, err error) {
+func (a *incoming) park(t *txn, h *head, v *verified) (more uint64, err error) {
 	from := max(h.next, h.sealed)
 	for seq := from; seq < v.end(); seq++ {
 		more += uint64(len(v.entries[seq-v.first])) + 64
@@ -221,7 +221,7 @@ func (t *txn) settleLater(h *head) error {
 // block parks the rest of a run whose next entry cannot be merged. It returns the reason if the
 // rest is not valid, or is not parked. The own log is never parked: what is written next would
 // collide with it.
-func (a *arrival) block(t *txn, h *head, v *verified, reason error) (error, error) {
+func (a *incoming) block(t *txn, h *head, v *verified, reason error) (error, error) {
 	own, err := t.ownNumber()
 	if err != nil || h.number == 0 || h.number == own || errors.Is(reason, errBranch) {
 		return reason, err
@@ -242,7 +242,7 @@ func (a *arrival) block(t *txn, h *head, v *verified, reason error) (error, erro
 }
 
 // parkBehind parks what a run has behind entries that are parked.
-func (a *arrival) parkBehind(t *txn, h *head, v *verified) (reason, err error) {
+func (a *incoming) parkBehind(t *txn, h *head, v *verified) (reason, err error) {
 	w, err := t.waitOf(h.number)
 	if err != nil || w == nil {
 		return errGap, err

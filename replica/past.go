@@ -95,7 +95,7 @@ type sought struct {
 	in uint32
 }
 
-// unseen reports whether an entry is known to be missing in all pasts of which this one consists.
+// unseen reports whether an entry is known to be missing in all pasts that make up this one.
 // So the entries of a batch, one after the other, do not walk the same way.
 func (p *past) unseen(at spot) bool {
 	f := p.first

@@ -7,12 +7,13 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
 )
 
-// merge merges all entries that can be merged: of runs that have arrived, and of those that are
-// parked in the logs that are due. An entry has a greater time than those that it follows, so one
-// that cannot be merged when it has the least time of all has to wait.
-func (a *arrival) merge(t *txn) error {
+// merge merges all entries that can be merged: of runs that have arrived, and of the parked runs of
+// logs that are due. An entry has a greater time than the entries that it follows, so it has to
+// wait if it cannot be merged when it has the least time of all.
+func (a *incoming) merge(t *txn) error {
 	a.latest = t.latest()
 	a.queue = append(a.queue, a.ready...)
 	heap.Init(&a.queue)
@@ -50,7 +51,7 @@ func (a *arrival) merge(t *txn) error {
 }
 
 // keepLatest stores the greatest time of what was merged.
-func (a *arrival) keepLatest(t *txn) error {
+func (a *incoming) keepLatest(t *txn) error {
 	if a.latest <= t.latest() {
 		return nil
 	}
@@ -74,7 +75,7 @@ func annotate(reason error, log entry.Hash, seq uint64) error {
 
 // wake resumes the logs that wait for what was merged of a run, and the log itself if there is more
 // of it.
-func (a *arrival) wake(t *txn, v *verified) error {
+func (a *incoming) wake(t *txn, v *verified) error {
 	number, _, err := t.logNumber(v.log)
 	if err != nil {
 		return err
@@ -102,7 +103,7 @@ func (a *arrival) wake(t *txn, v *verified) error {
 const parkedSession = ^uint64(0)
 
 // resume queues the parked entries of a log, some of them, if the first can be merged.
-func (a *arrival) resume(t *txn, log uint32) error {
+func (a *incoming) resume(t *txn, log uint32) error {
 	h, err := t.head(log)
 	if err != nil || h.next >= h.sealed {
 		return err
@@ -135,3 +136,20 @@ func (a *arrival) resume(t *txn, log uint32) error {
 	heap.Push(&a.queue, v)
 	return nil
 }
+
+// byTime is a heap of runs by the times of their next entries.
+type byTime []*verified
+
+func (q byTime) Len() int           { return len(q) }
+func (q byTime) Less(i, j int) bool { return q[i].time() < q[j].time() }
+func (q byTime) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *byTime) Push(v any)        { *q = append(*q, v.(*verified)) }
+
+func (q *byTime) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+// time returns the time of the next entry to be merged.
+func (v *verified) time() hlc.Time { return v.parsed[v.done].Time }

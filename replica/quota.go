@@ -95,7 +95,7 @@ func notTaken(err error) bool {
 }
 
 // admit returns nil if the replica takes a run now, and why not if it does not; see notTaken.
-func (a *arrival) admit(tx *stoat.Tx, v *verified) error {
+func (a *incoming) admit(tx *stoat.Tx, v *verified) error {
 	s := a.space
 	limited := s.perDevice != Quota{} || s.perSpace != Quota{}
 	if v.admitted || !limited && s.admission == nil {
@@ -122,7 +122,7 @@ func (a *arrival) admit(tx *stoat.Tx, v *verified) error {
 }
 
 // count counts a run, behind the first known entries, unless a quota does not permit to take it.
-func (a *arrival) count(t *txn, v *verified, known int, logs int64) error {
+func (a *incoming) count(t *txn, v *verified, known int, logs int64) error {
 	s := a.space
 	size := int64(0)
 	for _, e := range v.entries[known:] {
@@ -179,7 +179,7 @@ func (t *txn) known(v *verified) (known int, logs int64, err error) {
 }
 
 // ask asks the program whether to take the entries of a run behind the first known ones.
-func (a *arrival) ask(t *txn, v *verified, known int) error {
+func (a *incoming) ask(t *txn, v *verified, known int) error {
 	offer := &Offer{Device: v.device, Log: LogID(v.log)}
 	for i := known; i < len(v.parsed); i++ {
 		parsed := v.parsed[i]

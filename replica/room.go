@@ -18,9 +18,9 @@ const (
 	roomRuns  = 1024
 )
 
-// room keeps, in memory, the runs that wait and cannot be parked: those that cannot be verified
-// yet, because what precedes them in their log is missing or they need a newer version, and those
-// of logs without a merged entry. What does not fit is dropped: it arrives again later.
+// room keeps, in memory, the runs that wait and cannot be parked: runs that cannot be verified yet,
+// because earlier entries of their log are missing or they need a newer version, and runs of logs
+// without a merged entry. Runs that do not fit are dropped: they arrive again later.
 type room struct {
 	now  func() time.Time
 	runs []waitingRun
@@ -47,7 +47,7 @@ type waitingRun struct {
 
 func (w *waitingRun) key() runKey { return runKey{w.run.log, w.run.first, w.run.seal} }
 
-// add adds runs, except those that it has, and those for which there is no room.
+// add adds runs that it does not have, as long as there is room.
 func (r *room) add(runs ...waitingRun) {
 	for _, w := range runs {
 		n := w.run.size()
@@ -98,7 +98,7 @@ func (r *room) take(wanted func(*waitingRun) bool) (taken []waitingRun) {
 	return taken
 }
 
-// awake takes out of the room what may be ready: runs and claims of logs of which runs have
+// awake takes runs and claims that may be ready out of the room: of logs with runs that have
 // arrived, and of logs with a run whose wait the clock, the description of the space or a cut has
 // ended. The own log, which is never parked, may always be ready.
 func (s *Space) awake(arrived []*run) (runs []waitingRun, claims []claim) {

@@ -79,8 +79,8 @@ type Options struct {
 	// Now returns the time of day. Default: time.Now.
 	Now func() time.Time
 
-	random io.Reader // nil: that of package rand
-	branch uint64    // 0: that of the database
+	random io.Reader // nil: rand.Reader
+	branch uint64    // 0: the branch of the database
 }
 
 // errNoDevice reports options without a device.

@@ -27,8 +27,7 @@ type Status struct {
 	// last of these.
 	Refused  uint64    `json:"refused"`
 	Refusals []Refusal `json:"refusals"`
-	// Void is the number of entries that do not count, or of which a part does not: see
-	// [Space.Void].
+	// Void is the number of entries that do not count, all of them or a part: see [Space.Void].
 	Void uint64 `json:"void"`
 	// Checkpoints is the number of checkpoints that count, one after the other. Mismatch says that
 	// the last one does not have the root of the state here: see [Space.Prune].
@@ -38,7 +37,7 @@ type Status struct {
 	Peers []Peer `json:"peers"`
 }
 
-// Missing is a log of which others have entries that this replica lacks.
+// Missing is a log with entries that others have and this replica lacks.
 type Missing struct {
 	Log     LogID      `json:"log"`
 	Have    uint64     `json:"have"`    // entries that this replica has
@@ -53,7 +52,7 @@ type Peer struct {
 }
 
 // Status returns what the replica has, lacks and waits for. The cost grows with the number of logs,
-// not with that of entries.
+// not of entries.
 func (s *Space) Status(tx *stoat.Tx) (*Status, error) {
 	st := &Status{Space: s.ID(), Name: s.name}
 	s.mu.Lock()
@@ -142,7 +141,7 @@ func (s *Space) part(session uint64) {
 	delete(s.peers, session)
 }
 
-// Void is an entry that does not count, or of which a part does not.
+// Void is an entry that does not count, all of it or a part.
 type Void struct {
 	EntryID
 	Device DeviceID  `json:"device"` // its author
@@ -174,7 +173,7 @@ func (s *Space) Void(tx *stoat.Tx) iter.Seq2[*Void, error] {
 	}
 }
 
-// describeVoid returns an entry of which not everything counts, as people see it.
+// describeVoid returns a void entry in the form of the API.
 func (t *txn) describeVoid(at spot, stored *voided) (*Void, error) {
 	h, err := t.head(at.log)
 	if err != nil {

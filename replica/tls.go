@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Conn is an encrypted connection between two devices, each of which has proved that it has its
-// key: TLS 1.3 with self-signed certificates. It is safe for concurrent use as a [net.Conn] is.
+// Conn is an encrypted connection between two devices that have both proved that they have their
+// keys: TLS 1.3 with self-signed certificates. It is safe for concurrent use as a [net.Conn] is.
 type Conn struct {
 	*tls.Conn
 	peer    DeviceID

@@ -29,8 +29,8 @@ func main() {
 	}
 }
 
-// Line is a line of the shopping list. The tags say what becomes of changes that two devices make
-// without knowing of each other.
+// Line is a line of the shopping list. The tags say how concurrent changes of two
+// devices merge.
 type Line struct {
 	Name   string   `stoat:"name,key"`
 	Amount int64    `stoat:"amount,merge=sum"` // both changes count

@@ -120,7 +120,7 @@ func (s *story) comeTogether() error {
 	})
 }
 
-// decide settles the conflict: whoever has seen both notes writes another one.
+// decide settles the conflict: a device that has seen both notes writes another one.
 func (s *story) decide() error {
 	err := s.ann.change("milk", func(l *Line) { l.Note = "one of them oat milk" })
 	if err == nil {

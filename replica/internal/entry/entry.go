@@ -30,8 +30,8 @@ func (h Hash) String() string { return hex.EncodeToString(h[:8]) }
 
 // Errors of decoding, besides wire.ErrMalformed.
 var (
-	// ErrNewer reports that something has a version, a kind or a flag of which this version of the
-	// package knows nothing.
+	// ErrNewer reports that something has a version, a kind or a flag that this version of the
+	// package does not know.
 	ErrNewer = errors.New("it needs a newer version of package replica")
 )
 

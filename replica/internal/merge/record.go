@@ -1,9 +1,9 @@
 // Package merge holds the merged state of records, and the rules by which operations change it.
 //
 // The state of a record is a pure function of the set of operations on it and of what happened
-// before what: operations commute, as long as each comes after those that it has seen. So whatever
-// the order of arrival, replicas that have the same entries have the same state. The rules, where
-// "seen" means that one entry happened before the other:
+// before what: operations commute, as long as each comes after the ones that it has seen. So
+// whatever the order of arrival, replicas with the same entries have the same state. The rules,
+// where "seen" means that one entry happened before the other:
 //
 //   - A record is alive while there is an edit that no deletion has seen: an edit beats a
 //     concurrent deletion. A deletion keeps the state of the fields, so a concurrent edit restores
@@ -128,7 +128,7 @@ func (f *Field) apply(op *entry.Op, at Stamp, o Order) {
 	}
 }
 
-// add adds a version, which replaces those that its author has seen.
+// add adds a version, which replaces the versions that its author has seen.
 func add(versions []Version, v Version, o Order) []Version {
 	versions = append(unseen(versions, o), v)
 	slices.SortFunc(versions, func(a, b Version) int { return compare(o, &a.Stamp, &b.Stamp) })

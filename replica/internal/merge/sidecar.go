@@ -37,10 +37,10 @@ type Stored interface {
 // The versions of sidecars.
 const (
 	sidecarPlain  = 1
-	sidecarNormal = 2 // the first stamp is the zero stamp: that of what a checkpoint covers
+	sidecarNormal = 2 // the first stamp is the zero stamp, of everything that a checkpoint covers
 )
 
-// bitmapMax is the number of fields that have bits, and listMax that of anything listed.
+// bitmapMax is the number of fields that have bits, and listMax the number of items of a list.
 const (
 	bitmapMax = 1 << 12
 	listMax   = 1 << 24

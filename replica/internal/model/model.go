@@ -172,7 +172,7 @@ func pastOf(facts []Fact, f *Fact) map[id]bool {
 	return past
 }
 
-// survivors returns those that nothing among others has seen, in order.
+// survivors returns the changes that no other change has seen, in order.
 func survivors(of, others []did) []did {
 	left := slices.DeleteFunc(slices.Clone(of), func(d did) bool {
 		return slices.ContainsFunc(others, func(o did) bool { return o.seen(&d) })
@@ -222,7 +222,8 @@ func canonical(all []named) []byte {
 	return p
 }
 
-// state returns the canonical state of a field, or nil if it is that of one that was never written.
+// state returns the canonical state of a field, or nil if it is the state of a field that was
+// never written.
 func (f field) state(ops []did) []byte {
 	switch f.kind {
 	case entry.OpSum:

@@ -61,7 +61,7 @@ func (t *Tree) Since(before *Tree) (changes []Change) {
 
 // Why an act has no effect now.
 var (
-	errFrozen    = errors.New("its log is frozen before it")
+	errCut       = errors.New("its log is cut before it")
 	errNotAbove  = errors.New("the grant that it is made under is not above the one that it ends")
 	errNotEnough = errors.New("not enough roots have endorsed it")
 )
@@ -70,7 +70,7 @@ var (
 func (t *Tree) authority(f *Fact, parent *Grant, past Past) error {
 	switch {
 	case past.Cut(f.At.Log) <= f.At.Seq:
-		return errFrozen
+		return errCut
 	case parent != nil:
 		return parent.covers(f.At, past)
 	}
@@ -141,7 +141,7 @@ func (t *Tree) end(g *Grant, r *revocation, past Past) {
 }
 
 // Allows returns why a device may not make the changes of a part of an entry of its log, or
-// nil. It says nothing about frozen logs.
+// nil. It does not look at cuts.
 func (t *Tree) Allows(device [32]byte, at entry.Head, part *entry.Part, past Past) error {
 	if t.IsRoot(device) {
 		return nil

@@ -181,7 +181,7 @@ func (t *Tree) Why(f *Fact, past Past) error {
 		return err
 	}
 	if past.Cut(f.At.Log) <= f.At.Seq {
-		return errFrozen
+		return errCut
 	}
 	if f.Act.Checkpoint != nil && !t.Holds(f.Device, f.At, entry.RightCheckpoint, past) {
 		return errNoCheckpoint

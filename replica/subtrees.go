@@ -14,7 +14,7 @@ import (
 )
 
 // subtreesAt returns the roots of all collections as they were at a checkpoint, which is the
-// horizon or staged, with that of the logs and control entries, whose name is empty.
+// horizon or staged, and the root of the logs and control entries, whose name is empty.
 func (t *txn) subtreesAt(
 	covers vector, horizon uint64, at cutAt,
 ) (all []chunk.Subtree, err error) {
