@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A peer that asks again and again, slowly, and takes nothing, cannot make this side remember all of
-// it.
+// A peer that asks again and again, slowly, and takes nothing, cannot make this side remember all
+// of it.
 func TestAttack15_wantsWithoutCredit(t *testing.T) {
 	victim := newMemory(1, 1)
 	if err := victim.Seal(); err != nil {
