@@ -60,7 +60,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (
 		return nil, peer, http.StatusNotFound, errors.New("there is no such space here")
 	}
 	if peer, err = s.authenticate(r.Header, body); err != nil {
-		return s, peer, http.StatusUnauthorized, err
+		return nil, DeviceID{}, http.StatusUnauthorized, err
 	}
 	if h.sync.Admit != nil {
 		if err := h.sync.Admit(s, peer); err != nil {

@@ -111,5 +111,5 @@ func onlyHTTP1() *http.Transport {
 // refusal returns what a server said instead of what was asked for.
 func refusal(url string, answer *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10)) // it may say nothing
-	return fmt.Errorf("%s: %s: %s", url, answer.Status, strings.TrimSpace(string(text)))
+	return fmt.Errorf("%s: %q: %q", url, answer.Status, strings.TrimSpace(string(text)))
 }

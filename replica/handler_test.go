@@ -97,6 +97,40 @@ func TestHandler_refusesOtherRequests(t *testing.T) {
 	}
 }
 
+// A server may say anything; terminals must not obey it.
+func TestPost_quotesWhatTheServerSays(t *testing.T) {
+	a := newPeer(t, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "\x1b[2J", http.StatusTeapot)
+	}))
+	t.Cleanup(web.Close)
+	if err := Post(t.Context(), a.space, web.URL, nil); err == nil ||
+		strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("got %q", err)
+	}
+}
+
+// A device that a request only claims to be from is not reported.
+func TestHandler_reportsOnlyProvenDevices(t *testing.T) {
+	server := newPeer(t, nil)
+	a := newPeer(t, server)
+	claimed := DeviceID{}
+	web := server.web(&ServeOptions{Ended: func(_ *Space, peer DeviceID, err error) {
+		if claimed = peer; err == nil {
+			t.Error("it was answered")
+		}
+	}})
+	forged := &alter{request: func(_ *http.Request, p []byte) []byte { return append(p, 0) }}
+	opts := &PostOptions{Client: &http.Client{Transport: forged}}
+	if err := Post(t.Context(), a.space, web.URL, opts); err == nil {
+		t.Error("it was answered")
+	}
+	web.Close() // waits for the handler
+	if claimed != (DeviceID{}) {
+		t.Errorf("it is said to come from %s", claimed)
+	}
+}
+
 func TestHandler_hasAMostOfSessions(t *testing.T) {
 	server := newPeer(t, nil)
 	a, b := newPeer(t, server), newPeer(t, server)

@@ -224,9 +224,13 @@ func (t *txn) hashOf(log uint32, seq uint64) (hash entry.Hash, err error) {
 	return hash, nil
 }
 
-// sent returns an entry in the form in which it is sent, valid until the transaction ends.
+// sent returns an entry in the form in which it is sent, valid until the transaction ends. Of one
+// that was pruned, nothing may leave: its stub is another entry.
 func (t *txn) sent(log uint32, seq uint64) ([]byte, error) {
 	k, err := t.kept(spot{log, seq})
+	if err == nil && k.flags&keptHash != 0 {
+		err = k.notStub()
+	}
 	if err != nil || k.flags&keptCompact == 0 {
 		return k.rest, err
 	}
@@ -235,6 +239,21 @@ func (t *txn) sent(log uint32, seq uint64) ([]byte, error) {
 		return nil, err
 	}
 	return e.Append(make([]byte, 0, len(k.rest)+64+40*len(e.Context))), nil
+}
+
+// stubMax is the most bytes of the entry in a stub.
+const stubMax = 32
+
+// notStub returns ErrPruned if an entry is a stub. Others of its kind have a context.
+func (k *kept) notStub() error {
+	if k.flags&keptCompact != 0 || len(k.rest) > stubMax {
+		return nil
+	}
+	e, err := entry.Parse(k.rest)
+	if err == nil && e.Kind == entry.KindContext && len(e.Context) == 0 {
+		return ErrPruned
+	}
+	return nil // those that use it say whether it is damaged
 }
 
 // putStub stores the hash and the time of an entry in its place.

@@ -129,7 +129,10 @@ func (p *poster) ask() (refused, err error) {
 	}
 	p.theirs, refused, err = p.space.unpack(p.ctx, body)
 	if text := answer.Header.Get(headerRefused); text != "" {
-		refused = errors.Join(refused, fmt.Errorf("%s refused: %s: %w", p.url, text, ErrInvalid))
+		if plain, err := strconv.Unquote(text); err == nil {
+			text = plain
+		}
+		refused = errors.Join(refused, fmt.Errorf("%s refused: %q: %w", p.url, text, ErrInvalid))
 	}
 	return refused, err
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/session"
 )
 
 // Errors about what checkpoints cover.
 var (
 	// ErrPruned reports entries that a checkpoint covers, and that this replica has pruned. A
 	// replica that lacks them must take them from another one.
-	ErrPruned = errors.New("the entries were pruned here: take them from another replica")
+	ErrPruned = session.ErrPruned
 	// ErrMismatch reports a checkpoint with another root than that of the state that its entries
 	// lead to here. Nothing is pruned by it.
 	ErrMismatch = errors.New("the checkpoint does not have the root of the state here")

@@ -3,6 +3,8 @@ package replica
 import (
 	"errors"
 	"math/rand/v2"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -237,6 +239,30 @@ func TestPrune_isContinued(t *testing.T) {
 		}
 		if entries, touches, _, _, _ := a.counted(); entries > 12 || touches > 2 {
 			t.Errorf("after %d steps, %d entries and %d touches are left", steps, entries, touches)
+		}
+	}
+}
+
+// A replica that lacks what another one has pruned is told so, wherever the first gap is.
+func TestPrune_tellsThePeer(t *testing.T) {
+	for writes := range int64(4) {
+		a := newPeerOf(t, nil, nil, 1)
+		for n := range writes + 1 {
+			a.put(task{ID: 1, Votes: int32(n)})
+		}
+		must(t, a.db.Update(a.space.Checkpoint))
+		must(t, a.space.Seal())
+		must(t, a.space.Prune())
+		late := newPeer(t, a)
+		x, y := net.Pipe()
+		done := make(chan error, 1)
+		go func() { done <- Sync(t.Context(), a.space, x, once) }()
+		err := Sync(t.Context(), late.space, y, once)
+		if here := <-done; !errors.Is(here, ErrPruned) {
+			t.Errorf("%d writes, here: %v", writes, here)
+		}
+		if !errors.Is(err, ErrEnded) || !strings.Contains(err.Error(), ErrPruned.Error()) {
+			t.Errorf("%d writes, there: %v", writes, err)
 		}
 	}
 }

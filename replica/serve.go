@@ -46,7 +46,7 @@ func Serve(ctx context.Context, l net.Listener, spaces []*Space, opts *ServeOpti
 	defer v.sessions.Wait()
 	defer cancel() // before the sessions are waited for
 	for v.begin(ctx) {
-		raw, err := l.Accept()
+		raw, err := accept(ctx, l)
 		if err != nil {
 			v.end()
 			return cmp.Or(ctx.Err(), err)
@@ -57,6 +57,25 @@ func Serve(ctx context.Context, l net.Listener, spaces []*Space, opts *ServeOpti
 		}()
 	}
 	return ctx.Err()
+}
+
+// acceptPause is how long accept waits before it tries again.
+const acceptPause = 50 * time.Millisecond
+
+// accept accepts a connection. It outlasts what peers can cause, such as too many open files.
+func accept(ctx context.Context, l net.Listener) (net.Conn, error) {
+	for {
+		conn, err := l.Accept()
+		var passing interface{ Temporary() bool } // as of syscall.EMFILE and ECONNABORTED
+		if err == nil || !errors.As(err, &passing) || !passing.Temporary() {
+			return conn, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(acceptPause):
+		}
+	}
 }
 
 // oneDevice returns an error unless all spaces were opened with the same device.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -96,6 +97,10 @@ func runSession(
 	}
 	config.Once, config.Peer, config.Binding = opts.Once, opts.Peer, opts.Binding
 	if c, ok := conn.(*Conn); ok {
+		if opts.Peer != (DeviceID{}) && opts.Peer != c.peer {
+			return errors.Join(fmt.Errorf("%w: %s instead of %s", ErrPeerKey, c.peer, opts.Peer),
+				conn.Close())
+		}
 		config.Peer, config.Binding = c.peer, c.binding[:]
 	}
 	config.Random = rand.Reader

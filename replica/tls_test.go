@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stoatdb/stoat"
@@ -266,5 +267,48 @@ func TestServe_refusesSpacesOfTwoDevices(t *testing.T) {
 	}
 	if _, err := l.Accept(); err == nil {
 		t.Error("the listener is still open")
+	}
+}
+
+// Of a connection that proves another device than the one that is expected, nothing is believed.
+func TestSync_expectsItsPeerOnConnections(t *testing.T) {
+	server := newPeer(t, nil)
+	a, b := newPeer(t, server), newPeer(t, server)
+	v := server.serve()
+	conn, err := Dial(t.Context(), v.addr, a.space.device, server.space.device.ID())
+	must(t, err)
+	opts := &SyncOptions{Once: true, Peer: b.space.device.ID()}
+	if err := Sync(t.Context(), a.space, conn, opts); !errors.Is(err, ErrPeerKey) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// busy is a listener of a process that has too many open files for a moment.
+type busy struct {
+	net.Listener
+	failures int
+}
+
+func (l *busy) Accept() (net.Conn, error) {
+	if l.failures--; l.failures >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	return l.Listener.Accept()
+}
+
+// Peers that open too many connections do not end the server for the others.
+func TestServe_outlastsTooManyFiles(t *testing.T) {
+	server := newPeer(t, nil)
+	a := newPeer(t, server)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- Serve(ctx, &busy{l, 2}, []*Space{server.space}, nil) }()
+	v := &service{addr: l.Addr().String()}
+	must(t, a.visit(v, server.space.device.ID()))
+	stop()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
 }

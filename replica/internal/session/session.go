@@ -223,6 +223,10 @@ var errEarly = errors.New("the peer ended the session early")
 // ErrRefused reports that the peer ended the session, and why.
 var ErrRefused = errors.New("the peer ended the session")
 
+// ErrPruned reports entries that a checkpoint covers, and that the replica does not have any more.
+// The peer is told.
+var ErrPruned = errors.New("the entries were pruned here: take them from another replica")
+
 // receiveBye handles the end of the session.
 func (s *Session) receiveBye(p []byte) error {
 	b, err := parseBye(p)
@@ -279,7 +283,8 @@ func (s *Session) fail(err error) {
 		s.err = err
 	}
 	b := &bye{failed: true, reason: "an error of its own"}
-	if errors.Is(err, ErrPeer) || errors.Is(err, ErrPeerKey) || errors.Is(err, errInvalid) {
+	if errors.Is(err, ErrPeer) || errors.Is(err, ErrPeerKey) || errors.Is(err, errInvalid) ||
+		errors.Is(err, ErrPruned) {
 		b.reason = err.Error()
 	}
 	s.endLocked(b)
