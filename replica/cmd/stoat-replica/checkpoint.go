@@ -17,10 +17,10 @@ func checkpointCommand() *command {
 	return &command{
 		name: "checkpoint", arguments: "DB", summary: "make a checkpoint of what all devices have seen",
 		details: `
-History behind a checkpoint can be forgotten, and new replicas can start there.
-It takes the right to make checkpoints, and counts once all devices that have it
-have written something after they have seen the checkpoint. What a device did
-that has not seen it is void then; the device does it again by itself.`,
+"stoat replica prune" can forget the history behind a checkpoint. It takes the
+right to make checkpoints, and counts once all devices that have that right have
+written something after they have seen the checkpoint. What a device did that
+has not seen it is void then; the device does it again by itself.`,
 		min: 1, max: 1, flags: flags,
 		run: func(_ context.Context, _ *stdio, args []string) error {
 			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
@@ -40,7 +40,8 @@ func pruneCommand() *command {
 		details: `
 The state at the checkpoint is compared with its root first; if they differ,
 nothing is removed. The records stay. Their history before the checkpoint is
-gone here, and replicas that lack some of it must take it from another one.`,
+gone here. Replicas that lack some of it, as new ones do, cannot take it from
+here any more: keep one replica that is not pruned.`,
 		min: 1, max: 1, flags: flags,
 		run: func(_ context.Context, s *stdio, args []string) error {
 			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
