@@ -237,9 +237,10 @@ func (v *rightsView) replay(changes []rights.Change) error {
 	return nil
 }
 
-// noteSeen notes which grants to its device an entry is the first of its log to have seen.
+// noteSeen notes which grants to its device an entry is the first of its log to have seen. Roots may
+// act under grants, too.
 func (v *rightsView) noteSeen(h *head, seq uint64, e *entry.Entry) error {
-	if len(e.Context) == 0 || v.tree.IsRoot(h.device) {
+	if len(e.Context) == 0 {
 		return v.err
 	}
 	var before *past

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
 )
 
 // newGuest makes a replica whose device is no root and has no grant.
@@ -84,5 +85,43 @@ func TestRevoke_cutsOff(t *testing.T) {
 	agree(t, root, other, guest)
 	if other.get(3) == nil || other.get(2) != nil {
 		t.Error("a new grant is for what follows")
+	}
+}
+
+// A root may act under a grant as others do.
+func TestGrant_isMadeByARootUnderAnother(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a) // a root, too
+	a.grant(b, Admin)
+	meet(t, a, b)
+	var above EntryID
+	for _, g := range a.grants() {
+		above = g.ID
+	}
+	b.put(task{ID: 1}) // has seen the grant
+	b.update(func(tx *stoat.Tx) error {
+		n, err := b.space.in(tx)
+		if err != nil {
+			return err
+		}
+		next, err := n.nextOwn()
+		if err != nil {
+			return err
+		}
+		under := above.head()
+		act := &entry.Act{Grant: &entry.Grant{Under: &under, To: Anyone.principal(),
+			Right: entry.RightRead}}
+		return n.issue(next, act.Entry())
+	})
+	agreeAfter(t, a, b)
+	for _, p := range []*peer{a, b} {
+		for _, g := range p.grants() {
+			if !g.Active() {
+				t.Errorf("grant %v is void: %v", g.ID, g.Void)
+			}
+		}
+		if n := len(p.grants()); n != 2 {
+			t.Errorf("%d grants", n)
+		}
 	}
 }
