@@ -66,6 +66,9 @@ func (t *txn) uncut(covers vector) error {
 		if err == nil {
 			err = t.replayEntries(number, h.cut, n)
 		}
+		if err == nil {
+			err = t.voteAgain()
+		}
 		if err != nil {
 			return err
 		}

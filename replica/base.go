@@ -140,11 +140,7 @@ func (t *txn) stage(covers vector, number uint64) error {
 		return err
 	}
 	defer func() { t.rightsView = present }()
-	t.rightsView = &rightsView{t: t, first: map[firstKey]uint64{}, within: covers}
-	t.space.mu.Lock()
-	about := t.space.about
-	t.space.mu.Unlock()
-	if err := t.rightsView.load(about); err != nil {
+	if t.rightsView, err = t.rightsWithin(covers); err != nil {
 		return err
 	}
 	return t.eachMarked(covers.covered, func(c *collection, key []byte, r *merge.Record) error {

@@ -83,15 +83,9 @@ func (t *txn) newCheckpoint() (*entry.Checkpoint, error) {
 	if before != nil {
 		act.Before, number = before.hash, before.number+1
 	}
-	open, err := t.candidates()
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range open {
-		if c.act.Before == act.Before {
-			return nil, fmt.Errorf("one is there, and others must write something for it to count: %w",
-				ErrNoCheckpoint)
-		}
+	if open, err := t.hasOpen(before); err != nil || open {
+		return nil, cmp.Or(err, fmt.Errorf("one is there, and others must write something for it to "+
+			"count: %w", ErrNoCheckpoint))
 	}
 	if err := t.replayMarked(); err != nil {
 		return nil, err

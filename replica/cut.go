@@ -41,6 +41,9 @@ func (t *txn) cutLog(h *head, cut uint64) error {
 	if err == nil {
 		err = t.replayFrom(from)
 	}
+	if err == nil {
+		err = t.voteAgain()
+	}
 	if err != nil || own.number == h.number {
 		return err
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/stoatdb/stoat/replica/internal/entry"
 )
 
-// A checkpoint is decided once every device that has a say has an entry that has seen it: those
-// with the right to make checkpoints, and the roots, if its author knew entries of theirs that are
-// not older than quietAfter. Who has a say is fixed by the past of the checkpoint, and each of them
-// agrees at one place of a line of entries. So of checkpoints that were made without knowing of
-// each other, all replicas go by the same.
+// A checkpoint is decided once every device that has a say agrees: those with the right to make
+// checkpoints, and the roots, if its author knew entries of theirs that are not older than
+// quietAfter. Who has a say is fixed by the past of the checkpoint, and each device votes with its
+// first entry that has seen it: see votes.go. So two checkpoints that follow the same one are never
+// both decided if a device has a say in both, and all replicas go by the same.
 
 // quietAfter is how long a device may be silent and has a say in checkpoints nevertheless.
 const quietAfter = 90 * 24 * time.Hour
@@ -29,8 +29,7 @@ type candidate struct {
 	hash   entry.Hash
 	entry  *entry.Entry
 	act    *entry.Checkpoint
-	voters []DeviceID // who has a say, except its author
-	open   []DeviceID // those of them who have not agreed
+	votes  []vote // of each device that has a say
 }
 
 // candidates returns the checkpoints that may follow the present one, or one of these.
@@ -47,7 +46,7 @@ func (t *txn) candidates() (map[spot]*candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	for key := range t.meta.Keys(stoat.Prefix([]byte(prefixCandidate))) {
+	for key, votes := range t.meta.Scan(stoat.Prefix([]byte(prefixCandidate))) {
 		if len(key) == len(prefixCandidate) {
 			continue
 		}
@@ -55,15 +54,20 @@ func (t *txn) candidates() (map[spot]*candidate, error) {
 		if err != nil {
 			return nil, err
 		}
-		if all[at], err = t.candidate(at); err != nil {
+		c, err := t.candidate(at)
+		if err == nil {
+			c.votes, err = parseVotes(votes)
+		}
+		if err != nil {
 			return nil, err
 		}
+		all[at] = c
 	}
 	t.undecided = all
 	return all, t.tx.Err()
 }
 
-// candidate returns the checkpoint in an entry.
+// candidate returns the checkpoint in an entry, without votes.
 func (t *txn) candidate(at spot) (*candidate, error) {
 	h, err := t.head(at.log)
 	if err != nil {
@@ -84,46 +88,36 @@ func (t *txn) candidate(at spot) (*candidate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("entry %d of log %d: %w: %w", at.seq, at.log, err, stoat.ErrCorrupt)
 	}
-	c := &candidate{at: at, author: h, hash: hash, entry: e, act: act.Checkpoint}
-	return c, t.poll(c, nil)
+	return &candidate{at: at, author: h, hash: hash, entry: e, act: act.Checkpoint}, nil
 }
 
-// poll finds out who has a say about a checkpoint, and who of them has agreed within a cut; nil
-// stands for all entries.
-func (t *txn) poll(c *candidate, within vector) (err error) {
-	if c.voters, err = t.voters(c); err != nil {
-		return err
+// polled reports whether a cut covers an entry of each voter that has seen a checkpoint.
+func (t *txn) polled(c *candidate, within vector) (bool, error) {
+	voters, err := t.voters(c)
+	if err != nil {
+		return false, err
 	}
 	agreed := map[DeviceID]bool{}
 	for h, err := range t.eachHead() {
 		if err != nil {
-			return err
+			return false, err
 		}
-		last := h.next
-		if within != nil {
-			last = within[h.number]
-		}
-		if !slices.Contains(c.voters, h.device) || agreed[h.device] || last == 0 {
+		if agreed[h.device] || within[h.number] == 0 {
 			continue
 		}
-		p, err := t.pastOf(spot{h.number, last - 1})
+		p, err := t.pastOf(spot{h.number, within[h.number] - 1})
 		if err == nil {
 			agreed[h.device], err = p.has(c.at, c.entry.Time)
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 	}
-	c.open = slices.DeleteFunc(slices.Clone(c.voters), func(d DeviceID) bool { return agreed[d] })
-	return nil
+	return !slices.ContainsFunc(voters, func(d DeviceID) bool { return !agreed[d] }), nil
 }
 
-// voters returns the devices that have a say about a checkpoint, except its author.
+// voters returns the devices that have a say about a checkpoint, its author among them.
 func (t *txn) voters(c *candidate) ([]DeviceID, error) {
-	v, err := t.rights()
-	if err != nil {
-		return nil, err
-	}
 	before, err := t.horizonOf()
 	if err != nil {
 		return nil, err
@@ -132,13 +126,17 @@ func (t *txn) voters(c *candidate) ([]DeviceID, error) {
 	if err != nil {
 		return nil, err
 	}
-	voters := map[DeviceID]bool{}
+	v, err := t.rightsWithin(past)
+	if err != nil {
+		return nil, err
+	}
+	voters := map[DeviceID]bool{c.author.device: true}
 	for log, count := range past {
 		h, err := t.head(log)
 		if err != nil {
 			return nil, err
 		}
-		if count < 2 || voters[h.device] || h.device == c.author.device {
+		if count < 2 || voters[h.device] {
 			continue
 		}
 		last, err := t.timeOf(spot{log, count - 1})
@@ -146,7 +144,7 @@ func (t *txn) voters(c *candidate) ([]DeviceID, error) {
 			return nil, err
 		}
 		if c.entry.Time.Time().Sub(last.Time()) < quietAfter {
-			voters[h.device] = v.tree.IsRoot(h.device) || v.holds(h.device, past)
+			voters[h.device] = v.tree.IsRoot(h.device) || v.holds(h.device)
 		}
 	}
 	maps.DeleteFunc(voters, func(_ DeviceID, votes bool) bool { return !votes })
@@ -155,18 +153,11 @@ func (t *txn) voters(c *candidate) ([]DeviceID, error) {
 	}), v.err
 }
 
-// holds reports whether a device has the right to make checkpoints, by a grant in a past.
-func (v *rightsView) holds(device DeviceID, past vector) bool {
+// holds reports whether a device has the right to make checkpoints, by a grant to it.
+func (v *rightsView) holds(device DeviceID) bool {
 	for g := range v.tree.To(device) {
-		right := g.Act.Grant.Right
-		if g.Act.Grant.To.Anyone || right&entry.RightCheckpoint == 0 || g.Why() != nil || g.Revoked() {
-			continue
-		}
-		number, known, err := v.t.logNumber(g.At.Log)
-		if err != nil {
-			v.err = errors.Join(v.err, err)
-		}
-		if known && past[number] > g.At.Seq {
+		if !g.Act.Grant.To.Anyone && g.Act.Grant.Right&entry.RightCheckpoint != 0 &&
+			g.Why() == nil && !g.Revoked() {
 			return true
 		}
 	}
@@ -179,42 +170,22 @@ func (t *txn) noteAct(h *head, seq uint64, e *entry.Entry) error {
 	if err != nil {
 		return err
 	}
-	if act.Checkpoint != nil {
-		err = t.meta.Put(entryKey(nil, prefixCandidate, h.number, seq), nil)
-		if err == nil {
-			err = t.meta.Put([]byte(prefixCandidate), nil)
-		}
+	if act.Checkpoint == nil {
+		return nil
 	}
-	t.undecided = nil // who has a say may have changed
-	return err
-}
-
-// noteVote notes who has agreed to checkpoints with an entry that was appended.
-func (t *txn) noteVote(h *head, seq uint64) error {
 	all, err := t.candidates()
-	if err != nil || len(all) == 0 {
+	if err != nil {
 		return err
 	}
-	var past *past
-	for _, c := range all {
-		i := slices.Index(c.open, h.device)
-		if i < 0 {
-			continue
-		}
-		if past == nil {
-			if past, err = t.pastOf(spot{h.number, seq}); err != nil {
-				return err
-			}
-		}
-		seen, err := past.has(c.at, c.entry.Time)
-		if err != nil {
-			return err
-		}
-		if seen {
-			c.open = slices.Delete(c.open, i, i+1)
-		}
+	c, err := t.candidate(spot{h.number, seq})
+	if err == nil {
+		err = t.openVotes(c)
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	all[c.at] = c
+	return t.meta.Put([]byte(prefixCandidate), nil)
 }
 
 // dropCandidates drops the checkpoints that follow the same one as that which was decided, and
@@ -259,11 +230,12 @@ func (t *txn) nextDecided() (best *candidate, next *horizon, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	e := &election{t: t, all: all, before: before}
 	for _, c := range all {
-		if len(c.open) > 0 || best != nil && !c.beats(best) {
+		if c.open() || best != nil && best.precedes(c) {
 			continue
 		}
-		h, err := t.horizonAt(c, before)
+		h, err := e.decided(c)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -274,21 +246,10 @@ func (t *txn) nextDecided() (best *candidate, next *horizon, err error) {
 	return best, next, nil
 }
 
-// beats reports whether a checkpoint is to go by instead of another one that is decided, too. It is
-// if the other's author has no say in it: then who knows the other knows this one, not the other
-// way round. Else the one with the least time and log is.
-func (c *candidate) beats(other *candidate) bool {
-	mine, its := c.asks(other.author.device), other.asks(c.author.device)
-	if mine != its {
-		return its
-	}
+// precedes orders checkpoints by time, then by log.
+func (c *candidate) precedes(other *candidate) bool {
 	return cmp.Or(cmp.Compare(c.entry.Time, other.entry.Time),
 		bytes.Compare(c.author.id[:], other.author.id[:])) < 0
-}
-
-// asks reports whether a device has a say.
-func (c *candidate) asks(device DeviceID) bool {
-	return device == c.author.device || slices.Contains(c.voters, device)
 }
 
 // horizonAt returns the horizon of a checkpoint, or nil if the checkpoint is not valid, or does not
@@ -302,8 +263,7 @@ func (t *txn) horizonAt(c *candidate, before *horizon) (*horizon, error) {
 	if c.act.Before != last {
 		return nil, nil
 	}
-	void, _, err := t.verdict(c.author, c.at.seq, c.entry)
-	if err != nil || void.has(0) {
+	if may, err := t.mayDecide(c, before); err != nil || !may {
 		return nil, err
 	}
 	for _, l := range c.act.Logs {
@@ -348,8 +308,27 @@ func (t *txn) follows(covers vector, before *horizon) (bool, error) {
 		return false, nil
 	}
 	c, err := t.candidate(before.at)
-	if err == nil {
-		err = t.poll(c, covers)
+	if err != nil {
+		return false, err
 	}
-	return err == nil && len(c.open) == 0, err
+	return t.polled(c, covers)
+}
+
+// mayDecide reports whether the author of a checkpoint had the right to make it, by what the
+// checkpoint has seen: what is decided cannot be undone by a revocation that arrives later.
+func (t *txn) mayDecide(c *candidate, before *horizon) (bool, error) {
+	h, err := t.head(c.at.log)
+	if err != nil || h.voids(c.at.seq) {
+		return false, err
+	}
+	past, err := t.seenBy(c.at, before)
+	if err != nil {
+		return false, err
+	}
+	v, err := t.rightsWithin(past)
+	if err != nil {
+		return false, err
+	}
+	at := entry.Head{Log: h.id, Seq: c.at.seq}
+	return v.tree.Holds(h.device, at, entry.RightCheckpoint, v), v.err
 }

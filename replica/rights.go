@@ -67,6 +67,18 @@ func (t *txn) rights() (*rightsView, error) {
 	return v, nil
 }
 
+// rightsWithin returns the rights by the acts of a cut alone.
+func (t *txn) rightsWithin(cut vector) (*rightsView, error) {
+	t.space.mu.Lock()
+	about := t.space.about
+	t.space.mu.Unlock()
+	if about == nil {
+		return nil, errUndescribed
+	}
+	v := &rightsView{t: t, first: map[firstKey]uint64{}, within: cut}
+	return v, v.load(about)
+}
+
 // rightsVersion returns a number that is another one whenever acts were added.
 func (t *txn) rightsVersion() (uint64, error) {
 	p, err := t.meta.Get([]byte(keyRights))
@@ -237,8 +249,8 @@ func (v *rightsView) replay(changes []rights.Change) error {
 	return nil
 }
 
-// noteSeen notes which grants to its device an entry is the first of its log to have seen. Roots may
-// act under grants, too.
+// noteSeen notes which grants to its device an entry is the first of its log to have seen. Roots
+// may act under grants, too.
 func (v *rightsView) noteSeen(h *head, seq uint64, e *entry.Entry) error {
 	if len(e.Context) == 0 {
 		return v.err

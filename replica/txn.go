@@ -35,7 +35,7 @@ import (
 //	"seen" u32 u64 u32         of a grant and a log: uvarint, the first entry that has seen the grant
 //	"horizon"                  the checkpoint that the replica goes by: see horizon
 //	"candidate"                there was a checkpoint
-//	"candidate" u32 u64        a log and a seq: a checkpoint that may be decided
+//	"candidate" u32 u64        a log and a seq: a checkpoint that may be decided, with its votes
 //	"verified"                 the hash of the last checkpoint whose root was that of the state
 //	"mismatch"                 the hash of the last one whose root was not
 //	"seal" u32 u64             of a log and a seq: the signature

@@ -43,7 +43,7 @@ func levels(facts []Fact) (all []level) {
 				continue
 			}
 			c := &level{f, act.Checkpoint, f.Hash, voters(facts, f)}
-			if agreed(facts, c) && (next == nil || c.beats(next, facts)) {
+			if agreed(facts, c) && (next == nil || precedesInTime(c.Fact, next.Fact)) {
 				next = c
 			}
 		}
@@ -82,30 +82,73 @@ func voters(facts []Fact, c *Fact) map[[32]byte]bool {
 	return all
 }
 
-// agreed reports whether all who have a say have seen the checkpoint.
+// agreed reports whether all who have a say agree to a checkpoint.
 func agreed(facts []Fact, c *level) bool {
-	have := map[[32]byte]bool{deviceOf(facts, c.Log): true}
-	for i := range facts {
-		if pastOf(facts, &facts[i])[id{c.Log, c.Seq}] {
-			have[deviceOf(facts, facts[i].Log)] = true
-		}
-	}
 	for device := range c.voters {
-		if !have[device] {
+		by := firstOf(facts, c.Fact, device)
+		if by == nil || !agrees(facts, c.Fact, by) {
 			return false
 		}
 	}
 	return true
 }
 
-// beats reports whether a checkpoint is to go by, and not another one.
-func (l *level) beats(other *level, facts []Fact) bool {
-	asks, asked := l.voters[deviceOf(facts, other.Log)], other.voters[deviceOf(facts, l.Log)]
-	if asks != asked {
-		return asked
+// firstOf returns the first entry of a device that has seen a checkpoint, or is it.
+func firstOf(facts []Fact, c *Fact, device [32]byte) (first *Fact) {
+	for i := range facts {
+		f := &facts[i]
+		seen := f == c || pastOf(facts, f)[id{c.Log, c.Seq}]
+		if seen && deviceOf(facts, f.Log) == device && (first == nil || precedesInTime(f, first)) {
+			first = f
+		}
 	}
-	a, b := did{Fact: l.Fact}, did{Fact: other.Fact}
-	return a.before(&b) < 0
+	return first
+}
+
+func precedesInTime(a, b *Fact) bool {
+	x, y := did{Fact: a}, did{Fact: b}
+	return x.before(&y) < 0
+}
+
+// agrees reports whether an entry with which a device votes about a checkpoint is for it: whether
+// the device votes about no other checkpoint that follows the same one and that can still be
+// decided, before or, if that one has a lesser time or log, at once.
+func agrees(facts []Fact, c, by *Fact) bool {
+	device, past := deviceOf(facts, by.Log), pastOf(facts, by)
+	for i := range facts {
+		rival := &facts[i]
+		if rival == c || !past[id{rival.Log, rival.Seq}] && rival != by || !rivals(c, rival) ||
+			!voters(facts, rival)[device] || refused(facts, rival, by) {
+			continue
+		}
+		if firstOf(facts, rival, device) != by || precedesInTime(rival, c) {
+			return false
+		}
+	}
+	return true
+}
+
+// rivals reports whether two checkpoints follow the same one.
+func rivals(c, other *Fact) bool {
+	if other.Entry.Kind != entry.KindControl {
+		return false
+	}
+	a, err := entry.ParseAct(c.Entry)
+	b, failed := entry.ParseAct(other.Entry)
+	return err == nil && failed == nil && b.Checkpoint != nil &&
+		a.Checkpoint.Before == b.Checkpoint.Before
+}
+
+// refused reports whether an entry has seen a vote against a checkpoint.
+func refused(facts []Fact, c, to *Fact) bool {
+	past := pastOf(facts, to)
+	for device := range voters(facts, c) {
+		by := firstOf(facts, c, device)
+		if by != nil && by != to && past[id{by.Log, by.Seq}] && !agrees(facts, c, by) {
+			return true
+		}
+	}
+	return false
 }
 
 // lates returns, for each log, the first data entry that is late.
