@@ -3,8 +3,10 @@ package replica
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,6 +138,38 @@ func TestForks_inEveryOrder(t *testing.T) {
 	visit(runs, nil)
 }
 
+// An entry names one of a branch that arrives later than another one, whose entry has a greater time
+// than it. It waits for the fork proof and is not refused.
+func TestForks_entryWaitsForTheBranchThatItNames(t *testing.T) {
+	p := newPeer(t, nil)
+	p.now = noon.Add(time.Minute)
+	f := newForger(p)
+	f.add(data(1, "both"))
+	both := f.begin()
+	g := f.fork()
+	f.add(data(8, "later"))
+	g.add(data(2, "named"))
+	follows := *f
+	follows.run, follows.seq = &run{}, 0
+	follows.log, follows.prev = entry.Hash{}, entry.Hash{}
+	genesis := entry.Genesis{Device: f.device(), Incarnation: [16]byte{9}}
+	follows.add(genesis.Entry(hlc.At(noon)))
+	e := data(5, "follows")
+	e.Context = []entry.Head{{Log: f.log, Seq: 2}}
+	e.Digest = entry.ContextDigest([]entry.Hash{g.prev})
+	follows.add(e)
+	p.take(both, f.run, follows.run)
+	w := p.waiting()
+	if len(w) != 1 || !strings.Contains(w[0].Reason.Error(), errDigest.Error()) {
+		t.Errorf("what waits is %v", w)
+	}
+	p.take(g.run)
+	if w = p.waiting(); len(w) > 0 || p.cutOf(f.log) != 2 || p.get(1).Title != "follows" {
+		t.Errorf("%v waits, the log is cut at %d, and the record is %+v", w, p.cutOf(f.log), p.get(1))
+	}
+	agreeWithModel(t, p)
+}
+
 var (
 	forkSeed  = flag.Uint64("forkseed", 0, "the first random history with forks")
 	forkCount = flag.Uint64("forks", 30, "how many random histories with forks to try")
@@ -175,7 +209,8 @@ func forkHistory(t *testing.T, rng *rand.Rand) {
 				v = &task{ID: id}
 			}
 			v.Votes++
-			v.Title = string(rune('a' + rng.IntN(26)))
+			// Copies that write the same at the same time would write one entry.
+			v.Title = fmt.Sprintf("%c%d", 'a'+rng.IntN(26), votes)
 			if rng.IntN(4) == 0 {
 				v.Tags = append(v.Tags, v.Title)
 			}

@@ -94,8 +94,8 @@ func (t *txn) leaveLog(from, remove uint64) error {
 		return err
 	}
 	old := *h
-	prev := old.hash
-	if from < old.next && from > 0 {
+	var prev entry.Hash
+	if from > 0 {
 		if prev, err = t.hashOf(old.number, from-1); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package replica
 import (
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // What copies of a database issue again counts once, whatever the order in which replicas learn of
@@ -53,5 +54,44 @@ func TestRepeats_countOnce(t *testing.T) {
 			t.Error("a replay makes another state")
 		}
 		r.checkVoids()
+	}
+}
+
+// A copy of a database learns of a repeat of its own entry, which it has not sealed, and of another
+// entry with the same number, which takes its place: then the repeat counts.
+func TestRepeats_countForWhatGivesWay(t *testing.T) {
+	for name, noticed := range map[string]bool{"copies notice": true, "copies do not": false} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			a := newPeer(t, nil)
+			if noticed {
+				a = newPeerIn(t, filepath.Join(dir, "db"))
+			}
+			third := newPeer(t, a)
+			a.put(task{ID: 1, Votes: 1})
+			meet(t, a, third)
+			copyOf := func(p *peer, name string) *peer {
+				if err := p.db.Backup(t.Context(), filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
+				return p.copyIn(filepath.Join(dir, name))
+			}
+			one := copyOf(a, "one")
+			one.edit(func(v *task) { v.Votes += 10 })
+			two := copyOf(one, "two")
+			for _, p := range []*peer{a, two, third} {
+				p.now = p.now.Add(time.Minute)
+			}
+			a.edit(func(v *task) { v.Votes += 100 })
+			meet(t, a, third)
+			meet(t, one, third) // it issues its entry again, if it has not done that yet
+			meet(t, two, third)
+			agree(t, two, third)
+			agreeWithModel(t, two)
+			two.checkVoids()
+			if got := two.get(1).Votes; got != 111 {
+				t.Errorf("%d votes", got)
+			}
+		})
 	}
 }

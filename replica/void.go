@@ -196,16 +196,25 @@ func (t *txn) noteActs() error {
 	return t.tx.Err()
 }
 
-// unnote removes what is stored about an entry that is about to be removed.
+// unnote removes what is stored about an entry that is about to be removed. It counts no longer, so
+// a repeat of it may.
 func (t *txn) unnote(h *head, seq uint64) error {
 	e, changes, err := t.changesOf(h.number, seq)
 	if err == nil && seq < h.touched {
 		err = t.unindex(h.number, seq, e.Parts, changes)
 	}
-	if err == nil {
-		err = t.noteRepeats(h, seq, e, ^partSet(0))
-	}
 	if err != nil {
+		return err
+	}
+	old, err := t.voided(h.number, seq)
+	if err != nil {
+		return err
+	}
+	gone := voided{alone: 1<<len(e.Parts) - 1, repeated: old.repeated}
+	if err := t.putVoided(h.number, seq, old, gone); err != nil {
+		return err
+	}
+	if err := t.noteRepeats(h, seq, e, gone.alone); err != nil {
 		return err
 	}
 	v, err := t.voided(h.number, seq)
