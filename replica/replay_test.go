@@ -63,16 +63,13 @@ func (p *peer) replayAll() {
 
 // allHeads returns the heads of all logs.
 func (t *txn) allHeads() (all []*head, err error) {
-	for n := uint32(1); ; n++ {
-		h, err := t.head(n)
-		if errors.Is(err, stoat.ErrNotFound) {
-			return all, nil
-		}
+	for h, err := range t.eachHead() {
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, h)
 	}
+	return all, nil
 }
 
 // shown is what a replica shows of its tasks.
