@@ -138,8 +138,8 @@ func TestForks_inEveryOrder(t *testing.T) {
 	visit(runs, nil)
 }
 
-// An entry names one of a branch that arrives later than another one, whose entry has a greater time
-// than it. It waits for the fork proof and is not refused.
+// An entry names one of a branch that arrives later than another one, whose entry has a greater
+// time than it. It waits for the fork proof and is not refused.
 func TestForks_entryWaitsForTheBranchThatItNames(t *testing.T) {
 	p := newPeer(t, nil)
 	p.now = noon.Add(time.Minute)
