@@ -128,12 +128,3 @@ func (l *logRecord) append(dst []byte) []byte {
 	dst = append(binary.AppendUvarint(dst, l.next), l.hash[:]...)
 	return binary.AppendUvarint(binary.BigEndian.AppendUint64(dst, uint64(l.time)), l.late)
 }
-
-func parseLogRecord(p []byte) (*logRecord, error) {
-	r := wire.NewReader(p)
-	l := &logRecord{next: r.Uvarint(), hash: r.Hash(), time: hlc.Time(r.Uint64()), late: r.Uvarint()}
-	if l.next == 0 || l.late >= l.next && l.late > 0 {
-		r.Fail("a log of %d entries that is late from %d on", l.next, l.late)
-	}
-	return l, r.End()
-}
