@@ -26,6 +26,7 @@ func TestHistoryOfActs_equalsTheModel(t *testing.T) {
 			t.Fatalf("repeat it with -run TestHistoryOfActs -seed %d -histories 1", seed)
 		}
 	}
+	t.Logf("trust: %d histories of replicas", n)
 }
 
 // found makes the first replica of a history.

@@ -110,6 +110,10 @@ func TestAttack02_flippedBits(t *testing.T) {
 	if len(factsOf(p)) != 2 {
 		t.Error("something was stored")
 	}
+	p.take(f.begin())
+	f.add(data(2, "b"))
+	f.run.seal[0] ^= 1
+	p.refuse(f.run)
 }
 
 // A sealed entry taken to another space, log or seq, or passed off as one of another kind.

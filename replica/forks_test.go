@@ -189,6 +189,7 @@ func TestForks_ofCopiesEqualTheModel(t *testing.T) {
 			t.Fatalf("repeat it with -run TestForks_of -forkseed %d -forks 1", seed)
 		}
 	}
+	t.Logf("trust: %d histories of replicas", count)
 }
 
 func forkHistory(t *testing.T, rng *rand.Rand) {

@@ -23,10 +23,11 @@ type step struct {
 	level [levels]string // of go test, at each level
 }
 
-// The folders of the two modules, from the repository's root.
+// The folders of the modules, from the repository's root.
 const (
 	library = "."
 	here    = "trust"
+	signed  = "replica"
 )
 
 // seedWord stands for the seed in arguments.
@@ -67,6 +68,23 @@ var steps = []step{
 		level: [levels]string{
 			"-meta.histories 3", "-meta.histories 50", "-meta.histories 3000",
 		},
+	},
+	{
+		name: "replicas", dir: signed, args: ". -run ^TestHistory(OfActs)?_equals -seed SEED",
+		level: [levels]string{"-histories 1000", "-histories 10000", "-histories 50000"},
+	},
+	{
+		name: "copied replicas", dir: signed, args: ". -run ^TestForks_of -forkseed SEED",
+		level: [levels]string{"-forks 500", "-forks 5000", "-forks 50000"},
+	},
+	{
+		name: "damaged and killed replicas", dir: signed,
+		args:  ". -run ^TestCrash -crash.seed SEED",
+		level: [levels]string{"-crash.points 1000", "-crash.points 5000", "-crash.points 50000"},
+	},
+	{
+		name: "killed syncs", dir: signed, args: "./kill -kill.seed SEED",
+		level: [levels]string{"-kill.rounds 50", "-kill.rounds 200", "-kill.rounds 2000"},
 	},
 	{
 		name: "killed processes", dir: here, args: "./kill -kill.seed SEED",

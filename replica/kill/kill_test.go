@@ -181,6 +181,7 @@ func TestKill_losesNothingThatWasAcknowledged(t *testing.T) {
 			t.Fatalf("in round %d", round)
 		}
 	}
+	t.Logf("trust: %d kills during syncs", *rounds)
 }
 
 // bringTogether checks that two sites have what they acknowledged, syncs them, and checks that they

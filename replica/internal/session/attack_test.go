@@ -90,7 +90,7 @@ func greeted(fn func(a *attacker)) func(a *attacker) {
 }
 
 // A run whose seal is not the one of the log's device ends the session, and nothing of it is kept.
-func TestAttack1_entryInAnothersName(t *testing.T) {
+func TestAttack01_entryInAnothersName(t *testing.T) {
 	victim := newMemory(1, 1)
 	before := len(victim.contents())
 	err := attack(t, config(victim), greeted(func(a *attacker) {
