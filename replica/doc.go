@@ -49,6 +49,10 @@
 // effect. [Space.Revoke] ends a grant behind the entries that this replica has, so nothing can be
 // backdated.
 //
+// Only the roots and devices with a grant are given anything in sessions: see [Space.MayRead].
+// Reading is by the whole space: parts of entries are not withheld in this version, so every device
+// with a grant, also a relay, has everything. [Export] does not ask who will read the file.
+//
 // # History
 //
 // [Space.History] lists the changes of a record, [Space.At] shows the space as it was, and

@@ -47,6 +47,7 @@ func TestSync_sendsNothingThatAPowerCutCouldTakeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.open()
+	a.allow()
 	b := newPeer(t, a)
 	log := a.logID()
 	for round := range int64(3) {

@@ -19,6 +19,14 @@ type endpoint struct{ s *Space }
 
 var _ session.Space = endpoint{}
 
+// local is a session.Space of this package.
+type local interface {
+	session.Space
+	replica() *Space
+}
+
+func (e endpoint) replica() *Space { return e.s }
+
 // domainDatabase is what the name of a database in sessions begins with.
 const domainDatabase = "stoat.replica.database.v1"
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/session"
 )
 
 // Errors of this package. Messages say what they are about.
@@ -20,7 +21,7 @@ var (
 	ErrInvalid = errors.New("not valid")
 	// ErrNotAllowed reports that a device may not do what it did, or tried to do. The message says
 	// which grant it needs.
-	ErrNotAllowed = errors.New("not allowed")
+	ErrNotAllowed = session.ErrNotAllowed
 	// ErrNewer reports something that needs a newer version of this package. Its log waits for the
 	// update.
 	ErrNewer = entry.ErrNewer

@@ -18,9 +18,11 @@ type Right uint8
 
 // The rights.
 const (
-	// Relay permits to keep and pass on entries, without what is in them.
+	// Relay permits to have all entries, and to pass them on. In this version, what is in them is not
+	// withheld, so a relay can read it.
 	Relay = Right(entry.RightRelay)
-	// Read permits to have what is in entries.
+	// Read permits to have what is in entries. In this version, that is what Relay permits, in the
+	// whole space, whatever the scope.
 	Read = Right(entry.RightRead)
 	// Write permits to change records.
 	Write = Right(entry.RightWrite)

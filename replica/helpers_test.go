@@ -12,6 +12,7 @@ import (
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/record"
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/session"
 )
 
 // noon is the time of tests.
@@ -194,12 +195,23 @@ func meet(t testing.TB, a, b *peer) {
 	}
 }
 
-// meeting exchanges the entries of two replicas, and returns the errors of both.
+// givesToAll is an endpoint that gives to every device, as files do.
+type givesToAll struct{ endpoint }
+
+func (givesToAll) MayRead([32]byte) (reason, err error) { return nil, nil }
+
+// meeting exchanges the entries of two replicas, also of those that may not read, and returns the
+// errors of both.
 func meeting(a, b *peer) error {
 	x, y := net.Pipe()
+	ctx := context.Background()
+	sync := func(p *peer, conn net.Conn) error {
+		config := &session.Config{Spaces: []session.Space{givesToAll{endpoint{p.space}}}}
+		return wrap(p.space.name, runSession(ctx, config, conn, once))
+	}
 	done := make(chan error, 1)
-	go func() { done <- Sync(context.Background(), b.space, y, once) }()
-	err := Sync(context.Background(), a.space, x, once)
+	go func() { done <- sync(b, y) }()
+	err := sync(a, x)
 	return errors.Join(err, <-done)
 }
 

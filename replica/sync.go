@@ -60,6 +60,9 @@ type SyncStatus struct {
 	CaughtUp, Acknowledged bool
 	// Refused is why the peer did not take an entry, the last time that it did not. It is quoted.
 	Refused string
+	// Denied is why the peer gives nothing: what grant this device needs. It is quoted, and empty
+	// while the peer does.
+	Denied string
 }
 
 // Sync brings a replica and the one at the other end of conn together: each takes what it lacks,
@@ -70,7 +73,11 @@ type SyncStatus struct {
 // stays, whenever the session ends; the next one continues from there. Nothing leaves a replica
 // before it is sealed and durable, and whatever a peer acknowledges is durable there.
 //
-// Sync returns nil if the peer ended the session, having everything.
+// A replica takes what any device brings, and judges each entry by itself. It gives only to devices
+// that hold a right in the space: see [Space.MayRead]. What a device brings may have its grant.
+//
+// Sync returns nil if the peer ended the session, having everything. With Once, it returns
+// [ErrNotAllowed] if one side may not read.
 func Sync(ctx context.Context, s *Space, conn io.ReadWriteCloser, opts *SyncOptions) error {
 	config := &session.Config{Spaces: []session.Space{endpoint{s}}}
 	return wrap(s.name, runSession(ctx, config, conn, opts))
@@ -110,7 +117,7 @@ func runSession(
 	}
 	config.Number = binary.BigEndian.Uint64(number[:]) | 1
 	config.Admit = func(space session.Space, key [32]byte) error {
-		s := space.(endpoint).s
+		s := space.(local).replica()
 		if opts.Admit != nil {
 			if err := opts.Admit(s, key); err != nil {
 				return err
@@ -122,11 +129,11 @@ func runSession(
 	if opts.OnStatus != nil {
 		config.Report = func(now session.Status) {
 			opts.OnStatus(SyncStatus{DeviceID(now.Peer), now.Skew, now.Sent, now.Received, now.CaughtUp,
-				now.Acknowledged, now.Refused})
+				now.Acknowledged, now.Refused, now.Denied})
 		}
 	}
 	for _, space := range config.Spaces {
-		s := space.(endpoint).s
+		s := space.(local).replica()
 		defer s.part(config.Number)
 		if s.device == nil {
 			_ = conn.Close()

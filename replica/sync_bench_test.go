@@ -71,6 +71,9 @@ func onDisk(b *testing.B, of *peer, mode stoat.SyncMode) (*peer, *record.Collect
 	if err != nil {
 		b.Fatal(err)
 	}
+	if of == nil {
+		p.allow()
+	}
 	return p, c
 }
 

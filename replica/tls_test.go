@@ -129,6 +129,7 @@ func TestServe_findsTheSpaceThatIsMeant(t *testing.T) {
 		must(t, err)
 		s, err := Join(db, "here", want.ID(), &Options{Device: device})
 		must(t, err)
+		a.update(func(tx *stoat.Tx) error { return want.Grant(tx, device.ID(), Read) })
 		conn, err := Dial(context.Background(), v.addr, device, id)
 		must(t, err)
 		if conn.Peer() != id {

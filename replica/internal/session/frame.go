@@ -33,6 +33,7 @@ const (
 	frameBye         kind = 13
 	framePacked      kind = 14 // other frames, compressed by zstd
 	frameProof       kind = 16 // a fork proof, whose first bytes may be in frames of framePart
+	frameDenied      kind = 17 // why the peer gets nothing
 )
 
 // ErrPeer reports a peer that does not keep to the protocol.

@@ -26,7 +26,7 @@ func TestAttack15_wantsWithoutCredit(t *testing.T) {
 			t.Fatalf("it remembers %d logs", len(s.source.cursors))
 		}
 		if err = s.receiveWants(w.append(nil)); err == nil {
-			err = s.take() // as the writer does before each frame
+			_, err = s.take(nil) // as the writer does before each frame
 		}
 	}
 	if !errors.Is(err, ErrPeer) {

@@ -28,6 +28,7 @@ type memory struct {
 	forgets  bool // what arrived, so that peers are sent heads instead
 	applied  int  // calls of Apply
 	sessions uint64
+	readers  map[[32]byte]bool
 }
 
 // memoryLog is a log.
@@ -98,9 +99,20 @@ func (m *memory) Now() time.Time               { return time.Unix(1, 0) }
 func (m *memory) EntryMax() int                { return 1 << 20 }
 func (m *memory) Description() ([]byte, error) { return []byte("about"), nil }
 func (m *memory) Describe([]byte) error        { return nil }
+func (m *memory) Denied(error)                 {}
 func (m *memory) Sync() error                  { return nil }
 func (m *memory) Proof(uint32) (*Proof, error) { return nil, errMemory }
 func (m *memory) Prove([]byte) error           { return errMemory }
+
+// MayRead lets the devices in readers read; nil: every device.
+func (m *memory) MayRead(device [32]byte) (reason, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.readers == nil || m.readers[device] {
+		return nil, nil
+	}
+	return ErrNotAllowed, nil
+}
 
 func (m *memory) Token(database [16]byte) (Token, error) {
 	m.mu.Lock()

@@ -184,16 +184,18 @@ func parseMark(p []byte) (m mark, err error) {
 type ack struct {
 	final    bool // as in the mark
 	complete bool // and merged; else some entries wait for others, or were refused
+	denied   bool // everything was looked at, and the source still may not read
 	batch    uint64
 }
 
 func (a *ack) append(dst []byte) []byte {
-	return binary.AppendUvarint(appendFlag(appendFlag(dst, a.final), a.complete), a.batch)
+	return binary.AppendUvarint(
+		appendFlag(appendFlag(appendFlag(dst, a.final), a.complete), a.denied), a.batch)
 }
 
 func parseAck(p []byte) (a ack, err error) {
 	r := wire.NewReader(p)
-	a.final, a.complete = readFlag(&r), readFlag(&r)
+	a.final, a.complete, a.denied = readFlag(&r), readFlag(&r), readFlag(&r)
 	a.batch = r.Uvarint()
 	return a, r.End()
 }

@@ -53,6 +53,7 @@ type Session struct {
 	reading, writing *watchdog
 	source           source
 	sink             sink
+	access           access
 
 	reporting sync.Mutex
 	status    Status
@@ -148,18 +149,15 @@ func (s *Session) read() error {
 
 // begin sends what follows the handshake.
 func (s *Session) begin() error {
-	if s.peer.flags&flagAsks != 0 {
-		p, err := s.space.Description()
-		if err != nil {
-			return err
-		}
-		if p != nil {
-			s.send(frameDescription, p)
-		}
-	}
-	t, err := s.space.Token(s.peer.database)
+	may, err := s.mayRead()
 	if err != nil {
 		return err
+	}
+	var t Token
+	if may {
+		if t, err = s.space.Token(s.peer.database); err != nil {
+			return err
+		}
 	}
 	s.sink.token, s.sink.kept = t, t
 	s.report(func(*Status) {})
@@ -175,7 +173,11 @@ func (s *Session) handle(k kind, p []byte) (err error) {
 			return broken("a description that nobody asked for")
 		}
 		s.asked = false
-		return s.space.Describe(p)
+		if err := s.space.Describe(p); err != nil {
+			return err
+		}
+		_, err := s.mayRead()
+		return err
 	case frameToken:
 		err = s.receiveToken(p)
 	case frameHeads:
@@ -192,6 +194,8 @@ func (s *Session) handle(k kind, p []byte) (err error) {
 		err = s.receiveAck(p)
 	case frameRefused:
 		err = s.receiveRefused(p)
+	case frameDenied:
+		err = s.receiveDenied(p)
 	case framePacked:
 		err = s.unpack(p)
 	default:
@@ -232,6 +236,9 @@ func (s *Session) receiveBye(p []byte) error {
 	b, err := parseBye(p)
 	if err != nil {
 		return broken("its last frame: %w", err)
+	}
+	if err := s.denial(); b.failed && err != nil {
+		return err
 	}
 	if b.failed {
 		return fmt.Errorf("%w: %s", ErrRefused, printable(b.reason))
@@ -284,7 +291,7 @@ func (s *Session) fail(err error) {
 	}
 	b := &bye{failed: true, reason: "an error of its own"}
 	if errors.Is(err, ErrPeer) || errors.Is(err, ErrPeerKey) || errors.Is(err, errInvalid) ||
-		errors.Is(err, ErrPruned) {
+		errors.Is(err, ErrPruned) || errors.Is(err, ErrNotAllowed) {
 		b.reason = err.Error()
 	}
 	s.endLocked(b)
@@ -313,7 +320,13 @@ func (s *Session) over() bool {
 
 // maybeEndLocked ends a session that was for once, if both sides have everything.
 func (s *Session) maybeEndLocked() {
-	if s.config.Once && !s.ending && s.source.acknowledged && s.sink.caughtUp {
+	if !s.config.Once || s.ending {
+		return
+	}
+	if s.source.acknowledged && s.sink.caughtUp {
 		s.endLocked(&bye{})
+	} else if err := s.denialLocked(); err != nil {
+		s.err = err
+		s.endLocked(&bye{failed: true, reason: err.Error()})
 	}
 }

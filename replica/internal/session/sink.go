@@ -64,6 +64,7 @@ func (s *Session) receiveHeads(p []byte) error {
 	if err != nil {
 		return err
 	}
+	s.permitted()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sink.pages++; s.sink.pages > 1 {
@@ -237,7 +238,9 @@ func (s *Session) mergeRuns(items []item) error {
 			k.forked = map[entry.Hash]error{}
 		}
 		f := refused{log: r.Log, seq: r.Seq, forked: r.Forked, reason: r.Reason.Error()}
-		s.send(frameRefused, f.append(nil))
+		if !r.Forked || s.reads() {
+			s.send(frameRefused, f.append(nil))
+		}
 		if !r.Forked && !r.Later {
 			return fmt.Errorf("%w: %w", errInvalid, r.Reason)
 		}
@@ -262,12 +265,19 @@ func (s *Session) mergeHeads(page *headsPage) error {
 		return err
 	}
 	answer := wants{answer: true}
+	reads := s.reads()
 	for i, l := range logs {
 		h, have := &page.heads[i], l.has()
+		same := s.checkOf(l.Hash) == h.Check
 		switch {
+		case !reads:
+			// What is here is nobody's business, except what the peer proves to have itself.
+			if !same || min(have, l.Next) < h.Next {
+				answer.wants = append(answer.wants, want{h.Log, 0, h.Next})
+			}
 		case have < h.Next:
 			answer.wants = append(answer.wants, want{h.Log, have, h.Next})
-		case !l.Over && s.checkOf(l.Hash) != h.Check: // where do the branches part?
+		case !l.Over && !same: // where do the branches part?
 			answer.wants = append(answer.wants, want{h.Log, 0, h.Next})
 		}
 	}
@@ -295,7 +305,11 @@ func (s *Session) mergeMark(m *mark) error {
 	if err != nil {
 		return err
 	}
-	if len(dropped) > 0 && (k.lack == 0 || lack < k.lack) {
+	may, err := s.mayRead()
+	if err != nil {
+		return err
+	}
+	if may && len(dropped) > 0 && (k.lack == 0 || lack < k.lack) {
 		k.lack = lack
 		for part := range slices.Chunk(dropped, wantsMax) {
 			w := wants{wants: part}
@@ -317,17 +331,16 @@ func (s *Session) mergeMark(m *mark) error {
 		}
 	}
 	s.report(func(now *Status) { now.CaughtUp = now.CaughtUp || m.final })
-	a := ack{final: m.final, complete: complete, batch: m.token.Batch}
+	a := ack{final: m.final, complete: complete && may, denied: !may, batch: m.token.Batch}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.access.offered = true
 	if !k.ownKnown {
 		k.ownStuck = true
 		s.wakeLocked()
 	}
 	s.sendLocked(frameAck, a.append(nil))
-	if m.final {
-		k.caughtUp = true
-		s.maybeEndLocked()
-	}
+	k.caughtUp = k.caughtUp || m.final
+	s.maybeEndLocked()
 	return nil
 }

@@ -27,13 +27,16 @@ type source struct {
 	acknowledged bool  // the peer has durably what the final mark was about
 
 	// Of the writer alone.
-	started bool
-	paged   bool     // a page of heads was sent and not answered
-	listing bool     // other pages of heads follow before the writer follows the news
-	at      Position // up to which the peer was told
-	cursors cursors
-	marked  bool // the peer knows that it was sent everything up to at
-	final   bool // the mark was one behind which nothing was held back
+	hears   bool // what changes here, since the peer has sent its token
+	started bool // the peer may read
+	// described says that the peer was sent the description that it had asked for.
+	described bool
+	paged     bool     // a page of heads was sent and not answered
+	listing   bool     // other pages of heads follow before the writer follows the news
+	at        Position // up to which the peer was told
+	cursors   cursors
+	marked    bool // the peer knows that it was sent everything up to at
+	final     bool // the mark was one behind which nothing was held back
 }
 
 // cursor is a log on its way to the peer.
@@ -112,6 +115,9 @@ func (s *Session) receiveAck(p []byte) error {
 	s.report(func(now *Status) { now.Acknowledged = now.Acknowledged || a.final })
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.access.final = a.denied; a.denied {
+		s.maybeEndLocked()
+	}
 	if a.final && s.source.final {
 		s.source.acknowledged = true
 		s.maybeEndLocked()
@@ -163,9 +169,9 @@ func (s *Session) write() error {
 	}
 }
 
-// changed returns the channel of Space.Changed once this side follows the news.
+// changed returns the channel of Space.Changed once this side looks at the news.
 func (s *Session) changed() <-chan struct{} {
-	if !s.source.started {
+	if !s.source.hears {
 		return nil
 	}
 	return s.space.Changed()
@@ -173,16 +179,16 @@ func (s *Session) changed() <-chan struct{} {
 
 // give appends the next frames that this side gives, if there are any.
 func (s *Session) give(dst []byte) ([]byte, error) {
-	if err := s.take(); err != nil || !s.source.started {
+	g := &s.source
+	dst, err := s.take(dst)
+	if err != nil || !g.started {
 		return dst, err
 	}
-	g := &s.source
 	if few := len(g.cursors) < cursorsMax/2; few && g.paged {
 		return dst, nil // until the peer has answered
 	} else if few && g.listing {
 		return s.giveHeads(dst)
 	}
-	var err error
 	before := len(dst)
 	for len(g.cursors) > 0 && len(dst) < burst && s.spend(0) {
 		if dst, err = s.giveRun(dst); err != nil {
@@ -201,8 +207,8 @@ func (s *Session) give(dst []byte) ([]byte, error) {
 	return s.follow(dst)
 }
 
-// take takes over what the peer has said.
-func (s *Session) take() error {
+// take takes over what the peer has said, and begins or ends to give by whether it may read.
+func (s *Session) take(dst []byte) ([]byte, error) {
 	g := &s.source
 	s.mu.Lock()
 	token, wants := g.token, g.wants
@@ -211,16 +217,27 @@ func (s *Session) take() error {
 		g.answered, g.paged = false, false
 	}
 	s.mu.Unlock()
-	if token != nil && !g.started {
-		g.started, g.listing = true, true
-		arrival, ok, err := s.space.Resume(*token)
-		if err != nil {
-			return err
-		}
-		if ok {
-			g.at.Arrival = arrival
-		}
+	if token == nil {
+		return dst, nil
 	}
+	g.hears = true
+	may, err := s.mayRead()
+	if err != nil {
+		return dst, err
+	}
+	if !may {
+		s.stop()
+		return dst, nil
+	}
+	if !g.started {
+		return s.start(dst, *token)
+	}
+	return dst, s.queue(wants)
+}
+
+// queue puts what the peer wants on its way.
+func (s *Session) queue(wants []want) error {
+	g := &s.source
 	if len(wants) == 0 {
 		return nil
 	}
@@ -331,10 +348,10 @@ func (s *Session) spend(n int) bool {
 }
 
 // seal seals what this replica has written, unless the peer may have more of the own log: that has
-// to be taken back first, or the log would fork.
+// to be taken back first, or the log would fork. From a peer that gives nothing, it cannot be.
 func (s *Session) seal() error {
 	s.mu.Lock()
-	may := s.sink.ownKnown
+	may := s.sink.ownKnown || s.access.denied != ""
 	s.mu.Unlock()
 	if !may {
 		return nil

@@ -30,6 +30,12 @@ type Space interface {
 	// error.
 	Describe(p []byte) error
 
+	// MayRead returns why a device may not have anything of the space now, or nil. The reason is
+	// [ErrNotAllowed], or [ErrUnknown].
+	MayRead(device [32]byte) (reason, err error)
+	// Denied notes that one side gives nothing to the other.
+	Denied(reason error)
+
 	// Token returns how far this replica has what the database of a peer has; the zero Token if it
 	// was never told.
 	Token(database [16]byte) (Token, error)

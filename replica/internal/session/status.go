@@ -13,6 +13,8 @@ type Status struct {
 	CaughtUp, Acknowledged bool
 	// Refused is why the peer did not take an entry, and stays what it was last.
 	Refused string
+	// Denied is why the peer gives nothing to this side; empty if it does.
+	Denied string
 }
 
 // report tells how far the session is. No locks may be held.
