@@ -38,7 +38,8 @@ func (p *peer) logs() (n int) {
 	return n
 }
 
-// Who holds no grant gets nothing: neither entries nor the description, nor how much there is. Both sides are told why.
+// Who holds no grant gets nothing: neither entries nor the description, nor how much there is. Both
+// sides are told why.
 func TestAttack20_aStrangerGetsNothing(t *testing.T) {
 	for _, tasks := range []int64{0, 300} {
 		root := newPeer(t, nil)

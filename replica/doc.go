@@ -51,7 +51,8 @@
 //
 // Only the roots and devices with a grant are given anything in sessions: see [Space.MayRead].
 // Reading is by the whole space: parts of entries are not withheld in this version, so every device
-// with a grant, also a relay, has everything. [Export] does not ask who will read the file.
+// with a grant, also a relay, has everything. [Export] does not ask who will read the file, and
+// [Post] and its [Handler] do not ask yet: SyncOptions.Admit can refuse devices there.
 //
 // # History
 //

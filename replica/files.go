@@ -24,8 +24,9 @@ var (
 )
 
 // Export writes all that this replica has of a space, in a form that [Import] reads: a file to
-// carry from one device to another. Whoever has the file can read it, with or without a grant. It seals what was written here before; without a device, or
-// if the database is read-only, it exports what is sealed.
+// carry from one device to another. Whoever has the file can read it, with or without a grant. It
+// seals what was written here before; without a device, or if the database is read-only, it exports
+// what is sealed.
 //
 // What is exported is one state of the database, which keeps it until Export returns.
 func Export(ctx context.Context, s *Space, w io.Writer) error {

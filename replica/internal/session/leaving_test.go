@@ -16,6 +16,7 @@ func TestAttack15_wantsWithoutCredit(t *testing.T) {
 	}
 	s := New(config(victim))
 	s.space, s.source.token, s.source.started = victim, &Token{}, true
+	s.peer = &auth{}
 	w := wants{wants: make([]want, wantsMax)}
 	for i := range w.wants {
 		w.wants[i] = want{log: [prefixSize]byte(victim.logs[0].id[:]), to: 1}
