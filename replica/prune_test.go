@@ -253,6 +253,7 @@ func TestPrune_tellsThePeer(t *testing.T) {
 		must(t, a.db.Update(a.space.Checkpoint))
 		must(t, a.space.Seal())
 		must(t, a.space.Prune())
+		a.allow()
 		late := newPeer(t, a)
 		x, y := net.Pipe()
 		done := make(chan error, 1)
