@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -261,4 +262,43 @@ func TestAccess_needsTheQuorum(t *testing.T) {
 	if _, _, here, there := sessionOf(t, second.space, guest.space); here != nil || there != nil {
 		t.Errorf("got %v and %v", here, there)
 	}
+}
+
+// A request by a device without a grant is answered with nothing but the reason, and a server
+// without one is sent no entries.
+func TestAccess_ofPosts(t *testing.T) {
+	root := newPeer(t, nil)
+	root.put(task{ID: 1, Title: "secret"})
+	db, err := stoat.OpenMemory(nil)
+	must(t, err)
+	defer func() { _ = db.Close() }()
+	device, err := LoadDevice([]byte(strings.Repeat("s", 32)))
+	must(t, err)
+	opts := &Options{Device: device, Now: root.options().Now}
+	stranger, err := Join(db, "team", root.space.ID(), opts)
+	must(t, err)
+	err = Post(t.Context(), stranger, root.web(nil).URL, nil)
+	if !errors.Is(err, ErrNotAllowed) || !strings.Contains(err.Error(), device.ID().String()) {
+		t.Errorf("got %v", err)
+	}
+	described, err := endpoint{stranger}.Description()
+	if err != nil || described != nil {
+		t.Errorf("it knows the description %x, %v", described, err)
+	}
+
+	described, err = endpoint{root.space}.Description()
+	must(t, err)
+	must(t, endpoint{stranger}.Describe(described)) // it has that from elsewhere
+	web := httptest.NewServer(Handler([]*Space{stranger}, nil))
+	defer web.Close()
+	if err := Post(t.Context(), root.space, web.URL, nil); err == nil {
+		t.Error("a server without a grant is sent everything")
+	}
+	must(t, db.View(func(tx *stoat.Tx) error {
+		heads, err := stranger.Heads(tx)
+		if len(heads) != 1 || !heads[0].Own {
+			t.Errorf("it has %v", heads)
+		}
+		return err
+	}))
 }

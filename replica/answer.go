@@ -71,8 +71,16 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (
 	if err == nil {
 		err = s.Seal()
 	}
+	var denied error
+	if err == nil {
+		denied, err = endpoint{s}.MayRead(peer)
+	}
 	if err != nil {
 		return s, peer, http.StatusInternalServerError, err
+	}
+	if denied != nil {
+		s.noteRefusal(EntryID{}, denied)
+		return s, peer, http.StatusForbidden, denied
 	}
 	answer, err := s.packet(r.Context(), theirs, postBytes)
 	if err != nil {

@@ -49,10 +49,10 @@
 // effect. [Space.Revoke] ends a grant behind the entries that this replica has, so nothing can be
 // backdated.
 //
-// Only the roots and devices with a grant are given anything in sessions: see [Space.MayRead].
-// Reading is by the whole space: parts of entries are not withheld in this version, so every device
-// with a grant, also a relay, has everything. [Export] does not ask who will read the file, and
-// [Post] and its [Handler] do not ask yet: SyncOptions.Admit can refuse devices there.
+// Only the roots and devices with a grant are given anything, by [Sync] and by [Post]: see
+// [Space.MayRead]. Reading is by the whole space: parts of entries are not withheld in this
+// version, so every device with a grant, also a relay, has everything. [Export] does not ask who
+// will read the file.
 //
 // # History
 //

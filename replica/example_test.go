@@ -174,6 +174,7 @@ func ExampleHandler() {
 	ann := start(server)
 	defer server.db.Close()
 	defer ann.db.Close()
+	server.allow()
 	server.add("milk", 1)
 
 	handler := replica.Handler([]*replica.Space{server.space}, nil)

@@ -111,5 +111,10 @@ func onlyHTTP1() *http.Transport {
 // refusal returns what a server said instead of what was asked for.
 func refusal(url string, answer *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10)) // it may say nothing
-	return fmt.Errorf("%s: %q: %q", url, answer.Status, strings.TrimSpace(string(text)))
+	reason := strings.TrimSpace(string(text))
+	if answer.StatusCode == http.StatusForbidden {
+		reason = strings.TrimSuffix(reason, ": "+ErrNotAllowed.Error())
+		return fmt.Errorf("%s: %q: %w", url, reason, ErrNotAllowed)
+	}
+	return fmt.Errorf("%s: %q: %q", url, answer.Status, reason)
 }

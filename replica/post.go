@@ -34,6 +34,10 @@ type PostOptions struct {
 // are enough if not much is missing. Everything that was accepted is durable, on both sides, when
 // Post returns.
 //
+// The server answers only devices that may read the space, see [Space.MayRead], and is sent entries
+// only if it may. Otherwise, the error is ErrNotAllowed. The first request says how much this
+// replica has of each log, to whatever is at the URL.
+//
 // Requests and answers are signed by the devices. Within minutes, who has seen a request can repeat
 // it, which has no effect, and get the answer; so use https.
 func Post(ctx context.Context, s *Space, url string, opts *PostOptions) error {
@@ -56,7 +60,9 @@ type poster struct {
 	space  *Space
 	url    string
 	opts   *PostOptions
-	theirs Vector // what the server has; nil: not known yet
+	theirs Vector   // what the server has; nil: not known yet
+	server DeviceID // who has answered
+	denied error    // why the server is given nothing, if it is not
 }
 
 // run asks until both sides have the same. Each request must bring something: entries from the
@@ -79,7 +85,7 @@ func (p *poster) run() error {
 		}
 		lacks := p.theirs.lacks(mine)
 		if lacks >= lacked && maps.Equal(mine, before) {
-			return refused // what is left waits
+			return errors.Join(refused, p.denied) // what is left waits
 		}
 		before, lacked = mine, lacks
 	}
@@ -96,9 +102,9 @@ func (v Vector) lacks(other Vector) (n uint64) {
 // ask makes one request, and merges the answer. Refused is about entries that are not valid, here
 // or there, and about files that come too early.
 func (p *poster) ask() (refused, err error) {
-	most := postBytes
-	if p.theirs == nil {
-		most = 0
+	most, err := p.most()
+	if err != nil {
+		return nil, err
 	}
 	body, err := p.space.packet(p.ctx, p.theirs, most)
 	if err != nil {
@@ -137,6 +143,19 @@ func (p *poster) ask() (refused, err error) {
 	return refused, err
 }
 
+// most returns how many bytes of runs to send: none before the server has proven who it is, nor if
+// it may not read the space.
+func (p *poster) most() (n int, err error) {
+	if p.theirs == nil {
+		return 0, nil
+	}
+	p.denied, err = endpoint{p.space}.MayRead(p.server)
+	if err != nil || p.denied != nil {
+		return 0, err
+	}
+	return postBytes, nil
+}
+
 // request returns a signed request, and its signature.
 func (p *poster) request(body []byte) (*http.Request, []byte, error) {
 	r, err := http.NewRequestWithContext(p.ctx, http.MethodPost, p.url, bytes.NewReader(body))
@@ -163,6 +182,7 @@ func (p *poster) verify(h http.Header, request, body []byte) error {
 	if p.opts.Peer != (DeviceID{}) && id != p.opts.Peer {
 		return fmt.Errorf("%w: %s instead of %s", ErrPeerKey, id, p.opts.Peer)
 	}
+	p.server = id
 	return checkSignature(h, id, answerMessage(request, body))
 }
 
