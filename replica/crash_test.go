@@ -121,7 +121,7 @@ func (v *victim) check(p *peer, own uint64) (err error) {
 // with the entries, and loses no entry that was committed.
 func TestCrash_leavesEverythingInStep(t *testing.T) {
 	if !crashes.Chosen("replica") {
-		t.Skip()
+		t.Skip("-crash.only names another workload")
 	}
 	run := func(sample crash.Sample) *victim {
 		v := &victim{t: t, disk: memfs.NewCrashable()}
