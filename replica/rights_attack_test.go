@@ -226,7 +226,7 @@ func TestAttack10_clocks(t *testing.T) {
 	p := newPeer(t, nil)
 	p.put(task{ID: 1, Title: "p"})
 	f := newForger(p)
-	f.add(seeing(t, data(10*365*24*3600*1000, "in ten years"), p))
+	f.add(seeing(t, data(20*24*3600*1000, "in twenty days"), p))
 	if err := p.space.apply([]*run{f.run}); err != nil || p.get(1).Title != "p" {
 		t.Errorf("got %v, %+v", err, p.get(1))
 	}
