@@ -156,13 +156,24 @@ func (p *replicaProgram) openSpace(key *replica.Device, invitation string) (*rep
 	case !errors.Is(err, replica.ErrNotFound):
 		return space, err
 	case invitation == "":
-		return replica.Create(p.db, spaceName, o)
+		return p.create(o)
 	}
 	id, err := replica.ParseSpaceID(invitation)
 	if err != nil {
 		return nil, err
 	}
 	return replica.Join(p.db, spaceName, id, o)
+}
+
+// create creates the space, which everybody may read.
+func (p *replicaProgram) create(o *replica.Options) (*replica.Space, error) {
+	space, err := replica.Create(p.db, spaceName, o)
+	if err != nil || p.trusted {
+		return space, err
+	}
+	return space, p.db.Update(func(tx *stoat.Tx) error {
+		return space.Grant(tx, replica.Anyone, replica.Read)
+	})
 }
 
 // commit stores records, so many in a transaction.
