@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
@@ -17,13 +18,13 @@ import (
 const backupTries = 20
 
 func backupCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	link := flags.Bool("link", false, "give files a second name in DIR, where possible; no copies")
 	return &command{
-		name:      "backup",
-		arguments: "DB DIR|-",
-		summary:   "make DIR a copy of the database, or update one",
-		details: `
+		Name:      "backup",
+		Arguments: "DB DIR|-",
+		Summary:   "make DIR a copy of the database, or update one",
+		Details: `
 DIR is a database itself, to read from and to restore. If it holds an earlier
 backup, only new files are copied, and the rest are compared. Everything is read
 and verified before it counts; until then, or if that fails, DIR is the earlier
@@ -40,9 +41,9 @@ not against a failing disk, and the files are not read and verified.
 If DIR is -, the backup goes to standard output as one stream, for a file, a
 pipe or another machine; "stoat restore -" makes a database of it. If the
 command fails, what was written is not a backup, and restore says so.`,
-		min: 2, max: 2,
-		flags: flags,
-		run: func(s *stdio, args []string) error {
+		Min: 2, Max: 2,
+		Flags: flags,
+		Run: func(s *stdio, args []string) error {
 			ctx, stop := interruptible()
 			defer stop()
 			if args[1] == "-" {

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
@@ -35,9 +36,9 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 func backupStream(ctx context.Context, s *stdio, dir string, link bool) error {
 	switch {
 	case link:
-		return usagef("-link needs a directory to back up to, but - is standard output")
+		return cmdline.Usagef("-link needs a directory to back up to, but - is standard output")
 	case s.outTerminal:
-		return usagef("a backup is not text for a terminal: redirect it, like " +
+		return cmdline.Usagef("a backup is not text for a terminal: redirect it, like " +
 			"\"stoat backup DB - > FILE\"")
 	}
 	for tries := 1; ; tries++ {

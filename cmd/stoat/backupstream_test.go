@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
 func TestBackupStream_isRestoredToTheSame(t *testing.T) {
@@ -64,7 +66,7 @@ func TestBackupStream_isNotForATerminal(t *testing.T) {
 	var out bytes.Buffer
 	s := newStdio(nil, &out, io.Discard)
 	s.outTerminal = true
-	var usage usageError
+	var usage cmdline.UsageError
 	if err := backupStream(t.Context(), s, db, false); !errors.As(err, &usage) || out.Len() > 0 {
 		t.Errorf("it writes %d bytes to a terminal and returns %v", out.Len(), err)
 	}

@@ -6,27 +6,28 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/bucketpath"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
 func bucketsCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	c := &bucketLister{from: bucketFlag(flags)}
 	flags.BoolVar(&c.tree, "tree", false, "print buckets in buckets too, as a tree")
 	flags.BoolVar(&c.json, "json", false, "print JSON, one object a line; with -tree, of all")
 	return &command{
-		name:      "buckets",
-		arguments: "DB",
-		summary:   "print the buckets",
-		details: `
+		Name:      "buckets",
+		Arguments: "DB",
+		Summary:   "print the buckets",
+		Details: `
 Each line is the path of a bucket, in the form that -bucket takes. With -json it
 is an object:
 
   {"bucket":["a","b"],"sequence":7}
 
 "bucket64" holds the names in base64 if one of them is not valid UTF-8.`,
-		min: 1, max: 1,
-		flags: flags,
-		run: func(s *stdio, args []string) error {
+		Min: 1, Max: 1,
+		Flags: flags,
+		Run: func(s *stdio, args []string) error {
 			return view(s, args[0], func(tx *stoat.Tx) error {
 				b, err := c.from.find(tx)
 				if err != nil {

@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 func bulkLoadCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	into := bucketFlag(flags)
 	return &command{
-		name:      "bulk-load",
-		arguments: "DB [FILE]",
-		summary:   "load a dump of one bucket fast, all or nothing",
-		details: `
+		Name:      "bulk-load",
+		Arguments: "DB [FILE]",
+		Summary:   "load a dump of one bucket fast, all or nothing",
+		Details: `
 Without FILE, or if it is -, the dump is read from standard input. The database
 is created if necessary. Existing keys stay, unless the dump has the same key.
 
@@ -29,9 +30,9 @@ bucket, as do lines that name it. All keys go straight to tables in one
 transaction of any size; keys in ascending order load fastest. After an error or
 an interrupt the database has none of them. The dump may be compressed with gzip
 or zstd.`,
-		min: 1, max: 2,
-		flags: flags,
-		run: func(s *stdio, args []string) error {
+		Min: 1, Max: 2,
+		Flags: flags,
+		Run: func(s *stdio, args []string) error {
 			ctx, stop := interruptible()
 			defer stop()
 			in, err := openDump(ctx, s, args[1:])

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
@@ -19,10 +20,10 @@ type checkOptions struct {
 func checkCommand() *command {
 	var o checkOptions
 	c := &command{
-		name:      "check",
-		arguments: "DB",
-		summary:   "read all files and report damage",
-		details: `
+		Name:      "check",
+		Arguments: "DB",
+		Summary:   "read all files and report damage",
+		Details: `
 Verifies every checksum, that everything can be decoded and found, and that the
 files match the manifest. It changes nothing, and can run while another process
 has the database open: then it checks the state at its start. Prints one line
@@ -31,16 +32,16 @@ any.
 
 Damage cannot be repaired in place: restore a backup, or save what is readable
 with "stoat salvage DB NEW".`,
-		min: 1, max: 1,
-		flags: newFlags(),
-		run: func(s *stdio, args []string) error {
+		Min: 1, Max: 1,
+		Flags: cmdline.NewFlags(),
+		Run: func(s *stdio, args []string) error {
 			ctx, stop := interruptible()
 			defer stop()
 			return check(ctx, s, args[0], o)
 		},
 	}
-	c.flags.BoolVar(&o.quick, "quick", false, "look at the ends of files only, not at all of them")
-	c.flags.BoolVar(&o.json, "json", false, "print JSON")
+	c.Flags.BoolVar(&o.quick, "quick", false, "look at the ends of files only, not at all of them")
+	c.Flags.BoolVar(&o.json, "json", false, "print JSON")
 	return c
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"flag"
+
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
 // listedCommand is a command in the form that programs need to complete command lines.
@@ -21,14 +23,14 @@ type listedFlag struct {
 
 func commandListCommand() *command {
 	return &command{
-		name:    "commands",
-		summary: "print the commands and their flags as JSON",
-		hidden:  true,
-		flags:   newFlags(),
-		run: func(s *stdio, _ []string) error {
+		Name:    "commands",
+		Summary: "print the commands and their flags as JSON",
+		Hidden:  true,
+		Flags:   cmdline.NewFlags(),
+		Run: func(s *stdio, _ []string) error {
 			all := []listedCommand{}
 			for _, c := range commands() {
-				if !c.hidden {
+				if !c.Hidden {
 					all = append(all, listCommand(c))
 				}
 			}
@@ -38,9 +40,9 @@ func commandListCommand() *command {
 }
 
 func listCommand(c *command) listedCommand {
-	l := listedCommand{c.name, c.arguments, c.summary, []listedFlag{}}
-	c.flags.VisitAll(func(f *flag.Flag) {
-		l.Flags = append(l.Flags, listedFlag{f.Name, !c.takesNext("-" + f.Name)})
+	l := listedCommand{c.Name, c.Arguments, c.Summary, []listedFlag{}}
+	c.Flags.VisitAll(func(f *flag.Flag) {
+		l.Flags = append(l.Flags, listedFlag{f.Name, !c.TakesValue("-" + f.Name)})
 	})
 	return l
 }

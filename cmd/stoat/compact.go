@@ -6,22 +6,23 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/intake"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 func compactCommand() *command {
 	return &command{
-		name:      "compact",
-		arguments: "DB",
-		summary:   "make the files as small and as fast to scan as possible",
-		details: `
+		Name:      "compact",
+		Arguments: "DB",
+		Summary:   "make the files as small and as fast to scan as possible",
+		Details: `
 Rewrites up to all of the data, into one sorted run. The database does not need
 this: it helps before the directory is copied, or when it will only be read from
 now on. An interrupt stops it and keeps what is done.`,
-		min: 1, max: 1,
-		flags: newFlags(),
-		run: func(s *stdio, args []string) error {
+		Min: 1, Max: 1,
+		Flags: cmdline.NewFlags(),
+		Run: func(s *stdio, args []string) error {
 			ctx, stop := interruptible()
 			defer stop()
 			return compact(ctx, s, args[0])

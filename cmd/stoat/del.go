@@ -4,23 +4,24 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
 func delCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	from := bucketFlag(flags)
 	f := new(format)
 	f.inputFlags(flags)
 	return &command{
-		name:      "del",
-		arguments: "DB KEY...",
-		summary:   "delete keys",
-		details: `
+		Name:      "del",
+		Arguments: "DB KEY...",
+		Summary:   "delete keys",
+		Details: `
 Deletes all keys in one transaction. If some keys do not exist, the command
 names them and exits with 3; the others are deleted anyway.`,
-		min: 2, max: unlimited,
-		flags: flags,
-		run: func(s *stdio, args []string) error {
+		Min: 2, Max: cmdline.Unlimited,
+		Flags: flags,
+		Run: func(s *stdio, args []string) error {
 			return del(s, args[0], *from, f, args[1:])
 		},
 	}

@@ -8,15 +8,16 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 func dumpCommand() *command {
 	return &command{
-		name:      "dump",
-		arguments: "DB [FILE]",
-		summary:   "write the whole database as lines of JSON",
-		details: `
+		Name:      "dump",
+		Arguments: "DB [FILE]",
+		Summary:   "write the whole database as lines of JSON",
+		Details: `
 Without FILE, or if it is -, the dump goes to standard output. FILE appears, or
 replaces an earlier one, only when the dump is complete. The dump is one
 snapshot: it has no changes that other programs make meanwhile. Its lines are
@@ -33,9 +34,9 @@ sequence is not 0. Bytes that are not valid UTF-8 are written as base64, in
   "expires":"2030-01-02T15:04:05.678Z"
 
 Version 1, written by older programs, lacks expiry; load reads both versions.`,
-		min: 1, max: 2,
-		flags: newFlags(),
-		run: func(s *stdio, args []string) error {
+		Min: 1, Max: 2,
+		Flags: cmdline.NewFlags(),
+		Run: func(s *stdio, args []string) error {
 			if len(args) == 1 || args[1] == "-" {
 				s.errTerminal = s.errTerminal && !s.outTerminal // a bar would mix with the lines
 				return dump(context.Background(), s, args[0], s.out)

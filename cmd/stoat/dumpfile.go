@@ -4,19 +4,20 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/tools/inspect"
 )
 
 func dumpFileCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	var o inspect.Options
 	flags.BoolVar(&o.JSON, "json", false, "print JSON, one object a line")
 	flags.BoolVar(&o.Blocks, "blocks", false, "print the entries of blocks and of the log's frames")
 	return &command{
-		name:      "dump-file",
-		arguments: "FILE",
-		summary:   "print the contents of one database file, damaged or not",
-		details: `
+		Name:      "dump-file",
+		Arguments: "FILE",
+		Summary:   "print the contents of one database file, damaged or not",
+		Details: `
 FILE is a manifest or its copy, a log segment, a table, a value file, or LOCK;
 its first bytes decide which, not its name. Each item is printed after its
 offset in the file. Damage is shown where it is, followed by what can be read
@@ -24,9 +25,9 @@ behind it, and the exit code is 4. Nothing is changed.
 
 Keys of buckets are decoded: "k" is a key in the root bucket, and "k" in bucket
 3 is one in the bucket with that id, whose catalog entry shows its name.`,
-		min: 1, max: 1,
-		flags: flags,
-		run:   func(s *stdio, args []string) error { return dumpOneFile(s, args[0], o) },
+		Min: 1, Max: 1,
+		Flags: flags,
+		Run:   func(s *stdio, args []string) error { return dumpOneFile(s, args[0], o) },
 	}
 }
 

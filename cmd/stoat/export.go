@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
@@ -23,7 +24,7 @@ type exportFlags struct {
 }
 
 func exportCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &exportFlags{selection: &selection{in: bucketFlag(flags)}}
 	flags.StringVar(&o.jsonl, "jsonl", "", "lines of JSON, to `FILE`")
 	flags.StringVar(&o.csv, "csv", "", "comma-separated values under a header, to `FILE`")
@@ -35,10 +36,10 @@ func exportCommand() *command {
 	flags.BoolVar(&o.valuesOnly, "values", false, "leave the keys out")
 	o.selection.rangeFlags(flags)
 	return &command{
-		name:      "export",
-		arguments: "DB",
-		summary:   "write a bucket as JSON lines or CSV, for other programs",
-		details: `
+		Name:      "export",
+		Arguments: "DB",
+		Summary:   "write a bucket as JSON lines or CSV, for other programs",
+		Details: `
 -jsonl or -csv selects the form and the file; FILE may be -, for standard
 output. The file appears, or replaces an earlier one, only when it is complete.
 The export is one snapshot of one bucket, without nested buckets; use "stoat
@@ -62,9 +63,9 @@ To restore everything byte for byte, export as JSON lines, or as CSV with
 -value value, and import with -key key -value value, plus -expires expires if
 entries expire. An import takes lines and rows of up to 64 MiB; for larger
 ones use "stoat dump" and "stoat load".`,
-		min: 1, max: 1,
-		flags: flags,
-		run:   func(s *stdio, args []string) error { return export(s, o, args[0]) },
+		Min: 1, Max: 1,
+		Flags: flags,
+		Run:   func(s *stdio, args []string) error { return export(s, o, args[0]) },
 	}
 }
 
@@ -72,13 +73,13 @@ ones use "stoat dump" and "stoat load".`,
 func (o *exportFlags) check() error {
 	switch {
 	case (o.jsonl == "") == (o.csv == ""):
-		return usagef("give either -jsonl or -csv, with a file or -")
+		return cmdline.Usagef("give either -jsonl or -csv, with a file or -")
 	case o.csv == "" && (o.columns != "" || o.delimiter != ""):
-		return usagef("-columns and -delimiter are for -csv")
+		return cmdline.Usagef("-columns and -delimiter are for -csv")
 	case o.columns != "" && o.value != "":
-		return usagef("-columns and -value exclude each other: a value is one column, or several")
+		return cmdline.Usagef("-columns and -value exclude each other: a value is one column, or several")
 	case o.key == "" || o.expires == "":
-		return usagef("the name of a field or column is empty")
+		return cmdline.Usagef("the name of a field or column is empty")
 	}
 	if err := o.checkNames(); err != nil {
 		return err
@@ -104,7 +105,7 @@ func (o *exportFlags) checkNames() error {
 	for i := 0; i < len(names); i += 2 {
 		for j := i + 2; j < len(names); j += 2 {
 			if a, b := names[i+1], names[j+1]; a == b || a+base64Suffix == b || b+base64Suffix == a {
-				return usagef("%s %q and %s %q cannot be told apart in what is written, where base64 "+
+				return cmdline.Usagef("%s %q and %s %q cannot be told apart in what is written, where base64 "+
 					"adds %s to a name: give one of them another name", names[i], a, names[j], b,
 					base64Suffix)
 			}

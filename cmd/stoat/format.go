@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
 // format is how keys and values are written in arguments and in the output.
@@ -34,10 +36,10 @@ func (f *format) flags(flags *flag.FlagSet) {
 // check returns an error if flags contradict each other.
 func (f *format) check() error {
 	if f.hex && f.base64 {
-		return usagef("-hex and -base64 exclude each other")
+		return cmdline.Usagef("-hex and -base64 exclude each other")
 	}
 	if f.json && f.raw {
-		return usagef("-json and -raw exclude each other")
+		return cmdline.Usagef("-json and -raw exclude each other")
 	}
 	return nil
 }
@@ -55,7 +57,7 @@ func (f *format) decode(arg string) ([]byte, error) {
 		b = []byte(arg)
 	}
 	if err != nil {
-		return nil, usagef("%s: %v", quote([]byte(arg)), err)
+		return nil, cmdline.Usagef("%s: %v", quote([]byte(arg)), err)
 	}
 	return b, nil
 }
@@ -64,7 +66,7 @@ func (f *format) decode(arg string) ([]byte, error) {
 func (f *format) decodeKey(arg string) ([]byte, error) {
 	key, err := f.decode(arg)
 	if err == nil && len(key) == 0 {
-		err = usagef("the key is empty: keys are never empty")
+		err = cmdline.Usagef("the key is empty: keys are never empty")
 	}
 	return key, err
 }

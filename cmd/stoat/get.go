@@ -5,24 +5,25 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
 func getCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	from := bucketFlag(flags)
 	f := new(format)
 	f.flags(flags)
 	return &command{
-		name:      "get",
-		arguments: "DB KEY",
-		summary:   "print the value of a key",
-		details: `
+		Name:      "get",
+		Arguments: "DB KEY",
+		Summary:   "print the value of a key",
+		Details: `
 Prints the value byte for byte, without a newline after it. On a terminal, a
 value that is not plain text is quoted. If there is no such key, the exit code
 is 3.`,
-		min: 2, max: 2,
-		flags: flags,
-		run: func(s *stdio, args []string) error {
+		Min: 2, Max: 2,
+		Flags: flags,
+		Run: func(s *stdio, args []string) error {
 			return get(s, args[0], *from, f, args[1])
 		},
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/intake"
 )
 
@@ -23,7 +24,7 @@ type importFlags struct {
 }
 
 func importCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &importFlags{into: bucketFlag(flags)}
 	o.sourceFlags(flags)
 	flags.StringVar(&o.key, "key", "", "the `FIELD` or column that is the key, of text")
@@ -37,10 +38,10 @@ func importCommand() *command {
 	flags.BoolVar(&o.restart, "restart", false, "start over after a run that did not finish")
 	flags.BoolVar(&o.json, "json", false, "print the summary as JSON")
 	return &command{
-		name:      "import",
-		arguments: "DB",
-		summary:   "import data from other programs",
-		details: `
+		Name:      "import",
+		Arguments: "DB",
+		Summary:   "import data from other programs",
+		Details: `
 One of -jsonl, -csv, -tsv, -margaret, -bolt, -badger and -sqlite selects the
 source. The database is created if necessary. Existing keys stay, unless the
 source has the same key.
@@ -72,9 +73,9 @@ the earlier run stored. Until an import is finished, the root bucket has a
 bucket named \xffimport that holds the bookmark. Running a finished import again
 imports again. Standard input cannot be read twice, so it is imported in one
 transaction, all or nothing.`,
-		min: 1, max: 1,
-		flags: flags,
-		run: func(s *stdio, args []string) error {
+		Min: 1, Max: 1,
+		Flags: flags,
+		Run: func(s *stdio, args []string) error {
 			ctx, stop := interruptible()
 			defer stop()
 			if o.bolt != "" || o.badger != "" || o.sqlite != "" {
@@ -106,13 +107,13 @@ func (o *importFlags) source() (kind, name string, err error) {
 			continue
 		}
 		if kind != "" {
-			return "", "", usagef("-%s and -%s exclude each other", kind, given[0])
+			return "", "", cmdline.Usagef("-%s and -%s exclude each other", kind, given[0])
 		}
 		kind, name = given[0], given[1]
 	}
 	if kind == "" {
-		return "", "", usagef("nothing to import: give one of -jsonl, -csv, -tsv, -margaret, -bolt, " +
-			"-badger, -sqlite")
+		return "", "", cmdline.Usagef("nothing to import: give one of -jsonl, -csv, -tsv, -margaret, " +
+			"-bolt, -badger, -sqlite")
 	}
 	return kind, name, o.fit(kind)
 }
@@ -128,19 +129,19 @@ func (o *importFlags) fit(kind string) error {
 		{"skip-bad", o.skipBad && kind != "sqlite"},
 	} {
 		if given.is && !text {
-			return usagef("-%s is for -jsonl, -csv and -tsv: what -%s imports has its keys and values",
-				given.name, kind)
+			return cmdline.Usagef("-%s is for -jsonl, -csv and -tsv: what -%s imports has its keys "+
+				"and values", given.name, kind)
 		}
 	}
 	switch {
 	case (o.table != "" || o.keysAs != "") && kind != "sqlite":
-		return usagef("-table and -keys-as are for -sqlite")
+		return cmdline.Usagef("-table and -keys-as are for -sqlite")
 	case o.delimiter != "" && kind != "csv":
-		return usagef("-delimiter is for -csv")
+		return cmdline.Usagef("-delimiter is for -csv")
 	case o.expires != "" && o.key == "":
-		return usagef("-expires is for entries with keys: give -key, too")
+		return cmdline.Usagef("-expires is for entries with keys: give -key, too")
 	case o.feed != "" && (o.key != "" || len(*o.into) > 0 || !text && kind != "margaret"):
-		return usagef("-feed is for numbered entries, without -key and -bucket")
+		return cmdline.Usagef("-feed is for numbered entries, without -key and -bucket")
 	}
 	return nil
 }

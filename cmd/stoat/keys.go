@@ -1,18 +1,22 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
+)
 
 func keysCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	c := selectionFlags(flags)
 	return &command{
-		name:      "keys",
-		arguments: "DB",
-		summary:   "print keys, in order, without reading a value",
-		details: "Each line is a key.\n" +
+		Name:      "keys",
+		Arguments: "DB",
+		Summary:   "print keys, in order, without reading a value",
+		Details: "Each line is a key.\n" +
 			fmt.Sprintf(selectionHelp, `{"bucket":["a","b"],"key":"text"}`),
-		min: 1, max: 1,
-		flags: flags,
-		run:   func(s *stdio, args []string) error { return c.keys(s, args[0]) },
+		Min: 1, Max: 1,
+		Flags: flags,
+		Run:   func(s *stdio, args []string) error { return c.keys(s, args[0]) },
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
@@ -18,10 +19,10 @@ const lineBytesMax = int64(7 * valueBytesMax)
 
 func loadCommand() *command {
 	return &command{
-		name:      "load",
-		arguments: "DB [FILE]",
-		summary:   "load a dump into a database",
-		details: fmt.Sprintf(`
+		Name:      "load",
+		Arguments: "DB [FILE]",
+		Summary:   "load a dump into a database",
+		Details: fmt.Sprintf(`
 Without FILE, or if it is -, the dump is read from standard input. The database
 is created if necessary. Existing keys stay, unless the dump has the same key;
 so do the sequences of buckets.
@@ -31,9 +32,9 @@ line is invalid, the dump is cut short, or an interrupt ends the command, the
 error says how many lines are safe in the database; it has those and no others.
 Loading again from the start is harmless. The dump may be compressed with gzip
 or zstd.`, progress.Count(batchEntriesMax), batchBytesMax>>20),
-		min: 1, max: 2,
-		flags: newFlags(),
-		run: func(s *stdio, args []string) error {
+		Min: 1, Max: 2,
+		Flags: cmdline.NewFlags(),
+		Run: func(s *stdio, args []string) error {
 			ctx, stop := interruptible()
 			defer stop()
 			in, err := openDump(ctx, s, args[1:])

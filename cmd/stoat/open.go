@@ -7,12 +7,13 @@ import (
 	"log/slog"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
 // open opens the database in dir and says what to do if that fails.
 func open(dir string, opts *stoat.Options) (*stoat.DB, error) {
 	if dir == "" {
-		return nil, usagef("the name of the database is empty")
+		return nil, cmdline.Usagef("the name of the database is empty")
 	}
 	db, err := stoat.Open(dir, opts)
 	if err == nil {

@@ -7,30 +7,31 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
 // valueBytesMax is the size of the largest value.
 const valueBytesMax = 1 << 30
 
 func putCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	into := bucketFlag(flags)
 	f := new(format)
 	f.inputFlags(flags)
 	ttl := new(timeToLive)
 	flags.Var(ttl, "ttl", "the key expires after `TIME`, like 90s, 1h30m or 7d; else it stays")
 	return &command{
-		name:      "put",
-		arguments: "DB KEY VALUE",
-		summary:   "store a value under a key",
-		details: `
+		Name:      "put",
+		Arguments: "DB KEY VALUE",
+		Summary:   "store a value under a key",
+		Details: `
 Creates the database and the bucket if necessary. If VALUE is -, the value is
 read from standard input; -hex and -base64 apply to that too. When the command
 returns, the value is safe on disk. Without -ttl the key does not expire, even
 if its earlier value would have; see "stoat help ttl".`,
-		min: 3, max: 3,
-		flags: flags,
-		run: func(s *stdio, args []string) error {
+		Min: 3, Max: 3,
+		Flags: flags,
+		Run: func(s *stdio, args []string) error {
 			return put(s, args[0], *into, f, time.Duration(*ttl), args[1:])
 		},
 	}

@@ -5,15 +5,16 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/feed"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	records "github.com/stoatdb/stoat/record"
 )
 
 func recordCommand() *command {
 	return &command{
-		name:      "record",
-		arguments: "reindex DB NAME...",
-		summary:   "repair collections and feeds after a salvage",
-		details: `
+		Name:      "record",
+		Arguments: "reindex DB NAME...",
+		Summary:   "repair collections and feeds after a salvage",
+		Details: `
 Rebuilds the indexes and the count of a collection of package record from its
 records. In a feed of package feed, entries that are lost between others become
 redacted, and the program that opens the feed rebuilds its sublogs. Each NAME is
@@ -22,11 +23,11 @@ done in one transaction.
 Collections whose records are JSON or gob need the program that has their type:
 it calls record.Reindex. record.Open and feed.Open tell a program if there is
 something to repair.`,
-		min: 3, max: unlimited,
-		flags: newFlags(),
-		run: func(s *stdio, args []string) error {
+		Min: 3, Max: cmdline.Unlimited,
+		Flags: cmdline.NewFlags(),
+		Run: func(s *stdio, args []string) error {
 			if args[0] != "reindex" {
-				return usagef("there is no \"stoat record %s\", but \"stoat record reindex\"", args[0])
+				return cmdline.Usagef("there is no \"stoat record %s\", but \"stoat record reindex\"", args[0])
 			}
 			return reindex(s, args[1], args[2:])
 		},

@@ -1,5 +1,7 @@
 package main
 
+import "github.com/stoatdb/stoat/internal/commands/cmdline"
+
 // replicaProgram works with the spaces of package replica, which is another module. It is
 // immutable.
 var replicaProgram = program{
@@ -8,18 +10,18 @@ var replicaProgram = program{
 
 func replicaCommand() *command {
 	return &command{
-		name:      "replica",
-		arguments: "[COMMAND ...]",
-		summary:   "create, sync and inspect collections that devices share",
-		details: `
+		Name:      "replica",
+		Arguments: "[COMMAND ...]",
+		Summary:   "create, sync and inspect collections that devices share",
+		Details: `
 "stoat replica help" lists the commands.
 
 It needs the program stoat-replica; if that is missing, the error says how to
 get it.`,
-		max:   unlimited,
-		flags: newFlags(),
-		whole: true,
-		run: func(s *stdio, args []string) error {
+		Max:   cmdline.Unlimited,
+		Flags: cmdline.NewFlags(),
+		Whole: true,
+		Run: func(s *stdio, args []string) error {
 			return replicaProgram.run(s, args)
 		},
 	}

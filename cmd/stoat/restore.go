@@ -7,15 +7,16 @@ import (
 	"os"
 	"slices"
 
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/folder"
 )
 
 func restoreCommand() *command {
 	return &command{
-		name:      "restore",
-		arguments: "DIR|FILE|- NEWDB",
-		summary:   "make a new database from a backup",
-		details: `
+		Name:      "restore",
+		Arguments: "DIR|FILE|- NEWDB",
+		Summary:   "make a new database from a backup",
+		Details: `
 NEWDB must not exist, or be an empty directory; DIR does not change. Everything
 is read and verified. To replace the old database, stop the programs that have
 it open, and keep its directory under another name until you know that you do
@@ -26,9 +27,9 @@ directory than DIR.
 FILE is the output of "stoat backup DB -", and - reads that from standard input.
 It may be compressed with gzip or zstd. If it is cut short or damaged, the exit
 code is 4, and there is no database at NEWDB.`,
-		min: 2, max: 2,
-		flags: newFlags(),
-		run: func(s *stdio, args []string) error {
+		Min: 2, Max: 2,
+		Flags: cmdline.NewFlags(),
+		Run: func(s *stdio, args []string) error {
 			if err := wantEmpty(args[1]); err != nil {
 				return err
 			}
@@ -46,7 +47,7 @@ code is 4, and there is no database at NEWDB.`,
 // wantEmpty returns an error if dir holds anything except the remains of an unfinished restore.
 func wantEmpty(dir string) error {
 	if dir == "" {
-		return usagef("the name of the new database is empty")
+		return cmdline.Usagef("the name of the new database is empty")
 	}
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

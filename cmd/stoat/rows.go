@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"unicode/utf8"
+
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
 // What can be wrong with a row.
@@ -147,8 +149,8 @@ func parseDelimiter(arg string) ([]byte, error) {
 	}
 	if r, size := utf8.DecodeRuneInString(arg); size != len(arg) || r == utf8.RuneError ||
 		r == '"' || r == '\n' || r == '\r' {
-		return nil, usagef("-delimiter %q: want one character, like ; or tab, that is neither a quote "+
-			"nor the end of a line", arg)
+		return nil, cmdline.Usagef("-delimiter %q: want one character, like ; or tab, that is "+
+			"neither a quote nor the end of a line", arg)
 	}
 	return []byte(arg), nil
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
 // Exit codes.
@@ -20,19 +20,12 @@ const (
 	exitInterrupted = 130 // as shells report a program that an interrupt ended
 )
 
-// usageError is a mistake in the arguments.
-type usageError struct {
-	message string
-}
-
-func (e usageError) Error() string { return e.message }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
-
 // run executes one command line, without the program's name, and returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	s := newStdio(stdin, stdout, stderr)
-	err := dispatch(s, args)
+	err := newProgram().Execute(args, s.out, func(c *command, args []string) error {
+		return c.Run(s, args)
+	})
 	if flushErr := s.out.Flush(); err == nil && flushErr != nil {
 		err = fmt.Errorf("write the output: %w", flushErr)
 	}
@@ -52,7 +45,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func exitCode(err error) int {
-	var usage usageError
+	var usage cmdline.UsageError
 	switch {
 	case err == nil:
 		return exitOK
@@ -67,38 +60,4 @@ func exitCode(err error) int {
 		return exitNotFound
 	}
 	return exitError
-}
-
-// dispatch runs the command that the first argument names.
-func dispatch(s *stdio, args []string) error {
-	if len(args) == 0 {
-		return usagef("no command; \"stoat help\" lists them")
-	}
-	name, args := args[0], args[1:]
-	switch name {
-	case "-h", "-help", "--help":
-		name = "help"
-	case "-version", "--version":
-		name = "version"
-	}
-	c := lookup(name)
-	if c == nil {
-		return usagef("unknown command %q; \"stoat help\" lists all commands", name)
-	}
-	args, err := c.parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		c.help(s.out)
-		return nil
-	}
-	if err != nil {
-		return usagef("%s: %v; \"stoat help %s\" says more", c.name, err, c.name)
-	}
-	if err := c.run(s, args); err != nil {
-		var usage usageError
-		if errors.As(err, &usage) {
-			return usagef("%s: %v; \"stoat help %s\" says more", c.name, err, c.name)
-		}
-		return err
-	}
-	return nil
 }

@@ -228,14 +228,14 @@ func TestHelp_saysAllAboutEachCommand(t *testing.T) {
 		}
 	}
 	for _, c := range commands() {
-		text := output(t, "help", c.name)
-		equal(t, output(t, c.name, "-h"), text)
-		if listed := strings.Contains(overview, "  "+c.name+" "); listed == c.hidden {
-			t.Errorf("%s in the overview: %v, hidden: %v", c.name, listed, c.hidden)
+		text := output(t, "help", c.Name)
+		equal(t, output(t, c.Name, "-h"), text)
+		if listed := strings.Contains(overview, "  "+c.Name+" "); listed == c.Hidden {
+			t.Errorf("%s in the overview: %v, hidden: %v", c.Name, listed, c.Hidden)
 		}
 		for _, line := range strings.Split(text, "\n") {
 			if len(line) > 80 {
-				t.Errorf("help %s has a line of %d columns: %s", c.name, len(line), line)
+				t.Errorf("help %s has a line of %d columns: %s", c.Name, len(line), line)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
@@ -16,13 +17,13 @@ import (
 var errLost = errors.New("not all of the database could be saved")
 
 func salvageCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	asJSON := flags.Bool("json", false, "print the report as JSON")
 	return &command{
-		name:      "salvage",
-		arguments: "SRC DST",
-		summary:   "make a new database from what is readable of a damaged one",
-		details: `
+		Name:      "salvage",
+		Arguments: "SRC DST",
+		Summary:   "make a new database from what is readable of a damaged one",
+		Details: `
 Reads the damaged database at SRC as far as possible, and writes a new one to
 DST, which must be missing or empty. SRC does not change. No process may have it
 open.
@@ -36,9 +37,9 @@ feeds of package feed that have lost something say so when they are opened:
 
 Exit codes: 0 if nothing is lost, 4 if something is lost, which the report
 lists; any other as in "stoat help", and then there is nothing at DST.`,
-		min: 2, max: 2,
-		flags: flags,
-		run: func(s *stdio, args []string) error {
+		Min: 2, Max: 2,
+		Flags: flags,
+		Run: func(s *stdio, args []string) error {
 			ctx, stop := interruptible()
 			defer stop()
 			return salvage(ctx, s, args[0], args[1], *asJSON)
@@ -49,7 +50,7 @@ lists; any other as in "stoat help", and then there is nothing at DST.`,
 // salvage makes a new database of a damaged one and prints the report.
 func salvage(ctx context.Context, s *stdio, src, dst string, asJSON bool) error {
 	if src == "" || dst == "" {
-		return usagef("the name of the database is empty")
+		return cmdline.Usagef("the name of the database is empty")
 	}
 	report, err := salvageWatched(ctx, s, src, dst)
 	switch {

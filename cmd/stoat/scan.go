@@ -1,18 +1,22 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
+)
 
 func scanCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	c := selectionFlags(flags)
 	return &command{
-		name:      "scan",
-		arguments: "DB",
-		summary:   "print keys and values, in the order of the keys",
-		details: "Each line is a key, a tab and a value.\n" +
+		Name:      "scan",
+		Arguments: "DB",
+		Summary:   "print keys and values, in the order of the keys",
+		Details: "Each line is a key, a tab and a value.\n" +
 			fmt.Sprintf(selectionHelp, `{"bucket":["a","b"],"key":"text","value":"text"}`),
-		min: 1, max: 1,
-		flags: flags,
-		run:   func(s *stdio, args []string) error { return c.scan(s, args[0]) },
+		Min: 1, Max: 1,
+		Flags: flags,
+		Run:   func(s *stdio, args []string) error { return c.scan(s, args[0]) },
 	}
 }

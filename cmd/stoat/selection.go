@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
 // selection is the flags that select the keys of a bucket and their order.
@@ -55,7 +56,7 @@ func (c *selection) keyRange() (stoat.Range, error) {
 		return stoat.Range{}, err
 	}
 	if c.limit < 0 {
-		return stoat.Range{}, usagef("-limit %d is negative; 0 means no limit", c.limit)
+		return stoat.Range{}, cmdline.Usagef("-limit %d is negative; 0 means no limit", c.limit)
 	}
 	var bounds [3][]byte
 	for i, arg := range []string{c.prefix, c.start, c.end} {

@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
 // shellProgram is the shell, which needs a line editor. It is immutable.
@@ -12,13 +14,13 @@ var shellProgram = program{
 }
 
 func shellCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	flags.String("history", "", "keep earlier lines in `FILE`; empty: keep none")
 	return &command{
-		name:      "shell",
-		arguments: "DB",
-		summary:   "a prompt for these commands, with completion",
-		details: `
+		Name:      "shell",
+		Arguments: "DB",
+		Summary:   "a prompt for these commands, with completion",
+		Details: `
 Each line is one of these commands, without the database. Tab completes
 commands, flags, buckets and keys, the arrow keys recall earlier lines, and
 "cd PATH" enters a bucket, which the commands then use. Between lines nothing is
@@ -28,9 +30,9 @@ its exit code.
 
 It needs the program stoat-shell; if that is missing, the error says how to get
 it.`,
-		min: 1, max: 1,
-		flags: flags,
-		run: func(s *stdio, args []string) error {
+		Min: 1, Max: 1,
+		Flags: flags,
+		Run: func(s *stdio, args []string) error {
 			self, err := os.Executable()
 			if err != nil {
 				return fmt.Errorf("find this program: %w", err)

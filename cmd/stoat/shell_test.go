@@ -40,8 +40,8 @@ func TestCommands_tellsEachCommandAndItsFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range all {
-		c := lookup(l.Name)
-		if c == nil || c.hidden || l.Arguments != c.arguments || l.Summary == "" {
+		c := newProgram().Lookup(l.Name)
+		if c == nil || c.Hidden || l.Arguments != c.Arguments || l.Summary == "" {
 			t.Errorf("%+v", l)
 		}
 		if l.Name != "scan" {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
@@ -51,14 +52,14 @@ type bucketReport struct {
 }
 
 func statsCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	buckets := flags.Bool("buckets", false, "also count what is in each bucket")
 	asJSON := flags.Bool("json", false, "print one JSON object")
 	return &command{
-		name:      "stats",
-		arguments: "DB",
-		summary:   "print what the database holds, and how much space it takes",
-		details: `
+		Name:      "stats",
+		Arguments: "DB",
+		Summary:   "print what the database holds, and how much space it takes",
+		Details: `
 Entries include older versions of a key until a compaction removes them, and the
 entries that represent buckets and sequences. The keys and bytes of a bucket
 exclude nested buckets; until a compaction they include older versions, deleted
@@ -66,9 +67,9 @@ keys and expired ones. "stoat compact" removes all of these.
 
 Counters of what was written since opening are not shown, because this command
 writes nothing; a program can read its own with DB.Stats.`,
-		min: 1, max: 1,
-		flags: flags,
-		run: func(s *stdio, args []string) error {
+		Min: 1, Max: 1,
+		Flags: flags,
+		Run: func(s *stdio, args []string) error {
 			r, err := measure(args[0], *buckets)
 			if err != nil {
 				return err

@@ -10,25 +10,26 @@ import (
 	"runtime"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
 func tourCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	dir := flags.String("dir", "", "store the files of `FOLDER`, not those of the Go source")
 	keep := flags.String("keep", "", "keep the database, at the path `DB`, where nothing may be yet")
 	asJSON := flags.Bool("json", false, "print one JSON object at the end instead")
 	return &command{
-		name:    "tour",
-		summary: "show what Stoat does, with the Go source on this machine",
-		details: `
+		Name:    "tour",
+		Summary: "show what Stoat does, with the Go source on this machine",
+		Details: `
 The tour stores every file of the Go toolchain's source tree under its path,
 reads them back in several ways, kills a process that writes, and compares all
 files with the directory, byte for byte. It only reads the directory. The
 database is in a temporary directory and removed at the end. If anything is
 wrong, the exit code is not 0 and the file is named.`,
-		flags: flags,
-		run: func(s *stdio, _ []string) error {
+		Flags: flags,
+		Run: func(s *stdio, _ []string) error {
 			ctx, stop := interruptible()
 			defer stop()
 			t := &tour{ctx: ctx, s: s, quiet: *asJSON}

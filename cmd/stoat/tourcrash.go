@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 )
 
@@ -37,13 +38,13 @@ const (
 
 func tourWriterCommand() *command {
 	return &command{
-		name:      writerCommand,
-		arguments: "DB",
-		summary:   "the process that the tour kills: commit, say so, and go on",
-		min:       1, max: 1,
-		hidden: true,
-		flags:  newFlags(),
-		run:    func(s *stdio, args []string) error { return writeUntilKilled(s, args[0]) },
+		Name:      writerCommand,
+		Arguments: "DB",
+		Summary:   "the process that the tour kills: commit, say so, and go on",
+		Min:       1, Max: 1,
+		Hidden: true,
+		Flags:  cmdline.NewFlags(),
+		Run:    func(s *stdio, args []string) error { return writeUntilKilled(s, args[0]) },
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
 // ttlFlags is the flags of ttl.
@@ -17,17 +18,17 @@ type ttlFlags struct {
 }
 
 func ttlCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &ttlFlags{in: bucketFlag(flags)}
 	o.format.inputFlags(flags)
 	flags.BoolVar(&o.format.json, "json", false, "print JSON: when the key expires")
 	flags.Var(&o.set, "set", "let the key expire after `TIME`, like 90s, 1h30m or 7d")
 	flags.BoolVar(&o.stay, "stay", false, "let the key stay for ever")
 	return &command{
-		name:      "ttl",
-		arguments: "DB KEY",
-		summary:   "print or change when a key expires",
-		details: `
+		Name:      "ttl",
+		Arguments: "DB KEY",
+		Summary:   "print or change when a key expires",
+		Details: `
 Prints the time until the key expires, like 59m3.5s, or never. If the key does
 not exist, or has expired, the exit code is 3. -set and -stay change the time,
 print nothing, and leave the value as it is. With -json the time is absolute:
@@ -35,9 +36,9 @@ print nothing, and leave the value as it is. With -json the time is absolute:
   {"key":"text","expires":"2030-01-02T15:04:05.678Z"}
 
 A key that does not expire has no "expires".`,
-		min: 2, max: 2,
-		flags: flags,
-		run:   func(s *stdio, args []string) error { return o.run(s, args[0], args[1]) },
+		Min: 2, Max: 2,
+		Flags: flags,
+		Run:   func(s *stdio, args []string) error { return o.run(s, args[0], args[1]) },
 	}
 }
 
@@ -48,7 +49,7 @@ func (o *ttlFlags) run(s *stdio, db, arg string) error {
 	}
 	changes := o.stay || o.set > 0
 	if o.stay && o.set > 0 || changes && o.format.json {
-		return usagef("-set, -stay and -json exclude each other")
+		return cmdline.Usagef("-set, -stay and -json exclude each other")
 	}
 	key, err := o.format.decodeKey(arg)
 	if err != nil {

@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
 func versionCommand() *command {
 	return &command{
-		name:    "version",
-		summary: "print the version of this program",
-		flags:   newFlags(),
-		run: func(s *stdio, _ []string) error {
+		Name:    "version",
+		Summary: "print the version of this program",
+		Flags:   cmdline.NewFlags(),
+		Run: func(s *stdio, _ []string) error {
 			fmt.Fprintf(s.out, "stoat %s %s %s/%s\n",
 				version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return nil
