@@ -86,7 +86,7 @@ func (f *folder) Link(name string, to vfs.Folder, as string) error {
 	if err != nil {
 		return err
 	}
-	if dir.entries[base].now != nil {
+	if dir.entries[base].now != nil || f.fs.isDir(filepath.Clean(as)) {
 		return &fs.PathError{Op: "link", Path: as, Err: fs.ErrExist}
 	}
 	dir.put(base, n)

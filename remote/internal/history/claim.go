@@ -1,0 +1,122 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/internal/object"
+)
+
+// Claim takes the role of the writer. The claim says who takes it; its base and window are set. The
+// writer before, if it still runs, is fenced from then on. After an error, a claim may have been
+// created, or may be later: then it has no writer, and the next claim ends it.
+func (l *Log) Claim(ctx context.Context, claim object.Claim) (*Writer, error) {
+	broken := uint64(math.MaxUint64) // the base of the last try that met a break
+	for {
+		s, ids, err := l.readAll(ctx)
+		if errors.Is(err, errBreak) && ids.base != broken {
+			broken = ids.base // what was read is the past, so a newer state is stored
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		claim.Base, claim.Window = ids.base, 1
+		s, err = l.createClaim(ctx, s, claim)
+		if errors.Is(err, errTaken) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		counts, err := l.lookBack(ctx, s, ids)
+		if err != nil {
+			return nil, err
+		}
+		if counts {
+			return &Writer{log: l, state: s}, nil
+		}
+	}
+}
+
+// errTaken reports that another object has taken the number of a claim.
+var errTaken = errors.New("the number is taken")
+
+// readIDs is the ids of the objects that a process has read, by their numbers, beginning with the
+// state at base.
+type readIDs struct {
+	base uint64
+	ids  map[uint64]object.ID
+}
+
+// readAll returns the state at the end of the log.
+func (l *Log) readAll(ctx context.Context) (*object.State, readIDs, error) {
+	s, err := l.Newest(ctx)
+	if err != nil {
+		return nil, readIDs{}, err
+	}
+	read := readIDs{s.Number, map[uint64]object.ID{s.Number: s.ID}}
+	for {
+		next, _, err := l.advance(ctx, s)
+		if errors.Is(err, remote.ErrNotExist) {
+			return s, read, nil
+		}
+		if err != nil {
+			return nil, read, err
+		}
+		s = next
+		read.ids[s.Number] = s.ID
+	}
+}
+
+// createClaim creates a claim at the end of the log, and returns the state after it.
+func (l *Log) createClaim(
+	ctx context.Context, s *object.State, claim object.Claim,
+) (*object.State, error) {
+	o := &object.Log{Header: l.header(s, s.Epoch+1), Claim: &claim}
+	next, err := Next(s, o)
+	if err != nil {
+		return nil, err
+	}
+	p, err := l.Codec.EncodeLog(o)
+	if err != nil {
+		return nil, err
+	}
+	created, err := l.create(ctx, o, p)
+	if err != nil {
+		return nil, err
+	}
+	if !created {
+		return nil, errTaken
+	}
+	return next, nil
+}
+
+// header returns the header of the object after a state.
+func (l *Log) header(s *object.State, epoch uint64) object.Header {
+	return object.Header{
+		Database: l.Database, Number: s.Number + 1, Epoch: epoch, ID: l.NewID(), Previous: s.ID,
+		Time: max(l.Now(), s.Time),
+	}
+}
+
+// lookBack asks the newest state whether the claim at the end of s counts, given the ids of the
+// objects that were read before it.
+func (l *Log) lookBack(ctx context.Context, s *object.State, ids readIDs) (bool, error) {
+	newest, err := l.Newest(ctx)
+	if err != nil {
+		return false, err
+	}
+	if newest.Number >= s.Number {
+		return hasClaim(newest, s.Number, s.ID), nil
+	}
+	return ids.ids[newest.Number] == newest.ID, nil
+}
+
+// hasClaim reports whether a state knows a claim.
+func hasClaim(s *object.State, n uint64, id object.ID) bool {
+	i, found := s.ClaimIndex(n)
+	return found && s.Claims[i].ID == id
+}

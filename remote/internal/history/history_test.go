@@ -1,0 +1,113 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/memstore"
+)
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newLog returns an empty log. Its ids count.
+func newLog(t testing.TB) *Log {
+	t.Helper()
+	codec, err := object.NewCodec()
+	check(t, err)
+	ids := byte(0)
+	return &Log{
+		Store: memstore.New(), Codec: codec, Database: [16]byte{1},
+		NewID: func() object.ID {
+			ids++
+			return object.ID{ids}
+		},
+		Now:   func() uint64 { return 1 },
+		Pause: func(ctx context.Context, _ int) error { return ctx.Err() },
+	}
+}
+
+// commit is an object with the first commit.
+func commit() []object.Part {
+	return []object.Part{{Commits: &object.Commits{First: 1, Batches: [][]byte{[]byte("batch")}}}}
+}
+
+func claim() object.Claim { return object.Claim{Writer: "w", Branch: 1} }
+
+// What readers refuse must not take a number: the log would end there.
+func TestWriter_storesNothingThatReadersRefuse(t *testing.T) {
+	l := newLog(t)
+	for _, c := range []object.Claim{
+		{Branch: 0}, {Branch: 1, Writer: strings.Repeat("w", object.WriterBytesMax+1)},
+	} {
+		if _, err := l.Claim(t.Context(), c); err == nil {
+			t.Errorf("the claim %+v is stored", c)
+		}
+	}
+	w, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	empty := []object.Part{{Commits: &object.Commits{First: 1, Batches: [][]byte{nil}}}}
+	for _, parts := range [][]object.Part{nil, {{}}, empty} {
+		if err := w.Append(t.Context(), parts); err == nil {
+			t.Errorf("the parts %+v are stored", parts)
+		}
+	}
+	check(t, w.Append(t.Context(), commit()))
+	next, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	if next.State().Number != 3 || next.State().Commit != 1 {
+		t.Errorf("the second claim is at %d, after commit %d", next.State().Number, next.State().Commit)
+	}
+}
+
+// putStranger stores a log object that follows another object than the last one.
+func putStranger(t testing.TB, l *Log, n uint64) {
+	t.Helper()
+	p, err := l.Codec.EncodeLog(&object.Log{
+		Header: object.Header{
+			Database: l.Database, Number: n, Epoch: 1, ID: object.ID{99}, Previous: object.ID{98}, Time: 1,
+		},
+		Parts: commit(),
+	})
+	check(t, err)
+	check(t, l.Store.Create(t.Context(), logName(n), p))
+}
+
+// A log that breaks off, and no newer state that goes on, is damage. It ends all tries.
+func TestLog_reportsABreakThatNoStateExplains(t *testing.T) {
+	l := newLog(t)
+	w, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	_, err = w.Save(t.Context())
+	check(t, err)
+	f, err := l.Follow(t.Context())
+	check(t, err)
+	putStranger(t, l, 2)
+	if _, err := l.Claim(t.Context(), claim()); !errors.Is(err, corrupt.Err) {
+		t.Errorf("a claim: %v", err)
+	}
+	if _, moved, err := f.Next(t.Context()); moved || !errors.Is(err, corrupt.Err) {
+		t.Errorf("a follower: %t, %v", moved, err)
+	}
+	if err := w.Append(t.Context(), commit()); !errors.Is(err, ErrFenced) {
+		t.Errorf("the writer: %v", err)
+	}
+}
+
+func TestWriter_givesUpOnADamagedObject(t *testing.T) {
+	l := newLog(t)
+	w, err := l.Claim(t.Context(), claim())
+	check(t, err)
+	check(t, l.Store.Create(t.Context(), logName(2), []byte("damaged")))
+	if err := w.Append(t.Context(), commit()); !errors.Is(err, corrupt.ErrFormat) {
+		t.Errorf("the writer: %v", err)
+	}
+}

@@ -1,0 +1,158 @@
+package history
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/internal/object"
+)
+
+// ErrFenced reports that another writer has claimed the role.
+var ErrFenced = errors.New("another writer has taken over")
+
+// Log is the log of one database in a store.
+type Log struct {
+	Store    remote.Store
+	Codec    *object.Codec
+	Database [16]byte
+
+	// NewID returns random bits for a new object.
+	NewID func() object.ID
+	// Now returns the time in milliseconds since 1970.
+	Now func() uint64
+	// Pause waits before the next try of a request whose outcome is unknown, the first one with
+	// tries 1. Its error ends the tries.
+	Pause func(ctx context.Context, tries int) error
+}
+
+// Newest returns the newest state, or [Start] if there is none.
+func (l *Log) Newest(ctx context.Context) (*object.State, error) {
+	for {
+		listed, err := l.Store.List(ctx, statePrefix, "", 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(listed) == 0 {
+			return Start(l.Database), nil
+		}
+		name := listed[0].Name
+		if listed[0].Size > object.StateBytesMax {
+			return nil, corrupt.New(name, 0, "the state has %d bytes", listed[0].Size)
+		}
+		p, err := l.Store.Get(ctx, name, 0, object.StateBytesMax)
+		if errors.Is(err, remote.ErrNotExist) {
+			continue // a newer one exists, and this one was deleted
+		}
+		if err != nil {
+			return nil, err
+		}
+		s, err := l.Codec.DecodeState(name, p)
+		if err != nil {
+			return nil, err
+		}
+		return s, l.expect(name, &s.Header, stateName(s.Number))
+	}
+}
+
+// get returns log object n. The error matches remote.ErrNotExist if there is none.
+func (l *Log) get(ctx context.Context, n uint64) (*object.Log, error) {
+	name := logName(n)
+	p, err := l.Store.Get(ctx, name, 0, object.LogBytesMax+1)
+	if err != nil {
+		return nil, err
+	}
+	o, err := l.Codec.DecodeLog(name, p)
+	if err != nil {
+		return nil, err
+	}
+	return o, l.expect(name, &o.Header, logName(o.Number))
+}
+
+// expect returns an error if an object is not what its name says.
+func (l *Log) expect(name string, h *object.Header, want string) error {
+	switch {
+	case h.Database != l.Database:
+		return corrupt.New(name, 0, "the object belongs to another database, %x", h.Database)
+	case name != want:
+		return corrupt.New(name, 0, "the object belongs at %s", want)
+	}
+	return nil
+}
+
+// advance returns the state after one more object of the log, and that object. The error matches
+// remote.ErrNotExist at the end of the log, and errBreak if the object continues another history.
+func (l *Log) advance(ctx context.Context, s *object.State) (*object.State, *object.Log, error) {
+	o, err := l.get(ctx, s.Number+1)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch Judge(s, o) {
+	case Void:
+		return Skip(s), o, nil
+	case Breaks:
+		return nil, nil, fmt.Errorf("%w: %w", errBreak, corrupt.New(logName(o.Number), 0,
+			"the object does not follow log object %d, id %x", s.Number, s.ID))
+	}
+	next, err := Next(s, o)
+	if err != nil {
+		return nil, nil, corrupt.New(logName(o.Number), 0, "%v", err)
+	}
+	return next, o, nil
+}
+
+// errBreak reports an object that continues another history than the one that was read.
+var errBreak = errors.New("the object continues another history")
+
+// create stores a new log object, with tries until the outcome is known. Created is false if the
+// number is taken by another object. Other errors leave the outcome unknown.
+func (l *Log) create(ctx context.Context, o *object.Log, p []byte) (created bool, err error) {
+	name := logName(o.Number)
+	for tries := 1; ; tries++ {
+		switch err := l.Store.Create(ctx, name, p); {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, remote.ErrExists):
+			return l.isOurs(ctx, o)
+		case !errors.Is(err, remote.ErrUnknown) && tries == 1:
+			return false, err // no effect, so no try of it is under way either
+		}
+		if err := l.Pause(ctx, tries); err != nil {
+			return false, fmt.Errorf("create %s: %w: %w", name, remote.ErrUnknown, err)
+		}
+	}
+}
+
+// isOurs reports whether the object that has taken a number is the one given, with tries until it
+// can be read. One that is damaged may be either.
+func (l *Log) isOurs(ctx context.Context, o *object.Log) (bool, error) {
+	for tries := 1; ; tries++ {
+		there, err := l.get(ctx, o.Number)
+		switch {
+		case err == nil:
+			return there.ID == o.ID, nil
+		case errors.Is(err, remote.ErrNotExist):
+			// It was taken, and is deleted now: others have gone on without this process.
+			return false, nil
+		case errors.Is(err, corrupt.Err), errors.Is(err, corrupt.ErrFormat):
+			return false, fmt.Errorf("read back: %w: %w", remote.ErrUnknown, err)
+		}
+		if err := l.Pause(ctx, tries); err != nil {
+			return false, fmt.Errorf("read back %s: %w: %w", logName(o.Number), remote.ErrUnknown, err)
+		}
+	}
+}
+
+// save stores a state.
+func (l *Log) save(ctx context.Context, s *object.State) error {
+	stored := *s
+	stored.Previous = object.ID{}
+	p, err := l.Codec.EncodeState(&stored)
+	if err != nil {
+		return err
+	}
+	return l.Store.Put(ctx, stateName(s.Number), bytes.NewReader(p), int64(len(p)))
+}

@@ -1,0 +1,90 @@
+package object
+
+import (
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/stoatdb/stoat/internal/block"
+	"github.com/stoatdb/stoat/internal/corrupt"
+)
+
+const (
+	// compressBytes is the size of the smallest payload that is worth compressing.
+	compressBytes = 128
+)
+
+// Codec encodes and decodes objects. It holds a compressor and a decompressor of some megabytes, so
+// a process should share one. Safe for concurrent use.
+type Codec struct {
+	encoder *zstd.Encoder
+	decoder *zstd.Decoder
+}
+
+// NewCodec returns a codec.
+func NewCodec() (*Codec, error) {
+	encoder, err := zstd.NewWriter(nil,
+		zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderConcurrency(1),
+		zstd.WithLowerEncoderMem(true),
+		zstd.WithEncoderCRC(false)) // the object has a checksum
+	if err != nil {
+		return nil, fmt.Errorf("set up zstd: %w", err)
+	}
+	decoder, err := zstd.NewReader(nil,
+		zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(StateBytesMax),
+		zstd.WithDecodeAllCapLimit(true)) // never grows the buffer it is given
+	if err != nil {
+		return nil, fmt.Errorf("set up zstd: %w", err)
+	}
+	return &Codec{encoder, decoder}, nil
+}
+
+// seal returns an object with this payload, compressed if that makes it smaller and readers accept
+// it.
+func (c *Codec) seal(h *Header, k kind, payload []byte) ([]byte, error) {
+	if len(payload) > k.rawMax() {
+		return nil, fmt.Errorf("encode %s %d: its payload has %d bytes, at most %d", k, h.Number,
+			len(payload), k.rawMax())
+	}
+	rawBytes := 0
+	if len(payload) >= compressBytes && !block.LooksRandom(payload) {
+		small := c.encoder.EncodeAll(payload, nil)
+		if len(small) < len(payload) && len(payload) <= k.expandedMax(len(small)) {
+			payload, rawBytes = small, len(payload)
+		}
+	}
+	if size := HeaderBytes + len(payload); size > k.storedMax() {
+		return nil, fmt.Errorf("encode %s %d: it has %d bytes, at most %d", k, h.Number, size,
+			k.storedMax())
+	}
+	object := make([]byte, 0, HeaderBytes+len(payload))
+	return append(h.append(object, k, payload, rawBytes), payload...), nil
+}
+
+// open returns the header and the decompressed payload of an object.
+func (c *Codec) open(name string, p []byte, k kind) (Header, []byte, error) {
+	if len(p) > k.storedMax() {
+		return Header{}, nil, corrupt.New(name, 0, "the %s has %d bytes, at most %d", k, len(p),
+			k.storedMax())
+	}
+	h, payload, rawBytes, err := parse(name, p, k)
+	if err != nil || rawBytes == 0 {
+		return h, payload, err
+	}
+	if rawBytes > k.expandedMax(len(payload)) {
+		return h, nil, corrupt.New(name, HeaderBytes, "%d bytes must not expand to %d", len(payload),
+			rawBytes)
+	}
+	raw, err := c.decoder.DecodeAll(payload, make([]byte, 0, rawBytes))
+	if err != nil {
+		return h, nil, corrupt.New(name, HeaderBytes, "zstd: %v", err)
+	}
+	if len(raw) != rawBytes {
+		return h, nil, corrupt.New(name, HeaderBytes, "the payload holds %d bytes, the header says %d",
+			len(raw), rawBytes)
+	}
+	return h, raw, nil
+}

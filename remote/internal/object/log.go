@@ -1,0 +1,218 @@
+package object
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/manifest"
+)
+
+const (
+	// WriterBytesMax is the length of the longest name of a writer.
+	WriterBytesMax = 255
+	// WindowMax is the most requests that a writer may have in flight.
+	WindowMax = 16
+)
+
+// The kinds of parts. The numbers are stored and never reused.
+const (
+	partClaim   = 1
+	partCommits = 2
+	partEdit    = 3
+	partBound   = 4
+)
+
+// Log is a log object: a claim, or what a writer has done, in its order.
+type Log struct {
+	Header
+	Claim *Claim // if not nil, there are no parts
+	Parts []Part
+}
+
+// Claim is what takes the role of the writer.
+type Claim struct {
+	Writer string // a name for people
+	Branch uint64 // that the history has from here on
+	Base   uint64 // the number of the state from which the claimant has read the log; 0: none
+	Window uint64 // how many requests the writer will have in flight, 1 to WindowMax
+}
+
+// Part is one thing that a writer has done: one of the fields is set.
+type Part struct {
+	Commits *Commits
+	Edit    *manifest.Edit // of the version; the files that it names have been stored
+	Bound   uint64         // the unlink bound: files retired up to this number may be deleted
+}
+
+// Commits is a sequence of commits.
+type Commits struct {
+	First   uint64   // the number of the first one
+	Batches [][]byte // of each, as in docs/format.md; not empty, and not verified
+}
+
+// Last returns the number of the last commit.
+func (c *Commits) Last() uint64 { return c.First + uint64(len(c.Batches)) - 1 }
+
+// EncodeLog returns a log object. It is an error if readers would refuse it, or if it is larger
+// than [LogBytesMax].
+func (c *Codec) EncodeLog(l *Log) ([]byte, error) {
+	if err := errors.Join(l.check(logKind), l.verify()); err != nil {
+		return nil, fmt.Errorf("encode log object %d: %w", l.Number, err)
+	}
+	return c.seal(&l.Header, logKind, l.payload())
+}
+
+func (l *Log) payload() (payload []byte) {
+	if l.Claim != nil {
+		payload = appendPart(payload, partClaim, l.Claim.append(nil))
+	}
+	for i := range l.Parts {
+		switch p := &l.Parts[i]; {
+		case p.Commits != nil:
+			payload = appendPart(payload, partCommits, p.Commits.append(nil))
+		case p.Edit != nil:
+			payload = appendPart(payload, partEdit, manifest.AppendEdit(nil, p.Edit))
+		default:
+			payload = appendPart(payload, partBound, binary.AppendUvarint(nil, p.Bound))
+		}
+	}
+	return payload
+}
+
+func appendPart(dst []byte, kind byte, body []byte) []byte {
+	return appendBytes(append(dst, kind), body)
+}
+
+func (c *Claim) append(dst []byte) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, c.Branch)
+	return appendBytes(appendUvarints(dst, c.Base, c.Window), []byte(c.Writer))
+}
+
+func (c *Commits) append(dst []byte) []byte {
+	dst = appendUvarints(dst, c.First, uint64(len(c.Batches)))
+	for _, b := range c.Batches {
+		dst = appendBytes(dst, b)
+	}
+	return dst
+}
+
+// DecodeLog decodes a log object. The name is for errors.
+func (c *Codec) DecodeLog(name string, p []byte) (*Log, error) {
+	h, payload, err := c.open(name, p, logKind)
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{Header: h}
+	d := decoder{rest: payload}
+	for d.err == nil && len(d.rest) > 0 {
+		l.decodePart(&d)
+	}
+	if err = d.end(); err == nil {
+		err = l.verify()
+	}
+	if err != nil {
+		return nil, corrupt.New(name, HeaderBytes, "%v", err)
+	}
+	return l, nil
+}
+
+// decodePart decodes one part of the payload.
+func (l *Log) decodePart(d *decoder) {
+	kind := d.fixed(1)[0]
+	body := decoder{rest: d.bytes()}
+	if d.err != nil {
+		return
+	}
+	switch kind {
+	case partClaim:
+		if l.Claim != nil {
+			d.fail("two claims")
+			return
+		}
+		l.Claim = &Claim{
+			Branch: body.word(), Base: body.number(), Window: body.number(),
+			Writer: string(body.bytes()),
+		}
+	case partCommits:
+		l.Parts = append(l.Parts, Part{Commits: body.commits()})
+	case partEdit:
+		edit, err := manifest.DecodeEdit(body.rest)
+		body.rest, body.err = nil, err
+		l.Parts = append(l.Parts, Part{Edit: edit})
+	case partBound:
+		l.Parts = append(l.Parts, Part{Bound: body.number()})
+	default:
+		body.err = errors.New("the kind is unknown")
+	}
+	if err := body.end(); err != nil {
+		d.fail("part of kind %d: %w", kind, err)
+	}
+}
+
+// commits decodes the body of a part.
+func (d *decoder) commits() *Commits {
+	c := &Commits{First: d.number()}
+	c.Batches = make([][]byte, d.count(2))
+	for i := range c.Batches {
+		c.Batches[i] = d.bytes()
+	}
+	return c
+}
+
+// verify returns an error if no writer makes such a payload.
+func (l *Log) verify() error {
+	if (l.Claim == nil) == (len(l.Parts) == 0) {
+		return errors.New("neither a claim alone nor parts")
+	}
+	if l.Claim != nil {
+		return l.Claim.verify(l.Number)
+	}
+	for i := range l.Parts {
+		if err := l.Parts[i].verify(l.Number); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verify checks the claim of log object n.
+func (c *Claim) verify(n uint64) error {
+	switch {
+	case c.Branch == 0:
+		return errors.New("the claim has no branch")
+	case c.Base >= n:
+		return fmt.Errorf("claim %d has base %d", n, c.Base)
+	case c.Window == 0 || c.Window > WindowMax:
+		return fmt.Errorf("the window is %d, must be 1 to %d", c.Window, WindowMax)
+	case len(c.Writer) > WriterBytesMax:
+		return fmt.Errorf("the writer's name has %d bytes, at most %d", len(c.Writer), WriterBytesMax)
+	}
+	return nil
+}
+
+// verify checks a part of log object n.
+func (p *Part) verify(n uint64) error {
+	switch {
+	case p.Commits != nil && p.Edit == nil && p.Bound == 0:
+		return p.Commits.verify()
+	case p.Commits == nil && p.Edit != nil && p.Bound == 0:
+		return nil
+	case p.Commits == nil && p.Edit == nil && 0 < p.Bound && p.Bound < n:
+		return nil
+	}
+	return fmt.Errorf("a part of log object %d with unlink bound %d is invalid", n, p.Bound)
+}
+
+func (c *Commits) verify() error {
+	if c.First == 0 || len(c.Batches) == 0 || c.First > numberMax-uint64(len(c.Batches)) {
+		return fmt.Errorf("there are %d commits from %d on", len(c.Batches), c.First)
+	}
+	for i, b := range c.Batches {
+		if len(b) == 0 {
+			return fmt.Errorf("commit %d is empty", c.First+uint64(i))
+		}
+	}
+	return nil
+}

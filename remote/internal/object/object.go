@@ -1,0 +1,184 @@
+// Package object encodes the objects that a database in object storage consists of, except its
+// tables and value files: log objects ([Log]) and states ([State]). docs/remote-format.md describes
+// the bytes.
+//
+// Both are a header and a payload, which may be compressed. The header identifies the object: its
+// database, number, epoch, id and predecessor. A checksum covers the header, and another one the
+// payload. Decoding uses no byte before its checksum is verified, allocates nothing by a number
+// that it has not checked, and returns errors that match corrupt.Err, or corrupt.ErrFormat for
+// objects of other programs and newer versions.
+//
+// What is decoded may alias the bytes it was decoded from. A [Codec] is safe for concurrent use.
+// The package knows nothing of stores, and not whether an object continues the log.
+package object
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/corrupt"
+)
+
+const (
+	// HeaderBytes is the length of the header of an object.
+	HeaderBytes = 104
+	// LogBytesMax is the size of the largest log object, which is stored by one request.
+	LogBytesMax = 8 << 20
+	// StateBytesMax is the size of the largest state, compressed or not. Two million tables fit.
+	StateBytesMax = 256 << 20
+
+	version = 1
+
+	versionAt  = 8
+	databaseAt = 16
+	numberAt   = 32
+	epochAt    = 40
+	idAt       = 48
+	previousAt = 64
+	timeAt     = 80
+	lengthAt   = 88
+	sizeAt     = 92 // of the payload once decompressed; 0 if it is not compressed
+	payloadAt  = 96 // the payload's checksum
+	sumAt      = HeaderBytes - checksum.Size
+)
+
+// kind is the kind of an object: the magic that it starts with.
+type kind string
+
+const (
+	logKind   kind = "STOATRLG"
+	stateKind kind = "STOATRST"
+)
+
+// String returns what people call an object of this kind.
+func (k kind) String() string {
+	if k == logKind {
+		return "log object"
+	}
+	return "state"
+}
+
+// rawMax is the most that the payload of an object may hold once decompressed.
+func (k kind) rawMax() int {
+	if k == logKind {
+		return 2 * LogBytesMax
+	}
+	return StateBytesMax
+}
+
+// storedMax is the size of the largest object as stored, with its header.
+func (k kind) storedMax() int {
+	if k == logKind {
+		return LogBytesMax
+	}
+	return StateBytesMax
+}
+
+// expandedMax is the most that a payload of storedBytes may decompress to. It bounds what a reader
+// allocates for a small object.
+func (k kind) expandedMax(storedBytes int) int {
+	if k == logKind {
+		return k.rawMax()
+	}
+	return max(1<<20, min(storedBytes, k.rawMax()/64)*64)
+}
+
+// ID identifies an object: random bits that its writer has drawn. The zero ID means no object.
+type ID [16]byte
+
+// Header says where in a database's history an object belongs.
+type Header struct {
+	Database [16]byte
+	Number   uint64 // of the log object, or of the log object after which the state is; from 1 on
+	Epoch    uint64 // of the newest claim up to there
+	ID       ID     // of the log object, or of the one after which the state is
+	Previous ID     // of the log object before it that counts; zero for the first, and in a state
+	Time     uint64 // in milliseconds since 1970 by the writer's clock; never less than before
+}
+
+// append encodes the header of an object with this payload, which was compressed from rawBytes, or
+// was not if that is 0.
+func (h *Header) append(dst []byte, k kind, payload []byte, rawBytes int) []byte {
+	at := len(dst)
+	dst = append(dst, make([]byte, HeaderBytes)...)
+	p := dst[at:]
+	copy(p, k)
+	binary.LittleEndian.PutUint32(p[versionAt:], version)
+	copy(p[databaseAt:], h.Database[:])
+	binary.LittleEndian.PutUint64(p[numberAt:], h.Number)
+	binary.LittleEndian.PutUint64(p[epochAt:], h.Epoch)
+	copy(p[idAt:], h.ID[:])
+	copy(p[previousAt:], h.Previous[:])
+	binary.LittleEndian.PutUint64(p[timeAt:], h.Time)
+	binary.LittleEndian.PutUint32(p[lengthAt:], uint32(len(payload)))
+	binary.LittleEndian.PutUint32(p[sizeAt:], uint32(rawBytes))
+	binary.LittleEndian.PutUint32(p[payloadAt:], checksum.Of(payload))
+	binary.LittleEndian.PutUint32(p[sumAt:], checksum.Of(p[:sumAt]))
+	return dst
+}
+
+// parse returns the header and the stored payload of the object in p, which has the given name, and
+// how many bytes the payload has once decompressed, or 0 if it is not compressed.
+func parse(name string, p []byte, k kind) (h Header, payload []byte, rawBytes int, err error) {
+	if len(p) < versionAt || string(p[:versionAt]) != string(k) {
+		return h, nil, 0, fmt.Errorf("%w: %w",
+			corrupt.New(name, 0, "the object is not a %s of Stoat", k), corrupt.ErrFormat)
+	}
+	if len(p) < HeaderBytes {
+		return h, nil, 0, corrupt.New(name, 0, "the object has %d bytes, less than a header", len(p))
+	}
+	if binary.LittleEndian.Uint32(p[sumAt:]) != checksum.Of(p[:sumAt]) {
+		return h, nil, 0, corrupt.New(name, 0, "checksum of the header does not match")
+	}
+	if v := binary.LittleEndian.Uint32(p[versionAt:]); v != version {
+		return h, nil, 0, fmt.Errorf("%s has version %d, written by a newer version of Stoat: %w", name,
+			v, corrupt.ErrFormat)
+	}
+	h = Header{
+		Database: [16]byte(p[databaseAt:]),
+		Number:   binary.LittleEndian.Uint64(p[numberAt:]),
+		Epoch:    binary.LittleEndian.Uint64(p[epochAt:]),
+		ID:       ID(p[idAt:]),
+		Previous: ID(p[previousAt:]),
+		Time:     binary.LittleEndian.Uint64(p[timeAt:]),
+	}
+	payload = p[HeaderBytes:]
+	size := binary.LittleEndian.Uint32(p[sizeAt:])
+	switch {
+	case binary.LittleEndian.Uint32(p[versionAt+4:]) != 0:
+		err = corrupt.New(name, 0, "reserved bytes of the header are not zero")
+	case uint64(binary.LittleEndian.Uint32(p[lengthAt:])) != uint64(len(payload)):
+		err = corrupt.New(name, 0, "the payload has %d bytes, and the header says %d", len(payload),
+			binary.LittleEndian.Uint32(p[lengthAt:]))
+	case binary.LittleEndian.Uint32(p[payloadAt:]) != checksum.Of(payload):
+		err = corrupt.New(name, HeaderBytes, "checksum of the payload does not match")
+	case uint64(size) > uint64(k.rawMax()):
+		err = corrupt.New(name, 0, "the payload holds %d bytes, at most %d", size, k.rawMax())
+	default:
+		if bad := h.check(k); bad != nil {
+			err = corrupt.New(name, 0, "%v", bad)
+		}
+	}
+	return h, payload, int(size), err
+}
+
+// numberMax limits the numbers of objects, epochs and commits. It leaves room to count on.
+const numberMax = 1 << 62
+
+// check returns an error if no writer makes such a header. An object with one must not be stored,
+// because no reader could go past it.
+func (h *Header) check(k kind) error {
+	switch {
+	case h.Number == 0 || max(h.Number, h.Epoch, h.Time) > numberMax:
+		return fmt.Errorf("the number is %d, the epoch %d, the time %d", h.Number, h.Epoch,
+			h.Time)
+	case h.Epoch == 0 || h.Epoch > h.Number:
+		return fmt.Errorf("epoch %d cannot be at number %d", h.Epoch, h.Number)
+	case h.ID == ID{}:
+		return fmt.Errorf("the object has no id")
+	case (h.Previous == ID{}) != (h.Number == 1 || k == stateKind) || h.Previous == h.ID:
+		return fmt.Errorf("the predecessor of number %d is %x", h.Number, h.Previous)
+	}
+	return nil
+}

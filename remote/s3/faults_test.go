@@ -1,0 +1,128 @@
+package s3
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/stoatdb/stoat/remote"
+)
+
+// conditionless is a network that drops the condition of requests, as some servers ignore it.
+type conditionless struct{}
+
+func (conditionless) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Del("If-None-Match")
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func TestProbe_refusesAServerThatIgnoresTheCondition(t *testing.T) {
+	err := remote.Probe(t.Context(), newStore(t, conditionless{}))
+	if !errors.Is(err, remote.ErrUnfit) {
+		t.Error(err)
+	}
+}
+
+// A console marks folders by objects whose names end with a slash.
+func TestList_leavesOutForeignObjects(t *testing.T) {
+	s := newStore(t, nil)
+	for _, key := range []string{"state/", "state/README", "state/7"} {
+		_, err := s.client.PutObject(t.Context(), testBucket, testPrefix+key, strings.NewReader("x"), 1,
+			minio.PutObjectOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	listed, err := s.List(t.Context(), "state/", "", 1)
+	if err != nil || len(listed) != 1 || listed[0].Name != "state/7" {
+		t.Errorf("listed are %v: %v", listed, err)
+	}
+}
+
+// unreliable is a network that loses requests and answers, and reports conflicts, at random.
+type unreliable struct {
+	mu  sync.Mutex
+	rng *rand.Rand
+}
+
+func (u *unreliable) RoundTrip(r *http.Request) (*http.Response, error) {
+	u.mu.Lock()
+	fate := u.rng.IntN(8)
+	u.mu.Unlock()
+	if r.Method == http.MethodPut && fate < 3 {
+		return failure([]int{0, http.StatusConflict, http.StatusServiceUnavailable}[fate])
+	}
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || r.Method != http.MethodPut || fate > 4 {
+		return response, err
+	}
+	_ = response.Body.Close()
+	return failure([]int{0, http.StatusBadGateway}[fate-3])
+}
+
+// failure is an answer with a status, or none if that is 0.
+func failure(status int) (*http.Response, error) {
+	if status == 0 {
+		return nil, errCut
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody}, nil
+}
+
+// Clients that follow the contract agree on who has created an object, whatever the network does.
+func TestCreate_hasOneWinnerOnAnUnreliableNetwork(t *testing.T) {
+	const names, clients = 50, 4
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	s := newStore(t, nil)
+	flaky := opened(t, s.client.EndpointURL().Host, testPrefix,
+		&unreliable{rng: rand.New(rand.NewPCG(seed, 1))})
+	var won [names][clients]bool
+	var all sync.WaitGroup
+	for n := range names {
+		for c := range clients {
+			all.Go(func() {
+				won[n][c] = settled(t, flaky, fmt.Sprintf("log/%d", n), fmt.Sprintf("client %d", c))
+			})
+		}
+	}
+	all.Wait()
+	for n := range names {
+		name := fmt.Sprintf("log/%d", n)
+		body, err := s.Get(t.Context(), name, 0, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for c, w := range won[n] {
+			if w != (string(body) == fmt.Sprintf("client %d", c)) {
+				t.Errorf("%s holds %q, and client %d has won: %t", name, body, c, w)
+			}
+		}
+	}
+}
+
+// settled creates an object until the outcome is known, and reports whether it is the client's.
+func settled(t *testing.T, s *Store, name, body string) bool {
+	for {
+		err := s.Create(t.Context(), name, []byte(body))
+		switch {
+		case err == nil:
+			return true
+		case errors.Is(err, remote.ErrExists):
+			got, err := s.Get(t.Context(), name, 0, -1)
+			if err != nil {
+				t.Error(err)
+			}
+			return string(got) == body
+		case !errors.Is(err, remote.ErrUnknown):
+			t.Error(err)
+			return false
+		}
+	}
+}

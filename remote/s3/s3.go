@@ -1,0 +1,250 @@
+// Package s3 is a [remote.Store] in a bucket with the S3 API, of whichever provider. Creating an
+// object takes the condition If-None-Match, which S3, Google Cloud Storage, R2, MinIO, Ceph and
+// versitygw honour; [remote.Probe] refuses those that ignore it.
+//
+// The client library does not repeat requests that store something. It would take its own object,
+// whose first answer was lost, for one of another client's. So a Create that gets no clear answer
+// reads the object back and compares: the same bytes are its own. It never concludes from a missing
+// object that a request will not land.
+package s3
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/stoatdb/stoat/remote"
+)
+
+// Options say where a bucket is.
+type Options struct {
+	Endpoint string // host and perhaps port, without a scheme
+	Insecure bool   // HTTP instead of HTTPS
+	Region   string // empty: asked for, or us-east-1
+	Bucket   string
+	Prefix   string // of all names, such as databases/a/; may be empty
+
+	// Credentials, by default those of the environment, of the usual files, or of the machine.
+	Credentials *credentials.Credentials
+	// Transport carries the requests; nil is one with usual limits.
+	Transport http.RoundTripper
+}
+
+// Store is a store in a bucket. Safe for concurrent use.
+type Store struct {
+	client         *minio.Client
+	core           minio.Core
+	bucket, prefix string
+}
+
+var _ remote.Store = (*Store)(nil)
+
+// Open returns the store in a bucket, without a request.
+func Open(o Options) (*Store, error) {
+	if o.Credentials == nil {
+		o.Credentials = credentials.NewChainCredentials([]credentials.Provider{
+			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{},
+		})
+	}
+	client, err := minio.New(o.Endpoint, &minio.Options{
+		Creds: o.Credentials, Secure: !o.Insecure, Region: o.Region, Transport: o.Transport,
+		MaxRetries: 1,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open bucket %s: %w", o.Bucket, err)
+	}
+	return &Store{client, minio.Core{Client: client}, o.Bucket, o.Prefix}, nil
+}
+
+// Create implements [remote.Store]. If the answer to the request is lost, it asks once whether the
+// object is there.
+func (s *Store) Create(ctx context.Context, name string, body []byte) error {
+	if err := check(ctx, name); err != nil {
+		return err
+	}
+	err := s.put(ctx, name, bytes.NewReader(body), int64(len(body)), true)
+	if err == nil {
+		return nil
+	}
+	fail := func(kind error) error { return fmt.Errorf("create %s: %w: %w", name, kind, err) }
+	switch outcome(err) {
+	case refused:
+		return fail(remote.ErrExists)
+	case failed:
+		return fmt.Errorf("create %s: %w", name, err)
+	}
+	there, getErr := s.Get(ctx, name, 0, int64(len(body))+1)
+	if getErr == nil && bytes.Equal(there, body) {
+		return nil
+	}
+	// There is nothing yet, or another object, which may be deleted while the request is under way.
+	return fail(remote.ErrUnknown)
+}
+
+// Put implements [remote.Store]. A repeated one replaces the object.
+func (s *Store) Put(ctx context.Context, name string, body io.ReaderAt, size int64) error {
+	if err := check(ctx, name); err != nil {
+		return err
+	}
+	if err := s.put(ctx, name, io.NewSectionReader(body, 0, size), size, false); err != nil {
+		return fmt.Errorf("put %s: %w", name, err)
+	}
+	return nil
+}
+
+func (s *Store) put(
+	ctx context.Context, name string, body io.Reader, size int64, create bool,
+) error {
+	options := minio.PutObjectOptions{
+		ContentType: "application/octet-stream", DisableMultipart: true, SendContentMd5: true,
+		DisableContentSha256: true, // or else, some providers get chunks that they do not understand
+	}
+	if create {
+		options.SetMatchETagExcept("*")
+	}
+	_, err := s.client.PutObject(ctx, s.bucket, s.prefix+name, body, size, options)
+	return err
+}
+
+// Get implements [remote.Store].
+func (s *Store) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	if err := check(ctx, name); err != nil {
+		return nil, err
+	}
+	body, err := s.get(ctx, name, off, n)
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", name, err)
+	}
+	return body, nil
+}
+
+func (s *Store) get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	var options minio.GetObjectOptions
+	switch {
+	case off < 0:
+		options.Set("Range", fmt.Sprintf("bytes=-%d", -max(off, -math.MaxInt64)))
+	case n == 0:
+		options.Set("Range", "bytes=0-0") // only whether the object exists
+	case n < 0 || off > 1<<62-1 || n > 1<<62-1:
+		options.Set("Range", fmt.Sprintf("bytes=%d-", off))
+	default:
+		options.Set("Range", fmt.Sprintf("bytes=%d-%d", off, off+n-1))
+	}
+	if off == 0 && n < 0 {
+		options = minio.GetObjectOptions{}
+	}
+	body, _, _, err := s.core.GetObject(ctx, s.bucket, s.prefix+name, options)
+	if off < 0 && isBeyond(err) { // of an object that is shorter, some providers have no such suffix
+		return s.get(ctx, name, 0, n)
+	}
+	if isBeyond(err) {
+		return nil, nil
+	}
+	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {
+		return nil, remote.ErrNotExist
+	}
+	if err != nil {
+		return nil, err
+	}
+	limit := n
+	if n < 0 {
+		limit = math.MaxInt64
+	}
+	p, err := io.ReadAll(io.LimitReader(body, limit))
+	return p, errors.Join(err, body.Close())
+}
+
+// isBeyond reports whether an error is that for a range beyond the end of an object, which exists.
+func isBeyond(err error) bool {
+	return minio.ToErrorResponse(err).StatusCode == http.StatusRequestedRangeNotSatisfiable
+}
+
+// List implements [remote.Store]. It leaves out objects with names that a store cannot have.
+func (s *Store) List(
+	ctx context.Context, prefix, after string, limit int,
+) ([]remote.Object, error) {
+	if limit <= 0 {
+		return nil, fmt.Errorf("list %s: the limit is %d", prefix, limit)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	startAfter := ""
+	if after != "" {
+		startAfter = s.prefix + after
+	}
+	var listed []remote.Object
+	for o := range s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{
+		Prefix: s.prefix + prefix, StartAfter: startAfter, Recursive: true, MaxKeys: min(limit, 1000),
+	}) {
+		if o.Err != nil {
+			return nil, fmt.Errorf("list %s: %w", prefix, o.Err)
+		}
+		name := strings.TrimPrefix(o.Key, s.prefix)
+		if remote.CheckName(name) != nil {
+			continue // of others, such as the marker of a folder that a console has made
+		}
+		listed = append(listed, remote.Object{Name: name, Size: o.Size})
+		if len(listed) == limit {
+			break
+		}
+	}
+	return listed, nil
+}
+
+// Delete implements [remote.Store], with one request for each name: some providers lack the request
+// for several.
+func (s *Store) Delete(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if err := remote.CheckName(name); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if err := check(ctx, name); err != nil {
+			return err
+		}
+		err := s.client.RemoveObject(ctx, s.bucket, s.prefix+name, minio.RemoveObjectOptions{})
+		if err != nil && minio.ToErrorResponse(err).Code != minio.NoSuchKey {
+			return fmt.Errorf("delete %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func check(ctx context.Context, name string) error {
+	if err := remote.CheckName(name); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// result is what the error of a request to create an object says.
+type result int
+
+const (
+	unknown result = iota
+	refused        // the name is taken
+	failed         // the request was understood, and had no effect
+)
+
+func outcome(err error) result {
+	switch response := minio.ToErrorResponse(err); response.StatusCode {
+	case http.StatusPreconditionFailed:
+		return refused
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
+		http.StatusRequestEntityTooLarge, http.StatusNotImplemented:
+		return failed
+	}
+	return unknown
+}
