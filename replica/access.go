@@ -5,12 +5,14 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/session"
 )
 
-// MayRead reports whether replicas give what they have of the space to a device, as far as this one
-// knows now: to the roots, to every device that holds a grant, and in a trusted space to all. It is
-// all or nothing: a scope limits what a device may write, not what it is given.
+// MayRead reports whether replicas give anything of the space to a device, as far as this one knows
+// now: to the roots, to every device that holds a grant, and in a trusted space to all. All of
+// these are given everything except the content of collections that they may not read: see
+// [Space.MayReadCollection].
 func (s *Space) MayRead(tx *stoat.Tx, device DeviceID) (bool, error) {
 	t, err := s.in(tx)
 	if err != nil {
@@ -18,6 +20,73 @@ func (s *Space) MayRead(tx *stoat.Tx, device DeviceID) (bool, error) {
 	}
 	reason, err := t.mayRead(device)
 	return reason == nil && err == nil, wrap(s.name, err)
+}
+
+// MayReadCollection reports whether replicas give the content of a collection to a device, as far
+// as this one knows now: if a grant of Read or more includes some of the collection, to the roots,
+// and in a trusted space to all. Others are told who changed it, when, by how many bytes, and the
+// hash of what they wrote: so they can check a guess of all that an entry says about the
+// collection.
+func (s *Space) MayReadCollection(tx *stoat.Tx, device DeviceID, collection string) (bool, error) {
+	t, err := s.in(tx)
+	if err != nil {
+		return false, err
+	}
+	v, err := t.rights()
+	if errors.Is(err, errUndescribed) {
+		return false, nil
+	}
+	if err != nil {
+		return false, wrap(s.name, err)
+	}
+	return v.tree.Now(device, entry.RightRead, collection), nil
+}
+
+// withhold takes what a reader may not read, or does not ask for, out of the entries of a run. A
+// reader that is nil is given what is here. The
+// error is session.ErrLacking if the reader should have content that is not here.
+func (t *txn) withhold(r *run, to *session.Reader) error {
+	if to == nil {
+		return nil
+	}
+	v, err := t.rights()
+	if err != nil {
+		return err
+	}
+	everything := to.All && v.tree.Everywhere(to.Device, entry.RightRead)
+	lacks, err := t.lacks()
+	if err != nil || everything && len(lacks) == 0 {
+		return err
+	}
+	gives := map[string]bool{}
+	for i := range r.entries {
+		e, err := entry.Parse(r.entries[i])
+		if err != nil {
+			return fmt.Errorf("entry %d of log %s: %w: %w", r.first+uint64(i), r.log, err,
+				stoat.ErrCorrupt)
+		}
+		changed := false
+		for j := range e.Parts {
+			part := &e.Parts[j]
+			give, known := gives[part.Group]
+			if !known {
+				give = part.Group == "" ||
+					to.Asks(part.Group) && v.tree.Now(to.Device, entry.RightRead, part.Group)
+				gives[part.Group] = give
+			}
+			if give && part.Withheld != nil {
+				return session.ErrLacking
+			}
+			if !give && part.Withheld == nil {
+				part.Withhold()
+				changed = true
+			}
+		}
+		if changed {
+			r.entries[i] = e.Append(nil)
+		}
+	}
+	return nil
 }
 
 // mayRead returns why a device may not read the space, or nil.

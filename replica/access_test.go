@@ -14,7 +14,7 @@ import (
 
 // sessionOf brings two replicas together by their rights, and returns what each side sent and the
 // errors.
-func sessionOf(t *testing.T, a, b *Space) (sent, received int64, here, there error) {
+func sessionOf(t testing.TB, a, b *Space) (sent, received int64, here, there error) {
 	t.Helper()
 	x, y := net.Pipe()
 	xs, ys := &counted{ReadWriteCloser: x}, &counted{ReadWriteCloser: y}
@@ -190,7 +190,7 @@ func TestAccess_isLearnedFromTheDevice(t *testing.T) {
 	relay, other := newGuest(t, root), newPeer(t, root)
 	root.joined++
 	guest := newGuest(t, root)
-	root.grant(relay, Relay)
+	root.grant(relay, Read)
 	for _, with := range []*peer{relay, other} {
 		if _, _, here, there := sessionOf(t, root.space, with.space); here != nil || there != nil {
 			t.Fatal(here, there)
@@ -221,7 +221,7 @@ func TestAccess_ofAnyone(t *testing.T) {
 	if _, _, here, _ := sessionOf(t, root.space, guest.space); !errors.Is(here, ErrNotAllowed) {
 		t.Errorf("got %v", here)
 	}
-	root.update(func(tx *stoat.Tx) error { return root.space.Grant(tx, Anyone, Relay) })
+	root.update(func(tx *stoat.Tx) error { return root.space.Grant(tx, Anyone, Read) })
 	if _, _, here, there := sessionOf(t, root.space, guest.space); here != nil || there != nil {
 		t.Errorf("got %v and %v", here, there)
 	}

@@ -89,21 +89,26 @@ func (h *history) oneEntry(p *peer) {
 	}
 }
 
-// eachOrder calls fn with every order of the runs of three logs of three.
-func eachOrder(logs [][]*run, fn func(order []*run)) {
-	var visit func(order []*run, next [3]int)
-	visit = func(order []*run, next [3]int) {
-		if len(order) == 9 {
+// eachOrder calls fn with every order of some chains, each of which stays in its own order.
+func eachOrder[T any](chains [][]T, fn func(order []T)) {
+	next, total := make([]int, len(chains)), 0
+	for _, c := range chains {
+		total += len(c)
+	}
+	var visit func(order []T)
+	visit = func(order []T) {
+		if len(order) == total {
 			fn(order)
 			return
 		}
-		for log := range 3 {
-			if next[log] < 3 {
-				after := next
-				after[log]++
-				visit(append(order[:len(order):len(order)], logs[log][next[log]]), after)
+		for i, c := range chains {
+			if next[i] < len(c) {
+				x := c[next[i]]
+				next[i]++
+				visit(append(order[:len(order):len(order)], x))
+				next[i]--
 			}
 		}
 	}
-	visit(nil, [3]int{})
+	visit(nil)
 }

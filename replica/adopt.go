@@ -11,6 +11,9 @@ import (
 type Adopted struct {
 	Entries int // that were issued again
 	Before  int // that had been issued again before, by any device, and count
+	// Withheld is how many parts of entries cannot be issued again here, because this replica does
+	// not have their content.
+	Withheld int
 }
 
 // Adopt issues the entries of a log from one up to another one again, in the log of this replica,
@@ -67,9 +70,14 @@ func (t *txn) adoptEntry(h *head, seq uint64, void partSet, a *Adopted) error {
 		return nil // nothing can be saved: void entries are not checked when they are stored
 	}
 	var parts []entry.Part
+	withheld := a.Withheld
 	for i := range o.entry.Parts {
 		part := &o.entry.Parts[i]
-		if !void.has(i) {
+		if !void.has(i) || part.Broken != nil {
+			continue
+		}
+		if part.Withheld != nil {
+			a.Withheld++
 			continue
 		}
 		repeated, err := t.repeated(&o.origin, part)
@@ -81,7 +89,9 @@ func (t *txn) adoptEntry(h *head, seq uint64, void partSet, a *Adopted) error {
 		}
 	}
 	if len(parts) == 0 {
-		a.Before++
+		if a.Withheld == withheld {
+			a.Before++
+		}
 		return nil
 	}
 	a.Entries++

@@ -224,7 +224,7 @@ func (p *peer) compareWhatCounts() {
 		}
 		return nil
 	})
-	want, err := model.Root(p.space.id, facts)
+	want, err := model.Root(p.space.id, p.about(), facts)
 	if err != nil || p.root() != want {
 		p.t.Errorf("the root is not that of the model (%v)", err)
 	}

@@ -24,11 +24,17 @@ func (t *txn) advance(c *candidate, next *horizon) error {
 	if err := t.stage(next.covers, next.number); err != nil {
 		return err
 	}
+	if err := t.settleVerdicts(next.covers); err != nil {
+		return err
+	}
 	old := stoat.Range{End: baseKey(nil, next.number, 0, nil)}
 	if err := bases.DeleteRange(old); err != nil {
 		return err
 	}
 	if err := t.putHorizon(next); err != nil {
+		return err
+	}
+	if err := t.judgeAllRepeats(); err != nil {
 		return err
 	}
 	if err := t.judgeLateAll(next); err != nil {
@@ -37,7 +43,7 @@ func (t *txn) advance(c *candidate, next *horizon) error {
 	if err := t.dropCandidates(c, next.covers); err != nil {
 		return err
 	}
-	return t.leaveLate(next)
+	return t.leaveLate(next, nil)
 }
 
 // uncut lets what a checkpoint covers of logs that are cut count.
@@ -50,22 +56,9 @@ func (t *txn) uncut(covers vector) error {
 		if h.cut == 0 || h.cut >= n {
 			continue
 		}
-		from, err := t.timeOf(spot{number, h.cut})
-		if err != nil {
-			return err
-		}
 		end := *h
 		end.cut = n
-		if err = t.putHead(&end); err == nil {
-			clear(t.unseen)
-			err = t.renewVectors(from)
-		}
-		if err == nil {
-			err = t.recutRights(from)
-		}
-		if err == nil {
-			err = t.replayEntries(number, h.cut, n)
-		}
+		_, err = t.moveCut(&end, h.cut, n)
 		if err == nil {
 			err = t.voteAgain()
 		}

@@ -1,7 +1,7 @@
 package replica
 
 import (
-	"bytes"
+	"bufio"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/binary"
@@ -23,6 +23,7 @@ const (
 	headerDevice    = "Stoat-Device"
 	headerAudience  = "Stoat-Audience"
 	headerTime      = "Stoat-Time"
+	headerDigest    = "Stoat-Digest"
 	headerSignature = "Stoat-Signature"
 	headerRefused   = "Stoat-Refused"
 
@@ -39,40 +40,83 @@ func (h *handler) post(w http.ResponseWriter, r *http.Request) {
 	h.ended(s, peer, err)
 }
 
-// answer answers a request, or returns the status with which to refuse it.
+// answer answers a request, or returns the status with which to refuse it. What the request has is
+// not read before its device has proven who it is, nor kept in memory: entries prove themselves.
 func (h *handler) answer(w http.ResponseWriter, r *http.Request) (
 	s *Space, peer DeviceID, status int, err error,
 ) {
-	body, err := readAll(http.MaxBytesReader(w, r.Body, postMax+1))
+	signed, err := parseRequest(r.Header)
 	if err != nil {
-		return nil, peer, http.StatusRequestEntityTooLarge, err
+		return nil, peer, http.StatusUnauthorized, err
 	}
-	id, _, err := ReadVector(bytes.NewReader(body))
+	body := newSignedBody(r.Body, signed.digest)
+	body.control, body.left = http.NewResponseController(w), postFirst
+	body.wait(handshakeMax)
+	f, err := newFrameReader(bufio.NewReader(body))
 	if err != nil {
 		return nil, peer, http.StatusBadRequest, err
 	}
-	for _, served := range h.spaces {
-		if served.ID() == id && served.device != nil {
-			s = served
-		}
+	id, described, err := f.readAbout()
+	if err != nil {
+		return nil, peer, http.StatusBadRequest, err
 	}
-	if s == nil {
+	if s = h.find(SpaceID(id)); s == nil {
 		return nil, peer, http.StatusNotFound, errors.New("there is no such space here")
 	}
-	if peer, err = s.authenticate(r.Header, body); err != nil {
-		return nil, DeviceID{}, http.StatusUnauthorized, err
+	if err := s.accepts(signed); err != nil {
+		return nil, peer, http.StatusUnauthorized, err
 	}
+	peer = signed.device
 	if h.sync.Admit != nil {
 		if err := h.sync.Admit(s, peer); err != nil {
 			return s, peer, http.StatusForbidden, err
 		}
 	}
-	theirs, refused, err := s.unpack(r.Context(), body)
-	if err == nil {
-		err = s.Seal()
+	if body.left, err = s.postRoom(peer); err != nil {
+		return s, peer, http.StatusInternalServerError, err
 	}
+	in := newIntake(r.Context(), s, f)
+	in.from.Device = peer
+	lacks, refused, err := s.unpackBehind(in, id, described)
+	switch failed := body.end(); {
+	case errors.Is(failed, errTooLarge):
+		return s, peer, http.StatusRequestEntityTooLarge, failed
+	case failed != nil: // the device has not sent this
+		return s, DeviceID{}, http.StatusBadRequest, errors.Join(failed, err)
+	}
+	if err != nil {
+		return s, peer, http.StatusInternalServerError, err
+	}
+	return h.give(w, r, s, lacks, refused)
+}
+
+// find returns the space that is served under an id, or nil.
+func (h *handler) find(id SpaceID) *Space {
+	for _, s := range h.spaces {
+		if s.ID() == id && s.device != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// postRoom returns how many bytes a request of a device may have: of one that holds no grant, there
+// need be nothing but its grant.
+func (s *Space) postRoom(peer DeviceID) (int64, error) {
+	denied, err := endpoint{s}.MayRead(peer)
+	if denied != nil {
+		return postStranger, err
+	}
+	return postMax, err
+}
+
+// give answers a request that was merged.
+func (h *handler) give(
+	w http.ResponseWriter, r *http.Request, s *Space, lacks *parcel, refused error,
+) (of *Space, peer DeviceID, status int, err error) {
+	peer = lacks.to.Device
 	var denied error
-	if err == nil {
+	if err = s.Seal(); err == nil {
 		denied, err = endpoint{s}.MayRead(peer)
 	}
 	if err != nil {
@@ -82,7 +126,10 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (
 		s.noteRefusal(EntryID{}, denied)
 		return s, peer, http.StatusForbidden, denied
 	}
-	answer, err := s.packet(r.Context(), theirs, postBytes)
+	answer, err := s.packet(r.Context(), lacks)
+	if errors.Is(err, ErrPruned) {
+		return s, peer, http.StatusGone, err
+	}
 	if err != nil {
 		return s, peer, http.StatusInternalServerError, err
 	}
@@ -92,28 +139,44 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (
 	return s, peer, http.StatusOK, errors.Join(refused, s.reply(w, r, answer))
 }
 
-// authenticate returns the device that has signed a request.
-func (s *Space) authenticate(h http.Header, body []byte) (peer DeviceID, err error) {
-	if peer, err = ParseDeviceID(h.Get(headerDevice)); err != nil {
-		return peer, fmt.Errorf("%s: %w", headerDevice, err)
+// signedRequest is what the headers of a request say.
+type signedRequest struct {
+	device, audience DeviceID
+	at               time.Time
+	digest           [32]byte // of the body
+}
+
+// parseRequest returns what the headers of a request say, if the device has signed it.
+func parseRequest(h http.Header) (r *signedRequest, err error) {
+	r = &signedRequest{}
+	if r.device, err = ParseDeviceID(h.Get(headerDevice)); err != nil {
+		return nil, fmt.Errorf("%s: %w", headerDevice, err)
 	}
-	audience, err := ParseDeviceID(h.Get(headerAudience))
-	if err != nil {
-		return peer, fmt.Errorf("%s: %w", headerAudience, err)
-	}
-	if audience != (DeviceID{}) && audience != s.device.ID() {
-		return peer, fmt.Errorf("%w: this is %s", ErrPeerKey, s.device.ID())
+	if r.audience, err = ParseDeviceID(h.Get(headerAudience)); err != nil {
+		return nil, fmt.Errorf("%s: %w", headerAudience, err)
 	}
 	at, err := strconv.ParseInt(h.Get(headerTime), 10, 64)
 	if err != nil {
-		return peer, fmt.Errorf("%s is not a number: %w", headerTime, ErrInvalid)
+		return nil, fmt.Errorf("%s is not a number: %w", headerTime, ErrInvalid)
+	}
+	r.at = time.UnixMilli(at)
+	if r.digest, err = digestOf(h); err != nil {
+		return nil, err
+	}
+	return r, checkSignature(h, r.device, requestMessage(r.audience, at, r.digest))
+}
+
+// accepts returns why a request is not for this replica now, or nil.
+func (s *Space) accepts(r *signedRequest) error {
+	if r.audience != (DeviceID{}) && r.audience != s.device.ID() {
+		return fmt.Errorf("%w: this is %s", ErrPeerKey, s.device.ID())
 	}
 	now := s.time()
-	if sent := time.UnixMilli(at); sent.Before(now.Add(-postAhead)) || sent.After(now.Add(postAhead)) {
-		return peer, fmt.Errorf("the clock of the device differs: here, it is %s: %w",
+	if r.at.Before(now.Add(-postAhead)) || r.at.After(now.Add(postAhead)) {
+		return fmt.Errorf("the clock of the device differs: here, it is %s: %w",
 			now.UTC().Format(time.RFC3339), ErrInvalid)
 	}
-	return peer, checkSignature(h, peer, requestMessage(audience, at, body))
+	return nil
 }
 
 // reply sends a signed answer.
@@ -122,12 +185,21 @@ func (s *Space) reply(w http.ResponseWriter, r *http.Request, answer []byte) err
 	if err != nil {
 		return err
 	}
+	digest := sha256.Sum256(answer)
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set(headerDevice, s.device.ID().String())
+	h.Set(headerDigest, hex.EncodeToString(digest[:]))
 	h.Set(headerSignature,
-		hex.EncodeToString(ed25519.Sign(s.device.key, answerMessage(request, answer))))
-	_, err = w.Write(answer)
+		hex.EncodeToString(ed25519.Sign(s.device.key, answerMessage(request, digest))))
+	control := http.NewResponseController(w)
+	defer func() { _ = control.SetWriteDeadline(time.Time{}) }() // not all servers have deadlines
+	for len(answer) > 0 && err == nil {
+		n := min(len(answer), postEach)
+		_ = control.SetWriteDeadline(time.Now().Add(postPatience))
+		_, err = w.Write(answer[:n])
+		answer = answer[n:]
+	}
 	return err
 }
 
@@ -141,17 +213,14 @@ func checkSignature(h http.Header, id DeviceID, message []byte) error {
 	return nil
 }
 
-// requestMessage returns what a request signs.
-func requestMessage(audience DeviceID, now int64, body []byte) []byte {
+// requestMessage returns what a request signs, given the digest of its body.
+func requestMessage(audience DeviceID, now int64, digest [32]byte) []byte {
 	m := append([]byte(domainRequest), audience[:]...)
 	m = binary.BigEndian.AppendUint64(m, uint64(now))
-	sum := sha256.Sum256(body)
-	return append(m, sum[:]...)
+	return append(m, digest[:]...)
 }
 
-// answerMessage returns what an answer signs.
-func answerMessage(request, body []byte) []byte {
-	m := append([]byte(domainAnswer), request...)
-	sum := sha256.Sum256(body)
-	return append(m, sum[:]...)
+// answerMessage returns what an answer signs, given the digest of its body.
+func answerMessage(request []byte, digest [32]byte) []byte {
+	return append(append([]byte(domainAnswer), request...), digest[:]...)
 }

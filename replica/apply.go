@@ -118,6 +118,8 @@ type incoming struct {
 	claims  []claim
 	early   []claim // of logs that are not known yet
 	cut     bool    // a log was cut, so what waits may be ready
+	rebase  bool    // content has arrived of entries that the checkpoint covers
+	owed    uint64  // data and control entries that were merged
 	taking  usages  // of what is ready
 	merged  usages
 }
@@ -158,6 +160,12 @@ func (a *incoming) verify(tx *stoat.Tx, runs []*run) {
 		case errors.Is(err, errGap), errors.Is(err, ErrNewer), errors.Is(err, errUndescribed):
 			a.waiting = append(a.waiting, waitingRun{run: r, reason: err})
 		case errors.Is(err, errVoid), errors.Is(err, ErrPruned): // nothing is missing
+		case errors.Is(err, errNoContent):
+			a.space.noteRefusal(EntryID{LogID(r.log), r.first}, err)
+			if r.session == 0 {
+				a.refused = append(a.refused, session.Refusal{Log: r.log, Seq: r.first, Later: true,
+					Reason: err})
+			}
 		case errors.Is(err, ErrInvalid), notTaken(err):
 			a.refuse(r, r.first, err)
 		default:
@@ -187,10 +195,8 @@ func (a *incoming) check(t *txn, h *head, e *entry.Entry, size int) (reason, err
 	return t.checkContext(h, e)
 }
 
-// errWithheld is why entries wait that this replica has no use for yet.
-var errWithheld = errors.New("the content of a part is withheld")
-
-// parseParts returns the changes of a data entry, by part.
+// parseParts returns the changes of a data entry, by part. Parts whose content is withheld have
+// none, nor have those whose content is none, which it marks as broken.
 func parseParts(e *entry.Entry) ([]*entry.Changes, error) {
 	switch e.Kind {
 	case entry.KindContext:
@@ -210,22 +216,23 @@ func parseParts(e *entry.Entry) ([]*entry.Changes, error) {
 	if len(e.Parts) == 0 {
 		return nil, invalid("a data entry has no parts")
 	}
-	var all []*entry.Changes
-	for _, part := range e.Parts {
+	if e.Parts[0].Group == "" {
+		return nil, invalid("a part has no collection")
+	}
+	all := make([]*entry.Changes, len(e.Parts))
+	for i := range e.Parts {
+		part := &e.Parts[i]
+		all[i] = &entry.Changes{}
 		if part.Withheld != nil {
-			return nil, errWithheld
+			continue
 		}
 		c, err := entry.ParseChanges(part.Data)
-		if err == nil && part.Group == "" {
-			err = errors.New("it has no collection")
-		}
 		if errors.Is(err, ErrNewer) {
 			return nil, err
 		}
-		if err != nil {
-			return nil, invalid("part %q: %w", part.Group, err)
+		if part.Broken = err; err == nil {
+			all[i] = c
 		}
-		all = append(all, c)
 	}
 	return all, nil
 }
@@ -264,6 +271,12 @@ func (a *incoming) mergeEntry(
 		if err := t.putUnseen(h.number); err != nil {
 			return nil, err
 		}
+		if kind := v.parsed[i].Kind; kind == entry.KindData || kind == entry.KindControl {
+			a.owed++
+		}
+	}
+	if err := t.noteWithheld(h, at.Seq, v.parsed[i]); err != nil {
+		return nil, err
 	}
 	void, err := t.note(h, at.Seq, v.parsed[i])
 	if err != nil {
@@ -271,7 +284,7 @@ func (a *incoming) mergeEntry(
 	}
 	o := &order{t: t, at: spot{at.Log, at.Seq}}
 	for j, part := range v.parsed[i].Parts {
-		if changes == nil || void.has(j) {
+		if changes == nil || void.has(j) || len(changes[j].Records) == 0 {
 			continue
 		}
 		if err := t.mergePart(part.Group, changes[j], at, o); err != nil {
@@ -289,7 +302,12 @@ func (t *txn) mergePart(name string, changes *entry.Changes, at merge.Stamp, o *
 	}
 	for i := range changes.Records {
 		change := &changes.Records[i]
-		s, err := t.loadStored(c, change.Key)
+		stored, err := t.find(c, change.Key)
+		if err != nil {
+			return err
+		}
+		t.working().rewind()
+		s, err := t.borrow(c, change.Key, stored)
 		if err != nil {
 			return err
 		}

@@ -164,16 +164,10 @@ func (t *txn) announce(after uint64, most int) (
 		if err != nil {
 			return nil, p, false, err
 		}
-		next := h.sealed
-		if h.cut > 0 {
-			next = min(next, h.cut)
-		}
-		hash, err := t.hashOf(h.number, next-1)
+		head, err := t.announced(h)
 		if err != nil {
 			return nil, p, false, err
 		}
-		head := session.Head{Next: next, Hash: hash, Cut: h.cut > 0, Number: h.number}
-		copy(head.Log[:], h.id[:])
 		heads = append(heads, head)
 		if len(heads) == most {
 			p = session.Position{Arrival: arrival} // unless this is the last one
@@ -257,7 +251,26 @@ func (c *chronicle) reach(p session.Position) {
 	defer c.mu.Unlock()
 	if p.Batch > 0 && p.Arrival > c.last.Arrival {
 		c.forgetLocked(p)
+		c.wakeLocked() // add does not, for the batches up to there
 	}
+}
+
+// catchUp makes the chronicle reach what another Space of the same replica has added. The lock
+// keeps what this one adds from being taken for that.
+func (s *Space) catchUp() error {
+	s.applying.Lock()
+	defer s.applying.Unlock()
+	return s.db.View(func(tx *stoat.Tx) error {
+		t, err := s.in(tx)
+		if err != nil {
+			return err
+		}
+		p, err := t.position()
+		if err == nil {
+			s.chronicle.reach(p)
+		}
+		return err
+	})
 }
 
 func (c *chronicle) forgetLocked(p session.Position) {

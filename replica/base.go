@@ -135,36 +135,56 @@ func (t *txn) base(c *collection, key []byte) (*merge.Record, vector, error) {
 // horizon is still in force. What is covered decides alone what of it counts: acts that are not do
 // not matter.
 func (t *txn) stage(covers vector, number uint64) error {
+	return t.stageOf(covers, number, nil)
+}
+
+// stageOf is stage for some collections; nil stands for all.
+func (t *txn) stageOf(covers vector, number uint64, of map[string]uint32) error {
+	return t.within(covers, func() error {
+		return t.eachMarked(covers.covered, func(c *collection, key []byte, r *merge.Record) error {
+			if _, ok := of[c.name]; of != nil && !ok {
+				return nil
+			}
+			r.Normalise(covers.covered, true)
+			return t.putBase(number, c.number, key, r)
+		})
+	})
+}
+
+// within runs fn, in which what a new horizon covers decides alone what of it counts.
+func (t *txn) within(covers vector, fn func() error) error {
 	present, err := t.rights()
 	if err != nil {
 		return err
 	}
-	defer func() { t.rightsView = present }()
+	defer func() { t.rightsView, t.settling = present, nil }()
 	if t.rightsView, err = t.rightsWithin(covers); err != nil {
 		return err
 	}
-	return t.eachMarked(covers.covered, func(c *collection, key []byte, r *merge.Record) error {
-		r.Normalise(covers.covered, true)
-		return t.putBase(number, c.number, key, r)
-	})
+	if !t.rebasing { // or else which repeats count is settled, and noted
+		t.settling = &settledRepeats{t: t, covers: covers, first: map[string]spot{}}
+	}
+	return fn()
 }
 
-// eachBase calls fn with each record of a collection and its state at a checkpoint, in canonical
-// form, in the order of keys. The checkpoint is the horizon, or one whose bases are staged.
-func (t *txn) eachBase(
-	name string, number uint32, covers vector, horizon uint64, fn func(key, canonical []byte) error,
+// eachBase calls fn with each record of a collection with a key in a range and its state at a
+// checkpoint, in canonical form, in the order of keys. The checkpoint is the horizon, or one whose
+// bases are staged.
+func (t *txn) eachBase(name string, number uint32, hz *horizon, within stoat.Range,
+	fn func(key, canonical []byte) error,
 ) error {
-	prefix := baseKey(nil, horizon, number, nil)
+	prefix := baseKey(nil, hz.number, number, nil)
 	bucket, err := t.bases()
 	if err != nil {
 		return err
 	}
 	bases := bucket.Cursor()
-	changed, kept := bases.Seek(prefix)
+	changed, kept := bases.Seek(append(bytes.Clone(prefix), within.Start...))
 	upTo := func(key []byte) (same bool, err error) { // gives fn the bases before a key, and its own
 		for err == nil && bytes.HasPrefix(changed, prefix) {
 			own := changed[len(prefix):]
-			if key != nil && bytes.Compare(own, key) > 0 {
+			if key != nil && bytes.Compare(own, key) > 0 ||
+				within.End != nil && bytes.Compare(own, within.End) >= 0 {
 				break
 			}
 			same = bytes.Equal(own, key)
@@ -177,11 +197,11 @@ func (t *txn) eachBase(
 	}
 	o := &order{t: t}
 	var canonical []byte
-	err = t.eachState(name, number, func(s *state) error {
+	err = t.eachState(name, number, within, func(s *state) error {
 		if same, err := upTo(s.key); err != nil || same {
 			return err
 		}
-		s.record.Normalise(covers.covered, true)
+		s.record.Normalise(hz.covers.covered, true)
 		if s.record.Empty() {
 			return nil
 		}
@@ -192,4 +212,43 @@ func (t *txn) eachBase(
 		_, err = upTo(nil)
 	}
 	return cmp.Or(err, t.tx.Err())
+}
+
+// horizonsKey returns the key of the horizon of a number.
+func horizonsKey(number uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte(prefixHorizons), number)
+}
+
+// rebase computes the bases again of the records that are marked for a replay, of collections of
+// which content was missing, as one checkpoint after the other has made them. Nothing was pruned.
+func (t *txn) rebase() error {
+	present, err := t.horizonOf()
+	if err != nil || present == nil {
+		return err
+	}
+	lacks, err := t.lacks()
+	if err != nil {
+		return err
+	}
+	defer func() { t.horizon, t.rebasing = present, false }()
+	t.horizon, t.rebasing = nil, true
+	for n := uint64(1); n <= present.number; n++ {
+		p, err := t.meta.Get(horizonsKey(n))
+		if err != nil {
+			return fmt.Errorf("checkpoint %d: %w", n, err)
+		}
+		hz, err := parseHorizon(p)
+		if err == nil {
+			err = t.stageOf(hz.covers, n, lacks)
+		}
+		if err != nil {
+			return err
+		}
+		t.horizon = hz
+	}
+	bases, err := t.bases()
+	if err != nil {
+		return err
+	}
+	return bases.DeleteRange(stoat.Range{End: baseKey(nil, present.number, 0, nil)})
 }

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -231,7 +232,7 @@ func BenchmarkPast(b *testing.B) {
 			logs = 10_000
 		}
 		b.Run(shape.name, func(b *testing.B) {
-			w := newWeave(b, logs)
+			w := newWeave(b, rand.New(rand.NewPCG(1, 0)), logs)
 			var last spot
 			w.in(func(n *txn) (err error) {
 				last, err = w.build(n, shape.build)
@@ -254,7 +255,7 @@ func BenchmarkPast(b *testing.B) {
 			var append, cold, warm time.Duration
 			for b.Loop() {
 				b.StopTimer()
-				w := newWeave(b, logs)
+				w := newWeave(b, rand.New(rand.NewPCG(1, 0)), logs)
 				b.StartTimer()
 				start := time.Now()
 				w.in(func(n *txn) error { _, err := w.build(n, shape.build); return err })

@@ -39,25 +39,33 @@ func (s *Space) Verify(ctx context.Context, tx *stoat.Tx, done func(entries uint
 		}
 		done(h.next)
 	}
+	if err := t.verifyEvidence(ctx); err != nil && !errors.Is(err, stoat.ErrCorrupt) {
+		return wrap(s.name, err)
+	} else if err != nil {
+		problems = append(problems, err)
+	}
 	return wrap(s.name, errors.Join(problems...))
 }
 
-// verifyLog checks a log, and returns its first problem.
+// verifyLog checks a log, and returns its first problem. Behind the cut of a fork, it checks the
+// chain and the seals only: nothing else was checked when these entries were stored.
 func (t *txn) verifyLog(ctx context.Context, h *head) error {
 	at := entry.Place{Space: t.space.id, Log: h.id}
-	for key := range t.entries.Keys(stoat.Range{Start: entryKey(nil, "", h.number, 0), Limit: 1}) {
-		if len(key) == 12 && binary.BigEndian.Uint32(key) == h.number {
-			at.Seq = binary.BigEndian.Uint64(key[4:])
-		}
-	}
 	var latest hlc.Time
-	known := at.Seq == 0 // the hash of the entry before; it may have been pruned
+	known := true // the hash of the entry before; it may have been pruned
 	for ; at.Seq < h.next; at.Seq++ {
 		e, hash, err := t.verifyEntry(&at, h.number, known)
-		if err == nil && e.Time <= latest {
+		if errors.Is(err, ErrPruned) {
+			if at.Seq, err = t.skipPruned(&at, h); err != nil {
+				return err
+			}
+			known = false
+			continue
+		}
+		if err == nil && e.Time <= latest && !h.voids(at.Seq) {
 			err = errors.New("its time is not after that of the entry before it")
 		}
-		if err == nil && known {
+		if err == nil && hash != (entry.Hash{}) {
 			err = t.verifySeal(h, at.Seq, &hash)
 		}
 		if err != nil {
@@ -67,17 +75,31 @@ func (t *txn) verifyLog(ctx context.Context, h *head) error {
 			return ctx.Err()
 		}
 		known = known || hash != entry.Hash{}
-		at.Prev, latest = hash, e.Time
+		at.Prev = hash
+		if !h.voids(at.Seq) {
+			latest = e.Time
+		}
 	}
-	if known && at.Prev != h.hash || latest != h.time {
+	if known && at.Prev != h.hash || latest != h.time && !h.voids(h.next-1) || latest > h.time {
 		return fmt.Errorf("log %s, entry %d: the log has another end: %w", h.id, h.next-1,
 			stoat.ErrCorrupt)
 	}
 	return nil
 }
 
+// skipPruned returns the seq of the last of the entries that are missing from one on.
+func (t *txn) skipPruned(at *entry.Place, h *head) (seq uint64, err error) {
+	next := h.next
+	from := stoat.Range{Start: entryKey(nil, "", h.number, at.Seq+1),
+		End: entryKey(nil, "", h.number, h.next), Limit: 1}
+	for key := range t.entries.Keys(from) {
+		next = binary.BigEndian.Uint64(key[4:])
+	}
+	return next - 1, t.tx.Err()
+}
+
 // verifyEntry checks an entry and returns its hash; if the hash of the entry before it is not
-// known, it returns the one that is kept, or zero.
+// known, or only a stub is left, it returns the one that is kept, or zero.
 func (t *txn) verifyEntry(at *entry.Place, log uint32, known bool) (
 	e *entry.Entry, hash entry.Hash, err error,
 ) {
@@ -85,7 +107,7 @@ func (t *txn) verifyEntry(at *entry.Place, log uint32, known bool) (
 	if err == nil {
 		e, err = t.parseKept(spot{log, at.Seq}, &k)
 	}
-	if err != nil || !known {
+	if err != nil || !known || k.flags&keptHash != 0 && k.notStub() != nil {
 		return e, k.hash, err
 	}
 	place := *at
@@ -106,10 +128,15 @@ func (t *txn) verifyEntry(at *entry.Place, log uint32, known bool) (
 func (t *txn) verifySeal(h *head, seq uint64, hash *entry.Hash) error {
 	sig, err := t.meta.Get(entryKey(nil, prefixSeal, h.number, seq))
 	switch {
-	case errors.Is(err, stoat.ErrNotFound) && seq+1 != h.sealed:
-		return nil
 	case errors.Is(err, stoat.ErrNotFound):
-		return errors.New("its seal is missing")
+		if seq+1 != h.sealed {
+			return nil
+		}
+		hz, err := t.horizonOf()
+		if err == nil && (hz == nil || hz.covers[h.number] != h.sealed) {
+			err = errors.New("its seal is missing")
+		}
+		return err
 	case err != nil:
 		return err
 	case len(sig) != seal.Size:

@@ -30,10 +30,12 @@ var errUncommitted = errors.New("the transaction has changed records of the spac
 // entries that it covers: see [Space.Prune]. Entries of a device that has not seen the checkpoint
 // do not count; when the device learns of it, it issues their changes again.
 //
-// A checkpoint takes the right [Checkpoint], and counts once all devices with that right have
-// written something after they have seen it. The error is ErrNoCheckpoint if there is nothing new
-// to cover. The transaction must not have changed records of the space before. It reads the whole
-// state.
+// A checkpoint takes the right [Checkpoint], and counts once it is sealed, and all other devices
+// with that right have written something after they have seen it. If the space has a quorum above
+// 1, and a root without a grant makes the checkpoint, as many roots must be among them.
+//
+// The error is ErrNoCheckpoint if there is nothing new to cover. The transaction must not have
+// changed records of the space before. It reads the whole state.
 func (s *Space) Checkpoint(tx *stoat.Tx) error {
 	t, err := s.in(tx)
 	if err == nil {
@@ -47,6 +49,9 @@ func (t *txn) makeCheckpoint() error {
 		return errUncommitted
 	}
 	if err := t.mayCheckpoint(); err != nil {
+		return err
+	}
+	if err := t.wholeSpace(); err != nil {
 		return err
 	}
 	act, err := t.newCheckpoint()
@@ -84,8 +89,8 @@ func (t *txn) newCheckpoint() (*entry.Checkpoint, error) {
 		act.Before, number = before.hash, before.number+1
 	}
 	if open, err := t.hasOpen(before); err != nil || open {
-		return nil, cmp.Or(err, fmt.Errorf("one is there, and others must write something for it to "+
-			"count: %w", ErrNoCheckpoint))
+		return nil, cmp.Or(err, fmt.Errorf("one is there, and must be sealed, and others must write "+
+			"something, for it to count: %w", ErrNoCheckpoint))
 	}
 	if err := t.replayMarked(); err != nil {
 		return nil, err
@@ -102,7 +107,11 @@ func (t *txn) newCheckpoint() (*entry.Checkpoint, error) {
 	if act.Logs, err = t.coveredLogs(covers); err != nil {
 		return nil, err
 	}
-	act.Chunks, err = t.subtreesAt(covers, number, nil)
+	next := &horizon{number: number, covers: covers}
+	if next.tops, err = t.topsOf(covers); err != nil {
+		return nil, err
+	}
+	act.Chunks, err = t.subtreesAt(next, nil)
 	return act, err
 }
 
@@ -121,7 +130,30 @@ func (t *txn) mayCheckpoint() error {
 		return cmp.Or(v.err, fmt.Errorf("the device %s needs a grant of Checkpoint, from a root or an "+
 			"admin of the space: %w", own.device, ErrNotAllowed))
 	}
-	return nil
+	if v.err != nil || v.tree.Granted(own.device, at, entry.RightCheckpoint, seesAll{v}) {
+		return v.err
+	}
+	return t.hasQuorum(v, own)
+}
+
+// hasQuorum returns ErrNoCheckpoint unless so many roots have a say in a checkpoint by this one as
+// the space has a quorum.
+func (t *txn) hasQuorum(v *rightsView, own *head) error {
+	roots := map[DeviceID]bool{own.device: true}
+	for h, err := range t.eachHead() {
+		if err != nil {
+			return err
+		}
+		if v.tree.IsRoot(h.device) && h.last() > 0 &&
+			t.space.time().Sub(h.time.Time()) < quietAfter {
+			roots[h.device] = true
+		}
+	}
+	if len(roots) >= v.tree.Quorum() {
+		return nil
+	}
+	return fmt.Errorf("%d of %d roots have written something here in the last 90 days, the quorum "+
+		"of the space: bring it together with others: %w", len(roots), v.tree.Quorum(), ErrNoCheckpoint)
 }
 
 // coverable returns the greatest barrier, which a new checkpoint covers.
@@ -221,11 +253,7 @@ func (t *txn) barrierLogs() (heads []*head, logs []barrier.Log, err error) {
 // If there are acts that it does not cover, they may void what it covers, so all records are marked
 // that have changed since the present horizon.
 func (t *txn) markBeyond(covers vector) error {
-	acts := false
-	err := t.eachAct(func(at spot) error {
-		acts = acts || at.seq >= covers[at.log]
-		return nil
-	})
+	acts, err := t.hasActsBeyond(covers)
 	if err != nil {
 		return err
 	}
@@ -252,6 +280,15 @@ func (t *txn) markBeyond(covers vector) error {
 		}
 	}
 	return t.tx.Err()
+}
+
+// hasActsBeyond reports whether there are acts outside a cut.
+func (t *txn) hasActsBeyond(cut vector) (has bool, err error) {
+	err = t.eachAct(func(at spot) error {
+		has = has || at.seq >= cut[at.log]
+		return nil
+	})
+	return has, err
 }
 
 // coveredLogs returns what a checkpoint says about logs.

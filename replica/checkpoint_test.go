@@ -107,6 +107,7 @@ func TestCheckpoint_needsSomethingNew(t *testing.T) {
 		if err := a.checkpoint(); err != nil {
 			t.Fatal(err)
 		}
+		must(t, a.space.Seal())
 	}
 	meet(t, a, b)
 	b.put(task{ID: 2})

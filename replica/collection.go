@@ -74,6 +74,9 @@ func openCollection[T any](
 		c = &collection{space: s, name: name, tap: &tap.Tap{}}
 		c.setType(typ)
 		c.tap.Before = c.before
+		if err = s.holdsOrFails(tx, name); err != nil {
+			return err
+		}
 		tap.Attach(tx, c.stored(), c.tap)
 		if records, err = record.OpenTx(tx, c.stored(), opts); err != nil {
 			return err
@@ -134,8 +137,14 @@ func (c *collection) attach(tx *stoat.Tx) error {
 	if err := c.loadSchemas(t); err != nil || current {
 		return err
 	}
-	if err := t.project(c); err != nil {
+	lacks, err := t.lacks()
+	if err != nil {
 		return err
+	}
+	if _, lacking := lacks[c.name]; !lacking {
+		if err := t.project(c); err != nil {
+			return err
+		}
 	}
 	return t.meta.Put(keyed(nil, prefixType, c.number), described)
 }
@@ -297,16 +306,21 @@ func (c *collection) schemaOf(stored []byte) (*schema, error) {
 // collection returns a collection that the program has opened; or else one that has states only,
 // whose records are brought up to date when it is opened.
 func (t *txn) collection(name string) (*collection, error) {
+	lacks, err := t.lacks()
+	if err != nil {
+		return nil, err
+	}
+	_, lacking := lacks[name]
 	c := t.space.opened(name)
-	if c != nil {
+	if c != nil && !lacking {
 		return c, nil
 	}
 	number, err := t.collectionNumber(name)
 	if err != nil {
 		return nil, err
 	}
-	if c, err = t.reader(name, number); err != nil {
-		return nil, err
+	if c, err = t.reader(name, number); err != nil || lacking {
+		return c, err
 	}
 	return c, t.meta.Delete(keyed(nil, prefixType, number))
 }

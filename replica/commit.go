@@ -14,72 +14,6 @@ import (
 	"github.com/stoatdb/stoat/replica/internal/merge"
 )
 
-// pending is what a transaction has changed in the collections of a space.
-type pending struct {
-	touched map[string]*touch
-	stage   stage
-}
-
-// stage says how far the commit of a transaction is.
-type stage uint8
-
-const (
-	stageOpen    stage = iota
-	stageAsked         // the functions that others gave to BeforeCommit are about to run
-	stageWritten       // the entry is made
-)
-
-// touch is a record that changed.
-type touch struct {
-	c    *collection
-	key  []byte
-	old  []byte // as the transaction found it; nil: there was none
-	keep []string
-}
-
-// onlySpace is the key under which a transaction keeps the space that it writes to.
-type onlySpace struct{}
-
-// errLate is returned for a write after the entry of the transaction was made.
-var errLate = errors.New("a function given to BeforeCommit wrote to a collection of a space " +
-	"after others of them ran: write in the transaction itself")
-
-// before notes that a record is about to change; see tap.Tap.
-func (c *collection) before(tx *stoat.Tx, key, old []byte) error {
-	_, err := c.touch(tx, key, old)
-	return err
-}
-
-// touch returns the record among those that the transaction changes.
-func (c *collection) touch(tx *stoat.Tx, key, old []byte) (*touch, error) {
-	t, err := c.space.in(tx)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.space.claim(tx); err != nil {
-		return nil, err
-	}
-	if t.pending == nil {
-		t.pending = &pending{touched: map[string]*touch{}}
-		if err := tx.BeforeCommit(t.commit); err != nil {
-			return nil, err
-		}
-	}
-	if t.pending.stage == stageWritten {
-		return nil, errLate
-	}
-	t.key = append(keyed(t.key[:0], "", c.number), key...)
-	if known := t.pending.touched[string(t.key)]; known != nil {
-		return known, nil
-	}
-	if len(key) > entry.KeyMax {
-		return nil, fmt.Errorf("a key of %d bytes: %w", len(key), stoat.ErrTooLarge)
-	}
-	record := &touch{c: c, key: bytes.Clone(key), old: bytes.Clone(old)}
-	t.pending.touched[string(t.key)] = record
-	return record, nil
-}
-
 // commit makes the entry of the transaction. Functions that were given to BeforeCommit later may
 // still write, so it lets them run first.
 func (t *txn) commit() error {
@@ -88,6 +22,7 @@ func (t *txn) commit() error {
 		return t.tx.BeforeCommit(t.commit)
 	}
 	t.pending.stage = stageWritten
+	defer t.release()
 	return wrap(t.space.name, t.write())
 }
 
@@ -127,7 +62,11 @@ func (t *txn) nextOwn() (*nextEntry, error) {
 		return nil, err
 	}
 	n := &nextEntry{log: *h, heads: heads, before: max(0, len(heads)-1) / entry.ContextMax}
-	first, err := hlc.Next(max(h.time, t.latest()), t.space.time())
+	latest, err := t.latest()
+	if err != nil {
+		return nil, err
+	}
+	first, err := hlc.Next(max(h.time, latest), t.space.time())
 	n.at = merge.Stamp{Time: first + hlc.Time(n.before), Log: h.number,
 		Seq: h.next + uint64(n.before)}
 	return n, err
@@ -146,7 +85,11 @@ func (t *txn) issue(next *nextEntry, e *entry.Entry) error {
 	e.Time, e.Context = next.at.Time, heads
 	if len(heads) > 0 {
 		t.unseenNoted = 0
-		if err := t.meta.DeleteRange(stoat.Prefix([]byte(prefixUnseen))); err != nil {
+		err := t.meta.DeleteRange(stoat.Prefix([]byte(prefixUnseen)))
+		if err = errors.Join(err, t.setFlag(hasUnseen, false)); err != nil {
+			return err
+		}
+		if err := t.meta.Delete([]byte(keyOwed)); err != nil {
 			return err
 		}
 	}
@@ -163,7 +106,7 @@ func (t *txn) add(own *head, e *entry.Entry) (err error) {
 			return err
 		}
 	}
-	stored := e.Append(make([]byte, 0, e.Room()))
+	stored := e.Append(t.working().room(e.Room()))
 	t.space.mu.Lock()
 	limit := t.space.entryMax
 	t.space.mu.Unlock()
@@ -198,28 +141,19 @@ func (t *txn) putUnseen(log uint32) error {
 	if t.unseenNoted == log {
 		return nil
 	}
-	err := t.meta.Put(keyed(nil, prefixUnseen, log), nil)
-	if err == nil && t.unseenNoted == 0 {
-		err = t.meta.Put([]byte(prefixUnseen), nil)
-	}
 	t.unseenNoted = log
-	return err
+	err := t.meta.Put(keyed(nil, prefixUnseen, log), nil)
+	return errors.Join(err, t.setFlag(hasUnseen, true))
 }
 
 // newlySeen returns the heads that have grown since the own log did, except those that others
 // imply.
 func (t *txn) newlySeen() ([]entry.Head, error) {
-	if _, err := t.meta.Get([]byte(prefixUnseen)); err != nil {
-		if missing(err) { // mostly: a lookup takes less than a scan
-			err = nil
-		}
+	if has, err := t.has(hasUnseen); err != nil || !has {
 		return nil, err
 	}
 	var grown []*head
 	for key := range t.meta.Keys(stoat.Prefix([]byte(prefixUnseen))) {
-		if len(key) == len(prefixUnseen) {
-			continue
-		}
 		h, err := t.head(binary.BigEndian.Uint32(key[len(prefixUnseen):]))
 		if err != nil {
 			return nil, err
@@ -245,10 +179,7 @@ func (t *txn) newlySeen() ([]entry.Head, error) {
 
 // parts returns what the transaction did, by collection, and saves the states that follow.
 func (t *txn) parts(at merge.Stamp) ([]entry.Part, error) {
-	touched := make([]*touch, 0, len(t.pending.touched))
-	for _, record := range t.pending.touched {
-		touched = append(touched, record)
-	}
+	touched := t.pending.touched
 	slices.SortFunc(touched, func(a, b *touch) int {
 		if a.c != b.c {
 			return strings.Compare(a.c.name, b.c.name)
@@ -267,7 +198,7 @@ func (t *txn) parts(at merge.Stamp) ([]entry.Part, error) {
 			return nil, fmt.Errorf("collection %q: %w", c.name, err)
 		}
 		if len(changes.Records) > 0 {
-			data := changes.Append(make([]byte, 0, changes.Room()))
+			data := changes.Append(t.working().room(changes.Room()))
 			parts = append(parts, entry.Part{Group: c.name, Data: data})
 		}
 		touched = touched[n:]
@@ -277,8 +208,8 @@ func (t *txn) parts(at merge.Stamp) ([]entry.Part, error) {
 
 // changes returns what the transaction did to the records of a collection.
 func (t *txn) changes(c *collection, touched []*touch, at merge.Stamp) (*entry.Changes, error) {
-	changes := &entry.Changes{}
-	used := make([]bool, len(c.columns))
+	changes := &entry.Changes{Records: make([]entry.Record, 0, len(touched))}
+	numbers := make([]int, len(c.columns)) // of the fields that are used, from 1
 	for _, record := range touched {
 		stored, err := t.find(c, record.key)
 		if err != nil {
@@ -293,21 +224,21 @@ func (t *txn) changes(c *collection, touched []*touch, at merge.Stamp) (*entry.C
 			return nil, err
 		}
 		for i := range change.Ops {
-			used[change.Ops[i].Field] = true
+			numbers[change.Ops[i].Field] = 1
 		}
-		changes.Records = append(changes.Records, *change)
+		changes.Records = append(changes.Records, change)
 	}
-	numbers := make([]int, len(c.columns))
+	changes.Fields = make([]string, 0, len(c.columns))
 	for i := range c.columns {
-		if used[i] {
-			numbers[i] = len(changes.Fields)
+		if numbers[i] > 0 {
 			changes.Fields = append(changes.Fields, c.columns[i].name)
+			numbers[i] = len(changes.Fields)
 		}
 	}
 	for i := range changes.Records {
 		for j := range changes.Records[i].Ops {
 			op := &changes.Records[i].Ops[j]
-			op.Field = numbers[op.Field]
+			op.Field = numbers[op.Field] - 1
 		}
 	}
 	return changes, nil
@@ -315,26 +246,27 @@ func (t *txn) changes(c *collection, touched []*touch, at merge.Stamp) (*entry.C
 
 // change returns what the transaction did to a record, and saves the state that follows. Op.Field
 // is the number of the column.
-func (t *txn) change(record *touch, stored []byte, at merge.Stamp) (*entry.Record, error) {
-	s, err := t.load(record.c, record.key, record.old)
+func (t *txn) change(record *touch, stored []byte, at merge.Stamp) (entry.Record, error) {
+	change := entry.Record{Key: record.key, Delete: stored == nil}
+	s, err := t.borrow(record.c, record.key, record.old)
 	if err != nil {
-		return nil, err
+		return change, err
 	}
-	change := &entry.Record{Key: record.key, Delete: stored == nil}
-	to, err := record.c.row(stored)
-	if err != nil {
-		return nil, err
+	m := t.working()
+	to := &m.now
+	if err := to.read(record.c, stored, m.room(roomOf(stored))); err != nil {
+		return change, err
 	}
 	if stored != nil {
 		change.Ops = s.settle(s.diff(to), record.keep)
 	}
 	if err := s.keepBase(); err != nil {
-		return nil, err
+		return change, err
 	}
 	o := &order{t: t, at: spot{at.Log, at.Seq}, own: true}
-	s.record.Apply(change, record.c.names, at, o)
+	s.record.Apply(&change, record.c.names, at, o)
 	if err := errors.Join(to.err, s.row.err, o.err); err != nil {
-		return nil, err
+		return change, err
 	}
 	if s.shows(change.Ops, to) {
 		return change, s.save(to)

@@ -1,6 +1,13 @@
 package replica
 
-import "github.com/stoatdb/stoat/replica/internal/entry"
+import (
+	"errors"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
+)
+
+// errEarly refuses an entry, unless a log is cut before what the entry names of it.
+var errEarly = errors.New("its time is not after those of its context")
 
 // checkContext returns why the context of an entry keeps it from being merged. An entry that a
 // context names behind the cut of a log may be of another branch: the last one before the cut
@@ -50,7 +57,7 @@ func (t *txn) checkContext(h *head, e *entry.Entry) (reason, err error) {
 	case digest != e.Digest, unsure && early: // what is stored may not be what its author has seen
 		return errDigest, nil
 	case early:
-		return invalid("its time is not after those of its context"), nil
+		return invalid("%w", errEarly), nil
 	}
 	return nil, nil
 }

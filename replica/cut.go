@@ -24,20 +24,7 @@ func (t *txn) cutLog(h *head, cut uint64) error {
 	if counted <= cut { // nothing that is void has counted here
 		return t.putHead(&end)
 	}
-	from, err := t.timeOf(spot{h.number, cut})
-	if err != nil {
-		return err
-	}
-	if err = t.putHead(&end); err == nil {
-		clear(t.unseen)
-		err = t.renewVectors(from)
-	}
-	if err == nil {
-		err = t.recutRights(from)
-	}
-	if err == nil {
-		err = t.replayEntries(h.number, cut, counted)
-	}
+	from, err := t.moveCut(&end, cut, counted)
 	if err == nil {
 		err = t.replayFrom(from)
 	}
@@ -48,6 +35,26 @@ func (t *txn) cutLog(h *head, cut uint64) error {
 		return err
 	}
 	return t.forget(own)
+}
+
+// moveCut stores the head of a log whose entries in [first, end) count now, or are void now. It
+// computes again what depends on them, except what other logs did meanwhile, and returns the time
+// of the first.
+func (t *txn) moveCut(h *head, first, end uint64) (from hlc.Time, err error) {
+	if from, err = t.timeOf(spot{h.number, first}); err != nil {
+		return 0, err
+	}
+	if err = t.putHead(h); err == nil {
+		clear(t.unseen)
+		err = t.renewVectors(from)
+	}
+	if err == nil {
+		err = t.recutRights(from)
+	}
+	if err == nil {
+		err = t.replayEntries(h.number, first, end)
+	}
+	return from, err
 }
 
 // replayFrom replays the records that entries touch from a time on.

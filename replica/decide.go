@@ -37,19 +37,11 @@ func (t *txn) candidates() (map[spot]*candidate, error) {
 	if t.undecided != nil {
 		return t.undecided, nil
 	}
-	all := map[spot]*candidate{}
-	_, err := t.meta.Get([]byte(prefixCandidate))
-	if missing(err) { // in commits, mostly: a lookup takes less than a scan
-		t.undecided = all
-		return all, nil
-	}
-	if err != nil {
+	if has, err := t.has(hasCandidates); err != nil || !has {
 		return nil, err
 	}
+	all := map[spot]*candidate{}
 	for key, votes := range t.meta.Scan(stoat.Prefix([]byte(prefixCandidate))) {
-		if len(key) == len(prefixCandidate) {
-			continue
-		}
 		at, err := spotOf(key[len(prefixCandidate):])
 		if err != nil {
 			return nil, err
@@ -173,9 +165,9 @@ func (t *txn) noteAct(h *head, seq uint64, e *entry.Entry) error {
 	if act.Checkpoint == nil {
 		return nil
 	}
-	all, err := t.candidates()
-	if err != nil {
-		return err
+	hz, err := t.horizonOf()
+	if err != nil || hz != nil && hz.at == (spot{h.number, seq}) {
+		return err // this replica has started with it
 	}
 	c, err := t.candidate(spot{h.number, seq})
 	if err == nil {
@@ -184,8 +176,14 @@ func (t *txn) noteAct(h *head, seq uint64, e *entry.Entry) error {
 	if err != nil {
 		return err
 	}
-	all[c.at] = c
-	return t.meta.Put([]byte(prefixCandidate), nil)
+	if err := t.setFlag(hasCandidates, true); err != nil {
+		return err
+	}
+	all, err := t.candidates()
+	if err == nil {
+		all[c.at] = c
+	}
+	return err
 }
 
 // dropCandidates drops the checkpoints that follow the same one as that which was decided, and
@@ -203,6 +201,32 @@ func (t *txn) dropCandidates(next *candidate, covers vector) error {
 			return err
 		}
 		delete(all, at)
+	}
+	if len(all) > 0 {
+		return nil
+	}
+	return t.setFlag(hasCandidates, false)
+}
+
+// forgetVotes drops the checkpoints in entries of a log from one on, which are about to be removed,
+// and the votes of such entries.
+func (t *txn) forgetVotes(log uint32, from uint64) error {
+	all, err := t.candidates()
+	if err != nil {
+		return err
+	}
+	removed := func(at spot) bool { return at.log == log && at.seq >= from }
+	for at, c := range all {
+		if removed(at) {
+			err = t.meta.Delete(entryKey(nil, prefixCandidate, at.log, at.seq))
+			delete(all, at)
+		} else if i := slices.IndexFunc(c.votes, func(v vote) bool { return removed(v.by) }); i >= 0 {
+			c.votes[i].by = spot{}
+			err = t.putVotes(c)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -233,6 +257,12 @@ func (t *txn) nextDecided() (best *candidate, next *horizon, err error) {
 	e := &election{t: t, all: all, before: before}
 	for _, c := range all {
 		if c.open() || best != nil && best.precedes(c) {
+			continue
+		}
+		if settled, err := t.settled(c); err != nil || !settled {
+			if err != nil {
+				return nil, nil, err
+			}
 			continue
 		}
 		h, err := e.decided(c)
@@ -315,7 +345,8 @@ func (t *txn) follows(covers vector, before *horizon) (bool, error) {
 }
 
 // mayDecide reports whether the author of a checkpoint had the right to make it, by what the
-// checkpoint has seen: what is decided cannot be undone by a revocation that arrives later.
+// checkpoint has seen: what is decided cannot be undone by a revocation that arrives later. A root
+// that has no grant for it needs a quorum of the roots, which must have a say.
 func (t *txn) mayDecide(c *candidate, before *horizon) (bool, error) {
 	h, err := t.head(c.at.log)
 	if err != nil || h.voids(c.at.seq) {
@@ -330,5 +361,15 @@ func (t *txn) mayDecide(c *candidate, before *horizon) (bool, error) {
 		return false, err
 	}
 	at := entry.Head{Log: h.id, Seq: c.at.seq}
-	return v.tree.Holds(h.device, at, entry.RightCheckpoint, v), v.err
+	may := v.tree.Granted(h.device, at, entry.RightCheckpoint, v)
+	if !may && v.tree.IsRoot(h.device) {
+		roots := 0
+		for i := range c.votes {
+			if v.tree.IsRoot(c.votes[i].device) {
+				roots++
+			}
+		}
+		may = roots >= v.tree.Quorum()
+	}
+	return may, v.err
 }

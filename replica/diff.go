@@ -14,7 +14,7 @@ import (
 // diff returns the operations that lead from what the state shows to a stored record. Op.Field is
 // the number of the column.
 func (s *state) diff(to *row) []entry.Op {
-	ops := make([]entry.Op, 0, len(s.c.columns))
+	ops := s.t.working().roomForOps(len(s.c.columns))
 	alive := len(s.record.Alive) > 0
 	for i := range s.c.columns {
 		if alive && s.row.schema == to.schema && sameRaw(s.row, to, to.schema.columns[i]) {

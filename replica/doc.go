@@ -50,9 +50,9 @@
 // backdated.
 //
 // Only the roots and devices with a grant are given anything, by [Sync] and by [Post]: see
-// [Space.MayRead]. Reading is by the whole space: parts of entries are not withheld in this
-// version, so every device with a grant, also a relay, has everything. [Export] does not ask who
-// will read the file.
+// [Space.MayRead]; and the content of a collection only devices that may read it: see
+// [Space.MayReadCollection]. A replica can hold some collections only: see [Options]. [Export] does
+// not ask who will read the file.
 //
 // # History
 //

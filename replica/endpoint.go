@@ -120,6 +120,22 @@ func (e endpoint) view(fn func(t *txn) error) error {
 	})
 }
 
+// Position implements session.Space.
+func (e endpoint) Position() (p session.Position, whole bool, err error) {
+	err = e.view(func(t *txn) error {
+		if p, err = t.position(); err != nil {
+			return err
+		}
+		h, err := t.ownHead()
+		whole = err == nil && h.sealed >= h.next
+		return err
+	})
+	if err == nil {
+		err = e.s.db.Sync()
+	}
+	return p, whole, err
+}
+
 // Token implements session.Space.
 func (e endpoint) Token(database [16]byte) (token session.Token, err error) {
 	err = e.view(func(t *txn) error {
@@ -195,7 +211,14 @@ func (e endpoint) Announce(after uint64, most int) (
 }
 
 // News implements session.Space.
-func (e endpoint) News(after uint64) ([]session.News, session.Position, bool) {
+func (e endpoint) News(after uint64) (news []session.News, p session.Position, ok bool) {
+	news, p, ok = e.s.chronicle.since(after)
+	if !ok || len(news) > 0 {
+		return news, p, ok
+	}
+	if err := e.s.catchUp(); err != nil {
+		return nil, p, false // the caller asks the database, and gets the error
+	}
 	return e.s.chronicle.since(after)
 }
 
@@ -268,7 +291,8 @@ func (t *txn) lookUp(of *session.Head, l *session.Log) error {
 		*l = session.Log{Number: h.number, ID: h.id, Next: max(h.next, h.sealed), Sealed: h.sealed,
 			Own: h.number == own, Over: h.cut > 0 && h.next >= h.cut && of.Next > h.cut}
 		if of.Next <= l.Next && of.Next > 0 {
-			if l.Hash, err = t.hashOf(h.number, of.Next-1); err != nil {
+			l.Hash, err = t.hashOf(h.number, of.Next-1)
+			if l.Pruned = errors.Is(err, ErrPruned); err != nil && !l.Pruned {
 				return err
 			}
 		}
@@ -277,13 +301,16 @@ func (t *txn) lookUp(of *session.Head, l *session.Log) error {
 }
 
 // Run implements session.Space.
-func (e endpoint) Run(log uint32, first uint64) (got *session.Run, err error) {
+func (e endpoint) Run(log uint32, first uint64, to *session.Reader) (got *session.Run, err error) {
 	err = e.view(func(t *txn) error {
 		h, err := t.head(log)
 		if err != nil {
 			return err
 		}
 		r, err := t.runFrom(h, first)
+		if err == nil {
+			err = t.withhold(r, to)
+		}
 		if err != nil {
 			return err
 		}
@@ -344,9 +371,13 @@ func (e endpoint) Prove(proof []byte) error {
 // Apply implements session.Space. A run of the own log that goes on where this replica has written
 // something else, or nothing, is handled there, too.
 func (e endpoint) Apply(number uint64, runs []*session.Run) ([]session.Refusal, error) {
+	e.s.mu.Lock()
+	from := e.s.peers[number].Device
+	e.s.mu.Unlock()
 	all := make([]*run, len(runs))
 	for i, r := range runs {
-		all[i] = &run{log: r.Log, first: r.First, prev: &r.Prev, entries: r.Entries, seal: r.Seal}
+		all[i] = &run{log: r.Log, first: r.First, prev: &r.Prev, entries: r.Entries, seal: r.Seal,
+			from: from}
 	}
 	return e.s.applyFrom(number, all)
 }

@@ -32,6 +32,9 @@ type Entry struct {
 	Seen    []EntryID // what its author had seen of other logs, and not named before
 	Size    int       // in bytes, as it is stored
 	Changes []Change  // of a data entry
+	Act     string    // what a control entry decides, in words
+	// Withheld are the collections about which the content of the entry is not here.
+	Withheld []string
 
 	at hlc.Time
 }
@@ -112,19 +115,57 @@ func (t *txn) readEntry(h *head, seq uint64) (*Entry, error) {
 	for _, c := range parsed.Context {
 		e.Seen = append(e.Seen, EntryID{LogID(c.Log), c.Seq})
 	}
+	if parsed.Kind == entry.KindControl && len(parsed.Parts) == 1 {
+		e.Act = actText(parsed)
+	}
 	if parsed.Kind != entry.KindData {
 		return e, nil
 	}
-	for _, part := range parsed.Parts {
-		changes, err := entry.ParseChanges(part.Data)
-		if err == nil {
-			err = e.addChanges(part.Group, changes)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("entry %d of log %s: %w", seq, h.id, err)
-		}
+	changes, err := parseParts(parsed)
+	if err == nil {
+		err = e.addParts(parsed, changes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("entry %d of log %s: %w", seq, h.id, err)
 	}
 	return e, nil
+}
+
+// actText returns what a control entry decides, in words, or nothing if it has no valid act.
+func actText(e *entry.Entry) string {
+	act, err := entry.ParseAct(e)
+	switch {
+	case err != nil:
+		return ""
+	case act.Grant != nil:
+		to := "anyone"
+		if !act.Grant.To.Anyone {
+			to = DeviceID(act.Grant.To.Device).String()
+		}
+		return fmt.Sprintf("grants %s to %s", Right(act.Grant.Right), to)
+	case act.Revoke != nil:
+		return "revokes grant " + entryText(&act.Revoke.Grant)
+	case act.Endorse != nil:
+		return "endorses entry " + entryText(&act.Endorse.Act)
+	}
+	return "makes a checkpoint"
+}
+
+// entryText returns the id of an entry.
+func entryText(e *entry.Head) string { return fmt.Sprintf("%s:%d", LogID(e.Log), e.Seq) }
+
+// addParts adds what a data entry did, by part.
+func (e *Entry) addParts(parsed *entry.Entry, changes []*entry.Changes) error {
+	for i := range parsed.Parts {
+		part := &parsed.Parts[i]
+		if part.Withheld != nil {
+			e.Withheld = append(e.Withheld, part.Group)
+		}
+		if err := e.addChanges(part.Group, changes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // kindName returns the word for a kind of entries.

@@ -11,10 +11,8 @@ import (
 
 // A root grants a right, and ends it.
 func ExampleSpace_Grant() {
-	ann := start(nil)
-	ben := start(ann)
-	defer ann.db.Close()
-	defer ben.db.Close()
+	ann, ben, end := startTwo()
+	defer end()
 	exchange(ann, ben)
 	addBread := func() error {
 		return ben.db.Update(func(tx *stoat.Tx) error {
@@ -41,10 +39,8 @@ func ExampleSpace_Grant() {
 
 // What a device wrote after its grant was revoked is void, until another device adopts it.
 func ExampleSpace_Adopt() {
-	ann := start(nil)
-	ben := start(ann)
-	defer ann.db.Close()
-	defer ben.db.Close()
+	ann, ben, end := startTwo()
+	defer end()
 	ann.allow()
 	exchange(ann, ben)
 	ben.add("bread", 1) // offline
@@ -130,10 +126,8 @@ func ExampleSpace_At() {
 
 // Revert takes back what a device did, and nothing else.
 func ExampleSpace_Revert() {
-	ann := start(nil)
-	ben := start(ann)
-	defer ann.db.Close()
-	defer ben.db.Close()
+	ann, ben, end := startTwo()
+	defer end()
 	ann.allow()
 	exchange(ann, ben)
 	ann.add("milk", 1)

@@ -54,6 +54,17 @@ func start(other *device) *device {
 	return d
 }
 
+// startTwo makes a device that founds a space, and another one that joins it.
+func startTwo() (a, b *device, end func()) {
+	a = start(nil)
+	b = start(a)
+	return a, b, func() {
+		if err := errors.Join(a.db.Close(), b.db.Close()); err != nil {
+			log.Fatal(err)
+		}
+	}
+}
+
 // add changes the amount of an entry.
 func (d *device) add(name string, amount int64) {
 	err := d.db.Update(func(tx *stoat.Tx) error {
@@ -109,10 +120,8 @@ func exchange(a, b *device) {
 }
 
 func Example() {
-	ann := start(nil)
-	ben := start(ann)
-	defer ann.db.Close()
-	defer ben.db.Close()
+	ann, ben, end := startTwo()
+	defer end()
 	ann.add("milk", 1)
 	ann.allow()
 	exchange(ann, ben)
@@ -129,10 +138,8 @@ func Example() {
 
 // Two replicas meet over a connection; here, it is a pipe in memory.
 func ExampleSync() {
-	ann := start(nil)
-	ben := start(ann)
-	defer ann.db.Close()
-	defer ben.db.Close()
+	ann, ben, end := startTwo()
+	defer end()
 	ann.add("milk", 1)
 	ann.allow()
 
@@ -150,10 +157,8 @@ func ExampleSync() {
 
 // A replica travels as a file.
 func ExampleExport() {
-	ann := start(nil)
-	ben := start(ann)
-	defer ann.db.Close()
-	defer ben.db.Close()
+	ann, ben, end := startTwo()
+	defer end()
 	ann.add("milk", 1)
 
 	var file bytes.Buffer
@@ -170,10 +175,8 @@ func ExampleExport() {
 
 // A server has the spaces that it passes on, and clients connect by HTTP.
 func ExampleHandler() {
-	server := start(nil)
-	ann := start(server)
-	defer server.db.Close()
-	defer ann.db.Close()
+	server, ann, end := startTwo()
+	defer end()
 	server.allow()
 	server.add("milk", 1)
 

@@ -9,7 +9,9 @@ import (
 	"io"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/session"
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
@@ -21,11 +23,14 @@ const (
 
 // The frames of a file.
 const (
-	fileSpace byte = 1 // the id of the space and its description, which may be empty
-	fileHeads byte = 2 // uvarint count; each a log, its uvarint number of entries, the last one's hash
-	fileRun   byte = 3 // log, uvarint first, uvarint count, texts, seal
-	fileEnd   byte = 4 // the uvarint number of runs
-	fileProof byte = 5 // a fork proof
+	fileSpace      byte = 1 // the id of the space and its description, which may be empty
+	fileHeads      byte = 2 // uvarint count; logs, uvarint numbers of entries, the last hashes
+	fileRun        byte = 3 // log, uvarint first, uvarint count, texts, seal
+	fileEnd        byte = 4 // the uvarint number of runs
+	fileProof      byte = 5 // a fork proof
+	fileCheckpoint byte = 6 // an offer of a checkpoint, as sessions have it
+	fileChunk      byte = 7 // a chunk of its state, as sessions have it
+	fileHolds      byte = 8 // whose content the exporter asks for: texts, ascending
 )
 
 const (
@@ -121,7 +126,7 @@ func (f *frameReader) read() (kind byte, p []byte, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if n > uint64(frameMax) {
+	if n > frameSize(kind) {
 		return 0, nil, f.damaged(start)
 	}
 	for left := int(n); left > 0; left = int(n) - len(p) { // as the bytes arrive
@@ -139,7 +144,7 @@ func (f *frameReader) read() (kind byte, p []byte, err error) {
 	if !bytes.Equal(check[:], f.chain[:fileCheck]) {
 		return 0, nil, f.damaged(start)
 	}
-	if kind == 0 || kind > fileProof {
+	if kind == 0 || kind > fileHolds {
 		return 0, nil, fmt.Errorf("byte %d of the file: %w", start, ErrNewer)
 	}
 	return kind, p, nil
@@ -173,9 +178,20 @@ func (f *frameReader) damaged(start int64) error {
 // Limits of files.
 const (
 	frameMax = 17 << 20      // bytes of a frame: a run and one entry more
-	batchMax = 4 << 20       // bytes of runs that are merged in one transaction
+	mergeMax = 4 << 20       // bytes of runs that are merged in one transaction
 	helloMax = 32 + 2 + 2048 // the id of a space, and its description
 )
+
+// frameSize returns the most bytes of the content of a frame.
+func frameSize(kind byte) uint64 {
+	switch kind {
+	case fileCheckpoint:
+		return session.OfferMax
+	case fileChunk:
+		return chunk.SizeMax + 2*binary.MaxVarintLen64
+	}
+	return frameMax
+}
 
 // append appends a run as files have it.
 func (r *run) append(dst []byte) []byte {

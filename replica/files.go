@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/session"
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
@@ -48,20 +49,34 @@ func ExportSince(ctx context.Context, s *Space, since Vector, w io.Writer) error
 		if err := s.db.Sync(); err != nil && !errors.Is(err, stoat.ErrReadOnly) {
 			return err
 		}
-		return t.export(ctx, w, since, math.MaxInt)
+		return t.export(ctx, w, &parcel{since: since, most: math.MaxInt})
 	})
 	return wrap(s.name, err)
 }
 
-// export writes a file with what a vector lacks, up to about so many bytes of runs.
-func (t *txn) export(ctx context.Context, w io.Writer, since Vector, most int) error {
+// parcel is what is exported to somebody.
+type parcel struct {
+	since Vector          // what the importer has
+	most  int             // bytes of runs, about
+	to    *session.Reader // nil: all that is here, for whoever has the file
+}
+
+// export writes a file.
+func (t *txn) export(ctx context.Context, w io.Writer, p *parcel) error {
 	f, err := newFrameWriter(w)
 	if err == nil {
 		err = t.exportAbout(f)
 	}
+	if err == nil && p.to != nil {
+		err = t.exportHolds(f)
+	}
+	since := p.since
+	if err == nil && p.to == nil {
+		since, err = t.exportCheckpoint(ctx, f, since)
+	}
 	runs := uint64(0)
 	if err == nil {
-		runs, err = t.exportRuns(ctx, f, since, most)
+		runs, err = t.exportRuns(ctx, f, p, since)
 	}
 	if err == nil {
 		err = f.write(fileEnd, binary.AppendUvarint(nil, runs))
@@ -79,18 +94,22 @@ func (t *txn) exportAbout(f *frameWriter) error {
 	if err := f.write(fileSpace, about); err != nil {
 		return err
 	}
+	gaps, err := t.firstGaps()
+	if err != nil {
+		return err
+	}
 	var heads []fileHead
 	var proofs [][]byte
 	for h, err := range t.eachHead() {
 		if err != nil {
 			return err
 		}
-		if h.sealed > 0 {
-			hash, err := t.hashOf(h.number, h.sealed-1)
+		if n := min(h.sealed, gaps(h)); n > 0 {
+			hash, err := t.hashOf(h.number, n-1)
 			if err != nil {
 				return err
 			}
-			heads = append(heads, fileHead{LogID(h.id), h.sealed, hash})
+			heads = append(heads, fileHead{LogID(h.id), n, hash})
 		}
 		if h.cut > 0 {
 			p, err := t.proofOf(h)
@@ -113,18 +132,35 @@ func (t *txn) exportAbout(f *frameWriter) error {
 	return nil
 }
 
-// exportRuns writes the runs that a vector lacks, up to about so many bytes, and returns their
-// number.
-func (t *txn) exportRuns(ctx context.Context, f *frameWriter, since Vector, most int) (
-	n uint64, err error,
-) {
+// exportHolds writes whose content this replica asks for, unless that is everything.
+func (t *txn) exportHolds(f *frameWriter) error {
+	h, err := t.held()
+	if err != nil || h.names == nil {
+		return err
+	}
+	return f.write(fileHolds, h.append(nil))
+}
+
+// exportRuns writes the runs that somebody lacks who has a vector, and returns their number. Of a
+// log with content that the importer should have and that is not here, it leaves out the rest.
+func (t *txn) exportRuns(
+	ctx context.Context, f *frameWriter, p *parcel, since Vector,
+) (n uint64, err error) {
 	size := 0
+	lacking := map[entry.Hash]bool{}
 	for r, err := range t.missing(since) {
-		if size >= most {
+		if size >= p.most {
 			break
 		}
 		if err == nil {
 			err = ctx.Err()
+		}
+		if err == nil && !lacking[r.log] {
+			err = t.withhold(r, p.to)
+			lacking[r.log] = errors.Is(err, session.ErrLacking)
+		}
+		if r != nil && lacking[r.log] {
+			continue
 		}
 		if err == nil {
 			err = f.write(fileRun, r.append(nil))

@@ -258,9 +258,10 @@ func TestImport_refusesFramesThatNobodyWrites(t *testing.T) {
 		want error
 	}{
 		"half a proof":         {fileProof, []byte{1}, ErrInvalid},
-		"a type of the future": {fileProof + 1, nil, ErrNewer},
+		"a type of the future": {fileHolds + 1, nil, ErrNewer},
 		"a second space":       {fileSpace, about, wire.ErrMalformed},
 		"a wrong count":        {fileEnd, []byte{1}, wire.ErrMalformed},
+		"half a checkpoint":    {fileCheckpoint, about, wire.ErrMalformed},
 		"half a run":           {fileRun, about, wire.ErrMalformed},
 		"heads without end":    {fileHeads, []byte{255, 255, 1}, wire.ErrMalformed},
 	} {

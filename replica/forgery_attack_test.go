@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/sha512"
 	"errors"
+	"fmt"
 	"testing"
 
 	"filippo.io/edwards25519"
@@ -239,12 +240,11 @@ func TestAttack22_unknownRules(t *testing.T) {
 	f.run = &run{log: f.log, first: f.seq}
 	deep := bytes.Repeat([]byte{0x40, 1}, 40)
 	f.add(edit(2, []string{"title"}, entry.Op{Kind: entry.OpSet, Value: append(deep, 0x40, 0)}))
-	p.refuse(f.run)
+	if err := p.space.apply([]*run{f.run}); err != nil || p.get(1).Title != "a" {
+		t.Errorf("what nests for ever is void: %v, %+v", err, p.get(1))
+	}
 
-	g := newForger(p)
-	g.seq, g.log, g.prev, g.run = 0, entry.Hash{}, entry.Hash{}, &run{}
-	genesis := entry.Genesis{Device: g.device(), Incarnation: [16]byte{8}}
-	g.add(genesis.Entry(hlc.At(noon)))
+	g := p.otherForger(8)
 	unknown := []byte{1, 1, 'a', 1, 2}
 	unknown = append(append(unknown, tuple.AppendInt(nil, 1)...), 0, 1, 0, 9, 0)
 	e := data(1, "")
@@ -256,5 +256,72 @@ func TestAttack22_unknownRules(t *testing.T) {
 	}
 	if w := p.waiting(); len(w) != 1 || !errors.Is(w[0].Reason, ErrNewer) {
 		t.Errorf("got %v", w)
+	}
+}
+
+// Sets as large as an entry can make them, with concurrent additions and removals of everything, in
+// both orders; and one that is larger than the space allows.
+func TestAttack23_hugeSets(t *testing.T) {
+	p := newPeer(t, nil)
+	q := newPeer(t, p)
+	p.put(task{ID: 1, Title: "a"})
+	meet(t, p, q)
+	set := func(ms int, from, n int64, removed bool) *entry.Entry {
+		op := entry.Op{Kind: entry.OpElements}
+		for i := range n {
+			item := entry.Item{Key: tuple.AppendString(nil, fmt.Sprintf("%07d", from+i))}
+			if removed {
+				op.Removed = append(op.Removed, item)
+			} else {
+				op.Added = append(op.Added, item)
+			}
+		}
+		return edit(ms, []string{"tags"}, op)
+	}
+	const n = 40_000
+	f, g := newForger(p), newForger(p)
+	g.key = ed25519.NewKeyFromSeed(append([]byte{77}, make([]byte, 31)...))
+	g.seq, g.log, g.prev, g.run = 0, entry.Hash{}, entry.Hash{}, &run{}
+	genesis := entry.Genesis{Device: g.device()}
+	g.add(genesis.Entry(hlc.At(noon)))
+	f.add(set(1, 0, n, false))
+	g.add(set(1, n/2, n, false))
+	f.add(set(2, 0, n, true)) // has not seen what g added
+	must(t, errors.Join(p.space.apply([]*run{f.run}), p.space.apply([]*run{g.run})))
+	must(t, errors.Join(q.space.apply([]*run{g.run}), q.space.apply([]*run{f.run})))
+	agree(t, p, q)
+	if got := len(p.get(1).Tags); got != n {
+		t.Errorf("%d of %d elements are left", got, n)
+	}
+	h := newForger(p)
+	h.add(set(1, 0, 300_000, false)) // beyond EntryMax
+	r := newPeer(t, p)
+	if err := r.space.apply([]*run{h.run}); err == nil && len(r.waiting()) == 0 || r.get(1) != nil {
+		t.Errorf("an entry that is too large: %v", err)
+	}
+}
+
+// Entries of a version that does not exist yet: nothing of their run is stored, what comes before
+// and what others write is merged, and the error says that an update is needed.
+func TestAttack22_unknownVersions(t *testing.T) {
+	p := newPeer(t, nil)
+	p.allow()
+	f := newForger(p)
+	f.add(data(1, "known"))
+	p.take(f.begin())
+	f.add(data(2, "newer"))
+	for _, version := range []byte{0, entry.Version + 1, 255} {
+		f.run.entries[0][0] = version
+		if err := p.space.apply([]*run{f.run}); err != nil && !errors.Is(err, ErrNewer) {
+			t.Errorf("version %d: %v", version, err)
+		}
+		if n, title := p.entriesOf(f), p.get(1).Title; n != 2 || title != "known" {
+			t.Errorf("version %d: %d entries are here, and the title is %q", version, n, title)
+		}
+	}
+	f.run.entries[0][0] = entry.Version // after the update
+	p.take(f.run)
+	if title := p.get(1).Title; title != "newer" {
+		t.Errorf("the title is %q", title)
 	}
 }

@@ -2,9 +2,12 @@ package replica
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/fork"
 	"github.com/stoatdb/stoat/replica/internal/seal"
@@ -47,8 +50,24 @@ func (t *txn) proofOf(h *head) ([]byte, error) {
 	return p, nil
 }
 
-// knows reports whether the log that a proof is about is cut there already, or earlier. It looks at
-// no seals.
+// hasProof reports whether there is a proof that a log forks at an entry, or before it.
+func (t *txn) hasProof(h *head, first uint64) (bool, error) {
+	if h.cut == 0 {
+		return false, nil
+	}
+	stored, err := t.proofOf(h)
+	if err != nil {
+		return false, err
+	}
+	p, err := fork.Parse(stored)
+	if err != nil {
+		return false, fmt.Errorf("the fork proof of log %s: %w: %w", h.id, err, stoat.ErrCorrupt)
+	}
+	return p.First <= first, nil
+}
+
+// knows reports whether there is such a proof already, or one of an earlier fork of its log. It
+// looks at no seals.
 func (t *txn) knows(p *fork.Proof) (bool, error) {
 	genesis, err := entry.Parse(p.Genesis)
 	if err != nil {
@@ -59,7 +78,10 @@ func (t *txn) knows(p *fork.Proof) (bool, error) {
 		return false, err
 	}
 	h, err := t.head(number)
-	return err == nil && h.voids(p.First), err
+	if err != nil {
+		return false, err
+	}
+	return t.hasProof(h, p.First)
 }
 
 // part decides about a run with another entry than the stored one. It returns the log's head if the
@@ -135,11 +157,24 @@ func (t *txn) appendVoid(h *head, e *entry.Entry, stored []byte, hash entry.Hash
 	if err := t.entries.Put(t.key, value); err != nil {
 		return err
 	}
-	if h.touched == h.next {
-		h.touched++
+	if err := t.indexVoid(h, e); err != nil {
+		return err
 	}
 	h.next, h.hash = h.next+1, hash
 	return t.putHead(h)
+}
+
+// indexVoid adds an entry behind the cut of its log to the touch index, for [Space.History], if its
+// changes can be read.
+func (t *txn) indexVoid(h *head, e *entry.Entry) error {
+	if err := t.indexTail(h); err != nil {
+		return err
+	}
+	changes, err := parseParts(e)
+	if err != nil {
+		changes = nil // nobody has checked them
+	}
+	return t.indexEntry(h, e.Parts, changes)
 }
 
 // settleForks cuts the logs that are forked. Then it does what follows for own logs.
@@ -147,6 +182,9 @@ func (a *incoming) settleForks(t *txn) error {
 	if err := a.findForks(t); err != nil {
 		return err
 	}
+	slices.SortStableFunc(a.claims, func(x, y claim) int { // the least of a log cuts it once
+		return cmp.Compare(x.proof.First, y.proof.First)
+	})
 	for _, c := range a.claims {
 		number, known, err := t.logNumber(c.log)
 		if err != nil {
@@ -293,14 +331,21 @@ func (t *txn) claim(log entry.Hash, first uint64, prev entry.Hash, a, b fork.Sid
 }
 
 // applyProof cuts a log where a checked proof says, unless it is cut there or earlier already. What
-// a checkpoint covers counts all the same.
+// a checkpoint covers counts all the same. The least proof is kept, also if it does not change the
+// cut, so that all replicas pass on the same.
 func (t *txn) applyProof(number uint32, p *fork.Proof) (cut bool, err error) {
 	h, first, err := t.beyond(number, p.First)
-	if err != nil || h.voids(first) {
+	if err != nil {
+		return false, err
+	}
+	if known, err := t.hasProof(h, p.First); err != nil || known {
 		return false, err
 	}
 	if err := t.meta.Put(keyed(nil, prefixProof, number), p.Append(nil)); err != nil {
 		return false, err
+	}
+	if h.voids(first) {
+		return false, nil
 	}
 	if err := t.cutLog(h, first); err != nil {
 		return false, err

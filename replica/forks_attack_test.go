@@ -14,22 +14,30 @@ import (
 	"github.com/stoatdb/stoat/replica/internal/hlc"
 )
 
+// forked returns three peers, of which the first two have met different branches of a log of the
+// forger f. The log has the entry "both" in common; g is the other branch.
+func forked(t *testing.T) (a, b, c *peer, f, g *forger) {
+	t.Helper()
+	a = newPeer(t, nil)
+	b, c = newPeer(t, a), newPeer(t, a)
+	f = newForger(a)
+	f.add(data(1, "both"))
+	a.take(f.run)
+	b.take(f.begin())
+	g = f.fork()
+	f.add(data(2, "to a"))
+	g.add(data(3, "to b"))
+	a.take(f.run)
+	b.take(g.run)
+	return a, b, c, f, g
+}
+
 // A device shows different branches of its log to two peers. When they meet, or someone else meets
 // both, the log ends where the branches part, on all replicas; and logs that followed a branch go
 // on.
 func TestAttack04_twoBranches(t *testing.T) {
 	for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
-		a := newPeer(t, nil)
-		b, c := newPeer(t, a), newPeer(t, a)
-		f := newForger(a)
-		f.add(data(1, "both"))
-		a.take(f.run)
-		b.take(f.begin())
-		g := f.fork()
-		f.add(data(2, "to a"))
-		g.add(data(3, "to b"))
-		a.take(f.run)
-		b.take(g.run)
+		a, b, c, f, _ := forked(t)
 		for _, p := range []*peer{a, b} { // both follow what they saw
 			p.now = noon.Add(time.Second)
 			p.edit(func(v *task) { v.Note, v.Votes = v.Title, v.Votes+1 })

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -10,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
-	"github.com/stoatdb/stoat/replica/internal/hlc"
 	"github.com/stoatdb/stoat/replica/internal/model"
 )
 
@@ -54,10 +55,7 @@ func agreeWithModel(t *testing.T, p *peer) {
 		}
 		return err
 	})
-	about, err := entry.ParseSpace(p.described())
-	if err != nil {
-		t.Fatal(err)
-	}
+	about := p.about()
 	facts = model.Cut(facts, cuts)
 	rights, err := model.NewRights(about, facts)
 	if err != nil {
@@ -67,7 +65,7 @@ func agreeWithModel(t *testing.T, p *peer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := model.Root(p.space.id, model.Once(counting))
+	want, err := model.Root(p.space.id, about, counting)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,11 +93,7 @@ func TestForks_inEveryOrder(t *testing.T) {
 	early.begin()
 	early.add(data(2, "another"))
 	early.add(data(5, "more"))
-	follows := newForger(p) // another log of the device, which has seen the branch "other"
-	follows.run = &run{}
-	follows.seq, follows.log, follows.prev = 0, entry.Hash{}, entry.Hash{}
-	g := entry.Genesis{Device: follows.device(), Incarnation: [16]byte{9}}
-	follows.add(g.Entry(hlc.At(noon)))
+	follows := p.otherForger(9) // which has seen the branch "other"
 	e := data(9, "follows")
 	e.Context = []entry.Head{{Log: f.log, Seq: 3}}
 	e.Digest = entry.ContextDigest([]entry.Hash{late.prev})
@@ -149,11 +143,7 @@ func TestForks_entryWaitsForTheBranchThatItNames(t *testing.T) {
 	g := f.fork()
 	f.add(data(8, "later"))
 	g.add(data(2, "named"))
-	follows := *f
-	follows.run, follows.seq = &run{}, 0
-	follows.log, follows.prev = entry.Hash{}, entry.Hash{}
-	genesis := entry.Genesis{Device: f.device(), Incarnation: [16]byte{9}}
-	follows.add(genesis.Entry(hlc.At(noon)))
+	follows := p.otherForger(9)
 	e := data(5, "follows")
 	e.Context = []entry.Head{{Log: f.log, Seq: 2}}
 	e.Digest = entry.ContextDigest([]entry.Hash{g.prev})
@@ -168,6 +158,87 @@ func TestForks_entryWaitsForTheBranchThatItNames(t *testing.T) {
 		t.Errorf("%v waits, the log is cut at %d, and the record is %+v", w, p.cutOf(f.log), p.get(1))
 	}
 	agreeWithModel(t, p)
+}
+
+// An entry is refused since its time is before the one that it names, whose log is cut before that
+// one later. It is taken then, as it is by a replica that has learned of the cut first.
+func TestForks_entryIsRefusedBeforeTheCut(t *testing.T) {
+	for _, cutFirst := range []bool{false, true} {
+		p := newPeer(t, nil)
+		p.now = noon.Add(time.Minute)
+		f := newForger(p)
+		f.add(data(1, "both"))
+		both := f.begin()
+		g := f.fork()
+		f.add(data(8, "later"))
+		g.add(data(2, "other"))
+		follows := p.otherForger(9)
+		e := data(5, "follows")
+		e.Context = []entry.Head{{Log: f.log, Seq: 2}}
+		e.Digest = entry.ContextDigest([]entry.Hash{f.prev})
+		follows.add(e)
+		p.take(both, f.run)
+		if cutFirst {
+			p.take(g.run)
+		}
+		err := p.space.apply([]*run{follows.run})
+		if errors.Is(err, ErrInvalid) == cutFirst {
+			t.Errorf("got %v", err)
+		}
+		p.take(g.run)
+		if p.cutOf(f.log) != 2 || p.get(1).Title != "follows" {
+			t.Errorf("the log is cut at %d, and the record is %+v", p.cutOf(f.log), p.get(1))
+		}
+		agreeWithModel(t, p)
+	}
+}
+
+// Of proofs about what a checkpoint covers, the least one is kept, too, whatever comes first.
+func TestForks_leastProofBehindACheckpoint(t *testing.T) {
+	for _, leastFirst := range []bool{false, true} {
+		p := newPeer(t, nil)
+		p.now = noon.Add(100 * 24 * time.Hour) // the forger is silent
+		f := newForger(p)
+		f.add(data(1, "both"))
+		first := f.begin()
+		early := f.fork()
+		f.add(data(2, "a"))
+		second := f.begin()
+		late := f.fork()
+		f.add(data(3, "b"))
+		early.add(data(4, "other"))
+		late.add(data(4, "other"))
+		p.take(first, second, f.run)
+		p.put(task{ID: 2})
+		if err := errors.Join(p.checkpoint(), p.space.Seal()); err != nil {
+			t.Fatal(err)
+		}
+		if len(p.covered()) == 0 {
+			t.Fatal("the checkpoint does not count")
+		}
+		if leastFirst {
+			p.take(early.run, late.run)
+		} else {
+			p.take(late.run, early.run)
+		}
+		p.inTx(func(tr *txn) error {
+			number, _, err := tr.logNumber(f.log)
+			if err != nil {
+				return err
+			}
+			h, err := tr.head(number)
+			if err != nil {
+				return err
+			}
+			if least, err := tr.hasProof(h, 2); err != nil || !least {
+				t.Errorf("least first %t: the least proof is not kept (%v)", leastFirst, err)
+			}
+			return nil
+		})
+		if p.get(1).Title != "b" {
+			t.Error("what the checkpoint covers does not count")
+		}
+	}
 }
 
 var (
@@ -261,17 +332,7 @@ func forkHistory(t *testing.T, rng *rand.Rand) {
 
 // A file carries proofs of forks, and both branches to the device that issues them again.
 func TestExport_carriesForkProofs(t *testing.T) {
-	a := newPeer(t, nil)
-	b, c := newPeer(t, a), newPeer(t, a)
-	f := newForger(a)
-	f.add(data(1, "both"))
-	a.take(f.run)
-	b.take(f.begin())
-	g := f.fork()
-	f.add(data(2, "to a"))
-	g.add(data(3, "to b"))
-	a.take(f.run)
-	b.take(g.run)
+	a, b, c, f, g := forked(t)
 	for range 2 {
 		meet(t, a, b)
 	}
@@ -292,4 +353,96 @@ func TestExport_carriesForkProofs(t *testing.T) {
 		t.Fatal(err)
 	}
 	agree(t, a, again)
+}
+
+// History shows what arrived behind a cut with the reason why it does not count, and nothing fails
+// because of what is behind a cut and cannot be read.
+func TestForks_leaveHistoryReadable(t *testing.T) {
+	a := newPeer(t, nil)
+	b, c := newPeer(t, a), newPeer(t, a)
+	f, g := newForger(a), newForger(a) // one run each, so that its seal is behind the cut
+	f.add(data(1, "both"))
+	g.add(data(1, "both"))
+	f.add(data(2, "void"))
+	g.add(data(3, "void"))
+	a.take(f.run)
+	b.take(g.run)
+	for range 2 {
+		meet(t, a, b)
+	}
+	meet(t, a, c)
+	unreadable := data(4, "void")
+	unreadable.Parts[0].Data = []byte{0xff}
+	c.inTx(func(t *txn) error {
+		number, _, err := t.logNumber(f.log)
+		if err != nil {
+			return err
+		}
+		h, err := t.head(number)
+		if err != nil {
+			return err
+		}
+		for _, e := range []*entry.Entry{unreadable, data(5, "void")} {
+			at := entry.Place{Space: c.space.id, Log: h.id, Seq: h.next, Prev: h.hash}
+			if err := t.appendVoid(h, e, e.Append(nil), e.Hash(&at)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for p, want := range map[*peer]int{a: 2, b: 2, c: 3} {
+		var titles []string
+		err := p.db.View(func(tx *stoat.Tx) error {
+			for r, err := range p.space.History(tx, "tasks", int64(1)) {
+				if err != nil {
+					return err
+				}
+				if strings.Contains(r.Void, "branches") != (r.Fields[0].Value == "void") {
+					t.Errorf("entry %d: void: %q", r.Seq, r.Void)
+				}
+				titles = append(titles, r.Fields[0].Value.(string))
+			}
+			return nil
+		})
+		if err != nil || len(titles) != want || titles[0] != "both" {
+			t.Errorf("the history is %q (%v)", titles, err)
+		}
+		if r := p.revert(Filter{From: noon}); r.Records != 1 {
+			t.Errorf("reverted %+v", r)
+		}
+	}
+}
+
+// Of entries behind a cut, which a replica takes because a seal before the cut depends on them,
+// only the chain and the seal are checked: their times are in any order.
+func TestVerify_allowsAnyTimesBehindACut(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	f, g := newForger(a), newForger(a)
+	begin := f.begin()
+	f.add(data(1, "both"))
+	g.add(data(1, "both"))
+	g.add(data(3, "void"))
+	branch := *f
+	branch.run = &run{log: f.log, first: 1, entries: f.run.entries[:1:1]}
+	branch.add(data(9, "void"))
+	branch.add(data(4, "void, and back in time"))
+	f.add(data(9, "void"))
+	a.take(begin, f.run, g.run)
+	b.take(begin)
+	var proof []byte
+	a.inTx(func(t *txn) error {
+		number, _, err := t.logNumber(f.log)
+		if err == nil {
+			proof, err = t.meta.Get(keyed(nil, prefixProof, number))
+		}
+		return err
+	})
+	must(t, endpoint{b.space}.Prove(append([]byte{}, proof...)))
+	b.take(branch.run)
+	if n := b.entriesOf(f); n != 4 {
+		t.Errorf("%d entries are here", n)
+	}
+	must(t, b.verify())
+	agree(t, a, b)
 }

@@ -18,11 +18,11 @@ type Right uint8
 
 // The rights.
 const (
-	// Relay permits to have all entries, and to pass them on. In this version, what is in them is not
-	// withheld, so a relay can read it.
+	// Relay permits to have who changed which collection when, and to pass that on. What the entries
+	// say is withheld.
 	Relay = Right(entry.RightRelay)
-	// Read permits to have what is in entries. In this version, that is what Relay permits, in the
-	// whole space, whatever the scope.
+	// Read permits to have what entries say about the collections of the scope, whole collections
+	// whatever else limits it.
 	Read = Right(entry.RightRead)
 	// Write permits to change records.
 	Write = Right(entry.RightWrite)

@@ -112,9 +112,13 @@ func onlyHTTP1() *http.Transport {
 func refusal(url string, answer *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10)) // it may say nothing
 	reason := strings.TrimSpace(string(text))
-	if answer.StatusCode == http.StatusForbidden {
-		reason = strings.TrimSuffix(reason, ": "+ErrNotAllowed.Error())
-		return fmt.Errorf("%s: %q: %w", url, reason, ErrNotAllowed)
+	for status, known := range map[int]error{
+		http.StatusForbidden: ErrNotAllowed, http.StatusGone: ErrPruned,
+	} {
+		if answer.StatusCode == status {
+			reason = strings.TrimSuffix(reason, ": "+known.Error())
+			return fmt.Errorf("%s: %q: %w", url, reason, known)
+		}
 	}
 	return fmt.Errorf("%s: %q: %q", url, answer.Status, reason)
 }

@@ -82,8 +82,12 @@ func TestHandler_refusesOtherRequests(t *testing.T) {
 		answer, err := http.Post(web.URL, "", strings.NewReader(body))
 		must(t, err)
 		_ = answer.Body.Close()
-		if answer.StatusCode != http.StatusBadRequest {
-			t.Errorf("POST of %q: %s", body, answer.Status)
+		if answer.StatusCode != http.StatusUnauthorized {
+			t.Errorf("POST of %q that nobody has signed: %s", body, answer.Status)
+		}
+		got := server.answerTo(server.signedRequest([]byte(body)))
+		if got.Code != http.StatusBadRequest {
+			t.Errorf("POST of %q: %d", body, got.Code)
 		}
 	}
 	other := httptest.NewServer(http.NotFoundHandler())
@@ -321,4 +325,22 @@ func TestPost_endsWithItsContext(t *testing.T) {
 	if err := Post(ctx, a.space, web.URL, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("it returns %v", err)
 	}
+}
+
+// Requests do not start a replica from a checkpoint: both sides say what does.
+func TestPost_saysWhatToDoAboutWhatWasPruned(t *testing.T) {
+	a := tinyPruned(t)
+	late := newPeer(t, a)
+	for _, err := range []error{
+		Post(t.Context(), late.space, a.web(nil).URL, nil),
+		Post(t.Context(), a.space, late.web(nil).URL, nil),
+	} {
+		if !errors.Is(err, ErrPruned) || !strings.Contains(err.Error(), "Sync") {
+			t.Errorf("it returns %v", err)
+		}
+	}
+	meet(t, a, late)
+	late.put(task{ID: 3, Title: "posted"})
+	must(t, Post(t.Context(), late.space, a.web(nil).URL, nil))
+	agree(t, a, late)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat"
@@ -134,29 +135,32 @@ func parseHead(number uint32, p []byte) (*head, error) {
 	return h, nil
 }
 
-// putHead sets the head of a log, which is stored before the transaction commits: a batch appends
-// to one log many times.
+// putHead sets the head of a log, which is stored before the transaction commits: a transaction
+// may append to one log many times.
 func (t *txn) putHead(h *head) error {
 	t.heads[h.number] = h
-	if len(t.unsaved) > 0 {
-		t.unsaved[h.number] = struct{}{}
+	n := len(t.unsaved)
+	if n > 0 && t.unsaved[n-1] == h.number {
 		return nil
 	}
-	if t.unsaved == nil {
-		t.unsaved = map[uint32]struct{}{}
+	t.unsaved = append(t.unsaved, h.number)
+	if n > 0 {
+		return nil
 	}
-	t.unsaved[h.number] = struct{}{}
 	return t.tx.BeforeCommit(t.saveHeads)
 }
 
 // saveHeads stores the heads that have changed.
 func (t *txn) saveHeads() error {
-	for number := range t.unsaved {
-		if err := t.saveHead(t.heads[number]); err != nil {
-			return err
+	slices.Sort(t.unsaved)
+	for _, number := range slices.Compact(t.unsaved) {
+		if h := t.heads[number]; h != nil { // it was not dropped
+			if err := t.saveHead(h); err != nil {
+				return err
+			}
 		}
 	}
-	clear(t.unsaved)
+	t.unsaved = t.unsaved[:0]
 	return nil
 }
 

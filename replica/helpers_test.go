@@ -90,6 +90,16 @@ func (p *peer) described() (described []byte) {
 	return described
 }
 
+// about returns the parsed description of the space.
+func (p *peer) about() *entry.Space {
+	p.t.Helper()
+	about, err := entry.ParseSpace(p.described())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return about
+}
+
 // newPeer makes a replica: of a new space, or of the one of another.
 func newPeer(t testing.TB, of *peer) *peer {
 	t.Helper()
@@ -199,6 +209,10 @@ func meet(t testing.TB, a, b *peer) {
 type givesToAll struct{ endpoint }
 
 func (givesToAll) MayRead([32]byte) (reason, err error) { return nil, nil }
+
+func (g givesToAll) Run(log uint32, first uint64, _ *session.Reader) (*session.Run, error) {
+	return g.endpoint.Run(log, first, nil)
+}
 
 // meeting exchanges the entries of two replicas, also of those that may not read, and returns the
 // errors of both.

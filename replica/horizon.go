@@ -46,11 +46,12 @@ func (t *txn) horizonOf() (*horizon, error) {
 	if t.horizonRead {
 		return t.horizon, nil
 	}
-	p, err := t.meta.Get([]byte(keyHorizon))
-	if missing(err) {
-		t.horizonRead = true
-		return nil, nil
+	has, err := t.has(hasHorizon)
+	if err != nil || !has {
+		t.horizonRead = err == nil
+		return nil, err
 	}
+	p, err := t.meta.Get([]byte(keyHorizon))
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,8 @@ func (t *txn) putHorizon(h *horizon) error {
 	for _, log := range slices.Sorted(maps.Keys(h.covers)) {
 		p = binary.AppendUvarint(binary.AppendUvarint(p, uint64(log)), h.covers[log])
 	}
-	return t.meta.Put([]byte(keyHorizon), p)
+	return errors.Join(t.meta.Put([]byte(keyHorizon), p), t.meta.Put(horizonsKey(h.number), p),
+		t.meta.Put(append([]byte(prefixDecided), h.hash[:]...), nil), t.setFlag(hasHorizon, true))
 }
 
 func parseHorizon(p []byte) (*horizon, error) {
@@ -107,6 +109,9 @@ func parseHorizon(p []byte) (*horizon, error) {
 
 // covered reports whether the checkpoint covers the entry of a stamp.
 func (v vector) covered(s merge.Stamp) bool { return v[s.Log] > s.Seq && s != merge.Stamp{} }
+
+// includes reports whether a checkpoint covers an entry.
+func (h *horizon) includes(at spot) bool { return h != nil && at.seq < h.covers[at.log] }
 
 // passed reports whether an entry is covered, and others of its log are covered behind it. Nobody
 // has to know such an entry any more.

@@ -89,11 +89,6 @@ func TestApply_refusesWhatIsNotValid(t *testing.T) {
 		"a second genesis": func(f *forger) { f.add((&entry.Genesis{}).Entry(hlc.At(noon) + 1<<20)) },
 		"no parts":         func(f *forger) { f.add(&entry.Entry{Time: hlc.At(noon) + 1<<20, Kind: 1}) },
 		"an empty context": func(f *forger) { f.add(&entry.Entry{Time: hlc.At(noon) + 1<<20, Kind: 2}) },
-		"changes that are not canonical": func(f *forger) {
-			e := data(2, "x")
-			e.Parts[0].Data = append(e.Parts[0].Data, 0)
-			f.add(e)
-		},
 		"a context of its own log": func(f *forger) {
 			e := data(2, "x")
 			e.Context = []entry.Head{{Log: f.log, Seq: 0}}
@@ -117,6 +112,46 @@ func TestApply_refusesWhatIsNotValid(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A part whose content is none is void, and nothing else is: replicas that do not hold its
+// collection cannot see that.
+func TestApply_voidsPartsWithoutChanges(t *testing.T) {
+	p := newPeer(t, nil)
+	f := newForger(p)
+	f.add(data(1, "a"))
+	e := data(2, "x")
+	e.Parts[0].Data = append(e.Parts[0].Data, 0)
+	e.Parts = append(e.Parts, entry.Part{Group: "trash", Data: []byte("trash")})
+	f.add(e)
+	f.add(data(3, "b"))
+	if err := p.space.apply([]*run{f.run}); err != nil || p.get(1).Title != "b" {
+		t.Fatalf("got %v, %v", p.get(1), err)
+	}
+	err := p.db.View(func(tx *stoat.Tx) error {
+		n := 0
+		for v, err := range p.space.Void(tx) {
+			if err != nil {
+				return err
+			}
+			n++
+			if v.Seq != 2 || len(v.Collections) != 2 || !strings.Contains(v.Reason, "not valid") {
+				t.Errorf("got %+v", v)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d entries are void", n)
+		}
+		return nil
+	})
+	must(t, err)
+	p.update(func(tx *stoat.Tx) error {
+		a, err := p.space.Adopt(tx, LogID(f.log), 0, 9)
+		if a.Entries != 0 {
+			t.Errorf("adopted %+v", a)
+		}
+		return err
+	})
 }
 
 // A record that a collection cannot hold does not keep others from being merged.

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/session"
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
@@ -16,6 +18,11 @@ import (
 // [ErrNewer], [ErrOtherSpace], [ErrMissing] for one of [ExportSince] that came too early, and
 // [ErrInvalid] for entries that are not valid. What precedes the mistake was merged, and so were
 // other logs than those that the error is about; to import a file again does no harm.
+//
+// A file with a checkpoint makes a replica start from it that lacks entries which it covers: at
+// once, after all of the state was read and verified. Of a file that is cut within the state, what
+// was read is kept aside, and used when the file is imported again. It is [ErrPruned] if this
+// replica cannot start from the checkpoint.
 func Import(ctx context.Context, s *Space, r io.Reader) error {
 	f, err := newFrameReader(r)
 	if err == nil {
@@ -37,11 +44,14 @@ type intake struct {
 	count   uint64                // runs in the file so far
 	ends    map[entry.Hash]uint64 // of the logs in the file so far
 	theirs  Vector                // what the exporter has
+	from    session.Reader        // the exporter, if it has proven who it is, and what it asks for
+	start   *fileStart            // from the file's checkpoint; nil: it has none so far
 	refused []error
 }
 
 func newIntake(ctx context.Context, s *Space, f *frameReader) *intake {
-	return &intake{ctx: ctx, space: s, file: f, ends: map[entry.Hash]uint64{}, theirs: Vector{}}
+	return &intake{ctx: ctx, space: s, file: f, ends: map[entry.Hash]uint64{}, theirs: Vector{},
+		from: session.Reader{All: true}}
 }
 
 // refusedMax is the most errors about invalid entries that are kept of one file.
@@ -50,7 +60,15 @@ const refusedMax = 16
 // run merges a file.
 func (in *intake) run() error {
 	id, described, err := in.file.readAbout()
-	if err == nil && id != in.space.id {
+	if err != nil {
+		return err
+	}
+	return in.runBehind(id, described)
+}
+
+// runBehind merges a file behind the frame that says which space it has.
+func (in *intake) runBehind(id entry.Hash, described []byte) (err error) {
+	if id != in.space.id {
 		err = fmt.Errorf("%w: join the space %s to import it", ErrOtherSpace, SpaceID(id))
 	}
 	if err == nil && len(described) > 0 {
@@ -64,7 +82,7 @@ func (in *intake) run() error {
 			done, err = in.next()
 		}
 	}
-	if err := errors.Join(err, in.apply()); err != nil {
+	if err := errors.Join(err, in.stage(), in.apply()); err != nil {
 		return err
 	}
 	if len(in.refused) > 0 {
@@ -119,14 +137,24 @@ func (in *intake) next() (done bool, err error) {
 			err = nil
 		}
 		return false, err
+	case fileHolds:
+		return false, in.asks(p)
+	case fileCheckpoint:
+		return false, in.begin(p)
+	case fileChunk:
+		return false, in.takeChunk(p)
 	case fileRun:
 		r, err := parseRun(p)
+		if err == nil {
+			err = in.started()
+		}
 		if err != nil {
 			return false, err
 		}
+		r.from = in.from.Device
 		in.runs, in.size, in.count = append(in.runs, r), in.size+r.size(), in.count+1
 		in.ends[r.log] = max(in.ends[r.log], r.end())
-		if in.size > batchMax {
+		if in.size > mergeMax {
 			return false, in.apply()
 		}
 		return false, nil
@@ -135,9 +163,22 @@ func (in *intake) next() (done bool, err error) {
 		if n := rd.Uvarint(); n != in.count {
 			rd.Fail("the file should have %d runs, and has %d", n, in.count)
 		}
-		return true, rd.End()
+		return true, cmp.Or(rd.End(), in.started())
 	}
 	return false, fmt.Errorf("a frame of type %d within the file: %w", kind, wire.ErrMalformed)
+}
+
+// asks notes whose content the exporter asks for.
+func (in *intake) asks(p []byte) error {
+	h, err := parseHoldings(p)
+	if err != nil {
+		return err
+	}
+	in.from.All, in.from.Collections = false, map[string]bool{}
+	for _, name := range h.names {
+		in.from.Collections[name] = true
+	}
+	return nil
 }
 
 // apply merges the runs that were read.
@@ -165,6 +206,9 @@ func (in *intake) compareLog(t *txn, number uint32, h *fileHead) error {
 		return err
 	}
 	hash, err := t.hashOf(number, h.entries-1)
+	if errors.Is(err, ErrPruned) {
+		return nil // it cannot be compared any more
+	}
 	if err == nil && hash != h.hash {
 		in.theirs[h.log] = 0
 	}

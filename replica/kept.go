@@ -34,6 +34,9 @@ const (
 	hashSize = 4 << 10
 )
 
+// keptRoom is how many bytes more than when it is sent an entry takes, at most.
+const keptRoom = 1 + 32
+
 // appendKept appends the form in which the next entry of a log is kept.
 func (t *txn) appendKept(
 	dst []byte, h *head, e *entry.Entry, sent []byte, hash *entry.Hash,

@@ -1,14 +1,17 @@
 package replica
 
 import (
+	"errors"
+
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/merge"
 )
 
 // leaveLate begins a new log if the own one is late, and makes the changes again that do not count
 // any more. Records that were deleted meanwhile stay deleted, and a deletion does not remove what
-// it has not seen.
-func (t *txn) leaveLate(hz *horizon) error {
+// it has not seen. Changed says of records, see changedKey, whether the checkpoint covers changes
+// of them that are not here.
+func (t *txn) leaveLate(hz *horizon, changed map[string]bool) error {
 	if t.space.device == nil {
 		return nil
 	}
@@ -19,28 +22,20 @@ func (t *txn) leaveLate(hz *horizon) error {
 	old := *own
 	var wanted []*entry.Entry
 	for seq := old.late; seq < old.next; seq++ {
-		e, err := t.entry(old.number, seq)
+		o, err := t.orphan(&old, seq)
 		if err != nil {
 			return err
 		}
-		if e.Kind != entry.KindData {
+		if o.entry.Kind != entry.KindData {
 			continue
 		}
-		again := &entry.Entry{Kind: entry.KindData, Origin: e.Origin}
-		if again.Parts, err = t.stillWanted(e.Parts, spot{old.number, seq}, hz); err != nil {
+		again := &entry.Entry{Kind: entry.KindData, Origin: &o.origin}
+		if again.Parts, err = t.stillWanted(o, spot{old.number, seq}, hz, changed); err != nil {
 			return err
 		}
-		if len(again.Parts) == 0 {
-			continue
+		if len(again.Parts) > 0 {
+			wanted = append(wanted, again)
 		}
-		if again.Origin == nil {
-			hash, err := t.hashOf(old.number, seq)
-			if err != nil {
-				return err
-			}
-			again.Origin = &entry.Last{Head: entry.Head{Log: old.id, Seq: seq}, Hash: hash}
-		}
-		wanted = append(wanted, again)
 	}
 	if err := t.seal(old.next); err != nil { // later entries name these, so others need them
 		return err
@@ -61,10 +56,20 @@ func (t *txn) leaveLate(hz *horizon) error {
 }
 
 // stillWanted returns the parts of a late entry without the changes that would undo what the
-// checkpoint covers.
-func (t *txn) stillWanted(parts []entry.Part, at spot, hz *horizon) ([]entry.Part, error) {
+// checkpoint covers, and without parts that it covers elsewhere.
+func (t *txn) stillWanted(
+	o *orphan, at spot, hz *horizon, changed map[string]bool,
+) ([]entry.Part, error) {
 	var wanted []entry.Part
-	for _, part := range parts {
+	for i := range o.entry.Parts {
+		part := &o.entry.Parts[i]
+		done, err := t.settledElsewhere(&o.origin, part)
+		if err != nil {
+			return nil, err
+		}
+		if done || part.Withheld != nil {
+			continue
+		}
 		changes, err := entry.ParseChanges(part.Data)
 		if err != nil {
 			return nil, err
@@ -79,7 +84,7 @@ func (t *txn) stillWanted(parts []entry.Part, at spot, hz *horizon) ([]entry.Par
 			if err != nil {
 				return nil, err
 			}
-			if ok {
+			if ok && !(r.Delete && changed[changedKey(number, r.Key)]) {
 				kept = append(kept, r)
 			}
 		}
@@ -93,7 +98,11 @@ func (t *txn) stillWanted(parts []entry.Part, at spot, hz *horizon) ([]entry.Par
 
 // wanted reports whether a change by a late entry is made again.
 func (t *txn) wanted(collection uint32, change *entry.Record, at spot, hz *horizon) (bool, error) {
-	base, err := t.storedBase(hz.number, collection, change.Key)
+	c, err := t.readable(collection)
+	if err != nil {
+		return false, err
+	}
+	base, _, err := t.base(c, change.Key)
 	if err != nil {
 		return false, err
 	}
@@ -110,7 +119,11 @@ func (t *txn) wanted(collection uint32, change *entry.Record, at spot, hz *horiz
 		if !hz.covers.covered(merge.Stamp{Log: s.log, Seq: s.seq, Time: 1}) {
 			continue
 		}
+		existed = true
 		time, err := t.timeOf(s)
+		if errors.Is(err, ErrPruned) {
+			continue // the caller has found out what was not seen: see compareDeleted
+		}
 		if err != nil {
 			return false, err
 		}
@@ -118,10 +131,10 @@ func (t *txn) wanted(collection uint32, change *entry.Record, at spot, hz *horiz
 		if err != nil {
 			return false, err
 		}
-		existed, unseen = true, unseen || !seen
+		unseen = unseen || !seen
 	}
 	if change.Delete {
 		return !unseen, nil
 	}
-	return !existed || base == nil || len(base.Alive) > 0, nil
+	return !existed || len(base.Alive) > 0, nil
 }

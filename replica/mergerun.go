@@ -27,11 +27,20 @@ func (a *incoming) mergeRun(t *txn, v *verified) (reason, err error) {
 	case v.branch:
 		return errBranch, nil
 	}
+	gaps, err := t.gaps(h)
+	if err != nil {
+		return nil, err
+	}
 	for v.done < len(v.parsed) {
 		if v.seq() < h.next || v.seq() < h.sealed && !v.parked {
 			stored, err := t.hashOf(h.number, v.seq())
 			if err != nil && !errors.Is(err, ErrPruned) {
 				return nil, err
+			}
+			if err == nil && stored == v.hashes[v.done] && gaps != nil {
+				if err := a.fill(t, h, v); err != nil {
+					return nil, err
+				}
 			}
 			if err != nil || stored == v.hashes[v.done] {
 				v.done++
@@ -57,6 +66,9 @@ func (a *incoming) mergeRun(t *txn, v *verified) (reason, err error) {
 		h = next
 		v.done++
 	}
+	if err := a.closeGaps(t, h, v, gaps); err != nil {
+		return nil, err
+	}
 	return nil, a.keepSeal(t, h, v)
 }
 
@@ -75,7 +87,7 @@ func (a *incoming) mergeNext(t *txn, h *head, v *verified) (_ *head, reason, err
 	if h.next > 0 && v.done == 0 && v.prev != h.hash {
 		return nil, errBranch, nil
 	}
-	reason, changes, err := a.accept(t, h, e, len(v.entries[v.done]))
+	reason, changes, err := a.accept(t, h, e, e.WholeSize(len(v.entries[v.done])))
 	if reason != nil || err != nil {
 		return nil, reason, err
 	}

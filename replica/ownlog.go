@@ -15,7 +15,10 @@ import (
 
 // beginLog starts a log of the device, which has seen all others. It becomes the own log.
 func (t *txn) beginLog() error {
-	latest := t.latest()
+	latest, err := t.latest()
+	if err != nil {
+		return err
+	}
 	for h, err := range t.eachHead() {
 		if err == nil {
 			err = t.putUnseen(h.number)
@@ -43,9 +46,8 @@ func (t *txn) beginLog() error {
 		err = t.append(h, e, e.Append(nil), id)
 	}
 	if err == nil {
-		err = t.putNumber(keyOwn, h.number)
+		err = t.putOwnNumber(h.number)
 	}
-	t.own = h.number
 	return err
 }
 
@@ -183,6 +185,9 @@ func (t *txn) reissueOnce(o *orphan) error {
 	var parts []entry.Part
 	for i := range o.entry.Parts {
 		part := o.entry.Parts[i]
+		if part.Withheld != nil || part.Broken != nil {
+			continue // others may save it
+		}
 		done, err := t.repeated(&o.origin, &part)
 		if err != nil {
 			return err
@@ -270,6 +275,9 @@ func (t *txn) settle() error {
 // endLog makes a log end before an entry. What follows is forgotten, except the entries and their
 // contexts: see removeEntries. No other entry has seen them.
 func (t *txn) endLog(h *head, next uint64) error {
+	if err := t.forgetVotes(h.number, next); err != nil {
+		return err
+	}
 	for seq := next; seq < h.next; seq++ {
 		if err := t.unnote(h, seq); err != nil {
 			return err
@@ -333,7 +341,6 @@ func (t *txn) dropLog(h *head) error {
 		}
 	}
 	delete(t.heads, h.number)
-	delete(t.unsaved, h.number)
 	delete(t.numbers, h.id)
 	return t.meta.Delete(append([]byte(prefixNumber), h.id[:]...))
 }

@@ -31,6 +31,7 @@ const (
 	causeInvalid cause = 3 // it is not valid, and the log ends before it
 	causeNewer   cause = 4 // it needs a newer version of this package
 	causeOther   cause = 5
+	causeEarly   cause = 6 // it is not valid unless a log that it names is cut before what it names
 )
 
 // wait is why the next entry of a log is not merged. It is stored under "wait" u32:
@@ -63,7 +64,7 @@ func (e *waitError) Unwrap() error { return e.is }
 // reason returns the reason of the wait.
 func (w *wait) reason() error {
 	is := map[cause]error{causeContext: &lacking{w.needs}, causeAhead: errAhead,
-		causeInvalid: ErrInvalid, causeNewer: ErrNewer}[w.cause]
+		causeInvalid: ErrInvalid, causeNewer: ErrNewer, causeEarly: ErrInvalid}[w.cause]
 	return &waitError{w.text, is}
 }
 
@@ -76,6 +77,8 @@ func newWait(reason error, at hlc.Time) *wait {
 		w.cause, w.needs = causeContext, lacks.Head
 	case errors.Is(reason, errAhead):
 		w.cause = causeAhead
+	case errors.Is(reason, errEarly):
+		w.cause = causeEarly
 	case errors.Is(reason, ErrInvalid):
 		w.cause = causeInvalid
 	case errors.Is(reason, ErrNewer):
@@ -83,6 +86,9 @@ func newWait(reason error, at hlc.Time) *wait {
 	}
 	return w
 }
+
+// ends reports whether the log has ended with the entry before, as far as is known.
+func (w *wait) ends() bool { return w.cause == causeInvalid || w.cause == causeEarly }
 
 func parseWait(p []byte) (*wait, error) {
 	r := wire.NewReader(p)
@@ -247,7 +253,7 @@ func (a *incoming) parkBehind(t *txn, h *head, v *verified) (reason, err error) 
 	if err != nil || w == nil {
 		return errGap, err
 	}
-	if w.cause == causeInvalid {
+	if w.ends() {
 		return invalid("log %s has ended with entry %d: %w", h.id, h.next, w.reason()), nil
 	}
 	more, err := a.park(t, h, v)
@@ -278,7 +284,7 @@ func (t *txn) neededBy(h *head) (logs []uint32, err error) {
 
 // due returns the logs whose waits the clock has ended; or all that wait, when more than time may
 // have ended their waits: the process is a new one, which may be of a newer version, or a log was
-// cut.
+// cut. The latter may also make an entry valid whose time was not after those that it names.
 func (t *txn) due(all bool) (logs []uint32, err error) {
 	if all {
 		err := t.eachWait(func(log uint32, w *wait) error {

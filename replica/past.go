@@ -59,7 +59,7 @@ func (t *txn) pastOf(at spot) (*past, error) {
 	if err != nil {
 		return nil, err
 	}
-	if last > 0 {
+	if len(p.todo) > 0 { // or else it has no context, or that was pruned
 		p.first = p.todo[0]
 	}
 	return p, nil
@@ -96,7 +96,7 @@ type sought struct {
 }
 
 // unseen reports whether an entry is known to be missing in all pasts that make up this one.
-// So the entries of a batch, one after the other, do not walk the same way.
+// So the entries of a transaction, one after the other, do not walk the same way.
 func (p *past) unseen(at spot) bool {
 	f := p.first
 	if f == nil || f.at.log == at.log || p.t.unseen[sought{at, f.at.log}] < f.before {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"strconv"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/session"
 )
 
 // Requests and answers are files of [Export], limited in size and signed by devices.
@@ -35,8 +38,9 @@ type PostOptions struct {
 // Post returns.
 //
 // The server answers only devices that may read the space, see [Space.MayRead], and is sent entries
-// only if it may. Otherwise, the error is ErrNotAllowed. The first request says how much this
-// replica has of each log, to whatever is at the URL.
+// only if it may. Otherwise, the error is ErrNotAllowed. If one side lacks what the other one has
+// pruned, it is ErrPruned: only [Sync] and [Import] start from a checkpoint. The first request says
+// how much this replica has of each log, and which collections it holds, to whatever is at the URL.
 //
 // Requests and answers are signed by the devices. Within minutes, who has seen a request can repeat
 // it, which has no effect, and get the answer; so use https.
@@ -60,7 +64,7 @@ type poster struct {
 	space  *Space
 	url    string
 	opts   *PostOptions
-	theirs Vector   // what the server has; nil: not known yet
+	theirs *parcel  // what the server lacks; nil: not known yet
 	server DeviceID // who has answered
 	denied error    // why the server is given nothing, if it is not
 }
@@ -77,13 +81,13 @@ func (p *poster) run() error {
 		}
 		var mine Vector
 		err = p.space.db.View(func(tx *stoat.Tx) (err error) {
-			mine, err = p.space.Vector(tx)
+			mine, err = p.space.wholeVector(tx)
 			return err
 		})
-		if err != nil || maps.Equal(mine, p.theirs) {
+		if err != nil || maps.Equal(mine, p.theirs.since) {
 			return errors.Join(refused, err)
 		}
-		lacks := p.theirs.lacks(mine)
+		lacks := p.theirs.since.lacks(mine)
 		if lacks >= lacked && maps.Equal(mine, before) {
 			return errors.Join(refused, p.denied) // what is left waits
 		}
@@ -102,11 +106,11 @@ func (v Vector) lacks(other Vector) (n uint64) {
 // ask makes one request, and merges the answer. Refused is about entries that are not valid, here
 // or there, and about files that come too early.
 func (p *poster) ask() (refused, err error) {
-	most, err := p.most()
+	to, err := p.parcel()
 	if err != nil {
 		return nil, err
 	}
-	body, err := p.space.packet(p.ctx, p.theirs, most)
+	body, err := p.space.packet(p.ctx, to)
 	if err != nil {
 		return nil, err
 	}
@@ -126,14 +130,19 @@ func (p *poster) ask() (refused, err error) {
 	if answer.StatusCode != http.StatusOK {
 		return nil, refusal(p.url, answer)
 	}
-	body, err = readAll(answer.Body)
-	if err == nil {
-		err = p.verify(answer.Header, signature, body)
+	digest, err := p.verify(answer.Header, signature)
+	if err != nil {
+		return nil, err
+	}
+	in := newSignedBody(answer.Body, digest)
+	in.left = postMax + 1
+	if body, err = io.ReadAll(in); err == nil {
+		err = in.end()
 	}
 	if err != nil {
 		return nil, err
 	}
-	p.theirs, refused, err = p.space.unpack(p.ctx, body)
+	p.theirs, refused, err = p.space.unpack(p.ctx, body, p.server)
 	if text := answer.Header.Get(headerRefused); text != "" {
 		if plain, err := strconv.Unquote(text); err == nil {
 			text = plain
@@ -143,17 +152,19 @@ func (p *poster) ask() (refused, err error) {
 	return refused, err
 }
 
-// most returns how many bytes of runs to send: none before the server has proven who it is, nor if
-// it may not read the space.
-func (p *poster) most() (n int, err error) {
+// parcel returns what to send: no runs before the server has proven who it is, nor if it may not
+// read the space.
+func (p *poster) parcel() (to *parcel, err error) {
+	to = &parcel{to: &session.Reader{}}
 	if p.theirs == nil {
-		return 0, nil
+		return to, nil
 	}
 	p.denied, err = endpoint{p.space}.MayRead(p.server)
 	if err != nil || p.denied != nil {
-		return 0, err
+		to.since = p.theirs.since
+		return to, err
 	}
-	return postBytes, nil
+	return p.theirs, nil
 }
 
 // request returns a signed request, and its signature.
@@ -163,65 +174,81 @@ func (p *poster) request(body []byte) (*http.Request, []byte, error) {
 		return nil, nil, err
 	}
 	now := p.space.time().UnixMilli()
-	message := requestMessage(p.opts.Peer, now, body)
-	signature := ed25519.Sign(p.space.device.key, message)
+	digest := sha256.Sum256(body)
+	signature := ed25519.Sign(p.space.device.key, requestMessage(p.opts.Peer, now, digest))
 	r.Header.Set("Content-Type", "application/octet-stream")
 	r.Header.Set(headerDevice, p.space.device.ID().String())
 	r.Header.Set(headerAudience, p.opts.Peer.String())
 	r.Header.Set(headerTime, strconv.FormatInt(now, 10))
+	r.Header.Set(headerDigest, hex.EncodeToString(digest[:]))
 	r.Header.Set(headerSignature, hex.EncodeToString(signature))
 	return r, signature, nil
 }
 
-// verify checks who has answered.
-func (p *poster) verify(h http.Header, request, body []byte) error {
+// verify checks who has answered, and returns the digest of the answer.
+func (p *poster) verify(h http.Header, request []byte) (digest [32]byte, err error) {
 	id, err := ParseDeviceID(h.Get(headerDevice))
 	if err != nil {
-		return fmt.Errorf("%s does not answer as a replica: %w", p.url, err)
+		return digest, fmt.Errorf("%s does not answer as a replica: %w", p.url, err)
 	}
 	if p.opts.Peer != (DeviceID{}) && id != p.opts.Peer {
-		return fmt.Errorf("%w: %s instead of %s", ErrPeerKey, id, p.opts.Peer)
+		return digest, fmt.Errorf("%w: %s instead of %s", ErrPeerKey, id, p.opts.Peer)
 	}
 	p.server = id
-	return checkSignature(h, id, answerMessage(request, body))
-}
-
-// readAll reads a request or an answer.
-func readAll(r io.Reader) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(r, postMax+1))
-	if err == nil && len(body) > postMax {
-		err = fmt.Errorf("it has more than %d bytes: %w", postMax, ErrInvalid)
+	if digest, err = digestOf(h); err != nil {
+		return digest, err
 	}
-	return body, err
+	return digest, checkSignature(h, id, answerMessage(request, digest))
 }
 
-// packet returns a file with what this replica has, and some of what a vector lacks.
-func (s *Space) packet(ctx context.Context, since Vector, most int) ([]byte, error) {
+// errPostPruned reports a replica that lacks what was pruned, and that requests cannot give it.
+var errPostPruned = fmt.Errorf("one side lacks entries that the other one has pruned: bring them "+
+	"together with Sync or a file of Export, which begin with the checkpoint: %w", ErrPruned)
+
+// packet returns a file with what this replica has, and some of what somebody lacks.
+func (s *Space) packet(ctx context.Context, p *parcel) ([]byte, error) {
 	var body bytes.Buffer
 	err := s.db.View(func(tx *stoat.Tx) error {
 		t, err := s.in(tx)
 		if err != nil {
 			return err
 		}
-		return t.export(ctx, &body, since, most)
+		return t.export(ctx, &body, p)
 	})
+	if errors.Is(err, ErrPruned) {
+		err = errPostPruned
+	}
 	if err == nil {
 		err = s.db.Sync() // before anything leaves
 	}
 	return body.Bytes(), err
 }
 
-// unpack merges what such a file has, makes it durable, and returns what the other replica has.
-// Refused is about entries that are not valid, and files that come too early.
-func (s *Space) unpack(ctx context.Context, body []byte) (theirs Vector, refused, err error) {
+// unpack merges what such a file of a device has, makes it durable, and returns what the other
+// replica lacks. Refused is about entries that are not valid, and files that come too early.
+func (s *Space) unpack(ctx context.Context, body []byte, from DeviceID) (
+	lacks *parcel, refused, err error,
+) {
 	f, err := newFrameReader(bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, err
 	}
+	id, described, err := f.readAbout()
+	if err != nil {
+		return nil, nil, err
+	}
 	in := newIntake(ctx, s, f)
-	err = in.run()
+	in.from.Device = from
+	return s.unpackBehind(in, id, described)
+}
+
+// unpackBehind is unpack behind the frame that says which space the file has.
+func (s *Space) unpackBehind(in *intake, id entry.Hash, described []byte) (
+	lacks *parcel, refused, err error,
+) {
+	err = in.runBehind(id, described)
 	if errors.Is(err, ErrInvalid) || errors.Is(err, ErrMissing) {
 		refused, err = err, nil
 	}
-	return in.theirs, refused, errors.Join(err, s.db.Sync())
+	return &parcel{in.theirs, postBytes, &in.from}, refused, errors.Join(err, s.db.Sync())
 }

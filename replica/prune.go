@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/session"
 )
@@ -18,7 +20,8 @@ var (
 	ErrPruned = session.ErrPruned
 	// ErrMismatch reports a checkpoint with another root than that of the state that its entries
 	// lead to here. Nothing is pruned by it.
-	ErrMismatch = errors.New("the checkpoint does not have the root of the state here")
+	ErrMismatch = errors.New("the checkpoint does not have the root of the state here: nothing was " +
+		"pruned; verify this replica, and compare its root with others to see which is wrong")
 )
 
 // pruneStep is how many keys one transaction of Prune looks at.
@@ -72,13 +75,8 @@ func (s *Space) verifyHorizon() error {
 		if verified, err = t.pruned(hz); err != nil || verified {
 			return err
 		}
-		author, err := t.head(hz.at.log)
-		if err != nil {
+		if err := t.needless(hz); err != nil {
 			return err
-		}
-		if hz.at.seq >= author.sealed {
-			return errors.New("the checkpoint is not sealed yet: bring the space together with " +
-				"another replica, or call Seal")
 		}
 		return t.compareRoots(hz)
 	})
@@ -89,8 +87,26 @@ func (s *Space) verifyHorizon() error {
 		return err
 	}
 	return cmp.Or(s.inUpdate(func(t *txn) error {
+		if key == keyVerified {
+			if err := t.meta.DeleteRange(stoat.Prefix([]byte(prefixHorizons))); err != nil {
+				return err
+			}
+		}
 		return t.meta.Put([]byte(key), hz.hash[:])
 	}), err)
+}
+
+// needless returns nil if no content is missing of what a horizon covers that this replica holds
+// and may read: it could not arrive any more.
+func (t *txn) needless(hz *horizon) error {
+	wanted, err := t.wantedGaps()
+	for h, seq := range wanted {
+		if seq < hz.covers[h.number] {
+			return fmt.Errorf("content of log %s is missing: bring the space together with a replica "+
+				"that has it, and prune then: %w", h.id, ErrNotHeld)
+		}
+	}
+	return err
 }
 
 // checkpointStatus returns the number of checkpoints that count, and whether the root of the last
@@ -128,8 +144,17 @@ func (t *txn) unpruned() error {
 	return cmp.Or(err, ErrPruned)
 }
 
-// compareRoots returns ErrMismatch unless the state at the horizon is that of its checkpoint.
+// compareRoots returns ErrMismatch unless the state at the horizon is that of its checkpoint, as
+// far as this replica has its content.
 func (t *txn) compareRoots(hz *horizon) error {
+	lacks, err := t.lacks()
+	if err != nil {
+		return err
+	}
+	if len(lacks) == 0 {
+		_, err := t.offer(hz) // which others may ask for next
+		return err
+	}
 	e, err := t.entry(hz.at.log, hz.at.seq)
 	if err != nil {
 		return err
@@ -138,11 +163,16 @@ func (t *txn) compareRoots(hz *horizon) error {
 	if err != nil {
 		return err
 	}
-	own, err := t.subtreesAt(hz.covers, hz.number, nil)
+	own, err := t.subtreesAt(hz, nil)
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(own, act.Checkpoint.Chunks) {
+	isLacking := func(s chunk.Subtree) bool {
+		_, lacking := lacks[s.Collection]
+		return lacking
+	}
+	theirs := slices.DeleteFunc(slices.Clone(act.Checkpoint.Chunks), isLacking)
+	if !slices.Equal(slices.DeleteFunc(own, isLacking), theirs) {
 		return ErrMismatch
 	}
 	return nil
@@ -186,6 +216,9 @@ func (t *txn) pruneLog(log uint32) error {
 	end := hz.covers[log]
 	keep, err := t.actsOf(log)
 	if err != nil {
+		return err
+	}
+	if err := t.keepEvidence(log, keep, end); err != nil {
 		return err
 	}
 	if last := end - 1; last > 0 && !slices.Contains(keep, last) {

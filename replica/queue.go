@@ -14,7 +14,12 @@ import (
 // logs that are due. An entry has a greater time than the entries that it follows, so it has to
 // wait if it cannot be merged when it has the least time of all.
 func (a *incoming) merge(t *txn) error {
-	a.latest = t.latest()
+	defer t.release()
+	latest, err := t.latest()
+	if err != nil {
+		return err
+	}
+	a.latest = latest
 	a.queue = append(a.queue, a.ready...)
 	heap.Init(&a.queue)
 	for _, log := range a.due {
@@ -41,10 +46,18 @@ func (a *incoming) merge(t *txn) error {
 			a.waiting = append(a.waiting, waitingRun{v.run, reason, v.time()})
 		}
 	}
-	if err := a.keepLatest(t); err != nil {
+	if err := errors.Join(a.keepLatest(t), t.owe(a.owed)); err != nil {
 		return err
 	}
 	if err := a.settleForks(t); err != nil {
+		return err
+	}
+	if a.rebase {
+		if err := t.rebase(); err != nil {
+			return err
+		}
+	}
+	if err := t.completeCollections(); err != nil {
 		return err
 	}
 	return t.decide()
@@ -52,8 +65,8 @@ func (a *incoming) merge(t *txn) error {
 
 // keepLatest stores the greatest time of what was merged.
 func (a *incoming) keepLatest(t *txn) error {
-	if a.latest <= t.latest() {
-		return nil
+	if latest, err := t.latest(); err != nil || a.latest <= latest {
+		return err
 	}
 	return t.putLatest(a.latest)
 }
@@ -121,7 +134,7 @@ func (a *incoming) resume(t *txn, log uint32) error {
 			return fmt.Errorf("entry %d of log %s waits: %w", seq, h.id, err)
 		}
 		if seq == h.next && !h.voids(seq) {
-			reason, _, err := a.accept(t, h, e, len(sent))
+			reason, _, err := a.accept(t, h, e, e.WholeSize(len(sent)))
 			if err != nil {
 				return err
 			}

@@ -190,10 +190,8 @@ func (a *incoming) ask(t *txn, v *verified, known int) error {
 			if reason != nil {
 				return nil // merging says so
 			}
-			for j, c := range changes {
-				if err := e.addChanges(parsed.Parts[j].Group, c); err != nil {
-					return invalid("%w", err)
-				}
+			if err := e.addParts(parsed, changes); err != nil {
+				return invalid("%w", err)
 			}
 		}
 		offer.Entries = append(offer.Entries, e)

@@ -37,15 +37,19 @@ func (v *rightsView) refit() error {
 	if err := v.own(); err != nil {
 		return err
 	}
-	version, err := v.t.rightsVersion()
-	if err == nil {
-		next := binary.BigEndian.AppendUint64(nil, version+1)
-		err = v.t.meta.Put([]byte(keyRights), next)
-	}
-	if err != nil {
+	if err := v.t.renewRights(); err != nil {
 		return err
 	}
 	return v.replay(v.tree.Since(before))
+}
+
+// renewRights makes other transactions read the rights again.
+func (t *txn) renewRights() error {
+	version, err := t.rightsVersion()
+	if err != nil {
+		return err
+	}
+	return t.putRightsVersion(version + 1)
 }
 
 // truncateRights removes what the entries of a log from one on did to the rights. Call it when they
@@ -146,7 +150,7 @@ func (v *rightsView) renewFirst(k firstKey, least uint64) error {
 
 // dropFirst says that a log has not seen a grant.
 func (v *rightsView) dropFirst(k firstKey) error {
-	v.first[k] = notSeen
+	v.know(k, notSeen)
 	return v.t.meta.Delete(k.seenKey())
 }
 

@@ -1,21 +1,28 @@
 package replica
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/hlc"
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
-// The parts of entries with an origin that count by their verdicts are indexed:
+// The parts of entries with an origin that the horizon does not cover are indexed:
 //
-//	"repeat", origin as log, u64 seq and hash, content's hash, group as a text, u64 time, log
-//	        → u32 log, u64 seq, 1 byte index of the part
+//	"repeat", origin as log, u64 seq and hash, content's hash, group as a text, 1 byte: 1 if the
+//	        part is void by its verdict, u64 time, log → u32 log, u64 seq, 1 byte index of the part
 //
-// Of those that differ in time and log only, the first counts, unless the part counts in the origin
-// itself.
+// Of those that are not void and differ in time and log only, the first counts, unless the part
+// counts in the origin itself. A checkpoint settles that for what it covers, by that alone; it does
+// not matter to other entries any more. Of what counted then, this device need not issue again:
+//
+//	"reissued", origin, content's hash and group as above → nothing
 
 // repeatsOf returns the key under which the repeats of a part begin.
 func repeatsOf(origin *entry.Last, part *entry.Part) []byte {
@@ -23,6 +30,29 @@ func repeatsOf(origin *entry.Last, part *entry.Part) []byte {
 	key := append([]byte(prefixRepeat), origin.Log[:]...)
 	key = append(binary.BigEndian.AppendUint64(key, origin.Seq), origin.Hash[:]...)
 	return wire.AppendBytes(append(key, hash[:]...), part.Group)
+}
+
+// reissuedOf returns the key of a part that counts in a repeat which the horizon covers, given the
+// key under which its repeats begin.
+func reissuedOf(repeats []byte) []byte {
+	return append([]byte(prefixReissued), repeats[len(prefixRepeat):]...)
+}
+
+// repeatKey appends to the key under which the repeats of a part begin.
+func repeatKey(repeats []byte, void bool, time hlc.Time, log entry.Hash) []byte {
+	key := append(bytes.Clone(repeats), 0)
+	if void {
+		key[len(repeats)] = 1
+	}
+	return append(binary.BigEndian.AppendUint64(key, uint64(time)), log[:]...)
+}
+
+// parseRepeat returns the entry and the part that a key of the index stands for.
+func parseRepeat(p []byte) (at spot, part int, err error) {
+	if len(p) != 13 || p[12] >= 64 {
+		return at, 0, fmt.Errorf("the index of repeats has the value %x: %w", p, stoat.ErrCorrupt)
+	}
+	return spot{binary.BigEndian.Uint32(p), binary.BigEndian.Uint64(p[4:])}, int(p[12]), nil
 }
 
 // hasRepeats reports whether there are entries with an origin.
@@ -39,12 +69,15 @@ func (t *txn) hasRepeats() (bool, error) {
 }
 
 // noteRepeats brings what of repeats counts up to date with the verdict of an entry, which may have
-// an origin, and may be the origin of others.
+// an origin, and may be the origin of others. For what the horizon covers, that is settled.
 func (t *txn) noteRepeats(h *head, seq uint64, e *entry.Entry, void partSet) error {
 	if e.Origin == nil {
 		if has, err := t.hasRepeats(); err != nil || !has {
 			return err
 		}
+	}
+	if hz, err := t.horizonOf(); err != nil || hz.includes(spot{h.number, seq}) {
+		return err
 	}
 	hash, err := t.hashOf(h.number, seq)
 	if err != nil {
@@ -54,7 +87,7 @@ func (t *txn) noteRepeats(h *head, seq uint64, e *entry.Entry, void partSet) err
 	for i := range e.Parts {
 		part := &e.Parts[i]
 		if e.Origin != nil {
-			if err := t.noteRepeat(h, seq, e, i, void); err != nil {
+			if err := t.noteRepeat(h, seq, e, i, void.has(i)); err != nil {
 				return err
 			}
 		}
@@ -66,25 +99,39 @@ func (t *txn) noteRepeats(h *head, seq uint64, e *entry.Entry, void partSet) err
 }
 
 // noteRepeat is noteRepeats for one part of an entry that has an origin.
-func (t *txn) noteRepeat(h *head, seq uint64, e *entry.Entry, i int, void partSet) error {
-	key := repeatsOf(e.Origin, &e.Parts[i])
-	key = append(binary.BigEndian.AppendUint64(key, uint64(e.Time)), h.id[:]...)
-	at := spot{h.number, seq}
-	var err error
-	if void.has(i) {
-		if err = t.meta.Delete(key); err == nil {
-			err = t.setRepeated(at, i, "")
-		}
-	} else {
-		t.repeats, t.repeatsRead = true, true
-		if err = t.meta.Put(key, append(entryKey(nil, "", at.log, at.seq), byte(i))); err == nil {
-			err = t.setRepeated(at, i, repeatedElsewhere) // unless it is the first
-		}
+func (t *txn) noteRepeat(h *head, seq uint64, e *entry.Entry, i int, void bool) error {
+	at, repeats := spot{h.number, seq}, repeatsOf(e.Origin, &e.Parts[i])
+	t.repeats, t.repeatsRead = true, true
+	reason := ""
+	if !void {
+		reason = repeatedElsewhere // unless it is the first
+	}
+	value := append(entryKey(nil, "", at.log, at.seq), byte(i))
+	err := t.meta.Delete(repeatKey(repeats, !void, e.Time, h.id))
+	if err == nil {
+		err = t.meta.Put(repeatKey(repeats, void, e.Time, h.id), value)
+	}
+	if err == nil {
+		err = t.setRepeated(at, i, reason)
 	}
 	if err != nil {
 		return err
 	}
 	return t.judgeRepeats(e.Origin, &e.Parts[i])
+}
+
+// dropRepeats removes an entry from the index of repeats, after it was noted as void.
+func (t *txn) dropRepeats(h *head, e *entry.Entry) error {
+	for i := range e.Parts {
+		if e.Origin == nil {
+			break
+		}
+		repeats := repeatsOf(e.Origin, &e.Parts[i])
+		if err := t.meta.Delete(repeatKey(repeats, true, e.Time, h.id)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Reasons why a part with an origin does not count.
@@ -96,11 +143,12 @@ const (
 // judgeRepeats decides which of the repeats of a part of an entry counts.
 func (t *txn) judgeRepeats(origin *entry.Last, part *entry.Part) error {
 	reason := ""
-	r := stoat.Prefix(repeatsOf(origin, part))
+	r := stoat.Prefix(append(repeatsOf(origin, part), 0))
 	r.Limit = 2 // the second one may have been the first
 	for _, p := range t.meta.Scan(r) {
-		if len(p) != 13 {
-			return fmt.Errorf("the index of repeats has the value %x: %w", p, stoat.ErrCorrupt)
+		at, i, err := parseRepeat(p)
+		if err != nil {
+			return err
 		}
 		if reason == "" {
 			counts, err := t.originCounts(origin, part)
@@ -111,8 +159,7 @@ func (t *txn) judgeRepeats(origin *entry.Last, part *entry.Part) error {
 				reason = repeatedOrigin
 			}
 		}
-		at := spot{binary.BigEndian.Uint32(p), binary.BigEndian.Uint64(p[4:])}
-		if err := t.setRepeated(at, int(p[12]), reason); err != nil {
+		if err := t.setRepeated(at, i, reason); err != nil {
 			return err
 		}
 		reason = repeatedElsewhere
@@ -122,46 +169,62 @@ func (t *txn) judgeRepeats(origin *entry.Last, part *entry.Part) error {
 
 // repeated reports whether a part counts in a repeat.
 func (t *txn) repeated(origin *entry.Last, part *entry.Part) (bool, error) {
-	for range t.meta.Keys(stoat.Prefix(repeatsOf(origin, part))) {
+	repeats := repeatsOf(origin, part)
+	for range t.meta.Keys(stoat.Prefix(append(bytes.Clone(repeats), 0))) {
 		return true, nil
 	}
-	return false, t.tx.Err()
+	_, err := t.meta.Get(reissuedOf(repeats))
+	if missing(err) {
+		return false, t.tx.Err()
+	}
+	return err == nil, err
 }
 
-// originCounts reports whether a part counts in the entry that is the origin of others.
-func (t *txn) originCounts(origin *entry.Last, part *entry.Part) (bool, error) {
+// inOrigin finds a part in the entry that is the origin of others. It does not find what was
+// pruned.
+func (t *txn) inOrigin(origin *entry.Last, part *entry.Part) (at spot, i int, ok bool, err error) {
 	number, known, err := t.logNumber(origin.Log)
 	if err != nil || !known {
-		return false, err
+		return at, 0, false, err
 	}
 	h, err := t.head(number)
 	if err != nil || origin.Seq >= h.next {
-		return false, err
+		return at, 0, false, err
 	}
-	hz, err := t.horizonOf()
-	if err != nil {
-		return false, err
-	}
-	if hz != nil && origin.Seq < hz.covers[number] { // it may have been pruned
-		return !h.voids(origin.Seq) && (h.late == 0 || origin.Seq < h.late), nil
+	hash, err := t.hashOf(number, origin.Seq)
+	if err != nil || hash != origin.Hash {
+		return at, 0, false, unlessPruned(err)
 	}
 	e, err := t.entry(number, origin.Seq)
 	if err != nil {
+		return at, 0, false, unlessPruned(err)
+	}
+	i = slices.IndexFunc(e.Parts, func(p entry.Part) bool {
+		return p.Group == part.Group && p.Size() == part.Size() && p.Hash() == part.Hash()
+	})
+	return spot{number, origin.Seq}, i, i >= 0 && e.Kind == entry.KindData, nil
+}
+
+// unlessPruned returns an error unless it reports what was pruned.
+func unlessPruned(err error) error {
+	if errors.Is(err, ErrPruned) {
+		return nil
+	}
+	return err
+}
+
+// originCounts reports whether a part counts in the entry that is the origin of others, and that
+// the horizon does not cover.
+func (t *txn) originCounts(origin *entry.Last, part *entry.Part) (bool, error) {
+	at, i, ok, err := t.inOrigin(origin, part)
+	if err != nil || !ok {
 		return false, err
 	}
-	for i := range e.Parts {
-		p := &e.Parts[i]
-		if p.Group != part.Group || p.Size() != part.Size() || p.Hash() != part.Hash() {
-			continue
-		}
-		v, err := t.voided(number, origin.Seq)
-		if err != nil || v.alone.has(i) {
-			return false, err
-		}
-		hash, err := t.hashOf(number, origin.Seq)
-		return hash == origin.Hash, err
+	if hz, err := t.horizonOf(); err != nil || hz.includes(at) {
+		return false, err
 	}
-	return false, nil
+	v, err := t.voided(at.log, at.seq)
+	return !v.alone.has(i), err
 }
 
 // setRepeated stores why a part of an entry does not count as a repeat, or that it does. If that is

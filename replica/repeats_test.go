@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
 )
 
 // What copies of a database issue again counts once, whatever the order in which replicas learn of
@@ -94,4 +96,89 @@ func TestRepeats_countForWhatGivesWay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a checkpoint covers has no say about repeats that it does not cover: it may have been
+// pruned. So all agree, also one who decides about the repeat first and learns then that the
+// checkpoint counts.
+func TestRepeats_ofWhatACheckpointCovers(t *testing.T) {
+	for name, origin := range map[string]func(first, again entry.Last) entry.Last{
+		"what counts":        func(first, _ entry.Last) entry.Last { return first },
+		"what has a repeat":  func(first, _ entry.Last) entry.Last { first.Seq += 1000; return first },
+		"a repeat":           func(_, again entry.Last) entry.Last { return again },
+		"with another hash":  func(first, _ entry.Last) entry.Last { first.Hash[0] ^= 1; return first },
+		"that is not there":  func(first, _ entry.Last) entry.Last { first.Seq += 1001; return first },
+		"of an unknown log":  func(first, _ entry.Last) entry.Last { first.Log[0] ^= 1; return first },
+		"of another content": func(first, _ entry.Last) entry.Last { first.Seq--; return first },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newPeer(t, nil)
+			b, guest := newPeer(t, a), newGuest(t, a)
+			a.grant(guest, Write)
+			a.put(task{ID: 1, Votes: 1})
+			first := a.lastOrigin()
+			far := first
+			far.Seq += 1000
+			a.repeat(far, first)
+			agreeAfter(t, a, b, guest)
+			b.put(task{ID: 2})
+			agreeAfter(t, a, b, guest)
+			again := a.lastOrigin()
+			if err := a.checkpoint(); err != nil {
+				t.Fatal(err)
+			}
+			meet(t, a, guest)
+			guest.repeat(origin(first, again), first)
+			meet(t, a, b)
+			b.put(task{ID: 3})
+			meet(t, b, a)
+			if len(a.covered()) == 0 || len(guest.covered()) > 0 {
+				t.Fatal("the checkpoint does not count, or its votes are known")
+			}
+			if err := a.space.Prune(); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				meet(t, a, guest)
+				meet(t, a, b)
+			}
+			agreeWithModel(t, guest)
+			agree(t, a, b, guest)
+			for _, p := range []*peer{a, b, guest} {
+				if got := p.get(1).Votes; got != 3 {
+					t.Errorf("%d votes", got)
+				}
+			}
+		})
+	}
+}
+
+// lastOrigin returns the last entry of the own log.
+func (p *peer) lastOrigin() (o entry.Last) {
+	p.inTx(func(t *txn) error {
+		h, err := t.ownHead()
+		o = entry.Last{Head: entry.Head{Log: h.id, Seq: h.next - 1}, Hash: h.hash}
+		return err
+	})
+	return o
+}
+
+// repeat makes an entry with the parts of another one, and an origin.
+func (p *peer) repeat(origin, parts entry.Last) {
+	p.t.Helper()
+	p.inTx(func(t *txn) error {
+		number, _, err := t.logNumber(parts.Log)
+		if err != nil {
+			return err
+		}
+		e, err := t.entry(number, parts.Seq)
+		if err != nil {
+			return err
+		}
+		next, err := t.nextOwn()
+		if err != nil {
+			return err
+		}
+		return t.place(next, &entry.Entry{Kind: entry.KindData, Origin: &origin, Parts: e.Parts})
+	})
 }

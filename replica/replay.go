@@ -16,12 +16,13 @@ import (
 // Records are marked first, and replayed when their transaction commits, each once. So a record
 // always shows the verdicts that are stored with it, and a crash leaves nothing half done. A large
 // replay makes a large transaction, which takes no more memory than a small one: the database
-// writes it to tables while it runs, and records are replayed in batches.
+// writes it to tables while it runs, and records are replayed some at a time.
 
-// replayEntries notes the verdicts of the entries of a log from one up to another one. When the
-// transaction commits, it replays the records that they touch.
+// replayEntries notes the verdicts of the entries of a log from one up to another one, except those
+// that the horizon covers: they are settled. When the transaction commits, it replays the records
+// that they touch.
 func (t *txn) replayEntries(log uint32, from, to uint64) error {
-	h, err := t.head(log)
+	h, from, err := t.beyond(log, from)
 	if err != nil {
 		return err
 	}
@@ -96,8 +97,14 @@ func (t *txn) replayMarked() error {
 // eachMarked computes the states of the records that are marked, from the entries that take part.
 func (t *txn) eachMarked(
 	counts func(merge.Stamp) bool,
-	fn func(c *collection, key []byte, record *merge.Record) error,
+	do func(c *collection, key []byte, record *merge.Record) error,
 ) error {
+	fn := func(c *collection, key []byte, record *merge.Record) error {
+		if err := do(c, key, record); err != nil {
+			return fmt.Errorf("collection %q: %w", c.name, err)
+		}
+		return nil
+	}
 	if err := t.indexTails(); err != nil {
 		return err
 	}
@@ -105,30 +112,30 @@ func (t *txn) eachMarked(
 	if err != nil {
 		return err
 	}
-	b := &batch{t: t, counts: counts}
+	f := &fold{t: t, counts: counts}
 	for key := range t.meta.Keys(stoat.Prefix([]byte(prefixReplay))) {
 		key = key[len(prefixReplay):]
 		number := binary.BigEndian.Uint32(key)
-		if b.c == nil || b.c.number != number {
-			if err := b.each(fn); err != nil {
+		if f.c == nil || f.c.number != number {
+			if err := f.each(fn); err != nil {
 				return err
 			}
-			if b.c, err = t.collection(names[number]); err != nil {
+			if f.c, err = t.collection(names[number]); err != nil {
 				return err
 			}
 		}
 		touches, err := t.indexed(nil, number, key[4:])
 		if err == nil {
-			err = b.add(key[4:], touches)
+			err = f.add(key[4:], touches)
 		}
-		if err == nil && b.full() {
-			err = b.each(fn)
+		if err == nil && f.full() {
+			err = f.each(fn)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return cmp.Or(t.tx.Err(), b.each(fn))
+	return cmp.Or(t.tx.Err(), f.each(fn))
 }
 
 // collectionName returns the name of a collection.

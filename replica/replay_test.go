@@ -30,10 +30,13 @@ func (p *peer) wreck() {
 		names, err := t.collectionNames()
 		for number, name := range names {
 			if err == nil {
-				err = t.eachState(name, number, func(s *state) error {
+				err = t.eachState(name, number, stoat.Range{}, func(s *state) error {
 					c, err := t.collection(name)
 					if err == nil {
 						s, err = t.loadStored(c, s.key)
+					}
+					if err == nil {
+						err = s.keepBase()
 					}
 					if err != nil {
 						return err
@@ -56,9 +59,23 @@ func (p *peer) replayAll() {
 			if err == nil {
 				err = t.replayEntries(h.number, 0, h.next)
 			}
+			for seq := uint64(0); seq < h.next && err == nil; seq++ {
+				err = t.markEntry(spot{h.number, seq})
+			}
 		}
 		return err
 	})
+}
+
+// markEntry replays the records that an entry touches when the transaction commits.
+func (t *txn) markEntry(at spot) error {
+	e, changes, err := t.changesOf(at.log, at.seq)
+	for i := range changes {
+		if err == nil {
+			err = t.mark(e.Parts[i].Group, changes[i])
+		}
+	}
+	return err
 }
 
 // allHeads returns the heads of all logs.
@@ -177,7 +194,7 @@ func TestReplay_manyRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const n = batchRecords + 100
+	const n = foldRecords + 100
 	p.update(func(tx *stoat.Tx) error {
 		for id := range int64(n) {
 			if err := errors.Join(p.tasks.Put(tx, &task{ID: id, Votes: 1}),

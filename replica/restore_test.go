@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
 )
 
 // newPeerIn makes a replica of a new space in a directory.
@@ -130,5 +131,66 @@ func TestOpen_withAnotherDeviceKeepsWhatIsNotSealed(t *testing.T) {
 	}
 	if n := len(factsOf(b)); n != 4 { // two genesis entries, and two of data
 		t.Errorf("%d entries", n)
+	}
+}
+
+// A checkpoint that was not sealed leaves with the log that it was in, and so do votes: nobody else
+// can know what they decide.
+func TestOpen_ofARestoredBackupLeavesCheckpointsThatWereNotSealed(t *testing.T) {
+	for _, voters := range []int{1, 2} {
+		a := newPeerIn(t, filepath.Join(t.TempDir(), "db"))
+		b := newPeer(t, a)
+		a.update(func(tx *stoat.Tx) error {
+			return a.space.Grant(tx, b.space.device.ID(), Write|Right(entry.RightCheckpoint))
+		})
+		agreeAfter(t, a, b)
+		if voters == 2 { // b has a say, and votes when it has seen the checkpoint of a
+			b.put(task{ID: 2})
+			agreeAfter(t, a, b)
+		}
+		a.put(task{ID: 1, Title: "not sealed", Best: 5})
+		must(t, a.checkpoint())
+		backup := filepath.Join(t.TempDir(), "backup")
+		if err := a.db.Backup(t.Context(), backup); err != nil {
+			t.Fatal(err)
+		}
+		c := a.copyIn(backup)
+		agreeAfter(t, c, b)
+		if c.get(1) == nil || b.get(1) == nil {
+			t.Errorf("%d voters: the record is lost", voters)
+		}
+		must(t, c.checkpoint())
+		agreeAfter(t, c, b)
+		b.put(task{ID: 3})
+		agreeAfter(t, c, b)
+		if c.covered() == nil || b.covered() == nil {
+			t.Errorf("%d voters: a later checkpoint does not count", voters)
+		}
+	}
+}
+
+// A vote that was not sealed leaves with its log, too, and the device votes again.
+func TestOpen_ofARestoredBackupLeavesVotesThatWereNotSealed(t *testing.T) {
+	a := newPeerIn(t, filepath.Join(t.TempDir(), "db"))
+	b := newPeer(t, a)
+	a.update(func(tx *stoat.Tx) error {
+		return a.space.Grant(tx, b.space.device.ID(), Write|Right(entry.RightCheckpoint))
+	})
+	agreeAfter(t, a, b)
+	b.put(task{ID: 2})
+	agreeAfter(t, a, b)
+	a.put(task{ID: 3})
+	agreeAfter(t, a, b)
+	must(t, b.space.db.Update(b.space.Checkpoint))
+	agreeAfter(t, a, b)
+	a.put(task{ID: 1, Title: "votes"})
+	backup := filepath.Join(t.TempDir(), "backup")
+	if err := a.db.Backup(t.Context(), backup); err != nil {
+		t.Fatal(err)
+	}
+	c := a.copyIn(backup)
+	agreeAfter(t, c, b)
+	if c.get(1) == nil || b.get(1) == nil || c.covered() == nil || b.covered() == nil {
+		t.Errorf("got %v, %v, %v and %v", c.get(1), b.get(1), c.covered(), b.covered())
 	}
 }

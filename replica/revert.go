@@ -3,11 +3,13 @@ package replica
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"sort"
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/record"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/merge"
 )
@@ -16,6 +18,7 @@ import (
 // select it.
 type Filter struct {
 	Collection string
+	Key        record.Key // of one record of the collection
 	Log        LogID
 	Device     DeviceID  // the author
 	From, To   time.Time // from one time to before another one, by the clocks of the authors
@@ -25,16 +28,19 @@ type Filter struct {
 type Reverted struct {
 	Records int // that changed
 	Entries int // that were made for that
+	Stayed  int // maxima and minima that would be others without the selected entries
 }
 
 // Revert takes back what the selected entries did: every record that they touched shows what it
 // would show without them, with everything else that was ever done to it. Nothing is erased. The
 // changes are new entries of this replica, several if there are many, which [Space.History] shows
-// and which can be reverted in turn. A maximum and a minimum cannot be taken back, and what was
-// added to a sum is taken back each time that Revert is called.
+// and which can be reverted in turn. What was added to a sum is taken back each time that Revert is
+// called. A maximum and a minimum stay: the greatest of all values that were ever written counts,
+// so no entry can make it less. Let no device write what it must not: see [Fields].
 func (s *Space) Revert(tx *stoat.Tx, f Filter) (Reverted, error) {
-	if f == (Filter{}) {
-		return Reverted{}, wrap(s.name, errors.New("the filter is empty: it would revert everything"))
+	key, err := f.check()
+	if err != nil {
+		return Reverted{}, wrap(s.name, err)
 	}
 	if err := s.claim(tx); err != nil {
 		return Reverted{}, err
@@ -43,15 +49,30 @@ func (s *Space) Revert(tx *stoat.Tx, f Filter) (Reverted, error) {
 	if err != nil {
 		return Reverted{}, wrap(s.name, err)
 	}
-	r := &reversal{t: t, filter: f}
+	r := &reversal{t: t, filter: f, key: key}
 	err = r.run()
 	return r.done, wrap(s.name, err)
+}
+
+// check returns an error if the filter selects nothing in particular, and the bytes of the key.
+func (f *Filter) check() (key []byte, err error) {
+	switch {
+	case f.Key != nil && f.Collection == "":
+		return nil, errors.New("the filter has a key without a collection: name the collection")
+	case f.Key != nil:
+		return encodeKey(f.Key)
+	case f.Collection == "" && f.Log == LogID{} && f.Device == DeviceID{} && f.From.IsZero() &&
+		f.To.IsZero():
+		return nil, errors.New("the filter is empty: it would revert everything")
+	}
+	return nil, nil
 }
 
 // reversal is one call of Revert.
 type reversal struct {
 	t      *txn
 	filter Filter
+	key    []byte // of the filter, or nil
 	done   Reverted
 	failed error // of a lookup
 }
@@ -60,7 +81,19 @@ type reversal struct {
 // each of them with and without these entries.
 func (r *reversal) run() error {
 	t := r.t
-	if err := t.indexTails(); err != nil {
+	err := t.wholeSpace()
+	if name := r.filter.Collection; name != "" {
+		if err = t.whole(name); err == nil {
+			_, err = t.number(prefixCollection + name)
+		}
+		if errors.Is(err, stoat.ErrNotFound) {
+			err = fmt.Errorf("collection %q: %w", name, t.unknown())
+		}
+	}
+	if err == nil {
+		err = t.indexTails()
+	}
+	if err != nil {
 		return err
 	}
 	for h, err := range t.eachHead() {
@@ -76,7 +109,7 @@ func (r *reversal) run() error {
 		return err
 	}
 	marks := stoat.Prefix([]byte(prefixRevert))
-	var is, was *batch
+	var is, was *fold
 	for key := range t.meta.Keys(marks) {
 		key = key[len(prefixRevert):]
 		number := binary.BigEndian.Uint32(key)
@@ -85,7 +118,7 @@ func (r *reversal) run() error {
 				return err
 			}
 			c := &collection{space: t.space, name: names[number], number: number}
-			is, was = &batch{t: t, c: c}, &batch{t: t, c: c, counts: r.keeps}
+			is, was = &fold{t: t, c: c}, &fold{t: t, c: c, counts: r.keeps}
 		}
 		touches, err := t.indexed(nil, number, key[4:])
 		if err == nil {
@@ -124,13 +157,13 @@ func (r *reversal) markLog(h *head) error {
 	t, f := r.t, &r.filter
 	var failed error
 	first := func(from time.Time) uint64 {
-		return uint64(sort.Search(int(h.next), func(seq int) bool {
+		return uint64(sort.Search(int(h.last()+1), func(seq int) bool {
 			at, err := t.timeOf(spot{h.number, uint64(seq)})
 			failed = errors.Join(failed, err)
 			return !at.Time().Before(from)
 		}))
 	}
-	seq, to := first(f.From), h.next
+	seq, to := first(f.From), h.last()+1 // what is void need not be taken back
 	if !f.To.IsZero() {
 		to = first(f.To)
 	}
@@ -140,17 +173,25 @@ func (r *reversal) markLog(h *head) error {
 			return err
 		}
 		for i, c := range changes {
-			if f.Collection == "" || f.Collection == e.Parts[i].Group {
-				failed = errors.Join(failed, t.markUnder(prefixRevert, e.Parts[i].Group, c))
+			if f.Collection != "" && f.Collection != e.Parts[i].Group {
+				continue
 			}
+			if r.key != nil {
+				one := c.Record(r.key)
+				if one == nil {
+					continue
+				}
+				c = &entry.Changes{Records: []entry.Record{*one}}
+			}
+			failed = errors.Join(failed, t.markUnder(prefixRevert, e.Parts[i].Group, c))
 		}
 	}
 	return failed
 }
 
-// revert makes the entries that turn what the records of one batch show into what those of another
+// revert makes the entries that turn what the records of one fold show into what those of another
 // one show.
-func (r *reversal) revert(is, was *batch) error {
+func (r *reversal) revert(is, was *fold) error {
 	if is == nil {
 		return nil
 	}
@@ -164,6 +205,7 @@ func (r *reversal) revert(is, was *batch) error {
 		return err
 	}
 	err = was.each(func(c *collection, key []byte, record *merge.Record) error {
+		r.done.Stayed += states[0].Lasting(record)
 		change := states[0].Difference(record, b.number)
 		states = states[1:]
 		if change == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/tuple"
 )
 
 // revert reverts entries.
@@ -119,7 +120,7 @@ func TestRevert_ofManyRecords(t *testing.T) {
 	from := p.now.Add(time.Minute)
 	p.put(task{ID: 1, Title: "x"})
 	p.now = from
-	const n = batchRecords + 100
+	const n = foldRecords + 100
 	title := string(slices.Repeat([]byte("t"), 100))
 	for range 3 {
 		p.update(func(tx *stoat.Tx) (err error) {
@@ -161,5 +162,33 @@ func TestRevert_refuses(t *testing.T) {
 	}
 	if err := try(guest, Filter{Device: p.space.device.ID()}); !errors.Is(err, ErrNotAllowed) {
 		t.Errorf("without a right to write: %v", err)
+	}
+}
+
+// One record is taken back, and what cannot be is counted.
+func TestRevert_ofOneRecord(t *testing.T) {
+	p := newPeer(t, nil)
+	p.put(task{ID: 1, Title: "old", Best: 1, First: 9})
+	p.now = p.now.Add(time.Minute)
+	from := p.now
+	p.put(task{ID: 1, Title: "new", Best: 5, First: 9})
+	p.put(task{ID: 2, Title: "new"})
+	for _, f := range []Filter{
+		{Key: int64(1)}, {Key: int64(1), From: from}, {},
+	} {
+		if _, err := p.space.Revert(nil, f); err == nil {
+			t.Errorf("%+v is accepted", f)
+		}
+	}
+	r := p.revert(Filter{Collection: "tasks", Key: int64(1), From: from})
+	if r != (Reverted{Records: 1, Entries: 1, Stayed: 1}) {
+		t.Errorf("%+v", r)
+	}
+	want := []task{{ID: 1, Title: "old", Best: 5, First: 9}, {ID: 2, Title: "new"}}
+	if got := all(p); !reflect.DeepEqual(got, want) {
+		t.Errorf("the records are %+v", got)
+	}
+	if r := p.revert(Filter{Collection: "tasks", Key: tuple.Tuple{int64(3)}}); r != (Reverted{}) {
+		t.Errorf("a record that was never there: %+v", r)
 	}
 }

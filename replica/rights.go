@@ -18,7 +18,9 @@ type rightsView struct {
 	shared bool // the tree is that of the space: copy it before acts are added
 	first  map[firstKey]uint64
 	within vector // the entries whose acts are in the tree; nil: all
-	err    error  // of a lookup; no answer is valid then
+	held   *holdings
+	lacks  map[string]uint32 // collections of which content is missing, with their numbers
+	err    error             // of a lookup; no answer is valid then
 }
 
 // firstKey identifies the first entry of a log that has seen a grant.
@@ -27,15 +29,26 @@ type firstKey struct {
 	seq     uint64
 }
 
-// knownRights is the tree of a space as some transaction committed it. The tree is immutable.
+// knownRights is the tree of a space as some transaction committed it, and which collections the
+// replica holds. It is immutable.
 type knownRights struct {
 	version uint64
 	tree    *rights.Tree
+	held    *holdings
+	lacks   map[string]uint32
 }
 
 // errUndescribed is returned as long as a replica that has joined has not met another one.
 var errUndescribed = fmt.Errorf("this replica does not know yet who may write: bring it together "+
 	"with another one first: %w", ErrNotAllowed)
+
+// know remembers the first entry of a log that has seen a grant.
+func (v *rightsView) know(k firstKey, seq uint64) {
+	if v.first == nil {
+		v.first = map[firstKey]uint64{}
+	}
+	v.first[k] = seq
+}
 
 // rights returns the rights of the space.
 func (t *txn) rights() (*rightsView, error) {
@@ -53,14 +66,18 @@ func (t *txn) rights() (*rightsView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &rightsView{t: t, shared: true, first: map[firstKey]uint64{}}
+	v := &rightsView{t: t, shared: true}
 	if known != nil && known.version == version {
-		v.tree = known.tree
+		v.tree, v.held, v.lacks = known.tree, known.held, known.lacks
 	} else if err := v.load(about); err != nil {
+		return nil, err
+	} else if v.lacks, err = t.readLacks(); err != nil {
+		return nil, err
+	} else if v.held, err = t.readHeld(); err != nil {
 		return nil, err
 	} else {
 		s.mu.Lock()
-		s.rights = &knownRights{version, v.tree}
+		s.rights = &knownRights{version, v.tree, v.held, v.lacks}
 		s.mu.Unlock()
 	}
 	t.rightsView = v
@@ -75,23 +92,8 @@ func (t *txn) rightsWithin(cut vector) (*rightsView, error) {
 	if about == nil {
 		return nil, errUndescribed
 	}
-	v := &rightsView{t: t, first: map[firstKey]uint64{}, within: cut}
+	v := &rightsView{t: t, within: cut}
 	return v, v.load(about)
-}
-
-// rightsVersion returns a number that is another one whenever acts were added.
-func (t *txn) rightsVersion() (uint64, error) {
-	p, err := t.meta.Get([]byte(keyRights))
-	if errors.Is(err, stoat.ErrNotFound) {
-		return 0, nil
-	}
-	if err == nil && len(p) != 8 {
-		err = fmt.Errorf("%q has %d bytes instead of 8: %w", keyRights, len(p), stoat.ErrCorrupt)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return binary.BigEndian.Uint64(p), nil
 }
 
 // load makes the tree from the stored acts. They are in the order in which they were merged.
@@ -205,7 +207,7 @@ func (v *rightsView) add(h *head, f *rights.Fact) error {
 	next := binary.BigEndian.AppendUint64(nil, version+1)
 	p := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(h.number)), f.At.Seq)
 	err = errors.Join(t.meta.Put(append([]byte(prefixAct), next...), p),
-		t.meta.Put([]byte(keyRights), next))
+		t.putRightsVersion(version+1))
 	if err == nil && f.Act.Grant != nil && f.Act.Grant.To.Includes(h.device) {
 		err = v.putFirst(firstKey{h.number, h.number, f.At.Seq}, f.At.Seq)
 	}
@@ -290,7 +292,7 @@ func (k firstKey) seenKey() []byte {
 const notSeen = rights.Never
 
 func (v *rightsView) putFirst(k firstKey, seq uint64) error {
-	v.first[k] = seq
+	v.know(k, seq)
 	return v.t.meta.Put(k.seenKey(), binary.AppendUvarint(nil, seq))
 }
 
@@ -301,7 +303,7 @@ func (v *rightsView) firstOf(k firstKey) (seq uint64, ok bool) {
 	}
 	p, err := v.t.meta.Get(k.seenKey())
 	if errors.Is(err, stoat.ErrNotFound) {
-		v.first[k] = notSeen
+		v.know(k, notSeen)
 		return 0, false
 	}
 	if err == nil {
@@ -313,7 +315,7 @@ func (v *rightsView) firstOf(k firstKey) (seq uint64, ok bool) {
 		v.err = errors.Join(v.err, err)
 		return 0, false
 	}
-	v.first[k] = seq
+	v.know(k, seq)
 	return seq, true
 }
 
@@ -350,9 +352,7 @@ func (v *rightsView) Hash(at entry.Head) (hash entry.Hash, ok bool) {
 		var h *head
 		if h, err = v.t.head(number); err == nil && at.Seq < h.next {
 			hash, err = v.t.hashOf(number, at.Seq)
-			if ok = err == nil; missing(err) {
-				err = nil // it was pruned
-			}
+			ok, err = err == nil, unlessPruned(err)
 		}
 	}
 	v.err = errors.Join(v.err, err)

@@ -16,6 +16,7 @@ const (
 	roomLog   = 4 << 20
 	roomSpace = 64 << 20
 	roomRuns  = 1024
+	roomShare = 8 // of the room that the runs of one device take, one in so many
 )
 
 // room keeps, in memory, the runs that wait and cannot be parked: runs that cannot be verified yet,
@@ -27,6 +28,8 @@ type room struct {
 	has  map[runKey]bool
 	size int
 	logs map[entry.Hash]int // bytes
+
+	bytes, counts map[DeviceID]int // of the runs of a device
 
 	claims []claim // about logs that are not known yet
 }
@@ -53,12 +56,15 @@ func (r *room) add(runs ...waitingRun) {
 		n := w.run.size()
 		ofLog := r.logs[w.run.log]
 		full := len(r.runs) == roomRuns || r.size+n > roomSpace || ofLog > 0 && ofLog+n > roomLog
-		if full || r.has[w.key()] {
+		if full || r.has[w.key()] || r.tooMany(w.run.from, n) {
 			continue
 		}
 		if r.logs == nil {
 			r.logs, r.has = map[entry.Hash]int{}, map[runKey]bool{}
+			r.bytes, r.counts = map[DeviceID]int{}, map[DeviceID]int{}
 		}
+		r.bytes[w.run.from] += n
+		r.counts[w.run.from]++
 		if w.run.since.IsZero() {
 			w.run.since = r.now()
 		}
@@ -67,6 +73,13 @@ func (r *room) add(runs ...waitingRun) {
 		r.size += n
 		r.logs[w.run.log] += n
 	}
+}
+
+// tooMany reports whether a run of a device is more than its share, so that no device can keep the
+// runs of others out. What did not come from a device has no share.
+func (r *room) tooMany(from DeviceID, size int) bool {
+	return from != (DeviceID{}) &&
+		(r.counts[from] >= roomRuns/roomShare || r.bytes[from]+size > roomSpace/roomShare)
 }
 
 // addClaims adds fork proofs, unless there is no room for them.
@@ -89,6 +102,11 @@ func (r *room) take(wanted func(*waitingRun) bool) (taken []waitingRun) {
 		taken = append(taken, w)
 		delete(r.has, w.key())
 		r.size -= w.run.size()
+		r.bytes[w.run.from] -= w.run.size()
+		if r.counts[w.run.from]--; r.counts[w.run.from] == 0 {
+			delete(r.bytes, w.run.from)
+			delete(r.counts, w.run.from)
+		}
 		if r.logs[w.run.log] -= w.run.size(); r.logs[w.run.log] == 0 {
 			delete(r.logs, w.run.log)
 		}
@@ -116,7 +134,7 @@ func (s *Space) awake(arrived []*run) (runs []waitingRun, claims []claim) {
 	}
 	runs = s.room.take(func(w *waitingRun) bool { return logs[w.run.log] })
 	s.room.claims = slices.DeleteFunc(s.room.claims, func(c claim) bool {
-		if !logs[c.log] {
+		if !logs[c.log] && s.retried {
 			return false
 		}
 		claims = append(claims, c)

@@ -11,10 +11,14 @@ import (
 )
 
 // Root returns a hash of the whole state of the space, in a canonical form: replicas that have the
-// same entries have the same root. It reads all records, in the order of their keys.
+// same entries have the same root. It reads all records, in the order of their keys. A replica that
+// lacks content has no root, which is [ErrNotHeld]; see [Space.CollectionRoot].
 func (s *Space) Root(tx *stoat.Tx) ([32]byte, error) {
 	t, err := s.in(tx)
 	if err != nil {
+		return [32]byte{}, wrap(s.name, err)
+	}
+	if err := t.wholeSpace(); err != nil {
 		return [32]byte{}, wrap(s.name, err)
 	}
 	subtrees, err := t.subtrees(nil)
@@ -26,6 +30,9 @@ func (s *Space) Root(tx *stoat.Tx) ([32]byte, error) {
 func (s *Space) CollectionRoot(tx *stoat.Tx, name string) ([32]byte, error) {
 	t, err := s.in(tx)
 	if err != nil {
+		return [32]byte{}, wrap(s.name, err)
+	}
+	if err := t.whole(name); err != nil {
 		return [32]byte{}, wrap(s.name, err)
 	}
 	number, err := t.number(prefixCollection + name)
@@ -69,7 +76,7 @@ func (t *txn) canonical(name string, number uint32) records {
 	return func(fn func(key, canonical []byte) error) error {
 		o := &order{t: t}
 		var canonical []byte
-		return t.eachState(name, number, func(s *state) error {
+		return t.eachState(name, number, stoat.Range{}, func(s *state) error {
 			if s.record.Empty() {
 				return nil
 			}
@@ -106,14 +113,22 @@ func addSubtree(
 		Root: leaves.Root()}), nil
 }
 
-// eachState calls fn with the state of each record of a collection, in the order of keys.
-func (t *txn) eachState(name string, number uint32, fn func(*state) error) error {
+// eachState calls fn with the state of each record of a collection with a key in a range, in the
+// order of keys.
+func (t *txn) eachState(
+	name string, number uint32, within stoat.Range, fn func(*state) error,
+) error {
 	c, err := t.reader(name, number)
 	if err != nil {
 		return err
 	}
 	prefix := keyed(nil, "", number)
-	for key := range t.states.Scan(stoat.Prefix(prefix)) {
+	all := stoat.Prefix(prefix)
+	all.Start = append(bytes.Clone(prefix), within.Start...)
+	if within.End != nil {
+		all.End = append(bytes.Clone(prefix), within.End...)
+	}
+	for key := range t.states.Keys(all) {
 		s, err := t.loadStored(c, bytes.Clone(key[len(prefix):]))
 		if err == nil {
 			err = fn(s)

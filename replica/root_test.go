@@ -20,7 +20,7 @@ func TestRoot_ofManyChunksIsThatOfTheModel(t *testing.T) {
 		}
 		return nil
 	})
-	want, err := model.Root(p.space.id, factsOf(p))
+	want, err := model.Root(p.space.id, p.about(), factsOf(p))
 	if err != nil {
 		t.Fatal(err)
 	}

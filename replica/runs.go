@@ -13,7 +13,9 @@ import (
 
 // Seal signs the entries that this replica has written since the last seal, and makes them durable.
 // [Sync] does so itself, since only sealed entries leave a replica. Call it before the space is
-// opened with another device. Seal also merges what has waited for the clock, if its time has come.
+// opened with another device. Seal also merges what has waited for the clock, if its time has come,
+// and once a day makes an entry that says what this replica has seen, if it writes nothing else:
+// checkpoints cover what all have seen.
 //
 // Entries must be durable before others have them: one that a power cut takes back afterwards would
 // fork the log.
@@ -34,24 +36,37 @@ func (s *Space) Seal() error {
 	}
 	s.applying.Lock()
 	defer s.applying.Unlock()
-	var written head // what is sealed here
-	err := s.db.View(func(tx *stoat.Tx) error {
-		t, err := s.in(tx)
-		if err != nil {
-			return err
+	written, acks, err := s.written()
+	if err == nil && acks {
+		if err = s.ack(); err == nil {
+			written, _, err = s.written()
+		} else if errors.Is(err, stoat.ErrReadOnly) {
+			err = nil // nothing is written here, nor sealed
 		}
-		h, err := t.ownHead()
-		if err == nil {
-			written = *h
-		}
-		return err
-	})
+	}
 	if err == nil && written.sealed < written.next {
 		err = s.sealUpTo(&written)
 	} else if err == nil {
 		err = s.db.Sync()
 	}
 	return wrap(s.name, err)
+}
+
+// written returns the own log, and whether it should name what it has seen.
+func (s *Space) written() (own head, acks bool, err error) {
+	err = s.db.View(func(tx *stoat.Tx) error {
+		t, err := s.in(tx)
+		if err != nil {
+			return err
+		}
+		h, err := t.ownHead()
+		if err == nil {
+			own = *h
+			acks, err = t.mustAck(h)
+		}
+		return err
+	})
+	return own, acks, err
 }
 
 // sealUpTo seals the own log up to an end that it had. As soon as a seal is committed, a session
@@ -71,7 +86,9 @@ func (s *Space) sealUpTo(end *head) error {
 		}
 		h, err := t.ownHead()
 		if err == nil && h.number == end.number && h.sealed < end.next && h.next >= end.next {
-			err = t.seal(end.next)
+			if err = t.seal(end.next); err == nil {
+				err = t.decide()
+			}
 		}
 		grown = t.growth
 		return err
@@ -126,15 +143,18 @@ func (t *txn) seal(next uint64) error {
 	return t.putHead(h)
 }
 
+// errNoSeal reports a log whose seals are not what its head says.
+var errNoSeal = errors.New("a log has no seal at its end")
+
 // runFrom returns the run of a log that begins with an entry and ends with the next that is sealed.
 // What it returns is the caller's.
 func (t *txn) runFrom(h *head, first uint64) (*run, error) {
 	r := &run{log: h.id, first: first}
-	last := uint64(0)
+	last, sealed := uint64(0), false
 	from := stoat.Range{Start: entryKey(nil, prefixSeal, h.number, first),
 		End: entryKey(nil, prefixSeal, h.number, h.sealed), Limit: 1}
 	for key, sig := range t.meta.Scan(from) {
-		last = binary.BigEndian.Uint64(key[len(key)-8:])
+		last, sealed = binary.BigEndian.Uint64(key[len(key)-8:]), true
 		if copy(r.seal[:], sig) != seal.Size {
 			return nil, fmt.Errorf("the seal of entry %d of log %d: %w", last, h.number,
 				stoat.ErrCorrupt)
@@ -143,8 +163,8 @@ func (t *txn) runFrom(h *head, first uint64) (*run, error) {
 	if err := t.tx.Err(); err != nil {
 		return nil, err
 	}
-	if last < first {
-		return nil, errors.New("a log has no seal at its end")
+	if !sealed { // a replica that started from a checkpoint lacks the seals that it covers
+		return nil, t.whyMissing(spot{h.number, first}, errNoSeal)
 	}
 	for seq := first; seq <= last; seq++ {
 		sent, err := t.sent(h.number, seq)

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat"
@@ -134,12 +136,50 @@ func encodeKey(key record.Key) ([]byte, error) {
 
 // collection returns a collection with which states can be read, or [stoat.ErrNotFound].
 func (v *Snapshot) collection(name string) (*collection, error) {
+	if err := v.t.whole(name); err != nil {
+		return nil, err
+	}
 	number, err := v.t.number(prefixCollection + name)
+	if errors.Is(err, stoat.ErrNotFound) {
+		return nil, v.t.unknown()
+	}
 	if err != nil {
 		return nil, err
 	}
 	return v.t.reader(name, number)
 }
+
+// unknownError reports a collection that is not known. It is [stoat.ErrNotFound].
+type unknownError struct {
+	known []string
+}
+
+// unknown returns the error for a collection that is not known, or why it cannot say more.
+func (t *txn) unknown() error {
+	names, err := t.collectionNames()
+	if err != nil {
+		return err
+	}
+	return &unknownError{slices.Sorted(maps.Values(names))}
+}
+
+// listedMax is how many collections an error lists.
+const listedMax = 20
+
+func (e *unknownError) Error() string {
+	if len(e.known) == 0 {
+		return "there is no such collection: no entry that is here has changed any"
+	}
+	more := ""
+	if len(e.known) > listedMax {
+		more = fmt.Sprintf(" and %d more", len(e.known)-listedMax)
+	}
+	return fmt.Sprintf("there is no such collection: there are %q", e.known[:min(len(e.known),
+		listedMax)]) + more
+}
+
+// Is reports whether the error is a certain one.
+func (*unknownError) Is(target error) bool { return target == stoat.ErrNotFound }
 
 // one calls fn with the state of a record, or returns [stoat.ErrNotFound] if there is none.
 func (v *Snapshot) one(c *collection, key []byte, fn func(*merge.Record) error) error {
@@ -147,11 +187,11 @@ func (v *Snapshot) one(c *collection, key []byte, fn func(*merge.Record) error) 
 	if err != nil {
 		return err
 	}
-	b := &batch{t: v.t, c: c, counts: v.counts, whole: true}
-	if err := b.add(key, touches); err != nil {
+	f := &fold{t: v.t, c: c, counts: v.counts, whole: true}
+	if err := f.add(key, touches); err != nil {
 		return err
 	}
-	return b.each(func(_ *collection, _ []byte, state *merge.Record) error {
+	return f.each(func(_ *collection, _ []byte, state *merge.Record) error {
 		if len(state.Alive) == 0 {
 			return stoat.ErrNotFound
 		}
@@ -161,7 +201,7 @@ func (v *Snapshot) one(c *collection, key []byte, fn func(*merge.Record) error) 
 
 // each calls fn with the state of each record.
 func (v *Snapshot) each(c *collection, fn func(key []byte, state *merge.Record) error) error {
-	b := &batch{t: v.t, c: c, counts: v.counts, whole: true}
+	f := &fold{t: v.t, c: c, counts: v.counts, whole: true}
 	show := func(_ *collection, key []byte, state *merge.Record) error {
 		if len(state.Alive) == 0 {
 			return nil
@@ -169,17 +209,17 @@ func (v *Snapshot) each(c *collection, fn func(key []byte, state *merge.Record) 
 		return fn(key, state)
 	}
 	err := v.t.eachTouched(c, func(key []byte, touches []spot) error {
-		if b.full() {
-			if err := b.each(show); err != nil {
+		if f.full() {
+			if err := f.each(show); err != nil {
 				return err
 			}
 		}
-		return b.add(bytes.Clone(key), touches)
+		return f.add(bytes.Clone(key), touches)
 	})
 	if err != nil {
 		return err
 	}
-	return b.each(show)
+	return f.each(show)
 }
 
 // untyped returns a record without its type.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,5 +197,31 @@ func TestHistory_tellsWhoDidWhat(t *testing.T) {
 	}
 	if c := got[2]; !c.Deleted || len(c.Fields) > 0 {
 		t.Errorf("the third change is %+v", c)
+	}
+}
+
+func TestAt_namesTheCollectionOnceInErrors(t *testing.T) {
+	p := newPeer(t, nil)
+	p.put(task{ID: 1})
+	err := p.db.View(func(tx *stoat.Tx) error {
+		at, err := p.space.At(tx, Moment{})
+		if err != nil {
+			return err
+		}
+		tasks, err := At[task](at, "tasks")
+		if err != nil {
+			return err
+		}
+		_, typed := tasks.Get(int64(2))
+		_, untyped := at.Record("tasks", int64(2))
+		for _, err := range []error{typed, untyped} {
+			if !errors.Is(err, stoat.ErrNotFound) || strings.Count(err.Error(), `"tasks"`) != 1 {
+				t.Errorf("a missing record: %v", err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

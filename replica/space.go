@@ -29,6 +29,8 @@ type Space struct {
 
 	maxOffline time.Duration
 
+	ends endsCache
+
 	mu          sync.Mutex
 	entryMax    int          // of own entries
 	about       *entry.Space // nil until it is known
@@ -36,6 +38,7 @@ type Space struct {
 	collections map[string]*collection
 	tables      map[uint32]*fieldTable // by collection, as last read
 	horizon     *knownHorizon          // as last read; nil: not yet
+	offered     *offer                 // to replicas that start; nil: not yet
 	room        room
 	refusals    refusals
 	peers       map[uint64]Peer // by the number of the session
@@ -45,6 +48,7 @@ type Space struct {
 	chronicle   chronicle
 	applying    sync.Mutex // held while entries of others are applied
 	taken       *usages    // by the holder of applying; nil until it is needed
+	scratch     sync.Pool  // of *scratch
 
 	perDevice, perSpace Quota
 	admission           func(*stoat.Tx, *Offer) error
@@ -64,6 +68,12 @@ type Options struct {
 	// Quorum is how many roots must agree to a grant or a revocation that a root makes, in Create.
 	// Default: 1.
 	Quorum int
+	// Collections are the collections that this replica holds. Of others, it has who changed them
+	// and when, and not what; they cannot be opened. Default: all that the device may read. It is
+	// stored: nil stands for what it was when the space was opened before, and a slice that is
+	// empty for all. What is missing of a collection that is added arrives with sessions: until it
+	// has, the collection shows what it was before, and is not written to.
+	Collections []string
 	// EntryMax limits the size of what one transaction does, in bytes, in Create: from 1 MiB to 16
 	// MiB. Default: 1 MiB.
 	EntryMax int
@@ -157,6 +167,9 @@ func found(
 		if err = t.meta.Put([]byte(keySpace), id[:]); err == nil && described != nil {
 			err = t.meta.Put([]byte(keyDescription), described)
 		}
+		if err == nil && opts.Collections != nil {
+			err = t.hold(opts.Collections)
+		}
 		if err != nil {
 			return err
 		}
@@ -195,6 +208,9 @@ func Open(db *stoat.DB, name string, opts *Options) (*Space, error) {
 	})
 	if err == nil {
 		err = s.readLimits()
+	}
+	if err == nil {
+		err = s.keepHoldings(opts.Collections)
 	}
 	if err == nil && !continues {
 		err = db.Update(func(tx *stoat.Tx) error {

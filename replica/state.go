@@ -26,17 +26,31 @@ type row struct {
 
 // row returns a stored record; nil stands for none.
 func (c *collection) row(stored []byte) (*row, error) {
-	r := &row{stored: stored}
+	r := &row{}
+	return r, r.read(c, stored, make([]byte, 0, roomOf(stored)))
+}
+
+// roomOf returns how many bytes the values of a stored record take, about.
+func roomOf(stored []byte) int {
 	if stored == nil {
-		return r, nil
+		return 0
 	}
-	var err error
+	return len(stored) + len(stored)/4 + 32
+}
+
+// read makes the row that of a stored record, with memory for its values.
+func (r *row) read(c *collection, stored, memory []byte) (err error) {
+	*r = row{stored: stored, values: r.values[:0], memory: memory}
+	if stored == nil {
+		return nil
+	}
 	if r.schema, err = c.schemaOf(stored); err != nil {
-		return nil, err
+		return err
 	}
-	r.values = make([][]byte, len(r.schema.byName))
-	r.memory = make([]byte, 0, len(stored)+len(stored)/4+32)
-	return r, nil
+	n := len(r.schema.byName)
+	r.values = slices.Grow(r.values, n)[:n]
+	clear(r.values)
+	return nil
 }
 
 // value returns the value of a field, or nil if there is none.
@@ -75,8 +89,9 @@ type fieldTable struct {
 
 // table returns the fields of a collection.
 func (t *txn) table(collection uint32) (*fieldTable, error) {
-	if f := t.tables[collection]; f != nil {
-		return f, nil
+	in := t.inside(collection)
+	if in.table != nil {
+		return in.table, nil
 	}
 	t.key = keyed(t.key[:0], prefixFields, collection)
 	p, err := t.meta.Get(t.key)
@@ -98,11 +113,30 @@ func (t *txn) table(collection uint32) (*fieldTable, error) {
 		}
 		s.tables[collection] = f
 	}
-	if t.tables == nil {
-		t.tables = map[uint32]*fieldTable{}
-	}
-	t.tables[collection] = f
+	in.table = f
 	return f, nil
+}
+
+// inside is a collection in a transaction.
+type inside struct {
+	number  uint32
+	table   *fieldTable   // nil: not read
+	records *stoat.Bucket // once opened; nil if the program has never opened the collection
+	opened  bool
+}
+
+// inside returns a collection in the transaction. Most transactions have one, or few.
+func (t *txn) inside(collection uint32) *inside {
+	if in := t.last; in != nil && in.number == collection {
+		return in
+	}
+	i := slices.IndexFunc(t.collected, func(in *inside) bool { return in.number == collection })
+	if i < 0 {
+		i = len(t.collected)
+		t.collected = append(t.collected, &inside{number: collection})
+	}
+	t.last = t.collected[i]
+	return t.last
 }
 
 func (f *fieldTable) add(name string) {
@@ -117,6 +151,7 @@ type state struct {
 	key        []byte
 	record     *merge.Record
 	row        *row // the stored record
+	now        *row // of a borrowed state: memory for the next one
 	table      *fieldTable
 	zero       []byte // buffer
 	exists     bool   // something is stored
@@ -133,7 +168,7 @@ func (s *state) Number(name string) int {
 	if !s.table.grown {
 		s.table = &fieldTable{bytes.Clone(s.table.raw), slices.Clone(s.table.names),
 			maps.Clone(s.table.number), true}
-		s.t.tables[s.c.number] = s.table
+		s.t.inside(s.c.number).table = s.table
 	}
 	s.table.add(name)
 	s.table.raw = wire.AppendBytes(s.table.raw, name)
@@ -158,44 +193,54 @@ func (t *txn) load(c *collection, key, stored []byte) (*state, error) {
 	if s.row, err = c.row(stored); err != nil {
 		return nil, err
 	}
+	return s, s.read()
+}
+
+// read sets the state to what is stored beside the record.
+func (s *state) read() (err error) {
+	t, c, key := s.t, s.c, s.key
 	if s.table, err = t.table(c.number); err != nil {
-		return nil, err
+		return err
 	}
 	t.key = append(keyed(t.key[:0], "", c.number), key...)
 	p, err := t.states.Get(t.key)
-	if errors.Is(err, stoat.ErrNotFound) {
-		return s, nil
+	if missing(err) {
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if s.record, err = merge.ParseSidecar(p, s); err != nil {
-		return nil, fmt.Errorf("the state of record %x of %q: %w: %w", key, c.name, err,
-			stoat.ErrCorrupt)
+	if err := s.record.ParseSidecar(p, s); err != nil {
+		return fmt.Errorf("the state of record %x of %q: %w: %w", key, c.name, err, stoat.ErrCorrupt)
 	}
 	s.exists, s.conflicted = true, conflicted(s.record)
 	if s.row.err != nil {
-		return nil, s.row.err
+		return s.row.err
 	}
-	return s, s.normalise()
+	return s.normalise()
+}
+
+// recordsOf returns the bucket of the records of a collection, or nil.
+func (t *txn) recordsOf(c *collection) (*stoat.Bucket, error) {
+	in := t.inside(c.number)
+	if !in.opened {
+		b, err := t.tx.Bucket([]byte(c.stored()))
+		if err != nil && !errors.Is(err, stoat.ErrBucketNotFound) {
+			return nil, err
+		}
+		in.records, in.opened = b, true
+	}
+	return in.records, nil
 }
 
 // find returns the stored record of a key, or nil.
 func (t *txn) find(c *collection, key []byte) ([]byte, error) {
-	b, known := t.records[c.name]
-	if !known {
-		var err error
-		b, err = t.tx.Bucket([]byte(c.stored()))
-		if err != nil && !errors.Is(err, stoat.ErrBucketNotFound) {
-			return nil, err
-		}
-		t.records[c.name] = b
-	}
-	if b == nil {
-		return nil, nil
+	b, err := t.recordsOf(c)
+	if err != nil || b == nil {
+		return nil, err
 	}
 	stored, err := b.Get(key)
-	if errors.Is(err, stoat.ErrNotFound) {
+	if missing(err) {
 		return nil, nil
 	}
 	return stored, err
@@ -210,6 +255,9 @@ func (t *txn) loadStored(c *collection, key []byte) (*state, error) {
 	return t.load(c, key, stored)
 }
 
+// sidecarRoom is how many bytes the states of most records take, at most.
+const sidecarRoom = 64
+
 // save stores the state, with the record that goes with it.
 func (s *state) save(with *row) (err error) {
 	s.row = with
@@ -217,7 +265,7 @@ func (s *state) save(with *row) (err error) {
 	t.key = append(keyed(t.key[:0], "", s.c.number), s.key...)
 	if !s.record.Empty() {
 		known := len(s.table.names)
-		t.sidecar = s.record.AppendSidecar(t.sidecar[:0], s)
+		t.sidecar = s.record.AppendSidecar(slices.Grow(t.sidecar[:0], sidecarRoom), s)
 		err = t.states.Put(t.key, t.sidecar)
 		if err == nil && len(s.table.names) > known {
 			err = t.meta.Put(keyed(nil, prefixFields, s.c.number), s.table.raw)
@@ -317,24 +365,11 @@ func (s *state) show() error {
 	if err != nil {
 		return err
 	}
-	with, err := s.c.row(built)
-	if err != nil {
+	if s.now == nil {
+		s.now = &row{}
+	}
+	if err := s.now.read(s.c, built, make([]byte, 0, roomOf(built))); err != nil {
 		return err
 	}
-	return s.save(with)
-}
-
-// project makes the records of a collection show their states.
-func (t *txn) project(c *collection) error {
-	prefix := keyed(nil, "", c.number)
-	for key := range t.states.Scan(stoat.Prefix(prefix)) {
-		s, err := t.loadStored(c, bytes.Clone(key[len(prefix):]))
-		if err == nil {
-			err = s.show()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return t.tx.Err()
+	return s.save(s.now)
 }

@@ -29,10 +29,19 @@ type Status struct {
 	Refusals []Refusal `json:"refusals"`
 	// Void is the number of entries that do not count, all of them or a part: see [Space.Void].
 	Void uint64 `json:"void"`
+	// Withheld are the collections of which content is not here, by name.
+	Withheld []Withheld `json:"withheld"`
 	// Checkpoints is the number of checkpoints that count, one after the other. Mismatch says that
 	// the last one does not have the root of the state here: see [Space.Prune].
 	Checkpoints uint64 `json:"checkpoints"`
 	Mismatch    bool   `json:"mismatch"`
+	// Start is how far the replica is that starts from a checkpoint, and nil for others.
+	Start *Start `json:"start,omitempty"`
+	// Split are devices that go by another checkpoint than this replica: the two will not agree any
+	// more. It takes devices that make checkpoints without knowing of each other, or a device that
+	// cheats. Choose which side to keep, join the space again from there on the others, in new
+	// databases, and store there what only the others have.
+	Split []DeviceID `json:"split"`
 	// Peers are the devices with which the replica has sessions now.
 	Peers []Peer `json:"peers"`
 }
@@ -43,6 +52,16 @@ type Missing struct {
 	Have    uint64     `json:"have"`    // entries that this replica has
 	Entries uint64     `json:"entries"` // that the log has at least
 	SeenBy  []DeviceID `json:"seenBy"`  // devices that wrote something after them
+}
+
+// Withheld is a collection of which a replica lacks content: it has who changed it and when, and
+// not what.
+type Withheld struct {
+	Collection string `json:"collection"`
+	Logs       int    `json:"logs"` // in how many logs content is missing
+	// Wanted says that the replica holds the collection, and its device may read it: it takes what
+	// is missing from the next peer that has it.
+	Wanted bool `json:"wanted"`
 }
 
 // Peer is a device with which a replica has a session.
@@ -81,7 +100,16 @@ func (s *Space) Status(tx *stoat.Tx) (*Status, error) {
 		st.Void, err = t.voidCount()
 	}
 	if err == nil {
+		st.Withheld, err = t.withheld()
+	}
+	if err == nil {
 		st.Checkpoints, st.Mismatch, err = t.checkpointStatus()
+	}
+	if err == nil {
+		st.Start, err = t.startStatus()
+	}
+	if err == nil {
+		st.Split, err = t.split()
 	}
 	return st, wrap(s.name, err)
 }

@@ -15,22 +15,12 @@ import (
 
 // subtreesAt returns the roots of all collections as they were at a checkpoint, which is the
 // horizon or staged, and the root of the logs and control entries, whose name is empty.
-func (t *txn) subtreesAt(
-	covers vector, horizon uint64, at cutAt,
-) (all []chunk.Subtree, err error) {
-	logs, err := t.logRecords(covers)
+func (t *txn) subtreesAt(hz *horizon, at cutAt) (all []chunk.Subtree, err error) {
+	logs, err := t.logRecords(hz)
 	if err != nil {
 		return nil, err
 	}
-	each := func(fn func(key, content []byte) error) error {
-		for _, r := range logs {
-			if err := fn(r.Key, r.State); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if all, err = addSubtree(nil, "", each, at); err != nil {
+	if all, err = addSubtree(nil, "", eachOf(logs), at); err != nil {
 		return nil, err
 	}
 	prefix := []byte(prefixCollection)
@@ -41,7 +31,7 @@ func (t *txn) subtreesAt(
 			return nil, err
 		}
 		each := func(fn func(key, canonical []byte) error) error {
-			return t.eachBase(name, number, covers, horizon, fn)
+			return t.eachBase(name, number, hz, stoat.Range{}, fn)
 		}
 		if all, err = addSubtree(all, name, each, at); err != nil {
 			return nil, err
@@ -50,17 +40,31 @@ func (t *txn) subtreesAt(
 	return all, t.tx.Err()
 }
 
+// eachOf returns an iterator over records that are in memory.
+func eachOf(all []chunk.Record) records {
+	return func(fn func(key, content []byte) error) error {
+		for _, r := range all {
+			if err := fn(r.Key, r.State); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 // logRecord is what a checkpoint says about a log, besides what its act does.
 type logRecord struct {
 	hash entry.Hash // of the last entry that is covered
 	time hlc.Time   // of that entry
 	next uint64     // the number of entries that are covered
 	late uint64     // the seq of the first late entry; 0: none is
+	top  bool       // no other covered entry has seen that entry
 }
 
 // logRecords returns what a checkpoint keeps of the logs: for each its end, its genesis entry and
-// its control entries, except checkpoints.
-func (t *txn) logRecords(covers vector) ([]chunk.Record, error) {
+// its control entries, except checkpoints, and which logs have seen its grants.
+func (t *txn) logRecords(hz *horizon) ([]chunk.Record, error) {
+	covers := hz.covers
 	var all []chunk.Record
 	add := func(h *head, seq uint64) error {
 		stored, err := t.sent(h.number, seq)
@@ -74,7 +78,9 @@ func (t *txn) logRecords(covers vector) ([]chunk.Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		r := &logRecord{next: n}
+		r := &logRecord{next: n, top: slices.ContainsFunc(hz.tops, func(x top) bool {
+			return x.log == number
+		})}
 		if h.late < n {
 			r.late = h.late
 		}
@@ -99,8 +105,35 @@ func (t *txn) logRecords(covers vector) ([]chunk.Record, error) {
 		}
 		return err
 	})
+	if err == nil {
+		all, err = t.addFirsts(all, covers)
+	}
 	slices.SortFunc(all, func(a, b chunk.Record) int { return bytes.Compare(a.Key, b.Key) })
 	return all, err
+}
+
+// addFirsts appends which covered entries were the first of their logs to have seen covered grants.
+func (t *txn) addFirsts(all []chunk.Record, covers vector) ([]chunk.Record, error) {
+	firsts, err := t.firsts()
+	if err != nil {
+		return nil, err
+	}
+	for k, first := range firsts {
+		if k.seq >= covers[k.by] || first >= covers[k.log] {
+			continue
+		}
+		by, err := t.head(k.by)
+		if err != nil {
+			return nil, err
+		}
+		h, err := t.head(k.log)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, chunk.Record{Key: append(logKey(by.id, k.seq), h.id[:]...),
+			State: binary.AppendUvarint(nil, first)})
+	}
+	return all, nil
 }
 
 // eachAct calls fn with the control entries that are about rights, except those that are void
@@ -126,5 +159,9 @@ func logKey(log entry.Hash, seq uint64) []byte {
 
 func (l *logRecord) append(dst []byte) []byte {
 	dst = append(binary.AppendUvarint(dst, l.next), l.hash[:]...)
-	return binary.AppendUvarint(binary.BigEndian.AppendUint64(dst, uint64(l.time)), l.late)
+	dst = binary.AppendUvarint(binary.BigEndian.AppendUint64(dst, uint64(l.time)), l.late)
+	if l.top {
+		return append(dst, 1)
+	}
+	return append(dst, 0)
 }

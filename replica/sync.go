@@ -24,6 +24,9 @@ var (
 	ErrNoSpace = session.ErrNoSpace
 	// ErrEnded reports that the peer ended the session for a reason, which the message has.
 	ErrEnded = session.ErrRefused
+	// ErrWithheld reports a peer that offered a checkpoint, and does not give all of its state. What
+	// it gave is kept, and another peer may give the rest.
+	ErrWithheld = session.ErrWithheld
 )
 
 // SyncOptions configures [Sync] and [Accept].
@@ -31,6 +34,11 @@ type SyncOptions struct {
 	// Once ends the session as soon as both replicas have what the other had. Otherwise it lasts as
 	// long as the connection, and what is written on one side arrives on the other at once.
 	Once bool
+	// FromCheckpoint makes a replica that has nothing yet start from the last checkpoint of the peer
+	// even if that has all entries. It takes the state instead of the history, which is less. A
+	// replica whose peer has pruned what it lacks does so anyway. Whoever had the right to make the
+	// checkpoint is believed.
+	FromCheckpoint bool
 	// Peer is the device that the other side must be. Zero: any device. Set it, unless the
 	// connection proves who the peer is. A [Conn] does, and sets Binding, too.
 	Peer DeviceID
@@ -42,22 +50,25 @@ type SyncOptions struct {
 	// Admit is asked whether to have a session with a device that has proven who it is. An error
 	// ends the session.
 	Admit func(s *Space, peer DeviceID) error
-	// OnStatus is told how far the session is, whenever that changes, by one goroutine at a time. It
-	// must not take long.
+	// OnStatus is told how far the session is, whenever that changes, by one goroutine at a time.
+	// It must not take long.
 	OnStatus func(s SyncStatus)
 }
 
 // SyncStatus is how far a session is.
 type SyncStatus struct {
 	Peer DeviceID
-	// Skew is how far the peer's clock is ahead of this replica's. What is written by a clock that is
-	// more than five minutes ahead waits at others.
+	// Skew is how far the peer's clock is ahead of this replica's. What is written by a clock that
+	// is more than five minutes ahead waits at others.
 	Skew time.Duration
 	// Sent and Received are entries; those that were received may wait for others, or be refused.
 	Sent, Received uint64
 	// CaughtUp says that everything the peer had when the session began is durable here, except
 	// what waits or was refused. Acknowledged is the same of the peer.
 	CaughtUp, Acknowledged bool
+	// ChunksLacking is how many chunks, of some 64 KiB each, are still to come of the checkpoint that
+	// the replica starts from.
+	ChunksLacking uint64
 	// Refused is why the peer did not take an entry, the last time that it did not. It is quoted.
 	Refused string
 	// Denied is why the peer gives nothing: what grant this device needs. It is quoted, and empty
@@ -103,6 +114,7 @@ func runSession(
 		opts = &SyncOptions{}
 	}
 	config.Once, config.Peer, config.Binding = opts.Once, opts.Peer, opts.Binding
+	config.FromCheckpoint = opts.FromCheckpoint
 	if c, ok := conn.(*Conn); ok {
 		if opts.Peer != (DeviceID{}) && opts.Peer != c.peer {
 			return errors.Join(fmt.Errorf("%w: %s instead of %s", ErrPeerKey, c.peer, opts.Peer),
@@ -129,7 +141,7 @@ func runSession(
 	if opts.OnStatus != nil {
 		config.Report = func(now session.Status) {
 			opts.OnStatus(SyncStatus{DeviceID(now.Peer), now.Skew, now.Sent, now.Received, now.CaughtUp,
-				now.Acknowledged, now.Refused, now.Denied})
+				now.Acknowledged, now.ChunksLacking, now.Refused, now.Denied})
 		}
 	}
 	for _, space := range config.Spaces {

@@ -85,6 +85,26 @@ func TestSync_withinADatabase(t *testing.T) {
 	awaitTask(t, b, 1, "x")
 }
 
+// A session hears what another Space of its replica merges or seals.
+func TestSync_ofASpaceOpenedTwice(t *testing.T) {
+	a := newPeer(t, nil)
+	b, c := newPeer(t, a), newPeer(t, a)
+	again, err := Open(a.db, "team", a.options())
+	must(t, err)
+	_, err = Collection[task](again, "tasks", nil)
+	must(t, err)
+	defer stay(t, a.space, b.space)()
+	defer stay(t, again, c.space)()
+	for _, title := range []string{"x", "y"} {
+		for i, p := range []*peer{b, c, a} {
+			p.put(task{ID: int64(i), Title: title})
+			for _, q := range []*peer{a, b, c} {
+				awaitTask(t, q, int64(i), title)
+			}
+		}
+	}
+}
+
 func TestSync_needsADevice(t *testing.T) {
 	a := newPeer(t, nil)
 	reader, err := Open(a.db, "team", nil)

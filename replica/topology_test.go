@@ -188,7 +188,7 @@ func TestTopology_connectionsThatAreCut(t *testing.T) {
 		a.put(task{ID: int64(i % 7), Title: fmt.Sprint("a", i), Votes: 1})
 		server.put(task{ID: int64(i % 5), Note: fmt.Sprint("server", i)})
 		c.mu.Lock()
-		c.left = r.IntN(12_000)
+		c.left = r.IntN(5_000)
 		c.mu.Unlock()
 		if a.visit(through, server.space.device.ID()) != nil {
 			failed++

@@ -36,24 +36,35 @@ func parseTouch(p []byte) (key []byte, at spot, err error) {
 
 // indexEntry adds the next entry of a log to the index. The caller stores the head.
 func (t *txn) indexEntry(h *head, parts []entry.Part, changes []*entry.Changes) error {
+	err := t.indexParts(h.number, h.touched, parts, changes)
+	h.touched++
+	return err
+}
+
+// indexParts adds the records to the index that the parts of an entry touch.
+func (t *txn) indexParts(
+	log uint32, seq uint64, parts []entry.Part, changes []*entry.Changes,
+) error {
 	touches, err := t.touches()
 	if err != nil {
 		return err
 	}
 	for i, c := range changes {
+		if len(c.Records) == 0 {
+			continue
+		}
 		number, err := t.collectionNumber(parts[i].Group)
 		if err != nil {
 			return err
 		}
 		for j := range c.Records {
 			t.key = touchKey(t.key[:0], number, c.Records[j].Key)
-			t.key = entryKey(t.key, "", h.number, h.touched)
+			t.key = entryKey(t.key, "", log, seq)
 			if err := touches.Put(t.key, nil); err != nil {
 				return err
 			}
 		}
 	}
-	h.touched++
 	return nil
 }
 

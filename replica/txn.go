@@ -4,46 +4,52 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
-	"github.com/stoatdb/stoat/replica/internal/hlc"
 )
 
 // Where a space is stored: the bucket of its name in the bucket "replica" of the root, and in it
 //
 //	"id"                       the id of the space
 //	"description"              as in docs/replica-format.md; missing until it is known
-//	"own"                      u32 number of the log that this replica writes
-//	"time"                     u64 greatest time of the entries of others
+//	"summary"                  what every commit asks: see summary.go
 //	"log" u32                  the head of the log of that number: see head
 //	"number" id                u32 number of a log
-//	"unseen"                   a log grew since the own one did
-//	"unseen" u32               a log that did
+//	"unseen" u32               a log that grew since the own one did
+//	"owed"                     what others have written since the own log named it: see ack.go
 //	"settle" u32               a log of the own device that needs what settle does
 //	"proof" u32                the fork proof that cuts a log
 //	"tail" u32                 a log with entries that are not in the touch index
 //	"void" u32 u64             what of an entry of a log does not count: see void.go
 //	"count void"               u64 number of these
 //	"repeat" …                 a part of an entry with an origin: see repeats.go
+//	"reissued" …               a part that counts in a repeat, behind a checkpoint
 //	"replay" u32 key           within a transaction: a record that it replays when it commits
 //	"revert" u32 key           within Revert: a record that it looks at
 //	"context" u32 u64          of a log and a seq, if the entry has a context: see frontier
 //	"vector" u32 u64           of a log and some such seqs: pairs of uvarints, log and length
-//	"rights"                   u64 number of the last act
 //	"act" u64                  uvarints, log and seq of a control entry, in the order of arrival
 //	"seen" u32 u64 u32         of a grant and a log: uvarint, the first entry that has seen the grant
 //	"horizon"                  the checkpoint that the replica goes by: see horizon
-//	"candidate"                there was a checkpoint
+//	"horizons" u64             of a number: the horizon that it was; none once entries were pruned
+//	"decided" hash             a checkpoint that the replica goes by, or has gone by
 //	"candidate" u32 u64        a log and a seq: a checkpoint that may be decided, with its votes
 //	"verified"                 the hash of the last checkpoint whose root was that of the state
 //	"mismatch"                 the hash of the last one whose root was not
+//	"start"                    the proof run of the checkpoint to start with: see start.go
 //	"seal" u32 u64             of a log and a seq: the signature
+//	"evidence" u32 u64         of a log and a seq: the proof run that begins there: see proven.go
 //	"collection" name          u32 number of a collection
 //	"fields" u32               the names of the fields of a collection, by number: texts
 //	"names" u32                pairs of texts: a name that a field has had, and its first one
 //	"type" u32                 the fields of the type that the records were last made for
 //	"conflict" u32 key         a record with concurrent values
+//	"parked"                   u64 size of all entries that wait
+//	"wait" u32                 what a log waits for: see park.go
+//	"needed" id u32            a log that waits for an entry of the log of this id
+//	"ahead" u64 u32            a log that waits for a time
 //	"position"                 the last batch of arrivals: uvarint its number, uvarint the last
 //	                           arrival in it, digest
 //	"batch" u16                the same, of the last 4096 batches
@@ -51,10 +57,13 @@ import (
 //	"arrival" u32              u64 the last arrival of a log
 //	"token" database           how far this replica has what another one has: as "position", with
 //	                           the arrival 0
+//	"holds"                    the collections that the replica holds: texts; missing: all
+//	"withheld" …               what is missing of collections: see withheld.go
 //	bucket "entries"           u32 log, u64 seq → the entry as it is kept: see kept.go
 //	bucket "states"            u32 collection, key → the sidecar of a record
 //	bucket "touches"           the touch index: see touch.go
 //	bucket "base"              the states at the checkpoint: see base.go
+//	bucket "staged"            the chunks of the checkpoint to start with: see start.go
 //
 // All numbers in keys are big-endian.
 const (
@@ -63,13 +72,13 @@ const (
 	statesBucket  = "states"
 	touchesBucket = "touches"
 	basesBucket   = "base"
+	stagedBucket  = "staged"
 
 	keySpace         = "id"
 	keyDescription   = "description"
-	keyOwn           = "own"
-	keyTime          = "time"
-	keyRights        = "rights"
+	keySummary       = "summary"
 	keyVoidCount     = "count void"
+	keyOwed          = "owed"
 	prefixLog        = "log"
 	prefixNumber     = "number"
 	prefixUnseen     = "unseen"
@@ -78,6 +87,7 @@ const (
 	prefixTail       = "tail"
 	prefixVoid       = "void"
 	prefixRepeat     = "repeat"
+	prefixReissued   = "reissued"
 	prefixReplay     = "replay"
 	prefixRevert     = "revert"
 	prefixContext    = "context"
@@ -85,10 +95,14 @@ const (
 	prefixAct        = "act"
 	prefixSeen       = "seen"
 	keyHorizon       = "horizon"
+	prefixHorizons   = "horizons"
 	keyVerified      = "verified"
 	keyMismatch      = "mismatch"
+	keyStart         = "start"
 	prefixCandidate  = "candidate"
+	prefixDecided    = "decided"
 	prefixSeal       = "seal"
+	prefixEvidence   = "evidence"
 	prefixCollection = "collection"
 	prefixFields     = "fields"
 	prefixNames      = "names"
@@ -103,6 +117,8 @@ const (
 	prefixAhead      = "ahead"
 	prefixBatch      = "batch"
 	prefixToken      = "token"
+	keyHolds         = "holds"
+	prefixWithheld   = "withheld"
 )
 
 // txn is a space in a transaction. It is not safe for concurrent use.
@@ -115,11 +131,12 @@ type txn struct {
 
 	seldom map[string]*stoat.Bucket // buckets that most transactions do without, once they are open
 
-	own       uint32 // the number of the own log, once it is read
+	summary   summary // once it is read
+	factsRead bool
+
 	heads     map[uint32]*head
-	unsaved   map[uint32]struct{} // logs whose heads are stored later
+	unsaved   []uint32 // logs whose heads are stored later, with duplicates
 	numbers   map[entry.Hash]uint32
-	tables    map[uint32]*fieldTable
 	frontiers map[spot]*frontier
 	unseen    map[sought]uint64 // entries of a log, which have not seen the one that is sought
 	hashed    hashed            // the hash that was last computed
@@ -129,10 +146,13 @@ type txn struct {
 	voidsRead   bool
 	repeats     bool // there may be entries with an origin
 	repeatsRead bool
+	rebasing    bool            // see rebase
+	settling    *settledRepeats // while a state at a checkpoint is computed: what counts there
 
-	collections map[string]uint32        // the numbers of collections
-	names       map[uint32]string        // of collections
-	records     map[string]*stoat.Bucket // of collections; nil if the program has never opened one
+	collections map[string]uint32 // the numbers of collections
+	names       map[uint32]string // of collections
+	collected   []*inside
+	last        *inside // of collected
 
 	pending    *pending // local changes
 	growth     *growth  // of logs; nil if none grows
@@ -140,8 +160,13 @@ type txn struct {
 	notes      actNotes
 	replays    bool   // records are marked, and replayed at commit
 	key        []byte // buffer
+	keyRoom    [64]byte
 	value      []byte // buffer
 	sidecar    []byte // buffer
+	scratch    *scratch
+
+	holdings *holdings         // nil: not read
+	lacking  map[string]uint32 // what is missing, if the transaction has changed that; else nil
 
 	horizon     *horizon // nil: there was no checkpoint
 	horizonRead bool
@@ -154,8 +179,9 @@ type txnKey struct{ space *Space }
 // in returns the space in a transaction.
 func (s *Space) in(tx *stoat.Tx) (*txn, error) {
 	t := stoat.Local(tx, txnKey{s}, func() *txn {
-		return &txn{space: s, tx: tx, heads: map[uint32]*head{},
-			records: map[string]*stoat.Bucket{}}
+		t := &txn{space: s, tx: tx, heads: map[uint32]*head{}}
+		t.key = t.keyRoom[:0]
+		return t
 	})
 	if t.meta != nil {
 		return t, nil
@@ -224,29 +250,6 @@ func (t *txn) putNumber(key string, n uint32) error {
 	return t.meta.Put([]byte(key), binary.BigEndian.AppendUint32(nil, n))
 }
 
-// latest returns the greatest time of the entries of others.
-func (t *txn) latest() hlc.Time {
-	p, err := t.meta.Get([]byte(keyTime))
-	if err != nil || len(p) != 8 {
-		return 0
-	}
-	return hlc.Time(binary.BigEndian.Uint64(p))
-}
-
-func (t *txn) putLatest(latest hlc.Time) error {
-	return t.meta.Put([]byte(keyTime), binary.BigEndian.AppendUint64(nil, uint64(latest)))
-}
-
-// ownNumber returns the number of the log that this replica writes, which may change while the
-// space is open.
-func (t *txn) ownNumber() (uint32, error) {
-	var err error
-	if t.own == 0 {
-		t.own, err = t.number(keyOwn)
-	}
-	return t.own, err
-}
-
 // ownHead returns the head of the log that this replica writes.
 func (t *txn) ownHead() (*head, error) {
 	n, err := t.ownNumber()
@@ -292,7 +295,7 @@ func (t *txn) addLog(id entry.Hash, device DeviceID) (*head, error) {
 
 // append stores an entry, given also as it is sent, as the next one of a log.
 func (t *txn) append(h *head, e *entry.Entry, sent []byte, hash entry.Hash) error {
-	value, err := t.appendKept(t.value[:0], h, e, sent, &hash)
+	value, err := t.appendKept(slices.Grow(t.value[:0], len(sent)+keptRoom), h, e, sent, &hash)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,10 @@ func (t *txn) verdict(h *head, seq uint64, e *entry.Entry) (void partSet, reason
 		return void, reason, err
 	}
 	for i := range e.Parts {
-		if why := r.tree.Allows(h.device, at, &e.Parts[i], r); why != nil {
+		if why := e.Parts[i].Broken; why != nil {
+			void |= 1 << i
+			reason = invalid("the part about collection %q: %w", e.Parts[i].Group, why)
+		} else if why = r.tree.Allows(h.device, at, &e.Parts[i], r); why != nil {
 			void |= 1 << i
 			reason = fmt.Errorf("the device %s may not write to collection %q: %w: %w", h.device,
 				e.Parts[i].Group, why, ErrNotAllowed)
@@ -52,6 +55,9 @@ func (t *txn) verdict(h *head, seq uint64, e *entry.Entry) (void partSet, reason
 // mayWrite returns why this replica may not make an entry, which is ErrNotAllowed, or nil.
 func (t *txn) mayWrite(next *nextEntry, e *entry.Entry) error {
 	v, err := t.rights()
+	if err == nil {
+		err = t.wholeParts(e.Parts)
+	}
 	if err != nil || v.tree.IsRoot(next.log.device) {
 		return err
 	}

@@ -25,6 +25,7 @@ type run struct {
 	seal     [seal.Size]byte
 	prev     *entry.Hash // of the entry before the first, if the sender said so
 	session  uint64      // that it came with; 0 for none
+	from     DeviceID    // that it came from; zero: not known
 	admitted bool        // see arrival.admit
 	proven   entry.Hash  // of the last entry, once the seal was verified under it
 	since    time.Time   // when it began to wait; zero: it has not
@@ -49,6 +50,7 @@ type verified struct {
 	hashes []entry.Hash
 	device DeviceID
 	branch bool // it does not follow what is stored of its log
+	filled bool // it has brought content that was missing
 }
 
 // end returns the number of the entry after the run.
@@ -117,7 +119,7 @@ func (s *Space) verify(tx *stoat.Tx, r *run, before *verified) (*verified, error
 	}
 	r.proven = at.Prev
 	v.branch = branch // the device has sealed this, too
-	return v, nil
+	return v, t.trim(v)
 }
 
 // checkSeal checks the seal of a device under an entry, whose place is given with its own hash. In

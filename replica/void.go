@@ -121,6 +121,10 @@ func (t *txn) void(h *head, seq uint64, e *entry.Entry) (void partSet, reason, e
 	if err != nil || e.Origin == nil {
 		return void, reason, err
 	}
+	if t.settling != nil {
+		repeated, err := t.settling.repeated(spot{h.number, seq}, e)
+		return void | repeated, reason, err
+	}
 	v, err := t.voided(h.number, seq)
 	if reason == nil && v.repeated != 0 {
 		reason = errors.New(v.reason)
@@ -215,6 +219,9 @@ func (t *txn) unnote(h *head, seq uint64) error {
 		return err
 	}
 	if err := t.noteRepeats(h, seq, e, gone.alone); err != nil {
+		return err
+	}
+	if err := t.dropRepeats(h, e); err != nil {
 		return err
 	}
 	v, err := t.voided(h.number, seq)

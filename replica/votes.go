@@ -28,6 +28,18 @@ func (c *candidate) open() bool {
 	return slices.ContainsFunc(c.votes, func(v vote) bool { return !v.cast() })
 }
 
+// settled reports whether no vote is by an entry of the own log that is not sealed: such an entry
+// may move to another log, and others never have it.
+func (t *txn) settled(c *candidate) (bool, error) {
+	own, err := t.ownHead()
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(c.votes, func(v vote) bool {
+		return v.by.log == own.number && v.by.seq >= own.sealed
+	}), nil
+}
+
 // voteOf returns the entry with which a device has voted.
 func (c *candidate) voteOf(device DeviceID) (by spot, ok bool) {
 	for i := range c.votes {

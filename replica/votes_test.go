@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
 )
 
 // known makes replicas that have all written, and know that of each other.
@@ -108,6 +109,80 @@ func TestVotes_areNotUndoneByRevocations(t *testing.T) {
 	for _, p := range agreeAll {
 		if len(p.covered()) == 0 {
 			t.Error("the checkpoint does not count")
+		}
+	}
+}
+
+// In a space with a quorum, one root cannot make a checkpoint alone, but with another root.
+func TestVotes_takeAQuorumOfRoots(t *testing.T) {
+	roots := testRoots()
+	a := newPeerOf(t, nil, []DeviceID{roots[1], roots[4], roots[5]}, 2)
+	b, c := newPeer(t, a), newPeer(t, a)
+	a.put(task{ID: 1})
+	if err := a.checkpoint(); !errors.Is(err, ErrNoCheckpoint) {
+		t.Errorf("got %v", err)
+	}
+	a.forge(func(*entry.Checkpoint) {})
+	agreeAfter(t, a, b, c)
+	if len(a.covered())+len(b.covered()) > 0 {
+		t.Error("a checkpoint of one root counts")
+	}
+	b.put(task{ID: 2})
+	for range 2 {
+		agreeAfter(t, a, b, c)
+		a.put(task{ID: 3})
+	}
+	agreeAfter(t, a, b, c)
+	if err := a.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	agreeAfter(t, a, b, c)
+	if len(c.covered()) > 0 {
+		t.Error("the checkpoint counts without the other root")
+	}
+	b.put(task{ID: 4})
+	agreeAfter(t, a, b, c)
+	if len(c.covered()) == 0 {
+		t.Error("the checkpoint does not count")
+	}
+}
+
+// Two devices that have never met make checkpoints each. That is not decided between them, but both
+// notice it.
+func TestVotes_splitIsNoticed(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	third := newPeer(t, a)
+	meet(t, a, third)
+	for _, p := range []*peer{a, b} {
+		for id := range int64(2) {
+			p.put(task{ID: id + 1})
+			if err := errors.Join(p.checkpoint(), p.space.Seal()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	split := func(p *peer) (devices []DeviceID) {
+		p.inTx(func(tr *txn) error {
+			st, err := p.space.Status(tr.tx)
+			if err == nil {
+				devices = st.Split
+			}
+			return err
+		})
+		return devices
+	}
+	if len(split(a))+len(split(b)) > 0 {
+		t.Error("a split is seen before they have met")
+	}
+	meet(t, a, third)
+	if len(split(third)) > 0 {
+		t.Error("a replica that knows one of them alone sees a split")
+	}
+	meet(t, a, b)
+	for p, other := range map[*peer]*peer{a: b, b: a} {
+		if got := split(p); len(got) != 1 || got[0] != other.space.device.ID() {
+			t.Errorf("got %v", got)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func lackedBy(reason error) *lacking {
 
 // Waiting returns what waits, since when, and for what.
 func (s *Space) Waiting(tx *stoat.Tx) ([]Waiting, error) {
-	all, err := s.unmerged(tx, func(w *wait) bool { return w.cause != causeInvalid })
+	all, err := s.unmerged(tx, func(w *wait) bool { return !w.ends() })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range s.room.runs {
@@ -69,7 +69,7 @@ func (s *Space) Waiting(tx *stoat.Tx) ([]Waiting, error) {
 // Ended returns the entries that are not valid, and why. Their logs end before them; what precedes
 // them counts.
 func (s *Space) Ended(tx *stoat.Tx) ([]Waiting, error) {
-	all, err := s.unmerged(tx, func(w *wait) bool { return w.cause == causeInvalid })
+	all, err := s.unmerged(tx, (*wait).ends)
 	return all, wrap(s.name, err)
 }
 

@@ -120,7 +120,7 @@ func TestSteps_becomeCommandLines(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for _, s := range steps {
-		if s.dir != library && s.dir != here && s.dir != signed {
+		if s.dir != library && s.dir != here && s.dir != signed && s.dir != bucket {
 			t.Errorf("%s is in no module: %s", s.name, s.dir)
 		}
 	}
@@ -214,5 +214,16 @@ func TestRun_refusesWhatItDoesNotKnow(t *testing.T) {
 		if code := run(context.Background(), args, &out, &progress); code != 2 || progress.Len() == 0 {
 			t.Errorf("%q: exit code %d, %q", args, code, &progress)
 		}
+	}
+}
+
+func TestSkipped_isTheReason(t *testing.T) {
+	const reason = "versitygw cannot be installed: exit status 1"
+	output := "=== RUN   TestServers\n    a_test.go:1: " + reason + "\n--- SKIP: TestServers (0.00s)\n"
+	if got := skipped(output); got != reason {
+		t.Errorf("got %q", got)
+	}
+	if got := skipped(strings.ReplaceAll(output, "SKIP", "PASS")); got != "" {
+		t.Errorf("a test that passes is skipped: %q", got)
 	}
 }

@@ -28,6 +28,7 @@ const (
 	library = "."
 	here    = "trust"
 	signed  = "replica"
+	bucket  = "remote/s3"
 )
 
 // seedWord stands for the seed in arguments.
@@ -74,6 +75,13 @@ var steps = []step{
 		level: [levels]string{"-histories 1000", "-histories 10000", "-histories 50000"},
 	},
 	{
+		name: "replicas in every order", dir: signed,
+		args: ". -run ^Test(Pairs|Acts|Forks|Apply).*_inEveryOrder$ -orders.seed SEED",
+		level: [levels]string{
+			"-orders 300", "-orders 1680 -orders.scenarios 3", "-orders 1000000 -orders.scenarios 3",
+		},
+	},
+	{
 		name: "copied replicas", dir: signed, args: ". -run ^TestForks_of -forkseed SEED",
 		level: [levels]string{"-forks 500", "-forks 5000", "-forks 50000"},
 	},
@@ -86,6 +94,7 @@ var steps = []step{
 		name: "killed syncs", dir: signed, args: "./kill -kill.seed SEED",
 		level: [levels]string{"-kill.rounds 50", "-kill.rounds 200", "-kill.rounds 2000"},
 	},
+	{name: "servers of object storage", dir: bucket, args: ". -run ^TestServers -servers"},
 	{
 		name: "killed processes", dir: here, args: "./kill -kill.seed SEED",
 		level: [levels]string{

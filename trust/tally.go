@@ -53,6 +53,18 @@ func counted(output string) []row {
 	return t.rows
 }
 
+// skips matches a test that is skipped, in the output of go test -v, and the line with the reason.
+// It is immutable.
+var skips = regexp.MustCompile(`(?sm)_test\.go:\d+: ([^\n]+)\n.*^--- SKIP: `)
+
+// skipped returns why a test was skipped, or nothing.
+func skipped(output string) string {
+	if m := skips.FindStringSubmatch(output); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
 // executed matches the number of inputs in the progress of go's fuzzer: "execs: 20000 (1234/sec)".
 // It is immutable.
 var executed = regexp.MustCompile(`\bexecs: (\d+)\b`)

@@ -59,9 +59,12 @@ func (r *run) pair(name string, n int) (*pair, error) {
 }
 
 // sync connects the client, which then has all records.
-func (p *pair) sync() (nanoseconds float64, t traffic, err error) {
+func (p *pair) sync() (nanoseconds float64, t traffic, err error) { return p.meet(p.client) }
+
+// meet connects a client, which then has all records.
+func (p *pair) meet(client *program) (nanoseconds float64, t traffic, err error) {
 	p.proxy.take()
-	a, err := p.client.call(
+	a, err := client.call(
 		request{Do: doSync, Address: p.proxy.address(), Records: len(p.items)})
 	return a.Nanoseconds, p.proxy.take(), err
 }
@@ -113,7 +116,34 @@ func (r *run) firstOf(n int) error {
 			return fmt.Errorf("connect again: %w", err)
 		}
 	}
+	if r.job.Wants(rowStart, rowStartB) {
+		if err := supported(p.pruned(at)); err != nil {
+			return fmt.Errorf("prune: %w", err)
+		}
+	}
 	return p.close()
+}
+
+// pruned measures the first sync of another client once the server has pruned the history.
+func (p *pair) pruned(at func(row string) suite.At) error {
+	if _, err := p.server.call(request{Do: doPrune}); err != nil {
+		return err
+	}
+	other, _, err := p.run.open(filepath.Join(p.dir, "newcomer"),
+		request{Sync: p.run.job.Sync, Invitation: p.invitation, ID: noRecord})
+	if err != nil {
+		return err
+	}
+	took, sent, err := p.meet(other)
+	if err == nil {
+		err = check(other, p.items)
+	}
+	if err != nil {
+		return err
+	}
+	p.run.record(at(rowStart), took)
+	p.run.record(at(rowStartB), float64(sent.bytes))
+	return p.run.close(other)
 }
 
 // merge measures taking all from a file.

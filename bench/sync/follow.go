@@ -16,7 +16,13 @@ func (p *replicaProgram) follow(address string, connections int) error {
 	}
 	if p.changes == nil {
 		p.changes = make(chan item, 1)
-		go p.watch()
+		watching := make(chan struct{})
+		go p.watch(watching)
+		select {
+		case <-watching: // or the first change might be taken for one that was there before
+		case err := <-p.ended:
+			return err
+		}
 	}
 	var met sync.WaitGroup
 	for range connections {
@@ -52,8 +58,8 @@ func (p *replicaProgram) end(err error) {
 	}
 }
 
-// watch tells of records that change.
-func (p *replicaProgram) watch() {
+// watch tells of records that change once it has closed watching.
+func (p *replicaProgram) watch(watching chan<- struct{}) {
 	first := true
 	for changes, err := range p.items.Watch(p.ctx, p.db, p.items.Query()) {
 		if err != nil {
@@ -62,6 +68,7 @@ func (p *replicaProgram) watch() {
 		}
 		if first { // what is there already
 			first = false
+			close(watching)
 			continue
 		}
 		for _, e := range changes.Changed {

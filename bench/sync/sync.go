@@ -37,6 +37,8 @@ const (
 	rowFirst   = "first_sync"
 	rowBytes   = "first_bytes"
 	rowMemory  = "memory"
+	rowStart   = "pruned_sync"
+	rowStartB  = "pruned_bytes"
 	rowMerge   = "merge"
 	rowAgain   = "reconnect"
 	rowAgainB  = "reconnect_bytes"
@@ -89,6 +91,11 @@ func firstRows() []suite.Row {
 			About: "bytes on that connection, in both directions"},
 		{Name: rowMemory, Unit: suite.Bytes, Axis: axis, States: []string{"server", "client"},
 			About: "peak resident memory of the process during that"},
+		{Name: rowStart, Unit: suite.Nanoseconds, Axis: axis,
+			About: "the same with a server that has pruned the history: the client starts from its" +
+				" checkpoint"},
+		{Name: rowStartB, Unit: suite.Bytes, Axis: axis,
+			About: "bytes of that, in both directions"},
 		{Name: rowMerge, Unit: suite.PerSecond, Axis: axis,
 			About: "records that another client verifies, merges and indexes, from a file of all history"},
 		{Name: rowAgain, Unit: suite.Nanoseconds, Axis: axis,
@@ -148,15 +155,12 @@ type plan struct {
 // newPlan returns the plan for the user's settings.
 func newPlan(s suite.Settings) plan {
 	p := plan{
-		sizes: []int{1_000, 10_000, 100_000}, commits: 1_000, bulk: 20, batch: 1_000, opens: 20,
-		again: 50, records: 1_000, devices: []int{1, 10, 100}, live: 1_000, idle: 1_000,
+		sizes: []int{1_000, 10_000, 100_000, 1_000_000}, commits: 1_000, bulk: 20, batch: 1_000,
+		opens: 20, again: 50, records: 1_000, devices: []int{1, 10, 100}, live: 1_000, idle: 1_000,
 	}
-	switch s.Profile {
-	case suite.Quick:
+	if s.Profile == suite.Quick { // with as many idle clients, or the rest of the process shows
 		p.sizes, p.commits, p.bulk, p.opens, p.again = []int{1_000}, 200, 5, 5, 10
-		p.devices, p.live, p.idle = []int{1, 10}, 100, 100
-	case suite.Large:
-		p.sizes = append(p.sizes, 1_000_000)
+		p.devices, p.live = []int{1, 10}, 100
 	}
 	if s.N > 0 {
 		p.sizes = []int{s.N}

@@ -61,7 +61,7 @@ func wanted(local bool) map[suite.At]int {
 			continue
 		}
 		want[suite.At{Row: rowPruned, X: x}] = 1
-		for _, row := range []string{rowFirst, rowBytes, rowMerge} {
+		for _, row := range []string{rowFirst, rowBytes, rowMerge, rowStart, rowStartB} {
 			want[suite.At{Row: row, X: x}] = 1
 		}
 		for _, row := range []string{rowAgain, rowAgainB, rowAgainT} {

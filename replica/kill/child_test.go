@@ -134,22 +134,23 @@ func (p *plan) syncAgainAndAgain(ctx context.Context, r *replicaIn) {
 
 // write stores numbered records, and says which are committed, until the database is closed.
 func (r *replicaIn) write(next int) {
-	for n := next; ; n++ {
-		err := r.db.Update(func(tx *stoat.Tx) error {
-			own := &counter{Name: fmt.Sprintf("%s/%d", r.device.ID(), n), Count: 1}
-			if err := r.counters.Put(tx, own); err != nil {
-				return err
-			}
-			total, err := r.counters.Get(tx, totalName)
-			if err != nil {
-				total = &counter{Name: totalName}
-			}
-			total.Count++
-			return r.counters.Put(tx, total)
-		})
-		if err != nil {
-			return
-		}
+	for n := next; r.store(n) == nil; n++ {
 		fmt.Println("wrote", n)
 	}
+}
+
+// store stores a record, and adds to the total.
+func (r *replicaIn) store(n int) error {
+	return r.db.Update(func(tx *stoat.Tx) error {
+		own := &counter{Name: fmt.Sprintf("%s/%d", r.device.ID(), n), Count: 1}
+		if err := r.counters.Put(tx, own); err != nil {
+			return err
+		}
+		total, err := r.counters.Get(tx, totalName)
+		if err != nil {
+			total = &counter{Name: totalName}
+		}
+		total.Count++
+		return r.counters.Put(tx, total)
+	})
 }

@@ -25,24 +25,27 @@ func count(tx *stoat.Tx, s stocks, random *rand.Rand) error {
 	return s.Put(tx, &Stock{Name: name, Count: random.Int64N(100)})
 }
 
-// A test of an application that counts apples. Put it into a function of a _test file.
-func Example() {
-	test := func(t *testing.T) {
-		replicatest.Run(t, &replicatest.App[stocks]{
-			Open: func(_ *stoat.DB, space *replica.Space) (stocks, error) {
-				return replica.Collection[Stock](space, "stocks", nil)
-			},
-			Operations: []replicatest.Operation[stocks]{{Name: "count", Do: count}},
-			Check: func(tx *stoat.Tx, s stocks) error {
-				n, err := s.Count(tx)
-				if err == nil && n > 2 {
-					err = fmt.Errorf("%d names", n)
-				}
-				return err
-			},
-		}, &replicatest.Options{Histories: 2, Steps: 10})
+// app is the application under test.
+func app() *replicatest.App[stocks] {
+	return &replicatest.App[stocks]{
+		Open: func(_ *stoat.DB, space *replica.Space) (stocks, error) {
+			return replica.Collection[Stock](space, "stocks", nil)
+		},
+		Operations: []replicatest.Operation[stocks]{{Name: "count", Do: count}},
+		Check: func(tx *stoat.Tx, s stocks) error {
+			n, err := s.Count(tx)
+			if err == nil && n > 2 {
+				err = fmt.Errorf("%d names", n)
+			}
+			return err
+		},
 	}
-	testing.RunTests(func(_, _ string) (bool, error) { return true, nil },
-		[]testing.InternalTest{{Name: "TestStocks", F: test}})
-	// Output:
+}
+
+// A test of an application that counts apples. The function belongs in a _test file, as
+// TestStocks.
+func Example() {
+	_ = func(t *testing.T) {
+		replicatest.Run(t, app(), nil)
+	}
 }

@@ -27,7 +27,7 @@ var callRules = []rule{
 		name: "randomness",
 		check: banImports([]string{"math/rand", "crypto/rand", "hash/maphash"},
 			"take the random bytes as a parameter", "internal/engine", "internal/vfs/memfs",
-			"internal/testing/torture/crash", "cmd"),
+			"internal/testing/torture/crash", "cmd", "remote"),
 		bad:  `import "math/rand/v2"`,
 		good: `import "math/bits"`,
 	},

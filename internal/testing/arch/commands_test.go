@@ -16,7 +16,7 @@ var (
 	scriptVariable = regexp.MustCompile(`\$\{([A-Z_]+):-(\w+)\}`)
 	makeTargets    = regexp.MustCompile(`(?m)^([a-z][a-z -]*):`)
 	variable       = regexp.MustCompile(`^([A-Z][A-Z_]{2,})=\S`)
-	commandName    = regexp.MustCompile(`(?m)^\t\tname: +"([a-z-]+)"`)
+	commandName    = regexp.MustCompile(`(?m)^\t\tName: +"([a-z-]+)"`)
 )
 
 // steps returns the names of the checks in .ci/run.
@@ -136,7 +136,7 @@ func TestDocuments_nameCommandsThatExist(t *testing.T) {
 // commands are the commands that a document may tell a reader to type.
 type commands struct {
 	variables, targets, steps []string
-	stoat                     []string // the subcommands
+	stoat, replica            []string // the subcommands
 	tests                     []string
 	strings                   map[string]bool // the string literals of all modules
 }
@@ -150,8 +150,10 @@ func knownCommands(t *testing.T) *commands {
 		strings:   map[string]bool{},
 	}
 	for _, f := range everything(t) {
-		if f.pkg == "cmd/stoat" && !f.test {
-			c.stoat = append(c.stoat, firstGroups(commandName, string(f.text))...)
+		if names := firstGroups(commandName, string(f.text)); f.pkg == "cmd/stoat" && !f.test {
+			c.stoat = append(c.stoat, names...)
+		} else if f.pkg == "replica/cmd/stoat-replica" && !f.test {
+			c.replica = append(c.replica, names...)
 		}
 		for _, found := range stringLiteral.FindAllStringSubmatch(string(f.text), -1) {
 			c.strings[found[1]] = true
@@ -196,6 +198,9 @@ func (c *commands) problem(words []string) string {
 func (c *commands) stoatProblem(words []string) string {
 	if lowerWord.MatchString(words[0]) && !slices.Contains(c.stoat, words[0]) {
 		return "stoat has no command " + words[0]
+	}
+	if words[0] == "replica" && len(words) > 1 && !slices.Contains(c.replica, words[1]) {
+		return "stoat replica has no command " + words[1]
 	}
 	for _, word := range words[1:] {
 		if name, isFlag := strings.CutPrefix(word, "-"); isFlag && name != "" && !c.strings[name] {
@@ -245,7 +250,7 @@ func (c *commands) hasTest(name string) bool {
 func everything(t *testing.T) []*file {
 	t.Helper()
 	var all []*file
-	for _, m := range []string{library, benchmark, trust, importing, shell, replicas} {
+	for _, m := range []string{library, benchmark, trust, importing, shell, replicas, bucket} {
 		all = append(all, load(t, m)...)
 	}
 	return all

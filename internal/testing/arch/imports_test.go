@@ -18,6 +18,7 @@ const policy = `
 	internal/commands/progress:        std
 	internal/commands/bucketpath:   std
 	internal/commands/jsontext:     std
+	internal/commands/cmdline:      internal/commands/progress
 
 	internal/corrupt:      std
 	internal/checksum:     golang.org/x/sys
@@ -87,6 +88,15 @@ const policy = `
 	                       internal/commit,
 	                       internal/superversion, internal/engine, internal/hook,
 	                       internal/tools/salvage
+	remote:                std
+	remote/internal/model: std
+	remote/internal/object: internal/checksum, internal/corrupt, internal/manifest, internal/block,
+	                       github.com/klauspost/compress
+	remote/internal/history: internal/corrupt, internal/manifest, remote, remote/internal/object
+	remote/memstore:       remote
+	remote/folderstore:    remote, internal/vfs
+	remote/remotetest:     remote
+	internal/testing/faultstore: remote
 	tuple:                 .
 	internal/layout:       internal/corrupt
 	internal/tap:          .
@@ -100,6 +110,7 @@ const policy = `
 	cmd/stoat:             ., record, feed, internal/folder, internal/tools/inspect,
 	                       internal/commands/progress, internal/commands/bucketpath,
 	                       internal/commands/intake, internal/commands/jsontext,
+	                       internal/commands/cmdline,
 	                       github.com/klauspost/compress
 
 	internal/testing/tuned:        ., internal/vfs, internal/engine, internal/hook,

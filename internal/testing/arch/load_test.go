@@ -56,6 +56,7 @@ const (
 	importing = "importer"
 	shell     = "shell"
 	replicas  = "replica"
+	bucket    = "remote/s3"
 )
 
 // parsed are the files that load has parsed, by module. The tests do not run in parallel.

@@ -57,6 +57,7 @@ func TestRules_hold(t *testing.T) {
 	hold(t, slices.Concat(declRules, textRules), load(t, importing), used)
 	hold(t, slices.Concat(declRules, textRules), load(t, shell), used)
 	hold(t, slices.Concat(declRules, textRules), load(t, replicas), used)
+	hold(t, slices.Concat(declRules, textRules), load(t, bucket), used)
 	for key := range exceptions {
 		if !used[key] {
 			t.Errorf("the exception %q is not needed any more; remove it", key)

@@ -6,23 +6,25 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/replica"
 )
 
 func checkpointCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	o.deviceFlag(flags)
 	return &command{
-		name: "checkpoint", arguments: "DB", summary: "make a checkpoint of what all devices have seen",
-		details: `
+		Name: "checkpoint", Arguments: "DB", Summary: "make a checkpoint of what all devices have seen",
+		Details: `
 "stoat replica prune" can forget the history behind a checkpoint. It takes the
-right to make checkpoints, and counts once all devices that have that right have
-written something after they have seen the checkpoint. What a device did that
-has not seen it is void then; the device does it again by itself.`,
-		min: 1, max: 1, flags: flags,
-		run: func(_ context.Context, _ *stdio, args []string) error {
+right to make checkpoints, and counts once it has been synced or exported, and
+all other devices that have that right have written something after they have
+seen it. What a device did that has not seen it is void then; the device does it
+again by itself.`,
+		Min: 1, Max: 1, Flags: flags,
+		Run: func(_ context.Context, _ *stdio, args []string) error {
 			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
 				return db.Update(space.Checkpoint)
 			})
@@ -31,19 +33,19 @@ has not seen it is void then; the device does it again by itself.`,
 }
 
 func pruneCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	o.deviceFlag(flags)
 	return &command{
-		name: "prune", arguments: "DB", summary: "forget the history behind the last checkpoint",
-		details: `
+		Name: "prune", Arguments: "DB", Summary: "forget the history behind the last checkpoint",
+		Details: `
 The state at the checkpoint is compared with its root first; if they differ,
 nothing is removed. The records stay. Their history before the checkpoint is
 gone here. Replicas that lack some of it, as new ones do, cannot take it from
 here any more: keep one replica that is not pruned.`,
-		min: 1, max: 1, flags: flags,
-		run: func(_ context.Context, s *stdio, args []string) error {
+		Min: 1, Max: 1, Flags: flags,
+		Run: func(_ context.Context, s *stdio, args []string) error {
 			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
 				return prune(s, space, db)
 			})
@@ -62,12 +64,12 @@ func prune(s *stdio, space *replica.Space, db *stoat.DB) error {
 		return err
 	}
 	if st.Checkpoints == 0 {
-		return fmt.Errorf("no checkpoint counts yet: \"stoat replica checkpoint\" makes one (%w)",
-			errNotFound)
+		return fmt.Errorf("no checkpoint counts yet: \"stoat replica checkpoint\" makes one, which "+
+			"counts when it has been synced or exported, and the other devices agree (%w)", errNotFound)
 	}
 	err = space.Prune()
 	if errors.Is(err, replica.ErrMismatch) {
-		err = fmt.Errorf("%w: nothing was removed; run \"stoat replica verify\"", err)
+		err = fmt.Errorf("%w; run \"stoat replica verify\"", err)
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(s.out, "pruned behind checkpoint %d\n", st.Checkpoints)

@@ -24,7 +24,21 @@ func TestPrune_forgetsHistoryBehindACheckpoint(t *testing.T) {
 	if a.root() != before {
 		t.Error("the records are others")
 	}
-	fails(t, exitError, []string{"export", "-device", a.key, a.db, "-"}, "pruned")
+	if text := output(t, "verify", a.db); !strings.Contains(text, "seals of 4 entries hold") {
+		t.Errorf("verify says\n%s", text)
+	}
+	a.put(item{Name: "milk", Amount: 3})
+	for _, args := range [][]string{{"log", a.db}, {"why", a.db, "items", "milk"}} {
+		if text := output(t, args...); !strings.Contains(text, "amount +1") ||
+			strings.Contains(text, "amount +2") {
+			t.Errorf("%v says\n%s", args, text)
+		}
+	}
+	b := newStore(t, a)
+	carry(t, a, b)
+	if b.root() != a.root() {
+		t.Error("a file of the pruned replica leads to other records")
+	}
 }
 
 func TestEndorse_completesAQuorum(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/replica"
 )
 
@@ -27,18 +28,18 @@ type concurrentJSON struct {
 }
 
 func conflictsCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	asJSON := jsonFlag(flags)
 	return &command{
-		name: "conflicts", arguments: "DB", summary: "list fields that several devices set concurrently",
-		details: `
+		Name: "conflicts", Arguments: "DB", Summary: "list fields that several devices set concurrently",
+		Details: `
 The first value of each field is the one that shows, because its time is the
 greatest. A conflict ends when a device that has seen all values sets the field.
 "answer wanted" marks fields with the rule keep.`,
-		min: 1, max: 1, flags: flags,
-		run: func(_ context.Context, s *stdio, args []string) error {
+		Min: 1, Max: 1, Flags: flags,
+		Run: func(_ context.Context, s *stdio, args []string) error {
 			return o.view(args[0], func(space *replica.Space, tx *stoat.Tx) error {
 				for c, err := range space.Conflicts(tx) {
 					if err != nil {

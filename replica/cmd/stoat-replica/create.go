@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/replica"
 )
 
 func createCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.deviceFlag(flags)
 	asJSON := jsonFlag(flags)
@@ -23,17 +25,17 @@ func createCommand() *command {
 		})
 	quorum := flags.Int("quorum", 1, "the `NUMBER` of roots that must agree to grants of roots")
 	return &command{
-		name: "create", arguments: "DB NAME", summary: "create a space, in a new database if need be",
-		details: `
+		Name: "create", Arguments: "DB NAME", Summary: "create a space, in a new database if need be",
+		Details: `
 NAME is what the space is called in this database only. Others join it by the id
 that is printed. The roots may do everything, and grant rights to others. With
 -quorum, other roots must "stoat replica endorse" what one grants.`,
-		min: 2, max: 2, flags: flags,
-		run: func(_ context.Context, s *stdio, args []string) error {
+		Min: 2, Max: 2, Flags: flags,
+		Run: func(_ context.Context, s *stdio, args []string) error {
 			if *quorum < 1 || *quorum > max(len(roots), 1) {
-				return usagef("-quorum is %d: want 1 to the number of roots", *quorum)
+				return cmdline.Usagef("-quorum is %d: want 1 to the number of roots", *quorum)
 			}
-			return found(s, o, args[0], *asJSON, func(db *stoat.DB, opts *replica.Options) (
+			return found(s, o, args[0], args[1], *asJSON, func(db *stoat.DB, opts *replica.Options) (
 				*replica.Space, error,
 			) {
 				opts.Roots, opts.Quorum = roots, *quorum
@@ -44,25 +46,29 @@ that is printed. The roots may do everything, and grant rights to others. With
 }
 
 func joinCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.deviceFlag(flags)
 	asJSON := jsonFlag(flags)
+	collections := flags.String("collections", "", "hold only these collections, with commas between")
 	return &command{
-		name: "join", arguments: "DB NAME SPACE",
-		summary: "join a space by its id, in a new database if need be",
-		details: `
+		Name: "join", Arguments: "DB NAME SPACE",
+		Summary: "join a space by its id, in a new database if need be",
+		Details: `
 NAME is what the space is called in this database only. What others wrote comes
 with the first sync or import.`,
-		min: 3, max: 3, flags: flags,
-		run: func(_ context.Context, s *stdio, args []string) error {
+		Min: 3, Max: 3, Flags: flags,
+		Run: func(_ context.Context, s *stdio, args []string) error {
 			id, err := replica.ParseSpaceID(args[2])
 			if err != nil {
-				return usagef("SPACE: %v", err)
+				return cmdline.Usagef("SPACE: %v", err)
 			}
-			return found(s, o, args[0], *asJSON, func(db *stoat.DB, opts *replica.Options) (
+			return found(s, o, args[0], args[1], *asJSON, func(db *stoat.DB, opts *replica.Options) (
 				*replica.Space, error,
 			) {
+				if *collections != "" {
+					opts.Collections = strings.Split(*collections, ",")
+				}
 				return replica.Join(db, args[1], id, opts)
 			})
 		},
@@ -70,7 +76,7 @@ with the first sync or import.`,
 }
 
 // found makes a replica of a space in a database that may be new, and prints the id.
-func found(s *stdio, o *target, dir string, asJSON bool,
+func found(s *stdio, o *target, dir, name string, asJSON bool,
 	fn func(*stoat.DB, *replica.Options) (*replica.Space, error),
 ) error {
 	device, err := requireKeyFile(o.device)
@@ -82,6 +88,9 @@ func found(s *stdio, o *target, dir string, asJSON bool,
 		return err
 	}
 	space, err := fn(db, &replica.Options{Device: device})
+	if errors.Is(err, replica.ErrExists) {
+		err = alreadyThere(db, name)
+	}
 	if err = errors.Join(err, db.Close()); err != nil {
 		return err
 	}
@@ -94,4 +103,14 @@ func found(s *stdio, o *target, dir string, asJSON bool,
 	}
 	_, err = fmt.Fprintln(s.out, space.ID())
 	return err
+}
+
+// alreadyThere returns the error for a space whose name another one has.
+func alreadyThere(db *stoat.DB, name string) error {
+	space, err := replica.Open(db, name, nil)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("the space %q exists already, with the id %s: choose another name", name,
+		space.ID())
 }

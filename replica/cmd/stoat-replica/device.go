@@ -5,27 +5,29 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 )
 
 func deviceCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	asJSON := jsonFlag(flags)
 	return &command{
-		name: "device", arguments: "[FILE]", summary: "make the key of this device, or show its id",
-		details: `
+		Name: "device", Arguments: "[FILE]", Summary: "make the key of this device, or show its id",
+		Details: `
 The key signs what this device writes, and proves to others which device it is.
 Whoever has the file can write in its name, so only you can read it; keep a copy
 in a safe place. Without FILE, it is the one in your configuration directory,
 which other commands use unless they have -device. The id is public: others need
 it to connect to this device, and to grant it rights.`,
-		max: 1, flags: flags,
-		run: func(_ context.Context, s *stdio, args []string) error {
+		Max: 1, Flags: flags,
+		Run: func(_ context.Context, s *stdio, args []string) error {
 			name := defaultKeyFile()
 			if len(args) == 1 {
 				name = args[0]
 			}
 			if name == "" {
-				return usagef("give the name of the key file")
+				return cmdline.Usagef("give the name of the key file")
 			}
 			device, err := loadKeyFile(name)
 			made := errors.Is(err, fs.ErrNotExist)

@@ -10,25 +10,27 @@ import (
 	"path/filepath"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 	"github.com/stoatdb/stoat/replica"
 )
 
 func exportCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	o.deviceFlag(flags)
 	since := flags.String("for", "", "leave out what the exporter of `FILE` has, a file of theirs")
 	return &command{
-		name: "export", arguments: "DB FILE", summary: "write the space to a file, to carry to others",
-		details: `
+		Name: "export", Arguments: "DB FILE", Summary: "write the space to a file, to carry to others",
+		Details: `
 FILE appears when it is complete; "-" is standard output. It has what others
-wrote, too, if it has arrived here. If the database is open in another process,
-or there is no key of this device, what is not sealed yet is left out, with a
-warning.`,
-		min: 2, max: 2, flags: flags,
-		run: func(ctx context.Context, s *stdio, args []string) error {
+wrote, too, if it has arrived here; of what was pruned here, the state at the
+last checkpoint, unless --for says that it is not needed. If the database
+is open in another process, or there is no key of this device, what is not
+sealed yet is left out, with a warning.`,
+		Min: 2, Max: 2, Flags: flags,
+		Run: func(ctx context.Context, s *stdio, args []string) error {
 			known, err := vectorOf(*since)
 			if err != nil {
 				return err
@@ -118,19 +120,22 @@ func exportTo(ctx context.Context, s *stdio, space *replica.Space, known replica
 }
 
 func importCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	o.deviceFlag(flags)
 	return &command{
-		name: "import", arguments: "DB FILE", summary: "merge a file that export wrote",
-		details: `
+		Name: "import", Arguments: "DB FILE", Summary: "merge a file that export wrote",
+		Details: `
 "-" is standard input. The space must have been created or joined here. To
-import a file again does no harm.`,
-		min: 2, max: 2, flags: flags,
-		run: func(ctx context.Context, s *stdio, args []string) error {
-			return o.update(args[0], func(space *replica.Space, _ *stoat.DB) error {
-				return importFrom(ctx, s, space, args[1])
+import a file again does no harm. If a file has a checkpoint, an import that was
+cut off goes on where it was.`,
+		Min: 2, Max: 2, Flags: flags,
+		Run: func(ctx context.Context, s *stdio, args []string) error {
+			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
+				return reportArrivals(s, space, db, func() error {
+					return importFrom(ctx, s, space, args[1])
+				})
 			})
 		},
 	}

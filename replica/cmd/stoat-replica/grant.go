@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/replica"
 	"github.com/stoatdb/stoat/tuple"
 )
@@ -29,8 +30,8 @@ func parseRight(text string) (right replica.Right, err error) {
 			}
 		}
 		if !found {
-			return 0, usagef("%q is no right: want relay, read, write or admin, and perhaps +invite "+
-				"or +checkpoint", word)
+			return 0, cmdline.Usagef("%q is no right: want relay, read, write or admin, and "+
+				"perhaps +invite or +checkpoint", word)
 		}
 	}
 	return right, nil
@@ -65,7 +66,7 @@ func (f *scopeFlags) scopes() ([]replica.Scope, error) {
 		}
 		encoded, err := tuple.Encode(tupleOf(keys[0])...)
 		if err != nil {
-			return nil, usagef("-prefix %s: %v", f.prefix, err)
+			return nil, cmdline.Usagef("-prefix %s: %v", f.prefix, err)
 		}
 		scope = scope.Prefix(encoded)
 	}
@@ -82,7 +83,7 @@ func (f *scopeFlags) scopes() ([]replica.Scope, error) {
 }
 
 func grantCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	o.deviceFlag(flags)
@@ -96,14 +97,15 @@ func grantCommand() *command {
 	flags.BoolVar(&f.own, "own", false, "only records whose keys begin with the id of the device")
 	flags.BoolVar(&f.noDelete, "no-delete", false, "no deletions")
 	return &command{
-		name: "grant", arguments: "DB TO RIGHT", summary: "give a device a right",
-		details: `
+		Name: "grant", Arguments: "DB TO RIGHT", Summary: "give a device a right",
+		Details: `
 TO is the id of a device, or "anyone". RIGHT is relay, read, write or admin, and
-each includes those before it. With +invite, the device may grant others up to
-write, and with +checkpoint make checkpoints. The grant is an entry of this
-replica: it counts on other replicas once it has arrived there.`,
-		min: 3, max: 3, flags: flags,
-		run: func(_ context.Context, _ *stdio, args []string) error {
+each includes those before it. A relay stores entries and passes them on. With
++invite, the device may grant others up to write, and with +checkpoint make
+checkpoints. The grant is an entry of this replica: it counts on other replicas
+once it has arrived there.`,
+		Min: 3, Max: 3, Flags: flags,
+		Run: func(_ context.Context, _ *stdio, args []string) error {
 			to, err := parsePrincipal(args[1])
 			if err != nil {
 				return err
@@ -126,18 +128,18 @@ replica: it counts on other replicas once it has arrived there.`,
 }
 
 func revokeCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	o.deviceFlag(flags)
 	return &command{
-		name: "revoke", arguments: "DB FROM", summary: "end all rights of a device",
-		details: `
+		Name: "revoke", Arguments: "DB FROM", Summary: "end all rights of a device",
+		Details: `
 FROM is the id of a device, or "anyone". What this replica has of the device's
 logs now still counts; nothing that arrives later does, whatever its time. So
 sync first, to keep what the device has written.`,
-		min: 2, max: 2, flags: flags,
-		run: func(_ context.Context, s *stdio, args []string) error {
+		Min: 2, Max: 2, Flags: flags,
+		Run: func(_ context.Context, s *stdio, args []string) error {
 			from, err := parsePrincipal(args[1])
 			if err != nil {
 				return err
@@ -154,25 +156,25 @@ sync first, to keep what the device has written.`,
 }
 
 func endorseCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	o.deviceFlag(flags)
 	return &command{
-		name: "endorse", arguments: "DB LOG:SEQ",
-		summary: "agree to what another root granted or revoked",
-		details: `
+		Name: "endorse", Arguments: "DB LOG:SEQ",
+		Summary: "agree to what another root granted or revoked",
+		Details: `
 LOG:SEQ is the entry of the grant, which "stoat replica grants" shows, or of the
 revocation, which "stoat replica log" shows. This device must be a root. A grant
 or revocation by a root counts once as many roots as the quorum of the space
 have made or endorsed it.`,
-		min: 2, max: 2, flags: flags,
-		run: func(_ context.Context, _ *stdio, args []string) error {
+		Min: 2, Max: 2, Flags: flags,
+		Run: func(_ context.Context, _ *stdio, args []string) error {
 			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
 				return db.Update(func(tx *stoat.Tx) error {
 					log, seq, alone, err := findEntry(space, tx, args[1])
 					if err == nil && alone {
-						err = usagef("%s: want LOG:SEQ, like 0a1b2c:7", args[1])
+						err = cmdline.Usagef("%s: want LOG:SEQ, like 0a1b2c:7", args[1])
 					}
 					if err != nil {
 						return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/replica"
 )
 
@@ -22,16 +23,16 @@ type grantJSON struct {
 }
 
 func grantsCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	asJSON := jsonFlag(flags)
 	return &command{
-		name: "grants", arguments: "DB", summary: "list who may do what",
-		details: `
+		Name: "grants", Arguments: "DB", Summary: "list who may do what",
+		Details: `
 The roots of a space may do everything, and are not listed.`,
-		min: 1, max: 1, flags: flags,
-		run: func(_ context.Context, s *stdio, args []string) error {
+		Min: 1, Max: 1, Flags: flags,
+		Run: func(_ context.Context, s *stdio, args []string) error {
 			return o.view(args[0], func(space *replica.Space, tx *stoat.Tx) error {
 				t := &table{s, []int{shortDigits + 6, shortDigits, 17}}
 				for g, err := range space.Grants(tx) {

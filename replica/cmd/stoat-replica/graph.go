@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/replica"
 )
 
@@ -34,23 +35,23 @@ func newGraph(entries []*replica.Entry) *graph {
 }
 
 func graphCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	limit := flags.Int("limit", 50, "show at most the newest `N` entries; 0: all")
 	svg := flags.Bool("svg", false, "draw a picture in SVG")
 	return &command{
-		name: "graph", arguments: "DB", summary: "draw what happened before what: logs and contexts",
-		details: `
+		Name: "graph", Arguments: "DB", Summary: "draw what happened before what: logs and contexts",
+		Details: `
 Each log is a lane. A line between lanes says that an entry was the first of its
 log to have seen the other log up to there; entries that no path connects were
 written without knowing of each other. Text has the newest entries at the top,
 and ● for an entry, ├ or ┤ where it has seen something. A picture goes from left
 to right: stoat replica graph -svg DB >space.svg.`,
-		min: 1, max: 1, flags: flags,
-		run: func(_ context.Context, s *stdio, args []string) error {
+		Min: 1, Max: 1, Flags: flags,
+		Run: func(_ context.Context, s *stdio, args []string) error {
 			if *limit < 0 {
-				return usagef("-limit %d: want 0 or more", *limit)
+				return cmdline.Usagef("-limit %d: want 0 or more", *limit)
 			}
 			return o.view(args[0], func(space *replica.Space, tx *stoat.Tx) error {
 				heads, err := space.Heads(tx)

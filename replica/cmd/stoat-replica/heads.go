@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 	"github.com/stoatdb/stoat/replica"
 )
@@ -23,18 +24,18 @@ type headJSON struct {
 }
 
 func headsCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	asJSON := jsonFlag(flags)
 	return &command{
-		name: "heads", arguments: "DB", summary: "list the logs: what each device has written",
-		details: `
+		Name: "heads", Arguments: "DB", Summary: "list the logs: what each device has written",
+		Details: `
 A log is what one device wrote to one replica. Its entries are sealed when they
 leave the replica; "own" is the log that this replica writes. A log that has
 forked is cut: its entries from there on do not count.`,
-		min: 1, max: 1, flags: flags,
-		run: func(_ context.Context, s *stdio, args []string) error {
+		Min: 1, Max: 1, Flags: flags,
+		Run: func(_ context.Context, s *stdio, args []string) error {
 			return o.view(args[0], func(space *replica.Space, tx *stoat.Tx) error {
 				heads, err := space.Heads(tx)
 				if err == nil && *asJSON {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/replica"
 )
 
@@ -37,7 +38,7 @@ func findLog(space *replica.Space, tx *stoat.Tx, text string) (*replica.Head, er
 			continue
 		}
 		if found != nil {
-			return nil, usagef("several logs begin with %s: write more digits", text)
+			return nil, cmdline.Usagef("several logs begin with %s: write more digits", text)
 		}
 		found = &heads[i]
 	}
@@ -55,7 +56,7 @@ func findEntry(space *replica.Space, tx *stoat.Tx, text string) (
 	digits, number, both := strings.Cut(text, ":")
 	if both {
 		if seq, err = strconv.ParseUint(number, 10, 63); err != nil {
-			return nil, 0, false, usagef("%s: want LOG:NUMBER, like 0a1b2c:7", text)
+			return nil, 0, false, cmdline.Usagef("%s: want LOG:NUMBER, like 0a1b2c:7", text)
 		}
 	}
 	log, err = findLog(space, tx, digits)

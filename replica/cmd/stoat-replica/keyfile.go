@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/replica"
 )
 
@@ -75,7 +76,7 @@ func makeKeyFile(name string) (*replica.Device, error) {
 // requireKeyFile is loadKeyFile for commands that need the device.
 func requireKeyFile(name string) (*replica.Device, error) {
 	if name == "" {
-		return nil, usagef("-device: give the key file of the device")
+		return nil, cmdline.Usagef("-device: give the key file of the device")
 	}
 	device, err := loadKeyFile(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/record"
 	"github.com/stoatdb/stoat/tuple"
 )
@@ -19,7 +20,7 @@ func parseKey(text string) ([]record.Key, error) {
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list) == 0 {
-		return nil, usagef("KEY %s: want a word, a number, or a list like [\"ann\", 7]", text)
+		return nil, cmdline.Usagef("KEY %s: want a word, a number, or a list like [\"ann\", 7]", text)
 	}
 	key := make(tuple.Tuple, len(list))
 	for i, element := range list {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 	"github.com/stoatdb/stoat/replica"
 )
@@ -21,6 +23,7 @@ type entryJSON struct {
 	Kind    string       `json:"kind"`
 	Size    int          `json:"size"`
 	Seen    []string     `json:"seen,omitempty"`
+	Act     string       `json:"act,omitempty"`
 	Changes []changeJSON `json:"changes,omitempty"`
 }
 
@@ -43,22 +46,22 @@ type fieldJSON struct {
 }
 
 func logCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	asJSON := jsonFlag(flags)
 	limit := flags.Int("limit", 100, "show at most the newest `N` entries; 0: all")
 	return &command{
-		name: "log", arguments: "DB [LOG[:SEQ]]",
-		summary: "show entries: what was changed, when, by which device",
-		details: `
+		Name: "log", Arguments: "DB [LOG[:SEQ]]",
+		Summary: "show entries: what was changed, when, by which device",
+		Details: `
 An entry is what one transaction did to the space. The newest come first, by the
 clocks of their authors. With LOG, only that log; with LOG:SEQ, all about one
-entry. JSON has all about each entry.`,
-		min: 1, max: 2, flags: flags,
-		run: func(_ context.Context, s *stdio, args []string) error {
+entry. JSON has all about each entry. What was pruned here is left out.`,
+		Min: 1, Max: 2, Flags: flags,
+		Run: func(_ context.Context, s *stdio, args []string) error {
 			if *limit < 0 {
-				return usagef("-limit %d: want 0 or more", *limit)
+				return cmdline.Usagef("-limit %d: want 0 or more", *limit)
 			}
 			return o.view(args[0], func(space *replica.Space, tx *stoat.Tx) error {
 				which := ""
@@ -102,7 +105,8 @@ func chooseEntries(space *replica.Space, tx *stoat.Tx, which string, limit int) 
 	return nil, false, errNotFound
 }
 
-// newest returns the newest entries of logs, the newest first: all if the limit is 0.
+// newest returns the newest entries of logs, the newest first, without those that were pruned: all
+// if the limit is 0.
 func newest(space *replica.Space, tx *stoat.Tx, heads []replica.Head, limit int) (
 	[]*replica.Entry, error,
 ) {
@@ -112,11 +116,17 @@ func newest(space *replica.Space, tx *stoat.Tx, heads []replica.Head, limit int)
 		if limit > 0 && h.Entries > uint64(limit) {
 			from = h.Entries - uint64(limit)
 		}
-		for e, err := range space.Entries(tx, h.Log, from, h.Entries) {
-			if err != nil {
-				return nil, err
+		for ; from < h.Entries; from++ { // an error ends the inner loop: go on behind what was pruned
+			for e, err := range space.Entries(tx, h.Log, from, h.Entries) {
+				if errors.Is(err, replica.ErrPruned) {
+					break
+				}
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, e)
+				from++
 			}
-			all = append(all, e)
 		}
 	}
 	slices.SortFunc(all, func(a, b *replica.Entry) int { return b.Compare(a) })
@@ -154,6 +164,9 @@ func entryText(e *replica.Entry) string {
 	case len(e.Changes) > 1:
 		return progress.Counted(int64(len(e.Changes)), "record") + ": " + changeText(&e.Changes[0])
 	}
+	if e.Act != "" {
+		return shortIDs(e.Act)
+	}
 	return e.Kind
 }
 
@@ -165,6 +178,12 @@ func printEntry(s *stdio, e *replica.Entry) error {
 		clock(e.Time))
 	for _, seen := range e.Seen {
 		fmt.Fprintf(s.out, "seen    %s\n", shortEntry(seen))
+	}
+	if e.Act != "" {
+		fmt.Fprintln(s.out, "act")
+		if err := paragraph(s, e.Act); err != nil {
+			return err
+		}
 	}
 	for i := range e.Changes {
 		c := &e.Changes[i]
@@ -179,7 +198,8 @@ func printEntry(s *stdio, e *replica.Entry) error {
 
 func toJSON(e *replica.Entry) *entryJSON {
 	j := &entryJSON{Log: e.Log.String(), Seq: e.Seq, Device: e.Device.String(),
-		Hash: replica.SpaceID(e.Hash).String(), Time: e.Time.UTC(), Kind: e.Kind, Size: e.Size}
+		Hash: replica.SpaceID(e.Hash).String(), Time: e.Time.UTC(), Kind: e.Kind, Size: e.Size,
+		Act: e.Act}
 	for _, seen := range e.Seen {
 		j.Seen = append(j.Seen, fullEntry(seen))
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/replica"
 )
 
@@ -79,6 +80,29 @@ func (o *target) open(db *stoat.DB, device *replica.Device) (*replica.Space, err
 	if err != nil {
 		return nil, err
 	}
+	return openSpace(db, name, device)
+}
+
+// openSpace opens a space. It refuses a device that is not the one of the replica, because the
+// replica would begin a log in its name.
+func openSpace(db *stoat.DB, name string, device *replica.Device) (*replica.Space, error) {
+	space, err := replica.Open(db, name, nil)
+	if err != nil || device == nil {
+		return space, err
+	}
+	err = db.View(func(tx *stoat.Tx) error {
+		heads, err := space.Heads(tx)
+		for _, h := range heads {
+			if h.Own && h.Device != device.ID() {
+				return fmt.Errorf("space %q in this database belongs to the device %s, and the key file "+
+					"has the device %s: give the right one with -device", name, h.Device, device.ID())
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	return replica.Open(db, name, &replica.Options{Device: device})
 }
 
@@ -98,7 +122,7 @@ func (o *target) choose(db *stoat.DB) (string, error) {
 	case len(names) == 0:
 		return "", fmt.Errorf("the database has no space: create or join one (%w)", errNotFound)
 	case len(names) > 1:
-		return "", usagef("choose with -space: %s", strings.Join(names, ", "))
+		return "", cmdline.Usagef("choose with -space: %s", strings.Join(names, ", "))
 	}
 	return names[0], nil
 }
@@ -118,7 +142,7 @@ func openExisting(dir string) (*stoat.DB, error) {
 // openDB opens a database and says what to do if that fails.
 func openDB(dir string, opts *stoat.Options) (*stoat.DB, error) {
 	if dir == "" {
-		return nil, usagef("the name of the database is empty")
+		return nil, cmdline.Usagef("the name of the database is empty")
 	}
 	db, err := stoat.Open(dir, opts)
 	inner := errors.Unwrap(err) // without the advice meant for programmers

@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/replica"
 )
 
@@ -30,13 +30,6 @@ type stdio struct {
 	err io.Writer
 }
 
-// usageError is a mistake in the arguments.
-type usageError struct{ message string }
-
-func (e usageError) Error() string { return e.message }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
-
 // errNotFound reports that what the arguments name does not exist.
 var errNotFound = errors.New("not found")
 
@@ -44,7 +37,9 @@ var errNotFound = errors.New("not found")
 // the context is an interrupt.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	s := &stdio{stdin, bufio.NewWriter(stdout), stderr}
-	err := dispatch(ctx, s, args)
+	err := newProgram().Execute(args, s.out, func(c *command, args []string) error {
+		return c.Run(ctx, s, args)
+	})
 	if flushErr := s.out.Flush(); err == nil && flushErr != nil {
 		err = fmt.Errorf("write the output: %w", flushErr)
 	}
@@ -60,7 +55,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 func exitCode(err error) int {
-	var usage usageError
+	var usage cmdline.UsageError
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage
@@ -71,34 +66,4 @@ func exitCode(err error) int {
 		return exitNotFound
 	}
 	return exitError
-}
-
-// dispatch runs the command that the first argument names.
-func dispatch(ctx context.Context, s *stdio, args []string) error {
-	if len(args) == 0 {
-		return usagef("no command; \"stoat replica help\" lists them")
-	}
-	name, args := args[0], args[1:]
-	if name == "-h" || name == "-help" || name == "--help" {
-		name = "help"
-	}
-	c := lookup(name)
-	if c == nil {
-		return usagef("unknown command %q; \"stoat replica help\" lists all commands", name)
-	}
-	args, err := c.parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		c.help(s.out)
-		return nil
-	}
-	if err == nil {
-		err = c.run(ctx, s, args)
-	} else {
-		err = usageError{err.Error()}
-	}
-	var usage usageError
-	if errors.As(err, &usage) {
-		return usagef("%s: %v; \"stoat replica help %s\" says more", c.name, err, c.name)
-	}
-	return err
 }

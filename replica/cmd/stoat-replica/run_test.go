@@ -19,12 +19,12 @@ func TestHelp_fitsIntoATerminal(t *testing.T) {
 	}
 	texts := []string{overview}
 	for _, c := range commands() {
-		text := output(t, "help", c.name)
-		if c.name != "help" && output(t, c.name, "-h") != text {
-			t.Errorf("%s -h prints something else than help %s", c.name, c.name)
+		text := output(t, "help", c.Name)
+		if c.Name != "help" && output(t, c.Name, "-h") != text {
+			t.Errorf("%s -h prints something else than help %s", c.Name, c.Name)
 		}
-		if !strings.Contains(overview, "\n  "+c.name+" ") {
-			t.Errorf("the overview lacks %s", c.name)
+		if !strings.Contains(overview, "\n  "+c.Name+" ") {
+			t.Errorf("the overview lacks %s", c.Name)
 		}
 		texts = append(texts, text)
 	}
@@ -154,7 +154,7 @@ func TestCheckpoint_keepsTheState(t *testing.T) {
 	a := newStore(t, nil)
 	a.put(item{Name: "milk"})
 	output(t, "checkpoint", "-device", a.key, a.db)
-	if !strings.Contains(output(t, "log", "-limit", "1", a.db), "control") {
+	if !strings.Contains(output(t, "log", "-limit", "1", a.db), "makes a checkpoint") {
 		t.Error("the checkpoint is not the newest entry")
 	}
 	if !strings.Contains(output(t, "why", a.db, "items", "milk"), "items milk") {

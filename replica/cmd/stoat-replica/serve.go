@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/replica"
 )
 
@@ -22,7 +23,7 @@ type sessionJSON struct {
 }
 
 func serveCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	o.deviceFlag(flags)
@@ -30,13 +31,13 @@ func serveCommand() *command {
 	listen := flags.String("listen", "localhost:7370", "the TCP `ADDRESS` to listen at; empty: none")
 	web := flags.String("http", "", "the `ADDRESS` to listen at for HTTP, behind a proxy with TLS")
 	return &command{
-		name: "serve", arguments: "DB", summary: "sync with all devices that connect, until interrupted",
-		details: `
+		Name: "serve", Arguments: "DB", Summary: "sync with all devices that connect, until interrupted",
+		Details: `
 Devices connect with "stoat replica sync". The connection is encrypted, and each
 side proves which device it is. Without -space, all spaces are served. Each
 connection is a line of the output when it ends.`,
-		min: 1, max: 1, flags: flags,
-		run: func(ctx context.Context, s *stdio, args []string) error {
+		Min: 1, Max: 1, Flags: flags,
+		Run: func(ctx context.Context, s *stdio, args []string) error {
 			device, err := requireKeyFile(o.device)
 			if err != nil {
 				return err
@@ -69,7 +70,7 @@ func (o *target) openAll(db *stoat.DB, device *replica.Device) ([]*replica.Space
 	}
 	var spaces []*replica.Space
 	for _, name := range names {
-		space, err := replica.Open(db, name, &replica.Options{Device: device})
+		space, err := openSpace(db, name, device)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +95,7 @@ type serving struct {
 // run serves until the context ends.
 func (v *serving) run(ctx context.Context, listen, web string) error {
 	if listen == "" && web == "" {
-		return usagef("give an address with -listen or -http")
+		return cmdline.Usagef("give an address with -listen or -http")
 	}
 	var servers []func(context.Context) error
 	for addr, serve := range map[string]func(context.Context, net.Listener) error{

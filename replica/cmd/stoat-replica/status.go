@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 	"github.com/stoatdb/stoat/replica"
 )
@@ -24,27 +25,32 @@ type statusJSON struct {
 	Forked    int    `json:"forked"`
 	// Waiting is entries that arrived and are not merged yet, and Missing the logs that they wait
 	// for. Ended is entries that are not valid.
-	Waiting     uint64            `json:"waiting"`
-	Missing     int               `json:"missing"`
-	Ended       uint64            `json:"ended"`
-	Checkpoints uint64            `json:"checkpoints"`
-	Mismatch    bool              `json:"mismatch"`
-	waits       []replica.Waiting // what Waiting and Ended count
+	Waiting     uint64             `json:"waiting"`
+	Missing     int                `json:"missing"`
+	Ended       uint64             `json:"ended"`
+	Checkpoints uint64             `json:"checkpoints"`
+	Mismatch    bool               `json:"mismatch"`
+	Split       []replica.DeviceID `json:"split,omitempty"`
+	// Start is set while the replica starts from a checkpoint.
+	Start *replica.Start `json:"start,omitempty"`
+	// Withheld are collections of which content is not here.
+	Withheld []replica.Withheld `json:"withheld,omitempty"`
+	waits    []replica.Waiting  // what Waiting and Ended count
 }
 
 func statusCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	asJSON := jsonFlag(flags)
 	return &command{
-		name: "status", arguments: "DB", summary: "show each space: its id, what it has, what waits",
-		details: `
+		Name: "status", Arguments: "DB", Summary: "show each space: its id, what it has, what waits",
+		Details: `
 Entries that are not sealed yet have not left this database; a sync or an export
 seals them. Those that wait are listed with what they wait for. "ended" counts
 entries that are not valid: their logs end before them.`,
-		min: 1, max: 1, flags: flags,
-		run: func(_ context.Context, s *stdio, args []string) error {
+		Min: 1, Max: 1, Flags: flags,
+		Run: func(_ context.Context, s *stdio, args []string) error {
 			db, err := openDB(args[0], &stoat.Options{ReadOnly: true})
 			if err != nil {
 				return err
@@ -94,7 +100,8 @@ func measure(space *replica.Space, tx *stoat.Tx) (*statusJSON, error) {
 		return nil, err
 	}
 	st.Void, st.Unsealed, st.Missing = now.Void, now.Unsent, len(now.Missing)
-	st.Checkpoints, st.Mismatch = now.Checkpoints, now.Mismatch
+	st.Checkpoints, st.Mismatch, st.Split = now.Checkpoints, now.Mismatch, now.Split
+	st.Withheld, st.Start = now.Withheld, now.Start
 	st.Waiting, st.Ended = countWaits(now.Waiting), countWaits(now.Ended)
 	st.waits = append(now.Waiting, now.Ended...)
 	devices := map[replica.DeviceID]bool{}
@@ -149,6 +156,7 @@ waiting    %s
 	if err != nil {
 		return err
 	}
+	st.printMissing(s)
 	if st.Ended > 0 {
 		fmt.Fprintf(s.out, "ended      %s\n", entriesText(int64(st.Ended)))
 	}
@@ -158,7 +166,28 @@ waiting    %s
 	if st.Mismatch {
 		fmt.Fprint(s.out, "checkpoint differs from the state here: run \"stoat replica verify\"\n")
 	}
+	for _, device := range st.Split {
+		fmt.Fprintf(s.out, "split      %s goes by another checkpoint: choose a replica to keep, join "+
+			"from it in new databases, and store there what it lacks\n", device)
+	}
 	return st.printWaits(s)
+}
+
+// printMissing prints what is still to come of a checkpoint, and of collections.
+func (st *statusJSON) printMissing(s *stdio) {
+	if st.Start != nil {
+		fmt.Fprintf(s.out, "starting   %s of %s of a checkpoint are here: sync to take the rest\n",
+			progress.Count(int64(st.Start.Stored)),
+			progress.Counted(int64(st.Start.Chunks), "chunk"))
+	}
+	for _, w := range st.Withheld {
+		wanted := ""
+		if w.Wanted {
+			wanted = ", arrives with the next sync"
+		}
+		fmt.Fprintf(s.out, "withheld   %s in %s%s\n", quote(w.Collection),
+			progress.Counted(int64(w.Logs), "log"), wanted)
+	}
 }
 
 // waitsMax is how many logs with entries that wait are listed.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/replica"
 )
 
@@ -17,7 +19,7 @@ type syncFlags struct {
 }
 
 func syncCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	o.deviceFlag(flags)
@@ -25,19 +27,21 @@ func syncCommand() *command {
 	flags.BoolVar(&f.live, "live", false, "stay connected, until interrupted")
 	flags.BoolVar(&f.post, "post", false, "with a URL: use single requests, not a connection")
 	return &command{
-		name: "sync", arguments: "DB ADDRESS [DEVICE]", summary: "give and take what is missing",
-		details: `
+		Name: "sync", Arguments: "DB ADDRESS [DEVICE]", Summary: "give and take what is missing",
+		Details: `
 ADDRESS is the host and port of "stoat replica serve", and DEVICE the id of the
 device that must answer there. Or it is the URL of a program that serves the
-space over HTTP; then DEVICE may be left out.`,
-		min: 2, max: 3, flags: flags,
-		run: func(ctx context.Context, s *stdio, args []string) error {
+space over HTTP; then DEVICE may be left out. When it ends without an error, the
+other side has everything that was written here. An interrupted sync does no
+harm: the next one goes on from there.`,
+		Min: 2, Max: 3, Flags: flags,
+		Run: func(ctx context.Context, s *stdio, args []string) error {
 			url := strings.HasPrefix(args[1], "http://") || strings.HasPrefix(args[1], "https://")
 			switch {
 			case !url && len(args) < 3:
-				return usagef("DEVICE is missing: \"stoat replica device\" shows it there")
+				return cmdline.Usagef("DEVICE is missing: \"stoat replica device\" shows it there")
 			case f.post && (!url || f.live):
-				return usagef("-post needs a URL, and excludes -live")
+				return cmdline.Usagef("-post needs a URL, and excludes -live")
 			}
 			var peer replica.DeviceID
 			if len(args) == 3 {
@@ -46,18 +50,58 @@ space over HTTP; then DEVICE may be left out.`,
 					return err
 				}
 			}
-			return o.update(args[0], func(space *replica.Space, _ *stoat.DB) error {
-				err := f.sync(ctx, space, o.key, args[1], url, peer)
-				if f.live && ctx.Err() != nil {
-					return nil // an interrupt is how it ends
-				}
-				if errors.Is(err, replica.ErrPeerKey) {
-					err = fmt.Errorf("%w: check DEVICE, and whether %s is the right address", err, args[1])
-				}
-				return err
+			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
+				return reportArrivals(s, space, db, func() error {
+					err := f.sync(ctx, space, o.key, args[1], url, peer)
+					if f.live && ctx.Err() != nil {
+						return nil // an interrupt is how it ends
+					}
+					return adviseSync(err, args[1])
+				})
 			})
 		},
 	}
+}
+
+// adviseSync adds to an error what to check.
+func adviseSync(err error, addr string) error {
+	var op *net.OpError
+	switch {
+	case errors.Is(err, replica.ErrPeerKey):
+		return fmt.Errorf("%w: check DEVICE, and whether %s is the right address", err, addr)
+	case errors.As(err, &op) && op.Op == "dial":
+		return fmt.Errorf("%w: check ADDRESS, and whether \"stoat replica serve\" runs there", err)
+	}
+	return err
+}
+
+// reportArrivals runs fn, and prints how many entries of others arrived meanwhile, also if it
+// fails.
+func reportArrivals(s *stdio, space *replica.Space, db *stoat.DB, fn func() error) error {
+	before, err := countEntries(space, db)
+	if err != nil {
+		return err
+	}
+	failed := fn()
+	after, err := countEntries(space, db)
+	if err == nil && (failed == nil || after > before) {
+		_, err = fmt.Fprintf(s.out, "%s arrived\n", entriesText(int64(after-before)))
+	}
+	return errors.Join(failed, err)
+}
+
+// countEntries returns the number of entries by others.
+func countEntries(space *replica.Space, db *stoat.DB) (n uint64, err error) {
+	err = db.View(func(tx *stoat.Tx) error {
+		heads, err := space.Heads(tx)
+		for _, h := range heads {
+			if !h.Own {
+				n += h.Entries
+			}
+		}
+		return err
+	})
+	return n, err
 }
 
 // sync connects and syncs.
@@ -84,7 +128,7 @@ func (f *syncFlags) sync(ctx context.Context, space *replica.Space, key *replica
 func parseDevice(text string) (replica.DeviceID, error) {
 	id, err := replica.ParseDeviceID(text)
 	if err != nil {
-		return id, usagef("%q: %v: \"stoat replica device\" shows it there", text, err)
+		return id, cmdline.Usagef("%q: %v: \"stoat replica device\" shows it there", text, err)
 	}
 	return id, nil
 }

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/stoatdb/stoat/replica"
 	"github.com/stoatdb/stoat/tuple"
@@ -48,6 +50,33 @@ func (t *table) row(cells ...string) error {
 		used += max(w, -w) + 2
 	}
 	_, err := fmt.Fprintln(t.s.out, strings.TrimRight(line.String(), " "))
+	return err
+}
+
+// longIDs are ids with all their digits. It is immutable.
+var longIDs = regexp.MustCompile("[0-9a-f]{64}")
+
+// shortIDs returns a text with its ids as tables show them.
+func shortIDs(text string) string {
+	return longIDs.ReplaceAllStringFunc(text, func(id string) string { return id[:shortDigits] })
+}
+
+// paragraph prints a text in lines that fit, indented, with short ids.
+func paragraph(s *stdio, text string) error {
+	const indent = "    "
+	line := indent
+	for _, word := range strings.Fields(shortIDs(text)) {
+		width := utf8.RuneCountInString(line + " " + word)
+		if line != indent && width > columnsMax {
+			fmt.Fprintln(s.out, line)
+			line = indent
+		}
+		if line != indent {
+			line += " "
+		}
+		line += word
+	}
+	_, err := fmt.Fprintln(s.out, line)
 	return err
 }
 

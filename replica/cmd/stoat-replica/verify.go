@@ -7,23 +7,24 @@ import (
 	"io"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 	"github.com/stoatdb/stoat/replica"
 )
 
 func verifyCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	quick := flags.Bool("quick", false, "check the entries only, not what was made of them")
 	return &command{
-		name: "verify", arguments: "DB", summary: "check all entries, seals, and what was made of them",
-		details: `
+		Name: "verify", Arguments: "DB", Summary: "check all entries, seals, and what was made of them",
+		Details: `
 All entries are checked as if they had just arrived: their bytes, hashes and
 seals. Then they are merged again, in memory, and the result must be the state
 that the database has.`,
-		min: 1, max: 1, flags: flags,
-		run: func(ctx context.Context, s *stdio, args []string) error {
+		Min: 1, Max: 1, Flags: flags,
+		Run: func(ctx context.Context, s *stdio, args []string) error {
 			return o.view(args[0], func(space *replica.Space, tx *stoat.Tx) error {
 				return verify(ctx, s, space, tx, *quick)
 			})
@@ -47,6 +48,10 @@ func verify(ctx context.Context, s *stdio, space *replica.Space, tx *stoat.Tx, q
 		return nil
 	}
 	same, err := rebuilds(ctx, s, space, tx)
+	if errors.Is(err, replica.ErrPruned) {
+		fmt.Fprintln(s.out, "the state is not compared: the history that makes it was pruned here")
+		return nil
+	}
 	if err == nil && !same {
 		err = fmt.Errorf("the entries make another state than the one that is stored: %w: join the "+
 			"space in a new database, and import or sync it from here", stoat.ErrCorrupt)

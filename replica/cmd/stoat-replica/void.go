@@ -6,22 +6,23 @@ import (
 	"strings"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/replica"
 )
 
 func voidCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	asJSON := jsonFlag(flags)
 	return &command{
-		name: "void", arguments: "DB", summary: "list entries that do not count, and why",
-		details: `
+		Name: "void", Arguments: "DB", Summary: "list entries that do not count, and why",
+		Details: `
 Nothing is lost: "stoat replica adopt" does again what such an entry did, in the
 name of this device. Entries whose changes count elsewhere, because they were
 adopted, are marked "repeated".`,
-		min: 1, max: 1, flags: flags,
-		run: func(_ context.Context, s *stdio, args []string) error {
+		Min: 1, Max: 1, Flags: flags,
+		Run: func(_ context.Context, s *stdio, args []string) error {
 			return o.view(args[0], func(space *replica.Space, tx *stoat.Tx) error {
 				t := &table{s, []int{shortDigits + 6, shortDigits}}
 				for v, err := range space.Void(tx) {
@@ -29,6 +30,9 @@ adopted, are marked "repeated".`,
 						err = writeJSON(s, v)
 					} else if err == nil {
 						err = t.row(shortEntry(v.EntryID), short(v.Device), voidText(v))
+						if err == nil {
+							err = paragraph(s, v.Reason)
+						}
 					}
 					if err != nil {
 						return err
@@ -40,35 +44,31 @@ adopted, are marked "repeated".`,
 	}
 }
 
-// voidText returns what does not count, and why.
+// voidText returns what does not count.
 func voidText(v *replica.Void) string {
-	text := v.Reason
-	if len(v.Collections) > 0 {
-		var names []string
-		for _, name := range v.Collections {
-			names = append(names, quote(name))
-		}
-		text = strings.Join(names, ", ") + ": " + text
-	}
+	var parts []string
 	if v.Repeated {
-		text = "repeated; " + text
+		parts = append(parts, "repeated;")
 	}
-	return text
+	for _, name := range v.Collections {
+		parts = append(parts, quote(name))
+	}
+	return strings.Join(parts, " ")
 }
 
 func adoptCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	o.deviceFlag(flags)
 	return &command{
-		name: "adopt", arguments: "DB LOG[:SEQ]", summary: "do again what void entries did",
-		details: `
+		Name: "adopt", Arguments: "DB LOG[:SEQ]", Summary: "do again what void entries did",
+		Details: `
 With LOG, all void entries of a log; with LOG:SEQ, one. This device answers for
 them, and needs the right to write them. They happen now, after everything that
 this replica has.`,
-		min: 2, max: 2, flags: flags,
-		run: func(_ context.Context, s *stdio, args []string) error {
+		Min: 2, Max: 2, Flags: flags,
+		Run: func(_ context.Context, s *stdio, args []string) error {
 			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
 				return db.Update(func(tx *stoat.Tx) error {
 					log, from, alone, err := findEntry(space, tx, args[1])

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/commands/cmdline"
 	"github.com/stoatdb/stoat/internal/commands/progress"
 	"github.com/stoatdb/stoat/record"
 	"github.com/stoatdb/stoat/replica"
@@ -28,20 +29,20 @@ type revisionJSON struct {
 }
 
 func whyCommand() *command {
-	flags := newFlags()
+	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
 	asJSON := jsonFlag(flags)
 	return &command{
-		name: "why", arguments: "DB COLLECTION KEY",
-		summary: "show what a record is, and how it came to be that",
-		details: `
+		Name: "why", Arguments: "DB COLLECTION KEY",
+		Summary: "show what a record is, and how it came to be that",
+		Details: `
 First the fields that the record has now, each with the entry that decided; then
 everything that was done to it, the oldest first, also what does not count. KEY
 is a word or a number, or a list in JSON for a key of several fields, like
 '["ann", 7]'. JSON has the history.`,
-		min: 3, max: 3, flags: flags,
-		run: func(_ context.Context, s *stdio, args []string) error {
+		Min: 3, Max: 3, Flags: flags,
+		Run: func(_ context.Context, s *stdio, args []string) error {
 			keys, err := parseKey(args[2])
 			if err != nil {
 				return err
@@ -95,12 +96,16 @@ func historyAsJSON(s *stdio, history []*replica.Revision) error {
 func printWhy(s *stdio, space *replica.Space, tx *stoat.Tx, collection string, key record.Key,
 	history []*replica.Revision,
 ) error {
+	var now *replica.Record
 	then, err := space.At(tx, replica.Moment{})
-	if err != nil {
-		return err
+	pruned := errors.Is(err, replica.ErrPruned)
+	if err == nil {
+		now, err = then.Record(collection, key)
 	}
-	now, err := then.Record(collection, key)
 	switch {
+	case err != nil && pruned: // what it is now cannot be told from its history
+		fmt.Fprintf(s.out, "%s\n  its history before the checkpoint was pruned here\n",
+			shorten(collection+" "+keyText(tupleOf(key)), columnsMax))
 	case errors.Is(err, stoat.ErrNotFound):
 		fmt.Fprintf(s.out, "%s is not there\n", shorten(collection+" "+keyText(tupleOf(key)), 60))
 	case err != nil:
@@ -119,7 +124,7 @@ func printWhy(s *stdio, space *replica.Space, tx *stoat.Tx, collection string, k
 			return err
 		}
 		if r.Void != "" {
-			if err := t.row("", "", "void: "+r.Void); err != nil {
+			if err := paragraph(s, "void: "+r.Void); err != nil {
 				return err
 			}
 		}

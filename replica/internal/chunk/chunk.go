@@ -106,3 +106,6 @@ func Parse(p []byte) ([]Record, error) {
 	}
 	return all, r.End()
 }
+
+// Compare compares the key of the record with another one.
+func (r Record) Compare(key []byte) int { return bytes.Compare(r.Key, key) }

@@ -96,6 +96,9 @@ type Part struct {
 	Group    string
 	Data     []byte
 	Withheld *Withheld // stands for Data, which is nil then
+	// Broken is why Data has no changes, if somebody has looked and it has none: the part is void.
+	// It is not encoded.
+	Broken error
 }
 
 // Withheld stands for the content of a part that is not there. The hash of the entry is the same.
@@ -110,6 +113,17 @@ func (p *Part) Withhold() {
 		p.Withheld = &Withheld{p.Size(), p.Hash()}
 		p.Data = nil
 	}
+}
+
+// WholeSize returns the size of the stored form of the entry with all contents, given its size as
+// it is.
+func (e *Entry) WholeSize(size int) int {
+	for i := range e.Parts {
+		if w := e.Parts[i].Withheld; w != nil {
+			size += int(w.Size) - len(w.Hash)
+		}
+	}
+	return size
 }
 
 // Place is where an entry belongs.

@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/stoatdb/stoat/replica/internal/golden"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
 	"github.com/stoatdb/stoat/replica/internal/seal"
 	"github.com/stoatdb/stoat/replica/internal/value"
@@ -21,8 +18,6 @@ import (
 
 // The test vectors of docs/replica-format.md. They are what this package must produce and accept;
 // -update writes them, which is right only together with a new version of the format.
-var update = flag.Bool("update", false, "write the test vectors instead of comparing with them")
-
 // vectors is the content of the file, with all bytes in hexadecimal.
 type vectors struct {
 	Seed, Device string // the device's secret seed and its public key, which is the space's root
@@ -259,39 +254,15 @@ func unhex(t *testing.T, s string) []byte {
 	return p
 }
 
-var vectorsFile = filepath.Join("..", "..", "testdata", "vectors.json")
-
 func TestVectors_areWhatThePackageMakes(t *testing.T) {
-	p, err := json.MarshalIndent(makeVectors(t), "", "\t")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p = append(p, '\n')
-	if *update {
-		if err := os.WriteFile(vectorsFile, p, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(vectorsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(p, want) {
-		t.Error("the format has changed: a change needs a new version, see docs/replica-format.md")
-	}
+	golden.Compare(t, "vectors.json", makeVectors(t))
 }
 
 // readVectors returns the vectors of the file.
 func readVectors(t testing.TB) *vectors {
 	t.Helper()
-	p, err := os.ReadFile(vectorsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
 	v := &vectors{}
-	if err := json.Unmarshal(p, v); err != nil {
-		t.Fatal(err)
-	}
+	golden.Read(t, "vectors.json", v)
 	return v
 }
 

@@ -4,19 +4,14 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/golden"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
 	"github.com/stoatdb/stoat/replica/internal/seal"
 )
-
-var update = flag.Bool("update", false, "write the test vectors instead of comparing with them")
 
 // sample is a log with two branches.
 type sample struct {
@@ -168,24 +163,7 @@ func TestVectors_areWhatThePackageMakes(t *testing.T) {
 	proof := s.proof(t, s.side("a", "b"), s.side("c")).Append(nil)
 	v := vector{hex.EncodeToString(s.space[:]), hex.EncodeToString(s.log[:]), 2,
 		hex.EncodeToString(proof)}
-	p, err := json.MarshalIndent(v, "", "\t")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p = append(p, '\n')
-	file := filepath.Join("..", "..", "testdata", "fork.json")
-	if *update {
-		if err := os.WriteFile(file, p, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(p, want) {
-		t.Error("the format has changed: a change needs a new version, see docs/replica-format.md")
-	}
+	golden.Compare(t, "fork.json", v)
 }
 
 // What Parse accepts encodes to the same bytes, and a check of it ends.

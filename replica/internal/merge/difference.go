@@ -36,6 +36,24 @@ func (r *Record) Difference(to *Record, number func(name string) int) *entry.Rec
 	return change
 }
 
+// Lasting returns the number of maxima and minima that another state of the record does not have,
+// and that [Record.Difference] leaves as they are.
+func (r *Record) Lasting(other *Record) (n int) {
+	if len(other.Alive) == 0 {
+		return 0 // a deletion hides them
+	}
+	r.eachField(other, func(name string, kind entry.OpKind) {
+		if kind != entry.OpMax && kind != entry.OpMin {
+			return
+		}
+		if a, b := r.Field(name, kind), other.Field(name, kind); a != nil &&
+			(b == nil || !bytes.Equal(a.Value, b.Value)) {
+			n++
+		}
+	})
+	return n
+}
+
 // eachField calls fn for each field that one of two states has, by name and kind.
 func (r *Record) eachField(other *Record, fn func(name string, kind entry.OpKind)) {
 	a, b := r.Fields, other.Fields

@@ -61,6 +61,41 @@ type Field struct {
 type Record struct {
 	Alive  []Stamp // edits that no deletion and no other edit has seen, sorted; none: it is deleted
 	Fields []Field // by ascending name, then kind; none is empty
+
+	room *room // nil: memory is allocated
+}
+
+// room is memory of a record that is used for one state after another.
+type room struct {
+	versions []Version // handed out up to the length
+	stamps   []Stamp
+	table    table
+}
+
+// Reset makes the record that of no operation, and lets it use the memory that it had. What was
+// taken from it must not be used any more. Copies of the record must not be used either.
+func (r *Record) Reset() {
+	if r.room == nil {
+		r.room = &room{}
+	}
+	clear(r.room.versions)
+	r.room.versions = r.room.versions[:0]
+	clear(r.Fields[:cap(r.Fields)])
+	r.Alive, r.Fields = r.Alive[:0], r.Fields[:0]
+}
+
+// versions returns memory for versions.
+func (r *Record) versions(n int) []Version {
+	m := r.room
+	if m == nil {
+		return make([]Version, n)
+	}
+	if cap(m.versions)-len(m.versions) < n {
+		m.versions = make([]Version, 0, max(n, 2*cap(m.versions)))
+	}
+	from := len(m.versions)
+	m.versions = m.versions[:from+n]
+	return m.versions[from : from+n : from+n]
 }
 
 // Order is what a replica knows about logs and entries.
@@ -91,14 +126,14 @@ func (r *Record) Apply(change *entry.Record, fields []string, at Stamp, o Order)
 	slices.SortFunc(r.Alive, func(a, b Stamp) int { return compare(o, &a, &b) })
 	known := len(r.Fields)
 	r.Fields = slices.Grow(r.Fields, len(change.Ops))
-	room := make([]Version, len(change.Ops)) // for one version of each field
+	fresh := r.versions(len(change.Ops)) // for one version of each field
 	for i := range change.Ops {
 		op := &change.Ops[i]
 		name := fields[op.Field]
 		field, found := find(r.Fields[:known], name, op.Kind)
 		if !found {
 			field = len(r.Fields)
-			r.Fields = append(r.Fields, Field{Name: name, Kind: op.Kind, Versions: room[i : i : i+1]})
+			r.Fields = append(r.Fields, Field{Name: name, Kind: op.Kind, Versions: fresh[i : i : i+1]})
 		}
 		r.Fields[field].apply(op, at, o)
 	}

@@ -185,7 +185,7 @@ func TestApply_inEveryOrder(t *testing.T) {
 				for log := range scopeLogs {
 					facts = append(facts, s.facts[log][:]...)
 				}
-				want, err := model.Root(entry.Hash{}, facts)
+				want, err := model.Root(entry.Hash{}, &entry.Space{}, facts)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -235,8 +235,8 @@ func restored(t *testing.T, r *Record) *Record {
 			in[f.Name] = Winner(f.Versions).Value
 		}
 	}
-	got, err := ParseSidecar(r.AppendSidecar(nil, in), in)
-	if err != nil {
+	got := &Record{}
+	if err := got.ParseSidecar(r.AppendSidecar(nil, in), in); err != nil {
 		t.Fatal(err)
 	}
 	if fmt.Sprint(got) != fmt.Sprint(r) {
@@ -259,12 +259,12 @@ func FuzzParseSidecar(f *testing.F) {
 	}}
 	f.Add(r.AppendSidecar(nil, in))
 	f.Fuzz(func(t *testing.T, p []byte) {
-		r, err := ParseSidecar(p, in)
-		if err != nil {
+		r, second := &Record{}, &Record{}
+		if r.ParseSidecar(p, in) != nil {
 			return
 		}
 		again := r.AppendSidecar(nil, in)
-		second, err := ParseSidecar(again, in)
+		err := second.ParseSidecar(again, in)
 		if err != nil || !bytes.Equal(second.AppendSidecar(nil, in), again) {
 			t.Errorf("%x: %v", p, err)
 		}
@@ -279,7 +279,8 @@ func TestAppendSidecar_manyStamps(t *testing.T) {
 		f.Items = append(f.Items, Item{tuple.AppendInt(nil, int64(i)),
 			[]Version{{Stamp: Stamp{hlc.Time(i), 1, uint64(i)}}}})
 	}
-	got, err := ParseSidecar(r.AppendSidecar(nil, beside{}), beside{})
+	got := &Record{}
+	err := got.ParseSidecar(r.AppendSidecar(nil, beside{}), beside{})
 	if err != nil || len(got.Fields[0].Items) != len(f.Items) ||
 		got.Fields[0].Items[299_999].Versions[0].Stamp != f.Items[299_999].Versions[0].Stamp {
 		t.Error("another state was read", err)

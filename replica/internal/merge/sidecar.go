@@ -54,7 +54,7 @@ type stamped struct {
 
 // table is the stamps of a sidecar.
 type table struct {
-	stamps []stamped
+	stamps []stamped     // behind the length, the bitmaps have memory
 	index  map[Stamp]int // nil while there are few
 }
 
@@ -83,7 +83,12 @@ func (t *table) note(s Stamp) *stamped {
 	if i < len(t.stamps) {
 		return &t.stamps[i]
 	}
-	t.stamps = append(t.stamps, stamped{Stamp: s})
+	if i < cap(t.stamps) {
+		t.stamps = t.stamps[:i+1]
+		t.stamps[i] = stamped{s, t.stamps[i].fields[:0]}
+	} else {
+		t.stamps = append(t.stamps, stamped{Stamp: s})
+	}
 	if len(t.stamps) == fewStamps {
 		t.index = make(map[Stamp]int, 4*fewStamps)
 		for j := range t.stamps {
@@ -144,6 +149,10 @@ func (r *Record) AppendSidecar(dst []byte, in Stored) []byte {
 // fields.
 func (r *Record) tabulate(in Stored) (stamps *table, rest []*Field) {
 	stamps = &table{}
+	if r.room != nil {
+		stamps = &r.room.table
+		stamps.stamps, stamps.index = stamps.stamps[:0], nil
+	}
 	for _, s := range r.Alive {
 		stamps.note(s)
 	}
@@ -186,15 +195,15 @@ func sidecarVersions(dst []byte, versions []Version, table *table, own []byte) [
 	return dst
 }
 
-// ParseSidecar decodes what AppendSidecar appended, for a record with the same values.
-func ParseSidecar(p []byte, in Stored) (*Record, error) {
+// ParseSidecar sets an empty record to what AppendSidecar appended, for a record with the same
+// values.
+func (rec *Record) ParseSidecar(p []byte, in Stored) error {
 	r := wire.NewReader(p)
-	rec := &Record{}
 	version := r.Byte()
 	if version != sidecarPlain && version != sidecarNormal {
 		r.Fail("the state of a record has an unknown version")
 	}
-	table := make([]Stamp, r.Count(listMax, 1))
+	table := rec.stamps(r.Count(listMax, 1))
 	for i := range table {
 		if i == 0 && version == sidecarNormal {
 			rec.parseBitmap(r.Bytes(0, bitmapMax/8), table[i], in, &r)
@@ -216,7 +225,17 @@ func ParseSidecar(p []byte, in Stored) (*Record, error) {
 		rec.Fields = append(rec.Fields, f)
 	}
 	slices.SortFunc(rec.Fields, compareFields)
-	return rec, r.End()
+	return r.End()
+}
+
+// stamps returns memory for stamps, all zero.
+func (rec *Record) stamps(n int) []Stamp {
+	if rec.room == nil {
+		return make([]Stamp, n)
+	}
+	rec.room.stamps = slices.Grow(rec.room.stamps[:0], n)[:n]
+	clear(rec.room.stamps)
+	return rec.room.stamps
 }
 
 // parseBitmap adds the fields that have the record's values.
@@ -231,8 +250,10 @@ func (rec *Record) parseBitmap(bitmap []byte, s Stamp, in Stored, r *wire.Reader
 			r.Fail("the record does not have the value of field %d (%s)", i, name)
 			return
 		}
+		versions := rec.versions(1)
+		versions[0] = Version{s, v}
 		rec.Fields = append(rec.Fields,
-			Field{Name: name, Kind: entry.OpSet, Versions: []Version{{s, v}}})
+			Field{Name: name, Kind: entry.OpSet, Versions: slices.Clip(versions)})
 	}
 }
 

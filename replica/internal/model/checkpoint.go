@@ -15,6 +15,7 @@ type level struct {
 	act    *entry.Checkpoint
 	hash   entry.Hash
 	voters map[[32]byte]bool
+	may    bool // its author had the right to make it
 }
 
 // covers reports whether the checkpoint covers an entry.
@@ -27,24 +28,19 @@ func (l *level) covers(log entry.Hash, seq uint64) bool {
 	return false
 }
 
-// levels returns the checkpoints that are decided, the first one first. Every device is taken for a
-// root.
-func levels(facts []Fact) (all []level) {
+// levels returns the checkpoints that are decided, the first one first.
+func (r *Rights) levels(facts []Fact) (all []level) {
 	var before entry.Hash
 	for {
 		var next *level
 		for i := range facts {
 			f := &facts[i]
-			if f.Entry.Kind != entry.KindControl {
+			act := r.acts[id{f.Log, f.Seq}]
+			if act == nil || act.Checkpoint == nil || act.Checkpoint.Before != before {
 				continue
 			}
-			act, err := entry.ParseAct(f.Entry)
-			if err != nil || act.Checkpoint == nil || act.Checkpoint.Before != before {
-				continue
-			}
-			c := &level{f, act.Checkpoint, f.Hash, voters(facts, f)}
-			if agreed(facts, c) && (next == nil || precedesInTime(c.Fact, next.Fact)) {
-				next = c
+			if r.decided(facts, f) && (next == nil || precedesInTime(f, next.Fact)) {
+				next = r.level(facts, f)
 			}
 		}
 		if next == nil {
@@ -55,50 +51,85 @@ func levels(facts []Fact) (all []level) {
 	}
 }
 
-// deviceOf returns the device of a log.
-func deviceOf(facts []Fact, log entry.Hash) (device [32]byte) {
-	for i := range facts {
-		if facts[i].Log == log && facts[i].Seq == 0 {
-			if g, err := entry.ParseGenesis(facts[i].Entry); err == nil {
-				return g.Device
-			}
+// level returns a checkpoint as one that may be decided.
+func (r *Rights) level(facts []Fact, f *Fact) *level {
+	at := id{f.Log, f.Seq}
+	past := pastOf(facts, f)
+	then := r.within(func(at id) bool { return past[at] })
+	l := &level{f, r.acts[at].Checkpoint, f.Hash, then.voters(facts, f, past), false}
+	roots := 0
+	for device := range l.voters {
+		if then.isRoot(device) {
+			roots++
 		}
 	}
-	return device
+	l.may = r.root(f.Log) && roots >= int(r.about.Quorum)
+	for g, act := range then.acts {
+		l.may = l.may || act.Grant != nil && act.Grant.Right&entry.RightCheckpoint != 0 && then.has(at, g)
+	}
+	return l
 }
 
-// voters returns the devices that have a say in a checkpoint: those with entries that its author
-// had seen, which are not too old, and its author.
-func voters(facts []Fact, c *Fact) map[[32]byte]bool {
-	all := map[[32]byte]bool{deviceOf(facts, c.Log): true}
-	past := pastOf(facts, c)
+// voters returns the devices that have a say in a checkpoint: roots and those with the right to
+// make checkpoints that have entries which its author had seen and that are not too old, and its
+// author.
+func (r *Rights) voters(facts []Fact, c *Fact, past map[id]bool) map[[32]byte]bool {
+	all := map[[32]byte]bool{r.device[c.Log]: true}
 	for i := range facts {
 		f := &facts[i]
 		age := c.Entry.Time.Time().Sub(f.Entry.Time.Time())
-		if f.Seq > 0 && past[id{f.Log, f.Seq}] && age < 90*24*time.Hour {
-			all[deviceOf(facts, f.Log)] = true
+		device := r.device[f.Log]
+		if f.Seq > 0 && past[id{f.Log, f.Seq}] && age < 90*24*time.Hour && r.votes(device) {
+			all[device] = true
 		}
 	}
 	return all
 }
 
-// agreed reports whether all who have a say agree to a checkpoint.
-func agreed(facts []Fact, c *level) bool {
-	for device := range c.voters {
-		by := firstOf(facts, c.Fact, device)
-		if by == nil || !agrees(facts, c.Fact, by) {
+// votes reports whether a device is a root, or has the right to make checkpoints.
+func (r *Rights) votes(device [32]byte) bool {
+	if r.isRoot(device) {
+		return true
+	}
+	for g, act := range r.acts {
+		if act.Grant != nil && !act.Grant.To.Anyone && act.Grant.To.Device == device &&
+			act.Grant.Right&entry.RightCheckpoint != 0 &&
+			r.Holds(Fact{Log: g.log, Seq: g.seq}) && !r.revoked(g) {
+			return true
+		}
+	}
+	return false
+}
+
+// revoked reports whether a grant is revoked.
+func (r *Rights) revoked(grant id) bool {
+	for by, act := range r.acts {
+		if act.Revoke != nil && idOf(act.Revoke.Grant) == grant &&
+			r.Holds(Fact{Log: by.log, Seq: by.seq}) {
+			return true
+		}
+	}
+	return false
+}
+
+// decided reports whether all who have a say agree to a valid checkpoint.
+func (r *Rights) decided(facts []Fact, c *Fact) bool {
+	l := r.level(facts, c)
+	for device := range l.voters {
+		by := r.firstOf(facts, c, device)
+		if by == nil || !r.agrees(facts, c, by) {
 			return false
 		}
 	}
-	return true
+	return l.may
 }
 
 // firstOf returns the first entry of a device that has seen a checkpoint, or is it.
-func firstOf(facts []Fact, c *Fact, device [32]byte) (first *Fact) {
+func (r *Rights) firstOf(facts []Fact, c *Fact, device [32]byte) (first *Fact) {
 	for i := range facts {
 		f := &facts[i]
 		seen := f == c || pastOf(facts, f)[id{c.Log, c.Seq}]
-		if seen && deviceOf(facts, f.Log) == device && (first == nil || precedesInTime(f, first)) {
+		if seen && r.device[f.Log] == device && (first == nil || precedesInTime(f, first)) {
 			first = f
 		}
 	}
@@ -113,15 +144,18 @@ func precedesInTime(a, b *Fact) bool {
 // agrees reports whether an entry with which a device votes about a checkpoint is for it: whether
 // the device votes about no other checkpoint that follows the same one and that can still be
 // decided, before or, if that one has a lesser time or log, at once.
-func agrees(facts []Fact, c, by *Fact) bool {
-	device, past := deviceOf(facts, by.Log), pastOf(facts, by)
+func (r *Rights) agrees(facts []Fact, c, by *Fact) bool {
+	device, past := r.device[by.Log], pastOf(facts, by)
 	for i := range facts {
 		rival := &facts[i]
-		if rival == c || !past[id{rival.Log, rival.Seq}] && rival != by || !rivals(c, rival) ||
-			!voters(facts, rival)[device] || refused(facts, rival, by) {
+		if rival == c || !past[id{rival.Log, rival.Seq}] && rival != by || !rivals(c, rival) {
 			continue
 		}
-		if firstOf(facts, rival, device) != by || precedesInTime(rival, c) {
+		l := r.level(facts, rival)
+		if !l.voters[device] || !l.may || r.refused(facts, l, by) {
+			continue
+		}
+		if r.firstOf(facts, rival, device) != by || precedesInTime(rival, c) {
 			return false
 		}
 	}
@@ -140,11 +174,11 @@ func rivals(c, other *Fact) bool {
 }
 
 // refused reports whether an entry has seen a vote against a checkpoint.
-func refused(facts []Fact, c, to *Fact) bool {
+func (r *Rights) refused(facts []Fact, l *level, to *Fact) bool {
 	past := pastOf(facts, to)
-	for device := range voters(facts, c) {
-		by := firstOf(facts, c, device)
-		if by != nil && by != to && past[id{by.Log, by.Seq}] && !agrees(facts, c, by) {
+	for device := range l.voters {
+		by := r.firstOf(facts, l.Fact, device)
+		if by != nil && by != to && past[id{by.Log, by.Seq}] && !r.agrees(facts, l.Fact, by) {
 			return true
 		}
 	}
@@ -184,23 +218,7 @@ var ghost = &Fact{Entry: &entry.Entry{}}
 // normal returns changes that lead to the state of a record behind a checkpoint: without times,
 // and without what lost.
 func normal(all []named) (base []named) {
-	var edits, everything []did
-	ops := map[field][]did{}
-	for _, d := range all {
-		everything = append(everything, d.did)
-		if d.change.Delete {
-			continue
-		}
-		if !d.bare {
-			edits = append(edits, d.did)
-		}
-		for i := range d.change.Ops {
-			f := field{d.fields[d.change.Ops[i].Field], d.change.Ops[i].Kind}
-			with := d.did
-			with.op = &d.change.Ops[i]
-			ops[f] = append(ops[f], with)
-		}
-	}
+	edits, everything, ops := grouped(all)
 	alive := len(survivors(edits, everything)) > 0
 	add := func(fields []string, op ...entry.Op) {
 		d := did{Fact: ghost, past: map[id]bool{}, change: &entry.Record{Ops: op}, bare: len(op) > 0}

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
@@ -26,45 +25,4 @@ func Cut(facts []Fact, cuts map[entry.Hash]uint64) []Fact {
 		left = append(left, f)
 	}
 	return left
-}
-
-// Once returns the facts without those parts that count elsewhere: in the origin of their entry, or
-// in another entry with the same origin and a lesser time or log.
-func Once(counting []Fact) []Fact {
-	var left []Fact
-	for _, f := range counting {
-		e := *f.Entry
-		if e.Origin != nil {
-			e.Parts = slices.DeleteFunc(slices.Clone(e.Parts), func(p entry.Part) bool {
-				return slices.ContainsFunc(counting, func(other Fact) bool {
-					return precedes(&other, &f) && hasPart(other.Entry, &p)
-				})
-			})
-		}
-		f.Entry = &e
-		left = append(left, f)
-	}
-	return left
-}
-
-// precedes reports whether what f repeats is first of all in other.
-func precedes(other, f *Fact) bool {
-	origin := f.Entry.Origin
-	if (entry.Head{Log: other.Log, Seq: other.Seq}) == origin.Head {
-		return other.Hash == origin.Hash
-	}
-	if other.Entry.Origin == nil || *other.Entry.Origin != *origin {
-		return false
-	}
-	if other.Entry.Time != f.Entry.Time {
-		return other.Entry.Time < f.Entry.Time
-	}
-	return bytes.Compare(other.Log[:], f.Log[:]) < 0
-}
-
-// hasPart reports whether an entry has a part.
-func hasPart(e *entry.Entry, p *entry.Part) bool {
-	return slices.ContainsFunc(e.Parts, func(q entry.Part) bool {
-		return q.Group == p.Group && bytes.Equal(q.Data, p.Data)
-	})
 }

@@ -54,8 +54,12 @@ func (d *did) before(other *did) int {
 
 // Root returns the root of the state of a space that has the facts, which must be all that they
 // follow from, too.
-func Root(space entry.Hash, facts []Fact) ([32]byte, error) {
-	all := levels(facts)
+func Root(space entry.Hash, about *entry.Space, facts []Fact) ([32]byte, error) {
+	r, err := NewRights(about, facts)
+	if err != nil {
+		return [32]byte{}, err
+	}
+	all := r.levels(facts)
 	records, err := since(facts, all, lates(facts, all))
 	if err != nil {
 		return [32]byte{}, err
@@ -187,10 +191,9 @@ type field struct {
 	kind entry.OpKind
 }
 
-// canonical returns the canonical state of a record.
-func canonical(all []named) []byte {
-	var edits, everything []did
-	ops := map[field][]did{}
+// grouped returns the edits that keep a record, all changes of it, and the operations by field.
+func grouped(all []named) (edits, everything []did, ops map[field][]did) {
+	ops = map[field][]did{}
 	for _, d := range all {
 		everything = append(everything, d.did)
 		if d.change.Delete {
@@ -207,6 +210,12 @@ func canonical(all []named) []byte {
 			ops[f] = append(ops[f], with)
 		}
 	}
+	return edits, everything, ops
+}
+
+// canonical returns the canonical state of a record.
+func canonical(all []named) []byte {
+	edits, everything, ops := grouped(all)
 	p := appendStamps(nil, survivors(edits, everything), nil)
 	fields := map[string][]byte{} // by name and kind
 	for f, ops := range ops {

@@ -18,19 +18,18 @@ type Rights struct {
 	pasts  map[id]map[id]bool
 	acts   map[id]*entry.Act
 	device map[entry.Hash][32]byte // of logs
-	hashes map[id]entry.Hash
 }
 
 // NewRights returns the rights that follow from facts, which must be all that they follow from,
 // too.
 func NewRights(about *entry.Space, facts []Fact) (*Rights, error) {
 	r := &Rights{about: about, facts: map[id]*Fact{}, pasts: map[id]map[id]bool{},
-		acts: map[id]*entry.Act{}, device: map[entry.Hash][32]byte{}, hashes: map[id]entry.Hash{}}
+		acts: map[id]*entry.Act{}, device: map[entry.Hash][32]byte{}}
 	for i := range facts {
 		f := &facts[i]
 		at := id{f.Log, f.Seq}
 		r.facts[at] = f
-		if f.Seq == 0 {
+		if f.Entry.Kind == entry.KindGenesis {
 			g, err := entry.ParseGenesis(f.Entry)
 			if err != nil {
 				return nil, err
@@ -59,11 +58,12 @@ func (r *Rights) Counting(facts []Fact) ([]Fact, error) {
 		return nil, err
 	}
 	var left []Fact
+	all := r.levels(facts)
 	for i, f := range alone {
 		e := *f.Entry
 		e.Parts = nil
 		for _, part := range f.Entry.Parts {
-			if f.Entry.Origin == nil || !r.repeats(alone, i, &part) {
+			if f.Entry.Origin == nil || !r.repeats(among(alone, all, &f), i, &part) {
 				e.Parts = append(e.Parts, part)
 			}
 		}
@@ -71,6 +71,23 @@ func (r *Rights) Counting(facts []Fact) ([]Fact, error) {
 		left = append(left, f)
 	}
 	return left, nil
+}
+
+// among returns the facts that the same checkpoint is the first to cover as a fact, or that none
+// covers either. The others have no parts.
+func among(facts []Fact, all []level, f *Fact) (same []Fact) {
+	first := func(f *Fact) int {
+		return slices.IndexFunc(all, func(l level) bool { return l.covers(f.Log, f.Seq) })
+	}
+	for _, other := range facts {
+		if first(&other) != first(f) {
+			e := *other.Entry
+			e.Parts = nil
+			other.Entry = &e
+		}
+		same = append(same, other)
+	}
+	return same
 }
 
 // repeats reports whether a part of a fact that has an origin counts elsewhere.
@@ -96,18 +113,20 @@ func (r *Rights) repeats(alone []Fact, i int, part *entry.Part) bool {
 // countingAlone returns the facts without the parts that have no grant, or are late.
 func (r *Rights) countingAlone(facts []Fact) ([]Fact, error) {
 	var left []Fact
-	late := lates(facts, levels(facts))
+	all := r.levels(facts)
+	late := lates(facts, all)
 	for _, f := range facts {
 		if f.Entry.Kind == entry.KindData {
 			e := *f.Entry
 			e.Parts = nil
+			then := r.settled(all, &f)
 			for _, part := range f.Entry.Parts {
 				changes, err := entry.ParseChanges(part.Data)
 				if err != nil {
 					return nil, err
 				}
 				from, isLate := late[f.Log]
-				if (!isLate || f.Seq < from) && r.counts(id{f.Log, f.Seq}, part.Group, changes) {
+				if (!isLate || f.Seq < from) && then.counts(id{f.Log, f.Seq}, part.Group, changes) {
 					e.Parts = append(e.Parts, part)
 				}
 			}
@@ -120,7 +139,31 @@ func (r *Rights) countingAlone(facts []Fact) ([]Fact, error) {
 
 // root reports whether a log is one of a root's, as all are in a trusted space.
 func (r *Rights) root(log entry.Hash) bool {
-	return r.about.Trusted || slices.Contains(r.about.Roots, r.device[log])
+	return r.isRoot(r.device[log])
+}
+
+// isRoot reports whether a device is a root.
+func (r *Rights) isRoot(device [32]byte) bool {
+	return r.about.Trusted || slices.Contains(r.about.Roots, device)
+}
+
+// within returns the rights that follow from some of the acts.
+func (r *Rights) within(has func(at id) bool) *Rights {
+	some := *r
+	some.acts = maps.Clone(r.acts)
+	maps.DeleteFunc(some.acts, func(at id, _ *entry.Act) bool { return !has(at) })
+	return &some
+}
+
+// settled returns the rights that decide about a fact: those that the first checkpoint which covers
+// it covers, too.
+func (r *Rights) settled(all []level, f *Fact) *Rights {
+	for i := range all {
+		if all[i].covers(f.Log, f.Seq) {
+			return r.within(func(at id) bool { return all[i].covers(at.log, at.seq) })
+		}
+	}
+	return r
 }
 
 // counts reports whether every change of a part has a grant.
@@ -203,17 +246,7 @@ func (r *Rights) has(at, grant id) bool {
 func idOf(h entry.Head) id { return id{h.Log, h.Seq} }
 
 // hash returns the hash of an entry.
-func (r *Rights) hash(at id) entry.Hash {
-	if h, ok := r.hashes[at]; ok {
-		return h
-	}
-	place := &entry.Place{Space: r.about.ID(), Seq: at.seq}
-	if at.seq > 0 {
-		place.Log, place.Prev = at.log, r.hash(id{at.log, at.seq - 1})
-	}
-	r.hashes[at] = r.facts[at].Entry.Hash(place)
-	return r.hashes[at]
-}
+func (r *Rights) hash(at id) entry.Hash { return r.facts[at].Hash }
 
 // HasEffect reports whether the act of a fact holds, and does not end a grant that does not.
 func (r *Rights) HasEffect(f Fact) bool {

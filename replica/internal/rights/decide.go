@@ -141,7 +141,7 @@ func (t *Tree) end(g *Grant, r *revocation, past Past) {
 }
 
 // Allows returns why a device may not make the changes of a part of an entry of its log, or
-// nil. It does not look at cuts.
+// nil. It does not look at cuts, and for content that is withheld only at the collection.
 func (t *Tree) Allows(device [32]byte, at entry.Head, part *entry.Part, past Past) error {
 	if t.IsRoot(device) {
 		return nil
@@ -169,7 +169,7 @@ func (t *Tree) Allows(device [32]byte, at entry.Head, part *entry.Part, past Pas
 	if len(areas) == 0 {
 		return why
 	}
-	if slices.ContainsFunc(areas, unlimited) {
+	if part.Withheld != nil || slices.ContainsFunc(areas, unlimited) {
 		return nil
 	}
 	changes, err := entry.ParseChanges(part.Data)
@@ -184,9 +184,11 @@ func (t *Tree) Allows(device [32]byte, at entry.Head, part *entry.Part, past Pas
 
 // Holds reports whether a device has a right, with all its flags, at an entry of its log.
 func (t *Tree) Holds(device [32]byte, at entry.Head, right entry.Right, past Past) bool {
-	if t.IsRoot(device) {
-		return true
-	}
+	return t.IsRoot(device) || t.Granted(device, at, right, past)
+}
+
+// Granted reports whether a device has a right as Holds does, by a grant.
+func (t *Tree) Granted(device [32]byte, at entry.Head, right entry.Right, past Past) bool {
 	for g := range t.To(device) {
 		if includes(g.Act.Grant.Right, right) && g.covers(at, past) == nil {
 			return true
@@ -258,6 +260,23 @@ func (t *Tree) Now(device [32]byte, right entry.Right, collection string) bool {
 			if name := g.Act.Grant.Scope[i].Collection; name == "" || name == collection {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// Everywhere reports whether a device has a right in all collections, as far as is known now.
+func (t *Tree) Everywhere(device [32]byte, right entry.Right) bool {
+	if t.IsRoot(device) {
+		return true
+	}
+	for g := range t.To(device) {
+		if g.why != nil || g.ended || !includes(g.Act.Grant.Right, right) {
+			continue
+		}
+		if len(g.Act.Grant.Scope) == 0 || slices.ContainsFunc(g.Act.Grant.Scope,
+			func(a entry.Area) bool { return a.Collection == "" }) {
+			return true
 		}
 	}
 	return false

@@ -127,6 +127,9 @@ func (t *Tree) Ends(grant entry.Head) iter.Seq2[*Fact, error] {
 // IsRoot reports whether a device is a root. In a trusted space, every device is.
 func (t *Tree) IsRoot(device [32]byte) bool { return t.trusted || t.roots[device] }
 
+// Quorum returns how many roots must agree to what one of them does.
+func (t *Tree) Quorum() int { return max(t.quorum, 1) }
+
 // Why an act is void whatever else arrives.
 var (
 	errNotRoot   = errors.New("its author is no root, and names no grant that it acts under")

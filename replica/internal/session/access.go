@@ -72,6 +72,7 @@ func (s *Session) receiveDenied(p []byte) error {
 	a.denied = reason
 	note := !a.noted[1]
 	a.noted[1] = true
+	s.wakeLocked() // the writer need not wait for what the peer gives any more
 	s.maybeEndLocked()
 	s.mu.Unlock()
 	if note {
@@ -118,7 +119,7 @@ func (s *Session) denial() error {
 }
 
 // start begins to give: the description, if the peer has asked for it, and then heads.
-func (s *Session) start(dst []byte, token Token) ([]byte, error) {
+func (s *Session) start(dst []byte, reach *reach) ([]byte, error) {
 	g := &s.source
 	if s.peer.flags&flagAsks != 0 && !g.described {
 		p, err := s.space.Description()
@@ -133,22 +134,43 @@ func (s *Session) start(dst []byte, token Token) ([]byte, error) {
 	if err := s.seal(); err != nil { // so that a peer that gives nothing is shown all at once
 		return dst, err
 	}
+	token := reach.token
+	if reach.all {
+		token = s.offered.Token
+	}
 	arrival, ok, err := s.space.Resume(token)
 	if err != nil {
 		return dst, err
 	}
-	g.at = Position{}
-	if ok {
-		g.at.Arrival = arrival
+	g.at, g.started, g.listing = Position{}, true, true
+	if !ok && !g.stopped {
+		return dst, s.beginOffer()
+	} else if !ok {
+		return dst, nil
 	}
-	g.started, g.listing = true, true
+	g.at = Position{Arrival: arrival, Token: token}
+	if !g.stopped && s.few() {
+		g.listing, g.fresh, g.marked = false, true, reach.all
+	}
 	return dst, nil
 }
 
-// stop ends all giving, until the peer may read again.
+// few reports whether the peer is sent what it lacks without being asked: it may have some of that
+// from others.
+func (s *Session) few() bool {
+	news, _, ok := s.space.News(s.source.at.Arrival)
+	n := uint64(0)
+	for _, of := range news {
+		n += of.To - of.From
+	}
+	return ok && n <= pushMax
+}
+
+// stop ends all giving, until the peer may read again. What it fetches of a checkpoint, it waits
+// for: that is given then.
 func (s *Session) stop() {
 	g := &s.source
-	g.started, g.listing, g.marked = false, false, false
+	g.started, g.stopped, g.listing, g.marked = false, true, false, false
 	for len(g.cursors) > 0 {
 		heap.Pop(&g.cursors)
 	}
@@ -156,4 +178,5 @@ func (s *Session) stop() {
 	s.mu.Lock()
 	g.final, g.acknowledged = false, false
 	s.mu.Unlock()
+	g.pages, g.offer = nil, nil
 }

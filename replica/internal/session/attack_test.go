@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
-
-	"github.com/stoatdb/stoat/replica/internal/fork"
 )
 
 // attacker is a peer that follows the protocol as far as it likes. It is a member of the space.
@@ -54,7 +52,7 @@ func (a *attacker) greet() {
 // auth returns an auth that is good.
 func (a *attacker) auth() *auth {
 	made := &auth{hidden: hide(a.m.id, &a.own, &a.theirs), key: a.m.Key(), database: a.m.name}
-	made.signature = a.m.Sign(made.message(a.m.id, &a.own, &a.theirs, nil))
+	made.signature = a.m.Sign(made.message(a.m.id, [32]byte{}, &a.own, &a.theirs, nil))
 	return made
 }
 
@@ -96,9 +94,9 @@ func TestAttack01_entryInAnothersName(t *testing.T) {
 	err := attack(t, config(victim), greeted(func(a *attacker) {
 		other := newMemory(1, 2)
 		_ = other.Seal()
-		run, _ := other.Run(other.own, 0)
+		run, _ := other.Run(other.own, 0, nil)
 		run.Seal = a.m.Sign(other.logs[0].hashes[1][:])
-		a.write(frameRun, run.Append(nil))
+		a.write(frameRun, run.append(nil))
 	}))
 	if !errors.Is(err, errInvalid) || len(victim.contents()) != before {
 		t.Errorf("got %v, %d logs", err, len(victim.contents()))
@@ -162,12 +160,12 @@ func TestAttack14_sizesThatLie(t *testing.T) {
 		"many heads":          appendFrame(nil, frameHeads, append([]byte{1}, huge...)),
 		"many wants":          appendFrame(nil, frameWant, append([]byte{1}, huge...)),
 		"much credit":         appendFrame(nil, frameCredit, huge),
-		"many entries":        appendFrame(nil, frameRun, append(make([]byte, 33), huge...)),
+		"many entries":        appendFrame(nil, frameRun, append(make([]byte, 34), huge...)),
 		"an unknown frame":    appendFrame(nil, 200, nil),
-		"an empty run":        appendFrame(nil, frameRun, make([]byte, 32+1+1+64)),
+		"an empty run":        appendFrame(nil, frameRun, make([]byte, 1+32+1+1+64)),
 		"a second hello":      appendFrame(nil, frameHello, (&hello{}).append(nil)),
 		"a description":       appendFrame(nil, frameDescription, []byte("x")),
-		"two tokens":          bytes.Repeat(appendFrame(nil, frameToken, []byte{0}), 2),
+		"two tokens":          bytes.Repeat(appendFrame(nil, frameToken, []byte{1}), 2),
 		"wants without heads": appendFrame(nil, frameWant, (&wants{wants: []want{{to: 1}}}).append(nil)),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +202,7 @@ func TestAttack15_moreThanThereIsCreditFor(t *testing.T) {
 	victim := newMemory(1, 1)
 	err := attack(t, config(victim), greeted(func(a *attacker) {
 		part := make([]byte, FrameMax)
-		for range 2 + (window+max(victim.EntryMax()+runOverhead, fork.SizeMax))/FrameMax {
+		for range 2 + (window+chunkFrame)/FrameMax {
 			a.write(framePart, part)
 		}
 	}))
@@ -338,7 +336,7 @@ func TestAttack19_handshakeOfAnotherConnection(t *testing.T) {
 		},
 		"another clock": func(from int, k kind, p []byte) []byte {
 			if from == 0 && k == frameAuth {
-				p[32*3+databaseSize+7] ^= 1
+				p[32*2+databaseSize+positionSize+7] ^= 1
 			}
 			return p
 		},

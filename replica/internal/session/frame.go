@@ -34,6 +34,9 @@ const (
 	framePacked      kind = 14 // other frames, compressed by zstd
 	frameProof       kind = 16 // a fork proof, whose first bytes may be in frames of framePart
 	frameDenied      kind = 17 // why the peer gets nothing
+	frameHolds       kind = 18 // the collections whose content the sink asks for
+	frameRanges      kind = 0x24
+	frameOpen        kind = 0x25 // ranges that are to be opened
 )
 
 // ErrPeer reports a peer that does not keep to the protocol.

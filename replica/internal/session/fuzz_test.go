@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 )
 
@@ -12,17 +13,31 @@ import (
 func samples() map[kind][]byte {
 	token := Token{Batch: 300, Digest: [16]byte{1}}
 	page := headsPage{last: true, heads: []Head{{Next: 3, Check: [8]byte{2}}, {Next: 1 << 40}}}
-	asked := wants{answer: true, wants: []want{{from: 0, to: 1}, {from: 5, to: 1 << 30}}}
+	asked := wants{answer: true, choices: []choice{{0, 1}, {7, 1 << 30}}}
 	run := Run{Log: entry.Hash{1}, First: 2, Prev: entry.Hash{2}, Entries: [][]byte{{1}, {2, 3}}}
-	mark, ack := mark{true, token}, ack{final: true, batch: 300}
+	mark, ack := mark{true, false, token}, ack{final: true, batch: 300}
+	known := reach{token: token}
+	ranges := spans{all: []span{{end: bound{7, "ab"}, count: 3},
+		{end: bound{time: 1 << 60}, count: 1}}}
+	opened := open{ranges: []int{0, 3, 99}}
+	offer := Offer{Checkpoint: entry.Hash{3}, Evidence: [][]byte{{1}, {2, 3}},
+		Trees: []chunk.Tree{{{4}, {5}}, {{6}}}}
+	fetched := fetch{entry.Hash{3}, []chunkRange{{ChunkID{0, 1}, 1}, {ChunkID{1, 0}, 1 << 20}}}
+	given := Given{ChunkID{1, 300}, []byte("content")}
 	return map[kind][]byte{
+		frameCheckpoint: offer.Append(nil),
+		frameFetch:      fetched.append(nil),
+		frameChunk:      given.Append(nil),
+
 		frameHello:   (&hello{nonce: [32]byte{1}}).append(nil),
 		frameAuth:    (&auth{clock: 7, flags: flagAsks}).append(nil),
-		frameToken:   token.append(nil),
+		frameToken:   known.append(nil),
 		frameHeads:   page.append(nil),
 		frameWant:    asked.append(nil),
+		frameRanges:  ranges.append(nil),
+		frameOpen:    opened.append(nil),
 		frameCredit:  {0x80, 0x01},
-		frameRun:     run.Append(nil),
+		frameRun:     run.append(nil),
 		frameMark:    mark.append(nil),
 		frameAck:     ack.append(nil),
 		frameRefused: (&refused{seq: 4, forked: true, reason: "a"}).append(nil),
@@ -33,6 +48,18 @@ func samples() map[kind][]byte {
 // encodings decodes a message and returns what it is sent as; nil if it is not one.
 func encodings(k kind, p []byte) []byte {
 	switch k {
+	case frameCheckpoint:
+		if m, err := ParseOffer(p); err == nil {
+			return m.Append(nil)
+		}
+	case frameFetch:
+		if m, err := parseFetch(p); err == nil {
+			return m.append(nil)
+		}
+	case frameChunk:
+		if m, err := ParseGiven(p); err == nil {
+			return m.Append(nil)
+		}
 	case frameHello:
 		if m, err := parseHello(p); err == nil {
 			return m.append(nil)
@@ -42,11 +69,19 @@ func encodings(k kind, p []byte) []byte {
 			return m.append(nil)
 		}
 	case frameToken:
-		if m, err := parseToken(p); err == nil {
+		if m, err := parseReach(p); err == nil {
 			return m.append(nil)
 		}
 	case frameHeads:
 		if m, err := parseHeads(p); err == nil {
+			return m.append(nil)
+		}
+	case frameRanges:
+		if m, err := parseSpans(p); err == nil {
+			return m.append(nil)
+		}
+	case frameOpen:
+		if m, err := parseOpen(p); err == nil {
 			return m.append(nil)
 		}
 	case frameWant:
@@ -54,8 +89,12 @@ func encodings(k kind, p []byte) []byte {
 			return m.append(nil)
 		}
 	case frameRun:
-		if m, err := ParseRun(p); err == nil {
-			return m.Append(nil)
+		m, of, err := parseRun(p)
+		if err == nil && of != nil {
+			copy(m.Log[:], of.log[:])
+			return m.appendBrief(nil, of.check)
+		} else if err == nil {
+			return m.append(nil)
 		}
 	case frameMark:
 		if m, err := parseMark(p); err == nil {
@@ -117,8 +156,8 @@ func FuzzSession(f *testing.F) {
 	f.Add(all)
 	honest := newMemory(1, 5)
 	_ = honest.Seal()
-	run, _ := honest.Run(honest.own, 0)
-	f.Add(appendFrame(nil, frameRun, run.Append(nil)))
+	run, _ := honest.Run(honest.own, 0, nil)
+	f.Add(appendFrame(nil, frameRun, run.append(nil)))
 	f.Fuzz(func(t *testing.T, p []byte) {
 		victim := newMemory(1, 1)
 		_ = attack(t, config(victim), greeted(func(a *attacker) {

@@ -3,6 +3,7 @@ package session
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,15 +14,16 @@ import (
 
 // The domains that the hashes and signatures of a session begin with.
 const (
-	domainAuth   = "stoat.replica.session.v1"
-	domainHidden = "stoat.replica.hidden.v1"
-	domainCheck  = "stoat.replica.check.v1"
+	domainAuth     = "stoat.replica.session.v1"
+	domainHidden   = "stoat.replica.hidden.v1"
+	domainPosition = "stoat.replica.position.v1"
+	domainCheck    = "stoat.replica.check.v1"
 )
 
 // Errors of the handshake. Messages say more.
 var (
 	// ErrNoSpace reports a peer that has none of the spaces that it could have been about.
-	ErrNoSpace = errors.New("the peer has no space in common with this replica")
+	ErrNoSpace = errors.New("the replicas have no space in common")
 	// ErrPeerKey reports a peer that is not the expected one, or does not expect this one.
 	ErrPeerKey = errors.New("not the expected peer")
 )
@@ -60,6 +62,7 @@ func (s *Session) handshake() error {
 		return err
 	}
 	s.peer = a
+	s.source.reader = Reader{Device: a.key, All: true}
 	if s.config.Accept {
 		return s.open(s.space, a.key)
 	}
@@ -72,13 +75,24 @@ func (s *Session) open(space Space, audience [keySize]byte) error {
 	if err != nil {
 		return err
 	}
-	s.space, s.asked = space, described == nil
-	a := &auth{hidden: hide(space.ID(), &s.own, &s.theirs), key: space.Key(), audience: audience,
-		database: space.Database(), clock: uint64(max(0, space.Now().UnixMilli()))}
+	at, whole, err := space.Position()
+	if err != nil {
+		return err
+	}
+	s.space, s.asked, s.offered, s.whole = space, described == nil, at, whole
+	a := &auth{hidden: hide(space.ID(), &s.own, &s.theirs), key: space.Key(),
+		database: space.Database(), clock: uint64(max(0, space.Now().UnixMilli())),
+		position: hidePosition(space.ID(), at.Token, &s.own, &s.theirs)}
 	if s.asked {
 		a.flags = flagAsks
 	}
-	a.signature = space.Sign(a.message(space.ID(), &s.own, &s.theirs, s.config.Binding))
+	if audience != ([keySize]byte{}) {
+		a.flags |= flagOnly
+	}
+	if whole {
+		a.flags |= flagWhole
+	}
+	a.signature = space.Sign(a.message(space.ID(), audience, &s.own, &s.theirs, s.config.Binding))
 	s.send(frameAuth, a.append(nil))
 	return nil
 }
@@ -95,16 +109,18 @@ func (s *Session) check(a *auth) error {
 	if found == nil {
 		return ErrNoSpace
 	}
-	message := a.message(found.ID(), &s.theirs, &s.own, s.config.Binding)
-	if !seal.Verify(&a.key, message, &a.signature) {
+	var audience, zero [keySize]byte
+	if a.flags&flagOnly != 0 {
+		audience = found.Key()
+	}
+	message := a.message(found.ID(), audience, &s.theirs, &s.own, s.config.Binding)
+	if valid := seal.Verify(&a.key, message, &a.signature); !valid && audience != zero {
+		return fmt.Errorf("%w: it wants another device, or this is not its connection", ErrPeerKey)
+	} else if !valid {
 		return fmt.Errorf("%w: its signature does not fit this connection", ErrPeer)
 	}
-	var zero [keySize]byte
 	if s.config.Peer != zero && a.key != s.config.Peer {
 		return fmt.Errorf("%w: it is %x", ErrPeerKey, a.key)
-	}
-	if a.audience != zero && a.audience != found.Key() {
-		return fmt.Errorf("%w: it wants %x", ErrPeerKey, a.audience)
 	}
 	s.space, s.skew = found, skewOf(a.clock, found.Now())
 	if s.config.Admit != nil {
@@ -113,11 +129,13 @@ func (s *Session) check(a *auth) error {
 	return nil
 }
 
-// message returns what the signature of an auth signs: everything that both sides have said, and
-// the channel that they said it over.
-func (a *auth) message(space entry.Hash, own, theirs *hello, binding []byte) []byte {
+// message returns what the signature of an auth signs: everything that both sides have said, the
+// device that it is meant for, zero for any, and the channel that they said it over.
+func (a *auth) message(
+	space entry.Hash, audience [keySize]byte, own, theirs *hello, binding []byte,
+) []byte {
 	p := append([]byte(domainAuth), space[:]...)
-	p = theirs.append(own.append(p))
+	p = theirs.append(own.append(append(p, audience[:]...)))
 	bound := sha256.Sum256(binding)
 	return a.appendSigned(append(p, bound[:]...))
 }
@@ -127,6 +145,17 @@ func hide(space entry.Hash, own, theirs *hello) [32]byte {
 	p := append([]byte(domainHidden), space[:]...)
 	p = append(append(p, own.nonce[:]...), theirs.nonce[:]...)
 	return sha256.Sum256(p)
+}
+
+// hidePosition returns what tells how far a replica has got, in one direction of one connection, to
+// those who have a token for exactly that.
+func hidePosition(space entry.Hash, at Token, own, theirs *hello) (position [positionSize]byte) {
+	p := append([]byte(domainPosition), space[:]...)
+	p = append(append(p, own.nonce[:]...), theirs.nonce[:]...)
+	p = append(binary.BigEndian.AppendUint64(p, at.Batch), at.Digest[:]...)
+	sum := sha256.Sum256(p)
+	copy(position[:], sum[:])
+	return position
 }
 
 // checkOf returns what names the last entry of a log in this session: under fresh nonces of both

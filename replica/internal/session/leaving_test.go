@@ -15,7 +15,7 @@ func TestAttack15_wantsWithoutCredit(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := New(config(victim))
-	s.space, s.source.token, s.source.started = victim, &Token{}, true
+	s.space, s.source.reach, s.source.started = victim, &reach{}, true
 	s.peer = &auth{}
 	w := wants{wants: make([]want, wantsMax)}
 	for i := range w.wants {
@@ -42,11 +42,11 @@ type lazy struct {
 	dirty bool // a run was read that may not be durable
 }
 
-func (l *lazy) Run(log uint32, first uint64) (*Run, error) {
+func (l *lazy) Run(log uint32, first uint64, to *Reader) (*Run, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dirty = true
-	return l.memory.Run(log, first)
+	return l.memory.Run(log, first, to)
 }
 
 func (l *lazy) Sync() error {

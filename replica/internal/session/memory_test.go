@@ -29,6 +29,8 @@ type memory struct {
 	applied  int  // calls of Apply
 	sessions uint64
 	readers  map[[32]byte]bool
+	times    map[[prefixSize]byte]uint64 // of the last entries
+	ends     *Ends
 }
 
 // memoryLog is a log.
@@ -104,6 +106,15 @@ func (m *memory) Sync() error                  { return nil }
 func (m *memory) Proof(uint32) (*Proof, error) { return nil, errMemory }
 func (m *memory) Prove([]byte) error           { return errMemory }
 
+func (m *memory) Empty() (bool, error)                                { return false, nil }
+func (m *memory) Offer([32]byte) (*Offer, error)                      { return nil, nil }
+func (m *memory) Stage([][]byte) error                                { return errMemory }
+func (m *memory) Install(uint64, *Offer) error                        { return errMemory }
+func (m *memory) Chunk([32]byte, entry.Hash, ChunkID) ([]byte, error) { return nil, errMemory }
+func (m *memory) Begin(*Offer) (lacks []ChunkID, reason, err error) {
+	return nil, nil, errMemory
+}
+
 // MayRead lets the devices in readers read; nil: every device.
 func (m *memory) MayRead(device [32]byte) (reason, err error) {
 	m.mu.Lock()
@@ -144,6 +155,13 @@ func (m *memory) positionLocked() Position {
 	return Position{Arrival: uint64(n), Token: Token{Batch: uint64(n), Digest: m.digestLocked(n)}}
 }
 
+func (m *memory) Position() (p Position, whole bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.logs[m.own]
+	return m.positionLocked(), l.sealed == uint64(len(l.entries)), nil
+}
+
 func (m *memory) Resume(t Token) (uint64, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -168,11 +186,32 @@ func (m *memory) Announce(after uint64, most int) ([]Head, Position, bool, error
 			return heads, Position{Arrival: uint64(i)}, true, nil
 		}
 		l := m.logs[g.Log]
-		h := Head{Next: l.sealed, Hash: l.hashes[l.sealed-1]}
+		h := Head{Number: g.Log, Next: l.sealed, Hash: l.hashes[l.sealed-1]}
 		copy(h.Log[:], l.id[:])
 		heads = append(heads, h)
 	}
 	return heads, m.positionLocked(), false, nil
+}
+
+func (m *memory) Latest() (uint64, error) { return 0, nil }
+
+func (m *memory) Ends() (*Ends, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ends != nil && m.ends.Position.Arrival == uint64(len(m.growths)) {
+		return m.ends, nil
+	}
+	e := &Ends{Position: m.positionLocked()}
+	for i, l := range m.logs {
+		if l.sealed > 0 {
+			h := Head{Log: [prefixSize]byte(l.id[:]), Number: uint32(i), Next: l.sealed,
+				Hash: l.hashes[l.sealed-1]}
+			e.All = append(e.All, End{Time: m.times[h.Log], Head: h})
+		}
+	}
+	Sort(e.All)
+	m.ends = e
+	return e, nil
 }
 
 func (m *memory) News(after uint64) ([]News, Position, bool) {
@@ -236,7 +275,10 @@ func (m *memory) Find(heads []Head) ([]Log, error) {
 	return found, nil
 }
 
-func (m *memory) Run(log uint32, first uint64) (*Run, error) {
+func (m *memory) Holds() ([]string, error) { return nil, nil }
+func (m *memory) Gaps(int) ([]Gap, error)  { return nil, nil }
+
+func (m *memory) Run(log uint32, first uint64, _ *Reader) (*Run, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l := m.logs[log]
@@ -344,4 +386,20 @@ func (m *memory) contents() map[entry.Hash]entry.Hash {
 		all[l.id] = l.hashes[len(l.hashes)-1]
 	}
 	return all
+}
+
+// grownText is the entry that grow adds.
+const grownText = "a little more"
+
+// grow adds a sealed entry to a log that addLog has made, by its number.
+func (m *memory) grow(log int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.logs[log]
+	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{9}, 32))
+	l.add([]byte(grownText))
+	from := l.sealed
+	l.sealed = uint64(len(l.entries))
+	l.seals[l.sealed-1] = [64]byte(ed25519.Sign(key, l.hashes[l.sealed-1][:]))
+	m.grewLocked(uint32(log), from, 0)
 }

@@ -12,11 +12,14 @@ const (
 	seqMax         = 1 << 48 // numbers of entries are below
 	headsMax       = 2048    // in a frame
 	wantsMax       = 2048    // in a frame
+	holdsMax       = 4096    // collections in a frame
+	nameMax        = 255     // bytes of the name of a collection
 	textMax        = 512     // bytes of a reason
 	descriptionMax = 2048
 	nonceSize      = 32
 	keySize        = 32
 	databaseSize   = 16
+	positionSize   = 16
 	signatureSize  = 64
 )
 
@@ -42,17 +45,19 @@ func parseHello(p []byte) (*hello, error) {
 
 // The flags of an auth.
 const (
-	flagAsks = 1 // for the description of the space
-	flagsAll = flagAsks
+	flagAsks  = 1 // for the description of the space
+	flagOnly  = 2 // it is meant for one device: audience
+	flagWhole = 4 // nothing is held back: everything that was written is sealed
+	flagsAll  = flagAsks | flagOnly | flagWhole
 )
 
 // auth proves who speaks, and says for which space.
 type auth struct {
 	hidden    [32]byte // the space: see hide
 	key       [keySize]byte
-	audience  [keySize]byte // the device that it is meant for; zero for any
 	database  [databaseSize]byte
-	clock     uint64 // the time of day, in milliseconds since 1970
+	position  [positionSize]byte // how far the replica has got: see hidePosition
+	clock     uint64             // the time of day, in milliseconds since 1970
 	flags     uint64
 	signature [signatureSize]byte
 }
@@ -60,7 +65,7 @@ type auth struct {
 // appendSigned appends what comes before the signature.
 func (a *auth) appendSigned(dst []byte) []byte {
 	dst = append(append(dst, a.hidden[:]...), a.key[:]...)
-	dst = append(append(dst, a.audience[:]...), a.database[:]...)
+	dst = append(append(dst, a.database[:]...), a.position[:]...)
 	return binary.AppendUvarint(binary.BigEndian.AppendUint64(dst, a.clock), a.flags)
 }
 
@@ -68,8 +73,9 @@ func (a *auth) append(dst []byte) []byte { return append(a.appendSigned(dst), a.
 
 func parseAuth(p []byte) (*auth, error) {
 	r := wire.NewReader(p)
-	a := &auth{hidden: r.Hash(), key: r.Hash(), audience: r.Hash()}
+	a := &auth{hidden: r.Hash(), key: r.Hash()}
 	copy(a.database[:], r.Take(databaseSize))
+	copy(a.position[:], r.Take(positionSize))
 	a.clock, a.flags = r.Uint64(), r.Uvarint()
 	if a.flags > flagsAll {
 		r.Fail("flags %x are reserved", a.flags)
@@ -93,15 +99,38 @@ func (t *Token) read(r *wire.Reader) {
 	}
 }
 
-func parseToken(p []byte) (t Token, err error) {
+// reach is how far a sink has what the source has.
+type reach struct {
+	all   bool // it has what the source's auth is about
+	few   bool // it has few logs, so that ranges are not worth it
+	token Token
+	time  uint64 // the latest that it knows, unless it has few logs
+}
+
+func (k *reach) append(dst []byte) []byte {
+	if dst = appendFlag(dst, k.all); k.all {
+		return dst
+	}
+	if dst = appendFlag(dst, k.few); !k.few {
+		dst = binary.BigEndian.AppendUint64(dst, k.time)
+	}
+	return k.token.append(dst)
+}
+
+func parseReach(p []byte) (k reach, err error) {
 	r := wire.NewReader(p)
-	t.read(&r)
-	return t, r.End()
+	if k.all = readFlag(&r); !k.all {
+		if k.few = readFlag(&r); !k.few {
+			k.time = r.Uint64()
+		}
+		k.token.read(&r)
+	}
+	return k, r.End()
 }
 
 // headsPage is a part of the ends of logs that a source announces.
 type headsPage struct {
-	last  bool // no other follows before the peer has answered
+	last  bool // no other follows
 	heads []Head
 }
 
@@ -135,14 +164,26 @@ type want struct {
 	from, to uint64
 }
 
+// choice asks for the entries of a log on a page of heads, from one number up to the end.
+type choice struct {
+	index int // of the log on the page
+	from  uint64
+}
+
 // wants is what a sink asks for.
 type wants struct {
-	answer bool // to a page of heads
-	wants  []want
+	answer  bool     // to the oldest page of heads that was not answered yet
+	choices []choice // if so: ascending
+	wants   []want   // if not
 }
 
 func (w *wants) append(dst []byte) []byte {
-	dst = binary.AppendUvarint(appendFlag(dst, w.answer), uint64(len(w.wants)))
+	dst = binary.AppendUvarint(appendFlag(dst, w.answer), uint64(len(w.choices)+len(w.wants)))
+	next := 0
+	for _, c := range w.choices {
+		dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(c.index-next)), c.from)
+		next = c.index + 1
+	}
 	for i := range w.wants {
 		dst = binary.AppendUvarint(append(dst, w.wants[i].log[:]...), w.wants[i].from)
 		dst = binary.AppendUvarint(dst, w.wants[i].to)
@@ -153,6 +194,19 @@ func (w *wants) append(dst []byte) []byte {
 func parseWants(p []byte) (*wants, error) {
 	r := wire.NewReader(p)
 	w := &wants{answer: readFlag(&r)}
+	if w.answer {
+		w.choices = make([]choice, r.Count(headsMax, 2))
+		next := uint64(0)
+		for i := range w.choices {
+			gap := r.Uvarint()
+			if gap >= headsMax || next+gap >= headsMax {
+				r.Fail("log %d of a page", gap)
+			}
+			w.choices[i] = choice{int(next + gap), r.Uvarint()}
+			next += gap + 1
+		}
+		return w, r.End()
+	}
 	w.wants = make([]want, r.Count(wantsMax, prefixSize+2))
 	for i := range w.wants {
 		want := &w.wants[i]
@@ -168,15 +222,47 @@ func parseWants(p []byte) (*wants, error) {
 // mark says that the peer was sent everything up to a batch.
 type mark struct {
 	final bool // the source holds nothing back: its own entries are sealed
+	again bool // the token is the one of the mark before
 	token Token
 }
 
-func (m *mark) append(dst []byte) []byte { return m.token.append(appendFlag(dst, m.final)) }
+func (m *mark) append(dst []byte) []byte {
+	dst = appendFlag(appendFlag(dst, m.final), m.again)
+	if m.again {
+		return dst
+	}
+	return m.token.append(dst)
+}
+
+// appendHolds appends the names of collections, which ascend.
+func appendHolds(dst []byte, names []string) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(names)))
+	for _, name := range names {
+		dst = wire.AppendBytes(dst, name)
+	}
+	return dst
+}
+
+func parseHolds(p []byte) (names map[string]bool, err error) {
+	r := wire.NewReader(p)
+	names = map[string]bool{}
+	last := ""
+	for range r.Count(holdsMax, 2) {
+		name := string(r.Bytes(1, nameMax))
+		if name <= last {
+			r.Fail("the collections are not sorted")
+		}
+		names[name], last = true, name
+	}
+	return names, r.End()
+}
 
 func parseMark(p []byte) (m mark, err error) {
 	r := wire.NewReader(p)
-	m.final = readFlag(&r)
-	m.token.read(&r)
+	m.final, m.again = readFlag(&r), readFlag(&r)
+	if !m.again {
+		m.token.read(&r)
+	}
 	return m, r.End()
 }
 

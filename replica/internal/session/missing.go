@@ -71,11 +71,31 @@ func (s *Session) stillMissing() (dropped []want, lack uint64, err error) {
 			continue
 		}
 		lack += h.Next - l.has()
-		if from := max(l.has(), l.Waiting); from < h.Next {
+		from := l.has()
+		if !k.gaps {
+			from = max(from, l.Waiting)
+		}
+		if k.parted[h.Log] {
+			from = 0 // the whole branch
+		}
+		if from < h.Next {
 			dropped = append(dropped, want{h.Log, from, h.Next})
 		}
 	}
+	k.gaps = false
 	return dropped, lack, nil
+}
+
+// haveAll notes that the peer has nothing that is not here.
+func (s *Session) haveAll() error {
+	if err := s.space.Sync(); err != nil {
+		return err
+	}
+	s.sink.listed = true
+	s.mu.Lock()
+	s.sink.caughtUp = s.peer.flags&flagWhole != 0
+	s.mu.Unlock()
+	return s.noteOwn()
 }
 
 // keepEach is how many batches a session may forget if the program is killed: the peer announces

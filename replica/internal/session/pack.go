@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"sync"
@@ -129,6 +130,9 @@ func (s *Session) unpack(p []byte) error {
 		}
 		if k == framePacked || k == frameBye {
 			return broken("a frame of type %d in a packed one", k)
+		}
+		if k == frameRun || k == frameProof { // may wait for long, and would keep all of frames
+			payload = bytes.Clone(payload)
 		}
 		if err := s.handle(k, payload); err != nil {
 			return err

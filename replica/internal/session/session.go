@@ -21,6 +21,9 @@ type Config struct {
 	Accept bool
 	// Once ends the session when both sides have what the other had.
 	Once bool
+	// FromCheckpoint makes an empty replica start from the last checkpoint of the peer, though the
+	// peer may have all entries.
+	FromCheckpoint bool
 	// Peer is the key of the peer; zero if anybody may be it.
 	Peer [32]byte
 	// Binding is what only the ends of the channel below know, such as the exporter of TLS; both
@@ -48,7 +51,10 @@ type Session struct {
 	peer        *auth // after the handshake
 	space       Space // the same
 	skew        time.Duration
-	asked       bool // the peer for the description
+	offered     Position // how far this side's auth says that it has got
+	whole       bool     // and that nothing is held back
+	latest      uint64   // the time that this side told the peer
+	asked       bool     // the peer for the description
 
 	reading, writing *watchdog
 	source           source
@@ -61,6 +67,7 @@ type Session struct {
 	mu     sync.Mutex
 	wake   chan struct{} // has an element if the writer has something to look at
 	out    []byte        // frames to be written before everything else
+	acks   []byte        // behind what else there is, since the peer may leave after them
 	ending bool          // the last frame is in out
 	err    error         // why the session ends, if it does not end well
 	work   sync.WaitGroup
@@ -98,6 +105,8 @@ func (s *Session) Run(ctx context.Context, conn io.ReadWriteCloser) error {
 	s.reading.rest()
 	if err != nil {
 		s.fail(err)
+		// A peer that cannot write does not read why the session ends.
+		s.work.Go(func() { _, _ = io.Copy(io.Discard, conn) })
 	}
 	timer := time.AfterFunc(farewell, func() { _ = conn.Close() })
 	wrote := <-written
@@ -153,16 +162,38 @@ func (s *Session) begin() error {
 	if err != nil {
 		return err
 	}
-	var t Token
+	var k reach
 	if may {
-		if t, err = s.space.Token(s.peer.database); err != nil {
+		if k.token, err = s.space.Token(s.peer.database); err != nil {
 			return err
 		}
 	}
-	s.sink.token, s.sink.kept = t, t
-	s.report(func(*Status) {})
-	s.send(frameToken, t.append(nil))
-	return nil
+	s.sink.token, s.sink.kept = k.token, k.token
+	if may {
+		if err := s.tellHolds(); err != nil {
+			return err
+		}
+	}
+	gaps, err := s.space.Gaps(1)
+	if err != nil {
+		return err
+	}
+	theirs := hidePosition(s.space.ID(), k.token, &s.theirs, &s.own)
+	if k.all = k.token.Batch > 0 && theirs == s.peer.position && len(gaps) == 0; k.all {
+		err = s.haveAll()
+	}
+	if k.few = !may || s.offered.Arrival <= compareMin/8; !k.few && !k.all {
+		if k.time, err = s.space.Latest(); err != nil {
+			return err
+		}
+		s.latest = k.time
+	}
+	s.report(func(now *Status) { now.CaughtUp = s.sink.caughtUp })
+	s.send(frameToken, k.append(nil))
+	if err == nil {
+		err = s.askForCheckpoint()
+	}
+	return err
 }
 
 // handle handles a frame. Nothing in it takes long: the peer's entries are merged elsewhere.
@@ -182,11 +213,17 @@ func (s *Session) handle(k kind, p []byte) (err error) {
 		err = s.receiveToken(p)
 	case frameHeads:
 		err = s.receiveHeads(p)
+	case frameRanges:
+		err = s.receiveRanges(p)
+	case frameOpen:
+		err = s.receiveOpen(p)
 	case frameWant:
 		err = s.receiveWants(p)
+	case frameFetch:
+		err = s.receiveFetch(p)
 	case frameCredit:
 		err = s.receiveCredit(p)
-	case framePart, frameRun, frameProof:
+	case framePart, frameRun, frameProof, frameCheckpoint, frameChunk:
 		err = s.receiveWhole(k, p)
 	case frameMark:
 		err = s.receiveMark(p)
@@ -196,6 +233,8 @@ func (s *Session) handle(k kind, p []byte) (err error) {
 		err = s.receiveRefused(p)
 	case frameDenied:
 		err = s.receiveDenied(p)
+	case frameHolds:
+		err = s.receiveHolds(p)
 	case framePacked:
 		err = s.unpack(p)
 	default:
@@ -245,7 +284,7 @@ func (s *Session) receiveBye(p []byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.config.Once && !s.ending {
+	if s.config.Once && !s.ending && !s.doneLocked() {
 		s.err = errEarly
 	}
 	s.endLocked(&bye{})
@@ -254,33 +293,6 @@ func (s *Session) receiveBye(p []byte) error {
 
 // printable returns a text of the peer as it may be shown.
 func printable(text string) string { return fmt.Sprintf("%q", text) }
-
-// send queues a frame.
-func (s *Session) send(k kind, payload []byte) {
-	s.mu.Lock()
-	s.sendLocked(k, payload)
-	s.mu.Unlock()
-}
-
-func (s *Session) sendLocked(k kind, payload []byte) {
-	if s.ending {
-		return
-	}
-	s.out = appendFrame(s.out, k, payload)
-	if len(s.out) > outMax && s.err == nil {
-		s.err = broken("it does not read what it asks for")
-		s.out, s.ending = nil, true
-	}
-	s.wakeLocked()
-}
-
-// wakeLocked makes the writer look for something to do.
-func (s *Session) wakeLocked() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
 
 // fail ends the session with an error, and tells the peer if that is of use to it.
 func (s *Session) fail(err error) {
@@ -291,7 +303,7 @@ func (s *Session) fail(err error) {
 	}
 	b := &bye{failed: true, reason: "an error of its own"}
 	if errors.Is(err, ErrPeer) || errors.Is(err, ErrPeerKey) || errors.Is(err, errInvalid) ||
-		errors.Is(err, ErrPruned) || errors.Is(err, ErrNotAllowed) {
+		errors.Is(err, ErrPruned) || errors.Is(err, ErrNotAllowed) || errors.Is(err, ErrNoSpace) {
 		b.reason = err.Error()
 	}
 	s.endLocked(b)
@@ -299,6 +311,9 @@ func (s *Session) fail(err error) {
 
 // endLocked queues the last frame.
 func (s *Session) endLocked(b *bye) {
+	if !s.ending {
+		s.out, s.acks = append(s.out, s.acks...), nil
+	}
 	s.sendLocked(frameBye, b.append(nil))
 	s.ending = true
 	s.wakeLocked()
@@ -318,15 +333,32 @@ func (s *Session) over() bool {
 	return s.ending && s.err == nil
 }
 
-// maybeEndLocked ends a session that was for once, if both sides have everything.
+// maybeEndLocked ends a session that was for once, if one side gives nothing, or has the writer
+// look whether both sides have everything.
 func (s *Session) maybeEndLocked() {
 	if !s.config.Once || s.ending {
 		return
 	}
-	if s.source.acknowledged && s.sink.caughtUp {
-		s.endLocked(&bye{})
+	if s.doneLocked() {
+		s.wakeLocked()
 	} else if err := s.denialLocked(); err != nil {
 		s.err = err
 		s.endLocked(&bye{failed: true, reason: err.Error()})
 	}
+}
+
+// doneLocked reports whether both sides have everything.
+func (s *Session) doneLocked() bool { return s.source.acknowledged && s.sink.caughtUp }
+
+// finish ends a session that was for once, if both sides have everything, and reports whether it
+// did. The writer calls it when it has nothing to write: the last that it wrote may be a mark, by
+// which the peer knows that it has what it has given.
+func (s *Session) finish() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.config.Once || s.ending || !s.doneLocked() || s.sink.busy || len(s.acks) > 0 {
+		return false
+	}
+	s.endLocked(&bye{})
+	return true
 }

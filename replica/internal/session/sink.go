@@ -7,15 +7,20 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
-	"github.com/stoatdb/stoat/replica/internal/fork"
 )
 
 // partMax is how many bytes of a run may be incomplete before the sink gives credit for them.
 const partMax = 1 << 20
 
+// grantEach is how many bytes are merged before the sink gives credit for them.
+const grantEach = window / 8
+
+// pagesMax is the most pages of heads on their way before one is answered.
+const pagesMax = 4
+
 // Limits of what a source may announce before it sends anything. An honest one sends runs as soon
-// as it has been asked for half of cursorsMax logs, and does not announce a log again that has not
-// grown.
+// as it has been asked for half of cursorsMax logs, or marks that nothing is left, and does not
+// announce a log again that has not grown.
 const (
 	idleMax  = 1 << 13 // pages of heads
 	knownMax = 1 << 24 // heads of logs of which the sink has everything
@@ -33,30 +38,30 @@ type sink struct {
 	queue    []item // what arrived, in order, until it is merged
 	busy     bool   // a goroutine is merging
 	granted  int64  // bytes of runs that the peer may send
+	merged   int    // bytes for which it was not granted others yet
 	pages    int    // of heads in the queue
+	ranges   int    // frames of them in the queue
+	told     bool   // the peer has marked something, and all of that is here
 	ownKnown bool   // the peer has nothing of the own log that is not here
 	ownStuck bool   // it has, and that cannot be merged
 	caughtUp bool   // everything up to the peer's final mark is durable
 
 	// Of the goroutine that merges.
-	missing map[[prefixSize]byte]uint64 // what was asked for: up to which number
-	listed  bool                        // the peer has announced everything that it had
-	idle    int                         // pages of heads since the last run
-	known   int                         // heads on them of logs of which nothing is missing
-	lossy   bool                        // there was no room to note all of it
-	lack    uint64                      // what was missing when it asked again; 0: it did not
-	token   Token                       // what is to be kept: see keep
-	kept    Token                       // what was kept last
-	forked  map[entry.Hash]error        // logs of which the peer has another branch
-}
-
-// item is something that arrived: one of its fields is set.
-type item struct {
-	run   *Run
-	proof []byte
-	size  int // of the run or the proof, as it was sent
-	heads *headsPage
-	mark  *mark
+	start    *starting                   // from a checkpoint; nil: not now
+	gaps     bool                        // what precedes what waits was not asked for
+	missing  map[[prefixSize]byte]uint64 // what was asked for: up to which number
+	parted   map[[prefixSize]byte]bool   // those of which the peer seems to have another branch
+	listed   bool                        // the peer has announced everything that it had
+	idle     int                         // pages of heads since the last run, or mark
+	known    int                         // heads on them of logs of which nothing is missing
+	compared comparison
+	lossy    bool                 // there was no room to note all of it
+	lack     uint64               // what was missing when it asked again; 0: it did not
+	marked   Token                // of the last mark
+	gap      uint64               // the same of content that is missing in what is here
+	token    Token                // what is to be kept: see keep
+	kept     Token                // what was kept last
+	forked   map[entry.Hash]error // logs of which the peer has another branch
 }
 
 func (s *Session) receiveHeads(p []byte) error {
@@ -67,14 +72,13 @@ func (s *Session) receiveHeads(p []byte) error {
 	s.permitted()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sink.pages++; s.sink.pages > 1 {
+	if s.sink.pages++; s.sink.pages > pagesMax {
 		return broken("heads before the others were answered")
 	}
-	s.queueLocked(item{heads: h})
-	return nil
+	return s.queueLocked(item{heads: h})
 }
 
-// receiveWhole receives a run or a fork proof, or a part of one.
+// receiveWhole receives a run, a fork proof, an offer or a chunk, or a part of one.
 func (s *Session) receiveWhole(frame kind, p []byte) error {
 	k := &s.sink
 	s.mu.Lock()
@@ -86,7 +90,7 @@ func (s *Session) receiveWhole(frame kind, p []byte) error {
 	}
 	last := frame != framePart
 	if !last || k.part != nil {
-		if len(k.part)+len(p) > max(s.space.EntryMax()+runOverhead, fork.SizeMax) {
+		if len(k.part)+len(p) > s.wholeMax() {
 			return broken("a run of more than %d bytes", len(k.part))
 		}
 		k.part = append(k.part, p...)
@@ -99,19 +103,22 @@ func (s *Session) receiveWhole(frame kind, p []byte) error {
 	}
 	k.part = nil
 	i := item{size: len(p)}
-	if frame == frameProof {
+	switch frame {
+	case frameProof:
 		i.proof = p
-	} else {
-		run, err := ParseRun(p)
-		if err != nil {
+	case frameCheckpoint:
+		i.offer = append([]byte{}, p...)
+	case frameChunk:
+		i.chunk = append([]byte{}, p...)
+	default:
+		var err error
+		if i.run, i.brief, err = parseRun(p); err != nil {
 			return err
 		}
-		i.run = run
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queueLocked(i)
-	return nil
+	return s.queueLocked(i)
 }
 
 // runOverhead is what a run may have besides its last entry.
@@ -125,20 +132,13 @@ func (s *Session) receiveMark(p []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.sink.queue); n > 0 && s.sink.queue[n-1].mark != nil {
-		s.sink.queue[n-1].mark = &m // it says all that the one before it said
+		before := s.sink.queue[n-1].mark // which says nothing that this one does not
+		if before.final = m.final; !m.again {
+			before.again, before.token = false, m.token
+		}
 		return nil
 	}
-	s.queueLocked(item{mark: &m})
-	return nil
-}
-
-func (s *Session) receiveRefused(p []byte) error {
-	f, err := parseRefused(p)
-	if err != nil {
-		return err
-	}
-	s.report(func(now *Status) { now.Refused = printable(f.reason) })
-	return nil
+	return s.queueLocked(item{mark: &m})
 }
 
 // grant lets the peer send more runs.
@@ -152,57 +152,13 @@ func (s *Session) grant(n int) {
 	s.mu.Unlock()
 }
 
-// queueLocked queues an item, and starts to merge if nobody does.
-func (s *Session) queueLocked(i item) {
+// regain lets the peer send as much as was merged, once that is worth a frame.
+func (s *Session) regain(n int) {
 	k := &s.sink
-	k.queue = append(k.queue, i)
-	if k.busy || s.ending && s.err != nil {
-		return
+	if k.merged += n; k.merged >= grantEach {
+		s.grant(k.merged)
+		k.merged = 0
 	}
-	k.busy = true
-	s.work.Go(s.merge) // ends when the queue is empty
-}
-
-// merge handles the queue until it is empty.
-func (s *Session) merge() {
-	k := &s.sink
-	for {
-		s.mu.Lock()
-		queue := k.queue
-		k.queue = nil
-		if k.busy = len(queue) > 0 && s.err == nil; !k.busy {
-			s.mu.Unlock()
-			return
-		}
-		s.mu.Unlock()
-		for len(queue) > 0 {
-			n := slices.IndexFunc(queue, func(i item) bool { return i.run == nil })
-			if n < 0 {
-				n = len(queue)
-			}
-			err := s.mergeRuns(queue[:n])
-			queue = queue[n:]
-			if err == nil && len(queue) > 0 {
-				err = s.mergeItem(queue[0])
-				queue = queue[1:]
-			}
-			if err != nil {
-				s.fail(err)
-				break
-			}
-		}
-	}
-}
-
-func (s *Session) mergeItem(i item) error {
-	switch {
-	case i.proof != nil:
-		s.grant(i.size)
-		return s.space.Prove(i.proof)
-	case i.heads != nil:
-		return s.mergeHeads(i.heads)
-	}
-	return s.mergeMark(i.mark)
 }
 
 // errInvalid reports a peer that sent what is not valid. An honest one would not have stored it.
@@ -214,11 +170,9 @@ func (s *Session) mergeRuns(items []item) error {
 		return nil
 	}
 	k := &s.sink
-	runs := make([]*Run, len(items))
-	size := 0
-	for i := range items {
-		runs[i] = items[i].run
-		size += items[i].size
+	runs, err := s.complete(items)
+	if err != nil {
+		return err
 	}
 	refusals, err := s.space.Apply(s.config.Number, runs)
 	if err != nil {
@@ -229,7 +183,11 @@ func (s *Session) mergeRuns(items []item) error {
 			now.Received += uint64(len(r.Entries))
 		}
 	})
-	s.grant(size)
+	n := 0
+	for i := range items {
+		n += items[i].size
+	}
+	s.regain(n)
 	if k.idle > 0 {
 		k.idle, k.known = 0, 0
 	}
@@ -268,23 +226,25 @@ func (s *Session) mergeHeads(page *headsPage) error {
 	reads := s.reads()
 	for i, l := range logs {
 		h, have := &page.heads[i], l.has()
-		same := s.checkOf(l.Hash) == h.Check
+		same := l.Pruned || s.checkOf(l.Hash) == h.Check
 		switch {
+		case k.start != nil: // what is missing is asked for when that has ended
 		case !reads:
 			// What is here is nobody's business, except what the peer proves to have itself.
-			if !same || min(have, l.Next) < h.Next {
-				answer.wants = append(answer.wants, want{h.Log, 0, h.Next})
+			if !same || l.Pruned || min(have, l.Next) < h.Next {
+				answer.choices = append(answer.choices, choice{i, 0})
 			}
 		case have < h.Next:
-			answer.wants = append(answer.wants, want{h.Log, have, h.Next})
+			answer.choices = append(answer.choices, choice{i, have})
 		case !l.Over && !same: // where do the branches part?
-			answer.wants = append(answer.wants, want{h.Log, 0, h.Next})
+			answer.choices = append(answer.choices, choice{i, 0})
 		}
 	}
 	k.idle++
-	if k.known += len(page.heads) - len(answer.wants); k.idle > idleMax || k.known > knownMax {
+	if k.known += len(page.heads) - len(answer.choices); k.idle > idleMax || k.known > knownMax {
 		return broken("it announces logs without end")
 	}
+	k.compared.noteListed(page.heads, answer.choices)
 	k.listed = k.listed || page.last
 	if err := s.note(page.heads); err != nil {
 		return err
@@ -301,6 +261,16 @@ func (s *Session) mergeHeads(page *headsPage) error {
 // mergeMark acknowledges what is durable, or asks again for what was dropped.
 func (s *Session) mergeMark(m *mark) error {
 	k := &s.sink
+	if k.start != nil {
+		k.start.held = m
+		return nil
+	}
+	if k.listed = true; !m.again { // whatever there was, it was told
+		k.marked = m.token
+	}
+	if err := s.noteOwn(); err != nil {
+		return err
+	}
 	dropped, lack, err := s.stillMissing()
 	if err != nil {
 		return err
@@ -318,20 +288,30 @@ func (s *Session) mergeMark(m *mark) error {
 		return nil // the peer marks the end of these, too
 	}
 	k.lack = 0
+	if may {
+		if asked, err := s.askForContent(); err != nil || asked {
+			return err
+		}
+	}
 	if err := s.space.Sync(); err != nil {
 		return err
 	}
-	complete := lack == 0 && len(k.forked) == 0 && !k.lossy
+	k.idle = 0
+	complete := may && lack == 0 && len(k.forked) == 0 && !k.lossy
 	if complete {
-		k.token = m.token
-		if k.kept.Batch+keepEach < m.token.Batch {
+		k.token = k.marked
+		if k.kept.Batch+keepEach < k.token.Batch {
 			if err := s.keep(); err != nil {
 				return err
 			}
 		}
 	}
 	s.report(func(now *Status) { now.CaughtUp = now.CaughtUp || m.final })
-	a := ack{final: m.final, complete: complete && may, denied: !may, batch: m.token.Batch}
+	s.mu.Lock()
+	k.told = true
+	s.wakeLocked()
+	s.mu.Unlock()
+	a := ack{final: m.final, complete: complete, denied: !may, batch: k.marked.Batch}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.access.offered = true
@@ -339,8 +319,7 @@ func (s *Session) mergeMark(m *mark) error {
 		k.ownStuck = true
 		s.wakeLocked()
 	}
-	s.sendLocked(frameAck, a.append(nil))
+	s.acknowledgeLocked(a)
 	k.caughtUp = k.caughtUp || m.final
-	s.maybeEndLocked()
 	return nil
 }

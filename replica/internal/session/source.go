@@ -1,8 +1,8 @@
 package session
 
 import (
-	"cmp"
 	"container/heap"
+	"errors"
 )
 
 // window is how many bytes of runs a source may send before the sink has given more credit.
@@ -15,64 +15,65 @@ const creditMax = 1 << 40
 const (
 	cursorsMax = 1 << 16   // logs that a sink asks for at a time; twice that in all
 	burst      = 256 << 10 // bytes that are written at once, about
+	pushMax    = 1 << 10   // entries that a peer is sent without being asked what it has of them
 )
 
 // source is what this side gives to the peer.
 type source struct {
+	reader Reader // fixed when reach is known
+
 	// Guarded by Session.mu: what the peer has said, until the writer looks at it.
-	token        *Token // what the peer has
+	reach        *reach // what the peer has
 	wants        []want
-	answered     bool  // the page of heads
-	credit       int64 // bytes of runs that the peer still takes
-	acknowledged bool  // the peer has durably what the final mark was about
+	answers      [][]choice // to pages of heads
+	opens        *open      // what the peer answered to ranges
+	credit       int64      // bytes of runs that the peer still takes
+	acknowledged bool       // the peer has durably what the final mark was about
 
 	// Of the writer alone.
 	hears   bool // what changes here, since the peer has sent its token
 	started bool // the peer may read
 	// described says that the peer was sent the description that it had asked for.
 	described bool
-	paged     bool     // a page of heads was sent and not answered
+	stopped   bool     // there was a time when it might not
+	pages     [][]page // of heads that were sent and not answered
+	offer     *offer   // while the peer compares ranges
 	listing   bool     // other pages of heads follow before the writer follows the news
+	fresh     bool     // nothing was sent since the token
+	from      Position // after which came what was pushed last
 	at        Position // up to which the peer was told
 	cursors   cursors
-	marked    bool // the peer knows that it was sent everything up to at
-	final     bool // the mark was one behind which nothing was held back
+	offering  offering
+	marked    bool  // the peer knows that it was sent everything up to at
+	final     bool  // the mark was one behind which nothing was held back
+	said      Token // of the last mark
 }
 
-// cursor is a log on its way to the peer.
-type cursor struct {
-	log      uint32
-	seq, end uint64 // the next entry to send, and the first not to
-	time     uint64 // of the next entry
-	proof    bool   // the fork proof of the log, instead of entries
-}
-
-// cursors is a heap of cursors by the times of their next entries, so that entries mostly arrive
-// after what they follow.
-type cursors []cursor
-
-func (q cursors) Len() int           { return len(q) }
-func (q cursors) Less(i, j int) bool { return cmp.Less(q[i].time, q[j].time) }
-func (q cursors) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *cursors) Push(v any)        { *q = append(*q, v.(cursor)) }
-
-func (q *cursors) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-	return last
+// page is a log on a page of heads.
+type page struct {
+	log  uint32
+	next uint64
 }
 
 func (s *Session) receiveToken(p []byte) error {
-	t, err := parseToken(p)
+	k, err := parseReach(p)
 	if err != nil {
 		return err
 	}
+	confirms := k.all && s.whole && s.reads() // so there is nothing to be marked
+	if confirms {
+		s.report(func(now *Status) { now.Acknowledged = true })
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.source.token != nil {
+	if s.source.reach != nil {
 		return broken("a second token")
 	}
-	s.source.token, s.source.credit = &t, window
+	s.source.reach, s.source.credit = &k, window
+	if confirms {
+		s.source.final, s.source.acknowledged = true, true
+		s.maybeEndLocked()
+	}
 	s.wakeLocked()
 	return nil
 }
@@ -84,11 +85,14 @@ func (s *Session) receiveWants(p []byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.source.token == nil || len(s.source.wants)+len(w.wants) > cursorsMax {
+	g := &s.source
+	if g.reach == nil || len(g.wants)+len(w.wants) > cursorsMax || len(g.answers) == pagesMax {
 		return broken("it wants more than it was offered")
 	}
-	s.source.wants = append(s.source.wants, w.wants...)
-	s.source.answered = s.source.answered || w.answer
+	g.wants = append(g.wants, w.wants...)
+	if w.answer {
+		g.answers = append(g.answers, w.choices)
+	}
 	s.wakeLocked()
 	return nil
 }
@@ -125,58 +129,6 @@ func (s *Session) receiveAck(p []byte) error {
 	return nil
 }
 
-// write writes frames until the session ends.
-func (s *Session) write() error {
-	var buf, packed []byte
-	var pack packer
-	for {
-		changed := s.changed()
-		s.mu.Lock()
-		buf, s.out = append(buf[:0], s.out...), s.out[:0]
-		if len(buf) == 0 || cap(s.out) > burst {
-			s.out = nil
-		}
-		ending := s.ending
-		s.mu.Unlock()
-		if !ending {
-			var err error
-			if buf, err = s.give(buf); err != nil {
-				s.fail(err)
-				continue
-			}
-		}
-		if len(buf) > 0 {
-			var err error
-			if packed, err = pack.pack(packed[:0], buf); err != nil {
-				s.fail(err)
-				continue
-			}
-			if err := s.writePatiently(packed); err != nil {
-				return err
-			}
-		}
-		switch {
-		case ending:
-			return nil
-		case len(buf) > 0:
-			continue
-		}
-		buf, packed = nil, nil // nothing is kept while nothing happens
-		select {
-		case <-s.wake:
-		case <-changed:
-		}
-	}
-}
-
-// changed returns the channel of Space.Changed once this side looks at the news.
-func (s *Session) changed() <-chan struct{} {
-	if !s.source.hears {
-		return nil
-	}
-	return s.space.Changed()
-}
-
 // give appends the next frames that this side gives, if there are any.
 func (s *Session) give(dst []byte) ([]byte, error) {
 	g := &s.source
@@ -184,21 +136,36 @@ func (s *Session) give(dst []byte) ([]byte, error) {
 	if err != nil || !g.started {
 		return dst, err
 	}
-	if few := len(g.cursors) < cursorsMax/2; few && g.paged {
-		return dst, nil // until the peer has answered
-	} else if few && g.listing {
+	few := len(g.cursors) < cursorsMax/2
+	if few && g.offer != nil {
+		if dst, err = s.giveOffer(dst); err != nil {
+			return dst, err
+		}
+	}
+	switch {
+	case !few || g.offer != nil:
+	case g.listing && len(g.pages) < pagesMax:
 		return s.giveHeads(dst)
+	case len(g.pages) > 0:
+		return dst, nil // until the peer has answered
 	}
 	before := len(dst)
+	dst, done, err := s.giveStart(dst)
+	if err != nil || !done {
+		return dst, err
+	}
 	for len(g.cursors) > 0 && len(dst) < burst && s.spend(0) {
 		if dst, err = s.giveRun(dst); err != nil {
 			return dst, err
 		}
 	}
-	if len(dst) > before { // other sessions may have merged it just now
+	if g.offering.offer && err == nil { // before the mark
+		dst, _, err = s.giveStart(dst)
+	}
+	if err == nil && len(dst) > before { // other sessions may have merged it just now
 		err = s.space.Sync()
 	}
-	if len(g.cursors) > 0 || len(dst) > 0 {
+	if len(g.cursors) > 0 || len(dst) > 0 || g.offer != nil {
 		return dst, err
 	}
 	if err := s.seal(); err != nil {
@@ -211,13 +178,10 @@ func (s *Session) give(dst []byte) ([]byte, error) {
 func (s *Session) take(dst []byte) ([]byte, error) {
 	g := &s.source
 	s.mu.Lock()
-	token, wants := g.token, g.wants
-	g.wants = nil
-	if g.answered {
-		g.answered, g.paged = false, false
-	}
+	reach, wants, answers := g.reach, g.wants, g.answers
+	g.wants, g.answers = nil, nil
 	s.mu.Unlock()
-	if token == nil {
+	if reach == nil {
 		return dst, nil
 	}
 	g.hears = true
@@ -229,10 +193,41 @@ func (s *Session) take(dst []byte) ([]byte, error) {
 		s.stop()
 		return dst, nil
 	}
+	if err := s.takeFetches(); err != nil {
+		return dst, err
+	}
 	if !g.started {
-		return s.start(dst, *token)
+		return s.start(dst, reach)
+	}
+	for _, choices := range answers {
+		if err := s.queueAnswer(choices); err != nil {
+			return dst, err
+		}
 	}
 	return dst, s.queue(wants)
+}
+
+// queueAnswer puts what the peer wants of a page of heads on its way.
+func (s *Session) queueAnswer(choices []choice) error {
+	g := &s.source
+	if len(g.pages) == 0 {
+		return broken("it answers what it was not sent")
+	}
+	heads := g.pages[0]
+	g.pages = g.pages[1:]
+	for _, c := range choices {
+		if c.index >= len(heads) || c.from >= heads[c.index].next {
+			return broken("it wants more than it was offered")
+		}
+		h := heads[c.index]
+		if err := s.addCursor(cursor{log: h.log, seq: c.from, end: h.next, brief: true}); err != nil {
+			return err
+		}
+	}
+	if len(choices) > 0 {
+		g.marked = false
+	}
+	return nil
 }
 
 // queue puts what the peer wants on its way.
@@ -254,22 +249,14 @@ func (s *Session) queue(wants []want) error {
 	}
 	for i, l := range logs {
 		if to := min(wants[i].to, l.Sealed); wants[i].from < to {
-			if err := s.addCursor(l.Number, wants[i].from, to); err != nil {
+			c := cursor{log: l.Number, seq: wants[i].from, end: to, brief: true}
+			if err := s.addCursor(c); err != nil {
 				return err
 			}
 		}
 	}
 	g.marked = false
 	return nil
-}
-
-// addCursor puts a log on its way to the peer.
-func (s *Session) addCursor(log uint32, from, to uint64) error {
-	at, err := s.space.Time(log, from)
-	if err == nil {
-		heap.Push(&s.source.cursors, cursor{log: log, seq: from, end: to, time: at})
-	}
-	return err
 }
 
 // giveHeads appends a page of heads.
@@ -279,72 +266,8 @@ func (s *Session) giveHeads(dst []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	for i := range heads {
-		heads[i].Check = s.checkOf(heads[i].Hash)
-		if heads[i].Cut {
-			heap.Push(&g.cursors, cursor{log: heads[i].Number, proof: true})
-		}
-	}
-	page := headsPage{last: !more, heads: heads}
-	g.at, g.marked, g.listing, g.paged = at, false, more, len(heads) > 0
-	return appendFrame(dst, frameHeads, page.append(nil)), nil
-}
-
-// giveRun appends the next run of the log whose next entry is the oldest.
-func (s *Session) giveRun(dst []byte) ([]byte, error) {
-	g := &s.source
-	c := &g.cursors[0]
-	if c.proof {
-		return s.giveProof(dst, c.log)
-	}
-	run, err := s.space.Run(c.log, c.seq)
-	if err != nil {
-		return dst, err
-	}
-	dst = s.giveWhole(dst, frameRun, run.Append(nil))
-	s.report(func(now *Status) { now.Sent += uint64(len(run.Entries)) })
-	if c.seq = run.End(); c.seq >= c.end {
-		heap.Pop(&g.cursors)
-		return dst, nil
-	}
-	if c.time, err = s.space.Time(c.log, c.seq); err == nil {
-		heap.Fix(&g.cursors, 0)
-	}
-	return dst, err
-}
-
-// giveProof appends the fork proof of a log, whose cursor is the first. A peer that is the device
-// of the log gets what is behind the cut, too: it issues that again, if it is of another branch
-// than its own.
-func (s *Session) giveProof(dst []byte, log uint32) ([]byte, error) {
-	heap.Pop(&s.source.cursors)
-	p, err := s.space.Proof(log)
-	if err != nil {
-		return dst, err
-	}
-	dst = s.giveWhole(dst, frameProof, p.Encoded)
-	if p.Device == s.peer.key && p.From < p.To {
-		err = s.addCursor(log, p.From, p.To)
-	}
-	return dst, err
-}
-
-// giveWhole appends a run or a fork proof, in as many frames as it takes.
-func (s *Session) giveWhole(dst []byte, k kind, p []byte) []byte {
-	s.spend(len(p))
-	for len(p) > FrameMax {
-		dst, p = appendFrame(dst, framePart, p[:FrameMax]), p[FrameMax:]
-	}
-	return appendFrame(dst, k, p)
-}
-
-// spend takes bytes from the peer's credit, and reports whether there was any.
-func (s *Session) spend(n int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	had := s.source.credit > 0
-	s.source.credit -= int64(n)
-	return had
+	g.at, g.listing = at, more
+	return s.givePage(dst, heads, !more), nil
 }
 
 // seal seals what this replica has written, unless the peer may have more of the own log: that has
@@ -366,17 +289,42 @@ func (s *Session) follow(dst []byte) ([]byte, error) {
 	resolved := s.sink.ownKnown || s.sink.ownStuck
 	s.mu.Unlock()
 	news, at, ok := s.space.News(g.at.Arrival)
-	if final := resolved && len(news) == 0 && ok; !g.marked || final && !g.final {
-		g.marked = true
+	first := g.fresh && len(news) > 0 && ok
+	if final := resolved && len(news) == 0 && ok; !first && (!g.marked || final && !g.final) {
+		g.marked, g.fresh = true, false
+		if g.offering.state == pruningOffered {
+			g.offering.state = pruningTold
+		}
 		s.mu.Lock()
 		g.final = g.final || final
 		s.mu.Unlock()
-		m := mark{final: final, token: g.at.Token}
+		m := mark{final: final, again: g.said == g.at.Token, token: g.at.Token}
+		g.said = g.at.Token
 		return appendFrame(dst, frameMark, m.append(nil)), nil
 	}
 	if !ok {
 		return s.giveHeads(dst)
 	}
+	g.fresh, g.from = false, g.at
+	err := s.push(news, first)
+	if errors.Is(err, ErrPruned) {
+		return s.giveHeads(dst) // the peer may have it
+	} else if err != nil {
+		return dst, err
+	}
+	if len(news) > 0 {
+		g.at, g.marked = at, false
+		return s.give(dst)
+	}
+	return dst, nil
+}
+
+// push puts what arrived on its way, unless the peer has given it. First says that the peer has
+// everything before that.
+func (s *Session) push(news []News, first bool) error {
+	g := &s.source
+	grown := map[uint32]int{} // the cursors of logs, if first
+	var all []cursor
 	for _, n := range news {
 		if n.Cut {
 			heap.Push(&g.cursors, cursor{log: n.Log, proof: true})
@@ -384,13 +332,19 @@ func (s *Session) follow(dst []byte) ([]byte, error) {
 		if n.Session == s.config.Number || n.From == n.To {
 			continue
 		}
-		if err := s.addCursor(n.Log, n.From, n.To); err != nil {
-			return dst, err
+		if i, ok := grown[n.Log]; ok {
+			all[i].end = n.To
+			continue
+		}
+		if first {
+			grown[n.Log] = len(all)
+		}
+		all = append(all, cursor{log: n.Log, seq: n.From, end: n.To, brief: first, pushed: true})
+	}
+	for _, c := range all {
+		if err := s.addCursor(c); err != nil {
+			return err
 		}
 	}
-	if len(news) > 0 {
-		g.at, g.marked = at, false
-		return s.give(dst)
-	}
-	return dst, nil
+	return nil
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"math"
 	"time"
 
@@ -36,6 +37,9 @@ type Space interface {
 	// Denied notes that one side gives nothing to the other.
 	Denied(reason error)
 
+	// Position returns how far this replica has got, and whether it has sealed everything that it
+	// has written. What is up to there is durable.
+	Position() (p Position, whole bool, err error)
 	// Token returns how far this replica has what the database of a peer has; the zero Token if it
 	// was never told.
 	Token(database [16]byte) (Token, error)
@@ -47,6 +51,10 @@ type Space interface {
 	// Announce returns the ends of logs that changed after an arrival, at most most of them. They
 	// are as far as they are sealed and durable. More says that there are others.
 	Announce(after uint64, most int) (heads []Head, p Position, more bool, err error)
+	// Latest returns the latest time of the entries that the replica has.
+	Latest() (uint64, error)
+	// Ends returns the ends of all logs, as far as they would be announced, in order.
+	Ends() (*Ends, error)
 	// News returns what arrived after an arrival, if that is remembered.
 	News(after uint64) (news []News, p Position, ok bool)
 	// Changed returns a channel that is closed when something has arrived, or was written, after
@@ -58,9 +66,15 @@ type Space interface {
 	Own() (entry.Hash, error)
 	// Find returns what the replica has of the logs of heads.
 	Find(heads []Head) ([]Log, error)
-	// Run returns the run of a log that begins with an entry, and the time of the entry that
-	// follows it; or no run if there is no sealed one.
-	Run(log uint32, first uint64) (*Run, error)
+	// Run returns the run of a log that begins with an entry, without what a reader may not read or
+	// does not ask for. The error is [ErrLacking] if it should have content that is not here.
+	Run(log uint32, first uint64, to *Reader) (*Run, error)
+	// Holds returns the names of the collections whose content the replica asks for, ascending; nil
+	// stands for all.
+	Holds() ([]string, error)
+	// Gaps returns entries whose content the replica has to be given later, of so many logs at
+	// most.
+	Gaps(most int) ([]Gap, error)
 	// Time returns the time of an entry.
 	Time(log uint32, seq uint64) (uint64, error)
 
@@ -75,6 +89,27 @@ type Space interface {
 	Apply(session uint64, runs []*Run) (refusals []Refusal, err error)
 	// Sync makes everything that was merged durable.
 	Sync() error
+
+	Starter
+}
+
+// Reader is to whom a source gives entries.
+type Reader struct {
+	Device      [32]byte
+	All         bool            // it asks for the content of all collections
+	Collections map[string]bool // else of these
+}
+
+// Asks reports whether the reader asks for the content of a collection.
+func (r *Reader) Asks(collection string) bool { return r.All || r.Collections[collection] }
+
+// ErrLacking is the reason why a source does not give a run: it has not all of its content.
+var ErrLacking = errors.New("this replica lacks content of the entries")
+
+// Gap is entries of a log that a replica has, some of them without content that it wants.
+type Gap struct {
+	Log      [prefixSize]byte
+	From, To uint64
 }
 
 // Token says how far a replica has what another has: everything up to a batch of arrivals, and the
@@ -112,6 +147,7 @@ type Log struct {
 	Next   uint64     // the number of entries
 	Sealed uint64     // of which so many are sealed
 	Hash   entry.Hash // of the entry that is the peer's last, if this replica has it
+	Pruned bool       // it has pruned that, and does not know the hash
 	Own    bool       // the replica writes the log
 	// Waiting is the number of entries when those are merged that wait for others; 0 if none do.
 	Waiting uint64

@@ -11,6 +11,9 @@ type Status struct {
 	// CaughtUp says that everything the peer had when the session began is durable here, and
 	// Acknowledged that the peer says so, too.
 	CaughtUp, Acknowledged bool
+	// ChunksLacking is how many chunks of a checkpoint are still to come with which the replica
+	// starts.
+	ChunksLacking uint64
 	// Refused is why the peer did not take an entry, and stays what it was last.
 	Refused string
 	// Denied is why the peer gives nothing to this side; empty if it does.
@@ -27,6 +30,15 @@ func (s *Session) report(change func(*Status)) {
 	s.status.Peer, s.status.Skew = s.peer.key, s.skew
 	change(&s.status)
 	s.config.Report(s.status)
+}
+
+func (s *Session) receiveRefused(p []byte) error {
+	f, err := parseRefused(p)
+	if err != nil {
+		return err
+	}
+	s.report(func(now *Status) { now.Refused = printable(f.reason) })
+	return nil
 }
 
 // skewOf returns how far a clock, in milliseconds since 1970, is ahead of another one.

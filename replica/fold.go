@@ -9,15 +9,15 @@ import (
 	"github.com/stoatdb/stoat/replica/internal/merge"
 )
 
-// Limits of a batch, which bound its memory unless a single record exceeds them. A batch reads an
+// Limits of a fold, which bound its memory unless a single record exceeds them. A fold reads an
 // entry once, however many of its records the entry touches.
 const (
-	batchRecords = 1 << 12
-	batchTouches = 1 << 16
+	foldRecords = 1 << 12
+	foldTouches = 1 << 16
 )
 
-// batch computes the states of records of a collection from the entries that touch them.
-type batch struct {
+// fold computes the states of records of a collection from the entries that touch them.
+type fold struct {
 	t       *txn
 	c       *collection
 	counts  func(merge.Stamp) bool // whether an entry takes part; nil: all do
@@ -27,60 +27,60 @@ type batch struct {
 	touches []spot // by any of the records, with duplicates
 }
 
-// replayed is a record in a batch.
+// replayed is a record in a fold.
 type replayed struct {
 	record *merge.Record
 	covers vector // the entries that its base covers
 }
 
 // full reports whether the states should be computed before more records are added.
-func (b *batch) full() bool {
-	return len(b.keys) >= batchRecords || len(b.touches) >= batchTouches
+func (f *fold) full() bool {
+	return len(f.keys) >= foldRecords || len(f.touches) >= foldTouches
 }
 
 // add adds a record with the entries that touch it. It keeps the key.
-func (b *batch) add(key []byte, touches []spot) error {
+func (f *fold) add(key []byte, touches []spot) error {
 	record, covers := &merge.Record{}, vector(nil)
-	if !b.whole {
+	if !f.whole {
 		var err error
-		if record, covers, err = b.t.base(b.c, key); err != nil {
+		if record, covers, err = f.t.base(f.c, key); err != nil {
 			return err
 		}
 	}
-	if b.records == nil {
-		b.records = map[string]*replayed{}
+	if f.records == nil {
+		f.records = map[string]*replayed{}
 	}
-	b.keys = append(b.keys, key)
-	b.records[string(key)] = &replayed{record, covers}
+	f.keys = append(f.keys, key)
+	f.records[string(key)] = &replayed{record, covers}
 	for _, at := range touches {
 		if covers[at.log] <= at.seq {
-			b.touches = append(b.touches, at)
+			f.touches = append(f.touches, at)
 		}
 	}
 	return nil
 }
 
-// each computes the states, calls fn with each, and empties the batch. The record is fn's.
-func (b *batch) each(fn func(c *collection, key []byte, record *merge.Record) error) error {
-	stamps, err := b.t.byTime(b.touches)
+// each computes the states, calls fn with each, and empties the fold. The record is fn's.
+func (f *fold) each(fn func(c *collection, key []byte, record *merge.Record) error) error {
+	stamps, err := f.t.byTime(f.touches)
 	if err != nil {
 		return err
 	}
 	for _, at := range stamps {
-		if b.counts != nil && !b.counts(at) {
+		if f.counts != nil && !f.counts(at) {
 			continue
 		}
-		if err := b.apply(at); err != nil {
+		if err := f.apply(at); err != nil {
 			return fmt.Errorf("entry %d of log %d: %w", at.Seq, at.Log, err)
 		}
 	}
-	for _, key := range b.keys {
-		if err := fn(b.c, key, b.records[string(key)].record); err != nil {
-			return fmt.Errorf("collection %q: %w", b.c.name, err)
+	for _, key := range f.keys {
+		if err := fn(f.c, key, f.records[string(key)].record); err != nil {
+			return err
 		}
 	}
-	b.keys, b.touches = b.keys[:0], b.touches[:0]
-	clear(b.records)
+	f.keys, f.touches = f.keys[:0], f.touches[:0]
+	clear(f.records)
 	return nil
 }
 
@@ -108,27 +108,27 @@ func (t *txn) byTime(spots []spot) ([]merge.Stamp, error) {
 	return stamps, o.err
 }
 
-// apply merges what counts of an entry into the records of the batch.
-func (b *batch) apply(at merge.Stamp) error {
-	e, changes, err := b.t.changesOf(at.Log, at.Seq)
+// apply merges what counts of an entry into the records of the fold.
+func (f *fold) apply(at merge.Stamp) error {
+	e, changes, err := f.t.changesOf(at.Log, at.Seq)
 	if err != nil {
 		return err
 	}
-	h, err := b.t.head(at.Log)
+	h, err := f.t.head(at.Log)
 	if err != nil {
 		return err
 	}
-	void, _, err := b.t.void(h, at.Seq, e)
+	void, _, err := f.t.void(h, at.Seq, e)
 	if err != nil {
 		return err
 	}
-	o := &order{t: b.t, at: spot{at.Log, at.Seq}}
+	o := &order{t: f.t, at: spot{at.Log, at.Seq}}
 	for i, c := range changes {
-		if e.Parts[i].Group != b.c.name || void.has(i) {
+		if e.Parts[i].Group != f.c.name || void.has(i) {
 			continue
 		}
 		for j := range c.Records {
-			r := b.records[string(c.Records[j].Key)]
+			r := f.records[string(c.Records[j].Key)]
 			if r != nil && r.covers[at.Log] <= at.Seq {
 				r.record.Apply(&c.Records[j], c.Fields, at, o)
 			}

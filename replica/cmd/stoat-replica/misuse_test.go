@@ -1,0 +1,89 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// A key file of another device begins no log in its name.
+func TestUpdate_refusesTheKeyOfAnotherDevice(t *testing.T) {
+	a := newStore(t, nil)
+	b := newStore(t, a)
+	before := output(t, "heads", b.db)
+	addr := a.serveLoopback()
+	for _, args := range [][]string{
+		{"sync", b.db, addr, a.device}, {"export", b.db, "-"}, {"serve", b.db},
+		{"checkpoint", b.db}, {"grant", b.db, b.device, "write"},
+	} {
+		fails(t, exitError, append(args, "-device", a.key), b.device, a.device, "-device")
+	}
+	if after := output(t, "heads", b.db); after != before {
+		t.Errorf("the logs were\n%sand are\n%s", before, after)
+	}
+}
+
+func TestUnknownCollection_listsThoseThatExist(t *testing.T) {
+	a := newStore(t, nil)
+	fails(t, exitNotFound, []string{"why", a.db, "items", "milk"}, "no entry", "items")
+	a.put(item{Name: "milk", Amount: 1})
+	fails(t, exitNotFound, []string{"why", a.db, "itms", "milk"}, "no such collection", `["items"]`)
+	fails(t, exitNotFound, []string{"revert", "-device", a.key, "-in", "itms", a.db},
+		"no such collection", `["items"]`)
+}
+
+func TestJoin_saysWhichSpaceHasTheName(t *testing.T) {
+	a := newStore(t, nil)
+	for _, args := range [][]string{{"create", a.db, "team"}, {"join", a.db, "team", a.id()}} {
+		fails(t, exitError, append(args, "-device", a.key), a.id(), "another name")
+	}
+}
+
+func TestSync_saysWhatToCheck(t *testing.T) {
+	a, other := newStore(t, nil), newStore(t, nil)
+	addr := a.serveLoopback()
+	fails(t, exitError, []string{"sync", "-device", other.key, other.db, addr, a.device},
+		"no space in common")
+	fails(t, exitError, []string{"sync", "-device", other.key, other.db, "127.0.0.1:1", a.device},
+		"stoat replica serve")
+}
+
+func TestSync_saysWhatArrived(t *testing.T) {
+	a := newStore(t, nil)
+	b := newStore(t, a)
+	a.put(item{Name: "milk", Amount: 1})
+	addr := a.serveLoopback()
+	sync := []string{"sync", "-device", b.key, b.db, addr, a.device}
+	if out := output(t, sync...); out != "3 entries arrived\n" { // its genesis, a grant, and the milk
+		t.Errorf("got %q", out)
+	}
+	if out := output(t, sync...); out != "0 entries arrived\n" {
+		t.Errorf("got %q", out)
+	}
+}
+
+// Reasons and acts are whole, in lines that fit.
+func TestVoid_showsTheWholeReason(t *testing.T) {
+	a := newStore(t, nil)
+	b := newStore(t, a)
+	carry(t, a, b)
+	output(t, "revoke", "-device", a.key, a.db, b.device)
+	b.put(item{Name: "late", Amount: 1})
+	carry(t, b, a)
+	out := output(t, "void", a.db)
+	words := strings.Join(strings.Fields(out), " ")
+	if !strings.Contains(words, "items the device "+b.device[:shortDigits]+" may not write to") ||
+		!strings.Contains(words, "was revoked") {
+		t.Errorf("got\n%s", out)
+	}
+	log := output(t, "log", a.db)
+	for _, act := range []string{"grants write to " + b.device[:6], "revokes grant "} {
+		if !strings.Contains(log, act) {
+			t.Errorf("no %q in\n%s", act, log)
+		}
+	}
+	for line := range strings.Lines(out + log + output(t, "why", a.db, "items", "late")) {
+		if n := len([]rune(line)) - 1; n > columnsMax {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}

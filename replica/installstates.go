@@ -1,0 +1,107 @@
+package replica
+
+import (
+	"bytes"
+	"cmp"
+	"iter"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/chunk"
+	"github.com/stoatdb/stoat/replica/internal/merge"
+)
+
+// replaceStates makes the states of all collections those of the checkpoint.
+func (in *installation) replaceStates() error {
+	t := in.t
+	bases, err := t.bases()
+	if err == nil {
+		err = bases.DeleteRange(stoat.Range{})
+	}
+	if err != nil {
+		return err
+	}
+	names, err := t.collectionNames()
+	if err != nil {
+		return err
+	}
+	for i := 1; i < len(in.trees); i++ {
+		name := in.act.Chunks[i].Collection
+		c, err := t.collection(name)
+		if err == nil {
+			err = in.replaceCollection(c, i)
+		}
+		if err != nil {
+			return err
+		}
+		delete(names, c.number)
+	}
+	for _, name := range names {
+		c, err := t.collection(name)
+		if err == nil {
+			err = in.replaceCollection(c, 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceCollection makes the states of a collection those of a subtree; without one, there are
+// none.
+func (in *installation) replaceCollection(c *collection, tree int) error {
+	t := in.t
+	prefix := keyed(nil, "", c.number)
+	next, stop := iter.Pull(t.states.Keys(stoat.Prefix(prefix)))
+	defer stop()
+	old, has := next()
+	drop := func(before []byte) (same bool, err error) { // the states up to a key
+		for has && err == nil {
+			order := -1
+			if before != nil {
+				order = bytes.Compare(old[len(prefix):], before)
+			}
+			if order > 0 {
+				break
+			}
+			same = order == 0
+			if !same {
+				err = t.store(c, bytes.Clone(old[len(prefix):]), &merge.Record{})
+			}
+			old, has = next()
+		}
+		return same, err
+	}
+	if tree == 0 {
+		_, err := drop(nil)
+		return cmp.Or(err, t.tx.Err())
+	}
+	err := in.each(t, tree, func(r *chunk.Record) error {
+		record, err := merge.ParseNormal(r.State)
+		if err != nil {
+			return invalid("the state of a record of %q: %w", c.name, err)
+		}
+		same, err := drop(r.Key)
+		if err != nil {
+			return err
+		}
+		if same {
+			return t.store(c, r.Key, record)
+		}
+		return t.create(c, r.Key, record)
+	})
+	if err == nil {
+		_, err = drop(nil)
+	}
+	return cmp.Or(err, t.tx.Err())
+}
+
+// create stores the state of a record that has none, with the record that shows it.
+func (t *txn) create(c *collection, key []byte, record *merge.Record) error {
+	table, err := t.table(c.number)
+	if err != nil {
+		return err
+	}
+	s := &state{t: t, c: c, key: key, record: record, row: &row{}, table: table}
+	return s.show()
+}

@@ -1,0 +1,155 @@
+package session
+
+import (
+	"container/heap"
+	"errors"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
+)
+
+// offering is what a source gives to a sink that starts from a checkpoint.
+type offering struct {
+	fetches []fetch // that the peer has sent; guarded by Session.mu
+
+	// Of the writer alone.
+	offer bool       // an offer is to be sent
+	state pruning    // whether the peer knows that something was pruned
+	from  entry.Hash // the checkpoint of the chunks
+	left  []chunkRange
+	ends  bool // the end of the chunks is to be sent
+}
+
+// pruning says what a peer knows that wants what was pruned.
+type pruning int
+
+const (
+	pruningUnknown pruning = iota
+	pruningOffered         // it was offered a checkpoint, and may have wanted things before
+	pruningTold            // it knows the offer, so it must not want such things any more
+)
+
+func (s *Session) receiveFetch(p []byte) error {
+	f, err := parseFetch(p)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.source.reach == nil || len(s.source.offering.fetches) > 1 {
+		return broken("it fetches before it was answered")
+	}
+	s.source.offering.fetches = append(s.source.offering.fetches, f)
+	s.wakeLocked()
+	return nil
+}
+
+// insteadOf offers a checkpoint, once, to a peer that wants what was pruned. It returns the error
+// if that is about something else, or did not help.
+func (s *Session) insteadOf(err error) error {
+	o := &s.source.offering
+	if !errors.Is(err, ErrPruned) || o.state == pruningTold {
+		return err
+	}
+	if o.state == pruningOffered {
+		return nil
+	}
+	offer, failed := s.space.Offer(s.peer.key)
+	if failed != nil {
+		return failed
+	}
+	if offer == nil {
+		return err
+	}
+	o.offer, o.state = true, pruningOffered
+	return nil
+}
+
+// dropCursor ends the log that is first on its way to the peer, because of an error.
+func (s *Session) dropCursor(err error) error {
+	if err = s.insteadOf(err); err == nil {
+		heap.Pop(&s.source.cursors)
+	}
+	return err
+}
+
+// takeFetches takes over what the peer has fetched. It waits until the peer may read.
+func (s *Session) takeFetches() error {
+	o := &s.source.offering
+	s.mu.Lock()
+	fetches := o.fetches
+	o.fetches = nil
+	s.mu.Unlock()
+	for _, f := range fetches {
+		if f.checkpoint == (entry.Hash{}) {
+			o.offer = true
+			continue
+		}
+		if len(o.left) > 0 || o.ends {
+			return broken("it fetches before it was answered")
+		}
+		o.from, o.left, o.ends = f.checkpoint, f.ranges, true
+	}
+	return nil
+}
+
+// giveStart appends what a peer needs that starts from a checkpoint, as far as its credit goes.
+// Done says that nothing of it is left.
+func (s *Session) giveStart(dst []byte) (_ []byte, done bool, err error) {
+	o := &s.source.offering
+	for len(dst) < burst && s.spend(0) {
+		switch {
+		case o.offer:
+			o.offer = false
+			dst, err = s.giveCheckpoint(dst)
+		case len(o.left) > 0:
+			dst, err = s.giveChunk(dst)
+		case o.ends:
+			o.ends = false
+			dst = s.giveWhole(dst, frameChunk, nil)
+		default:
+			return dst, true, nil
+		}
+		if err != nil {
+			return dst, false, err
+		}
+	}
+	return dst, !o.offer && !o.ends, nil
+}
+
+func (s *Session) giveCheckpoint(dst []byte) ([]byte, error) {
+	offer, err := s.space.Offer(s.peer.key)
+	if err == nil {
+		err = s.space.Sync()
+	}
+	if err != nil {
+		return dst, err
+	}
+	var p []byte
+	if offer != nil {
+		p = offer.Append(nil)
+	}
+	if len(p) > OfferMax {
+		p = nil
+	}
+	return s.giveWhole(dst, frameCheckpoint, p), nil
+}
+
+// giveChunk appends the next chunk. If there is another checkpoint by now, it is offered instead.
+func (s *Session) giveChunk(dst []byte) ([]byte, error) {
+	o := &s.source.offering
+	next := &o.left[0]
+	content, err := s.space.Chunk(s.peer.key, o.from, next.ChunkID)
+	if err != nil {
+		return dst, err
+	}
+	if content == nil {
+		o.left, o.ends, o.offer = nil, false, true
+		return dst, nil
+	}
+	g := Given{next.ChunkID, content}
+	next.N++
+	if next.count--; next.count == 0 {
+		o.left = o.left[1:]
+	}
+	return s.giveWhole(dst, frameChunk, g.Append(nil)), nil
+}

@@ -1,0 +1,217 @@
+package replica
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/chunk"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/evidence"
+	"github.com/stoatdb/stoat/replica/internal/session"
+	"github.com/stoatdb/stoat/replica/internal/wire"
+)
+
+// offer is the checkpoint from which others can start: the horizon of this replica, and where the
+// chunks of its state begin. It is immutable, and kept in memory until there is another one.
+type offer struct {
+	horizon *horizon
+	act     *entry.Checkpoint
+	trees   []offeredTree  // as in the act
+	logs    []chunk.Record // of the subtree of logs
+}
+
+// offeredTree is the state of a collection, or of the logs.
+type offeredTree struct {
+	number uint32
+	firsts [][]byte // the first keys of the chunks
+	leaves chunk.Tree
+}
+
+// offer returns what this replica can offer by its horizon. The error is ErrMismatch if its state
+// is not that of the checkpoint.
+func (t *txn) offer(hz *horizon) (*offer, error) {
+	s := t.space
+	s.mu.Lock()
+	known := s.offered
+	s.mu.Unlock()
+	if known != nil && known.horizon.hash == hz.hash && known.horizon.at == hz.at {
+		return known, nil
+	}
+	c, err := t.candidate(hz.at)
+	if err != nil {
+		return nil, err
+	}
+	o := &offer{horizon: hz, act: c.act}
+	if o.logs, err = t.logRecords(hz); err != nil {
+		return nil, err
+	}
+	last := ""
+	subtrees, err := t.subtreesAt(hz, func(name string, first, _ []byte, leaf chunk.Hash) error {
+		if len(o.trees) == 0 || name != last {
+			o.trees, last = append(o.trees, offeredTree{}), name
+		}
+		tree := &o.trees[len(o.trees)-1]
+		tree.firsts = append(tree.firsts, bytes.Clone(first))
+		tree.leaves = append(tree.leaves, leaf)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(subtrees, o.act.Chunks) {
+		return nil, ErrMismatch
+	}
+	for i := range o.trees {
+		if name := o.act.Chunks[i].Collection; name != "" {
+			if o.trees[i].number, err = t.collectionNumber(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	s.mu.Lock()
+	s.offered = o
+	s.mu.Unlock()
+	return o, nil
+}
+
+// chunk returns a chunk of what is offered.
+func (t *txn) chunk(o *offer, tree, n int) (content []byte, err error) {
+	of := &o.trees[tree]
+	within := stoat.Range{Start: of.firsts[n]}
+	if n+1 < len(of.firsts) {
+		within.End = of.firsts[n+1]
+	}
+	add := func(key, state []byte) error {
+		content = wire.AppendBytes(wire.AppendBytes(content, key), state)
+		return nil
+	}
+	if name := o.act.Chunks[tree].Collection; name != "" {
+		err = t.eachBase(name, of.number, o.horizon, within, add)
+	} else {
+		i, _ := slices.BinarySearchFunc(o.logs, within.Start, chunk.Record.Compare)
+		for ; i < len(o.logs) && (within.End == nil || o.logs[i].Compare(within.End) < 0); i++ {
+			_ = add(o.logs[i].Key, o.logs[i].State)
+		}
+	}
+	if err == nil && chunk.Leaf(content) != of.leaves[n] {
+		err = fmt.Errorf("chunk %d of %q has changed: %w", n, o.act.Chunks[tree].Collection,
+			stoat.ErrCorrupt)
+	}
+	return content, err
+}
+
+// offering returns what the replica can offer now, or nil: there is no checkpoint, or it is not
+// here with its seal, or its state is another one here.
+func (t *txn) offering() (*offer, error) {
+	hz, err := t.horizonOf()
+	if err != nil || hz == nil {
+		return nil, err
+	}
+	author, err := t.head(hz.at.log)
+	if err != nil || hz.at.seq >= min(author.sealed, author.next) {
+		return nil, err
+	}
+	if _, mismatch, err := t.checkpointStatus(); err != nil || mismatch {
+		return nil, err
+	}
+	o, err := t.offer(hz)
+	if errors.Is(err, ErrMismatch) {
+		return nil, nil
+	}
+	return o, err
+}
+
+// offeringTo returns what the replica can offer to a device now, which must be allowed to read all
+// of the space, or nil.
+func (t *txn) offeringTo(device DeviceID) (*offer, error) {
+	v, err := t.rights()
+	if errors.Is(err, errUndescribed) {
+		return nil, nil
+	}
+	if err != nil || !v.tree.Everywhere(device, entry.RightRead) {
+		return nil, err
+	}
+	if err := t.wholeSpace(); errors.Is(err, ErrNotHeld) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return t.offering()
+}
+
+// Offer implements session.Space.
+func (e endpoint) Offer(to [32]byte) (given *session.Offer, err error) {
+	err = e.view(func(t *txn) error {
+		o, err := t.offeringTo(to)
+		if err != nil || o == nil {
+			return err
+		}
+		given, err = t.give(o)
+		return err
+	})
+	return given, err
+}
+
+// give returns an offer as it is sent.
+func (t *txn) give(o *offer) (*session.Offer, error) {
+	author, err := t.head(o.horizon.at.log)
+	if err != nil {
+		return nil, err
+	}
+	run, err := t.evidenceOf(author, o.horizon.at.seq)
+	if err != nil {
+		return nil, err
+	}
+	given := &session.Offer{Checkpoint: o.horizon.hash, Evidence: [][]byte{run.Append(nil)}}
+	for i := range o.trees {
+		given.Trees = append(given.Trees, o.trees[i].leaves)
+	}
+	stored := map[spot]bool{}
+	err = t.eachEvidence(stoat.Prefix([]byte(prefixEvidence)), func(at spot, run *evidence.Run) error {
+		for i := range run.Entries {
+			stored[spot{at.log, at.seq + uint64(i)}] = true
+		}
+		given.Evidence = append(given.Evidence, run.Append(nil))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return given, t.eachAct(func(at spot) error { // those that are not pruned yet
+		if at.seq >= o.horizon.covers[at.log] || stored[at] {
+			return nil
+		}
+		h, err := t.head(at.log)
+		if err != nil {
+			return err
+		}
+		run, err := t.evidenceOf(h, at.seq)
+		if err != nil {
+			return err
+		}
+		for i := range run.Entries {
+			stored[spot{at.log, at.seq + uint64(i)}] = true
+		}
+		given.Evidence = append(given.Evidence, run.Append(nil))
+		return nil
+	})
+}
+
+// Chunk implements session.Space.
+func (e endpoint) Chunk(
+	to [32]byte, checkpoint entry.Hash, id session.ChunkID,
+) (content []byte, err error) {
+	err = e.view(func(t *txn) error {
+		o, err := t.offeringTo(to)
+		if err != nil || o == nil || o.horizon.hash != checkpoint || id.Tree >= len(o.trees) ||
+			id.N >= len(o.trees[id.Tree].leaves) {
+			return err
+		}
+		content, err = t.chunk(o, id.Tree, id.N)
+		return err
+	})
+	return content, err
+}

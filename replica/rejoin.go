@@ -1,0 +1,232 @@
+package replica
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/chunk"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/merge"
+)
+
+// A replica that lacks what its peers have pruned may have entries that nobody else has: it was
+// away for long. They have not seen what the checkpoint covers, so data among them is late. What is
+// its own, the replica issues again: see late.go. Records that were deleted meanwhile stay deleted,
+// and a deletion does not remove what it has not seen.
+
+// goOn makes the checkpoint the horizon, merges what is here beyond it again, and leaves the own
+// log if it is late.
+func (in *installation) goOn() error {
+	t := in.t
+	for _, key := range []string{keyMismatch, keyStart} {
+		if err := t.meta.Delete([]byte(key)); err != nil {
+			return err
+		}
+	}
+	if err := t.meta.Put([]byte(keyVerified), in.hash[:]); err != nil {
+		return err
+	}
+	if err := t.meta.DeleteBucket([]byte(stagedBucket)); err != nil {
+		return err
+	}
+	latest, err := t.latest()
+	if err != nil {
+		return err
+	}
+	for _, log := range in.logs {
+		latest = max(latest, log.time)
+	}
+	if err := t.putLatest(latest); err != nil {
+		return err
+	}
+	if err := in.renewCandidates(); err != nil {
+		return err
+	}
+	if err := t.judgeLateAll(in.next); err != nil {
+		return err
+	}
+	var all []*head
+	for h, err := range t.eachHead() {
+		if err != nil {
+			return err
+		}
+		all = append(all, h)
+	}
+	for _, h := range all {
+		if err := t.replayEntries(h.number, in.next.covers[h.number], h.next); err != nil {
+			return err
+		}
+	}
+	if err := t.leaveLate(in.next, in.changed); err != nil {
+		return err
+	}
+	if err := t.settle(); err != nil {
+		return err
+	}
+	return t.decide()
+}
+
+// renewCandidates finds the checkpoints that may follow the new horizon among the entries that are
+// here.
+func (in *installation) renewCandidates() error {
+	t := in.t
+	if err := t.meta.DeleteRange(stoat.Prefix([]byte(prefixCandidate))); err != nil {
+		return err
+	}
+	t.undecided = nil
+	spots, err := t.uncovered()
+	if err != nil {
+		return err
+	}
+	for _, at := range spots {
+		e, err := t.entry(at.log, at.seq)
+		if err != nil {
+			return err
+		}
+		if e.Kind != entry.KindControl {
+			continue
+		}
+		h, err := t.head(at.log)
+		if err == nil {
+			err = t.noteAct(h, at.seq, e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return t.voteAgain()
+}
+
+// compareDeleted finds out which records that own late entries delete were changed by what the
+// checkpoint covers and this replica lacks.
+func (in *installation) compareDeleted() error {
+	t := in.t
+	own, err := t.ownHead()
+	if err != nil {
+		return err
+	}
+	unseen := map[string]bool{}
+	err = in.eachDeleted(own, func(at spot, part *entry.Part, changes *entry.Changes) error {
+		if err := in.noteUnseen(unseen, at, part, changes); err != nil {
+			return err
+		}
+		return t.markUnder(prefixReplay, part.Group, changes)
+	})
+	if err != nil {
+		return err
+	}
+	known := map[string]string{}
+	o := &order{t: t}
+	covered := in.next.covers.covered
+	err = t.eachMarked(covered, func(c *collection, key []byte, r *merge.Record) error {
+		r.Normalise(covered, true)
+		known[changedKey(c.number, key)] = ""
+		if !r.Empty() {
+			known[changedKey(c.number, key)] = string(r.Append(nil, o))
+		}
+		return o.err
+	})
+	if err != nil || len(known) == 0 {
+		return err
+	}
+	if err := t.meta.DeleteRange(stoat.Prefix([]byte(prefixReplay))); err != nil {
+		return err
+	}
+	in.changed = map[string]bool{}
+	for key, state := range known {
+		in.changed[key] = state != "" || unseen[key]
+	}
+	for i := 1; i < len(in.trees); i++ {
+		number, err := t.collectionNumber(in.act.Chunks[i].Collection)
+		if err != nil {
+			return err
+		}
+		err = in.each(t, i, func(r *chunk.Record) error {
+			key := changedKey(number, r.Key)
+			if state, ok := known[key]; ok {
+				in.changed[key] = state != string(r.State) || unseen[key]
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noteUnseen notes the records that a late entry deletes without having seen all covered entries
+// that touch them and are here.
+func (in *installation) noteUnseen(
+	unseen map[string]bool, at spot, part *entry.Part, changes *entry.Changes,
+) error {
+	t := in.t
+	number, err := t.collectionNumber(part.Group)
+	if err != nil {
+		return err
+	}
+	before, err := t.pastOf(at)
+	if err != nil {
+		return err
+	}
+	for i := range changes.Records {
+		touches, err := t.indexed(nil, number, changes.Records[i].Key)
+		if err != nil {
+			return err
+		}
+		for _, s := range touches {
+			if s.seq >= in.next.covers[s.log] {
+				continue
+			}
+			time, err := t.timeOf(s)
+			if errors.Is(err, ErrPruned) {
+				continue // the horizon before covers it, too
+			}
+			seen := false
+			if err == nil {
+				seen, err = before.has(s, time)
+			}
+			if err != nil {
+				return err
+			}
+			if !seen {
+				unseen[changedKey(number, changes.Records[i].Key)] = true
+			}
+		}
+	}
+	return nil
+}
+
+// changedKey returns how a record is named in installation.changed.
+func changedKey(collection uint32, key []byte) string {
+	return string(append(binary.BigEndian.AppendUint32(nil, collection), key...))
+}
+
+// eachDeleted calls fn with the parts of own entries beyond the checkpoint, and the deletions in
+// them.
+func (in *installation) eachDeleted(
+	own *head, fn func(at spot, part *entry.Part, changes *entry.Changes) error,
+) error {
+	for seq := in.next.covers[own.number]; seq < own.next; seq++ {
+		e, changes, err := in.t.changesOf(own.number, seq)
+		if err != nil {
+			return err
+		}
+		for i, c := range changes {
+			var deleted []entry.Record
+			for _, r := range c.Records {
+				if r.Delete {
+					deleted = append(deleted, r)
+				}
+			}
+			if c.Records = deleted; len(deleted) == 0 {
+				continue
+			}
+			if err := fn(spot{own.number, seq}, &e.Parts[i], c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,369 @@
+package replica
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/chunk"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/evidence"
+	"github.com/stoatdb/stoat/replica/internal/rights"
+	"github.com/stoatdb/stoat/replica/internal/session"
+)
+
+// A replica that lacks entries which its peers have pruned starts with a checkpoint: a peer offers
+// its horizon, and proves by whom it was made. The replica takes the chunks of the state from any
+// peer that has the same checkpoint, verifies each, and keeps them aside:
+//
+//	bucket "staged"            hash of a chunk → the chunk
+//	"start"                    the proof run of the checkpoint that these are of
+//
+// When it has all of them, it installs them, in one transaction: see install.go.
+
+// start is a checkpoint to start with, which is by a device that may make checkpoints.
+type start struct {
+	at       entry.Head // of the entry with the checkpoint
+	hash     entry.Hash
+	act      *entry.Checkpoint
+	evidence []*evidence.Run // the first one is of the checkpoint
+	proven   []*evidence.Proven
+	trees    []chunk.Tree // as in the act
+}
+
+// chunksMax is the most chunks of a state with which a replica starts: 16 GiB of state, about.
+const chunksMax = 1 << 18
+
+// begin verifies an offer.
+func (s *Space) begin(o *session.Offer) (*start, error) {
+	st := &start{}
+	if len(o.Evidence) == 0 {
+		return nil, invalid("a checkpoint without a proof run")
+	}
+	for _, p := range o.Evidence {
+		run, err := evidence.Parse(p)
+		if err != nil {
+			return nil, invalid("a proof run: %w", err)
+		}
+		proven, err := s.check(run)
+		if err != nil {
+			return nil, err
+		}
+		st.evidence, st.proven = append(st.evidence, run), append(st.proven, proven)
+	}
+	made := &st.proven[0].Acts[0]
+	if made.Act == nil || made.Act.Checkpoint == nil || made.Hash != o.Checkpoint {
+		return nil, invalid("an offer without its checkpoint")
+	}
+	st.at, st.hash, st.act = made.At, made.Hash, made.Act.Checkpoint
+	if err := s.mayHaveMade(st); err != nil {
+		return nil, err
+	}
+	chunks := uint64(0)
+	for i := range st.act.Chunks {
+		sub := &st.act.Chunks[i]
+		if chunks += sub.Chunks; chunks > chunksMax {
+			return nil, errTooManyChunks
+		}
+		if i >= len(o.Trees) || uint64(len(o.Trees[i])) != sub.Chunks || o.Trees[i].Root() != sub.Root {
+			return nil, invalid("the chunks of %q are not those of the checkpoint", sub.Collection)
+		}
+	}
+	st.trees = o.Trees[:len(st.act.Chunks)]
+	return st, nil
+}
+
+// errTooManyChunks is why a replica does not start from a checkpoint.
+var errTooManyChunks = fmt.Errorf("the checkpoint has more than %d chunks: take all entries "+
+	"instead, from a replica that has not pruned them", chunksMax)
+
+// errQuorum is why a space with a quorum needs all entries.
+var errQuorum = errors.New("the space has a quorum of roots, and a checkpoint is by one device: " +
+	"take all entries, from a replica that has not pruned them")
+
+// mayHaveMade returns an error unless the device that made a checkpoint had the right to, by the
+// grants that are proven. What is not proven is that no revocation was left out: who had the right
+// once is believed.
+func (s *Space) mayHaveMade(st *start) error {
+	s.mu.Lock()
+	about := s.about
+	s.mu.Unlock()
+	if about == nil {
+		return errUndescribed
+	}
+	if about.Quorum > 1 {
+		return errQuorum
+	}
+	tree := rights.New(about)
+	for _, f := range st.facts() {
+		_, _ = tree.Add(f, seenAll{}) // one that does not hold has no effect
+	}
+	if !tree.Holds(st.proven[0].Device, st.at, entry.RightCheckpoint, seenAll{}) {
+		return invalid("the checkpoint of log %s, entry %d, is by a device without the right to make it",
+			st.at.Log, st.at.Seq)
+	}
+	return nil
+}
+
+// facts returns the proven acts by time.
+func (st *start) facts() []*rights.Fact {
+	var all []*rights.Fact
+	for _, p := range st.proven {
+		for i := range p.Acts {
+			if a := &p.Acts[i]; a.Act != nil {
+				all = append(all, &rights.Fact{At: a.At, Hash: a.Hash, Time: a.Entry.Time,
+					Device: p.Device, Act: a.Act})
+			}
+		}
+	}
+	sortFacts(all)
+	return all
+}
+
+// seenAll answers what a rights.Tree asks for somebody who knows proven acts only.
+type seenAll struct{}
+
+func (seenAll) First(entry.Hash, entry.Head) (seq uint64, ok bool) { return 0, true }
+func (seenAll) Cut(entry.Hash) uint64                              { return math.MaxUint64 }
+func (seenAll) Hash(entry.Head) (hash entry.Hash, ok bool)         { return hash, false }
+
+// errOlder reports a checkpoint that is older than one that is known.
+var errOlder = errors.New("the peer's checkpoint is older than one that this replica knows: take " +
+	"the newer one, from the replica that has it")
+
+// errSomeHeld is why a partial replica needs all entries.
+var errSomeHeld = errors.New("a checkpoint has all collections, and this replica is to hold some " +
+	"of them: take all entries instead, from a replica that has not pruned them")
+
+// mayStart returns why this replica cannot start with a checkpoint, or nil.
+func (t *txn) mayStart(st *start) (reason, err error) {
+	hz, err := t.horizonOf()
+	if err != nil {
+		return nil, err
+	}
+	held, err := t.held()
+	if err != nil {
+		return nil, err
+	}
+	if held.names != nil {
+		return errSomeHeld, nil
+	}
+	counts := map[entry.Hash]uint64{}
+	for _, l := range st.act.Logs {
+		counts[l.Log] = l.Count
+	}
+	if hz != nil {
+		for log, n := range hz.covers {
+			h, err := t.head(log)
+			if err != nil {
+				return nil, err
+			}
+			if counts[h.id] < n || hz.hash == st.hash {
+				return errOlder, nil
+			}
+		}
+	}
+	begun, err := t.begun()
+	if err != nil || begun == nil {
+		return nil, err
+	}
+	for _, l := range begun.act.Logs {
+		if counts[l.Log] < l.Count {
+			return errOlder, nil
+		}
+	}
+	return nil, nil
+}
+
+// begun returns the checkpoint of which chunks are staged, with its act only, or nil.
+func (t *txn) begun() (*start, error) {
+	p, err := t.meta.Get([]byte(keyStart))
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	run, err := evidence.Parse(p)
+	if err != nil {
+		return nil, fmt.Errorf("the checkpoint to start with: %w: %w", err, stoat.ErrCorrupt)
+	}
+	proven, err := t.space.check(run)
+	if err != nil {
+		return nil, err
+	}
+	made := &proven.Acts[0]
+	if made.Act == nil || made.Act.Checkpoint == nil {
+		return nil, stoat.ErrCorrupt
+	}
+	return &start{at: made.At, hash: made.Hash, act: made.Act.Checkpoint}, nil
+}
+
+// staged returns where chunks are kept, which is created with the first.
+func (t *txn) staged() (*stoat.Bucket, error) {
+	if t.tx.Writable() {
+		return t.meta.CreateBucketIfNotExists([]byte(stagedBucket))
+	}
+	return t.meta.Bucket([]byte(stagedBucket))
+}
+
+// unstaged returns the chunks that are not staged yet.
+func (t *txn) unstaged(st *start) (all []session.ChunkID, err error) {
+	b, err := t.staged()
+	if err != nil && !errors.Is(err, stoat.ErrBucketNotFound) {
+		return nil, err
+	}
+	for i, tree := range st.trees {
+		for n := range tree {
+			has := false
+			if b != nil {
+				if has, err = b.Has(tree[n][:]); err != nil {
+					return nil, err
+				}
+			}
+			if !has {
+				all = append(all, session.ChunkID{Tree: i, N: n})
+			}
+		}
+	}
+	return all, nil
+}
+
+// Empty implements session.Space.
+func (e endpoint) Empty() (empty bool, err error) {
+	err = e.view(func(t *txn) error {
+		own, err := t.ownNumber()
+		if err != nil {
+			return err
+		}
+		empty = true
+		for h, err := range t.eachHead() {
+			if err != nil {
+				return err
+			}
+			empty = empty && h.number == own && h.next == 1
+		}
+		return nil
+	})
+	return empty, err
+}
+
+// Begin implements session.Space.
+func (e endpoint) Begin(o *session.Offer) (lacks []session.ChunkID, reason, err error) {
+	st, err := e.s.begin(o)
+	if errors.Is(err, errQuorum) || errors.Is(err, errTooManyChunks) {
+		return nil, err, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	e.s.applying.Lock()
+	defer e.s.applying.Unlock()
+	err = e.s.inUpdate(func(t *txn) error {
+		if reason, err = t.mayStart(st); reason != nil || err != nil {
+			return err
+		}
+		if lacks, err = t.unstaged(st); err != nil {
+			return err
+		}
+		return t.meta.Put([]byte(keyStart), st.evidence[0].Append(nil))
+	})
+	return lacks, reason, err
+}
+
+// Stage implements session.Space.
+func (e endpoint) Stage(chunks [][]byte) error {
+	return e.s.inUpdate(func(t *txn) error {
+		b, err := t.staged()
+		for i := 0; i < len(chunks) && err == nil; i++ {
+			leaf := chunk.Leaf(chunks[i])
+			err = b.Put(leaf[:], chunks[i])
+		}
+		return err
+	})
+}
+
+// Install implements session.Space.
+func (e endpoint) Install(number uint64, o *session.Offer) error {
+	st, err := e.s.begin(o)
+	if err != nil {
+		return err
+	}
+	if err := e.s.install(number, st); err != nil {
+		return err
+	}
+	_, err = e.s.applyFrom(0, nil) // what has waited for what the checkpoint covers
+	return err
+}
+
+// errForgotten reports a checkpoint that another session has replaced by a newer one.
+var errForgotten = errors.New("another checkpoint was started with meanwhile")
+
+// install makes the state of a checkpoint, whose chunks are staged, that of this replica.
+func (s *Space) install(number uint64, st *start) error {
+	s.applying.Lock()
+	defer s.applying.Unlock()
+	var grown *growth
+	err := s.inUpdate(func(t *txn) error {
+		begun, err := t.begun()
+		if err != nil {
+			return err
+		}
+		if hz, err := t.horizonOf(); err != nil || hz != nil && hz.hash == st.hash {
+			return err // another session was faster
+		}
+		if begun == nil || begun.hash != st.hash {
+			return errForgotten
+		}
+		t.growth = &growth{}
+		grown = t.growth
+		return (&installation{t: t, start: st, session: number}).run()
+	})
+	if err == nil {
+		s.chronicle.add(grown)
+		s.mu.Lock()
+		s.retried = false
+		s.mu.Unlock()
+	}
+	return err
+}
+
+// content returns a staged chunk.
+func (t *txn) content(leaf chunk.Hash) ([]byte, error) {
+	b, err := t.staged()
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.Get(leaf[:])
+	if err == nil && chunk.Leaf(p) != leaf {
+		err = fmt.Errorf("a staged chunk: %w", stoat.ErrCorrupt)
+	}
+	return p, err
+}
+
+// each calls fn with the records of a subtree, by key.
+func (st *start) each(t *txn, tree int, fn func(r *chunk.Record) error) error {
+	var last []byte
+	for _, leaf := range st.trees[tree] {
+		p, err := t.content(leaf)
+		if err != nil {
+			return err
+		}
+		all, err := chunk.Parse(p)
+		if err == nil && last != nil && bytes.Compare(all[0].Key, last) <= 0 {
+			err = errors.New("chunks are not in order")
+		}
+		if err != nil {
+			return invalid("a state of a checkpoint: %w", err)
+		}
+		for i := range all {
+			if err := fn(&all[i]); err != nil {
+				return err
+			}
+		}
+		last = all[len(all)-1].Key
+	}
+	return nil
+}

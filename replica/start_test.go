@@ -1,0 +1,124 @@
+package replica
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stoatdb/stoat"
+)
+
+// startWith makes a replica start with the checkpoint of another one.
+func startWith(t testing.TB, from, to *peer) {
+	t.Helper()
+	source, sink := endpoint{from.space}, endpoint{to.space}
+	o, err := source.Offer(to.space.device.ID())
+	must(t, err)
+	if o == nil {
+		t.Fatal("there is no checkpoint to start with")
+	}
+	lacks, reason, err := sink.Begin(o)
+	must(t, errors.Join(reason, err))
+	for _, id := range lacks {
+		p, err := source.Chunk(to.space.device.ID(), o.Checkpoint, id)
+		must(t, err)
+		must(t, sink.Stage([][]byte{p}))
+	}
+	must(t, sink.Install(1, o))
+}
+
+// together brings replicas together until they have the same.
+func together(t *testing.T, peers ...*peer) {
+	t.Helper()
+	for range 3 {
+		for _, p := range peers[1:] {
+			meet(t, peers[0], p)
+		}
+	}
+	agree(t, peers...)
+}
+
+// prunedPeers returns a replica that has pruned what its last checkpoint covers, and two that have
+// not.
+func prunedPeers(t *testing.T) (a, b, guest *peer) {
+	t.Helper()
+	a = newPeer(t, nil)
+	b = newPeer(t, a)
+	guest = newGuest(t, a)
+	a.grant(guest, Write)
+	for id := range int64(40) {
+		a.put(task{ID: id, Title: "t", Note: "n", Votes: int32(id), Tags: []string{"x", "y"},
+			Prices: map[string]int64{"p": id}})
+	}
+	meet(t, a, guest)
+	guest.put(task{ID: 50, Title: "by a guest"})
+	meet(t, a, guest)
+	a.update(func(tx *stoat.Tx) error { return a.tasks.Delete(tx, int64(3)) })
+	together(t, a, b, guest)
+	must(t, a.checkpoint())
+	together(t, a, b, guest)
+	must(t, a.space.Prune())
+	a.put(task{ID: 60, Title: "after"})
+	b.put(task{ID: 61, Title: "after"})
+	meet(t, a, b)
+	return a, b, guest
+}
+
+func TestStart_equalsAllEntries(t *testing.T) {
+	a, b, guest := prunedPeers(t)
+	late := newPeer(t, a)
+	startWith(t, a, late)
+	if err := late.verify(); err != nil {
+		t.Error(err)
+	}
+	meet(t, a, late)
+	agree(t, a, b, late)
+	for id := range int64(62) {
+		if x, y := b.get(id), late.get(id); (x == nil) != (y == nil) || x != nil && x.Title != y.Title {
+			t.Errorf("task %d is %+v instead of %+v", id, y, x)
+		}
+	}
+	late.put(task{ID: 1, Title: "written by the new one"})
+	late.put(task{ID: 3, Title: "again"})
+	meet(t, late, b)
+	meet(t, b, a)
+	agree(t, a, b, late)
+	all := []*peer{b, a, guest, late}
+	for round := range int32(2) {
+		for i, p := range all {
+			p.put(task{ID: 70, Votes: 10*round + int32(i)})
+			together(t, all...)
+		}
+	}
+	must(t, late.checkpoint())
+	together(t, all...)
+	for i, p := range all {
+		p.put(task{ID: 71, Votes: 1 + int32(i)})
+		together(t, all...)
+	}
+	for _, p := range all {
+		must(t, p.space.Prune()) // it verifies the root
+		must(t, p.verify())
+	}
+	third := newPeer(t, a)
+	startWith(t, late, third)
+	meet(t, third, late)
+	agree(t, a, b, late, third)
+	must(t, third.verify())
+}
+
+// A new replica whose peer has pruned starts from the checkpoint, in a session like any other.
+func TestSync_startsFromACheckpoint(t *testing.T) {
+	a, b, guest := prunedPeers(t)
+	late := newPeer(t, a)
+	meet(t, a, late)
+	agree(t, a, b, late)
+	must(t, late.verify())
+	late.put(task{ID: 1, Title: "written by the new one"})
+	meet(t, late, guest)
+	meet(t, late, a)
+	meet(t, a, b)
+	agree(t, a, b, late, guest)
+	third := newPeer(t, a)
+	meet(t, late, third) // it gives what it has started from
+	agree(t, a, third)
+}

@@ -1,0 +1,361 @@
+package replica
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/session"
+	"github.com/stoatdb/stoat/replica/internal/wire"
+)
+
+// Entries may be stored without the content of some parts. What is missing of a collection:
+//
+//	"withheld" u32      of a collection: something is missing
+//	"withheld" u32 u32  of a collection and a log: uvarint, the number of the first entry whose
+//	                    content may be missing
+//
+// A collection of which something is missing shows its records as they were before, and is not
+// written to: entries would claim to have seen what their author has not.
+
+// errNoContent reports entries without the content of a collection that this replica holds.
+var errNoContent = fmt.Errorf("entries come without their content: take them from a replica that "+
+	"holds the collection: %w", ErrNotHeld)
+
+// gapKey returns the key of what is missing of a collection in a log.
+func gapKey(collection, log uint32) []byte {
+	return binary.BigEndian.AppendUint32(keyed(nil, prefixWithheld, collection), log)
+}
+
+// lacks returns the collections of which content is missing, with their numbers.
+func (t *txn) lacks() (map[string]uint32, error) {
+	if t.lacking != nil {
+		return t.lacking, nil
+	}
+	v, err := t.rights()
+	if errors.Is(err, errUndescribed) {
+		return nil, nil // there are no entries of others
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v.lacks, nil
+}
+
+// readLacks returns lacks as it is stored.
+func (t *txn) readLacks() (map[string]uint32, error) {
+	all := map[string]uint32{}
+	_, err := t.meta.Get([]byte(prefixWithheld))
+	if missing(err) {
+		return all, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	names, err := t.collectionNames()
+	if err != nil {
+		return nil, err
+	}
+	for number, name := range names {
+		_, err := t.meta.Get(keyed(nil, prefixWithheld, number))
+		if err == nil {
+			all[name] = number
+		} else if !missing(err) {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// setLacking notes that content of a collection is missing, or that nothing is any more.
+func (t *txn) setLacking(name string, number uint32, lacking bool) error {
+	key := keyed(nil, prefixWithheld, number)
+	err := t.meta.Delete(key)
+	if lacking {
+		err = errors.Join(t.meta.Put(key, nil), t.meta.Put([]byte(prefixWithheld), nil))
+	}
+	if err == nil {
+		err = t.renewRights()
+	}
+	if err != nil {
+		return err
+	}
+	t.lacking, err = t.readLacks()
+	return err
+}
+
+// noteWithheld notes what is missing of an entry that was stored.
+func (t *txn) noteWithheld(h *head, seq uint64, e *entry.Entry) error {
+	for i := range e.Parts {
+		if e.Parts[i].Withheld == nil {
+			continue
+		}
+		name := e.Parts[i].Group
+		number, err := t.collectionNumber(name)
+		if err != nil {
+			return err
+		}
+		gap, err := t.gap(number, h.number)
+		if err != nil {
+			return err
+		}
+		if gap > 0 {
+			continue
+		}
+		err = t.meta.Put(gapKey(number, h.number), binary.AppendUvarint(nil, seq))
+		if err != nil {
+			return err
+		}
+		lacks, err := t.lacks()
+		if err != nil {
+			return err
+		}
+		if _, known := lacks[name]; !known {
+			if err := t.setLacking(name, number, true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// gap returns the number of the first entry of a log whose content about a collection may be
+// missing, or 0: genesis entries have none.
+func (t *txn) gap(collection, log uint32) (uint64, error) {
+	p, err := t.meta.Get(gapKey(collection, log))
+	if missing(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	r := wire.NewReader(p)
+	seq := r.Uvarint()
+	if err := r.End(); err != nil {
+		return 0, fmt.Errorf("what is missing in log %d: %w: %w", log, err, stoat.ErrCorrupt)
+	}
+	return seq, nil
+}
+
+// narrow moves a gap behind the entries that have their content now.
+func (t *txn) narrow(h *head, name string, number uint32, seq uint64) error {
+	for ; seq < h.last()+1; seq++ {
+		e, err := t.entry(h.number, seq)
+		if errors.Is(err, ErrPruned) {
+			break // this will never come
+		}
+		if err != nil {
+			return err
+		}
+		if lacksPart(e, name) {
+			break
+		}
+	}
+	if seq >= h.last()+1 {
+		return t.meta.Delete(gapKey(number, h.number))
+	}
+	return t.meta.Put(gapKey(number, h.number), binary.AppendUvarint(nil, seq))
+}
+
+// lacksPart reports whether the content of an entry about a collection is withheld.
+func lacksPart(e *entry.Entry, collection string) bool {
+	for i := range e.Parts {
+		if e.Parts[i].Group == collection {
+			return e.Parts[i].Withheld != nil
+		}
+	}
+	return false
+}
+
+// eachGap calls fn with the logs in which content of a collection is missing, and with the first
+// entry, unless a fork has made that void.
+func (t *txn) eachGap(collection uint32, fn func(h *head, seq uint64) error) error {
+	prefix := keyed(nil, prefixWithheld, collection)
+	for key := range t.meta.Keys(stoat.Prefix(prefix)) {
+		if len(key) == len(prefix) {
+			continue
+		}
+		if len(key) != len(prefix)+4 {
+			return fmt.Errorf("what is missing of collection %d: %w", collection, stoat.ErrCorrupt)
+		}
+		h, err := t.head(binary.BigEndian.Uint32(key[len(prefix):]))
+		if err != nil {
+			return err
+		}
+		seq, err := t.gap(collection, h.number)
+		if err == nil && !h.voids(seq) {
+			err = fn(h, seq)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return t.tx.Err()
+}
+
+// wantedGaps returns the logs in which content is missing that this replica holds and may read,
+// with the first entries that lack some.
+func (t *txn) wantedGaps() (map[*head]uint64, error) {
+	lacks, err := t.lacks()
+	if err != nil || len(lacks) == 0 {
+		return nil, err
+	}
+	wanted := map[*head]uint64{}
+	for name, number := range lacks {
+		wants, err := t.wants(name)
+		if err != nil {
+			return nil, err
+		}
+		if !wants {
+			continue
+		}
+		err = t.eachGap(number, func(h *head, seq uint64) error {
+			gone, err := t.isGone(spot{h.number, seq})
+			if first, ok := wanted[h]; !gone && (!ok || seq < first) {
+				wanted[h] = seq
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return wanted, nil
+}
+
+// withheld returns what is missing, by collection.
+func (t *txn) withheld() (all []Withheld, err error) {
+	lacks, err := t.lacks()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(lacks)) {
+		w := Withheld{Collection: name}
+		if w.Wanted, err = t.wants(name); err == nil {
+			err = t.eachGap(lacks[name], func(*head, uint64) error { w.Logs++; return nil })
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+// firstGaps returns a function that returns the first entry of a log without content that this
+// replica holds and may read.
+func (t *txn) firstGaps() (func(*head) uint64, error) {
+	wanted, err := t.wantedGaps()
+	if err != nil {
+		return nil, err
+	}
+	first := map[uint32]uint64{}
+	for h, seq := range wanted {
+		first[h.number] = seq
+	}
+	return func(h *head) uint64 {
+		if seq, ok := first[h.number]; ok {
+			return seq
+		}
+		return math.MaxUint64
+	}, nil
+}
+
+// wholeVector returns how much of the space this replica has with all content that it wants.
+func (s *Space) wholeVector(tx *stoat.Tx) (Vector, error) {
+	v, err := s.Vector(tx)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.in(tx)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := t.wantedGaps()
+	for h, seq := range wanted {
+		v[LogID(h.id)] = min(v[LogID(h.id)], seq)
+	}
+	return v, err
+}
+
+// wants reports whether this replica holds a collection, and its device may read it.
+func (t *txn) wants(collection string) (bool, error) {
+	held, err := t.held()
+	if err != nil || !held.has(collection) {
+		return false, err
+	}
+	v, err := t.rights()
+	if err != nil {
+		return false, err
+	}
+	own, err := t.ownHead()
+	return err == nil && v.tree.Now(own.device, entry.RightRead, collection), err
+}
+
+// isGone reports whether an entry was pruned here, so that its content cannot arrive any more.
+func (t *txn) isGone(at spot) (bool, error) {
+	hz, err := t.horizonOf()
+	if err != nil || hz == nil || at.seq >= hz.covers[at.log] {
+		return false, err
+	}
+	return t.pruned(hz)
+}
+
+// errGapFound ends a loop over gaps.
+var errGapFound = errors.New("something is missing")
+
+// completeCollections shows the collections of which nothing is missing any more.
+func (t *txn) completeCollections() error {
+	lacks, err := t.lacks()
+	if err != nil {
+		return err
+	}
+	for name, number := range lacks {
+		err := t.eachGap(number, func(*head, uint64) error { return errGapFound })
+		if errors.Is(err, errGapFound) {
+			continue
+		}
+		if err == nil {
+			err = t.setLacking(name, number, false)
+		}
+		if err == nil {
+			err = t.replayMarked()
+		}
+		if err == nil {
+			err = t.reveal(name, number)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reveal makes the records of a collection show their states, now or when it is opened.
+func (t *txn) reveal(name string, number uint32) error {
+	if c := t.space.opened(name); c != nil {
+		return t.project(c)
+	}
+	return t.meta.Delete(keyed(nil, prefixType, number))
+}
+
+// Gaps implements session.Space.
+func (e endpoint) Gaps(most int) (gaps []session.Gap, err error) {
+	err = e.view(func(t *txn) error {
+		found, err := t.wantedGaps()
+		for h, seq := range found {
+			if len(gaps) < most {
+				g := session.Gap{From: seq, To: min(h.sealed, h.last()+1)}
+				copy(g.Log[:], h.id[:])
+				gaps = append(gaps, g)
+			}
+		}
+		return err
+	})
+	return gaps, err
+}
