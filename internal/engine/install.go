@@ -44,16 +44,24 @@ func (e *Engine) installEdit(
 		e.discardInstalling(edit)
 		return err
 	}
-	levels := superversion.NewLevels(version, old, e.opener())
+	e.publishVersionInstalling(version, change)
+	e.removeObsoleteInstalling(old, version)
+	return nil
+}
+
+// publishVersionInstalling makes version, which the manifest says, what readers see, together with
+// what change does.
+func (e *Engine) publishVersionInstalling(
+	version *manifest.Version, change func(next *superversion.Superversion),
+) {
+	levels := superversion.NewLevels(version, e.state.Load().Levels, e.opener())
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.publishLocked(func(next *superversion.Superversion) {
 		next.Levels = levels
 		change(next)
 	})
 	e.balanceLocked()
-	e.mu.Unlock()
-	e.removeObsoleteInstalling(old, version)
-	return nil
 }
 
 // applyInstalling completes edit and returns the version that it makes of old. The edit can then be
@@ -129,7 +137,11 @@ func (e *Engine) renewManifestInstalling() error {
 		return nil
 	}
 	version := *e.state.Load().Levels.Version
-	return e.startManifestInstalling(&version)
+	if err := e.startManifestInstalling(&version); err != nil {
+		return err
+	}
+	e.publishVersionInstalling(&version, func(*superversion.Superversion) {})
+	return nil
 }
 
 // renewManifestAtRest renews the manifest in a pause of the commits, after the last job, so that

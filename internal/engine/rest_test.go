@@ -94,6 +94,23 @@ func TestRest_leavesCloseNothingToWrite(t *testing.T) {
 	})
 }
 
+func TestRest_renewsTheManifestOfADatabaseThatPassesItsCheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := mustOpen(t, memfs.New(), Options{Tuning: Tuning{RestBytes: 1}})
+		overlap(t, e, 2)
+		mustCommit(t, e, "b")
+		<-time.After(time.Minute)
+		if e.installing.edits > 0 {
+			t.Fatal("the manifest was not renewed")
+		}
+		ok(t, e.Check(t.Context(), true))
+		mustCommit(t, e, "c")
+		<-time.After(time.Minute)
+		ok(t, e.Check(t.Context(), true))
+		ok(t, e.Close())
+	})
+}
+
 // Without a new manifest, the old one goes on, and Close tries again.
 func TestRest_goesOnWithoutANewManifest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
