@@ -25,8 +25,7 @@ func (s *Space) MayRead(tx *stoat.Tx, device DeviceID) (bool, error) {
 // MayReadCollection reports whether replicas give the content of a collection to a device, as far
 // as this one knows now: if a grant of Read or more includes some of the collection, to the roots,
 // and in a trusted space to all. Others are told who changed it, when, by how many bytes, and the
-// hash of what they wrote: so they can check a guess of all that an entry says about the
-// collection.
+// hash of what they wrote, which is salted once any grant is narrower than reading everything.
 func (s *Space) MayReadCollection(tx *stoat.Tx, device DeviceID, collection string) (bool, error) {
 	t, err := s.in(tx)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -198,12 +199,26 @@ func (t *txn) parts(at merge.Stamp) ([]entry.Part, error) {
 			return nil, fmt.Errorf("collection %q: %w", c.name, err)
 		}
 		if len(changes.Records) > 0 {
+			if changes.Salt, err = t.salt(); err != nil {
+				return nil, err
+			}
 			data := changes.Append(t.working().room(changes.Room()))
 			parts = append(parts, entry.Part{Group: c.name, Data: data})
 		}
 		touched = touched[n:]
 	}
 	return parts, nil
+}
+
+// salt returns the salt of new changes: none as long as all who know their hash may read them.
+func (t *txn) salt() ([]byte, error) {
+	v, err := t.rights()
+	if err != nil || !v.tree.Narrow() {
+		return nil, err
+	}
+	salt := make([]byte, entry.SaltSize)
+	_, err = io.ReadFull(t.space.random, salt)
+	return salt, err
 }
 
 // changes returns what the transaction did to the records of a collection.

@@ -233,7 +233,12 @@ func (r *reversal) issue(c *collection, b *changesBuilder) error {
 		return nil
 	}
 	r.done.Entries++
-	part := entry.Part{Group: c.name, Data: b.finish().Append(nil)}
+	changes := b.finish()
+	var err error
+	if changes.Salt, err = r.t.salt(); err != nil {
+		return err
+	}
+	part := entry.Part{Group: c.name, Data: changes.Append(nil)}
 	return r.t.makeEntry(&entry.Entry{Kind: entry.KindData, Parts: []entry.Part{part}})
 }
 

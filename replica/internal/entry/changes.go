@@ -27,6 +27,9 @@ const (
 type Changes struct {
 	Fields  []string // the fields that the operations refer to, ascending
 	Records []Record // by ascending key
+	// Salt is SaltSize random bytes, without which nobody can check a guess of the content against
+	// its hash; or none.
+	Salt []byte
 }
 
 // Record is what happened to one record.
@@ -57,6 +60,7 @@ type Item struct {
 const (
 	FieldMax = 255     // bytes of a field's name
 	KeyMax   = 1 << 14 // bytes of a record's key
+	SaltSize = 16      // bytes of the salt of changes
 )
 
 // What happened to a record.
@@ -75,12 +79,12 @@ func (c *Changes) Append(dst []byte) []byte {
 	for i := range c.Records {
 		dst = c.Records[i].append(dst)
 	}
-	return dst
+	return append(dst, c.Salt...)
 }
 
 // Room returns about how many bytes Append appends.
 func (c *Changes) Room() int {
-	n := 16
+	n := 16 + len(c.Salt)
 	for _, name := range c.Fields {
 		n += len(name) + 2
 	}
@@ -159,6 +163,9 @@ func ParseChanges(p []byte) (*Changes, error) {
 	}
 	if len(c.Records) == 0 {
 		r.Fail("a part has no records")
+	}
+	if r.Len() > 0 {
+		c.Salt = r.Take(SaltSize)
 	}
 	return c, r.End()
 }

@@ -157,10 +157,13 @@ func makeVectors(t *testing.T) *vectors {
 	repeated := &Entry{Time: at + 4<<16, Kind: KindData, Origin: origin,
 		Parts: []Part{{Group: "tasks", Data: sampleChanges().Append(nil)}}}
 	b.add("the changes of another entry, again", repeated)
+	secret := keyed("what not everybody may read")
+	secret.Salt = seed[:SaltSize]
 	withheld := &Entry{Time: at + 5<<16, Kind: KindData, Parts: []Part{
 		{Group: "lists", Data: keyed("k").Append(nil)},
-		{Group: "secret", Data: keyed("what not everybody may read").Append(nil)},
+		{Group: "secret", Data: secret.Append(nil)},
 	}}
+	b.add("a part with a salt", withheld)
 	withheld.Parts[1].Withhold()
 	b.add("a part that is withheld", withheld)
 	for _, act := range sampleActs() {
@@ -205,6 +208,8 @@ func refusals() []refusal {
 		{"a set that neither gains nor loses", "changes",
 			[]byte{1, 1, 'a', 1, 1, 0x14, 0, 1, 0, 6, 0, 0}},
 		{"an unknown kind of change", "changes", []byte{0, 1, 1, 0x14, 2}},
+		{"a salt that is too short", "changes", append([]byte{0, 1, 1, 0x14, 1}, make([]byte, 15)...)},
+		{"a salt that is too long", "changes", append([]byte{0, 1, 1, 0x14, 1}, make([]byte, 17)...)},
 		{"the same record twice", "changes", []byte{0, 2, 1, 0x14, 1, 1, 0x14, 1}},
 		{"an integer that is longer than it must be", "value", []byte{0x16, 0, 1}},
 		{"a negative integer below the least", "value",

@@ -65,6 +65,7 @@ type Tree struct {
 	// endorsed has the endorsements of acts, which may be unknown.
 	endorsed map[entry.Head][]*Fact
 	awaited  map[entry.Head]bool // entries that revocations name, and that are not known
+	narrow   bool                // see Narrow
 
 	revocations map[entry.Head]*revocation
 }
@@ -129,6 +130,9 @@ func (t *Tree) IsRoot(device [32]byte) bool { return t.trusted || t.roots[device
 
 // Quorum returns how many roots must agree to what one of them does.
 func (t *Tree) Quorum() int { return max(t.quorum, 1) }
+
+// Narrow reports whether a grant was ever made to a device that may not read all of the space.
+func (t *Tree) Narrow() bool { return t.narrow }
 
 // Why an act is void whatever else arrives.
 var (
@@ -256,6 +260,7 @@ func (t *Tree) addGrant(f *Fact) *Grant {
 		g.parent.children = append(g.parent.children, g)
 	}
 	t.grants[f.At] = g
+	t.narrow = t.narrow || len(f.Act.Grant.Scope) > 0 || f.Act.Grant.Right.Level() < entry.RightRead
 	if to := f.Act.Grant.To; to.Anyone {
 		t.anyone = append(t.anyone, g)
 	} else {
