@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -176,16 +177,26 @@ func makeVectors(t *testing.T) *vectors {
 	return v
 }
 
+// refused is bytes that the decoder of a kind must refuse.
+type refused struct {
+	what, kind string
+	p          []byte
+}
+
 // refusals returns bytes that decoders of entries, changes, acts, spaces and values must refuse.
-func refusals() []refusal {
+func refusals() (all []refusal) {
+	for _, r := range slices.Concat(refusedEntries(), refusedChanges(), refusedActs()) {
+		all = append(all, refusal{r.what, r.kind, hex.EncodeToString(r.p)})
+	}
+	return all
+}
+
+func refusedEntries() []refused {
 	good := (&Entry{Time: 1, Kind: KindContext}).Append(nil)
 	edit := func(at int, b ...byte) []byte {
 		return append(append(bytes.Clone(good[:at]), b...), good[at+1:]...)
 	}
-	list := []struct {
-		what, kind string
-		p          []byte
-	}{
+	return []refused{
 		{"a version above 1", "entry", edit(0, 2)},
 		{"an unknown kind", "entry", edit(9, 4)},
 		{"an unknown flag", "entry", edit(10, 4)},
@@ -199,6 +210,12 @@ func refusals() []refusal {
 			make([]byte, 32)...)...)},
 		{"more parts than bytes", "entry", edit(11, 40)},
 		{"parts that are not sorted", "entry", edit(11, 2, 1, 'b', 0, 0, 1, 'a', 0, 0)},
+	}
+}
+
+// refusedChanges returns changes and values.
+func refusedChanges() []refused {
+	return []refused{
 		{"no records", "changes", []byte{0, 0}},
 		{"fields that are not sorted", "changes", []byte{2, 1, 'b', 1, 'a', 1, 1, 0x14, 0, 0}},
 		{"the field of a schema", "changes", []byte{1, 1, 0, 1, 1, 0x14, 0, 0}},
@@ -223,6 +240,12 @@ func refusals() []refusal {
 		{"a map whose keys are not sorted", "value", []byte{0x41, 2, 5, 2, 4, 2}},
 		{"a map whose key is a list", "value", []byte{0x41, 1, 0x40, 0, 2}},
 		{"lists nested 34 deep", "value", append(bytes.Repeat([]byte{0x40, 1}, 33), 0x40, 0)},
+	}
+}
+
+// refusedActs returns acts and spaces.
+func refusedActs() []refused {
+	return []refused{
 		{"an act of an unknown type", "act", []byte{9}},
 		{"a grant to an unknown principal", "act", []byte{1, 0, 3, 3, 0}},
 		{"a grant of nothing", "act", []byte{1, 0, 2, 0, 0}},
@@ -243,11 +266,6 @@ func refusals() []refusal {
 			make([]byte, 16)...), 0x80, 0x80, 0x40, 1, 0)},
 		{"a space without roots", "space", append(append([]byte{1, 0}, make([]byte, 16)...), 1, 1, 0)},
 	}
-	var all []refusal
-	for _, r := range list {
-		all = append(all, refusal{r.what, r.kind, hex.EncodeToString(r.p)})
-	}
-	return all
 }
 
 func unhex(t *testing.T, s string) []byte {
