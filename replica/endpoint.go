@@ -136,56 +136,6 @@ func (e endpoint) Position() (p session.Position, whole bool, err error) {
 	return p, whole, err
 }
 
-// Token implements session.Space.
-func (e endpoint) Token(database [16]byte) (token session.Token, err error) {
-	err = e.view(func(t *txn) error {
-		p, err := t.meta.Get(append([]byte(prefixToken), database[:]...))
-		if errors.Is(err, stoat.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		at, err := parsePosition(p)
-		token = at.Token
-		return err
-	})
-	return token, err
-}
-
-// Keep implements session.Space.
-func (e endpoint) Keep(database [16]byte, token session.Token) error {
-	return e.s.db.Update(func(tx *stoat.Tx) error {
-		t, err := e.s.in(tx)
-		if err != nil {
-			return err
-		}
-		if err := t.forgetTokens(); err != nil {
-			return err
-		}
-		p := appendPosition(nil, session.Position{Token: token})
-		return t.meta.Put(append([]byte(prefixToken), database[:]...), p)
-	})
-}
-
-// tokensMax is the most databases whose tokens are kept. The others compare all heads.
-const tokensMax = 1024
-
-// forgetTokens makes room for a token, if there is none.
-func (t *txn) forgetTokens() error {
-	var first []byte
-	n := 0
-	for key := range t.meta.Scan(stoat.Prefix([]byte(prefixToken))) {
-		if n++; n == 1 {
-			first = bytes.Clone(key) // names of databases are hashes, so any is as good
-		}
-	}
-	if err := t.tx.Err(); err != nil || n < tokensMax {
-		return err
-	}
-	return t.meta.Delete(first)
-}
-
 // Resume implements session.Space.
 func (e endpoint) Resume(token session.Token) (arrival uint64, ok bool, err error) {
 	err = e.view(func(t *txn) error {

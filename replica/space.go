@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/session"
 )
 
 // Space is a replica of a space: collections that devices share. A database may hold any number of
@@ -41,10 +42,11 @@ type Space struct {
 	offered     *offer                 // to replicas that start; nil: not yet
 	room        room
 	refusals    refusals
-	peers       map[uint64]Peer // by the number of the session
-	followers   int             // sessions
-	unfollow    func()          // ends watch
-	retried     bool            // what waits for a newer version of the package
+	peers       map[uint64]Peer            // by the number of the session
+	tokens      map[[16]byte]session.Token // by database, newer than those that are stored
+	followers   int                        // sessions
+	unfollow    func()                     // ends watch
+	retried     bool                       // what waits for a newer version of the package
 	chronicle   chronicle
 	applying    sync.Mutex // held while entries of others are applied
 	taken       *usages    // by the holder of applying; nil until it is needed

@@ -3,13 +3,13 @@ package sync
 import (
 	"errors"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/stoatdb/stoat/replica"
 )
 
-// follow connects to a server so many times, and stays connected.
+// follow connects to a server so many times, and stays connected. It returns when both sides of
+// each connection have what the other one had.
 func (p *replicaProgram) follow(address string, connections int) error {
 	if p.plain {
 		return errUnsupported
@@ -24,30 +24,29 @@ func (p *replicaProgram) follow(address string, connections int) error {
 			return err
 		}
 	}
-	var met sync.WaitGroup
+	settled := make(chan struct{}, connections)
 	for range connections {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			return err
 		}
-		met.Add(1)
-		o := &replica.SyncOptions{Admit: func(*replica.Space, replica.DeviceID) error {
-			met.Done()
-			return nil
+		before := false
+		o := &replica.SyncOptions{OnStatus: func(s replica.SyncStatus) {
+			if now := s.CaughtUp && s.Acknowledged; now && !before {
+				before = true
+				settled <- struct{}{}
+			}
 		}}
 		go func() { p.end(replica.Sync(p.ctx, p.space, conn, o)) }()
 	}
-	all := make(chan struct{})
-	go func() {
-		met.Wait()
-		close(all)
-	}()
-	select {
-	case <-all:
-		return nil
-	case err := <-p.ended:
-		return err
+	for range connections {
+		select {
+		case <-settled:
+		case err := <-p.ended:
+			return err
+		}
 	}
+	return nil
 }
 
 // end says that following has ended, unless it was said before.

@@ -131,6 +131,8 @@ func (m *memory) Token(database [16]byte) (Token, error) {
 	return m.tokens[database], nil
 }
 
+func (m *memory) Remember(database [16]byte, t Token) { _ = m.Keep(database, t) }
+
 func (m *memory) Keep(database [16]byte, t Token) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -99,7 +99,8 @@ func (s *Session) haveAll() error {
 }
 
 // keepEach is how many batches a session may forget if the program is killed: the peer announces
-// the logs that they changed again, and sends nothing twice.
+// the logs that they changed again, and sends nothing twice. Other sessions with the same database
+// know them meanwhile.
 const keepEach = 64
 
 // keep stores how far this side has what the peer has.

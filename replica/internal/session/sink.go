@@ -299,7 +299,9 @@ func (s *Session) mergeMark(m *mark) error {
 	k.idle = 0
 	complete := may && lack == 0 && len(k.forked) == 0 && !k.lossy
 	if complete {
-		k.token = k.marked
+		if k.token = k.marked; k.token != k.kept {
+			s.space.Remember(s.peer.database, k.token)
+		}
 		if k.kept.Batch+keepEach < k.token.Batch {
 			if err := s.keep(); err != nil {
 				return err

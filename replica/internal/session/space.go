@@ -43,6 +43,8 @@ type Space interface {
 	// Token returns how far this replica has what the database of a peer has; the zero Token if it
 	// was never told.
 	Token(database [16]byte) (Token, error)
+	// Remember makes Token return a token, until the next Keep or the end of the program.
+	Remember(database [16]byte, t Token)
 	// Keep stores a token.
 	Keep(database [16]byte, t Token) error
 	// Resume returns the arrival that a token of this replica stands for, if it stands for one.

@@ -140,6 +140,28 @@ func TestSession_announcesWhatItLacksOnce(t *testing.T) {
 	})
 }
 
+// A session knows how far another one with the same peer has got that lasts.
+func TestSession_beginsWhereOthersAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := newMemory(1, 1), newMemory(1, 2)
+		meet(t, a, b)
+		lasting := live(t, a, b)
+		for range 5 {
+			a.write("a")
+			synctest.Wait()
+			b.write("b")
+			synctest.Wait()
+		}
+		equal(t, a, b)
+		here, there := a.applied, b.applied
+		meet(t, a, b)
+		if a.applied != here || b.applied != there {
+			t.Errorf("%d and %d runs came again", a.applied-here, b.applied-there)
+		}
+		lasting.end()
+	})
+}
+
 // A peer that announces again and again what it cannot give is not taken for one that never ends.
 func TestSession_ofAPeerThatLacksMuch(t *testing.T) {
 	s := New(config(newMemory(1, 1)))
