@@ -15,18 +15,10 @@ import (
 // Grants, revocations, endorsements and lies at random: what counts, and the state that follows,
 // are those of the model.
 func TestHistoryOfActs_equalsTheModel(t *testing.T) {
-	n := *histories
-	if testing.Short() {
-		n = min(n, 20)
-	}
-	for seed := *historySeed; seed < *historySeed+n; seed++ {
+	eachHistory(t, func(seed uint64) {
 		h := &history{t: t, rng: rand.New(rand.NewPCG(seed, 17)), rights: true}
 		h.run()
-		if t.Failed() {
-			t.Fatalf("repeat it with -run TestHistoryOfActs -seed %d -histories 1", seed)
-		}
-	}
-	t.Logf("trust: %d histories of replicas", n)
+	})
 }
 
 // found makes the first replica of a history.

@@ -34,6 +34,7 @@ func (t *txn) advance(c *candidate, next *horizon) error {
 	if err := t.putHorizon(next); err != nil {
 		return err
 	}
+	t.space.retryLater()
 	if err := t.judgeAllRepeats(); err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (t *txn) advance(c *candidate, next *horizon) error {
 	if err := t.dropCandidates(c, next.covers); err != nil {
 		return err
 	}
-	return t.leaveLate(next, nil)
+	return t.leaveLate(nil)
 }
 
 // uncut lets what a checkpoint covers of logs that are cut count.

@@ -55,7 +55,7 @@ func (s *Space) prove(claims []claim) error {
 }
 
 // applyOnce takes runs, claims, and what waits and may be ready, and merges what it can in one
-// transaction. It reports whether logs were cut.
+// transaction. It reports whether logs were cut, or the horizon has moved.
 func (s *Space) applyOnce(
 	number uint64, runs []*run, claims []claim,
 ) (refused []session.Refusal, cut bool, err error) {
@@ -117,7 +117,7 @@ type incoming struct {
 	latest  hlc.Time
 	claims  []claim
 	early   []claim // of logs that are not known yet
-	cut     bool    // a log was cut, so what waits may be ready
+	cut     bool    // a log was cut, or the horizon has moved, so what waits may be ready
 	rebase  bool    // content has arrived of entries that the checkpoint covers
 	owed    uint64  // data and control entries that were merged
 	taking  usages  // of what is ready

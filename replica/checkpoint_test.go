@@ -141,15 +141,21 @@ func TestCheckpoint_needsSomethingNew(t *testing.T) {
 // agreeAfter lets replicas meet, twice, and fails the test unless they have the same state.
 func agreeAfter(t *testing.T, peers ...*peer) {
 	t.Helper()
+	gather(t, peers...)
+	for _, p := range peers {
+		(&history{t: t}).compare(p)
+	}
+}
+
+// gather brings everything to all replicas, also of what was pruned, and requires one state.
+func gather(t *testing.T, peers ...*peer) {
+	t.Helper()
 	for range 3 {
 		for _, p := range peers[1:] {
 			meet(t, peers[0], p)
 		}
 	}
 	agree(t, peers...)
-	for _, p := range peers {
-		(&history{t: t}).compare(p)
-	}
 }
 
 func conflictsOf(t *testing.T, p *peer) (all []Conflict) {

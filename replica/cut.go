@@ -31,10 +31,36 @@ func (t *txn) cutLog(h *head, cut uint64) error {
 	if err == nil {
 		err = t.voteAgain()
 	}
+	if err == nil {
+		err = t.judgeLateAgain(spot{h.number, cut - 1})
+	}
 	if err != nil || own.number == h.number {
 		return err
 	}
 	return t.forget(own)
+}
+
+// judgeLateAgain decides again which logs are late, after one was cut behind an entry: others may
+// have seen what the checkpoint covers through what is void now.
+func (t *txn) judgeLateAgain(last spot) error {
+	hz, err := t.horizonOf()
+	if err != nil || hz == nil {
+		return err
+	}
+	if seen, err := t.hasSeen(last, hz); err != nil || seen {
+		return err // nothing of that is lost
+	}
+	for h, err := range t.eachHead() {
+		if err == nil && h.abreast == hz.number {
+			undecided := *h
+			undecided.abreast = 0
+			err = t.putHead(&undecided)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return t.judgeLateAll(hz)
 }
 
 // moveCut stores the head of a log whose entries in [first, end) count now, or are void now. It

@@ -200,7 +200,10 @@ func (a *incoming) settleForks(t *txn) error {
 		}
 		a.cut = a.cut || cut
 	}
-	return t.settle()
+	if err := t.settle(); err != nil || !a.cut {
+		return err
+	}
+	return t.leaveLate(nil)
 }
 
 // findForks looks for forks of logs with runs that wait: among them, and between them and what is

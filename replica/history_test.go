@@ -29,15 +29,28 @@ type history struct {
 }
 
 func TestHistory_equalsTheModel(t *testing.T) {
+	eachHistory(t, func(seed uint64) {
+		h := &history{t: t, rng: rand.New(rand.NewPCG(seed, 16))}
+		h.run()
+	})
+}
+
+// eachHistory runs random histories. It says how to repeat the one that fails, however it ends.
+func eachHistory(t *testing.T, run func(seed uint64)) {
+	t.Helper()
 	n := *histories
 	if testing.Short() {
 		n = min(n, 20)
 	}
-	for seed := *historySeed; seed < *historySeed+n; seed++ {
-		h := &history{t: t, rng: rand.New(rand.NewPCG(seed, 16))}
-		h.run()
+	seed := *historySeed
+	defer func() {
 		if t.Failed() {
-			t.Fatalf("repeat it with -run TestHistory_ -seed %d -histories 1", seed)
+			t.Logf("repeat it with -run '^%s$' -seed %d -histories 1", t.Name(), seed)
+		}
+	}()
+	for ; seed < *historySeed+n; seed++ {
+		if run(seed); t.Failed() {
+			return
 		}
 	}
 	t.Logf("trust: %d histories of replicas", n)

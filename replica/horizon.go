@@ -214,8 +214,8 @@ func (t *txn) judgeLate(h *head, seq uint64, e *entry.Entry) error {
 	return t.putHead(h)
 }
 
-// judgeLateAll does the same for the entries of all logs that a new checkpoint does not cover, and
-// replays what does not count any more.
+// judgeLateAll does the same for the entries of all logs that the checkpoint does not cover, where
+// that is not decided, and replays what does not count any more.
 func (t *txn) judgeLateAll(hz *horizon) error {
 	for h, err := range t.eachHead() {
 		if err != nil {
@@ -226,7 +226,7 @@ func (t *txn) judgeLateAll(hz *horizon) error {
 		}
 		late := h.late
 		seq := max(hz.covers[h.number], 1)
-		for ; seq < h.next && h.late == 0 && h.abreast < hz.number; seq++ {
+		for ; seq <= h.last() && h.late == 0 && h.abreast < hz.number; seq++ {
 			e, err := t.entry(h.number, seq)
 			if err == nil {
 				err = t.judgeLate(h, seq, e)

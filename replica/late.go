@@ -11,9 +11,10 @@ import (
 // any more. Records that were deleted meanwhile stay deleted, and a deletion does not remove what
 // it has not seen. Changed says of records, see changedKey, whether the checkpoint covers changes
 // of them that are not here.
-func (t *txn) leaveLate(hz *horizon, changed map[string]bool) error {
-	if t.space.device == nil {
-		return nil
+func (t *txn) leaveLate(changed map[string]bool) error {
+	hz, err := t.horizonOf()
+	if err != nil || hz == nil || t.space.device == nil {
+		return err
 	}
 	own, err := t.ownHead()
 	if err != nil || own.late == 0 || own.device != t.space.device.ID() {

@@ -283,8 +283,9 @@ func (t *txn) neededBy(h *head) (logs []uint32, err error) {
 }
 
 // due returns the logs whose waits the clock has ended; or all that wait, when more than time may
-// have ended their waits: the process is a new one, which may be of a newer version, or a log was
-// cut. The latter may also make an entry valid whose time was not after those that it names.
+// have ended their waits: the process is a new one, which may be of a newer version, a log was cut,
+// or the horizon has moved. The latter two may also make an entry valid whose time was not after
+// those that it names.
 func (t *txn) due(all bool) (logs []uint32, err error) {
 	if all {
 		err := t.eachWait(func(log uint32, w *wait) error {

@@ -19,6 +19,10 @@ func (a *incoming) merge(t *txn) error {
 	if err != nil {
 		return err
 	}
+	before, err := t.horizonOf()
+	if err != nil {
+		return err
+	}
 	a.latest = latest
 	a.queue = append(a.queue, a.ready...)
 	heap.Init(&a.queue)
@@ -60,7 +64,12 @@ func (a *incoming) merge(t *txn) error {
 	if err := t.completeCollections(); err != nil {
 		return err
 	}
-	return t.decide()
+	if err := t.decide(); err != nil {
+		return err
+	}
+	hz, err := t.horizonOf()
+	a.cut = a.cut || hz != before // contexts are checked by the horizon
+	return err
 }
 
 // keepLatest stores the greatest time of what was merged.

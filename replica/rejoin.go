@@ -58,7 +58,7 @@ func (in *installation) goOn() error {
 			return err
 		}
 	}
-	if err := t.leaveLate(in.next, in.changed); err != nil {
+	if err := t.leaveLate(in.changed); err != nil {
 		return err
 	}
 	if err := t.settle(); err != nil {

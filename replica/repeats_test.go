@@ -1,10 +1,12 @@
 package replica
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 )
 
@@ -181,4 +183,70 @@ func (p *peer) repeat(origin, parts entry.Last) {
 		}
 		return t.place(next, &entry.Entry{Kind: entry.KindData, Origin: &origin, Parts: e.Parts})
 	})
+}
+
+// A right is revoked by somebody who has not seen a repeat that was made under it, after a
+// checkpoint has covered the repeat. It counts all the same, once, whatever a replica learns of
+// first.
+func TestRepeats_ofARevokedDeviceBehindACheckpoint(t *testing.T) {
+	root, other, guest := offline(t, func(guest *peer) {
+		guest.edit(func(v *task) { v.Votes += 10 })
+	})
+	third := newPeer(t, root)
+	silent, helper := newPeer(t, root), newGuest(t, root) // a root that has never written anything
+	root.grant(helper, Write)
+	for _, p := range []*peer{silent, helper, other} {
+		meet(t, root, p)
+	}
+	helper.put(task{ID: 5})
+	meet(t, root, helper)
+	meet(t, root, silent) // has an entry of the helper, and not the repeat
+	if a := helper.adopt(guest); a.Entries != 1 {
+		t.Fatalf("%+v", a)
+	}
+	everyone := []*peer{root, other, helper, guest}
+	for _, p := range append(everyone, silent, third) {
+		p.now = p.now.Add(100 * 24 * time.Hour) // nobody waits for the guest
+	}
+	adopted := helper.lastOrigin()
+	for round := range int64(2) {
+		agreeAfter(t, everyone...)
+		for i, p := range everyone[:3] {
+			p.put(task{ID: 10 + int64(i), Best: round + 1})
+		}
+	}
+	agreeAfter(t, everyone...)
+	must(t, root.checkpoint())
+	silent.update(func(tx *stoat.Tx) error {
+		return silent.space.Revoke(tx, helper.space.device.ID())
+	})
+	meet(t, silent, third) // learns of the revocation first
+	if third.get(1) == nil || third.get(1).Votes != 1 {
+		t.Errorf("the record is %+v", third.get(1))
+	}
+	agreeAfter(t, everyone...)
+	other.put(task{ID: 6})
+	agreeAfter(t, everyone...)
+	root.inTx(func(tr *txn) error {
+		number, _, err := tr.logNumber(adopted.Log)
+		if root.covered()[number] <= adopted.Seq || len(third.covered()) > 0 {
+			t.Fatal("the repeat is not covered, or the votes are known")
+		}
+		return err
+	})
+	must(t, root.space.Prune())
+	everyone = append(everyone, third, silent)
+	gather(t, everyone...)
+	if a := other.adopt(guest); a.Entries != 0 {
+		t.Errorf("it is adopted again: %+v", a)
+	}
+	if err := helper.try(task{ID: 7}); !errors.Is(err, ErrNotAllowed) {
+		t.Errorf("got %v", err)
+	}
+	gather(t, everyone...)
+	for _, p := range everyone {
+		if got := p.get(1).Votes; got != 11 {
+			t.Errorf("%d votes", got)
+		}
+	}
 }

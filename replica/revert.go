@@ -117,7 +117,10 @@ func (r *reversal) run() error {
 			if err := r.revert(is, was); err != nil {
 				return err
 			}
-			c := &collection{space: t.space, name: names[number], number: number}
+			c, err := t.reader(names[number], number)
+			if err != nil {
+				return err
+			}
 			is, was = &fold{t: t, c: c}, &fold{t: t, c: c, counts: r.keeps}
 		}
 		touches, err := t.indexed(nil, number, key[4:])

@@ -192,3 +192,29 @@ func TestRevert_ofOneRecord(t *testing.T) {
 		t.Errorf("a record that was never there: %+v", r)
 	}
 }
+
+// What a checkpoint covers is in the record itself, and not in a state beside it, if nothing has
+// changed since but by entries that do not count.
+func TestRevert_ofWhatDoesNotCountBehindACheckpoint(t *testing.T) {
+	a := newPeer(t, nil)
+	guest := newGuest(t, a)
+	a.grant(guest, Write, In("tasks"))
+	a.put(task{ID: 1, Title: "covered"})
+	meet(t, a, guest)
+	must(t, errors.Join(a.checkpoint(), a.space.Seal()))
+	if len(a.covered()) == 0 {
+		t.Fatal("the checkpoint does not count")
+	}
+	guest.edit(func(v *task) { v.Title = "does not count" })
+	must(t, guest.space.Seal())
+	a.revoke(guest)
+	for _, runs := range runsOf(t, guest) {
+		a.take(runs...)
+	}
+	if got := a.revert(Filter{Device: guest.space.device.ID()}); got.Records != 0 {
+		t.Errorf("%+v", got)
+	}
+	if a.get(1).Title != "covered" {
+		t.Errorf("the record is %+v", a.get(1))
+	}
+}

@@ -144,6 +144,13 @@ func (s *Space) awake(arrived []*run) (runs []waitingRun, claims []claim) {
 	return runs, claims
 }
 
+// retryLater makes the next call of apply look at all that waits.
+func (s *Space) retryLater() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.retried = false
+}
+
 // over reports whether what a run waits for may have come, other than with runs of its log.
 func (w *waitingRun) over(now time.Time, described bool) bool {
 	switch {

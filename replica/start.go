@@ -323,9 +323,7 @@ func (s *Space) install(number uint64, st *start) error {
 	})
 	if err == nil {
 		s.chronicle.add(grown)
-		s.mu.Lock()
-		s.retried = false
-		s.mu.Unlock()
+		s.retryLater()
 	}
 	return err
 }

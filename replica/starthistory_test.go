@@ -12,20 +12,12 @@ import (
 // Replicas that start with checkpoints, prune, and come back after they were away for long have the
 // state that the model has of all entries.
 func TestHistoryOfStarts_equalsTheModel(t *testing.T) {
-	n := *histories
-	if testing.Short() {
-		n = min(n, 20)
-	}
 	count := &starts{}
-	for seed := *historySeed; seed < *historySeed+n; seed++ {
+	eachHistory(t, func(seed uint64) {
 		h := &history{t: t, rng: rand.New(rand.NewPCG(seed, 29))}
 		h.runStarts(count)
-		if t.Failed() {
-			t.Fatalf("repeat it with -run TestHistoryOfStarts -seed %d -histories 1", seed)
-		}
-	}
-	t.Logf("trust: %d histories of replicas, %d replicas joined by a checkpoint, %d came back by one",
-		n, count.joined, count.rejoined)
+	})
+	t.Logf("%d replicas joined by a checkpoint, %d came back by one", count.joined, count.rejoined)
 }
 
 // starts counts what happens in histories.
