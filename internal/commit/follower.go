@@ -59,6 +59,18 @@ func (b Batch) Each(fn func(key []byte, e keyspace.Entry) error) error {
 	return nil
 }
 
+// Bytes returns the payload of all writes, as [batch.Read] reads it. It must not be modified.
+func (b Batch) Bytes() []byte {
+	if len(b.payloads) == 1 {
+		return b.payloads[0].Bytes
+	}
+	var whole []byte
+	for _, p := range b.payloads {
+		whole = append(whole, p.Bytes...)
+	}
+	return whole
+}
+
 // Follow returns a follower. From now on commits are kept for it, within bounds.
 func (p *Pipeline) Follow(log Log) *Follower {
 	p.recent.followers.Add(1)
@@ -83,7 +95,7 @@ func (f *Follower) Reach(ctx context.Context, commit uint64) error {
 	if commit == 0 {
 		return ctx.Err()
 	}
-	_, err := f.wait(ctx, commit-1)
+	_, err := f.Wait(ctx, commit-1)
 	return err
 }
 
@@ -92,29 +104,43 @@ func (f *Follower) Reach(ctx context.Context, commit uint64) error {
 // ErrLagged when the next commit is neither kept nor in the log.
 func (f *Follower) Run(ctx context.Context, after uint64, fn func(Batch) error) error {
 	for seen := after; ; {
-		newest, err := f.wait(ctx, seen)
+		newest, err := f.Wait(ctx, seen)
 		if err != nil {
+			return err
+		}
+		if err := f.Through(ctx, seen, newest, fn); err != nil {
+			return err
+		}
+		seen = newest
+	}
+}
+
+// Through calls fn with every commit above after and up to through, which are visible, in order. It
+// does not wait. The errors are those of Run.
+func (f *Follower) Through(
+	ctx context.Context, after, through uint64, fn func(Batch) error,
+) (err error) {
+	for seen := after; seen < through && err == nil; {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		payload, kept := f.pipeline.recent.get(seen + 1)
 		switch {
 		case !kept:
-			seen, err = f.replay(ctx, seen, newest, fn)
+			seen, err = f.replay(ctx, seen, through, fn)
 		case payload == nil:
 			err = ErrLagged
 		default:
 			seen++
 			err = fn(Batch{seen, []wal.Payload{{Bytes: payload}}})
 		}
-		if err != nil {
-			return err
-		}
 	}
+	return err
 }
 
-// wait returns the newest visible commit once it is above seen, the error of Stop if there will be
+// Wait returns the newest visible commit once it is above seen, the error of Stop if there will be
 // none, and the error of ctx when it ends.
-func (f *Follower) wait(ctx context.Context, seen uint64) (newest uint64, err error) {
+func (f *Follower) Wait(ctx context.Context, seen uint64) (newest uint64, err error) {
 	if newest, err = f.look(ctx, seen); newest > seen || err != nil {
 		return newest, err
 	}
@@ -129,7 +155,7 @@ func (f *Follower) wait(ctx context.Context, seen uint64) (newest uint64, err er
 	}
 }
 
-// look is wait without waiting: it returns 0 if there is nothing to return yet.
+// look is Wait without waiting: it returns 0 if there is nothing to return yet.
 func (f *Follower) look(ctx context.Context, seen uint64) (newest uint64, err error) {
 	ended := f.pipeline.recent.ended.Load() // before the newest commit
 	newest = f.pipeline.visible.Load()

@@ -62,6 +62,9 @@ func (e *Engine) publishVersionInstalling(
 		change(next)
 	})
 	e.balanceLocked()
+	if e.options.Shipper != nil {
+		e.options.Shipper.Installed()
+	}
 }
 
 // applyInstalling completes edit and returns the version that it makes of old. The edit can then be

@@ -48,6 +48,9 @@ func Open(files vfs.FS, dir string, o Options) (*Engine, error) {
 	if err == nil {
 		err = lock.Announce()
 	}
+	if err == nil && o.Shipper != nil {
+		err = s.claim(o.Shipper)
+	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Close(), d.folder.Close())
 	}

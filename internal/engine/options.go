@@ -31,6 +31,7 @@ type Options struct {
 	LockTimeout    time.Duration // how long Open waits for another process
 	Logger         *slog.Logger  // background events; nil is silent
 	Tuning         Tuning
+	Shipper        Shipper // nil if nobody ships what is committed elsewhere
 
 	growsMemory bool // decoded blocks may exceed MemoryLimit, see memory.grow
 }

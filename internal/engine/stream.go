@@ -124,16 +124,5 @@ func Restore(ctx context.Context, r io.Reader, target vfs.FS, dir string) (err e
 	if err != nil {
 		return err
 	}
-	o := Options{ReadOnly: true, MemoryLimit: backupMemory}.withDefaults()
-	s := recovered{store: newStore(directory{folder.Files(), dir}, state.Database, o)}
-	s.levels = s.levelsOf(state.Version)
-	e := newEngine(o, s)
-	if err := e.Check(ctx, true); err != nil {
-		return fmt.Errorf("verify what was restored: %w", err)
-	}
-	if err := folder.Commit(state.Version); err != nil {
-		return err
-	}
-	_ = folder.Tidy() // the folder is a database, whatever is left in it
-	return nil
+	return newReceived(folder, dir, state).commitReceived(ctx, folder, state.Version)
 }

@@ -43,11 +43,16 @@ const (
 // Begin waits for its turn and starts a write transaction.
 func (e *Engine) Begin() (*Writer, error) { return e.BeginContext(context.Background()) }
 
-// BeginContext is Begin, except that it stops waiting, for other writers or for room in memory,
-// when ctx ends.
+// BeginContext is Begin, except that it stops waiting, for other writers, for room in memory or for
+// the shipper, when ctx ends.
 func (e *Engine) BeginContext(ctx context.Context) (*Writer, error) {
 	if err := e.writable(); err != nil {
 		return nil, err
+	}
+	if e.options.Shipper != nil {
+		if err := e.options.Shipper.Admit(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if err := e.writer.lock(ctx, heldByTx); err != nil {
 		return nil, err

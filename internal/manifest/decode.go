@@ -43,10 +43,7 @@ func decodeVersion(p []byte) (*Version, error) {
 		case tagBottom:
 			v.Bottom.Tables = d.tables()
 		case tagDropped:
-			v.Dropped = make([]Drop, d.count(minDropBytes))
-			for i := range v.Dropped {
-				v.Dropped[i] = Drop{d.number(), d.number(), d.number()}
-			}
+			v.Dropped = d.drops()
 		case tagValues:
 			v.ValueFiles = d.valueFiles()
 		case tagDictionaries:
@@ -106,6 +103,10 @@ func decodeEdit(p []byte) (*Edit, error) {
 			e.RemoveYoung.Count = d.small()
 		case tagAddDictionaries:
 			e.AddDictionaries = d.dictionaries()
+		case tagSetDropEpoch:
+			e.DropEpoch = d.number()
+		case tagSetDropped:
+			e.Dropped = d.drops()
 		default:
 			d.unknown("field", d.tag)
 		}
@@ -159,6 +160,14 @@ func (d *decoder) numbers() []uint64 {
 		numbers[i] = d.number()
 	}
 	return numbers
+}
+
+func (d *decoder) drops() []Drop {
+	drops := make([]Drop, d.count(minDropBytes))
+	for i := range drops {
+		drops[i] = Drop{d.number(), d.number(), d.number()}
+	}
+	return drops
 }
 
 func (d *decoder) tables() []*Table {

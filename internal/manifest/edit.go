@@ -24,6 +24,11 @@ type Edit struct {
 	NextNumber uint64 // above the numbers of all files; 0: unchanged
 
 	Drop []uint64 // ids of buckets whose keys become garbage; starts an epoch
+
+	// DropEpoch, unless it is 0, and Dropped replace those of the version. An edit with them has no
+	// Drop.
+	DropEpoch uint64
+	Dropped   []Drop
 }
 
 // YoungRuns is a range of young runs. It counts from the oldest, so it stays valid when more runs
@@ -68,9 +73,8 @@ func (v *Version) Apply(e *Edit) (*Version, error) {
 	if err := next.advance(e); err != nil {
 		return nil, err
 	}
-	if len(e.Drop) > 0 {
-		next.DropEpoch++
-		next.Dropped = addDrops(v.Dropped, e.Drop, next.DropEpoch)
+	if err := next.drop(e); err != nil {
+		return nil, err
 	}
 	next.ValueFiles, err = next.withValues(v.joinValues(e.AddValues))
 	if err != nil {
@@ -105,6 +109,23 @@ func (v *Version) advance(e *Edit) error {
 			return fmt.Errorf("%s goes back from %d to %d", n.what, *n.now, n.next)
 		}
 		*n.now = n.next
+	}
+	return nil
+}
+
+// drop applies what the edit says of dropped buckets.
+func (v *Version) drop(e *Edit) error {
+	switch {
+	case e.DropEpoch == 0 && len(e.Dropped) == 0:
+		if len(e.Drop) > 0 {
+			v.DropEpoch++
+			v.Dropped = addDrops(v.Dropped, e.Drop, v.DropEpoch)
+		}
+	case len(e.Drop) > 0 || e.DropEpoch <= v.DropEpoch:
+		return fmt.Errorf("%d buckets are dropped, and %d ranges in epoch %d after %d", len(e.Drop),
+			len(e.Dropped), e.DropEpoch, v.DropEpoch)
+	default:
+		v.DropEpoch, v.Dropped = e.DropEpoch, e.Dropped
 	}
 	return nil
 }

@@ -27,6 +27,8 @@ const (
 	tagYoungOlder      = 21 // the older and the count of the young runs to remove
 	tagRemoveYoung     = 22
 	tagAddDictionaries = 23 // dictionaries
+	tagSetDropEpoch    = 24
+	tagSetDropped      = 25 // as tagDropped
 )
 
 // Values of tagBackup.
@@ -54,10 +56,7 @@ func appendVersion(dst []byte, v *Version) []byte {
 	dst = appendRuns(dst, v.Young)
 	dst = appendCount(dst, tagBottom, len(v.Bottom.Tables))
 	dst = appendTables(dst, v.Bottom.Tables)
-	dst = appendCount(dst, tagDropped, len(v.Dropped))
-	for _, d := range v.Dropped {
-		dst = appendUvarints(dst, d.First, d.Last, d.Epoch)
-	}
+	dst = appendDrops(dst, tagDropped, v.Dropped)
 	dst = appendValueFiles(dst, tagValues, v.ValueFiles)
 	dst = appendDictionaries(dst, tagDictionaries, v.Dictionaries)
 	dst = appendNumber(dst, tagBranch, v.Branch)
@@ -83,7 +82,17 @@ func appendEdit(dst []byte, e *Edit) []byte {
 	dst = appendValueFiles(dst, tagAddValues, e.AddValues)
 	dst = appendNumber(dst, tagYoungOlder, uint64(e.RemoveYoung.Older))
 	dst = appendNumber(dst, tagRemoveYoung, uint64(e.RemoveYoung.Count))
-	return appendDictionaries(dst, tagAddDictionaries, e.AddDictionaries)
+	dst = appendDictionaries(dst, tagAddDictionaries, e.AddDictionaries)
+	dst = appendNumber(dst, tagSetDropEpoch, e.DropEpoch)
+	return appendDrops(dst, tagSetDropped, e.Dropped)
+}
+
+func appendDrops(dst []byte, tag uint64, drops []Drop) []byte {
+	dst = appendCount(dst, tag, len(drops))
+	for _, d := range drops {
+		dst = appendUvarints(dst, d.First, d.Last, d.Epoch)
+	}
+	return dst
 }
 
 // appendNumber appends a field, unless n is zero.
