@@ -48,6 +48,10 @@ func (t *txn) offer(hz *horizon) (*offer, error) {
 	if o.logs, err = t.logRecords(hz); err != nil {
 		return nil, err
 	}
+	for i := range o.logs { // what a transaction reads may lie in a table, which goes away
+		r := &o.logs[i]
+		r.Key, r.State = bytes.Clone(r.Key), bytes.Clone(r.State)
+	}
 	last := ""
 	subtrees, err := t.subtreesAt(hz, func(name string, first, _ []byte, leaf chunk.Hash) error {
 		if len(o.trees) == 0 || name != last {

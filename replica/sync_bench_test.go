@@ -49,7 +49,7 @@ func (c *counted) Write(p []byte) (int, error) {
 }
 
 // onDisk returns a replica on disk: of a new space, or of the one of another.
-func onDisk(b *testing.B, of *peer, mode stoat.SyncMode) (*peer, *record.Collection[item]) {
+func onDisk(b testing.TB, of *peer, mode stoat.SyncMode) (*peer, *record.Collection[item]) {
 	b.Helper()
 	db, err := stoat.Open(b.TempDir(), &stoat.Options{Sync: mode})
 	if err != nil {
