@@ -57,7 +57,7 @@ func (s *space) moveBucket(old []byte, to *space, name []byte) error {
 
 // isWithin reports whether this is the bucket id or is nested in it.
 func (s *space) isWithin(id uint64) bool {
-	for b := s; b != nil; b = b.holder() {
+	for b := s; b != nil; b = s.session.holder(b) {
 		if b.id == id {
 			return true
 		}
@@ -65,13 +65,13 @@ func (s *space) isWithin(id uint64) bool {
 	return false
 }
 
-// holder returns the bucket that contains this one, or nil for the root and, possibly, its direct
-// children.
-func (s *space) holder() *space {
-	if to, ok := s.session.adopted[s.id]; ok {
+// holder returns the bucket that contains b, or nil for the root and, possibly, its direct
+// children. Only the ids of the buckets that contain a bucket are sure to be set.
+func (s *session) holder(b *space) *space {
+	if to, ok := s.adopted[b.id]; ok {
 		return to
 	}
-	return s.parent
+	return b.parent
 }
 
 // adopt records that the bucket id was moved to another parent: older handles know only the former

@@ -80,7 +80,7 @@ type space struct {
 	session *session
 	born    uint64 // the generation of the session when it was made
 	id      uint64
-	parent  *space // nil in the root and its direct children
+	parent  *space // nil in the root and its direct children; see holder
 
 	prefix      [keyspace.MaxPrefixBytes]byte // of the bucket's internal keys
 	prefixBytes uint8
@@ -116,7 +116,7 @@ func (s *space) check() error {
 
 // checkDropped returns an error if this transaction dropped the bucket or one that contains it.
 func (s *space) checkDropped() error {
-	for b := s; b != nil; b = b.holder() {
+	for b := s; b != nil; b = s.session.holder(b) {
 		if _, dropped := s.session.dropped[b.id]; dropped {
 			return ErrBucketNotFound
 		}

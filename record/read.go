@@ -45,8 +45,8 @@ const keyRoom = 64
 // records returns the bucket of the records, to read one of them: unlike a session, it needs no
 // memory until something is committed.
 func (c *Collection[T]) records(tx *stoat.Tx) (stoat.Bucket, error) {
-	if refs := c.refs.pair.Load(); refs != nil {
-		if data := tx.Refer(refs[0]); data != nil {
+	if last := c.refs.last.Load(); last.isCurrent(tx) {
+		if data := tx.Refer(last.data); data != nil {
 			return *data, nil
 		}
 	}

@@ -130,7 +130,10 @@ func (d *definition) rebuild(tx *stoat.Tx, name string) (*rebuild, error) {
 			return key, nil
 		}
 	}
-	return b, b.s.open(name, d.edition)
+	if err := b.s.lookUp(name); err != nil {
+		return b, err
+	}
+	return b, b.s.check(d.edition)
 }
 
 // shape returns the shape of a type with only the key and index fields.

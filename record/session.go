@@ -39,34 +39,54 @@ func (c *Collection[T]) session(tx *stoat.Tx) (*session, error) {
 	if s.evolved != s.shared.evolved {
 		s.evolved = s.shared.evolved
 		s.indexes, s.err = nil, nil
-		if s.data, s.meta = c.refs.buckets(tx); s.data == nil {
-			s.err = c.wrap(s.open(c.name, c.edition))
-			c.refs.remember(s)
-		}
+		s.err = c.wrap(c.refs.open(s, c.name, c.edition))
 	}
 	return s, s.err
 }
 
-// bucketRefs remembers the buckets of a collection while its definition is unchanged.
-type bucketRefs struct{ pair atomic.Pointer[[2]stoat.Ref] }
+// bucketRefs remembers the buckets of a collection.
+type bucketRefs struct{ last atomic.Pointer[lastBuckets] }
 
-// buckets returns the buckets data and meta, or nil if they must be looked up.
-func (n *bucketRefs) buckets(tx *stoat.Tx) (data, meta *stoat.Bucket) {
-	refs := n.pair.Load()
-	if refs == nil {
-		return nil, nil
-	}
-	if data = tx.Refer(refs[0]); data != nil {
-		meta = tx.Refer(refs[1])
-	}
-	return data, meta
+// lastBuckets are buckets of a collection, and where its definition was the expected edition. It is
+// immutable.
+type lastBuckets struct {
+	data, meta stoat.Ref
+	position   stoat.Position // 0: nowhere
 }
 
-// remember stores references to the buckets of a session.
-func (n *bucketRefs) remember(s *session) {
-	if s.err == nil && !s.tx.Writable() {
-		n.pair.Store(&[2]stoat.Ref{s.data.Ref(), s.meta.Ref()})
+// isCurrent reports whether the definition is known to be the expected edition.
+func (l *lastBuckets) isCurrent(tx *stoat.Tx) bool {
+	return l != nil && l.position == tx.Position() && !tx.Writable()
+}
+
+// open sets the buckets of a session and checks that the definition is the expected edition.
+func (n *bucketRefs) open(s *session, name string, edition uint64) error {
+	last := n.last.Load()
+	if last != nil {
+		if s.data = s.tx.Refer(last.data); s.data != nil {
+			s.meta = s.tx.Refer(last.meta)
+		}
 	}
+	known := s.data != nil && s.meta != nil
+	if known && last.isCurrent(s.tx) {
+		return nil
+	}
+	if !known {
+		if err := s.lookUp(name); err != nil {
+			return err
+		}
+	}
+	if err := s.check(edition); err != nil {
+		return err
+	}
+	var position stoat.Position // what a writable transaction sees may never be committed
+	if !s.tx.Writable() {
+		position = s.tx.Position()
+	}
+	if !known || position != 0 {
+		n.last.Store(&lastBuckets{s.data.Ref(), s.meta.Ref(), position})
+	}
+	return nil
 }
 
 // writer is writable for writes of records; it also sweeps some expired ones.
@@ -87,8 +107,8 @@ func (c *Collection[T]) writable(tx *stoat.Tx) (*session, error) {
 	return s, err
 }
 
-// open looks up the buckets and checks that the definition is the expected edition.
-func (s *session) open(name string, edition uint64) error {
+// lookUp looks up the buckets.
+func (s *session) lookUp(name string) error {
 	var err error
 	s.data, err = s.tx.Bucket([]byte(name))
 	if errors.Is(err, stoat.ErrBucketNotFound) {
@@ -101,9 +121,11 @@ func (s *session) open(name string, edition uint64) error {
 	if errors.Is(err, stoat.ErrBucketNotFound) {
 		return ErrOutdated
 	}
-	if err != nil {
-		return err
-	}
+	return err
+}
+
+// check checks that the definition is the expected edition.
+func (s *session) check(edition uint64) error {
 	stored, err := s.meta.Sequence()
 	if err == nil && stored != edition {
 		err = ErrOutdated

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/layout"
@@ -13,7 +14,8 @@ import (
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
-// collection is a collection of a space as its replica sees it. It is immutable.
+// collection is a collection of a space as its replica sees it. It is immutable, apart from what it
+// remembers of the last lookup.
 type collection struct {
 	space   *Space
 	name    string // in the space
@@ -25,6 +27,8 @@ type collection struct {
 	schemas map[uint64]*schema // by number
 	layout  *layout.Schema     // of the type; nil if the program has not opened the collection
 	current *schema            // the stored one that equals layout
+
+	records atomic.Pointer[stoat.Ref] // the bucket of the records, as last looked up
 }
 
 // schema is a schema of stored records. It is immutable.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stoatdb/stoat"
@@ -51,6 +52,8 @@ type Space struct {
 	applying    sync.Mutex // held while entries of others are applied
 	taken       *usages    // by the holder of applying; nil until it is needed
 	scratch     sync.Pool  // of *scratch
+
+	buckets atomic.Pointer[spaceBuckets] // as last looked up
 
 	perDevice, perSpace Quota
 	admission           func(*stoat.Tx, *Offer) error

@@ -224,13 +224,28 @@ func (s *state) read() (err error) {
 func (t *txn) recordsOf(c *collection) (*stoat.Bucket, error) {
 	in := t.inside(c.number)
 	if !in.opened {
-		b, err := t.tx.Bucket([]byte(c.stored()))
+		b, err := t.openRecords(c)
 		if err != nil && !errors.Is(err, stoat.ErrBucketNotFound) {
 			return nil, err
 		}
 		in.records, in.opened = b, true
 	}
 	return in.records, nil
+}
+
+// openRecords opens the bucket of the records of a collection.
+func (t *txn) openRecords(c *collection) (*stoat.Bucket, error) {
+	if ref := c.records.Load(); ref != nil {
+		if b := t.tx.Refer(*ref); b != nil {
+			return b, nil
+		}
+	}
+	b, err := t.tx.Bucket([]byte(c.stored()))
+	if err == nil {
+		ref := b.Ref()
+		c.records.Store(&ref)
+	}
+	return b, err
 }
 
 // find returns the stored record of a key, or nil.

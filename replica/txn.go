@@ -183,7 +183,7 @@ func (s *Space) in(tx *stoat.Tx) (*txn, error) {
 		t.key = t.keyRoom[:0]
 		return t
 	})
-	if t.meta != nil {
+	if t.meta != nil || t.refer(s.buckets.Load()) {
 		return t, nil
 	}
 	root, err := tx.Bucket([]byte(rootBucket))
@@ -199,7 +199,26 @@ func (s *Space) in(tx *stoat.Tx) (*txn, error) {
 	if t.entries, err = t.meta.Bucket([]byte(entriesBucket)); err == nil {
 		t.states, err = t.meta.Bucket([]byte(statesBucket))
 	}
+	if err == nil {
+		s.buckets.Store(&spaceBuckets{t.meta.Ref(), t.entries.Ref(), t.states.Ref()})
+	}
 	return t, err
+}
+
+// spaceBuckets are the buckets of a space that every transaction opens. It is immutable.
+type spaceBuckets struct{ meta, entries, states stoat.Ref }
+
+// refer sets the buckets of the space from references, and reports whether it could.
+func (t *txn) refer(r *spaceBuckets) bool {
+	if r == nil {
+		return false
+	}
+	meta, entries, states := t.tx.Refer(r.meta), t.tx.Refer(r.entries), t.tx.Refer(r.states)
+	if meta == nil || entries == nil || states == nil {
+		return false
+	}
+	t.meta, t.entries, t.states = meta, entries, states
+	return true
 }
 
 // bucket returns a bucket that most transactions do without, so they do not open it.

@@ -39,6 +39,7 @@ type Engine struct {
 	current  atomic.Pointer[superversion.Superversion] // what readers see; nil once closed
 	state    atomic.Pointer[superversion.Superversion] // the same, but kept after closing
 	readers  readers
+	buckets  atomic.Uint64 // see BucketsChanged; written with the writer lock
 	closed   atomic.Bool
 	clearing atomic.Bool // a goroutine does what Passed asks for
 	poisoned atomic.Pointer[poison]

@@ -152,12 +152,14 @@ func (w *Writer) find(
 // Put sets key to value, both of which are copied, until a moment in milliseconds since 1970, or
 // for good if that is 0.
 func (w *Writer) Put(key, value []byte, until uint64) error {
+	w.noteBucket(key)
 	w.edit.PutUntil(key, value, until)
 	return w.wrote(len(key) + len(value))
 }
 
 // Delete removes key.
 func (w *Writer) Delete(key []byte) error {
+	w.noteBucket(key)
 	w.edit.Delete(key)
 	return w.wrote(len(key))
 }
