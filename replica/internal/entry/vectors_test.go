@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/golden"
 	"github.com/stoatdb/stoat/replica/internal/hlc"
 	"github.com/stoatdb/stoat/replica/internal/seal"
@@ -120,6 +121,10 @@ func sampleActs() []namedAct {
 			Last: []Last{{Head{Hash{5}, 9}, Hash{6}}, {Head{Hash{7}, 301}, Hash{9}}}}}},
 		{"a revocation under a grant", Act{Revoke: &Revoke{Under: &grant, Grant: Head{Hash{8}, 1}}}},
 		{"an endorsement", Act{Endorse: &Endorse{grant, Hash{9}}}},
+		{"a checkpoint", Act{Checkpoint: &Checkpoint{Before: Hash{3},
+			Logs: []CoveredLog{{Hash{5}, 300, Hash{6}}, {Hash{7}, 1, Hash{7}}},
+			Chunks: []chunk.Subtree{{Collection: "", Chunks: 1, Root: Hash{8}},
+				{Collection: "tasks", Chunks: 300, Root: Hash{9}}}}}},
 	}
 }
 

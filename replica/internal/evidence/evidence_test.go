@@ -4,18 +4,13 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/golden"
 	"github.com/stoatdb/stoat/replica/internal/seal"
 )
-
-var update = flag.Bool("update", false, "write the test vectors instead of comparing with them")
 
 // space is the space of the tests.
 var space = entry.Hash{0xAA}
@@ -152,24 +147,7 @@ func TestVectors_areWhatThePackageMakes(t *testing.T) {
 	run, log := newRun(t, grant(), data(), grant())
 	v := struct{ Space, Log, Run string }{hex.EncodeToString(space[:]), hex.EncodeToString(log[:]),
 		hex.EncodeToString(run.Append(nil))}
-	p, err := json.MarshalIndent(v, "", "\t")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p = append(p, '\n')
-	file := filepath.Join("..", "..", "testdata", "evidence.json")
-	if *update {
-		if err := os.WriteFile(file, p, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(p, want) {
-		t.Error("the format has changed: a change needs a new version, see docs/replica-format.md")
-	}
+	golden.Compare(t, "evidence.json", v)
 }
 
 // What Parse accepts encodes to the same bytes, and a check of it ends.

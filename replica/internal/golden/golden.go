@@ -14,8 +14,14 @@ import (
 // update says what Compare does. It is immutable once the flags are parsed.
 var update = flag.Bool("update", false, "write the test vectors instead of comparing with them")
 
-// path returns the path of a file of vectors, from a package in replica/internal.
-func path(name string) string { return filepath.Join("..", "..", "testdata", name) }
+// path returns the path of a file of vectors, from the package replica or one in replica/internal.
+func path(name string) string {
+	root := "."
+	if _, err := os.Stat("go.mod"); err != nil {
+		root = filepath.Join("..", "..")
+	}
+	return filepath.Join(root, "testdata", name)
+}
 
 // Compare fails the test if the vectors, as JSON, are not those of the file. With the flag -update,
 // it writes the file.

@@ -31,13 +31,17 @@ type author struct {
 	prev  entry.Hash
 }
 
-// write appends an entry that has seen some heads of others, and returns its own.
+// write appends an entry about a record that has seen the heads of others.
 func (a *author) write(t hlc.Time, r entry.Record, seen ...*author) {
-	log := entry.Hash{}
-	if len(a.facts) > 0 {
-		log = a.facts[0].Log
-	}
-	e := &entry.Entry{Time: t, Kind: entry.KindData}
+	r.Key = tuple.AppendInt(nil, 1)
+	changes := entry.Changes{Fields: []string{"keep", "map", "max", "min", "set", "sum", "tags"},
+		Records: []entry.Record{r}}
+	a.add(&entry.Entry{Time: t, Kind: entry.KindData,
+		Parts: []entry.Part{{Group: "c", Data: changes.Append(nil)}}}, seen...)
+}
+
+// add appends an entry that has seen the heads of others.
+func (a *author) add(e *entry.Entry, seen ...*author) {
 	var hashes []entry.Hash
 	for _, other := range seen {
 		last := other.facts[len(other.facts)-1]
@@ -45,20 +49,16 @@ func (a *author) write(t hlc.Time, r entry.Record, seen ...*author) {
 		hashes = append(hashes, other.prev)
 	}
 	e.Digest = entry.ContextDigest(hashes)
-	r.Key = tuple.AppendInt(nil, 1)
-	changes := entry.Changes{Fields: []string{"keep", "map", "max", "min", "set", "sum", "tags"},
-		Records: []entry.Record{r}}
-	e.Parts = []entry.Part{{Group: "c", Data: changes.Append(nil)}}
-	seq := uint64(len(a.facts))
-	a.prev = e.Hash(&entry.Place{Log: log, Seq: seq, Prev: a.prev})
-	a.facts = append(a.facts, Fact{Log: log, Seq: seq, Entry: e})
+	at := &entry.Place{Log: a.facts[0].Log, Seq: uint64(len(a.facts)), Prev: a.prev}
+	a.prev = e.Hash(at)
+	a.facts = append(a.facts, Fact{Log: at.Log, Seq: at.Seq, Hash: a.prev, Entry: e})
 }
 
 // begin starts a log.
 func begin(n byte) *author {
 	e := (&entry.Genesis{Device: [32]byte{n}}).Entry(1)
 	log := e.Hash(&entry.Place{})
-	return &author{[]Fact{{Log: log, Entry: e}}, log}
+	return &author{[]Fact{{Log: log, Hash: log, Entry: e}}, log}
 }
 
 // ops returns an operation on every field.
@@ -78,18 +78,29 @@ func ops(n int64, remove bool) entry.Record {
 	}}
 }
 
+// factsOf returns the entries of some authors.
+func factsOf(authors []*author) (all []Fact) {
+	for _, a := range authors {
+		all = append(all, a.facts...)
+	}
+	return all
+}
+
+// placesOf returns entries as vectors have them.
+func placesOf(facts []Fact) (all []placed) {
+	for _, f := range facts {
+		all = append(all, placed{hex.EncodeToString(f.Log[:]), f.Seq,
+			hex.EncodeToString(f.Entry.Append(nil))})
+	}
+	return all
+}
+
 func stateVectors(t *testing.T) (all []stateVector) {
 	t.Helper()
 	add := func(name string, authors ...*author) {
 		v := stateVector{Name: name, Space: hex.EncodeToString(make([]byte, 32))}
-		var facts []Fact
-		for _, a := range authors {
-			for _, f := range a.facts {
-				facts = append(facts, f)
-				v.Entries = append(v.Entries, placed{hex.EncodeToString(f.Log[:]), f.Seq,
-					hex.EncodeToString(f.Entry.Append(nil))})
-			}
-		}
+		facts := factsOf(authors)
+		v.Entries = placesOf(facts)
 		root, err := Root(entry.Hash{}, &entry.Space{}, facts)
 		if err != nil {
 			t.Fatal(err)
