@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -148,12 +149,30 @@ func (v *server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
 	defer stop()
 	conn, err := shake(ctx, tls.Server(raw, config))
 	if err != nil {
+		tellHTTP(err)
 		_ = raw.Close()
 		v.ended(nil, DeviceID{}, cmp.Or(ctx.Err(), err))
 		return
 	}
 	v.session(ctx, conn)
 }
+
+// tellHTTP tells a client that speaks HTTP to a server of TLS what it should do instead. The error
+// is that of the handshake.
+func tellHTTP(err error) {
+	var plain tls.RecordHeaderError
+	if !errors.As(err, &plain) || plain.Conn == nil {
+		return
+	}
+	switch string(plain.RecordHeader[:]) {
+	case "GET /", "POST ", "PUT /", "HEAD ", "OPTIO":
+		_ = plain.Conn.SetDeadline(time.Now().Add(handshakeMax))
+		_, _ = io.WriteString(plain.Conn, "HTTP/1.0 400 Bad Request\r\n\r\n"+answerPlain+"\n")
+	}
+}
+
+// answerPlain is the answer to requests of HTTP where replicas connect with TLS.
+const answerPlain = "this server speaks TLS, and not HTTP: connect to its host and port with Dial"
 
 // session has a session with a peer, and closes the connection. Until the peer has said who it is,
 // there is little time.

@@ -33,20 +33,24 @@ type Snapshot struct {
 	t     *txn
 	until Moment
 	logs  vector // nil: all
+	kept  bool   // the present, of what is stored: entries were pruned
 }
 
 // At returns a view of the space at a moment; the function [At] gives its records their type. A
-// record takes time that grows with the number of entries that ever touched it. It is ErrPruned if
-// some of them are gone.
+// record takes time that grows with the number of entries that ever touched it. If some of these
+// are gone, it is ErrPruned, except for the present, which is what is stored.
 func (s *Space) At(tx *stoat.Tx, m Moment) (*Snapshot, error) {
 	t, err := s.in(tx)
 	if err == nil {
 		err = t.unpruned()
 	}
+	v := &Snapshot{t: t, until: m}
+	if errors.Is(err, ErrPruned) && m.Vector == nil && m.Time.IsZero() {
+		v.kept, err = true, nil
+	}
 	if err != nil {
 		return nil, wrap(s.name, err)
 	}
-	v := &Snapshot{t: t, until: m}
 	if m.Vector == nil {
 		return v, nil
 	}
@@ -183,6 +187,16 @@ func (*unknownError) Is(target error) bool { return target == stoat.ErrNotFound 
 
 // one calls fn with the state of a record, or returns [stoat.ErrNotFound] if there is none.
 func (v *Snapshot) one(c *collection, key []byte, fn func(*merge.Record) error) error {
+	if v.kept {
+		s, err := v.t.loadStored(c, key)
+		if err == nil && len(s.record.Alive) == 0 {
+			err = stoat.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		return fn(s.record)
+	}
 	touches, err := v.t.touching(c, key)
 	if err != nil {
 		return err
@@ -207,6 +221,11 @@ func (v *Snapshot) each(c *collection, fn func(key []byte, state *merge.Record) 
 			return nil
 		}
 		return fn(key, state)
+	}
+	if v.kept {
+		return v.t.eachState(c.name, c.number, stoat.Range{}, func(s *state) error {
+			return show(c, s.key, s.record)
+		})
 	}
 	err := v.t.eachTouched(c, func(key []byte, touches []spot) error {
 		if f.full() {

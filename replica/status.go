@@ -35,6 +35,10 @@ type Status struct {
 	// the last one does not have the root of the state here: see [Space.Prune].
 	Checkpoints uint64 `json:"checkpoints"`
 	Mismatch    bool   `json:"mismatch"`
+	// Covered is the number of entries that the last checkpoint covers. Pruned says that entries
+	// which a checkpoint covers are gone here, or never were here: the replica started from it.
+	Covered uint64 `json:"covered"`
+	Pruned  bool   `json:"pruned"`
 	// Start is how far the replica is that starts from a checkpoint, and nil for others.
 	Start *Start `json:"start,omitempty"`
 	// Split are devices that go by another checkpoint than this replica: the two will not agree any
@@ -104,6 +108,9 @@ func (s *Space) Status(tx *stoat.Tx) (*Status, error) {
 	}
 	if err == nil {
 		st.Checkpoints, st.Mismatch, err = t.checkpointStatus()
+	}
+	if err == nil {
+		st.Covered, st.Pruned, err = t.coveredStatus()
 	}
 	if err == nil {
 		st.Start, err = t.startStatus()

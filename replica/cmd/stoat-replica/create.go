@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stoatdb/stoat"
@@ -63,16 +64,29 @@ with the first sync or import.`,
 			if err != nil {
 				return cmdline.Usagef("SPACE: %v", err)
 			}
+			var holds []string
+			if *collections != "" {
+				holds = namesOf(*collections)
+			}
+			if slices.Contains(holds, "") {
+				return cmdline.Usagef("-collections has an empty name: %q", *collections)
+			}
 			return found(s, o, args[0], args[1], *asJSON, func(db *stoat.DB, opts *replica.Options) (
 				*replica.Space, error,
 			) {
-				if *collections != "" {
-					opts.Collections = strings.Split(*collections, ",")
-				}
+				opts.Collections = holds
 				return replica.Join(db, args[1], id, opts)
 			})
 		},
 	}
+}
+
+// namesOf returns the names in a list with commas between.
+func namesOf(list string) (all []string) {
+	for name := range strings.SplitSeq(list, ",") {
+		all = append(all, strings.TrimSpace(name))
+	}
+	return all
 }
 
 // found makes a replica of a space in a database that may be new, and prints the id.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,7 +145,11 @@ cut off goes on where it was.`,
 // importFrom merges a file, or standard input.
 func importFrom(ctx context.Context, s *stdio, space *replica.Space, name string) error {
 	in, size := s.in, int64(0)
-	if name != "-" {
+	if name == "-" {
+		r := interruptible(ctx, in)
+		defer func() { _ = r.Close() }()
+		in = r
+	} else {
 		f, err := os.Open(name)
 		if err != nil {
 			return err
@@ -161,4 +166,17 @@ func importFrom(ctx context.Context, s *stdio, space *replica.Space, name string
 	err := replica.Import(ctx, space, r)
 	line.Finish()
 	return err
+}
+
+// interruptible returns a reader of what r has that fails with the context's error when that ends,
+// even while r is waiting for more. R may be read until the process ends.
+func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
+	out, in := io.Pipe()
+	stop := context.AfterFunc(ctx, func() { _ = in.CloseWithError(ctx.Err()) })
+	go func() {
+		_, err := io.Copy(in, r)
+		stop()
+		_ = in.CloseWithError(cmp.Or(ctx.Err(), err))
+	}()
+	return out
 }

@@ -71,7 +71,7 @@ func (f *scopeFlags) scopes() ([]replica.Scope, error) {
 		scope = scope.Prefix(encoded)
 	}
 	if f.fields != "" {
-		scope = scope.Fields(strings.Split(f.fields, ",")...)
+		scope = scope.Fields(namesOf(f.fields)...)
 	}
 	if f.own {
 		scope = scope.OwnOnly()

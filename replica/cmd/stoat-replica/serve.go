@@ -98,20 +98,24 @@ func (v *serving) run(ctx context.Context, listen, web string) error {
 		return cmdline.Usagef("give an address with -listen or -http")
 	}
 	var servers []func(context.Context) error
-	for addr, serve := range map[string]func(context.Context, net.Listener) error{
-		listen: v.serveTCP, web: v.serveHTTP,
-	} {
-		if addr == "" {
+	if !v.asJSON {
+		v.say(nil, "device "+v.device.ID().String())
+	}
+	for _, to := range []struct {
+		addr, scheme string
+		serve        func(context.Context, net.Listener) error
+	}{{listen, "", v.serveTCP}, {web, "http://", v.serveHTTP}} {
+		if to.addr == "" {
 			continue
 		}
-		l, err := net.Listen("tcp", addr)
+		l, err := net.Listen("tcp", to.addr)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = l.Close() }()
-		servers = append(servers, func(ctx context.Context) error { return serve(ctx, l) })
+		servers = append(servers, func(ctx context.Context) error { return to.serve(ctx, l) })
 		if !v.asJSON {
-			v.say(nil, fmt.Sprintf("device %s\nlistens at %s", v.device.ID(), l.Addr()))
+			v.say(nil, "listens at "+to.scheme+l.Addr().String())
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)

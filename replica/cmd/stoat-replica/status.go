@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
@@ -25,14 +26,20 @@ type statusJSON struct {
 	Forked    int    `json:"forked"`
 	// Waiting is entries that arrived and are not merged yet, and Missing the logs that they wait
 	// for. Ended is entries that are not valid.
-	Waiting     uint64             `json:"waiting"`
-	Missing     int                `json:"missing"`
-	Ended       uint64             `json:"ended"`
+	Waiting uint64 `json:"waiting"`
+	Missing int    `json:"missing"`
+	Ended   uint64 `json:"ended"`
+	// Checkpoints is how many count. Covered is the entries that the last one covers, and Pruned
+	// says that they are gone here.
 	Checkpoints uint64             `json:"checkpoints"`
+	Covered     uint64             `json:"covered"`
+	Pruned      bool               `json:"pruned"`
 	Mismatch    bool               `json:"mismatch"`
 	Split       []replica.DeviceID `json:"split,omitempty"`
 	// Start is set while the replica starts from a checkpoint.
 	Start *replica.Start `json:"start,omitempty"`
+	// Holds are the collections that the replica holds; null: all.
+	Holds []string `json:"holds"`
 	// Withheld are collections of which content is not here.
 	Withheld []replica.Withheld `json:"withheld,omitempty"`
 	waits    []replica.Waiting  // what Waiting and Ended count
@@ -101,7 +108,11 @@ func measure(space *replica.Space, tx *stoat.Tx) (*statusJSON, error) {
 	}
 	st.Void, st.Unsealed, st.Missing = now.Void, now.Unsent, len(now.Missing)
 	st.Checkpoints, st.Mismatch, st.Split = now.Checkpoints, now.Mismatch, now.Split
+	st.Covered, st.Pruned = now.Covered, now.Pruned
 	st.Withheld, st.Start = now.Withheld, now.Start
+	if st.Holds, err = space.Collections(tx); err != nil {
+		return nil, err
+	}
 	st.Waiting, st.Ended = countWaits(now.Waiting), countWaits(now.Ended)
 	st.waits = append(now.Waiting, now.Ended...)
 	devices := map[replica.DeviceID]bool{}
@@ -157,14 +168,12 @@ waiting    %s
 		return err
 	}
 	st.printMissing(s)
+	st.printCheckpoint(s)
 	if st.Ended > 0 {
 		fmt.Fprintf(s.out, "ended      %s\n", entriesText(int64(st.Ended)))
 	}
 	if st.Forked > 0 {
 		fmt.Fprintf(s.out, "forked     %s\n", progress.Counted(int64(st.Forked), "log"))
-	}
-	if st.Mismatch {
-		fmt.Fprint(s.out, "checkpoint differs from the state here: run \"stoat replica verify\"\n")
 	}
 	for _, device := range st.Split {
 		fmt.Fprintf(s.out, "split      %s goes by another checkpoint: choose a replica to keep, join "+
@@ -173,8 +182,30 @@ waiting    %s
 	return st.printWaits(s)
 }
 
-// printMissing prints what is still to come of a checkpoint, and of collections.
+// printCheckpoint prints how far the checkpoints are that count.
+func (st *statusJSON) printCheckpoint(s *stdio) {
+	if st.Checkpoints > 0 {
+		pruned := ""
+		if st.Pruned {
+			pruned = ", pruned here"
+		}
+		fmt.Fprintf(s.out, "checkpoint %s, of %s%s\n", progress.Count(int64(st.Checkpoints)),
+			entriesText(int64(st.Covered)), pruned)
+	}
+	if st.Mismatch {
+		fmt.Fprint(s.out, "checkpoint differs from the state here: run \"stoat replica verify\"\n")
+	}
+}
+
+// printMissing prints what the replica leaves out, and what is still to come.
 func (st *statusJSON) printMissing(s *stdio) {
+	if st.Holds != nil {
+		var names []string
+		for _, name := range st.Holds {
+			names = append(names, quote(name))
+		}
+		fmt.Fprintf(s.out, "holds      %s\n", shorten(strings.Join(names, ", "), columnsMax-11))
+	}
 	if st.Start != nil {
 		fmt.Fprintf(s.out, "starting   %s of %s of a checkpoint are here: sync to take the rest\n",
 			progress.Count(int64(st.Start.Stored)),

@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/url"
 	"strings"
+	"syscall"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/internal/commands/cmdline"
@@ -36,11 +40,11 @@ other side has everything that was written here. An interrupted sync does no
 harm: the next one goes on from there.`,
 		Min: 2, Max: 3, Flags: flags,
 		Run: func(ctx context.Context, s *stdio, args []string) error {
-			url := strings.HasPrefix(args[1], "http://") || strings.HasPrefix(args[1], "https://")
+			web := strings.HasPrefix(args[1], "http://") || strings.HasPrefix(args[1], "https://")
 			switch {
-			case !url && len(args) < 3:
+			case !web && len(args) < 3:
 				return cmdline.Usagef("DEVICE is missing: \"stoat replica device\" shows it there")
-			case f.post && (!url || f.live):
+			case f.post && (!web || f.live):
 				return cmdline.Usagef("-post needs a URL, and excludes -live")
 			}
 			var peer replica.DeviceID
@@ -52,7 +56,7 @@ harm: the next one goes on from there.`,
 			}
 			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
 				return reportArrivals(s, space, db, func() error {
-					err := f.sync(ctx, space, o.key, args[1], url, peer)
+					err := f.sync(ctx, space, o.key, args[1], web, peer)
 					if f.live && ctx.Err() != nil {
 						return nil // an interrupt is how it ends
 					}
@@ -66,13 +70,44 @@ harm: the next one goes on from there.`,
 // adviseSync adds to an error what to check.
 func adviseSync(err error, addr string) error {
 	var op *net.OpError
+	var plain tls.RecordHeaderError
+	var certificate *tls.CertificateVerificationError
+	host := hostOf(addr)
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, replica.ErrPeerKey):
 		return fmt.Errorf("%w: check DEVICE, and whether %s is the right address", err, addr)
 	case errors.As(err, &op) && op.Op == "dial":
 		return fmt.Errorf("%w: check ADDRESS, and whether \"stoat replica serve\" runs there", err)
+	case errors.As(err, &plain) && host == "":
+		return fmt.Errorf("%w: the server does not speak TLS: if it serves HTTP, use http://%s", err,
+			addr)
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return fmt.Errorf("%w: the server does not speak TLS: use http://%s", err, host)
+	case errors.As(err, &certificate):
+		return fmt.Errorf("%w: if \"stoat replica serve -listen\" runs there, use %s and DEVICE", err,
+			host)
+	case strings.HasPrefix(addr, "http://") && endsAtOnce(err):
+		return fmt.Errorf("%w: the server speaks TLS, it seems: use https://%s, or, if \"stoat replica "+
+			"serve -listen\" runs there, %s and DEVICE", err, host, host)
 	}
 	return err
+}
+
+// endsAtOnce reports whether an error is that of a server which did not understand a request.
+func endsAtOnce(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) ||
+		strings.Contains(err.Error(), "TLS") || strings.Contains(err.Error(), "HTTPS")
+}
+
+// hostOf returns the host and port of a URL, and nothing of another address.
+func hostOf(addr string) string {
+	u, err := url.Parse(addr)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // reportArrivals runs fn, and prints how many entries of others arrived meanwhile, also if it
@@ -106,14 +141,14 @@ func countEntries(space *replica.Space, db *stoat.DB) (n uint64, err error) {
 
 // sync connects and syncs.
 func (f *syncFlags) sync(ctx context.Context, space *replica.Space, key *replica.Device,
-	addr string, url bool, peer replica.DeviceID,
+	addr string, web bool, peer replica.DeviceID,
 ) error {
 	if f.post {
 		return replica.Post(ctx, space, addr, &replica.PostOptions{Peer: peer})
 	}
 	var conn io.ReadWriteCloser
 	var err error
-	if url {
+	if web {
 		conn, err = replica.DialHTTP(ctx, addr, nil)
 	} else {
 		conn, err = replica.Dial(ctx, addr, key, peer)

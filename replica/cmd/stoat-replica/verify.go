@@ -16,6 +16,7 @@ func verifyCommand() *command {
 	flags := cmdline.NewFlags()
 	o := &target{}
 	o.spaceFlag(flags)
+	asJSON := jsonFlag(flags)
 	quick := flags.Bool("quick", false, "check the entries only, not what was made of them")
 	return &command{
 		Name: "verify", Arguments: "DB", Summary: "check all entries, seals, and what was made of them",
@@ -26,38 +27,76 @@ that the database has.`,
 		Min: 1, Max: 1, Flags: flags,
 		Run: func(ctx context.Context, s *stdio, args []string) error {
 			return o.view(args[0], func(space *replica.Space, tx *stoat.Tx) error {
-				return verify(ctx, s, space, tx, *quick)
+				v, err := verify(ctx, s, space, tx, *quick)
+				switch {
+				case err != nil:
+					return err
+				case *asJSON:
+					return writeJSON(s, v)
+				}
+				return v.print(s, *quick)
 			})
 		},
 	}
 }
 
-func verify(ctx context.Context, s *stdio, space *replica.Space, tx *stoat.Tx, quick bool) error {
-	entries := int64(0)
-	if err := space.Verify(ctx, tx, func(n uint64) { entries += int64(n) }); err != nil {
-		return err
+// verifiedJSON is what was checked.
+type verifiedJSON struct {
+	Name    string `json:"name"`
+	Space   string `json:"space"`
+	Entries int64  `json:"entries"` // whose chains and seals hold
+	// Same says that the entries make the state that is stored, and Skipped why that was not checked.
+	Same    bool   `json:"same"`
+	Skipped string `json:"skipped,omitempty"`
+}
+
+// verify checks a space.
+func verify(ctx context.Context, s *stdio, space *replica.Space, tx *stoat.Tx, quick bool) (
+	v *verifiedJSON, err error,
+) {
+	v = &verifiedJSON{Name: space.Name(), Space: space.ID().String()}
+	err = space.Verify(ctx, tx, func(n uint64) { v.Entries += int64(n) })
+	if err != nil {
+		return nil, err
 	}
-	fmt.Fprintf(s.out, "the chains and the seals of %s hold\n", entriesText(entries))
-	status, err := measure(space, tx)
-	switch {
-	case err != nil || quick:
-		return err
-	case status.Unsealed > 0:
-		fmt.Fprintf(s.out, "the state is not compared: %s not sealed yet, sync or export first\n",
-			entriesText(int64(status.Unsealed)))
-		return nil
+	if v.Skipped, err = incomparable(space, tx, quick); err != nil || v.Skipped != "" {
+		return v, err
 	}
-	same, err := rebuilds(ctx, s, space, tx)
-	if errors.Is(err, replica.ErrPruned) {
-		fmt.Fprintln(s.out, "the state is not compared: the history that makes it was pruned here")
-		return nil
-	}
-	if err == nil && !same {
+	v.Same, err = rebuilds(ctx, s, space, tx)
+	if err == nil && !v.Same {
 		err = fmt.Errorf("the entries make another state than the one that is stored: %w: join the "+
 			"space in a new database, and import or sync it from here", stoat.ErrCorrupt)
 	}
-	if err == nil {
-		fmt.Fprintln(s.out, "the state is what they make")
+	return v, err
+}
+
+// incomparable returns why the state cannot be compared with what the entries make, or nothing.
+func incomparable(space *replica.Space, tx *stoat.Tx, quick bool) (why string, err error) {
+	status, err := measure(space, tx)
+	switch {
+	case err != nil:
+		return "", err
+	case quick:
+		return "only the entries were to be checked", nil
+	case status.Unsealed > 0:
+		return entriesText(int64(status.Unsealed)) + " not sealed yet, sync or export first", nil
+	case status.Pruned:
+		return "the history that makes it was pruned here", nil
+	case status.Holds != nil || len(status.Withheld) > 0:
+		return "content of some collections is not here", nil
+	}
+	return "", nil
+}
+
+// print prints for people what was checked.
+func (v *verifiedJSON) print(s *stdio, quick bool) error {
+	_, err := fmt.Fprintf(s.out, "the chains and the seals of %s hold\n", entriesText(v.Entries))
+	switch {
+	case err != nil || quick:
+	case v.Skipped != "":
+		_, err = fmt.Fprintf(s.out, "the state is not compared: %s\n", v.Skipped)
+	default:
+		_, err = fmt.Fprintln(s.out, "the state is what they make")
 	}
 	return err
 }

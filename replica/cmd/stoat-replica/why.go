@@ -53,13 +53,17 @@ is a word or a number, or a list in JSON for a key of several fields, like
 					if err != nil {
 						return err
 					}
-					if len(history) == 0 {
+					now, err := recordNow(space, tx, args[1], key)
+					if err != nil {
+						return err
+					}
+					if len(history) == 0 && now == nil {
 						continue
 					}
 					if *asJSON {
 						return historyAsJSON(s, history)
 					}
-					return printWhy(s, space, tx, args[1], key, history)
+					return printWhy(s, space, tx, args[1], key, now, history)
 				}
 				return fmt.Errorf("collection %q never had the record %s (%w)", args[1], args[2],
 					errNotFound)
@@ -92,32 +96,43 @@ func historyAsJSON(s *stdio, history []*replica.Revision) error {
 	return nil
 }
 
-// printWhy prints a record and its history.
-func printWhy(s *stdio, space *replica.Space, tx *stoat.Tx, collection string, key record.Key,
-	history []*replica.Revision,
-) error {
-	var now *replica.Record
-	then, err := space.At(tx, replica.Moment{})
-	pruned := errors.Is(err, replica.ErrPruned)
-	if err == nil {
-		now, err = then.Record(collection, key)
+// recordNow returns a record, or nil if it does not exist.
+func recordNow(space *replica.Space, tx *stoat.Tx, collection string, key record.Key) (
+	*replica.Record, error,
+) {
+	now, err := space.At(tx, replica.Moment{})
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case err != nil && pruned: // what it is now cannot be told from its history
-		fmt.Fprintf(s.out, "%s\n  its history before the checkpoint was pruned here\n",
-			shorten(collection+" "+keyText(tupleOf(key)), columnsMax))
-	case errors.Is(err, stoat.ErrNotFound):
-		fmt.Fprintf(s.out, "%s is not there\n", shorten(collection+" "+keyText(tupleOf(key)), 60))
-	case err != nil:
+	r, err := now.Record(collection, key)
+	if errors.Is(err, stoat.ErrNotFound) {
+		return nil, nil
+	}
+	return r, err
+}
+
+// printWhy prints a record, which is nil if it does not exist, and its history.
+func printWhy(s *stdio, space *replica.Space, tx *stoat.Tx, collection string, key record.Key,
+	now *replica.Record, history []*replica.Revision,
+) error {
+	status, err := space.Status(tx)
+	if err != nil {
 		return err
-	default:
+	}
+	if now == nil {
+		fmt.Fprintf(s.out, "%s is not there\n", shorten(collection+" "+keyText(tupleOf(key)), 60))
+	} else {
 		fmt.Fprintln(s.out, shorten(collection+" "+keyText(now.Key), columnsMax))
 		for _, name := range slices.Sorted(maps.Keys(now.Fields)) {
-			text := shorten(name+" = "+valueText(now.Fields[name]), 38)
-			fmt.Fprintf(s.out, "  %-38s  %s\n", text, decided(name, history))
+			by := decided(name, history, status.Pruned)
+			fmt.Fprintf(s.out, "  %-38s  %s\n", shorten(name+" = "+valueText(now.Fields[name]), 38), by)
 		}
 	}
-	fmt.Fprintln(s.out, "history:")
+	if status.Pruned {
+		fmt.Fprintln(s.out, "history, without what was pruned here:")
+	} else {
+		fmt.Fprintln(s.out, "history:")
+	}
 	t := &table{s, []int{19, shortDigits + 6}}
 	for _, r := range history {
 		if err := t.row(clock(r.Time), shortEntry(r.EntryID), revisionText(r)); err != nil {
@@ -141,8 +156,8 @@ func tupleOf(key record.Key) tuple.Tuple {
 }
 
 // decided returns what made a field what it is. A history is in the order of time, which decides
-// between values that were set.
-func decided(field string, history []*replica.Revision) string {
+// between values that were set. Pruned says that the history may lack its beginning.
+func decided(field string, history []*replica.Revision, pruned bool) string {
 	n := 0
 	rule, by := "", (*replica.Revision)(nil)
 	for _, r := range history {
@@ -153,11 +168,15 @@ func decided(field string, history []*replica.Revision) string {
 			}
 		}
 	}
-	switch rule {
-	case "set", "keep":
+	switch {
+	case rule == "set" || rule == "keep":
 		return "set by " + shortEntry(by.EntryID)
-	case "":
+	case rule == "" && pruned:
+		return "from the checkpoint"
+	case rule == "":
 		return ""
+	case pruned:
+		return rule + " of " + progress.Counted(int64(n), "change") + " and of pruned ones"
 	}
 	return rule + " of " + progress.Counted(int64(n), "change")
 }
