@@ -123,23 +123,6 @@ func (t *txn) checkpointStatus() (count uint64, mismatch bool, err error) {
 	return hz.number, string(p) == string(hz.hash[:]), err
 }
 
-// coveredStatus returns how many entries the last checkpoint covers, and whether some that a
-// checkpoint covers may be missing.
-func (t *txn) coveredStatus() (covered uint64, pruned bool, err error) {
-	hz, err := t.horizonOf()
-	if err != nil || hz == nil {
-		return 0, false, err
-	}
-	for _, n := range hz.covers {
-		covered += n
-	}
-	err = t.unpruned()
-	if pruned = errors.Is(err, ErrPruned); pruned {
-		err = nil
-	}
-	return covered, pruned, err
-}
-
 // pruned reports whether what a horizon covers may be missing: its root was verified.
 func (t *txn) pruned(hz *horizon) (bool, error) {
 	if hz == nil {

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -119,6 +120,23 @@ func (s *Space) Status(tx *stoat.Tx) (*Status, error) {
 		st.Split, err = t.split()
 	}
 	return st, wrap(s.name, err)
+}
+
+// coveredStatus returns how many entries the last checkpoint covers, and whether some that a
+// checkpoint covers may be missing.
+func (t *txn) coveredStatus() (covered uint64, pruned bool, err error) {
+	hz, err := t.horizonOf()
+	if err != nil || hz == nil {
+		return 0, false, err
+	}
+	for _, n := range hz.covers {
+		covered += n
+	}
+	err = t.unpruned()
+	if pruned = errors.Is(err, ErrPruned); pruned {
+		err = nil
+	}
+	return covered, pruned, err
 }
 
 // missingFor returns the logs that entries wait for.

@@ -89,8 +89,8 @@ func (p *person) serve(fn func(addr string)) {
 	server.stop()
 }
 
-// The commands of docs/replica.md, as somebody gives them who has read nothing else: a shop, a phone
-// that holds a part of it, and a laptop. The shop loses its disk in the end.
+// The commands of docs/replica.md, as somebody gives them who has read nothing else: a shop, a
+// phone that holds a part of it, and a laptop. The shop loses its disk in the end.
 func TestGuide_walk(t *testing.T) {
 	shop, phone, laptop := newPerson(t), newPerson(t), newPerson(t)
 	id := strings.TrimSpace(shop.do("create", shop.db(), "home"))

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -96,8 +98,8 @@ func TestInterrupt_ofASync(t *testing.T) {
 	}
 }
 
-// An export that is interrupted is known to be cut off. An import that is interrupted, even while it
-// waits for its input, leaves what the next one goes on with.
+// An export that is interrupted is known to be cut off. An import that is interrupted, even while
+// it waits for its input, leaves what the next one goes on with.
 func TestInterrupt_ofFiles(t *testing.T) {
 	a := newStore(t, nil)
 	b := newStore(t, a)
@@ -111,14 +113,19 @@ func TestInterrupt_ofFiles(t *testing.T) {
 	if r := export.end(); r.code != exitInterrupted { // the rest may have fit into the pipe
 		t.Logf("the export ended with the exit code %d", r.code)
 	}
-	stdin, feed := io.Pipe()
+	stdin, feed, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := start(t, "", stdin, "import", "-device", b.key, b.db, "-")
 	if _, err := feed.Write(part); err != nil {
 		t.Fatal(err)
 	}
 	p.interrupt()
-	_ = feed.Close()
 	interrupted(t, p)
+	if err := errors.Join(feed.Close(), stdin.Close()); err != nil {
+		t.Error(err)
+	}
 	r := execute(t, string(part), "import", "-device", b.key, b.db, "-")
 	if r.code != exitDamaged || !strings.Contains(r.err, "cut off") {
 		t.Errorf("a part of a file: exit code %d, %s", r.code, r.err)

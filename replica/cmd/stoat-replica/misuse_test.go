@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -45,6 +47,42 @@ func TestSync_saysWhatToCheck(t *testing.T) {
 		"no space in common")
 	fails(t, exitError, []string{"sync", "-device", other.key, other.db, "127.0.0.1:1", a.device},
 		"stoat replica serve")
+}
+
+// An address of the wrong kind: the message says what the server speaks, and what to give.
+func TestSync_saysWhatTheServerSpeaks(t *testing.T) {
+	a, other := newStore(t, nil), newStore(t, nil)
+	b := newStore(t, a)
+	secure := a.serveLoopback()
+	server := start(t, "", nil, "serve", "-device", other.key, "-listen", "", "-http", "127.0.0.1:0",
+		other.db)
+	web := strings.TrimPrefix(server.listens(), "http://")
+	for _, try := range [][]string{
+		{"http://" + secure, "speaks TLS", "use https://" + secure, secure + " and DEVICE"},
+		{"https://" + secure, "use " + secure + " and DEVICE"},
+		{"https://" + web, "use http://" + web},
+		{web, "use http://" + web},
+		{"http://" + web, "no space in common"},
+	} {
+		fails(t, exitError, []string{"sync", "-device", b.key, b.db, try[0], a.device}, try[1:]...)
+	}
+	fails(t, exitError, []string{"sync", "-post", "-device", b.key, b.db, "http://" + secure},
+		"use https://"+secure)
+	server.stop()
+}
+
+func TestJoin_takesNamesOfCollections(t *testing.T) {
+	a := newStore(t, nil)
+	db := filepath.Join(t.TempDir(), "db")
+	join := []string{"join", "-device", a.key, db, "x", a.id(), "-collections"}
+	fails(t, exitUsage, append(join, "items,,x"), "empty name")
+	if _, err := os.Stat(db); err == nil {
+		t.Error("it made the database")
+	}
+	output(t, append(join, "items, a list")...)
+	if text := output(t, "status", db); !strings.Contains(text, "holds      \"a list\", items\n") {
+		t.Errorf("status is\n%s", text)
+	}
 }
 
 func TestSync_saysWhatArrived(t *testing.T) {

@@ -98,9 +98,7 @@ func (v *serving) run(ctx context.Context, listen, web string) error {
 		return cmdline.Usagef("give an address with -listen or -http")
 	}
 	var servers []func(context.Context) error
-	if !v.asJSON {
-		v.say(nil, "device "+v.device.ID().String())
-	}
+	about := "device " + v.device.ID().String()
 	for _, to := range []struct {
 		addr, scheme string
 		serve        func(context.Context, net.Listener) error
@@ -114,9 +112,10 @@ func (v *serving) run(ctx context.Context, listen, web string) error {
 		}
 		defer func() { _ = l.Close() }()
 		servers = append(servers, func(ctx context.Context) error { return to.serve(ctx, l) })
-		if !v.asJSON {
-			v.say(nil, "listens at "+to.scheme+l.Addr().String())
-		}
+		about += "\nlistens at " + to.scheme + l.Addr().String()
+	}
+	if !v.asJSON {
+		v.say(nil, about)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
