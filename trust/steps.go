@@ -75,6 +75,11 @@ var steps = []step{
 		level: [levels]string{"-histories 1000", "-histories 10000", "-histories 50000"},
 	},
 	{
+		name: "partial and pruned replicas", dir: signed,
+		args:  ". -run ^TestHistoryOf(Starts|PartialReplicas)_ -seed SEED",
+		level: [levels]string{"-histories 200", "-histories 2000", "-histories 20000"},
+	},
+	{
 		name: "replicas in every order", dir: signed,
 		args: ". -run ^Test(Pairs|Acts|Forks|Apply).*_inEveryOrder$ -orders.seed SEED",
 		level: [levels]string{
