@@ -25,6 +25,53 @@ func (p *peer) openTiny(disk vfs.FS) error {
 	return err
 }
 
+// createTiny makes a replica of a new space on a disk.
+func createTiny(t *testing.T, disk vfs.FS) *peer {
+	t.Helper()
+	p := &peer{t: t, now: noon, seed: [32]byte{1}, branch: 1}
+	must(t, p.openTiny(disk))
+	opts := p.options()
+	opts.Roots = testRoots()
+	var err error
+	p.space, err = Create(p.db, "team", opts)
+	must(t, err)
+	p.open()
+	return p
+}
+
+// reopenTiny opens a replica of a device at a later time.
+func reopenTiny(t *testing.T, disk vfs.FS, seed [32]byte, now time.Time) (*peer, error) {
+	p := &peer{t: t, now: now, seed: seed, branch: 1}
+	if err := p.openTiny(disk); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.space, err = Open(p.db, "team", p.options()); err != nil {
+		return nil, errors.Join(err, p.db.Close())
+	}
+	p.open()
+	return p, nil
+}
+
+// cutPower plays a workload without crashes, to count the operations of its disk, and again with
+// crashes at some of them: so many times as many as the flags say. It returns the number of
+// operations, and the schedule of the crashes.
+func cutPower(
+	t *testing.T, name string, times int, play func(crash.Sample) *crash.Schedule,
+) (operations int, played *crash.Schedule) {
+	t.Helper()
+	if !crashes.Chosen(name) {
+		t.Skip("-crash.only names another workload")
+	}
+	operations = play(crash.Sample{}).Operations()
+	played = play(crashes.Sample(times*crashes.Points(testing.Short()), operations))
+	if err := played.Err(); err != nil {
+		t.Fatalf("%v\nagain with %s -crash.only '%s'", err, crashes.Again(name, t.Name()),
+			played.Failed())
+	}
+	return operations, played
+}
+
 // victim is a replica whose power is cut at the operations of its disk, while it merges, replays,
 // adopts and reverts.
 type victim struct {
@@ -37,15 +84,8 @@ type victim struct {
 
 // play runs the workload.
 func (v *victim) play(seed uint64) {
-	p := &peer{t: v.t, now: noon, seed: [32]byte{1}, branch: 1}
-	must(v.t, p.openTiny(faultfs.New(v.disk, v.Before)))
+	p := createTiny(v.t, faultfs.New(v.disk, v.Before))
 	defer func() { must(v.t, p.db.Close()) }()
-	opts := p.options()
-	opts.Roots = testRoots()
-	var err error
-	p.space, err = Create(p.db, "team", opts)
-	must(v.t, err)
-	p.open()
 	v.ready.Store(true)
 	h := &history{t: v.t, rng: rand.New(rand.NewPCG(seed, 21))}
 	other, guest := newPeer(v.t, p), newGuest(v.t, p)
@@ -80,21 +120,16 @@ func (v *victim) crash(kept crash.Kept, rng *rand.Rand) error {
 		return nil
 	}
 	own := v.own.Load()
-	p := &peer{t: v.t, now: noon.Add(time.Hour), seed: [32]byte{1}, branch: 1}
-	if err := p.openTiny(kept.Of(v.disk, rng)); err != nil {
+	p, err := reopenTiny(v.t, kept.Of(v.disk, rng), [32]byte{1}, noon.Add(time.Hour))
+	if err != nil {
 		return err
 	}
-	err := v.check(p, own)
-	return errors.Join(err, p.db.Close())
+	return errors.Join(v.check(p, own), p.db.Close())
 }
 
 // check checks that a replica has all its own entries, and that what it stores beside entries
 // follows from them.
-func (v *victim) check(p *peer, own uint64) (err error) {
-	if p.space, err = Open(p.db, "team", p.options()); err != nil {
-		return err
-	}
-	p.open()
+func (v *victim) check(p *peer, own uint64) error {
 	if got := p.everything()[p.logID()]; got < own {
 		return fmt.Errorf("%d of %d entries are left", got, own)
 	}
@@ -120,21 +155,11 @@ func (v *victim) check(p *peer, own uint64) (err error) {
 // A crash at any operation of the disk leaves state, records, indexes, touches and verdicts in step
 // with the entries, and loses no entry that was committed.
 func TestCrash_leavesEverythingInStep(t *testing.T) {
-	if !crashes.Chosen("replica") {
-		t.Skip("-crash.only names another workload")
-	}
-	run := func(sample crash.Sample) *victim {
+	_, played := cutPower(t, "replica", 1, func(sample crash.Sample) *crash.Schedule {
 		v := &victim{t: t, disk: memfs.NewCrashable()}
 		v.Schedule = crash.NewSchedule("replica", sample, v.crash)
 		v.play(crashes.Seed)
-		return v
-	}
-	dry := run(crash.Sample{})
-	points := crashes.Points(testing.Short())
-	v := run(crashes.Sample(points, dry.Operations()))
-	if err := v.Err(); err != nil {
-		t.Fatalf("%v\nagain with %s -crash.only '%s'", err,
-			crashes.Again("replica", t.Name()), v.Failed())
-	}
-	t.Logf("trust: %d crash points", v.Points())
+		return v.Schedule
+	})
+	t.Logf("trust: %d crash points", played.Points())
 }

@@ -23,15 +23,8 @@ type pruned struct {
 
 // play runs the workload.
 func (v *pruned) play(seed uint64) {
-	p := &peer{t: v.t, now: noon, seed: [32]byte{1}, branch: 1}
-	must(v.t, p.openTiny(faultfs.New(v.disk, v.Before)))
+	p := createTiny(v.t, faultfs.New(v.disk, v.Before))
 	defer func() { must(v.t, p.db.Close()) }()
-	opts := p.options()
-	opts.Roots = testRoots()
-	var err error
-	p.space, err = Create(p.db, "team", opts)
-	must(v.t, err)
-	p.open()
 	other := newPeer(v.t, p)
 	h := &history{t: v.t, rng: rand.New(rand.NewPCG(seed, 31)), peers: []*peer{p, other}}
 	for range 3 {
@@ -70,18 +63,14 @@ func (v *pruned) crash(kept crash.Kept, rng *rand.Rand) error {
 	if root == nil {
 		return nil
 	}
-	p := &peer{t: v.t, now: noon.Add(time.Hour), seed: [32]byte{1}, branch: 1}
-	if err := p.openTiny(kept.Of(v.disk, rng)); err != nil {
+	p, err := reopenTiny(v.t, kept.Of(v.disk, rng), [32]byte{1}, noon.Add(time.Hour))
+	if err != nil {
 		return err
 	}
 	return errors.Join(v.check(p, *root), p.db.Close())
 }
 
-func (v *pruned) check(p *peer, root [32]byte) (err error) {
-	if p.space, err = Open(p.db, "team", p.options()); err != nil {
-		return err
-	}
-	p.open()
+func (v *pruned) check(p *peer, root [32]byte) error {
 	if p.root() != root {
 		return errors.New("the crash changed the state")
 	}
@@ -101,20 +90,11 @@ func (v *pruned) check(p *peer, root [32]byte) (err error) {
 // A crash at any operation of the disk while a replica prunes changes nothing of what it shows, and
 // the next Prune comes to its end.
 func TestCrash_whilePruning(t *testing.T) {
-	if !crashes.Chosen("prune") {
-		t.Skip("-crash.only names another workload")
-	}
-	run := func(sample crash.Sample) *pruned {
+	_, played := cutPower(t, "prune", 10, func(sample crash.Sample) *crash.Schedule {
 		v := &pruned{t: t, disk: memfs.NewCrashable()}
 		v.Schedule = crash.NewSchedule("prune", sample, v.crash)
 		v.play(crashes.Seed)
-		return v
-	}
-	dry := run(crash.Sample{})
-	v := run(crashes.Sample(10*crashes.Points(testing.Short()), dry.Operations()))
-	if err := v.Err(); err != nil {
-		t.Fatalf("%v\nagain with %s -crash.only '%s'", err,
-			crashes.Again("prune", t.Name()), v.Failed())
-	}
-	t.Logf("trust: %d crash points", v.Points())
+		return v.Schedule
+	})
+	t.Logf("trust: %d crash points", played.Points())
 }

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -104,6 +105,72 @@ func TestPrune_leavesRecordsOnly(t *testing.T) {
 	meet(t, b, late)
 	meet(t, a, late)
 	agree(t, a, b, late)
+}
+
+// named is a record with a key that can be found in what is stored.
+type named struct {
+	Name  string `stoat:"name,key"`
+	Text  string `stoat:"text"`
+	Count int64  `stoat:"count"`
+}
+
+// Nothing that is stored behind a checkpoint has the key or the text of a record that was deleted,
+// and what is stored beside the others takes 24 bytes each, besides their keys.
+func TestPrune_leavesNothingOfDeletedRecords(t *testing.T) {
+	const live = 500
+	const keySize = 4 + 1 + len("live-000") + 1 // beside a record, with the number of the collection
+	p := newPeer(t, nil)
+	all, err := Collection[named](p.space, "named", nil)
+	must(t, err)
+	for i := range live {
+		p.update(func(tx *stoat.Tx) error {
+			gone := &named{Name: fmt.Sprintf("gone-%03d", i), Text: "vanished"}
+			return errors.Join(all.Put(tx, gone),
+				all.Put(tx, &named{Name: fmt.Sprintf("live-%03d", i), Text: "stays", Count: 1}))
+		})
+	}
+	for i := range live {
+		p.update(func(tx *stoat.Tx) error {
+			return errors.Join(all.Delete(tx, fmt.Sprintf("gone-%03d", i)),
+				all.Put(tx, &named{Name: fmt.Sprintf("live-%03d", i), Text: "stays", Count: 2}))
+		})
+	}
+	if !p.has("gone-") || !p.has("vanished") {
+		t.Fatal("the history has no deleted records")
+	}
+	before := p.spaceSize()
+	must(t, p.checkpoint())
+	must(t, p.space.Seal())
+	must(t, p.space.Prune())
+	if p.has("gone-") || p.has("vanished") {
+		t.Error("something of the deleted records is left")
+	}
+	each := float64(p.spaceSize())/live - float64(keySize)
+	t.Logf("%.1f bytes a record before, %.1f after", float64(before)/live, each)
+	if each > 24 {
+		t.Errorf("%.1f bytes a record are left", each)
+	}
+}
+
+// spaceSize returns the bytes of what is stored beside records.
+func (p *peer) spaceSize() (size int) {
+	p.inTx(func(t *txn) error {
+		touches, err := t.touches()
+		if err != nil {
+			return err
+		}
+		bases, err := t.bases()
+		if err != nil {
+			return err
+		}
+		for _, b := range []*stoat.Bucket{t.meta, t.entries, t.states, touches, bases} {
+			for key, value := range b.Scan(stoat.Range{}) {
+				size += len(key) + len(value)
+			}
+		}
+		return t.tx.Err()
+	})
+	return size
 }
 
 // A replica whose state is not that of the checkpoint prunes nothing.

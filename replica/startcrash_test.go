@@ -37,16 +37,7 @@ type beginner struct {
 
 // reopen opens the replica of a device again.
 func (v *beginner) reopen(disk vfs.FS, seed [32]byte) (*peer, error) {
-	p := &peer{t: v.t, now: noon.Add(200 * 24 * time.Hour), seed: seed, branch: 1}
-	if err := p.openTiny(disk); err != nil {
-		return nil, err
-	}
-	var err error
-	if p.space, err = Open(p.db, "team", p.options()); err != nil {
-		return nil, errors.Join(err, p.db.Close())
-	}
-	p.open()
-	return p, nil
+	return reopenTiny(v.t, disk, seed, noon.Add(200*24*time.Hour))
 }
 
 // sourceSeed and beginnerSeed are of the devices, which are roots.
@@ -54,17 +45,11 @@ var sourceSeed, beginnerSeed = [32]byte{1}, [32]byte{2, 1}
 
 // prepare makes a source that has pruned, and a replica that lacks what it has pruned.
 func (v *beginner) prepare() {
-	a := &peer{t: v.t, now: noon, seed: sourceSeed, branch: 1}
-	p := &peer{t: v.t, now: noon, seed: beginnerSeed, branch: 1}
 	v.disks = [2]*memfs.FS{memfs.NewCrashable(), memfs.NewCrashable()}
-	must(v.t, a.openTiny(v.disks[0]))
+	a := createTiny(v.t, v.disks[0])
+	p := &peer{t: v.t, now: noon, seed: beginnerSeed, branch: 1}
 	must(v.t, p.openTiny(v.disks[1]))
-	opts := a.options()
-	opts.Roots = testRoots()
 	var err error
-	a.space, err = Create(a.db, "team", opts)
-	must(v.t, err)
-	a.open()
 	p.space, err = Join(p.db, "team", a.space.ID(), p.options())
 	must(v.t, err)
 	must(v.t, p.space.describe(a.described()))
@@ -228,26 +213,21 @@ func (v *beginner) goOn(p, source *peer) error {
 func TestCrash_whileStarting(t *testing.T) {
 	for name, away := range map[string]bool{"start-empty": false, "start-away": true} {
 		t.Run(name, func(t *testing.T) {
-			if !crashes.Chosen(name) {
-				t.Skip("-crash.only names another workload")
-			}
 			prepared := &beginner{t: t, away: away}
 			prepared.prepare()
-			run := func(sample crash.Sample, after [32]byte) *beginner {
-				v := &beginner{t: t, away: away, disks: prepared.disks, before: prepared.before,
-					after: after}
+			var last *beginner
+			operations, _ := cutPower(t, name, 4, func(sample crash.Sample) *crash.Schedule {
+				v := &beginner{t: t, away: away, disks: prepared.disks, before: prepared.before}
+				if last != nil {
+					v.after = last.after
+				}
 				v.Schedule = crash.NewSchedule(name, sample, v.crash)
 				v.play()
-				return v
-			}
-			dry := run(crash.Sample{}, [32]byte{})
-			v := run(crashes.Sample(4*crashes.Points(testing.Short()), dry.Operations()), dry.after)
-			if err := v.Err(); err != nil {
-				t.Fatalf("%v\nagain with %s -crash.only '%s'", err,
-					crashes.Again(name, t.Name()), v.Failed())
-			}
-			t.Logf("trust: %d crash points, %d between chunks, of %d operations", v.Points(),
-				v.partial.Load(), dry.Operations())
+				last = v
+				return v.Schedule
+			})
+			t.Logf("trust: %d crash points, %d between chunks, of %d operations", last.Points(),
+				last.partial.Load(), operations)
 		})
 	}
 }
