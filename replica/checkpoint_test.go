@@ -73,6 +73,44 @@ func TestCheckpoint_forgetsDeletedRecordsAndLosers(t *testing.T) {
 	agreeAfter(t, a, b)
 }
 
+// A question to the user stays one behind a checkpoint, though not who gave the answers.
+func TestCheckpoint_keepsQuestions(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	a.put(task{ID: 1})
+	meet(t, a, b)
+	a.edit(func(v *task) { v.Note = "x" })
+	b.edit(func(v *task) { v.Note = "y" })
+	meet(t, a, b)
+	b.put(task{ID: 2}) // has seen both
+	meet(t, a, b)
+	must(t, a.checkpoint())
+	meet(t, a, b)
+	b.put(task{ID: 3})
+	agreeAfter(t, a, b)
+	for _, p := range []*peer{a, b} {
+		got := conflictsOf(t, p)
+		if len(got) != 1 || !got[0].Kept || len(got[0].Values) != 2 {
+			t.Fatalf("got %+v", got)
+		}
+		for _, v := range got[0].Values {
+			if v.Log != (LogID{}) || v.Device != (DeviceID{}) || !v.Time.IsZero() {
+				t.Errorf("a value is by %+v", v)
+			}
+		}
+		if shown := p.get(1).Note; got[0].Values[0].Value != shown {
+			t.Errorf("it shows %q, and the first value is %v", shown, got[0].Values[0].Value)
+		}
+	}
+	a.update(func(tx *stoat.Tx) error { return a.space.Settle(tx, conflictsOf(t, a)[0]) })
+	agreeAfter(t, a, b)
+	for _, p := range []*peer{a, b} {
+		if got := conflictsOf(t, p); len(got) > 0 {
+			t.Errorf("the answer leaves %+v", got)
+		}
+	}
+}
+
 // A record that was deleted when a checkpoint was made, and stored again by somebody who did not
 // know of the checkpoint, shows what was written.
 func TestCheckpoint_crossesTheReturnOfADeletedRecord(t *testing.T) {

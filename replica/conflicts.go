@@ -28,7 +28,8 @@ type Conflict struct {
 	key []byte
 }
 
-// Concurrent is one of the values that were set concurrently.
+// Concurrent is one of the values that were set concurrently. If a checkpoint covers it, its time,
+// log and device are forgotten, and zero.
 type Concurrent struct {
 	// Value is a scalar; or []any for a list; or map[any]any for a map, and map[string]any for a
 	// struct.
@@ -110,13 +111,16 @@ func (s *state) conflicts() ([]Conflict, error) {
 }
 
 // concurrent describes a version.
-func (t *txn) concurrent(v *merge.Version) (Concurrent, error) {
+func (t *txn) concurrent(v *merge.Version) (c Concurrent, err error) {
+	if c.Value, err = value.Decode(v.Value); err != nil || v.Stamp == (merge.Stamp{}) {
+		return c, err
+	}
 	h, err := t.head(v.Stamp.Log)
 	if err != nil {
 		return Concurrent{}, err
 	}
-	decoded, err := value.Decode(v.Value)
-	return Concurrent{decoded, v.Stamp.Time.Time(), LogID(h.id), h.device}, err
+	c.Time, c.Log, c.Device = v.Stamp.Time.Time(), LogID(h.id), h.device
+	return c, nil
 }
 
 // Settle settles a conflict in favour of the value that the field has when the transaction commits:

@@ -22,9 +22,9 @@ type conflictJSON struct {
 // concurrentJSON is one of several values; the first one shows.
 type concurrentJSON struct {
 	Value  any       `json:"value"`
-	Time   time.Time `json:"time"`
-	Device string    `json:"device"`
-	Log    string    `json:"log"`
+	Time   time.Time `json:"time,omitzero"` // none of these three if a checkpoint covers it
+	Device string    `json:"device,omitempty"`
+	Log    string    `json:"log,omitempty"`
 }
 
 func conflictsCommand() *command {
@@ -59,8 +59,11 @@ func printConflict(s *stdio, c *replica.Conflict, asJSON bool) error {
 	if asJSON {
 		j := conflictJSON{Collection: c.Collection, Key: jsonValue(c.Key), Field: c.Field, Kept: c.Kept}
 		for _, v := range c.Values {
-			j.Values = append(j.Values, concurrentJSON{jsonValue(v.Value), v.Time.UTC(),
-				v.Device.String(), v.Log.String()})
+			value := concurrentJSON{Value: jsonValue(v.Value)}
+			if v.Log != (replica.LogID{}) {
+				value.Time, value.Device, value.Log = v.Time.UTC(), v.Device.String(), v.Log.String()
+			}
+			j.Values = append(j.Values, value)
 		}
 		return writeJSON(s, j)
 	}
@@ -77,7 +80,11 @@ func printConflict(s *stdio, c *replica.Conflict, asJSON bool) error {
 		if i == 0 {
 			mark = "*"
 		}
-		if err := t.row(mark, clock(v.Time), short(v.Device), valueText(v.Value)); err != nil {
+		time, author := clock(v.Time), short(v.Device)
+		if v.Log == (replica.LogID{}) {
+			time, author = "by the checkpoint", ""
+		}
+		if err := t.row(mark, time, author, valueText(v.Value)); err != nil {
 			return err
 		}
 	}
