@@ -8,9 +8,10 @@ type comparison struct {
 	rounds int
 	round  []span                    // what arrived of the round
 	parts  []part                    // ranges that the round is about: those that were opened
-	listed map[[prefixSize]byte]bool // logs at the end, which are in no range
+	listed map[[prefixSize]byte]bool // logs at the end, in no range; true: the source has less
 	oldest int                       // of the logs that were listed first of the last ones, so many
 	news   int                       // of which so many were news
+	lacks  lacks
 }
 
 // part is a range that was opened and is not listed.
@@ -38,9 +39,14 @@ func (s *Session) receiveRanges(p []byte) error {
 	return s.queueLocked(item{ranges: got})
 }
 
-// noteListed notes logs on a page of heads, and how many of the oldest are news.
-func (c *comparison) noteListed(heads []Head, choices []choice) {
-	if c.over || c.parts != nil || len(c.listed) > listedMax {
+// noteListed notes logs on a page of heads, and how many of the oldest are news. Less says of which
+// logs the source has less than this side.
+func (c *comparison) noteListed(heads []Head, choices []choice, less []bool) {
+	if c.parts != nil {
+		c.lacks.note(heads, less)
+		return
+	}
+	if c.over || len(c.listed) > listedMax {
 		return
 	}
 	if c.listed == nil {
@@ -55,7 +61,7 @@ func (c *comparison) noteListed(heads []Head, choices []choice) {
 		}
 	}
 	for i := range heads {
-		c.listed[heads[i].Log] = true
+		c.listed[heads[i].Log] = less[i]
 	}
 }
 
@@ -91,9 +97,16 @@ func (s *Session) mergeRanges(got *spans) error {
 	for _, p := range parts {
 		all += p.count
 	}
+	if c.parts == nil {
+		c.lacks.tail = bound{}
+		if n := len(c.round); n > 0 {
+			c.lacks.tail = c.round[n-1].end
+		}
+	}
 	more := c.parts == nil && c.news*4 > c.oldest && len(c.listed) < listedMax
 	switch {
 	case len(opened) == 0:
+		c.parts = []part{}
 		return s.answerRanges(open{how: openRanges})
 	case c.parts == nil && uint64(len(c.ends.All)) < counted/8 || len(opened) > opensMax:
 		return s.answerRanges(open{how: openAll})
@@ -105,6 +118,8 @@ func (s *Session) mergeRanges(got *spans) error {
 	for _, p := range parts {
 		if p.count > listMax {
 			c.parts = append(c.parts, p)
+		} else {
+			c.lacks.expect(p)
 		}
 	}
 	return s.answerRanges(open{how: openRanges, ranges: opened})
@@ -114,10 +129,12 @@ func (s *Session) mergeRanges(got *spans) error {
 func (s *Session) answerRanges(o open) error {
 	c := &s.sink.compared
 	c.round = nil
-	if last := o.how == openAll || o.how == openRanges && len(c.parts) == 0; last {
+	if o.how == openAll {
 		*c = comparison{over: true}
 	}
+	c.over = c.over || o.how == openRanges && len(c.parts) == 0
 	s.send(frameOpen, o.append(nil))
+	s.conclude()
 	return nil
 }
 

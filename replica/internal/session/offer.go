@@ -10,6 +10,8 @@ const (
 	compareMin = 256 // logs of a source that are listed without being compared
 	tail       = 64  // logs that are listed with the first ranges
 	tailGrowth = 6   // how many times as many are listed with the next ones
+	splitsMost = 64  // parts of a range that is opened, if that makes at most spread in all
+	spread     = 512
 	roundsMax  = 32
 )
 
@@ -24,6 +26,7 @@ type offer struct {
 	queue  []Head // to be listed
 	tells  bool   // a round of ranges follows what is to be listed
 	last   bool   // nothing does
+	found  bool   // the ranges of the peer have shown what is to be listed
 }
 
 func (s *Session) receiveOpen(p []byte) error {
@@ -61,7 +64,20 @@ func (s *Session) mayOffer() bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sink.told || s.access.denied != ""
+	return s.source.found != nil || s.sink.told || s.access.denied != ""
+}
+
+// takeFound makes the offer what the ranges of the peer have shown, if they have.
+func (s *Session) takeFound(o *offer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.source.found
+	if f == nil {
+		return false
+	}
+	s.source.found = nil
+	o.ends, o.queue, o.last, o.found = &Ends{Position: f.position}, f.heads, true, true
+	return true
 }
 
 // more lists more of the ends, of so many in all.
@@ -71,12 +87,12 @@ func (o *offer) more(listed int) {
 		o.queue = append(o.queue, o.ends.All[i].Head)
 	}
 	o.from = from
-	o.ranges, o.tells = split(nil, 0, from), true
+	o.ranges, o.tells = split(nil, 0, from, splits), true
 }
 
-// split appends the parts of a range.
-func split(dst [][2]int, from, to int) [][2]int {
-	each := (to - from + splits - 1) / splits
+// split appends the parts of a range, so many at most.
+func split(dst [][2]int, from, to, parts int) [][2]int {
+	each := (to - from + parts - 1) / parts
 	for ; from < to; from += each {
 		dst = append(dst, [2]int{from, min(from+each, to)})
 	}
@@ -91,6 +107,8 @@ func (s *Session) giveOffer(dst []byte) ([]byte, error) {
 		if !s.mayOffer() {
 			return dst, nil
 		}
+	}
+	if o.ends == nil && !s.takeFound(o) {
 		var err error
 		if o.ends, err = s.space.Ends(); err != nil || len(o.ends.All) <= compareMin {
 			g.offer = nil
@@ -118,6 +136,7 @@ func (s *Session) giveOffer(dst []byte) ([]byte, error) {
 		return dst, nil
 	case o.last:
 		g.offer, g.at = nil, o.ends.Position
+		g.listing = g.listing && !o.found // what the peer has given since is not news to it
 		return dst, nil
 	case !o.tells:
 		return dst, nil
@@ -154,13 +173,14 @@ func (s *Session) openRanges(answer *open) error {
 	}
 	ranges := o.ranges
 	o.ranges, o.opened = nil, true
+	parts := max(splits, min(splitsMost, spread/max(1, len(answer.ranges)))) // fewer rounds
 	for _, i := range answer.ranges {
 		if i >= len(ranges) {
 			return broken("it opens a range that there is not")
 		}
 		r := ranges[i]
 		if r[1]-r[0] > listMax {
-			o.ranges = split(o.ranges, r[0], r[1])
+			o.ranges = split(o.ranges, r[0], r[1], parts)
 			continue
 		}
 		for j := r[0]; j < r[1]; j++ {

@@ -17,7 +17,7 @@ import (
 const (
 	rangesMax = 1024    // in a frame
 	opensMax  = 1 << 11 // in a frame, of ranges of one round
-	splits    = 16      // parts of a range that is opened
+	splits    = 16      // parts of a range that is opened, at least, if it has as many ends
 	listMax   = 32      // logs of a range that is listed when it is opened
 )
 
@@ -78,7 +78,7 @@ func (e *Ends) index(b bound) int {
 const domainRange = "stoat.replica.range.v1"
 
 // fingerprint is the first bytes of a hash of ends, under the nonces of a session.
-type fingerprint [16]byte
+type fingerprint [8]byte
 
 // fingerprintOf returns the fingerprint of ends, without those of some logs.
 func (s *Session) fingerprintOf(ends []End, without map[[prefixSize]byte]bool) (f fingerprint) {
@@ -91,7 +91,7 @@ func (s *Session) fingerprintOf(ends []End, without map[[prefixSize]byte]bool) (
 	var p []byte
 	for i := range ends {
 		e := &ends[i]
-		if len(without) > 0 && without[e.Log] {
+		if _, left := without[e.Log]; left {
 			continue
 		}
 		p = append(p[:0], e.Log[:]...)

@@ -18,6 +18,7 @@ type catalog struct {
 	n       int
 	nexts   map[uint32]uint64 // of logs that do not have one entry
 	times   map[uint32]uint64 // of the same
+	absent  map[uint32]bool   // logs that are not here
 	applied int
 	ends    *Ends
 }
@@ -25,7 +26,8 @@ type catalog struct {
 func newCatalog(device byte, n int) *catalog {
 	m := newMemory(1, device)
 	_ = m.Seal()
-	return &catalog{memory: m, n: n, nexts: map[uint32]uint64{}, times: map[uint32]uint64{}}
+	return &catalog{memory: m, n: n, nexts: map[uint32]uint64{}, times: map[uint32]uint64{},
+		absent: map[uint32]bool{}}
 }
 
 // grow appends an entry to a log, at a time.
@@ -64,6 +66,9 @@ func (c *catalog) Ends() (*Ends, error) {
 	}
 	e := &Ends{Position: c.position()}
 	for i := range uint32(c.n) {
+		if c.absent[i] {
+			continue
+		}
 		id := catalogID(i)
 		next, at := cmp.Or(c.nexts[i], 1), cmp.Or(c.times[i], uint64(i)<<20+1)
 		e.All = append(e.All, End{at, Head{Log: [prefixSize]byte(id[:]), Number: i, Next: next,
@@ -85,6 +90,9 @@ func (c *catalog) Announce(after uint64, most int) ([]Head, Position, bool, erro
 		if len(heads) == most {
 			return heads, Position{Arrival: i}, true, nil
 		}
+		if c.absent[uint32(i)] {
+			continue
+		}
 		id, next := catalogID(uint32(i)), cmp.Or(c.nexts[uint32(i)], 1)
 		heads = append(heads, Head{Log: [prefixSize]byte(id[:]), Number: uint32(i), Next: next,
 			Hash: c.hash(uint32(i), next)})
@@ -96,7 +104,7 @@ func (c *catalog) Find(heads []Head) ([]Log, error) {
 	found := make([]Log, len(heads))
 	for i := range heads {
 		n := binary.BigEndian.Uint32(heads[i].Log[:])
-		if n >= uint32(c.n) {
+		if n >= uint32(c.n) || c.absent[n] {
 			continue
 		}
 		next := cmp.Or(c.nexts[n], 1)
@@ -113,7 +121,7 @@ func (c *catalog) Run(log uint32, first uint64, _ *Reader) (*Run, error) {
 	if first > 0 {
 		r.Prev = c.hash(log, first)
 	}
-	for range c.nexts[log] - first {
+	for range cmp.Or(c.nexts[log], 1) - first {
 		r.Entries = append(r.Entries, binary.BigEndian.AppendUint64(nil, c.times[log]))
 	}
 	return r, nil
@@ -122,7 +130,10 @@ func (c *catalog) Run(log uint32, first uint64, _ *Reader) (*Run, error) {
 func (c *catalog) Apply(_ uint64, runs []*Run) ([]Refusal, error) {
 	for _, r := range runs {
 		log := binary.BigEndian.Uint32(r.Log[:])
-		c.nexts[log], c.times[log], c.ends = r.End(), binary.BigEndian.Uint64(r.Entries[0]), nil
+		if delete(c.absent, log); r.End() > 1 {
+			c.nexts[log], c.times[log] = r.End(), binary.BigEndian.Uint64(r.Entries[0])
+		}
+		c.ends = nil
 		c.applied++
 	}
 	return nil, nil
@@ -148,8 +159,9 @@ func compareAll(t testing.TB, a, b *catalog) *cost {
 	one, other := config(a.memory), config(b.memory)
 	one.Spaces, other.Spaces = []Space{a}, []Space{b}
 	c := measureOf(t, one, other)
-	if !maps.Equal(a.nexts, b.nexts) {
-		t.Fatalf("%d logs differ, %d do", len(a.nexts), len(b.nexts))
+	if !maps.Equal(a.nexts, b.nexts) || len(a.absent)+len(b.absent) > 0 {
+		t.Fatalf("%d logs differ, %d do; %d and %d are missing", len(a.nexts), len(b.nexts),
+			len(a.absent), len(b.absent))
 	}
 	return c
 }
@@ -173,10 +185,13 @@ func TestRanges_costWhatDiffers(t *testing.T) {
 	for _, k := range []int{0, 1, 10, 64, 100, 1000} {
 		a, b := differ(n, k, false, r)
 		c := compareAll(t, a, b)
-		most := 2*2048 + 160*k // both sides compare
+		for i := 0; i < 20 && k <= tail && c.trips > 5; i++ { // a goroutine may have run late
+			a, b = differ(n, k, false, r)
+			c = compareAll(t, a, b)
+		}
 		t.Logf("%d of %d: %d B, %s", k, n, c.ranges(), c)
-		if c.ranges() > most {
-			t.Errorf("%d of %d logs: %d B", k, n, c.ranges())
+		if c.ranges() > 2048+160*k || k <= tail && c.trips > 5 {
+			t.Errorf("%d of %d logs: %d B, %s", k, n, c.ranges(), c)
 		}
 	}
 }
@@ -188,7 +203,16 @@ func TestRanges_findEverything(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	for range 30 {
 		n := 1 + r.IntN(3000)
-		a, b := differ(n, r.IntN(1+r.IntN(n)), true, r)
+		a, b := differ(n, r.IntN(1+r.IntN(n)), r.IntN(4) > 0, r)
+		for range r.IntN(2) * r.IntN(1+r.IntN(n)) { // the other one has news, too
+			switch log := uint32(r.IntN(n)); {
+			case a.nexts[log] > 0:
+			case r.IntN(2) == 0:
+				b.grow(log, r.Uint64N(uint64(n)<<21))
+			case b.nexts[log] == 0 && len(a.absent) < n/2:
+				a.absent[log], a.ends = true, nil
+			}
+		}
 		if r.IntN(4) == 0 { // all at one time
 			for i := range uint32(n) {
 				a.times[i], b.times[i] = 7, 7

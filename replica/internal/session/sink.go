@@ -223,10 +223,11 @@ func (s *Session) mergeHeads(page *headsPage) error {
 		return err
 	}
 	answer := wants{answer: true}
-	reads := s.reads()
+	reads, less := s.reads(), make([]bool, len(logs))
 	for i, l := range logs {
 		h, have := &page.heads[i], l.has()
 		same := l.Pruned || s.checkOf(l.Hash) == h.Check
+		less[i] = l.Sealed > h.Next || l.Sealed == h.Next && !same
 		switch {
 		case k.start != nil: // what is missing is asked for when that has ended
 		case !reads:
@@ -244,7 +245,8 @@ func (s *Session) mergeHeads(page *headsPage) error {
 	if k.known += len(page.heads) - len(answer.choices); k.idle > idleMax || k.known > knownMax {
 		return broken("it announces logs without end")
 	}
-	k.compared.noteListed(page.heads, answer.choices)
+	k.compared.noteListed(page.heads, answer.choices, less)
+	s.conclude()
 	k.listed = k.listed || page.last
 	if err := s.note(page.heads); err != nil {
 		return err

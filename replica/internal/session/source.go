@@ -27,6 +27,7 @@ type source struct {
 	wants        []want
 	answers      [][]choice // to pages of heads
 	opens        *open      // what the peer answered to ranges
+	found        *found     // what it lacks, as its ranges have shown
 	credit       int64      // bytes of runs that the peer still takes
 	acknowledged bool       // the peer has durably what the final mark was about
 
