@@ -175,17 +175,32 @@ func (s *Space) follow() (end func()) {
 	}
 }
 
+// watchPause is how long watch waits after an error that may pass.
+const watchPause = time.Second
+
 // watch wakes the sessions of the space when the head of a log changes, which every commit to the
 // space does.
 func (s *Space) watch(ctx context.Context) {
 	path := [][]byte{[]byte(rootBucket), []byte(s.name)}
 	for again := true; again && ctx.Err() == nil; {
-		again = false
 		from := s.db.Position()
 		s.chronicle.wake() // what came before
-		for _, err := range s.db.WatchBucket(ctx, path, stoat.Prefix([]byte(prefixLog)), from) {
-			again = errors.Is(err, stoat.ErrLagged)
+		var ended error
+		for _, ended = range s.db.WatchBucket(ctx, path, stoat.Prefix([]byte(prefixLog)), from) {
 			s.chronicle.wake()
 		}
+		if again = watchAgain(ended); again && !errors.Is(ended, stoat.ErrLagged) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(watchPause):
+			}
+		}
 	}
+}
+
+// watchAgain reports whether there may be changes yet, though watching them ended with an error:
+// otherwise sessions would miss them for good.
+func watchAgain(ended error) bool {
+	return !errors.Is(ended, stoat.ErrClosed) && !errors.Is(ended, stoat.ErrBucketNotFound) &&
+		!errors.Is(ended, stoat.ErrReadOnly)
 }

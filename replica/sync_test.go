@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -185,5 +186,16 @@ func TestSync_takesFewBytes(t *testing.T) {
 	bytes()
 	if n := bytes(); n > 700 {
 		t.Errorf("%d bytes for nothing new", n)
+	}
+}
+
+// What keeps changes from being watched for a while does not keep them from sessions for good.
+func TestSync_watchesAgainAfterErrors(t *testing.T) {
+	for err, again := range map[error]bool{io.ErrUnexpectedEOF: true, stoat.ErrCorrupt: true,
+		stoat.ErrLagged: true, stoat.ErrClosed: false, stoat.ErrBucketNotFound: false,
+		stoat.ErrReadOnly: false} {
+		if got := watchAgain(err); got != again {
+			t.Errorf("%v: %v", err, got)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"bufio"
 	"context"
+	"maps"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -160,6 +161,71 @@ func TestSession_beginsWhereOthersAre(t *testing.T) {
 		}
 		lasting.end()
 	})
+}
+
+// eventful is a replica that something is written to while a session looks at it.
+type eventful struct {
+	*memory
+	during string // the method
+	left   int    // calls until then
+}
+
+func (e *eventful) happens(during string) {
+	if e.during != during {
+		return
+	}
+	if e.left--; e.left == 0 {
+		e.write("meanwhile")
+	}
+}
+
+func (e *eventful) News(after uint64) ([]News, Position, bool) {
+	defer e.happens("News")
+	return e.memory.News(after)
+}
+
+func (e *eventful) Seal() error {
+	defer e.happens("Seal")
+	return e.memory.Seal()
+}
+
+func (e *eventful) Sync() error {
+	defer e.happens("Sync")
+	return e.memory.Sync()
+}
+
+func (e *eventful) MayRead(device [32]byte) (reason, err error) {
+	defer e.happens("MayRead")
+	return e.memory.MayRead(device)
+}
+
+// What is written after a session has looked, and before it waits, is not missed.
+func TestSession_missesNothingBeforeItWaits(t *testing.T) {
+	for _, during := range []string{"News", "Seal", "Sync", "MayRead"} {
+		for call := range 8 {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := &eventful{memory: newMemory(1, 1), during: during}, newMemory(1, 2)
+				here, there := config(a.memory), config(b)
+				here.Spaces = []Space{a}
+				here.Once, there.Once = false, false
+				x, y := net.Pipe()
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error, 2)
+				go func() { done <- New(here).Run(ctx, x) }()
+				go func() { done <- New(there).Run(ctx, y) }()
+				synctest.Wait()
+				a.left = 1 + call
+				a.write("now")
+				synctest.Wait()
+				if !maps.Equal(a.contents(), b.contents()) {
+					t.Errorf("what is written in call %d of %s does not arrive", 1+call, during)
+				}
+				cancel()
+				<-done
+				<-done
+			})
+		}
+	}
 }
 
 // A peer that announces again and again what it cannot give is not taken for one that never ends.
