@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/stoatdb/stoat"
@@ -237,7 +236,7 @@ func parseParts(e *entry.Entry) ([]*entry.Changes, error) {
 	return all, nil
 }
 
-// mergeEntry stores the next entry of a run and merges its changes. It returns the head of the log.
+// mergeEntry stores the next entry of a run and defers its changes. It returns the head of the log.
 func (a *incoming) mergeEntry(
 	t *txn, h *head, v *verified, changes []*entry.Changes,
 ) (*head, error) {
@@ -282,45 +281,13 @@ func (a *incoming) mergeEntry(
 	if err != nil {
 		return nil, err
 	}
-	o := &order{t: t, at: spot{at.Log, at.Seq}}
-	for j, part := range v.parsed[i].Parts {
+	for j := range v.parsed[i].Parts {
 		if changes == nil || void.has(j) || len(changes[j].Records) == 0 {
 			continue
 		}
-		if err := t.mergePart(part.Group, changes[j], at, o); err != nil {
-			return nil, fmt.Errorf("collection %q: %w", part.Group, err)
+		if err := t.deferPart(&v.parsed[i].Parts[j], changes[j], at); err != nil {
+			return nil, err
 		}
 	}
-	return h, o.err
-}
-
-// mergePart merges the changes of a collection.
-func (t *txn) mergePart(name string, changes *entry.Changes, at merge.Stamp, o *order) error {
-	c, err := t.collection(name)
-	if err != nil {
-		return err
-	}
-	for i := range changes.Records {
-		change := &changes.Records[i]
-		stored, err := t.find(c, change.Key)
-		if err != nil {
-			return err
-		}
-		t.working().rewind()
-		s, err := t.borrow(c, change.Key, stored)
-		if err != nil {
-			return err
-		}
-		if err := s.keepBase(); err != nil {
-			return err
-		}
-		s.record.Apply(change, changes.Fields, at, o)
-		if o.err != nil {
-			return o.err
-		}
-		if err := s.show(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return h, nil
 }

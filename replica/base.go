@@ -113,6 +113,9 @@ func (s *state) normalise() error {
 // base returns the state of a record from which it is replayed, and which entries that state
 // covers. All others are available.
 func (t *txn) base(c *collection, key []byte) (*merge.Record, vector, error) {
+	if err := t.mergeDeferred(); err != nil {
+		return nil, nil, err
+	}
 	h, err := t.horizonOf()
 	if err != nil || h == nil {
 		return &merge.Record{}, nil, err

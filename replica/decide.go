@@ -233,6 +233,9 @@ func (t *txn) forgetVotes(log uint32, from uint64) error {
 
 // decide goes by the checkpoints that are decided, one after the other.
 func (t *txn) decide() error {
+	if err := t.mergeDeferred(); err != nil {
+		return err
+	}
 	for {
 		c, next, err := t.nextDecided()
 		if err != nil || c == nil {

@@ -50,6 +50,7 @@ func (f *fold) add(key []byte, touches []spot) error {
 	if f.records == nil {
 		f.records = map[string]*replayed{}
 	}
+	record.Begin()
 	f.keys = append(f.keys, key)
 	f.records[string(key)] = &replayed{record, covers}
 	for _, at := range touches {
@@ -75,7 +76,9 @@ func (f *fold) each(fn func(c *collection, key []byte, record *merge.Record) err
 		}
 	}
 	for _, key := range f.keys {
-		if err := fn(f.c, key, f.records[string(key)].record); err != nil {
+		record := f.records[string(key)].record
+		record.End()
+		if err := fn(f.c, key, record); err != nil {
 			return err
 		}
 	}

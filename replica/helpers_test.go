@@ -53,9 +53,10 @@ func (p *peer) options() *Options {
 		p.t.Fatal(err)
 	}
 	random := p.seed
-	random[31] = p.copies // logs of copies are others
+	random[31] = p.copies                    // logs of copies are others
+	budget := []int{0, 1, 1000}[p.seed[1]%3] // replicas merge together what they can, nothing, a few
 	return &Options{Device: device, Now: func() time.Time { return p.now },
-		random: rand.NewChaCha8(random), branch: p.branch}
+		random: rand.NewChaCha8(random), branch: p.branch, deferredMax: budget}
 }
 
 // testRoots returns the roots of a space in a test: the first replica, the next ones that join it,

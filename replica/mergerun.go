@@ -21,6 +21,9 @@ func (a *incoming) mergeRun(t *txn, v *verified) (reason, err error) {
 	}
 	switch {
 	case h.voids(v.first) && !v.parked:
+		if err := t.mergeDeferred(); err != nil {
+			return nil, err
+		}
 		return a.takeVoid(t, h, v)
 	case v.first > max(h.next, h.sealed):
 		return errGap, nil
@@ -48,6 +51,9 @@ func (a *incoming) mergeRun(t *txn, v *verified) (reason, err error) {
 			}
 			if v.seq() >= h.next {
 				return errBranch, nil
+			}
+			if err := t.mergeDeferred(); err != nil {
+				return nil, err
 			}
 			if h, reason, err = a.part(t, h, v); reason != nil || err != nil || h == nil {
 				return reason, err

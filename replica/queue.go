@@ -50,7 +50,7 @@ func (a *incoming) merge(t *txn) error {
 			a.waiting = append(a.waiting, waitingRun{v.run, reason, v.time()})
 		}
 	}
-	if err := errors.Join(a.keepLatest(t), t.owe(a.owed)); err != nil {
+	if err := errors.Join(t.mergeDeferred(), a.keepLatest(t), t.owe(a.owed)); err != nil {
 		return err
 	}
 	if err := a.settleForks(t); err != nil {

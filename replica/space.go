@@ -57,6 +57,7 @@ type Space struct {
 
 	perDevice, perSpace Quota
 	admission           func(*stoat.Tx, *Offer) error
+	deferredMax         int
 }
 
 // Options configures a space.
@@ -96,6 +97,8 @@ type Options struct {
 
 	random io.Reader // nil: rand.Reader
 	branch uint64    // 0: the branch of the database
+
+	deferredMax int // 0: the constant of that name
 }
 
 // errNoDevice reports options without a device.
@@ -244,6 +247,7 @@ func newSpace(db *stoat.DB, name string, opts *Options) *Space {
 		perDevice: opts.PerDevice, perSpace: opts.PerSpace, admission: opts.Admit,
 		branch:      cmp.Or(opts.branch, db.Identity().Branch),
 		maxOffline:  cmp.Or(opts.MaxOffline, maxOffline),
+		deferredMax: cmp.Or(opts.deferredMax, deferredMax),
 		collections: map[string]*collection{}, tables: map[uint32]*fieldTable{}}
 	if s.now == nil {
 		s.now = time.Now

@@ -123,6 +123,7 @@ type inside struct {
 	table   *fieldTable   // nil: not read
 	records *stoat.Bucket // once opened; nil if the program has never opened the collection
 	opened  bool
+	merging *collection // in what is deferred; nil: nothing is
 }
 
 // inside returns a collection in the transaction. Most transactions have one, or few.
@@ -250,6 +251,14 @@ func (t *txn) openRecords(c *collection) (*stoat.Bucket, error) {
 
 // find returns the stored record of a key, or nil.
 func (t *txn) find(c *collection, key []byte) ([]byte, error) {
+	if err := t.mergeDeferred(); err != nil {
+		return nil, err
+	}
+	return t.storedRecord(c, key)
+}
+
+// storedRecord is find without what is deferred.
+func (t *txn) storedRecord(c *collection, key []byte) ([]byte, error) {
 	b, err := t.recordsOf(c)
 	if err != nil || b == nil {
 		return nil, err

@@ -155,6 +155,7 @@ type txn struct {
 	last        *inside // of collected
 
 	pending    *pending // local changes
+	deferred   deferred // changes by others
 	growth     *growth  // of logs; nil if none grows
 	rightsView *rightsView
 	notes      actNotes

@@ -74,6 +74,9 @@ func (t *txn) readLacks() (map[string]uint32, error) {
 
 // setLacking notes that content of a collection is missing, or that nothing is any more.
 func (t *txn) setLacking(name string, number uint32, lacking bool) error {
+	if err := t.mergeDeferred(); err != nil {
+		return err
+	}
 	key := keyed(nil, prefixWithheld, number)
 	err := t.meta.Delete(key)
 	if lacking {

@@ -97,6 +97,19 @@ func (c *Changes) Room() int {
 	return n
 }
 
+// Memory returns about how many bytes the changes take, besides those that they were read from.
+func (c *Changes) Memory() int {
+	const record, op, item = 64, 112, 48
+	n := record + 32*len(c.Fields)
+	for i := range c.Records {
+		n += record + op*len(c.Records[i].Ops)
+		for j := range c.Records[i].Ops {
+			n += item * (len(c.Records[i].Ops[j].Removed) + len(c.Records[i].Ops[j].Added))
+		}
+	}
+	return n
+}
+
 // Record returns what happened to the record of a key, or nil if nothing did.
 func (c *Changes) Record(key []byte) *Record {
 	i, found := slices.BinarySearchFunc(c.Records, key, func(r Record, key []byte) int {

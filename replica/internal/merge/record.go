@@ -55,6 +55,9 @@ type Field struct {
 	Value    []byte    // of a max or min field
 	Sum      int64
 	Items    []Item // of elements and entries, by ascending key
+
+	again  bool           // an operation was merged since Begin
+	places map[string]int // of the items by key, while they are not in order; else nil
 }
 
 // Record is the state of a record.
@@ -63,6 +66,7 @@ type Record struct {
 	Fields []Field // by ascending name, then kind; none is empty
 
 	room *room // nil: memory is allocated
+	many bool  // between Begin and End
 }
 
 // room is memory of a record that is used for one state after another.
@@ -81,7 +85,7 @@ func (r *Record) Reset() {
 	clear(r.room.versions)
 	r.room.versions = r.room.versions[:0]
 	clear(r.Fields[:cap(r.Fields)])
-	r.Alive, r.Fields = r.Alive[:0], r.Fields[:0]
+	r.Alive, r.Fields, r.many = r.Alive[:0], r.Fields[:0], false
 }
 
 // versions returns memory for versions.
@@ -116,7 +120,8 @@ func compare(o Order, a, b *Stamp) int {
 	return bytes.Compare(x[:], y[:])
 }
 
-// Apply merges what an entry did to the record.
+// Apply merges what an entry did to the record. The cost of a change of a set or a map follows the
+// size of that, or of the change alone between [Record.Begin] and [Record.End].
 func (r *Record) Apply(change *entry.Record, fields []string, at Stamp, o Order) {
 	r.Alive = slices.DeleteFunc(r.Alive, o.Seen)
 	if change.Delete {
@@ -135,7 +140,7 @@ func (r *Record) Apply(change *entry.Record, fields []string, at Stamp, o Order)
 			field = len(r.Fields)
 			r.Fields = append(r.Fields, Field{Name: name, Kind: op.Kind, Versions: fresh[i : i : i+1]})
 		}
-		r.Fields[field].apply(op, at, o)
+		r.Fields[field].apply(op, at, o, r.many)
 	}
 	r.Fields = slices.DeleteFunc(r.Fields, Field.empty)
 	if len(r.Fields) > 0 && !slices.IsSortedFunc(r.Fields, compareFields) {
@@ -144,7 +149,7 @@ func (r *Record) Apply(change *entry.Record, fields []string, at Stamp, o Order)
 }
 
 // apply merges one operation.
-func (f *Field) apply(op *entry.Op, at Stamp, o Order) {
+func (f *Field) apply(op *entry.Op, at Stamp, o Order, many bool) {
 	switch op.Kind {
 	case entry.OpSet, entry.OpKeep:
 		f.Versions = add(f.Versions, Version{at, op.Value}, o)
@@ -159,7 +164,12 @@ func (f *Field) apply(op *entry.Op, at Stamp, o Order) {
 			f.Value = op.Value
 		}
 	case entry.OpElements, entry.OpEntries:
-		f.applyItems(op, at, o)
+		if f.again && len(f.Items) > fewItems {
+			f.applyPlaced(op, at, o)
+		} else {
+			f.applyItems(op, at, o)
+		}
+		f.again = many
 	}
 }
 
@@ -173,34 +183,6 @@ func add(versions []Version, v Version, o Order) []Version {
 // unseen removes the versions that the entry has seen.
 func unseen(versions []Version, o Order) []Version {
 	return slices.DeleteFunc(versions, func(v Version) bool { return o.Seen(v.Stamp) })
-}
-
-// applyItems merges an operation on a set or a map, in one pass over both.
-func (f *Field) applyItems(op *entry.Op, at Stamp, o Order) {
-	items := make([]Item, 0, len(f.Items)+len(op.Added))
-	old, removed, added := f.Items, op.Removed, op.Added
-	for len(old)+len(added) > 0 {
-		var item Item
-		if len(added) == 0 || len(old) > 0 && bytes.Compare(old[0].Key, added[0].Key) <= 0 {
-			item, old = old[0], old[1:]
-		} else {
-			item.Key = added[0].Key
-		}
-		for len(removed) > 0 && bytes.Compare(removed[0].Key, item.Key) < 0 {
-			removed = removed[1:]
-		}
-		if len(removed) > 0 && bytes.Equal(removed[0].Key, item.Key) {
-			item.Versions = unseen(item.Versions, o)
-		}
-		if len(added) > 0 && bytes.Equal(added[0].Key, item.Key) {
-			item.Versions = add(item.Versions, Version{at, added[0].Value}, o)
-			added = added[1:]
-		}
-		if len(item.Versions) > 0 {
-			items = append(items, item)
-		}
-	}
-	f.Items = items
 }
 
 // find returns the index of a field, or where it would be.
