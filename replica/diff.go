@@ -21,9 +21,8 @@ func (s *state) diff(to *row) []entry.Op {
 			continue
 		}
 		c := &s.c.columns[i]
-		shown := visible(s.record, c)
 		wanted := to.value(to.schema.columns[i])
-		if op, ok := s.op(c, shown, wanted, alive); ok {
+		if op, ok := s.op(c, wanted, alive); ok {
 			op.Field = i
 			ops = append(ops, op)
 		}
@@ -41,8 +40,13 @@ func sameRaw(a, b *row, field int) bool {
 // op returns the operation that changes a column from what it shows to what is wanted; ok is false
 // if there is none. A record that is stored again after its deletion is written in full, since a
 // checkpoint may forget what it had.
-func (s *state) op(c *column, shown, wanted []byte, alive bool) (op entry.Op, ok bool) {
+func (s *state) op(c *column, wanted []byte, alive bool) (op entry.Op, ok bool) {
 	op.Kind = c.kind
+	if c.kind == entry.OpElements || c.kind == entry.OpEntries {
+		s.setOp(c, wanted, alive, &op)
+		return op, len(op.Removed)+len(op.Added) > 0
+	}
+	shown := visible(s.record, c)
 	unwritten := shown == nil
 	if unwritten {
 		s.zero = value.AppendZero(s.zero[:0], c.typ)
@@ -58,9 +62,6 @@ func (s *state) op(c *column, shown, wanted []byte, alive bool) (op entry.Op, ok
 		order := bytes.Compare(wanted, shown)
 		better := order > 0 == (c.kind == entry.OpMax) && order != 0
 		return op, better || !alive || unwritten && order != 0
-	case entry.OpElements, entry.OpEntries:
-		s.setOp(c, wanted, alive, &op)
-		return op, len(op.Removed)+len(op.Added) > 0
 	}
 	op.Value = wanted
 	return op, !bytes.Equal(wanted, shown) || !alive && !unwritten
@@ -86,22 +87,32 @@ func (s *state) setOp(c *column, wanted []byte, alive bool, op *entry.Op) {
 		}
 	}
 	byKey := func(a, b entry.Item) int { return bytes.Compare(a.Key, b.Key) }
-	slices.SortFunc(keys, byKey)
-	keys = slices.CompactFunc(keys, func(a, b entry.Item) bool { return byKey(a, b) == 0 })
-	has := map[string]*merge.Item{}
-	if f := s.record.Field(c.name, c.kind); f != nil {
-		for i := range f.Items {
-			item := &f.Items[i]
-			has[string(item.Key)] = item
-			if _, kept := slices.BinarySearchFunc(keys, entry.Item{Key: item.Key}, byKey); !kept {
-				op.Removed = append(op.Removed, entry.Item{Key: item.Key})
-			}
-		}
+	if !slices.IsSortedFunc(keys, byKey) {
+		slices.SortFunc(keys, byKey)
 	}
-	for _, k := range keys {
-		old := has[string(k.Key)]
-		if !alive || old == nil || !bytes.Equal(merge.Winner(old.Versions).Value, k.Value) {
-			op.Added = append(op.Added, k)
+	keys = slices.CompactFunc(keys, func(a, b entry.Item) bool { return byKey(a, b) == 0 })
+	var old []merge.Item
+	if f := s.record.Field(c.name, c.kind); f != nil {
+		old = f.Items
+	}
+	for len(old)+len(keys) > 0 {
+		order := -1
+		if len(old) == 0 {
+			order = 1
+		} else if len(keys) > 0 {
+			order = bytes.Compare(old[0].Key, keys[0].Key)
+		}
+		if order < 0 {
+			op.Removed = append(op.Removed, entry.Item{Key: old[0].Key})
+		} else if order > 0 || !alive ||
+			!bytes.Equal(merge.Winner(old[0].Versions).Value, keys[0].Value) {
+			op.Added = append(op.Added, keys[0])
+		}
+		if order <= 0 {
+			old = old[1:]
+		}
+		if order >= 0 {
+			keys = keys[1:]
 		}
 	}
 }

@@ -56,6 +56,7 @@ type stamped struct {
 type table struct {
 	stamps []stamped     // behind the length, the bitmaps have memory
 	index  map[Stamp]int // nil while there are few
+	items  []int         // indexes of the stamps of the versions of all items, one after the other
 }
 
 // fewStamps is how many stamps are searched one by one.
@@ -77,11 +78,11 @@ func (t *table) indexOf(s Stamp) int {
 	return len(t.stamps)
 }
 
-// note returns the stamp in the table, to which it adds it if need be.
-func (t *table) note(s Stamp) *stamped {
+// note returns the index of a stamp in the table, to which it adds it if need be.
+func (t *table) note(s Stamp) int {
 	i := t.indexOf(s)
 	if i < len(t.stamps) {
-		return &t.stamps[i]
+		return i
 	}
 	if i < cap(t.stamps) {
 		t.stamps = t.stamps[:i+1]
@@ -97,7 +98,7 @@ func (t *table) note(s Stamp) *stamped {
 	} else if t.index != nil {
 		t.index[s] = i
 	}
-	return &t.stamps[i]
+	return i
 }
 
 // AppendSidecar appends what must be stored beside the record.
@@ -125,6 +126,7 @@ func (r *Record) AppendSidecar(dst []byte, in Stored) []byte {
 		dst = binary.AppendUvarint(dst, uint64(table.indexOf(s)))
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(rest)))
+	items := table.items
 	for _, f := range rest {
 		dst = append(binary.AppendUvarint(dst, uint64(in.Number(f.Name))), byte(f.Kind))
 		switch f.Kind {
@@ -135,8 +137,7 @@ func (r *Record) AppendSidecar(dst []byte, in Stored) []byte {
 		case entry.OpElements, entry.OpEntries:
 			dst = binary.AppendUvarint(dst, uint64(len(f.Items)))
 			for i := range f.Items {
-				dst = append(dst, f.Items[i].Key...)
-				dst = sidecarVersions(dst, f.Items[i].Versions, table, nil)
+				dst, items = sidecarItem(dst, &f.Items[i], items)
 			}
 		default:
 			dst = sidecarVersions(dst, f.Versions, table, in.Value(f.Name))
@@ -151,7 +152,7 @@ func (r *Record) tabulate(in Stored) (stamps *table, rest []*Field) {
 	stamps = &table{}
 	if r.room != nil {
 		stamps = &r.room.table
-		stamps.stamps, stamps.index = stamps.stamps[:0], nil
+		*stamps = table{stamps: stamps.stamps[:0], items: stamps.items[:0]}
 	}
 	for _, s := range r.Alive {
 		stamps.note(s)
@@ -161,7 +162,7 @@ func (r *Record) tabulate(in Stored) (stamps *table, rest []*Field) {
 		number := in.Number(f.Name)
 		if f.Kind == entry.OpSet && len(f.Versions) == 1 && number < bitmapMax &&
 			bytes.Equal(f.Versions[0].Value, in.Value(f.Name)) {
-			s := stamps.note(f.Versions[0].Stamp)
+			s := &stamps.stamps[stamps.note(f.Versions[0].Stamp)]
 			for len(s.fields) <= number/8 {
 				s.fields = append(s.fields, 0)
 			}
@@ -174,11 +175,23 @@ func (r *Record) tabulate(in Stored) (stamps *table, rest []*Field) {
 		}
 		for j := range f.Items {
 			for _, v := range f.Items[j].Versions {
-				stamps.note(v.Stamp)
+				stamps.items = append(stamps.items, stamps.note(v.Stamp))
 			}
 		}
 	}
 	return stamps, rest
+}
+
+// sidecarItem appends an item, given the indexes of the stamps of its versions and of later ones,
+// and returns the latter.
+func sidecarItem(dst []byte, item *Item, stamps []int) ([]byte, []int) {
+	dst = append(dst, item.Key...)
+	dst = binary.AppendUvarint(dst, uint64(len(item.Versions)))
+	for i := range item.Versions {
+		dst = binary.AppendUvarint(dst, uint64(stamps[i]))
+		dst = sidecarValue(dst, item.Versions[i].Value, nil)
+	}
+	return dst, stamps[len(item.Versions):]
 }
 
 // sidecarVersions appends versions; own is the record's value, or nil.
@@ -186,13 +199,16 @@ func sidecarVersions(dst []byte, versions []Version, table *table, own []byte) [
 	dst = binary.AppendUvarint(dst, uint64(len(versions)))
 	for _, v := range versions {
 		dst = binary.AppendUvarint(dst, uint64(table.indexOf(v.Stamp)))
-		if v.Value == nil || own != nil && bytes.Equal(v.Value, own) {
-			dst = append(dst, 0)
-		} else {
-			dst = append(append(dst, 1), v.Value...)
-		}
+		dst = sidecarValue(dst, v.Value, own)
 	}
 	return dst
+}
+
+func sidecarValue(dst, v, own []byte) []byte {
+	if v == nil || own != nil && bytes.Equal(v, own) {
+		return append(dst, 0)
+	}
+	return append(append(dst, 1), v...)
 }
 
 // ParseSidecar sets an empty record to what AppendSidecar appended, for a record with the same
@@ -217,7 +233,7 @@ func (rec *Record) ParseSidecar(p []byte, in Stored) error {
 	}
 	for range r.Count(listMax, 3) {
 		f := Field{Name: in.Name(int(r.Uvarint())), Kind: entry.OpKind(r.Byte())}
-		f.parse(&r, table, in)
+		f.parse(&r, rec, table, in)
 		if r.Err() != nil || f.Name == "" {
 			r.Fail("the state of a record names an unknown field")
 			break
@@ -266,34 +282,36 @@ func takeStamp(r *wire.Reader, table []Stamp) Stamp {
 	return table[i]
 }
 
-func (f *Field) parse(r *wire.Reader, table []Stamp, in Stored) {
+func (f *Field) parse(r *wire.Reader, rec *Record, table []Stamp, in Stored) {
 	switch f.Kind {
 	case entry.OpSum:
 		f.Sum = r.Varint()
 	case entry.OpMax, entry.OpMin:
 		f.Value = value.TakeScalar(r)
 	case entry.OpElements, entry.OpEntries:
-		for range r.Count(entry.SizeMax, 2) {
+		n := r.Count(entry.SizeMax, 2)
+		f.Items = make([]Item, 0, n)
+		for range n {
 			item := Item{Key: value.TakeScalar(r)}
-			item.Versions = takeVersions(r, table, nil)
+			item.Versions = rec.takeVersions(r, table, nil)
 			if f.Items = append(f.Items, item); r.Err() != nil {
 				return
 			}
 		}
 	case entry.OpSet, entry.OpKeep:
-		f.Versions = takeVersions(r, table, in.Value(f.Name))
+		f.Versions = rec.takeVersions(r, table, in.Value(f.Name))
 	default:
 		r.Fail("the state of a record has a field of the unknown kind %d", f.Kind)
 	}
 }
 
-func takeVersions(r *wire.Reader, table []Stamp, own []byte) []Version {
+func (rec *Record) takeVersions(r *wire.Reader, table []Stamp, own []byte) []Version {
 	n := r.Count(listMax, 2)
 	if n == 0 {
 		r.Fail("a value has no versions")
 		return nil
 	}
-	versions := make([]Version, n)
+	versions := rec.versions(n)
 	for i := range versions {
 		versions[i] = Version{Stamp: takeStamp(r, table), Value: own}
 		if r.Byte() != 0 {
