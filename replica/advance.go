@@ -35,6 +35,13 @@ func (t *txn) advance(c *candidate, next *horizon) error {
 		return err
 	}
 	t.space.retryLater()
+	if pruned, err := t.hasPruned(); err != nil {
+		return err
+	} else if pruned { // what is missing cannot be computed again
+		if err := t.passHorizon(next.covers); err != nil {
+			return err
+		}
+	}
 	if err := t.judgeAllRepeats(); err != nil {
 		return err
 	}

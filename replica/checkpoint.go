@@ -111,7 +111,7 @@ func (t *txn) newCheckpoint() (*entry.Checkpoint, error) {
 	if next.tops, err = t.topsOf(covers); err != nil {
 		return nil, err
 	}
-	act.Chunks, err = t.subtreesAt(next, nil)
+	act.Chunks, err = t.subtreesAt(next, nil, nil)
 	return act, err
 }
 

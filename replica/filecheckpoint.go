@@ -19,9 +19,6 @@ func (t *txn) exportCheckpoint(ctx context.Context, f *frameWriter, since Vector
 	if err != nil || !needed {
 		return since, err
 	}
-	if err := t.wholeSpace(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrPruned, err)
-	}
 	o, err := t.offering()
 	if err == nil && o == nil {
 		err = fmt.Errorf("%w: no checkpoint can be exported here", ErrPruned)
@@ -128,7 +125,7 @@ func (in *intake) begin(p []byte) error {
 	if err != nil || !needed {
 		return err
 	}
-	lacks, reason, err := endpoint{in.space}.Begin(offer)
+	lacks, reason, err := endpoint{in.space}.Begin(offer, DeviceID{})
 	if reason != nil {
 		err = fmt.Errorf("%w: %w", ErrPruned, reason)
 	}
@@ -142,7 +139,8 @@ func (in *intake) begin(p []byte) error {
 	return in.install()
 }
 
-// lacksCovered reports whether this replica lacks entries that the checkpoint of an offer covers.
+// lacksCovered reports whether this replica lacks entries that the checkpoint of an offer covers,
+// or the state there of collections that it wants.
 func (s *Space) lacksCovered(o *session.Offer) (lacks bool, err error) {
 	st, err := s.begin(o)
 	if err != nil {
@@ -153,6 +151,17 @@ func (s *Space) lacksCovered(o *session.Offer) (lacks bool, err error) {
 		for i := range st.act.Logs {
 			l := &st.act.Logs[i]
 			lacks = lacks || have[LogID(l.Log)] < l.Count
+		}
+		if err != nil {
+			return err
+		}
+		t, err := s.in(tx)
+		if err != nil {
+			return err
+		}
+		unfilled, err := t.unfilled()
+		if err == nil && unfilled != "" && !lacks {
+			lacks, err = t.choose(st)
 		}
 		return err
 	})

@@ -52,13 +52,17 @@ func (in *installation) run() error {
 		in.next.number = in.before.number + 1
 	}
 	for _, step := range []func() error{t.replayMarked, in.readLogs, in.checkLogs, in.placeLogs,
-		in.compareDeleted, in.replaceLogs, in.replaceActs, in.replaceStates, in.goOn} {
+		in.compareDeleted, in.passGaps, in.replaceLogs, in.replaceActs, in.replaceStates, in.goOn} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// passGaps moves the gaps behind the checkpoint. Whether a collection is unfilled follows from what
+// is taken: see place.
+func (in *installation) passGaps() error { return in.t.passHorizon(in.next.covers) }
 
 // readLogs reads the subtree of logs.
 func (in *installation) readLogs() error {

@@ -10,7 +10,8 @@ import (
 	"github.com/stoatdb/stoat/replica/internal/merge"
 )
 
-// replaceStates makes the states of all collections those of the checkpoint.
+// replaceStates makes the states of all collections those of the checkpoint. Those that are not
+// taken are unfilled, and have none.
 func (in *installation) replaceStates() error {
 	t := in.t
 	bases, err := t.bases()
@@ -25,26 +26,43 @@ func (in *installation) replaceStates() error {
 		return err
 	}
 	for i := 1; i < len(in.trees); i++ {
-		name := in.act.Chunks[i].Collection
-		c, err := t.collection(name)
-		if err == nil {
-			err = in.replaceCollection(c, i)
-		}
+		number, err := in.place(in.act.Chunks[i].Collection, i)
 		if err != nil {
 			return err
 		}
-		delete(names, c.number)
+		delete(names, number)
 	}
-	for _, name := range names {
-		c, err := t.collection(name)
-		if err == nil {
-			err = in.replaceCollection(c, 0)
-		}
-		if err != nil {
+	for _, name := range names { // these are empty at the checkpoint
+		if _, err := in.place(name, 0); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// place makes the states of a collection those of a subtree; 0 stands for none.
+func (in *installation) place(name string, tree int) (number uint32, err error) {
+	t := in.t
+	lacks, err := t.lacks()
+	if err == nil {
+		number, err = t.collectionNumber(name)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if _, lacking := lacks[name]; tree > 0 && len(in.trees[tree]) == 0 {
+		err, tree = t.setUnfilled(name, number), 0
+	} else if lacking {
+		err = t.setLacking(name, number, true)
+	}
+	if err != nil {
+		return 0, err
+	}
+	c, err := t.collection(name)
+	if err == nil {
+		err = in.replaceCollection(c, tree)
+	}
+	return number, err
 }
 
 // replaceCollection makes the states of a collection those of a subtree; without one, there are

@@ -99,6 +99,9 @@ func (t *txn) stillWanted(
 
 // wanted reports whether a change by a late entry is made again.
 func (t *txn) wanted(collection uint32, change *entry.Record, at spot, hz *horizon) (bool, error) {
+	if unfilled, err := t.isUnfilled(collection); err != nil || unfilled {
+		return !change.Delete, err // nobody here knows what the checkpoint covers
+	}
 	c, err := t.readable(collection)
 	if err != nil {
 		return false, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/stoatdb/stoat"
@@ -19,8 +20,9 @@ import (
 type offer struct {
 	horizon *horizon
 	act     *entry.Checkpoint
-	trees   []offeredTree  // as in the act
-	logs    []chunk.Record // of the subtree of logs
+	trees   []offeredTree     // as in the act; without leaves if the state is not here
+	missing map[string]uint32 // the collections of which it is not
+	logs    []chunk.Record    // of the subtree of logs
 }
 
 // offeredTree is the state of a collection, or of the logs.
@@ -37,14 +39,19 @@ func (t *txn) offer(hz *horizon) (*offer, error) {
 	s.mu.Lock()
 	known := s.offered
 	s.mu.Unlock()
-	if known != nil && known.horizon.hash == hz.hash && known.horizon.at == hz.at {
+	missing, err := t.missingAt(hz)
+	if err != nil {
+		return nil, err
+	}
+	if known != nil && known.horizon.hash == hz.hash && known.horizon.at == hz.at &&
+		maps.Equal(known.missing, missing) {
 		return known, nil
 	}
 	c, err := t.candidate(hz.at)
 	if err != nil {
 		return nil, err
 	}
-	o := &offer{horizon: hz, act: c.act}
+	o := &offer{horizon: hz, act: c.act, missing: missing}
 	if o.logs, err = t.logRecords(hz); err != nil {
 		return nil, err
 	}
@@ -53,7 +60,7 @@ func (t *txn) offer(hz *horizon) (*offer, error) {
 		r.Key, r.State = bytes.Clone(r.Key), bytes.Clone(r.State)
 	}
 	last := ""
-	subtrees, err := t.subtreesAt(hz, func(name string, first, _ []byte, leaf chunk.Hash) error {
+	each := func(name string, first, _ []byte, leaf chunk.Hash) error {
 		if len(o.trees) == 0 || name != last {
 			o.trees, last = append(o.trees, offeredTree{}), name
 		}
@@ -61,15 +68,22 @@ func (t *txn) offer(hz *horizon) (*offer, error) {
 		tree.firsts = append(tree.firsts, bytes.Clone(first))
 		tree.leaves = append(tree.leaves, leaf)
 		return nil
-	})
+	}
+	subtrees, err := t.subtreesAt(hz, missing, each)
 	if err != nil {
 		return nil, err
+	}
+	for i := range o.act.Chunks {
+		if _, lacking := missing[o.act.Chunks[i].Collection]; lacking && i <= len(subtrees) {
+			subtrees = slices.Insert(subtrees, i, o.act.Chunks[i])
+			o.trees = slices.Insert(o.trees, i, offeredTree{})
+		}
 	}
 	if !slices.Equal(subtrees, o.act.Chunks) {
 		return nil, ErrMismatch
 	}
 	for i := range o.trees {
-		if name := o.act.Chunks[i].Collection; name != "" {
+		if name := o.act.Chunks[i].Collection; name != "" && len(o.trees[i].leaves) > 0 {
 			if o.trees[i].number, err = t.collectionNumber(name); err != nil {
 				return nil, err
 			}
@@ -128,35 +142,46 @@ func (t *txn) offering() (*offer, error) {
 	return o, err
 }
 
-// offeringTo returns what the replica can offer to a device now, which must be allowed to read all
-// of the space, or nil.
-func (t *txn) offeringTo(device DeviceID) (*offer, error) {
+// offeringTo is offering to a reader. Gives is for each subtree whether it is given: the reader
+// asks for the collection, and may read it. The reason is why nothing is offered.
+func (t *txn) offeringTo(to *session.Reader) (o *offer, gives []bool, reason, err error) {
+	if reason, err = t.mayRead(to.Device); reason != nil || err != nil {
+		return nil, nil, reason, err
+	}
 	v, err := t.rights()
-	if errors.Is(err, errUndescribed) {
-		return nil, nil
+	if err == nil {
+		o, err = t.offering()
 	}
-	if err != nil || !v.tree.Everywhere(device, entry.RightRead) {
-		return nil, err
+	if err != nil || o == nil {
+		return nil, nil, nil, err
 	}
-	if err := t.wholeSpace(); errors.Is(err, ErrNotHeld) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
+	gives = make([]bool, len(o.trees))
+	for i := range o.act.Chunks {
+		name := o.act.Chunks[i].Collection
+		gives[i] = name == "" || to.Asks(name) && v.tree.Now(to.Device, entry.RightRead, name)
+		if gives[i] && len(o.trees[i].leaves) == 0 {
+			return nil, nil, fmt.Errorf("collection %q at the checkpoint: %w", name, ErrNotHeld), nil
+		}
 	}
-	return t.offering()
+	return o, gives, nil, nil
 }
 
 // Offer implements session.Space.
-func (e endpoint) Offer(to [32]byte) (given *session.Offer, err error) {
+func (e endpoint) Offer(to *session.Reader) (given *session.Offer, reason, err error) {
 	err = e.view(func(t *txn) error {
-		o, err := t.offeringTo(to)
-		if err != nil || o == nil {
+		o, gives, why, err := t.offeringTo(to)
+		if reason = why; err != nil || o == nil {
 			return err
 		}
 		given, err = t.give(o)
+		for i := 0; err == nil && i < len(gives); i++ {
+			if !gives[i] {
+				given.Trees[i] = nil
+			}
+		}
 		return err
 	})
-	return given, err
+	return given, reason, err
 }
 
 // give returns an offer as it is sent.
@@ -206,12 +231,12 @@ func (t *txn) give(o *offer) (*session.Offer, error) {
 
 // Chunk implements session.Space.
 func (e endpoint) Chunk(
-	to [32]byte, checkpoint entry.Hash, id session.ChunkID,
+	to *session.Reader, checkpoint entry.Hash, id session.ChunkID,
 ) (content []byte, err error) {
 	err = e.view(func(t *txn) error {
-		o, err := t.offeringTo(to)
+		o, gives, _, err := t.offeringTo(to)
 		if err != nil || o == nil || o.horizon.hash != checkpoint || id.Tree >= len(o.trees) ||
-			id.N >= len(o.trees[id.Tree].leaves) {
+			!gives[id.Tree] || id.N >= len(o.trees[id.Tree].leaves) {
 			return err
 		}
 		content, err = t.chunk(o, id.Tree, id.N)

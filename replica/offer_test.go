@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"testing"
 
@@ -25,10 +26,10 @@ func TestOffer_outlivesTheTablesOfItsTransaction(t *testing.T) {
 	must(t, p.checkpoint())
 	must(t, p.space.Seal())
 	must(t, p.db.Compact(context.Background()))
-	to := p.space.device.ID()
+	to := p.reader()
 	source := endpoint{p.space}
-	o, err := source.Offer(to)
-	must(t, err)
+	o, reason, err := source.Offer(to)
+	must(t, errors.Join(reason, err))
 	for i := range 3 {
 		write(int64(i))
 		must(t, p.db.Compact(context.Background()))

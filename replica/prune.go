@@ -8,8 +8,6 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat"
-	"github.com/stoatdb/stoat/replica/internal/chunk"
-	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/session"
 )
 
@@ -88,9 +86,7 @@ func (s *Space) verifyHorizon() error {
 	}
 	return cmp.Or(s.inUpdate(func(t *txn) error {
 		if key == keyVerified {
-			if err := t.meta.DeleteRange(stoat.Prefix([]byte(prefixHorizons))); err != nil {
-				return err
-			}
+			return t.noteVerified(hz)
 		}
 		return t.meta.Put([]byte(key), hz.hash[:])
 	}), err)
@@ -137,45 +133,27 @@ func (t *txn) pruned(hz *horizon) (bool, error) {
 
 // unpruned returns ErrPruned if entries may be missing.
 func (t *txn) unpruned() error {
+	pruned, err := t.hasPruned()
+	if pruned {
+		err = ErrPruned
+	}
+	return err
+}
+
+// hasPruned reports whether entries may be missing that some checkpoint covers.
+func (t *txn) hasPruned() (bool, error) {
 	_, err := t.meta.Get([]byte(keyVerified))
 	if missing(err) {
-		return nil
+		return false, nil
 	}
-	return cmp.Or(err, ErrPruned)
+	return err == nil, err
 }
 
 // compareRoots returns ErrMismatch unless the state at the horizon is that of its checkpoint, as
 // far as this replica has its content.
 func (t *txn) compareRoots(hz *horizon) error {
-	lacks, err := t.lacks()
-	if err != nil {
-		return err
-	}
-	if len(lacks) == 0 {
-		_, err := t.offer(hz) // which others may ask for next
-		return err
-	}
-	e, err := t.entry(hz.at.log, hz.at.seq)
-	if err != nil {
-		return err
-	}
-	act, err := entry.ParseAct(e)
-	if err != nil {
-		return err
-	}
-	own, err := t.subtreesAt(hz, nil)
-	if err != nil {
-		return err
-	}
-	isLacking := func(s chunk.Subtree) bool {
-		_, lacking := lacks[s.Collection]
-		return lacking
-	}
-	theirs := slices.DeleteFunc(slices.Clone(act.Checkpoint.Chunks), isLacking)
-	if !slices.Equal(slices.DeleteFunc(own, isLacking), theirs) {
-		return ErrMismatch
-	}
-	return nil
+	_, err := t.offer(hz) // which others may ask for next
+	return err
 }
 
 // pruneLogs prunes the entries of all logs, each in a transaction.

@@ -19,15 +19,13 @@ import (
 // log if it is late.
 func (in *installation) goOn() error {
 	t := in.t
-	for _, key := range []string{keyMismatch, keyStart} {
-		if err := t.meta.Delete([]byte(key)); err != nil {
-			return err
-		}
+	if err := t.meta.Delete([]byte(keyMismatch)); err != nil {
+		return err
 	}
 	if err := t.meta.Put([]byte(keyVerified), in.hash[:]); err != nil {
 		return err
 	}
-	if err := t.meta.DeleteBucket([]byte(stagedBucket)); err != nil {
+	if err := t.unstage(); err != nil {
 		return err
 	}
 	latest, err := t.latest()
@@ -46,17 +44,11 @@ func (in *installation) goOn() error {
 	if err := t.judgeLateAll(in.next); err != nil {
 		return err
 	}
-	var all []*head
-	for h, err := range t.eachHead() {
-		if err != nil {
-			return err
-		}
-		all = append(all, h)
+	if err := t.replayBeyond(in.next); err != nil {
+		return err
 	}
-	for _, h := range all {
-		if err := t.replayEntries(h.number, in.next.covers[h.number], h.next); err != nil {
-			return err
-		}
+	if err := t.completeCollections(); err != nil {
+		return err
 	}
 	if err := t.leaveLate(in.changed); err != nil {
 		return err

@@ -43,6 +43,23 @@ func (t *txn) replayEntries(log uint32, from, to uint64) error {
 	return nil
 }
 
+// replayBeyond is replayEntries for all entries that a horizon does not cover.
+func (t *txn) replayBeyond(hz *horizon) error {
+	var all []*head
+	for h, err := range t.eachHead() {
+		if err != nil {
+			return err
+		}
+		all = append(all, h)
+	}
+	for _, h := range all {
+		if err := t.replayEntries(h.number, hz.covers[h.number], h.next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // mark replays the records of a collection that some changes touch when the transaction commits.
 func (t *txn) mark(collection string, changes *entry.Changes) error {
 	if err := t.markUnder(prefixReplay, collection, changes); err != nil {

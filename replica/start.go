@@ -2,6 +2,8 @@ package replica
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +14,7 @@ import (
 	"github.com/stoatdb/stoat/replica/internal/evidence"
 	"github.com/stoatdb/stoat/replica/internal/rights"
 	"github.com/stoatdb/stoat/replica/internal/session"
+	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
 // A replica that lacks entries which its peers have pruned starts with a checkpoint: a peer offers
@@ -19,7 +22,7 @@ import (
 // peer that has the same checkpoint, verifies each, and keeps them aside:
 //
 //	bucket "staged"            hash of a chunk → the chunk
-//	"start"                    the proof run of the checkpoint that these are of
+//	"start"                    uvarint, how many it takes; the proof run of their checkpoint
 //
 // When it has all of them, it installs them, in one transaction: see install.go.
 
@@ -30,7 +33,9 @@ type start struct {
 	act      *entry.Checkpoint
 	evidence []*evidence.Run // the first one is of the checkpoint
 	proven   []*evidence.Proven
-	trees    []chunk.Tree // as in the act
+	chunks   int          // of one that has begun: how many are taken
+	tree     *rights.Tree // by the proven acts
+	trees    []chunk.Tree // as in the act; empty: not given, or not taken
 }
 
 // chunksMax is the most chunks of a state with which a replica starts: 16 GiB of state, about.
@@ -61,17 +66,23 @@ func (s *Space) begin(o *session.Offer) (*start, error) {
 	if err := s.mayHaveMade(st); err != nil {
 		return nil, err
 	}
-	chunks := uint64(0)
+	if len(o.Trees) != len(st.act.Chunks) || len(o.Trees) == 0 {
+		return nil, invalid("an offer with other subtrees than its checkpoint")
+	}
+	chunks := 0
 	for i := range st.act.Chunks {
 		sub := &st.act.Chunks[i]
-		if chunks += sub.Chunks; chunks > chunksMax {
+		if chunks += len(o.Trees[i]); chunks > chunksMax {
 			return nil, errTooManyChunks
 		}
-		if i >= len(o.Trees) || uint64(len(o.Trees[i])) != sub.Chunks || o.Trees[i].Root() != sub.Root {
+		if i > 0 && len(o.Trees[i]) == 0 {
+			continue
+		}
+		if uint64(len(o.Trees[i])) != sub.Chunks || o.Trees[i].Root() != sub.Root {
 			return nil, invalid("the chunks of %q are not those of the checkpoint", sub.Collection)
 		}
 	}
-	st.trees = o.Trees[:len(st.act.Chunks)]
+	st.trees = o.Trees
 	return st, nil
 }
 
@@ -100,6 +111,7 @@ func (s *Space) mayHaveMade(st *start) error {
 	for _, f := range st.facts() {
 		_, _ = tree.Add(f, seenAll{}) // one that does not hold has no effect
 	}
+	st.tree = tree
 	if !tree.Holds(st.proven[0].Device, st.at, entry.RightCheckpoint, seenAll{}) {
 		return invalid("the checkpoint of log %s, entry %d, is by a device without the right to make it",
 			st.at.Log, st.at.Seq)
@@ -129,54 +141,6 @@ func (seenAll) First(entry.Hash, entry.Head) (seq uint64, ok bool) { return 0, t
 func (seenAll) Cut(entry.Hash) uint64                              { return math.MaxUint64 }
 func (seenAll) Hash(entry.Head) (hash entry.Hash, ok bool)         { return hash, false }
 
-// errOlder reports a checkpoint that is older than one that is known.
-var errOlder = errors.New("the peer's checkpoint is older than one that this replica knows: take " +
-	"the newer one, from the replica that has it")
-
-// errSomeHeld is why a partial replica needs all entries.
-var errSomeHeld = errors.New("a checkpoint has all collections, and this replica is to hold some " +
-	"of them: take all entries instead, from a replica that has not pruned them")
-
-// mayStart returns why this replica cannot start with a checkpoint, or nil.
-func (t *txn) mayStart(st *start) (reason, err error) {
-	hz, err := t.horizonOf()
-	if err != nil {
-		return nil, err
-	}
-	held, err := t.held()
-	if err != nil {
-		return nil, err
-	}
-	if held.names != nil {
-		return errSomeHeld, nil
-	}
-	counts := map[entry.Hash]uint64{}
-	for _, l := range st.act.Logs {
-		counts[l.Log] = l.Count
-	}
-	if hz != nil {
-		for log, n := range hz.covers {
-			h, err := t.head(log)
-			if err != nil {
-				return nil, err
-			}
-			if counts[h.id] < n || hz.hash == st.hash {
-				return errOlder, nil
-			}
-		}
-	}
-	begun, err := t.begun()
-	if err != nil || begun == nil {
-		return nil, err
-	}
-	for _, l := range begun.act.Logs {
-		if counts[l.Log] < l.Count {
-			return errOlder, nil
-		}
-	}
-	return nil, nil
-}
-
 // begun returns the checkpoint of which chunks are staged, with its act only, or nil.
 func (t *txn) begun() (*start, error) {
 	p, err := t.meta.Get([]byte(keyStart))
@@ -186,8 +150,10 @@ func (t *txn) begun() (*start, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := evidence.Parse(p)
-	if err != nil {
+	r := wire.NewReader(p)
+	chunks := r.Uvarint()
+	run, err := evidence.Parse(r.Rest())
+	if err = cmp.Or(r.Err(), err); err != nil {
 		return nil, fmt.Errorf("the checkpoint to start with: %w: %w", err, stoat.ErrCorrupt)
 	}
 	proven, err := t.space.check(run)
@@ -198,7 +164,7 @@ func (t *txn) begun() (*start, error) {
 	if made.Act == nil || made.Act.Checkpoint == nil {
 		return nil, stoat.ErrCorrupt
 	}
-	return &start{at: made.At, hash: made.Hash, act: made.Act.Checkpoint}, nil
+	return &start{at: made.At, hash: made.Hash, act: made.Act.Checkpoint, chunks: int(chunks)}, nil
 }
 
 // staged returns where chunks are kept, which is created with the first.
@@ -251,7 +217,9 @@ func (e endpoint) Empty() (empty bool, err error) {
 }
 
 // Begin implements session.Space.
-func (e endpoint) Begin(o *session.Offer) (lacks []session.ChunkID, reason, err error) {
+func (e endpoint) Begin(
+	o *session.Offer, from [32]byte,
+) (lacks []session.ChunkID, reason, err error) {
 	st, err := e.s.begin(o)
 	if errors.Is(err, errQuorum) || errors.Is(err, errTooManyChunks) {
 		return nil, err, nil
@@ -262,13 +230,18 @@ func (e endpoint) Begin(o *session.Offer) (lacks []session.ChunkID, reason, err 
 	e.s.applying.Lock()
 	defer e.s.applying.Unlock()
 	err = e.s.inUpdate(func(t *txn) error {
-		if reason, err = t.mayStart(st); reason != nil || err != nil {
+		if reason, err = t.mayStart(st, from); reason != nil || err != nil {
 			return err
 		}
 		if lacks, err = t.unstaged(st); err != nil {
 			return err
 		}
-		return t.meta.Put([]byte(keyStart), st.evidence[0].Append(nil))
+		chunks := 0
+		for _, tree := range st.trees {
+			chunks += len(tree)
+		}
+		return t.meta.Put([]byte(keyStart),
+			st.evidence[0].Append(binary.AppendUvarint(nil, uint64(chunks))))
 	})
 	return lacks, reason, err
 }
@@ -311,7 +284,7 @@ func (s *Space) install(number uint64, st *start) error {
 		if err != nil {
 			return err
 		}
-		if hz, err := t.horizonOf(); err != nil || hz != nil && hz.hash == st.hash {
+		if takes, err := t.choose(st); err != nil || !takes {
 			return err // another session was faster
 		}
 		if begun == nil || begun.hash != st.hash {
@@ -319,8 +292,19 @@ func (s *Space) install(number uint64, st *start) error {
 		}
 		t.growth = &growth{}
 		grown = t.growth
-		return (&installation{t: t, start: st, session: number}).run()
+		in := &installation{t: t, start: st, session: number}
+		hz, err := t.horizonOf()
+		if err == nil && hz != nil && hz.hash == st.hash {
+			return (&filler{in, hz}).run()
+		}
+		if err == nil {
+			err = in.run()
+		}
+		return err
 	})
+	if errors.Is(err, ErrMismatch) {
+		err = cmp.Or(s.inUpdate((*txn).noteMismatch), err)
+	}
 	if err == nil {
 		s.chronicle.add(grown)
 		s.retryLater()

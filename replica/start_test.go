@@ -5,21 +5,27 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/session"
 )
+
+// reader returns the replica as a source sees it.
+func (p *peer) reader() *session.Reader {
+	return &session.Reader{Device: p.space.device.ID(), All: true}
+}
 
 // startWith makes a replica start with the checkpoint of another one.
 func startWith(t testing.TB, from, to *peer) {
 	t.Helper()
 	source, sink := endpoint{from.space}, endpoint{to.space}
-	o, err := source.Offer(to.space.device.ID())
-	must(t, err)
+	o, reason, err := source.Offer(to.reader())
+	must(t, errors.Join(reason, err))
 	if o == nil {
 		t.Fatal("there is no checkpoint to start with")
 	}
-	lacks, reason, err := sink.Begin(o)
+	lacks, reason, err := sink.Begin(o, from.space.device.ID())
 	must(t, errors.Join(reason, err))
 	for _, id := range lacks {
-		p, err := source.Chunk(to.space.device.ID(), o.Checkpoint, id)
+		p, err := source.Chunk(to.reader(), o.Checkpoint, id)
 		must(t, err)
 		must(t, sink.Stage([][]byte{p}))
 	}

@@ -14,8 +14,8 @@ import (
 // offered returns what a replica offers to another one.
 func (p *peer) offered(to *peer) *session.Offer {
 	p.t.Helper()
-	o, err := endpoint{p.space}.Offer(to.space.device.ID())
-	must(p.t, err)
+	o, reason, err := endpoint{p.space}.Offer(to.reader())
+	must(p.t, errors.Join(reason, err))
 	if o == nil {
 		p.t.Fatal("there is no checkpoint to start with")
 	}
@@ -43,7 +43,7 @@ func TestAttack16_offerThatIsForged(t *testing.T) {
 			o.Evidence[0], o.Checkpoint = foreign.Evidence[0], foreign.Checkpoint
 		},
 		"a swapped chunk":   func(o, _ *session.Offer) { o.Trees[1][0][0] ^= 1 },
-		"a missing chunk":   func(o, _ *session.Offer) { o.Trees[1] = o.Trees[1][1:] },
+		"a missing log":     func(o, _ *session.Offer) { o.Trees[0] = o.Trees[0][1:] },
 		"a missing subtree": func(o, _ *session.Offer) { o.Trees = o.Trees[:1] },
 		"endless chunks": func(o, _ *session.Offer) {
 			o.Trees[1] = append(o.Trees[1], o.Trees[1]...)
@@ -53,7 +53,7 @@ func TestAttack16_offerThatIsForged(t *testing.T) {
 			victim := newPeer(t, a)
 			o := a.offered(victim)
 			alter(o, other.offered(victim))
-			_, reason, err := endpoint{victim.space}.Begin(o)
+			_, reason, err := endpoint{victim.space}.Begin(o, a.space.device.ID())
 			if reason != nil || err == nil {
 				t.Errorf("got %v, %v", reason, err)
 			}
@@ -90,7 +90,8 @@ func TestAttack16_startWithoutTheRight(t *testing.T) {
 		}
 		return err
 	})
-	if _, _, err := (endpoint{victim.space}).Begin(o); !errors.Is(err, ErrInvalid) {
+	_, _, err := endpoint{victim.space}.Begin(o, root.space.device.ID())
+	if !errors.Is(err, ErrInvalid) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -106,11 +107,12 @@ func TestAttack16_olderCheckpoint(t *testing.T) {
 	a.put(task{ID: 80})
 	must(t, a.checkpoint())
 	must(t, a.space.Seal())
-	_, reason, err := endpoint{begun.space}.Begin(a.offered(begun))
+	_, reason, err := endpoint{begun.space}.Begin(a.offered(begun), DeviceID{})
 	must(t, errors.Join(reason, err))
 	startWith(t, a, late)
 	for _, p := range []*peer{begun, late} {
-		if _, reason, err := (endpoint{p.space}).Begin(old); err != nil || !errors.Is(reason, errOlder) {
+		_, reason, err := endpoint{p.space}.Begin(old, DeviceID{})
+		if err != nil || !errors.Is(reason, errOlder) {
 			t.Errorf("got %v, %v", reason, err)
 		}
 	}

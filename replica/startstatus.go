@@ -9,7 +9,7 @@ import (
 // Start is how far a replica is that starts from a checkpoint. It shows nothing of that before it
 // has all chunks of the state. A peer that has the same checkpoint gives the rest.
 type Start struct {
-	Chunks int `json:"chunks"` // of the state
+	Chunks int `json:"chunks"` // of the state, as far as the replica holds it
 	Stored int `json:"stored"` // of these, how many are here
 }
 
@@ -20,10 +20,7 @@ func (t *txn) startStatus() (*Start, error) {
 	if begun == nil {
 		return nil, err
 	}
-	st := &Start{}
-	for i := range begun.act.Chunks {
-		st.Chunks += int(begun.act.Chunks[i].Chunks)
-	}
+	st := &Start{Chunks: begun.chunks}
 	b, err := t.meta.Bucket([]byte(stagedBucket))
 	if errors.Is(err, stoat.ErrBucketNotFound) {
 		return st, nil

@@ -64,6 +64,8 @@ type Missing struct {
 type Withheld struct {
 	Collection string `json:"collection"`
 	Logs       int    `json:"logs"` // in how many logs content is missing
+	// Checkpoint says that the state at the last checkpoint is missing, too.
+	Checkpoint bool `json:"checkpoint,omitempty"`
 	// Wanted says that the replica holds the collection, and its device may read it: it takes what
 	// is missing from the next peer that has it.
 	Wanted bool `json:"wanted"`

@@ -14,8 +14,11 @@ import (
 )
 
 // subtreesAt returns the roots of all collections as they were at a checkpoint, which is the
-// horizon or staged, and the root of the logs and control entries, whose name is empty.
-func (t *txn) subtreesAt(hz *horizon, at cutAt) (all []chunk.Subtree, err error) {
+// horizon or staged, and the root of the logs and control entries, whose name is empty. It leaves
+// out some collections.
+func (t *txn) subtreesAt(
+	hz *horizon, without map[string]uint32, at cutAt,
+) (all []chunk.Subtree, err error) {
 	logs, err := t.logRecords(hz)
 	if err != nil {
 		return nil, err
@@ -26,6 +29,9 @@ func (t *txn) subtreesAt(hz *horizon, at cutAt) (all []chunk.Subtree, err error)
 	prefix := []byte(prefixCollection)
 	for key := range t.meta.Scan(stoat.Prefix(prefix)) {
 		name := string(key[len(prefix):])
+		if _, skip := without[name]; skip {
+			continue
+		}
 		number, err := t.number(prefixCollection + name)
 		if err != nil {
 			return nil, err

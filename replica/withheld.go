@@ -16,7 +16,7 @@ import (
 
 // Entries may be stored without the content of some parts. What is missing of a collection:
 //
-//	"withheld" u32      of a collection: something is missing
+//	"withheld" u32      of a collection: something is missing; a byte: see unfilled.go
 //	"withheld" u32 u32  of a collection and a log: uvarint, the number of the first entry whose
 //	                    content may be missing
 //
@@ -239,6 +239,9 @@ func (t *txn) withheld() (all []Withheld, err error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(lacks)) {
 		w := Withheld{Collection: name}
+		if w.Checkpoint, err = t.isUnfilled(lacks[name]); err != nil {
+			return nil, err
+		}
 		if w.Wanted, err = t.wants(name); err == nil {
 			err = t.eachGap(lacks[name], func(*head, uint64) error { w.Logs++; return nil })
 		}
@@ -306,7 +309,7 @@ func (t *txn) isGone(at spot) (bool, error) {
 	if err != nil || hz == nil || at.seq >= hz.covers[at.log] {
 		return false, err
 	}
-	return t.pruned(hz)
+	return t.hasPruned()
 }
 
 // errGapFound ends a loop over gaps.
@@ -319,8 +322,11 @@ func (t *txn) completeCollections() error {
 		return err
 	}
 	for name, number := range lacks {
-		err := t.eachGap(number, func(*head, uint64) error { return errGapFound })
-		if errors.Is(err, errGapFound) {
+		unfilled, err := t.isUnfilled(number)
+		if err == nil {
+			err = t.eachGap(number, func(*head, uint64) error { return errGapFound })
+		}
+		if errors.Is(err, errGapFound) || err == nil && unfilled {
 			continue
 		}
 		if err == nil {

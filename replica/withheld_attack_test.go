@@ -71,7 +71,9 @@ func (l *liar) Run(log uint32, first uint64, to *session.Reader) (*session.Run, 
 	return l.endpoint.Run(log, first, to)
 }
 
-func (l *liar) Chunk(to [32]byte, checkpoint entry.Hash, id session.ChunkID) ([]byte, error) {
+func (l *liar) Chunk(
+	to *session.Reader, checkpoint entry.Hash, id session.ChunkID,
+) ([]byte, error) {
 	if l.chunk != nil && *l.chunk == id {
 		l.refused++
 		return nil, nil

@@ -216,8 +216,11 @@ func (st *statusJSON) printMissing(s *stdio) {
 		if w.Wanted {
 			wanted = ", arrives with the next sync"
 		}
-		fmt.Fprintf(s.out, "withheld   %s in %s%s\n", quote(w.Collection),
-			progress.Counted(int64(w.Logs), "log"), wanted)
+		where := progress.Counted(int64(w.Logs), "log")
+		if w.Checkpoint {
+			where += " and at the checkpoint"
+		}
+		fmt.Fprintf(s.out, "withheld   %s in %s%s\n", quote(w.Collection), where, wanted)
 	}
 }
 

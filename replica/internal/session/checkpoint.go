@@ -29,14 +29,18 @@ const (
 type Starter interface {
 	// Empty reports whether the replica has nothing of others, and nothing of its own.
 	Empty() (bool, error)
-	// Offer returns the checkpoint that the replica can give to a device, or nil.
-	Offer(to [32]byte) (*Offer, error)
+	// Unfilled names the checkpoint by which the replica goes, and the collections whose state there
+	// it has to be given; it is "" if there are none.
+	Unfilled() (string, error)
+	// Offer returns the checkpoint that the replica can give to a reader, with the subtrees that the
+	// reader asks for and may read; or why it cannot.
+	Offer(to *Reader) (o *Offer, reason, err error)
 	// Chunk returns a chunk of the checkpoint of an entry, or nil if the replica goes by another one
-	// by now.
-	Chunk(to [32]byte, checkpoint entry.Hash, id ChunkID) ([]byte, error)
-	// Begin verifies an offer. It returns the chunks that the replica lacks to install it, or why
-	// it cannot start with the checkpoint although that is valid.
-	Begin(o *Offer) (lacks []ChunkID, reason, err error)
+	// by now, or the reader may not read it any more.
+	Chunk(to *Reader, checkpoint entry.Hash, id ChunkID) ([]byte, error)
+	// Begin verifies an offer by a device. It returns the chunks that the replica lacks to install
+	// it, or why it cannot start with the checkpoint although that is valid.
+	Begin(o *Offer, from [32]byte) (lacks []ChunkID, reason, err error)
 	// Stage stores chunks of an offer, which the caller has verified.
 	Stage(chunks [][]byte) error
 	// Install makes the state of an offer, of which no chunk is lacking, that of the replica.
@@ -45,9 +49,11 @@ type Starter interface {
 
 // Offer is a checkpoint with which a replica can start that lacks what its peers have pruned.
 type Offer struct {
-	Checkpoint entry.Hash   // of the entry with the checkpoint
-	Evidence   [][]byte     // proof runs: of the checkpoint, then of acts that it covers
-	Trees      []chunk.Tree // the hashes of all chunks, by the subtrees of the checkpoint
+	Checkpoint entry.Hash // of the entry with the checkpoint
+	Evidence   [][]byte   // proof runs: of the checkpoint, then of acts that it covers
+	// Trees are the hashes of all chunks, by the subtrees of the checkpoint; empty for those that are
+	// not given.
+	Trees []chunk.Tree
 }
 
 // Append appends the offer as it is sent, and in files.
@@ -74,16 +80,14 @@ func ParseOffer(p []byte) (*Offer, error) {
 	for i := range o.Evidence {
 		o.Evidence[i] = r.Bytes(1, OfferMax)
 	}
-	o.Trees = make([]chunk.Tree, r.Count(treesMax, 33))
+	o.Trees = make([]chunk.Tree, r.Count(treesMax, 1))
 	for i := range o.Trees {
-		tree := make(chunk.Tree, r.Count(OfferMax, 32))
-		if len(tree) == 0 {
-			r.Fail("a subtree of an offer is empty")
+		if n := r.Count(OfferMax, 32); n > 0 {
+			o.Trees[i] = make(chunk.Tree, n)
 		}
-		for j := range tree {
-			tree[j] = r.Hash()
+		for j := range o.Trees[i] {
+			o.Trees[i][j] = r.Hash()
 		}
-		o.Trees[i] = tree
 	}
 	return o, r.End()
 }

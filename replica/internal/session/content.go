@@ -40,7 +40,7 @@ func (s *Session) askForContent() (asked bool, err error) {
 	n := uint64(0)
 	all := make([]want, len(gaps))
 	for i, g := range gaps {
-		all[i] = want{g.Log, g.From, g.To}
+		all[i] = want{g.Log, g.From, g.To, true}
 		n += g.To - g.From
 	}
 	if n == 0 || k.gap > 0 && n >= k.gap {
@@ -49,7 +49,7 @@ func (s *Session) askForContent() (asked bool, err error) {
 	}
 	k.gap = n
 	for part := range slices.Chunk(all, wantsMax) {
-		w := wants{wants: part}
+		w := wants{content: true, wants: part}
 		s.send(frameWant, w.append(nil))
 	}
 	return true, nil

@@ -14,6 +14,7 @@ type cursor struct {
 	proof    bool   // the fork proof of the log, instead of entries
 	brief    bool   // the peer has the entry before
 	pushed   bool   // the peer was not asked what it has
+	content  bool   // the peer has the entries, and wants their content
 }
 
 // cursors is a heap of cursors by the times of their next entries, so that entries mostly arrive
@@ -36,7 +37,7 @@ func (s *Session) addCursor(c cursor) (err error) {
 	if c.time, err = s.space.Time(c.log, c.seq); err != nil && c.pushed {
 		return err
 	} else if err != nil {
-		return s.insteadOf(err)
+		return s.insteadOf(err, c.content)
 	}
 	heap.Push(&s.source.cursors, c)
 	return nil

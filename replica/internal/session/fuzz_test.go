@@ -21,7 +21,7 @@ func samples() map[kind][]byte {
 		{end: bound{time: 1 << 60}, count: 1}}}
 	opened := open{ranges: []int{0, 3, 99}}
 	offer := Offer{Checkpoint: entry.Hash{3}, Evidence: [][]byte{{1}, {2, 3}},
-		Trees: []chunk.Tree{{{4}, {5}}, {{6}}}}
+		Trees: []chunk.Tree{{{4}, {5}}, nil, {{6}}}}
 	fetched := fetch{entry.Hash{3}, []chunkRange{{ChunkID{0, 1}, 1}, {ChunkID{1, 0}, 1 << 20}}}
 	given := Given{ChunkID{1, 300}, []byte("content")}
 	return map[kind][]byte{

@@ -106,12 +106,13 @@ func (m *memory) Sync() error                  { return nil }
 func (m *memory) Proof(uint32) (*Proof, error) { return nil, errMemory }
 func (m *memory) Prove([]byte) error           { return errMemory }
 
-func (m *memory) Empty() (bool, error)                                { return false, nil }
-func (m *memory) Offer([32]byte) (*Offer, error)                      { return nil, nil }
-func (m *memory) Stage([][]byte) error                                { return errMemory }
-func (m *memory) Install(uint64, *Offer) error                        { return errMemory }
-func (m *memory) Chunk([32]byte, entry.Hash, ChunkID) ([]byte, error) { return nil, errMemory }
-func (m *memory) Begin(*Offer) (lacks []ChunkID, reason, err error) {
+func (m *memory) Empty() (bool, error)                               { return false, nil }
+func (m *memory) Offer(*Reader) (o *Offer, reason, err error)        { return nil, nil, nil }
+func (m *memory) Unfilled() (string, error)                          { return "", nil }
+func (m *memory) Stage([][]byte) error                               { return errMemory }
+func (m *memory) Install(uint64, *Offer) error                       { return errMemory }
+func (m *memory) Chunk(*Reader, entry.Hash, ChunkID) ([]byte, error) { return nil, errMemory }
+func (m *memory) Begin(*Offer, [32]byte) (lacks []ChunkID, reason, err error) {
 	return nil, nil, errMemory
 }
 

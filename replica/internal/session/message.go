@@ -162,6 +162,7 @@ func parseHeads(p []byte) (*headsPage, error) {
 type want struct {
 	log      [prefixSize]byte
 	from, to uint64
+	content  bool // of entries that the sink has
 }
 
 // choice asks for the entries of a log on a page of heads, from one number up to the end.
@@ -174,11 +175,25 @@ type choice struct {
 type wants struct {
 	answer  bool     // to the oldest page of heads that was not answered yet
 	choices []choice // if so: ascending
+	content bool     // if not: the content of entries that are there
 	wants   []want   // if not
 }
 
+// The kinds of wants.
+const (
+	wantEntries = 0
+	wantAnswer  = 1
+	wantContent = 2
+)
+
 func (w *wants) append(dst []byte) []byte {
-	dst = binary.AppendUvarint(appendFlag(dst, w.answer), uint64(len(w.choices)+len(w.wants)))
+	k := byte(wantEntries)
+	if w.answer {
+		k = wantAnswer
+	} else if w.content {
+		k = wantContent
+	}
+	dst = binary.AppendUvarint(append(dst, k), uint64(len(w.choices)+len(w.wants)))
 	next := 0
 	for _, c := range w.choices {
 		dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(c.index-next)), c.from)
@@ -193,7 +208,11 @@ func (w *wants) append(dst []byte) []byte {
 
 func parseWants(p []byte) (*wants, error) {
 	r := wire.NewReader(p)
-	w := &wants{answer: readFlag(&r)}
+	k := r.Byte()
+	if k > wantContent {
+		r.Fail("wants of the kind %d", k)
+	}
+	w := &wants{answer: k == wantAnswer, content: k == wantContent}
 	if w.answer {
 		w.choices = make([]choice, r.Count(headsMax, 2))
 		next := uint64(0)
@@ -211,7 +230,7 @@ func parseWants(p []byte) (*wants, error) {
 	for i := range w.wants {
 		want := &w.wants[i]
 		copy(want.log[:], r.Take(prefixSize))
-		want.from, want.to = r.Uvarint(), r.Uvarint()
+		want.from, want.to, want.content = r.Uvarint(), r.Uvarint(), w.content
 		if want.from >= want.to || want.to > seqMax {
 			r.Fail("entries from %d to %d", want.from, want.to)
 		}

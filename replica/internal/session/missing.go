@@ -79,7 +79,7 @@ func (s *Session) stillMissing() (dropped []want, lack uint64, err error) {
 			from = 0 // the whole branch
 		}
 		if from < h.Next {
-			dropped = append(dropped, want{h.Log, from, h.Next})
+			dropped = append(dropped, want{log: h.Log, from: from, to: h.Next})
 		}
 	}
 	k.gaps = false

@@ -178,8 +178,13 @@ func (s *Session) begin() error {
 	if err != nil {
 		return err
 	}
+	unfilled, err := s.space.Unfilled()
+	if err != nil {
+		return err
+	}
 	theirs := hidePosition(s.space.ID(), k.token, &s.theirs, &s.own)
-	if k.all = k.token.Batch > 0 && theirs == s.peer.position && len(gaps) == 0; k.all {
+	if k.all = k.token.Batch > 0 && theirs == s.peer.position && len(gaps) == 0 &&
+		unfilled == ""; k.all {
 		err = s.haveAll()
 	}
 	if k.few = !may || s.offered.Arrival <= compareMin/8; !k.few && !k.all {

@@ -59,6 +59,7 @@ type sink struct {
 	lack     uint64               // what was missing when it asked again; 0: it did not
 	marked   Token                // of the last mark
 	gap      uint64               // the same of content that is missing in what is here
+	unfilled string               // for which state it has asked: see Starter.Unfilled
 	token    Token                // what is to be kept: see keep
 	kept     Token                // what was kept last
 	forked   map[entry.Hash]error // logs of which the peer has another branch
@@ -291,7 +292,11 @@ func (s *Session) mergeMark(m *mark) error {
 	}
 	k.lack = 0
 	if may {
-		if asked, err := s.askForContent(); err != nil || asked {
+		asked, err := s.askForContent()
+		if err == nil && !asked {
+			asked, err = s.askToBeFilled(m)
+		}
+		if err != nil || asked {
 			return err
 		}
 	}

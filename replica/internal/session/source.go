@@ -250,7 +250,8 @@ func (s *Session) queue(wants []want) error {
 	}
 	for i, l := range logs {
 		if to := min(wants[i].to, l.Sealed); wants[i].from < to {
-			c := cursor{log: l.Number, seq: wants[i].from, end: to, brief: true}
+			c := cursor{log: l.Number, seq: wants[i].from, end: to, brief: true,
+				content: wants[i].content}
 			if err := s.addCursor(c); err != nil {
 				return err
 			}

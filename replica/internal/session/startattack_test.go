@@ -32,7 +32,7 @@ func (b *beginner) config() *Config {
 	return c
 }
 
-func (b *beginner) Begin(o *Offer) (lacks []ChunkID, reason, err error) {
+func (b *beginner) Begin(o *Offer, _ [32]byte) (lacks []ChunkID, reason, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.begun++

@@ -58,8 +58,11 @@ func (s *Session) mergeOffer(p []byte) error {
 		st.ended = false // it has another one by now
 	}
 	if len(p) == 0 {
-		if !st.asked || st.offer != nil {
+		if !st.asked {
 			return broken("an offer of nothing")
+		}
+		if err := s.stage(); err != nil {
+			return err
 		}
 		return s.endStart()
 	}
@@ -70,14 +73,12 @@ func (s *Session) mergeOffer(p []byte) error {
 	if st.offer != nil && st.offer.Checkpoint == offer.Checkpoint {
 		return broken("it offers a checkpoint twice")
 	}
-	lacks, reason, err := s.space.Begin(offer)
-	switch {
-	case err != nil:
+	lacks, reason, err := s.space.Begin(offer, s.peer.key)
+	if err != nil {
 		return err
-	case reason != nil && st.asked && st.offer == nil:
-		return s.endStart()
-	case reason != nil:
-		return fmt.Errorf("%w: %w", ErrPruned, reason)
+	}
+	if reason != nil {
+		return s.declineOffer(reason)
 	}
 	if err := s.stage(); err != nil {
 		return err
@@ -87,6 +88,40 @@ func (s *Session) mergeOffer(p []byte) error {
 		st.lacks[id] = true
 	}
 	return s.fetch()
+}
+
+// declineOffer ends a start with an offer that does not help, which is an error if this side wants
+// entries.
+func (s *Session) declineOffer(reason error) error {
+	st := s.sink.start
+	if st.asked && st.offer == nil {
+		return s.endStart()
+	}
+	dropped, _, err := s.stillMissing()
+	if err == nil && (len(dropped) > 0 || s.sink.gap == 0) {
+		err = fmt.Errorf("%w: %w", ErrPruned, reason)
+	}
+	if err != nil {
+		return err
+	}
+	s.sink.gap = 0 // once
+	return s.endStart()
+}
+
+// askToBeFilled asks for an offer if the state of collections is missing at the checkpoint by which
+// this replica goes. A mark is answered when that has ended.
+func (s *Session) askToBeFilled(m *mark) (asked bool, err error) {
+	k := &s.sink
+	unfilled, err := s.space.Unfilled()
+	if err != nil || unfilled == k.unfilled {
+		return false, err
+	}
+	if k.unfilled = unfilled; unfilled == "" {
+		return false, nil
+	}
+	k.start = &starting{asked: true, held: m}
+	s.send(frameFetch, (&fetch{}).append(nil))
+	return true, nil
 }
 
 // fetch asks for chunks that are lacking, or installs the state if none is.

@@ -3,6 +3,7 @@ package session
 import (
 	"container/heap"
 	"errors"
+	"fmt"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
 )
@@ -13,6 +14,7 @@ type offering struct {
 
 	// Of the writer alone.
 	offer bool       // an offer is to be sent
+	asked bool       // because the peer has asked for one, which can do without
 	state pruning    // whether the peer knows that something was pruned
 	from  entry.Hash // the checkpoint of the chunks
 	left  []chunkRange
@@ -44,29 +46,35 @@ func (s *Session) receiveFetch(p []byte) error {
 }
 
 // insteadOf offers a checkpoint, once, to a peer that wants what was pruned. It returns the error
-// if that is about something else, or did not help.
-func (s *Session) insteadOf(err error) error {
+// if that is about something else, or did not help. A peer that wants content of what it has can do
+// without.
+func (s *Session) insteadOf(err error, content bool) error {
 	o := &s.source.offering
-	if !errors.Is(err, ErrPruned) || o.state == pruningTold {
+	switch {
+	case !errors.Is(err, ErrPruned), o.state == pruningTold && !content:
 		return err
-	}
-	if o.state == pruningOffered {
+	case o.state != pruningUnknown:
 		return nil
 	}
-	offer, failed := s.space.Offer(s.peer.key)
-	if failed != nil {
+	offer, reason, failed := s.space.Offer(&s.source.reader)
+	switch {
+	case failed != nil:
 		return failed
-	}
-	if offer == nil {
+	case offer != nil:
+	case content:
+		return nil
+	case reason != nil:
+		return fmt.Errorf("%w: %w", err, reason)
+	default:
 		return err
 	}
-	o.offer, o.state = true, pruningOffered
+	o.offer, o.asked, o.state = true, false, pruningOffered
 	return nil
 }
 
 // dropCursor ends the log that is first on its way to the peer, because of an error.
 func (s *Session) dropCursor(err error) error {
-	if err = s.insteadOf(err); err == nil {
+	if err = s.insteadOf(err, s.source.cursors[0].content); err == nil {
 		heap.Pop(&s.source.cursors)
 	}
 	return err
@@ -81,7 +89,7 @@ func (s *Session) takeFetches() error {
 	s.mu.Unlock()
 	for _, f := range fetches {
 		if f.checkpoint == (entry.Hash{}) {
-			o.offer = true
+			o.offer, o.asked = true, true
 			continue
 		}
 		if len(o.left) > 0 || o.ends {
@@ -116,8 +124,11 @@ func (s *Session) giveStart(dst []byte) (_ []byte, done bool, err error) {
 	return dst, !o.offer && !o.ends, nil
 }
 
+// errOfferSize is why a checkpoint is not offered.
+var errOfferSize = fmt.Errorf("the offer of the checkpoint has more than %d bytes", OfferMax)
+
 func (s *Session) giveCheckpoint(dst []byte) ([]byte, error) {
-	offer, err := s.space.Offer(s.peer.key)
+	offer, reason, err := s.space.Offer(&s.source.reader)
 	if err == nil {
 		err = s.space.Sync()
 	}
@@ -129,7 +140,10 @@ func (s *Session) giveCheckpoint(dst []byte) ([]byte, error) {
 		p = offer.Append(nil)
 	}
 	if len(p) > OfferMax {
-		p = nil
+		p, reason = nil, errOfferSize
+	}
+	if p == nil && !s.source.offering.asked {
+		return dst, errors.Join(ErrPruned, reason)
 	}
 	return s.giveWhole(dst, frameCheckpoint, p), nil
 }
@@ -138,7 +152,7 @@ func (s *Session) giveCheckpoint(dst []byte) ([]byte, error) {
 func (s *Session) giveChunk(dst []byte) ([]byte, error) {
 	o := &s.source.offering
 	next := &o.left[0]
-	content, err := s.space.Chunk(s.peer.key, o.from, next.ChunkID)
+	content, err := s.space.Chunk(&s.source.reader, o.from, next.ChunkID)
 	if err != nil {
 		return dst, err
 	}

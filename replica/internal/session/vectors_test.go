@@ -120,7 +120,9 @@ func makeVectors(t *testing.T) *vectors {
 	f.addSpans(ends, print)
 	f.add(frameWant, "an answer: the first and the third log of a page", (&wants{answer: true,
 		choices: []choice{{0, 0}, {2, 300}}}).append(nil))
-	f.add(frameWant, "", (&wants{wants: []want{{head.Log, 1, 2}}}).append(nil))
+	f.add(frameWant, "", (&wants{wants: []want{{log: head.Log, from: 1, to: 2}}}).append(nil))
+	f.add(frameWant, "content", (&wants{content: true,
+		wants: []want{{head.Log, 1, 2, true}}}).append(nil))
 	f.add(frameCredit, "", binary.AppendUvarint(nil, 1<<20))
 	f.addRuns(t, entries, firstCheck)
 	f.add(frameMark, "nothing is held back", (&mark{final: true, token: at}).append(nil))
@@ -179,6 +181,8 @@ func (f *vectorFrames) addStart(t *testing.T) {
 	f.add(frameFetch, "an offer", (&fetch{}).append(nil))
 	f.add(frameCheckpoint, "there is none", nil)
 	f.add(frameCheckpoint, "an offer with two subtrees", o.Append(nil))
+	o.Trees[1] = nil
+	f.add(frameCheckpoint, "an offer of the first of two subtrees", o.Append(nil))
 	f.add(frameFetch, "the chunk of the first subtree, and both of the second",
 		(&fetch{o.Checkpoint, []chunkRange{{ChunkID{0, 0}, 1}, {ChunkID{1, 0}, 2}}}).append(nil))
 	f.add(frameChunk, "", (&Given{ChunkID{0, 0}, content}).Append(nil))

@@ -1,0 +1,126 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
+)
+
+// errOlder reports a checkpoint that is older than one that is known.
+var errOlder = errors.New("the peer's checkpoint is older than one that this replica knows: take " +
+	"the newer one, from the replica that has it")
+
+// mayStart returns why this replica cannot start with a checkpoint that a device offers, or nil.
+func (t *txn) mayStart(st *start, from DeviceID) (reason, err error) {
+	hz, err := t.horizonOf()
+	if err != nil {
+		return nil, err
+	}
+	if hz == nil || hz.hash != st.hash {
+		if reason, err = t.mayTake(st, from); reason != nil || err != nil {
+			return reason, err
+		}
+	}
+	takes, err := t.choose(st)
+	if err != nil {
+		return nil, err
+	}
+	if !takes {
+		return errOlder, nil
+	}
+	counts := map[entry.Hash]uint64{}
+	for _, l := range st.act.Logs {
+		counts[l.Log] = l.Count
+	}
+	if hz != nil {
+		for log, n := range hz.covers {
+			h, err := t.head(log)
+			if err != nil {
+				return nil, err
+			}
+			if counts[h.id] < n {
+				return errOlder, nil
+			}
+		}
+	}
+	begun, err := t.begun()
+	if err != nil || begun == nil {
+		return nil, err
+	}
+	for _, l := range begun.act.Logs {
+		if counts[l.Log] < l.Count {
+			return errOlder, nil
+		}
+	}
+	return nil, nil
+}
+
+// errNotTaken is why a replica does not start from a checkpoint that is offered in part.
+var errNotTaken = fmt.Errorf("the peer does not give all collections that this replica holds at "+
+	"its checkpoint: bring the replica together with one that does: %w", ErrNotHeld)
+
+// choose leaves those subtrees of an offer that this replica takes: of a checkpoint by which it
+// does not go yet, the logs and the collections that it holds; of the horizon, the collections
+// whose state is missing. It reports whether there is anything to be taken.
+func (t *txn) choose(st *start) (any bool, err error) {
+	hz, err := t.horizonOf()
+	if err != nil {
+		return false, err
+	}
+	held, err := t.held()
+	if err != nil {
+		return false, err
+	}
+	var unfilled map[string]uint32
+	fills := hz != nil && hz.hash == st.hash
+	if fills {
+		if _, mismatch, err := t.checkpointStatus(); err != nil || mismatch {
+			return false, err
+		}
+		if unfilled, err = t.missingAt(hz); err != nil {
+			return false, err
+		}
+	}
+	st.trees = slices.Clone(st.trees)
+	empty := len(unfilled) // of these, how many have no subtree
+	for i := range st.act.Chunks {
+		name := st.act.Chunks[i].Collection
+		_, lacking := unfilled[name]
+		if lacking {
+			empty--
+		}
+		if fills && !lacking || name != "" && !held.has(name) {
+			st.trees[i] = nil
+		}
+		any = any || len(st.trees[i]) > 0
+	}
+	return any || empty > 0, nil
+}
+
+// mayTake returns why this replica cannot start with the subtrees of an offer by a device, or nil.
+// The device is zero if nobody knows it. It is believed about what this one may read, except by a
+// root, as in needs: acts that the offer does not have may say so.
+func (t *txn) mayTake(st *start, from DeviceID) (reason, err error) {
+	own, err := t.ownHead()
+	if err != nil {
+		return nil, err
+	}
+	held, err := t.held()
+	if err != nil {
+		return nil, err
+	}
+	root := st.tree.IsRoot(own.device)
+	if !root && from != (DeviceID{}) && st.tree.Now(from, anyRight, "") {
+		return nil, nil
+	}
+	for i := range st.act.Chunks {
+		name := st.act.Chunks[i].Collection
+		if len(st.trees[i]) == 0 && held.has(name) &&
+			(root || st.tree.Now(own.device, entry.RightRead, name)) {
+			return fmt.Errorf("collection %q: %w", name, errNotTaken), nil
+		}
+	}
+	return nil, nil
+}
