@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -21,6 +22,7 @@ type catalog struct {
 	absent  map[uint32]bool   // logs that are not here
 	applied int
 	ends    *Ends
+	guard   sync.Mutex // of what changes: a session reads while it merges
 }
 
 func newCatalog(device byte, n int) *catalog {
@@ -61,6 +63,8 @@ func (c *catalog) News(uint64) ([]News, Position, bool) { return nil, c.position
 func (c *catalog) Changed() <-chan struct{} { return nil }
 
 func (c *catalog) Ends() (*Ends, error) {
+	c.guard.Lock()
+	defer c.guard.Unlock()
 	if c.ends != nil {
 		return c.ends, nil
 	}
@@ -85,6 +89,8 @@ func (c *catalog) Latest() (uint64, error) {
 }
 
 func (c *catalog) Announce(after uint64, most int) ([]Head, Position, bool, error) {
+	c.guard.Lock()
+	defer c.guard.Unlock()
 	var heads []Head
 	for i := after; i < uint64(c.n); i++ {
 		if len(heads) == most {
@@ -101,6 +107,8 @@ func (c *catalog) Announce(after uint64, most int) ([]Head, Position, bool, erro
 }
 
 func (c *catalog) Find(heads []Head) ([]Log, error) {
+	c.guard.Lock()
+	defer c.guard.Unlock()
 	found := make([]Log, len(heads))
 	for i := range heads {
 		n := binary.BigEndian.Uint32(heads[i].Log[:])
@@ -117,6 +125,8 @@ func (c *catalog) Find(heads []Head) ([]Log, error) {
 }
 
 func (c *catalog) Run(log uint32, first uint64, _ *Reader) (*Run, error) {
+	c.guard.Lock()
+	defer c.guard.Unlock()
 	r := &Run{Log: catalogID(log), First: first}
 	if first > 0 {
 		r.Prev = c.hash(log, first)
@@ -128,6 +138,8 @@ func (c *catalog) Run(log uint32, first uint64, _ *Reader) (*Run, error) {
 }
 
 func (c *catalog) Apply(_ uint64, runs []*Run) ([]Refusal, error) {
+	c.guard.Lock()
+	defer c.guard.Unlock()
 	for _, r := range runs {
 		log := binary.BigEndian.Uint32(r.Log[:])
 		if delete(c.absent, log); r.End() > 1 {
