@@ -33,13 +33,14 @@ type DB struct {
 // Opening after a clean Close reads one small file; after a crash it also replays the log. A new
 // database is on disk once its first transaction has begun or it has been closed.
 func Open(dir string, opts *Options) (*DB, error) {
-	if settings, ok := hook.Of(opts); ok { // tests may go below the limits of options
-		return open(settings.FS, dir, opts, settings.Tuning)
+	settings, _ := hook.Of(opts)
+	if settings.FS == nil {
+		settings.FS = vfs.OS()
+		if err := opts.check(); err != nil {
+			return nil, fmt.Errorf("open database %s: %w", dir, err)
+		}
 	}
-	if err := opts.check(); err != nil {
-		return nil, fmt.Errorf("open database %s: %w", dir, err)
-	}
-	return open(vfs.OS(), dir, opts, engine.Tuning{})
+	return open(dir, opts, settings)
 }
 
 // OpenMemory returns an empty database that lives in memory: the same engine, but nothing on disk
@@ -57,11 +58,15 @@ func OpenMemory(opts *Options) (*DB, error) {
 	return start(memfs.New(), "memory", o)
 }
 
-// open is Open on any file system, with a tuned engine.
-func open(fs vfs.FS, dir string, opts *Options, t engine.Tuning) (*DB, error) {
+// open is Open as the settings say.
+func open(dir string, opts *Options, settings hook.Settings) (*DB, error) {
 	o := opts.engine()
-	o.Tuning = t
-	return start(fs, dir, o)
+	o.Tuning, o.Shipper = settings.Tuning, settings.Shipper
+	db, err := start(settings.FS, dir, o)
+	if err == nil && settings.Opened != nil {
+		settings.Opened(db.engine)
+	}
+	return db, err
 }
 
 func start(fs vfs.FS, dir string, o engine.Options) (*DB, error) {

@@ -53,7 +53,7 @@ func Salvage(ctx context.Context, src, dst string) (*SalvageReport, error) {
 }
 
 func verify(ctx context.Context, files vfs.FS, dir string) error {
-	db, err := open(files, dir, &Options{ReadOnly: true}, engine.Tuning{})
+	db, err := open(dir, &Options{ReadOnly: true}, hook.Settings{FS: files})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/folder"
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/memtable"
 	"github.com/stoatdb/stoat/internal/tools/backup"
@@ -16,6 +19,7 @@ import (
 type Parts struct {
 	Database [16]byte
 	Version  *manifest.Version
+	First    uint64 // files for the commits get numbers from this on
 	// Fetch fills a new file with one that the version names.
 	Fetch backup.Fetch
 	// Commits calls apply with the payload of each commit above the last one in the version, in
@@ -27,51 +31,52 @@ type Parts struct {
 // verified before it counts; after an error the folder has nothing that opens, and may be used
 // again. The database gets another branch when it is opened.
 func Rebuild(ctx context.Context, target vfs.FS, dir string, p Parts) (err error) {
-	folder, err := backup.BeginEmpty(target, dir)
+	to, err := backup.BeginEmpty(target, dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, folder.Close()) }()
-	if err := folder.Assemble(ctx, p.Database, p.Version, p.Fetch); err != nil {
+	defer func() { err = errors.Join(err, to.Close()) }()
+	if err := to.Assemble(ctx, p.Database, p.Version, p.Fetch); err != nil {
 		return err
 	}
+	to.Reserve(p.First)
 	state := &manifest.State{Database: p.Database, Version: p.Version}
-	e := newReceived(folder, dir, state)
-	last, err := e.applyAll(ctx, folder, p.Commits)
+	e := newReceived(to, dir, state)
+	last, err := e.applyAll(ctx, to, p.Commits)
 	if err != nil {
 		return err
 	}
 	version := *e.state.Load().Levels.Version
 	version.LastCommit = max(version.LastCommit, last)
-	return e.commitReceived(ctx, folder, &version)
+	return e.commitReceived(ctx, to, &version)
 }
 
 // newReceived returns an engine for reading a folder whose files were received, and for adding to
 // them.
-func newReceived(folder *backup.Folder, dir string, state *manifest.State) *Engine {
+func newReceived(from *backup.Folder, dir string, state *manifest.State) *Engine {
 	o := Options{ReadOnly: true, MemoryLimit: backupMemory}.withDefaults()
-	s := recovered{store: newStore(directory{folder.Files(), dir}, state.Database, o)}
+	s := recovered{store: newStore(directory{from.Files(), dir}, state.Database, o)}
 	s.levels = s.levelsOf(state.Version)
 	return newEngine(o, s)
 }
 
 // commitReceived verifies all files and makes the folder a database that consists of them.
 func (e *Engine) commitReceived(
-	ctx context.Context, folder *backup.Folder, version *manifest.Version,
+	ctx context.Context, to *backup.Folder, version *manifest.Version,
 ) error {
 	if err := e.Check(ctx, true); err != nil {
 		return fmt.Errorf("verify what was restored: %w", err)
 	}
-	if err := folder.Commit(version); err != nil {
+	if err := to.Commit(version); err != nil {
 		return err
 	}
-	_ = folder.Tidy() // the folder is a database, whatever is left in it
+	_ = to.Tidy() // the folder is a database, whatever is left in it
 	return nil
 }
 
 // applyAll writes commits to tables, and returns the last one; 0 if there is none.
 func (e *Engine) applyAll(
-	ctx context.Context, folder *backup.Folder,
+	ctx context.Context, to *backup.Folder,
 	commits func(apply func(commit uint64, payload []byte) error) error,
 ) (last uint64, err error) {
 	mem := newMemtable()
@@ -79,7 +84,7 @@ func (e *Engine) applyAll(
 	flush := func() error {
 		p := frozen{memory: []memtable.Root{root}, lastCommit: last}
 		mem, root = newMemtable(), memtable.Root{}
-		return e.addMemory(ctx, e, p, folder.NextNumber)
+		return e.addMemory(ctx, e, p, to.NextNumber)
 	}
 	err = commits(func(commit uint64, payload []byte) (err error) {
 		root, err = applyCommit(mem, e.state.Load(), []wal.Payload{{Bytes: payload}})
@@ -92,4 +97,21 @@ func (e *Engine) applyAll(
 		err = flush()
 	}
 	return last, err
+}
+
+// IsUnfinished reports whether a folder holds no more than what a [Rebuild] or a first backup that
+// did not end has left, so that Rebuild may use it.
+func IsUnfinished(files vfs.FS, dir string) (bool, error) {
+	found, err := survey(files, dir)
+	if err != nil || !found.Unfinished {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return false, err
+	}
+	_, err = manifest.LoadAmong(files, dir, found.Of(folder.Manifest))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, corrupt.Err) {
+		return true, nil
+	}
+	return false, err
 }

@@ -9,6 +9,7 @@
 //	000014.table          a table
 //	000015.values         a value file
 //	UNFINISHED-BACKUP     says that the first backup into the folder is not complete
+//	CLAIM-000016          says which claim the writer of a database in object storage made with it
 //
 // Numbers are decimal, with leading zeros to at least six digits. One counter numbers all files,
 // and no two names have the same kind and number. The package does not look into files, and does
@@ -28,6 +29,9 @@ const (
 	// UnfinishedName is the name of the file that marks an unfinished first backup. A writer of a
 	// database removes it: another backup would replace a database whose manifest is damaged.
 	UnfinishedName = "UNFINISHED-BACKUP"
+	// ClaimPrefix is how the names of files with claims begin. Their numbers have no part in the
+	// counter.
+	ClaimPrefix = "CLAIM-"
 )
 
 // Kind is what a numbered file is.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/stoatdb/stoat/internal/vfs"
 )
@@ -35,7 +36,7 @@ func Classify(names []string) (l Listing) {
 			l.Highest = max(l.Highest, number)
 		case name == UnfinishedName:
 			l.Unfinished = true
-		case name != LockName:
+		case name != LockName && !strings.HasPrefix(name, ClaimPrefix):
 			l.Other = name
 		}
 	}

@@ -1,5 +1,5 @@
-// Package hook lets tests choose what users cannot: the file system and the sizes of a database. So
-// the public API has no options for tests.
+// Package hook lets other packages choose what users cannot: tests the file system and the sizes of
+// a database, and package remote who ships it. So the public API has no options for them.
 //
 // Package tuned attaches [Settings] to the options or to the context that it calls the root package
 // with, and the root package looks for them there. All functions are safe for concurrent use.
@@ -14,11 +14,15 @@ import (
 	"github.com/stoatdb/stoat/internal/vfs"
 )
 
-// Settings are what tests choose.
+// Settings are what others than users choose.
 type Settings struct {
-	FS     vfs.FS
+	FS     vfs.FS        // set by tests only, which may go below the limits of options
 	Tuning engine.Tuning // for opening
 	Sizes  salvage.Sizes // for salvage
+
+	Shipper engine.Shipper // for opening; may be nil
+	// Opened is called with the engine of a database that was opened; may be nil.
+	Opened func(e *engine.Engine)
 }
 
 // attached is the settings by the pointer to the options that they are attached to.

@@ -11,7 +11,7 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/torture/crash"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // object is what a workload has stored, or deleted.
@@ -31,7 +31,7 @@ func (h *history) work(t *testing.T, a, b *Store) {
 		h.current = name
 		body := strings.Repeat(name, 300)
 		err := s.Create(t.Context(), name, []byte(body))
-		if err == nil || errors.Is(err, remote.ErrExists) {
+		if err == nil || errors.Is(err, objstore.ErrExists) {
 			h.stored[name] = object{body}
 		}
 	}
@@ -74,7 +74,7 @@ func (h *history) verify(t *testing.T, disk *memfs.FS) error {
 		}
 	}
 	for name := range h.deleted {
-		if _, err := s.Get(t.Context(), name, 0, -1); !errors.Is(err, remote.ErrNotExist) {
+		if _, err := s.Get(t.Context(), name, 0, -1); !errors.Is(err, objstore.ErrNotExist) {
 			return fmt.Errorf("%s was deleted: %w", name, err)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package folderstore is a [remote.Store] in a folder, which may be shared by processes, and by
+// Package folderstore is a [objstore.Store] in a folder, which may be shared by processes, and by
 // machines over NFS. The object a/b is the file b in the folder a, byte for byte, so a copy of the
 // folder is a copy of the store, in any other kind of store too.
 //
@@ -29,7 +29,7 @@ import (
 	"sync"
 
 	"github.com/stoatdb/stoat/internal/vfs"
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 const (
@@ -48,10 +48,10 @@ type Store struct {
 	ready map[string]bool // folders that exist durably
 }
 
-var _ remote.Store = (*Store)(nil)
+var _ objstore.Store = (*Store)(nil)
 
 // Open returns the store in a folder, which is made if it does not exist. The error matches
-// remote.ErrUnfit if the file system has no hard links.
+// objstore.ErrUnfit if the file system has no hard links.
 func Open(folder string) (*Store, error) { return open(vfs.OS(), folder) }
 
 func open(files vfs.FS, folder string) (*Store, error) {
@@ -88,7 +88,7 @@ func (s *Store) checkLinks() error {
 		return err
 	}
 	if !ours {
-		return fmt.Errorf("%w: the file system cannot link files: %w", remote.ErrUnfit, linked)
+		return fmt.Errorf("%w: the file system cannot link files: %w", objstore.ErrUnfit, linked)
 	}
 	return s.files.Remove(second)
 }
@@ -119,7 +119,7 @@ func (s *Store) provide(folder string) error {
 	return nil
 }
 
-// Create implements [remote.Store]. An error of the file system after the object may have got its
+// Create implements [objstore.Store]. An error of the file system after the object may have got its
 // name is ErrUnknown.
 func (s *Store) Create(ctx context.Context, name string, body []byte) error {
 	err := s.store(ctx, name, bytes.NewReader(body), int64(len(body)))
@@ -129,17 +129,17 @@ func (s *Store) Create(ctx context.Context, name string, body []byte) error {
 	return nil
 }
 
-// Put implements [remote.Store]. If the name is taken, the older object stays.
+// Put implements [objstore.Store]. If the name is taken, the older object stays.
 func (s *Store) Put(ctx context.Context, name string, body io.ReaderAt, size int64) error {
 	err := s.store(ctx, name, body, size)
-	if err != nil && !errors.Is(err, remote.ErrExists) {
+	if err != nil && !errors.Is(err, objstore.ErrExists) {
 		return fmt.Errorf("put %s: %w", name, err)
 	}
 	return nil
 }
 
 func (s *Store) store(ctx context.Context, name string, body io.ReaderAt, size int64) error {
-	if err := remote.CheckName(name); err != nil {
+	if err := objstore.CheckName(name); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -211,7 +211,7 @@ func (s *Store) link(temporary, name string) (err error) {
 	// Over NFS, a link that was made can seem to have failed, if the first answer was lost.
 	ours := linked == nil || from.Same(temporary, to, target)
 	if !ours && !errors.Is(linked, fs.ErrExist) {
-		return fmt.Errorf("%w: %w", remote.ErrUnknown, linked)
+		return fmt.Errorf("%w: %w", objstore.ErrUnknown, linked)
 	}
 	if !ours {
 		if regular, err := s.files.IsRegular(target); err == nil && !regular {
@@ -219,17 +219,17 @@ func (s *Store) link(temporary, name string) (err error) {
 		}
 	}
 	if err := to.SyncDir(filepath.Dir(target)); err != nil {
-		return fmt.Errorf("%w: %w", remote.ErrUnknown, err)
+		return fmt.Errorf("%w: %w", objstore.ErrUnknown, err)
 	}
 	if !ours {
-		return remote.ErrExists
+		return objstore.ErrExists
 	}
 	return nil
 }
 
-// Get implements [remote.Store].
+// Get implements [objstore.Store].
 func (s *Store) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
-	if err := remote.CheckName(name); err != nil {
+	if err := objstore.CheckName(name); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -248,7 +248,7 @@ func (s *Store) read(name string, off, n int64) (body []byte, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	start, end := remote.Range(size, off, n)
+	start, end := objstore.Range(size, off, n)
 	body = make([]byte, end-start)
 	if read, err := f.ReadAt(body, start); read < len(body) {
 		return nil, err
@@ -263,11 +263,11 @@ func (s *Store) find(name string) (vfs.File, int64, error) {
 		return nil, 0, err
 	}
 	if !exists {
-		return nil, 0, remote.ErrNotExist
+		return nil, 0, objstore.ErrNotExist
 	}
 	f, err := s.files.Open(s.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, remote.ErrNotExist
+		return nil, 0, objstore.ErrNotExist
 	}
 	if err != nil {
 		return nil, 0, err
@@ -296,10 +296,10 @@ func (s *Store) exists(name string) (bool, error) {
 	return false, err
 }
 
-// Delete implements [remote.Store].
+// Delete implements [objstore.Store].
 func (s *Store) Delete(ctx context.Context, names []string) error {
 	for _, name := range names {
-		if err := remote.CheckName(name); err != nil {
+		if err := objstore.CheckName(name); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/stoatdb/stoat/internal/testing/faultfs"
 	"github.com/stoatdb/stoat/internal/vfs"
 	"github.com/stoatdb/stoat/internal/vfs/memfs"
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 	"github.com/stoatdb/stoat/remote/remotetest"
 )
 
@@ -33,7 +33,7 @@ func opened(t testing.TB, files vfs.FS, folder string) *Store {
 }
 
 func TestStore_conforms(t *testing.T) {
-	remotetest.Run(t, func(t *testing.T) remote.Store {
+	remotetest.Run(t, func(t *testing.T) objstore.Store {
 		return opened(t, memfs.New(), "store")
 	})
 }
@@ -42,7 +42,7 @@ func TestStore_conformsOnTheSystemsFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("syncs thousands of files")
 	}
-	remotetest.Run(t, func(t *testing.T) remote.Store {
+	remotetest.Run(t, func(t *testing.T) objstore.Store {
 		s, err := Open(filepath.Join(t.TempDir(), "a", "store"))
 		check(t, err)
 		return s
@@ -52,7 +52,7 @@ func TestStore_conformsOnTheSystemsFiles(t *testing.T) {
 func TestStore_passesTheProbe(t *testing.T) {
 	s, err := Open(t.TempDir())
 	check(t, err)
-	check(t, remote.Probe(t.Context(), s))
+	check(t, objstore.Probe(t.Context(), s))
 }
 
 func TestStore_keepsObjectsAsFiles(t *testing.T) {
@@ -103,7 +103,7 @@ func TestStore_refusesANameThatIsAFolder(t *testing.T) {
 	check(t, s.Create(t.Context(), "a/b", nil))
 	for _, name := range []string{"a", "a/b/c"} {
 		err := s.Create(t.Context(), name, nil)
-		if err == nil || errors.Is(err, remote.ErrExists) || errors.Is(err, remote.ErrUnknown) {
+		if err == nil || errors.Is(err, objstore.ErrExists) || errors.Is(err, objstore.ErrUnknown) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -125,7 +125,7 @@ func TestCreate_recognisesItsLinkAfterALostAnswer(t *testing.T) {
 	s := opened(t, &lostLinks{disk}, "store")
 	check(t, s.Create(t.Context(), "a", []byte("ours")))
 	err := s.Create(t.Context(), "a", []byte("again"))
-	if !errors.Is(err, remote.ErrExists) {
+	if !errors.Is(err, objstore.ErrExists) {
 		t.Errorf("the second Create: %v", err)
 	}
 }
@@ -175,7 +175,7 @@ func TestCreate_tellsTheTruthAfterAFault(t *testing.T) {
 		if stored && string(got) != "second" {
 			t.Errorf("operation %d: the object holds %q", n, got)
 		}
-		if err == nil != stored && !errors.Is(err, remote.ErrUnknown) {
+		if err == nil != stored && !errors.Is(err, objstore.ErrUnknown) {
 			t.Errorf("operation %d: stored %t, and the error is %v", n, stored, err)
 		}
 		if taken == nil {
@@ -201,7 +201,7 @@ func (linklessFolder) Same(string, vfs.Folder, string) bool { return false }
 func TestOpen_refusesAFileSystemWithoutLinks(t *testing.T) {
 	disk := memfs.New()
 	_, err := open(linkless{disk}, "store")
-	if !errors.Is(err, remote.ErrUnfit) {
+	if !errors.Is(err, objstore.ErrUnfit) {
 		t.Error(err)
 	}
 	left, err := disk.List(filepath.Join("store", unfinished))
@@ -226,7 +226,7 @@ func TestStores_ofOneFolderAreOne(t *testing.T) {
 				switch err := s.Create(t.Context(), name, []byte("x")); {
 				case err == nil:
 					wins.Add(1)
-				case !errors.Is(err, remote.ErrExists):
+				case !errors.Is(err, objstore.ErrExists):
 					t.Error(err)
 				}
 			})

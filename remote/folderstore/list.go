@@ -9,14 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
-// List implements [remote.Store]. It reads the folders that may hold names in question, and the
+// List implements [objstore.Store]. It reads the folders that may hold names in question, and the
 // sizes of the files that it returns.
 func (s *Store) List(
 	ctx context.Context, prefix, after string, limit int,
-) ([]remote.Object, error) {
+) ([]objstore.Object, error) {
 	if limit <= 0 {
 		return nil, fmt.Errorf("list %s: the limit is %d", prefix, limit)
 	}
@@ -33,7 +33,7 @@ type listing struct {
 	ctx           context.Context
 	prefix, after string
 	limit         int
-	objects       []remote.Object
+	objects       []objstore.Object
 }
 
 // walk lists the objects whose names start with within, which is empty or ends with a slash.
@@ -74,7 +74,7 @@ func (l *listing) entries(within string, bases []string) ([]string, error) {
 	var entries []string
 	for _, base := range bases {
 		name := within + base
-		if remote.CheckName(name) != nil || !l.reaches(name) {
+		if objstore.CheckName(name) != nil || !l.reaches(name) {
 			continue
 		}
 		regular, err := l.store.files.IsRegular(l.store.path(name))
@@ -108,12 +108,12 @@ func (l *listing) add(name string) error {
 		return nil
 	}
 	f, size, err := l.store.find(name)
-	if errors.Is(err, remote.ErrNotExist) {
+	if errors.Is(err, objstore.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	l.objects = append(l.objects, remote.Object{Name: name, Size: size})
+	l.objects = append(l.objects, objstore.Object{Name: name, Size: size})
 	return f.Close()
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // The environment variables of a child process: the folder of the store, and the child's name.
@@ -48,7 +48,7 @@ func contend(folder, process string) error {
 		switch err := s.Create(context.Background(), name, []byte(process)); {
 		case err == nil:
 			fmt.Println(name)
-		case !errors.Is(err, remote.ErrExists):
+		case !errors.Is(err, objstore.ErrExists):
 			return err
 		}
 	}

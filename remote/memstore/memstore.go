@@ -1,4 +1,4 @@
-// Package memstore is a [remote.Store] in memory: a map of objects and the sorted list of their
+// Package memstore is a [objstore.Store] in memory: a map of objects and the sorted list of their
 // names. It is for tests, and for trying things out. It does not survive the process.
 package memstore
 
@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // Store is a store in memory. Safe for concurrent use.
@@ -21,23 +21,23 @@ type Store struct {
 	names   []string          // of all objects, sorted
 }
 
-var _ remote.Store = (*Store)(nil)
+var _ objstore.Store = (*Store)(nil)
 
 // New returns an empty store.
 func New() *Store { return &Store{objects: map[string][]byte{}} }
 
-// Create implements [remote.Store].
+// Create implements [objstore.Store].
 func (s *Store) Create(ctx context.Context, name string, body []byte) error {
 	if err := check(ctx, name); err != nil {
 		return err
 	}
 	if !s.add(name, bytes.Clone(body)) {
-		return fmt.Errorf("create %s: %w", name, remote.ErrExists)
+		return fmt.Errorf("create %s: %w", name, objstore.ErrExists)
 	}
 	return nil
 }
 
-// Put implements [remote.Store]. A repeated one has no effect.
+// Put implements [objstore.Store]. A repeated one has no effect.
 func (s *Store) Put(ctx context.Context, name string, body io.ReaderAt, size int64) error {
 	if err := check(ctx, name); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (s *Store) add(name string, object []byte) bool {
 	return true
 }
 
-// Get implements [remote.Store].
+// Get implements [objstore.Store].
 func (s *Store) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
 	if err := check(ctx, name); err != nil {
 		return nil, err
@@ -75,16 +75,16 @@ func (s *Store) Get(ctx context.Context, name string, off, n int64) ([]byte, err
 	object, found := s.objects[name]
 	s.mu.RUnlock()
 	if !found {
-		return nil, fmt.Errorf("get %s: %w", name, remote.ErrNotExist)
+		return nil, fmt.Errorf("get %s: %w", name, objstore.ErrNotExist)
 	}
-	start, end := remote.Range(int64(len(object)), off, n)
+	start, end := objstore.Range(int64(len(object)), off, n)
 	return bytes.Clone(object[start:end]), nil
 }
 
-// List implements [remote.Store].
+// List implements [objstore.Store].
 func (s *Store) List(
 	ctx context.Context, prefix, after string, limit int,
-) ([]remote.Object, error) {
+) ([]objstore.Object, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -97,17 +97,17 @@ func (s *Store) List(
 	if found && after >= prefix {
 		at++
 	}
-	var listed []remote.Object
+	var listed []objstore.Object
 	for _, name := range s.names[at:] {
 		if len(listed) == limit || !strings.HasPrefix(name, prefix) {
 			break
 		}
-		listed = append(listed, remote.Object{Name: name, Size: int64(len(s.objects[name]))})
+		listed = append(listed, objstore.Object{Name: name, Size: int64(len(s.objects[name]))})
 	}
 	return listed, nil
 }
 
-// Delete implements [remote.Store].
+// Delete implements [objstore.Store].
 func (s *Store) Delete(ctx context.Context, names []string) error {
 	for _, name := range names {
 		if err := check(ctx, name); err != nil {
@@ -126,7 +126,7 @@ func (s *Store) Delete(ctx context.Context, names []string) error {
 }
 
 func check(ctx context.Context, name string) error {
-	if err := remote.CheckName(name); err != nil {
+	if err := objstore.CheckName(name); err != nil {
 		return err
 	}
 	return ctx.Err()

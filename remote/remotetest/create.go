@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // largeBytes is the size of the largest log object.
@@ -28,7 +28,7 @@ func createChecks() []Check {
 	}
 }
 
-func createStores(ctx context.Context, s remote.Store, rng *rand.Rand) error {
+func createStores(ctx context.Context, s objstore.Store, rng *rand.Rand) error {
 	body := randomBytes(rng, 1000)
 	if err := s.Create(ctx, "log/1", body); err != nil {
 		return err
@@ -36,20 +36,20 @@ func createStores(ctx context.Context, s remote.Store, rng *rand.Rand) error {
 	return wantBody(ctx, s, "log/1", body)
 }
 
-func createRefuses(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func createRefuses(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	if err := s.Create(ctx, "log/1", []byte("first")); err != nil {
 		return err
 	}
 	for _, body := range []string{"other", "first", ""} {
 		err := s.Create(ctx, "log/1", []byte(body))
-		if err := wantError("the second Create", err, remote.ErrExists); err != nil {
+		if err := wantError("the second Create", err, objstore.ErrExists); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func refusedChangesNothing(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func refusedChangesNothing(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	if err := s.Create(ctx, "log/1", []byte("first")); err != nil {
 		return err
 	}
@@ -61,13 +61,13 @@ func refusedChangesNothing(ctx context.Context, s remote.Store, _ *rand.Rand) er
 	if err != nil {
 		return err
 	}
-	if len(listed) != 1 || listed[0] != (remote.Object{Name: "log/1", Size: 5}) {
+	if len(listed) != 1 || listed[0] != (objstore.Object{Name: "log/1", Size: 5}) {
 		return fmt.Errorf("the listing is %v, want log/1 of 5 bytes alone", listed)
 	}
 	return nil
 }
 
-func createAfterDelete(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func createAfterDelete(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	if err := s.Create(ctx, "log/1", []byte("first")); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func createAfterDelete(ctx context.Context, s remote.Store, _ *rand.Rand) error 
 	return wantBody(ctx, s, "log/1", []byte("second"))
 }
 
-func createCopies(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func createCopies(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	body := []byte("before")
 	if err := s.Create(ctx, "log/1", body); err != nil {
 		return err
@@ -94,7 +94,7 @@ func createCopies(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return wantBody(ctx, s, "log/1", []byte("before"))
 }
 
-func putStores(ctx context.Context, s remote.Store, rng *rand.Rand) error {
+func putStores(ctx context.Context, s objstore.Store, rng *rand.Rand) error {
 	body := randomBytes(rng, 5000)
 	if err := s.Put(ctx, "data/7f/1", bytes.NewReader(body), 4000); err != nil {
 		return err
@@ -102,7 +102,7 @@ func putStores(ctx context.Context, s remote.Store, rng *rand.Rand) error {
 	return wantBody(ctx, s, "data/7f/1", body[:4000])
 }
 
-func putRepeats(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func putRepeats(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	body := []byte("always the same")
 	for range 3 {
 		if err := s.Put(ctx, "state/1", bytes.NewReader(body), int64(len(body))); err != nil {
@@ -119,26 +119,26 @@ func putRepeats(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return wantNames("the listing", listed, []string{"state/1"})
 }
 
-func createAfterPut(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func createAfterPut(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	if err := s.Put(ctx, "log/1", bytes.NewReader([]byte("put")), 3); err != nil {
 		return err
 	}
 	err := s.Create(ctx, "log/1", []byte("created"))
-	if err := wantError("Create", err, remote.ErrExists); err != nil {
+	if err := wantError("Create", err, objstore.ErrExists); err != nil {
 		return err
 	}
 	return wantBody(ctx, s, "log/1", []byte("put"))
 }
 
-func putCutOff(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func putCutOff(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	if s.Put(ctx, "data/1", bytes.NewReader([]byte("short")), 6) == nil {
 		return errors.New("six bytes of a body of five were stored")
 	}
 	_, err := s.Get(ctx, "data/1", 0, -1)
-	return wantError("Get", err, remote.ErrNotExist)
+	return wantError("Get", err, objstore.ErrNotExist)
 }
 
-func emptyExists(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func emptyExists(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	if err := s.Create(ctx, "pin/1", nil); err != nil {
 		return err
 	}
@@ -154,10 +154,10 @@ func emptyExists(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 		}
 	}
 	err := s.Create(ctx, "pin/1", []byte("x"))
-	return wantError("Create", err, remote.ErrExists)
+	return wantError("Create", err, objstore.ErrExists)
 }
 
-func largeObject(ctx context.Context, s remote.Store, rng *rand.Rand) error {
+func largeObject(ctx context.Context, s objstore.Store, rng *rand.Rand) error {
 	body := make([]byte, largeBytes)
 	for i := 0; i < len(body); i += 1 << 10 {
 		copy(body[i:], randomBytes(rng, 8))
@@ -178,7 +178,7 @@ func largeObject(ctx context.Context, s remote.Store, rng *rand.Rand) error {
 			if err != nil {
 				return err
 			}
-			start, end := remote.Range(largeBytes, off, n)
+			start, end := objstore.Range(largeBytes, off, n)
 			if !bytes.Equal(got, body[start:end]) {
 				return fmt.Errorf("Get(%s, %d, %d) returns other bytes (%d)", name, off, n, len(got))
 			}

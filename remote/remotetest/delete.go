@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 func deleteChecks() []Check {
@@ -33,7 +33,7 @@ func contextChecks() []Check {
 	}
 }
 
-func deleteRemoves(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func deleteRemoves(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	names := []string{"a/1", "a/10", "a/2", "b/1", "b/2"}
 	if err := createAll(ctx, s, names...); err != nil {
 		return err
@@ -43,7 +43,7 @@ func deleteRemoves(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	}
 	for _, name := range []string{"a/1", "b/2"} {
 		_, err := s.Get(ctx, name, 0, -1)
-		if err := wantError("Get of "+name, err, remote.ErrNotExist); err != nil {
+		if err := wantError("Get of "+name, err, objstore.ErrNotExist); err != nil {
 			return err
 		}
 	}
@@ -55,7 +55,7 @@ func deleteRemoves(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return wantListing(ctx, s, []string{"a/10", "a/2", "b/1"}, "", "", 10)
 }
 
-func deleteAbsent(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func deleteAbsent(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	if err := createAll(ctx, s, "a/1"); err != nil {
 		return err
 	}
@@ -68,11 +68,11 @@ func deleteAbsent(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return s.Delete(ctx, []string{"a/1", "a/1"})
 }
 
-func deleteNone(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func deleteNone(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	return errors.Join(s.Delete(ctx, nil), s.Delete(ctx, []string{}))
 }
 
-func alphabet(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func alphabet(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	const all = "abcdefghijklmnopqrstuvwxyz0123456789.-_"
 	var names []string
 	for i, c := range all {
@@ -90,9 +90,9 @@ func alphabet(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return wantListing(ctx, s, names, "", "", 100)
 }
 
-func longNames(ctx context.Context, s remote.Store, _ *rand.Rand) error {
-	flat := strings.Repeat("a", remote.NameBytesMax)
-	deep := strings.Repeat("b/", remote.NameBytesMax/2-1) + "bb"
+func longNames(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
+	flat := strings.Repeat("a", objstore.NameBytesMax)
+	deep := strings.Repeat("b/", objstore.NameBytesMax/2-1) + "bb"
 	if err := createAll(ctx, s, flat, deep); err != nil {
 		return err
 	}
@@ -102,10 +102,10 @@ func longNames(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return wantListing(ctx, s, []string{flat, deep}, "", "", 10)
 }
 
-func badNames(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func badNames(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	for _, name := range []string{
 		"", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "A", "a b", "a\x00b", "ä", "con",
-		strings.Repeat("a", remote.NameBytesMax+1),
+		strings.Repeat("a", objstore.NameBytesMax+1),
 	} {
 		_, err := s.Get(ctx, name, 0, -1)
 		for what, err := range map[string]error{
@@ -114,7 +114,7 @@ func badNames(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 			"Get":    err,
 			"Delete": s.Delete(ctx, []string{"x", name}),
 		} {
-			if err := wantError(fmt.Sprintf("%s of %.20q", what, name), err, remote.ErrName); err != nil {
+			if err := wantError(fmt.Sprintf("%s of %.20q", what, name), err, objstore.ErrName); err != nil {
 				return err
 			}
 		}
@@ -122,7 +122,7 @@ func badNames(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return wantListing(ctx, s, nil, "", "", 10)
 }
 
-func cancelledContext(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func cancelledContext(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	if err := createAll(ctx, s, "a/1"); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 func getChecks() []Check {
@@ -22,7 +22,7 @@ func getChecks() []Check {
 }
 
 // wantRanges compares Get for all combinations of offsets and lengths with the bytes of an object.
-func wantRanges(ctx context.Context, s remote.Store, body []byte, offs, ns []int64) error {
+func wantRanges(ctx context.Context, s objstore.Store, body []byte, offs, ns []int64) error {
 	if err := s.Create(ctx, "data/1", body); err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func wantRanges(ctx context.Context, s remote.Store, body []byte, offs, ns []int
 			if err != nil {
 				return fmt.Errorf("Get(%d, %d) of %d bytes: %w", off, n, len(body), err)
 			}
-			start, end := remote.Range(int64(len(body)), off, n)
+			start, end := objstore.Range(int64(len(body)), off, n)
 			if !bytes.Equal(got, body[start:end]) {
 				return fmt.Errorf("Get(%d, %d) of %q is %q, want %q", off, n, body, got,
 					body[start:end])
@@ -42,23 +42,23 @@ func wantRanges(ctx context.Context, s remote.Store, body []byte, offs, ns []int
 	return nil
 }
 
-func getRanges(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func getRanges(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	return wantRanges(ctx, s, []byte("0123456789"), []int64{0, 1, 8, 9},
 		[]int64{-1, 0, 1, 2, 9, 10, 11, math.MaxInt64})
 }
 
-func getSuffixes(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func getSuffixes(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	return wantRanges(ctx, s, []byte("0123456789"),
 		[]int64{-1, -2, -9, -10, -11, -1000, math.MinInt64},
 		[]int64{-1, 0, 1, 2, 9, 10, 11, math.MaxInt64})
 }
 
-func getBeyond(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func getBeyond(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	return wantRanges(ctx, s, []byte("0123456789"), []int64{10, 11, 1 << 40, math.MaxInt64 - 1},
 		[]int64{-1, 0, 1, 10})
 }
 
-func getRandom(ctx context.Context, s remote.Store, rng *rand.Rand) error {
+func getRandom(ctx context.Context, s objstore.Store, rng *rand.Rand) error {
 	body := randomBytes(rng, 1+rng.IntN(3000))
 	var offs, ns []int64
 	for range 5 {
@@ -68,7 +68,7 @@ func getRandom(ctx context.Context, s remote.Store, rng *rand.Rand) error {
 	return wantRanges(ctx, s, body, offs, ns)
 }
 
-func getAbsent(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func getAbsent(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	if err := createAll(ctx, s, "log/1", "log/3"); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func getAbsent(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 		for _, r := range [][2]int64{{0, -1}, {0, 0}, {0, 10}, {5, 10}, {-5, -1}} {
 			_, err := s.Get(ctx, name, r[0], r[1])
 			what := fmt.Sprintf("Get(%s, %d, %d)", name, r[0], r[1])
-			if err := wantError(what, err, remote.ErrNotExist); err != nil {
+			if err := wantError(what, err, objstore.ErrNotExist); err != nil {
 				return err
 			}
 		}
@@ -84,7 +84,7 @@ func getAbsent(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return nil
 }
 
-func getOwned(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func getOwned(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	if err := createAll(ctx, s, "log/1"); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 func listChecks() []Check {
@@ -46,7 +46,7 @@ func someNames() []string {
 	return names
 }
 
-func listOrder(ctx context.Context, s remote.Store, rng *rand.Rand) error {
+func listOrder(ctx context.Context, s objstore.Store, rng *rand.Rand) error {
 	names := someNames()
 	shuffled := slices.Clone(names)
 	rng.Shuffle(len(names), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
@@ -73,7 +73,7 @@ func selected(names []string, prefix, after string, limit int) []string {
 
 // wantListing compares a listing with what it should hold of the names.
 func wantListing(
-	ctx context.Context, s remote.Store, names []string, prefix, after string, limit int,
+	ctx context.Context, s objstore.Store, names []string, prefix, after string, limit int,
 ) error {
 	listed, err := s.List(ctx, prefix, after, limit)
 	if err != nil {
@@ -83,7 +83,7 @@ func wantListing(
 	return wantNames(what, listed, selected(names, prefix, after, limit))
 }
 
-func listPrefix(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func listPrefix(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	if err := createAll(ctx, s, someNames()...); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func listPrefix(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return nil
 }
 
-func listAfter(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func listAfter(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	if err := createAll(ctx, s, someNames()...); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func listAfter(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return nil
 }
 
-func listLimit(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func listLimit(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	if err := createAll(ctx, s, someNames()...); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func listLimit(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return nil
 }
 
-func listPages(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func listPages(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	if err := createAll(ctx, s, someNames()...); err != nil {
 		return err
 	}
@@ -141,8 +141,10 @@ func listPages(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 }
 
 // wantPages lists page by page.
-func wantPages(ctx context.Context, s remote.Store, prefix string, limit int, want []string) error {
-	var all []remote.Object
+func wantPages(
+	ctx context.Context, s objstore.Store, prefix string, limit int, want []string,
+) error {
+	var all []objstore.Object
 	after := ""
 	for {
 		page, err := s.List(ctx, prefix, after, limit)
@@ -158,7 +160,7 @@ func wantPages(ctx context.Context, s remote.Store, prefix string, limit int, wa
 	return wantNames(fmt.Sprintf("pages of %d", limit), all, want)
 }
 
-func listMany(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func listMany(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	const clients, each = 25, 41 // 1,025 in all: providers list 1,000
 	names := make([]string, clients*each)
 	for i := range names {
@@ -181,7 +183,7 @@ func listMany(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return wantPages(ctx, s, "log/", 500, names)
 }
 
-func listSizes(ctx context.Context, s remote.Store, rng *rand.Rand) error {
+func listSizes(ctx context.Context, s objstore.Store, rng *rand.Rand) error {
 	for size := range 5 {
 		name := fmt.Sprintf("data/%d", size)
 		if err := s.Create(ctx, name, randomBytes(rng, size*1000)); err != nil {
@@ -200,7 +202,7 @@ func listSizes(ctx context.Context, s remote.Store, rng *rand.Rand) error {
 	return nil
 }
 
-func listNothing(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func listNothing(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	for _, prefix := range []string{"", "log/", "x"} {
 		if err := wantListing(ctx, s, nil, prefix, "", 10); err != nil {
 			return err
@@ -209,7 +211,7 @@ func listNothing(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return nil
 }
 
-func listFresh(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func listFresh(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	var names []string
 	for i := range 5 {
 		names = append(names, fmt.Sprintf("state/%d", 9-i))
@@ -232,7 +234,7 @@ func listFresh(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return nil
 }
 
-func listBadLimit(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func listBadLimit(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	for _, limit := range []int{0, -1} {
 		if listed, err := s.List(ctx, "", "", limit); err == nil {
 			return fmt.Errorf("a limit of %d lists %v", limit, listed)
@@ -241,11 +243,11 @@ func listBadLimit(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return nil
 }
 
-func listModel(ctx context.Context, s remote.Store, rng *rand.Rand) error {
+func listModel(ctx context.Context, s objstore.Store, rng *rand.Rand) error {
 	var names []string
 	for range 15 {
 		name := fmt.Sprintf("%c/%c%c", 'a'+rng.IntN(2), 'a'+rng.IntN(3), "-.09az"[rng.IntN(6)])
-		if !slices.Contains(names, name) && remote.CheckName(name) == nil {
+		if !slices.Contains(names, name) && objstore.CheckName(name) == nil {
 			names = append(names, name)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 const (
@@ -46,12 +46,12 @@ func together(n int, call func(i int) error) error {
 }
 
 // race has clients create one name at the same time, and returns the one that succeeded.
-func race(ctx context.Context, s remote.Store, name string, clients int) (winner int, err error) {
+func race(ctx context.Context, s objstore.Store, name string, clients int) (winner int, err error) {
 	won := make([]bool, clients)
 	err = together(clients, func(i int) error {
 		err := s.Create(ctx, name, racerBody(name, i))
 		won[i] = err == nil
-		if errors.Is(err, remote.ErrExists) {
+		if errors.Is(err, objstore.ErrExists) {
 			return nil
 		}
 		return err
@@ -74,7 +74,7 @@ func race(ctx context.Context, s remote.Store, name string, clients int) (winner
 
 func racerBody(name string, i int) []byte { return fmt.Appendf(nil, "%s by client %d", name, i) }
 
-func racingCreates(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func racingCreates(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	for round := range raceRounds {
 		if _, err := race(ctx, s, fmt.Sprintf("log/%d", round), racers); err != nil {
 			return err
@@ -83,7 +83,7 @@ func racingCreates(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 	return nil
 }
 
-func racingNames(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func racingNames(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	return together(racers/4, func(i int) error {
 		_, err := race(ctx, s, fmt.Sprintf("log/%d", i), 4)
 		return err
@@ -92,7 +92,7 @@ func racingNames(ctx context.Context, s remote.Store, _ *rand.Rand) error {
 
 // torn reads objects while they are stored, and once afterwards. Each has one repeated byte, so
 // half of one is noticed.
-func torn(ctx context.Context, s remote.Store, store func(name string, body []byte) error) error {
+func torn(ctx context.Context, s objstore.Store, store func(name string, body []byte) error) error {
 	return together(raceRounds, func(i int) error {
 		name := fmt.Sprintf("data/%d", i)
 		body := bytes.Repeat([]byte{byte('a' + i)}, tornBytes)
@@ -106,7 +106,7 @@ func torn(ctx context.Context, s remote.Store, store func(name string, body []by
 				last := stored.Load()
 				got, err := s.Get(ctx, name, 0, -1)
 				switch {
-				case err != nil && !errors.Is(err, remote.ErrNotExist):
+				case err != nil && !errors.Is(err, objstore.ErrNotExist):
 					return err
 				case err == nil && !bytes.Equal(got, body):
 					return fmt.Errorf("%s is read with %d of %d bytes, or others", name, len(got),
@@ -119,17 +119,17 @@ func torn(ctx context.Context, s remote.Store, store func(name string, body []by
 	})
 }
 
-func tornCreates(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func tornCreates(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	return torn(ctx, s, func(name string, body []byte) error { return s.Create(ctx, name, body) })
 }
 
-func tornPuts(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func tornPuts(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	return torn(ctx, s, func(name string, body []byte) error {
 		return s.Put(ctx, name, bytes.NewReader(body), int64(len(body)))
 	})
 }
 
-func racingPuts(ctx context.Context, s remote.Store, rng *rand.Rand) error {
+func racingPuts(ctx context.Context, s objstore.Store, rng *rand.Rand) error {
 	body := randomBytes(rng, tornBytes)
 	err := together(16, func(int) error {
 		return s.Put(ctx, "state/1", bytes.NewReader(body), tornBytes)
@@ -140,7 +140,7 @@ func racingPuts(ctx context.Context, s remote.Store, rng *rand.Rand) error {
 	return wantBody(ctx, s, "state/1", body)
 }
 
-func racingLists(ctx context.Context, s remote.Store, _ *rand.Rand) error {
+func racingLists(ctx context.Context, s objstore.Store, _ *rand.Rand) error {
 	return together(8, func(i int) error {
 		for n := range 10 {
 			name := fmt.Sprintf("log/%d-%02d", i, n)

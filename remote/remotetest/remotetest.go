@@ -1,6 +1,6 @@
-// Package remotetest tests whether a [remote.Store] keeps its contract. A store's own test is
+// Package remotetest tests whether a [objstore.Store] keeps its contract. A store's own test is
 //
-//	remotetest.Run(t, func(t *testing.T) remote.Store { return newEmptyStore(t) })
+//	remotetest.Run(t, func(t *testing.T) objstore.Store { return newEmptyStore(t) })
 //
 // Each [Check] is one sentence about stores, and tries to refute it on an empty store. Checks that
 // draw random numbers print their seed. The package's own tests show that stores which are wrong in
@@ -16,7 +16,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // Check is one promise of a store's contract.
@@ -24,7 +24,7 @@ type Check struct {
 	Name string
 	// Try returns an error if the store, which is empty, breaks the promise. All randomness is that
 	// of rng.
-	Try func(ctx context.Context, s remote.Store, rng *rand.Rand) error
+	Try func(ctx context.Context, s objstore.Store, rng *rand.Rand) error
 }
 
 // Checks returns all checks.
@@ -43,13 +43,13 @@ func sizeChecks() []Check {
 
 // Run runs each check as a subtest, on a store of its own. newStore returns an empty one, which it
 // may close in a cleanup of t.
-func Run(t *testing.T, newStore func(t *testing.T) remote.Store) {
+func Run(t *testing.T, newStore func(t *testing.T) objstore.Store) {
 	t.Helper()
 	RunSeed(t, rand.Uint64(), newStore)
 }
 
 // RunSeed is [Run] with the seed of another run, to repeat that.
-func RunSeed(t *testing.T, seed uint64, newStore func(t *testing.T) remote.Store) {
+func RunSeed(t *testing.T, seed uint64, newStore func(t *testing.T) objstore.Store) {
 	t.Helper()
 	for _, c := range Checks() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func wantError(what string, err, want error) error {
 }
 
 // wantBody returns an error unless an object holds exactly the bytes.
-func wantBody(ctx context.Context, s remote.Store, name string, want []byte) error {
+func wantBody(ctx context.Context, s objstore.Store, name string, want []byte) error {
 	got, err := s.Get(ctx, name, 0, -1)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func wantBody(ctx context.Context, s remote.Store, name string, want []byte) err
 }
 
 // wantNames returns an error unless a listing holds exactly the names, in their order.
-func wantNames(what string, listed []remote.Object, want []string) error {
+func wantNames(what string, listed []objstore.Object, want []string) error {
 	var got []string
 	for _, o := range listed {
 		got = append(got, o.Name)
@@ -103,7 +103,7 @@ func wantNames(what string, listed []remote.Object, want []string) error {
 }
 
 // createAll creates objects that hold their names.
-func createAll(ctx context.Context, s remote.Store, names ...string) error {
+func createAll(ctx context.Context, s objstore.Store, names ...string) error {
 	for _, name := range names {
 		if err := s.Create(ctx, name, []byte(name)); err != nil {
 			return err

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/memstore"
+	"github.com/stoatdb/stoat/remote/objstore"
 	"github.com/stoatdb/stoat/remote/remotetest"
 )
 
@@ -49,7 +49,7 @@ func TestChecks_areEachNeeded(t *testing.T) {
 func TestProbe_refusesWrongStores(t *testing.T) {
 	for _, w := range wrongStores() {
 		t.Run(w.name, func(t *testing.T) {
-			err := remote.Probe(t.Context(), w.store())
+			err := objstore.Probe(t.Context(), w.store())
 			if w.probed && err == nil {
 				t.Error("the probe finds it fit")
 			}
@@ -59,15 +59,15 @@ func TestProbe_refusesWrongStores(t *testing.T) {
 }
 
 func TestProbe_saysWhatIsLacking(t *testing.T) {
-	err := remote.Probe(t.Context(), &overwriting{memstore.New()})
-	if !errors.Is(err, remote.ErrUnfit) {
+	err := objstore.Probe(t.Context(), &overwriting{memstore.New()})
+	if !errors.Is(err, objstore.ErrUnfit) {
 		t.Error(err)
 	}
 }
 
 func TestProbe_leavesNothing(t *testing.T) {
-	for _, s := range []remote.Store{memstore.New(), &overwriting{memstore.New()}} {
-		_ = remote.Probe(t.Context(), s)
+	for _, s := range []objstore.Store{memstore.New(), &overwriting{memstore.New()}} {
+		_ = objstore.Probe(t.Context(), s)
 		listed, err := s.List(t.Context(), "", "", 100)
 		if err != nil || len(listed) > 0 {
 			t.Errorf("left are %v: %v", listed, err)

@@ -9,58 +9,60 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/memstore"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // wrong is a store that is wrong in one way, which some checks must catch.
 type wrong struct {
 	name   string
-	store  func() remote.Store
+	store  func() objstore.Store
 	probed bool // the probe must catch it, too
 }
 
 // wrongStores returns the wrong stores. Several are modelled on servers that exist.
 func wrongStores() []wrong {
 	return []wrong{
-		{"Create overwrites", func() remote.Store { return &overwriting{memstore.New()} }, true},
-		{"several racers win", func() remote.Store { return &racy{Store: memstore.New()} }, true},
-		{"a refused Create overwrites", func() remote.Store {
+		{"Create overwrites", func() objstore.Store { return &overwriting{memstore.New()} }, true},
+		{"several racers win", func() objstore.Store { return &racy{Store: memstore.New()} }, true},
+		{"a refused Create overwrites", func() objstore.Store {
 			return &refusing{memstore.New()}
 		}, true},
-		{"Create stores nothing", func() remote.Store { return &forgetful{memstore.New()} }, true},
-		{"Create keeps the caller's bytes", func() remote.Store {
+		{"Create stores nothing", func() objstore.Store { return &forgetful{memstore.New()} }, true},
+		{"Create keeps the caller's bytes", func() objstore.Store {
 			return &aliasing{memstore.New(), map[string][]byte{}}
 		}, false},
-		{"Put is torn", func() remote.Store { return &tearing{memstore.New(), sync.Map{}} }, false},
-		{"ranges are dropped", func() remote.Store { return &rangeless{memstore.New()} }, true},
-		{"suffixes are prefixes", func() remote.Store { return &suffixless{memstore.New()} }, true},
-		{"the last byte is left out", func() remote.Store { return &short{memstore.New()} }, true},
-		{"a range beyond the end fails", func() remote.Store { return &strict{memstore.New()} }, true},
-		{"an absent object is empty", func() remote.Store { return &lenient{memstore.New()} }, true},
-		{"listings are out of order", func() remote.Store {
+		{"Put is torn", func() objstore.Store { return &tearing{memstore.New(), sync.Map{}} }, false},
+		{"ranges are dropped", func() objstore.Store { return &rangeless{memstore.New()} }, true},
+		{"suffixes are prefixes", func() objstore.Store { return &suffixless{memstore.New()} }, true},
+		{"the last byte is left out", func() objstore.Store { return &short{memstore.New()} }, true},
+		{"a range beyond the end fails", func() objstore.Store { return &strict{memstore.New()} }, true},
+		{"an absent object is empty", func() objstore.Store { return &lenient{memstore.New()} }, true},
+		{"listings are out of order", func() objstore.Store {
 			return &listing{memstore.New(), reversed}
 		}, true},
-		{"listings are in the order of folders", func() remote.Store {
+		{"listings are in the order of folders", func() objstore.Store {
 			return &listing{memstore.New(), byFolder}
 		}, true},
-		{"listings are stale", func() remote.Store { return &stale{Store: memstore.New()} }, true},
-		{"listings ignore the prefix", func() remote.Store {
+		{"listings are stale", func() objstore.Store { return &stale{Store: memstore.New()} }, true},
+		{"listings ignore the prefix", func() objstore.Store {
 			return &listing{memstore.New(), nil}
 		}, true},
-		{"listings begin with the name that they should follow", func() remote.Store {
+		{"listings begin with the name that they should follow", func() objstore.Store {
 			return &inclusive{memstore.New()}
 		}, true},
-		{"listings end after 1,000", func() remote.Store { return &capped{memstore.New()} }, false},
-		{"listings of nothing fail", func() remote.Store { return &busy{memstore.New()} }, true},
-		{"a limit of 0 is none", func() remote.Store { return &limitless{memstore.New()} }, false},
-		{"Delete needs names", func() remote.Store { return &needy{memstore.New()} }, false},
-		{"Delete does nothing", func() remote.Store { return &keeping{memstore.New()} }, true},
-		{"Delete removes what a name begins", func() remote.Store {
+		{"listings end after 1,000", func() objstore.Store { return &capped{memstore.New()} }, false},
+		{"listings of nothing fail", func() objstore.Store { return &busy{memstore.New()} }, true},
+		{"a limit of 0 is none", func() objstore.Store { return &limitless{memstore.New()} }, false},
+		{"Delete needs names", func() objstore.Store { return &needy{memstore.New()} }, false},
+		{"Delete does nothing", func() objstore.Store { return &keeping{memstore.New()} }, true},
+		{"Delete removes what a name begins", func() objstore.Store {
 			return &greedy{memstore.New()}
 		}, false},
-		{"absent names cannot be deleted", func() remote.Store { return &picky{memstore.New()} }, false},
-		{"contexts are ignored", func() remote.Store { return &deaf{memstore.New()} }, false},
+		{"absent names cannot be deleted", func() objstore.Store {
+			return &picky{memstore.New()}
+		}, false},
+		{"contexts are ignored", func() objstore.Store { return &deaf{memstore.New()} }, false},
 	}
 }
 
@@ -84,7 +86,7 @@ type racy struct {
 
 func (s *racy) Create(ctx context.Context, name string, body []byte) error {
 	if _, err := s.Get(ctx, name, 0, 0); err == nil {
-		return remote.ErrExists
+		return objstore.ErrExists
 	}
 	for range 100 {
 		runtime.Gosched()
@@ -129,7 +131,7 @@ func (s *aliasing) Get(ctx context.Context, name string, off, n int64) ([]byte, 
 	if _, err := s.Store.Get(ctx, name, 0, 0); err != nil {
 		return nil, err
 	}
-	start, end := remote.Range(int64(len(s.bodies[name])), off, n)
+	start, end := objstore.Range(int64(len(s.bodies[name])), off, n)
 	return bytes.Clone(s.bodies[name][start:end]), nil
 }
 
@@ -193,7 +195,7 @@ type lenient struct{ *memstore.Store }
 
 func (s *lenient) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
 	got, err := s.Store.Get(ctx, name, off, n)
-	if err != nil && ctx.Err() == nil && remote.CheckName(name) == nil {
+	if err != nil && ctx.Err() == nil && objstore.CheckName(name) == nil {
 		return nil, nil
 	}
 	return got, err
@@ -202,12 +204,12 @@ func (s *lenient) Get(ctx context.Context, name string, off, n int64) ([]byte, e
 // listing changes the order of listings, or ignores the prefix.
 type listing struct {
 	*memstore.Store
-	order func(a, b remote.Object) int
+	order func(a, b objstore.Object) int
 }
 
 func (s *listing) List(
 	ctx context.Context, prefix, after string, limit int,
-) ([]remote.Object, error) {
+) ([]objstore.Object, error) {
 	if s.order == nil {
 		return s.Store.List(ctx, "", after, limit)
 	}
@@ -216,9 +218,9 @@ func (s *listing) List(
 	return listed, err
 }
 
-func reversed(a, b remote.Object) int { return strings.Compare(b.Name, a.Name) }
+func reversed(a, b objstore.Object) int { return strings.Compare(b.Name, a.Name) }
 
-func byFolder(a, b remote.Object) int {
+func byFolder(a, b objstore.Object) int {
 	return slices.Compare(strings.Split(a.Name, "/"), strings.Split(b.Name, "/"))
 }
 
@@ -226,17 +228,17 @@ func byFolder(a, b remote.Object) int {
 type stale struct {
 	*memstore.Store
 	mu   sync.Mutex
-	last map[string][]remote.Object
+	last map[string][]objstore.Object
 }
 
 func (s *stale) List(
 	ctx context.Context, prefix, after string, limit int,
-) ([]remote.Object, error) {
+) ([]objstore.Object, error) {
 	listed, err := s.Store.List(ctx, prefix, after, limit)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.last == nil {
-		s.last = map[string][]remote.Object{}
+		s.last = map[string][]objstore.Object{}
 	}
 	shown, found := s.last[prefix]
 	s.last[prefix] = listed
@@ -250,11 +252,11 @@ type inclusive struct{ *memstore.Store }
 
 func (s *inclusive) List(
 	ctx context.Context, prefix, after string, limit int,
-) ([]remote.Object, error) {
+) ([]objstore.Object, error) {
 	listed, err := s.Store.List(ctx, prefix, after, limit)
 	if err == nil && after > prefix && strings.HasPrefix(after, prefix) {
 		if _, err := s.Get(ctx, after, 0, 0); err == nil {
-			listed = slices.Insert(listed, 0, remote.Object{Name: after})
+			listed = slices.Insert(listed, 0, objstore.Object{Name: after})
 		}
 	}
 	return listed[:min(len(listed), max(limit, 0))], err
@@ -264,7 +266,7 @@ type capped struct{ *memstore.Store }
 
 func (s *capped) List(
 	ctx context.Context, prefix, after string, limit int,
-) ([]remote.Object, error) {
+) ([]objstore.Object, error) {
 	return s.Store.List(ctx, prefix, after, min(limit, 1000))
 }
 
@@ -272,10 +274,10 @@ type busy struct{ *memstore.Store }
 
 func (s *busy) List(
 	ctx context.Context, prefix, after string, limit int,
-) ([]remote.Object, error) {
+) ([]objstore.Object, error) {
 	listed, err := s.Store.List(ctx, prefix, after, limit)
 	if err == nil && len(listed) == 0 {
-		err = remote.ErrNotExist
+		err = objstore.ErrNotExist
 	}
 	return listed, err
 }
@@ -284,7 +286,7 @@ type limitless struct{ *memstore.Store }
 
 func (s *limitless) List(
 	ctx context.Context, prefix, after string, limit int,
-) ([]remote.Object, error) {
+) ([]objstore.Object, error) {
 	if limit <= 0 {
 		limit = 1000
 	}
@@ -295,7 +297,7 @@ type needy struct{ *memstore.Store }
 
 func (s *needy) Delete(ctx context.Context, names []string) error {
 	if len(names) == 0 {
-		return remote.ErrName
+		return objstore.ErrName
 	}
 	return s.Store.Delete(ctx, names)
 }
@@ -304,7 +306,7 @@ type keeping struct{ *memstore.Store }
 
 func (s *keeping) Delete(ctx context.Context, names []string) error {
 	for _, name := range names {
-		if err := remote.CheckName(name); err != nil {
+		if err := objstore.CheckName(name); err != nil {
 			return err
 		}
 	}
@@ -315,7 +317,7 @@ type greedy struct{ *memstore.Store }
 
 func (s *greedy) Delete(ctx context.Context, names []string) error {
 	for _, name := range names {
-		if err := remote.CheckName(name); err != nil {
+		if err := objstore.CheckName(name); err != nil {
 			return err
 		}
 		listed, err := s.List(ctx, name, "", 1000)

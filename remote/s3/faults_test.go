@@ -11,7 +11,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // conditionless is a network that drops the condition of requests, as some servers ignore it.
@@ -24,8 +24,8 @@ func (conditionless) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestProbe_refusesAServerThatIgnoresTheCondition(t *testing.T) {
-	err := remote.Probe(t.Context(), newStore(t, conditionless{}))
-	if !errors.Is(err, remote.ErrUnfit) {
+	err := objstore.Probe(t.Context(), newStore(t, conditionless{}))
+	if !errors.Is(err, objstore.ErrUnfit) {
 		t.Error(err)
 	}
 }
@@ -114,13 +114,13 @@ func settled(t *testing.T, s *Store, name, body string) bool {
 		switch {
 		case err == nil:
 			return true
-		case errors.Is(err, remote.ErrExists):
+		case errors.Is(err, objstore.ErrExists):
 			got, err := s.Get(t.Context(), name, 0, -1)
 			if err != nil {
 				t.Error(err)
 			}
 			return string(got) == body
-		case !errors.Is(err, remote.ErrUnknown):
+		case !errors.Is(err, objstore.ErrUnknown):
 			t.Error(err)
 			return false
 		}

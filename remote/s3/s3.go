@@ -1,6 +1,6 @@
-// Package s3 is a [remote.Store] in a bucket with the S3 API, of whichever provider. Creating an
+// Package s3 is a [objstore.Store] in a bucket with the S3 API, of whichever provider. Creating an
 // object takes the condition If-None-Match, which S3, Google Cloud Storage, R2, MinIO, Ceph and
-// versitygw honour; [remote.Probe] refuses those that ignore it.
+// versitygw honour; [objstore.Probe] refuses those that ignore it.
 //
 // The client library does not repeat requests that store something. It would take its own object,
 // whose first answer was lost, for one of another client's. So a Create that gets no clear answer
@@ -21,7 +21,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // Options say where a bucket is.
@@ -45,7 +45,7 @@ type Store struct {
 	bucket, prefix string
 }
 
-var _ remote.Store = (*Store)(nil)
+var _ objstore.Store = (*Store)(nil)
 
 // Open returns the store in a bucket, without a request.
 func Open(o Options) (*Store, error) {
@@ -64,8 +64,8 @@ func Open(o Options) (*Store, error) {
 	return &Store{client, minio.Core{Client: client}, o.Bucket, o.Prefix}, nil
 }
 
-// Create implements [remote.Store]. If the answer to the request is lost, it asks once whether the
-// object is there.
+// Create implements [objstore.Store]. If the answer to the request is lost, it asks once whether
+// the object is there.
 func (s *Store) Create(ctx context.Context, name string, body []byte) error {
 	if err := check(ctx, name); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (s *Store) Create(ctx context.Context, name string, body []byte) error {
 	fail := func(kind error) error { return fmt.Errorf("create %s: %w: %w", name, kind, err) }
 	switch outcome(err) {
 	case refused:
-		return fail(remote.ErrExists)
+		return fail(objstore.ErrExists)
 	case failed:
 		return fmt.Errorf("create %s: %w", name, err)
 	}
@@ -86,10 +86,10 @@ func (s *Store) Create(ctx context.Context, name string, body []byte) error {
 		return nil
 	}
 	// There is nothing yet, or another object, which may be deleted while the request is under way.
-	return fail(remote.ErrUnknown)
+	return fail(objstore.ErrUnknown)
 }
 
-// Put implements [remote.Store]. A repeated one replaces the object.
+// Put implements [objstore.Store]. A repeated one replaces the object.
 func (s *Store) Put(ctx context.Context, name string, body io.ReaderAt, size int64) error {
 	if err := check(ctx, name); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (s *Store) put(
 	return err
 }
 
-// Get implements [remote.Store].
+// Get implements [objstore.Store].
 func (s *Store) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
 	if err := check(ctx, name); err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (s *Store) get(ctx context.Context, name string, off, n int64) ([]byte, err
 		return nil, nil
 	}
 	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {
-		return nil, remote.ErrNotExist
+		return nil, objstore.ErrNotExist
 	}
 	if err != nil {
 		return nil, err
@@ -167,10 +167,10 @@ func isBeyond(err error) bool {
 	return minio.ToErrorResponse(err).StatusCode == http.StatusRequestedRangeNotSatisfiable
 }
 
-// List implements [remote.Store]. It leaves out objects with names that a store cannot have.
+// List implements [objstore.Store]. It leaves out objects with names that a store cannot have.
 func (s *Store) List(
 	ctx context.Context, prefix, after string, limit int,
-) ([]remote.Object, error) {
+) ([]objstore.Object, error) {
 	if limit <= 0 {
 		return nil, fmt.Errorf("list %s: the limit is %d", prefix, limit)
 	}
@@ -183,7 +183,7 @@ func (s *Store) List(
 	if after != "" {
 		startAfter = s.prefix + after
 	}
-	var listed []remote.Object
+	var listed []objstore.Object
 	for o := range s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{
 		Prefix: s.prefix + prefix, StartAfter: startAfter, Recursive: true, MaxKeys: min(limit, 1000),
 	}) {
@@ -191,10 +191,10 @@ func (s *Store) List(
 			return nil, fmt.Errorf("list %s: %w", prefix, o.Err)
 		}
 		name := strings.TrimPrefix(o.Key, s.prefix)
-		if remote.CheckName(name) != nil {
+		if objstore.CheckName(name) != nil {
 			continue // of others, such as the marker of a folder that a console has made
 		}
-		listed = append(listed, remote.Object{Name: name, Size: o.Size})
+		listed = append(listed, objstore.Object{Name: name, Size: o.Size})
 		if len(listed) == limit {
 			break
 		}
@@ -202,11 +202,11 @@ func (s *Store) List(
 	return listed, nil
 }
 
-// Delete implements [remote.Store], with one request for each name: some providers lack the request
-// for several.
+// Delete implements [objstore.Store], with one request for each name: some providers lack the
+// request for several.
 func (s *Store) Delete(ctx context.Context, names []string) error {
 	for _, name := range names {
-		if err := remote.CheckName(name); err != nil {
+		if err := objstore.CheckName(name); err != nil {
 			return err
 		}
 	}
@@ -223,7 +223,7 @@ func (s *Store) Delete(ctx context.Context, names []string) error {
 }
 
 func check(ctx context.Context, name string) error {
-	if err := remote.CheckName(name); err != nil {
+	if err := objstore.CheckName(name); err != nil {
 		return err
 	}
 	return ctx.Err()

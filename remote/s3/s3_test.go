@@ -12,7 +12,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 	"github.com/stoatdb/stoat/remote/remotetest"
 )
 
@@ -49,11 +49,11 @@ func newStore(t *testing.T, transport http.RoundTripper) *Store {
 }
 
 func TestStore_conforms(t *testing.T) {
-	remotetest.Run(t, func(t *testing.T) remote.Store { return newStore(t, nil) })
+	remotetest.Run(t, func(t *testing.T) objstore.Store { return newStore(t, nil) })
 }
 
 func TestStore_passesTheProbe(t *testing.T) {
-	if err := remote.Probe(t.Context(), newStore(t, nil)); err != nil {
+	if err := objstore.Probe(t.Context(), newStore(t, nil)); err != nil {
 		t.Error(err)
 	}
 }
@@ -89,7 +89,7 @@ func TestCreate_recognisesItsObjectAfterALostAnswer(t *testing.T) {
 	}
 	network.fate = nil
 	err := s.Create(t.Context(), "log/1", []byte("other"))
-	if !errors.Is(err, remote.ErrExists) {
+	if !errors.Is(err, objstore.ErrExists) {
 		t.Errorf("a second Create: %v", err)
 	}
 }
@@ -108,7 +108,7 @@ func TestCreate_knowsNothingOfALostRequest(t *testing.T) {
 			return recorder.Result(), nil
 		}
 		err := s.Create(t.Context(), "log/1", []byte("ours"))
-		if !errors.Is(err, remote.ErrUnknown) || errors.Is(err, remote.ErrExists) {
+		if !errors.Is(err, objstore.ErrUnknown) || errors.Is(err, objstore.ErrExists) {
 			t.Errorf("status %d: %v", status, err)
 		}
 		if network.puts != 1 {
@@ -126,11 +126,11 @@ func TestCreate_knowsNothingIfAnotherObjectIsThere(t *testing.T) {
 	network.fate = func(int, func() (*http.Response, error)) (*http.Response, error) {
 		return nil, errCut
 	}
-	if err := s.Create(t.Context(), "log/1", []byte("ours")); !errors.Is(err, remote.ErrUnknown) {
+	if err := s.Create(t.Context(), "log/1", []byte("ours")); !errors.Is(err, objstore.ErrUnknown) {
 		t.Errorf("with a lost request: %v", err)
 	}
 	network.fate = nil
-	if err := s.Create(t.Context(), "log/1", []byte("ours")); !errors.Is(err, remote.ErrExists) {
+	if err := s.Create(t.Context(), "log/1", []byte("ours")); !errors.Is(err, objstore.ErrExists) {
 		t.Errorf("with an answer: %v", err)
 	}
 }

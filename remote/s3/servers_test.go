@@ -15,7 +15,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 	"github.com/stoatdb/stoat/remote/remotetest"
 )
 
@@ -110,7 +110,7 @@ func conforms(t *testing.T, address string) {
 	t.Helper()
 	network := &counting{}
 	prefixes := 0
-	newStore := func(t *testing.T) remote.Store {
+	newStore := func(t *testing.T) objstore.Store {
 		t.Helper()
 		prefixes++
 		return opened(t, address, fmt.Sprintf("check-%d/", prefixes), network)
@@ -127,7 +127,7 @@ func conforms(t *testing.T, address string) {
 		}
 	}
 	remotetest.Run(t, newStore)
-	if err := remote.Probe(t.Context(), newStore(t)); err != nil {
+	if err := objstore.Probe(t.Context(), newStore(t)); err != nil {
 		t.Error(err)
 	}
 	t.Logf("trust: %d requests to servers of object storage", network.requests.Load())

@@ -88,15 +88,21 @@ const policy = `
 	                       internal/commit,
 	                       internal/superversion, internal/engine, internal/hook,
 	                       internal/tools/salvage
-	remote:                std
+	remote/objstore:       std
 	remote/internal/model: std
 	remote/internal/object: internal/checksum, internal/corrupt, internal/manifest, internal/block,
 	                       github.com/klauspost/compress
-	remote/internal/history: internal/corrupt, internal/manifest, remote, remote/internal/object
-	remote/memstore:       remote
-	remote/folderstore:    remote, internal/vfs
-	remote/remotetest:     remote
-	internal/testing/faultstore: remote
+	remote/internal/history: internal/checksum, internal/corrupt, internal/folder, internal/manifest,
+	                       remote/objstore, remote/internal/object
+	remote/internal/ship:  internal/checksum, internal/corrupt, internal/vfs, internal/folder,
+	                       internal/manifest, internal/commit, internal/engine, remote/objstore,
+	                       remote/internal/object, remote/internal/history
+	remote:                ., internal/vfs, internal/engine, internal/hook, remote/objstore,
+	                       remote/internal/history, remote/internal/ship
+	remote/memstore:       remote/objstore
+	remote/folderstore:    remote/objstore, internal/vfs
+	remote/remotetest:     remote/objstore
+	internal/testing/faultstore: remote/objstore
 	tuple:                 .
 	internal/layout:       internal/corrupt
 	internal/tap:          .

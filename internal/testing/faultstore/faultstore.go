@@ -16,7 +16,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/stoatdb/stoat/remote"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // ErrFailed is the error of a request that had no effect.
@@ -71,13 +71,13 @@ type Plan func(Request) Fate
 
 // Server is the store that clients share.
 type Server struct {
-	inner remote.Store
+	inner objstore.Store
 	mu    sync.Mutex
 	late  []func() error // effects under way, the oldest first
 }
 
 // NewServer returns a server of the objects in inner.
-func NewServer(inner remote.Store) *Server { return &Server{inner: inner} }
+func NewServer(inner objstore.Store) *Server { return &Server{inner: inner} }
 
 // UnderWay returns how many requests are under way: late ones that have not been delivered.
 func (s *Server) UnderWay() int {
@@ -96,7 +96,7 @@ func (s *Server) Deliver(i int) error {
 	effect := s.late[i]
 	s.late = slices.Delete(s.late, i, i+1)
 	s.mu.Unlock()
-	if err := effect(); err != nil && !errors.Is(err, remote.ErrExists) {
+	if err := effect(); err != nil && !errors.Is(err, objstore.ErrExists) {
 		return err
 	}
 	return nil
@@ -118,7 +118,7 @@ type Client struct {
 	counts  [ops]int
 }
 
-var _ remote.Store = (*Client)(nil)
+var _ objstore.Store = (*Client)(nil)
 
 // Client returns a new client. A nil plan plans nothing.
 func (s *Server) Client(plan Plan) *Client { return &Client{server: s, plan: plan} }
@@ -187,7 +187,7 @@ func (c *Client) write(op Op, name string, effect func() error) error {
 		return effect()
 	}
 	if err == nil {
-		err = remote.ErrUnknown
+		err = objstore.ErrUnknown
 	}
 	return fmt.Errorf("%s %s: %w", op, name, err)
 }
@@ -204,7 +204,7 @@ func (c *Client) read(op Op, name string) error {
 	return nil
 }
 
-// Create implements [remote.Store].
+// Create implements [objstore.Store].
 func (c *Client) Create(ctx context.Context, name string, body []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -214,7 +214,7 @@ func (c *Client) Create(ctx context.Context, name string, body []byte) error {
 	return c.write(Create, name, func() error { return c.server.inner.Create(detached, name, body) })
 }
 
-// Put implements [remote.Store].
+// Put implements [objstore.Store].
 func (c *Client) Put(ctx context.Context, name string, body io.ReaderAt, size int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -229,7 +229,7 @@ func (c *Client) Put(ctx context.Context, name string, body io.ReaderAt, size in
 	})
 }
 
-// Get implements [remote.Store].
+// Get implements [objstore.Store].
 func (c *Client) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
 	if err := c.read(Get, name); err != nil {
 		return nil, err
@@ -237,17 +237,17 @@ func (c *Client) Get(ctx context.Context, name string, off, n int64) ([]byte, er
 	return c.server.inner.Get(ctx, name, off, n)
 }
 
-// List implements [remote.Store].
+// List implements [objstore.Store].
 func (c *Client) List(
 	ctx context.Context, prefix, after string, limit int,
-) ([]remote.Object, error) {
+) ([]objstore.Object, error) {
 	if err := c.read(List, prefix); err != nil {
 		return nil, err
 	}
 	return c.server.inner.List(ctx, prefix, after, limit)
 }
 
-// Delete implements [remote.Store].
+// Delete implements [objstore.Store].
 func (c *Client) Delete(ctx context.Context, names []string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
-	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/memstore"
+	"github.com/stoatdb/stoat/remote/objstore"
 	"github.com/stoatdb/stoat/remote/remotetest"
 )
 
@@ -21,14 +21,14 @@ func always(fate faultstore.Fate) faultstore.Plan {
 func body(t *testing.T, s *faultstore.Server, name string) string {
 	t.Helper()
 	got, err := s.Client(nil).Get(t.Context(), name, 0, -1)
-	if err != nil && !errors.Is(err, remote.ErrNotExist) {
+	if err != nil && !errors.Is(err, objstore.ErrNotExist) {
 		t.Fatal(err)
 	}
 	return string(got)
 }
 
 func TestClient_conformsWithoutAPlan(t *testing.T) {
-	remotetest.Run(t, func(*testing.T) remote.Store { return newServer().Client(nil) })
+	remotetest.Run(t, func(*testing.T) objstore.Store { return newServer().Client(nil) })
 }
 
 func TestClient_hasTheFateOfThePlan(t *testing.T) {
@@ -40,9 +40,9 @@ func TestClient_hasTheFateOfThePlan(t *testing.T) {
 	}{
 		{faultstore.Answered, nil, "x", "x"},
 		{faultstore.Failed, faultstore.ErrFailed, "", ""},
-		{faultstore.Unavailable, remote.ErrUnknown, "", ""},
-		{faultstore.AnswerLost, remote.ErrUnknown, "x", "x"},
-		{faultstore.Late, remote.ErrUnknown, "", "x"},
+		{faultstore.Unavailable, objstore.ErrUnknown, "", ""},
+		{faultstore.AnswerLost, objstore.ErrUnknown, "x", "x"},
+		{faultstore.Late, objstore.ErrUnknown, "", "x"},
 	} {
 		s := newServer()
 		client := s.Client(always(c.fate))

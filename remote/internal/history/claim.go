@@ -5,14 +5,22 @@ import (
 	"errors"
 	"math"
 
-	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // Claim takes the role of the writer. The claim says who takes it; its base and window are set. The
 // writer before, if it still runs, is fenced from then on. After an error, a claim may have been
 // created, or may be later: then it has no writer, and the next claim ends it.
 func (l *Log) Claim(ctx context.Context, claim object.Claim) (*Writer, error) {
+	return l.ClaimIf(ctx, func(*object.State) (object.Claim, error) { return claim, nil })
+}
+
+// ClaimIf is [Log.Claim] with a claim that depends on the state at the end of the log, which the
+// claim then follows. It may be asked several times. Its error ends the try.
+func (l *Log) ClaimIf(
+	ctx context.Context, decide func(*object.State) (object.Claim, error),
+) (*Writer, error) {
 	broken := uint64(math.MaxUint64) // the base of the last try that met a break
 	for {
 		s, ids, err := l.readAll(ctx)
@@ -20,6 +28,10 @@ func (l *Log) Claim(ctx context.Context, claim object.Claim) (*Writer, error) {
 			broken = ids.base // what was read is the past, so a newer state is stored
 			continue
 		}
+		if err != nil {
+			return nil, err
+		}
+		claim, err := decide(s)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +72,7 @@ func (l *Log) readAll(ctx context.Context) (*object.State, readIDs, error) {
 	read := readIDs{s.Number, map[uint64]object.ID{s.Number: s.ID}}
 	for {
 		next, _, err := l.advance(ctx, s)
-		if errors.Is(err, remote.ErrNotExist) {
+		if errors.Is(err, objstore.ErrNotExist) {
 			return s, read, nil
 		}
 		if err != nil {

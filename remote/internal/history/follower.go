@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // Follower reads the log as it grows. Not safe for concurrent use.
@@ -33,7 +33,7 @@ func (f *Follower) State() *object.State { return f.state }
 func (f *Follower) Next(ctx context.Context) (o *object.Log, moved bool, err error) {
 	next, o, err := f.log.advance(ctx, f.state)
 	switch {
-	case errors.Is(err, remote.ErrNotExist):
+	case errors.Is(err, objstore.ErrNotExist):
 		return nil, false, nil
 	case errors.Is(err, errBreak):
 		moved, jumpErr := f.Jump(ctx)

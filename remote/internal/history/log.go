@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"github.com/stoatdb/stoat/internal/corrupt"
-	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // ErrFenced reports that another writer has claimed the role.
@@ -16,7 +16,7 @@ var ErrFenced = errors.New("another writer has taken over")
 
 // Log is the log of one database in a store.
 type Log struct {
-	Store    remote.Store
+	Store    objstore.Store
 	Codec    *object.Codec
 	Database [16]byte
 
@@ -44,7 +44,7 @@ func (l *Log) Newest(ctx context.Context) (*object.State, error) {
 			return nil, corrupt.New(name, 0, "the state has %d bytes", listed[0].Size)
 		}
 		p, err := l.Store.Get(ctx, name, 0, object.StateBytesMax)
-		if errors.Is(err, remote.ErrNotExist) {
+		if errors.Is(err, objstore.ErrNotExist) {
 			continue // a newer one exists, and this one was deleted
 		}
 		if err != nil {
@@ -58,7 +58,7 @@ func (l *Log) Newest(ctx context.Context) (*object.State, error) {
 	}
 }
 
-// get returns log object n. The error matches remote.ErrNotExist if there is none.
+// get returns log object n. The error matches objstore.ErrNotExist if there is none.
 func (l *Log) get(ctx context.Context, n uint64) (*object.Log, error) {
 	name := logName(n)
 	p, err := l.Store.Get(ctx, name, 0, object.LogBytesMax+1)
@@ -84,7 +84,7 @@ func (l *Log) expect(name string, h *object.Header, want string) error {
 }
 
 // advance returns the state after one more object of the log, and that object. The error matches
-// remote.ErrNotExist at the end of the log, and errBreak if the object continues another history.
+// objstore.ErrNotExist at the end of the log, and errBreak if the object continues another history.
 func (l *Log) advance(ctx context.Context, s *object.State) (*object.State, *object.Log, error) {
 	o, err := l.get(ctx, s.Number+1)
 	if err != nil {
@@ -115,13 +115,13 @@ func (l *Log) create(ctx context.Context, o *object.Log, p []byte) (created bool
 		switch err := l.Store.Create(ctx, name, p); {
 		case err == nil:
 			return true, nil
-		case errors.Is(err, remote.ErrExists):
+		case errors.Is(err, objstore.ErrExists):
 			return l.isOurs(ctx, o)
-		case !errors.Is(err, remote.ErrUnknown) && tries == 1:
+		case !errors.Is(err, objstore.ErrUnknown) && tries == 1:
 			return false, err // no effect, so no try of it is under way either
 		}
 		if err := l.Pause(ctx, tries); err != nil {
-			return false, fmt.Errorf("create %s: %w: %w", name, remote.ErrUnknown, err)
+			return false, fmt.Errorf("create %s: %w: %w", name, objstore.ErrUnknown, err)
 		}
 	}
 }
@@ -134,14 +134,14 @@ func (l *Log) isOurs(ctx context.Context, o *object.Log) (bool, error) {
 		switch {
 		case err == nil:
 			return there.ID == o.ID, nil
-		case errors.Is(err, remote.ErrNotExist):
+		case errors.Is(err, objstore.ErrNotExist):
 			// It was taken, and is deleted now: others have gone on without this process.
 			return false, nil
 		case errors.Is(err, corrupt.Err), errors.Is(err, corrupt.ErrFormat):
-			return false, fmt.Errorf("read back: %w: %w", remote.ErrUnknown, err)
+			return false, fmt.Errorf("read back: %w: %w", objstore.ErrUnknown, err)
 		}
 		if err := l.Pause(ctx, tries); err != nil {
-			return false, fmt.Errorf("read back %s: %w: %w", logName(o.Number), remote.ErrUnknown, err)
+			return false, fmt.Errorf("read back %s: %w: %w", logName(o.Number), objstore.ErrUnknown, err)
 		}
 	}
 }
@@ -155,4 +155,73 @@ func (l *Log) save(ctx context.Context, s *object.State) error {
 		return err
 	}
 	return l.Store.Put(ctx, stateName(s.Number), bytes.NewReader(p), int64(len(p)))
+}
+
+// Identify returns the identity of the database whose log is in a store; ok is false if there is
+// none.
+func Identify(
+	ctx context.Context, store objstore.Store, codec *object.Codec,
+) (database [16]byte, ok bool, err error) {
+	l := &Log{Store: store, Codec: codec}
+	p, err := store.Get(ctx, logName(1), 0, object.LogBytesMax+1)
+	if errors.Is(err, objstore.ErrNotExist) {
+		return database, false, nil
+	}
+	if err != nil {
+		return database, false, err
+	}
+	first, err := l.Codec.DecodeLog(logName(1), p)
+	if err != nil {
+		return database, false, err
+	}
+	return first.Database, true, nil
+}
+
+// Commits calls fn with each commit of a state that is above the last one in its version, in order.
+func (l *Log) Commits(
+	ctx context.Context, s *object.State, fn func(commit uint64, batch []byte) error,
+) error {
+	next := s.Version.LastCommit + 1
+	for _, pending := range s.Pending {
+		o, err := l.get(ctx, pending.Number)
+		if err != nil {
+			return err
+		}
+		for _, part := range o.Parts {
+			if part.Commits == nil {
+				continue
+			}
+			for i, batch := range part.Commits.Batches {
+				commit := part.Commits.First + uint64(i)
+				if commit < next {
+					continue
+				}
+				if commit > next {
+					return corrupt.New(logName(o.Number), 0, "commit %d follows commit %d", commit, next-1)
+				}
+				if err := fn(commit, batch); err != nil {
+					return err
+				}
+				next++
+			}
+		}
+	}
+	if next <= s.Commit {
+		return corrupt.New(stateName(s.Number), 0, "the log ends at commit %d, the state at %d", next-1,
+			s.Commit)
+	}
+	return nil
+}
+
+// End returns the state at the end of the log.
+func (l *Log) End(ctx context.Context) (*object.State, error) {
+	f, err := l.Follow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if _, moved, err := f.Next(ctx); err != nil || !moved {
+			return f.State(), err
+		}
+	}
 }

@@ -8,13 +8,13 @@ import (
 
 	"github.com/stoatdb/stoat/internal/manifest"
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
-	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // expected reports whether an error is one that a process in trouble may get.
 func expected(err error) bool {
-	return errors.Is(err, remote.ErrUnknown) || errors.Is(err, faultstore.ErrFailed) ||
+	return errors.Is(err, objstore.ErrUnknown) || errors.Is(err, faultstore.ErrFailed) ||
 		errors.Is(err, faultstore.ErrCrashed)
 }
 
@@ -49,7 +49,7 @@ func (s *sim) write(ctx context.Context, log *Log) error {
 		default:
 			err = s.append(ctx, w)
 		}
-		for errors.Is(err, remote.ErrUnknown) && !errors.Is(err, faultstore.ErrCrashed) &&
+		for errors.Is(err, objstore.ErrUnknown) && !errors.Is(err, faultstore.ErrCrashed) &&
 			s.rng.IntN(4) > 0 {
 			err = w.Settle(ctx)
 		}

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat/internal/testing/faultstore"
-	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/memstore"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // judge is a store that knows the truth: what counts in the log, whatever is deleted later.
@@ -49,7 +49,7 @@ func (j *judge) look(ctx context.Context) {
 	log := &Log{Store: j.Store, Codec: j.codec, Database: [16]byte{1}}
 	for {
 		next, _, err := log.advance(ctx, j.truth)
-		if errors.Is(err, remote.ErrNotExist) {
+		if errors.Is(err, objstore.ErrNotExist) {
 			return
 		}
 		if err != nil {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stoatdb/stoat/remote"
 	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
 )
 
 // ErrUnsettled reports that the outcome of an earlier Append is unknown. [Writer.Settle] finds it
@@ -36,7 +36,7 @@ func (w *Writer) State() *object.State { return w.state }
 
 // Append adds an object with the parts to the log. After a nil error, it is stored, and counts
 // whatever happens. ErrFenced means that it does not and never will, unless an earlier error left
-// its outcome unknown. After an error that matches remote.ErrUnknown, only Settle goes on.
+// its outcome unknown. After an error that matches objstore.ErrUnknown, only Settle goes on.
 func (w *Writer) Append(ctx context.Context, parts []object.Part) error {
 	switch {
 	case w.fenced:
@@ -64,8 +64,8 @@ func (w *Writer) Settle(ctx context.Context) error {
 		created, err := w.log.create(ctx, w.tried.object, w.tried.bytes)
 		switch {
 		case err != nil:
-			if !errors.Is(err, remote.ErrUnknown) {
-				err = fmt.Errorf("%w: %w", remote.ErrUnknown, err)
+			if !errors.Is(err, objstore.ErrUnknown) {
+				err = fmt.Errorf("%w: %w", objstore.ErrUnknown, err)
 			}
 			return err
 		case created:
@@ -84,8 +84,8 @@ func (w *Writer) Settle(ctx context.Context) error {
 // follows.
 func (w *Writer) taken(ctx context.Context) error {
 	there, err := w.log.get(ctx, w.state.Number+1)
-	if err != nil && !errors.Is(err, remote.ErrNotExist) {
-		return fmt.Errorf("%w: %w", remote.ErrUnknown, err)
+	if err != nil && !errors.Is(err, objstore.ErrNotExist) {
+		return fmt.Errorf("%w: %w", objstore.ErrUnknown, err)
 	}
 	if err != nil || Judge(w.state, there) != Void {
 		w.fenced, w.tried = true, nil
@@ -149,7 +149,7 @@ func (w *Writer) Confirm(ctx context.Context) error {
 	}
 	there, err := w.log.get(ctx, w.state.Number+1)
 	switch {
-	case errors.Is(err, remote.ErrNotExist):
+	case errors.Is(err, objstore.ErrNotExist):
 		return nil
 	case err != nil:
 		return err

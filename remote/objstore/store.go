@@ -1,5 +1,5 @@
-// Package remote is for databases in object storage. It holds what they stand on so far, not the
-// databases themselves.
+// Package objstore is the contract of a store of objects, on which databases in object storage
+// stand.
 //
 // A [Store] is a place for objects, with the few operations that object storage of any provider
 // has. The only one that decides anything is [Store.Create]: of several clients that create one
@@ -11,7 +11,7 @@
 //
 // Functions of this package are safe for concurrent use. It retries nothing, caches nothing and
 // deletes nothing of others.
-package remote
+package objstore
 
 import (
 	"context"

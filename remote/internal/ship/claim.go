@@ -1,0 +1,195 @@
+package ship
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stoatdb/stoat/internal/checksum"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/object"
+)
+
+// epochShift is by how much an epoch is shifted to be part of the numbers of files.
+const epochShift = 36
+
+// Claim implements [engine.Shipper]: it takes the role of the writer, if the folder continues what
+// is in the store.
+func (s *Shipper) Claim(found engine.Found) (first uint64, err error) {
+	database, exists, err := history.Identify(s.context, s.log.Store, s.log.Codec)
+	switch {
+	case err != nil:
+		return 0, err
+	case exists && found.New:
+		return 0, ErrRestore
+	case exists && database != found.Database:
+		return 0, fmt.Errorf("the folder %s holds database %x, and the store %x: %w", found.Dir,
+			found.Database, database, ErrApart)
+	}
+	s.log.Database = found.Database
+	last, err := readClaim(found.Folder, found.Dir, found.Database)
+	if err != nil {
+		return 0, err
+	}
+	err = s.take(found.Branch, func(state *object.State) error {
+		return continues(state, last, found)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return s.epoch << epochShift, writeClaim(found.Folder, found.Dir, s.writer.State())
+}
+
+// take takes the role of the writer, if check returns nil.
+func (s *Shipper) take(branch uint64, check func(*object.State) error) (err error) {
+	s.writer, err = s.log.ClaimIf(s.context, func(state *object.State) (object.Claim, error) {
+		return object.Claim{Writer: s.config.Writer, Branch: branch}, check(state)
+	})
+	if err == nil {
+		s.epoch = s.writer.State().Epoch
+	}
+	return err
+}
+
+// continues returns an error unless the folder has all commits of the state, and of nobody else.
+func continues(s *object.State, last object.ClaimAt, found engine.Found) error {
+	if s.Commit == 0 {
+		return nil // nothing was shipped
+	}
+	i, known := s.ClaimIndex(last.Number)
+	if !known || s.Claims[i].ID != last.ID {
+		return fmt.Errorf("the folder %s was not shipped to this store: %w", found.Dir, ErrApart)
+	}
+	end := s.Commit
+	if i < len(s.Ends) {
+		end = s.Ends[i].End
+	}
+	switch {
+	case end < s.Commit && found.Commit > end:
+		return fmt.Errorf("another writer has gone on after commit %d; commits %d to %d are only in "+
+			"the folder %s: move it away to keep them, and open an empty one: %w", end, end+1,
+			found.Commit, found.Dir, ErrApart)
+	case end < s.Commit || found.Commit < s.Commit:
+		return fmt.Errorf("the folder %s ends at commit %d, and the store at %d: open an empty "+
+			"folder, and remove this one: %w", found.Dir, found.Commit, s.Commit, ErrApart)
+	}
+	return nil
+}
+
+// A file with a claim says that the folder has everything that was shipped by that claim: a magic,
+// the identity of the database, the number and the id of the claim, and a checksum.
+const (
+	claimMagic = "STOATCLM"
+	claimBytes = 8 + 16 + 8 + 16 + checksum.Size
+)
+
+// writeClaim records the newest claim of a state in the folder, durably, in the place of earlier
+// ones.
+func writeClaim(files vfs.Files, dir string, s *object.State) error {
+	claim := s.Claims[len(s.Claims)-1]
+	p := append([]byte(claimMagic), s.Database[:]...)
+	p = binary.LittleEndian.AppendUint64(p, claim.Number)
+	p = append(p, claim.ID[:]...)
+	p = binary.LittleEndian.AppendUint32(p, checksum.Of(p))
+	earlier, err := claimNames(files, dir)
+	if err != nil {
+		return err
+	}
+	name := fmt.Sprintf("%s%06d", folder.ClaimPrefix, claim.Number)
+	if slices.Contains(earlier, name) {
+		return fmt.Errorf("%s holds %s, which is of another store: %w", dir, name, ErrApart)
+	}
+	file, err := files.Create(filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt(p, 0)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = files.SyncDir(dir)
+	}
+	for i := 0; err == nil && i < len(earlier); i++ {
+		err = files.Remove(filepath.Join(dir, earlier[i]))
+	}
+	return err
+}
+
+func claimNames(files vfs.Files, dir string) ([]string, error) {
+	names, err := files.List(dir)
+	return slices.DeleteFunc(names, func(name string) bool {
+		return !strings.HasPrefix(name, folder.ClaimPrefix)
+	}), err
+}
+
+// readClaim returns the newest claim that is recorded in a folder; zero if there is none. One that
+// was not written completely does not count.
+func readClaim(files vfs.Files, dir string, database [16]byte) (last object.ClaimAt, err error) {
+	names, err := claimNames(files, dir)
+	if err != nil {
+		return last, err
+	}
+	for _, name := range names {
+		p, err := readClaimFile(files, filepath.Join(dir, name))
+		if err != nil {
+			return last, err
+		}
+		if string(p[:8]) != claimMagic || [16]byte(p[8:]) != database ||
+			binary.LittleEndian.Uint32(p[48:]) != checksum.Of(p[:48]) {
+			continue
+		}
+		if n := binary.LittleEndian.Uint64(p[24:]); n > last.Number {
+			last = object.ClaimAt{Number: n, ID: object.ID(p[32:])}
+		}
+	}
+	return last, nil
+}
+
+func readClaimFile(files vfs.Files, name string) (p []byte, err error) {
+	file, err := files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	p = make([]byte, claimBytes)
+	if _, err := file.ReadAt(p, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Restore takes the role of the writer, and makes a folder, which is empty or has what an earlier
+// try has left, the database that is in the store.
+func (s *Shipper) Restore(ctx context.Context, files vfs.FS, dir string) error {
+	if err := s.identify(); err != nil {
+		return err
+	}
+	branch, err := engine.NewBranch()
+	if err != nil {
+		return err
+	}
+	if err := s.take(branch, func(*object.State) error { return nil }); err != nil {
+		return err
+	}
+	if err := files.MkdirAll(dir); err != nil {
+		return err
+	}
+	opened, err := files.OpenFolder(dir)
+	if err != nil {
+		return err
+	}
+	err = writeClaim(opened, dir, s.writer.State())
+	if err = errors.Join(err, opened.Close()); err != nil {
+		return err
+	}
+	return s.rebuild(ctx, s.writer.State(), s.epoch<<epochShift, files, dir)
+}

@@ -1,0 +1,277 @@
+// Package ship copies a database to object storage while it is open, and makes it again of what is
+// there.
+//
+// A [Shipper] is the writer of one database in one store. It claims the role when the database is
+// opened ([engine.Shipper]). From then on one goroutine appends to the log what is committed, and
+// another stores files: first the files of a version, then, in the log, the edit that leads to it.
+// Versions may be skipped, so a table that is merged away before it was stored never is. No lock of
+// the database is held during a request.
+//
+// A [Source] reads the database in a store, which [Source.Rebuild] makes a folder of.
+package ship
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/commit"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/remote/internal/history"
+)
+
+var (
+	// ErrRestore reports that a new folder cannot become the database, because that is in the store.
+	ErrRestore = errors.New("the database is in the store, and has to be restored first")
+	// ErrApart reports that a folder has another history than the database in the store.
+	ErrApart = errors.New("the folder does not continue the database in the store")
+	// ErrUnshipped reports that commits are in the folder only.
+	ErrUnshipped = errors.New("not everything is shipped")
+)
+
+// Config says how to ship.
+type Config struct {
+	Writer   string        // a name for people
+	Interval time.Duration // commits wait at most this long before they are sent
+	MaxLag   time.Duration // transactions wait while the oldest commit waits for longer than this
+}
+
+// stateEvery is how many log objects are stored between two states: a claimant reads half as many
+// on average.
+const stateEvery = 64
+
+// Shipper ships one database. Its exported methods are safe for concurrent use.
+type Shipper struct {
+	*Source
+	config Config
+	writer *history.Writer // used by the loop, and before it starts
+	saved  uint64          // the number of the newest state that was stored; likewise
+	epoch  uint64
+
+	engine   *engine.Engine
+	follower *commit.Follower
+	stop     context.CancelFunc
+	running  sync.WaitGroup
+	wake     chan struct{} // holds an item: there is something to ship now
+	hurry    chan struct{} // holds an item: commits need not wait for others
+	cargo    cargo         // files on their way
+
+	shipped atomic.Uint64 // the newest commit in the log of the store
+	behind  atomic.Int64  // since when a commit waits, in nanoseconds since 1970; 0: none does
+
+	mu     sync.Mutex
+	moved  chan struct{} // closed when something below, or shipped, has changed
+	ended  error         // why nothing is shipped any more
+	failed error         // the error of the last try; nil after a success
+}
+
+// New returns a shipper. It does nothing before it claims.
+func New(source *Source, config Config) *Shipper {
+	s := &Shipper{Source: source, config: config, moved: make(chan struct{})}
+	s.wake, s.hurry = make(chan struct{}, 1), make(chan struct{}, 1)
+	return s
+}
+
+// Start begins to ship what the engine commits, which [Shipper.Claim] has claimed.
+func (s *Shipper) Start(e *engine.Engine) error {
+	follower, err := e.Follow()
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.engine, s.follower, s.stop = e, follower, stop
+	s.shipped.Store(s.writer.State().Commit)
+	s.cargo.changed.Store(true)
+	s.running.Go(func() { s.watch(ctx) })
+	s.running.Go(func() { s.loop(ctx) })
+	return nil
+}
+
+// watch has the loop ship what is committed, an interval after the first commit.
+func (s *Shipper) watch(ctx context.Context) {
+	for seen := s.shipped.Load(); ; {
+		newest, err := s.follower.Wait(ctx, seen)
+		if err != nil {
+			return
+		}
+		s.behind.CompareAndSwap(0, time.Now().UnixNano())
+		if !sleep(ctx, s.config.Interval, s.hurry) {
+			return
+		}
+		seen = max(newest, s.engine.Visible())
+		poke(s.wake)
+	}
+}
+
+// loop ships until ctx ends, or somebody else has claimed the role.
+func (s *Shipper) loop(ctx context.Context) {
+	for tries := 0; ctx.Err() == nil; {
+		s.load(ctx)
+		more, err := s.ship(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		s.note(err)
+		switch {
+		case errors.Is(err, history.ErrFenced):
+			s.end(err)
+			return
+		case err != nil:
+			tries++
+			sleep(ctx, backOff(tries), nil)
+			continue
+		}
+		if tries = 0; !more && !s.cargo.isDue() {
+			select {
+			case <-ctx.Done():
+			case <-s.wake:
+			}
+		}
+	}
+}
+
+// Admit implements [engine.Shipper].
+func (s *Shipper) Admit(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		ended, moved := s.ended, s.moved
+		s.mu.Unlock()
+		since := s.behind.Load()
+		if ended != nil || since == 0 || time.Since(time.Unix(0, since)) < s.config.MaxLag {
+			return ended
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-moved:
+		}
+	}
+}
+
+// Installed implements [engine.Shipper].
+func (s *Shipper) Installed() {
+	s.cargo.changed.Store(true)
+	poke(s.wake)
+}
+
+// Wait returns when everything committed so far is in the store.
+func (s *Shipper) Wait(ctx context.Context) error {
+	for target := s.engine.Visible(); ; {
+		poke(s.hurry)
+		poke(s.wake)
+		s.mu.Lock()
+		ended, moved, failed := s.ended, s.moved, s.failed
+		s.mu.Unlock()
+		switch {
+		case s.shipped.Load() >= target:
+			return nil
+		case ended != nil:
+			return ended
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ErrUnshipped, context.Cause(ctx), failed)
+		case <-moved:
+		}
+	}
+}
+
+// Stop ends shipping, with what the engine has committed last, which is closed without an error,
+// until ctx ends. The error matches ErrUnshipped if the store does not have all commits. It must be
+// called once.
+func (s *Shipper) Stop(ctx context.Context) error {
+	s.stop()
+	s.running.Wait()
+	defer s.follower.Close()
+	defer s.cargo.release()
+	var err error
+	s.mu.Lock()
+	ended := s.ended
+	s.mu.Unlock()
+	for more := true; more && err == nil && ended == nil &&
+		s.shipped.Load() < s.engine.Visible(); {
+		more, err = s.ship(ctx)
+	}
+	s.end(engine.ErrClosed)
+	if s.shipped.Load() < s.engine.Visible() {
+		return errors.Join(ErrUnshipped, ended, err)
+	}
+	return nil
+}
+
+// note records the outcome of a try, and wakes those that wait for it.
+func (s *Shipper) note(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = err
+	s.moveLocked()
+}
+
+// end records that nothing is shipped any more.
+func (s *Shipper) end(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended == nil {
+		s.ended = err
+	}
+	s.moveLocked()
+}
+
+func (s *Shipper) moveLocked() {
+	close(s.moved)
+	s.moved = make(chan struct{})
+}
+
+// Status is how far shipping has come.
+type Status struct {
+	Epoch   uint64        // of the claim
+	Newest  uint64        // the newest commit of the database
+	Shipped uint64        // the newest commit in the store
+	Lag     time.Duration // how long the oldest commit that is not there has waited, at most
+	Failed  error         // of the last try; nil if it succeeded
+	Ended   error         // why nothing is shipped any more
+}
+
+// Status returns how far shipping has come.
+func (s *Shipper) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := Status{
+		Epoch: s.epoch, Shipped: s.shipped.Load(), Newest: s.engine.Visible(),
+		Failed: s.failed, Ended: s.ended,
+	}
+	if since := s.behind.Load(); since != 0 {
+		st.Lag = time.Since(time.Unix(0, since))
+	}
+	return st
+}
+
+// poke puts an item into a channel that holds one.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// sleep waits for d, or for an item of early, and reports whether ctx has not ended.
+func sleep(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-early:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+// The pause after a failed try is pauseMin, then twice as long each time, up to pauseMax.
+const (
+	pauseMin = 20 * time.Millisecond
+	pauseMax = 5 * time.Second
+)
+
+func backOff(tries int) time.Duration { return min(pauseMin<<min(tries-1, 10), pauseMax) }

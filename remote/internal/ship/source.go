@@ -1,0 +1,125 @@
+package ship
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoatdb/stoat/internal/corrupt"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/folder"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+const (
+	// fetchBytes is how much of a file is fetched by one request.
+	fetchBytes = 8 << 20
+	// fetchTries is how often a request is tried.
+	fetchTries = 6
+)
+
+// Source reads a database in a store. Safe for concurrent use once the database is known.
+type Source struct {
+	log     *history.Log
+	context context.Context // of opening
+}
+
+// NewSource returns the source of the database in a store. The context is for requests until the
+// database is open.
+func NewSource(ctx context.Context, store objstore.Store) (*Source, error) {
+	codec, err := object.NewCodec()
+	if err != nil {
+		return nil, err
+	}
+	return &Source{context: ctx, log: &history.Log{
+		Store: store, Codec: codec,
+		NewID: func() (id object.ID) {
+			_, _ = rand.Read(id[:]) // never fails
+			return id
+		},
+		Now: func() uint64 { return uint64(time.Now().UnixMilli()) },
+		Pause: func(ctx context.Context, tries int) error {
+			sleep(ctx, backOff(tries), nil)
+			return context.Cause(ctx)
+		},
+	}}, nil
+}
+
+// ErrNone reports that a store has no database.
+var ErrNone = errors.New("there is no database in the store")
+
+// identify finds out which database is in the store.
+func (s *Source) identify() error {
+	database, exists, err := history.Identify(s.context, s.log.Store, s.log.Codec)
+	if err == nil && !exists {
+		err = ErrNone
+	}
+	s.log.Database = database
+	return err
+}
+
+// Rebuild makes a folder, which is empty or has what an earlier try has left, a copy of the
+// database in the store.
+func (s *Source) Rebuild(ctx context.Context, files vfs.FS, dir string) error {
+	if err := s.identify(); err != nil {
+		return err
+	}
+	state, err := s.log.End(ctx)
+	if err != nil {
+		return err
+	}
+	return s.rebuild(ctx, state, 0, files, dir)
+}
+
+// rebuild makes a folder a copy of a state. New files in it get numbers from first on.
+func (s *Source) rebuild(
+	ctx context.Context, state *object.State, first uint64, files vfs.FS, dir string,
+) error {
+	return engine.Rebuild(ctx, files, dir, engine.Parts{
+		Database: state.Database, Version: state.Version, First: first,
+		Fetch: s.fetch,
+		Commits: func(apply func(commit uint64, payload []byte) error) error {
+			return s.log.Commits(ctx, state, apply)
+		},
+	})
+}
+
+// fetch fills a file with the object that holds it.
+func (s *Source) fetch(
+	ctx context.Context, kind folder.Kind, number uint64, size int64, to vfs.File,
+) error {
+	name := history.DataName(kind, number)
+	for at := int64(0); at < size; {
+		want := min(size-at, fetchBytes)
+		p, err := s.get(ctx, name, at, want)
+		if errors.Is(err, objstore.ErrNotExist) || err == nil && int64(len(p)) < want {
+			return corrupt.New(name, at, "the object is missing, or ends before %d", size)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := to.WriteAt(p, at); err != nil {
+			return err
+		}
+		at += want
+	}
+	return nil
+}
+
+// get is Get with some tries.
+func (s *Source) get(ctx context.Context, name string, off, n int64) (p []byte, err error) {
+	for tries := 1; ; tries++ {
+		p, err = s.log.Store.Get(ctx, name, off, n)
+		if err == nil || errors.Is(err, objstore.ErrNotExist) || tries == fetchTries {
+			return p, err
+		}
+		if !sleep(ctx, backOff(tries), nil) {
+			return nil, fmt.Errorf("get %s: %w", name, errors.Join(context.Cause(ctx), err))
+		}
+	}
+}

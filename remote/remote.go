@@ -1,0 +1,208 @@
+// Package remote keeps databases in object storage: one writer, whose folder is only a cache, and
+// nothing to run besides the store.
+//
+// [Open] opens a database that ships itself to a store. Whatever is committed is on the local disk
+// first, as in any database, and in the store a moment later ([Options.Interval]). Where the folder
+// is gone, or on another machine, Open makes it again of what is in the store. [Restore] makes a
+// copy.
+//
+// There is one writer at a time, and the newest one wins: Open takes the role from whoever had it.
+// That one cannot ship anything any more, whatever it still does, and its transactions fail with
+// [ErrFenced]. What it had committed but not shipped stays in its folder only.
+//
+// Stores are in packages of their own; package objstore says what they must do. Nothing in a store
+// is deleted yet.
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/internal/engine"
+	"github.com/stoatdb/stoat/internal/hook"
+	"github.com/stoatdb/stoat/internal/vfs"
+	"github.com/stoatdb/stoat/remote/internal/history"
+	"github.com/stoatdb/stoat/remote/internal/ship"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// Errors, found with errors.Is.
+var (
+	// ErrFenced reports that another process has opened the database for writing.
+	ErrFenced = history.ErrFenced
+	// ErrApart reports a folder that does not continue the database in the store.
+	ErrApart = ship.ErrApart
+	// ErrUnshipped reports that the newest commits are in the folder only.
+	ErrUnshipped = ship.ErrUnshipped
+	// ErrNone reports that there is no database in the store.
+	ErrNone = ship.ErrNone
+)
+
+// Options configures how [Open] opens a database. The zero value and a nil *Options mean the
+// defaults.
+type Options struct {
+	// Database is for the local database. It must not be read-only. Default: nil.
+	Database *stoat.Options
+
+	// Interval is for how long commits wait for others to be shipped with. A longer one means fewer
+	// requests, and more that is lost with the folder. Default: 0, which means a second.
+	Interval time.Duration
+
+	// MaxLag bounds what is lost with the folder: while a commit waits for longer than this,
+	// transactions wait before they begin. Default: 0, which means 30 seconds.
+	MaxLag time.Duration
+
+	// CloseTimeout is how long Close tries to ship what is left. Default: 0, which means 30 seconds.
+	CloseTimeout time.Duration
+
+	// Writer is a name for people of who writes, such as that of the machine, of up to 255 bytes.
+	// Default: "".
+	Writer string
+}
+
+const (
+	defaultInterval = time.Second
+	defaultWait     = 30 * time.Second
+)
+
+// withDefaults returns o with every zero field set.
+func (o *Options) withDefaults() (set Options) {
+	if o != nil {
+		set = *o
+	}
+	set.Interval = orDefault(set.Interval, defaultInterval)
+	set.MaxLag = orDefault(set.MaxLag, defaultWait)
+	set.CloseTimeout = orDefault(set.CloseTimeout, defaultWait)
+	if set.Database == nil {
+		set.Database = new(stoat.Options)
+	}
+	return set
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d <= 0 {
+		return otherwise
+	}
+	return d
+}
+
+// DB is an open database that ships itself. It is safe for concurrent use.
+type DB struct {
+	*stoat.DB
+	shipper *ship.Shipper
+	store   *meter
+	wait    time.Duration
+	closing sync.Once
+}
+
+// Open opens the database in a store, creating it if there is none, with a folder that may be
+// missing, and takes the role of its writer. The folder may also hold a database that no store has
+// yet. If it does not continue what is in the store, the error is [ErrApart], and nothing changes.
+//
+// An empty folder is filled with all files of the database first. The context is for that and the
+// claim; once Open has returned, it has no effect.
+func Open(ctx context.Context, store objstore.Store, dir string, opts *Options) (*DB, error) {
+	settings, _ := hook.Of(opts)
+	db, err := open(ctx, store, dir, opts.withDefaults(), settings)
+	if err != nil {
+		return nil, fmt.Errorf("open database %s in object storage: %w", dir, err)
+	}
+	return db, nil
+}
+
+// open is Open as the settings say.
+func open(
+	ctx context.Context, store objstore.Store, dir string, o Options, settings hook.Settings,
+) (*DB, error) {
+	if o.Database.ReadOnly {
+		return nil, stoat.ErrReadOnly
+	}
+	files := settings.FS
+	if files == nil {
+		files = vfs.OS()
+	}
+	db := &DB{store: &meter{Store: store}, wait: o.CloseTimeout}
+	source, err := ship.NewSource(ctx, db.store)
+	if err != nil {
+		return nil, err
+	}
+	db.shipper = ship.New(source, ship.Config{
+		Writer: o.Writer, Interval: o.Interval, MaxLag: o.MaxLag,
+	})
+	unfinished, err := engine.IsUnfinished(files, dir)
+	if err != nil {
+		return nil, err
+	}
+	if !unfinished {
+		err = db.openFolder(dir, o.Database, settings)
+	}
+	if unfinished || errors.Is(err, ship.ErrRestore) {
+		if err = db.shipper.Restore(ctx, files, dir); err == nil {
+			err = db.openFolder(dir, o.Database, settings)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return db, nil
+}
+
+// openFolder opens the local database and begins to ship it.
+func (db *DB) openFolder(dir string, opts *stoat.Options, settings hook.Settings) error {
+	own := *opts
+	var failed error
+	settings.Shipper = db.shipper
+	settings.Opened = func(e *engine.Engine) { failed = db.shipper.Start(e) }
+	defer hook.Attach(&own, settings)()
+	opened, err := stoat.Open(dir, &own)
+	if err == nil && failed != nil {
+		return errors.Join(failed, opened.Close())
+	}
+	db.DB = opened
+	return err
+}
+
+// Ship returns when everything committed before the call is in the store.
+func (db *DB) Ship(ctx context.Context) error { return db.shipper.Wait(ctx) }
+
+// Close ships what is committed and closes the local database. If the store does not answer in
+// [Options.CloseTimeout], the error is [ErrUnshipped]: then the folder has everything, and the next
+// Open ships the rest. Use this and not Close of the embedded DB.
+func (db *DB) Close() (err error) {
+	db.closing.Do(func() { err = db.close() })
+	return err
+}
+
+func (db *DB) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), db.wait)
+	defer cancel()
+	_ = db.shipper.Wait(ctx) // what is missing, Stop reports
+	err := db.DB.Close()
+	if err != nil {
+		cancel() // what is in doubt here must not be shipped
+	}
+	return errors.Join(err, db.shipper.Stop(ctx))
+}
+
+// Restore makes dir, a folder that is missing or empty, a copy of the database in the store as it
+// is now. All of it is verified before it counts. The copy is a database of its own: it opens with
+// [stoat.Open], and does not continue the one in the store. If there is none, the error is
+// [ErrNone].
+func Restore(ctx context.Context, store objstore.Store, dir string) error {
+	files := vfs.OS()
+	if settings, isTest := hook.From(ctx); isTest {
+		files = settings.FS
+	}
+	source, err := ship.NewSource(ctx, store)
+	if err == nil {
+		err = source.Rebuild(ctx, files, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("restore a database to %s: %w", dir, err)
+	}
+	return nil
+}

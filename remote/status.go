@@ -1,0 +1,68 @@
+package remote
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+// Status says how far a database is shipped, and what that took. Commits are numbered from 1 on.
+type Status struct {
+	Epoch   uint64        // of this writer; a later writer has a higher one
+	Commit  uint64        // the newest commit of the database
+	Shipped uint64        // the newest commit that the store has, with all before it
+	Lag     time.Duration // for how long the oldest other commit has waited, at most; 0: there is none
+
+	Requests uint64 // to the store, since the database was opened
+	Bytes    uint64 // sent to the store since then
+
+	Failed error // why the last request failed; nil if it did not, or if it is being tried again
+	Ended  error // why nothing is shipped any more, such as ErrFenced; nil while it is
+}
+
+// Status returns how far the database is shipped.
+func (db *DB) Status() Status {
+	s := db.shipper.Status()
+	return Status{
+		Epoch: s.Epoch, Commit: s.Newest, Shipped: s.Shipped, Lag: s.Lag,
+		Requests: db.store.requests.Load(), Bytes: db.store.bytes.Load(),
+		Failed: s.Failed, Ended: s.Ended,
+	}
+}
+
+// meter is a store that counts.
+type meter struct {
+	objstore.Store
+	requests, bytes atomic.Uint64
+}
+
+// Create implements [objstore.Store].
+func (m *meter) Create(ctx context.Context, name string, body []byte) error {
+	m.requests.Add(1)
+	m.bytes.Add(uint64(len(body)))
+	return m.Store.Create(ctx, name, body)
+}
+
+// Put implements [objstore.Store].
+func (m *meter) Put(ctx context.Context, name string, body io.ReaderAt, size int64) error {
+	m.requests.Add(1)
+	m.bytes.Add(uint64(size))
+	return m.Store.Put(ctx, name, body, size)
+}
+
+// Get implements [objstore.Store].
+func (m *meter) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	m.requests.Add(1)
+	return m.Store.Get(ctx, name, off, n)
+}
+
+// List implements [objstore.Store].
+func (m *meter) List(
+	ctx context.Context, prefix, after string, limit int,
+) ([]objstore.Object, error) {
+	m.requests.Add(1)
+	return m.Store.List(ctx, prefix, after, limit)
+}
