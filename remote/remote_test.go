@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -148,14 +149,12 @@ func TestMaxLag_makesTransactionsWait(t *testing.T) {
 	ok(t, db.Ship(t.Context()))
 	down.Store(true)
 	ok(t, h.commit(db.DB))
-	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	for err = nil; err == nil; { // until the lag is too long
-		if db.Status().Lag > o.MaxLag {
-			cancel(errStopped)
-		}
-		err = db.UpdateContext(ctx, func(*stoat.Tx) error { return nil })
+	for db.Status().Lag <= o.MaxLag {
+		runtime.Gosched()
 	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errStopped)
+	defer cancel()
+	err = db.UpdateContext(ctx, func(*stoat.Tx) error { return nil })
 	wantErr(t, err, errStopped)
 	h.wantAt(t, "the database", db.DB, 2) // reading goes on
 	down.Store(false)
