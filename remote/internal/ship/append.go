@@ -20,10 +20,13 @@ const (
 // ship stores one log object with what is at hand: commits, then the edit of files that are stored.
 // It reports whether there is more.
 func (s *Shipper) ship(ctx context.Context) (more bool, err error) {
+	began, through := time.Now(), s.engine.Visible()
+	if through > s.shipped.Load() {
+		s.behind.CompareAndSwap(0, began.UnixNano())
+	}
 	if err := s.writer.Settle(ctx); err != nil {
 		return false, err
 	}
-	began, through := time.Now(), s.engine.Visible()
 	// What is shipped must not be undone by a crash here.
 	if err := s.engine.Sync(); err != nil && through > s.writer.State().Commit &&
 		!errors.Is(err, engine.ErrClosed) {
