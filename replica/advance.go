@@ -51,7 +51,22 @@ func (t *txn) advance(c *candidate, next *horizon) error {
 	if err := t.dropCandidates(c, next.covers); err != nil {
 		return err
 	}
+	if err := t.dropNeedlessStart(); err != nil {
+		return err
+	}
 	return t.leaveLate(nil)
+}
+
+// dropNeedlessStart ends a start with a checkpoint of which all entries have arrived.
+func (t *txn) dropNeedlessStart() error {
+	begun, err := t.begun()
+	if err != nil || begun == nil {
+		return err
+	}
+	if lacks, err := t.lacksCovered(begun.act); err != nil || lacks {
+		return err
+	}
+	return t.unstage()
 }
 
 // uncut lets what a checkpoint covers of logs that are cut count.

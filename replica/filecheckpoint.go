@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/chunk"
 	"github.com/stoatdb/stoat/replica/internal/session"
 	"github.com/stoatdb/stoat/replica/internal/wire"
@@ -146,23 +145,11 @@ func (s *Space) lacksCovered(o *session.Offer) (lacks bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	err = s.db.View(func(tx *stoat.Tx) error {
-		have, err := s.Vector(tx)
-		for i := range st.act.Logs {
-			l := &st.act.Logs[i]
-			lacks = lacks || have[LogID(l.Log)] < l.Count
-		}
-		if err != nil {
+	err = endpoint{s}.view(func(t *txn) error {
+		if lacks, err = t.lacksCovered(st.act); err != nil || !lacks {
 			return err
 		}
-		t, err := s.in(tx)
-		if err != nil {
-			return err
-		}
-		unfilled, err := t.unfilled()
-		if err == nil && unfilled != "" && !lacks {
-			lacks, err = t.choose(st)
-		}
+		lacks, err = t.choose(st)
 		return err
 	})
 	return lacks, err

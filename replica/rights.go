@@ -109,25 +109,30 @@ func (v *rightsView) load(about *entry.Space) error {
 		if v.within != nil && v.within[log] <= seq {
 			continue
 		}
-		h, err := t.head(log)
-		if err != nil {
-			return err
-		}
-		hash, err := t.hashOf(log, seq)
-		if err != nil {
-			return err
-		}
-		e, err := t.entry(log, seq)
-		if err != nil {
-			return err
-		}
-		f, err := h.fact(seq, hash, e)
+		f, err := t.factAt(spot{log, seq})
 		if err != nil {
 			return err
 		}
 		_, _ = v.tree.Add(f, v) // one that does not hold any more has no effect
 	}
 	return errors.Join(v.err, t.tx.Err())
+}
+
+// factAt returns the act of a control entry that is stored.
+func (t *txn) factAt(at spot) (*rights.Fact, error) {
+	h, err := t.head(at.log)
+	if err != nil {
+		return nil, err
+	}
+	hash, err := t.hashOf(at.log, at.seq)
+	if err != nil {
+		return nil, err
+	}
+	e, err := t.entry(at.log, at.seq)
+	if err != nil {
+		return nil, err
+	}
+	return h.fact(at.seq, hash, e)
 }
 
 // fact returns the act of a control entry with its place.

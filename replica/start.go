@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/chunk"
@@ -93,53 +92,6 @@ var errTooManyChunks = fmt.Errorf("the checkpoint has more than %d chunks: take 
 // errQuorum is why a space with a quorum needs all entries.
 var errQuorum = errors.New("the space has a quorum of roots, and a checkpoint is by one device: " +
 	"take all entries, from a replica that has not pruned them")
-
-// mayHaveMade returns an error unless the device that made a checkpoint had the right to, by the
-// grants that are proven. What is not proven is that no revocation was left out: who had the right
-// once is believed.
-func (s *Space) mayHaveMade(st *start) error {
-	s.mu.Lock()
-	about := s.about
-	s.mu.Unlock()
-	if about == nil {
-		return errUndescribed
-	}
-	if about.Quorum > 1 {
-		return errQuorum
-	}
-	tree := rights.New(about)
-	for _, f := range st.facts() {
-		_, _ = tree.Add(f, seenAll{}) // one that does not hold has no effect
-	}
-	st.tree = tree
-	if !tree.Holds(st.proven[0].Device, st.at, entry.RightCheckpoint, seenAll{}) {
-		return invalid("the checkpoint of log %s, entry %d, is by a device without the right to make it",
-			st.at.Log, st.at.Seq)
-	}
-	return nil
-}
-
-// facts returns the proven acts by time.
-func (st *start) facts() []*rights.Fact {
-	var all []*rights.Fact
-	for _, p := range st.proven {
-		for i := range p.Acts {
-			if a := &p.Acts[i]; a.Act != nil {
-				all = append(all, &rights.Fact{At: a.At, Hash: a.Hash, Time: a.Entry.Time,
-					Device: p.Device, Act: a.Act})
-			}
-		}
-	}
-	sortFacts(all)
-	return all
-}
-
-// seenAll answers what a rights.Tree asks for somebody who knows proven acts only.
-type seenAll struct{}
-
-func (seenAll) First(entry.Hash, entry.Head) (seq uint64, ok bool) { return 0, true }
-func (seenAll) Cut(entry.Hash) uint64                              { return math.MaxUint64 }
-func (seenAll) Hash(entry.Head) (hash entry.Hash, ok bool)         { return hash, false }
 
 // begun returns the checkpoint of which chunks are staged, with its act only, or nil.
 func (t *txn) begun() (*start, error) {
@@ -249,6 +201,9 @@ func (e endpoint) Begin(
 // Stage implements session.Space.
 func (e endpoint) Stage(chunks [][]byte) error {
 	return e.s.inUpdate(func(t *txn) error {
+		if begun, err := t.begun(); err != nil || begun == nil {
+			return err // another session has ended the start
+		}
 		b, err := t.staged()
 		for i := 0; i < len(chunks) && err == nil; i++ {
 			leaf := chunk.Leaf(chunks[i])
@@ -289,6 +244,9 @@ func (s *Space) install(number uint64, st *start) error {
 		}
 		if begun == nil || begun.hash != st.hash {
 			return errForgotten
+		}
+		if reason, err := t.mayNotHaveMade(st); err != nil || reason != nil {
+			return cmp.Or(err, reason) // a revocation has arrived meanwhile
 		}
 		t.growth = &growth{}
 		grown = t.growth

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoatdb/stoat"
+	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/session"
 )
 
@@ -127,4 +128,65 @@ func TestSync_startsFromACheckpoint(t *testing.T) {
 	third := newPeer(t, a)
 	meet(t, late, third) // it gives what it has started from
 	agree(t, a, third)
+}
+
+// A replica that has all that a checkpoint covers makes the state itself.
+func TestStart_isNotNeededByWhoHasAllEntries(t *testing.T) {
+	a := newPeer(t, nil)
+	b := newPeer(t, a)
+	a.put(task{ID: 1})
+	meet(t, a, b)
+	server := newPeer(t, a)
+	meet(t, a, server)
+	server.forge(func(*entry.Checkpoint) {})
+	server.goBy()
+	_, reason, err := endpoint{b.space}.Begin(server.offered(b), DeviceID{})
+	must(t, err)
+	if !errors.Is(reason, session.ErrNeedless) {
+		t.Errorf("got %v", reason)
+	}
+}
+
+// What was withheld arrives with the state of a checkpoint.
+func TestStart_fillsWhatWasWithheld(t *testing.T) {
+	root := newPeer(t, nil)
+	guest := newGuest(t, root)
+	root.grant(guest, Write, In("other"))
+	root.put(task{ID: 1, Title: "a"})
+	root.syncWith(guest)
+	root.grant(guest, Write)
+	root.put(task{ID: 2, Title: "b"})
+	must(t, root.checkpoint())
+	must(t, root.space.Seal())
+	must(t, root.space.Prune())
+	root.syncWith(guest)
+	agree(t, root, guest)
+	if guest.get(1) == nil || guest.get(2) == nil {
+		t.Error("records are missing")
+	}
+	guest.put(task{ID: 3})
+	root.syncWith(guest)
+	agree(t, root, guest)
+	must(t, guest.verify())
+}
+
+// Chunks that arrive after the start has ended are not kept.
+func TestStart_keepsNoChunksBehindItsEnd(t *testing.T) {
+	a := bulky(t)
+	late := newPeer(t, a)
+	o := a.offered(late)
+	p, err := endpoint{a.space}.Chunk(late.reader(), o.Checkpoint, session.ChunkID{Tree: 1})
+	must(t, err)
+	startWith(t, a, late)
+	must(t, endpoint{late.space}.Stage([][]byte{p}))
+	late.inTx(func(t *txn) error {
+		_, err := t.meta.Bucket([]byte(stagedBucket))
+		if err == nil {
+			late.t.Error("chunks are left")
+		}
+		if errors.Is(err, stoat.ErrBucketNotFound) {
+			err = nil
+		}
+		return err
+	})
 }

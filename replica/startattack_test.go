@@ -7,6 +7,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/session"
 )
@@ -187,4 +188,52 @@ func (p *peer) startOf() (st *Start) {
 		return err
 	})
 	return st
+}
+
+// goBy makes a replica go by its last checkpoint alone.
+func (p *peer) goBy() {
+	p.t.Helper()
+	must(p.t, p.space.Seal())
+	must(p.t, p.space.inUpdate(func(t *txn) error {
+		all, err := t.candidates()
+		for _, c := range all {
+			next, err := t.horizonAt(c, nil)
+			if err == nil && next == nil {
+				err = errors.New("the checkpoint is not valid")
+			}
+			if err != nil {
+				return err
+			}
+			return t.advance(c, next)
+		}
+		return err
+	}))
+}
+
+// A replica that knows of a revocation does not start with a checkpoint that the revoked device has
+// made behind it.
+func TestAttack16_checkpointOfARevokedDevice(t *testing.T) {
+	root := newPeer(t, nil)
+	server := newGuest(t, root)
+	root.grant(server, Write|Checkpoint)
+	other, victim := newPeer(t, root), newPeer(t, root)
+	meet(t, root, other)
+	root.put(task{ID: 1})
+	meet(t, root, server)
+	other.update(func(tx *stoat.Tx) error { return other.space.Revoke(tx, server.space.device.ID()) })
+	meet(t, other, victim) // which lacks the record
+	server.put(task{ID: 3, Title: "forged"})
+	meet(t, root, server)
+	root.put(task{ID: 4}) // has seen that
+	meet(t, root, server)
+	server.forge(func(*entry.Checkpoint) {})
+	server.goBy()
+	_, reason, err := endpoint{victim.space}.Begin(server.offered(victim), DeviceID{})
+	must(t, err)
+	if reason == nil || errors.Is(reason, session.ErrNeedless) {
+		t.Fatalf("got %v", reason)
+	}
+	meet(t, other, root)
+	meet(t, root, victim)
+	agree(t, root, victim)
 }

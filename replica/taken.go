@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/session"
 )
 
 // errOlder reports a checkpoint that is older than one that is known.
@@ -20,6 +21,9 @@ func (t *txn) mayStart(st *start, from DeviceID) (reason, err error) {
 	}
 	if hz == nil || hz.hash != st.hash {
 		if reason, err = t.mayTake(st, from); reason != nil || err != nil {
+			return reason, err
+		}
+		if reason, err = t.mayNotHaveMade(st); reason != nil || err != nil {
 			return reason, err
 		}
 	}
@@ -46,15 +50,47 @@ func (t *txn) mayStart(st *start, from DeviceID) (reason, err error) {
 		}
 	}
 	begun, err := t.begun()
-	if err != nil || begun == nil {
+	if err != nil {
 		return nil, err
 	}
-	for _, l := range begun.act.Logs {
-		if counts[l.Log] < l.Count {
-			return errOlder, nil
+	if begun != nil {
+		for _, l := range begun.act.Logs {
+			if counts[l.Log] < l.Count {
+				return errOlder, nil
+			}
 		}
 	}
+	if lacks, err := t.lacksCovered(st.act); err != nil || !lacks {
+		return session.ErrNeedless, err
+	}
 	return nil, nil
+}
+
+// lacksCovered reports whether this replica lacks entries that a checkpoint covers, or content that
+// the state there has.
+func (t *txn) lacksCovered(act *entry.Checkpoint) (bool, error) {
+	if unfilled, err := t.unfilled(); err != nil || unfilled != "" {
+		return true, err
+	}
+	wanted, err := t.wantedGaps()
+	if err != nil {
+		return false, err
+	}
+	for i := range act.Logs {
+		l := &act.Logs[i]
+		number, known, err := t.logNumber(l.Log)
+		if err != nil || !known {
+			return true, err
+		}
+		h, err := t.head(number)
+		if err != nil || h.next < l.Count {
+			return true, err
+		}
+		if gap, ok := wanted[h]; ok && gap < l.Count {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // errNotTaken is why a replica does not start from a checkpoint that is offered in part.

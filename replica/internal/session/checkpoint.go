@@ -39,7 +39,7 @@ type Starter interface {
 	// by now, or the reader may not read it any more.
 	Chunk(to *Reader, checkpoint entry.Hash, id ChunkID) ([]byte, error)
 	// Begin verifies an offer by a device. It returns the chunks that the replica lacks to install
-	// it, or why it cannot start with the checkpoint although that is valid.
+	// it, or why it does not start with the checkpoint although that is valid: see ErrNeedless.
 	Begin(o *Offer, from [32]byte) (lacks []ChunkID, reason, err error)
 	// Stage stores chunks of an offer, which the caller has verified.
 	Stage(chunks [][]byte) error

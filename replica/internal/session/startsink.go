@@ -14,6 +14,9 @@ import (
 var ErrWithheld = errors.New("the peer withholds a part of the state at its checkpoint: " +
 	"bring the replica together with another one")
 
+// ErrNeedless is why a replica does not start with a checkpoint: another session was faster.
+var ErrNeedless = errors.New("this replica has all that the checkpoint covers")
+
 // starting is a start from a checkpoint, as a sink. It is of the goroutine that merges.
 type starting struct {
 	asked  bool   // this side asked for the offer, and can do without
@@ -94,7 +97,7 @@ func (s *Session) mergeOffer(p []byte) error {
 // entries.
 func (s *Session) declineOffer(reason error) error {
 	st := s.sink.start
-	if st.asked && st.offer == nil {
+	if st.asked && st.offer == nil || errors.Is(reason, ErrNeedless) {
 		return s.endStart()
 	}
 	dropped, _, err := s.stillMissing()

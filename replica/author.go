@@ -1,0 +1,102 @@
+package replica
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
+	"github.com/stoatdb/stoat/replica/internal/rights"
+)
+
+// mayHaveMade returns an error unless the device that made a checkpoint had the right to, by the
+// grants that are proven. A revocation may have been left out: see mayNotHaveMade.
+func (s *Space) mayHaveMade(st *start) error {
+	s.mu.Lock()
+	about := s.about
+	s.mu.Unlock()
+	if about == nil {
+		return errUndescribed
+	}
+	if about.Quorum > 1 {
+		return errQuorum
+	}
+	st.tree = treeOf(about, st.facts())
+	if !st.authorised(st.tree) {
+		return invalid("the checkpoint of log %s, entry %d, is by a device without the right to make it",
+			st.at.Log, st.at.Seq)
+	}
+	return nil
+}
+
+// treeOf returns the rights by acts.
+func treeOf(about *entry.Space, facts []*rights.Fact) *rights.Tree {
+	tree := rights.New(about)
+	for _, f := range facts {
+		_, _ = tree.Add(f, seenAll{}) // one that does not hold has no effect
+	}
+	return tree
+}
+
+// authorised reports whether the author of a checkpoint has the right to make it.
+func (st *start) authorised(tree *rights.Tree) bool {
+	return tree.Holds(st.proven[0].Device, st.at, entry.RightCheckpoint, seenAll{})
+}
+
+// mayNotHaveMade returns why a checkpoint is by a device without the right to make it, by the acts
+// that are known here besides the proven ones, or nil: the device may leave out its revocation.
+func (t *txn) mayNotHaveMade(st *start) (reason, err error) {
+	v, err := t.rights()
+	if err != nil {
+		return nil, err
+	}
+	all := st.facts()
+	proven := map[entry.Head]bool{}
+	for _, f := range all {
+		proven[f.At] = true
+	}
+	err = t.eachAct(func(at spot) error {
+		f, err := t.factAt(at)
+		if err == nil && !proven[f.At] && v.tree.Why(f, v) == nil {
+			all = append(all, f)
+		}
+		return err
+	})
+	if err == nil {
+		err = v.err
+	}
+	if err != nil {
+		return nil, err
+	}
+	sortFacts(all)
+	t.space.mu.Lock()
+	about := t.space.about
+	t.space.mu.Unlock()
+	if st.authorised(treeOf(about, all)) {
+		return nil, nil
+	}
+	return fmt.Errorf("the device %s has made the peer's checkpoint after its right to do so was "+
+		"revoked: take a checkpoint of another device, or all entries, from another replica",
+		DeviceID(st.proven[0].Device)), nil
+}
+
+// facts returns the proven acts by time.
+func (st *start) facts() []*rights.Fact {
+	var all []*rights.Fact
+	for _, p := range st.proven {
+		for i := range p.Acts {
+			if a := &p.Acts[i]; a.Act != nil {
+				all = append(all, &rights.Fact{At: a.At, Hash: a.Hash, Time: a.Entry.Time,
+					Device: p.Device, Act: a.Act})
+			}
+		}
+	}
+	sortFacts(all)
+	return all
+}
+
+// seenAll answers what a rights.Tree asks for somebody who knows acts only.
+type seenAll struct{}
+
+func (seenAll) First(entry.Hash, entry.Head) (seq uint64, ok bool) { return 0, true }
+func (seenAll) Cut(entry.Hash) uint64                              { return math.MaxUint64 }
+func (seenAll) Hash(entry.Head) (hash entry.Hash, ok bool)         { return hash, false }
