@@ -61,6 +61,7 @@ func BenchmarkApply_oneRecord(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				to := newPeer(b, from)
+				to.space.deferredMax = deferredMax
 				b.StartTimer()
 				if err := to.space.apply(shape.runs); err != nil {
 					b.Fatal(err)
