@@ -39,6 +39,7 @@ type coveredLog struct {
 	genesis []byte
 	acts    map[uint64]*rights.Fact
 	stored  map[uint64][]byte // the acts as they are sent
+	other   bool              // what is here of the log is another branch
 }
 
 func (in *installation) run() error {
@@ -52,7 +53,8 @@ func (in *installation) run() error {
 		in.next.number = in.before.number + 1
 	}
 	for _, step := range []func() error{t.replayMarked, in.readLogs, in.checkLogs, in.placeLogs,
-		in.compareDeleted, in.passGaps, in.replaceLogs, in.replaceActs, in.replaceStates, in.goOn} {
+		in.compareDeleted, in.settleBranches, in.passGaps, in.replaceLogs, in.replaceActs,
+		in.replaceStates, in.goOn} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -172,11 +174,19 @@ func (in *installation) checkLogs() error {
 		if err != nil {
 			return err
 		}
+		log.other = h.cut > 0 && h.next < log.next
 		if h.next < log.next || in.before != nil && in.before.covers[number] >= log.next {
 			continue
 		}
-		if hash, err := t.hashOf(number, log.next-1); err != nil || hash != log.hash {
-			return cmp.Or(err, errOtherBranch)
+		hash, err := t.hashOf(number, log.next-1)
+		if err == nil && hash != log.hash {
+			err = errOtherBranch
+			if log.other = h.voids(log.next - 1); log.other {
+				err = t.dropBranch(h, log.next)
+			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

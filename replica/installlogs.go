@@ -40,10 +40,49 @@ func (in *installation) replaceLogs() error {
 	if err := in.storeEvidence(); err != nil {
 		return err
 	}
+	if err := t.dropSettled(in.next.covers); err != nil {
+		return err
+	}
 	if err := t.putHorizon(in.next); err != nil || !recut {
 		return err
 	}
 	return t.renewVectors(0)
+}
+
+// dropBranch removes the entries of a forked log from one on, which are void and do not follow what
+// the checkpoint covers of the log.
+func (t *txn) dropBranch(h *head, next uint64) error {
+	for seq := next; seq < h.next; seq++ {
+		if err := t.unnote(h, seq); err != nil {
+			return err
+		}
+	}
+	if err := t.setWait(h.number, nil, 0); err != nil {
+		return err
+	}
+	if err := t.meta.DeleteRange(entriesFrom(prefixSeal, h.number, next)); err != nil {
+		return err
+	}
+	end, last := *h, spot{h.number, next - 1}
+	end.next, end.sealed, end.touched = next, min(h.sealed, next), min(h.touched, next)
+	var err error
+	if end.hash, err = t.hashOf(h.number, last.seq); err != nil {
+		return err
+	}
+	if end.time, err = t.timeOf(last); err != nil {
+		return err
+	}
+	if end.contexts, err = t.lastContext(h.number, last.seq); err != nil {
+		return err
+	}
+	t.hashed = hashed{}
+	if err := t.putHead(&end); err != nil {
+		return err
+	}
+	if err := t.truncateRights(h.number, next); err != nil {
+		return err
+	}
+	return t.removeEntries(h, next)
 }
 
 // storeKept stores the entries of a log that a checkpoint keeps.

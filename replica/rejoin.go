@@ -148,6 +148,49 @@ func (in *installation) compareDeleted() error {
 	return nil
 }
 
+// settleBranches notes which own repeats beyond the checkpoint are of a branch of a forked log that
+// the checkpoint covers: they count there. The other branch is the one that is here.
+func (in *installation) settleBranches() error {
+	t := in.t
+	own, err := t.ownHead()
+	if err != nil {
+		return err
+	}
+	for seq := in.next.covers[own.number]; seq < own.next; seq++ {
+		e, err := t.entry(own.number, seq)
+		if err != nil {
+			return err
+		}
+		covered, err := in.coversOrigin(e.Origin)
+		if err != nil {
+			return err
+		}
+		for i := 0; covered && i < len(e.Parts); i++ {
+			key := reissuedOf(repeatsOf(e.Origin, &e.Parts[i]))
+			if err := t.meta.Put(key, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// coversOrigin reports whether an origin is behind the fork of a log and the checkpoint covers it.
+func (in *installation) coversOrigin(origin *entry.Last) (bool, error) {
+	if origin == nil {
+		return false, nil
+	}
+	log := in.logs[origin.Log]
+	if log == nil || !log.head.voids(origin.Seq) || origin.Seq >= log.next {
+		return false, nil
+	}
+	if origin.Seq >= log.head.next {
+		return log.other, nil
+	}
+	hash, err := in.t.hashOf(log.head.number, origin.Seq)
+	return (hash == origin.Hash) != log.other, unlessPruned(err)
+}
+
 // noteUnseen notes the records that a late entry deletes without having seen all covered entries
 // that touch them and are here.
 func (in *installation) noteUnseen(

@@ -149,23 +149,28 @@ func (t *txn) unstaged(st *start) (all []session.ChunkID, err error) {
 	return all, nil
 }
 
-// Empty implements session.Space.
-func (e endpoint) Empty() (empty bool, err error) {
+// Starts implements session.Space.
+func (e endpoint) Starts() (starts bool, err error) {
 	err = e.view(func(t *txn) error {
 		own, err := t.ownNumber()
 		if err != nil {
 			return err
 		}
-		empty = true
+		starts = true
 		for h, err := range t.eachHead() {
 			if err != nil {
 				return err
 			}
-			empty = empty && h.number == own && h.next == 1
+			starts = starts && h.number == own && h.next == 1
 		}
-		return nil
+		if starts {
+			return nil
+		}
+		others, err := t.split()
+		starts = len(others) > 0
+		return err
 	})
-	return empty, err
+	return starts, err
 }
 
 // Begin implements session.Space.

@@ -42,10 +42,12 @@ type Status struct {
 	Pruned  bool   `json:"pruned"`
 	// Start is how far the replica is that starts from a checkpoint, and nil for others.
 	Start *Start `json:"start,omitempty"`
-	// Split are devices that go by another checkpoint than this replica: the two will not agree any
-	// more. It takes devices that make checkpoints without knowing of each other, or a device that
-	// cheats. Choose which side to keep, join the space again from there on the others, in new
-	// databases, and store there what only the others have.
+	// Split are devices that go by another checkpoint than this replica: the two will not agree by
+	// themselves. It takes a log that forks when a checkpoint is made, devices that make checkpoints
+	// without knowing of each other, or a device that cheats. Choose which side to keep. On each
+	// replica of the other side, sync with one of that side with [SyncOptions.FromCheckpoint]: it
+	// goes over, and issues again what it wrote meanwhile. If the error is ErrPruned, join the space
+	// again from there in a new database, and store there what only the old one has.
 	Split []DeviceID `json:"split"`
 	// Peers are the devices with which the replica has sessions now.
 	Peers []Peer `json:"peers"`

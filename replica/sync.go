@@ -37,7 +37,8 @@ type SyncOptions struct {
 	// FromCheckpoint makes a replica that has nothing yet start from the last checkpoint of the peer
 	// even if that has all entries. It takes the state instead of the history, which is less. A
 	// replica whose peer has pruned what it lacks does so anyway. Whoever had the right to make the
-	// checkpoint is believed.
+	// checkpoint is believed. A replica whose [Status.Split] has devices does so, too: it goes over to
+	// the checkpoint of the peer.
 	FromCheckpoint bool
 	// Peer is the device that the other side must be. Zero: any device. Set it, unless the
 	// connection proves who the peer is. A [Conn] does, and sets Binding, too.

@@ -162,26 +162,16 @@ func TestVotes_splitIsNoticed(t *testing.T) {
 			}
 		}
 	}
-	split := func(p *peer) (devices []DeviceID) {
-		p.inTx(func(tr *txn) error {
-			st, err := p.space.Status(tr.tx)
-			if err == nil {
-				devices = st.Split
-			}
-			return err
-		})
-		return devices
-	}
-	if len(split(a))+len(split(b)) > 0 {
+	if len(a.split())+len(b.split()) > 0 {
 		t.Error("a split is seen before they have met")
 	}
 	meet(t, a, third)
-	if len(split(third)) > 0 {
+	if len(third.split()) > 0 {
 		t.Error("a replica that knows one of them alone sees a split")
 	}
 	meet(t, a, b)
 	for p, other := range map[*peer]*peer{a: b, b: a} {
-		if got := split(p); len(got) != 1 || got[0] != other.space.device.ID() {
+		if got := p.split(); len(got) != 1 || got[0] != other.space.device.ID() {
 			t.Errorf("got %v", got)
 		}
 	}

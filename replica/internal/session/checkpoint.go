@@ -27,8 +27,9 @@ const (
 
 // Starter is what sessions need of a replica to start from checkpoints.
 type Starter interface {
-	// Empty reports whether the replica has nothing of others, and nothing of its own.
-	Empty() (bool, error)
+	// Starts reports whether the replica may start from a checkpoint of a peer that has all entries:
+	// it has nothing of others and nothing of its own, or others go by another checkpoint.
+	Starts() (bool, error)
 	// Unfilled names the checkpoint by which the replica goes, and the collections whose state there
 	// it has to be given; it is "" if there are none.
 	Unfilled() (string, error)

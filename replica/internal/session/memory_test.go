@@ -106,7 +106,7 @@ func (m *memory) Sync() error                  { return nil }
 func (m *memory) Proof(uint32) (*Proof, error) { return nil, errMemory }
 func (m *memory) Prove([]byte) error           { return errMemory }
 
-func (m *memory) Empty() (bool, error)                               { return false, nil }
+func (m *memory) Starts() (bool, error)                              { return false, nil }
 func (m *memory) Offer(*Reader) (o *Offer, reason, err error)        { return nil, nil, nil }
 func (m *memory) Unfilled() (string, error)                          { return "", nil }
 func (m *memory) Stage([][]byte) error                               { return errMemory }

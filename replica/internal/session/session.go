@@ -21,8 +21,8 @@ type Config struct {
 	Accept bool
 	// Once ends the session when both sides have what the other had.
 	Once bool
-	// FromCheckpoint makes an empty replica start from the last checkpoint of the peer, though the
-	// peer may have all entries.
+	// FromCheckpoint makes a replica that is empty, or that goes by another checkpoint than others,
+	// start from the last checkpoint of the peer, though the peer may have all entries.
 	FromCheckpoint bool
 	// Peer is the key of the peer; zero if anybody may be it.
 	Peer [32]byte
@@ -182,9 +182,14 @@ func (s *Session) begin() error {
 	if err != nil {
 		return err
 	}
+	starts, err := s.starts()
+	if err != nil {
+		return err
+	}
 	theirs := hidePosition(s.space.ID(), k.token, &s.theirs, &s.own)
-	if k.all = k.token.Batch > 0 && theirs == s.peer.position && len(gaps) == 0 &&
-		unfilled == ""; k.all {
+	k.all = k.token.Batch > 0 && theirs == s.peer.position && len(gaps) == 0 && unfilled == "" &&
+		!starts
+	if k.all {
 		err = s.haveAll()
 	}
 	if k.few = !may || s.offered.Arrival <= compareMin/8; !k.few && !k.all {
@@ -195,8 +200,8 @@ func (s *Session) begin() error {
 	}
 	s.report(func(now *Status) { now.CaughtUp = s.sink.caughtUp })
 	s.send(frameToken, k.append(nil))
-	if err == nil {
-		err = s.askForCheckpoint()
+	if err == nil && starts {
+		s.askForCheckpoint()
 	}
 	return err
 }

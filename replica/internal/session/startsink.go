@@ -30,18 +30,18 @@ type starting struct {
 	held   *mark     // the last one, which is answered later
 }
 
-// askForCheckpoint asks for an offer, if this replica is to start from one and is empty.
-func (s *Session) askForCheckpoint() error {
+// starts reports whether this replica is to start from a checkpoint, and may.
+func (s *Session) starts() (bool, error) {
 	if !s.config.FromCheckpoint {
-		return nil
+		return false, nil
 	}
-	empty, err := s.space.Empty()
-	if err != nil || !empty {
-		return err
-	}
+	return s.space.Starts()
+}
+
+// askForCheckpoint asks for an offer.
+func (s *Session) askForCheckpoint() {
 	s.sink.start = &starting{asked: true}
 	s.send(frameFetch, (&fetch{}).append(nil))
-	return nil
 }
 
 // wholeMax returns the most bytes of what arrives in parts.

@@ -57,7 +57,7 @@ func TestAccess_isNoticedWhileNothingHappens(t *testing.T) {
 // fresh is a replica that has nothing, and no checkpoint.
 type fresh struct{ *memory }
 
-func (f *fresh) Empty() (bool, error) { return true, nil }
+func (f *fresh) Starts() (bool, error) { return true, nil }
 
 // What a device asks for that may not read the space yet is answered when it may.
 func TestAccess_answersWhatWasAskedBefore(t *testing.T) {
