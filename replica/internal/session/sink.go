@@ -83,8 +83,8 @@ func (s *Session) receiveHeads(p []byte) error {
 func (s *Session) receiveWhole(frame kind, p []byte) error {
 	k := &s.sink
 	s.mu.Lock()
+	over := k.granted <= 0 && k.part == nil // what was begun with credit may be completed
 	k.granted -= int64(len(p))
-	over := k.granted < -FrameMax
 	s.mu.Unlock()
 	if over {
 		return broken("it sends more than it has credit for")

@@ -16,6 +16,7 @@ type offering struct {
 	offer bool       // an offer is to be sent
 	asked bool       // because the peer has asked for one, which can do without
 	state pruning    // whether the peer knows that something was pruned
+	given entry.Hash // the checkpoint that was offered last
 	from  entry.Hash // the checkpoint of the chunks
 	left  []chunkRange
 	ends  bool // the end of the chunks is to be sent
@@ -45,22 +46,22 @@ func (s *Session) receiveFetch(p []byte) error {
 	return nil
 }
 
-// insteadOf offers a checkpoint, once, to a peer that wants what was pruned. It returns the error
-// if that is about something else, or did not help. A peer that wants content of what it has can do
-// without.
+// insteadOf offers a checkpoint, each once, to a peer that wants what was pruned. It returns the
+// error if that is about something else, or did not help. A peer that wants content of what it has
+// can do without.
 func (s *Session) insteadOf(err error, content bool) error {
 	o := &s.source.offering
 	switch {
-	case !errors.Is(err, ErrPruned), o.state == pruningTold && !content:
+	case !errors.Is(err, ErrPruned):
 		return err
-	case o.state != pruningUnknown:
+	case o.state == pruningOffered, o.state == pruningTold && content:
 		return nil
 	}
 	offer, reason, failed := s.space.Offer(&s.source.reader)
 	switch {
 	case failed != nil:
 		return failed
-	case offer != nil:
+	case offer != nil && (o.state == pruningUnknown || offer.Checkpoint != o.given):
 	case content:
 		return nil
 	case reason != nil:
@@ -127,6 +128,7 @@ func (s *Session) giveStart(dst []byte) (_ []byte, done bool, err error) {
 // errOfferSize is why a checkpoint is not offered.
 var errOfferSize = fmt.Errorf("the offer of the checkpoint has more than %d bytes", OfferMax)
 
+// giveCheckpoint appends an offer. It answers what the peer has fetched of another checkpoint.
 func (s *Session) giveCheckpoint(dst []byte) ([]byte, error) {
 	offer, reason, err := s.space.Offer(&s.source.reader)
 	if err == nil {
@@ -144,6 +146,9 @@ func (s *Session) giveCheckpoint(dst []byte) ([]byte, error) {
 	}
 	if p == nil && !s.source.offering.asked {
 		return dst, errors.Join(ErrPruned, reason)
+	}
+	if o := &s.source.offering; len(p) > 0 {
+		o.given, o.left, o.ends = offer.Checkpoint, nil, false
 	}
 	return s.giveWhole(dst, frameCheckpoint, p), nil
 }
