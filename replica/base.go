@@ -56,7 +56,8 @@ func parseBase(p []byte) (*merge.Record, error) {
 	if len(p) == 0 {
 		return &merge.Record{}, nil
 	}
-	r, err := merge.ParseNormal(p)
+	r := &merge.Record{}
+	err := r.ParseNormal(p)
 	if err != nil {
 		err = fmt.Errorf("a state at the checkpoint: %w: %w", err, stoat.ErrCorrupt)
 	}

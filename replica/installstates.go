@@ -94,19 +94,16 @@ func (in *installation) replaceCollection(c *collection, tree int) error {
 		_, err := drop(nil)
 		return cmp.Or(err, t.tx.Err())
 	}
+	defer t.release()
 	err := in.each(t, tree, func(r *chunk.Record) error {
-		record, err := merge.ParseNormal(r.State)
-		if err != nil {
-			return invalid("the state of a record of %q: %w", c.name, err)
-		}
 		same, err := drop(r.Key)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case same:
+			return t.replace(c, r)
 		}
-		if same {
-			return t.store(c, r.Key, record)
-		}
-		return t.create(c, r.Key, record)
+		return t.create(c, r)
 	})
 	if err == nil {
 		_, err = drop(nil)
@@ -114,12 +111,24 @@ func (in *installation) replaceCollection(c *collection, tree int) error {
 	return cmp.Or(err, t.tx.Err())
 }
 
+// replace stores the state of a record that has another one, with the record that shows it.
+func (t *txn) replace(c *collection, r *chunk.Record) error {
+	record := &merge.Record{}
+	if err := record.ParseNormal(r.State); err != nil {
+		return invalid("the state of a record of %q: %w", c.name, err)
+	}
+	return t.store(c, r.Key, record)
+}
+
 // create stores the state of a record that has none, with the record that shows it.
-func (t *txn) create(c *collection, key []byte, record *merge.Record) error {
-	table, err := t.table(c.number)
+func (t *txn) create(c *collection, r *chunk.Record) error {
+	t.working().rewind()
+	s, err := t.blank(c, r.Key, nil)
 	if err != nil {
 		return err
 	}
-	s := &state{t: t, c: c, key: key, record: record, row: &row{}, table: table}
+	if err := s.record.ParseNormal(r.State); err != nil {
+		return invalid("the state of a record of %q: %w", c.name, err)
+	}
 	return s.show()
 }

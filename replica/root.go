@@ -114,7 +114,7 @@ func addSubtree(
 }
 
 // eachState calls fn with the state of each record of a collection with a key in a range, in the
-// order of keys.
+// order of keys. A state is borrowed: it is valid until fn returns.
 func (t *txn) eachState(
 	name string, number uint32, within stoat.Range, fn func(*state) error,
 ) error {
@@ -128,8 +128,17 @@ func (t *txn) eachState(
 	if within.End != nil {
 		all.End = append(bytes.Clone(prefix), within.End...)
 	}
-	for key := range t.states.Keys(all) {
-		s, err := t.loadStored(c, bytes.Clone(key[len(prefix):]))
+	defer t.release()
+	for key, sidecar := range t.states.Scan(all) {
+		t.working().rewind()
+		stored, err := t.find(c, key[len(prefix):])
+		var s *state
+		if err == nil {
+			s, err = t.blank(c, key[len(prefix):], stored)
+		}
+		if err == nil {
+			err = s.parse(sidecar)
+		}
 		if err == nil {
 			err = fn(s)
 		}

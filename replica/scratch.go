@@ -75,12 +75,30 @@ func (m *scratch) roomForOps(n int) []entry.Op {
 
 // borrow is load for a state that is valid until the next one is borrowed.
 func (t *txn) borrow(c *collection, key, stored []byte) (*state, error) {
+	s, err := t.blank(c, key, stored)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.read()
+}
+
+// blank is borrow for a state that is not read.
+func (t *txn) blank(c *collection, key, stored []byte) (*state, error) {
 	m := t.working()
 	m.record.Reset()
 	m.state = state{t: t, c: c, key: key, record: &m.record, row: &m.row, now: &m.now,
-		zero: m.state.zero}
-	if err := m.row.read(c, stored, m.room(roomOf(stored))); err != nil {
-		return nil, err
+		scratch: m, zero: m.state.zero}
+	err := m.row.read(c, stored, m.room(roomOf(stored)))
+	if err == nil {
+		m.state.table, err = t.table(c.number)
 	}
-	return &m.state, m.state.read()
+	return &m.state, err
+}
+
+// room returns memory for so many bytes, with the length 0, which is valid as long as the state.
+func (s *state) room(n int) []byte {
+	if s.scratch == nil {
+		return make([]byte, 0, n)
+	}
+	return s.scratch.room(n)
 }

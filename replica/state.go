@@ -154,10 +154,11 @@ type state struct {
 	row        *row // the stored record
 	now        *row // of a borrowed state: memory for the next one
 	table      *fieldTable
-	zero       []byte // buffer
-	exists     bool   // something is stored
-	conflicted bool   // as it was stored
-	forgot     bool   // the stored one is not in its normal form
+	scratch    *scratch // of a borrowed state, for its bytes
+	zero       []byte   // buffer
+	exists     bool     // something is stored
+	conflicted bool     // as it was stored
+	forgot     bool     // the stored one is not in its normal form
 }
 
 // Number returns the number of a field, which it assigns if need be.
@@ -211,8 +212,14 @@ func (s *state) read() (err error) {
 	if err != nil {
 		return err
 	}
+	return s.parse(p)
+}
+
+// parse sets the state to a sidecar.
+func (s *state) parse(p []byte) error {
 	if err := s.record.ParseSidecar(p, s); err != nil {
-		return fmt.Errorf("the state of record %x of %q: %w: %w", key, c.name, err, stoat.ErrCorrupt)
+		return fmt.Errorf("the state of record %x of %q: %w: %w", s.key, s.c.name, err,
+			stoat.ErrCorrupt)
 	}
 	s.exists, s.conflicted = true, conflicted(s.record)
 	if s.row.err != nil {
@@ -351,8 +358,11 @@ func (s *state) build() []byte {
 	}
 	current := s.c.current
 	values := make([][]byte, len(current.byName))
+	size := 0
 	for i := range s.c.columns {
-		values[current.columns[i]] = visible(s.record, &s.c.columns[i])
+		v := visible(s.record, &s.c.columns[i])
+		values[current.columns[i]] = v
+		size += len(v)
 	}
 	r := wire.NewReader(s.key)
 	for _, field := range current.key {
@@ -361,12 +371,13 @@ func (s *state) build() []byte {
 	if r.End() != nil {
 		return nil
 	}
-	stored := current.values.AppendRecord(nil, values)
+	stored := current.values.AppendRecord(s.room(size+len(s.key)+16*len(values)), values)
 	for _, field := range current.key {
-		if own, err := current.values.Append(nil, stored, field); err != nil ||
-			!bytes.Equal(own, values[field]) {
+		own, err := current.values.Append(s.zero[:0], stored, field)
+		if err != nil || !bytes.Equal(own, values[field]) {
 			return nil
 		}
+		s.zero = own
 	}
 	return stored
 }
@@ -392,7 +403,7 @@ func (s *state) show() error {
 	if s.now == nil {
 		s.now = &row{}
 	}
-	if err := s.now.read(s.c, built, make([]byte, 0, roomOf(built))); err != nil {
+	if err := s.now.read(s.c, built, s.room(roomOf(built))); err != nil {
 		return err
 	}
 	return s.save(s.now)

@@ -61,21 +61,20 @@ func appendVersions(dst []byte, versions []Version, o Order) []byte {
 	return dst
 }
 
-// ParseNormal decodes the canonical form of a state that is normal: see Record.Normalise. It refers
-// to p. An empty state is refused.
-func ParseNormal(p []byte) (*Record, error) {
+// ParseNormal sets an empty record to the canonical form of a state that is normal: see Normalise.
+// It refers to p. An empty state is refused.
+func (r *Record) ParseNormal(p []byte) error {
 	in := wire.NewReader(p)
-	r := &Record{}
 	if n := in.Count(1, 1); n > 0 {
-		r.Alive = []Stamp{takeNone(&in)}
+		r.Alive = append(r.Alive, takeNone(&in))
 	}
 	n := in.Count(listMax, 3)
 	if n+len(r.Alive) == 0 {
 		in.Fail("a state is empty")
 	}
 	for range n {
-		f := Field{Name: string(in.Bytes(1, entry.FieldMax)), Kind: entry.OpKind(in.Byte())}
-		f.takeNormal(&in)
+		f := Field{Name: r.name(in.Bytes(1, entry.FieldMax)), Kind: entry.OpKind(in.Byte())}
+		f.takeNormal(r, &in)
 		if in.Err() != nil {
 			break
 		}
@@ -87,7 +86,7 @@ func ParseNormal(p []byte) (*Record, error) {
 		}
 		r.Fields = append(r.Fields, f)
 	}
-	return r, in.End()
+	return in.End()
 }
 
 // takeNone reads the stamp that normal states have.
@@ -98,13 +97,13 @@ func takeNone(r *wire.Reader) Stamp {
 	return Stamp{}
 }
 
-// takeNormal reads the state of a field.
-func (f *Field) takeNormal(r *wire.Reader) {
+// takeNormal reads the state of a field of a record.
+func (f *Field) takeNormal(rec *Record, r *wire.Reader) {
 	switch f.Kind {
 	case entry.OpSet:
-		f.Versions = takeValues(r, 1, versionValues)
+		f.Versions = rec.takeValues(r, 1, versionValues)
 	case entry.OpKeep:
-		f.Versions = takeValues(r, listMax, versionValues)
+		f.Versions = rec.takeValues(r, listMax, versionValues)
 	case entry.OpSum:
 		f.Sum = r.Varint()
 	case entry.OpMax, entry.OpMin:
@@ -112,7 +111,7 @@ func (f *Field) takeNormal(r *wire.Reader) {
 	case entry.OpElements, entry.OpEntries:
 		for range r.Count(entry.SizeMax, 3) {
 			item := Item{Key: value.TakeScalar(r)}
-			item.Versions = takeValues(r, 1, versionForm(f.Kind == entry.OpEntries))
+			item.Versions = rec.takeValues(r, 1, versionForm(f.Kind == entry.OpEntries))
 			if k := len(f.Items); k > 0 && bytes.Compare(f.Items[k-1].Key, item.Key) >= 0 {
 				r.Fail("the items of a state are not sorted")
 			}
@@ -134,13 +133,13 @@ const (
 )
 
 // takeValues reads versions, at least one and at most most.
-func takeValues(r *wire.Reader, most int, form versionForm) []Version {
+func (rec *Record) takeValues(r *wire.Reader, most int, form versionForm) []Version {
 	n := r.Count(most, 1)
 	if n == 0 {
 		r.Fail("a value has no versions")
 		return nil
 	}
-	versions := make([]Version, n)
+	versions := rec.versions(n)
 	for i := range versions {
 		versions[i].Stamp = takeNone(r)
 		if form == versionValues {

@@ -74,6 +74,29 @@ type room struct {
 	versions []Version // handed out up to the length
 	stamps   []Stamp
 	table    table
+	names    map[string]string // of fields: texts by their bytes
+}
+
+// namesMax is how many names of fields a room keeps.
+const namesMax = 1 << 10
+
+// name returns the name of a field as a text, which states of one collection share.
+func (r *Record) name(p []byte) string {
+	m := r.room
+	if m == nil {
+		return string(p)
+	}
+	if name, ok := m.names[string(p)]; ok {
+		return name
+	}
+	if len(m.names) >= namesMax {
+		clear(m.names)
+	} else if m.names == nil {
+		m.names = map[string]string{}
+	}
+	name := string(p)
+	m.names[name] = name
+	return name
 }
 
 // Reset makes the record that of no operation, and lets it use the memory that it had. What was

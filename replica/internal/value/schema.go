@@ -128,7 +128,13 @@ func (s *Schema) AppendRecord(dst []byte, values [][]byte) []byte {
 	if s.vars == 0 {
 		return dst
 	}
-	var text []byte
+	size := 0
+	for i := range s.fields {
+		if !s.fields[i].fixed {
+			size += len(values[i])
+		}
+	}
+	text := make([]byte, 0, size)
 	ends := make([]int, 0, s.vars)
 	for i := range s.fields {
 		if f := &s.fields[i]; !f.fixed {
