@@ -67,7 +67,7 @@ func (t *txn) mayStart(st *start, from DeviceID) (reason, err error) {
 }
 
 // lacksCovered reports whether this replica lacks entries that a checkpoint covers, or content that
-// the state there has.
+// the state there has. What is behind the cut of a log may be another branch than what is covered.
 func (t *txn) lacksCovered(act *entry.Checkpoint) (bool, error) {
 	if unfilled, err := t.unfilled(); err != nil || unfilled != "" {
 		return true, err
@@ -83,7 +83,7 @@ func (t *txn) lacksCovered(act *entry.Checkpoint) (bool, error) {
 			return true, err
 		}
 		h, err := t.head(number)
-		if err != nil || h.next < l.Count {
+		if err != nil || h.next < l.Count || h.voids(l.Count-1) {
 			return true, err
 		}
 		if gap, ok := wanted[h]; ok && gap < l.Count {
