@@ -160,7 +160,8 @@ func (in *installation) checkLogs() error {
 	for i := range in.act.Logs {
 		covers := &in.act.Logs[i]
 		log := in.logs[covers.Log]
-		if log == nil || log.next != covers.Count || log.hash != covers.Hash || log.genesis == nil {
+		if log == nil || log.next != covers.Count || log.hash != covers.Hash || log.genesis == nil ||
+			log.time >= in.proven[0].Acts[0].Entry.Time { // the checkpoint has seen it
 			return invalid("a checkpoint says different things about log %s", covers.Log)
 		}
 		number, known, err := t.logNumber(covers.Log)

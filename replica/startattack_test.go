@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/stoatdb/stoat"
 	"github.com/stoatdb/stoat/replica/internal/entry"
@@ -236,4 +237,23 @@ func TestAttack16_checkpointOfARevokedDevice(t *testing.T) {
 	meet(t, other, root)
 	meet(t, root, victim)
 	agree(t, root, victim)
+}
+
+// A checkpoint with a time to come must wait: a replica that starts with it would write entries
+// that wait everywhere.
+func TestAttack10_checkpointThatIsAhead(t *testing.T) {
+	a := newPeer(t, nil)
+	victim := newPeer(t, a)
+	a.now = a.now.Add(48 * time.Hour)
+	a.put(task{ID: 1})
+	must(t, a.checkpoint())
+	must(t, a.space.Seal())
+	o := a.offered(victim)
+	_, reason, err := endpoint{victim.space}.Begin(o, DeviceID{})
+	if err != nil || !errors.Is(reason, errCheckpointAhead) {
+		t.Errorf("got %v, %v", reason, err)
+	}
+	victim.now = a.now
+	_, reason, err = endpoint{victim.space}.Begin(o, DeviceID{})
+	must(t, errors.Join(reason, err))
 }

@@ -13,6 +13,10 @@ import (
 var errOlder = errors.New("the peer's checkpoint is older than one that this replica knows: take " +
 	"the newer one, from the replica that has it")
 
+// errCheckpointAhead reports a checkpoint that has to wait, as other entries do.
+var errCheckpointAhead = errors.New("the peer's checkpoint is more than five minutes ahead of " +
+	"the clock of this device: set the clock, or start with another checkpoint")
+
 // mayStart returns why this replica cannot start with a checkpoint that a device offers, or nil.
 func (t *txn) mayStart(st *start, from DeviceID) (reason, err error) {
 	hz, err := t.horizonOf()
@@ -26,6 +30,9 @@ func (t *txn) mayStart(st *start, from DeviceID) (reason, err error) {
 		if reason, err = t.mayNotHaveMade(st); reason != nil || err != nil {
 			return reason, err
 		}
+	}
+	if st.proven[0].Acts[0].Entry.Time.Ahead(t.space.time()) {
+		return errCheckpointAhead, nil
 	}
 	takes, err := t.choose(st)
 	if err != nil {

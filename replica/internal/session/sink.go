@@ -48,6 +48,7 @@ type sink struct {
 
 	// Of the goroutine that merges.
 	start    *starting                   // from a checkpoint; nil: not now
+	declined bool                        // the peer has offered one that is not needed
 	gaps     bool                        // what precedes what waits was not asked for
 	missing  map[[prefixSize]byte]uint64 // what was asked for: up to which number
 	parted   map[[prefixSize]byte]bool   // those of which the peer seems to have another branch

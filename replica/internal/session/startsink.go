@@ -97,7 +97,9 @@ func (s *Session) mergeOffer(p []byte) error {
 // entries.
 func (s *Session) declineOffer(reason error) error {
 	st := s.sink.start
-	if st.asked && st.offer == nil || errors.Is(reason, ErrNeedless) {
+	needless := errors.Is(reason, ErrNeedless) && !s.sink.declined
+	s.sink.declined = s.sink.declined || needless
+	if st.asked && st.offer == nil || needless {
 		return s.endStart()
 	}
 	dropped, _, err := s.stillMissing()
