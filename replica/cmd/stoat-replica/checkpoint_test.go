@@ -104,3 +104,26 @@ func TestVoid_quotesNames(t *testing.T) {
 		t.Errorf("it prints %q", text)
 	}
 }
+
+func TestSync_startsFromACheckpoint(t *testing.T) {
+	a := newStore(t, nil)
+	a.put(item{Name: "milk", Amount: 1})
+	a.put(item{Name: "milk", Amount: 2})
+	output(t, "checkpoint", "-device", a.key, a.db)
+	output(t, "export", "-device", a.key, a.db, filepath.Join(t.TempDir(), "f")) // seals
+	b, c := newStore(t, a), newStore(t, a)
+	addr := a.serveLoopback()
+	fails(t, exitUsage, []string{"sync", "-post", "-from-checkpoint", "-device", b.key, b.db,
+		"http://" + addr}, "-from-checkpoint")
+	output(t, "sync", "-from-checkpoint", "-device", b.key, b.db, addr, a.device)
+	output(t, "sync", "-device", c.key, c.db, addr, a.device)
+	if b.root() != c.root() {
+		t.Error("the records are others")
+	}
+	if text := output(t, "log", b.db); strings.Contains(text, "amount") {
+		t.Errorf("it has the history\n%s", text)
+	}
+	if text := output(t, "log", c.db); !strings.Contains(text, "amount +1") {
+		t.Errorf("without the flag, it has no history\n%s", text)
+	}
+}

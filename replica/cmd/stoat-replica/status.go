@@ -176,8 +176,8 @@ waiting    %s
 		fmt.Fprintf(s.out, "forked     %s\n", progress.Counted(int64(st.Forked), "log"))
 	}
 	for _, device := range st.Split {
-		fmt.Fprintf(s.out, "split      %s goes by another checkpoint: choose a replica to keep, join "+
-			"from it in new databases, and store there what it lacks\n", device)
+		fmt.Fprintf(s.out, "split      %s goes by another checkpoint: choose a side to keep, and on "+
+			"each replica of the other one, \"sync -from-checkpoint\" with a device of that side\n", device)
 	}
 	return st.printWaits(s)
 }

@@ -19,7 +19,7 @@ import (
 
 // syncFlags are what a sync is like.
 type syncFlags struct {
-	live, post bool
+	live, post, fromCheckpoint bool
 }
 
 func syncCommand() *command {
@@ -30,6 +30,8 @@ func syncCommand() *command {
 	var f syncFlags
 	flags.BoolVar(&f.live, "live", false, "stay connected, until interrupted")
 	flags.BoolVar(&f.post, "post", false, "with a URL: use single requests, not a connection")
+	flags.BoolVar(&f.fromCheckpoint, "from-checkpoint", false,
+		"start from the checkpoint of the other side")
 	return &command{
 		Name: "sync", Arguments: "DB ADDRESS [DEVICE]", Summary: "give and take what is missing",
 		Details: `
@@ -37,15 +39,18 @@ ADDRESS is the host and port of "stoat replica serve", and DEVICE the id of the
 device that must answer there. Or it is the URL of a program that serves the
 space over HTTP; then DEVICE may be left out. When it ends without an error, the
 other side has everything that was written here. An interrupted sync does no
-harm: the next one goes on from there.`,
+harm: the next one goes on from there.
+
+With -from-checkpoint, a new replica takes fewer bytes and has no history, and
+one that goes by another checkpoint goes over to that of the other side.`,
 		Min: 2, Max: 3, Flags: flags,
 		Run: func(ctx context.Context, s *stdio, args []string) error {
 			web := strings.HasPrefix(args[1], "http://") || strings.HasPrefix(args[1], "https://")
 			switch {
 			case !web && len(args) < 3:
 				return cmdline.Usagef("DEVICE is missing: \"stoat replica device\" shows it there")
-			case f.post && (!web || f.live):
-				return cmdline.Usagef("-post needs a URL, and excludes -live")
+			case f.post && (!web || f.live || f.fromCheckpoint):
+				return cmdline.Usagef("-post needs a URL, and excludes -live and -from-checkpoint")
 			}
 			var peer replica.DeviceID
 			if len(args) == 3 {
@@ -156,7 +161,8 @@ func (f *syncFlags) sync(ctx context.Context, space *replica.Space, key *replica
 	if err != nil {
 		return err
 	}
-	return replica.Sync(ctx, space, conn, &replica.SyncOptions{Once: !f.live, Peer: peer})
+	return replica.Sync(ctx, space, conn, &replica.SyncOptions{Once: !f.live, Peer: peer,
+		FromCheckpoint: f.fromCheckpoint})
 }
 
 // parseDevice returns the device of an argument.
