@@ -96,6 +96,10 @@ func (t *txn) lacksCovered(act *entry.Checkpoint) (bool, error) {
 		if gap, ok := wanted[h]; ok && gap < l.Count {
 			return true, nil
 		}
+		hash, err := t.hashOf(number, l.Count-1)
+		if err = unlessPruned(err); err != nil || hash != l.Hash && hash != (entry.Hash{}) {
+			return true, err // the install says that it is another branch
+		}
 	}
 	return false, nil
 }
