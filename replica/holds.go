@@ -132,7 +132,11 @@ func (s *Space) keepHoldings(collections []string) error {
 	if err != nil || same {
 		return err
 	}
-	return s.inUpdate(func(t *txn) error { return t.hold(collections) })
+	err = s.inUpdate(func(t *txn) error { return t.hold(collections) })
+	if errors.Is(err, stoat.ErrReadOnly) {
+		err = fmt.Errorf("Options.Collections differs from what this replica holds: %w", err)
+	}
+	return err
 }
 
 // Collections returns the names of the collections that this replica holds, in alphabetical order;

@@ -1,8 +1,10 @@
 package replica
 
 import (
+	"errors"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stoatdb/stoat"
@@ -108,6 +110,12 @@ func TestOpen_ofAReadOnlyBackup(t *testing.T) {
 	}
 	if (&peer{t: t, db: db, space: s}).root() != a.root() {
 		t.Error("it has another state")
+	}
+	other := a.options()
+	other.Collections = []string{"others"}
+	if _, err := Open(db, "team", other); !errors.Is(err, stoat.ErrReadOnly) ||
+		!strings.Contains(err.Error(), "Collections") {
+		t.Errorf("with other collections: %v", err)
 	}
 }
 

@@ -218,7 +218,9 @@ func Open(db *stoat.DB, name string, opts *Options) (*Space, error) {
 		err = s.readLimits()
 	}
 	if err == nil {
-		err = s.keepHoldings(opts.Collections)
+		if err = s.keepHoldings(opts.Collections); err != nil {
+			return nil, wrap(name, err)
+		}
 	}
 	if err == nil && !continues {
 		err = db.Update(func(tx *stoat.Tx) error {

@@ -7,18 +7,22 @@ import (
 	"testing"
 )
 
-// startBehindCut has a session that is cut after some bytes of the source, so that the other
-// replica has begun to start.
-func startBehindCut(t *testing.T, source, p *peer, n int) *Start {
+// startBehindCut has sessions that are cut after some bytes of the source, until the other replica
+// has stored some of a checkpoint: a session drops what it has not stored yet.
+func startBehindCut(t *testing.T, source, p *peer, n int) (st *Start) {
 	t.Helper()
-	x, y := net.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- Sync(context.Background(), source.space, &cut{x, n}, once) }()
-	err := Sync(context.Background(), p.space, y, once)
-	if err := errors.Join(err, <-done); err == nil {
-		t.Fatal("the session was not cut")
+	for range 100 {
+		x, y := net.Pipe()
+		done := make(chan error, 1)
+		go func() { done <- Sync(context.Background(), source.space, &cut{x, n}, once) }()
+		err := Sync(context.Background(), p.space, y, once)
+		if err := errors.Join(err, <-done); err == nil {
+			t.Fatal("the session was not cut")
+		}
+		if st = p.startOf(); st != nil && st.Stored > 0 {
+			break
+		}
 	}
-	st := p.startOf()
 	if st == nil || st.Stored == 0 || st.Stored == st.Chunks {
 		t.Fatalf("the start is at %+v", st)
 	}

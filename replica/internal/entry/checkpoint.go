@@ -44,8 +44,8 @@ func takeCheckpoint(r *wire.Reader) *Checkpoint {
 	for i := range c.Logs {
 		l := &c.Logs[i]
 		*l = CoveredLog{r.Hash(), r.Uvarint(), r.Hash()}
-		if l.Count == 0 || i > 0 && string(l.Log[:]) <= string(c.Logs[i-1].Log[:]) {
-			r.Fail("the logs of a checkpoint are not sorted, or one is empty")
+		if l.Count == 0 || l.Count > SeqMax || i > 0 && string(l.Log[:]) <= string(c.Logs[i-1].Log[:]) {
+			r.Fail("the logs of a checkpoint are not sorted, or one has %d entries", l.Count)
 		}
 	}
 	c.Chunks = chunk.Take(r)

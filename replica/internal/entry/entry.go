@@ -52,6 +52,7 @@ const (
 // Limits of entries.
 const (
 	SizeMax    = 16 << 20 // of an entry, in bytes
+	SeqMax     = 1 << 48  // numbers of entries are below
 	ContextMax = 32       // heads in a context
 	partsMax   = 64
 	groupMax   = 255 // bytes of the name of a group

@@ -263,6 +263,8 @@ func refusedActs() []refused {
 			[]byte{1, 0, 2, 3, 1, 0, 0, 0, 2, 1, 'b', 1, 'a'}},
 		{"a revocation with more logs than bytes", "act",
 			append(append([]byte{2, 0}, make([]byte, 33)...), 100)},
+		{"a checkpoint that covers more entries than a log has", "act",
+			(&Act{Checkpoint: &Checkpoint{Logs: []CoveredLog{{Hash{5}, SeqMax + 1, Hash{6}}}}}).Append(nil)},
 		{"a space of version 2", "space", append([]byte{2, 0}, make([]byte, 16)...)},
 		{"a space of an unknown mode", "space", append([]byte{1, 2}, make([]byte, 16)...)},
 		{"a trusted space with a root", "space", append(append(append([]byte{1, 1},

@@ -31,7 +31,6 @@ type Run struct {
 const (
 	SizeMax    = 18 << 20 // bytes: 64 KiB and one entry
 	entriesMax = 256
-	seqMax     = 1 << 48
 	version    = 1
 )
 
@@ -85,7 +84,7 @@ func Parse(p []byte) (*Run, error) {
 		return nil, entry.ErrNewer
 	}
 	run := &Run{Genesis: r.Bytes(1, entry.SizeMax), First: r.Uvarint(), Prev: r.Hash()}
-	if run.First == 0 || run.First >= seqMax {
+	if run.First == 0 || run.First >= entry.SeqMax {
 		r.Fail("a run begins with entry %d", run.First)
 	}
 	run.Entries = make([][]byte, r.Count(entriesMax, 1))

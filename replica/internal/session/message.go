@@ -3,18 +3,18 @@ package session
 import (
 	"encoding/binary"
 
+	"github.com/stoatdb/stoat/replica/internal/entry"
 	"github.com/stoatdb/stoat/replica/internal/wire"
 )
 
 // Limits of messages.
 const (
 	version        = 1
-	seqMax         = 1 << 48 // numbers of entries are below
-	headsMax       = 2048    // in a frame
-	wantsMax       = 2048    // in a frame
-	holdsMax       = 4096    // collections in a frame
-	nameMax        = 255     // bytes of the name of a collection
-	textMax        = 512     // bytes of a reason
+	headsMax       = 2048 // in a frame
+	wantsMax       = 2048 // in a frame
+	holdsMax       = 4096 // collections in a frame
+	nameMax        = 255  // bytes of the name of a collection
+	textMax        = 512  // bytes of a reason
 	descriptionMax = 2048
 	nonceSize      = 32
 	keySize        = 32
@@ -150,7 +150,7 @@ func parseHeads(p []byte) (*headsPage, error) {
 	for i := range h.heads {
 		head := &h.heads[i]
 		copy(head.Log[:], r.Take(prefixSize))
-		if head.Next = r.Uvarint(); head.Next == 0 || head.Next > seqMax {
+		if head.Next = r.Uvarint(); head.Next == 0 || head.Next > entry.SeqMax {
 			r.Fail("a log of %d entries", head.Next)
 		}
 		copy(head.Check[:], r.Take(len(head.Check)))
@@ -231,7 +231,7 @@ func parseWants(p []byte) (*wants, error) {
 		want := &w.wants[i]
 		copy(want.log[:], r.Take(prefixSize))
 		want.from, want.to, want.content = r.Uvarint(), r.Uvarint(), w.content
-		if want.from >= want.to || want.to > seqMax {
+		if want.from >= want.to || want.to > entry.SeqMax {
 			r.Fail("entries from %d to %d", want.from, want.to)
 		}
 	}

@@ -61,7 +61,7 @@ func parseRun(p []byte) (got *Run, of *brief, err error) {
 	} else {
 		got.Log = r.Hash()
 	}
-	if got.First = r.Uvarint(); got.First >= seqMax || got.First == 0 && of != nil {
+	if got.First = r.Uvarint(); got.First >= entry.SeqMax || got.First == 0 && of != nil {
 		r.Fail("an entry has the number %d", got.First)
 	}
 	if of != nil {
