@@ -14,12 +14,19 @@ type Adopted struct {
 	// Withheld is how many parts of entries cannot be issued again here, because this replica does
 	// not have their content.
 	Withheld int
+	// Left is how many acts behind a fork were not made again: they are of another device, or this
+	// device may not do that any more, or the clock here is behind them, or what they were about is
+	// gone, or a grant to the same device was revoked since.
+	Left int
 }
 
 // Adopt issues the entries of a log from one up to another one again, in the log of this replica,
 // as far as they do not count: the work of a device that was revoked while it was offline, or a
 // branch of a forked log. The device of this replica answers for them and needs the right to write
 // them. What they do happens now, after everything that this replica has seen.
+//
+// Acts, such as grants, are made again only if they are behind a fork of a log of this device, and
+// the device may make them now. They are judged as if they were made now.
 //
 // An entry that was adopted before is not adopted again. If two devices adopt the same without
 // knowing of each other, it counts once.
@@ -57,14 +64,20 @@ func (t *txn) adopt(log entry.Hash, from, to uint64) (a Adopted, err error) {
 			return a, fmt.Errorf("adopt entry %d of log %s: %w", seq, log, err)
 		}
 	}
-	return a, nil
+	return a, t.adoptBranchActs(h, from, to, &a)
 }
 
 // adoptEntry adopts those parts of an entry that do not count, and have no repeat that does.
 func (t *txn) adoptEntry(h *head, seq uint64, void partSet, a *Adopted) error {
 	o, err := t.orphan(h, seq)
-	if err != nil || o.entry.Kind != entry.KindData {
+	if err != nil {
 		return err
+	}
+	if o.entry.Kind == entry.KindControl && h.voids(seq) {
+		return t.adoptAct(h, o.entry, a)
+	}
+	if o.entry.Kind != entry.KindData {
+		return nil
 	}
 	if _, err := parseParts(o.entry); err != nil {
 		return nil // nothing can be saved: void entries are not checked when they are stored

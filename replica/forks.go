@@ -117,7 +117,7 @@ func (a *incoming) part(t *txn, h *head, v *verified) (_ *head, reason, err erro
 }
 
 // takeVoid decides about a run that is void from its next entry on. If it is of this device, a copy
-// of the database has written it, and it is issued again here.
+// of the database has written it, and it is issued again here, except acts, which are kept.
 func (a *incoming) takeVoid(t *txn, h *head, v *verified) (reason, err error) {
 	own, err := t.ownHead()
 	if err != nil || t.space.device == nil || h.device != own.device {
@@ -135,10 +135,13 @@ func (a *incoming) takeVoid(t *txn, h *head, v *verified) (reason, err error) {
 		if e.Origin != nil {
 			o.origin = *e.Origin
 		}
-		if e.Kind != entry.KindData {
-			continue
+		switch e.Kind {
+		case entry.KindControl:
+			err = t.keepBranchAct(h, v.seq(), v.hashes[v.done], e)
+		case entry.KindData:
+			err = t.reissueOnce(o)
 		}
-		if err := t.reissueOnce(o); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -109,6 +109,11 @@ func (s *Space) Status(tx *stoat.Tx) (*Status, error) {
 		st.Void, err = t.voidCount()
 	}
 	if err == nil {
+		var acts uint64
+		acts, err = t.branchCount()
+		st.Void += acts
+	}
+	if err == nil {
 		st.Withheld, err = t.withheld()
 	}
 	if err == nil {
@@ -205,15 +210,20 @@ type Void struct {
 	Time   time.Time `json:"time"`   // by the clock of its author
 	// Collections are those about which the entry does not count.
 	Collections []string `json:"collections"`
-	Reason      string   `json:"reason"`
-	// Repeated says that all of it counts elsewhere: it was adopted, or repeats what counts.
+	// Act is what the entry would decide, as in "grants write to" and a device; empty for data.
+	Act    string `json:"act,omitempty"`
+	Reason string `json:"reason"`
+	// Repeated says that all of it counts elsewhere: it was adopted, or repeats what counts. For an
+	// act behind a fork, an equal grant holds or was made since, or what it revokes has ended.
 	Repeated bool `json:"repeated"`
 }
 
-// Void returns an iterator over the entries that do not count, by log. [Space.Adopt] issues them
-// again. An error ends the loop.
+// Void returns an iterator over the entries that do not count, by log, and then the acts that
+// copies of this database have made behind a fork. [Space.Adopt] issues them again. An error ends
+// the loop.
 func (s *Space) Void(tx *stoat.Tx) iter.Seq2[*Void, error] {
 	return func(yield func(*Void, error) bool) {
+		more := true
 		t, err := s.in(tx)
 		if err == nil {
 			err = t.eachVoid(func(at spot, stored *voided) (bool, error) {
@@ -221,8 +231,12 @@ func (s *Space) Void(tx *stoat.Tx) iter.Seq2[*Void, error] {
 				if err != nil {
 					return false, fmt.Errorf("entry %d of log %d: %w", at.seq, at.log, err)
 				}
-				return yield(v, nil), nil
+				more = yield(v, nil)
+				return more, nil
 			})
+		}
+		if err == nil && more {
+			err = t.voidBranchActs(func(v *Void) bool { return yield(v, nil) })
 		}
 		if err != nil {
 			yield(nil, wrap(s.name, err))
@@ -246,6 +260,13 @@ func (t *txn) describeVoid(at spot, stored *voided) (*Void, error) {
 		part := &o.entry.Parts[i]
 		if !stored.parts().has(i) {
 			continue
+		}
+		if o.entry.Kind == entry.KindControl {
+			v.Act = actText(o.entry)
+			if h.voids(at.seq) {
+				v.Repeated, err = t.actRepeated(h.device, o.entry)
+			}
+			return v, err
 		}
 		if part.Group != "" {
 			v.Collections = append(v.Collections, part.Group)

@@ -53,6 +53,18 @@ func findLog(space *replica.Space, tx *stoat.Tx, text string) (*replica.Head, er
 func findEntry(space *replica.Space, tx *stoat.Tx, text string) (
 	log *replica.Head, seq uint64, alone bool, err error,
 ) {
+	log, seq, alone, err = findPlace(space, tx, text)
+	if err == nil && seq >= log.Entries {
+		err = fmt.Errorf("log %s has the entries 0 to %d (%w)", short(log.Log), log.Entries-1,
+			errNotFound)
+	}
+	return log, seq, alone, err
+}
+
+// findPlace is findEntry for a number that the log may not have: an entry of another branch may.
+func findPlace(space *replica.Space, tx *stoat.Tx, text string) (
+	log *replica.Head, seq uint64, alone bool, err error,
+) {
 	digits, number, both := strings.Cut(text, ":")
 	if both {
 		if seq, err = strconv.ParseUint(number, 10, 63); err != nil {
@@ -60,9 +72,5 @@ func findEntry(space *replica.Space, tx *stoat.Tx, text string) (
 		}
 	}
 	log, err = findLog(space, tx, digits)
-	if err == nil && both && seq >= log.Entries {
-		err = fmt.Errorf("log %s has the entries 0 to %d (%w)", short(log.Log), log.Entries-1,
-			errNotFound)
-	}
 	return log, seq, !both, err
 }

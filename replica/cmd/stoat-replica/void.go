@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/stoatdb/stoat"
@@ -53,6 +54,9 @@ func voidText(v *replica.Void) string {
 	for _, name := range v.Collections {
 		parts = append(parts, quote(name))
 	}
+	if v.Act != "" {
+		parts = append(parts, v.Act)
+	}
 	return strings.Join(parts, " ")
 }
 
@@ -66,23 +70,32 @@ func adoptCommand() *command {
 		Details: `
 With LOG, all void entries of a log; with LOG:SEQ, one. This device answers for
 them, and needs the right to write them. They happen now, after everything that
-this replica has.`,
+this replica has.
+
+Grants, revocations and endorsements behind a fork are made again only in a
+database of the device that made them, and only if it may make them now. Those
+that something revoked since, by this branch or by others, are left.`,
 		Min: 2, Max: 2, Flags: flags,
 		Run: func(_ context.Context, s *stdio, args []string) error {
 			return o.update(args[0], func(space *replica.Space, db *stoat.DB) error {
 				return db.Update(func(tx *stoat.Tx) error {
-					log, from, alone, err := findEntry(space, tx, args[1])
+					log, from, alone, err := findPlace(space, tx, args[1])
 					if err != nil {
 						return err
 					}
 					to := from + 1
 					if alone {
-						to = log.Entries
+						to = math.MaxUint64
 					}
 					done, err := space.Adopt(tx, log.Log, from, to)
 					if err == nil {
 						_, err = fmt.Fprintf(s.out, "adopted %s; %d had been adopted before\n",
 							entriesText(int64(done.Entries)), done.Before)
+					}
+					if err == nil && done.Left > 0 {
+						_, err = fmt.Fprintf(s.out, "left %s with grants, revocations or "+
+							"endorsements: see \"stoat replica help adopt\"\n",
+							entriesText(int64(done.Left)))
 					}
 					return err
 				})

@@ -225,6 +225,13 @@ func (t *Tree) Above(device [32]byte, at entry.Head, g *Grant, past Past) (best 
 	return best
 }
 
+// Endorsed reports whether a device has endorsed an act, in what counts of its logs.
+func (t *Tree) Endorsed(act *entry.Endorse, device [32]byte, past Past) bool {
+	return slices.ContainsFunc(t.endorsed[act.Act], func(f *Fact) bool {
+		return f.Device == device && f.Act.Endorse.Hash == act.Hash && past.Cut(f.At.Log) > f.At.Seq
+	})
+}
+
 // includes reports whether a right includes another one.
 func includes(r, other entry.Right) bool {
 	return r.Level() >= other.Level() && other&^r&^0x0F == 0
