@@ -127,6 +127,33 @@ func (t *txn) staged() (*stoat.Bucket, error) {
 	return t.meta.Bucket([]byte(stagedBucket))
 }
 
+// keepStaged drops the staged chunks that a checkpoint does not have, if another one was begun.
+func (t *txn) keepStaged(st *start) error {
+	begun, err := t.begun()
+	if err != nil || begun == nil || begun.hash == st.hash {
+		return err
+	}
+	b, err := t.staged()
+	if err != nil {
+		return err
+	}
+	has := map[string]bool{}
+	for _, tree := range st.trees {
+		for n := range tree {
+			has[string(tree[n][:])] = true
+		}
+	}
+	for leaf := range b.Keys(stoat.Range{}) {
+		if has[string(leaf)] {
+			continue
+		}
+		if err := b.Delete(leaf); err != nil {
+			return err
+		}
+	}
+	return t.tx.Err()
+}
+
 // unstaged returns the chunks that are not staged yet.
 func (t *txn) unstaged(st *start) (all []session.ChunkID, err error) {
 	b, err := t.staged()
@@ -188,6 +215,9 @@ func (e endpoint) Begin(
 	defer e.s.applying.Unlock()
 	err = e.s.inUpdate(func(t *txn) error {
 		if reason, err = t.mayStart(st, from); reason != nil || err != nil {
+			return err
+		}
+		if err = t.keepStaged(st); err != nil {
 			return err
 		}
 		if lacks, err = t.unstaged(st); err != nil {

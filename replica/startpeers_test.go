@@ -29,6 +29,18 @@ func startBehindCut(t *testing.T, source, p *peer, n int) (st *Start) {
 	return st
 }
 
+// startWith has a session, and returns how many chunks of its start the other replica lacked.
+func startWith(t *testing.T, source, p *peer) (lacks int) {
+	t.Helper()
+	status := &SyncOptions{Once: true,
+		OnStatus: func(s SyncStatus) { lacks = max(lacks, int(s.ChunksLacking)) }}
+	x, y := net.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- Sync(context.Background(), source.space, x, once) }()
+	must(t, errors.Join(Sync(context.Background(), p.space, y, status), <-done))
+	return lacks
+}
+
 // renew makes another checkpoint, and prunes.
 func renew(p *peer) {
 	p.t.Helper()
@@ -48,13 +60,7 @@ func TestStart_ofPeersWithDifferentCheckpoints(t *testing.T) {
 	renew(a)
 	c := newPeer(t, a)
 	before := startBehindCut(t, b, c, 1_800_000)
-	lacks := 0
-	status := &SyncOptions{Once: true,
-		OnStatus: func(s SyncStatus) { lacks = max(lacks, int(s.ChunksLacking)) }}
-	x, y := net.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- Sync(context.Background(), a.space, x, once) }()
-	must(t, errors.Join(Sync(context.Background(), c.space, y, status), <-done))
+	lacks := startWith(t, a, c)
 	if now := before.Chunks - before.Stored; lacks < now || lacks > now+4 {
 		t.Errorf("it takes %d chunks, with %+v", lacks, before)
 	}
@@ -75,6 +81,27 @@ func TestStart_ofPeersWithDifferentCheckpoints(t *testing.T) {
 	for _, p := range []*peer{b, late} {
 		must(t, p.verify())
 	}
+}
+
+// A peer that alternates checkpoints does not fill the disk with chunks of those that are given up.
+func TestStart_dropsChunksOfAnotherCheckpoint(t *testing.T) {
+	a := bulky(t)
+	b := newPeer(t, a)
+	meet(t, a, b)
+	for id := range int64(50) {
+		v := a.get(id)
+		v.Title = "all chunks are others"
+		a.put(*v)
+	}
+	renew(a)
+	c := newPeer(t, a)
+	startBehindCut(t, b, c, 1_800_000)
+	st := startBehindCut(t, a, c, 1_800_000)
+	lacks := startWith(t, a, c)
+	if lacks != st.Chunks-st.Stored {
+		t.Errorf("it takes %d chunks, with %+v", lacks, st)
+	}
+	agree(t, a, c)
 }
 
 // meanwhile is a connection that does something once some bytes were written.
