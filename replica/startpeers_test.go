@@ -29,8 +29,8 @@ func startBehindCut(t *testing.T, source, p *peer, n int) (st *Start) {
 	return st
 }
 
-// startWith has a session, and returns how many chunks of its start the other replica lacked.
-func startWith(t *testing.T, source, p *peer) (lacks int) {
+// startLacking has a session, and returns how many chunks of its start the other replica lacked.
+func startLacking(t *testing.T, source, p *peer) (lacks int) {
 	t.Helper()
 	status := &SyncOptions{Once: true,
 		OnStatus: func(s SyncStatus) { lacks = max(lacks, int(s.ChunksLacking)) }}
@@ -60,7 +60,7 @@ func TestStart_ofPeersWithDifferentCheckpoints(t *testing.T) {
 	renew(a)
 	c := newPeer(t, a)
 	before := startBehindCut(t, b, c, 1_800_000)
-	lacks := startWith(t, a, c)
+	lacks := startLacking(t, a, c)
 	if now := before.Chunks - before.Stored; lacks < now || lacks > now+4 {
 		t.Errorf("it takes %d chunks, with %+v", lacks, before)
 	}
@@ -97,7 +97,7 @@ func TestStart_dropsChunksOfAnotherCheckpoint(t *testing.T) {
 	c := newPeer(t, a)
 	startBehindCut(t, b, c, 1_800_000)
 	st := startBehindCut(t, a, c, 1_800_000)
-	lacks := startWith(t, a, c)
+	lacks := startLacking(t, a, c)
 	if lacks != st.Chunks-st.Stored {
 		t.Errorf("it takes %d chunks, with %+v", lacks, st)
 	}
