@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -17,15 +18,32 @@ func (s *Space) mayHaveMade(st *start) error {
 	if about == nil {
 		return errUndescribed
 	}
-	if about.Quorum > 1 {
-		return errQuorum
-	}
 	st.tree = treeOf(about, st.facts())
-	if !st.authorised(st.tree) {
-		return invalid("the checkpoint of log %s, entry %d, is by a device without the right to make it",
-			st.at.Log, st.at.Seq)
+	switch {
+	case st.authorised(st.tree):
+		return nil
+	case st.tree.Quorum() > 1:
+		return st.unagreed()
 	}
-	return nil
+	return invalid("the checkpoint of log %s, entry %d, is by a device without the right to make it",
+		st.at.Log, st.at.Seq)
+}
+
+// errQuorum is why a space with a quorum needs all entries.
+var errQuorum = errors.New("the peer's offer does not prove that enough roots agree")
+
+// unagreed returns the errQuorum that says what is missing. Votes are not enough: a vote is an
+// entry that has seen the checkpoint, and does not say that its state is right.
+func (st *start) unagreed() error {
+	why := errors.New("it has no grant of Checkpoint")
+	for g := range st.tree.To(st.proven[0].Device) {
+		if g.Act.Grant.Right&entry.RightCheckpoint != 0 && g.Why() != nil {
+			why = fmt.Errorf("of its grant of Checkpoint, %w", g.Why())
+		}
+	}
+	return fmt.Errorf("%w to a checkpoint by the device %s: %w; take all entries from a replica that "+
+		"has not pruned them, or start with a checkpoint by a device to which %d roots have granted "+
+		"Checkpoint", errQuorum, DeviceID(st.proven[0].Device), why, st.tree.Quorum())
 }
 
 // treeOf returns the rights by acts.
@@ -37,9 +55,12 @@ func treeOf(about *entry.Space, facts []*rights.Fact) *rights.Tree {
 	return tree
 }
 
-// authorised reports whether the author of a checkpoint has the right to make it.
+// authorised reports whether the author of a checkpoint has the right to make it, without the votes
+// of others: where roots have to agree, a root needs a grant as any other device does.
 func (st *start) authorised(tree *rights.Tree) bool {
-	return tree.Holds(st.proven[0].Device, st.at, entry.RightCheckpoint, seenAll{})
+	device := st.proven[0].Device
+	return tree.Quorum() == 1 && tree.IsRoot(device) ||
+		tree.Granted(device, st.at, entry.RightCheckpoint, seenAll{})
 }
 
 // mayNotHaveMade returns why a checkpoint is by a device without the right to make it, by the acts

@@ -89,10 +89,6 @@ func (s *Space) begin(o *session.Offer) (*start, error) {
 var errTooManyChunks = fmt.Errorf("the checkpoint has more than %d chunks: take all entries "+
 	"instead, from a replica that has not pruned them", chunksMax)
 
-// errQuorum is why a space with a quorum needs all entries.
-var errQuorum = errors.New("the space has a quorum of roots, and a checkpoint is by one device: " +
-	"take all entries, from a replica that has not pruned them")
-
 // begun returns the checkpoint of which chunks are staged, with its act only, or nil.
 func (t *txn) begun() (*start, error) {
 	p, err := t.meta.Get([]byte(keyStart))
