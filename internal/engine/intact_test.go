@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,16 +40,17 @@ type intact struct {
 	disk    *memfs.FS
 	files   vfs.FS
 	e       *Engine
-	failing string   // files with that in their names cannot be created; "": all can
-	next    uint64   // the id of the next bucket
-	buckets []uint64 // those that exist
+	failing atomic.Value // string: files with that in their names cannot be created; "": all can
+	next    uint64       // the id of the next bucket
+	buckets []uint64     // those that exist
 }
 
 func newIntact(t *testing.T, seed uint64) *intact {
 	in := &intact{t: t, rng: rand.New(rand.NewPCG(seed, 0)), disk: memfs.New(), next: 1}
 	in.files = faultfs.New(in.disk, func(op faultfs.Op) error {
-		if op.Kind == faultfs.Create && in.failing != "" &&
-			strings.Contains(filepath.Base(op.Name), in.failing) {
+		failing, _ := in.failing.Load().(string)
+		if op.Kind == faultfs.Create && failing != "" &&
+			strings.Contains(filepath.Base(op.Name), failing) {
 			return errBroken
 		}
 		return nil
@@ -84,7 +86,7 @@ func (in *intact) live() {
 		if err != nil && !errors.Is(err, errBroken) {
 			in.t.Fatalf("step %d, %s: %v", step, did, err)
 		}
-		in.failing = ""
+		in.failing.Store("")
 		if err := in.e.Check(in.t.Context(), true); err != nil {
 			in.t.Fatalf("after step %d, %s: %v", step, did, err)
 		}
@@ -121,7 +123,7 @@ func (in *intact) step() (did string, err error) {
 		link := in.rng.IntN(2) == 0
 		return "a backup", in.e.Backup(ctx, in.disk, fmt.Sprintf("copy, link=%t", link), link)
 	case 12:
-		in.failing = []string{"MANIFEST-", ".table", ".log"}[in.rng.IntN(3)]
+		in.failing.Store([]string{"MANIFEST-", ".table", ".log"}[in.rng.IntN(3)])
 		err := errors.Join(in.write(20), in.e.Flush())
 		<-time.After(time.Duration(in.rng.IntN(3000)) * time.Millisecond)
 		return "failures", err
