@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 )
@@ -166,15 +167,15 @@ func TestSession_beginsWhereOthersAre(t *testing.T) {
 // eventful is a replica that something is written to while a session looks at it.
 type eventful struct {
 	*memory
-	during string // the method
-	left   int    // calls until then
+	during string       // the method
+	left   atomic.Int32 // calls until then
 }
 
 func (e *eventful) happens(during string) {
 	if e.during != during {
 		return
 	}
-	if e.left--; e.left == 0 {
+	if e.left.Add(-1) == 0 {
 		e.write("meanwhile")
 	}
 }
@@ -214,7 +215,7 @@ func TestSession_missesNothingBeforeItWaits(t *testing.T) {
 				go func() { done <- New(here).Run(ctx, x) }()
 				go func() { done <- New(there).Run(ctx, y) }()
 				synctest.Wait()
-				a.left = 1 + call
+				a.left.Store(int32(1 + call))
 				a.write("now")
 				synctest.Wait()
 				if !maps.Equal(a.contents(), b.contents()) {
