@@ -128,7 +128,8 @@ type incoming struct {
 func (a *incoming) refuse(r *run, seq uint64, reason error) {
 	a.space.noteRefusal(EntryID{LogID(r.log), seq}, reason)
 	if r.session == a.session {
-		a.refused = append(a.refused, session.Refusal{Log: r.log, Seq: seq, Later: notTaken(reason),
+		later := notTaken(reason) || errors.Is(reason, errNoContent)
+		a.refused = append(a.refused, session.Refusal{Log: r.log, Seq: seq, Later: later,
 			Reason: reason})
 	}
 }
@@ -160,11 +161,7 @@ func (a *incoming) verify(tx *stoat.Tx, runs []*run) {
 			a.waiting = append(a.waiting, waitingRun{run: r, reason: err})
 		case errors.Is(err, errVoid), errors.Is(err, ErrPruned): // nothing is missing
 		case errors.Is(err, errNoContent):
-			a.space.noteRefusal(EntryID{LogID(r.log), r.first}, err)
-			if r.session == 0 {
-				a.refused = append(a.refused, session.Refusal{Log: r.log, Seq: r.first, Later: true,
-					Reason: err})
-			}
+			a.refuse(r, r.first, err)
 		case errors.Is(err, ErrInvalid), notTaken(err):
 			a.refuse(r, r.first, err)
 		default:

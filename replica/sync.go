@@ -24,6 +24,10 @@ var (
 	ErrNoSpace = session.ErrNoSpace
 	// ErrEnded reports that the peer ended the session for a reason, which the message has.
 	ErrEnded = session.ErrRefused
+	// ErrNotTaken reports a peer that did not take some entries of this replica. The message says
+	// why: they may be not valid, or more than the peer takes of a device, or come without content
+	// that it needs.
+	ErrNotTaken = session.ErrNotTaken
 	// ErrWithheld reports a peer that offered a checkpoint, and does not give all of its state. What
 	// it gave is kept, and another peer may give the rest.
 	ErrWithheld = session.ErrWithheld
@@ -89,7 +93,8 @@ type SyncStatus struct {
 // that hold a right in the space: see [Space.MayRead]. What a device brings may have its grant.
 //
 // Sync returns nil if the peer ended the session, having everything. With Once, it returns
-// [ErrNotAllowed] if one side may not read.
+// [ErrNotAllowed] if one side may not read, and [ErrNotTaken] if the peer has refused entries; all
+// others were taken.
 func Sync(ctx context.Context, s *Space, conn io.ReadWriteCloser, opts *SyncOptions) error {
 	config := &session.Config{Spaces: []session.Space{endpoint{s}}}
 	return wrap(s.name, runSession(ctx, config, conn, opts))

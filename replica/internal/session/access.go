@@ -1,7 +1,6 @@
 package session
 
 import (
-	"container/heap"
 	"errors"
 	"fmt"
 )
@@ -167,16 +166,20 @@ func (s *Session) few() bool {
 }
 
 // stop ends all giving, until the peer may read again. What it fetches of a checkpoint, it waits
-// for: that is given then.
+// for: that is given then. Pages and ranges that it was sent before, it still answers.
 func (s *Session) stop() {
 	g := &s.source
 	g.started, g.stopped, g.listing, g.marked = false, true, false, false
-	for len(g.cursors) > 0 {
-		heap.Pop(&g.cursors)
-	}
 	g.cursors = nil
 	s.mu.Lock()
-	g.final, g.acknowledged = false, false
+	g.final, g.acknowledged, g.opens = false, false, nil
 	s.mu.Unlock()
-	g.pages, g.offer = nil, nil
+	g.stale, g.pages, g.offer = g.stale+len(g.pages), nil, nil
+}
+
+// dropAnswers returns the answers that are not to pages from before this side stopped to give.
+func (s *Session) dropAnswers(answers [][]choice) [][]choice {
+	n := min(len(answers), s.source.stale)
+	s.source.stale -= n
+	return answers[n:]
 }

@@ -126,7 +126,7 @@ func (s *Session) giveOffer(dst []byte) ([]byte, error) {
 			return dst, err
 		}
 	}
-	for len(o.queue) > 0 && len(g.pages) < pagesMax {
+	for len(o.queue) > 0 && g.stale+len(g.pages) < pagesMax {
 		n := min(len(o.queue), headsMax)
 		dst = s.givePage(dst, o.queue[:n], false)
 		o.queue = o.queue[n:]

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
 )
 
 // Config configures a session.
@@ -56,6 +56,7 @@ type Session struct {
 	latest      uint64   // the time that this side told the peer
 	asked       bool     // the peer for the description
 
+	refused          map[entry.Hash]error // what the peer did not take, if this is for once
 	reading, writing *watchdog
 	source           source
 	sink             sink
@@ -122,7 +123,7 @@ func (s *Session) Run(ctx context.Context, conn io.ReadWriteCloser) error {
 	case failure != nil && errors.Is(failure, io.ErrClosedPipe) && wrote != nil:
 		return wrote
 	case failure == nil:
-		return errors.Join(slices.Collect(maps.Values(s.sink.forked))...)
+		return s.refusals()
 	default:
 		return failure
 	}

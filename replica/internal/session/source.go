@@ -38,6 +38,7 @@ type source struct {
 	described bool
 	stopped   bool     // there was a time when it might not
 	pages     [][]page // of heads that were sent and not answered
+	stale     int      // pages before these, from before the peer might not read for a while
 	offer     *offer   // while the peer compares ranges
 	listing   bool     // other pages of heads follow before the writer follows the news
 	fresh     bool     // nothing was sent since the token
@@ -145,9 +146,9 @@ func (s *Session) give(dst []byte) ([]byte, error) {
 	}
 	switch {
 	case !few || g.offer != nil:
-	case g.listing && len(g.pages) < pagesMax:
+	case g.listing && g.stale+len(g.pages) < pagesMax:
 		return s.giveHeads(dst)
-	case len(g.pages) > 0:
+	case g.listing, len(g.pages) > 0:
 		return dst, nil // until the peer has answered
 	}
 	before := len(dst)
@@ -192,6 +193,8 @@ func (s *Session) take(dst []byte) ([]byte, error) {
 	}
 	if !may {
 		s.stop()
+	}
+	if answers = s.dropAnswers(answers); !may {
 		return dst, nil
 	}
 	if err := s.takeFetches(); err != nil {

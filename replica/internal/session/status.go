@@ -1,6 +1,14 @@
 package session
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stoatdb/stoat/replica/internal/entry"
+)
 
 // Status is how far a session is.
 type Status struct {
@@ -37,8 +45,28 @@ func (s *Session) receiveRefused(p []byte) error {
 	if err != nil {
 		return err
 	}
-	s.report(func(now *Status) { now.Refused = printable(f.reason) })
+	reason := printable(f.reason)
+	s.report(func(now *Status) { now.Refused = reason })
+	if s.config.Once && !f.forked && len(s.refused) < refusedMax {
+		if s.refused == nil {
+			s.refused = map[entry.Hash]error{}
+		}
+		s.refused[f.log] = fmt.Errorf("%w: entry %d of log %x: %s", ErrNotTaken, f.seq, f.log, reason)
+	}
 	return nil
+}
+
+// refusedMax is of how many logs refusals of the peer are reported.
+const refusedMax = 16
+
+// ErrNotTaken reports a peer that did not take entries which it was given.
+var ErrNotTaken = errors.New("the peer did not take entries of this replica")
+
+// refusals returns what was not taken on either side, though the session ended well. A fork is not
+// reported by the side whose branch the other one has: the other one does.
+func (s *Session) refusals() error {
+	return errors.Join(slices.AppendSeq(slices.Collect(maps.Values(s.sink.forked)),
+		maps.Values(s.refused))...)
 }
 
 // skewOf returns how far a clock, in milliseconds since 1970, is ahead of another one.
