@@ -29,7 +29,7 @@ type reader struct {
 }
 
 func openReader(c Config) (*reader, error) {
-	file, err := c.FS.Open(c.Path)
+	file, err := vfs.OpenSized(c.FS, c.Path, c.Size)
 	if err != nil {
 		return nil, err
 	}
