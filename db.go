@@ -62,6 +62,9 @@ func OpenMemory(opts *Options) (*DB, error) {
 func open(dir string, opts *Options, settings hook.Settings) (*DB, error) {
 	o := opts.engine()
 	o.Tuning, o.Shipper = settings.Tuning, settings.Shipper
+	if settings.Replica != nil {
+		return newDB(settings.Replica(o).Engine), nil
+	}
 	db, err := start(settings.FS, dir, o)
 	if err == nil && settings.Opened != nil {
 		settings.Opened(db.engine)
@@ -74,6 +77,10 @@ func start(fs vfs.FS, dir string, o engine.Options) (*DB, error) {
 	if err != nil {
 		return nil, openError(dir, o.ReadOnly, err)
 	}
+	return newDB(e), nil
+}
+
+func newDB(e *engine.Engine) *DB {
 	db := &DB{engine: e}
 	db.self = weak.Make(db)
 	db.views.New = func() any {
@@ -81,7 +88,7 @@ func start(fs vfs.FS, dir string, o engine.Options) (*DB, error) {
 		s.place = db.readers.Add(1)
 		return s
 	}
-	return db, nil
+	return db
 }
 
 // View runs fn in a read-only transaction: a snapshot of everything committed so far. It never

@@ -42,7 +42,7 @@ func (tx *Tx) Refer(r Ref) *Bucket {
 func (tx *Tx) refer(r *Ref, b *Bucket) bool {
 	in := tx.session
 	if r.id == keyspace.RootID || tx.ended() || r.db != in.db.self ||
-		in.db.engine.BucketsChanged() > min(r.position, in.position).commit() {
+		in.db.engine.BucketsChanged() > min(r.position.commit(), in.position.commit()) {
 		return false
 	}
 	b.space = space{session: in, born: tx.born, id: r.id, parent: r.within}

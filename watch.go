@@ -24,19 +24,8 @@ import (
 // it has committed something.
 type Position uint64
 
-// commitBits is the number of low bits of a position that hold its commit number plus 1, so that no
-// position is 0. The branch is in the bits above; the highest bit is 0, so a position is a positive
-// number in every integer type of 64 bits.
-const commitBits = 63 - engine.BranchBits
-
-func positionOf(branch, commit uint64) Position {
-	return Position(branch&(1<<engine.BranchBits-1)<<commitBits | commit + 1)
-}
-
 // commit returns the number of the position's commit.
-func (p Position) commit() uint64 { return uint64(p)&(1<<commitBits-1) - 1 }
-
-func (p Position) isOf(branch uint64) bool { return p == positionOf(branch, p.commit()) }
+func (p Position) commit() uint64 { return engine.Position(p).Commit() }
 
 // ChangeKind is the kind of a [Change].
 type ChangeKind uint8
@@ -70,7 +59,7 @@ type Change struct {
 // database too.
 func (db *DB) Position() Position { return db.positionOf(db.engine.Visible()) }
 
-func (db *DB) positionOf(commit uint64) Position { return positionOf(db.engine.Branch(), commit) }
+func (db *DB) positionOf(commit uint64) Position { return Position(db.engine.PositionOf(commit)) }
 
 // Position returns the position of the commit that the transaction began on. The transaction's own
 // writes have no position until it commits, and after a View has ended the result is 0. To read a
@@ -161,7 +150,7 @@ func (w *watch) run(path [][]byte, r Range) error {
 	}
 	defer f.Close()
 	if w.at > 0 { // wait for the commit that may have created the bucket
-		if !w.at.isOf(w.db.engine.Branch()) {
+		if at := w.db.engine.Standing(engine.Position(w.at)); at == engine.Unknown || at == engine.Lost {
 			return fmt.Errorf("the position is of another database, or from before a restore: %w",
 				ErrLagged)
 		}

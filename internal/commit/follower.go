@@ -48,6 +48,11 @@ type Batch struct {
 	payloads []wal.Payload
 }
 
+// NewBatch returns the batch of a commit, whose payload must not change while it is used.
+func NewBatch(commit uint64, payload []byte) Batch {
+	return Batch{commit, []wal.Payload{{Bytes: payload}}}
+}
+
 // Each calls fn for each entry in the order of writing until fn returns an error, which it returns.
 // Key and value must not be modified; the value of a range deletion is its end.
 func (b Batch) Each(fn func(key []byte, e keyspace.Entry) error) error {
@@ -132,7 +137,7 @@ func (f *Follower) Through(
 			err = ErrLagged
 		default:
 			seen++
-			err = fn(Batch{seen, []wal.Payload{{Bytes: payload}}})
+			err = fn(NewBatch(seen, payload))
 		}
 	}
 	return err

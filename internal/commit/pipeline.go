@@ -55,7 +55,7 @@ type Config struct {
 // Pipeline takes commits from "appended to the log" to "durable and visible".
 //
 // The appender calls NeedsLog, StartLog, LogSize, LogNameIsDurable, Reserve, Stream, Append,
-// Rollback, Skip and Follow, one at a time. All other methods are safe for concurrent use.
+// Rollback, Skip, Adopt and Follow, one at a time. All other methods are safe for concurrent use.
 //
 // A large transaction is streamed: it hands over frames before it ends, which are written but not
 // synced, so the disk works while the transaction goes on. That saves a seventh of the time of a
@@ -220,6 +220,14 @@ func (p *Pipeline) Skip(commit uint64) {
 	p.mu.Unlock()
 	p.newest.Store(commit) // not before it counts as synced, or Sync would look for it in the log
 	p.show(commit)
+}
+
+// Adopt makes visible a commit that was made elsewhere, the next one, and the tree that it makes.
+// It is for pipelines without a log.
+func (p *Pipeline) Adopt(commit uint64, root memtable.Root, payload []byte) {
+	p.recent.add(commit, [][]byte{payload})
+	p.newest.Store(commit)
+	p.publish(commit, root)
 }
 
 // EndLog waits for the leader, then returns the log segment and forgets it; nil if there is none.

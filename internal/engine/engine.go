@@ -33,8 +33,8 @@ import (
 type Engine struct {
 	store
 	options Options
-	branch  uint64   // of its commits
-	lock    vfs.Lock // nil when read-only
+	lineage atomic.Pointer[lineage] // never older than what readers see
+	lock    vfs.Lock                // nil when read-only
 
 	current  atomic.Pointer[superversion.Superversion] // what readers see; nil once closed
 	state    atomic.Pointer[superversion.Superversion] // the same, but kept after closing
@@ -100,7 +100,8 @@ type Engine struct {
 
 // newEngine returns an engine that starts with s. It runs no jobs until they are started.
 func newEngine(o Options, s recovered) *Engine {
-	e := &Engine{store: s.store, options: o, branch: s.branch, lock: s.lock}
+	e := &Engine{store: s.store, options: o, lock: s.lock}
+	e.lineage.Store(&lineage{branch: s.branch})
 	e.writer.standing, e.writer.marked = s.standing, s.marked
 	e.appending.mem = newMemtable()
 	e.commits = e.newPipeline()

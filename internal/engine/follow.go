@@ -13,7 +13,7 @@ func (e *Engine) Visible() uint64 { return e.state.Load().Commit }
 
 // Follow returns a follower of the commits from now on, and of those that are still in the log.
 func (e *Engine) Follow() (*commit.Follower, error) {
-	if e.options.ReadOnly {
+	if e.options.ReadOnly && !e.options.Volatile {
 		return nil, fmt.Errorf("it does not change; open it without Options.ReadOnly to watch it: %w",
 			ErrReadOnly)
 	}
@@ -25,6 +25,9 @@ func (e *Engine) Follow() (*commit.Follower, error) {
 	return e.commits.Follow(commit.Log{
 		Files: e.folder, Dir: e.dir, Database: e.database,
 		Segments: func() ([]uint64, error) {
+			if e.options.Volatile {
+				return nil, nil
+			}
 			found, err := survey(e.folder, e.dir)
 			return found.Of(folder.Log), err
 		},

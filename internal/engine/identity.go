@@ -29,7 +29,7 @@ func (e *Engine) Database() [16]byte { return e.database }
 // Branch returns a number that distinguishes the commits of this database from those of copies that
 // went their own way or were restored. A backup that is opened for writing gets another one each
 // time, until the first write makes it permanent.
-func (e *Engine) Branch() uint64 { return e.branch }
+func (e *Engine) Branch() uint64 { return e.lineage.Load().branch }
 
 // BranchBits is how many of the low bits distinguish a branch from the one that it comes from.
 // Unrelated branches may share them, though hardly ever do.
@@ -47,7 +47,7 @@ func branchOver(version *manifest.Version) (branch uint64, err error) {
 // leaveBackup makes durable that the database is no longer a backup, if it was one. This comes
 // before its first log segment, which belongs to another branch.
 func (e *Engine) leaveBackup() error {
-	if e.state.Load().Levels.Version.Branch == e.branch {
+	if e.state.Load().Levels.Version.Branch == e.Branch() {
 		return nil
 	}
 	err := e.installEdit(new(manifest.Edit), func(*superversion.Superversion) {})

@@ -178,7 +178,7 @@ func (e *Engine) startManifestInstalling(outcome *manifest.Version) error {
 		return err
 	}
 	number := e.nextNumber()
-	outcome.NextNumber, outcome.Branch, outcome.Backup = number+1, e.branch, false
+	outcome.NextNumber, outcome.Branch, outcome.Backup = number+1, e.Branch(), false
 	next, err := manifest.Create(e.folder, e.dir, number, e.database, outcome)
 	if err != nil {
 		return err

@@ -1,5 +1,6 @@
 // Package hook lets other packages choose what users cannot: tests the file system and the sizes of
-// a database, and package remote who ships it. So the public API has no options for them.
+// a database, and package remote who ships it, or that it is a replica. So the public API has no
+// options for them.
 //
 // Package tuned attaches [Settings] to the options or to the context that it calls the root package
 // with, and the root package looks for them there. All functions are safe for concurrent use.
@@ -21,6 +22,8 @@ type Settings struct {
 	Sizes  salvage.Sizes // for salvage
 
 	Shipper engine.Shipper // for opening; may be nil
+	// Replica makes the engine in the place of opening a folder; may be nil.
+	Replica func(o engine.Options) *engine.Replica
 	// Opened is called with the engine of a database that was opened; may be nil.
 	Opened func(e *engine.Engine)
 }
