@@ -1,8 +1,10 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/stoatdb/stoat/remote/internal/object"
 	"github.com/stoatdb/stoat/remote/objstore"
@@ -10,8 +12,16 @@ import (
 
 // Follower reads the log as it grows. Not safe for concurrent use.
 type Follower struct {
-	log   *Log
+	log   *Log // its store is ahead
+	ahead *ahead
 	state *object.State
+}
+
+// newFollower returns a follower at a state of the log.
+func newFollower(l Log, s *object.State) *Follower {
+	fetched := &ahead{Store: l.Store, pause: l.Pause, objects: map[string][]byte{}}
+	l.Store = fetched
+	return &Follower{&l, fetched, s}
 }
 
 // Follow returns a follower that begins at the newest state.
@@ -20,7 +30,52 @@ func (l *Log) Follow(ctx context.Context) (*Follower, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Follower{l, s}, nil
+	return newFollower(*l, s), nil
+}
+
+// Open returns a follower of the database in the store, whichever that is, and the number of the
+// last object in its log. It is ready to read up to there without another request: so a log is read
+// in four round trips, whatever its length. If there is no database, the error matches
+// objstore.ErrNotExist.
+func (l *Log) Open(ctx context.Context) (f *Follower, end uint64, err error) {
+	whichever := *l
+	whichever.anyDatabase = true
+	s, err := whichever.newestFrom(ctx, 1)
+	if err != nil {
+		return nil, 0, err
+	}
+	from := cmp.Or(s, Start([16]byte{}))
+	names, err := l.listAfter(ctx, from.Number)
+	if err != nil {
+		return nil, 0, err
+	}
+	f = newFollower(whichever, from)
+	if err := f.ahead.fetch(ctx, append(pendingNames(from), names...)); err != nil {
+		return nil, 0, err
+	}
+	if s == nil {
+		if f.state, err = f.start(); err != nil {
+			return nil, 0, err
+		}
+	}
+	f.log.Database, f.log.anyDatabase = f.state.Database, false
+	if end = f.state.Number; len(names) > 0 {
+		end, _ = logNumber(names[len(names)-1])
+	}
+	return f, end, nil
+}
+
+// start returns the state before the first log object, which was fetched if there is one.
+func (f *Follower) start() (*object.State, error) {
+	p, exists := f.ahead.objects[logName(1)]
+	if !exists {
+		return nil, fmt.Errorf("get %s: %w", logName(1), objstore.ErrNotExist)
+	}
+	first, err := f.log.Codec.DecodeLog(logName(1), p)
+	if err != nil {
+		return nil, err
+	}
+	return Start(first.Database), nil
 }
 
 // State returns the state at the last object that was read.
@@ -61,21 +116,36 @@ func (f *Follower) Next(ctx context.Context) (o *object.Log, moved bool, err err
 // lookBack asks the newest state whether a claim counts. If it does not, the follower is behind,
 // and jumps.
 func (f *Follower) lookBack(ctx context.Context, o *object.Log) (bool, error) {
-	newest, err := f.log.Newest(ctx)
-	if err != nil || newest.Number < o.Number || hasClaim(newest, o.Number, o.ID) {
+	newest, err := f.log.newestFrom(ctx, o.Number)
+	if err != nil || newest == nil || hasClaim(newest, o.Number, o.ID) {
 		return err == nil, err
 	}
-	f.state = newest
+	f.jumpTo(newest)
 	return false, nil
 }
 
 // Jump goes on from the newest state, if that is ahead. A follower that has found nothing for a
 // while must call it: the next object may have been deleted.
 func (f *Follower) Jump(ctx context.Context) (moved bool, err error) {
-	newest, err := f.log.Newest(ctx)
-	if err != nil || newest.Number <= f.state.Number {
+	newest, err := f.log.newestFrom(ctx, f.state.Number+1)
+	if err != nil || newest == nil {
 		return false, err
 	}
-	f.state = newest
+	f.jumpTo(newest)
 	return true, nil
+}
+
+func (f *Follower) jumpTo(newest *object.State) {
+	f.state = newest
+	f.ahead.forget()
+}
+
+// Commits calls fn with each commit of the state that is above the last one in its version, in
+// order. It is an error that matches objstore.ErrNotExist if one was deleted, because there is a
+// newer state.
+func (f *Follower) Commits(ctx context.Context, fn func(commit uint64, batch []byte) error) error {
+	if err := f.ahead.fetch(ctx, f.ahead.missing(pendingNames(f.state))); err != nil {
+		return err
+	}
+	return f.log.Commits(ctx, f.state, fn)
 }

@@ -27,20 +27,33 @@ type Log struct {
 	// Pause waits before the next try of a request whose outcome is unknown, the first one with
 	// tries 1. Its error ends the tries.
 	Pause func(ctx context.Context, tries int) error
+
+	anyDatabase bool // which one is in the store is not known yet
 }
 
 // Newest returns the newest state, or [Start] if there is none.
 func (l *Log) Newest(ctx context.Context) (*object.State, error) {
+	s, err := l.newestFrom(ctx, 1)
+	if s == nil && err == nil {
+		s = Start(l.Database)
+	}
+	return s, err
+}
+
+// newestFrom returns the newest state if it is of log object n or a later one, and otherwise nil.
+func (l *Log) newestFrom(ctx context.Context, n uint64) (*object.State, error) {
 	for {
 		listed, err := l.Store.List(ctx, statePrefix, "", 1)
-		if err != nil {
+		if err != nil || len(listed) == 0 {
 			return nil, err
 		}
-		if len(listed) == 0 {
-			return Start(l.Database), nil
-		}
 		name := listed[0].Name
-		if listed[0].Size > object.StateBytesMax {
+		switch number, ok := stateNumber(name); {
+		case !ok:
+			return nil, corrupt.New(name, 0, "this is not the name of a state")
+		case number < n:
+			return nil, nil
+		case listed[0].Size > object.StateBytesMax:
 			return nil, corrupt.New(name, 0, "the state has %d bytes", listed[0].Size)
 		}
 		p, err := l.Store.Get(ctx, name, 0, object.StateBytesMax)
@@ -75,7 +88,7 @@ func (l *Log) get(ctx context.Context, n uint64) (*object.Log, error) {
 // expect returns an error if an object is not what its name says.
 func (l *Log) expect(name string, h *object.Header, want string) error {
 	switch {
-	case h.Database != l.Database:
+	case h.Database != l.Database && !l.anyDatabase:
 		return corrupt.New(name, 0, "the object belongs to another database, %x", h.Database)
 	case name != want:
 		return corrupt.New(name, 0, "the object belongs at %s", want)

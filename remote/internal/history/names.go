@@ -3,6 +3,8 @@ package history
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/stoatdb/stoat/internal/checksum"
 	"github.com/stoatdb/stoat/internal/folder"
@@ -12,6 +14,9 @@ const (
 	logPrefix   = "log/"
 	statePrefix = "state/"
 )
+
+// DataPrefix is what the names of the objects that hold files start with.
+const DataPrefix = "data/"
 
 // logName returns the name of log object n.
 func logName(n uint64) string { return fmt.Sprintf("%s%016x", logPrefix, n) }
@@ -23,5 +28,20 @@ func stateName(n uint64) string { return fmt.Sprintf("%s%016x", statePrefix, 1<<
 func DataName(kind folder.Kind, number uint64) string {
 	var p [8]byte
 	binary.LittleEndian.PutUint64(p[:], number)
-	return fmt.Sprintf("data/%02x/%s", byte(checksum.Of(p[:])), kind.Name(number))
+	return fmt.Sprintf("%s%02x/%s", DataPrefix, byte(checksum.Of(p[:])), kind.Name(number))
+}
+
+// stateNumber returns the number of the log object after which the state with a name is.
+func stateNumber(name string) (n uint64, ok bool) {
+	digits, isState := strings.CutPrefix(name, statePrefix)
+	rest, err := strconv.ParseUint(digits, 16, 64)
+	n = 1<<63 - 1 - rest
+	return n, isState && err == nil && name == stateName(n)
+}
+
+// logNumber returns the number of the log object with a name.
+func logNumber(name string) (n uint64, ok bool) {
+	digits, isLog := strings.CutPrefix(name, logPrefix)
+	n, err := strconv.ParseUint(digits, 16, 64)
+	return n, isLog && err == nil && name == logName(n)
 }

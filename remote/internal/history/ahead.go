@@ -1,0 +1,121 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/stoatdb/stoat/remote/internal/object"
+	"github.com/stoatdb/stoat/remote/objstore"
+)
+
+const (
+	// fetchMost is how many objects are fetched at the same time.
+	fetchMost = 32
+	// fetchTries is how often each of them is tried: a failure must not make all others be of no use.
+	fetchTries = 6
+	// listMost is how many objects are listed by one request.
+	listMost = 1000
+)
+
+// ahead is a store some of whose log objects were fetched before they are asked for, each once.
+// They never change, so this looks as if its reader was slow. Safe for concurrent use.
+type ahead struct {
+	objstore.Store
+	pause   func(ctx context.Context, tries int) error // before the next try
+	mu      sync.Mutex
+	objects map[string][]byte
+}
+
+// Get implements [objstore.Store].
+func (a *ahead) Get(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	a.mu.Lock()
+	p, fetched := a.objects[name]
+	delete(a.objects, name)
+	a.mu.Unlock()
+	if fetched {
+		return p, nil
+	}
+	return a.Store.Get(ctx, name, off, n)
+}
+
+// fetch fetches log objects at the same time. Those that do not exist are left out.
+func (a *ahead) fetch(ctx context.Context, names []string) error {
+	var running sync.WaitGroup
+	slots := make(chan struct{}, fetchMost)
+	errs := make([]error, len(names))
+	for i, name := range names {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = a.fetchOne(ctx, name)
+		})
+	}
+	running.Wait()
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, objstore.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *ahead) fetchOne(ctx context.Context, name string) error {
+	for tries := 1; ; tries++ {
+		p, err := a.Store.Get(ctx, name, 0, object.LogBytesMax+1)
+		if err == nil {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.objects[name] = p
+			return nil
+		}
+		if errors.Is(err, objstore.ErrNotExist) || tries == fetchTries {
+			return err
+		}
+		if paused := a.pause(ctx, tries); paused != nil {
+			return errors.Join(paused, err)
+		}
+	}
+}
+
+// missing returns the names of objects that were not fetched.
+func (a *ahead) missing(names []string) []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.DeleteFunc(names, func(name string) bool { return a.objects[name] != nil })
+}
+
+// forget drops what was fetched and not asked for.
+func (a *ahead) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.objects)
+}
+
+// pendingNames returns the names of the log objects that a reader of a state needs.
+func pendingNames(s *object.State) (names []string) {
+	for _, p := range s.Pending {
+		names = append(names, logName(p.Number))
+	}
+	return names
+}
+
+// listAfter returns the names of the log objects after number n, in order.
+func (l *Log) listAfter(ctx context.Context, n uint64) (names []string, err error) {
+	for after := logName(n); ; {
+		listed, err := l.Store.List(ctx, logPrefix, after, listMost)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range listed {
+			if _, ok := logNumber(o.Name); ok {
+				names = append(names, o.Name)
+			}
+		}
+		if len(listed) < listMost {
+			return names, nil
+		}
+		after = listed[len(listed)-1].Name
+	}
+}
